@@ -1,0 +1,307 @@
+"""Every hyperparameter of the project, as frozen, checked dataclasses.
+
+A function takes the smallest config that it reads: the ScaNN builder takes an
+`IndexConfig`, never an `ExperimentConfig`. Defaults are the paper's values
+(Guu et al. 2020, Section 4 and Appendix; `docs/differences.md` lists where the
+authors' release differs).
+"""
+
+import dataclasses
+from typing import Optional
+
+
+def _check(condition: bool, must_hold: str, **found):
+  if not condition:
+    values = ', '.join(f'{name}={value!r}' for name, value in found.items())
+    raise ValueError(f'{must_hold} Got {values}.')
+
+
+@dataclasses.dataclass(frozen=True)
+class BertConfig:
+  """A BERT encoder; the defaults are BERT-base uncased.
+
+  Attributes:
+    vocab_size: Wordpieces; 0 means "as many as the corpus's vocabulary has".
+    hidden_size: H, the width of a layer.
+    num_layers: Transformer layers.
+    num_heads: Attention heads of a layer.
+    intermediate_size: Width of the feed-forward layer.
+    max_positions: Longest sequence, in wordpieces.
+    dropout_rate: Of hidden states, in training.
+    attention_dropout_rate: Of attention probabilities, in training.
+  """
+  vocab_size: int = 0
+  hidden_size: int = 768
+  num_layers: int = 12
+  num_heads: int = 12
+  intermediate_size: int = 3072
+  max_positions: int = 512
+  dropout_rate: float = 0.1
+  attention_dropout_rate: float = 0.1
+
+  def __post_init__(self):
+    _check(self.hidden_size % self.num_heads == 0,
+           '`hidden_size` must be a multiple of `num_heads`.',
+           hidden_size=self.hidden_size, num_heads=self.num_heads)
+
+
+@dataclasses.dataclass(frozen=True)
+class EmbedderConfig:
+  """How BERT's output becomes one vector (Section 3.2).
+
+  Attributes:
+    head: 'cls' is the paper's linear projection of [CLS]; 'pooled' the
+      release's tanh pooler, Dense, LayerNorm and dropout; 'mean' the mean over
+      wordpieces without projection, for encoders from elsewhere.
+    embedding_size: D, the width of the search space; for 'mean' it is the
+      encoder's hidden size, whatever stands here.
+    normalize: Whether embeddings are scaled to length 1.
+    score_scale: Multiplies query embeddings, hence f(x,z); above 1 for
+      normalized embeddings, whose inner products are too flat for a softmax.
+    shared_towers: Whether queries and blocks share one encoder.
+    dropout_rate: Of the 'pooled' head, in training.
+  """
+  head: str = 'cls'
+  embedding_size: int = 128
+  normalize: bool = False
+  score_scale: float = 1.0
+  shared_towers: bool = False
+  dropout_rate: float = 0.1
+
+  def __post_init__(self):
+    _check(self.head in ('cls', 'pooled', 'mean'),
+           "`head` must be 'cls', 'pooled' or 'mean'.", head=self.head)
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelConfig:
+  """The networks of a REALM model.
+
+  Attributes:
+    embedder_bert: Encoder under the embedders.
+    reader_bert: Encoder of the knowledge-augmented encoder and span reader.
+    embedder: Head of the embedders.
+    span_hidden_size: Half the width of the span reader's projection (ORQA).
+    max_span_width: Longest answer, in wordpieces (ORQA).
+  """
+  embedder_bert: BertConfig = BertConfig()
+  reader_bert: BertConfig = BertConfig()
+  embedder: EmbedderConfig = EmbedderConfig()
+  span_hidden_size: int = 256
+  max_span_width: int = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class LengthConfig:
+  """Sequence lengths in wordpieces, specials included (Section 4).
+
+  Attributes:
+    query_tokens: [CLS] x [SEP], for embedding.
+    block_tokens: [CLS] title [SEP] body [SEP], for embedding.
+    joint_tokens: [CLS] x [SEP] body [SEP], for reading.
+    question_tokens: Wordpieces of a question that are kept.
+    title_tokens: Wordpieces of a title that are kept.
+    max_masked: M, masked wordpieces of a query that are predicted.
+  """
+  query_tokens: int = 96
+  block_tokens: int = 288
+  joint_tokens: int = 384
+  question_tokens: int = 30
+  title_tokens: int = 32
+  max_masked: int = 10
+
+  def __post_init__(self):
+    _check(self.title_tokens + 3 < self.block_tokens,
+           '`title_tokens` + 3 must be below `block_tokens`.',
+           title_tokens=self.title_tokens, block_tokens=self.block_tokens)
+    _check(self.query_tokens + 1 < self.joint_tokens,
+           '`query_tokens` + 1 must be below `joint_tokens`.',
+           query_tokens=self.query_tokens, joint_tokens=self.joint_tokens)
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimizerConfig:
+  """BERT's AdamW with linear warm-up and linear decay to zero.
+
+  Attributes:
+    learning_rate: At the end of the warm-up.
+    num_steps: Updates in all.
+    warmup_steps: 0 means min(10000, max(100, num_steps / 10)), and never more
+      than half the steps.
+    weight_decay_rate: Decoupled; none for LayerNorm and biases.
+    gradient_clip_norm: Bound on the global norm.
+  """
+  learning_rate: float = 3e-5
+  num_steps: int = 200_000
+  warmup_steps: int = 0
+  weight_decay_rate: float = 0.01
+  gradient_clip_norm: float = 1.0
+
+  def __post_init__(self):
+    _check(self.num_steps > 0, '`num_steps` must be positive.',
+           num_steps=self.num_steps)
+
+  @property
+  def resolved_warmup_steps(self) -> int:
+    default = min(10_000, max(100, self.num_steps // 10))
+    return min(self.warmup_steps or default, max(1, self.num_steps // 2))
+
+
+@dataclasses.dataclass(frozen=True)
+class IndexConfig:
+  """How the block index is built and searched.
+
+  Attributes:
+    searcher: 'brute_force' (exact), 'scann', or 'auto': exact below
+      `exact_below_blocks` blocks, ScaNN above.
+    exact_below_blocks: See `searcher`.
+    num_leaves: ScaNN partitions; 0 means about sqrt(number of blocks).
+    leaves_to_search_fraction: Share of the partitions visited per query; 1
+      makes the search exhaustive.
+    num_to_rescore: Approximate hits that are rescored exactly.
+    embed_batch_size: Blocks embedded at once.
+  """
+  searcher: str = 'auto'
+  exact_below_blocks: int = 20_000
+  num_leaves: int = 0
+  leaves_to_search_fraction: float = 0.1
+  num_to_rescore: int = 200
+  embed_batch_size: int = 128
+
+  def __post_init__(self):
+    _check(self.searcher in ('auto', 'brute_force', 'scann'),
+           "`searcher` must be 'auto', 'brute_force' or 'scann'.",
+           searcher=self.searcher)
+    _check(0 < self.leaves_to_search_fraction <= 1,
+           '`leaves_to_search_fraction` must be in (0, 1].',
+           leaves_to_search_fraction=self.leaves_to_search_fraction)
+
+
+@dataclasses.dataclass(frozen=True)
+class InverseClozeConfig:
+  """The ICT warm start (Lee et al. 2019, Section 4).
+
+  Attributes:
+    optimizer: The paper trains 100k steps at 1e-4.
+    batch_size: Queries of a step; the other blocks are the negatives.
+    query_tokens: [CLS] sentence [SEP].
+    remove_rate: How often the sentence is cut out of its block.
+    query_noise_rate: Share of the query's wordpieces replaced at random, so
+      that words which statements lack (who, which) do no harm later.
+  """
+  optimizer: OptimizerConfig = OptimizerConfig(1e-4, 100_000)
+  batch_size: int = 4096
+  query_tokens: int = 64
+  remove_rate: float = 0.9
+  query_noise_rate: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class PretrainingConfig:
+  """REALM pre-training (Section 4.3).
+
+  Attributes:
+    optimizer: The paper trains 200k steps at 3e-5.
+    batch_size: B.
+    num_candidates: K, the null block included.
+    objective: 'per_query' is the paper's log-likelihood; 'per_token' the
+      release's.
+    masking: 'salient', 'random_span' or 'random_token' (Table 2).
+    candidates: 'retrieved', or 'same_article': other blocks of the query's own
+      article under a uniform p(z|x), which warms up the reader from text
+      alone and needs no index.
+    refresh_every_steps: Steps between two parameter versions (Section 3.3).
+    query_noise_rate: Share of the retrieval query's wordpieces replaced at
+      random; the reader's input stays as it is.
+    checkpoint_every_steps: Steps between two checkpoints for --resume.
+    log_every_steps: Steps between two lines of the log.
+  """
+  optimizer: OptimizerConfig = OptimizerConfig(3e-5, 200_000)
+  batch_size: int = 512
+  num_candidates: int = 8
+  objective: str = 'per_query'
+  masking: str = 'salient'
+  candidates: str = 'retrieved'
+  refresh_every_steps: int = 500
+  query_noise_rate: float = 0.0
+  checkpoint_every_steps: int = 500
+  log_every_steps: int = 100
+
+  def __post_init__(self):
+    _check(self.num_candidates >= 1, '`num_candidates` must be at least 1.',
+           num_candidates=self.num_candidates)
+    _check(self.objective in ('per_query', 'per_token'),
+           "`objective` must be 'per_query' or 'per_token'.",
+           objective=self.objective)
+    _check(self.masking in ('salient', 'random_span', 'random_token'),
+           "`masking` must be 'salient', 'random_span' or 'random_token'.",
+           masking=self.masking)
+    _check(self.candidates in ('retrieved', 'same_article'),
+           "`candidates` must be 'retrieved' or 'same_article'.",
+           candidates=self.candidates)
+
+
+@dataclasses.dataclass(frozen=True)
+class FinetuningConfig:
+  """Open-domain QA by span extraction (Section 3.2, ORQA).
+
+  Attributes:
+    optimizer: The paper trains at 1e-5.
+    batch_size: Questions of a step.
+    num_searched: Blocks of the early-update loss (the release: 5000).
+    num_read: K, blocks that are read.
+    joint_tokens: [CLS] question [SEP] body [SEP].
+    eval_batch_size: Questions answered at once.
+    log_every_steps: Steps between two lines of the log.
+  """
+  optimizer: OptimizerConfig = OptimizerConfig(1e-5, 100_000)
+  batch_size: int = 1
+  num_searched: int = 5000
+  num_read: int = 5
+  joint_tokens: int = 320
+  eval_batch_size: int = 32
+  log_every_steps: int = 100
+
+  def __post_init__(self):
+    _check(1 <= self.num_read <= self.num_searched,
+           '`num_read` must be in [1, num_searched].',
+           num_read=self.num_read, num_searched=self.num_searched)
+
+
+@dataclasses.dataclass(frozen=True)
+class WorldConfig:
+  """The embedded default corpus, written from geographical facts.
+
+  Attributes:
+    seed: Of every choice.
+    num_cities: Cities with an article; the largest ones, at most
+      `max_cities_per_country` of a country.
+    max_cities_per_country: See `num_cities`.
+    num_train_questions: Upper bounds of the three splits.
+    num_dev_questions: See above.
+    num_test_questions: See above; about entities no other split asks about.
+  """
+  seed: int = 0
+  num_cities: int = 2500
+  max_cities_per_country: int = 60
+  num_train_questions: int = 12_000
+  num_dev_questions: int = 500
+  num_test_questions: int = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class ExperimentConfig:
+  """Everything a launch module configures.
+
+  Attributes:
+    init_from: Default of --init_from; None starts from random weights.
+  """
+  seed: int = 0
+  model: ModelConfig = ModelConfig()
+  lengths: LengthConfig = LengthConfig()
+  index: IndexConfig = IndexConfig()
+  inverse_cloze: InverseClozeConfig = InverseClozeConfig()
+  pretraining: PretrainingConfig = PretrainingConfig()
+  finetuning: FinetuningConfig = FinetuningConfig()
+  world: WorldConfig = WorldConfig()
+  init_from: Optional[str] = None
