@@ -1,0 +1,76 @@
+"""BERT from official.nlp: the encoder and the masked-language-model head."""
+
+import os
+
+os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # official is tf_keras.
+
+# pylint: disable=wrong-import-position
+from official.nlp.modeling import layers  # noqa: E402
+from official.nlp.modeling import networks  # noqa: E402
+import tensorflow as tf  # noqa: E402
+import tf_keras  # noqa: E402
+
+from realm_tf import config as config_lib  # noqa: E402
+
+
+def build_encoder(config: config_lib.BertConfig,
+                  name: str = 'bert') -> tf_keras.layers.Layer:
+  """Builds a BERT encoder with random weights.
+
+  Args:
+    config: Sizes; `vocab_size` must be set.
+    name: Of the layer.
+
+  Returns:
+    A layer that maps {'input_word_ids', 'input_mask', 'input_type_ids'}, each
+    int32 [B, L], to a dict with 'sequence_output', float [B, L, H], and
+    'pooled_output', float [B, H].
+
+  Raises:
+    ValueError: `vocab_size` is not set.
+  """
+  if not config.vocab_size:
+    raise ValueError('`vocab_size` must be set before BERT is built. Got 0.')
+  encoder = networks.BertEncoderV2(
+      vocab_size=config.vocab_size,
+      hidden_size=config.hidden_size,
+      num_layers=config.num_layers,
+      num_attention_heads=config.num_heads,
+      max_sequence_length=config.max_positions,
+      type_vocab_size=2,
+      inner_dim=config.intermediate_size,
+      inner_activation=_activation,
+      output_dropout=config.dropout_rate,
+      attention_dropout=config.attention_dropout_rate,
+      initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
+      name=name)
+  example = tf.zeros([1, 4], tf.int32)
+  encoder({'input_word_ids': example, 'input_mask': example,
+           'input_type_ids': example})  # Creates the weights.
+  return encoder
+
+
+def build_masked_lm_head(encoder: tf_keras.layers.Layer,
+                         name: str = 'masked_lm') -> tf_keras.layers.Layer:
+  """Builds p(y_j|z,x)'s head, tied to the encoder's word embeddings.
+
+  Args:
+    encoder: From `build_encoder`.
+    name: Of the layer.
+
+  Returns:
+    A layer that maps (sequence_output [B, L, H], positions int32 [B, M]) to
+    logits, float [B, M, V]; it never looks at other positions.
+  """
+  table = encoder.get_embedding_table()
+  head = layers.MaskedLM(
+      embedding_table=table, activation=_activation,
+      initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
+      output='logits', name=name)
+  head(tf.zeros([1, 4, table.shape[1]]), tf.zeros([1, 1], tf.int32))
+  return head
+
+
+def _activation(x: tf.Tensor) -> tf.Tensor:
+  """GELU in its tanh form, as BERT's release computes it."""
+  return tf.nn.gelu(x, approximate=True)

@@ -1,0 +1,67 @@
+"""Embeds a query or a block as one vector for inner-product search."""
+
+import tensorflow as tf
+import tf_keras
+
+from realm_tf import config as config_lib
+
+
+class Embedder(tf_keras.layers.Layer):
+  """Maps text to the search space: Embed(s), Section 3.2 of Guu et al. 2020.
+
+  The head is the paper's W BERT_CLS(s), the TF1 release's
+  LayerNorm(Dense(tanh(Dense(BERT_CLS(s))))) with dropout, or the mean over
+  wordpieces, for encoders that were trained elsewhere.
+
+  Args:
+    encoder: Maps {'input_word_ids', 'input_mask', 'input_type_ids'}, each int32
+      [B, L], to a dict with 'sequence_output', [B, L, H], and, for the
+      'pooled' head, 'pooled_output', [B, H].
+    config: Which head.
+
+  Call arguments:
+    tokens: The encoder's input dict, of any leading dimensions: int32 [..., L].
+
+  Returns:
+    Embeddings, float32 [..., D]. f(x,z) is their plain inner product.
+  """
+
+  def __init__(self, encoder: tf_keras.layers.Layer,
+               config: config_lib.EmbedderConfig, **kwargs):
+    super().__init__(**kwargs)
+    self.encoder = encoder
+    self.config = config
+    if config.head != 'mean':
+      self.projection = tf_keras.layers.Dense(
+          config.embedding_size, use_bias=config.head == 'pooled',
+          kernel_initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
+          name='projection', dtype='float32')
+    if config.head == 'pooled':
+      self.layer_norm = tf_keras.layers.LayerNormalization(
+          epsilon=1e-12, name='layer_norm', dtype='float32')
+      self.dropout = tf_keras.layers.Dropout(config.dropout_rate)
+
+  def call(self, tokens: dict[str, tf.Tensor], training: bool = False):
+    leading = tf.shape(tokens['input_word_ids'])[:-1]
+    flat = {name: tf.reshape(value, [-1, value.shape[-1]])
+            for name, value in tokens.items()}
+    outputs = self.encoder(flat, training=training)
+    embeddings = self._head(outputs, flat['input_mask'], training)
+    if self.config.normalize:
+      embeddings = tf.math.l2_normalize(embeddings, axis=-1)
+    shape = tf.concat([leading, [embeddings.shape[-1]]], axis=0)
+    return tf.reshape(embeddings, shape)  # [..., D]
+
+  def _head(self, outputs, mask, training):
+    """Returns float32 [B, D]."""
+    if self.config.head == 'cls':
+      cls = tf.cast(outputs['sequence_output'][:, 0, :], tf.float32)
+      return self.projection(cls)
+    if self.config.head == 'pooled':
+      pooled = tf.cast(outputs['pooled_output'], tf.float32)  # [B, H]
+      return self.dropout(self.layer_norm(self.projection(pooled)),
+                          training=training)
+    weights = tf.cast(mask, tf.float32)[:, :, None]  # [B, L, 1]
+    states = tf.cast(outputs['sequence_output'], tf.float32)
+    count = tf.maximum(tf.reduce_sum(weights, axis=1), 1.0)
+    return tf.reduce_sum(states * weights, axis=1) / count

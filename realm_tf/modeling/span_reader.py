@@ -1,0 +1,75 @@
+"""Scores the spans of a block as answers: the ORQA head."""
+
+import tensorflow as tf
+import tf_keras
+
+# Scores of spans that do not exist. Finite: a sum of them stays a number.
+NO_SPAN = -1e9
+
+
+class SpanReader(tf_keras.layers.Layer):
+  """MLP([h_START(s); h_END(s)]) of every span s of at most W wordpieces.
+
+  Section 3.2 of Guu et al. 2020 as ORQA computes it (Lee et al. 2019, Section
+  5): one Dense layer on the sequence output, split into a start and an end
+  half, so that the hidden layer of a span is the sum of two precomputed halves.
+
+  Args:
+    encoder: A BERT encoder, see `Embedder`.
+    hidden_size: Width of a half; 256 in ORQA.
+    max_span_width: W, in wordpieces; 10 in ORQA.
+
+  Call arguments:
+    tokens: The encoder's input dict of join(x, z), int32 [B, K, L]; spans lie
+      in the second segment, without its [SEP].
+
+  Returns:
+    Scores, float32 [B, K, L, W]: entry (s, w) is the span of w + 1 wordpieces
+    that starts at position s; `NO_SPAN` where it leaves the block.
+  """
+
+  def __init__(self, encoder: tf_keras.layers.Layer, hidden_size: int = 256,
+               max_span_width: int = 10, **kwargs):
+    super().__init__(**kwargs)
+    self.encoder = encoder
+    self.hidden_size = hidden_size
+    self.max_span_width = max_span_width
+    self.projection = _dense(2 * hidden_size, 'projection')
+    self.layer_norm = tf_keras.layers.LayerNormalization(
+        epsilon=1e-3, name='layer_norm', dtype='float32')
+    self.score = _dense(1, 'score')
+
+  def call(self, tokens: dict[str, tf.Tensor], training: bool = False):
+    num_read, length = tokens['input_word_ids'].shape[1:]
+    flat = {name: tf.reshape(value, [-1, length])
+            for name, value in tokens.items()}
+    states = self.encoder(flat, training=training)['sequence_output']
+    start, end = tf.split(
+        self.projection(tf.cast(states, tf.float32)), 2, axis=-1)
+    allowed = _in_body(flat)  # [B * K, L]
+    scores = [self._width_scores(start, end, allowed, width)
+              for width in range(self.max_span_width)]
+    scores = tf.stack(scores, axis=-1)  # [B * K, L, W]
+    return tf.reshape(scores, [-1, num_read, length, self.max_span_width])
+
+  def _width_scores(self, start, end, allowed, width):
+    """Returns the scores of all spans of `width` + 1 pieces, [B * K, L]."""
+    ends = tf.pad(end[:, width:, :], [[0, 0], [0, width], [0, 0]])
+    # The body is contiguous: a span lies in it if both of its ends do.
+    inside = allowed & tf.pad(allowed[:, width:], [[0, 0], [0, width]])
+    hidden = self.layer_norm(tf.nn.relu(start + ends))
+    score = tf.squeeze(self.score(hidden), axis=-1)
+    return tf.where(inside, score, NO_SPAN)
+
+
+def _in_body(tokens):
+  """Whether a position is a wordpiece of the second segment, bool [B, L]."""
+  segment = tokens['input_type_ids'] == 1
+  # The last position of the segment is its [SEP].
+  return segment & tf.pad(segment[:, 1:], [[0, 0], [0, 1]])
+
+
+def _dense(units, name):
+  return tf_keras.layers.Dense(
+      units, name=name, dtype='float32',
+      kernel_initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02))

@@ -1,0 +1,36 @@
+"""How much retrieval helps: the log-likelihood it adds over the null block."""
+
+import tensorflow as tf
+
+NULL_POSITION = 0  # The null block is always the first candidate.
+
+
+def block_utility(log_p_y_given_z: tf.Tensor) -> tf.Tensor:
+  """Returns RU(z|x) = log p(y|z,x) - log p(y|null,x) of every candidate.
+
+  Appendix D of Guu et al. 2020. The null block's own utility is 0.
+
+  Args:
+    log_p_y_given_z: log p(y|z,x), float32 [B, K]; the null block is first.
+
+  Returns:
+    float32 [B, K].
+  """
+  null = log_p_y_given_z[:, NULL_POSITION:NULL_POSITION + 1]  # [B, 1]
+  return log_p_y_given_z - null
+
+
+def marginal_utility(log_p_y: tf.Tensor,
+                     log_p_y_given_z: tf.Tensor) -> tf.Tensor:
+  """Returns log p(y|x) - log p(y|null,x) of every query.
+
+  What the authors' release calls retrieval utility, and selects models by.
+
+  Args:
+    log_p_y: log p(y|x), float32 [B].
+    log_p_y_given_z: log p(y|z,x), float32 [B, K]; the null block is first.
+
+  Returns:
+    float32 [B].
+  """
+  return log_p_y - log_p_y_given_z[:, NULL_POSITION]

@@ -1,0 +1,55 @@
+"""log p(y|x) of an answer that is a span of a retrieved block."""
+
+import tensorflow as tf
+
+# Masked entries: far below any score, yet finite, so that a row without a
+# positive has a gradient of zero and not of NaN.
+_MINUS_INFINITY = -1e9
+
+
+def span_log_likelihood(span_scores: tf.Tensor,
+                        is_answer: tf.Tensor) -> tf.Tensor:
+  """Returns the marginal log-likelihood of the answer's spans.
+
+  Section 3.2 of Guu et al. 2020, as ORQA normalizes it, over the spans of all
+  read blocks jointly:
+
+    log p(y|x) = log sum_{s in S(y)} exp(g(s)) - log sum_s exp(g(s))
+
+  where g(s) is the reader's span score plus the block's retrieval score.
+
+  Args:
+    span_scores: g(s), float32 [B, S]; -inf where there is no such span.
+    is_answer: Whether the span matches an answer, bool [B, S].
+
+  Returns:
+    float32 [B]; 0.0 for a question without a matching span, so that it has no
+    gradient.
+  """
+  return _masked_log_likelihood(span_scores, is_answer)
+
+
+def early_update_log_likelihood(retrieval_scores: tf.Tensor,
+                                has_answer: tf.Tensor) -> tf.Tensor:
+  """Returns the marginal log-likelihood of the blocks with an answer.
+
+  ORQA's "early update" (Lee et al. 2019, Section 5): it reaches many more
+  blocks than can be read.
+
+  Args:
+    retrieval_scores: f(x,z) of the searched blocks, float32 [B, N].
+    has_answer: Whether the block contains an answer string, bool [B, N].
+
+  Returns:
+    float32 [B]; 0.0 where no block has an answer.
+  """
+  return _masked_log_likelihood(retrieval_scores, has_answer)
+
+
+def _masked_log_likelihood(scores, positive):
+  scores = tf.maximum(tf.cast(scores, tf.float32), _MINUS_INFINITY)
+  positive = tf.logical_and(positive, scores > _MINUS_INFINITY / 2)
+  numerator = tf.reduce_logsumexp(
+      tf.where(positive, scores, _MINUS_INFINITY), axis=-1)
+  log_likelihood = numerator - tf.reduce_logsumexp(scores, axis=-1)
+  return tf.where(tf.reduce_any(positive, axis=-1), log_likelihood, 0.0)

@@ -1,0 +1,75 @@
+"""The one packer of [CLS] a [SEP] b [SEP], for training, indexing, serving.
+
+  wordpieces without specials -> [this file] -> what BERT reads
+
+Plain TensorFlow ops of static shape: the same function runs eagerly on the
+host, inside the compiled training step, under XLA, and inside a SavedModel.
+"""
+
+from typing import Optional
+
+import tensorflow as tf
+
+PAD_ID = 0  # BERT's; `text.wordpiece` insists on it.
+
+
+def pack(first: tf.Tensor, second: Optional[tf.Tensor], cls_id: int,
+         sep_id: int, length: int) -> dict[str, tf.Tensor]:
+  """Packs join_BERT(a) = [CLS] a [SEP], or join_BERT(a, b) = ... b [SEP].
+
+  Section 3.2 of Guu et al. 2020. What does not fit in `length` is cut off:
+  first the end of `second`, then the end of `first`. The last [SEP] stays.
+
+  Args:
+    first: int32 [..., La], wordpieces, zeros behind them.
+    second: int32 [..., Lb], likewise, or None. Leading dimensions as `first`.
+    cls_id: The vocabulary's [CLS].
+    sep_id: The vocabulary's [SEP].
+    length: L, of the result.
+
+  Returns:
+    'input_word_ids', 'input_mask' (1 = a wordpiece), 'input_type_ids' (1 =
+    `second` and its [SEP]), each int32 [..., L].
+  """
+  num_specials = 2 if second is None else 3
+  a = _length(first, length - num_specials)  # [..., 1]
+  position = tf.range(length, dtype=tf.int32)  # [L]
+  words = tf.where(position <= a, _shifted(first, 1, length), sep_id)
+  if second is None:
+    end = a + 1
+  else:
+    b = _length(second, length - num_specials)
+    b = tf.minimum(b, length - num_specials - a)
+    end = a + b + 2
+    body = tf.gather(second, _source(position - a - 2, second), batch_dims=(
+        second.shape.rank - 1))
+    words = tf.where((position >= a + 2) & (position < end), body, words)
+  words = tf.where(position == 0, cls_id, words)
+  mask = position <= end
+  types = mask & (position >= a + 2)
+  return {
+      'input_word_ids': tf.where(mask, words, PAD_ID),
+      'input_mask': tf.cast(mask, tf.int32),
+      'input_type_ids': tf.cast(types, tf.int32),
+  }
+
+
+def body_offset(first: tf.Tensor, length: int) -> tf.Tensor:
+  """Returns the position of `second`'s first wordpiece, int32 [...]."""
+  return tf.squeeze(_length(first, length - 3), axis=-1) + 2
+
+
+def _length(ids: tf.Tensor, at_most: int) -> tf.Tensor:
+  used = tf.reduce_sum(tf.cast(ids != PAD_ID, tf.int32), axis=-1, keepdims=True)
+  return tf.minimum(used, at_most)
+
+
+def _shifted(ids: tf.Tensor, by: int, length: int) -> tf.Tensor:
+  """`ids` moved right by `by`, cut or padded to `length`, [..., L]."""
+  ids = ids[..., :length - by]
+  behind = length - by - ids.shape[-1]
+  return tf.pad(ids, [[0, 0]] * (ids.shape.rank - 1) + [[by, behind]])
+
+
+def _source(index: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
+  return tf.clip_by_value(index, 0, ids.shape[-1] - 1)
