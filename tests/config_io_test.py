@@ -1,0 +1,196 @@
+"""Tests for realm_tf.config_io."""
+
+import dataclasses
+import json
+import os
+
+from absl.testing import absltest, parameterized
+
+from realm_tf import config as config_lib
+from realm_tf import config_io, errors
+
+_LAUNCH = """
+from realm_tf import config
+CONFIG = config.ExperimentConfig(
+    seed=3, pretraining=config.PretrainingConfig(batch_size=16))
+"""
+
+
+class ConfigIoTest(parameterized.TestCase):
+  def _write(self, name: str, text: str) -> str:
+    return self.create_tempfile(name, content=text).full_path
+
+  def test_loads_a_launch_file(self):
+    config = config_io.load(self._write('tiny.py', _LAUNCH))
+    self.assertEqual(config.seed, 3)
+    self.assertEqual(config.pretraining.batch_size, 16)
+    self.assertEqual(config.pretraining.num_candidates, 8)  # The default.
+
+  @parameterized.named_parameters(
+    ('int', 'pretraining.batch_size=1_024', 'pretraining.batch_size', 1024),
+    ('top_level_int', 'seed=7', 'seed', 7),
+    (
+      'float',
+      'finetuning.optimizer.learning_rate=5e-4',
+      'finetuning.optimizer.learning_rate',
+      5e-4,
+    ),
+    (
+      'whole_float',
+      'model.embedder.score_scale=2',
+      'model.embedder.score_scale',
+      2.0,
+    ),
+    ('bool', 'model.embedder.normalize=True', 'model.embedder.normalize', True),
+    (
+      'bool_off',
+      'model.embedder.normalize=0',
+      'model.embedder.normalize',
+      False,
+    ),
+    ('str', 'index.searcher=scann', 'index.searcher', 'scann'),
+    ('str_with_equals', 'init_from=gs://b/a=1', 'init_from', 'gs://b/a=1'),
+    ('optional', 'init_from=none', 'init_from', None),
+    ('space', ' seed = 7', 'seed', 7),
+  )
+  def test_override_parses_by_the_type_of_the_field(self, text, key, expected):
+    value = config_io.load(self._write('tiny.py', _LAUNCH), [text])
+    for name in key.split('.'):
+      value = getattr(value, name)
+    self.assertEqual(value, expected)
+    self.assertIs(type(value), type(expected))
+
+  def test_override_leaves_the_rest_alone(self):
+    before = config_io.load(self._write('tiny.py', _LAUNCH))
+    after = config_io.override(before, ['pretraining.num_candidates=5'])
+    self.assertEqual(
+      after,
+      dataclasses.replace(
+        before,
+        pretraining=config_lib.PretrainingConfig(
+          batch_size=16, num_candidates=5
+        ),
+      ),
+    )
+
+  def test_last_override_of_a_key_wins(self):
+    config = config_io.override(
+      config_lib.ExperimentConfig(), ['seed=1', 'seed=2']
+    )
+    self.assertEqual(config.seed, 2)
+
+  @parameterized.parameters([(False,)], [(True,)])
+  def test_overrides_are_checked_together(self, swap):
+    # Read 8 of 4 searched blocks is an error; 8 of 10 is not, though each
+    # override alone contradicts the start: 2 read of 4.
+    start = config_io.override(
+      config_lib.ExperimentConfig(),
+      ['finetuning.num_read=2', 'finetuning.num_searched=4'],
+    )
+    pair = ['finetuning.num_read=8', 'finetuning.num_searched=10']
+    config = config_io.override(start, pair[::-1] if swap else pair)
+    self.assertEqual(config.finetuning.num_read, 8)
+
+  @parameterized.named_parameters(
+    (
+      'misspelt',
+      'pretraining.batch_sise=1',
+      'Unknown config key `pretraining.batch_sise`. The nearest is '
+      '`pretraining.batch_size`.',
+    ),
+    (
+      'section_left_out',
+      'num_candidates=1',
+      'The nearest is `pretraining.num_candidates`.',
+    ),
+    (
+      'wrong_section',
+      'finetune.batch_size=1',
+      'The nearest is `finetuning.batch_size`.',
+    ),
+    ('section', 'model.embedder=1', '`model.embedder` is a section.'),
+    ('beyond_a_field', 'seed.x=1', 'The nearest is `seed`.'),
+    ('no_value', 'seed', "must read 'a.b=value'. Got 'seed'."),
+    ('not_an_int', 'seed=1.5', "`seed` must be of type int. Got '1.5'."),
+    ('not_a_bool', 'model.embedder.normalize=maybe', 'true or false'),
+    ('not_finite', 'model.embedder.score_scale=nan', 'a finite float'),
+    (
+      'out_of_range',
+      'pretraining.num_candidates=0',
+      'In `pretraining`: `num_candidates` must be at least 1.',
+    ),
+    (
+      'division_by_zero',
+      'model.reader_bert.num_heads=0',
+      'In `model.reader_bert`: ',
+    ),
+  )
+  def test_override_names_the_mistake(self, text, message):
+    with self.assertRaises(errors.UserError) as raised:
+      config_io.override(config_lib.ExperimentConfig(), [text])
+    self.assertIn(message, str(raised.exception))
+
+  @parameterized.named_parameters(
+    ('no_config', 'X = 1', 'must define CONFIG'),
+    ('wrong_type', 'CONFIG = 1', 'Got int.'),
+    ('syntax', 'CONFIG = (', 'SyntaxError'),
+    (
+      'bad_value',
+      'from realm_tf import config\n'
+      'CONFIG = config.PretrainingConfig(num_candidates=0)',
+      '`num_candidates` must be at least 1.',
+    ),
+  )
+  def test_load_names_the_mistake(self, source, message):
+    path = self._write('broken.py', source)
+    with self.assertRaises(errors.UserError) as raised:
+      config_io.load(path)
+    self.assertIn(message, str(raised.exception))
+    self.assertIn(path, str(raised.exception))
+
+  @parameterized.parameters('launch/no_such.py', 'launch.no_such')
+  def test_missing_launch_module_is_named(self, path):
+    with self.assertRaisesRegex(errors.UserError, 'no_such'):
+      config_io.load(path)
+
+  def test_json_round_trip_is_exact(self):
+    config = config_io.override(
+      config_lib.ExperimentConfig(),
+      ['seed=5', 'init_from=runs/a', 'index.leaves_to_search_fraction=.3'],
+    )
+    directory = os.path.join(self.create_tempdir().full_path, 'run')
+    config_io.write(config, directory)
+    self.assertEqual(config_io.read(directory), config)
+
+  @parameterized.named_parameters(
+    ('unknown', {'pretraining': {'batch': 1}}, '`pretraining.batch`'),
+    (
+      'type',
+      {'pretraining': {'batch_size': '1'}},
+      "`pretraining.batch_size` must be of type int. Got '1'.",
+    ),
+    ('bool_is_no_int', {'seed': True}, '`seed` must be of type int.'),
+    ('null', {'seed': None}, '`seed` must be of type int. Got None.'),
+    ('section', {'model': 1}, '`model` must be an object. Got 1.'),
+    ('range', {'index': {'searcher': 'faiss'}}, 'In `index`: `searcher`'),
+    ('list', [], '`the config` must be an object.'),
+  )
+  def test_read_names_file_and_field(self, tree, message):
+    path = self._write('config.json', json.dumps(tree))
+    with self.assertRaises(errors.UserError) as raised:
+      config_io.read(os.path.dirname(path))
+    self.assertIn(message, str(raised.exception))
+    self.assertIn(path, str(raised.exception))
+
+  def test_read_names_the_line_that_is_not_json(self):
+    path = self._write('config.json', '{\n"seed": }')
+    with self.assertRaisesRegex(errors.UserError, 'config.json.*Line 2'):
+      config_io.read(os.path.dirname(path))
+
+  def test_read_says_that_there_is_no_config(self):
+    with self.assertRaisesRegex(errors.UserError, 'config.json.*no such file'):
+      config_io.read(self.create_tempdir().full_path)
+
+
+if __name__ == '__main__':
+  absltest.main()
