@@ -61,7 +61,11 @@ class F1Test(parameterized.TestCase):
 class ContainsAnswerTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
-      ('inside', 'In the U.S., it rained.', ['us'], False, True),
+      ('punctuation_ends_words', 'a New York-based', ['New York'], False, True),
+      ('abbreviation', 'In the U.S., it rained.', ['u.s.'], False, True),
+      ('accents_do_not_end_words', 'caf\u00e9', ['cafe'], False, False),
+      ('any_unicode_form', 'caf\u00e9', ['Cafe\u0301'], False, True),
+      ('en_dash', '1914\u20131918', ['1918'], False, True),
       ('not_within_a_word', 'The bus came.', ['us'], False, False),
       ('not_across_a_word_end', 'New Yorkers.', ['New York'], False, False),
       ('articles_between', 'king of the hill', ['King of Hill'], False, True),
