@@ -1,0 +1,212 @@
+"""Text -> wordpiece ids, with offsets into the original string.
+
+BERT's uncased tokenization: lower case, accents stripped, split at white space
+and punctuation, then greedily into wordpieces. The only file that imports
+tensorflow_text; its offsets are bytes, ours are characters.
+"""
+
+import collections
+import hashlib
+from typing import Iterable, NamedTuple, Sequence
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_text as tf_text
+from tensorflow_text.python.ops import bert_tokenizer
+from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib as learner
+
+from realm_tf import errors
+
+PAD, UNK, CLS, SEP, MASK = '[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'
+_SPECIALS = (PAD, UNK, CLS, SEP, MASK)
+_CONTINUATION = '##'
+_LEARNING_BATCH = 1024  # Texts whose words are counted at once.
+_MAX_LEARNING_WORDS = 50_000  # The learner's time grows with them.
+
+
+class Tokens(NamedTuple):
+  """The L wordpieces of a string.
+
+  Attributes:
+    ids: int32 [L].
+    starts: int32 [L]; text[starts[i]:ends[i]] is what piece i stands for.
+    ends: int32 [L]; above `starts`. The pieces of one character that expands
+      ('…' is three dots) all cover that character.
+  """
+  ids: np.ndarray
+  starts: np.ndarray
+  ends: np.ndarray
+
+
+class WordpieceTokenizer:
+  """Tokenizes with BERT's uncased rules; adds no [CLS] or [SEP].
+
+  Args:
+    vocabulary: Pieces in the order of their ids. '[PAD]' comes first, and
+      [UNK], [CLS], [SEP] and [MASK] are somewhere.
+  """
+
+  def __init__(self, vocabulary: Sequence[str]):
+    self.vocabulary = tuple(vocabulary)
+    _check_vocabulary(self.vocabulary, 'The vocabulary')
+    text = ''.join(piece + '\n' for piece in self.vocabulary)
+    self.vocabulary_sha256 = hashlib.sha256(text.encode('utf-8')).hexdigest()
+    self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (
+        self.vocabulary.index(special) for special in _SPECIALS)
+    self._continues = np.array(
+        [piece.startswith(_CONTINUATION) for piece in self.vocabulary])  # [V]
+    self._tokenizer = tf_text.FastBertTokenizer(
+        self.vocabulary, token_out_type=tf.int32,
+        lower_case_nfd_strip_accents=True)
+
+  @classmethod
+  def from_file(cls, path: str) -> 'WordpieceTokenizer':
+    """Reads one piece per line, as BERT's vocab.txt."""
+    if not tf.io.gfile.exists(path) or tf.io.gfile.isdir(path):
+      raise errors.UserError(
+          f'The vocabulary must be a file with one wordpiece per line; {path} '
+          'is not there. Give another --vocab_file.')
+    with tf.io.gfile.GFile(path, 'rb') as file:
+      lines = file.read().decode('utf-8').split('\n')
+    pieces = [line.rstrip('\r') for line in lines]
+    while pieces and not pieces[-1]:
+      pieces.pop()
+    _check_vocabulary(pieces, path)
+    return cls(pieces)
+
+  @property
+  def vocab_size(self) -> int:
+    return len(self.vocabulary)
+
+  def tokenize(self, text: str) -> Tokens:
+    return self.tokenize_batch([text])[0]
+
+  def tokenize_batch(self, texts: Sequence[str]) -> list[Tokens]:
+    """Tokenizes all `texts` in one TensorFlow call."""
+    if not texts:
+      return []
+    encoded = _encode(texts)
+    ids, starts, ends = self._tokenizer.tokenize_with_offsets(
+        tf.constant(encoded))
+    splits = ids.row_splits.numpy()
+    starts, ends = _character_offsets(
+        encoded, np.diff(splits), starts.values.numpy(), ends.values.numpy())
+    ids = ids.values.numpy()
+    return [Tokens(ids[a:b], starts[a:b], ends[a:b])
+            for a, b in zip(splits[:-1], splits[1:])]
+
+  def token_ids_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
+    """Returns only the ids, int32 [L] of each text."""
+    if not texts:
+      return []
+    ids = self._tokenizer.tokenize(tf.constant(_encode(texts)))
+    splits = ids.row_splits.numpy()
+    values = ids.values.numpy()
+    return [values[a:b] for a, b in zip(splits[:-1], splits[1:])]
+
+  def continuation(self, ids: np.ndarray) -> np.ndarray:
+    """Whether each piece continues the word of the piece before it."""
+    return self._continues[ids]
+
+  def detokenize(self, ids: Iterable[int]) -> str:
+    """Joins pieces to words: for logs only, as 'u.s.' comes out 'u . s .'."""
+    text = ' '.join(self.vocabulary[i] for i in ids if i != self.pad_id)
+    return text.replace(' ' + _CONTINUATION, '')
+
+
+def learn_vocabulary(texts: Iterable[str], size: int) -> list[str]:
+  """Learns at most `size` wordpieces with TensorFlow Text's learner.
+
+  The same texts give the same list: specials, characters, then other pieces,
+  frequent ones first.
+
+  Args:
+    texts: Any iterable; read once.
+    size: Upper bound of the vocabulary, specials included.
+  """
+  counts = _count_words(texts)
+  if not counts:
+    raise errors.UserError(
+        'A vocabulary is learned from words, and the texts have none. Check '
+        '--input, or give a --vocab_file.')
+  by_count = sorted(counts.values(), reverse=True)
+  # The learner bisects the least count of a piece. Words alone would fill the
+  # vocabulary at this bound, so the search need not start at the count of
+  # 'the': that halves its rounds.
+  upper = by_count[min(size // 4, len(by_count) - 1)]
+  vocabulary = learner.learn(
+      sorted(counts.items()), size, list(_SPECIALS),
+      upper_thresh=max(upper, 2), lower_thresh=2,
+      max_input_tokens=_MAX_LEARNING_WORDS,
+      # Each character takes two pieces: foreign scripts must not eat them all.
+      max_unique_chars=max(100, min(1000, size // 20)))
+  return vocabulary[:size]
+
+
+def _count_words(texts: Iterable[str]) -> dict[str, int]:
+  splitter = bert_tokenizer.BasicTokenizer(lower_case=True)
+  counts, batch = collections.Counter(), []
+
+  def count_batch():
+    if batch:
+      words = splitter.tokenize(tf.constant(_encode(batch)))
+      counts.update(words.values.numpy().tolist())
+      batch.clear()
+
+  for text in texts:
+    batch.append(text)
+    if len(batch) == _LEARNING_BATCH:
+      count_batch()
+  count_batch()
+  return {word.decode('utf-8', 'replace'): n for word, n in counts.items()}
+
+
+def _check_vocabulary(pieces: Sequence[str], name: str):
+  """Raises UserError unless `pieces` is a usable vocabulary."""
+  if not pieces or pieces[0] != PAD:
+    found = repr(pieces[0]) if pieces else 'nothing'
+    raise errors.UserError(
+        f"{name} must begin with '[PAD]', as padding has id 0; it begins with "
+        f'{found}. Use a BERT vocabulary (vocab.txt).')
+  missing = [special for special in _SPECIALS if special not in pieces]
+  if missing:
+    raise errors.UserError(
+        f'{name} must have the pieces {", ".join(_SPECIALS)}; it lacks '
+        f'{", ".join(missing)}. Use a BERT vocabulary (vocab.txt).')
+  seen = set()
+  for line, piece in enumerate(pieces, 1):
+    if not piece or piece in seen:
+      raise errors.UserError(
+          f'{name} must have a different piece on every line; line {line} is '
+          f'{"empty" if not piece else f"{piece!r} again"}.')
+    seen.add(piece)
+
+
+def _encode(texts: Sequence[str]) -> list[bytes]:
+  # JSON may hold lone surrogates: '?' in their place is one character too.
+  return [text.encode('utf-8', 'replace') for text in texts]
+
+
+def _character_offsets(encoded, num_tokens, starts, ends):
+  """Turns byte offsets into character offsets, for a whole batch at once.
+
+  Args:
+    encoded: The batch's UTF-8 strings.
+    num_tokens: int [B], tokens of each string.
+    starts: int [T], byte offset of each of the batch's tokens in its string.
+    ends: int [T], likewise.
+
+  Returns:
+    The same offsets in characters, int32 [T] each, with ends > starts.
+  """
+  lengths = np.array([len(text) for text in encoded], np.int64)
+  first_byte = np.repeat(np.cumsum(lengths) - lengths, num_tokens)  # [T]
+  joined = np.frombuffer(b''.join(encoded), np.uint8)
+  is_first = (joined & 0xC0) != 0x80  # Of a character.
+  num_before = np.concatenate([[0], np.cumsum(is_first)])  # Characters.
+  base = num_before[first_byte]
+  starts = num_before[first_byte + starts] - base
+  ends = num_before[first_byte + ends] - base
+  # The library gives all but the last piece of an expanded character no width.
+  ends = np.maximum(ends, starts + 1)
+  return starts.astype(np.int32), ends.astype(np.int32)
