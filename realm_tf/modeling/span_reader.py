@@ -54,6 +54,7 @@ class SpanReader(tf_keras.layers.Layer):
 
   def _width_scores(self, start, end, allowed, width):
     """Returns the scores of all spans of `width` + 1 pieces, [B * K, L]."""
+    width = min(width, end.shape[1])
     ends = tf.pad(end[:, width:, :], [[0, 0], [0, width], [0, 0]])
     # The body is contiguous: a span lies in it if both of its ends do.
     inside = allowed & tf.pad(allowed[:, width:], [[0, 0], [0, width]])

@@ -1,0 +1,45 @@
+"""Exact search by one matrix product: the oracle for the other searchers."""
+
+import numpy as np
+
+from realm_tf.index import searcher
+
+_CHUNK_BLOCKS = 1 << 18  # Bounds the scores in memory to Q * 1 MB.
+
+
+class BruteForceSearcher:
+  """Scores every block; of equal scores the smaller block id comes first.
+
+  Args:
+    embeddings: float [N, D]; may be memory-mapped.
+  """
+
+  def __init__(self, embeddings: np.ndarray):
+    self._embeddings = embeddings
+
+  def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+    """See `searcher.Searcher`."""
+    ids, scores = [], []
+    for start in range(0, len(self._embeddings), _CHUNK_BLOCKS):
+      chunk = np.asarray(
+          self._embeddings[start:start + _CHUNK_BLOCKS], np.float32)
+      chunk_ids, chunk_scores = _top(queries @ chunk.T, k)
+      ids.append(chunk_ids + start)
+      scores.append(chunk_scores)
+    ids, scores = np.concatenate(ids, axis=1), np.concatenate(scores, axis=1)
+    order, scores = _top(scores, k)
+    return searcher.Neighbors(
+        np.take_along_axis(ids, order, axis=1).astype(np.int32), scores)
+
+
+def _top(scores, k):
+  """Returns the columns and values of each row's `k` largest, sorted."""
+  k = min(k, scores.shape[1])
+  if k < scores.shape[1]:
+    columns = np.sort(np.argpartition(-scores, k - 1, axis=1)[:, :k], axis=1)
+  else:
+    columns = np.broadcast_to(np.arange(k), scores.shape)
+  values = np.take_along_axis(scores, columns, axis=1)
+  order = np.argsort(-values, axis=1, kind='stable')
+  return (np.take_along_axis(columns, order, axis=1),
+          np.take_along_axis(values, order, axis=1).astype(np.float32))

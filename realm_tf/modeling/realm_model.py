@@ -1,0 +1,118 @@
+"""The networks of REALM, composed: two embedders and a reader.
+
+  query ---> query_embedder ---+
+                               +--> f(x,z)
+  block ---> block_embedder ---+
+  query + block ---> knowledge_encoder ---> log p(y_j|z,x)  (pre-training)
+  query + block ---> span_reader -------> g(s)              (open-domain QA)
+
+The knowledge encoder and the span reader share one BERT, as in the paper.
+"""
+
+import dataclasses
+from typing import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import bert
+from realm_tf.modeling import embedder as embedder_lib
+from realm_tf.modeling import knowledge_encoder as knowledge_encoder_lib
+from realm_tf.modeling import span_reader as span_reader_lib
+from realm_tf.modeling import weights
+
+EMBEDDER, MASKED_LM, SPAN = 'embedder', 'masked_lm', 'span'
+
+
+class RealmModel(tf.Module):
+  """The parts of REALM that a job needs.
+
+  Variables have unique names, the same in every job, so that any file of
+  parameters fits any model by name.
+
+  Args:
+    config: Of the networks; `vocab_size` must be set.
+    parts: Of EMBEDDER, MASKED_LM and SPAN, those to build.
+
+  Attributes:
+    query_embedder: Maps join(x) to [B, D], before `score_scale`.
+    block_embedder: Maps join(title, body) to [B, D]; the same object as
+      `query_embedder` if towers are shared.
+    knowledge_encoder: See `knowledge_encoder.KnowledgeEncoder`.
+    span_reader: See `span_reader.SpanReader`.
+  """
+
+  def __init__(self, config: config_lib.ModelConfig, parts: Sequence[str]):
+    super().__init__(name='realm')
+    self.config = config
+    if EMBEDDER in parts:
+      shared = config.embedder.shared_towers
+      self.query_embedder = self._embedder('shared' if shared else 'query')
+      self.block_embedder = (
+          self.query_embedder if shared else self._embedder('block'))
+    if MASKED_LM in parts or SPAN in parts:
+      reader_bert = bert.build_encoder(config.reader_bert, 'reader_bert')
+    if MASKED_LM in parts:
+      self.knowledge_encoder = knowledge_encoder_lib.KnowledgeEncoder(
+          reader_bert, bert.build_masked_lm_head(reader_bert))
+    if SPAN in parts:
+      self.span_reader = span_reader_lib.SpanReader(
+          reader_bert, config.span_hidden_size, config.max_span_width,
+          name='span_reader')
+      self.span_reader(_example((1, 1, 4)))
+
+  def _embedder(self, tower):
+    encoder = bert.build_encoder(self.config.embedder_bert, f'{tower}_bert')
+    embedder = embedder_lib.Embedder(
+        encoder, self.config.embedder, name=f'{tower}_embedder')
+    embedder(_example((1, 4)))
+    return embedder
+
+  def embed_queries(self, tokens: dict[str, tf.Tensor],
+                    training: bool = False) -> tf.Tensor:
+    """Returns query embeddings, scaled so that products are f(x,z), [B, D]."""
+    scale = self.config.embedder.score_scale
+    return scale * self.query_embedder(tokens, training=training)
+
+  def load(self, arrays: dict[str, np.ndarray]) -> weights.LoadReport:
+    """Takes over all weights that have a variable's name.
+
+    A file with one shared tower fills two separate ones.
+    """
+    arrays = dict(arrays)
+    names = weights.by_name(self.variables)
+    for name in names:
+      tower, _, rest = name.partition('_')
+      if tower in ('query', 'block') and name not in arrays:
+        if f'shared_{rest}' in arrays:
+          arrays[name] = arrays[f'shared_{rest}']
+    report = weights.assign(self.variables, arrays)
+    left_over = [name for name in report.left_over
+                 if not name.startswith('shared_')]
+    return report._replace(left_over=left_over)
+
+
+def separate_towers(config: config_lib.ModelConfig) -> config_lib.ModelConfig:
+  """Returns `config` with a tower of its own for queries and for blocks.
+
+  Fine-tuning tunes Embed_input and freezes Embed_doc (Section 3.3), so a
+  shared tower becomes two.
+  """
+  return dataclasses.replace(config, embedder=dataclasses.replace(
+      config.embedder, shared_towers=False))
+
+
+def with_vocab_size(config: config_lib.ModelConfig,
+                    vocab_size: int) -> config_lib.ModelConfig:
+  """Returns `config` for a vocabulary of `vocab_size` wordpieces."""
+  sized = lambda bert_config: dataclasses.replace(
+      bert_config, vocab_size=vocab_size)
+  return dataclasses.replace(
+      config, embedder_bert=sized(config.embedder_bert),
+      reader_bert=sized(config.reader_bert))
+
+
+def _example(shape):
+  ids = tf.zeros(shape, tf.int32)
+  return {'input_word_ids': ids, 'input_mask': ids, 'input_type_ids': ids}

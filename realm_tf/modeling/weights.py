@@ -1,0 +1,99 @@
+"""Weights as safetensors: written, read and put into a model by name.
+
+The only import of safetensors. Never pickle: a file from a stranger can hold
+nothing but numbers.
+"""
+
+import hashlib
+from typing import Iterable, Mapping, NamedTuple
+
+import numpy as np
+from safetensors import SafetensorError
+import safetensors.numpy
+import tensorflow as tf
+
+from realm_tf import errors
+
+
+class LoadReport(NamedTuple):
+  """What `assign` did; each a sorted list of names.
+
+  Attributes:
+    used: Variables that got a value.
+    missing: Variables that keep theirs: there was no value of that name.
+    left_over: Values that no variable has the name of.
+  """
+  used: list[str]
+  missing: list[str]
+  left_over: list[str]
+
+
+def by_name(variables: Iterable[tf.Variable]) -> dict[str, tf.Variable]:
+  """Returns the variables by name, without ':0'.
+
+  Raises:
+    ValueError: Two different variables have one name.
+  """
+  named = {}
+  for variable in variables:
+    name = variable.name.split(':')[0]
+    if named.setdefault(name, variable) is not variable:
+      raise ValueError(f'Two variables are named {name}.')
+  return named
+
+
+def write(variables: Iterable[tf.Variable], path: str) -> None:
+  """Writes variables to one safetensors file, anywhere gfile writes."""
+  arrays = {name: np.ascontiguousarray(variable.numpy())
+            for name, variable in sorted(by_name(variables).items())}
+  with tf.io.gfile.GFile(path, 'wb') as file:
+    file.write(safetensors.numpy.save(arrays))
+
+
+def read(path: str) -> dict[str, np.ndarray]:
+  """Reads a safetensors file.
+
+  Raises:
+    UserError: It is missing or not a whole safetensors file.
+  """
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(f'Weights must exist. Found no file {path}.')
+  with tf.io.gfile.GFile(path, 'rb') as file:
+    data = file.read()
+  try:
+    return safetensors.numpy.load(data)
+  except (SafetensorError, ValueError, TypeError) as error:
+    raise errors.UserError(
+        f'{path} must be a whole safetensors file. Found: {error}. Copy it '
+        'again.') from error
+
+
+def assign(variables: Iterable[tf.Variable],
+           arrays: Mapping[str, np.ndarray]) -> LoadReport:
+  """Gives each variable the array of its name.
+
+  Raises:
+    UserError: An array's shape is not its variable's.
+  """
+  named = by_name(variables)
+  used = sorted(named.keys() & arrays.keys())
+  for name in used:
+    if tuple(named[name].shape) != arrays[name].shape:
+      raise errors.UserError(
+          f'Weights {name} must have shape {tuple(named[name].shape)} by the '
+          f'config. Found {arrays[name].shape}. Use the config that they were '
+          'trained with.')
+  for name in used:
+    named[name].assign(arrays[name])
+  return LoadReport(used, sorted(named.keys() - arrays.keys()),
+                    sorted(arrays.keys() - named.keys()))
+
+
+def fingerprint(variables: Iterable[tf.Variable]) -> str:
+  """Returns the sha256 of names, shapes and values."""
+  digest = hashlib.sha256()
+  for name, variable in sorted(by_name(variables).items()):
+    value = np.ascontiguousarray(variable.numpy())
+    digest.update(f'{name}{value.dtype}{value.shape}'.encode())
+    digest.update(value.tobytes())
+  return digest.hexdigest()

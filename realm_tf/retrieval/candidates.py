@@ -1,0 +1,90 @@
+"""Which K blocks a query is read with: the null block and the best others.
+
+Pure NumPy, without any model: neighbours in, candidates out.
+"""
+
+import numpy as np
+
+NULL_BLOCK = -1  # Its title and body are empty: [CLS] [SEP] [SEP].
+
+
+def select(neighbor_ids: np.ndarray, own_ids: np.ndarray,
+           num_candidates: int) -> np.ndarray:
+  """Puts the null block first and drops each query's own block.
+
+  Section 3.4 of Guu et al. 2020: the null block is always a candidate, and
+  where X = Z the block that the query was cut from must not be. A dropped
+  block is replaced by the next hit, and so is a repeated one: no example is
+  thrown away.
+
+  Args:
+    neighbor_ids: int [B, N], best first; negative where nothing was found.
+      N >= `num_candidates` leaves room for one dropped block.
+    own_ids: Each query's own block, int [B]; negative if it has none.
+    num_candidates: K, the null block included.
+
+  Returns:
+    int32 [B, K]. Where too few blocks are left, the row ends with further null
+    blocks, which `is_real` tells from real ones.
+  """
+  neighbor_ids = np.asarray(neighbor_ids)
+  usable = (neighbor_ids >= 0) & (neighbor_ids != np.asarray(own_ids)[:, None])
+  usable &= ~_repeats(neighbor_ids)
+  # A stable sort moves usable hits to the front and keeps their order.
+  order = np.argsort(~usable, axis=1, kind='stable')[:, :num_candidates - 1]
+  ids = np.where(np.take_along_axis(usable, order, axis=1),
+                 np.take_along_axis(neighbor_ids, order, axis=1), NULL_BLOCK)
+  result = np.full([len(ids), num_candidates], NULL_BLOCK, np.int32)
+  result[:, 1:1 + ids.shape[1]] = ids
+  return result
+
+
+def is_real(candidate_ids: np.ndarray) -> np.ndarray:
+  """Whether a candidate takes part in p(z|x), bool [B, K].
+
+  The first null block does; those that only fill a row do not.
+  """
+  real = candidate_ids != NULL_BLOCK
+  real[:, 0] = True
+  return real
+
+
+def same_article(article_rows: np.ndarray, own_ids: np.ndarray,
+                 num_candidates: int, rng: np.random.Generator) -> np.ndarray:
+  """Draws other blocks of the own block's article, as `select` arranges them.
+
+  Warms up a reader from text alone: whether such a block helps is unknown, and
+  p(z|x) stays uniform.
+
+  Args:
+    article_rows: The article of each block, int [N], ascending: blocks of an
+      article are neighbours.
+    own_ids: int [B]; negative gives no candidate but the null block.
+    num_candidates: K.
+    rng: Source of the draw.
+
+  Returns:
+    int32 [B, K].
+  """
+  rows = article_rows[np.maximum(own_ids, 0)]
+  first = np.searchsorted(article_rows, rows, side='left')
+  last = np.searchsorted(article_rows, rows, side='right')
+  width = int(np.max(last - first))
+  ids = first[:, None] + np.arange(width)  # [B, width]
+  outside = (ids >= last[:, None]) | (np.asarray(own_ids) < 0)[:, None]
+  keys = rng.random(ids.shape) + outside  # Blocks outside come last.
+  order = np.argsort(keys, axis=1)
+  ids = np.where(outside, NULL_BLOCK, ids)
+  return select(np.take_along_axis(ids, order, axis=1), own_ids,
+                num_candidates)
+
+
+def _repeats(ids):
+  """Whether an id stands further left in its row already, bool [B, N]."""
+  order = np.argsort(ids, axis=1, kind='stable')
+  ordered = np.take_along_axis(ids, order, axis=1)
+  repeated = np.zeros(ids.shape, bool)
+  repeated[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+  result = np.zeros(ids.shape, bool)
+  np.put_along_axis(result, order, repeated, axis=1)
+  return result

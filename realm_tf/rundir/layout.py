@@ -1,0 +1,38 @@
+"""The name of every path in a run directory, which is a model directory too."""
+
+import os
+
+
+def params_root(run_dir: str) -> str:
+  """Returns where the trainer publishes parameter versions."""
+  return os.path.join(run_dir, 'params')
+
+
+def index_root(run_dir: str) -> str:
+  """Returns where the refresher publishes index versions."""
+  return os.path.join(run_dir, 'index')
+
+
+def checkpoint_dir(run_dir: str) -> str:
+  """Returns where the trainer keeps what --resume needs."""
+  return os.path.join(run_dir, 'checkpoints')
+
+
+def summary_dir(run_dir: str) -> str:
+  """Returns where TensorBoard looks."""
+  return os.path.join(run_dir, 'summaries')
+
+
+def vocab_file(directory: str) -> str:
+  """Returns the vocabulary of a run or corpus directory."""
+  return os.path.join(directory, 'vocab.txt')
+
+
+def params_file(version_path: str) -> str:
+  """Returns the weights of a parameter or index version."""
+  return os.path.join(version_path, 'params.safetensors')
+
+
+def done_file(run_dir: str) -> str:
+  """Returns the marker that says that training has ended."""
+  return os.path.join(run_dir, 'DONE')
