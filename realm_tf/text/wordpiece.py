@@ -55,9 +55,12 @@ class WordpieceTokenizer:
         self.vocabulary.index(special) for special in _SPECIALS)
     self._continues = np.array(
         [piece.startswith(_CONTINUATION) for piece in self.vocabulary])  # [V]
-    self._tokenizer = tf_text.FastBertTokenizer(
-        self.vocabulary, token_out_type=tf.int32,
+    # The two halves of FastBertTokenizer, whose own tracing of offsets through
+    # ragged gathers takes most of its time.
+    self._normalizer = tf_text.FastBertNormalizer(
         lower_case_nfd_strip_accents=True)
+    self._wordpieces = tf_text.FastWordpieceTokenizer(
+        self.vocabulary, token_out_type=tf.int32)
 
   @classmethod
   def from_file(cls, path: str) -> 'WordpieceTokenizer':
@@ -86,12 +89,15 @@ class WordpieceTokenizer:
     if not texts:
       return []
     encoded = _encode(texts)
-    ids, starts, ends = self._tokenizer.tokenize_with_offsets(
+    normalized, origins = self._normalizer.normalize_with_offsets(
         tf.constant(encoded))
-    splits = ids.row_splits.numpy()
-    starts, ends = _character_offsets(
-        encoded, np.diff(splits), starts.values.numpy(), ends.values.numpy())
-    ids = ids.values.numpy()
+    ids, starts, ends = self._wordpieces.tokenize_with_offsets(normalized)
+    splits, ids = ids.row_splits.numpy(), ids.values.numpy()
+    characters = _characters(encoded, origins)  # Of each normalized byte.
+    first = np.repeat(origins.row_splits.numpy()[:-1], np.diff(splits))  # [T]
+    starts = characters[first + starts.values.numpy()]
+    # Of an expanded character, only the last piece comes with a width.
+    ends = np.maximum(characters[first + ends.values.numpy()], starts + 1)
     return [Tokens(ids[a:b], starts[a:b], ends[a:b])
             for a, b in zip(splits[:-1], splits[1:])]
 
@@ -99,9 +105,9 @@ class WordpieceTokenizer:
     """Returns only the ids, int32 [L] of each text."""
     if not texts:
       return []
-    ids = self._tokenizer.tokenize(tf.constant(_encode(texts)))
-    splits = ids.row_splits.numpy()
-    values = ids.values.numpy()
+    ids = self._wordpieces.tokenize(
+        self._normalizer.normalize(tf.constant(_encode(texts))))
+    splits, values = ids.row_splits.numpy(), ids.values.numpy()
     return [values[a:b] for a, b in zip(splits[:-1], splits[1:])]
 
   def continuation(self, ids: np.ndarray) -> np.ndarray:
@@ -187,26 +193,21 @@ def _encode(texts: Sequence[str]) -> list[bytes]:
   return [text.encode('utf-8', 'replace') for text in texts]
 
 
-def _character_offsets(encoded, num_tokens, starts, ends):
-  """Turns byte offsets into character offsets, for a whole batch at once.
+def _characters(encoded: Sequence[bytes], origins: tf.RaggedTensor):
+  """Returns which original character each byte of the normalized text is from.
 
   Args:
-    encoded: The batch's UTF-8 strings.
-    num_tokens: int [B], tokens of each string.
-    starts: int [T], byte offset of each of the batch's tokens in its string.
-    ends: int [T], likewise.
+    encoded: The B original strings, UTF-8.
+    origins: int64 [B, (normalized bytes + 1)], a byte offset in the original.
 
   Returns:
-    The same offsets in characters, int32 [T] each, with ends > starts.
+    int32, flat as origins.values: a character offset in the original.
   """
   lengths = np.array([len(text) for text in encoded], np.int64)
-  first_byte = np.repeat(np.cumsum(lengths) - lengths, num_tokens)  # [T]
+  first_byte = np.cumsum(lengths) - lengths  # [B]
   joined = np.frombuffer(b''.join(encoded), np.uint8)
-  is_first = (joined & 0xC0) != 0x80  # Of a character.
-  num_before = np.concatenate([[0], np.cumsum(is_first)])  # Characters.
-  base = num_before[first_byte]
-  starts = num_before[first_byte + starts] - base
-  ends = num_before[first_byte + ends] - base
-  # The library gives all but the last piece of an expanded character no width.
-  ends = np.maximum(ends, starts + 1)
-  return starts.astype(np.int32), ends.astype(np.int32)
+  is_first = (joined & 0xC0) != 0x80  # Of a character's bytes.
+  num_before = np.concatenate([[0], np.cumsum(is_first, dtype=np.int32)])
+  first_byte = np.repeat(first_byte, np.diff(origins.row_splits.numpy()))
+  return (num_before[first_byte + origins.values.numpy()]
+          - num_before[first_byte]).astype(np.int32)
