@@ -1,0 +1,75 @@
+"""Splits text into sentences, at white space only.
+
+Rules for English that need no model: a line ends a sentence, and so do '.', '!'
+and '?' before white space, unless what stands there is an abbreviation, an
+initial, or goes on in lower case.
+"""
+
+import re
+
+# A candidate: end marks, closing quotes or brackets, white space.
+_CANDIDATE = re.compile(r'''([.!?…]+)["'”’»)\]]*(\s+)''')
+_LINE = re.compile(r'[^\r\n\u2028\u2029]+')
+_LAST_WORD = re.compile(r'''[^\s("'“‘«\[—–/-]*$''')
+_INITIALS = re.compile(r'([A-Z]|[^\W\d_](\.[^\W\d_])+)$')  # No final dot.
+_LONGEST_WORD = 24  # Characters looked at before a dot.
+
+# Always before a name, so never the end of a sentence.
+_TITLES = frozenset(
+    'adm assoc brig capt cf col cmdr dr gen gov hon lt maj messrs mlle mme mr '
+    'mrs ms mt mts msgr pres prof rep rev sen sgt st ste vs viz'.split())
+# Not the end of a sentence before a number.
+_NUMBERED = frozenset('c ca ch fig figs no nos nr op p pp v vol vols'.split())
+# Ends a sentence only before a word that often starts one.
+_ABBREVIATIONS = frozenset(
+    'al apr approx aug ave bros co corp dec dept dist ed eds esp est etc feb '
+    'ft inc jan jr jun jul ltd mar md nov oct ph.d sep sept sr univ'.split())
+_STARTERS = frozenset(
+    'After Although An And As At Before But By During For From He Her His '
+    'However I If In It Its On Most Several She Since Some The Their There These '
+    'They This Those Today We When While With You'.split())
+_NEXT_WORD = re.compile(r'''["'“‘«(\[]*([^\W\d_]*)''')
+
+
+def split_sentences(text: str) -> list[tuple[int, int]]:
+  """Returns the (start, end) characters of each sentence of `text`.
+
+  Sentences are in order, do not overlap, have no white space at their edges,
+  and together hold every character that is not white space.
+  """
+  sentences = []
+  for line in _LINE.finditer(text):
+    start, stop = line.span()
+    for match in _CANDIDATE.finditer(text, start, stop):
+      if match.end() < stop and _is_end(text, match):
+        _append_stripped(sentences, text, start, match.start(2))
+        start = match.end()
+    _append_stripped(sentences, text, start, stop)
+  return sentences
+
+
+def _append_stripped(sentences, text, start, end):
+  piece = text[start:end]
+  stripped = piece.strip()
+  if stripped:
+    start += piece.index(stripped)
+    sentences.append((start, start + len(stripped)))
+
+
+def _is_end(text: str, match: re.Match) -> bool:
+  """Whether a sentence ends at the candidate `match`."""
+  next_word = _NEXT_WORD.match(text, match.end()).group(1)
+  if next_word[:1].islower():
+    return False
+  if match.group(1) != '.':
+    return True
+  dot = match.start(1)
+  word = _LAST_WORD.search(text[max(0, dot - _LONGEST_WORD):dot]).group()
+  if word.lower() in _TITLES:
+    return False
+  if word.lower() in _NUMBERED and text[match.end()].isdigit():
+    return False
+  if word.lower() in _ABBREVIATIONS or _INITIALS.match(word):
+    # 'J. Smith' and 'U.S. Army' go on; 'the U.S. It' does not.
+    return next_word in _STARTERS
+  return True
