@@ -1,0 +1,43 @@
+"""Distances and directions on the globe, for facts nobody knows by heart."""
+
+import numpy as np
+
+_EARTH_RADIUS_KM = 6371.0
+_COMPASS = ('north', 'northeast', 'east', 'southeast',
+            'south', 'southwest', 'west', 'northwest')
+
+
+def distances_km(origins: np.ndarray, targets: np.ndarray) -> np.ndarray:
+  """Returns the great-circle distance of every origin from every target.
+
+  Args:
+    origins: Latitude and longitude in degrees, [A, 2].
+    targets: As `origins`, [B, 2].
+
+  Returns:
+    Kilometres, float64 [A, B].
+  """
+  cosines = _unit_vectors(origins) @ _unit_vectors(targets).T  # [A, B]
+  return _EARTH_RADIUS_KM * np.arccos(np.clip(cosines, -1.0, 1.0))
+
+
+def compass_direction(origin: np.ndarray, target: np.ndarray) -> str:
+  """Returns where `target` lies, seen from `origin`: 'north', 'northeast', ...
+
+  Args:
+    origin: Latitude and longitude in degrees, [2].
+    target: As `origin`.
+  """
+  (lat1, lon1), (lat2, lon2) = np.radians(origin), np.radians(target)
+  east = np.sin(lon2 - lon1) * np.cos(lat2)
+  north = (np.cos(lat1) * np.sin(lat2)
+           - np.sin(lat1) * np.cos(lat2) * np.cos(lon2 - lon1))
+  eighths = np.arctan2(east, north) / (np.pi / 4)
+  return _COMPASS[int(np.round(eighths)) % 8]
+
+
+def _unit_vectors(points):
+  """Maps degrees, [A, 2], to points on the unit sphere, [A, 3]."""
+  lat, lon = np.radians(np.asarray(points, np.float64).reshape(-1, 2)).T
+  return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon),
+                   np.sin(lat)], axis=1)

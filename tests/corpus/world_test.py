@@ -1,0 +1,181 @@
+"""Tests for realm_tf.corpus.world and the files behind it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+from absl.testing import absltest
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.corpus import world
+from realm_tf.corpus import world_facts
+
+_CONFIG = config_lib.WorldConfig(
+    seed=3, num_cities=150, max_cities_per_country=10,
+    num_train_questions=600, num_dev_questions=40, num_test_questions=80)
+
+
+class WorldTest(absltest.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.world = world.generate(_CONFIG)
+    cls.texts = {a.article_id: a.text for a in cls.world.articles}
+
+  def test_has_an_article_per_entity(self):
+    self.assertLen(self.world.articles, 252 + 150)
+    self.assertLen(self.texts, 252 + 150)
+    names = [world_facts.fold(a.title) for a in self.world.articles]
+    self.assertLen(set(names), len(names))
+
+  def test_every_answer_stands_in_the_article(self):
+    for questions in self.world.questions.values():
+      for question in questions:
+        for answer in question.answers:
+          self.assertIn(answer, self.texts[question.gold_id])
+
+  def test_splits_have_their_sizes_and_no_entity_in_common(self):
+    questions = self.world.questions
+    self.assertEqual({split: len(q) for split, q in questions.items()},
+                     {'train': 600, 'dev': 40, 'test': 80})
+    asked = [{q.gold_id for q in questions[split]}
+             for split in ('train', 'dev', 'test')]
+    self.assertLen(set.union(*asked), sum(map(len, asked)))
+
+  def test_questions_are_spread_evenly(self):
+    per_entity, per_relation = {}, {}
+    for question in self.world.questions['test']:
+      relation = question.question_id.rsplit('/', 1)[1]
+      per_entity.setdefault(question.gold_id, set()).add(relation)
+      per_relation.setdefault(relation, []).append(question)
+    # 15 % of 252 and of 150 are 38 + 22 = 60 entities for 80 questions.
+    self.assertLen(per_entity, 60)
+    self.assertLessEqual(max(map(len, per_entity.values())), 2)
+    self.assertGreater(len(per_relation), 20)
+
+  def test_articles_state_every_fact_in_both_paragraphs(self):
+    for entity in self.world.entities:
+      paragraphs = self.texts[entity.article_id].split('\n\n')
+      self.assertLen(paragraphs, 2)
+      for fact in entity.facts:
+        for value in fact.values:
+          for paragraph in paragraphs:
+            self.assertIn(value, paragraph)
+
+  def test_sentences_of_x_stand_nowhere_else(self):
+    articles = '\n'.join(self.texts.values())
+    questions = {q.question for questions in self.world.questions.values()
+                 for q in questions}
+    for sentence in self.world.sentences:
+      self.assertNotIn(sentence.text, articles)
+      for part in re.split(r'(?<=[?.]) ', sentence.text):
+        self.assertNotIn(part, questions)
+
+  def test_spans_of_x_are_values_and_x_covers_all_facts(self):
+    values = {(e.article_id, v)
+              for e in self.world.entities for f in e.facts for v in f.values}
+    for text, spans, article_id in self.world.sentences:
+      self.assertNotEmpty(spans)
+      for start, end in spans:
+        self.assertIn((article_id, text[start:end]), values)
+    num_facts = sum(len(e.facts) for e in self.world.entities)
+    self.assertBetween(len(self.world.sentences), num_facts, 2 * num_facts)
+    self.assertEqual({s.article_id for s in self.world.sentences},
+                     set(self.texts))
+
+  def test_another_process_generates_the_same_world(self):
+    # A process of its own hashes strings with a seed of its own.
+    program = (
+        'import hashlib; from realm_tf import config;'
+        'from realm_tf.corpus import world;'
+        f'w = world.generate(config.{_CONFIG!r});'
+        'print(hashlib.sha256(repr(w).encode()).hexdigest())')
+    digests = {
+        subprocess.run(
+            [sys.executable, '-c', program], check=True, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=dict(os.environ, PYTHONHASHSEED=seed)).stdout
+        for seed in ('1', '2')}
+    self.assertLen(digests, 1)
+
+  def test_another_seed_writes_another_world(self):
+    other = world.generate(config_lib.WorldConfig(
+        seed=4, num_cities=5, num_test_questions=10))
+    self.assertNotEqual(other.articles[0].text, self.world.articles[0].text)
+
+  def test_writes_questions_as_jsonl(self):
+    path = self.create_tempfile().full_path
+    world.write_questions(self.world, 'dev', path)
+    with open(path) as f:
+      rows = [json.loads(line) for line in f]
+    first = self.world.questions['dev'][0]
+    self.assertLen(rows, 40)
+    self.assertEqual(rows[0], {
+        'question': first.question, 'answers': list(first.answers),
+        'id': first.question_id, 'gold_id': first.gold_id})
+    with self.assertRaisesRegex(errors.UserError, 'exam'):
+      world.write_questions(self.world, 'exam', path)
+
+
+class FactsTest(absltest.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.world = world.generate(_CONFIG)
+    cls.facts = {
+        (e.name, f.relation): f.values
+        for e in cls.world.entities for f in e.facts}
+
+  def test_knows_what_everybody_knows(self):
+    for name, relation, value in (
+        ('France', 'capital', 'Paris'), ('France', 'currency', 'Euro'),
+        ('France', 'domain', '.fr'), ('France', 'phone_code', '+33'),
+        ('France', 'iso_code', 'FRA'), ('France', 'continent', 'Europe'),
+        ('Istanbul', 'country', 'Turkey'), ('Istanbul', 'rank', '1'),
+        ('Istanbul', 'direction', 'west'), ('Lagos', 'next_larger', None)):
+      expected = None if value is None else (value,)
+      self.assertEqual(self.facts.get((name, relation)), expected,
+                       (name, relation))
+
+  def test_lists_have_all_their_values(self):
+    self.assertEqual(self.facts['Portugal', 'neighbours'], ('Spain',))
+    self.assertEqual(self.facts['Belgium', 'languages'],
+                     ('Dutch', 'French', 'German'))
+
+  def test_no_city_is_named_like_a_country_or_spelled_oddly(self):
+    self.assertNotIn(('Singapore', 'nearest_city'), self.facts)
+    self.assertFalse(world_facts.is_usable_name('Sector 4'))
+    self.assertFalse(world_facts.is_usable_name('北京'))
+    self.assertTrue(world_facts.is_usable_name("Saint-Jean d'Été"))
+
+
+class ChangeFactTest(absltest.TestCase):
+
+  def test_changes_every_statement_and_nothing_else(self):
+    original = world.generate(_CONFIG)
+    changed = world.change_fact(original, 'France', 'currency', 'Florin')
+
+    different = [(a, b) for a, b in zip(original.articles, changed.articles)
+                 if a != b]
+    [(before, after)] = different
+    self.assertEqual(before.title, 'France')
+    self.assertEqual(before.text.count('Euro.') + before.text.count('Euro '),
+                     2)
+    self.assertEqual(re.sub(r'\bEuro\b', 'Florin', before.text), after.text)
+    self.assertIn('France', changed.question)
+    self.assertEqual(changed[2:], ('Euro', 'Florin'))
+
+  def test_rejects_unknown_facts(self):
+    original = world.generate(config_lib.WorldConfig(num_cities=2))
+    for name, relation in (('Atlantis', 'capital'), ('France', 'continent')):
+      with self.assertRaisesRegex(ValueError, name):
+        world.change_fact(original, name, relation, 'x')
+
+
+if __name__ == '__main__':
+  absltest.main()
