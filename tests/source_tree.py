@@ -1,0 +1,68 @@
+"""What may import what, and how the tests of the code's shape read the code."""
+
+import ast
+from collections.abc import Iterator
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Package -> packages it may import. `errors` is a leaf that all may import.
+MAY_IMPORT = {
+  'errors': '',
+  'config': '',  # config.py and config_io.py.
+  'objectives': '',
+  'rundir': '',
+  'text': '',
+  'corpus': 'config text',
+  'records': 'config text corpus',
+  'modeling': 'config',
+  'importing': 'config modeling',
+  'index': 'config rundir records modeling',
+  'retrieval': 'config rundir records modeling index',
+  # The trainer and the refresher talk only through the run directory.
+  'refresh': 'config rundir records modeling index',
+  'training': 'config rundir objectives records modeling retrieval',
+  'answering': 'config text records modeling retrieval',
+  'evaluation': 'config text corpus objectives records retrieval answering',
+}
+
+# Packages without a folder of their own -> their files.
+FILES_OF = {
+  'errors': ['realm_tf/__init__.py', 'realm_tf/errors.py'],
+  'config': ['realm_tf/config.py', 'realm_tf/config_io.py'],
+}
+
+
+def allowed(package: str) -> set[str]:
+  """Returns what files of `package` may import of realm_tf, itself included."""
+  return {package, 'errors', *MAY_IMPORT[package].split()}
+
+
+def python_files(*folders: str) -> list[str]:
+  """Returns the paths of the Python files under `folders`, from the root."""
+  return sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in folders
+    for path in (ROOT / folder).rglob('*.py')
+  )
+
+
+def parse(name: str) -> ast.Module:
+  """Returns the syntax tree of the file `name`, a path from the root."""
+  return ast.parse((ROOT / name).read_text(), name)
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+  """Yields (line, dotted module) of every import, local ones included."""
+  for node in ast.walk(tree):
+    if isinstance(node, ast.Import):
+      yield from ((node.lineno, alias.name) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+      module = '.' * node.level + (node.module or '')
+      yield from ((node.lineno, f'{module}.{a.name}') for a in node.names)
+
+
+def package_of(module: str) -> str:
+  """Returns the row of MAY_IMPORT that 'realm_tf.NAME...' belongs to."""
+  name = module.split('.')[1]
+  return 'config' if name == 'config_io' else name
