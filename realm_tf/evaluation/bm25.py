@@ -1,0 +1,68 @@
+"""BM25, the sparse retriever that learned ones are compared with.
+
+  block titles and texts -> [this file] -> questions -> K blocks each
+
+The only file that imports the BM25 library and its stemmer. k1 and b are
+Anserini's and DrQA-era baselines' usual values for paragraphs.
+"""
+
+from typing import Sequence
+
+import bm25s
+import numpy as np
+import Stemmer
+
+from realm_tf.retrieval import retriever
+
+_K1 = 0.9
+_B = 0.4
+_NUM_THREADS = 2
+
+
+class Bm25Retriever:
+  """Ranks blocks by the words they share with a question.
+
+  Words are lower-cased and stemmed, English stop words are dropped. The title
+  is part of the text, as most blocks do not repeat what they are about.
+
+  Args:
+    titles: Of the N blocks.
+    texts: Of the N blocks, in the same order.
+  """
+
+  def __init__(self, titles: Sequence[str], texts: Sequence[str]):
+    if len(titles) != len(texts):
+      raise ValueError('There must be one title per text. Got '
+                       f'{len(titles)} titles, {len(texts)} texts.')
+    self._num_blocks = len(texts)
+    self._stemmer = Stemmer.Stemmer('english')
+    self._index = bm25s.BM25(k1=_K1, b=_B)
+    self._index.index(
+        self._tokenize([f'{title} {text}' for title, text
+                        in zip(titles, texts)]), show_progress=False)
+
+  def retrieve_texts(self, questions: Sequence[str],
+                     k: int) -> retriever.Retrieved:
+    """Returns the `k` best blocks of each question, best first.
+
+    Args:
+      questions: B questions.
+      k: Blocks per question.
+
+    Returns:
+      block_ids int32 [B, k] and BM25 scores float32 [B, k]. Where the corpus
+      has fewer than `k` blocks, the rest is -1 with a score of -inf.
+    """
+    num_found = min(k, self._num_blocks)
+    found, found_scores = self._index.retrieve(
+        self._tokenize(questions), k=num_found, show_progress=False,
+        n_threads=_NUM_THREADS)
+    block_ids = np.full([len(questions), k], -1, np.int32)
+    scores = np.full([len(questions), k], -np.inf, np.float32)
+    block_ids[:, :num_found] = found
+    scores[:, :num_found] = found_scores
+    return retriever.Retrieved(block_ids, scores)
+
+  def _tokenize(self, texts: Sequence[str]):
+    return bm25s.tokenize(list(texts), stopwords='en', stemmer=self._stemmer,
+                          show_progress=False)
