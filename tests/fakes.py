@@ -1,0 +1,101 @@
+"""Stand-ins for what tests of other parts need: small, and without files."""
+
+from typing import Sequence
+
+import numpy as np
+
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.text import wordpiece
+
+NO_SPAN = -1e9
+
+
+def tokenizer(words: str) -> wordpiece.WordpieceTokenizer:
+  """Returns a tokenizer of the specials (ids 0 to 4) and of `words`."""
+  return wordpiece.WordpieceTokenizer(
+    ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', *words.split()]
+  )
+
+
+class FakeTable:
+  """A `BlockTable` over texts in memory."""
+
+  def __init__(
+    self,
+    tokenize: wordpiece.WordpieceTokenizer,
+    titles: Sequence[str],
+    texts: Sequence[str],
+  ):
+    self._titles, self._texts = titles, texts
+    self._title_ids = tokenize.token_ids_batch(titles)
+    self._body_ids = tokenize.token_ids_batch(texts)
+    self.num_blocks = len(texts)
+
+  def titles(self, ids: Sequence[int]) -> list[str]:
+    return [self._titles[i] for i in ids]
+
+  def texts(self, ids: Sequence[int]) -> list[str]:
+    return [self._texts[i] for i in ids]
+
+  def gather(
+    self, ids: np.ndarray, title_length: int, body_length: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    return (
+      _gather(self._title_ids, ids, title_length),
+      _gather(self._body_ids, ids, body_length),
+    )
+
+
+class FakeRetriever:
+  """Finds the same blocks for every question; records how it was asked."""
+
+  def __init__(self, block_ids: Sequence[int], scores: Sequence[float]):
+    self._block_ids, self._scores = block_ids, scores
+    self.asked: list[np.ndarray] = []
+
+  def retrieve(
+    self, question_ids: np.ndarray, k: int
+  ) -> retriever_lib.Retrieved:
+    self.asked.append(question_ids)
+    repeat = [len(question_ids), 1]
+    return retriever_lib.Retrieved(
+      np.tile(np.array(self._block_ids[:k], np.int32), repeat),
+      np.tile(np.array(self._scores[:k], np.float32), repeat),
+    )
+
+
+class FakeReader:
+  """Likes one span of each body, which it knows by the body's first id.
+
+  Args:
+    liked: {first id of a body: (first wordpiece, width, score)}.
+    max_width: W.
+  """
+
+  def __init__(self, liked: dict[int, tuple[int, int, float]], max_width: int):
+    self._liked, self._max_width = liked, max_width
+
+  def __call__(self, question_ids, body_ids, retrieval_scores):
+    length = question_ids.shape[1] + body_ids.shape[2] + 3
+    scores = np.full(
+      [*body_ids.shape[:2], length, self._max_width], NO_SPAN, np.float32
+    )
+    for row, column in np.ndindex(body_ids.shape[:2]):
+      liked = self._liked.get(int(body_ids[row, column, 0]))
+      if liked:
+        first, width, score = liked
+        # [CLS] question [SEP] body [SEP]
+        position = np.count_nonzero(question_ids[row]) + 2 + first
+        scores[row, column, position, width - 1] = (
+          score + retrieval_scores[row, column]
+        )
+    return scores
+
+
+def _gather(rows, ids, length):
+  out = np.zeros([*ids.shape, length], np.int32)
+  for place in np.ndindex(ids.shape):
+    if ids[place] >= 0:
+      row = rows[ids[place]][:length]
+      out[place][: len(row)] = row
+  return out
