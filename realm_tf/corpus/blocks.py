@@ -1,0 +1,129 @@
+"""Articles -> blocks: the units that are retrieved and read (Section 4.1).
+
+An article is cut greedily: whole sentences are packed while
+
+  3 + title + body <= max_block_wordpieces   ([CLS] title [SEP] body [SEP])
+
+and a block never crosses articles. A block's text is an exact slice of its
+article's.
+"""
+
+from typing import Iterable, Iterator, NamedTuple
+
+import numpy as np
+
+from realm_tf.corpus import sources
+from realm_tf.text import sentences
+from realm_tf.text import wordpiece
+
+_NUM_SPECIALS = 3
+_BATCH_ARTICLES = 1024
+_BATCH_CHARACTERS = 4_000_000  # Bounds the memory of one tokenizer call.
+
+
+class Block(NamedTuple):
+  """A piece z of an article.
+
+  Attributes:
+    title: Of the article.
+    text: The body, as it was written.
+    article_id: Of the article.
+    title_ids: int32 [Lt]; of a title too long for the block, its beginning.
+    body_ids: int32 [Lz].
+    sentence_ends: int32 [number of sentences]; where in `body_ids` each
+      sentence ends. The last is Lz.
+  """
+  title: str
+  text: str
+  article_id: str
+  title_ids: np.ndarray
+  body_ids: np.ndarray
+  sentence_ends: np.ndarray
+
+
+def cut_corpus(
+    articles: Iterable[sources.Article],
+    tokenizer: wordpiece.WordpieceTokenizer,
+    max_block_wordpieces: int = 288,
+) -> Iterator[Block]:
+  """Yields the blocks of all `articles`, in order, tokenizing in batches."""
+  for batch in _batches(articles):
+    titles = tokenizer.token_ids_batch([article.title for article in batch])
+    texts = tokenizer.tokenize_batch([article.text for article in batch])
+    for article, title_ids, tokens in zip(batch, titles, texts):
+      # Titles are labels: they never take more than half a block.
+      title_ids = title_ids[:max_block_wordpieces // 2]
+      max_body = max_block_wordpieces - _NUM_SPECIALS - len(title_ids)
+      ends = _sentence_token_ends(article.text, tokens)
+      if len(ends) and np.max(np.diff(ends, prepend=0)) > max_body:
+        is_start = _word_starts(tokens, tokenizer)
+        ends = _split_long(ends, is_start, max_body)
+      for pieces in _pack(ends, max_body):
+        yield _make_block(article, title_ids, tokens, pieces)
+
+
+def cut_blocks(
+    article: sources.Article,
+    tokenizer: wordpiece.WordpieceTokenizer,
+    max_block_wordpieces: int = 288,
+) -> list[Block]:
+  """Returns the blocks of one article."""
+  return list(cut_corpus([article], tokenizer, max_block_wordpieces))
+
+
+def _batches(articles) -> Iterator[list[sources.Article]]:
+  batch, num_characters = [], 0
+  for article in articles:
+    batch.append(article)
+    num_characters += len(article.text)
+    if len(batch) == _BATCH_ARTICLES or num_characters > _BATCH_CHARACTERS:
+      yield batch
+      batch, num_characters = [], 0
+  if batch:
+    yield batch
+
+
+def _sentence_token_ends(text: str, tokens: wordpiece.Tokens) -> np.ndarray:
+  """Where in `tokens` each sentence ends, int64; sentences without any drop."""
+  # Sentences end at white space, and so do tokens: none is cut.
+  spans = sentences.split_sentences(text)
+  ends = np.searchsorted(tokens.starts, [end for _, end in spans])
+  return ends[np.diff(ends, prepend=0) > 0]
+
+
+def _word_starts(tokens, tokenizer) -> np.ndarray:
+  """Where a sentence too long for any block may be split, bool [L]."""
+  starts_word = ~tokenizer.continuation(tokens.ids)
+  # Of the three dots that '…' becomes, only the first starts a character.
+  starts_word[1:] &= tokens.starts[1:] >= tokens.ends[:-1]
+  return starts_word
+
+
+def _split_long(ends, is_start, max_tokens) -> np.ndarray:
+  """Adds ends to the sentence `ends` so that none exceeds `max_tokens`."""
+  split, start = [], 0
+  for end in ends:
+    while end - start > max_tokens:
+      choices = np.flatnonzero(is_start[start + 1:start + max_tokens + 1])
+      start += choices[-1] + 1 if len(choices) else max_tokens
+      split.append(start)
+    split.append(end)
+    start = end
+  return np.array(split)
+
+
+def _pack(ends: np.ndarray, max_tokens: int) -> Iterator[np.ndarray]:
+  """Groups sentences greedily; yields [start, end of each sentence] tokens."""
+  first = 0
+  while first < len(ends):
+    start = ends[first - 1] if first else 0
+    stop = np.searchsorted(ends, start + max_tokens, side='right')
+    yield np.concatenate([[start], ends[first:stop]])
+    first = stop
+
+
+def _make_block(article, title_ids, tokens, pieces) -> Block:
+  start, end = pieces[0], pieces[-1]
+  text = article.text[tokens.starts[start]:tokens.ends[end - 1]]
+  return Block(article.title, text, article.article_id, title_ids,
+               tokens.ids[start:end], (pieces[1:] - start).astype(np.int32))

@@ -1,0 +1,90 @@
+"""Tests for realm_tf.corpus.blocks."""
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.corpus import blocks
+from realm_tf.corpus import sources
+from realm_tf.text import wordpiece
+
+_TOKENIZER = wordpiece.WordpieceTokenizer(
+    ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', '.', 'a', 'b', 'c', 'd',
+     'e', 'f', '##x', 'title'])
+
+
+def _cut(text, max_block_wordpieces, title='Title'):
+  article = sources.Article(title, text, 'id-1')
+  return blocks.cut_blocks(article, _TOKENIZER, max_block_wordpieces)
+
+
+class CutBlocksTest(absltest.TestCase):
+
+  def test_packs_whole_sentences_greedily(self):
+    # Title 1 + specials 3, so 5 tokens of body in a block of 9. The sentences
+    # have 3, 2, 4, 2 tokens: 3 + 2 fit, 4 + 2 do not.
+    got = _cut('A b.  C.\nD e f. A.', 9)
+    self.assertEqual([block.text for block in got],
+                     ['A b.  C.', 'D e f.', 'A.'])
+    self.assertEqual([block.sentence_ends.tolist() for block in got],
+                     [[3, 5], [4], [2]])
+    self.assertEqual({(b.title, b.article_id) for b in got}, {('Title', 'id-1')})
+    self.assertEqual(got[0].title_ids.tolist(), [13])
+    self.assertEqual(got[1].body_ids.tolist(), [9, 10, 11, 5])
+
+  def test_sentence_of_the_limit_fits_and_one_more_does_not(self):
+    self.assertLen(_cut('A b c d.', 9), 1)  # 3 + 1 + 5.
+    self.assertLen(_cut('A b c d.', 8), 2)
+
+  def test_splits_a_long_sentence_at_word_starts(self):
+    # 4 tokens of body: 'ax' is two pieces, so 'a b c ax' has 5.
+    got = _cut('A b c ax d e f.', 8)
+    self.assertEqual([block.text for block in got], ['A b c', 'ax d e', 'f.'])
+
+  def test_rest_of_a_long_sentence_is_packed_with_the_next(self):
+    got = _cut('A b c d e. F.', 8)
+    self.assertEqual([block.text for block in got], ['A b c d', 'e. F.'])
+    self.assertEqual(got[1].sentence_ends.tolist(), [2, 4])
+
+  def test_word_longer_than_a_block_is_cut(self):
+    got = _cut('axxxxx b.', 8)
+    self.assertEqual([block.text for block in got], ['axxx', 'xx b.'])
+
+  def test_expanded_character_is_not_cut(self):
+    got = _cut('a b c … d', 8)
+    self.assertEqual([block.text for block in got], ['a b c', '… d'])
+
+  def test_long_title_takes_at_most_half_the_block(self):
+    got = _cut('a b c', 10, title='a ' * 20)
+    self.assertLen(got[0].title_ids, 5)  # Leaves 10 - 3 - 5 = 2.
+    self.assertEqual([block.text for block in got], ['a b', 'c'])
+
+  def test_article_without_tokens_has_no_blocks(self):
+    self.assertEmpty(_cut(' \n', 9))
+
+  def test_tokens_are_those_of_the_text(self):
+    text = 'Á b. C “d” … e\u0301 😀 f! 東京 a? B c ' * 20
+    got = _cut(text, 20)
+    position = 0
+    for block in got:
+      np.testing.assert_array_equal(
+          block.body_ids, _TOKENIZER.tokenize(block.text).ids)
+      self.assertLessEqual(3 + 1 + len(block.body_ids), 20)
+      self.assertEqual(block.sentence_ends[-1], len(block.body_ids))
+      position = text.index(block.text, position) + len(block.text)
+    np.testing.assert_array_equal(
+        np.concatenate([block.body_ids for block in got]),
+        _TOKENIZER.tokenize(text).ids)
+
+  def test_corpus_equals_single_articles(self):
+    articles = [sources.Article(f'Title {i}', 'A b. C d e. ' * (i % 4), str(i))
+                for i in range(20)]
+    got = list(blocks.cut_corpus(iter(articles), _TOKENIZER, 12))
+    expected = [block for article in articles
+                for block in blocks.cut_blocks(article, _TOKENIZER, 12)]
+    self.assertEqual([b.text for b in got], [b.text for b in expected])
+    self.assertEqual([b.article_id for b in got],
+                     [b.article_id for b in expected])
+
+
+if __name__ == '__main__':
+  absltest.main()
