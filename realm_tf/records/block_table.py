@@ -1,0 +1,151 @@
+"""Block ids -> wordpieces and texts, memory-mapped.
+
+A block's id is its row number in the corpus. What belongs to an article, title
+and article id, is stored once per article; an article's blocks are neighbours.
+"""
+
+import collections
+import functools
+import hashlib
+import os
+from typing import Any, Optional, Sequence
+
+import numpy as np
+
+from realm_tf.corpus import blocks
+from realm_tf.records import columns
+from realm_tf.records import manifests
+
+NULL_BLOCK = -1  # The id of the null block; its title and body are empty.
+_FOLDER = 'table'
+
+
+class BlockTableWriter:
+  """Writes the table of a corpus block by block.
+
+  Args:
+    corpus_dir: A local directory; the table goes to a folder in it.
+  """
+
+  def __init__(self, corpus_dir: str):
+    self._dir = os.path.join(corpus_dir, _FOLDER)
+    os.makedirs(self._dir)
+    self._columns = {
+        name: columns.ColumnWriter(self._dir, name, dtype)
+        for name, dtype in (
+            ('article_ids', np.uint8), ('titles', np.uint8),
+            ('texts', np.uint8), ('title_ids', np.int32),
+            ('body_ids', np.int32), ('sentence_ends', np.int32))}
+    self._article: Optional[tuple[str, str]] = None
+    self._article_rows = []
+
+  def append(self, block: blocks.Block):
+    article = (block.article_id, block.title)
+    if article != self._article:
+      self._article = article
+      self._columns['article_ids'].append(block.article_id)
+      self._columns['titles'].append(block.title)
+      self._columns['title_ids'].append(block.title_ids)
+      self._article_rows.append(0 if not self._article_rows
+                                else self._article_rows[-1] + 1)
+    else:
+      self._article_rows.append(self._article_rows[-1])
+    self._columns['texts'].append(block.text)
+    self._columns['body_ids'].append(block.body_ids)
+    self._columns['sentence_ends'].append(block.sentence_ends)
+
+  def close(self):
+    for column in self._columns.values():
+      column.close()
+    np.save(os.path.join(self._dir, 'article_rows.npy'),
+            np.array(self._article_rows, np.int32))
+
+
+class BlockTable:
+  """The N blocks of a corpus; made by `open`.
+
+  Attributes:
+    manifest: Of the corpus directory.
+    num_blocks: N.
+    article_rows: int32 [N]; the number of each block's article, counted from 0
+      in the order of the corpus.
+  """
+
+  def __init__(self, corpus_dir: str, manifest: dict[str, Any]):
+    folder = os.path.join(corpus_dir, _FOLDER)
+    self.manifest = manifest
+    self.article_rows = np.asarray(
+        columns.read_array(os.path.join(folder, 'article_rows.npy')))
+    self.num_blocks = len(self.article_rows)
+    self._article_ids, self._titles, self._texts = (
+        columns.RaggedColumn.open(folder, name)
+        for name in ('article_ids', 'titles', 'texts'))
+    self._title_ids, self._body_ids, self._sentence_ends = (
+        columns.RaggedColumn.open(folder, name)
+        for name in ('title_ids', 'body_ids', 'sentence_ends'))
+
+  @classmethod
+  def open(cls, corpus_dir: str) -> 'BlockTable':
+    """Opens a corpus directory; UserError if it is none, or incomplete."""
+    return cls(corpus_dir, manifests.read(
+        corpus_dir, 'a corpus directory', 'bin.make_blocks'))
+
+  def titles(self, ids: Sequence[int]) -> list[str]:
+    return [self._titles.text(row) for row in self._rows(ids)]
+
+  def texts(self, ids: Sequence[int]) -> list[str]:
+    """Returns the bodies, as they were written."""
+    return [self._texts.text(i) for i in ids]
+
+  def article_ids(self, ids: Sequence[int]) -> list[str]:
+    return [self._article_ids.text(row) for row in self._rows(ids)]
+
+  def sentence_ends(self, block_id: int) -> np.ndarray:
+    """Returns where in the body each sentence ends, int32, in wordpieces."""
+    return self._sentence_ends.row(block_id)
+
+  def gather(
+      self, ids: np.ndarray, title_length: int, body_length: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns wordpieces, cut or zero-padded; zeros for NULL_BLOCK.
+
+    Args:
+      ids: Block ids, [...].
+      title_length: Lt.
+      body_length: Lz.
+
+    Returns:
+      title_ids, int32 [..., Lt], and body_ids, int32 [..., Lz].
+    """
+    ids = np.asarray(ids)
+    rows = np.where(ids < 0, NULL_BLOCK, self.article_rows[np.maximum(ids, 0)])
+    return (self._title_ids.gather(rows, title_length),
+            self._body_ids.gather(ids, body_length))
+
+  def lengths(self) -> tuple[np.ndarray, np.ndarray]:
+    """Returns wordpieces of each block's title and body, int32 [N] each."""
+    return (self._title_ids.lengths()[self.article_rows],
+            self._body_ids.lengths())
+
+  def find_article(self, article_id: str) -> np.ndarray:
+    """Returns the ids of the article's blocks, int64; empty if unknown."""
+    # Rows ascend, so an article is found by bisection.
+    rows = self._rows_of_article_ids.get(article_id, [])
+    return np.concatenate([np.zeros(0, np.int64)] + [
+        np.arange(*np.searchsorted(self.article_rows, [row, row + 1]))
+        for row in rows])
+
+  def content_hash(self, ids: Sequence[int]) -> list[bytes]:
+    """Returns SHA-1 of title and body: how the release tells blocks apart."""
+    return [hashlib.sha1(f'{title}\n{text}'.encode('utf-8')).digest()
+            for title, text in zip(self.titles(ids), self.texts(ids))]
+
+  def _rows(self, ids: Sequence[int]) -> np.ndarray:
+    return self.article_rows[np.asarray(ids, np.int64)]
+
+  @functools.cached_property
+  def _rows_of_article_ids(self) -> dict[str, list[int]]:
+    rows = collections.defaultdict(list)
+    for row in range(len(self._article_ids)):
+      rows[self._article_ids.text(row)].append(row)
+    return rows

@@ -1,0 +1,121 @@
+"""Columns of rows of different lengths, as flat .npy memory maps.
+
+Column `name` is two files: NAME.npy holds the rows end to end, NAME.offsets.npy
+(int64, one more than rows) where each begins. Text is UTF-8 in uint8.
+"""
+
+import os
+from typing import Iterable
+
+import numpy as np
+import tensorflow as tf
+
+
+class ColumnWriter:
+  """Appends rows to a column; holds only the offsets in memory.
+
+  Args:
+    directory: A local directory.
+    name: Of the column.
+    dtype: Of the values.
+  """
+
+  def __init__(self, directory: str, name: str, dtype=np.int32):
+    self._path = os.path.join(directory, name)
+    self._dtype = np.dtype(dtype)
+    self._lengths = []
+    self._file = open(self._path + '.npy', 'wb')
+    self._header_bytes = self._write_header(0)
+
+  def append(self, row):
+    """Appends a 1D array, or a string to a column of uint8."""
+    if isinstance(row, str):
+      row = np.frombuffer(row.encode('utf-8', 'replace'), np.uint8)
+    row = np.ascontiguousarray(row, self._dtype)
+    self._file.write(row.tobytes())
+    self._lengths.append(len(row))
+
+  def close(self):
+    """Makes the column readable."""
+    offsets = np.concatenate([[0], np.cumsum(self._lengths, dtype=np.int64)])
+    self._file.seek(0)
+    # NumPy pads the header so that a growing array can be given its length.
+    if self._write_header(int(offsets[-1])) != self._header_bytes:
+      raise ValueError(f'{self._path}.npy outgrew its header.')
+    self._file.close()
+    np.save(self._path + '.offsets.npy', offsets)
+
+  def _write_header(self, length: int) -> int:
+    np.lib.format.write_array_header_1_0(self._file, {
+        'descr': np.lib.format.dtype_to_descr(self._dtype),
+        'fortran_order': False, 'shape': (length,)})
+    return self._file.tell()
+
+
+class RaggedColumn:
+  """N rows of different lengths.
+
+  Attributes:
+    values: The rows end to end.
+    offsets: int64 [N + 1]; row i is values[offsets[i]:offsets[i + 1]].
+  """
+
+  def __init__(self, values: np.ndarray, offsets: np.ndarray):
+    self.values = values
+    self.offsets = offsets
+
+  @classmethod
+  def open(cls, directory: str, name: str) -> 'RaggedColumn':
+    path = os.path.join(directory, name)
+    return cls(read_array(path + '.npy'),
+               np.asarray(read_array(path + '.offsets.npy')))
+
+  def __len__(self) -> int:
+    return len(self.offsets) - 1
+
+  def lengths(self) -> np.ndarray:
+    """Returns the length of each row, int32 [N]."""
+    return np.diff(self.offsets).astype(np.int32)
+
+  def row(self, i: int) -> np.ndarray:
+    return np.array(self.values[self.offsets[i]:self.offsets[i + 1]])
+
+  def text(self, i: int) -> str:
+    """Returns row `i` of a text column."""
+    return self.row(i).tobytes().decode('utf-8')
+
+  def gather(self, rows: np.ndarray, length: int) -> np.ndarray:
+    """Returns rows cut or zero-padded to `length`.
+
+    Args:
+      rows: Row numbers of any shape [...]; a negative one gives zeros.
+      length: L.
+
+    Returns:
+      Values, [..., L].
+    """
+    rows = np.asarray(rows)
+    if not self.values.size or not rows.size:
+      return np.zeros((*rows.shape, length), self.values.dtype)
+    present = np.maximum(rows, 0)
+    starts = self.offsets[present][..., None]  # [..., 1]
+    ends = np.where(rows < 0, 0, self.offsets[present + 1])[..., None]
+    positions = starts + np.arange(length)  # [..., L]
+    inside = positions < ends
+    return np.where(inside, self.values[np.where(inside, positions, 0)], 0)
+
+
+def write_column(directory: str, name: str, rows: Iterable, dtype=np.int32):
+  """Writes all `rows` (1D arrays, or strings with dtype uint8) as a column."""
+  writer = ColumnWriter(directory, name, dtype)
+  for row in rows:
+    writer.append(row)
+  writer.close()
+
+
+def read_array(path: str) -> np.ndarray:
+  """Opens a .npy file: memory-mapped where local, else read into memory."""
+  if '://' not in path:
+    return np.load(path, mmap_mode='r', allow_pickle=False)
+  with tf.io.gfile.GFile(path, 'rb') as file:
+    return np.load(file, allow_pickle=False)

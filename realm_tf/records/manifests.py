@@ -1,0 +1,116 @@
+"""A directory of records is complete once its manifest.json is there.
+
+Files are written in a staging directory, checksummed, and moved to their place,
+the manifest last; a reader of a directory without manifest refuses it.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from typing import Any, Iterator
+import uuid
+
+import tensorflow as tf
+
+from realm_tf import errors
+
+_NAME = 'manifest.json'
+_CHUNK_BYTES = 1 << 20
+
+
+def check_output(output_dir: str, overwrite: bool = False):
+  """Raises UserError if `output_dir` is complete and not to be overwritten."""
+  if not overwrite and tf.io.gfile.exists(os.path.join(output_dir, _NAME)):
+    raise errors.UserError(
+        f'--output_dir must be new; {output_dir} already holds a manifest.json. '
+        'Give another directory, or --overwrite.')
+
+
+@contextlib.contextmanager
+def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
+  """Yields (staging directory, manifest) to fill; then publishes both.
+
+  The manifest gets 'files': the size and SHA-256 of each. What an older
+  manifest in `output_dir` lists is deleted first. If the body raises, nothing
+  is published.
+  """
+  is_remote = '://' in output_dir
+  if is_remote:
+    staging = tempfile.mkdtemp()
+  else:
+    # Beside its goal, so that a move is a rename.
+    staging = f'{output_dir.rstrip("/")}.{uuid.uuid4().hex[:8]}.tmp'
+    os.makedirs(staging)
+  try:
+    manifest = {}
+    yield staging, manifest
+    manifest['files'] = _describe_files(staging)
+    _delete_published(output_dir)
+    for name in manifest['files']:
+      goal = os.path.join(output_dir, name)
+      tf.io.gfile.makedirs(os.path.dirname(goal))
+      move = tf.io.gfile.copy if is_remote else os.replace
+      move(os.path.join(staging, name), goal)
+    with tf.io.gfile.GFile(os.path.join(output_dir, _NAME), 'w') as file:
+      file.write(json.dumps(manifest, indent=2, ensure_ascii=False) + '\n')
+  finally:
+    shutil.rmtree(staging)
+
+
+def read(directory: str, what: str, made_by: str) -> dict[str, Any]:
+  """Reads a manifest and checks that its files are there in full.
+
+  Args:
+    directory: Of records.
+    what: What the user should have given, e.g. 'a corpus directory'.
+    made_by: What makes one, e.g. 'bin.make_blocks'.
+  """
+  path = os.path.join(directory, _NAME)
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(
+        f'{directory} must be {what}; it has no {_NAME}. Make one with '
+        f'{made_by}.')
+  with tf.io.gfile.GFile(path) as file:
+    manifest = json.loads(file.read())
+  for name, entry in manifest['files'].items():
+    file_path = os.path.join(directory, name)
+    size = (tf.io.gfile.stat(file_path).length
+            if tf.io.gfile.exists(file_path) else 'none')
+    if size != entry['bytes']:
+      raise errors.UserError(
+          f'{file_path} must have the {entry["bytes"]} bytes of {_NAME}; it has '
+          f'{size}. Make {what} again with {made_by}.')
+  return manifest
+
+
+def _describe_files(staging: str) -> dict[str, dict[str, Any]]:
+  files = {}
+  for folder, _, names in os.walk(staging):
+    for name in names:
+      path = os.path.join(folder, name)
+      files[os.path.relpath(path, staging)] = {
+          'bytes': os.path.getsize(path), 'sha256': _sha256(path)}
+  return dict(sorted(files.items()))
+
+
+def _sha256(path: str) -> str:
+  digest = hashlib.sha256()
+  with open(path, 'rb') as file:
+    while chunk := file.read(_CHUNK_BYTES):
+      digest.update(chunk)
+  return digest.hexdigest()
+
+
+def _delete_published(output_dir: str):
+  path = os.path.join(output_dir, _NAME)
+  if not tf.io.gfile.exists(path):
+    return
+  with tf.io.gfile.GFile(path) as file:
+    names = json.loads(file.read())['files']
+  tf.io.gfile.remove(path)  # First: without it the rest is not trusted.
+  for name in names:
+    if tf.io.gfile.exists(os.path.join(output_dir, name)):
+      tf.io.gfile.remove(os.path.join(output_dir, name))

@@ -1,0 +1,117 @@
+"""Tests for realm_tf.records.{shards,schema,manifests}."""
+
+import json
+import os
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.corpus import blocks
+from realm_tf.corpus import sources
+from realm_tf.records import manifests
+from realm_tf.records import schema
+from realm_tf.records import shards
+from realm_tf.text import wordpiece
+
+_TOKENIZER = wordpiece.WordpieceTokenizer(
+    ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', '.', 'a', 'b', 'c'])
+_ARTICLES = [sources.Article('Á', 'A b. C a. B.', 'x'),
+             sources.Article('B', 'C. 東 a.', 'y')]
+
+
+def _blocks(articles=None):
+  return list(blocks.cut_corpus(articles or _ARTICLES, _TOKENIZER, 8))
+
+
+class ShardsTest(absltest.TestCase):
+
+  def _write(self, articles=None, num_shards=2):
+    directory = os.path.join(self.create_tempdir(), 'corpus')
+    manifest = shards.write_corpus(
+        _blocks(articles), directory, _TOKENIZER, {'input': ['z']}, num_shards,
+        8)
+    return directory, manifest
+
+  def test_blocks_come_back_in_order(self):
+    # 4 tokens of body: [A b.] [C a.] and so on; more blocks than shards.
+    directory, manifest = self._write(num_shards=3)
+    self.assertEqual(manifest.num_blocks, len(_blocks()))
+    for got, expected in zip(
+        shards.read_blocks(directory), _blocks(), strict=True):
+      self.assertEqual(got[:3], expected[:3])
+      for got_ids, expected_ids in zip(got[3:], expected[3:]):
+        np.testing.assert_array_equal(got_ids, expected_ids)
+        self.assertEqual(got_ids.dtype, np.int32)
+
+  def test_manifest_says_what_the_contract_asks(self):
+    directory, manifest = self._write()
+    with open(os.path.join(directory, 'manifest.json')) as file:
+      content = json.load(file)
+    self.assertContainsSubset(
+        ['schema_version', 'num_blocks', 'vocabulary_sha256', 'source',
+         'corpus_fingerprint', 'max_block_wordpieces', 'files'], content)
+    self.assertEqual(content['source'], {'input': ['z']})
+    self.assertEqual(content['max_block_wordpieces'], 8)
+    self.assertEqual(shards.read_manifest(directory), manifest)
+    vocabulary = wordpiece.WordpieceTokenizer.from_file(
+        os.path.join(directory, 'vocab.txt'))
+    self.assertEqual(vocabulary.vocabulary_sha256, manifest.vocabulary_sha256)
+    self.assertEqual(os.listdir(os.path.dirname(directory)), ['corpus'])
+
+  def test_fingerprint_is_of_the_ordered_content(self):
+    fingerprint = self._write()[1].corpus_fingerprint
+    self.assertEqual(
+        self._write(num_shards=1)[1].corpus_fingerprint, fingerprint)
+    self.assertNotEqual(
+        self._write(_ARTICLES[::-1])[1].corpus_fingerprint, fingerprint)
+
+  def test_no_blocks_is_a_user_error_and_leaves_nothing(self):
+    directory = os.path.join(self.create_tempdir(), 'corpus')
+    with self.assertRaisesRegex(errors.UserError, 'at least one block'):
+      shards.write_corpus([], directory, _TOKENIZER, {})
+    self.assertEmpty(os.listdir(os.path.dirname(directory)))
+
+  def test_truncated_file_is_a_user_error(self):
+    directory, _ = self._write()
+    path = shards.shard_paths(directory, 2)[1]
+    with open(path, 'r+b') as file:
+      file.truncate(5)
+    with self.assertRaisesRegex(errors.UserError, f'{path}.*it has 5'):
+      shards.read_manifest(directory)
+
+  def test_directory_without_manifest_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, 'must be a corpus directory'):
+      shards.read_manifest(self.create_tempdir().full_path)
+
+  def test_complete_output_is_refused_and_then_replaced(self):
+    directory, old = self._write(num_shards=3)
+    with self.assertRaisesRegex(errors.UserError, '--overwrite'):
+      manifests.check_output(directory)
+    manifests.check_output(directory, overwrite=True)
+    stray = os.path.join(directory, 'notes.txt')
+    with open(stray, 'w') as file:
+      file.write('not ours')
+    new = shards.write_corpus(
+        _blocks(_ARTICLES[:1]), directory, _TOKENIZER, {}, 1, 8)
+    self.assertNotEqual(old, new)
+    self.assertLen(list(shards.read_blocks(directory)), new.num_blocks)
+    self.assertFalse(os.path.exists(shards.shard_paths(directory, 3)[0]))
+    self.assertTrue(os.path.exists(stray))
+
+
+class SchemaTest(absltest.TestCase):
+
+  def test_features_parse_a_batch(self):
+    first, second = _blocks()[:2]
+    parsed = tf.io.parse_example(
+        [schema.encode_block(first), schema.encode_block(second)],
+        schema.FEATURES)
+    self.assertEqual(parsed['title'].numpy()[0].decode(), 'Á')
+    self.assertEqual(parsed['body_ids'].to_list(),
+                     [first.body_ids.tolist(), second.body_ids.tolist()])
+
+
+if __name__ == '__main__':
+  absltest.main()
