@@ -60,7 +60,7 @@ class RealmModel(tf.Module):
       self.span_reader = span_reader_lib.SpanReader(
           reader_bert, config.span_hidden_size, config.max_span_width,
           name='span_reader')
-      self.span_reader(_example((1, 1, 4)))
+      self.span_reader(_example((1, 1, 4)), body_length=1)
 
   def _embedder(self, tower):
     encoder = bert.build_encoder(self.config.embedder_bert, f'{tower}_bert')

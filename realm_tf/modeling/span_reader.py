@@ -22,10 +22,12 @@ class SpanReader(tf_keras.layers.Layer):
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L]; spans lie
       in the second segment, without its [SEP].
+    body_length: Lz, wordpieces to score, counted from the second segment's
+      first.
 
   Returns:
-    Scores, float32 [B, K, L, W]: entry (s, w) is the span of w + 1 wordpieces
-    that starts at position s; `NO_SPAN` where it leaves the block.
+    Scores, float32 [B, K, Lz, W]: entry (s, w) is the span of w + 1 wordpieces
+    that starts at the block's wordpiece s; `NO_SPAN` where it leaves the block.
   """
 
   def __init__(self, encoder: tf_keras.layers.Layer, hidden_size: int = 256,
@@ -39,21 +41,22 @@ class SpanReader(tf_keras.layers.Layer):
         epsilon=1e-3, name='layer_norm', dtype='float32')
     self.score = _dense(1, 'score')
 
-  def call(self, tokens: dict[str, tf.Tensor], training: bool = False):
+  def call(self, tokens: dict[str, tf.Tensor], body_length: int,
+           training: bool = False):
     num_read, length = tokens['input_word_ids'].shape[1:]
     flat = {name: tf.reshape(value, [-1, length])
             for name, value in tokens.items()}
     states = self.encoder(flat, training=training)['sequence_output']
-    start, end = tf.split(
-        self.projection(tf.cast(states, tf.float32)), 2, axis=-1)
-    allowed = _in_body(flat)  # [B * K, L]
+    states = tf.cast(states, tf.float32)
+    states, allowed = _body(states, flat['input_type_ids'], body_length)
+    start, end = tf.split(self.projection(states), 2, axis=-1)
     scores = [self._width_scores(start, end, allowed, width)
               for width in range(self.max_span_width)]
-    scores = tf.stack(scores, axis=-1)  # [B * K, L, W]
-    return tf.reshape(scores, [-1, num_read, length, self.max_span_width])
+    scores = tf.stack(scores, axis=-1)  # [B * K, Lz, W]
+    return tf.reshape(scores, [-1, num_read, body_length, self.max_span_width])
 
   def _width_scores(self, start, end, allowed, width):
-    """Returns the scores of all spans of `width` + 1 pieces, [B * K, L]."""
+    """Returns the scores of all spans of `width` + 1 pieces, [B, Lz]."""
     width = min(width, end.shape[1])
     ends = tf.pad(end[:, width:, :], [[0, 0], [0, width], [0, 0]])
     # The body is contiguous: a span lies in it if both of its ends do.
@@ -63,11 +66,19 @@ class SpanReader(tf_keras.layers.Layer):
     return tf.where(inside, score, NO_SPAN)
 
 
-def _in_body(tokens):
-  """Whether a position is a wordpiece of the second segment, bool [B, L]."""
-  segment = tokens['input_type_ids'] == 1
-  # The last position of the segment is its [SEP].
-  return segment & tf.pad(segment[:, 1:], [[0, 0], [0, 1]])
+def _body(states, type_ids, body_length):
+  """Moves the second segment to the front.
+
+  Returns:
+    Its states, [B, Lz, H], and where they are of a wordpiece of the block and
+    not of its [SEP] or of padding, bool [B, Lz].
+  """
+  first = tf.argmax(type_ids, axis=-1, output_type=tf.int32)  # [B]
+  index = first[:, None] + tf.range(body_length)  # [B, Lz]
+  num_body = tf.reduce_sum(type_ids, axis=-1) - 1  # Its last one is [SEP].
+  allowed = tf.range(body_length) < num_body[:, None]
+  index = tf.minimum(index, states.shape[1] - 1)
+  return tf.gather(states, index, batch_dims=1), allowed
 
 
 def _dense(units, name):

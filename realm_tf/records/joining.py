@@ -54,9 +54,35 @@ def pack(first: tf.Tensor, second: Optional[tf.Tensor], cls_id: int,
   }
 
 
-def body_offset(first: tf.Tensor, length: int) -> tf.Tensor:
-  """Returns the position of `second`'s first wordpiece, int32 [...]."""
-  return tf.squeeze(_length(first, length - 3), axis=-1) + 2
+def pack_longest(first: tf.Tensor, second: Optional[tf.Tensor], cls_id: int,
+                 sep_id: int, at_most: Optional[int] = None
+                 ) -> dict[str, tf.Tensor]:
+  """Packs to the length that the arrays' widths need, `at_most` that long.
+
+  The host trims arrays to what a batch needs, so L follows from their shapes.
+  """
+  width = 2 + first.shape[-1]
+  if second is not None:
+    width += 1 + second.shape[-1]
+  return pack(first, second, cls_id, sep_id, min(width, at_most or width))
+
+
+def pack_pairs(first: tf.Tensor, second: tf.Tensor, cls_id: int, sep_id: int,
+               at_most: int) -> dict[str, tf.Tensor]:
+  """Packs each query with each of its K blocks.
+
+  Args:
+    first: int32 [B, La].
+    second: int32 [B, K, Lb].
+    cls_id: The vocabulary's [CLS].
+    sep_id: The vocabulary's [SEP].
+    at_most: Longest L.
+
+  Returns:
+    As `pack`, int32 [B, K, L].
+  """
+  repeated = tf.repeat(first[:, None, :], second.shape[1], axis=1)
+  return pack_longest(repeated, second, cls_id, sep_id, at_most)
 
 
 def _length(ids: tf.Tensor, at_most: int) -> tf.Tensor:

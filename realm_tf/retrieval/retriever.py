@@ -65,8 +65,7 @@ def query_embedding_function(
 
   @tf.function
   def embed(query_ids):
-    return model.embed_queries(joining.pack(
-        query_ids, None, cls_id, sep_id,
-        min(lengths.query_tokens, query_ids.shape[-1] + 2)))
+    return model.embed_queries(joining.pack_longest(
+        query_ids, None, cls_id, sep_id, lengths.query_tokens))
 
   return lambda query_ids: embed(tf.constant(query_ids, tf.int32)).numpy()

@@ -1,0 +1,84 @@
+"""Which rows make up the batch of a step: shuffled epochs, resumable at once.
+
+The rows of step t follow from the seed and t alone, so a resumed run goes on
+with exactly the batches it would have had; no example is skipped or repeated.
+"""
+
+import functools
+
+import numpy as np
+
+
+class Sampler:
+  """Deals shuffled rows; epochs follow each other without a gap.
+
+  Args:
+    num_rows: Rows 0 to num_rows - 1 are dealt.
+    batch_size: B.
+    seed: Of the shuffling.
+  """
+
+  def __init__(self, num_rows: int, batch_size: int, seed: int):
+    if num_rows < 1:
+      raise ValueError(f'`num_rows` must be positive. Got {num_rows}.')
+    self._num_rows = num_rows
+    self._batch_size = batch_size
+    self._permutation = functools.lru_cache(2)(functools.partial(
+        _permutation, num_rows, seed))
+
+  def rows(self, step: int) -> np.ndarray:
+    """Returns the rows of batch `step`, int64 [B]."""
+    positions = step * self._batch_size + np.arange(self._batch_size)
+    epochs = positions // self._num_rows
+    return np.concatenate([
+        self._permutation(int(epoch))[
+            positions[epochs == epoch] % self._num_rows]
+        for epoch in np.unique(epochs)])
+
+
+def step_rng(seed: int, step: int) -> np.random.Generator:
+  """Returns the random numbers of one step, whatever came before."""
+  return np.random.default_rng([seed, step])
+
+
+def add_noise(ids: np.ndarray, rate: float, ordinary_ids: np.ndarray,
+              rng: np.random.Generator) -> np.ndarray:
+  """Replaces wordpieces by random ordinary ones.
+
+  Args:
+    ids: int32 [..., L], zeros behind the wordpieces.
+    rate: Share of the wordpieces that are replaced.
+    ordinary_ids: What they are replaced by, int32 [V']. Ids below the first of
+      them ([PAD], [MASK], ...) are never replaced.
+    rng: Source of the noise.
+
+  Returns:
+    int32 [..., L].
+  """
+  if not rate:
+    return ids
+  chosen = (rng.random(ids.shape) < rate) & (ids >= ordinary_ids[0])
+  noise = rng.choice(ordinary_ids, size=ids.shape)
+  return np.where(chosen, noise, ids).astype(np.int32)
+
+
+def trim(ids: np.ndarray, multiple: int) -> np.ndarray:
+  """Cuts columns that are zero in every row, down to a multiple of `multiple`.
+
+  Few different widths are few traces of the compiled step, and far less
+  padding is computed.
+
+  Args:
+    ids: int [..., L], zeros behind the wordpieces.
+    multiple: Of the result's width, unless L itself is smaller.
+
+  Returns:
+    int [..., L'], L' >= 1.
+  """
+  used = np.flatnonzero(ids.reshape([-1, ids.shape[-1]]).any(axis=0))
+  width = int(used[-1]) + 1 if len(used) else 1
+  return ids[..., :-(-width // multiple) * multiple]
+
+
+def _permutation(num_rows, seed, epoch):
+  return np.random.default_rng([seed, epoch]).permutation(num_rows)

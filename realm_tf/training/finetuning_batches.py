@@ -1,0 +1,94 @@
+"""QA examples: questions with searched blocks and where their answers stand.
+
+  questions -> search with current parameters -> [this file] -> batch
+"""
+
+from typing import Callable, Iterator, NamedTuple, Sequence
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.records import answer_spans
+from realm_tf.records import block_table
+from realm_tf.records import sampling
+from realm_tf.retrieval import retriever
+
+_QUESTION_WIDTH, _BODY_WIDTH = 16, 32  # Multiples that batches are trimmed to.
+
+
+class TokenizedQuestions(NamedTuple):
+  """Questions as wordpieces.
+
+  Attributes:
+    texts: Q questions.
+    ids: int32 [Q, Lq], zeros behind.
+    answers: Wordpieces of each answer of each question.
+  """
+  texts: Sequence[str]
+  ids: np.ndarray
+  answers: Sequence[Sequence[np.ndarray]]
+
+
+# (rows of the questions, their wordpieces, N) -> the N best blocks.
+Search = Callable[[np.ndarray, np.ndarray, int], retriever.Retrieved]
+
+
+def batches(questions: TokenizedQuestions, table: block_table.BlockTable,
+            search: Search, embeddings: np.ndarray,
+            config: config_lib.FinetuningConfig,
+            model_config: config_lib.ModelConfig, seed: int,
+            learned_scores: bool = True) -> Iterator[dict[str, np.ndarray]]:
+  """Yields endless batches; see `finetuning_trainer.FinetuningTrainer`.
+
+  Args:
+    questions: Of the training set.
+    table: The corpus.
+    search: Called when a batch is asked for, so with current parameters.
+    embeddings: Of the blocks, float [N, D].
+    config: Batch size, N, K, lengths.
+    model_config: `max_span_width`.
+    seed: Of the order.
+    learned_scores: Whether f(x,z) comes from the embeddings; if not, from
+      `search` as it is, without gradient.
+
+  Yields:
+    Batches.
+  """
+  sampler = sampling.Sampler(len(questions.ids), config.batch_size, seed)
+  step = 0
+  while True:
+    rows = sampler.rows(step)
+    question_ids = sampling.trim(questions.ids[rows], _QUESTION_WIDTH)
+    found = search(rows, question_ids, config.num_searched)
+    is_found = found.block_ids >= 0
+    blocks = np.maximum(found.block_ids, 0)
+    vectors = np.asarray(embeddings[blocks.ravel()], np.float32)
+    vectors = vectors.reshape([*blocks.shape, -1])
+    fixed = np.zeros(blocks.shape, np.float32)
+    if not learned_scores:
+      vectors, fixed = np.zeros_like(vectors), found.scores
+    labels = _labels([questions.answers[row] for row in rows],
+                     found.block_ids, table, config,
+                     model_config.max_span_width)
+    yield {
+        'question_ids': question_ids,
+        'block_embeddings': vectors,
+        'fixed_scores': np.where(is_found, fixed, 0).astype(np.float32),
+        'is_found': is_found,
+        **labels,
+    }
+    step += 1
+
+
+def _labels(answers, block_ids, table, config, max_width):
+  """Returns 'has_answer', 'body_ids' and 'is_answer' of a batch."""
+  _, bodies = table.gather(block_ids, 1, config.joint_tokens)  # [B, N, Lz]
+  bodies = sampling.trim(bodies, _BODY_WIDTH)
+  read = bodies[:, :config.num_read]
+  read = sampling.trim(read, _BODY_WIDTH)
+  has_answer = np.zeros(block_ids.shape, bool)
+  is_answer = np.zeros([*read.shape, max_width], bool)
+  for i, answer in enumerate(answers):
+    has_answer[i], spans = answer_spans.find(bodies[i], answer, max_width)
+    is_answer[i] = spans[:config.num_read, :read.shape[2]]
+  return {'has_answer': has_answer, 'body_ids': read, 'is_answer': is_answer}

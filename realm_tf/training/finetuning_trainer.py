@@ -1,0 +1,75 @@
+"""One step of open-domain QA: read the retrieved blocks, reward the answers.
+
+  questions + searched blocks -> [this file] -> tuned Embed_input and reader
+"""
+
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import realm_model
+from realm_tf.objectives import span_likelihood
+from realm_tf.records import joining
+from realm_tf.training import step_trainer
+
+_NOT_FOUND = -1e9  # Score of a block that was not found.
+
+
+class FinetuningTrainer(step_trainer.StepTrainer):
+  """Maximizes the answers' span likelihood plus the early-update likelihood.
+
+  Section 3.2 of Guu et al. 2020 with ORQA's losses; a term without a positive
+  is zero. Embed_doc is frozen: blocks come with the index's embeddings.
+
+  Args:
+    batches: See `finetuning_batches`: 'question_ids' int32 [B, Lq],
+      'block_embeddings' float32 [B, N, D], 'fixed_scores' float32 [B, N] (added
+      to f(x,z)), 'is_found' bool [B, N], 'has_answer' bool [B, N], 'body_ids'
+      int32 [B, K, Lz], 'is_answer' bool [B, K, Lz, W]. The K read blocks are
+      the first K of the N searched ones.
+    optimizer: Updates the query embedder and the span reader.
+    model: With the EMBEDDER and SPAN parts.
+    config: `joint_tokens`.
+    special_ids: The vocabulary's [CLS] and [SEP].
+  """
+
+  def __init__(self, batches, optimizer, model: realm_model.RealmModel,
+               config: config_lib.FinetuningConfig,
+               special_ids: tuple[int, int]):
+    super().__init__(batches, optimizer, [
+        *model.query_embedder.trainable_variables,
+        *model.span_reader.trainable_variables])
+    self.model = model
+    self._config = config
+    self._special_ids = special_ids
+
+  def loss_and_logs(self, batch):
+    scores = self._retrieval_scores(batch)  # [B, N]
+    early = span_likelihood.early_update_log_likelihood(
+        scores, batch['has_answer'])
+    num_read, body_length = batch['body_ids'].shape[1:]
+    joint = joining.pack_pairs(batch['question_ids'], batch['body_ids'],
+                               *self._special_ids, self._config.joint_tokens)
+    spans = self.model.span_reader(joint, body_length, training=True)
+    spans += scores[:, :num_read, None, None]  # [B, K, Lz, W]
+    flat = tf.reshape(spans, [tf.shape(spans)[0], -1])
+    is_answer = tf.reshape(batch['is_answer'], tf.shape(flat))
+    reading = span_likelihood.span_log_likelihood(flat, is_answer)
+    best = tf.argmax(flat, axis=-1, output_type=tf.int32)
+    correct = tf.gather(is_answer, best, batch_dims=1)
+    answerable = tf.reduce_any(is_answer, axis=-1)
+    return -tf.reduce_mean(early + reading), {
+        'early_update_log_likelihood': early,
+        'span_log_likelihood': reading,
+        'exact_match': 100.0 * tf.cast(correct, tf.float32),
+        'answer_in_read_blocks': 100.0 * tf.cast(answerable, tf.float32),
+        'answer_in_searched_blocks': 100.0 * tf.cast(
+            tf.reduce_any(batch['has_answer'], axis=-1), tf.float32),
+    }
+
+  def _retrieval_scores(self, batch):
+    question_ids = batch['question_ids']
+    queries = self.model.embed_queries(joining.pack_longest(
+        question_ids, None, *self._special_ids), training=True)  # [B, D]
+    scores = tf.einsum('bd,bnd->bn', queries, batch['block_embeddings'])
+    scores += batch['fixed_scores']
+    return tf.where(batch['is_found'], scores, _NOT_FOUND)

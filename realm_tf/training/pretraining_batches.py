@@ -1,0 +1,80 @@
+"""Pre-training examples: a masked query with its K candidate blocks.
+
+  query table -> masks -> search with the newest index -> [this file] -> batch
+
+Runs on the host ahead of the step. Queries are embedded with the parameters of
+the index version, so that query and block embeddings fit each other.
+"""
+
+from typing import Callable, Iterator
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.records import block_table
+from realm_tf.records import masking
+from realm_tf.records import query_table
+from realm_tf.records import sampling
+from realm_tf.retrieval import candidates
+
+_QUERY_WIDTH, _BODY_WIDTH = 16, 32  # Multiples that batches are trimmed to.
+# Hits beyond K - 1, in place of the own block and of repeated ones.
+_SPARE_HITS = 2
+Search = Callable[[np.ndarray, int], np.ndarray]
+
+
+def batches(queries: query_table.QueryTable, table: block_table.BlockTable,
+            search: Search, mask_id: int, ordinary_ids: np.ndarray,
+            config: config_lib.PretrainingConfig,
+            lengths: config_lib.LengthConfig, seed: int,
+            first_step: int = 0) -> Iterator[dict[str, np.ndarray]]:
+  """Yields endless batches; see `pretraining_trainer.PretrainingTrainer`.
+
+  Args:
+    queries: X.
+    table: Z.
+    search: (retrieval_query_ids [B, Lx], k) -> block ids [B, k] of the current
+      index; not called for same-article candidates.
+    mask_id: The vocabulary's [MASK].
+    ordinary_ids: The vocabulary without its special ids, for noise.
+    config: Batch size, K, masking, noise.
+    lengths: Of the sequences.
+    seed: Of order, masks and noise.
+    first_step: Step of the first batch.
+
+  Yields:
+    Batches, with 'candidate_ids' int32 [B, K] beside what the trainer needs.
+  """
+  sampler = sampling.Sampler(queries.num_queries, config.batch_size, seed)
+  step = first_step
+  while True:
+    rng = sampling.step_rng(seed, step)
+    batch = masking.mask_batch(
+        queries, sampler.rows(step), config.masking, rng,
+        lengths.query_tokens - 2, lengths.max_masked, mask_id)
+    own = batch.pop('own_block')
+    batch['query_ids'] = sampling.trim(batch['query_ids'], _QUERY_WIDTH)
+    batch['retrieval_query_ids'] = sampling.add_noise(
+        batch['query_ids'], config.query_noise_rate, ordinary_ids, rng)
+    if config.candidates == 'same_article':
+      chosen = candidates.same_article(
+          table.article_rows, own, config.num_candidates, rng)
+    else:
+      hits = search(batch['retrieval_query_ids'],
+                    config.num_candidates + _SPARE_HITS)
+      chosen = candidates.select(hits, own, config.num_candidates)
+    yield {**batch, **with_blocks(chosen, table, lengths)}
+    step += 1
+
+
+def with_blocks(chosen: np.ndarray, table: block_table.BlockTable,
+                lengths: config_lib.LengthConfig) -> dict[str, np.ndarray]:
+  """Returns the candidates' wordpieces: the batch's fields with a K axis."""
+  titles, bodies = table.gather(
+      chosen, lengths.title_tokens, lengths.block_tokens)
+  return {
+      'title_ids': titles,
+      'body_ids': sampling.trim(bodies, _BODY_WIDTH),
+      'is_real': candidates.is_real(chosen),
+      'candidate_ids': chosen,
+  }

@@ -1,0 +1,90 @@
+"""What all trainers share: batches from the host, one compiled step.
+
+  iterator of NumPy batches -> train_step -> compiled `_loss_and_logs` + update
+
+The loop runs on the host, one compiled function a step: so retrieval and index
+swaps happen between two steps and never inside one.
+"""
+
+import abc
+import time
+from typing import Iterator, Mapping, Sequence
+
+import numpy as np
+import orbit
+import tensorflow as tf
+import tf_keras
+
+Batch = Mapping[str, np.ndarray]
+
+
+class StepTrainer(orbit.StandardTrainer, abc.ABC):
+  """Runs one compiled update a batch; subclasses say what the loss is.
+
+  Args:
+    batches: Endless; arrays of few different shapes, for each shape is traced.
+    optimizer: Its `iterations` are the global step.
+    variables: What it updates.
+  """
+
+  def __init__(self, batches: Iterator[Batch],
+               optimizer: tf_keras.optimizers.Optimizer,
+               variables: Sequence[tf.Variable]):
+    super().__init__(batches, orbit.StandardTrainerOptions(
+        use_tf_while_loop=False, use_tf_function=False))
+    self.optimizer = optimizer
+    self.variables = list(variables)
+    self._compiled_step = tf.function(self._step)
+    self._metrics: dict[str, tf_keras.metrics.Mean] = {}
+    self._waited_secs = 0.0
+    self._begun = time.monotonic()
+    self._num_examples = 0
+
+  @abc.abstractmethod
+  def loss_and_logs(
+      self, batch: Mapping[str, tf.Tensor]
+  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+    """Returns the scalar loss and what to log, each of any shape.
+
+    Runs inside the compiled step.
+    """
+
+  @property
+  def global_step(self) -> tf.Variable:
+    return self.optimizer.iterations
+
+  def train_loop_begin(self):
+    for metric in self._metrics.values():
+      metric.reset_state()
+    self._waited_secs, self._num_examples = 0.0, 0
+    self._begun = time.monotonic()
+
+  def train_step(self, iterator: Iterator[Batch]):
+    begun = time.monotonic()
+    batch = next(iterator)
+    self._waited_secs += time.monotonic() - begun
+    self._num_examples += len(next(iter(batch.values())))
+    logs = self._compiled_step({
+        name: tf.constant(value) for name, value in batch.items()})
+    for name, value in logs.items():
+      self._metrics.setdefault(name, tf_keras.metrics.Mean(name)).update_state(
+          value)
+
+  def train_loop_end(self):
+    secs = max(time.monotonic() - self._begun, 1e-9)
+    logs = {name: metric.result() for name, metric in self._metrics.items()}
+    logs['examples_per_second'] = self._num_examples / secs
+    logs['share_of_time_waiting'] = self._waited_secs / secs
+    return logs
+
+  def _step(self, batch):
+    with tf.GradientTape() as tape:
+      loss, logs = self.loss_and_logs(batch)
+    gradients = tape.gradient(loss, self.variables)
+    logs['gradient_norm'] = tf.linalg.global_norm(
+        [gradient for gradient in gradients if gradient is not None])
+    self.optimizer.apply_gradients(
+        [(gradient, variable)
+         for gradient, variable in zip(gradients, self.variables, strict=True)
+         if gradient is not None])
+    return {'loss': loss, **logs}
