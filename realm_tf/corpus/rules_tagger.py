@@ -1,0 +1,171 @@
+"""Tags dates and capitalized names by rules: needs no model, no download.
+
+Stands in for the paper's tagger, a BERT trained on CoNLL-2003 (Section 3.4). A
+name is a run of capitalized words, joined by 'of', 'de', 'van' and the like.
+The first word of a sentence is always capitalized, so it counts only where
+something else speaks for it: see `_Evidence`.
+"""
+
+import collections
+import re
+from typing import Iterable, Sequence
+
+from realm_tf.corpus import dates
+
+_LOWER_WORDS = frozenset(
+    'a about above according across after again against all almost along '
+    'already also although always am among an and another any anyone are '
+    'around as at away back be because been before behind being below beneath '
+    'beside besides between beyond both but by can cannot concerning contrary '
+    'could critics did do does done due during each early either else even '
+    'eventually ever every everyone everything except few finally first '
+    'following for former formerly from further furthermore given had has have '
+    'having he hence her here hers him his how however i if in including '
+    'indeed initially inside instead into is it its itself just last late '
+    'later least less let like likewise long many may me meanwhile might mine '
+    'more moreover most mr much must my near nearly neither never nevertheless '
+    'next no nobody none nor not nothing notable now of off often on once one '
+    'only onto or originally other others otherwise our out outside over own '
+    'part per perhaps prior quite rather recently regarding respectively same '
+    'scholars see several shall she should similar similarly since so some '
+    'someone something sometimes soon still subsequently such than that the '
+    'their them then there thereafter therefore these they this those though '
+    'three through throughout thus to together too toward towards traditionally '
+    'two under unlike until up upon us usually very via was we well were what '
+    'when whenever where whereas wherever whether which while who whom whose '
+    'why will with within without would yes yet you your four five six seven '
+    'eight nine ten monday tuesday wednesday thursday friday saturday sunday '
+    'january february march april june july august september october november '
+    'december'.split())
+
+_CONNECTORS = (
+    r'(?:of|the|de|del|della|der|den|des|di|da|das|do|dos|du|la|le|las|los|van|'
+    r'von|zu|zur|und|et|y|e|bin|ibn|al|el|ul|ad|for|&)')
+_UPPER = r'[^\W\d_a-zß-öø-ÿ]'
+# 'St.', 'J.', 'U.S.', "O'Brien", 'Rolls-Royce', 'al-Assad', 'McDonald'.
+_WORD = (
+    rf"(?:(?:{_UPPER}\.)+(?:{_UPPER}(?![^\W\d_]))?|(?:St|Mr|Mrs|Ms|Dr|Jr|Sr|Mt|"
+    rf"Ft|Gen|Col|Lt|Capt|Prof|Rev|Sgt)\.|"
+    rf"(?:[ODLdl]['’]|[Aa]l-|El-)?{_UPPER}[^\W\d_]*"
+    rf"(?:-[^\W\d_]+|['’](?!s\b)[^\W\d_]+)*)")
+_RUN = re.compile(
+    rf"(?<![\w'’-]){_WORD}(?: (?:{_CONNECTORS} (?:the |la |los )?)?{_WORD})*"
+    rf"(?!\w)")
+_TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+# Where a sentence begins: the start of a text or line, a full stop, a quote.
+_SENTENCE_START = re.compile(
+    r'(?:^|[.!?]["”’)\]]* |\n)\s*["“‘\'(\[*•–-]*\s*$')
+_MAX_WORDS = 8  # Longer runs are headings or shouting.
+
+
+class RulesTagger:
+  """Tags dates, and names that are written with capitals.
+
+  Args:
+    gazetteer: Names that count even as the only word of a sentence's start,
+      e.g. those of countries.
+  """
+
+  def __init__(self, gazetteer: Iterable[str] = ()):
+    self._gazetteer = frozenset(gazetteer)
+
+  def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """Returns the spans of each text.
+
+    Args:
+      texts: Sentences or longer. What the first word of a sentence is, is
+        learned from all of them: texts of one document belong in one call.
+
+    Returns:
+      Per text, character spans of names and dates, sorted, not overlapping.
+    """
+    evidence = _Evidence(texts, self._gazetteer)
+    return [_tag_text(text, evidence) for text in texts]
+
+
+class _Evidence:
+  """How words are written where no sentence begins."""
+
+  def __init__(self, texts, gazetteer):
+    self._gazetteer = gazetteer
+    self._counts = collections.Counter()
+    for text in texts:
+      for match in _TOKEN.finditer(text):
+        if not _begins_sentence(text, match.start()):
+          self._counts[match.group()] += 1
+
+  def is_name(self, word: str) -> bool:
+    """Whether a capitalized first word of a sentence is (part of) a name."""
+    lower = word.lower()
+    if word in self._gazetteer:
+      return True
+    if lower in _LOWER_WORDS:
+      return False
+    return self._counts[word] > self._counts[lower]
+
+  def may_be_name(self, word: str) -> bool:
+    """Whether it is one if a capitalized word follows it."""
+    return (word.lower() not in _LOWER_WORDS
+            and self._counts[word] >= self._counts[word.lower()])
+
+
+def _tag_text(text, evidence):
+  spans = dates.find_dates(text)
+  names = []
+  for match in _RUN.finditer(text):
+    for start, end in _cut_at_dates(match.span(), spans):
+      name = _trim(text, start, end, evidence)
+      if name is not None:
+        names.append(name)
+  return sorted(spans + names)
+
+
+def _cut_at_dates(run, date_spans):
+  """Yields what dates leave of a run."""
+  start, end = run
+  for date_start, date_end in date_spans:
+    if date_end <= start or end <= date_start:
+      continue
+    if start < date_start:
+      yield start, date_start
+    start = date_end
+  if start < end:
+    yield start, end
+
+
+def _trim(text, start, end, evidence):
+  """Drops words that are no names from a run's ends; None if none is left."""
+  begins = _begins_sentence(text, start)
+  words = [(m.start() + start, m.end() + start)
+           for m in re.finditer(r'\S+', text[start:end])]
+  if len(words) > _MAX_WORDS:
+    return None
+  while words and not _opens_name(text, words, begins, evidence):
+    words.pop(0)
+    begins = False
+  while words and (text[slice(*words[-1])].lower() in _LOWER_WORDS
+                   or not text[words[-1][0]:words[-1][1]][0].isupper()):
+    words.pop()
+  if not words or text[words[0][0]:words[-1][1]] in ('I', 'A'):
+    return None
+  if words[-1][1] - words[0][0] == 1:
+    return None  # A single letter.
+  return words[0][0], words[-1][1]
+
+
+def _opens_name(text, words, begins_sentence, evidence):
+  word = text[slice(*words[0])]
+  if not re.search(_UPPER, word):
+    return False
+  if not begins_sentence:
+    return word.lower() not in _LOWER_WORDS
+  is_followed = len(words) > 1 and text[words[1][0]].isupper()
+  return (evidence.is_name(word)
+          or (is_followed and evidence.may_be_name(word))
+          or (len(word) > 1 and word.isupper()))
+
+
+def _begins_sentence(text, position):
+  return bool(_SENTENCE_START.search(text[max(0, position - 6):position])
+              if position > 6 else
+              _SENTENCE_START.search(text[:position]))

@@ -1,0 +1,84 @@
+"""What a tagger of salient spans offers, and how to get one by name.
+
+  sentences -> tagger -> spans of named entities and dates (Section 3.4)
+
+The only file that imports `spacy`, and only when a spaCy pipeline is asked for.
+"""
+
+from typing import Iterable, Protocol, Sequence
+
+from realm_tf import errors
+from realm_tf.corpus import dates
+from realm_tf.corpus import rules_tagger
+
+# Numbers are no named entities, and dates come from the regular expression.
+_SKIPPED_LABELS = frozenset({
+    'CARDINAL', 'ORDINAL', 'QUANTITY', 'PERCENT', 'MONEY', 'DATE', 'TIME'})
+
+
+class Tagger(Protocol):
+  """Finds what is worth masking."""
+
+  def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """Returns character spans per text, sorted and not overlapping."""
+
+
+class SpacyTagger:
+  """The named entities of a spaCy pipeline, and dates.
+
+  Args:
+    pipeline: A loaded `spacy.Language`.
+  """
+
+  def __init__(self, pipeline):
+    self._pipeline = pipeline
+
+  def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """See `Tagger`; where a date meets an entity, the date stays."""
+    spans = []
+    for text, doc in zip(texts, self._pipeline.pipe(texts)):
+      found = dates.find_dates(text)
+      entities = [
+          (entity.start_char, entity.end_char) for entity in doc.ents
+          if entity.label_ not in _SKIPPED_LABELS]
+      found += [(start, end) for start, end in entities
+                if all(end <= a or b <= start for a, b in found)]
+      spans.append(sorted(found))
+    return spans
+
+
+def make_tagger(spec: str, gazetteer: Iterable[str] = ()) -> Tagger:
+  """Returns the tagger that a flag names.
+
+  Args:
+    spec: 'rules', or 'spacy:NAME' with an installed pipeline or its directory.
+    gazetteer: Names that 'rules' shall know.
+
+  Raises:
+    UserError: If there is no such tagger, or spaCy lacks the pipeline.
+  """
+  kind, _, name = spec.partition(':')
+  if spec == 'rules':
+    return rules_tagger.RulesTagger(gazetteer)
+  if kind == 'spacy' and name:
+    return SpacyTagger(_load_pipeline(name))
+  raise errors.UserError(
+      "--tagger must be 'rules', 'spacy:NAME' or 'bert:DIR'; found "
+      f'{spec!r}.')
+
+
+def _load_pipeline(name):
+  try:
+    # Not at the top: spaCy is slow to load, and few runs need it.
+    import spacy  # pylint: disable=g-import-not-at-top
+  except ImportError as error:
+    raise errors.UserError(
+        '--tagger=spacy:NAME needs spaCy, which is not installed; run `pip '
+        'install spacy`, or use --tagger=rules.') from error
+  try:
+    return spacy.load(name)
+  except OSError as error:
+    raise errors.UserError(
+        '--tagger=spacy:NAME needs an installed spaCy pipeline or its '
+        f'directory; found none named {name!r}. Run `python -m spacy download '
+        f'{name}`, or use --tagger=rules.') from error
