@@ -29,20 +29,20 @@ sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
 }
 
 # Shows pip's some hundred lines as one moving line; all of them go to a log.
-realm_show_progress() {
+realm_show_progress() {  # TOTAL
   local line count=0 end='\n' every=50
   if [ -t 1 ]; then
     end='\r' every=1
   fi
   while IFS= read -r line; do
     case $line in
-      Collecting\ * | Requirement\ already\ *)
+      Collecting\ * | Processing\ *.whl | Requirement\ already\ *)
         count=$((count + 1))
         if [ $((count % every)) -eq 0 ]; then
-          printf "  %d of about 250 requirements met$end" "$count"
+          printf "  %d of about $1 packages found$end" "$count"
         fi ;;
       Installing\ collected\ packages*)
-        printf '  all %d met; unpacking, one or two minutes more\n' "$count" ;;
+        printf '  %d packages found; unpacking, some minutes more\n' "$count" ;;
     esac
   done
 }
@@ -53,7 +53,8 @@ realm_pip_install() {  # ROOT VENV
   PYTHONUNBUFFERED=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_CONSTRAINT=$1/constraints.txt \
     "$2/bin/python" -m pip install -e "$1[test]" 2>&1 |
-    tee "$2/realm_tf.install.log" | realm_show_progress
+    tee "$2/realm_tf.install.log" |
+    realm_show_progress "$(grep -c == "$1/constraints.txt")"
   if [ "${PIPESTATUS[0]}" -ne 0 ]; then
     grep -v '^WARNING' "$2/realm_tf.install.log" | tail -n 20 >&2
     echo 'pip must be able to install the pinned packages. Above is why it' \

@@ -4,10 +4,12 @@ import dataclasses
 import json
 import os
 
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
+from absl.testing import parameterized
 
 from realm_tf import config as config_lib
-from realm_tf import config_io, errors
+from realm_tf import config_io
+from realm_tf import errors
 
 _LAUNCH = """
 from realm_tf import config

@@ -1,0 +1,92 @@
+"""Tests that README.md and docs/ name only files and tests that exist."""
+
+from collections.abc import Iterator
+import re
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from tests import source_tree
+
+_DOCUMENTS = ('README.md', 'docs/design.md', 'docs/contract.md')
+_LONGER_DOCUMENTS = (*_DOCUMENTS, 'docs/results.md')
+# `realm_tf/index/searcher.py`, `launch/test.sh`, `docs/design.md`, `index/`.
+_PATH = re.compile(
+  r'`((?:realm_tf|bin|launch|tests|benchmarks|docs)/[\w/]*(?:\.(?:py|sh|md))?)`'
+)
+_TEST = re.compile(r'`(tests/\w[\w/]*\.py)::(test_\w+)`')
+_RUN_MODULE = re.compile(r'python -m ((?:bin|benchmarks)\.\w+)')
+
+
+def _text(document: str) -> str:
+  return (source_tree.ROOT / document).read_text()
+
+
+def _rows(document: str, heading: str) -> Iterator[list[str]]:
+  """Yields the cells of each row of the first table under `heading`."""
+  section = _text(document).split(f'\n## {heading}\n')[1].split('\n## ')[0]
+  rows = [line for line in section.splitlines() if line.startswith('|')]
+  for row in rows[2:]:  # After the header and the rule under it.
+    yield [cell.strip() for cell in row.strip('|').split('|')]
+
+
+class DocumentsTest(parameterized.TestCase):
+  @parameterized.parameters(*_LONGER_DOCUMENTS)
+  def test_named_files_exist(self, document):
+    missing = sorted(
+      path
+      for path in set(_PATH.findall(_text(document)))
+      if not (source_tree.ROOT / path).exists()
+      # A placeholder of a form: launch/NAME.py.
+      and not re.search('NAME', path)
+    )
+    self.assertEmpty(missing, f'{document} names files that do not exist.')
+
+  @parameterized.parameters(*_LONGER_DOCUMENTS)
+  def test_commands_run_modules_that_exist(self, document):
+    for module in set(_RUN_MODULE.findall(_text(document))) - {'bin.NAME'}:
+      path = source_tree.ROOT / (module.replace('.', '/') + '.py')
+      self.assertTrue(path.exists(), f'{document}: python -m {module}')
+
+  @parameterized.parameters(*_LONGER_DOCUMENTS)
+  def test_named_tests_exist(self, document):
+    for path, test in _TEST.findall(_text(document)):
+      file = source_tree.ROOT / path
+      source = file.read_text() if file.exists() else ''
+      self.assertTrue(
+        f'def {test}(' in source, f'{document} names {path}::{test}'
+      )
+
+  def test_each_part_of_the_paper_has_its_file(self):
+    rows = list(_rows('README.md', 'Where is ...?'))
+    self.assertNotEmpty(rows)
+    for row in rows:
+      self.assertRegex(row[-1], _PATH, f'No file for {row[0]!r}')
+
+  def test_each_difference_has_a_test(self):
+    heading = 'Differences from the paper and the release'
+    rows = list(_rows('README.md', heading))
+    self.assertNotEmpty(rows)
+    for row in rows:
+      self.assertRegex(row[-1], _TEST, f'No test of {row[0]!r}')
+
+  def test_import_table_is_that_of_the_tests(self):
+    documented = {
+      name.strip('`'): imports.replace('-', '').split()
+      for name, _, imports in _rows('docs/design.md', 'Packages')
+    }
+    self.assertEqual(
+      documented,
+      {name: row.split() for name, row in source_tree.MAY_IMPORT.items()},
+    )
+
+  def test_every_binary_is_in_the_contract(self):
+    documented = {
+      row[0].strip('`') for row in _rows('docs/contract.md', 'Binaries')
+    }
+    binaries = {p.stem for p in source_tree.ROOT.glob('bin/*.py')}
+    self.assertEqual(binaries - {'__init__', 'launcher'}, documented)
+
+
+if __name__ == '__main__':
+  absltest.main()
