@@ -29,6 +29,8 @@ class BertConfig:
     max_positions: Longest sequence, in wordpieces.
     dropout_rate: Of hidden states, in training.
     attention_dropout_rate: Of attention probabilities, in training.
+    activation: 'gelu_tanh' is GELU as BERT's release computes it; 'gelu' the
+      exact one, for weights that were trained with it.
   """
   vocab_size: int = 0
   hidden_size: int = 768
@@ -38,8 +40,12 @@ class BertConfig:
   max_positions: int = 512
   dropout_rate: float = 0.1
   attention_dropout_rate: float = 0.1
+  activation: str = 'gelu_tanh'
 
   def __post_init__(self):
+    _check(self.activation in ('gelu_tanh', 'gelu'),
+           "`activation` must be 'gelu_tanh' or 'gelu'.",
+           activation=self.activation)
     _check(self.hidden_size % self.num_heads == 0,
            '`hidden_size` must be a multiple of `num_heads`.',
            hidden_size=self.hidden_size, num_heads=self.num_heads)

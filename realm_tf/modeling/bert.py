@@ -1,6 +1,7 @@
 """BERT from official.nlp: the encoder and the masked-language-model head."""
 
 import os
+from typing import Callable
 
 os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # official is tf_keras.
 
@@ -39,7 +40,7 @@ def build_encoder(config: config_lib.BertConfig,
       max_sequence_length=config.max_positions,
       type_vocab_size=2,
       inner_dim=config.intermediate_size,
-      inner_activation=_activation,
+      inner_activation=_activation(config),
       output_dropout=config.dropout_rate,
       attention_dropout=config.attention_dropout_rate,
       initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
@@ -51,11 +52,13 @@ def build_encoder(config: config_lib.BertConfig,
 
 
 def build_masked_lm_head(encoder: tf_keras.layers.Layer,
+                         config: config_lib.BertConfig,
                          name: str = 'masked_lm') -> tf_keras.layers.Layer:
   """Builds p(y_j|z,x)'s head, tied to the encoder's word embeddings.
 
   Args:
     encoder: From `build_encoder`.
+    config: Of the encoder.
     name: Of the layer.
 
   Returns:
@@ -64,13 +67,14 @@ def build_masked_lm_head(encoder: tf_keras.layers.Layer,
   """
   table = encoder.get_embedding_table()
   head = layers.MaskedLM(
-      embedding_table=table, activation=_activation,
+      embedding_table=table, activation=_activation(config),
       initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
       output='logits', name=name)
   head(tf.zeros([1, 4, table.shape[1]]), tf.zeros([1, 1], tf.int32))
   return head
 
 
-def _activation(x: tf.Tensor) -> tf.Tensor:
-  """GELU in its tanh form, as BERT's release computes it."""
-  return tf.nn.gelu(x, approximate=True)
+def _activation(
+    config: config_lib.BertConfig) -> Callable[[tf.Tensor], tf.Tensor]:
+  approximate = config.activation == 'gelu_tanh'
+  return lambda x: tf.nn.gelu(x, approximate=approximate)

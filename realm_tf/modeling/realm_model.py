@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import errors
 from realm_tf.modeling import bert
 from realm_tf.modeling import embedder as embedder_lib
 from realm_tf.modeling import knowledge_encoder as knowledge_encoder_lib
@@ -55,7 +56,8 @@ class RealmModel(tf.Module):
       reader_bert = bert.build_encoder(config.reader_bert, 'reader_bert')
     if MASKED_LM in parts:
       self.knowledge_encoder = knowledge_encoder_lib.KnowledgeEncoder(
-          reader_bert, bert.build_masked_lm_head(reader_bert))
+          reader_bert,
+          bert.build_masked_lm_head(reader_bert, config.reader_bert))
     if SPAN in parts:
       self.span_reader = span_reader_lib.SpanReader(
           reader_bert, config.span_hidden_size, config.max_span_width,
@@ -91,6 +93,16 @@ class RealmModel(tf.Module):
     left_over = [name for name in report.left_over
                  if not name.startswith('shared_')]
     return report._replace(left_over=left_over)
+
+
+def require_parts(report: weights.LoadReport, source: str) -> None:
+  """Raises UserError unless every variable was found in `source`."""
+  if report.missing:
+    raise errors.UserError(
+        f'Parameters must fit the config. {source} lacks {report.missing[0]} '
+        f'and {len(report.missing) - 1} more of '
+        f'{len(report.missing) + len(report.used)} variables. Use the config '
+        'that they were trained with.')
 
 
 def separate_towers(config: config_lib.ModelConfig) -> config_lib.ModelConfig:
