@@ -25,8 +25,8 @@ def check_output(output_dir: str, overwrite: bool = False):
   """Raises UserError if `output_dir` is complete and not to be overwritten."""
   if not overwrite and tf.io.gfile.exists(os.path.join(output_dir, _NAME)):
     raise errors.UserError(
-        f'--output_dir must be new; {output_dir} already holds a manifest.json. '
-        'Give another directory, or --overwrite.')
+        f'--output_dir must be new; {output_dir} has a {_NAME} already. Give '
+        'another directory, or --overwrite.')
 
 
 @contextlib.contextmanager
@@ -81,7 +81,7 @@ def read(directory: str, what: str, made_by: str) -> dict[str, Any]:
             if tf.io.gfile.exists(file_path) else 'none')
     if size != entry['bytes']:
       raise errors.UserError(
-          f'{file_path} must have the {entry["bytes"]} bytes of {_NAME}; it has '
+          f'{file_path} must have {entry["bytes"]} bytes as in {_NAME}; it has '
           f'{size}. Make {what} again with {made_by}.')
   return manifest
 

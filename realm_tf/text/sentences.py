@@ -26,8 +26,8 @@ _ABBREVIATIONS = frozenset(
     'ft inc jan jr jun jul ltd mar md nov oct ph.d sep sept sr univ'.split())
 _STARTERS = frozenset(
     'After Although An And As At Before But By During For From He Her His '
-    'However I If In It Its On Most Several She Since Some The Their There These '
-    'They This Those Today We When While With You'.split())
+    'However I If In It Its On Most Several She Since Some The Their There '
+    'These They This Those Today We When While With You'.split())
 _NEXT_WORD = re.compile(r'''["'“‘«(\[]*([^\W\d_]*)''')
 
 

@@ -27,7 +27,8 @@ class CutBlocksTest(absltest.TestCase):
                      ['A b.  C.', 'D e f.', 'A.'])
     self.assertEqual([block.sentence_ends.tolist() for block in got],
                      [[3, 5], [4], [2]])
-    self.assertEqual({(b.title, b.article_id) for b in got}, {('Title', 'id-1')})
+    self.assertEqual(
+        {(b.title, b.article_id) for b in got}, {('Title', 'id-1')})
     self.assertEqual(got[0].title_ids.tolist(), [13])
     self.assertEqual(got[1].body_ids.tolist(), [9, 10, 11, 5])
 

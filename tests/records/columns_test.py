@@ -45,7 +45,8 @@ class RaggedColumnTest(absltest.TestCase):
 
   def test_text(self):
     column = self._column(['Zürich', '', '東京'], np.uint8)
-    self.assertEqual([column.text(i) for i in range(3)], ['Zürich', '', '東京'])
+    self.assertEqual(
+        [column.text(i) for i in range(3)], ['Zürich', '', '東京'])
 
   def test_empty_column(self):
     column = self._column([])
