@@ -19,22 +19,40 @@ from realm_tf.records import joining
 _LENGTH_STEP = 32  # Few different shapes, hence few traces.
 
 
-def embed_blocks(model: realm_model.RealmModel, table: block_table.BlockTable,
-                 lengths: config_lib.LengthConfig, batch_size: int,
-                 special_ids: tuple[int, int]) -> np.ndarray:
-  """Embeds every block with `model.block_embedder`.
+# (title_ids [B, Lt], body_ids [B, Lz], L) -> embeddings, float32 [B, D].
+Embed = Callable[[np.ndarray, np.ndarray, int], tf.Tensor]
+
+
+def compile_embedding(model: realm_model.RealmModel,
+                      special_ids: tuple[int, int]) -> Embed:
+  """Returns the compiled block embedder; it reads the current variables.
 
   Args:
     model: With the EMBEDDER part.
+    special_ids: The vocabulary's [CLS] and [SEP].
+  """
+  @tf.function
+  def embed(titles, bodies, length):
+    return model.block_embedder(
+        joining.pack(titles, bodies, *special_ids, length))
+
+  return embed
+
+
+def embed_blocks(embed: Embed, table: block_table.BlockTable,
+                 lengths: config_lib.LengthConfig,
+                 batch_size: int) -> np.ndarray:
+  """Embeds every block.
+
+  Args:
+    embed: From `compile_embedding`.
     table: N blocks.
     lengths: `block_tokens` and `title_tokens`.
     batch_size: Blocks embedded at once.
-    special_ids: The vocabulary's [CLS] and [SEP].
 
   Returns:
     float32 [N, D]; row i belongs to block i.
   """
-  embed = _compile(model, special_ids)
   title_lengths, body_lengths = table.lengths()
   totals = np.minimum(
       np.minimum(title_lengths, lengths.title_tokens) + body_lengths + 3,
@@ -59,14 +77,3 @@ def embed_blocks(model: realm_model.RealmModel, table: block_table.BlockTable,
   progress.close()
   return result
 
-
-def _compile(model: realm_model.RealmModel,
-             special_ids: tuple[int, int]) -> Callable[..., tf.Tensor]:
-  cls_id, sep_id = special_ids
-
-  @tf.function
-  def embed(titles, bodies, length):
-    return model.block_embedder(
-        joining.pack(titles, bodies, cls_id, sep_id, length))
-
-  return embed

@@ -23,6 +23,11 @@ def summary_dir(run_dir: str) -> str:
   return os.path.join(run_dir, 'summaries')
 
 
+def metrics_file(run_dir: str) -> str:
+  """Returns the log of training as numbers: a JSON object a line."""
+  return os.path.join(run_dir, 'metrics.jsonl')
+
+
 def vocab_file(directory: str) -> str:
   """Returns the vocabulary of a run or corpus directory."""
   return os.path.join(directory, 'vocab.txt')

@@ -7,6 +7,8 @@ blocks, so the whole step compiles. The stale index only picked the candidates;
 p(z|x) is computed here from the current parameters (Section 3.3).
 """
 
+from typing import Callable, Optional
+
 import tensorflow as tf
 
 from realm_tf import config as config_lib
@@ -33,16 +35,25 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     config: The objective.
     lengths: Of the sequences.
     special_ids: The vocabulary's [CLS] and [SEP].
+    index_step: Returns the step of the index in use, to log its age.
   """
 
   def __init__(self, batches, optimizer, model: realm_model.RealmModel,
                config: config_lib.PretrainingConfig,
-               lengths: config_lib.LengthConfig, special_ids: tuple[int, int]):
+               lengths: config_lib.LengthConfig, special_ids: tuple[int, int],
+               index_step: Optional[Callable[[], int]] = None):
     super().__init__(batches, optimizer, model.trainable_variables)
     self.model = model
     self._config = config
     self._lengths = lengths
     self._special_ids = special_ids
+    self._index_step = index_step
+
+  def host_logs(self):
+    if self._index_step is None:
+      return {}
+    age = int(self.global_step.numpy()) - self._index_step()
+    return {'index_age_steps': float(age)}
 
   def loss_and_logs(self, batch):
     scores, token_log_probs = self.score(batch, training=True)

@@ -39,6 +39,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     self._waited_secs = 0.0
     self._begun = time.monotonic()
     self._num_examples = 0
+    self.last_batch: Batch = {}
 
   @abc.abstractmethod
   def loss_and_logs(
@@ -64,6 +65,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     batch = next(iterator)
     self._waited_secs += time.monotonic() - begun
     self._num_examples += len(next(iter(batch.values())))
+    self.last_batch = batch
     logs = self._compiled_step({
         name: tf.constant(value) for name, value in batch.items()})
     for name, value in logs.items():
@@ -75,7 +77,11 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     logs = {name: metric.result() for name, metric in self._metrics.items()}
     logs['examples_per_second'] = self._num_examples / secs
     logs['share_of_time_waiting'] = self._waited_secs / secs
-    return logs
+    return {**logs, **self.host_logs()}
+
+  def host_logs(self) -> dict[str, float]:
+    """Returns what else to log at the end of a loop; nothing by default."""
+    return {}
 
   def _step(self, batch):
     with tf.GradientTape() as tape:

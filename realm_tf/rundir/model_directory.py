@@ -1,0 +1,72 @@
+"""A run directory seen as a model: config, vocabulary, parameters, index.
+
+  <dir>/config.json  vocab.txt  params/000000500/  index/000000500/
+
+Every job reads the model it starts from through this file, whether it was
+trained here or imported.
+"""
+
+from typing import Any, NamedTuple, Optional
+
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import config_io
+from realm_tf import errors
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
+
+
+class ModelDirectory(NamedTuple):
+  """What `open_directory` found.
+
+  Attributes:
+    path: The directory.
+    config: It was made with.
+    params: Newest parameter version.
+    index: Newest index version; None if there is none.
+  """
+  path: str
+  config: config_lib.ExperimentConfig
+  params: versions.Version
+  index: Optional[versions.Version]
+
+
+def create(path: str, config: config_lib.ExperimentConfig,
+           vocab_file: str) -> None:
+  """Writes config.json and vocab.txt; what is there already is replaced."""
+  tf.io.gfile.makedirs(path)
+  config_io.write(config, path)
+  tf.io.gfile.copy(vocab_file, layout.vocab_file(path), overwrite=True)
+
+
+def open_directory(path: str) -> ModelDirectory:
+  """Finds the newest parameters and index of a model directory.
+
+  Raises:
+    UserError: It is not a model directory, or has no parameters.
+  """
+  if not tf.io.gfile.exists(layout.vocab_file(path)):
+    raise errors.UserError(
+        'A model directory must hold config.json, vocab.txt and params/. Found '
+        f'no {layout.vocab_file(path)}. Give the --run_dir of a training job '
+        'or the --output_dir of bin.import_checkpoint.')
+  params = versions.newest(layout.params_root(path))
+  if params is None:
+    raise errors.UserError(
+        'A model directory must hold a complete version of parameters. Found '
+        f'none in {layout.params_root(path)}. Train, or import a checkpoint.')
+  return ModelDirectory(path, config_io.read(path), params,
+                        versions.newest(layout.index_root(path)))
+
+
+def check_vocabulary(path: str, vocabulary_sha256: str,
+                     corpus_manifest: dict[str, Any]) -> None:
+  """Raises UserError unless model and corpus share one vocabulary."""
+  expected = corpus_manifest['vocabulary_sha256']
+  if vocabulary_sha256 != expected:
+    raise errors.UserError(
+        'Model and corpus must share one vocabulary. Found '
+        f'{layout.vocab_file(path)} with sha256 {vocabulary_sha256[:12]} and a '
+        f'corpus with {expected[:12]}. Make the corpus with --vocab_file='
+        f'{layout.vocab_file(path)}.')
