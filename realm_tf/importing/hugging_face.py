@@ -1,0 +1,127 @@
+"""A Hugging Face directory -> our config and values of our variables.
+
+  config.json, model.safetensors -> [this file] -> RealmModel.load
+
+Reads BERT and REALM models (`google/realm-*`) without torch or transformers.
+"""
+
+import json
+import os
+from typing import Any, Mapping
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.importing import hugging_face_names
+from realm_tf.modeling import weights
+
+_ACTIVATIONS = {'gelu': 'gelu', 'gelu_new': 'gelu_tanh',
+                'gelu_pytorch_tanh': 'gelu_tanh', 'gelu_python': 'gelu'}
+_LAYER_NORM_EPSILON = 1e-12  # What our encoder computes with.
+
+
+def bert_config(directory: str) -> config_lib.BertConfig:
+  """Reads the sizes of the encoder from config.json.
+
+  Raises:
+    UserError: There is no such file, or it is of a model that we cannot be.
+  """
+  path = os.path.join(directory, 'config.json')
+  found = _read_config(directory)
+  try:
+    activation = _ACTIVATIONS.get(found.get('hidden_act', 'gelu'))
+    epsilon = found.get('layer_norm_eps', _LAYER_NORM_EPSILON)
+    if (found['model_type'] not in ('bert', 'realm') or activation is None
+        or not np.isclose(epsilon, _LAYER_NORM_EPSILON, rtol=1e-3, atol=0)):
+      raise errors.UserError(
+          f'{path} must be of a BERT or REALM model with a GELU and '
+          f'layer_norm_eps {_LAYER_NORM_EPSILON}. Found model_type='
+          f'{found["model_type"]!r}, hidden_act={found.get("hidden_act")!r}, '
+          f'layer_norm_eps={epsilon}. Choose another model.')
+    return config_lib.BertConfig(
+        vocab_size=found['vocab_size'], hidden_size=found['hidden_size'],
+        num_layers=found['num_hidden_layers'],
+        num_heads=found['num_attention_heads'],
+        intermediate_size=found['intermediate_size'],
+        max_positions=found['max_position_embeddings'],
+        dropout_rate=found.get('hidden_dropout_prob', 0.1),
+        attention_dropout_rate=found.get('attention_probs_dropout_prob', 0.1),
+        activation=activation)
+  except KeyError as error:
+    raise errors.UserError(
+        f'{path} must be the config of a BERT model. It has no {error}. Check '
+        '--source=hf:DIR.') from error
+
+
+def model_config(directory: str) -> config_lib.ModelConfig:
+  """Returns the networks that the directory's weights belong to.
+
+  REALM models have the release's embedder. A sentence-transformers directory
+  (with 1_Pooling) searches by the normalized mean over wordpieces, at scale 20
+  as its training did; of a plain BERT only the encoders are taken over.
+  """
+  encoder = bert_config(directory)
+  found = _read_config(directory)
+  embedder = config_lib.EmbedderConfig()
+  if found['model_type'] == 'realm':
+    embedder = config_lib.EmbedderConfig(
+        head='pooled', embedding_size=found['retriever_proj_size'],
+        shared_towers=_architecture(found) != 'RealmScorer')
+  elif tf.io.gfile.isdir(os.path.join(directory, '1_Pooling')):
+    embedder = config_lib.EmbedderConfig(
+        head='mean', embedding_size=encoder.hidden_size, normalize=True,
+        score_scale=20.0, shared_towers=True)
+  return config_lib.ModelConfig(
+      embedder_bert=encoder, reader_bert=encoder, embedder=embedder,
+      span_hidden_size=found.get('span_hidden_size', 256),
+      max_span_width=found.get('max_span_width', 10))
+
+
+def load_bert(
+    directory: str
+) -> tuple[dict[str, np.ndarray], hugging_face_names.Report]:
+  """Reads the weights, named as `modeling.realm_model.RealmModel` names them.
+
+  Args:
+    directory: With config.json and model.safetensors.
+
+  Returns:
+    Values by variable name, for `RealmModel.load`, and the report. One shared
+    embedder tower is named 'shared_'; `RealmModel.load` fills two from it.
+
+  Raises:
+    UserError: A file is missing, or the encoder is not all there.
+  """
+  found = _read_config(directory)
+  roles = hugging_face_names.ROLES.get(
+      _architecture(found), hugging_face_names.BERT_ROLES)
+  path = os.path.join(directory, 'model.safetensors')
+  arrays, report = hugging_face_names.convert(
+      weights.read(path), bert_config(directory), roles)
+  # A pooler is often dropped, and then trained anew where it is needed.
+  lacking = [n for n in report.missing if '/pooler_transform/' not in n]
+  if lacking:
+    raise errors.UserError(
+        f'{path} must hold a whole BERT encoder. It lacks {len(lacking)} '
+        f'values, {lacking[0]} first. Check --source=hf:DIR.')
+  return arrays, report
+
+
+def _read_config(directory: str) -> dict[str, Any]:
+  path = os.path.join(directory, 'config.json')
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(
+        'A Hugging Face directory must have a config.json. Found none in '
+        f'{directory}. Check --source=hf:DIR.')
+  with tf.io.gfile.GFile(path) as file:
+    try:
+      return json.load(file)
+    except json.JSONDecodeError as error:
+      raise errors.UserError(
+          f'{path} must be JSON. Found: {error}. Copy it again.') from error
+
+
+def _architecture(found: Mapping[str, Any]) -> str:
+  return (found.get('architectures') or [''])[0]
