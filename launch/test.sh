@@ -9,12 +9,19 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source launch/environment.sh
 
+# The tests run even if the style is wrong: one run should tell everything.
+failed=
 echo 'Style: ruff check, ruff format --check'
-"$PYTHON" -m ruff check .
-"$PYTHON" -m ruff format --check .
+"$PYTHON" -m ruff check --quiet --output-format concise . || failed=style
+"$PYTHON" -m ruff format --check --quiet --output-format concise . || failed=style
 
 if [ $# -eq 0 ]; then
   set -- tests
 fi
 echo "Tests: pytest $*"
 "$PYTHON" -m pytest -n 2 --dist loadfile -q --durations=5 "$@"
+if [ -n "$failed" ]; then
+  echo "The $failed check failed: see above. To mend most of it:" \
+    "$PYTHON -m ruff check --fix . && $PYTHON -m ruff format ." >&2
+  exit 1
+fi
