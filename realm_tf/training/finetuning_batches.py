@@ -3,7 +3,7 @@
   questions -> search with current parameters -> [this file] -> batch
 """
 
-from typing import Callable, Iterator, NamedTuple, Sequence
+from typing import Callable, Iterator, NamedTuple, Optional, Sequence
 
 import numpy as np
 
@@ -34,27 +34,24 @@ Search = Callable[[np.ndarray, np.ndarray, int], retriever.Retrieved]
 
 
 def batches(questions: TokenizedQuestions, table: block_table.BlockTable,
-            search: Search, embeddings: np.ndarray,
-            config: config_lib.FinetuningConfig,
-            model_config: config_lib.ModelConfig, seed: int,
-            learned_scores: bool = True) -> Iterator[dict[str, np.ndarray]]:
+            search: Search, embeddings: Optional[np.ndarray],
+            experiment: config_lib.ExperimentConfig) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; see `finetuning_trainer.FinetuningTrainer`.
 
   Args:
     questions: Of the training set.
     table: The corpus.
     search: Called when a batch is asked for, so with current parameters.
-    embeddings: Of the blocks, float [N, D].
-    config: Batch size, N, K, lengths.
-    model_config: `max_span_width`.
-    seed: Of the order.
-    learned_scores: Whether f(x,z) comes from the embeddings; if not, from
-      `search` as it is, without gradient.
+    embeddings: Of the blocks, float [N, D]; None if f(x,z) is what `search`
+      says, without a gradient.
+    experiment: Batch size, N, K, lengths, and the seed of the order.
 
   Yields:
     Batches.
   """
-  sampler = sampling.Sampler(len(questions.ids), config.batch_size, seed)
+  config = experiment.finetuning
+  sampler = sampling.Sampler(len(questions.ids), config.batch_size,
+                             experiment.seed)
   step = 0
   while True:
     rows = sampler.rows(step)
@@ -62,14 +59,16 @@ def batches(questions: TokenizedQuestions, table: block_table.BlockTable,
     found = search(rows, question_ids, config.num_searched)
     is_found = found.block_ids >= 0
     blocks = np.maximum(found.block_ids, 0)
-    vectors = np.asarray(embeddings[blocks.ravel()], np.float32)
-    vectors = vectors.reshape([*blocks.shape, -1])
-    fixed = np.zeros(blocks.shape, np.float32)
-    if not learned_scores:
-      vectors, fixed = np.zeros_like(vectors), found.scores
+    if embeddings is None:
+      vectors = np.zeros([*blocks.shape, 1], np.float32)
+      fixed = found.scores
+    else:
+      vectors = np.asarray(embeddings[blocks.ravel()], np.float32)
+      vectors = vectors.reshape([*blocks.shape, -1])
+      fixed = np.zeros(blocks.shape, np.float32)
     labels = _labels([questions.answers[row] for row in rows],
                      found.block_ids, table, config,
-                     model_config.max_span_width)
+                     experiment.model.max_span_width)
     yield {
         'question_ids': question_ids,
         'block_embeddings': vectors,

@@ -15,10 +15,9 @@ _QUERY_WIDTH, _BODY_WIDTH = 16, 32  # Multiples that batches are trimmed to.
 
 
 def batches(table: block_table.BlockTable, ordinary_ids: np.ndarray,
-            config: config_lib.InverseClozeConfig,
-            lengths: config_lib.LengthConfig, seed: int,
+            experiment: config_lib.ExperimentConfig,
             first_step: int = 0) -> Iterator[dict[str, np.ndarray]]:
-  """Yields endless batches; those of a step depend on `seed` and step only.
+  """Yields endless batches; those of a step depend on seed and step only.
 
   Section 4 of Lee et al. 2019: a random sentence of a block is the query, and
   it is cut out of the block 90 % of the time, so that a model must match
@@ -27,14 +26,15 @@ def batches(table: block_table.BlockTable, ordinary_ids: np.ndarray,
   Args:
     table: Blocks; those of a single sentence keep it.
     ordinary_ids: The vocabulary without its special ids, for noise.
-    config: Batch size, removal and noise rates, query length.
-    lengths: Of titles and blocks.
-    seed: Of order, sentences and noise.
+    experiment: Batch size, removal and noise rates, lengths, and the seed of
+      order, sentences and noise.
     first_step: Step of the first batch.
 
   Yields:
     See `inverse_cloze_trainer.InverseClozeTrainer`.
   """
+  config, lengths = experiment.inverse_cloze, experiment.lengths
+  seed = experiment.seed
   sampler = sampling.Sampler(table.num_blocks, config.batch_size, seed)
   step = first_step
   while True:

@@ -19,8 +19,7 @@ def run(inputs: runs.Inputs, run_dir: str,
   model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
   runs.initialize(model, inputs, init_from)
   batches = inverse_cloze_batches.batches(
-      inputs.table, inputs.ordinary_ids, config.inverse_cloze, config.lengths,
-      config.seed)
+      inputs.table, inputs.ordinary_ids, config)
   trainer = inverse_cloze_trainer.InverseClozeTrainer(
       prefetch.prefetch(batches),
       optimizer_lib.create(config.inverse_cloze.optimizer), model,

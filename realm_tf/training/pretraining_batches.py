@@ -6,7 +6,7 @@ Runs on the host ahead of the step. Queries are embedded with the parameters of
 the index version, so that query and block embeddings fit each other.
 """
 
-from typing import Callable, Iterator
+from typing import Callable, Iterator, NamedTuple
 
 import numpy as np
 
@@ -20,13 +20,18 @@ from realm_tf.retrieval import candidates
 _QUERY_WIDTH, _BODY_WIDTH = 16, 32  # Multiples that batches are trimmed to.
 # Hits beyond K - 1, in place of the own block and of repeated ones.
 _SPARE_HITS = 2
+class Words(NamedTuple):
+  """The vocabulary's [MASK], and its ids without special ones, int32."""
+  mask_id: int
+  ordinary_ids: np.ndarray
+
+
 Search = Callable[[np.ndarray, int], np.ndarray]
 
 
 def batches(queries: query_table.QueryTable, table: block_table.BlockTable,
-            search: Search, mask_id: int, ordinary_ids: np.ndarray,
-            config: config_lib.PretrainingConfig,
-            lengths: config_lib.LengthConfig, seed: int,
+            search: Search, words: Words,
+            experiment: config_lib.ExperimentConfig,
             first_step: int = 0) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; see `pretraining_trainer.PretrainingTrainer`.
 
@@ -35,27 +40,28 @@ def batches(queries: query_table.QueryTable, table: block_table.BlockTable,
     table: Z.
     search: (retrieval_query_ids [B, Lx], k) -> block ids [B, k] of the current
       index; not called for same-article candidates.
-    mask_id: The vocabulary's [MASK].
-    ordinary_ids: The vocabulary without its special ids, for noise.
-    config: Batch size, K, masking, noise.
-    lengths: Of the sequences.
-    seed: Of order, masks and noise.
+    words: What masks and noise are made of.
+    experiment: Batch size, K, masking, noise rate, lengths, and the seed of
+      order, masks and noise.
     first_step: Step of the first batch.
 
   Yields:
     Batches, with 'candidate_ids' int32 [B, K] beside what the trainer needs.
   """
+  config, lengths = experiment.pretraining, experiment.lengths
+  seed = experiment.seed
   sampler = sampling.Sampler(queries.num_queries, config.batch_size, seed)
   step = first_step
   while True:
     rng = sampling.step_rng(seed, step)
     batch = masking.mask_batch(
         queries, sampler.rows(step), config.masking, rng,
-        lengths.query_tokens - 2, lengths.max_masked, mask_id)
+        lengths.query_tokens - 2, lengths.max_masked, words.mask_id)
     own = batch.pop('own_block')
     batch['query_ids'] = sampling.trim(batch['query_ids'], _QUERY_WIDTH)
     batch['retrieval_query_ids'] = sampling.add_noise(
-        batch['query_ids'], config.query_noise_rate, ordinary_ids, rng)
+        batch['query_ids'], config.query_noise_rate,
+        words.ordinary_ids, rng)
     if config.candidates == 'same_article':
       chosen = candidates.same_article(
           table.article_rows, own, config.num_candidates, rng)

@@ -91,16 +91,16 @@ def run(inputs: runs.Inputs, queries_dir: str, run_dir: str,
   search = (IndexSearch(inputs, layout.index_root(run_dir))
             if retrieves else None)
   trainer = pretraining_trainer.PretrainingTrainer(
-      None, optimizer, model, config, inputs.config.lengths,
-      inputs.special_ids, (lambda: search.step) if retrieves else None)
+      None, optimizer, model, inputs.config, inputs.special_ids,
+      (lambda: search.step) if retrieves else None)
   manager = runs.checkpoint_manager(
       trainer, model, run_dir, config.checkpoint_every_steps)
   if resume:
     manager.restore_or_initialize()
   trainer.train_dataset = prefetch.prefetch(pretraining_batches.batches(
-      queries, inputs.table, search, inputs.tokenizer.mask_id,
-      inputs.ordinary_ids, config, inputs.config.lengths, inputs.config.seed,
-      first_step=int(trainer.global_step.numpy())))
+      queries, inputs.table, search,
+      pretraining_batches.Words(inputs.tokenizer.mask_id, inputs.ordinary_ids),
+      inputs.config, first_step=int(trainer.global_step.numpy())))
   _train(inputs, trainer, run_dir, manager)
   runs.finish(run_dir)
 

@@ -32,20 +32,19 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     optimizer: Updates embedders and knowledge encoder.
     model: With the EMBEDDER and MASKED_LM parts; without EMBEDDER, p(z|x) is
       uniform.
-    config: The objective.
-    lengths: Of the sequences.
+    config: The objective and the lengths.
     special_ids: The vocabulary's [CLS] and [SEP].
     index_step: Returns the step of the index in use, to log its age.
   """
 
   def __init__(self, batches, optimizer, model: realm_model.RealmModel,
-               config: config_lib.PretrainingConfig,
-               lengths: config_lib.LengthConfig, special_ids: tuple[int, int],
+               config: config_lib.ExperimentConfig,
+               special_ids: tuple[int, int],
                index_step: Optional[Callable[[], int]] = None):
     super().__init__(batches, optimizer, model.trainable_variables)
     self.model = model
-    self._config = config
-    self._lengths = lengths
+    self._config = config.pretraining
+    self._lengths = config.lengths
     self._special_ids = special_ids
     self._index_step = index_step
 
