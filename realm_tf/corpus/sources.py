@@ -41,7 +41,8 @@ class Article(NamedTuple):
 
 
 def read_articles(
-    inputs: Sequence[str], format: str = 'auto'  # pylint: disable=redefined-builtin
+    inputs: Sequence[str],
+    format: str = 'auto',  # pylint: disable=redefined-builtin
 ) -> Iterator[Article]:
   """Yields the articles of all `inputs`, in order.
 

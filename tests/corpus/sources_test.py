@@ -73,7 +73,8 @@ class ReadArticlesTest(parameterized.TestCase):
       ('text_is_no_string', '{"title": "B", "text": 3}', ":1 .*'text'.* 3"),
       ('other_format', '<mediawiki>', "begins with '<mediawiki>'"),
       ('unclosed_article', '<doc id="1" title="A">\nB', ':2 must be </doc>'),
-      ('between_articles', '<doc id="1" title="A">\n</doc>\nB', ':3 must begin'),
+      ('outside_of_articles', '<doc id="1" title="A">\n</doc>\nB',
+       ':3 must begin'),
       ('not_utf8', b'{}'[:1] + b'"title": "\xff"}', 'line 1 is not'),
       ('cut_gzip', gzip.compress(_JSONL.encode() * 99)[:60], 'readable'),
   )
@@ -100,7 +101,8 @@ class ReadArticlesTest(parameterized.TestCase):
     with mock.patch.dict(sys.modules, tensorflow_datasets=fake):
       self.assertEqual(
           list(sources.read_articles(['tfds:w', 'tfds:w40'])),
-          [('Zürich', 'A city.', '0'), ('Bern', 'History\n\nOld.\nVery.', '1')])
+          [('Zürich', 'A city.', '0'),
+           ('Bern', 'History\n\nOld.\nVery.', '1')])
       with self.assertRaisesRegex(errors.UserError, 'tfds:other'):
         list(sources.read_articles(['tfds:other']))
 

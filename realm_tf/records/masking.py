@@ -1,0 +1,137 @@
+"""Which wordpieces of a query are masked (Section 3.4 and Table 2).
+
+  salient       one named entity or date, whole
+  random_span   one span of geometric length (SpanBERT)
+  random_token  15 % of the tokens (BERT)
+
+Pure NumPy; all chance comes from the generator that is passed in.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from realm_tf.records import query_table
+
+_TOKEN_RATE = 0.15  # Devlin et al. 2019, Section 3.1.
+_SPAN_STOP_RATE = 0.2  # Joshi et al. 2020, Section 3.1; the mean is about 4.
+
+
+class Masking(NamedTuple):
+  """How the queries of a batch are masked.
+
+  Attributes:
+    kind: 'salient', 'random_span' or 'random_token'.
+    length: Lx, wordpieces of a query that are kept.
+    max_masked: M.
+    mask_id: Of [MASK].
+  """
+  kind: str
+  length: int
+  max_masked: int
+  mask_id: int
+
+
+def mask_salient(ids: np.ndarray, spans: np.ndarray,
+                 rng: np.random.Generator, max_masked: int) -> np.ndarray:
+  """Returns the positions of one of the spans, int64 [at most max_masked].
+
+  Spans longer than `max_masked` are passed over: a part of a name would tell
+  the rest. Where none fits, nothing is masked.
+
+  Args:
+    ids: int32 [L]; not used here.
+    spans: int32 [S, 2]; tokens [start, end).
+    rng: Chooses the span, uniformly.
+    max_masked: M.
+  """
+  del ids
+  fitting = spans[spans[:, 1] - spans[:, 0] <= max_masked]
+  if not len(fitting):
+    return np.zeros(0, np.int64)
+  return np.arange(*fitting[rng.integers(len(fitting))])
+
+
+def mask_random_span(ids: np.ndarray, spans: np.ndarray,
+                     rng: np.random.Generator, max_masked: int) -> np.ndarray:
+  """Returns the positions of one random span; see `mask_salient`.
+
+  Deviation: SpanBERT's spans are of whole words, and fill 15 % of the text;
+  this is one span of wordpieces, to compare with one salient span.
+  """
+  del spans
+  if not len(ids):
+    return np.zeros(0, np.int64)
+  width = min(rng.geometric(_SPAN_STOP_RATE), max_masked, len(ids))
+  return rng.integers(len(ids) - width + 1) + np.arange(width)
+
+
+def mask_random_token(ids: np.ndarray, spans: np.ndarray,
+                      rng: np.random.Generator, max_masked: int) -> np.ndarray:
+  """Returns 15 % of all positions, at least one; see `mask_salient`.
+
+  Deviation: every one becomes [MASK]; BERT leaves or changes one in five.
+  """
+  del spans
+  if not len(ids):
+    return np.zeros(0, np.int64)
+  number = min(max(1, round(_TOKEN_RATE * len(ids))), max_masked)
+  return np.sort(rng.choice(len(ids), number, replace=False))
+
+
+_KINDS = {'salient': mask_salient, 'random_span': mask_random_span,
+          'random_token': mask_random_token}
+
+
+def mask_batch(
+    table: query_table.QueryTable, rows: np.ndarray, masking: Masking,
+    rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+  """Masks the queries `rows` of `table`.
+
+  Args:
+    table: X.
+    rows: int [B].
+    masking: See `Masking`. Of a longer query, a window with the mask is kept.
+    rng: The same state gives the same batch.
+
+  Returns:
+    query_ids, int32 [B, Lx]: x with [MASK], zero-padded.
+    masked_positions, int32 [B, M]: in x (not counting [CLS]), zero-padded.
+    gold_ids, int32 [B, M]: y, zero-padded.
+    token_mask, float32 [B, M]: 1.0 where there is a masked token.
+    own_block, int64 [B]: block ids, or query_table.NO_BLOCK.
+  """
+  if masking.kind not in _KINDS:
+    raise ValueError(
+        f'`kind` must be one of {", ".join(_KINDS)}. Got {masking.kind!r}.')
+  size, length, num_masked = len(rows), masking.length, masking.max_masked
+  query_ids = np.zeros((size, length), np.int32)
+  masked_positions = np.zeros((size, num_masked), np.int32)
+  gold_ids = np.zeros((size, num_masked), np.int32)
+  token_mask = np.zeros((size, num_masked), np.float32)
+  for i, row in enumerate(rows):
+    ids, positions = _choose(table.query(row), masking, rng)
+    query_ids[i, :len(ids)] = ids
+    query_ids[i, positions] = masking.mask_id
+    masked_positions[i, :len(positions)] = positions
+    gold_ids[i, :len(positions)] = ids[positions]
+    token_mask[i, :len(positions)] = 1
+  return dict(
+      query_ids=query_ids, masked_positions=masked_positions, gold_ids=gold_ids,
+      token_mask=token_mask, own_block=table.own_blocks[rows])
+
+
+def _choose(query: query_table.Query, masking: Masking, rng):
+  """Returns the kept ids, unmasked, and the positions to mask in them."""
+  ids, length = query.ids, masking.length
+  if masking.kind == 'random_token':
+    ids = ids[:length]  # Positions all over the query fit no window.
+  positions = _KINDS[masking.kind](
+      ids, query.spans, rng, min(masking.max_masked, length))
+  start = 0
+  if len(ids) > length and len(positions) and positions[-1] >= length:
+    # As much context on both sides of the mask as there is.
+    middle = (positions[0] + positions[-1] + 1) // 2
+    start = int(np.clip(middle - length // 2, 0, len(ids) - length))
+  return ids[start:start + length], positions - start
