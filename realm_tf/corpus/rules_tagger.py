@@ -52,9 +52,9 @@ _RUN = re.compile(
     rf"(?<![\w'’-]){_WORD}(?: (?:{_CONNECTORS} (?:the |la |los )?)?{_WORD})*"
     rf"(?!\w)")
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-# Where a sentence begins: the start of a text or line, a full stop, a quote.
-_SENTENCE_START = re.compile(
-    r'(?:^|[.!?]["”’)\]]* |\n)\s*["“‘\'(\[*•–-]*\s*$')
+# The first word of a sentence: of a text or line, or behind an end mark.
+_FIRST_WORD = re.compile(
+    r'(?:^|[.!?]["”’)\]]* |\n)[\s"“‘\'(\[*•–-]*([^\W_]+(?:[\'’-][^\W_]+)*)')
 _MAX_WORDS = 8  # Longer runs are headings or shouting.
 
 
@@ -90,31 +90,31 @@ class _Evidence:
     self._gazetteer = gazetteer
     self._counts = collections.Counter()
     for text in texts:
-      for match in _TOKEN.finditer(text):
-        if not _begins_sentence(text, match.start()):
-          self._counts[match.group()] += 1
+      self._counts.update(_TOKEN.findall(text))
+      self._counts.subtract(_FIRST_WORD.findall(text))
 
   def is_name(self, word: str) -> bool:
     """Whether a capitalized first word of a sentence is (part of) a name."""
     lower = word.lower()
     if word in self._gazetteer:
       return True
-    if lower in _LOWER_WORDS:
+    if _is_lower_word(word):
       return False
     return self._counts[word] > self._counts[lower]
 
   def may_be_name(self, word: str) -> bool:
     """Whether it is one if a capitalized word follows it."""
-    return (word.lower() not in _LOWER_WORDS
+    return (not _is_lower_word(word)
             and self._counts[word] >= self._counts[word.lower()])
 
 
 def _tag_text(text, evidence):
   spans = dates.find_dates(text)
+  first_words = {match.start(1) for match in _FIRST_WORD.finditer(text)}
   names = []
   for match in _RUN.finditer(text):
     for start, end in _cut_at_dates(match.span(), spans):
-      name = _trim(text, start, end, evidence)
+      name = _trim(text, start, end, start in first_words, evidence)
       if name is not None:
         names.append(name)
   return sorted(spans + names)
@@ -133,9 +133,16 @@ def _cut_at_dates(run, date_spans):
     yield start, end
 
 
-def _trim(text, start, end, evidence):
-  """Drops words that are no names from a run's ends; None if none is left."""
-  begins = _begins_sentence(text, start)
+def _trim(text, start, end, begins, evidence):
+  """Drops words that are no names from a run's ends; None if none is left.
+
+  Args:
+    text: What holds the run.
+    start: Of the run.
+    end: Of the run.
+    begins: Whether the run's first word is the first of a sentence.
+    evidence: How words are written elsewhere.
+  """
   words = [(m.start() + start, m.end() + start)
            for m in re.finditer(r'\S+', text[start:end])]
   if len(words) > _MAX_WORDS:
@@ -143,8 +150,8 @@ def _trim(text, start, end, evidence):
   while words and not _opens_name(text, words, begins, evidence):
     words.pop(0)
     begins = False
-  while words and (text[slice(*words[-1])].lower() in _LOWER_WORDS
-                   or not text[words[-1][0]:words[-1][1]][0].isupper()):
+  while words and (_is_lower_word(text[slice(*words[-1])])
+                   or not text[words[-1][0]].isupper()):
     words.pop()
   if not words or text[words[0][0]:words[-1][1]] in ('I', 'A'):
     return None
@@ -158,14 +165,14 @@ def _opens_name(text, words, begins_sentence, evidence):
   if not re.search(_UPPER, word):
     return False
   if not begins_sentence:
-    return word.lower() not in _LOWER_WORDS
+    return not _is_lower_word(word)
   is_followed = len(words) > 1 and text[words[1][0]].isupper()
   return (evidence.is_name(word)
           or (is_followed and evidence.may_be_name(word))
           or (len(word) > 1 and word.isupper()))
 
 
-def _begins_sentence(text, position):
-  return bool(_SENTENCE_START.search(text[max(0, position - 6):position])
-              if position > 6 else
-              _SENTENCE_START.search(text[:position]))
+def _is_lower_word(word):
+  """Whether a word is no name; 'US' and 'WHO' are, 'Us' and 'Who' are not."""
+  is_acronym = len(word) > 1 and word.isupper()
+  return word.lower() in _LOWER_WORDS and not is_acronym

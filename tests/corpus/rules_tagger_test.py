@@ -31,6 +31,8 @@ class RulesTaggerTest(parameterized.TestCase):
        ['J. R. R. Tolkien']),
       ('abbreviation', 'in St. Louis by', ['St. Louis']),
       ('acronym', 'joined NATO and the U.S. Army', ['NATO', 'U.S. Army']),
+      ('acronym_like_a_word', 'the US Department of Health',
+       ['US Department of Health']),
       ('accent', 'near Besançon and Łódź are', ['Besançon', 'Łódź']),
       ('date_and_name', 'on 20 July 1969 Neil Armstrong stepped',
        ['20 July 1969', 'Neil Armstrong']),
