@@ -13,15 +13,17 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.records import block_table
+from realm_tf.records import sampling
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import spans as spans_lib
 from realm_tf.text import wordpiece
 
 # Scores below it belong to spans that do not exist (`modeling.span_reader`).
 _NO_SPAN = -1e8
+_BODY_WIDTH = 32  # Bodies are trimmed to a multiple: few shapes, less padding.
 # (question_ids int32 [B, Lx], body_ids int32 [B, K, Lz], retrieval_scores
-# float32 [B, K]) -> scores of spans by joint position and width - 1, float32
-# [B, K, L, W], retrieval scores included.
+# float32 [B, K]) -> scores of spans by the body's wordpiece that they start at
+# and width - 1, float32 [B, K, Lz, W], retrieval scores included.
 Reader = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -76,7 +78,8 @@ class Answerer:
     tokenizer: With the corpus's vocabulary.
     table: The corpus.
     retriever: Finds blocks for a question.
-    reader: Scores spans; compiled, so it wants few different shapes.
+    reader: Scores spans; compiled, so it wants few different shapes. None in a
+      model without a span reader, which then only retrieves.
     lengths: Says how many wordpieces of a question count.
     finetuning: Says how many blocks are read and at which joint length, and
       how many questions go through the reader at once.
@@ -84,7 +87,7 @@ class Answerer:
   tokenizer: wordpiece.WordpieceTokenizer
   table: block_table.BlockTable
   retriever: retriever_lib.Retriever
-  reader: Reader
+  reader: Optional[Reader]
   lengths: config_lib.LengthConfig
   finetuning: config_lib.FinetuningConfig
 
@@ -157,13 +160,13 @@ class Answerer:
     _, body_ids = self.table.gather(
         np.pad(block_ids, padding, constant_values=-1), 1,
         self.finetuning.joint_tokens - 3)
+    body_ids = sampling.trim(body_ids, _BODY_WIDTH)
     span_scores = np.asarray(self.reader(
         question_ids, body_ids, np.pad(_finite(scores), padding)))[:num_rows]
     max_width = span_scores.shape[-1]
-    flat = span_scores.reshape(*block_ids.shape, -1)  # [B, K, L * W]
+    flat = span_scores.reshape(*block_ids.shape, -1)  # [B, K, Lz * W]
     best = flat.argmax(axis=-1)
-    question_lengths = np.count_nonzero(question_ids[:num_rows], axis=-1)
-    first = best // max_width - question_lengths[:, None] - 2
+    first = best // max_width
     return _Spans(first, first + best % max_width + 1, flat.max(axis=-1))
 
   def _answers(self, questions: Sequence[str], block_ids: np.ndarray,

@@ -11,7 +11,9 @@ from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
 from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
+from realm_tf.text import wordpiece
 
 
 class IndexBuilder:
@@ -53,3 +55,19 @@ class IndexBuilder:
     logging.info('Published %s: %d blocks in %.1f s.', version.path,
                  len(embeddings), time.monotonic() - begun)
     return version
+
+
+def open_builder(model_dir: str, corpus_dir: str) -> IndexBuilder:
+  """Returns a builder for the model of a directory and a corpus.
+
+  Raises:
+    UserError: One of them is missing, or their vocabularies differ.
+  """
+  directory = model_directory.open_directory(model_dir)
+  table = block_table.BlockTable.open(corpus_dir)
+  tokenizer = wordpiece.WordpieceTokenizer.from_file(
+      layout.vocab_file(model_dir))
+  model_directory.check_vocabulary(
+      model_dir, tokenizer.vocabulary_sha256, table.manifest)
+  return IndexBuilder(table, directory.config,
+                      (tokenizer.cls_id, tokenizer.sep_id))

@@ -1,0 +1,83 @@
+"""What all binaries share: common flags, and mistakes that end in one line.
+
+Import it before anything that imports TensorFlow, as it quiets the logs.
+"""
+
+import dataclasses
+import os
+import sys
+from typing import Callable
+
+# Read once, when TensorFlow is loaded; a user's own setting wins.
+os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
+
+# pylint: disable=g-import-not-at-top
+from absl import app
+from absl import flags
+from absl import logging
+
+from realm_tf import config as config_lib
+from realm_tf import config_io
+from realm_tf import errors
+
+_EXIT_CODE = 2
+
+_CONFIG = flags.DEFINE_string(
+    'config', None, 'Launch module with the config, e.g. launch/tiny.py; '
+    "without it, the paper's values.")
+_SET = flags.DEFINE_multi_string(
+    'set', [], 'a.b=value: a field of the config and its value; repeatable.')
+_SEED = flags.DEFINE_integer('seed', 0, 'Of every random choice.')
+_STRATEGY = flags.DEFINE_enum(
+    'distribution_strategy', 'off',
+    ['off', 'one_device', 'mirrored', 'multi_worker_mirrored', 'tpu'],
+    'How training is spread over devices.')
+_TPU = flags.DEFINE_string('tpu', None, 'Name or address of the TPU.')
+
+
+def run(main: Callable[[list[str]], None]):
+  """Parses the flags and runs `main`; a user's mistake exits with code 2."""
+  logging.set_verbosity(logging.INFO)
+  logging.use_absl_handler()
+  app.run(lambda argv: _run_main(main, argv), flags_parser=_parse_flags)
+
+
+def load_config() -> config_lib.ExperimentConfig:
+  """Returns the config of --config, --set and, where given, --seed."""
+  overrides = list(_SET.value)
+  if flags.FLAGS['seed'].present:
+    overrides.append(f'seed={_SEED.value}')
+  if _CONFIG.value:
+    return config_io.load(_CONFIG.value, overrides)
+  return config_io.override(config_lib.ExperimentConfig(), overrides)
+
+
+def load_world_config() -> config_lib.WorldConfig:
+  """Returns `load_config().world`, with --seed, where given, as its seed."""
+  config = load_config().world
+  if flags.FLAGS['seed'].present:
+    config = dataclasses.replace(config, seed=_SEED.value)
+  return config
+
+
+def _parse_flags(argv: list[str]) -> list[str]:
+  try:
+    rest = flags.FLAGS(argv)
+  except flags.Error as error:
+    _exit(f'{error} See --help.')
+  if len(rest) > 1:
+    _exit(f'Flags must begin with --; got {rest[1]!r}. See --help.')
+  return rest
+
+
+def _run_main(main, argv):
+  try:
+    main(argv)
+  except errors.UserError as error:
+    _exit(str(error))
+
+
+def _exit(message: str):
+  print(f'ERROR: {" ".join(message.split())}', file=sys.stderr)
+  sys.exit(_EXIT_CODE)

@@ -1,0 +1,53 @@
+r"""Writes the embedded default corpus as files, to read it or use it elsewhere.
+
+  python -m bin.make_world --output_dir=/tmp/world
+
+Writes articles.jsonl, sentences.jsonl (text and the character spans that may
+be masked) and {train,dev,test}_questions.jsonl.
+"""
+
+import dataclasses
+import json
+import os
+
+from absl import flags
+import tensorflow as tf
+
+from bin import launcher
+from realm_tf import config as config_lib
+from realm_tf.corpus import world as world_lib
+
+_OUTPUT_DIR = flags.DEFINE_string(
+    'output_dir', None, 'Directory for the files.', required=True)
+_NUM_CITIES = flags.DEFINE_integer(
+    'num_cities', config_lib.WorldConfig.num_cities,
+    'Cities with an article.', lower_bound=0)
+
+
+def _write_rows(name, rows):
+  with tf.io.gfile.GFile(os.path.join(_OUTPUT_DIR.value, name), 'w') as f:
+    f.writelines(json.dumps(row, ensure_ascii=False) + '\n' for row in rows)
+
+
+def main(_):
+  config = dataclasses.replace(
+      config_lib.WorldConfig(), seed=flags.FLAGS.seed,
+      num_cities=_NUM_CITIES.value)
+  world = world_lib.generate(config)
+  tf.io.gfile.makedirs(_OUTPUT_DIR.value)
+  _write_rows('articles.jsonl', (
+      {'title': a.title, 'text': a.text, 'id': a.article_id}
+      for a in world.articles))
+  _write_rows('sentences.jsonl', (
+      {'text': s.text, 'spans': s.spans, 'id': s.article_id}
+      for s in world.sentences))
+  for split in world.questions:
+    world_lib.write_questions(world, split, os.path.join(
+        _OUTPUT_DIR.value, f'{split}_questions.jsonl'))
+  print(f'Wrote {len(world.articles)} articles, {len(world.sentences)} '
+        f'sentences and {sum(map(len, world.questions.values()))} questions '
+        f'to {_OUTPUT_DIR.value}.')
+
+
+if __name__ == '__main__':
+  launcher.run(main)
