@@ -24,7 +24,7 @@ _INDEX_DIR = flags.DEFINE_string(
 _QUESTION = flags.DEFINE_multi_string(
     'question', None, 'A question; may be repeated.')
 _TOP_K = flags.DEFINE_integer(
-    'top_k', 3, 'Blocks shown per answer.', lower_bound=1)
+    'top_k', 3, 'Blocks shown per answer, of those read.', lower_bound=1)
 _JSON = flags.DEFINE_bool(
     'json', False, 'Print one JSON object per line, as predictions.jsonl.')
 
@@ -43,8 +43,7 @@ def _print(answer):
 
 def main(_):
   answerer = loading.load_answerer(
-      _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value,
-      num_read=_TOP_K.value)
+      _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value)
   if not answerer.reader:
     raise errors.UserError(
         '--model_dir must hold a model that reads answers. Found none in '

@@ -5,13 +5,13 @@ r"""Measures a model, or BM25, on a question set.
 
 Writes metrics.json (percent) and, if something reads, predictions.jsonl. A
 model without a span reader is measured by recall only, as is BM25 without a
---model_dir. With both, the model reads BM25's blocks, all equally probable.
+--model_dir. With both, the model reads BM25's blocks and sees BM25's scores,
+as it does in `bin.finetune --retriever=bm25`.
 """
 
 import json
 
 from absl import flags
-import numpy as np
 
 from bin import launcher
 from realm_tf.answering import loading
@@ -37,6 +37,10 @@ _RECALL_AT = flags.DEFINE_list(
 _RETRIEVER = flags.DEFINE_enum(
     'retriever', 'model', ['model', 'bm25'], 'What finds the blocks.')
 
+_NUM_READ = flags.DEFINE_integer(
+    'num_read', None, "Blocks to read, instead of the config's number.",
+    lower_bound=1)
+
 flags.register_validator(
     'recall_at', lambda ks: ks and all(k.isdigit() and int(k) for k in ks),
     'must be positive numbers with commas between them, like 1,5,20.')
@@ -51,15 +55,9 @@ def _bm25_retrieve(table):
   return bm25.Bm25Retriever(table.titles(ids), table.texts(ids)).retrieve_texts
 
 
-def _read_equally(answerer):
-  """Reads as if all blocks were retrieved equally well."""
-  return lambda questions, found: answerer.read(
-      questions, found._replace(scores=np.zeros_like(found.scores)))
-
-
 def _system():
   answerer = _MODEL_DIR.value and loading.load_answerer(
-      _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value)
+      _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value, _NUM_READ.value)
   table = answerer.table if answerer else block_table.BlockTable.open(
       _CORPUS_DIR.value)
   can_read = bool(answerer and answerer.reader)
@@ -67,7 +65,7 @@ def _system():
   num_read = answerer.num_read if can_read else 0
   if _RETRIEVER.value == 'bm25':
     return open_qa.OpenQa(matcher, _bm25_retrieve(table),
-                          _read_equally(answerer) if can_read else None,
+                          answerer.read if can_read else None,
                           num_read)
   return open_qa.OpenQa(matcher, answerer.retrieve,
                         answerer.read if can_read else None, num_read)

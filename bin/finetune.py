@@ -23,12 +23,11 @@ _INIT_FROM = flags.DEFINE_string(
     'init_from', None, 'Model directory to start from.')
 _RETRIEVER = flags.DEFINE_enum(
     'retriever', 'model', ['model', 'bm25'], 'What finds the blocks.')
-launcher.define_config_flags()
 
 
 def main(_):
   questions = questions_lib.read_questions(_QUESTIONS.value)
-  inputs = runs.open_inputs(launcher.experiment_config(), _CORPUS_DIR.value)
+  inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
   search = None
   if _RETRIEVER.value == 'bm25':
     search = bm25.fixed_search(

@@ -11,25 +11,26 @@ import itertools
 import os
 
 from absl import flags
-import tqdm
 
 from bin import launcher
-from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
 from realm_tf.corpus import world
 from realm_tf.corpus import world_facts
 from realm_tf.records import block_table
+from realm_tf.records import manifests
 from realm_tf.records import query_building
 from realm_tf.records import query_table
 from realm_tf.text import wordpiece
+import tqdm
 
-_INPUT = flags.DEFINE_list(
-    'input', None, "Files, directories, globs, 'tfds:NAME', or 'world'.",
-    required=True)
-_FORMAT = flags.DEFINE_string(
-    'format', 'auto', f'One of {", ".join(sources.FORMATS)}, world.')
+_WORLD = 'world'
+_INPUT = flags.DEFINE_multi_string(
+    'input', None, "Files, directories, globs, 'tfds:NAME' or 'world'; "
+    'repeatable, or with commas between.', required=True)
+_FORMAT = flags.DEFINE_enum(
+    'format', 'auto', [*sources.FORMATS, _WORLD], 'Of the input.')
 _TAGGER = flags.DEFINE_string(
     'tagger', 'rules', "Finds salient spans: 'rules' or 'spacy:NAME'.")
 _MASKING = flags.DEFINE_enum(
@@ -38,39 +39,51 @@ _MASKING = flags.DEFINE_enum(
 _CORPUS_DIR = flags.DEFINE_string(
     'corpus_dir', None, 'Corpus directory of bin.make_blocks.', required=True)
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', None, 'Directory of the queries.', required=True)
+    'output_dir', None, 'New directory of queries.', required=True)
 _MAX_ARTICLES = flags.DEFINE_integer(
     'max_articles', None, 'Stop after so many articles.', lower_bound=1)
+_OVERWRITE = flags.DEFINE_boolean(
+    'overwrite', False, 'Replace the queries in --output_dir.')
 
 
-def _from_world(tokenizer):
-  config = config_lib.WorldConfig(seed=flags.FLAGS.seed)
+def _inputs() -> list[str]:
+  return [part for item in _INPUT.value for part in item.split(',') if part]
+
+
+def _queries(tokenizer, table):
+  if _WORLD not in (_FORMAT.value, *_inputs()):
+    tagger = None
+    if _MASKING.value == 'salient':
+      tagger = salient_spans.make_tagger(
+          _TAGGER.value, world_facts.country_names())
+    articles = itertools.islice(
+        sources.without_lists(sources.read_articles(_inputs(), _FORMAT.value)),
+        _MAX_ARTICLES.value)
+    return query_building.queries_from_articles(
+        tqdm.tqdm(articles, 'Tagging', unit=' articles', mininterval=1),
+        tokenizer, tagger, table)
+  if _inputs() != [_WORLD]:
+    raise errors.UserError(
+        "The world is an input alone, --input=world; got --input="
+        f'{",".join(_inputs())}.')
+  sentences = world.generate(launcher.load_config().world).sentences
   return query_building.queries_from_sentences(
-      tqdm.tqdm(world.generate(config).sentences, unit=' sentences'), tokenizer)
-
-
-def _from_articles(tokenizer, table):
-  articles = itertools.islice(
-      sources.read_articles(_INPUT.value, _FORMAT.value), _MAX_ARTICLES.value)
-  tagger = None
-  if _MASKING.value == 'salient':
-    tagger = salient_spans.make_tagger(
-        _TAGGER.value, world_facts.country_names())
-  return query_building.queries_from_articles(
-      tqdm.tqdm(articles, unit=' articles'), tokenizer, tagger, table)
+      tqdm.tqdm(sentences, 'Tokenizing', unit=' sentences'), tokenizer)
 
 
 def main(_):
+  manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
   table = block_table.BlockTable.open(_CORPUS_DIR.value)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
       os.path.join(_CORPUS_DIR.value, 'vocab.txt'))
-  is_world = _INPUT.value == ['world'] or _FORMAT.value == 'world'
-  if is_world and _INPUT.value != ['world']:
-    raise errors.UserError(
-        f'--format=world needs --input=world; found {_INPUT.value}.')
-  queries = (_from_world(tokenizer) if is_world
-             else _from_articles(tokenizer, table))
-  print(query_table.write_queries(queries, _OUTPUT_DIR.value))
+  info = query_table.QueriesInfo(
+      tokenizer.vocabulary_sha256, _MASKING.value,
+      table.manifest['corpus_fingerprint'],
+      {'input': _inputs(), 'format': _FORMAT.value, 'tagger': _TAGGER.value,
+       'max_articles': _MAX_ARTICLES.value})
+  manifest = query_table.write_queries(
+      _queries(tokenizer, table), _OUTPUT_DIR.value, info)
+  print(f'Wrote {manifest["num_queries"]} queries to {_OUTPUT_DIR.value}.')
 
 
 if __name__ == '__main__':

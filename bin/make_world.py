@@ -3,25 +3,21 @@ r"""Writes the embedded default corpus as files, to read it or use it elsewhere.
   python -m bin.make_world --output_dir=/tmp/world
 
 Writes articles.jsonl, sentences.jsonl (text and the character spans that may
-be masked) and {train,dev,test}_questions.jsonl.
+be masked) and {train,dev,test}_questions.jsonl. --set=world.num_cities=500
+makes it smaller.
 """
 
-import dataclasses
 import json
 import os
 
 from absl import flags
-import tensorflow as tf
 
 from bin import launcher
-from realm_tf import config as config_lib
 from realm_tf.corpus import world as world_lib
+import tensorflow as tf
 
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', None, 'Directory for the files.', required=True)
-_NUM_CITIES = flags.DEFINE_integer(
-    'num_cities', config_lib.WorldConfig.num_cities,
-    'Cities with an article.', lower_bound=0)
 
 
 def _write_rows(name, rows):
@@ -30,10 +26,7 @@ def _write_rows(name, rows):
 
 
 def main(_):
-  config = dataclasses.replace(
-      config_lib.WorldConfig(), seed=flags.FLAGS.seed,
-      num_cities=_NUM_CITIES.value)
-  world = world_lib.generate(config)
+  world = world_lib.generate(launcher.load_config().world)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
   _write_rows('articles.jsonl', (
       {'title': a.title, 'text': a.text, 'id': a.article_id}

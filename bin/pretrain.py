@@ -21,11 +21,10 @@ _INIT_FROM = flags.DEFINE_string(
     'init_from', None, 'Model directory to start from.')
 _RESUME = flags.DEFINE_bool(
     'resume', False, 'Go on from the last checkpoint of --run_dir.')
-launcher.define_config_flags()
 
 
 def main(_):
-  inputs = runs.open_inputs(launcher.experiment_config(), _CORPUS_DIR.value)
+  inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
   pretraining_run.run(inputs, _QUERIES_DIR.value, _RUN_DIR.value,
                       _INIT_FROM.value, _RESUME.value)
 

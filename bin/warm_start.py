@@ -16,11 +16,10 @@ _RUN_DIR = flags.DEFINE_string(
     'run_dir', None, 'New directory for the model.', required=True)
 _INIT_FROM = flags.DEFINE_string(
     'init_from', None, 'Model directory to start from.')
-launcher.define_config_flags()
 
 
 def main(_):
-  inputs = runs.open_inputs(launcher.experiment_config(), _CORPUS_DIR.value)
+  inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
   inverse_cloze_run.run(inputs, _RUN_DIR.value, _INIT_FROM.value)
 
 

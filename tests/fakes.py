@@ -1,6 +1,6 @@
 """Stand-ins for what tests of other parts need: small, and without files."""
 
-from typing import Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -76,17 +76,15 @@ class FakeReader:
     self._liked, self._max_width = liked, max_width
 
   def __call__(self, question_ids, body_ids, retrieval_scores):
-    length = question_ids.shape[1] + body_ids.shape[2] + 3
+    del question_ids
     scores = np.full(
-      [*body_ids.shape[:2], length, self._max_width], NO_SPAN, np.float32
+      [*body_ids.shape, self._max_width], NO_SPAN, np.float32
     )
     for row, column in np.ndindex(body_ids.shape[:2]):
       liked = self._liked.get(int(body_ids[row, column, 0]))
       if liked:
         first, width, score = liked
-        # [CLS] question [SEP] body [SEP]
-        position = np.count_nonzero(question_ids[row]) + 2 + first
-        scores[row, column, position, width - 1] = (
+        scores[row, column, first, width - 1] = (
           score + retrieval_scores[row, column]
         )
     return scores

@@ -6,8 +6,9 @@ The reader knows wordpieces only. Answers are cut from the block's own text by
 character offsets: joined wordpieces would answer "u . s ." for "U.S.".
 """
 
+from collections.abc import Callable, Sequence
 import dataclasses
-from typing import Any, Callable, NamedTuple, Optional, Sequence
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 

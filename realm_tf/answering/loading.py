@@ -87,24 +87,25 @@ def load_answerer(model_dir: str, corpus_dir: str,
     index_dir: See `load`.
     num_read: Blocks to read instead of the config's number.
 
+  Returns:
+    The answerer; without a `reader` if the model has no span reader.
+
   Raises:
-    UserError: Also if the model has no span reader.
+    UserError: See `load`.
   """
   loaded = load(model_dir, corpus_dir, index_dir)
-  if not loaded.has_reader:
-    raise errors.UserError(
-        f'Answering needs a model with a span reader. Found none in {model_dir}'
-        '. Train one with bin.finetune.')
   finetuning = loaded.config.finetuning
   if num_read:
     finetuning = dataclasses.replace(
         finetuning, num_read=num_read,
         num_searched=max(num_read, finetuning.num_searched))
   special_ids = loaded.tokenizer.cls_id, loaded.tokenizer.sep_id
+  reader = reading_function(
+      loaded.model, special_ids, finetuning.joint_tokens
+  ) if loaded.has_reader else None
   return answerer_lib.Answerer(
       loaded.tokenizer, loaded.table, loaded.retriever,
-      reading_function(loaded.model, special_ids, finetuning.joint_tokens),
-      loaded.config.lengths, finetuning)
+      reader, loaded.config.lengths, finetuning)
 
 
 def reading_function(model: realm_model.RealmModel,

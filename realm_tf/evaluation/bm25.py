@@ -6,7 +6,7 @@ The only file that imports the BM25 library and its stemmer. k1 and b are
 Anserini's and DrQA-era baselines' usual values for paragraphs.
 """
 
-from typing import Callable, Sequence
+from collections.abc import Callable, Sequence
 
 import bm25s
 import numpy as np

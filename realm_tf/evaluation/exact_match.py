@@ -1,6 +1,7 @@
 """Exact match and F1 of a whole question set, in percent."""
 
-from typing import NamedTuple, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 

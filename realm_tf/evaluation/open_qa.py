@@ -6,10 +6,11 @@ What finds blocks and what reads them are arguments: a model, BM25, or BM25
 with a model's reader; without a reader only recall is measured.
 """
 
+from collections.abc import Callable, Sequence
 import dataclasses
 import json
 import os
-from typing import Callable, Optional, Sequence
+from typing import Optional
 
 import numpy as np
 import tensorflow as tf

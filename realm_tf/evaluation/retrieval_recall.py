@@ -4,7 +4,7 @@ Before any fine-tuning this is the paper's zero-shot recall (Table 2), the
 fairest comparison of two pre-trainings.
 """
 
-from typing import Sequence
+from collections.abc import Sequence
 
 import numpy as np
 

@@ -5,9 +5,10 @@
 Reads BERT and REALM models (`google/realm-*`) without torch or transformers.
 """
 
+from collections.abc import Mapping
 import json
 import os
-from typing import Any, Mapping
+from typing import Any
 
 import numpy as np
 import tensorflow as tf

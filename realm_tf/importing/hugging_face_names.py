@@ -6,8 +6,9 @@ Theirs and ours are the same function. nn.Linear keeps kernels as [out, in];
 ours are [in, out], with the attention heads as an axis of their own.
 """
 
+from collections.abc import Mapping
 import re
-from typing import Mapping, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

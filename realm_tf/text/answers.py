@@ -11,10 +11,10 @@ BM25's figures all use this file, so they cannot disagree. It holds two rules.
   would seem to lack their answer (0.2 % with this rule).
 """
 
+from collections.abc import Callable, Sequence
 import functools
 import re
 import string
-from typing import Callable, Sequence
 import unicodedata
 
 import numpy as np

@@ -1,0 +1,136 @@
+"""Sentences -> pre-training queries x: wordpieces with salient spans.
+
+  articles -> sentences -> tagger -> spans in wordpieces -> query_table
+                              corpus table -> the block that x came from
+
+The own block is what retrieval must not return when X = Z: reading it would
+make the prediction trivial (Section 3.4).
+"""
+
+import itertools
+import re
+from typing import Iterable, Iterator, Optional, Protocol, Sequence
+
+import numpy as np
+
+from realm_tf.corpus import salient_spans
+from realm_tf.corpus import sources
+from realm_tf.records import block_table
+from realm_tf.records import query_table
+from realm_tf.text import sentences as sentences_lib
+from realm_tf.text import spans as spans_lib
+from realm_tf.text import wordpiece
+
+_MIN_TOKENS = 6
+_BATCH_CHARACTERS = 1_000_000  # Articles that are tagged together.
+_BATCH_SENTENCES = 8192
+# Headings, list items and remains of markup end otherwise.
+_ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
+
+
+class TaggedSentence(Protocol):
+  """A sentence whose spans are known, as the world's."""
+  text: str
+  spans: Sequence[tuple[int, int]]
+
+
+def queries_from_articles(
+    articles: Iterable[sources.Article],
+    tokenizer: wordpiece.WordpieceTokenizer,
+    tagger: Optional[salient_spans.Tagger],
+    table: Optional[block_table.BlockTable],
+) -> Iterator[query_table.Query]:
+  """Yields a query per sentence that can be one.
+
+  Args:
+    articles: Read lazily.
+    tokenizer: That of the corpus.
+    tagger: None keeps sentences without spans, for random masks; otherwise
+      sentences without a salient span are dropped.
+    table: Where own blocks are looked up by the article's id; None if X and Z
+      have nothing in common.
+  """
+  for batch in _batches(articles):
+    texts, blocks = [], []
+    for article in batch:
+      own = _split_article(article)
+      texts += own
+      blocks += find_own_blocks(own, article.article_id, table)
+    spans = tagger.tag(texts) if tagger else [[] for _ in texts]
+    for query in _make_queries(texts, spans, blocks, tokenizer):
+      if len(query.spans) or not tagger:
+        yield query
+
+
+def queries_from_sentences(
+    sentences: Iterable[TaggedSentence],
+    tokenizer: wordpiece.WordpieceTokenizer,
+) -> Iterator[query_table.Query]:
+  """Yields a query per sentence; sentences of another text have no own block."""
+  sentences = iter(sentences)
+  while batch := list(itertools.islice(sentences, _BATCH_SENTENCES)):
+    yield from _make_queries(
+        [sentence.text for sentence in batch],
+        [sentence.spans for sentence in batch],
+        [query_table.NO_BLOCK] * len(batch), tokenizer)
+
+
+def find_own_blocks(
+    sentences: Sequence[str], article_id: str,
+    table: Optional[block_table.BlockTable]) -> list[int]:
+  """Returns the block that holds each sentence of an article, or -1.
+
+  Args:
+    sentences: In the order of the article.
+    article_id: Whose blocks are searched.
+    table: The corpus; None means that there is nothing to find.
+  """
+  ids = table.find_article(article_id) if table else []
+  if not len(ids):
+    return [query_table.NO_BLOCK] * len(sentences)
+  bodies = table.texts(ids)
+  found, current = [], 0
+  for sentence in sentences:
+    # Sentences come in order, so the search goes on where the last one ended.
+    for step in range(len(bodies)):
+      row = (current + step) % len(bodies)
+      if sentence in bodies[row]:
+        found.append(int(ids[row]))
+        current = row
+        break
+    else:
+      found.append(query_table.NO_BLOCK)
+  return found
+
+
+def _split_article(article):
+  return [
+      article.text[start:end]
+      for start, end in sentences_lib.split_sentences(article.text)
+      if _ENDS_LIKE_A_SENTENCE.search(article.text, start, end)]
+
+
+def _make_queries(texts, spans, blocks, tokenizer):
+  for text, tokens, found, block in zip(
+      texts, tokenizer.tokenize_batch(texts), spans, blocks):
+    if len(tokens.ids) < _MIN_TOKENS:
+      continue
+    token_spans = [
+        span for start, end in found
+        if (span := spans_lib.char_to_token_span(tokens, start, end))]
+    yield query_table.Query(
+        ids=tokens.ids, spans=np.array(token_spans, np.int32).reshape(-1, 2),
+        own_block=block, text=text)
+
+
+def _batches(articles):
+  """Groups articles, so that one call of tagger and tokenizer has enough."""
+  batch, num_characters = [], 0
+  for article in articles:
+    batch.append(article)
+    num_characters += len(article.text)
+    if num_characters >= _BATCH_CHARACTERS:
+      yield batch
+      batch, num_characters = [], 0
+  if batch:
+    yield batch
