@@ -6,7 +6,7 @@ Import it before anything that imports TensorFlow, as it quiets the logs.
 import dataclasses
 import os
 import sys
-from typing import Callable
+from typing import Callable, Iterable
 
 # Read once, when TensorFlow is loaded; a user's own setting wins.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
@@ -16,6 +16,7 @@ os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
 from absl import app
 from absl import flags
 from absl import logging
+import tqdm
 
 from realm_tf import config as config_lib
 from realm_tf import config_io
@@ -61,11 +62,16 @@ def load_world_config() -> config_lib.WorldConfig:
   return config
 
 
+def progress(items: Iterable, what: str, unit: str) -> Iterable:
+  """Returns `items` with a progress bar, on stdout: stderr is for errors."""
+  return tqdm.tqdm(items, what, unit=f' {unit}', mininterval=1, file=sys.stdout)
+
+
 def _parse_flags(argv: list[str]) -> list[str]:
   try:
     rest = flags.FLAGS(argv)
   except flags.Error as error:
-    _exit(f'{error} See --help.')
+    _exit(f'{str(error).rstrip(".")}. See --help.')
   if len(rest) > 1:
     _exit(f'Flags must begin with --; got {rest[1]!r}. See --help.')
   return rest

@@ -10,7 +10,6 @@ vocabulary is learned from the articles, which are then read twice.
 import functools
 
 from absl import flags
-import tqdm
 
 from bin import launcher
 from realm_tf import errors
@@ -67,15 +66,11 @@ def _articles():
   return sources.without_lists(articles) if _DROP_LISTS.value else articles
 
 
-def _progress(articles, what):
-  return tqdm.tqdm(articles, what, unit=' articles', mininterval=1)
-
-
 def _tokenizer() -> wordpiece.WordpieceTokenizer:
   if _VOCAB_FILE.value:
     return wordpiece.WordpieceTokenizer.from_file(_VOCAB_FILE.value)
-  texts = (text for article in _progress(_articles(), 'Learning wordpieces')
-           for text in (article.title, article.text))
+  articles = launcher.progress(_articles(), 'Learning wordpieces', 'articles')
+  texts = (text for a in articles for text in (a.title, a.text))
   return wordpiece.WordpieceTokenizer(
       wordpiece.learn_vocabulary(texts, _VOCAB_SIZE.value))
 
@@ -84,8 +79,9 @@ def main(_):
   manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
   tokenizer = _tokenizer()
   manifest = shards.write_corpus(
-      blocks.cut_corpus(_progress(_articles(), 'Cutting'), tokenizer,
-                        _MAX_BLOCK_WORDPIECES.value),
+      blocks.cut_corpus(
+          launcher.progress(_articles(), 'Cutting', 'articles'), tokenizer,
+          _MAX_BLOCK_WORDPIECES.value),
       _OUTPUT_DIR.value, tokenizer,
       {'input': _inputs(), 'format': _FORMAT.value,
        'drop_lists': _DROP_LISTS.value},

@@ -1,0 +1,51 @@
+"""Tests for bin.launcher and, through a process of its own, bin.make_blocks."""
+
+import json
+import os
+import subprocess
+import sys
+
+from absl.testing import absltest
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+_VOCABULARY = ('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'a', 'b', '.')
+
+
+class MakeBlocksTest(absltest.TestCase):
+
+  def _run(self, *flags):
+    return subprocess.run(
+        [sys.executable, '-m', 'bin.make_blocks', *flags], cwd=_ROOT,
+        capture_output=True, text=True, check=False)
+
+  def test_writes_a_corpus_or_explains_a_broken_line(self):
+    directory = self.create_tempdir().full_path
+    articles = os.path.join(directory, 'a.jsonl')
+    vocabulary = os.path.join(directory, 'vocab.txt')
+    with open(vocabulary, 'w') as file:
+      file.write('\n'.join(_VOCABULARY))
+    with open(articles, 'w') as file:
+      file.write('{"title": "A", "text": "A b. B."}\n')
+    flags = (f'--input={articles}', f'--vocab_file={vocabulary}',
+             f'--output_dir={directory}/corpus')
+
+    good = self._run(*flags)
+    with open(articles, 'a') as file:
+      file.write('broken\n')
+    bad = self._run(*flags, '--overwrite')
+
+    self.assertEqual((good.returncode, good.stderr), (0, ''))
+    self.assertEqual(bad.returncode, 2)
+    self.assertRegex(bad.stderr, rf'^ERROR: {articles}:2 must be .*\n$')
+    # The mistake left the old corpus as it was.
+    with open(os.path.join(directory, 'corpus', 'manifest.json')) as file:
+      self.assertEqual(json.load(file)['num_blocks'], 1)
+
+  def test_wrong_flag_is_one_line(self):
+    result = self._run('--max_block_wordpieces=many')
+    self.assertEqual(result.returncode, 2)
+    self.assertRegex(result.stderr, '^ERROR: .*max_block_wordpieces=many.*\n$')
+
+
+if __name__ == '__main__':
+  absltest.main()
