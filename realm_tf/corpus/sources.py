@@ -20,6 +20,7 @@ from realm_tf import errors
 FORMATS = ('auto', 'jsonl', 'wikiextractor', 'tfds')
 _TFDS_PREFIX = 'tfds:'
 _DOC = re.compile(r'<doc id="([^"]*)".*? title="(.*)"[^"]*>\s*$')
+_LEFTOVER_TAG = re.compile(r'^</?\w+>\n', re.MULTILINE)  # '</dl>', mostly.
 _LIST_TITLE = re.compile(
     r'(lists?|index|outline) of |.*\(disambiguation\)', re.IGNORECASE)
 # How wiki40b marks up its texts.
@@ -207,7 +208,7 @@ def _read_wikiextractor(path: str) -> Iterator[Article]:
 
 def _wikiextractor_article(header: re.Match, lines: list[str]) -> Article:
   title = html.unescape(header.group(2))
-  text = html.unescape(''.join(lines)).strip()
+  text = html.unescape(_LEFTOVER_TAG.sub('', ''.join(lines))).strip()
   first, _, rest = text.partition('\n')
   # The text begins with the title again, which every block has anyway.
   return Article(title, rest.strip() if first.strip() == title else text,

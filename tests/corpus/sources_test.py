@@ -21,6 +21,7 @@ Tom & "Jerry"
 
 First paragraph.
 Heading.
+</dl>
 Second &lt;paragraph&gt;.
 
 </doc>
