@@ -22,7 +22,8 @@ _OUTPUT_DIR = flags.DEFINE_string(
 
 def _write_rows(name, rows):
   with tf.io.gfile.GFile(os.path.join(_OUTPUT_DIR.value, name), 'w') as f:
-    f.writelines(json.dumps(row, ensure_ascii=False) + '\n' for row in rows)
+    for row in rows:
+      f.write(json.dumps(row, ensure_ascii=False) + '\n')
 
 
 def main(_):

@@ -42,8 +42,9 @@ _BEFORE_YEAR = (
 _UNITS = (
     r'(?:k?m|cm|mm|kg|g|mi|ft|mph|hp|[kKMG]?Hz|[kM]?W|%|°|people|persons|men|'
     r'women|children|inhabitants|residents|households|families|soldiers|troops|'
-    r'students|members|votes|copies|seats|points|goals|runs|times|years|months|'
-    r'weeks|days|hours|minutes|seconds|met(?:er|re)s?|kilomet(?:er|re)s?|miles?|'
+    r'students|members|votes|copies|seats|points|goals|runs|times|years|'
+    r'months|weeks|days|hours|minutes|seconds|met(?:er|re)s?|'
+    r'kilomet(?:er|re)s?|miles?|'
     r'feet|foot|yards?|acres?|hectares?|tons?|tonnes?|pounds?|dollars?|euros?|'
     r'francs?|square|cubic|percent|million|billion|hundred|thousand|species|'
     r'workers|employees|prisoners|ships|aircraft|cars|homes|houses|buildings)')
@@ -69,8 +70,8 @@ _FORMS = (
     rf'{_PLAIN_MONTH}',
 )
 _DATE = re.compile(
-    r'(?:(?<![\w$€£#.,/:-])|(?<=[Mm]id-)|(?<=(?:pre|Pre)-)|(?<=post-))(?:' + '|'.join(
-        f'(?:{form})' for form in _FORMS) + r')'
+    r'(?:(?<![\w$€£#.,/:-])|(?<=[Mm]id-)|(?<=(?:pre|Pre)-)|(?<=post-))(?:'
+    + '|'.join(f'(?:{form})' for form in _FORMS) + r')'
     # Not inside parts of names and numbers.
     r'(?!\w)')
 _LONE_YEAR = re.compile(

@@ -30,8 +30,8 @@ _LOWER_WORDS = frozenset(
     'scholars see several shall she should similar similarly since so some '
     'someone something sometimes soon still subsequently such than that the '
     'their them then there thereafter therefore these they this those though '
-    'three through throughout thus to together too toward towards traditionally '
-    'two under unlike until up upon us usually very via was we well were what '
+    'three through throughout thus to together too toward towards '
+    'traditionally two under unlike until up upon us usually very via was we well were what '
     'when whenever where whereas wherever whether which while who whom whose '
     'why will with within without would yes yet you your four five six seven '
     'eight nine ten monday tuesday wednesday thursday friday saturday sunday '
@@ -55,6 +55,7 @@ _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 # The first word of a sentence: of a text or line, or behind an end mark.
 _FIRST_WORD = re.compile(
     r'(?:^|[.!?]["”’)\]]* |\n)[\s"“‘\'(\[*•–-]*([^\W_]+(?:[\'’-][^\W_]+)*)')
+_NUMERAL_OR_LETTER = re.compile(r'[IVXLC]+|.')
 _MAX_WORDS = 8  # Longer runs are headings or shouting.
 
 
@@ -150,13 +151,11 @@ def _trim(text, start, end, begins, evidence):
   while words and not _opens_name(text, words, begins, evidence):
     words.pop(0)
     begins = False
-  while words and (_is_lower_word(text[slice(*words[-1])])
-                   or not text[words[-1][0]].isupper()):
+  while words and not _closes_name(text, words):
     words.pop()
-  if not words or text[words[0][0]:words[-1][1]] in ('I', 'A'):
+  if not words or _NUMERAL_OR_LETTER.fullmatch(
+      text, words[0][0], words[-1][1]):
     return None
-  if words[-1][1] - words[0][0] == 1:
-    return None  # A single letter.
   return words[0][0], words[-1][1]
 
 
@@ -170,6 +169,13 @@ def _opens_name(text, words, begins_sentence, evidence):
   return (evidence.is_name(word)
           or (is_followed and evidence.may_be_name(word))
           or (len(word) > 1 and word.isupper()))
+
+
+def _closes_name(text, words):
+  word = text[slice(*words[-1])]
+  if word == 'I':
+    return len(words) > 1  # 'World War I' is more common than 'In Paris I'.
+  return word[0].isupper() and not _is_lower_word(word)
 
 
 def _is_lower_word(word):

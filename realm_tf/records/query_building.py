@@ -66,7 +66,7 @@ def queries_from_sentences(
     sentences: Iterable[TaggedSentence],
     tokenizer: wordpiece.WordpieceTokenizer,
 ) -> Iterator[query_table.Query]:
-  """Yields a query per sentence; sentences of another text have no own block."""
+  """Yields a query per sentence, without own block."""
   sentences = iter(sentences)
   while batch := list(itertools.islice(sentences, _BATCH_SENTENCES)):
     yield from _make_queries(

@@ -33,6 +33,8 @@ class RulesTaggerTest(parameterized.TestCase):
       ('acronym', 'joined NATO and the U.S. Army', ['NATO', 'U.S. Army']),
       ('acronym_like_a_word', 'the US Department of Health',
        ['US Department of Health']),
+      ('numeral', 'in World War I by Henry VIII in book IX',
+       ['World War I', 'Henry VIII']),
       ('accent', 'near Besançon and Łódź are', ['Besançon', 'Łódź']),
       ('date_and_name', 'on 20 July 1969 Neil Armstrong stepped',
        ['20 July 1969', 'Neil Armstrong']),
