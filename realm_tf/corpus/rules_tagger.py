@@ -34,7 +34,8 @@ _LOWER_WORDS = frozenset(
     'traditionally two under unlike until up upon us usually very via was we '
     'well were what when whenever where whereas wherever whether which while '
     'who whom whose why will with within without would yes yet you your '
-    'four five six seven eight nine ten monday tuesday wednesday thursday friday saturday sunday '
+    'four five six seven eight nine ten '
+    'monday tuesday wednesday thursday friday saturday sunday '
     'january february march april june july august september october november '
     'december'.split())
 
