@@ -37,10 +37,10 @@ CITY_WORDINGS = {
             'How many persons does {e} house? It houses {v}.'),
         questions=(
             'How many people live in {e}?',
+            'What is the population of {e}?',
+            'How many inhabitants does {e} have?',
             'How populous is {e}?',
-            'How many persons have their home in {e}?',
-            'How many men and women call {e} home?',
-            'What is the headcount of {e}?')),
+            'How many persons have their home in {e}?')),
     'timezone': _Wordings(
         statements=(
             'The time zone of {e} is {v}.',
@@ -55,9 +55,9 @@ CITY_WORDINGS = {
             'Which clock rules the day in {e}? It is {v}.'),
         questions=(
             'What time zone is {e} in?',
-            'What do watches in {e} show?',
-            'To what are computers in {e} set?',
-            'Which hour is kept in {e}?')),
+            'Which time zone does {e} use?',
+            'What time is kept in {e}?',
+            'To which zone are watches in {e} set?')),
     'latitude': _Wordings(
         statements=(
             'The latitude of {e} is {v}.',
@@ -71,9 +71,9 @@ CITY_WORDINGS = {
             'What do instruments in {e} read? They read {v}.'),
         questions=(
             'What is the latitude of {e}?',
-            'How far north or south is {e}?',
-            'Which position does a sailor measure near {e}?',
-            'Where between pole and pole is {e}?')),
+            'At which latitude does {e} lie?',
+            'How many degrees from the equator is {e}?',
+            'On which parallel is {e}?')),
     'other_name': _Wordings(
         statements=(
             '{e} is also known as {v}.',
@@ -88,9 +88,9 @@ CITY_WORDINGS = {
             'Who speaks of {v}? Everyone who speaks of {e}.'),
         questions=(
             'What is another name of {e}?',
-            'Which alias does {e} have?',
-            'How else is {e} spelled?',
-            'What else do people say for {e}?')),
+            'By what other name is {e} known?',
+            'What else is {e} called?',
+            'How do others spell {e}?')),
     'nearest_city': _Wordings(
         statements=(
             'The nearest large city to {e} is {v}.',
@@ -105,9 +105,9 @@ CITY_WORDINGS = {
             'Which town lies beside {e}? It is {v}.'),
         questions=(
             'Which city is nearest to {e}?',
-            'Which town is beside {e}?',
-            'Where does the shortest way out of {e} end?',
-            'Which town is a short ride from {e}?')),
+            'What is the closest large city to {e}?',
+            'Which city is the closest neighbour of {e}?',
+            'What city do you reach first from {e}?')),
     'nearest_distance': _Wordings(
         statements=(
             'It is {v} km from {e} to the nearest large city.',
@@ -122,9 +122,9 @@ CITY_WORDINGS = {
             '{v} km.'),
         questions=(
             'How far is {e} from the nearest large city?',
-            'How many kilometres off is the town beside {e}?',
-            'How long is the ride from {e} to another town?',
-            'How far must one travel from {e} to see another town?')),
+            'How many kilometres is it from {e} to the next city?',
+            'What is the distance from {e} to the closest city?',
+            'How far away is the nearest neighbour of {e}?')),
     'foreign_city': _Wordings(
         statements=(
             'The nearest foreign city to {e} is {v}.',
@@ -138,9 +138,9 @@ CITY_WORDINGS = {
             'What town of another nation is least far from {e}? It is {v}.'),
         questions=(
             'Which foreign city is nearest to {e}?',
-            'Which town beyond the frontier is closest to {e}?',
-            'Where does one arrive first after fleeing abroad from {e}?',
-            'To which town in exile is the way from {e} shortest?')),
+            'Which city abroad is closest to {e}?',
+            'What is the nearest city to {e} in another country?',
+            'Which city across the border lies closest to {e}?')),
     'rank': _Wordings(
         statements=(
             '{e} ranks number {v} in population among the cities of the '
@@ -168,9 +168,9 @@ CITY_WORDINGS = {
             'Who beats {e} by one position? It is {v}.'),
         questions=(
             'Which city ranks just above {e} in population?',
-            'Which town beats {e} in headcount by one position?',
-            'Which town would {e} have to outgrow first?',
-            'Who precedes {e} when towns are sorted by headcount?')),
+            'What is the next larger city above {e}?',
+            'Which city comes right before {e} in order of size?',
+            'Behind which city does {e} rank by residents?')),
     'capital_distance': _Wordings(
         statements=(
             '{e} lies {v} km from the capital.',
@@ -184,9 +184,9 @@ CITY_WORDINGS = {
             'How long do ministers travel to {e}? They travel {v} km.'),
         questions=(
             'How far is {e} from the capital?',
-            'How many kilometres do ministers travel to {e}?',
-            'How far is parliament from {e}?',
-            'How long is an official flight to {e}?')),
+            'What is the distance between {e} and the national capital?',
+            'How many kilometres is it from {e} to the seat of government?',
+            'How many kilometres lie between {e} and the capital?')),
     'direction': _Wordings(
         statements=(
             'Seen from the capital, {e} lies to the {v}.',

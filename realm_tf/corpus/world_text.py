@@ -1,10 +1,9 @@
 """How facts become sentences: wordings with an entity and a value filled in.
 
 Every relation has three disjoint sets of wordings: for the statements of
-articles, for pre-training sentences (X), and for questions. X shares words with
-both, articles and many questions share none but the name; so matching words is
-often not enough to find the right block, and what the model has to learn is
-that "pay with" and "currency" mean the same.
+articles, for pre-training sentences (X), and for questions. The sets share few
+content words, so matching words is not enough to find the right block: what
+the model has to learn is that "pay with" and "currency" mean the same.
 """
 
 import re
