@@ -3,6 +3,7 @@
 Import it before anything that imports TensorFlow, as it quiets the logs.
 """
 
+import ctypes
 import dataclasses
 import os
 import sys
@@ -37,8 +38,24 @@ _STRATEGY = flags.DEFINE_enum(
 _TPU = flags.DEFINE_string('tpu', None, 'Name or address of the TPU.')
 
 
+def _keep_freed_memory():
+  """Makes glibc keep large freed blocks: TensorFlow asks for them every step.
+
+  Otherwise each step maps and clears the same memory again, which costs a
+  sixth of a small model's step on CPU. Other C libraries lack the function.
+  """
+  mmap_threshold, trim_threshold = -3, -1  # From malloc.h.
+  try:
+    mallopt = ctypes.CDLL('libc.so.6').mallopt
+  except (OSError, AttributeError):
+    return
+  mallopt(mmap_threshold, 1 << 30)
+  mallopt(trim_threshold, (1 << 31) - 1)
+
+
 def run(main: Callable[[list[str]], None]):
   """Parses the flags and runs `main`; a user's mistake exits with code 2."""
+  _keep_freed_memory()
   logging.set_verbosity(logging.INFO)
   logging.use_absl_handler()
   app.run(lambda argv: _run_main(main, argv), flags_parser=_parse_flags)

@@ -16,7 +16,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.records import joining
 
-_LENGTH_STEP = 32  # Few different shapes, hence few traces.
+_LENGTH_STEP = 16  # Few different shapes, hence few traces.
 
 
 # (title_ids [B, Lt], body_ids [B, Lz], L) -> embeddings, float32 [B, D].

@@ -13,7 +13,7 @@ from realm_tf.records import block_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import retriever
 
-_QUESTION_WIDTH, _BODY_WIDTH = 16, 32  # Multiples that batches are trimmed to.
+_QUESTION_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
 
 
 class TokenizedQuestions(NamedTuple):

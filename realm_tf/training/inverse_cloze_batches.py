@@ -11,7 +11,7 @@ from realm_tf import config as config_lib
 from realm_tf.records import block_table
 from realm_tf.records import sampling
 
-_QUERY_WIDTH, _BODY_WIDTH = 16, 32  # Multiples that batches are trimmed to.
+_QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
 
 
 def batches(table: block_table.BlockTable, ordinary_ids: np.ndarray,

@@ -17,7 +17,7 @@ from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
 
-_QUERY_WIDTH, _BODY_WIDTH = 16, 32  # Multiples that batches are trimmed to.
+_QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
 # Hits beyond K - 1, in place of the own block and of repeated ones.
 _SPARE_HITS = 2
 class Words(NamedTuple):
@@ -50,13 +50,13 @@ def batches(queries: query_table.QueryTable, table: block_table.BlockTable,
   """
   config, lengths = experiment.pretraining, experiment.lengths
   seed = experiment.seed
+  how = masking.Masking(config.masking, lengths.query_tokens - 2,
+                        lengths.max_masked, words.mask_id)
   sampler = sampling.Sampler(queries.num_queries, config.batch_size, seed)
   step = first_step
   while True:
     rng = sampling.step_rng(seed, step)
-    batch = masking.mask_batch(
-        queries, sampler.rows(step), config.masking, rng,
-        lengths.query_tokens - 2, lengths.max_masked, words.mask_id)
+    batch = masking.mask_batch(queries, sampler.rows(step), how, rng)
     own = batch.pop('own_block')
     batch['query_ids'] = sampling.trim(batch['query_ids'], _QUERY_WIDTH)
     batch['retrieval_query_ids'] = sampling.add_noise(

@@ -8,6 +8,7 @@ from absl import logging
 import numpy as np
 import orbit
 import tensorflow as tf
+import tf_keras
 import tqdm
 
 from realm_tf import config as config_lib
@@ -44,7 +45,7 @@ class Inputs(NamedTuple):
 def open_inputs(config: config_lib.ExperimentConfig,
                 corpus_dir: str) -> Inputs:
   """Opens a corpus and fits `config` to its vocabulary; seeds TensorFlow."""
-  tf.keras.utils.set_random_seed(config.seed)
+  tf_keras.utils.set_random_seed(config.seed)
   table = block_table.BlockTable.open(corpus_dir)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
       layout.vocab_file(corpus_dir))

@@ -33,7 +33,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     super().__init__(batches, orbit.StandardTrainerOptions(
         use_tf_while_loop=False, use_tf_function=False))
     self.optimizer = optimizer
-    self.variables = list(variables)
+    self._trained_variables = list(variables)
     self._compiled_step = tf.function(self._step)
     self._metrics: dict[str, tf_keras.metrics.Mean] = {}
     self._waited_secs = 0.0
@@ -86,11 +86,12 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
   def _step(self, batch):
     with tf.GradientTape() as tape:
       loss, logs = self.loss_and_logs(batch)
-    gradients = tape.gradient(loss, self.variables)
+    gradients = tape.gradient(loss, self._trained_variables)
     logs['gradient_norm'] = tf.linalg.global_norm(
         [gradient for gradient in gradients if gradient is not None])
     self.optimizer.apply_gradients(
         [(gradient, variable)
-         for gradient, variable in zip(gradients, self.variables, strict=True)
+         for gradient, variable in zip(
+             gradients, self._trained_variables, strict=True)
          if gradient is not None])
     return {'loss': loss, **logs}
