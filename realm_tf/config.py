@@ -27,6 +27,8 @@ class BertConfig:
     num_heads: Attention heads of a layer.
     intermediate_size: Width of the feed-forward layer.
     max_positions: Longest sequence, in wordpieces.
+    initializer_range: Standard deviation of fresh weights; BERT's 0.02 suits
+      its width, a narrow encoder learns faster from more.
     dropout_rate: Of hidden states, in training.
     attention_dropout_rate: Of attention probabilities, in training.
     activation: 'gelu_tanh' is GELU as BERT's release computes it; 'gelu' the
@@ -38,6 +40,7 @@ class BertConfig:
   num_heads: int = 12
   intermediate_size: int = 3072
   max_positions: int = 512
+  initializer_range: float = 0.02
   dropout_rate: float = 0.1
   attention_dropout_rate: float = 0.1
   activation: str = 'gelu_tanh'
@@ -213,9 +216,9 @@ class PretrainingConfig:
     objective: 'per_query' is the paper's log-likelihood; 'per_token' the
       release's.
     masking: 'salient', 'random_span' or 'random_token' (Table 2).
-    candidates: 'retrieved', or 'same_article': other blocks of the query's own
-      article under a uniform p(z|x), which warms up the reader from text
-      alone and needs no index.
+    candidates: 'retrieved', or 'recurring_span': other blocks of the query's
+      own article, those with the masked span first, under a uniform p(z|x);
+      this warms up the reader from text alone and needs no index.
     refresh_every_steps: Steps between two parameter versions (Section 3.3).
     query_noise_rate: Share of the retrieval query's wordpieces replaced at
       random; the reader's input stays as it is.
@@ -242,8 +245,8 @@ class PretrainingConfig:
     _check(self.masking in ('salient', 'random_span', 'random_token'),
            "`masking` must be 'salient', 'random_span' or 'random_token'.",
            masking=self.masking)
-    _check(self.candidates in ('retrieved', 'same_article'),
-           "`candidates` must be 'retrieved' or 'same_article'.",
+    _check(self.candidates in ('retrieved', 'recurring_span'),
+           "`candidates` must be 'retrieved' or 'recurring_span'.",
            candidates=self.candidates)
 
 

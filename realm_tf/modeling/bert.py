@@ -43,7 +43,7 @@ def build_encoder(config: config_lib.BertConfig,
       inner_activation=_activation(config),
       output_dropout=config.dropout_rate,
       attention_dropout=config.attention_dropout_rate,
-      initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
+      initializer=tf_keras.initializers.TruncatedNormal(stddev=config.initializer_range),
       name=name)
   example = tf.zeros([1, 4], tf.int32)
   encoder({'input_word_ids': example, 'input_mask': example,
@@ -68,7 +68,7 @@ def build_masked_lm_head(encoder: tf_keras.layers.Layer,
   table = encoder.get_embedding_table()
   head = layers.MaskedLM(
       embedding_table=table, activation=_activation(config),
-      initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
+      initializer=tf_keras.initializers.TruncatedNormal(stddev=config.initializer_range),
       output='logits', name=name)
   head(tf.zeros([1, 4, table.shape[1]]), tf.zeros([1, 1], tf.int32))
   return head

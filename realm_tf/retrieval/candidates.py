@@ -5,6 +5,8 @@ Pure NumPy, without any model: neighbours in, candidates out.
 
 import numpy as np
 
+from realm_tf.records import answer_spans
+
 NULL_BLOCK = -1  # Its title and body are empty: [CLS] [SEP] [SEP].
 
 
@@ -50,33 +52,51 @@ def is_real(candidate_ids: np.ndarray) -> np.ndarray:
 
 
 def same_article(article_rows: np.ndarray, own_ids: np.ndarray,
-                 num_candidates: int, rng: np.random.Generator) -> np.ndarray:
-  """Draws other blocks of the own block's article, as `select` arranges them.
-
-  Warms up a reader from text alone: whether such a block helps is unknown, and
-  p(z|x) stays uniform.
+                 at_most: int, rng: np.random.Generator) -> np.ndarray:
+  """Draws other blocks of each query's own article.
 
   Args:
     article_rows: The article of each block, int [N], ascending: blocks of an
       article are neighbours.
-    own_ids: int [B]; negative gives no candidate but the null block.
-    num_candidates: K.
+    own_ids: int [B]; negative gives no block.
+    at_most: Blocks drawn for a query.
     rng: Source of the draw.
 
   Returns:
-    int32 [B, K].
+    int64 [B, at most `at_most`], in random order; NULL_BLOCK behind.
   """
+  own_ids = np.asarray(own_ids)
   rows = article_rows[np.maximum(own_ids, 0)]
   first = np.searchsorted(article_rows, rows, side='left')
   last = np.searchsorted(article_rows, rows, side='right')
-  width = int(np.max(last - first))
-  ids = first[:, None] + np.arange(width)  # [B, width]
-  outside = (ids >= last[:, None]) | (np.asarray(own_ids) < 0)[:, None]
-  keys = rng.random(ids.shape) + outside  # Blocks outside come last.
-  order = np.argsort(keys, axis=1)
-  ids = np.where(outside, NULL_BLOCK, ids)
-  return select(np.take_along_axis(ids, order, axis=1), own_ids,
-                num_candidates)
+  ids = first[:, None] + np.arange(int(np.max(last - first)))  # [B, width]
+  ids = np.where((ids >= last[:, None]) | (own_ids < 0)[:, None]
+                 | (ids == own_ids[:, None]), NULL_BLOCK, ids)
+  keys = rng.random(ids.shape) + (ids == NULL_BLOCK)  # Missing blocks last.
+  order = np.argsort(keys, axis=1)[:, :at_most]
+  return np.take_along_axis(ids, order, axis=1)
+
+
+def with_span_first(ids: np.ndarray, body_ids: np.ndarray,
+                    spans: np.ndarray) -> np.ndarray:
+  """Moves blocks that contain the query's masked span to the front.
+
+  Recurring spans teach a reader to look things up without any labels, as they
+  teach a retriever in Ram et al. 2022 (https://arxiv.org/abs/2112.07708).
+
+  Args:
+    ids: int [B, N].
+    body_ids: Wordpieces of these blocks, int32 [B, N, Lz].
+    spans: The masked wordpieces, int32 [B, M], zeros behind.
+
+  Returns:
+    int [B, N]; otherwise in the old order.
+  """
+  has_span = np.stack([
+      answer_spans.find(bodies, [span[span > 0]], 1)[0]
+      for bodies, span in zip(body_ids, spans, strict=True)])
+  order = np.argsort(~has_span, axis=1, kind='stable')
+  return np.take_along_axis(ids, order, axis=1)
 
 
 def _repeats(ids):

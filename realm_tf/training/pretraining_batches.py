@@ -20,6 +20,8 @@ from realm_tf.retrieval import candidates
 _QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
 # Hits beyond K - 1, in place of the own block and of repeated ones.
 _SPARE_HITS = 2
+# Blocks of an article that are looked through for a recurring span.
+_MAX_SAME_ARTICLE = 32
 class Words(NamedTuple):
   """The vocabulary's [MASK], and its ids without special ones, int32."""
   mask_id: int
@@ -39,7 +41,7 @@ def batches(queries: query_table.QueryTable, table: block_table.BlockTable,
     queries: X.
     table: Z.
     search: (retrieval_query_ids [B, Lx], k) -> block ids [B, k] of the current
-      index; not called for same-article candidates.
+      index; not called for recurring spans.
     words: What masks and noise are made of.
     experiment: Batch size, K, masking, noise rate, lengths, and the seed of
       order, masks and noise.
@@ -62,15 +64,23 @@ def batches(queries: query_table.QueryTable, table: block_table.BlockTable,
     batch['retrieval_query_ids'] = sampling.add_noise(
         batch['query_ids'], config.query_noise_rate,
         words.ordinary_ids, rng)
-    if config.candidates == 'same_article':
-      chosen = candidates.same_article(
-          table.article_rows, own, config.num_candidates, rng)
+    if config.candidates == 'recurring_span':
+      hits = _with_recurring_span(batch['gold_ids'], own, table, lengths, rng)
+      chosen = candidates.select(hits, own, config.num_candidates + 1)[:, 1:]
     else:
       hits = search(batch['retrieval_query_ids'],
                     config.num_candidates + _SPARE_HITS)
       chosen = candidates.select(hits, own, config.num_candidates)
     yield {**batch, **with_blocks(chosen, table, lengths)}
     step += 1
+
+
+def _with_recurring_span(gold_ids, own, table, lengths, rng):
+  """Returns blocks of the own article, those with the masked span first."""
+  ids = candidates.same_article(
+      table.article_rows, own, _MAX_SAME_ARTICLE, rng)
+  _, bodies = table.gather(ids, 1, lengths.block_tokens)
+  return candidates.with_span_first(ids, bodies, gold_ids)
 
 
 def with_blocks(chosen: np.ndarray, table: block_table.BlockTable,

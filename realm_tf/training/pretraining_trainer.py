@@ -84,7 +84,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     return tf.where(batch['is_real'], scores, _EXCLUDED), token_log_probs
 
   def _retrieval_scores(self, batch, training):
-    if self._config.candidates == 'same_article':
+    if self._config.candidates == 'recurring_span':
       return tf.zeros(batch['body_ids'].shape[:2])
     query_ids = batch['retrieval_query_ids']
     queries = self.model.embed_queries(joining.pack_longest(
