@@ -19,7 +19,8 @@ from realm_tf.importing import hugging_face
 from realm_tf.modeling import realm_model
 
 _PARITY_DIR = flags.DEFINE_string(
-    'parity_dir', None, 'Folder with the arrays.', required=True)
+  'parity_dir', None, 'Folder with the arrays.', required=True
+)
 
 _AGREEMENT = 1e-4
 
@@ -41,9 +42,14 @@ def _arrays(name, file):
 
 
 def _tokens(arrays):
-  return {ours: arrays[theirs].astype(np.int32) for ours, theirs in (
-      ('input_word_ids', 'input_ids'), ('input_mask', 'attention_mask'),
-      ('input_type_ids', 'token_type_ids'))}
+  return {
+    ours: arrays[theirs].astype(np.int32)
+    for ours, theirs in (
+      ('input_word_ids', 'input_ids'),
+      ('input_mask', 'attention_mask'),
+      ('input_type_ids', 'token_type_ids'),
+    )
+  }
 
 
 def _row(case, ours, theirs):
@@ -51,8 +57,12 @@ def _row(case, ours, theirs):
   if ours.shape != theirs.shape:
     raise ValueError(f'{case}: shapes {ours.shape} and {theirs.shape}.')
   difference = float(np.abs(ours - theirs).max() / np.abs(theirs).max())
-  return {'case': case, 'ours': difference, 'peer': 'transformers 4.57.6',
-          'ratio': _AGREEMENT / max(difference, 1e-12)}
+  return {
+    'case': case,
+    'ours': difference,
+    'peer': 'transformers 4.57.6',
+    'ratio': _AGREEMENT / max(difference, 1e-12),
+  }
 
 
 def _embedder():
@@ -68,30 +78,38 @@ def _knowledge_encoder():
   positions = np.stack([np.flatnonzero(row) for row in inputs['mlm_mask']])
   gold = np.take_along_axis(inputs['labels'], positions, axis=1)
   ours = _model(name, realm_model.MASKED_LM).knowledge_encoder(
-      _tokens(inputs), positions.astype(np.int32), gold.astype(np.int32))
+    _tokens(inputs), positions.astype(np.int32), gold.astype(np.int32)
+  )
   theirs = np.take_along_axis(
-      _arrays(name, 'extra.npz')['token_gold_log_prob'],
-      positions[:, None, :], axis=2)
+    _arrays(name, 'extra.npz')['token_gold_log_prob'],
+    positions[:, None, :],
+    axis=2,
+  )
   return _row('log p(y|z,x) of masked tokens', ours, theirs)
 
 
 def _span_reader():
-  inputs, outputs = (_arrays('reader', f) for f in ('inputs.npz',
-                                                    'outputs.npz'))
+  inputs, outputs = (
+    _arrays('reader', f) for f in ('inputs.npz', 'outputs.npz')
+  )
   tokens = _tokens(inputs)
   # Their reader is told where the block is; ours takes the second segment.
-  is_block = inputs['block_mask'][:len(tokens['input_word_ids'])]
+  is_block = inputs['block_mask'][: len(tokens['input_word_ids'])]
   first = is_block.argmax(axis=1)  # [K]
-  scores = _model('reader', realm_model.SPAN).span_reader(
-      {name: value[None] for name, value in tokens.items()},
-      is_block.shape[1]).numpy()[0]  # [K, L, W]
+  scores = (
+    _model('reader', realm_model.SPAN)
+    .span_reader(
+      {name: value[None] for name, value in tokens.items()}, is_block.shape[1]
+    )
+    .numpy()[0]
+  )  # [K, L, W]
   prefix = 'qa_outputs.'
-  starts, ends = (outputs[prefix + name] for name in ('candidate_starts',
-                                                      'candidate_ends'))
+  starts, ends = (
+    outputs[prefix + name] for name in ('candidate_starts', 'candidate_ends')
+  )
   theirs = outputs[prefix + 'reader_logits_before_relevance']  # [K, S]
   rows, columns = np.nonzero(theirs > -1e9)
-  ours = scores[rows, starts[columns] - first[rows],
-                (ends - starts)[columns]]
+  ours = scores[rows, starts[columns] - first[rows], (ends - starts)[columns]]
   # As many spans exist here as there, besides having the same scores.
   if (scores > -1e8).sum() != len(rows):
     raise ValueError(f'{(scores > -1e8).sum()} spans, theirs {len(rows)}.')
@@ -100,8 +118,11 @@ def _span_reader():
 
 def main(_):
   rows = [_embedder(), _knowledge_encoder(), _span_reader()]
-  print(json.dumps({'name': 'parity', 'unit': 'largest relative difference',
-                    'rows': rows}))
+  print(
+    json.dumps(
+      {'name': 'parity', 'unit': 'largest relative difference', 'rows': rows}
+    )
+  )
 
 
 if __name__ == '__main__':

@@ -45,11 +45,18 @@ def main(_):
   config = config_lib.WorldConfig(num_cities=100 if _QUICK.value else 2500)
   questions = world_lib.generate(config).questions
   accuracies = guess_accuracies(questions['train'], questions['test'])
-  print(json.dumps({
-      'name': 'world_guessing',
-      'unit': 'exact match, percent (lower is better for a test of reading)',
-      'rows': [{'case': case, 'ours': round(value, 1), 'peer': None,
-                'ratio': None} for case, value in accuracies.items()]}))
+  print(
+    json.dumps(
+      {
+        'name': 'world_guessing',
+        'unit': 'exact match, percent (lower is better for a test of reading)',
+        'rows': [
+          {'case': case, 'ours': round(value, 1), 'peer': None, 'ratio': None}
+          for case, value in accuracies.items()
+        ],
+      }
+    )
+  )
 
 
 if __name__ == '__main__':

@@ -16,17 +16,23 @@ from realm_tf import errors
 from realm_tf.answering import loading
 
 _MODEL_DIR = flags.DEFINE_string(
-    'model_dir', None, 'A model directory from bin.finetune.', required=True)
+  'model_dir', None, 'A model directory from bin.finetune.', required=True
+)
 _CORPUS_DIR = flags.DEFINE_string(
-    'corpus_dir', None, 'Corpus to answer from.', required=True)
+  'corpus_dir', None, 'Corpus to answer from.', required=True
+)
 _INDEX_DIR = flags.DEFINE_string(
-    'index_dir', None, "Index version to use instead of the model's newest.")
+  'index_dir', None, "Index version to use instead of the model's newest."
+)
 _QUESTION = flags.DEFINE_multi_string(
-    'question', None, 'A question; may be repeated.')
+  'question', None, 'A question; may be repeated.'
+)
 _TOP_K = flags.DEFINE_integer(
-    'top_k', 3, 'Blocks shown per answer, of those read.', lower_bound=1)
+  'top_k', 3, 'Blocks shown per answer, of those read.', lower_bound=1
+)
 _JSON = flags.DEFINE_bool(
-    'json', False, 'Print one JSON object per line, as predictions.jsonl.')
+  'json', False, 'Print one JSON object per line, as predictions.jsonl.'
+)
 
 _MARGIN = 60  # Characters shown on either side of an answer.
 
@@ -34,23 +40,26 @@ _MARGIN = 60  # Characters shown on either side of an answer.
 def _print(answer):
   print(f'{answer.question}\n  {answer.prediction or "(no answer found)"}')
   for item in answer.evidence:
-    before = item.text[max(0, item.start - _MARGIN):item.start]
-    after = item.text[item.end:item.end + _MARGIN]
+    before = item.text[max(0, item.start - _MARGIN) : item.start]
+    after = item.text[item.end : item.end + _MARGIN]
     context = ' '.join(f'{before}[{item.answer}]{after}'.split())
-    print(f'    {item.retrieval_probability:6.1%}  {item.title}: ...{context}'
-          '...')
+    print(
+      f'    {item.retrieval_probability:6.1%}  {item.title}: ...{context}...'
+    )
 
 
 def main(_):
   answerer = loading.load_answerer(
-      _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value)
+    _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value
+  )
   if not answerer.reader:
     raise errors.UserError(
-        '--model_dir must hold a model that reads answers. Found none in '
-        f'{_MODEL_DIR.value}. Make one with bin.finetune.')
+      '--model_dir must hold a model that reads answers. Found none in '
+      f'{_MODEL_DIR.value}. Make one with bin.finetune.'
+    )
   lines = _QUESTION.value or (line.strip() for line in sys.stdin)
   for question in filter(None, lines):  # At once: standard input may be a user.
-    answer, = answerer.answer([question], _TOP_K.value)
+    (answer,) = answerer.answer([question], _TOP_K.value)
     if _JSON.value:
       print(json.dumps(answer.as_json(), ensure_ascii=False), flush=True)
     else:

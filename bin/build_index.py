@@ -1,6 +1,6 @@
 r"""Embeds a corpus with a model's newest parameters: one index version.
 
-  python -m bin.build_index --params_dir=runs/qa --corpus_dir=runs/corpus \
+python -m bin.build_index --params_dir=runs/qa --corpus_dir=runs/corpus \
     --output_dir=runs/index
 """
 
@@ -11,12 +11,17 @@ from realm_tf.index import index_builder
 from realm_tf.rundir import model_directory
 
 _PARAMS_DIR = flags.DEFINE_string(
-    'params_dir', None, 'Model directory with the parameters.', required=True)
+  'params_dir', None, 'Model directory with the parameters.', required=True
+)
 _CORPUS_DIR = flags.DEFINE_string(
-    'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True)
+  'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True
+)
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', None, 'Where the version goes, as a numbered directory.',
-    required=True)
+  'output_dir',
+  None,
+  'Where the version goes, as a numbered directory.',
+  required=True,
+)
 
 
 def main(_):

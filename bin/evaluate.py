@@ -22,32 +22,47 @@ from realm_tf.records import block_table
 from realm_tf.text import answers
 
 _MODEL_DIR = flags.DEFINE_string(
-    'model_dir', None, 'A model directory, or any run directory with '
-    'parameters; may be left out with --retriever=bm25.')
+  'model_dir',
+  None,
+  'A model directory, or any run directory with '
+  'parameters; may be left out with --retriever=bm25.',
+)
 _CORPUS_DIR = flags.DEFINE_string(
-    'corpus_dir', None, 'Corpus to search.', required=True)
+  'corpus_dir', None, 'Corpus to search.', required=True
+)
 _QUESTIONS = flags.DEFINE_string(
-    'questions', None, 'JSONL or JSONL.gz file or glob.', required=True)
+  'questions', None, 'JSONL or JSONL.gz file or glob.', required=True
+)
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', None, 'Where the two files go.', required=True)
+  'output_dir', None, 'Where the two files go.', required=True
+)
 _INDEX_DIR = flags.DEFINE_string(
-    'index_dir', None, "Index version to use instead of the model's newest.")
+  'index_dir', None, "Index version to use instead of the model's newest."
+)
 _RECALL_AT = flags.DEFINE_list(
-    'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.')
+  'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'
+)
 _RETRIEVER = flags.DEFINE_enum(
-    'retriever', 'model', ['model', 'bm25'], 'What finds the blocks.')
+  'retriever', 'model', ['model', 'bm25'], 'What finds the blocks.'
+)
 
 _NUM_READ = flags.DEFINE_integer(
-    'num_read', None, "Blocks to read, instead of the config's number.",
-    lower_bound=1)
+  'num_read',
+  None,
+  "Blocks to read, instead of the config's number.",
+  lower_bound=1,
+)
 
 flags.register_validator(
-    'recall_at', lambda ks: ks and all(k.isdigit() and int(k) for k in ks),
-    'must be positive numbers with commas between them, like 1,5,20.')
+  'recall_at',
+  lambda ks: ks and all(k.isdigit() and int(k) for k in ks),
+  'must be positive numbers with commas between them, like 1,5,20.',
+)
 flags.register_multi_flags_validator(
-    ['model_dir', 'retriever'],
-    lambda given: given['model_dir'] or given['retriever'] == 'bm25',
-    '--model_dir must be given, unless --retriever=bm25.')
+  ['model_dir', 'retriever'],
+  lambda given: given['model_dir'] or given['retriever'] == 'bm25',
+  '--model_dir must be given, unless --retriever=bm25.',
+)
 
 
 def _bm25_retrieve(table):
@@ -57,24 +72,33 @@ def _bm25_retrieve(table):
 
 def _system():
   answerer = _MODEL_DIR.value and loading.load_answerer(
-      _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value, _NUM_READ.value)
-  table = answerer.table if answerer else block_table.BlockTable.open(
-      _CORPUS_DIR.value)
+    _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value, _NUM_READ.value
+  )
+  table = (
+    answerer.table
+    if answerer
+    else block_table.BlockTable.open(_CORPUS_DIR.value)
+  )
   can_read = bool(answerer and answerer.reader)
   matcher = answers.AnswerMatcher(table.texts)
   num_read = answerer.num_read if can_read else 0
   if _RETRIEVER.value == 'bm25':
-    return open_qa.OpenQa(matcher, _bm25_retrieve(table),
-                          answerer.read if can_read else None,
-                          num_read)
-  return open_qa.OpenQa(matcher, answerer.retrieve,
-                        answerer.read if can_read else None, num_read)
+    return open_qa.OpenQa(
+      matcher,
+      _bm25_retrieve(table),
+      answerer.read if can_read else None,
+      num_read,
+    )
+  return open_qa.OpenQa(
+    matcher, answerer.retrieve, answerer.read if can_read else None, num_read
+  )
 
 
 def main(_):
   questions = questions_lib.read_questions(_QUESTIONS.value)
   metrics = _system().run(
-      questions, [int(k) for k in _RECALL_AT.value], _OUTPUT_DIR.value)
+    questions, [int(k) for k in _RECALL_AT.value], _OUTPUT_DIR.value
+  )
   print(json.dumps(metrics))
 
 

@@ -22,17 +22,20 @@ from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 
 _SOURCE = flags.DEFINE_string(
-    'source', None, 'hf:DIR, a Hugging Face directory.', required=True)
+  'source', None, 'hf:DIR, a Hugging Face directory.', required=True
+)
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', None, 'Model directory to make.', required=True)
+  'output_dir', None, 'Model directory to make.', required=True
+)
 
 
 def _source_dir():
   kind, _, path = _SOURCE.value.partition(':')
   if kind != 'hf' or not path:
     raise errors.UserError(
-        f'--source must be hf:DIR. Found {_SOURCE.value!r}. Give a directory '
-        'with config.json, model.safetensors and vocab.txt.')
+      f'--source must be hf:DIR. Found {_SOURCE.value!r}. Give a directory '
+      'with config.json, model.safetensors and vocab.txt.'
+    )
   return path
 
 
@@ -40,8 +43,9 @@ def _vocab_file(source_dir):
   path = os.path.join(source_dir, 'vocab.txt')
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
-        f'{source_dir} must hold the vocabulary of the weights, vocab.txt. '
-        'Found none. Copy it there.')
+      f'{source_dir} must hold the vocabulary of the weights, vocab.txt. '
+      'Found none. Copy it there.'
+    )
   return path
 
 
@@ -49,14 +53,16 @@ def main(_):
   source_dir = _source_dir()
   arrays, report = hugging_face.load_bert(source_dir)
   config = config_lib.ExperimentConfig(
-      model=hugging_face.model_config(source_dir))
+    model=hugging_face.model_config(source_dir)
+  )
   model_directory.create(_OUTPUT_DIR.value, config, _vocab_file(source_dir))
-  variables = [tf.Variable(value, name=name)
-               for name, value in arrays.items()]
+  variables = [tf.Variable(value, name=name) for name, value in arrays.items()]
   version = versions.publish(
-      layout.params_root(_OUTPUT_DIR.value), 0,
-      lambda path: weights.write(variables, layout.params_file(path)),
-      {'params_fingerprint': weights.fingerprint(variables)})
+    layout.params_root(_OUTPUT_DIR.value),
+    0,
+    lambda path: weights.write(variables, layout.params_file(path)),
+    {'params_fingerprint': weights.fingerprint(variables)},
+  )
   for title, names in report._asdict().items():
     print(f'{title.replace("_", " ")}: {len(names)}')
     if title != 'used':  # A long list, and none of it needs a look.

@@ -3,11 +3,11 @@
 Import it before anything that imports TensorFlow, as it quiets the logs.
 """
 
+from collections.abc import Callable, Iterable
 import ctypes
 import dataclasses
 import os
 import sys
-from typing import Callable, Iterable
 
 # Read once, when TensorFlow is loaded; a user's own setting wins.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
@@ -26,15 +26,21 @@ from realm_tf import errors
 _EXIT_CODE = 2
 
 _CONFIG = flags.DEFINE_string(
-    'config', None, 'Launch module with the config, e.g. launch/tiny.py; '
-    "without it, the paper's values.")
+  'config',
+  None,
+  'Launch module with the config, e.g. launch/tiny.py; '
+  "without it, the paper's values.",
+)
 _SET = flags.DEFINE_multi_string(
-    'set', [], 'a.b=value: a field of the config and its value; repeatable.')
+  'set', [], 'a.b=value: a field of the config and its value; repeatable.'
+)
 _SEED = flags.DEFINE_integer('seed', 0, 'Of every random choice.')
 _STRATEGY = flags.DEFINE_enum(
-    'distribution_strategy', 'off',
-    ['off', 'one_device', 'mirrored', 'multi_worker_mirrored', 'tpu'],
-    'How training is spread over devices.')
+  'distribution_strategy',
+  'off',
+  ['off', 'one_device', 'mirrored', 'multi_worker_mirrored', 'tpu'],
+  'How training is spread over devices.',
+)
 _TPU = flags.DEFINE_string('tpu', None, 'Name or address of the TPU.')
 
 

@@ -21,26 +21,39 @@ from realm_tf.text import wordpiece
 
 _WORLD = 'world'
 _INPUT = flags.DEFINE_multi_string(
-    'input', None, "Files, directories, globs, 'tfds:NAME' or 'world'; "
-    'repeatable, or with commas between.', required=True)
+  'input',
+  None,
+  "Files, directories, globs, 'tfds:NAME' or 'world'; "
+  'repeatable, or with commas between.',
+  required=True,
+)
 _FORMAT = flags.DEFINE_enum(
-    'format', 'auto', [*sources.FORMATS, _WORLD], 'Of the input.')
+  'format', 'auto', [*sources.FORMATS, _WORLD], 'Of the input.'
+)
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', None, 'New corpus directory.', required=True)
+  'output_dir', None, 'New corpus directory.', required=True
+)
 _VOCAB_FILE = flags.DEFINE_string(
-    'vocab_file', None, "Wordpieces, one per line; BERT's vocab.txt.")
+  'vocab_file', None, "Wordpieces, one per line; BERT's vocab.txt."
+)
 _VOCAB_SIZE = flags.DEFINE_integer(
-    'vocab_size', 8000, 'Wordpieces to learn without --vocab_file.',
-    lower_bound=100)
+  'vocab_size',
+  8000,
+  'Wordpieces to learn without --vocab_file.',
+  lower_bound=100,
+)
 _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
-    'max_block_wordpieces', 288, 'Upper bound of 3 + title + body.',
-    lower_bound=8)
+  'max_block_wordpieces', 288, 'Upper bound of 3 + title + body.', lower_bound=8
+)
 _NUM_SHARDS = flags.DEFINE_integer(
-    'num_shards', 4, 'TFRecord files.', lower_bound=1)
+  'num_shards', 4, 'TFRecord files.', lower_bound=1
+)
 _DROP_LISTS = flags.DEFINE_boolean(
-    'drop_lists', True, 'Drop lists, indices, outlines, disambiguations.')
+  'drop_lists', True, 'Drop lists, indices, outlines, disambiguations.'
+)
 _OVERWRITE = flags.DEFINE_boolean(
-    'overwrite', False, 'Replace the corpus in --output_dir.')
+  'overwrite', False, 'Replace the corpus in --output_dir.'
+)
 
 
 def _inputs() -> list[str]:
@@ -50,6 +63,7 @@ def _inputs() -> list[str]:
 @functools.cache
 def _world_articles():
   from realm_tf.corpus import world  # pylint: disable=g-import-not-at-top
+
   return world.generate(launcher.load_world_config()).articles
 
 
@@ -59,8 +73,9 @@ def _articles():
   if _WORLD in (_FORMAT.value, *inputs):
     if inputs != [_WORLD]:
       raise errors.UserError(
-          'The world is a corpus alone, --input=world; got --input='
-          f'{",".join(inputs)}. Make it a file with bin.make_world first.')
+        'The world is a corpus alone, --input=world; got --input='
+        f'{",".join(inputs)}. Make it a file with bin.make_world first.'
+      )
     return iter(_world_articles())
   articles = sources.read_articles(inputs, _FORMAT.value)
   return sources.without_lists(articles) if _DROP_LISTS.value else articles
@@ -72,20 +87,29 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
   articles = launcher.progress(_articles(), 'Learning wordpieces', 'articles')
   texts = (text for a in articles for text in (a.title, a.text))
   return wordpiece.WordpieceTokenizer(
-      wordpiece.learn_vocabulary(texts, _VOCAB_SIZE.value))
+    wordpiece.learn_vocabulary(texts, _VOCAB_SIZE.value)
+  )
 
 
 def main(_):
   manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
   tokenizer = _tokenizer()
   manifest = shards.write_corpus(
-      blocks.cut_corpus(
-          launcher.progress(_articles(), 'Cutting', 'articles'), tokenizer,
-          _MAX_BLOCK_WORDPIECES.value),
-      _OUTPUT_DIR.value, tokenizer,
-      {'input': _inputs(), 'format': _FORMAT.value,
-       'drop_lists': _DROP_LISTS.value},
-      _NUM_SHARDS.value, _MAX_BLOCK_WORDPIECES.value)
+    blocks.cut_corpus(
+      launcher.progress(_articles(), 'Cutting', 'articles'),
+      tokenizer,
+      _MAX_BLOCK_WORDPIECES.value,
+    ),
+    _OUTPUT_DIR.value,
+    tokenizer,
+    {
+      'input': _inputs(),
+      'format': _FORMAT.value,
+      'drop_lists': _DROP_LISTS.value,
+    },
+    _NUM_SHARDS.value,
+    _MAX_BLOCK_WORDPIECES.value,
+  )
   print(f'Wrote {manifest.num_blocks} blocks to {_OUTPUT_DIR.value}.')
 
 

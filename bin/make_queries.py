@@ -11,6 +11,7 @@ import itertools
 import os
 
 from absl import flags
+import tqdm
 
 from bin import launcher
 from realm_tf import errors
@@ -23,27 +24,39 @@ from realm_tf.records import manifests
 from realm_tf.records import query_building
 from realm_tf.records import query_table
 from realm_tf.text import wordpiece
-import tqdm
 
 _WORLD = 'world'
 _INPUT = flags.DEFINE_multi_string(
-    'input', None, "Files, directories, globs, 'tfds:NAME' or 'world'; "
-    'repeatable, or with commas between.', required=True)
+  'input',
+  None,
+  "Files, directories, globs, 'tfds:NAME' or 'world'; "
+  'repeatable, or with commas between.',
+  required=True,
+)
 _FORMAT = flags.DEFINE_enum(
-    'format', 'auto', [*sources.FORMATS, _WORLD], 'Of the input.')
+  'format', 'auto', [*sources.FORMATS, _WORLD], 'Of the input.'
+)
 _TAGGER = flags.DEFINE_string(
-    'tagger', 'rules', "Finds salient spans: 'rules' or 'spacy:NAME'.")
+  'tagger', 'rules', "Finds salient spans: 'rules' or 'spacy:NAME'."
+)
 _MASKING = flags.DEFINE_enum(
-    'masking', 'salient', ['salient', 'random_span', 'random_token'],
-    'What training masks; only salient masks need a tagger.')
+  'masking',
+  'salient',
+  ['salient', 'random_span', 'random_token'],
+  'What training masks; only salient masks need a tagger.',
+)
 _CORPUS_DIR = flags.DEFINE_string(
-    'corpus_dir', None, 'Corpus directory of bin.make_blocks.', required=True)
+  'corpus_dir', None, 'Corpus directory of bin.make_blocks.', required=True
+)
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', None, 'New directory of queries.', required=True)
+  'output_dir', None, 'New directory of queries.', required=True
+)
 _MAX_ARTICLES = flags.DEFINE_integer(
-    'max_articles', None, 'Stop after so many articles.', lower_bound=1)
+  'max_articles', None, 'Stop after so many articles.', lower_bound=1
+)
 _OVERWRITE = flags.DEFINE_boolean(
-    'overwrite', False, 'Replace the queries in --output_dir.')
+  'overwrite', False, 'Replace the queries in --output_dir.'
+)
 
 
 def _inputs() -> list[str]:
@@ -55,34 +68,49 @@ def _queries(tokenizer, table):
     tagger = None
     if _MASKING.value == 'salient':
       tagger = salient_spans.make_tagger(
-          _TAGGER.value, world_facts.country_names())
+        _TAGGER.value, world_facts.country_names()
+      )
     articles = itertools.islice(
-        sources.without_lists(sources.read_articles(_inputs(), _FORMAT.value)),
-        _MAX_ARTICLES.value)
+      sources.without_lists(sources.read_articles(_inputs(), _FORMAT.value)),
+      _MAX_ARTICLES.value,
+    )
     return query_building.queries_from_articles(
-        tqdm.tqdm(articles, 'Tagging', unit=' articles', mininterval=1),
-        tokenizer, tagger, table)
+      tqdm.tqdm(articles, 'Tagging', unit=' articles', mininterval=1),
+      tokenizer,
+      tagger,
+      table,
+    )
   if _inputs() != [_WORLD]:
     raise errors.UserError(
-        "The world is an input alone, --input=world; got --input="
-        f'{",".join(_inputs())}.')
+      'The world is an input alone, --input=world; got --input='
+      f'{",".join(_inputs())}.'
+    )
   sentences = world.generate(launcher.load_config().world).sentences
   return query_building.queries_from_sentences(
-      tqdm.tqdm(sentences, 'Tokenizing', unit=' sentences'), tokenizer)
+    tqdm.tqdm(sentences, 'Tokenizing', unit=' sentences'), tokenizer
+  )
 
 
 def main(_):
   manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
   table = block_table.BlockTable.open(_CORPUS_DIR.value)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
-      os.path.join(_CORPUS_DIR.value, 'vocab.txt'))
+    os.path.join(_CORPUS_DIR.value, 'vocab.txt')
+  )
   info = query_table.QueriesInfo(
-      tokenizer.vocabulary_sha256, _MASKING.value,
-      table.manifest['corpus_fingerprint'],
-      {'input': _inputs(), 'format': _FORMAT.value, 'tagger': _TAGGER.value,
-       'max_articles': _MAX_ARTICLES.value})
+    tokenizer.vocabulary_sha256,
+    _MASKING.value,
+    table.manifest['corpus_fingerprint'],
+    {
+      'input': _inputs(),
+      'format': _FORMAT.value,
+      'tagger': _TAGGER.value,
+      'max_articles': _MAX_ARTICLES.value,
+    },
+  )
   manifest = query_table.write_queries(
-      _queries(tokenizer, table), _OUTPUT_DIR.value, info)
+    _queries(tokenizer, table), _OUTPUT_DIR.value, info
+  )
   print(f'Wrote {manifest["num_queries"]} queries to {_OUTPUT_DIR.value}.')
 
 

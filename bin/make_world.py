@@ -11,13 +11,14 @@ import json
 import os
 
 from absl import flags
+import tensorflow as tf
 
 from bin import launcher
 from realm_tf.corpus import world as world_lib
-import tensorflow as tf
 
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', None, 'Directory for the files.', required=True)
+  'output_dir', None, 'Directory for the files.', required=True
+)
 
 
 def _write_rows(name, rows):
@@ -29,18 +30,29 @@ def _write_rows(name, rows):
 def main(_):
   world = world_lib.generate(launcher.load_config().world)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
-  _write_rows('articles.jsonl', (
+  _write_rows(
+    'articles.jsonl',
+    (
       {'title': a.title, 'text': a.text, 'id': a.article_id}
-      for a in world.articles))
-  _write_rows('sentences.jsonl', (
+      for a in world.articles
+    ),
+  )
+  _write_rows(
+    'sentences.jsonl',
+    (
       {'text': s.text, 'spans': s.spans, 'id': s.article_id}
-      for s in world.sentences))
+      for s in world.sentences
+    ),
+  )
   for split in world.questions:
-    world_lib.write_questions(world, split, os.path.join(
-        _OUTPUT_DIR.value, f'{split}_questions.jsonl'))
-  print(f'Wrote {len(world.articles)} articles, {len(world.sentences)} '
-        f'sentences and {sum(map(len, world.questions.values()))} questions '
-        f'to {_OUTPUT_DIR.value}.')
+    world_lib.write_questions(
+      world, split, os.path.join(_OUTPUT_DIR.value, f'{split}_questions.jsonl')
+    )
+  print(
+    f'Wrote {len(world.articles)} articles, {len(world.sentences)} '
+    f'sentences and {sum(map(len, world.questions.values()))} questions '
+    f'to {_OUTPUT_DIR.value}.'
+  )
 
 
 if __name__ == '__main__':

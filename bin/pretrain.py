@@ -1,6 +1,6 @@
 r"""Pre-trains REALM; wants bin.refresh_index beside it on the same --run_dir.
 
-  python -m bin.pretrain --config=launch/quickstart.py \
+python -m bin.pretrain --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --queries_dir=runs/queries \
     --run_dir=runs/realm --init_from=runs/ict
 """
@@ -12,21 +12,27 @@ from realm_tf.training import pretraining_run
 from realm_tf.training import runs
 
 _CORPUS_DIR = flags.DEFINE_string(
-    'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True)
+  'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True
+)
 _QUERIES_DIR = flags.DEFINE_string(
-    'queries_dir', None, 'Queries, from bin.make_queries.', required=True)
+  'queries_dir', None, 'Queries, from bin.make_queries.', required=True
+)
 _RUN_DIR = flags.DEFINE_string(
-    'run_dir', None, 'Directory shared with the refresher.', required=True)
+  'run_dir', None, 'Directory shared with the refresher.', required=True
+)
 _INIT_FROM = flags.DEFINE_string(
-    'init_from', None, 'Model directory to start from.')
+  'init_from', None, 'Model directory to start from.'
+)
 _RESUME = flags.DEFINE_bool(
-    'resume', False, 'Go on from the last checkpoint of --run_dir.')
+  'resume', False, 'Go on from the last checkpoint of --run_dir.'
+)
 
 
 def main(_):
   inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
-  pretraining_run.run(inputs, _QUERIES_DIR.value, _RUN_DIR.value,
-                      _INIT_FROM.value, _RESUME.value)
+  pretraining_run.run(
+    inputs, _QUERIES_DIR.value, _RUN_DIR.value, _INIT_FROM.value, _RESUME.value
+  )
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
 r"""Trains both embedders by the Inverse Cloze Task.
 
-  python -m bin.warm_start --config=launch/quickstart.py \
+python -m bin.warm_start --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --run_dir=runs/ict
 """
 
@@ -11,11 +11,14 @@ from realm_tf.training import inverse_cloze_run
 from realm_tf.training import runs
 
 _CORPUS_DIR = flags.DEFINE_string(
-    'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True)
+  'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True
+)
 _RUN_DIR = flags.DEFINE_string(
-    'run_dir', None, 'New directory for the model.', required=True)
+  'run_dir', None, 'New directory for the model.', required=True
+)
 _INIT_FROM = flags.DEFINE_string(
-    'init_from', None, 'Model directory to start from.')
+  'init_from', None, 'Model directory to start from.'
+)
 
 
 def main(_):

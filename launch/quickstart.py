@@ -1,30 +1,58 @@
 """The main job on the embedded world: facts about countries and cities.
 
-  bash launch/quickstart.sh
+bash launch/quickstart.sh
 """
 
 from realm_tf import config
 
 _BERT = config.BertConfig(
-    hidden_size=128, num_layers=2, num_heads=2, intermediate_size=256,
-    max_positions=128, dropout_rate=0.0, attention_dropout_rate=0.0)
+  hidden_size=128,
+  num_layers=2,
+  num_heads=2,
+  intermediate_size=256,
+  max_positions=128,
+  dropout_rate=0.0,
+  attention_dropout_rate=0.0,
+)
 
 CONFIG = config.ExperimentConfig(
-    model=config.ModelConfig(
-        embedder_bert=_BERT, reader_bert=_BERT,
-        embedder=config.EmbedderConfig(head='mean', shared_towers=True),
-        span_hidden_size=64, max_span_width=10),
-    lengths=config.LengthConfig(
-        query_tokens=42, block_tokens=48, joint_tokens=88, question_tokens=30,
-        title_tokens=12, max_masked=8),
-    index=config.IndexConfig(searcher='auto', exact_below_blocks=50_000),
-    inverse_cloze=config.InverseClozeConfig(
-        optimizer=config.OptimizerConfig(1e-3, 300), batch_size=128,
-        query_tokens=42, query_noise_rate=0.4),
-    pretraining=config.PretrainingConfig(
-        optimizer=config.OptimizerConfig(5e-4, 300), batch_size=32,
-        num_candidates=5, refresh_every_steps=100, query_noise_rate=0.2,
-        checkpoint_every_steps=100, log_every_steps=25),
-    finetuning=config.FinetuningConfig(
-        optimizer=config.OptimizerConfig(5e-4, 300), batch_size=32,
-        num_searched=50, num_read=5, joint_tokens=84, log_every_steps=50))
+  model=config.ModelConfig(
+    embedder_bert=_BERT,
+    reader_bert=_BERT,
+    embedder=config.EmbedderConfig(head='mean', shared_towers=True),
+    span_hidden_size=64,
+    max_span_width=10,
+  ),
+  lengths=config.LengthConfig(
+    query_tokens=42,
+    block_tokens=48,
+    joint_tokens=88,
+    question_tokens=30,
+    title_tokens=12,
+    max_masked=8,
+  ),
+  index=config.IndexConfig(searcher='auto', exact_below_blocks=50_000),
+  inverse_cloze=config.InverseClozeConfig(
+    optimizer=config.OptimizerConfig(1e-3, 300),
+    batch_size=128,
+    query_tokens=42,
+    query_noise_rate=0.4,
+  ),
+  pretraining=config.PretrainingConfig(
+    optimizer=config.OptimizerConfig(5e-4, 300),
+    batch_size=32,
+    num_candidates=5,
+    refresh_every_steps=100,
+    query_noise_rate=0.2,
+    checkpoint_every_steps=100,
+    log_every_steps=25,
+  ),
+  finetuning=config.FinetuningConfig(
+    optimizer=config.OptimizerConfig(5e-4, 300),
+    batch_size=32,
+    num_searched=50,
+    num_read=5,
+    joint_tokens=84,
+    log_every_steps=50,
+  ),
+)

@@ -34,6 +34,7 @@ class BertConfig:
     activation: 'gelu_tanh' is GELU as BERT's release computes it; 'gelu' the
       exact one, for weights that were trained with it.
   """
+
   vocab_size: int = 0
   hidden_size: int = 768
   num_layers: int = 12
@@ -46,12 +47,17 @@ class BertConfig:
   activation: str = 'gelu_tanh'
 
   def __post_init__(self):
-    _check(self.activation in ('gelu_tanh', 'gelu'),
-           "`activation` must be 'gelu_tanh' or 'gelu'.",
-           activation=self.activation)
-    _check(self.hidden_size % self.num_heads == 0,
-           '`hidden_size` must be a multiple of `num_heads`.',
-           hidden_size=self.hidden_size, num_heads=self.num_heads)
+    _check(
+      self.activation in ('gelu_tanh', 'gelu'),
+      "`activation` must be 'gelu_tanh' or 'gelu'.",
+      activation=self.activation,
+    )
+    _check(
+      self.hidden_size % self.num_heads == 0,
+      '`hidden_size` must be a multiple of `num_heads`.',
+      hidden_size=self.hidden_size,
+      num_heads=self.num_heads,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +76,7 @@ class EmbedderConfig:
     shared_towers: Whether queries and blocks share one encoder.
     dropout_rate: Of the 'pooled' head, in training.
   """
+
   head: str = 'cls'
   embedding_size: int = 128
   normalize: bool = False
@@ -78,8 +85,11 @@ class EmbedderConfig:
   dropout_rate: float = 0.1
 
   def __post_init__(self):
-    _check(self.head in ('cls', 'pooled', 'mean'),
-           "`head` must be 'cls', 'pooled' or 'mean'.", head=self.head)
+    _check(
+      self.head in ('cls', 'pooled', 'mean'),
+      "`head` must be 'cls', 'pooled' or 'mean'.",
+      head=self.head,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +103,7 @@ class ModelConfig:
     span_hidden_size: Half the width of the span reader's projection (ORQA).
     max_span_width: Longest answer, in wordpieces (ORQA).
   """
+
   embedder_bert: BertConfig = BertConfig()
   reader_bert: BertConfig = BertConfig()
   embedder: EmbedderConfig = EmbedderConfig()
@@ -112,6 +123,7 @@ class LengthConfig:
     title_tokens: Wordpieces of a title that are kept.
     max_masked: M, masked wordpieces of a query that are predicted.
   """
+
   query_tokens: int = 96
   block_tokens: int = 288
   joint_tokens: int = 384
@@ -120,12 +132,18 @@ class LengthConfig:
   max_masked: int = 10
 
   def __post_init__(self):
-    _check(self.title_tokens + 3 < self.block_tokens,
-           '`title_tokens` + 3 must be below `block_tokens`.',
-           title_tokens=self.title_tokens, block_tokens=self.block_tokens)
-    _check(self.query_tokens + 1 < self.joint_tokens,
-           '`query_tokens` + 1 must be below `joint_tokens`.',
-           query_tokens=self.query_tokens, joint_tokens=self.joint_tokens)
+    _check(
+      self.title_tokens + 3 < self.block_tokens,
+      '`title_tokens` + 3 must be below `block_tokens`.',
+      title_tokens=self.title_tokens,
+      block_tokens=self.block_tokens,
+    )
+    _check(
+      self.query_tokens + 1 < self.joint_tokens,
+      '`query_tokens` + 1 must be below `joint_tokens`.',
+      query_tokens=self.query_tokens,
+      joint_tokens=self.joint_tokens,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,6 +158,7 @@ class OptimizerConfig:
     weight_decay_rate: Decoupled; none for LayerNorm and biases.
     gradient_clip_norm: Bound on the global norm.
   """
+
   learning_rate: float = 3e-5
   num_steps: int = 200_000
   warmup_steps: int = 0
@@ -147,8 +166,11 @@ class OptimizerConfig:
   gradient_clip_norm: float = 1.0
 
   def __post_init__(self):
-    _check(self.num_steps > 0, '`num_steps` must be positive.',
-           num_steps=self.num_steps)
+    _check(
+      self.num_steps > 0,
+      '`num_steps` must be positive.',
+      num_steps=self.num_steps,
+    )
 
   @property
   def resolved_warmup_steps(self) -> int:
@@ -170,6 +192,7 @@ class IndexConfig:
     num_to_rescore: Approximate hits that are rescored exactly.
     embed_batch_size: Blocks embedded at once.
   """
+
   searcher: str = 'auto'
   exact_below_blocks: int = 20_000
   num_leaves: int = 0
@@ -178,12 +201,16 @@ class IndexConfig:
   embed_batch_size: int = 128
 
   def __post_init__(self):
-    _check(self.searcher in ('auto', 'brute_force', 'scann'),
-           "`searcher` must be 'auto', 'brute_force' or 'scann'.",
-           searcher=self.searcher)
-    _check(0 < self.leaves_to_search_fraction <= 1,
-           '`leaves_to_search_fraction` must be in (0, 1].',
-           leaves_to_search_fraction=self.leaves_to_search_fraction)
+    _check(
+      self.searcher in ('auto', 'brute_force', 'scann'),
+      "`searcher` must be 'auto', 'brute_force' or 'scann'.",
+      searcher=self.searcher,
+    )
+    _check(
+      0 < self.leaves_to_search_fraction <= 1,
+      '`leaves_to_search_fraction` must be in (0, 1].',
+      leaves_to_search_fraction=self.leaves_to_search_fraction,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,6 +225,7 @@ class InverseClozeConfig:
     query_noise_rate: Share of the query's wordpieces replaced at random, so
       that words which statements lack (who, which) do no harm later.
   """
+
   optimizer: OptimizerConfig = OptimizerConfig(1e-4, 100_000)
   batch_size: int = 4096
   query_tokens: int = 64
@@ -225,6 +253,7 @@ class PretrainingConfig:
     checkpoint_every_steps: Steps between two checkpoints for --resume.
     log_every_steps: Steps between two lines of the log.
   """
+
   optimizer: OptimizerConfig = OptimizerConfig(3e-5, 200_000)
   batch_size: int = 512
   num_candidates: int = 8
@@ -237,17 +266,26 @@ class PretrainingConfig:
   log_every_steps: int = 100
 
   def __post_init__(self):
-    _check(self.num_candidates >= 1, '`num_candidates` must be at least 1.',
-           num_candidates=self.num_candidates)
-    _check(self.objective in ('per_query', 'per_token'),
-           "`objective` must be 'per_query' or 'per_token'.",
-           objective=self.objective)
-    _check(self.masking in ('salient', 'random_span', 'random_token'),
-           "`masking` must be 'salient', 'random_span' or 'random_token'.",
-           masking=self.masking)
-    _check(self.candidates in ('retrieved', 'recurring_span'),
-           "`candidates` must be 'retrieved' or 'recurring_span'.",
-           candidates=self.candidates)
+    _check(
+      self.num_candidates >= 1,
+      '`num_candidates` must be at least 1.',
+      num_candidates=self.num_candidates,
+    )
+    _check(
+      self.objective in ('per_query', 'per_token'),
+      "`objective` must be 'per_query' or 'per_token'.",
+      objective=self.objective,
+    )
+    _check(
+      self.masking in ('salient', 'random_span', 'random_token'),
+      "`masking` must be 'salient', 'random_span' or 'random_token'.",
+      masking=self.masking,
+    )
+    _check(
+      self.candidates in ('retrieved', 'recurring_span'),
+      "`candidates` must be 'retrieved' or 'recurring_span'.",
+      candidates=self.candidates,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -263,6 +301,7 @@ class FinetuningConfig:
     eval_batch_size: Questions answered at once.
     log_every_steps: Steps between two lines of the log.
   """
+
   optimizer: OptimizerConfig = OptimizerConfig(1e-5, 100_000)
   batch_size: int = 1
   num_searched: int = 5000
@@ -272,9 +311,12 @@ class FinetuningConfig:
   log_every_steps: int = 100
 
   def __post_init__(self):
-    _check(1 <= self.num_read <= self.num_searched,
-           '`num_read` must be in [1, num_searched].',
-           num_read=self.num_read, num_searched=self.num_searched)
+    _check(
+      1 <= self.num_read <= self.num_searched,
+      '`num_read` must be in [1, num_searched].',
+      num_read=self.num_read,
+      num_searched=self.num_searched,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -290,6 +332,7 @@ class WorldConfig:
     num_dev_questions: See above.
     num_test_questions: See above; about entities no other split asks about.
   """
+
   seed: int = 0
   num_cities: int = 2500
   max_cities_per_country: int = 60
@@ -305,6 +348,7 @@ class ExperimentConfig:
   Attributes:
     init_from: Default of --init_from; None starts from random weights.
   """
+
   seed: int = 0
   model: ModelConfig = ModelConfig()
   lengths: LengthConfig = LengthConfig()

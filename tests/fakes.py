@@ -77,9 +77,7 @@ class FakeReader:
 
   def __call__(self, question_ids, body_ids, retrieval_scores):
     del question_ids
-    scores = np.full(
-      [*body_ids.shape, self._max_width], NO_SPAN, np.float32
-    )
+    scores = np.full([*body_ids.shape, self._max_width], NO_SPAN, np.float32)
     for row, column in np.ndindex(body_ids.shape[:2]):
       liked = self._liked.get(int(body_ids[row, column, 0]))
       if liked:

@@ -41,6 +41,7 @@ class Evidence(NamedTuple):
     retrieval_probability: p(z|x) among the blocks that were read.
     score: Of the span, the retrieval score included.
   """
+
   block_id: int
   title: str
   text: str
@@ -60,6 +61,7 @@ class Answer(NamedTuple):
     score: The best evidence's score; None if there is none.
     evidence: At most one per block, best score first.
   """
+
   question: str
   prediction: str
   score: Optional[float]
@@ -85,6 +87,7 @@ class Answerer:
     finetuning: Says how many blocks are read and at which joint length, and
       how many questions go through the reader at once.
   """
+
   tokenizer: wordpiece.WordpieceTokenizer
   table: block_table.BlockTable
   retriever: retriever_lib.Retriever
@@ -97,8 +100,9 @@ class Answerer:
     """K, the blocks that are read for a question."""
     return min(self.finetuning.num_read, self.table.num_blocks)
 
-  def answer(self, questions: Sequence[str],
-             top_k: Optional[int] = None) -> list[Answer]:
+  def answer(
+    self, questions: Sequence[str], top_k: Optional[int] = None
+  ) -> list[Answer]:
     """Retrieves and reads.
 
     Args:
@@ -110,8 +114,9 @@ class Answerer:
     """
     return self.read(questions, self.retrieve(questions, self.num_read), top_k)
 
-  def retrieve(self, questions: Sequence[str],
-               k: int) -> retriever_lib.Retrieved:
+  def retrieve(
+    self, questions: Sequence[str], k: int
+  ) -> retriever_lib.Retrieved:
     """Returns the `k` best blocks of each question, [B, k]."""
     block_ids = np.full([len(questions), k], -1, np.int32)
     scores = np.full([len(questions), k], -np.inf, np.float32)
@@ -122,16 +127,21 @@ class Answerer:
       scores[rows] = found.scores[:num_rows]
     return retriever_lib.Retrieved(block_ids, scores)
 
-  def read(self, questions: Sequence[str], retrieved: retriever_lib.Retrieved,
-           top_k: Optional[int] = None) -> list[Answer]:
+  def read(
+    self,
+    questions: Sequence[str],
+    retrieved: retriever_lib.Retrieved,
+    top_k: Optional[int] = None,
+  ) -> list[Answer]:
     """Reads the first `num_read` retrieved blocks of each question."""
     answers = []
     for rows, question_ids in self._batches(questions):
-      block_ids = retrieved.block_ids[rows, :self.num_read]
-      scores = retrieved.scores[rows, :self.num_read]
+      block_ids = retrieved.block_ids[rows, : self.num_read]
+      scores = retrieved.scores[rows, : self.num_read]
       spans = self._best_spans(question_ids, block_ids, scores)
-      answers += self._answers(questions[rows], block_ids,
-                               _softmax(scores), spans, top_k)
+      answers += self._answers(
+        questions[rows], block_ids, _softmax(scores), spans, top_k
+      )
     return answers
 
   def _batches(self, questions: Sequence[str]):
@@ -147,55 +157,87 @@ class Answerer:
       padded = min(full, 1 << (num_rows - 1).bit_length())
       ids = np.zeros([padded, self.lengths.question_tokens], np.int32)
       for row, tokens in enumerate(
-          self.tokenizer.token_ids_batch(list(questions[rows]))):
-        tokens = tokens[:self.lengths.question_tokens]
-        ids[row, :len(tokens)] = tokens
+        self.tokenizer.token_ids_batch(list(questions[rows]))
+      ):
+        tokens = tokens[: self.lengths.question_tokens]
+        ids[row, : len(tokens)] = tokens
       yield rows, ids
 
-  def _best_spans(self, question_ids: np.ndarray, block_ids: np.ndarray,
-                  scores: np.ndarray) -> '_Spans':
+  def _best_spans(
+    self, question_ids: np.ndarray, block_ids: np.ndarray, scores: np.ndarray
+  ) -> '_Spans':
     """Returns the best span of each block, each array [B, K]."""
     num_rows = len(block_ids)
     padding = [(0, len(question_ids) - num_rows), (0, 0)]
     # [CLS] question [SEP] body [SEP]: the packer cuts what does not fit.
     _, body_ids = self.table.gather(
-        np.pad(block_ids, padding, constant_values=-1), 1,
-        self.finetuning.joint_tokens - 3)
+      np.pad(block_ids, padding, constant_values=-1),
+      1,
+      self.finetuning.joint_tokens - 3,
+    )
     body_ids = sampling.trim(body_ids, _BODY_WIDTH)
-    span_scores = np.asarray(self.reader(
-        question_ids, body_ids, np.pad(_finite(scores), padding)))[:num_rows]
+    span_scores = np.asarray(
+      self.reader(question_ids, body_ids, np.pad(_finite(scores), padding))
+    )[:num_rows]
     max_width = span_scores.shape[-1]
     flat = span_scores.reshape(*block_ids.shape, -1)  # [B, K, Lz * W]
     best = flat.argmax(axis=-1)
     first = best // max_width
     return _Spans(first, first + best % max_width + 1, flat.max(axis=-1))
 
-  def _answers(self, questions: Sequence[str], block_ids: np.ndarray,
-               probabilities: np.ndarray, spans: '_Spans',
-               top_k: Optional[int]) -> list[Answer]:
+  def _answers(
+    self,
+    questions: Sequence[str],
+    block_ids: np.ndarray,
+    probabilities: np.ndarray,
+    spans: '_Spans',
+    top_k: Optional[int],
+  ) -> list[Answer]:
     readable = (block_ids >= 0) & (spans.scores > _NO_SPAN)
     ranked = np.argsort(-spans.scores, axis=-1, kind='stable')[:, :top_k]
-    kept = [(row, column) for row, columns in enumerate(ranked)
-            for column in columns if readable[row, column]]
+    kept = [
+      (row, column)
+      for row, columns in enumerate(ranked)
+      for column in columns
+      if readable[row, column]
+    ]
     ids = [int(block_ids[place]) for place in kept]
     texts = self.table.texts(ids)
     # The same wordpieces as the table's, but now with their offsets.
     all_tokens = self.tokenizer.tokenize_batch(texts)
     evidence = [[] for _ in questions]
     for place, block_id, title, text, tokens in zip(
-        kept, ids, self.table.titles(ids), texts, all_tokens):
+      kept, ids, self.table.titles(ids), texts, all_tokens
+    ):
       start, end = spans_lib.token_to_char_span(
-          tokens, int(spans.firsts[place]), int(spans.ends[place]))
-      evidence[place[0]].append(Evidence(
-          block_id, title, text, start, end, text[start:end],
-          float(probabilities[place]), float(spans.scores[place])))
-    return [Answer(question, items[0].answer if items else '',
-                   items[0].score if items else None, items)
-            for question, items in zip(questions, evidence)]
+        tokens, int(spans.firsts[place]), int(spans.ends[place])
+      )
+      evidence[place[0]].append(
+        Evidence(
+          block_id,
+          title,
+          text,
+          start,
+          end,
+          text[start:end],
+          float(probabilities[place]),
+          float(spans.scores[place]),
+        )
+      )
+    return [
+      Answer(
+        question,
+        items[0].answer if items else '',
+        items[0].score if items else None,
+        items,
+      )
+      for question, items in zip(questions, evidence)
+    ]
 
 
 class _Spans(NamedTuple):
   """Spans of bodies: first wordpiece, behind the last one, score; [B, K]."""
+
   firsts: np.ndarray
   ends: np.ndarray
   scores: np.ndarray

@@ -31,6 +31,7 @@ class Loaded(NamedTuple):
     model: With the EMBEDDER part, and SPAN if the parameters have it.
     has_reader: Whether they do.
   """
+
   config: config_lib.ExperimentConfig
   tokenizer: wordpiece.WordpieceTokenizer
   table: block_table.BlockTable
@@ -39,8 +40,9 @@ class Loaded(NamedTuple):
   has_reader: bool
 
 
-def load(model_dir: str, corpus_dir: str,
-         index_dir: Optional[str] = None) -> Loaded:
+def load(
+  model_dir: str, corpus_dir: str, index_dir: Optional[str] = None
+) -> Loaded:
   """Opens the newest parameters with an index of the corpus.
 
   Args:
@@ -55,9 +57,11 @@ def load(model_dir: str, corpus_dir: str,
   directory = model_directory.open_directory(model_dir)
   table = block_table.BlockTable.open(corpus_dir)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
-      layout.vocab_file(model_dir))
+    layout.vocab_file(model_dir)
+  )
   model_directory.check_vocabulary(
-      model_dir, tokenizer.vocabulary_sha256, table.manifest)
+    model_dir, tokenizer.vocabulary_sha256, table.manifest
+  )
   versions.verify(directory.params.path)
   arrays = weights.read(layout.params_file(directory.params.path))
   has_reader = any(name.startswith('span_reader/') for name in arrays)
@@ -66,19 +70,30 @@ def load(model_dir: str, corpus_dir: str,
   realm_model.require_parts(model.load(arrays), directory.params.path)
   special_ids = tokenizer.cls_id, tokenizer.sep_id
   embed = retriever_lib.query_embedding_function(
-      model, directory.config.lengths, special_ids)
+    model, directory.config.lengths, special_ids
+  )
   index = storage.load(
-      _index_path(index_dir, model_dir, directory.index),
-      table.manifest['corpus_fingerprint'], directory.config.index)
+    _index_path(index_dir, model_dir, directory.index),
+    table.manifest['corpus_fingerprint'],
+    directory.config.index,
+  )
   _check_same_tower(index, model)
-  return Loaded(directory.config, tokenizer, table,
-                retriever_lib.Retriever(embed, index.searcher), model,
-                has_reader)
+  return Loaded(
+    directory.config,
+    tokenizer,
+    table,
+    retriever_lib.Retriever(embed, index.searcher),
+    model,
+    has_reader,
+  )
 
 
-def load_answerer(model_dir: str, corpus_dir: str,
-                  index_dir: Optional[str] = None,
-                  num_read: Optional[int] = None) -> answerer_lib.Answerer:
+def load_answerer(
+  model_dir: str,
+  corpus_dir: str,
+  index_dir: Optional[str] = None,
+  num_read: Optional[int] = None,
+) -> answerer_lib.Answerer:
   """Opens a QA model; see `load`.
 
   Args:
@@ -97,20 +112,29 @@ def load_answerer(model_dir: str, corpus_dir: str,
   finetuning = loaded.config.finetuning
   if num_read:
     finetuning = dataclasses.replace(
-        finetuning, num_read=num_read,
-        num_searched=max(num_read, finetuning.num_searched))
+      finetuning,
+      num_read=num_read,
+      num_searched=max(num_read, finetuning.num_searched),
+    )
   special_ids = loaded.tokenizer.cls_id, loaded.tokenizer.sep_id
-  reader = reading_function(
-      loaded.model, special_ids, finetuning.joint_tokens
-  ) if loaded.has_reader else None
+  reader = (
+    reading_function(loaded.model, special_ids, finetuning.joint_tokens)
+    if loaded.has_reader
+    else None
+  )
   return answerer_lib.Answerer(
-      loaded.tokenizer, loaded.table, loaded.retriever,
-      reader, loaded.config.lengths, finetuning)
+    loaded.tokenizer,
+    loaded.table,
+    loaded.retriever,
+    reader,
+    loaded.config.lengths,
+    finetuning,
+  )
 
 
-def reading_function(model: realm_model.RealmModel,
-                     special_ids: tuple[int, int],
-                     joint_tokens: int) -> answerer_lib.Reader:
+def reading_function(
+  model: realm_model.RealmModel, special_ids: tuple[int, int], joint_tokens: int
+) -> answerer_lib.Reader:
   """Returns the compiled reader of `answerer.Answerer`.
 
   Args:
@@ -122,7 +146,8 @@ def reading_function(model: realm_model.RealmModel,
   @tf.function
   def read(question_ids, body_ids, retrieval_scores):
     joint = joining.pack_pairs(
-        question_ids, body_ids, *special_ids, joint_tokens)
+      question_ids, body_ids, *special_ids, joint_tokens
+    )
     spans = model.span_reader(joint, body_ids.shape[2])
     return spans + retrieval_scores[:, :, None, None]
 
@@ -137,14 +162,16 @@ def _index_path(index_dir, model_dir, own):
     newest = versions.newest(index_dir)
     if newest is None:
       raise errors.UserError(
-          f'--index_dir must hold an index version. Found none in {index_dir}.'
-          ' Build one with bin.build_index.')
+        f'--index_dir must hold an index version. Found none in {index_dir}.'
+        ' Build one with bin.build_index.'
+      )
     return newest.path
   if own is None:
     raise errors.UserError(
-        f'A model directory must hold an index to answer with. Found none in '
-        f'{layout.index_root(model_dir)}. Build one with bin.build_index and '
-        'give it as --index_dir.')
+      f'A model directory must hold an index to answer with. Found none in '
+      f'{layout.index_root(model_dir)}. Build one with bin.build_index and '
+      'give it as --index_dir.'
+    )
   return own.path
 
 
@@ -153,6 +180,7 @@ def _check_same_tower(index, model):
   expected = weights.fingerprint(model.block_embedder.variables)
   if index.manifest['embedder_fingerprint'] != expected:
     raise errors.UserError(
-        f'An index must be embedded with the model\'s own parameters. Found '
-        f'{index.path}, embedded with others. Build it again with '
-        'bin.build_index.')
+      f"An index must be embedded with the model's own parameters. Found "
+      f'{index.path}, embedded with others. Build it again with '
+      'bin.build_index.'
+    )

@@ -8,7 +8,8 @@ and a block never crosses articles. A block's text is an exact slice of its
 article's.
 """
 
-from typing import Iterable, Iterator, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,7 @@ class Block(NamedTuple):
     sentence_ends: int32 [number of sentences]; where in `body_ids` each
       sentence ends. The last is Lz.
   """
+
   title: str
   text: str
   article_id: str
@@ -42,9 +44,9 @@ class Block(NamedTuple):
 
 
 def cut_corpus(
-    articles: Iterable[sources.Article],
-    tokenizer: wordpiece.WordpieceTokenizer,
-    max_block_wordpieces: int = 288,
+  articles: Iterable[sources.Article],
+  tokenizer: wordpiece.WordpieceTokenizer,
+  max_block_wordpieces: int = 288,
 ) -> Iterator[Block]:
   """Yields the blocks of all `articles`, in order, tokenizing in batches."""
   for batch in _batches(articles):
@@ -52,7 +54,7 @@ def cut_corpus(
     texts = tokenizer.tokenize_batch([article.text for article in batch])
     for article, title_ids, tokens in zip(batch, titles, texts):
       # Titles are labels: they never take more than half a block.
-      title_ids = title_ids[:max_block_wordpieces // 2]
+      title_ids = title_ids[: max_block_wordpieces // 2]
       max_body = max_block_wordpieces - _NUM_SPECIALS - len(title_ids)
       ends = _sentence_token_ends(article.text, tokens)
       if len(ends) and np.max(np.diff(ends, prepend=0)) > max_body:
@@ -63,9 +65,9 @@ def cut_corpus(
 
 
 def cut_blocks(
-    article: sources.Article,
-    tokenizer: wordpiece.WordpieceTokenizer,
-    max_block_wordpieces: int = 288,
+  article: sources.Article,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  max_block_wordpieces: int = 288,
 ) -> list[Block]:
   """Returns the blocks of one article."""
   return list(cut_corpus([article], tokenizer, max_block_wordpieces))
@@ -104,7 +106,7 @@ def _split_long(ends, is_start, max_tokens) -> np.ndarray:
   split, start = [], 0
   for end in ends:
     while end - start > max_tokens:
-      choices = np.flatnonzero(is_start[start + 1:start + max_tokens + 1])
+      choices = np.flatnonzero(is_start[start + 1 : start + max_tokens + 1])
       start += choices[-1] + 1 if len(choices) else max_tokens
       split.append(start)
     split.append(end)
@@ -124,6 +126,12 @@ def _pack(ends: np.ndarray, max_tokens: int) -> Iterator[np.ndarray]:
 
 def _make_block(article, title_ids, tokens, pieces) -> Block:
   start, end = pieces[0], pieces[-1]
-  text = article.text[tokens.starts[start]:tokens.ends[end - 1]]
-  return Block(article.title, text, article.article_id, title_ids,
-               tokens.ids[start:end], (pieces[1:] - start).astype(np.int32))
+  text = article.text[tokens.starts[start] : tokens.ends[end - 1]]
+  return Block(
+    article.title,
+    text,
+    article.article_id,
+    title_ids,
+    tokens.ids[start:end],
+    (pieces[1:] - start).astype(np.int32),
+  )

@@ -8,76 +8,86 @@ A number with a unit is no date, and neither is a weekday alone.
 import re
 
 _MONTHS = (
-    'January|February|March|April|May|June|July|August|September|October|'
-    'November|December')
+  'January|February|March|April|May|June|July|August|September|October|'
+  'November|December'
+)
 _MONTH = (
-    rf'(?:(?:{_MONTHS})\b'
-    r'|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?)')
+  rf'(?:(?:{_MONTHS})\b'
+  r'|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?)'
+)
 # 'May' and 'March' are words, and abbreviations may be names: those need a
 # preposition or more of a date.
 _PLAIN_MONTH = (
-    r'(?:January|February|April|June|July|August|September|October|November|'
-    r'December)\b')
+  r'(?:January|February|April|June|July|August|September|October|November|'
+  r'December)\b'
+)
 _WEEKDAY = r'(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,? (?:the )?)?'
 _DAY = r'(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?'
 _DAYS = rf'{_DAY}(?: ?[-–] ?{_DAY})?'
 _YEAR = r'(?:1\d|20)\d\d'
 _ERA = r'(?:BCE?|CE|AD|B\.C\.(?:E\.)?|A\.D\.)(?!\w)'
 _ORDINAL = (
-    r'(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|'
-    r'eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|'
-    r'sixteenth|seventeenth|eighteenth|nineteenth|twentieth|twenty-first)')
+  r'(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|'
+  r'eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|'
+  r'sixteenth|seventeenth|eighteenth|nineteenth|twentieth|twenty-first)'
+)
 _YEAR_OR_OLDER = rf'(?:{_YEAR}|\d{{1,4}} ?{_ERA})'
 
 # Words that turn a number from 1000 to 2099 into a year, and words behind the
 # number that turn it back.
 _BEFORE_YEAR = (
-    r'(?:in|since|by|until|till|from|to|before|after|during|around|circa|ca\.|'
-    r'c\.|about|between|early|late|mid|year|born|died|founded|established|'
-    r'season|summer|winter|spring|autumn|the|The|In|Since|By|Until|From|'
-    r'Before|After|During|Around|Between)[ -]|[(]|(?<!population )(?<!total )'
-    r'(?<!height )(?<!elevation )(?<!altitude )(?<!number )(?<!average )'
-    r'(?<!length )(?<!depth )(?<!distance )(?<!area )(?<!maximum )'
-    r'(?<!minimum )(?<!sum )(?<!speed )(?<!capacity )\bof ')
+  r'(?:in|since|by|until|till|from|to|before|after|during|around|circa|ca\.|'
+  r'c\.|about|between|early|late|mid|year|born|died|founded|established|'
+  r'season|summer|winter|spring|autumn|the|The|In|Since|By|Until|From|'
+  r'Before|After|During|Around|Between)[ -]|[(]|(?<!population )(?<!total )'
+  r'(?<!height )(?<!elevation )(?<!altitude )(?<!number )(?<!average )'
+  r'(?<!length )(?<!depth )(?<!distance )(?<!area )(?<!maximum )'
+  r'(?<!minimum )(?<!sum )(?<!speed )(?<!capacity )\bof '
+)
 _UNITS = (
-    r'(?:k?m|cm|mm|kg|g|mi|ft|mph|hp|[kKMG]?Hz|[kM]?W|%|°|people|persons|men|'
-    r'women|children|inhabitants|residents|households|families|soldiers|troops|'
-    r'students|members|votes|copies|seats|points|goals|runs|times|years|'
-    r'months|weeks|days|hours|minutes|seconds|met(?:er|re)s?|'
-    r'kilomet(?:er|re)s?|miles?|'
-    r'feet|foot|yards?|acres?|hectares?|tons?|tonnes?|pounds?|dollars?|euros?|'
-    r'francs?|square|cubic|percent|million|billion|hundred|thousand|species|'
-    r'workers|employees|prisoners|ships|aircraft|cars|homes|houses|buildings)')
+  r'(?:k?m|cm|mm|kg|g|mi|ft|mph|hp|[kKMG]?Hz|[kM]?W|%|°|people|persons|men|'
+  r'women|children|inhabitants|residents|households|families|soldiers|troops|'
+  r'students|members|votes|copies|seats|points|goals|runs|times|years|'
+  r'months|weeks|days|hours|minutes|seconds|met(?:er|re)s?|'
+  r'kilomet(?:er|re)s?|miles?|'
+  r'feet|foot|yards?|acres?|hectares?|tons?|tonnes?|pounds?|dollars?|euros?|'
+  r'francs?|square|cubic|percent|million|billion|hundred|thousand|species|'
+  r'workers|employees|prisoners|ships|aircraft|cars|homes|houses|buildings)'
+)
 _NO_NUMBER_BEHIND = rf'(?![\w°%]|[.,/]\d|[-–]\d|[- ](?:{_UNITS})(?!\w))'
 
 _FORMS = (
-    rf'{_WEEKDAY}{_DAYS} (?:of )?{_MONTH}(?:,? (?:of )?{_YEAR_OR_OLDER})?',
-    rf'{_WEEKDAY}{_MONTH} (?:the )?{_DAYS}(?!\d)(?:,? {_YEAR_OR_OLDER})?',
-    rf'{_MONTH}(?: of|,)? {_YEAR_OR_OLDER}',
-    rf'{_YEAR}-(?:0\d|1[0-2])-(?:[0-2]\d|3[01])(?!\d)',
-    rf'\d{{1,2}}/\d{{1,2}}/{_YEAR}(?!\d)',
-    rf'(?:[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter)'
-    rf'(?: of|,)? {_YEAR}(?:[-–/]\d\d)?{_NO_NUMBER_BEHIND}',
-    rf'(?i:{_ORDINAL}(?:(?:,? and | to | or | ?[-–] ?){_ORDINAL})?)'
-    rf'[- ]centur(?:y|ies)(?: {_ERA})?',
-    rf'(?:1\d|20)?\d0s(?: {_ERA})?(?!\w)',
-    rf'\d{{1,5}}(?: ?[-–] ?\d{{1,4}})? ?{_ERA}',
-    r'(?:AD|A\.D\.) ?\d{1,4}(?!\w)',
-    # The second half of a range may be short, '1939–45'.
-    rf'{_YEAR} ?[-–—] ?(?:{_YEAR}|\d\d|present){_NO_NUMBER_BEHIND}',
-    rf'(?<=(?:in|of|by) )(?:March|May)\b(?! \w+ (?:be|have))',
-    rf'(?<=(?:since|until|early|after) )(?:March|May)\b',
-    rf'{_PLAIN_MONTH}',
+  rf'{_WEEKDAY}{_DAYS} (?:of )?{_MONTH}(?:,? (?:of )?{_YEAR_OR_OLDER})?',
+  rf'{_WEEKDAY}{_MONTH} (?:the )?{_DAYS}(?!\d)(?:,? {_YEAR_OR_OLDER})?',
+  rf'{_MONTH}(?: of|,)? {_YEAR_OR_OLDER}',
+  rf'{_YEAR}-(?:0\d|1[0-2])-(?:[0-2]\d|3[01])(?!\d)',
+  rf'\d{{1,2}}/\d{{1,2}}/{_YEAR}(?!\d)',
+  rf'(?:[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter)'
+  rf'(?: of|,)? {_YEAR}(?:[-–/]\d\d)?{_NO_NUMBER_BEHIND}',
+  rf'(?i:{_ORDINAL}(?:(?:,? and | to | or | ?[-–] ?){_ORDINAL})?)'
+  rf'[- ]centur(?:y|ies)(?: {_ERA})?',
+  rf'(?:1\d|20)?\d0s(?: {_ERA})?(?!\w)',
+  rf'\d{{1,5}}(?: ?[-–] ?\d{{1,4}})? ?{_ERA}',
+  r'(?:AD|A\.D\.) ?\d{1,4}(?!\w)',
+  # The second half of a range may be short, '1939–45'.
+  rf'{_YEAR} ?[-–—] ?(?:{_YEAR}|\d\d|present){_NO_NUMBER_BEHIND}',
+  r'(?<=(?:in|of|by) )(?:March|May)\b(?! \w+ (?:be|have))',
+  r'(?<=(?:since|until|early|after) )(?:March|May)\b',
+  rf'{_PLAIN_MONTH}',
 )
 _DATE = re.compile(
-    r'(?:(?<![\w$€£#.,/:-])|(?<=[Mm]id-)|(?<=(?:pre|Pre)-)|(?<=post-))(?:'
-    + '|'.join(f'(?:{form})' for form in _FORMS) + r')'
-    # Not inside parts of names and numbers.
-    r'(?!\w)')
+  r'(?:(?<![\w$€£#.,/:-])|(?<=[Mm]id-)|(?<=(?:pre|Pre)-)|(?<=post-))(?:'
+  + '|'.join(f'(?:{form})' for form in _FORMS)
+  + r')'
+  # Not inside parts of names and numbers.
+  r'(?!\w)'
+)
 _LONE_YEAR = re.compile(
-    rf'(?:(?<!\w)(?:{_BEFORE_YEAR}))(?P<year>{_YEAR}){_NO_NUMBER_BEHIND}')
+  rf'(?:(?<!\w)(?:{_BEFORE_YEAR}))(?P<year>{_YEAR}){_NO_NUMBER_BEHIND}'
+)
 _NEXT_YEAR = re.compile(
-    rf'(?:,? (?:and|or|to) |, |; )(?P<year>{_YEAR}){_NO_NUMBER_BEHIND}')
+  rf'(?:,? (?:and|or|to) |, |; )(?P<year>{_YEAR}){_NO_NUMBER_BEHIND}'
+)
 
 
 # Most sentences have no date; this tells at a tenth of the cost.

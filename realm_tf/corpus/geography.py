@@ -3,8 +3,16 @@
 import numpy as np
 
 _EARTH_RADIUS_KM = 6371.0
-_COMPASS = ('north', 'northeast', 'east', 'southeast',
-            'south', 'southwest', 'west', 'northwest')
+_COMPASS = (
+  'north',
+  'northeast',
+  'east',
+  'southeast',
+  'south',
+  'southwest',
+  'west',
+  'northwest',
+)
 
 
 def distances_km(origins: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -30,8 +38,9 @@ def compass_direction(origin: np.ndarray, target: np.ndarray) -> str:
   """
   (lat1, lon1), (lat2, lon2) = np.radians(origin), np.radians(target)
   east = np.sin(lon2 - lon1) * np.cos(lat2)
-  north = (np.cos(lat1) * np.sin(lat2)
-           - np.sin(lat1) * np.cos(lat2) * np.cos(lon2 - lon1))
+  north = np.cos(lat1) * np.sin(lat2) - np.sin(lat1) * np.cos(lat2) * np.cos(
+    lon2 - lon1
+  )
   eighths = np.arctan2(east, north) / (np.pi / 4)
   return _COMPASS[int(np.round(eighths)) % 8]
 
@@ -39,5 +48,6 @@ def compass_direction(origin: np.ndarray, target: np.ndarray) -> str:
 def _unit_vectors(points):
   """Maps degrees, [A, 2], to points on the unit sphere, [A, 3]."""
   lat, lon = np.radians(np.asarray(points, np.float64).reshape(-1, 2)).T
-  return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon),
-                   np.sin(lat)], axis=1)
+  return np.stack(
+    [np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1
+  )

@@ -16,6 +16,7 @@ class Question(NamedTuple):
     question_id: From the file, else ''.
     gold_id: Id of the article that the question was written on, else ''.
   """
+
   question: str
   answers: tuple[str, ...]
   regex: bool = False
@@ -32,12 +33,15 @@ def read_questions(path: str) -> list[Question]:
   Raises:
     errors.UserError: A missing file, a bad line, or no question at all.
   """
-  questions = [_parse(where, record)
-               for file in sources.find_files(path)
-               for where, record in sources.read_json_lines(file)]
+  questions = [
+    _parse(where, record)
+    for file in sources.find_files(path)
+    for where, record in sources.read_json_lines(file)
+  ]
   if not questions:
     raise errors.UserError(
-        f'{path} must have at least one question; it is empty.')
+      f'{path} must have at least one question; it is empty.'
+    )
   return questions
 
 
@@ -45,21 +49,27 @@ def _parse(where: str, record: dict[str, Any]) -> Question:
   question = record.get('question')
   if not isinstance(question, str) or not question.strip():
     raise errors.UserError(
-        f"{where} must have 'question', a string; it has {question!r:.40}.")
+      f"{where} must have 'question', a string; it has {question!r:.40}."
+    )
   answers = record.get('answers', record.get('answer'))
   if isinstance(answers, str):
     answers = [answers]
-  if (not isinstance(answers, list) or not answers
-      or not all(isinstance(answer, str) for answer in answers)):
+  if (
+    not isinstance(answers, list)
+    or not answers
+    or not all(isinstance(answer, str) for answer in answers)
+  ):
     raise errors.UserError(
-        f"{where} must have 'answers', a list of strings; it has "
-        f'{answers!r:.40}.')
+      f"{where} must have 'answers', a list of strings; it has {answers!r:.40}."
+    )
   regex = record.get('regex', False)
   if not isinstance(regex, bool):
     raise errors.UserError(
-        f"{where} must have true or false as 'regex'; it has {regex!r:.40}.")
-  return Question(question, tuple(answers), regex, _id(record, 'id'),
-                  _id(record, 'gold_id'))
+      f"{where} must have true or false as 'regex'; it has {regex!r:.40}."
+    )
+  return Question(
+    question, tuple(answers), regex, _id(record, 'id'), _id(record, 'gold_id')
+  )
 
 
 def _id(record: dict[str, Any], key: str) -> str:

@@ -7,55 +7,308 @@ something else speaks for it: see `_Evidence`.
 """
 
 import collections
+from collections.abc import Iterable, Sequence
 import re
-from typing import Iterable, Sequence
 
 from realm_tf.corpus import dates
 
 _LOWER_WORDS = frozenset(
-    'a about above according across after again against all almost along '
-    'already also although always am among an and another any anyone are '
-    'around as at away back be because been before behind being below beneath '
-    'beside besides between beyond both but by can cannot concerning contrary '
-    'could critics did do does done due during each early either else even '
-    'eventually ever every everyone everything except few finally first '
-    'following for former formerly from further furthermore given had has have '
-    'having he hence her here hers him his how however i if in including '
-    'indeed initially inside instead into is it its itself just last late '
-    'later least less let like likewise long many may me meanwhile might mine '
-    'more moreover most mr much must my near nearly neither never nevertheless '
-    'next no nobody none nor not nothing notable now of off often on once one '
-    'only onto or originally other others otherwise our out outside over own '
-    'part per perhaps prior quite rather recently regarding respectively same '
-    'scholars see several shall she should similar similarly since so some '
-    'someone something sometimes soon still subsequently such than that the '
-    'their them then there thereafter therefore these they this those though '
-    'three through throughout thus to together too toward towards '
-    'traditionally two under unlike until up upon us usually very via was we '
-    'well were what when whenever where whereas wherever whether which while '
-    'who whom whose why will with within without would yes yet you your '
-    'four five six seven eight nine ten '
-    'monday tuesday wednesday thursday friday saturday sunday '
-    'january february march april june july august september october november '
-    'december'.split())
+  [
+    'a',
+    'about',
+    'above',
+    'according',
+    'across',
+    'after',
+    'again',
+    'against',
+    'all',
+    'almost',
+    'along',
+    'already',
+    'also',
+    'although',
+    'always',
+    'am',
+    'among',
+    'an',
+    'and',
+    'another',
+    'any',
+    'anyone',
+    'are',
+    'around',
+    'as',
+    'at',
+    'away',
+    'back',
+    'be',
+    'because',
+    'been',
+    'before',
+    'behind',
+    'being',
+    'below',
+    'beneath',
+    'beside',
+    'besides',
+    'between',
+    'beyond',
+    'both',
+    'but',
+    'by',
+    'can',
+    'cannot',
+    'concerning',
+    'contrary',
+    'could',
+    'critics',
+    'did',
+    'do',
+    'does',
+    'done',
+    'due',
+    'during',
+    'each',
+    'early',
+    'either',
+    'else',
+    'even',
+    'eventually',
+    'ever',
+    'every',
+    'everyone',
+    'everything',
+    'except',
+    'few',
+    'finally',
+    'first',
+    'following',
+    'for',
+    'former',
+    'formerly',
+    'from',
+    'further',
+    'furthermore',
+    'given',
+    'had',
+    'has',
+    'have',
+    'having',
+    'he',
+    'hence',
+    'her',
+    'here',
+    'hers',
+    'him',
+    'his',
+    'how',
+    'however',
+    'i',
+    'if',
+    'in',
+    'including',
+    'indeed',
+    'initially',
+    'inside',
+    'instead',
+    'into',
+    'is',
+    'it',
+    'its',
+    'itself',
+    'just',
+    'last',
+    'late',
+    'later',
+    'least',
+    'less',
+    'let',
+    'like',
+    'likewise',
+    'long',
+    'many',
+    'may',
+    'me',
+    'meanwhile',
+    'might',
+    'mine',
+    'more',
+    'moreover',
+    'most',
+    'mr',
+    'much',
+    'must',
+    'my',
+    'near',
+    'nearly',
+    'neither',
+    'never',
+    'nevertheless',
+    'next',
+    'no',
+    'nobody',
+    'none',
+    'nor',
+    'not',
+    'nothing',
+    'notable',
+    'now',
+    'of',
+    'off',
+    'often',
+    'on',
+    'once',
+    'one',
+    'only',
+    'onto',
+    'or',
+    'originally',
+    'other',
+    'others',
+    'otherwise',
+    'our',
+    'out',
+    'outside',
+    'over',
+    'own',
+    'part',
+    'per',
+    'perhaps',
+    'prior',
+    'quite',
+    'rather',
+    'recently',
+    'regarding',
+    'respectively',
+    'same',
+    'scholars',
+    'see',
+    'several',
+    'shall',
+    'she',
+    'should',
+    'similar',
+    'similarly',
+    'since',
+    'so',
+    'some',
+    'someone',
+    'something',
+    'sometimes',
+    'soon',
+    'still',
+    'subsequently',
+    'such',
+    'than',
+    'that',
+    'the',
+    'their',
+    'them',
+    'then',
+    'there',
+    'thereafter',
+    'therefore',
+    'these',
+    'they',
+    'this',
+    'those',
+    'though',
+    'three',
+    'through',
+    'throughout',
+    'thus',
+    'to',
+    'together',
+    'too',
+    'toward',
+    'towards',
+    'traditionally',
+    'two',
+    'under',
+    'unlike',
+    'until',
+    'up',
+    'upon',
+    'us',
+    'usually',
+    'very',
+    'via',
+    'was',
+    'we',
+    'well',
+    'were',
+    'what',
+    'when',
+    'whenever',
+    'where',
+    'whereas',
+    'wherever',
+    'whether',
+    'which',
+    'while',
+    'who',
+    'whom',
+    'whose',
+    'why',
+    'will',
+    'with',
+    'within',
+    'without',
+    'would',
+    'yes',
+    'yet',
+    'you',
+    'your',
+    'four',
+    'five',
+    'six',
+    'seven',
+    'eight',
+    'nine',
+    'ten',
+    'monday',
+    'tuesday',
+    'wednesday',
+    'thursday',
+    'friday',
+    'saturday',
+    'sunday',
+    'january',
+    'february',
+    'march',
+    'april',
+    'june',
+    'july',
+    'august',
+    'september',
+    'october',
+    'november',
+    'december',
+  ]
+)
 
 _CONNECTORS = (
-    r'(?:of|the|de|del|della|der|den|des|di|da|das|do|dos|du|la|le|las|los|van|'
-    r'von|zu|zur|und|et|y|e|bin|ibn|al|el|ul|ad|for|&)')
+  r'(?:of|the|de|del|della|der|den|des|di|da|das|do|dos|du|la|le|las|los|van|'
+  r'von|zu|zur|und|et|y|e|bin|ibn|al|el|ul|ad|for|&)'
+)
 _UPPER = r'[^\W\d_a-zß-öø-ÿ]'
 # 'St.', 'J.', 'U.S.', "O'Brien", 'Rolls-Royce', 'al-Assad', 'McDonald'.
 _WORD = (
-    rf"(?:(?:{_UPPER}\.)+(?:{_UPPER}(?![^\W\d_]))?|(?:St|Mr|Mrs|Ms|Dr|Jr|Sr|Mt|"
-    rf"Ft|Gen|Col|Lt|Capt|Prof|Rev|Sgt)\.|"
-    rf"(?:[ODLdl]['’]|[Aa]l-|El-)?{_UPPER}[^\W\d_]*"
-    rf"(?:-[^\W\d_]+|['’](?!s\b)[^\W\d_]+)*)")
+  rf'(?:(?:{_UPPER}\.)+(?:{_UPPER}(?![^\W\d_]))?|(?:St|Mr|Mrs|Ms|Dr|Jr|Sr|Mt|'
+  rf'Ft|Gen|Col|Lt|Capt|Prof|Rev|Sgt)\.|'
+  rf"(?:[ODLdl]['’]|[Aa]l-|El-)?{_UPPER}[^\W\d_]*"
+  rf"(?:-[^\W\d_]+|['’](?!s\b)[^\W\d_]+)*)"
+)
 _RUN = re.compile(
-    rf"(?<![\w'’-]){_WORD}(?: (?:{_CONNECTORS} (?:the |la |los )?)?{_WORD})*"
-    rf"(?!\w)")
+  rf"(?<![\w'’-]){_WORD}(?: (?:{_CONNECTORS} (?:the |la |los )?)?{_WORD})*"
+  rf'(?!\w)'
+)
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 # The first word of a sentence: of a text or line, or behind an end mark.
 _FIRST_WORD = re.compile(
-    r'(?:^|[.!?]["”’)\]]* |\n)[\s"“‘\'(\[*•–-]*([^\W_]+(?:[\'’-][^\W_]+)*)')
+  r'(?:^|[.!?]["”’)\]]* |\n)[\s"“‘\'(\[*•–-]*([^\W_]+(?:[\'’-][^\W_]+)*)'
+)
 _NUMERAL_OR_LETTER = re.compile(r'[IVXLC]+|.')
 _MAX_WORDS = 8  # Longer runs are headings or shouting.
 
@@ -106,8 +359,10 @@ class _Evidence:
 
   def may_be_name(self, word: str) -> bool:
     """Whether it is one if a capitalized word follows it."""
-    return (not _is_lower_word(word)
-            and self._counts[word] >= self._counts[word.lower()])
+    return (
+      not _is_lower_word(word)
+      and self._counts[word] >= self._counts[word.lower()]
+    )
 
 
 def _tag_text(text, evidence):
@@ -145,8 +400,10 @@ def _trim(text, start, end, begins, evidence):
     begins: Whether the run's first word is the first of a sentence.
     evidence: How words are written elsewhere.
   """
-  words = [(m.start() + start, m.end() + start)
-           for m in re.finditer(r'\S+', text[start:end])]
+  words = [
+    (m.start() + start, m.end() + start)
+    for m in re.finditer(r'\S+', text[start:end])
+  ]
   if len(words) > _MAX_WORDS:
     return None
   while words and not _opens_name(text, words, begins, evidence):
@@ -154,8 +411,7 @@ def _trim(text, start, end, begins, evidence):
     begins = False
   while words and not _closes_name(text, words):
     words.pop()
-  if not words or _NUMERAL_OR_LETTER.fullmatch(
-      text, words[0][0], words[-1][1]):
+  if not words or _NUMERAL_OR_LETTER.fullmatch(text, words[0][0], words[-1][1]):
     return None
   return words[0][0], words[-1][1]
 
@@ -167,9 +423,11 @@ def _opens_name(text, words, begins_sentence, evidence):
   if not begins_sentence:
     return not _is_lower_word(word)
   is_followed = len(words) > 1 and text[words[1][0]].isupper()
-  return (evidence.is_name(word)
-          or (is_followed and evidence.may_be_name(word))
-          or (len(word) > 1 and word.isupper()))
+  return (
+    evidence.is_name(word)
+    or (is_followed and evidence.may_be_name(word))
+    or (len(word) > 1 and word.isupper())
+  )
 
 
 def _closes_name(text, words):

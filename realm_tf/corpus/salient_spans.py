@@ -5,15 +5,17 @@
 The only file that imports `spacy`, and only when a spaCy pipeline is asked for.
 """
 
-from typing import Iterable, Protocol, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from realm_tf import errors
 from realm_tf.corpus import dates
 from realm_tf.corpus import rules_tagger
 
 # Numbers are no named entities, and dates come from the regular expression.
-_SKIPPED_LABELS = frozenset({
-    'CARDINAL', 'ORDINAL', 'QUANTITY', 'PERCENT', 'MONEY', 'DATE', 'TIME'})
+_SKIPPED_LABELS = frozenset(
+  {'CARDINAL', 'ORDINAL', 'QUANTITY', 'PERCENT', 'MONEY', 'DATE', 'TIME'}
+)
 
 
 class Tagger(Protocol):
@@ -39,10 +41,15 @@ class SpacyTagger:
     for text, doc in zip(texts, self._pipeline.pipe(texts)):
       found = dates.find_dates(text)
       entities = [
-          (entity.start_char, entity.end_char) for entity in doc.ents
-          if entity.label_ not in _SKIPPED_LABELS]
-      found += [(start, end) for start, end in entities
-                if all(end <= a or b <= start for a, b in found)]
+        (entity.start_char, entity.end_char)
+        for entity in doc.ents
+        if entity.label_ not in _SKIPPED_LABELS
+      ]
+      found += [
+        (start, end)
+        for start, end in entities
+        if all(end <= a or b <= start for a, b in found)
+      ]
       spans.append(sorted(found))
     return spans
 
@@ -63,8 +70,8 @@ def make_tagger(spec: str, gazetteer: Iterable[str] = ()) -> Tagger:
   if kind == 'spacy' and name:
     return SpacyTagger(_load_pipeline(name))
   raise errors.UserError(
-      "--tagger must be 'rules', 'spacy:NAME' or 'bert:DIR'; found "
-      f'{spec!r}.')
+    f"--tagger must be 'rules', 'spacy:NAME' or 'bert:DIR'; found {spec!r}."
+  )
 
 
 def _load_pipeline(name):
@@ -73,12 +80,14 @@ def _load_pipeline(name):
     import spacy  # pylint: disable=g-import-not-at-top
   except ImportError as error:
     raise errors.UserError(
-        '--tagger=spacy:NAME needs spaCy, which is not installed; run `pip '
-        'install spacy`, or use --tagger=rules.') from error
+      '--tagger=spacy:NAME needs spaCy, which is not installed; run `pip '
+      'install spacy`, or use --tagger=rules.'
+    ) from error
   try:
     return spacy.load(name)
   except OSError as error:
     raise errors.UserError(
-        '--tagger=spacy:NAME needs an installed spaCy pipeline or its '
-        f'directory; found none named {name!r}. Run `python -m spacy download '
-        f'{name}`, or use --tagger=rules.') from error
+      '--tagger=spacy:NAME needs an installed spaCy pipeline or its '
+      f'directory; found none named {name!r}. Run `python -m spacy download '
+      f'{name}`, or use --tagger=rules.'
+    ) from error

@@ -33,6 +33,7 @@ class World(NamedTuple):
     sentences: The pre-training corpus X, about all entities.
     questions: By split: 'train', 'dev', 'test'; no two ask about one entity.
   """
+
   config: config_lib.WorldConfig
   entities: list[world_facts.Entity]
   articles: list[sources.Article]
@@ -42,6 +43,7 @@ class World(NamedTuple):
 
 class ChangedFact(NamedTuple):
   """A world's articles with one fact changed, and the question about it."""
+
   articles: list[sources.Article]
   question: str
   old_answer: str
@@ -51,18 +53,25 @@ class ChangedFact(NamedTuple):
 def generate(config: config_lib.WorldConfig) -> World:
   """Generates the world of a config: equal configs give equal worlds."""
   places = world_facts.load_places(config)
-  entities = [*world_country_facts.country_entities(places),
-              *world_city_facts.city_entities(places, config.seed)]
-  articles = [world_articles.write_article(entity, config.seed)
-              for entity in entities]
-  sentences = [sentence for entity in entities for sentence
-               in world_articles.write_sentences(entity, config.seed)]
+  entities = [
+    *world_country_facts.country_entities(places),
+    *world_city_facts.city_entities(places, config.seed),
+  ]
+  articles = [
+    world_articles.write_article(entity, config.seed) for entity in entities
+  ]
+  sentences = [
+    sentence
+    for entity in entities
+    for sentence in world_articles.write_sentences(entity, config.seed)
+  ]
   questions = world_questions.ask_splits(entities, articles, config)
   return World(config, entities, articles, sentences, questions)
 
 
-def change_fact(world: World, name: str, relation: str,
-                new_value: str) -> ChangedFact:
+def change_fact(
+  world: World, name: str, relation: str, new_value: str
+) -> ChangedFact:
   """Changes one fact wherever the entity's article states it.
 
   Args:
@@ -77,12 +86,14 @@ def change_fact(world: World, name: str, relation: str,
   row, fact = _find_fact(world, name, relation)
   entity = world.entities[row]
   new_fact = fact._replace(values=(new_value,))
-  new_entity = entity._replace(facts=tuple(
-      new_fact if f is fact else f for f in entity.facts))
+  new_entity = entity._replace(
+    facts=tuple(new_fact if f is fact else f for f in entity.facts)
+  )
   articles = list(world.articles)
   articles[row] = world_articles.write_article(new_entity, world.config.seed)
   question = world_questions.ask(
-      new_entity, new_fact, articles[row].text, world.config.seed)
+    new_entity, new_fact, articles[row].text, world.config.seed
+  )
   return ChangedFact(articles, question.question, fact.values[0], new_value)
 
 
@@ -90,21 +101,34 @@ def write_questions(world: World, split: str, path: str):
   """Writes the questions of 'train', 'dev' or 'test' as JSONL."""
   if split not in world.questions:
     raise errors.UserError(
-        f'The split must be one of {sorted(world.questions)}; found {split!r}.')
+      f'The split must be one of {sorted(world.questions)}; found {split!r}.'
+    )
   with tf.io.gfile.GFile(path, 'w') as f:
     for question in world.questions[split]:
-      f.write(json.dumps(
-          {'question': question.question, 'answers': question.answers,
-           'id': question.question_id, 'gold_id': question.gold_id},
-          ensure_ascii=False) + '\n')
+      f.write(
+        json.dumps(
+          {
+            'question': question.question,
+            'answers': question.answers,
+            'id': question.question_id,
+            'gold_id': question.gold_id,
+          },
+          ensure_ascii=False,
+        )
+        + '\n'
+      )
 
 
 def _find_fact(world, name, relation):
   for row, entity in enumerate(world.entities):
     for fact in entity.facts:
-      if (entity.name == name and fact.relation == relation
-          and world_questions.is_asked(entity, fact)):
+      if (
+        entity.name == name
+        and fact.relation == relation
+        and world_questions.is_asked(entity, fact)
+      ):
         return row, fact
   raise ValueError(
-      f'The world must have a fact that is asked about. Got {name!r}, '
-      f'{relation!r}.')
+    f'The world must have a fact that is asked about. Got {name!r}, '
+    f'{relation!r}.'
+  )

@@ -6,8 +6,9 @@ several blocks per entity, and every fact stands in two of them that differ in
 their other facts: naming the entity is not enough to retrieve the right one.
 """
 
+from collections.abc import Iterator
 import random
-from typing import Iterator, NamedTuple
+from typing import NamedTuple
 
 from realm_tf.corpus import sources
 from realm_tf.corpus import world_city_text
@@ -16,8 +17,8 @@ from realm_tf.corpus import world_facts
 from realm_tf.corpus import world_text
 
 WORDINGS = {
-    'city': world_city_text.CITY_WORDINGS,
-    'country': world_country_text.COUNTRY_WORDINGS,
+  'city': world_city_text.CITY_WORDINGS,
+  'country': world_country_text.COUNTRY_WORDINGS,
 }
 
 _LONG_MENTION_RATE = 0.15  # Of 'the city of Lyon' for 'Lyon'.
@@ -35,6 +36,7 @@ class PretrainingSentence(NamedTuple):
     spans: Character spans of the fact's values: what may be masked.
     article_id: Of the article that states the fact, for measuring retrieval.
   """
+
   text: str
   spans: tuple[tuple[int, int], ...]
   article_id: str = ''
@@ -49,19 +51,25 @@ def write_article(entity: world_facts.Entity, seed: int) -> sources.Article:
   recent = {fact.relation for fact in first[-_SEPARATION:]}
   second.sort(key=lambda fact: fact.relation in recent)  # The sort is stable.
   wordings = {
-      fact.relation: rng.sample(
-          WORDINGS[entity.kind][fact.relation].statements, 2)
-      for fact in entity.facts}
+    fact.relation: rng.sample(
+      WORDINGS[entity.kind][fact.relation].statements, 2
+    )
+    for fact in entity.facts
+  }
   paragraphs = (
-      ' '.join(_state(fact, entity, wordings[fact.relation][i], rng)
-               for fact in facts)
-      for i, facts in enumerate((first, second)))
+    ' '.join(
+      _state(fact, entity, wordings[fact.relation][i], rng) for fact in facts
+    )
+    for i, facts in enumerate((first, second))
+  )
   return sources.Article(
-      entity.name, '\n\n'.join(paragraphs), entity.article_id)
+    entity.name, '\n\n'.join(paragraphs), entity.article_id
+  )
 
 
-def write_sentences(entity: world_facts.Entity,
-                    seed: int) -> Iterator[PretrainingSentence]:
+def write_sentences(
+  entity: world_facts.Entity, seed: int
+) -> Iterator[PretrainingSentence]:
   """Yields one or two sentences of X per fact."""
   for fact in entity.facts:
     rng = random.Random(f'{seed}/X/{entity.article_id}/{fact.relation}')

@@ -5,8 +5,8 @@ read the article can only guess. "Nearest" is among the cities that have an
 article; ranks are among all cities of the country.
 """
 
+from collections.abc import Iterator
 import random
-from typing import Iterator
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from realm_tf.corpus import world_facts
 Fact = world_facts.Fact
 
 
-def city_entities(places: world_facts.Places,
-                  seed: int) -> Iterator[world_facts.Entity]:
+def city_entities(
+  places: world_facts.Places, seed: int
+) -> Iterator[world_facts.Entity]:
   """Yields an entity per listed city."""
   listed = places.listed
   points = _points(listed)
@@ -30,18 +31,19 @@ def city_entities(places: world_facts.Places,
   for i, city in enumerate(listed):
     compatriots = in_country[city.country_code]
     facts = [
-        *_table_facts(city, places.countries, seed),
-        *_nearest_facts(listed, distances[i], abroad[i]),
-        *_rank_facts(city, compatriots),
-        *_capital_facts(city, places.countries, compatriots),
+      *_table_facts(city, places.countries, seed),
+      *_nearest_facts(listed, distances[i], abroad[i]),
+      *_rank_facts(city, compatriots),
+      *_capital_facts(city, places.countries, compatriots),
     ]
     yield world_facts.Entity(
-        f'city/{city.geoname_id}', city.name, 'city', tuple(facts))
+      f'city/{city.geoname_id}', city.name, 'city', tuple(facts)
+    )
 
 
 def find_capital(
-    country: world_facts.Country,
-    cities: list[world_facts.City]) -> world_facts.City | None:
+  country: world_facts.Country, cities: list[world_facts.City]
+) -> world_facts.City | None:
   """Returns the country's capital among its cities, largest match first."""
   name = world_facts.fold(country.capital)
   for city in cities:
@@ -71,9 +73,16 @@ def _distinct_names(city):
   for name in city.other_names:
     folded = world_facts.fold(name)
     # Shorter names and capitals are airport codes or abbreviations.
-    if (4 <= len(name) <= 20 and name[0].isupper() and not name.isupper()
-        and world_facts.is_usable_name(name) and name.count(' ') <= 1
-        and "'" not in name and own not in folded and folded not in own):
+    if (
+      4 <= len(name) <= 20
+      and name[0].isupper()
+      and not name.isupper()
+      and world_facts.is_usable_name(name)
+      and name.count(' ') <= 1
+      and "'" not in name
+      and own not in folded
+      and folded not in own
+    ):
       names.append(name)
   return names
 
@@ -82,8 +91,9 @@ def _nearest_facts(listed, distances, abroad):
   nearest = int(np.argmin(distances))
   if np.isfinite(distances[nearest]):
     yield Fact('nearest_city', (listed[nearest].name,))
-    yield Fact('nearest_distance', (numerals.kilometres(distances[nearest]),),
-               ('km',))
+    yield Fact(
+      'nearest_distance', (numerals.kilometres(distances[nearest]),), ('km',)
+    )
   foreign = int(np.argmin(abroad))
   if np.isfinite(abroad[foreign]):
     yield Fact('foreign_city', (listed[foreign].name,))
@@ -94,8 +104,9 @@ def _rank_facts(city, compatriots):
   yield Fact('rank', (str(rank + 1),))
   if rank:
     larger = compatriots[rank - 1].name
-    if (world_facts.is_usable_name(larger)
-        and world_facts.fold(larger) != world_facts.fold(city.name)):
+    if world_facts.is_usable_name(larger) and world_facts.fold(
+      larger
+    ) != world_facts.fold(city.name):
       yield Fact('next_larger', (larger,))
 
 

@@ -1,6 +1,6 @@
 """What an article about a country says: rows of the tables -> facts."""
 
-from typing import Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,27 +12,111 @@ from realm_tf.corpus import world_facts
 Fact = world_facts.Fact
 
 # ISO 639-1 codes of languages that several countries list; others are left out.
-_LANGUAGES = dict(pair.split('=') for pair in (
-    'af=Afrikaans am=Amharic ar=Arabic az=Azerbaijani be=Belarusian '
-    'bg=Bulgarian bn=Bengali bs=Bosnian ca=Catalan cs=Czech cy=Welsh '
-    'da=Danish de=German dv=Dhivehi dz=Dzongkha el=Greek en=English '
-    'es=Spanish et=Estonian eu=Basque fa=Persian fi=Finnish fj=Fijian '
-    'fo=Faroese fr=French ga=Irish gl=Galician gn=Guarani ha=Hausa '
-    'he=Hebrew hi=Hindi hr=Croatian ht=Haitian hu=Hungarian hy=Armenian '
-    'id=Indonesian is=Icelandic it=Italian ja=Japanese ka=Georgian kk=Kazakh '
-    'kl=Greenlandic km=Khmer ko=Korean ku=Kurdish ky=Kyrgyz lb=Luxembourgish '
-    'ln=Lingala lo=Lao lt=Lithuanian lv=Latvian mg=Malagasy mh=Marshallese '
-    'mi=Maori mk=Macedonian mn=Mongolian ms=Malay mt=Maltese my=Burmese '
-    'na=Nauruan ne=Nepali nl=Dutch no=Norwegian pl=Polish ps=Pashto '
-    'pt=Portuguese qu=Quechua rm=Romansh ro=Romanian ru=Russian rw=Kinyarwanda '
-    'si=Sinhala sk=Slovak sl=Slovenian sm=Samoan so=Somali sq=Albanian '
-    'sr=Serbian sv=Swedish sw=Swahili ta=Tamil tg=Tajik th=Thai ti=Tigrinya '
-    'tk=Turkmen to=Tongan tr=Turkish uk=Ukrainian ur=Urdu uz=Uzbek '
-    'vi=Vietnamese wo=Wolof xh=Xhosa zh=Chinese zu=Zulu').split())
+_LANGUAGES = dict(
+  pair.split('=')
+  for pair in [
+    'af=Afrikaans',
+    'am=Amharic',
+    'ar=Arabic',
+    'az=Azerbaijani',
+    'be=Belarusian',
+    'bg=Bulgarian',
+    'bn=Bengali',
+    'bs=Bosnian',
+    'ca=Catalan',
+    'cs=Czech',
+    'cy=Welsh',
+    'da=Danish',
+    'de=German',
+    'dv=Dhivehi',
+    'dz=Dzongkha',
+    'el=Greek',
+    'en=English',
+    'es=Spanish',
+    'et=Estonian',
+    'eu=Basque',
+    'fa=Persian',
+    'fi=Finnish',
+    'fj=Fijian',
+    'fo=Faroese',
+    'fr=French',
+    'ga=Irish',
+    'gl=Galician',
+    'gn=Guarani',
+    'ha=Hausa',
+    'he=Hebrew',
+    'hi=Hindi',
+    'hr=Croatian',
+    'ht=Haitian',
+    'hu=Hungarian',
+    'hy=Armenian',
+    'id=Indonesian',
+    'is=Icelandic',
+    'it=Italian',
+    'ja=Japanese',
+    'ka=Georgian',
+    'kk=Kazakh',
+    'kl=Greenlandic',
+    'km=Khmer',
+    'ko=Korean',
+    'ku=Kurdish',
+    'ky=Kyrgyz',
+    'lb=Luxembourgish',
+    'ln=Lingala',
+    'lo=Lao',
+    'lt=Lithuanian',
+    'lv=Latvian',
+    'mg=Malagasy',
+    'mh=Marshallese',
+    'mi=Maori',
+    'mk=Macedonian',
+    'mn=Mongolian',
+    'ms=Malay',
+    'mt=Maltese',
+    'my=Burmese',
+    'na=Nauruan',
+    'ne=Nepali',
+    'nl=Dutch',
+    'no=Norwegian',
+    'pl=Polish',
+    'ps=Pashto',
+    'pt=Portuguese',
+    'qu=Quechua',
+    'rm=Romansh',
+    'ro=Romanian',
+    'ru=Russian',
+    'rw=Kinyarwanda',
+    'si=Sinhala',
+    'sk=Slovak',
+    'sl=Slovenian',
+    'sm=Samoan',
+    'so=Somali',
+    'sq=Albanian',
+    'sr=Serbian',
+    'sv=Swedish',
+    'sw=Swahili',
+    'ta=Tamil',
+    'tg=Tajik',
+    'th=Thai',
+    'ti=Tigrinya',
+    'tk=Turkmen',
+    'to=Tongan',
+    'tr=Turkish',
+    'uk=Ukrainian',
+    'ur=Urdu',
+    'uz=Uzbek',
+    'vi=Vietnamese',
+    'wo=Wolof',
+    'xh=Xhosa',
+    'zh=Chinese',
+    'zu=Zulu',
+  ]
+)
 
 
 def country_entities(
-    places: world_facts.Places) -> Iterator[world_facts.Entity]:
+  places: world_facts.Places,
+) -> Iterator[world_facts.Entity]:
   """Yields an entity per country."""
   cities = {}
   for city in places.cities:
@@ -40,28 +124,32 @@ def country_entities(
   nearest_capitals = _nearest_capitals(places, cities)
   for code, country in places.countries.items():
     facts = (
-        *_table_facts(country, places.countries),
-        *_number_facts(country),
-        *_city_facts(cities.get(code, [])),
-        *nearest_capitals.get(code, ()),
+      *_table_facts(country, places.countries),
+      *_number_facts(country),
+      *_city_facts(cities.get(code, [])),
+      *nearest_capitals.get(code, ()),
     )
     yield world_facts.Entity(f'country/{code}', country.name, 'country', facts)
 
 
 def _table_facts(country, countries):
-  neighbours = sorted(countries[code].name for code in country.neighbours
-                      if code in countries)
-  languages = list(dict.fromkeys(
-      _LANGUAGES[code] for code in country.language_codes
-      if code in _LANGUAGES))
+  neighbours = sorted(
+    countries[code].name for code in country.neighbours if code in countries
+  )
+  languages = list(
+    dict.fromkeys(
+      _LANGUAGES[code] for code in country.language_codes if code in _LANGUAGES
+    )
+  )
   single = (
-      ('capital', country.capital),
-      ('continent', country.continent),
-      ('currency', country.currency),
-      ('phone_code', country.phone_code),
-      ('domain', country.domain),
-      ('iso_code', country.iso3),
-      ('num_neighbours', str(len(neighbours)) if len(neighbours) > 1 else ''))
+    ('capital', country.capital),
+    ('continent', country.continent),
+    ('currency', country.currency),
+    ('phone_code', country.phone_code),
+    ('domain', country.domain),
+    ('iso_code', country.iso3),
+    ('num_neighbours', str(len(neighbours)) if len(neighbours) > 1 else ''),
+  )
   for relation, value in single:
     if value:
       yield Fact(relation, (value,))
@@ -75,8 +163,11 @@ def _number_facts(country):
   if country.population:
     yield Fact('population', (numerals.rounded_count(country.population),))
   if country.area_km2:
-    yield Fact('area', (numerals.rounded_count(country.area_km2),),
-               ('square kilometres',))
+    yield Fact(
+      'area',
+      (numerals.rounded_count(country.area_km2),),
+      ('square kilometres',),
+    )
   if country.population and country.area_km2:
     density = country.population / country.area_km2
     yield Fact('density', (numerals.rounded_count(density),), ('people',))
@@ -85,12 +176,17 @@ def _number_facts(country):
 def _city_facts(cities):
   """Yields facts about the country's cities, which come largest first."""
   named = (
-      ('largest_city', cities[0:1]),
-      ('second_city', cities[1:2]),
-      ('northernmost', [max(cities, key=lambda c: c.latitude)]
-       if len(cities) > 2 else []),
-      ('southernmost', [min(cities, key=lambda c: c.latitude)]
-       if len(cities) > 2 else []))
+    ('largest_city', cities[0:1]),
+    ('second_city', cities[1:2]),
+    (
+      'northernmost',
+      [max(cities, key=lambda c: c.latitude)] if len(cities) > 2 else [],
+    ),
+    (
+      'southernmost',
+      [min(cities, key=lambda c: c.latitude)] if len(cities) > 2 else [],
+    ),
+  )
   for relation, found in named:
     if found and world_facts.is_usable_name(found[0].name):
       yield Fact(relation, (found[0].name,))
@@ -109,8 +205,13 @@ def _nearest_capitals(places, cities):
   np.fill_diagonal(distances, np.inf)
   nearest = np.argmin(distances, axis=1)
   return {
-      code: (Fact('nearest_capital',
-                  (places.countries[codes[nearest[i]]].capital,)),
-             Fact('nearest_capital_distance',
-                  (numerals.kilometres(distances[i, nearest[i]]),), ('km',)))
-      for i, code in enumerate(codes)}
+    code: (
+      Fact('nearest_capital', (places.countries[codes[nearest[i]]].capital,)),
+      Fact(
+        'nearest_capital_distance',
+        (numerals.kilometres(distances[i, nearest[i]]),),
+        ('km',),
+      ),
+    )
+    for i, code in enumerate(codes)
+  }

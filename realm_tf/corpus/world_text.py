@@ -6,13 +6,15 @@ content words, so matching words is not enough to find the right block: what
 the model has to learn is that "pay with" and "currency" mean the same.
 """
 
+from collections.abc import Sequence
 import re
-from typing import NamedTuple, Sequence
+from typing import NamedTuple
 
 # "the United States", "the Czech Republic", "the Cayman Islands".
 _TAKES_ARTICLE = re.compile(
-    r'(United|Republic|Democratic|Federated|Isle|French Southern)\b.*'
-    r'|.*\b(Islands|Republic|Territory|Territories|Emirates|Antilles)')
+  r'(United|Republic|Democratic|Federated|Isle|French Southern)\b.*'
+  r'|.*\b(Islands|Republic|Territory|Territories|Emirates|Antilles)'
+)
 
 
 class Wordings(NamedTuple):
@@ -24,6 +26,7 @@ class Wordings(NamedTuple):
     questions: For questions, without '{v}'; empty where the answer could be
       guessed without reading, so that nobody asks.
   """
+
   statements: tuple[str, ...]
   sentences: tuple[str, ...]
   questions: tuple[str, ...] = ()
@@ -36,6 +39,7 @@ class Filled(NamedTuple):
     text: The sentence.
     spans: Character spans of the values, in order.
   """
+
   text: str
   spans: tuple[tuple[int, int], ...]
 

@@ -33,17 +33,21 @@ class Bm25Retriever:
 
   def __init__(self, titles: Sequence[str], texts: Sequence[str]):
     if len(titles) != len(texts):
-      raise ValueError('There must be one title per text. Got '
-                       f'{len(titles)} titles, {len(texts)} texts.')
+      raise ValueError(
+        'There must be one title per text. Got '
+        f'{len(titles)} titles, {len(texts)} texts.'
+      )
     self._num_blocks = len(texts)
     self._stemmer = Stemmer.Stemmer('english')
     self._index = bm25s.BM25(k1=_K1, b=_B)
     self._index.index(
-        self._tokenize([f'{title} {text}' for title, text
-                        in zip(titles, texts)]), show_progress=False)
+      self._tokenize([f'{title} {text}' for title, text in zip(titles, texts)]),
+      show_progress=False,
+    )
 
-  def retrieve_texts(self, questions: Sequence[str],
-                     k: int) -> retriever.Retrieved:
+  def retrieve_texts(
+    self, questions: Sequence[str], k: int
+  ) -> retriever.Retrieved:
     """Returns the `k` best blocks of each question, best first.
 
     Args:
@@ -56,8 +60,11 @@ class Bm25Retriever:
     """
     num_found = min(k, self._num_blocks)
     found, found_scores = self._index.retrieve(
-        self._tokenize(questions), k=num_found, show_progress=False,
-        n_threads=_NUM_THREADS)
+      self._tokenize(questions),
+      k=num_found,
+      show_progress=False,
+      n_threads=_NUM_THREADS,
+    )
     block_ids = np.full([len(questions), k], -1, np.int32)
     scores = np.full([len(questions), k], -np.inf, np.float32)
     block_ids[:, :num_found] = found
@@ -65,12 +72,14 @@ class Bm25Retriever:
     return retriever.Retrieved(block_ids, scores)
 
   def _tokenize(self, texts: Sequence[str]):
-    return bm25s.tokenize(list(texts), stopwords='en', stemmer=self._stemmer,
-                          show_progress=False)
+    return bm25s.tokenize(
+      list(texts), stopwords='en', stemmer=self._stemmer, show_progress=False
+    )
 
 
-def fixed_search(table: block_table.BlockTable, questions: Sequence[str],
-                 k: int) -> Callable[..., retriever.Retrieved]:
+def fixed_search(
+  table: block_table.BlockTable, questions: Sequence[str], k: int
+) -> Callable[..., retriever.Retrieved]:
   """Returns a search over what BM25 finds for these questions, found once.
 
   Args:
@@ -83,6 +92,8 @@ def fixed_search(table: block_table.BlockTable, questions: Sequence[str],
   """
   ids = range(table.num_blocks)
   found = Bm25Retriever(table.titles(ids), table.texts(ids)).retrieve_texts(
-      questions, k)
+    questions, k
+  )
   return lambda rows, _, num: retriever.Retrieved(
-      found.block_ids[rows, :num], found.scores[rows, :num])
+    found.block_ids[rows, :num], found.scores[rows, :num]
+  )

@@ -18,12 +18,14 @@ class AnswerQuality(NamedTuple):
       regular expressions has no words to overlap with: there it counts as
       exact match does.
   """
+
   exact_match: float
   f1: float
 
 
-def measure(predictions: Sequence[str],
-            questions: Sequence[questions_lib.Question]) -> AnswerQuality:
+def measure(
+  predictions: Sequence[str], questions: Sequence[questions_lib.Question]
+) -> AnswerQuality:
   """Compares one prediction per question with its references.
 
   Args:
@@ -35,13 +37,17 @@ def measure(predictions: Sequence[str],
   """
   if not questions or len(predictions) != len(questions):
     raise ValueError(
-        'There must be one prediction per question, and at least one. Got '
-        f'{len(predictions)} predictions, {len(questions)} questions.')
-  exact = [answers.exact_match(prediction, question.answers, question.regex)
-           for prediction, question in zip(predictions, questions)]
-  overlap = [is_exact if question.regex
-             else answers.f1(prediction, question.answers)
-             for prediction, question, is_exact
-             in zip(predictions, questions, exact)]
-  return AnswerQuality(100 * float(np.mean(exact)),
-                       100 * float(np.mean(overlap)))
+      'There must be one prediction per question, and at least one. Got '
+      f'{len(predictions)} predictions, {len(questions)} questions.'
+    )
+  exact = [
+    answers.exact_match(prediction, question.answers, question.regex)
+    for prediction, question in zip(predictions, questions)
+  ]
+  overlap = [
+    is_exact if question.regex else answers.f1(prediction, question.answers)
+    for prediction, question, is_exact in zip(predictions, questions, exact)
+  ]
+  return AnswerQuality(
+    100 * float(np.mean(exact)), 100 * float(np.mean(overlap))
+  )

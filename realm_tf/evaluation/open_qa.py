@@ -38,15 +38,23 @@ class OpenQa:
     num_read: Blocks that `read` wants at least.
     batch_size: Questions between two moves of the progress bar.
   """
+
   matcher: answers_lib.AnswerMatcher
   retrieve: Callable[[Sequence[str], int], retriever_lib.Retrieved]
-  read: Optional[Callable[[Sequence[str], retriever_lib.Retrieved],
-                          list[answerer_lib.Answer]]] = None
+  read: Optional[
+    Callable[
+      [Sequence[str], retriever_lib.Retrieved], list[answerer_lib.Answer]
+    ]
+  ] = None
   num_read: int = 0
   batch_size: int = 64
 
-  def run(self, questions: Sequence[questions_lib.Question],
-          recall_at: Sequence[int], output_dir: str) -> dict[str, float]:
+  def run(
+    self,
+    questions: Sequence[questions_lib.Question],
+    recall_at: Sequence[int],
+    output_dir: str,
+  ) -> dict[str, float]:
     """Answers all questions and writes both files.
 
     Args:
@@ -62,8 +70,10 @@ class OpenQa:
     num_retrieved = max(self.num_read, *recall_at)
     with tqdm.tqdm(total=len(questions), unit='question') as progress:
       for start in range(0, len(questions), self.batch_size):
-        batch = [question.question for question
-                 in questions[start:start + self.batch_size]]
+        batch = [
+          question.question
+          for question in questions[start : start + self.batch_size]
+        ]
         retrieved = self.retrieve(batch, num_retrieved)
         retrieved_ids.append(retrieved.block_ids)
         if self.read:
@@ -72,17 +82,20 @@ class OpenQa:
     metrics = {'num_questions': len(questions)}
     if self.read:
       quality = exact_match.measure(
-          [answer.prediction for answer in answers], questions)
+        [answer.prediction for answer in answers], questions
+      )
       metrics.update(quality._asdict())
     metrics.update(
-        self._recall(np.concatenate(retrieved_ids), questions, recall_at))
+      self._recall(np.concatenate(retrieved_ids), questions, recall_at)
+    )
     _write(answers if self.read else None, metrics, output_dir)
     return metrics
 
   def _recall(self, block_ids, questions, recall_at):
     cut = {k: min(k, block_ids.shape[1]) for k in recall_at}
     recall = retrieval_recall.recall_at(
-        block_ids, self.matcher, questions, sorted(set(cut.values())))
+      block_ids, self.matcher, questions, sorted(set(cut.values()))
+    )
     return {f'recall@{k}': recall[cut[k]] for k in recall_at}
 
 

@@ -12,9 +12,12 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.text import answers
 
 
-def recall_at(block_ids: np.ndarray, matcher: answers.AnswerMatcher,
-              questions: Sequence[questions_lib.Question],
-              ks: Sequence[int]) -> dict[int, float]:
+def recall_at(
+  block_ids: np.ndarray,
+  matcher: answers.AnswerMatcher,
+  questions: Sequence[questions_lib.Question],
+  ks: Sequence[int],
+) -> dict[int, float]:
   """Returns recall@k in percent, for each k.
 
   Args:
@@ -28,13 +31,17 @@ def recall_at(block_ids: np.ndarray, matcher: answers.AnswerMatcher,
   """
   if not questions or len(block_ids) != len(questions):
     raise ValueError(
-        'There must be one row of blocks per question, and at least one. Got '
-        f'{len(block_ids)} rows, {len(questions)} questions.')
+      'There must be one row of blocks per question, and at least one. Got '
+      f'{len(block_ids)} rows, {len(questions)} questions.'
+    )
   if not all(1 <= k <= block_ids.shape[1] for k in ks):
     raise ValueError(
-        f'Every k must be in [1, {block_ids.shape[1]}]. Got {list(ks)}.')
+      f'Every k must be in [1, {block_ids.shape[1]}]. Got {list(ks)}.'
+    )
   found = matcher.matches(
-      block_ids, [question.answers for question in questions],
-      [question.regex for question in questions])  # [B, K]
+    block_ids,
+    [question.answers for question in questions],
+    [question.regex for question in questions],
+  )  # [B, K]
   found_by = np.maximum.accumulate(found, axis=1)
   return {k: 100 * float(found_by[:, k - 1].mean()) for k in ks}

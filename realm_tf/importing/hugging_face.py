@@ -18,8 +18,12 @@ from realm_tf import errors
 from realm_tf.importing import hugging_face_names
 from realm_tf.modeling import weights
 
-_ACTIVATIONS = {'gelu': 'gelu', 'gelu_new': 'gelu_tanh',
-                'gelu_pytorch_tanh': 'gelu_tanh', 'gelu_python': 'gelu'}
+_ACTIVATIONS = {
+  'gelu': 'gelu',
+  'gelu_new': 'gelu_tanh',
+  'gelu_pytorch_tanh': 'gelu_tanh',
+  'gelu_python': 'gelu',
+}
 _LAYER_NORM_EPSILON = 1e-12  # What our encoder computes with.
 
 
@@ -34,26 +38,33 @@ def bert_config(directory: str) -> config_lib.BertConfig:
   try:
     activation = _ACTIVATIONS.get(found.get('hidden_act', 'gelu'))
     epsilon = found.get('layer_norm_eps', _LAYER_NORM_EPSILON)
-    if (found['model_type'] not in ('bert', 'realm') or activation is None
-        or not np.isclose(epsilon, _LAYER_NORM_EPSILON, rtol=1e-3, atol=0)):
+    if (
+      found['model_type'] not in ('bert', 'realm')
+      or activation is None
+      or not np.isclose(epsilon, _LAYER_NORM_EPSILON, rtol=1e-3, atol=0)
+    ):
       raise errors.UserError(
-          f'{path} must be of a BERT or REALM model with a GELU and '
-          f'layer_norm_eps {_LAYER_NORM_EPSILON}. Found model_type='
-          f'{found["model_type"]!r}, hidden_act={found.get("hidden_act")!r}, '
-          f'layer_norm_eps={epsilon}. Choose another model.')
+        f'{path} must be of a BERT or REALM model with a GELU and '
+        f'layer_norm_eps {_LAYER_NORM_EPSILON}. Found model_type='
+        f'{found["model_type"]!r}, hidden_act={found.get("hidden_act")!r}, '
+        f'layer_norm_eps={epsilon}. Choose another model.'
+      )
     return config_lib.BertConfig(
-        vocab_size=found['vocab_size'], hidden_size=found['hidden_size'],
-        num_layers=found['num_hidden_layers'],
-        num_heads=found['num_attention_heads'],
-        intermediate_size=found['intermediate_size'],
-        max_positions=found['max_position_embeddings'],
-        dropout_rate=found.get('hidden_dropout_prob', 0.1),
-        attention_dropout_rate=found.get('attention_probs_dropout_prob', 0.1),
-        activation=activation)
+      vocab_size=found['vocab_size'],
+      hidden_size=found['hidden_size'],
+      num_layers=found['num_hidden_layers'],
+      num_heads=found['num_attention_heads'],
+      intermediate_size=found['intermediate_size'],
+      max_positions=found['max_position_embeddings'],
+      dropout_rate=found.get('hidden_dropout_prob', 0.1),
+      attention_dropout_rate=found.get('attention_probs_dropout_prob', 0.1),
+      activation=activation,
+    )
   except KeyError as error:
     raise errors.UserError(
-        f'{path} must be the config of a BERT model. It has no {error}. Check '
-        '--source=hf:DIR.') from error
+      f'{path} must be the config of a BERT model. It has no {error}. Check '
+      '--source=hf:DIR.'
+    ) from error
 
 
 def model_config(directory: str) -> config_lib.ModelConfig:
@@ -68,20 +79,29 @@ def model_config(directory: str) -> config_lib.ModelConfig:
   embedder = config_lib.EmbedderConfig()
   if found['model_type'] == 'realm':
     embedder = config_lib.EmbedderConfig(
-        head='pooled', embedding_size=found['retriever_proj_size'],
-        shared_towers=_architecture(found) != 'RealmScorer')
+      head='pooled',
+      embedding_size=found['retriever_proj_size'],
+      shared_towers=_architecture(found) != 'RealmScorer',
+    )
   elif tf.io.gfile.isdir(os.path.join(directory, '1_Pooling')):
     embedder = config_lib.EmbedderConfig(
-        head='mean', embedding_size=encoder.hidden_size, normalize=True,
-        score_scale=20.0, shared_towers=True)
+      head='mean',
+      embedding_size=encoder.hidden_size,
+      normalize=True,
+      score_scale=20.0,
+      shared_towers=True,
+    )
   return config_lib.ModelConfig(
-      embedder_bert=encoder, reader_bert=encoder, embedder=embedder,
-      span_hidden_size=found.get('span_hidden_size', 256),
-      max_span_width=found.get('max_span_width', 10))
+    embedder_bert=encoder,
+    reader_bert=encoder,
+    embedder=embedder,
+    span_hidden_size=found.get('span_hidden_size', 256),
+    max_span_width=found.get('max_span_width', 10),
+  )
 
 
 def load_bert(
-    directory: str
+  directory: str,
 ) -> tuple[dict[str, np.ndarray], hugging_face_names.Report]:
   """Reads the weights, named as `modeling.realm_model.RealmModel` names them.
 
@@ -97,16 +117,19 @@ def load_bert(
   """
   found = _read_config(directory)
   roles = hugging_face_names.ROLES.get(
-      _architecture(found), hugging_face_names.BERT_ROLES)
+    _architecture(found), hugging_face_names.BERT_ROLES
+  )
   path = os.path.join(directory, 'model.safetensors')
   arrays, report = hugging_face_names.convert(
-      weights.read(path), bert_config(directory), roles)
+    weights.read(path), bert_config(directory), roles
+  )
   # A pooler is often dropped, and then trained anew where it is needed.
   lacking = [n for n in report.missing if '/pooler_transform/' not in n]
   if lacking:
     raise errors.UserError(
-        f'{path} must hold a whole BERT encoder. It lacks {len(lacking)} '
-        f'values, {lacking[0]} first. Check --source=hf:DIR.')
+      f'{path} must hold a whole BERT encoder. It lacks {len(lacking)} '
+      f'values, {lacking[0]} first. Check --source=hf:DIR.'
+    )
   return arrays, report
 
 
@@ -114,14 +137,16 @@ def _read_config(directory: str) -> dict[str, Any]:
   path = os.path.join(directory, 'config.json')
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
-        'A Hugging Face directory must have a config.json. Found none in '
-        f'{directory}. Check --source=hf:DIR.')
+      'A Hugging Face directory must have a config.json. Found none in '
+      f'{directory}. Check --source=hf:DIR.'
+    )
   with tf.io.gfile.GFile(path) as file:
     try:
       return json.load(file)
     except json.JSONDecodeError as error:
       raise errors.UserError(
-          f'{path} must be JSON. Found: {error}. Copy it again.') from error
+        f'{path} must be JSON. Found: {error}. Copy it again.'
+      ) from error
 
 
 def _architecture(found: Mapping[str, Any]) -> str:

@@ -16,43 +16,44 @@ from realm_tf import config as config_lib
 
 # Which of our towers a name's prefix fills, by the model's architecture.
 ROLES = {
-    'RealmEmbedder': {'': ('shared',)},
-    'RealmScorer': {'query_embedder.': ('query',), 'embedder.': ('block',)},
-    'RealmKnowledgeAugEncoder': {'': ('reader',)},
-    'RealmReader': {'': ('reader',)},
-    'RealmForOpenQA': {'embedder.': ('shared',), 'reader.': ('reader',)},
+  'RealmEmbedder': {'': ('shared',)},
+  'RealmScorer': {'query_embedder.': ('query',), 'embedder.': ('block',)},
+  'RealmKnowledgeAugEncoder': {'': ('reader',)},
+  'RealmReader': {'': ('reader',)},
+  'RealmForOpenQA': {'embedder.': ('shared',), 'reader.': ('reader',)},
 }
 BERT_ROLES = {'': ('shared', 'reader')}  # A plain BERT starts both.
 _LAYER = 'transformer/layer_{n}/'
 # (their name without suffix, our name without suffix), '{n}' the layer.
 _ENCODER = (
-    ('embeddings.word_embeddings', 'word_embeddings'),
-    ('embeddings.position_embeddings', 'position_embedding'),
-    ('embeddings.token_type_embeddings', 'type_embeddings'),
-    ('embeddings.LayerNorm', 'embeddings/layer_norm'),
-    ('encoder.layer.{n}.attention.self.query', _LAYER + 'self_attention/query'),
-    ('encoder.layer.{n}.attention.self.key', _LAYER + 'self_attention/key'),
-    ('encoder.layer.{n}.attention.self.value', _LAYER + 'self_attention/value'),
-    ('encoder.layer.{n}.attention.output.dense',
-     _LAYER + 'self_attention/attention_output'),
-    ('encoder.layer.{n}.attention.output.LayerNorm',
-     _LAYER + 'self_attention_layer_norm'),
-    ('encoder.layer.{n}.intermediate.dense', _LAYER + 'intermediate'),
-    ('encoder.layer.{n}.output.dense', _LAYER + 'output'),
-    ('encoder.layer.{n}.output.LayerNorm', _LAYER + 'output_layer_norm'),
-    ('pooler.dense', 'pooler_transform'),
+  ('embeddings.word_embeddings', 'word_embeddings'),
+  ('embeddings.position_embeddings', 'position_embedding'),
+  ('embeddings.token_type_embeddings', 'type_embeddings'),
+  ('embeddings.LayerNorm', 'embeddings/layer_norm'),
+  ('encoder.layer.{n}.attention.self.query', _LAYER + 'self_attention/query'),
+  ('encoder.layer.{n}.attention.self.key', _LAYER + 'self_attention/key'),
+  ('encoder.layer.{n}.attention.self.value', _LAYER + 'self_attention/value'),
+  (
+    'encoder.layer.{n}.attention.output.dense',
+    _LAYER + 'self_attention/attention_output',
+  ),
+  (
+    'encoder.layer.{n}.attention.output.LayerNorm',
+    _LAYER + 'self_attention_layer_norm',
+  ),
+  ('encoder.layer.{n}.intermediate.dense', _LAYER + 'intermediate'),
+  ('encoder.layer.{n}.output.dense', _LAYER + 'output'),
+  ('encoder.layer.{n}.output.LayerNorm', _LAYER + 'output_layer_norm'),
+  ('pooler.dense', 'pooler_transform'),
 )
-_EMBEDDER_HEAD = (
-    ('cls.dense', 'projection'),
-    ('cls.LayerNorm', 'layer_norm'),
-)
+_EMBEDDER_HEAD = (('cls.dense', 'projection'), ('cls.LayerNorm', 'layer_norm'))
 _READER_HEADS = (
-    ('cls.predictions.transform.dense', 'masked_lm/transform/dense'),
-    ('cls.predictions.transform.LayerNorm', 'masked_lm/transform/LayerNorm'),
-    ('cls.predictions', 'masked_lm/output_bias'),
-    ('qa_outputs.dense_intermediate', 'span_reader/projection'),
-    ('qa_outputs.layer_normalization', 'span_reader/layer_norm'),
-    ('qa_outputs.dense_output', 'span_reader/score'),
+  ('cls.predictions.transform.dense', 'masked_lm/transform/dense'),
+  ('cls.predictions.transform.LayerNorm', 'masked_lm/transform/LayerNorm'),
+  ('cls.predictions', 'masked_lm/output_bias'),
+  ('qa_outputs.dense_intermediate', 'span_reader/projection'),
+  ('qa_outputs.layer_normalization', 'span_reader/layer_norm'),
+  ('qa_outputs.dense_output', 'span_reader/score'),
 )
 
 
@@ -64,14 +65,17 @@ class Report(NamedTuple):
     missing: Our names of the encoder's variables that got no value.
     left_over: Their names of the tensors that were not taken.
   """
+
   used: list[str]
   missing: list[str]
   left_over: list[str]
 
 
-def convert(theirs: Mapping[str, np.ndarray], config: config_lib.BertConfig,
-            roles: Mapping[str, tuple[str, ...]]
-            ) -> tuple[dict[str, np.ndarray], Report]:
+def convert(
+  theirs: Mapping[str, np.ndarray],
+  config: config_lib.BertConfig,
+  roles: Mapping[str, tuple[str, ...]],
+) -> tuple[dict[str, np.ndarray], Report]:
   """Renames and reshapes.
 
   Args:
@@ -103,10 +107,17 @@ def _names(tower, num_layers):
   for theirs, ours in _ENCODER:
     for n in range(num_layers if '{n}' in theirs else 1):
       for suffix, our_suffix in _suffixes(theirs):
-        yield (f'{theirs.format(n=n)}.{suffix}',
-               f'{tower}_bert/{ours.format(n=n)}/{our_suffix}')
-  heads = _READER_HEADS if tower == 'reader' else [
-      (theirs, f'{tower}_embedder/{ours}') for theirs, ours in _EMBEDDER_HEAD]
+        yield (
+          f'{theirs.format(n=n)}.{suffix}',
+          f'{tower}_bert/{ours.format(n=n)}/{our_suffix}',
+        )
+  heads = (
+    _READER_HEADS
+    if tower == 'reader'
+    else [
+      (theirs, f'{tower}_embedder/{ours}') for theirs, ours in _EMBEDDER_HEAD
+    ]
+  )
   for theirs, ours in heads:
     for suffix, our_suffix in _suffixes(theirs):
       yield f'{theirs}.{suffix}', f'{ours}/{our_suffix}'
@@ -124,14 +135,18 @@ def _suffixes(theirs):
 
 def _modern(name: str) -> str:
   """Returns the name without 'bert.' or 'realm.', in today's spelling."""
-  name = re.sub(r'^((?:query_embedder|embedder|reader)\.)?(bert|realm)\.',
-                lambda match: match.group(1) or '', name)
+  name = re.sub(
+    r'^((?:query_embedder|embedder|reader)\.)?(bert|realm)\.',
+    lambda match: match.group(1) or '',
+    name,
+  )
   name = re.sub(r'\.gamma$', '.weight', name)
   return re.sub(r'\.beta$', '.bias', name)
 
 
-def _reshape(value: np.ndarray, our_name: str,
-             config: config_lib.BertConfig) -> np.ndarray:
+def _reshape(
+  value: np.ndarray, our_name: str, config: config_lib.BertConfig
+) -> np.ndarray:
   """Brings a tensor to our variable's shape."""
   value = np.asarray(value, np.float32)
   if our_name.endswith('/kernel'):

@@ -5,7 +5,7 @@ longest of its own blocks, rounded up; for short blocks that saves most of the
 work.
 """
 
-from typing import Callable
+from collections.abc import Callable
 
 import numpy as np
 import tensorflow as tf
@@ -23,25 +23,31 @@ _LENGTH_STEP = 16  # Few different shapes, hence few traces.
 Embed = Callable[[np.ndarray, np.ndarray, int], tf.Tensor]
 
 
-def compile_embedding(model: realm_model.RealmModel,
-                      special_ids: tuple[int, int]) -> Embed:
+def compile_embedding(
+  model: realm_model.RealmModel, special_ids: tuple[int, int]
+) -> Embed:
   """Returns the compiled block embedder; it reads the current variables.
 
   Args:
     model: With the EMBEDDER part.
     special_ids: The vocabulary's [CLS] and [SEP].
   """
+
   @tf.function
   def embed(titles, bodies, length):
     return model.block_embedder(
-        joining.pack(titles, bodies, *special_ids, length))
+      joining.pack(titles, bodies, *special_ids, length)
+    )
 
   return embed
 
 
-def embed_blocks(embed: Embed, table: block_table.BlockTable,
-                 lengths: config_lib.LengthConfig,
-                 batch_size: int) -> np.ndarray:
+def embed_blocks(
+  embed: Embed,
+  table: block_table.BlockTable,
+  lengths: config_lib.LengthConfig,
+  batch_size: int,
+) -> np.ndarray:
   """Embeds every block.
 
   Args:
@@ -55,25 +61,28 @@ def embed_blocks(embed: Embed, table: block_table.BlockTable,
   """
   title_lengths, body_lengths = table.lengths()
   totals = np.minimum(
-      np.minimum(title_lengths, lengths.title_tokens) + body_lengths + 3,
-      lengths.block_tokens)
+    np.minimum(title_lengths, lengths.title_tokens) + body_lengths + 3,
+    lengths.block_tokens,
+  )
   # Longest first: a batch that does not fit into memory fails at once.
   order = np.argsort(-totals, kind='stable')
   result = None
-  progress = tqdm.tqdm(total=len(order), desc='embedding blocks', unit='block',
-                       mininterval=5)
+  progress = tqdm.tqdm(
+    total=len(order), desc='embedding blocks', unit='block', mininterval=5
+  )
   for start in range(0, len(order), batch_size):
-    ids = order[start:start + batch_size]
-    length = min(lengths.block_tokens,
-                 -(-int(totals[ids[0]]) // _LENGTH_STEP) * _LENGTH_STEP)
+    ids = order[start : start + batch_size]
+    length = min(
+      lengths.block_tokens,
+      -(-int(totals[ids[0]]) // _LENGTH_STEP) * _LENGTH_STEP,
+    )
     padded = np.full([batch_size], block_table.NULL_BLOCK, np.int64)
-    padded[:len(ids)] = ids  # One batch size, so one trace per length.
+    padded[: len(ids)] = ids  # One batch size, so one trace per length.
     titles, bodies = table.gather(padded, lengths.title_tokens, length)
-    embeddings = embed(titles, bodies, length).numpy()[:len(ids)]
+    embeddings = embed(titles, bodies, length).numpy()[: len(ids)]
     if result is None:
       result = np.zeros([len(order), embeddings.shape[1]], np.float32)
     result[ids] = embeddings
     progress.update(len(ids))
   progress.close()
   return result
-

@@ -22,14 +22,16 @@ class BruteForceSearcher:
     ids, scores = [], []
     for start in range(0, len(self._embeddings), _CHUNK_BLOCKS):
       chunk = np.asarray(
-          self._embeddings[start:start + _CHUNK_BLOCKS], np.float32)
+        self._embeddings[start : start + _CHUNK_BLOCKS], np.float32
+      )
       chunk_ids, chunk_scores = _top(queries @ chunk.T, k)
       ids.append(chunk_ids + start)
       scores.append(chunk_scores)
     ids, scores = np.concatenate(ids, axis=1), np.concatenate(scores, axis=1)
     order, scores = _top(scores, k)
     return searcher.Neighbors(
-        np.take_along_axis(ids, order, axis=1).astype(np.int32), scores)
+      np.take_along_axis(ids, order, axis=1).astype(np.int32), scores
+    )
 
 
 def _top(scores, k):
@@ -41,5 +43,7 @@ def _top(scores, k):
     columns = np.broadcast_to(np.arange(k), scores.shape)
   values = np.take_along_axis(scores, columns, axis=1)
   order = np.argsort(-values, axis=1, kind='stable')
-  return (np.take_along_axis(columns, order, axis=1),
-          np.take_along_axis(values, order, axis=1).astype(np.float32))
+  return (
+    np.take_along_axis(columns, order, axis=1),
+    np.take_along_axis(values, order, axis=1).astype(np.float32),
+  )

@@ -25,17 +25,21 @@ class IndexBuilder:
     special_ids: The vocabulary's [CLS] and [SEP].
   """
 
-  def __init__(self, table: block_table.BlockTable,
-               config: config_lib.ExperimentConfig,
-               special_ids: tuple[int, int]):
+  def __init__(
+    self,
+    table: block_table.BlockTable,
+    config: config_lib.ExperimentConfig,
+    special_ids: tuple[int, int],
+  ):
     self._table = table
     self._config = config
     self._special_ids = special_ids
     self._model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
     self._embed = block_embeddings.compile_embedding(self._model, special_ids)
 
-  def publish(self, params: versions.Version,
-              index_root: str) -> versions.Version:
+  def publish(
+    self, params: versions.Version, index_root: str
+  ) -> versions.Version:
     """Embeds all blocks with `params` and publishes the index of its step.
 
     Raises:
@@ -44,16 +48,29 @@ class IndexBuilder:
     begun = time.monotonic()
     versions.verify(params.path)
     realm_model.require_parts(
-        self._model.load(weights.read(layout.params_file(params.path))),
-        params.path)
+      self._model.load(weights.read(layout.params_file(params.path))),
+      params.path,
+    )
     embeddings = block_embeddings.embed_blocks(
-        self._embed, self._table, self._config.lengths,
-        self._config.index.embed_batch_size)
+      self._embed,
+      self._table,
+      self._config.lengths,
+      self._config.index.embed_batch_size,
+    )
     version = storage.publish(
-        index_root, params.step, embeddings, self._model,
-        self._table.manifest['corpus_fingerprint'], self._config.index)
-    logging.info('Published %s: %d blocks in %.1f s.', version.path,
-                 len(embeddings), time.monotonic() - begun)
+      index_root,
+      params.step,
+      embeddings,
+      self._model,
+      self._table.manifest['corpus_fingerprint'],
+      self._config.index,
+    )
+    logging.info(
+      'Published %s: %d blocks in %.1f s.',
+      version.path,
+      len(embeddings),
+      time.monotonic() - begun,
+    )
     return version
 
 
@@ -66,8 +83,11 @@ def open_builder(model_dir: str, corpus_dir: str) -> IndexBuilder:
   directory = model_directory.open_directory(model_dir)
   table = block_table.BlockTable.open(corpus_dir)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
-      layout.vocab_file(model_dir))
+    layout.vocab_file(model_dir)
+  )
   model_directory.check_vocabulary(
-      model_dir, tokenizer.vocabulary_sha256, table.manifest)
-  return IndexBuilder(table, directory.config,
-                      (tokenizer.cls_id, tokenizer.sep_id))
+    model_dir, tokenizer.vocabulary_sha256, table.manifest
+  )
+  return IndexBuilder(
+    table, directory.config, (tokenizer.cls_id, tokenizer.sep_id)
+  )

@@ -15,6 +15,7 @@ class Neighbors(NamedTuple):
     scores: float32 [Q, K]; approximate in some implementations, so training
       recomputes f(x,z) from the block's text.
   """
+
   block_ids: np.ndarray
   scores: np.ndarray
 

@@ -1,9 +1,9 @@
 """An index version on disk: embeddings, searcher, and who they belong to.
 
-  <root>/000000500/manifest.json      written last: sizes, sha256, fingerprints
-                   embeddings.npy     float32 [N, D], memory-mapped on reading
-                   params.safetensors the embedders, to embed queries with
-                   scann/             the searcher, if it is ScaNN
+<root>/000000500/manifest.json      written last: sizes, sha256, fingerprints
+embeddings.npy     float32 [N, D], memory-mapped on reading
+params.safetensors the embedders, to embed queries with
+scann/             the searcher, if it is ScaNN
 """
 
 import io
@@ -34,6 +34,7 @@ class Index(NamedTuple):
     searcher: Over `embeddings`.
     manifest: See the module's docstring.
   """
+
   step: int
   path: str
   embeddings: np.ndarray
@@ -41,9 +42,14 @@ class Index(NamedTuple):
   manifest: dict[str, Any]
 
 
-def publish(root: str, step: int, embeddings: np.ndarray,
-            model: realm_model.RealmModel, corpus_fingerprint: str,
-            config: config_lib.IndexConfig) -> versions.Version:
+def publish(
+  root: str,
+  step: int,
+  embeddings: np.ndarray,
+  model: realm_model.RealmModel,
+  corpus_fingerprint: str,
+  config: config_lib.IndexConfig,
+) -> versions.Version:
   """Builds the searcher and publishes everything as version `step`.
 
   Args:
@@ -65,22 +71,31 @@ def publish(root: str, step: int, embeddings: np.ndarray,
     weights.write(embedder_variables(model), layout.params_file(path))
     if kind == 'scann':
       from realm_tf.index import scann_searcher  # Loads slowly; often unused.
+
       tf.io.gfile.makedirs(_scann_dir(path))
       scann_searcher.ScannSearcher.build(embeddings, config).save(
-          _scann_dir(path))
+        _scann_dir(path)
+      )
 
-  return versions.publish(root, step, write, {
+  return versions.publish(
+    root,
+    step,
+    write,
+    {
       'corpus_fingerprint': corpus_fingerprint,
       'embedder_fingerprint': weights.fingerprint(
-          model.block_embedder.variables),
+        model.block_embedder.variables
+      ),
       'num_blocks': len(embeddings),
       'embedding_size': int(embeddings.shape[1]),
       'searcher': kind,
-  })
+    },
+  )
 
 
-def load(path: str, corpus_fingerprint: str,
-         config: config_lib.IndexConfig) -> Index:
+def load(
+  path: str, corpus_fingerprint: str, config: config_lib.IndexConfig
+) -> Index:
   """Loads a version after checking all of it.
 
   Raises:
@@ -89,26 +104,32 @@ def load(path: str, corpus_fingerprint: str,
   manifest = versions.verify(path)
   if manifest['corpus_fingerprint'] != corpus_fingerprint:
     raise errors.UserError(
-        f'An index must be of the corpus that is searched. Found {path}, of '
-        f'corpus {manifest["corpus_fingerprint"][:12]}, and corpus '
-        f'{corpus_fingerprint[:12]}. Build it again with bin.build_index.')
+      f'An index must be of the corpus that is searched. Found {path}, of '
+      f'corpus {manifest["corpus_fingerprint"][:12]}, and corpus '
+      f'{corpus_fingerprint[:12]}. Build it again with bin.build_index.'
+    )
   embeddings = _read_embeddings(_embeddings_file(path))
   if manifest['searcher'] == 'scann':
     from realm_tf.index import scann_searcher  # Loads slowly; often unused.
+
     searcher = scann_searcher.ScannSearcher.load(_scann_dir(path), config)
   else:
     searcher = brute_force.BruteForceSearcher(embeddings)
-  logging.info('Loaded index %s: %d blocks, %s.', path,
-               manifest['num_blocks'], manifest['searcher'])
+  logging.info(
+    'Loaded index %s: %d blocks, %s.',
+    path,
+    manifest['num_blocks'],
+    manifest['searcher'],
+  )
   return Index(manifest['step'], path, embeddings, searcher, manifest)
 
 
 def embedder_variables(model: realm_model.RealmModel) -> list[tf.Variable]:
   """Returns both towers' variables, each once."""
-  towers = {id(tower): tower
-            for tower in (model.query_embedder, model.block_embedder)}
-  return [variable for tower in towers.values()
-          for variable in tower.variables]
+  towers = {
+    id(tower): tower for tower in (model.query_embedder, model.block_embedder)
+  }
+  return [variable for tower in towers.values() for variable in tower.variables]
 
 
 def searcher_kind(config: config_lib.IndexConfig, num_blocks: int) -> str:

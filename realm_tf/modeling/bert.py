@@ -1,7 +1,7 @@
 """BERT from official.nlp: the encoder and the masked-language-model head."""
 
+from collections.abc import Callable
 import os
-from typing import Callable
 
 os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # official is tf_keras.
 
@@ -14,8 +14,9 @@ import tf_keras  # noqa: E402
 from realm_tf import config as config_lib  # noqa: E402
 
 
-def build_encoder(config: config_lib.BertConfig,
-                  name: str = 'bert') -> tf_keras.layers.Layer:
+def build_encoder(
+  config: config_lib.BertConfig, name: str = 'bert'
+) -> tf_keras.layers.Layer:
   """Builds a BERT encoder with random weights.
 
   Args:
@@ -33,27 +34,37 @@ def build_encoder(config: config_lib.BertConfig,
   if not config.vocab_size:
     raise ValueError('`vocab_size` must be set before BERT is built. Got 0.')
   encoder = networks.BertEncoderV2(
-      vocab_size=config.vocab_size,
-      hidden_size=config.hidden_size,
-      num_layers=config.num_layers,
-      num_attention_heads=config.num_heads,
-      max_sequence_length=config.max_positions,
-      type_vocab_size=2,
-      inner_dim=config.intermediate_size,
-      inner_activation=_activation(config),
-      output_dropout=config.dropout_rate,
-      attention_dropout=config.attention_dropout_rate,
-      initializer=tf_keras.initializers.TruncatedNormal(stddev=config.initializer_range),
-      name=name)
+    vocab_size=config.vocab_size,
+    hidden_size=config.hidden_size,
+    num_layers=config.num_layers,
+    num_attention_heads=config.num_heads,
+    max_sequence_length=config.max_positions,
+    type_vocab_size=2,
+    inner_dim=config.intermediate_size,
+    inner_activation=_activation(config),
+    output_dropout=config.dropout_rate,
+    attention_dropout=config.attention_dropout_rate,
+    initializer=tf_keras.initializers.TruncatedNormal(
+      stddev=config.initializer_range
+    ),
+    name=name,
+  )
   example = tf.zeros([1, 4], tf.int32)
-  encoder({'input_word_ids': example, 'input_mask': example,
-           'input_type_ids': example})  # Creates the weights.
+  encoder(
+    {
+      'input_word_ids': example,
+      'input_mask': example,
+      'input_type_ids': example,
+    }
+  )  # Creates the weights.
   return encoder
 
 
-def build_masked_lm_head(encoder: tf_keras.layers.Layer,
-                         config: config_lib.BertConfig,
-                         name: str = 'masked_lm') -> tf_keras.layers.Layer:
+def build_masked_lm_head(
+  encoder: tf_keras.layers.Layer,
+  config: config_lib.BertConfig,
+  name: str = 'masked_lm',
+) -> tf_keras.layers.Layer:
   """Builds p(y_j|z,x)'s head, tied to the encoder's word embeddings.
 
   Args:
@@ -67,14 +78,20 @@ def build_masked_lm_head(encoder: tf_keras.layers.Layer,
   """
   table = encoder.get_embedding_table()
   head = layers.MaskedLM(
-      embedding_table=table, activation=_activation(config),
-      initializer=tf_keras.initializers.TruncatedNormal(stddev=config.initializer_range),
-      output='logits', name=name)
+    embedding_table=table,
+    activation=_activation(config),
+    initializer=tf_keras.initializers.TruncatedNormal(
+      stddev=config.initializer_range
+    ),
+    output='logits',
+    name=name,
+  )
   head(tf.zeros([1, 4, table.shape[1]]), tf.zeros([1, 1], tf.int32))
   return head
 
 
 def _activation(
-    config: config_lib.BertConfig) -> Callable[[tf.Tensor], tf.Tensor]:
+  config: config_lib.BertConfig,
+) -> Callable[[tf.Tensor], tf.Tensor]:
   approximate = config.activation == 'gelu_tanh'
   return lambda x: tf.nn.gelu(x, approximate=approximate)

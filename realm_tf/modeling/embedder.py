@@ -26,25 +26,35 @@ class Embedder(tf_keras.layers.Layer):
     Embeddings, float32 [..., D]. f(x,z) is their plain inner product.
   """
 
-  def __init__(self, encoder: tf_keras.layers.Layer,
-               config: config_lib.EmbedderConfig, **kwargs):
+  def __init__(
+    self,
+    encoder: tf_keras.layers.Layer,
+    config: config_lib.EmbedderConfig,
+    **kwargs,
+  ):
     super().__init__(**kwargs)
     self.encoder = encoder
     self.config = config
     if config.head != 'mean':
       self.projection = tf_keras.layers.Dense(
-          config.embedding_size, use_bias=config.head == 'pooled',
-          kernel_initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
-          name='projection', dtype='float32')
+        config.embedding_size,
+        use_bias=config.head == 'pooled',
+        kernel_initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
+        name='projection',
+        dtype='float32',
+      )
     if config.head == 'pooled':
       self.layer_norm = tf_keras.layers.LayerNormalization(
-          epsilon=1e-12, name='layer_norm', dtype='float32')
+        epsilon=1e-12, name='layer_norm', dtype='float32'
+      )
       self.dropout = tf_keras.layers.Dropout(config.dropout_rate)
 
   def call(self, tokens: dict[str, tf.Tensor], training: bool = False):
     leading = tf.shape(tokens['input_word_ids'])[:-1]
-    flat = {name: tf.reshape(value, [-1, value.shape[-1]])
-            for name, value in tokens.items()}
+    flat = {
+      name: tf.reshape(value, [-1, value.shape[-1]])
+      for name, value in tokens.items()
+    }
     outputs = self.encoder(flat, training=training)
     embeddings = self._head(outputs, flat['input_mask'], training)
     if self.config.normalize:
@@ -59,8 +69,9 @@ class Embedder(tf_keras.layers.Layer):
       return self.projection(cls)
     if self.config.head == 'pooled':
       pooled = tf.cast(outputs['pooled_output'], tf.float32)  # [B, H]
-      return self.dropout(self.layer_norm(self.projection(pooled)),
-                          training=training)
+      return self.dropout(
+        self.layer_norm(self.projection(pooled)), training=training
+      )
     weights = tf.cast(mask, tf.float32)[:, :, None]  # [B, L, 1]
     states = tf.cast(outputs['sequence_output'], tf.float32)
     count = tf.maximum(tf.reduce_sum(weights, axis=1), 1.0)

@@ -25,25 +25,39 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
     log p(y_j|z,x), float32 [B, K, M].
   """
 
-  def __init__(self, encoder: tf_keras.layers.Layer,
-               masked_lm: tf_keras.layers.Layer, **kwargs):
+  def __init__(
+    self,
+    encoder: tf_keras.layers.Layer,
+    masked_lm: tf_keras.layers.Layer,
+    **kwargs,
+  ):
     super().__init__(**kwargs)
     self.encoder = encoder
     self.masked_lm = masked_lm
 
-  def call(self, tokens: dict[str, tf.Tensor], positions: tf.Tensor,
-           gold_ids: tf.Tensor, training: bool = False):
+  def call(
+    self,
+    tokens: dict[str, tf.Tensor],
+    positions: tf.Tensor,
+    gold_ids: tf.Tensor,
+    training: bool = False,
+  ):
     logits = self.logits(tokens, positions, training)  # [B, K, M, V]
     num_candidates = tokens['input_word_ids'].shape[1]
     gold = tf.repeat(gold_ids[:, None, :], num_candidates, axis=1)
     return -tf.nn.sparse_softmax_cross_entropy_with_logits(gold, logits)
 
-  def logits(self, tokens: dict[str, tf.Tensor], positions: tf.Tensor,
-             training: bool = False) -> tf.Tensor:
+  def logits(
+    self,
+    tokens: dict[str, tf.Tensor],
+    positions: tf.Tensor,
+    training: bool = False,
+  ) -> tf.Tensor:
     """Returns the logits at `positions`, float32 [B, K, M, V]."""
     num_candidates, length = tokens['input_word_ids'].shape[1:]
-    flat = {name: tf.reshape(value, [-1, length])
-            for name, value in tokens.items()}
+    flat = {
+      name: tf.reshape(value, [-1, length]) for name, value in tokens.items()
+    }
     states = self.encoder(flat, training=training)['sequence_output']
     repeated = tf.repeat(positions, num_candidates, axis=0)  # [B * K, M]
     logits = self.masked_lm(states, repeated)  # [B * K, M, V]

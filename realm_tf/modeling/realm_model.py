@@ -9,8 +9,8 @@
 The knowledge encoder and the span reader share one BERT, as in the paper.
 """
 
+from collections.abc import Sequence
 import dataclasses
-from typing import Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -51,28 +51,34 @@ class RealmModel(tf.Module):
       shared = config.embedder.shared_towers
       self.query_embedder = self._embedder('shared' if shared else 'query')
       self.block_embedder = (
-          self.query_embedder if shared else self._embedder('block'))
+        self.query_embedder if shared else self._embedder('block')
+      )
     if MASKED_LM in parts or SPAN in parts:
       reader_bert = bert.build_encoder(config.reader_bert, 'reader_bert')
     if MASKED_LM in parts:
       self.knowledge_encoder = knowledge_encoder_lib.KnowledgeEncoder(
-          reader_bert,
-          bert.build_masked_lm_head(reader_bert, config.reader_bert))
+        reader_bert, bert.build_masked_lm_head(reader_bert, config.reader_bert)
+      )
     if SPAN in parts:
       self.span_reader = span_reader_lib.SpanReader(
-          reader_bert, config.span_hidden_size, config.max_span_width,
-          name='span_reader')
+        reader_bert,
+        config.span_hidden_size,
+        config.max_span_width,
+        name='span_reader',
+      )
       self.span_reader(_example((1, 1, 4)), body_length=1)
 
   def _embedder(self, tower):
     encoder = bert.build_encoder(self.config.embedder_bert, f'{tower}_bert')
     embedder = embedder_lib.Embedder(
-        encoder, self.config.embedder, name=f'{tower}_embedder')
+      encoder, self.config.embedder, name=f'{tower}_embedder'
+    )
     embedder(_example((1, 4)))
     return embedder
 
-  def embed_queries(self, tokens: dict[str, tf.Tensor],
-                    training: bool = False) -> tf.Tensor:
+  def embed_queries(
+    self, tokens: dict[str, tf.Tensor], training: bool = False
+  ) -> tf.Tensor:
     """Returns query embeddings, scaled so that products are f(x,z), [B, D]."""
     scale = self.config.embedder.score_scale
     return scale * self.query_embedder(tokens, training=training)
@@ -90,8 +96,9 @@ class RealmModel(tf.Module):
         if f'shared_{rest}' in arrays:
           arrays[name] = arrays[f'shared_{rest}']
     report = weights.assign(self.variables, arrays)
-    left_over = [name for name in report.left_over
-                 if not name.startswith('shared_')]
+    left_over = [
+      name for name in report.left_over if not name.startswith('shared_')
+    ]
     return report._replace(left_over=left_over)
 
 
@@ -99,10 +106,11 @@ def require_parts(report: weights.LoadReport, source: str) -> None:
   """Raises UserError unless every variable was found in `source`."""
   if report.missing:
     raise errors.UserError(
-        f'Parameters must fit the config. {source} lacks {report.missing[0]} '
-        f'and {len(report.missing) - 1} more of '
-        f'{len(report.missing) + len(report.used)} variables. Use the config '
-        'that they were trained with.')
+      f'Parameters must fit the config. {source} lacks {report.missing[0]} '
+      f'and {len(report.missing) - 1} more of '
+      f'{len(report.missing) + len(report.used)} variables. Use the config '
+      'that they were trained with.'
+    )
 
 
 def separate_towers(config: config_lib.ModelConfig) -> config_lib.ModelConfig:
@@ -111,18 +119,23 @@ def separate_towers(config: config_lib.ModelConfig) -> config_lib.ModelConfig:
   Fine-tuning tunes Embed_input and freezes Embed_doc (Section 3.3), so a
   shared tower becomes two.
   """
-  return dataclasses.replace(config, embedder=dataclasses.replace(
-      config.embedder, shared_towers=False))
+  return dataclasses.replace(
+    config, embedder=dataclasses.replace(config.embedder, shared_towers=False)
+  )
 
 
-def with_vocab_size(config: config_lib.ModelConfig,
-                    vocab_size: int) -> config_lib.ModelConfig:
+def with_vocab_size(
+  config: config_lib.ModelConfig, vocab_size: int
+) -> config_lib.ModelConfig:
   """Returns `config` for a vocabulary of `vocab_size` wordpieces."""
   sized = lambda bert_config: dataclasses.replace(
-      bert_config, vocab_size=vocab_size)
+    bert_config, vocab_size=vocab_size
+  )
   return dataclasses.replace(
-      config, embedder_bert=sized(config.embedder_bert),
-      reader_bert=sized(config.reader_bert))
+    config,
+    embedder_bert=sized(config.embedder_bert),
+    reader_bert=sized(config.reader_bert),
+  )
 
 
 def _example(shape):

@@ -30,28 +30,38 @@ class SpanReader(tf_keras.layers.Layer):
     that starts at the block's wordpiece s; `NO_SPAN` where it leaves the block.
   """
 
-  def __init__(self, encoder: tf_keras.layers.Layer, hidden_size: int = 256,
-               max_span_width: int = 10, **kwargs):
+  def __init__(
+    self,
+    encoder: tf_keras.layers.Layer,
+    hidden_size: int = 256,
+    max_span_width: int = 10,
+    **kwargs,
+  ):
     super().__init__(**kwargs)
     self.encoder = encoder
     self.hidden_size = hidden_size
     self.max_span_width = max_span_width
     self.projection = _dense(2 * hidden_size, 'projection')
     self.layer_norm = tf_keras.layers.LayerNormalization(
-        epsilon=1e-3, name='layer_norm', dtype='float32')
+      epsilon=1e-3, name='layer_norm', dtype='float32'
+    )
     self.score = _dense(1, 'score')
 
-  def call(self, tokens: dict[str, tf.Tensor], body_length: int,
-           training: bool = False):
+  def call(
+    self, tokens: dict[str, tf.Tensor], body_length: int, training: bool = False
+  ):
     num_read, length = tokens['input_word_ids'].shape[1:]
-    flat = {name: tf.reshape(value, [-1, length])
-            for name, value in tokens.items()}
+    flat = {
+      name: tf.reshape(value, [-1, length]) for name, value in tokens.items()
+    }
     states = self.encoder(flat, training=training)['sequence_output']
     states = tf.cast(states, tf.float32)
     states, allowed = _body(states, flat['input_type_ids'], body_length)
     start, end = tf.split(self.projection(states), 2, axis=-1)
-    scores = [self._width_scores(start, end, allowed, width)
-              for width in range(self.max_span_width)]
+    scores = [
+      self._width_scores(start, end, allowed, width)
+      for width in range(self.max_span_width)
+    ]
     scores = tf.stack(scores, axis=-1)  # [B * K, Lz, W]
     return tf.reshape(scores, [-1, num_read, body_length, self.max_span_width])
 
@@ -83,5 +93,8 @@ def _body(states, type_ids, body_length):
 
 def _dense(units, name):
   return tf_keras.layers.Dense(
-      units, name=name, dtype='float32',
-      kernel_initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02))
+    units,
+    name=name,
+    dtype='float32',
+    kernel_initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
+  )

@@ -4,8 +4,9 @@ The only import of safetensors. Never pickle: a file from a stranger can hold
 nothing but numbers.
 """
 
+from collections.abc import Iterable, Mapping
 import hashlib
-from typing import Iterable, Mapping, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError
@@ -23,6 +24,7 @@ class LoadReport(NamedTuple):
     missing: Variables that keep theirs: there was no value of that name.
     left_over: Values that no variable has the name of.
   """
+
   used: list[str]
   missing: list[str]
   left_over: list[str]
@@ -44,8 +46,10 @@ def by_name(variables: Iterable[tf.Variable]) -> dict[str, tf.Variable]:
 
 def write(variables: Iterable[tf.Variable], path: str) -> None:
   """Writes variables to one safetensors file, anywhere gfile writes."""
-  arrays = {name: np.ascontiguousarray(variable.numpy())
-            for name, variable in sorted(by_name(variables).items())}
+  arrays = {
+    name: np.ascontiguousarray(variable.numpy())
+    for name, variable in sorted(by_name(variables).items())
+  }
   with tf.io.gfile.GFile(path, 'wb') as file:
     file.write(safetensors.numpy.save(arrays))
 
@@ -64,12 +68,13 @@ def read(path: str) -> dict[str, np.ndarray]:
     return safetensors.numpy.load(data)
   except (SafetensorError, ValueError, TypeError) as error:
     raise errors.UserError(
-        f'{path} must be a whole safetensors file. Found: {error}. Copy it '
-        'again.') from error
+      f'{path} must be a whole safetensors file. Found: {error}. Copy it again.'
+    ) from error
 
 
-def assign(variables: Iterable[tf.Variable],
-           arrays: Mapping[str, np.ndarray]) -> LoadReport:
+def assign(
+  variables: Iterable[tf.Variable], arrays: Mapping[str, np.ndarray]
+) -> LoadReport:
   """Gives each variable the array of its name.
 
   Raises:
@@ -80,13 +85,17 @@ def assign(variables: Iterable[tf.Variable],
   for name in used:
     if tuple(named[name].shape) != arrays[name].shape:
       raise errors.UserError(
-          f'Weights {name} must have shape {tuple(named[name].shape)} by the '
-          f'config. Found {arrays[name].shape}. Use the config that they were '
-          'trained with.')
+        f'Weights {name} must have shape {tuple(named[name].shape)} by the '
+        f'config. Found {arrays[name].shape}. Use the config that they were '
+        'trained with.'
+      )
   for name in used:
     named[name].assign(arrays[name])
-  return LoadReport(used, sorted(named.keys() - arrays.keys()),
-                    sorted(arrays.keys() - named.keys()))
+  return LoadReport(
+    used,
+    sorted(named.keys() - arrays.keys()),
+    sorted(arrays.keys() - named.keys()),
+  )
 
 
 def fingerprint(variables: Iterable[tf.Variable]) -> str:

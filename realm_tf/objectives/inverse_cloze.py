@@ -3,8 +3,9 @@
 import tensorflow as tf
 
 
-def in_batch_log_likelihood(query_embeddings: tf.Tensor,
-                            block_embeddings: tf.Tensor) -> tf.Tensor:
+def in_batch_log_likelihood(
+  query_embeddings: tf.Tensor, block_embeddings: tf.Tensor
+) -> tf.Tensor:
   """Returns log p(z|x) of each query's own block among the batch's blocks.
 
   Lee et al. 2019, Eq. 9 (https://arxiv.org/abs/1906.00300): the other blocks of
@@ -23,8 +24,9 @@ def in_batch_log_likelihood(query_embeddings: tf.Tensor,
   return tf.linalg.diag_part(tf.nn.log_softmax(scores, axis=-1))
 
 
-def in_batch_accuracy(query_embeddings: tf.Tensor,
-                      block_embeddings: tf.Tensor) -> tf.Tensor:
+def in_batch_accuracy(
+  query_embeddings: tf.Tensor, block_embeddings: tf.Tensor
+) -> tf.Tensor:
   """Returns 1.0 where a query scores its own block highest, float32 [B]."""
   scores = tf.matmul(query_embeddings, block_embeddings, transpose_b=True)
   best = tf.argmax(scores, axis=-1, output_type=tf.int32)

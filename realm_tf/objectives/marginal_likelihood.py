@@ -4,9 +4,7 @@ import tensorflow as tf
 
 
 def marginal_log_likelihood(
-    retrieval_scores: tf.Tensor,
-    token_log_probs: tf.Tensor,
-    token_mask: tf.Tensor,
+  retrieval_scores: tf.Tensor, token_log_probs: tf.Tensor, token_mask: tf.Tensor
 ) -> tf.Tensor:
   """Returns log p(y|x) of each query.
 
@@ -31,16 +29,15 @@ def marginal_log_likelihood(
   return tf.reduce_logsumexp(log_p_z + log_p_y, axis=-1)  # [B]
 
 
-def query_log_likelihood(token_log_probs: tf.Tensor,
-                         token_mask: tf.Tensor) -> tf.Tensor:
+def query_log_likelihood(
+  token_log_probs: tf.Tensor, token_mask: tf.Tensor
+) -> tf.Tensor:
   """Returns log p(y|z,x) = sum_j log p(y_j|z,x), float32 [B, K]."""
   return tf.einsum('bkm,bm->bk', token_log_probs, token_mask)
 
 
 def per_token_log_likelihood(
-    retrieval_scores: tf.Tensor,
-    token_log_probs: tf.Tensor,
-    token_mask: tf.Tensor,
+  retrieval_scores: tf.Tensor, token_log_probs: tf.Tensor, token_mask: tf.Tensor
 ) -> tf.Tensor:
   """Returns log sum_z p(z|x) p(y_j|z,x) of each masked token.
 

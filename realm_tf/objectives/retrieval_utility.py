@@ -16,12 +16,13 @@ def block_utility(log_p_y_given_z: tf.Tensor) -> tf.Tensor:
   Returns:
     float32 [B, K].
   """
-  null = log_p_y_given_z[:, NULL_POSITION:NULL_POSITION + 1]  # [B, 1]
+  null = log_p_y_given_z[:, NULL_POSITION : NULL_POSITION + 1]  # [B, 1]
   return log_p_y_given_z - null
 
 
-def marginal_utility(log_p_y: tf.Tensor,
-                     log_p_y_given_z: tf.Tensor) -> tf.Tensor:
+def marginal_utility(
+  log_p_y: tf.Tensor, log_p_y_given_z: tf.Tensor
+) -> tf.Tensor:
   """Returns log p(y|x) - log p(y|null,x) of every query.
 
   What the authors' release calls retrieval utility, and selects models by.

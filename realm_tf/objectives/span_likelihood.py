@@ -7,8 +7,9 @@ import tensorflow as tf
 _MINUS_INFINITY = -1e9
 
 
-def span_log_likelihood(span_scores: tf.Tensor,
-                        is_answer: tf.Tensor) -> tf.Tensor:
+def span_log_likelihood(
+  span_scores: tf.Tensor, is_answer: tf.Tensor
+) -> tf.Tensor:
   """Returns the marginal log-likelihood of the answer's spans.
 
   Section 3.2 of Guu et al. 2020, as ORQA normalizes it, over the spans of all
@@ -29,8 +30,9 @@ def span_log_likelihood(span_scores: tf.Tensor,
   return _masked_log_likelihood(span_scores, is_answer)
 
 
-def early_update_log_likelihood(retrieval_scores: tf.Tensor,
-                                has_answer: tf.Tensor) -> tf.Tensor:
+def early_update_log_likelihood(
+  retrieval_scores: tf.Tensor, has_answer: tf.Tensor
+) -> tf.Tensor:
   """Returns the marginal log-likelihood of the blocks with an answer.
 
   ORQA's "early update" (Lee et al. 2019, Section 5): it reaches many more
@@ -50,6 +52,7 @@ def _masked_log_likelihood(scores, positive):
   scores = tf.maximum(tf.cast(scores, tf.float32), _MINUS_INFINITY)
   positive = tf.logical_and(positive, scores > _MINUS_INFINITY / 2)
   numerator = tf.reduce_logsumexp(
-      tf.where(positive, scores, _MINUS_INFINITY), axis=-1)
+    tf.where(positive, scores, _MINUS_INFINITY), axis=-1
+  )
   log_likelihood = numerator - tf.reduce_logsumexp(scores, axis=-1)
   return tf.where(tf.reduce_any(positive, axis=-1), log_likelihood, 0.0)

@@ -1,12 +1,13 @@
 """Where answers stand in blocks: exact matches of wordpieces."""
 
-from typing import Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 
-def find(body_ids: np.ndarray, answers: Sequence[np.ndarray],
-         max_width: int) -> tuple[np.ndarray, np.ndarray]:
+def find(
+  body_ids: np.ndarray, answers: Sequence[np.ndarray], max_width: int
+) -> tuple[np.ndarray, np.ndarray]:
   """Marks every occurrence of any answer.
 
   S(z,y) of Section 3.2 of Guu et al. 2020, matched as ORQA does: wordpiece by
@@ -28,11 +29,12 @@ def find(body_ids: np.ndarray, answers: Sequence[np.ndarray],
     width = len(answer)
     if not 0 < width <= length:
       continue
-    starts = body_ids[:, :length - width + 1] == answer[0]
+    starts = body_ids[:, : length - width + 1] == answer[0]
     for offset in range(1, width):
-      starts &= (body_ids[:, offset:length - width + 1 + offset]
-                 == answer[offset])
+      starts &= (
+        body_ids[:, offset : length - width + 1 + offset] == answer[offset]
+      )
     has_answer |= starts.any(axis=1)
     if width <= max_width:
-      is_answer[:, :length - width + 1, width - 1] |= starts
+      is_answer[:, : length - width + 1, width - 1] |= starts
   return has_answer, is_answer

@@ -5,10 +5,11 @@ and article id, is stored once per article; an article's blocks are neighbours.
 """
 
 import collections
+from collections.abc import Sequence
 import functools
 import hashlib
 import os
-from typing import Any, Optional, Sequence
+from typing import Any, Optional
 
 import numpy as np
 
@@ -31,11 +32,16 @@ class BlockTableWriter:
     self._dir = os.path.join(corpus_dir, _FOLDER)
     os.makedirs(self._dir)
     self._columns = {
-        name: columns.ColumnWriter(self._dir, name, dtype)
-        for name, dtype in (
-            ('article_ids', np.uint8), ('titles', np.uint8),
-            ('texts', np.uint8), ('title_ids', np.int32),
-            ('body_ids', np.int32), ('sentence_ends', np.int32))}
+      name: columns.ColumnWriter(self._dir, name, dtype)
+      for name, dtype in (
+        ('article_ids', np.uint8),
+        ('titles', np.uint8),
+        ('texts', np.uint8),
+        ('title_ids', np.int32),
+        ('body_ids', np.int32),
+        ('sentence_ends', np.int32),
+      )
+    }
     self._article: Optional[tuple[str, str]] = None
     self._article_rows = []
 
@@ -46,8 +52,9 @@ class BlockTableWriter:
       self._columns['article_ids'].append(block.article_id)
       self._columns['titles'].append(block.title)
       self._columns['title_ids'].append(block.title_ids)
-      self._article_rows.append(0 if not self._article_rows
-                                else self._article_rows[-1] + 1)
+      self._article_rows.append(
+        0 if not self._article_rows else self._article_rows[-1] + 1
+      )
     else:
       self._article_rows.append(self._article_rows[-1])
     self._columns['texts'].append(block.text)
@@ -57,8 +64,10 @@ class BlockTableWriter:
   def close(self):
     for column in self._columns.values():
       column.close()
-    np.save(os.path.join(self._dir, 'article_rows.npy'),
-            np.array(self._article_rows, np.int32))
+    np.save(
+      os.path.join(self._dir, 'article_rows.npy'),
+      np.array(self._article_rows, np.int32),
+    )
 
 
 class BlockTable:
@@ -75,20 +84,25 @@ class BlockTable:
     folder = os.path.join(corpus_dir, _FOLDER)
     self.manifest = manifest
     self.article_rows = np.asarray(
-        columns.read_array(os.path.join(folder, 'article_rows.npy')))
+      columns.read_array(os.path.join(folder, 'article_rows.npy'))
+    )
     self.num_blocks = len(self.article_rows)
     self._article_ids, self._titles, self._texts = (
-        columns.RaggedColumn.open(folder, name)
-        for name in ('article_ids', 'titles', 'texts'))
+      columns.RaggedColumn.open(folder, name)
+      for name in ('article_ids', 'titles', 'texts')
+    )
     self._title_ids, self._body_ids, self._sentence_ends = (
-        columns.RaggedColumn.open(folder, name)
-        for name in ('title_ids', 'body_ids', 'sentence_ends'))
+      columns.RaggedColumn.open(folder, name)
+      for name in ('title_ids', 'body_ids', 'sentence_ends')
+    )
 
   @classmethod
   def open(cls, corpus_dir: str) -> 'BlockTable':
     """Opens a corpus directory; UserError if it is none, or incomplete."""
-    return cls(corpus_dir, manifests.read(
-        corpus_dir, 'a corpus directory', 'bin.make_blocks'))
+    return cls(
+      corpus_dir,
+      manifests.read(corpus_dir, 'a corpus directory', 'bin.make_blocks'),
+    )
 
   def titles(self, ids: Sequence[int]) -> list[str]:
     return [self._titles.text(row) for row in self._rows(ids)]
@@ -105,7 +119,7 @@ class BlockTable:
     return self._sentence_ends.row(block_id)
 
   def gather(
-      self, ids: np.ndarray, title_length: int, body_length: int
+    self, ids: np.ndarray, title_length: int, body_length: int
   ) -> tuple[np.ndarray, np.ndarray]:
     """Returns wordpieces, cut or zero-padded; zeros for NULL_BLOCK.
 
@@ -119,26 +133,36 @@ class BlockTable:
     """
     ids = np.asarray(ids)
     rows = np.where(ids < 0, NULL_BLOCK, self.article_rows[np.maximum(ids, 0)])
-    return (self._title_ids.gather(rows, title_length),
-            self._body_ids.gather(ids, body_length))
+    return (
+      self._title_ids.gather(rows, title_length),
+      self._body_ids.gather(ids, body_length),
+    )
 
   def lengths(self) -> tuple[np.ndarray, np.ndarray]:
     """Returns wordpieces of each block's title and body, int32 [N] each."""
-    return (self._title_ids.lengths()[self.article_rows],
-            self._body_ids.lengths())
+    return (
+      self._title_ids.lengths()[self.article_rows],
+      self._body_ids.lengths(),
+    )
 
   def find_article(self, article_id: str) -> np.ndarray:
     """Returns the ids of the article's blocks, int64; empty if unknown."""
     # Rows ascend, so an article is found by bisection.
     rows = self._rows_of_article_ids.get(article_id, [])
-    return np.concatenate([np.zeros(0, np.int64)] + [
+    return np.concatenate(
+      [np.zeros(0, np.int64)]
+      + [
         np.arange(*np.searchsorted(self.article_rows, [row, row + 1]))
-        for row in rows])
+        for row in rows
+      ]
+    )
 
   def content_hash(self, ids: Sequence[int]) -> list[bytes]:
     """Returns SHA-1 of title and body: how the release tells blocks apart."""
-    return [hashlib.sha1(f'{title}\n{text}'.encode('utf-8')).digest()
-            for title, text in zip(self.titles(ids), self.texts(ids))]
+    return [
+      hashlib.sha1(f'{title}\n{text}'.encode()).digest()
+      for title, text in zip(self.titles(ids), self.texts(ids))
+    ]
 
   def _rows(self, ids: Sequence[int]) -> np.ndarray:
     return self.article_rows[np.asarray(ids, np.int64)]

@@ -4,8 +4,8 @@ Column `name` is two files: NAME.npy holds the rows end to end, NAME.offsets.npy
 (int64, one more than rows) where each begins. Text is UTF-8 in uint8.
 """
 
+from collections.abc import Iterable
 import os
-from typing import Iterable
 
 import numpy as np
 import tensorflow as tf
@@ -46,9 +46,14 @@ class ColumnWriter:
     np.save(self._path + '.offsets.npy', offsets)
 
   def _write_header(self, length: int) -> int:
-    np.lib.format.write_array_header_1_0(self._file, {
+    np.lib.format.write_array_header_1_0(
+      self._file,
+      {
         'descr': np.lib.format.dtype_to_descr(self._dtype),
-        'fortran_order': False, 'shape': (length,)})
+        'fortran_order': False,
+        'shape': (length,),
+      },
+    )
     return self._file.tell()
 
 
@@ -67,8 +72,9 @@ class RaggedColumn:
   @classmethod
   def open(cls, directory: str, name: str) -> 'RaggedColumn':
     path = os.path.join(directory, name)
-    return cls(read_array(path + '.npy'),
-               np.asarray(read_array(path + '.offsets.npy')))
+    return cls(
+      read_array(path + '.npy'), np.asarray(read_array(path + '.offsets.npy'))
+    )
 
   def __len__(self) -> int:
     return len(self.offsets) - 1
@@ -78,7 +84,7 @@ class RaggedColumn:
     return np.diff(self.offsets).astype(np.int32)
 
   def row(self, i: int) -> np.ndarray:
-    return np.array(self.values[self.offsets[i]:self.offsets[i + 1]])
+    return np.array(self.values[self.offsets[i] : self.offsets[i + 1]])
 
   def text(self, i: int) -> str:
     """Returns row `i` of a text column."""

@@ -13,8 +13,13 @@ import tensorflow as tf
 PAD_ID = 0  # BERT's; `text.wordpiece` insists on it.
 
 
-def pack(first: tf.Tensor, second: Optional[tf.Tensor], cls_id: int,
-         sep_id: int, length: int) -> dict[str, tf.Tensor]:
+def pack(
+  first: tf.Tensor,
+  second: Optional[tf.Tensor],
+  cls_id: int,
+  sep_id: int,
+  length: int,
+) -> dict[str, tf.Tensor]:
   """Packs join_BERT(a) = [CLS] a [SEP], or join_BERT(a, b) = ... b [SEP].
 
   Section 3.2 of Guu et al. 2020. What does not fit in `length` is cut off:
@@ -41,22 +46,29 @@ def pack(first: tf.Tensor, second: Optional[tf.Tensor], cls_id: int,
     b = _length(second, length - num_specials)
     b = tf.minimum(b, length - num_specials - a)
     end = a + b + 2
-    body = tf.gather(second, _source(position - a - 2, second), batch_dims=(
-        second.shape.rank - 1))
+    body = tf.gather(
+      second,
+      _source(position - a - 2, second),
+      batch_dims=(second.shape.rank - 1),
+    )
     words = tf.where((position >= a + 2) & (position < end), body, words)
   words = tf.where(position == 0, cls_id, words)
   mask = position <= end
   types = mask & (position >= a + 2)
   return {
-      'input_word_ids': tf.where(mask, words, PAD_ID),
-      'input_mask': tf.cast(mask, tf.int32),
-      'input_type_ids': tf.cast(types, tf.int32),
+    'input_word_ids': tf.where(mask, words, PAD_ID),
+    'input_mask': tf.cast(mask, tf.int32),
+    'input_type_ids': tf.cast(types, tf.int32),
   }
 
 
-def pack_longest(first: tf.Tensor, second: Optional[tf.Tensor], cls_id: int,
-                 sep_id: int, at_most: Optional[int] = None
-                 ) -> dict[str, tf.Tensor]:
+def pack_longest(
+  first: tf.Tensor,
+  second: Optional[tf.Tensor],
+  cls_id: int,
+  sep_id: int,
+  at_most: Optional[int] = None,
+) -> dict[str, tf.Tensor]:
   """Packs to the length that the arrays' widths need, `at_most` that long.
 
   The host trims arrays to what a batch needs, so L follows from their shapes.
@@ -67,8 +79,9 @@ def pack_longest(first: tf.Tensor, second: Optional[tf.Tensor], cls_id: int,
   return pack(first, second, cls_id, sep_id, min(width, at_most or width))
 
 
-def pack_pairs(first: tf.Tensor, second: tf.Tensor, cls_id: int, sep_id: int,
-               at_most: int) -> dict[str, tf.Tensor]:
+def pack_pairs(
+  first: tf.Tensor, second: tf.Tensor, cls_id: int, sep_id: int, at_most: int
+) -> dict[str, tf.Tensor]:
   """Packs each query with each of its K blocks.
 
   Args:
@@ -92,7 +105,7 @@ def _length(ids: tf.Tensor, at_most: int) -> tf.Tensor:
 
 def _shifted(ids: tf.Tensor, by: int, length: int) -> tf.Tensor:
   """`ids` moved right by `by`, cut or padded to `length`, [..., L]."""
-  ids = ids[..., :length - by]
+  ids = ids[..., : length - by]
   behind = length - by - ids.shape[-1]
   return tf.pad(ids, [[0, 0]] * (ids.shape.rank - 1) + [[by, behind]])
 

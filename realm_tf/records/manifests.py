@@ -4,13 +4,14 @@ Files are written in a staging directory, checksummed, and moved to their place,
 the manifest last; a reader of a directory without manifest refuses it.
 """
 
+from collections.abc import Iterator
 import contextlib
 import hashlib
 import json
 import os
 import shutil
 import tempfile
-from typing import Any, Iterator
+from typing import Any
 import uuid
 
 import tensorflow as tf
@@ -25,8 +26,9 @@ def check_output(output_dir: str, overwrite: bool = False):
   """Raises UserError if `output_dir` is complete and not to be overwritten."""
   if not overwrite and tf.io.gfile.exists(os.path.join(output_dir, _NAME)):
     raise errors.UserError(
-        f'--output_dir must be new; {output_dir} has a {_NAME} already. Give '
-        'another directory, or --overwrite.')
+      f'--output_dir must be new; {output_dir} has a {_NAME} already. Give '
+      'another directory, or --overwrite.'
+    )
 
 
 @contextlib.contextmanager
@@ -71,18 +73,22 @@ def read(directory: str, what: str, made_by: str) -> dict[str, Any]:
   path = os.path.join(directory, _NAME)
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
-        f'{directory} must be {what}; it has no {_NAME}. Make one with '
-        f'{made_by}.')
+      f'{directory} must be {what}; it has no {_NAME}. Make one with {made_by}.'
+    )
   with tf.io.gfile.GFile(path) as file:
     manifest = json.loads(file.read())
   for name, entry in manifest['files'].items():
     file_path = os.path.join(directory, name)
-    size = (tf.io.gfile.stat(file_path).length
-            if tf.io.gfile.exists(file_path) else 'none')
+    size = (
+      tf.io.gfile.stat(file_path).length
+      if tf.io.gfile.exists(file_path)
+      else 'none'
+    )
     if size != entry['bytes']:
       raise errors.UserError(
-          f'{file_path} must have {entry["bytes"]} bytes as in {_NAME}; it has '
-          f'{size}. Make {what} again with {made_by}.')
+        f'{file_path} must have {entry["bytes"]} bytes as in {_NAME}; it has '
+        f'{size}. Make {what} again with {made_by}.'
+      )
   return manifest
 
 
@@ -92,7 +98,9 @@ def _describe_files(staging: str) -> dict[str, dict[str, Any]]:
     for name in names:
       path = os.path.join(folder, name)
       files[os.path.relpath(path, staging)] = {
-          'bytes': os.path.getsize(path), 'sha256': _sha256(path)}
+        'bytes': os.path.getsize(path),
+        'sha256': _sha256(path),
+      }
   return dict(sorted(files.items()))
 
 

@@ -26,14 +26,16 @@ class Masking(NamedTuple):
     max_masked: M.
     mask_id: Of [MASK].
   """
+
   kind: str
   length: int
   max_masked: int
   mask_id: int
 
 
-def mask_salient(ids: np.ndarray, spans: np.ndarray,
-                 rng: np.random.Generator, max_masked: int) -> np.ndarray:
+def mask_salient(
+  ids: np.ndarray, spans: np.ndarray, rng: np.random.Generator, max_masked: int
+) -> np.ndarray:
   """Returns the positions of one of the spans, int64 [at most max_masked].
 
   Spans longer than `max_masked` are passed over: a part of a name would tell
@@ -52,8 +54,9 @@ def mask_salient(ids: np.ndarray, spans: np.ndarray,
   return np.arange(*fitting[rng.integers(len(fitting))])
 
 
-def mask_random_span(ids: np.ndarray, spans: np.ndarray,
-                     rng: np.random.Generator, max_masked: int) -> np.ndarray:
+def mask_random_span(
+  ids: np.ndarray, spans: np.ndarray, rng: np.random.Generator, max_masked: int
+) -> np.ndarray:
   """Returns the positions of one random span; see `mask_salient`.
 
   Deviation: SpanBERT's spans are of whole words, and fill 15 % of the text;
@@ -66,8 +69,9 @@ def mask_random_span(ids: np.ndarray, spans: np.ndarray,
   return rng.integers(len(ids) - width + 1) + np.arange(width)
 
 
-def mask_random_token(ids: np.ndarray, spans: np.ndarray,
-                      rng: np.random.Generator, max_masked: int) -> np.ndarray:
+def mask_random_token(
+  ids: np.ndarray, spans: np.ndarray, rng: np.random.Generator, max_masked: int
+) -> np.ndarray:
   """Returns 15 % of all positions, at least one; see `mask_salient`.
 
   Deviation: every one becomes [MASK]; BERT leaves or changes one in five.
@@ -79,13 +83,18 @@ def mask_random_token(ids: np.ndarray, spans: np.ndarray,
   return np.sort(rng.choice(len(ids), number, replace=False))
 
 
-_KINDS = {'salient': mask_salient, 'random_span': mask_random_span,
-          'random_token': mask_random_token}
+_KINDS = {
+  'salient': mask_salient,
+  'random_span': mask_random_span,
+  'random_token': mask_random_token,
+}
 
 
 def mask_batch(
-    table: query_table.QueryTable, rows: np.ndarray, masking: Masking,
-    rng: np.random.Generator
+  table: query_table.QueryTable,
+  rows: np.ndarray,
+  masking: Masking,
+  rng: np.random.Generator,
 ) -> dict[str, np.ndarray]:
   """Masks the queries `rows` of `table`.
 
@@ -104,7 +113,8 @@ def mask_batch(
   """
   if masking.kind not in _KINDS:
     raise ValueError(
-        f'`kind` must be one of {", ".join(_KINDS)}. Got {masking.kind!r}.')
+      f'`kind` must be one of {", ".join(_KINDS)}. Got {masking.kind!r}.'
+    )
   size, length, num_masked = len(rows), masking.length, masking.max_masked
   query_ids = np.zeros((size, length), np.int32)
   masked_positions = np.zeros((size, num_masked), np.int32)
@@ -112,14 +122,18 @@ def mask_batch(
   token_mask = np.zeros((size, num_masked), np.float32)
   for i, row in enumerate(rows):
     ids, positions = _choose(table.query(row), masking, rng)
-    query_ids[i, :len(ids)] = ids
+    query_ids[i, : len(ids)] = ids
     query_ids[i, positions] = masking.mask_id
-    masked_positions[i, :len(positions)] = positions
-    gold_ids[i, :len(positions)] = ids[positions]
-    token_mask[i, :len(positions)] = 1
+    masked_positions[i, : len(positions)] = positions
+    gold_ids[i, : len(positions)] = ids[positions]
+    token_mask[i, : len(positions)] = 1
   return dict(
-      query_ids=query_ids, masked_positions=masked_positions, gold_ids=gold_ids,
-      token_mask=token_mask, own_block=table.own_blocks[rows])
+    query_ids=query_ids,
+    masked_positions=masked_positions,
+    gold_ids=gold_ids,
+    token_mask=token_mask,
+    own_block=table.own_blocks[rows],
+  )
 
 
 def _choose(query: query_table.Query, masking: Masking, rng):
@@ -128,10 +142,11 @@ def _choose(query: query_table.Query, masking: Masking, rng):
   if masking.kind == 'random_token':
     ids = ids[:length]  # Positions all over the query fit no window.
   positions = _KINDS[masking.kind](
-      ids, query.spans, rng, min(masking.max_masked, length))
+    ids, query.spans, rng, min(masking.max_masked, length)
+  )
   start = 0
   if len(ids) > length and len(positions) and positions[-1] >= length:
     # As much context on both sides of the mask as there is.
     middle = (positions[0] + positions[-1] + 1) // 2
     start = int(np.clip(middle - length // 2, 0, len(ids) - length))
-  return ids[start:start + length], positions - start
+  return ids[start : start + length], positions - start

@@ -7,9 +7,10 @@ The own block is what retrieval must not return when X = Z: reading it would
 make the prediction trivial (Section 3.4).
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 import itertools
 import re
-from typing import Iterable, Iterator, Optional, Protocol, Sequence
+from typing import Optional, Protocol
 
 import numpy as np
 
@@ -30,15 +31,16 @@ _ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
 
 class TaggedSentence(Protocol):
   """A sentence whose spans are known, as the world's."""
+
   text: str
   spans: Sequence[tuple[int, int]]
 
 
 def queries_from_articles(
-    articles: Iterable[sources.Article],
-    tokenizer: wordpiece.WordpieceTokenizer,
-    tagger: Optional[salient_spans.Tagger],
-    table: Optional[block_table.BlockTable],
+  articles: Iterable[sources.Article],
+  tokenizer: wordpiece.WordpieceTokenizer,
+  tagger: Optional[salient_spans.Tagger],
+  table: Optional[block_table.BlockTable],
 ) -> Iterator[query_table.Query]:
   """Yields a query per sentence that can be one.
 
@@ -63,21 +65,24 @@ def queries_from_articles(
 
 
 def queries_from_sentences(
-    sentences: Iterable[TaggedSentence],
-    tokenizer: wordpiece.WordpieceTokenizer,
+  sentences: Iterable[TaggedSentence], tokenizer: wordpiece.WordpieceTokenizer
 ) -> Iterator[query_table.Query]:
   """Yields a query per sentence, without own block."""
   sentences = iter(sentences)
   while batch := list(itertools.islice(sentences, _BATCH_SENTENCES)):
     yield from _make_queries(
-        [sentence.text for sentence in batch],
-        [sentence.spans for sentence in batch],
-        [query_table.NO_BLOCK] * len(batch), tokenizer)
+      [sentence.text for sentence in batch],
+      [sentence.spans for sentence in batch],
+      [query_table.NO_BLOCK] * len(batch),
+      tokenizer,
+    )
 
 
 def find_own_blocks(
-    sentences: Sequence[str], article_id: str,
-    table: Optional[block_table.BlockTable]) -> list[int]:
+  sentences: Sequence[str],
+  article_id: str,
+  table: Optional[block_table.BlockTable],
+) -> list[int]:
   """Returns the block that holds each sentence of an article, or -1.
 
   Args:
@@ -105,22 +110,29 @@ def find_own_blocks(
 
 def _split_article(article):
   return [
-      article.text[start:end]
-      for start, end in sentences_lib.split_sentences(article.text)
-      if _ENDS_LIKE_A_SENTENCE.search(article.text, start, end)]
+    article.text[start:end]
+    for start, end in sentences_lib.split_sentences(article.text)
+    if _ENDS_LIKE_A_SENTENCE.search(article.text, start, end)
+  ]
 
 
 def _make_queries(texts, spans, blocks, tokenizer):
   for text, tokens, found, block in zip(
-      texts, tokenizer.tokenize_batch(texts), spans, blocks):
+    texts, tokenizer.tokenize_batch(texts), spans, blocks
+  ):
     if len(tokens.ids) < _MIN_TOKENS:
       continue
     token_spans = [
-        span for start, end in found
-        if (span := spans_lib.char_to_token_span(tokens, start, end))]
+      span
+      for start, end in found
+      if (span := spans_lib.char_to_token_span(tokens, start, end))
+    ]
     yield query_table.Query(
-        ids=tokens.ids, spans=np.array(token_spans, np.int32).reshape(-1, 2),
-        own_block=block, text=text)
+      ids=tokens.ids,
+      spans=np.array(token_spans, np.int32).reshape(-1, 2),
+      own_block=block,
+      text=text,
+    )
 
 
 def _batches(articles):

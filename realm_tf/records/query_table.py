@@ -1,13 +1,14 @@
 """Pre-training queries on disk: wordpieces, maskable spans, own block.
 
-  manifest.json   schema_version, num_queries, vocabulary_sha256, masking,
-                  corpus_fingerprint (null: of no corpus), num_dropped, source,
-                  files
-  *.npy           columns (records/columns.py)
+manifest.json   schema_version, num_queries, vocabulary_sha256, masking,
+corpus_fingerprint (null: of no corpus), num_dropped, source,
+files
+*.npy           columns (records/columns.py)
 """
 
+from collections.abc import Iterable
 import os
-from typing import Any, Iterable, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class Query(NamedTuple):
     own_block: Id of the block it was taken from, or NO_BLOCK.
     text: As it was written.
   """
+
   ids: np.ndarray
   spans: np.ndarray
   own_block: int = NO_BLOCK
@@ -44,6 +46,7 @@ class QueriesInfo(NamedTuple):
     corpus_fingerprint: Of the corpus that own blocks are of; None without.
     source: Where the sentences came from.
   """
+
   vocabulary_sha256: str
   masking: str
   corpus_fingerprint: Optional[str]
@@ -51,7 +54,7 @@ class QueriesInfo(NamedTuple):
 
 
 def write_queries(
-    queries: Iterable[Query], output_dir: str, info: QueriesInfo
+  queries: Iterable[Query], output_dir: str, info: QueriesInfo
 ) -> dict[str, Any]:
   """Writes a directory of queries in one pass and returns its manifest.
 
@@ -65,8 +68,13 @@ def write_queries(
   own_blocks = []
   with manifests.publishing(output_dir) as (staging, manifest):
     ids, spans, texts = (
-        columns.ColumnWriter(staging, name, dtype) for name, dtype in (
-            ('ids', np.int32), ('spans', np.int32), ('texts', np.uint8)))
+      columns.ColumnWriter(staging, name, dtype)
+      for name, dtype in (
+        ('ids', np.int32),
+        ('spans', np.int32),
+        ('texts', np.uint8),
+      )
+    )
     for query in queries:
       kept = np.asarray(query.spans, np.int32).reshape(-1, 2)
       fits = kept[:, 1] - kept[:, 0] <= _MAX_SPAN
@@ -83,12 +91,18 @@ def write_queries(
       column.close()
     if not own_blocks:
       raise errors.UserError(
-          'Pre-training needs at least one query; none of the input has a '
-          f'span to mask ({dropped}). Check --input and --tagger.')
-    np.save(os.path.join(staging, 'own_blocks.npy'),
-            np.array(own_blocks, np.int64))
-    manifest.update(schema_version=_SCHEMA_VERSION, num_queries=len(own_blocks),
-                    num_dropped=dropped, **info._asdict())
+        'Pre-training needs at least one query; none of the input has a '
+        f'span to mask ({dropped}). Check --input and --tagger.'
+      )
+    np.save(
+      os.path.join(staging, 'own_blocks.npy'), np.array(own_blocks, np.int64)
+    )
+    manifest.update(
+      schema_version=_SCHEMA_VERSION,
+      num_queries=len(own_blocks),
+      num_dropped=dropped,
+      **info._asdict(),
+    )
   return manifest
 
 
@@ -103,23 +117,31 @@ class QueryTable:
 
   def __init__(self, queries_dir: str, manifest: dict[str, Any]):
     self.manifest = manifest
-    self.own_blocks = np.asarray(columns.read_array(
-        os.path.join(queries_dir, 'own_blocks.npy')))
+    self.own_blocks = np.asarray(
+      columns.read_array(os.path.join(queries_dir, 'own_blocks.npy'))
+    )
     self.num_queries = len(self.own_blocks)
     self._ids, self._spans, self._texts = (
-        columns.RaggedColumn.open(queries_dir, name)
-        for name in ('ids', 'spans', 'texts'))
+      columns.RaggedColumn.open(queries_dir, name)
+      for name in ('ids', 'spans', 'texts')
+    )
 
   @classmethod
   def open(cls, queries_dir: str) -> 'QueryTable':
     """Opens a queries directory; UserError if it is none, or incomplete."""
-    return cls(queries_dir, manifests.read(
-        queries_dir, 'a queries directory', 'bin.make_queries'))
+    return cls(
+      queries_dir,
+      manifests.read(queries_dir, 'a queries directory', 'bin.make_queries'),
+    )
 
   def query(self, i: int) -> Query:
     """Returns query `i`, unmasked."""
-    return Query(self._ids.row(i), self._spans.row(i).reshape(-1, 2),
-                 int(self.own_blocks[i]), self._texts.text(i))
+    return Query(
+      self._ids.row(i),
+      self._spans.row(i).reshape(-1, 2),
+      int(self.own_blocks[i]),
+      self._texts.text(i),
+    )
 
   def lengths(self) -> np.ndarray:
     """Returns wordpieces of each query, int32 [num_queries]."""

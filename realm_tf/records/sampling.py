@@ -23,17 +23,22 @@ class Sampler:
       raise ValueError(f'`num_rows` must be positive. Got {num_rows}.')
     self._num_rows = num_rows
     self._batch_size = batch_size
-    self._permutation = functools.lru_cache(2)(functools.partial(
-        _permutation, num_rows, seed))
+    self._permutation = functools.lru_cache(2)(
+      functools.partial(_permutation, num_rows, seed)
+    )
 
   def rows(self, step: int) -> np.ndarray:
     """Returns the rows of batch `step`, int64 [B]."""
     positions = step * self._batch_size + np.arange(self._batch_size)
     epochs = positions // self._num_rows
-    return np.concatenate([
+    return np.concatenate(
+      [
         self._permutation(int(epoch))[
-            positions[epochs == epoch] % self._num_rows]
-        for epoch in np.unique(epochs)])
+          positions[epochs == epoch] % self._num_rows
+        ]
+        for epoch in np.unique(epochs)
+      ]
+    )
 
 
 def step_rng(seed: int, step: int) -> np.random.Generator:
@@ -41,8 +46,12 @@ def step_rng(seed: int, step: int) -> np.random.Generator:
   return np.random.default_rng([seed, step])
 
 
-def add_noise(ids: np.ndarray, rate: float, ordinary_ids: np.ndarray,
-              rng: np.random.Generator) -> np.ndarray:
+def add_noise(
+  ids: np.ndarray,
+  rate: float,
+  ordinary_ids: np.ndarray,
+  rng: np.random.Generator,
+) -> np.ndarray:
   """Replaces wordpieces by random ordinary ones.
 
   Args:
@@ -77,7 +86,7 @@ def trim(ids: np.ndarray, multiple: int) -> np.ndarray:
   """
   used = np.flatnonzero(ids.reshape([-1, ids.shape[-1]]).any(axis=0))
   width = int(used[-1]) + 1 if len(used) else 1
-  return ids[..., :-(-width // multiple) * multiple]
+  return ids[..., : -(-width // multiple) * multiple]
 
 
 def _permutation(num_rows, seed, epoch):

@@ -1,16 +1,17 @@
 """Corpus directories: blocks as sharded TFRecords, their table and manifest.
 
-  manifest.json   schema_version, num_blocks, vocabulary_sha256,
-                  corpus_fingerprint, max_block_wordpieces, source, files
-  vocab.txt       the vocabulary of the blocks' wordpieces
-  blocks-00000-of-00004.tfrecord ...   block i is in shard i % num_shards
-  table/          the same blocks, memory-mapped (records/block_table.py)
+manifest.json   schema_version, num_blocks, vocabulary_sha256,
+corpus_fingerprint, max_block_wordpieces, source, files
+vocab.txt       the vocabulary of the blocks' wordpieces
+blocks-00000-of-00004.tfrecord ...   block i is in shard i % num_shards
+table/          the same blocks, memory-mapped (records/block_table.py)
 """
 
+from collections.abc import Iterable, Iterator
 import contextlib
 import hashlib
 import os
-from typing import Any, Iterable, Iterator, NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -36,6 +37,7 @@ class CorpusManifest(NamedTuple):
     num_shards: Of the TFRecords.
     source: Where the articles came from.
   """
+
   num_blocks: int
   vocabulary_sha256: str
   corpus_fingerprint: str
@@ -45,12 +47,12 @@ class CorpusManifest(NamedTuple):
 
 
 def write_corpus(
-    blocks: Iterable[blocks_lib.Block],
-    output_dir: str,
-    tokenizer: wordpiece.WordpieceTokenizer,
-    source: dict[str, Any],
-    num_shards: int = 4,
-    max_block_wordpieces: int = 288,
+  blocks: Iterable[blocks_lib.Block],
+  output_dir: str,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  source: dict[str, Any],
+  num_shards: int = 4,
+  max_block_wordpieces: int = 288,
 ) -> CorpusManifest:
   """Writes a corpus directory in one pass, replacing the one that is there.
 
@@ -61,14 +63,19 @@ def write_corpus(
     num_blocks, fingerprint = _write_blocks(blocks, staging, num_shards)
     if not num_blocks:
       raise errors.UserError(
-          'A corpus needs at least one block; the articles of --input have no '
-          'text. Check --input and --format.')
+        'A corpus needs at least one block; the articles of --input have no '
+        'text. Check --input and --format.'
+      )
     with open(os.path.join(staging, 'vocab.txt'), 'wb') as file:
-      file.writelines(
-          f'{piece}\n'.encode('utf-8') for piece in tokenizer.vocabulary)
+      file.writelines(f'{piece}\n'.encode() for piece in tokenizer.vocabulary)
     result = CorpusManifest(
-        num_blocks, tokenizer.vocabulary_sha256, fingerprint,
-        max_block_wordpieces, num_shards, source)
+      num_blocks,
+      tokenizer.vocabulary_sha256,
+      fingerprint,
+      max_block_wordpieces,
+      num_shards,
+      source,
+    )
     manifest.update(schema_version=_SCHEMA_VERSION, **result._asdict())
   return result
 
@@ -78,34 +85,40 @@ def read_manifest(corpus_dir: str) -> CorpusManifest:
   manifest = manifests.read(corpus_dir, 'a corpus directory', 'bin.make_blocks')
   if manifest.get('schema_version') != _SCHEMA_VERSION:
     raise errors.UserError(
-        f'{corpus_dir} must be a corpus of schema {_SCHEMA_VERSION}; it has '
-        f'{manifest.get("schema_version")}. Make it again with '
-        'bin.make_blocks.')
+      f'{corpus_dir} must be a corpus of schema {_SCHEMA_VERSION}; it has '
+      f'{manifest.get("schema_version")}. Make it again with '
+      'bin.make_blocks.'
+    )
   return CorpusManifest(*(manifest[name] for name in CorpusManifest._fields))
 
 
 def read_blocks(corpus_dir: str) -> Iterator[blocks_lib.Block]:
   """Yields all blocks in the order of their ids, from the TFRecords."""
   manifest = read_manifest(corpus_dir)
-  shards = [iter(tf.data.TFRecordDataset(path).as_numpy_iterator())
-            for path in shard_paths(corpus_dir, manifest.num_shards)]
+  shards = [
+    iter(tf.data.TFRecordDataset(path).as_numpy_iterator())
+    for path in shard_paths(corpus_dir, manifest.num_shards)
+  ]
   for block_id in range(manifest.num_blocks):
     yield schema.decode_block(next(shards[block_id % len(shards)]))
 
 
 def shard_paths(corpus_dir: str, num_shards: int) -> list[str]:
   """Returns the paths of the TFRecord files."""
-  return [os.path.join(
-      corpus_dir, f'blocks-{shard:05d}-of-{num_shards:05d}.tfrecord')
-          for shard in range(num_shards)]
+  return [
+    os.path.join(corpus_dir, f'blocks-{shard:05d}-of-{num_shards:05d}.tfrecord')
+    for shard in range(num_shards)
+  ]
 
 
 def _write_blocks(blocks, staging: str, num_shards: int) -> tuple[int, str]:
   """Writes records and table; returns number of blocks and fingerprint."""
   digest, num_blocks = hashlib.sha256(), 0
   with contextlib.ExitStack() as stack:
-    writers = [stack.enter_context(tf.io.TFRecordWriter(path))
-               for path in shard_paths(staging, num_shards)]
+    writers = [
+      stack.enter_context(tf.io.TFRecordWriter(path))
+      for path in shard_paths(staging, num_shards)
+    ]
     table = block_table.BlockTableWriter(staging)
     stack.callback(table.close)
     for block in blocks:

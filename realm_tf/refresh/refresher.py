@@ -6,7 +6,8 @@ The second of the two jobs of Section 3.3 of Guu et al. 2020. It shares nothing
 with the trainer but the run directory.
 """
 
-from typing import Callable, Optional
+from collections.abc import Callable
+from typing import Optional
 
 from absl import logging
 
@@ -14,11 +15,11 @@ from realm_tf.rundir import versions
 
 
 def refresh_until_done(
-    newest_params: Callable[[], Optional[versions.Version]],
-    newest_index: Callable[[], Optional[versions.Version]],
-    publish_index: Callable[[versions.Version], None],
-    is_training_done: Callable[[], bool],
-    wait: Callable[[], None],
+  newest_params: Callable[[], Optional[versions.Version]],
+  newest_index: Callable[[], Optional[versions.Version]],
+  publish_index: Callable[[versions.Version], None],
+  is_training_done: Callable[[], bool],
+  wait: Callable[[], None],
 ) -> int:
   """Publishes one index per parameter version until training is done.
 

@@ -10,8 +10,9 @@ from realm_tf.records import answer_spans
 NULL_BLOCK = -1  # Its title and body are empty: [CLS] [SEP] [SEP].
 
 
-def select(neighbor_ids: np.ndarray, own_ids: np.ndarray,
-           num_candidates: int) -> np.ndarray:
+def select(
+  neighbor_ids: np.ndarray, own_ids: np.ndarray, num_candidates: int
+) -> np.ndarray:
   """Puts the null block first and drops each query's own block.
 
   Section 3.4 of Guu et al. 2020: the null block is always a candidate, and
@@ -33,11 +34,14 @@ def select(neighbor_ids: np.ndarray, own_ids: np.ndarray,
   usable = (neighbor_ids >= 0) & (neighbor_ids != np.asarray(own_ids)[:, None])
   usable &= ~_repeats(neighbor_ids)
   # A stable sort moves usable hits to the front and keeps their order.
-  order = np.argsort(~usable, axis=1, kind='stable')[:, :num_candidates - 1]
-  ids = np.where(np.take_along_axis(usable, order, axis=1),
-                 np.take_along_axis(neighbor_ids, order, axis=1), NULL_BLOCK)
+  order = np.argsort(~usable, axis=1, kind='stable')[:, : num_candidates - 1]
+  ids = np.where(
+    np.take_along_axis(usable, order, axis=1),
+    np.take_along_axis(neighbor_ids, order, axis=1),
+    NULL_BLOCK,
+  )
   result = np.full([len(ids), num_candidates], NULL_BLOCK, np.int32)
-  result[:, 1:1 + ids.shape[1]] = ids
+  result[:, 1 : 1 + ids.shape[1]] = ids
   return result
 
 
@@ -51,8 +55,12 @@ def is_real(candidate_ids: np.ndarray) -> np.ndarray:
   return real
 
 
-def same_article(article_rows: np.ndarray, own_ids: np.ndarray,
-                 at_most: int, rng: np.random.Generator) -> np.ndarray:
+def same_article(
+  article_rows: np.ndarray,
+  own_ids: np.ndarray,
+  at_most: int,
+  rng: np.random.Generator,
+) -> np.ndarray:
   """Draws other blocks of each query's own article.
 
   Args:
@@ -70,15 +78,19 @@ def same_article(article_rows: np.ndarray, own_ids: np.ndarray,
   first = np.searchsorted(article_rows, rows, side='left')
   last = np.searchsorted(article_rows, rows, side='right')
   ids = first[:, None] + np.arange(int(np.max(last - first)))  # [B, width]
-  ids = np.where((ids >= last[:, None]) | (own_ids < 0)[:, None]
-                 | (ids == own_ids[:, None]), NULL_BLOCK, ids)
+  ids = np.where(
+    (ids >= last[:, None]) | (own_ids < 0)[:, None] | (ids == own_ids[:, None]),
+    NULL_BLOCK,
+    ids,
+  )
   keys = rng.random(ids.shape) + (ids == NULL_BLOCK)  # Missing blocks last.
   order = np.argsort(keys, axis=1)[:, :at_most]
   return np.take_along_axis(ids, order, axis=1)
 
 
-def with_span_first(ids: np.ndarray, body_ids: np.ndarray,
-                    spans: np.ndarray) -> np.ndarray:
+def with_span_first(
+  ids: np.ndarray, body_ids: np.ndarray, spans: np.ndarray
+) -> np.ndarray:
   """Moves blocks that contain the query's masked span to the front.
 
   Recurring spans teach a reader to look things up without any labels, as they
@@ -92,9 +104,12 @@ def with_span_first(ids: np.ndarray, body_ids: np.ndarray,
   Returns:
     int [B, N]; otherwise in the old order.
   """
-  has_span = np.stack([
+  has_span = np.stack(
+    [
       answer_spans.find(bodies, [span[span > 0]], 1)[0]
-      for bodies, span in zip(body_ids, spans, strict=True)])
+      for bodies, span in zip(body_ids, spans, strict=True)
+    ]
+  )
   order = np.argsort(~has_span, axis=1, kind='stable')
   return np.take_along_axis(ids, order, axis=1)
 

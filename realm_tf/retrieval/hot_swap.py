@@ -1,7 +1,8 @@
 """A newer index between two batches, loaded while the step goes on."""
 
+from collections.abc import Callable
 import concurrent.futures
-from typing import Callable, Generic, Optional, TypeVar
+from typing import Generic, Optional, TypeVar
 
 from absl import logging
 
@@ -26,8 +27,12 @@ class HotSwap(Generic[Loaded]):
       `ThreadPoolExecutor(1).submit`.
   """
 
-  def __init__(self, newest: Callable[[int], Optional[versions.Version]],
-               load: Callable[[versions.Version], Loaded], submit: Submit):
+  def __init__(
+    self,
+    newest: Callable[[int], Optional[versions.Version]],
+    load: Callable[[versions.Version], Loaded],
+    submit: Submit,
+  ):
     self._newest = newest
     self._load = load
     self._submit = submit
@@ -64,8 +69,9 @@ class HotSwap(Generic[Loaded]):
     try:
       self.current = future.result()
     except (errors.UserError, OSError) as error:
-      logging.error('Refused index version %d, kept %d: %s', step, self.step,
-                    error)
+      logging.error(
+        'Refused index version %d, kept %d: %s', step, self.step, error
+      )
       self._refused = step
       return False
     self.step = step

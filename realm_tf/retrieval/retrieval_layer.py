@@ -24,8 +24,9 @@ class RetrievalLayer(tf_keras.layers.Layer):
     Block ids, int32 [B, K], and scores, float32 [B, K].
   """
 
-  def __init__(self, searcher: searcher_lib.Searcher, num_blocks: int,
-               **kwargs):
+  def __init__(
+    self, searcher: searcher_lib.Searcher, num_blocks: int, **kwargs
+  ):
     super().__init__(**kwargs)
     self.num_blocks = num_blocks
     # In a list: Keras would wrap, and try to track, a plain attribute.
@@ -41,8 +42,8 @@ class RetrievalLayer(tf_keras.layers.Layer):
 
   def call(self, query_embeddings: tf.Tensor):
     ids, scores = tf.numpy_function(
-        self._search, [tf.stop_gradient(query_embeddings)],
-        [tf.int32, tf.float32])
+      self._search, [tf.stop_gradient(query_embeddings)], [tf.int32, tf.float32]
+    )
     shape = [query_embeddings.shape[0], self.num_blocks]
     ids.set_shape(shape)
     scores.set_shape(shape)

@@ -1,6 +1,7 @@
 """From wordpieces of a query to the ids of the best blocks: embed, search."""
 
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -18,6 +19,7 @@ class Retrieved(NamedTuple):
     block_ids: int32 [B, k]; -1 where there are fewer.
     scores: float32 [B, k]; retrieval scores f(x,z).
   """
+
   block_ids: np.ndarray
   scores: np.ndarray
 
@@ -30,8 +32,11 @@ class Retriever:
     searcher: Over the block embeddings.
   """
 
-  def __init__(self, embed: Callable[[np.ndarray], np.ndarray],
-               searcher: searcher_lib.Searcher):
+  def __init__(
+    self,
+    embed: Callable[[np.ndarray], np.ndarray],
+    searcher: searcher_lib.Searcher,
+  ):
     self._embed = embed
     self._searcher = searcher
 
@@ -43,14 +48,18 @@ class Retriever:
       return Retrieved(*neighbors)
     behind = [[0, 0], [0, missing]]
     return Retrieved(
-        np.pad(neighbors.block_ids, behind,
-               constant_values=searcher_lib.NOT_FOUND),
-        np.pad(neighbors.scores, behind, constant_values=-np.inf))
+      np.pad(
+        neighbors.block_ids, behind, constant_values=searcher_lib.NOT_FOUND
+      ),
+      np.pad(neighbors.scores, behind, constant_values=-np.inf),
+    )
 
 
 def query_embedding_function(
-    model: realm_model.RealmModel, lengths: config_lib.LengthConfig,
-    special_ids: tuple[int, int]) -> Callable[[np.ndarray], np.ndarray]:
+  model: realm_model.RealmModel,
+  lengths: config_lib.LengthConfig,
+  special_ids: tuple[int, int],
+) -> Callable[[np.ndarray], np.ndarray]:
   """Returns a compiled function from wordpieces to query embeddings.
 
   It reads the model's variables at each call: tuned or swapped parameters take
@@ -65,7 +74,10 @@ def query_embedding_function(
 
   @tf.function
   def embed(query_ids):
-    return model.embed_queries(joining.pack_longest(
-        query_ids, None, cls_id, sep_id, lengths.query_tokens))
+    return model.embed_queries(
+      joining.pack_longest(
+        query_ids, None, cls_id, sep_id, lengths.query_tokens
+      )
+    )
 
   return lambda query_ids: embed(tf.constant(query_ids, tf.int32)).numpy()

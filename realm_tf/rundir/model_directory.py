@@ -26,14 +26,16 @@ class ModelDirectory(NamedTuple):
     params: Newest parameter version.
     index: Newest index version; None if there is none.
   """
+
   path: str
   config: config_lib.ExperimentConfig
   params: versions.Version
   index: Optional[versions.Version]
 
 
-def create(path: str, config: config_lib.ExperimentConfig,
-           vocab_file: str) -> None:
+def create(
+  path: str, config: config_lib.ExperimentConfig, vocab_file: str
+) -> None:
   """Writes config.json and vocab.txt; what is there already is replaced."""
   tf.io.gfile.makedirs(path)
   config_io.write(config, path)
@@ -48,25 +50,30 @@ def open_directory(path: str) -> ModelDirectory:
   """
   if not tf.io.gfile.exists(layout.vocab_file(path)):
     raise errors.UserError(
-        'A model directory must hold config.json, vocab.txt and params/. Found '
-        f'no {layout.vocab_file(path)}. Give the --run_dir of a training job '
-        'or the --output_dir of bin.import_checkpoint.')
+      'A model directory must hold config.json, vocab.txt and params/. Found '
+      f'no {layout.vocab_file(path)}. Give the --run_dir of a training job '
+      'or the --output_dir of bin.import_checkpoint.'
+    )
   params = versions.newest(layout.params_root(path))
   if params is None:
     raise errors.UserError(
-        'A model directory must hold a complete version of parameters. Found '
-        f'none in {layout.params_root(path)}. Train, or import a checkpoint.')
-  return ModelDirectory(path, config_io.read(path), params,
-                        versions.newest(layout.index_root(path)))
+      'A model directory must hold a complete version of parameters. Found '
+      f'none in {layout.params_root(path)}. Train, or import a checkpoint.'
+    )
+  return ModelDirectory(
+    path, config_io.read(path), params, versions.newest(layout.index_root(path))
+  )
 
 
-def check_vocabulary(path: str, vocabulary_sha256: str,
-                     corpus_manifest: dict[str, Any]) -> None:
+def check_vocabulary(
+  path: str, vocabulary_sha256: str, corpus_manifest: dict[str, Any]
+) -> None:
   """Raises UserError unless model and corpus share one vocabulary."""
   expected = corpus_manifest['vocabulary_sha256']
   if vocabulary_sha256 != expected:
     raise errors.UserError(
-        'Model and corpus must share one vocabulary. Found '
-        f'{layout.vocab_file(path)} with sha256 {vocabulary_sha256[:12]} and a '
-        f'corpus with {expected[:12]}. Make the corpus with --vocab_file='
-        f'{layout.vocab_file(path)}.')
+      'Model and corpus must share one vocabulary. Found '
+      f'{layout.vocab_file(path)} with sha256 {vocabulary_sha256[:12]} and a '
+      f'corpus with {expected[:12]}. Make the corpus with --vocab_file='
+      f'{layout.vocab_file(path)}.'
+    )

@@ -5,10 +5,11 @@ lists every file with its size and sha256. So nothing depends on renaming a
 directory, which object stores cannot do, and readers never lock or wait.
 """
 
+from collections.abc import Callable, Mapping
 import hashlib
 import json
 import os
-from typing import Any, Callable, Mapping, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import tensorflow as tf
 
@@ -20,12 +21,17 @@ _CHUNK_BYTES = 1 << 24
 
 class Version(NamedTuple):
   """A complete version. `step` is the training step of its parameters."""
+
   step: int
   path: str
 
 
-def publish(root: str, step: int, write: Callable[[str], None],
-            metadata: Mapping[str, Any]) -> Version:
+def publish(
+  root: str,
+  step: int,
+  write: Callable[[str], None],
+  metadata: Mapping[str, Any],
+) -> Version:
   """Makes version `step` of what `write(directory)` writes.
 
   A complete version is never written again: it is returned as it is. What a
@@ -84,15 +90,16 @@ def read_manifest(path: str) -> dict[str, Any]:
   file_name = os.path.join(path, MANIFEST)
   if not tf.io.gfile.exists(file_name):
     raise errors.UserError(
-        f'A complete version has a manifest. Found none: {file_name}. Write '
-        'the version again.')
+      f'A complete version has a manifest. Found none: {file_name}. Write '
+      'the version again.'
+    )
   with tf.io.gfile.GFile(file_name) as file:
     try:
       return json.loads(file.read())
     except json.JSONDecodeError as error:
       raise errors.UserError(
-          f'{file_name} must be JSON. Found: {error}. Write the version '
-          'again.') from error
+        f'{file_name} must be JSON. Found: {error}. Write the version again.'
+      ) from error
 
 
 def verify(path: str) -> dict[str, Any]:
@@ -106,12 +113,14 @@ def verify(path: str) -> dict[str, Any]:
     file_name = os.path.join(path, name)
     if not tf.io.gfile.exists(file_name):
       raise errors.UserError(
-          f'The manifest lists {file_name}. Found no such file. Write the '
-          'version again.')
+        f'The manifest lists {file_name}. Found no such file. Write the '
+        'version again.'
+      )
     if _describe(file_name) != expected:
       raise errors.UserError(
-          f'{file_name} must have the size and sha256 of its manifest. Found '
-          'others. Write the version again.')
+        f'{file_name} must have the size and sha256 of its manifest. Found '
+        'others. Write the version again.'
+      )
   return manifest
 
 
@@ -120,8 +129,11 @@ def prune(root: str, keep: int, in_use: tuple[int, ...] = ()) -> None:
   if not tf.io.gfile.isdir(root):
     return
   names = sorted(name.rstrip('/') for name in tf.io.gfile.listdir(root))
-  complete = [name for name in names if name.isdigit()
-              and is_complete(os.path.join(root, name))]
+  complete = [
+    name
+    for name in names
+    if name.isdigit() and is_complete(os.path.join(root, name))
+  ]
   for name in complete[:-keep]:
     if int(name) not in in_use:
       # The manifest goes first: nobody shall read what is being removed.
@@ -144,5 +156,7 @@ def _describe(file_name):
   with tf.io.gfile.GFile(file_name, 'rb') as file:
     while chunk := file.read(_CHUNK_BYTES):
       digest.update(chunk)
-  return {'size': tf.io.gfile.stat(file_name).length,
-          'sha256': digest.hexdigest()}
+  return {
+    'size': tf.io.gfile.stat(file_name).length,
+    'sha256': digest.hexdigest(),
+  }

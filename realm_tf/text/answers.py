@@ -22,7 +22,7 @@ import numpy as np
 from realm_tf import errors
 
 _DROPPED = ('a', 'an', 'the')
-_ARTICLES = re.compile(rf"\b({'|'.join(_DROPPED)})\b")
+_ARTICLES = re.compile(rf'\b({"|".join(_DROPPED)})\b')
 _DELETE_PUNCTUATION = str.maketrans('', '', string.punctuation)
 _WORD = re.compile(r'[^\W_]+')
 
@@ -43,8 +43,9 @@ def normalize_answer(text: str) -> str:
   return ' '.join(text.split())
 
 
-def exact_match(prediction: str, answers: Sequence[str],
-                regex: bool = False) -> bool:
+def exact_match(
+  prediction: str, answers: Sequence[str], regex: bool = False
+) -> bool:
   """Returns whether the prediction equals any of the answers.
 
   Args:
@@ -65,8 +66,9 @@ def f1(prediction: str, answers: Sequence[str]) -> float:
   return max((_f1(prediction, answer) for answer in answers), default=0.0)
 
 
-def contains_answer(text: str, answers: Sequence[str],
-                    regex: bool = False) -> bool:
+def contains_answer(
+  text: str, answers: Sequence[str], regex: bool = False
+) -> bool:
   """Returns whether any answer occurs in `text`.
 
   Args:
@@ -91,14 +93,21 @@ class AnswerMatcher:
     max_cached: Prepared texts that are kept; beyond it, memory is emptied.
   """
 
-  def __init__(self, read_texts: Callable[[Sequence[int]], Sequence[str]],
-               max_cached: int = 200_000):
+  def __init__(
+    self,
+    read_texts: Callable[[Sequence[int]], Sequence[str]],
+    max_cached: int = 200_000,
+  ):
     self._read_texts = read_texts
     self._max_cached = max_cached
     self._texts: dict[tuple[int, bool], str] = {}
 
-  def matches(self, block_ids: np.ndarray, answers: Sequence[Sequence[str]],
-              regexes: Sequence[bool]) -> np.ndarray:
+  def matches(
+    self,
+    block_ids: np.ndarray,
+    answers: Sequence[Sequence[str]],
+    regexes: Sequence[bool],
+  ) -> np.ndarray:
     """Returns which of each question's blocks hold one of its answers.
 
     Args:
@@ -115,7 +124,8 @@ class AnswerMatcher:
       columns = np.flatnonzero(ids >= 0)
       texts = self._searchable_texts(ids[columns].tolist(), regex)
       found[row, columns] = [
-          _contains(text, answers[row], regex) for text in texts]
+        _contains(text, answers[row], regex) for text in texts
+      ]
     return found
 
   def _searchable_texts(self, ids: Sequence[int], regex: bool) -> list[str]:
@@ -125,8 +135,10 @@ class AnswerMatcher:
       missing = list(dict.fromkeys(ids))
     if missing:
       texts = self._read_texts(missing)
-      self._texts.update(((i, regex), _searchable(text, regex))
-                         for i, text in zip(missing, texts))
+      self._texts.update(
+        ((i, regex), _searchable(text, regex))
+        for i, text in zip(missing, texts)
+      )
     return [self._texts[i, regex] for i in ids]
 
 
@@ -137,15 +149,18 @@ def _searchable(text: str, regex: bool) -> str:
 def _contains(searchable: str, answers: Sequence[str], regex: bool) -> bool:
   if regex:
     return any(_compile(a).search(searchable) is not None for a in answers)
-  return any(words in searchable
-             for words in map(_spaced_answer, answers) if words.strip())
+  return any(
+    words in searchable
+    for words in map(_spaced_answer, answers)
+    if words.strip()
+  )
 
 
 def _spaced_words(text: str) -> str:
   """Returns the words, each with a space before and after it."""
   # Composed, so that an accent does not end a word.
   words = _WORD.findall(unicodedata.normalize('NFC', text).lower())
-  return f" {' '.join(w for w in words if w not in _DROPPED)} "
+  return f' {" ".join(w for w in words if w not in _DROPPED)} '
 
 
 @functools.lru_cache(maxsize=100_000)
@@ -159,16 +174,18 @@ def _compile(pattern: str) -> re.Pattern:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
   except re.error as error:
     raise errors.UserError(
-        'An answer of a question with "regex": true must be a regular '
-        f'expression. Got {pattern!r} ({error}). Correct it in the questions '
-        'file.') from error
+      'An answer of a question with "regex": true must be a regular '
+      f'expression. Got {pattern!r} ({error}). Correct it in the questions '
+      'file.'
+    ) from error
 
 
 def _f1(prediction: str, answer: str) -> float:
   predicted = normalize_answer(prediction).split()
   expected = normalize_answer(answer).split()
-  common = sum(min(predicted.count(word), expected.count(word))
-               for word in set(predicted))
+  common = sum(
+    min(predicted.count(word), expected.count(word)) for word in set(predicted)
+  )
   if not common:
     return float(predicted == expected)  # Both empty: equal.
   return 2 * common / (len(predicted) + len(expected))

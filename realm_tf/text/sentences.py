@@ -8,27 +8,151 @@ initial, or goes on in lower case.
 import re
 
 # A candidate: end marks, closing quotes or brackets, white space.
-_CANDIDATE = re.compile(r'''([.!?…]+)["'”’»)\]]*(\s+)''')
+_CANDIDATE = re.compile(r"""([.!?…]+)["'”’»)\]]*(\s+)""")
 _LINE = re.compile(r'[^\r\n\u2028\u2029]+')
-_LAST_WORD = re.compile(r'''[^\s("'“‘«\[—–/-]*$''')
+_LAST_WORD = re.compile(r"""[^\s("'“‘«\[—–/-]*$""")
 _INITIALS = re.compile(r'([A-Z]|[^\W\d_](\.[^\W\d_])+)$')  # No final dot.
 _LONGEST_WORD = 24  # Characters looked at before a dot.
 
 # Always before a name, so never the end of a sentence.
 _TITLES = frozenset(
-    'adm assoc brig capt cf col cmdr dr gen gov hon lt maj messrs mlle mme mr '
-    'mrs ms mt mts msgr pres prof rep rev sen sgt st ste vs viz'.split())
+  [
+    'adm',
+    'assoc',
+    'brig',
+    'capt',
+    'cf',
+    'col',
+    'cmdr',
+    'dr',
+    'gen',
+    'gov',
+    'hon',
+    'lt',
+    'maj',
+    'messrs',
+    'mlle',
+    'mme',
+    'mr',
+    'mrs',
+    'ms',
+    'mt',
+    'mts',
+    'msgr',
+    'pres',
+    'prof',
+    'rep',
+    'rev',
+    'sen',
+    'sgt',
+    'st',
+    'ste',
+    'vs',
+    'viz',
+  ]
+)
 # Not the end of a sentence before a number.
-_NUMBERED = frozenset('c ca ch fig figs no nos nr op p pp v vol vols'.split())
+_NUMBERED = frozenset(
+  [
+    'c',
+    'ca',
+    'ch',
+    'fig',
+    'figs',
+    'no',
+    'nos',
+    'nr',
+    'op',
+    'p',
+    'pp',
+    'v',
+    'vol',
+    'vols',
+  ]
+)
 # Ends a sentence only before a word that often starts one.
 _ABBREVIATIONS = frozenset(
-    'al apr approx aug ave bros co corp dec dept dist ed eds esp est etc feb '
-    'ft inc jan jr jun jul ltd mar md nov oct ph.d sep sept sr univ'.split())
+  [
+    'al',
+    'apr',
+    'approx',
+    'aug',
+    'ave',
+    'bros',
+    'co',
+    'corp',
+    'dec',
+    'dept',
+    'dist',
+    'ed',
+    'eds',
+    'esp',
+    'est',
+    'etc',
+    'feb',
+    'ft',
+    'inc',
+    'jan',
+    'jr',
+    'jun',
+    'jul',
+    'ltd',
+    'mar',
+    'md',
+    'nov',
+    'oct',
+    'ph.d',
+    'sep',
+    'sept',
+    'sr',
+    'univ',
+  ]
+)
 _STARTERS = frozenset(
-    'After Although An And As At Before But By During For From He Her His '
-    'However I If In It Its On Most Several She Since Some The Their There '
-    'These They This Those Today We When While With You'.split())
-_NEXT_WORD = re.compile(r'''["'“‘«(\[]*([^\W\d_]*)''')
+  [
+    'After',
+    'Although',
+    'An',
+    'And',
+    'As',
+    'At',
+    'Before',
+    'But',
+    'By',
+    'During',
+    'For',
+    'From',
+    'He',
+    'Her',
+    'His',
+    'However',
+    'I',
+    'If',
+    'In',
+    'It',
+    'Its',
+    'On',
+    'Most',
+    'Several',
+    'She',
+    'Since',
+    'Some',
+    'The',
+    'Their',
+    'There',
+    'These',
+    'They',
+    'This',
+    'Those',
+    'Today',
+    'We',
+    'When',
+    'While',
+    'With',
+    'You',
+  ]
+)
+_NEXT_WORD = re.compile(r"""["'“‘«(\[]*([^\W\d_]*)""")
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
@@ -64,7 +188,7 @@ def _is_end(text: str, match: re.Match) -> bool:
   if match.group(1) != '.':
     return True
   dot = match.start(1)
-  word = _LAST_WORD.search(text[max(0, dot - _LONGEST_WORD):dot]).group()
+  word = _LAST_WORD.search(text[max(0, dot - _LONGEST_WORD) : dot]).group()
   if word.lower() in _TITLES:
     return False
   if word.lower() in _NUMBERED and text[match.end()].isdigit():

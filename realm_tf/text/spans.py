@@ -12,7 +12,7 @@ from realm_tf.text import wordpiece
 
 
 def char_to_token_span(
-    tokens: wordpiece.Tokens, start: int, end: int
+  tokens: wordpiece.Tokens, start: int, end: int
 ) -> Optional[tuple[int, int]]:
   """Returns the tokens that cover exactly characters [start, end).
 
@@ -32,7 +32,7 @@ def char_to_token_span(
 
 
 def token_to_char_span(
-    tokens: wordpiece.Tokens, first: int, end: int
+  tokens: wordpiece.Tokens, first: int, end: int
 ) -> tuple[int, int]:
   """Returns the characters (start, end) of tokens [first, end), first < end."""
   return int(tokens.starts[first]), int(tokens.ends[end - 1])

@@ -6,15 +6,17 @@ tensorflow_text; its offsets are bytes, ours are characters.
 """
 
 import collections
+from collections.abc import Iterable, Sequence
 import hashlib
-from typing import Iterable, NamedTuple, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 from tensorflow_text.python.ops import bert_tokenizer
 from tensorflow_text.tools.wordpiece_vocab import (
-    wordpiece_tokenizer_learner_lib as learner)
+  wordpiece_tokenizer_learner_lib as learner,
+)
 
 from realm_tf import errors
 
@@ -34,6 +36,7 @@ class Tokens(NamedTuple):
     ends: int32 [L]; above `starts`. The pieces of one character that expands
       ('…' is three dots) all cover that character.
   """
+
   ids: np.ndarray
   starts: np.ndarray
   ends: np.ndarray
@@ -53,23 +56,28 @@ class WordpieceTokenizer:
     text = ''.join(piece + '\n' for piece in self.vocabulary)
     self.vocabulary_sha256 = hashlib.sha256(text.encode('utf-8')).hexdigest()
     self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (
-        self.vocabulary.index(special) for special in _SPECIALS)
+      self.vocabulary.index(special) for special in _SPECIALS
+    )
     self._continues = np.array(
-        [piece.startswith(_CONTINUATION) for piece in self.vocabulary])  # [V]
+      [piece.startswith(_CONTINUATION) for piece in self.vocabulary]
+    )  # [V]
     # The two halves of FastBertTokenizer, whose own tracing of offsets through
     # ragged gathers takes most of its time.
     self._normalizer = tf_text.FastBertNormalizer(
-        lower_case_nfd_strip_accents=True)
+      lower_case_nfd_strip_accents=True
+    )
     self._wordpieces = tf_text.FastWordpieceTokenizer(
-        self.vocabulary, token_out_type=tf.int32)
+      self.vocabulary, token_out_type=tf.int32
+    )
 
   @classmethod
   def from_file(cls, path: str) -> 'WordpieceTokenizer':
     """Reads one piece per line, as BERT's vocab.txt."""
     if not tf.io.gfile.exists(path) or tf.io.gfile.isdir(path):
       raise errors.UserError(
-          f'The vocabulary must be a file with one wordpiece per line; {path} '
-          'is not there. Give another --vocab_file.')
+        f'The vocabulary must be a file with one wordpiece per line; {path} '
+        'is not there. Give another --vocab_file.'
+      )
     with tf.io.gfile.GFile(path, 'rb') as file:
       lines = file.read().decode('utf-8').split('\n')
     pieces = [line.rstrip('\r') for line in lines]
@@ -91,7 +99,8 @@ class WordpieceTokenizer:
       return []
     encoded = _encode(texts)
     normalized, origins = self._normalizer.normalize_with_offsets(
-        tf.constant(encoded))
+      tf.constant(encoded)
+    )
     ids, starts, ends = self._wordpieces.tokenize_with_offsets(normalized)
     splits, ids = ids.row_splits.numpy(), ids.values.numpy()
     characters = _characters(encoded, origins)  # Of each normalized byte.
@@ -99,15 +108,18 @@ class WordpieceTokenizer:
     starts = characters[first + starts.values.numpy()]
     # Of an expanded character, only the last piece comes with a width.
     ends = np.maximum(characters[first + ends.values.numpy()], starts + 1)
-    return [Tokens(ids[a:b], starts[a:b], ends[a:b])
-            for a, b in zip(splits[:-1], splits[1:])]
+    return [
+      Tokens(ids[a:b], starts[a:b], ends[a:b])
+      for a, b in zip(splits[:-1], splits[1:])
+    ]
 
   def token_ids_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
     """Returns only the ids, int32 [L] of each text."""
     if not texts:
       return []
     ids = self._wordpieces.tokenize(
-        self._normalizer.normalize(tf.constant(_encode(texts))))
+      self._normalizer.normalize(tf.constant(_encode(texts)))
+    )
     splits, values = ids.row_splits.numpy(), ids.values.numpy()
     return [values[a:b] for a, b in zip(splits[:-1], splits[1:])]
 
@@ -134,19 +146,24 @@ def learn_vocabulary(texts: Iterable[str], size: int) -> list[str]:
   counts = _count_words(texts)
   if not counts:
     raise errors.UserError(
-        'A vocabulary is learned from words, and the texts have none. Check '
-        '--input, or give a --vocab_file.')
+      'A vocabulary is learned from words, and the texts have none. Check '
+      '--input, or give a --vocab_file.'
+    )
   by_count = sorted(counts.values(), reverse=True)
   # The learner bisects the least count of a piece. Words alone would fill the
   # vocabulary at this bound, so the search need not start at the count of
   # 'the': that halves its rounds.
   upper = by_count[min(size // 4, len(by_count) - 1)]
   vocabulary = learner.learn(
-      sorted(counts.items()), size, list(_SPECIALS),
-      upper_thresh=max(upper, 2), lower_thresh=2,
-      max_input_tokens=_MAX_LEARNING_WORDS,
-      # Each character takes two pieces: foreign scripts must not eat them all.
-      max_unique_chars=max(100, min(1000, size // 20)))
+    sorted(counts.items()),
+    size,
+    list(_SPECIALS),
+    upper_thresh=max(upper, 2),
+    lower_thresh=2,
+    max_input_tokens=_MAX_LEARNING_WORDS,
+    # Each character takes two pieces: foreign scripts must not eat them all.
+    max_unique_chars=max(100, min(1000, size // 20)),
+  )
   return vocabulary[:size]
 
 
@@ -173,19 +190,22 @@ def _check_vocabulary(pieces: Sequence[str], name: str):
   if not pieces or pieces[0] != PAD:
     found = repr(pieces[0]) if pieces else 'nothing'
     raise errors.UserError(
-        f"{name} must begin with '[PAD]', as padding has id 0; it begins with "
-        f'{found}. Use a BERT vocabulary (vocab.txt).')
+      f"{name} must begin with '[PAD]', as padding has id 0; it begins with "
+      f'{found}. Use a BERT vocabulary (vocab.txt).'
+    )
   missing = [special for special in _SPECIALS if special not in pieces]
   if missing:
     raise errors.UserError(
-        f'{name} must have the pieces {", ".join(_SPECIALS)}; it lacks '
-        f'{", ".join(missing)}. Use a BERT vocabulary (vocab.txt).')
+      f'{name} must have the pieces {", ".join(_SPECIALS)}; it lacks '
+      f'{", ".join(missing)}. Use a BERT vocabulary (vocab.txt).'
+    )
   seen = set()
   for line, piece in enumerate(pieces, 1):
     if not piece or piece in seen:
       raise errors.UserError(
-          f'{name} must have a different piece on every line; line {line} is '
-          f'{"empty" if not piece else f"{piece!r} again"}.')
+        f'{name} must have a different piece on every line; line {line} is '
+        f'{"empty" if not piece else f"{piece!r} again"}.'
+      )
     seen.add(piece)
 
 
@@ -210,5 +230,6 @@ def _characters(encoded: Sequence[bytes], origins: tf.RaggedTensor):
   is_first = (joined & 0xC0) != 0x80  # Of a character's bytes.
   num_before = np.concatenate([[0], np.cumsum(is_first, dtype=np.int32)])
   first_byte = np.repeat(first_byte, np.diff(origins.row_splits.numpy()))
-  return (num_before[first_byte + origins.values.numpy()]
-          - num_before[first_byte]).astype(np.int32)
+  return (
+    num_before[first_byte + origins.values.numpy()] - num_before[first_byte]
+  ).astype(np.int32)

@@ -13,20 +13,29 @@ _NUM_QUERIES = 4
 _SHOWN_CHARACTERS = 160
 
 
-def write(trainer: pretraining_trainer.PretrainingTrainer,
-          table: block_table.BlockTable,
-          tokenizer: wordpiece.WordpieceTokenizer, run_dir: str) -> None:
+def write(
+  trainer: pretraining_trainer.PretrainingTrainer,
+  table: block_table.BlockTable,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  run_dir: str,
+) -> None:
   """Writes the first queries of the last batch as a TensorBoard text."""
-  batch = {name: value[:_NUM_QUERIES]
-           for name, value in trainer.last_batch.items()}
+  batch = {
+    name: value[:_NUM_QUERIES] for name, value in trainer.last_batch.items()
+  }
   scores, token_log_probs = trainer.score(
-      {name: tf.constant(value) for name, value in batch.items()})
+    {name: tf.constant(value) for name, value in batch.items()}
+  )
   p_z = tf.nn.softmax(scores).numpy()
-  p_y = tf.exp(marginal_likelihood.query_log_likelihood(
-      token_log_probs, tf.constant(batch['token_mask']))).numpy()
+  p_y = tf.exp(
+    marginal_likelihood.query_log_likelihood(
+      token_log_probs, tf.constant(batch['token_mask'])
+    )
+  ).numpy()
   text = '\n\n'.join(
-      _query_text(batch, i, p_z[i], p_y[i], table, tokenizer)
-      for i in range(len(p_z)))
+    _query_text(batch, i, p_z[i], p_y[i], table, tokenizer)
+    for i in range(len(p_z))
+  )
   writer = tf.summary.create_file_writer(layout.summary_dir(run_dir))
   with writer.as_default(step=int(trainer.global_step.numpy())):
     tf.summary.text('candidates', text)
@@ -38,8 +47,12 @@ def _query_text(batch, i, p_z, p_y, table, tokenizer):
   query_ids = batch['query_ids'][i]
   gold = batch['gold_ids'][i][batch['token_mask'][i] > 0]
   query = tokenizer.detokenize(query_ids[query_ids > 0])
-  lines = [f'**{query}** ({tokenizer.detokenize(gold)})', '',
-           '| p(z\\|x) | p(y\\|z,x) | block |', '|---|---|---|']
+  lines = [
+    f'**{query}** ({tokenizer.detokenize(gold)})',
+    '',
+    '| p(z\\|x) | p(y\\|z,x) | block |',
+    '|---|---|---|',
+  ]
   for k in np.argsort(-p_z, kind='stable'):
     block = int(batch['candidate_ids'][i, k])
     shown = '(null block)'

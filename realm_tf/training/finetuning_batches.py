@@ -1,9 +1,10 @@
 """QA examples: questions with searched blocks and where their answers stand.
 
-  questions -> search with current parameters -> [this file] -> batch
+questions -> search with current parameters -> [this file] -> batch
 """
 
-from typing import Callable, Iterator, NamedTuple, Optional, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -24,6 +25,7 @@ class TokenizedQuestions(NamedTuple):
     ids: int32 [Q, Lq], zeros behind.
     answers: Wordpieces of each answer of each question.
   """
+
   texts: Sequence[str]
   ids: np.ndarray
   answers: Sequence[Sequence[np.ndarray]]
@@ -33,9 +35,13 @@ class TokenizedQuestions(NamedTuple):
 Search = Callable[[np.ndarray, np.ndarray, int], retriever.Retrieved]
 
 
-def batches(questions: TokenizedQuestions, table: block_table.BlockTable,
-            search: Search, embeddings: Optional[np.ndarray],
-            experiment: config_lib.ExperimentConfig) -> Iterator[dict[str, np.ndarray]]:
+def batches(
+  questions: TokenizedQuestions,
+  table: block_table.BlockTable,
+  search: Search,
+  embeddings: Optional[np.ndarray],
+  experiment: config_lib.ExperimentConfig,
+) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; see `finetuning_trainer.FinetuningTrainer`.
 
   Args:
@@ -50,8 +56,9 @@ def batches(questions: TokenizedQuestions, table: block_table.BlockTable,
     Batches.
   """
   config = experiment.finetuning
-  sampler = sampling.Sampler(len(questions.ids), config.batch_size,
-                             experiment.seed)
+  sampler = sampling.Sampler(
+    len(questions.ids), config.batch_size, experiment.seed
+  )
   step = 0
   while True:
     rows = sampler.rows(step)
@@ -66,15 +73,19 @@ def batches(questions: TokenizedQuestions, table: block_table.BlockTable,
       vectors = np.asarray(embeddings[blocks.ravel()], np.float32)
       vectors = vectors.reshape([*blocks.shape, -1])
       fixed = np.zeros(blocks.shape, np.float32)
-    labels = _labels([questions.answers[row] for row in rows],
-                     found.block_ids, table, config,
-                     experiment.model.max_span_width)
+    labels = _labels(
+      [questions.answers[row] for row in rows],
+      found.block_ids,
+      table,
+      config,
+      experiment.model.max_span_width,
+    )
     yield {
-        'question_ids': question_ids,
-        'block_embeddings': vectors,
-        'fixed_scores': np.where(is_found, fixed, 0).astype(np.float32),
-        'is_found': is_found,
-        **labels,
+      'question_ids': question_ids,
+      'block_embeddings': vectors,
+      'fixed_scores': np.where(is_found, fixed, 0).astype(np.float32),
+      'is_found': is_found,
+      **labels,
     }
     step += 1
 
@@ -83,11 +94,11 @@ def _labels(answers, block_ids, table, config, max_width):
   """Returns 'has_answer', 'body_ids' and 'is_answer' of a batch."""
   _, bodies = table.gather(block_ids, 1, config.joint_tokens)  # [B, N, Lz]
   bodies = sampling.trim(bodies, _BODY_WIDTH)
-  read = bodies[:, :config.num_read]
+  read = bodies[:, : config.num_read]
   read = sampling.trim(read, _BODY_WIDTH)
   has_answer = np.zeros(block_ids.shape, bool)
   is_answer = np.zeros([*read.shape, max_width], bool)
   for i, answer in enumerate(answers):
     has_answer[i], spans = answer_spans.find(bodies[i], answer, max_width)
-    is_answer[i] = spans[:config.num_read, :read.shape[2]]
+    is_answer[i] = spans[: config.num_read, : read.shape[2]]
   return {'has_answer': has_answer, 'body_ids': read, 'is_answer': is_answer}

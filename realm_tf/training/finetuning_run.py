@@ -4,8 +4,9 @@ The index is built once, from the parameters that fine-tuning starts from:
 Embed_doc is frozen, only Embed_input and the reader are tuned (Section 3.3).
 """
 
+from collections.abc import Sequence
 import dataclasses
-from typing import Optional, Sequence
+from typing import Optional
 
 from absl import logging
 import numpy as np
@@ -25,9 +26,13 @@ from realm_tf.training import params_export
 from realm_tf.training import runs
 
 
-def run(inputs: runs.Inputs, questions: Sequence[questions_lib.Question],
-        run_dir: str, init_from: Optional[str] = None,
-        fixed_search: Optional[finetuning_batches.Search] = None) -> None:
+def run(
+  inputs: runs.Inputs,
+  questions: Sequence[questions_lib.Question],
+  run_dir: str,
+  init_from: Optional[str] = None,
+  fixed_search: Optional[finetuning_batches.Search] = None,
+) -> None:
   """Fine-tunes and publishes the QA model in `run_dir`.
 
   Args:
@@ -38,28 +43,42 @@ def run(inputs: runs.Inputs, questions: Sequence[questions_lib.Question],
     fixed_search: Replaces the model's own search and its scores, e.g. by BM25.
   """
   config = dataclasses.replace(
-      inputs.config, model=realm_model.separate_towers(inputs.config.model))
+    inputs.config, model=realm_model.separate_towers(inputs.config.model)
+  )
   inputs = inputs._replace(config=config)
   tokenized = _tokenize(inputs, questions)
   runs.start(run_dir, inputs, resume=False)
   model = realm_model.RealmModel(
-      config.model, [realm_model.EMBEDDER, realm_model.SPAN])
+    config.model, [realm_model.EMBEDDER, realm_model.SPAN]
+  )
   runs.initialize(model, inputs, init_from)
   index = _index(inputs, model, run_dir, init_from)
   if fixed_search is None:
     retriever = retriever_lib.Retriever(
-        retriever_lib.query_embedding_function(
-            model, config.lengths, inputs.special_ids), index.searcher)
+      retriever_lib.query_embedding_function(
+        model, config.lengths, inputs.special_ids
+      ),
+      index.searcher,
+    )
     search = lambda rows, ids, k: retriever.retrieve(ids, k)
   batches = finetuning_batches.batches(
-      tokenized, inputs.table, fixed_search or search,
-      None if fixed_search else index.embeddings, config)
+    tokenized,
+    inputs.table,
+    fixed_search or search,
+    None if fixed_search else index.embeddings,
+    config,
+  )
   trainer = finetuning_trainer.FinetuningTrainer(
-      batches, optimizer_lib.create(config.finetuning.optimizer), model,
-      config.finetuning, inputs.special_ids)
+    batches,
+    optimizer_lib.create(config.finetuning.optimizer),
+    model,
+    config.finetuning,
+    inputs.special_ids,
+  )
   num_steps = config.finetuning.optimizer.num_steps
-  runs.controller(trainer, run_dir, num_steps,
-                  config.finetuning.log_every_steps).train(num_steps)
+  runs.controller(
+    trainer, run_dir, num_steps, config.finetuning.log_every_steps
+  ).train(num_steps)
   params_export.publish(run_dir, num_steps, model)
   runs.finish(run_dir)
 
@@ -69,30 +88,40 @@ def _tokenize(inputs, questions):
   plain = [question for question in questions if not question.regex]
   if not plain:
     raise errors.UserError(
-        'Training questions must have answers that are text. Found only '
-        'regular expressions. Train on another set.')
+      'Training questions must have answers that are text. Found only '
+      'regular expressions. Train on another set.'
+    )
   texts = [question.question for question in plain]
   length = inputs.config.lengths.question_tokens
   ids = np.zeros([len(plain), length], np.int32)
   for i, tokens in enumerate(inputs.tokenizer.token_ids_batch(texts)):
-    ids[i, :len(tokens[:length])] = tokens[:length]
-  flat = iter(inputs.tokenizer.token_ids_batch(
-      [answer for question in plain for answer in question.answers]))
+    ids[i, : len(tokens[:length])] = tokens[:length]
+  flat = iter(
+    inputs.tokenizer.token_ids_batch(
+      [answer for question in plain for answer in question.answers]
+    )
+  )
   answers = [[next(flat) for _ in question.answers] for question in plain]
   return finetuning_batches.TokenizedQuestions(texts, ids, answers)
 
 
 def _index(inputs, model, run_dir, init_from):
   """Publishes the index of the initial parameters and loads it."""
-  config, fingerprint = inputs.config, inputs.table.manifest[
-      'corpus_fingerprint']
+  config, fingerprint = (
+    inputs.config,
+    inputs.table.manifest['corpus_fingerprint'],
+  )
   embeddings = _reusable_embeddings(init_from, fingerprint, config)
   if embeddings is None:
     embeddings = block_embeddings.embed_blocks(
-        block_embeddings.compile_embedding(model, inputs.special_ids),
-        inputs.table, config.lengths, config.index.embed_batch_size)
-  version = storage.publish(layout.index_root(run_dir), 0, embeddings, model,
-                            fingerprint, config.index)
+      block_embeddings.compile_embedding(model, inputs.special_ids),
+      inputs.table,
+      config.lengths,
+      config.index.embed_batch_size,
+    )
+  version = storage.publish(
+    layout.index_root(run_dir), 0, embeddings, model, fingerprint, config.index
+  )
   return storage.load(version.path, fingerprint, config.index)
 
 

@@ -1,6 +1,6 @@
 """One step of open-domain QA: read the retrieved blocks, reward the answers.
 
-  questions + searched blocks -> [this file] -> tuned Embed_input and reader
+questions + searched blocks -> [this file] -> tuned Embed_input and reader
 """
 
 import tensorflow as tf
@@ -32,12 +32,22 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     special_ids: The vocabulary's [CLS] and [SEP].
   """
 
-  def __init__(self, batches, optimizer, model: realm_model.RealmModel,
-               config: config_lib.FinetuningConfig,
-               special_ids: tuple[int, int]):
-    super().__init__(batches, optimizer, [
+  def __init__(
+    self,
+    batches,
+    optimizer,
+    model: realm_model.RealmModel,
+    config: config_lib.FinetuningConfig,
+    special_ids: tuple[int, int],
+  ):
+    super().__init__(
+      batches,
+      optimizer,
+      [
         *model.query_embedder.trainable_variables,
-        *model.span_reader.trainable_variables])
+        *model.span_reader.trainable_variables,
+      ],
+    )
     self.model = model
     self._config = config
     self._special_ids = special_ids
@@ -45,10 +55,15 @@ class FinetuningTrainer(step_trainer.StepTrainer):
   def loss_and_logs(self, batch):
     scores = self._retrieval_scores(batch)  # [B, N]
     early = span_likelihood.early_update_log_likelihood(
-        scores, batch['has_answer'])
+      scores, batch['has_answer']
+    )
     num_read, body_length = batch['body_ids'].shape[1:]
-    joint = joining.pack_pairs(batch['question_ids'], batch['body_ids'],
-                               *self._special_ids, self._config.joint_tokens)
+    joint = joining.pack_pairs(
+      batch['question_ids'],
+      batch['body_ids'],
+      *self._special_ids,
+      self._config.joint_tokens,
+    )
     spans = self.model.span_reader(joint, body_length, training=True)
     spans += scores[:, :num_read, None, None]  # [B, K, Lz, W]
     flat = tf.reshape(spans, [tf.shape(spans)[0], -1])
@@ -58,18 +73,20 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     correct = tf.gather(is_answer, best, batch_dims=1)
     answerable = tf.reduce_any(is_answer, axis=-1)
     return -tf.reduce_mean(early + reading), {
-        'early_update_log_likelihood': early,
-        'span_log_likelihood': reading,
-        'exact_match': 100.0 * tf.cast(correct, tf.float32),
-        'answer_in_read_blocks': 100.0 * tf.cast(answerable, tf.float32),
-        'answer_in_searched_blocks': 100.0 * tf.cast(
-            tf.reduce_any(batch['has_answer'], axis=-1), tf.float32),
+      'early_update_log_likelihood': early,
+      'span_log_likelihood': reading,
+      'exact_match': 100.0 * tf.cast(correct, tf.float32),
+      'answer_in_read_blocks': 100.0 * tf.cast(answerable, tf.float32),
+      'answer_in_searched_blocks': 100.0
+      * tf.cast(tf.reduce_any(batch['has_answer'], axis=-1), tf.float32),
     }
 
   def _retrieval_scores(self, batch):
     question_ids = batch['question_ids']
-    queries = self.model.embed_queries(joining.pack_longest(
-        question_ids, None, *self._special_ids), training=True)  # [B, D]
+    queries = self.model.embed_queries(
+      joining.pack_longest(question_ids, None, *self._special_ids),
+      training=True,
+    )  # [B, D]
     scores = tf.einsum('bd,bnd->bn', queries, batch['block_embeddings'])
     scores += batch['fixed_scores']
     return tf.where(batch['is_found'], scores, _NOT_FOUND)

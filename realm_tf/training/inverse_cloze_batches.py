@@ -1,9 +1,9 @@
 """ICT examples: a sentence, and the block around it.
 
-  block table -> [this file] -> 'query_ids', 'title_ids', 'body_ids'
+block table -> [this file] -> 'query_ids', 'title_ids', 'body_ids'
 """
 
-from typing import Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from realm_tf.records import sampling
 _QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
 
 
-def batches(table: block_table.BlockTable, ordinary_ids: np.ndarray,
-            experiment: config_lib.ExperimentConfig,
-            first_step: int = 0) -> Iterator[dict[str, np.ndarray]]:
+def batches(
+  table: block_table.BlockTable,
+  ordinary_ids: np.ndarray,
+  experiment: config_lib.ExperimentConfig,
+  first_step: int = 0,
+) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; those of a step depend on seed and step only.
 
   Section 4 of Lee et al. 2019: a random sentence of a block is the query, and
@@ -41,23 +44,29 @@ def batches(table: block_table.BlockTable, ordinary_ids: np.ndarray,
     rng = sampling.step_rng(seed, step)
     rows = sampler.rows(step)
     titles, bodies = table.gather(
-        rows, lengths.title_tokens, lengths.block_tokens)
+      rows, lengths.title_tokens, lengths.block_tokens
+    )
     queries = np.zeros([len(rows), config.query_tokens - 2], np.int32)
     for i, row in enumerate(rows):
       start, end = _draw_sentence(table.sentence_ends(row), rng)
-      sentence = bodies[i, start:end][:queries.shape[1]]
-      queries[i, :len(sentence)] = sentence
+      sentence = bodies[i, start:end][: queries.shape[1]]
+      queries[i, : len(sentence)] = sentence
       removable = end - start < np.count_nonzero(bodies[i])
       if removable and rng.random() < config.remove_rate:
-        bodies[i] = np.concatenate([
-            bodies[i, :start], bodies[i, end:],
-            np.zeros([min(end, bodies.shape[1]) - start], np.int32)])
+        bodies[i] = np.concatenate(
+          [
+            bodies[i, :start],
+            bodies[i, end:],
+            np.zeros([min(end, bodies.shape[1]) - start], np.int32),
+          ]
+        )
     queries = sampling.add_noise(
-        queries, config.query_noise_rate, ordinary_ids, rng)
+      queries, config.query_noise_rate, ordinary_ids, rng
+    )
     yield {
-        'query_ids': sampling.trim(queries, _QUERY_WIDTH),
-        'title_ids': titles,
-        'body_ids': sampling.trim(bodies, _BODY_WIDTH),
+      'query_ids': sampling.trim(queries, _QUERY_WIDTH),
+      'title_ids': titles,
+      'body_ids': sampling.trim(bodies, _BODY_WIDTH),
     }
     step += 1
 

@@ -11,21 +11,27 @@ from realm_tf.training import prefetch
 from realm_tf.training import runs
 
 
-def run(inputs: runs.Inputs, run_dir: str,
-        init_from: Optional[str] = None) -> None:
+def run(
+  inputs: runs.Inputs, run_dir: str, init_from: Optional[str] = None
+) -> None:
   """Trains both embedders by ICT and publishes them in `run_dir`."""
   runs.start(run_dir, inputs, resume=False)
   config = inputs.config
   model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
   runs.initialize(model, inputs, init_from)
   batches = inverse_cloze_batches.batches(
-      inputs.table, inputs.ordinary_ids, config)
+    inputs.table, inputs.ordinary_ids, config
+  )
   trainer = inverse_cloze_trainer.InverseClozeTrainer(
-      prefetch.prefetch(batches),
-      optimizer_lib.create(config.inverse_cloze.optimizer), model,
-      config.lengths, inputs.special_ids)
+    prefetch.prefetch(batches),
+    optimizer_lib.create(config.inverse_cloze.optimizer),
+    model,
+    config.lengths,
+    inputs.special_ids,
+  )
   num_steps = config.inverse_cloze.optimizer.num_steps
   runs.controller(trainer, run_dir, num_steps, max(1, num_steps // 20)).train(
-      num_steps)
+    num_steps
+  )
   params_export.publish(run_dir, num_steps, model)
   runs.finish(run_dir)

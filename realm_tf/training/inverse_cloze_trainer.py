@@ -22,21 +22,38 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     special_ids: The vocabulary's [CLS] and [SEP].
   """
 
-  def __init__(self, batches, optimizer, model: realm_model.RealmModel,
-               lengths: config_lib.LengthConfig, special_ids: tuple[int, int]):
+  def __init__(
+    self,
+    batches,
+    optimizer,
+    model: realm_model.RealmModel,
+    lengths: config_lib.LengthConfig,
+    special_ids: tuple[int, int],
+  ):
     super().__init__(batches, optimizer, model.trainable_variables)
     self.model = model
     self._lengths = lengths
     self._special_ids = special_ids
 
   def loss_and_logs(self, batch):
-    queries = self.model.embed_queries(joining.pack_longest(
-        batch['query_ids'], None, *self._special_ids,
-        self._lengths.query_tokens), training=True)  # [B, D]
-    blocks = self.model.block_embedder(joining.pack_longest(
-        batch['title_ids'], batch['body_ids'], *self._special_ids,
-        self._lengths.block_tokens), training=True)  # [B, D]
+    queries = self.model.embed_queries(
+      joining.pack_longest(
+        batch['query_ids'], None, *self._special_ids, self._lengths.query_tokens
+      ),
+      training=True,
+    )  # [B, D]
+    blocks = self.model.block_embedder(
+      joining.pack_longest(
+        batch['title_ids'],
+        batch['body_ids'],
+        *self._special_ids,
+        self._lengths.block_tokens,
+      ),
+      training=True,
+    )  # [B, D]
     log_p = inverse_cloze.in_batch_log_likelihood(queries, blocks)
     accuracy = inverse_cloze.in_batch_accuracy(queries, blocks)
     return -tf.reduce_mean(log_p), {
-        'log_likelihood': log_p, 'accuracy': accuracy}
+      'log_likelihood': log_p,
+      'accuracy': accuracy,
+    }

@@ -15,12 +15,17 @@ def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
   Deviation: BERT's own AdamW has no bias correction; official's corrects.
   """
   decay = tf_keras.optimizers.schedules.PolynomialDecay(
-      config.learning_rate, config.num_steps, end_learning_rate=0.0)
+    config.learning_rate, config.num_steps, end_learning_rate=0.0
+  )
   schedule = optimization.WarmUp(
-      config.learning_rate, decay, config.resolved_warmup_steps)
+    config.learning_rate, decay, config.resolved_warmup_steps
+  )
   return optimization.AdamWeightDecay(
-      learning_rate=schedule,
-      weight_decay_rate=config.weight_decay_rate,
-      beta_1=0.9, beta_2=0.999, epsilon=1e-6,
-      exclude_from_weight_decay=['LayerNorm', 'layer_norm', 'bias'],
-      gradient_clip_norm=config.gradient_clip_norm)
+    learning_rate=schedule,
+    weight_decay_rate=config.weight_decay_rate,
+    beta_1=0.9,
+    beta_2=0.999,
+    epsilon=1e-6,
+    exclude_from_weight_decay=['LayerNorm', 'layer_norm', 'bias'],
+    gradient_clip_norm=config.gradient_clip_norm,
+  )

@@ -1,8 +1,9 @@
 """Prepares batches in a thread while the step runs."""
 
+from collections.abc import Iterator
 import queue
 import threading
-from typing import Iterator, TypeVar
+from typing import TypeVar
 
 Item = TypeVar('Item')
 _END = object()

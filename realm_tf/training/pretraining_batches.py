@@ -6,7 +6,8 @@ Runs on the host ahead of the step. Queries are embedded with the parameters of
 the index version, so that query and block embeddings fit each other.
 """
 
-from typing import Callable, Iterator, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,11 @@ _QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
 _SPARE_HITS = 2
 # Blocks of an article that are looked through for a recurring span.
 _MAX_SAME_ARTICLE = 32
+
+
 class Words(NamedTuple):
   """The vocabulary's [MASK], and its ids without special ones, int32."""
+
   mask_id: int
   ordinary_ids: np.ndarray
 
@@ -31,10 +35,14 @@ class Words(NamedTuple):
 Search = Callable[[np.ndarray, int], np.ndarray]
 
 
-def batches(queries: query_table.QueryTable, table: block_table.BlockTable,
-            search: Search, words: Words,
-            experiment: config_lib.ExperimentConfig,
-            first_step: int = 0) -> Iterator[dict[str, np.ndarray]]:
+def batches(
+  queries: query_table.QueryTable,
+  table: block_table.BlockTable,
+  search: Search,
+  words: Words,
+  experiment: config_lib.ExperimentConfig,
+  first_step: int = 0,
+) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; see `pretraining_trainer.PretrainingTrainer`.
 
   Args:
@@ -52,8 +60,9 @@ def batches(queries: query_table.QueryTable, table: block_table.BlockTable,
   """
   config, lengths = experiment.pretraining, experiment.lengths
   seed = experiment.seed
-  how = masking.Masking(config.masking, lengths.query_tokens - 2,
-                        lengths.max_masked, words.mask_id)
+  how = masking.Masking(
+    config.masking, lengths.query_tokens - 2, lengths.max_masked, words.mask_id
+  )
   sampler = sampling.Sampler(queries.num_queries, config.batch_size, seed)
   step = first_step
   while True:
@@ -62,14 +71,15 @@ def batches(queries: query_table.QueryTable, table: block_table.BlockTable,
     own = batch.pop('own_block')
     batch['query_ids'] = sampling.trim(batch['query_ids'], _QUERY_WIDTH)
     batch['retrieval_query_ids'] = sampling.add_noise(
-        batch['query_ids'], config.query_noise_rate,
-        words.ordinary_ids, rng)
+      batch['query_ids'], config.query_noise_rate, words.ordinary_ids, rng
+    )
     if config.candidates == 'recurring_span':
       hits = _with_recurring_span(batch['gold_ids'], own, table, lengths, rng)
       chosen = candidates.select(hits, own, config.num_candidates + 1)[:, 1:]
     else:
-      hits = search(batch['retrieval_query_ids'],
-                    config.num_candidates + _SPARE_HITS)
+      hits = search(
+        batch['retrieval_query_ids'], config.num_candidates + _SPARE_HITS
+      )
       chosen = candidates.select(hits, own, config.num_candidates)
     yield {**batch, **with_blocks(chosen, table, lengths)}
     step += 1
@@ -77,20 +87,23 @@ def batches(queries: query_table.QueryTable, table: block_table.BlockTable,
 
 def _with_recurring_span(gold_ids, own, table, lengths, rng):
   """Returns blocks of the own article, those with the masked span first."""
-  ids = candidates.same_article(
-      table.article_rows, own, _MAX_SAME_ARTICLE, rng)
+  ids = candidates.same_article(table.article_rows, own, _MAX_SAME_ARTICLE, rng)
   _, bodies = table.gather(ids, 1, lengths.block_tokens)
   return candidates.with_span_first(ids, bodies, gold_ids)
 
 
-def with_blocks(chosen: np.ndarray, table: block_table.BlockTable,
-                lengths: config_lib.LengthConfig) -> dict[str, np.ndarray]:
+def with_blocks(
+  chosen: np.ndarray,
+  table: block_table.BlockTable,
+  lengths: config_lib.LengthConfig,
+) -> dict[str, np.ndarray]:
   """Returns the candidates' wordpieces: the batch's fields with a K axis."""
   titles, bodies = table.gather(
-      chosen, lengths.title_tokens, lengths.block_tokens)
+    chosen, lengths.title_tokens, lengths.block_tokens
+  )
   return {
-      'title_ids': titles,
-      'body_ids': sampling.trim(bodies, _BODY_WIDTH),
-      'is_real': candidates.is_real(chosen),
-      'candidate_ids': chosen,
+    'title_ids': titles,
+    'body_ids': sampling.trim(bodies, _BODY_WIDTH),
+    'is_real': candidates.is_real(chosen),
+    'candidate_ids': chosen,
   }

@@ -1,6 +1,6 @@
 """REALM pre-training as a job, beside a refresher on the same run directory.
 
-  queries, corpus, index versions -> [this file] -> parameter versions
+queries, corpus, index versions -> [this file] -> parameter versions
 """
 
 import concurrent.futures
@@ -45,20 +45,25 @@ class IndexSearch:
 
   def __init__(self, inputs: runs.Inputs, index_root: str):
     self._model = realm_model.RealmModel(
-        inputs.config.model, [realm_model.EMBEDDER])
+      inputs.config.model, [realm_model.EMBEDDER]
+    )
     self._embed = retriever.query_embedding_function(
-        self._model, inputs.config.lengths, inputs.special_ids)
+      self._model, inputs.config.lengths, inputs.special_ids
+    )
     fingerprint = inputs.table.manifest['corpus_fingerprint']
 
     def load(version):
       return _LoadedIndex(
-          storage.load(version.path, fingerprint, inputs.config.index),
-          weights.read(layout.params_file(version.path)))
+        storage.load(version.path, fingerprint, inputs.config.index),
+        weights.read(layout.params_file(version.path)),
+      )
 
     self._executor = concurrent.futures.ThreadPoolExecutor(1)
     self._swap = hot_swap.HotSwap(
-        functools.partial(versions.newest, index_root), load,
-        self._executor.submit)
+      functools.partial(versions.newest, index_root),
+      load,
+      self._executor.submit,
+    )
 
   @property
   def step(self) -> int:
@@ -73,12 +78,18 @@ class IndexSearch:
     elif self._swap.poll():
       self._model.load(self._swap.current.params)
     found = retriever.Retriever(
-        self._embed, self._swap.current.index.searcher).retrieve(query_ids, k)
+      self._embed, self._swap.current.index.searcher
+    ).retrieve(query_ids, k)
     return found.block_ids
 
 
-def run(inputs: runs.Inputs, queries_dir: str, run_dir: str,
-        init_from: Optional[str] = None, resume: bool = False) -> None:
+def run(
+  inputs: runs.Inputs,
+  queries_dir: str,
+  run_dir: str,
+  init_from: Optional[str] = None,
+  resume: bool = False,
+) -> None:
   """Pre-trains and publishes parameters every `refresh_every_steps`."""
   queries = query_table.QueryTable.open(queries_dir)
   runs.start(run_dir, inputs, resume)
@@ -88,19 +99,32 @@ def run(inputs: runs.Inputs, queries_dir: str, run_dir: str,
   model = realm_model.RealmModel(inputs.config.model, parts)
   runs.initialize(model, inputs, init_from)
   optimizer = optimizer_lib.create(config.optimizer)
-  search = (IndexSearch(inputs, layout.index_root(run_dir))
-            if retrieves else None)
+  search = (
+    IndexSearch(inputs, layout.index_root(run_dir)) if retrieves else None
+  )
   trainer = pretraining_trainer.PretrainingTrainer(
-      None, optimizer, model, inputs.config, inputs.special_ids,
-      (lambda: search.step) if retrieves else None)
+    None,
+    optimizer,
+    model,
+    inputs.config,
+    inputs.special_ids,
+    (lambda: search.step) if retrieves else None,
+  )
   manager = runs.checkpoint_manager(
-      trainer, model, run_dir, config.checkpoint_every_steps)
+    trainer, model, run_dir, config.checkpoint_every_steps
+  )
   if resume:
     manager.restore_or_initialize()
-  trainer.train_dataset = prefetch.prefetch(pretraining_batches.batches(
-      queries, inputs.table, search,
+  trainer.train_dataset = prefetch.prefetch(
+    pretraining_batches.batches(
+      queries,
+      inputs.table,
+      search,
       pretraining_batches.Words(inputs.tokenizer.mask_id, inputs.ordinary_ids),
-      inputs.config, first_step=int(trainer.global_step.numpy())))
+      inputs.config,
+      first_step=int(trainer.global_step.numpy()),
+    )
+  )
   _train(inputs, trainer, run_dir, manager)
   runs.finish(run_dir)
 
@@ -109,13 +133,16 @@ def _train(inputs, trainer, run_dir, manager):
   """Trains from one parameter version to the next."""
   config = inputs.config.pretraining
   num_steps = config.optimizer.num_steps
-  controller = runs.controller(trainer, run_dir, num_steps,
-                               config.log_every_steps, manager)
+  controller = runs.controller(
+    trainer, run_dir, num_steps, config.log_every_steps, manager
+  )
   step = int(trainer.global_step.numpy())
   params_export.publish(run_dir, step, trainer.model)
   while step < num_steps:
-    until = min(num_steps, (step // config.refresh_every_steps + 1)
-                * config.refresh_every_steps)
+    until = min(
+      num_steps,
+      (step // config.refresh_every_steps + 1) * config.refresh_every_steps,
+    )
     controller.train(until, checkpoint_at_completion=until == num_steps)
     step = until
     params_export.publish(run_dir, step, trainer.model)

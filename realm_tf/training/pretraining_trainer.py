@@ -7,7 +7,8 @@ blocks, so the whole step compiles. The stale index only picked the candidates;
 p(z|x) is computed here from the current parameters (Section 3.3).
 """
 
-from typing import Callable, Optional
+from collections.abc import Callable
+from typing import Optional
 
 import tensorflow as tf
 
@@ -37,10 +38,15 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     index_step: Returns the step of the index in use, to log its age.
   """
 
-  def __init__(self, batches, optimizer, model: realm_model.RealmModel,
-               config: config_lib.ExperimentConfig,
-               special_ids: tuple[int, int],
-               index_step: Optional[Callable[[], int]] = None):
+  def __init__(
+    self,
+    batches,
+    optimizer,
+    model: realm_model.RealmModel,
+    config: config_lib.ExperimentConfig,
+    special_ids: tuple[int, int],
+    index_step: Optional[Callable[[], int]] = None,
+  ):
     super().__init__(batches, optimizer, model.trainable_variables)
     self.model = model
     self._config = config.pretraining
@@ -58,28 +64,35 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     scores, token_log_probs = self.score(batch, training=True)
     mask = batch['token_mask']
     log_p_y_given_z = marginal_likelihood.query_log_likelihood(
-        token_log_probs, mask)  # [B, K]
+      token_log_probs, mask
+    )  # [B, K]
     log_p_y = marginal_likelihood.marginal_log_likelihood(
-        scores, token_log_probs, mask)  # [B]
+      scores, token_log_probs, mask
+    )  # [B]
     p_z = tf.nn.softmax(scores)
     utility = retrieval_utility.block_utility(log_p_y_given_z)
     logs = {
-        'log_likelihood': log_p_y,
-        'marginal_retrieval_utility': retrieval_utility.marginal_utility(
-            log_p_y, log_p_y_given_z),
-        'block_retrieval_utility': tf.reduce_sum(p_z * utility, axis=-1),
-        'p_null': p_z[:, retrieval_utility.NULL_POSITION],
-        'entropy': -tf.reduce_sum(tf.math.xlogy(p_z, p_z), axis=-1),
+      'log_likelihood': log_p_y,
+      'marginal_retrieval_utility': retrieval_utility.marginal_utility(
+        log_p_y, log_p_y_given_z
+      ),
+      'block_retrieval_utility': tf.reduce_sum(p_z * utility, axis=-1),
+      'p_null': p_z[:, retrieval_utility.NULL_POSITION],
+      'entropy': -tf.reduce_sum(tf.math.xlogy(p_z, p_z), axis=-1),
     }
     return self._loss(scores, token_log_probs, mask, log_p_y), logs
 
   def score(self, batch, training: bool = False):
     """Returns f(x,z), [B, K], and log p(y_j|z,x), [B, K, M]."""
-    joint = joining.pack_pairs(batch['query_ids'], batch['body_ids'],
-                               *self._special_ids, self._lengths.joint_tokens)
+    joint = joining.pack_pairs(
+      batch['query_ids'],
+      batch['body_ids'],
+      *self._special_ids,
+      self._lengths.joint_tokens,
+    )
     token_log_probs = self.model.knowledge_encoder(
-        joint, batch['masked_positions'] + 1, batch['gold_ids'],
-        training=training)  # + 1: [CLS] comes first.
+      joint, batch['masked_positions'] + 1, batch['gold_ids'], training=training
+    )  # + 1: [CLS] comes first.
     scores = self._retrieval_scores(batch, training)
     return tf.where(batch['is_real'], scores, _EXCLUDED), token_log_probs
 
@@ -87,17 +100,27 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     if self._config.candidates == 'recurring_span':
       return tf.zeros(batch['body_ids'].shape[:2])
     query_ids = batch['retrieval_query_ids']
-    queries = self.model.embed_queries(joining.pack_longest(
-        query_ids, None, *self._special_ids, self._lengths.query_tokens),
-                                       training=training)  # [B, D]
-    blocks = self.model.block_embedder(joining.pack_longest(
-        batch['title_ids'], batch['body_ids'], *self._special_ids,
-        self._lengths.block_tokens), training=training)  # [B, K, D]
+    queries = self.model.embed_queries(
+      joining.pack_longest(
+        query_ids, None, *self._special_ids, self._lengths.query_tokens
+      ),
+      training=training,
+    )  # [B, D]
+    blocks = self.model.block_embedder(
+      joining.pack_longest(
+        batch['title_ids'],
+        batch['body_ids'],
+        *self._special_ids,
+        self._lengths.block_tokens,
+      ),
+      training=training,
+    )  # [B, K, D]
     return tf.einsum('bd,bkd->bk', queries, blocks)
 
   def _loss(self, scores, token_log_probs, mask, log_p_y):
     if self._config.objective == 'per_query':
       return -tf.reduce_mean(log_p_y)
     log_p = marginal_likelihood.per_token_log_likelihood(
-        scores, token_log_probs, mask)
+      scores, token_log_probs, mask
+    )
     return -tf.math.divide_no_nan(tf.reduce_sum(log_p), tf.reduce_sum(mask))

@@ -34,6 +34,7 @@ class Inputs(NamedTuple):
     special_ids: Its [CLS] and [SEP].
     ordinary_ids: Its ids without [PAD], [MASK] and the like, int32.
   """
+
   config: config_lib.ExperimentConfig
   corpus_dir: str
   table: block_table.BlockTable
@@ -42,24 +43,35 @@ class Inputs(NamedTuple):
   ordinary_ids: np.ndarray
 
 
-def open_inputs(config: config_lib.ExperimentConfig,
-                corpus_dir: str) -> Inputs:
+def open_inputs(config: config_lib.ExperimentConfig, corpus_dir: str) -> Inputs:
   """Opens a corpus and fits `config` to its vocabulary; seeds TensorFlow."""
   tf_keras.utils.set_random_seed(config.seed)
   table = block_table.BlockTable.open(corpus_dir)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
-      layout.vocab_file(corpus_dir))
-  config = dataclasses.replace(config, model=realm_model.with_vocab_size(
-      config.model, tokenizer.vocab_size))
-  ordinary = [i for i, piece in enumerate(tokenizer.vocabulary)
-              if not (piece.startswith('[') and piece.endswith(']'))]
-  return Inputs(config, corpus_dir, table, tokenizer,
-                (tokenizer.cls_id, tokenizer.sep_id),
-                np.array(ordinary, np.int32))
+    layout.vocab_file(corpus_dir)
+  )
+  config = dataclasses.replace(
+    config,
+    model=realm_model.with_vocab_size(config.model, tokenizer.vocab_size),
+  )
+  ordinary = [
+    i
+    for i, piece in enumerate(tokenizer.vocabulary)
+    if not (piece.startswith('[') and piece.endswith(']'))
+  ]
+  return Inputs(
+    config,
+    corpus_dir,
+    table,
+    tokenizer,
+    (tokenizer.cls_id, tokenizer.sep_id),
+    np.array(ordinary, np.int32),
+  )
 
 
-def initialize(model: realm_model.RealmModel, inputs: Inputs,
-               init_from: Optional[str]) -> None:
+def initialize(
+  model: realm_model.RealmModel, inputs: Inputs, init_from: Optional[str]
+) -> None:
   """Loads the newest parameters of a model directory, as far as they fit.
 
   Raises:
@@ -69,14 +81,20 @@ def initialize(model: realm_model.RealmModel, inputs: Inputs,
     return
   directory = model_directory.open_directory(init_from)
   vocabulary = wordpiece.WordpieceTokenizer.from_file(
-      layout.vocab_file(init_from))
+    layout.vocab_file(init_from)
+  )
   model_directory.check_vocabulary(
-      init_from, vocabulary.vocabulary_sha256, inputs.table.manifest)
+    init_from, vocabulary.vocabulary_sha256, inputs.table.manifest
+  )
   versions.verify(directory.params.path)
   report = model.load(weights.read(layout.params_file(directory.params.path)))
-  logging.info('From %s: %d variables used; new: %s; left over: %s.',
-               directory.params.path, len(report.used), report.missing,
-               report.left_over)
+  logging.info(
+    'From %s: %d variables used; new: %s; left over: %s.',
+    directory.params.path,
+    len(report.used),
+    report.missing,
+    report.left_over,
+  )
 
 
 def start(run_dir: str, inputs: Inputs, resume: bool) -> None:
@@ -87,12 +105,14 @@ def start(run_dir: str, inputs: Inputs, resume: bool) -> None:
   """
   if not resume and tf.io.gfile.exists(layout.params_root(run_dir)):
     raise errors.UserError(
-        f'--run_dir must be new. Found a run in {run_dir}. Give another '
-        'directory, or --resume where the binary has it.')
+      f'--run_dir must be new. Found a run in {run_dir}. Give another '
+      'directory, or --resume where the binary has it.'
+    )
   if tf.io.gfile.exists(layout.done_file(run_dir)):
     tf.io.gfile.remove(layout.done_file(run_dir))
-  model_directory.create(run_dir, inputs.config,
-                         layout.vocab_file(inputs.corpus_dir))
+  model_directory.create(
+    run_dir, inputs.config, layout.vocab_file(inputs.corpus_dir)
+  )
 
 
 def finish(run_dir: str) -> None:
@@ -102,22 +122,36 @@ def finish(run_dir: str) -> None:
 
 
 def checkpoint_manager(
-    trainer: step_trainer.StepTrainer, model: realm_model.RealmModel,
-    run_dir: str, every_steps: int) -> tf.train.CheckpointManager:
+  trainer: step_trainer.StepTrainer,
+  model: realm_model.RealmModel,
+  run_dir: str,
+  every_steps: int,
+) -> tf.train.CheckpointManager:
   """Keeps parameters, optimizer and step; the last two checkpoints stay."""
   checkpoint = tf.train.Checkpoint(model=model, optimizer=trainer.optimizer)
   return tf.train.CheckpointManager(
-      checkpoint, layout.checkpoint_dir(run_dir), max_to_keep=2,
-      step_counter=trainer.global_step, checkpoint_interval=every_steps)
+    checkpoint,
+    layout.checkpoint_dir(run_dir),
+    max_to_keep=2,
+    step_counter=trainer.global_step,
+    checkpoint_interval=every_steps,
+  )
 
 
-def controller(trainer: step_trainer.StepTrainer, run_dir: str,
-               num_steps: int, log_every_steps: int,
-               manager: Optional[tf.train.CheckpointManager] = None
-               ) -> orbit.Controller:
+def controller(
+  trainer: step_trainer.StepTrainer,
+  run_dir: str,
+  num_steps: int,
+  log_every_steps: int,
+  manager: Optional[tf.train.CheckpointManager] = None,
+) -> orbit.Controller:
   """Returns orbit's loop, which logs to TensorBoard, metrics.jsonl and a bar."""
-  bar = tqdm.tqdm(total=num_steps, initial=int(trainer.global_step.numpy()),
-                  unit='step', mininterval=1)
+  bar = tqdm.tqdm(
+    total=num_steps,
+    initial=int(trainer.global_step.numpy()),
+    unit='step',
+    mininterval=1,
+  )
 
   def log(output):
     step = int(trainer.global_step.numpy())
@@ -128,9 +162,13 @@ def controller(trainer: step_trainer.StepTrainer, run_dir: str,
     bar.set_postfix_str(_short(row))
 
   return orbit.Controller(
-      global_step=trainer.global_step, trainer=trainer, train_actions=[log],
-      steps_per_loop=log_every_steps, checkpoint_manager=manager,
-      summary_dir=layout.summary_dir(run_dir))
+    global_step=trainer.global_step,
+    trainer=trainer,
+    train_actions=[log],
+    steps_per_loop=log_every_steps,
+    checkpoint_manager=manager,
+    summary_dir=layout.summary_dir(run_dir),
+  )
 
 
 def _short(row):

@@ -7,8 +7,8 @@ swaps happen between two steps and never inside one.
 """
 
 import abc
+from collections.abc import Iterator, Mapping, Sequence
 import time
-from typing import Iterator, Mapping, Sequence
 
 import numpy as np
 import orbit
@@ -27,11 +27,18 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     variables: What it updates.
   """
 
-  def __init__(self, batches: Iterator[Batch],
-               optimizer: tf_keras.optimizers.Optimizer,
-               variables: Sequence[tf.Variable]):
-    super().__init__(batches, orbit.StandardTrainerOptions(
-        use_tf_while_loop=False, use_tf_function=False))
+  def __init__(
+    self,
+    batches: Iterator[Batch],
+    optimizer: tf_keras.optimizers.Optimizer,
+    variables: Sequence[tf.Variable],
+  ):
+    super().__init__(
+      batches,
+      orbit.StandardTrainerOptions(
+        use_tf_while_loop=False, use_tf_function=False
+      ),
+    )
     self.optimizer = optimizer
     self._trained_variables = list(variables)
     self._compiled_step = tf.function(self._step)
@@ -43,7 +50,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
 
   @abc.abstractmethod
   def loss_and_logs(
-      self, batch: Mapping[str, tf.Tensor]
+    self, batch: Mapping[str, tf.Tensor]
   ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     """Returns the scalar loss and what to log, each of any shape.
 
@@ -66,11 +73,13 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     self._waited_secs += time.monotonic() - begun
     self._num_examples += len(next(iter(batch.values())))
     self.last_batch = batch
-    logs = self._compiled_step({
-        name: tf.constant(value) for name, value in batch.items()})
+    logs = self._compiled_step(
+      {name: tf.constant(value) for name, value in batch.items()}
+    )
     for name, value in logs.items():
       self._metrics.setdefault(name, tf_keras.metrics.Mean(name)).update_state(
-          value)
+        value
+      )
 
   def train_loop_end(self):
     secs = max(time.monotonic() - self._begun, 1e-9)
@@ -88,10 +97,15 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
       loss, logs = self.loss_and_logs(batch)
     gradients = tape.gradient(loss, self._trained_variables)
     logs['gradient_norm'] = tf.linalg.global_norm(
-        [gradient for gradient in gradients if gradient is not None])
+      [gradient for gradient in gradients if gradient is not None]
+    )
     self.optimizer.apply_gradients(
-        [(gradient, variable)
-         for gradient, variable in zip(
-             gradients, self._trained_variables, strict=True)
-         if gradient is not None])
+      [
+        (gradient, variable)
+        for gradient, variable in zip(
+          gradients, self._trained_variables, strict=True
+        )
+        if gradient is not None
+      ]
+    )
     return {'loss': loss, **logs}

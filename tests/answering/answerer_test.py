@@ -17,52 +17,60 @@ _KOLN = (3, 1)
 
 
 class AnswererTest(absltest.TestCase):
-
   def _answerer(self, retriever, num_read=2, eval_batch_size=4):
     tokenizer = fakes.tokenizer(_WORDS)
     first_id = lambda text: int(tokenizer.tokenize(text).ids[0])
-    reader = fakes.FakeReader({first_id('he'): (*_US, 5.0),
-                               first_id('in'): (*_KOLN, 7.0)}, max_width=4)
+    reader = fakes.FakeReader(
+      {first_id('he'): (*_US, 5.0), first_id('in'): (*_KOLN, 7.0)}, max_width=4
+    )
     return answerer_lib.Answerer(
-        tokenizer, fakes.FakeTable(tokenizer, _TITLES, _TEXTS), retriever,
-        reader, config_lib.LengthConfig(question_tokens=4),
-        config_lib.FinetuningConfig(
-            num_read=num_read, joint_tokens=24,
-            eval_batch_size=eval_batch_size))
+      tokenizer,
+      fakes.FakeTable(tokenizer, _TITLES, _TEXTS),
+      retriever,
+      reader,
+      config_lib.LengthConfig(question_tokens=4),
+      config_lib.FinetuningConfig(
+        num_read=num_read, joint_tokens=24, eval_batch_size=eval_batch_size
+      ),
+    )
 
   def test_answers_are_cut_from_the_text_as_written(self):
     # Span scores: 5 + ln 3 = 6.1 for block 0, 7 + ln 1 = 7 for block 1.
     retriever = fakes.FakeRetriever([0, 1], [np.log(3), 0.0])
-    answer, = self._answerer(retriever).answer(['Who?'])
+    (answer,) = self._answerer(retriever).answer(['Who?'])
 
     self.assertEqual(answer.prediction, 'K\u00f6ln')
     self.assertAlmostEqual(answer.score, 7.0, places=5)
     self.assertEqual([e.block_id for e in answer.evidence], [1, 0])
-    self.assertEqual([e.answer for e in answer.evidence],
-                     ['K\u00f6ln', 'U.S.'])
+    self.assertEqual([e.answer for e in answer.evidence], ['K\u00f6ln', 'U.S.'])
     self.assertEqual([e.title for e in answer.evidence], _TITLES[1::-1])
     for evidence in answer.evidence:
-      self.assertEqual(evidence.text[evidence.start:evidence.end],
-                       evidence.answer)
+      self.assertEqual(
+        evidence.text[evidence.start : evidence.end], evidence.answer
+      )
     # softmax of [ln 3, 0] is [3/4, 1/4].
     np.testing.assert_allclose(
-        [e.retrieval_probability for e in answer.evidence], [1/4, 3/4],
-        rtol=1e-6)
+      [e.retrieval_probability for e in answer.evidence],
+      [1 / 4, 3 / 4],
+      rtol=1e-6,
+    )
 
   def test_retrieval_can_overrule_the_reader(self):
     # 5 + 3 = 8 for block 0, above 7 for block 1.
     retriever = fakes.FakeRetriever([0, 1], [3.0, 0.0])
-    answer, = self._answerer(retriever).answer(['Who?'], top_k=1)
+    (answer,) = self._answerer(retriever).answer(['Who?'], top_k=1)
     self.assertEqual(answer.prediction, 'U.S.')
     self.assertLen(answer.evidence, 1)
 
   def test_batches_change_nothing(self):
     questions = ['Who?', 'When ?', 'who in Berlin won ?', '', 'he']
-    together = self._answerer(
-        fakes.FakeRetriever([1, 0], [1.0, 0.5])).answer(questions)
+    together = self._answerer(fakes.FakeRetriever([1, 0], [1.0, 0.5])).answer(
+      questions
+    )
     for question, answer in zip(questions, together):
-      alone = self._answerer(
-          fakes.FakeRetriever([1, 0], [1.0, 0.5])).answer([question])
+      alone = self._answerer(fakes.FakeRetriever([1, 0], [1.0, 0.5])).answer(
+        [question]
+      )
       self.assertEqual([answer], alone)
 
   def test_few_shapes_and_cut_questions(self):
@@ -80,7 +88,7 @@ class AnswererTest(absltest.TestCase):
   def test_no_block_and_no_span_give_no_evidence(self):
     # Block 2 has no span that the reader likes; -1 is no block.
     retriever = fakes.FakeRetriever([2, -1], [0.0, -np.inf])
-    answer, = self._answerer(retriever).answer(['who'])
+    (answer,) = self._answerer(retriever).answer(['who'])
     self.assertEqual(answer, answerer_lib.Answer('who', '', None, []))
 
   def test_a_small_corpus_is_read_whole(self):
@@ -93,19 +101,33 @@ class AnswererTest(absltest.TestCase):
     retriever = fakes.FakeRetriever([0, 1, 2], [3.0, 0.0, 0.0])
     answerer = self._answerer(retriever, num_read=1)
     retrieved = answerer.retrieve(['who'], 3)
-    answer, = answerer.read(['who'], retrieved)
+    (answer,) = answerer.read(['who'], retrieved)
     self.assertEqual([e.block_id for e in answer.evidence], [0])
     self.assertEqual(answer.evidence[0].retrieval_probability, 1.0)
 
   def test_json_form_is_the_contract(self):
     retriever = fakes.FakeRetriever([0], [0.0])
-    answer, = self._answerer(retriever, num_read=1).answer(['Who?'])
-    self.assertEqual(answer.as_json(), {
-        'question': 'Who?', 'prediction': 'U.S.', 'score': 5.0,
-        'evidence': [{
-            'block_id': 0, 'title': 'Emigrant', 'text': _TEXTS[0],
-            'start': 13, 'end': 17, 'answer': 'U.S.',
-            'retrieval_probability': 1.0, 'score': 5.0}]})
+    (answer,) = self._answerer(retriever, num_read=1).answer(['Who?'])
+    self.assertEqual(
+      answer.as_json(),
+      {
+        'question': 'Who?',
+        'prediction': 'U.S.',
+        'score': 5.0,
+        'evidence': [
+          {
+            'block_id': 0,
+            'title': 'Emigrant',
+            'text': _TEXTS[0],
+            'start': 13,
+            'end': 17,
+            'answer': 'U.S.',
+            'retrieval_probability': 1.0,
+            'score': 5.0,
+          }
+        ],
+      },
+    )
 
 
 if __name__ == '__main__':

@@ -12,11 +12,14 @@ _VOCABULARY = ('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'a', 'b', '.')
 
 
 class MakeBlocksTest(absltest.TestCase):
-
   def _run(self, *flags):
     return subprocess.run(
-        [sys.executable, '-m', 'bin.make_blocks', *flags], cwd=_ROOT,
-        capture_output=True, text=True, check=False)
+      [sys.executable, '-m', 'bin.make_blocks', *flags],
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      check=False,
+    )
 
   def test_writes_a_corpus_or_explains_a_broken_line(self):
     directory = self.create_tempdir().full_path
@@ -26,8 +29,11 @@ class MakeBlocksTest(absltest.TestCase):
       file.write('\n'.join(_VOCABULARY))
     with open(articles, 'w') as file:
       file.write('{"title": "A", "text": "A b. B."}\n')
-    flags = (f'--input={articles}', f'--vocab_file={vocabulary}',
-             f'--output_dir={directory}/corpus')
+    flags = (
+      f'--input={articles}',
+      f'--vocab_file={vocabulary}',
+      f'--output_dir={directory}/corpus',
+    )
 
     good = self._run(*flags)
     with open(articles, 'a') as file:

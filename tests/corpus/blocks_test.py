@@ -8,8 +8,23 @@ from realm_tf.corpus import sources
 from realm_tf.text import wordpiece
 
 _TOKENIZER = wordpiece.WordpieceTokenizer(
-    ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', '.', 'a', 'b', 'c', 'd',
-     'e', 'f', '##x', 'title'])
+  [
+    '[PAD]',
+    '[UNK]',
+    '[CLS]',
+    '[SEP]',
+    '[MASK]',
+    '.',
+    'a',
+    'b',
+    'c',
+    'd',
+    'e',
+    'f',
+    '##x',
+    'title',
+  ]
+)
 
 
 def _cut(text, max_block_wordpieces, title='Title'):
@@ -18,17 +33,19 @@ def _cut(text, max_block_wordpieces, title='Title'):
 
 
 class CutBlocksTest(absltest.TestCase):
-
   def test_packs_whole_sentences_greedily(self):
     # Title 1 + specials 3, so 5 tokens of body in a block of 9. The sentences
     # have 3, 2, 4, 2 tokens: 3 + 2 fit, 4 + 2 do not.
     got = _cut('A b.  C.\nD e f. A.', 9)
-    self.assertEqual([block.text for block in got],
-                     ['A b.  C.', 'D e f.', 'A.'])
-    self.assertEqual([block.sentence_ends.tolist() for block in got],
-                     [[3, 5], [4], [2]])
     self.assertEqual(
-        {(b.title, b.article_id) for b in got}, {('Title', 'id-1')})
+      [block.text for block in got], ['A b.  C.', 'D e f.', 'A.']
+    )
+    self.assertEqual(
+      [block.sentence_ends.tolist() for block in got], [[3, 5], [4], [2]]
+    )
+    self.assertEqual(
+      {(b.title, b.article_id) for b in got}, {('Title', 'id-1')}
+    )
     self.assertEqual(got[0].title_ids.tolist(), [13])
     self.assertEqual(got[1].body_ids.tolist(), [9, 10, 11, 5])
 
@@ -68,23 +85,31 @@ class CutBlocksTest(absltest.TestCase):
     position = 0
     for block in got:
       np.testing.assert_array_equal(
-          block.body_ids, _TOKENIZER.tokenize(block.text).ids)
+        block.body_ids, _TOKENIZER.tokenize(block.text).ids
+      )
       self.assertLessEqual(3 + 1 + len(block.body_ids), 20)
       self.assertEqual(block.sentence_ends[-1], len(block.body_ids))
       position = text.index(block.text, position) + len(block.text)
     np.testing.assert_array_equal(
-        np.concatenate([block.body_ids for block in got]),
-        _TOKENIZER.tokenize(text).ids)
+      np.concatenate([block.body_ids for block in got]),
+      _TOKENIZER.tokenize(text).ids,
+    )
 
   def test_corpus_equals_single_articles(self):
-    articles = [sources.Article(f'Title {i}', 'A b. C d e. ' * (i % 4), str(i))
-                for i in range(20)]
+    articles = [
+      sources.Article(f'Title {i}', 'A b. C d e. ' * (i % 4), str(i))
+      for i in range(20)
+    ]
     got = list(blocks.cut_corpus(iter(articles), _TOKENIZER, 12))
-    expected = [block for article in articles
-                for block in blocks.cut_blocks(article, _TOKENIZER, 12)]
+    expected = [
+      block
+      for article in articles
+      for block in blocks.cut_blocks(article, _TOKENIZER, 12)
+    ]
     self.assertEqual([b.text for b in got], [b.text for b in expected])
-    self.assertEqual([b.article_id for b in got],
-                     [b.article_id for b in expected])
+    self.assertEqual(
+      [b.article_id for b in got], [b.article_id for b in expected]
+    )
 
 
 if __name__ == '__main__':

@@ -7,11 +7,17 @@ from realm_tf.corpus import numerals
 
 
 class NumeralsTest(parameterized.TestCase):
-
   @parameterized.parameters(
-      (0.4449, '0.445'), (7, '7'), (82.16, '82.2'), (102, '102'),
-      (15853, '15,900'), (456123, '456,000'), (999_600, '1 million'),
-      (1_234_567, '1.23 million'), (1_411_778_724, '1.41 billion'))
+    (0.4449, '0.445'),
+    (7, '7'),
+    (82.16, '82.2'),
+    (102, '102'),
+    (15853, '15,900'),
+    (456123, '456,000'),
+    (999_600, '1 million'),
+    (1_234_567, '1.23 million'),
+    (1_411_778_724, '1.41 billion'),
+  )
   def test_counts_keep_three_digits(self, value, expected):
     self.assertEqual(numerals.rounded_count(value), expected)
 

@@ -8,70 +8,89 @@ from realm_tf.corpus import rules_tagger
 
 def _found(*texts, gazetteer=()):
   spans = rules_tagger.RulesTagger(gazetteer).tag(texts)
-  return [[text[start:end] for start, end in found]
-          for text, found in zip(texts, spans)]
+  return [
+    [text[start:end] for start, end in found]
+    for text, found in zip(texts, spans)
+  ]
 
 
 class RulesTaggerTest(parameterized.TestCase):
-
   @parameterized.named_parameters(
-      ('one_word', 'He lives in Paris now.', ['Paris']),
-      ('two_words', 'They met Barack Obama there.', ['Barack Obama']),
-      ('of', 'at the University of California in',
-       ['University of California']),
-      ('of_the', 'the Lord of the Rings was', ['Lord of the Rings']),
-      ('van', 'a work by Vincent van Gogh from', ['Vincent van Gogh']),
-      ('the_great', 'was Alexander the Great, who', ['Alexander the Great']),
-      ('comma_parts', 'in Austin, Texas, and', ['Austin', 'Texas']),
-      ('and_parts', 'both France and Spain are', ['France', 'Spain']),
-      ('possessive', "of Darwin's books", ['Darwin']),
-      ('apostrophe', "with Shaquille O'Neal in", ["Shaquille O'Neal"]),
-      ('hyphen', 'a Rolls-Royce car', ['Rolls-Royce']),
-      ('initials', 'the author J. R. R. Tolkien wrote',
-       ['J. R. R. Tolkien']),
-      ('abbreviation', 'in St. Louis by', ['St. Louis']),
-      ('acronym', 'joined NATO and the U.S. Army', ['NATO', 'U.S. Army']),
-      ('acronym_like_a_word', 'the US Department of Health',
-       ['US Department of Health']),
-      ('numeral', 'in World War I by Henry VIII in book IX',
-       ['World War I', 'Henry VIII']),
-      ('accent', 'near Besançon and Łódź are', ['Besançon', 'Łódź']),
-      ('date_and_name', 'on 20 July 1969 Neil Armstrong stepped',
-       ['20 July 1969', 'Neil Armstrong']),
-      ('date_cuts_a_run', 'the July 1969 Apollo mission',
-       ['July 1969', 'Apollo']),
-      ('first_word_followed', 'Neil Armstrong walked.', ['Neil Armstrong']),
-      ('function_word_first', 'In Paris it rains. The Seine is full.',
-       ['Paris', 'Seine']),
-      ('function_word_alone', 'However, it rains. It pours.', []),
-      ('unknown_first_word', 'Rain falls. "Thunder rolls."', []),
-      ('acronym_first', 'NASA flew.', ['NASA']),
-      ('pronoun', 'and I think I do', []),
-      ('weekday', 'came on Monday with', []),
-      ('number_with_unit', 'about 1,500 km from', []),
-      ('shouting', 'and THE QUICK BROWN FOX JUMPS OVER ALL LAZY DOGS', []),
+    ('one_word', 'He lives in Paris now.', ['Paris']),
+    ('two_words', 'They met Barack Obama there.', ['Barack Obama']),
+    ('of', 'at the University of California in', ['University of California']),
+    ('of_the', 'the Lord of the Rings was', ['Lord of the Rings']),
+    ('van', 'a work by Vincent van Gogh from', ['Vincent van Gogh']),
+    ('the_great', 'was Alexander the Great, who', ['Alexander the Great']),
+    ('comma_parts', 'in Austin, Texas, and', ['Austin', 'Texas']),
+    ('and_parts', 'both France and Spain are', ['France', 'Spain']),
+    ('possessive', "of Darwin's books", ['Darwin']),
+    ('apostrophe', "with Shaquille O'Neal in", ["Shaquille O'Neal"]),
+    ('hyphen', 'a Rolls-Royce car', ['Rolls-Royce']),
+    ('initials', 'the author J. R. R. Tolkien wrote', ['J. R. R. Tolkien']),
+    ('abbreviation', 'in St. Louis by', ['St. Louis']),
+    ('acronym', 'joined NATO and the U.S. Army', ['NATO', 'U.S. Army']),
+    (
+      'acronym_like_a_word',
+      'the US Department of Health',
+      ['US Department of Health'],
+    ),
+    (
+      'numeral',
+      'in World War I by Henry VIII in book IX',
+      ['World War I', 'Henry VIII'],
+    ),
+    ('accent', 'near Besançon and Łódź are', ['Besançon', 'Łódź']),
+    (
+      'date_and_name',
+      'on 20 July 1969 Neil Armstrong stepped',
+      ['20 July 1969', 'Neil Armstrong'],
+    ),
+    (
+      'date_cuts_a_run',
+      'the July 1969 Apollo mission',
+      ['July 1969', 'Apollo'],
+    ),
+    ('first_word_followed', 'Neil Armstrong walked.', ['Neil Armstrong']),
+    (
+      'function_word_first',
+      'In Paris it rains. The Seine is full.',
+      ['Paris', 'Seine'],
+    ),
+    ('function_word_alone', 'However, it rains. It pours.', []),
+    ('unknown_first_word', 'Rain falls. "Thunder rolls."', []),
+    ('acronym_first', 'NASA flew.', ['NASA']),
+    ('pronoun', 'and I think I do', []),
+    ('weekday', 'came on Monday with', []),
+    ('number_with_unit', 'about 1,500 km from', []),
+    ('shouting', 'and THE QUICK BROWN FOX JUMPS OVER ALL LAZY DOGS', []),
   )
   def test_tags(self, text, expected):
     self.assertEqual(_found(text), [expected])
 
   def test_first_word_counts_if_another_text_has_it_inside(self):
     self.assertEqual(
-        _found('Berlin is large.', 'Wine is red.', 'He likes Berlin and wine.'),
-        [['Berlin'], [], ['Berlin']])
+      _found('Berlin is large.', 'Wine is red.', 'He likes Berlin and wine.'),
+      [['Berlin'], [], ['Berlin']],
+    )
 
   def test_first_word_counts_if_the_gazetteer_has_it(self):
     self.assertEqual(
-        _found('Chad is dry. Sand is dry.', gazetteer=['Chad']), [['Chad']])
+      _found('Chad is dry. Sand is dry.', gazetteer=['Chad']), [['Chad']]
+    )
 
   def test_common_first_word_is_cut_from_a_name(self):
     # 'President' is a name's part; 'Critics' is only seen in lower case.
     self.assertEqual(
-        _found('Painter Pablo Picasso lived.', 'A painter is here.'),
-        [['Pablo Picasso'], []])
+      _found('Painter Pablo Picasso lived.', 'A painter is here.'),
+      [['Pablo Picasso'], []],
+    )
 
   def test_spans_are_sorted_and_do_not_overlap(self):
-    text = ('In May 1940 the Battle of France began; Paris fell on 14 June '
-            '1940 to the Wehrmacht of Germany.')
+    text = (
+      'In May 1940 the Battle of France began; Paris fell on 14 June '
+      '1940 to the Wehrmacht of Germany.'
+    )
     [spans] = rules_tagger.RulesTagger().tag([text])
     self.assertLen(spans, 5)
     flat = [position for span in spans for position in span]

@@ -8,7 +8,6 @@ from realm_tf.corpus import salient_spans
 
 
 class MakeTaggerTest(parameterized.TestCase):
-
   def test_rules(self):
     tagger = salient_spans.make_tagger('rules', gazetteer=['Chad'])
     self.assertEqual(tagger.tag(['Chad is dry.']), [[(0, 4)]])
@@ -20,16 +19,19 @@ class MakeTaggerTest(parameterized.TestCase):
 
 
 class SpacyTaggerTest(absltest.TestCase):
-
   def test_tags_entities_and_dates_of_a_saved_pipeline(self):
     # A pipeline of our own: spaCy's trained ones cannot be pip installed.
     import spacy  # pylint: disable=g-import-not-at-top
+
     pipeline = spacy.blank('en')
-    pipeline.add_pipe('entity_ruler').add_patterns([
+    pipeline.add_pipe('entity_ruler').add_patterns(
+      [
         {'label': 'PERSON', 'pattern': 'Neil Armstrong'},
         {'label': 'CARDINAL', 'pattern': 'two'},
         {'label': 'DATE', 'pattern': 'some day'},
-        {'label': 'ORG', 'pattern': 'July'}])
+        {'label': 'ORG', 'pattern': 'July'},
+      ]
+    )
     directory = self.create_tempdir().full_path
     pipeline.to_disk(directory)
 
@@ -37,8 +39,9 @@ class SpacyTaggerTest(absltest.TestCase):
     text = 'Some day in July 1969, Neil Armstrong and two men flew.'
     spans, empty = tagger.tag([text, 'nothing'])
 
-    self.assertEqual([text[start:end] for start, end in spans],
-                     ['July 1969', 'Neil Armstrong'])
+    self.assertEqual(
+      [text[start:end] for start, end in spans], ['July 1969', 'Neil Armstrong']
+    )
     self.assertEqual(empty, [])
 
   def test_missing_pipeline_says_what_to_install(self):

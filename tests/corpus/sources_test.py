@@ -13,10 +13,12 @@ from absl.testing import parameterized
 from realm_tf import errors
 from realm_tf.corpus import sources
 
-_JSONL = ('{"title": "Zürich", "text": "A city.", "id": 7}\n'
-          '\n'
-          '{"title": "Bern", "text": "B."}\n')
-_WIKI = '''<doc id="12" url="http://x?curid=12" title="Tom &amp; "Jerry"">
+_JSONL = (
+  '{"title": "Zürich", "text": "A city.", "id": 7}\n'
+  '\n'
+  '{"title": "Bern", "text": "B."}\n'
+)
+_WIKI = """<doc id="12" url="http://x?curid=12" title="Tom &amp; "Jerry"">
 Tom & "Jerry"
 
 First paragraph.
@@ -28,14 +30,14 @@ Second &lt;paragraph&gt;.
 <doc id="13" url="http://x?curid=13" title="Bern">
 A city.
 </doc>
-'''
+"""
 _WIKI_ARTICLES = [
-    ('Tom & "Jerry"', 'First paragraph.\nHeading.\nSecond <paragraph>.', '12'),
-    ('Bern', 'A city.', '13')]
+  ('Tom & "Jerry"', 'First paragraph.\nHeading.\nSecond <paragraph>.', '12'),
+  ('Bern', 'A city.', '13'),
+]
 
 
 class ReadArticlesTest(parameterized.TestCase):
-
   def _write(self, name, content):
     path = os.path.join(self.create_tempdir(), name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -44,13 +46,17 @@ class ReadArticlesTest(parameterized.TestCase):
     return path
 
   @parameterized.named_parameters(
-      ('plain', lambda data: data), ('gzip', gzip.compress),
-      ('bzip2', bz2.compress))
+    ('plain', lambda data: data),
+    ('gzip', gzip.compress),
+    ('bzip2', bz2.compress),
+  )
   def test_recognizes_format_and_compression_by_content(self, compress):
     jsonl = self._write('a', compress(_JSONL.encode()))
     wiki = self._write('b', compress(_WIKI.encode()))
-    self.assertEqual(list(sources.read_articles([wiki, jsonl])), [
-        *_WIKI_ARTICLES, ('Zürich', 'A city.', '7'), ('Bern', 'B.', '3')])
+    self.assertEqual(
+      list(sources.read_articles([wiki, jsonl])),
+      [*_WIKI_ARTICLES, ('Zürich', 'A city.', '7'), ('Bern', 'B.', '3')],
+    )
 
   def test_reads_directories_and_globs_in_order(self):
     second = self._write('AB/wiki_00', '<doc id="2" url="" title="B">\n</doc>')
@@ -60,7 +66,8 @@ class ReadArticlesTest(parameterized.TestCase):
       file.write('<doc id="1" url="" title="A">\n</doc>')
     for item in (folder, os.path.join(folder, '*', 'wiki_*')):
       self.assertEqual(
-          [a.article_id for a in sources.read_articles([item])], ['1', '2'])
+        [a.article_id for a in sources.read_articles([item])], ['1', '2']
+      )
 
   def test_is_lazy(self):
     path = self._write('a', _JSONL + 'broken')
@@ -68,16 +75,19 @@ class ReadArticlesTest(parameterized.TestCase):
     self.assertEqual(next(articles).title, 'Zürich')
 
   @parameterized.named_parameters(
-      ('broken_json', '{"title": "A", "text": "B"}\n{"title"', ':2 must be'),
-      ('not_an_object', '{"title": "A", "text": "B"}\n[1]', ':2 .* a list'),
-      ('no_title', '{"text": "B"}', ":1 must have 'title'.*None"),
-      ('text_is_no_string', '{"title": "B", "text": 3}', ":1 .*'text'.* 3"),
-      ('other_format', '<mediawiki>', "begins with '<mediawiki>'"),
-      ('unclosed_article', '<doc id="1" title="A">\nB', ':2 must be </doc>'),
-      ('outside_of_articles', '<doc id="1" title="A">\n</doc>\nB',
-       ':3 must begin'),
-      ('not_utf8', b'{}'[:1] + b'"title": "\xff"}', 'line 1 is not'),
-      ('cut_gzip', gzip.compress(_JSONL.encode() * 99)[:60], 'readable'),
+    ('broken_json', '{"title": "A", "text": "B"}\n{"title"', ':2 must be'),
+    ('not_an_object', '{"title": "A", "text": "B"}\n[1]', ':2 .* a list'),
+    ('no_title', '{"text": "B"}', ":1 must have 'title'.*None"),
+    ('text_is_no_string', '{"title": "B", "text": 3}', ":1 .*'text'.* 3"),
+    ('other_format', '<mediawiki>', "begins with '<mediawiki>'"),
+    ('unclosed_article', '<doc id="1" title="A">\nB', ':2 must be </doc>'),
+    (
+      'outside_of_articles',
+      '<doc id="1" title="A">\n</doc>\nB',
+      ':3 must begin',
+    ),
+    ('not_utf8', b'{}'[:1] + b'"title": "\xff"}', 'line 1 is not'),
+    ('cut_gzip', gzip.compress(_JSONL.encode() * 99)[:60], 'readable'),
   )
   def test_bad_file_is_a_user_error_with_its_line(self, content, message):
     path = self._write('bad', content)
@@ -94,30 +104,44 @@ class ReadArticlesTest(parameterized.TestCase):
 
   def test_reads_tensorflow_datasets(self):
     wikipedia = [{'title': 'Zürich'.encode(), 'text': b'A city.'}]
-    wiki40b = [{'text': b'\n_START_ARTICLE_\nBern\n_START_SECTION_\nHistory\n'
-                        b'_START_PARAGRAPH_\nOld._NEWLINE_Very.'}]
+    wiki40b = [
+      {
+        'text': b'\n_START_ARTICLE_\nBern\n_START_SECTION_\nHistory\n'
+        b'_START_PARAGRAPH_\nOld._NEWLINE_Very.'
+      }
+    ]
     fake = types.SimpleNamespace(
-        load=lambda name, split: {'w': wikipedia, 'w40': wiki40b}[name],
-        as_numpy=iter)
+      load=lambda name, split: {'w': wikipedia, 'w40': wiki40b}[name],
+      as_numpy=iter,
+    )
     with mock.patch.dict(sys.modules, tensorflow_datasets=fake):
       self.assertEqual(
-          list(sources.read_articles(['tfds:w', 'tfds:w40'])),
-          [('Zürich', 'A city.', '0'),
-           ('Bern', 'History\n\nOld.\nVery.', '1')])
+        list(sources.read_articles(['tfds:w', 'tfds:w40'])),
+        [('Zürich', 'A city.', '0'), ('Bern', 'History\n\nOld.\nVery.', '1')],
+      )
       with self.assertRaisesRegex(errors.UserError, 'tfds:other'):
         list(sources.read_articles(['tfds:other']))
 
 
 class WithoutListsTest(absltest.TestCase):
-
   def test_drops_pages_that_are_no_articles(self):
-    titles = ['List of rivers', 'Lists of Lists', 'Index of A', 'Outline of B',
-              'Mercury (disambiguation)', 'Listening', 'A list of mine',
-              'Index']
+    titles = [
+      'List of rivers',
+      'Lists of Lists',
+      'Index of A',
+      'Outline of B',
+      'Mercury (disambiguation)',
+      'Listening',
+      'A list of mine',
+      'Index',
+    ]
     kept = sources.without_lists(
-        sources.Article(title, '', '') for title in titles)
-    self.assertEqual([article.title for article in kept],
-                     ['Listening', 'A list of mine', 'Index'])
+      sources.Article(title, '', '') for title in titles
+    )
+    self.assertEqual(
+      [article.title for article in kept],
+      ['Listening', 'A list of mine', 'Index'],
+    )
 
 
 if __name__ == '__main__':

@@ -15,12 +15,16 @@ from realm_tf.corpus import world
 from realm_tf.corpus import world_facts
 
 _CONFIG = config_lib.WorldConfig(
-    seed=3, num_cities=150, max_cities_per_country=10,
-    num_train_questions=600, num_dev_questions=40, num_test_questions=80)
+  seed=3,
+  num_cities=150,
+  max_cities_per_country=10,
+  num_train_questions=600,
+  num_dev_questions=40,
+  num_test_questions=80,
+)
 
 
 class WorldTest(absltest.TestCase):
-
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -41,10 +45,14 @@ class WorldTest(absltest.TestCase):
 
   def test_splits_have_their_sizes_and_no_entity_in_common(self):
     questions = self.world.questions
-    self.assertEqual({split: len(q) for split, q in questions.items()},
-                     {'train': 600, 'dev': 40, 'test': 80})
-    asked = [{q.gold_id for q in questions[split]}
-             for split in ('train', 'dev', 'test')]
+    self.assertEqual(
+      {split: len(q) for split, q in questions.items()},
+      {'train': 600, 'dev': 40, 'test': 80},
+    )
+    asked = [
+      {q.gold_id for q in questions[split]}
+      for split in ('train', 'dev', 'test')
+    ]
     self.assertLen(set.union(*asked), sum(map(len, asked)))
 
   def test_questions_are_spread_evenly(self):
@@ -69,42 +77,57 @@ class WorldTest(absltest.TestCase):
 
   def test_sentences_of_x_stand_nowhere_else(self):
     articles = '\n'.join(self.texts.values())
-    questions = {q.question for questions in self.world.questions.values()
-                 for q in questions}
+    questions = {
+      q.question
+      for questions in self.world.questions.values()
+      for q in questions
+    }
     for sentence in self.world.sentences:
       self.assertNotIn(sentence.text, articles)
       for part in re.split(r'(?<=[?.]) ', sentence.text):
         self.assertNotIn(part, questions)
 
   def test_spans_of_x_are_values_and_x_covers_all_facts(self):
-    values = {(e.article_id, v)
-              for e in self.world.entities for f in e.facts for v in f.values}
+    values = {
+      (e.article_id, v)
+      for e in self.world.entities
+      for f in e.facts
+      for v in f.values
+    }
     for text, spans, article_id in self.world.sentences:
       self.assertNotEmpty(spans)
       for start, end in spans:
         self.assertIn((article_id, text[start:end]), values)
     num_facts = sum(len(e.facts) for e in self.world.entities)
     self.assertBetween(len(self.world.sentences), num_facts, 2 * num_facts)
-    self.assertEqual({s.article_id for s in self.world.sentences},
-                     set(self.texts))
+    self.assertEqual(
+      {s.article_id for s in self.world.sentences}, set(self.texts)
+    )
 
   def test_another_process_generates_the_same_world(self):
     # A process of its own hashes strings with a seed of its own.
     program = (
-        'import hashlib; from realm_tf import config;'
-        'from realm_tf.corpus import world;'
-        f'w = world.generate(config.{_CONFIG!r});'
-        'print(hashlib.sha256(repr(w).encode()).hexdigest())')
+      'import hashlib; from realm_tf import config;'
+      'from realm_tf.corpus import world;'
+      f'w = world.generate(config.{_CONFIG!r});'
+      'print(hashlib.sha256(repr(w).encode()).hexdigest())'
+    )
     digest = subprocess.run(
-        [sys.executable, '-c', program], check=True, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        env=dict(os.environ, PYTHONHASHSEED='1')).stdout.strip()
+      [sys.executable, '-c', program],
+      check=True,
+      text=True,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.DEVNULL,
+      env=dict(os.environ, PYTHONHASHSEED='1'),
+    ).stdout.strip()
     self.assertEqual(
-        digest, hashlib.sha256(repr(self.world).encode()).hexdigest())
+      digest, hashlib.sha256(repr(self.world).encode()).hexdigest()
+    )
 
   def test_another_seed_writes_another_world(self):
-    other = world.generate(config_lib.WorldConfig(
-        seed=4, num_cities=5, num_test_questions=10))
+    other = world.generate(
+      config_lib.WorldConfig(seed=4, num_cities=5, num_test_questions=10)
+    )
     self.assertNotEqual(other.articles[0].text, self.world.articles[0].text)
 
   def test_writes_questions_as_jsonl(self):
@@ -114,38 +137,53 @@ class WorldTest(absltest.TestCase):
       rows = [json.loads(line) for line in f]
     first = self.world.questions['dev'][0]
     self.assertLen(rows, 40)
-    self.assertEqual(rows[0], {
-        'question': first.question, 'answers': list(first.answers),
-        'id': first.question_id, 'gold_id': first.gold_id})
+    self.assertEqual(
+      rows[0],
+      {
+        'question': first.question,
+        'answers': list(first.answers),
+        'id': first.question_id,
+        'gold_id': first.gold_id,
+      },
+    )
     with self.assertRaisesRegex(errors.UserError, 'exam'):
       world.write_questions(self.world, 'exam', path)
 
 
 class FactsTest(absltest.TestCase):
-
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     cls.world = world.generate(_CONFIG)
     cls.facts = {
-        (e.name, f.relation): f.values
-        for e in cls.world.entities for f in e.facts}
+      (e.name, f.relation): f.values
+      for e in cls.world.entities
+      for f in e.facts
+    }
 
   def test_knows_what_everybody_knows(self):
     for name, relation, value in (
-        ('France', 'capital', 'Paris'), ('France', 'currency', 'Euro'),
-        ('France', 'domain', '.fr'), ('France', 'phone_code', '+33'),
-        ('France', 'iso_code', 'FRA'), ('France', 'continent', 'Europe'),
-        ('Istanbul', 'country', 'Turkey'), ('Istanbul', 'rank', '1'),
-        ('Istanbul', 'direction', 'west'), ('Lagos', 'next_larger', None)):
+      ('France', 'capital', 'Paris'),
+      ('France', 'currency', 'Euro'),
+      ('France', 'domain', '.fr'),
+      ('France', 'phone_code', '+33'),
+      ('France', 'iso_code', 'FRA'),
+      ('France', 'continent', 'Europe'),
+      ('Istanbul', 'country', 'Turkey'),
+      ('Istanbul', 'rank', '1'),
+      ('Istanbul', 'direction', 'west'),
+      ('Lagos', 'next_larger', None),
+    ):
       expected = None if value is None else (value,)
-      self.assertEqual(self.facts.get((name, relation)), expected,
-                       (name, relation))
+      self.assertEqual(
+        self.facts.get((name, relation)), expected, (name, relation)
+      )
 
   def test_lists_have_all_their_values(self):
     self.assertEqual(self.facts['Portugal', 'neighbours'], ('Spain',))
-    self.assertEqual(self.facts['Belgium', 'languages'],
-                     ('Dutch', 'French', 'German'))
+    self.assertEqual(
+      self.facts['Belgium', 'languages'], ('Dutch', 'French', 'German')
+    )
 
   def test_no_city_is_named_like_a_country_or_spelled_oddly(self):
     self.assertNotIn(('Singapore', 'nearest_city'), self.facts)
@@ -155,17 +193,16 @@ class FactsTest(absltest.TestCase):
 
 
 class ChangeFactTest(absltest.TestCase):
-
   def test_changes_every_statement_and_nothing_else(self):
     original = world.generate(_CONFIG)
     changed = world.change_fact(original, 'France', 'currency', 'Florin')
 
-    different = [(a, b) for a, b in zip(original.articles, changed.articles)
-                 if a != b]
+    different = [
+      (a, b) for a, b in zip(original.articles, changed.articles) if a != b
+    ]
     [(before, after)] = different
     self.assertEqual(before.title, 'France')
-    self.assertEqual(before.text.count('Euro.') + before.text.count('Euro '),
-                     2)
+    self.assertEqual(before.text.count('Euro.') + before.text.count('Euro '), 2)
     self.assertEqual(re.sub(r'\bEuro\b', 'Florin', before.text), after.text)
     self.assertIn('France', changed.question)
     self.assertEqual(changed[2:], ('Euro', 'Florin'))

@@ -9,48 +9,54 @@ from realm_tf.corpus import world_articles
 from realm_tf.corpus import world_text
 
 _RELATIONS = [
-    (f'{kind}_{relation}', wordings)
-    for kind, by_relation in world_articles.WORDINGS.items()
-    for relation, wordings in by_relation.items()]
+  (f'{kind}_{relation}', wordings)
+  for kind, by_relation in world_articles.WORDINGS.items()
+  for relation, wordings in by_relation.items()
+]
 
 
 class FillTest(parameterized.TestCase):
-
   def test_span_is_the_value(self):
     filled = world_text.fill('Clocks in {e} follow {v}.', 'Lyon', ['Paris'])
     self.assertEqual(filled.text, 'Clocks in Lyon follow Paris.')
     self.assertEqual(filled.spans, ((22, 27),))
 
   def test_lists_have_a_span_per_value(self):
-    text, spans = world_text.fill('{e} borders {v}.', 'Chad',
-                                  ['Niger', 'Libya', 'Sudan'])
+    text, spans = world_text.fill(
+      '{e} borders {v}.', 'Chad', ['Niger', 'Libya', 'Sudan']
+    )
     self.assertEqual(text, 'Chad borders Niger, Libya and Sudan.')
-    self.assertEqual([text[a:b] for a, b in spans],
-                     ['Niger', 'Libya', 'Sudan'])
+    self.assertEqual([text[a:b] for a, b in spans], ['Niger', 'Libya', 'Sudan'])
 
   def test_article_is_no_part_of_the_span(self):
-    text, spans = world_text.fill('{v} is next to {e}.', 'Canada',
-                                  ['United States'])
+    text, spans = world_text.fill(
+      '{v} is next to {e}.', 'Canada', ['United States']
+    )
     self.assertEqual(text, 'The United States is next to Canada.')
     self.assertEqual(spans, ((4, 17),))
 
   @parameterized.parameters(
-      ('Cayman Islands', True), ('Dominican Republic', True),
-      ('Republic of the Congo', True), ('United Arab Emirates', True),
-      ('France', False), ('Island', False), ('Islandia', False))
+    ('Cayman Islands', True),
+    ('Dominican Republic', True),
+    ('Republic of the Congo', True),
+    ('United Arab Emirates', True),
+    ('France', False),
+    ('Island', False),
+    ('Islandia', False),
+  )
   def test_some_names_take_an_article(self, name, expected):
     self.assertEqual(world_text.with_article(name) != name, expected)
 
 
 class WordingsTest(parameterized.TestCase):
-
   @parameterized.named_parameters(*_RELATIONS)
   def test_sets_are_disjoint_and_have_the_right_blanks(self, wordings):
     self.assertGreaterEqual(len(wordings.statements), 4)
     self.assertGreaterEqual(len(wordings.sentences), 4)
     for wording in wordings.statements + wordings.sentences:
       self.assertCountEqual(
-          re.findall(r'\{.\}', wording), ['{e}', '{v}'], wording)
+        re.findall(r'\{.\}', wording), ['{e}', '{v}'], wording
+      )
     if wordings.questions:
       self.assertGreaterEqual(len(wordings.questions), 4)
     for wording in wordings.questions:
@@ -58,8 +64,12 @@ class WordingsTest(parameterized.TestCase):
 
   def test_no_wording_is_used_twice(self):
     for by_relation in world_articles.WORDINGS.values():
-      flat = [w for wordings in by_relation.values() for group in wordings
-              for w in group]
+      flat = [
+        w
+        for wordings in by_relation.values()
+        for group in wordings
+        for w in group
+      ]
       self.assertLen(set(flat), len(flat))
 
 

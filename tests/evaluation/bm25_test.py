@@ -9,15 +9,14 @@ from realm_tf.evaluation import bm25
 
 
 class Bm25RetrieverTest(absltest.TestCase):
-
   def test_score_matches_hand_computation(self):
     # Lucene's BM25, k1 = 0.9, b = 0.4. 3 blocks of 2, 2 and 5 words: mean 3.
     # "river" is in 1 of 3 blocks: idf = ln(1 + (3 - 1 + .5) / (1 + .5)).
     # Block 2 has it twice in 5 words:
     #   tf = 2 / (2 + 0.9 * (0.6 + 0.4 * 5 / 3)) = 2 / 3.14.
     retriever = bm25.Bm25Retriever(
-        ['Paris', 'Rome', 'Lyon'],
-        ['city', 'city', 'river city river town'])
+      ['Paris', 'Rome', 'Lyon'], ['city', 'city', 'river city river town']
+    )
     found = retriever.retrieve_texts(['river'], k=1)
     expected = math.log(1 + 2.5 / 1.5) * 2 / 3.14
     np.testing.assert_array_equal(found.block_ids, [[2]])
@@ -25,9 +24,9 @@ class Bm25RetrieverTest(absltest.TestCase):
 
   def test_titles_and_inflected_words_are_found(self):
     retriever = bm25.Bm25Retriever(
-        ['Danube', 'Rhine', 'Elbe'], ['a river', 'it floods', 'a stream'])
-    found = retriever.retrieve_texts(
-        ['Which one was flooding?', 'danube'], k=1)
+      ['Danube', 'Rhine', 'Elbe'], ['a river', 'it floods', 'a stream']
+    )
+    found = retriever.retrieve_texts(['Which one was flooding?', 'danube'], k=1)
     np.testing.assert_array_equal(found.block_ids, [[1], [0]])
 
   def test_best_block_is_first_whatever_the_batch(self):
@@ -38,8 +37,7 @@ class Bm25RetrieverTest(absltest.TestCase):
     np.testing.assert_array_equal(together.block_ids[0], [2, 1])
     for row, question in enumerate(questions):
       alone = retriever.retrieve_texts([question], k=2)
-      np.testing.assert_array_equal(
-          alone.block_ids[0], together.block_ids[row])
+      np.testing.assert_array_equal(alone.block_ids[0], together.block_ids[row])
 
   def test_missing_blocks_are_minus_one(self):
     retriever = bm25.Bm25Retriever([''], ['red'])

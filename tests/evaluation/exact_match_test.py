@@ -7,13 +7,12 @@ from realm_tf.evaluation import exact_match
 
 
 class MeasureTest(absltest.TestCase):
-
   def test_matches_hand_computation(self):
     questions = [
-        questions_lib.Question('q', ('The U.S.', 'America')),  # Right: 1, 1.
-        questions_lib.Question('q', ('Barack Obama',)),  # 0, F1 of 2/3.
-        questions_lib.Question('q', ('rome',)),  # Wrong: 0, 0.
-        questions_lib.Question('q', (r'19\d\d',), regex=True),  # 1, so 1.
+      questions_lib.Question('q', ('The U.S.', 'America')),  # Right: 1, 1.
+      questions_lib.Question('q', ('Barack Obama',)),  # 0, F1 of 2/3.
+      questions_lib.Question('q', ('rome',)),  # Wrong: 0, 0.
+      questions_lib.Question('q', (r'19\d\d',), regex=True),  # 1, so 1.
     ]
     quality = exact_match.measure(['US', 'obama', '', '1945'], questions)
     self.assertAlmostEqual(quality.exact_match, 100 * 2 / 4)

@@ -14,9 +14,9 @@ from realm_tf.text import answers
 
 _TEXTS = ['Paris', 'Rome', 'K\u00f6ln']
 _QUESTIONS = [
-    questions_lib.Question('where', ('Rome',)),
-    questions_lib.Question('what', ('Paris', 'X')),
-    questions_lib.Question('who', ('K\u00f6ln',)),
+  questions_lib.Question('where', ('Rome',)),
+  questions_lib.Question('what', ('Paris', 'X')),
+  questions_lib.Question('who', ('K\u00f6ln',)),
 ]
 
 
@@ -24,7 +24,8 @@ def _retrieve(questions, k):
   """Blocks 0, 1, 2, whatever is asked; no block behind them."""
   row = [0, 1, 2, *[-1] * k][:k]
   return retriever_lib.Retrieved(
-      np.array([row] * len(questions)), np.zeros([len(questions), k]))
+    np.array([row] * len(questions)), np.zeros([len(questions), k])
+  )
 
 
 def _read(questions, retrieved):
@@ -33,7 +34,8 @@ def _read(questions, retrieved):
   for question, ids in zip(questions, retrieved.block_ids):
     text = _TEXTS[ids[0]]
     evidence = answerer.Evidence(
-        int(ids[0]), 'T', text, 0, len(text), text, 0.5, 2.5)
+      int(ids[0]), 'T', text, 0, len(text), text, 0.5, 2.5
+    )
     answered.append(answerer.Answer(question, text, 2.5, [evidence]))
   return answered
 
@@ -44,7 +46,6 @@ def _lines(directory, name):
 
 
 class OpenQaTest(absltest.TestCase):
-
   def setUp(self):
     super().setUp()
     self.matcher = answers.AnswerMatcher(lambda ids: [_TEXTS[i] for i in ids])
@@ -55,29 +56,53 @@ class OpenQaTest(absltest.TestCase):
     metrics = qa.run(_QUESTIONS, [1, 2, 100], self.output_dir)
 
     # 'Paris' is right once of three times. Answers are in block 1, 0, 2.
-    expected = {'num_questions': 3, 'exact_match': 100 / 3, 'f1': 100 / 3,
-                'recall@1': 100 / 3, 'recall@2': 200 / 3, 'recall@100': 100.0}
+    expected = {
+      'num_questions': 3,
+      'exact_match': 100 / 3,
+      'f1': 100 / 3,
+      'recall@1': 100 / 3,
+      'recall@2': 200 / 3,
+      'recall@100': 100.0,
+    }
     self.assertEqual(metrics.keys(), expected.keys())
     for name, value in expected.items():
       self.assertAlmostEqual(metrics[name], value, msg=name)
     written = json.loads(''.join(_lines(self.output_dir, open_qa.METRICS)))
     self.assertEqual(written, metrics)
 
-    predictions = [json.loads(line) for line
-                   in _lines(self.output_dir, open_qa.PREDICTIONS)]
-    self.assertEqual([p['question'] for p in predictions],
-                     ['where', 'what', 'who'])
-    self.assertEqual(predictions[0], {
-        'question': 'where', 'prediction': 'Paris', 'score': 2.5,
-        'evidence': [{
-            'block_id': 0, 'title': 'T', 'text': 'Paris', 'start': 0, 'end': 5,
-            'answer': 'Paris', 'retrieval_probability': 0.5, 'score': 2.5}]})
+    predictions = [
+      json.loads(line) for line in _lines(self.output_dir, open_qa.PREDICTIONS)
+    ]
+    self.assertEqual(
+      [p['question'] for p in predictions], ['where', 'what', 'who']
+    )
+    self.assertEqual(
+      predictions[0],
+      {
+        'question': 'where',
+        'prediction': 'Paris',
+        'score': 2.5,
+        'evidence': [
+          {
+            'block_id': 0,
+            'title': 'T',
+            'text': 'Paris',
+            'start': 0,
+            'end': 5,
+            'answer': 'Paris',
+            'retrieval_probability': 0.5,
+            'score': 2.5,
+          }
+        ],
+      },
+    )
 
   def test_without_a_reader_measures_recall_only(self):
     qa = open_qa.OpenQa(self.matcher, _retrieve)
     metrics = qa.run(_QUESTIONS[:1], [1, 5], self.output_dir)
     self.assertEqual(
-        metrics, {'num_questions': 1, 'recall@1': 0.0, 'recall@5': 100.0})
+      metrics, {'num_questions': 1, 'recall@1': 0.0, 'recall@5': 100.0}
+    )
     self.assertEqual(os.listdir(self.output_dir), [open_qa.METRICS])
 
   def test_reads_more_blocks_than_recall_asks_for(self):

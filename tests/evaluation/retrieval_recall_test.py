@@ -15,23 +15,24 @@ def _matcher():
 
 
 class RecallAtTest(absltest.TestCase):
-
   def test_matches_hand_computation(self):
     questions = [
-        questions_lib.Question('q', ('italy',)),  # Found at rank 2.
-        questions_lib.Question('q', ('Berlin', 'Paris')),  # At rank 1.
-        questions_lib.Question('q', ('Oslo',)),  # Never.
-        questions_lib.Question('q', (r'may\s+\d+',), regex=True),  # At 3.
+      questions_lib.Question('q', ('italy',)),  # Found at rank 2.
+      questions_lib.Question('q', ('Berlin', 'Paris')),  # At rank 1.
+      questions_lib.Question('q', ('Oslo',)),  # Never.
+      questions_lib.Question('q', (r'may\s+\d+',), regex=True),  # At 3.
     ]
     block_ids = np.array([[0, 1, 2], [0, 1, 2], [0, 1, 2], [0, 1, 2]])
     recall = retrieval_recall.recall_at(
-        block_ids, _matcher(), questions, [1, 2, 3])
+      block_ids, _matcher(), questions, [1, 2, 3]
+    )
     self.assertEqual(recall, {1: 25.0, 2: 50.0, 3: 75.0})
 
   def test_no_block_holds_nothing(self):
     question = questions_lib.Question('q', ('May',))
     recall = retrieval_recall.recall_at(
-        np.array([[-1, 2]]), _matcher(), [question], [1, 2])
+      np.array([[-1, 2]]), _matcher(), [question], [1, 2]
+    )
     self.assertEqual(recall, {1: 0.0, 2: 100.0})
 
   def test_a_cut_off_must_be_retrieved(self):
@@ -39,7 +40,8 @@ class RecallAtTest(absltest.TestCase):
     for k in (0, 3):
       with self.assertRaisesRegex(ValueError, r'in \[1, 2\]'):
         retrieval_recall.recall_at(
-            np.array([[0, 1]]), _matcher(), [question], [k])
+          np.array([[0, 1]]), _matcher(), [question], [k]
+        )
 
   def test_rows_and_questions_must_pair_up(self):
     with self.assertRaisesRegex(ValueError, '1 rows, 0 questions'):

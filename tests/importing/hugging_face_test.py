@@ -16,22 +16,29 @@ from realm_tf.modeling import weights
 from tests.importing import numpy_bert
 
 _CONFIG = {
-    'architectures': ['BertModel'], 'model_type': 'bert',
-    'hidden_act': 'gelu', 'hidden_size': 6, 'num_hidden_layers': 2,
-    'num_attention_heads': 2, 'intermediate_size': 10, 'vocab_size': 11,
-    'max_position_embeddings': 7, 'layer_norm_eps': 1e-12}
+  'architectures': ['BertModel'],
+  'model_type': 'bert',
+  'hidden_act': 'gelu',
+  'hidden_size': 6,
+  'num_hidden_layers': 2,
+  'num_attention_heads': 2,
+  'intermediate_size': 10,
+  'vocab_size': 11,
+  'max_position_embeddings': 7,
+  'layer_norm_eps': 1e-12,
+}
 
 
 def _write_directory(directory, arrays, **changes):
   with open(os.path.join(directory, 'config.json'), 'w') as file:
     json.dump({**_CONFIG, **changes}, file)
-  weights.write([tf.Variable(value, name=name)
-                 for name, value in arrays.items()],
-                os.path.join(directory, 'model.safetensors'))
+  weights.write(
+    [tf.Variable(value, name=name) for name, value in arrays.items()],
+    os.path.join(directory, 'model.safetensors'),
+  )
 
 
 class HuggingFaceTest(parameterized.TestCase):
-
   def setUp(self):
     super().setUp()
     self.directory = self.create_tempdir().full_path
@@ -40,10 +47,16 @@ class HuggingFaceTest(parameterized.TestCase):
   def _encoder_output(self, tokens):
     arrays, _ = hugging_face.load_bert(self.directory)
     encoder = bert.build_encoder(
-        hugging_face.bert_config(self.directory), 'reader_bert')
-    weights.assign(encoder.variables, {
-        name: value for name, value in arrays.items()
-        if name.startswith('reader_bert/')})
+      hugging_face.bert_config(self.directory), 'reader_bert'
+    )
+    weights.assign(
+      encoder.variables,
+      {
+        name: value
+        for name, value in arrays.items()
+        if name.startswith('reader_bert/')
+      },
+    )
     return encoder(tokens)
 
   @parameterized.parameters('gelu', 'gelu_new')
@@ -53,53 +66,73 @@ class HuggingFaceTest(parameterized.TestCase):
     types = np.array([[0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], np.int32)
     mask = (ids != 0).astype(np.int32)
     states, pooled = numpy_bert.forward(
-        self.arrays, {**_CONFIG, 'hidden_act': activation}, ids, mask, types)
+      self.arrays, {**_CONFIG, 'hidden_act': activation}, ids, mask, types
+    )
 
     outputs = self._encoder_output(
-        {'input_word_ids': ids, 'input_mask': mask, 'input_type_ids': types})
+      {'input_word_ids': ids, 'input_mask': mask, 'input_type_ids': types}
+    )
 
     real = mask.astype(bool)
     np.testing.assert_allclose(
-        outputs['sequence_output'].numpy()[real], states[real], atol=2e-5)
+      outputs['sequence_output'].numpy()[real], states[real], atol=2e-5
+    )
     np.testing.assert_allclose(outputs['pooled_output'], pooled, atol=2e-5)
 
   @parameterized.parameters('bert.', '')
   def test_a_plain_bert_fills_both_towers_and_the_reader(self, prefix):
-    _write_directory(self.directory, {
-        prefix + name: value for name, value in self.arrays.items()})
+    _write_directory(
+      self.directory,
+      {prefix + name: value for name, value in self.arrays.items()},
+    )
     arrays, report = hugging_face.load_bert(self.directory)
     config = hugging_face.model_config(self.directory)
     model = realm_model.RealmModel(
-        config, [realm_model.EMBEDDER, realm_model.SPAN])
+      config, [realm_model.EMBEDDER, realm_model.SPAN]
+    )
     loaded = model.load(arrays)
 
     self.assertEmpty(report.left_over)
     self.assertEmpty(loaded.left_over)
     # What a BERT does not have: projections and the span reader's head.
     self.assertEqual(
-        {name.split('/')[0] for name in loaded.missing},
-        {'query_embedder', 'block_embedder', 'span_reader'})
+      {name.split('/')[0] for name in loaded.missing},
+      {'query_embedder', 'block_embedder', 'span_reader'},
+    )
     for encoder in (model.query_embedder.encoder, model.span_reader.encoder):
       np.testing.assert_array_equal(
-          encoder.get_embedding_table(),
-          self.arrays['embeddings.word_embeddings.weight'])
+        encoder.get_embedding_table(),
+        self.arrays['embeddings.word_embeddings.weight'],
+      )
 
   def test_report_names_what_was_not_used(self):
-    arrays = {name: value for name, value in self.arrays.items()
-              if not name.startswith('pooler')}
+    arrays = {
+      name: value
+      for name, value in self.arrays.items()
+      if not name.startswith('pooler')
+    }
     _write_directory(
-        self.directory, {**arrays, 'embeddings.position_ids': np.zeros(7)})
+      self.directory, {**arrays, 'embeddings.position_ids': np.zeros(7)}
+    )
     _, report = hugging_face.load_bert(self.directory)
     self.assertEqual(report.left_over, ['embeddings.position_ids'])
-    self.assertEqual(report.missing, [
+    self.assertEqual(
+      report.missing,
+      [
         f'{tower}_bert/pooler_transform/{part}'
-        for tower in ('reader', 'shared') for part in ('bias', 'kernel')])
+        for tower in ('reader', 'shared')
+        for part in ('bias', 'kernel')
+      ],
+    )
     self.assertEqual(report.used, sorted(arrays))
 
   def test_old_names_of_layer_norms_are_read(self):
-    spelled = {name.replace('LayerNorm.weight', 'LayerNorm.gamma')
-               .replace('LayerNorm.bias', 'LayerNorm.beta'): value
-               for name, value in self.arrays.items()}
+    spelled = {
+      name.replace('LayerNorm.weight', 'LayerNorm.gamma').replace(
+        'LayerNorm.bias', 'LayerNorm.beta'
+      ): value
+      for name, value in self.arrays.items()
+    }
     _write_directory(self.directory, spelled)
     _, report = hugging_face.load_bert(self.directory)
     self.assertEmpty(report.missing)
@@ -112,10 +145,10 @@ class HuggingFaceTest(parameterized.TestCase):
     self.assertEqual(embedder.embedding_size, 6)
 
   @parameterized.named_parameters(
-      ('other_model', {'model_type': 'roberta'}, "model_type='roberta'"),
-      ('other_activation', {'hidden_act': 'relu'}, "hidden_act='relu'"),
-      ('other_epsilon', {'layer_norm_eps': 1e-5}, 'layer_norm_eps=1e-05'),
-      ('more_layers', {'num_hidden_layers': 3}, 'It lacks 32 values'),
+    ('other_model', {'model_type': 'roberta'}, "model_type='roberta'"),
+    ('other_activation', {'hidden_act': 'relu'}, "hidden_act='relu'"),
+    ('other_epsilon', {'layer_norm_eps': 1e-5}, 'layer_norm_eps=1e-05'),
+    ('more_layers', {'num_hidden_layers': 3}, 'It lacks 32 values'),
   )
   def test_refuses_what_it_cannot_be(self, changes, message):
     _write_directory(self.directory, self.arrays, **changes)

@@ -11,41 +11,60 @@ def random_weights(config, rng):
   """Returns weights by Hugging Face's names; kernels are [out, in]."""
   hidden, inner = config['hidden_size'], config['intermediate_size']
   shapes = {
-      'embeddings.word_embeddings.weight': (config['vocab_size'], hidden),
-      'embeddings.position_embeddings.weight': (
-          config['max_position_embeddings'], hidden),
-      'embeddings.token_type_embeddings.weight': (2, hidden),
-      **_norm('embeddings.LayerNorm', hidden),
-      **_linear('pooler.dense', hidden, hidden)}
+    'embeddings.word_embeddings.weight': (config['vocab_size'], hidden),
+    'embeddings.position_embeddings.weight': (
+      config['max_position_embeddings'],
+      hidden,
+    ),
+    'embeddings.token_type_embeddings.weight': (2, hidden),
+    **_norm('embeddings.LayerNorm', hidden),
+    **_linear('pooler.dense', hidden, hidden),
+  }
   for n in range(config['num_hidden_layers']):
     layer = f'encoder.layer.{n}.'
     for part in ('query', 'key', 'value'):
       shapes |= _linear(f'{layer}attention.self.{part}', hidden, hidden)
-    shapes |= {**_linear(layer + 'attention.output.dense', hidden, hidden),
-               **_norm(layer + 'attention.output.LayerNorm', hidden),
-               **_linear(layer + 'intermediate.dense', hidden, inner),
-               **_linear(layer + 'output.dense', inner, hidden),
-               **_norm(layer + 'output.LayerNorm', hidden)}
-  return {name: rng.normal(size=shape).astype(np.float32)
-          for name, shape in shapes.items()}
+    shapes |= {
+      **_linear(layer + 'attention.output.dense', hidden, hidden),
+      **_norm(layer + 'attention.output.LayerNorm', hidden),
+      **_linear(layer + 'intermediate.dense', hidden, inner),
+      **_linear(layer + 'output.dense', inner, hidden),
+      **_norm(layer + 'output.LayerNorm', hidden),
+    }
+  return {
+    name: rng.normal(size=shape).astype(np.float32)
+    for name, shape in shapes.items()
+  }
 
 
 def forward(weights, config, ids, mask, types):
   """Returns states [B, L, H] and the pooled output [B, H]."""
   embeddings = (
-      weights['embeddings.word_embeddings.weight'][ids]
-      + weights['embeddings.position_embeddings.weight'][:ids.shape[1]]
-      + weights['embeddings.token_type_embeddings.weight'][types])
+    weights['embeddings.word_embeddings.weight'][ids]
+    + weights['embeddings.position_embeddings.weight'][: ids.shape[1]]
+    + weights['embeddings.token_type_embeddings.weight'][types]
+  )
   states = _layer_norm(weights, 'embeddings.LayerNorm', embeddings)
   for n in range(config['num_hidden_layers']):
     layer = f'encoder.layer.{n}.'
-    attended = _dense(weights, layer + 'attention.output.dense', _attention(
-        weights, layer + 'attention.self.', states, mask,
-        config['num_attention_heads']))
+    attended = _dense(
+      weights,
+      layer + 'attention.output.dense',
+      _attention(
+        weights,
+        layer + 'attention.self.',
+        states,
+        mask,
+        config['num_attention_heads'],
+      ),
+    )
     states = _layer_norm(
-        weights, layer + 'attention.output.LayerNorm', states + attended)
-    inner = _gelu(_dense(weights, layer + 'intermediate.dense', states),
-                  config['hidden_act'])
+      weights, layer + 'attention.output.LayerNorm', states + attended
+    )
+    inner = _gelu(
+      _dense(weights, layer + 'intermediate.dense', states),
+      config['hidden_act'],
+    )
     output = _dense(weights, layer + 'output.dense', inner)
     states = _layer_norm(weights, layer + 'output.LayerNorm', states + output)
   return states, np.tanh(_dense(weights, 'pooler.dense', states[:, 0]))
@@ -64,7 +83,8 @@ def _attention(weights, prefix, states, mask, num_heads):
   weight = np.exp(scores - scores.max(-1, keepdims=True))
   weight /= weight.sum(-1, keepdims=True)
   return np.einsum('bhqk,bkhd->bqhd', weight, heads('value')).reshape(
-      states.shape)
+    states.shape
+  )
 
 
 def _gelu(x, name):

@@ -14,27 +14,35 @@ from realm_tf.records import shards
 from realm_tf.text import wordpiece
 
 _TOKENIZER = wordpiece.WordpieceTokenizer(
-    ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', '.', 'a', 'b', 'c'])
-_ARTICLES = [sources.Article('A b', 'A b. C a. B.', 'first'),
-             sources.Article('C', 'C. B a.', 'second')]
+  ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', '.', 'a', 'b', 'c']
+)
+_ARTICLES = [
+  sources.Article('A b', 'A b. C a. B.', 'first'),
+  sources.Article('C', 'C. B a.', 'second'),
+]
 
 
 class BlockTableTest(absltest.TestCase):
-
   def setUp(self):
     super().setUp()
     directory = os.path.join(self.create_tempdir(), 'corpus')
     # Bodies: at most 10 - 3 - 2 = 5 tokens of 'A b' and 6 of 'C', so the blocks
     # are 'A b.' (with 'C a.' it would be 6), 'C a. B.' and 'C. B a.'.
     self.manifest = shards.write_corpus(
-        blocks.cut_corpus(_ARTICLES, _TOKENIZER, 10), directory, _TOKENIZER, {},
-        2, 10)
+      blocks.cut_corpus(_ARTICLES, _TOKENIZER, 10),
+      directory,
+      _TOKENIZER,
+      {},
+      2,
+      10,
+    )
     self.table = block_table.BlockTable.open(directory)
 
   def test_looks_up_texts(self):
     self.assertEqual(self.table.num_blocks, 3)
-    self.assertEqual(self.table.texts([2, 0, 1]),
-                     ['C. B a.', 'A b.', 'C a. B.'])
+    self.assertEqual(
+      self.table.texts([2, 0, 1]), ['C. B a.', 'A b.', 'C a. B.']
+    )
     self.assertEqual(self.table.titles([2, 0]), ['C', 'A b'])
     self.assertEqual(self.table.article_ids([0, 2]), ['first', 'second'])
     self.assertEqual(self.table.article_rows.tolist(), [0, 0, 1])
@@ -42,11 +50,14 @@ class BlockTableTest(absltest.TestCase):
 
   def test_gathers_wordpieces(self):
     title_ids, body_ids = self.table.gather(
-        np.array([[1, 2], [block_table.NULL_BLOCK, 0]]), 2, 4)
+      np.array([[1, 2], [block_table.NULL_BLOCK, 0]]), 2, 4
+    )
     np.testing.assert_array_equal(
-        title_ids, [[[6, 7], [8, 0]], [[0, 0], [6, 7]]])
+      title_ids, [[[6, 7], [8, 0]], [[0, 0], [6, 7]]]
+    )
     np.testing.assert_array_equal(  # 'c a. b.' is cut after 4 of 5.
-        body_ids, [[[8, 6, 5, 7], [8, 5, 7, 6]], [[0, 0, 0, 0], [6, 7, 5, 0]]])
+      body_ids, [[[8, 6, 5, 7], [8, 5, 7, 6]], [[0, 0, 0, 0], [6, 7, 5, 0]]]
+    )
     self.assertEqual((title_ids.dtype, body_ids.dtype), (np.int32, np.int32))
 
   def test_lengths_and_sentences(self):
@@ -61,12 +72,15 @@ class BlockTableTest(absltest.TestCase):
     self.assertEqual(self.table.find_article('third').tolist(), [])
 
   def test_content_hash_is_of_title_and_body(self):
-    self.assertEqual(self.table.content_hash([2]),
-                     [hashlib.sha1(b'C\nC. B a.').digest()])
+    self.assertEqual(
+      self.table.content_hash([2]), [hashlib.sha1(b'C\nC. B a.').digest()]
+    )
 
   def test_carries_the_manifest(self):
-    self.assertEqual(self.table.manifest['corpus_fingerprint'],
-                     self.manifest.corpus_fingerprint)
+    self.assertEqual(
+      self.table.manifest['corpus_fingerprint'],
+      self.manifest.corpus_fingerprint,
+    )
 
   def test_other_directory_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'bin.make_blocks'):

@@ -7,7 +7,6 @@ from realm_tf.records import columns
 
 
 class RaggedColumnTest(absltest.TestCase):
-
   def _column(self, rows, dtype=np.int32):
     directory = self.create_tempdir().full_path
     columns.write_column(directory, 'x', rows, dtype)
@@ -16,16 +15,18 @@ class RaggedColumnTest(absltest.TestCase):
   def test_rows_come_back(self):
     column = self._column([[1, 2, 3], [], [4]])
     self.assertLen(column, 3)
-    self.assertEqual([column.row(i).tolist() for i in range(3)],
-                     [[1, 2, 3], [], [4]])
+    self.assertEqual(
+      [column.row(i).tolist() for i in range(3)], [[1, 2, 3], [], [4]]
+    )
     self.assertEqual(column.lengths().tolist(), [3, 0, 1])
     self.assertIsInstance(column.values, np.memmap)
 
   def test_gather_cuts_pads_and_knows_missing_rows(self):
     column = self._column([[1, 2, 3], [], [4]])
     np.testing.assert_array_equal(
-        column.gather(np.array([[2, 0], [-1, 1]]), 2),
-        [[[4, 0], [1, 2]], [[0, 0], [0, 0]]])
+      column.gather(np.array([[2, 0], [-1, 1]]), 2),
+      [[[4, 0], [1, 2]], [[0, 0], [0, 0]]],
+    )
     self.assertEqual(column.gather(np.array([0]), 2).dtype, np.int32)
 
   def test_gather_agrees_with_rows(self):
@@ -36,7 +37,7 @@ class RaggedColumnTest(absltest.TestCase):
     expected = np.zeros((200, 5))
     for i, row in enumerate(ids):
       cut = rows[row][:5]
-      expected[i, :len(cut)] = cut
+      expected[i, : len(cut)] = cut
     np.testing.assert_array_equal(column.gather(ids, 5), expected)
 
   def test_row_beyond_the_last_is_an_error(self):
@@ -45,14 +46,14 @@ class RaggedColumnTest(absltest.TestCase):
 
   def test_text(self):
     column = self._column(['Zürich', '', '東京'], np.uint8)
-    self.assertEqual(
-        [column.text(i) for i in range(3)], ['Zürich', '', '東京'])
+    self.assertEqual([column.text(i) for i in range(3)], ['Zürich', '', '東京'])
 
   def test_empty_column(self):
     column = self._column([])
     self.assertEmpty(column)
     np.testing.assert_array_equal(
-        column.gather(np.array([-1, -1]), 3), np.zeros((2, 3)))
+      column.gather(np.array([-1, -1]), 3), np.zeros((2, 3))
+    )
 
   def test_header_grows_with_the_column(self):
     rows = [np.arange(1000, dtype=np.int32)] * 100

@@ -14,20 +14,21 @@ _NO_SPANS = np.zeros((0, 2), np.int32)
 
 
 class ChooseTest(parameterized.TestCase):
-
   def test_salient_masks_one_whole_span_uniformly(self):
     ids = np.arange(10, 20)
     spans = np.array([[0, 2], [5, 8], [0, 9]])
     rng = np.random.default_rng(0)
-    chosen = [tuple(masking.mask_salient(ids, spans, rng, 3))
-              for _ in range(200)]
+    chosen = [
+      tuple(masking.mask_salient(ids, spans, rng, 3)) for _ in range(200)
+    ]
     # The span of 9 does not fit into 3.
     self.assertEqual(set(chosen), {(0, 1), (5, 6, 7)})
     self.assertBetween(chosen.count((0, 1)), 70, 130)  # 100 +- 4 sigma.
 
   def test_salient_never_cuts_a_span(self):
     positions = masking.mask_salient(
-        np.arange(9), np.array([[0, 4]]), np.random.default_rng(0), 3)
+      np.arange(9), np.array([[0, 4]]), np.random.default_rng(0), 3
+    )
     self.assertEmpty(positions)
 
   def test_random_span_is_contiguous_and_geometric(self):
@@ -36,7 +37,8 @@ class ChooseTest(parameterized.TestCase):
     for _ in range(2000):
       positions = masking.mask_random_span(np.arange(50), _NO_SPANS, rng, 10)
       self.assertEqual(
-          positions.tolist(), list(range(positions[0], positions[-1] + 1)))
+        positions.tolist(), list(range(positions[0], positions[-1] + 1))
+      )
       self.assertBetween(positions[-1], 0, 49)
       widths.append(len(positions))
     # P(width = 1) = 0.2; P(width >= 10) = 0.8^9 = 0.134, all of it at the cap.
@@ -47,51 +49,67 @@ class ChooseTest(parameterized.TestCase):
   @parameterized.parameters((40, 10, 6), (2, 10, 1), (40, 3, 3), (0, 10, 0))
   def test_random_token_masks_15_percent(self, length, max_masked, expected):
     positions = masking.mask_random_token(
-        np.arange(length), _NO_SPANS, np.random.default_rng(0), max_masked)
+      np.arange(length), _NO_SPANS, np.random.default_rng(0), max_masked
+    )
     self.assertLen(set(positions), expected)
 
 
 class MaskBatchTest(parameterized.TestCase):
-
   def _table(self, *queries):
     directory = os.path.join(self.create_tempdir(), 'queries')
     query_table.write_queries(
-        [query_table.Query(np.array(ids), np.array(spans), own)
-         for ids, spans, own in queries], directory,
-        query_table.QueriesInfo('', 'random_span', None, {}))
+      [
+        query_table.Query(np.array(ids), np.array(spans), own)
+        for ids, spans, own in queries
+      ],
+      directory,
+      query_table.QueriesInfo('', 'random_span', None, {}),
+    )
     return query_table.QueryTable.open(directory)
 
   def _mask(self, table, rows, length, max_masked=2, kind='salient', seed=0):
     return masking.mask_batch(
-        table, np.array(rows), masking.Masking(kind, length, max_masked, _MASK),
-        np.random.default_rng([seed, 1]))
+      table,
+      np.array(rows),
+      masking.Masking(kind, length, max_masked, _MASK),
+      np.random.default_rng([seed, 1]),
+    )
 
   def test_masks_and_pads(self):
     table = self._table(([11, 12, 13], [[1, 3]], 5), ([21, 22], [[0, 1]], -1))
     batch = self._mask(table, [1, 0], length=4)
     np.testing.assert_array_equal(
-        batch['query_ids'], [[_MASK, 22, 0, 0], [11, _MASK, _MASK, 0]])
+      batch['query_ids'], [[_MASK, 22, 0, 0], [11, _MASK, _MASK, 0]]
+    )
     np.testing.assert_array_equal(batch['masked_positions'], [[0, 0], [1, 2]])
     np.testing.assert_array_equal(batch['gold_ids'], [[21, 0], [12, 13]])
     np.testing.assert_array_equal(batch['token_mask'], [[1, 0], [1, 1]])
     np.testing.assert_array_equal(batch['own_block'], [-1, 5])
-    self.assertEqual({name: array.dtype for name, array in batch.items()}, {
-        'query_ids': np.int32, 'masked_positions': np.int32,
-        'gold_ids': np.int32, 'token_mask': np.float32, 'own_block': np.int64})
+    self.assertEqual(
+      {name: array.dtype for name, array in batch.items()},
+      {
+        'query_ids': np.int32,
+        'masked_positions': np.int32,
+        'gold_ids': np.int32,
+        'token_mask': np.float32,
+        'own_block': np.int64,
+      },
+    )
 
   @parameterized.named_parameters(
-      ('at_the_start', [0, 2], [_MASK, _MASK, 12, 13]),
-      ('ends_at_the_cut', [2, 4], [10, 11, _MASK, _MASK]),
-      # Middle 6, so the window is [6 - 2, 6 + 2).
-      ('in_the_middle', [5, 7], [14, _MASK, _MASK, 17]),
-      ('at_the_end', [8, 10], [16, 17, _MASK, _MASK]),
+    ('at_the_start', [0, 2], [_MASK, _MASK, 12, 13]),
+    ('ends_at_the_cut', [2, 4], [10, 11, _MASK, _MASK]),
+    # Middle 6, so the window is [6 - 2, 6 + 2).
+    ('in_the_middle', [5, 7], [14, _MASK, _MASK, 17]),
+    ('at_the_end', [8, 10], [16, 17, _MASK, _MASK]),
   )
   def test_window_of_a_long_query_keeps_the_span(self, span, expected):
     table = self._table((np.arange(10, 20), [span], -1))
     batch = self._mask(table, [0], length=4)
     self.assertEqual(batch['query_ids'][0].tolist(), expected)
-    self.assertEqual(batch['gold_ids'][0].tolist(),
-                     [10 + span[0], 11 + span[0]])
+    self.assertEqual(
+      batch['gold_ids'][0].tolist(), [10 + span[0], 11 + span[0]]
+    )
 
   @parameterized.parameters('salient', 'random_span', 'random_token')
   def test_unmasking_gives_the_query_back(self, kind):
@@ -101,16 +119,18 @@ class MaskBatchTest(parameterized.TestCase):
     for i in range(8):
       count = int(batch['token_mask'][i].sum())
       self.assertEqual(np.sum(restored[i] == _MASK), count)
-      restored[i, batch['masked_positions'][i, :count]] = (
-          batch['gold_ids'][i, :count])
+      restored[i, batch['masked_positions'][i, :count]] = batch['gold_ids'][
+        i, :count
+      ]
     np.testing.assert_array_equal(restored, [np.arange(10, 30)] * 8)
 
   @parameterized.parameters('salient', 'random_span', 'random_token')
   def test_same_generator_state_gives_the_same_batch(self, kind):
     table = self._table(*[(np.arange(10, 90), [[3, 5], [70, 71]], -1)] * 8)
     first, again, other = (
-        self._mask(table, np.arange(8), 30, kind=kind, seed=seed)
-        for seed in (1, 1, 2))
+      self._mask(table, np.arange(8), 30, kind=kind, seed=seed)
+      for seed in (1, 1, 2)
+    )
     for name in first:
       np.testing.assert_array_equal(first[name], again[name])
     self.assertFalse(np.array_equal(first['query_ids'], other['query_ids']))

@@ -13,10 +13,37 @@ from realm_tf.records import query_building
 from realm_tf.records import shards
 from realm_tf.text import wordpiece
 
-_VOCABULARY = ('[PAD] [UNK] [CLS] [SEP] [MASK] he lives in paris now . the rain '
-               'is never warm there she was born may 1940 , see ##s').split()
-_TEXT = ('He lives in Paris now. The rain is never warm there.\n'
-         'A heading\nShe was born in May 1940. See Paris.')
+_VOCABULARY = [
+  '[PAD]',
+  '[UNK]',
+  '[CLS]',
+  '[SEP]',
+  '[MASK]',
+  'he',
+  'lives',
+  'in',
+  'paris',
+  'now',
+  '.',
+  'the',
+  'rain',
+  'is',
+  'never',
+  'warm',
+  'there',
+  'she',
+  'was',
+  'born',
+  'may',
+  '1940',
+  ',',
+  'see',
+  '##s',
+]
+_TEXT = (
+  'He lives in Paris now. The rain is never warm there.\n'
+  'A heading\nShe was born in May 1940. See Paris.'
+)
 
 
 class _Sentence(NamedTuple):
@@ -25,47 +52,66 @@ class _Sentence(NamedTuple):
 
 
 class QueryBuildingTest(absltest.TestCase):
-
   def setUp(self):
     super().setUp()
     self.tokenizer = wordpiece.WordpieceTokenizer(_VOCABULARY)
-    self.articles = [sources.Article('Rain', 'The rain is never warm.', 'a'),
-                     sources.Article('Paris', _TEXT, 'b')]
+    self.articles = [
+      sources.Article('Rain', 'The rain is never warm.', 'a'),
+      sources.Article('Paris', _TEXT, 'b'),
+    ]
 
   def _table(self):
     directory = self.create_tempdir().full_path + '/corpus'
     # Paris has 1 wordpiece as a title, so bodies of 12 fit one sentence each
     # of the first two: 6 + 7 > 12.
     shards.write_corpus(
-        blocks.cut_corpus(self.articles, self.tokenizer, 16), directory,
-        self.tokenizer, {}, num_shards=1, max_block_wordpieces=16)
+      blocks.cut_corpus(self.articles, self.tokenizer, 16),
+      directory,
+      self.tokenizer,
+      {},
+      num_shards=1,
+      max_block_wordpieces=16,
+    )
     return block_table.BlockTable.open(directory)
 
   def test_salient_queries_have_spans_in_wordpieces(self):
-    queries = list(query_building.queries_from_articles(
-        self.articles, self.tokenizer, rules_tagger.RulesTagger(), None))
+    queries = list(
+      query_building.queries_from_articles(
+        self.articles, self.tokenizer, rules_tagger.RulesTagger(), None
+      )
+    )
 
     # The rain has no span, the heading no full stop, 'See Paris.' 3 wordpieces.
-    self.assertEqual([query.text for query in queries],
-                     ['He lives in Paris now.', 'She was born in May 1940.'])
+    self.assertEqual(
+      [query.text for query in queries],
+      ['He lives in Paris now.', 'She was born in May 1940.'],
+    )
     first, second = queries
-    self.assertEqual([_VOCABULARY[i] for i in first.ids],
-                     'he lives in paris now .'.split())
+    self.assertEqual(
+      [_VOCABULARY[i] for i in first.ids],
+      ['he', 'lives', 'in', 'paris', 'now', '.'],
+    )
     np.testing.assert_array_equal(first.spans, [[3, 4]])
     # she was born in [may 1940] .
     np.testing.assert_array_equal(second.spans, [[4, 6]])
     self.assertEqual([query.own_block for query in queries], [-1, -1])
 
   def test_without_tagger_all_sentences_stay(self):
-    queries = list(query_building.queries_from_articles(
-        self.articles, self.tokenizer, None, None))
+    queries = list(
+      query_building.queries_from_articles(
+        self.articles, self.tokenizer, None, None
+      )
+    )
     self.assertLen(queries, 4)
     self.assertEqual(queries[0].spans.shape, (0, 2))
 
   def test_own_block_holds_the_sentence(self):
     table = self._table()
-    queries = list(query_building.queries_from_articles(
-        self.articles, self.tokenizer, None, table))
+    queries = list(
+      query_building.queries_from_articles(
+        self.articles, self.tokenizer, None, table
+      )
+    )
     texts = table.texts([query.own_block for query in queries])
     for query, text in zip(queries, texts):
       self.assertIn(query.text, text)
@@ -76,14 +122,17 @@ class QueryBuildingTest(absltest.TestCase):
     sentence = 'The rain is never warm.'  # Stands in article a only.
     for article_id, expected in (('a', [0]), ('b', [-1]), ('c', [-1])):
       self.assertEqual(
-          query_building.find_own_blocks([sentence], article_id, table),
-          expected)
+        query_building.find_own_blocks([sentence], article_id, table), expected
+      )
 
   def test_known_spans_are_kept_and_cut_words_dropped(self):
-    sentences = [_Sentence('He lives in Paris now.', ((12, 17),)),
-                 _Sentence('He lives in Paris now.', ((13, 17), (0, 8)))]
+    sentences = [
+      _Sentence('He lives in Paris now.', ((12, 17),)),
+      _Sentence('He lives in Paris now.', ((13, 17), (0, 8))),
+    ]
     first, second = query_building.queries_from_sentences(
-        sentences, self.tokenizer)
+      sentences, self.tokenizer
+    )
     np.testing.assert_array_equal(first.spans, [[3, 4]])
     # Characters 13 to 17 are 'aris': no wordpiece begins there.
     np.testing.assert_array_equal(second.spans, [[0, 2]])

@@ -13,21 +13,23 @@ _INFO = query_table.QueriesInfo('abc', 'salient', None, {'input': ['x']})
 
 def _query(length, *spans, own_block=query_table.NO_BLOCK, text=''):
   return query_table.Query(
-      np.arange(1, length + 1, dtype=np.int32), np.array(spans), own_block,
-      text)
+    np.arange(1, length + 1, dtype=np.int32), np.array(spans), own_block, text
+  )
 
 
 class QueryTableTest(absltest.TestCase):
-
   def _write(self, queries, info=_INFO):
     directory = os.path.join(self.create_tempdir(), 'queries')
     manifest = query_table.write_queries(iter(queries), directory, info)
     return manifest, query_table.QueryTable.open(directory)
 
   def test_queries_come_back(self):
-    manifest, table = self._write([
+    manifest, table = self._write(
+      [
         _query(3, (0, 2), (2, 3), own_block=7, text='Zürich 1969'),
-        _query(2, (1, 2))])
+        _query(2, (1, 2)),
+      ]
+    )
     self.assertEqual(table.num_queries, 2)
     self.assertEqual(manifest['num_queries'], 2)
     self.assertEqual(table.manifest, manifest)
@@ -40,14 +42,18 @@ class QueryTableTest(absltest.TestCase):
     self.assertEqual(table.lengths().tolist(), [3, 2])
 
   def test_drops_and_counts_what_cannot_be_masked(self):
-    manifest, table = self._write([
+    manifest, table = self._write(
+      [
         _query(20, (0, 11), (5, 15)),  # 11 and 10 wordpieces.
         _query(20, (0, 11)),
-        _query(4)])
+        _query(4),
+      ]
+    )
     self.assertEqual(table.num_queries, 1)
     self.assertEqual(table.query(0).spans.tolist(), [[5, 15]])
-    self.assertEqual(manifest['num_dropped'],
-                     {'spans_too_long': 2, 'queries_without_span': 2})
+    self.assertEqual(
+      manifest['num_dropped'], {'spans_too_long': 2, 'queries_without_span': 2}
+    )
 
   def test_random_masking_needs_no_span(self):
     _, table = self._write([_query(4)], _INFO._replace(masking='random_token'))

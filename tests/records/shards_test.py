@@ -16,9 +16,12 @@ from realm_tf.records import shards
 from realm_tf.text import wordpiece
 
 _TOKENIZER = wordpiece.WordpieceTokenizer(
-    ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', '.', 'a', 'b', 'c'])
-_ARTICLES = [sources.Article('Á', 'A b. C a. B.', 'x'),
-             sources.Article('B', 'C. 東 a.', 'y')]
+  ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', '.', 'a', 'b', 'c']
+)
+_ARTICLES = [
+  sources.Article('Á', 'A b. C a. B.', 'x'),
+  sources.Article('B', 'C. 東 a.', 'y'),
+]
 
 
 def _blocks(articles=None):
@@ -26,12 +29,11 @@ def _blocks(articles=None):
 
 
 class ShardsTest(absltest.TestCase):
-
   def _write(self, articles=None, num_shards=2):
     directory = os.path.join(self.create_tempdir(), 'corpus')
     manifest = shards.write_corpus(
-        _blocks(articles), directory, _TOKENIZER, {'input': ['z']}, num_shards,
-        8)
+      _blocks(articles), directory, _TOKENIZER, {'input': ['z']}, num_shards, 8
+    )
     return directory, manifest
 
   def test_blocks_come_back_in_order(self):
@@ -39,7 +41,8 @@ class ShardsTest(absltest.TestCase):
     directory, manifest = self._write(num_shards=3)
     self.assertEqual(manifest.num_blocks, len(_blocks()))
     for got, expected in zip(
-        shards.read_blocks(directory), _blocks(), strict=True):
+      shards.read_blocks(directory), _blocks(), strict=True
+    ):
       self.assertEqual(got[:3], expected[:3])
       for got_ids, expected_ids in zip(got[3:], expected[3:]):
         np.testing.assert_array_equal(got_ids, expected_ids)
@@ -50,22 +53,34 @@ class ShardsTest(absltest.TestCase):
     with open(os.path.join(directory, 'manifest.json')) as file:
       content = json.load(file)
     self.assertContainsSubset(
-        ['schema_version', 'num_blocks', 'vocabulary_sha256', 'source',
-         'corpus_fingerprint', 'max_block_wordpieces', 'files'], content)
+      [
+        'schema_version',
+        'num_blocks',
+        'vocabulary_sha256',
+        'source',
+        'corpus_fingerprint',
+        'max_block_wordpieces',
+        'files',
+      ],
+      content,
+    )
     self.assertEqual(content['source'], {'input': ['z']})
     self.assertEqual(content['max_block_wordpieces'], 8)
     self.assertEqual(shards.read_manifest(directory), manifest)
     vocabulary = wordpiece.WordpieceTokenizer.from_file(
-        os.path.join(directory, 'vocab.txt'))
+      os.path.join(directory, 'vocab.txt')
+    )
     self.assertEqual(vocabulary.vocabulary_sha256, manifest.vocabulary_sha256)
     self.assertEqual(os.listdir(os.path.dirname(directory)), ['corpus'])
 
   def test_fingerprint_is_of_the_ordered_content(self):
     fingerprint = self._write()[1].corpus_fingerprint
     self.assertEqual(
-        self._write(num_shards=1)[1].corpus_fingerprint, fingerprint)
+      self._write(num_shards=1)[1].corpus_fingerprint, fingerprint
+    )
     self.assertNotEqual(
-        self._write(_ARTICLES[::-1])[1].corpus_fingerprint, fingerprint)
+      self._write(_ARTICLES[::-1])[1].corpus_fingerprint, fingerprint
+    )
 
   def test_no_blocks_is_a_user_error_and_leaves_nothing(self):
     directory = os.path.join(self.create_tempdir(), 'corpus')
@@ -94,7 +109,8 @@ class ShardsTest(absltest.TestCase):
     with open(stray, 'w') as file:
       file.write('not ours')
     new = shards.write_corpus(
-        _blocks(_ARTICLES[:1]), directory, _TOKENIZER, {}, 1, 8)
+      _blocks(_ARTICLES[:1]), directory, _TOKENIZER, {}, 1, 8
+    )
     self.assertNotEqual(old, new)
     self.assertLen(list(shards.read_blocks(directory)), new.num_blocks)
     self.assertFalse(os.path.exists(shards.shard_paths(directory, 3)[0]))
@@ -102,15 +118,16 @@ class ShardsTest(absltest.TestCase):
 
 
 class SchemaTest(absltest.TestCase):
-
   def test_features_parse_a_batch(self):
     first, second = _blocks()[:2]
     parsed = tf.io.parse_example(
-        [schema.encode_block(first), schema.encode_block(second)],
-        schema.FEATURES)
+      [schema.encode_block(first), schema.encode_block(second)], schema.FEATURES
+    )
     self.assertEqual(parsed['title'].numpy()[0].decode(), 'Á')
-    self.assertEqual(parsed['body_ids'].to_list(),
-                     [first.body_ids.tolist(), second.body_ids.tolist()])
+    self.assertEqual(
+      parsed['body_ids'].to_list(),
+      [first.body_ids.tolist(), second.body_ids.tolist()],
+    )
 
 
 if __name__ == '__main__':

@@ -9,34 +9,33 @@ from realm_tf.text import answers
 
 
 class NormalizeAnswerTest(parameterized.TestCase):
-
   @parameterized.named_parameters(
-      ('articles_and_case', 'The Holy  Roman\tEmpire', 'holy roman empire'),
-      ('punctuation_is_deleted', 'U.S. (1776)', 'us 1776'),
-      ('articles_inside_words_stay', 'Theodore an Athens', 'theodore athens'),
-      # NFD: é is e and U+0301, so both spellings end up as the second.
-      ('accents_are_split_off', 'Caf\u00e9', 'cafe\u0301'),
-      ('only_ascii_punctuation', '1914\u20131918', '1914\u20131918'),
-      ('nothing_left', 'The "A".', ''),
+    ('articles_and_case', 'The Holy  Roman\tEmpire', 'holy roman empire'),
+    ('punctuation_is_deleted', 'U.S. (1776)', 'us 1776'),
+    ('articles_inside_words_stay', 'Theodore an Athens', 'theodore athens'),
+    # NFD: é is e and U+0301, so both spellings end up as the second.
+    ('accents_are_split_off', 'Caf\u00e9', 'cafe\u0301'),
+    ('only_ascii_punctuation', '1914\u20131918', '1914\u20131918'),
+    ('nothing_left', 'The "A".', ''),
   )
   def test_normalizes(self, text, expected):
     self.assertEqual(answers.normalize_answer(text), expected)
 
 
 class ExactMatchTest(parameterized.TestCase):
-
   @parameterized.named_parameters(
-      ('any_reference', 'the U.S.', ['America', 'US'], False, True),
-      ('no_part_of_it', 'New York City', ['New York'], False, False),
-      ('composed_equals_decomposed', 'cafe\u0301', ['Caf\u00e9'], False, True),
-      ('no_reference', 'x', [], False, False),
-      ('regex_in_any_case', 'NEW   york', [r'new\s+york'], True, True),
-      ('regex_matches_from_the_start', 'in May', ['may'], True, False),
-      ('regex_may_end_early', 'May 1945', ['may'], True, True),
+    ('any_reference', 'the U.S.', ['America', 'US'], False, True),
+    ('no_part_of_it', 'New York City', ['New York'], False, False),
+    ('composed_equals_decomposed', 'cafe\u0301', ['Caf\u00e9'], False, True),
+    ('no_reference', 'x', [], False, False),
+    ('regex_in_any_case', 'NEW   york', [r'new\s+york'], True, True),
+    ('regex_matches_from_the_start', 'in May', ['may'], True, False),
+    ('regex_may_end_early', 'May 1945', ['may'], True, True),
   )
   def test_compares(self, prediction, references, regex, expected):
     self.assertEqual(
-        answers.exact_match(prediction, references, regex), expected)
+      answers.exact_match(prediction, references, regex), expected
+    )
 
   def test_broken_regex_names_the_pattern(self):
     with self.assertRaisesRegex(errors.UserError, r'\(May'):
@@ -44,42 +43,38 @@ class ExactMatchTest(parameterized.TestCase):
 
 
 class F1Test(parameterized.TestCase):
-
   @parameterized.named_parameters(
-      # 1 common word of 2 and of 1: P = 1/2, R = 1, F1 = 2/3.
-      ('half_right', 'Barack Obama', ['Obama'], 2 / 3),
-      # Repeated words count as often as both have them: 1 of 2 and of 3.
-      ('repeated_words', 'paris paris', ['paris in france'], 2 / 5),
-      ('best_reference', 'a b c', ['x', 'c b'], 1.0),  # "a" is an article.
-      ('nothing_common', 'x', ['y'], 0.0),
-      ('no_reference', 'x', [], 0.0),
+    # 1 common word of 2 and of 1: P = 1/2, R = 1, F1 = 2/3.
+    ('half_right', 'Barack Obama', ['Obama'], 2 / 3),
+    # Repeated words count as often as both have them: 1 of 2 and of 3.
+    ('repeated_words', 'paris paris', ['paris in france'], 2 / 5),
+    ('best_reference', 'a b c', ['x', 'c b'], 1.0),  # "a" is an article.
+    ('nothing_common', 'x', ['y'], 0.0),
+    ('no_reference', 'x', [], 0.0),
   )
   def test_matches_hand_computation(self, prediction, references, expected):
     self.assertAlmostEqual(answers.f1(prediction, references), expected)
 
 
 class ContainsAnswerTest(parameterized.TestCase):
-
   @parameterized.named_parameters(
-      ('punctuation_ends_words', 'a New York-based', ['New York'], False, True),
-      ('abbreviation', 'In the U.S., it rained.', ['u.s.'], False, True),
-      ('accents_do_not_end_words', 'caf\u00e9', ['cafe'], False, False),
-      ('any_unicode_form', 'caf\u00e9', ['Cafe\u0301'], False, True),
-      ('en_dash', '1914\u20131918', ['1918'], False, True),
-      ('not_within_a_word', 'The bus came.', ['us'], False, False),
-      ('not_across_a_word_end', 'New Yorkers.', ['New York'], False, False),
-      ('articles_between', 'king of the hill', ['King of Hill'], False, True),
-      ('empty_after_normalization', 'The end.', ['the', '!'], False, False),
-      ('regex_anywhere', 'Born in\nMAY 1945', ['^may'], True, True),
-      ('regex_sees_punctuation', 'It is 3.5 m', [r'3\.5'], True, True),
+    ('punctuation_ends_words', 'a New York-based', ['New York'], False, True),
+    ('abbreviation', 'In the U.S., it rained.', ['u.s.'], False, True),
+    ('accents_do_not_end_words', 'caf\u00e9', ['cafe'], False, False),
+    ('any_unicode_form', 'caf\u00e9', ['Cafe\u0301'], False, True),
+    ('en_dash', '1914\u20131918', ['1918'], False, True),
+    ('not_within_a_word', 'The bus came.', ['us'], False, False),
+    ('not_across_a_word_end', 'New Yorkers.', ['New York'], False, False),
+    ('articles_between', 'king of the hill', ['King of Hill'], False, True),
+    ('empty_after_normalization', 'The end.', ['the', '!'], False, False),
+    ('regex_anywhere', 'Born in\nMAY 1945', ['^may'], True, True),
+    ('regex_sees_punctuation', 'It is 3.5 m', [r'3\.5'], True, True),
   )
   def test_looks_for_whole_words(self, text, references, regex, expected):
-    self.assertEqual(
-        answers.contains_answer(text, references, regex), expected)
+    self.assertEqual(answers.contains_answer(text, references, regex), expected)
 
 
 class AnswerMatcherTest(absltest.TestCase):
-
   def setUp(self):
     super().setUp()
     self.read = []
@@ -94,10 +89,13 @@ class AnswerMatcherTest(absltest.TestCase):
   def test_agrees_with_contains_answer_block_by_block(self):
     matcher = answers.AnswerMatcher(self.read_texts)
     found = matcher.matches(
-        np.array([[0, 1, -1], [2, 2, 0]]), [['France'], ['rome', 'lyon']],
-        [False, False])
+      np.array([[0, 1, -1], [2, 2, 0]]),
+      [['France'], ['rome', 'lyon']],
+      [False, False],
+    )
     np.testing.assert_array_equal(
-        found, [[True, False, False], [True, True, False]])
+      found, [[True, False, False], [True, True, False]]
+    )
 
   def test_reads_each_block_once(self):
     matcher = answers.AnswerMatcher(self.read_texts)

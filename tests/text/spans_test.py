@@ -18,18 +18,17 @@ _TOKENS = _tokens((0, 2), (3, 5), (5, 7), (8, 12), (13, 14), (13, 14), (13, 14))
 
 
 class CharToTokenSpanTest(parameterized.TestCase):
-
   @parameterized.named_parameters(
-      ('two_words', 3, 12, (1, 4)),
-      ('whole_text', 0, 14, (0, 7)),
-      ('one_piece_of_a_word', 5, 7, (2, 3)),
-      ('white_space_at_the_edges', 2, 8, (1, 3)),
-      ('expanded_character', 13, 14, (4, 7)),
-      ('start_cuts_a_token', 4, 12, None),
-      ('end_cuts_a_token', 3, 11, None),
-      ('inside_one_token', 9, 10, None),
-      ('only_white_space', 7, 8, None),
-      ('empty', 5, 5, None),
+    ('two_words', 3, 12, (1, 4)),
+    ('whole_text', 0, 14, (0, 7)),
+    ('one_piece_of_a_word', 5, 7, (2, 3)),
+    ('white_space_at_the_edges', 2, 8, (1, 3)),
+    ('expanded_character', 13, 14, (4, 7)),
+    ('start_cuts_a_token', 4, 12, None),
+    ('end_cuts_a_token', 3, 11, None),
+    ('inside_one_token', 9, 10, None),
+    ('only_white_space', 7, 8, None),
+    ('empty', 5, 5, None),
   )
   def test_span(self, start, end, expected):
     self.assertEqual(spans.char_to_token_span(_TOKENS, start, end), expected)
@@ -44,7 +43,8 @@ class CharToTokenSpanTest(parameterized.TestCase):
       for end in range(first + 1, 4):
         characters = spans.token_to_char_span(_TOKENS, first, end)
         self.assertEqual(
-            spans.char_to_token_span(_TOKENS, *characters), (first, end))
+          spans.char_to_token_span(_TOKENS, *characters), (first, end)
+        )
 
 
 if __name__ == '__main__':

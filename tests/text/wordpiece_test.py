@@ -10,8 +10,24 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.text import wordpiece
 
-_VOCABULARY = ('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'cafe', 'au',
-               'la', '##it', '.', 'x', '##y', '東', '京', 'fine', '##s')
+_VOCABULARY = (
+  '[PAD]',
+  '[UNK]',
+  '[CLS]',
+  '[SEP]',
+  '[MASK]',
+  'cafe',
+  'au',
+  'la',
+  '##it',
+  '.',
+  'x',
+  '##y',
+  '東',
+  '京',
+  'fine',
+  '##s',
+)
 
 
 def _tokenizer():
@@ -24,25 +40,26 @@ def _pieces(text):
 
 
 class WordpieceTokenizerTest(parameterized.TestCase):
-
   @parameterized.named_parameters(
-      ('lower_case_and_continuation', 'Cafe lait',
-       [('cafe', 'Cafe'), ('la', 'la'), ('##it', 'it')]),
-      ('composed_accent', 'Café au', [('cafe', 'Café'), ('au', 'au')]),
-      ('combining_mark', 'cafe\u0301 au',
-       [('cafe', 'cafe\u0301'), ('au', 'au')]),
-      ('emoji_before', 'x 😀 au',
-       [('x', 'x'), ('[UNK]', '😀'), ('au', 'au')]),
-      ('cjk_needs_no_space', '東京x',
-       [('東', '東'), ('京', '京'), ('x', 'x')]),
-      ('ligature_expands_inside_a_word', 'ﬁnes',
-       [('fine', 'ﬁne'), ('##s', 's')]),
-      ('ellipsis_expands_to_three_pieces', 'x …',
-       [('x', 'x'), ('.', '…'), ('.', '…'), ('.', '…')]),
-      ('no_break_space', 'x\u00a0au', [('x', 'x'), ('au', 'au')]),
-      ('nul', 'x\0au', [('x', 'x'), ('au', 'au')]),
-      ('empty', '', []),
-      ('white_space', ' \n ', []),
+    (
+      'lower_case_and_continuation',
+      'Cafe lait',
+      [('cafe', 'Cafe'), ('la', 'la'), ('##it', 'it')],
+    ),
+    ('composed_accent', 'Café au', [('cafe', 'Café'), ('au', 'au')]),
+    ('combining_mark', 'cafe\u0301 au', [('cafe', 'cafe\u0301'), ('au', 'au')]),
+    ('emoji_before', 'x 😀 au', [('x', 'x'), ('[UNK]', '😀'), ('au', 'au')]),
+    ('cjk_needs_no_space', '東京x', [('東', '東'), ('京', '京'), ('x', 'x')]),
+    ('ligature_expands_inside_a_word', 'ﬁnes', [('fine', 'ﬁne'), ('##s', 's')]),
+    (
+      'ellipsis_expands_to_three_pieces',
+      'x …',
+      [('x', 'x'), ('.', '…'), ('.', '…'), ('.', '…')],
+    ),
+    ('no_break_space', 'x\u00a0au', [('x', 'x'), ('au', 'au')]),
+    ('nul', 'x\0au', [('x', 'x'), ('au', 'au')]),
+    ('empty', '', []),
+    ('white_space', ' \n ', []),
   )
   def test_offsets_are_characters_of_the_original(self, text, expected):
     self.assertEqual(_pieces(text), expected)
@@ -67,15 +84,23 @@ class WordpieceTokenizerTest(parameterized.TestCase):
   def test_knows_its_special_ids(self):
     tokenizer = _tokenizer()
     self.assertEqual(
-        [tokenizer.pad_id, tokenizer.unk_id, tokenizer.cls_id,
-         tokenizer.sep_id, tokenizer.mask_id], [0, 1, 2, 3, 4])
+      [
+        tokenizer.pad_id,
+        tokenizer.unk_id,
+        tokenizer.cls_id,
+        tokenizer.sep_id,
+        tokenizer.mask_id,
+      ],
+      [0, 1, 2, 3, 4],
+    )
     self.assertEqual(tokenizer.vocab_size, 16)
 
   def test_continuation_and_detokenize(self):
     tokenizer = _tokenizer()
     ids = np.array([7, 8, 9, 0])  # la ##it . [PAD]
-    self.assertEqual(tokenizer.continuation(ids).tolist(),
-                     [False, True, False, False])
+    self.assertEqual(
+      tokenizer.continuation(ids).tolist(), [False, True, False, False]
+    )
     self.assertEqual(tokenizer.detokenize(ids), 'lait .')
 
   def test_from_file_reads_one_piece_per_line(self):
@@ -85,14 +110,15 @@ class WordpieceTokenizerTest(parameterized.TestCase):
       file.write(content)
     tokenizer = wordpiece.WordpieceTokenizer.from_file(path)
     self.assertEqual(tokenizer.vocabulary, _VOCABULARY)
-    self.assertEqual(tokenizer.vocabulary_sha256,
-                     hashlib.sha256(content.encode()).hexdigest())
+    self.assertEqual(
+      tokenizer.vocabulary_sha256, hashlib.sha256(content.encode()).hexdigest()
+    )
 
   @parameterized.named_parameters(
-      ('pad_not_first', ['[UNK]', '[PAD]'], r"begin with '\[PAD\]'"),
-      ('missing', ['[PAD]', '[UNK]', '[CLS]', '[SEP]'], r'lacks \[MASK\]'),
-      ('twice', [*_VOCABULARY, 'x'], "line 17 is 'x' again"),
-      ('empty', [], 'nothing'),
+    ('pad_not_first', ['[UNK]', '[PAD]'], r"begin with '\[PAD\]'"),
+    ('missing', ['[PAD]', '[UNK]', '[CLS]', '[SEP]'], r'lacks \[MASK\]'),
+    ('twice', [*_VOCABULARY, 'x'], "line 17 is 'x' again"),
+    ('empty', [], 'nothing'),
   )
   def test_unusable_vocabulary_is_a_user_error(self, pieces, message):
     with self.assertRaisesRegex(errors.UserError, message):
@@ -104,16 +130,17 @@ class WordpieceTokenizerTest(parameterized.TestCase):
 
 
 class LearnVocabularyTest(absltest.TestCase):
-
   def test_learns_frequent_words_and_is_deterministic(self):
     texts = ['the river the city'] * 50 + ['rivers of the citadel'] * 20
     vocabulary = wordpiece.learn_vocabulary(iter(texts), size=60)
-    self.assertEqual(vocabulary[:5],
-                     ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'])
+    self.assertEqual(
+      vocabulary[:5], ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']
+    )
     self.assertLessEqual(len(vocabulary), 60)
     self.assertContainsSubset(['the', 'river', 'city'], vocabulary)
     self.assertEqual(
-        vocabulary, wordpiece.learn_vocabulary(reversed(texts), size=60))
+      vocabulary, wordpiece.learn_vocabulary(reversed(texts), size=60)
+    )
     tokenizer = wordpiece.WordpieceTokenizer(vocabulary)
     # Every seen character is a piece, so no word of seen characters is [UNK].
     self.assertNotIn(tokenizer.unk_id, tokenizer.tokenize('rrr thecity').ids)
