@@ -24,7 +24,7 @@ class ColumnWriter:
     self._path = os.path.join(directory, name)
     self._dtype = np.dtype(dtype)
     self._lengths = []
-    self._file = open(self._path + '.npy', 'wb')
+    self._file = open(self._path + '.npy', 'wb')  # noqa: SIM115, see close.
     self._header_bytes = self._write_header(0)
 
   def append(self, row):
