@@ -1,0 +1,48 @@
+"""Tests for realm_tf.objectives.inverse_cloze."""
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.objectives import inverse_cloze
+
+# Scores f(x_b, z_b'): query 0 has [log 2, log 3], query 1 has [log 1, log 4].
+_QUERIES = tf.constant([[1.0, 0.0], [0.0, 1.0]])
+_BLOCKS = tf.constant([[np.log(2), 0.0], [np.log(3), np.log(4)]], tf.float32)
+
+
+class InverseClozeTest(tf.test.TestCase):
+  def test_normalizes_over_the_blocks(self):
+    # 2 / (2 + 3) and 4 / (1 + 4); over the queries it would be 2/3 and 4/7.
+    actual = inverse_cloze.in_batch_log_likelihood(_QUERIES, _BLOCKS)
+    self.assertAllClose(tf.exp(actual), [2 / 5, 4 / 5])
+
+  def test_gradient_pulls_to_the_own_block(self):
+    # d log p(z_b|x_b) / d f(x_b, z_b') = 1[b = b'] - p(z_b'|x_b), so query b
+    # moves by sum_b' of that times z_b': query 0 by 3/5 (z_0 - z_1) and query 1
+    # by 1/5 (z_1 - z_0).
+    with tf.GradientTape() as tape:
+      tape.watch(_QUERIES)
+      value = inverse_cloze.in_batch_log_likelihood(_QUERIES, _BLOCKS)
+    difference = (_BLOCKS[0] - _BLOCKS[1]).numpy()
+    self.assertAllClose(
+      tape.gradient(value, _QUERIES), [3 / 5 * difference, -1 / 5 * difference]
+    )
+
+  def test_accuracy_is_per_query(self):
+    # Query 0 likes block 1 better than its own; query 1 likes its own. Over
+    # the queries both blocks would be right.
+    self.assertAllEqual(
+      inverse_cloze.in_batch_accuracy(_QUERIES, _BLOCKS), [0.0, 1.0]
+    )
+
+  def test_single_block_is_certain(self):
+    self.assertAllClose(
+      inverse_cloze.in_batch_log_likelihood(_QUERIES[:1], _BLOCKS[:1]), [0.0]
+    )
+    self.assertAllEqual(
+      inverse_cloze.in_batch_accuracy(_QUERIES[:1], _BLOCKS[:1]), [1.0]
+    )
+
+
+if __name__ == '__main__':
+  tf.test.main()

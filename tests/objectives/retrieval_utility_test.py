@@ -1,0 +1,39 @@
+"""Tests for realm_tf.objectives.retrieval_utility."""
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.objectives import retrieval_utility
+
+
+def _log(values):
+  return tf.constant(np.log(values), tf.float32)
+
+
+class RetrievalUtilityTest(tf.test.TestCase):
+  def test_block_utility_compares_with_the_null_block(self):
+    # Row 0: 1/2 is 4 times the null block's 1/8, and 1/16 is half of it.
+    actual = retrieval_utility.block_utility(
+      _log([[1 / 8, 1 / 2, 1 / 16], [1 / 3, 1 / 3, 2 / 3]])
+    )
+    self.assertAllClose(tf.exp(actual), [[1.0, 4.0, 1 / 2], [1.0, 1.0, 2.0]])
+
+  def test_marginal_utility_compares_the_sum_with_the_null_block(self):
+    # log 1/4 - log 1/8 = log 2 and log 1/9 - log 1/3 = log 1/3.
+    actual = retrieval_utility.marginal_utility(
+      _log([1 / 4, 1 / 9]), _log([[1 / 8, 1 / 2, 1.0], [1 / 3, 1 / 3, 1.0]])
+    )
+    self.assertAllClose(tf.exp(actual), [2.0, 1 / 3])
+
+  def test_only_the_null_block_has_no_utility(self):
+    log_p_y = _log([1 / 7])
+    self.assertAllClose(
+      retrieval_utility.marginal_utility(log_p_y, log_p_y[:, None]), [0.0]
+    )
+    self.assertAllClose(
+      retrieval_utility.block_utility(log_p_y[:, None]), [[0.0]]
+    )
+
+
+if __name__ == '__main__':
+  tf.test.main()

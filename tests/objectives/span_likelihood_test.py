@@ -1,0 +1,82 @@
+"""Tests for realm_tf.objectives.span_likelihood."""
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.objectives import span_likelihood
+
+_INF = np.inf
+# One definition over two sets: the spans of all read blocks, and all blocks.
+_FUNCTIONS = (
+  ('spans', span_likelihood.span_log_likelihood),
+  ('early_update', span_likelihood.early_update_log_likelihood),
+)
+
+
+def _with_gradient(function, scores, positive):
+  scores = tf.constant(scores, tf.float32)
+  with tf.GradientTape() as tape:
+    tape.watch(scores)
+    log_likelihood = function(scores, tf.constant(positive))
+  return log_likelihood, tape.gradient(log_likelihood, scores)
+
+
+@parameterized.named_parameters(*_FUNCTIONS)
+class SpanLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
+  def test_positives_share_the_probability(self, function):
+    # Row 0: (2 + 4) / (1 + 2 + 3 + 4) = 6/10; row 1: 5 / (5 + 1 + 1 + 1).
+    log_likelihood, gradient = _with_gradient(
+      function,
+      np.log([[1.0, 2.0, 3.0, 4.0], [5.0, 1.0, 1.0, 1.0]]),
+      [[False, True, False, True], [True, False, False, False]],
+    )
+    self.assertAllClose(tf.exp(log_likelihood), [6 / 10, 5 / 8])
+    # p(s|y) - p(s): [0, 2/6, 0, 4/6] - [1, 2, 3, 4] / 10 in row 0, and
+    # [1, 0, 0, 0] - [5, 1, 1, 1] / 8 in row 1.
+    self.assertAllClose(
+      gradient,
+      [
+        [-1 / 10, 2 / 6 - 2 / 10, -3 / 10, 4 / 6 - 4 / 10],
+        [3 / 8, -1 / 8, -1 / 8, -1 / 8],
+      ],
+    )
+
+  def test_all_positive_is_certain(self, function):
+    log_likelihood, gradient = _with_gradient(
+      function, [[3.0, -2.0]], [[True, True]]
+    )
+    self.assertAllClose(log_likelihood, [0.0])
+    self.assertAllClose(gradient, [[0.0, 0.0]])
+
+  def test_missing_entries_do_not_count(self, function):
+    # 2 / (1 + 2): the third entry does not exist, although it is "positive".
+    log_likelihood, gradient = _with_gradient(
+      function, [[0.0, np.log(2.0), -_INF]], [[False, True, True]]
+    )
+    self.assertAllClose(tf.exp(log_likelihood), [2 / 3])
+    self.assertAllClose(gradient, [[-1 / 3, 1 / 3, 0.0]])
+
+  def test_row_without_positive_has_no_gradient(self, function):
+    log_likelihood, gradient = _with_gradient(
+      function,
+      # Nothing right; the right one is missing; nothing there at all.
+      [[1.0, 2.0], [1.0, -_INF], [-_INF, -_INF], [np.log(3.0), 0.0]],
+      [[False, False], [False, True], [True, False], [True, False]],
+    )
+    # The last row, 3 / (3 + 1), is not disturbed.
+    self.assertAllClose(log_likelihood, [0.0, 0.0, 0.0, np.log(3 / 4)])
+    self.assertAllClose(
+      gradient, [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1 / 4, -1 / 4]]
+    )
+
+  def test_large_scores_do_not_overflow(self, function):
+    # 1 / (1 + e^-1) = 0.7311.
+    log_likelihood, _ = _with_gradient(
+      function, [[1000.0, 999.0]], [[True, False]]
+    )
+    self.assertAllClose(tf.exp(log_likelihood), [0.7311], atol=1e-4)
+
+
+if __name__ == '__main__':
+  tf.test.main()
