@@ -9,9 +9,11 @@ Without --question, reads questions from standard input, one per line.
 import json
 import sys
 
-from absl import flags
-
 from bin import launcher
+
+from absl import flags
+from absl import logging
+
 from realm_tf import errors
 from realm_tf.answering import loading
 
@@ -67,4 +69,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main)
+  launcher.run(main, logging.ERROR)

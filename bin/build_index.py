@@ -4,9 +4,10 @@ python -m bin.build_index --params_dir=runs/qa --corpus_dir=runs/corpus \
     --output_dir=runs/index
 """
 
+from bin import launcher
+
 from absl import flags
 
-from bin import launcher
 from realm_tf.index import index_builder
 from realm_tf.rundir import model_directory
 

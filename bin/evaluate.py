@@ -11,9 +11,10 @@ as it does in `bin.finetune --retriever=bm25`.
 
 import json
 
+from bin import launcher
+
 from absl import flags
 
-from bin import launcher
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import bm25
@@ -45,7 +46,6 @@ _RECALL_AT = flags.DEFINE_list(
 _RETRIEVER = flags.DEFINE_enum(
   'retriever', 'model', ['model', 'bm25'], 'What finds the blocks.'
 )
-
 _NUM_READ = flags.DEFINE_integer(
   'num_read',
   None,
@@ -80,25 +80,19 @@ def _system():
     else block_table.BlockTable.open(_CORPUS_DIR.value)
   )
   can_read = bool(answerer and answerer.reader)
-  matcher = answers.AnswerMatcher(table.texts)
-  num_read = answerer.num_read if can_read else 0
-  if _RETRIEVER.value == 'bm25':
-    return open_qa.OpenQa(
-      matcher,
-      _bm25_retrieve(table),
-      answerer.read if can_read else None,
-      num_read,
-    )
+  is_bm25 = _RETRIEVER.value == 'bm25'
   return open_qa.OpenQa(
-    matcher, answerer.retrieve, answerer.read if can_read else None, num_read
+    answers.AnswerMatcher(table.texts),
+    _bm25_retrieve(table) if is_bm25 else answerer.retrieve,
+    answerer.read if can_read else None,
+    answerer.num_read if can_read else 0,
   )
 
 
 def main(_):
   questions = questions_lib.read_questions(_QUESTIONS.value)
-  metrics = _system().run(
-    questions, [int(k) for k in _RECALL_AT.value], _OUTPUT_DIR.value
-  )
+  recall_at = [int(k) for k in _RECALL_AT.value]
+  metrics = _system().run(questions, recall_at, _OUTPUT_DIR.value)
   print(json.dumps(metrics))
 
 

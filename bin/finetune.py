@@ -5,9 +5,10 @@ python -m bin.finetune --config=launch/quickstart.py \
     --run_dir=runs/qa --init_from=runs/realm
 """
 
+from bin import launcher
+
 from absl import flags
 
-from bin import launcher
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import bm25
 from realm_tf.training import finetuning_run

@@ -9,10 +9,11 @@ does not have (say, a span reader) is not written: training starts it anew.
 
 import os
 
+from bin import launcher
+
 from absl import flags
 import tensorflow as tf
 
-from bin import launcher
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.importing import hugging_face

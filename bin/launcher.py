@@ -5,11 +5,11 @@ Import it before anything that imports TensorFlow, as it quiets the logs.
 
 from collections.abc import Callable, Iterable
 import ctypes
-import dataclasses
+import logging as standard_logging
 import os
 import sys
 
-# Read once, when TensorFlow is loaded; a user's own setting wins.
+# Read when TensorFlow is loaded; a user's own setting wins.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
 
@@ -23,8 +23,6 @@ from realm_tf import config as config_lib
 from realm_tf import config_io
 from realm_tf import errors
 
-_EXIT_CODE = 2
-
 _CONFIG = flags.DEFINE_string(
   'config',
   None,
@@ -35,35 +33,32 @@ _SET = flags.DEFINE_multi_string(
   'set', [], 'a.b=value: a field of the config and its value; repeatable.'
 )
 _SEED = flags.DEFINE_integer('seed', 0, 'Of every random choice.')
-_STRATEGY = flags.DEFINE_enum(
-  'distribution_strategy',
-  'off',
-  ['off', 'one_device', 'mirrored', 'multi_worker_mirrored', 'tpu'],
-  'How training is spread over devices.',
-)
-_TPU = flags.DEFINE_string('tpu', None, 'Name or address of the TPU.')
 
 
 def _keep_freed_memory():
-  """Makes glibc keep large freed blocks: TensorFlow asks for them every step.
+  """Makes glibc keep large freed blocks, which the next step asks for again.
 
-  Otherwise each step maps and clears the same memory again, which costs a
-  sixth of a small model's step on CPU. Other C libraries lack the function.
+  Clearing new ones costs a sixth of a small model's step on CPU.
   """
   mmap_threshold, trim_threshold = -3, -1  # From malloc.h.
   try:
     mallopt = ctypes.CDLL('libc.so.6').mallopt
-  except (OSError, AttributeError):
+  except (OSError, AttributeError):  # Another C library.
     return
   mallopt(mmap_threshold, 1 << 30)
   mallopt(trim_threshold, (1 << 31) - 1)
 
 
-def run(main: Callable[[list[str]], None]):
-  """Parses the flags and runs `main`; a user's mistake exits with code 2."""
+def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
+  """Parses the flags and runs `main`; a user's mistake exits with code 2.
+
+  Logs of `verbosity` go to stdout: stderr is for what explains a mistake.
+  """
   _keep_freed_memory()
-  logging.set_verbosity(logging.INFO)
+  logging.set_verbosity(verbosity)
   logging.use_absl_handler()
+  logging.get_absl_handler().python_handler.stream = sys.stdout
+  standard_logging.getLogger('tensorflow').setLevel('ERROR')
   app.run(lambda argv: _run_main(main, argv), flags_parser=_parse_flags)
 
 
@@ -71,18 +66,10 @@ def load_config() -> config_lib.ExperimentConfig:
   """Returns the config of --config, --set and, where given, --seed."""
   overrides = list(_SET.value)
   if flags.FLAGS['seed'].present:
-    overrides.append(f'seed={_SEED.value}')
+    overrides += [f'seed={_SEED.value}', f'world.seed={_SEED.value}']
   if _CONFIG.value:
     return config_io.load(_CONFIG.value, overrides)
   return config_io.override(config_lib.ExperimentConfig(), overrides)
-
-
-def load_world_config() -> config_lib.WorldConfig:
-  """Returns `load_config().world`, with --seed, where given, as its seed."""
-  config = load_config().world
-  if flags.FLAGS['seed'].present:
-    config = dataclasses.replace(config, seed=_SEED.value)
-  return config
 
 
 def progress(items: Iterable, what: str, unit: str) -> Iterable:
@@ -109,4 +96,4 @@ def _run_main(main, argv):
 
 def _exit(message: str):
   print(f'ERROR: {" ".join(message.split())}', file=sys.stderr)
-  sys.exit(_EXIT_CODE)
+  sys.exit(2)

@@ -7,19 +7,16 @@ r"""Cuts articles into blocks and writes a corpus directory.
 vocabulary is learned from the articles, which are then read twice.
 """
 
-import functools
+from bin import launcher
 
 from absl import flags
 
-from bin import launcher
-from realm_tf import errors
 from realm_tf.corpus import blocks
-from realm_tf.corpus import sources
+from realm_tf.corpus import inputs
 from realm_tf.records import manifests
 from realm_tf.records import shards
 from realm_tf.text import wordpiece
 
-_WORLD = 'world'
 _INPUT = flags.DEFINE_multi_string(
   'input',
   None,
@@ -27,9 +24,7 @@ _INPUT = flags.DEFINE_multi_string(
   'repeatable, or with commas between.',
   required=True,
 )
-_FORMAT = flags.DEFINE_enum(
-  'format', 'auto', [*sources.FORMATS, _WORLD], 'Of the input.'
-)
+_FORMAT = flags.DEFINE_enum('format', 'auto', inputs.FORMATS, 'Of the input.')
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New corpus directory.', required=True
 )
@@ -56,29 +51,13 @@ _OVERWRITE = flags.DEFINE_boolean(
 )
 
 
-def _inputs() -> list[str]:
-  return [part for item in _INPUT.value for part in item.split(',') if part]
-
-
-@functools.cache
-def _world_articles():
-  from realm_tf.corpus import world  # pylint: disable=g-import-not-at-top
-
-  return world.generate(launcher.load_world_config()).articles
-
-
 def _articles():
-  """Returns an iterator over the articles; may be called again."""
-  inputs = _inputs()
-  if _WORLD in (_FORMAT.value, *inputs):
-    if inputs != [_WORLD]:
-      raise errors.UserError(
-        'The world is a corpus alone, --input=world; got --input='
-        f'{",".join(inputs)}. Make it a file with bin.make_world first.'
-      )
-    return iter(_world_articles())
-  articles = sources.read_articles(inputs, _FORMAT.value)
-  return sources.without_lists(articles) if _DROP_LISTS.value else articles
+  return inputs.read_articles(
+    inputs.split(_INPUT.value),
+    _FORMAT.value,
+    launcher.load_config().world,
+    _DROP_LISTS.value,
+  )
 
 
 def _tokenizer() -> wordpiece.WordpieceTokenizer:
@@ -103,7 +82,7 @@ def main(_):
     _OUTPUT_DIR.value,
     tokenizer,
     {
-      'input': _inputs(),
+      'input': inputs.split(_INPUT.value),
       'format': _FORMAT.value,
       'drop_lists': _DROP_LISTS.value,
     },

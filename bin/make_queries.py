@@ -1,7 +1,6 @@
 r"""Makes pre-training queries (X): sentences with their salient spans.
 
-  python -m bin.make_queries --input=world --corpus_dir=/tmp/z \
-      --output_dir=/tmp/x
+  python -m bin.make_queries --input=world --corpus_dir=Z --output_dir=X
 
 Each query remembers the block of --corpus_dir that it came from, if any. The
 vocabulary is the corpus's.
@@ -10,14 +9,12 @@ vocabulary is the corpus's.
 import itertools
 import os
 
-from absl import flags
-import tqdm
-
 from bin import launcher
-from realm_tf import errors
+
+from absl import flags
+
+from realm_tf.corpus import inputs
 from realm_tf.corpus import salient_spans
-from realm_tf.corpus import sources
-from realm_tf.corpus import world
 from realm_tf.corpus import world_facts
 from realm_tf.records import block_table
 from realm_tf.records import manifests
@@ -25,7 +22,6 @@ from realm_tf.records import query_building
 from realm_tf.records import query_table
 from realm_tf.text import wordpiece
 
-_WORLD = 'world'
 _INPUT = flags.DEFINE_multi_string(
   'input',
   None,
@@ -33,9 +29,7 @@ _INPUT = flags.DEFINE_multi_string(
   'repeatable, or with commas between.',
   required=True,
 )
-_FORMAT = flags.DEFINE_enum(
-  'format', 'auto', [*sources.FORMATS, _WORLD], 'Of the input.'
-)
+_FORMAT = flags.DEFINE_enum('format', 'auto', inputs.FORMATS, 'Of the input.')
 _TAGGER = flags.DEFINE_string(
   'tagger', 'rules', "Finds salient spans: 'rules' or 'spacy:NAME'."
 )
@@ -52,42 +46,30 @@ _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New directory of queries.', required=True
 )
 _MAX_ARTICLES = flags.DEFINE_integer(
-  'max_articles', None, 'Stop after so many articles.', lower_bound=1
+  'max_articles', None, 'Of the input to read.', lower_bound=1
 )
 _OVERWRITE = flags.DEFINE_boolean(
   'overwrite', False, 'Replace the queries in --output_dir.'
 )
 
 
-def _inputs() -> list[str]:
-  return [part for item in _INPUT.value for part in item.split(',') if part]
-
-
 def _queries(tokenizer, table):
-  if _WORLD not in (_FORMAT.value, *_inputs()):
-    tagger = None
-    if _MASKING.value == 'salient':
-      tagger = salient_spans.make_tagger(
-        _TAGGER.value, world_facts.country_names()
-      )
-    articles = itertools.islice(
-      sources.without_lists(sources.read_articles(_inputs(), _FORMAT.value)),
-      _MAX_ARTICLES.value,
+  names, world = inputs.split(_INPUT.value), launcher.load_config().world
+  if inputs.is_world(names, _FORMAT.value):
+    sentences = inputs.generate_world(world).sentences
+    return query_building.queries_from_sentences(
+      launcher.progress(sentences, 'Tokenizing', 'sentences'), tokenizer
     )
-    return query_building.queries_from_articles(
-      tqdm.tqdm(articles, 'Tagging', unit=' articles', mininterval=1),
-      tokenizer,
-      tagger,
-      table,
+  tagger = None
+  if _MASKING.value == 'salient':
+    tagger = salient_spans.make_tagger(
+      _TAGGER.value, world_facts.country_names()
     )
-  if _inputs() != [_WORLD]:
-    raise errors.UserError(
-      'The world is an input alone, --input=world; got --input='
-      f'{",".join(_inputs())}.'
-    )
-  sentences = world.generate(launcher.load_config().world).sentences
-  return query_building.queries_from_sentences(
-    tqdm.tqdm(sentences, 'Tokenizing', unit=' sentences'), tokenizer
+  articles = itertools.islice(
+    inputs.read_articles(names, _FORMAT.value, world), _MAX_ARTICLES.value
+  )
+  return query_building.queries_from_articles(
+    launcher.progress(articles, 'Tagging', 'articles'), tokenizer, tagger, table
   )
 
 
@@ -102,7 +84,7 @@ def main(_):
     _MASKING.value,
     table.manifest['corpus_fingerprint'],
     {
-      'input': _inputs(),
+      'input': inputs.split(_INPUT.value),
       'format': _FORMAT.value,
       'tagger': _TAGGER.value,
       'max_articles': _MAX_ARTICLES.value,

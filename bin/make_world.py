@@ -10,10 +10,11 @@ makes it smaller.
 import json
 import os
 
+from bin import launcher
+
 from absl import flags
 import tensorflow as tf
 
-from bin import launcher
 from realm_tf.corpus import world as world_lib
 
 _OUTPUT_DIR = flags.DEFINE_string(

@@ -5,9 +5,10 @@ python -m bin.pretrain --config=launch/quickstart.py \
     --run_dir=runs/realm --init_from=runs/ict
 """
 
+from bin import launcher
+
 from absl import flags
 
-from bin import launcher
 from realm_tf.training import pretraining_run
 from realm_tf.training import runs
 

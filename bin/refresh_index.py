@@ -8,10 +8,11 @@ Ends when training is done. After a crash, start it again: it goes on.
 import functools
 import time
 
+from bin import launcher
+
 from absl import flags
 import tensorflow as tf
 
-from bin import launcher
 from realm_tf.index import index_builder
 from realm_tf.refresh import refresher
 from realm_tf.rundir import layout

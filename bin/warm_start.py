@@ -4,9 +4,10 @@ python -m bin.warm_start --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --run_dir=runs/ict
 """
 
+from bin import launcher
+
 from absl import flags
 
-from bin import launcher
 from realm_tf.training import inverse_cloze_run
 from realm_tf.training import runs
 

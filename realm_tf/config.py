@@ -2,113 +2,19 @@
 
 A function takes the smallest config that it reads: the ScaNN builder takes an
 `IndexConfig`, never an `ExperimentConfig`. Defaults are the paper's values
-(Guu et al. 2020, Section 4 and Appendix; `docs/differences.md` lists where the
-authors' release differs).
+(Guu et al. 2020, Section 4 and Appendix). The networks' part is in
+`model_config.py`; a launch module finds all of it here.
 """
 
 import dataclasses
 from typing import Optional
 
+from realm_tf import config_checks
+from realm_tf import model_config
 
-def _check(condition: bool, must_hold: str, **found):
-  if not condition:
-    values = ', '.join(f'{name}={value!r}' for name, value in found.items())
-    raise ValueError(f'{must_hold} Got {values}.')
-
-
-@dataclasses.dataclass(frozen=True)
-class BertConfig:
-  """A BERT encoder; the defaults are BERT-base uncased.
-
-  Attributes:
-    vocab_size: Wordpieces; 0 means "as many as the corpus's vocabulary has".
-    hidden_size: H, the width of a layer.
-    num_layers: Transformer layers.
-    num_heads: Attention heads of a layer.
-    intermediate_size: Width of the feed-forward layer.
-    max_positions: Longest sequence, in wordpieces.
-    initializer_range: Standard deviation of fresh weights; BERT's 0.02 suits
-      its width, a narrow encoder learns faster from more.
-    dropout_rate: Of hidden states, in training.
-    attention_dropout_rate: Of attention probabilities, in training.
-    activation: 'gelu_tanh' is GELU as BERT's release computes it; 'gelu' the
-      exact one, for weights that were trained with it.
-  """
-
-  vocab_size: int = 0
-  hidden_size: int = 768
-  num_layers: int = 12
-  num_heads: int = 12
-  intermediate_size: int = 3072
-  max_positions: int = 512
-  initializer_range: float = 0.02
-  dropout_rate: float = 0.1
-  attention_dropout_rate: float = 0.1
-  activation: str = 'gelu_tanh'
-
-  def __post_init__(self):
-    _check(
-      self.activation in ('gelu_tanh', 'gelu'),
-      "`activation` must be 'gelu_tanh' or 'gelu'.",
-      activation=self.activation,
-    )
-    _check(
-      self.hidden_size % self.num_heads == 0,
-      '`hidden_size` must be a multiple of `num_heads`.',
-      hidden_size=self.hidden_size,
-      num_heads=self.num_heads,
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class EmbedderConfig:
-  """How BERT's output becomes one vector (Section 3.2).
-
-  Attributes:
-    head: 'cls' is the paper's linear projection of [CLS]; 'pooled' the
-      release's tanh pooler, Dense, LayerNorm and dropout; 'mean' the mean over
-      wordpieces without projection, for encoders from elsewhere.
-    embedding_size: D, the width of the search space; for 'mean' it is the
-      encoder's hidden size, whatever stands here.
-    normalize: Whether embeddings are scaled to length 1.
-    score_scale: Multiplies query embeddings, hence f(x,z); above 1 for
-      normalized embeddings, whose inner products are too flat for a softmax.
-    shared_towers: Whether queries and blocks share one encoder.
-    dropout_rate: Of the 'pooled' head, in training.
-  """
-
-  head: str = 'cls'
-  embedding_size: int = 128
-  normalize: bool = False
-  score_scale: float = 1.0
-  shared_towers: bool = False
-  dropout_rate: float = 0.1
-
-  def __post_init__(self):
-    _check(
-      self.head in ('cls', 'pooled', 'mean'),
-      "`head` must be 'cls', 'pooled' or 'mean'.",
-      head=self.head,
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelConfig:
-  """The networks of a REALM model.
-
-  Attributes:
-    embedder_bert: Encoder under the embedders.
-    reader_bert: Encoder of the knowledge-augmented encoder and span reader.
-    embedder: Head of the embedders.
-    span_hidden_size: Half the width of the span reader's projection (ORQA).
-    max_span_width: Longest answer, in wordpieces (ORQA).
-  """
-
-  embedder_bert: BertConfig = BertConfig()
-  reader_bert: BertConfig = BertConfig()
-  embedder: EmbedderConfig = EmbedderConfig()
-  span_hidden_size: int = 256
-  max_span_width: int = 10
+BertConfig = model_config.BertConfig
+EmbedderConfig = model_config.EmbedderConfig
+ModelConfig = model_config.ModelConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,13 +38,16 @@ class LengthConfig:
   max_masked: int = 10
 
   def __post_init__(self):
-    _check(
+    config_checks.check_positive(
+      self, 'question_tokens', 'title_tokens', 'max_masked'
+    )
+    config_checks.check(
       self.title_tokens + 3 < self.block_tokens,
       '`title_tokens` + 3 must be below `block_tokens`.',
       title_tokens=self.title_tokens,
       block_tokens=self.block_tokens,
     )
-    _check(
+    config_checks.check(
       self.query_tokens + 1 < self.joint_tokens,
       '`query_tokens` + 1 must be below `joint_tokens`.',
       query_tokens=self.query_tokens,
@@ -166,11 +75,7 @@ class OptimizerConfig:
   gradient_clip_norm: float = 1.0
 
   def __post_init__(self):
-    _check(
-      self.num_steps > 0,
-      '`num_steps` must be positive.',
-      num_steps=self.num_steps,
-    )
+    config_checks.check_positive(self, 'learning_rate', 'num_steps')
 
   @property
   def resolved_warmup_steps(self) -> int:
@@ -201,12 +106,13 @@ class IndexConfig:
   embed_batch_size: int = 128
 
   def __post_init__(self):
-    _check(
+    config_checks.check_positive(self, 'num_to_rescore', 'embed_batch_size')
+    config_checks.check(
       self.searcher in ('auto', 'brute_force', 'scann'),
       "`searcher` must be 'auto', 'brute_force' or 'scann'.",
       searcher=self.searcher,
     )
-    _check(
+    config_checks.check(
       0 < self.leaves_to_search_fraction <= 1,
       '`leaves_to_search_fraction` must be in (0, 1].',
       leaves_to_search_fraction=self.leaves_to_search_fraction,
@@ -231,6 +137,15 @@ class InverseClozeConfig:
   query_tokens: int = 64
   remove_rate: float = 0.9
   query_noise_rate: float = 0.0
+
+  def __post_init__(self):
+    config_checks.check_positive(self, 'batch_size')
+    config_checks.check_rates(self, 'remove_rate', 'query_noise_rate')
+    config_checks.check(
+      self.query_tokens > 2,
+      '`query_tokens` must be above 2.',
+      query_tokens=self.query_tokens,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -266,22 +181,26 @@ class PretrainingConfig:
   log_every_steps: int = 100
 
   def __post_init__(self):
-    _check(
-      self.num_candidates >= 1,
-      '`num_candidates` must be at least 1.',
-      num_candidates=self.num_candidates,
+    config_checks.check_positive(
+      self,
+      'batch_size',
+      'num_candidates',
+      'refresh_every_steps',
+      'checkpoint_every_steps',
+      'log_every_steps',
     )
-    _check(
+    config_checks.check_rates(self, 'query_noise_rate')
+    config_checks.check(
       self.objective in ('per_query', 'per_token'),
       "`objective` must be 'per_query' or 'per_token'.",
       objective=self.objective,
     )
-    _check(
+    config_checks.check(
       self.masking in ('salient', 'random_span', 'random_token'),
       "`masking` must be 'salient', 'random_span' or 'random_token'.",
       masking=self.masking,
     )
-    _check(
+    config_checks.check(
       self.candidates in ('retrieved', 'recurring_span'),
       "`candidates` must be 'retrieved' or 'recurring_span'.",
       candidates=self.candidates,
@@ -311,7 +230,10 @@ class FinetuningConfig:
   log_every_steps: int = 100
 
   def __post_init__(self):
-    _check(
+    config_checks.check_positive(
+      self, 'batch_size', 'eval_batch_size', 'log_every_steps'
+    )
+    config_checks.check(
       1 <= self.num_read <= self.num_searched,
       '`num_read` must be in [1, num_searched].',
       num_read=self.num_read,

@@ -119,7 +119,7 @@ class ConfigIoTest(parameterized.TestCase):
     (
       'out_of_range',
       'pretraining.num_candidates=0',
-      'In `pretraining`: `num_candidates` must be at least 1.',
+      'In `pretraining`: `num_candidates` must be positive.',
     ),
     (
       'division_by_zero',
@@ -140,7 +140,7 @@ class ConfigIoTest(parameterized.TestCase):
       'bad_value',
       'from realm_tf import config\n'
       'CONFIG = config.PretrainingConfig(num_candidates=0)',
-      '`num_candidates` must be at least 1.',
+      '`num_candidates` must be positive.',
     ),
   )
   def test_load_names_the_mistake(self, source, message):

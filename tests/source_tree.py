@@ -9,27 +9,34 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Package -> packages it may import. `errors` is a leaf that all may import.
 MAY_IMPORT = {
   'errors': '',
-  'config': '',  # config.py and config_io.py.
+  'config': '',  # See FILES_OF.
   'objectives': '',
-  'rundir': '',
+  'rundir': 'config',
   'text': '',
   'corpus': 'config text',
   'records': 'config text corpus',
   'modeling': 'config',
   'importing': 'config modeling',
-  'index': 'config rundir records modeling',
+  'index': 'config rundir text records modeling',
   'retrieval': 'config rundir records modeling index',
   # The trainer and the refresher talk only through the run directory.
   'refresh': 'config rundir records modeling index',
-  'training': 'config rundir objectives records modeling retrieval',
-  'answering': 'config text records modeling retrieval',
+  'training': (
+    'config rundir objectives text corpus records modeling index retrieval'
+  ),
+  'answering': 'config rundir text records modeling index retrieval',
   'evaluation': 'config text corpus objectives records retrieval answering',
 }
 
 # Packages without a folder of their own -> their files.
 FILES_OF = {
   'errors': ['realm_tf/__init__.py', 'realm_tf/errors.py'],
-  'config': ['realm_tf/config.py', 'realm_tf/config_io.py'],
+  'config': [
+    'realm_tf/config.py',
+    'realm_tf/config_checks.py',
+    'realm_tf/config_io.py',
+    'realm_tf/model_config.py',
+  ],
 }
 
 
@@ -65,4 +72,5 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def package_of(module: str) -> str:
   """Returns the row of MAY_IMPORT that 'realm_tf.NAME...' belongs to."""
   name = module.split('.')[1]
-  return 'config' if name == 'config_io' else name
+  is_config = f'realm_tf/{name}.py' in FILES_OF['config']
+  return 'config' if is_config else name

@@ -12,13 +12,17 @@ from typing import NamedTuple
 
 from realm_tf.corpus import sources
 from realm_tf.corpus import world_city_text
+from realm_tf.corpus import world_country_rank_text
 from realm_tf.corpus import world_country_text
 from realm_tf.corpus import world_facts
 from realm_tf.corpus import world_text
 
 WORDINGS = {
   'city': world_city_text.CITY_WORDINGS,
-  'country': world_country_text.COUNTRY_WORDINGS,
+  'country': {
+    **world_country_text.COUNTRY_WORDINGS,
+    **world_country_rank_text.COUNTRY_RANK_WORDINGS,
+  },
 }
 
 _LONG_MENTION_RATE = 0.15  # Of 'the city of Lyon' for 'Lyon'.

@@ -48,6 +48,8 @@ class Entity(NamedTuple):
 
 
 class City(NamedTuple):
+  """A row of GeoNames' cities."""
+
   geoname_id: int
   name: str
   country_code: str
@@ -59,6 +61,8 @@ class City(NamedTuple):
 
 
 class Country(NamedTuple):
+  """A row of GeoNames' countries; `capital` is a name."""
+
   code: str
   iso3: str
   name: str

@@ -76,10 +76,7 @@ def write_queries(
       )
     )
     for query in queries:
-      kept = np.asarray(query.spans, np.int32).reshape(-1, 2)
-      fits = kept[:, 1] - kept[:, 0] <= _MAX_SPAN
-      dropped['spans_too_long'] += int(np.sum(~fits))
-      kept = kept[fits]
+      kept = _short_spans(query.spans, dropped)
       if info.masking == 'salient' and not len(kept):
         dropped['queries_without_span'] += 1
         continue
@@ -104,6 +101,14 @@ def write_queries(
       **info._asdict(),
     )
   return manifest
+
+
+def _short_spans(spans, dropped):
+  """Returns the spans that may be kept, and counts the others."""
+  spans = np.asarray(spans, np.int32).reshape(-1, 2)
+  fits = spans[:, 1] - spans[:, 0] <= _MAX_SPAN
+  dropped['spans_too_long'] += int(np.sum(~fits))
+  return spans[fits]
 
 
 class QueryTable:

@@ -64,15 +64,6 @@ def batches(
     rows = sampler.rows(step)
     question_ids = sampling.trim(questions.ids[rows], _QUESTION_WIDTH)
     found = search(rows, question_ids, config.num_searched)
-    is_found = found.block_ids >= 0
-    blocks = np.maximum(found.block_ids, 0)
-    if embeddings is None:
-      vectors = np.zeros([*blocks.shape, 1], np.float32)
-      fixed = found.scores
-    else:
-      vectors = np.asarray(embeddings[blocks.ravel()], np.float32)
-      vectors = vectors.reshape([*blocks.shape, -1])
-      fixed = np.zeros(blocks.shape, np.float32)
     labels = _labels(
       [questions.answers[row] for row in rows],
       found.block_ids,
@@ -82,12 +73,28 @@ def batches(
     )
     yield {
       'question_ids': question_ids,
-      'block_embeddings': vectors,
-      'fixed_scores': np.where(is_found, fixed, 0).astype(np.float32),
-      'is_found': is_found,
+      **_scoring(found, embeddings),
       **labels,
     }
     step += 1
+
+
+def _scoring(found, embeddings):
+  """Returns 'block_embeddings', 'fixed_scores' and 'is_found' of a batch."""
+  is_found = found.block_ids >= 0
+  if embeddings is None:
+    vectors = np.zeros([*is_found.shape, 1], np.float32)
+    fixed = np.where(is_found, found.scores, 0).astype(np.float32)
+  else:
+    blocks = np.maximum(found.block_ids, 0)
+    vectors = np.asarray(embeddings[blocks.ravel()], np.float32)
+    vectors = vectors.reshape([*blocks.shape, -1])
+    fixed = np.zeros(blocks.shape, np.float32)
+  return {
+    'block_embeddings': vectors,
+    'fixed_scores': fixed,
+    'is_found': is_found,
+  }
 
 
 def _labels(answers, block_ids, table, config, max_width):

@@ -53,18 +53,10 @@ def run(
   )
   runs.initialize(model, inputs, init_from)
   index = _index(inputs, model, run_dir, init_from)
-  if fixed_search is None:
-    retriever = retriever_lib.Retriever(
-      retriever_lib.query_embedding_function(
-        model, config.lengths, inputs.special_ids
-      ),
-      index.searcher,
-    )
-    search = lambda rows, ids, k: retriever.retrieve(ids, k)
   batches = finetuning_batches.batches(
     tokenized,
     inputs.table,
-    fixed_search or search,
+    fixed_search or _search(inputs, model, index),
     None if fixed_search else index.embeddings,
     config,
   )
@@ -81,6 +73,17 @@ def run(
   ).train(num_steps)
   params_export.publish(run_dir, num_steps, model)
   runs.finish(run_dir)
+
+
+def _search(inputs, model, index):
+  """Returns the search with the model's current query embedder."""
+  retriever = retriever_lib.Retriever(
+    retriever_lib.query_embedding_function(
+      model, inputs.config.lengths, inputs.special_ids
+    ),
+    index.searcher,
+  )
+  return lambda rows, ids, k: retriever.retrieve(ids, k)
 
 
 def _tokenize(inputs, questions):

@@ -51,15 +51,9 @@ def batches(
       start, end = _draw_sentence(table.sentence_ends(row), rng)
       sentence = bodies[i, start:end][: queries.shape[1]]
       queries[i, : len(sentence)] = sentence
-      removable = end - start < np.count_nonzero(bodies[i])
-      if removable and rng.random() < config.remove_rate:
-        bodies[i] = np.concatenate(
-          [
-            bodies[i, :start],
-            bodies[i, end:],
-            np.zeros([min(end, bodies.shape[1]) - start], np.int32),
-          ]
-        )
+      is_whole = end - start >= np.count_nonzero(bodies[i])
+      if not is_whole and rng.random() < config.remove_rate:
+        _remove(bodies[i], start, end)
     queries = sampling.add_noise(
       queries, config.query_noise_rate, ordinary_ids, rng
     )
@@ -69,6 +63,13 @@ def batches(
       'body_ids': sampling.trim(bodies, _BODY_WIDTH),
     }
     step += 1
+
+
+def _remove(body, start, end):
+  """Cuts [start, end) out of a zero-padded body, in place."""
+  rest = body[end:].copy()
+  body[start:] = 0
+  body[start : start + len(rest)] = rest
 
 
 def _draw_sentence(sentence_ends, rng):

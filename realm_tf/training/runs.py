@@ -145,7 +145,7 @@ def controller(
   log_every_steps: int,
   manager: Optional[tf.train.CheckpointManager] = None,
 ) -> orbit.Controller:
-  """Returns orbit's loop, which logs to TensorBoard, metrics.jsonl and a bar."""
+  """Returns orbit's loop; logs to TensorBoard, metrics.jsonl and a bar."""
   bar = tqdm.tqdm(
     total=num_steps,
     initial=int(trainer.global_step.numpy()),

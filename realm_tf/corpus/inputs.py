@@ -1,0 +1,63 @@
+"""What --input of the binaries names: articles in files, or the world.
+
+--input, --format -> [this file] -> articles, or the world's sentences
+"""
+
+from collections.abc import Iterator, Sequence
+import functools
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.corpus import sources
+from realm_tf.corpus import world as world_lib
+
+WORLD = 'world'
+FORMATS = (*sources.FORMATS, WORLD)
+
+
+def split(values: Sequence[str]) -> list[str]:
+  """Returns the inputs of a repeatable flag that also takes commas."""
+  return [part for value in values for part in value.split(',') if part]
+
+
+def is_world(inputs: Sequence[str], format: str) -> bool:  # pylint: disable=redefined-builtin
+  """Returns whether the world is meant.
+
+  Raises:
+    UserError: It is named beside something else.
+  """
+  if WORLD not in (format, *inputs):
+    return False
+  if list(inputs) != [WORLD]:
+    raise errors.UserError(
+      'The world is an input alone, --input=world; got --input='
+      f'{",".join(inputs)}. Make it a file with bin.make_world first.'
+    )
+  return True
+
+
+def read_articles(
+  inputs: Sequence[str],
+  format: str,  # pylint: disable=redefined-builtin
+  world: config_lib.WorldConfig,
+  drop_lists: bool = True,
+) -> Iterator[sources.Article]:
+  """Returns the articles of all inputs; may be called again.
+
+  Args:
+    inputs: See `sources.read_articles`; or 'world' alone.
+    format: One of FORMATS.
+    world: What the world is like.
+    drop_lists: Whether lists, indices, outlines and disambiguations are left
+      out.
+  """
+  if is_world(inputs, format):
+    return iter(generate_world(world).articles)
+  articles = sources.read_articles(inputs, format)
+  return sources.without_lists(articles) if drop_lists else articles
+
+
+@functools.lru_cache(1)
+def generate_world(config: config_lib.WorldConfig) -> world_lib.World:
+  """Returns the world, the same one when it is asked for again."""
+  return world_lib.generate(config)

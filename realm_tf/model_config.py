@@ -1,0 +1,120 @@
+"""The hyperparameters of the networks: the `model` section of the config."""
+
+import dataclasses
+
+from realm_tf import config_checks
+
+
+@dataclasses.dataclass(frozen=True)
+class BertConfig:
+  """A BERT encoder; the defaults are BERT-base uncased.
+
+  Attributes:
+    vocab_size: Wordpieces; 0 means "as many as the corpus's vocabulary has".
+    hidden_size: H, the width of a layer.
+    num_layers: Transformer layers.
+    num_heads: Attention heads of a layer.
+    intermediate_size: Width of the feed-forward layer.
+    max_positions: Longest sequence, in wordpieces.
+    initializer_range: Standard deviation of fresh weights; BERT's 0.02 suits
+      its width, a narrow encoder learns faster from more.
+    dropout_rate: Of hidden states, in training.
+    attention_dropout_rate: Of attention probabilities, in training.
+    activation: 'gelu_tanh' is GELU as BERT's release computes it; 'gelu' the
+      exact one, for weights that were trained with it.
+  """
+
+  vocab_size: int = 0
+  hidden_size: int = 768
+  num_layers: int = 12
+  num_heads: int = 12
+  intermediate_size: int = 3072
+  max_positions: int = 512
+  initializer_range: float = 0.02
+  dropout_rate: float = 0.1
+  attention_dropout_rate: float = 0.1
+  activation: str = 'gelu_tanh'
+
+  def __post_init__(self):
+    config_checks.check_positive(
+      self,
+      'hidden_size',
+      'num_layers',
+      'num_heads',
+      'intermediate_size',
+      'max_positions',
+      'initializer_range',
+    )
+    config_checks.check(
+      self.vocab_size >= 0,
+      '`vocab_size` must not be negative.',
+      vocab_size=self.vocab_size,
+    )
+    config_checks.check_rates(self, 'dropout_rate', 'attention_dropout_rate')
+    config_checks.check(
+      self.activation in ('gelu_tanh', 'gelu'),
+      "`activation` must be 'gelu_tanh' or 'gelu'.",
+      activation=self.activation,
+    )
+    config_checks.check(
+      self.hidden_size % self.num_heads == 0,
+      '`hidden_size` must be a multiple of `num_heads`.',
+      hidden_size=self.hidden_size,
+      num_heads=self.num_heads,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class EmbedderConfig:
+  """How BERT's output becomes one vector (Section 3.2).
+
+  Attributes:
+    head: 'cls' is the paper's linear projection of [CLS]; 'pooled' the
+      release's tanh pooler, Dense, LayerNorm and dropout; 'mean' the mean over
+      wordpieces without projection, for encoders from elsewhere.
+    embedding_size: D, the width of the search space; for 'mean' it is the
+      encoder's hidden size, whatever stands here.
+    normalize: Whether embeddings are scaled to length 1.
+    score_scale: Multiplies query embeddings, hence f(x,z); above 1 for
+      normalized embeddings, whose inner products are too flat for a softmax.
+    shared_towers: Whether queries and blocks share one encoder.
+    dropout_rate: Of the 'pooled' head, in training.
+  """
+
+  head: str = 'cls'
+  embedding_size: int = 128
+  normalize: bool = False
+  score_scale: float = 1.0
+  shared_towers: bool = False
+  dropout_rate: float = 0.1
+
+  def __post_init__(self):
+    config_checks.check_positive(self, 'embedding_size', 'score_scale')
+    config_checks.check_rates(self, 'dropout_rate')
+    config_checks.check(
+      self.head in ('cls', 'pooled', 'mean'),
+      "`head` must be 'cls', 'pooled' or 'mean'.",
+      head=self.head,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelConfig:
+  """The networks of a REALM model.
+
+  Attributes:
+    embedder_bert: Encoder under the embedders.
+    reader_bert: Encoder of the knowledge-augmented encoder and span reader.
+    embedder: Head of the embedders.
+    span_hidden_size: Half the width of the span reader's projection (ORQA).
+    max_span_width: Longest answer, in wordpieces (ORQA).
+  """
+
+  embedder_bert: BertConfig = BertConfig()
+  reader_bert: BertConfig = BertConfig()
+  embedder: EmbedderConfig = EmbedderConfig()
+  span_hidden_size: int = 256
+  max_span_width: int = 10
+
+  def __post_init__(self):
+    config_checks.check_positive(self, 'span_hidden_size', 'max_span_width')
