@@ -1,0 +1,75 @@
+"""Tests for realm_tf.records.answer_spans."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf.records import answer_spans
+
+
+def _find(bodies, answers, max_width):
+  return answer_spans.find(
+    np.array(bodies, np.int32),
+    [np.array(answer, np.int32) for answer in answers],
+    max_width,
+  )
+
+
+def _spans(is_answer):
+  """Returns the marked (block, start, width)."""
+  return {(n, s, w + 1) for n, s, w in np.argwhere(is_answer).tolist()}
+
+
+class FindTest(parameterized.TestCase):
+  def test_marks_every_occurrence_of_every_answer(self):
+    # [7, 8] at 0 and 3 of block 0 and at 1 of block 2; [9] at 2 of block 0.
+    has_answer, is_answer = _find(
+      [[7, 8, 9, 7, 8], [7, 7, 0, 0, 0], [6, 7, 8, 0, 0]], [[7, 8], [9]], 3
+    )
+    self.assertEqual(has_answer.tolist(), [True, False, True])
+    self.assertEqual(is_answer.shape, (3, 5, 3))
+    self.assertEqual(
+      _spans(is_answer), {(0, 0, 2), (0, 3, 2), (0, 2, 1), (2, 1, 2)}
+    )
+
+  def test_occurrences_may_overlap(self):
+    _, is_answer = _find([[7, 7, 7]], [[7, 7]], 2)
+    self.assertEqual(_spans(is_answer), {(0, 0, 2), (0, 1, 2)})
+
+  def test_long_answer_marks_its_block_only(self):
+    has_answer, is_answer = _find([[7, 8, 9], [7, 8, 6]], [[7, 8, 9]], 2)
+    self.assertEqual(has_answer.tolist(), [True, False])
+    self.assertFalse(is_answer.any())
+
+  @parameterized.named_parameters(
+    ('longer_than_the_body', [7, 8, 9, 6]), ('empty', [])
+  )
+  def test_impossible_answers_mark_nothing(self, answer):
+    has_answer, is_answer = _find([[7, 8, 9]], [answer], 4)
+    self.assertFalse(has_answer.any() or is_answer.any())
+
+  def test_no_answers_mark_nothing(self):
+    self.assertFalse(_find([[7, 8]], [], 2)[0].any())
+
+  def test_agrees_with_a_slow_loop(self):
+    rng = np.random.default_rng(0)
+    bodies = rng.integers(1, 4, [20, 9])  # Three words: many matches.
+    answers = [rng.integers(1, 4, width).tolist() for width in (1, 2, 3, 4)]
+    expected = {
+      (n, s, len(answer))
+      for n, body in enumerate(bodies.tolist())
+      for answer in answers
+      for s in range(len(body))
+      if body[s : s + len(answer)] == answer
+    }
+    has_answer, is_answer = _find(bodies, answers, 3)
+    self.assertEqual(
+      _spans(is_answer), {span for span in expected if span[2] <= 3}
+    )
+    self.assertEqual(
+      set(np.flatnonzero(has_answer).tolist()), {n for n, _, _ in expected}
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

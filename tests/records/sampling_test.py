@@ -1,0 +1,112 @@
+"""Tests for realm_tf.records.sampling."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf.records import sampling
+
+
+class SamplerTest(parameterized.TestCase):
+  @parameterized.parameters((12, 4), (10, 4), (3, 7), (1, 2))
+  def test_each_epoch_deals_every_row_once(self, num_rows, batch_size):
+    sampler = sampling.Sampler(num_rows, batch_size, seed=3)
+    num_steps = -(-3 * num_rows // batch_size)
+    batches = [sampler.rows(step) for step in range(num_steps)]
+    self.assertEqual({len(batch) for batch in batches}, {batch_size})
+    dealt = np.concatenate(batches)[: 3 * num_rows].reshape(3, num_rows)
+    for epoch in dealt:
+      self.assertEqual(sorted(epoch), list(range(num_rows)))
+
+  def test_epochs_are_shuffled_differently(self):
+    sampler = sampling.Sampler(100, 100, seed=3)
+    first, second = sampler.rows(0), sampler.rows(1)
+    # A random permutation keeps 1 of its places on average.
+    self.assertLess(np.sum(first == np.arange(100)), 8)
+    self.assertLess(np.sum(first == second), 8)
+
+  def test_resumes_at_any_step(self):
+    steady = sampling.Sampler(10, 4, seed=3)
+    batches = [steady.rows(step).tolist() for step in range(9)]
+    # New objects, as after a restart, that begin late; 7 * 4 is in epoch 2.
+    for step in (7, 2, 8):
+      resumed = sampling.Sampler(10, 4, seed=3)
+      self.assertEqual(resumed.rows(step).tolist(), batches[step])
+      self.assertEqual(resumed.rows(0).tolist(), batches[0])
+
+  def test_seed_decides(self):
+    rows = [
+      sampling.Sampler(50, 50, seed).rows(0).tolist() for seed in (1, 1, 2)
+    ]
+    self.assertEqual(rows[0], rows[1])
+    self.assertNotEqual(rows[0], rows[2])
+
+  def test_no_rows_is_an_error(self):
+    with self.assertRaisesRegex(ValueError, 'Got 0'):
+      sampling.Sampler(0, 4, seed=3)
+
+  def test_random_numbers_of_a_step_follow_from_seed_and_step(self):
+    draw = lambda seed, step: sampling.step_rng(seed, step).random()
+    self.assertEqual(draw(1, 2), draw(1, 2))
+    self.assertLen({draw(1, 2), draw(2, 1), draw(1, 3), draw(2, 2)}, 4)
+
+
+class AddNoiseTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.ordinary = np.arange(5, 1000, dtype=np.int32)
+    # 200 rows: [CLS]-like 2, [MASK]-like 4, 40 ordinary 999, padding.
+    row = [2, 4] + [999] * 40 + [0] * 8
+    self.ids = np.array([row] * 200, np.int32)
+
+  def _noisy(self, rate, seed=0):
+    return sampling.add_noise(
+      self.ids, rate, self.ordinary, np.random.default_rng(seed)
+    )
+
+  def test_replaces_the_share_and_keeps_specials_and_padding(self):
+    noisy = self._noisy(0.25)
+    changed = noisy != self.ids
+    self.assertFalse(changed[:, :2].any())
+    self.assertFalse(changed[:, 42:].any())
+    # 8000 draws: 0.25 +- 4 sigma of 0.005.
+    self.assertAlmostEqual(changed[:, 2:42].mean(), 0.25, delta=0.02)
+    self.assertGreaterEqual(noisy[:, 2:42].min(), 5)
+    self.assertGreater(len(np.unique(noisy)), 500)  # Not one word for all.
+    self.assertEqual(noisy.dtype, np.int32)
+
+  def test_rate_one_replaces_every_ordinary_wordpiece(self):
+    # One of 995 draws gives back what was there.
+    changed = self._noisy(1.0)[:, 2:42] != 999
+    self.assertGreater(changed.mean(), 0.99)
+
+  def test_rate_zero_changes_nothing(self):
+    np.testing.assert_array_equal(self._noisy(0.0), self.ids)
+
+  def test_generator_decides(self):
+    np.testing.assert_array_equal(self._noisy(0.5, 1), self._noisy(0.5, 1))
+    self.assertFalse(np.array_equal(self._noisy(0.5, 1), self._noisy(0.5, 2)))
+
+
+class TrimTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    # The longest row has 3 wordpieces, rounded up.
+    ('to_the_longest', 1, [[1, 2, 3], [4, 0, 0]]),
+    ('to_a_multiple', 4, [[1, 2, 3, 0], [4, 0, 0, 0]]),
+    ('never_wider_than_it_was', 8, [[1, 2, 3, 0, 0, 0], [4, 0, 0, 0, 0, 0]]),
+  )
+  def test_cuts_columns_of_zeros(self, multiple, expected):
+    ids = np.array([[1, 2, 3, 0, 0, 0], [4, 0, 0, 0, 0, 0]])
+    np.testing.assert_array_equal(sampling.trim(ids, multiple), expected)
+
+  def test_looks_at_every_leading_dimension(self):
+    ids = np.zeros([2, 3, 9], np.int32)
+    ids[1, 2, :5] = 7
+    np.testing.assert_array_equal(sampling.trim(ids, 2), ids[..., :6])
+
+  def test_nothing_but_padding_keeps_a_column(self):
+    self.assertEqual(sampling.trim(np.zeros([2, 9]), 1).shape, (2, 1))
+
+
+if __name__ == '__main__':
+  absltest.main()
