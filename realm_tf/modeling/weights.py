@@ -47,7 +47,7 @@ def by_name(variables: Iterable[tf.Variable]) -> dict[str, tf.Variable]:
 def write(variables: Iterable[tf.Variable], path: str) -> None:
   """Writes variables to one safetensors file, anywhere gfile writes."""
   arrays = {
-    name: np.ascontiguousarray(variable.numpy())
+    name: np.asarray(variable.numpy(), order='C')
     for name, variable in sorted(by_name(variables).items())
   }
   with tf.io.gfile.GFile(path, 'wb') as file:
@@ -102,7 +102,7 @@ def fingerprint(variables: Iterable[tf.Variable]) -> str:
   """Returns the sha256 of names, shapes and values."""
   digest = hashlib.sha256()
   for name, variable in sorted(by_name(variables).items()):
-    value = np.ascontiguousarray(variable.numpy())
+    value = np.asarray(variable.numpy(), order='C')
     digest.update(f'{name}{value.dtype}{value.shape}'.encode())
     digest.update(value.tobytes())
   return digest.hexdigest()
