@@ -1,0 +1,175 @@
+"""Tests for realm_tf.modeling.realm_model."""
+
+import dataclasses
+import os
+
+from absl.testing import parameterized
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import weights
+
+_BERT = config_lib.BertConfig(
+  vocab_size=20,
+  hidden_size=8,
+  num_layers=1,
+  num_heads=2,
+  intermediate_size=16,
+  max_positions=12,
+  initializer_range=0.5,
+)
+_ALL = (realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN)
+
+
+def _config(**embedder):
+  return config_lib.ModelConfig(
+    embedder_bert=_BERT,
+    reader_bert=_BERT,
+    embedder=config_lib.EmbedderConfig(embedding_size=4, **embedder),
+    span_hidden_size=4,
+    max_span_width=3,
+  )
+
+
+def _tokens(ids):
+  ids = tf.constant(ids, tf.int32)
+  return {
+    'input_word_ids': ids,
+    'input_mask': tf.ones_like(ids),
+    'input_type_ids': tf.zeros_like(ids),
+  }
+
+
+def _arrays(model):
+  named = weights.by_name(model.variables)
+  return {name: variable.numpy() for name, variable in named.items()}
+
+
+class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    tf.random.set_seed(0)
+    self.tokens = _tokens([[1, 7, 2], [1, 8, 2]])
+
+  @parameterized.parameters('cls', 'pooled', 'mean')
+  def test_file_of_all_parts_fits_each_job(self, head):
+    config = _config(head=head)
+    path = os.path.join(self.create_tempdir().full_path, 'x.safetensors')
+    everything = realm_model.RealmModel(config, _ALL)
+    weights.write(everything.variables, path)
+    used = set()
+    for part in _ALL:
+      job = realm_model.RealmModel(config, [part])
+      report = job.load(weights.read(path))
+      realm_model.require_parts(report, path)
+      used |= set(report.used)
+    self.assertEqual(used, set(_arrays(everything)))
+
+  def test_load_gives_the_same_embeddings(self):
+    source, target = (
+      realm_model.RealmModel(_config(), [realm_model.EMBEDDER])
+      for _ in range(2)
+    )
+    before = target.query_embedder(self.tokens)
+    target.load(_arrays(source))
+    for name in ('query_embedder', 'block_embedder'):
+      expected = getattr(source, name)(self.tokens)
+      self.assertAllClose(getattr(target, name)(self.tokens), expected)
+    self.assertNotAllClose(target.query_embedder(self.tokens), before)
+
+  def test_towers_are_two_unless_shared(self):
+    separate = realm_model.RealmModel(_config(), [realm_model.EMBEDDER])
+    self.assertNotAllClose(
+      separate.query_embedder(self.tokens), separate.block_embedder(self.tokens)
+    )
+    shared = realm_model.RealmModel(
+      _config(shared_towers=True), [realm_model.EMBEDDER]
+    )
+    self.assertIs(shared.query_embedder, shared.block_embedder)
+    self.assertLen(shared.variables, len(separate.variables) // 2)
+
+  def test_file_with_a_shared_tower_fills_two(self):
+    shared = realm_model.RealmModel(
+      _config(shared_towers=True), [realm_model.EMBEDDER]
+    )
+    config = realm_model.separate_towers(shared.config)
+    self.assertFalse(config.embedder.shared_towers)
+    separate = realm_model.RealmModel(config, [realm_model.EMBEDDER])
+    report = separate.load(_arrays(shared))
+    realm_model.require_parts(report, 'x')
+    self.assertEmpty(report.left_over)
+    for tower in (separate.query_embedder, separate.block_embedder):
+      self.assertAllClose(
+        tower(self.tokens), shared.query_embedder(self.tokens)
+      )
+
+  def test_reader_starts_from_the_tower_of_a_file_without_reader(self):
+    tower = realm_model.RealmModel(
+      _config(shared_towers=True), [realm_model.EMBEDDER]
+    )
+    model = realm_model.RealmModel(tower.config, [realm_model.SPAN])
+    report = model.load(_arrays(tower))
+    self.assertAllClose(
+      model.span_reader.encoder(self.tokens)['sequence_output'],
+      tower.query_embedder.encoder(self.tokens)['sequence_output'],
+    )
+    # What no tower has stays missing, and is said to.
+    self.assertTrue(report.missing)
+    self.assertTrue(
+      all(name.startswith('span_reader/') for name in report.missing)
+    )
+
+  def test_reader_of_a_file_is_not_replaced_by_its_tower(self):
+    source = realm_model.RealmModel(_config(), _ALL)
+    model = realm_model.RealmModel(_config(), [realm_model.SPAN])
+    model.load(_arrays(source))
+    self.assertAllClose(
+      model.span_reader.encoder(self.tokens)['sequence_output'],
+      source.span_reader.encoder(self.tokens)['sequence_output'],
+    )
+
+  def test_reader_is_one_bert_for_both_heads(self):
+    model = realm_model.RealmModel(
+      _config(), [realm_model.MASKED_LM, realm_model.SPAN]
+    )
+    self.assertIs(model.span_reader.encoder, model.knowledge_encoder.encoder)
+
+  def test_queries_are_scaled_and_blocks_are_not(self):
+    model = realm_model.RealmModel(
+      _config(normalize=True, score_scale=5.0), [realm_model.EMBEDDER]
+    )
+    length = lambda embeddings: tf.norm(embeddings, axis=-1)
+    self.assertAllClose(length(model.embed_queries(self.tokens)), [5.0, 5.0])
+    self.assertAllClose(length(model.block_embedder(self.tokens)), [1.0, 1.0])
+
+  def test_missing_parts_are_a_user_error(self):
+    model = realm_model.RealmModel(_config(), [realm_model.MASKED_LM])
+    arrays = _arrays(model)
+    del arrays[next(name for name in arrays if name.startswith('masked_lm'))]
+    report = model.load(arrays)
+    with self.assertRaisesRegex(
+      errors.UserError, f'dir/x lacks masked_lm.*of {len(arrays) + 1} variables'
+    ):
+      realm_model.require_parts(report, 'dir/x')
+
+  def test_weights_of_another_size_are_a_user_error(self):
+    small = realm_model.RealmModel(_config(), [realm_model.EMBEDDER])
+    config = dataclasses.replace(
+      _config(), embedder_bert=dataclasses.replace(_BERT, vocab_size=21)
+    )
+    with self.assertRaisesRegex(errors.UserError, r'\(21, 8\).*\(20, 8\)'):
+      realm_model.RealmModel(config, [realm_model.EMBEDDER]).load(
+        _arrays(small)
+      )
+
+  def test_with_vocab_size_sets_both_berts_and_nothing_else(self):
+    config = realm_model.with_vocab_size(_config(), 99)
+    self.assertEqual(config.embedder_bert.vocab_size, 99)
+    self.assertEqual(config.reader_bert.vocab_size, 99)
+    self.assertEqual(realm_model.with_vocab_size(config, 20), _config())
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,157 @@
+"""Tests for realm_tf.modeling.span_reader."""
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import bert
+from realm_tf.modeling import span_reader
+from realm_tf.records import joining
+from tests.modeling import one_hot_encoder
+
+_CONFIG = config_lib.BertConfig(
+  vocab_size=20,
+  hidden_size=8,
+  num_layers=1,
+  num_heads=2,
+  intermediate_size=16,
+  max_positions=16,
+  initializer_range=0.5,
+)
+_CLS, _SEP = 1, 2
+
+
+def _pairs(questions, bodies, at_most=16):
+  return joining.pack_pairs(
+    tf.constant(questions, tf.int32),
+    tf.constant(bodies, tf.int32),
+    _CLS,
+    _SEP,
+    at_most,
+  )
+
+
+def _slow_scores(layer, states, question_length, body_length):
+  """{(s, w): score} of one block by the formula, in NumPy.
+
+  Args:
+    layer: The span reader.
+    states: Of [CLS] x [SEP] body [SEP], float [L, H].
+    question_length: Wordpieces of x.
+    body_length: Wordpieces of the body.
+  """
+  kernel, bias = (v.numpy() for v in layer.projection.variables)
+  gamma, beta = (v.numpy() for v in layer.layer_norm.variables)
+  score_kernel, score_bias = (v.numpy() for v in layer.score.variables)
+  half = kernel.shape[1] // 2
+  scores = {}
+  for s in range(body_length):
+    for w in range(min(layer.max_span_width, body_length - s)):
+      first = question_length + 2 + s
+      start = (states[first] @ kernel + bias)[:half]
+      end = (states[first + w] @ kernel + bias)[half:]
+      hidden = np.maximum(start + end, 0)
+      hidden = (hidden - hidden.mean()) / np.sqrt(hidden.var() + 1e-3)
+      score = (hidden * gamma + beta) @ score_kernel + score_bias
+      scores[s, w] = score[0]
+  return scores
+
+
+class HandComputedTest(tf.test.TestCase):
+  def test_adds_start_and_end_halves(self):
+    layer = span_reader.SpanReader(one_hot_encoder.OneHotEncoder(6), 2, 3)
+    tokens = _pairs([[3]], [[[4, 5, 4]]])  # [CLS] 3 [SEP] 4 5 4 [SEP]
+    layer(tokens, body_length=3)  # Builds the weights.
+    kernel = np.zeros([6, 4])
+    kernel[4] = [1, 0, 0, 2]  # Start (1, 0), end (0, 2).
+    kernel[5] = [0, 3, 5, 0]  # Start (0, 3), end (5, 0).
+    layer.projection.set_weights([kernel, np.zeros(4)])
+    layer.layer_norm.set_weights([np.ones(2), np.zeros(2)])
+    layer.score.set_weights([np.array([[1.0], [0.0]]), np.array([0.5])])
+    # The score is 1/2 plus the sign of h_0 - h_1 (LayerNorm of two numbers,
+    # up to its epsilon):
+    #   '4': (1, 0) + (0, 2), -1;   '4 5': (1, 0) + (5, 0), +1;
+    #   '4 5 4': as '4', -1;        '5': (0, 3) + (5, 0), +1;
+    #   '5 4': (0, 3) + (0, 2), -1.
+    none = span_reader.NO_SPAN
+    self.assertAllClose(
+      layer(tokens, body_length=3),
+      [[[[-0.5, 1.5, -0.5], [1.5, -0.5, none], [-0.5, none, none]]]],
+      atol=0.01,
+    )
+
+
+class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    tf.random.set_seed(0)
+    self.encoder = bert.build_encoder(_CONFIG)
+    self.layer = span_reader.SpanReader(self.encoder, 4, 3)
+    self.questions = [[3, 4, 0], [5, 0, 0]]
+    self.bodies = [
+      [[6, 7, 8, 9, 10], [11, 12, 0, 0, 0]],
+      [[0, 0, 0, 0, 0], [13, 14, 15, 16, 0]],
+    ]
+    self.layer(_pairs(self.questions, self.bodies), body_length=5)
+    rng = np.random.default_rng(0)  # Biases and gains are 0 and 1 at first.
+    for part in (
+      self.layer.projection,
+      self.layer.layer_norm,
+      self.layer.score,
+    ):
+      part.set_weights([rng.normal(size=v.shape) for v in part.variables])
+
+  # Fewer positions than the longest body has, as many, and more.
+  @parameterized.parameters(4, 5, 7)
+  def test_agrees_with_a_slow_loop(self, body_length):
+    actual = self.layer(
+      _pairs(self.questions, self.bodies), body_length=body_length
+    ).numpy()
+    self.assertEqual(actual.shape, (2, 2, body_length, 3))
+    for b, k in np.ndindex(2, 2):
+      question = [i for i in self.questions[b] if i]
+      body = [i for i in self.bodies[b][k] if i]
+      joint = [_CLS, *question, _SEP, *body, _SEP]
+      states = self.encoder(
+        {
+          'input_word_ids': tf.constant([joint]),
+          'input_mask': tf.ones([1, len(joint)], tf.int32),
+          'input_type_ids': tf.constant(
+            [[0] * (len(question) + 2) + [1] * (len(body) + 1)]
+          ),
+        }
+      )['sequence_output'].numpy()[0]
+      expected = np.full([body_length, 3], span_reader.NO_SPAN)
+      scores = _slow_scores(self.layer, states, len(question), len(body))
+      for (s, w), score in scores.items():
+        if s + w < body_length:
+          expected[s, w] = score
+      np.testing.assert_allclose(actual[b, k], expected, atol=1e-4)
+
+  def test_counts_the_spans_of_a_block(self):
+    # A body of 5 has 5 + 4 + 3 spans of at most 3; of 2, 2 + 1; of 4, 4 + 3 +
+    # 2; the null block has none.
+    scores = self.layer(_pairs(self.questions, self.bodies), body_length=5)
+    exists = tf.cast(scores > span_reader.NO_SPAN / 2, tf.int32)
+    self.assertAllEqual(tf.reduce_sum(exists, axis=[2, 3]), [[12, 3], [0, 9]])
+
+  def test_cut_body_has_no_span_over_its_end(self):
+    # 3 + 2 + 3 of the 5 body wordpieces fit into 8.
+    tokens = _pairs([[3, 4]], [[[6, 7, 8, 9, 10]]], at_most=8)
+    scores = self.layer(tokens, body_length=5)
+    exists = scores[0, 0] > span_reader.NO_SPAN / 2
+    self.assertAllEqual(
+      exists,
+      [
+        [True, True, True],
+        [True, True, False],
+        [True, False, False],
+        [False, False, False],
+        [False, False, False],
+      ],
+    )
+
+
+if __name__ == '__main__':
+  tf.test.main()
