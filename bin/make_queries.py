@@ -15,6 +15,7 @@ from absl import flags
 
 from realm_tf.corpus import inputs
 from realm_tf.corpus import salient_spans
+from realm_tf.corpus import tagged_sentences
 from realm_tf.corpus import world_facts
 from realm_tf.records import block_table
 from realm_tf.records import manifests
@@ -29,7 +30,12 @@ _INPUT = flags.DEFINE_multi_string(
   'repeatable, or with commas between.',
   required=True,
 )
-_FORMAT = flags.DEFINE_enum('format', 'auto', inputs.FORMATS, 'Of the input.')
+_FORMAT = flags.DEFINE_enum(
+  'format',
+  'auto',
+  [*inputs.FORMATS, 'tagged'],
+  "Of the input; 'tagged' is JSONL with text, spans and id.",
+)
 _TAGGER = flags.DEFINE_string(
   'tagger', 'rules', "Finds salient spans: 'rules' or 'spacy:NAME'."
 )
@@ -59,6 +65,11 @@ def _queries(tokenizer, table):
     sentences = inputs.generate_world(world).sentences
     return query_building.queries_from_sentences(
       launcher.progress(sentences, 'Tokenizing', 'sentences'), tokenizer
+    )
+  if _FORMAT.value == 'tagged':
+    sentences = tagged_sentences.read(names)
+    return query_building.queries_from_sentences(
+      launcher.progress(sentences, 'Tokenizing', 'sentences'), tokenizer, table
     )
   tagger = None
   if _MASKING.value == 'salient':

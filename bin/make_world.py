@@ -2,7 +2,8 @@ r"""Writes the embedded default corpus as files, to read it or use it elsewhere.
 
   python -m bin.make_world --output_dir=/tmp/world
 
-Writes articles.jsonl, sentences.jsonl (text and the character spans that may
+Writes articles.jsonl, statements.jsonl (their sentences), sentences.jsonl (X;
+text and the character spans that may
 be masked) and {train,dev,test}_questions.jsonl. --set=world.num_cities=500
 makes it smaller.
 """
@@ -38,13 +39,17 @@ def main(_):
       for a in world.articles
     ),
   )
-  _write_rows(
-    'sentences.jsonl',
-    (
-      {'text': s.text, 'spans': s.spans, 'id': s.article_id}
-      for s in world.sentences
-    ),
-  )
+  for name, sentences in (
+    ('statements', world.statements),
+    ('sentences', world.sentences),
+  ):
+    _write_rows(
+      f'{name}.jsonl',
+      (
+        {'text': s.text, 'spans': s.spans, 'id': s.article_id}
+        for s in sentences
+      ),
+    )
   for split in world.questions:
     world_lib.write_questions(
       world, split, os.path.join(_OUTPUT_DIR.value, f'{split}_questions.jsonl')

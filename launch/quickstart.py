@@ -19,7 +19,9 @@ CONFIG = config.ExperimentConfig(
   model=config.ModelConfig(
     embedder_bert=_BERT,
     reader_bert=_BERT,
-    embedder=config.EmbedderConfig(head='mean', shared_towers=True),
+    embedder=config.EmbedderConfig(
+      head='mean', shared_towers=True
+    ),
     span_hidden_size=64,
     max_span_width=10,
   ),

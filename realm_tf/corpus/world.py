@@ -30,6 +30,7 @@ class World(NamedTuple):
     config: What it was generated from.
     entities: What the articles are about, countries first.
     articles: The knowledge corpus, in the order of `entities`.
+    statements: The articles' sentences with their spans, in order.
     sentences: The pre-training corpus X, about all entities.
     questions: By split: 'train', 'dev', 'test'; no two ask about one entity.
   """
@@ -37,6 +38,7 @@ class World(NamedTuple):
   config: config_lib.WorldConfig
   entities: list[world_facts.Entity]
   articles: list[sources.Article]
+  statements: list[PretrainingSentence]
   sentences: list[PretrainingSentence]
   questions: dict[str, list[questions_lib.Question]]
 
@@ -60,13 +62,19 @@ def generate(config: config_lib.WorldConfig) -> World:
   articles = [
     world_articles.write_article(entity, config.seed) for entity in entities
   ]
+  statements = [
+    statement
+    for entity in entities
+    for paragraph in world_articles.write_paragraphs(entity, config.seed)
+    for statement in paragraph
+  ]
   sentences = [
     sentence
     for entity in entities
     for sentence in world_articles.write_sentences(entity, config.seed)
   ]
   questions = world_questions.ask_splits(entities, articles, config)
-  return World(config, entities, articles, sentences, questions)
+  return World(config, entities, articles, statements, sentences, questions)
 
 
 def change_fact(

@@ -33,7 +33,7 @@ _MAX_LISTED = 5  # Longer lists of values are sampled in X.
 
 
 class PretrainingSentence(NamedTuple):
-  """A sentence of X.
+  """A sentence of X, or of an article.
 
   Attributes:
     text: One statement, or a short question with its answer.
@@ -48,6 +48,17 @@ class PretrainingSentence(NamedTuple):
 
 def write_article(entity: world_facts.Entity, seed: int) -> sources.Article:
   """Writes the article; a changed value changes only its own statements."""
+  text = '\n\n'.join(
+    ' '.join(statement.text for statement in paragraph)
+    for paragraph in write_paragraphs(entity, seed)
+  )
+  return sources.Article(entity.name, text, entity.article_id)
+
+
+def write_paragraphs(
+  entity: world_facts.Entity, seed: int
+) -> list[list[PretrainingSentence]]:
+  """Returns the statements of the article's two paragraphs, with spans."""
   # Every choice is made before a value is looked at.
   rng = random.Random(f'{seed}/article/{entity.article_id}')
   first = rng.sample(entity.facts, len(entity.facts))
@@ -60,15 +71,10 @@ def write_article(entity: world_facts.Entity, seed: int) -> sources.Article:
     )
     for fact in entity.facts
   }
-  paragraphs = (
-    ' '.join(
-      _state(fact, entity, wordings[fact.relation][i], rng) for fact in facts
-    )
+  return [
+    [_state(fact, entity, wordings[fact.relation][i], rng) for fact in facts]
     for i, facts in enumerate((first, second))
-  )
-  return sources.Article(
-    entity.name, '\n\n'.join(paragraphs), entity.article_id
-  )
+  ]
 
 
 def write_sentences(
@@ -91,4 +97,5 @@ def _state(fact, entity, wording, rng):
   name = entity.name
   if is_long and entity.kind == 'city':
     name = f'the city of {name}'
-  return world_text.fill(wording, name, fact.values).text
+  filled = world_text.fill(wording, name, fact.values)
+  return PretrainingSentence(filled.text, filled.spans, entity.article_id)

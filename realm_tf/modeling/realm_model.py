@@ -86,15 +86,19 @@ class RealmModel(tf.Module):
   def load(self, arrays: dict[str, np.ndarray]) -> weights.LoadReport:
     """Takes over all weights that have a variable's name.
 
-    A file with one shared tower fills two separate ones.
+    A file with one shared tower fills two separate ones. A file without any
+    reader starts the reader's BERT from the tower's, as the paper starts all
+    of them from one BERT.
     """
     arrays = dict(arrays)
-    names = weights.by_name(self.variables)
-    for name in names:
+    has_reader = any(name.startswith('reader_') for name in arrays)
+    for name in weights.by_name(self.variables):
       tower, _, rest = name.partition('_')
-      if tower in ('query', 'block') and name not in arrays:
-        if f'shared_{rest}' in arrays:
-          arrays[name] = arrays[f'shared_{rest}']
+      stands_in = tower in ('query', 'block') or not has_reader
+      if stands_in and name not in arrays:
+        source = arrays.get(f'shared_{rest}', arrays.get(f'query_{rest}'))
+        if source is not None:
+          arrays[name] = source
     report = weights.assign(self.variables, arrays)
     left_over = [
       name for name in report.left_over if not name.startswith('shared_')

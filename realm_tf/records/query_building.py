@@ -10,12 +10,13 @@ make the prediction trivial (Section 3.4).
 from collections.abc import Iterable, Iterator, Sequence
 import itertools
 import re
-from typing import Optional, Protocol
+from typing import Optional
 
 import numpy as np
 
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
+from realm_tf.corpus import tagged_sentences
 from realm_tf.records import block_table
 from realm_tf.records import query_table
 from realm_tf.text import sentences as sentences_lib
@@ -27,13 +28,6 @@ _BATCH_CHARACTERS = 1_000_000  # Articles that are tagged together.
 _BATCH_SENTENCES = 8192
 # Headings, list items and remains of markup end otherwise.
 _ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
-
-
-class TaggedSentence(Protocol):
-  """A sentence whose spans are known, as the world's."""
-
-  text: str
-  spans: Sequence[tuple[int, int]]
 
 
 def queries_from_articles(
@@ -65,15 +59,29 @@ def queries_from_articles(
 
 
 def queries_from_sentences(
-  sentences: Iterable[TaggedSentence], tokenizer: wordpiece.WordpieceTokenizer
+  sentences: Iterable[tagged_sentences.TaggedSentence],
+  tokenizer: wordpiece.WordpieceTokenizer,
+  table: Optional[block_table.BlockTable] = None,
 ) -> Iterator[query_table.Query]:
-  """Yields a query per sentence, without own block."""
+  """Yields a query per sentence.
+
+  Args:
+    sentences: Read lazily; those of an article follow each other.
+    tokenizer: That of the corpus.
+    table: See `queries_from_articles`.
+  """
   sentences = iter(sentences)
   while batch := list(itertools.islice(sentences, _BATCH_SENTENCES)):
+    blocks = []
+    for article_id, group in itertools.groupby(
+      batch, lambda sentence: sentence.article_id
+    ):
+      texts = [sentence.text for sentence in group]
+      blocks += find_own_blocks(texts, article_id, table)
     yield from _make_queries(
       [sentence.text for sentence in batch],
       [sentence.spans for sentence in batch],
-      [query_table.NO_BLOCK] * len(batch),
+      blocks,
       tokenizer,
     )
 

@@ -95,8 +95,9 @@ def run(
   runs.start(run_dir, inputs, resume)
   config = inputs.config.pretraining
   retrieves = config.candidates == 'retrieved'
-  parts = [realm_model.MASKED_LM] + [realm_model.EMBEDDER] * retrieves
-  model = realm_model.RealmModel(inputs.config.model, parts)
+  model = realm_model.RealmModel(
+    inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
+  )
   runs.initialize(model, inputs, init_from)
   optimizer = optimizer_lib.create(config.optimizer)
   search = (
