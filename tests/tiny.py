@@ -1,0 +1,87 @@
+"""A corpus and a config that are small enough for a unit test."""
+
+import os
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import blocks
+from realm_tf.corpus import sources
+from realm_tf.records import block_table
+from realm_tf.records import shards
+from tests import fakes
+
+TOKENIZER = fakes.tokenizer('. a b c d e f')  # Ids 5 to 11.
+SPECIAL_IDS = (TOKENIZER.cls_id, TOKENIZER.sep_id)
+MAX_BLOCK_WORDPIECES = 10
+# With 3 specials and a title of one wordpiece, a block takes two sentences: so
+# there are 4 blocks, of which the last two are of one article.
+ARTICLES = (
+  sources.Article('a', 'A b. C d.', 'first'),
+  sources.Article('b', 'E f. A c.', 'second'),
+  sources.Article('c', 'B d. C e. D f. E a.', 'third'),
+)
+
+_BERT = config_lib.BertConfig(
+  hidden_size=8,
+  num_layers=1,
+  num_heads=2,
+  intermediate_size=8,
+  max_positions=32,
+  dropout_rate=0.0,
+  attention_dropout_rate=0.0,
+)
+
+
+def config() -> config_lib.ExperimentConfig:
+  """Returns a config for `TOKENIZER`; only what tests change is left out."""
+  return config_lib.ExperimentConfig(
+    model=config_lib.ModelConfig(
+      embedder_bert=_BERT,
+      reader_bert=_BERT,
+      embedder=config_lib.EmbedderConfig(embedding_size=4),
+      span_hidden_size=4,
+      max_span_width=2,
+    ),
+    lengths=config_lib.LengthConfig(
+      query_tokens=8,
+      block_tokens=12,
+      joint_tokens=20,
+      question_tokens=6,
+      title_tokens=2,
+      max_masked=2,
+    ),
+    inverse_cloze=config_lib.InverseClozeConfig(
+      optimizer=config_lib.OptimizerConfig(1e-2, 4),
+      batch_size=2,
+      query_tokens=8,
+    ),
+    pretraining=config_lib.PretrainingConfig(
+      optimizer=config_lib.OptimizerConfig(1e-2, 4),
+      batch_size=2,
+      num_candidates=3,
+    ),
+    finetuning=config_lib.FinetuningConfig(
+      optimizer=config_lib.OptimizerConfig(1e-2, 4),
+      num_searched=3,
+      num_read=2,
+      joint_tokens=20,
+    ),
+  )
+
+
+def write_corpus(directory: str) -> str:
+  """Writes the corpus of `ARTICLES` below `directory`; returns where."""
+  corpus_dir = os.path.join(directory, 'corpus')
+  shards.write_corpus(
+    blocks.cut_corpus(ARTICLES, TOKENIZER, MAX_BLOCK_WORDPIECES),
+    corpus_dir,
+    TOKENIZER,
+    {},
+    num_shards=1,
+    max_block_wordpieces=MAX_BLOCK_WORDPIECES,
+  )
+  return corpus_dir
+
+
+def open_corpus(directory: str) -> block_table.BlockTable:
+  """Writes the corpus of `ARTICLES` below `directory` and opens it."""
+  return block_table.BlockTable.open(write_corpus(directory))

@@ -1,0 +1,102 @@
+"""Tests for realm_tf.training.finetuning_batches."""
+
+import dataclasses
+import itertools
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.retrieval import retriever
+from realm_tf.training import finetuning_batches
+from tests import fakes
+from tests import tiny
+
+_TEXTS = ['a b . c d', 'e a b f', 'd d d d']
+_EMBEDDINGS = np.array([[0.0], [1.0], [2.0]], np.float32)
+
+
+def _questions(*texts_and_answers):
+  width = 6
+  ids = np.zeros([len(texts_and_answers), width], np.int32)
+  for i, (text, _) in enumerate(texts_and_answers):
+    tokens = tiny.TOKENIZER.tokenize(text).ids
+    ids[i, : len(tokens)] = tokens
+  return finetuning_batches.TokenizedQuestions(
+    [text for text, _ in texts_and_answers],
+    ids,
+    [[tiny.TOKENIZER.tokenize(a).ids] for _, a in texts_and_answers],
+  )
+
+
+class FinetuningBatchesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.table = fakes.FakeTable(tiny.TOKENIZER, ['a', 'b', 'c'], _TEXTS)
+
+  def _take(self, number, questions, found, embeddings=_EMBEDDINGS, **changes):
+    """Takes batches; `found` are the ids and scores of every search."""
+    config = tiny.config()
+    config = dataclasses.replace(
+      config, finetuning=dataclasses.replace(config.finetuning, **changes)
+    )
+
+    def search(rows, question_ids, k):
+      self.assertEqual(len(rows), len(question_ids))
+      return retriever.Retrieved(
+        *(np.tile(np.array(x)[:k], [len(rows), 1]) for x in found)
+      )
+
+    batches = finetuning_batches.batches(
+      questions, self.table, search, embeddings, config
+    )
+    return list(itertools.islice(batches, number))
+
+  def test_labels_blocks_and_spans_with_the_answer(self):
+    found = [1, 2, 0], [3.0, 2.0, 1.0]
+    (batch,) = self._take(1, _questions(('f ?', 'a b')), found)
+    self.assertEqual(batch['has_answer'].tolist(), [[True, False, True]])
+    # Two blocks are read; 'a b' is the second wordpiece of 'e a b f', and two
+    # wordpieces wide.
+    self.assertEqual(np.argwhere(batch['is_answer']).tolist(), [[0, 0, 1, 1]])
+    self.assertEqual(batch['body_ids'].shape[:2], (1, 2))
+    self.assertEqual(batch['is_answer'].shape[:3], batch['body_ids'].shape)
+
+  def test_takes_the_blocks_embeddings(self):
+    found = [2, 0, 1], [3.0, 2.0, 1.0]
+    (batch,) = self._take(1, _questions(('f', 'a')), found)
+    self.assertEqual(
+      batch['block_embeddings'].tolist(), [[[2.0], [0.0], [1.0]]]
+    )
+    self.assertEqual(batch['fixed_scores'].tolist(), [[0.0, 0.0, 0.0]])
+
+  def test_without_embeddings_the_search_has_the_last_word(self):
+    found = [2, 0, 1], [3.0, 2.0, 1.0]
+    (batch,) = self._take(1, _questions(('f', 'a')), found, embeddings=None)
+    self.assertFalse(batch['block_embeddings'].any())
+    self.assertEqual(batch['fixed_scores'].tolist(), [[3.0, 2.0, 1.0]])
+
+  def test_a_missing_block_is_marked_and_finite(self):
+    found = [0, -1, -1], [1.0, -np.inf, -np.inf]
+    for embeddings in (_EMBEDDINGS, None):
+      (batch,) = self._take(1, _questions(('f', 'd')), found, embeddings)
+      self.assertEqual(batch['is_found'].tolist(), [[True, False, False]])
+      self.assertEqual(batch['has_answer'].tolist(), [[True, False, False]])
+      self.assertTrue(np.isfinite(batch['fixed_scores']).all())
+      self.assertFalse(batch['is_answer'][0, 1].any())
+
+  def test_same_seed_same_batches_and_epochs_are_whole(self):
+    questions = _questions(('a', 'a'), ('b', 'b'), ('c', 'c'), ('d', 'd'))
+    found = [0, 1, 2], [1.0, 1.0, 1.0]
+    first = self._take(4, questions, found, batch_size=2)
+    again = self._take(4, questions, found, batch_size=2)
+    for actual, expected in zip(again, first, strict=True):
+      np.testing.assert_array_equal(
+        actual['question_ids'], expected['question_ids']
+      )
+    for epoch in (first[:2], first[2:]):
+      dealt = [row[0] for batch in epoch for row in batch['question_ids']]
+      self.assertCountEqual(dealt, questions.ids[:, 0])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,54 @@
+"""Tests for realm_tf.training.inverse_cloze_trainer."""
+
+import math
+
+import numpy as np
+import tensorflow as tf
+import tf_keras
+
+from realm_tf.training import inverse_cloze_trainer
+from tests import tiny
+
+
+class _FakeModel:
+  """Blocks are embedded as unit vectors, so scores are the query weights."""
+
+  def __init__(self):
+    self.queries = tf.Variable(tf.zeros([2, 2]))
+    self.trainable_variables = [self.queries]
+    self.block_tokens = None
+
+  def embed_queries(self, tokens, training):
+    return self.queries
+
+  def block_embedder(self, tokens, training):
+    self.block_tokens = tokens['input_word_ids'].shape
+    return tf.eye(2)
+
+
+class InverseClozeTrainerTest(tf.test.TestCase):
+  def test_a_query_moves_to_its_own_block_and_off_the_others(self):
+    model = _FakeModel()
+    batch = {
+      'query_ids': np.array([[6], [7]], np.int32),
+      'title_ids': np.array([[5, 0], [5, 6]], np.int32),
+      'body_ids': np.array([[6, 7, 8], [7, 8, 0]], np.int32),
+    }
+    trainer = inverse_cloze_trainer.InverseClozeTrainer(
+      iter([batch]),
+      tf_keras.optimizers.legacy.SGD(1.0),
+      model,
+      tiny.config().lengths,
+      tiny.SPECIAL_IDS,
+    )
+    logs = trainer.train(tf.constant(1))
+    # All scores are 0, so p = 1/2; the gradient of the mean is (1 - p) / 2 for
+    # the own block and -p / 2 for the other.
+    self.assertAllClose(model.queries, [[0.25, -0.25], [-0.25, 0.25]])
+    self.assertAllClose(logs['log_likelihood'], math.log(0.5))
+    # [CLS] title [SEP] body [SEP], of title and body of 2 and 3 wordpieces.
+    self.assertEqual(model.block_tokens, [2, 3 + 2 + 3])
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,55 @@
+"""Tests for realm_tf.training.optimizer."""
+
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import realm_model
+from realm_tf.training import optimizer as optimizer_lib
+from tests import tiny
+
+
+class OptimizerTest(tf.test.TestCase):
+  def test_learning_rate_rises_linearly_then_falls_to_zero(self):
+    schedule = optimizer_lib.create(
+      config_lib.OptimizerConfig(2.0, num_steps=100, warmup_steps=10)
+    ).learning_rate
+    rates = [float(schedule(step)) for step in (0, 5, 10, 55, 100)]
+    # 2 * 5 / 10 in the warm-up, then 2 * (1 - step / 100).
+    self.assertAllClose(rates, [0.0, 1.0, 1.8, 0.9, 0.0])
+
+  def test_decays_all_weights_but_layer_norms_and_biases(self):
+    model = realm_model.RealmModel(
+      realm_model.with_vocab_size(tiny.config().model, 12),
+      [realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN],
+    )
+    variables = model.trainable_variables
+    for variable in variables:
+      variable.assign(tf.ones_like(variable))
+    optimizer = optimizer_lib.create(
+      config_lib.OptimizerConfig(1.0, num_steps=100, warmup_steps=1)
+    )
+    for _ in range(2):  # The first step of the warm-up has rate 0.
+      optimizer.apply_gradients([(tf.zeros_like(v), v) for v in variables])
+    kinds = set()
+    for variable in variables:
+      kind = variable.name.split('/')[-1].split(':')[0]
+      is_spared = kind in ('gamma', 'beta') or 'bias' in kind
+      kinds.add(is_spared)
+      # The second step has rate 1 - 1 / 100 and takes 1 % of it.
+      expected = 1.0 if is_spared else 1.0 - 0.99 * 0.01
+      self.assertAllClose(
+        variable, expected * tf.ones_like(variable), msg=variable.name
+      )
+    self.assertEqual(kinds, {True, False})
+
+  def test_clips_the_global_norm_to_one(self):
+    x, y = tf.Variable([0.0]), tf.Variable([0.0])
+    optimizer = optimizer_lib.create(config_lib.OptimizerConfig(1.0, 100))
+    optimizer.apply_gradients([([30.0], x), ([40.0], y)])
+    # The norm is 50; the first moment is 0.1 of the clipped gradient.
+    self.assertAllClose(optimizer.get_slot(x, 'm'), [0.1 * 30 / 50])
+    self.assertAllClose(optimizer.get_slot(y, 'm'), [0.1 * 40 / 50])
+
+
+if __name__ == '__main__':
+  tf.test.main()

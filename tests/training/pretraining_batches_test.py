@@ -1,0 +1,134 @@
+"""Tests for realm_tf.training.pretraining_batches."""
+
+import dataclasses
+import itertools
+import os
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.records import query_table
+from realm_tf.training import pretraining_batches
+from tests import tiny
+
+_WORDS = pretraining_batches.Words(
+  tiny.TOKENIZER.mask_id, np.arange(5, 12, dtype=np.int32)
+)
+# Text, maskable span in wordpieces, own block. The last occurs in no block.
+_QUERIES = (
+  ('a b . c d .', (0, 1), 0),
+  ('e f . a c .', (3, 5), 1),
+  ('b d . c e .', (1, 2), 2),
+  ('d f . e a .', (0, 2), 3),
+  ('f f f f f f', (2, 3), -1),
+)
+
+
+def _config(**changes):
+  config = tiny.config()
+  return dataclasses.replace(
+    config, pretraining=dataclasses.replace(config.pretraining, **changes)
+  )
+
+
+class PretrainingBatchesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    directory = self.create_tempdir().full_path
+    self.table = tiny.open_corpus(directory)
+    queries_dir = os.path.join(directory, 'queries')
+    query_table.write_queries(
+      (
+        query_table.Query(
+          tiny.TOKENIZER.tokenize(text).ids, np.array([span]), own, text
+        )
+        for text, span, own in _QUERIES
+      ),
+      queries_dir,
+      query_table.QueriesInfo('', 'salient', None, {}),
+    )
+    self.queries = query_table.QueryTable.open(queries_dir)
+    self.searched = []
+
+  def _search(self, query_ids, k):
+    self.searched.append(query_ids)
+    return np.tile(np.arange(k) % self.table.num_blocks, [len(query_ids), 1])
+
+  def _take(self, number, config, first_step=0):
+    batches = pretraining_batches.batches(
+      self.queries, self.table, self._search, _WORDS, config, first_step
+    )
+    return list(itertools.islice(batches, number))
+
+  def _own_block(self, query_ids, gold_ids):
+    """Finds a query of a batch in _QUERIES."""
+    ids = query_ids[query_ids > 0].copy()
+    ids[ids == _WORDS.mask_id] = gold_ids[gold_ids > 0]
+    text = tiny.TOKENIZER.detokenize(ids)
+    return {text: own for text, _, own in _QUERIES}[text]
+
+  def test_the_own_block_is_never_a_candidate(self):
+    for batch in self._take(5, _config(batch_size=2, num_candidates=4)):
+      for i, ids in enumerate(batch['candidate_ids']):
+        own = self._own_block(batch['query_ids'][i], batch['gold_ids'][i])
+        # The null block, then the best hits without the own one.
+        expected = [b for b in range(self.table.num_blocks) if b != own][:3]
+        self.assertEqual(ids.tolist(), [-1, *expected])
+
+  def test_masks_the_span_for_reader_and_search(self):
+    (batch,) = self._take(1, _config(batch_size=5))
+    np.testing.assert_array_equal(
+      batch['query_ids'], batch['retrieval_query_ids']
+    )
+    np.testing.assert_array_equal(self.searched[0], batch['query_ids'])
+    for i, ids in enumerate(batch['query_ids']):
+      num_masked = int(batch['token_mask'][i].sum())
+      self.assertEqual(np.sum(ids == _WORDS.mask_id), num_masked)
+      positions = batch['masked_positions'][i, :num_masked]
+      self.assertTrue((ids[positions] == _WORDS.mask_id).all())
+
+  def test_gathers_the_candidates_wordpieces(self):
+    (batch,) = self._take(1, _config(batch_size=5))
+    null, first = batch['body_ids'][0, :2]
+    self.assertFalse(null.any())
+    self.assertTrue(batch['is_real'].all())
+    block = int(batch['candidate_ids'][0, 1])
+    self.assertEqual(
+      tiny.TOKENIZER.detokenize(first[first > 0]),
+      tiny.TOKENIZER.detokenize(
+        tiny.TOKENIZER.tokenize(self.table.texts([block])[0]).ids
+      ),
+    )
+
+  def test_batches_follow_from_seed_and_step_alone(self):
+    config = _config(query_noise_rate=0.5)
+    whole = self._take(6, config)
+    resumed = self._take(2, config, first_step=4)
+    for actual, expected in zip(resumed, whole[4:], strict=True):
+      self.assertEqual(actual.keys(), expected.keys())
+      for name, value in expected.items():
+        np.testing.assert_array_equal(actual[name], value, name)
+
+  def test_noise_is_for_the_search_only(self):
+    (clean,) = self._take(1, _config(batch_size=5))
+    (noisy,) = self._take(1, _config(batch_size=5, query_noise_rate=1.0))
+    np.testing.assert_array_equal(noisy['query_ids'], clean['query_ids'])
+    differs = noisy['retrieval_query_ids'] != clean['query_ids']
+    self.assertTrue(differs.any())
+    # What is to be predicted must stay hidden.
+    self.assertFalse(differs[clean['query_ids'] == _WORDS.mask_id].any())
+
+  def test_recurring_spans_stay_within_the_article(self):
+    config = _config(
+      batch_size=5, num_candidates=1, candidates='recurring_span'
+    )
+    (batch,) = self._take(1, config)
+    self.assertEmpty(self.searched)
+    for i, ids in enumerate(batch['candidate_ids']):
+      own = self._own_block(batch['query_ids'][i], batch['gold_ids'][i])
+      # Only blocks 2 and 3 share an article.
+      self.assertEqual(ids.tolist(), [{2: 3, 3: 2}.get(own, -1)])
+
+
+if __name__ == '__main__':
+  absltest.main()

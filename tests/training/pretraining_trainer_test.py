@@ -1,0 +1,137 @@
+"""Tests for realm_tf.training.pretraining_trainer."""
+
+import dataclasses
+import math
+
+import numpy as np
+import tensorflow as tf
+import tf_keras
+
+from realm_tf.training import pretraining_trainer
+from tests import tiny
+
+
+class _FakeModel:
+  """f(x,z) are weights, and p(y_j|z,x) constants, of one query.
+
+  Args:
+    scores: f(x,z), [K].
+    token_probs: p(y_j|z,x), [K, M].
+  """
+
+  def __init__(self, scores, token_probs):
+    self.scores = tf.Variable(scores, dtype=tf.float32)
+    self.trainable_variables = [self.scores]
+    self.read = None
+    self._token_log_probs = tf.math.log(tf.constant(token_probs))[None]
+
+  def embed_queries(self, tokens, training):
+    return tf.ones([1, 1])
+
+  def block_embedder(self, tokens, training):
+    return self.scores[None, :, None]
+
+  def knowledge_encoder(self, tokens, positions, gold_ids, training):
+    self.read = tokens['input_word_ids'], positions
+    return self._token_log_probs
+
+
+def _batch(num_candidates, num_masked):
+  query = np.array([[6, tiny.TOKENIZER.mask_id]], np.int32)
+  return {
+    'query_ids': query,
+    'retrieval_query_ids': query,
+    'masked_positions': np.ones([1, num_masked], np.int32),
+    'gold_ids': np.full([1, num_masked], 7, np.int32),
+    'token_mask': np.ones([1, num_masked], np.float32),
+    'title_ids': np.full([1, num_candidates, 1], 8, np.int32),
+    'body_ids': np.full([1, num_candidates, 2], 9, np.int32),
+    'is_real': np.ones([1, num_candidates], bool),
+  }
+
+
+def _trainer(model, batch, index_step=None, **changes):
+  config = tiny.config()
+  config = dataclasses.replace(
+    config, pretraining=dataclasses.replace(config.pretraining, **changes)
+  )
+  return pretraining_trainer.PretrainingTrainer(
+    iter([batch]),
+    tf_keras.optimizers.legacy.SGD(1.0),
+    model,
+    config,
+    tiny.SPECIAL_IDS,
+    index_step,
+  )
+
+
+class PretrainingTrainerTest(tf.test.TestCase):
+  def test_scores_move_by_the_gradient_of_appendix_a(self):
+    model = _FakeModel([2.0, 1.0, 0.0], [[0.6], [0.3], [0.3]])
+    _trainer(model, _batch(3, 1)).train(tf.constant(1))
+    # p(z|x) = [0.6652, 0.2447, 0.0900], so p(y|x) = 0.4996, and
+    # r(z) = (p(y|z,x) / p(y|x) - 1) p(z|x).
+    self.assertAllClose(
+      model.scores - [2.0, 1.0, 0.0], [0.1338, -0.0978, -0.0360], atol=2e-4
+    )
+
+  def test_a_block_that_explains_y_alone_is_the_supervised_gradient(self):
+    model = _FakeModel([0.0, 0.0], [[1.0], [1e-12]])
+    _trainer(model, _batch(2, 1)).train(tf.constant(1))
+    # Appendix B: grad log p(z*|x) = [1, 0] - [1/2, 1/2].
+    self.assertAllClose(model.scores, [0.5, -0.5])
+
+  def test_objectives_differ_as_paper_and_release_do(self):
+    for objective, p in (('per_query', 5 / 32), ('per_token', 3 / 8)):
+      model = _FakeModel([0.0, 0.0], [[0.5, 0.5], [0.25, 0.25]])
+      trainer = _trainer(model, _batch(2, 2), objective=objective)
+      logs = trainer.train(tf.constant(1))
+      # The release's mean over tokens: (3/8)^2 = 9/64 for both together.
+      self.assertAllClose(logs['loss'], -math.log(p), msg=objective)
+
+  def test_a_candidate_that_only_fills_its_row_counts_nothing(self):
+    batch = _batch(3, 1)
+    batch['is_real'][0, 2] = False
+    model = _FakeModel([0.0, 0.0, 9.0], [[0.2], [0.6], [0.9]])
+    _trainer(model, batch).train(tf.constant(1))
+    # p(y|x) = 0.4: r = (0.2 / 0.4 - 1) / 2, (0.6 / 0.4 - 1) / 2.
+    self.assertAllClose(model.scores, [-0.25, 0.25, 9.0])
+
+  def test_logs_both_retrieval_utilities(self):
+    model = _FakeModel([0.0, 0.0], [[0.1], [0.5]])
+    logs = _trainer(model, _batch(2, 1)).train(tf.constant(1))
+    # p(y|x) = 0.3. Of blocks: 0 for the null block, log 5 for the other.
+    self.assertAllClose(logs['marginal_retrieval_utility'], math.log(3))
+    self.assertAllClose(logs['block_retrieval_utility'], math.log(5) / 2)
+    self.assertAllClose(logs['p_null'], 0.5)
+    self.assertAllClose(logs['entropy'], math.log(2))
+
+  def test_reads_the_masked_positions_behind_cls(self):
+    model = _FakeModel([0.0], [[1.0]])
+    _trainer(model, _batch(1, 1)).score(
+      {name: tf.constant(value) for name, value in _batch(1, 1).items()}
+    )
+    tokens, positions = model.read
+    cls_id, sep_id = tiny.SPECIAL_IDS
+    mask_id = tiny.TOKENIZER.mask_id
+    # [CLS] x [SEP] body [SEP]; titles are for the embedder only.
+    self.assertAllEqual(
+      tokens[0, 0], [cls_id, 6, mask_id, sep_id, 9, 9, sep_id]
+    )
+    self.assertAllEqual(positions, [[2]])
+
+  def test_recurring_spans_have_a_uniform_retriever(self):
+    model = _FakeModel([5.0, 0.0], [[0.5], [0.5]])
+    trainer = _trainer(model, _batch(2, 1), candidates='recurring_span')
+    trainer.train(tf.constant(1))
+    self.assertAllClose(model.scores, [5.0, 0.0])
+
+  def test_logs_the_age_of_the_index(self):
+    model = _FakeModel([0.0], [[1.0]])
+    trainer = _trainer(model, _batch(1, 1), index_step=lambda: -4)
+    logs = trainer.train(tf.constant(1))
+    self.assertEqual(logs['index_age_steps'], 5.0)
+
+
+if __name__ == '__main__':
+  tf.test.main()

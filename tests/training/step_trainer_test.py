@@ -1,0 +1,60 @@
+"""Tests for realm_tf.training.step_trainer."""
+
+import numpy as np
+import tensorflow as tf
+import tf_keras
+
+from realm_tf.training import step_trainer
+
+
+class _ProductTrainer(step_trainer.StepTrainer):
+  """The loss is w * mean(x); `unused` is no part of it."""
+
+  def __init__(self, batches):
+    self.w, self.unused = tf.Variable(1.0), tf.Variable(7.0)
+    super().__init__(
+      batches, tf_keras.optimizers.legacy.SGD(0.5), [self.w, self.unused]
+    )
+
+  def loss_and_logs(self, batch):
+    return self.w * tf.reduce_mean(batch['x']), {'x': batch['x']}
+
+  def host_logs(self):
+    return {'extra': 3.0}
+
+
+def _batches(*rows):
+  return iter([{'x': np.array(row, np.float32)} for row in rows])
+
+
+class StepTrainerTest(tf.test.TestCase):
+  def test_updates_and_logs_means_over_the_loop(self):
+    trainer = _ProductTrainer(_batches([1, 3], [4, 4]))
+    logs = trainer.train(tf.constant(2))
+    # w: 1 -> 1 - 0.5 * 2 = 0 -> 0 - 0.5 * 4 = -2. Losses: 1 * 2, then 0 * 4.
+    self.assertAllClose(trainer.w, -2.0)
+    self.assertAllClose(logs['loss'], 1.0)
+    self.assertAllClose(logs['x'], 3.0)
+    self.assertAllClose(logs['gradient_norm'], 3.0)
+    self.assertEqual(logs['extra'], 3.0)
+    self.assertEqual(int(trainer.global_step), 2)
+    self.assertGreater(logs['examples_per_second'], 0)
+
+  def test_a_variable_outside_the_loss_stays(self):
+    trainer = _ProductTrainer(_batches([1]))
+    trainer.train(tf.constant(1))
+    self.assertAllClose(trainer.unused, 7.0)
+
+  def test_each_loop_logs_its_own_means(self):
+    trainer = _ProductTrainer(_batches([1], [5]))
+    trainer.train(tf.constant(1))
+    self.assertAllClose(trainer.train(tf.constant(1))['x'], 5.0)
+
+  def test_keeps_the_last_batch(self):
+    trainer = _ProductTrainer(_batches([1], [5]))
+    trainer.train(tf.constant(2))
+    self.assertAllEqual(trainer.last_batch['x'], [5])
+
+
+if __name__ == '__main__':
+  tf.test.main()
