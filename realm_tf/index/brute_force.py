@@ -38,7 +38,7 @@ def _top(scores, k):
   """Returns the columns and values of each row's `k` largest, sorted."""
   k = min(k, scores.shape[1])
   if k < scores.shape[1]:
-    columns = np.sort(np.argpartition(-scores, k - 1, axis=1)[:, :k], axis=1)
+    columns = np.sort(_partition(scores, k), axis=1)
   else:
     columns = np.broadcast_to(np.arange(k), scores.shape)
   values = np.take_along_axis(scores, columns, axis=1)
@@ -47,3 +47,16 @@ def _top(scores, k):
     np.take_along_axis(columns, order, axis=1),
     np.take_along_axis(values, order, axis=1).astype(np.float32),
   )
+
+
+def _partition(scores, k):
+  """Returns the columns of each row's `k` largest, in no order."""
+  columns = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+  last = np.take_along_axis(scores, columns, axis=1).min(axis=1)
+  # Of columns that tie for the last place, argpartition takes any.
+  is_candidate = scores >= last[:, None]
+  for row in np.flatnonzero(np.count_nonzero(is_candidate, axis=1) > k):
+    tied = np.flatnonzero(is_candidate[row])
+    best = np.argsort(-scores[row, tied], kind='stable')[:k]
+    columns[row] = tied[best]
+  return columns
