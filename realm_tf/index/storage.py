@@ -23,6 +23,8 @@ from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 
+_MIN_SCANN_BLOCKS = 16  # Its codebooks are trained on no fewer points.
+
 
 class Index(NamedTuple):
   """A loaded index version.
@@ -134,10 +136,11 @@ def embedder_variables(model: realm_model.RealmModel) -> list[tf.Variable]:
 
 def searcher_kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
   """Returns 'scann' or 'brute_force'; ScaNN cannot train on few blocks."""
-  too_few = num_blocks < 16
+  if num_blocks < _MIN_SCANN_BLOCKS:
+    return 'brute_force'
   if config.searcher == 'auto':
     return 'brute_force' if num_blocks < config.exact_below_blocks else 'scann'
-  return 'brute_force' if too_few else config.searcher
+  return config.searcher
 
 
 def _read_embeddings(file_name):
