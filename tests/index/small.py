@@ -1,0 +1,72 @@
+"""A corpus of random blocks of different lengths, and a model to embed it."""
+
+import os
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import blocks as blocks_lib
+from realm_tf.modeling import realm_model
+from realm_tf.records import block_table
+from realm_tf.records import shards
+from tests import fakes
+
+TOKENIZER = fakes.tokenizer('a b c d e f g h i j k l m n o')  # 20 words.
+SPECIAL_IDS = (TOKENIZER.cls_id, TOKENIZER.sep_id)
+_BERT = config_lib.BertConfig(
+  vocab_size=TOKENIZER.vocab_size,
+  hidden_size=8,
+  num_layers=1,
+  num_heads=2,
+  intermediate_size=16,
+  max_positions=64,
+  initializer_range=0.5,
+)
+CONFIG = config_lib.ExperimentConfig(
+  model=config_lib.ModelConfig(
+    embedder_bert=_BERT,
+    reader_bert=_BERT,
+    embedder=config_lib.EmbedderConfig(embedding_size=4),
+  ),
+  lengths=config_lib.LengthConfig(
+    query_tokens=16, block_tokens=40, joint_tokens=60, title_tokens=3
+  ),
+)
+
+
+def model(seed: int = 0) -> realm_model.RealmModel:
+  """Returns both embedders with random weights."""
+  tf.random.set_seed(seed)
+  return realm_model.RealmModel(CONFIG.model, [realm_model.EMBEDDER])
+
+
+def blocks(body_lengths) -> list[blocks_lib.Block]:
+  """Returns random blocks of these lengths; titles have 1 to 5 wordpieces."""
+  rng = np.random.default_rng(0)
+  result = []
+  for i, length in enumerate(body_lengths):
+    title_ids = rng.integers(5, 20, 1 + i % 5)
+    result.append(
+      blocks_lib.Block(
+        f'title {i}',
+        f'text {i}',
+        f'article {i}',
+        title_ids.astype(np.int32),
+        rng.integers(5, 20, length).astype(np.int32),
+        np.array([length], np.int32),
+      )
+    )
+  return result
+
+
+def write_corpus(directory: str, body_lengths) -> str:
+  """Writes a corpus below `directory`; returns where."""
+  corpus_dir = os.path.join(directory, 'corpus')
+  shards.write_corpus(blocks(body_lengths), corpus_dir, TOKENIZER, {}, 1)
+  return corpus_dir
+
+
+def open_corpus(directory: str, body_lengths) -> block_table.BlockTable:
+  """Writes a corpus below `directory` and opens it."""
+  return block_table.BlockTable.open(write_corpus(directory, body_lengths))
