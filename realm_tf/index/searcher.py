@@ -29,3 +29,15 @@ class Searcher(Protocol):
     Where a searcher finds fewer than `k`, it either returns fewer columns or
     fills the end of a row with `NOT_FOUND`.
     """
+
+
+def fill(neighbors: Neighbors, k: int) -> Neighbors:
+  """Returns `neighbors` with `k` columns; `NOT_FOUND` where there are fewer."""
+  missing = k - neighbors.block_ids.shape[1]
+  if missing <= 0:
+    return neighbors
+  behind = [[0, 0], [0, missing]]
+  return Neighbors(
+    np.pad(neighbors.block_ids, behind, constant_values=NOT_FOUND),
+    np.pad(neighbors.scores, behind, constant_values=-np.inf),
+  )

@@ -21,7 +21,8 @@ class RetrievalLayer(tf_keras.layers.Layer):
     query_embeddings: float32 [B, D].
 
   Returns:
-    Block ids, int32 [B, K], and scores, float32 [B, K].
+    Block ids, int32 [B, K], and scores, float32 [B, K]; `searcher.NOT_FOUND`
+    and -inf where the index has fewer blocks.
   """
 
   def __init__(
@@ -50,4 +51,5 @@ class RetrievalLayer(tf_keras.layers.Layer):
     return ids, scores
 
   def _search(self, query_embeddings):
-    return tuple(self._holder[0].search(query_embeddings, self.num_blocks))
+    neighbors = self._holder[0].search(query_embeddings, self.num_blocks)
+    return tuple(searcher_lib.fill(neighbors, self.num_blocks))

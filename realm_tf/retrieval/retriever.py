@@ -43,16 +43,7 @@ class Retriever:
   def retrieve(self, query_ids: np.ndarray, k: int) -> Retrieved:
     """Returns the `k` blocks of largest f(x,z) of each query."""
     neighbors = self._searcher.search(self._embed(query_ids), k)
-    missing = k - neighbors.block_ids.shape[1]
-    if missing <= 0:
-      return Retrieved(*neighbors)
-    behind = [[0, 0], [0, missing]]
-    return Retrieved(
-      np.pad(
-        neighbors.block_ids, behind, constant_values=searcher_lib.NOT_FOUND
-      ),
-      np.pad(neighbors.scores, behind, constant_values=-np.inf),
-    )
+    return Retrieved(*searcher_lib.fill(neighbors, k))
 
 
 def query_embedding_function(
