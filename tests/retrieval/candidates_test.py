@@ -1,0 +1,132 @@
+"""Tests for realm_tf.retrieval.candidates."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf.retrieval import candidates
+
+_NULL = candidates.NULL_BLOCK
+
+
+def _slow_select(neighbors, own, num_candidates):
+  """One row of `select` in plain Python."""
+  row = [_NULL]
+  for block in neighbors:
+    if block >= 0 and block != own and block not in row:
+      row.append(block)
+  row = row[:num_candidates]
+  return row + [_NULL] * (num_candidates - len(row))
+
+
+class SelectTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ('null_block_first', [5, 3, 8, 1], -1, [_NULL, 5, 3]),
+    ('own_block_is_replaced_by_the_next', [5, 3, 8, 1], 5, [_NULL, 3, 8]),
+    ('own_block_behind_is_no_matter', [5, 3, 8, 1], 8, [_NULL, 5, 3]),
+    ('block_zero_may_be_own', [0, 3, 8, 1], 0, [_NULL, 3, 8]),
+    ('repeats_are_dropped', [5, 5, 3, 5], -1, [_NULL, 5, 3]),
+    ('not_found_is_passed_over', [5, -1, 3, -1], -1, [_NULL, 5, 3]),
+    ('too_few_are_filled_up', [5, 5, 3, -1], 3, [_NULL, 5, _NULL]),
+    ('none_are_filled_up', [-1, -1, -1, -1], -1, [_NULL, _NULL, _NULL]),
+    ('fewer_neighbors_than_candidates', [5], -1, [_NULL, 5, _NULL]),
+  )
+  def test_one_query(self, neighbors, own, expected):
+    actual = candidates.select(np.array([neighbors]), np.array([own]), 3)
+    self.assertEqual(actual.tolist(), [expected])
+    self.assertEqual(actual.dtype, np.int32)
+
+  def test_queries_keep_to_their_rows(self):
+    actual = candidates.select(
+      np.array([[5, 3, 8], [8, 5, 3]]), np.array([8, 8]), 3
+    )
+    self.assertEqual(actual.tolist(), [[_NULL, 5, 3], [_NULL, 5, 3]])
+
+  def test_only_the_null_block(self):
+    actual = candidates.select(np.array([[5, 3]]), np.array([-1]), 1)
+    self.assertEqual(actual.tolist(), [[_NULL]])
+
+  def test_agrees_with_a_slow_loop(self):
+    rng = np.random.default_rng(0)
+    neighbors = rng.integers(-1, 8, [500, 6])  # Full of repeats.
+    own = rng.integers(-1, 8, 500)
+    for num_candidates in (1, 2, 4, 9):
+      expected = [
+        _slow_select(row.tolist(), own[i], num_candidates)
+        for i, row in enumerate(neighbors)
+      ]
+      actual = candidates.select(neighbors, own, num_candidates)
+      self.assertEqual(actual.tolist(), expected)
+
+
+class IsRealTest(absltest.TestCase):
+  def test_first_null_block_is_real_and_fillers_are_not(self):
+    real = candidates.is_real(
+      np.array([[_NULL, 5, 3], [_NULL, 0, _NULL], [_NULL, _NULL, _NULL]])
+    )
+    self.assertEqual(
+      real.tolist(),
+      [[True, True, True], [True, True, False], [True, False, False]],
+    )
+
+
+class SameArticleTest(absltest.TestCase):
+  # Blocks 0, 1 | 2 | 3, 4, 5, 6 of three articles.
+  ROWS = np.array([0, 0, 1, 2, 2, 2, 2])
+
+  def _draw(self, own, at_most, seed=0):
+    return candidates.same_article(
+      self.ROWS, np.array(own), at_most, np.random.default_rng(seed)
+    )
+
+  def test_draws_all_others_of_the_article(self):
+    drawn = self._draw([1, 4, 2, -1], at_most=9)
+    self.assertEqual(
+      [sorted(set(row.tolist()) - {_NULL}) for row in drawn],
+      [[0], [3, 5, 6], [], []],
+    )
+    for row in drawn:  # What is missing is behind.
+      self.assertEqual(sorted(row == _NULL), (row == _NULL).tolist())
+
+  def test_draws_at_most_so_many_without_repeats(self):
+    seen = set()
+    for seed in range(50):
+      ids = self._draw([4], at_most=2, seed=seed)[0].tolist()
+      self.assertLen(set(ids), 2)
+      self.assertLessEqual(set(ids), {3, 5, 6})
+      seen.add(tuple(ids))
+    self.assertLen(seen, 6)  # Every pair in either order.
+
+  def test_generator_decides(self):
+    own = [3, 4, 5, 6] * 5
+    self.assertEqual(self._draw(own, 3).tolist(), self._draw(own, 3).tolist())
+    self.assertNotEqual(
+      self._draw(own, 3).tolist(), self._draw(own, 3, seed=1).tolist()
+    )
+
+
+class WithSpanFirstTest(absltest.TestCase):
+  def test_moves_blocks_with_the_span_to_the_front(self):
+    # Query 0 masks [7, 8]: blocks 12 and 13 have it; 11 has 7 and 8 apart.
+    # Query 1 masks [9]: block 21 has it.
+    ids = candidates.with_span_first(
+      np.array([[10, 11, 12, 13], [20, 21, 22, _NULL]]),
+      np.array(
+        [
+          [[9, 0, 0], [7, 9, 8], [9, 7, 8], [7, 8, 0]],
+          [[7, 8, 0], [7, 9, 0], [8, 0, 0], [0, 0, 0]],
+        ]
+      ),
+      np.array([[7, 8, 0], [9, 0, 0]]),
+    )
+    self.assertEqual(ids.tolist(), [[12, 13, 10, 11], [21, 20, 22, _NULL]])
+
+  def test_nothing_masked_keeps_the_order(self):
+    ids = candidates.with_span_first(
+      np.array([[10, 11]]), np.array([[[7, 0], [0, 0]]]), np.array([[0, 0]])
+    )
+    self.assertEqual(ids.tolist(), [[10, 11]])
+
+
+if __name__ == '__main__':
+  absltest.main()
