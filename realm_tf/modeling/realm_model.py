@@ -87,23 +87,31 @@ class RealmModel(tf.Module):
     """Takes over all weights that have a variable's name.
 
     A file with one shared tower fills two separate ones. A file without any
-    reader starts the reader's BERT from the tower's, as the paper starts all
-    of them from one BERT.
+    reader starts the reader's BERT from the tower's, where the sizes agree, as
+    the paper starts all of them from one BERT.
     """
-    arrays = dict(arrays)
-    has_reader = any(name.startswith('reader_') for name in arrays)
-    for name in weights.by_name(self.variables):
-      tower, _, rest = name.partition('_')
-      stands_in = tower in ('query', 'block') or not has_reader
-      if stands_in and name not in arrays:
-        source = arrays.get(f'shared_{rest}', arrays.get(f'query_{rest}'))
-        if source is not None:
-          arrays[name] = source
+    arrays = {**_stand_ins(weights.by_name(self.variables), arrays), **arrays}
     report = weights.assign(self.variables, arrays)
     left_over = [
       name for name in report.left_over if not name.startswith('shared_')
     ]
     return report._replace(left_over=left_over)
+
+
+def _stand_ins(variables, arrays):
+  """Returns what `load` takes for variables that `arrays` may lack, by name."""
+  has_reader = any(name.startswith('reader_') for name in arrays)
+  values = {}
+  for name, variable in variables.items():
+    tower, _, rest = name.partition('_')
+    value = arrays.get(f'shared_{rest}')
+    if tower == 'reader' and not has_reader:
+      value = arrays.get(f'query_{rest}', value)
+      if value is not None and value.shape == tuple(variable.shape):
+        values[name] = value
+    elif tower in ('query', 'block') and value is not None:
+      values[name] = value
+  return values
 
 
 def require_parts(report: weights.LoadReport, source: str) -> None:

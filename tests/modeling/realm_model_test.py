@@ -121,6 +121,41 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
       all(name.startswith('span_reader/') for name in report.missing)
     )
 
+  def test_reader_of_another_size_starts_afresh(self):
+    tower = realm_model.RealmModel(_config(), [realm_model.EMBEDDER])
+    config = dataclasses.replace(
+      _config(),
+      reader_bert=dataclasses.replace(
+        _BERT, hidden_size=12, intermediate_size=20
+      ),
+    )
+    model = realm_model.RealmModel(config, _ALL)
+    report = model.load(_arrays(tower))
+    self.assertContainsSubset(_arrays(tower), report.used)
+    self.assertAllClose(
+      model.block_embedder(self.tokens), tower.block_embedder(self.tokens)
+    )
+
+  @parameterized.named_parameters(
+    # The other tower must not silently take its place.
+    ('block_is_missing', 'block_', False),
+    ('query_is_missing', 'query_', False),
+    # A shared tower cannot be both of two.
+    ('two_into_one', '', True),
+  )
+  def test_towers_do_not_stand_in_for_each_other(self, removed, shared):
+    arrays = _arrays(realm_model.RealmModel(_config(), [realm_model.EMBEDDER]))
+    arrays = {
+      name: value
+      for name, value in arrays.items()
+      if not removed or not name.startswith(removed)
+    }
+    model = realm_model.RealmModel(
+      _config(shared_towers=shared), [realm_model.EMBEDDER]
+    )
+    with self.assertRaises(errors.UserError):
+      realm_model.require_parts(model.load(arrays), 'x')
+
   def test_reader_of_a_file_is_not_replaced_by_its_tower(self):
     source = realm_model.RealmModel(_config(), _ALL)
     model = realm_model.RealmModel(_config(), [realm_model.SPAN])
