@@ -1,0 +1,261 @@
+"""Runs every step of a REALM from the command line, with two crashes.
+
+  world -> corpus, queries -> warm start -> pretrain beside refresh -> finetune
+  -> evaluate, answer
+
+The refresher is killed while it writes an index, the trainer after its first
+checkpoint; both are started again and have to go on where they were.
+"""
+
+import json
+import os
+import shutil
+import signal
+import tempfile
+
+from absl.testing import absltest
+
+from realm_tf import errors
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
+from tests import processes
+
+_CONFIG = '--config=tests/testdata/end_to_end_launch.py'
+_NUM_STEPS = 60  # Of the config.
+_TIMEOUT_SECS = 120.0  # Of one step; takes about 10 on two free cores.
+_QUESTION = 'What is the capital of Peru?'
+
+
+class _Pipeline:
+  """Paths and processes below one directory, and what was seen on the way.
+
+  Attributes:
+    partial: The version that the refresher was killed at.
+    newest_at_kill: Newest index version that readers saw then, or None.
+    partial_error: What a reader of `partial` would have been told then.
+    rows_at_kill: Training steps that were logged when the trainer was killed.
+    answer: stdout of bin.answer.
+  """
+
+  def __init__(self, directory):
+    self._directory = directory
+    self._running = []
+    self.run_dir = self.path('pretrain')
+    self.qa_dir = self.path('qa')
+
+  def path(self, *names):
+    return os.path.join(self._directory, *names)
+
+  def start(self, name, *flags):
+    process = processes.Binary(name, *flags, log_dir=self._directory)
+    self._running.append(process)
+    return process
+
+  def clean_up(self):
+    for process in self._running:
+      process.kill()
+    shutil.rmtree(self._directory)
+
+  def run(self):
+    world = self.start(
+      'make_world', _CONFIG, f'--output_dir={self.path("world")}'
+    )
+    self.start(
+      'make_blocks',
+      _CONFIG,
+      '--input=world',
+      '--vocab_size=1000',
+      '--max_block_wordpieces=48',
+      f'--output_dir={self.path("corpus")}',
+    ).wait(_TIMEOUT_SECS)
+    world.wait(_TIMEOUT_SECS)
+    queries = self.start(
+      'make_queries',
+      f'--input={self.path("world", "articles.jsonl")}',
+      '--max_articles=20',
+      self._corpus_flag(),
+      f'--output_dir={self.path("queries")}',
+    )
+    self.start(
+      'warm_start',
+      _CONFIG,
+      self._corpus_flag(),
+      f'--run_dir={self.path("ict")}',
+    ).wait(_TIMEOUT_SECS)
+    queries.wait(_TIMEOUT_SECS)
+    self._pretrain()
+    self._answer_questions()
+
+  def _pretrain(self):
+    trainer = self._start_trainer(f'--init_from={self.path("ict")}')
+    refresher = self._start_refresher()
+    self.partial = processes.poll(
+      lambda: self._caught_writing(refresher), _TIMEOUT_SECS, interval_secs=0
+    )
+    refresher.kill()
+    self.newest_at_kill = versions.newest(layout.index_root(self.run_dir))
+    try:
+      versions.verify(self.partial)
+    except errors.UserError as error:
+      self.partial_error = str(error)
+    refresher = self._start_refresher()
+
+    checkpoint = os.path.join(layout.checkpoint_dir(self.run_dir), 'checkpoint')
+    processes.poll(lambda: os.path.exists(checkpoint), _TIMEOUT_SECS)
+    trainer.kill()
+    self.rows_at_kill = self.logged_steps()
+    self._start_trainer('--resume').wait(_TIMEOUT_SECS)
+    refresher.wait(_TIMEOUT_SECS)
+
+  def _start_trainer(self, flag):
+    return self.start(
+      'pretrain',
+      _CONFIG,
+      self._corpus_flag(),
+      f'--queries_dir={self.path("queries")}',
+      f'--run_dir={self.run_dir}',
+      flag,
+    )
+
+  def _start_refresher(self):
+    return self.start(
+      'refresh_index',
+      self._corpus_flag(),
+      f'--run_dir={self.run_dir}',
+      '--poll_secs=0.1',
+    )
+
+  def _caught_writing(self, refresher):
+    """Stops the refresher in the middle of a version; returns its path."""
+    if not refresher.is_running():
+      raise RuntimeError(f'The refresher ended:\n{refresher.stderr}')
+    path = self._incomplete_version()
+    if not path:
+      return ''
+    refresher.signal(signal.SIGSTOP)
+    if versions.is_complete(path):  # It was faster.
+      refresher.signal(signal.SIGCONT)
+      return ''
+    return path
+
+  def _incomplete_version(self):
+    root = layout.index_root(self.run_dir)
+    if not os.path.isdir(root):
+      return ''
+    paths = [os.path.join(root, name) for name in os.listdir(root)]
+    return next((p for p in paths if not versions.is_complete(p)), '')
+
+  def _answer_questions(self):
+    self.start(
+      'finetune',
+      _CONFIG,
+      self._corpus_flag(),
+      f'--questions={self.path("world", "train_questions.jsonl")}',
+      f'--init_from={self.run_dir}',
+      f'--run_dir={self.qa_dir}',
+    ).wait(_TIMEOUT_SECS)
+    evaluation = self.start(
+      'evaluate',
+      self._corpus_flag(),
+      f'--model_dir={self.qa_dir}',
+      f'--questions={self.path("world", "test_questions.jsonl")}',
+      f'--output_dir={self.path("test")}',
+      '--recall_at=1,5',
+    )
+    self.answer = self.start(
+      'answer',
+      self._corpus_flag(),
+      f'--model_dir={self.qa_dir}',
+      f'--question={_QUESTION}',
+      '--json',
+    ).wait(_TIMEOUT_SECS)
+    evaluation.wait(_TIMEOUT_SECS)
+
+  def _corpus_flag(self):
+    return f'--corpus_dir={self.path("corpus")}'
+
+  def logged_steps(self):
+    return [
+      row['step'] for row in _json_lines(layout.metrics_file(self.run_dir))
+    ]
+
+
+def _json_lines(path):
+  with open(path) as file:
+    return [json.loads(line) for line in file]
+
+
+class EndToEndTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.pipeline = _Pipeline(tempfile.mkdtemp())
+    cls.addClassCleanup(cls.pipeline.clean_up)
+    cls.pipeline.run()
+
+  def test_nobody_reads_an_index_that_is_being_written(self):
+    partial_step = int(os.path.basename(self.pipeline.partial))
+    newest = self.pipeline.newest_at_kill
+    self.assertLess(newest.step if newest else -1, partial_step)
+    self.assertIn('has a manifest', self.pipeline.partial_error)
+
+  def test_a_killed_refresher_ends_with_the_index_of_the_last_parameters(self):
+    index = versions.newest(layout.index_root(self.pipeline.run_dir))
+    self.assertEqual(index.step, _NUM_STEPS)
+    versions.verify(index.path)
+    params = versions.newest(layout.params_root(self.pipeline.run_dir))
+    self.assertEqual(params.step, _NUM_STEPS)
+
+  def test_a_killed_trainer_goes_on_from_its_checkpoint(self):
+    before = self.pipeline.rows_at_kill
+    steps = self.pipeline.logged_steps()
+    after = steps[len(before) :]
+    self.assertNotEmpty(before)
+    # It began anew neither from 0 nor after what was never saved, and went on
+    # in whole loops of 10 to the end.
+    self.assertLessEqual(after[0], before[-1] + 10)
+    self.assertGreater(after[0], 10)
+    self.assertEqual(after, list(range(after[0], _NUM_STEPS + 1, 10)))
+    self.assertTrue(os.path.exists(layout.done_file(self.pipeline.run_dir)))
+
+  def test_the_trainer_uses_the_indexes_of_the_refresher(self):
+    rows = _json_lines(layout.metrics_file(self.pipeline.run_dir))
+    for row in rows:
+      # At worst the first index is still in use.
+      self.assertBetween(row['index_age_steps'], 0, row['step'])
+
+  def test_evaluation_counts_all_questions(self):
+    with open(self.pipeline.path('test', 'metrics.json')) as file:
+      metrics = json.load(file)
+    questions = _json_lines(self.pipeline.path('world', 'test_questions.jsonl'))
+    self.assertEqual(metrics['num_questions'], len(questions))
+    for name in ('exact_match', 'f1', 'recall@1', 'recall@5'):
+      self.assertBetween(metrics[name], 0, 100, name)
+    self.assertLessEqual(metrics['recall@1'], metrics['recall@5'])
+
+  def test_predictions_are_in_order_and_cut_from_the_evidence(self):
+    rows = _json_lines(self.pipeline.path('test', 'predictions.jsonl'))
+    questions = _json_lines(self.pipeline.path('world', 'test_questions.jsonl'))
+    self.assertEqual(
+      [row['question'] for row in rows], [q['question'] for q in questions]
+    )
+    for row in rows:
+      self._check_evidence(row)
+
+  def test_answers_as_json(self):
+    (line,) = self.pipeline.answer.splitlines()  # And nothing else on stdout.
+    row = json.loads(line)
+    self.assertEqual(row['question'], _QUESTION)
+    self._check_evidence(row)
+
+  def _check_evidence(self, row):
+    self.assertNotEmpty(row['evidence'])
+    self.assertEqual(row['prediction'], row['evidence'][0]['answer'])
+    for item in row['evidence']:
+      answer = item['text'][item['start'] : item['end']]
+      self.assertEqual(answer, item['answer'])
+      self.assertBetween(item['retrieval_probability'], 0, 1)
+
+
+if __name__ == '__main__':
+  absltest.main()
