@@ -37,7 +37,8 @@ class PretrainingSentence(NamedTuple):
 
   Attributes:
     text: One statement, or a short question with its answer.
-    spans: Character spans of the fact's values: what may be masked.
+    spans: Character spans that may be masked: the fact's values and, in an
+      article, the entity's name.
     article_id: Of the article that states the fact, for measuring retrieval.
   """
 
@@ -98,4 +99,5 @@ def _state(fact, entity, wording, rng):
   if is_long and entity.kind == 'city':
     name = f'the city of {name}'
   filled = world_text.fill(wording, name, fact.values)
-  return PretrainingSentence(filled.text, filled.spans, entity.article_id)
+  spans = sorted(filled.spans + filled.name_spans)
+  return PretrainingSentence(filled.text, tuple(spans), entity.article_id)

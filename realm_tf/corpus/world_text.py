@@ -38,10 +38,12 @@ class Filled(NamedTuple):
   Attributes:
     text: The sentence.
     spans: Character spans of the values, in order.
+    name_spans: Character spans of the entity's name, in order.
   """
 
   text: str
   spans: tuple[tuple[int, int], ...]
+  name_spans: tuple[tuple[int, int], ...] = ()
 
 
 def fill(wording: str, entity: str, values: Sequence[str] = ()) -> Filled:
@@ -57,10 +59,11 @@ def fill(wording: str, entity: str, values: Sequence[str] = ()) -> Filled:
     article in front, which is no part of the span; the text starts with a
     capital letter.
   """
-  text, spans = '', []
+  text, spans, names = '', [], []
   for part in re.split(r'(\{[ev]\})', wording):
     if part == '{e}':
       text += with_article(entity)
+      names.append((len(text) - len(entity), len(text)))
     elif part == '{v}':
       for i, value in enumerate(values):
         text += _separator(i, len(values))
@@ -69,7 +72,7 @@ def fill(wording: str, entity: str, values: Sequence[str] = ()) -> Filled:
         spans.append((start, len(text)))
     else:
       text += part
-  return Filled(text[:1].upper() + text[1:], tuple(spans))
+  return Filled(text[:1].upper() + text[1:], tuple(spans), tuple(names))
 
 
 def with_article(name: str) -> str:
