@@ -89,6 +89,7 @@ def _parse_flags(argv: list[str]) -> list[str]:
 
 def _run_main(main, argv):
   try:
+    load_config()  # A wrong key is a mistake even where no key is read.
     main(argv)
   except errors.UserError as error:
     _exit(str(error))

@@ -14,6 +14,7 @@ from absl import flags
 import tensorflow as tf
 
 from realm_tf.index import index_builder
+from realm_tf.records import shards
 from realm_tf.refresh import refresher
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -41,6 +42,7 @@ def main(_):
   )
   wait = functools.partial(time.sleep, _POLL_SECS.value)
   is_done = functools.partial(tf.io.gfile.exists, layout.done_file(run_dir))
+  shards.read_manifest(_CORPUS_DIR.value)  # A mistake shows before the wait.
   while not _ONCE.value and versions.newest(params_root) is None:
     wait()
   builder = index_builder.open_builder(run_dir, _CORPUS_DIR.value)

@@ -2,6 +2,8 @@
 
 import os
 
+import numpy as np
+
 from realm_tf import config as config_lib
 from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
@@ -85,3 +87,8 @@ def write_corpus(directory: str) -> str:
 def open_corpus(directory: str) -> block_table.BlockTable:
   """Writes the corpus of `ARTICLES` below `directory` and opens it."""
   return block_table.BlockTable.open(write_corpus(directory))
+
+
+def embeddings(num_blocks: int) -> np.ndarray:
+  """Returns block embeddings of the config's size, [num_blocks, 4]."""
+  return np.arange(num_blocks * 4, dtype=np.float32).reshape([num_blocks, 4])

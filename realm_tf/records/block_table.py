@@ -101,7 +101,9 @@ class BlockTable:
     """Opens a corpus directory; UserError if it is none, or incomplete."""
     return cls(
       corpus_dir,
-      manifests.read(corpus_dir, 'a corpus directory', 'bin.make_blocks'),
+      manifests.read(
+        corpus_dir, 'a corpus directory', 'bin.make_blocks', 'num_blocks'
+      ),
     )
 
   def titles(self, ids: Sequence[int]) -> list[str]:

@@ -62,13 +62,17 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
     shutil.rmtree(staging)
 
 
-def read(directory: str, what: str, made_by: str) -> dict[str, Any]:
+def read(directory: str, what: str, made_by: str, key: str) -> dict[str, Any]:
   """Reads a manifest and checks that its files are there in full.
 
   Args:
     directory: Of records.
     what: What the user should have given, e.g. 'a corpus directory'.
     made_by: What makes one, e.g. 'bin.make_blocks'.
+    key: An entry that only manifests of this kind have.
+
+  Raises:
+    errors.UserError: It is none, or not complete.
   """
   path = os.path.join(directory, _NAME)
   if not tf.io.gfile.exists(path):
@@ -76,7 +80,18 @@ def read(directory: str, what: str, made_by: str) -> dict[str, Any]:
       f'{directory} must be {what}; it has no {_NAME}. Make one with {made_by}.'
     )
   with tf.io.gfile.GFile(path) as file:
-    manifest = json.loads(file.read())
+    try:
+      manifest = json.loads(file.read())
+    except json.JSONDecodeError as error:
+      raise errors.UserError(
+        f'{path} must be JSON; line {error.lineno}: {error.msg}. Make {what} '
+        f'again with {made_by}.'
+      ) from error
+  if key not in manifest:
+    raise errors.UserError(
+      f'{directory} must be {what}; its {_NAME} has no {key}. Make one with '
+      f'{made_by}.'
+    )
   for name, entry in manifest['files'].items():
     file_path = os.path.join(directory, name)
     size = (

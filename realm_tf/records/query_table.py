@@ -136,8 +136,24 @@ class QueryTable:
     """Opens a queries directory; UserError if it is none, or incomplete."""
     return cls(
       queries_dir,
-      manifests.read(queries_dir, 'a queries directory', 'bin.make_queries'),
+      manifests.read(
+        queries_dir, 'a queries directory', 'bin.make_queries', 'num_queries'
+      ),
     )
+
+  def check_corpus(self, corpus_manifest: dict[str, Any]):
+    """Raises UserError unless the queries were made for this corpus."""
+    keys = ['vocabulary_sha256']
+    if (self.own_blocks != NO_BLOCK).any():  # Ids of blocks of one corpus.
+      keys.append('corpus_fingerprint')
+    for key in keys:
+      if self.manifest[key] != corpus_manifest[key]:
+        raise errors.UserError(
+          f'Queries must be made with the corpus they train on. Found {key} '
+          f'{str(self.manifest[key])[:12]} and a corpus with '
+          f'{corpus_manifest[key][:12]}. Run bin.make_queries with this '
+          '--corpus_dir.'
+        )
 
   def query(self, i: int) -> Query:
     """Returns query `i`, unmasked."""

@@ -82,7 +82,9 @@ def write_corpus(
 
 def read_manifest(corpus_dir: str) -> CorpusManifest:
   """Reads and checks a corpus directory's manifest."""
-  manifest = manifests.read(corpus_dir, 'a corpus directory', 'bin.make_blocks')
+  manifest = manifests.read(
+    corpus_dir, 'a corpus directory', 'bin.make_blocks', 'num_blocks'
+  )
   if manifest.get('schema_version') != _SCHEMA_VERSION:
     raise errors.UserError(
       f'{corpus_dir} must be a corpus of schema {_SCHEMA_VERSION}; it has '

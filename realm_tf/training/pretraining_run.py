@@ -92,6 +92,7 @@ def run(
 ) -> None:
   """Pre-trains and publishes parameters every `refresh_every_steps`."""
   queries = query_table.QueryTable.open(queries_dir)
+  queries.check_corpus(inputs.table.manifest)
   runs.start(run_dir, inputs, resume)
   config = inputs.config.pretraining
   retrieves = config.candidates == 'retrieved'

@@ -1,0 +1,189 @@
+"""Tests that each binary ends a user's mistake with code 2 and one line."""
+
+import os
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.corpus import blocks
+from realm_tf.corpus import sources
+from realm_tf.index import storage
+from realm_tf.modeling import realm_model
+from realm_tf.records import block_table
+from realm_tf.records import query_table
+from realm_tf.records import shards
+from realm_tf.rundir import layout
+from realm_tf.training import params_export
+from realm_tf.training import runs
+from tests import forked_binaries
+from tests import source_tree
+from tests import tiny
+
+_BINARIES = sorted(
+  path.stem
+  for path in source_tree.ROOT.glob('bin/*.py')
+  if path.stem not in ('__init__', 'launcher')
+)
+
+
+class _Files:
+  """What the binaries are pointed at; all good but what says otherwise."""
+
+  def __init__(self, directory):
+    self._directory = directory
+    self.missing = self._path('missing')
+    self.new = self._path('new')
+    self.corpus = tiny.write_corpus(directory)
+    self.other_corpus = self._path('other')
+    shards.write_corpus(
+      blocks.cut_corpus(
+        [sources.Article('f', 'A b. C d.', 'other')], tiny.TOKENIZER, 10
+      ),
+      self.other_corpus,
+      tiny.TOKENIZER,
+      {},
+    )
+    self.vocabulary = os.path.join(self.corpus, 'vocab.txt')
+    self.broken = self._write('broken.jsonl', '\n{"title": "a", "text"\n')
+    self.questions = self._write(
+      'questions.jsonl', '{"question": "a b", "answers": ["c"]}\n'
+    )
+    self.queries = self._path('queries')
+    self._make_queries()
+    self.model = self._path('model')
+    self.other_index = self._path('other_index')
+    self._make_model()
+
+  def _path(self, name):
+    return os.path.join(self._directory, name)
+
+  def _write(self, name, text):
+    with open(self._path(name), 'w') as file:
+      file.write(text)
+    return self._path(name)
+
+  def _make_queries(self):
+    manifest = block_table.BlockTable.open(self.corpus).manifest
+    query_table.write_queries(
+      [query_table.Query(np.array([5]), np.array([[0, 1]]), own_block=0)],
+      self.queries,
+      query_table.QueriesInfo(
+        manifest['vocabulary_sha256'],
+        'salient',
+        manifest['corpus_fingerprint'],
+        {},
+      ),
+    )
+
+  def _make_model(self):
+    inputs = runs.open_inputs(tiny.config(), self.corpus)
+    runs.start(self.model, inputs, resume=False)
+    model = realm_model.RealmModel(
+      inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]
+    )
+    params_export.publish(self.model, 0, model)
+    for root, corpus_dir in (
+      (layout.index_root(self.model), self.corpus),
+      (self.other_index, self.other_corpus),
+    ):
+      table = block_table.BlockTable.open(corpus_dir)
+      embeddings = tiny.embeddings(table.num_blocks)
+      fingerprint = table.manifest['corpus_fingerprint']
+      storage.publish(
+        root, 0, embeddings, model, fingerprint, inputs.config.index
+      )
+
+  def good_flags(self, name):
+    """Returns flags that are right for the binary `name`."""
+    corpus, out = {'corpus_dir': self.corpus}, {'output_dir': self.new}
+    return {
+      'answer': {**corpus, 'model_dir': self.model, 'question': 'a'},
+      'build_index': {**corpus, **out, 'params_dir': self.model},
+      'evaluate': {
+        **corpus,
+        **out,
+        'model_dir': self.model,
+        'questions': self.questions,
+      },
+      'finetune': {**corpus, 'questions': self.questions, 'run_dir': self.new},
+      'import_checkpoint': {**out, 'source': f'hf:{self.model}'},
+      'make_blocks': {**out, 'input': self.broken},
+      'make_queries': {**corpus, **out, 'input': self.broken},
+      'make_world': out,
+      'pretrain': {**corpus, 'queries_dir': self.missing, 'run_dir': self.new},
+      'refresh_index': {**corpus, 'run_dir': self.model, 'once': 'true'},
+      'warm_start': {**corpus, 'run_dir': self.new},
+    }[name]
+
+
+def _cases(files):
+  """Yields (binary, flags that are wrong, what the line must say)."""
+  missing, broken, other = files.missing, files.broken, files.other_corpus
+  for name in _BINARIES:
+    yield name, {'set': 'model.no_such=1'}, 'model.no_such'
+    yield name, {'no_such_flag': '1'}, 'no_such_flag'
+    yield name, {'config': missing + '.py'}, missing
+    if 'corpus_dir' in files.good_flags(name):
+      yield name, {'corpus_dir': missing}, missing
+  yield 'make_blocks', {'input': missing}, missing
+  yield 'make_blocks', {'vocab_file': missing}, missing
+  yield 'make_blocks', {'input': 'world,' + broken}, 'world'
+  yield 'make_blocks', {}, f'{broken}:2'
+  yield 'make_blocks', {'vocab_file': files.vocabulary}, f'{broken}:2'
+  yield 'make_queries', {'input': missing}, missing
+  yield 'make_queries', {}, f'{broken}:2'
+  yield 'make_queries', {'output_dir': files.corpus}, 'must be new'
+  yield 'make_queries', {'tagger': 'spacy:no_such_pipeline'}, 'no_such_pipeline'
+  yield 'make_world', {'set': 'world.num_cities=many'}, 'many'
+  yield 'warm_start', {'init_from': missing}, missing
+  yield 'warm_start', {'run_dir': files.model}, 'must be new'
+  yield 'warm_start', {'set': 'model.embedder_bert.num_heads=0'}, 'num_heads'
+  yield 'pretrain', {}, missing
+  yield 'pretrain', {'queries_dir': files.corpus}, files.corpus
+  yield (
+    'pretrain',
+    {'queries_dir': files.queries, 'corpus_dir': other},
+    'corpus_fingerprint',
+  )
+  yield 'pretrain', {'corpus_dir': files.queries}, files.queries
+  yield 'refresh_index', {'run_dir': missing}, missing
+  yield 'build_index', {'params_dir': missing}, missing
+  yield 'import_checkpoint', {'source': 'hf:' + missing}, missing
+  yield 'import_checkpoint', {'source': missing}, 'hf:DIR'
+  for name in ('finetune', 'evaluate'):
+    yield name, {'questions': missing}, missing
+    yield name, {'questions': broken}, f'{broken}:2'
+  yield 'finetune', {'init_from': missing}, missing
+  yield 'evaluate', {'recall_at': '0'}, 'recall_at'
+  yield 'evaluate', {'model_dir': ''}, 'model_dir'
+  for name in ('answer', 'evaluate'):
+    yield name, {'model_dir': missing}, missing
+    yield name, {'index_dir': missing}, missing
+    yield name, {'index_dir': files.other_index}, 'of the corpus'
+    yield name, {'corpus_dir': other}, 'of the corpus'
+
+
+def _as_flags(values):
+  return [f'--{name}={value}' for name, value in values.items()]
+
+
+class UserMistakesTest(absltest.TestCase):
+  def test_code_2_and_one_line_that_names_the_mistake(self):
+    files = _Files(self.create_tempdir().full_path)
+    cases = list(_cases(files))
+    results = forked_binaries.run_all(
+      [
+        (name, _as_flags({**files.good_flags(name), **wrong}))
+        for name, wrong, _ in cases
+      ]
+    )
+    for (name, wrong, said), result in zip(cases, results, strict=True):
+      with self.subTest(f'{name} {wrong}'):
+        self.assertEqual(result.code, 2, result)
+        self.assertRegex(result.stderr, r'\AERROR: [^\n]+\n\Z')
+        self.assertIn(said, result.stderr)
+        self.assertNotIn('Traceback', result.stdout)
+
+
+if __name__ == '__main__':
+  absltest.main()

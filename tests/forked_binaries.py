@@ -1,0 +1,89 @@
+"""Runs binaries in forks of one process, which loads TensorFlow once.
+
+[[name, flags], ...] as JSON on stdin -> [this program] -> results on stdout
+"""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+from tests import source_tree
+
+
+class Result(NamedTuple):
+  """How a binary ended."""
+
+  code: int
+  stdout: str
+  stderr: str
+
+
+def run_all(cases: list[tuple[str, list[str]]]) -> list[Result]:
+  """Runs `python -m bin.NAME FLAGS` for each (NAME, FLAGS)."""
+  process = subprocess.run(
+    [sys.executable, '-m', 'tests.forked_binaries'],
+    cwd=source_tree.ROOT,
+    input=json.dumps(cases),
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+  if process.returncode:
+    raise RuntimeError(f'The forking process failed:\n{process.stderr}')
+  return [Result(*row) for row in json.loads(process.stdout)]
+
+
+def _preload():
+  # In the binaries' order: the launcher quiets what is loaded after it. Nothing
+  # is computed here, so no thread exists that a fork would lose.
+  from bin import launcher  # noqa: F401
+
+  from realm_tf.answering import loading  # noqa: F401
+  from realm_tf.corpus import inputs  # noqa: F401
+  from realm_tf.evaluation import open_qa  # noqa: F401
+  from realm_tf.training import finetuning_run  # noqa: F401
+  from realm_tf.training import pretraining_run  # noqa: F401
+
+
+def _run(name, flags):
+  with tempfile.TemporaryFile('w+') as out, tempfile.TemporaryFile('w+') as err:
+    child = os.fork()
+    if not child:
+      os.dup2(out.fileno(), 1)
+      os.dup2(err.fileno(), 2)
+      _become(name, flags)
+    _, status = os.waitpid(child, 0)
+    out.seek(0)
+    err.seek(0)
+    return os.waitstatus_to_exitcode(status), out.read(), err.read()
+
+
+def _become(name, flags):
+  """Runs the binary in this process and ends it."""
+  sys.argv = [f'bin/{name}.py', *flags]
+  code = 1
+  try:
+    runpy.run_module(f'bin.{name}', run_name='__main__', alter_sys=True)
+    code = 0
+  except SystemExit as end:
+    code = end.code or 0
+  except BaseException:  # As the interpreter would.
+    sys.excepthook(*sys.exc_info())
+  finally:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def main():
+  cases = json.load(sys.stdin)
+  _preload()
+  json.dump([_run(name, flags) for name, flags in cases], sys.stdout)
+
+
+if __name__ == '__main__':
+  main()
