@@ -15,7 +15,6 @@ from absl import flags
 
 from realm_tf.corpus import inputs
 from realm_tf.corpus import salient_spans
-from realm_tf.corpus import tagged_sentences
 from realm_tf.corpus import world_facts
 from realm_tf.records import block_table
 from realm_tf.records import manifests
@@ -26,14 +25,13 @@ from realm_tf.text import wordpiece
 _INPUT = flags.DEFINE_multi_string(
   'input',
   None,
-  "Files, directories, globs, 'tfds:NAME' or 'world'; "
-  'repeatable, or with commas between.',
+  "Files, directories, globs, 'tfds:NAME' or 'world'; repeatable.",
   required=True,
 )
 _FORMAT = flags.DEFINE_enum(
   'format',
   'auto',
-  [*inputs.FORMATS, 'tagged'],
+  [*inputs.FORMATS, inputs.TAGGED],
   "Of the input; 'tagged' is JSONL with text, spans and id.",
 )
 _TAGGER = flags.DEFINE_string(
@@ -61,13 +59,8 @@ _OVERWRITE = flags.DEFINE_boolean(
 
 def _queries(tokenizer, table):
   names, world = inputs.split(_INPUT.value), launcher.load_config().world
-  if inputs.is_world(names, _FORMAT.value):
-    sentences = inputs.generate_world(world).sentences
-    return query_building.queries_from_sentences(
-      launcher.progress(sentences, 'Tokenizing', 'sentences'), tokenizer
-    )
-  if _FORMAT.value == 'tagged':
-    sentences = tagged_sentences.read(names)
+  sentences = inputs.read_tagged_sentences(names, _FORMAT.value, world)
+  if sentences is not None:
     return query_building.queries_from_sentences(
       launcher.progress(sentences, 'Tokenizing', 'sentences'), tokenizer, table
     )
@@ -94,12 +87,7 @@ def main(_):
     tokenizer.vocabulary_sha256,
     _MASKING.value,
     table.manifest['corpus_fingerprint'],
-    {
-      'input': inputs.split(_INPUT.value),
-      'format': _FORMAT.value,
-      'tagger': _TAGGER.value,
-      'max_articles': _MAX_ARTICLES.value,
-    },
+    {f.name: f.value for f in (_INPUT, _FORMAT, _TAGGER, _MAX_ARTICLES)},
   )
   manifest = query_table.write_queries(
     _queries(tokenizer, table), _OUTPUT_DIR.value, info

@@ -1,17 +1,20 @@
 """What --input of the binaries names: articles in files, or the world.
 
---input, --format -> [this file] -> articles, or the world's sentences
+--input, --format -> [this file] -> articles, or tagged sentences
 """
 
 from collections.abc import Iterator, Sequence
 import functools
+from typing import Optional
 
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import sources
+from realm_tf.corpus import tagged_sentences
 from realm_tf.corpus import world as world_lib
 
 WORLD = 'world'
+TAGGED = 'tagged'
 FORMATS = (*sources.FORMATS, WORLD)
 
 
@@ -55,6 +58,23 @@ def read_articles(
     return iter(generate_world(world).articles)
   articles = sources.read_articles(inputs, format)
   return sources.without_lists(articles) if drop_lists else articles
+
+
+def read_tagged_sentences(
+  inputs: Sequence[str],
+  format: str,  # pylint: disable=redefined-builtin
+  world: config_lib.WorldConfig,
+) -> Optional[Iterator[tagged_sentences.TaggedSentence]]:
+  """Returns the sentences that need no tagger; None if the input has articles.
+
+  Args:
+    inputs: Files of tagged sentences, or 'world' alone.
+    format: TAGGED, or one of FORMATS.
+    world: What the world is like.
+  """
+  if is_world(inputs, format):
+    return iter(generate_world(world).sentences)
+  return tagged_sentences.read(inputs) if format == TAGGED else None
 
 
 @functools.lru_cache(1)

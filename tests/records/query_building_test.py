@@ -49,6 +49,7 @@ _TEXT = (
 class _Sentence(NamedTuple):
   text: str
   spans: tuple[tuple[int, int], ...]
+  article_id: str = ''
 
 
 class QueryBuildingTest(absltest.TestCase):

@@ -50,6 +50,18 @@ class OptimizerTest(tf.test.TestCase):
     self.assertAllClose(optimizer.get_slot(x, 'm'), [0.1 * 30 / 50])
     self.assertAllClose(optimizer.get_slot(y, 'm'), [0.1 * 40 / 50])
 
+  def test_corrects_the_bias_of_the_moments(self):
+    x = tf.Variable([0.0], name='bias')
+    optimizer = optimizer_lib.create(
+      config_lib.OptimizerConfig(1.0, num_steps=100, warmup_steps=1)
+    )
+    for _ in range(2):
+      optimizer.apply_gradients([([0.5], x)])
+    # Corrected, the moments of a constant gradient g are g and g^2: a step is
+    # as long as its rate, 0 and then 0.99. Uncorrected, this one would be
+    # 0.99 * 0.19 / sqrt(0.001999) = 4.2 times that rate.
+    self.assertAllClose(x, [-0.99], rtol=1e-3)
+
 
 if __name__ == '__main__':
   tf.test.main()
