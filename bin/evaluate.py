@@ -9,17 +9,20 @@ model without a span reader is measured by recall only, as is BM25 without a
 as it does in `bin.finetune --retriever=bm25`.
 """
 
+import functools
 import json
 
 from bin import launcher
 
 from absl import flags
+import numpy as np
 
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import bm25
 from realm_tf.evaluation import open_qa
 from realm_tf.records import block_table
+from realm_tf.retrieval import retriever
 from realm_tf.text import answers
 
 _MODEL_DIR = flags.DEFINE_string(
@@ -44,7 +47,7 @@ _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'
 )
 _RETRIEVER = flags.DEFINE_enum(
-  'retriever', 'model', ['model', 'bm25'], 'What finds the blocks.'
+  'retriever', 'model', ['model', 'bm25', 'none'], 'What finds the blocks.'
 )
 _NUM_READ = flags.DEFINE_integer(
   'num_read',
@@ -70,6 +73,14 @@ def _bm25_retrieve(table):
   return bm25.Bm25Retriever(table.titles(ids), table.texts(ids)).retrieve_texts
 
 
+def _find_nothing(questions, k):
+  """Closed book: only the null block, which has no span to answer with."""
+  shape = [len(questions), k]
+  return retriever.Retrieved(
+    np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
+  )
+
+
 def _system():
   answerer = _MODEL_DIR.value and loading.load_answerer(
     _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value, _NUM_READ.value
@@ -80,10 +91,14 @@ def _system():
     else block_table.BlockTable.open(_CORPUS_DIR.value)
   )
   can_read = bool(answerer and answerer.reader)
-  is_bm25 = _RETRIEVER.value == 'bm25'
+  retrieve = {
+    'bm25': functools.partial(_bm25_retrieve, table),
+    'none': lambda: _find_nothing,
+    'model': lambda: answerer.retrieve,
+  }[_RETRIEVER.value]()
   return open_qa.OpenQa(
     answers.AnswerMatcher(table.texts),
-    _bm25_retrieve(table) if is_bm25 else answerer.retrieve,
+    retrieve,
     answerer.read if can_read else None,
     answerer.num_read if can_read else 0,
   )

@@ -105,6 +105,33 @@ def change_fact(
   return ChangedFact(articles, question.question, fact.values[0], new_value)
 
 
+def change_asked_fact(world: World, question_id: str) -> ChangedFact:
+  """Gives the fact of a question the value that the next such entity has.
+
+  Args:
+    world: Stays as it is.
+    question_id: Of one of its questions, 'ARTICLE_ID/RELATION'.
+  """
+  article_id, relation = question_id.rsplit('/', 1)
+  asked = next(e for e in world.entities if e.article_id == article_id)
+  old_values = _values(asked, relation)
+  start = world.entities.index(asked)
+  for entity in world.entities[start + 1 :] + world.entities[:start]:
+    values = _values(entity, relation)
+    if values and not set(values) & {*old_values, asked.name}:
+      return change_fact(world, asked.name, relation, values[0])
+  raise ValueError(f'No other entity has a {relation}. Got {question_id!r}.')
+
+
+def _values(entity, relation):
+  return [
+    value
+    for fact in entity.facts
+    if fact.relation == relation
+    for value in fact.values
+  ]
+
+
 def write_questions(world: World, split: str, path: str):
   """Writes the questions of 'train', 'dev' or 'test' as JSONL."""
   if split not in world.questions:

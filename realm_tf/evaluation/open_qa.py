@@ -85,6 +85,10 @@ class OpenQa:
         [answer.prediction for answer in answers], questions
       )
       metrics.update(quality._asdict())
+      metrics['exact_match_one_block'] = exact_match.measure(
+        _predictions_of_first_block(answers, np.concatenate(retrieved_ids)),
+        questions,
+      ).exact_match
     metrics.update(
       self._recall(np.concatenate(retrieved_ids), questions, recall_at)
     )
@@ -97,6 +101,16 @@ class OpenQa:
       block_ids, self.matcher, questions, sorted(set(cut.values()))
     )
     return {f'recall@{k}': recall[cut[k]] for k in recall_at}
+
+
+def _predictions_of_first_block(answers, block_ids):
+  """Returns what each question's first block alone answers, '' for nothing."""
+  return [
+    next(
+      (item.answer for item in answer.evidence if item.block_id == first), ''
+    )
+    for answer, first in zip(answers, block_ids[:, 0], strict=True)
+  ]
 
 
 def _write(answers, metrics, output_dir):

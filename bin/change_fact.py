@@ -1,0 +1,69 @@
+r"""Changes one fact of the embedded world: knowledge is modular.
+
+  python -m bin.change_fact --questions=runs/world/test_questions.jsonl \
+      --predictions=runs/qa/eval/predictions.jsonl --output_dir=runs/changed
+
+Takes the first question that was answered right, gives its fact the value that
+another entity has, and writes the changed articles.jsonl and changed.json (the
+question, its old and its new answer). Nothing is trained again (Appendix C).
+"""
+
+import json
+import os
+
+from bin import launcher
+
+from absl import flags
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.corpus import sources
+from realm_tf.corpus import world as world_lib
+from realm_tf.text import answers
+
+_QUESTIONS = flags.DEFINE_string(
+  'questions', None, 'Questions of bin.make_world.', required=True
+)
+_PREDICTIONS = flags.DEFINE_string(
+  'predictions', None, 'Of bin.evaluate on --questions.', required=True
+)
+_OUTPUT_DIR = flags.DEFINE_string(
+  'output_dir', None, 'Directory for the two files.', required=True
+)
+
+
+def _first_right():
+  questions = questions_lib.read_questions(_QUESTIONS.value)
+  predictions = sources.read_json_lines(_PREDICTIONS.value)
+  for question, (_, row) in zip(questions, predictions, strict=True):
+    if answers.exact_match(row['prediction'], question.answers):
+      return question
+  raise errors.UserError(
+    'A fact can be changed only under a right answer. Found none in '
+    f'{_PREDICTIONS.value}. Train longer.'
+  )
+
+
+def main(_):
+  question = _first_right()
+  world = world_lib.generate(launcher.load_config().world)
+  changed = world_lib.change_asked_fact(world, question.question_id)
+  tf.io.gfile.makedirs(_OUTPUT_DIR.value)
+  with tf.io.gfile.GFile(
+    os.path.join(_OUTPUT_DIR.value, 'articles.jsonl'), 'w'
+  ) as file:
+    for article in changed.articles:
+      row = {'title': article.title, 'text': article.text}
+      row['id'] = article.article_id
+      file.write(json.dumps(row, ensure_ascii=False) + '\n')
+  with tf.io.gfile.GFile(
+    os.path.join(_OUTPUT_DIR.value, 'changed.json'), 'w'
+  ) as file:
+    row = {'question': question.question, 'old_answer': changed.old_answer}
+    row['new_answer'] = changed.new_answer
+    file.write(json.dumps(row, ensure_ascii=False) + '\n')
+
+
+if __name__ == '__main__':
+  launcher.run(main)

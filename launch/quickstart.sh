@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# The main job on the embedded world, from text to answers with evidence.
+#
+#   bash launch/quickstart.sh [RUN_DIR] [FLAGS...]
+#
+# RUN_DIR is runs/quickstart by default; FLAGS go to every training job, e.g.
+# --seed=1. Run it again at any time: a stage that is done is not done twice.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source launch/environment.sh
+
+run=${1:-runs/quickstart}
+shift || true
+extra=("$@")
+config=launch/quickstart.py
+world=$run/world corpus=$run/corpus
+mkdir -p "$run/logs"
+
+# Runs a stage unless its result is there; its output goes to a log, of which
+# the moving progress bar is shown.
+stage() {  # NAME RESULT COMMAND...
+  local name=$1 result=$2 begun secs
+  shift 2
+  if [ -e "$result" ]; then
+    echo "[$name] done already"
+    return
+  fi
+  echo "[$name] $*" | cut -c -160
+  begun=$(date +%s)
+  if ! "$@" 2>&1 | tee "$run/logs/$name.log" | grep --line-buffered -a -o \
+    '[0-9]*%|.*' | tr '\r' '\n' | sed -u 's/^/    /' >"$(progress_to)"; then
+    :
+  fi
+  if [ ! -e "$result" ]; then
+    echo "Stage $name must leave $result. Found none. See" \
+      "$run/logs/$name.log; its last line: $(tail -n 1 "$run/logs/$name.log")" >&2
+    exit 1
+  fi
+  secs=$(($(date +%s) - begun))
+  echo "$name $secs" >>"$run/seconds.txt"
+  echo "[$name] $secs s"
+}
+
+progress_to() { if [ -t 1 ]; then echo /dev/tty; else echo /dev/null; fi; }
+
+train() {  # BINARY RUN_DIR FLAGS...
+  local binary=$1 run_dir=$2
+  shift 2
+  # A run that was cut off is not complete: begin it anew.
+  rm -rf "$run_dir"
+  "$PYTHON" -m "bin.$binary" --config=$config --corpus_dir="$corpus" \
+    --run_dir="$run_dir" "$@" ${extra[@]+"${extra[@]}"}
+}
+
+pretrain_realm() {
+  rm -rf "$run/realm"
+  bash launch/pretrain.sh "$run/realm" "$corpus" "$run/queries" $config \
+    --init_from="$run/reader" ${extra[@]+"${extra[@]}"}
+}
+
+evaluate() {  # NAME FLAGS...
+  local name=$1
+  shift
+  stage "evaluate_$name" "$run/eval/$name/metrics.json" \
+    "$PYTHON" -m bin.evaluate --corpus_dir="$corpus" \
+    --questions="$world/test_questions.jsonl" \
+    --output_dir="$run/eval/$name" "$@"
+}
+
+# The reader's warm-up: text alone, first names (rules tagger), then all facts.
+warm_up=(--set=pretraining.candidates=recurring_span
+  --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64
+  --set=pretraining.optimizer.learning_rate=2e-3
+  --set=pretraining.query_noise_rate=0)
+
+stage world "$world/test_questions.jsonl" \
+  "$PYTHON" -m bin.make_world --config=$config --output_dir="$world"
+stage corpus "$corpus/manifest.json" \
+  "$PYTHON" -m bin.make_blocks --input="$world/articles.jsonl" \
+  --max_block_wordpieces=48 --output_dir="$corpus"
+stage queries "$run/queries/manifest.json" \
+  "$PYTHON" -m bin.make_queries --input="$world/sentences.jsonl" \
+  --format=tagged --corpus_dir="$corpus" --output_dir="$run/queries"
+stage name_queries "$run/name_queries/manifest.json" \
+  "$PYTHON" -m bin.make_queries --input="$world/articles.jsonl" \
+  --tagger=rules --corpus_dir="$corpus" --output_dir="$run/name_queries"
+stage fact_queries "$run/fact_queries/manifest.json" \
+  "$PYTHON" -m bin.make_queries --input="$world/statements.jsonl" \
+  --format=tagged --corpus_dir="$corpus" --output_dir="$run/fact_queries"
+stage ict "$run/ict/DONE" train warm_start "$run/ict"
+stage reader_names "$run/reader_names/DONE" \
+  train pretrain "$run/reader_names" --queries_dir="$run/name_queries" \
+  --init_from="$run/ict" "${warm_up[@]}" \
+  --set=pretraining.optimizer.num_steps=500
+stage reader "$run/reader/DONE" \
+  train pretrain "$run/reader" --queries_dir="$run/fact_queries" \
+  --init_from="$run/reader_names" "${warm_up[@]}" \
+  --set=pretraining.optimizer.num_steps=600
+stage ict_index "$run/reader/index" \
+  "$PYTHON" -m bin.build_index --params_dir="$run/reader" \
+  --corpus_dir="$corpus" --output_dir="$run/reader/index"
+stage realm "$run/realm/DONE" pretrain_realm
+evaluate ict_zero_shot --model_dir="$run/reader"
+evaluate realm_zero_shot --model_dir="$run/realm"
+questions=$world/train_questions.jsonl
+stage qa_ict "$run/qa_ict/DONE" train finetune "$run/qa_ict" \
+  --questions="$questions" --init_from="$run/reader"
+stage qa_bm25 "$run/qa_bm25/DONE" train finetune "$run/qa_bm25" \
+  --questions="$questions" --init_from="$run/realm" --retriever=bm25
+stage qa "$run/qa/DONE" train finetune "$run/qa" \
+  --questions="$questions" --init_from="$run/realm"
+evaluate closed_book --model_dir="$run/qa" --retriever=none
+evaluate bm25 --model_dir="$run/qa_bm25" --retriever=bm25
+evaluate ict --model_dir="$run/qa_ict"
+evaluate realm --model_dir="$run/qa"
+"$PYTHON" -m bin.quickstart_results --run_dir="$run" 2>/dev/null
+
+echo 'Three questions about entities that no training question asks about:'
+answer() { "$PYTHON" -m bin.answer --model_dir="$run/qa" --top_k=2 "$@" 2>/dev/null; }
+head -n 3 "$world/test_questions.jsonl" | "$PYTHON" -c \
+  'import json, sys; [print(json.loads(line)["question"]) for line in sys.stdin]' \
+  | answer --corpus_dir="$corpus"
+
+echo 'One fact changed in one article, and only the corpus indexed again:'
+stage change "$run/changed/changed.json" \
+  "$PYTHON" -m bin.change_fact --config=$config \
+  --questions="$world/test_questions.jsonl" \
+  --predictions="$run/eval/realm/predictions.jsonl" --output_dir="$run/changed"
+stage changed_corpus "$run/changed/corpus/manifest.json" \
+  "$PYTHON" -m bin.make_blocks --input="$run/changed/articles.jsonl" \
+  --max_block_wordpieces=48 --vocab_file="$corpus/vocab.txt" \
+  --output_dir="$run/changed/corpus"
+stage changed_index "$run/changed/index" \
+  "$PYTHON" -m bin.build_index --params_dir="$run/qa" \
+  --corpus_dir="$run/changed/corpus" --output_dir="$run/changed/index"
+cat "$run/changed/changed.json"
+question=$("$PYTHON" -c 'import json, sys
+print(json.load(open(sys.argv[1]))["question"])' "$run/changed/changed.json")
+answer --corpus_dir="$corpus" --question="$question"
+answer --corpus_dir="$run/changed/corpus" --index_dir="$run/changed/index" \
+  --question="$question"
+echo "Ask more: $PYTHON -m bin.answer --model_dir=$run/qa --corpus_dir=$corpus" \
+  '--question="..."'
