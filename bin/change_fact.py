@@ -35,7 +35,14 @@ _OUTPUT_DIR = flags.DEFINE_string(
 
 def _first_right():
   questions = questions_lib.read_questions(_QUESTIONS.value)
-  predictions = sources.read_json_lines(_PREDICTIONS.value)
+  predictions = list(sources.read_json_lines(_PREDICTIONS.value))
+  if [row.get('question') for _, row in predictions] != [
+    question.question for question in questions
+  ]:
+    raise errors.UserError(
+      '--predictions must be of --questions, in order. Found others in '
+      f'{_PREDICTIONS.value}. Run bin.evaluate on {_QUESTIONS.value}.'
+    )
   for question, (_, row) in zip(questions, predictions, strict=True):
     if answers.exact_match(row['prediction'], question.answers):
       return question

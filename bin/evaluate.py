@@ -9,20 +9,17 @@ model without a span reader is measured by recall only, as is BM25 without a
 as it does in `bin.finetune --retriever=bm25`.
 """
 
-import functools
 import json
 
 from bin import launcher
 
 from absl import flags
-import numpy as np
 
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import bm25
 from realm_tf.evaluation import open_qa
 from realm_tf.records import block_table
-from realm_tf.retrieval import retriever
 from realm_tf.text import answers
 
 _MODEL_DIR = flags.DEFINE_string(
@@ -68,19 +65,6 @@ flags.register_multi_flags_validator(
 )
 
 
-def _bm25_retrieve(table):
-  ids = range(table.num_blocks)
-  return bm25.Bm25Retriever(table.titles(ids), table.texts(ids)).retrieve_texts
-
-
-def _find_nothing(questions, k):
-  """Closed book: only the null block, which has no span to answer with."""
-  shape = [len(questions), k]
-  return retriever.Retrieved(
-    np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
-  )
-
-
 def _system():
   answerer = _MODEL_DIR.value and loading.load_answerer(
     _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value, _NUM_READ.value
@@ -92,8 +76,8 @@ def _system():
   )
   can_read = bool(answerer and answerer.reader)
   retrieve = {
-    'bm25': functools.partial(_bm25_retrieve, table),
-    'none': lambda: _find_nothing,
+    'bm25': lambda: bm25.over_table(table).retrieve_texts,
+    'none': lambda: open_qa.find_nothing,
     'model': lambda: answerer.retrieve,
   }[_RETRIEVER.value]()
   return open_qa.OpenQa(

@@ -77,6 +77,12 @@ class Bm25Retriever:
     )
 
 
+def over_table(table: block_table.BlockTable) -> Bm25Retriever:
+  """Returns a retriever over all blocks of a corpus."""
+  ids = range(table.num_blocks)
+  return Bm25Retriever(table.titles(ids), table.texts(ids))
+
+
 def fixed_search(
   table: block_table.BlockTable, questions: Sequence[str], k: int
 ) -> Callable[..., retriever.Retrieved]:
@@ -90,10 +96,7 @@ def fixed_search(
   Returns:
     (rows of the questions, anything, at most k) -> the best blocks.
   """
-  ids = range(table.num_blocks)
-  found = Bm25Retriever(table.titles(ids), table.texts(ids)).retrieve_texts(
-    questions, k
-  )
+  found = over_table(table).retrieve_texts(questions, k)
   return lambda rows, _, num: retriever.Retrieved(
     found.block_ids[rows, :num], found.scores[rows, :num]
   )

@@ -103,6 +103,14 @@ class OpenQa:
     return {f'recall@{k}': recall[cut[k]] for k in recall_at}
 
 
+def find_nothing(questions: Sequence[str], k: int) -> retriever_lib.Retrieved:
+  """Closed book: only the null block, which has no span to answer with."""
+  shape = [len(questions), k]
+  return retriever_lib.Retrieved(
+    np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
+  )
+
+
 def _predictions_of_first_block(answers, block_ids):
   """Returns what each question's first block alone answers, '' for nothing."""
   return [

@@ -48,6 +48,9 @@ class _Files:
     self.questions = self._write(
       'questions.jsonl', '{"question": "a b", "answers": ["c"]}\n'
     )
+    self.other_predictions = self._write(
+      'predictions.jsonl', '{"question": "d e", "prediction": "f"}\n'
+    )
     self.queries = self._path('queries')
     self._make_queries()
     self.model = self._path('model')
@@ -99,6 +102,11 @@ class _Files:
     return {
       'answer': {**corpus, 'model_dir': self.model, 'question': 'a'},
       'build_index': {**corpus, **out, 'params_dir': self.model},
+      'change_fact': {
+        **out,
+        'questions': self.missing,
+        'predictions': self.missing,
+      },
       'evaluate': {
         **corpus,
         **out,
@@ -111,6 +119,7 @@ class _Files:
       'make_queries': {**corpus, **out, 'input': self.broken},
       'make_world': out,
       'pretrain': {**corpus, 'queries_dir': self.missing, 'run_dir': self.new},
+      'quickstart_results': {'run_dir': self.missing},
       'refresh_index': {**corpus, 'run_dir': self.model, 'once': 'true'},
       'warm_start': {**corpus, 'run_dir': self.new},
     }[name]
@@ -134,6 +143,14 @@ def _cases(files):
   yield 'make_queries', {}, f'{broken}:2'
   yield 'make_queries', {'output_dir': files.corpus}, 'must be new'
   yield 'make_queries', {'tagger': 'spacy:no_such_pipeline'}, 'no_such_pipeline'
+  yield 'change_fact', {}, missing
+  yield 'change_fact', {'questions': files.questions}, missing
+  yield (
+    'change_fact',
+    {'questions': files.questions, 'predictions': files.other_predictions},
+    'in order',
+  )
+  yield 'quickstart_results', {}, missing
   yield 'make_world', {'set': 'world.num_cities=many'}, 'many'
   yield 'warm_start', {'init_from': missing}, missing
   yield 'warm_start', {'run_dir': files.model}, 'must be new'

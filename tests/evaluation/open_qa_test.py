@@ -60,6 +60,7 @@ class OpenQaTest(absltest.TestCase):
       'num_questions': 3,
       'exact_match': 100 / 3,
       'f1': 100 / 3,
+      'exact_match_one_block': 100 / 3,  # Here, only the first is read.
       'recall@1': 100 / 3,
       'recall@2': 200 / 3,
       'recall@100': 100.0,
@@ -96,6 +97,27 @@ class OpenQaTest(absltest.TestCase):
         ],
       },
     )
+
+  def test_one_block_is_the_first_and_not_the_best_read(self):
+    def read(questions, retrieved):
+      # The answer is in the second block; the first one says something else.
+      (question,) = questions
+      evidence = [
+        answerer.Evidence(1, 'T', 'Paris', 0, 5, 'Paris', 0.5, 2.0),
+        answerer.Evidence(0, 'T', 'Rome', 0, 4, 'Rome', 0.5, 1.0),
+      ]
+      return [answerer.Answer(question, 'Paris', 2.0, evidence)]
+
+    qa = open_qa.OpenQa(self.matcher, _retrieve, read)
+    question = questions_lib.Question('Where?', ('Paris',))
+    metrics = qa.run([question], [1], self.output_dir)
+    self.assertEqual(metrics['exact_match'], 100.0)
+    self.assertEqual(metrics['exact_match_one_block'], 0.0)
+
+  def test_finding_nothing_is_the_null_block_alone(self):
+    found = open_qa.find_nothing(['a', 'b'], 2)
+    self.assertEqual(found.block_ids.tolist(), [[-1, -1], [-1, -1]])
+    self.assertTrue(np.isneginf(found.scores).all())
 
   def test_without_a_reader_measures_recall_only(self):
     qa = open_qa.OpenQa(self.matcher, _retrieve)
