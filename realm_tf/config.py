@@ -162,6 +162,8 @@ class PretrainingConfig:
     candidates: 'retrieved', or 'recurring_span': other blocks of the query's
       own article, those with the masked span first, under a uniform p(z|x);
       this warms up the reader from text alone and needs no index.
+    reader_only_steps: Steps at the start in which the retriever stays as it
+      is, for a reader that has yet to learn what blocks are good for.
     refresh_every_steps: Steps between two parameter versions (Section 3.3).
     query_noise_rate: Share of the retrieval query's wordpieces replaced at
       random; the reader's input stays as it is.
@@ -175,6 +177,7 @@ class PretrainingConfig:
   objective: str = 'per_query'
   masking: str = 'salient'
   candidates: str = 'retrieved'
+  reader_only_steps: int = 0
   refresh_every_steps: int = 500
   query_noise_rate: float = 0.0
   checkpoint_every_steps: int = 500

@@ -62,6 +62,10 @@ class PretrainingTrainer(step_trainer.StepTrainer):
 
   def loss_and_logs(self, batch):
     scores, token_log_probs = self.score(batch, training=True)
+    # A reader that cannot use blocks yet would teach the retriever to prefer
+    # the null block: the cold start of Section 3.4, from the other side.
+    learns = self.global_step >= self._config.reader_only_steps
+    scores = tf.where(learns, scores, tf.stop_gradient(scores))
     mask = batch['token_mask']
     log_p_y_given_z = marginal_likelihood.query_log_likelihood(
       token_log_probs, mask
