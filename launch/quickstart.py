@@ -19,9 +19,7 @@ CONFIG = config.ExperimentConfig(
   model=config.ModelConfig(
     embedder_bert=_BERT,
     reader_bert=_BERT,
-    embedder=config.EmbedderConfig(
-      head='mean', shared_towers=True
-    ),
+    embedder=config.EmbedderConfig(head='mean', shared_towers=True),
     span_hidden_size=64,
     max_span_width=10,
   ),
@@ -41,7 +39,7 @@ CONFIG = config.ExperimentConfig(
     query_noise_rate=0.4,
   ),
   pretraining=config.PretrainingConfig(
-    optimizer=config.OptimizerConfig(5e-4, 300),
+    optimizer=config.OptimizerConfig(2e-4, 200),
     batch_size=32,
     num_candidates=5,
     refresh_every_steps=100,

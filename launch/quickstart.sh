@@ -13,6 +13,8 @@ run=${1:-runs/quickstart}
 shift || true
 extra=("$@")
 config=launch/quickstart.py
+# ICT learns fast from sharp scores; p(z|x) over K candidates wants softer ones.
+scale=--set=model.embedder.score_scale=0.2
 world=$run/world corpus=$run/corpus
 mkdir -p "$run/logs"
 
@@ -52,10 +54,12 @@ train() {  # BINARY RUN_DIR FLAGS...
     --run_dir="$run_dir" "$@" ${extra[@]+"${extra[@]}"}
 }
 
-pretrain_realm() {
-  rm -rf "$run/realm"
-  bash launch/pretrain.sh "$run/realm" "$corpus" "$run/queries" $config \
-    --init_from="$run/reader" ${extra[@]+"${extra[@]}"}
+pretrain_beside_refresher() {  # RUN_DIR FLAGS...
+  local run_dir=$1
+  shift
+  rm -rf "$run_dir"
+  bash launch/pretrain.sh "$run_dir" "$corpus" "$run/queries" $config "$@" \
+    $scale ${extra[@]+"${extra[@]}"}
 }
 
 evaluate() {  # NAME FLAGS...
@@ -67,7 +71,8 @@ evaluate() {  # NAME FLAGS...
     --output_dir="$run/eval/$name" "$@"
 }
 
-# The reader's warm-up: text alone, first names (rules tagger), then all facts.
+# The reader's warm-up: text alone, first names (rules tagger), then all facts
+# beside recurring spans, then all queries beside what ICT retrieves.
 warm_up=(--set=pretraining.candidates=recurring_span
   --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64
   --set=pretraining.optimizer.learning_rate=2e-3
@@ -80,6 +85,7 @@ stage corpus "$corpus/manifest.json" \
   --max_block_wordpieces=48 --output_dir="$corpus"
 stage queries "$run/queries/manifest.json" \
   "$PYTHON" -m bin.make_queries --input="$world/sentences.jsonl" \
+  --input="$world/statements.jsonl" \
   --format=tagged --corpus_dir="$corpus" --output_dir="$run/queries"
 stage name_queries "$run/name_queries/manifest.json" \
   "$PYTHON" -m bin.make_queries --input="$world/articles.jsonl" \
@@ -91,23 +97,26 @@ stage ict "$run/ict/DONE" train warm_start "$run/ict"
 stage reader_names "$run/reader_names/DONE" \
   train pretrain "$run/reader_names" --queries_dir="$run/name_queries" \
   --init_from="$run/ict" "${warm_up[@]}" \
-  --set=pretraining.optimizer.num_steps=500
-stage reader "$run/reader/DONE" \
-  train pretrain "$run/reader" --queries_dir="$run/fact_queries" \
+  --set=pretraining.optimizer.num_steps=400
+stage reader_facts "$run/reader_facts/DONE" \
+  train pretrain "$run/reader_facts" --queries_dir="$run/fact_queries" \
   --init_from="$run/reader_names" "${warm_up[@]}" \
-  --set=pretraining.optimizer.num_steps=600
-stage ict_index "$run/reader/index" \
-  "$PYTHON" -m bin.build_index --params_dir="$run/reader" \
-  --corpus_dir="$corpus" --output_dir="$run/reader/index"
-stage realm "$run/realm/DONE" pretrain_realm
+  --set=pretraining.optimizer.num_steps=400
+stage reader "$run/reader/DONE" pretrain_beside_refresher "$run/reader" \
+  --init_from="$run/reader_facts" --set=pretraining.optimizer.num_steps=250 \
+  --set=pretraining.optimizer.learning_rate=1e-3 \
+  --set=pretraining.reader_only_steps=250 \
+  --set=pretraining.refresh_every_steps=250
+stage realm "$run/realm/DONE" pretrain_beside_refresher "$run/realm" \
+  --init_from="$run/reader"
 evaluate ict_zero_shot --model_dir="$run/reader"
 evaluate realm_zero_shot --model_dir="$run/realm"
 questions=$world/train_questions.jsonl
-stage qa_ict "$run/qa_ict/DONE" train finetune "$run/qa_ict" \
+stage qa_ict "$run/qa_ict/DONE" train finetune "$run/qa_ict" $scale \
   --questions="$questions" --init_from="$run/reader"
-stage qa_bm25 "$run/qa_bm25/DONE" train finetune "$run/qa_bm25" \
+stage qa_bm25 "$run/qa_bm25/DONE" train finetune "$run/qa_bm25" $scale \
   --questions="$questions" --init_from="$run/realm" --retriever=bm25
-stage qa "$run/qa/DONE" train finetune "$run/qa" \
+stage qa "$run/qa/DONE" train finetune "$run/qa" $scale \
   --questions="$questions" --init_from="$run/realm"
 evaluate closed_book --model_dir="$run/qa" --retriever=none
 evaluate bm25 --model_dir="$run/qa_bm25" --retriever=bm25
