@@ -80,21 +80,15 @@ def batches(
 
 
 def _scoring(found, embeddings):
-  """Returns 'block_embeddings', 'fixed_scores' and 'is_found' of a batch."""
+  """Returns how the searched blocks of a batch are scored."""
   is_found = found.block_ids >= 0
   if embeddings is None:
-    vectors = np.zeros([*is_found.shape, 1], np.float32)
     fixed = np.where(is_found, found.scores, 0).astype(np.float32)
-  else:
-    blocks = np.maximum(found.block_ids, 0)
-    vectors = np.asarray(embeddings[blocks.ravel()], np.float32)
-    vectors = vectors.reshape([*blocks.shape, -1])
-    fixed = np.zeros(blocks.shape, np.float32)
-  return {
-    'block_embeddings': vectors,
-    'fixed_scores': fixed,
-    'is_found': is_found,
-  }
+    return {'is_found': is_found, 'fixed_scores': fixed}
+  blocks = np.maximum(found.block_ids, 0)
+  vectors = np.asarray(embeddings[blocks.ravel()], np.float32)
+  vectors = vectors.reshape([*blocks.shape, -1])
+  return {'is_found': is_found, 'block_embeddings': vectors}
 
 
 def _labels(answers, block_ids, table, config, max_width):

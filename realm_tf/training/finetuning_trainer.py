@@ -22,10 +22,10 @@ class FinetuningTrainer(step_trainer.StepTrainer):
 
   Args:
     batches: See `finetuning_batches`: 'question_ids' int32 [B, Lq],
-      'block_embeddings' float32 [B, N, D], 'fixed_scores' float32 [B, N] (added
-      to f(x,z)), 'is_found' bool [B, N], 'has_answer' bool [B, N], 'body_ids'
-      int32 [B, K, Lz], 'is_answer' bool [B, K, Lz, W]. The K read blocks are
-      the first K of the N searched ones.
+      'block_embeddings' float32 [B, N, D] or, of a retriever that is not
+      trained, 'fixed_scores' float32 [B, N], 'is_found' bool [B, N],
+      'has_answer' bool [B, N], 'body_ids' int32 [B, K, Lz], 'is_answer' bool
+      [B, K, Lz, W]. The K read blocks are the first K of the N searched ones.
     optimizer: Updates the query embedder and the span reader.
     model: With the EMBEDDER and SPAN parts.
     config: `joint_tokens`.
@@ -82,11 +82,11 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     }
 
   def _retrieval_scores(self, batch):
-    question_ids = batch['question_ids']
+    if 'fixed_scores' in batch:  # Of a retriever that is not trained.
+      return tf.where(batch['is_found'], batch['fixed_scores'], _NOT_FOUND)
     queries = self.model.embed_queries(
-      joining.pack_longest(question_ids, None, *self._special_ids),
+      joining.pack_longest(batch['question_ids'], None, *self._special_ids),
       training=True,
     )  # [B, D]
     scores = tf.einsum('bd,bnd->bn', queries, batch['block_embeddings'])
-    scores += batch['fixed_scores']
     return tf.where(batch['is_found'], scores, _NOT_FOUND)

@@ -48,7 +48,6 @@ def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
   return {
     'question_ids': np.array([[6]], np.int32),
     'block_embeddings': np.array([[[1.0], [0.0]]], np.float32),
-    'fixed_scores': np.zeros([1, 2], np.float32),
     'is_found': np.ones([1, 2], bool),
     'has_answer': np.array([has_answer]),
     'body_ids': np.array([[[7, 8]]], np.int32),
@@ -100,10 +99,12 @@ class FinetuningTrainerTest(tf.test.TestCase):
     logs = _train(self.model, _batch(is_found=found))
     self.assertAllClose(logs['early_update_log_likelihood'], 0.0)
 
-  def test_fixed_scores_are_added(self):
-    fixed = np.array([[-math.log(3), 0.0]], np.float32)
-    logs = _train(self.model, _batch(fixed_scores=fixed))
-    self.assertAllClose(logs['early_update_log_likelihood'], math.log(1 / 2))
+  def test_fixed_scores_take_the_place_of_embeddings(self):
+    # exp of them is [1/3, 1], and the first block has the answer: 1/4.
+    batch = _batch(fixed_scores=np.array([[-math.log(3), 0.0]], np.float32))
+    del batch['block_embeddings']
+    logs = _train(self.model, batch)
+    self.assertAllClose(logs['early_update_log_likelihood'], math.log(1 / 4))
 
   def test_logs_how_often_answers_can_be_and_are_found(self):
     logs = _train(self.model, _batch(is_answer=(True, False)))
