@@ -1,6 +1,9 @@
 """The main job on the embedded world: facts about countries and cities.
 
-bash launch/quickstart.sh
+  bash launch/quickstart.sh
+
+On 2 CPU cores. The expected time and numbers are not settled yet: what its
+stages have shown so far stands in docs/results.md.
 """
 
 from realm_tf import config

@@ -75,6 +75,19 @@ class PretrainingTrainerTest(tf.test.TestCase):
       model.scores - [2.0, 1.0, 0.0], [0.1338, -0.0978, -0.0360], atol=2e-4
     )
 
+  def test_the_retriever_waits_for_the_reader(self):
+    model = _FakeModel([2.0, 1.0, 0.0], [[0.6], [0.3], [0.3]])
+    batches = iter([_batch(3, 1)] * 2)
+    trainer = _trainer(model, None, reader_only_steps=1)
+    trainer.train_dataset = batches
+    trainer.train(tf.constant(1))
+    self.assertAllEqual(model.scores, [2.0, 1.0, 0.0])
+    trainer.train(tf.constant(1))
+    # As in `test_scores_move_by_the_gradient_of_appendix_a`.
+    self.assertAllClose(
+      model.scores - [2.0, 1.0, 0.0], [0.1338, -0.0978, -0.0360], atol=2e-4
+    )
+
   def test_a_block_that_explains_y_alone_is_the_supervised_gradient(self):
     model = _FakeModel([0.0, 0.0], [[1.0], [1e-12]])
     _trainer(model, _batch(2, 1)).train(tf.constant(1))
