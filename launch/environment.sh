@@ -88,7 +88,7 @@ realm_make_environment() {
   PYTHON=$venv/bin/python
 }
 
-export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2}
+export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-3}
 realm_make_environment || {
   realm_status=$?
   return "$realm_status" 2>/dev/null || exit "$realm_status"

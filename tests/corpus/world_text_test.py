@@ -22,18 +22,20 @@ class FillTest(parameterized.TestCase):
     self.assertEqual(filled.spans, ((22, 27),))
 
   def test_lists_have_a_span_per_value(self):
-    text, spans = world_text.fill(
+    text, spans, names = world_text.fill(
       '{e} borders {v}.', 'Chad', ['Niger', 'Libya', 'Sudan']
     )
     self.assertEqual(text, 'Chad borders Niger, Libya and Sudan.')
     self.assertEqual([text[a:b] for a, b in spans], ['Niger', 'Libya', 'Sudan'])
+    self.assertEqual([text[a:b] for a, b in names], ['Chad'])
 
   def test_article_is_no_part_of_the_span(self):
-    text, spans = world_text.fill(
+    text, spans, names = world_text.fill(
       '{v} is next to {e}.', 'Canada', ['United States']
     )
     self.assertEqual(text, 'The United States is next to Canada.')
     self.assertEqual(spans, ((4, 17),))
+    self.assertEqual([text[a:b] for a, b in names], ['Canada'])
 
   @parameterized.parameters(
     ('Cayman Islands', True),
