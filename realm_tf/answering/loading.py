@@ -27,7 +27,7 @@ class Loaded(NamedTuple):
     config: It was trained with.
     tokenizer: With its vocabulary.
     table: The corpus.
-    retriever: None if there is no index.
+    retriever: Over the index.
     model: With the EMBEDDER part, and SPAN if the parameters have it.
     has_reader: Whether they do.
   """
@@ -35,7 +35,7 @@ class Loaded(NamedTuple):
   config: config_lib.ExperimentConfig
   tokenizer: wordpiece.WordpieceTokenizer
   table: block_table.BlockTable
-  retriever: Optional[retriever_lib.Retriever]
+  retriever: retriever_lib.Retriever
   model: realm_model.RealmModel
   has_reader: bool
 

@@ -79,6 +79,7 @@ class OpenQa:
         if self.read:
           answers += self.read(batch, retrieved)
         progress.update(len(batch))
+    block_ids = np.concatenate(retrieved_ids)
     metrics = {'num_questions': len(questions)}
     if self.read:
       quality = exact_match.measure(
@@ -86,12 +87,9 @@ class OpenQa:
       )
       metrics.update(quality._asdict())
       metrics['exact_match_one_block'] = exact_match.measure(
-        _predictions_of_first_block(answers, np.concatenate(retrieved_ids)),
-        questions,
+        _predictions_of_first_block(answers, block_ids), questions
       ).exact_match
-    metrics.update(
-      self._recall(np.concatenate(retrieved_ids), questions, recall_at)
-    )
+    metrics.update(self._recall(block_ids, questions, recall_at))
     _write(answers if self.read else None, metrics, output_dir)
     return metrics
 

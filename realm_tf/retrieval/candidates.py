@@ -6,8 +6,9 @@ Pure NumPy, without any model: neighbours in, candidates out.
 import numpy as np
 
 from realm_tf.records import answer_spans
+from realm_tf.records import block_table
 
-NULL_BLOCK = -1  # Its title and body are empty: [CLS] [SEP] [SEP].
+NULL_BLOCK = block_table.NULL_BLOCK
 
 
 def select(
