@@ -57,13 +57,9 @@ def main(_):
   world = world_lib.generate(launcher.load_config().world)
   changed = world_lib.change_asked_fact(world, question.question_id)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
-  with tf.io.gfile.GFile(
-    os.path.join(_OUTPUT_DIR.value, 'articles.jsonl'), 'w'
-  ) as file:
-    for article in changed.articles:
-      row = {'title': article.title, 'text': article.text}
-      row['id'] = article.article_id
-      file.write(json.dumps(row, ensure_ascii=False) + '\n')
+  world_lib.write_articles(
+    changed.articles, os.path.join(_OUTPUT_DIR.value, 'articles.jsonl')
+  )
   with tf.io.gfile.GFile(
     os.path.join(_OUTPUT_DIR.value, 'changed.json'), 'w'
   ) as file:

@@ -32,12 +32,8 @@ def _write_rows(name, rows):
 def main(_):
   world = world_lib.generate(launcher.load_config().world)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
-  _write_rows(
-    'articles.jsonl',
-    (
-      {'title': a.title, 'text': a.text, 'id': a.article_id}
-      for a in world.articles
-    ),
+  world_lib.write_articles(
+    world.articles, os.path.join(_OUTPUT_DIR.value, 'articles.jsonl')
   )
   for name, sentences in (
     ('statements', world.statements),

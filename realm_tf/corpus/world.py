@@ -5,6 +5,7 @@
 Everything is a function of `WorldConfig`; a few seconds of work.
 """
 
+from collections.abc import Sequence
 import json
 from typing import NamedTuple
 
@@ -130,6 +131,15 @@ def _values(entity, relation):
     if fact.relation == relation
     for value in fact.values
   ]
+
+
+def write_articles(articles: Sequence[sources.Article], path: str):
+  """Writes articles as the JSONL that `sources` reads."""
+  with tf.io.gfile.GFile(path, 'w') as f:
+    for article in articles:
+      row = {'title': article.title, 'text': article.text}
+      row['id'] = article.article_id
+      f.write(json.dumps(row, ensure_ascii=False) + '\n')
 
 
 def write_questions(world: World, split: str, path: str):
