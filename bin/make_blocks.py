@@ -4,8 +4,11 @@ r"""Cuts articles into blocks and writes a corpus directory.
       --vocab_file=vocab.txt --output_dir=/tmp/corpus
 
 --input=world writes the embedded default corpus. Without --vocab_file a
-vocabulary is learned from the articles, which are then read twice.
+vocabulary is learned from the articles, which are then read twice. Queries of
+another text have words that no article has: give that text as --vocab_text.
 """
+
+import itertools
 
 from bin import launcher
 
@@ -13,16 +16,13 @@ from absl import flags
 
 from realm_tf.corpus import blocks
 from realm_tf.corpus import inputs
+from realm_tf.corpus import sources
 from realm_tf.records import manifests
 from realm_tf.records import shards
 from realm_tf.text import wordpiece
 
 _INPUT = flags.DEFINE_multi_string(
-  'input',
-  None,
-  "Files, directories, globs, 'tfds:NAME' or 'world'; "
-  'repeatable, or with commas between.',
-  required=True,
+  'input', None, "Files, globs, 'tfds:NAME' or 'world'.", required=True
 )
 _FORMAT = flags.DEFINE_enum('format', 'auto', inputs.FORMATS, 'Of the input.')
 _OUTPUT_DIR = flags.DEFINE_string(
@@ -32,10 +32,10 @@ _VOCAB_FILE = flags.DEFINE_string(
   'vocab_file', None, "Wordpieces, one per line; BERT's vocab.txt."
 )
 _VOCAB_SIZE = flags.DEFINE_integer(
-  'vocab_size',
-  8000,
-  'Wordpieces to learn without --vocab_file.',
-  lower_bound=100,
+  'vocab_size', 8000, 'Wordpieces to learn at most.', lower_bound=100
+)
+_VOCAB_TEXT = flags.DEFINE_multi_string(
+  'vocab_text', [], 'JSONL files with "text" to learn wordpieces from too.'
 )
 _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
   'max_block_wordpieces', 288, 'Upper bound of 3 + title + body.', lower_bound=8
@@ -64,7 +64,10 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
   if _VOCAB_FILE.value:
     return wordpiece.WordpieceTokenizer.from_file(_VOCAB_FILE.value)
   articles = launcher.progress(_articles(), 'Learning wordpieces', 'articles')
-  texts = (text for a in articles for text in (a.title, a.text))
+  texts = itertools.chain(
+    (text for a in articles for text in (a.title, a.text)),
+    sources.read_texts(inputs.split(_VOCAB_TEXT.value)),
+  )
   return wordpiece.WordpieceTokenizer(
     wordpiece.learn_vocabulary(texts, _VOCAB_SIZE.value)
   )

@@ -9,6 +9,7 @@ from bin import launcher
 
 from absl import flags
 
+from realm_tf.evaluation import bm25
 from realm_tf.training import pretraining_run
 from realm_tf.training import runs
 
@@ -31,8 +32,16 @@ _RESUME = flags.DEFINE_bool(
 
 def main(_):
   inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
+  search = None  # In the indexes that the refresher publishes.
+  if inputs.config.pretraining.candidates == 'recurring_span':
+    search = bm25.wordpiece_search(inputs.table, inputs.tokenizer)
   pretraining_run.run(
-    inputs, _QUERIES_DIR.value, _RUN_DIR.value, _INIT_FROM.value, _RESUME.value
+    inputs,
+    _QUERIES_DIR.value,
+    _RUN_DIR.value,
+    _INIT_FROM.value,
+    _RESUME.value,
+    search,
   )
 
 

@@ -27,9 +27,9 @@ CONFIG = config.ExperimentConfig(
     max_span_width=10,
   ),
   lengths=config.LengthConfig(
-    query_tokens=42,
+    query_tokens=28,
     block_tokens=48,
-    joint_tokens=88,
+    joint_tokens=72,
     question_tokens=30,
     title_tokens=12,
     max_masked=8,
@@ -38,7 +38,7 @@ CONFIG = config.ExperimentConfig(
   inverse_cloze=config.InverseClozeConfig(
     optimizer=config.OptimizerConfig(1e-3, 300),
     batch_size=128,
-    query_tokens=42,
+    query_tokens=28,
     query_noise_rate=0.4,
   ),
   pretraining=config.PretrainingConfig(
@@ -55,7 +55,7 @@ CONFIG = config.ExperimentConfig(
     batch_size=32,
     num_searched=50,
     num_read=5,
-    joint_tokens=84,
+    joint_tokens=80,
     log_every_steps=50,
   ),
 )

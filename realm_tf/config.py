@@ -159,9 +159,9 @@ class PretrainingConfig:
     objective: 'per_query' is the paper's log-likelihood; 'per_token' the
       release's.
     masking: 'salient', 'random_span' or 'random_token' (Table 2).
-    candidates: 'retrieved', or 'recurring_span': other blocks of the query's
-      own article, those with the masked span first, under a uniform p(z|x);
-      this warms up the reader from text alone and needs no index.
+    candidates: 'retrieved', or 'recurring_span': of the blocks that BM25 finds
+      those with the masked span first, under a uniform p(z|x); this warms up
+      the reader from text alone and needs no index.
     reader_only_steps: Steps at the start in which the retriever stays as it
       is, for a reader that has yet to learn what blocks are good for.
     refresh_every_steps: Steps between two parameter versions (Section 3.3).
@@ -253,6 +253,7 @@ class WorldConfig:
     num_cities: Cities with an article; the largest ones, at most
       `max_cities_per_country` of a country.
     max_cities_per_country: See `num_cities`.
+    facts_per_article: Of the dozen that are known about an entity.
     num_train_questions: Upper bounds of the three splits.
     num_dev_questions: See above.
     num_test_questions: See above; about entities no other split asks about.
@@ -261,6 +262,7 @@ class WorldConfig:
   seed: int = 0
   num_cities: int = 2500
   max_cities_per_country: int = 60
+  facts_per_article: int = 6
   num_train_questions: int = 12_000
   num_dev_questions: int = 500
   num_test_questions: int = 1000

@@ -1,29 +1,21 @@
-"""Numbers as the world's texts write them: few wordpieces, honestly rounded."""
-
-import math
-
-
-def three_digits(value: float) -> float:
-  """Rounds a positive number to three significant digits: 15853 -> 15900."""
-  if value <= 0:
-    raise ValueError(f'`value` must be positive. Got {value!r}.')
-  return round(value, 2 - math.floor(math.log10(value)))
+"""Numbers as the world's texts write them: whole, so of few wordpieces."""
 
 
 def rounded_count(value: float) -> str:
-  """Writes a count: 456123 -> '456,000', 1234567 -> '1.23 million'."""
-  rounded = three_digits(value)
-  for unit, name in ((1e9, 'billion'), (1e6, 'million')):
-    if rounded >= unit:
-      return f'{rounded / unit:.3g} {name}'
-  return f'{rounded:,.0f}' if rounded >= 100 else f'{rounded:.3g}'
+  """Writes a count: 456123 -> '456 thousand', 12345678 -> '12 million'."""
+  if value <= 0:
+    raise ValueError(f'`value` must be positive. Got {value!r}.')
+  for unit, name in ((10**6, 'million'), (10**3, 'thousand')):
+    if value >= 10 * unit:
+      return f'{value / unit:.0f} {name}'
+  return f'{value:.0f}' if value >= 1 else f'{value:.1g}'
 
 
 def kilometres(value: float) -> str:
-  """Writes a distance without its unit: 12.34 -> '12.3', 1234.5 -> '1,234'."""
-  return f'{value:.1f}' if value < 100 else f'{value:,.0f}'
+  """Writes a distance without its unit: 12.34 -> '12', 1234.5 -> '1234'."""
+  return f'{max(value, 1):.0f}'
 
 
 def latitude(degrees: float) -> str:
-  """Writes a latitude: -33.87 -> '33.9 degrees south'."""
-  return f'{abs(degrees):.1f} degrees {"north" if degrees >= 0 else "south"}'
+  """Writes a latitude: -33.87 -> '34 degrees south'."""
+  return f'{abs(degrees):.0f} degrees {"north" if degrees >= 0 else "south"}'

@@ -138,6 +138,21 @@ def read_json_lines(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield where, record
 
 
+def read_texts(paths: Iterable[str]) -> Iterator[str]:
+  """Returns "text" of every line of JSONL files; finds the files at once."""
+  return _texts([file for path in paths for file in find_files(path)])
+
+
+def _texts(files: list[str]) -> Iterator[str]:
+  for file in files:
+    for where, record in read_json_lines(file):
+      if not isinstance(record.get('text'), str):
+        raise errors.UserError(
+          f'{where} must have "text", a string. Found {record!r:.60}.'
+        )
+      yield record['text']
+
+
 def _chain(sources) -> Iterator[Article]:
   number = 0
   for read, item in sources:

@@ -7,6 +7,7 @@ Everything is a function of `WorldConfig`; a few seconds of work.
 
 from collections.abc import Sequence
 import json
+import random
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -57,8 +58,11 @@ def generate(config: config_lib.WorldConfig) -> World:
   """Generates the world of a config: equal configs give equal worlds."""
   places = world_facts.load_places(config)
   entities = [
-    *world_country_facts.country_entities(places),
-    *world_city_facts.city_entities(places, config.seed),
+    _with_some_facts(entity, config)
+    for entity in (
+      *world_country_facts.country_entities(places),
+      *world_city_facts.city_entities(places, config.seed),
+    )
   ]
   articles = [
     world_articles.write_article(entity, config.seed) for entity in entities
@@ -76,6 +80,14 @@ def generate(config: config_lib.WorldConfig) -> World:
   ]
   questions = world_questions.ask_splits(entities, articles, config)
   return World(config, entities, articles, statements, sentences, questions)
+
+
+def _with_some_facts(entity, config):
+  """Keeps what the article tells: a different choice for every entity."""
+  rng = random.Random(f'{config.seed}/facts/{entity.article_id}')
+  number = min(config.facts_per_article, len(entity.facts))
+  kept = sorted(rng.sample(range(len(entity.facts)), number))
+  return entity._replace(facts=tuple(entity.facts[i] for i in kept))
 
 
 def change_fact(

@@ -14,6 +14,7 @@ import Stemmer
 
 from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
+from realm_tf.text import wordpiece
 
 _K1 = 0.9
 _B = 0.4
@@ -81,6 +82,29 @@ def over_table(table: block_table.BlockTable) -> Bm25Retriever:
   """Returns a retriever over all blocks of a corpus."""
   ids = range(table.num_blocks)
   return Bm25Retriever(table.titles(ids), table.texts(ids))
+
+
+def wordpiece_search(
+  table: block_table.BlockTable, tokenizer: wordpiece.WordpieceTokenizer
+) -> Callable[[np.ndarray, int], np.ndarray]:
+  """Returns a search by wordpieces, for masked queries.
+
+  Args:
+    table: The corpus.
+    tokenizer: Of the queries; [MASK] is no word.
+
+  Returns:
+    (query_ids int [B, Lx], k) -> block ids int32 [B, k], best first.
+  """
+  bm25 = over_table(table)
+
+  def search(query_ids, k):
+    texts = [
+      tokenizer.detokenize(row[row != tokenizer.mask_id]) for row in query_ids
+    ]
+    return bm25.retrieve_texts(texts, k).block_ids
+
+  return search
 
 
 def fixed_search(

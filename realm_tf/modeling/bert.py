@@ -12,6 +12,7 @@ import tensorflow as tf  # noqa: E402
 import tf_keras  # noqa: E402
 
 from realm_tf import config as config_lib  # noqa: E402
+from realm_tf.modeling import initialization  # noqa: E402
 
 
 def build_encoder(
@@ -57,6 +58,8 @@ def build_encoder(
       'input_type_ids': example,
     }
   )  # Creates the weights.
+  if config.initializer == 'mimetic':
+    initialization.make_encoder_mimetic(encoder, config.hidden_size)
   return encoder
 
 
@@ -87,11 +90,15 @@ def build_masked_lm_head(
     name=name,
   )
   head(tf.zeros([1, 4, table.shape[1]]), tf.zeros([1, 1], tf.int32))
+  if config.initializer == 'mimetic':
+    initialization.make_head_mimetic(head)
   return head
 
 
 def _activation(
   config: config_lib.BertConfig,
 ) -> Callable[[tf.Tensor], tf.Tensor]:
+  if config.activation == 'relu':
+    return tf.nn.relu
   approximate = config.activation == 'gelu_tanh'
   return lambda x: tf.nn.gelu(x, approximate=approximate)

@@ -56,39 +56,6 @@ def is_real(candidate_ids: np.ndarray) -> np.ndarray:
   return real
 
 
-def same_article(
-  article_rows: np.ndarray,
-  own_ids: np.ndarray,
-  at_most: int,
-  rng: np.random.Generator,
-) -> np.ndarray:
-  """Draws other blocks of each query's own article.
-
-  Args:
-    article_rows: The article of each block, int [N], ascending: blocks of an
-      article are neighbours.
-    own_ids: int [B]; negative gives no block.
-    at_most: Blocks drawn for a query.
-    rng: Source of the draw.
-
-  Returns:
-    int64 [B, at most `at_most`], in random order; NULL_BLOCK behind.
-  """
-  own_ids = np.asarray(own_ids)
-  rows = article_rows[np.maximum(own_ids, 0)]
-  first = np.searchsorted(article_rows, rows, side='left')
-  last = np.searchsorted(article_rows, rows, side='right')
-  ids = first[:, None] + np.arange(int(np.max(last - first)))  # [B, width]
-  ids = np.where(
-    (ids >= last[:, None]) | (own_ids < 0)[:, None] | (ids == own_ids[:, None]),
-    NULL_BLOCK,
-    ids,
-  )
-  keys = rng.random(ids.shape) + (ids == NULL_BLOCK)  # Missing blocks last.
-  order = np.argsort(keys, axis=1)[:, :at_most]
-  return np.take_along_axis(ids, order, axis=1)
-
-
 def with_span_first(
   ids: np.ndarray, body_ids: np.ndarray, spans: np.ndarray
 ) -> np.ndarray:

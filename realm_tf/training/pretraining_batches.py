@@ -21,8 +21,8 @@ from realm_tf.retrieval import candidates
 _QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
 # Hits beyond K - 1, in place of the own block and of repeated ones.
 _SPARE_HITS = 2
-# Blocks of an article that are looked through for a recurring span.
-_MAX_SAME_ARTICLE = 32
+# Hits that are looked through for a recurring span.
+_LOOKED_THROUGH = 20
 
 
 class Words(NamedTuple):
@@ -48,8 +48,7 @@ def batches(
   Args:
     queries: X.
     table: Z.
-    search: (retrieval_query_ids [B, Lx], k) -> block ids [B, k] of the current
-      index; not called for recurring spans.
+    search: (retrieval_query_ids [B, Lx], k) -> block ids [B, k], best first.
     words: What masks and noise are made of.
     experiment: Batch size, K, masking, noise rate, lengths, and the seed of
       order, masks and noise.
@@ -73,23 +72,17 @@ def batches(
     batch['retrieval_query_ids'] = sampling.add_noise(
       batch['query_ids'], config.query_noise_rate, words.ordinary_ids, rng
     )
+    retrieval_ids = batch['retrieval_query_ids']
     if config.candidates == 'recurring_span':
-      hits = _with_recurring_span(batch['gold_ids'], own, table, lengths, rng)
+      hits = search(retrieval_ids, _LOOKED_THROUGH)
+      _, bodies = table.gather(hits, 1, lengths.block_tokens)
+      hits = candidates.with_span_first(hits, bodies, batch['gold_ids'])
       chosen = candidates.select(hits, own, config.num_candidates + 1)[:, 1:]
     else:
-      hits = search(
-        batch['retrieval_query_ids'], config.num_candidates + _SPARE_HITS
-      )
+      hits = search(retrieval_ids, config.num_candidates + _SPARE_HITS)
       chosen = candidates.select(hits, own, config.num_candidates)
     yield {**batch, **with_blocks(chosen, table, lengths)}
     step += 1
-
-
-def _with_recurring_span(gold_ids, own, table, lengths, rng):
-  """Returns blocks of the own article, those with the masked span first."""
-  ids = candidates.same_article(table.article_rows, own, _MAX_SAME_ARTICLE, rng)
-  _, bodies = table.gather(ids, 1, lengths.block_tokens)
-  return candidates.with_span_first(ids, bodies, gold_ids)
 
 
 def with_blocks(

@@ -89,28 +89,35 @@ def run(
   run_dir: str,
   init_from: Optional[str] = None,
   resume: bool = False,
+  fixed_search: Optional[pretraining_batches.Search] = None,
 ) -> None:
-  """Pre-trains and publishes parameters every `refresh_every_steps`."""
+  """Pre-trains and publishes parameters every `refresh_every_steps`.
+
+  Args:
+    inputs: Of the job.
+    queries_dir: X.
+    run_dir: Shared with the refresher.
+    init_from: Model directory to start from.
+    resume: Whether to go on from the last checkpoint.
+    fixed_search: Replaces the refresher's indexes, e.g. by BM25.
+  """
   queries = query_table.QueryTable.open(queries_dir)
   queries.check_corpus(inputs.table.manifest)
   runs.start(run_dir, inputs, resume)
   config = inputs.config.pretraining
-  retrieves = config.candidates == 'retrieved'
   model = realm_model.RealmModel(
     inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
   )
   runs.initialize(model, inputs, init_from)
   optimizer = optimizer_lib.create(config.optimizer)
-  search = (
-    IndexSearch(inputs, layout.index_root(run_dir)) if retrieves else None
-  )
+  search = fixed_search or IndexSearch(inputs, layout.index_root(run_dir))
   trainer = pretraining_trainer.PretrainingTrainer(
     None,
     optimizer,
     model,
     inputs.config,
     inputs.special_ids,
-    (lambda: search.step) if retrieves else None,
+    None if fixed_search else lambda: search.step,
   )
   manager = runs.checkpoint_manager(
     trainer, model, run_dir, config.checkpoint_every_steps

@@ -136,6 +136,7 @@ def _cases(files):
       yield name, {'corpus_dir': missing}, missing
   yield 'make_blocks', {'input': missing}, missing
   yield 'make_blocks', {'vocab_file': missing}, missing
+  yield 'make_blocks', {'vocab_text': missing}, missing
   yield 'make_blocks', {'input': 'world,' + broken}, 'world'
   yield 'make_blocks', {}, f'{broken}:2'
   yield 'make_blocks', {'vocab_file': files.vocabulary}, f'{broken}:2'

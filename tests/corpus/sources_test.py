@@ -144,5 +144,16 @@ class WithoutListsTest(absltest.TestCase):
     )
 
 
+class ReadTextsTest(absltest.TestCase):
+  def test_reads_the_text_of_every_line(self):
+    path = self.create_tempfile('a.jsonl', _JSONL).full_path
+    self.assertEqual(list(sources.read_texts([path])), ['A city.', 'B.'])
+
+  def test_a_line_without_text_is_a_user_error(self):
+    path = self.create_tempfile('a.jsonl', '{"text": "a"}\n{"x": 1}\n')
+    with self.assertRaisesRegex(errors.UserError, ':2 must have "text"'):
+      list(sources.read_texts([path.full_path]))
+
+
 if __name__ == '__main__':
   absltest.main()

@@ -6,6 +6,7 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf.evaluation import bm25
+from tests import tiny
 
 
 class Bm25RetrieverTest(absltest.TestCase):
@@ -48,6 +49,16 @@ class Bm25RetrieverTest(absltest.TestCase):
   def test_titles_and_texts_must_pair_up(self):
     with self.assertRaisesRegex(ValueError, '2 titles, 1 texts'):
       bm25.Bm25Retriever(['a', 'b'], ['c'])
+
+  def test_searches_by_wordpieces_without_the_masked_ones(self):
+    table = tiny.open_corpus(self.create_tempdir().full_path)
+    search = bm25.wordpiece_search(table, tiny.TOKENIZER)
+    direct = bm25.over_table(table)
+    ids = tiny.TOKENIZER.tokenize('e f').ids
+    masked = np.array([[*ids, tiny.TOKENIZER.mask_id, 0]])
+    np.testing.assert_array_equal(
+      search(masked, 2), direct.retrieve_texts(['e f'], 2).block_ids
+    )
 
 
 if __name__ == '__main__':

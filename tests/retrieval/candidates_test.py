@@ -70,41 +70,6 @@ class IsRealTest(absltest.TestCase):
     )
 
 
-class SameArticleTest(absltest.TestCase):
-  # Blocks 0, 1 | 2 | 3, 4, 5, 6 of three articles.
-  ROWS = np.array([0, 0, 1, 2, 2, 2, 2])
-
-  def _draw(self, own, at_most, seed=0):
-    return candidates.same_article(
-      self.ROWS, np.array(own), at_most, np.random.default_rng(seed)
-    )
-
-  def test_draws_all_others_of_the_article(self):
-    drawn = self._draw([1, 4, 2, -1], at_most=9)
-    self.assertEqual(
-      [sorted(set(row.tolist()) - {_NULL}) for row in drawn],
-      [[0], [3, 5, 6], [], []],
-    )
-    for row in drawn:  # What is missing is behind.
-      self.assertEqual(sorted(row == _NULL), (row == _NULL).tolist())
-
-  def test_draws_at_most_so_many_without_repeats(self):
-    seen = set()
-    for seed in range(50):
-      ids = self._draw([4], at_most=2, seed=seed)[0].tolist()
-      self.assertLen(set(ids), 2)
-      self.assertLessEqual(set(ids), {3, 5, 6})
-      seen.add(tuple(ids))
-    self.assertLen(seen, 6)  # Every pair in either order.
-
-  def test_generator_decides(self):
-    own = [3, 4, 5, 6] * 5
-    self.assertEqual(self._draw(own, 3).tolist(), self._draw(own, 3).tolist())
-    self.assertNotEqual(
-      self._draw(own, 3).tolist(), self._draw(own, 3, seed=1).tolist()
-    )
-
-
 class WithSpanFirstTest(absltest.TestCase):
   def test_moves_blocks_with_the_span_to_the_front(self):
     # Query 0 masks [7, 8]: blocks 12 and 13 have it; 11 has 7 and 8 apart.
