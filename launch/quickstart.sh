@@ -13,8 +13,6 @@ run=${1:-runs/quickstart}
 shift || true
 extra=("$@")
 config=launch/quickstart.py
-# ICT learns fast from sharp scores; p(z|x) over K candidates wants softer ones.
-scale=--set=model.embedder.score_scale=0.2
 world=$run/world corpus=$run/corpus
 mkdir -p "$run/logs"
 
@@ -59,7 +57,7 @@ pretrain_beside_refresher() {  # RUN_DIR FLAGS...
   shift
   rm -rf "$run_dir"
   bash launch/pretrain.sh "$run_dir" "$corpus" "$run/queries" $config "$@" \
-    $scale ${extra[@]+"${extra[@]}"}
+    ${extra[@]+"${extra[@]}"}
 }
 
 evaluate() {  # NAME FLAGS...
@@ -71,52 +69,41 @@ evaluate() {  # NAME FLAGS...
     --output_dir="$run/eval/$name" "$@"
 }
 
-# The reader's warm-up: text alone, first names (rules tagger), then all facts
-# beside recurring spans, then all queries beside what ICT retrieves.
-warm_up=(--set=pretraining.candidates=recurring_span
-  --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64
-  --set=pretraining.optimizer.learning_rate=2e-3
-  --set=pretraining.query_noise_rate=0)
-
 stage world "$world/test_questions.jsonl" \
   "$PYTHON" -m bin.make_world --config=$config --output_dir="$world"
 stage corpus "$corpus/manifest.json" \
   "$PYTHON" -m bin.make_blocks --input="$world/articles.jsonl" \
-  --max_block_wordpieces=48 --output_dir="$corpus"
+  --vocab_text="$world/sentences.jsonl" --max_block_wordpieces=48 \
+  --output_dir="$corpus"
 stage queries "$run/queries/manifest.json" \
   "$PYTHON" -m bin.make_queries --input="$world/sentences.jsonl" \
-  --input="$world/statements.jsonl" \
   --format=tagged --corpus_dir="$corpus" --output_dir="$run/queries"
-stage name_queries "$run/name_queries/manifest.json" \
-  "$PYTHON" -m bin.make_queries --input="$world/articles.jsonl" \
-  --tagger=rules --corpus_dir="$corpus" --output_dir="$run/name_queries"
-stage fact_queries "$run/fact_queries/manifest.json" \
-  "$PYTHON" -m bin.make_queries --input="$world/statements.jsonl" \
-  --format=tagged --corpus_dir="$corpus" --output_dir="$run/fact_queries"
+stage reader_queries "$run/reader_queries/manifest.json" \
+  "$PYTHON" -m bin.make_queries --input="$world/sentences.jsonl" \
+  --input="$world/statements.jsonl" \
+  --format=tagged --corpus_dir="$corpus" --output_dir="$run/reader_queries"
 stage ict "$run/ict/DONE" train warm_start "$run/ict"
-stage reader_names "$run/reader_names/DONE" \
-  train pretrain "$run/reader_names" --queries_dir="$run/name_queries" \
-  --init_from="$run/ict" "${warm_up[@]}" \
-  --set=pretraining.optimizer.num_steps=400
-stage reader_facts "$run/reader_facts/DONE" \
-  train pretrain "$run/reader_facts" --queries_dir="$run/fact_queries" \
-  --init_from="$run/reader_names" "${warm_up[@]}" \
-  --set=pretraining.optimizer.num_steps=400
-stage reader "$run/reader/DONE" pretrain_beside_refresher "$run/reader" \
-  --init_from="$run/reader_facts" --set=pretraining.optimizer.num_steps=250 \
-  --set=pretraining.optimizer.learning_rate=1e-3 \
-  --set=pretraining.reader_only_steps=250 \
-  --set=pretraining.refresh_every_steps=250
+# The reader's warm-up, from text alone: a masked sentence beside a block that
+# BM25 finds for it and that holds the masked words.
+stage reader "$run/reader/DONE" \
+  train pretrain "$run/reader" --queries_dir="$run/reader_queries" \
+  --init_from="$run/ict" --set=pretraining.candidates=recurring_span \
+  --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
+  --set=pretraining.optimizer.learning_rate=3e-3 \
+  --set=pretraining.optimizer.num_steps=600
 stage realm "$run/realm/DONE" pretrain_beside_refresher "$run/realm" \
   --init_from="$run/reader"
-evaluate ict_zero_shot --model_dir="$run/reader"
+stage ict_index "$run/ict_index" \
+  "$PYTHON" -m bin.build_index --params_dir="$run/reader" \
+  --corpus_dir="$corpus" --output_dir="$run/ict_index"
+evaluate ict_zero_shot --model_dir="$run/reader" --index_dir="$run/ict_index"
 evaluate realm_zero_shot --model_dir="$run/realm"
 questions=$world/train_questions.jsonl
-stage qa_ict "$run/qa_ict/DONE" train finetune "$run/qa_ict" $scale \
+stage qa_ict "$run/qa_ict/DONE" train finetune "$run/qa_ict" \
   --questions="$questions" --init_from="$run/reader"
-stage qa_bm25 "$run/qa_bm25/DONE" train finetune "$run/qa_bm25" $scale \
+stage qa_bm25 "$run/qa_bm25/DONE" train finetune "$run/qa_bm25" \
   --questions="$questions" --init_from="$run/realm" --retriever=bm25
-stage qa "$run/qa/DONE" train finetune "$run/qa" $scale \
+stage qa "$run/qa/DONE" train finetune "$run/qa" \
   --questions="$questions" --init_from="$run/realm"
 evaluate closed_book --model_dir="$run/qa" --retriever=none
 evaluate bm25 --model_dir="$run/qa_bm25" --retriever=bm25
