@@ -1,0 +1,54 @@
+"""REALM on 2,000 Wikipedia articles, at MiniLM's size, on a machine without GPU.
+
+  bash launch/wikipedia_sample.sh RUN_DIR ARTICLES MINILM
+
+For 2 CPU cores, where embedding the whole text of 2,000 long articles takes
+longer than training on it: so retrieval and reader see the first 96 wordpieces
+of each block of 288. Not run whole yet; docs/results.md will have the curve.
+"""
+
+from realm_tf import config
+
+# all-MiniLM-L6-v2's sizes; of its weights the encoder's are imported, and the
+# masked-language-model head is new.
+_BERT = config.BertConfig(
+  hidden_size=384,
+  num_layers=6,
+  num_heads=12,
+  intermediate_size=1536,
+  max_positions=512,
+  initializer='mimetic',
+  activation='gelu',
+  dropout_rate=0.0,
+  attention_dropout_rate=0.0,
+)
+
+CONFIG = config.ExperimentConfig(
+  model=config.ModelConfig(
+    embedder_bert=_BERT,
+    reader_bert=_BERT,
+    embedder=config.EmbedderConfig(
+      head='mean',
+      embedding_size=384,
+      normalize=True,
+      score_scale=20.0,
+      shared_towers=True,
+    ),
+  ),
+  lengths=config.LengthConfig(
+    query_tokens=64,
+    block_tokens=96,
+    joint_tokens=160,
+    question_tokens=40,
+    title_tokens=16,
+    max_masked=6,
+  ),
+  pretraining=config.PretrainingConfig(
+    optimizer=config.OptimizerConfig(1e-4, 300),
+    batch_size=8,
+    num_candidates=4,
+    refresh_every_steps=100,
+    checkpoint_every_steps=50,
+    log_every_steps=25,
+  ),
+)

