@@ -1,4 +1,4 @@
-"""REALM on 2,000 Wikipedia articles, at MiniLM's size, on a machine without GPU.
+"""REALM on 2,000 Wikipedia articles, at MiniLM's size, on a CPU.
 
   bash launch/wikipedia_sample.sh RUN_DIR ARTICLES MINILM
 

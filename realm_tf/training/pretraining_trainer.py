@@ -8,7 +8,7 @@ p(z|x) is computed here from the current parameters (Section 3.3).
 """
 
 from collections.abc import Callable
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import tensorflow as tf
 
@@ -20,6 +20,12 @@ from realm_tf.records import joining
 from realm_tf.training import step_trainer
 
 _EXCLUDED = -1e9  # Score of a candidate that only fills its row.
+
+
+class _Blocks(NamedTuple):
+  title_ids: tf.Tensor
+  body_ids: tf.Tensor
+  is_null: bool
 
 
 class PretrainingTrainer(step_trainer.StepTrainer):
@@ -88,19 +94,40 @@ class PretrainingTrainer(step_trainer.StepTrainer):
 
   def score(self, batch, training: bool = False):
     """Returns f(x,z), [B, K], and log p(y_j|z,x), [B, K, M]."""
+    parts = self._parts(batch)
+    token_log_probs = tf.concat(
+      [self._read(batch, part, training) for part in parts], axis=1
+    )
+    scores = self._retrieval_scores(batch, parts, training)
+    return tf.where(batch['is_real'], scores, _EXCLUDED), token_log_probs
+
+  def _parts(self, batch):
+    """Parts the null block from the others.
+
+    It is empty, and the same for all queries: at the others' width, and one
+    for each query, it would take a K-th of the step.
+    """
+    titles, bodies = batch['title_ids'], batch['body_ids']
+    parts = [_Blocks(titles, bodies, False)]
+    if self._config.candidates == 'retrieved':
+      parts = [
+        _Blocks(titles[:, :1, :1], bodies[:, :1, :1], True),
+        _Blocks(titles[:, 1:], bodies[:, 1:], False),
+      ]
+    return [part for part in parts if part.body_ids.shape[1]]
+
+  def _read(self, batch, blocks, training):
     joint = joining.pack_pairs(
       batch['query_ids'],
-      batch['body_ids'],
+      blocks.body_ids,
       *self._special_ids,
       self._lengths.joint_tokens,
     )
-    token_log_probs = self.model.knowledge_encoder(
+    return self.model.knowledge_encoder(
       joint, batch['masked_positions'] + 1, batch['gold_ids'], training=training
     )  # + 1: [CLS] comes first.
-    scores = self._retrieval_scores(batch, training)
-    return tf.where(batch['is_real'], scores, _EXCLUDED), token_log_probs
 
-  def _retrieval_scores(self, batch, training):
+  def _retrieval_scores(self, batch, parts, training):
     if self._config.candidates == 'recurring_span':
       return tf.zeros(batch['body_ids'].shape[:2])
     query_ids = batch['retrieval_query_ids']
@@ -110,16 +137,23 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       ),
       training=training,
     )  # [B, D]
-    blocks = self.model.block_embedder(
+    embeddings = [self._embed(part, training) for part in parts]
+    return tf.concat(
+      [tf.linalg.matvec(blocks, queries) for blocks in embeddings], axis=1
+    )
+
+  def _embed(self, blocks, training):
+    """Returns [B, K, D]; of the null block [1, 1, D]."""
+    rows = slice(1) if blocks.is_null else slice(None)
+    return self.model.block_embedder(
       joining.pack_longest(
-        batch['title_ids'],
-        batch['body_ids'],
+        blocks.title_ids[rows],
+        blocks.body_ids[rows],
         *self._special_ids,
         self._lengths.block_tokens,
       ),
       training=training,
-    )  # [B, K, D]
-    return tf.einsum('bd,bkd->bk', queries, blocks)
+    )
 
   def _loss(self, scores, token_log_probs, mask, log_p_y):
     if self._config.objective == 'per_query':

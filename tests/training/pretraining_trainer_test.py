@@ -1,5 +1,6 @@
 """Tests for realm_tf.training.pretraining_trainer."""
 
+import collections
 import dataclasses
 import math
 
@@ -7,6 +8,8 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
+from realm_tf.modeling import realm_model
+from realm_tf.records import joining
 from realm_tf.training import pretraining_trainer
 from tests import tiny
 
@@ -22,30 +25,40 @@ class _FakeModel:
   def __init__(self, scores, token_probs):
     self.scores = tf.Variable(scores, dtype=tf.float32)
     self.trainable_variables = [self.scores]
-    self.read = None
+    self.read = []
+    self._next = collections.Counter()
     self._token_log_probs = tf.math.log(tf.constant(token_probs))[None]
 
   def embed_queries(self, tokens, training):
     return tf.ones([1, 1])
 
   def block_embedder(self, tokens, training):
-    return self.scores[None, :, None]
+    return self.scores[None, self._which('embedded', tokens), None]
 
   def knowledge_encoder(self, tokens, positions, gold_ids, training):
-    self.read = tokens['input_word_ids'], positions
-    return self._token_log_probs
+    self.read.append((tokens['input_word_ids'], positions))
+    return self._token_log_probs[:, self._which('read', tokens)]
+
+  def _which(self, what, tokens):
+    """Returns which of the K are meant: they come in order, in parts."""
+    start = self._next[what] % self.scores.shape[0]
+    self._next[what] = start + tokens['input_word_ids'].shape[1]
+    return slice(start, self._next[what])
 
 
 def _batch(num_candidates, num_masked):
   query = np.array([[6, tiny.TOKENIZER.mask_id]], np.int32)
+  titles = np.full([1, num_candidates, 1], 8, np.int32)
+  bodies = np.full([1, num_candidates, 2], 9, np.int32)
+  titles[:, 0] = bodies[:, 0] = 0  # The null block.
   return {
     'query_ids': query,
     'retrieval_query_ids': query,
     'masked_positions': np.ones([1, num_masked], np.int32),
     'gold_ids': np.full([1, num_masked], 7, np.int32),
     'token_mask': np.ones([1, num_masked], np.float32),
-    'title_ids': np.full([1, num_candidates, 1], 8, np.int32),
-    'body_ids': np.full([1, num_candidates, 2], 9, np.int32),
+    'title_ids': titles,
+    'body_ids': bodies,
     'is_real': np.ones([1, num_candidates], bool),
   }
 
@@ -120,18 +133,48 @@ class PretrainingTrainerTest(tf.test.TestCase):
     self.assertAllClose(logs['entropy'], math.log(2))
 
   def test_reads_the_masked_positions_behind_cls(self):
-    model = _FakeModel([0.0], [[1.0]])
-    _trainer(model, _batch(1, 1)).score(
-      {name: tf.constant(value) for name, value in _batch(1, 1).items()}
+    model = _FakeModel([0.0, 0.0], [[1.0], [1.0]])
+    _trainer(model, _batch(2, 1)).score(
+      {name: tf.constant(value) for name, value in _batch(2, 1).items()}
     )
-    tokens, positions = model.read
     cls_id, sep_id = tiny.SPECIAL_IDS
-    mask_id = tiny.TOKENIZER.mask_id
+    read = [cls_id, 6, tiny.TOKENIZER.mask_id, sep_id]
+    (null, null_positions), (tokens, positions) = model.read
+    self.assertAllEqual(null[0, 0], [*read, sep_id, 0])
     # [CLS] x [SEP] body [SEP]; titles are for the embedder only.
-    self.assertAllEqual(
-      tokens[0, 0], [cls_id, 6, mask_id, sep_id, 9, 9, sep_id]
-    )
+    self.assertAllEqual(tokens[0, 0], [*read, 9, 9, sep_id])
+    self.assertAllEqual(null_positions, [[2]])
     self.assertAllEqual(positions, [[2]])
+
+  def test_null_block_apart_is_the_null_block_among_others(self):
+    config = tiny.config()
+    model = realm_model.RealmModel(
+      realm_model.with_vocab_size(config.model, tiny.TOKENIZER.vocab_size),
+      [realm_model.MASKED_LM, realm_model.EMBEDDER],
+    )
+    batch = {
+      name: tf.constant(np.repeat(value, 2, axis=0))
+      for name, value in _batch(3, 1).items()
+    }
+    query_ids = tf.constant([[6, tiny.TOKENIZER.mask_id], [7, 6]])
+    batch.update(query_ids=query_ids, retrieval_query_ids=query_ids)
+    scores, token_log_probs = _trainer(model, batch).score(batch)
+    joint = joining.pack_pairs(
+      batch['query_ids'], batch['body_ids'], *tiny.SPECIAL_IDS, 20
+    )
+    expected = model.knowledge_encoder(
+      joint, batch['masked_positions'] + 1, batch['gold_ids']
+    )
+    self.assertAllClose(token_log_probs, expected, atol=1e-5)
+    queries = model.embed_queries(
+      joining.pack(batch['query_ids'], None, *tiny.SPECIAL_IDS, 8)
+    )
+    blocks = model.block_embedder(
+      joining.pack(batch['title_ids'], batch['body_ids'], *tiny.SPECIAL_IDS, 12)
+    )
+    self.assertAllClose(
+      scores, tf.einsum('bd,bkd->bk', queries, blocks), atol=1e-5
+    )
 
   def test_recurring_spans_have_a_uniform_retriever(self):
     model = _FakeModel([5.0, 0.0], [[0.5], [0.5]])
