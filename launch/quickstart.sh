@@ -93,10 +93,10 @@ stage reader "$run/reader/DONE" \
   --set=pretraining.optimizer.num_steps=600
 stage realm "$run/realm/DONE" pretrain_beside_refresher "$run/realm" \
   --init_from="$run/reader"
-stage ict_index "$run/ict_index" \
+stage ict_index "$run/reader/index" \
   "$PYTHON" -m bin.build_index --params_dir="$run/reader" \
-  --corpus_dir="$corpus" --output_dir="$run/ict_index"
-evaluate ict_zero_shot --model_dir="$run/reader" --index_dir="$run/ict_index"
+  --corpus_dir="$corpus" --output_dir="$run/reader/index"
+evaluate ict_zero_shot --model_dir="$run/reader"
 evaluate realm_zero_shot --model_dir="$run/realm"
 questions=$world/train_questions.jsonl
 stage qa_ict "$run/qa_ict/DONE" train finetune "$run/qa_ict" \
