@@ -26,15 +26,15 @@ CONFIG = config.ExperimentConfig(
     reader_bert=_BERT,
     embedder=config.EmbedderConfig(head='mean', shared_towers=True),
     span_hidden_size=64,
-    max_span_width=10,
+    max_span_width=6,
   ),
   lengths=config.LengthConfig(
-    query_tokens=28,
+    query_tokens=26,
     block_tokens=48,
     joint_tokens=72,
-    question_tokens=30,
+    question_tokens=24,
     title_tokens=12,
-    max_masked=6,
+    max_masked=5,
   ),
   index=config.IndexConfig(searcher='auto', exact_below_blocks=50_000),
   inverse_cloze=config.InverseClozeConfig(
@@ -52,11 +52,11 @@ CONFIG = config.ExperimentConfig(
     log_every_steps=25,
   ),
   finetuning=config.FinetuningConfig(
-    optimizer=config.OptimizerConfig(2e-3, 300),
+    optimizer=config.OptimizerConfig(2e-3, 400),
     batch_size=32,
     num_searched=50,
     num_read=3,
-    joint_tokens=80,
+    joint_tokens=75,
     log_every_steps=50,
   ),
 )

@@ -14,7 +14,8 @@ from realm_tf.records import block_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import retriever
 
-_QUESTION_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
+# Multiples that batches are trimmed to: few shapes, for each one is traced.
+_QUESTION_WIDTH, _BODY_WIDTH = 32, 16
 
 
 class TokenizedQuestions(NamedTuple):

@@ -18,7 +18,8 @@ from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
 
-_QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
+# Multiples that batches are trimmed to: few shapes, for each one is traced.
+_QUERY_WIDTH, _BODY_WIDTH = 32, 16
 # Hits beyond K - 1, in place of the own block and of repeated ones.
 _SPARE_HITS = 2
 # Hits that are looked through for a recurring span.
