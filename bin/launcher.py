@@ -13,7 +13,6 @@ import sys
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
 
-# pylint: disable=g-import-not-at-top
 from absl import app
 from absl import flags
 from absl import logging
@@ -38,18 +37,15 @@ _SEED = flags.DEFINE_integer('seed', 0, 'Of every random choice.')
 def _keep_freed_memory():
   """Makes glibc keep large freed blocks, which the next step asks for again.
 
-  Clearing new ones costs a sixth of a small model's step on CPU. One arena,
-  because TensorFlow's threads free what others have asked for, and because
-  the thresholds are those of the first arena only.
+  Clearing new ones costs a sixth of a small model's step on CPU. One arena, as
+  TensorFlow's threads free what others asked for.
   """
-  mmap_threshold, trim_threshold, arena_max = -3, -1, -8  # From malloc.h.
   try:
     mallopt = ctypes.CDLL('libc.so.6').mallopt
   except (OSError, AttributeError):  # Another C library.
     return
-  mallopt(mmap_threshold, 1 << 30)
-  mallopt(trim_threshold, (1 << 31) - 1)
-  mallopt(arena_max, 1)
+  for name, value in ((-3, 1 << 30), (-1, (1 << 31) - 1), (-8, 1)):
+    mallopt(name, value)  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX.
 
 
 def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):

@@ -22,7 +22,8 @@ mkdir -p "$run"
   --vocab_file="$init_from/vocab.txt" --output_dir="$run/corpus"
 if [ ! -e "$run/qa/DONE" ]; then
   rm -rf "$run/qa"
-  "$PYTHON" -m bin.finetune --config=launch/open_squad.py \
+  "$PYTHON" -m bin.finetune --config=launch/minilm.py \
+    --set=lengths.block_tokens=288 --set=lengths.joint_tokens=384 \
     --corpus_dir="$run/corpus" --questions="$squad/train_qa.jsonl.gz" \
     --run_dir="$run/qa" --init_from="$init_from"
 fi

@@ -15,7 +15,7 @@ fi
 run=$1 articles=$2 minilm=$3
 cd "$(dirname "$0")/.."
 source launch/environment.sh
-config=launch/wikipedia_sample.py
+config=launch/minilm.py
 corpus=$run/corpus queries=$run/queries
 mkdir -p "$run"
 

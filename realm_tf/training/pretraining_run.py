@@ -124,18 +124,22 @@ def run(
   )
   if resume:
     manager.restore_or_initialize()
-  trainer.train_dataset = prefetch.prefetch(
-    pretraining_batches.batches(
-      queries,
-      inputs.table,
-      search,
-      pretraining_batches.Words(inputs.tokenizer.mask_id, inputs.ordinary_ids),
-      inputs.config,
-      first_step=int(trainer.global_step.numpy()),
-    )
+  trainer.train_dataset = _batches(
+    inputs, queries, search, first_step=int(trainer.global_step.numpy())
   )
   _train(inputs, trainer, run_dir, manager)
   runs.finish(run_dir)
+
+
+def _batches(inputs, queries, search, first_step):
+  words = pretraining_batches.Words(
+    inputs.tokenizer.mask_id, inputs.ordinary_ids
+  )
+  return prefetch.prefetch(
+    pretraining_batches.batches(
+      queries, inputs.table, search, words, inputs.config, first_step
+    )
+  )
 
 
 def _train(inputs, trainer, run_dir, manager):

@@ -1,10 +1,11 @@
-"""REALM on 2,000 Wikipedia articles, at MiniLM's size, on a CPU.
+"""REALM and QA at MiniLM's size: real text on a machine without accelerator.
 
   bash launch/wikipedia_sample.sh RUN_DIR ARTICLES MINILM
+  bash launch/open_squad.sh RUN_DIR INIT_FROM SQUAD_OPEN
 
 For 2 CPU cores, where embedding the whole text of 2,000 long articles takes
-longer than training on it: so retrieval and reader see the first 96 wordpieces
-of each block of 288. Not run whole yet; docs/results.md will have the curve.
+longer than training on it: so pre-training sees the first 96 wordpieces of each
+block of 288. Not run whole yet; docs/results.md will have the figures.
 """
 
 from realm_tf import config
@@ -49,6 +50,14 @@ CONFIG = config.ExperimentConfig(
     num_candidates=4,
     refresh_every_steps=100,
     checkpoint_every_steps=50,
+    log_every_steps=25,
+  ),
+  finetuning=config.FinetuningConfig(
+    optimizer=config.OptimizerConfig(1e-4, 450),
+    batch_size=8,
+    num_searched=100,
+    num_read=3,
+    joint_tokens=224,
     log_every_steps=25,
   ),
 )
