@@ -165,8 +165,9 @@ class PretrainingConfig:
     reader_only_steps: Steps at the start in which the retriever stays as it
       is, for a reader that has yet to learn what blocks are good for.
     refresh_every_steps: Steps between two parameter versions (Section 3.3).
-    query_noise_rate: Share of the retrieval query's wordpieces replaced at
-      random; the reader's input stays as it is.
+    query_noise_rate: Share of the wordpieces replaced at random in the query
+      that p(z|x) is computed from; what finds the candidates and what the
+      reader sees stays as it is.
     checkpoint_every_steps: Steps between two checkpoints for --resume.
     log_every_steps: Steps between two lines of the log.
   """

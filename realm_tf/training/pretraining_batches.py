@@ -49,7 +49,7 @@ def batches(
   Args:
     queries: X.
     table: Z.
-    search: (retrieval_query_ids [B, Lx], k) -> block ids [B, k], best first.
+    search: (query_ids [B, Lx], k) -> block ids [B, k], best first.
     words: What masks and noise are made of.
     experiment: Batch size, K, masking, noise rate, lengths, and the seed of
       order, masks and noise.
@@ -73,14 +73,15 @@ def batches(
     batch['retrieval_query_ids'] = sampling.add_noise(
       batch['query_ids'], config.query_noise_rate, words.ordinary_ids, rng
     )
-    retrieval_ids = batch['retrieval_query_ids']
+    # Found for the query as it is: noise would only find worse candidates.
+    query_ids = batch['query_ids']
     if config.candidates == 'recurring_span':
-      hits = search(retrieval_ids, _LOOKED_THROUGH)
+      hits = search(query_ids, _LOOKED_THROUGH)
       _, bodies = table.gather(hits, 1, lengths.block_tokens)
       hits = candidates.with_span_first(hits, bodies, batch['gold_ids'])
       chosen = candidates.select(hits, own, config.num_candidates + 1)[:, 1:]
     else:
-      hits = search(retrieval_ids, config.num_candidates + _SPARE_HITS)
+      hits = search(query_ids, config.num_candidates + _SPARE_HITS)
       chosen = candidates.select(hits, own, config.num_candidates)
     yield {**batch, **with_blocks(chosen, table, lengths)}
     step += 1

@@ -113,9 +113,10 @@ class PretrainingBatchesTest(absltest.TestCase):
       for name, value in expected.items():
         np.testing.assert_array_equal(actual[name], value, name)
 
-  def test_noise_is_for_the_search_only(self):
+  def test_noise_is_for_the_scores_only(self):
     (clean,) = self._take(1, _config(batch_size=5))
     (noisy,) = self._take(1, _config(batch_size=5, query_noise_rate=1.0))
+    np.testing.assert_array_equal(*self.searched)
     np.testing.assert_array_equal(noisy['query_ids'], clean['query_ids'])
     differs = noisy['retrieval_query_ids'] != clean['query_ids']
     self.assertTrue(differs.any())
