@@ -48,6 +48,7 @@ CONFIG = config.ExperimentConfig(
     batch_size=32,
     num_candidates=5,
     refresh_every_steps=50,
+    mask_drop_rate=0.5,
     checkpoint_every_steps=100,
     log_every_steps=25,
   ),

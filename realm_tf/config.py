@@ -168,6 +168,8 @@ class PretrainingConfig:
     query_noise_rate: Share of the wordpieces replaced at random in the query
       that p(z|x) is computed from; what finds the candidates and what the
       reader sees stays as it is.
+    mask_drop_rate: Share of the queries that p(z|x) is computed from without
+      their [MASK]s: a question, which the retriever must know later, has none.
     checkpoint_every_steps: Steps between two checkpoints for --resume.
     log_every_steps: Steps between two lines of the log.
   """
@@ -181,6 +183,7 @@ class PretrainingConfig:
   reader_only_steps: int = 0
   refresh_every_steps: int = 500
   query_noise_rate: float = 0.0
+  mask_drop_rate: float = 0.0
   checkpoint_every_steps: int = 500
   log_every_steps: int = 100
 
@@ -193,7 +196,7 @@ class PretrainingConfig:
       'checkpoint_every_steps',
       'log_every_steps',
     )
-    config_checks.check_rates(self, 'query_noise_rate')
+    config_checks.check_rates(self, 'query_noise_rate', 'mask_drop_rate')
     config_checks.check(
       self.objective in ('per_query', 'per_token'),
       "`objective` must be 'per_query' or 'per_token'.",

@@ -71,6 +71,28 @@ def add_noise(
   return np.where(chosen, noise, ids).astype(np.int32)
 
 
+def drop_masks(
+  ids: np.ndarray, rate: float, mask_id: int, rng: np.random.Generator
+) -> np.ndarray:
+  """Leaves the [MASK]s out of some rows; the other wordpieces move up.
+
+  Args:
+    ids: int32 [B, L], zeros behind the wordpieces.
+    rate: Share of the rows that lose their [MASK]s.
+    mask_id: Of [MASK].
+    rng: Source of the choice.
+
+  Returns:
+    int32 [B, L].
+  """
+  if not rate:
+    return ids
+  dropped = (rng.random([len(ids), 1]) < rate) & (ids == mask_id)
+  kept = np.where(dropped, 0, ids)
+  order = np.argsort(dropped | (ids == 0), axis=1, kind='stable')
+  return np.take_along_axis(kept, order, axis=1).astype(np.int32)
+
+
 def trim(ids: np.ndarray, multiple: int) -> np.ndarray:
   """Cuts columns that are zero in every row, down to a multiple of `multiple`.
 

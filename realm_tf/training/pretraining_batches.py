@@ -71,7 +71,12 @@ def batches(
     own = batch.pop('own_block')
     batch['query_ids'] = sampling.trim(batch['query_ids'], _QUERY_WIDTH)
     batch['retrieval_query_ids'] = sampling.add_noise(
-      batch['query_ids'], config.query_noise_rate, words.ordinary_ids, rng
+      sampling.drop_masks(
+        batch['query_ids'], config.mask_drop_rate, words.mask_id, rng
+      ),
+      config.query_noise_rate,
+      words.ordinary_ids,
+      rng,
     )
     # Found for the query as it is: noise would only find worse candidates.
     query_ids = batch['query_ids']
