@@ -79,17 +79,21 @@ def batches(
       rng,
     )
     # Found for the query as it is: noise would only find worse candidates.
-    query_ids = batch['query_ids']
-    if config.candidates == 'recurring_span':
-      hits = search(query_ids, _LOOKED_THROUGH)
-      _, bodies = table.gather(hits, 1, lengths.block_tokens)
-      hits = candidates.with_span_first(hits, bodies, batch['gold_ids'])
-      chosen = candidates.select(hits, own, config.num_candidates + 1)[:, 1:]
-    else:
-      hits = search(query_ids, config.num_candidates + _SPARE_HITS)
-      chosen = candidates.select(hits, own, config.num_candidates)
+    chosen = _candidates(batch, own, table, search, experiment)
     yield {**batch, **with_blocks(chosen, table, lengths)}
     step += 1
+
+
+def _candidates(batch, own, table, search, experiment):
+  """Returns the ids of the K candidates of each query, int32 [B, K]."""
+  config = experiment.pretraining
+  query_ids, k = batch['query_ids'], config.num_candidates
+  if config.candidates == 'retrieved':
+    return candidates.select(search(query_ids, k + _SPARE_HITS), own, k)
+  hits = search(query_ids, _LOOKED_THROUGH)
+  _, bodies = table.gather(hits, 1, experiment.lengths.block_tokens)
+  hits = candidates.with_span_first(hits, bodies, batch['gold_ids'])
+  return candidates.select(hits, own, k + 1)[:, 1:]  # No null block.
 
 
 def with_blocks(

@@ -1,5 +1,6 @@
 """Tests for realm_tf.corpus.world and the files behind it."""
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -23,6 +24,8 @@ _CONFIG = config_lib.WorldConfig(
   num_test_questions=80,
 )
 
+_ALL_FACTS = dataclasses.replace(_CONFIG, facts_per_article=99)
+
 
 class WorldTest(absltest.TestCase):
   @classmethod
@@ -36,6 +39,21 @@ class WorldTest(absltest.TestCase):
     self.assertLen(self.texts, 252 + 150)
     names = [world_facts.fold(a.title) for a in self.world.articles]
     self.assertLen(set(names), len(names))
+
+  def test_an_article_tells_some_of_the_facts(self):
+    known = {
+      entity.article_id: entity.facts
+      for entity in world.generate(_ALL_FACTS).entities
+    }
+    chosen = set()
+    for entity in self.world.entities:
+      facts = known[entity.article_id]
+      self.assertLen(entity.facts, min(8, len(facts)))
+      self.assertEqual(  # In the order in which they are known.
+        entity.facts, tuple(f for f in facts if f in entity.facts)
+      )
+      chosen.add(tuple(fact.relation for fact in entity.facts))
+    self.assertGreater(len(chosen), 100)
 
   def test_every_answer_stands_in_the_article(self):
     for questions in self.world.questions.values():
@@ -154,7 +172,7 @@ class FactsTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.world = world.generate(_CONFIG)
+    cls.world = world.generate(_ALL_FACTS)
     cls.facts = {
       (e.name, f.relation): f.values
       for e in cls.world.entities
@@ -194,7 +212,7 @@ class FactsTest(absltest.TestCase):
 
 class ChangeFactTest(absltest.TestCase):
   def test_changes_every_statement_and_nothing_else(self):
-    original = world.generate(_CONFIG)
+    original = world.generate(_ALL_FACTS)
     changed = world.change_fact(original, 'France', 'currency', 'Florin')
 
     different = [

@@ -1,12 +1,13 @@
 """Tests for realm_tf.evaluation.bm25."""
 
 import math
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
 
 from realm_tf.evaluation import bm25
-from tests import tiny
+from tests import fakes
 
 
 class Bm25RetrieverTest(absltest.TestCase):
@@ -51,14 +52,15 @@ class Bm25RetrieverTest(absltest.TestCase):
       bm25.Bm25Retriever(['a', 'b'], ['c'])
 
   def test_searches_by_wordpieces_without_the_masked_ones(self):
-    table = tiny.open_corpus(self.create_tempdir().full_path)
-    search = bm25.wordpiece_search(table, tiny.TOKENIZER)
-    direct = bm25.over_table(table)
-    ids = tiny.TOKENIZER.tokenize('e f').ids
-    masked = np.array([[*ids, tiny.TOKENIZER.mask_id, 0]])
-    np.testing.assert_array_equal(
-      search(masked, 2), direct.retrieve_texts(['e f'], 2).block_ids
-    )
+    tokenizer = fakes.tokenizer('a rome paris river ##s tower')
+    ids = [list(tokenizer.tokenize(text).ids) for text in ('rome', 'rivers')]
+    table = mock.Mock(num_blocks=3)
+    table.titles.return_value = ['Rome', 'Paris', 'Lyon']
+    table.texts.return_value = ['a tower', 'a river', '[MASK] [MASK]']
+    search = bm25.wordpiece_search(table, tokenizer)
+    mask = tokenizer.mask_id
+    found = search(np.array([[*ids[0], mask, mask, 0], [mask, *ids[1], 0]]), 1)
+    np.testing.assert_array_equal(found, [[0], [1]])
 
 
 if __name__ == '__main__':
