@@ -44,11 +44,10 @@ CONFIG = config.ExperimentConfig(
     query_noise_rate=0.4,
   ),
   pretraining=config.PretrainingConfig(
-    optimizer=config.OptimizerConfig(5e-4, 300),
+    optimizer=config.OptimizerConfig(1e-3, 300),
     batch_size=32,
     num_candidates=5,
     refresh_every_steps=50,
-    mask_drop_rate=0.5,
     checkpoint_every_steps=100,
     log_every_steps=25,
   ),

@@ -266,7 +266,7 @@ class WorldConfig:
   seed: int = 0
   num_cities: int = 2500
   max_cities_per_country: int = 60
-  facts_per_article: int = 8
+  facts_per_article: int = 6
   num_train_questions: int = 12_000
   num_dev_questions: int = 500
   num_test_questions: int = 1000

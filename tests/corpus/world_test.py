@@ -48,7 +48,7 @@ class WorldTest(absltest.TestCase):
     chosen = set()
     for entity in self.world.entities:
       facts = known[entity.article_id]
-      self.assertLen(entity.facts, min(8, len(facts)))
+      self.assertLen(entity.facts, min(_CONFIG.facts_per_article, len(facts)))
       self.assertEqual(  # In the order in which they are known.
         entity.facts, tuple(f for f in facts if f in entity.facts)
       )
