@@ -8,7 +8,6 @@ be masked) and {train,dev,test}_questions.jsonl. --set=world.num_cities=500
 makes it smaller.
 """
 
-import json
 import os
 
 from bin import launcher
@@ -23,33 +22,18 @@ _OUTPUT_DIR = flags.DEFINE_string(
 )
 
 
-def _write_rows(name, rows):
-  with tf.io.gfile.GFile(os.path.join(_OUTPUT_DIR.value, name), 'w') as f:
-    for row in rows:
-      f.write(json.dumps(row, ensure_ascii=False) + '\n')
+def _path(name):
+  return os.path.join(_OUTPUT_DIR.value, f'{name}.jsonl')
 
 
 def main(_):
   world = world_lib.generate(launcher.load_config().world)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
-  world_lib.write_articles(
-    world.articles, os.path.join(_OUTPUT_DIR.value, 'articles.jsonl')
-  )
-  for name, sentences in (
-    ('statements', world.statements),
-    ('sentences', world.sentences),
-  ):
-    _write_rows(
-      f'{name}.jsonl',
-      (
-        {'text': s.text, 'spans': s.spans, 'id': s.article_id}
-        for s in sentences
-      ),
-    )
+  world_lib.write_articles(world.articles, _path('articles'))
+  world_lib.write_sentences(world.statements, _path('statements'))
+  world_lib.write_sentences(world.sentences, _path('sentences'))
   for split in world.questions:
-    world_lib.write_questions(
-      world, split, os.path.join(_OUTPUT_DIR.value, f'{split}_questions.jsonl')
-    )
+    world_lib.write_questions(world, split, _path(f'{split}_questions'))
   print(
     f'Wrote {len(world.articles)} articles, {len(world.sentences)} '
     f'sentences and {sum(map(len, world.questions.values()))} questions '

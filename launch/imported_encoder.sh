@@ -24,8 +24,11 @@ mkdir -p "$run"
   --vocab_file="$minilm/vocab.txt" --output_dir="$run/corpus"
 [ -e "$run/index" ] || "$PYTHON" -m bin.build_index \
   --params_dir="$run/model" --corpus_dir="$run/corpus" --output_dir="$run/index"
-for retriever in model bm25; do
-  "$PYTHON" -m bin.evaluate --model_dir="$run/model" --index_dir="$run/index" \
-    --retriever=$retriever --corpus_dir="$run/corpus" --recall_at=1,5,20 \
-    --questions="$squad/val_qa.jsonl.gz" --output_dir="$run/eval_$retriever"
-done
+evaluate() {  # NAME FLAGS...
+  local name=$1
+  shift
+  "$PYTHON" -m bin.evaluate --corpus_dir="$run/corpus" --recall_at=1,5,20 \
+    --questions="$squad/val_qa.jsonl.gz" --output_dir="$run/eval_$name" "$@"
+}
+evaluate model --model_dir="$run/model" --index_dir="$run/index"
+evaluate bm25 --retriever=bm25  # Needs no model: the encoder cannot read.

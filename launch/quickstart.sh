@@ -52,12 +52,10 @@ train() {  # BINARY RUN_DIR FLAGS...
     --run_dir="$run_dir" "$@" ${extra[@]+"${extra[@]}"}
 }
 
-pretrain_beside_refresher() {  # RUN_DIR FLAGS...
-  local run_dir=$1
-  shift
-  rm -rf "$run_dir"
-  bash launch/pretrain.sh "$run_dir" "$corpus" "$run/queries" $config "$@" \
-    ${extra[@]+"${extra[@]}"}
+pretrain_realm() {
+  rm -rf "$run/realm"
+  bash launch/pretrain.sh "$run/realm" "$corpus" "$run/queries" $config \
+    --init_from="$run/reader" ${extra[@]+"${extra[@]}"}
 }
 
 evaluate() {  # NAME FLAGS...
@@ -91,8 +89,7 @@ stage reader "$run/reader/DONE" \
   --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
   --set=pretraining.optimizer.learning_rate=3e-3 \
   --set=pretraining.optimizer.num_steps=600
-stage realm "$run/realm/DONE" pretrain_beside_refresher "$run/realm" \
-  --init_from="$run/reader"
+stage realm "$run/realm/DONE" pretrain_realm
 stage ict_index "$run/reader/index" \
   "$PYTHON" -m bin.build_index --params_dir="$run/reader" \
   --corpus_dir="$corpus" --output_dir="$run/reader/index"

@@ -8,6 +8,7 @@ import bz2
 from collections.abc import Iterable, Iterator, Sequence
 import gzip
 import html
+import itertools
 import json
 import os
 import re
@@ -138,19 +139,25 @@ def read_json_lines(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     yield where, record
 
 
+def read_json_files(
+  paths: Iterable[str],
+) -> Iterator[tuple[str, dict[str, Any]]]:
+  """Returns `read_json_lines` of all files; finds them at once."""
+  files = [file for path in paths for file in find_files(path)]
+  return itertools.chain.from_iterable(map(read_json_lines, files))
+
+
 def read_texts(paths: Iterable[str]) -> Iterator[str]:
   """Returns "text" of every line of JSONL files; finds the files at once."""
-  return _texts([file for path in paths for file in find_files(path)])
+  return itertools.starmap(_text, read_json_files(paths))
 
 
-def _texts(files: list[str]) -> Iterator[str]:
-  for file in files:
-    for where, record in read_json_lines(file):
-      if not isinstance(record.get('text'), str):
-        raise errors.UserError(
-          f'{where} must have "text", a string. Found {record!r:.60}.'
-        )
-      yield record['text']
+def _text(where: str, record: dict[str, Any]) -> str:
+  if not isinstance(record.get('text'), str):
+    raise errors.UserError(
+      f'{where} must have "text", a string. Found {record!r:.60}.'
+    )
+  return record['text']
 
 
 def _chain(sources) -> Iterator[Article]:

@@ -31,10 +31,8 @@ def read(paths: Sequence[str]) -> Iterator[TaggedSentence]:
   Raises:
     errors.UserError: A missing file, or a line that is not of this form.
   """
-  files = [file for path in paths for file in sources.find_files(path)]
-  for file in files:
-    for where, record in sources.read_json_lines(file):
-      yield _parse(where, record)
+  for where, record in sources.read_json_files(paths):
+    yield _parse(where, record)
 
 
 def _parse(where: str, record: dict[str, Any]) -> TaggedSentence:

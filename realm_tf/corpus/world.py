@@ -147,11 +147,18 @@ def _values(entity, relation):
 
 def write_articles(articles: Sequence[sources.Article], path: str):
   """Writes articles as the JSONL that `sources` reads."""
-  with tf.io.gfile.GFile(path, 'w') as f:
-    for article in articles:
-      row = {'title': article.title, 'text': article.text}
-      row['id'] = article.article_id
-      f.write(json.dumps(row, ensure_ascii=False) + '\n')
+  _write_rows(
+    ({'title': a.title, 'text': a.text, 'id': a.article_id} for a in articles),
+    path,
+  )
+
+
+def write_sentences(sentences: Sequence[PretrainingSentence], path: str):
+  """Writes sentences as the JSONL that `tagged_sentences` reads."""
+  _write_rows(
+    ({'text': s.text, 'spans': s.spans, 'id': s.article_id} for s in sentences),
+    path,
+  )
 
 
 def write_questions(world: World, split: str, path: str):
@@ -160,20 +167,24 @@ def write_questions(world: World, split: str, path: str):
     raise errors.UserError(
       f'The split must be one of {sorted(world.questions)}; found {split!r}.'
     )
+  _write_rows(
+    (
+      {
+        'question': question.question,
+        'answers': question.answers,
+        'id': question.question_id,
+        'gold_id': question.gold_id,
+      }
+      for question in world.questions[split]
+    ),
+    path,
+  )
+
+
+def _write_rows(rows, path):
   with tf.io.gfile.GFile(path, 'w') as f:
-    for question in world.questions[split]:
-      f.write(
-        json.dumps(
-          {
-            'question': question.question,
-            'answers': question.answers,
-            'id': question.question_id,
-            'gold_id': question.gold_id,
-          },
-          ensure_ascii=False,
-        )
-        + '\n'
-      )
+    for row in rows:
+      f.write(json.dumps(row, ensure_ascii=False) + '\n')
 
 
 def _find_fact(world, name, relation):

@@ -59,7 +59,7 @@ def build_encoder(
     }
   )  # Creates the weights.
   if config.initializer == 'mimetic':
-    initialization.make_encoder_mimetic(encoder, config.hidden_size)
+    initialization.make_encoder_mimetic(encoder)
   return encoder
 
 

@@ -17,7 +17,7 @@ import tf_keras
 _QUERY_KEY_SCALE = 0.5
 
 
-def make_encoder_mimetic(encoder: tf_keras.layers.Layer, hidden_size: int):
+def make_encoder_mimetic(encoder: tf_keras.layers.Layer):
   """Adds the identity to attention, and gives word vectors a length near 1.
 
   At that length, and with the head below, the logit of a copied wordpiece
@@ -25,7 +25,6 @@ def make_encoder_mimetic(encoder: tf_keras.layers.Layer, hidden_size: int):
 
   Args:
     encoder: From `bert.build_encoder`; changed in place.
-    hidden_size: H.
   """
   scales = {
     'self_attention/query/kernel:0': _QUERY_KEY_SCALE,
@@ -33,11 +32,11 @@ def make_encoder_mimetic(encoder: tf_keras.layers.Layer, hidden_size: int):
     'self_attention/value/kernel:0': 1.0,
     'self_attention/attention_output/kernel:0': 1.0,
   }
+  table = encoder.get_embedding_table()
   for variable in encoder.trainable_weights:
     for suffix, scale in scales.items():
       if variable.name.endswith(suffix):
-        _add_identity(variable, hidden_size, scale)
-  table = encoder.get_embedding_table()
+        _add_identity(variable, table.shape[1], scale)
   lengths = tf.norm(table, axis=1, keepdims=True)
   table.assign(table / tf.reduce_mean(lengths))
 

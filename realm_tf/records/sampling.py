@@ -89,7 +89,7 @@ def drop_masks(
     return ids
   dropped = (rng.random([len(ids), 1]) < rate) & (ids == mask_id)
   kept = np.where(dropped, 0, ids)
-  order = np.argsort(dropped | (ids == 0), axis=1, kind='stable')
+  order = np.argsort(kept == 0, axis=1, kind='stable')
   return np.take_along_axis(kept, order, axis=1).astype(np.int32)
 
 
