@@ -4,8 +4,9 @@
   bash launch/open_squad.sh RUN_DIR INIT_FROM SQUAD_OPEN
 
 For 2 CPU cores, where embedding the whole text of 2,000 long articles takes
-longer than training on it: so pre-training sees the first 96 wordpieces of each
-block of 288. Not run whole yet; docs/results.md will have the figures.
+longer than training on it: so a block of 288 is embedded by its first 48
+wordpieces and read by its first 80 or more. Not run whole yet; docs/results.md
+will have the figures.
 """
 
 from realm_tf import config
@@ -37,9 +38,9 @@ CONFIG = config.ExperimentConfig(
     ),
   ),
   lengths=config.LengthConfig(
-    query_tokens=64,
-    block_tokens=96,
-    joint_tokens=160,
+    query_tokens=48,
+    block_tokens=48,
+    joint_tokens=128,
     question_tokens=40,
     title_tokens=16,
     max_masked=6,
@@ -48,7 +49,7 @@ CONFIG = config.ExperimentConfig(
     optimizer=config.OptimizerConfig(1e-4, 300),
     batch_size=8,
     num_candidates=4,
-    refresh_every_steps=100,
+    refresh_every_steps=50,
     checkpoint_every_steps=50,
     log_every_steps=25,
   ),
