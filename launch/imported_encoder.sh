@@ -17,12 +17,12 @@ cd "$(dirname "$0")/.."
 source launch/environment.sh
 mkdir -p "$run"
 
-[ -e "$run/model" ] || "$PYTHON" -m bin.import_checkpoint \
-  --source="hf:$minilm" --output_dir="$run/model"
-[ -e "$run/corpus" ] || "$PYTHON" -m bin.make_blocks \
+[ -e "$run/model/params/000000000/manifest.json" ] || "$PYTHON" \
+  -m bin.import_checkpoint --source="hf:$minilm" --output_dir="$run/model"
+[ -e "$run/corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
   --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
   --vocab_file="$minilm/vocab.txt" --output_dir="$run/corpus"
-[ -e "$run/index" ] || "$PYTHON" -m bin.build_index \
+[ -e "$run/index/000000000/manifest.json" ] || "$PYTHON" -m bin.build_index \
   --params_dir="$run/model" --corpus_dir="$run/corpus" --output_dir="$run/index"
 evaluate() {  # NAME FLAGS...
   local name=$1

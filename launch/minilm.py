@@ -4,8 +4,8 @@
   bash launch/open_squad.sh RUN_DIR INIT_FROM SQUAD_OPEN
 
 For 2 CPU cores, where embedding the whole text of 2,000 long articles takes
-longer than training on it: so a block of 288 is embedded by its first 48
-wordpieces and read by its first 80 or more. Not run whole yet; docs/results.md
+longer than training on it: so of a block of 288 the first 48 wordpieces are
+embedded and, in pre-training, read. Not run whole yet; docs/results.md
 will have the figures.
 """
 
@@ -40,13 +40,13 @@ CONFIG = config.ExperimentConfig(
   lengths=config.LengthConfig(
     query_tokens=48,
     block_tokens=48,
-    joint_tokens=128,
+    joint_tokens=96,
     question_tokens=40,
     title_tokens=16,
     max_masked=6,
   ),
   pretraining=config.PretrainingConfig(
-    optimizer=config.OptimizerConfig(1e-4, 300),
+    optimizer=config.OptimizerConfig(2e-4, 300, warmup_steps=20),
     batch_size=8,
     num_candidates=4,
     refresh_every_steps=50,
@@ -54,7 +54,7 @@ CONFIG = config.ExperimentConfig(
     log_every_steps=25,
   ),
   finetuning=config.FinetuningConfig(
-    optimizer=config.OptimizerConfig(1e-4, 450),
+    optimizer=config.OptimizerConfig(1e-4, 450, warmup_steps=40),
     batch_size=8,
     num_searched=100,
     num_read=3,

@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 source launch/environment.sh
 mkdir -p "$run"
 
-[ -e "$run/corpus" ] || "$PYTHON" -m bin.make_blocks \
+[ -e "$run/corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
   --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
   --vocab_file="$init_from/vocab.txt" --output_dir="$run/corpus"
 if [ ! -e "$run/qa/DONE" ]; then

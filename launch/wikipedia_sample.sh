@@ -25,13 +25,13 @@ if [ ! -e "$run/articles.txt" ]; then
     awk '{ print } /^<\/doc>/ && ++n == 2000 { exit }' >"$run/articles.part"
   mv "$run/articles.part" "$run/articles.txt"
 fi
-[ -e "$corpus" ] || "$PYTHON" -m bin.make_blocks --input="$run/articles.txt" \
-  --vocab_file="$minilm/vocab.txt" --output_dir="$corpus"
-[ -e "$queries" ] || "$PYTHON" -m bin.make_queries \
+[ -e "$corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
+  --input="$run/articles.txt" --vocab_file="$minilm/vocab.txt" --output_dir="$corpus"
+[ -e "$queries/manifest.json" ] || "$PYTHON" -m bin.make_queries \
   --input="$run/articles.txt" --tagger=rules --corpus_dir="$corpus" \
   --output_dir="$queries"
-[ -e "$run/minilm" ] || "$PYTHON" -m bin.import_checkpoint \
-  --source="hf:$minilm" --output_dir="$run/minilm"
+[ -e "$run/minilm/params/000000000/manifest.json" ] || "$PYTHON" \
+  -m bin.import_checkpoint --source="hf:$minilm" --output_dir="$run/minilm"
 # The imported encoder has no masked-language-model head: it is learned beside
 # blocks that BM25 finds and that hold the masked words.
 if [ ! -e "$run/reader/DONE" ]; then
@@ -40,7 +40,7 @@ if [ ! -e "$run/reader/DONE" ]; then
     --queries_dir="$queries" --run_dir="$run/reader" \
     --init_from="$run/minilm" --set=pretraining.candidates=recurring_span \
     --set=pretraining.num_candidates=1 --set=pretraining.batch_size=24 \
-    --set=pretraining.optimizer.learning_rate=3e-4 \
+    --set=pretraining.optimizer.learning_rate=1e-3 \
     --set=pretraining.optimizer.num_steps=200
 fi
 resume=()

@@ -160,8 +160,9 @@ class PretrainingConfig:
       release's.
     masking: 'salient', 'random_span' or 'random_token' (Table 2).
     candidates: 'retrieved', or 'recurring_span': of the blocks that BM25 finds
-      those with the masked span first, under a uniform p(z|x); this warms up
-      the reader from text alone and needs no index.
+      those with the masked span first, under a uniform p(z|x), and of three
+      queries the one that has such a block; this warms up the reader from text
+      alone and needs no index.
     reader_only_steps: Steps at the start in which the retriever stays as it
       is, for a reader that has yet to learn what blocks are good for.
     refresh_every_steps: Steps between two parameter versions (Section 3.3).

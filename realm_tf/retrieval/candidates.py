@@ -58,19 +58,20 @@ def is_real(candidate_ids: np.ndarray) -> np.ndarray:
 
 def with_span_first(
   ids: np.ndarray, body_ids: np.ndarray, spans: np.ndarray
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
   """Moves blocks that contain the query's masked span to the front.
 
   Recurring spans teach a reader to look things up without any labels, as they
   teach a retriever in Ram et al. 2022 (https://arxiv.org/abs/2112.07708).
 
   Args:
-    ids: int [B, N].
+    ids: int [B, N]; negative where there is no block.
     body_ids: Wordpieces of these blocks, int32 [B, N, Lz].
     spans: The masked wordpieces, int32 [B, M], zeros behind.
 
   Returns:
-    int [B, N]; otherwise in the old order.
+    int [B, N], otherwise in the old order; and how many of each row have the
+    span, int [B].
   """
   has_span = np.stack(
     [
@@ -78,8 +79,9 @@ def with_span_first(
       for bodies, span in zip(body_ids, spans, strict=True)
     ]
   )
+  has_span &= np.asarray(ids) >= 0
   order = np.argsort(~has_span, axis=1, kind='stable')
-  return np.take_along_axis(ids, order, axis=1)
+  return np.take_along_axis(ids, order, axis=1), has_span.sum(axis=1)
 
 
 def _repeats(ids):

@@ -22,8 +22,10 @@ from realm_tf.retrieval import candidates
 _QUERY_WIDTH, _BODY_WIDTH = 32, 16
 # Hits beyond K - 1, in place of the own block and of repeated ones.
 _SPARE_HITS = 2
-# Hits that are looked through for a recurring span.
+# Hits that are looked through for a recurring span; and queries that are looked
+# at for one that is used. In long texts two of three have no such block.
 _LOOKED_THROUGH = 20
+_LOOKED_AT = 3
 
 
 class Words(NamedTuple):
@@ -63,13 +65,17 @@ def batches(
   how = masking.Masking(
     config.masking, lengths.query_tokens - 2, lengths.max_masked, words.mask_id
   )
-  sampler = sampling.Sampler(queries.num_queries, config.batch_size, seed)
+  recurring = config.candidates == 'recurring_span'
+  choose = _recurring if recurring else _retrieved
+  num_dealt = config.batch_size * (_LOOKED_AT if recurring else 1)
+  sampler = sampling.Sampler(queries.num_queries, num_dealt, seed)
   step = first_step
   while True:
     rng = sampling.step_rng(seed, step)
     batch = masking.mask_batch(queries, sampler.rows(step), how, rng)
-    own = batch.pop('own_block')
     batch['query_ids'] = sampling.trim(batch['query_ids'], _QUERY_WIDTH)
+    # Found for the query as it is: noise would only find worse candidates.
+    batch, chosen = choose(batch, table, search, experiment)
     batch['retrieval_query_ids'] = sampling.add_noise(
       sampling.drop_masks(
         batch['query_ids'], config.mask_drop_rate, words.mask_id, rng
@@ -78,22 +84,30 @@ def batches(
       words.ordinary_ids,
       rng,
     )
-    # Found for the query as it is: noise would only find worse candidates.
-    chosen = _candidates(batch, own, table, search, experiment)
     yield {**batch, **with_blocks(chosen, table, lengths)}
     step += 1
 
 
-def _candidates(batch, own, table, search, experiment):
-  """Returns the ids of the K candidates of each query, int32 [B, K]."""
+def _retrieved(batch, table, search, experiment):
+  """Returns the batch and the K candidates of each query, int32 [B, K]."""
+  del table
+  k, own = experiment.pretraining.num_candidates, batch.pop('own_block')
+  hits = search(batch['query_ids'], k + _SPARE_HITS)
+  return batch, candidates.select(hits, own, k)
+
+
+def _recurring(batch, table, search, experiment):
+  """Returns the B queries that have recurring spans, and their candidates."""
   config = experiment.pretraining
-  query_ids, k = batch['query_ids'], config.num_candidates
-  if config.candidates == 'retrieved':
-    return candidates.select(search(query_ids, k + _SPARE_HITS), own, k)
-  hits = search(query_ids, _LOOKED_THROUGH)
+  own = batch.pop('own_block')
+  hits = search(batch['query_ids'], _LOOKED_THROUGH)
+  hits = np.where(hits == own[:, None], candidates.NULL_BLOCK, hits)
   _, bodies = table.gather(hits, 1, experiment.lengths.block_tokens)
-  hits = candidates.with_span_first(hits, bodies, batch['gold_ids'])
-  return candidates.select(hits, own, k + 1)[:, 1:]  # No null block.
+  hits, num_having = candidates.with_span_first(hits, bodies, batch['gold_ids'])
+  used = np.argsort(num_having == 0, kind='stable')[: config.batch_size]
+  # The null block, which comes first, has no span.
+  chosen = candidates.select(hits[used], own[used], config.num_candidates + 1)
+  return {name: field[used] for name, field in batch.items()}, chosen[:, 1:]
 
 
 def with_blocks(

@@ -74,7 +74,7 @@ class WithSpanFirstTest(absltest.TestCase):
   def test_moves_blocks_with_the_span_to_the_front(self):
     # Query 0 masks [7, 8]: blocks 12 and 13 have it; 11 has 7 and 8 apart.
     # Query 1 masks [9]: block 21 has it.
-    ids = candidates.with_span_first(
+    ids, num_having = candidates.with_span_first(
       np.array([[10, 11, 12, 13], [20, 21, 22, _NULL]]),
       np.array(
         [
@@ -85,12 +85,21 @@ class WithSpanFirstTest(absltest.TestCase):
       np.array([[7, 8, 0], [9, 0, 0]]),
     )
     self.assertEqual(ids.tolist(), [[12, 13, 10, 11], [21, 20, 22, _NULL]])
+    self.assertEqual(num_having.tolist(), [2, 1])
+
+  def test_a_missing_block_has_no_span(self):
+    ids, num_having = candidates.with_span_first(
+      np.array([[10, _NULL]]), np.array([[[7, 0], [9, 0]]]), np.array([[9, 0]])
+    )
+    self.assertEqual(ids.tolist(), [[10, _NULL]])
+    self.assertEqual(num_having.tolist(), [0])
 
   def test_nothing_masked_keeps_the_order(self):
-    ids = candidates.with_span_first(
+    ids, num_having = candidates.with_span_first(
       np.array([[10, 11]]), np.array([[[7, 0], [0, 0]]]), np.array([[0, 0]])
     )
     self.assertEqual(ids.tolist(), [[10, 11]])
+    self.assertEqual(num_having.tolist(), [0])
 
 
 if __name__ == '__main__':

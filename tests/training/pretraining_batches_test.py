@@ -138,6 +138,32 @@ class PretrainingBatchesTest(absltest.TestCase):
       lacking = [b for b in others if b not in having]
       self.assertEqual(ids.tolist(), [*having, *lacking][:2])
 
+  def test_queries_with_recurring_spans_are_used_before_others(self):
+    config = _config(
+      batch_size=2, num_candidates=1, candidates='recurring_span'
+    )
+    batches = self._take(10, config)
+    recurs = []
+    for seen, batch in zip(self.searched, batches, strict=True):
+      recurs.append([self._recurs(ids) for ids in seen])
+      used = [self._recurs(ids) for ids in batch['query_ids']]
+      self.assertLen(seen, 6)
+      self.assertLen(used, 2)
+      self.assertEqual(sum(used), min(2, sum(recurs[-1])))
+    # Taking the first two would have done otherwise.
+    self.assertTrue(any(not all(row[:2]) and sum(row) >= 2 for row in recurs))
+
+  def _recurs(self, query_ids):
+    """Whether another block than the own one has the masked span."""
+    for text, (start, end), own in _QUERIES:
+      words = text.split()
+      span = ' '.join(words[start:end])
+      words[start:end] = ['[MASK]'] * (end - start)
+      if tiny.TOKENIZER.detokenize(query_ids[query_ids > 0]) == ' '.join(words):
+        others = set(range(self.table.num_blocks)) - {own}
+        return any(span in self._words(block) for block in others)
+    raise AssertionError(query_ids)
+
 
 if __name__ == '__main__':
   absltest.main()
