@@ -3,6 +3,7 @@ r"""Prints the quickstart's table and writes it as results.json.
 python -m bin.quickstart_results --run_dir=runs/quickstart
 """
 
+import collections
 import json
 import os
 
@@ -38,9 +39,13 @@ def _metrics(name):
 
 
 def _seconds():
+  """Returns the seconds of each stage; 'total' is added up over restarts."""
+  seconds = collections.Counter()
   with tf.io.gfile.GFile(os.path.join(_RUN_DIR.value, 'seconds.txt')) as file:
-    pairs = [line.split() for line in file.read().splitlines()]
-  return {stage: int(secs) for stage, secs in pairs}
+    for line in file.read().splitlines():
+      stage, secs = line.split()
+      seconds[stage] += int(secs)
+  return seconds
 
 
 def main(_):
@@ -60,7 +65,7 @@ def main(_):
   for row in rows:
     cells = [row['name']] + [f'{row[column]:.1f}' for column in columns[1:]]
     print('  '.join(f'{cell:>18}' for cell in cells))
-  print(f'{sum(seconds.values())} seconds in all: {seconds}')
+  print(f'Seconds: {json.dumps(seconds)}')
   path = os.path.join(_RUN_DIR.value, 'results.json')
   with tf.io.gfile.GFile(path, 'w') as file:
     file.write(json.dumps({'rows': rows, 'seconds': seconds}, indent=1))

@@ -38,13 +38,13 @@ CONFIG = config.ExperimentConfig(
   ),
   index=config.IndexConfig(searcher='auto', exact_below_blocks=50_000),
   inverse_cloze=config.InverseClozeConfig(
-    optimizer=config.OptimizerConfig(1e-3, 250),
+    optimizer=config.OptimizerConfig(1e-3, 200, warmup_steps=20),
     batch_size=128,
     query_tokens=28,
     query_noise_rate=0.4,
   ),
   pretraining=config.PretrainingConfig(
-    optimizer=config.OptimizerConfig(1e-3, 300),
+    optimizer=config.OptimizerConfig(1e-3, 400, warmup_steps=30),
     batch_size=32,
     num_candidates=5,
     refresh_every_steps=50,
@@ -52,7 +52,7 @@ CONFIG = config.ExperimentConfig(
     log_every_steps=25,
   ),
   finetuning=config.FinetuningConfig(
-    optimizer=config.OptimizerConfig(2e-3, 400),
+    optimizer=config.OptimizerConfig(2e-3, 400, warmup_steps=40),
     batch_size=32,
     num_searched=50,
     num_read=3,

@@ -28,7 +28,7 @@ stage() {  # NAME RESULT COMMAND...
   echo "[$name] $*" | cut -c -160
   begun=$(date +%s)
   if ! "$@" 2>&1 | tee "$run/logs/$name.log" | grep --line-buffered -a -o \
-    '[0-9]*%|.*' | tr '\r' '\n' | sed -u 's/^/    /' >"$(progress_to)"; then
+    '[0-9]*%|.*' | tr '\r' '\n' | sed -u "s/^/    $name /" >"$(progress_to)"; then
     :
   fi
   if [ ! -e "$result" ]; then
@@ -88,24 +88,46 @@ stage reader "$run/reader/DONE" \
   --init_from="$run/ict" --set=pretraining.candidates=recurring_span \
   --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
   --set=pretraining.optimizer.learning_rate=3e-3 \
-  --set=pretraining.optimizer.num_steps=600
+  --set=pretraining.optimizer.num_steps=500
 stage realm "$run/realm/DONE" pretrain_realm
-stage ict_index "$run/reader/index" \
-  "$PYTHON" -m bin.build_index --params_dir="$run/reader" \
-  --corpus_dir="$corpus" --output_dir="$run/reader/index"
-evaluate ict_zero_shot --model_dir="$run/reader"
-evaluate realm_zero_shot --model_dir="$run/realm"
+
+# The table's rows do not wait for each other. Processes of one thread each make
+# more of the cores than one process of small matrices makes of all of them.
 questions=$world/train_questions.jsonl
-stage qa_ict "$run/qa_ict/DONE" train finetune "$run/qa_ict" \
-  --questions="$questions" --init_from="$run/reader"
-stage qa_bm25 "$run/qa_bm25/DONE" train finetune "$run/qa_bm25" \
-  --questions="$questions" --init_from="$run/realm" --retriever=bm25
-stage qa "$run/qa/DONE" train finetune "$run/qa" \
-  --questions="$questions" --init_from="$run/realm"
-evaluate closed_book --model_dir="$run/qa" --retriever=none
-evaluate bm25 --model_dir="$run/qa_bm25" --retriever=bm25
-evaluate ict --model_dir="$run/qa_ict"
-evaluate realm --model_dir="$run/qa"
+fine_tune() {  # NAME INIT_FROM FLAGS...
+  local name=$1 init_from=$2
+  shift 2
+  stage "$name" "$run/$name/DONE" train finetune "$run/$name" \
+    --questions="$questions" --init_from="$init_from" "$@"
+}
+ict_row() {
+  stage ict_index "$run/reader/index" \
+    "$PYTHON" -m bin.build_index --params_dir="$run/reader" \
+    --corpus_dir="$corpus" --output_dir="$run/reader/index"
+  evaluate ict_zero_shot --model_dir="$run/reader"
+  fine_tune qa_ict "$run/reader"
+  evaluate ict --model_dir="$run/qa_ict"
+}
+bm25_row() {
+  fine_tune qa_bm25 "$run/realm" --retriever=bm25
+  evaluate bm25 --model_dir="$run/qa_bm25" --retriever=bm25
+}
+realm_rows() {
+  evaluate realm_zero_shot --model_dir="$run/realm"
+  fine_tune qa "$run/realm"
+  evaluate closed_book --model_dir="$run/qa" --retriever=none
+  evaluate realm --model_dir="$run/qa"
+}
+export TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
+set -m  # Each is a process group, to be stopped with all that it has started.
+ict_row & bm25_row & realm_rows &
+rows=$(jobs -p)
+trap 'for row in $rows; do kill -- "-$row" 2>/dev/null || true; done' EXIT
+for row in $rows; do wait "$row"; done
+trap - EXIT
+set +m
+unset TF_NUM_INTRAOP_THREADS TF_NUM_INTEROP_THREADS
+echo "total $SECONDS" >>"$run/seconds.txt"  # The rows' stages overlap.
 "$PYTHON" -m bin.quickstart_results --run_dir="$run" 2>/dev/null
 
 echo 'Three questions about entities that no training question asks about:'
@@ -134,3 +156,4 @@ answer --corpus_dir="$run/changed/corpus" --index_dir="$run/changed/index" \
   --question="$question"
 echo "Ask more: $PYTHON -m bin.answer --model_dir=$run/qa --corpus_dir=$corpus" \
   '--question="..."'
+echo "$SECONDS seconds in all."
