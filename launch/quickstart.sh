@@ -86,6 +86,7 @@ stage ict "$run/ict/DONE" train warm_start "$run/ict"
 stage reader "$run/reader/DONE" \
   train pretrain "$run/reader" --queries_dir="$run/reader_queries" \
   --init_from="$run/ict" --set=pretraining.candidates=recurring_span \
+  --set=pretraining.oversampling=3 \
   --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
   --set=pretraining.optimizer.learning_rate=3e-3 \
   --set=pretraining.optimizer.num_steps=500

@@ -39,6 +39,7 @@ if [ ! -e "$run/reader/DONE" ]; then
   "$PYTHON" -m bin.pretrain --config=$config --corpus_dir="$corpus" \
     --queries_dir="$queries" --run_dir="$run/reader" \
     --init_from="$run/minilm" --set=pretraining.candidates=recurring_span \
+    --set=pretraining.oversampling=3 \
     --set=pretraining.num_candidates=1 --set=pretraining.batch_size=24 \
     --set=pretraining.optimizer.learning_rate=1e-3 \
     --set=pretraining.optimizer.num_steps=200

@@ -160,9 +160,10 @@ class PretrainingConfig:
       release's.
     masking: 'salient', 'random_span' or 'random_token' (Table 2).
     candidates: 'retrieved', or 'recurring_span': of the blocks that BM25 finds
-      those with the masked span first, under a uniform p(z|x), and of three
-      queries the one that has such a block; this warms up the reader from text
-      alone and needs no index.
+      those with the masked span first, under a uniform p(z|x); this warms up
+      the reader from text alone and needs no index.
+    oversampling: Queries that are dealt for each one used. Used first are those
+      with a candidate that has the masked span: in a small corpus few have.
     reader_only_steps: Steps at the start in which the retriever stays as it
       is, for a reader that has yet to learn what blocks are good for.
     refresh_every_steps: Steps between two parameter versions (Section 3.3).
@@ -181,6 +182,7 @@ class PretrainingConfig:
   objective: str = 'per_query'
   masking: str = 'salient'
   candidates: str = 'retrieved'
+  oversampling: int = 1
   reader_only_steps: int = 0
   refresh_every_steps: int = 500
   query_noise_rate: float = 0.0
@@ -193,6 +195,7 @@ class PretrainingConfig:
       self,
       'batch_size',
       'num_candidates',
+      'oversampling',
       'refresh_every_steps',
       'checkpoint_every_steps',
       'log_every_steps',

@@ -56,32 +56,23 @@ def is_real(candidate_ids: np.ndarray) -> np.ndarray:
   return real
 
 
-def with_span_first(
-  ids: np.ndarray, body_ids: np.ndarray, spans: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-  """Moves blocks that contain the query's masked span to the front.
+def have_span(body_ids: np.ndarray, spans: np.ndarray) -> np.ndarray:
+  """Whether blocks contain their query's masked span, bool [B, N].
 
   Recurring spans teach a reader to look things up without any labels, as they
   teach a retriever in Ram et al. 2022 (https://arxiv.org/abs/2112.07708).
 
   Args:
-    ids: int [B, N]; negative where there is no block.
-    body_ids: Wordpieces of these blocks, int32 [B, N, Lz].
+    body_ids: Wordpieces of the blocks, int32 [B, N, Lz]; zeros where there is
+      no block.
     spans: The masked wordpieces, int32 [B, M], zeros behind.
-
-  Returns:
-    int [B, N], otherwise in the old order; and how many of each row have the
-    span, int [B].
   """
-  has_span = np.stack(
+  return np.stack(
     [
       answer_spans.find(bodies, [span[span > 0]], 1)[0]
       for bodies, span in zip(body_ids, spans, strict=True)
     ]
   )
-  has_span &= np.asarray(ids) >= 0
-  order = np.argsort(~has_span, axis=1, kind='stable')
-  return np.take_along_axis(ids, order, axis=1), has_span.sum(axis=1)
 
 
 def _repeats(ids):

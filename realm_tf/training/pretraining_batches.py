@@ -22,10 +22,8 @@ from realm_tf.retrieval import candidates
 _QUERY_WIDTH, _BODY_WIDTH = 32, 16
 # Hits beyond K - 1, in place of the own block and of repeated ones.
 _SPARE_HITS = 2
-# Hits that are looked through for a recurring span; and queries that are looked
-# at for one that is used. In long texts two of three have no such block.
+# Hits that are looked through for a recurring span.
 _LOOKED_THROUGH = 20
-_LOOKED_AT = 3
 
 
 class Words(NamedTuple):
@@ -65,9 +63,7 @@ def batches(
   how = masking.Masking(
     config.masking, lengths.query_tokens - 2, lengths.max_masked, words.mask_id
   )
-  recurring = config.candidates == 'recurring_span'
-  choose = _recurring if recurring else _retrieved
-  num_dealt = config.batch_size * (_LOOKED_AT if recurring else 1)
+  num_dealt = config.batch_size * config.oversampling
   sampler = sampling.Sampler(queries.num_queries, num_dealt, seed)
   step = first_step
   while True:
@@ -75,7 +71,9 @@ def batches(
     batch = masking.mask_batch(queries, sampler.rows(step), how, rng)
     batch['query_ids'] = sampling.trim(batch['query_ids'], _QUERY_WIDTH)
     # Found for the query as it is: noise would only find worse candidates.
-    batch, chosen = choose(batch, table, search, experiment)
+    chosen = _candidates(batch, table, search, experiment)
+    if config.oversampling > 1:
+      batch, chosen = _most_telling(batch, chosen, table, experiment)
     batch['retrieval_query_ids'] = sampling.add_noise(
       sampling.drop_masks(
         batch['query_ids'], config.mask_drop_rate, words.mask_id, rng
@@ -88,26 +86,35 @@ def batches(
     step += 1
 
 
-def _retrieved(batch, table, search, experiment):
-  """Returns the batch and the K candidates of each query, int32 [B, K]."""
-  del table
-  k, own = experiment.pretraining.num_candidates, batch.pop('own_block')
-  hits = search(batch['query_ids'], k + _SPARE_HITS)
-  return batch, candidates.select(hits, own, k)
-
-
-def _recurring(batch, table, search, experiment):
-  """Returns the B queries that have recurring spans, and their candidates."""
+def _candidates(batch, table, search, experiment):
+  """Returns the ids of the K candidates of each query, int32 [B, K]."""
   config = experiment.pretraining
-  own = batch.pop('own_block')
+  own, k = batch.pop('own_block'), config.num_candidates
+  if config.candidates == 'retrieved':
+    return candidates.select(
+      search(batch['query_ids'], k + _SPARE_HITS), own, k
+    )
   hits = search(batch['query_ids'], _LOOKED_THROUGH)
-  hits = np.where(hits == own[:, None], candidates.NULL_BLOCK, hits)
-  _, bodies = table.gather(hits, 1, experiment.lengths.block_tokens)
-  hits, num_having = candidates.with_span_first(hits, bodies, batch['gold_ids'])
-  used = np.argsort(num_having == 0, kind='stable')[: config.batch_size]
-  # The null block, which comes first, has no span.
-  chosen = candidates.select(hits[used], own[used], config.num_candidates + 1)
-  return {name: field[used] for name, field in batch.items()}, chosen[:, 1:]
+  has_span = _has_span(hits, batch, table, experiment)
+  hits = np.take_along_axis(
+    hits, np.argsort(~has_span, axis=1, kind='stable'), axis=1
+  )
+  return candidates.select(hits, own, k + 1)[:, 1:]  # No null block.
+
+
+def _most_telling(batch, chosen, table, experiment):
+  """Returns the B queries, those with a candidate that has the span first."""
+  has_span = _has_span(chosen, batch, table, experiment).any(axis=1)
+  used = np.argsort(~has_span, kind='stable')[
+    : experiment.pretraining.batch_size
+  ]
+  return {name: field[used] for name, field in batch.items()}, chosen[used]
+
+
+def _has_span(ids, batch, table, experiment):
+  """Whether a block has its query's masked wordpieces, bool [B, N]."""
+  _, bodies = table.gather(ids, 1, experiment.lengths.block_tokens)
+  return candidates.have_span(bodies, batch['gold_ids'])
 
 
 def with_blocks(

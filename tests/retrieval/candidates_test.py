@@ -70,12 +70,11 @@ class IsRealTest(absltest.TestCase):
     )
 
 
-class WithSpanFirstTest(absltest.TestCase):
-  def test_moves_blocks_with_the_span_to_the_front(self):
-    # Query 0 masks [7, 8]: blocks 12 and 13 have it; 11 has 7 and 8 apart.
-    # Query 1 masks [9]: block 21 has it.
-    ids, num_having = candidates.with_span_first(
-      np.array([[10, 11, 12, 13], [20, 21, 22, _NULL]]),
+class HaveSpanTest(absltest.TestCase):
+  def test_finds_the_whole_span_and_nothing_else(self):
+    # Query 0 masks [7, 8]: blocks 2 and 3 have it; block 1 has 7 and 8 apart.
+    # Query 1 masks [9]: block 1 has it, and block 3 is none.
+    has_span = candidates.have_span(
       np.array(
         [
           [[9, 0, 0], [7, 9, 8], [9, 7, 8], [7, 8, 0]],
@@ -84,22 +83,16 @@ class WithSpanFirstTest(absltest.TestCase):
       ),
       np.array([[7, 8, 0], [9, 0, 0]]),
     )
-    self.assertEqual(ids.tolist(), [[12, 13, 10, 11], [21, 20, 22, _NULL]])
-    self.assertEqual(num_having.tolist(), [2, 1])
-
-  def test_a_missing_block_has_no_span(self):
-    ids, num_having = candidates.with_span_first(
-      np.array([[10, _NULL]]), np.array([[[7, 0], [9, 0]]]), np.array([[9, 0]])
+    self.assertEqual(
+      has_span.tolist(),
+      [[False, False, True, True], [False, True, False, False]],
     )
-    self.assertEqual(ids.tolist(), [[10, _NULL]])
-    self.assertEqual(num_having.tolist(), [0])
 
-  def test_nothing_masked_keeps_the_order(self):
-    ids, num_having = candidates.with_span_first(
-      np.array([[10, 11]]), np.array([[[7, 0], [0, 0]]]), np.array([[0, 0]])
+  def test_nothing_masked_is_in_no_block(self):
+    has_span = candidates.have_span(
+      np.array([[[7, 0], [0, 0]]]), np.array([[0, 0]])
     )
-    self.assertEqual(ids.tolist(), [[10, 11]])
-    self.assertEqual(num_having.tolist(), [0])
+    self.assertEqual(has_span.tolist(), [[False, False]])
 
 
 if __name__ == '__main__':

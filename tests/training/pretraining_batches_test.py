@@ -140,7 +140,10 @@ class PretrainingBatchesTest(absltest.TestCase):
 
   def test_queries_with_recurring_spans_are_used_before_others(self):
     config = _config(
-      batch_size=2, num_candidates=1, candidates='recurring_span'
+      batch_size=2,
+      num_candidates=1,
+      candidates='recurring_span',
+      oversampling=3,
     )
     batches = self._take(10, config)
     recurs = []
@@ -153,15 +156,35 @@ class PretrainingBatchesTest(absltest.TestCase):
     # Taking the first two would have done otherwise.
     self.assertTrue(any(not all(row[:2]) and sum(row) >= 2 for row in recurs))
 
+  def test_oversampling_prefers_queries_whose_candidates_have_the_span(self):
+    config = _config(batch_size=2, num_candidates=2, oversampling=3)
+    batches = self._take(10, config)
+    helped = []
+    for seen, batch in zip(self.searched, batches, strict=True):
+      # One real candidate: block 0, or block 1 for the query cut from block 0.
+      helped.append([self._helped(ids) for ids in seen])
+      used = [self._helped(ids) for ids in batch['query_ids']]
+      self.assertEqual(sum(used), min(2, sum(helped[-1])))
+    self.assertTrue(any(not all(row[:2]) and sum(row) >= 2 for row in helped))
+
+  def _helped(self, query_ids):
+    span, own = self._span_and_own(query_ids)
+    return span in self._words(1 if own == 0 else 0)
+
   def _recurs(self, query_ids):
     """Whether another block than the own one has the masked span."""
+    span, own = self._span_and_own(query_ids)
+    others = set(range(self.table.num_blocks)) - {own}
+    return any(span in self._words(block) for block in others)
+
+  def _span_and_own(self, query_ids):
+    """Finds a masked query in _QUERIES."""
     for text, (start, end), own in _QUERIES:
       words = text.split()
       span = ' '.join(words[start:end])
       words[start:end] = ['[MASK]'] * (end - start)
       if tiny.TOKENIZER.detokenize(query_ids[query_ids > 0]) == ' '.join(words):
-        others = set(range(self.table.num_blocks)) - {own}
-        return any(span in self._words(block) for block in others)
+        return span, own
     raise AssertionError(query_ids)
 
 
