@@ -49,7 +49,7 @@ CONFIG = config.ExperimentConfig(
     optimizer=config.OptimizerConfig(2e-4, 300, warmup_steps=20),
     batch_size=8,
     num_candidates=4,
-    oversampling=3,
+    oversampling=8,
     refresh_every_steps=50,
     checkpoint_every_steps=50,
     log_every_steps=25,

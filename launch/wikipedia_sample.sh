@@ -44,7 +44,16 @@ if [ ! -e "$run/reader/DONE" ]; then
     --set=pretraining.optimizer.learning_rate=1e-3 \
     --set=pretraining.optimizer.num_steps=200
 fi
+# What it has read so far held the answer. Beside what the retriever finds it
+# learns, before that is trained by it, which blocks to leave alone.
+if [ ! -e "$run/calibrated/DONE" ]; then
+  rm -rf "$run/calibrated"
+  bash launch/pretrain.sh "$run/calibrated" "$corpus" "$queries" $config \
+    --init_from="$run/reader" --set=pretraining.oversampling=1 \
+    --set=pretraining.reader_only_steps=100 \
+    --set=pretraining.optimizer.num_steps=100
+fi
 resume=()
 [ ! -e "$run/realm/params" ] || resume=(--resume)
 bash launch/pretrain.sh "$run/realm" "$corpus" "$queries" $config \
-  --init_from="$run/reader" ${resume[@]+"${resume[@]}"}
+  --init_from="$run/calibrated" ${resume[@]+"${resume[@]}"}
