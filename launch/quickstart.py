@@ -44,7 +44,7 @@ CONFIG = config.ExperimentConfig(
     query_noise_rate=0.4,
   ),
   pretraining=config.PretrainingConfig(
-    optimizer=config.OptimizerConfig(1e-3, 400, warmup_steps=30),
+    optimizer=config.OptimizerConfig(5e-4, 300, warmup_steps=30),
     batch_size=32,
     num_candidates=5,
     refresh_every_steps=50,
