@@ -2,8 +2,9 @@
 
   bash launch/quickstart.sh
 
-On 2 CPU cores. The expected time and numbers are not settled yet: what its
-stages have shown so far stands in docs/results.md.
+On 2 CPU cores, one seed, 1,105 s: zero-shot recall@5 89.0 for REALM and 77.4
+for ICT; after fine-tuning recall@1/5 94.2 / 99.4 and 92.1 / 100, exact match
+72.2 and 70.5. docs/results.md has the whole table.
 """
 
 from realm_tf import config
