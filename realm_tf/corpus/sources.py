@@ -128,8 +128,8 @@ def read_json_lines(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
       record = json.loads(line)
     except json.JSONDecodeError as error:
       raise errors.UserError(
-        f'{where} must be a JSON object; {error.msg} at column '
-        f'{error.colno}. Mend the line.'
+        f'{where} must be a JSON object; column {error.colno}: {error.msg}. '
+        'Mend the line.'
       ) from error
     if not isinstance(record, dict):
       raise errors.UserError(
