@@ -5,10 +5,11 @@
 
 For 2 CPU cores, where embedding the whole text of 2,000 long articles takes
 longer than training on it: so of a block of 288 the first 48 wordpieces are
-embedded and, in pre-training, read. Measured in 300 steps: marginal retrieval
-utility 1.5 to 3.5, log-likelihood of further sentences -8.0 to -6.2; 3.8 s a
-step and 346 s a refresh alone, 6.6 s and 630 s beside each other. The second
-script has not been run; docs/results.md has the rest.
+embedded and, in pre-training, read. Measured in 300 steps, on sentences whose
+candidates hold the answer: marginal retrieval utility 1.5 to 3.5, and with the
+same candidates before and after log-likelihood -8.0 to -6.2; 3.8 s a step and
+346 s a refresh alone, 6.6 s and 630 s beside each other. The second script has
+not been run; docs/results.md has the rest.
 """
 
 from realm_tf import config

@@ -69,9 +69,10 @@ def batches(
   while True:
     rng = sampling.step_rng(seed, step)
     batch = masking.mask_batch(queries, sampler.rows(step), how, rng)
+    own = batch.pop('own_block')
     batch['query_ids'] = sampling.trim(batch['query_ids'], _QUERY_WIDTH)
     # Found for the query as it is: noise would only find worse candidates.
-    chosen = _candidates(batch, table, search, experiment)
+    chosen = _candidates(batch, own, table, search, experiment)
     if config.oversampling > 1:
       batch, chosen = _most_telling(batch, chosen, table, experiment)
     batch['retrieval_query_ids'] = sampling.add_noise(
@@ -86,15 +87,13 @@ def batches(
     step += 1
 
 
-def _candidates(batch, table, search, experiment):
+def _candidates(batch, own, table, search, experiment):
   """Returns the ids of the K candidates of each query, int32 [B, K]."""
   config = experiment.pretraining
-  own, k = batch.pop('own_block'), config.num_candidates
+  query_ids, k = batch['query_ids'], config.num_candidates
   if config.candidates == 'retrieved':
-    return candidates.select(
-      search(batch['query_ids'], k + _SPARE_HITS), own, k
-    )
-  hits = search(batch['query_ids'], _LOOKED_THROUGH)
+    return candidates.select(search(query_ids, k + _SPARE_HITS), own, k)
+  hits = search(query_ids, _LOOKED_THROUGH)
   has_span = _has_span(hits, batch, table, experiment)
   hits = np.take_along_axis(
     hits, np.argsort(~has_span, axis=1, kind='stable'), axis=1
