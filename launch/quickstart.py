@@ -45,7 +45,9 @@ CONFIG = config.ExperimentConfig(
     query_noise_rate=0.4,
   ),
   pretraining=config.PretrainingConfig(
-    optimizer=config.OptimizerConfig(5e-4, 300, warmup_steps=30),
+    optimizer=config.OptimizerConfig(
+      1e-3, 300, warmup_steps=30, embedder_rate_scale=0.5
+    ),
     batch_size=32,
     num_candidates=5,
     refresh_every_steps=50,
@@ -53,10 +55,10 @@ CONFIG = config.ExperimentConfig(
     log_every_steps=25,
   ),
   finetuning=config.FinetuningConfig(
-    optimizer=config.OptimizerConfig(2e-3, 400, warmup_steps=40),
+    optimizer=config.OptimizerConfig(2e-3, 560, warmup_steps=40),
     batch_size=32,
     num_searched=50,
-    num_read=3,
+    num_read=2,
     joint_tokens=75,
     log_every_steps=50,
   ),

@@ -66,6 +66,7 @@ class OptimizerConfig:
       than half the steps.
     weight_decay_rate: Decoupled; none for LayerNorm and biases.
     gradient_clip_norm: Bound on the global norm.
+    embedder_rate_scale: The embedders' learning rate over `learning_rate`.
   """
 
   learning_rate: float = 3e-5
@@ -73,9 +74,12 @@ class OptimizerConfig:
   warmup_steps: int = 0
   weight_decay_rate: float = 0.01
   gradient_clip_norm: float = 1.0
+  embedder_rate_scale: float = 1.0
 
   def __post_init__(self):
-    config_checks.check_positive(self, 'learning_rate', 'num_steps')
+    config_checks.check_positive(
+      self, 'learning_rate', 'num_steps', 'embedder_rate_scale'
+    )
 
   @property
   def resolved_warmup_steps(self) -> int:

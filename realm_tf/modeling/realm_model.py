@@ -25,6 +25,10 @@ from realm_tf.modeling import weights
 
 EMBEDDER, MASKED_LM, SPAN = 'embedder', 'masked_lm', 'span'
 
+# How the names of both embedders' variables begin; the reader's: 'reader_',
+# 'masked_lm' or 'span_reader'.
+EMBEDDER_PREFIXES = ('shared_', 'query_', 'block_')
+
 
 class RealmModel(tf.Module):
   """The parts of REALM that a job needs.

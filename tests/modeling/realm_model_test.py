@@ -90,6 +90,19 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     self.assertIs(shared.query_embedder, shared.block_embedder)
     self.assertLen(shared.variables, len(separate.variables) // 2)
 
+  @parameterized.parameters(True, False)
+  def test_names_tell_embedders_from_readers(self, shared):
+    model = realm_model.RealmModel(_config(shared_towers=shared), _ALL)
+    for part, expected in (
+      (model.query_embedder, True),
+      (model.block_embedder, True),
+      (model.knowledge_encoder, False),
+      (model.span_reader, False),
+    ):
+      for variable in part.trainable_variables:
+        is_embedder = variable.name.startswith(realm_model.EMBEDDER_PREFIXES)
+        self.assertEqual(is_embedder, expected, msg=variable.name)
+
   def test_file_with_a_shared_tower_fills_two(self):
     shared = realm_model.RealmModel(
       _config(shared_towers=True), [realm_model.EMBEDDER]

@@ -62,6 +62,37 @@ class OptimizerTest(tf.test.TestCase):
     # 0.99 * 0.19 / sqrt(0.001999) = 4.2 times that rate.
     self.assertAllClose(x, [-0.99], rtol=1e-3)
 
+  def test_the_embedders_learn_at_a_rate_of_their_own(self):
+    variables = [
+      tf.Variable([[1.0], [1.0]], name=name)
+      for name in (
+        'query_bert/kernel',
+        'block_bert/kernel',
+        'shared_embedder/x',
+      )
+    ]
+    reader = tf.Variable([[1.0], [1.0]], name='reader_bert/kernel')
+    optimizer = optimizer_lib.create(
+      config_lib.OptimizerConfig(
+        1e-2, 100, 1, weight_decay_rate=0.1, embedder_rate_scale=0.25
+      )
+    )
+    sparse = tf.IndexedSlices(tf.constant([[0.5]]), [0], [2, 1])
+    for _ in range(2):  # The first step of the warm-up has rate 0.
+      optimizer.apply_gradients(
+        [(sparse, variables[0]), (sparse, reader)]
+        + [([[0.5], [0.0]], variable) for variable in variables[1:]]
+      )
+    rate = 1e-2 * 0.99  # With a gradient's own direction 1, and a decay of 0.1.
+    self.assertAllClose(reader, [[1 - rate * 1.1], [1 - rate * 0.1]], atol=1e-6)
+    for variable in variables:
+      self.assertAllClose(
+        variable,
+        [[1 - rate * 1.1 / 4], [1 - rate * 0.1 / 4]],
+        atol=1e-6,
+        msg=variable.name,
+      )
+
 
 if __name__ == '__main__':
   tf.test.main()
