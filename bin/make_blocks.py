@@ -10,21 +10,19 @@ another text have words that no article has: give that text as --vocab_text.
 
 import itertools
 
+from bin import article_flags
 from bin import launcher
 
 from absl import flags
 
 from realm_tf.corpus import blocks
+from realm_tf.corpus import files
 from realm_tf.corpus import inputs
-from realm_tf.corpus import sources
 from realm_tf.records import manifests
 from realm_tf.records import shards
 from realm_tf.text import wordpiece
 
-_INPUT = flags.DEFINE_multi_string(
-  'input', None, "Files, globs, 'tfds:NAME' or 'world'.", required=True
-)
-_FORMAT = flags.DEFINE_enum('format', 'auto', inputs.FORMATS, 'Of the input.')
+_FORMAT = article_flags.define_format()
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New corpus directory.', required=True
 )
@@ -43,30 +41,18 @@ _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
 _NUM_SHARDS = flags.DEFINE_integer(
   'num_shards', 4, 'TFRecord files.', lower_bound=1
 )
-_DROP_LISTS = flags.DEFINE_boolean(
-  'drop_lists', True, 'Drop lists, indices, outlines, disambiguations.'
-)
 _OVERWRITE = flags.DEFINE_boolean(
   'overwrite', False, 'Replace the corpus in --output_dir.'
 )
 
 
-def _articles():
-  return inputs.read_articles(
-    inputs.split(_INPUT.value),
-    _FORMAT.value,
-    launcher.load_config().world,
-    _DROP_LISTS.value,
-  )
-
-
 def _tokenizer() -> wordpiece.WordpieceTokenizer:
   if _VOCAB_FILE.value:
     return wordpiece.WordpieceTokenizer.from_file(_VOCAB_FILE.value)
-  articles = launcher.progress(_articles(), 'Learning wordpieces', 'articles')
+  articles = article_flags.read('Learning wordpieces', _FORMAT.value)
   texts = itertools.chain(
     (text for a in articles for text in (a.title, a.text)),
-    sources.read_texts(inputs.split(_VOCAB_TEXT.value)),
+    files.read_texts(inputs.split(_VOCAB_TEXT.value)),
   )
   return wordpiece.WordpieceTokenizer(
     wordpiece.learn_vocabulary(texts, _VOCAB_SIZE.value)
@@ -75,24 +61,23 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
 
 def main(_):
   manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
-  tokenizer = _tokenizer()
+  tokenizer, tally = _tokenizer(), article_flags.new_tally()
   manifest = shards.write_corpus(
     blocks.cut_corpus(
-      launcher.progress(_articles(), 'Cutting', 'articles'),
+      article_flags.read('Cutting', _FORMAT.value, tally),
       tokenizer,
       _MAX_BLOCK_WORDPIECES.value,
     ),
     _OUTPUT_DIR.value,
     tokenizer,
-    {
-      'input': inputs.split(_INPUT.value),
-      'format': _FORMAT.value,
-      'drop_lists': _DROP_LISTS.value,
-    },
+    {'format': _FORMAT.value, **article_flags.description(tally)},
     _NUM_SHARDS.value,
     _MAX_BLOCK_WORDPIECES.value,
   )
-  print(f'Wrote {manifest.num_blocks} blocks to {_OUTPUT_DIR.value}.')
+  print(
+    f'Wrote {manifest.num_blocks} blocks to {_OUTPUT_DIR.value}.'
+    f'{tally.summary()}'
+  )
 
 
 if __name__ == '__main__':

@@ -6,9 +6,9 @@ Each query remembers the block of --corpus_dir that it came from, if any. The
 vocabulary is the corpus's.
 """
 
-import itertools
 import os
 
+from bin import article_flags
 from bin import launcher
 
 from absl import flags
@@ -22,17 +22,8 @@ from realm_tf.records import query_building
 from realm_tf.records import query_table
 from realm_tf.text import wordpiece
 
-_INPUT = flags.DEFINE_multi_string(
-  'input',
-  None,
-  "Files, directories, globs, 'tfds:NAME' or 'world'; repeatable.",
-  required=True,
-)
-_FORMAT = flags.DEFINE_enum(
-  'format',
-  'auto',
-  [*inputs.FORMATS, inputs.TAGGED],
-  "Of the input; 'tagged' is JSONL with text, spans and id.",
+_FORMAT = article_flags.define_format(
+  [inputs.TAGGED], "Of the input; 'tagged' is JSONL with text, spans and id."
 )
 _TAGGER = flags.DEFINE_string(
   'tagger', 'rules', "Finds salient spans: 'rules' or 'spacy:NAME'."
@@ -49,16 +40,16 @@ _CORPUS_DIR = flags.DEFINE_string(
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New directory of queries.', required=True
 )
-_MAX_ARTICLES = flags.DEFINE_integer(
-  'max_articles', None, 'Of the input to read.', lower_bound=1
-)
 _OVERWRITE = flags.DEFINE_boolean(
   'overwrite', False, 'Replace the queries in --output_dir.'
 )
 
 
-def _queries(tokenizer, table):
-  names, world = inputs.split(_INPUT.value), launcher.load_config().world
+def _queries(tokenizer, table, tally):
+  names, world = (
+    inputs.split(article_flags.INPUT.value),
+    launcher.load_config().world,
+  )
   sentences = inputs.read_tagged_sentences(names, _FORMAT.value, world)
   if sentences is not None:
     return query_building.queries_from_sentences(
@@ -69,11 +60,11 @@ def _queries(tokenizer, table):
     tagger = salient_spans.make_tagger(
       _TAGGER.value, world_facts.country_names()
     )
-  articles = itertools.islice(
-    inputs.read_articles(names, _FORMAT.value, world), _MAX_ARTICLES.value
-  )
   return query_building.queries_from_articles(
-    launcher.progress(articles, 'Tagging', 'articles'), tokenizer, tagger, table
+    article_flags.read('Tagging', _FORMAT.value, tally),
+    tokenizer,
+    tagger,
+    table,
   )
 
 
@@ -83,16 +74,24 @@ def main(_):
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
     os.path.join(_CORPUS_DIR.value, 'vocab.txt')
   )
+  tally = article_flags.new_tally()
   info = query_table.QueriesInfo(
     tokenizer.vocabulary_sha256,
     _MASKING.value,
     table.manifest['corpus_fingerprint'],
-    {f.name: f.value for f in (_INPUT, _FORMAT, _TAGGER, _MAX_ARTICLES)},
+    {
+      'format': _FORMAT.value,
+      'tagger': _TAGGER.value,
+      **article_flags.description(tally),
+    },
   )
   manifest = query_table.write_queries(
-    _queries(tokenizer, table), _OUTPUT_DIR.value, info
+    _queries(tokenizer, table, tally), _OUTPUT_DIR.value, info
   )
-  print(f'Wrote {manifest["num_queries"]} queries to {_OUTPUT_DIR.value}.')
+  print(
+    f'Wrote {manifest["num_queries"]} queries to {_OUTPUT_DIR.value}.'
+    f'{tally.summary()}'
+  )
 
 
 if __name__ == '__main__':

@@ -11,6 +11,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import sources
 from realm_tf.corpus import tagged_sentences
+from realm_tf.corpus import tally as tally_lib
 from realm_tf.corpus import world as world_lib
 
 WORLD = 'world'
@@ -44,6 +45,7 @@ def read_articles(
   format: str,  # pylint: disable=redefined-builtin
   world: config_lib.WorldConfig,
   drop_lists: bool = True,
+  tally: Optional[tally_lib.Tally] = None,
 ) -> Iterator[sources.Article]:
   """Returns the articles of all inputs; may be called again.
 
@@ -53,11 +55,12 @@ def read_articles(
     world: What the world is like.
     drop_lists: Whether lists, indices, outlines and disambiguations are left
       out.
+    tally: Counts what is left out, and says whether bad records are.
   """
   if is_world(inputs, format):
     return iter(generate_world(world).articles)
-  articles = sources.read_articles(inputs, format)
-  return sources.without_lists(articles) if drop_lists else articles
+  articles = sources.read_articles(inputs, format, drop_lists, tally)
+  return map(sources.plain, articles)
 
 
 def read_tagged_sentences(

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from realm_tf import errors
-from realm_tf.corpus import sources
+from realm_tf.corpus import files
 
 
 class Question(NamedTuple):
@@ -35,8 +35,8 @@ def read_questions(path: str) -> list[Question]:
   """
   questions = [
     _parse(where, record)
-    for file in sources.find_files(path)
-    for where, record in sources.read_json_lines(file)
+    for file in files.find_files(path)
+    for where, record in files.read_json_lines(file)
   ]
   if not questions:
     raise errors.UserError(

@@ -1,34 +1,29 @@
-"""Articles from files: JSONL, WikiExtractor's output, TensorFlow Datasets.
+"""Articles from files and from TensorFlow Datasets.
 
-Everything is streamed. Files may be gzipped or bzipped, and are recognized by
-their content, so names do not matter. The only import of tensorflow_datasets.
+  JSONL, WikiExtractor's output, MediaWiki dumps, folders of texts -> articles
+
+Everything is streamed, and what is no article is counted.
 """
 
-import bz2
-from collections.abc import Iterable, Iterator, Sequence
-import gzip
+from collections.abc import Iterator, Sequence
+import functools
 import html
-import itertools
-import json
 import os
 import re
-from typing import Any, NamedTuple
-import zlib
-
-import tensorflow as tf
+from typing import NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf.corpus import files
+from realm_tf.corpus import mediawiki
+from realm_tf.corpus import tally as tally_lib
+from realm_tf.corpus import tfds_articles
 
-FORMATS = ('auto', 'jsonl', 'wikiextractor', 'tfds')
+FORMATS = ('auto', 'jsonl', 'wikiextractor', 'mediawiki', 'text', 'tfds')
 _TFDS_PREFIX = 'tfds:'
 _DOC = re.compile(r'<doc id="([^"]*)".*? title="(.*)"[^"]*>\s*$')
 _LEFTOVER_TAG = re.compile(r'^</?\w+>\n', re.MULTILINE)  # '</dl>', mostly.
-_LIST_TITLE = re.compile(
-  r'(lists?|index|outline) of |.*\(disambiguation\)', re.IGNORECASE
-)
-# How wiki40b marks up its texts.
-_WIKI40B_TITLE = re.compile(r'\s*_START_ARTICLE_\n(.*)\n')
-_WIKI40B_MARK = re.compile(r'_START_(SECTION|PARAGRAPH)_\n|_NEWLINE_')
+_LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
+_DISAMBIGUATION_TITLE = re.compile(r'.*\(disambiguation\)', re.IGNORECASE)
 
 
 class Article(NamedTuple):
@@ -36,134 +31,83 @@ class Article(NamedTuple):
 
   Attributes:
     title: Plain text.
-    text: Plain text; line ends separate paragraphs.
+    text: Line ends separate paragraphs.
     article_id: From the source, else the number of the article, from 0.
+    is_wikitext: Whether `text` has MediaWiki's markup, for `plain` to remove.
   """
 
   title: str
   text: str
   article_id: str
+  is_wikitext: bool = False
 
 
 def read_articles(
   inputs: Sequence[str],
   format: str = 'auto',  # pylint: disable=redefined-builtin
+  drop_lists: bool = False,
+  tally: Optional[tally_lib.Tally] = None,
 ) -> Iterator[Article]:
-  """Yields the articles of all `inputs`, in order.
+  """Yields the articles of all `inputs`, in order; some in need of `plain`.
 
   Args:
     inputs: Files, directories (searched to the bottom), globs, or 'tfds:NAME'
       with NAME as in tfds.load, e.g. 'wikipedia/20230601.en'.
-    format: One of FORMATS; 'auto' looks at each file's first line.
+    format: One of FORMATS; 'auto' looks at each file's first line. With 'text'
+      a file is an article, and its name the title.
+    drop_lists: Whether lists, indices, outlines and disambiguation pages are
+      left out, as ORQA does.
+    tally: Counts what is left out, and says whether bad records are.
 
   Raises:
-    errors.UserError: A missing file or a bad line; at once or while reading.
+    errors.UserError: A missing file or a bad record; at once or while reading.
   """
   if format not in FORMATS:
     raise errors.UserError(
       f'--format must be one of {", ".join(FORMATS)}; got {format!r}.'
     )
+  tally = tally or tally_lib.Tally()
   # Not a generator itself: a missing file is to be known before the first work.
-  sources = []
+  readers = []
   for item in inputs:
     if item.startswith(_TFDS_PREFIX):
-      sources.append((_read_tfds, item[len(_TFDS_PREFIX) :]))
-    else:
-      sources += [(_reader(path, format), path) for path in find_files(item)]
-  return _chain(sources)
-
-
-def without_lists(articles: Iterable[Article]) -> Iterator[Article]:
-  """Drops lists, indices, outlines and disambiguation pages, as ORQA does."""
-  return (a for a in articles if not _LIST_TITLE.match(a.title))
-
-
-def find_files(item: str) -> list[str]:
-  """Returns the files of a path, a directory or a glob, sorted."""
-  if tf.io.gfile.isdir(item):
-    files = [
-      os.path.join(folder, name)
-      for folder, _, names in tf.io.gfile.walk(item)
-      for name in names
-      if not name.startswith(('.', '_'))
-    ]
-  elif tf.io.gfile.exists(item):
-    files = [item]
-  else:
-    files = [
-      path for path in tf.io.gfile.glob(item) if not tf.io.gfile.isdir(path)
-    ]
-  if not files:
-    raise errors.UserError(
-      f'Input must be files that exist; nothing is at {item}. Check the path '
-      'or the glob.'
-    )
-  return sorted(files)
-
-
-def read_lines(path: str) -> Iterator[tuple[int, str]]:
-  """Yields (line number from 1, line) of a plain, .gz or .bz2 file."""
-  try:
-    with _open(path) as file:
-      for number, line in enumerate(file, 1):
-        yield number, line.decode('utf-8')
-  except UnicodeDecodeError as error:
-    raise errors.UserError(
-      f'{path} must be UTF-8 text; line {number} is not ({error.reason}). '
-      'Convert the file.'
-    ) from error
-  except (EOFError, OSError, zlib.error, tf.errors.OpError) as error:
-    raise errors.UserError(
-      f'{path} must be readable; it is not: {error}. Copy the file again.'
-    ) from error
-
-
-def read_json_lines(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields ('file:line', object) for each line of a JSONL file."""
-  for number, line in read_lines(path):
-    where = f'{path}:{number}'
-    if not line.strip():
-      continue
-    try:
-      record = json.loads(line)
-    except json.JSONDecodeError as error:
+      readers.append(functools.partial(_read_tfds, item[len(_TFDS_PREFIX) :]))
+    elif format == 'tfds':
       raise errors.UserError(
-        f'{where} must be a JSON object; column {error.colno}: {error.msg}. '
-        'Mend the line.'
-      ) from error
-    if not isinstance(record, dict):
-      raise errors.UserError(
-        f'{where} must be a JSON object; it is a {type(record).__name__}. '
-        'Mend the line.'
+        f"With --format=tfds, --input must be 'tfds:NAME'; got {item}."
       )
-    yield where, record
+    else:
+      readers += [
+        functools.partial(_read_file, path, format, tally)
+        for path in files.find_files(item)
+      ]
+  articles = _numbered(readers)
+  return _without_lists(articles, tally) if drop_lists else articles
 
 
-def read_json_files(
-  paths: Iterable[str],
-) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Returns `read_json_lines` of all files; finds them at once."""
-  files = [file for path in paths for file in find_files(path)]
-  return itertools.chain.from_iterable(map(read_json_lines, files))
+def plain(article: Article) -> Article:
+  """Returns `article` with plain text; the costly half of reading a dump."""
+  if not article.is_wikitext:
+    return article
+  return article._replace(
+    text=mediawiki.plain_text(article.text), is_wikitext=False
+  )
 
 
-def read_texts(paths: Iterable[str]) -> Iterator[str]:
-  """Returns "text" of every line of JSONL files; finds the files at once."""
-  return itertools.starmap(_text, read_json_files(paths))
+def _without_lists(articles, tally) -> Iterator[Article]:
+  for article in articles:
+    if _LIST_TITLE.match(article.title):
+      tally.drop('list')
+    elif _DISAMBIGUATION_TITLE.match(article.title):
+      tally.drop('disambiguation')
+    else:
+      yield article
 
 
-def _text(where: str, record: dict[str, Any]) -> str:
-  if not isinstance(record.get('text'), str):
-    raise errors.UserError(
-      f'{where} must have "text", a string. Found {record!r:.60}.'
-    )
-  return record['text']
-
-
-def _chain(sources) -> Iterator[Article]:
+def _numbered(readers) -> Iterator[Article]:
   number = 0
-  for read, item in sources:
-    for article in read(item):
+  for read in readers:
+    for article in read():
       yield (
         article
         if article.article_id
@@ -172,51 +116,45 @@ def _chain(sources) -> Iterator[Article]:
       number += 1
 
 
-def _open(path: str):
-  """Opens a file for binary reading, decompressed by its first bytes."""
-  opener = open if '://' not in path else tf.io.gfile.GFile
-  with opener(path, 'rb') as file:
-    magic = file.read(3)
-  # A local path, so that closing the decompressor closes the file.
-  file = path if opener is open else opener(path, 'rb')
-  if magic[:2] == b'\x1f\x8b':
-    return gzip.open(file, 'rb')
-  if magic == b'BZh':
-    return bz2.open(file, 'rb')
-  return opener(path, 'rb')
+def _read_file(path, name, tally) -> Iterator[Article]:
+  try:
+    if name == 'auto':
+      name = _recognize(path)
+    yield from _READERS[name](path, tally)
+  except errors.UserError as error:  # The rest of the file is lost.
+    tally.error(error)
 
 
-def _reader(path: str, name: str):
-  """Returns the function that reads `path`."""
-  if name == 'auto':
-    first = next((line for _, line in read_lines(path) if line.strip()), '{')
-    first = first.lstrip('\ufeff \t')
-    if first.startswith('<doc '):
-      name = 'wikiextractor'
-    elif first.startswith('{'):
-      name = 'jsonl'
-    else:
-      raise errors.UserError(
-        f'{path} must be JSONL or WikiExtractor output; it begins with '
-        f'{first.strip()[:40]!r}. Give --format, or convert the file '
-        '(MediaWiki XML: with WikiExtractor).'
-      )
-  if name == 'tfds':
-    raise errors.UserError(
-      f"With --format=tfds, --input must be 'tfds:NAME'; got {path}."
-    )
-  return {'jsonl': _read_jsonl, 'wikiextractor': _read_wikiextractor}[name]
+def _recognize(path: str) -> str:
+  lines = (line for _, line in files.read_lines(path) if line.strip())
+  first = next(lines, '{').lstrip('\ufeff \t')
+  for beginning, name in (
+    ('<doc ', 'wikiextractor'),
+    ('{', 'jsonl'),
+    ('<mediawiki', 'mediawiki'),
+    ('<?xml', 'mediawiki'),
+  ):
+    if first.startswith(beginning):
+      return name
+  raise errors.UserError(
+    f'{path} must be JSONL, WikiExtractor output or a MediaWiki dump; it '
+    f'begins with {first.strip()[:40]!r}. Give --format (--format=text: a file '
+    'is an article), or convert the file.'
+  )
 
 
-def _read_jsonl(path: str) -> Iterator[Article]:
-  for where, record in read_json_lines(path):
-    for key in ('title', 'text'):
-      if not isinstance(record.get(key), str):
-        raise errors.UserError(
-          f"{where} must have '{key}', a string; it has "
-          f'{record.get(key)!r:.40}. An article is {{"title": ..., "text": '
+def _read_jsonl(path, tally) -> Iterator[Article]:
+  for where, record in files.read_json_lines(path, tally):
+    bad = [k for k in ('title', 'text') if not isinstance(record.get(k), str)]
+    if bad:
+      tally.error(
+        errors.UserError(
+          f"{where} must have '{bad[0]}', a string; it has "
+          f'{record.get(bad[0])!r:.40}. An article is {{"title": ..., "text": '
           '..., "id": optional}.'
         )
+      )
+      continue
     article_id = record.get('id')
     yield Article(
       record['title'],
@@ -225,19 +163,21 @@ def _read_jsonl(path: str) -> Iterator[Article]:
     )
 
 
-def _read_wikiextractor(path: str) -> Iterator[Article]:
+def _read_wikiextractor(path, tally) -> Iterator[Article]:
   """Reads <doc id="..." url="..." title="..."> ... </doc>."""
   header, lines, number = None, [], 0
-  for number, line in read_lines(path):
+  for number, line in files.read_lines(path, tally):
     if header is None:
       if not line.strip():
         continue
       header, lines = _DOC.match(line), []
       if not header:
-        raise errors.UserError(
-          f'{path}:{number} must begin an article, <doc id="..." ... '
-          f'title="...">; it reads {line.strip()[:40]!r}. Run WikiExtractor '
-          'again.'
+        tally.error(
+          errors.UserError(
+            f'{path}:{number} must begin an article, <doc id="..." ... '
+            f'title="...">; it reads {line.strip()[:40]!r}. Run WikiExtractor '
+            'again.'
+          )
         )
     elif line.rstrip() == '</doc>':
       yield _wikiextractor_article(header, lines)
@@ -245,9 +185,11 @@ def _read_wikiextractor(path: str) -> Iterator[Article]:
     else:
       lines.append(line)
   if header is not None:
-    raise errors.UserError(
-      f'{path}:{number} must be </doc>; the file ends inside of article '
-      f'{header.group(2)!r}. Run WikiExtractor again.'
+    tally.error(
+      errors.UserError(
+        f'{path}:{number} must be </doc>; the file ends inside of article '
+        f'{header.group(2)!r}. Run WikiExtractor again.'
+      )
     )
 
 
@@ -261,27 +203,35 @@ def _wikiextractor_article(header: re.Match, lines: list[str]) -> Article:
   )
 
 
-def _read_tfds(name: str) -> Iterator[Article]:
-  import tensorflow_datasets as tfds  # pylint: disable=g-import-not-at-top
+def _read_mediawiki(path, tally) -> Iterator[Article]:
+  with files.reading(path) as file:
+    for page in mediawiki.read_pages(file, path):
+      if page.drop_reason:
+        tally.drop(page.drop_reason)
+      else:
+        yield Article(page.title, page.markup, page.page_id, is_wikitext=True)
 
-  try:
-    records = tfds.as_numpy(tfds.load(name, split='train'))
-  except Exception as error:  # Dozens of types, for every user's mistake.
-    raise errors.UserError(
-      f"'tfds:{name}' must be a dataset that tfds.load can prepare; it says: "
-      f'{str(error)[:200]}'
-    ) from error
-  for record in records:
-    if 'text' not in record:
-      raise errors.UserError(
-        f"'tfds:{name}' must have articles with 'title' and 'text'; it has "
-        f'{", ".join(record)}. Choose e.g. wikipedia/20230601.en.'
-      )
-    text = record['text'].decode('utf-8')
-    if 'title' in record:
-      title = record['title'].decode('utf-8')
-    else:
-      match = _WIKI40B_TITLE.match(text)
-      title = match.group(1) if match else ''
-      text = text[match.end() :] if match else text
-    yield Article(title, _WIKI40B_MARK.sub('\n', text).strip(), '')
+
+def _read_text(path, tally) -> Iterator[Article]:
+  """Reads a file that is an article; its name is the title."""
+  text = ''.join(line for _, line in files.read_lines(path, tally)).strip()
+  name = os.path.basename(path)
+  while os.path.splitext(name)[1] in ('.txt', '.gz', '.bz2'):
+    name = os.path.splitext(name)[0]
+  if text:
+    yield Article(name.replace('_', ' '), text, '')
+  else:
+    tally.drop('empty')
+
+
+def _read_tfds(name: str) -> Iterator[Article]:
+  for title, text in tfds_articles.read(name):
+    yield Article(title, text, '')
+
+
+_READERS = {
+  'jsonl': _read_jsonl,
+  'wikiextractor': _read_wikiextractor,
+  'mediawiki': _read_mediawiki,
+  'text': _read_text,
+}

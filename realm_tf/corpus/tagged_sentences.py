@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from realm_tf import errors
-from realm_tf.corpus import sources
+from realm_tf.corpus import files
 
 
 class TaggedSentence(NamedTuple):
@@ -31,7 +31,7 @@ def read(paths: Sequence[str]) -> Iterator[TaggedSentence]:
   Raises:
     errors.UserError: A missing file, or a line that is not of this form.
   """
-  for where, record in sources.read_json_files(paths):
+  for where, record in files.read_json_files(paths):
     yield _parse(where, record)
 
 

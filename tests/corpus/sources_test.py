@@ -12,6 +12,8 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.corpus import sources
+from realm_tf.corpus import tally as tally_lib
+from tests import wiki_dump
 
 _JSONL = (
   '{"title": "Zürich", "text": "A city.", "id": 7}\n'
@@ -32,8 +34,10 @@ A city.
 </doc>
 """
 _WIKI_ARTICLES = [
-  ('Tom & "Jerry"', 'First paragraph.\nHeading.\nSecond <paragraph>.', '12'),
-  ('Bern', 'A city.', '13'),
+  sources.Article(
+    'Tom & "Jerry"', 'First paragraph.\nHeading.\nSecond <paragraph>.', '12'
+  ),
+  sources.Article('Bern', 'A city.', '13'),
 ]
 
 
@@ -55,7 +59,11 @@ class ReadArticlesTest(parameterized.TestCase):
     wiki = self._write('b', compress(_WIKI.encode()))
     self.assertEqual(
       list(sources.read_articles([wiki, jsonl])),
-      [*_WIKI_ARTICLES, ('Zürich', 'A city.', '7'), ('Bern', 'B.', '3')],
+      [
+        *_WIKI_ARTICLES,
+        sources.Article('Zürich', 'A city.', '7'),
+        sources.Article('Bern', 'B.', '3'),
+      ],
     )
 
   def test_reads_directories_and_globs_in_order(self):
@@ -79,7 +87,8 @@ class ReadArticlesTest(parameterized.TestCase):
     ('not_an_object', '{"title": "A", "text": "B"}\n[1]', ':2 .* a list'),
     ('no_title', '{"text": "B"}', ":1 must have 'title'.*None"),
     ('text_is_no_string', '{"title": "B", "text": 3}', ":1 .*'text'.* 3"),
-    ('other_format', '<mediawiki>', "begins with '<mediawiki>'"),
+    ('other_format', '<html>', "begins with '<html>'"),
+    ('cut_dump', wiki_dump.dump()[:-9], 'must be a MediaWiki dump'),
     ('unclosed_article', '<doc id="1" title="A">\nB', ':2 must be </doc>'),
     (
       'outside_of_articles',
@@ -117,13 +126,19 @@ class ReadArticlesTest(parameterized.TestCase):
     with mock.patch.dict(sys.modules, tensorflow_datasets=fake):
       self.assertEqual(
         list(sources.read_articles(['tfds:w', 'tfds:w40'])),
-        [('Zürich', 'A city.', '0'), ('Bern', 'History\n\nOld.\nVery.', '1')],
+        [
+          sources.Article('Zürich', 'A city.', '0'),
+          sources.Article('Bern', 'History\n\nOld.\nVery.', '1'),
+        ],
       )
       with self.assertRaisesRegex(errors.UserError, 'tfds:other'):
         list(sources.read_articles(['tfds:other']))
 
 
-class WithoutListsTest(absltest.TestCase):
+class LeftOutTest(absltest.TestCase):
+  def _file(self, content, name='a'):
+    return self.create_tempfile(name, content).full_path
+
   def test_drops_pages_that_are_no_articles(self):
     titles = [
       'List of rivers',
@@ -135,24 +150,63 @@ class WithoutListsTest(absltest.TestCase):
       'A list of mine',
       'Index',
     ]
-    kept = sources.without_lists(
-      sources.Article(title, '', '') for title in titles
+    path = self._file(
+      ''.join(f'{{"title": "{title}", "text": "A."}}\n' for title in titles)
     )
+    tally = tally_lib.Tally()
+    kept = list(sources.read_articles([path], drop_lists=True, tally=tally))
     self.assertEqual(
       [article.title for article in kept],
       ['Listening', 'A list of mine', 'Index'],
     )
+    self.assertEqual(tally.counts, {'list': 4, 'disambiguation': 1})
+    self.assertLen(list(sources.read_articles([path])), len(titles))
 
+  def test_reads_dumps_and_counts_what_is_left_out(self):
+    path = self._file(
+      wiki_dump.dump(
+        wiki_dump.page('Bern', "A ''[[city]]''.", page_id=3),
+        wiki_dump.page('Berne', '#REDIRECT [[Bern]]', redirect='Bern'),
+        wiki_dump.page('List of cities', '* [[Bern]]'),
+      )
+    )
+    tally = tally_lib.Tally()
+    articles = list(sources.read_articles([path], drop_lists=True, tally=tally))
+    self.assertEqual(articles, [('Bern', "A ''[[city]]''.", '3', True)])
+    plain = sources.plain(articles[0])
+    self.assertEqual(plain, ('Bern', 'A city.', '3', False))
+    self.assertEqual(sources.plain(plain), plain)
+    self.assertEqual(tally.counts, {'redirect': 1, 'list': 1})
 
-class ReadTextsTest(absltest.TestCase):
-  def test_reads_the_text_of_every_line(self):
-    path = self.create_tempfile('a.jsonl', _JSONL).full_path
-    self.assertEqual(list(sources.read_texts([path])), ['A city.', 'B.'])
+  def test_a_file_is_an_article_of_the_text_format(self):
+    folder = self.create_tempdir()
+    folder.create_file('b/Old_town.txt', 'It is old.\n\nVery.\n')
+    folder.create_file('a.txt', ' ')
+    with gzip.open(os.path.join(folder, 'c.txt.gz'), 'wt') as file:
+      file.write('{"new": 1}')
+    tally = tally_lib.Tally()
+    self.assertEqual(
+      list(sources.read_articles([folder.full_path], 'text', tally=tally)),
+      [
+        ('Old town', 'It is old.\n\nVery.', '0', False),
+        ('c', '{"new": 1}', '1', False),
+      ],
+    )
+    self.assertEqual(tally.counts, {'empty': 1})
 
-  def test_a_line_without_text_is_a_user_error(self):
-    path = self.create_tempfile('a.jsonl', '{"text": "a"}\n{"x": 1}\n')
-    with self.assertRaisesRegex(errors.UserError, ':2 must have "text"'):
-      list(sources.read_texts([path.full_path]))
+  def test_skips_and_counts_what_is_broken(self):
+    path = self._file(
+      b'{"title": "A", "text": "B"}\n{"title"\n[1]\n{"title": "C"}\n'
+      b'{"title": "\xff", "text": "B"}\n{"title": "D", "text": "E"}\n'
+    )
+    dump = self._file(wiki_dump.dump(wiki_dump.page('F', 'G'), '<page>'), 'b')
+    wiki = self._file('<doc id="1" title="H">\nI\n</doc>\nJ\n', 'c')
+    cut = self._file(bz2.compress(_JSONL.encode() * 999)[:-9], 'd')
+    tally = tally_lib.Tally(skip_errors=True)
+    articles = list(sources.read_articles([path, dump, wiki, cut], tally=tally))
+    self.assertEqual([a.title for a in articles[:4]], ['A', 'D', 'F', 'H'])
+    # Four lines, the end of the dump, a line outside of articles, and the file.
+    self.assertEqual(tally.counts, {tally_lib.UNREADABLE: 7})
 
 
 if __name__ == '__main__':

@@ -1,0 +1,78 @@
+"""The flags of binaries that read articles, and the reading."""
+
+from collections.abc import Iterator, Sequence
+import itertools
+from typing import Optional
+
+from bin import launcher
+
+from absl import flags
+
+from realm_tf.corpus import inputs
+from realm_tf.corpus import sources
+from realm_tf.corpus import tally as tally_lib
+
+INPUT = flags.DEFINE_multi_string(
+  'input',
+  None,
+  "Files, directories, globs, 'tfds:NAME' or 'world'; repeatable.",
+  required=True,
+)
+MAX_ARTICLES = flags.DEFINE_integer(
+  'max_articles', None, 'Of the input to read.', lower_bound=1
+)
+_DROP_LISTS = flags.DEFINE_boolean(
+  'drop_lists', True, 'Drop lists, indices, outlines, disambiguations.'
+)
+_ON_ERROR = flags.DEFINE_enum(
+  'on_error',
+  'stop',
+  ['stop', 'skip'],
+  'Whether a record that cannot be read is an error, or skipped and counted.',
+)
+
+
+def define_format(more: Sequence[str] = (), help: str = 'Of the input.'):  # pylint: disable=redefined-builtin
+  """Defines and returns --format, with formats besides those of articles."""
+  return flags.DEFINE_enum('format', 'auto', [*inputs.FORMATS, *more], help)
+
+
+def new_tally() -> tally_lib.Tally:
+  return tally_lib.Tally(skip_errors=_ON_ERROR.value == 'skip')
+
+
+def read(
+  what: str,
+  format: str,  # pylint: disable=redefined-builtin
+  tally: Optional[tally_lib.Tally] = None,
+) -> Iterator[sources.Article]:
+  """Returns the articles that the flags name, with a progress bar.
+
+  Args:
+    what: Is done with them.
+    format: The value of --format.
+    tally: Counts what is left out; None counts it for nobody.
+  """
+  articles = inputs.read_articles(
+    inputs.split(INPUT.value),
+    format,
+    launcher.load_config().world,
+    _DROP_LISTS.value,
+    tally or new_tally(),
+  )
+  articles = itertools.islice(articles, MAX_ARTICLES.value)
+  return launcher.progress(articles, what, 'articles')
+
+
+def description(tally: tally_lib.Tally) -> dict:
+  """Returns what a manifest says about the input.
+
+  Args:
+    tally: May still be counting when the manifest is begun.
+  """
+  return {
+    'input': inputs.split(INPUT.value),
+    'max_articles': MAX_ARTICLES.value,
+    'drop_lists': _DROP_LISTS.value,
+    'left_out': tally.counts,
+  }

@@ -1,0 +1,148 @@
+"""Input files: found by name, decompressed by content, read line by line.
+
+Everything is streamed. Files may be gzipped or bzipped, and are recognized by
+their content, so names do not matter.
+"""
+
+import bz2
+from collections.abc import Iterable, Iterator
+import contextlib
+import gzip
+import itertools
+import json
+import os
+from typing import Any, BinaryIO, Optional
+import zlib
+
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.corpus import tally as tally_lib
+
+
+def find_files(item: str) -> list[str]:
+  """Returns the files of a path, a directory or a glob, sorted."""
+  if tf.io.gfile.isdir(item):
+    files = [
+      os.path.join(folder, name)
+      for folder, _, names in tf.io.gfile.walk(item)
+      for name in names
+      if not name.startswith(('.', '_'))
+    ]
+  elif tf.io.gfile.exists(item):
+    files = [item]
+  else:
+    files = [
+      path for path in tf.io.gfile.glob(item) if not tf.io.gfile.isdir(path)
+    ]
+  if not files:
+    raise errors.UserError(
+      f'Input must be files that exist; nothing is at {item}. Check the path '
+      'or the glob.'
+    )
+  return sorted(files)
+
+
+@contextlib.contextmanager
+def reading(path: str) -> Iterator[BinaryIO]:
+  """Opens a plain, .gz or .bz2 file, decompressed, for reading bytes.
+
+  Raises:
+    UserError: It cannot be read to its end, at any time in the body.
+  """
+  try:
+    with _open(path) as file:
+      yield file
+  except (EOFError, OSError, zlib.error, tf.errors.OpError) as error:
+    raise errors.UserError(
+      f'{path} must be readable; it is not: {error}. Copy the file again.'
+    ) from error
+
+
+def read_lines(
+  path: str, tally: Optional[tally_lib.Tally] = None
+) -> Iterator[tuple[int, str]]:
+  """Yields (line number from 1, line) of a plain, .gz or .bz2 file.
+
+  Args:
+    path: Of the file.
+    tally: Says whether lines that are no UTF-8 are skipped.
+  """
+  tally = tally or tally_lib.Tally()
+  with reading(path) as file:
+    for number, line in enumerate(file, 1):
+      try:
+        text = line.decode('utf-8')
+      except UnicodeDecodeError as error:
+        tally.error(
+          errors.UserError(
+            f'{path} must be UTF-8 text; line {number} is not '
+            f'({error.reason}). Convert the file.'
+          )
+        )
+      else:
+        yield number, text
+
+
+def read_json_lines(
+  path: str, tally: Optional[tally_lib.Tally] = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+  """Yields ('file:line', object) for each line of a JSONL file.
+
+  Args:
+    path: Of the file.
+    tally: Says whether lines that are no objects are skipped.
+  """
+  tally = tally or tally_lib.Tally()
+  for number, line in read_lines(path, tally):
+    where = f'{path}:{number}'
+    if not line.strip():
+      continue
+    try:
+      record = json.loads(line)
+      problem = f'it is a {type(record).__name__}'
+    except json.JSONDecodeError as error:
+      record, problem = None, f'column {error.colno}: {error.msg}'
+    if isinstance(record, dict):
+      yield where, record
+    else:
+      tally.error(
+        errors.UserError(
+          f'{where} must be a JSON object; {problem}. Mend the line.'
+        )
+      )
+
+
+def read_json_files(
+  paths: Iterable[str],
+) -> Iterator[tuple[str, dict[str, Any]]]:
+  """Returns `read_json_lines` of all files; finds them at once."""
+  files = [file for path in paths for file in find_files(path)]
+  return itertools.chain.from_iterable(map(read_json_lines, files))
+
+
+def read_texts(paths: Iterable[str]) -> Iterator[str]:
+  """Returns "text" of every line of JSONL files; finds the files at once."""
+  return itertools.starmap(_text, read_json_files(paths))
+
+
+def _text(where: str, record: dict[str, Any]) -> str:
+  if not isinstance(record.get('text'), str):
+    raise errors.UserError(
+      f'{where} must have "text", a string. Found {record!r:.60}.'
+    )
+  return record['text']
+
+
+def _open(path: str):
+  """Opens a file for binary reading, decompressed by its first bytes."""
+  opener = open if '://' not in path else tf.io.gfile.GFile
+  with opener(path, 'rb') as file:
+    magic = file.read(3)
+  # A local path, so that closing the decompressor closes the file.
+  file = path if opener is open else opener(path, 'rb')
+  if magic[:2] == b'\x1f\x8b':
+    return gzip.open(file, 'rb')
+  if magic == b'BZh':
+    return bz2.open(file, 'rb')
+  return opener(path, 'rb')

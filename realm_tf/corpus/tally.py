@@ -1,0 +1,47 @@
+"""What reading leaves out: counted by reason, or the end of it."""
+
+import collections
+
+from absl import logging
+
+from realm_tf import errors
+
+UNREADABLE = 'unreadable'
+_NUM_LOGGED = 20  # A file that is no text at all would fill the log.
+
+
+class Tally:
+  """Counts dropped articles and skipped records.
+
+  Args:
+    skip_errors: Whether a record that cannot be read is skipped and counted as
+      UNREADABLE. It is an error otherwise.
+
+  Attributes:
+    counts: Reason -> number.
+  """
+
+  def __init__(self, skip_errors: bool = False):
+    self._skip_errors = skip_errors
+    self.counts: collections.Counter[str] = collections.Counter()
+
+  def drop(self, reason: str) -> None:
+    """Counts an article that is left out on purpose."""
+    self.counts[reason] += 1
+
+  def error(self, error: errors.UserError) -> None:
+    """Counts a record that cannot be read, or raises `error`."""
+    if not self._skip_errors:
+      raise error
+    self.counts[UNREADABLE] += 1
+    if self.counts[UNREADABLE] <= _NUM_LOGGED:
+      logging.warning('Skipped: %s', error)
+
+  def summary(self) -> str:
+    """Returns e.g. ' Left out: 3 redirect, 1 list.'; '' for nothing."""
+    if not self.counts:
+      return ''
+    counts = ', '.join(
+      f'{n} {reason}' for reason, n in sorted(self.counts.items())
+    )
+    return f' Left out: {counts}.'

@@ -1,0 +1,114 @@
+"""Tests for realm_tf.corpus.mediawiki."""
+
+import io
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.corpus import mediawiki
+from tests import wiki_dump
+
+
+class ReadPagesTest(parameterized.TestCase):
+  def _read(self, xml):
+    return list(mediawiki.read_pages(io.BytesIO(xml.encode()), 'wiki.xml'))
+
+  def test_reads_pages_and_says_which_are_no_articles(self):
+    pages = self._read(
+      wiki_dump.dump(
+        wiki_dump.page('Zürich', "'''Zürich''' <b> is a city.", page_id=7),
+        wiki_dump.page('Old name', '#REDIRECT [[Zürich]]', redirect='Zürich'),
+        wiki_dump.page('Talk:Zürich', 'I like it.', namespace=1),
+        wiki_dump.page('Mercury', 'A planet.\n{{Disambiguation|x}}'),
+        wiki_dump.page('Nothing', ''),
+      )
+    )
+    self.assertEqual(
+      pages[0], ('Zürich', "'''Zürich''' <b> is a city.", '7', '')
+    )
+    self.assertEqual(
+      [(page.title, page.drop_reason) for page in pages[1:]],
+      [
+        ('Old name', 'redirect'),
+        ('Talk:Zürich', 'namespace'),
+        ('Mercury', 'disambiguation'),
+        ('Nothing', 'empty'),
+      ],
+    )
+
+  def test_takes_the_newest_revision(self):
+    page = wiki_dump.page('A', 'Old.', revisions=['Newer.', 'Newest.'])
+    self.assertEqual(self._read(wiki_dump.dump(page))[0].markup, 'Newest.')
+
+  def test_is_lazy(self):
+    good = wiki_dump.page('A', 'Text.')
+    xml = wiki_dump.dump(good * 2000) + '<broken'
+    pages = mediawiki.read_pages(io.BytesIO(xml.encode()), 'wiki.xml')
+    self.assertEqual(next(pages).title, 'A')
+
+  @parameterized.named_parameters(
+    ('no_xml', 'Hello', 'at its beginning'),
+    ('another_xml', '<html><body/></html>', 'at its beginning'),
+    (
+      'unclosed_tag',
+      wiki_dump.dump(wiki_dump.page('A', 'x'), '<page><title>B</page>'),
+      "after page 'A'",
+    ),
+    (
+      'cut_off',
+      wiki_dump.dump(wiki_dump.page('A', 'x'))[: -len('</mediawiki>\n') - 4],
+      'wiki.xml',
+    ),
+  )
+  def test_a_broken_dump_is_a_user_error(self, xml, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._read(xml)
+
+
+class PlainTextTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("'''Bern''' is ''the'' city.", 'Bern is the city.'),
+    ('A [[city]] of [[Switzerland|the Swiss]].', 'A city of the Swiss.'),
+    ('It lies[[File:A.jpg|thumb|A [[map]].]] low.', 'It lies low.'),
+    ('It is old.[[Category:Cities|B]]\n[[de:Bern]]', 'It is old.'),
+    ('See [http://x.org its page], [http://y.org].', 'See its page,.'),
+    (
+      'Old.<ref name="a">[[B]] {{cite web}}</ref> New.<ref name="a"/>',
+      'Old. New.',
+    ),
+    ('A {{convert|5|km|mi}} walk{{citation needed}}.', 'A 5 km walk.'),
+    ('Bern ({{lang|fr|Berne}}; {{IPA|x}}) is old.', 'Bern (Berne) is old.'),
+    ('Bern ({{IPA|x}}; born 1191) is old.', 'Bern (born 1191) is old.'),
+    ('Bern ({{IPA|x}}) is old.', 'Bern is old.'),
+    ('One{{x}}, {{y|{{z}}}}, two.', 'One, two.'),
+    ('5&nbsp;km &ndash; far&#33;', '5 km – far!'),
+    ('A.<!-- [[B]] -->', 'A.'),
+    ('== History ==\nOld.\n=== More ===\nNew.', 'Old.\nNew.'),
+    ('* one [[two]]\n*# three\n: four', 'one two\nthree\nfour'),
+    ('A.\n{| class="x"\n! B\n|-\n| C || D\n|}\nE.', 'A.\nE.'),
+    ('<div>A</div><br/>B<math>x</math><gallery>\nF.jpg|x\n</gallery>', 'A\nB'),
+    ('__NOTOC__ A <small>b</small> H<sub>2</sub>O.', 'A b H2O.'),
+    ('', ''),
+  )
+  def test_leaves_the_words(self, markup, expected):
+    self.assertEqual(mediawiki.plain_text(markup), expected)
+
+  @parameterized.parameters(
+    'A [[city is.',
+    'A {{city is.',
+    'A <ref>city is.',
+    "{| A\n| B\nA city is.A ]] '''city}} is|}.",
+    '[[File:x.jpg|thumb|A city\n',
+  )
+  def test_leaves_no_markup_where_it_is_not_closed(self, markup):
+    text = mediawiki.plain_text(markup)
+    for mark in ('[[', ']]', '{{', '}}', '{|', '|}', '<ref', "''", 'thumb'):
+      self.assertNotIn(mark, text)
+
+  def test_blank_lines_and_edges_go(self):
+    self.assertEqual(mediawiki.plain_text('\n\n A  b. \n\n\nC.\n'), 'A b.\nC.')
+
+
+if __name__ == '__main__':
+  absltest.main()

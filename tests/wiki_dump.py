@@ -1,0 +1,38 @@
+"""Writes small MediaWiki dumps for tests."""
+
+from collections.abc import Sequence
+from typing import Optional
+from xml.sax import saxutils
+
+_HEAD = (
+  '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n'
+  '<siteinfo><sitename>W</sitename><namespaces>'
+  '<namespace key="0" case="first-letter"/>'
+  '<namespace key="1" case="first-letter">Talk</namespace>'
+  '</namespaces></siteinfo>\n'
+)
+
+
+def dump(*pages: str) -> str:
+  """Returns a dump of `pages`, which may be broken."""
+  return _HEAD + ''.join(pages) + '</mediawiki>\n'
+
+
+def page(
+  title: str,
+  markup: str,
+  page_id: int = 1,
+  namespace: int = 0,
+  redirect: Optional[str] = None,
+  revisions: Sequence[str] = (),
+) -> str:
+  """Returns a <page>; `revisions` follow the one of `markup`."""
+  texts = ''.join(
+    f'<revision><id>{i + 1}</id><text>{saxutils.escape(text)}</text></revision>'
+    for i, text in enumerate([markup, *revisions])
+  )
+  to = f'<redirect title="{redirect}"/>' if redirect else ''
+  return (
+    f'<page><title>{saxutils.escape(title)}</title><ns>{namespace}</ns>'
+    f'<id>{page_id}</id>{to}{texts}</page>\n'
+  )
