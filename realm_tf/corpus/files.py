@@ -99,7 +99,7 @@ def read_json_lines(
     if not line.strip():
       continue
     try:
-      record = json.loads(line)
+      record = json.loads(line.rstrip())
       problem = f'it is a {type(record).__name__}'
     except json.JSONDecodeError as error:
       record, problem = None, f'column {error.colno}: {error.msg}'
