@@ -45,6 +45,7 @@ def read(
   what: str,
   format: str,  # pylint: disable=redefined-builtin
   tally: Optional[tally_lib.Tally] = None,
+  plain: bool = True,
 ) -> Iterator[sources.Article]:
   """Returns the articles that the flags name, with a progress bar.
 
@@ -52,6 +53,7 @@ def read(
     what: Is done with them.
     format: The value of --format.
     tally: Counts what is left out; None counts it for nobody.
+    plain: Whether markup is removed here, and not by who uses them.
   """
   articles = inputs.read_articles(
     inputs.split(INPUT.value),
@@ -60,6 +62,8 @@ def read(
     _DROP_LISTS.value,
     tally or new_tally(),
   )
+  if plain:
+    articles = map(sources.plain, articles)
   articles = itertools.islice(articles, MAX_ARTICLES.value)
   return launcher.progress(articles, what, 'articles')
 

@@ -9,15 +9,16 @@ another text have words that no article has: give that text as --vocab_text.
 """
 
 import itertools
+import os
 
 from bin import article_flags
 from bin import launcher
 
 from absl import flags
 
-from realm_tf.corpus import blocks
 from realm_tf.corpus import files
 from realm_tf.corpus import inputs
+from realm_tf.records import corpus_building
 from realm_tf.records import manifests
 from realm_tf.records import shards
 from realm_tf.text import wordpiece
@@ -41,6 +42,9 @@ _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
 _NUM_SHARDS = flags.DEFINE_integer(
   'num_shards', 4, 'TFRecord files.', lower_bound=1
 )
+_NUM_WORKERS = flags.DEFINE_integer(
+  'num_workers', os.cpu_count(), 'Processes that cut; no result depends on it.'
+)
 _OVERWRITE = flags.DEFINE_boolean(
   'overwrite', False, 'Replace the corpus in --output_dir.'
 )
@@ -62,11 +66,13 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
 def main(_):
   manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
   tokenizer, tally = _tokenizer(), article_flags.new_tally()
-  manifest = shards.write_corpus(
-    blocks.cut_corpus(
-      article_flags.read('Cutting', _FORMAT.value, tally),
+  manifest = shards.write_encoded(
+    corpus_building.build(
+      article_flags.read('Cutting', _FORMAT.value, tally, plain=False),
       tokenizer,
       _MAX_BLOCK_WORDPIECES.value,
+      tally,
+      _NUM_WORKERS.value,
     ),
     _OUTPUT_DIR.value,
     tokenizer,

@@ -8,7 +8,7 @@ and a block never crosses articles. A block's text is an exact slice of its
 article's.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,8 @@ from realm_tf.text import wordpiece
 
 _NUM_SPECIALS = 3
 _BATCH_ARTICLES = 1024
-_BATCH_CHARACTERS = 4_000_000  # Bounds the memory of one tokenizer call.
+_BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
+_LONGEST_PART = 500_000  # Characters; of an article that is a whole book.
 
 
 class Block(NamedTuple):
@@ -49,19 +50,28 @@ def cut_corpus(
   max_block_wordpieces: int = 288,
 ) -> Iterator[Block]:
   """Yields the blocks of all `articles`, in order, tokenizing in batches."""
-  for batch in _batches(articles):
-    titles = tokenizer.token_ids_batch([article.title for article in batch])
-    texts = tokenizer.tokenize_batch([article.text for article in batch])
-    for article, title_ids, tokens in zip(batch, titles, texts):
-      # Titles are labels: they never take more than half a block.
-      title_ids = title_ids[: max_block_wordpieces // 2]
-      max_body = max_block_wordpieces - _NUM_SPECIALS - len(title_ids)
-      ends = _sentence_token_ends(article.text, tokens)
-      if len(ends) and np.max(np.diff(ends, prepend=0)) > max_body:
-        is_start = _word_starts(tokens, tokenizer)
-        ends = _split_long(ends, is_start, max_body)
-      for pieces in _pack(ends, max_body):
-        yield _make_block(article, title_ids, tokens, pieces)
+  for batch in batches(articles):
+    yield from cut_batch(batch, tokenizer, max_block_wordpieces)
+
+
+def cut_batch(
+  articles: Sequence[sources.Article],
+  tokenizer: wordpiece.WordpieceTokenizer,
+  max_block_wordpieces: int = 288,
+) -> Iterator[Block]:
+  """Yields the blocks of a batch that is tokenized at once."""
+  titles = tokenizer.token_ids_batch([article.title for article in articles])
+  texts = tokenizer.tokenize_batch([article.text for article in articles])
+  for article, title_ids, tokens in zip(articles, titles, texts):
+    # Titles are labels: they never take more than half a block.
+    title_ids = title_ids[: max_block_wordpieces // 2]
+    max_body = max_block_wordpieces - _NUM_SPECIALS - len(title_ids)
+    ends = _sentence_token_ends(article.text, tokens)
+    if len(ends) and np.max(np.diff(ends, prepend=0)) > max_body:
+      is_start = _word_starts(tokens, tokenizer)
+      ends = _split_long(ends, is_start, max_body)
+    for pieces in _pack(ends, max_body):
+      yield _make_block(article, title_ids, tokens, pieces)
 
 
 def cut_blocks(
@@ -73,16 +83,33 @@ def cut_blocks(
   return list(cut_corpus([article], tokenizer, max_block_wordpieces))
 
 
-def _batches(articles) -> Iterator[list[sources.Article]]:
+def batches(
+  articles: Iterable[sources.Article],
+) -> Iterator[list[sources.Article]]:
+  """Groups articles for `cut_batch`, bounded in number and in characters."""
   batch, num_characters = [], 0
   for article in articles:
-    batch.append(article)
-    num_characters += len(article.text)
-    if len(batch) == _BATCH_ARTICLES or num_characters > _BATCH_CHARACTERS:
-      yield batch
-      batch, num_characters = [], 0
+    for part in _parts(article):
+      batch.append(part)
+      num_characters += len(part.text)
+      if len(batch) == _BATCH_ARTICLES or num_characters > _BATCH_CHARACTERS:
+        yield batch
+        batch, num_characters = [], 0
   if batch:
     yield batch
+
+
+def _parts(article) -> Iterator[sources.Article]:
+  """Parts an article that is as long as a book at ends of lines, or words."""
+  text, start = article.text, 0
+  if not article.is_wikitext:
+    while len(text) - start > _LONGEST_PART:
+      stop = start + _LONGEST_PART
+      ends = (text.rfind(mark, start + 1, stop) for mark in ('\n', ' '))
+      end = next((end for end in ends if end > 0), stop)
+      yield article._replace(text=text[start:end])
+      start = end
+  yield article._replace(text=text[start:]) if start else article
 
 
 def _sentence_token_ends(text: str, tokens: wordpiece.Tokens) -> np.ndarray:

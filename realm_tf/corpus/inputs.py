@@ -47,7 +47,7 @@ def read_articles(
   drop_lists: bool = True,
   tally: Optional[tally_lib.Tally] = None,
 ) -> Iterator[sources.Article]:
-  """Returns the articles of all inputs; may be called again.
+  """Returns the articles of all inputs, some in need of `sources.plain`.
 
   Args:
     inputs: See `sources.read_articles`; or 'world' alone.
@@ -59,8 +59,7 @@ def read_articles(
   """
   if is_world(inputs, format):
     return iter(generate_world(world).articles)
-  articles = sources.read_articles(inputs, format, drop_lists, tally)
-  return map(sources.plain, articles)
+  return sources.read_articles(inputs, format, drop_lists, tally)
 
 
 def read_tagged_sentences(

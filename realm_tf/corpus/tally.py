@@ -25,9 +25,9 @@ class Tally:
     self._skip_errors = skip_errors
     self.counts: collections.Counter[str] = collections.Counter()
 
-  def drop(self, reason: str) -> None:
-    """Counts an article that is left out on purpose."""
-    self.counts[reason] += 1
+  def drop(self, reason: str, number: int = 1) -> None:
+    """Counts what is left out on purpose."""
+    self.counts[reason] += number
 
   def error(self, error: errors.UserError) -> None:
     """Counts a record that cannot be read, or raises `error`."""

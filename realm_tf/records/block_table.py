@@ -13,8 +13,8 @@ from typing import Any, Optional
 
 import numpy as np
 
-from realm_tf.corpus import blocks
 from realm_tf.records import columns
+from realm_tf.records import encoded_blocks
 from realm_tf.records import manifests
 
 NULL_BLOCK = -1  # The id of the null block; its title and body are empty.
@@ -22,7 +22,7 @@ _FOLDER = 'table'
 
 
 class BlockTableWriter:
-  """Writes the table of a corpus block by block.
+  """Writes the table of a corpus batch by batch.
 
   Args:
     corpus_dir: A local directory; the table goes to a folder in it.
@@ -43,30 +43,35 @@ class BlockTableWriter:
       )
     }
     self._article: Optional[tuple[str, str]] = None
-    self._article_rows = []
+    self._num_articles = 0
+    self._article_rows: list[np.ndarray] = []
 
-  def append(self, block: blocks.Block):
-    article = (block.article_id, block.title)
-    if article != self._article:
-      self._article = article
-      self._columns['article_ids'].append(block.article_id)
-      self._columns['titles'].append(block.title)
-      self._columns['title_ids'].append(block.title_ids)
-      self._article_rows.append(
-        0 if not self._article_rows else self._article_rows[-1] + 1
-      )
-    else:
-      self._article_rows.append(self._article_rows[-1])
-    self._columns['texts'].append(block.text)
-    self._columns['body_ids'].append(block.body_ids)
-    self._columns['sentence_ends'].append(block.sentence_ends)
+  def extend(self, encoded: encoded_blocks.EncodedBlocks):
+    """Appends blocks; those of one article follow each other."""
+    # Of an article that was cut in two batches, the second part is no new row.
+    rows, numbers = {}, np.unique(encoded.article_rows)
+    for number in numbers.tolist():
+      article_id, title, title_ids = encoded.articles[number]
+      if (article_id, title) != self._article:
+        self._article = (article_id, title)
+        self._columns['article_ids'].append(article_id)
+        self._columns['titles'].append(title)
+        self._columns['title_ids'].append(title_ids)
+        self._num_articles += 1
+      rows[number] = self._num_articles - 1
+    places = np.array([rows[number] for number in numbers.tolist()], np.int32)
+    self._article_rows.append(
+      places[np.searchsorted(numbers, encoded.article_rows)]
+    )
+    for name in ('texts', 'body_ids', 'sentence_ends'):
+      self._columns[name].extend(*getattr(encoded, name))
 
   def close(self):
     for column in self._columns.values():
       column.close()
     np.save(
       os.path.join(self._dir, 'article_rows.npy'),
-      np.array(self._article_rows, np.int32),
+      np.concatenate([np.zeros(0, np.int32), *self._article_rows]),
     )
 
 

@@ -35,6 +35,11 @@ class ColumnWriter:
     self._file.write(row.tobytes())
     self._lengths.append(len(row))
 
+  def extend(self, values: np.ndarray, lengths: np.ndarray):
+    """Appends rows that lie end to end in `values`, each of its length."""
+    self._file.write(np.ascontiguousarray(values, self._dtype).tobytes())
+    self._lengths.extend(lengths.tolist())
+
   def close(self):
     """Makes the column readable."""
     offsets = np.concatenate([[0], np.cumsum(self._lengths, dtype=np.int64)])

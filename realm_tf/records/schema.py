@@ -1,7 +1,5 @@
 """A block as tf.train.Example: the names and types of its features."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import tensorflow as tf
 
@@ -68,5 +66,6 @@ def _text(value: str) -> tf.train.Feature:
   )
 
 
-def _ints(values: Sequence[int]) -> tf.train.Feature:
-  return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+def _ints(values: np.ndarray) -> tf.train.Feature:
+  # protobuf takes Python's integers faster than NumPy's.
+  return tf.train.Feature(int64_list=tf.train.Int64List(value=values.tolist()))

@@ -18,6 +18,7 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.records import block_table
+from realm_tf.records import encoded_blocks
 from realm_tf.records import manifests
 from realm_tf.records import schema
 from realm_tf.text import wordpiece
@@ -47,7 +48,15 @@ class CorpusManifest(NamedTuple):
 
 
 def write_corpus(
-  blocks: Iterable[blocks_lib.Block],
+  blocks: Iterable[blocks_lib.Block], *arguments, **keywords
+) -> CorpusManifest:
+  """Writes blocks, encoded here, as `write_encoded` does."""
+  batches = encoded_blocks.encode_all(blocks)
+  return write_encoded(batches, *arguments, **keywords)
+
+
+def write_encoded(
+  batches: Iterable[encoded_blocks.EncodedBlocks],
   output_dir: str,
   tokenizer: wordpiece.WordpieceTokenizer,
   source: dict[str, Any],
@@ -56,11 +65,20 @@ def write_corpus(
 ) -> CorpusManifest:
   """Writes a corpus directory in one pass, replacing the one that is there.
 
+  Args:
+    batches: The blocks, in order.
+    output_dir: Of the corpus.
+    tokenizer: That of the blocks.
+    source: Where they came from; written last, so it may hold counts that grow
+      while `batches` are made.
+    num_shards: TFRecord files.
+    max_block_wordpieces: Upper bound of 3 + title + body.
+
   Raises:
     UserError: There are no blocks.
   """
   with manifests.publishing(output_dir) as (staging, manifest):
-    num_blocks, fingerprint = _write_blocks(blocks, staging, num_shards)
+    num_blocks, fingerprint = _write_blocks(batches, staging, num_shards)
     if not num_blocks:
       raise errors.UserError(
         'A corpus needs at least one block; the articles of --input have no '
@@ -113,7 +131,7 @@ def shard_paths(corpus_dir: str, num_shards: int) -> list[str]:
   ]
 
 
-def _write_blocks(blocks, staging: str, num_shards: int) -> tuple[int, str]:
+def _write_blocks(batches, staging: str, num_shards: int) -> tuple[int, str]:
   """Writes records and table; returns number of blocks and fingerprint."""
   digest, num_blocks = hashlib.sha256(), 0
   with contextlib.ExitStack() as stack:
@@ -123,10 +141,10 @@ def _write_blocks(blocks, staging: str, num_shards: int) -> tuple[int, str]:
     ]
     table = block_table.BlockTableWriter(staging)
     stack.callback(table.close)
-    for block in blocks:
-      record = schema.encode_block(block)
-      writers[num_blocks % num_shards].write(record)
-      table.append(block)
-      digest.update(hashlib.sha256(record).digest())
-      num_blocks += 1
+    for batch in batches:
+      for record in batch.records:
+        writers[num_blocks % num_shards].write(record)
+        digest.update(hashlib.sha256(record).digest())
+        num_blocks += 1
+      table.extend(batch)
   return num_blocks, digest.hexdigest()

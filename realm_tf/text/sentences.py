@@ -12,6 +12,7 @@ _CANDIDATE = re.compile(r"""([.!?…]+)["'”’»)\]]*(\s+)""")
 _LINE = re.compile(r'[^\r\n\u2028\u2029]+')
 _LAST_WORD = re.compile(r"""[^\s("'“‘«\[—–/-]*$""")
 _INITIALS = re.compile(r'([A-Z]|[^\W\d_](\.[^\W\d_])+)$')  # No final dot.
+_LONG_WORD = 7  # Letters; one more than the longest abbreviation has.
 _LONGEST_WORD = 24  # Characters looked at before a dot.
 
 # Always before a name, so never the end of a sentence.
@@ -188,6 +189,8 @@ def _is_end(text: str, match: re.Match) -> bool:
   if match.group(1) != '.':
     return True
   dot = match.start(1)
+  if text[dot - _LONG_WORD : dot].isalpha() and dot >= _LONG_WORD:
+    return True  # Longer than any abbreviation: most sentences end so.
   word = _LAST_WORD.search(text[max(0, dot - _LONGEST_WORD) : dot]).group()
   if word.lower() in _TITLES:
     return False

@@ -1,0 +1,116 @@
+"""A batch of blocks as the bytes and arrays that are written.
+
+Made where blocks are cut, in a worker process; few large arrays are cheap to
+send to the process that writes.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+import hashlib
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from realm_tf.corpus import blocks as blocks_lib
+from realm_tf.records import schema
+
+_BATCH_BLOCKS = 4096
+
+
+class Rows(NamedTuple):
+  """N rows of different lengths.
+
+  Attributes:
+    values: The rows end to end.
+    lengths: int32 [N].
+  """
+
+  values: np.ndarray
+  lengths: np.ndarray
+
+  def select(self, is_kept: np.ndarray) -> 'Rows':
+    """Returns the rows where bool [N] `is_kept`."""
+    return Rows(
+      self.values[np.repeat(is_kept, self.lengths)], self.lengths[is_kept]
+    )
+
+
+class EncodedBlocks(NamedTuple):
+  """N blocks, in order.
+
+  Attributes:
+    records: Each as tf.train.Example, serialized.
+    hashes: uint64 [N], of title and body: equal for exact duplicates.
+    texts: Bodies, UTF-8 in uint8.
+    body_ids: Wordpieces, int32.
+    sentence_ends: See `blocks.Block`, int32.
+    articles: (article_id, title, title_ids) of each article.
+    article_rows: int32 [N]; which of `articles`, ascending.
+  """
+
+  records: list[bytes]
+  hashes: np.ndarray
+  texts: Rows
+  body_ids: Rows
+  sentence_ends: Rows
+  articles: list[tuple[str, str, np.ndarray]]
+  article_rows: np.ndarray
+
+  def select(self, is_kept: np.ndarray) -> 'EncodedBlocks':
+    """Returns the blocks where bool [N] `is_kept`; all articles stay."""
+    return EncodedBlocks(
+      list(itertools.compress(self.records, is_kept)),
+      self.hashes[is_kept],
+      self.texts.select(is_kept),
+      self.body_ids.select(is_kept),
+      self.sentence_ends.select(is_kept),
+      self.articles,
+      self.article_rows[is_kept],
+    )
+
+
+def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
+  """Encodes blocks; those of an article follow each other."""
+  articles, article_rows = [], np.zeros(len(blocks), np.int32)
+  last = None
+  for i, block in enumerate(blocks):
+    if (block.article_id, block.title) != last:
+      last = (block.article_id, block.title)
+      articles.append((*last, block.title_ids))
+    article_rows[i] = len(articles) - 1
+  return EncodedBlocks(
+    [schema.encode_block(block) for block in blocks],
+    np.array([_content_hash(block) for block in blocks], np.uint64),
+    _text_rows([block.text for block in blocks]),
+    _int_rows([block.body_ids for block in blocks]),
+    _int_rows([block.sentence_ends for block in blocks]),
+    articles,
+    article_rows,
+  )
+
+
+def encode_all(blocks: Iterable[blocks_lib.Block]) -> Iterator[EncodedBlocks]:
+  """Encodes any number of blocks in batches, lazily."""
+  blocks = iter(blocks)
+  while batch := list(itertools.islice(blocks, _BATCH_BLOCKS)):
+    yield encode(batch)
+
+
+def _content_hash(block: blocks_lib.Block) -> int:
+  content = f'{block.title}\n{block.text}'.encode('utf-8', 'replace')
+  return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
+
+
+def _text_rows(texts: Sequence[str]) -> Rows:
+  encoded = [text.encode('utf-8', 'replace') for text in texts]
+  return Rows(
+    np.frombuffer(b''.join(encoded), np.uint8),
+    np.array([len(text) for text in encoded], np.int32),
+  )
+
+
+def _int_rows(rows: Sequence[np.ndarray]) -> Rows:
+  return Rows(
+    np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32),
+    np.array([len(row) for row in rows], np.int32),
+  )

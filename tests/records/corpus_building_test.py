@@ -1,0 +1,129 @@
+"""Tests for realm_tf.records.{corpus_building,encoded_blocks}."""
+
+import os
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.corpus import blocks
+from realm_tf.corpus import sources
+from realm_tf.corpus import tally as tally_lib
+from realm_tf.records import block_table
+from realm_tf.records import corpus_building
+from realm_tf.records import encoded_blocks
+from realm_tf.records import shards
+from tests import tiny
+
+_MAX = tiny.MAX_BLOCK_WORDPIECES
+
+
+class CorpusBuildingTest(absltest.TestCase):
+  def _write(self, articles, num_workers=1):
+    directory = os.path.join(self.create_tempdir(), 'corpus')
+    tally = tally_lib.Tally()
+    manifest = shards.write_encoded(
+      corpus_building.build(articles, tiny.TOKENIZER, _MAX, tally, num_workers),
+      directory,
+      tiny.TOKENIZER,
+      {'left_out': tally.counts},
+      max_block_wordpieces=_MAX,
+    )
+    return block_table.BlockTable.open(directory), manifest, tally
+
+  def test_any_number_of_workers_writes_the_same_corpus(self):
+    # Enough for several batches of 1024 articles; each has its own title.
+    letters = 'abcdef'
+    articles = [
+      sources.Article(
+        ' '.join(letters[i // 6**j % 6] for j in range(5)),
+        'A b. C d. E f. A a.' if i % 3 else "''A'' [[x|b]].",
+        str(i),
+        is_wikitext=not i % 3,
+      )
+      for i in range(3000)
+    ]
+    one, two = (self._write(articles, n)[1] for n in (1, 2))
+    self.assertEqual(one.corpus_fingerprint, two.corpus_fingerprint)
+    self.assertGreater(one.num_blocks, 3000)
+
+  def test_cuts_as_without_batches(self):
+    table, manifest, _ = self._write(tiny.ARTICLES)
+    plain = os.path.join(self.create_tempdir(), 'corpus')
+    expected = shards.write_corpus(
+      blocks.cut_corpus(tiny.ARTICLES, tiny.TOKENIZER, _MAX),
+      plain,
+      tiny.TOKENIZER,
+      {},
+      max_block_wordpieces=_MAX,
+    )
+    self.assertEqual(manifest.corpus_fingerprint, expected.corpus_fingerprint)
+    other = block_table.BlockTable.open(plain)
+    ids = range(expected.num_blocks)
+    for name in ('titles', 'texts', 'article_ids'):
+      self.assertEqual(getattr(table, name)(ids), getattr(other, name)(ids))
+    for got, want in zip(
+      table.gather(np.arange(4), 3, 8), other.gather(np.arange(4), 3, 8)
+    ):
+      np.testing.assert_array_equal(got, want)
+
+  def test_exact_duplicates_are_dropped_and_counted(self):
+    again = tiny.ARTICLES[2]._replace(article_id='again')
+    other_title = tiny.ARTICLES[0]._replace(title='b', article_id='other')
+    once = tiny.ARTICLES[1]._replace(text='A a.', article_id='once')
+    table, manifest, tally = self._write(
+      [*tiny.ARTICLES, again, other_title, once]
+    )
+    # All blocks of 'again' are there already; what has another title is not.
+    self.assertEqual(manifest.num_blocks, 4 + 2)
+    self.assertEqual(tally.counts, {'duplicate block': 2})
+    self.assertEqual(
+      table.article_ids(range(6)),
+      ['first', 'second', 'third', 'third', 'other', 'once'],
+    )
+    self.assertEqual(table.texts([5]), ['A a.'])
+    self.assertEqual(list(table.find_article('third')), [2, 3])
+    self.assertEmpty(table.find_article('again'))
+
+  def test_a_book_is_tokenized_in_parts(self):
+    text = 'A b c d. E f. ' * 150_000  # Four parts, two batches.
+    batches = list(blocks.batches([sources.Article('a', text, 'book')]))
+    self.assertGreater(len(batches), 1)
+    self.assertEqual(
+      ''.join(part.text for batch in batches for part in batch), text
+    )
+    for part in (part for batch in batches for part in batch):
+      self.assertLessEqual(len(part.text), 500_000)
+      self.assertEqual(part.article_id, 'book')
+
+
+class EncodedBlocksTest(absltest.TestCase):
+  def test_select_keeps_rows_of_all_columns(self):
+    cut = list(blocks.cut_corpus(tiny.ARTICLES, tiny.TOKENIZER, _MAX))
+    is_kept = np.array([True, False, False, True])
+    selected = encoded_blocks.encode(cut).select(is_kept)
+    expected = encoded_blocks.encode([cut[0], cut[3]])
+    self.assertEqual(selected.records, expected.records)
+    np.testing.assert_array_equal(selected.hashes, expected.hashes)
+    for name in ('texts', 'body_ids', 'sentence_ends'):
+      for got, want in zip(getattr(selected, name), getattr(expected, name)):
+        np.testing.assert_array_equal(got, want, err_msg=name)
+    self.assertEqual(
+      [selected.articles[row][0] for row in selected.article_rows],
+      ['first', 'third'],
+    )
+
+  def test_hash_is_of_title_and_text(self):
+    block = next(blocks.cut_corpus(tiny.ARTICLES, tiny.TOKENIZER, _MAX))
+    variants = [
+      block,
+      block._replace(article_id='other'),
+      block._replace(title='b'),
+      block._replace(text='B.'),
+    ]
+    hashes = encoded_blocks.encode(variants).hashes
+    self.assertEqual(hashes[0], hashes[1])
+    self.assertLen(set(hashes.tolist()), 3)
+
+
+if __name__ == '__main__':
+  absltest.main()
