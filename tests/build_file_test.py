@@ -39,8 +39,10 @@ def _library_of(module: str) -> str:
   first, _, rest = module.partition('.')
   if first == 'realm_tf' and rest:
     return ':' + source_tree.package_of(module)
-  if module.startswith('bin.launcher'):
+  if module.startswith(('bin.launcher', 'bin.article_flags')):
     return ':launcher'
+  if module.startswith('benchmarks.processes'):
+    return ':benchmarking'
   return {'tests': ':testing', 'launch': ':launch'}.get(first, '')
 
 

@@ -1,0 +1,110 @@
+r"""From files to cached wordpieces: speed a core, and memory.
+
+  bash benchmarks/peers.sh
+  python -m benchmarks.make_blocks --input=FILES --vocab_file=vocab.txt
+
+The peer only tokenizes the same texts, with Hugging Face's fast tokenizer; ours
+reads, splits sentences, cuts, encodes and writes. Both in MB of text a second
+of CPU time. What starting costs is measured with one article and taken off; the
+row 'with start' leaves it in.
+"""
+
+import json
+import os
+import sys
+import tempfile
+
+from absl import app
+from absl import flags
+
+from benchmarks import processes
+from realm_tf.corpus import sources
+
+_INPUT = flags.DEFINE_multi_string('input', None, 'Articles.', required=True)
+_VOCAB_FILE = flags.DEFINE_string(
+  'vocab_file', None, 'vocab.txt', required=True
+)
+_NUM_WORKERS = flags.DEFINE_list('num_workers', ['1', '2'], 'Each is a row.')
+_QUICK = flags.DEFINE_boolean('quick', False, 'Only the first 10 MB.')
+_REPEATS = flags.DEFINE_integer('repeats', 3, 'Runs; the median counts.')
+
+
+def _write_articles(path: str) -> float:
+  """Writes plain articles as JSONL; returns their megabytes."""
+  num_bytes = 0
+  with open(path, 'w') as file:
+    for article in map(sources.plain, sources.read_articles(_INPUT.value)):
+      line = {'title': article.title, 'text': article.text}
+      file.write(json.dumps(line, ensure_ascii=False) + '\n')
+      num_bytes += len(article.text.encode('utf-8', 'replace'))
+      if _QUICK.value and num_bytes > 10e6:
+        break
+  return num_bytes / 1e6
+
+
+def _make_blocks(path: str, num_workers: str) -> processes.Cost:
+  with tempfile.TemporaryDirectory() as directory:
+    return processes.run(
+      [
+        *(sys.executable, '-m', 'bin.make_blocks', f'--input={path}'),
+        f'--vocab_file={_VOCAB_FILE.value}',
+        f'--output_dir={directory}/corpus',
+        f'--num_workers={num_workers}',
+      ]
+    )
+
+
+def _median(costs):
+  return sorted(costs, key=lambda cost: cost.cpu_secs)[len(costs) // 2]
+
+
+def _peer_rate(path: str, megabytes: float):
+  python = processes.peer_python()
+  if not python:
+    print('Runs without the peer: benchmarks/peers.sh was not run.')
+    return None
+  command = [python, 'benchmarks/peer_tokenizers.py', _VOCAB_FILE.value, path]
+  rates = []
+  for _ in range(_REPEATS.value):
+    cost = processes.run(command, RAYON_NUM_THREADS='1')
+    rates.append(megabytes / json.loads(cost.output)['cpu_secs'])
+  return sorted(rates)[len(rates) // 2]
+
+
+def _row(case, ours, peer, **more):
+  ratio = None if peer is None else ours / peer
+  return {'case': case, 'ours': ours, 'peer': peer, 'ratio': ratio, **more}
+
+
+def _rows(directory: str):
+  path = os.path.join(directory, 'articles.jsonl')
+  one = os.path.join(directory, 'one.jsonl')
+  megabytes = _write_articles(path)
+  with open(one, 'w') as file:
+    file.write('{"title": "A", "text": "B."}\n')
+  start = _median([_make_blocks(one, '1') for _ in range(_REPEATS.value)])
+  peer = _peer_rate(path, megabytes)
+  for num_workers in _NUM_WORKERS.value:
+    cost = _median(
+      [_make_blocks(path, num_workers) for _ in range(_REPEATS.value)]
+    )
+    details = {
+      'megabytes': megabytes,
+      'wall_secs': cost.wall_secs,
+      'peak_mb': cost.peak_mb,
+    }
+    working = cost.cpu_secs - start.cpu_secs
+    case = f'{num_workers} workers'
+    yield _row(case, megabytes / working, peer, **details)
+    yield _row(f'{case}, with start', megabytes / cost.cpu_secs, peer)
+
+
+def main(_):
+  with tempfile.TemporaryDirectory() as directory:
+    rows = list(_rows(directory))
+  unit = 'MB of text per second of CPU'
+  print(json.dumps({'name': 'make_blocks', 'unit': unit, 'rows': rows}))
+
+
+if __name__ == '__main__':
+  app.run(main)

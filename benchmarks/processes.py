@@ -1,0 +1,78 @@
+"""What a command and its children cost: seconds, CPU seconds, memory."""
+
+from collections.abc import Sequence
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+from typing import NamedTuple, Optional
+
+_SAMPLE_SECS = 0.2
+_PEERS = pathlib.Path(__file__).parent.parent / '.peers'
+
+
+class Cost(NamedTuple):
+  """Of one command.
+
+  Attributes:
+    wall_secs: From start to end.
+    cpu_secs: User and system time of the command and its children.
+    peak_mb: Of memory, what processes share counted once.
+    output: What it printed.
+  """
+
+  wall_secs: float
+  cpu_secs: float
+  peak_mb: float
+  output: str
+
+
+def run(command: Sequence[str], **environment: str) -> Cost:
+  """Runs a command that must succeed."""
+  used = resource.getrusage(resource.RUSAGE_CHILDREN)
+  begun, peak = time.monotonic(), 0.0
+  with subprocess.Popen(
+    command,
+    stdout=subprocess.PIPE,
+    stderr=subprocess.DEVNULL,
+    text=True,
+    env={**os.environ, **environment},
+  ) as process:
+    while process.poll() is None:
+      peak = max(peak, _tree_mb(process.pid))
+      time.sleep(_SAMPLE_SECS)
+    output = process.stdout.read()
+  wall = time.monotonic() - begun
+  if process.returncode:
+    sys.exit(f'{" ".join(command)} ended with {process.returncode}: {output}')
+  now = resource.getrusage(resource.RUSAGE_CHILDREN)
+  cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+  return Cost(wall, cpu, peak, output)
+
+
+def peer_python() -> Optional[str]:
+  """Returns the interpreter of benchmarks/peers.sh; None if it was not run."""
+  python = (
+    pathlib.Path(os.environ.get('REALM_PEERS', _PEERS)) / 'bin' / 'python'
+  )
+  return str(python) if python.exists() else None
+
+
+def _tree_mb(pid: int) -> float:
+  """Proportional set size of a process and its descendants."""
+  total = 0.0
+  try:
+    rollup = pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text()
+    for line in rollup.splitlines():
+      if line.startswith('Pss:'):
+        total += int(line.split()[1]) / 1024
+    children = [
+      child
+      for task in pathlib.Path(f'/proc/{pid}/task').iterdir()
+      for child in (task / 'children').read_text().split()
+    ]
+  except OSError:  # It has just ended.
+    return total
+  return total + sum(_tree_mb(int(child)) for child in children)
