@@ -78,5 +78,6 @@ def description(tally: tally_lib.Tally) -> dict:
     'input': inputs.split(INPUT.value),
     'max_articles': MAX_ARTICLES.value,
     'drop_lists': _DROP_LISTS.value,
+    'kept': tally.kept,
     'left_out': tally.counts,
   }

@@ -65,6 +65,7 @@ def _queries(tokenizer, table, tally):
     tokenizer,
     tagger,
     table,
+    tally,
   )
 
 

@@ -82,7 +82,7 @@ def read_articles(
         for path in files.find_files(item)
       ]
   articles = _numbered(readers)
-  return _without_lists(articles, tally) if drop_lists else articles
+  return _counted(articles, drop_lists, tally)
 
 
 def plain(article: Article) -> Article:
@@ -94,13 +94,14 @@ def plain(article: Article) -> Article:
   )
 
 
-def _without_lists(articles, tally) -> Iterator[Article]:
+def _counted(articles, drop_lists, tally) -> Iterator[Article]:
   for article in articles:
-    if _LIST_TITLE.match(article.title):
+    if drop_lists and _LIST_TITLE.match(article.title):
       tally.drop('list')
-    elif _DISAMBIGUATION_TITLE.match(article.title):
+    elif drop_lists and _DISAMBIGUATION_TITLE.match(article.title):
       tally.drop('disambiguation')
     else:
+      tally.keep('articles')
       yield article
 
 

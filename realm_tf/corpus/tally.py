@@ -19,15 +19,22 @@ class Tally:
 
   Attributes:
     counts: Reason -> number.
+    kept: 'articles', 'sentences' -> number.
   """
 
   def __init__(self, skip_errors: bool = False):
     self._skip_errors = skip_errors
     self.counts: collections.Counter[str] = collections.Counter()
+    self.kept: collections.Counter[str] = collections.Counter()
+
+  def keep(self, what: str, number: int = 1) -> None:
+    """Counts what is not left out."""
+    self.kept[what] += number
 
   def drop(self, reason: str, number: int = 1) -> None:
     """Counts what is left out on purpose."""
-    self.counts[reason] += number
+    if number:
+      self.counts[reason] += number
 
   def error(self, error: errors.UserError) -> None:
     """Counts a record that cannot be read, or raises `error`."""

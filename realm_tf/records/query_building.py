@@ -17,6 +17,7 @@ import numpy as np
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
 from realm_tf.corpus import tagged_sentences
+from realm_tf.corpus import tally as tally_lib
 from realm_tf.records import block_table
 from realm_tf.records import query_table
 from realm_tf.text import sentences as sentences_lib
@@ -35,6 +36,7 @@ def queries_from_articles(
   tokenizer: wordpiece.WordpieceTokenizer,
   tagger: Optional[salient_spans.Tagger],
   table: Optional[block_table.BlockTable],
+  tally: Optional[tally_lib.Tally] = None,
 ) -> Iterator[query_table.Query]:
   """Yields a query per sentence that can be one.
 
@@ -45,17 +47,25 @@ def queries_from_articles(
       sentences without a salient span are dropped.
     table: Where own blocks are looked up by the article's id; None if X and Z
       have nothing in common.
+    tally: Counts sentences, kept and left out.
   """
+  tally = tally or tally_lib.Tally()
   for batch in _batches(articles):
     texts, blocks = [], []
     for article in batch:
-      own = _split_article(article)
+      own = _split_article(article, tally)
       texts += own
       blocks += find_own_blocks(own, article.article_id, table)
     spans = tagger.tag(texts) if tagger else [[] for _ in texts]
+    num_queries = 0
     for query in _make_queries(texts, spans, blocks, tokenizer):
+      num_queries += 1
       if len(query.spans) or not tagger:
+        tally.keep('sentences')
         yield query
+      else:
+        tally.drop('sentence without salient span')
+    tally.drop('short sentence', len(texts) - num_queries)
 
 
 def queries_from_sentences(
@@ -116,12 +126,15 @@ def find_own_blocks(
   return found
 
 
-def _split_article(article):
-  return [
+def _split_article(article, tally):
+  spans = sentences_lib.split_sentences(article.text)
+  texts = [
     article.text[start:end]
-    for start, end in sentences_lib.split_sentences(article.text)
+    for start, end in spans
     if _ENDS_LIKE_A_SENTENCE.search(article.text, start, end)
   ]
+  tally.drop('heading or list item', len(spans) - len(texts))
+  return texts
 
 
 def _make_queries(texts, spans, blocks, tokenizer):

@@ -164,6 +164,10 @@ class QueryTable:
       self._texts.text(i),
     )
 
+  def num_spans(self) -> np.ndarray:
+    """Returns the salient spans of each query, int32 [num_queries]."""
+    return self._spans.lengths() // 2
+
   def lengths(self) -> np.ndarray:
     """Returns wordpieces of each query, int32 [num_queries]."""
     return self._ids.lengths()

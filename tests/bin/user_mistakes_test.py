@@ -115,6 +115,7 @@ class _Files:
       },
       'finetune': {**corpus, 'questions': self.questions, 'run_dir': self.new},
       'import_checkpoint': {**out, 'source': f'hf:{self.model}'},
+      'inspect_data': corpus,
       'make_blocks': {**out, 'input': self.broken},
       'make_queries': {**corpus, **out, 'input': self.broken},
       'make_world': out,
@@ -134,6 +135,7 @@ def _cases(files):
     yield name, {'config': missing + '.py'}, missing
     if 'corpus_dir' in files.good_flags(name):
       yield name, {'corpus_dir': missing}, missing
+  yield 'inspect_data', {'queries_dir': missing}, missing
   yield 'make_blocks', {'input': missing}, missing
   yield 'make_blocks', {'vocab_file': missing}, missing
   yield 'make_blocks', {'vocab_text': missing}, missing
