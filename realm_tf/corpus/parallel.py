@@ -3,9 +3,12 @@
 import collections
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
+from concurrent.futures import process
 import itertools
 import multiprocessing
 from typing import Any, TypeVar
+
+from realm_tf import errors
 
 _Item = TypeVar('_Item')
 _Result = TypeVar('_Result')
@@ -30,6 +33,9 @@ def ordered_map(
     arguments: Of `make_work`.
     items: Read at most a few items ahead.
     num_workers: Processes; 1, or a single item, is worked on in this one.
+
+  Raises:
+    UserError: A process was killed.
   """
   items = iter(items)
   first = list(itertools.islice(items, _WAITING_PER_WORKER))
@@ -53,6 +59,12 @@ def ordered_map(
           yield waiting.popleft().result()
       while waiting:
         yield waiting.popleft().result()
+    except process.BrokenProcessPool as error:
+      raise errors.UserError(
+        'Worker processes must live to the end; one was killed, which the '
+        'system does when memory runs out. Use fewer --num_workers than '
+        f'{num_workers}.'
+      ) from error
     finally:
       for future in waiting:
         future.cancel()

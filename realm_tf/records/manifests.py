@@ -38,6 +38,9 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
   The manifest gets 'files': the size and SHA-256 of each. What an older
   manifest in `output_dir` lists is deleted first. If the body raises, nothing
   is published.
+
+  Raises:
+    UserError: Something cannot be written, here or in the body.
   """
   is_remote = '://' in output_dir
   if is_remote:
@@ -47,7 +50,7 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
     staging = f'{output_dir.rstrip("/")}.{uuid.uuid4().hex[:8]}.tmp'
     os.makedirs(staging)
   try:
-    manifest = {}
+    manifest: dict[str, Any] = {}
     yield staging, manifest
     manifest['files'] = _describe_files(staging)
     _delete_published(output_dir)
@@ -58,8 +61,13 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
       move(os.path.join(staging, name), goal)
     with tf.io.gfile.GFile(os.path.join(output_dir, _NAME), 'w') as file:
       file.write(json.dumps(manifest, indent=2, ensure_ascii=False) + '\n')
+  except (OSError, tf.errors.OpError) as error:  # Mostly a full disk.
+    raise errors.UserError(
+      f'{output_dir} must be writable and have room; writing ended with: '
+      f'{error}. Nothing is left of it. Free some space, or write elsewhere.'
+    ) from error
   finally:
-    shutil.rmtree(staging)
+    shutil.rmtree(staging, ignore_errors=True)
 
 
 def read(directory: str, what: str, made_by: str, key: str) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """Tests for realm_tf.corpus.parallel."""
 
 import os
+import signal
 
 from absl.testing import absltest
 
 from realm_tf import errors
 from realm_tf.corpus import parallel
+
+_KILLS = 10**9
 
 
 class Work:
@@ -16,6 +19,8 @@ class Work:
     self._cannot_be_sent = lambda: None
 
   def __call__(self, item: int) -> tuple[int, int]:
+    if item == _KILLS:
+      os.kill(os.getpid(), signal.SIGKILL)
     if item < 0:
       raise errors.UserError(f'Items must be positive. Found {item}.')
     return self._factor * item, os.getpid()
@@ -52,6 +57,10 @@ class OrderedMapTest(absltest.TestCase):
   def test_an_error_of_a_worker_is_raised_here(self):
     with self.assertRaisesRegex(errors.UserError, 'Found -1'):
       list(parallel.ordered_map(Work, (2,), [1, 2, -1, 3], 2))
+
+  def test_a_killed_worker_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, '--num_workers than 2'):
+      list(parallel.ordered_map(Work, (2,), [1, 2, _KILLS, 3], 2))
 
 
 if __name__ == '__main__':

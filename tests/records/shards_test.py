@@ -1,5 +1,6 @@
 """Tests for realm_tf.records.{shards,schema,manifests}."""
 
+import errno
 import json
 import os
 
@@ -115,6 +116,17 @@ class ShardsTest(absltest.TestCase):
     self.assertLen(list(shards.read_blocks(directory)), new.num_blocks)
     self.assertFalse(os.path.exists(shards.shard_paths(directory, 3)[0]))
     self.assertTrue(os.path.exists(stray))
+
+  def test_a_full_disk_is_a_user_error_and_leaves_nothing(self):
+    directory = os.path.join(self.create_tempdir(), 'corpus')
+    with (
+      self.assertRaisesRegex(errors.UserError, f'{directory}.*No space'),
+      manifests.publishing(directory) as (staging, _),
+    ):
+      with open(os.path.join(staging, 'table'), 'w') as file:
+        file.write('half')
+      raise OSError(errno.ENOSPC, 'No space left on device')
+    self.assertEmpty(os.listdir(os.path.dirname(directory)))
 
 
 class SchemaTest(absltest.TestCase):
