@@ -43,6 +43,17 @@ def ordered_map(
   if num_workers == 1 or len(first) < _WAITING_PER_WORKER:
     yield from map(make_work(*arguments), items)
     return
+  try:
+    yield from _in_processes(make_work, arguments, items, num_workers)
+  except process.BrokenProcessPool as error:
+    raise errors.UserError(
+      'Worker processes must live to the end; one was killed, which the '
+      'system does when memory runs out. Use fewer --num_workers than '
+      f'{num_workers}.'
+    ) from error
+
+
+def _in_processes(make_work, arguments, items, num_workers):
   # A server that has the modules loaded forks the workers: they share its
   # memory, and TensorFlow, which must not be forked once it runs, never does
   # there.
@@ -59,12 +70,6 @@ def ordered_map(
           yield waiting.popleft().result()
       while waiting:
         yield waiting.popleft().result()
-    except process.BrokenProcessPool as error:
-      raise errors.UserError(
-        'Worker processes must live to the end; one was killed, which the '
-        'system does when memory runs out. Use fewer --num_workers than '
-        f'{num_workers}.'
-      ) from error
     finally:
       for future in waiting:
         future.cancel()
