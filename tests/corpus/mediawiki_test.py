@@ -1,6 +1,7 @@
 """Tests for realm_tf.corpus.mediawiki."""
 
 import io
+import tracemalloc
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -46,6 +47,21 @@ class ReadPagesTest(parameterized.TestCase):
     xml = wiki_dump.dump(good * 2000) + '<broken'
     pages = mediawiki.read_pages(io.BytesIO(xml.encode()), 'wiki.xml')
     self.assertEqual(next(pages).title, 'A')
+
+  def test_memory_does_not_grow_with_the_number_of_pages(self):
+    def peak(num_pages):
+      pages = wiki_dump.page('A', 'Text.') * num_pages
+      file = io.BytesIO(wiki_dump.dump(pages).encode())
+      tracemalloc.start()
+      for _ in mediawiki.read_pages(file, 'wiki.xml'):
+        pass
+      result = tracemalloc.get_traced_memory()[1]
+      tracemalloc.stop()
+      return result
+
+    peak(100)
+    few, many = peak(1000), peak(5000)
+    self.assertLess(many - few, 4000 * 20, 'bytes; a husk has a hundred')
 
   @parameterized.named_parameters(
     ('no_xml', 'Hello', 'at its beginning'),
