@@ -127,8 +127,10 @@ def _read_file(path, name, tally) -> Iterator[Article]:
 
 
 def _recognize(path: str) -> str:
-  lines = (line for _, line in files.read_lines(path) if line.strip())
-  first = next(lines, '{').lstrip('\ufeff \t')
+  # A line that is no UTF-8 is the reader's to complain about.
+  lines = files.read_lines(path, tally_lib.Tally(skip_errors=True))
+  first = next((line for _, line in lines if line.strip()), '{')
+  first = first.lstrip('\ufeff \t')
   for beginning, name in (
     ('<doc ', 'wikiextractor'),
     ('{', 'jsonl'),

@@ -196,8 +196,8 @@ class LeftOutTest(absltest.TestCase):
 
   def test_skips_and_counts_what_is_broken(self):
     path = self._file(
-      b'{"title": "A", "text": "B"}\n{"title"\n[1]\n{"title": "C"}\n'
-      b'{"title": "\xff", "text": "B"}\n{"title": "D", "text": "E"}\n'
+      b'{"title": "\xff", "text": "B"}\n{"title": "A", "text": "B"}\n{"title"\n'
+      b'[1]\n{"title": "C"}\n{"title": "D", "text": "E"}\n'
     )
     dump = self._file(wiki_dump.dump(wiki_dump.page('F', 'G'), '<page>'), 'b')
     wiki = self._file('<doc id="1" title="H">\nI\n</doc>\nJ\n', 'c')
