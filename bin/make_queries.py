@@ -14,19 +14,19 @@ from bin import launcher
 from absl import flags
 
 from realm_tf.corpus import inputs
-from realm_tf.corpus import salient_spans
 from realm_tf.corpus import world_facts
 from realm_tf.records import block_table
 from realm_tf.records import manifests
 from realm_tf.records import query_building
 from realm_tf.records import query_table
+from realm_tf.tagging import taggers
 from realm_tf.text import wordpiece
 
 _FORMAT = article_flags.define_format(
   [inputs.TAGGED], "Of the input; 'tagged' is JSONL with text, spans and id."
 )
 _TAGGER = flags.DEFINE_string(
-  'tagger', 'rules', "Finds salient spans: 'rules' or 'spacy:NAME'."
+  'tagger', 'rules', "Finds salient spans: 'rules', 'spacy:NAME' or 'bert:DIR'."
 )
 _MASKING = flags.DEFINE_enum(
   'masking',
@@ -57,9 +57,7 @@ def _queries(tokenizer, table, tally):
     )
   tagger = None
   if _MASKING.value == 'salient':
-    tagger = salient_spans.make_tagger(
-      _TAGGER.value, world_facts.country_names()
-    )
+    tagger = taggers.make(_TAGGER.value, world_facts.country_names())
   return query_building.queries_from_articles(
     article_flags.read('Tagging', _FORMAT.value, tally),
     tokenizer,

@@ -2,7 +2,7 @@
 
 A function takes the smallest config that it reads: the ScaNN builder takes an
 `IndexConfig`, never an `ExperimentConfig`. Defaults are the paper's values
-(Guu et al. 2020, Section 4 and Appendix). The networks' part is in
+(Guu et al. 2020, Section 4 and Appendix). Parts are in files of their own, as
 `model_config.py`; a launch module finds all of it here.
 """
 
@@ -11,10 +11,14 @@ from typing import Optional
 
 from realm_tf import config_checks
 from realm_tf import model_config
+from realm_tf import optimizer_config
+from realm_tf import tagger_config
 
 BertConfig = model_config.BertConfig
 EmbedderConfig = model_config.EmbedderConfig
 ModelConfig = model_config.ModelConfig
+OptimizerConfig = optimizer_config.OptimizerConfig
+TaggerConfig = tagger_config.TaggerConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,38 +57,6 @@ class LengthConfig:
       query_tokens=self.query_tokens,
       joint_tokens=self.joint_tokens,
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class OptimizerConfig:
-  """BERT's AdamW with linear warm-up and linear decay to zero.
-
-  Attributes:
-    learning_rate: At the end of the warm-up.
-    num_steps: Updates in all.
-    warmup_steps: 0 means min(10000, max(100, num_steps / 10)), and never more
-      than half the steps.
-    weight_decay_rate: Decoupled; none for LayerNorm and biases.
-    gradient_clip_norm: Bound on the global norm.
-    embedder_rate_scale: The embedders' learning rate over `learning_rate`.
-  """
-
-  learning_rate: float = 3e-5
-  num_steps: int = 200_000
-  warmup_steps: int = 0
-  weight_decay_rate: float = 0.01
-  gradient_clip_norm: float = 1.0
-  embedder_rate_scale: float = 1.0
-
-  def __post_init__(self):
-    config_checks.check_positive(
-      self, 'learning_rate', 'num_steps', 'embedder_rate_scale'
-    )
-
-  @property
-  def resolved_warmup_steps(self) -> int:
-    default = min(10_000, max(100, self.num_steps // 10))
-    return min(self.warmup_steps or default, max(1, self.num_steps // 2))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,5 +267,6 @@ class ExperimentConfig:
   inverse_cloze: InverseClozeConfig = InverseClozeConfig()
   pretraining: PretrainingConfig = PretrainingConfig()
   finetuning: FinetuningConfig = FinetuningConfig()
+  tagger: TaggerConfig = TaggerConfig()
   world: WorldConfig = WorldConfig()
   init_from: Optional[str] = None

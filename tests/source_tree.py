@@ -17,12 +17,14 @@ MAY_IMPORT = {
   'records': 'config text corpus',
   'modeling': 'config',
   'importing': 'config modeling',
+  'tagging': 'config rundir text corpus records modeling',
   'index': 'config rundir text records modeling',
   'retrieval': 'config rundir records modeling index',
   # The trainer and the refresher talk only through the run directory.
   'refresh': 'config rundir records modeling index',
   'training': (
-    'config rundir objectives text corpus records modeling index retrieval'
+    'config rundir objectives text corpus records modeling tagging index'
+    ' retrieval'
   ),
   'answering': 'config rundir text records modeling index retrieval',
   'evaluation': 'config text corpus objectives records retrieval answering',
@@ -36,6 +38,8 @@ FILES_OF = {
     'realm_tf/config_checks.py',
     'realm_tf/config_io.py',
     'realm_tf/model_config.py',
+    'realm_tf/optimizer_config.py',
+    'realm_tf/tagger_config.py',
   ],
 }
 

@@ -39,19 +39,26 @@ class SpacyTagger:
     """See `Tagger`; where a date meets an entity, the date stays."""
     spans = []
     for text, doc in zip(texts, self._pipeline.pipe(texts)):
-      found = dates.find_dates(text)
       entities = [
         (entity.start_char, entity.end_char)
         for entity in doc.ents
         if entity.label_ not in _SKIPPED_LABELS
       ]
-      found += [
-        (start, end)
-        for start, end in entities
-        if all(end <= a or b <= start for a, b in found)
-      ]
-      spans.append(sorted(found))
+      spans.append(with_dates(text, entities))
     return spans
+
+
+def with_dates(
+  text: str, entities: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+  """Returns the dates of `text`, and `entities` that meet none, sorted."""
+  found = dates.find_dates(text)
+  found += [
+    (start, end)
+    for start, end in entities
+    if all(end <= a or b <= start for a, b in found)
+  ]
+  return sorted(found)
 
 
 def make_tagger(spec: str, gazetteer: Iterable[str] = ()) -> Tagger:

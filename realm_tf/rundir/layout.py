@@ -33,6 +33,11 @@ def vocab_file(directory: str) -> str:
   return os.path.join(directory, 'vocab.txt')
 
 
+def labels_file(directory: str) -> str:
+  """Returns the labels of a tagger, one a line, in the order of their ids."""
+  return os.path.join(directory, 'labels.txt')
+
+
 def params_file(version_path: str) -> str:
   """Returns the weights of a parameter or index version."""
   return os.path.join(version_path, 'params.safetensors')

@@ -97,17 +97,23 @@ def initialize(
   )
 
 
+def check_new(run_dir: str) -> None:
+  """Raises UserError if there is a run in `run_dir`."""
+  if tf.io.gfile.exists(layout.params_root(run_dir)):
+    raise errors.UserError(
+      f'The directory must be new. Found a run in {run_dir}. Give another '
+      'one, or --resume where the binary has it.'
+    )
+
+
 def start(run_dir: str, inputs: Inputs, resume: bool) -> None:
   """Makes the run directory.
 
   Raises:
     UserError: It holds a run already and is not to be resumed.
   """
-  if not resume and tf.io.gfile.exists(layout.params_root(run_dir)):
-    raise errors.UserError(
-      f'--run_dir must be new. Found a run in {run_dir}. Give another '
-      'directory, or --resume where the binary has it.'
-    )
+  if not resume:
+    check_new(run_dir)
   if tf.io.gfile.exists(layout.done_file(run_dir)):
     tf.io.gfile.remove(layout.done_file(run_dir))
   model_directory.create(

@@ -122,6 +122,11 @@ class _Files:
       'pretrain': {**corpus, 'queries_dir': self.missing, 'run_dir': self.new},
       'quickstart_results': {'run_dir': self.missing},
       'refresh_index': {**corpus, 'run_dir': self.model, 'once': 'true'},
+      'train_tagger': {
+        **out,
+        'train': self.broken,
+        'vocab_file': self.vocabulary,
+      },
       'warm_start': {**corpus, 'run_dir': self.new},
     }[name]
 
@@ -146,6 +151,10 @@ def _cases(files):
   yield 'make_queries', {}, f'{broken}:2'
   yield 'make_queries', {'output_dir': files.corpus}, 'must be new'
   yield 'make_queries', {'tagger': 'spacy:no_such_pipeline'}, 'no_such_pipeline'
+  yield 'train_tagger', {}, f'{broken}:2'
+  yield 'train_tagger', {'train': missing}, missing
+  yield 'train_tagger', {'init_from': files.model}, '--init_from'
+  yield 'make_queries', {'tagger': 'bert:' + missing}, 'bin.train_tagger'
   yield 'change_fact', {}, missing
   yield 'change_fact', {'questions': files.questions}, missing
   yield (

@@ -1,0 +1,57 @@
+r"""Trains a BERT that finds named entities, to be masked in pre-training.
+
+  python -m bin.train_tagger --train=eng.train --dev=eng.testa \
+      --init_from=runs/bert --output_dir=runs/tagger
+  python -m bin.make_queries --tagger=bert:runs/tagger ...
+
+Files have CoNLL-2003's columns: a word and, last, its IOB1 or IOB2 label.
+"""
+
+from bin import launcher
+
+from absl import flags
+
+from realm_tf import errors
+from realm_tf.corpus import conll
+from realm_tf.training import runs
+from realm_tf.training import tagger_run
+
+_TRAIN = flags.DEFINE_multi_string('train', None, 'Files.', required=True)
+_DEV = flags.DEFINE_multi_string('dev', [], 'Files to evaluate on.')
+_OUTPUT_DIR = flags.DEFINE_string(
+  'output_dir', None, 'New directory for the tagger.', required=True
+)
+_INIT_FROM = flags.DEFINE_string(
+  'init_from', None, 'Model directory whose BERT it starts from.'
+)
+_VOCAB_FILE = flags.DEFINE_string(
+  'vocab_file', None, 'Wordpieces; of --init_from if that is given.'
+)
+
+
+def main(_):
+  if bool(_INIT_FROM.value) == bool(_VOCAB_FILE.value):
+    raise errors.UserError(
+      'A tagger needs the vocabulary of a BERT, or a new one: one of '
+      f'--init_from and --vocab_file. Found {_INIT_FROM.value!r} and '
+      f'{_VOCAB_FILE.value!r}.'
+    )
+  train, dev = conll.read(_TRAIN.value), []
+  if _DEV.value:
+    dev = conll.read(_DEV.value)  # A mistake in it must not wait for the end.
+  job = tagger_run.prepare(
+    launcher.load_config(), train, _VOCAB_FILE.value, _INIT_FROM.value
+  )
+  runs.check_new(_OUTPUT_DIR.value)
+  tagger_run.run(job, _OUTPUT_DIR.value)
+  if dev:
+    scores = tagger_run.evaluate(_OUTPUT_DIR.value, dev)
+    print(
+      f'Entities of {len(dev)} sentences: precision {scores.precision:.2f}, '
+      f'recall {scores.recall:.2f}, F1 {scores.f1:.2f}.'
+    )
+  print(f'Wrote {_OUTPUT_DIR.value}.')
+
+
+if __name__ == '__main__':
+  launcher.run(main)

@@ -1,0 +1,84 @@
+"""Sentences with named entities in CoNLL-2003's columns."""
+
+from collections.abc import Iterator, Sequence
+import re
+from typing import NamedTuple
+
+from realm_tf import errors
+from realm_tf.corpus import entity_labels
+from realm_tf.corpus import files
+
+_LABEL = re.compile(r'O|[BI]-\S+')
+_DOCUMENT = '-DOCSTART-'
+
+
+class LabeledSentence(NamedTuple):
+  """A tokenized sentence.
+
+  Attributes:
+    words: Not empty.
+    entities: Of `words`, in order.
+  """
+
+  words: tuple[str, ...]
+  entities: tuple[entity_labels.Entity, ...]
+
+  @property
+  def text(self) -> str:
+    """The words with a space between."""
+    return ' '.join(self.words)
+
+  def character_spans(self) -> list[tuple[int, int]]:
+    """Returns where in `text` each of `entities` stands."""
+    starts = [0]
+    for word in self.words:
+      starts.append(starts[-1] + len(word) + 1)
+    return [(starts[e.start], starts[e.end] - 1) for e in self.entities]
+
+
+def read(paths: Sequence[str]) -> list[LabeledSentence]:
+  """Reads all sentences of all files.
+
+  A line is a word and, in its last column, the word's label in IOB1 or IOB2;
+  columns between (part of speech, chunk) do not matter. Blank lines end
+  sentences; -DOCSTART- lines are skipped.
+
+  Raises:
+    errors.UserError: A missing file, a bad line, or no sentence at all.
+  """
+  sentences = [
+    sentence
+    for item in paths
+    for path in files.find_files(item)
+    for sentence in _read_file(path)
+  ]
+  if not sentences:
+    raise errors.UserError(
+      f'{", ".join(paths)} must have labeled sentences; it has none.'
+    )
+  return sentences
+
+
+def _read_file(path: str) -> Iterator[LabeledSentence]:
+  words, labels = [], []
+  for number, line in files.read_lines(path):
+    columns = line.split()
+    if columns and columns[0] == _DOCUMENT:
+      columns = []
+    if columns:
+      if len(columns) < 2 or not _LABEL.fullmatch(columns[-1]):
+        raise errors.UserError(
+          f'{path}:{number} must be a word and, in the last column, O, B-TYPE '
+          f'or I-TYPE; it reads {line.strip()[:40]!r}. Mend the line.'
+        )
+      words.append(columns[0])
+      labels.append(columns[-1])
+    elif words:
+      yield _sentence(words, labels)
+      words, labels = [], []
+  if words:
+    yield _sentence(words, labels)
+
+
+def _sentence(words, labels) -> LabeledSentence:
+  return LabeledSentence(tuple(words), tuple(entity_labels.decode(labels)))

@@ -1,0 +1,84 @@
+"""Entities as labels of wordpieces, for training and for reading them off.
+
+A word is a wordpiece and those that continue it, as BERT splits text: so text
+that has not been split into words is labeled as text that has been.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from realm_tf.corpus import conll
+from realm_tf.corpus import entity_labels
+from realm_tf.text import wordpiece
+
+NO_LABEL = -1
+
+
+def label_names(sentences: Sequence[conll.LabeledSentence]) -> list[str]:
+  """Returns the IOB2 labels of all types, 'O' first."""
+  kinds = sorted({e.type for s in sentences for e in s.entities})
+  pairs = ([f'B-{kind}', f'I-{kind}'] for kind in kinds)
+  return [entity_labels.OUTSIDE, *(label for pair in pairs for label in pair)]
+
+
+def word_starts(
+  tokens: wordpiece.Tokens, tokenizer: wordpiece.WordpieceTokenizer
+) -> np.ndarray:
+  """Returns which of the L pieces begin a word, bool [L]."""
+  starts = ~tokenizer.continuation(tokens.ids)
+  # Of a character that expands ('…' is three dots) the first piece only.
+  starts[1:] &= tokens.starts[1:] >= tokens.ends[:-1]
+  return starts
+
+
+def encode(
+  sentence: conll.LabeledSentence,
+  tokens: wordpiece.Tokens,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  names: Sequence[str],
+) -> np.ndarray:
+  """Returns a label id for each wordpiece of `sentence.text`.
+
+  Args:
+    sentence: With entities of types in `names`.
+    tokens: Its text's, L.
+    tokenizer: Made them.
+    names: See `label_names`.
+
+  Returns:
+    int32 [L]; NO_LABEL for pieces that do not begin a word.
+  """
+  numbers = {name: i for i, name in enumerate(names)}
+  labels = np.full(len(tokens.ids), numbers[entity_labels.OUTSIDE], np.int32)
+  for entity, (start, end) in zip(
+    sentence.entities, sentence.character_spans(), strict=True
+  ):
+    first, stop = np.searchsorted(tokens.starts, [start, end])
+    labels[first:stop] = numbers[f'I-{entity.type}']
+    if first < stop:
+      labels[first] = numbers[f'B-{entity.type}']
+  labels[~word_starts(tokens, tokenizer)] = NO_LABEL
+  return labels
+
+
+def decode(
+  tokens: wordpiece.Tokens, is_start: np.ndarray, labels: Sequence[str]
+) -> list[entity_labels.Entity]:
+  """Returns entities in characters.
+
+  Args:
+    tokens: L wordpieces of a text.
+    is_start: bool [L]; see `word_starts`.
+    labels: Of each word.
+  """
+  first = np.flatnonzero(is_start)
+  stops = np.append(first[1:], len(tokens.ids))
+  return [
+    entity_labels.Entity(
+      int(tokens.starts[first[start]]),
+      int(tokens.ends[stops[end - 1] - 1]),
+      kind,
+    )
+    for start, end, kind in entity_labels.decode(labels)
+  ]

@@ -1,0 +1,125 @@
+"""The tagger that was trained: texts -> named entities, in batches.
+
+model directory of bin.train_tagger -> `BertTagger` -> entities of texts
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.corpus import entity_labels
+from realm_tf.corpus import salient_spans
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import token_tagger
+from realm_tf.modeling import weights
+from realm_tf.records import joining
+from realm_tf.records import token_labels
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
+from realm_tf.rundir import versions
+from realm_tf.text import wordpiece
+
+_LENGTH_STEP = 16  # Few different shapes, hence few traces.
+
+
+class BertTagger:
+  """Finds entities, and as a `salient_spans.Tagger` dates too.
+
+  Args:
+    model: Trained.
+    tokenizer: With its vocabulary.
+    names: The model's labels.
+    max_tokens: Longest sequence; words beyond are in no entity.
+    batch_size: Texts labeled at once.
+  """
+
+  def __init__(
+    self,
+    model: token_tagger.TokenTagger,
+    tokenizer: wordpiece.WordpieceTokenizer,
+    names: Sequence[str],
+    max_tokens: int,
+    batch_size: int,
+  ):
+    self._tokenizer = tokenizer
+    self._names = names
+    self._max_tokens = max_tokens
+    self._batch_size = batch_size
+    special_ids = tokenizer.cls_id, tokenizer.sep_id
+
+    @tf.function(reduce_retracing=False)
+    def label(ids):
+      tokens = joining.pack_longest(ids, None, *special_ids)
+      logits = model(tokens)[:, 1:-1]  # [CLS] comes first, [SEP] at the end.
+      return tf.argmax(logits, axis=-1, output_type=tf.int32)
+
+    self._label = label
+
+  def entities(self, texts: Sequence[str]) -> list[list[entity_labels.Entity]]:
+    """Returns the entities of each text, in characters."""
+    tokens = self._tokenizer.tokenize_batch(texts)
+    # Alike in length, so that little padding is computed.
+    order = np.argsort([-len(t.ids) for t in tokens], kind='stable')
+    found = [[] for _ in texts]
+    for start in range(0, len(order), self._batch_size):
+      rows = order[start : start + self._batch_size]
+      labels = self._labels([tokens[row].ids for row in rows])
+      for row, ids in zip(rows, labels, strict=True):
+        found[row] = self._decode(tokens[row], ids)
+    return found
+
+  def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    """See `salient_spans.Tagger`; where a date meets an entity, it stays."""
+    return [
+      salient_spans.with_dates(text, [(e.start, e.end) for e in entities])
+      for text, entities in zip(texts, self.entities(texts), strict=True)
+    ]
+
+  def _labels(self, rows: Sequence[np.ndarray]) -> np.ndarray:
+    longest = max(1, *(len(row) for row in rows)) if rows else 1
+    width = -(-longest // _LENGTH_STEP) * _LENGTH_STEP
+    width = min(width, self._max_tokens - 2)
+    ids = np.full([self._batch_size, width], joining.PAD_ID, np.int32)
+    for i, row in enumerate(rows):
+      ids[i, : len(row)] = row[:width]
+    return self._label(tf.constant(ids)).numpy()[: len(rows)]
+
+  def _decode(self, tokens, label_ids):
+    is_start = token_labels.word_starts(tokens, self._tokenizer)
+    is_start[len(label_ids) :] = False
+    labels = [
+      self._names[i]
+      for i in label_ids[: len(is_start)][is_start[: len(label_ids)]]
+    ]
+    return token_labels.decode(tokens, is_start, labels)
+
+
+def load(tagger_dir: str) -> BertTagger:
+  """Opens a directory of bin.train_tagger.
+
+  Raises:
+    UserError: It is none, or damaged.
+  """
+  if not tf.io.gfile.exists(layout.labels_file(tagger_dir)):
+    raise errors.UserError(
+      '--tagger=bert:DIR must be a directory of bin.train_tagger. Found no '
+      f'{layout.labels_file(tagger_dir)}. Train one, or use --tagger=rules.'
+    )
+  directory = model_directory.open_directory(tagger_dir)
+  with tf.io.gfile.GFile(layout.labels_file(tagger_dir)) as file:
+    names = file.read().split()
+  versions.verify(directory.params.path)
+  model = token_tagger.TokenTagger(
+    directory.config.model.reader_bert, len(names)
+  )
+  report = model.load(weights.read(layout.params_file(directory.params.path)))
+  realm_model.require_parts(report, directory.params.path)
+  return BertTagger(
+    model,
+    wordpiece.WordpieceTokenizer.from_file(layout.vocab_file(tagger_dir)),
+    names,
+    directory.config.model.reader_bert.max_positions,
+    directory.config.tagger.tag_batch_size,
+  )

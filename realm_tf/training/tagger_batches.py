@@ -1,0 +1,54 @@
+"""Batches of labeled sentences.
+
+CoNLL sentences -> [this file] -> 'ids', 'label_ids', both int32 [B, L]
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import conll
+from realm_tf.records import joining
+from realm_tf.records import sampling
+from realm_tf.records import token_labels
+from realm_tf.text import wordpiece
+
+_WIDTH = 16  # A multiple that batches are trimmed to.
+
+
+def batches(
+  sentences: Sequence[conll.LabeledSentence],
+  tokenizer: wordpiece.WordpieceTokenizer,
+  names: Sequence[str],
+  config: config_lib.TaggerConfig,
+  seed: int,
+) -> Iterator[dict[str, np.ndarray]]:
+  """Yields endless batches; those of a step depend on seed and step only.
+
+  Args:
+    sentences: All of them.
+    tokenizer: Of the tagger.
+    names: Its labels.
+    config: `batch_size` and `max_tokens`.
+    seed: Of the order.
+  """
+  tokens = tokenizer.tokenize_batch([s.text for s in sentences])
+  labels = [
+    token_labels.encode(sentence, own, tokenizer, names)
+    for sentence, own in zip(sentences, tokens, strict=True)
+  ]
+  sampler = sampling.Sampler(len(sentences), config.batch_size, seed)
+  step = 0
+  while True:
+    rows = sampler.rows(step)
+    longest = max(1, *(len(tokens[row].ids) for row in rows))
+    width = min(-(-longest // _WIDTH) * _WIDTH, config.max_tokens - 2)
+    ids = np.full([len(rows), width], joining.PAD_ID, np.int32)
+    label_ids = np.full([len(rows), width], token_labels.NO_LABEL, np.int32)
+    for i, row in enumerate(rows):
+      kept = tokens[row].ids[:width]
+      ids[i, : len(kept)] = kept
+      label_ids[i, : len(kept)] = labels[row][:width]
+    yield {'ids': ids, 'label_ids': label_ids}
+    step += 1

@@ -1,0 +1,121 @@
+"""The tagger's training as a job: CoNLL columns -> a tagger directory."""
+
+from collections.abc import Sequence
+import dataclasses
+import json
+import os
+from typing import NamedTuple, Optional
+
+import tensorflow as tf
+import tf_keras
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import conll
+from realm_tf.corpus import entity_labels
+from realm_tf.modeling import token_tagger
+from realm_tf.modeling import weights
+from realm_tf.records import token_labels
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
+from realm_tf.tagging import bert_tagger
+from realm_tf.text import wordpiece
+from realm_tf.training import optimizer as optimizer_lib
+from realm_tf.training import params_export
+from realm_tf.training import prefetch
+from realm_tf.training import runs
+from realm_tf.training import tagger_batches
+from realm_tf.training import tagger_trainer
+
+
+class TaggerJob(NamedTuple):
+  """What is trained, and on what.
+
+  Attributes:
+    config: With the vocabulary's size filled in.
+    vocab_file: Of the wordpieces.
+    train: Sentences.
+    init_arrays: Weights to start from, by name; none for random ones.
+  """
+
+  config: config_lib.ExperimentConfig
+  vocab_file: str
+  train: Sequence[conll.LabeledSentence]
+  init_arrays: dict
+
+
+def prepare(
+  config: config_lib.ExperimentConfig,
+  train: Sequence[conll.LabeledSentence],
+  vocab_file: Optional[str],
+  init_from: Optional[str],
+) -> TaggerJob:
+  """Finds vocabulary, sizes and first weights.
+
+  Args:
+    config: `model.reader_bert` has the sizes, unless there is `init_from`.
+    train: Sentences.
+    vocab_file: Wordpieces; not needed with `init_from`.
+    init_from: Model directory whose BERT the tagger starts from.
+  """
+  arrays = {}
+  if init_from:
+    directory = model_directory.open_directory(init_from)
+    arrays = weights.read(layout.params_file(directory.params.path))
+    config = dataclasses.replace(config, model=directory.config.model)
+    vocab_file = layout.vocab_file(init_from)
+  tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
+  bert = dataclasses.replace(
+    config.model.reader_bert, vocab_size=tokenizer.vocab_size
+  )
+  model = dataclasses.replace(config.model, reader_bert=bert)
+  return TaggerJob(
+    dataclasses.replace(config, model=model), vocab_file, train, arrays
+  )
+
+
+def run(job: TaggerJob, output_dir: str) -> None:
+  """Trains a tagger and writes its directory."""
+  config = job.config
+  tf_keras.utils.set_random_seed(config.seed)
+  model_directory.create(output_dir, config, job.vocab_file)
+  names = token_labels.label_names(job.train)
+  with tf.io.gfile.GFile(layout.labels_file(output_dir), 'w') as file:
+    file.write('\n'.join(names) + '\n')
+  tokenizer = wordpiece.WordpieceTokenizer.from_file(job.vocab_file)
+  model = token_tagger.TokenTagger(config.model.reader_bert, len(names))
+  model.load(job.init_arrays)
+  trainer = tagger_trainer.TaggerTrainer(
+    prefetch.prefetch(
+      tagger_batches.batches(
+        job.train, tokenizer, names, config.tagger, config.seed
+      )
+    ),
+    optimizer_lib.create(config.tagger.optimizer),
+    model,
+    (tokenizer.cls_id, tokenizer.sep_id),
+  )
+  num_steps = config.tagger.optimizer.num_steps
+  runs.controller(
+    trainer, output_dir, num_steps, config.tagger.log_every_steps
+  ).train(num_steps)
+  params_export.publish(output_dir, num_steps, model)
+  runs.finish(output_dir)
+
+
+def evaluate(
+  tagger_dir: str, dev: Sequence[conll.LabeledSentence]
+) -> entity_labels.Scores:
+  """Scores a tagger by entity, as conlleval does; writes metrics.json."""
+  predicted = bert_tagger.load(tagger_dir).entities([s.text for s in dev])
+  gold = [
+    [
+      entity_labels.Entity(*span, entity.type)
+      for span, entity in zip(s.character_spans(), s.entities, strict=True)
+    ]
+    for s in dev
+  ]
+  scores = entity_labels.score(gold, predicted)
+  with tf.io.gfile.GFile(os.path.join(tagger_dir, 'metrics.json'), 'w') as file:
+    metrics = {'num_sentences': len(dev), **scores._asdict()}
+    file.write(json.dumps(metrics) + '\n')
+  return scores

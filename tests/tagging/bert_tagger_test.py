@@ -1,0 +1,148 @@
+"""Tests for realm_tf.{tagging.bert_tagger,training.tagger_*}: one of each."""
+
+import dataclasses
+import itertools
+import os
+import tempfile
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.corpus import conll
+from realm_tf.corpus import entity_labels
+from realm_tf.records import token_labels
+from realm_tf.tagging import bert_tagger
+from realm_tf.tagging import taggers
+from realm_tf.training import tagger_batches
+from realm_tf.training import tagger_run
+from tests import fakes
+
+_VOCABULARY = 'the rain saw li zo ##e bern , . 4 july'
+_NAMES = {'li': 'PER', 'zoe': 'PER', 'bern': 'LOC'}
+
+
+def _sentences():
+  """Every order of three words; names are always of one type."""
+  words = ['the', 'rain', 'saw', 'li', 'zoe', 'bern', ',']
+  return [
+    conll.LabeledSentence(
+      triple,
+      tuple(
+        entity_labels.Entity(i, i + 1, _NAMES[word])
+        for i, word in enumerate(triple)
+        if word in _NAMES
+      ),
+    )
+    for triple in itertools.permutations(words, 3)
+  ]
+
+
+def _config():
+  bert = config_lib.BertConfig(
+    hidden_size=16,
+    num_layers=1,
+    num_heads=2,
+    intermediate_size=16,
+    max_positions=24,
+    dropout_rate=0.0,
+    attention_dropout_rate=0.0,
+  )
+  return config_lib.ExperimentConfig(
+    model=config_lib.ModelConfig(embedder_bert=bert, reader_bert=bert),
+    tagger=config_lib.TaggerConfig(
+      config_lib.OptimizerConfig(3e-2, 60, warmup_steps=5),
+      batch_size=16,
+      max_tokens=24,
+      tag_batch_size=4,
+    ),
+  )
+
+
+class BertTaggerTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.tokenizer = fakes.tokenizer(_VOCABULARY)
+    folder = cls.enter_context(tempfile.TemporaryDirectory())
+    cls.vocab_file = os.path.join(folder, 'vocab.txt')
+    with open(cls.vocab_file, 'w') as file:
+      file.write('\n'.join(cls.tokenizer.vocabulary) + '\n')
+    cls.directory = os.path.join(folder, 'tagger')
+    job = tagger_run.prepare(_config(), _sentences(), cls.vocab_file, None)
+    tagger_run.run(job, cls.directory)
+
+  def test_learns_names_and_scores_them_by_entity(self):
+    scores = tagger_run.evaluate(self.directory, _sentences())
+    self.assertSequenceAlmostEqual(scores, [100.0] * 3)
+    self.assertTrue(os.path.exists(self.directory + '/metrics.json'))
+
+  def test_finds_entities_of_running_text_in_characters(self):
+    tagger = bert_tagger.load(self.directory)
+    texts = ['the rain saw Zoe, Li.', '', 'Bern saw the rain', 'saw'] * 3
+    found = tagger.entities(texts)
+    for text, entities in zip(texts, found, strict=True):
+      self.assertEqual(
+        [(text[e.start : e.end], e.type) for e in entities],
+        [
+          (word, _NAMES[word.lower()])
+          for word in text.replace(',', '').replace('.', '').split()
+          if word.lower() in _NAMES
+        ],
+      )
+
+  def test_tags_dates_too(self):
+    (spans,) = taggers.make(f'bert:{self.directory}').tag(['li saw 4 July'])
+    self.assertEqual(spans, [(0, 2), (7, 13)])
+
+  def test_words_beyond_the_longest_sentence_are_in_no_entity(self):
+    tagger = bert_tagger.load(self.directory)
+    text = 'the ' * 30 + 'bern'
+    self.assertEqual(tagger.entities([text, 'bern'])[0], [])
+
+  def test_another_directory_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, 'bin.train_tagger'):
+      taggers.make('bert:/no/such')
+
+
+class TokenLabelsTest(absltest.TestCase):
+  def test_encode_is_undone_by_decode(self):
+    tokenizer = fakes.tokenizer(_VOCABULARY)
+    sentence = conll.LabeledSentence(
+      ('Zoe', 'Li', 'saw', 'Bern'),
+      (entity_labels.Entity(0, 2, 'PER'), entity_labels.Entity(3, 4, 'LOC')),
+    )
+    names = token_labels.label_names([sentence])
+    self.assertEqual(names, ['O', 'B-LOC', 'I-LOC', 'B-PER', 'I-PER'])
+    tokens = tokenizer.tokenize(sentence.text)
+    labels = token_labels.encode(sentence, tokens, tokenizer, names)
+    # 'Zoe' is 'zo ##e'; only the first piece has a label.
+    np.testing.assert_array_equal(labels, [3, -1, 4, 0, 1])
+    is_start = token_labels.word_starts(tokens, tokenizer)
+    entities = token_labels.decode(
+      tokens, is_start, [names[i] for i in labels[is_start]]
+    )
+    self.assertEqual(entities, [(0, 6, 'PER'), (11, 15, 'LOC')])
+
+  def test_batches_are_of_one_width_and_repeat(self):
+    tokenizer = fakes.tokenizer(_VOCABULARY)
+    config = dataclasses.replace(_config().tagger, max_tokens=10)
+    long = conll.LabeledSentence(('rain',) * 30, ())
+    sentences = [long, *_sentences()[:5]]
+    names = token_labels.label_names(sentences)
+    one, two = (
+      next(tagger_batches.batches(sentences, tokenizer, names, config, seed=3))
+      for _ in range(2)
+    )
+    self.assertEqual(one['ids'].shape, (16, 8))
+    for name, values in one.items():
+      np.testing.assert_array_equal(values, two[name])
+    goes_on = one['ids'] == tokenizer.vocabulary.index('##e')
+    np.testing.assert_array_equal(
+      (one['ids'] == 0) | goes_on, one['label_ids'] == token_labels.NO_LABEL
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
