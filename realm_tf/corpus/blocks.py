@@ -68,7 +68,7 @@ def cut_batch(
     max_body = max_block_wordpieces - _NUM_SPECIALS - len(title_ids)
     ends = _sentence_token_ends(article.text, tokens)
     if len(ends) and np.max(np.diff(ends, prepend=0)) > max_body:
-      is_start = _word_starts(tokens, tokenizer)
+      is_start = tokenizer.word_starts(tokens)
       ends = _split_long(ends, is_start, max_body)
     for pieces in _pack(ends, max_body):
       yield _make_block(article, title_ids, tokens, pieces)
@@ -120,16 +120,8 @@ def _sentence_token_ends(text: str, tokens: wordpiece.Tokens) -> np.ndarray:
   return ends[np.diff(ends, prepend=0) > 0]
 
 
-def _word_starts(tokens, tokenizer) -> np.ndarray:
-  """Where a sentence too long for any block may be split, bool [L]."""
-  starts_word = ~tokenizer.continuation(tokens.ids)
-  # Of the three dots that '…' becomes, only the first starts a character.
-  starts_word[1:] &= tokens.starts[1:] >= tokens.ends[:-1]
-  return starts_word
-
-
 def _split_long(ends, is_start, max_tokens) -> np.ndarray:
-  """Adds ends to the sentence `ends` so that none exceeds `max_tokens`."""
+  """Adds ends, at words, so that no sentence exceeds `max_tokens`."""
   split, start = [], 0
   for end in ends:
     while end - start > max_tokens:

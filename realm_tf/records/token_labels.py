@@ -22,16 +22,6 @@ def label_names(sentences: Sequence[conll.LabeledSentence]) -> list[str]:
   return [entity_labels.OUTSIDE, *(label for pair in pairs for label in pair)]
 
 
-def word_starts(
-  tokens: wordpiece.Tokens, tokenizer: wordpiece.WordpieceTokenizer
-) -> np.ndarray:
-  """Returns which of the L pieces begin a word, bool [L]."""
-  starts = ~tokenizer.continuation(tokens.ids)
-  # Of a character that expands ('…' is three dots) the first piece only.
-  starts[1:] &= tokens.starts[1:] >= tokens.ends[:-1]
-  return starts
-
-
 def encode(
   sentence: conll.LabeledSentence,
   tokens: wordpiece.Tokens,
@@ -58,7 +48,7 @@ def encode(
     labels[first:stop] = numbers[f'I-{entity.type}']
     if first < stop:
       labels[first] = numbers[f'B-{entity.type}']
-  labels[~word_starts(tokens, tokenizer)] = NO_LABEL
+  labels[~tokenizer.word_starts(tokens)] = NO_LABEL
   return labels
 
 
@@ -69,7 +59,7 @@ def decode(
 
   Args:
     tokens: L wordpieces of a text.
-    is_start: bool [L]; see `word_starts`.
+    is_start: bool [L]; see `wordpiece`.
     labels: Of each word.
   """
   first = np.flatnonzero(is_start)

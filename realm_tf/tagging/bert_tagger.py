@@ -87,12 +87,10 @@ class BertTagger:
     return self._label(tf.constant(ids)).numpy()[: len(rows)]
 
   def _decode(self, tokens, label_ids):
-    is_start = token_labels.word_starts(tokens, self._tokenizer)
-    is_start[len(label_ids) :] = False
-    labels = [
-      self._names[i]
-      for i in label_ids[: len(is_start)][is_start[: len(label_ids)]]
-    ]
+    # What is beyond the longest sentence has no labels.
+    tokens = wordpiece.Tokens(*(part[: len(label_ids)] for part in tokens))
+    is_start = self._tokenizer.word_starts(tokens)
+    labels = [self._names[i] for i in label_ids[: len(is_start)][is_start]]
     return token_labels.decode(tokens, is_start, labels)
 
 

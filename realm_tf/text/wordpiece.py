@@ -127,6 +127,13 @@ class WordpieceTokenizer:
     """Whether each piece continues the word of the piece before it."""
     return self._continues[ids]
 
+  def word_starts(self, tokens: Tokens) -> np.ndarray:
+    """Returns which of the L pieces begin a word, bool [L]."""
+    starts = ~self.continuation(tokens.ids)
+    # Of the three dots that '…' becomes, only the first starts a character.
+    starts[1:] &= tokens.starts[1:] >= tokens.ends[:-1]
+    return starts
+
   def detokenize(self, ids: Iterable[int]) -> str:
     """Joins pieces to words: for logs only, as 'u.s.' comes out 'u . s .'."""
     text = ' '.join(self.vocabulary[i] for i in ids if i != self.pad_id)

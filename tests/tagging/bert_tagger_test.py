@@ -7,6 +7,7 @@ import tempfile
 
 from absl.testing import absltest
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -97,9 +98,22 @@ class BertTaggerTest(absltest.TestCase):
     self.assertEqual(spans, [(0, 2), (7, 13)])
 
   def test_words_beyond_the_longest_sentence_are_in_no_entity(self):
-    tagger = bert_tagger.load(self.directory)
-    text = 'the ' * 30 + 'bern'
-    self.assertEqual(tagger.entities([text, 'bern'])[0], [])
+    every_word_begins = lambda tokens: tf.one_hot(
+      tf.ones_like(tokens['input_word_ids']), 3
+    )
+    tagger = bert_tagger.BertTagger(
+      every_word_begins,
+      self.tokenizer,
+      ['O', 'B-X', 'I-X'],
+      max_tokens=6,
+      batch_size=2,
+    )
+    text = 'Zoe saw the rain, Bern'
+    (entities,) = tagger.entities([text])
+    # Of six wordpieces [CLS] and [SEP] are two, and 'zo ##e' two.
+    self.assertEqual(
+      [text[e.start : e.end] for e in entities], ['Zoe', 'saw', 'the']
+    )
 
   def test_another_directory_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'bin.train_tagger'):
@@ -119,7 +133,7 @@ class TokenLabelsTest(absltest.TestCase):
     labels = token_labels.encode(sentence, tokens, tokenizer, names)
     # 'Zoe' is 'zo ##e'; only the first piece has a label.
     np.testing.assert_array_equal(labels, [3, -1, 4, 0, 1])
-    is_start = token_labels.word_starts(tokens, tokenizer)
+    is_start = tokenizer.word_starts(tokens)
     entities = token_labels.decode(
       tokens, is_start, [names[i] for i in labels[is_start]]
     )
