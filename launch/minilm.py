@@ -9,7 +9,7 @@ embedded and, in pre-training, read. Measured in 300 steps, on sentences whose
 candidates hold the answer: marginal retrieval utility 1.5 to 3.5, and with the
 same candidates before and after log-likelihood -8.0 to -6.2; 3.8 s a step and
 346 s a refresh alone, 6.6 s and 630 s beside each other. The second script:
-recall@1/5/20 43.9 / 70.9 / 86.9, exact match 3.1, F1 5.5, which is not good yet;
+recall@1/5/20 43.9 / 70.9 / 86.9, exact match 3.1, F1 5.5, not good yet;
 docs/results.md has the rest.
 """
 
