@@ -155,13 +155,11 @@ class Answerer:
       rows = slice(start, min(start + full, len(questions)))
       num_rows = rows.stop - rows.start
       padded = min(full, 1 << (num_rows - 1).bit_length())
-      ids = np.zeros([padded, self.lengths.question_tokens], np.int32)
-      for row, tokens in enumerate(
-        self.tokenizer.token_ids_batch(list(questions[rows]))
-      ):
-        tokens = tokens[: self.lengths.question_tokens]
-        ids[row, : len(tokens)] = tokens
-      yield rows, ids
+      ids = sampling.pad_rows(
+        self.tokenizer.token_ids_batch(list(questions[rows])),
+        self.lengths.question_tokens,
+      )
+      yield rows, np.pad(ids, [(0, padded - num_rows), (0, 0)])
 
   def _best_spans(
     self, question_ids: np.ndarray, block_ids: np.ndarray, scores: np.ndarray

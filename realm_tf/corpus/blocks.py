@@ -9,6 +9,7 @@ article's.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -87,16 +88,8 @@ def batches(
   articles: Iterable[sources.Article],
 ) -> Iterator[list[sources.Article]]:
   """Groups articles for `cut_batch`, bounded in number and in characters."""
-  batch, num_characters = [], 0
-  for article in articles:
-    for part in _parts(article):
-      batch.append(part)
-      num_characters += len(part.text)
-      if len(batch) == _BATCH_ARTICLES or num_characters > _BATCH_CHARACTERS:
-        yield batch
-        batch, num_characters = [], 0
-  if batch:
-    yield batch
+  parts = itertools.chain.from_iterable(map(_parts, articles))
+  return sources.in_batches(parts, _BATCH_CHARACTERS, _BATCH_ARTICLES)
 
 
 def _parts(article) -> Iterator[sources.Article]:

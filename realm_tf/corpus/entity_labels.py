@@ -46,7 +46,7 @@ def decode(labels: Sequence[str]) -> list[Entity]:
 
 
 def encode(num_words: int, entities: Iterable[Entity]) -> list[str]:
-  """Returns the IOB2 labels of entities that do not overlap."""
+  """Returns the IOB2 labels of entities: not empty, not overlapping."""
   labels = [OUTSIDE] * num_words
   for start, end, kind in entities:
     labels[start:end] = [f'B-{kind}'] + [f'I-{kind}'] * (end - start - 1)

@@ -42,7 +42,7 @@ _DROPPED_TAGS = frozenset(
     'templatedata',
     'templatestyles',
     'timeline',
-  ]  # noqa: SIM905
+  ]
 )
 _LINE_TAGS = frozenset(
   [

@@ -5,7 +5,7 @@
 Everything is streamed, and what is no article is counted.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import functools
 import html
 import os
@@ -92,6 +92,23 @@ def plain(article: Article) -> Article:
   return article._replace(
     text=mediawiki.plain_text(article.text), is_wikitext=False
   )
+
+
+def in_batches(
+  articles: Iterable[Article],
+  max_characters: int,
+  max_articles: Optional[int] = None,
+) -> Iterator[list[Article]]:
+  """Groups articles, lazily; a batch ends where it reaches either bound."""
+  batch, num_characters = [], 0
+  for article in articles:
+    batch.append(article)
+    num_characters += len(article.text)
+    if num_characters >= max_characters or len(batch) == max_articles:
+      yield batch
+      batch, num_characters = [], 0
+  if batch:
+    yield batch
 
 
 def _counted(articles, drop_lists, tally) -> Iterator[Article]:

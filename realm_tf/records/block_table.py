@@ -48,21 +48,19 @@ class BlockTableWriter:
 
   def extend(self, encoded: encoded_blocks.EncodedBlocks):
     """Appends blocks; those of one article follow each other."""
+    articles = encoded.articles
     # Of an article that was cut in two batches, the second part is no new row.
-    rows, numbers = {}, np.unique(encoded.article_rows)
-    for number in numbers.tolist():
-      article_id, title, title_ids = encoded.articles[number]
-      if (article_id, title) != self._article:
-        self._article = (article_id, title)
-        self._columns['article_ids'].append(article_id)
-        self._columns['titles'].append(title)
-        self._columns['title_ids'].append(title_ids)
-        self._num_articles += 1
-      rows[number] = self._num_articles - 1
-    places = np.array([rows[number] for number in numbers.tolist()], np.int32)
-    self._article_rows.append(
-      places[np.searchsorted(numbers, encoded.article_rows)]
-    )
+    if articles and articles[0][:2] == self._article:
+      articles, first_row = articles[1:], self._num_articles - 1
+    else:
+      first_row = self._num_articles
+    for article_id, title, title_ids in articles:
+      self._article = (article_id, title)
+      self._columns['article_ids'].append(article_id)
+      self._columns['titles'].append(title)
+      self._columns['title_ids'].append(title_ids)
+    self._num_articles += len(articles)
+    self._article_rows.append(encoded.article_rows + np.int32(first_row))
     for name in ('texts', 'body_ids', 'sentence_ends'):
       self._columns[name].extend(*getattr(encoded, name))
 

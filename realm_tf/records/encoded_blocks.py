@@ -57,15 +57,18 @@ class EncodedBlocks(NamedTuple):
   article_rows: np.ndarray
 
   def select(self, is_kept: np.ndarray) -> 'EncodedBlocks':
-    """Returns the blocks where bool [N] `is_kept`; all articles stay."""
+    """Returns the blocks where bool [N] `is_kept`, and their articles."""
+    rows, article_rows = np.unique(
+      self.article_rows[is_kept], return_inverse=True
+    )
     return EncodedBlocks(
       list(itertools.compress(self.records, is_kept)),
       self.hashes[is_kept],
       self.texts.select(is_kept),
       self.body_ids.select(is_kept),
       self.sentence_ends.select(is_kept),
-      self.articles,
-      self.article_rows[is_kept],
+      [self.articles[row] for row in rows],
+      article_rows.astype(np.int32),
     )
 
 

@@ -50,7 +50,7 @@ def queries_from_articles(
     tally: Counts sentences, kept and left out.
   """
   tally = tally or tally_lib.Tally()
-  for batch in _batches(articles):
+  for batch in sources.in_batches(articles, _BATCH_CHARACTERS):
     texts, blocks = [], []
     for article in batch:
       own = _split_article(article, tally)
@@ -154,16 +154,3 @@ def _make_queries(texts, spans, blocks, tokenizer):
       own_block=block,
       text=text,
     )
-
-
-def _batches(articles):
-  """Groups articles, so that one call of tagger and tokenizer has enough."""
-  batch, num_characters = [], 0
-  for article in articles:
-    batch.append(article)
-    num_characters += len(article.text)
-    if num_characters >= _BATCH_CHARACTERS:
-      yield batch
-      batch, num_characters = [], 0
-  if batch:
-    yield batch

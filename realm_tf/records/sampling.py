@@ -4,6 +4,7 @@ The rows of step t follow from the seed and t alone, so a resumed run goes on
 with exactly the batches it would have had; no example is skipped or repeated.
 """
 
+from collections.abc import Sequence
 import functools
 
 import numpy as np
@@ -91,6 +92,16 @@ def drop_masks(
   kept = np.where(dropped, 0, ids)
   order = np.argsort(kept == 0, axis=1, kind='stable')
   return np.take_along_axis(kept, order, axis=1).astype(np.int32)
+
+
+def pad_rows(
+  rows: Sequence[np.ndarray], length: int, filler: int = 0
+) -> np.ndarray:
+  """Returns rows of different lengths as int32 [N, length], cut or filled."""
+  padded = np.full([len(rows), length], filler, np.int32)
+  for i, row in enumerate(rows):
+    padded[i, : len(row)] = row[:length]
+  return padded
 
 
 def trim(ids: np.ndarray, multiple: int) -> np.ndarray:

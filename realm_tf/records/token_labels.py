@@ -37,19 +37,20 @@ def encode(
     names: See `label_names`.
 
   Returns:
-    int32 [L]; NO_LABEL for pieces that do not begin a word.
+    int [L]; NO_LABEL for pieces that do not begin a word.
   """
   numbers = {name: i for i, name in enumerate(names)}
-  labels = np.full(len(tokens.ids), numbers[entity_labels.OUTSIDE], np.int32)
-  for entity, (start, end) in zip(
-    sentence.entities, sentence.character_spans(), strict=True
-  ):
-    first, stop = np.searchsorted(tokens.starts, [start, end])
-    labels[first:stop] = numbers[f'I-{entity.type}']
-    if first < stop:
-      labels[first] = numbers[f'B-{entity.type}']
-  labels[~tokenizer.word_starts(tokens)] = NO_LABEL
-  return labels
+  pieces = [
+    entity_labels.Entity(*np.searchsorted(tokens.starts, span), entity.type)
+    for entity, span in zip(
+      sentence.entities, sentence.character_spans(), strict=True
+    )
+  ]
+  labels = entity_labels.encode(
+    len(tokens.ids), (piece for piece in pieces if piece.start < piece.end)
+  )
+  ids = np.array([numbers[label] for label in labels], np.int32)
+  return np.where(tokenizer.word_starts(tokens), ids, NO_LABEL)
 
 
 def decode(

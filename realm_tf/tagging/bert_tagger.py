@@ -15,6 +15,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.modeling import token_tagger
 from realm_tf.modeling import weights
 from realm_tf.records import joining
+from realm_tf.records import sampling
 from realm_tf.records import token_labels
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
@@ -49,7 +50,7 @@ class BertTagger:
     self._batch_size = batch_size
     special_ids = tokenizer.cls_id, tokenizer.sep_id
 
-    @tf.function(reduce_retracing=False)
+    @tf.function
     def label(ids):
       tokens = joining.pack_longest(ids, None, *special_ids)
       logits = model(tokens)[:, 1:-1]  # [CLS] comes first, [SEP] at the end.
@@ -78,12 +79,11 @@ class BertTagger:
     ]
 
   def _labels(self, rows: Sequence[np.ndarray]) -> np.ndarray:
-    longest = max(1, *(len(row) for row in rows)) if rows else 1
-    width = -(-longest // _LENGTH_STEP) * _LENGTH_STEP
-    width = min(width, self._max_tokens - 2)
-    ids = np.full([self._batch_size, width], joining.PAD_ID, np.int32)
-    for i, row in enumerate(rows):
-      ids[i, : len(row)] = row[:width]
+    ids = sampling.trim(
+      sampling.pad_rows(rows, self._max_tokens - 2), _LENGTH_STEP
+    )
+    # One batch size, so one trace per length.
+    ids = np.pad(ids, [(0, self._batch_size - len(rows)), (0, 0)])
     return self._label(tf.constant(ids)).numpy()[: len(rows)]
 
   def _decode(self, tokens, label_ids):

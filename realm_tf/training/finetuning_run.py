@@ -9,13 +9,13 @@ import dataclasses
 from typing import Optional
 
 from absl import logging
-import numpy as np
 
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import block_embeddings
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
+from realm_tf.records import sampling
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
@@ -95,10 +95,10 @@ def _tokenize(inputs, questions):
       'regular expressions. Train on another set.'
     )
   texts = [question.question for question in plain]
-  length = inputs.config.lengths.question_tokens
-  ids = np.zeros([len(plain), length], np.int32)
-  for i, tokens in enumerate(inputs.tokenizer.token_ids_batch(texts)):
-    ids[i, : len(tokens[:length])] = tokens[:length]
+  ids = sampling.pad_rows(
+    inputs.tokenizer.token_ids_batch(texts),
+    inputs.config.lengths.question_tokens,
+  )
   flat = iter(
     inputs.tokenizer.token_ids_batch(
       [answer for question in plain for answer in question.answers]

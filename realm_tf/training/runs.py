@@ -86,8 +86,7 @@ def initialize(
   model_directory.check_vocabulary(
     init_from, vocabulary.vocabulary_sha256, inputs.table.manifest
   )
-  versions.verify(directory.params.path)
-  report = model.load(weights.read(layout.params_file(directory.params.path)))
+  report = model.load(read_params(directory))
   logging.info(
     'From %s: %d variables used; new: %s; left over: %s.',
     directory.params.path,
@@ -95,6 +94,14 @@ def initialize(
     report.missing,
     report.left_over,
   )
+
+
+def read_params(
+  directory: model_directory.ModelDirectory,
+) -> dict[str, np.ndarray]:
+  """Reads the newest parameters; UserError if they are damaged."""
+  versions.verify(directory.params.path)
+  return weights.read(layout.params_file(directory.params.path))
 
 
 def check_new(run_dir: str) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import conll
-from realm_tf.records import joining
 from realm_tf.records import sampling
 from realm_tf.records import token_labels
 from realm_tf.text import wordpiece
@@ -39,16 +38,14 @@ def batches(
     for sentence, own in zip(sentences, tokens, strict=True)
   ]
   sampler = sampling.Sampler(len(sentences), config.batch_size, seed)
-  step = 0
+  length, step = config.max_tokens - 2, 0
   while True:
     rows = sampler.rows(step)
-    longest = max(1, *(len(tokens[row].ids) for row in rows))
-    width = min(-(-longest // _WIDTH) * _WIDTH, config.max_tokens - 2)
-    ids = np.full([len(rows), width], joining.PAD_ID, np.int32)
-    label_ids = np.full([len(rows), width], token_labels.NO_LABEL, np.int32)
-    for i, row in enumerate(rows):
-      kept = tokens[row].ids[:width]
-      ids[i, : len(kept)] = kept
-      label_ids[i, : len(kept)] = labels[row][:width]
+    ids = sampling.trim(
+      sampling.pad_rows([tokens[row].ids for row in rows], length), _WIDTH
+    )
+    label_ids = sampling.pad_rows(
+      [labels[row] for row in rows], ids.shape[1], token_labels.NO_LABEL
+    )
     yield {'ids': ids, 'label_ids': label_ids}
     step += 1

@@ -13,7 +13,6 @@ from realm_tf import config as config_lib
 from realm_tf.corpus import conll
 from realm_tf.corpus import entity_labels
 from realm_tf.modeling import token_tagger
-from realm_tf.modeling import weights
 from realm_tf.records import token_labels
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
@@ -33,12 +32,14 @@ class TaggerJob(NamedTuple):
   Attributes:
     config: With the vocabulary's size filled in.
     vocab_file: Of the wordpieces.
+    tokenizer: Made of it.
     train: Sentences.
     init_arrays: Weights to start from, by name; none for random ones.
   """
 
   config: config_lib.ExperimentConfig
   vocab_file: str
+  tokenizer: wordpiece.WordpieceTokenizer
   train: Sequence[conll.LabeledSentence]
   init_arrays: dict
 
@@ -60,7 +61,7 @@ def prepare(
   arrays = {}
   if init_from:
     directory = model_directory.open_directory(init_from)
-    arrays = weights.read(layout.params_file(directory.params.path))
+    arrays = runs.read_params(directory)
     config = dataclasses.replace(config, model=directory.config.model)
     vocab_file = layout.vocab_file(init_from)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
@@ -69,7 +70,11 @@ def prepare(
   )
   model = dataclasses.replace(config.model, reader_bert=bert)
   return TaggerJob(
-    dataclasses.replace(config, model=model), vocab_file, train, arrays
+    dataclasses.replace(config, model=model),
+    vocab_file,
+    tokenizer,
+    train,
+    arrays,
   )
 
 
@@ -81,7 +86,7 @@ def run(job: TaggerJob, output_dir: str) -> None:
   names = token_labels.label_names(job.train)
   with tf.io.gfile.GFile(layout.labels_file(output_dir), 'w') as file:
     file.write('\n'.join(names) + '\n')
-  tokenizer = wordpiece.WordpieceTokenizer.from_file(job.vocab_file)
+  tokenizer = job.tokenizer
   model = token_tagger.TokenTagger(config.model.reader_bert, len(names))
   model.load(job.init_arrays)
   trainer = tagger_trainer.TaggerTrainer(
