@@ -203,6 +203,9 @@ class FinetuningConfig:
     batch_size: Questions of a step.
     num_searched: Blocks of the early-update loss (the release: 5000).
     num_read: K, blocks that are read.
+    read_answer_block: Whether training always reads a block that has the
+      answer: where the first K lack it, the best of the others that has it
+      takes the last place. ORQA's reader learns nothing from such questions.
     joint_tokens: [CLS] question [SEP] body [SEP].
     eval_batch_size: Questions answered at once.
     log_every_steps: Steps between two lines of the log.
@@ -212,6 +215,7 @@ class FinetuningConfig:
   batch_size: int = 1
   num_searched: int = 5000
   num_read: int = 5
+  read_answer_block: bool = False
   joint_tokens: int = 320
   eval_batch_size: int = 32
   log_every_steps: int = 100

@@ -93,14 +93,24 @@ def _scoring(found, embeddings):
 
 
 def _labels(answers, block_ids, table, config, max_width):
-  """Returns 'has_answer', 'body_ids' and 'is_answer' of a batch."""
+  """Returns 'has_answer', 'read_rows', 'body_ids', 'is_answer' of a batch."""
   _, bodies = table.gather(block_ids, 1, config.joint_tokens)  # [B, N, Lz]
   bodies = sampling.trim(bodies, _BODY_WIDTH)
-  read = bodies[:, : config.num_read]
-  read = sampling.trim(read, _BODY_WIDTH)
+  num_read, length = config.num_read, bodies.shape[2]
   has_answer = np.zeros(block_ids.shape, bool)
-  is_answer = np.zeros([*read.shape, max_width], bool)
+  read_rows = np.tile(np.arange(num_read, dtype=np.int32), [len(answers), 1])
+  is_answer = np.zeros([*read_rows.shape, length, max_width], bool)
   for i, answer in enumerate(answers):
     has_answer[i], spans = answer_spans.find(bodies[i], answer, max_width)
-    is_answer[i] = spans[: config.num_read, : read.shape[2]]
-  return {'has_answer': has_answer, 'body_ids': read, 'is_answer': is_answer}
+    if config.read_answer_block and not has_answer[i, :num_read].any():
+      # The first that has the answer; the last that is read if none has it.
+      read_rows[i, -1] = np.argmax(has_answer[i]) or num_read - 1
+    is_answer[i] = spans[read_rows[i]]
+  read = np.take_along_axis(bodies, read_rows[:, :, None], axis=1)
+  read = sampling.trim(read, _BODY_WIDTH)
+  return {
+    'has_answer': has_answer,
+    'read_rows': read_rows,
+    'body_ids': read,
+    'is_answer': is_answer[:, :, : read.shape[2]],
+  }

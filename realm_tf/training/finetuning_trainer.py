@@ -24,8 +24,8 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     batches: See `finetuning_batches`: 'question_ids' int32 [B, Lq],
       'block_embeddings' float32 [B, N, D] or, of a retriever that is not
       trained, 'fixed_scores' float32 [B, N], 'is_found' bool [B, N],
-      'has_answer' bool [B, N], 'body_ids' int32 [B, K, Lz], 'is_answer' bool
-      [B, K, Lz, W]. The K read blocks are the first K of the N searched ones.
+      'has_answer' bool [B, N], 'read_rows' int32 [B, K], which of the N are
+      read, 'body_ids' int32 [B, K, Lz], 'is_answer' bool [B, K, Lz, W].
     optimizer: Updates the query embedder and the span reader.
     model: With the EMBEDDER and SPAN parts.
     config: `joint_tokens`.
@@ -57,7 +57,7 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     early = span_likelihood.early_update_log_likelihood(
       scores, batch['has_answer']
     )
-    num_read, body_length = batch['body_ids'].shape[1:]
+    body_length = batch['body_ids'].shape[2]
     joint = joining.pack_pairs(
       batch['question_ids'],
       batch['body_ids'],
@@ -65,7 +65,8 @@ class FinetuningTrainer(step_trainer.StepTrainer):
       self._config.joint_tokens,
     )
     spans = self.model.span_reader(joint, body_length, training=True)
-    spans += scores[:, :num_read, None, None]  # [B, K, Lz, W]
+    read_scores = tf.gather(scores, batch['read_rows'], batch_dims=1)
+    spans += read_scores[:, :, None, None]  # [B, K, Lz, W]
     flat = tf.reshape(spans, [tf.shape(spans)[0], -1])
     is_answer = tf.reshape(batch['is_answer'], tf.shape(flat))
     reading = span_likelihood.span_log_likelihood(flat, is_answer)

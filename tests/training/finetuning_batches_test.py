@@ -61,6 +61,25 @@ class FinetuningBatchesTest(absltest.TestCase):
     self.assertEqual(batch['body_ids'].shape[:2], (1, 2))
     self.assertEqual(batch['is_answer'].shape[:3], batch['body_ids'].shape)
 
+  def test_a_block_with_the_answer_is_read_if_told(self):
+    found = [2, 1, 0], [3.0, 2.0, 1.0]
+    questions = _questions(('b ?', 'c d'))  # Only block 0, the third, has it.
+    (batch,) = self._take(1, questions, found)
+    self.assertEqual(batch['read_rows'].tolist(), [[0, 1]])
+    self.assertFalse(batch['is_answer'].any())
+    (batch,) = self._take(1, questions, found, read_answer_block=True)
+    self.assertEqual(batch['read_rows'].tolist(), [[0, 2]])
+    self.assertEqual(np.argwhere(batch['is_answer']).tolist(), [[0, 1, 3, 1]])
+    bodies = self.table.gather(np.array([2, 0]), 1, 5)[1]
+    np.testing.assert_array_equal(batch['body_ids'][0, :, :5], bodies)
+
+  def test_the_first_blocks_are_read_if_one_has_the_answer_or_none_has(self):
+    found = [2, 1, 0], [3.0, 2.0, 1.0]
+    for answer in ('d', 'a b', 'f e'):
+      questions = _questions(('b ?', answer))
+      (batch,) = self._take(1, questions, found, read_answer_block=True)
+      self.assertEqual(batch['read_rows'].tolist(), [[0, 1]])
+
   def test_takes_the_blocks_embeddings(self):
     found = [2, 0, 1], [3.0, 2.0, 1.0]
     (batch,) = self._take(1, _questions(('f', 'a')), found)

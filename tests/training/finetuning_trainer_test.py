@@ -50,8 +50,9 @@ def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
     'block_embeddings': np.array([[[1.0], [0.0]]], np.float32),
     'is_found': np.ones([1, 2], bool),
     'has_answer': np.array([has_answer]),
+    'read_rows': np.array([[0]], np.int32),
     'body_ids': np.array([[[7, 8]]], np.int32),
-    'is_answer': np.array(is_answer).reshape([1, 1, 2, 1]),
+    'is_answer': np.array(is_answer).reshape([1, -1, 2, 1]),
     **changes,
   }
 
@@ -98,6 +99,18 @@ class FinetuningTrainerTest(tf.test.TestCase):
     found = np.array([[True, False]])
     logs = _train(self.model, _batch(is_found=found))
     self.assertAllClose(logs['early_update_log_likelihood'], 0.0)
+
+  def test_a_read_block_has_its_own_retrieval_score(self):
+    # Reading is beside f = [log 3, 0] of the blocks in the order of reading:
+    # of four spans the two of the second block read have 3/8 each.
+    spans = [[[0.0], [0.0]], [[0.0], [0.0]]]
+    batch = _batch(
+      is_answer=(False, False, True, False),
+      read_rows=np.array([[1, 0]], np.int32),
+      body_ids=np.array([[[7, 8], [7, 8]]], np.int32),
+    )
+    logs = _train(_FakeModel([math.log(3)], spans), batch)
+    self.assertAllClose(logs['span_log_likelihood'], math.log(3 / 8))
 
   def test_fixed_scores_take_the_place_of_embeddings(self):
     # exp of them is [1/3, 1], and the first block has the answer: 1/4.
