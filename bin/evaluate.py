@@ -12,11 +12,11 @@ as it does in `bin.finetune --retriever=bm25`.
 import json
 
 from bin import launcher
+from bin import question_flags
 
 from absl import flags
 
 from realm_tf.answering import loading
-from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import bm25
 from realm_tf.evaluation import open_qa
 from realm_tf.records import block_table
@@ -30,9 +30,6 @@ _MODEL_DIR = flags.DEFINE_string(
 )
 _CORPUS_DIR = flags.DEFINE_string(
   'corpus_dir', None, 'Corpus to search.', required=True
-)
-_QUESTIONS = flags.DEFINE_string(
-  'questions', None, 'JSONL or JSONL.gz file or glob.', required=True
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Where the two files go.', required=True
@@ -89,7 +86,7 @@ def _system():
 
 
 def main(_):
-  questions = questions_lib.read_questions(_QUESTIONS.value)
+  questions = question_flags.read()
   recall_at = [int(k) for k in _RECALL_AT.value]
   metrics = _system().run(questions, recall_at, _OUTPUT_DIR.value)
   print(json.dumps(metrics))

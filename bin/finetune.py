@@ -6,19 +6,16 @@ python -m bin.finetune --config=launch/quickstart.py \
 """
 
 from bin import launcher
+from bin import question_flags
 
 from absl import flags
 
-from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import bm25
 from realm_tf.training import finetuning_run
 from realm_tf.training import runs
 
 _CORPUS_DIR = flags.DEFINE_string(
   'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True
-)
-_QUESTIONS = flags.DEFINE_string(
-  'questions', None, 'Training questions, JSONL.', required=True
 )
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New directory for the model.', required=True
@@ -32,7 +29,7 @@ _RETRIEVER = flags.DEFINE_enum(
 
 
 def main(_):
-  questions = questions_lib.read_questions(_QUESTIONS.value)
+  questions = question_flags.read()
   inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
   search = None
   if _RETRIEVER.value == 'bm25':

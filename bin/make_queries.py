@@ -50,7 +50,7 @@ def _queries(tokenizer, table, tally):
     inputs.split(article_flags.INPUT.value),
     launcher.load_config().world,
   )
-  sentences = inputs.read_tagged_sentences(names, _FORMAT.value, world)
+  sentences = inputs.read_tagged_sentences(names, _FORMAT.value, world, tally)
   if sentences is not None:
     return query_building.queries_from_sentences(
       launcher.progress(sentences, 'Tokenizing', 'sentences'), tokenizer, table

@@ -30,7 +30,7 @@ _ADAPTERS = {
   'safetensors': ['realm_tf/modeling/weights.py'],
   'scann': ['realm_tf/index/scann_searcher.py'],
   'spacy': ['realm_tf/corpus/salient_spans.py'],
-  'tensorflow_datasets': ['realm_tf/corpus/tfds_articles.py'],
+  'tensorflow_datasets': ['realm_tf/corpus/datasets.py'],
   'tensorflow_hub': [],
   'tensorflow_text': ['realm_tf/text/wordpiece.py'],
 }
@@ -53,8 +53,7 @@ _MAX_LINES = {
 }
 _MAX_FUNCTION_LINES = 50
 _MAX_ARGUMENTS = 6
-# What binaries share: common flags, exit codes, the reading of articles.
-_SHARED = ('bin.launcher', 'bin.article_flags')
+_SHARED = tuple(f'bin.{name}' for name in source_tree.SHARED_BY_BINARIES)
 _SOURCES = ('realm_tf', 'bin', 'launch', 'benchmarks')
 
 

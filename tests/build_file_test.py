@@ -34,12 +34,15 @@ def _rules() -> dict[str, dict[str, Any]]:
   return rules
 
 
+_SHARED = [['bin', name] for name in source_tree.SHARED_BY_BINARIES]
+
+
 def _library_of(module: str) -> str:
   """Returns the label that holds `module`, '' for third-party ones."""
   first, _, rest = module.partition('.')
   if first == 'realm_tf' and rest:
     return ':' + source_tree.package_of(module)
-  if module.startswith(('bin.launcher', 'bin.article_flags')):
+  if module.split('.')[:2] in _SHARED:
     return ':launcher'
   if module.startswith('benchmarks.processes'):
     return ':benchmarking'

@@ -43,6 +43,15 @@ FILES_OF = {
   ],
 }
 
+# Modules of bin/ that are no binaries but shared by them.
+SHARED_BY_BINARIES = ('article_flags', 'launcher', 'question_flags')
+
+
+def binaries() -> list[str]:
+  """Returns the names of all binaries, sorted."""
+  names = {path.stem for path in ROOT.glob('bin/*.py')}
+  return sorted(names - {'__init__', *SHARED_BY_BINARIES})
+
 
 def allowed(package: str) -> set[str]:
   """Returns what files of `package` may import of realm_tf, itself included."""

@@ -66,17 +66,19 @@ def read_tagged_sentences(
   inputs: Sequence[str],
   format: str,  # pylint: disable=redefined-builtin
   world: config_lib.WorldConfig,
+  tally: Optional[tally_lib.Tally] = None,
 ) -> Optional[Iterator[tagged_sentences.TaggedSentence]]:
   """Returns the sentences that need no tagger; None if the input has articles.
 
   Args:
-    inputs: Files of tagged sentences, or 'world' alone.
+    inputs: See `tagged_sentences.read`; or 'world' alone.
     format: TAGGED, or one of FORMATS.
     world: What the world is like.
+    tally: Counts what is read and what is not.
   """
   if is_world(inputs, format):
     return iter(generate_world(world).sentences)
-  return tagged_sentences.read(inputs) if format == TAGGED else None
+  return tagged_sentences.read(inputs, tally) if format == TAGGED else None
 
 
 @functools.lru_cache(1)

@@ -1,8 +1,13 @@
-"""Questions with their answers, from JSONL files."""
+"""Questions with their answers: JSONL, ORQA's and CuratedTREC's, datasets."""
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+import itertools
+import os
+import re
+from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf.corpus import datasets
 from realm_tf.corpus import files
 
 
@@ -24,25 +29,89 @@ class Question(NamedTuple):
   gold_id: str = ''
 
 
-def read_questions(path: str) -> list[Question]:
-  """Reads JSONL or JSONL.gz, from a file or a glob.
+def read_questions(
+  path: str, max_answer_tokens: Optional[int] = None
+) -> list[Question]:
+  """Reads questions from a file, a glob or a dataset.
 
   A line is {"question": str, "answers": [str], "regex": optional bool, "id":
-  optional, "gold_id": optional}; ORQA's "answer" is read too.
+  optional, "gold_id": optional}; ORQA's "answer" is read too, and in a file
+  with CuratedTrec in its name answers are regular expressions, as for ORQA. A
+  .tsv file has CuratedTREC's columns: id, kind, question, regular expression.
+
+  Args:
+    path: Plain, .gz or .bz2, or 'tfds:NAME'; see `datasets.read_questions`.
+    max_answer_tokens: Longer answers are left out, and questions without a
+      shorter one. NaturalQuestions-open is made with 5 (Lee et al. 2019).
 
   Raises:
     errors.UserError: A missing file, a bad line, or no question at all.
   """
-  questions = [
-    _parse(where, record)
-    for file in files.find_files(path)
-    for where, record in files.read_json_lines(file)
-  ]
+  if path.startswith(datasets.PREFIX):
+    questions = _read_dataset(path.removeprefix(datasets.PREFIX))
+  else:
+    questions = itertools.chain.from_iterable(
+      map(_read_file, files.find_files(path))
+    )
+  if max_answer_tokens:
+    questions = filter(None, (_short(q, max_answer_tokens) for q in questions))
+  questions = list(questions)
   if not questions:
     raise errors.UserError(
-      f'{path} must have at least one question; it is empty.'
+      f'{path} must have at least one question; none is left of it.'
     )
   return questions
+
+
+def _read_file(path: str) -> Iterator[Question]:
+  name = os.path.basename(path).lower()
+  if '.tsv' in name:
+    yield from itertools.starmap(_parse_columns, _lines(path))
+    return
+  for where, record in files.read_json_lines(path):
+    yield _parse(where, {'regex': 'curatedtrec' in name, **record})
+
+
+def _lines(path: str) -> Iterator[tuple[str, str]]:
+  for number, line in files.read_lines(path):
+    if line.strip():
+      yield f'{path}:{number}', line.rstrip('\r\n')
+
+
+def _parse_columns(where: str, line: str) -> Question:
+  columns = line.split('\t')
+  if len(columns) != 4 or not all(columns[2:]):
+    raise errors.UserError(
+      f'{where} must have 4 columns, tabs between them: id, kind, question, '
+      f'regular expression. Found {len(columns)}: {line!r:.60}.'
+    )
+  question_id, _, question, answer = columns
+  _check_regex(where, answer)
+  return Question(question, (answer,), True, question_id)
+
+
+def _read_dataset(name: str) -> Iterator[Question]:
+  for question, answers, question_id in datasets.read_questions(name):
+    if answers:  # Hidden ones, as of a test set, cannot be scored.
+      yield Question(question, tuple(answers), question_id=question_id)
+
+
+def _short(question: Question, max_tokens: int) -> Optional[Question]:
+  """Returns `question` with its short answers; None if it has none."""
+  if question.regex:
+    return question
+  answers = [a for a in question.answers if len(a.split()) <= max_tokens]
+  return question._replace(answers=tuple(answers)) if answers else None
+
+
+def _check_regex(where: str, pattern: str) -> None:
+  try:
+    re.compile(pattern)
+  except re.error as error:
+    raise errors.UserError(
+      f'{where} must have a regular expression. Found {pattern!r:.40}: '
+      f'{error}. Mend it.'
+    ) from error
 
 
 def _parse(where: str, record: dict[str, Any]) -> Question:
@@ -67,6 +136,9 @@ def _parse(where: str, record: dict[str, Any]) -> Question:
     raise errors.UserError(
       f"{where} must have true or false as 'regex'; it has {regex!r:.40}."
     )
+  if regex:
+    for answer in answers:
+      _check_regex(where, answer)
   return Question(
     question, tuple(answers), regex, _id(record, 'id'), _id(record, 'gold_id')
   )

@@ -13,13 +13,12 @@ import re
 from typing import NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf.corpus import datasets
 from realm_tf.corpus import files
 from realm_tf.corpus import mediawiki
 from realm_tf.corpus import tally as tally_lib
-from realm_tf.corpus import tfds_articles
 
 FORMATS = ('auto', 'jsonl', 'wikiextractor', 'mediawiki', 'text', 'tfds')
-_TFDS_PREFIX = 'tfds:'
 _DOC = re.compile(r'<doc id="([^"]*)".*? title="(.*)"[^"]*>\s*$')
 _LEFTOVER_TAG = re.compile(r'^</?\w+>\n', re.MULTILINE)  # '</dl>', mostly.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
@@ -51,8 +50,8 @@ def read_articles(
   """Yields the articles of all `inputs`, in order; some in need of `plain`.
 
   Args:
-    inputs: Files, directories (searched to the bottom), globs, or 'tfds:NAME'
-      with NAME as in tfds.load, e.g. 'wikipedia/20230601.en'.
+    inputs: Files, directories (searched to the bottom), globs, or 'tfds:NAME';
+      see `datasets.read_articles`.
     format: One of FORMATS; 'auto' looks at each file's first line. With 'text'
       a file is an article, and its name the title.
     drop_lists: Whether lists, indices, outlines and disambiguation pages are
@@ -70,8 +69,9 @@ def read_articles(
   # Not a generator itself: a missing file is to be known before the first work.
   readers = []
   for item in inputs:
-    if item.startswith(_TFDS_PREFIX):
-      readers.append(functools.partial(_read_tfds, item[len(_TFDS_PREFIX) :]))
+    if item.startswith(datasets.PREFIX):
+      name = item.removeprefix(datasets.PREFIX)
+      readers.append(functools.partial(_read_dataset, name))
     elif format == 'tfds':
       raise errors.UserError(
         f"With --format=tfds, --input must be 'tfds:NAME'; got {item}."
@@ -244,8 +244,8 @@ def _read_text(path, tally) -> Iterator[Article]:
     tally.drop('empty')
 
 
-def _read_tfds(name: str) -> Iterator[Article]:
-  for title, text in tfds_articles.read(name):
+def _read_dataset(name: str) -> Iterator[Article]:
+  for title, text in datasets.read_articles(name):
     yield Article(title, text, '')
 
 

@@ -1,14 +1,17 @@
-"""Sentences whose salient spans are known already, from JSONL files.
+"""Sentences whose salient spans are known already, from JSONL and datasets.
 
-For text that another tagger has tagged, and for the embedded world, which
-knows what it wrote.
+For text that another tagger has tagged, such as salient_span_wikipedia, and
+for the embedded world, which knows what it wrote.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+import functools
+from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf.corpus import datasets
 from realm_tf.corpus import files
+from realm_tf.corpus import tally as tally_lib
 
 
 class TaggedSentence(NamedTuple):
@@ -25,14 +28,58 @@ class TaggedSentence(NamedTuple):
   article_id: str = ''
 
 
-def read(paths: Sequence[str]) -> Iterator[TaggedSentence]:
-  """Reads lines of {"text": str, "spans": [[start, end]], "id": optional}.
+def read(
+  inputs: Sequence[str], tally: Optional[tally_lib.Tally] = None
+) -> Iterator[TaggedSentence]:
+  """Returns the sentences of all `inputs`; finds files at once.
+
+  Args:
+    inputs: Files, directories and globs of lines {"text": str, "spans":
+      [[start, end]], "id": optional}, or 'tfds:NAME'; see
+      `datasets.read_tagged_sentences`.
+    tally: Counts sentences, and says whether bad lines are skipped.
 
   Raises:
-    errors.UserError: A missing file, or a line that is not of this form.
+    errors.UserError: A missing file; later, a line that is not of this form.
   """
-  for where, record in files.read_json_files(paths):
-    yield _parse(where, record)
+  tally = tally or tally_lib.Tally()
+  readers = []
+  for item in inputs:
+    if item.startswith(datasets.PREFIX):
+      name = item.removeprefix(datasets.PREFIX)
+      readers.append(functools.partial(_read_dataset, name, tally))
+    else:
+      readers += [
+        functools.partial(_read_file, path, tally)
+        for path in files.find_files(item)
+      ]
+  return _counted(readers, tally)
+
+
+def _counted(readers, tally) -> Iterator[TaggedSentence]:
+  for reader in readers:
+    for sentence in reader():
+      tally.keep('sentences')
+      yield sentence
+
+
+def _read_file(path: str, tally: tally_lib.Tally) -> Iterator[TaggedSentence]:
+  for where, record in files.read_json_lines(path, tally):
+    try:
+      sentence = _parse(where, record)
+    except errors.UserError as error:
+      tally.error(error)
+    else:
+      yield sentence
+
+
+def _read_dataset(
+  name: str, tally: tally_lib.Tally
+) -> Iterator[TaggedSentence]:
+  for text, spans in datasets.read_tagged_sentences(name):
+    whole = tuple(span for span in spans if span)
+    tally.drop('span that cuts a character', len(spans) - len(whole))
+    yield TaggedSentence(text, whole)
 
 
 def _parse(where: str, record: dict[str, Any]) -> TaggedSentence:

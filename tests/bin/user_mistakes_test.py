@@ -19,11 +19,7 @@ from tests import forked_binaries
 from tests import source_tree
 from tests import tiny
 
-_BINARIES = sorted(
-  path.stem
-  for path in source_tree.ROOT.glob('bin/*.py')
-  if path.stem not in ('__init__', 'article_flags', 'launcher')
-)
+_BINARIES = source_tree.binaries()
 
 
 class _Files:

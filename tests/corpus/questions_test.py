@@ -40,12 +40,54 @@ class ReadQuestionsTest(parameterized.TestCase):
     path = self._write('q-0.jsonl.gz', gzip.compress(line * 2))
     self.assertLen(questions.read_questions(path.replace('q-0', 'q-*')), 2)
 
+  def test_a_curated_trec_file_has_regular_expressions(self):
+    line = b'{"question": "When?", "answer": ["19\\\\d\\\\d"]}\n'
+    path = self._write('CuratedTrec.resplit.dev.jsonl', line)
+    expected = questions.Question('When?', (r'19\d\d',), True)
+    self.assertEqual(questions.read_questions(path), [expected])
+    path = self._write('WebQuestions.resplit.dev.jsonl', line)
+    self.assertFalse(questions.read_questions(path)[0].regex)
+
+  def test_reads_columns_of_curated_trec(self):
+    path = self._write(
+      'curated-test.tsv', b'trec1\tdate\tWhen?\t19\\d\\d|then\r\n\n'
+    )
+    self.assertEqual(
+      questions.read_questions(path),
+      [questions.Question('When?', (r'19\d\d|then',), True, 'trec1')],
+    )
+
+  def test_long_answers_are_left_out_if_told(self):
+    path = self._write(
+      'q.jsonl',
+      b"""
+{"question": "Who?", "answers": ["a b c", "a  b"]}
+{"question": "What?", "answers": ["a b c"]}
+{"question": "When?", "answers": ["a b c"], "regex": true}
+""",
+    )
+    self.assertLen(questions.read_questions(path), 3)
+    kept = questions.read_questions(path, max_answer_tokens=2)
+    self.assertEqual([q.question for q in kept], ['Who?', 'When?'])
+    self.assertEqual(kept[0].answers, ('a  b',))
+
+  @parameterized.parameters(
+    (b'1\tdate\tWhen?\n', ':1 must have 4 columns.*Found 3'),
+    (b'1\tdate\tWhen?\t\n', ':1 must have 4 columns'),
+    (b'1\td\tW\tx\n1\td\tW\t(x\n', ':2 must have a regular expression'),
+  )
+  def test_bad_columns_are_a_user_error(self, content, message):
+    path = self._write('bad.tsv', content)
+    with self.assertRaisesRegex(errors.UserError, f'{path}{message}'):
+      questions.read_questions(path)
+
   @parameterized.named_parameters(
     ('no_question', b'{"answers": ["A"]}', ":1 must have 'question'"),
     ('no_answers', b'\n{"question": "Who?"}', ":2 must have 'answers'.*None"),
     ('empty_answers', b'{"question": "Who?", "answers": []}', r'it has \[\]'),
     ('numbers', b'{"question": "Who?", "answers": [1]}', r'it has \[1\]'),
     ('regex', b'{"question": "W?", "answers": ["A"], "regex": 1}', "'regex'"),
+    ('pattern', b'{"question": "W?", "answer": "(", "regex": true}', ':1.*reg'),
     ('broken', b'{"question"', ':1 must be a JSON object'),
     ('empty', b'', 'at least one question'),
   )

@@ -1,0 +1,23 @@
+"""The flags of binaries that train or are measured on questions."""
+
+from absl import flags
+
+from realm_tf.corpus import questions
+
+_QUESTIONS = flags.DEFINE_string(
+  'questions',
+  None,
+  "JSONL, CuratedTREC's .tsv, a glob, or 'tfds:NAME@SPLIT'.",
+  required=True,
+)
+_MAX_ANSWER_TOKENS = flags.DEFINE_integer(
+  'max_answer_tokens',
+  None,
+  'Leave longer answers out; NaturalQuestions-open is made with 5.',
+  lower_bound=1,
+)
+
+
+def read() -> list[questions.Question]:
+  """Returns the questions that the flags name."""
+  return questions.read_questions(_QUESTIONS.value, _MAX_ANSWER_TOKENS.value)

@@ -1,0 +1,116 @@
+"""TensorFlow Datasets as articles, questions and tagged sentences.
+
+'tfds:NAME' or 'tfds:NAME@SPLIT' -> [this file] -> plain tuples
+
+The only import of tensorflow_datasets, and only when a dataset is asked for.
+"""
+
+from collections.abc import Iterator
+import re
+from typing import Any, Optional
+
+from realm_tf import errors
+
+PREFIX = 'tfds:'
+
+# How wiki40b marks up its texts.
+_WIKI40B_TITLE = re.compile(r'\s*_START_ARTICLE_\n(.*)\n')
+_WIKI40B_MARK = re.compile(r'_START_(SECTION|PARAGRAPH)_\n|_NEWLINE_')
+
+
+def read_articles(name: str) -> Iterator[tuple[str, str]]:
+  """Yields (title, text) of wikipedia, wiki40b and the like.
+
+  Args:
+    name: As in tfds.load, e.g. 'wikipedia/20230601.en'; with '@SPLIT', which
+      may be a slice, behind it for another split than 'train'.
+
+  Raises:
+    UserError: It cannot be prepared, or has no articles.
+  """
+  for record in _load(name, ['text'], 'articles', 'wikipedia/20230601.en'):
+    text = _string(record['text'])
+    if 'title' in record:
+      title = _string(record['title'])
+    else:
+      match = _WIKI40B_TITLE.match(text)
+      title = match.group(1) if match else ''
+      text = text[match.end() :] if match else text
+    yield title, _WIKI40B_MARK.sub('\n', text).strip()
+
+
+def read_questions(name: str) -> Iterator[tuple[str, list[str], str]]:
+  """Yields (question, answers, id or '') of a QA dataset; see `read_articles`.
+
+  natural_questions_open, web_questions, squad and trivia_qa, whose value and
+  aliases all count as answers.
+  """
+  example = 'natural_questions_open'
+  for record in _load(name, ['question'], 'questions', example):
+    answers = record.get('answers', record.get('answer', []))
+    if isinstance(answers, dict):
+      answers = (
+        answers['text']
+        if 'text' in answers
+        else [answers['value'], *answers['aliases']]
+      )
+    question_id = record.get('id', record.get('question_id', b''))
+    yield (
+      _string(record['question']),
+      list(dict.fromkeys(map(_string, answers))),
+      _string(question_id),
+    )
+
+
+def read_tagged_sentences(
+  name: str,
+) -> Iterator[tuple[str, list[Optional[tuple[int, int]]]]]:
+  """Yields (text, spans in characters); see `read_articles`.
+
+  salient_span_wikipedia/sentences, on which the authors of REALM trained. Its
+  spans are counted in bytes; one that cuts a character in two comes as None.
+  """
+  example = 'salient_span_wikipedia/sentences'
+  for record in _load(name, ['text', 'spans'], 'tagged sentences', example):
+    starts, ends = record['spans']['start'], record['spans']['limit']
+    yield (
+      _string(record['text']),
+      [
+        _characters(record['text'], int(start), int(end))
+        for start, end in zip(starts, ends, strict=True)
+      ],
+    )
+
+
+def _load(
+  name: str, keys: list[str], what: str, example: str
+) -> Iterator[dict[str, Any]]:
+  import tensorflow_datasets as tfds  # pylint: disable=g-import-not-at-top
+
+  name, _, split = name.partition('@')
+  try:
+    records = iter(tfds.as_numpy(tfds.load(name, split=split or 'train')))
+  except Exception as error:  # Dozens of types, for every user's mistake.
+    raise errors.UserError(
+      f"'{PREFIX}{name}' must be a dataset, and {split or 'train'!r} a split "
+      f'of it, that tfds.load can prepare; it says: {str(error)[:200]}'
+    ) from error
+  for record in records:
+    if not all(key in record for key in keys):
+      raise errors.UserError(
+        f"'{PREFIX}{name}' must have {what}, with {' and '.join(keys)}; it has "
+        f'{", ".join(record)}. Choose e.g. {example}.'
+      )
+    yield record
+
+
+def _string(value) -> str:
+  return value.decode('utf-8', 'replace') if isinstance(value, bytes) else value
+
+
+def _characters(text: bytes, start: int, end: int):
+  try:
+    before, inside = text[:start].decode(), text[start:end].decode()
+  except UnicodeDecodeError:
+    return None
+  return len(before), len(before) + len(inside)

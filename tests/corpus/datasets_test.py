@@ -1,0 +1,130 @@
+"""Tests for realm_tf.corpus.datasets, on datasets that TFDS mocks."""
+
+import functools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+from realm_tf import errors
+from realm_tf.corpus import datasets
+from realm_tf.corpus import questions
+from realm_tf.corpus import sources
+from realm_tf.corpus import tagged_sentences
+from realm_tf.corpus import tally as tally_lib
+
+_REALM = 'tfds:salient_span_wikipedia/sentences'
+
+
+def _holding(*records, asked=None):
+  """Makes every dataset hold `records`; appends the splits to `asked`."""
+
+  def as_dataset(builder, split=None, **_):
+    del builder
+    if asked is not None:
+      asked.append(split)
+    return functools.reduce(
+      tf.data.Dataset.concatenate, map(tf.data.Dataset.from_tensors, records)
+    )
+
+  return tfds.testing.mock_data(as_dataset_fn=as_dataset)
+
+
+class DatasetsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    'wikipedia/20230601.en', 'wiki40b/en', 'salient_span_wikipedia/documents'
+  )
+  def test_reads_articles_as_tfds_describes_them(self, name):
+    with tfds.testing.mock_data(num_examples=3):
+      articles = list(sources.read_articles([f'tfds:{name}']))
+    self.assertEqual([a.article_id for a in articles], ['0', '1', '2'])
+
+  @parameterized.parameters(
+    'natural_questions_open', 'web_questions', 'squad', 'trivia_qa/rc.nocontext'
+  )
+  def test_reads_questions_as_tfds_describes_them(self, name):
+    with tfds.testing.mock_data(num_examples=3):
+      found = list(datasets.read_questions(name))
+    self.assertLen(found, 3)
+    for question, answers, question_id in found:
+      for text in (question, question_id, *answers):
+        self.assertIsInstance(text, str)
+
+  def test_tfds_describes_tagged_sentences_as_they_are_read(self):
+    features = tfds.builder(_REALM.removeprefix('tfds:')).info.features
+    self.assertContainsSubset(['text', 'spans'], features)
+    self.assertContainsSubset(['start', 'limit'], features['spans'].feature)
+
+  @parameterized.named_parameters(
+    ('natural_questions', {'answer': ['B', 'C', 'B']}, ('B', 'C'), ''),
+    (
+      'squad',
+      {'answers': {'text': ['B'], 'answer_start': [7]}, 'id': 'x'},
+      ('B',),
+      'x',
+    ),
+    (
+      'trivia_qa',
+      {'answer': {'value': 'B', 'aliases': ['D', 'B']}, 'question_id': 'y'},
+      ('B', 'D'),
+      'y',
+    ),
+  )
+  def test_finds_all_answers(self, more, answers, question_id):
+    with _holding({'question': 'Who?', **more}):
+      found = questions.read_questions('tfds:squad')
+    self.assertEqual(
+      found, [questions.Question('Who?', answers, question_id=question_id)]
+    )
+
+  def test_questions_with_hidden_answers_are_left_out(self):
+    hidden = {'question': 'a', 'answer': tf.zeros([0], tf.string)}
+    with _holding(hidden, {'question': 'b', 'answer': ['c']}):
+      found = questions.read_questions('tfds:natural_questions_open')
+    self.assertEqual(found, [questions.Question('b', ('c',))])
+
+  @parameterized.parameters(
+    ('squad', 'train'),
+    ('squad@validation', 'validation'),
+    ('squad/v1.1:3.0.0@train[:5%]', 'train[:5%]'),
+  )
+  def test_a_split_may_be_named(self, name, split):
+    asked = []
+    with _holding({'question': 'a', 'answers': ['b']}, asked=asked):
+      questions.read_questions(f'tfds:{name}')
+    self.assertEqual(asked, [split])
+
+  def test_spans_in_bytes_become_spans_in_characters(self):
+    spans = {'start': [0, 8, 1], 'limit': [7, 12, 7], 'type': ['L', 'D', 'X']}
+    # 'ü' has two bytes, and the third span begins within none of them; the
+    # last ends within it.
+    record = {'title': 'T', 'text': 'Zürich 1969.', 'spans': spans}
+    cut = dict(record, spans={'start': [0], 'limit': [2], 'type': ['L']})
+    tally = tally_lib.Tally()
+    with _holding(record, cut):
+      first, second = tagged_sentences.read([_REALM], tally)
+    self.assertEqual(
+      [first.text[start:end] for start, end in first.spans],
+      ['Zürich', '1969', 'ürich'],
+    )
+    self.assertEqual(second.spans, ())
+    self.assertEqual(tally.counts, {'span that cuts a character': 1})
+    self.assertEqual(tally.kept, {'sentences': 2})
+
+  @parameterized.parameters(
+    (datasets.read_articles, 'squad', 'must have articles'),
+    (datasets.read_questions, 'wiki40b/en', 'must have questions'),
+    (datasets.read_tagged_sentences, 'wiki40b/en', 'must have tagged sent'),
+    (datasets.read_questions, 'no_such_dataset', 'must be a dataset'),
+  )
+  def test_the_wrong_dataset_is_a_user_error(self, read, name, message):
+    with (
+      tfds.testing.mock_data(num_examples=1),
+      self.assertRaisesRegex(errors.UserError, message),
+    ):
+      list(read(name))
+
+
+if __name__ == '__main__':
+  absltest.main()

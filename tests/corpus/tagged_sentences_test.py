@@ -1,0 +1,51 @@
+"""Tests for realm_tf.corpus.tagged_sentences."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.corpus import tagged_sentences
+from realm_tf.corpus import tally as tally_lib
+
+_GOOD = '{"text": "Bern is old.", "spans": [[0, 4]], "id": 7}\n'
+
+
+class TaggedSentencesTest(parameterized.TestCase):
+  def _file(self, content):
+    return self.create_tempfile(content=content).full_path
+
+  def test_reads_and_counts(self):
+    tally = tally_lib.Tally()
+    path = self._file(_GOOD + '\n{"text": "No.", "spans": []}\n')
+    self.assertEqual(
+      list(tagged_sentences.read([path], tally)),
+      [
+        tagged_sentences.TaggedSentence('Bern is old.', ((0, 4),), '7'),
+        tagged_sentences.TaggedSentence('No.', ()),
+      ],
+    )
+    self.assertEqual(tally.kept, {'sentences': 2})
+
+  @parameterized.parameters(
+    '{"text": "Bern"',
+    '{"text": "Bern"}',
+    '{"text": 3, "spans": []}',
+    '{"text": "Bern", "spans": [[0, 5]]}',
+    '{"text": "Bern", "spans": [[2, 2]]}',
+    '{"text": "Bern", "spans": [[0, true]]}',
+  )
+  def test_a_bad_line_is_a_user_error_or_skipped(self, line):
+    path = self._file(f'{_GOOD}{line}\n{_GOOD}')
+    with self.assertRaisesRegex(errors.UserError, f'{path}:2 must'):
+      list(tagged_sentences.read([path]))
+    tally = tally_lib.Tally(skip_errors=True)
+    self.assertLen(list(tagged_sentences.read([path], tally)), 2)
+    self.assertEqual(tally.counts, {tally_lib.UNREADABLE: 1})
+
+  def test_a_missing_file_is_a_user_error_at_once(self):
+    with self.assertRaisesRegex(errors.UserError, 'nothing is at /no/file'):
+      tagged_sentences.read(['/no/file'])
+
+
+if __name__ == '__main__':
+  absltest.main()
