@@ -37,7 +37,7 @@ def _report(seed: int) -> inspection.Report:
   if not _QUERIES_DIR.value:
     return inspection.of_corpus(table, _NUM_EXAMPLES.value, seed)
   queries = query_table.QueryTable.open(_QUERIES_DIR.value)
-  queries.check_corpus(table.manifest)
+  queries.fit_corpus(table)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
     os.path.join(_CORPUS_DIR.value, 'vocab.txt')
   )

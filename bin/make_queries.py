@@ -85,7 +85,7 @@ def main(_):
     },
   )
   manifest = query_table.write_queries(
-    _queries(tokenizer, table, tally), _OUTPUT_DIR.value, info
+    _queries(tokenizer, table, tally), _OUTPUT_DIR.value, info, table.hashes
   )
   print(
     f'Wrote {manifest["num_queries"]} queries to {_OUTPUT_DIR.value}.'

@@ -7,12 +7,13 @@ and article id, is stored once per article; an article's blocks are neighbours.
 import collections
 from collections.abc import Sequence
 import functools
-import hashlib
 import os
 from typing import Any, Optional
 
 import numpy as np
+import tensorflow as tf
 
+from realm_tf import errors
 from realm_tf.records import columns
 from realm_tf.records import encoded_blocks
 from realm_tf.records import manifests
@@ -45,6 +46,7 @@ class BlockTableWriter:
     self._article: Optional[tuple[str, str]] = None
     self._num_articles = 0
     self._article_rows: list[np.ndarray] = []
+    self._hashes: list[np.ndarray] = []
 
   def extend(self, encoded: encoded_blocks.EncodedBlocks):
     """Appends blocks; those of one article follow each other."""
@@ -61,16 +63,21 @@ class BlockTableWriter:
       self._columns['title_ids'].append(title_ids)
     self._num_articles += len(articles)
     self._article_rows.append(encoded.article_rows + np.int32(first_row))
+    self._hashes.append(encoded.hashes)
     for name in ('texts', 'body_ids', 'sentence_ends'):
       self._columns[name].extend(*getattr(encoded, name))
 
   def close(self):
     for column in self._columns.values():
       column.close()
-    np.save(
-      os.path.join(self._dir, 'article_rows.npy'),
-      np.concatenate([np.zeros(0, np.int32), *self._article_rows]),
-    )
+    for name, dtype, parts in (
+      ('article_rows', np.int32, self._article_rows),
+      ('hashes', np.uint64, self._hashes),
+    ):
+      np.save(
+        os.path.join(self._dir, f'{name}.npy'),
+        np.concatenate([np.zeros(0, dtype), *parts]),
+      )
 
 
 class BlockTable:
@@ -84,7 +91,7 @@ class BlockTable:
   """
 
   def __init__(self, corpus_dir: str, manifest: dict[str, Any]):
-    folder = os.path.join(corpus_dir, _FOLDER)
+    folder = self._folder = os.path.join(corpus_dir, _FOLDER)
     self.manifest = manifest
     self.article_rows = np.asarray(
       columns.read_array(os.path.join(folder, 'article_rows.npy'))
@@ -162,12 +169,16 @@ class BlockTable:
       ]
     )
 
-  def content_hash(self, ids: Sequence[int]) -> list[bytes]:
-    """Returns SHA-1 of title and body: how the release tells blocks apart."""
-    return [
-      hashlib.sha1(f'{title}\n{text}'.encode()).digest()
-      for title, text in zip(self.titles(ids), self.texts(ids))
-    ]
+  @functools.cached_property
+  def hashes(self) -> np.ndarray:
+    """uint64 [N], of title and body: equal for the same block in any corpus."""
+    path = os.path.join(self._folder, 'hashes.npy')
+    if not tf.io.gfile.exists(path):
+      raise errors.UserError(
+        f'A corpus must hold the hashes of its blocks. Found no {path}: it was '
+        'made before they were kept. Make it again with bin.make_blocks.'
+      )
+    return columns.read_array(path)
 
   def _rows(self, ids: Sequence[int]) -> np.ndarray:
     return self.article_rows[np.asarray(ids, np.int64)]

@@ -101,7 +101,7 @@ def encode_all(blocks: Iterable[blocks_lib.Block]) -> Iterator[EncodedBlocks]:
 
 def _content_hash(block: blocks_lib.Block) -> int:
   content = f'{block.title}\n{block.text}'.encode('utf-8', 'replace')
-  return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
+  return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), 'big')
 
 
 def _text_rows(texts: Sequence[str]) -> Rows:

@@ -3,16 +3,20 @@
 manifest.json   schema_version, num_queries, vocabulary_sha256, masking,
 corpus_fingerprint (null: of no corpus), num_dropped, source,
 files
-*.npy           columns (records/columns.py)
+*.npy           columns (records/columns.py); by own_hashes own blocks are found
+                in a corpus that was cut at another time
 """
 
 from collections.abc import Iterable
 import os
 from typing import Any, NamedTuple, Optional
 
+from absl import logging
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.records import block_table
 from realm_tf.records import columns
 from realm_tf.records import manifests
 
@@ -54,53 +58,70 @@ class QueriesInfo(NamedTuple):
 
 
 def write_queries(
-  queries: Iterable[Query], output_dir: str, info: QueriesInfo
+  queries: Iterable[Query],
+  output_dir: str,
+  info: QueriesInfo,
+  block_hashes: Optional[np.ndarray] = None,
 ) -> dict[str, Any]:
   """Writes a directory of queries in one pass and returns its manifest.
 
   Spans above 10 wordpieces are dropped; then, for salient masking, queries
   without spans. 'num_dropped' of the manifest counts both.
 
+  Args:
+    queries: In any order.
+    output_dir: New, or replaced.
+    info: For the manifest.
+    block_hashes: Of the blocks that own blocks are among; without, they are
+      known in that very corpus only.
+
   Raises:
     errors.UserError: No query is left.
   """
   dropped = {'spans_too_long': 0, 'queries_without_span': 0}
-  own_blocks = []
   with manifests.publishing(output_dir) as (staging, manifest):
-    ids, spans, texts = (
-      columns.ColumnWriter(staging, name, dtype)
-      for name, dtype in (
-        ('ids', np.int32),
-        ('spans', np.int32),
-        ('texts', np.uint8),
-      )
-    )
-    for query in queries:
-      kept = _short_spans(query.spans, dropped)
-      if info.masking == 'salient' and not len(kept):
-        dropped['queries_without_span'] += 1
-        continue
-      ids.append(query.ids)
-      spans.append(kept.ravel())
-      texts.append(query.text)
-      own_blocks.append(query.own_block)
-    for column in (ids, spans, texts):
-      column.close()
-    if not own_blocks:
+    own = _write_columns(queries, staging, info.masking == 'salient', dropped)
+    if not len(own):
       raise errors.UserError(
         'Pre-training needs at least one query; none of the input has a '
         f'span to mask ({dropped}). Check --input and --tagger.'
       )
-    np.save(
-      os.path.join(staging, 'own_blocks.npy'), np.array(own_blocks, np.int64)
-    )
+    np.save(os.path.join(staging, 'own_blocks.npy'), own)
+    if block_hashes is not None:
+      hashes = np.where(own == NO_BLOCK, 0, block_hashes[np.maximum(own, 0)])
+      np.save(os.path.join(staging, 'own_hashes.npy'), hashes.astype(np.uint64))
     manifest.update(
       schema_version=_SCHEMA_VERSION,
-      num_queries=len(own_blocks),
+      num_queries=len(own),
       num_dropped=dropped,
       **info._asdict(),
     )
   return manifest
+
+
+def _write_columns(queries, staging, needs_span, dropped) -> np.ndarray:
+  """Writes what may be kept, counts the rest, and returns the own blocks."""
+  ids, spans, texts = writers = [
+    columns.ColumnWriter(staging, name, dtype)
+    for name, dtype in (
+      ('ids', np.int32),
+      ('spans', np.int32),
+      ('texts', np.uint8),
+    )
+  ]
+  own_blocks = []
+  for query in queries:
+    kept = _short_spans(query.spans, dropped)
+    if needs_span and not len(kept):
+      dropped['queries_without_span'] += 1
+      continue
+    ids.append(query.ids)
+    spans.append(kept.ravel())
+    texts.append(query.text)
+    own_blocks.append(query.own_block)
+  for writer in writers:
+    writer.close()
+  return np.array(own_blocks, np.int64)
 
 
 def _short_spans(spans, dropped):
@@ -117,10 +138,12 @@ class QueryTable:
   Attributes:
     manifest: Of the directory.
     num_queries: Their number.
-    own_blocks: int64 [num_queries]; NO_BLOCK where there is none.
+    own_blocks: int64 [num_queries]; ids in the corpus that the queries were
+      made with or, after `fit_corpus`, in that one; NO_BLOCK for none.
   """
 
   def __init__(self, queries_dir: str, manifest: dict[str, Any]):
+    self._dir = queries_dir
     self.manifest = manifest
     self.own_blocks = np.asarray(
       columns.read_array(os.path.join(queries_dir, 'own_blocks.npy'))
@@ -141,19 +164,42 @@ class QueryTable:
       ),
     )
 
-  def check_corpus(self, corpus_manifest: dict[str, Any]):
-    """Raises UserError unless the queries were made for this corpus."""
-    keys = ['vocabulary_sha256']
-    if (self.own_blocks != NO_BLOCK).any():  # Ids of blocks of one corpus.
-      keys.append('corpus_fingerprint')
-    for key in keys:
-      if self.manifest[key] != corpus_manifest[key]:
-        raise errors.UserError(
-          f'Queries must be made with the corpus they train on. Found {key} '
-          f'{str(self.manifest[key])[:12]} and a corpus with '
-          f'{corpus_manifest[key][:12]}. Run bin.make_queries with this '
-          '--corpus_dir.'
-        )
+  def fit_corpus(self, table: block_table.BlockTable) -> None:
+    """Makes `own_blocks` those of a corpus, also of one cut at another time.
+
+    Raises:
+      UserError: It has another vocabulary, or none of the own blocks.
+    """
+    self._check('vocabulary_sha256', table)
+    key = 'corpus_fingerprint'
+    has_own = self.own_blocks != NO_BLOCK
+    if not has_own.any() or self.manifest[key] == table.manifest[key]:
+      return
+    path = os.path.join(self._dir, 'own_hashes.npy')
+    if not tf.io.gfile.exists(path):
+      self._check(key, table)
+    found = _find_hashes(columns.read_array(path), table.hashes)
+    self.own_blocks = np.where(has_own, found, NO_BLOCK)
+    is_found = self.own_blocks[has_own] != NO_BLOCK
+    if not is_found.any():
+      self._check(key, table)
+    if not is_found.all():
+      logging.warning(
+        'Of %d queries with a block of their own %d have none in this corpus. '
+        'If that was cut otherwise, run bin.make_queries again: else they may '
+        'read their own text.',
+        len(is_found),
+        np.sum(~is_found),
+      )
+
+  def _check(self, key: str, table: block_table.BlockTable) -> None:
+    if self.manifest[key] != table.manifest[key]:
+      raise errors.UserError(
+        f'Queries must be made with the corpus they train on. Found {key} '
+        f'{str(self.manifest[key])[:12]} and a corpus with '
+        f'{table.manifest[key][:12]}. Run bin.make_queries with this '
+        '--corpus_dir.'
+      )
 
   def query(self, i: int) -> Query:
     """Returns query `i`, unmasked."""
@@ -171,3 +217,11 @@ class QueryTable:
   def lengths(self) -> np.ndarray:
     """Returns wordpieces of each query, int32 [num_queries]."""
     return self._ids.lengths()
+
+
+def _find_hashes(wanted: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+  """Returns the row of each of `wanted` in `hashes`, int64, or NO_BLOCK."""
+  order = np.argsort(hashes, kind='stable')
+  places = np.searchsorted(hashes, wanted, sorter=order)
+  rows = order[np.minimum(places, len(order) - 1)]
+  return np.where(hashes[rows] == wanted, rows, NO_BLOCK)

@@ -102,7 +102,7 @@ def run(
     fixed_search: Replaces the refresher's indexes, e.g. by BM25.
   """
   queries = query_table.QueryTable.open(queries_dir)
-  queries.check_corpus(inputs.table.manifest)
+  queries.fit_corpus(inputs.table)
   runs.start(run_dir, inputs, resume)
   config = inputs.config.pretraining
   model = realm_model.RealmModel(

@@ -25,18 +25,18 @@ _ARTICLES = [
 class BlockTableTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    directory = os.path.join(self.create_tempdir(), 'corpus')
+    self.directory = os.path.join(self.create_tempdir(), 'corpus')
     # Bodies: at most 10 - 3 - 2 = 5 tokens of 'A b' and 6 of 'C', so the blocks
     # are 'A b.' (with 'C a.' it would be 6), 'C a. B.' and 'C. B a.'.
     self.manifest = shards.write_corpus(
       blocks.cut_corpus(_ARTICLES, _TOKENIZER, 10),
-      directory,
+      self.directory,
       _TOKENIZER,
       {},
       2,
       10,
     )
-    self.table = block_table.BlockTable.open(directory)
+    self.table = block_table.BlockTable.open(self.directory)
 
   def test_looks_up_texts(self):
     self.assertEqual(self.table.num_blocks, 3)
@@ -71,10 +71,15 @@ class BlockTableTest(absltest.TestCase):
     self.assertEqual(self.table.find_article('second').tolist(), [2])
     self.assertEqual(self.table.find_article('third').tolist(), [])
 
-  def test_content_hash_is_of_title_and_body(self):
-    self.assertEqual(
-      self.table.content_hash([2]), [hashlib.sha1(b'C\nC. B a.').digest()]
-    )
+  def test_hashes_are_of_title_and_body(self):
+    expected = hashlib.blake2b(b'C\nC. B a.', digest_size=8).digest()
+    self.assertEqual(int(self.table.hashes[2]), int.from_bytes(expected, 'big'))
+    self.assertLen(set(self.table.hashes.tolist()), 3)
+
+  def test_a_corpus_of_before_hashes_is_a_user_error_when_they_matter(self):
+    os.remove(os.path.join(self.directory, 'table', 'hashes.npy'))
+    with self.assertRaisesRegex(errors.UserError, 'Make it again'):
+      _ = self.table.hashes
 
   def test_carries_the_manifest(self):
     self.assertEqual(

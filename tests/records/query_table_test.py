@@ -17,10 +17,23 @@ def _query(length, *spans, own_block=query_table.NO_BLOCK, text=''):
   )
 
 
+class _Corpus:
+  """What of a `BlockTable` matters to queries."""
+
+  def __init__(self, fingerprint, hashes, vocabulary_sha256='abc'):
+    self.manifest = {
+      'vocabulary_sha256': vocabulary_sha256,
+      'corpus_fingerprint': fingerprint,
+    }
+    self.hashes = np.array(hashes, np.uint64)
+
+
 class QueryTableTest(absltest.TestCase):
-  def _write(self, queries, info=_INFO):
+  def _write(self, queries, info=_INFO, block_hashes=None):
     directory = os.path.join(self.create_tempdir(), 'queries')
-    manifest = query_table.write_queries(iter(queries), directory, info)
+    manifest = query_table.write_queries(
+      iter(queries), directory, info, block_hashes
+    )
     return manifest, query_table.QueryTable.open(directory)
 
   def test_queries_come_back(self):
@@ -58,6 +71,41 @@ class QueryTableTest(absltest.TestCase):
   def test_random_masking_needs_no_span(self):
     _, table = self._write([_query(4)], _INFO._replace(masking='random_token'))
     self.assertEqual(table.query(0).spans.shape, (0, 2))
+
+  def test_own_blocks_are_found_in_a_corpus_of_another_cut(self):
+    queries = [
+      _query(3, (0, 1), own_block=own)
+      for own in (2, query_table.NO_BLOCK, 0, 1)
+    ]
+    info = _INFO._replace(corpus_fingerprint='one')
+    hashes = np.array([70, 80, 90], np.uint64)
+    _, table = self._write(queries, info, hashes)
+    table.fit_corpus(_Corpus('one', hashes))
+    self.assertEqual(table.own_blocks.tolist(), [2, -1, 0, 1])
+    with self.assertLogs(level='WARNING') as logs:
+      # The second block, of hash 80, is gone, and others are new.
+      table.fit_corpus(_Corpus('two', [60, 90, 10, 70]))
+    self.assertEqual(table.own_blocks.tolist(), [1, -1, 3, -1])
+    self.assertIn('Of 3 queries with a block of their own 1', logs.output[0])
+
+  def test_a_corpus_of_other_text_is_a_user_error(self):
+    info = _INFO._replace(corpus_fingerprint='one')
+    hashes = np.array([70], np.uint64)
+    _, table = self._write([_query(3, (0, 1), own_block=0)], info, hashes)
+    for other in (
+      _Corpus('two', [60, 90]),
+      _Corpus('one', hashes, vocabulary_sha256='other'),
+    ):
+      with self.assertRaisesRegex(errors.UserError, 'must be made with the co'):
+        table.fit_corpus(other)
+    _, table = self._write([_query(3, (0, 1), own_block=0)], info)
+    with self.assertRaisesRegex(errors.UserError, 'must be made with the co'):
+      table.fit_corpus(_Corpus('two', hashes))
+
+  def test_queries_of_no_corpus_fit_any(self):
+    _, table = self._write([_query(3, (0, 1))])
+    table.fit_corpus(_Corpus('two', []))
+    self.assertEqual(table.own_blocks.tolist(), [-1])
 
   def test_nothing_left_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, "'queries_without_span': 1"):
