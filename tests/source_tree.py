@@ -17,6 +17,7 @@ MAY_IMPORT = {
   'records': 'config text corpus',
   'modeling': 'config',
   'importing': 'config modeling',
+  'pipelines': 'config text corpus records',
   'tagging': 'config rundir text corpus records modeling',
   'index': 'config rundir text records modeling',
   'retrieval': 'config rundir records modeling index',
@@ -44,7 +45,12 @@ FILES_OF = {
 }
 
 # Modules of bin/ that are no binaries but shared by them.
-SHARED_BY_BINARIES = ('article_flags', 'launcher', 'question_flags')
+SHARED_BY_BINARIES = (
+  'article_flags',
+  'beam_flags',
+  'launcher',
+  'question_flags',
+)
 
 
 def binaries() -> list[str]:

@@ -6,8 +6,8 @@ Everything is streamed, and what is no article is counted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-import functools
 import html
+import itertools
 import os
 import re
 from typing import NamedTuple, Optional
@@ -46,6 +46,7 @@ def read_articles(
   format: str = 'auto',  # pylint: disable=redefined-builtin
   drop_lists: bool = False,
   tally: Optional[tally_lib.Tally] = None,
+  first_number: int = 0,
 ) -> Iterator[Article]:
   """Yields the articles of all `inputs`, in order; some in need of `plain`.
 
@@ -57,32 +58,41 @@ def read_articles(
     drop_lists: Whether lists, indices, outlines and disambiguation pages are
       left out, as ORQA does.
     tally: Counts what is left out, and says whether bad records are.
+    first_number: Of the first article, for those without an id.
 
   Raises:
     errors.UserError: A missing file or a bad record; at once or while reading.
   """
+  tally = tally or tally_lib.Tally()
+  # Not a generator itself: a missing file is to be known before the first work.
+  items = expand(inputs, format)
+  articles = itertools.chain.from_iterable(
+    _read_item(item, format, tally) for item in items
+  )
+  numbered = (
+    article if article.article_id else article._replace(article_id=str(number))
+    for number, article in enumerate(articles, first_number)
+  )
+  return _counted(numbered, drop_lists, tally)
+
+
+def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint: disable=redefined-builtin
+  """Returns the files and datasets of `inputs`; see `read_articles`."""
   if format not in FORMATS:
     raise errors.UserError(
       f'--format must be one of {", ".join(FORMATS)}; got {format!r}.'
     )
-  tally = tally or tally_lib.Tally()
-  # Not a generator itself: a missing file is to be known before the first work.
-  readers = []
+  items = []
   for item in inputs:
     if item.startswith(datasets.PREFIX):
-      name = item.removeprefix(datasets.PREFIX)
-      readers.append(functools.partial(_read_dataset, name))
+      items.append(item)
     elif format == 'tfds':
       raise errors.UserError(
         f"With --format=tfds, --input must be 'tfds:NAME'; got {item}."
       )
     else:
-      readers += [
-        functools.partial(_read_file, path, format, tally)
-        for path in files.find_files(item)
-      ]
-  articles = _numbered(readers)
-  return _counted(articles, drop_lists, tally)
+      items += files.find_files(item)
+  return items
 
 
 def plain(article: Article) -> Article:
@@ -122,16 +132,10 @@ def _counted(articles, drop_lists, tally) -> Iterator[Article]:
       yield article
 
 
-def _numbered(readers) -> Iterator[Article]:
-  number = 0
-  for read in readers:
-    for article in read():
-      yield (
-        article
-        if article.article_id
-        else article._replace(article_id=str(number))
-      )
-      number += 1
+def _read_item(item: str, name: str, tally) -> Iterator[Article]:
+  if item.startswith(datasets.PREFIX):
+    return _read_dataset(item.removeprefix(datasets.PREFIX))
+  return _read_file(item, name, tally)
 
 
 def _read_file(path, name, tally) -> Iterator[Article]:

@@ -42,6 +42,8 @@ class IndexBuilder:
   ) -> versions.Version:
     """Embeds all blocks with `params` and publishes the index of its step.
 
+    Where the newest index has the same embeddings, they are not computed again.
+
     Raises:
       UserError: The parameters are damaged or lack an embedder.
     """
@@ -51,18 +53,23 @@ class IndexBuilder:
       self._model.load(weights.read(layout.params_file(params.path))),
       params.path,
     )
-    embeddings = block_embeddings.embed_blocks(
-      self._embed,
-      self._table,
-      self._config.lengths,
-      self._config.index.embed_batch_size,
+    corpus_fingerprint = self._table.manifest['corpus_fingerprint']
+    embeddings = storage.find_embeddings(
+      index_root, self._model, corpus_fingerprint
     )
+    if embeddings is None:
+      embeddings = block_embeddings.embed_blocks(
+        self._embed,
+        self._table,
+        self._config.lengths,
+        self._config.index.embed_batch_size,
+      )
     version = storage.publish(
       index_root,
       params.step,
       embeddings,
       self._model,
-      self._table.manifest['corpus_fingerprint'],
+      corpus_fingerprint,
       self._config.index,
     )
     logging.info(

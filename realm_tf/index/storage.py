@@ -8,7 +8,7 @@ scann/             the searcher, if it is ScaNN
 
 import io
 import os
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from absl import logging
 import numpy as np
@@ -85,9 +85,7 @@ def publish(
     write,
     {
       'corpus_fingerprint': corpus_fingerprint,
-      'embedder_fingerprint': weights.fingerprint(
-        model.block_embedder.variables
-      ),
+      'embedder_fingerprint': _embedder_fingerprint(model),
       'num_blocks': len(embeddings),
       'embedding_size': int(embeddings.shape[1]),
       'searcher': kind,
@@ -126,6 +124,34 @@ def load(
   return Index(manifest['step'], path, embeddings, searcher, manifest)
 
 
+def find_embeddings(
+  root: str, model: realm_model.RealmModel, corpus_fingerprint: str
+) -> Optional[np.ndarray]:
+  """Returns the newest version's embeddings if `model` would make the same.
+
+  So they are while only the reader learns, or with a frozen block embedder.
+
+  Args:
+    root: Directory of all index versions, of one config.
+    model: With the EMBEDDER part.
+    corpus_fingerprint: Of the corpus to embed.
+
+  Returns:
+    float32 [N, D], memory-mapped where that works; or None.
+  """
+  newest = versions.newest(root)
+  if newest is None:
+    return None
+  manifest = versions.read_manifest(newest.path)
+  is_same = manifest['corpus_fingerprint'] == corpus_fingerprint and manifest[
+    'embedder_fingerprint'
+  ] == _embedder_fingerprint(model)
+  if not is_same:
+    return None
+  versions.verify(newest.path)
+  return _read_embeddings(_embeddings_file(newest.path))
+
+
 def embedder_variables(model: realm_model.RealmModel) -> list[tf.Variable]:
   """Returns both towers' variables, each once."""
   towers = {
@@ -141,6 +167,10 @@ def searcher_kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
   if config.searcher == 'auto':
     return 'brute_force' if num_blocks < config.exact_below_blocks else 'scann'
   return config.searcher
+
+
+def _embedder_fingerprint(model):
+  return weights.fingerprint(model.block_embedder.variables)
 
 
 def _read_embeddings(file_name):

@@ -34,13 +34,21 @@ def build(
     tally: Counts 'duplicate block'.
     num_workers: Processes that cut; 1 cuts in this one.
   """
-  seen = seen_hashes.SeenHashes()
-  for batch in parallel.ordered_map(
+  batches = parallel.ordered_map(
     Cutter,
     (tokenizer.vocabulary, max_block_wordpieces),
     blocks_lib.batches(articles),
     num_workers,
-  ):
+  )
+  return without_duplicates(batches, tally)
+
+
+def without_duplicates(
+  batches: Iterable[encoded_blocks.EncodedBlocks], tally: tally_lib.Tally
+) -> Iterator[encoded_blocks.EncodedBlocks]:
+  """Yields the batches, of each content the first block only."""
+  seen = seen_hashes.SeenHashes()
+  for batch in batches:
     is_new = seen.add(batch.hashes)
     num_old = int(np.sum(~is_new))
     if num_old:

@@ -84,9 +84,9 @@ def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
   return EncodedBlocks(
     [schema.encode_block(block) for block in blocks],
     np.array([_content_hash(block) for block in blocks], np.uint64),
-    _text_rows([block.text for block in blocks]),
-    _int_rows([block.body_ids for block in blocks]),
-    _int_rows([block.sentence_ends for block in blocks]),
+    text_rows([block.text for block in blocks]),
+    int_rows([block.body_ids for block in blocks]),
+    int_rows([block.sentence_ends for block in blocks]),
     articles,
     article_rows,
   )
@@ -104,15 +104,21 @@ def _content_hash(block: blocks_lib.Block) -> int:
   return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), 'big')
 
 
-def _text_rows(texts: Sequence[str]) -> Rows:
-  encoded = [text.encode('utf-8', 'replace') for text in texts]
+def text_rows(texts: Sequence[str]) -> Rows:
+  """Returns texts as rows of UTF-8 in uint8."""
+  return byte_rows([text.encode('utf-8', 'replace') for text in texts])
+
+
+def byte_rows(texts: Sequence[bytes]) -> Rows:
+  """Returns rows of uint8."""
   return Rows(
-    np.frombuffer(b''.join(encoded), np.uint8),
-    np.array([len(text) for text in encoded], np.int32),
+    np.frombuffer(b''.join(texts), np.uint8),
+    np.array([len(text) for text in texts], np.int32),
   )
 
 
-def _int_rows(rows: Sequence[np.ndarray]) -> Rows:
+def int_rows(rows: Sequence[np.ndarray]) -> Rows:
+  """Returns rows of int32."""
   return Rows(
     np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32),
     np.array([len(row) for row in rows], np.int32),

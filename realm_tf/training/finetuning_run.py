@@ -135,6 +135,9 @@ def _reusable_embeddings(init_from, fingerprint, config):
   directory = model_directory.open_directory(init_from)
   if directory.index is None or directory.index.step != directory.params.step:
     return None
+  for name in ('block_tokens', 'title_tokens'):
+    if getattr(directory.config.lengths, name) != getattr(config.lengths, name):
+      return None  # Other parts of the blocks were embedded.
   try:
     index = storage.load(directory.index.path, fingerprint, config.index)
   except errors.UserError as error:

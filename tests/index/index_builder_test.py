@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -68,6 +69,24 @@ class IndexBuilderTest(absltest.TestCase):
         index.manifest['embedder_fingerprint'],
         weights.fingerprint(model.block_embedder.variables),
       )
+
+  def test_does_not_embed_again_with_the_same_block_embedder(self):
+    model = small.model(1)
+    self._publish_params(0, model)
+    builder = index_builder.open_builder(self.run_dir, self.corpus_dir)
+    with mock.patch.object(
+      block_embeddings,
+      'embed_blocks',
+      side_effect=block_embeddings.embed_blocks,
+    ) as embed:
+      first = self._publish_index(builder, self._publish_params(500, model))
+      again = self._publish_index(builder, self._publish_params(600, model))
+      self.assertEqual(embed.call_count, 1)
+      np.testing.assert_array_equal(again.embeddings, first.embeddings)
+      other = self._publish_params(700, small.model(2))
+      changed = self._publish_index(builder, other)
+      self.assertEqual(embed.call_count, 2)
+      self.assertFalse(np.allclose(changed.embeddings, first.embeddings))
 
   def test_parameters_without_embedder_are_a_user_error(self):
     model = small.model()

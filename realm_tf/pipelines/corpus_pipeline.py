@@ -1,0 +1,160 @@
+"""The cutting of `make_blocks` on Apache Beam, for text of many machines.
+
+  files -> count -> [workers: read, batch] -> [workers: cut] -> batch files
+  batch files -> [this process: order, duplicates] -> a corpus directory
+
+The functions are those of the local path, and so are the blocks. The only
+import of apache_beam.
+"""
+
+from collections.abc import Iterator, Sequence
+import itertools
+import json
+import os
+from typing import NamedTuple
+
+import apache_beam as beam
+from apache_beam.options import pipeline_options
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.corpus import blocks
+from realm_tf.corpus import sources
+from realm_tf.corpus import tally as tally_lib
+from realm_tf.records import batch_files
+from realm_tf.records import corpus_building
+from realm_tf.records import encoded_blocks
+
+_BATCH, _TALLY, _ERROR = 'batch-', 'tally-', 'error-'
+
+
+class Reading(NamedTuple):
+  """How the input is read; see `sources.read_articles`."""
+
+  inputs: Sequence[str]
+  format: str
+  drop_lists: bool
+  skip_errors: bool
+
+
+def build(
+  reading: Reading,
+  cutter: tuple[Sequence[str], int],
+  work_dir: str,
+  options: Sequence[str],
+  tally: tally_lib.Tally,
+) -> Iterator[encoded_blocks.EncodedBlocks]:
+  """Cuts on a Beam runner, then yields the blocks as `corpus_building.build`.
+
+  Args:
+    reading: Paths must be readable from every worker.
+    cutter: Arguments of `corpus_building.Cutter`.
+    work_dir: New; for batches, writable from every worker. Deleted at the end.
+    options: Beam's own, e.g. '--runner=DirectRunner'.
+    tally: Gets what all workers counted.
+
+  Raises:
+    UserError: A missing file or a bad record.
+  """
+  items = list(enumerate(sources.expand(reading.inputs, reading.format)))
+  tf.io.gfile.makedirs(work_dir)
+  try:
+    _run(items, reading, cutter, work_dir, options)
+    _gather(work_dir, tally)
+    names = _names(work_dir, _BATCH)
+    batches = (batch_files.read(os.path.join(work_dir, n)) for n in names)
+    yield from corpus_building.without_duplicates(batches, tally)
+  finally:
+    tf.io.gfile.rmtree(work_dir)
+
+
+def _run(items, reading, cutter, work_dir, options) -> None:
+  with beam.Pipeline(
+    options=pipeline_options.PipelineOptions(list(options))
+  ) as pipeline:
+    files = pipeline | beam.Create(items) | 'SpreadFiles' >> beam.Reshuffle()
+    # An article without an id is known by its number in all of the input.
+    counts = files | beam.Map(_count, reading)
+    _ = (
+      files
+      | beam.FlatMap(_read, beam.pvalue.AsDict(counts), reading, work_dir)
+      | 'SpreadBatches' >> beam.Reshuffle()
+      | beam.ParDo(_Cut(cutter, work_dir))
+    )
+
+
+def _count(item, reading: Reading) -> tuple[int, int]:
+  """Returns how many articles a file has, whatever is done with them."""
+  number, path = item
+  tally = tally_lib.Tally(reading.skip_errors)
+  articles = sources.read_articles([path], reading.format, tally=tally)
+  try:
+    return number, sum(1 for _ in articles)
+  except errors.UserError:  # Said by `_read`, which meets it again.
+    return number, 0
+
+
+def _read(item, counts, reading: Reading, work_dir: str):
+  """Yields ('file-batch', articles) of a file, and writes its tally."""
+  number, path = item
+  tally = tally_lib.Tally(reading.skip_errors)
+  articles = sources.read_articles(
+    [path],
+    reading.format,
+    reading.drop_lists,
+    tally,
+    sum(count for other, count in counts.items() if other < number),
+  )
+  try:
+    for i, batch in enumerate(blocks.batches(articles)):
+      yield f'{number:06d}-{i:08d}', batch
+  except errors.UserError as error:  # A runner would bury it in a traceback.
+    _write(os.path.join(work_dir, f'{_ERROR}{number:06d}'), str(error))
+  counted = {'kept': tally.kept, 'left_out': tally.counts}
+  _write(os.path.join(work_dir, f'{_TALLY}{number:06d}'), json.dumps(counted))
+
+
+class _Cut(beam.DoFn):
+  """Cuts a batch of articles and writes the file of its blocks."""
+
+  def __init__(self, cutter, work_dir: str):
+    self._arguments, self._work_dir = cutter, work_dir
+
+  def setup(self):
+    self._cut = corpus_building.Cutter(*self._arguments)
+
+  def process(self, element):
+    name, articles = element
+    path = os.path.join(self._work_dir, f'{_BATCH}{name}')
+    batch_files.write(self._cut(articles), path)
+
+
+def _gather(work_dir: str, tally: tally_lib.Tally) -> None:
+  """Adds up the tallies of all files; raises the first error of all."""
+  for name in itertools.islice(_names(work_dir, _ERROR), 1):
+    raise errors.UserError(_text(os.path.join(work_dir, name)))
+  for name in _names(work_dir, _TALLY):
+    counted = json.loads(_text(os.path.join(work_dir, name)))
+    for what, number in counted['kept'].items():
+      tally.keep(what, number)
+    for reason, number in counted['left_out'].items():
+      tally.drop(reason, number)
+
+
+def _names(work_dir: str, prefix: str) -> list[str]:
+  """Returns the complete files of a kind, in order."""
+  return sorted(
+    name
+    for name in tf.io.gfile.listdir(work_dir)
+    if name.startswith(prefix) and not name.endswith('.part')
+  )
+
+
+def _write(path: str, text: str) -> None:
+  with tf.io.gfile.GFile(path, 'w') as file:
+    file.write(text)
+
+
+def _text(path: str) -> str:
+  with tf.io.gfile.GFile(path) as file:
+    return file.read()
