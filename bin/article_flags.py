@@ -16,7 +16,6 @@ INPUT = flags.DEFINE_multi_string(
   'input',
   None,
   "Files, directories, globs, 'tfds:NAME' or 'world'; repeatable.",
-  required=True,
 )
 MAX_ARTICLES = flags.DEFINE_integer(
   'max_articles', None, 'Of the input to read.', lower_bound=1
@@ -50,6 +49,7 @@ def read(
   format: str,  # pylint: disable=redefined-builtin
   tally: Optional[tally_lib.Tally] = None,
   plain: bool = True,
+  first_number: int = 0,
 ) -> Iterator[sources.Article]:
   """Returns the articles that the flags name, with a progress bar.
 
@@ -58,6 +58,7 @@ def read(
     format: The value of --format.
     tally: Counts what is left out; None counts it for nobody.
     plain: Whether markup is removed here, and not by who uses them.
+    first_number: Of the first article, for those without an id.
   """
   articles = inputs.read_articles(
     inputs.split(INPUT.value),
@@ -65,6 +66,7 @@ def read(
     launcher.load_config().world,
     DROP_LISTS.value,
     tally or new_tally(),
+    first_number,
   )
   if plain:
     articles = map(sources.plain, articles)
@@ -79,7 +81,7 @@ def description(tally: tally_lib.Tally) -> dict:
     tally: May still be counting when the manifest is begun.
   """
   return {
-    'input': inputs.split(INPUT.value),
+    'input': inputs.split(INPUT.value or []),
     'max_articles': MAX_ARTICLES.value,
     'drop_lists': DROP_LISTS.value,
     'kept': tally.kept,

@@ -1,6 +1,6 @@
 """The flags of work that Apache Beam may do, and the pipelines' start."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import uuid
 
 from bin import article_flags
@@ -11,7 +11,6 @@ from realm_tf import errors
 from realm_tf.corpus import inputs
 from realm_tf.corpus import tally as tally_lib
 from realm_tf.records import encoded_blocks
-from realm_tf.text import wordpiece
 
 _RUNNERS = {
   'direct': 'DirectRunner',
@@ -35,13 +34,21 @@ def is_local() -> bool:
 
 
 def cut(
-  tokenizer: wordpiece.WordpieceTokenizer,
-  max_block_wordpieces: int,
+  cutter: tuple[Sequence[str], int],
   format: str,  # pylint: disable=redefined-builtin
-  output_dir: str,
+  work_prefix: str,
   tally: tally_lib.Tally,
+  first_number: int,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Returns the blocks of the articles that the flags name; cut with Beam."""
+  """Returns the blocks of the articles that the flags name; cut with Beam.
+
+  Args:
+    cutter: Arguments of `corpus_building.Cutter`.
+    format: The value of --format.
+    work_prefix: Beginning of the path of a directory for work.
+    tally: Counts what is left out.
+    first_number: Of the first article, for those without an id.
+  """
   names = inputs.split(article_flags.INPUT.value)
   if inputs.is_world(names, format) or article_flags.MAX_ARTICLES.value:
     raise errors.UserError(
@@ -62,9 +69,10 @@ def cut(
       format,
       article_flags.DROP_LISTS.value,
       article_flags.skips_errors(),
+      first_number,
     ),
-    (tokenizer.vocabulary, max_block_wordpieces),
-    f'{output_dir.rstrip("/")}.{uuid.uuid4().hex[:8]}.beam',
+    cutter,
+    f'{work_prefix}{uuid.uuid4().hex[:8]}.beam',
     [f'--runner={_RUNNERS[_RUNNER.value]}', *_BEAM_OPTION.value],
     tally,
   )

@@ -22,6 +22,7 @@ from realm_tf.records import query_table
 from realm_tf.tagging import taggers
 from realm_tf.text import wordpiece
 
+flags.mark_flag_as_required('input')
 _FORMAT = article_flags.define_format(
   [inputs.TAGGED], "Of the input; 'tagged' is JSONL with text, spans and id."
 )

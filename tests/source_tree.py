@@ -46,10 +46,12 @@ FILES_OF = {
 
 # Modules of bin/ that are no binaries but shared by them.
 SHARED_BY_BINARIES = (
+  'append_flags',
   'article_flags',
   'beam_flags',
   'launcher',
   'question_flags',
+  'vocabulary_flags',
 )
 
 

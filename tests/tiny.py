@@ -78,7 +78,6 @@ def write_corpus(directory: str) -> str:
     corpus_dir,
     TOKENIZER,
     {},
-    num_shards=1,
     max_block_wordpieces=MAX_BLOCK_WORDPIECES,
   )
   return corpus_dir

@@ -46,6 +46,7 @@ def read_articles(
   world: config_lib.WorldConfig,
   drop_lists: bool = True,
   tally: Optional[tally_lib.Tally] = None,
+  first_number: int = 0,
 ) -> Iterator[sources.Article]:
   """Returns the articles of all inputs, some in need of `sources.plain`.
 
@@ -56,10 +57,11 @@ def read_articles(
     drop_lists: Whether lists, indices, outlines and disambiguations are left
       out.
     tally: Counts what is left out, and says whether bad records are.
+    first_number: Of the first article, for those without an id.
   """
   if is_world(inputs, format):
     return iter(generate_world(world).articles)
-  return sources.read_articles(inputs, format, drop_lists, tally)
+  return sources.read_articles(inputs, format, drop_lists, tally, first_number)
 
 
 def read_tagged_sentences(

@@ -35,6 +35,7 @@ class Reading(NamedTuple):
   format: str
   drop_lists: bool
   skip_errors: bool
+  first_number: int = 0
 
 
 def build(
@@ -103,7 +104,8 @@ def _read(item, counts, reading: Reading, work_dir: str):
     reading.format,
     reading.drop_lists,
     tally,
-    sum(count for other, count in counts.items() if other < number),
+    reading.first_number
+    + sum(count for other, count in counts.items() if other < number),
   )
   try:
     for i, batch in enumerate(blocks.batches(articles)):

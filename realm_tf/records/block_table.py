@@ -157,6 +157,32 @@ class BlockTable:
       self._body_ids.lengths(),
     )
 
+  def encoded(
+    self, start: int, records: Sequence[bytes]
+  ) -> encoded_blocks.EncodedBlocks:
+    """Returns the blocks from row `start` as they were written.
+
+    Args:
+      start: Row of the first.
+      records: Theirs, which the table does not hold.
+    """
+    stop = start + len(records)
+    rows = np.asarray(self.article_rows[start:stop])
+    articles = [
+      (self._article_ids.text(i), self._titles.text(i), self._title_ids.row(i))
+      for i in range(rows[0], rows[-1] + 1)
+    ]
+    return encoded_blocks.EncodedBlocks(
+      list(records),
+      np.asarray(self.hashes[start:stop]),
+      *(
+        encoded_blocks.Rows(*column.slice(start, stop))
+        for column in (self._texts, self._body_ids, self._sentence_ends)
+      ),
+      articles,
+      rows - rows[0],
+    )
+
   def find_article(self, article_id: str) -> np.ndarray:
     """Returns the ids of the article's blocks, int64; empty if unknown."""
     # Rows ascend, so an article is found by bisection.

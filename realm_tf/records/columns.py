@@ -91,6 +91,13 @@ class RaggedColumn:
   def row(self, i: int) -> np.ndarray:
     return np.array(self.values[self.offsets[i] : self.offsets[i + 1]])
 
+  def slice(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns rows [start, stop) end to end, and their lengths, int32."""
+    offsets = self.offsets[start : stop + 1]
+    return self.values[offsets[0] : offsets[-1]], np.diff(offsets).astype(
+      np.int32
+    )
+
   def text(self, i: int) -> str:
     """Returns row `i` of a text column."""
     return self.row(i).tobytes().decode('utf-8')

@@ -6,6 +6,7 @@ The result is the same for any number of workers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Optional
 
 import numpy as np
 
@@ -44,10 +45,20 @@ def build(
 
 
 def without_duplicates(
-  batches: Iterable[encoded_blocks.EncodedBlocks], tally: tally_lib.Tally
+  batches: Iterable[encoded_blocks.EncodedBlocks],
+  tally: tally_lib.Tally,
+  known: Optional[np.ndarray] = None,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Yields the batches, of each content the first block only."""
+  """Yields the batches, of each content the first block only.
+
+  Args:
+    batches: In order.
+    tally: Counts 'duplicate block'.
+    known: Hashes of blocks that are there already.
+  """
   seen = seen_hashes.SeenHashes()
+  if known is not None:
+    seen.add(known)
   for batch in batches:
     is_new = seen.add(batch.hashes)
     num_old = int(np.sum(~is_new))

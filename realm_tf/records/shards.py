@@ -1,15 +1,13 @@
 """Corpus directories: blocks as sharded TFRecords, their table and manifest.
 
 manifest.json   schema_version, num_blocks, vocabulary_sha256,
-corpus_fingerprint, max_block_wordpieces, source, files
+corpus_fingerprint, max_block_wordpieces, shard_blocks, source, files
 vocab.txt       the vocabulary of the blocks' wordpieces
-blocks-00000-of-00004.tfrecord ...   block i is in shard i % num_shards
+blocks-00000.tfrecord ...   the blocks in order, shard_blocks[i] in shard i
 table/          the same blocks, memory-mapped (records/block_table.py)
 """
 
-from collections.abc import Iterable, Iterator
-import contextlib
-import hashlib
+from collections.abc import Callable, Iterable, Iterator
 import os
 from typing import Any, NamedTuple
 
@@ -17,13 +15,13 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import blocks as blocks_lib
-from realm_tf.records import block_table
+from realm_tf.records import corpus_writer
 from realm_tf.records import encoded_blocks
 from realm_tf.records import manifests
 from realm_tf.records import schema
 from realm_tf.text import wordpiece
 
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 
 
 class CorpusManifest(NamedTuple):
@@ -35,7 +33,7 @@ class CorpusManifest(NamedTuple):
     corpus_fingerprint: SHA-256 over the ordered blocks, wordpieces included: an
       index belongs to one fingerprint.
     max_block_wordpieces: Upper bound of 3 + title + body.
-    num_shards: Of the TFRecords.
+    shard_blocks: Blocks of each TFRecord file.
     source: Where the articles came from.
   """
 
@@ -43,7 +41,7 @@ class CorpusManifest(NamedTuple):
   vocabulary_sha256: str
   corpus_fingerprint: str
   max_block_wordpieces: int
-  num_shards: int
+  shard_blocks: list[int]
   source: dict[str, Any]
 
 
@@ -60,7 +58,7 @@ def write_encoded(
   output_dir: str,
   tokenizer: wordpiece.WordpieceTokenizer,
   source: dict[str, Any],
-  num_shards: int = 4,
+  max_shard_blocks: int = 100_000,
   max_block_wordpieces: int = 288,
 ) -> CorpusManifest:
   """Writes a corpus directory in one pass, replacing the one that is there.
@@ -71,14 +69,38 @@ def write_encoded(
     tokenizer: That of the blocks.
     source: Where they came from; written last, so it may hold counts that grow
       while `batches` are made.
-    num_shards: TFRecord files.
+    max_shard_blocks: Blocks of a TFRecord file.
     max_block_wordpieces: Upper bound of 3 + title + body.
 
   Raises:
     UserError: There are no blocks.
   """
+
+  def fill(writer: corpus_writer.CorpusWriter):
+    for batch in batches:
+      writer.extend(batch)
+
+  return write(
+    fill, output_dir, tokenizer, source, max_shard_blocks, max_block_wordpieces
+  )
+
+
+def write(
+  fill: Callable[[corpus_writer.CorpusWriter], None],
+  output_dir: str,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  source: dict[str, Any],
+  max_shard_blocks: int,
+  max_block_wordpieces: int,
+) -> CorpusManifest:
+  """Writes what `fill` appends; see `write_encoded`."""
   with manifests.publishing(output_dir) as (staging, manifest):
-    num_blocks, fingerprint = _write_blocks(batches, staging, num_shards)
+    writer = corpus_writer.CorpusWriter(staging, max_shard_blocks)
+    try:
+      fill(writer)
+    finally:
+      fingerprint = writer.close()
+    num_blocks = sum(writer.shard_blocks)
     if not num_blocks:
       raise errors.UserError(
         'A corpus needs at least one block; the articles of --input have no '
@@ -91,7 +113,7 @@ def write_encoded(
       tokenizer.vocabulary_sha256,
       fingerprint,
       max_block_wordpieces,
-      num_shards,
+      writer.shard_blocks,
       source,
     )
     manifest.update(schema_version=_SCHEMA_VERSION, **result._asdict())
@@ -114,37 +136,7 @@ def read_manifest(corpus_dir: str) -> CorpusManifest:
 
 def read_blocks(corpus_dir: str) -> Iterator[blocks_lib.Block]:
   """Yields all blocks in the order of their ids, from the TFRecords."""
-  manifest = read_manifest(corpus_dir)
-  shards = [
-    iter(tf.data.TFRecordDataset(path).as_numpy_iterator())
-    for path in shard_paths(corpus_dir, manifest.num_shards)
-  ]
-  for block_id in range(manifest.num_blocks):
-    yield schema.decode_block(next(shards[block_id % len(shards)]))
-
-
-def shard_paths(corpus_dir: str, num_shards: int) -> list[str]:
-  """Returns the paths of the TFRecord files."""
-  return [
-    os.path.join(corpus_dir, f'blocks-{shard:05d}-of-{num_shards:05d}.tfrecord')
-    for shard in range(num_shards)
-  ]
-
-
-def _write_blocks(batches, staging: str, num_shards: int) -> tuple[int, str]:
-  """Writes records and table; returns number of blocks and fingerprint."""
-  digest, num_blocks = hashlib.sha256(), 0
-  with contextlib.ExitStack() as stack:
-    writers = [
-      stack.enter_context(tf.io.TFRecordWriter(path))
-      for path in shard_paths(staging, num_shards)
-    ]
-    table = block_table.BlockTableWriter(staging)
-    stack.callback(table.close)
-    for batch in batches:
-      for record in batch.records:
-        writers[num_blocks % num_shards].write(record)
-        digest.update(hashlib.sha256(record).digest())
-        num_blocks += 1
-      table.extend(batch)
-  return num_blocks, digest.hexdigest()
+  for shard in range(len(read_manifest(corpus_dir).shard_blocks)):
+    path = corpus_writer.shard_path(corpus_dir, shard)
+    for record in tf.data.TFRecordDataset(path).as_numpy_iterator():
+      yield schema.decode_block(record)

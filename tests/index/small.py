@@ -63,7 +63,7 @@ def blocks(body_lengths) -> list[blocks_lib.Block]:
 def write_corpus(directory: str, body_lengths) -> str:
   """Writes a corpus below `directory`; returns where."""
   corpus_dir = os.path.join(directory, 'corpus')
-  shards.write_corpus(blocks(body_lengths), corpus_dir, TOKENIZER, {}, 1)
+  shards.write_corpus(blocks(body_lengths), corpus_dir, TOKENIZER, {})
   return corpus_dir
 
 

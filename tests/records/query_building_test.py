@@ -70,7 +70,6 @@ class QueryBuildingTest(absltest.TestCase):
       directory,
       self.tokenizer,
       {},
-      num_shards=1,
       max_block_wordpieces=16,
     )
     return block_table.BlockTable.open(directory)

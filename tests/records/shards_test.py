@@ -11,6 +11,7 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
+from realm_tf.records import corpus_writer
 from realm_tf.records import manifests
 from realm_tf.records import schema
 from realm_tf.records import shards
@@ -30,17 +31,23 @@ def _blocks(articles=None):
 
 
 class ShardsTest(absltest.TestCase):
-  def _write(self, articles=None, num_shards=2):
+  def _write(self, articles=None, max_shard_blocks=2):
     directory = os.path.join(self.create_tempdir(), 'corpus')
     manifest = shards.write_corpus(
-      _blocks(articles), directory, _TOKENIZER, {'input': ['z']}, num_shards, 8
+      _blocks(articles),
+      directory,
+      _TOKENIZER,
+      {'input': ['z']},
+      max_shard_blocks,
+      8,
     )
     return directory, manifest
 
   def test_blocks_come_back_in_order(self):
     # 4 tokens of body: [A b.] [C a.] and so on; more blocks than shards.
-    directory, manifest = self._write(num_shards=3)
+    directory, manifest = self._write(max_shard_blocks=3)
     self.assertEqual(manifest.num_blocks, len(_blocks()))
+    self.assertEqual(manifest.shard_blocks, [3, 2])
     for got, expected in zip(
       shards.read_blocks(directory), _blocks(), strict=True
     ):
@@ -77,7 +84,7 @@ class ShardsTest(absltest.TestCase):
   def test_fingerprint_is_of_the_ordered_content(self):
     fingerprint = self._write()[1].corpus_fingerprint
     self.assertEqual(
-      self._write(num_shards=1)[1].corpus_fingerprint, fingerprint
+      self._write(max_shard_blocks=1)[1].corpus_fingerprint, fingerprint
     )
     self.assertNotEqual(
       self._write(_ARTICLES[::-1])[1].corpus_fingerprint, fingerprint
@@ -91,7 +98,7 @@ class ShardsTest(absltest.TestCase):
 
   def test_truncated_file_is_a_user_error(self):
     directory, _ = self._write()
-    path = shards.shard_paths(directory, 2)[1]
+    path = corpus_writer.shard_path(directory, 1)
     with open(path, 'r+b') as file:
       file.truncate(5)
     with self.assertRaisesRegex(errors.UserError, f'{path}.*it has 5'):
@@ -102,7 +109,7 @@ class ShardsTest(absltest.TestCase):
       shards.read_manifest(self.create_tempdir().full_path)
 
   def test_complete_output_is_refused_and_then_replaced(self):
-    directory, old = self._write(num_shards=3)
+    directory, old = self._write(max_shard_blocks=3)
     with self.assertRaisesRegex(errors.UserError, '--overwrite'):
       manifests.check_output(directory)
     manifests.check_output(directory, overwrite=True)
@@ -110,11 +117,11 @@ class ShardsTest(absltest.TestCase):
     with open(stray, 'w') as file:
       file.write('not ours')
     new = shards.write_corpus(
-      _blocks(_ARTICLES[:1]), directory, _TOKENIZER, {}, 1, 8
+      _blocks(_ARTICLES[:1]), directory, _TOKENIZER, {}, 9, 8
     )
     self.assertNotEqual(old, new)
     self.assertLen(list(shards.read_blocks(directory)), new.num_blocks)
-    self.assertFalse(os.path.exists(shards.shard_paths(directory, 3)[0]))
+    self.assertFalse(os.path.exists(corpus_writer.shard_path(directory, 1)))
     self.assertTrue(os.path.exists(stray))
 
   def test_a_full_disk_is_a_user_error_and_leaves_nothing(self):

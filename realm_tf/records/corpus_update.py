@@ -1,0 +1,129 @@
+"""A corpus -> its next version, with articles added and articles removed.
+
+What does not change is linked, not copied; block ids before the first removed
+block stay, and new blocks come last. Queries find their own blocks again by
+content (`query_table.QueryTable.fit_corpus`).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.corpus import tally as tally_lib
+from realm_tf.records import block_table
+from realm_tf.records import corpus_building
+from realm_tf.records import corpus_writer
+from realm_tf.records import encoded_blocks
+from realm_tf.records import shards
+from realm_tf.rundir import layout
+from realm_tf.text import wordpiece
+
+_BATCH_BLOCKS = 4096
+_Batch = encoded_blocks.EncodedBlocks
+
+
+class CorpusUpdate:
+  """The corpus that another is made from.
+
+  Args:
+    corpus_dir: Of the old one; it stays as it is.
+    removed_ids: Of articles.
+
+  Attributes:
+    manifest: Of the old corpus.
+    tokenizer: Of both corpora.
+    num_articles: That the old one was made of, whatever became of them.
+
+  Raises:
+    UserError: It is no corpus, or has no article of a removed id.
+  """
+
+  def __init__(self, corpus_dir: str, removed_ids: Sequence[str]):
+    self._dir = corpus_dir
+    self.manifest = shards.read_manifest(corpus_dir)
+    self.tokenizer = wordpiece.WordpieceTokenizer.from_file(
+      layout.vocab_file(corpus_dir)
+    )
+    self._table = block_table.BlockTable.open(corpus_dir)
+    self._is_kept = np.ones(self.manifest.num_blocks, bool)
+    for article_id in removed_ids:
+      rows = self._table.find_article(article_id)
+      if not len(rows):
+        raise errors.UserError(
+          f'--remove must name articles of {corpus_dir}. Found none with id '
+          f'{article_id!r}. Leave it out.'
+        )
+      self._is_kept[rows] = False
+    self.num_articles = _num_articles(self.manifest.source)
+
+  def write(
+    self,
+    batches: Iterable[encoded_blocks.EncodedBlocks],
+    output_dir: str,
+    source: dict[str, Any],
+    tally: tally_lib.Tally,
+    max_shard_blocks: int,
+  ) -> shards.CorpusManifest:
+    """Writes the new corpus; see `shards.write_encoded`.
+
+    Args:
+      batches: New blocks. Those that the old corpus has are left out.
+      output_dir: Of the new corpus.
+      source: Of the new blocks.
+      tally: Counts 'duplicate block' and 'removed block'.
+      max_shard_blocks: Blocks of a new shard.
+    """
+    known = self._table.hashes[self._is_kept]
+    tally.drop('removed block', int(np.sum(~self._is_kept)))
+
+    def fill(writer: corpus_writer.CorpusWriter):
+      self._keep(writer)
+      for batch in corpus_building.without_duplicates(batches, tally, known):
+        writer.extend(batch)
+
+    return shards.write(
+      fill,
+      output_dir,
+      self.tokenizer,
+      {**source, 'made_from': self.manifest.source},
+      max_shard_blocks,
+      self.manifest.max_block_wordpieces,
+    )
+
+  def _keep(self, writer: corpus_writer.CorpusWriter) -> None:
+    """Links the shards of which nothing is removed; writes the others anew."""
+    start = 0
+    for shard, number in enumerate(self.manifest.shard_blocks):
+      path = corpus_writer.shard_path(self._dir, shard)
+      batches = self._read(path, start)
+      if self._is_kept[start : start + number].all():
+        writer.link(path, (batch for _, batch in batches))
+      else:
+        writer.end_shard()
+        for is_kept, batch in batches:
+          writer.extend(batch.select(is_kept))
+      start += number
+    writer.end_shard()
+
+  def _read(self, path, start) -> Iterator[tuple[np.ndarray, _Batch]]:
+    """Yields (whether each block is kept, the blocks), from row `start` on."""
+    records = tf.data.TFRecordDataset(path).as_numpy_iterator()
+    while batch := list(itertools.islice(records, _BATCH_BLOCKS)):
+      stop = start + len(batch)
+      yield self._is_kept[start:stop], self._table.encoded(start, batch)
+      start = stop
+
+
+def _num_articles(source: dict[str, Any]) -> int:
+  """Returns how many articles got a number, those left out for it included."""
+  left_out = source.get('left_out', {})
+  return (
+    source.get('kept', {}).get('articles', 0)
+    + left_out.get('list', 0)
+    + left_out.get('disambiguation', 0)
+    + (_num_articles(source['made_from']) if 'made_from' in source else 0)
+  )
