@@ -1,7 +1,8 @@
 """Finds dates in English text by regular expression (Section 3.4).
 
-"July 1969", "20 July 1969", "the 1960s", "44 BC", "19th century", "1939–45",
-"summer of 1969", and years where the words around them say that they are years.
+"July 1969", "20 July 1969", "30 May – 2 June 1940", "the 1960s", "the '60s",
+"the sixties", "44 BC", "19th century", "1939–45", "summer of 1969", and years
+where the words around them say that they are years.
 A number with a unit is no date, and neither is a weekday alone.
 """
 
@@ -32,6 +33,8 @@ _ORDINAL = (
   r'sixteenth|seventeenth|eighteenth|nineteenth|twentieth|twenty-first)'
 )
 _YEAR_OR_OLDER = rf'(?:{_YEAR}|\d{{1,4}} ?{_ERA})'
+_DASH = r'(?: ?[-–—] ?)'
+_TENS = r'(?:[Tt]wen|[Tt]hir|[Ff]or|[Ff]if|[Ss]ix|[Ss]even|[Ee]igh|[Nn]ine)ties'
 
 # Words that turn a number from 1000 to 2099 into a year, and words behind the
 # number that turn it back.
@@ -57,6 +60,10 @@ _UNITS = (
 _NO_NUMBER_BEHIND = rf'(?![\w°%]|[.,/]\d|[-–]\d|[- ](?:{_UNITS})(?!\w))'
 
 _FORMS = (
+  # 'May 30 – June 2, 1940', '30 May – 2 June 1940', 'June–August 1940'.
+  rf'{_MONTH} {_DAY}{_DASH}{_MONTH} {_DAY}(?!\d)(?:,? {_YEAR_OR_OLDER})?',
+  rf'{_DAY} {_MONTH}{_DASH}{_DAY} {_MONTH}(?:,? {_YEAR_OR_OLDER})?',
+  rf'{_MONTH}{_DASH}{_MONTH},? {_YEAR_OR_OLDER}',
   rf'{_WEEKDAY}{_DAYS} (?:of )?{_MONTH}(?:,? (?:of )?{_YEAR_OR_OLDER})?',
   rf'{_WEEKDAY}{_MONTH} (?:the )?{_DAYS}(?!\d)(?:,? {_YEAR_OR_OLDER})?',
   rf'{_MONTH}(?: of|,)? {_YEAR_OR_OLDER}',
@@ -66,7 +73,11 @@ _FORMS = (
   rf'(?: of|,)? {_YEAR}(?:[-–/]\d\d)?{_NO_NUMBER_BEHIND}',
   rf'(?i:{_ORDINAL}(?:(?:,? and | to | or | ?[-–] ?){_ORDINAL})?)'
   rf'[- ]centur(?:y|ies)(?: {_ERA})?',
+  rf'(?i:{_ORDINAL}(?: and {_ORDINAL})?)[- ]millenni(?:um|a)(?: {_ERA})?',
+  rf'(?:1\d|20)\d0s{_DASH}(?:1\d|20)?\d0s(?!\w)',
   rf'(?:1\d|20)?\d0s(?: {_ERA})?(?!\w)',
+  rf'(?:(?:[Ee]igh|[Nn]ine)teen|[Tt]wenty)[- ]{_TENS}',
+  rf'(?:(?<=\b[Tt]he )|(?<=[Tt]he early )|(?<=[Tt]he late )){_TENS}',
   rf'\d{{1,5}}(?: ?[-–] ?\d{{1,4}})? ?{_ERA}',
   r'(?:AD|A\.D\.) ?\d{1,4}(?!\w)',
   # The second half of a range may be short, '1939–45'.
@@ -91,7 +102,7 @@ _NEXT_YEAR = re.compile(
 
 
 # Most sentences have no date; this tells at a tenth of the cost.
-_HINT = re.compile(rf'\d|{_MONTHS}|centur')
+_HINT = re.compile(rf'\d|{_MONTHS}|centur|ties|millenni')
 
 
 def find_dates(text: str) -> list[tuple[int, int]]:
