@@ -10,5 +10,6 @@ source launch/environment.sh
 
 peers=${REALM_PEERS:-$PWD/.peers}
 [ -x "$peers/bin/python" ] || "$PYTHON" -m venv "$peers"
-"$peers/bin/python" -m pip install -q 'numpy>=2,<3' 'tokenizers==0.22.*'
+"$peers/bin/python" -c 'import numpy, tokenizers' 2>/dev/null ||
+  "$peers/bin/python" -m pip install -q 'numpy>=2,<3' 'tokenizers==0.22.*'
 echo "Peers: $peers"

@@ -41,24 +41,29 @@ _CORPUS_DIR = flags.DEFINE_string(
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New directory of queries.', required=True
 )
+_NUM_WORKERS = flags.DEFINE_integer(
+  'num_workers', os.cpu_count(), 'Processes of spaCy; no result depends on it.'
+)
 _OVERWRITE = flags.DEFINE_boolean(
   'overwrite', False, 'Replace the queries in --output_dir.'
 )
 
 
 def _queries(tokenizer, table, tally):
-  names, world = (
+  sentences = inputs.read_tagged_sentences(
     inputs.split(article_flags.INPUT.value),
+    _FORMAT.value,
     launcher.load_config().world,
+    tally,
   )
-  sentences = inputs.read_tagged_sentences(names, _FORMAT.value, world, tally)
   if sentences is not None:
     return query_building.queries_from_sentences(
       launcher.progress(sentences, 'Tokenizing', 'sentences'), tokenizer, table
     )
   tagger = None
   if _MASKING.value == 'salient':
-    tagger = taggers.make(_TAGGER.value, world_facts.country_names())
+    names, num_workers = world_facts.country_names(), _NUM_WORKERS.value
+    tagger = taggers.make(_TAGGER.value, names, num_workers)
   return query_building.queries_from_articles(
     article_flags.read('Tagging', _FORMAT.value, tally),
     tokenizer,
@@ -75,15 +80,12 @@ def main(_):
     os.path.join(_CORPUS_DIR.value, 'vocab.txt')
   )
   tally = article_flags.new_tally()
+  source = {'format': _FORMAT.value, 'tagger': _TAGGER.value}
   info = query_table.QueriesInfo(
     tokenizer.vocabulary_sha256,
     _MASKING.value,
     table.manifest['corpus_fingerprint'],
-    {
-      'format': _FORMAT.value,
-      'tagger': _TAGGER.value,
-      **article_flags.description(tally),
-    },
+    {**source, **article_flags.description(tally)},
   )
   manifest = query_table.write_queries(
     _queries(tokenizer, table, tally), _OUTPUT_DIR.value, info, table.hashes

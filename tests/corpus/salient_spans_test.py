@@ -19,7 +19,7 @@ class MakeTaggerTest(parameterized.TestCase):
 
 
 class SpacyTaggerTest(absltest.TestCase):
-  def test_tags_entities_and_dates_of_a_saved_pipeline(self):
+  def _pipeline(self):
     # A pipeline of our own: spaCy's trained ones cannot be pip installed.
     import spacy  # pylint: disable=g-import-not-at-top
 
@@ -34,8 +34,10 @@ class SpacyTaggerTest(absltest.TestCase):
     )
     directory = self.create_tempdir().full_path
     pipeline.to_disk(directory)
+    return directory
 
-    tagger = salient_spans.make_tagger(f'spacy:{directory}')
+  def test_tags_entities_and_dates_of_a_saved_pipeline(self):
+    tagger = salient_spans.make_tagger(f'spacy:{self._pipeline()}')
     text = 'Some day in July 1969, Neil Armstrong and two men flew.'
     spans, empty = tagger.tag([text, 'nothing'])
 
@@ -43,6 +45,17 @@ class SpacyTaggerTest(absltest.TestCase):
       [text[start:end] for start, end in spans], ['July 1969', 'Neil Armstrong']
     )
     self.assertEqual(empty, [])
+
+  def test_any_number_of_processes_tags_the_same(self):
+    directory = self._pipeline()
+    names = ['Neil Armstrong', 'Nobody', 'July 1969']
+    texts = [f'{names[i % 3]} at {i}.' for i in range(1500)]
+    one, two = (
+      salient_spans.make_tagger(f'spacy:{directory}', num_workers=n).tag(texts)
+      for n in (1, 2)
+    )
+    self.assertEqual(one, two)
+    self.assertEqual(one[:3], [[(0, 14)], [], [(0, 9)]])
 
   def test_missing_pipeline_says_what_to_install(self):
     with self.assertRaisesRegex(errors.UserError, 'spacy download en_none'):
