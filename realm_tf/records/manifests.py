@@ -4,7 +4,7 @@ Files are written in a staging directory, checksummed, and moved to their place,
 the manifest last; a reader of a directory without manifest refuses it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import contextlib
 import hashlib
 import json
@@ -49,6 +49,7 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
     # Beside its goal, so that a move is a rename.
     staging = f'{output_dir.rstrip("/")}.{uuid.uuid4().hex[:8]}.tmp'
     os.makedirs(staging)
+  goals = []
   try:
     manifest: dict[str, Any] = {}
     yield staging, manifest
@@ -56,12 +57,14 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
     _delete_published(output_dir)
     for name in manifest['files']:
       goal = os.path.join(output_dir, name)
+      goals.append(goal)
       tf.io.gfile.makedirs(os.path.dirname(goal))
       move = tf.io.gfile.copy if is_remote else os.replace
       move(os.path.join(staging, name), goal)
     with tf.io.gfile.GFile(os.path.join(output_dir, _NAME), 'w') as file:
       file.write(json.dumps(manifest, indent=2, ensure_ascii=False) + '\n')
   except (OSError, tf.errors.OpError) as error:  # Mostly a full disk.
+    _remove(goals)
     raise errors.UserError(
       f'{output_dir} must be writable and have room; writing ended with: '
       f'{error}. Nothing is left of it. Free some space, or write elsewhere.'
@@ -142,6 +145,10 @@ def _delete_published(output_dir: str):
   with tf.io.gfile.GFile(path) as file:
     names = json.loads(file.read())['files']
   tf.io.gfile.remove(path)  # First: without it the rest is not trusted.
-  for name in names:
-    if tf.io.gfile.exists(os.path.join(output_dir, name)):
-      tf.io.gfile.remove(os.path.join(output_dir, name))
+  _remove(os.path.join(output_dir, name) for name in names)
+
+
+def _remove(paths: Iterable[str]):
+  for path in paths:
+    if tf.io.gfile.exists(path):
+      tf.io.gfile.remove(path)

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -134,6 +135,17 @@ class ShardsTest(absltest.TestCase):
         file.write('half')
       raise OSError(errno.ENOSPC, 'No space left on device')
     self.assertEmpty(os.listdir(os.path.dirname(directory)))
+
+  def test_a_disk_that_fills_in_the_last_move_leaves_nothing(self):
+    directory = os.path.join(self.create_tempdir(), 'corpus')
+    moves = [os.replace] * 2 + [mock.Mock(side_effect=OSError('No space'))]
+    with (
+      mock.patch.object(os, 'replace', lambda *paths: moves.pop(0)(*paths)),
+      self.assertRaisesRegex(errors.UserError, 'Nothing is left'),
+    ):
+      shards.write_corpus(_blocks(), directory, _TOKENIZER, {}, 2, 8)
+    files = [f for _, _, names in os.walk(directory) for f in names]
+    self.assertEqual(files, [])
 
 
 class SchemaTest(absltest.TestCase):
