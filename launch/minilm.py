@@ -62,11 +62,16 @@ CONFIG = config.ExperimentConfig(
     log_every_steps=25,
   ),
   finetuning=config.FinetuningConfig(
-    optimizer=config.OptimizerConfig(2e-4, 300, warmup_steps=30),
-    batch_size=8,
+    # The reader must learn what a question is in some ten thousand of them:
+    # so each is read beside one block, and that has the answer.
+    optimizer=config.OptimizerConfig(
+      4e-4, 700, warmup_steps=70, embedder_rate_scale=0.1
+    ),
+    batch_size=16,
     num_searched=100,
-    num_read=2,
-    joint_tokens=224,
+    num_read=1,
+    read_answer_block=True,
+    joint_tokens=192,
     log_every_steps=25,
   ),
 )
