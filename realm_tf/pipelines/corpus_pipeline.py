@@ -8,11 +8,11 @@ import of apache_beam.
 """
 
 from collections.abc import Iterator, Sequence
-import itertools
 import json
 import os
 from typing import NamedTuple
 
+from absl import logging
 import apache_beam as beam
 from apache_beam.options import pipeline_options
 import tensorflow as tf
@@ -29,7 +29,15 @@ _BATCH, _TALLY, _ERROR = 'batch-', 'tally-', 'error-'
 
 
 class Reading(NamedTuple):
-  """How the input is read; see `sources.read_articles`."""
+  """How the input is read; see `sources.read_articles`.
+
+  Attributes:
+    inputs: Files, directories, globs, datasets.
+    format: One of `sources.FORMATS`.
+    drop_lists: Whether lists and the like are left out.
+    skip_errors: Whether records that cannot be read are.
+    first_number: Of the first article, for those without an id.
+  """
 
   inputs: Sequence[str]
   format: str
@@ -70,18 +78,29 @@ def build(
 
 
 def _run(items, reading, cutter, work_dir, options) -> None:
-  with beam.Pipeline(
-    options=pipeline_options.PipelineOptions(list(options))
-  ) as pipeline:
-    files = pipeline | beam.Create(items) | 'SpreadFiles' >> beam.Reshuffle()
-    # An article without an id is known by its number in all of the input.
-    counts = files | beam.Map(_count, reading)
-    _ = (
-      files
-      | beam.FlatMap(_read, beam.pvalue.AsDict(counts), reading, work_dir)
-      | 'SpreadBatches' >> beam.Reshuffle()
-      | beam.ParDo(_Cut(cutter, work_dir))
-    )
+  try:
+    with beam.Pipeline(
+      options=pipeline_options.PipelineOptions(list(options))
+    ) as pipeline:
+      _cut_all(pipeline, items, reading, cutter, work_dir)
+  except Exception as error:  # Of Beam, its runners, and their services.
+    logging.info('Beam ended with:', exc_info=True)
+    raise errors.UserError(
+      f'Beam must run with {" ".join(options)}. Found {type(error).__name__}: '
+      f'{str(error).strip()[:300]!r}. Check --runner and --beam_option.'
+    ) from error
+
+
+def _cut_all(pipeline, items, reading, cutter, work_dir) -> None:
+  files = pipeline | beam.Create(items) | 'SpreadFiles' >> beam.Reshuffle()
+  # An article without an id is known by its number in all of the input.
+  counts = files | beam.Map(_count, reading)
+  _ = (
+    files
+    | beam.FlatMap(_read, beam.pvalue.AsDict(counts), reading, work_dir)
+    | 'SpreadBatches' >> beam.Reshuffle()
+    | beam.ParDo(_Cut(cutter, work_dir))
+  )
 
 
 def _count(item, reading: Reading) -> tuple[int, int]:
@@ -133,7 +152,7 @@ class _Cut(beam.DoFn):
 
 def _gather(work_dir: str, tally: tally_lib.Tally) -> None:
   """Adds up the tallies of all files; raises the first error of all."""
-  for name in itertools.islice(_names(work_dir, _ERROR), 1):
+  for name in _names(work_dir, _ERROR):
     raise errors.UserError(_text(os.path.join(work_dir, name)))
   for name in _names(work_dir, _TALLY):
     counted = json.loads(_text(os.path.join(work_dir, name)))

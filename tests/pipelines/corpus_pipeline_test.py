@@ -93,6 +93,13 @@ class CorpusPipelineTest(parameterized.TestCase):
     self.assertEqual(source['kept'], {'articles': 4})
     self.assertEqual(source['left_out'][tally_lib.UNREADABLE], 1)
 
+  def test_what_beam_refuses_is_a_user_error_of_one_line(self):
+    self._write_input('0.jsonl', _articles(0, 3))
+    with self.assertRaisesRegex(
+      errors.UserError, '^Beam must run with .*NoSuchRunner.*Check --runner.*$'
+    ):
+      self._cut('--runner=NoSuchRunner')
+
   def test_a_missing_file_is_a_user_error(self):
     os.rmdir(self.inputs)
     with self.assertRaisesRegex(errors.UserError, 'nothing is at'):
