@@ -64,8 +64,8 @@ def read_questions(name: str) -> Iterator[tuple[str, list[str], str]]:
 
 def read_tagged_sentences(
   name: str,
-) -> Iterator[tuple[str, list[Optional[tuple[int, int]]]]]:
-  """Yields (text, spans in characters); see `read_articles`.
+) -> Iterator[tuple[str, str, list[Optional[tuple[int, int]]]]]:
+  """Yields (title, text, spans in characters); see `read_articles`.
 
   salient_span_wikipedia/sentences, on which the authors of REALM trained. Its
   spans are counted in bytes; one that cuts a character in two comes as None.
@@ -74,6 +74,7 @@ def read_tagged_sentences(
   for record in _load(name, ['text', 'spans'], 'tagged sentences', example):
     starts, ends = record['spans']['start'], record['spans']['limit']
     yield (
+      _string(record.get('title', b'')),
       _string(record['text']),
       [
         _characters(record['text'], int(start), int(end))

@@ -21,11 +21,13 @@ class TaggedSentence(NamedTuple):
     text: The sentence.
     spans: Character spans (start, end) in `text`.
     article_id: Where it is from; '' if from no article of the corpus.
+    title: Of that article, where its id is not the corpus's.
   """
 
   text: str
   spans: tuple[tuple[int, int], ...]
   article_id: str = ''
+  title: str = ''
 
 
 def read(
@@ -76,10 +78,10 @@ def _read_file(path: str, tally: tally_lib.Tally) -> Iterator[TaggedSentence]:
 def _read_dataset(
   name: str, tally: tally_lib.Tally
 ) -> Iterator[TaggedSentence]:
-  for text, spans in datasets.read_tagged_sentences(name):
+  for title, text, spans in datasets.read_tagged_sentences(name):
     whole = tuple(span for span in spans if span)
     tally.drop('span that cuts a character', len(spans) - len(whole))
-    yield TaggedSentence(text, whole)
+    yield TaggedSentence(text, whole, title=title)
 
 
 def _parse(where: str, record: dict[str, Any]) -> TaggedSentence:

@@ -185,15 +185,11 @@ class BlockTable:
 
   def find_article(self, article_id: str) -> np.ndarray:
     """Returns the ids of the article's blocks, int64; empty if unknown."""
-    # Rows ascend, so an article is found by bisection.
-    rows = self._rows_of_article_ids.get(article_id, [])
-    return np.concatenate(
-      [np.zeros(0, np.int64)]
-      + [
-        np.arange(*np.searchsorted(self.article_rows, [row, row + 1]))
-        for row in rows
-      ]
-    )
+    return self._blocks_of(self._rows_of_article_ids.get(article_id, []))
+
+  def find_title(self, title: str) -> np.ndarray:
+    """Returns the ids of the blocks of articles of that title, int64."""
+    return self._blocks_of(self._rows_of_titles.get(title, []))
 
   @functools.cached_property
   def hashes(self) -> np.ndarray:
@@ -209,9 +205,27 @@ class BlockTable:
   def _rows(self, ids: Sequence[int]) -> np.ndarray:
     return self.article_rows[np.asarray(ids, np.int64)]
 
+  def _blocks_of(self, rows: Sequence[int]) -> np.ndarray:
+    # Rows ascend, so an article is found by bisection.
+    return np.concatenate(
+      [np.zeros(0, np.int64)]
+      + [
+        np.arange(*np.searchsorted(self.article_rows, [row, row + 1]))
+        for row in rows
+      ]
+    )
+
   @functools.cached_property
   def _rows_of_article_ids(self) -> dict[str, list[int]]:
-    rows = collections.defaultdict(list)
-    for row in range(len(self._article_ids)):
-      rows[self._article_ids.text(row)].append(row)
-    return rows
+    return _rows_of_texts(self._article_ids)
+
+  @functools.cached_property
+  def _rows_of_titles(self) -> dict[str, list[int]]:
+    return _rows_of_texts(self._titles)
+
+
+def _rows_of_texts(column: columns.RaggedColumn) -> dict[str, list[int]]:
+  rows = collections.defaultdict(list)
+  for row in range(len(column)):
+    rows[column.text(row)].append(row)
+  return rows

@@ -45,8 +45,8 @@ def queries_from_articles(
     tokenizer: That of the corpus.
     tagger: None keeps sentences without spans, for random masks; otherwise
       sentences without a salient span are dropped.
-    table: Where own blocks are looked up by the article's id; None if X and Z
-      have nothing in common.
+    table: Where own blocks are looked up by the article's id or title; None if
+      X and Z have nothing in common.
     tally: Counts sentences, kept and left out.
   """
   tally = tally or tally_lib.Tally()
@@ -55,7 +55,7 @@ def queries_from_articles(
     for article in batch:
       own = _split_article(article, tally)
       texts += own
-      blocks += find_own_blocks(own, article.article_id, table)
+      blocks += find_own_blocks(own, article.article_id, article.title, table)
     spans = tagger.tag(texts) if tagger else [[] for _ in texts]
     num_queries = 0
     for query in _make_queries(texts, spans, blocks, tokenizer):
@@ -83,11 +83,11 @@ def queries_from_sentences(
   sentences = iter(sentences)
   while batch := list(itertools.islice(sentences, _BATCH_SENTENCES)):
     blocks = []
-    for article_id, group in itertools.groupby(
-      batch, lambda sentence: sentence.article_id
+    for (article_id, title), group in itertools.groupby(
+      batch, lambda sentence: (sentence.article_id, sentence.title)
     ):
       texts = [sentence.text for sentence in group]
-      blocks += find_own_blocks(texts, article_id, table)
+      blocks += find_own_blocks(texts, article_id, title, table)
     yield from _make_queries(
       [sentence.text for sentence in batch],
       [sentence.spans for sentence in batch],
@@ -99,6 +99,7 @@ def queries_from_sentences(
 def find_own_blocks(
   sentences: Sequence[str],
   article_id: str,
+  title: str,
   table: Optional[block_table.BlockTable],
 ) -> list[int]:
   """Returns the block that holds each sentence of an article, or -1.
@@ -106,9 +107,14 @@ def find_own_blocks(
   Args:
     sentences: In the order of the article.
     article_id: Whose blocks are searched.
+    title: Likewise: ids from another source say nothing. '' for none.
     table: The corpus; None means that there is nothing to find.
   """
-  ids = table.find_article(article_id) if table else []
+  ids = []
+  if table:
+    ids = table.find_article(article_id)
+    if title:
+      ids = np.union1d(ids, table.find_title(title))
   if not len(ids):
     return [query_table.NO_BLOCK] * len(sentences)
   bodies = table.texts(ids)

@@ -109,6 +109,7 @@ class DatasetsTest(parameterized.TestCase):
       ['Zürich', '1969', 'ürich'],
     )
     self.assertEqual(second.spans, ())
+    self.assertEqual(first.title, 'T')
     self.assertEqual(tally.counts, {'span that cuts a character': 1})
     self.assertEqual(tally.kept, {'sentences': 2})
 

@@ -70,6 +70,8 @@ class BlockTableTest(absltest.TestCase):
     self.assertEqual(self.table.find_article('first').tolist(), [0, 1])
     self.assertEqual(self.table.find_article('second').tolist(), [2])
     self.assertEqual(self.table.find_article('third').tolist(), [])
+    self.assertEqual(self.table.find_title('A b').tolist(), [0, 1])
+    self.assertEqual(self.table.find_title('first').tolist(), [])
 
   def test_hashes_are_of_title_and_body(self):
     expected = hashlib.blake2b(b'C\nC. B a.', digest_size=8).digest()

@@ -50,6 +50,7 @@ class _Sentence(NamedTuple):
   text: str
   spans: tuple[tuple[int, int], ...]
   article_id: str = ''
+  title: str = ''
 
 
 class QueryBuildingTest(absltest.TestCase):
@@ -120,10 +121,18 @@ class QueryBuildingTest(absltest.TestCase):
   def test_own_block_is_of_the_same_article(self):
     table = self._table()
     sentence = 'The rain is never warm.'  # Stands in article a only.
-    for article_id, expected in (('a', [0]), ('b', [-1]), ('c', [-1])):
-      self.assertEqual(
-        query_building.find_own_blocks([sentence], article_id, table), expected
+    for article_id, title, expected in (
+      ('a', '', [0]),
+      ('b', '', [-1]),
+      ('c', '', [-1]),
+      ('c', 'Rain', [0]),
+      ('b', 'Rain', [0]),
+      ('', 'Paris', [-1]),
+    ):
+      found = query_building.find_own_blocks(
+        [sentence], article_id, title, table
       )
+      self.assertEqual(found, expected)
 
   def test_known_spans_are_kept_and_cut_words_dropped(self):
     sentences = [
