@@ -65,7 +65,7 @@ CONFIG = config.ExperimentConfig(
     # The reader must learn what a question is in some ten thousand of them:
     # so each is read beside one block, and that has the answer.
     optimizer=config.OptimizerConfig(
-      4e-4, 700, warmup_steps=70, embedder_rate_scale=0.1
+      4e-4, 500, warmup_steps=50, embedder_rate_scale=0.1
     ),
     batch_size=16,
     num_searched=100,
