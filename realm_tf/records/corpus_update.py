@@ -7,6 +7,7 @@ content (`query_table.QueryTable.fit_corpus`).
 
 from collections.abc import Iterable, Iterator, Sequence
 import itertools
+import os
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from realm_tf.records import corpus_building
 from realm_tf.records import corpus_writer
 from realm_tf.records import encoded_blocks
 from realm_tf.records import shards
-from realm_tf.rundir import layout
 from realm_tf.text import wordpiece
 
 _BATCH_BLOCKS = 4096
@@ -46,7 +46,7 @@ class CorpusUpdate:
     self._dir = corpus_dir
     self.manifest = shards.read_manifest(corpus_dir)
     self.tokenizer = wordpiece.WordpieceTokenizer.from_file(
-      layout.vocab_file(corpus_dir)
+      os.path.join(corpus_dir, 'vocab.txt')
     )
     self._table = block_table.BlockTable.open(corpus_dir)
     self._is_kept = np.ones(self.manifest.num_blocks, bool)

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import tensorflow as tf
+import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import bert
@@ -23,7 +24,7 @@ _SENTENCE = [2, 17, _MASK, 3, 101, 250, 33, 3]
 
 def _mean_rank(config, seed):
   """Returns the mean rank of _SENTENCE's wordpieces where one is masked."""
-  tf.random.set_seed(seed)
+  tf_keras.utils.set_random_seed(seed)  # Keras draws from Python's random.
   encoder = bert.build_encoder(config)
   head = bert.build_masked_lm_head(encoder, config)
   ids = tf.constant([_SENTENCE])
