@@ -5,12 +5,12 @@ for the embedded world, which knows what it wrote.
 """
 
 from collections.abc import Iterator, Sequence
-import functools
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
 from realm_tf.corpus import datasets
 from realm_tf.corpus import files
+from realm_tf.corpus import sources
 from realm_tf.corpus import tally as tally_lib
 
 
@@ -45,22 +45,14 @@ def read(
     errors.UserError: A missing file; later, a line that is not of this form.
   """
   tally = tally or tally_lib.Tally()
-  readers = []
-  for item in inputs:
-    if item.startswith(datasets.PREFIX):
-      name = item.removeprefix(datasets.PREFIX)
-      readers.append(functools.partial(_read_dataset, name, tally))
-    else:
-      readers += [
-        functools.partial(_read_file, path, tally)
-        for path in files.find_files(item)
-      ]
-  return _counted(readers, tally)
+  # Not a generator itself: a missing file is to be known before the first work.
+  return _read(sources.expand(inputs), tally)
 
 
-def _counted(readers, tally) -> Iterator[TaggedSentence]:
-  for reader in readers:
-    for sentence in reader():
+def _read(items, tally) -> Iterator[TaggedSentence]:
+  for item in items:
+    is_dataset = item.startswith(datasets.PREFIX)
+    for sentence in (_read_dataset if is_dataset else _read_file)(item, tally):
       tally.keep('sentences')
       yield sentence
 
@@ -76,8 +68,9 @@ def _read_file(path: str, tally: tally_lib.Tally) -> Iterator[TaggedSentence]:
 
 
 def _read_dataset(
-  name: str, tally: tally_lib.Tally
+  item: str, tally: tally_lib.Tally
 ) -> Iterator[TaggedSentence]:
+  name = item.removeprefix(datasets.PREFIX)
   for title, text, spans in datasets.read_tagged_sentences(name):
     whole = tuple(span for span in spans if span)
     tally.drop('span that cuts a character', len(spans) - len(whole))

@@ -22,7 +22,6 @@ from realm_tf.rundir import model_directory
 from realm_tf.training import finetuning_batches
 from realm_tf.training import finetuning_trainer
 from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training import params_export
 from realm_tf.training import runs
 
 
@@ -68,11 +67,7 @@ def run(
     inputs.special_ids,
   )
   num_steps = config.finetuning.optimizer.num_steps
-  runs.controller(
-    trainer, run_dir, num_steps, config.finetuning.log_every_steps
-  ).train(num_steps)
-  params_export.publish(run_dir, num_steps, model)
-  runs.finish(run_dir)
+  runs.train(trainer, run_dir, num_steps, config.finetuning.log_every_steps)
 
 
 def _search(inputs, model, index):

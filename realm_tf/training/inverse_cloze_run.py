@@ -6,7 +6,6 @@ from realm_tf.modeling import realm_model
 from realm_tf.training import inverse_cloze_batches
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training import params_export
 from realm_tf.training import prefetch
 from realm_tf.training import runs
 
@@ -30,8 +29,4 @@ def run(
     inputs.special_ids,
   )
   num_steps = config.inverse_cloze.optimizer.num_steps
-  runs.controller(trainer, run_dir, num_steps, max(1, num_steps // 20)).train(
-    num_steps
-  )
-  params_export.publish(run_dir, num_steps, model)
-  runs.finish(run_dir)
+  runs.train(trainer, run_dir, num_steps, max(1, num_steps // 20))

@@ -20,6 +20,7 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 from realm_tf.text import wordpiece
+from realm_tf.training import params_export
 from realm_tf.training import step_trainer
 
 
@@ -132,6 +133,18 @@ def finish(run_dir: str) -> None:
   """Says that nothing more will be published."""
   with tf.io.gfile.GFile(layout.done_file(run_dir), 'w') as file:
     file.write('')
+
+
+def train(
+  trainer: step_trainer.StepTrainer,
+  run_dir: str,
+  num_steps: int,
+  log_every_steps: int,
+) -> None:
+  """Trains in one go, without checkpoints, and publishes `trainer.model`."""
+  controller(trainer, run_dir, num_steps, log_every_steps).train(num_steps)
+  params_export.publish(run_dir, num_steps, trainer.model)
+  finish(run_dir)
 
 
 def checkpoint_manager(

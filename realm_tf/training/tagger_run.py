@@ -19,7 +19,6 @@ from realm_tf.rundir import model_directory
 from realm_tf.tagging import bert_tagger
 from realm_tf.text import wordpiece
 from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training import params_export
 from realm_tf.training import prefetch
 from realm_tf.training import runs
 from realm_tf.training import tagger_batches
@@ -100,11 +99,7 @@ def run(job: TaggerJob, output_dir: str) -> None:
     (tokenizer.cls_id, tokenizer.sep_id),
   )
   num_steps = config.tagger.optimizer.num_steps
-  runs.controller(
-    trainer, output_dir, num_steps, config.tagger.log_every_steps
-  ).train(num_steps)
-  params_export.publish(output_dir, num_steps, model)
-  runs.finish(output_dir)
+  runs.train(trainer, output_dir, num_steps, config.tagger.log_every_steps)
 
 
 def evaluate(
