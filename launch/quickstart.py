@@ -2,9 +2,9 @@
 
   bash launch/quickstart.sh
 
-On 2 CPU cores, seed 0, 1,180 s: zero-shot recall@5 88.9 for REALM and 77.4 for
-ICT; after fine-tuning recall@1/5 94.4 / 99.7 and 93.5 / 99.9, exact match 74.8
-and 72.4. docs/results.md has the whole table and another seed.
+On 2 CPU cores, about 1,200 s, mean of three seeds: zero-shot recall@5 88.3 for
+REALM and 79.3 for ICT; after fine-tuning recall@1/5 94.4 / 99.8 and 92.2 / 99.9,
+exact match 74.1 and 71.3. docs/results.md has the whole table.
 """
 
 from realm_tf import config
