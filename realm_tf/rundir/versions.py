@@ -1,11 +1,13 @@
 """Numbered, immutable directories: how the trainer and refresher talk.
 
 A version counts only once its manifest is there, which is written last and
-lists every file with its size and sha256. So nothing depends on renaming a
-directory, which object stores cannot do, and readers never lock or wait.
+lists every file with its size and sha256, and its own. So nothing depends on
+renaming a directory, which object stores cannot do, and readers never lock or
+wait. A file that the manifest does not list is not part of the version.
 """
 
 from collections.abc import Callable, Mapping
+import contextlib
 import hashlib
 import json
 import os
@@ -14,9 +16,11 @@ from typing import Any, NamedTuple, Optional
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.rundir import json_files
 
 MANIFEST = 'manifest.json'
 _CHUNK_BYTES = 1 << 24
+_OWN_SHA256 = 'manifest_sha256'
 
 
 class Version(NamedTuple):
@@ -46,21 +50,42 @@ def publish(
   Returns:
     The version.
   """
-  path = os.path.join(root, f'{step:09d}')
+  path = version_path(root, step)
   if is_complete(path):
     return Version(step, path)
   if tf.io.gfile.exists(path):
     tf.io.gfile.rmtree(path)
   tf.io.gfile.makedirs(path)
   write(path)
-  manifest = {**metadata, 'step': step, 'files': _describe_files(path)}
-  # Written under another name first: a POSIX reader must not see half of it.
-  # An object store shows a file only when it is whole, and copies on rename.
-  staging = os.path.join(path, '.' + MANIFEST)
-  with tf.io.gfile.GFile(staging, 'w') as file:
-    file.write(json.dumps(manifest, indent=1, sort_keys=True))
-  tf.io.gfile.rename(staging, os.path.join(path, MANIFEST), overwrite=True)
+  return seal(path, step, _describe_files(path), metadata)
+
+
+def seal(
+  path: str,
+  step: int,
+  files: Mapping[str, Mapping[str, Any]],
+  metadata: Mapping[str, Any],
+) -> Version:
+  """Completes the version at `path` by writing its manifest.
+
+  Args:
+    path: Of the version, with all of its files.
+    step: Training step of the parameters.
+    files: Name below `path` -> what `describe` or `describe_bytes` says.
+    metadata: Further entries of the manifest.
+
+  Returns:
+    The version.
+  """
+  manifest = {**metadata, 'step': step, 'files': dict(files)}
+  manifest[_OWN_SHA256] = _manifest_sha256(manifest)
+  json_files.write(os.path.join(path, MANIFEST), manifest)
   return Version(step, path)
+
+
+def version_path(root: str, step: int) -> str:
+  """Returns where the version of a step is, or will be."""
+  return os.path.join(root, f'{step:09d}')
 
 
 def is_complete(path: str) -> bool:
@@ -70,22 +95,30 @@ def is_complete(path: str) -> bool:
 
 def newest(root: str, above: int = -1) -> Optional[Version]:
   """Returns the complete version of the highest step > `above`, or None."""
-  if not tf.io.gfile.isdir(root):
-    return None
-  names = (name.rstrip('/') for name in tf.io.gfile.listdir(root))
-  steps = [int(name) for name in names if name.isdigit() and int(name) > above]
-  for step in sorted(steps, reverse=True):
-    path = os.path.join(root, f'{step:09d}')
-    if is_complete(path):
+  for step in reversed(steps(root)):
+    path = version_path(root, step)
+    if step > above and is_complete(path):
       return Version(step, path)
   return None
+
+
+def steps(root: str) -> list[int]:
+  """Returns the steps of all versions, also incomplete ones, ascending."""
+  try:
+    names = tf.io.gfile.listdir(root)
+  except tf.errors.NotFoundError:
+    return []
+  # An object store's folders end in a slash.
+  return sorted(
+    int(name) for name in (name.rstrip('/') for name in names) if name.isdigit()
+  )
 
 
 def read_manifest(path: str) -> dict[str, Any]:
   """Returns the manifest of the version at `path`.
 
   Raises:
-    UserError: There is none, or it is not JSON.
+    UserError: There is none, or it is not as it was written.
   """
   file_name = os.path.join(path, MANIFEST)
   if not tf.io.gfile.exists(file_name):
@@ -93,30 +126,39 @@ def read_manifest(path: str) -> dict[str, Any]:
       f'A complete version has a manifest. Found none: {file_name}. Write '
       'the version again.'
     )
-  with tf.io.gfile.GFile(file_name) as file:
-    try:
-      return json.loads(file.read())
-    except json.JSONDecodeError as error:
-      raise errors.UserError(
-        f'{file_name} must be JSON. Found: {error}. Write the version again.'
-      ) from error
+  manifest = json_files.read(file_name)
+  if not isinstance(manifest, dict) or 'files' not in manifest:
+    raise errors.UserError(
+      f'{file_name} must be JSON, as it was written. Found something else. '
+      'Write the version again.'
+    )
+  own = manifest.get(_OWN_SHA256)  # Older versions lack it.
+  if own is not None and own != _manifest_sha256(manifest):
+    raise errors.UserError(
+      f'{file_name} must have the sha256 that it was written with. Found '
+      'another. Write the version again.'
+    )
+  return manifest
 
 
 def verify(path: str) -> dict[str, Any]:
   """Checks every file of the version at `path` and returns its manifest.
 
   Raises:
-    UserError: Names the first file whose size or sha256 is not the manifest's.
+    UserError: Names the first file that is missing, cannot be read, or whose
+      size or sha256 is not the manifest's.
   """
   manifest = read_manifest(path)
   for name, expected in manifest['files'].items():
     file_name = os.path.join(path, name)
-    if not tf.io.gfile.exists(file_name):
+    try:
+      found = describe(file_name, expected['size'])
+    except tf.errors.OpError as error:
       raise errors.UserError(
-        f'The manifest lists {file_name}. Found no such file. Write the '
-        'version again.'
-      )
-    if _describe(file_name) != expected:
+        f'The manifest lists {file_name}, which must be there. Found: '
+        f'{error.message or type(error).__name__}. Write the version again.'
+      ) from error
+    if found != expected:
       raise errors.UserError(
         f'{file_name} must have the size and sha256 of its manifest. Found '
         'others. Write the version again.'
@@ -125,20 +167,59 @@ def verify(path: str) -> dict[str, Any]:
 
 
 def prune(root: str, keep: int, in_use: tuple[int, ...] = ()) -> None:
-  """Removes all but the newest `keep` complete versions and those in use."""
-  if not tf.io.gfile.isdir(root):
+  """Removes all but the newest `keep` complete versions and those in use.
+
+  What crashes left of incomplete ones goes too, once `keep` newer ones are
+  complete: nobody writes such an old one any more.
+  """
+  present = steps(root)
+  complete = [step for step in present if is_complete(version_path(root, step))]
+  if len(complete) < keep:
     return
-  names = sorted(name.rstrip('/') for name in tf.io.gfile.listdir(root))
-  complete = [
-    name
-    for name in names
-    if name.isdigit() and is_complete(os.path.join(root, name))
-  ]
-  for name in complete[:-keep]:
-    if int(name) not in in_use:
-      # The manifest goes first: nobody shall read what is being removed.
-      tf.io.gfile.remove(os.path.join(root, name, MANIFEST))
-      tf.io.gfile.rmtree(os.path.join(root, name))
+  for step in present:
+    if step < complete[-keep] and step not in in_use:
+      _remove(version_path(root, step))
+
+
+def describe(file_name: str, size: Optional[int] = None) -> dict[str, Any]:
+  """Returns the size and sha256 of a file.
+
+  Args:
+    file_name: Of the file.
+    size: Where given and not the file's, the file is not read.
+  """
+  actual = tf.io.gfile.stat(file_name).length
+  if size not in (None, actual):
+    return {'size': actual, 'sha256': None}
+  digest = hashlib.sha256()
+  with tf.io.gfile.GFile(file_name, 'rb') as file:
+    while chunk := file.read(_CHUNK_BYTES):
+      digest.update(chunk)
+  return {'size': actual, 'sha256': digest.hexdigest()}
+
+
+def describe_bytes(data: bytes) -> dict[str, Any]:
+  """Returns what `describe` says of a file that holds `data`."""
+  return {'size': len(data), 'sha256': hashlib.sha256(data).hexdigest()}
+
+
+def _remove(path):
+  # The manifest goes first: nobody shall read what is being removed.
+  for remove, name in (
+    (tf.io.gfile.remove, os.path.join(path, MANIFEST)),
+    (tf.io.gfile.rmtree, path),
+  ):
+    # It may be incomplete, or another process faster.
+    with contextlib.suppress(tf.errors.NotFoundError):
+      remove(name)
+
+
+def _manifest_sha256(manifest):
+  """Returns the sha256 of a manifest, its own left out."""
+  rest = {name: v for name, v in manifest.items() if name != _OWN_SHA256}
+  return hashlib.sha256(
+    json.dumps(rest, sort_keys=True).encode('utf-8')
+  ).hexdigest()
 
 
 def _describe_files(path):
@@ -146,17 +227,5 @@ def _describe_files(path):
   for folder, _, names in tf.io.gfile.walk(path):
     for name in names:
       file_name = os.path.join(folder, name)
-      relative = os.path.relpath(file_name, path)
-      files[relative] = _describe(file_name)
+      files[os.path.relpath(file_name, path)] = describe(file_name)
   return files
-
-
-def _describe(file_name):
-  digest = hashlib.sha256()
-  with tf.io.gfile.GFile(file_name, 'rb') as file:
-    while chunk := file.read(_CHUNK_BYTES):
-      digest.update(chunk)
-  return {
-    'size': tf.io.gfile.stat(file_name).length,
-    'sha256': digest.hexdigest(),
-  }

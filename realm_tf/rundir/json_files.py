@@ -1,0 +1,31 @@
+"""Small JSON files that other processes read while they are being replaced."""
+
+import json
+import os
+from typing import Any, Optional
+import uuid
+
+import tensorflow as tf
+
+
+def write(path: str, value: Any) -> None:
+  """Writes or replaces a file; a reader sees the old or the new one, whole.
+
+  A POSIX file system shows a file while it is being written, so it is written
+  under another name first. An object store shows only whole files; there the
+  rename is a copy, which is cheap for a small file.
+  """
+  folder, name = os.path.split(path)
+  staging = os.path.join(folder, f'.{name}.{uuid.uuid4().hex}')
+  with tf.io.gfile.GFile(staging, 'w') as file:
+    file.write(json.dumps(value, indent=1, sort_keys=True))
+  tf.io.gfile.rename(staging, path, overwrite=True)
+
+
+def read(path: str) -> Optional[Any]:
+  """Returns the value of a file; None if there is none, or not JSON."""
+  try:
+    with tf.io.gfile.GFile(path) as file:
+      return json.loads(file.read())
+  except (tf.errors.OpError, ValueError):  # Bad UTF-8 is a ValueError too.
+    return None

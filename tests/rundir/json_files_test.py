@@ -1,0 +1,71 @@
+"""Tests for realm_tf.rundir.json_files."""
+
+import json
+import os
+import pathlib
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import tensorflow as tf
+
+from realm_tf.rundir import json_files
+
+
+class JsonFilesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir().full_path
+    self.path = os.path.join(self.folder, 'a.json')
+
+  def test_round_trip_and_replacement(self):
+    for value in ({'b': [1, 2.5]}, 7):
+      json_files.write(self.path, value)
+      self.assertEqual(json_files.read(self.path), value)
+    self.assertEqual(os.listdir(self.folder), ['a.json'])
+
+  def test_readers_never_see_half_of_a_new_file(self):
+    json_files.write(self.path, 'old')
+    seen = []
+
+    def rename(*args, **kwargs):
+      seen.append(json_files.read(self.path))
+      real_rename(*args, **kwargs)
+
+    real_rename = tf.io.gfile.rename
+    with mock.patch.object(tf.io.gfile, 'rename', side_effect=rename):
+      json_files.write(self.path, 'new')
+    self.assertEqual(seen, ['old'])
+    self.assertEqual(json_files.read(self.path), 'new')
+
+  def test_two_writers_do_not_share_a_staging_file(self):
+    names = []
+
+    def rename(source, target, overwrite):
+      del overwrite
+      names.append(source)
+      os.replace(source, target)
+
+    with mock.patch.object(tf.io.gfile, 'rename', side_effect=rename):
+      json_files.write(self.path, 1)
+      json_files.write(self.path, 2)
+    self.assertLen(set(names), 2)
+
+  @parameterized.parameters(b'', b'{"a": 1', b'\xff\xfe"')
+  def test_what_is_not_json_is_none(self, data):
+    pathlib.Path(self.path).write_bytes(data)
+    self.assertIsNone(json_files.read(self.path))
+
+  def test_no_file_is_none(self):
+    self.assertIsNone(json_files.read(self.path))
+    self.assertIsNone(json_files.read(os.path.join(self.folder, 'b', 'c')))
+
+  def test_is_plain_json(self):
+    json_files.write(self.path, {'z': 1, 'a': 'é'})
+    text = pathlib.Path(self.path).read_text()
+    self.assertEqual(json.loads(text), {'z': 1, 'a': 'é'})
+    self.assertLess(text.index('"a"'), text.index('"z"'))
+
+
+if __name__ == '__main__':
+  absltest.main()

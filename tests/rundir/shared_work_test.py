@@ -1,0 +1,147 @@
+"""Tests for realm_tf.rundir.shared_work: no sleeps, a clock of their own."""
+
+import os
+import pathlib
+from unittest import mock
+
+from absl.testing import absltest
+
+from realm_tf import errors
+from realm_tf.rundir import json_files
+from realm_tf.rundir import shared_work
+from realm_tf.rundir import workers
+
+_TASKS = ('a', 'b', 'c')
+
+
+class SharedWorkTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = os.path.join(self.create_tempdir().full_path, 'work')
+    self.now = 1000.0
+    self.runs_here = {}  # Worker's name -> whether it runs; else unknown.
+
+  def _work(self, name):
+    return shared_work.SharedWork(
+      self.directory,
+      workers.Worker(name, 'here', '1 2'),
+      takeover_secs=60.0,
+      clock=lambda: self.now,
+      is_running=lambda worker: self.runs_here.get(worker.name),
+    )
+
+  def test_one_worker_does_all_in_its_order(self):
+    work = self._work('x')
+    for i, task in enumerate('cab'):
+      self.assertEqual(work.take('cab'), task)
+      self.assertEqual(work.num_done(_TASKS), i)
+      self.assertTrue(work.finish(task, {'made': task}))
+    self.assertIsNone(work.take('cab'))
+    self.assertEqual(
+      work.results(_TASKS), [{'made': 'a'}, {'made': 'b'}, {'made': 'c'}]
+    )
+
+  def test_no_task_is_given_to_two(self):
+    first, second = self._work('x'), self._work('y')
+    self.assertEqual(first.take(_TASKS), 'a')
+    self.assertEqual(second.take(_TASKS), 'b')
+    first.finish('a', {})
+    self.assertEqual(second.take(['a', 'b']), 'b')  # Its own, once more.
+    self.assertEqual(first.take(_TASKS), 'c')
+    self.assertIsNone(self._work('z').take(_TASKS))
+
+  def test_what_is_done_stays_done_after_a_restart(self):
+    work = self._work('x')
+    for task in _TASKS[:2]:
+      work.take(_TASKS)
+      work.finish(task, {})
+    self.assertEqual(self._work('again').num_done(_TASKS), 2)
+    self.assertEqual(self._work('again').take(_TASKS), 'c')
+
+  def test_a_process_that_runs_here_no_more_is_dead_at_once(self):
+    self._work('x').take(['a'])
+    self.runs_here['x'] = True
+    self.assertIsNone(self._work('y').take(['a']))
+    self.runs_here['x'] = False
+    self.assertEqual(self._work('y').take(['a']), 'a')
+
+  def test_a_worker_elsewhere_is_dead_once_it_is_silent_for_long(self):
+    other, observer = self._work('x'), self._work('y')
+    other.take(['a'])
+    for _ in range(3):  # It beats, however slowly by the observer's clock.
+      other.beat()
+      self.assertIsNone(observer.take(['a']))
+      self.now += 100.0
+    other.beat()
+    self.assertIsNone(observer.take(['a']))  # Beat since the last look.
+    self.now += 60.0
+    self.assertIsNone(observer.take(['a']))
+    self.now += 0.1
+    self.assertEqual(observer.take(['a']), 'a')
+
+  def test_a_worker_that_never_beat_gets_its_time(self):
+    self._work('x').take(['a'])
+    observer = self._work('y')
+    self.assertIsNone(observer.take(['a']))
+    self.now += 60.1
+    self.assertEqual(observer.take(['a']), 'a')
+
+  def test_a_clock_that_is_set_back_kills_nobody(self):
+    other, observer = self._work('x'), self._work('y')
+    other.take(['a'])
+    observer.take(['a'])
+    self.now -= 10_000.0
+    other.beat()
+    self.assertIsNone(observer.take(['a']))
+
+  def test_a_claim_that_cannot_be_read_binds_nobody(self):
+    work = self._work('x')
+    pathlib.Path(self.directory, 'a.claim').write_text('{"na')
+    self.assertEqual(work.take(['a']), 'a')
+
+  def test_of_two_claims_at_once_the_last_counts(self):
+    late = self._work('y')
+
+    def write(path, value):
+      real_write(path, value)
+      if value['name'] == 'x':
+        late.take(['a'])  # Between the other's claim and its second look.
+
+    real_write = json_files.write
+    names = mock.patch.object(
+      shared_work.SharedWork, '_names', return_value=set()
+    )
+    with names, mock.patch.object(json_files, 'write', side_effect=write):
+      self.assertIsNone(self._work('x').take(['a']))
+    self.assertEqual(late.take(['a']), 'a')
+
+  def test_the_first_result_stands(self):
+    first, second = self._work('x'), self._work('y')
+    self.assertTrue(first.finish('a', {'by': 'x'}))
+    self.assertFalse(second.finish('a', {'by': 'y'}))
+    self.assertEqual(second.results(['a']), [{'by': 'x'}])
+
+  def test_a_result_that_cannot_be_read_is_a_user_error(self):
+    work = self._work('x')
+    work.finish('a', {})
+    path = pathlib.Path(self.directory, 'a.done')
+    path.write_text('{')
+    with self.assertRaisesRegex(errors.UserError, str(path)):
+      work.results(['a'])
+
+  def test_beats_while_it_works_and_no_longer(self):
+    work = shared_work.SharedWork(
+      self.directory, workers.Worker('x', '', ''), takeover_secs=0.006
+    )
+    beat_file = os.path.join(self.directory, 'x.beat')
+    with work.beating():
+      first = json_files.read(beat_file)
+      while json_files.read(beat_file) <= first + 2:  # Ends, or hangs.
+        pass
+    last = json_files.read(beat_file)
+    work.beat()
+    self.assertEqual(json_files.read(beat_file), last + 1)
+
+
+if __name__ == '__main__':
+  absltest.main()

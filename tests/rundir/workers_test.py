@@ -1,0 +1,60 @@
+"""Tests for realm_tf.rundir.workers."""
+
+import os
+import subprocess
+import sys
+
+from absl.testing import absltest
+
+from realm_tf.rundir import workers
+
+
+class WorkersTest(absltest.TestCase):
+  def test_a_process_has_one_name_that_no_other_has(self):
+    worker = workers.this_worker()
+    self.assertEqual(workers.this_worker(), worker)
+    self.assertNotIn('/', worker.name)
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if not child:
+      os.write(write_end, workers.this_worker().name.encode())
+      os._exit(0)
+    os.waitpid(child, 0)
+    self.assertNotEqual(os.read(read_end, 1000).decode(), worker.name)
+
+  def test_tells_whether_a_process_runs(self):
+    worker = workers.this_worker()
+    self.assertTrue(worker.machine)  # Else these tests would show nothing.
+    self.assertTrue(workers.is_running(worker))
+
+    process = subprocess.Popen(
+      [sys.executable, '-c', 'input()'], stdin=subprocess.PIPE
+    )
+    with open(f'/proc/{process.pid}/stat') as file:
+      start = file.read().rpartition(')')[2].split()[19]
+    other = worker._replace(process=f'{process.pid} {start}')
+    self.assertTrue(workers.is_running(other))
+    # The number is another process's by now.
+    self.assertFalse(
+      workers.is_running(other._replace(process=f'{process.pid} 1'))
+    )
+    process.kill()
+    # Not yet waited for: the system still lists it.
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    self.assertFalse(workers.is_running(other))
+    process.communicate()
+    self.assertFalse(workers.is_running(other))
+
+  def test_of_other_machines_nothing_is_known(self):
+    worker = workers.this_worker()
+    for machine in ('', 'elsewhere'):
+      self.assertIsNone(workers.is_running(worker._replace(machine=machine)))
+
+  def test_a_garbled_process_does_not_run(self):
+    worker = workers.this_worker()
+    for process in ('', 'x', '-1 2'):
+      self.assertFalse(workers.is_running(worker._replace(process=process)))
+
+
+if __name__ == '__main__':
+  absltest.main()
