@@ -43,8 +43,10 @@ setuptools.setup(
   ],
   extras_require={
     'beam': ['apache-beam>=2.77,<3'],
+    'faiss': ['faiss-cpu>=1.15,<1.16'],
     'test': [
       'apache-beam>=2.77,<3',
+      'faiss-cpu>=1.15,<1.16',
       'hypothesis>=6,<7',
       'pytest>=9,<10',
       'pytest-xdist>=3.8,<4',

@@ -5,7 +5,7 @@ Import it before anything that imports TensorFlow, as it quiets the logs.
 
 from collections.abc import Callable, Iterable
 import ctypes
-import logging as standard_logging
+import logging as py_logging
 import os
 import sys
 
@@ -35,10 +35,9 @@ _SEED = flags.DEFINE_integer('seed', 0, 'Of every random choice.')
 
 
 def _keep_freed_memory():
-  """Makes glibc keep large freed blocks, which the next step asks for again.
+  """Makes glibc keep large freed blocks, in one arena for all threads.
 
-  Clearing new ones costs a sixth of a small model's step on CPU. One arena, as
-  TensorFlow's threads free what others asked for.
+  Clearing new ones costs a sixth of a small model's step on CPU.
   """
   try:
     mallopt = ctypes.CDLL('libc.so.6').mallopt
@@ -49,26 +48,28 @@ def _keep_freed_memory():
 
 
 def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
-  """Parses the flags and runs `main`; a user's mistake exits with code 2.
-
-  Logs of `verbosity` go to stdout: stderr is for what explains a mistake.
-  """
+  """Runs `main`, with logs on stdout; a user's mistake exits with code 2."""
   _keep_freed_memory()
   logging.set_verbosity(verbosity)
   logging.use_absl_handler()
   logging.get_absl_handler().python_handler.stream = sys.stdout
-  standard_logging.getLogger('tensorflow').setLevel('ERROR')
+  py_logging.getLogger('tensorflow').setLevel('ERROR')
   app.run(lambda argv: _run_main(main, argv), flags_parser=_parse_flags)
 
 
 def load_config() -> config_lib.ExperimentConfig:
   """Returns the config of --config, --set and, where given, --seed."""
-  overrides = list(_SET.value)
+  given = overrides()
   if flags.FLAGS['seed'].present:
-    overrides += [f'seed={_SEED.value}', f'world.seed={_SEED.value}']
+    given += [f'seed={_SEED.value}', f'world.seed={_SEED.value}']
   if _CONFIG.value:
-    return config_io.load(_CONFIG.value, overrides)
-  return config_io.override(config_lib.ExperimentConfig(), overrides)
+    return config_io.load(_CONFIG.value, given)
+  return config_io.override(config_lib.ExperimentConfig(), given)
+
+
+def overrides() -> list[str]:
+  """Returns --set as it was given."""
+  return list(_SET.value)
 
 
 def progress(items: Iterable, what: str, unit: str) -> Iterable:

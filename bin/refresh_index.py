@@ -2,22 +2,30 @@ r"""Rebuilds the index whenever the trainer publishes new parameters.
 
   python -m bin.refresh_index --run_dir=runs/realm --corpus_dir=runs/corpus
 
-Ends when training is done. After a crash, start it again: it goes on.
+Ends when training is done; goes on after a crash when started again. Several,
+with --worker=0 to N - 1 and --num_workers=N, share the work.
 """
 
 import functools
 import time
 
 from bin import launcher
+from bin import strategy_flags
 
 from absl import flags
 import tensorflow as tf
 
+from realm_tf import errors
 from realm_tf.index import index_builder
+from realm_tf.index import index_plan
+from realm_tf.index import version_work
 from realm_tf.records import shards
+from realm_tf.refresh import progress as progress_lib
 from realm_tf.refresh import refresher
+from realm_tf.rundir import in_use
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
+from realm_tf.rundir import workers
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'Directory shared with the trainer.', required=True
@@ -26,37 +34,64 @@ _CORPUS_DIR = flags.DEFINE_string(
   'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True
 )
 _POLL_SECS = flags.DEFINE_float(
-  'poll_secs', 1.0, 'Seconds between two looks for new parameters.'
+  'poll_secs', 1.0, 'Seconds between two looks for parameters.', 0.001
 )
-_ONCE = flags.DEFINE_bool(
-  'once', False, 'End after the parameters that are there now.'
+_ONCE = flags.DEFINE_bool('once', False, 'End after the parameters of now.')
+_WORKER = flags.DEFINE_integer('worker', 0, 'Number of this worker.', 0)
+_NUM_WORKERS = flags.DEFINE_integer('num_workers', 1, 'Of all workers.', 1)
+_TAKEOVER_SECS = flags.DEFINE_float(
+  'takeover_secs', 60.0, 'Silence after which a worker counts as dead.', 1.0
 )
-_KEPT_VERSIONS = 3
+_KEEP = flags.DEFINE_integer('keep', 3, 'Index versions that are kept.', 1)
+_MAX_FAILURES = 20  # In a row; a full disk may be cleared meanwhile.
 
 
 def main(_):
   run_dir = _RUN_DIR.value
-  params_root, index_root = (
-    layout.params_root(run_dir),
-    layout.index_root(run_dir),
-  )
+  params_root = layout.params_root(run_dir)
+  index_root = layout.index_root(run_dir)
   wait = functools.partial(time.sleep, _POLL_SECS.value)
   is_done = functools.partial(tf.io.gfile.exists, layout.done_file(run_dir))
+  if _WORKER.value >= _NUM_WORKERS.value:
+    raise errors.UserError(
+      f'--worker must be below --num_workers. Found {_WORKER.value} and '
+      f'{_NUM_WORKERS.value}. Number the workers from 0.'
+    )
+  strategy = strategy_flags.create_local()
   shards.read_manifest(_CORPUS_DIR.value)  # A mistake shows before the wait.
   while not _ONCE.value and versions.newest(params_root) is None:
     wait()
-  builder = index_builder.open_builder(run_dir, _CORPUS_DIR.value)
+  builder = index_builder.open_builder(
+    run_dir, _CORPUS_DIR.value, launcher.overrides(), strategy
+  )
+  progress = progress_lib.Progress(layout.summary_dir(run_dir))
+  job = version_work.Job(
+    workers.this_worker(),
+    _WORKER.value,
+    _NUM_WORKERS.value,
+    _TAKEOVER_SECS.value,
+    wait,
+    progress,
+    lambda step: versions.newest(index_root, above=step) is not None,
+  )
 
   def publish(params):
-    builder.publish(params, index_root)
-    versions.prune(index_root, _KEPT_VERSIONS)
+    progress.start()
+    builder.publish(params, index_root, job)
+    versions.prune(index_root, _KEEP.value, in_use.read(run_dir))
 
   refresher.refresh_until_done(
-    newest_params=functools.partial(versions.newest, params_root),
-    newest_index=functools.partial(versions.newest, index_root),
-    publish_index=publish,
-    is_training_done=(lambda: True) if _ONCE.value else is_done,
-    wait=wait,
+    refresher.RunDirectory(
+      functools.partial(versions.newest, params_root),
+      functools.partial(versions.newest, index_root),
+      functools.partial(
+        index_plan.find_unfinished, index_root, builder.corpus_fingerprint
+      ),
+      (lambda: True) if _ONCE.value else is_done,
+    ),
+    publish,
+    wait,
+    1 if _ONCE.value else _MAX_FAILURES,
   )
 
 

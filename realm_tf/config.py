@@ -10,6 +10,7 @@ import dataclasses
 from typing import Optional
 
 from realm_tf import config_checks
+from realm_tf import index_config
 from realm_tf import model_config
 from realm_tf import optimizer_config
 from realm_tf import tagger_config
@@ -17,6 +18,7 @@ from realm_tf import tagger_config
 BertConfig = model_config.BertConfig
 EmbedderConfig = model_config.EmbedderConfig
 ModelConfig = model_config.ModelConfig
+IndexConfig = index_config.IndexConfig
 OptimizerConfig = optimizer_config.OptimizerConfig
 TaggerConfig = tagger_config.TaggerConfig
 
@@ -56,42 +58,6 @@ class LengthConfig:
       '`query_tokens` + 1 must be below `joint_tokens`.',
       query_tokens=self.query_tokens,
       joint_tokens=self.joint_tokens,
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class IndexConfig:
-  """How the block index is built and searched.
-
-  Attributes:
-    searcher: 'brute_force' (exact), 'scann', or 'auto': exact below
-      `exact_below_blocks` blocks, ScaNN above.
-    exact_below_blocks: See `searcher`.
-    num_leaves: ScaNN partitions; 0 means about sqrt(number of blocks).
-    leaves_to_search_fraction: Share of the partitions visited per query; 1
-      makes the search exhaustive.
-    num_to_rescore: Approximate hits that are rescored exactly.
-    embed_batch_size: Blocks embedded at once.
-  """
-
-  searcher: str = 'auto'
-  exact_below_blocks: int = 20_000
-  num_leaves: int = 0
-  leaves_to_search_fraction: float = 0.1
-  num_to_rescore: int = 200
-  embed_batch_size: int = 128
-
-  def __post_init__(self):
-    config_checks.check_positive(self, 'num_to_rescore', 'embed_batch_size')
-    config_checks.check(
-      self.searcher in ('auto', 'brute_force', 'scann'),
-      "`searcher` must be 'auto', 'brute_force' or 'scann'.",
-      searcher=self.searcher,
-    )
-    config_checks.check(
-      0 < self.leaves_to_search_fraction <= 1,
-      '`leaves_to_search_fraction` must be in (0, 1].',
-      leaves_to_search_fraction=self.leaves_to_search_fraction,
     )
 
 
@@ -143,6 +109,13 @@ class PretrainingConfig:
     reader_only_steps: Steps at the start in which the retriever stays as it
       is, for a reader that has yet to learn what blocks are good for.
     refresh_every_steps: Steps between two parameter versions (Section 3.3).
+    stale_factor: Makes the index this many times staler: parameters are
+      published for it every `refresh_every_steps` * `stale_factor` steps
+      (Table 2 of the paper: 30).
+    over_retrieval: Blocks that are searched for each query, to be ranked again
+      with the current parameters; 0 takes the index's own ranking.
+    write_through_blocks: Blocks whose embeddings, fresh from the step, stand in
+      for those of the index until the next one; 0 is off.
     query_noise_rate: Share of the wordpieces replaced at random in the query
       that p(z|x) is computed from; what finds the candidates and what the
       reader sees stays as it is.
@@ -161,6 +134,9 @@ class PretrainingConfig:
   oversampling: int = 1
   reader_only_steps: int = 0
   refresh_every_steps: int = 500
+  stale_factor: int = 1
+  over_retrieval: int = 0
+  write_through_blocks: int = 0
   query_noise_rate: float = 0.0
   mask_drop_rate: float = 0.0
   checkpoint_every_steps: int = 500
@@ -173,10 +149,17 @@ class PretrainingConfig:
       'num_candidates',
       'oversampling',
       'refresh_every_steps',
+      'stale_factor',
       'checkpoint_every_steps',
       'log_every_steps',
     )
     config_checks.check_rates(self, 'query_noise_rate', 'mask_drop_rate')
+    config_checks.check(
+      self.over_retrieval >= 0 and self.write_through_blocks >= 0,
+      '`over_retrieval` and `write_through_blocks` must not be negative.',
+      over_retrieval=self.over_retrieval,
+      write_through_blocks=self.write_through_blocks,
+    )
     config_checks.check(
       self.objective in ('per_query', 'per_token'),
       "`objective` must be 'per_query' or 'per_token'.",

@@ -174,7 +174,7 @@ class ConfigIoTest(parameterized.TestCase):
     ('bool_is_no_int', {'seed': True}, '`seed` must be of type int.'),
     ('null', {'seed': None}, '`seed` must be of type int. Got None.'),
     ('section', {'model': 1}, '`model` must be an object. Got 1.'),
-    ('range', {'index': {'searcher': 'faiss'}}, 'In `index`: `searcher`'),
+    ('range', {'index': {'searcher': 'hnsw'}}, 'In `index`: `searcher`'),
     ('list', [], '`the config` must be an object.'),
   )
   def test_read_names_file_and_field(self, tree, message):

@@ -37,7 +37,8 @@ def run_all(cases: list[tuple[str, list[str]]]) -> list[Result]:
   return [Result(*row) for row in json.loads(process.stdout)]
 
 
-def _preload():
+def preload():
+  """Imports what the binaries import."""
   # In the binaries' order: the launcher quiets what is loaded after it. Nothing
   # is computed here, so no thread exists that a fork would lose.
   from bin import launcher  # noqa: F401
@@ -45,6 +46,7 @@ def _preload():
   from realm_tf.answering import loading  # noqa: F401
   from realm_tf.corpus import inputs  # noqa: F401
   from realm_tf.evaluation import open_qa  # noqa: F401
+  from realm_tf.index import index_builder  # noqa: F401
   from realm_tf.training import finetuning_run  # noqa: F401
   from realm_tf.training import pretraining_run  # noqa: F401
 
@@ -55,14 +57,14 @@ def _run(name, flags):
     if not child:
       os.dup2(out.fileno(), 1)
       os.dup2(err.fileno(), 2)
-      _become(name, flags)
+      become(name, flags)
     _, status = os.waitpid(child, 0)
     out.seek(0)
     err.seek(0)
     return os.waitstatus_to_exitcode(status), out.read(), err.read()
 
 
-def _become(name, flags):
+def become(name, flags):
   """Runs the binary in this process and ends it."""
   sys.argv = [f'bin/{name}.py', *flags]
   code = 1
@@ -81,7 +83,7 @@ def _become(name, flags):
 
 def main():
   cases = json.load(sys.stdin)
-  _preload()
+  preload()
   json.dump([_run(name, flags) for name, flags in cases], sys.stdout)
 
 

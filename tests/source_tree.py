@@ -38,6 +38,7 @@ FILES_OF = {
     'realm_tf/config.py',
     'realm_tf/config_checks.py',
     'realm_tf/config_io.py',
+    'realm_tf/index_config.py',
     'realm_tf/model_config.py',
     'realm_tf/optimizer_config.py',
     'realm_tf/tagger_config.py',
@@ -51,6 +52,7 @@ SHARED_BY_BINARIES = (
   'beam_flags',
   'launcher',
   'question_flags',
+  'strategy_flags',
   'vocabulary_flags',
 )
 

@@ -8,6 +8,7 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
+from realm_tf.index import index_plan
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
@@ -75,7 +76,6 @@ def load(
   index = storage.load(
     _index_path(index_dir, model_dir, directory.index),
     table.manifest['corpus_fingerprint'],
-    directory.config.index,
   )
   _check_same_tower(index, model)
   return Loaded(
@@ -177,7 +177,7 @@ def _index_path(index_dir, model_dir, own):
 
 def _check_same_tower(index, model):
   """Raises UserError if blocks were embedded with another tower."""
-  expected = weights.fingerprint(model.block_embedder.variables)
+  expected = index_plan.embedder_fingerprint(model)
   if index.manifest['embedder_fingerprint'] != expected:
     raise errors.UserError(
       f"An index must be embedded with the model's own parameters. Found "

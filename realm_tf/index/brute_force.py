@@ -4,7 +4,8 @@ import numpy as np
 
 from realm_tf.index import searcher
 
-_CHUNK_BLOCKS = 1 << 18  # Bounds the scores in memory to Q * 1 MB.
+_CHUNK_BLOCKS = 1 << 18
+_CHUNK_SCORES = 1 << 23  # 32 MB; partitioning them takes some times that.
 
 
 class BruteForceSearcher:
@@ -20,10 +21,9 @@ class BruteForceSearcher:
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
     """See `searcher.Searcher`."""
     ids, scores = [], []
-    for start in range(0, len(self._embeddings), _CHUNK_BLOCKS):
-      chunk = np.asarray(
-        self._embeddings[start : start + _CHUNK_BLOCKS], np.float32
-      )
+    step = min(_CHUNK_BLOCKS, max(1, _CHUNK_SCORES // max(1, len(queries))))
+    for start in range(0, len(self._embeddings), step):
+      chunk = np.asarray(self._embeddings[start : start + step], np.float32)
       chunk_ids, chunk_scores = _top(queries @ chunk.T, k)
       ids.append(chunk_ids + start)
       scores.append(chunk_scores)

@@ -1,12 +1,24 @@
-"""One refresh: a parameter version and a corpus -> an index version."""
+"""One refresh: parameters and a corpus -> an index version."""
 
+from collections.abc import Sequence
 import time
+from typing import Optional
 
 from absl import logging
+import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import config_io
+from realm_tf import errors
 from realm_tf.index import block_embeddings
+from realm_tf.index import embedding_shards
+from realm_tf.index import held_out_queries
+from realm_tf.index import index_plan
+from realm_tf.index import reuse
+from realm_tf.index import searchers
 from realm_tf.index import storage
+from realm_tf.index import version_work
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
@@ -23,6 +35,10 @@ class IndexBuilder:
     table: The corpus.
     config: Of model, lengths and index; `vocab_size` set.
     special_ids: The vocabulary's [CLS] and [SEP].
+    model: With the EMBEDDER part, made in the strategy's scope; by default a
+      new one.
+    strategy: Its replicas, all of this machine, share each batch; by default
+      one device.
   """
 
   def __init__(
@@ -30,64 +46,172 @@ class IndexBuilder:
     table: block_table.BlockTable,
     config: config_lib.ExperimentConfig,
     special_ids: tuple[int, int],
+    model: Optional[realm_model.RealmModel] = None,
+    strategy: Optional[tf.distribute.Strategy] = None,
   ):
     self._table = table
     self._config = config
     self._special_ids = special_ids
-    self._model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
-    self._embed = block_embeddings.compile_embedding(self._model, special_ids)
+    if model is None:
+      with (strategy or tf.distribute.get_strategy()).scope():
+        model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
+    self._model = model
+    self._embed = block_embeddings.compile_embedding(
+      model, special_ids, config.index.embed_dtype, strategy
+    )
+
+  @property
+  def corpus_fingerprint(self) -> str:
+    return self._table.manifest['corpus_fingerprint']
 
   def publish(
-    self, params: versions.Version, index_root: str
-  ) -> versions.Version:
-    """Embeds all blocks with `params` and publishes the index of its step.
+    self,
+    params: versions.Version,
+    index_root: str,
+    job: version_work.Job = version_work.ALONE,
+  ) -> Optional[versions.Version]:
+    """Builds the index version of a parameter version; see `build`.
 
-    Where the newest index has the same embeddings, they are not computed again.
+    Args:
+      params: A parameter version, or an unfinished index version: that holds
+        the embedders too.
+      index_root: Of all index versions.
+      job: Of this worker.
 
     Raises:
       UserError: The parameters are damaged or lack an embedder.
     """
-    begun = time.monotonic()
-    versions.verify(params.path)
+    if index_plan.read(params.path) is None:
+      versions.verify(params.path)
     realm_model.require_parts(
       self._model.load(weights.read(layout.params_file(params.path))),
       params.path,
     )
-    corpus_fingerprint = self._table.manifest['corpus_fingerprint']
-    embeddings = storage.find_embeddings(
-      index_root, self._model, corpus_fingerprint
+    return self.build(params.step, index_root, job)
+
+  def build(
+    self, step: int, index_root: str, job: version_work.Job = version_work.ALONE
+  ) -> Optional[versions.Version]:
+    """Builds the version of `step` with the model's current parameters.
+
+    Blocks that `job.base`, or else the newest version, holds with the same
+    embedding are not embedded again.
+
+    Returns:
+      The complete version; None if it was overtaken.
+
+    Raises:
+      UserError: Another index stands in its place, or `job.base` does not fit.
+    """
+    begun = time.monotonic()
+    plan = self._plan()
+    version = versions.Version(step, versions.version_path(index_root, step))
+    if versions.is_complete(version.path):
+      _check_same(version.path, plan)
+      return version
+    base = (
+      reuse.Base(job.base, plan) if job.base else _newest_base(index_root, plan)
     )
-    if embeddings is None:
-      embeddings = block_embeddings.embed_blocks(
-        self._embed,
-        self._table,
-        self._config.lengths,
-        self._config.index.embed_batch_size,
-      )
-    version = storage.publish(
-      index_root,
-      params.step,
-      embeddings,
-      self._model,
-      corpus_fingerprint,
-      self._config.index,
-    )
+    index_plan.start(version.path, plan, self._model)
+
+    def embed_rows(block_ids, progress):
+      return self._embed_rows(block_ids, progress, base)
+
+    def complete(shards, worker_name):
+      self._complete(version, plan, shards, worker_name)
+
+    if not version_work.run(version, plan, job, embed_rows, complete):
+      logging.info('Left %s: a newer index is there.', version.path)
+      return None
     logging.info(
-      'Published %s: %d blocks in %.1f s.',
+      'Index %s is complete: %d blocks, %.1f s.',
       version.path,
-      len(embeddings),
+      plan.num_blocks,
       time.monotonic() - begun,
     )
     return version
 
+  def can_reuse(self, path: str) -> bool:
+    """Returns whether `path` fits as `Job.base`; if not, logs why."""
+    return _lenient_base(path, self._plan()) is not None
 
-def open_builder(model_dir: str, corpus_dir: str) -> IndexBuilder:
+  def _plan(self):
+    return index_plan.make(
+      self._config, self._model, self.corpus_fingerprint, self._table.num_blocks
+    )
+
+  def _embed_rows(self, block_ids, progress, base):
+    """Returns the embeddings of blocks, float32 [n, D]."""
+    if base is None:
+      return self._embed_anew(block_ids, progress)
+    known = base.find(np.asarray(self._table.hashes[block_ids]))
+    progress(len(known.embeddings))
+    new = self._embed_anew(block_ids[~known.is_known], progress)
+    result = np.empty([len(block_ids), known.embeddings.shape[1]], np.float32)
+    result[known.is_known] = known.embeddings
+    if len(new):
+      result[~known.is_known] = new
+    return result
+
+  def _embed_anew(self, block_ids, progress):
+    return block_embeddings.embed_blocks(
+      self._embed,
+      self._table,
+      block_ids,
+      self._config.lengths,
+      self._config.index.embed_batch_size,
+      progress,
+    )
+
+  def _complete(self, version, plan, shards, worker_name):
+    config = self._config.index
+    embeddings = embedding_shards.Embeddings(
+      version.path, shards, plan.storage_dtype
+    )
+    queries = None
+    if not searchers.is_exact(searchers.kind(config, plan.num_blocks)):
+      queries = held_out_queries.sample(
+        self._table,
+        self._model,
+        self._special_ids,
+        self._config.lengths.query_tokens,
+        config.tuning_queries,
+      )
+    storage.complete(
+      version,
+      plan,
+      shards,
+      worker_name,
+      self._table.hashes,
+      searchers.build(embeddings, config, queries),
+    )
+
+
+def open_builder(
+  model_dir: str,
+  corpus_dir: str,
+  overrides: Sequence[str] = (),
+  strategy: Optional[tf.distribute.Strategy] = None,
+) -> IndexBuilder:
   """Returns a builder for the model of a directory and a corpus.
 
+  Args:
+    model_dir: With the config, too.
+    corpus_dir: To embed.
+    overrides: 'index.field=value', in place of the config's.
+    strategy: See `IndexBuilder`.
+
   Raises:
-    UserError: One of them is missing, or their vocabularies differ.
+    UserError: One of them is missing, their vocabularies differ, or an override
+      is not of the index.
   """
   directory = model_directory.open_directory(model_dir)
+  for override in overrides:
+    if not override.startswith('index.'):
+      raise errors.UserError(
+        "Only fields of the index can be set here: the rest is the model's. "
+        f'Found --set={override}. Leave it out.'
+      )
   table = block_table.BlockTable.open(corpus_dir)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
     layout.vocab_file(model_dir)
@@ -96,5 +220,33 @@ def open_builder(model_dir: str, corpus_dir: str) -> IndexBuilder:
     model_dir, tokenizer.vocabulary_sha256, table.manifest
   )
   return IndexBuilder(
-    table, directory.config, (tokenizer.cls_id, tokenizer.sep_id)
+    table,
+    config_io.override(directory.config, overrides),
+    (tokenizer.cls_id, tokenizer.sep_id),
+    strategy=strategy,
   )
+
+
+def _newest_base(index_root, plan):
+  newest = versions.newest(index_root)
+  return None if newest is None else _lenient_base(newest.path, plan)
+
+
+def _lenient_base(path, plan):
+  """Returns the version as a base; None, and a line in the log, if unfit."""
+  try:
+    return reuse.Base(path, plan)
+  except errors.UserError as error:
+    logging.info('Embedding all blocks: %s', error)
+    return None
+
+
+def _check_same(path, plan):
+  """Raises UserError unless the complete version at `path` is the plan's."""
+  manifest = storage.read_manifest(path)
+  for name in ('corpus_fingerprint', 'params_fingerprint'):
+    if manifest[name] != getattr(plan, name):
+      raise errors.UserError(
+        f'A complete index version is never changed. Found {path}, with '
+        f'another {name}. Give another directory, or remove the version.'
+      )

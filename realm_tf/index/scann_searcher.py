@@ -1,18 +1,28 @@
 """Approximate search by ScaNN, through its pybind API: the only import of it.
 
+Partitions (Guo et al. 2020, https://arxiv.org/abs/1908.10396) with a second one
+for each block (SOAR, Sun et al. 2024, https://arxiv.org/abs/2404.00774), codes
+of 4 bits for 2 dimensions, then rescoring.
+
 The pybind searcher frees its memory with the object and swaps cleanly; the
 TensorFlow-op searcher keeps a resource that outlives it.
 """
 
 import math
+import os
 
 import numpy as np
 from scann.scann_ops.py import scann_ops_pybind
 
 from realm_tf import config as config_lib
 from realm_tf.index import searcher
+from realm_tf.index import tuning
 
 MIN_BLOCKS = 16  # ScaNN cannot train its codebooks on fewer points.
+
+_MIN_SPILLING_BLOCKS = 1000  # Below, a second partition finds nothing more.
+_TRAINING_BLOCKS = 250_000
+_QUERIES_PER_TASK = 256  # A thread's share of a batch is at most this.
 
 
 class ScannSearcher:
@@ -20,58 +30,77 @@ class ScannSearcher:
 
   Args:
     handle: A built or loaded pybind searcher.
-    num_to_rescore: Approximate hits that are rescored exactly.
+    num_leaves: Its partitions.
+    effort: What a search spends.
   """
 
-  def __init__(self, handle, num_to_rescore: int):
+  def __init__(self, handle, num_leaves: int, effort: searcher.Effort):
     self._handle = handle
-    self._num_to_rescore = num_to_rescore
+    self.num_leaves = num_leaves
+    self.effort = effort
 
   @classmethod
   def build(
     cls, embeddings: np.ndarray, config: config_lib.IndexConfig
   ) -> 'ScannSearcher':
-    """Builds a searcher over float32 `embeddings`, [N, D], N >= MIN_BLOCKS."""
+    """Builds a searcher over float32 `embeddings`, [N, D], N >= MIN_BLOCKS.
+
+    They may be memory-mapped: ScaNN copies them once, Python does not.
+    """
     num_blocks = len(embeddings)
-    leaves = config.num_leaves or max(1, round(math.sqrt(num_blocks)))
-    leaves = min(leaves, num_blocks)
-    to_search = max(1, math.ceil(leaves * config.leaves_to_search_fraction))
+    leaves, effort = tuning.untuned(config, num_blocks)
     builder = scann_ops_pybind.builder(
       np.ascontiguousarray(embeddings, np.float32), 10, 'dot_product'
     )
-    # One training thread and no random start: the same index every time.
+    spills = config.soar_lambda > 0 and num_blocks >= _MIN_SPILLING_BLOCKS
+    # No random start: the same index every time.
     builder = builder.tree(
       leaves,
-      to_search,
+      effort.leaves_to_search,
       random_init=False,
-      training_sample_size=min(num_blocks, 250_000),
+      training_sample_size=min(num_blocks, _TRAINING_BLOCKS),
+      soar_lambda=config.soar_lambda if spills else None,
     )
     builder = builder.score_ah(2, anisotropic_quantization_threshold=0.2)
     builder = builder.reorder(min(config.num_to_rescore, num_blocks))
-    builder.set_n_training_threads(1)
-    return cls(builder.build(), config.num_to_rescore)
+    builder.set_n_training_threads(os.cpu_count())
+    return cls(builder.build(), leaves, effort)
 
   @classmethod
   def load(
-    cls, directory: str, config: config_lib.IndexConfig
+    cls, directory: str, num_leaves: int, effort: searcher.Effort
   ) -> 'ScannSearcher':
-    """Loads what `save` wrote."""
-    return cls(scann_ops_pybind.load_searcher(directory), config.num_to_rescore)
+    """Loads what `save` wrote into a local directory."""
+    with open(os.path.join(directory, 'scann_assets.pbtxt')) as file:
+      assets = file.read()
+    # Not by `load_searcher`: that one unpickles a file if there is one.
+    handle = scann_ops_pybind.ScannSearcher(
+      scann_ops_pybind.scann_pybind.ScannNumpy(directory, assets)
+    )
+    return cls(handle, num_leaves, effort)
 
   def save(self, directory: str) -> None:
-    """Writes the searcher's assets, movable, into an existing directory."""
+    """See `searcher.ApproximateSearcher`; the files may move."""
     self._handle.serialize(directory, relative_path=True)
+
+  def with_effort(self, effort: searcher.Effort) -> 'ScannSearcher':
+    """See `searcher.ApproximateSearcher`."""
+    return ScannSearcher(self._handle, self.num_leaves, effort)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
     """See `searcher.Searcher`."""
+    queries = np.ascontiguousarray(queries, np.float32)
+    options = {
+      'final_num_neighbors': k,
+      'pre_reorder_num_neighbors': max(k, self.effort.num_to_rescore),
+      'leaves_to_search': self.effort.leaves_to_search,
+    }
+    if len(queries) == 1:  # No threads to wake.
+      ids, scores = self._handle.search(queries[0], **options)
+      return searcher.fill(searcher.mark_missing(ids[None], scores[None]), k)
+    share = math.ceil(len(queries) / os.cpu_count())
     ids, scores = self._handle.search_batched_parallel(
-      np.ascontiguousarray(queries, np.float32),
-      final_num_neighbors=k,
-      pre_reorder_num_neighbors=max(k, self._num_to_rescore),
+      queries, batch_size=min(_QUERIES_PER_TASK, share), **options
     )
     # ScaNN pads what it did not find with id 0 and a score of NaN.
-    found = ~np.isnan(scores)
-    return searcher.Neighbors(
-      np.where(found, ids.astype(np.int32), searcher.NOT_FOUND),
-      np.where(found, scores, -np.inf).astype(np.float32),
-    )
+    return searcher.mark_missing(ids, scores)

@@ -1,6 +1,6 @@
 """What a nearest-neighbour index offers, whatever its implementation."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +20,18 @@ class Neighbors(NamedTuple):
   scores: np.ndarray
 
 
+class Effort(NamedTuple):
+  """What an approximate searcher spends on a query.
+
+  Attributes:
+    leaves_to_search: Partitions visited.
+    num_to_rescore: Approximate hits that are rescored exactly.
+  """
+
+  leaves_to_search: int
+  num_to_rescore: int
+
+
 class Searcher(Protocol):
   """Finds the blocks with the largest inner product with a query."""
 
@@ -31,6 +43,25 @@ class Searcher(Protocol):
     """
 
 
+@runtime_checkable
+class ApproximateSearcher(Searcher, Protocol):
+  """A searcher over partitions, whose effort is set without building anew."""
+
+  @property
+  def num_leaves(self) -> int:
+    """How many partitions there are."""
+
+  @property
+  def effort(self) -> Effort:
+    """What `search` spends on a query."""
+
+  def with_effort(self, effort: Effort) -> 'ApproximateSearcher':
+    """Returns a searcher over the same memory that spends `effort`."""
+
+  def save(self, directory: str) -> None:
+    """Writes the searcher into an existing, local directory."""
+
+
 def fill(neighbors: Neighbors, k: int) -> Neighbors:
   """Returns `neighbors` with `k` columns; `NOT_FOUND` where there are fewer."""
   missing = k - neighbors.block_ids.shape[1]
@@ -40,4 +71,18 @@ def fill(neighbors: Neighbors, k: int) -> Neighbors:
   return Neighbors(
     np.pad(neighbors.block_ids, behind, constant_values=NOT_FOUND),
     np.pad(neighbors.scores, behind, constant_values=-np.inf),
+  )
+
+
+def mark_missing(block_ids: np.ndarray, scores: np.ndarray) -> Neighbors:
+  """Returns neighbours with `NOT_FOUND` wherever a score is not finite.
+
+  Args:
+    block_ids: Integers [Q, K]; anything in places that were not filled.
+    scores: float32 [Q, K]; NaN or -inf in places that were not filled.
+  """
+  found = np.isfinite(scores)
+  return Neighbors(
+    np.where(found, block_ids, NOT_FOUND).astype(np.int32),
+    np.where(found, scores, -np.inf).astype(np.float32),
   )

@@ -1,29 +1,30 @@
 """An index version on disk: embeddings, searcher, and who they belong to.
 
-<root>/000000500/manifest.json      written last: sizes, sha256, fingerprints
-embeddings.npy     float32 [N, D], memory-mapped on reading
-params.safetensors the embedders, to embed queries with
-scann/             the searcher, if it is ScaNN
+<root>/000000500/manifest.json      last: sizes, sha256, fingerprints, settings
+plan.json, params.safetensors       first; see index_plan
+embeddings-00003-WORKER.npy         a shard; see embedding_shards
+assets-WORKER/hashes.npy            uint64 [N], of the blocks; see reuse
+assets-WORKER/searcher/             what the searcher needs, if anything
+
+What workers write has their name: two that do the same never meet in a file.
 """
 
-import io
+from collections.abc import Sequence
 import os
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from absl import logging
 import numpy as np
 import tensorflow as tf
 
-from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.index import brute_force
+from realm_tf.index import embedding_shards
+from realm_tf.index import index_plan
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
+from realm_tf.index import searchers
+from realm_tf.records import columns
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
-
-_MIN_SCANN_BLOCKS = 16  # Its codebooks are trained on no fewer points.
 
 
 class Index(NamedTuple):
@@ -39,82 +40,85 @@ class Index(NamedTuple):
 
   step: int
   path: str
-  embeddings: np.ndarray
+  embeddings: embedding_shards.Embeddings
   searcher: searcher_lib.Searcher
   manifest: dict[str, Any]
 
 
-def publish(
-  root: str,
-  step: int,
-  embeddings: np.ndarray,
-  model: realm_model.RealmModel,
-  corpus_fingerprint: str,
-  config: config_lib.IndexConfig,
+def complete(
+  version: versions.Version,
+  plan: index_plan.Plan,
+  shards: Sequence[embedding_shards.Shard],
+  worker_name: str,
+  hashes: np.ndarray,
+  built: searchers.Built,
 ) -> versions.Version:
-  """Builds the searcher and publishes everything as version `step`.
+  """Writes the searcher's assets and then the manifest.
 
   Args:
-    root: Directory of all index versions.
-    step: Training step of `model`'s parameters.
-    embeddings: float32 [N, D].
-    model: With the EMBEDDER part, which `embeddings` were computed with.
-    corpus_fingerprint: Of the embedded corpus.
-    config: Which searcher.
+    version: With all embeddings.
+    plan: Of it.
+    shards: Its embeddings, in order.
+    worker_name: Used by no other process.
+    hashes: uint64 [N], of the blocks.
+    built: The searcher over the embeddings.
 
   Returns:
-    The version.
+    The version, which is complete: by this process or by a faster one.
   """
-  kind = searcher_kind(config, len(embeddings))
-
-  def write(path):
-    with tf.io.gfile.GFile(_embeddings_file(path), 'wb') as file:
-      np.save(file, embeddings)
-    weights.write(embedder_variables(model), layout.params_file(path))
-    if kind == 'scann':
-      from realm_tf.index import scann_searcher  # Loads slowly; often unused.
-
-      tf.io.gfile.makedirs(_scann_dir(path))
-      scann_searcher.ScannSearcher.build(embeddings, config).save(
-        _scann_dir(path)
-      )
-
-  return versions.publish(
-    root,
-    step,
-    write,
+  assets = f'assets-{worker_name}'
+  directory = os.path.join(version.path, assets)
+  tf.io.gfile.makedirs(directory)
+  with tf.io.gfile.GFile(_hashes_file(directory), 'wb') as file:
+    np.save(file, hashes, allow_pickle=False)
+  searchers.save(built.searcher, _searcher_dir(directory))
+  if versions.is_complete(version.path):
+    tf.io.gfile.rmtree(directory)
+    return version
+  return versions.seal(
+    version.path,
+    version.step,
+    _files(version.path, shards, directory),
     {
-      'corpus_fingerprint': corpus_fingerprint,
-      'embedder_fingerprint': _embedder_fingerprint(model),
-      'num_blocks': len(embeddings),
-      'embedding_size': int(embeddings.shape[1]),
-      'searcher': kind,
+      **plan._asdict(),
+      'embedding_size': embedding_shards.Embeddings(
+        version.path, shards[:1], plan.storage_dtype
+      ).shape[1],
+      'shards': [[shard.file, shard.num_blocks] for shard in shards],
+      'assets': assets,
+      'searcher': built.settings,
     },
   )
 
 
 def load(
-  path: str, corpus_fingerprint: str, config: config_lib.IndexConfig
+  path: str, corpus_fingerprint: str, own_process: bool = False
 ) -> Index:
   """Loads a version after checking all of it.
+
+  Args:
+    path: Of the version.
+    corpus_fingerprint: Of the corpus that is searched.
+    own_process: See `searchers.load`.
 
   Raises:
     UserError: A file is damaged, or the index is of another corpus.
   """
-  manifest = versions.verify(path)
+  manifest = read_manifest(path)
   if manifest['corpus_fingerprint'] != corpus_fingerprint:
     raise errors.UserError(
       f'An index must be of the corpus that is searched. Found {path}, of '
       f'corpus {manifest["corpus_fingerprint"][:12]}, and corpus '
       f'{corpus_fingerprint[:12]}. Build it again with bin.build_index.'
     )
-  embeddings = _read_embeddings(_embeddings_file(path))
-  if manifest['searcher'] == 'scann':
-    from realm_tf.index import scann_searcher  # Loads slowly; often unused.
-
-    searcher = scann_searcher.ScannSearcher.load(_scann_dir(path), config)
-  else:
-    searcher = brute_force.BruteForceSearcher(embeddings)
+  versions.verify(path)
+  embeddings = read_embeddings(path, manifest)
+  searcher = searchers.load(
+    manifest['searcher'],
+    _searcher_dir(os.path.join(path, manifest['assets'])),
+    embeddings,
+    own_process,
+  )
   logging.info(
     'Loaded index %s: %d blocks, %s.',
     path,
@@ -124,65 +128,55 @@ def load(
   return Index(manifest['step'], path, embeddings, searcher, manifest)
 
 
-def find_embeddings(
-  root: str, model: realm_model.RealmModel, corpus_fingerprint: str
-) -> Optional[np.ndarray]:
-  """Returns the newest version's embeddings if `model` would make the same.
+def read_manifest(path: str) -> dict[str, Any]:
+  """Returns a version's manifest; its files are not checked.
 
-  So they are while only the reader learns, or with a frozen block embedder.
-
-  Args:
-    root: Directory of all index versions, of one config.
-    model: With the EMBEDDER part.
-    corpus_fingerprint: Of the corpus to embed.
-
-  Returns:
-    float32 [N, D], memory-mapped where that works; or None.
+  Raises:
+    UserError: There is none, it is damaged, or of another form.
   """
-  newest = versions.newest(root)
-  if newest is None:
-    return None
-  manifest = versions.read_manifest(newest.path)
-  is_same = manifest['corpus_fingerprint'] == corpus_fingerprint and manifest[
-    'embedder_fingerprint'
-  ] == _embedder_fingerprint(model)
-  if not is_same:
-    return None
-  versions.verify(newest.path)
-  return _read_embeddings(_embeddings_file(newest.path))
+  manifest = versions.read_manifest(path)
+  if 'shards' not in manifest:
+    raise errors.UserError(
+      f'An index version must list its embedding shards. Found none in {path}: '
+      'it was built by an older release. Build it again with bin.build_index.'
+    )
+  return manifest
 
 
-def embedder_variables(model: realm_model.RealmModel) -> list[tf.Variable]:
-  """Returns both towers' variables, each once."""
-  towers = {
-    id(tower): tower for tower in (model.query_embedder, model.block_embedder)
+def read_embeddings(
+  path: str, manifest: dict[str, Any]
+) -> embedding_shards.Embeddings:
+  """Opens the embeddings of a complete version."""
+  shards = [
+    embedding_shards.Shard(name, num_blocks, **manifest['files'][name])
+    for name, num_blocks in manifest['shards']
+  ]
+  return embedding_shards.Embeddings(path, shards, manifest['storage_dtype'])
+
+
+def read_hashes(path: str, manifest: dict[str, Any]) -> np.ndarray:
+  """Returns the hashes of the blocks of a complete version, uint64 [N]."""
+  return columns.read_array(
+    _hashes_file(os.path.join(path, manifest['assets']))
+  )
+
+
+def _files(path, shards, directory):
+  """Returns the manifest's `files`: all that belongs to the version."""
+  files = {
+    shard.file: {'size': shard.size, 'sha256': shard.sha256} for shard in shards
   }
-  return [variable for tower in towers.values() for variable in tower.variables]
+  names = [layout.params_file(path)]
+  for folder, _, in_folder in tf.io.gfile.walk(directory):
+    names += [os.path.join(folder, name) for name in in_folder]
+  for name in names:
+    files[os.path.relpath(name, path)] = versions.describe(name)
+  return files
 
 
-def searcher_kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
-  """Returns 'scann' or 'brute_force'; ScaNN cannot train on few blocks."""
-  if num_blocks < _MIN_SCANN_BLOCKS:
-    return 'brute_force'
-  if config.searcher == 'auto':
-    return 'brute_force' if num_blocks < config.exact_below_blocks else 'scann'
-  return config.searcher
+def _hashes_file(assets):
+  return os.path.join(assets, 'hashes.npy')
 
 
-def _embedder_fingerprint(model):
-  return weights.fingerprint(model.block_embedder.variables)
-
-
-def _read_embeddings(file_name):
-  if '://' not in file_name:
-    return np.load(file_name, mmap_mode='r')
-  with tf.io.gfile.GFile(file_name, 'rb') as file:
-    return np.load(io.BytesIO(file.read()))
-
-
-def _embeddings_file(path):
-  return os.path.join(path, 'embeddings.npy')
-
-
-def _scann_dir(path):
-  return os.path.join(path, 'scann')
+def _searcher_dir(assets):
+  return os.path.join(assets, 'searcher')

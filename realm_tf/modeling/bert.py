@@ -16,18 +16,20 @@ from realm_tf.modeling import initialization  # noqa: E402
 
 
 def build_encoder(
-  config: config_lib.BertConfig, name: str = 'bert'
+  config: config_lib.BertConfig, name: str = 'bert', cls_only: bool = False
 ) -> tf_keras.layers.Layer:
   """Builds a BERT encoder with random weights.
 
   Args:
     config: Sizes; `vocab_size` must be set.
     name: Of the layer.
+    cls_only: Whether the last layer computes [CLS] alone; the other positions
+      are only attended to. Same variables, same [CLS].
 
   Returns:
     A layer that maps {'input_word_ids', 'input_mask', 'input_type_ids'}, each
-    int32 [B, L], to a dict with 'sequence_output', float [B, L, H], and
-    'pooled_output', float [B, H].
+    int32 [B, L], to a dict with 'sequence_output', float [B, L, H], or
+    [B, 1, H] if `cls_only`, and 'pooled_output', float [B, H].
 
   Raises:
     ValueError: `vocab_size` is not set.
@@ -42,12 +44,13 @@ def build_encoder(
     max_sequence_length=config.max_positions,
     type_vocab_size=2,
     inner_dim=config.intermediate_size,
-    inner_activation=_activation(config),
+    inner_activation=activation(config),
     output_dropout=config.dropout_rate,
     attention_dropout=config.attention_dropout_rate,
     initializer=tf_keras.initializers.TruncatedNormal(
       stddev=config.initializer_range
     ),
+    output_range=1 if cls_only else None,
     name=name,
   )
   example = tf.zeros([1, 4], tf.int32)
@@ -82,7 +85,7 @@ def build_masked_lm_head(
   table = encoder.get_embedding_table()
   head = layers.MaskedLM(
     embedding_table=table,
-    activation=_activation(config),
+    activation=activation(config),
     initializer=tf_keras.initializers.TruncatedNormal(
       stddev=config.initializer_range
     ),
@@ -95,9 +98,10 @@ def build_masked_lm_head(
   return head
 
 
-def _activation(
+def activation(
   config: config_lib.BertConfig,
 ) -> Callable[[tf.Tensor], tf.Tensor]:
+  """Returns the encoder's activation, of any shape and float dtype."""
   if config.activation == 'relu':
     return tf.nn.relu
   approximate = config.activation == 'gelu_tanh'

@@ -15,8 +15,9 @@ class Embedder(tf_keras.layers.Layer):
 
   Args:
     encoder: Maps {'input_word_ids', 'input_mask', 'input_type_ids'}, each int32
-      [B, L], to a dict with 'sequence_output', [B, L, H], and, for the
-      'pooled' head, 'pooled_output', [B, H].
+      [B, L], to a dict with 'sequence_output', [B, L, H], of which the 'cls'
+      head needs only the first position, and, for the 'pooled' head,
+      'pooled_output', [B, H].
     config: Which head.
 
   Call arguments:
@@ -56,11 +57,24 @@ class Embedder(tf_keras.layers.Layer):
       for name, value in tokens.items()
     }
     outputs = self.encoder(flat, training=training)
-    embeddings = self._head(outputs, flat['input_mask'], training)
-    if self.config.normalize:
-      embeddings = tf.math.l2_normalize(embeddings, axis=-1)
+    embeddings = self.from_outputs(outputs, flat['input_mask'], training)
     shape = tf.concat([leading, [embeddings.shape[-1]]], axis=0)
     return tf.reshape(embeddings, shape)  # [..., D]
+
+  def from_outputs(
+    self, outputs: dict[str, tf.Tensor], mask: tf.Tensor, training: bool = False
+  ) -> tf.Tensor:
+    """Returns the embeddings of encoded texts, float32 [B, D].
+
+    Args:
+      outputs: The encoder's.
+      mask: The encoder's 'input_mask', int32 [B, L].
+      training: Whether to drop out.
+    """
+    embeddings = self._head(outputs, mask, training)
+    if self.config.normalize:
+      embeddings = tf.math.l2_normalize(embeddings, axis=-1)
+    return embeddings
 
   def _head(self, outputs, mask, training):
     """Returns float32 [B, D]."""

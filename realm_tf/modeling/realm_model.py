@@ -73,7 +73,11 @@ class RealmModel(tf.Module):
       self.span_reader(_example((1, 1, 4)), body_length=1)
 
   def _embedder(self, tower):
-    encoder = bert.build_encoder(self.config.embedder_bert, f'{tower}_bert')
+    encoder = bert.build_encoder(
+      self.config.embedder_bert,
+      f'{tower}_bert',
+      cls_only=self.config.embedder.head != 'mean',
+    )
     embedder = embedder_lib.Embedder(
       encoder, self.config.embedder, name=f'{tower}_embedder'
     )

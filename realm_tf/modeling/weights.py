@@ -4,7 +4,7 @@ The only import of safetensors. Never pickle: a file from a stranger can hold
 nothing but numbers.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import hashlib
 from typing import NamedTuple
 
@@ -98,11 +98,20 @@ def assign(
   )
 
 
-def fingerprint(variables: Iterable[tf.Variable]) -> str:
-  """Returns the sha256 of names, shapes and values."""
+def fingerprint(
+  variables: Iterable[tf.Variable], without_prefixes: Sequence[str] = ()
+) -> str:
+  """Returns the sha256 of names, shapes and values.
+
+  Args:
+    variables: In any order.
+    without_prefixes: The first of these that a name begins with is left out.
+  """
   digest = hashlib.sha256()
   for name, variable in sorted(by_name(variables).items()):
     value = np.asarray(variable.numpy(), order='C')
+    prefix = next((p for p in without_prefixes if name.startswith(p)), '')
+    name = name.removeprefix(prefix)
     digest.update(f'{name}{value.dtype}{value.shape}'.encode())
     digest.update(value.tobytes())
   return digest.hexdigest()

@@ -3,50 +3,112 @@
   parameter version -> [this file] -> index version
 
 The second of the two jobs of Section 3.3 of Guu et al. 2020. It shares nothing
-with the trainer but the run directory.
+with the trainer, nor with other workers, but the run directory.
 """
 
 from collections.abc import Callable
-from typing import Optional
+from typing import Any, NamedTuple, Optional
 
 from absl import logging
+import tensorflow as tf
 
+from realm_tf import errors
 from realm_tf.rundir import versions
 
 
+class RunDirectory(NamedTuple):
+  """What the refresher looks at; each is read anew every time.
+
+  Attributes:
+    newest_params: Returns the newest parameter version; None before the first.
+    newest_index: Returns the newest complete index version, likewise.
+    unfinished_index: Returns the newest index version that was begun, if it is
+      newer than the complete ones.
+    is_training_done: Whether the trainer will publish nothing more.
+  """
+
+  newest_params: Callable[[], Optional[versions.Version]]
+  newest_index: Callable[[], Optional[versions.Version]]
+  unfinished_index: Callable[[], Optional[versions.Version]]
+  is_training_done: Callable[[], bool]
+
+
 def refresh_until_done(
-  newest_params: Callable[[], Optional[versions.Version]],
-  newest_index: Callable[[], Optional[versions.Version]],
-  publish_index: Callable[[versions.Version], None],
-  is_training_done: Callable[[], bool],
+  run: RunDirectory,
+  publish_index: Callable[[versions.Version], Any],
   wait: Callable[[], None],
+  max_failures: int = 1,
 ) -> int:
   """Publishes one index per parameter version until training is done.
 
   Versions that arrive while an index is being built are skipped, except the
-  last: an index is always built from the newest parameters. None is ever built
-  twice, nor an older one after a newer one, also not after a restart.
+  last: a new index is always built from the newest parameters. None is ever
+  built twice, nor an older one after a newer one, also not after a restart. But
+  one that was begun is finished first: a job that is stopped more often than a
+  refresh takes would otherwise never publish any.
 
   Args:
-    newest_params: Returns the newest parameter version; None before the first.
-    newest_index: Returns the newest index version; None before the first.
+    run: What there is.
     publish_index: Embeds all blocks with the version and publishes the index.
-    is_training_done: Whether the trainer will publish nothing more.
-    wait: Called when there is nothing to do, e.g. `lambda: time.sleep(5)`.
+    wait: Called when there is nothing to do, e.g. `lambda: time.sleep(5)`, and
+      after a failure.
+    max_failures: In a row, of the disk for example, that end the job.
 
   Returns:
     The number of index versions published.
+
+  Raises:
+    UserError: What the last of `max_failures` failures was.
   """
-  num_published = 0
+  num_published, num_failures = 0, 0
+  given_up: set[int] = set()  # Begun, and found to be of no use.
   while True:
-    done = is_training_done()  # Read first, so the last one is not missed.
-    params, index = newest_params(), newest_index()
-    published_step = -1 if index is None else index.step
-    if params is not None and params.step > published_step:
-      logging.info('Building the index of step %d.', params.step)
-      publish_index(params)
-      num_published += 1
+    done = run.is_training_done()  # Read first, so the last one is not missed.
+    target = _target(run, given_up)
+    if target is not None:
+      logging.info('Building the index of step %d.', target.step)
+      try:
+        publish_index(target)
+        num_published, num_failures = num_published + 1, 0
+        continue
+      except (errors.UserError, OSError, tf.errors.OpError) as error:
+        num_failures += 1
+        given_up.add(target.step)
+        _report(error, target, num_failures, max_failures)
     elif done:
       return num_published
-    else:
-      wait()
+    wait()
+
+
+def _target(run, given_up):
+  """Returns the version to build the index of, if any."""
+  params, index = run.newest_params(), run.newest_index()
+  published_step = -1 if index is None else index.step
+  unfinished = run.unfinished_index()
+  if unfinished is not None and unfinished.step not in given_up:
+    params = unfinished
+  if params is None or params.step <= published_step:
+    return None
+  return params
+
+
+def _report(error, target, num_failures, max_failures):
+  """Logs a failure; raises UserError if it is the last."""
+  if num_failures >= max_failures:
+    if isinstance(error, errors.UserError):
+      raise error
+    raise errors.UserError(
+      f'The index of {target.path} must be written. Found: {_line(error)}. '
+      'Mend that and start the refresher again: it goes on where it was.'
+    ) from error
+  logging.error(
+    'No index of %s (failure %d of at most %d in a row): %s',
+    target.path,
+    num_failures,
+    max_failures,
+    _line(error),
+  )
+
+
+def _line(error):
+  return str(error).strip().rstrip('.') or type(error).__name__

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Optional
 
-from absl import logging
-
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.index import block_embeddings
+from realm_tf.index import index_builder
 from realm_tf.index import storage
+from realm_tf.index import version_work
 from realm_tf.modeling import realm_model
 from realm_tf.records import sampling
 from realm_tf.retrieval import retriever as retriever_lib
@@ -105,38 +104,12 @@ def _tokenize(inputs, questions):
 
 def _index(inputs, model, run_dir, init_from):
   """Publishes the index of the initial parameters and loads it."""
-  config, fingerprint = (
-    inputs.config,
-    inputs.table.manifest['corpus_fingerprint'],
+  builder = index_builder.IndexBuilder(
+    inputs.table, inputs.config, inputs.special_ids, model
   )
-  embeddings = _reusable_embeddings(init_from, fingerprint, config)
-  if embeddings is None:
-    embeddings = block_embeddings.embed_blocks(
-      block_embeddings.compile_embedding(model, inputs.special_ids),
-      inputs.table,
-      config.lengths,
-      config.index.embed_batch_size,
-    )
-  version = storage.publish(
-    layout.index_root(run_dir), 0, embeddings, model, fingerprint, config.index
-  )
-  return storage.load(version.path, fingerprint, config.index)
-
-
-def _reusable_embeddings(init_from, fingerprint, config):
-  """Returns the initial model's embeddings if they are of this corpus."""
-  if not init_from:
-    return None
-  directory = model_directory.open_directory(init_from)
-  if directory.index is None or directory.index.step != directory.params.step:
-    return None
-  for name in ('block_tokens', 'title_tokens'):
-    if getattr(directory.config.lengths, name) != getattr(config.lengths, name):
-      return None  # Other parts of the blocks were embedded.
-  try:
-    index = storage.load(directory.index.path, fingerprint, config.index)
-  except errors.UserError as error:
-    logging.info('Embedding the blocks anew: %s', error)
-    return None
-  logging.info('Reusing the embeddings of %s.', index.path)
-  return index.embeddings
+  base = init_from and model_directory.open_directory(init_from).index
+  job = version_work.ALONE
+  if base and builder.can_reuse(base.path):
+    job = job._replace(base=base.path)
+  version = builder.build(0, layout.index_root(run_dir), job)
+  return storage.load(version.path, builder.corpus_fingerprint)

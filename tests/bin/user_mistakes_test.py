@@ -7,7 +7,7 @@ import numpy as np
 
 from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
-from realm_tf.index import storage
+from realm_tf.index import index_builder
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.records import query_table
@@ -85,12 +85,12 @@ class _Files:
       (layout.index_root(self.model), self.corpus),
       (self.other_index, self.other_corpus),
     ):
-      table = block_table.BlockTable.open(corpus_dir)
-      embeddings = tiny.embeddings(table.num_blocks)
-      fingerprint = table.manifest['corpus_fingerprint']
-      storage.publish(
-        root, 0, embeddings, model, fingerprint, inputs.config.index
-      )
+      index_builder.IndexBuilder(
+        block_table.BlockTable.open(corpus_dir),
+        inputs.config,
+        inputs.special_ids,
+        model,
+      ).build(0, root)
 
   def good_flags(self, name):
     """Returns flags that are right for the binary `name`."""
@@ -172,7 +172,16 @@ def _cases(files):
   )
   yield 'pretrain', {'corpus_dir': files.queries}, files.queries
   yield 'refresh_index', {'run_dir': missing}, missing
+  yield 'refresh_index', {'worker': '1'}, '--num_workers'
+  yield 'refresh_index', {'num_workers': 'x'}, 'num_workers'
   yield 'build_index', {'params_dir': missing}, missing
+  yield 'build_index', {'base': missing}, missing
+  yield 'build_index', {'recall_target': '2'}, 'recall_target'
+  yield 'build_index', {'output_dir': files.other_index}, 'corpus_fingerprint'
+  for name in ('build_index', 'refresh_index'):
+    yield name, {'set': 'lengths.query_tokens=50'}, 'Only fields of the index'
+    wrong = {'distribution_strategy': 'multi_worker_mirrored'}
+    yield name, wrong, '--num_workers'
   yield 'import_checkpoint', {'source': 'hf:' + missing}, missing
   yield 'import_checkpoint', {'source': missing}, 'hf:DIR'
   for name in ('finetune', 'evaluate'):

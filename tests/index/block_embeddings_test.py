@@ -1,15 +1,21 @@
 """Tests for realm_tf.index.block_embeddings."""
 
+import json
+import subprocess
+import sys
+
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
 from realm_tf.index import block_embeddings
 from realm_tf.records import joining
+from tests import source_tree
 from tests.index import small
 
 _LENGTHS = small.CONFIG.lengths  # 40 wordpieces, 3 of them of the title.
 _BODY_LENGTHS = (2, 60, 1, 13, 30, 13, 7, 36, 20)
+_ALL = np.arange(9)
 
 
 class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
@@ -18,60 +24,133 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     self.table = small.open_corpus(
       self.create_tempdir().full_path, _BODY_LENGTHS
     )
+    self.asked = []  # (rows, length, wordpieces of each body) of each batch.
 
-  @parameterized.parameters(1, 2, 4, 9, 50)
-  def test_agrees_with_one_block_at_a_time(self, batch_size):
-    model = small.model()
-    actual = block_embeddings.embed_blocks(
-      block_embeddings.compile_embedding(model, small.SPECIAL_IDS),
+  def _count(self, titles, bodies, length):
+    """Stands in for the model: the numbers of title's and body's wordpieces."""
+    counts = [np.count_nonzero(ids, axis=1) for ids in (titles, bodies)]
+    self.asked.append((len(titles), length, counts[1].tolist()))
+    return tf.constant(np.stack(counts, axis=1), tf.float32)
+
+  def _embed(self, model, block_ids, batch_size, **kwargs):
+    return block_embeddings.embed_blocks(
+      block_embeddings.compile_embedding(model, small.SPECIAL_IDS, **kwargs),
       self.table,
+      block_ids,
       _LENGTHS,
       batch_size,
     )
-    self.assertEqual((actual.shape, actual.dtype), ((9, 4), np.float32))
-    for i, block in enumerate(small.blocks(_BODY_LENGTHS)):
+
+  @parameterized.parameters(1, 4, 50)
+  def test_agrees_with_one_block_at_a_time(self, batch_size):
+    model = small.model()
+    # Any blocks, in any order, one of them twice.
+    block_ids = np.array([8, 1, 0, 5, 7, 1], np.int64)
+    actual = self._embed(model, block_ids, batch_size)
+    self.assertEqual((actual.shape, actual.dtype), ((6, 4), np.float32))
+    blocks = small.blocks(_BODY_LENGTHS)
+    for row, block_id in enumerate(block_ids):
       tokens = joining.pack(
-        tf.constant(block.title_ids[None, :3]),
-        tf.constant(block.body_ids[None, :]),
+        tf.constant(blocks[block_id].title_ids[None, :3]),
+        tf.constant(blocks[block_id].body_ids[None, :]),
         *small.SPECIAL_IDS,
         40,
       )
       self.assertAllClose(
-        actual[i : i + 1], model.block_embedder(tokens), atol=1e-5
+        actual[row : row + 1], model.block_embedder(tokens), atol=1e-5
       )
 
-  def test_batches_are_long_to_short_and_of_one_size(self):
-    asked = []
-
-    def embed(titles, bodies, length):
-      asked.append((len(titles), length, np.count_nonzero(bodies, axis=1)))
-      # The number of wordpieces of title and body.
-      counts = [np.count_nonzero(ids, axis=1) for ids in (titles, bodies)]
-      return tf.constant(np.stack(counts, axis=1), tf.float32)
-
-    embeddings = block_embeddings.embed_blocks(embed, self.table, _LENGTHS, 4)
+  def test_batches_are_long_to_short_and_of_as_many_wordpieces(self):
+    embeddings = block_embeddings.embed_blocks(
+      self._count, self.table, _ALL, _LENGTHS, 4
+    )
     # Titles have 1, 2, 3, 4, 5, 1, 2, 3, 4 wordpieces, of which 3 are kept.
     # With 3 specials the blocks have 6, 65, 7, 19, 36, 17, 12, 42 and 26
-    # wordpieces, those of 65 and 42 cut to 40: the longest of the batches of 4
-    # have 40, 19 and 6, rounded up by 16, at most 40.
-    self.assertEqual([size for size, _, _ in asked], [4, 4, 4])
-    self.assertEqual([length for _, length, _ in asked], [40, 32, 16])
-    self.assertEqual(asked[1][2].tolist(), [13, 13, 7, 1])
-    self.assertEqual(asked[2][2].tolist(), [2, 0, 0, 0])  # Null blocks fill.
+    # wordpieces, those of 65 and 42 cut to 40. Four of 40, then, as 32 hold
+    # the others, 4 * 40 / 32 = 5 at once; all have found room by then.
+    self.assertEqual([size for size, _, _ in self.asked], [4, 5])
+    self.assertEqual([length for _, length, _ in self.asked], [40, 32])
+    self.assertEqual(self.asked[1][2], [13, 13, 7, 1, 2])
     self.assertAllEqual(embeddings[:, 0], [1, 2, 3, 3, 3, 1, 2, 3, 3])
     # `pack` cuts bodies; here they are as wide as the batch is long.
     self.assertAllEqual(
       embeddings[:, 1], [min(length, 40) for length in _BODY_LENGTHS]
     )
 
+  def test_null_blocks_fill_the_last_batch(self):
+    block_embeddings.embed_blocks(self._count, self.table, _ALL, _LENGTHS, 5)
+    self.assertEqual(self.asked[1][2], [13, 7, 1, 2, 0, 0])
+
+  def test_few_blocks_are_not_filled_up_to_many(self):
+    block_embeddings.embed_blocks(
+      self._count, self.table, _ALL[:3], _LENGTHS, 100
+    )
+    self.assertEqual([size for size, _, _ in self.asked], [4])
+
+  def test_no_blocks_are_an_empty_array(self):
+    embeddings = self._embed(small.model(), np.zeros([0], np.int64), 4)
+    self.assertEqual((embeddings.shape, embeddings.dtype), ((0, 4), np.float32))
+
+  def test_progress_counts_every_block_once(self):
+    done = []
+    block_embeddings.embed_blocks(
+      self._count, self.table, _ALL, _LENGTHS, 4, done.append
+    )
+    self.assertEqual(done, [4, 5])
+
+  def test_a_batch_is_sent_before_the_last_one_is_read(self):
+    events = []
+
+    class _Pending:
+      shape = (4, 1)
+
+      def __init__(self, number):
+        self.number = number
+
+      def numpy(self):
+        events.append(f'read {self.number}')
+        return np.zeros([6, 1], np.float32)
+
+    def embed(titles, bodies, length):
+      del titles, bodies, length
+      number = sum('sent' in event for event in events)
+      events.append(f'sent {number}')
+      return _Pending(number)
+
+    block_embeddings.embed_blocks(embed, self.table, _ALL, _LENGTHS, 3)
+    self.assertEqual(events[:3], ['sent 0', 'sent 1', 'read 0'])
+    self.assertEqual(events[-1], 'read 2')
+
   def test_reads_the_current_variables(self):
     model = small.model()
     embed = block_embeddings.compile_embedding(model, small.SPECIAL_IDS)
-    before = block_embeddings.embed_blocks(embed, self.table, _LENGTHS, 9)
+    arguments = (embed, self.table, _ALL, _LENGTHS, 9)
+    before = block_embeddings.embed_blocks(*arguments)
     projection = model.block_embedder.projection.kernel
     projection.assign(3 * projection)
-    after = block_embeddings.embed_blocks(embed, self.table, _LENGTHS, 9)
+    after = block_embeddings.embed_blocks(*arguments)
     self.assertAllClose(after, 3 * before, rtol=1e-5)
+
+  def test_bfloat16_comes_out_as_float32_and_near(self):
+    model = small.model()
+    exact = self._embed(model, _ALL, 9)
+    rounded = self._embed(model, _ALL, 9, dtype='bfloat16')
+    self.assertEqual(rounded.dtype, np.float32)
+    error = np.abs(rounded - exact).mean() / exact.std()
+    self.assertBetween(error, 1e-5, 0.05)
+
+  def test_two_devices_agree_with_one(self):
+    output = subprocess.run(
+      [sys.executable, '-m', 'tests.index.two_devices'],
+      cwd=source_tree.ROOT,
+      check=True,
+      capture_output=True,
+      text=True,
+    ).stdout
+    report = json.loads(output.splitlines()[-1])
+    self.assertEqual((report['replicas'], report['shape']), (2, [9, 4]))
+    self.assertGreater(report['size'], 0.01)
+    self.assertLess(report['difference'], 1e-5)
 
 
 if __name__ == '__main__':

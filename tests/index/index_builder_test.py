@@ -1,5 +1,6 @@
 """Tests for realm_tf.index.index_builder."""
 
+import contextlib
 import os
 import pathlib
 from unittest import mock
@@ -10,7 +11,9 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.index import block_embeddings
 from realm_tf.index import index_builder
+from realm_tf.index import index_plan
 from realm_tf.index import storage
+from realm_tf.index import version_work
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
 from realm_tf.rundir import layout
@@ -22,13 +25,13 @@ from tests.index import small
 class IndexBuilderTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    temp = self.create_tempdir().full_path
-    self.corpus_dir = small.write_corpus(temp, [3, 9, 5])
-    self.table = block_table.BlockTable.open(self.corpus_dir)
-    self.run_dir = os.path.join(temp, 'run')
+    self.temp = self.create_tempdir().full_path
+    self.corpus_dir = small.write_corpus(self.temp, [3, 9, 5])
+    self.run_dir = os.path.join(self.temp, 'run')
     model_directory.create(
       self.run_dir, small.CONFIG, layout.vocab_file(self.corpus_dir)
     )
+    self.index_root = layout.index_root(self.run_dir)
 
   def _publish_params(self, step, model, variables=None):
     return versions.publish(
@@ -40,14 +43,37 @@ class IndexBuilderTest(absltest.TestCase):
       {},
     )
 
-  def _publish_index(self, builder, params):
-    version = builder.publish(params, layout.index_root(self.run_dir))
-    self.assertEqual(version.step, params.step)
-    return storage.load(
-      version.path,
-      self.table.manifest['corpus_fingerprint'],
-      small.CONFIG.index,
+  def _open(self, corpus_dir=None, *overrides):
+    return index_builder.open_builder(
+      self.run_dir, corpus_dir or self.corpus_dir, overrides
     )
+
+  def _publish_index(self, builder, params, **job):
+    version = builder.publish(params, self.index_root, version_work.Job(**job))
+    self.assertEqual(version.step, params.step)
+    return storage.load(version.path, builder.corpus_fingerprint)
+
+  def _expected(self, model, corpus_dir=None):
+    table = block_table.BlockTable.open(corpus_dir or self.corpus_dir)
+    return block_embeddings.embed_blocks(
+      block_embeddings.compile_embedding(model, small.SPECIAL_IDS),
+      table,
+      np.arange(table.num_blocks),
+      small.CONFIG.lengths,
+      2,
+    )
+
+  @contextlib.contextmanager
+  def _counting(self):
+    """Gives a list of the blocks that are embedded meanwhile."""
+    embedded, embed_blocks = [], block_embeddings.embed_blocks
+
+    def count(embed, table, block_ids, *args):
+      embedded.extend(block_ids.tolist())
+      return embed_blocks(embed, table, block_ids, *args)
+
+    with mock.patch.object(block_embeddings, 'embed_blocks', count):
+      yield embedded
 
   def test_embeds_with_each_versions_own_parameters(self):
     models = [small.model(seed) for seed in (1, 2)]
@@ -55,63 +81,147 @@ class IndexBuilderTest(absltest.TestCase):
       self._publish_params(500 * seed, model)
       for seed, model in enumerate(models)
     ]
-    builder = index_builder.open_builder(self.run_dir, self.corpus_dir)
-    for model, version in zip(models, params):
+    builder = self._open()
+    for model, version in zip(models, params, strict=True):
       index = self._publish_index(builder, version)
-      expected = block_embeddings.embed_blocks(
-        block_embeddings.compile_embedding(model, small.SPECIAL_IDS),
-        self.table,
-        small.CONFIG.lengths,
-        2,
+      np.testing.assert_allclose(
+        index.embeddings, self._expected(model), atol=1e-5
       )
-      np.testing.assert_allclose(index.embeddings, expected, atol=1e-5)
       self.assertEqual(
         index.manifest['embedder_fingerprint'],
-        weights.fingerprint(model.block_embedder.variables),
+        index_plan.embedder_fingerprint(model),
       )
+
+  def test_shards_are_the_same_blocks_as_one(self):
+    model = small.model(1)
+    params = self._publish_params(0, model)
+    builder = self._open(None, 'index.shard_blocks=2')
+    index = self._publish_index(builder, params)
+    self.assertLen(index.manifest['shards'], 2)
+    np.testing.assert_allclose(
+      index.embeddings, self._expected(model), atol=1e-5
+    )
 
   def test_does_not_embed_again_with_the_same_block_embedder(self):
     model = small.model(1)
     self._publish_params(0, model)
-    builder = index_builder.open_builder(self.run_dir, self.corpus_dir)
-    with mock.patch.object(
-      block_embeddings,
-      'embed_blocks',
-      side_effect=block_embeddings.embed_blocks,
-    ) as embed:
+    builder = self._open()
+    with self._counting() as embedded:
       first = self._publish_index(builder, self._publish_params(500, model))
       again = self._publish_index(builder, self._publish_params(600, model))
-      self.assertEqual(embed.call_count, 1)
+      self.assertEqual(embedded, [0, 1, 2])
       np.testing.assert_array_equal(again.embeddings, first.embeddings)
       other = self._publish_params(700, small.model(2))
       changed = self._publish_index(builder, other)
-      self.assertEqual(embed.call_count, 2)
-      self.assertFalse(np.allclose(changed.embeddings, first.embeddings))
+      self.assertEqual(embedded, [0, 1, 2] * 2)
+    self.assertFalse(np.allclose(changed.embeddings, first.embeddings))
+
+  def test_of_a_changed_corpus_only_new_blocks_are_embedded(self):
+    # Blocks are drawn in order, so the first three are the same ones.
+    newer_dir = small.write_corpus(os.path.join(self.temp, 'b'), [3, 9, 5, 2])
+    model = small.model(1)
+    params = self._publish_params(0, model)
+    base = self._publish_index(self._open(), params)
+    with self._counting() as embedded:
+      version = self._open(newer_dir).publish(
+        params,
+        os.path.join(self.temp, 'newer'),
+        version_work.Job(base=base.path),
+      )
+    self.assertEqual(embedded, [3])
+    newer = storage.load(version.path, self._open(newer_dir).corpus_fingerprint)
+    np.testing.assert_allclose(
+      newer.embeddings, self._expected(model, newer_dir), atol=1e-5
+    )
+
+  def test_a_base_of_other_parameters_is_a_user_error(self):
+    first = self._publish_params(0, small.model(1))
+    params = self._publish_params(500, small.model(2))
+    builder = self._open()
+    base = self._publish_index(builder, first)
+    with self.assertRaisesRegex(errors.UserError, 'embedder_fingerprint'):
+      self._publish_index(builder, params, base=base.path)
+    self.assertFalse(builder.can_reuse(base.path))
+    self.assertEqual(versions.steps(self.index_root), [0])
+
+  def test_goes_on_without_the_parameters_it_was_begun_with(self):
+    model = small.model(1)
+    params = self._publish_params(500, model)
+    builder = self._open()
+    stop = mock.patch.object(
+      block_embeddings, 'embed_blocks', side_effect=KeyboardInterrupt
+    )
+    with stop, self.assertRaises(KeyboardInterrupt):
+      builder.publish(params, self.index_root)
+    versions.prune(layout.params_root(self.run_dir), 1)
+    self._publish_params(1000, small.model(2))
+    versions.prune(layout.params_root(self.run_dir), 1)
+    unfinished = index_plan.find_unfinished(
+      self.index_root, builder.corpus_fingerprint
+    )
+    self.assertEqual(unfinished.step, 500)
+    index = self._publish_index(self._open(), unfinished)
+    np.testing.assert_allclose(
+      index.embeddings, self._expected(model), atol=1e-5
+    )
+
+  def test_a_complete_version_is_not_built_again(self):
+    params = self._publish_params(0, small.model(1))
+    builder = self._open()
+    self._publish_index(builder, params)
+    with self._counting() as embedded:
+      self._publish_index(builder, params)
+    self.assertEmpty(embedded)
+
+  def test_another_index_in_its_place_is_a_user_error(self):
+    params = self._publish_params(0, small.model(1))
+    self._publish_index(self._open(), params)
+    other = small.write_corpus(os.path.join(self.temp, 'b'), [3])
+    with self.assertRaisesRegex(
+      errors.UserError, '000000000, with another corpus_fingerprint'
+    ):
+      self._open(other).publish(params, self.index_root)
+
+  def test_measures_the_recall_of_an_approximate_searcher(self):
+    corpus_dir = small.write_corpus(os.path.join(self.temp, 'b'), [5] * 40)
+    params = self._publish_params(0, small.model(1))
+    builder = self._open(
+      corpus_dir, 'index.searcher=scann', 'index.tuning_queries=30'
+    )
+    index = self._publish_index(builder, params)
+    recall = index.manifest['searcher']['recall']
+    self.assertEqual((recall['k'], recall['num_queries']), (10, 30))
+    self.assertBetween(recall['measured'], 0.95, 1.0)
+
+  def test_only_the_index_can_be_overridden(self):
+    self._publish_params(0, small.model())
+    with self.assertRaisesRegex(errors.UserError, '--set=lengths.block_tokens'):
+      self._open(None, 'lengths.block_tokens=9')
 
   def test_parameters_without_embedder_are_a_user_error(self):
     model = small.model()
     self._publish_params(0, model)
-    builder = index_builder.open_builder(self.run_dir, self.corpus_dir)
+    builder = self._open()
     params = self._publish_params(
       500, model, [model.query_embedder.projection.kernel]
     )
     with self.assertRaisesRegex(errors.UserError, f'{params.path} lacks'):
-      builder.publish(params, layout.index_root(self.run_dir))
-    self.assertIsNone(versions.newest(layout.index_root(self.run_dir)))
+      builder.publish(params, self.index_root)
+    self.assertIsNone(versions.newest(self.index_root))
 
   def test_damaged_parameters_are_a_user_error(self):
     params = self._publish_params(0, small.model())
-    builder = index_builder.open_builder(self.run_dir, self.corpus_dir)
+    builder = self._open()
     pathlib.Path(layout.params_file(params.path)).write_bytes(b'')
     with self.assertRaisesRegex(errors.UserError, 'params.safetensors must'):
-      builder.publish(params, layout.index_root(self.run_dir))
+      builder.publish(params, self.index_root)
 
   def test_other_vocabulary_is_a_user_error(self):
     self._publish_params(0, small.model())
     vocabulary = pathlib.Path(layout.vocab_file(self.run_dir))
     vocabulary.write_text(vocabulary.read_text() + 'more\n')
     with self.assertRaisesRegex(errors.UserError, 'share one vocabulary'):
-      index_builder.open_builder(self.run_dir, self.corpus_dir)
+      self._open()
 
 
 if __name__ == '__main__':

@@ -10,6 +10,7 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf.index import scann_searcher
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import tuning
 
 
 def _normal(*shape):
@@ -64,8 +65,9 @@ class ScannSearcherTest(parameterized.TestCase):
     )
     self.assertEqual(neighbors.block_ids[:, 0].tolist(), list(range(16)))
 
-  def test_building_twice_gives_the_same_files(self):
-    blocks = _normal(200, 8)
+  @parameterized.parameters(200, 3000)  # Without and with SOAR.
+  def test_building_twice_gives_the_same_files(self, num_blocks):
+    blocks = _normal(num_blocks, 8)
     files = []
     for name in ('first', 'second'):
       searcher = scann_searcher.ScannSearcher.build(
@@ -74,6 +76,38 @@ class ScannSearcherTest(parameterized.TestCase):
       path = pathlib.Path(self._saved(searcher, name))
       files.append({file.name: file.read_bytes() for file in path.iterdir()})
     self.assertEqual(files[0], files[1])
+    self.assertEqual('hashed_dataset_soar.npy' in files[0], num_blocks == 3000)
+
+  def test_soar_finds_more_in_as_many_partitions(self):
+    blocks, queries = _normal(3000, 16), -_normal(200, 16)
+    exact = np.argsort(-(queries @ blocks.T), axis=1)[:, :10]
+    recalls = []
+    for soar_lambda in (0.0, 1.5):
+      config = config_lib.IndexConfig(
+        soar_lambda=soar_lambda, leaves_to_search_fraction=0.1
+      )
+      searcher = scann_searcher.ScannSearcher.build(blocks, config)
+      recalls.append(tuning.recall(searcher.search(queries, 10)[0], exact))
+    self.assertGreater(recalls[1], recalls[0] + 0.02)
+
+  def test_one_query_finds_what_it_finds_in_a_batch(self):
+    blocks, queries = _normal(2000, 8), -_normal(40, 8)
+    searcher = scann_searcher.ScannSearcher.build(
+      blocks, config_lib.IndexConfig()
+    )
+    together = searcher.search(queries, 10).block_ids
+    alone = [searcher.search(query[None], 10).block_ids for query in queries]
+    # A batch rounds its tables otherwise, so the last of 10 may differ.
+    self.assertGreater(tuning.recall(np.concatenate(alone), together), 0.97)
+
+  def test_nothing_is_unpickled(self):
+    built = scann_searcher.ScannSearcher.build(
+      _normal(100, 4), config_lib.IndexConfig()
+    )
+    path = self._saved(built, 'here')
+    # Reading it would raise.
+    pathlib.Path(path, 'scann_docids.pkl').write_bytes(b'no pickle')
+    scann_searcher.ScannSearcher.load(path, built.num_leaves, built.effort)
 
   def test_saved_searcher_may_move(self):
     blocks, queries = _normal(200, 8), -_normal(5, 8)
@@ -81,7 +115,9 @@ class ScannSearcherTest(parameterized.TestCase):
     built = scann_searcher.ScannSearcher.build(blocks, config)
     path = self._saved(built, 'before')
     os.rename(path, path + '_moved')
-    loaded = scann_searcher.ScannSearcher.load(path + '_moved', config)
+    loaded = scann_searcher.ScannSearcher.load(
+      path + '_moved', built.num_leaves, built.effort
+    )
     for actual, expected in zip(
       loaded.search(queries, 7), built.search(queries, 7)
     ):

@@ -6,6 +6,8 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.index import brute_force
+from realm_tf.index import device_searcher
+from realm_tf.index import faiss_searcher
 from realm_tf.index import scann_searcher
 
 _EXHAUSTIVE = config_lib.IndexConfig(
@@ -14,20 +16,26 @@ _EXHAUSTIVE = config_lib.IndexConfig(
 
 
 class SearcherTest(parameterized.TestCase):
-  @parameterized.parameters(1, 5, 100)
-  def test_exhaustive_scann_agrees_with_brute_force(self, k):
+  @parameterized.product(
+    kind=(scann_searcher.ScannSearcher, faiss_searcher.FaissSearcher),
+    k=(1, 5, 100),
+  )
+  def test_exhaustive_search_agrees_with_brute_force(self, kind, k):
     rng = np.random.default_rng(0)
     blocks = rng.normal(size=[1000, 16]).astype(np.float32)
     queries = rng.normal(size=[8, 16]).astype(np.float32)
     expected = brute_force.BruteForceSearcher(blocks).search(queries, k)
-    actual = scann_searcher.ScannSearcher.build(blocks, _EXHAUSTIVE).search(
-      queries, k
-    )
+    actual = kind.build(blocks, _EXHAUSTIVE).search(queries, k)
     np.testing.assert_array_equal(actual.block_ids, expected.block_ids)
     np.testing.assert_allclose(actual.scores, expected.scores, rtol=1e-5)
 
   @parameterized.named_parameters(
     ('brute_force', brute_force.BruteForceSearcher),
+    ('device', device_searcher.DeviceSearcher),
+    (
+      'faiss',
+      lambda blocks: faiss_searcher.FaissSearcher.build(blocks, _EXHAUSTIVE),
+    ),
     (
       'scann',
       lambda blocks: scann_searcher.ScannSearcher.build(blocks, _EXHAUSTIVE),

@@ -9,17 +9,23 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.index import embedding_shards
+from realm_tf.index import index_plan
+from realm_tf.index import searchers
 from realm_tf.index import storage
-from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from tests.index import small
 
 _SCANN = config_lib.IndexConfig(
-  searcher='scann', leaves_to_search_fraction=1.0, num_to_rescore=40
+  searcher='scann',
+  recall_target=0,
+  leaves_to_search_fraction=1.0,
+  num_to_rescore=40,
 )
 _EXACT = config_lib.IndexConfig(searcher='brute_force')
+_EMBEDDINGS = np.random.default_rng(0).normal(size=[40, 4]).astype(np.float32)
+_HASHES = np.arange(40, dtype=np.uint64) * 3
 
 
 class StorageTest(parameterized.TestCase):
@@ -27,99 +33,107 @@ class StorageTest(parameterized.TestCase):
     super().setUp()
     self.root = os.path.join(self.create_tempdir().full_path, 'index')
     self.model = small.model()
-    self.embeddings = (
-      np.random.default_rng(0).normal(size=[40, 4]).astype(np.float32)
-    )
 
-  def _publish(self, config=_EXACT):
-    return storage.publish(
-      self.root, 500, self.embeddings, self.model, 'f' * 64, config
-    )
+  def _complete(self, config=_EXACT, name='x'):
+    """Completes version 500, of three shards, as one worker does."""
+    version = versions.Version(500, versions.version_path(self.root, 500))
+    plan = index_plan.make(small.CONFIG, self.model, 'f' * 64, 40)
+    index_plan.start(version.path, plan, self.model)
+    shards = [
+      embedding_shards.write(
+        version.path, f'embeddings-{i}-{name}.npy', rows, plan.storage_dtype
+      )
+      for i, rows in enumerate(np.split(_EMBEDDINGS, [16, 32]))
+    ]
+    built = searchers.build(_EMBEDDINGS, config)
+    return storage.complete(version, plan, shards, name, _HASHES, built)
 
   @parameterized.named_parameters(('brute_force', _EXACT), ('scann', _SCANN))
   def test_round_trip(self, config):
-    version = self._publish(config)
+    version = self._complete(config)
     self.assertEqual(version, versions.newest(self.root))
-    index = storage.load(version.path, 'f' * 64, config)
+    index = storage.load(version.path, 'f' * 64)
     self.assertEqual((index.step, index.path), (500, version.path))
-    self.assertEqual(index.manifest['searcher'], config.searcher)
+    self.assertEqual(index.manifest['searcher']['kind'], config.searcher)
     self.assertEqual(index.manifest['num_blocks'], 40)
     self.assertEqual(index.manifest['embedding_size'], 4)
-    np.testing.assert_array_equal(index.embeddings, self.embeddings)
-    self.assertIsInstance(index.embeddings, np.memmap)
-
+    np.testing.assert_array_equal(index.embeddings, _EMBEDDINGS)
+    np.testing.assert_array_equal(
+      storage.read_hashes(version.path, index.manifest), _HASHES
+    )
     queries = np.eye(4, dtype=np.float32)
     # Query d scores a block by its entry d.
-    expected = np.argsort(-self.embeddings, axis=0).T[:, :3]
+    expected = np.argsort(-_EMBEDDINGS, axis=0).T[:, :3]
     np.testing.assert_array_equal(
       index.searcher.search(queries, 3).block_ids, expected
     )
 
-  def test_has_the_parameters_that_queries_are_embedded_with(self):
-    version = self._publish()
-    arrays = weights.read(layout.params_file(version.path))
-    other = small.model(seed=1)
-    fingerprint = weights.fingerprint(self.model.variables)
-    self.assertNotEqual(weights.fingerprint(other.variables), fingerprint)
-    realm_model.require_parts(other.load(arrays), version.path)
-    self.assertEqual(weights.fingerprint(other.variables), fingerprint)
+  def test_manifest_names_corpus_and_parameters(self):
+    manifest = storage.read_manifest(self._complete().path)
+    plan = index_plan.make(small.CONFIG, self.model, 'f' * 64, 40)
+    for name, value in plan._asdict().items():
+      self.assertEqual(manifest[name], value, name)
 
-  def test_manifest_tells_embedders_apart(self):
-    manifest = versions.read_manifest(self._publish().path)
-    self.assertEqual(
-      manifest['embedder_fingerprint'],
-      weights.fingerprint(self.model.block_embedder.variables),
-    )
+  def test_the_first_of_two_who_complete_a_version_stands(self):
+    first = storage.read_manifest(self._complete(name='x').path)
+    second = storage.read_manifest(self._complete(name='y').path)
+    self.assertEqual(second, first)
+    storage.load(versions.version_path(self.root, 500), 'f' * 64)
+
+  def test_a_version_is_whole_whoever_wrote_its_last_file(self):
+    # Both looked before either had completed it.
+    is_complete = versions.is_complete
+    self.addCleanup(setattr, versions, 'is_complete', is_complete)
+    self._complete(name='x')
+    versions.is_complete = lambda path: False
+    self._complete(name='y')
+    versions.is_complete = is_complete
+    index = storage.load(versions.version_path(self.root, 500), 'f' * 64)
+    self.assertEqual(index.manifest['assets'], 'assets-y')
+    np.testing.assert_array_equal(index.embeddings, _EMBEDDINGS)
 
   def test_index_of_another_corpus_is_refused(self):
-    version = self._publish()
+    version = self._complete()
     with self.assertRaisesRegex(
       errors.UserError, 'corpus f{12}, and corpus e{12}.*bin.build_index'
     ):
-      storage.load(version.path, 'e' * 64, _EXACT)
+      storage.load(version.path, 'e' * 64)
 
-  @parameterized.parameters('embeddings.npy', 'params.safetensors', 'scann/')
-  def test_flipped_byte_is_refused_by_name(self, name):
-    version = self._publish(_SCANN)
-    path = pathlib.Path(version.path, name)
-    if path.is_dir():
-      path = max(path.iterdir(), key=lambda file: file.stat().st_size)
-    data = bytearray(path.read_bytes())
-    data[-1] ^= 1
-    path.write_bytes(data)
-    with self.assertRaisesRegex(errors.UserError, f'^{path} must have'):
-      storage.load(version.path, 'f' * 64, _SCANN)
+  def test_version_of_an_older_release_is_refused(self):
+    version = versions.publish(
+      self.root, 500, lambda path: None, {'corpus_fingerprint': 'f' * 64}
+    )
+    with self.assertRaisesRegex(errors.UserError, 'older release'):
+      storage.load(version.path, 'f' * 64)
 
-  def test_variables_of_a_shared_tower_are_stored_once(self):
-    self.assertEqual(
-      [v.name for v in storage.embedder_variables(self.model)],
-      [
-        v.name
-        for tower in (self.model.query_embedder, self.model.block_embedder)
-        for v in tower.variables
-      ],
+  def test_any_flipped_byte_is_refused_by_name(self):
+    version = self._complete(_SCANN)
+    names = [
+      os.path.join(folder, name)
+      for folder, _, names in os.walk(version.path)
+      for name in names
+      # What the version was begun with is not part of it any more.
+      if name != 'plan.json'
+    ]
+    self.assertContainsSubset(
+      {
+        layout.params_file(version.path),
+        os.path.join(version.path, 'embeddings-1-x.npy'),
+        os.path.join(version.path, 'assets-x', 'hashes.npy'),
+        os.path.join(version.path, versions.MANIFEST),
+      },
+      names,
     )
-    self.model.block_embedder = self.model.query_embedder
-    self.assertLen(
-      storage.embedder_variables(self.model),
-      len(self.model.query_embedder.variables),
-    )
-
-  @parameterized.parameters(
-    ('auto', 20, 15, 'brute_force'),
-    ('auto', 20, 19, 'brute_force'),
-    ('auto', 20, 20, 'scann'),
-    ('auto', 1, 15, 'brute_force'),  # ScaNN needs 16.
-    ('auto', 1, 16, 'scann'),
-    ('scann', 20, 16, 'scann'),
-    ('scann', 20, 15, 'brute_force'),
-    ('brute_force', 20, 10**7, 'brute_force'),
-  )
-  def test_searcher_kind(self, searcher, exact_below, num_blocks, expected):
-    config = config_lib.IndexConfig(
-      searcher=searcher, exact_below_blocks=exact_below
-    )
-    self.assertEqual(storage.searcher_kind(config, num_blocks), expected)
+    for name in names:
+      path = pathlib.Path(name)
+      data = path.read_bytes()
+      flipped = bytearray(data)
+      flipped[len(data) // 2] ^= 1
+      path.write_bytes(flipped)
+      with self.assertRaisesRegex(errors.UserError, f'^{path} must'):
+        storage.load(version.path, 'f' * 64)
+      path.write_bytes(data)
+    storage.load(version.path, 'f' * 64)  # Whole again.
 
 
 if __name__ == '__main__':

@@ -27,6 +27,10 @@ def _tokens(ids):
   }
 
 
+def _dense(gradients):
+  return [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+
 class BertTest(tf.test.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -54,6 +58,29 @@ class BertTest(tf.test.TestCase, parameterized.TestCase):
     states = self.encoder(_tokens([[2, 7, 8, 3], [2, 8, 7, 3]]))
     self.assertNotAllClose(*states['pooled_output'])
 
+  def test_cls_only_is_the_same_cls(self):
+    whole, short = (
+      bert.build_encoder(_CONFIG, cls_only=cls_only)
+      for cls_only in (False, True)
+    )
+    self.assertEqual(
+      [v.name for v in whole.variables], [v.name for v in short.variables]
+    )
+    short.set_weights(whole.get_weights())
+    tokens = _tokens([[2, 7, 8, 3], [2, 9, 3, 0]])
+    values, gradients = [], []
+    for encoder in (whole, short):
+      with tf.GradientTape() as tape:
+        outputs = encoder(tokens)
+        cls = outputs['sequence_output'][:, 0]
+        loss = tf.reduce_sum(cls**3) + tf.reduce_sum(outputs['pooled_output'])
+      values.append(cls)
+      gradients.append(tape.gradient(loss, encoder.trainable_variables))
+    self.assertEqual(short(tokens)['sequence_output'].shape, [2, 1, 8])
+    self.assertAllClose(*values, rtol=1e-6, atol=1e-6)
+    for ours, expected in zip(*map(_dense, gradients), strict=True):
+      self.assertAllClose(ours, expected, rtol=1e-5, atol=1e-5)
+
   def test_vocabulary_size_is_required(self):
     with self.assertRaisesRegex(ValueError, 'vocab_size'):
       bert.build_encoder(config_lib.BertConfig())
@@ -67,7 +94,7 @@ class BertTest(tf.test.TestCase, parameterized.TestCase):
   def test_activation(self, name, expected):
     config = config_lib.BertConfig(activation=name)
     self.assertAllClose(
-      bert._activation(config)(tf.constant(1.0)), expected, rtol=1e-6
+      bert.activation(config)(tf.constant(1.0)), expected, rtol=1e-6
     )
 
 

@@ -125,8 +125,8 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     model = realm_model.RealmModel(tower.config, [realm_model.SPAN])
     report = model.load(_arrays(tower))
     self.assertAllClose(
-      model.span_reader.encoder(self.tokens)['sequence_output'],
-      tower.query_embedder.encoder(self.tokens)['sequence_output'],
+      model.span_reader.encoder(self.tokens)['pooled_output'],
+      tower.query_embedder.encoder(self.tokens)['pooled_output'],
     )
     # What no tower has stays missing, and is said to.
     self.assertTrue(report.missing)

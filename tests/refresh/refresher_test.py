@@ -1,7 +1,9 @@
 """Tests for realm_tf.refresh.refresher."""
 
 from absl.testing import absltest
+import tensorflow as tf
 
+from realm_tf import errors
 from realm_tf.refresh import refresher
 from realm_tf.rundir import versions
 
@@ -16,6 +18,7 @@ class RefreshUntilDoneTest(absltest.TestCase):
     self.exported = []  # Steps that the trainer has published so far.
     self.built = []  # Steps of the index versions that this process built.
     self.indexed = []  # Steps of all index versions on disk.
+    self.begun = []  # Steps of those that are begun and not overtaken.
 
   def _newest(self, steps):
     return _params(max(steps)) if steps else None
@@ -25,13 +28,17 @@ class RefreshUntilDoneTest(absltest.TestCase):
     self.built.append(params.step)
     self.indexed.append(params.step)
 
-  def _refresh(self, is_training_done, build=None, wait=None):
+  def _refresh(self, is_training_done, build=None, wait=None, failures=1):
     return refresher.refresh_until_done(
-      newest_params=lambda: self._newest(self.exported),
-      newest_index=lambda: self._newest(self.indexed),
-      publish_index=build or self._build,
-      is_training_done=is_training_done,
-      wait=wait or (lambda: self.fail('Nothing to wait for.')),
+      refresher.RunDirectory(
+        lambda: self._newest(self.exported),
+        lambda: self._newest(self.indexed),
+        lambda: self._newest(self.begun),
+        is_training_done,
+      ),
+      build or self._build,
+      wait or (lambda: self.fail('Nothing to wait for.')),
+      failures,
     )
 
   def test_skips_stale_versions_and_builds_the_last(self):
@@ -92,14 +99,78 @@ class RefreshUntilDoneTest(absltest.TestCase):
     self._refresh(lambda: len(waits) == 3, wait=wait)
     self.assertEqual(waits, [[], [], [5]])
 
-  def test_failure_to_build_ends_the_job(self):
-    self.exported = [5]
+  def test_what_was_begun_is_finished_before_newer_parameters(self):
+    # Else a job that is killed in every refresh would never publish any.
+    self.exported, self.begun = [5, 10], [5]
 
     def build(params):
-      raise OSError('Disk full.')
+      self._build(params)
+      self.begun.clear()
 
-    with self.assertRaisesRegex(OSError, 'full'):
-      self._refresh(lambda: True, build=build)
+    self._refresh(lambda: True, build=build)
+    self.assertEqual(self.built, [5, 10])
+
+  def test_what_was_begun_and_is_of_no_use_is_given_up(self):
+    self.exported, self.begun = [10], [5]
+
+    def build(params):
+      if params.step == 5:
+        raise errors.UserError('Its parameters are damaged.')
+      self._build(params)
+
+    self._refresh(lambda: True, build, wait=lambda: None, failures=2)
+    self.assertEqual(self.built, [10])
+
+  def test_goes_on_after_failures(self):
+    self.exported = [5]
+    failures = [
+      OSError('Disk full.'),
+      tf.errors.UnavailableError(None, None, ''),
+    ]
+    waits = []
+
+    def build(params):
+      if failures:
+        raise failures.pop()
+      self._build(params)
+
+    self._refresh(
+      lambda: True, build, wait=lambda: waits.append(self.built[:]), failures=3
+    )
+    self.assertEqual(self.built, [5])
+    self.assertEqual(waits, [[], []])  # It never spins.
+
+  def test_failures_in_a_row_end_the_job(self):
+    self.exported = [5]
+    self.tries = 0
+
+    def build(params):
+      self.tries += 1
+      if self.tries == 2:  # Success starts the count anew.
+        self.exported.append(10)
+        self._build(params)
+      else:
+        raise OSError('Disk full.')
+
+    with self.assertRaisesRegex(errors.UserError, '/params/10 .*Disk full'):
+      self._refresh(lambda: True, build, wait=lambda: None, failures=3)
+    self.assertEqual(self.tries, 5)
+
+  def test_a_users_mistake_is_told_in_its_own_words(self):
+    self.exported = [5]
+    mistake = errors.UserError('Must hold. Found. Do.')
+
+    def build(params):
+      raise mistake
+
+    with self.assertRaises(errors.UserError) as caught:
+      self._refresh(lambda: True, build)
+    self.assertIs(caught.exception, mistake)
+
+  def test_programming_errors_are_not_swallowed(self):
+    self.exported = [5]
+    with self.assertRaises(ZeroDivisionError):
+      self._refresh(lambda: True, lambda params: 1 // 0, failures=9)
 
 
 if __name__ == '__main__':

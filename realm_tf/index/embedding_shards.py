@@ -1,0 +1,125 @@
+"""The embeddings of all blocks, [N, D], as shards on disk.
+
+Each shard is a .npy file of some rows, memory-mapped on reading. NumPy knows no
+bfloat16, so such a shard holds its bits as uint16.
+"""
+
+from collections.abc import Sequence
+import io
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.records import columns
+from realm_tf.rundir import versions
+
+_BFLOAT16 = tf.bfloat16.as_numpy_dtype
+
+
+class Shard(NamedTuple):
+  """One shard, as a manifest lists it.
+
+  Attributes:
+    file: Name, below the version's directory.
+    num_blocks: Rows.
+    size: Of the file, in bytes.
+    sha256: Of the file.
+  """
+
+  file: str
+  num_blocks: int
+  size: int
+  sha256: str
+
+
+def write(directory: str, name: str, rows: np.ndarray, dtype: str) -> Shard:
+  """Writes a shard.
+
+  Args:
+    directory: Of the version.
+    name: Of the file; used for no other rows.
+    rows: float32 [n, D].
+    dtype: 'float32', 'bfloat16' or 'float16'.
+  """
+  buffer = io.BytesIO()
+  np.save(buffer, _encode(rows, dtype), allow_pickle=False)
+  data = buffer.getvalue()
+  with tf.io.gfile.GFile(os.path.join(directory, name), 'wb') as file:
+    file.write(data)
+  return Shard(name, len(rows), **versions.describe_bytes(data))
+
+
+class Embeddings:
+  """All shards as one array, float32 [N, D], whatever is on disk.
+
+  It takes slices and arrays of row numbers, and what NumPy does with an
+  array-like; only what is asked for is read and decoded.
+
+  Args:
+    directory: Of the version.
+    shards: In the order of their blocks.
+    dtype: See `write`.
+  """
+
+  dtype = np.dtype(np.float32)
+
+  def __init__(self, directory: str, shards: Sequence[Shard], dtype: str):
+    self._dtype = dtype
+    self._parts = [
+      columns.read_array(os.path.join(directory, shard.file))
+      for shard in shards
+    ]
+    self._ends = np.cumsum([len(part) for part in self._parts])
+    size = self._parts[0].shape[1] if self._parts else 0
+    self.shape = (int(self._ends[-1]) if len(self._ends) else 0, size)
+
+  def __len__(self) -> int:
+    return self.shape[0]
+
+  def __getitem__(self, rows: Any) -> np.ndarray:
+    if isinstance(rows, slice):
+      start, stop, step = rows.indices(len(self))
+      if step == 1:
+        return self._slice(start, max(start, stop))
+      rows = np.arange(start, stop, step)
+    return self._gather(np.asarray(rows))
+
+  def __array__(self, dtype=None, copy=None) -> np.ndarray:
+    del copy  # Decoded or joined, it is a new array unless it is one file.
+    return np.asarray(self._slice(0, len(self)), dtype)
+
+  def _slice(self, start, stop):
+    pieces, begin = [], 0
+    for part, end in zip(self._parts, self._ends, strict=True):
+      if start < end and stop > begin:
+        piece = part[max(0, start - begin) : stop - begin]
+        pieces.append(_decode(piece, self._dtype))
+      begin = int(end)
+    if len(pieces) == 1:
+      return pieces[0]
+    return np.concatenate([np.zeros([0, self.shape[1]], np.float32), *pieces])
+
+  def _gather(self, rows):
+    result = np.empty([len(rows), self.shape[1]], np.float32)
+    owners = np.searchsorted(self._ends, rows, side='right')
+    for owner in np.unique(owners):
+      places = np.flatnonzero(owners == owner)
+      begin = self._ends[owner - 1] if owner else 0
+      result[places] = _decode(
+        self._parts[owner][rows[places] - begin], self._dtype
+      )
+    return result
+
+
+def _encode(rows, dtype):
+  if dtype == 'bfloat16':
+    return rows.astype(_BFLOAT16).view(np.uint16)
+  return np.ascontiguousarray(rows, dtype)
+
+
+def _decode(rows, dtype):
+  if dtype == 'bfloat16':
+    return np.asarray(rows).view(_BFLOAT16).astype(np.float32)
+  return rows if dtype == 'float32' else np.asarray(rows, np.float32)

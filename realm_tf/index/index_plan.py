@@ -1,0 +1,146 @@
+"""What an index version in the making will be: the first file of it.
+
+  <version>/params.safetensors  the embedders, to embed queries and blocks with
+  <version>/plan.json           written next: what is to be embedded, and how
+
+So whoever finds the two can go on with the work, also when the trainer has
+long since removed the parameters that it was begun with.
+"""
+
+import hashlib
+import json
+import os
+from typing import NamedTuple, Optional
+import uuid
+
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import weights
+from realm_tf.rundir import json_files
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
+
+
+class Plan(NamedTuple):
+  """An index version before its embeddings.
+
+  Attributes:
+    corpus_fingerprint: Of the embedded corpus.
+    num_blocks: N.
+    params_fingerprint: Of both embedders.
+    embedder_fingerprint: Of the block embedder alone.
+    block_tokens: See `config.LengthConfig`.
+    title_tokens: See `config.LengthConfig`.
+    embed_dtype: See `config.IndexConfig`.
+    storage_dtype: See `config.IndexConfig`.
+    shard_blocks: See `config.IndexConfig`.
+  """
+
+  corpus_fingerprint: str
+  num_blocks: int
+  params_fingerprint: str
+  embedder_fingerprint: str
+  block_tokens: int
+  title_tokens: int
+  embed_dtype: str
+  storage_dtype: str
+  shard_blocks: int
+
+  @property
+  def name(self) -> str:
+    """Tells plans apart."""
+    text = json.dumps(self._asdict(), sort_keys=True)
+    return hashlib.sha256(text.encode('utf-8')).hexdigest()[:12]
+
+  @property
+  def num_shards(self) -> int:
+    return -(-self.num_blocks // self.shard_blocks)
+
+  def shard_rows(self, shard: int) -> range:
+    """Returns the blocks of a shard."""
+    start = shard * self.shard_blocks
+    return range(start, min(start + self.shard_blocks, self.num_blocks))
+
+
+def make(
+  config: config_lib.ExperimentConfig,
+  model: realm_model.RealmModel,
+  corpus_fingerprint: str,
+  num_blocks: int,
+) -> Plan:
+  """Returns the plan to embed a corpus with the model's current variables."""
+  return Plan(
+    corpus_fingerprint=corpus_fingerprint,
+    num_blocks=num_blocks,
+    params_fingerprint=weights.fingerprint(embedder_variables(model)),
+    embedder_fingerprint=embedder_fingerprint(model),
+    block_tokens=config.lengths.block_tokens,
+    title_tokens=config.lengths.title_tokens,
+    embed_dtype=config.index.embed_dtype,
+    storage_dtype=config.index.storage_dtype,
+    shard_blocks=config.index.shard_blocks,
+  )
+
+
+def start(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
+  """Makes the version at `path` one in the making; again does no harm."""
+  if read(path) == plan:
+    return
+  tf.io.gfile.makedirs(path)
+  # Another process may begin the same version, and a third read it.
+  params_file = layout.params_file(path)
+  staging = f'{params_file}.{uuid.uuid4().hex}'
+  weights.write(embedder_variables(model), staging)
+  tf.io.gfile.rename(staging, params_file, overwrite=True)
+  json_files.write(_plan_file(path), plan._asdict())
+
+
+def read(path: str) -> Optional[Plan]:
+  """Returns the plan of the version at `path`; None if it has none."""
+  try:
+    return Plan(**json_files.read(_plan_file(path)))
+  except TypeError:  # No file, or not of this form.
+    return None
+
+
+def find_unfinished(
+  root: str, corpus_fingerprint: str
+) -> Optional[versions.Version]:
+  """Returns the newest begun version that is newer than all complete ones.
+
+  Args:
+    root: Of all index versions.
+    corpus_fingerprint: Of the corpus that it must be of.
+  """
+  for step in reversed(versions.steps(root)):
+    path = versions.version_path(root, step)
+    if versions.is_complete(path):
+      return None
+    plan = read(path)
+    if plan is not None and plan.corpus_fingerprint == corpus_fingerprint:
+      return versions.Version(step, path)
+  return None
+
+
+def embedder_variables(model: realm_model.RealmModel) -> list[tf.Variable]:
+  """Returns both towers' variables, each once."""
+  towers = {
+    id(tower): tower for tower in (model.query_embedder, model.block_embedder)
+  }
+  return [variable for tower in towers.values() for variable in tower.variables]
+
+
+def embedder_fingerprint(model: realm_model.RealmModel) -> str:
+  """Returns the sha256 of the block embedder, in whatever tower it stands.
+
+  A shared tower that becomes two embeds blocks as before.
+  """
+  return weights.fingerprint(
+    model.block_embedder.variables, realm_model.EMBEDDER_PREFIXES
+  )
+
+
+def _plan_file(path):
+  return os.path.join(path, 'plan.json')

@@ -1,0 +1,116 @@
+"""A ScaNN searcher in a process of its own, for readers that must not stall.
+
+  queries [Q, D] -> pipe -> child with the searcher -> pipe -> neighbours
+
+ScaNN holds Python's lock all the while it loads: two seconds a million blocks,
+half a minute for the paper's index. A trainer that loaded it in a thread could
+begin no step meanwhile. The child ends when its searcher is let go, or with the
+parent, however that ends; so its memory is free at once.
+"""
+
+import contextlib
+import os
+import struct
+import subprocess
+import sys
+import threading
+import weakref
+
+import numpy as np
+
+from realm_tf.index import searcher as searcher_lib
+
+_REQUEST = struct.Struct('=qqq')  # Q, D and k; float32 [Q, D] follows.
+_READY = b'ready'  # Each reply is int32 and float32 [Q, k].
+
+
+class ScannProcess:
+  """The parent's side; made by `load`.
+
+  Args:
+    process: The child, ready for requests.
+  """
+
+  def __init__(self, process: subprocess.Popen):
+    self._process = process
+    self._lock = threading.Lock()  # Replies come in the order of requests.
+    weakref.finalize(self, _end, process)
+
+  @classmethod
+  def load(
+    cls, directory: str, num_leaves: int, effort: searcher_lib.Effort
+  ) -> 'ScannProcess':
+    """Loads what `ScannSearcher.save` wrote into a local directory.
+
+    Raises:
+      OSError: The child could not load it, and has said why on stderr.
+    """
+    process = subprocess.Popen(
+      [sys.executable, '-m', __name__, directory]
+      + [str(number) for number in (num_leaves, *effort)],
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+      start_new_session=True,  # Ctrl-C is for the parent.
+    )
+    if process.stdout.read(len(_READY)) != _READY:
+      _end(process)
+      raise OSError(
+        f'A process could not load {directory}; it ended with code '
+        f'{process.returncode}.'
+      )
+    return cls(process)
+
+  def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
+    """See `searcher.Searcher`; OSError if the child is gone."""
+    queries = np.ascontiguousarray(queries, np.float32)
+    with self._lock:
+      self._process.stdin.write(_REQUEST.pack(*queries.shape, k))
+      self._process.stdin.write(queries.tobytes())
+      self._process.stdin.flush()
+      return searcher_lib.Neighbors(
+        *(self._read([len(queries), k], dtype) for dtype in ('=i4', '=f4'))
+      )
+
+  def _read(self, shape, dtype):
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    data = self._process.stdout.read(size)
+    if len(data) < size:
+      raise OSError(
+        f'The process of a searcher ended with code {self._process.wait()}.'
+      )
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def _end(process):
+  with contextlib.suppress(OSError):  # It may be gone with a request unread.
+    process.stdin.close()  # It waits for nothing else.
+  process.stdout.close()
+  process.wait()
+
+
+def _serve(directory, num_leaves, *effort):
+  """Answers requests until there can be no more."""
+  # ScaNN imports TensorFlow where it can: seconds, and memory, for nothing.
+  sys.modules['tensorflow'] = None
+  from realm_tf.index import scann_searcher
+
+  requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), 'wb')
+  os.dup2(2, 1)  # What a library prints must not get among the replies.
+  searcher = scann_searcher.ScannSearcher.load(
+    directory, int(num_leaves), searcher_lib.Effort(*map(int, effort))
+  )
+  replies.write(_READY)
+  replies.flush()
+  while header := requests.read(_REQUEST.size):
+    num_queries, size, k = _REQUEST.unpack(header)
+    data = requests.read(4 * num_queries * size)
+    queries = np.frombuffer(data, np.float32).reshape([num_queries, size])
+    found = searcher_lib.fill(searcher.search(queries, k), k)
+    replies.write(np.ascontiguousarray(found.block_ids, '=i4').tobytes())
+    replies.write(np.ascontiguousarray(found.scores, '=f4').tobytes())
+    replies.flush()
+
+
+if __name__ == '__main__':
+  _serve(*sys.argv[1:])

@@ -1,0 +1,153 @@
+"""How much an approximate searcher must spend to find what exact search finds.
+
+  searcher + held-out queries -> [this file] -> effort, measured recall
+
+Recall@k is the share of the exact top k blocks that are among the k found, as
+in the benchmark of Aumueller et al. 2018 (https://arxiv.org/abs/1807.05614).
+No clock is read, so the same index and queries give the same choice anywhere.
+"""
+
+from collections.abc import Sequence
+import math
+from typing import NamedTuple
+
+from absl import logging
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.index import brute_force
+from realm_tf.index import searcher as searcher_lib
+
+TOP = 10  # Recall is measured among so many.
+
+_LEAVES_RATIO = 1.25  # Between two numbers of leaves that are tried.
+_RESCORES = (20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640)
+# Blocks scored by their codes in the time in which one is rescored.
+_BLOCKS_PER_RESCORE = 40
+
+
+class Choice(NamedTuple):
+  """An effort and what it gives.
+
+  Attributes:
+    effort: The cheapest one that reaches the target, else the largest.
+    recall: Measured share of the exact top blocks, in [0, 1].
+    num_tried: Efforts that were measured.
+  """
+
+  effort: searcher_lib.Effort
+  recall: float
+  num_tried: int
+
+
+def untuned(
+  config: config_lib.IndexConfig, num_blocks: int
+) -> tuple[int, searcher_lib.Effort]:
+  """Returns the number of leaves and the effort that the config names."""
+  leaves = config.num_leaves or max(1, round(math.sqrt(num_blocks)))
+  leaves = min(leaves, num_blocks)
+  to_search = max(1, math.ceil(leaves * config.leaves_to_search_fraction))
+  return leaves, searcher_lib.Effort(to_search, config.num_to_rescore)
+
+
+def exact_ids(embeddings: np.ndarray, queries: np.ndarray) -> np.ndarray:
+  """Returns the ids of the `TOP` blocks of each query, int32 [Q, TOP].
+
+  Args:
+    embeddings: float [N, D]; read in chunks, so it may be memory-mapped.
+    queries: float32 [Q, D].
+  """
+  exact = brute_force.BruteForceSearcher(embeddings)
+  return exact.search(queries, TOP).block_ids
+
+
+def recall(found_ids: np.ndarray, expected_ids: np.ndarray) -> float:
+  """Returns the share of `expected_ids`, [Q, k], that `found_ids` has.
+
+  Args:
+    found_ids: Integers [Q, K], `NOT_FOUND` in places that were not filled.
+    expected_ids: Integers [Q, k].
+  """
+  hits = found_ids[:, :, None] == expected_ids[:, None, :]
+  return float(hits.any(axis=1).mean())
+
+
+def efforts(num_leaves: int, num_blocks: int) -> list[searcher_lib.Effort]:
+  """Returns the efforts worth trying, the cheapest first.
+
+  The cost is counted in blocks scored by their codes: those of the leaves
+  visited, and `_BLOCKS_PER_RESCORE` for each that is rescored.
+  """
+  leaves = _geometric(num_leaves)
+  rescores = sorted({min(number, num_blocks) for number in _RESCORES})
+  blocks_per_leaf = num_blocks / num_leaves
+
+  def cost(effort):
+    return (
+      effort.leaves_to_search * blocks_per_leaf
+      + effort.num_to_rescore * _BLOCKS_PER_RESCORE
+    )
+
+  return sorted(
+    (searcher_lib.Effort(a, b) for a in leaves for b in rescores), key=cost
+  )
+
+
+def choose(
+  searcher: searcher_lib.ApproximateSearcher,
+  candidates: Sequence[searcher_lib.Effort],
+  queries: np.ndarray,
+  expected_ids: np.ndarray,
+  target: float,
+) -> Choice:
+  """Returns the first of `candidates` that reaches the target.
+
+  Args:
+    searcher: What is tuned.
+    candidates: Efforts, the cheapest first.
+    queries: float32 [Q, D], held out.
+    expected_ids: Their exact top k blocks, [Q, k].
+    target: Recall@k, in [0, 1].
+
+  Returns:
+    If no effort reaches the target, the most thorough one; that is logged.
+  """
+  thorough = max(effort.num_to_rescore for effort in candidates)
+  within_reach = {}  # Leaves -> whether the most rescoring is enough there.
+  num_tried = 0
+
+  def measure(effort):
+    nonlocal num_tried
+    num_tried += 1
+    found = searcher.with_effort(effort).search(queries, expected_ids.shape[1])
+    return recall(found.block_ids, expected_ids)
+
+  for effort in candidates:
+    leaves = effort.leaves_to_search
+    if leaves not in within_reach:
+      most = searcher_lib.Effort(leaves, thorough)
+      within_reach[leaves] = measure(most) >= target
+    if within_reach[leaves]:
+      measured = measure(effort)
+      if measured >= target:
+        return Choice(effort, measured, num_tried)
+  effort = max(candidates)
+  measured = measure(effort)
+  logging.warning(
+    'Recall@%d is %.4f at %s, the most thorough search; the target is %.4f. '
+    'More leaves, or no `soar_lambda`, may help.',
+    expected_ids.shape[1],
+    measured,
+    effort,
+    target,
+  )
+  return Choice(effort, measured, num_tried)
+
+
+def _geometric(largest):
+  """Returns whole numbers from 1 to `largest`, each about a quarter above."""
+  result, number = [], 1
+  while number < largest:
+    result.append(number)
+    number = max(number + 1, math.floor(number * _LEAVES_RATIO))
+  return [*result, largest]

@@ -1,0 +1,174 @@
+"""The building of one index version, as one of its workers sees it.
+
+The work is one task a shard, and a last one that completes the version. Any
+number of workers share them through the version's directory; one that starts
+again after a crash takes up what is left.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+import os
+import time
+from typing import NamedTuple, Optional
+import uuid
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.index import embedding_shards
+from realm_tf.index import index_plan
+from realm_tf.rundir import shared_work
+from realm_tf.rundir import versions
+from realm_tf.rundir import workers
+
+_COMPLETE = 'complete'  # The last task.
+
+
+class Job(NamedTuple):
+  """How one worker takes part.
+
+  Attributes:
+    worker: Who it is; by default a new name.
+    number: Of this worker, from 0: it begins with the shards of its number.
+    num_workers: See `number`. Workers that are missing are done without.
+    takeover_secs: See `shared_work.SharedWork`.
+    wait: Called while others are at all that is left.
+    watch: Called with the numbers of embedded blocks and of all.
+    is_overtaken: Whether the version of a step is not wanted any more.
+    base: Path of an index version whose embeddings must be reused.
+  """
+
+  worker: Optional[workers.Worker] = None
+  number: int = 0
+  num_workers: int = 1
+  takeover_secs: float = 60.0
+  wait: Callable[[], None] = lambda: time.sleep(1.0)
+  watch: Callable[[int, int], None] = lambda done, total: None
+  is_overtaken: Callable[[int], bool] = lambda step: False
+  base: Optional[str] = None
+
+
+ALONE = Job()
+
+# (block ids int64 [n], progress) -> float32 [n, D].
+EmbedRows = Callable[[np.ndarray, Callable[[int], None]], np.ndarray]
+# (shards, name) -> writes what `storage.complete` writes.
+Complete = Callable[[Sequence[embedding_shards.Shard], str], None]
+
+
+def run(
+  version: versions.Version,
+  plan: index_plan.Plan,
+  job: Job,
+  embed_rows: EmbedRows,
+  complete: Complete,
+) -> bool:
+  """Works until the version is complete.
+
+  Args:
+    version: Begun, by `index_plan.start`.
+    plan: Of it.
+    job: Of this worker.
+    embed_rows: Embeds some blocks, and tells how many more are embedded.
+    complete: Builds the searcher and completes the version.
+
+  Returns:
+    False if it was overtaken.
+  """
+  worker = job.worker or workers.this_worker()
+  directory = os.path.join(version.path, f'work-{plan.name}')
+  work = shared_work.SharedWork(directory, worker, job.takeover_secs)
+  making = _Making(version, plan, job, work, embed_rows, complete)
+  with work.beating():
+    while not versions.is_complete(version.path):
+      if job.is_overtaken(version.step):
+        return False
+      try:
+        if not making.do_next():
+          job.wait()
+      except tf.errors.NotFoundError:
+        # Another one may have completed it, and cleared up.
+        if not versions.is_complete(version.path):
+          raise
+  if making.has_completed:
+    tf.io.gfile.rmtree(directory)
+  return True
+
+
+class _Making:
+  """See `run`."""
+
+  def __init__(self, version, plan, job, work, embed_rows, complete):
+    self._version = version
+    self._plan = plan
+    self._job = job
+    self._work = work
+    self._embed_rows = embed_rows
+    self._complete = complete
+    self._tasks = {_name(i): i for i in range(plan.num_shards)}
+    self._order = [
+      _name(i) for i in _order(plan.num_shards, job.number, job.num_workers)
+    ]
+    self.has_completed = False
+
+  def do_next(self) -> bool:
+    """Does a task; returns False if others are at all that are left."""
+    task = self._work.take(self._order)
+    if task is not None:
+      self._embed(task)
+      return True
+    if self._work.num_done(self._tasks) < len(self._tasks):
+      return False
+    if self._work.take([_COMPLETE]) is None:
+      return False
+    shards = [
+      embedding_shards.Shard(**result)
+      for result in self._work.results(self._tasks)
+    ]
+    self._complete(shards, _unique(self._work.worker_name))
+    self.has_completed = True
+    return True
+
+  def _embed(self, task):
+    rows = self._plan.shard_rows(self._tasks[task])
+    before = self._work.num_done(self._tasks) * self._plan.shard_blocks
+    watch = _Watch(self._job.watch, before, self._plan.num_blocks)
+    embeddings = self._embed_rows(np.arange(rows.start, rows.stop), watch.add)
+    path = self._version.path
+    shard = embedding_shards.write(
+      path,
+      f'embeddings-{task}-{_unique(self._work.worker_name)}.npy',
+      embeddings,
+      self._plan.storage_dtype,
+    )
+    if not self._work.finish(task, shard._asdict()):
+      tf.io.gfile.remove(os.path.join(path, shard.file))
+
+
+class _Watch:
+  """Counts what `Job.watch` is told."""
+
+  def __init__(self, watch, done, total):
+    self._watch, self._done, self._total = watch, done, total
+
+  def add(self, count):
+    self._done += count
+    self._watch(min(self._done, self._total), self._total)
+
+
+def _order(num_shards: int, number: int, num_workers: int) -> Iterator[int]:
+  """Yields all shards: this worker's, then the others', last ones first.
+
+  So workers meet late, and none is idle while another lags behind.
+  """
+  own = range(number, num_shards, num_workers)
+  yield from own
+  yield from (i for i in reversed(range(num_shards)) if i not in own)
+
+
+def _name(shard):
+  return f'{shard:05d}'
+
+
+def _unique(worker_name):
+  """Returns a file name's part; a worker may do a task again."""
+  return f'{worker_name}-{uuid.uuid4().hex[:6]}'

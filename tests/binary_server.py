@@ -1,0 +1,100 @@
+"""Starts binaries as forks of one process, which loads TensorFlow once.
+
+Unlike `forked_binaries` it does not wait for them, so that they can be killed.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from tests import forked_binaries
+from tests import source_tree
+
+
+class BinaryServer:
+  """Runs in a process of its own until `close`.
+
+  Args:
+    log_dir: Where stdout and stderr of the binaries go.
+  """
+
+  def __init__(self, log_dir: str):
+    self._log_dir = log_dir
+    self._process = subprocess.Popen(
+      [sys.executable, '-m', 'tests.binary_server'],
+      cwd=source_tree.ROOT,
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      text=True,
+    )
+
+  def start(self, name: str, *flags: str, clock_offset: float = 0.0) -> int:
+    """Starts `python -m bin.NAME FLAGS`; returns its process number.
+
+    Args:
+      name: NAME.
+      *flags: FLAGS.
+      clock_offset: Seconds that its clock is set forward.
+    """
+    log = os.path.join(self._log_dir, f'{name}.{time.monotonic_ns()}')
+    return self._ask('start', name, flags, clock_offset, log)
+
+  def kill(self, pid: int) -> None:
+    """Ends a binary as a power cut would; one that has ended stays so."""
+    os.kill(pid, signal.SIGKILL)  # Until `wait` it is there, ended or not.
+    self.wait(pid)
+
+  def wait(self, pid: int) -> int:
+    """Waits for the end of a binary; returns its exit code."""
+    return self._ask('wait', pid)
+
+  def close(self) -> None:
+    self._process.stdin.close()
+    self._process.wait()
+    self._process.stdout.close()
+
+  def logs(self) -> str:
+    """Returns all that the binaries have printed."""
+    texts = []
+    for name in sorted(os.listdir(self._log_dir)):
+      with open(os.path.join(self._log_dir, name)) as file:
+        texts.append(file.read())
+    return '\n'.join(texts)
+
+  def _ask(self, *command):
+    self._process.stdin.write(json.dumps(command) + '\n')
+    self._process.stdin.flush()
+    return json.loads(self._process.stdout.readline())
+
+
+def _start(name, flags, clock_offset, log):
+  child = os.fork()
+  if child:
+    return child
+  with open(log, 'w') as file:
+    for descriptor in (1, 2):
+      os.dup2(file.fileno(), descriptor)
+  os.close(0)
+  real_time = time.time
+  time.time = lambda: real_time() + clock_offset
+  return forked_binaries.become(name, flags)  # Does not return.
+
+
+def _wait(pid):
+  return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def main():
+  forked_binaries.preload()
+  for line in sys.stdin:
+    command, *arguments = json.loads(line)
+    answer = {'start': _start, 'wait': _wait}[command](*arguments)
+    sys.stdout.write(json.dumps(answer) + '\n')
+    sys.stdout.flush()
+
+
+if __name__ == '__main__':
+  main()

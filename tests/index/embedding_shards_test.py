@@ -1,0 +1,93 @@
+"""Tests for realm_tf.index.embedding_shards."""
+
+import hashlib
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf.index import embedding_shards
+
+# Exact in any of the three types.
+_ROWS = np.arange(24, dtype=np.float32).reshape([8, 3]) / 4
+_DTYPES = ('float32', 'bfloat16', 'float16')
+
+
+class EmbeddingShardsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = self.create_tempdir().full_path
+
+  def _open(self, dtype, rows=_ROWS, cuts=(3, 7)):
+    shards = [
+      embedding_shards.write(self.path, f'{dtype}-{i}.npy', part, dtype)
+      for i, part in enumerate(np.split(rows, cuts))
+    ]
+    return embedding_shards.Embeddings(self.path, shards, dtype), shards
+
+  @parameterized.parameters(*_DTYPES)
+  def test_is_one_array(self, dtype):
+    embeddings, _ = self._open(dtype)
+    self.assertEqual((len(embeddings), embeddings.shape), (8, (8, 3)))
+    whole = np.asarray(embeddings)
+    self.assertEqual(whole.dtype, np.float32)
+    np.testing.assert_array_equal(whole, _ROWS)
+
+  @parameterized.product(
+    dtype=_DTYPES,
+    rows=(
+      slice(0, 3),
+      slice(2, 4),
+      slice(1, 8),
+      slice(-2, None),
+      slice(5, 2),
+      slice(7, 0, -3),
+      slice(6, 99),
+      [7, 0, 3, 3, 2],
+      [],
+    ),
+  )
+  def test_rows_are_those_of_the_array(self, dtype, rows):
+    embeddings, _ = self._open(dtype)
+    if isinstance(rows, list):
+      rows = np.array(rows, np.int64)
+    actual = embeddings[rows]
+    self.assertEqual(actual.dtype, np.float32)
+    np.testing.assert_array_equal(actual, _ROWS[rows])
+
+  def test_one_shard_of_float32_is_not_copied(self):
+    embeddings, _ = self._open('float32', cuts=())
+    self.assertIsInstance(embeddings[2:5], np.memmap)
+    self.assertIsInstance(np.asarray(embeddings).base, np.memmap)
+
+  # bfloat16 keeps 8 bits, float16 11: 1 + 2^-9 and 1 + 2^-12 round down to 1,
+  # 1 + 3 * 2^-9 up to 1 + 2^-7, half a step being 2^-8.
+  @parameterized.parameters(
+    ('bfloat16', 1 + 2**-9, 1.0),
+    ('bfloat16', 1 + 3 * 2**-9, 1 + 2**-7),
+    ('float16', 1 + 2**-12, 1.0),
+    ('float32', 1 + 2**-12, 1 + 2**-12),
+  )
+  def test_rounds_to_the_nearest(self, dtype, value, expected):
+    embeddings, _ = self._open(dtype, np.full([1, 1], value, np.float32), ())
+    self.assertEqual(embeddings[0:1].item(), expected)
+
+  @parameterized.parameters(('float32', 4), ('bfloat16', 2), ('float16', 2))
+  def test_tells_the_size_and_sha256_of_the_file(self, dtype, item_bytes):
+    _, shards = self._open(dtype)
+    self.assertEqual([shard.num_blocks for shard in shards], [3, 4, 1])
+    for shard in shards:
+      data = pathlib.Path(self.path, shard.file).read_bytes()
+      self.assertEqual(shard.size, len(data))
+      self.assertEqual(shard.sha256, hashlib.sha256(data).hexdigest())
+      header = len(data) - shard.num_blocks * 3 * item_bytes
+      self.assertEqual(header, 128)  # NumPy's.
+
+  def test_no_shards_are_no_rows(self):
+    embeddings = embedding_shards.Embeddings(self.path, [], 'float32')
+    self.assertEqual(np.asarray(embeddings).shape, (0, 0))
+
+
+if __name__ == '__main__':
+  absltest.main()

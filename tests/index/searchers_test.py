@@ -1,0 +1,121 @@
+"""Tests for realm_tf.index.searchers."""
+
+import json
+import os
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.index import brute_force
+from realm_tf.index import searchers
+
+
+def _normal(*shape):
+  return np.random.default_rng(len(shape)).normal(size=shape).astype('f')
+
+
+def _config(searcher, **fields):
+  return config_lib.IndexConfig(searcher=searcher, **fields)
+
+
+class SearchersTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('auto', 20, 15, 'brute_force'),
+    ('auto', 20, 19, 'brute_force'),
+    ('auto', 20, 20, 'scann'),
+    ('auto', 1, 15, 'brute_force'),  # Codebooks need 16.
+    ('auto', 1, 16, 'scann'),
+    ('scann', 20, 16, 'scann'),
+    ('scann', 20, 15, 'brute_force'),
+    ('faiss', 20, 16, 'faiss'),
+    ('faiss', 20, 15, 'brute_force'),
+    ('device', 20, 1, 'device'),
+    ('brute_force', 20, 10**7, 'brute_force'),
+  )
+  def test_kind(self, searcher, exact_below, num_blocks, expected):
+    config = _config(searcher, exact_below_blocks=exact_below)
+    self.assertEqual(searchers.kind(config, num_blocks), expected)
+
+  @parameterized.parameters('brute_force', 'device')
+  def test_exact_searchers_have_no_files(self, kind):
+    blocks, queries = _normal(100, 8), _normal(5, 8)
+    built = searchers.build(blocks, _config(kind), queries)
+    self.assertEqual(built.settings, {'kind': kind})
+    path = os.path.join(self.create_tempdir().full_path, 'none')
+    self.assertFalse(searchers.save(built.searcher, path))
+    self.assertFalse(os.path.exists(path))
+    loaded = searchers.load(built.settings, path, blocks)
+    expected = brute_force.BruteForceSearcher(blocks).search(queries, 3)
+    np.testing.assert_array_equal(
+      loaded.search(queries, 3).block_ids, expected.block_ids
+    )
+
+  @parameterized.product(kind=('scann', 'faiss'), is_remote=(False, True))
+  def test_tuned_searcher_survives_the_disk(self, kind, is_remote):
+    blocks, queries = _normal(2000, 8), -_normal(50, 8)
+    built = searchers.build(blocks, _config(kind, recall_target=0.9), queries)
+    recall = built.settings.pop('recall')
+    self.assertEqual((recall['k'], recall['num_queries']), (10, 50))
+    self.assertEqual(recall['target'], 0.9)
+    self.assertBetween(recall['measured'], 0.9, 1.0)
+    settings = json.loads(json.dumps(built.settings))
+    self.assertEqual(settings.pop('kind'), kind)
+    self.assertEqual(settings.pop('num_leaves'), 45)
+    self.assertEqual(settings, dict(built.searcher.effort._asdict()))
+
+    path = f'ram://{kind}/a' if is_remote else self.create_tempdir().full_path
+    self.assertTrue(searchers.save(built.searcher, path))
+    loaded = searchers.load(built.settings, path, blocks)
+    self.assertEqual(loaded.effort, built.searcher.effort)
+    for actual, expected in zip(
+      loaded.search(queries, 7), built.searcher.search(queries, 7)
+    ):
+      np.testing.assert_array_equal(actual, expected)
+
+  @parameterized.parameters('scann', 'faiss')
+  def test_recall_in_the_settings_is_that_of_the_searcher(self, kind):
+    blocks, queries = _normal(2000, 8), -_normal(50, 8)
+    built = searchers.build(blocks, _config(kind, recall_target=0.6), queries)
+    found = built.searcher.search(queries, 10).block_ids
+    exact = brute_force.BruteForceSearcher(blocks).search(queries, 10).block_ids
+    hits = [len({*a} & {*b}) for a, b in zip(found.tolist(), exact.tolist())]
+    self.assertAlmostEqual(
+      built.settings['recall']['measured'], sum(hits) / 500
+    )
+
+  @parameterized.parameters('scann', 'faiss')
+  def test_without_a_target_the_effort_is_the_configs(self, kind):
+    config = _config(
+      kind,
+      num_leaves=20,
+      recall_target=0,
+      leaves_to_search_fraction=0.25,
+      num_to_rescore=30,
+    )
+    blocks = _normal(500, 8)
+    for queries in (None, _normal(5, 8)):
+      built = searchers.build(blocks, config, queries)
+      self.assertEqual(built.searcher.effort, (5, 30))
+      self.assertEqual('recall' in built.settings, queries is not None)
+
+  def test_unused_searchers_are_not_imported(self):
+    # In a process of its own: others here import them.
+    code = (
+      'import sys, numpy as np; from realm_tf import config; '
+      'from realm_tf.index import searchers; '
+      's = searchers.build(np.ones([20, 2], "f"), config.IndexConfig()); '
+      's.searcher.search(np.ones([1, 2], "f"), 1); '
+      'print(sorted({"scann", "faiss"} & set(sys.modules)))'
+    )
+    done = subprocess.run(
+      [sys.executable, '-c', code], capture_output=True, text=True, check=True
+    )
+    self.assertEqual(done.stdout.strip(), '[]')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,111 @@
+"""Tests for realm_tf.index.tuning."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.index import brute_force
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import tuning
+
+_LEAVES = 10
+
+
+class _SlicedTwin:
+  """Exact search among the first blocks only: a leaf is a tenth of them."""
+
+  def __init__(self, embeddings, effort=None):
+    self.num_leaves = _LEAVES
+    self.effort = effort
+    self._embeddings = embeddings
+    self.tried = []
+
+  def with_effort(self, effort):
+    self.tried.append(effort)
+    return _SlicedTwin(self._embeddings, effort)
+
+  def search(self, queries, k):
+    seen = len(self._embeddings) * self.effort.leaves_to_search // _LEAVES
+    # Too little rescoring loses all.
+    blocks = self._embeddings * (self.effort.num_to_rescore >= 40)
+    return brute_force.BruteForceSearcher(blocks[:seen]).search(queries, k)
+
+
+class TuningTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    rng = np.random.default_rng(0)
+    self.embeddings = rng.normal(size=[1000, 8]).astype(np.float32)
+    self.queries = rng.normal(size=[200, 8]).astype(np.float32)
+    self.expected = tuning.exact_ids(self.embeddings, self.queries)
+    self.candidates = tuning.efforts(_LEAVES, 1000)
+
+  def test_exact_ids_are_the_best_inner_products(self):
+    order = np.argsort(-(self.queries @ self.embeddings.T), axis=1)
+    np.testing.assert_array_equal(self.expected, order[:, :10])
+
+  def test_recall_is_the_share_found(self):
+    expected = np.array([[1, 2], [3, 4]])
+    found = np.array([[2, 9, 8], [4, 3, searcher_lib.NOT_FOUND]])
+    self.assertEqual(tuning.recall(found, expected), 0.75)
+
+  @parameterized.parameters(0.15, 0.45, 0.65)
+  def test_takes_the_fewest_leaves_that_reach_the_target(self, target):
+    twin = _SlicedTwin(self.embeddings)
+    choice = tuning.choose(
+      twin, self.candidates, self.queries, self.expected, target
+    )
+    # A leaf holds a tenth of the top blocks, more or less.
+    in_leaf = self.expected // 100
+    shares = [(in_leaf < leaves).mean() for leaves in range(_LEAVES + 1)]
+    needed = next(i for i, share in enumerate(shares) if share >= target)
+    # Less rescoring never suffices.
+    self.assertEqual(choice.effort, (needed, 40))
+    self.assertAlmostEqual(choice.recall, shares[needed])
+    self.assertGreaterEqual(choice.recall, target)
+    self.assertLess(shares[needed - 1], target)
+    self.assertLen(twin.tried, choice.num_tried)
+
+  def test_a_target_may_need_all_leaves(self):
+    choice = tuning.choose(
+      _SlicedTwin(self.embeddings),
+      self.candidates,
+      self.queries,
+      self.expected,
+      1.0,
+    )
+    self.assertEqual(choice.effort, (_LEAVES, 40))
+    self.assertEqual(choice.recall, 1.0)
+
+  def test_unreachable_target_takes_the_most_thorough_and_says_so(self):
+    twin = _SlicedTwin(self.embeddings[:700])
+    with self.assertLogs(level='WARNING') as logs:
+      choice = tuning.choose(
+        twin, self.candidates, self.queries, self.expected, 0.95
+      )
+    self.assertEqual(choice.effort, (_LEAVES, 640))
+    share = (self.expected < 700).mean()
+    self.assertAlmostEqual(choice.recall, share)
+    self.assertIn(f'Recall@10 is {share:.4f}', logs.output[0])
+
+  @parameterized.parameters((1, 16), (7, 100), (1000, 1_000_000))
+  def test_efforts_reach_from_least_to_most(self, num_leaves, num_blocks):
+    efforts = tuning.efforts(num_leaves, num_blocks)
+    self.assertEqual(efforts[0], (1, min(20, num_blocks)))
+    self.assertEqual(efforts[-1], (num_leaves, min(640, num_blocks)))
+    self.assertLen(set(efforts), len(efforts))
+    self.assertLess(len(efforts), 400)
+
+  def test_untuned_effort_is_that_of_the_config(self):
+    config = config_lib.IndexConfig(
+      leaves_to_search_fraction=0.05, num_to_rescore=30
+    )
+    self.assertEqual(tuning.untuned(config, 10_000), (100, (5, 30)))
+    self.assertEqual(tuning.untuned(config, 16), (4, (1, 30)))
+    config = config_lib.IndexConfig(num_leaves=50)
+    self.assertEqual(tuning.untuned(config, 20), (20, (2, 200)))
+
+
+if __name__ == '__main__':
+  absltest.main()
