@@ -12,4 +12,14 @@ peers=${REALM_PEERS:-$PWD/.peers}
 [ -x "$peers/bin/python" ] || "$PYTHON" -m venv "$peers"
 "$peers/bin/python" -c 'import numpy, tokenizers' 2>/dev/null ||
   "$peers/bin/python" -m pip install -q 'numpy>=2,<3' 'tokenizers==0.22.*'
+"$peers/bin/python" -c 'import faiss, hnswlib' 2>/dev/null ||
+  "$peers/bin/python" -m pip install -q 'faiss-cpu==1.15.1' 'hnswlib==0.8.0'
+# torch alone is 0.8 GB; the wheels of its own index leave CUDA's 3 GB out.
+"$peers/bin/python" -c 'import importlib.util as u, sys
+sys.exit(not (u.find_spec("torch") and u.find_spec("transformers")))' || {
+  "$peers/bin/python" -m pip install -q 'torch==2.13.0' \
+    --index-url https://download.pytorch.org/whl/cpu ||
+    "$peers/bin/python" -m pip install -q 'torch==2.13.0'
+  "$peers/bin/python" -m pip install -q 'transformers==4.57.6'
+}
 echo "Peers: $peers"

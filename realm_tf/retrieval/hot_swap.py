@@ -1,10 +1,17 @@
-"""A newer index between two batches, loaded while the step goes on."""
+"""A newer index between two batches, loaded while the step goes on.
 
-from collections.abc import Callable
+  newest version on disk -> background: load and warm -> `poll`: swap
+
+Whatever takes time is done in the background: to look for a newer version, to
+load and warm it, to free the one before. `poll` only exchanges two references.
+"""
+
+from collections.abc import Callable, Sequence
 import concurrent.futures
 from typing import Generic, Optional, TypeVar
 
 from absl import logging
+import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.rundir import versions
@@ -16,15 +23,21 @@ Submit = Callable[..., concurrent.futures.Future]
 class HotSwap(Generic[Loaded]):
   """Holds the version in use and loads the newest one in the background.
 
-  `poll` is cheap and never waits. At most two versions are in memory: the one
-  in use and the one being loaded. A version that does not verify is refused,
-  and the one in use stays.
+  `poll` never waits. At most two versions are in memory: the one in use and the
+  one being loaded, which begins only after the one before was freed. A version
+  that does not verify, or that vanishes while it is loaded, is refused, and the
+  one in use stays until there is a newer one.
 
   Args:
     newest: Returns the newest complete version above a step, or None.
-    load: Reads a version from disk, in the background.
-    submit: Runs a function with arguments and returns its future, such as
-      `ThreadPoolExecutor(1).submit`.
+    load: Reads a version from disk and warms it.
+    submit: Runs a function with arguments in the background and returns its
+      future, such as `ThreadPoolExecutor(1).submit`.
+    declare: Told the steps of the versions in memory whenever they change.
+
+  Attributes:
+    current: The version in use, None before the first.
+    step: Its step; -1 before the first.
   """
 
   def __init__(
@@ -32,26 +45,34 @@ class HotSwap(Generic[Loaded]):
     newest: Callable[[int], Optional[versions.Version]],
     load: Callable[[versions.Version], Loaded],
     submit: Submit,
+    declare: Callable[[Sequence[int]], None] = lambda steps: None,
   ):
     self._newest = newest
     self._load = load
     self._submit = submit
-    self._pending: Optional[tuple[int, concurrent.futures.Future]] = None
+    self._declare = declare
+    self._declared: list[int] = []
+    self._pending: Optional[concurrent.futures.Future] = None
+    self._replaced: list[Loaded] = []  # Freed by the background.
     self._refused = -1
     self.current: Optional[Loaded] = None
     self.step = -1
 
   def poll(self) -> bool:
-    """Swaps if a newer version is loaded; starts loading one if there is one.
+    """Swaps if a newer version is loaded; else sees to it that one is sought.
 
     Returns:
       Whether `current` is another version than before the call.
     """
-    swapped = self._finish() if self._is_loaded() else False
+    swapped = False
+    if self._pending is not None and self._pending.done():
+      found, self._pending = self._pending.result(), None
+      if found is not None:
+        self._replaced.append(self.current)
+        self.step, self.current = found
+        swapped = True
     if self._pending is None:
-      version = self._newest(max(self.step, self._refused))
-      if version is not None:
-        self._pending = version.step, self._submit(self._load, version)
+      self._pending = self._submit(self._find_and_load)
     return swapped
 
   def wait_for_first(self, wait: Callable[[], None]) -> None:
@@ -61,18 +82,33 @@ class HotSwap(Generic[Loaded]):
       if self.current is None:
         wait()
 
-  def _is_loaded(self):
-    return self._pending is not None and self._pending[1].done()
-
-  def _finish(self):
-    (step, future), self._pending = self._pending, None
+  def _find_and_load(self) -> Optional[tuple[int, Loaded]]:
+    """Runs in the background, where `step` cannot change under it."""
+    self._replaced.clear()  # The last reference, so the memory is free now.
+    self._say([self.step] if self.step >= 0 else [])
+    version = self._find()
+    if version is None:
+      return None
+    self._say([*self._declared, version.step])
     try:
-      self.current = future.result()
-    except (errors.UserError, OSError) as error:
+      return version.step, self._load(version)
+    except (errors.UserError, OSError, tf.errors.OpError) as error:
       logging.error(
-        'Refused index version %d, kept %d: %s', step, self.step, error
+        'Refused index version %d, kept %d: %s', version.step, self.step, error
       )
-      self._refused = step
-      return False
-    self.step = step
-    return True
+      self._refused = version.step
+      return None
+
+  def _find(self):
+    try:
+      return self._newest(max(self.step, self._refused))
+    except (OSError, tf.errors.OpError) as error:  # The next poll tries again.
+      logging.log_every_n_seconds(
+        logging.ERROR, 'Could not look for a newer index: %s', 60, error
+      )
+      return None
+
+  def _say(self, steps):
+    if steps != self._declared:
+      self._declared = steps
+      self._declare(steps)

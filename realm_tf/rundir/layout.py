@@ -13,6 +13,11 @@ def index_root(run_dir: str) -> str:
   return os.path.join(run_dir, 'index')
 
 
+def index_in_use_file(run_dir: str) -> str:
+  """Returns where the trainer says which index versions it uses."""
+  return os.path.join(run_dir, 'index_in_use.json')
+
+
 def checkpoint_dir(run_dir: str) -> str:
   """Returns where the trainer keeps what --resume needs."""
   return os.path.join(run_dir, 'checkpoints')

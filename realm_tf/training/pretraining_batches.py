@@ -7,7 +7,7 @@ the index version, so that query and block embeddings fit each other.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,6 +34,12 @@ class Words(NamedTuple):
 
 
 Search = Callable[[np.ndarray, int], np.ndarray]
+
+
+class HasStep(Protocol):
+  """A search in the index of a training step, `step`."""
+
+  step: int
 
 
 def batches(
@@ -85,6 +91,14 @@ def batches(
     )
     yield {**batch, **with_blocks(chosen, table, lengths)}
     step += 1
+
+
+def with_index_step(
+  batches: Iterator[dict[str, np.ndarray]], search: HasStep
+) -> Iterator[dict[str, np.ndarray]]:
+  """Adds 'index_step' to batches, an int: of the index that was searched."""
+  for batch in batches:
+    yield {**batch, 'index_step': search.step}
 
 
 def _candidates(batch, own, table, search, experiment):

@@ -7,7 +7,6 @@ blocks, so the whole step compiles. The stale index only picked the candidates;
 p(z|x) is computed here from the current parameters (Section 3.3).
 """
 
-from collections.abc import Callable
 from typing import NamedTuple, Optional
 
 import tensorflow as tf
@@ -17,9 +16,24 @@ from realm_tf.modeling import realm_model
 from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
 from realm_tf.records import joining
+from realm_tf.retrieval import overlay as overlay_lib
+from realm_tf.training import index_age
 from realm_tf.training import step_trainer
 
 _EXCLUDED = -1e9  # Score of a candidate that only fills its row.
+_EMBEDDINGS = 'block_embeddings'  # Of the step's outputs; no log.
+
+
+class IndexSide(NamedTuple):
+  """What the steps tell about the index, and to it.
+
+  Attributes:
+    age: Of the index; counts batches that have 'index_step'.
+    overlay: Where the blocks' fresh embeddings are written to, if anywhere.
+  """
+
+  age: index_age.IndexAge
+  overlay: Optional[overlay_lib.Overlay] = None
 
 
 class _Blocks(NamedTuple):
@@ -35,13 +49,14 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     batches: See `pretraining_batches`: 'query_ids' int32 [B, Lx],
       'retrieval_query_ids' int32 [B, Lx], 'masked_positions', 'gold_ids' int32
       [B, M], 'token_mask' float32 [B, M], 'title_ids' int32 [B, K, Lt],
-      'body_ids' int32 [B, K, Lz], 'is_real' bool [B, K].
+      'body_ids' int32 [B, K, Lz], 'is_real' bool [B, K]; with an overlay
+      'candidate_ids' int32 [B, K].
     optimizer: Updates embedders and knowledge encoder.
     model: With the EMBEDDER and MASKED_LM parts; without EMBEDDER, p(z|x) is
       uniform.
     config: The objective and the lengths.
     special_ids: The vocabulary's [CLS] and [SEP].
-    index_step: Returns the step of the index in use, to log its age.
+    index_side: See there; None where there is no index.
   """
 
   def __init__(
@@ -51,23 +66,44 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     model: realm_model.RealmModel,
     config: config_lib.ExperimentConfig,
     special_ids: tuple[int, int],
-    index_step: Optional[Callable[[], int]] = None,
+    index_side: Optional[IndexSide] = None,
   ):
     super().__init__(batches, optimizer, model.trainable_variables)
     self.model = model
     self._config = config.pretraining
     self._lengths = config.lengths
     self._special_ids = special_ids
-    self._index_step = index_step
+    self._age, self._overlay = index_side or (None, None)
+
+  def train_loop_begin(self):
+    super().train_loop_begin()
+    if self._age is not None:
+      self._age.reset()
+
+  def before_step(self, batch):
+    batch = dict(batch)
+    index_step = batch.pop('index_step', None)
+    if self._age is not None and index_step is not None:
+      self._age.see(index_step, int(self.global_step.numpy()))
+    return batch
+
+  def after_step(self, batch, outputs):
+    logs = dict(outputs)
+    embeddings = logs.pop(_EMBEDDINGS, None)
+    if embeddings is not None:
+      # All but the null block. They are of the parameters before the update.
+      self._overlay.write(
+        batch['candidate_ids'][:, 1:],
+        embeddings,
+        int(self.global_step.numpy()) - 1,
+      )
+    return logs
 
   def host_logs(self):
-    if self._index_step is None:
-      return {}
-    age = int(self.global_step.numpy()) - self._index_step()
-    return {'index_age_steps': float(age)}
+    return {} if self._age is None else self._age.logs()
 
   def loss_and_logs(self, batch):
-    scores, token_log_probs = self.score(batch, training=True)
+    scores, token_log_probs, embeddings = self._score(batch, training=True)
     # A reader that cannot use blocks yet would teach the retriever to prefer
     # the null block: the cold start of Section 3.4, from the other side.
     learns = self.global_step >= self._config.reader_only_steps
@@ -90,16 +126,23 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       'p_null': p_z[:, retrieval_utility.NULL_POSITION],
       'entropy': -tf.reduce_sum(tf.math.xlogy(p_z, p_z), axis=-1),
     }
+    if self._overlay is not None and len(embeddings) == 2:
+      logs[_EMBEDDINGS] = embeddings[1]  # [B, K - 1, D]
     return self._loss(scores, token_log_probs, mask, log_p_y), logs
 
-  def score(self, batch, training: bool = False):
+  def score(self, batch):
     """Returns f(x,z), [B, K], and log p(y_j|z,x), [B, K, M]."""
+    return self._score(batch, training=False)[:2]
+
+  def _score(self, batch, training):
+    """Returns `score`'s and the embeddings of the parts of `_parts`."""
     parts = self._parts(batch)
     token_log_probs = tf.concat(
       [self._read(batch, part, training) for part in parts], axis=1
     )
-    scores = self._retrieval_scores(batch, parts, training)
-    return tf.where(batch['is_real'], scores, _EXCLUDED), token_log_probs
+    scores, embeddings = self._retrieval_scores(batch, parts, training)
+    scores = tf.where(batch['is_real'], scores, _EXCLUDED)
+    return scores, token_log_probs, embeddings
 
   def _parts(self, batch):
     """Parts the null block from the others.
@@ -129,7 +172,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
 
   def _retrieval_scores(self, batch, parts, training):
     if self._config.candidates == 'recurring_span':
-      return tf.zeros(batch['body_ids'].shape[:2])
+      return tf.zeros(batch['body_ids'].shape[:2]), []
     query_ids = batch['retrieval_query_ids']
     queries = self.model.embed_queries(
       joining.pack_longest(
@@ -138,9 +181,8 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       training=training,
     )  # [B, D]
     embeddings = [self._embed(part, training) for part in parts]
-    return tf.concat(
-      [tf.linalg.matvec(blocks, queries) for blocks in embeddings], axis=1
-    )
+    scores = [tf.linalg.matvec(blocks, queries) for blocks in embeddings]
+    return tf.concat(scores, axis=1), embeddings
 
   def _embed(self, blocks, training):
     """Returns [B, K, D]; of the null block [1, 1, D]."""

@@ -72,11 +72,12 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     batch = next(iterator)
     self._waited_secs += time.monotonic() - begun
     self._num_examples += len(next(iter(batch.values())))
+    batch = self.before_step(batch)
     self.last_batch = batch
-    logs = self._compiled_step(
+    outputs = self._compiled_step(
       {name: tf.constant(value) for name, value in batch.items()}
     )
-    for name, value in logs.items():
+    for name, value in self.after_step(batch, outputs).items():
       self._metrics.setdefault(name, tf_keras.metrics.Mean(name)).update_state(
         value
       )
@@ -87,6 +88,17 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     logs['examples_per_second'] = self._num_examples / secs
     logs['share_of_time_waiting'] = self._waited_secs / secs
     return {**logs, **self.host_logs()}
+
+  def before_step(self, batch: Batch) -> Batch:
+    """Takes out of a batch what stays on the host; nothing by default."""
+    return batch
+
+  def after_step(
+    self, batch: Batch, outputs: dict[str, tf.Tensor]
+  ) -> dict[str, tf.Tensor]:
+    """Takes out of the step's outputs what is no log; nothing by default."""
+    del batch
+    return outputs
 
   def host_logs(self) -> dict[str, float]:
     """Returns what else to log at the end of a loop; nothing by default."""

@@ -1,8 +1,11 @@
 """Tests for realm_tf.retrieval.hot_swap: no threads, no sleeps."""
 
 import concurrent.futures
+import weakref
 
 from absl.testing import absltest
+from absl.testing import parameterized
+import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.retrieval import hot_swap
@@ -28,18 +31,30 @@ class _Background:
       future.set_exception(error)
 
 
-class HotSwapTest(absltest.TestCase):
+class _Index:
+  """Something loaded whose life can be watched."""
+
+  def __init__(self, path):
+    self.path = path
+
+
+class HotSwapTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.published = []  # Steps on disk.
     self.loads = []  # Steps that were loaded or tried to be.
     self.damaged = {}  # Step -> error.
+    self.in_memory = weakref.WeakSet()
+    self.most_in_memory = 0
+    self.declared = []
     self.background = _Background()
     self.swap = hot_swap.HotSwap(
-      self._newest, self._load, self.background.submit
+      self._newest, self._load, self.background.submit, self.declared.append
     )
 
   def _newest(self, above):
+    if None in self.published:
+      raise tf.errors.UnavailableError(None, None, 'The bucket is away.')
     newer = [step for step in self.published if step > above]
     return versions.Version(max(newer), f'/{max(newer)}') if newer else None
 
@@ -47,81 +62,130 @@ class HotSwapTest(absltest.TestCase):
     self.loads.append(version.step)
     if version.step in self.damaged:
       raise self.damaged[version.step]
-    return f'loaded {version.path}'
+    index = _Index(version.path)
+    self.in_memory.add(index)
+    self.most_in_memory = max(self.most_in_memory, len(self.in_memory))
+    return index
+
+  def _turn(self):
+    """Lets the background do one thing; returns whether that led to a swap."""
+    self.swap.poll()
+    self.assertLen(self.background.waiting, 1)
+    self.background.finish()
+    return self.swap.poll()
 
   def _start_with(self, step):
     self.published.append(step)
-    self.swap.poll()
-    self.background.finish()
-    self.assertTrue(self.swap.poll())
+    self.assertTrue(self._turn())
+
+  def _assert_uses(self, step):
+    self.assertEqual(
+      (self.swap.current.path, self.swap.step), (f'/{step}', step)
+    )
 
   def test_nothing_published_is_nothing(self):
-    self.assertFalse(self.swap.poll())
+    self.assertFalse(self._turn())
     self.assertIsNone(self.swap.current)
     self.assertEqual(self.swap.step, -1)
-    self.assertEmpty(self.background.waiting)
+    self.assertEmpty(self.declared)
 
   def test_swaps_only_on_poll_and_only_when_loaded(self):
     self._start_with(500)
     self.published.append(1000)
-    self.assertFalse(self.swap.poll())  # Begins to load.
-    self.assertFalse(self.swap.poll())
-    self.assertEqual((self.swap.current, self.swap.step), ('loaded /500', 500))
+    for _ in range(3):
+      self.assertFalse(self.swap.poll())
+      self._assert_uses(500)
     self.background.finish()
-    self.assertEqual((self.swap.current, self.swap.step), ('loaded /500', 500))
+    self._assert_uses(500)
     self.assertTrue(self.swap.poll())
-    self.assertEqual(
-      (self.swap.current, self.swap.step), ('loaded /1000', 1000)
-    )
+    self._assert_uses(1000)
     self.assertFalse(self.swap.poll())
+
+  def test_poll_itself_neither_looks_nor_loads(self):
+    self.published.append(500)
+    self.swap.poll()
+    self.assertEmpty(self.loads)
+    self.assertEmpty(self.declared)
 
   def test_version_of_step_zero_counts(self):
     self._start_with(0)
+    self._turn()
     self.assertEqual(self.swap.step, 0)
+    self.assertEqual(self.loads, [0])
+    self.assertEqual(self.declared, [[0]])
 
   def test_loads_one_version_at_a_time_and_then_the_newest(self):
-    self.published.append(500)
+    self._start_with(500)
+    self.published.append(1000)
     self.swap.poll()
-    self.published += [1000, 1500]
-    for _ in range(3):
-      self.swap.poll()
-      self.assertLen(self.background.waiting, 1)
     self.background.finish()
-    self.assertTrue(self.swap.poll())  # Also begins to load 1500.
+    self.published += [1500, 2000]
+    self.assertTrue(self.swap.poll())  # Also begins to look for the next.
     self.assertLen(self.background.waiting, 1)
     self.background.finish()
     self.assertTrue(self.swap.poll())
-    self.assertEqual(self.loads, [500, 1500])
+    self.assertEqual(self.loads, [500, 1000, 2000])
 
   def test_loaded_version_is_not_loaded_again(self):
     self._start_with(500)
     for _ in range(3):
-      self.assertFalse(self.swap.poll())
+      self.assertFalse(self._turn())
     self.assertEqual(self.loads, [500])
-    self.assertEmpty(self.background.waiting)
 
-  def test_damaged_version_is_refused_and_not_retried(self):
+  def test_at_most_two_versions_are_in_memory(self):
+    for step in range(0, 5000, 500):
+      self._start_with(step)
+    self.assertEqual(self.most_in_memory, 2)
+    self._turn()
+    self.assertLen(self.in_memory, 1)
+
+  def test_the_background_frees_the_version_before(self):
     self._start_with(500)
-    self.damaged[1000] = errors.UserError('A byte is flipped.')
-    self.published.append(1000)
-    self.swap.poll()
+    self._start_with(1000)
+    # The polling thread has only let go of it.
+    self.assertLen(self.in_memory, 2)
     self.background.finish()
-    for _ in range(3):
-      self.assertFalse(self.swap.poll())
-    self.assertEqual((self.swap.current, self.swap.step), ('loaded /500', 500))
+    self.assertLen(self.in_memory, 1)
+
+  def test_declares_what_is_in_memory(self):
+    self._start_with(500)
+    self._turn()
+    self._start_with(1000)
+    self.damaged[1500] = errors.UserError('A byte is flipped.')
+    self.published.append(1500)
+    self._turn()
+    self._turn()
+    self.assertEqual(
+      self.declared, [[500], [500, 1000], [1000], [1000, 1500], [1000]]
+    )
+
+  @parameterized.parameters(
+    errors.UserError('A byte is flipped.'),
+    FileNotFoundError('Pruned meanwhile.'),
+    tf.errors.NotFoundError(None, None, 'Pruned meanwhile.'),
+  )
+  def test_damaged_version_is_refused_and_not_retried(self, error):
+    self._start_with(500)
+    self.damaged[1000] = error
+    self.published.append(1000)
+    with self.assertLogs(level='ERROR') as logs:
+      for _ in range(3):
+        self.assertFalse(self._turn())
+    self._assert_uses(500)
     self.assertEqual(self.loads, [500, 1000])
+    self.assertLen(logs.output, 1)
+    self.assertIn(str(error), logs.output[0])
 
     self._start_with(1500)
-    self.assertEqual(self.swap.current, 'loaded /1500')
+    self._assert_uses(1500)
 
-  def test_version_that_vanishes_is_refused(self):
+  def test_goes_on_while_the_directory_cannot_be_read(self):
     self._start_with(500)
-    self.damaged[1000] = FileNotFoundError('Pruned meanwhile.')
-    self.published.append(1000)
-    self.swap.poll()
-    self.background.finish()
-    self.assertFalse(self.swap.poll())
-    self.assertEqual(self.swap.step, 500)
+    self.published.append(None)
+    self.assertFalse(self._turn())
+    self.published.remove(None)
+    self._start_with(1000)
+    self._assert_uses(1000)
 
   def test_programming_errors_are_not_swallowed(self):
     self.damaged[500] = ZeroDivisionError()
@@ -135,16 +199,15 @@ class HotSwapTest(absltest.TestCase):
     waits = []
 
     def wait():
-      waits.append(len(self.background.waiting))
-      if len(waits) == 1:
+      waits.append(len(self.loads))
+      if len(waits) == 2:
         self.published.append(500)
-      else:
-        self.background.finish()
+      self.background.finish()
 
     self.swap.wait_for_first(wait)
-    # Nothing to load at first; then 500 is being loaded; then it is there.
-    self.assertEqual(waits, [0, 1])
-    self.assertEqual(self.swap.current, 'loaded /500')
+    # Nothing is found; then 500 is loaded; then it is there.
+    self.assertEqual(waits, [0, 0])
+    self._assert_uses(500)
 
 
 if __name__ == '__main__':

@@ -35,6 +35,7 @@ class LayoutTest(absltest.TestCase):
       for name in (
         layout.params_root,
         layout.index_root,
+        layout.index_in_use_file,
         layout.checkpoint_dir,
         layout.summary_dir,
         layout.metrics_file,

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import os
+import types
 
 from absl.testing import absltest
 import numpy as np
@@ -166,6 +167,19 @@ class PretrainingBatchesTest(absltest.TestCase):
       used = [self._helped(ids) for ids in batch['query_ids']]
       self.assertEqual(sum(used), min(2, sum(helped[-1])))
     self.assertTrue(any(not all(row[:2]) and sum(row) >= 2 for row in helped))
+
+  def test_says_which_index_each_batch_was_searched_in(self):
+    search = types.SimpleNamespace(step=-1)
+
+    def batches():
+      for search.step in (0, 0, 500):  # As a swap while a batch is made.
+        yield {'query_ids': search.step}
+
+    steps = pretraining_batches.with_index_step(batches(), search)
+    self.assertEqual(
+      list(steps),
+      [{'query_ids': step, 'index_step': step} for step in (0, 0, 500)],
+    )
 
   def _helped(self, query_ids):
     span, own = self._span_and_own(query_ids)

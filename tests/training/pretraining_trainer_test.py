@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import math
+import types
 
 import numpy as np
 import tensorflow as tf
@@ -10,6 +11,7 @@ import tf_keras
 
 from realm_tf.modeling import realm_model
 from realm_tf.records import joining
+from realm_tf.training import index_age
 from realm_tf.training import pretraining_trainer
 from tests import tiny
 
@@ -63,7 +65,7 @@ def _batch(num_candidates, num_masked):
   }
 
 
-def _trainer(model, batch, index_step=None, **changes):
+def _trainer(model, batch, index_side=None, **changes):
   config = tiny.config()
   config = dataclasses.replace(
     config, pretraining=dataclasses.replace(config.pretraining, **changes)
@@ -74,7 +76,7 @@ def _trainer(model, batch, index_step=None, **changes):
     model,
     config,
     tiny.SPECIAL_IDS,
-    index_step,
+    index_side,
   )
 
 
@@ -182,11 +184,42 @@ class PretrainingTrainerTest(tf.test.TestCase):
     trainer.train(tf.constant(1))
     self.assertAllClose(model.scores, [5.0, 0.0])
 
-  def test_logs_the_age_of_the_index(self):
-    model = _FakeModel([0.0], [[1.0]])
-    trainer = _trainer(model, _batch(1, 1), index_step=lambda: -4)
+  def test_logs_the_age_of_each_batch_s_index(self):
+    age = index_age.IndexAge(lambda step: 0.0, lambda: 0.0)
+    trainer = _trainer(
+      _FakeModel([0.0], [[1.0]]), None, pretraining_trainer.IndexSide(age)
+    )
+    steps = (0, 0, 1, 1)
+    trainer.train_dataset = iter(
+      [{**_batch(1, 1), 'index_step': step} for step in steps]
+    )
+    logs = trainer.train(tf.constant(3))
+    # Steps 0, 1 and 2 of indexes 0, 0 and 1: ages 0, 1 and 1.
+    self.assertAllClose(logs['index_age_steps'], 2 / 3)
+    self.assertEqual(logs['index_age_steps_max'], 1.0)
+    self.assertEqual(logs['index_age_seconds'], 0.0)
     logs = trainer.train(tf.constant(1))
-    self.assertEqual(logs['index_age_steps'], 5.0)
+    self.assertEqual(logs['index_age_steps'], 2.0)
+    self.assertNotIn('index_step', trainer.last_batch)
+
+  def test_writes_the_embeddings_of_the_step_before_its_update(self):
+    written = []
+    overlay = types.SimpleNamespace(write=lambda *row: written.append(row))
+    model = _FakeModel([2.0, 1.0, 0.0], [[0.6], [0.3], [0.3]])
+    batch = {**_batch(3, 1), 'candidate_ids': np.array([[-1, 7, 4]], np.int32)}
+    trainer = _trainer(
+      model, None, pretraining_trainer.IndexSide(None, overlay)
+    )
+    trainer.train_dataset = iter([batch, batch])
+    logs = trainer.train(tf.constant(1))
+    self.assertNotIn('block_embeddings', logs)
+    trainer.train(tf.constant(1))
+    for step, (ids, _, of_step) in enumerate(written):
+      self.assertAllEqual(ids, [[7, 4]])
+      self.assertEqual(of_step, step)
+    self.assertAllClose(written[0][1], [[[1.0], [0.0]]])
+    # As in `test_scores_move_by_the_gradient_of_appendix_a`.
+    self.assertAllClose(written[1][1], [[[0.9022], [-0.0360]]], atol=2e-4)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,163 @@
+r"""An index after some articles came and others went, and one built anew.
+
+  python -m benchmarks.changed_corpus --input=FILES --params_dir=MODEL
+
+Ours is bin.build_index --base, the peer the same without --base, both after
+bin.make_blocks --append and --remove, in seconds of wall time. Then sentences
+of the new articles are searched in the index before and after, and so are those
+of the removed ones: the share is given of those with a block of their article
+among the first five.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from typing import NamedTuple
+
+from absl import app
+from absl import flags
+import numpy as np
+
+from benchmarks import processes
+from realm_tf.answering import loading
+from realm_tf.corpus import sources
+from realm_tf.corpus import world
+from realm_tf.text import sentences
+
+_INPUT = flags.DEFINE_multi_string('input', None, 'Articles.', required=True)
+_PARAMS_DIR = flags.DEFINE_string(
+  'params_dir', None, 'Model directory.', required=True
+)
+_NUM_ADDED = flags.DEFINE_integer('num_added', 1000, 'Articles that come.')
+_NUM_REMOVED = flags.DEFINE_integer('num_removed', 500, 'Articles that go.')
+_QUICK = flags.DEFINE_bool('quick', False, 'The first 120 articles.')
+_NUM_QUERIES, _TOP = 500, 5
+
+
+class _Articles(NamedTuple):
+  """Of JSONL files: those that stay or go, those that come, those that go."""
+
+  old: str
+  new: str
+  new_articles: list[sources.Article]
+  removed: list[sources.Article]
+
+
+def _split(directory: str) -> _Articles:
+  articles = [
+    article
+    for article in map(sources.plain, sources.read_articles(_INPUT.value))
+    if sentences.split_sentences(article.text)
+  ]
+  num_added, num_removed = _NUM_ADDED.value, _NUM_REMOVED.value
+  if _QUICK.value:
+    articles, num_added, num_removed = articles[:120], 20, 10
+  order = np.random.default_rng(0).permutation(len(articles))
+  articles = [articles[i] for i in order]
+  paths = [os.path.join(directory, name) for name in ('old.jsonl', 'new.jsonl')]
+  parts = articles[:-num_added], articles[-num_added:]
+  for path, part in zip(paths, parts, strict=True):
+    world.write_articles(part, path)
+  return _Articles(*paths, parts[1], parts[0][:num_removed])
+
+
+def _run(name: str, *flags_: str) -> float:
+  """Runs a binary; returns its seconds."""
+  return processes.run([sys.executable, '-m', f'bin.{name}', *flags_]).wall_secs
+
+
+def _build(directory: str, corpus: str, name: str, *flags_: str) -> float:
+  return _run(
+    'build_index',
+    f'--params_dir={_PARAMS_DIR.value}',
+    f'--corpus_dir={directory}/{corpus}',
+    f'--output_dir={directory}/{name}',
+    *flags_,
+  )
+
+
+def _version(directory: str, name: str) -> str:
+  (step,) = os.listdir(os.path.join(directory, name))
+  return os.path.join(directory, name, step)
+
+
+def _share_found(
+  directory: str, corpus: str, index: str, articles: list[sources.Article]
+) -> float:
+  """Returns the percentage of sentences whose article is found."""
+  loaded = loading.load(
+    _PARAMS_DIR.value,
+    os.path.join(directory, corpus),
+    os.path.join(directory, index),
+  )
+  rng = np.random.default_rng(0)
+  texts, wanted = [], []
+  for row in rng.integers(0, len(articles), _NUM_QUERIES):
+    spans = sentences.split_sentences(articles[row].text)
+    start, end = spans[rng.integers(len(spans))]
+    texts.append(articles[row].text[start:end])
+    wanted.append(articles[row].article_id)
+  ids = loaded.tokenizer.token_ids_batch(texts)
+  width = loaded.config.lengths.query_tokens - 2
+  padded = np.zeros([len(ids), width], np.int32)
+  for row, piece in zip(padded, ids, strict=True):
+    row[: len(piece)] = piece[:width]
+  found = loaded.retriever.retrieve(padded, _TOP).block_ids
+  hits = [
+    article_id in loaded.table.article_ids(row[row >= 0])
+    for row, article_id in zip(found, wanted, strict=True)
+  ]
+  return 100 * float(np.mean(hits))
+
+
+def _rows(directory: str):
+  articles = _split(directory)
+  vocabulary = os.path.join(_PARAMS_DIR.value, 'vocab.txt')
+  seconds = {
+    'make_blocks': _run(
+      'make_blocks',
+      f'--input={articles.old}',
+      f'--vocab_file={vocabulary}',
+      f'--output_dir={directory}/old',
+    ),
+    'build_index': _build(directory, 'old', 'old_index'),
+  }
+  removed = ','.join(article.article_id for article in articles.removed)
+  seconds['make_blocks --append --remove'] = _run(
+    'make_blocks',
+    f'--append={directory}/old',
+    f'--input={articles.new}',
+    f'--remove={removed}',
+    f'--output_dir={directory}/new',
+  )
+  base = _version(directory, 'old_index')
+  ours = _build(directory, 'new', 'new_index', f'--base={base}')
+  peer = _build(directory, 'new', 'new_index_again')
+  yield {
+    'case': 'build_index --base',
+    'ours': ours,
+    'peer': peer,
+    'ratio': peer / ours,
+    'before': seconds,
+  }
+  for case, part in (
+    ('sentences of added articles', articles.new_articles),
+    ('sentences of removed articles', articles.removed),
+  ):
+    yield {
+      'case': f'{case}, % found before (peer) and after',
+      'ours': _share_found(directory, 'new', 'new_index', part),
+      'peer': _share_found(directory, 'old', 'old_index', part),
+      'ratio': None,
+    }
+
+
+def main(_):
+  with tempfile.TemporaryDirectory() as directory:
+    rows = list(_rows(directory))
+  print(json.dumps({'name': 'changed_corpus', 'unit': 'seconds', 'rows': rows}))
+
+
+if __name__ == '__main__':
+  app.run(main)

@@ -1,0 +1,109 @@
+"""The blocks that benchmarks/embed.py embeds: of one length, or of many."""
+
+from collections.abc import Iterator
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.records import block_table
+
+REAL = 'real lengths'
+_FIRST_WORD, _VOCAB_SIZE = 1000, 30522
+_TITLE_TOKENS = 4
+
+
+class Case(NamedTuple):
+  """Blocks to embed.
+
+  Attributes:
+    name: Of the rows.
+    table: A block table, or a stand-in.
+    block_ids: int64 [n].
+    block_tokens: Longest block.
+  """
+
+  name: str
+  table: block_table.BlockTable
+  block_ids: np.ndarray
+  block_tokens: int
+
+  @property
+  def lengths(self) -> config_lib.LengthConfig:
+    """What `block_embeddings.embed_blocks` takes."""
+    return config_lib.LengthConfig(block_tokens=self.block_tokens)
+
+  @property
+  def totals(self) -> np.ndarray:
+    """Wordpieces of each block, specials included, int32 [n]."""
+    titles, bodies = self.table.lengths()
+    totals = np.minimum(titles, self.lengths.title_tokens) + bodies + 3
+    return np.minimum(totals, self.block_tokens)[self.block_ids]
+
+
+class _MadeUpTable:
+  """A block table of random wordpieces.
+
+  Args:
+    totals: Length of each block, specials included, [N].
+  """
+
+  def __init__(self, totals: np.ndarray):
+    self._bodies = np.asarray(totals, np.int32) - _TITLE_TOKENS - 3
+    self.num_blocks = len(totals)
+
+  def lengths(self):
+    return np.full_like(self._bodies, _TITLE_TOKENS), self._bodies
+
+  def gather(self, ids, title_length, body_length):
+    return (
+      _words(ids, np.full_like(ids, _TITLE_TOKENS), title_length),
+      _words(ids, self._bodies[ids], body_length),
+    )
+
+
+def _words(ids, lengths, width):
+  """Words that depend on block and place, int32 [n, width]; zeros behind."""
+  places = np.arange(width)
+  words = (np.asarray(ids)[:, None] * 7919 + places * 104_729) % (
+    _VOCAB_SIZE - _FIRST_WORD
+  )
+  inside = (places < lengths[:, None]) & (ids >= 0)[:, None]
+  return np.where(inside, words + _FIRST_WORD, 0).astype(np.int32)
+
+
+def _made_up_lengths(number: int, longest: int) -> np.ndarray:
+  """Lengths like those of cut-up Wikipedia articles, int64 [number].
+
+  Blocks are filled with whole sentences, so seven in eight end within 40
+  wordpieces of the limit; one in eight is the rest of an article, of any
+  length.
+  """
+  rng = np.random.default_rng(0)
+  full = longest - rng.integers(0, 41, number)
+  rest = rng.integers(2 * _TITLE_TOKENS, longest, number)
+  return np.where(rng.random(number) < 1 / 8, rest, full)
+
+
+def cases(
+  number: int, corpus_dir: Optional[str], block_tokens: int
+) -> Iterator[Case]:
+  """Yields the cases.
+
+  Args:
+    number: Blocks of each.
+    corpus_dir: Whose blocks have the real lengths; None makes lengths up.
+    block_tokens: Longest of the real ones.
+  """
+  ids = np.arange(number)
+  for length in (192, 288):
+    table = _MadeUpTable(np.full(number, length))
+    yield Case(f'{length} padded', table, ids, length)
+  if corpus_dir:
+    table = block_table.BlockTable.open(corpus_dir)
+    ids = np.random.default_rng(0).choice(
+      table.num_blocks, min(number, table.num_blocks), replace=False
+    )
+  else:
+    table = _MadeUpTable(_made_up_lengths(number, block_tokens))
+  yield Case(REAL, table, ids, block_tokens)

@@ -1,0 +1,147 @@
+"""Builds, tunes and times the search of faiss and hnswlib, as it is asked.
+
+Run by benchmarks/search.py with the interpreter of benchmarks/peers.sh:
+
+  python -m benchmarks.peer_search DIRECTORY NUM_THREADS
+
+Each line on standard input is 'build NAME' or 'time NAME BATCH SECONDS'; each
+line on standard output is the answer, as JSON.
+"""
+
+from collections.abc import Callable
+import json
+import sys
+import time
+
+import numpy as np
+
+from benchmarks import clustered_vectors
+
+TOP = 8
+RECALL = 0.95
+# [Q, D], K -> ids [Q, K].
+Search = Callable[[np.ndarray, int], np.ndarray]
+
+
+def recall(found: np.ndarray, expected: np.ndarray) -> float:
+  """Returns the share of `expected`, [Q, K], that is in `found`, [Q, K]."""
+  return float((found[:, :, None] == expected[:, None]).any(1).mean())
+
+
+def queries_per_second(
+  search: Search, queries: np.ndarray, batch: int, secs: float
+) -> float:
+  """Searches batch after batch for so long, and at least one."""
+  search(queries[:batch], TOP)
+  done, begun = 0, time.perf_counter()
+  while True:
+    start = done % (len(queries) - batch + 1)
+    search(queries[start : start + batch], TOP)
+    done += batch
+    passed = time.perf_counter() - begun
+    if passed > secs:
+      return done / passed
+
+
+def _build_flat(blocks, num_threads):
+  import faiss
+
+  faiss.omp_set_num_threads(num_threads)
+  index = faiss.IndexFlatIP(blocks.shape[1])
+  index.add(blocks)
+  return [lambda queries, k: index.search(queries, k)[1]]
+
+
+def _build_fast_scan(blocks, num_threads):
+  """Returns searches, the cheap ones first, one row for each refinement."""
+  import faiss
+
+  faiss.omp_set_num_threads(num_threads)
+  width = blocks.shape[1]
+  index = faiss.index_factory(
+    width,
+    f'IVF{round(len(blocks) ** 0.5)},PQ{width // 2}x4fs,RFlat',
+    faiss.METRIC_INNER_PRODUCT,
+  )
+  index.train(blocks)
+  index.add(blocks)
+
+  def search(probes, factor):
+    parameters = faiss.IndexRefineSearchParameters(
+      k_factor=factor,
+      base_index_params=faiss.IVFSearchParameters(nprobe=probes),
+    )
+    return lambda queries, k: index.search(queries, k, params=parameters)[1]
+
+  return [
+    [search(probes, factor) for probes in (1, 2, 3, 4, 6, 8, 12, 16, 32, 64)]
+    for factor in (1.5, 2, 3, 4, 6, 8, 12, 16, 32)
+  ]
+
+
+def _build_hnsw(blocks, num_threads):
+  import hnswlib
+
+  index = hnswlib.Index('ip', blocks.shape[1])
+  index.init_index(len(blocks), M=16, ef_construction=100, random_seed=0)
+  index.set_num_threads(num_threads)
+  index.add_items(blocks)
+
+  def search(ef):
+    def run(queries, k):
+      index.set_ef(ef)
+      return index.knn_query(queries, k)[0].astype(np.int64)
+
+    return run
+
+  return [
+    [search(ef) for ef in (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512)]
+  ]
+
+
+_BUILDERS = {
+  'faiss_flat': _build_flat,
+  'faiss_fast_scan': _build_fast_scan,
+  'hnswlib': _build_hnsw,
+}
+
+
+def _tune(rows, queries, expected):
+  """Returns the fastest search that reaches the recall, and its recall."""
+  best = (0.0, 0.0, None)
+  for searches in rows:
+    for search in searches:
+      found = recall(search(queries, TOP), expected)
+      if found >= RECALL:
+        rate = queries_per_second(search, queries, len(queries), 0.5)
+        best = max(best, (rate, found, search), key=lambda row: row[0])
+        break
+  if best[2] is None:
+    sys.exit(f'No setting reaches a recall of {RECALL}.')
+  return best[1:]
+
+
+def main(directory: str, num_threads: str) -> None:
+  blocks = np.array(clustered_vectors.read(directory, 'blocks'))
+  queries = np.array(clustered_vectors.read(directory, 'queries'))
+  expected = np.array(clustered_vectors.read(directory, 'expected'))
+  tuned = {}
+  for line in sys.stdin:
+    verb, name, *more = line.split()
+    if verb == 'build':
+      begun = time.perf_counter()
+      built = _BUILDERS[name](blocks, int(num_threads))
+      secs = time.perf_counter() - begun
+      if name == 'faiss_flat':
+        tuned[name], found = built[0], 1.0
+      else:
+        found, tuned[name] = _tune(built, queries, expected)
+      answer = {'build_secs': secs, 'recall': found}
+    else:
+      batch, secs = int(more[0]), float(more[1])
+      answer = queries_per_second(tuned[name], queries, batch, secs)
+    print(json.dumps(answer), flush=True)
+
+
+if __name__ == '__main__':
+  main(*sys.argv[1:])

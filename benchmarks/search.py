@@ -1,0 +1,183 @@
+r"""Search over clustered vectors: queries a second and time to build.
+
+  bash benchmarks/peers.sh
+  python -m benchmarks.search --n=1000000
+  python -m benchmarks.search --n=13353718      # No peers; see search_at_scale.
+
+K is 8; every approximate searcher is tuned to a recall@8 of at least 0.95 in
+the same run, ours by what building an index does. Ours and the peers take turns
+on the same cores, and the median of the turns counts. Exact search is beside
+faiss' IndexFlatIP; the approximate ones are beside the best approximate peer.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+
+from absl import app
+from absl import flags
+import numpy as np
+
+from benchmarks import clustered_vectors
+from benchmarks import peer_search
+from benchmarks import processes
+from benchmarks import search_at_scale
+
+_N = flags.DEFINE_integer('n', 1_000_000, 'Vectors.')
+_QUICK = flags.DEFINE_bool('quick', False, 'Few vectors, short turns.')
+_TURNS = flags.DEFINE_integer('turns', 5, 'Of each; the median counts.')
+_PEERS_UP_TO = flags.DEFINE_integer('peers_up_to', 2_000_000, 'Vectors.')
+_DIRECTORY = flags.DEFINE_string('directory', None, 'For the vectors; kept.')
+
+_BATCHES = (1, 512)
+_NUM_QUERIES = 1024
+_NUM_THREADS = 2
+_APPROXIMATE = ('faiss_fast_scan', 'hnswlib')
+
+
+class _Peers:
+  """The process of peer_search."""
+
+  def __init__(self, directory: str):
+    self._process = subprocess.Popen(
+      [
+        *(processes.peer_python(), '-m', 'benchmarks.peer_search'),
+        *(directory, str(_NUM_THREADS)),
+      ],
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      text=True,
+      env={**os.environ, 'OMP_NUM_THREADS': str(_NUM_THREADS)},
+    )
+
+  def ask(self, *words):
+    self._process.stdin.write(' '.join(map(str, words)) + '\n')
+    self._process.stdin.flush()
+    return json.loads(self._process.stdout.readline())
+
+  def close(self):
+    self._process.stdin.close()
+    self._process.wait()
+
+
+class _Ours:
+  """Our searchers, in this process."""
+
+  def __init__(self, directory: str):
+    from realm_tf.index import brute_force
+
+    read = clustered_vectors.read
+    self.blocks = read(directory, 'blocks')
+    self.queries = np.array(read(directory, 'queries'))
+    self._tuning_queries = np.array(read(directory, 'tuning_queries'))
+    exact = brute_force.BruteForceSearcher(self.blocks)
+    self.expected = exact.search(self.queries, peer_search.TOP).block_ids
+    np.save(clustered_vectors.path(directory, 'expected'), self.expected)
+    self._searchers = {}
+
+  def build(self, name):
+    """Builds as an index does; returns seconds without tuning, and recall."""
+    from realm_tf import config as config_lib
+    from realm_tf.index import searchers
+
+    config = config_lib.IndexConfig(searcher=name)
+    begun = time.perf_counter()
+    built = searchers.build(self.blocks, config)
+    secs = time.perf_counter() - begun
+    if not searchers.is_exact(name):
+      built = searchers.tune(built, self.blocks, config, self._tuning_queries)
+    self._searchers[name] = built.searcher
+    found = built.searcher.search(self.queries, peer_search.TOP).block_ids
+    recall = peer_search.recall(found, self.expected)
+    print(name, f'{secs:.1f} s, recall@8 {recall:.4f}', built.settings)
+    return {'build_secs': secs, 'recall': recall}
+
+  def time(self, name, batch, secs):
+    return peer_search.queries_per_second(
+      lambda queries, k: self._searchers[name].search(queries, k),
+      self.queries,
+      batch,
+      secs,
+    )
+
+
+def _row(case, ours, peer, **more):
+  ratio = None if peer is None else ours / peer
+  return {'case': case, 'ours': ours, 'peer': peer, 'ratio': ratio, **more}
+
+
+def _take_turns(ours, peers, batch):
+  """Returns the median queries a second of each, by name."""
+  rates = {}
+  secs = 0.3 if _QUICK.value else 2
+  for _ in range(2 if _QUICK.value else _TURNS.value):
+    for name in ('brute_force', 'device', 'scann', 'faiss'):
+      rates.setdefault(name, []).append(ours.time(name, batch, secs))
+    for name in ('faiss_flat', *_APPROXIMATE) if peers else ():
+      rates.setdefault(name, []).append(peers.ask('time', name, batch, secs))
+  return {name: statistics.median(values) for name, values in rates.items()}
+
+
+def _compare(directory: str):
+  """Yields the rows of the table with peers."""
+  ours = _Ours(directory)
+  built = {
+    name: ours.build(name)
+    for name in ('brute_force', 'device', 'scann', 'faiss')
+  }
+  peers = _Peers(directory) if processes.peer_python() else None
+  for name in ('faiss_flat', *_APPROXIMATE) if peers else ():
+    built[name] = peers.ask('build', name)
+    print(name, built[name])
+  for batch in _BATCHES:
+    rates = _take_turns(ours, peers, batch)
+    print(f'batch {batch}:', {name: round(x, 1) for name, x in rates.items()})
+    best = max((rates.get(name, 0), name) for name in _APPROXIMATE)
+    for name in ('brute_force', 'device', 'scann', 'faiss'):
+      peer = best if name in ('scann', 'faiss') else None
+      peer = peer or (rates.get('faiss_flat', 0), 'faiss_flat')
+      yield _row(
+        f'{name}, batch {batch}, queries a second',
+        rates[name],
+        peer[0] or None,
+        beside=peer[1],
+        recall=built[name]['recall'],
+        peer_recall=built.get(peer[1], {}).get('recall'),
+      )
+  for name in ('scann', 'faiss'):
+    for peer in _APPROXIMATE if peers else (None,):
+      # Turned around, so that above 1 is better.
+      secs, peer_secs = (
+        built.get(x, {}).get('build_secs') for x in (name, peer)
+      )
+      yield {
+        'case': f'{name}, seconds to build',
+        'ours': secs,
+        'peer': peer_secs,
+        'ratio': peer_secs and peer_secs / secs,
+        'beside': peer,
+      }
+  if peers:
+    peers.close()
+
+
+def main(_):
+  # All take their number of threads from here; so does what they start.
+  os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:_NUM_THREADS])
+  num_vectors = 50_000 if _QUICK.value else _N.value
+  with tempfile.TemporaryDirectory() as temporary:
+    directory = _DIRECTORY.value or temporary
+    os.makedirs(directory, exist_ok=True)
+    clustered_vectors.write(directory, num_vectors, _NUM_QUERIES)
+    if num_vectors <= _PEERS_UP_TO.value:
+      rows = list(_compare(directory))
+    else:
+      rows = [_row(*row, None) for row in search_at_scale.measure(directory)]
+  print(json.dumps({'name': 'search', 'unit': 'see case', 'rows': rows}))
+
+
+if __name__ == '__main__':
+  app.run(main)

@@ -1,0 +1,163 @@
+"""What a ScaNN index of any size costs: time, memory, disk and pauses.
+
+  python -m benchmarks.search_at_scale build DIRECTORY
+  python -m benchmarks.search_at_scale serve DIRECTORY
+
+Run by benchmarks/search.py, each in a process of its own, so that its memory is
+measured alone. The pause is the longest time for which a Python thread that
+sleeps 1 ms at a time was held up: by the interpreter's lock, or by want of a
+core.
+"""
+
+from collections.abc import Iterator
+import json
+import os
+import sys
+import threading
+import time
+
+import numpy as np
+
+from benchmarks import clustered_vectors
+from benchmarks import peer_search
+from benchmarks import processes
+
+_TICK_SECS = 0.001
+_SECS = 5.0
+
+
+class _Ticker:
+  """Measures the longest pause of a thread while it is open."""
+
+  def __enter__(self):
+    self.longest_secs = 0.0
+    self._stop = False
+    self._thread = threading.Thread(target=self._tick, daemon=True)
+    self._thread.start()
+    return self
+
+  def __exit__(self, *_):
+    self._stop = True
+    self._thread.join()
+
+  def _tick(self):
+    last = time.perf_counter()
+    while not self._stop:
+      time.sleep(_TICK_SECS)
+      now = time.perf_counter()
+      self.longest_secs = max(self.longest_secs, now - last)
+      last = now
+
+
+def measure(directory: str) -> Iterator[tuple[str, float]]:
+  """Yields cases and their values.
+
+  Args:
+    directory: With the arrays of clustered_vectors.
+  """
+  for phase in ('build', 'serve'):
+    cost = processes.run(
+      [sys.executable, '-m', 'benchmarks.search_at_scale', phase, directory]
+    )
+    print(cost.output)
+    yield f'{phase}, peak GB of memory', cost.peak_mb / 1024
+    yield from json.loads(cost.output.splitlines()[-1]).items()
+
+
+def _build(directory: str) -> dict[str, float]:
+  from realm_tf import config as config_lib
+  from realm_tf.index import searchers
+
+  blocks = clustered_vectors.read(directory, 'blocks')
+  queries = np.array(clustered_vectors.read(directory, 'tuning_queries'))
+  begun = time.perf_counter()
+  built = searchers.build(
+    blocks, config_lib.IndexConfig(searcher='scann'), queries
+  )
+  built_secs = time.perf_counter() - begun
+  searchers.save(built.searcher, _index(directory))
+  saved_secs = time.perf_counter() - begun - built_secs
+  with open(os.path.join(directory, 'settings.json'), 'w') as file:
+    json.dump(built.settings, file)
+  sizes = [entry.stat().st_size for entry in os.scandir(_index(directory))]
+  return {
+    'seconds to build and tune': built_secs,
+    'seconds to save': saved_secs,
+    'GB on disk, without the embeddings': sum(sizes) / 1e9,
+    'recall@10 when tuned': built.settings['recall']['measured'],
+    'leaves to search': built.settings['leaves_to_search'],
+    'blocks to rescore': built.settings['num_to_rescore'],
+  }
+
+
+def _serve(directory: str) -> dict[str, float]:
+  from realm_tf.index import brute_force
+  from realm_tf.index import searchers
+
+  blocks = clustered_vectors.read(directory, 'blocks')
+  queries = np.array(clustered_vectors.read(directory, 'queries'))
+  with open(os.path.join(directory, 'settings.json')) as file:
+    settings = json.load(file)
+
+  def load(own_process=True):
+    return searchers.load(settings, _index(directory), blocks, own_process)
+
+  result = {}
+  for where, own_process in (('in this', False), ('in its own', True)):
+    searcher = None  # Two are in memory only while one replaces the other.
+    begun = time.perf_counter()
+    with _Ticker() as loading:
+      searcher = load(own_process)
+    result |= {
+      f'seconds to load {where} process': time.perf_counter() - begun,
+      f'longest pause meanwhile, {where} process, ms': _ms(loading),
+    }
+    for batch in (1, 512):
+      result[f'batch {batch}, {where} process, queries a second'] = (
+        peer_search.queries_per_second(searcher.search, queries, batch, _SECS)
+      )
+  swap, searcher = _swap(searcher, load, queries)
+  exact = brute_force.BruteForceSearcher(blocks)
+  expected = exact.search(queries[:512], peer_search.TOP).block_ids
+  found = searcher.search(queries[:512], peer_search.TOP).block_ids
+  recall = peer_search.recall(found, expected)
+  return {**result, **swap, 'recall@8': recall}
+
+
+def _swap(searcher, load, queries):
+  """Loads another index in the background of searches, and replaces this.
+
+  Returns:
+    The pauses, and the other searcher.
+  """
+  loaded = []
+  thread = threading.Thread(target=lambda: loaded.append(load()))
+  slowest = 0.0
+  with _Ticker() as beside:
+    thread.start()
+    while thread.is_alive():
+      begun = time.perf_counter()
+      searcher.search(queries[:512], peer_search.TOP)
+      slowest = max(slowest, time.perf_counter() - begun)
+  with _Ticker() as replacing:
+    searcher = loaded.pop()
+    searcher.search(queries[:512], peer_search.TOP)
+  return {
+    'longest pause while another loads beside searches, ms': _ms(beside),
+    'slowest batch of 512 meanwhile, ms': slowest * 1e3,
+    'longest pause while it replaces the other, ms': _ms(replacing),
+  }, searcher
+
+
+def _ms(ticker):
+  return ticker.longest_secs * 1e3
+
+
+def _index(directory):
+  return os.path.join(directory, 'index')
+
+
+if __name__ == '__main__':
+  print(
+    json.dumps({'build': _build, 'serve': _serve}[sys.argv[1]](sys.argv[2]))
+  )

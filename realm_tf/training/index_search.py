@@ -1,0 +1,185 @@
+"""Finds the candidates of a batch with the newest index of a run directory.
+
+  index versions, current model -> [this file] -> block ids of a batch's queries
+
+Queries are embedded with the parameters of the index version, so that query and
+block embeddings fit each other. The current model takes part only where the
+config wants its fresh scores: see `overlay` and `reranking`.
+"""
+
+from collections.abc import Callable
+import concurrent.futures
+import functools
+import itertools
+import os
+import sys
+import threading
+import time
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import storage
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import weights
+from realm_tf.retrieval import hot_swap
+from realm_tf.retrieval import overlay as overlay_lib
+from realm_tf.retrieval import reranking
+from realm_tf.retrieval import retriever
+from realm_tf.rundir import in_use
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
+from realm_tf.training import runs
+
+_NICE = 10  # Of loading; a step then has nine tenths of a core they share.
+
+
+class _Slot:
+  """A model for the queries of one index version after the other."""
+
+  def __init__(self, inputs: runs.Inputs):
+    self.model = realm_model.RealmModel(
+      inputs.config.model, [realm_model.EMBEDDER]
+    )
+    self.embed = retriever.query_embedding_function(
+      self.model, inputs.config.lengths, inputs.special_ids
+    )
+
+
+class _Loaded(NamedTuple):
+  slot: _Slot
+  index: storage.Index
+
+
+def _background() -> concurrent.futures.Executor:
+  """Returns a thread that only takes what the step leaves of the cores."""
+
+  def step_back():
+    if sys.platform != 'linux':  # Elsewhere it would be the whole process.
+      return
+    thread = threading.get_native_id()
+    nice = os.getpriority(os.PRIO_PROCESS, thread)
+    # Processes that it starts inherit it.
+    os.setpriority(os.PRIO_PROCESS, thread, max(_NICE, nice))
+
+  return concurrent.futures.ThreadPoolExecutor(1, 'index', step_back)
+
+
+class IndexSearch:
+  """Searches the newest index with that index's own parameters.
+
+  There are two slots for the parameters: while one is in use, those of the next
+  version go into the other, so that slot and searcher are swapped together
+  between two batches, at no cost.
+
+  Args:
+    inputs: Of the job.
+    run_dir: Where the refresher publishes.
+    current: The model in training, for over-retrieval and write-through.
+    submit: See `hot_swap.HotSwap`; by default to a thread.
+    wait: Called again and again until there is a first index.
+
+  Attributes:
+    overlay: What the step writes fresh embeddings to; None if the config does
+      not want it.
+  """
+
+  def __init__(
+    self,
+    inputs: runs.Inputs,
+    run_dir: str,
+    current: Optional[realm_model.RealmModel] = None,
+    submit: Optional[hot_swap.Submit] = None,
+    wait: Callable[[], None] = lambda: time.sleep(0.2),
+  ):
+    config = inputs.config.pretraining
+    self._fingerprint = inputs.table.manifest['corpus_fingerprint']
+    submit = submit or _background().submit
+    self._wait = wait
+    self._slots = [_Slot(inputs)]
+    # Before any load; Keras deals this thread's seeds to nobody else's layers.
+    submit(lambda: self._slots.append(_Slot(inputs)))
+    self._shapes: dict[tuple[int, ...], int] = {}  # Of queries -> k.
+    self._num_searched = config.over_retrieval
+    self.overlay = self._reranker = None
+    if config.write_through_blocks:
+      self.overlay = overlay_lib.Overlay(config.write_through_blocks)
+      self._embed_freshly = retriever.query_embedding_function(
+        current, inputs.config.lengths, inputs.special_ids
+      )
+    if config.over_retrieval:
+      self._reranker = reranking.Reranker(
+        current, inputs.table, inputs.config, inputs.special_ids
+      )
+    self._swap = hot_swap.HotSwap(
+      functools.partial(versions.newest, layout.index_root(run_dir)),
+      self._load,
+      submit,
+      functools.partial(in_use.declare, run_dir),
+    )
+
+  @property
+  def step(self) -> int:
+    """Training step of the index that the last call searched; -1 before."""
+    return self._swap.step
+
+  def __call__(self, query_ids: np.ndarray, k: int) -> np.ndarray:
+    """Returns the ids of the best `k` blocks of each query, int32 [B, k]."""
+    num_searched = max(k, self._num_searched)
+    self._shapes[query_ids.shape] = num_searched * (
+      1 if self.overlay is None else overlay_lib.FIRST_ASKED_FOR
+    )
+    if self._swap.current is None:
+      self._swap.wait_for_first(self._wait)
+    elif self._swap.poll() and self.overlay is not None:
+      self.overlay.drop_older(self.step)
+    block_ids = self._search(query_ids, num_searched)
+    if self._reranker is None:
+      return block_ids
+    return self._reranker.best(query_ids, block_ids, k)
+
+  def _search(self, query_ids, k):
+    slot, index = self._swap.current
+    queries = slot.embed(query_ids)
+    if self.overlay is None:
+      return searcher_lib.fill(index.searcher.search(queries, k), k).block_ids
+    return self.overlay.search(
+      functools.partial(index.searcher.search, queries),
+      lambda: self._embed_freshly(query_ids),
+      k,
+    ).block_ids
+
+  def _load(self, version):
+    """Runs in the background."""
+    try:
+      index = storage.load(version.path, self._fingerprint, own_process=True)
+      slot = self._idle_slot()
+      realm_model.require_parts(
+        slot.model.load(weights.read(layout.params_file(version.path))),
+        version.path,
+      )
+      self._warm(slot, index)
+    except Exception:
+      # Readers fail in many ways on what vanishes under them. If it did, this
+      # raises what `HotSwap` refuses.
+      versions.verify(version.path)
+      raise
+    return _Loaded(slot, index)
+
+  def _idle_slot(self):
+    current = self._swap.current
+    return self._slots[current is not None and current.slot is self._slots[0]]
+
+  def _warm(self, slot, index):
+    """Does once what the first batch would otherwise wait for."""
+    shapes = dict(self._shapes)  # A copy: the other thread may add to it.
+    if self._swap.current is None:
+      # Tracing takes Python's lock: both slots do it before there is a step.
+      slots = self._slots
+    else:
+      slots = [slot]
+    for (shape, k), each in itertools.product(shapes.items(), slots):
+      queries = each.embed(np.zeros(shape, np.int32))
+      if each is slot:
+        index.searcher.search(queries, k)
