@@ -145,7 +145,8 @@ def _embed(embed: block_embeddings.Embed, case: embed_cases.Case):
 
 
 def _median(values) -> float:
-  return sorted(values)[len(values) // 2]
+  ranked = sorted(values)
+  return ranked[len(ranked) // 2]
 
 
 def _measure(

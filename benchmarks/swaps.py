@@ -39,7 +39,7 @@ _BATCH_SIZE = flags.DEFINE_integer('batch_size', 2, 'Queries of a step.')
 _SEARCHER = flags.DEFINE_string('searcher', 'scann', 'See IndexConfig.')
 _QUICK = flags.DEFINE_boolean('quick', False, '50,000 blocks and 4 swaps.')
 
-_WARM_UP_STEPS = 10
+_WARM_UP_STEPS = 5
 _TICK_SECS = 0.001
 
 
@@ -140,7 +140,7 @@ def _stretch(training, made, publish_step):
   secs = []
   if publish_step is not None:
     swapping_run.publish_again(made, training.run_dir, publish_step)
-  num_steps = 5 if _QUICK.value else _STEPS.value
+  num_steps = 4 if _QUICK.value else _STEPS.value
   while len(secs) < num_steps or training.search.step < (publish_step or 0):
     secs.append(training.step())
   # And some more, in which the old one is freed.

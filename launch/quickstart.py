@@ -3,8 +3,8 @@
   bash launch/quickstart.sh
 
 On 2 CPU cores, about 1,200 s, mean of three seeds: zero-shot recall@5 88.3 for
-REALM and 79.3 for ICT; after fine-tuning recall@1/5 94.4 / 99.8 and 92.2 / 99.9,
-exact match 74.1 and 71.3. docs/results.md has the whole table.
+REALM and 79.3 for ICT; after fine-tuning recall@1/5 94.4 / 99.8 and 92.2 /
+99.9, exact match 74.1 and 71.3. docs/results.md has the whole table.
 """
 
 from realm_tf import config

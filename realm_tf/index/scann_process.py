@@ -22,6 +22,9 @@ from realm_tf.index import searcher as searcher_lib
 
 _REQUEST = struct.Struct('=qqq')  # Q, D and k; float32 [Q, D] follows.
 _READY = b'ready'  # Each reply is int32 and float32 [Q, k].
+# A training step that computes on the same cores goes first. One that waits for
+# this search leaves them to it.
+_NICE = 10
 
 
 class ScannProcess:
@@ -91,6 +94,7 @@ def _end(process):
 
 def _serve(directory, num_leaves, *effort):
   """Answers requests until there can be no more."""
+  os.nice(_NICE)
   # ScaNN imports TensorFlow where it can: seconds, and memory, for nothing.
   sys.modules['tensorflow'] = None
   from realm_tf.index import scann_searcher

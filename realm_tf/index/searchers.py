@@ -79,7 +79,10 @@ def build(
   """
   chosen = kind(config, len(embeddings))
   if is_exact(chosen):
-    return Built(_exact(chosen, embeddings), {'kind': chosen})
+    settings = {'kind': chosen}
+    if chosen == 'device' and config.storage_dtype == 'bfloat16':
+      settings['dtype'] = 'bfloat16'  # More would add nothing to them.
+    return Built(_exact(settings, embeddings), settings)
   searcher = _adapter(chosen).build(embeddings, config)
   built = Built(searcher, _settings(chosen, searcher))
   if queries is None or not len(queries):
@@ -159,8 +162,7 @@ def load(
   Args:
     settings: Of `Built`.
     directory: What `save` wrote into; not looked at for an exact searcher.
-    embeddings: float [N, D] that it was built of; an exact searcher searches
-      bfloat16 ones in bfloat16.
+    embeddings: float [N, D] that it was built of.
     own_process: Whether one that would hold Python's lock while it loads gets
       a process of its own; see `scann_process`.
 
@@ -168,7 +170,7 @@ def load(
     UserError: The searcher's package is not installed.
   """
   if is_exact(settings['kind']):
-    return _exact(settings['kind'], embeddings)
+    return _exact(settings, embeddings)
   effort = searcher_lib.Effort(
     settings['leaves_to_search'], settings['num_to_rescore']
   )
@@ -180,13 +182,14 @@ def load(
     return adapter.load(path, settings['num_leaves'], effort)
 
 
-def _exact(chosen, embeddings):
-  if chosen == 'brute_force':
+def _exact(settings, embeddings):
+  if settings['kind'] == 'brute_force':
     return brute_force.BruteForceSearcher(embeddings)
   from realm_tf.index import device_searcher
 
-  dtype = 'bfloat16' if embeddings.dtype.name == 'bfloat16' else 'float32'
-  return device_searcher.DeviceSearcher(embeddings, dtype)
+  return device_searcher.DeviceSearcher(
+    embeddings, settings.get('dtype', 'float32')
+  )
 
 
 def _adapter(chosen):

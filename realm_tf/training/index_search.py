@@ -11,9 +11,6 @@ from collections.abc import Callable
 import concurrent.futures
 import functools
 import itertools
-import os
-import sys
-import threading
 import time
 from typing import NamedTuple, Optional
 
@@ -32,8 +29,6 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import runs
 
-_NICE = 10  # Of loading; a step then has nine tenths of a core they share.
-
 
 class _Slot:
   """A model for the queries of one index version after the other."""
@@ -50,20 +45,6 @@ class _Slot:
 class _Loaded(NamedTuple):
   slot: _Slot
   index: storage.Index
-
-
-def _background() -> concurrent.futures.Executor:
-  """Returns a thread that only takes what the step leaves of the cores."""
-
-  def step_back():
-    if sys.platform != 'linux':  # Elsewhere it would be the whole process.
-      return
-    thread = threading.get_native_id()
-    nice = os.getpriority(os.PRIO_PROCESS, thread)
-    # Processes that it starts inherit it.
-    os.setpriority(os.PRIO_PROCESS, thread, max(_NICE, nice))
-
-  return concurrent.futures.ThreadPoolExecutor(1, 'index', step_back)
 
 
 class IndexSearch:
@@ -95,7 +76,7 @@ class IndexSearch:
   ):
     config = inputs.config.pretraining
     self._fingerprint = inputs.table.manifest['corpus_fingerprint']
-    submit = submit or _background().submit
+    submit = submit or concurrent.futures.ThreadPoolExecutor(1, 'index').submit
     self._wait = wait
     self._slots = [_Slot(inputs)]
     # Before any load; Keras deals this thread's seeds to nobody else's layers.

@@ -54,6 +54,15 @@ class SearchersTest(parameterized.TestCase):
       loaded.search(queries, 3).block_ids, expected.block_ids
     )
 
+  def test_bfloat16_on_disk_is_bfloat16_on_the_device(self):
+    blocks = np.array([[1, 0], [1 + 2**-9, 0]], np.float32)  # 1 in 8 bits.
+    for dtype, best in (('float32', 1), ('bfloat16', 0), ('float16', 1)):
+      built = searchers.build(blocks, _config('device', storage_dtype=dtype))
+      loaded = searchers.load(built.settings, '', blocks)
+      for searcher in (built.searcher, loaded):
+        found = searcher.search(np.eye(2, dtype=np.float32)[:1], 1)
+        self.assertEqual(found.block_ids.item(), best, dtype)
+
   @parameterized.product(kind=('scann', 'faiss'), is_remote=(False, True))
   def test_tuned_searcher_survives_the_disk(self, kind, is_remote):
     blocks, queries = _normal(2000, 8), -_normal(50, 8)
