@@ -23,6 +23,7 @@ from benchmarks import processes
 from realm_tf.answering import loading
 from realm_tf.corpus import sources
 from realm_tf.corpus import world
+from realm_tf.records import block_table
 from realm_tf.text import sentences
 
 _INPUT = flags.DEFINE_multi_string('input', None, 'Articles.', required=True)
@@ -36,12 +37,12 @@ _NUM_QUERIES, _TOP = 500, 5
 
 
 class _Articles(NamedTuple):
-  """Of JSONL files: those that stay or go, those that come, those that go."""
+  """Two JSONL files, of what is there and of what comes, and their contents."""
 
   old: str
   new: str
+  old_articles: list[sources.Article]
   new_articles: list[sources.Article]
-  removed: list[sources.Article]
 
 
 def _split(directory: str) -> _Articles:
@@ -50,16 +51,16 @@ def _split(directory: str) -> _Articles:
     for article in map(sources.plain, sources.read_articles(_INPUT.value))
     if sentences.split_sentences(article.text)
   ]
-  num_added, num_removed = _NUM_ADDED.value, _NUM_REMOVED.value
+  num_added = _NUM_ADDED.value
   if _QUICK.value:
-    articles, num_added, num_removed = articles[:120], 20, 10
+    articles, num_added = articles[:120], 20
   order = np.random.default_rng(0).permutation(len(articles))
   articles = [articles[i] for i in order]
   paths = [os.path.join(directory, name) for name in ('old.jsonl', 'new.jsonl')]
   parts = articles[:-num_added], articles[-num_added:]
   for path, part in zip(paths, parts, strict=True):
     world.write_articles(part, path)
-  return _Articles(*paths, parts[1], parts[0][:num_removed])
+  return _Articles(*paths, *parts)
 
 
 def _run(name: str, *flags_: str) -> float:
@@ -111,6 +112,14 @@ def _share_found(
   return 100 * float(np.mean(hits))
 
 
+def _present(
+  directory: str, corpus: str, articles: list[sources.Article]
+) -> list[sources.Article]:
+  """Returns those that have blocks: others are lists and the like."""
+  table = block_table.BlockTable.open(os.path.join(directory, corpus))
+  return [a for a in articles if len(table.find_article(a.article_id))]
+
+
 def _rows(directory: str):
   articles = _split(directory)
   vocabulary = os.path.join(_PARAMS_DIR.value, 'vocab.txt')
@@ -123,14 +132,16 @@ def _rows(directory: str):
     ),
     'build_index': _build(directory, 'old', 'old_index'),
   }
-  removed = ','.join(article.article_id for article in articles.removed)
+  gone = _present(directory, 'old', articles.old_articles)
+  gone = gone[: 10 if _QUICK.value else _NUM_REMOVED.value]
   seconds['make_blocks --append --remove'] = _run(
     'make_blocks',
     f'--append={directory}/old',
     f'--input={articles.new}',
-    f'--remove={removed}',
+    '--remove=' + ','.join(article.article_id for article in gone),
     f'--output_dir={directory}/new',
   )
+  come = _present(directory, 'new', articles.new_articles)
   base = _version(directory, 'old_index')
   ours = _build(directory, 'new', 'new_index', f'--base={base}')
   peer = _build(directory, 'new', 'new_index_again')
@@ -142,8 +153,8 @@ def _rows(directory: str):
     'before': seconds,
   }
   for case, part in (
-    ('sentences of added articles', articles.new_articles),
-    ('sentences of removed articles', articles.removed),
+    ('sentences of added articles', come),
+    ('sentences of removed articles', gone),
   ):
     yield {
       'case': f'{case}, % found before (peer) and after',
