@@ -44,7 +44,7 @@ _BLOCK_TOKENS = flags.DEFINE_integer('block_tokens', 288, 'At most.')
 _BATCH_SIZE = flags.DEFINE_integer(
   'batch_size', config_lib.IndexConfig().embed_batch_size, 'Ours.'
 )
-_PEER_BATCH_SIZE = flags.DEFINE_integer('peer_batch_size', 8, 'Its fastest.')
+_PEER_BATCH_SIZE = flags.DEFINE_integer('peer_batch_size', 8, 'Its own.')
 _REPEATS = flags.DEFINE_integer('repeats', 3, 'Runs; the median counts.')
 _QUICK = flags.DEFINE_boolean('quick', False, 'Only 2x128, few blocks.')
 

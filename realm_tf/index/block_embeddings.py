@@ -113,8 +113,7 @@ class _Results:
   """Takes over a batch's embeddings one batch late.
 
   An accelerator computes in the background until its result is read, so the
-  host gathers and sends the next batch first. On a CPU it makes no difference:
-  gathering takes a hundredth of the time there.
+  host gathers and sends the next batch first.
 
   Args:
     number: n.
