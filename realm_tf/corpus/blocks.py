@@ -75,6 +75,24 @@ def cut_batch(
       yield _make_block(article, title_ids, tokens, pieces)
 
 
+def uncut_batch(
+  articles: Sequence[sources.Article], tokenizer: wordpiece.WordpieceTokenizer
+) -> Iterator[Block]:
+  """Yields each article as one block, all of it, however long it is."""
+  titles = tokenizer.token_ids_batch([article.title for article in articles])
+  texts = tokenizer.tokenize_batch([article.text for article in articles])
+  for article, title_ids, tokens in zip(articles, titles, texts):
+    ends = _sentence_token_ends(article.text, tokens).astype(np.int32)
+    yield Block(
+      article.title,
+      article.text,
+      article.article_id,
+      title_ids,
+      tokens.ids,
+      ends,
+    )
+
+
 def cut_blocks(
   article: sources.Article,
   tokenizer: wordpiece.WordpieceTokenizer,

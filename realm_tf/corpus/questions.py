@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 import itertools
 import os
-import re
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
 from realm_tf.corpus import datasets
 from realm_tf.corpus import files
+from realm_tf.text import timed_pattern
 
 
 class Question(NamedTuple):
@@ -105,13 +105,12 @@ def _short(question: Question, max_tokens: int) -> Optional[Question]:
 
 
 def _check_regex(where: str, pattern: str) -> None:
-  try:
-    re.compile(pattern)
-  except re.error as error:
+  problem = timed_pattern.problem(pattern)
+  if problem:
     raise errors.UserError(
       f'{where} must have a regular expression. Found {pattern!r:.40}: '
-      f'{error}. Mend it.'
-    ) from error
+      f'{problem}. Mend it.'
+    )
 
 
 def _parse(where: str, record: dict[str, Any]) -> Question:

@@ -22,19 +22,32 @@ def find(
     Whether a block has an answer, bool [N], and whether the span of w + 1
     wordpieces from position s is one, bool [N, Lz, W].
   """
-  num_blocks, length = body_ids.shape
-  has_answer = np.zeros([num_blocks], bool)
-  is_answer = np.zeros([num_blocks, length, max_width], bool)
+  is_answer = np.zeros([*body_ids.shape, max_width], bool)
+  has_answer = np.zeros([len(body_ids)], bool)
   for answer in answers:
-    width = len(answer)
-    if not 0 < width <= length:
-      continue
-    starts = body_ids[:, : length - width + 1] == answer[0]
-    for offset in range(1, width):
-      starts &= (
-        body_ids[:, offset : length - width + 1 + offset] == answer[offset]
-      )
-    has_answer |= starts.any(axis=1)
-    if width <= max_width:
-      is_answer[:, : length - width + 1, width - 1] |= starts
+    blocks, starts = _occurrences(body_ids, answer)
+    has_answer[blocks] = True
+    if len(answer) <= max_width:
+      is_answer[blocks, starts, len(answer) - 1] = True
   return has_answer, is_answer
+
+
+def contain(body_ids: np.ndarray, answers: Sequence[np.ndarray]) -> np.ndarray:
+  """Returns only whether a block has an answer, bool [N]; see `find`."""
+  has_answer = np.zeros([len(body_ids)], bool)
+  for answer in answers:
+    has_answer[_occurrences(body_ids, answer)[0]] = True
+  return has_answer
+
+
+def _occurrences(body_ids, answer):
+  """Returns in which blocks and from which wordpieces an answer stands."""
+  width, length = len(answer), body_ids.shape[1]
+  if not 0 < width <= length:
+    return np.zeros([2, 0], np.int64)
+  # Few begin with its first wordpiece, and only they are looked at further.
+  blocks, starts = np.nonzero(body_ids[:, : length - width + 1] == answer[0])
+  for offset in range(1, width):
+    same = body_ids[blocks, starts + offset] == answer[offset]
+    blocks, starts = blocks[same], starts[same]
+  return blocks, starts

@@ -150,12 +150,17 @@ class BlockTable:
       self._body_ids.gather(ids, body_length),
     )
 
-  def lengths(self) -> tuple[np.ndarray, np.ndarray]:
-    """Returns wordpieces of each block's title and body, int32 [N] each."""
-    return (
-      self._title_ids.lengths()[self.article_rows],
-      self._body_ids.lengths(),
-    )
+  def lengths(
+    self, ids: Optional[np.ndarray] = None
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns wordpieces of each block's title and body, int32 [n] each.
+
+    Args:
+      ids: Of blocks of the table, int64 [n]; by default all, without reading
+        the columns block by block.
+    """
+    rows = self.article_rows if ids is None else self.article_rows[ids]
+    return self._title_ids.lengths(rows), self._body_ids.lengths(ids)
 
   def encoded(
     self, start: int, records: Sequence[bytes]

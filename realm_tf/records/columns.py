@@ -6,6 +6,7 @@ Column `name` is two files: NAME.npy holds the rows end to end, NAME.offsets.npy
 
 from collections.abc import Iterable
 import os
+from typing import Optional
 
 import numpy as np
 import tensorflow as tf
@@ -84,9 +85,11 @@ class RaggedColumn:
   def __len__(self) -> int:
     return len(self.offsets) - 1
 
-  def lengths(self) -> np.ndarray:
-    """Returns the length of each row, int32 [N]."""
-    return np.diff(self.offsets).astype(np.int32)
+  def lengths(self, rows: Optional[np.ndarray] = None) -> np.ndarray:
+    """Returns the length of each of `rows`, int64 [n], or of all, as int32."""
+    if rows is None:
+      return np.diff(self.offsets).astype(np.int32)
+    return (self.offsets[rows + 1] - self.offsets[rows]).astype(np.int32)
 
   def row(self, i: int) -> np.ndarray:
     return np.array(self.values[self.offsets[i] : self.offsets[i + 1]])

@@ -80,7 +80,12 @@ def pack_longest(
 
 
 def pack_pairs(
-  first: tf.Tensor, second: tf.Tensor, cls_id: int, sep_id: int, at_most: int
+  first: tf.Tensor,
+  second: tf.Tensor,
+  cls_id: int,
+  sep_id: int,
+  at_most: int,
+  titles: Optional[tf.Tensor] = None,
 ) -> dict[str, tf.Tensor]:
   """Packs each query with each of its K blocks.
 
@@ -90,12 +95,31 @@ def pack_pairs(
     cls_id: The vocabulary's [CLS].
     sep_id: The vocabulary's [SEP].
     at_most: Longest L.
+    titles: Of the blocks, int32 [B, K, Lt]: [CLS] a [SEP] title [SEP] b [SEP],
+      of which the second segment is b alone. By default there are none.
 
   Returns:
     As `pack`, int32 [B, K, L].
   """
   repeated = tf.repeat(first[:, None, :], second.shape[1], axis=1)
+  if titles is not None:
+    repeated = _joined(repeated, titles, sep_id)
   return pack_longest(repeated, second, cls_id, sep_id, at_most)
+
+
+def _joined(first: tf.Tensor, second: tf.Tensor, sep_id: int) -> tf.Tensor:
+  """Returns a [SEP] b, zeros behind, int32 [..., La + 1 + Lb]."""
+  length = first.shape[-1] + 1 + second.shape[-1]
+  a, b = _length(first, length), _length(second, length)
+  position = tf.range(length, dtype=tf.int32)
+  behind = tf.gather(
+    second,
+    _source(position - a - 1, second),
+    batch_dims=(second.shape.rank - 1),
+  )
+  words = tf.where(position < a, _shifted(first, 0, length), sep_id)
+  words = tf.where(position > a, behind, words)
+  return tf.where(position <= a + b, words, PAD_ID)
 
 
 def _length(ids: tf.Tensor, at_most: int) -> tf.Tensor:

@@ -6,6 +6,7 @@ with exactly the batches it would have had; no example is skipped or repeated.
 
 from collections.abc import Sequence
 import functools
+from typing import Optional
 
 import numpy as np
 
@@ -42,6 +43,32 @@ class Sampler:
     )
 
 
+class BucketSampler:
+  """Deals the rows of several batches by length: less of a batch is padding.
+
+  Args:
+    sampler: Deals them otherwise.
+    lengths: Of all rows, int [num_rows].
+    num_batches: That are dealt together, and come in any order.
+    seed: Of that order.
+  """
+
+  def __init__(
+    self, sampler: Sampler, lengths: np.ndarray, num_batches: int, seed: int
+  ):
+    self._sampler, self._lengths = sampler, lengths
+    self._num_batches, self._seed = num_batches, seed
+
+  def rows(self, step: int) -> np.ndarray:
+    """Returns the rows of batch `step`, int64 [B]; see `Sampler.rows`."""
+    group, place = divmod(step, self._num_batches)
+    steps = range(group * self._num_batches, (group + 1) * self._num_batches)
+    rows = np.concatenate([self._sampler.rows(each) for each in steps])
+    by_length = rows[np.argsort(self._lengths[rows], kind='stable')]
+    order = step_rng(self._seed, group).permutation(self._num_batches)
+    return np.split(by_length, self._num_batches)[order[place]]
+
+
 def step_rng(seed: int, step: int) -> np.random.Generator:
   """Returns the random numbers of one step, whatever came before."""
   return np.random.default_rng([seed, step])
@@ -52,23 +79,28 @@ def add_noise(
   rate: float,
   ordinary_ids: np.ndarray,
   rng: np.random.Generator,
+  rows: slice = slice(None),
+  num_rows: Optional[int] = None,
 ) -> np.ndarray:
   """Replaces wordpieces by random ordinary ones.
 
   Args:
-    ids: int32 [..., L], zeros behind the wordpieces.
+    ids: int32 [B, L], zeros behind the wordpieces.
     rate: Share of the wordpieces that are replaced.
     ordinary_ids: What they are replaced by, int32 [V']. Ids below the first of
       them ([PAD], [MASK], ...) are never replaced.
     rng: Source of the noise.
+    rows: Which rows of a larger batch `ids` are, whose noise they get.
+    num_rows: Of that batch; by default these are all.
 
   Returns:
-    int32 [..., L].
+    int32 [B, L].
   """
   if not rate:
     return ids
-  chosen = (rng.random(ids.shape) < rate) & (ids >= ordinary_ids[0])
-  noise = rng.choice(ordinary_ids, size=ids.shape)
+  shape = [num_rows or len(ids), *ids.shape[1:]]
+  chosen = (rng.random(shape)[rows] < rate) & (ids >= ordinary_ids[0])
+  noise = rng.choice(ordinary_ids, size=shape)[rows]
   return np.where(chosen, noise, ids).astype(np.int32)
 
 

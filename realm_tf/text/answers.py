@@ -19,12 +19,11 @@ import unicodedata
 
 import numpy as np
 
-from realm_tf import errors
+from realm_tf.text import timed_pattern
+from realm_tf.text import word_runs
 
-_DROPPED = ('a', 'an', 'the')
-_ARTICLES = re.compile(rf'\b({"|".join(_DROPPED)})\b')
+_ARTICLES = re.compile(r'\b(a|an|the)\b')
 _DELETE_PUNCTUATION = str.maketrans('', '', string.punctuation)
-_WORD = re.compile(r'[^\W_]+')
 
 
 def normalize_answer(text: str) -> str:
@@ -53,10 +52,11 @@ def exact_match(
     answers: References; any of them will do.
     regex: Whether the references are regular expressions (CuratedTREC). They
       are matched against the raw prediction from its start, in any case, as
-      DrQA and ORQA do.
+      DrQA and ORQA do. One that takes too long matches nothing, here and
+      below; see `timed_pattern`.
   """
   if regex:
-    return any(_compile(a).match(prediction) is not None for a in answers)
+    return any(_compile(a).matches_start(prediction) for a in answers)
   normalized = normalize_answer(prediction)
   return any(normalized == normalize_answer(answer) for answer in answers)
 
@@ -80,6 +80,31 @@ def contains_answer(
       a row, whatever their case and the punctuation or a, an, the between.
   """
   return _contains(_searchable(text, regex), answers, regex)
+
+
+def find_answers(
+  text: str, answers: Sequence[str], regex: bool = False
+) -> list[tuple[int, int]]:
+  """Returns where answers occur in `text`; where `contains_answer` is true.
+
+  Args:
+    text: A block's text.
+    answers: References.
+    regex: Whether they are regular expressions.
+
+  Returns:
+    Characters (start, end) of every occurrence of any answer, sorted, each
+    once; they may overlap. Those of a plain answer cover its words in the text,
+    and the punctuation and articles that it begins or ends with where the text
+    has them too.
+    A regular expression that matches nothing gives empty ones.
+  """
+  spans = set()
+  for answer in answers:
+    spans.update(
+      _compile(answer).spans(text) if regex else word_runs.find(text, answer)
+    )
+  return sorted(spans)
 
 
 class AnswerMatcher:
@@ -143,41 +168,22 @@ class AnswerMatcher:
 
 
 def _searchable(text: str, regex: bool) -> str:
-  return text if regex else _spaced_words(text)
+  return text if regex else word_runs.spaced_words(text)
 
 
 def _contains(searchable: str, answers: Sequence[str], regex: bool) -> bool:
   if regex:
-    return any(_compile(a).search(searchable) is not None for a in answers)
+    return any(_compile(a).occurs(searchable) for a in answers)
   return any(
     words in searchable
-    for words in map(_spaced_answer, answers)
+    for words in map(word_runs.spaced_answer, answers)
     if words.strip()
   )
 
 
-def _spaced_words(text: str) -> str:
-  """Returns the words, each with a space before and after it."""
-  # Composed, so that an accent does not end a word.
-  words = _WORD.findall(unicodedata.normalize('NFC', text).lower())
-  return f' {" ".join(w for w in words if w not in _DROPPED)} '
-
-
-@functools.lru_cache(maxsize=100_000)
-def _spaced_answer(answer: str) -> str:
-  return _spaced_words(answer)
-
-
 @functools.lru_cache(maxsize=10_000)
-def _compile(pattern: str) -> re.Pattern:
-  try:
-    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-  except re.error as error:
-    raise errors.UserError(
-      'An answer of a question with "regex": true must be a regular '
-      f'expression. Got {pattern!r} ({error}). Correct it in the questions '
-      'file.'
-    ) from error
+def _compile(pattern: str) -> timed_pattern.TimedPattern:
+  return timed_pattern.TimedPattern(pattern)
 
 
 def _f1(prediction: str, answer: str) -> float:

@@ -1,8 +1,8 @@
 """Text -> wordpiece ids, with offsets into the original string.
 
 BERT's uncased tokenization: lower case, accents stripped, split at white space
-and punctuation, then greedily into wordpieces. The only file that imports
-tensorflow_text; its offsets are bytes, ours are characters.
+and punctuation, then greedily into wordpieces. The offsets of tensorflow_text
+are bytes, ours are characters. Inside a graph: see `string_tensors`.
 """
 
 import collections
@@ -48,6 +48,10 @@ class WordpieceTokenizer:
   Args:
     vocabulary: Pieces in the order of their ids. '[PAD]' comes first, and
       [UNK], [CLS], [SEP] and [MASK] are somewhere.
+
+  Attributes:
+    normalizer: Lower case without accents, of tensorflow_text.
+    wordpieces: From normalized text to ids, of tensorflow_text.
   """
 
   def __init__(self, vocabulary: Sequence[str]):
@@ -63,10 +67,10 @@ class WordpieceTokenizer:
     )  # [V]
     # The two halves of FastBertTokenizer, whose own tracing of offsets through
     # ragged gathers takes most of its time.
-    self._normalizer = tf_text.FastBertNormalizer(
+    self.normalizer = tf_text.FastBertNormalizer(
       lower_case_nfd_strip_accents=True
     )
-    self._wordpieces = tf_text.FastWordpieceTokenizer(
+    self.wordpieces = tf_text.FastWordpieceTokenizer(
       self.vocabulary, token_out_type=tf.int32
     )
 
@@ -98,10 +102,10 @@ class WordpieceTokenizer:
     if not texts:
       return []
     encoded = _encode(texts)
-    normalized, origins = self._normalizer.normalize_with_offsets(
+    normalized, origins = self.normalizer.normalize_with_offsets(
       tf.constant(encoded)
     )
-    ids, starts, ends = self._wordpieces.tokenize_with_offsets(normalized)
+    ids, starts, ends = self.wordpieces.tokenize_with_offsets(normalized)
     splits, ids = ids.row_splits.numpy(), ids.values.numpy()
     characters = _characters(encoded, origins)  # Of each normalized byte.
     first = np.repeat(origins.row_splits.numpy()[:-1], np.diff(splits))  # [T]
@@ -117,8 +121,8 @@ class WordpieceTokenizer:
     """Returns only the ids, int32 [L] of each text."""
     if not texts:
       return []
-    ids = self._wordpieces.tokenize(
-      self._normalizer.normalize(tf.constant(_encode(texts)))
+    ids = self.wordpieces.tokenize(
+      self.normalizer.normalize(tf.constant(_encode(texts)))
     )
     splits, values = ids.row_splits.numpy(), ids.values.numpy()
     return [values[a:b] for a, b in zip(splits[:-1], splits[1:])]

@@ -50,6 +50,28 @@ class PackTest(tf.test.TestCase, parameterized.TestCase):
       [[0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]],
     )
 
+  def test_titles_go_between(self):
+    rng = np.random.default_rng(3)
+    first = _random_ids(rng, 5, 4)
+    titles, second = (
+      _random_ids(rng, 10, width).reshape([5, 2, width]) for width in (3, 6)
+    )
+    for at_most in (9, 30):
+      packed = joining.pack_pairs(
+        tf.constant(first),
+        tf.constant(second),
+        _CLS,
+        _SEP,
+        at_most,
+        tf.constant(titles),
+      )
+      length = min(at_most, 4 + 1 + 3 + 6 + 3)
+      for b, k in np.ndindex(5, 2):
+        words = [[i for i in ids if i] for ids in (first[b], titles[b, k])]
+        expected = _plain([*words[0], _SEP, *words[1]], second[b, k], length)
+        for name, values in zip(_NAMES, expected, strict=True):
+          self.assertAllEqual(packed[name][b, k], values)
+
   def test_two_texts(self):
     # Row 1 is the null block.
     self._assert_packed(

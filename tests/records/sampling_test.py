@@ -1,10 +1,44 @@
 """Tests for realm_tf.records.sampling."""
 
+import itertools
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
 from realm_tf.records import sampling
+
+
+class BucketSamplerTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.lengths = np.random.default_rng(0).integers(0, 50, 24)
+    self.sampler = sampling.Sampler(24, 2, seed=1)
+
+  def _rows(self, seed):
+    sampler = sampling.BucketSampler(self.sampler, self.lengths, 4, seed)
+    return [sampler.rows(step).tolist() for step in range(24)]
+
+  def test_deals_the_same_rows_of_a_group_by_length(self):
+    for group, rows in enumerate(np.split(np.array(self._rows(2)), 6)):
+      steps = range(4 * group, 4 * group + 4)
+      dealt = np.concatenate([self.sampler.rows(step) for step in steps])
+      self.assertCountEqual(rows.ravel(), dealt)
+      # No batch begins before another one has ended.
+      spans = sorted(
+        (self.lengths[each].min(), self.lengths[each].max()) for each in rows
+      )
+      for (_, end), (begin, _) in itertools.pairwise(spans):
+        self.assertLessEqual(end, begin)
+
+  def test_the_order_is_random_and_that_of_the_seed(self):
+    self.assertEqual(self._rows(2), self._rows(2))
+    self.assertNotEqual(self._rows(2), self._rows(3))
+    longest = [
+      np.argmax([self.lengths[rows].max() for rows in group])
+      for group in np.split(np.array(self._rows(2)), 6)
+    ]
+    self.assertGreater(len(set(longest)), 1)
 
 
 class SamplerTest(parameterized.TestCase):

@@ -1,0 +1,74 @@
+"""Tests that graphs treat strings as realm_tf.text does."""
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.text import answers
+from realm_tf.text import string_tensors
+from tests import fakes
+
+_TOKENIZER = fakes.tokenizer('a b c u . s nai ##ve ##s [ mask ] koln')
+_TEXTS = [
+  'A b… naïve  U.S.\tÉ',
+  '',
+  ' 😀 naives ﬁ 日本\u3000c\x00',
+  '«Köln» nai\u0308ve [MASK]',
+]
+
+
+class StringTensorsTest(absltest.TestCase):
+  def test_wordpieces_are_the_tokenizers(self):
+    ids = string_tensors.token_ids(_TOKENIZER, tf.constant(_TEXTS), 6)
+    for row, tokens in zip(ids.numpy(), _TOKENIZER.tokenize_batch(_TEXTS)):
+      expected = tokens.ids[:6]
+      self.assertEqual(row.tolist(), [*expected] + [0] * (6 - len(expected)))
+
+  def test_offsets_are_characters_of_the_text(self):
+    found = string_tensors.tokenize(_TOKENIZER, tf.constant(_TEXTS))
+    texts = tf.gather(tf.constant(_TEXTS), found.ids.value_rowids())
+    starts, ends = (
+      found.ids.with_values(string_tensors.characters(texts, offsets.values))
+      for offsets in (found.starts, found.ends)
+    )
+    for i, tokens in enumerate(_TOKENIZER.tokenize_batch(_TEXTS)):
+      np.testing.assert_array_equal(found.ids[i], tokens.ids)
+      np.testing.assert_array_equal(starts[i], tokens.starts)
+      np.testing.assert_array_equal(
+        np.maximum(ends[i], starts[i] + 1), tokens.ends
+      )
+
+  def test_masks_in_strings_are_one_wordpiece(self):
+    texts = tf.constant(['a [MASK]b [MASK][MASK]', '[MASK]', 'a', ''])
+    ids = string_tensors.masked_token_ids(_TOKENIZER, texts, 5)
+    mask, (a, b) = _TOKENIZER.mask_id, _TOKENIZER.tokenize('a b').ids
+    self.assertEqual(
+      ids.numpy().tolist(),
+      [[a, mask, b, mask, mask], [mask, 0, 0, 0, 0], [a, 0, 0, 0, 0], [0] * 5],
+    )
+
+  def test_answers_are_compared_as_by_exact_match(self):
+    texts = [
+      *_TEXTS,
+      'The U.S.',
+      'an  apple, a\xa0day\u2003the',
+      'Éa the-n A',
+      '$5 `x` ~[y]^_{z}|\\',
+      'ÀTHE ANd',
+      'x\x85y\x1cz\v',
+      'a\0b',
+    ]
+    found = string_tensors.normalize_answers(tf.constant(texts)).numpy()
+    self.assertEqual(
+      [text.decode() for text in found],
+      [answers.normalize_answer(t).replace('\0', '\ufffd') for t in texts],
+    )
+
+  def test_bytes_that_are_no_text_become_some(self):
+    found = string_tensors.valid(tf.constant([b'a\xff\xc3', 'é'.encode()]))
+    self.assertEqual(found[0].numpy().decode()[0], 'a')
+    self.assertEqual(found[1].numpy().decode(), 'é')
+
+
+if __name__ == '__main__':
+  absltest.main()

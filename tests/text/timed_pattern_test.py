@@ -1,0 +1,69 @@
+"""Tests for realm_tf.text.timed_pattern."""
+
+import time
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.text import answers
+from realm_tf.text import timed_pattern
+
+# Each 'a' may be taken alone or with the next: 2^n ways, and none of them ends
+# at the end of the line.
+_HOSTILE = '(a|aa)+$'
+_TEXT = 'a' * 5000 + 'b'
+
+
+class TimedPatternTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('May', 'in may', False, True, [(3, 6)]),
+    ('^b', 'a\nB', False, True, [(2, 3)]),
+    (r'\d+', '1 22', True, True, [(0, 1), (2, 4)]),
+    ('x*', 'y', True, True, [(0, 0), (1, 1)]),
+    ('x', 'y', False, False, []),
+  )
+  def test_matches_in_any_case_and_line(self, source, text, at, within, spans):
+    pattern = timed_pattern.TimedPattern(source)
+    self.assertEqual(pattern.matches_start(text), at)
+    self.assertEqual(pattern.occurs(text), within)
+    self.assertEqual(pattern.spans(text), spans)
+
+  def test_a_broken_one_is_the_users_mistake(self):
+    with self.assertRaisesRegex(errors.UserError, r"'\(May'"):
+      timed_pattern.TimedPattern('(May')
+
+  @parameterized.parameters(_HOSTILE, '(a+)+$', '(.*a){20}$')
+  def test_a_hostile_one_ends_and_counts_as_no_match(self, source):
+    pattern = timed_pattern.TimedPattern(source, limit_secs=0.01)
+    start = time.process_time()
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertFalse(pattern.matches_start(_TEXT))
+      self.assertFalse(pattern.occurs(_TEXT))
+      self.assertEqual(pattern.spans(_TEXT), [])
+    self.assertLess(time.process_time() - start, 1)
+    self.assertLen(logs.output, 1)  # Once, though it ran out three times.
+    self.assertIn(source, logs.output[0])
+
+  def test_a_hostile_one_still_finds_what_is_easy(self):
+    pattern = timed_pattern.TimedPattern(_HOSTILE, limit_secs=0.01)
+    pattern.occurs(_TEXT)
+    self.assertTrue(pattern.occurs('b aa'))
+    self.assertEqual(pattern.spans('aa\n' + _TEXT), [(0, 2)])
+
+  def test_is_given_up_after_too_many_texts(self):
+    pattern = timed_pattern.TimedPattern(_HOSTILE, limit_secs=1e-4)
+    for _ in range(60):
+      pattern.occurs(_TEXT)
+    self.assertFalse(pattern.occurs('aa'))
+
+  def test_answers_have_the_limit(self):
+    start = time.process_time()
+    self.assertFalse(answers.exact_match(_TEXT, [_HOSTILE], regex=True))
+    self.assertFalse(answers.contains_answer(_TEXT, [_HOSTILE], regex=True))
+    self.assertEqual(answers.find_answers(_TEXT, [_HOSTILE], regex=True), [])
+    self.assertLess(time.process_time() - start, 5)
+
+
+if __name__ == '__main__':
+  absltest.main()
