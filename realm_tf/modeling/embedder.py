@@ -1,5 +1,8 @@
 """Embeds a query or a block as one vector for inner-product search."""
 
+from collections.abc import Callable
+from typing import Optional
+
 import tensorflow as tf
 import tf_keras
 
@@ -19,6 +22,7 @@ class Embedder(tf_keras.layers.Layer):
       head needs only the first position, and, for the 'pooled' head,
       'pooled_output', [B, H].
     config: Which head.
+    lean: Stands in for `encoder` in training; see `lean_encoder.LeanEncoder`.
 
   Call arguments:
     tokens: The encoder's input dict, of any leading dimensions: int32 [..., L].
@@ -31,11 +35,13 @@ class Embedder(tf_keras.layers.Layer):
     self,
     encoder: tf_keras.layers.Layer,
     config: config_lib.EmbedderConfig,
+    lean: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
     **kwargs,
   ):
     super().__init__(**kwargs)
     self.encoder = encoder
     self.config = config
+    self.lean = lean
     if config.head != 'mean':
       self.projection = tf_keras.layers.Dense(
         config.embedding_size,
@@ -56,10 +62,19 @@ class Embedder(tf_keras.layers.Layer):
       name: tf.reshape(value, [-1, value.shape[-1]])
       for name, value in tokens.items()
     }
-    outputs = self.encoder(flat, training=training)
+    if training and self.lean is not None:
+      outputs = self.lean(flat, self.read_positions(flat), training)
+    else:
+      outputs = self.encoder(flat, training=training)
     embeddings = self.from_outputs(outputs, flat['input_mask'], training)
     shape = tf.concat([leading, [embeddings.shape[-1]]], axis=0)
     return tf.reshape(embeddings, shape)  # [..., D]
+
+  def read_positions(self, tokens: dict[str, tf.Tensor]) -> Optional[tf.Tensor]:
+    """Returns what the head reads of [B, L], int32 [B, 1]; None for all."""
+    if self.config.head == 'mean':
+      return None
+    return tf.zeros_like(tokens['input_word_ids'][:, :1])
 
   def from_outputs(
     self, outputs: dict[str, tf.Tensor], mask: tf.Tensor, training: bool = False

@@ -1,5 +1,8 @@
 """Reads a query together with a block: p(y_j|z,x) of the masked tokens."""
 
+from collections.abc import Callable
+from typing import Optional
+
 import tensorflow as tf
 import tf_keras
 
@@ -15,6 +18,8 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
     encoder: A BERT encoder, see `Embedder`.
     masked_lm: Maps (sequence output [B, L, H], positions int32 [B, M]) to
       logits [B, M, V].
+    lean: Stands in for `encoder` in training, and computes the last layer at
+      the masked positions only; see `lean_encoder.LeanEncoder`.
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L].
@@ -29,11 +34,13 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
     self,
     encoder: tf_keras.layers.Layer,
     masked_lm: tf_keras.layers.Layer,
+    lean: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
     **kwargs,
   ):
     super().__init__(**kwargs)
     self.encoder = encoder
     self.masked_lm = masked_lm
+    self.lean = lean
 
   def call(
     self,
@@ -58,8 +65,13 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
     flat = {
       name: tf.reshape(value, [-1, length]) for name, value in tokens.items()
     }
-    states = self.encoder(flat, training=training)['sequence_output']
     repeated = tf.repeat(positions, num_candidates, axis=0)  # [B * K, M]
+    if training and self.lean is not None:
+      states = self.lean(flat, repeated, training)['sequence_output']
+      # They are all that there is: [B * K, M, H].
+      repeated = tf.zeros_like(repeated) + tf.range(positions.shape[1])
+    else:
+      states = self.encoder(flat, training=training)['sequence_output']
     logits = self.masked_lm(states, repeated)  # [B * K, M, V]
     shape = [-1, num_candidates, positions.shape[1], logits.shape[-1]]
     return tf.cast(tf.reshape(logits, shape), tf.float32)

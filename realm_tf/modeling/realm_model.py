@@ -20,6 +20,7 @@ from realm_tf import errors
 from realm_tf.modeling import bert
 from realm_tf.modeling import embedder as embedder_lib
 from realm_tf.modeling import knowledge_encoder as knowledge_encoder_lib
+from realm_tf.modeling import lean_encoder
 from realm_tf.modeling import span_reader as span_reader_lib
 from realm_tf.modeling import weights
 
@@ -61,13 +62,16 @@ class RealmModel(tf.Module):
       reader_bert = bert.build_encoder(config.reader_bert, 'reader_bert')
     if MASKED_LM in parts:
       self.knowledge_encoder = knowledge_encoder_lib.KnowledgeEncoder(
-        reader_bert, bert.build_masked_lm_head(reader_bert, config.reader_bert)
+        reader_bert,
+        bert.build_masked_lm_head(reader_bert, config.reader_bert),
+        self._lean(reader_bert, config.reader_bert),
       )
     if SPAN in parts:
       self.span_reader = span_reader_lib.SpanReader(
         reader_bert,
         config.span_hidden_size,
         config.max_span_width,
+        self._lean(reader_bert, config.reader_bert),
         name='span_reader',
       )
       self.span_reader(_example((1, 1, 4)), body_length=1)
@@ -79,10 +83,21 @@ class RealmModel(tf.Module):
       cls_only=self.config.embedder.head != 'mean',
     )
     embedder = embedder_lib.Embedder(
-      encoder, self.config.embedder, name=f'{tower}_embedder'
+      encoder,
+      self.config.embedder,
+      self._lean(encoder, self.config.embedder_bert),
+      name=f'{tower}_embedder',
     )
     embedder(_example((1, 4)))
     return embedder
+
+  def _lean(self, encoder, bert_config):
+    return lean_encoder.LeanEncoder(
+      encoder,
+      bert_config,
+      self.config.train_dtype,
+      self.config.recompute_activations,
+    )
 
   def embed_queries(
     self, tokens: dict[str, tf.Tensor], training: bool = False

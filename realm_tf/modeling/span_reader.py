@@ -1,5 +1,8 @@
 """Scores the spans of a block as answers: the ORQA head."""
 
+from collections.abc import Callable
+from typing import Optional
+
 import tensorflow as tf
 import tf_keras
 
@@ -18,12 +21,13 @@ class SpanReader(tf_keras.layers.Layer):
     encoder: A BERT encoder, see `Embedder`.
     hidden_size: Width of a half; 256 in ORQA.
     max_span_width: W, in wordpieces; 10 in ORQA.
+    lean: Stands in for `encoder` in training; see `lean_encoder.LeanEncoder`.
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L]; spans lie
       in the second segment, without its [SEP].
     body_length: Lz, wordpieces to score, counted from the second segment's
-      first.
+      first. It and L may be tensors and unknown, as in a SavedModel.
 
   Returns:
     Scores, float32 [B, K, Lz, W]: entry (s, w) is the span of w + 1 wordpieces
@@ -35,12 +39,14 @@ class SpanReader(tf_keras.layers.Layer):
     encoder: tf_keras.layers.Layer,
     hidden_size: int = 256,
     max_span_width: int = 10,
+    lean: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
     **kwargs,
   ):
     super().__init__(**kwargs)
     self.encoder = encoder
     self.hidden_size = hidden_size
     self.max_span_width = max_span_width
+    self.lean = lean
     self.projection = _dense(2 * hidden_size, 'projection')
     self.layer_norm = tf_keras.layers.LayerNormalization(
       epsilon=1e-3, name='layer_norm', dtype='float32'
@@ -50,11 +56,15 @@ class SpanReader(tf_keras.layers.Layer):
   def call(
     self, tokens: dict[str, tf.Tensor], body_length: int, training: bool = False
   ):
-    num_read, length = tokens['input_word_ids'].shape[1:]
+    num_read = tokens['input_word_ids'].shape[1]
+    length = _size(tokens['input_word_ids'], 2)
     flat = {
       name: tf.reshape(value, [-1, length]) for name, value in tokens.items()
     }
-    states = self.encoder(flat, training=training)['sequence_output']
+    if training and self.lean is not None:
+      states = self.lean(flat, training=training)['sequence_output']
+    else:
+      states = self.encoder(flat, training=training)['sequence_output']
     states = tf.cast(states, tf.float32)
     states, allowed = _body(states, flat['input_type_ids'], body_length)
     start, end = tf.split(self.projection(states), 2, axis=-1)
@@ -67,7 +77,12 @@ class SpanReader(tf_keras.layers.Layer):
 
   def _width_scores(self, start, end, allowed, width):
     """Returns the scores of all spans of `width` + 1 pieces, [B, Lz]."""
-    width = min(width, end.shape[1])
+    length = _size(end, 1)
+    width = (
+      min(width, length)
+      if isinstance(length, int)
+      else (tf.minimum(width, length))
+    )
     ends = tf.pad(end[:, width:, :], [[0, 0], [0, width], [0, 0]])
     # The body is contiguous: a span lies in it if both of its ends do.
     inside = allowed & tf.pad(allowed[:, width:], [[0, 0], [0, width]])
@@ -87,8 +102,14 @@ def _body(states, type_ids, body_length):
   index = first[:, None] + tf.range(body_length)  # [B, Lz]
   num_body = tf.reduce_sum(type_ids, axis=-1) - 1  # Its last one is [SEP].
   allowed = tf.range(body_length) < num_body[:, None]
-  index = tf.minimum(index, states.shape[1] - 1)
+  index = tf.minimum(index, _size(states, 1) - 1)
   return tf.gather(states, index, batch_dims=1), allowed
+
+
+def _size(tensor, axis):
+  """Returns an int where the size is known, as XLA wants it."""
+  size = tensor.shape[axis]
+  return tf.shape(tensor)[axis] if size is None else size
 
 
 def _dense(units, name):

@@ -1,10 +1,16 @@
-"""Which devices a job computes on: strategies of tf.distribute by name."""
+"""Which devices a job computes on: strategies of tf.distribute by name.
 
+And what is the same under all of them: a batch, parted; a mean, over all of it.
+"""
+
+from collections.abc import Mapping
 import os
+from typing import Any
 
 os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # official is tf_keras.
 
 # pylint: disable=wrong-import-position
+import numpy as np  # noqa: E402
 from official.common import distribute_utils  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
@@ -18,13 +24,18 @@ def create(name: str, tpu: str = '') -> tf.distribute.Strategy:
   """Returns the strategy of a name, over all devices that it can use.
 
   Args:
-    name: Of `NAMES`; 'off' is TensorFlow's own choice of one device.
+    name: Of `NAMES`; 'off' is TensorFlow's own choice of one device. Without
+      GPUs, 'mirrored' takes all logical CPU devices.
     tpu: Address of the TPU; '' or 'local' for that of this machine.
 
   Raises:
     UserError: There is no such device.
   """
   num_gpus = len(tf.config.list_physical_devices('GPU'))
+  if name == 'mirrored' and not num_gpus:
+    return tf.distribute.MirroredStrategy(
+      [device.name for device in tf.config.list_logical_devices('CPU')]
+    )
   try:
     return distribute_utils.get_distribution_strategy(
       name,
@@ -37,3 +48,86 @@ def create(name: str, tpu: str = '') -> tf.distribute.Strategy:
       f'--distribution_strategy={name} must find its devices. Found: {found}. '
       'Give --tpu, or another strategy.'
     ) from error
+
+
+def join_cluster(worker_hosts: str, task_index: int) -> None:
+  """Says where the processes of multi_worker_mirrored are, before `create`.
+
+  Args:
+    worker_hosts: 'host:port,host:port'; '' leaves TF_CONFIG as it is.
+    task_index: Which of them this one is.
+
+  Raises:
+    UserError: It is none of them.
+  """
+  hosts = worker_hosts.split(',') if worker_hosts else []
+  if hosts and not 0 <= task_index < len(hosts):
+    raise errors.UserError(
+      '--task_index must be the number of this process among --worker_hosts. '
+      f'Found {task_index} of {len(hosts)}. Count from 0.'
+    )
+  distribute_utils.configure_cluster(worker_hosts, task_index)
+
+
+def split_cpu(number: int) -> None:
+  """Makes `number` logical devices of the CPU, before TensorFlow uses it."""
+  cpu = tf.config.list_physical_devices('CPU')[0]
+  tf.config.set_logical_device_configuration(
+    cpu, [tf.config.LogicalDeviceConfiguration()] * number
+  )
+
+
+def num_workers(strategy: tf.distribute.Strategy) -> int:
+  """Returns how many processes train together, each with its own batches."""
+  resolver = strategy.cluster_resolver
+  if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+    return 1  # A TPU's hosts, too, are fed by one process.
+  return max(1, len(resolver.cluster_spec().as_dict().get('worker', ())))
+
+
+def worker(strategy: tf.distribute.Strategy) -> int:
+  """Returns this process's number among `num_workers`; 0 is the chief."""
+  return strategy.cluster_resolver.task_id if num_workers(strategy) > 1 else 0
+
+
+def spread(
+  strategy: tf.distribute.Strategy, batch: Mapping[str, np.ndarray]
+) -> dict[str, Any]:
+  """Returns a batch with the part of each replica of this process.
+
+  Args:
+    strategy: Of the step.
+    batch: Arrays [b, ...], b a multiple of the replicas here.
+  """
+  if strategy.num_replicas_in_sync == 1:
+    return {name: tf.constant(value) for name, value in batch.items()}
+  number = strategy.num_replicas_in_sync // num_workers(strategy)
+
+  def parts(value):
+    size = len(value) // number
+
+    def part(context):
+      start = context.replica_id_in_sync_group % number * size
+      return tf.constant(value[start : start + size])
+
+    return strategy.experimental_distribute_values_from_function(part)
+
+  return {name: parts(value) for name, value in batch.items()}
+
+
+def weighted_mean(values: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+  """Returns a replica's part of the mean over the batch, float32 [].
+
+  Args:
+    values: Of any shape, times their weights already.
+    weights: Of any shape; where all are 0, so is the mean.
+
+  Returns:
+    A number whose mean over the replicas is sum(values) / sum(weights).
+  """
+  total = tf.stop_gradient(tf.reduce_sum(weights))
+  replica = tf.distribute.get_replica_context()
+  number = replica.num_replicas_in_sync
+  if number > 1:
+    total = replica.all_reduce(tf.distribute.ReduceOp.SUM, total)
+  return number * tf.math.divide_no_nan(tf.reduce_sum(values), total)

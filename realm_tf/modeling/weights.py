@@ -6,7 +6,7 @@ nothing but numbers.
 
 from collections.abc import Iterable, Mapping, Sequence
 import hashlib
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 from safetensors import SafetensorError
@@ -50,8 +50,20 @@ def write(variables: Iterable[tf.Variable], path: str) -> None:
     name: np.asarray(variable.numpy(), order='C')
     for name, variable in sorted(by_name(variables).items())
   }
+  write_arrays(arrays, path)
+
+
+def write_arrays(
+  arrays: Mapping[str, np.ndarray],
+  path: str,
+  metadata: Optional[Mapping[str, str]] = None,
+) -> None:
+  """Writes arrays to one safetensors file, with what its header shall say."""
+  data = safetensors.numpy.save(
+    dict(arrays), None if metadata is None else dict(metadata)
+  )
   with tf.io.gfile.GFile(path, 'wb') as file:
-    file.write(safetensors.numpy.save(arrays))
+    file.write(data)
 
 
 def read(path: str) -> dict[str, np.ndarray]:

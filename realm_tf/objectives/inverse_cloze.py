@@ -4,7 +4,9 @@ import tensorflow as tf
 
 
 def in_batch_log_likelihood(
-  query_embeddings: tf.Tensor, block_embeddings: tf.Tensor
+  query_embeddings: tf.Tensor,
+  block_embeddings: tf.Tensor,
+  first: int | tf.Tensor = 0,
 ) -> tf.Tensor:
   """Returns log p(z|x) of each query's own block among the batch's blocks.
 
@@ -14,20 +16,36 @@ def in_batch_log_likelihood(
     p(z_b|x_b) = exp(f(x_b, z_b)) / sum_{b'} exp(f(x_b, z_b'))
 
   Args:
-    query_embeddings: float32 [B, D].
-    block_embeddings: float32 [B, D]; row b is the block of query b.
+    query_embeddings: float32 [B, D]; all of the batch, or a part.
+    block_embeddings: float32 [N, D], of the whole batch; row `first` + b is the
+      block of query b.
+    first: Queries of the batch before these, int32 [].
 
   Returns:
     float32 [B].
   """
-  scores = tf.matmul(query_embeddings, block_embeddings, transpose_b=True)
-  return tf.linalg.diag_part(tf.nn.log_softmax(scores, axis=-1))
+  scores, own = _scores_and_own(query_embeddings, block_embeddings, first)
+  return -tf.nn.sparse_softmax_cross_entropy_with_logits(own, scores)
 
 
 def in_batch_accuracy(
-  query_embeddings: tf.Tensor, block_embeddings: tf.Tensor
+  query_embeddings: tf.Tensor,
+  block_embeddings: tf.Tensor,
+  first: int | tf.Tensor = 0,
 ) -> tf.Tensor:
-  """Returns 1.0 where a query scores its own block highest, float32 [B]."""
-  scores = tf.matmul(query_embeddings, block_embeddings, transpose_b=True)
+  """Returns 1.0 where a query scores its own block highest, float32 [B].
+
+  Args:
+    query_embeddings: See `in_batch_log_likelihood`.
+    block_embeddings: Likewise.
+    first: Likewise.
+  """
+  scores, own = _scores_and_own(query_embeddings, block_embeddings, first)
   best = tf.argmax(scores, axis=-1, output_type=tf.int32)
-  return tf.cast(tf.equal(best, tf.range(tf.shape(best)[0])), tf.float32)
+  return tf.cast(tf.equal(best, own), tf.float32)
+
+
+def _scores_and_own(queries, blocks, first):
+  """Returns f(x,z), float32 [B, N], and which z is each query's, int32 [B]."""
+  scores = tf.matmul(queries, blocks, transpose_b=True)
+  return scores, first + tf.range(tf.shape(queries)[0])

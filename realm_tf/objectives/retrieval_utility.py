@@ -35,3 +35,19 @@ def marginal_utility(
     float32 [B].
   """
   return log_p_y - log_p_y_given_z[:, NULL_POSITION]
+
+
+def rank_of_best(scores: tf.Tensor, log_p_y_given_z: tf.Tensor) -> tf.Tensor:
+  """Returns where the retriever has the block that helps most, 1 for the top.
+
+  Args:
+    scores: f(x,z), float32 [B, K].
+    log_p_y_given_z: log p(y|z,x), float32 [B, K]; of equal ones the first
+      counts.
+
+  Returns:
+    float32 [B]; blocks of an equal score do not count as above it.
+  """
+  best = tf.argmax(log_p_y_given_z, axis=-1, output_type=tf.int32)  # [B]
+  of_best = tf.gather(scores, best, batch_dims=1)[:, None]
+  return 1.0 + tf.reduce_sum(tf.cast(scores > of_best, tf.float32), axis=-1)

@@ -8,7 +8,7 @@ _MINUS_INFINITY = -1e9
 
 
 def span_log_likelihood(
-  span_scores: tf.Tensor, is_answer: tf.Tensor
+  span_scores: tf.Tensor, is_answer: tf.Tensor, hard: bool = False
 ) -> tf.Tensor:
   """Returns the marginal log-likelihood of the answer's spans.
 
@@ -22,16 +22,19 @@ def span_log_likelihood(
   Args:
     span_scores: g(s), float32 [B, S]; -inf where there is no such span.
     is_answer: Whether the span matches an answer, bool [B, S].
+    hard: Whether only the likeliest of S(y) counts, log max_{s in S(y)} p(s):
+      HardEM (Min et al. 2019), for answers whose other occurrences have
+      nothing to do with the question.
 
   Returns:
     float32 [B]; 0.0 for a question without a matching span, so that it has no
     gradient.
   """
-  return _masked_log_likelihood(span_scores, is_answer)
+  return _masked_log_likelihood(span_scores, is_answer, hard)
 
 
 def early_update_log_likelihood(
-  retrieval_scores: tf.Tensor, has_answer: tf.Tensor
+  retrieval_scores: tf.Tensor, has_answer: tf.Tensor, hard: bool = False
 ) -> tf.Tensor:
   """Returns the marginal log-likelihood of the blocks with an answer.
 
@@ -41,18 +44,18 @@ def early_update_log_likelihood(
   Args:
     retrieval_scores: f(x,z) of the searched blocks, float32 [B, N].
     has_answer: Whether the block contains an answer string, bool [B, N].
+    hard: Whether only the likeliest of them counts, as above.
 
   Returns:
     float32 [B]; 0.0 where no block has an answer.
   """
-  return _masked_log_likelihood(retrieval_scores, has_answer)
+  return _masked_log_likelihood(retrieval_scores, has_answer, hard)
 
 
-def _masked_log_likelihood(scores, positive):
+def _masked_log_likelihood(scores, positive, hard):
   scores = tf.maximum(tf.cast(scores, tf.float32), _MINUS_INFINITY)
   positive = tf.logical_and(positive, scores > _MINUS_INFINITY / 2)
-  numerator = tf.reduce_logsumexp(
-    tf.where(positive, scores, _MINUS_INFINITY), axis=-1
-  )
+  join = tf.reduce_max if hard else tf.reduce_logsumexp
+  numerator = join(tf.where(positive, scores, _MINUS_INFINITY), axis=-1)
   log_likelihood = numerator - tf.reduce_logsumexp(scores, axis=-1)
   return tf.where(tf.reduce_any(positive, axis=-1), log_likelihood, 0.0)

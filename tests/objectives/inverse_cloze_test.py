@@ -35,6 +35,16 @@ class InverseClozeTest(tf.test.TestCase):
       inverse_cloze.in_batch_accuracy(_QUERIES, _BLOCKS), [0.0, 1.0]
     )
 
+  def test_a_part_of_the_queries_finds_its_own_blocks(self):
+    # Query 1 alone: its block is the second of both, 4 / (1 + 4).
+    part = _QUERIES[1:], _BLOCKS, 1
+    actual = inverse_cloze.in_batch_log_likelihood(*part)
+    self.assertAllClose(tf.exp(actual), [4 / 5])
+    self.assertAllEqual(inverse_cloze.in_batch_accuracy(*part), [1.0])
+    # Taken for query 0 it would be 1 / (1 + 4).
+    actual = inverse_cloze.in_batch_log_likelihood(_QUERIES[1:], _BLOCKS)
+    self.assertAllClose(tf.exp(actual), [1 / 5])
+
   def test_single_block_is_certain(self):
     self.assertAllClose(
       inverse_cloze.in_batch_log_likelihood(_QUERIES[:1], _BLOCKS[:1]), [0.0]

@@ -1,5 +1,7 @@
 """Tests for realm_tf.objectives.span_likelihood."""
 
+import functools
+
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -41,6 +43,16 @@ class SpanLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
         [3 / 8, -1 / 8, -1 / 8, -1 / 8],
       ],
     )
+
+  def test_hard_counts_the_likeliest_positive_only(self, function):
+    # Of 2/10 and 4/10 the second: its gradient is [0, 0, 0, 1] - p.
+    log_likelihood, gradient = _with_gradient(
+      functools.partial(function, hard=True),
+      np.log([[1.0, 2.0, 3.0, 4.0]]),
+      [[False, True, False, True]],
+    )
+    self.assertAllClose(tf.exp(log_likelihood), [4 / 10])
+    self.assertAllClose(gradient, [[-1 / 10, -2 / 10, -3 / 10, 6 / 10]])
 
   def test_all_positive_is_certain(self, function):
     log_likelihood, gradient = _with_gradient(

@@ -1,0 +1,208 @@
+"""BERT for whoever is in a hurry: the encoder's function, sooner.
+
+  a BERT encoder's variables, packed tokens -> [this file] -> its outputs
+
+The same numbers, and gradients, as `bert.build_encoder`'s layer (Devlin et al.
+2019, https://arxiv.org/abs/1810.04805), from the same variables; in training
+with as much dropout in the same places. What is gained over Model Garden's
+layers: any computation dtype, whatever policy the layers were built with; one
+matmul for query, key and value; the last layer only where it is looked at; keys
+transposed once, and softmax divided after the product with the values, which
+XLA's CPU matmuls take better. Meant to be compiled by XLA, which fuses the
+rest.
+"""
+
+from typing import NamedTuple, Optional
+
+import tensorflow as tf
+import tf_keras
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import bert
+from realm_tf.modeling import dropout
+from realm_tf.modeling import weights
+
+_MASKED = -1e9  # Added to what must not be attended to.
+_EPSILON = 1e-12
+
+
+class _Seeds(NamedTuple):
+  """Of a layer's dropouts, int32 [2] each; None where there is none."""
+
+  probabilities: Optional[tf.Tensor] = None
+  attended: Optional[tf.Tensor] = None
+  output: Optional[tf.Tensor] = None
+
+
+class LeanEncoder:
+  """Computes what an encoder computes; reads its current variables.
+
+  Args:
+    encoder: From `bert.build_encoder`.
+    config: Of the encoder.
+    dtype: Of matmuls: 'float32' or 'bfloat16'. Layer norm, softmax and sums of
+      layers are float32.
+    recompute: Whether the backward pass computes a layer's activations once
+      more, from its input, instead of keeping them.
+
+  Call arguments:
+    tokens: 'input_word_ids', 'input_mask' and 'input_type_ids', int32 [B, L];
+      L is static.
+    positions: int32 [B, M], those that the last layer computes; the others are
+      only attended to. None is all.
+    training: Whether there is dropout.
+
+  Returns:
+    'sequence_output', float32 [B, M, H], or [B, L, H] without `positions`, and
+    'pooled_output', float32 [B, H], of the first of them.
+  """
+
+  def __init__(
+    self,
+    encoder: tf_keras.layers.Layer,
+    config: config_lib.BertConfig,
+    dtype: str = 'float32',
+    recompute: bool = False,
+  ):
+    prefix = f'{encoder.name}/'
+    self._variables = {
+      name.removeprefix(prefix): variable
+      for name, variable in weights.by_name(encoder.variables).items()
+    }
+    self._config = config
+    self._dtype = tf.as_dtype(dtype)
+    self._recompute = recompute
+    self._activation = bert.activation(config)
+
+  def __call__(
+    self,
+    tokens: dict[str, tf.Tensor],
+    positions: Optional[tf.Tensor] = None,
+    training: bool = False,
+  ) -> dict[str, tf.Tensor]:
+    states = self._embed(tokens)  # [B, L, H]
+    if training:
+      states = dropout.drop(
+        states, self._config.dropout_rate, dropout.draw_seed()
+      )
+    bias = tf.cast(1 - tokens['input_mask'], tf.float32) * _MASKED
+    last = self._config.num_layers - 1
+    for i in range(last + 1):
+      # Drawn outside of the layer: it may be computed twice.
+      seeds = _Seeds(*(dropout.draw_seed() for _ in range(3 * training)))
+      states = self._layer(i, bias, seeds, positions if i == last else None)(
+        states
+      )
+    pooled = tf.tanh(self._dense('pooler_transform', states[:, 0]))
+    return {'sequence_output': states, 'pooled_output': pooled}
+
+  def _embed(self, tokens):
+    length = tokens['input_word_ids'].shape[1]
+    words, positions, types = (
+      self._variables[f'{name}/embeddings']
+      for name in ('word_embeddings', 'position_embedding', 'type_embeddings')
+    )
+    # The gradient of a gather would be a scatter, row by row.
+    one_hot = tf.one_hot(tokens['input_type_ids'], types.shape[0])
+    sums = (
+      tf.gather(words, tokens['input_word_ids'])
+      + positions[:length]
+      + one_hot @ types
+    )
+    return self._layer_norm('embeddings/layer_norm', sums)
+
+  def _layer(self, number, bias, seeds, positions):
+    """Returns a function from [B, L, H] to [B, L, H], or to [B, M, H]."""
+    name = f'transformer/layer_{number}/'
+    config = self._config
+
+    def layer(states):
+      attended = self._attend(
+        f'{name}self_attention/', states, bias, seeds, positions
+      )
+      if positions is not None:
+        states = tf.gather(states, positions, batch_dims=1)
+      # Model Garden drops attention's output out at the rate of attention.
+      attended = _drop(attended, config.attention_dropout_rate, seeds.attended)
+      states = self._layer_norm(
+        f'{name}self_attention_layer_norm', states + attended
+      )
+      inner = self._activation(self._dense(f'{name}intermediate', states))
+      output = _drop(
+        self._dense(f'{name}output', inner), config.dropout_rate, seeds.output
+      )
+      return self._layer_norm(f'{name}output_layer_norm', states + output)
+
+    return tf.recompute_grad(layer) if self._recompute else layer
+
+  def _attend(self, name, states, bias, seeds, positions):
+    """Returns self-attention's output, [B, L, H], or [B, M, H]."""
+    if positions is None:
+      query, key, value = tf.split(
+        self._project(name, ['query', 'key', 'value'], states), 3, axis=-1
+      )
+    else:
+      queried = tf.gather(states, positions, batch_dims=1)
+      query = self._project(name, ['query'], queried)
+      key, value = tf.split(
+        self._project(name, ['key', 'value'], states), 2, axis=-1
+      )
+    query, key, value = map(self._heads, (query, key, value))  # [B, L, A, H/A]
+    query *= query.shape[-1] ** -0.5
+    scores = self._matmul(
+      tf.transpose(query, [0, 2, 1, 3]), tf.transpose(key, [0, 2, 3, 1])
+    )  # [B, A, L, L]
+    scores += bias[:, None, None, :]
+    scores -= tf.stop_gradient(tf.reduce_max(scores, axis=-1, keepdims=True))
+    weight = tf.exp(scores)
+    kept = _drop(
+      weight, self._config.attention_dropout_rate, seeds.probabilities
+    )
+    mixed = self._matmul(kept, tf.transpose(value, [0, 2, 1, 3]))
+    mixed /= tf.reduce_sum(weight, axis=-1, keepdims=True)  # [B, A, L, H/A]
+    mixed = tf.transpose(mixed, [0, 2, 1, 3])
+    joined = tf.reshape(mixed, [-1, mixed.shape[1], states.shape[-1]])
+    return self._dense(f'{name}attention_output', joined)
+
+  def _heads(self, projected):
+    length, width = projected.shape[1:]
+    heads = self._config.num_heads
+    return tf.reshape(projected, [-1, length, heads, width // heads])
+
+  def _project(self, name, parts, states):
+    """Returns the projections side by side, [B, L, H * len(parts)]."""
+    width = states.shape[-1]
+
+    def joined(kind, shape):
+      variables = [self._variables[f'{name}{part}/{kind}'] for part in parts]
+      return tf.concat([tf.reshape(v, shape) for v in variables], axis=-1)
+
+    kernel, bias = joined('kernel', [width, width]), joined('bias', [width])
+    return self._matmul(states, kernel) + bias
+
+  def _dense(self, name, states):
+    kernel = tf.reshape(
+      self._variables[f'{name}/kernel'], [states.shape[-1], -1]
+    )  # Attention's output kernel is [A, H/A, H].
+    return self._matmul(states, kernel) + self._variables[f'{name}/bias']
+
+  def _matmul(self, left, right):
+    """Returns float32 [..., M, N] of [..., M, K] and [..., K, N] or [K, N]."""
+    left, right = (tf.cast(x, self._dtype) for x in (left, right))
+    if right.shape.rank == 2:
+      flat = tf.reshape(left, [-1, left.shape[-1]])
+      shape = [-1, *left.shape[1:-1], right.shape[-1]]
+      product = tf.reshape(flat @ right, shape)
+    else:
+      product = left @ right
+    return tf.cast(product, tf.float32)
+
+  def _layer_norm(self, name, states):
+    centred = states - tf.reduce_mean(states, axis=-1, keepdims=True)
+    variance = tf.reduce_mean(tf.square(centred), axis=-1, keepdims=True)
+    scale, offset = (self._variables[f'{name}/{k}'] for k in ('gamma', 'beta'))
+    return centred * tf.math.rsqrt(variance + _EPSILON) * scale + offset
+
+
+def _drop(values, rate, seed):
+  return values if seed is None else dropout.drop(values, rate, seed)

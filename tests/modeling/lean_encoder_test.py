@@ -1,0 +1,176 @@
+"""Tests for realm_tf.modeling.lean_encoder."""
+
+import dataclasses
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tf_keras
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import bert
+from realm_tf.modeling import dropout
+from realm_tf.modeling import lean_encoder
+
+_CONFIG = config_lib.BertConfig(
+  vocab_size=20,
+  hidden_size=12,
+  num_layers=3,
+  num_heads=2,
+  intermediate_size=16,
+  max_positions=9,
+  initializer_range=0.5,
+)
+# The second text has padding, and both have a second segment.
+_IDS = tf.constant([[2, 7, 8, 3, 11, 3], [2, 9, 3, 3, 0, 0]])
+_TOKENS = {
+  'input_word_ids': _IDS,
+  'input_mask': tf.cast(_IDS != 0, tf.int32),
+  'input_type_ids': tf.constant([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 0, 0]]),
+}
+_DTYPES = ('float32', 'bfloat16')
+_POSITIONS = tf.constant([[4, 0, 4], [1, 2, 0]])
+
+
+def _encoder(config=_CONFIG):
+  tf_keras.utils.set_random_seed(0)
+  encoder = bert.build_encoder(config, 'tower_bert')
+  for variable in encoder.trainable_variables:  # Biases of 0 hide mistakes.
+    variable.assign_add(tf.random.normal(variable.shape, stddev=0.3))
+  return encoder
+
+
+def _gradients(function, variables):
+  """Returns an odd loss of a function's outputs, and its dense gradients."""
+  with tf.GradientTape() as tape:
+    loss = tf.add_n([tf.reduce_sum(tf.sin(y)) for y in function()])
+  gradients = tape.gradient(loss, variables)
+  return loss, [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+
+class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
+  def _assert_same_gradients(self, actual, expected):
+    for one, other in zip(actual, expected, strict=True):
+      # The keys' biases have none: a softmax does not see them.
+      limit = 1e-5 * max(1.0, float(tf.reduce_max(tf.abs(other))))
+      self.assertAllClose(one, other, rtol=0, atol=limit)
+
+  def _gradients_of(self, encoder, dtype):
+    lean = lean_encoder.LeanEncoder(encoder, _CONFIG, dtype)
+    variables = encoder.trainable_variables
+    return _gradients(lambda: lean(_TOKENS).values(), variables)[1]
+
+  @parameterized.parameters('gelu_tanh', 'gelu', 'relu')
+  def test_agrees_with_the_encoder(self, activation):
+    config = dataclasses.replace(_CONFIG, activation=activation)
+    encoder = _encoder(config)
+    encode = tf.function(
+      lean_encoder.LeanEncoder(encoder, config), jit_compile=True
+    )
+    expected = encoder(_TOKENS)
+    outputs = encode(_TOKENS)
+    for name in ('sequence_output', 'pooled_output'):
+      self.assertAllClose(outputs[name], expected[name], atol=2e-5)
+    self.assertAllClose(
+      encode(_TOKENS, _POSITIONS)['sequence_output'],
+      tf.gather(expected['sequence_output'], _POSITIONS, batch_dims=1),
+      atol=2e-5,
+    )
+
+  @parameterized.product(
+    compiled=(False, True), some=(False, True), recompute=(False, True)
+  )
+  def test_gradients_agree_with_the_encoder_s(self, compiled, some, recompute):
+    encoder = _encoder()
+    lean = lean_encoder.LeanEncoder(encoder, _CONFIG, recompute=recompute)
+
+    def ours():
+      outputs = lean(_TOKENS, _POSITIONS if some else None)
+      return outputs['sequence_output'], outputs['pooled_output']
+
+    def exact():
+      states = encoder(_TOKENS)['sequence_output']
+      if some:
+        states = tf.gather(states, _POSITIONS, batch_dims=1)
+      return states, encoder.pooler_layer(states[:, 0])
+
+    variables = encoder.trainable_variables
+    expected_loss, expected = _gradients(exact, variables)
+    loss, gradients = tf.function(
+      lambda: _gradients(ours, variables), jit_compile=compiled
+    )()
+    self.assertAllClose(loss, expected_loss, rtol=1e-5, atol=1e-5)
+    self._assert_same_gradients(gradients, expected)
+
+  def test_reads_the_current_variables(self):
+    encoder = _encoder()
+    encode = tf.function(lean_encoder.LeanEncoder(encoder, _CONFIG))
+    before = encode(_TOKENS)['pooled_output']
+    for variable in encoder.trainable_variables:
+      variable.assign(0.5 * variable)
+    after = encode(_TOKENS)['pooled_output']
+    self.assertNotAllClose(before, after)
+    self.assertAllClose(after, encoder(_TOKENS)['pooled_output'], atol=2e-5)
+
+  def test_bfloat16_is_near_and_comes_out_as_float32(self):
+    encoder = _encoder()
+    exact = encoder(_TOKENS)['sequence_output']
+    encode = lean_encoder.LeanEncoder(encoder, _CONFIG, 'bfloat16')
+    actual = encode(_TOKENS)['sequence_output']
+    self.assertEqual(actual.dtype, tf.float32)
+    # 8 bits of mantissa: each value is rounded by up to 0.4 % a matmul.
+    error = tf.reduce_mean(tf.abs(actual - exact)) / tf.math.reduce_std(exact)
+    self.assertBetween(float(error), 1e-4, 0.05)
+
+  def test_bfloat16_gradients_are_near_and_float32(self):
+    encoder = _encoder()
+    exact, near = (self._gradients_of(encoder, d) for d in _DTYPES)
+    norm = lambda tensors: float(tf.linalg.global_norm(tensors))
+    errors = [one - other for one, other in zip(near, exact, strict=True)]
+    self.assertBetween(norm(errors) / norm(exact), 1e-4, 0.1)
+    self.assertEqual({gradient.dtype for gradient in near}, {tf.float32})
+
+
+class TrainingTest(tf.test.TestCase, parameterized.TestCase):
+  def _states(self, config, training=True, recompute=False):
+    encoder = _encoder(config)
+    lean = lean_encoder.LeanEncoder(encoder, config, recompute=recompute)
+    seeds = iter(np.arange(1000, dtype=np.int32).reshape([500, 2]))
+    with dropout.seeds_from(lambda: tf.constant(next(seeds))):
+      return _gradients(
+        lambda: lean(_TOKENS, training=training).values(),
+        encoder.trainable_variables,
+      )
+
+  @parameterized.parameters('dropout_rate', 'attention_dropout_rate')
+  def test_each_rate_drops_something_in_training_only(self, which):
+    off = dataclasses.replace(
+      _CONFIG, dropout_rate=0.0, attention_dropout_rate=0.0
+    )
+    config = dataclasses.replace(off, **{which: 0.5})
+    exact = self._states(off)[0]
+    self.assertAllClose(self._states(config, training=False)[0], exact)
+    self.assertNotAllClose(self._states(config)[0], exact)
+
+  def test_mean_over_many_masks_is_the_exact_one(self):
+    # One layer, and no activation behind dropout but the last layer norm.
+    config = dataclasses.replace(
+      _CONFIG, num_layers=1, dropout_rate=0.02, attention_dropout_rate=0.02
+    )
+    encoder = _encoder(config)
+    lean = tf.function(lean_encoder.LeanEncoder(encoder, config))
+    runs = [lean(_TOKENS, training=True) for _ in range(300)]
+    mean = np.mean([run['sequence_output'] for run in runs], axis=0)
+    exact = encoder(_TOKENS)['sequence_output'].numpy()
+    self.assertLess(np.abs(mean - exact).mean(), 0.05 * np.std(exact))
+
+  def test_recomputed_activations_have_the_same_masks(self):
+    loss, gradients = self._states(_CONFIG)
+    other_loss, others = self._states(_CONFIG, recompute=True)
+    self.assertAllClose(loss, other_loss)
+    for one, other in zip(gradients, others, strict=True):
+      self.assertAllClose(one, other, atol=1e-4)
+
+
+if __name__ == '__main__':
+  tf.test.main()
