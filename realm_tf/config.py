@@ -10,6 +10,7 @@ import dataclasses
 from typing import Optional
 
 from realm_tf import config_checks
+from realm_tf import finetuning_config
 from realm_tf import index_config
 from realm_tf import model_config
 from realm_tf import optimizer_config
@@ -17,6 +18,7 @@ from realm_tf import tagger_config
 
 BertConfig = model_config.BertConfig
 EmbedderConfig = model_config.EmbedderConfig
+FinetuningConfig = finetuning_config.FinetuningConfig
 ModelConfig = model_config.ModelConfig
 IndexConfig = index_config.IndexConfig
 OptimizerConfig = optimizer_config.OptimizerConfig
@@ -68,21 +70,37 @@ class InverseClozeConfig:
   Attributes:
     optimizer: The paper trains 100k steps at 1e-4.
     batch_size: Queries of a step; the other blocks are the negatives.
+    chunk_size: Examples that a replica embeds at once: the batch's activations
+      need no more memory than those of a chunk, for about a third more
+      arithmetic. 0 embeds its whole part of the batch at once.
     query_tokens: [CLS] sentence [SEP].
     remove_rate: How often the sentence is cut out of its block.
     query_noise_rate: Share of the query's wordpieces replaced at random, so
       that words which statements lack (who, which) do no harm later.
+    jit_compile: Whether XLA compiles the step of a single device; see
+      `PretrainingConfig`.
+    checkpoint_every_steps: Steps between two checkpoints for --resume.
   """
 
   optimizer: OptimizerConfig = OptimizerConfig(1e-4, 100_000)
   batch_size: int = 4096
+  chunk_size: int = 0
   query_tokens: int = 64
   remove_rate: float = 0.9
   query_noise_rate: float = 0.0
+  jit_compile: bool = True
+  checkpoint_every_steps: int = 500
 
   def __post_init__(self):
-    config_checks.check_positive(self, 'batch_size')
+    config_checks.check_positive(self, 'batch_size', 'checkpoint_every_steps')
     config_checks.check_rates(self, 'remove_rate', 'query_noise_rate')
+    config_checks.check(
+      self.chunk_size >= 0
+      and (not self.chunk_size or self.batch_size % self.chunk_size == 0),
+      '`batch_size` must be a multiple of `chunk_size`, or that 0.',
+      batch_size=self.batch_size,
+      chunk_size=self.chunk_size,
+    )
     config_checks.check(
       self.query_tokens > 2,
       '`query_tokens` must be above 2.',
@@ -114,6 +132,10 @@ class PretrainingConfig:
       (Table 2 of the paper: 30).
     over_retrieval: Blocks that are searched for each query, to be ranked again
       with the current parameters; 0 takes the index's own ranking.
+    pin_index: Whether a step's index is a function of the step: that of the
+      parameters from before the current refresh period, waited for where it
+      takes longer. So every run of a seed is the same, also across a crash;
+      otherwise it is the newest there is.
     write_through_blocks: Blocks whose embeddings, fresh from the step, stand in
       for those of the index until the next one; 0 is off.
     query_noise_rate: Share of the wordpieces replaced at random in the query
@@ -121,6 +143,9 @@ class PretrainingConfig:
       reader sees stays as it is.
     mask_drop_rate: Share of the queries that p(z|x) is computed from without
       their [MASK]s: a question, which the retriever must know later, has none.
+    jit_compile: Whether XLA compiles the step of a single device. It takes
+      half as long on CPU then, but each shape of a batch is compiled first, for
+      half a minute.
     checkpoint_every_steps: Steps between two checkpoints for --resume.
     log_every_steps: Steps between two lines of the log.
   """
@@ -136,9 +161,11 @@ class PretrainingConfig:
   refresh_every_steps: int = 500
   stale_factor: int = 1
   over_retrieval: int = 0
+  pin_index: bool = False
   write_through_blocks: int = 0
   query_noise_rate: float = 0.0
   mask_drop_rate: float = 0.0
+  jit_compile: bool = True
   checkpoint_every_steps: int = 500
   log_every_steps: int = 100
 
@@ -160,6 +187,23 @@ class PretrainingConfig:
       over_retrieval=self.over_retrieval,
       write_through_blocks=self.write_through_blocks,
     )
+    every = self.refresh_every_steps * self.stale_factor
+    config_checks.check(
+      not self.pin_index or self.checkpoint_every_steps <= every,
+      '`pin_index` needs a checkpoint at least as often as a refresh: older '
+      'indexes are removed.',
+      checkpoint_every_steps=self.checkpoint_every_steps,
+      refresh_every_steps=every,
+    )
+    config_checks.check(
+      not (
+        self.pin_index and (self.over_retrieval or self.write_through_blocks)
+      ),
+      '`pin_index` needs candidates that depend on the index alone, so neither '
+      '`over_retrieval` nor `write_through_blocks`.',
+      over_retrieval=self.over_retrieval,
+      write_through_blocks=self.write_through_blocks,
+    )
     config_checks.check(
       self.objective in ('per_query', 'per_token'),
       "`objective` must be 'per_query' or 'per_token'.",
@@ -174,44 +218,6 @@ class PretrainingConfig:
       self.candidates in ('retrieved', 'recurring_span'),
       "`candidates` must be 'retrieved' or 'recurring_span'.",
       candidates=self.candidates,
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class FinetuningConfig:
-  """Open-domain QA by span extraction (Section 3.2, ORQA).
-
-  Attributes:
-    optimizer: The paper trains at 1e-5.
-    batch_size: Questions of a step.
-    num_searched: Blocks of the early-update loss (the release: 5000).
-    num_read: K, blocks that are read.
-    read_answer_block: Whether training always reads a block that has the
-      answer: where the first K lack it, the best of the others that has it
-      takes the last place. ORQA's reader learns nothing from such questions.
-    joint_tokens: [CLS] question [SEP] body [SEP].
-    eval_batch_size: Questions answered at once.
-    log_every_steps: Steps between two lines of the log.
-  """
-
-  optimizer: OptimizerConfig = OptimizerConfig(1e-5, 100_000)
-  batch_size: int = 1
-  num_searched: int = 5000
-  num_read: int = 5
-  read_answer_block: bool = False
-  joint_tokens: int = 320
-  eval_batch_size: int = 32
-  log_every_steps: int = 100
-
-  def __post_init__(self):
-    config_checks.check_positive(
-      self, 'batch_size', 'eval_batch_size', 'log_every_steps'
-    )
-    config_checks.check(
-      1 <= self.num_read <= self.num_searched,
-      '`num_read` must be in [1, num_searched].',
-      num_read=self.num_read,
-      num_searched=self.num_searched,
     )
 
 

@@ -93,6 +93,13 @@ def from_json(tree: dict[str, Any]) -> config_lib.ExperimentConfig:
   return _build(config_lib.ExperimentConfig, tree, prefix='')
 
 
+def differences(
+  old: config_lib.ExperimentConfig, new: config_lib.ExperimentConfig
+) -> list[str]:
+  """Returns 'a.b is 2, was 1' for each field that differs."""
+  return list(_differences(to_json(old), to_json(new), ''))
+
+
 def write(config: config_lib.ExperimentConfig, directory: str):
   """Writes `directory`/config.json."""
   tf.io.gfile.makedirs(directory)
@@ -154,6 +161,16 @@ def _leaf_types(cls: type, prefix: str = '') -> Iterator[tuple[str, Any]]:
       yield from _leaf_types(field_type, f'{prefix}{name}.')
     else:
       yield prefix + name, field_type
+
+
+def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
+  if isinstance(old, dict) and isinstance(new, dict):
+    for name in new:
+      yield from _differences(
+        old.get(name), new[name], f'{path}.{name}' if path else name
+      )
+  elif old != new:
+    yield f'{path} is {new!r}, was {old!r}'
 
 
 def _unknown_key(key: str, valid: Sequence[str]) -> str:

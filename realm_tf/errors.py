@@ -10,3 +10,7 @@ class UserError(Exception):
 
   def __init__(self, message: str):
     super().__init__(' '.join(message.split()))
+
+
+class Stopped(Exception):  # noqa: N818, no error.
+  """The process was asked to end, and nothing is lost; says how to go on."""

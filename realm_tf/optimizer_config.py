@@ -17,6 +17,8 @@ class OptimizerConfig:
     weight_decay_rate: Decoupled; none for LayerNorm and biases.
     gradient_clip_norm: Bound on the global norm.
     embedder_rate_scale: The embedders' learning rate over `learning_rate`.
+    max_skipped_steps: Training ends after so many steps in a row whose loss or
+      gradient is not finite; each of them is left out. 0 goes on for ever.
   """
 
   learning_rate: float = 3e-5
@@ -25,10 +27,16 @@ class OptimizerConfig:
   weight_decay_rate: float = 0.01
   gradient_clip_norm: float = 1.0
   embedder_rate_scale: float = 1.0
+  max_skipped_steps: int = 10
 
   def __post_init__(self):
     config_checks.check_positive(
       self, 'learning_rate', 'num_steps', 'embedder_rate_scale'
+    )
+    config_checks.check(
+      self.max_skipped_steps >= 0,
+      '`max_skipped_steps` must not be negative.',
+      max_skipped_steps=self.max_skipped_steps,
     )
 
   @property

@@ -18,6 +18,7 @@ class TaggerConfig:
     max_tokens: Longest sentence in training, [CLS] and [SEP] included; what is
       beyond has no label.
     tag_batch_size: Sentences tagged at once.
+    checkpoint_every_steps: Steps between two checkpoints.
     log_every_steps: Steps between two lines of the log.
   """
 
@@ -27,11 +28,16 @@ class TaggerConfig:
   batch_size: int = 32
   max_tokens: int = 128
   tag_batch_size: int = 256
+  checkpoint_every_steps: int = 500
   log_every_steps: int = 100
 
   def __post_init__(self):
     config_checks.check_positive(
-      self, 'batch_size', 'tag_batch_size', 'log_every_steps'
+      self,
+      'batch_size',
+      'tag_batch_size',
+      'checkpoint_every_steps',
+      'log_every_steps',
     )
     config_checks.check(
       self.max_tokens > 2,

@@ -22,6 +22,15 @@ class ConfigIoTest(parameterized.TestCase):
   def _write(self, name: str, text: str) -> str:
     return self.create_tempfile(name, content=text).full_path
 
+  def test_says_which_fields_differ(self):
+    old = config_lib.ExperimentConfig()
+    new = config_io.override(old, ['seed=2', 'pretraining.batch_size=16'])
+    self.assertEqual(
+      config_io.differences(old, new),
+      ['seed is 2, was 0', 'pretraining.batch_size is 16, was 512'],
+    )
+    self.assertEqual(config_io.differences(new, new), [])
+
   def test_loads_a_launch_file(self):
     config = config_io.load(self._write('tiny.py', _LAUNCH))
     self.assertEqual(config.seed, 3)

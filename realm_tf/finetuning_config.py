@@ -1,0 +1,120 @@
+"""The hyperparameters of QA fine-tuning."""
+
+import dataclasses
+
+from realm_tf import config_checks
+from realm_tf import optimizer_config
+
+
+@dataclasses.dataclass(frozen=True)
+class FinetuningConfig:
+  """Open-domain QA by span extraction (Section 3.2, ORQA).
+
+  ORQA's own choices, which train too little, are launch/orqa_faithful.py.
+
+  Attributes:
+    optimizer: The paper trains at 1e-5, one question a step.
+    batch_size: Questions of a step.
+    bucket_batches: Batches whose questions are dealt by the length of the
+      blocks that teach them, where those are known beforehand (`gold_id`), so
+      that less of each is padding; 1 deals them as they come.
+    num_searched: Blocks of the early-update loss (the release: 5000).
+    num_read: K, blocks that are read.
+    objective: 'marginal', over all occurrences of an answer (Section 3.2), or
+      'hard_em', the likeliest span and block only (Min et al. 2019).
+    supervision: Which blocks teach: 'answer', those with an answer's text; or
+      'gold', of questions that name their article (`gold_id`), those with the
+      answer in that article. It is read always, found or not.
+    read_titles: Whether the reader sees [CLS] question [SEP] title [SEP] body
+      [SEP] and not, as ORQA's, [CLS] question [SEP] body [SEP].
+    read_answer_block: Whether training always reads a block that has the
+      answer: where the first K lack it, the best of the others that has it
+      takes the last place. ORQA's reader learns nothing from such questions.
+    freeze_query_tower: Whether Embed_input stays as it was pre-trained.
+    freeze_block_tower: Whether Embed_doc does (Section 3.3). If not, the
+      blocks that are read are embedded anew in each step and teach it; the
+      others are scored by the index, which is built again at the end.
+    refresh_every_steps: Steps after which the index is built again meanwhile;
+      0 is only at the end.
+    judge_every_steps: Steps between two measurements of exact match on
+      questions kept apart (--dev_questions), by which parameters are chosen.
+    num_judged: Questions of each; the first of --dev_questions.
+    patience: Measurements in a row without a better one, after which training
+      stops; 0 is never.
+    joint_tokens: [CLS] question [SEP] body [SEP].
+    eval_batch_size: Questions answered at once.
+    answer_by: What is answered: the best 'span', as in ORQA, or the best
+      'text', of which the probabilities of all its spans are summed up.
+    jit_compile: Whether XLA compiles the step of a single device; see
+      `PretrainingConfig`.
+    checkpoint_every_steps: Steps between two checkpoints for --resume.
+    log_every_steps: Steps between two lines of the log.
+  """
+
+  optimizer: optimizer_config.OptimizerConfig = (
+    optimizer_config.OptimizerConfig(3e-5, 25_000)
+  )
+  batch_size: int = 16
+  bucket_batches: int = 1
+  num_searched: int = 5000
+  num_read: int = 5
+  objective: str = 'marginal'
+  supervision: str = 'gold'
+  read_titles: bool = False
+  read_answer_block: bool = True
+  freeze_query_tower: bool = False
+  freeze_block_tower: bool = True
+  refresh_every_steps: int = 0
+  judge_every_steps: int = 1000
+  num_judged: int = 1000
+  patience: int = 0
+  joint_tokens: int = 320
+  eval_batch_size: int = 32
+  answer_by: str = 'span'
+  jit_compile: bool = True
+  checkpoint_every_steps: int = 500
+  log_every_steps: int = 100
+
+  def __post_init__(self):
+    config_checks.check_positive(
+      self,
+      'batch_size',
+      'eval_batch_size',
+      'bucket_batches',
+      'judge_every_steps',
+      'num_judged',
+      'checkpoint_every_steps',
+      'log_every_steps',
+    )
+    config_checks.check(
+      self.refresh_every_steps >= 0 and self.patience >= 0,
+      '`refresh_every_steps` and `patience` must not be negative.',
+      refresh_every_steps=self.refresh_every_steps,
+      patience=self.patience,
+    )
+    config_checks.check(
+      not (self.refresh_every_steps and self.freeze_block_tower),
+      'An index only changes with Embed_doc: `refresh_every_steps` needs '
+      '`freeze_block_tower=false`.',
+      refresh_every_steps=self.refresh_every_steps,
+    )
+    for name, values in (
+      ('objective', ('marginal', 'hard_em')),
+      ('supervision', ('answer', 'gold')),
+    ):
+      config_checks.check(
+        getattr(self, name) in values,
+        f'`{name}` must be one of {", ".join(values)}.',
+        **{name: getattr(self, name)},
+      )
+    config_checks.check(
+      self.answer_by in ('span', 'text'),
+      "`answer_by` must be 'span' or 'text'.",
+      answer_by=self.answer_by,
+    )
+    config_checks.check(
+      1 <= self.num_read <= self.num_searched,
+      '`num_read` must be in [1, num_searched].',
+      num_read=self.num_read,
+      num_searched=self.num_searched,
+    )
