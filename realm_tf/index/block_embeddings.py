@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import inference_encoder
+from realm_tf.modeling import lean_encoder
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.records import joining
@@ -52,11 +52,8 @@ def compile_embedding(
     strategy: Its replicas, all on this host, each embed a part of a batch.
   """
   embedder = model.block_embedder
-  encode = inference_encoder.InferenceEncoder(
-    embedder.encoder,
-    model.config.embedder_bert,
-    cls_only=model.config.embedder.head != 'mean',
-    dtype=dtype,
+  encode = lean_encoder.LeanEncoder(
+    embedder.encoder, model.config.embedder_bert, dtype
   )
   # A TPU's functions are compiled as a whole.
   is_tpu = isinstance(strategy, tf.distribute.TPUStrategy)
@@ -64,7 +61,8 @@ def compile_embedding(
   @tf.function(jit_compile=not is_tpu)
   def embed(titles, bodies, length):
     tokens = joining.pack(titles, bodies, *special_ids, length)
-    return embedder.from_outputs(encode(tokens), tokens['input_mask'])
+    outputs = encode(tokens, embedder.read_positions(tokens))
+    return embedder.from_outputs(outputs, tokens['input_mask'])
 
   return embed if strategy is None else _distribute(embed, strategy)
 
@@ -150,7 +148,7 @@ class _Results:
 
 def _totals(table, block_ids, lengths) -> np.ndarray:
   """Returns the wordpieces that each block has when packed, int32 [n]."""
-  titles, bodies = (column[block_ids] for column in table.lengths())
+  titles, bodies = table.lengths(block_ids)
   return np.minimum(
     np.minimum(titles, lengths.title_tokens) + bodies + 3, lengths.block_tokens
   )

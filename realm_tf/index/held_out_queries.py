@@ -5,11 +5,9 @@ for its surroundings. Nothing else is known of queries when an index is built.
 """
 
 import numpy as np
-import tensorflow as tf
 
-from realm_tf.modeling import realm_model
+from realm_tf.index import query_embeddings
 from realm_tf.records import block_table
-from realm_tf.records import joining
 from realm_tf.records import sampling
 
 _BATCH = 64
@@ -17,8 +15,7 @@ _BATCH = 64
 
 def sample(
   table: block_table.BlockTable,
-  model: realm_model.RealmModel,
-  special_ids: tuple[int, int],
+  embed: query_embeddings.Embed,
   query_tokens: int,
   count: int,
 ) -> np.ndarray:
@@ -26,8 +23,7 @@ def sample(
 
   Args:
     table: At least one block.
-    model: With the EMBEDDER part.
-    special_ids: The vocabulary's [CLS] and [SEP].
+    embed: From `query_embeddings.compile_embedding`.
     query_tokens: Longest [CLS] sentence [SEP].
     count: Q.
 
@@ -37,16 +33,9 @@ def sample(
   rng = np.random.default_rng(0)
   blocks = rng.integers(0, table.num_blocks, count)
   rows = [_sentence(table, int(block), rng) for block in blocks]
-  sentences = tf.constant(sampling.pad_rows(rows, query_tokens - 2))
+  sentences = sampling.pad_rows(rows, query_tokens - 2)
   return np.concatenate(
-    [
-      model.embed_queries(
-        joining.pack_longest(
-          sentences[start : start + _BATCH], None, *special_ids, query_tokens
-        )
-      ).numpy()
-      for start in range(0, count, _BATCH)
-    ]
+    [embed(sentences[i : i + _BATCH]) for i in range(0, count, _BATCH)]
   )
 
 

@@ -15,6 +15,8 @@ from realm_tf.index import block_embeddings
 from realm_tf.index import embedding_shards
 from realm_tf.index import held_out_queries
 from realm_tf.index import index_plan
+from realm_tf.index import model_files
+from realm_tf.index import query_embeddings
 from realm_tf.index import reuse
 from realm_tf.index import searchers
 from realm_tf.index import storage
@@ -25,7 +27,6 @@ from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
-from realm_tf.text import wordpiece
 
 
 class IndexBuilder:
@@ -61,6 +62,10 @@ class IndexBuilder:
     )
 
   @property
+  def config(self) -> config_lib.ExperimentConfig:
+    return self._config
+
+  @property
   def corpus_fingerprint(self) -> str:
     return self._table.manifest['corpus_fingerprint']
 
@@ -90,12 +95,22 @@ class IndexBuilder:
     return self.build(params.step, index_root, job)
 
   def build(
-    self, step: int, index_root: str, job: version_work.Job = version_work.ALONE
+    self,
+    step: int,
+    index_root: str,
+    job: version_work.Job = version_work.ALONE,
+    embeddings: Optional[np.ndarray] = None,
   ) -> Optional[versions.Version]:
     """Builds the version of `step` with the model's current parameters.
 
     Blocks that `job.base`, or else the newest version, holds with the same
     embedding are not embedded again.
+
+    Args:
+      step: Of the version.
+      index_root: Of all index versions.
+      job: Of this worker.
+      embeddings: Made elsewhere: array-like, float32 [N, D], takes slices.
 
     Returns:
       The complete version; None if it was overtaken.
@@ -109,13 +124,12 @@ class IndexBuilder:
     if versions.is_complete(version.path):
       _check_same(version.path, plan)
       return version
-    base = (
-      reuse.Base(job.base, plan) if job.base else _newest_base(index_root, plan)
+    embed_rows = (
+      self._embedding(job, index_root, plan)
+      if embeddings is None
+      else _taking(embeddings)
     )
     index_plan.start(version.path, plan, self._model)
-
-    def embed_rows(block_ids, progress):
-      return self._embed_rows(block_ids, progress, base)
 
     def complete(shards, worker_name):
       self._complete(version, plan, shards, worker_name)
@@ -138,6 +152,15 @@ class IndexBuilder:
   def _plan(self):
     return index_plan.make(
       self._config, self._model, self.corpus_fingerprint, self._table.num_blocks
+    )
+
+  def _embedding(self, job, index_root, plan):
+    """Returns what embeds blocks, or takes them over from another version."""
+    base = (
+      reuse.Base(job.base, plan) if job.base else _newest_base(index_root, plan)
+    )
+    return lambda block_ids, progress: self._embed_rows(
+      block_ids, progress, base
     )
 
   def _embed_rows(self, block_ids, progress, base):
@@ -170,11 +193,13 @@ class IndexBuilder:
     )
     queries = None
     if not searchers.is_exact(searchers.kind(config, plan.num_blocks)):
+      query_tokens = self._config.lengths.query_tokens
       queries = held_out_queries.sample(
         self._table,
-        self._model,
-        self._special_ids,
-        self._config.lengths.query_tokens,
+        query_embeddings.compile_embedding(
+          self._model, query_tokens, self._special_ids
+        ),
+        query_tokens,
         config.tuning_queries,
       )
     storage.complete(
@@ -213,18 +238,24 @@ def open_builder(
         f'Found --set={override}. Leave it out.'
       )
   table = block_table.BlockTable.open(corpus_dir)
-  tokenizer = wordpiece.WordpieceTokenizer.from_file(
-    layout.vocab_file(model_dir)
-  )
-  model_directory.check_vocabulary(
-    model_dir, tokenizer.vocabulary_sha256, table.manifest
-  )
+  tokenizer = model_files.open_tokenizer(model_dir, table.manifest)
   return IndexBuilder(
     table,
     config_io.override(directory.config, overrides),
     (tokenizer.cls_id, tokenizer.sep_id),
     strategy=strategy,
   )
+
+
+def _taking(embeddings):
+  """Returns what takes a shard's rows out of `embeddings`."""
+
+  def take(block_ids, progress):
+    rows = embeddings[int(block_ids[0]) : int(block_ids[-1]) + 1]
+    progress(len(rows))
+    return np.asarray(rows, np.float32)
+
+  return take
 
 
 def _newest_base(index_root, plan):

@@ -1,4 +1,4 @@
-"""Approximate search by ScaNN, through its pybind API: the only import of it.
+"""Approximate search by ScaNN, through its pybind API.
 
 Partitions (Guo et al. 2020, https://arxiv.org/abs/1908.10396) with a second one
 for each block (SOAR, Sun et al. 2024, https://arxiv.org/abs/2404.00774), codes
@@ -8,8 +8,10 @@ The pybind searcher frees its memory with the object and swaps cleanly; the
 TensorFlow-op searcher keeps a resource that outlives it.
 """
 
+from collections.abc import Callable
 import math
 import os
+from typing import Any
 
 import numpy as np
 from scann.scann_ops.py import scann_ops_pybind
@@ -49,21 +51,14 @@ class ScannSearcher:
     """
     num_blocks = len(embeddings)
     leaves, effort = tuning.untuned(config, num_blocks)
-    builder = scann_ops_pybind.builder(
-      np.ascontiguousarray(embeddings, np.float32), 10, 'dot_product'
-    )
     spills = config.soar_lambda > 0 and num_blocks >= _MIN_SPILLING_BLOCKS
-    # No random start: the same index every time.
-    builder = builder.tree(
+    builder = prepare(
+      scann_ops_pybind.builder,
+      embeddings,
       leaves,
-      effort.leaves_to_search,
-      random_init=False,
-      training_sample_size=min(num_blocks, _TRAINING_BLOCKS),
+      effort,
       soar_lambda=config.soar_lambda if spills else None,
     )
-    builder = builder.score_ah(2, anisotropic_quantization_threshold=0.2)
-    builder = builder.reorder(min(config.num_to_rescore, num_blocks))
-    builder.set_n_training_threads(os.cpu_count())
     return cls(builder.build(), leaves, effort)
 
   @classmethod
@@ -104,3 +99,37 @@ class ScannSearcher:
     )
     # ScaNN pads what it did not find with id 0 and a score of NaN.
     return searcher.mark_missing(ids, scores)
+
+
+def prepare(
+  make_builder: Callable[..., Any],
+  embeddings: np.ndarray,
+  leaves: int,
+  effort: searcher.Effort,
+  **tree_options: Any,
+) -> Any:
+  """Returns a ScaNN builder, ready to build.
+
+  Args:
+    make_builder: Of the pybind searcher, or of the ops.
+    embeddings: float32 [N, D].
+    leaves: Partitions.
+    effort: What a search spends.
+    **tree_options: Of the partitions; what only some builders know.
+  """
+  number = len(embeddings)
+  builder = make_builder(
+    np.ascontiguousarray(embeddings, np.float32), 10, 'dot_product'
+  )
+  # No random start: the same index every time.
+  builder = builder.tree(
+    leaves,
+    effort.leaves_to_search,
+    random_init=False,
+    training_sample_size=min(number, _TRAINING_BLOCKS),
+    **tree_options,
+  )
+  builder = builder.score_ah(2, anisotropic_quantization_threshold=0.2)
+  builder = builder.reorder(min(effort.num_to_rescore, number))
+  builder.set_n_training_threads(os.cpu_count())
+  return builder

@@ -76,21 +76,21 @@ def run(
   """
   worker = job.worker or workers.this_worker()
   directory = os.path.join(version.path, f'work-{plan.name}')
-  work = shared_work.SharedWork(directory, worker, job.takeover_secs)
-  making = _Making(version, plan, job, work, embed_rows, complete)
-  with work.beating():
-    while not versions.is_complete(version.path):
-      if job.is_overtaken(version.step):
-        return False
-      try:
+  try:
+    work = shared_work.SharedWork(directory, worker, job.takeover_secs)
+    making = _Making(version, plan, job, work, embed_rows, complete)
+    with work.beating():
+      while not versions.is_complete(version.path):
+        if job.is_overtaken(version.step):
+          return False
         if not making.do_next():
           job.wait()
-      except tf.errors.NotFoundError:
-        # Another one may have completed it, and cleared up.
-        if not versions.is_complete(version.path):
-          raise
-  if making.has_completed:
-    tf.io.gfile.rmtree(directory)
+    if making.has_completed:
+      tf.io.gfile.rmtree(directory)
+  except (tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
+    # Another one may have completed it, too, and clear up at the same time.
+    if not versions.is_complete(version.path):
+      raise
   return True
 
 

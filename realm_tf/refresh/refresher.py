@@ -7,12 +7,15 @@ with the trainer, nor with other workers, but the run directory.
 """
 
 from collections.abc import Callable
+import functools
 from typing import Any, NamedTuple, Optional
 
 from absl import logging
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.index import index_plan
+from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 
 
@@ -20,17 +23,50 @@ class RunDirectory(NamedTuple):
   """What the refresher looks at; each is read anew every time.
 
   Attributes:
-    newest_params: Returns the newest parameter version; None before the first.
+    next_params: Returns the parameter version to embed with: the newest, or
+      where none may be skipped the oldest without an index; None before there
+      is any.
     newest_index: Returns the newest complete index version, likewise.
     unfinished_index: Returns the newest index version that was begun, if it is
       newer than the complete ones.
     is_training_done: Whether the trainer will publish nothing more.
   """
 
-  newest_params: Callable[[], Optional[versions.Version]]
+  next_params: Callable[[], Optional[versions.Version]]
   newest_index: Callable[[], Optional[versions.Version]]
   unfinished_index: Callable[[], Optional[versions.Version]]
   is_training_done: Callable[[], bool]
+
+
+def look_at(
+  run_dir: str, corpus_fingerprint: str, in_order: bool, once: bool
+) -> RunDirectory:
+  """Returns what there is in a run directory, read anew at each look.
+
+  Args:
+    run_dir: Shared with the trainer.
+    corpus_fingerprint: Of the corpus that is embedded.
+    in_order: Whether no parameter version is skipped.
+    once: Whether those that are there now are all.
+  """
+  params_root, index_root = (
+    layout.params_root(run_dir),
+    layout.index_root(run_dir),
+  )
+
+  def oldest_without_index():
+    index = versions.newest(index_root)
+    return versions.oldest(params_root, -1 if index is None else index.step)
+
+  newest_params = functools.partial(versions.newest, params_root)
+  return RunDirectory(
+    oldest_without_index if in_order else newest_params,
+    functools.partial(versions.newest, index_root),
+    functools.partial(
+      index_plan.find_unfinished, index_root, corpus_fingerprint
+    ),
+    lambda: once or tf.io.gfile.exists(layout.done_file(run_dir)),
+  )
 
 
 def refresh_until_done(
@@ -42,10 +78,10 @@ def refresh_until_done(
   """Publishes one index per parameter version until training is done.
 
   Versions that arrive while an index is being built are skipped, except the
-  last: a new index is always built from the newest parameters. None is ever
-  built twice, nor an older one after a newer one, also not after a restart. But
-  one that was begun is finished first: a job that is stopped more often than a
-  refresh takes would otherwise never publish any.
+  last, unless `run` has them in order: a new index is built from the newest.
+  None is ever built twice, nor an older one after a newer one, also not after a
+  restart. But one that was begun is finished first: a job that is stopped more
+  often than a refresh takes would otherwise never publish any.
 
   Args:
     run: What there is.
@@ -82,7 +118,7 @@ def refresh_until_done(
 
 def _target(run, given_up):
   """Returns the version to build the index of, if any."""
-  params, index = run.newest_params(), run.newest_index()
+  params, index = run.next_params(), run.newest_index()
   published_step = -1 if index is None else index.step
   unfinished = run.unfinished_index()
   if unfinished is not None and unfinished.step not in given_up:

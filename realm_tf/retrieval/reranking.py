@@ -11,10 +11,10 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.index import block_embeddings
+from realm_tf.index import query_embeddings
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
-from realm_tf.retrieval import retriever
 
 
 class Reranker:
@@ -38,8 +38,8 @@ class Reranker:
     self._lengths = config.lengths
     self._batch_size = config.index.embed_batch_size
     self._embed_blocks = block_embeddings.compile_embedding(model, special_ids)
-    self._embed_queries = retriever.query_embedding_function(
-      model, config.lengths, special_ids
+    self._embed_queries = query_embeddings.compile_embedding(
+      model, config.lengths.query_tokens, special_ids
     )
 
   def best(

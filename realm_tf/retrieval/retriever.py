@@ -4,12 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
-from realm_tf import config as config_lib
+from realm_tf.index import query_embeddings
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import realm_model
-from realm_tf.records import joining
 
 
 class Retrieved(NamedTuple):
@@ -46,29 +44,19 @@ class Retriever:
     return Retrieved(*searcher_lib.fill(neighbors, k))
 
 
-def query_embedding_function(
+def of_model(
   model: realm_model.RealmModel,
-  lengths: config_lib.LengthConfig,
+  searcher: searcher_lib.Searcher,
+  query_tokens: int,
   special_ids: tuple[int, int],
-) -> Callable[[np.ndarray], np.ndarray]:
-  """Returns a compiled function from wordpieces to query embeddings.
-
-  It reads the model's variables at each call: tuned or swapped parameters take
-  effect at once.
+) -> Retriever:
+  """Returns the retriever that embeds queries with a model as it is then.
 
   Args:
     model: With the EMBEDDER part.
-    lengths: `query_tokens`.
+    searcher: Over block embeddings of its Embed_doc.
+    query_tokens: Longest query.
     special_ids: The vocabulary's [CLS] and [SEP].
   """
-  cls_id, sep_id = special_ids
-
-  @tf.function
-  def embed(query_ids):
-    return model.embed_queries(
-      joining.pack_longest(
-        query_ids, None, cls_id, sep_id, lengths.query_tokens
-      )
-    )
-
-  return lambda query_ids: embed(tf.constant(query_ids, tf.int32)).numpy()
+  embed = query_embeddings.compile_embedding(model, query_tokens, special_ids)
+  return Retriever(embed, searcher)

@@ -1,5 +1,6 @@
 """Small JSON files that other processes read while they are being replaced."""
 
+from collections.abc import Iterable
 import json
 import os
 from typing import Any, Optional
@@ -15,11 +16,12 @@ def write(path: str, value: Any) -> None:
   under another name first. An object store shows only whole files; there the
   rename is a copy, which is cheap for a small file.
   """
-  folder, name = os.path.split(path)
-  staging = os.path.join(folder, f'.{name}.{uuid.uuid4().hex}')
-  with tf.io.gfile.GFile(staging, 'w') as file:
-    file.write(json.dumps(value, indent=1, sort_keys=True))
-  tf.io.gfile.rename(staging, path, overwrite=True)
+  _replace(path, json.dumps(value, indent=1, sort_keys=True))
+
+
+def write_lines(path: str, values: Iterable[Any]) -> None:
+  """Writes or replaces a JSONL file as a whole; see `write`."""
+  _replace(path, ''.join(json.dumps(value) + '\n' for value in values))
 
 
 def read(path: str) -> Optional[Any]:
@@ -29,3 +31,11 @@ def read(path: str) -> Optional[Any]:
       return json.loads(file.read())
   except (tf.errors.OpError, ValueError):  # Bad UTF-8 is a ValueError too.
     return None
+
+
+def _replace(path, text):
+  folder, name = os.path.split(path)
+  staging = os.path.join(folder, f'.{name}.{uuid.uuid4().hex}')
+  with tf.io.gfile.GFile(staging, 'w') as file:
+    file.write(text)
+  tf.io.gfile.rename(staging, path, overwrite=True)

@@ -13,9 +13,10 @@ def index_root(run_dir: str) -> str:
   return os.path.join(run_dir, 'index')
 
 
-def index_in_use_file(run_dir: str) -> str:
-  """Returns where the trainer says which index versions it uses."""
-  return os.path.join(run_dir, 'index_in_use.json')
+def index_in_use_file(run_dir: str, process: int = 0) -> str:
+  """Returns where a process of the trainer says which indexes it uses."""
+  name = f'index_in_use-{process}.json' if process else 'index_in_use.json'
+  return os.path.join(run_dir, name)
 
 
 def checkpoint_dir(run_dir: str) -> str:
@@ -31,6 +32,16 @@ def summary_dir(run_dir: str) -> str:
 def metrics_file(run_dir: str) -> str:
   """Returns the log of training as numbers: a JSON object a line."""
   return os.path.join(run_dir, 'metrics.jsonl')
+
+
+def dev_metrics_file(run_dir: str) -> str:
+  """Returns how good parameters were on questions kept apart, a line a step."""
+  return os.path.join(run_dir, 'dev_metrics.jsonl')
+
+
+def examples_file(run_dir: str) -> str:
+  """Returns queries with their candidates, as the trainer last saw them."""
+  return os.path.join(run_dir, 'examples.jsonl')
 
 
 def vocab_file(directory: str) -> str:

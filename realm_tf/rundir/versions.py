@@ -102,6 +102,15 @@ def newest(root: str, above: int = -1) -> Optional[Version]:
   return None
 
 
+def oldest(root: str, above: int = -1) -> Optional[Version]:
+  """Returns the complete version of the lowest step > `above`, or None."""
+  for step in steps(root):
+    path = version_path(root, step)
+    if step > above and is_complete(path):
+      return Version(step, path)
+  return None
+
+
 def steps(root: str) -> list[int]:
   """Returns the steps of all versions, also incomplete ones, ascending."""
   try:

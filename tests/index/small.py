@@ -3,7 +3,7 @@
 import os
 
 import numpy as np
-import tensorflow as tf
+import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import blocks as blocks_lib
@@ -37,7 +37,7 @@ CONFIG = config_lib.ExperimentConfig(
 
 def model(seed: int = 0) -> realm_model.RealmModel:
   """Returns both embedders with random weights."""
-  tf.random.set_seed(seed)
+  tf_keras.utils.set_random_seed(seed)  # Keras draws from Python's random.
   return realm_model.RealmModel(CONFIG.model, [realm_model.EMBEDDER])
 
 

@@ -2,10 +2,13 @@
 
 import os
 import pathlib
+import shutil
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import tensorflow as tf
 
 from realm_tf.index import embedding_shards
 from realm_tf.index import index_plan
@@ -62,6 +65,38 @@ class VersionWorkTest(parameterized.TestCase):
     return version_work.run(
       self.version, _PLAN, version_work.Job(**job), embed_rows, complete
     )
+
+  def _work_dir(self):
+    return os.path.join(self.version.path, f'work-{_PLAN.name}')
+
+  def test_another_may_clear_up_at_the_same_time(self):
+    seal = versions.seal
+
+    def seal_and_clear_up(*args):
+      seal(*args)
+      shutil.rmtree(self._work_dir())
+
+    with mock.patch.object(versions, 'seal', seal_and_clear_up):
+      self.assertTrue(self._run())
+    self.assertEqual(self.completed, ['x'])
+
+  @parameterized.parameters(True, False)
+  def test_a_late_worker_finds_the_work_cleared_up(self, is_complete):
+    beat = shared_work.SharedWork.beat
+
+    def complete_first(work):
+      if is_complete:
+        versions.seal(self.version.path, 500, {}, {})
+      shutil.rmtree(self._work_dir())
+      beat(work)
+
+    with mock.patch.object(shared_work.SharedWork, 'beat', complete_first):
+      if is_complete:
+        self.assertTrue(self._run())
+      else:  # Then it is no business of another worker.
+        with self.assertRaises(tf.errors.NotFoundError):
+          self._run()
+    self.assertEmpty(self.embedded)
 
   def _embeddings(self):
     return np.asarray(

@@ -28,7 +28,7 @@ from realm_tf.rundir import versions
 from tests import binary_server
 from tests.index import small
 
-_NUM_KILLS = 20
+_NUM_KILLS = int(os.environ.get('REALM_NUM_KILLS', '10'))
 _LENGTHS = (5, 30, 12, 9, 20, 3) * 5  # 30 blocks, so 10 shards of 3.
 _SHARD_BLOCKS = 3
 

@@ -1,10 +1,13 @@
 """Tests for realm_tf.refresh.refresher."""
 
+import shutil
+
 from absl.testing import absltest
 import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.refresh import refresher
+from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 
 
@@ -53,6 +56,24 @@ class RefreshUntilDoneTest(absltest.TestCase):
     )
     self.assertEqual(self.built, [10, 15])
     self.assertEqual(num_published, 2)
+
+  def test_in_order_none_is_skipped(self):
+    directory = self.create_tempdir().full_path
+    for root, step in ((layout.params_root, 5), (layout.params_root, 10)):
+      versions.publish(root(directory), step, lambda path: None, {})
+
+    def build(params):
+      self._build(versions.Version(params.step, f'/params/{params.step}'))
+      versions.publish(
+        layout.index_root(directory), params.step, lambda path: None, {}
+      )
+
+    for in_order, expected in ((False, [10]), (True, [5, 10])):
+      self.built = []
+      shutil.rmtree(layout.index_root(directory), ignore_errors=True)
+      run = refresher.look_at(directory, 'corpus', in_order, once=True)
+      refresher.refresh_until_done(run, build, lambda: None)
+      self.assertEqual(self.built, expected)
 
   def test_version_made_while_training_ends_is_not_missed(self):
     # Fails if the two reads at the top of the loop are swapped.

@@ -3,25 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
-from realm_tf import config as config_lib
 from realm_tf.index import brute_force
-from realm_tf.modeling import realm_model
-from realm_tf.records import joining
 from realm_tf.retrieval import retriever
-
-_BERT = config_lib.BertConfig(
-  vocab_size=12,
-  hidden_size=8,
-  num_layers=1,
-  num_heads=2,
-  intermediate_size=8,
-  max_positions=16,
-  initializer_range=0.5,
-)
-_LENGTHS = config_lib.LengthConfig(
-  query_tokens=6, block_tokens=16, joint_tokens=20, title_tokens=3
-)
-_SPECIAL_IDS = (2, 3)
 
 
 class RetrieverTest(tf.test.TestCase):
@@ -44,52 +27,6 @@ class RetrieverTest(tf.test.TestCase):
     self.assertAllEqual(found.scores[0], [7, 6, 5, -np.inf, -np.inf])
     self.assertEqual(found.block_ids.dtype, np.int32)
     self.assertEqual(found.scores.dtype, np.float32)
-
-
-class QueryEmbeddingFunctionTest(tf.test.TestCase):
-  def setUp(self):
-    super().setUp()
-    tf.random.set_seed(0)
-    self.model = realm_model.RealmModel(
-      config_lib.ModelConfig(
-        embedder_bert=_BERT,
-        reader_bert=_BERT,
-        embedder=config_lib.EmbedderConfig(embedding_size=4, score_scale=3.0),
-      ),
-      [realm_model.EMBEDDER],
-    )
-    self.embed = retriever.query_embedding_function(
-      self.model, _LENGTHS, _SPECIAL_IDS
-    )
-
-  def test_embeds_cls_query_sep_with_the_query_tower(self):
-    tokens = joining.pack(tf.constant([[7, 8], [9, 0]]), None, 2, 3, 4)
-    self.assertAllClose(
-      self.embed(np.array([[7, 8], [9, 0]])),
-      3 * self.model.query_embedder(tokens),
-    )
-
-  def test_padding_does_not_matter(self):
-    self.assertAllClose(
-      self.embed(np.array([[7, 8, 0, 0]])),
-      self.embed(np.array([[7, 8]])),
-      atol=1e-5,
-    )
-
-  def test_long_query_is_cut(self):
-    # 6 - 2 wordpieces are kept.
-    self.assertAllClose(
-      self.embed(np.array([[7, 8, 9, 10, 11, 5]])),
-      self.embed(np.array([[7, 8, 9, 10]])),
-      atol=1e-5,
-    )
-
-  def test_changed_parameters_take_effect(self):
-    ids = np.array([[7, 8]])
-    before = self.embed(ids)
-    kernel = self.model.query_embedder.projection.kernel
-    kernel.assign(2 * kernel)
-    self.assertAllClose(self.embed(ids), 2 * before)
 
 
 if __name__ == '__main__':

@@ -38,6 +38,13 @@ class JsonFilesTest(parameterized.TestCase):
     self.assertEqual(seen, ['old'])
     self.assertEqual(json_files.read(self.path), 'new')
 
+  def test_lines_are_replaced_as_a_whole(self):
+    for values in ([{'a': 'two\nlines'}, {'b': 2}], [{'c': 3}]):
+      json_files.write_lines(self.path, values)
+      lines = pathlib.Path(self.path).read_text().splitlines()
+      self.assertEqual([json.loads(line) for line in lines], values)
+    self.assertEqual(os.listdir(self.folder), ['a.json'])
+
   def test_two_writers_do_not_share_a_staging_file(self):
     names = []
 

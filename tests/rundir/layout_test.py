@@ -39,6 +39,7 @@ class LayoutTest(absltest.TestCase):
         layout.checkpoint_dir,
         layout.summary_dir,
         layout.metrics_file,
+        layout.examples_file,
         layout.vocab_file,
         layout.done_file,
       )

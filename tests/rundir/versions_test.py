@@ -120,6 +120,15 @@ class VersionsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, message):
       versions.verify(version.path)
 
+  def test_oldest_is_the_first_complete_one_above_a_step(self):
+    for step in (500, 1000, 1500):
+      self._publish(step)
+    path = versions.version_path(self.root, 1000)
+    os.remove(os.path.join(path, 'manifest.json'))
+    self.assertEqual(versions.oldest(self.root).step, 500)
+    self.assertEqual(versions.oldest(self.root, above=500).step, 1500)
+    self.assertIsNone(versions.oldest(self.root, above=1500))
+
   def test_prune_keeps_the_newest_and_those_in_use(self):
     for step in (500, 1000, 1500, 2000, 10000):
       self._publish(step)

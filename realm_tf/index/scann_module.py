@@ -1,0 +1,122 @@
+"""ScaNN's search as an op of a graph, for SavedModels: its other adapter.
+
+  embeddings -> partitions and codes as variables -> ids and scores
+
+As `scann_searcher`, without second partitions for blocks (SOAR), which ScaNN's
+TensorFlow ops lack. The op that makes the searcher of the variables does so
+once per process, and keeps it under a name for good: so the name is unique.
+"""
+
+import uuid
+
+import numpy as np
+from scann.scann_ops.py import scann_ops
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.index import scann_searcher
+from realm_tf.index import searcher
+from realm_tf.index import tuning
+
+# In the order of the op's arguments.
+_STATE = (
+  'dataset',
+  'scann_config',
+  'serialized_partitioner',
+  'datapoint_to_token',
+  'ah_codebook',
+  'hashed_dataset',
+  'int8_dataset',
+  'int8_multipliers',
+  'dp_norms',
+)
+
+
+class ScannModule(tf.Module):
+  """Searches N blocks approximately, inside a graph; made by `build`.
+
+  It is a `searcher.ApproximateSearcher` but for `save`, so that it is tuned as
+  the others are.
+
+  Args:
+    state: The searcher's variables.
+    shared_name: Under which a process keeps what it makes of them.
+    num_leaves: Its partitions.
+    effort: What a search spends.
+  """
+
+  def __init__(
+    self,
+    state: tf.Module,
+    shared_name: str,
+    num_leaves: int,
+    effort: searcher.Effort,
+  ):
+    super().__init__(name='scann')
+    self._state = state
+    self._shared_name = shared_name
+    self.num_leaves = num_leaves
+    self.effort = effort
+
+  @classmethod
+  def build(
+    cls, embeddings: np.ndarray, config: config_lib.IndexConfig
+  ) -> 'ScannModule':
+    """Builds a searcher over float32 `embeddings`, [N, D].
+
+    Raises:
+      UserError: There are too few blocks.
+    """
+    number = len(embeddings)
+    if number < scann_searcher.MIN_BLOCKS:
+      raise errors.UserError(
+        f'--searcher=scann needs {scann_searcher.MIN_BLOCKS} blocks or more. '
+        f'Found {number}. Use --searcher=exact.'
+      )
+    leaves, effort = tuning.untuned(config, number)
+    builder = scann_searcher.prepare(
+      scann_ops.builder, embeddings, leaves, effort
+    )
+    state = builder.build().serialize_to_module()
+    return cls(state, f'realm_tf-{uuid.uuid4()}', leaves, effort)
+
+  def with_effort(self, effort: searcher.Effort) -> 'ScannModule':
+    """See `searcher.ApproximateSearcher`."""
+    return ScannModule(self._state, self._shared_name, self.num_leaves, effort)
+
+  def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+    """See `searcher.Searcher`."""
+    found = self.find(tf.constant(queries, tf.float32), k)
+    return searcher.Neighbors(*(values.numpy() for values in found))
+
+  def find(self, queries: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns what `search` does, as tensors and inside a graph, [B, k]."""
+    # The op refuses an empty batch.
+    number = tf.shape(queries)[0]
+    padded = tf.pad(queries, [[0, tf.cast(number == 0, tf.int32)], [0, 0]])
+    handle = scann_ops.tensors_to_scann(
+      *(getattr(self._state, name) for name in _STATE),
+      shared_name=self._shared_name,
+    )
+    ids, scores = scann_ops.scann_search_batched(
+      handle,
+      padded,
+      k,
+      max(k, self.effort.num_to_rescore),
+      self.effort.leaves_to_search,
+      False,
+    )
+    # It returns no more columns than the longest row of blocks it found.
+    missing = [[0, 0], [0, k - tf.shape(ids)[1]]]
+    ids = tf.pad(ids, missing)
+    scores = tf.pad(scores, missing, constant_values=-float('inf'))
+    ids, scores = (
+      tf.ensure_shape(values[:number], [None, k]) for values in (ids, scores)
+    )
+    # What was not found has id 0 and a score of NaN.
+    found = tf.math.is_finite(scores)
+    return (
+      tf.where(found, ids, searcher.NOT_FOUND),
+      tf.where(found, scores, -float('inf')),
+    )

@@ -1,0 +1,130 @@
+"""Masked queries and their candidates, as in Table 3 of the paper.
+
+  trainer -> <run_dir>/examples.jsonl -> whoever shows them
+
+Plain Python objects, one query a line. The file is replaced as a whole: it has
+the examples of one moment of the training.
+"""
+
+from collections.abc import Sequence
+import json
+from typing import Any, NamedTuple, Optional
+
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.rundir import json_files
+from realm_tf.rundir import layout
+
+
+class Candidate(NamedTuple):
+  """A block beside a query.
+
+  Attributes:
+    block_id: Its row in the corpus; None is the null block.
+    title: Of its article; '' of the null block.
+    text: Of the block; '' of the null block.
+    p_z: p(z|x), of the parameters at that step.
+    p_y: p(y|z,x), of all masked wordpieces together.
+    utility: log p(y|z,x) - log p(y|null,x) (Appendix D); None where the null
+      block is no candidate.
+  """
+
+  block_id: Optional[int]
+  title: str
+  text: str
+  p_z: float
+  p_y: float
+  utility: Optional[float]
+
+
+class Example(NamedTuple):
+  """A query x with what was masked, y, and the candidates z.
+
+  Attributes:
+    step: Training step of the parameters.
+    query: x with the masked words filled in.
+    masked: (start, end) of each masked part: query[start:end] is of y.
+    candidates: The best p(z|x) first.
+  """
+
+  step: int
+  query: str
+  masked: Sequence[tuple[int, int]]
+  candidates: Sequence[Candidate]
+
+  def pieces(self) -> list[tuple[str, bool]]:
+    """Returns (text, whether it was masked) of the parts that make `query`."""
+    pieces, position = [], 0
+    for start, end in self.masked:
+      pieces += [
+        (self.query[position:start], False),
+        (self.query[start:end], True),
+      ]
+      position = end
+    pieces.append((self.query[position:], False))
+    return [piece for piece in pieces if piece[0]]
+
+
+def write(run_dir: str, examples: Sequence[Example]) -> None:
+  """Replaces the examples of a run."""
+  json_files.write_lines(
+    layout.examples_file(run_dir),
+    (
+      {
+        **example._asdict(),
+        'candidates': [c._asdict() for c in example.candidates],
+      }
+      for example in examples
+    ),
+  )
+
+
+def read(run_dir: str) -> list[Example]:
+  """Returns the examples of a run; none where it has not written any.
+
+  Raises:
+    UserError: A line is not what `write` writes.
+  """
+  path = layout.examples_file(run_dir)
+  if not tf.io.gfile.exists(path):
+    return []
+  with tf.io.gfile.GFile(path, 'rb') as file:
+    lines = file.read().splitlines()
+  return [_parse(line, f'{path}:{i}') for i, line in enumerate(lines, 1)]
+
+
+def _parse(line: bytes, where: str) -> Example:
+  try:
+    fields = json.loads(line)
+    example = Example(
+      int(fields['step']),
+      _text(fields['query']),
+      [(int(start), int(end)) for start, end in fields['masked']],
+      [_candidate(candidate) for candidate in fields['candidates']],
+    )
+  except (ValueError, TypeError, KeyError) as error:
+    raise errors.UserError(
+      f'{where} must be a query with its candidates, as the trainer writes '
+      f'it. Found: {type(error).__name__}: {error}. Remove the file: the '
+      'trainer writes it anew.'
+    ) from error
+  return example
+
+
+def _candidate(fields: Any) -> Candidate:
+  block_id, utility = fields['block_id'], fields['utility']
+  return Candidate(
+    None if block_id is None else int(block_id),
+    _text(fields['title']),
+    _text(fields['text']),
+    float(fields['p_z']),
+    float(fields['p_y']),
+    None if utility is None else float(utility),
+  )
+
+
+def _text(value: Any) -> str:
+  if not isinstance(value, str):
+    raise TypeError(f'{value!r} is no text')
+  return value

@@ -1,0 +1,73 @@
+"""Tests for realm_tf.index.scann_module."""
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.index import brute_force
+from realm_tf.index import scann_module
+from realm_tf.index import searcher
+
+
+def _clustered(seed):
+  rng = np.random.default_rng(seed)
+  centers = rng.normal(size=(20, 8)) * 3
+  points = np.repeat(centers, 20, axis=0) + rng.normal(size=(400, 8)) * 0.3
+  return points.astype(np.float32)
+
+
+def _saved(module, path):
+  """Saves and loads its search for the best 5."""
+  holder = tf.train.Checkpoint()
+  holder.module = module
+  holder.find = tf.function(
+    lambda queries: module.find(queries, 5),
+    input_signature=[tf.TensorSpec([None, 8], tf.float32)],
+  )
+  tf.saved_model.save(holder, path)
+  return tf.saved_model.load(path)
+
+
+class ScannModuleTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.config = config_lib.IndexConfig(leaves_to_search_fraction=1.0)
+    self.points = _clustered(0)
+    self.module = scann_module.ScannModule.build(self.points, self.config)
+
+  def test_finds_what_exact_search_finds(self):
+    queries = self.points[:7]
+    expected = brute_force.BruteForceSearcher(self.points).search(queries, 5)
+    found = self.module.search(queries, 5)
+    np.testing.assert_array_equal(found.block_ids, expected.block_ids)
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
+
+  def test_an_empty_batch_finds_nothing(self):
+    found = self.module.search(np.zeros([0, 8], np.float32), 5)
+    self.assertEqual(found.block_ids.shape, (0, 5))
+
+  def test_what_is_not_found_is_marked(self):
+    little = self.module.with_effort(searcher.Effort(1, 400))
+    found = little.search(self.points[:3], 300)
+    missing = found.block_ids == searcher.NOT_FOUND
+    self.assertTrue(missing.any())
+    np.testing.assert_array_equal(found.scores == -np.inf, missing)
+
+  def test_two_that_were_saved_do_not_mix_in_one_process(self):
+    other = scann_module.ScannModule.build(_clustered(1), self.config)
+    queries = tf.constant(self.points[:3])
+    for i, module in enumerate((self.module, other)):
+      loaded = _saved(module, f'{self.create_tempdir().full_path}/{i}')
+      np.testing.assert_array_equal(
+        loaded.find(queries)[0], module.search(queries.numpy(), 5).block_ids
+      )
+
+  def test_few_blocks_are_refused(self):
+    with self.assertRaisesRegex(errors.UserError, 'Found 15. Use'):
+      scann_module.ScannModule.build(self.points[:15], self.config)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,78 @@
+"""Tests that embedding and searching on devices are what a TPU can run.
+
+As tests/training/tpu_ops_test.py has it of the trainers: the same numbers when
+compiled by XLA, ops of a TPU's list only, and one size of each tensor.
+"""
+
+from unittest import mock
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.index import block_embeddings
+from realm_tf.index import brute_force
+from realm_tf.index import device_searcher
+from realm_tf.index import query_embeddings
+from realm_tf.records import joining
+from tests import xla_graphs
+from tests.index import small
+
+_IDS = np.array([[5, 6, 7, 0], [8, 0, 0, 0], [9, 9, 5, 6]], np.int32)
+
+
+class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
+  def _check(self, functions):
+    graphs = [graph for each in functions for graph in each.graphs()]
+    self.assertLen(graphs, 1)
+    self.assertGreater(xla_graphs.num_ops(graphs[0]), 20)
+    self.assertEmpty(xla_graphs.problems(graphs[0]))
+
+  @parameterized.parameters(('float32', 1e-4), ('bfloat16', 5e-2))
+  def test_embedding_of_blocks(self, dtype, tolerance):
+    model = small.model()
+    with xla_graphs.recorded() as functions:
+      embed = block_embeddings.compile_embedding(
+        model, small.SPECIAL_IDS, dtype
+      )
+      actual = embed(_IDS[:, :2], _IDS, 8)
+    tokens = joining.pack(
+      tf.constant(_IDS[:, :2]), tf.constant(_IDS), *small.SPECIAL_IDS, 8
+    )
+    self.assertAllClose(actual, model.block_embedder(tokens), atol=tolerance)
+    self._check(functions)
+
+  def test_embedding_of_queries(self):
+    model = small.model()
+    with xla_graphs.recorded() as functions:
+      embed = query_embeddings.compile_embedding(model, 6, small.SPECIAL_IDS)
+      actual = embed(_IDS)
+    tokens = joining.pack(tf.constant(_IDS), None, *small.SPECIAL_IDS, 6)
+    self.assertAllClose(actual, model.embed_queries(tokens), atol=1e-4)
+    self._check(functions)
+
+  @parameterized.product(is_tpu=[True, False], dtype=['float32', 'bfloat16'])
+  def test_search(self, is_tpu, dtype):
+    rng = np.random.default_rng(0)
+    # Small integers, which bfloat16 has as well.
+    blocks = rng.integers(-9, 9, [300, 4]).astype(np.float32)
+    queries = rng.integers(-9, 9, [8, 4]).astype(np.float32)
+    strategy = tf.distribute.OneDeviceStrategy('/cpu:0')
+    stand_in = type(strategy) if is_tpu else tf.distribute.TPUStrategy
+    with (
+      mock.patch.object(tf.distribute, 'TPUStrategy', stand_in),
+      mock.patch.object(device_searcher, '_MAX_CHUNK_BLOCKS', 128),
+      xla_graphs.recorded() as functions,
+    ):
+      searcher = device_searcher.DeviceSearcher(blocks, dtype, strategy)
+      actual = searcher.search(queries, 5)
+    expected = brute_force.BruteForceSearcher(blocks).search(queries, 5)
+    # Off a TPU, XLA makes the approximate top exact, but for ties.
+    np.testing.assert_array_equal(actual.scores, expected.scores)
+    self._check(functions)
+    (graph,) = functions[0].graphs()
+    self.assertEqual('ApproxTopK' in str(graph.as_graph_def()), is_tpu)
+
+
+if __name__ == '__main__':
+  tf.test.main()
