@@ -3,33 +3,19 @@
 questions -> search with current parameters -> [this file] -> batch
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Optional
+from collections.abc import Callable, Iterator
+from typing import Optional
 
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.records import answer_spans
-from realm_tf.records import block_table
+from realm_tf.records import batch_share
 from realm_tf.records import sampling
 from realm_tf.retrieval import retriever
+from realm_tf.training import answer_labels
 
-# Multiples that batches are trimmed to: few shapes, for each one is traced.
-_QUESTION_WIDTH, _BODY_WIDTH = 32, 16
-
-
-class TokenizedQuestions(NamedTuple):
-  """Questions as wordpieces.
-
-  Attributes:
-    texts: Q questions.
-    ids: int32 [Q, Lq], zeros behind.
-    answers: Wordpieces of each answer of each question.
-  """
-
-  texts: Sequence[str]
-  ids: np.ndarray
-  answers: Sequence[Sequence[np.ndarray]]
+# Multiples that batches are trimmed to: few shapes, for each one is compiled.
+_QUESTION_WIDTH, _BODY_WIDTH = 32, 64
 
 
 # (rows of the questions, their wordpieces, N) -> the N best blocks.
@@ -37,47 +23,68 @@ Search = Callable[[np.ndarray, np.ndarray, int], retriever.Retrieved]
 
 
 def batches(
-  questions: TokenizedQuestions,
-  table: block_table.BlockTable,
+  labels: answer_labels.AnswerLabels,
   search: Search,
   embeddings: Optional[np.ndarray],
   experiment: config_lib.ExperimentConfig,
+  share: batch_share.Share = batch_share.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; see `finetuning_trainer.FinetuningTrainer`.
 
   Args:
-    questions: Of the training set.
-    table: The corpus.
+    labels: Of the training set's questions.
     search: Called when a batch is asked for, so with current parameters.
     embeddings: Of the blocks, float [N, D]; None if f(x,z) is what `search`
       says, without a gradient.
     experiment: Batch size, N, K, lengths, and the seed of the order.
+    share: This process's part of each batch, and the first step.
 
   Yields:
     Batches.
   """
   config = experiment.finetuning
-  sampler = sampling.Sampler(
-    len(questions.ids), config.batch_size, experiment.seed
-  )
-  step = 0
+  questions = labels.questions
+  sampler = _sampler(labels, config, experiment.seed)
+  step = share.first_step
   while True:
-    rows = sampler.rows(step)
-    question_ids = sampling.trim(questions.ids[rows], _QUESTION_WIDTH)
+    rows = sampler.rows(step)[share.rows(config.batch_size)]
+    question_ids = share.trim(questions.ids[rows], _QUESTION_WIDTH)
     found = search(rows, question_ids, config.num_searched)
-    labels = _labels(
-      [questions.answers[row] for row in rows],
-      found.block_ids,
-      table,
-      config,
-      experiment.model.max_span_width,
-    )
+    found = _with_gold(found, [labels.gold(row) for row in rows])
     yield {
       'question_ids': question_ids,
       **_scoring(found, embeddings),
-      **labels,
+      **_labels(labels, rows, found.block_ids, experiment, share),
     }
     step += 1
+
+
+def _sampler(labels, config, seed):
+  num_questions = len(labels.questions.ids)
+  sampler = sampling.Sampler(num_questions, config.batch_size, seed)
+  if config.bucket_batches == 1:
+    return sampler
+  lengths = [
+    labels.table.lengths(labels.gold(row))[1].max(initial=0)
+    for row in range(num_questions)
+  ]
+  return sampling.BucketSampler(
+    sampler, np.array(lengths), config.bucket_batches, seed
+  )
+
+
+def _with_gold(found, gold):
+  """Returns what was found, a block of `gold` in the last place if it lacks."""
+  block_ids, scores = found.block_ids.copy(), found.scores.copy()
+  for i, ids in enumerate(gold):
+    if ids.size and not np.isin(block_ids[i], ids).any():
+      # Of a retriever that is not trained the score is as low as the last's.
+      block_ids[i, -1] = ids[0]
+      if not np.isfinite(scores[i, -1]):
+        scores[i, -1] = np.min(
+          scores[i], where=np.isfinite(scores[i]), initial=0
+        )
+  return retriever.Retrieved(block_ids, scores)
 
 
 def _scoring(found, embeddings):
@@ -92,25 +99,36 @@ def _scoring(found, embeddings):
   return {'is_found': is_found, 'block_embeddings': vectors}
 
 
-def _labels(answers, block_ids, table, config, max_width):
-  """Returns 'has_answer', 'read_rows', 'body_ids', 'is_answer' of a batch."""
-  _, bodies = table.gather(block_ids, 1, config.joint_tokens)  # [B, N, Lz]
-  bodies = sampling.trim(bodies, _BODY_WIDTH)
-  num_read, length = config.num_read, bodies.shape[2]
-  has_answer = np.zeros(block_ids.shape, bool)
-  read_rows = np.tile(np.arange(num_read, dtype=np.int32), [len(answers), 1])
-  is_answer = np.zeros([*read_rows.shape, length, max_width], bool)
-  for i, answer in enumerate(answers):
-    has_answer[i], spans = answer_spans.find(bodies[i], answer, max_width)
-    if config.read_answer_block and not has_answer[i, :num_read].any():
-      # The first that has the answer; the last that is read if none has it.
-      read_rows[i, -1] = np.argmax(has_answer[i]) or num_read - 1
-    is_answer[i] = spans[read_rows[i]]
-  read = np.take_along_axis(bodies, read_rows[:, :, None], axis=1)
-  read = sampling.trim(read, _BODY_WIDTH)
+def _labels(labels, rows, block_ids, experiment, share):
+  """Returns what of a batch says which blocks are read, and the answers."""
+  config, max_width = experiment.finetuning, experiment.model.max_span_width
+  num_read = config.num_read
+  has_answer = np.stack(
+    [labels.has_answer(row, ids) for row, ids in zip(rows, block_ids)]
+  )
+  read_rows = np.tile(np.arange(num_read, dtype=np.int32), [len(rows), 1])
+  if config.read_answer_block or config.supervision == 'gold':
+    for i, answer in enumerate(has_answer):
+      if not answer[:num_read].any():
+        # The first that has the answer; the last that is read if none has it.
+        read_rows[i, -1] = np.argmax(answer) or num_read - 1
+  read_ids = np.take_along_axis(block_ids, read_rows, axis=1)
+  titles, bodies = labels.table.gather(
+    read_ids, experiment.lengths.title_tokens, config.joint_tokens
+  )
+  bodies = share.trim(bodies, _BODY_WIDTH)  # [B, K, Lz]
+  is_answer = np.stack(
+    [
+      labels.spans(row, read_ids[i], bodies[i], max_width)
+      for i, row in enumerate(rows)
+    ]
+  )
+  # Where only some blocks teach, the answer's text elsewhere does not.
+  teaches = np.take_along_axis(has_answer, read_rows, axis=1)
   return {
     'has_answer': has_answer,
     'read_rows': read_rows,
-    'body_ids': read,
-    'is_answer': is_answer[:, :, : read.shape[2]],
+    'title_ids': titles,
+    'body_ids': bodies,
+    'is_answer': is_answer & teaches[:, :, None, None],
   }

@@ -1,115 +1,177 @@
 """QA fine-tuning as a job: questions + a pre-trained model -> a QA model.
 
-The index is built once, from the parameters that fine-tuning starts from:
-Embed_doc is frozen, only Embed_input and the reader are tuned (Section 3.3).
+Embed_doc is frozen, only Embed_input and the reader are tuned (Section 3.3), if
+the config says nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import dataclasses
-from typing import Optional
+import functools
+from typing import NamedTuple, Optional
 
-from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.index import index_builder
 from realm_tf.index import storage
-from realm_tf.index import version_work
 from realm_tf.modeling import realm_model
-from realm_tf.records import sampling
+from realm_tf.records import batch_share
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
+from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
+from realm_tf.training import finetuning_index
 from realm_tf.training import finetuning_trainer
+from realm_tf.training import loop
+from realm_tf.training import model_choice
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
+
+
+class Options(NamedTuple):
+  """What a run may do otherwise.
+
+  Attributes:
+    init_from: Model directory to start from; None starts anew.
+    search: Replaces the model's own search and its scores, e.g. by BM25.
+    judge: Measures exact match on questions kept apart, in percent; then the
+      run publishes its best parameters and not its last.
+  """
+
+  init_from: Optional[str] = None
+  search: Optional[finetuning_batches.Search] = None
+  judge: Optional[Callable[[realm_model.RealmModel, storage.Index], float]] = (
+    None
+  )
+
+
+_PLAIN = Options()
 
 
 def run(
   inputs: runs.Inputs,
   questions: Sequence[questions_lib.Question],
   run_dir: str,
-  init_from: Optional[str] = None,
-  fixed_search: Optional[finetuning_batches.Search] = None,
+  options: Options = _PLAIN,
+  setup: setup_lib.Setup = setup_lib.ALONE,
 ) -> None:
   """Fine-tunes and publishes the QA model in `run_dir`.
 
   Args:
     inputs: Of the job.
-    questions: Of the training set; regular expressions are not trained on.
+    questions: Of the training set.
     run_dir: Becomes a model directory with an index.
-    init_from: Model directory to start from.
-    fixed_search: Replaces the model's own search and its scores, e.g. by BM25.
+    options: See there.
+    setup: Of this process.
   """
   config = dataclasses.replace(
     inputs.config, model=realm_model.separate_towers(inputs.config.model)
   )
   inputs = inputs._replace(config=config)
-  tokenized = _tokenize(inputs, questions)
-  runs.start(run_dir, inputs, resume=False)
-  model = realm_model.RealmModel(
-    config.model, [realm_model.EMBEDDER, realm_model.SPAN]
+  labels = _labels(inputs, questions)
+  share = setup.share(config.finetuning.batch_size)
+  runs.start(run_dir, inputs, setup)
+  with setup.scope():
+    model = realm_model.RealmModel(
+      config.model, [realm_model.EMBEDDER, realm_model.SPAN]
+    )
+    runs.initialize(model, inputs, options.init_from)
+  indexes = finetuning_index.FinetuningIndex(
+    inputs, model, run_dir, options.init_from
   )
-  runs.initialize(model, inputs, init_from)
-  index = _index(inputs, model, run_dir, init_from)
-  batches = finetuning_batches.batches(
-    tokenized,
-    inputs.table,
-    fixed_search or _search(inputs, model, index),
-    None if fixed_search else index.embeddings,
-    config,
+  indexes.build(0)  # Before a checkpoint is restored: of the first parameters.
+  with setup.scope():
+    trainer = _trainer(inputs, model)
+  pace = setup_lib.Pace.of(config.finetuning)
+  run_loop = loop.Loop(trainer, run_dir, pace, setup)
+  choice = _choice(run_loop, run_dir, config, options, setup)
+  _train(run_loop, choice, indexes, _BatchesOf(inputs, labels, options, share))
+  if choice:
+    choice.restore_best(model)
+  indexes.finish(run_loop.step)
+  if not choice:
+    run_loop.publish()
+  run_loop.finish()
+
+
+def _choice(run_loop, run_dir, config, options, setup):
+  """Returns what chooses the best parameters, if anything does."""
+  if options.judge is None:
+    return None
+  return model_choice.ModelChoice(
+    run_loop,
+    run_dir,
+    functools.partial(options.judge, run_loop.trainer.model),
+    config.finetuning,
+    setup.is_chief,
   )
+
+
+class _BatchesOf(NamedTuple):
+  """Makes the batches of an index, and on."""
+
+  inputs: runs.Inputs
+  labels: answer_labels.AnswerLabels
+  options: Options
+  share: batch_share.Share
+
+  def __call__(self, model, index, step):
+    search = self.options.search
+    return finetuning_batches.batches(
+      self.labels,
+      search or _search(self.inputs, model, index),
+      None if search else index.embeddings,
+      self.inputs.config,
+      self.share._replace(first_step=step),
+    )
+
+
+def _train(run_loop, choice, indexes, batches_of):
+  """Trains to the end, or until nothing gets better."""
+  trainer = run_loop.trainer
+  num_steps = batches_of.inputs.config.finetuning.optimizer.num_steps
+  is_done = False
+  while not is_done:
+    index = indexes.at(min(run_loop.step, num_steps - 1))
+    trainer.train_dataset = batches_of(trainer.model, index, run_loop.step)
+    until = indexes.next_build(run_loop.step, num_steps)
+    while True:
+      # First of all, for a run may be killed between a checkpoint and this.
+      is_done = choice is not None and choice.must_stop(index)
+      run_loop.save()
+      if is_done or run_loop.step >= until:
+        break
+      run_loop.train(choice.next_step(until) if choice else until)
+    is_done = is_done or run_loop.step >= num_steps
+
+
+def _labels(inputs, questions):
+  config = inputs.config
+  tokenized = answer_labels.tokenize(
+    questions, inputs.tokenizer, config.lengths.question_tokens
+  )
+  return answer_labels.AnswerLabels(
+    tokenized, inputs.table, inputs.tokenizer, config.finetuning
+  )
+
+
+def _trainer(inputs, model):
+  """Returns the trainer, which has no batches yet."""
+  config = inputs.config
   trainer = finetuning_trainer.FinetuningTrainer(
-    batches,
+    None,
     optimizer_lib.create(config.finetuning.optimizer),
     model,
-    config.finetuning,
+    config,
     inputs.special_ids,
   )
-  num_steps = config.finetuning.optimizer.num_steps
-  runs.train(trainer, run_dir, num_steps, config.finetuning.log_every_steps)
+  trainer.seed_dropout(config.seed)
+  return trainer
 
 
 def _search(inputs, model, index):
   """Returns the search with the model's current query embedder."""
-  retriever = retriever_lib.Retriever(
-    retriever_lib.query_embedding_function(
-      model, inputs.config.lengths, inputs.special_ids
-    ),
+  retriever = retriever_lib.of_model(
+    model,
     index.searcher,
+    inputs.config.lengths.query_tokens,
+    inputs.special_ids,
   )
   return lambda rows, ids, k: retriever.retrieve(ids, k)
-
-
-def _tokenize(inputs, questions):
-  """Returns the questions that have plain answers, as wordpieces."""
-  plain = [question for question in questions if not question.regex]
-  if not plain:
-    raise errors.UserError(
-      'Training questions must have answers that are text. Found only '
-      'regular expressions. Train on another set.'
-    )
-  texts = [question.question for question in plain]
-  ids = sampling.pad_rows(
-    inputs.tokenizer.token_ids_batch(texts),
-    inputs.config.lengths.question_tokens,
-  )
-  flat = iter(
-    inputs.tokenizer.token_ids_batch(
-      [answer for question in plain for answer in question.answers]
-    )
-  )
-  answers = [[next(flat) for _ in question.answers] for question in plain]
-  return finetuning_batches.TokenizedQuestions(texts, ids, answers)
-
-
-def _index(inputs, model, run_dir, init_from):
-  """Publishes the index of the initial parameters and loads it."""
-  builder = index_builder.IndexBuilder(
-    inputs.table, inputs.config, inputs.special_ids, model
-  )
-  base = init_from and model_directory.open_directory(init_from).index
-  job = version_work.ALONE
-  if base and builder.can_reuse(base.path):
-    job = job._replace(base=base.path)
-  version = builder.build(0, layout.index_root(run_dir), job)
-  return storage.load(version.path, builder.corpus_fingerprint)

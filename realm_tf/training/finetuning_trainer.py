@@ -18,17 +18,19 @@ class FinetuningTrainer(step_trainer.StepTrainer):
   """Maximizes the answers' span likelihood plus the early-update likelihood.
 
   Section 3.2 of Guu et al. 2020 with ORQA's losses; a term without a positive
-  is zero. Embed_doc is frozen: blocks come with the index's embeddings.
+  is zero. Blocks come with the index's embeddings; where Embed_doc is not
+  frozen, those that are read are embedded anew, and teach it.
 
   Args:
     batches: See `finetuning_batches`: 'question_ids' int32 [B, Lq],
       'block_embeddings' float32 [B, N, D] or, of a retriever that is not
       trained, 'fixed_scores' float32 [B, N], 'is_found' bool [B, N],
       'has_answer' bool [B, N], 'read_rows' int32 [B, K], which of the N are
-      read, 'body_ids' int32 [B, K, Lz], 'is_answer' bool [B, K, Lz, W].
-    optimizer: Updates the query embedder and the span reader.
+      read, 'title_ids' int32 [B, K, Lt], 'body_ids' int32 [B, K, Lz],
+      'is_answer' bool [B, K, Lz, W].
+    optimizer: Updates the towers that are not frozen and the span reader.
     model: With the EMBEDDER and SPAN parts.
-    config: `joint_tokens`.
+    config: What is frozen, and lengths.
     special_ids: The vocabulary's [CLS] and [SEP].
   """
 
@@ -37,25 +39,25 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     batches,
     optimizer,
     model: realm_model.RealmModel,
-    config: config_lib.FinetuningConfig,
+    config: config_lib.ExperimentConfig,
     special_ids: tuple[int, int],
   ):
     super().__init__(
       batches,
       optimizer,
-      [
-        *model.query_embedder.trainable_variables,
-        *model.span_reader.trainable_variables,
-      ],
+      _trained(model, config.finetuning),
+      config.finetuning.jit_compile,
     )
     self.model = model
-    self._config = config
+    self._config = config.finetuning
+    self._lengths = config.lengths
     self._special_ids = special_ids
 
   def loss_and_logs(self, batch):
     scores = self._retrieval_scores(batch)  # [B, N]
+    is_hard = self._config.objective == 'hard_em'
     early = span_likelihood.early_update_log_likelihood(
-      scores, batch['has_answer']
+      scores, batch['has_answer'], is_hard
     )
     body_length = batch['body_ids'].shape[2]
     joint = joining.pack_pairs(
@@ -63,13 +65,14 @@ class FinetuningTrainer(step_trainer.StepTrainer):
       batch['body_ids'],
       *self._special_ids,
       self._config.joint_tokens,
+      batch['title_ids'] if self._config.read_titles else None,
     )
     spans = self.model.span_reader(joint, body_length, training=True)
     read_scores = tf.gather(scores, batch['read_rows'], batch_dims=1)
     spans += read_scores[:, :, None, None]  # [B, K, Lz, W]
     flat = tf.reshape(spans, [tf.shape(spans)[0], -1])
     is_answer = tf.reshape(batch['is_answer'], tf.shape(flat))
-    reading = span_likelihood.span_log_likelihood(flat, is_answer)
+    reading = span_likelihood.span_log_likelihood(flat, is_answer, is_hard)
     best = tf.argmax(flat, axis=-1, output_type=tf.int32)
     correct = tf.gather(is_answer, best, batch_dims=1)
     answerable = tf.reduce_any(is_answer, axis=-1)
@@ -90,4 +93,32 @@ class FinetuningTrainer(step_trainer.StepTrainer):
       training=True,
     )  # [B, D]
     scores = tf.einsum('bd,bnd->bn', queries, batch['block_embeddings'])
+    if not self._config.freeze_block_tower:
+      scores = self._with_fresh(scores, queries, batch)
     return tf.where(batch['is_found'], scores, _NOT_FOUND)
+
+  def _with_fresh(self, scores, queries, batch):
+    """Returns f(x,z), [B, N], that of the blocks that are read anew."""
+    blocks = self.model.block_embedder(
+      joining.pack_longest(
+        batch['title_ids'],
+        batch['body_ids'],
+        *self._special_ids,
+        self._lengths.block_tokens,
+      ),
+      training=True,
+    )  # [B, K, D]
+    fresh = tf.einsum('bd,bkd->bk', queries, blocks)
+    place = tf.one_hot(batch['read_rows'], scores.shape[1])  # [B, K, N]
+    is_read = tf.reduce_any(place > 0, axis=1)
+    return tf.where(is_read, tf.einsum('bk,bkn->bn', fresh, place), scores)
+
+
+def _trained(model, config):
+  """Returns the variables that learn."""
+  variables = [*model.span_reader.trainable_variables]
+  if not config.freeze_block_tower:
+    variables = [*model.block_embedder.trainable_variables, *variables]
+  if not config.freeze_query_tower:
+    variables = [*model.query_embedder.trainable_variables, *variables]
+  return variables

@@ -16,6 +16,8 @@ from typing import NamedTuple, Optional
 
 import numpy as np
 
+from realm_tf import errors
+from realm_tf.index import query_embeddings
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
@@ -23,11 +25,23 @@ from realm_tf.modeling import weights
 from realm_tf.retrieval import hot_swap
 from realm_tf.retrieval import overlay as overlay_lib
 from realm_tf.retrieval import reranking
-from realm_tf.retrieval import retriever
 from realm_tf.rundir import in_use
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import runs
+
+
+def pinned_step(step: int, every: int) -> int:
+  """Returns the step of the index that a pinned step's candidates come from.
+
+  The parameters of a refresh period's beginning are embedded during it, and
+  searched in the next one; so the trainer seldom waits.
+
+  Args:
+    step: Of training.
+    every: Steps of a period.
+  """
+  return max(0, step // every - 1) * every
 
 
 class _Slot:
@@ -37,8 +51,8 @@ class _Slot:
     self.model = realm_model.RealmModel(
       inputs.config.model, [realm_model.EMBEDDER]
     )
-    self.embed = retriever.query_embedding_function(
-      self.model, inputs.config.lengths, inputs.special_ids
+    self.embed = query_embeddings.compile_embedding(
+      self.model, inputs.config.lengths.query_tokens, inputs.special_ids
     )
 
 
@@ -59,7 +73,8 @@ class IndexSearch:
     run_dir: Where the refresher publishes.
     current: The model in training, for over-retrieval and write-through.
     submit: See `hot_swap.HotSwap`; by default to a thread.
-    wait: Called again and again until there is a first index.
+    wait: Called again and again until the index that is needed is there.
+    process: Number of this process of the trainer.
 
   Attributes:
     overlay: What the step writes fresh embeddings to; None if the config does
@@ -73,6 +88,7 @@ class IndexSearch:
     current: Optional[realm_model.RealmModel] = None,
     submit: Optional[hot_swap.Submit] = None,
     wait: Callable[[], None] = lambda: time.sleep(0.2),
+    process: int = 0,
   ):
     config = inputs.config.pretraining
     self._fingerprint = inputs.table.manifest['corpus_fingerprint']
@@ -86,18 +102,24 @@ class IndexSearch:
     self.overlay = self._reranker = None
     if config.write_through_blocks:
       self.overlay = overlay_lib.Overlay(config.write_through_blocks)
-      self._embed_freshly = retriever.query_embedding_function(
-        current, inputs.config.lengths, inputs.special_ids
+      self._embed_freshly = query_embeddings.compile_embedding(
+        current, inputs.config.lengths.query_tokens, inputs.special_ids
       )
     if config.over_retrieval:
       self._reranker = reranking.Reranker(
         current, inputs.table, inputs.config, inputs.special_ids
       )
+    self._pinned = config.pin_index
+    self._every = config.refresh_every_steps * config.stale_factor
+    self._wanted = self._next_step = 0
+    self._root = layout.index_root(run_dir)
     self._swap = hot_swap.HotSwap(
-      functools.partial(versions.newest, layout.index_root(run_dir)),
+      self._find_wanted
+      if self._pinned
+      else functools.partial(versions.newest, self._root),
       self._load,
       submit,
-      functools.partial(in_use.declare, run_dir),
+      functools.partial(in_use.declare, run_dir, process),
     )
 
   @property
@@ -105,13 +127,28 @@ class IndexSearch:
     """Training step of the index that the last call searched; -1 before."""
     return self._swap.step
 
+  def start_at(self, step: int) -> None:
+    """Says that the next call is for `step`; the others follow one by one."""
+    self._next_step = step
+
+  def _seek(self, step):
+    """Waits until the index that belongs to the step is loaded."""
+    self._wanted = pinned_step(step, self._every)
+    while self._swap.step != self._wanted:
+      if not self._swap.poll():
+        self._check_not_removed(step)
+        self._wait()
+
   def __call__(self, query_ids: np.ndarray, k: int) -> np.ndarray:
     """Returns the ids of the best `k` blocks of each query, int32 [B, k]."""
     num_searched = max(k, self._num_searched)
     self._shapes[query_ids.shape] = num_searched * (
       1 if self.overlay is None else overlay_lib.FIRST_ASKED_FOR
     )
-    if self._swap.current is None:
+    if self._pinned:
+      self._seek(self._next_step)
+      self._next_step += 1
+    elif self._swap.current is None:
       self._swap.wait_for_first(self._wait)
     elif self._swap.poll() and self.overlay is not None:
       self.overlay.drop_older(self.step)
@@ -119,6 +156,27 @@ class IndexSearch:
     if self._reranker is None:
       return block_ids
     return self._reranker.best(query_ids, block_ids, k)
+
+  def _check_not_removed(self, step):
+    """Raises UserError if the pinned index will never come."""
+    newest = versions.newest(self._root, self._wanted)
+    if newest is None or versions.is_complete(
+      versions.version_path(self._root, self._wanted)
+    ):
+      return
+    raise errors.UserError(
+      f'With pin_index, step {step} needs the index of step {self._wanted}. '
+      f'Found none in {self._root}, but that of step {newest.step}. Build it '
+      'again with bin.build_index, or resume without pin_index.'
+    )
+
+  def _find_wanted(self, above):
+    """Returns the pinned version once it is complete; see `versions.newest`."""
+    version = versions.Version(
+      self._wanted, versions.version_path(self._root, self._wanted)
+    )
+    is_there = self._wanted > above and versions.is_complete(version.path)
+    return version if is_there else None
 
   def _search(self, query_ids, k):
     slot, index = self._swap.current

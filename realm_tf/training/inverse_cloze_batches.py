@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.records import batch_share
 from realm_tf.records import block_table
 from realm_tf.records import sampling
 
@@ -18,7 +19,7 @@ def batches(
   table: block_table.BlockTable,
   ordinary_ids: np.ndarray,
   experiment: config_lib.ExperimentConfig,
-  first_step: int = 0,
+  share: batch_share.Share = batch_share.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; those of a step depend on seed and step only.
 
@@ -31,7 +32,7 @@ def batches(
     ordinary_ids: The vocabulary without its special ids, for noise.
     experiment: Batch size, removal and noise rates, lengths, and the seed of
       order, sentences and noise.
-    first_step: Step of the first batch.
+    share: This process's part of each batch, and the first step.
 
   Yields:
     See `inverse_cloze_trainer.InverseClozeTrainer`.
@@ -39,30 +40,42 @@ def batches(
   config, lengths = experiment.inverse_cloze, experiment.lengths
   seed = experiment.seed
   sampler = sampling.Sampler(table.num_blocks, config.batch_size, seed)
-  step = first_step
+  own = share.rows(config.batch_size)
+  step = share.first_step
   while True:
     rng = sampling.step_rng(seed, step)
-    rows = sampler.rows(step)
+    # Where in its block the sentence is, and whether it is cut out.
+    draws = rng.random([config.batch_size, 2])[own]
+    rows = sampler.rows(step)[own]
     titles, bodies = table.gather(
       rows, lengths.title_tokens, lengths.block_tokens
     )
-    queries = np.zeros([len(rows), config.query_tokens - 2], np.int32)
-    for i, row in enumerate(rows):
-      start, end = _draw_sentence(table.sentence_ends(row), rng)
-      sentence = bodies[i, start:end][: queries.shape[1]]
-      queries[i, : len(sentence)] = sentence
-      is_whole = end - start >= np.count_nonzero(bodies[i])
-      if not is_whole and rng.random() < config.remove_rate:
-        _remove(bodies[i], start, end)
-    queries = sampling.add_noise(
-      queries, config.query_noise_rate, ordinary_ids, rng
+    queries = _take_sentences(
+      bodies, [table.sentence_ends(row) for row in rows], draws, config
     )
+    rate, size = config.query_noise_rate, config.batch_size
+    queries = sampling.add_noise(queries, rate, ordinary_ids, rng, own, size)
     yield {
-      'query_ids': sampling.trim(queries, _QUERY_WIDTH),
+      'query_ids': share.trim(queries, _QUERY_WIDTH),
       'title_ids': titles,
-      'body_ids': sampling.trim(bodies, _BODY_WIDTH),
+      'body_ids': share.trim(bodies, _BODY_WIDTH),
     }
     step += 1
+
+
+def _take_sentences(bodies, sentence_ends, draws, config):
+  """Returns a sentence of each body, and cuts most of them out in place."""
+  queries = np.zeros([len(bodies), config.query_tokens - 2], np.int32)
+  for query, body, ends, (where, removal) in zip(
+    queries, bodies, sentence_ends, draws, strict=True
+  ):
+    start, end = _pick_sentence(ends, where)
+    sentence = body[start:end][: len(query)]
+    query[: len(sentence)] = sentence
+    is_whole = end - start >= np.count_nonzero(body)
+    if not is_whole and removal < config.remove_rate:
+      _remove(body, start, end)
+  return queries
 
 
 def _remove(body, start, end):
@@ -72,6 +85,7 @@ def _remove(body, start, end):
   body[start : start + len(rest)] = rest
 
 
-def _draw_sentence(sentence_ends, rng):
-  i = int(rng.integers(len(sentence_ends)))
+def _pick_sentence(sentence_ends, draw):
+  """Returns where the sentence begins and ends; `draw` is in [0, 1)."""
+  i = int(draw * len(sentence_ends))
   return (int(sentence_ends[i - 1]) if i else 0), int(sentence_ends[i])

@@ -2,31 +2,70 @@
 
 from typing import Optional
 
+from realm_tf import errors
 from realm_tf.modeling import realm_model
 from realm_tf.training import inverse_cloze_batches
 from realm_tf.training import inverse_cloze_trainer
+from realm_tf.training import loop
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import prefetch
 from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
 
 
 def run(
-  inputs: runs.Inputs, run_dir: str, init_from: Optional[str] = None
+  inputs: runs.Inputs,
+  run_dir: str,
+  init_from: Optional[str] = None,
+  setup: setup_lib.Setup = setup_lib.ALONE,
 ) -> None:
-  """Trains both embedders by ICT and publishes them in `run_dir`."""
-  runs.start(run_dir, inputs, resume=False)
+  """Trains both embedders by ICT and publishes them in `run_dir`.
+
+  Args:
+    inputs: Of the job.
+    run_dir: Becomes a model directory.
+    init_from: Model directory to start from.
+    setup: Of this process.
+
+  Raises:
+    UserError: A replica's part of the batch is not whole chunks.
+  """
+  share = setup.share(inputs.config.inverse_cloze.batch_size)
+  _check_chunks(inputs.config.inverse_cloze, setup)
+  runs.start(run_dir, inputs, setup)
   config = inputs.config
-  model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
-  runs.initialize(model, inputs, init_from)
-  batches = inverse_cloze_batches.batches(
-    inputs.table, inputs.ordinary_ids, config
-  )
-  trainer = inverse_cloze_trainer.InverseClozeTrainer(
-    prefetch.prefetch(batches),
-    optimizer_lib.create(config.inverse_cloze.optimizer),
-    model,
-    config.lengths,
-    inputs.special_ids,
-  )
+  with setup.scope():
+    model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
+    runs.initialize(model, inputs, init_from)
+    trainer = inverse_cloze_trainer.InverseClozeTrainer(
+      None,
+      optimizer_lib.create(config.inverse_cloze.optimizer),
+      model,
+      config.lengths,
+      inputs.special_ids,
+      config.inverse_cloze,
+    )
+  trainer.seed_dropout(config.seed)
   num_steps = config.inverse_cloze.optimizer.num_steps
-  runs.train(trainer, run_dir, num_steps, max(1, num_steps // 20))
+  pace = setup_lib.Pace.of(config.inverse_cloze, max(1, num_steps // 20))
+  run_loop = loop.Loop(trainer, run_dir, pace, setup)
+  trainer.train_dataset = prefetch.prefetch(
+    inverse_cloze_batches.batches(
+      inputs.table,
+      inputs.ordinary_ids,
+      config,
+      share._replace(first_step=run_loop.step),
+    )
+  )
+  run_loop.run()
+
+
+def _check_chunks(config, setup):
+  count = setup.resolved.num_replicas_in_sync
+  part, size = config.batch_size // count, config.chunk_size
+  if size and part % size:
+    raise errors.UserError(
+      "A replica's part of the batch must be whole chunks. Found "
+      f'{part} examples on each of {count} replicas, and '
+      f'inverse_cloze.chunk_size={size}. Set it to a divisor of {part}.'
+    )

@@ -1,4 +1,10 @@
-"""One step of the ICT warm start: a sentence finds its block in the batch."""
+"""One step of the ICT warm start: a sentence finds its block in the batch.
+
+The batch is that of all replicas: each embeds its part, and tells its queries'
+blocks from the blocks of all.
+"""
+
+from collections.abc import Mapping
 
 import tensorflow as tf
 
@@ -6,6 +12,8 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.objectives import inverse_cloze
 from realm_tf.records import joining
+from realm_tf.training import gradients as gradients_lib
+from realm_tf.training import inverse_cloze_chunks
 from realm_tf.training import step_trainer
 
 
@@ -20,6 +28,8 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     model: With the EMBEDDER part.
     lengths: `block_tokens`.
     special_ids: The vocabulary's [CLS] and [SEP].
+    config: Among others, how many examples are embedded at once, a divisor of
+      each replica's part of B; 0 for all of them.
   """
 
   def __init__(
@@ -29,19 +39,29 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     model: realm_model.RealmModel,
     lengths: config_lib.LengthConfig,
     special_ids: tuple[int, int],
+    config: config_lib.InverseClozeConfig,
   ):
-    super().__init__(batches, optimizer, model.trainable_variables)
+    super().__init__(
+      batches, optimizer, model.trainable_variables, config.jit_compile
+    )
     self.model = model
     self._lengths = lengths
     self._special_ids = special_ids
+    self._chunk_size = config.chunk_size
 
   def loss_and_logs(self, batch):
+    return _loss_and_logs(*self.embed(batch))
+
+  def embed(
+    self, batch: Mapping[str, tf.Tensor]
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the embeddings of queries and of blocks, each float32 [b, D]."""
     queries = self.model.embed_queries(
       joining.pack_longest(
         batch['query_ids'], None, *self._special_ids, self._lengths.query_tokens
       ),
       training=True,
-    )  # [B, D]
+    )
     blocks = self.model.block_embedder(
       joining.pack_longest(
         batch['title_ids'],
@@ -50,10 +70,60 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
         self._lengths.block_tokens,
       ),
       training=True,
-    )  # [B, D]
-    log_p = inverse_cloze.in_batch_log_likelihood(queries, blocks)
-    accuracy = inverse_cloze.in_batch_accuracy(queries, blocks)
-    return -tf.reduce_mean(log_p), {
-      'log_likelihood': log_p,
-      'accuracy': accuracy,
-    }
+    )
+    return queries, blocks
+
+  def compute(self, batch):
+    if not self._chunk_size:
+      return super().compute(batch)
+    chunks = inverse_cloze_chunks.split(batch, self._chunk_size)
+    # Compiled chunk by chunk: of a loop that is compiled as a whole XLA uses
+    # one core only.
+    embed = self._embed_chunk
+    if self._jit_compile:
+      embed = tf.function(embed, jit_compile=True)
+    embeddings = inverse_cloze_chunks.embeddings(embed, chunks)
+    share = 1.0 / self._strategy.num_replicas_in_sync
+    with tf.GradientTape() as tape:
+      tape.watch(embeddings)
+      loss, logs = _loss_and_logs(*embeddings)
+      part = share * loss
+    gradients = inverse_cloze_chunks.gradients(
+      self._embed_chunk,
+      chunks,
+      tape.gradient(part, embeddings),
+      self._trained_variables,
+      self._jit_compile,
+    )
+    return loss, logs, gradients
+
+  def _embed_chunk(self, batch, number):
+    # Both times that a chunk is embedded it has the same dropout.
+    with self._dropout(self.global_step, number):
+      return self.embed(batch)
+
+
+def _loss_and_logs(queries, blocks):
+  """Returns those of a replica's queries; see `loss_and_logs`."""
+  blocks, first = _of_all_replicas(blocks)
+  log_p = inverse_cloze.in_batch_log_likelihood(queries, blocks, first)
+  accuracy = inverse_cloze.in_batch_accuracy(queries, blocks, first)
+  return -tf.reduce_mean(log_p), {'log_likelihood': log_p, 'accuracy': accuracy}
+
+
+def _of_all_replicas(blocks):
+  """Returns the global batch [B, D], and where in it these [B / R, D] are.
+
+  The gradient of the sum is a sum, so each block's gradient has what every
+  replica's queries want of it. An `all_gather` would say the same, but outside
+  TPUs its gradient has no static shape.
+  """
+  replica = tf.distribute.get_replica_context()
+  count = replica.num_replicas_in_sync
+  if count == 1:
+    return blocks, 0
+  number = replica.replica_id_in_sync_group
+  is_own = tf.one_hot(number, count, dtype=blocks.dtype)[:, None, None]
+  (parts,) = gradients_lib.all_reduce([is_own * blocks])  # [R, B / R, D]
+  size = tf.shape(blocks)[0]
+  return tf.reshape(parts, [count * size, blocks.shape[-1]]), number * size

@@ -1,10 +1,15 @@
 """BERT's AdamW with linear warm-up and decay, from official.nlp."""
 
+from collections.abc import Sequence
+from typing import Optional
+
 from official.nlp import optimization
+import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
+from realm_tf.training import gradients as gradients_lib
 
 
 def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
@@ -34,8 +39,43 @@ def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
   )
 
 
+def make_moments(
+  optimizer: tf_keras.optimizers.Optimizer, variables: Sequence[tf.Variable]
+) -> None:
+  """Makes what the optimizer keeps for each variable, outside of any step.
+
+  A step that made them would be traced and compiled once more without.
+  """
+  optimizer._create_all_weights(variables)  # pylint: disable=protected-access
+
+
+def apply(
+  optimizer: tf_keras.optimizers.Optimizer,
+  gradients: Sequence[gradients_lib.Gradient],
+  variables: Sequence[tf.Variable],
+  is_good: tf.Tensor,
+) -> None:
+  """Updates the variables, or skips the step; it counts either way.
+
+  Args:
+    optimizer: From `create`, or one without moments.
+    gradients: Of the whole batch, dense; None leaves its variable alone.
+    variables: As many.
+    is_good: bool []; where false, variables and moments stay as they are.
+  """
+  if isinstance(optimizer, _AdamW):
+    optimizer.is_good = is_good
+  pairs = [
+    (tf.where(is_good, gradient, tf.zeros_like(gradient)), variable)
+    for gradient, variable in zip(gradients, variables, strict=True)
+    if gradient is not None
+  ]
+  # They are summed and clipped already.
+  optimizer.apply_gradients(pairs, experimental_aggregate_gradients=False)
+
+
 class _AdamW(optimization.AdamWeightDecay):
-  """AdamW with a learning rate of its own for the embedders.
+  """AdamW that can skip, and has a learning rate of its own for the embedders.
 
   Adam's steps do not change when gradients are scaled, so the rate itself is.
 
@@ -47,10 +87,27 @@ class _AdamW(optimization.AdamWeightDecay):
   def __init__(self, embedder_rate_scale: float, **kwargs):
     super().__init__(**kwargs)
     self._embedder_rate_scale = embedder_rate_scale
+    self.is_good: Optional[tf.Tensor] = None  # See `apply`.
 
   def get_config(self):
     scale = self._embedder_rate_scale
     return {**super().get_config(), 'embedder_rate_scale': scale}
+
+  def _prepare_local(self, var_device, var_dtype, apply_state):
+    super()._prepare_local(var_device, var_dtype, apply_state)
+    if self.is_good is None:
+      return
+    # No branch, which replicas could not take together: with these numbers
+    # Adam's update changes nothing.
+    state = apply_state[var_device, var_dtype]
+    for names, value in (
+      (('lr', 'lr_t', 'one_minus_beta_1_t', 'one_minus_beta_2_t'), 0.0),
+      (('beta_1_t', 'beta_2_t'), 1.0),
+    ):
+      for name in names:
+        state[name] = tf.where(
+          self.is_good, state[name], tf.cast(value, state[name].dtype)
+        )
 
   def _resource_apply_dense(self, grad, var, apply_state=None):
     return super()._resource_apply_dense(

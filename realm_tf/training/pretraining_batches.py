@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.records import batch_share
 from realm_tf.records import block_table
 from realm_tf.records import masking
 from realm_tf.records import query_table
@@ -24,6 +25,7 @@ _QUERY_WIDTH, _BODY_WIDTH = 32, 16
 _SPARE_HITS = 2
 # Hits that are looked through for a recurring span.
 _LOOKED_THROUGH = 20
+_OWN, _CANDIDATES = 'own_block', 'candidate_ids'  # Fields of a batch.
 
 
 class Words(NamedTuple):
@@ -48,18 +50,19 @@ def batches(
   search: Search,
   words: Words,
   experiment: config_lib.ExperimentConfig,
-  first_step: int = 0,
+  share: batch_share.Share = batch_share.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; see `pretraining_trainer.PretrainingTrainer`.
 
   Args:
     queries: X.
     table: Z.
-    search: (query_ids [B, Lx], k) -> block ids [B, k], best first.
+    search: (query_ids [B, Lx], k) -> block ids [B, k], best first; called once
+      a step.
     words: What masks and noise are made of.
     experiment: Batch size, K, masking, noise rate, lengths, and the seed of
       order, masks and noise.
-    first_step: Step of the first batch.
+    share: This process's part of each batch, and the first step.
 
   Yields:
     Batches, with 'candidate_ids' int32 [B, K] beside what the trainer needs.
@@ -71,26 +74,32 @@ def batches(
   )
   num_dealt = config.batch_size * config.oversampling
   sampler = sampling.Sampler(queries.num_queries, num_dealt, seed)
-  step = first_step
+  step = share.first_step
   while True:
     rng = sampling.step_rng(seed, step)
     batch = masking.mask_batch(queries, sampler.rows(step), how, rng)
-    own = batch.pop('own_block')
-    batch['query_ids'] = sampling.trim(batch['query_ids'], _QUERY_WIDTH)
+    batch['query_ids'] = share.trim(batch['query_ids'], _QUERY_WIDTH)
     # Found for the query as it is: noise would only find worse candidates.
-    chosen = _candidates(batch, own, table, search, experiment)
     if config.oversampling > 1:
-      batch, chosen = _most_telling(batch, chosen, table, experiment)
-    batch['retrieval_query_ids'] = sampling.add_noise(
-      sampling.drop_masks(
-        batch['query_ids'], config.mask_drop_rate, words.mask_id, rng
-      ),
-      config.query_noise_rate,
-      words.ordinary_ids,
-      rng,
-    )
-    yield {**batch, **with_blocks(chosen, table, lengths)}
+      batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
+      batch = _most_telling(batch, table, experiment)
+    batch['retrieval_query_ids'] = _for_scoring(batch, words, config, rng)
+    batch = share.take(batch)
+    if config.oversampling == 1:
+      batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
+    del batch[_OWN]
+    yield {**batch, **with_blocks(batch[_CANDIDATES], table, lengths, share)}
     step += 1
+
+
+def _for_scoring(batch, words, config, rng):
+  """Returns the queries that p(z|x) is computed from, int32 [B, Lx]."""
+  ids = sampling.drop_masks(
+    batch['query_ids'], config.mask_drop_rate, words.mask_id, rng
+  )
+  return sampling.add_noise(
+    ids, config.query_noise_rate, words.ordinary_ids, rng
+  )
 
 
 def with_index_step(
@@ -101,10 +110,10 @@ def with_index_step(
     yield {**batch, 'index_step': search.step}
 
 
-def _candidates(batch, own, table, search, experiment):
+def _candidates(batch, table, search, experiment):
   """Returns the ids of the K candidates of each query, int32 [B, K]."""
   config = experiment.pretraining
-  query_ids, k = batch['query_ids'], config.num_candidates
+  query_ids, own, k = batch['query_ids'], batch[_OWN], config.num_candidates
   if config.candidates == 'retrieved':
     return candidates.select(search(query_ids, k + _SPARE_HITS), own, k)
   hits = search(query_ids, _LOOKED_THROUGH)
@@ -115,13 +124,13 @@ def _candidates(batch, own, table, search, experiment):
   return candidates.select(hits, own, k + 1)[:, 1:]  # No null block.
 
 
-def _most_telling(batch, chosen, table, experiment):
+def _most_telling(batch, table, experiment):
   """Returns the B queries, those with a candidate that has the span first."""
-  has_span = _has_span(chosen, batch, table, experiment).any(axis=1)
-  used = np.argsort(~has_span, kind='stable')[
+  has_span = _has_span(batch[_CANDIDATES], batch, table, experiment)
+  used = np.argsort(~has_span.any(axis=1), kind='stable')[
     : experiment.pretraining.batch_size
   ]
-  return {name: field[used] for name, field in batch.items()}, chosen[used]
+  return {name: field[used] for name, field in batch.items()}
 
 
 def _has_span(ids, batch, table, experiment):
@@ -134,6 +143,7 @@ def with_blocks(
   chosen: np.ndarray,
   table: block_table.BlockTable,
   lengths: config_lib.LengthConfig,
+  share: batch_share.Share = batch_share.WHOLE,
 ) -> dict[str, np.ndarray]:
   """Returns the candidates' wordpieces: the batch's fields with a K axis."""
   titles, bodies = table.gather(
@@ -141,7 +151,7 @@ def with_blocks(
   )
   return {
     'title_ids': titles,
-    'body_ids': sampling.trim(bodies, _BODY_WIDTH),
+    'body_ids': share.trim(bodies, _BODY_WIDTH),
     'is_real': candidates.is_real(chosen),
-    'candidate_ids': chosen,
+    _CANDIDATES: chosen,
   }

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
+from realm_tf.modeling import strategies
 from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
 from realm_tf.records import joining
@@ -68,7 +69,12 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     special_ids: tuple[int, int],
     index_side: Optional[IndexSide] = None,
   ):
-    super().__init__(batches, optimizer, model.trainable_variables)
+    super().__init__(
+      batches,
+      optimizer,
+      model.trainable_variables,
+      config.pretraining.jit_compile,
+    )
     self.model = model
     self._config = config.pretraining
     self._lengths = config.lengths
@@ -80,24 +86,24 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     if self._age is not None:
       self._age.reset()
 
-  def before_step(self, batch):
+  def before_step(self, batch, step):
     batch = dict(batch)
     index_step = batch.pop('index_step', None)
     if self._age is not None and index_step is not None:
-      self._age.see(index_step, int(self.global_step.numpy()))
+      self._age.see(index_step, step)
     return batch
 
-  def after_step(self, batch, outputs):
-    logs = dict(outputs)
-    embeddings = logs.pop(_EMBEDDINGS, None)
-    if embeddings is not None:
+  def kept_outputs(self):
+    return () if self._overlay is None else (_EMBEDDINGS,)
+
+  def after_step(self, batch, outputs, step):
+    if _EMBEDDINGS in outputs:
       # All but the null block. They are of the parameters before the update.
       self._overlay.write(
         batch['candidate_ids'][:, 1:],
-        embeddings,
-        int(self.global_step.numpy()) - 1,
+        tf.concat(outputs[_EMBEDDINGS], axis=0),
+        step,
       )
-    return logs
 
   def host_logs(self):
     return {} if self._age is None else self._age.logs()
@@ -125,6 +131,9 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       'block_retrieval_utility': tf.reduce_sum(p_z * utility, axis=-1),
       'p_null': p_z[:, retrieval_utility.NULL_POSITION],
       'entropy': -tf.reduce_sum(tf.math.xlogy(p_z, p_z), axis=-1),
+      'rank_of_most_helpful_block': retrieval_utility.rank_of_best(
+        scores, log_p_y_given_z
+      ),
     }
     if self._overlay is not None and len(embeddings) == 2:
       logs[_EMBEDDINGS] = embeddings[1]  # [B, K - 1, D]
@@ -203,4 +212,4 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     log_p = marginal_likelihood.per_token_log_likelihood(
       scores, token_log_probs, mask
     )
-    return -tf.math.divide_no_nan(tf.reduce_sum(log_p), tf.reduce_sum(mask))
+    return strategies.weighted_mean(-log_p, mask)

@@ -3,11 +3,14 @@
   iterator of NumPy batches -> train_step -> compiled `_loss_and_logs` + update
 
 The loop runs on the host, one compiled function a step: so retrieval and index
-swaps happen between two steps and never inside one.
+swaps happen between two steps and never inside one. Under a strategy each
+replica gets its part of the batch, and loss, gradients, norms and logs are
+those of the whole batch, however many replicas share it.
 """
 
 import abc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import contextlib
 import time
 
 import numpy as np
@@ -15,23 +18,48 @@ import orbit
 import tensorflow as tf
 import tf_keras
 
+from realm_tf.modeling import step_dropout
+from realm_tf.modeling import strategies
+from realm_tf.training import gradients as gradients_lib
+from realm_tf.training import optimizer as optimizer_lib
+from realm_tf.training import step_logs
+
 Batch = Mapping[str, np.ndarray]
+_STOP = 'stop'  # Whether any process was asked to; logged with the rest.
+
+
+class StopRequested(Exception):  # noqa: N818, no error.
+  """Between two steps; all that was computed is in the variables."""
 
 
 class StepTrainer(orbit.StandardTrainer, abc.ABC):
   """Runs one compiled update a batch; subclasses say what the loss is.
 
+  To be made in the scope of the strategy that it runs under.
+
   Args:
-    batches: Endless; arrays of few different shapes, for each shape is traced.
+    batches: Endless; this host's part of each batch, arrays of few different
+      shapes, for each shape is traced.
     optimizer: Its `iterations` are the global step.
     variables: What it updates.
+    jit_compile: Whether XLA compiles loss and gradients where there is one
+      device. It fuses all between two matmuls, forwards and backwards: half of
+      a step on CPU. Several replicas talk to one another, which it cannot.
+
+  Attributes:
+    model: What is trained; set by subclasses.
+    before_steps: Called before each step with its number.
+    skipped: Steps that were left out because loss or gradient was not finite.
   """
+
+  model: tf.Module
 
   def __init__(
     self,
     batches: Iterator[Batch],
     optimizer: tf_keras.optimizers.Optimizer,
     variables: Sequence[tf.Variable],
+    jit_compile: bool = False,
   ):
     super().__init__(
       batches,
@@ -40,12 +68,19 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
       ),
     )
     self.optimizer = optimizer
+    self._stop_requested = self._is_waiting = False
+    self.before_steps: list[Callable[[int], None]] = []
+    self.skipped = step_logs.SkippedSteps()
     self._trained_variables = list(variables)
-    self._compiled_step = tf.function(self._step)
-    self._metrics: dict[str, tf_keras.metrics.Mean] = {}
-    self._waited_secs = 0.0
-    self._begun = time.monotonic()
-    self._num_examples = 0
+    optimizer_lib.make_moments(optimizer, self._trained_variables)
+    self._strategy = tf.distribute.get_strategy()
+    self._jit_compile = jit_compile and self._strategy.num_replicas_in_sync == 1
+    self._compiled_step = tf.function(self._distributed_step)
+    self._dropout: Callable[..., contextlib.AbstractContextManager] = (
+      lambda step, part=0: contextlib.nullcontext()
+    )
+    self._logs = step_logs.StepLogs()
+    self._next_step = 0  # Known without asking the device.
     self.last_batch: Batch = {}
 
   @abc.abstractmethod
@@ -54,70 +89,146 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
   ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     """Returns the scalar loss and what to log, each of any shape.
 
-    Runs inside the compiled step.
+    Runs inside the compiled step, on one replica's part of the batch. The mean
+    over replicas is the loss of the batch; see `strategies.weighted_mean` where
+    examples count differently.
     """
 
   @property
   def global_step(self) -> tf.Variable:
     return self.optimizer.iterations
 
+  @property
+  def num_traces(self) -> int:
+    """How often the step was compiled: once for each shape of a batch."""
+    return self._compiled_step.experimental_get_tracing_count()
+
+  def seed_dropout(self, seed: int) -> None:
+    """Makes the dropout of `model` a function of `seed` and step."""
+    self._dropout = step_dropout.StepDropout(self.model, seed).at
+
   def train_loop_begin(self):
-    for metric in self._metrics.values():
-      metric.reset_state()
-    self._waited_secs, self._num_examples = 0.0, 0
-    self._begun = time.monotonic()
+    self._logs.reset()
+    self._next_step = int(self.global_step.numpy())
+
+  def request_stop(self) -> None:
+    """Makes `train_step` raise `StopRequested` before the next step.
+
+    Called by a signal handler. With several processes all stop before the same
+    step, once each has heard from the others; unless they wait for batches.
+    """
+    self._stop_requested = True
+    if self._is_waiting:
+      raise StopRequested
 
   def train_step(self, iterator: Iterator[Batch]):
-    begun = time.monotonic()
-    batch = next(iterator)
-    self._waited_secs += time.monotonic() - begun
-    self._num_examples += len(next(iter(batch.values())))
-    batch = self.before_step(batch)
+    if self._must_stop():
+      raise StopRequested
+    for call in self.before_steps:
+      call(self._next_step)
+    batch = self.before_step(self._wait_for_batch(iterator), self._next_step)
     self.last_batch = batch
     outputs = self._compiled_step(
-      {name: tf.constant(value) for name, value in batch.items()}
+      strategies.spread(self._strategy, batch),
+      tf.constant(float(self._stop_requested)),
     )
-    for name, value in self.after_step(batch, outputs).items():
-      self._metrics.setdefault(name, tf_keras.metrics.Mean(name)).update_state(
-        value
-      )
+    outputs = {
+      name: self._strategy.experimental_local_results(value)
+      for name, value in outputs.items()
+    }
+    self._logs.add(outputs.pop(step_logs.VECTOR)[0])
+    self.after_step(batch, outputs, self._next_step)
+    self._next_step += 1
 
   def train_loop_end(self):
-    secs = max(time.monotonic() - self._begun, 1e-9)
-    logs = {name: metric.result() for name, metric in self._metrics.items()}
-    logs['examples_per_second'] = self._num_examples / secs
-    logs['share_of_time_waiting'] = self._waited_secs / secs
+    rate = self.optimizer.learning_rate
+    logs = self._logs.means()
+    logs.pop(_STOP, None)
+    logs['learning_rate'] = float(
+      rate(self._next_step) if callable(rate) else rate
+    )
+    logs['num_traces'] = self.num_traces
     return {**logs, **self.host_logs()}
 
-  def before_step(self, batch: Batch) -> Batch:
+  def before_step(self, batch: Batch, step: int) -> Batch:
     """Takes out of a batch what stays on the host; nothing by default."""
+    del step
     return batch
 
   def after_step(
-    self, batch: Batch, outputs: dict[str, tf.Tensor]
-  ) -> dict[str, tf.Tensor]:
-    """Takes out of the step's outputs what is no log; nothing by default."""
-    del batch
-    return outputs
+    self, batch: Batch, outputs: dict[str, Sequence[tf.Tensor]], step: int
+  ) -> None:
+    """Takes what `kept_outputs` names, of each replica here."""
 
   def host_logs(self) -> dict[str, float]:
     """Returns what else to log at the end of a loop; nothing by default."""
     return {}
 
-  def _step(self, batch):
+  def kept_outputs(self) -> Sequence[str]:
+    """Returns the names of logs that go to `after_step` as they are."""
+    return ()
+
+  def compute(
+    self, batch: Mapping[str, tf.Tensor]
+  ) -> tuple[tf.Tensor, dict[str, tf.Tensor], list]:
+    """Returns loss and logs of one replica, and gradients to be summed.
+
+    Gradients are dense, None where the loss does not depend on a variable.
+    """
+    if not self._jit_compile:
+      return self._compute(batch)
+    # Made anew, for it captures the seed of dropout of this trace.
+    return tf.function(self._compute, jit_compile=True)(batch)
+
+  def _compute(self, batch):
+    share = 1.0 / self._strategy.num_replicas_in_sync
     with tf.GradientTape() as tape:
       loss, logs = self.loss_and_logs(batch)
-    gradients = tape.gradient(loss, self._trained_variables)
-    logs['gradient_norm'] = tf.linalg.global_norm(
-      [gradient for gradient in gradients if gradient is not None]
+      part = share * loss
+    gradients = [
+      None if each is None else tf.convert_to_tensor(each)
+      for each in tape.gradient(part, self._trained_variables)
+    ]
+    return loss, logs, gradients
+
+  def _must_stop(self):
+    if strategies.num_workers(self._strategy) == 1:
+      return self._stop_requested
+    # Not that of the last step, which may still be computed.
+    return self._logs.before_last(_STOP) > 0
+
+  def _wait_for_batch(self, iterator):
+    begun = time.monotonic()
+    self._is_waiting = True
+    try:
+      batch = next(iterator)
+    finally:
+      self._is_waiting = False
+    self._logs.waited(time.monotonic() - begun, len(next(iter(batch.values()))))
+    return batch
+
+  def _distributed_step(self, batch, stop):
+    return self._strategy.run(self._step, args=(batch, stop))
+
+  def _step(self, batch, stop):
+    with self._dropout(self.global_step):
+      loss, logs, gradients = self.compute(batch)
+    kept = {
+      name: logs.pop(name) for name in self.kept_outputs() if name in logs
+    }
+    logs = self._logs.mean_over_replicas({'loss': loss, _STOP: stop, **logs})
+    gradients = gradients_lib.sum_over_replicas(gradients)
+    norms = gradients_lib.norms(gradients, self._trained_variables)
+    is_good = tf.math.is_finite(norms['gradient_norm'] + logs['loss'])
+    optimizer_lib.apply(
+      self.optimizer,
+      gradients_lib.clip(
+        gradients,
+        norms['gradient_norm'],
+        getattr(self.optimizer, 'gradient_clip_norm', 0.0),
+      ),
+      self._trained_variables,
+      is_good,
     )
-    self.optimizer.apply_gradients(
-      [
-        (gradient, variable)
-        for gradient, variable in zip(
-          gradients, self._trained_variables, strict=True
-        )
-        if gradient is not None
-      ]
-    )
-    return {'loss': loss, **logs}
+    logs = {**logs, **norms, **self.skipped.count(is_good)}
+    return {step_logs.VECTOR: self._logs.as_vector(logs), **kept}

@@ -9,6 +9,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import conll
+from realm_tf.records import batch_share
 from realm_tf.records import sampling
 from realm_tf.records import token_labels
 from realm_tf.text import wordpiece
@@ -20,8 +21,8 @@ def batches(
   sentences: Sequence[conll.LabeledSentence],
   tokenizer: wordpiece.WordpieceTokenizer,
   names: Sequence[str],
-  config: config_lib.TaggerConfig,
-  seed: int,
+  experiment: config_lib.ExperimentConfig,
+  share: batch_share.Share = batch_share.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; those of a step depend on seed and step only.
 
@@ -29,23 +30,24 @@ def batches(
     sentences: All of them.
     tokenizer: Of the tagger.
     names: Its labels.
-    config: `batch_size` and `max_tokens`.
-    seed: Of the order.
+    experiment: Batch size, longest sentence, and the seed of the order.
+    share: This process's part of each batch, and the first step.
   """
+  config = experiment.tagger
   tokens = tokenizer.tokenize_batch([s.text for s in sentences])
   labels = [
     token_labels.encode(sentence, own, tokenizer, names)
     for sentence, own in zip(sentences, tokens, strict=True)
   ]
-  sampler = sampling.Sampler(len(sentences), config.batch_size, seed)
-  length, step = config.max_tokens - 2, 0
+  sampler = sampling.Sampler(len(sentences), config.batch_size, experiment.seed)
+  length, step = config.max_tokens - 2, share.first_step
   while True:
     rows = sampler.rows(step)
-    ids = sampling.trim(
+    ids = share.trim(
       sampling.pad_rows([tokens[row].ids for row in rows], length), _WIDTH
     )
     label_ids = sampling.pad_rows(
       [labels[row] for row in rows], ids.shape[1], token_labels.NO_LABEL
     )
-    yield {'ids': ids, 'label_ids': label_ids}
+    yield share.take({'ids': ids, 'label_ids': label_ids})
     step += 1

@@ -12,15 +12,18 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.corpus import conll
 from realm_tf.corpus import entity_labels
+from realm_tf.index import model_files
 from realm_tf.modeling import token_tagger
 from realm_tf.records import token_labels
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.tagging import bert_tagger
 from realm_tf.text import wordpiece
+from realm_tf.training import loop
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import prefetch
 from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
 from realm_tf.training import tagger_batches
 from realm_tf.training import tagger_trainer
 
@@ -60,7 +63,7 @@ def prepare(
   arrays = {}
   if init_from:
     directory = model_directory.open_directory(init_from)
-    arrays = runs.read_params(directory)
+    arrays = model_files.read_params(directory.params)
     config = dataclasses.replace(config, model=directory.config.model)
     vocab_file = layout.vocab_file(init_from)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
@@ -77,29 +80,51 @@ def prepare(
   )
 
 
-def run(job: TaggerJob, output_dir: str) -> None:
-  """Trains a tagger and writes its directory."""
-  config = job.config
+def run(
+  job: TaggerJob, output_dir: str, setup: setup_lib.Setup = setup_lib.ALONE
+) -> None:
+  """Trains a tagger and writes its directory.
+
+  Raises:
+    UserError: It holds a run already and is not to be resumed.
+  """
+  config, tokenizer = job.config, job.tokenizer
+  share = setup.share(config.tagger.batch_size)
   tf_keras.utils.set_random_seed(config.seed)
-  model_directory.create(output_dir, config, job.vocab_file)
   names = token_labels.label_names(job.train)
+  if setup.is_chief:
+    _begin(job, output_dir, names, setup)
+  with setup.scope():
+    model = token_tagger.TokenTagger(config.model.reader_bert, len(names))
+    model.load(job.init_arrays)
+    trainer = tagger_trainer.TaggerTrainer(
+      None,
+      optimizer_lib.create(config.tagger.optimizer),
+      model,
+      (tokenizer.cls_id, tokenizer.sep_id),
+    )
+  trainer.seed_dropout(config.seed)
+  pace = setup_lib.Pace.of(config.tagger)
+  run_loop = loop.Loop(trainer, output_dir, pace, setup)
+  trainer.train_dataset = prefetch.prefetch(
+    tagger_batches.batches(
+      job.train,
+      tokenizer,
+      names,
+      config,
+      share._replace(first_step=run_loop.step),
+    )
+  )
+  run_loop.run()
+
+
+def _begin(job, output_dir, names, setup):
+  """Writes what a tagger's directory has from the start."""
+  if not setup.resume:
+    runs.check_new(output_dir)
+  model_directory.create(output_dir, job.config, job.vocab_file)
   with tf.io.gfile.GFile(layout.labels_file(output_dir), 'w') as file:
     file.write('\n'.join(names) + '\n')
-  tokenizer = job.tokenizer
-  model = token_tagger.TokenTagger(config.model.reader_bert, len(names))
-  model.load(job.init_arrays)
-  trainer = tagger_trainer.TaggerTrainer(
-    prefetch.prefetch(
-      tagger_batches.batches(
-        job.train, tokenizer, names, config.tagger, config.seed
-      )
-    ),
-    optimizer_lib.create(config.tagger.optimizer),
-    model,
-    (tokenizer.cls_id, tokenizer.sep_id),
-  )
-  num_steps = config.tagger.optimizer.num_steps
-  runs.train(trainer, output_dir, num_steps, config.tagger.log_every_steps)
 
 
 def evaluate(

@@ -5,6 +5,7 @@ sentences with label ids -> [this file] -> updated parameters
 
 import tensorflow as tf
 
+from realm_tf.modeling import strategies
 from realm_tf.modeling import token_tagger
 from realm_tf.records import joining
 from realm_tf.records import token_labels
@@ -41,10 +42,9 @@ class TaggerTrainer(step_trainer.StepTrainer):
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
       tf.maximum(labels, 0), logits
     )
-    total = tf.reduce_sum(counts)
     right = tf.cast(
       tf.argmax(logits, axis=-1, output_type=tf.int32) == labels, tf.float32
     )
-    accuracy = tf.math.divide_no_nan(tf.reduce_sum(right * counts), total)
-    loss = tf.math.divide_no_nan(tf.reduce_sum(losses * counts), total)
+    accuracy = strategies.weighted_mean(right * counts, counts)
+    loss = strategies.weighted_mean(losses * counts, counts)
     return loss, {'accuracy': 100.0 * accuracy}

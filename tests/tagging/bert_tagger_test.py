@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import os
 import tempfile
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -13,9 +14,13 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import conll
 from realm_tf.corpus import entity_labels
+from realm_tf.modeling import weights
 from realm_tf.records import token_labels
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
 from realm_tf.tagging import bert_tagger
 from realm_tf.tagging import taggers
+from realm_tf.training import setup as setup_lib
 from realm_tf.training import tagger_batches
 from realm_tf.training import tagger_run
 from tests import fakes
@@ -73,6 +78,31 @@ class BertTaggerTest(absltest.TestCase):
     cls.directory = os.path.join(folder, 'tagger')
     job = tagger_run.prepare(_config(), _sentences(), cls.vocab_file, None)
     tagger_run.run(job, cls.directory)
+
+  def test_a_killed_run_goes_on_as_if_it_never_was(self):
+    tagger = dataclasses.replace(_config().tagger, checkpoint_every_steps=20)
+    config = dataclasses.replace(_config(), tagger=tagger)
+    job = tagger_run.prepare(config, _sentences(), self.vocab_file, None)
+    directory = self.create_tempdir().full_path + '/tagger'
+    batches = tagger_batches.batches
+
+    def killed(*args):
+      yield from itertools.islice(batches(*args), 33)
+      raise KeyboardInterrupt
+
+    with mock.patch.object(tagger_batches, 'batches', killed):
+      self.assertRaises(KeyboardInterrupt, tagger_run.run, job, directory)
+    with self.assertRaisesRegex(errors.UserError, '--resume'):
+      tagger_run.run(job, directory)
+    tagger_run.run(job, directory, setup_lib.Setup(resume=True))
+    one, other = (
+      weights.read(
+        layout.params_file(versions.newest(layout.params_root(path)).path)
+      )
+      for path in (directory, self.directory)
+    )
+    for name, value in other.items():
+      np.testing.assert_allclose(one[name], value, rtol=1e-5, atol=1e-6)
 
   def test_learns_names_and_scores_them_by_entity(self):
     scores = tagger_run.evaluate(self.directory, _sentences())
@@ -141,12 +171,14 @@ class TokenLabelsTest(absltest.TestCase):
 
   def test_batches_are_of_one_width_and_repeat(self):
     tokenizer = fakes.tokenizer(_VOCABULARY)
-    config = dataclasses.replace(_config().tagger, max_tokens=10)
+    config = _config()
+    tagger = dataclasses.replace(config.tagger, max_tokens=10)
+    config = dataclasses.replace(config, tagger=tagger)
     long = conll.LabeledSentence(('rain',) * 30, ())
     sentences = [long, *_sentences()[:5]]
     names = token_labels.label_names(sentences)
     one, two = (
-      next(tagger_batches.batches(sentences, tokenizer, names, config, seed=3))
+      next(tagger_batches.batches(sentences, tokenizer, names, config))
       for _ in range(2)
     )
     self.assertEqual(one['ids'].shape, (16, 8))

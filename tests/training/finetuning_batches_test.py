@@ -6,7 +6,9 @@ import itertools
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf.corpus import questions as questions_lib
 from realm_tf.retrieval import retriever
+from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from tests import fakes
 from tests import tiny
@@ -16,15 +18,13 @@ _EMBEDDINGS = np.array([[0.0], [1.0], [2.0]], np.float32)
 
 
 def _questions(*texts_and_answers):
-  width = 6
-  ids = np.zeros([len(texts_and_answers), width], np.int32)
-  for i, (text, _) in enumerate(texts_and_answers):
-    tokens = tiny.TOKENIZER.tokenize(text).ids
-    ids[i, : len(tokens)] = tokens
-  return finetuning_batches.TokenizedQuestions(
-    [text for text, _ in texts_and_answers],
-    ids,
-    [[tiny.TOKENIZER.tokenize(a).ids] for _, a in texts_and_answers],
+  return answer_labels.tokenize(
+    [
+      questions_lib.Question(text, (answer,), gold_id=''.join(gold))
+      for text, answer, *gold in texts_and_answers
+    ],
+    tiny.TOKENIZER,
+    6,
   )
 
 
@@ -46,9 +46,10 @@ class FinetuningBatchesTest(absltest.TestCase):
         *(np.tile(np.array(x)[:k], [len(rows), 1]) for x in found)
       )
 
-    batches = finetuning_batches.batches(
-      questions, self.table, search, embeddings, config
+    labels = answer_labels.AnswerLabels(
+      questions, self.table, tiny.TOKENIZER, config.finetuning
     )
+    batches = finetuning_batches.batches(labels, search, embeddings, config)
     return list(itertools.islice(batches, number))
 
   def test_labels_blocks_and_spans_with_the_answer(self):
@@ -79,6 +80,44 @@ class FinetuningBatchesTest(absltest.TestCase):
       questions = _questions(('b ?', answer))
       (batch,) = self._take(1, questions, found, read_answer_block=True)
       self.assertEqual(batch['read_rows'].tolist(), [[0, 1]])
+
+  def test_a_block_of_the_own_article_teaches_alone(self):
+    found = [1, 0, 2], [3.0, 2.0, 1.0]
+    questions = _questions(('b ?', 'a b', 'article 0'))  # Block 1 has it, too.
+    (batch,) = self._take(1, questions, found, supervision='gold', num_read=1)
+    self.assertEqual(batch['has_answer'].tolist(), [[False, True, False]])
+    self.assertEqual(batch['read_rows'].tolist(), [[1]])
+    self.assertEqual(np.argwhere(batch['is_answer']).tolist(), [[0, 0, 0, 1]])
+    (batch,) = self._take(1, questions, found, supervision='gold')
+    self.assertEqual(batch['read_rows'].tolist(), [[0, 1]])
+    self.assertEqual(np.argwhere(batch['is_answer']).tolist(), [[0, 1, 0, 1]])
+
+  def test_the_own_article_is_read_if_it_was_not_found(self):
+    questions = _questions(('b ?', 'a b', 'article 0'))
+    for scores in ([3.0, 2.0], [3.0, -np.inf]):
+      for embeddings in (_EMBEDDINGS, None):
+        (batch,) = self._take(
+          1,
+          questions,
+          ([1, 2], scores),
+          embeddings,
+          supervision='gold',
+          num_read=1,
+        )
+        self.assertEqual(batch['has_answer'].tolist(), [[False, True]])
+        self.assertEqual(batch['is_found'].tolist(), [[True, True]])
+        self.assertEqual(batch['read_rows'].tolist(), [[1]])
+        if embeddings is None:  # Not above those that were found.
+          self.assertLessEqual(*batch['fixed_scores'][0, ::-1])
+        else:
+          self.assertEqual(batch['block_embeddings'][0, 1], _EMBEDDINGS[0])
+
+  def test_without_an_article_or_an_answer_in_it_all_blocks_teach(self):
+    found = [1, 0, 2], [3.0, 2.0, 1.0]
+    for gold in ('', 'no such article', 'article 2'):
+      questions = _questions(('b ?', 'a b', gold))
+      (batch,) = self._take(1, questions, found, supervision='gold')
+      self.assertEqual(batch['has_answer'].tolist(), [[True, True, False]])
 
   def test_takes_the_blocks_embeddings(self):
     found = [2, 0, 1], [3.0, 2.0, 1.0]

@@ -1,5 +1,6 @@
 """Tests for realm_tf.training.finetuning_trainer."""
 
+import dataclasses
 import math
 import types
 
@@ -7,8 +8,10 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
+from realm_tf.modeling import realm_model
 from realm_tf.training import finetuning_trainer
 from tests import tiny
+from tests.training import exact_twin
 
 
 class _FakeModel:
@@ -24,6 +27,10 @@ class _FakeModel:
     self.spans = tf.Variable(spans, dtype=tf.float32)
     self.query_embedder = types.SimpleNamespace(
       trainable_variables=[self.query]
+    )
+    self.block = tf.Variable([1.0])  # The embedding of any block.
+    self.block_embedder = _Callable(
+      lambda tokens, training: self.block[None, None], [self.block]
     )
 
   @property
@@ -51,24 +58,50 @@ def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
     'is_found': np.ones([1, 2], bool),
     'has_answer': np.array([has_answer]),
     'read_rows': np.array([[0]], np.int32),
+    'title_ids': np.array([[[9]]], np.int32),
     'body_ids': np.array([[[7, 8]]], np.int32),
     'is_answer': np.array(is_answer).reshape([1, -1, 2, 1]),
     **changes,
   }
 
 
-def _train(model, batch):
-  trainer = finetuning_trainer.FinetuningTrainer(
+def _trainer(model, batch, **changes):
+  config = tiny.config()
+  finetuning = dataclasses.replace(config.finetuning, **changes)
+  config = dataclasses.replace(config, finetuning=finetuning)
+  return finetuning_trainer.FinetuningTrainer(
     iter([batch]),
     tf_keras.optimizers.legacy.SGD(1.0),
     model,
-    tiny.config().finetuning,
+    config,
     tiny.SPECIAL_IDS,
   )
-  return trainer.train(tf.constant(1))
+
+
+def _train(model, batch, **changes):
+  return _trainer(model, batch, **changes).train(tf.constant(1))
 
 
 class FinetuningTrainerTest(tf.test.TestCase):
+  def test_the_compiled_step_is_that_of_the_exact_encoders(self):
+    model = realm_model.RealmModel(
+      realm_model.with_vocab_size(
+        tiny.config().model, tiny.TOKENIZER.vocab_size
+      ),
+      [realm_model.SPAN, realm_model.EMBEDDER],
+    )
+    embeddings = np.random.default_rng(0).normal(size=[1, 2, 4])
+    batch = _batch(block_embeddings=embeddings.astype(np.float32))
+    batch['is_answer'] = np.array([[[[True, False], [True, False]]]])
+    exact_twin.assert_same_step(
+      self,
+      lambda jit: _trainer(
+        model, batch, jit_compile=jit, freeze_block_tower=False
+      ),
+      batch,
+      [model.span_reader, model.query_embedder, model.block_embedder],
+    )
+
   def setUp(self):
     super().setUp()
     # f = [log 3, 0], so p(z|x) = [3/4, 1/4]; both spans are equally good.
@@ -118,6 +151,21 @@ class FinetuningTrainerTest(tf.test.TestCase):
     del batch['block_embeddings']
     logs = _train(self.model, batch)
     self.assertAllClose(logs['early_update_log_likelihood'], math.log(1 / 4))
+
+  def test_a_frozen_tower_stays(self):
+    _train(self.model, _batch(), freeze_query_tower=True)
+    self.assertAllClose(self.model.query, [math.log(3)])
+    self.assertAllClose(self.model.block, [1.0])
+    self.assertAllClose(self.model.spans, [[[0.5], [-0.5]]])
+
+  def test_a_block_that_is_read_teaches_its_tower(self):
+    # The index has an older embedding, 0, of the block that is read; now it is
+    # 1. So f = [log 3, 0] again, and d/df log p = 1/4, times the query.
+    batch = _batch(block_embeddings=np.zeros([1, 2, 1], np.float32))
+    logs = _train(self.model, batch, freeze_block_tower=False)
+    self.assertAllClose(logs['early_update_log_likelihood'], math.log(3 / 4))
+    self.assertAllClose(self.model.block, [1.0 + math.log(3) / 4])
+    self.assertAllClose(self.model.query, [math.log(3) + 1 / 4])
 
   def test_logs_how_often_answers_can_be_and_are_found(self):
     logs = _train(self.model, _batch(is_answer=(True, False)))

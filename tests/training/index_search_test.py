@@ -10,10 +10,11 @@ from unittest import mock
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf import errors
 from realm_tf.index import block_embeddings
 from realm_tf.index import index_builder
+from realm_tf.index import query_embeddings
 from realm_tf.index import storage
-from realm_tf.retrieval import retriever
 from realm_tf.rundir import in_use
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -61,8 +62,8 @@ class IndexSearchTest(absltest.TestCase):
       small.CONFIG.lengths,
       4,
     )
-    queries = retriever.query_embedding_function(
-      model, small.CONFIG.lengths, small.SPECIAL_IDS
+    queries = query_embeddings.compile_embedding(
+      model, small.CONFIG.lengths.query_tokens, small.SPECIAL_IDS
     )(_QUERIES)
     return embeddings, queries @ embeddings.T
 
@@ -114,6 +115,40 @@ class IndexSearchTest(absltest.TestCase):
     search(_QUERIES, _K)
     self._assert_like(search, 0)
     self.assertEqual(search.step, 1000)
+
+  def test_a_pinned_index_follows_from_the_step(self):
+    for step in (0, 500, 1000):
+      self._publish(step)  # Newer ones are there all the time.
+    search = self._index_search(
+      pin_index=True, refresh_every_steps=500, checkpoint_every_steps=500
+    )
+    # Those of the period before: 0 for steps up to 999, and then 500.
+    for step, expected in ((499, 0), (999, 0), (1000, 500), (1500, 1000)):
+      search.start_at(step)
+      self._assert_like(search, _MODEL_OF_STEP[expected])
+      self.assertEqual(search.step, expected)
+
+  def test_calls_are_for_one_step_after_the_other(self):
+    self._publish(0)
+    self._publish(500)
+    search = self._index_search(
+      pin_index=True, refresh_every_steps=500, checkpoint_every_steps=500
+    )
+    search.start_at(999)
+    steps = []
+    for _ in range(2):
+      search(_QUERIES, _K)
+      steps.append(search.step)
+    self.assertEqual(steps, [0, 500])
+
+  def test_a_pinned_index_that_was_removed_is_a_user_error(self):
+    self._publish(1000)
+    search = self._index_search(
+      pin_index=True, refresh_every_steps=500, checkpoint_every_steps=500
+    )
+    search.start_at(1000)
+    with self.assertRaisesRegex(errors.UserError, 'the index of step 500'):
+      search(_QUERIES, _K)
 
   def test_loading_changes_nothing_before_the_swap(self):
     self._publish(0)
@@ -222,13 +257,16 @@ class IndexSearchTest(absltest.TestCase):
     search = self._index_search(
       write_through_blocks=len(_LENGTHS), over_retrieval=_K
     )
-    # The blocks that the index itself would not find at all.
-    unseen = np.unique(self._exact(2))
-    search.overlay.write(unseen, 100 * self.embeddings[2][unseen], 3)
+    written = np.unique(self._exact(2))
+    search.overlay.write(written, 100 * self.embeddings[2][written], 3)
     best = search(_QUERIES, _K)
-    self.assertContainsSubset(np.unique(best), [*unseen, *self._exact(0).flat])
-    scores = self.scores[2]
-    ranked = np.take_along_axis(scores, best, axis=1)
+    # What is written counts by its fresh score, be it lower or higher.
+    scores = self.scores[0].copy()
+    scores[:, written] = 100 * self.scores[2][:, written]
+    found = np.argsort(-scores, axis=1)[:, :_K]
+    self.assertNotEqual(set(found.flat), set(self._exact(0).flat))
+    np.testing.assert_array_equal(np.sort(best), np.sort(found))
+    ranked = np.take_along_axis(self.scores[2], best, axis=1)
     self.assertTrue((np.diff(ranked, axis=1) <= 1e-6).all())
 
 

@@ -1,13 +1,23 @@
 """Tests for realm_tf.training.inverse_cloze_trainer."""
 
+import functools
 import math
 
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tf_keras
 
 from realm_tf.training import inverse_cloze_trainer
 from tests import tiny
+from tests.training import small_inverse_cloze
+
+_TRAINER = inverse_cloze_trainer.InverseClozeTrainer
+
+
+@functools.cache
+def _plain():
+  return small_inverse_cloze.compute(_TRAINER, 0.0)
 
 
 class _FakeModel:
@@ -26,7 +36,7 @@ class _FakeModel:
     return tf.eye(2)
 
 
-class InverseClozeTrainerTest(tf.test.TestCase):
+class InverseClozeTrainerTest(tf.test.TestCase, parameterized.TestCase):
   def test_a_query_moves_to_its_own_block_and_off_the_others(self):
     model = _FakeModel()
     batch = {
@@ -40,6 +50,7 @@ class InverseClozeTrainerTest(tf.test.TestCase):
       model,
       tiny.config().lengths,
       tiny.SPECIAL_IDS,
+      tiny.config().inverse_cloze,
     )
     logs = trainer.train(tf.constant(1))
     # All scores are 0, so p = 1/2; the gradient of the mean is (1 - p) / 2 for
@@ -48,6 +59,22 @@ class InverseClozeTrainerTest(tf.test.TestCase):
     self.assertAllClose(logs['log_likelihood'], math.log(0.5))
     # [CLS] title [SEP] body [SEP], of title and body of 2 and 3 wordpieces.
     self.assertEqual(model.block_tokens, [2, 3 + 2 + 3])
+
+  @parameterized.parameters(False, True)
+  def test_chunks_have_the_plain_loss_and_gradient(self, jit_compile):
+    actual = small_inverse_cloze.compute(
+      _TRAINER, 0.0, jit_compile, chunk_size=2
+    )
+    small_inverse_cloze.assert_close(actual, _plain())
+    self.assertGreater(actual['loss'], 0.1)
+
+  def test_chunks_have_the_same_dropout_both_times(self):
+    expected = small_inverse_cloze.compute(
+      small_inverse_cloze.OneTape, 0.5, num_chunks=2
+    )
+    actual = small_inverse_cloze.compute(_TRAINER, 0.5, chunk_size=4)
+    small_inverse_cloze.assert_close(actual, expected)
+    self.assertNotAllClose(actual['loss'], _plain()['loss'], rtol=0.01)
 
 
 if __name__ == '__main__':

@@ -2,13 +2,12 @@
 
 import dataclasses
 import itertools
-import os
 import types
 
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.records import query_table
+from realm_tf.records import batch_share
 from realm_tf.training import pretraining_batches
 from tests import tiny
 
@@ -37,18 +36,9 @@ class PretrainingBatchesTest(absltest.TestCase):
     super().setUp()
     directory = self.create_tempdir().full_path
     self.table = tiny.open_corpus(directory)
-    queries_dir = os.path.join(directory, 'queries')
-    query_table.write_queries(
-      (
-        query_table.Query(
-          tiny.TOKENIZER.tokenize(text).ids, np.array([span]), own, text
-        )
-        for text, span, own in _QUERIES
-      ),
-      queries_dir,
-      query_table.QueriesInfo('', 'salient', None, {}),
+    self.queries = tiny.open_queries(
+      directory, [(text, [span], own) for text, span, own in _QUERIES]
     )
-    self.queries = query_table.QueryTable.open(queries_dir)
     self.searched = []
 
   def _search(self, query_ids, k):
@@ -57,7 +47,12 @@ class PretrainingBatchesTest(absltest.TestCase):
 
   def _take(self, number, config, first_step=0):
     batches = pretraining_batches.batches(
-      self.queries, self.table, self._search, _WORDS, config, first_step
+      self.queries,
+      self.table,
+      self._search,
+      _WORDS,
+      config,
+      batch_share.Share(first_step=first_step),
     )
     return list(itertools.islice(batches, number))
 

@@ -13,6 +13,7 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import pretraining_run
 from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
 from tests import tiny
 
 _NUM_STEPS = 5
@@ -50,7 +51,7 @@ class PretrainingRunTest(absltest.TestCase):
       ),
       self.queries_dir,
       self.run_dir,
-      resume=resume,
+      setup=setup_lib.Setup(resume=resume),
       fixed_search=lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1]),
     )
 

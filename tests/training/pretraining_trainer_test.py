@@ -14,6 +14,7 @@ from realm_tf.records import joining
 from realm_tf.training import index_age
 from realm_tf.training import pretraining_trainer
 from tests import tiny
+from tests.training import exact_twin
 
 
 class _FakeModel:
@@ -176,6 +177,20 @@ class PretrainingTrainerTest(tf.test.TestCase):
     )
     self.assertAllClose(
       scores, tf.einsum('bd,bkd->bk', queries, blocks), atol=1e-5
+    )
+
+  def test_the_compiled_step_is_that_of_the_exact_encoders(self):
+    config = tiny.config()
+    model = realm_model.RealmModel(
+      realm_model.with_vocab_size(config.model, tiny.TOKENIZER.vocab_size),
+      [realm_model.MASKED_LM, realm_model.EMBEDDER],
+    )
+    batch = _batch(3, 2)
+    exact_twin.assert_same_step(
+      self,
+      lambda jit: _trainer(model, batch, jit_compile=jit),
+      batch,
+      [model.knowledge_encoder, model.query_embedder, model.block_embedder],
     )
 
   def test_recurring_spans_have_a_uniform_retriever(self):

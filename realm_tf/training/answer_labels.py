@@ -1,0 +1,182 @@
+"""Which blocks teach a question, and where in them its answers stand.
+
+  questions with answers, corpus -> [this file] -> has_answer, is_answer
+
+What was found out about a block is kept: a question's next search finds most of
+its blocks again. (The release tokenizes 5,000 blocks for each question anew.)
+"""
+
+import collections
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.records import answer_spans
+from realm_tf.records import block_table
+from realm_tf.records import sampling
+from realm_tf.text import answers as answers_lib
+from realm_tf.text import spans as spans_lib
+from realm_tf.text import wordpiece
+
+_MAX_KNOWN = 100_000_000  # Labels that are kept, of 5 bytes.
+_CHUNK = 10_000  # Blocks whose article ids are read at once.
+
+
+class Questions(NamedTuple):
+  """Questions of a training set, tokenized.
+
+  Attributes:
+    given: As they were read, Q of them.
+    ids: Wordpieces, int32 [Q, Lq], zeros behind.
+    answers: Wordpieces of each answer; none of regular expressions.
+  """
+
+  given: Sequence[questions_lib.Question]
+  ids: np.ndarray
+  answers: Sequence[Sequence[np.ndarray]]
+
+
+def tokenize(
+  given: Sequence[questions_lib.Question],
+  tokenizer: wordpiece.WordpieceTokenizer,
+  length: int,
+) -> Questions:
+  """Tokenizes questions, cut to `length` wordpieces, and their answers."""
+  ids = sampling.pad_rows(
+    tokenizer.token_ids_batch([question.question for question in given]), length
+  )
+  plain = [() if question.regex else question.answers for question in given]
+  flat = iter(
+    tokenizer.token_ids_batch([answer for each in plain for answer in each])
+  )
+  return Questions(given, ids, [[next(flat) for _ in each] for each in plain])
+
+
+class AnswerLabels:
+  """Labels of blocks, for each question.
+
+  Attributes:
+    questions: Given.
+    table: The corpus.
+
+  Args:
+    questions: Of the training set.
+    table: The corpus.
+    tokenizer: With its vocabulary.
+    config: `supervision`, and as many wordpieces of a block as may be read.
+  """
+
+  def __init__(
+    self,
+    questions: Questions,
+    table: block_table.BlockTable,
+    tokenizer: wordpiece.WordpieceTokenizer,
+    config: config_lib.FinetuningConfig,
+  ):
+    self.questions = questions
+    self.table = table
+    self._tokenizer = tokenizer
+    self._length = config.joint_tokens
+    self._known = collections.OrderedDict()  # The last used is the last.
+    self._num_known = 0
+    self._gold: dict[int, np.ndarray] = {}  # Ids by question.
+    if config.supervision == 'gold':
+      self._find_gold()
+
+  def gold(self, row: int) -> np.ndarray:
+    """Returns the blocks of the question's own article with its answer."""
+    return self._gold.get(row, np.zeros([0], np.int64))
+
+  def has_answer(self, row: int, block_ids: np.ndarray) -> np.ndarray:
+    """Returns which of the blocks [N] teach a question, bool [N].
+
+    That is those that `gold` returns, if any; else all with an answer's text.
+    """
+    gold = self.gold(row)
+    if gold.size:
+      return np.isin(block_ids, gold)
+    ids, labels = self._known.pop(row, (np.zeros([0], np.int64), None))
+    self._num_known -= len(ids)
+    new = np.setdiff1d(block_ids[block_ids >= 0], ids)  # Sorted.
+    if new.size:
+      place = np.searchsorted(ids, new)
+      found = self._matches(row, new)
+      labels = found if labels is None else np.insert(labels, place, found)
+      ids = np.insert(ids, place, new)
+    self._keep(row, ids, labels)
+    if not ids.size:
+      return np.zeros(block_ids.shape, bool)
+    return labels[np.searchsorted(ids, np.maximum(block_ids, ids[0]))] & (
+      block_ids >= 0
+    )
+
+  def spans(
+    self, row: int, block_ids: np.ndarray, bodies: np.ndarray, max_width: int
+  ) -> np.ndarray:
+    """Returns which spans of blocks are answers of a question.
+
+    Args:
+      row: Of the question.
+      block_ids: [K].
+      bodies: Their wordpieces, int32 [K, Lz].
+      max_width: W.
+
+    Returns:
+      bool [K, Lz, W]: of w + 1 wordpieces from wordpiece s on.
+    """
+    question = self.questions.given[row]
+    if not question.regex:
+      answers = self.questions.answers[row]
+      return answer_spans.find(bodies, answers, max_width)[1]
+    is_answer = np.zeros([*bodies.shape, max_width], bool)
+    places = np.flatnonzero(block_ids >= 0)
+    texts = self.table.texts(block_ids[places].tolist())
+    for place, text in zip(places, texts, strict=True):
+      found = answers_lib.find_answers(text, question.answers, True)
+      tokens = self._tokenizer.tokenize(text)
+      for start, end in found:
+        span = spans_lib.char_to_token_span(tokens, start, end)
+        if (
+          span
+          and span[1] - span[0] <= max_width
+          and span[1] <= len(bodies[place])
+        ):
+          is_answer[place, span[0], span[1] - span[0] - 1] = True
+    return is_answer
+
+  def _matches(self, row, block_ids):
+    """Returns which blocks hold an answer's text, bool [N]."""
+    question = self.questions.given[row]
+    if question.regex:
+      return np.array(
+        [
+          answers_lib.contains_answer(text, question.answers, True)
+          for text in self.table.texts(block_ids.tolist())
+        ]
+      )
+    _, bodies = self.table.gather(block_ids, 1, self._length)
+    return answer_spans.contain(bodies, self.questions.answers[row])
+
+  def _keep(self, row, ids, labels):
+    self._known[row] = ids, labels
+    self._num_known += len(ids)
+    while self._num_known > _MAX_KNOWN:
+      _, (oldest, _) = self._known.popitem(last=False)
+      self._num_known -= len(oldest)
+
+  def _find_gold(self):
+    """Finds the blocks of all articles that questions name."""
+    blocks = {question.gold_id: [] for question in self.questions.given}
+    blocks.pop('', None)
+    for start in range(0, self.table.num_blocks, _CHUNK):
+      ids = range(start, min(start + _CHUNK, self.table.num_blocks))
+      for block_id, article_id in zip(ids, self.table.article_ids(ids)):
+        if article_id in blocks:
+          blocks[article_id].append(block_id)
+    for row, question in enumerate(self.questions.given):
+      ids = np.array(blocks.get(question.gold_id, []), np.int64)
+      if ids.size:
+        self._gold[row] = ids[self._matches(row, ids)]

@@ -1,0 +1,89 @@
+"""The index of a fine-tuning run: of its first parameters, or of later ones.
+
+  model, corpus -> [this file] -> <run_dir>/index/<step>/, loaded
+
+Embed_doc is frozen in Section 3.3 of Guu et al. 2020, so one index does. If it
+learns, the index is built again every `refresh_every_steps`, and at the end:
+between two steps, so that a run of a seed is always the same.
+"""
+
+from typing import Optional
+
+from realm_tf import errors
+from realm_tf.index import index_builder
+from realm_tf.index import storage
+from realm_tf.index import version_work
+from realm_tf.modeling import realm_model
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
+from realm_tf.rundir import versions
+from realm_tf.training import runs
+
+_KEPT_VERSIONS = 2
+
+
+class FinetuningIndex:
+  """Builds and loads the versions of a run.
+
+  Args:
+    inputs: Of the job.
+    model: In training.
+    run_dir: Gets the versions.
+    init_from: Model directory whose index may hold the same embeddings.
+  """
+
+  def __init__(
+    self,
+    inputs: runs.Inputs,
+    model: realm_model.RealmModel,
+    run_dir: str,
+    init_from: Optional[str] = None,
+  ):
+    config = inputs.config.finetuning
+    self._builder = index_builder.IndexBuilder(
+      inputs.table, inputs.config, inputs.special_ids, model
+    )
+    self._root = layout.index_root(run_dir)
+    self._every = config.refresh_every_steps
+    self._is_frozen = config.freeze_block_tower
+    base = init_from and model_directory.open_directory(init_from).index
+    self._job = version_work.ALONE
+    if base and self._builder.can_reuse(base.path):
+      self._job = self._job._replace(base=base.path)
+
+  def build(self, step: int) -> None:
+    """Builds the version of `step` with the model as it is."""
+    self._builder.build(step, self._root, self._job)
+    self._job = version_work.ALONE
+    versions.prune(self._root, _KEPT_VERSIONS)
+
+  def at(self, step: int) -> storage.Index:
+    """Returns the index that the batch of `step` is searched in.
+
+    Args:
+      step: Of the model's parameters.
+
+    Raises:
+      UserError: It was built by an earlier run, and is gone.
+    """
+    built_at = step // self._every * self._every if self._every else 0
+    path = versions.version_path(self._root, built_at)
+    if built_at == step:
+      self.build(step)
+    if not versions.is_complete(path):
+      raise errors.UserError(
+        f'To go on from step {step} there must be the index of step {built_at}.'
+        f' Found none in {self._root}. Start anew in another directory.'
+      )
+    return storage.load(path, self._builder.corpus_fingerprint)
+
+  def next_build(self, step: int, num_steps: int) -> int:
+    """Returns until which step the index of `step` is searched."""
+    if not self._every:
+      return num_steps
+    return min(num_steps, (step // self._every + 1) * self._every)
+
+  def finish(self, step: int) -> None:
+    """Builds the index of the last parameters, unless no block moved."""
+    if not self._is_frozen:
+      self.build(step)

@@ -1,0 +1,85 @@
+"""What happens to gradients between the tape and the optimizer.
+
+  of each replica -> summed -> norms, finite or not -> clipped
+
+All of it is the same under any strategy: the norm is that of the whole batch.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Optional
+
+import tensorflow as tf
+
+from realm_tf.modeling import realm_model
+
+Gradient = Optional[tf.Tensor]
+
+
+def sum_over_replicas(
+  gradients: Sequence[tf.Tensor | tf.IndexedSlices | None],
+) -> list[Gradient]:
+  """Returns the gradients of the whole batch, dense; None stays None.
+
+  Dense, for the norm of slices counts a row that occurs twice as two rows.
+  """
+  there = [tf.convert_to_tensor(each) for each in gradients if each is not None]
+  summed = iter(all_reduce(there))
+  return [None if each is None else next(summed) for each in gradients]
+
+
+def all_reduce(values: list[tf.Tensor]) -> list[tf.Tensor]:
+  """Returns the sums over all replicas; the values themselves if there is one.
+
+  Called in a replica.
+  """
+  replica = tf.distribute.get_replica_context()
+  if replica.num_replicas_in_sync == 1 or not values:
+    return values
+  return replica.all_reduce(tf.distribute.ReduceOp.SUM, values)
+
+
+def norms(
+  gradients: Sequence[Gradient], variables: Sequence[tf.Variable]
+) -> dict[str, tf.Tensor]:
+  """Returns the norms of all gradients and of each tower's, float32 []."""
+  squares: dict[str, list[tf.Tensor]] = {}
+  for gradient, variable in zip(gradients, variables, strict=True):
+    if gradient is not None:
+      square = tf.reduce_sum(tf.square(tf.cast(gradient, tf.float32)))
+      squares.setdefault(_tower(variable.name), []).append(square)
+  result = {'gradient_norm': _root(sum(squares.values(), []))}
+  if len(squares) > 1:
+    for tower, values in squares.items():
+      result[f'gradient_norm/{tower}'] = _root(values)
+  return result
+
+
+def _tower(name: str) -> str:
+  if name.startswith(realm_model.EMBEDDER_PREFIXES):
+    return name.partition('_')[0]
+  return 'reader'
+
+
+def _root(squares: Iterable[tf.Tensor]) -> tf.Tensor:
+  # Not `add_n`: it begins with whichever input nobody else needs any more, so
+  # that the last bit would depend on which thread was faster.
+  return tf.sqrt(tf.reduce_sum(tf.stack([tf.zeros([]), *squares])))
+
+
+def clip(
+  gradients: Sequence[Gradient], norm: tf.Tensor, limit: float
+) -> list[Gradient]:
+  """Returns gradients whose global norm is at most `limit`.
+
+  Args:
+    gradients: Dense.
+    norm: Theirs, float32 [].
+    limit: 0 leaves them as they are.
+  """
+  if not limit:
+    return list(gradients)
+  scale = limit / tf.maximum(norm, limit)
+  return [
+    None if each is None else each * tf.cast(scale, each.dtype)
+    for each in gradients
+  ]

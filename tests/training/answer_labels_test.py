@@ -1,0 +1,83 @@
+"""Tests for realm_tf.training.answer_labels."""
+
+import dataclasses
+from unittest import mock
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.training import answer_labels
+from tests import fakes
+from tests import tiny
+
+_TEXTS = ['a b . c d', 'e a b f', 'd d d d', 'f']
+
+
+class _CountingTable(fakes.FakeTable):
+  """Counts the blocks whose text is asked for."""
+
+  num_gathered = 0
+
+  def gather(self, ids, *lengths):
+    self.num_gathered += np.size(ids)
+    return super().gather(ids, *lengths)
+
+
+def _labels(*questions, **changes):
+  table = _CountingTable(tiny.TOKENIZER, ['a', 'b', 'c', 'd'], _TEXTS)
+  config = dataclasses.replace(tiny.config().finetuning, **changes)
+  tokenized = answer_labels.tokenize(questions, tiny.TOKENIZER, 6)
+  return answer_labels.AnswerLabels(tokenized, table, tiny.TOKENIZER, config)
+
+
+class AnswerLabelsTest(absltest.TestCase):
+  def test_finds_each_of_the_answers(self):
+    labels = _labels(questions_lib.Question('?', ('c d', 'f')))
+    found = labels.has_answer(0, np.array([3, -1, 2, 0, 1]))
+    self.assertEqual(found.tolist(), [True, False, False, True, True])
+
+  def test_looks_at_a_block_once_for_each_question(self):
+    labels = _labels(
+      questions_lib.Question('?', ('f',)), questions_lib.Question('?', ('a',))
+    )
+    has = [False, True, False, True], [True, True, False, False]
+    # In another order each time, and each time with another block.
+    for ids, num_gathered in (([2, 0], 2), ([3, 0], 3), ([0, 1, 3, 2], 4)):
+      expected = [has[0][i] for i in ids]
+      self.assertEqual(labels.has_answer(0, np.array(ids)).tolist(), expected)
+      self.assertEqual(labels.table.num_gathered, num_gathered)
+    self.assertEqual(labels.has_answer(1, np.arange(4)).tolist(), list(has[1]))
+    self.assertEqual(labels.table.num_gathered, 8)
+
+  def test_a_question_without_any_block(self):
+    labels = _labels(questions_lib.Question('?', ('f',)))
+    for ids in ([-1, -1], [3, -1]):
+      found = labels.has_answer(0, np.array(ids))
+      self.assertEqual(found.tolist(), [i == 3 for i in ids])
+
+  def test_forgets_the_oldest_if_there_are_too_many(self):
+    labels = _labels(
+      questions_lib.Question('?', ('f',)), questions_lib.Question('?', ('a',))
+    )
+    with mock.patch.object(answer_labels, '_MAX_KNOWN', 3):
+      for row, num_gathered in ((0, 2), (1, 4), (1, 4), (0, 6)):
+        labels.has_answer(row, np.array([0, 1]))
+        self.assertEqual(labels.table.num_gathered, num_gathered)
+
+  def test_gold_blocks_are_those_of_the_article_with_the_answer(self):
+    labels = _labels(
+      questions_lib.Question('?', ('d',), gold_id='article 0'),
+      questions_lib.Question('?', ('f',), gold_id='article 0'),
+      questions_lib.Question('?', ('f',)),
+      supervision='gold',
+    )
+    self.assertEqual(labels.gold(0).tolist(), [0])
+    self.assertEqual(labels.gold(1).tolist(), [])
+    self.assertEqual(labels.gold(2).tolist(), [])
+    found = labels.has_answer(0, np.array([2, 0]))
+    self.assertEqual(found.tolist(), [False, True])  # Block 2 has a d, too.
+
+
+if __name__ == '__main__':
+  absltest.main()

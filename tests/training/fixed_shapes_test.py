@@ -1,0 +1,180 @@
+"""Tests that a job of fixed shapes has one shape, and compiles one step.
+
+A TPU's compiler takes minutes for each. Elsewhere batches are trimmed.
+"""
+
+import dataclasses
+import itertools
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.modeling import realm_model
+from realm_tf.records import batch_share
+from realm_tf.records import query_table
+from realm_tf.retrieval import retriever
+from realm_tf.training import answer_labels
+from realm_tf.training import finetuning_batches
+from realm_tf.training import finetuning_trainer
+from realm_tf.training import inverse_cloze_batches
+from realm_tf.training import inverse_cloze_trainer
+from realm_tf.training import optimizer as optimizer_lib
+from realm_tf.training import pretraining_batches
+from realm_tf.training import pretraining_trainer
+from tests.index import small
+
+_NUM_BATCHES = 8
+_BLOCK_LENGTHS = (2, 36, 3, 20, 30, 5, 12, 1)
+_QUERY_LENGTHS = (4, 40, 9, 50, 33, 6)
+_ORDINARY_IDS = np.arange(5, 20, dtype=np.int32)
+_OPTIMIZER = config_lib.OptimizerConfig(1e-3, 10)
+
+
+def _config():
+  """Returns one whose lengths are above several trimmed widths."""
+  config = small.CONFIG
+  return dataclasses.replace(
+    config,
+    model=dataclasses.replace(config.model, max_span_width=2),
+    lengths=dataclasses.replace(config.lengths, query_tokens=48),
+    inverse_cloze=config_lib.InverseClozeConfig(
+      _OPTIMIZER, batch_size=2, jit_compile=False
+    ),
+    pretraining=config_lib.PretrainingConfig(
+      _OPTIMIZER,
+      batch_size=2,
+      num_candidates=2,
+      masking='random_span',
+      jit_compile=False,
+    ),
+    finetuning=config_lib.FinetuningConfig(
+      _OPTIMIZER,
+      batch_size=2,
+      num_searched=2,
+      num_read=1,
+      joint_tokens=56,
+      jit_compile=False,
+    ),
+  )
+
+
+def _words(lengths):
+  rng = np.random.default_rng(1)
+  return [rng.choice(_ORDINARY_IDS, length) for length in lengths]
+
+
+class FixedShapesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.config = _config()
+    self.directory = self.create_tempdir().full_path
+    self.table = small.open_corpus(self.directory, _BLOCK_LENGTHS)
+    self.num_searches = 0
+
+  def _search(self, query_ids, k):
+    """Finds other blocks at each call."""
+    self.num_searches += 1
+    ids = np.arange(k, dtype=np.int32) + self.num_searches
+    return np.tile(ids % self.table.num_blocks, [len(query_ids), 1])
+
+  def _pretraining(self, share):
+    queries_dir = os.path.join(self.directory, f'queries {share}')
+    query_table.write_queries(
+      (
+        query_table.Query(ids, np.zeros([0, 2], np.int32))
+        for ids in _words(_QUERY_LENGTHS)
+      ),
+      queries_dir,
+      query_table.QueriesInfo('', 'random_span', None, {}),
+    )
+    words = pretraining_batches.Words(small.TOKENIZER.mask_id, _ORDINARY_IDS)
+    return pretraining_batches.batches(
+      query_table.QueryTable.open(queries_dir),
+      self.table,
+      self._search,
+      words,
+      self.config,
+      share,
+    )
+
+  def _inverse_cloze(self, share):
+    return inverse_cloze_batches.batches(
+      self.table, _ORDINARY_IDS, self.config, share
+    )
+
+  def _finetuning(self, share):
+    ids = np.zeros([len(_QUERY_LENGTHS), 50], np.int32)
+    for row, words in zip(ids, _words(_QUERY_LENGTHS), strict=True):
+      row[: len(words)] = words
+    answers = [[words[:1]] for words in _words(_QUERY_LENGTHS)]
+
+    def search(rows, question_ids, k):
+      block_ids = self._search(question_ids, k)
+      return retriever.Retrieved(block_ids, np.zeros(block_ids.shape))
+
+    given = [questions_lib.Question('?', ('!',))] * len(ids)
+    labels = answer_labels.AnswerLabels(
+      answer_labels.Questions(given, ids, answers),
+      self.table,
+      small.TOKENIZER,
+      self.config.finetuning,
+    )
+    return finetuning_batches.batches(
+      labels,
+      search,
+      np.zeros([self.table.num_blocks, 4], np.float32),
+      self.config,
+      share,
+    )
+
+  def _shapes(self, job, **share):
+    """Returns the different shapes of a job's batches."""
+    batches = getattr(self, f'_{job}')(batch_share.Share(**share))
+    return {
+      tuple((name, each.shape) for name, each in sorted(batch.items()))
+      for batch in itertools.islice(batches, _NUM_BATCHES)
+    }
+
+  @parameterized.parameters('pretraining', 'inverse_cloze', 'finetuning')
+  def test_all_batches_have_one_shape(self, job):
+    self.assertGreater(len(self._shapes(job)), 1)
+    self.assertLen(self._shapes(job, has_fixed_shapes=True), 1)
+    of_one_host = self._shapes(job, number=1, count=2, has_fixed_shapes=True)
+    self.assertLen(of_one_host, 1)
+
+  def _trainer(self, job):
+    parts = {
+      'pretraining': [realm_model.MASKED_LM, realm_model.EMBEDDER],
+      'inverse_cloze': [realm_model.EMBEDDER],
+      'finetuning': [realm_model.EMBEDDER, realm_model.SPAN],
+    }[job]
+    make, *config = {
+      'pretraining': (pretraining_trainer.PretrainingTrainer, self.config),
+      'inverse_cloze': (
+        inverse_cloze_trainer.InverseClozeTrainer,
+        self.config.lengths,
+        self.config.inverse_cloze,
+      ),
+      'finetuning': (finetuning_trainer.FinetuningTrainer, self.config),
+    }[job]
+    config.insert(1, small.SPECIAL_IDS)
+    model = realm_model.RealmModel(self.config.model, parts)
+    return make(None, optimizer_lib.create(_OPTIMIZER), model, *config)
+
+  @parameterized.parameters('pretraining', 'inverse_cloze', 'finetuning')
+  def test_three_steps_are_compiled_once(self, job):
+    trainer = self._trainer(job)
+    trainer.train_dataset = getattr(self, f'_{job}')(
+      batch_share.Share(has_fixed_shapes=True)
+    )
+    self.assertEqual(trainer.train(tf.constant(3))['num_traces'], 1)
+    self.assertEqual(int(trainer.global_step), 3)
+
+
+if __name__ == '__main__':
+  absltest.main()

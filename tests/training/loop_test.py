@@ -1,0 +1,166 @@
+"""Tests for realm_tf.training.loop."""
+
+import json
+import os
+import signal
+import subprocess
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tf_keras
+
+from realm_tf import errors
+from realm_tf.rundir import layout
+from realm_tf.training import loop
+from realm_tf.training import setup as setup_lib
+from realm_tf.training import step_trainer
+
+
+class _Trainer(step_trainer.StepTrainer):
+  """Adds x to its weight at every step.
+
+  Args:
+    make: Step -> x.
+  """
+
+  def __init__(self, make=lambda step: 1.0):
+    self.model = tf.Module()
+    self.model.weight = tf.Variable(0.0, name='weight')
+    self._make = make
+    super().__init__(
+      None, tf_keras.optimizers.legacy.SGD(1.0), [self.model.weight]
+    )
+
+  def feed(self, first_step):
+    steps = range(first_step, 100)
+    self.train_dataset = (
+      {'x': np.array([self._make(step)], np.float32)} for step in steps
+    )
+
+  def loss_and_logs(self, batch):
+    return -self.model.weight * batch['x'][0], {}
+
+
+class LoopTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.run_dir = os.path.join(self.create_tempdir().full_path, 'run')
+    os.makedirs(self.run_dir)
+
+  def _loop(self, trainer, resume=False, log_every=1, checkpoint_every=2):
+    pace = setup_lib.Pace(4, log_every, checkpoint_every, max_skipped_steps=2)
+    made = loop.Loop(trainer, self.run_dir, pace, setup_lib.Setup(None, resume))
+    trainer.feed(made.step)
+    return made
+
+  def _rows(self):
+    with open(layout.metrics_file(self.run_dir)) as file:
+      return [json.loads(line) for line in file]
+
+  def test_logs_a_json_line_every_so_many_steps(self):
+    self._loop(_Trainer(), log_every=2, checkpoint_every=4).train(4)
+    rows = self._rows()
+    self.assertEqual([row['step'] for row in rows], [2, 4])
+    # The loss is minus the weight: 0, -1, then -2, -3.
+    self.assertEqual([row['loss'] for row in rows], [-0.5, -2.5])
+
+  def test_a_run_ends_with_parameters_a_checkpoint_and_a_marker(self):
+    self._loop(_Trainer(), checkpoint_every=3).run()
+    self.assertEqual(
+      os.listdir(layout.params_root(self.run_dir)), ['000000004']
+    )
+    self.assertTrue(os.path.exists(layout.done_file(self.run_dir)))
+    self.assertEqual(self._loop(_Trainer(), resume=True).step, 4)
+
+  def test_goes_on_from_the_last_checkpoint_as_if_never_interrupted(self):
+    make = lambda step: 10.0**step
+    self._loop(_Trainer(make)).train(3)  # A checkpoint at 2, then it is killed.
+    with open(layout.metrics_file(self.run_dir), 'a') as file:
+      file.write('{"step": 4, "lo')
+    trainer = _Trainer(make)
+    resumed = self._loop(trainer, resume=True)
+    self.assertEqual(resumed.step, 2)
+    self.assertEqual(float(trainer.model.weight), 11.0)
+    resumed.train(4)
+    self.assertEqual(float(trainer.model.weight), 1111.0)
+    self.assertEqual([row['step'] for row in self._rows()], [1, 2, 3, 4])
+
+  def test_sigterm_saves_after_the_step_and_says_how_to_go_on(self):
+    def make(step):
+      if step == 2:
+        os.kill(os.getpid(), signal.SIGTERM)
+      return 1.0
+
+    trainer = _Trainer(make)
+    # In the middle of step 2, or rather in the wait for its batch, which is no
+    # part of it.
+    with self.assertRaisesRegex(errors.Stopped, 'step 2 .*--resume'):
+      self._loop(trainer, checkpoint_every=100, log_every=100).train(4)
+    resumed = _Trainer()
+    self.assertEqual(self._loop(resumed, resume=True).step, 2)
+    self.assertEqual(float(resumed.model.weight), 2.0)
+    self.assertEqual(signal.getsignal(signal.SIGTERM), signal.SIG_DFL)
+
+  def test_a_request_to_stop_waits_for_the_step(self):
+    trainer = _Trainer()
+    trainer.before_steps.append(
+      lambda step: step == 1 and trainer.request_stop()
+    )
+    with self.assertRaisesRegex(errors.Stopped, 'step 2 '):
+      self._loop(trainer).train(4)
+
+  def test_steps_that_are_not_finite_are_left_out_and_counted(self):
+    make = lambda step: float('nan') if step == 1 else 1.0
+    trainer = _Trainer(make)
+    self._loop(trainer, log_every=4, checkpoint_every=4).train(4)
+    self.assertEqual(float(trainer.model.weight), 3.0)
+    (row,) = self._rows()
+    self.assertEqual(row['skipped_steps'], 1)
+    # The losses of the others: 0, -1, -2.
+    self.assertEqual(row['loss'], -1.0)
+    resumed = _Trainer()
+    self._loop(resumed, resume=True)
+    self.assertEqual(int(resumed.skipped.total), 1)
+
+  def test_too_many_in_a_row_end_training_in_one_line(self):
+    trainer = _Trainer(lambda step: float('inf') if step else 1.0)
+    with self.assertRaisesRegex(
+      errors.UserError, '2 steps in a row up to step 3'
+    ):
+      self._loop(trainer).train(4)
+    self.assertEqual(float(trainer.model.weight), 1.0)
+    self.assertNotIn('loss', self._rows()[-1])
+
+  def test_a_full_disk_leaves_the_last_checkpoint(self):
+    mount = ['mount', '-t', 'tmpfs', '-o', 'size=1m', 'none', self.run_dir]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+      self.skipTest('Only root can mount a file system.')
+    self.addCleanup(subprocess.run, ['umount', '-l', self.run_dir], check=True)
+    trainer = _Trainer()
+    running = self._loop(trainer)
+    running.train(2)
+    filler = os.path.join(self.run_dir, 'filler')
+    with open(filler, 'wb', buffering=0) as file, self.assertRaises(OSError):
+      while file.write(bytes(4096)):
+        pass
+    with self.assertRaisesRegex(errors.UserError, 'No space.*from step 2'):
+      running.train(4)
+    os.remove(filler)
+    resumed = _Trainer()
+    self._loop(resumed, resume=True).train(4)
+    self.assertEqual(float(resumed.model.weight), 4.0)
+
+  def test_profiles_the_steps_that_were_asked_for(self):
+    trainer = _Trainer()
+    setup = setup_lib.Setup(profile_steps=(1, 2))
+    pace = setup_lib.Pace(4, 4, 4, 0)
+    running = loop.Loop(trainer, self.run_dir, pace, setup)
+    trainer.feed(0)
+    running.train(4)
+    folder = os.path.join(layout.summary_dir(self.run_dir), 'plugins/profile')
+    self.assertLen(os.listdir(folder), 1)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,62 @@
+"""Tests that a run which is killed again and again is the run that never was.
+
+Trainer and refresher are processes; SIGKILL comes at random moments. With
+pinned indexes the losses agree step for step, and the last parameters bit by
+bit. REALM_NUM_KILLS=10 kills it ten times, for which a test suite has no time.
+"""
+
+import os
+import random
+import time
+
+from absl.testing import absltest
+
+from tests.training import whole_runs
+
+_NUM_STEPS = 60
+_NUM_KILLS = int(os.environ.get('REALM_NUM_KILLS', '2'))
+
+
+class ResumedRunsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.runs = whole_runs.Runs(
+      self.create_tempdir().full_path,
+      _NUM_STEPS,
+      'pretraining.refresh_every_steps=15',
+      'pretraining.checkpoint_every_steps=4',
+    )
+    self.addCleanup(self.runs.close)
+
+  def _train(self, name, *flags):
+    trainer = self.runs.start_trainer(name, *flags)
+    self.runs.finish(trainer, self.runs.start_refresher(name))
+
+  def _kill_at(self, name, step):
+    """Trains on; kills when that step is done, or soon after."""
+    refresher = self.runs.start_refresher(name)
+    trainer = self.runs.start_trainer(name, '--resume')
+    while max(self.runs.losses(name), default=0) < step:
+      if not self.runs.server.is_running(trainer):
+        self.fail(self.runs.server.logs()[-6000:])
+      time.sleep(0.001)
+    time.sleep(random.random() * 0.1)
+    self.runs.server.kill(trainer)
+    self.runs.server.kill(refresher)
+
+  def test_killed_again_and_again_and_yet_the_same(self):
+    self._train('whole')
+    expected = self.runs.losses('whole')
+    self.assertEqual(sorted(expected), list(range(1, _NUM_STEPS + 1)))
+    rng = random.Random(0)
+    for step in sorted(rng.sample(range(1, _NUM_STEPS), _NUM_KILLS)):
+      self._kill_at('killed', step)
+    self._train('killed', '--resume')
+    self.assertEqual(self.runs.losses('killed'), expected)
+    self.assertEqual(
+      self.runs.fingerprint('killed'), self.runs.fingerprint('whole')
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,225 @@
+"""Tests that each trainer's step is one that a TPU can run.
+
+Compiled by XLA it gives the losses and updates of the plain one, it has no op
+outside a TPU's list (tests/xla_graphs.py says which that is), and every tensor
+in it has one size. What is compiled for a TPU is just this step, by
+`Strategy.run`; a TPU itself these tests do not see.
+"""
+
+import dataclasses
+import itertools
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tf_keras
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import token_tagger
+from realm_tf.retrieval import overlay
+from realm_tf.training import finetuning_trainer
+from realm_tf.training import inverse_cloze_trainer
+from realm_tf.training import optimizer as optimizer_lib
+from realm_tf.training import pretraining_trainer
+from realm_tf.training import tagger_trainer
+from tests import tiny
+from tests import xla_graphs
+
+_B, _K, _M = 4, 3, 2
+_NUM_STEPS = 3
+_SEED = 7
+
+
+def _ids(*shape):
+  """Returns wordpieces with zeros behind them, the same at each call."""
+  rng = np.random.default_rng(shape)
+  ids = rng.integers(5, tiny.TOKENIZER.vocab_size, shape)
+  lengths = rng.integers(1, shape[-1] + 1, [*shape[:-1], 1])
+  return np.where(np.arange(shape[-1]) < lengths, ids, 0).astype(np.int32)
+
+
+def _config(embedder=None, **pretraining):
+  """Returns a config with all the dropout there is."""
+  config = tiny.config()
+  with_dropout = {'dropout_rate': 0.1, 'attention_dropout_rate': 0.1}
+  model = dataclasses.replace(
+    config.model,
+    embedder_bert=dataclasses.replace(
+      config.model.embedder_bert, **with_dropout
+    ),
+    reader_bert=dataclasses.replace(config.model.reader_bert, **with_dropout),
+    embedder=dataclasses.replace(config.model.embedder, **(embedder or {})),
+  )
+  return dataclasses.replace(
+    config,
+    model=realm_model.with_vocab_size(model, tiny.TOKENIZER.vocab_size),
+    pretraining=dataclasses.replace(config.pretraining, **pretraining),
+  )
+
+
+def _model(config, *parts):
+  return realm_model.RealmModel(config.model, parts)
+
+
+def _optimizer():
+  return optimizer_lib.create(config_lib.OptimizerConfig(1e-2, 2 * _NUM_STEPS))
+
+
+def _pretraining(config, writes_through=False):
+  side = None
+  if writes_through:
+    side = pretraining_trainer.IndexSide(None, overlay.Overlay(8))
+  trainer = pretraining_trainer.PretrainingTrainer(
+    None,
+    _optimizer(),
+    _model(config, realm_model.MASKED_LM, realm_model.EMBEDDER),
+    config,
+    tiny.SPECIAL_IDS,
+    side,
+  )
+  bodies = _ids(_B, _K, 6)
+  if config.pretraining.candidates == 'retrieved':
+    bodies[:, 0] = 0  # The null block.
+  is_real = np.ones([_B, _K], bool)
+  is_real[0, -1] = False
+  return trainer, {
+    'query_ids': _ids(_B, 5),
+    'retrieval_query_ids': _ids(_B, 5),
+    'masked_positions': np.tile(np.arange(_M, dtype=np.int32), [_B, 1]),
+    'gold_ids': _ids(_B, _M),
+    'token_mask': (_ids(_B, _M) > 0).astype(np.float32),
+    'title_ids': _ids(_B, _K, 2),
+    'body_ids': bodies,
+    'is_real': is_real,
+    'candidate_ids': np.tile(np.arange(-1, _K - 1, dtype=np.int32), [_B, 1]),
+  }
+
+
+def _inverse_cloze(config):
+  trainer = inverse_cloze_trainer.InverseClozeTrainer(
+    None,
+    _optimizer(),
+    _model(config, realm_model.EMBEDDER),
+    config.lengths,
+    tiny.SPECIAL_IDS,
+    config.inverse_cloze,
+  )
+  return trainer, {
+    'query_ids': _ids(_B, 4),
+    'title_ids': _ids(_B, 2),
+    'body_ids': _ids(_B, 7),
+  }
+
+
+def _finetuning(config, is_fixed=False, **changes):
+  config = dataclasses.replace(
+    config, finetuning=dataclasses.replace(config.finetuning, **changes)
+  )
+  trainer = finetuning_trainer.FinetuningTrainer(
+    None,
+    _optimizer(),
+    _model(config, realm_model.EMBEDDER, realm_model.SPAN),
+    config,
+    tiny.SPECIAL_IDS,
+  )
+  rng = np.random.default_rng(0)
+  num_read, width = config.finetuning.num_read, config.model.max_span_width
+  batch = {
+    'question_ids': _ids(_B, 5),
+    'is_found': np.tile([True, True, False], [_B, 1]),
+    'has_answer': np.tile([False, True, False], [_B, 1]),
+    'read_rows': np.tile(np.arange(num_read, dtype=np.int32), [_B, 1]),
+    'body_ids': _ids(_B, num_read, 7),
+    'is_answer': rng.random([_B, num_read, 7, width]) < 0.3,
+  }
+  if is_fixed:
+    return trainer, {**batch, 'fixed_scores': np.ones([_B, 3], np.float32)}
+  vectors = rng.normal(size=[_B, 3, config.model.embedder.embedding_size])
+  batch['block_embeddings'] = vectors.astype(np.float32)
+  if not config.finetuning.freeze_block_tower:
+    batch['title_ids'] = _ids(_B, num_read, 2)
+  return trainer, batch
+
+
+def _tagger(config):
+  trainer = tagger_trainer.TaggerTrainer(
+    None,
+    _optimizer(),
+    token_tagger.TokenTagger(config.model.reader_bert, 3),
+    tiny.SPECIAL_IDS,
+  )
+  labels = np.tile(np.array([0, 1, 2, -1, 0], np.int32), [_B, 1])
+  return trainer, {'ids': _ids(_B, 5), 'label_ids': labels}
+
+
+_CASES = {
+  'pretraining_per_query_writing_through': lambda: _pretraining(
+    _config(), writes_through=True
+  ),
+  'pretraining_per_token': lambda: _pretraining(_config(objective='per_token')),
+  'pretraining_recurring_span_per_query': lambda: _pretraining(
+    _config(candidates='recurring_span')
+  ),
+  'pretraining_recurring_span_per_token': lambda: _pretraining(
+    _config(candidates='recurring_span', objective='per_token')
+  ),
+  'inverse_cloze': lambda: _inverse_cloze(_config()),
+  'inverse_cloze_pooled_shared': lambda: _inverse_cloze(
+    _config({'head': 'pooled', 'shared_towers': True})
+  ),
+  'inverse_cloze_mean_normalized': lambda: _inverse_cloze(
+    _config({'head': 'mean', 'normalize': True})
+  ),
+  # Has all that is in it with a frozen tower.
+  'finetuning': lambda: _finetuning(_config(), freeze_block_tower=False),
+  'finetuning_fixed_scores': lambda: _finetuning(_config(), is_fixed=True),
+  'tagger': lambda: _tagger(_config()),
+}
+
+
+def _train(make):
+  """Returns (losses, variables before, after) of a few steps, and the trainer.
+
+  Two calls differ only in how the step is compiled.
+  """
+  tf_keras.utils.set_random_seed(_SEED)
+  trainer, batch = make()
+  trainer.seed_dropout(_SEED)
+  trainer.train_dataset = itertools.repeat(batch)
+  before = [variable.numpy() for variable in trainer.model.trainable_variables]
+  losses = [trainer.train(tf.constant(1))['loss'] for _ in range(_NUM_STEPS)]
+  after = [variable.numpy() for variable in trainer.model.trainable_variables]
+  return losses, before, after, trainer
+
+
+class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
+  @parameterized.named_parameters(*_CASES.items())
+  def test_step_is_one_for_a_tpu(self, make):
+    with xla_graphs.recorded(jit_compile=False):
+      expected = _train(make)
+    with xla_graphs.recorded() as functions:
+      actual = _train(make)
+
+    # The same numbers: each step has dropout of its own, so the losses differ.
+    self.assertAllClose(actual[0], expected[0], atol=1e-4, rtol=1e-4)
+    self.assertLen(set(expected[0]), _NUM_STEPS)
+    for values, expected_values in zip(actual[2], expected[2], strict=True):
+      self.assertAllClose(values, expected_values, atol=1e-4, rtol=1e-4)
+    moved = [
+      np.abs(after - before).max() > 1e-3
+      for before, after in zip(*expected[1:3], strict=True)
+    ]
+    self.assertTrue(any(moved))
+
+    # One program, of a TPU's ops, and no size in it is left open.
+    trainer = actual[3]
+    self.assertEqual(trainer.num_traces, 1)
+    graphs = [graph for each in functions for graph in each.graphs()]
+    self.assertLen(graphs, 1)
+    self.assertGreater(xla_graphs.num_ops(graphs[0]), 200)
+    self.assertEmpty(xla_graphs.problems(graphs[0]))
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,140 @@
+"""Whole pre-training runs, trainer and refresher, as processes of a test."""
+
+import json
+import os
+import time
+
+import numpy as np
+
+from realm_tf import config_io
+from realm_tf.records import query_table
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
+from tests import binary_server
+from tests.index import small
+
+_LENGTHS = (5, 30, 12, 9, 20, 3) * 5  # 30 blocks.
+_NUM_QUERIES = 40
+
+
+class Runs:
+  """Starts them in one directory.
+
+  Args:
+    directory: New.
+    num_steps: Of each run.
+    *settings: Fields of the config, as for --set.
+  """
+
+  def __init__(self, directory: str, num_steps: int, *settings: str):
+    self.directory = directory
+    self.corpus_dir = small.write_corpus(directory, _LENGTHS)
+    self._queries_dir = _write_queries(directory)
+    self._config_file = _write_config(directory)
+    log_dir = os.path.join(directory, 'logs')
+    os.mkdir(log_dir)
+    self.server = binary_server.BinaryServer(log_dir)
+    self._settings = [
+      f'--set={setting}'
+      for setting in (
+        'pretraining.jit_compile=false',
+        'pretraining.pin_index=true',
+        'pretraining.masking=random_span',
+        'pretraining.batch_size=4',
+        'pretraining.num_candidates=3',
+        'pretraining.log_every_steps=1',
+        'pretraining.optimizer.learning_rate=0.01',
+        f'pretraining.optimizer.num_steps={num_steps}',
+        *settings,
+      )
+    ]
+
+  def close(self) -> None:
+    self.server.close()
+
+  def start_trainer(self, name: str, *flags: str) -> int:
+    """Starts a trainer on the run `name`; returns its process number."""
+    return self.server.start(
+      'pretrain',
+      f'--config={self._config_file}',
+      f'--corpus_dir={self.corpus_dir}',
+      f'--queries_dir={self._queries_dir}',
+      f'--run_dir={self.run_dir(name)}',
+      *self._settings,
+      *flags,
+    )
+
+  def start_refresher(self, name: str) -> int:
+    """Starts a refresher on the run `name`; returns its process number."""
+    return self.server.start(
+      'refresh_index',
+      f'--run_dir={self.run_dir(name)}',
+      f'--corpus_dir={self.corpus_dir}',
+      '--poll_secs=0.01',
+    )
+
+  def finish(self, *pids: int) -> None:
+    """Waits for processes, which must end well; if one does not, all end."""
+    running, code = list(pids), 0
+    while running and not code:
+      for pid in running:
+        if not self.server.is_running(pid):
+          running.remove(pid)
+          code = self.server.wait(pid)
+          break
+      time.sleep(0.01)
+    for pid in running:
+      self.server.kill(pid)
+    if code:
+      raise AssertionError(f'Exit code {code}:\n{self.server.logs()[-6000:]}')
+
+  def run_dir(self, name: str) -> str:
+    return os.path.join(self.directory, name)
+
+  def rows(self, name: str) -> list[dict[str, float]]:
+    """Returns the rows of a run's metrics; none before the first."""
+    path = layout.metrics_file(self.run_dir(name))
+    if not os.path.exists(path):
+      return []
+    with open(path) as file:
+      # The last may be half written.
+      return [json.loads(line) for line in file if line.endswith('\n')]
+
+  def losses(self, name: str) -> dict[int, float]:
+    """Returns the loss of each step."""
+    return {row['step']: row['loss'] for row in self.rows(name)}
+
+  def fingerprint(self, name: str) -> str:
+    """Returns that of the last parameters."""
+    newest = versions.newest(layout.params_root(self.run_dir(name)))
+    return versions.read_manifest(newest.path)['params_fingerprint']
+
+
+def _write_config(directory):
+  path = os.path.join(directory, 'small.py')
+  tree = config_io.to_json(small.CONFIG)
+  with open(path, 'w') as file:
+    file.write(
+      'from realm_tf import config_io\n'
+      f'CONFIG = config_io.from_json({tree!r})\n'
+    )
+  return path
+
+
+def _write_queries(directory):
+  rng = np.random.default_rng(1)
+  queries_dir = os.path.join(directory, 'queries')
+  query_table.write_queries(
+    (
+      query_table.Query(
+        rng.integers(5, 20, rng.integers(4, 14)).astype(np.int32),
+        np.zeros([0, 2], np.int32),
+      )
+      for _ in range(_NUM_QUERIES)
+    ),
+    queries_dir,
+    query_table.QueriesInfo(
+      small.TOKENIZER.vocabulary_sha256, 'random_span', None, {}
+    ),
+  )
+  return queries_dir
