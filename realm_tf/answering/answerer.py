@@ -8,69 +8,30 @@ character offsets: joined wordpieces would answer "u . s ." for "U.S.".
 
 from collections.abc import Callable, Sequence
 import dataclasses
-from typing import Any, NamedTuple, Optional
+import math
+from typing import Optional
 
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.answering import answer as answer_lib
+from realm_tf.answering import answer_choice
+from realm_tf.answering import span_ranking
 from realm_tf.records import block_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.text import spans as spans_lib
 from realm_tf.text import wordpiece
 
-# Scores below it belong to spans that do not exist (`modeling.span_reader`).
-_NO_SPAN = -1e8
+# Blocks among which p(z|x) says how likely an answer is in none that is read.
+# The same everywhere, so that the probability does not depend on the k of
+# recall@k; what the retriever gives to blocks behind them is taken for nothing.
+NUM_COMPARED = 100
 _BODY_WIDTH = 32  # Bodies are trimmed to a multiple: few shapes, less padding.
-# (question_ids int32 [B, Lx], body_ids int32 [B, K, Lz], retrieval_scores
-# float32 [B, K]) -> scores of spans by the body's wordpiece that they start at
-# and width - 1, float32 [B, K, Lz, W], retrieval scores included.
-Reader = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-
-
-class Evidence(NamedTuple):
-  """The best span of one block.
-
-  Attributes:
-    block_id: Row number in the corpus.
-    title: Of the block.
-    text: Of the block.
-    start: First character of the answer in `text`.
-    end: Behind its last character.
-    answer: text[start:end].
-    retrieval_probability: p(z|x) among the blocks that were read.
-    score: Of the span, the retrieval score included.
-  """
-
-  block_id: int
-  title: str
-  text: str
-  start: int
-  end: int
-  answer: str
-  retrieval_probability: float
-  score: float
-
-
-class Answer(NamedTuple):
-  """What the model answers.
-
-  Attributes:
-    question: As asked.
-    prediction: The best evidence's answer; '' if no block could be read.
-    score: The best evidence's score; None if there is none.
-    evidence: At most one per block, best score first.
-  """
-
-  question: str
-  prediction: str
-  score: Optional[float]
-  evidence: list[Evidence]
-
-  def as_json(self) -> dict[str, Any]:
-    """Returns the object that predictions.jsonl and --json show."""
-    evidence = [item._asdict() for item in self.evidence]
-    return {**self._asdict(), 'evidence': evidence}
+# (question_ids int32 [B, Lx], title_ids int32 [B, K, Lt], body_ids int32
+# [B, K, Lz], retrieval_scores float32 [B, K]) -> scores of spans by the body's
+# wordpiece that they start at and width - 1, float32 [B, K, Lz, W], retrieval
+# scores included.
+Reader = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,8 +45,9 @@ class Answerer:
     reader: Scores spans; compiled, so it wants few different shapes. None in a
       model without a span reader, which then only retrieves.
     lengths: Says how many wordpieces of a question count.
-    finetuning: Says how many blocks are read and at which joint length, and
-      how many questions go through the reader at once.
+    finetuning: Says how many blocks are read and at which joint length, how
+      many questions go through the reader at once, and whether the best span
+      or the best text is the answer.
   """
 
   tokenizer: wordpiece.WordpieceTokenizer
@@ -100,9 +62,14 @@ class Answerer:
     """K, the blocks that are read for a question."""
     return min(self.finetuning.num_read, self.table.num_blocks)
 
+  @property
+  def num_compared(self) -> int:
+    """Blocks to retrieve, so that it is known what was not read."""
+    return min(max(self.num_read, NUM_COMPARED), self.table.num_blocks)
+
   def answer(
     self, questions: Sequence[str], top_k: Optional[int] = None
-  ) -> list[Answer]:
+  ) -> list[answer_lib.Answer]:
     """Retrieves and reads.
 
     Args:
@@ -112,7 +79,8 @@ class Answerer:
     Returns:
       One answer per question, in order.
     """
-    return self.read(questions, self.retrieve(questions, self.num_read), top_k)
+    retrieved = self.retrieve(questions, self.num_compared)
+    return self.read(questions, retrieved, top_k)
 
   def retrieve(
     self, questions: Sequence[str], k: int
@@ -132,15 +100,28 @@ class Answerer:
     questions: Sequence[str],
     retrieved: retriever_lib.Retrieved,
     top_k: Optional[int] = None,
-  ) -> list[Answer]:
-    """Reads the first `num_read` retrieved blocks of each question."""
+  ) -> list[answer_lib.Answer]:
+    """Reads the first `num_read` retrieved blocks of each question.
+
+    Args:
+      questions: B questions.
+      retrieved: [B, k]; those that are not read only count for the probability
+        that the answer is elsewhere.
+      top_k: See `answer`.
+    """
     answers = []
     for rows, question_ids in self._batches(questions):
-      block_ids = retrieved.block_ids[rows, : self.num_read]
-      scores = retrieved.scores[rows, : self.num_read]
-      spans = self._best_spans(question_ids, block_ids, scores)
+      found = retriever_lib.Retrieved(
+        retrieved.block_ids[rows, :NUM_COMPARED],
+        retrieved.scores[rows, :NUM_COMPARED],
+      )
+      read = retriever_lib.Retrieved(
+        *(array[:, : self.num_read] for array in found)
+      )
+      spans = self._best_spans(question_ids, read)
+      candidates = self._candidates(read.block_ids, spans)
       answers += self._answers(
-        questions[rows], block_ids, _softmax(scores), spans, top_k
+        questions[rows], found, candidates, spans.log_normalizers, top_k
       )
     return answers
 
@@ -162,94 +143,100 @@ class Answerer:
       yield rows, np.pad(ids, [(0, padded - num_rows), (0, 0)])
 
   def _best_spans(
-    self, question_ids: np.ndarray, block_ids: np.ndarray, scores: np.ndarray
-  ) -> '_Spans':
-    """Returns the best span of each block, each array [B, K]."""
-    num_rows = len(block_ids)
+    self, question_ids: np.ndarray, read: retriever_lib.Retrieved
+  ) -> span_ranking.Spans:
+    """Returns the best spans of each block that is read, [B, K, S]."""
+    num_rows = len(read.block_ids)
     padding = [(0, len(question_ids) - num_rows), (0, 0)]
     # [CLS] question [SEP] body [SEP]: the packer cuts what does not fit.
-    _, body_ids = self.table.gather(
-      np.pad(block_ids, padding, constant_values=-1),
-      1,
+    title_ids, body_ids = self.table.gather(
+      np.pad(read.block_ids, padding, constant_values=-1),
+      self.lengths.title_tokens,
       self.finetuning.joint_tokens - 3,
     )
     body_ids = sampling.trim(body_ids, _BODY_WIDTH)
-    span_scores = np.asarray(
-      self.reader(question_ids, body_ids, np.pad(_finite(scores), padding))
-    )[:num_rows]
-    max_width = span_scores.shape[-1]
-    flat = span_scores.reshape(*block_ids.shape, -1)  # [B, K, Lz * W]
-    best = flat.argmax(axis=-1)
-    first = best // max_width
-    return _Spans(first, first + best % max_width + 1, flat.max(axis=-1))
+    retrieval_scores = np.pad(_finite(read.scores), padding)
+    scores = self.reader(question_ids, title_ids, body_ids, retrieval_scores)
+    scores = np.array(scores)[:num_rows]
+    scores[read.block_ids < 0] = -np.inf  # No block has no span.
+    return span_ranking.best_spans(scores)
+
+  def _candidates(
+    self, block_ids: np.ndarray, spans: span_ranking.Spans
+  ) -> list[list[answer_choice.Candidate]]:
+    """Cuts each question's spans from the texts of their blocks."""
+    readable = np.argwhere(spans.exists.any(axis=-1))
+    ids = sorted({int(block_ids[tuple(place)]) for place in readable})
+    texts = self.table.texts(ids)
+    # The same wordpieces as the table's, but now with their offsets.
+    texts = dict(zip(ids, zip(texts, self.tokenizer.tokenize_batch(texts))))
+    candidates = [[] for _ in block_ids]
+    for row, column in readable.tolist():
+      text, tokens = texts[int(block_ids[row, column])]
+      exists = spans.exists[row, column]
+      starts = tokens.starts[spans.firsts[row, column][exists]].tolist()
+      ends = tokens.ends[spans.ends[row, column][exists] - 1].tolist()
+      scores = spans.scores[row, column][exists].tolist()
+      candidates[row] += [
+        answer_choice.Candidate(column, start, end, text[start:end], score)
+        for start, end, score in zip(starts, ends, scores)
+      ]
+    return candidates
 
   def _answers(
     self,
     questions: Sequence[str],
-    block_ids: np.ndarray,
-    probabilities: np.ndarray,
-    spans: '_Spans',
+    found: retriever_lib.Retrieved,
+    candidates: Sequence[Sequence[answer_choice.Candidate]],
+    log_normalizers: np.ndarray,
     top_k: Optional[int],
-  ) -> list[Answer]:
-    readable = (block_ids >= 0) & (spans.scores > _NO_SPAN)
-    ranked = np.argsort(-spans.scores, axis=-1, kind='stable')[:, :top_k]
-    kept = [
-      (row, column)
-      for row, columns in enumerate(ranked)
-      for column in columns
-      if readable[row, column]
-    ]
-    ids = [int(block_ids[place]) for place in kept]
-    texts = self.table.texts(ids)
-    # The same wordpieces as the table's, but now with their offsets.
-    all_tokens = self.tokenizer.tokenize_batch(texts)
-    evidence = [[] for _ in questions]
-    for place, block_id, title, text, tokens in zip(
-      kept, ids, self.table.titles(ids), texts, all_tokens
-    ):
-      start, end = spans_lib.token_to_char_span(
-        tokens, int(spans.firsts[place]), int(spans.ends[place])
+  ) -> list[answer_lib.Answer]:
+    answers = []
+    for row, question in enumerate(questions):
+      if not candidates[row]:
+        answers.append(answer_lib.Answer(question, '', None, []))
+        continue
+      choice = answer_choice.choose(candidates[row], self.finetuning.answer_by)
+      columns = [candidate.column for candidate in choice.shown]
+      covered = span_ranking.softmax(found.scores[row])[columns].sum()
+      answers.append(
+        answer_lib.Answer(
+          question,
+          choice.shown[0].text,
+          choice.score,
+          self._evidence(found, row, choice.shown[:top_k], candidates[row]),
+          min(1.0, math.exp(choice.log_sum - log_normalizers[row])),
+          max(0.0, 1.0 - float(covered)),
+        )
       )
-      evidence[place[0]].append(
-        Evidence(
+    return answers
+
+  def _evidence(self, found, row, shown, candidates):
+    """Returns the evidence of one question, in the order of `shown`."""
+    probabilities = span_ranking.softmax(found.scores[row, : self.num_read])
+    columns = [candidate.column for candidate in shown]
+    ids = found.block_ids[row, columns].tolist()
+    titles, texts = self.table.titles(ids), self.table.texts(ids)
+    evidence = []
+    for block_id, title, text, span in zip(ids, titles, texts, shown):
+      own = [other for other in candidates if other.column == span.column]
+      alone = answer_choice.choose(own, self.finetuning.answer_by)
+      evidence.append(
+        answer_lib.Evidence(
           block_id,
           title,
           text,
-          start,
-          end,
-          text[start:end],
-          float(probabilities[place]),
-          float(spans.scores[place]),
+          span.start,
+          span.end,
+          span.text,
+          float(probabilities[span.column]),
+          span.score,
+          alone.shown[0].text,
         )
       )
-    return [
-      Answer(
-        question,
-        items[0].answer if items else '',
-        items[0].score if items else None,
-        items,
-      )
-      for question, items in zip(questions, evidence)
-    ]
-
-
-class _Spans(NamedTuple):
-  """Spans of bodies: first wordpiece, behind the last one, score; [B, K]."""
-
-  firsts: np.ndarray
-  ends: np.ndarray
-  scores: np.ndarray
+    return evidence
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:
   """Keeps -inf, the score of no block, from becoming NaN in the reader."""
   return np.where(np.isfinite(scores), scores, 0.0).astype(np.float32)
-
-
-def _softmax(scores: np.ndarray) -> np.ndarray:
-  """Softmax over the last axis; 0 for a score of -inf, [B, K]."""
-  if not np.size(scores):
-    return scores
-  largest = scores.max(axis=-1, keepdims=True)
-  weights = np.exp(scores - np.where(np.isfinite(largest), largest, 0.0))
-  return weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1e-30)

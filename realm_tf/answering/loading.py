@@ -3,17 +3,16 @@
 import dataclasses
 from typing import NamedTuple, Optional
 
-import tensorflow as tf
-
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
+from realm_tf.answering import reading
 from realm_tf.index import index_plan
+from realm_tf.index import model_files
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
 from realm_tf.records import block_table
-from realm_tf.records import joining
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
@@ -25,17 +24,21 @@ class Loaded(NamedTuple):
   """A model directory, opened.
 
   Attributes:
+    path: Its own.
     config: It was trained with.
     tokenizer: With its vocabulary.
     table: The corpus.
+    index: An index version of it.
     retriever: Over the index.
     model: With the EMBEDDER part, and SPAN if the parameters have it.
     has_reader: Whether they do.
   """
 
+  path: str
   config: config_lib.ExperimentConfig
   tokenizer: wordpiece.WordpieceTokenizer
   table: block_table.BlockTable
+  index: storage.Index
   retriever: retriever_lib.Retriever
   model: realm_model.RealmModel
   has_reader: bool
@@ -57,32 +60,29 @@ def load(
   """
   directory = model_directory.open_directory(model_dir)
   table = block_table.BlockTable.open(corpus_dir)
-  tokenizer = wordpiece.WordpieceTokenizer.from_file(
-    layout.vocab_file(model_dir)
-  )
-  model_directory.check_vocabulary(
-    model_dir, tokenizer.vocabulary_sha256, table.manifest
-  )
-  versions.verify(directory.params.path)
-  arrays = weights.read(layout.params_file(directory.params.path))
-  has_reader = any(name.startswith('span_reader/') for name in arrays)
+  tokenizer = model_files.open_tokenizer(model_dir, table.manifest)
+  arrays = model_files.read_params(directory.params)
+  has_reader = reading.has_reader(arrays)
   parts = [realm_model.EMBEDDER] + [realm_model.SPAN] * has_reader
   model = realm_model.RealmModel(directory.config.model, parts)
   realm_model.require_parts(model.load(arrays), directory.params.path)
-  special_ids = tokenizer.cls_id, tokenizer.sep_id
-  embed = retriever_lib.query_embedding_function(
-    model, directory.config.lengths, special_ids
-  )
   index = storage.load(
     _index_path(index_dir, model_dir, directory.index),
     table.manifest['corpus_fingerprint'],
   )
   _check_same_tower(index, model)
   return Loaded(
+    model_dir,
     directory.config,
     tokenizer,
     table,
-    retriever_lib.Retriever(embed, index.searcher),
+    index,
+    retriever_lib.of_model(
+      model,
+      index.searcher,
+      directory.config.lengths.query_tokens,
+      (tokenizer.cls_id, tokenizer.sep_id),
+    ),
     model,
     has_reader,
   )
@@ -93,6 +93,8 @@ def load_answerer(
   corpus_dir: str,
   index_dir: Optional[str] = None,
   num_read: Optional[int] = None,
+  answer_by: Optional[str] = None,
+  reader_dir: Optional[str] = None,
 ) -> answerer_lib.Answerer:
   """Opens a QA model; see `load`.
 
@@ -101,6 +103,9 @@ def load_answerer(
     corpus_dir: To search.
     index_dir: See `load`.
     num_read: Blocks to read instead of the config's number.
+    answer_by: 'span' or 'text' instead of what the config says.
+    reader_dir: A model directory whose reader, with its own settings of
+      reading, reads what the model of `model_dir` finds (Table 2).
 
   Returns:
     The answerer; without a `reader` if the model has no span reader.
@@ -108,20 +113,21 @@ def load_answerer(
   Raises:
     UserError: See `load`.
   """
-  loaded = load(model_dir, corpus_dir, index_dir)
-  finetuning = loaded.config.finetuning
-  if num_read:
-    finetuning = dataclasses.replace(
-      finetuning,
-      num_read=num_read,
-      num_searched=max(num_read, finetuning.num_searched),
-    )
-  special_ids = loaded.tokenizer.cls_id, loaded.tokenizer.sep_id
-  reader = (
-    reading_function(loaded.model, special_ids, finetuning.joint_tokens)
-    if loaded.has_reader
-    else None
+  return answerer_of(
+    load(model_dir, corpus_dir, index_dir), num_read, answer_by, reader_dir
   )
+
+
+def answerer_of(
+  loaded: Loaded,
+  num_read: Optional[int] = None,
+  answer_by: Optional[str] = None,
+  reader_dir: Optional[str] = None,
+) -> answerer_lib.Answerer:
+  """Returns the answerer of an opened model; see `load_answerer`."""
+  model, finetuning = choose_reader(loaded, num_read, answer_by, reader_dir)
+  special_ids = loaded.tokenizer.cls_id, loaded.tokenizer.sep_id
+  reader = model and reading.reading_function(model, special_ids, finetuning)
   return answerer_lib.Answerer(
     loaded.tokenizer,
     loaded.table,
@@ -132,26 +138,74 @@ def load_answerer(
   )
 
 
-def reading_function(
-  model: realm_model.RealmModel, special_ids: tuple[int, int], joint_tokens: int
-) -> answerer_lib.Reader:
-  """Returns the compiled reader of `answerer.Answerer`.
+def choose_reader(
+  loaded: Loaded,
+  num_read: Optional[int] = None,
+  answer_by: Optional[str] = None,
+  reader_dir: Optional[str] = None,
+) -> tuple[Optional[realm_model.RealmModel], config_lib.FinetuningConfig]:
+  """Returns the model that reads, if there is one, and how it reads.
 
   Args:
-    model: With the SPAN part.
-    special_ids: The vocabulary's [CLS] and [SEP].
-    joint_tokens: Longest [CLS] question [SEP] body [SEP].
+    loaded: From `load`.
+    num_read: See `load_answerer`, as the others.
+    answer_by: 'span' or 'text'.
+    reader_dir: A model directory.
+
+  Raises:
+    UserError: `reader_dir` holds no reader, or does not fit.
   """
-
-  @tf.function
-  def read(question_ids, body_ids, retrieval_scores):
-    joint = joining.pack_pairs(
-      question_ids, body_ids, *special_ids, joint_tokens
+  model = loaded.model if loaded.has_reader else None
+  finetuning = loaded.config.finetuning
+  if reader_dir:
+    model, finetuning = reading.load_reader(reader_dir, loaded.table.manifest)
+  if num_read:
+    finetuning = dataclasses.replace(
+      finetuning,
+      num_read=num_read,
+      num_searched=max(num_read, finetuning.num_searched),
     )
-    spans = model.span_reader(joint, body_ids.shape[2])
-    return spans + retrieval_scores[:, :, None, None]
+  if answer_by:
+    finetuning = dataclasses.replace(finetuning, answer_by=answer_by)
+  return model, finetuning
 
-  return lambda *arrays: read(*map(tf.constant, arrays)).numpy()
+
+def require_reader(has_reader: bool, model_dir: str) -> None:
+  """Raises UserError unless there is a span reader."""
+  if not has_reader:
+    raise errors.UserError(
+      '--model_dir must hold a model that reads answers. Found none in '
+      f'{model_dir}. Make one with bin.finetune, or give a --reader_dir.'
+    )
+
+
+def over_model(
+  model: realm_model.RealmModel,
+  search: searcher_lib.Searcher,
+  table: block_table.BlockTable,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  config: config_lib.ExperimentConfig,
+) -> answerer_lib.Answerer:
+  """Returns the answerer of a model in memory, say one that is in training.
+
+  Args:
+    model: With the EMBEDDER and SPAN parts; its current parameters count.
+    search: Over the blocks of `table`.
+    table: The corpus.
+    tokenizer: With its vocabulary.
+    config: Lengths, and how to read.
+  """
+  special_ids = tokenizer.cls_id, tokenizer.sep_id
+  return answerer_lib.Answerer(
+    tokenizer,
+    table,
+    retriever_lib.of_model(
+      model, search, config.lengths.query_tokens, special_ids
+    ),
+    reading.reading_function(model, special_ids, config.finetuning),
+    config.lengths,
+    config.finetuning,
+  )
 
 
 def _index_path(index_dir, model_dir, own):

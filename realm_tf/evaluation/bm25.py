@@ -12,6 +12,7 @@ import bm25s
 import numpy as np
 import Stemmer
 
+from realm_tf import errors
 from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
 from realm_tf.text import wordpiece
@@ -41,10 +42,15 @@ class Bm25Retriever:
     self._num_blocks = len(texts)
     self._stemmer = Stemmer.Stemmer('english')
     self._index = bm25s.BM25(k1=_K1, b=_B)
-    self._index.index(
-      self._tokenize([f'{title} {text}' for title, text in zip(titles, texts)]),
-      show_progress=False,
+    tokens = self._tokenize(
+      [f'{title} {text}' for title, text in zip(titles, texts)]
     )
+    if not tokens.vocab:
+      raise errors.UserError(
+        'BM25 finds blocks by their words of two letters or more that are no '
+        f'stop words. Found none in {len(texts)} blocks. Use another corpus.'
+      )
+    self._index.index(tokens, show_progress=False)
 
   def retrieve_texts(
     self, questions: Sequence[str], k: int
@@ -108,19 +114,19 @@ def wordpiece_search(
 
 
 def fixed_search(
-  table: block_table.BlockTable, questions: Sequence[str], k: int
+  sparse: Bm25Retriever, questions: Sequence[str], k: int
 ) -> Callable[..., retriever.Retrieved]:
   """Returns a search over what BM25 finds for these questions, found once.
 
   Args:
-    table: The corpus.
+    sparse: Over the corpus.
     questions: Of the training set.
     k: Blocks per question.
 
   Returns:
     (rows of the questions, anything, at most k) -> the best blocks.
   """
-  found = over_table(table).retrieve_texts(questions, k)
+  found = sparse.retrieve_texts(questions, k)
   return lambda rows, _, num: retriever.Retrieved(
     found.block_ids[rows, :num], found.scores[rows, :num]
   )

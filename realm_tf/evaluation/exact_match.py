@@ -23,17 +23,21 @@ class AnswerQuality(NamedTuple):
   f1: float
 
 
-def measure(
+class PerQuestion(NamedTuple):
+  """Of Q questions: whether each is answered exactly, bool, and F1, [0, 1]."""
+
+  exact: np.ndarray
+  f1: np.ndarray
+
+
+def per_question(
   predictions: Sequence[str], questions: Sequence[questions_lib.Question]
-) -> AnswerQuality:
+) -> PerQuestion:
   """Compares one prediction per question with its references.
 
   Args:
     predictions: Answers, in the order of `questions`; '' for none.
     questions: At least one.
-
-  Returns:
-    The means, in percent.
   """
   if not questions or len(predictions) != len(questions):
     raise ValueError(
@@ -48,6 +52,12 @@ def measure(
     is_exact if question.regex else answers.f1(prediction, question.answers)
     for prediction, question, is_exact in zip(predictions, questions, exact)
   ]
-  return AnswerQuality(
-    100 * float(np.mean(exact)), 100 * float(np.mean(overlap))
-  )
+  return PerQuestion(np.array(exact, bool), np.array(overlap, np.float64))
+
+
+def measure(
+  predictions: Sequence[str], questions: Sequence[questions_lib.Question]
+) -> AnswerQuality:
+  """Returns the means of `per_question`, in percent."""
+  exact, f1 = per_question(predictions, questions)
+  return AnswerQuality(100 * float(exact.mean()), 100 * float(f1.mean()))

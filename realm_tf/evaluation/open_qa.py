@@ -6,25 +6,34 @@ What finds blocks and what reads them are arguments: a model, BM25, or BM25
 with a model's reader; without a reader only recall is measured.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import json
 import os
-from typing import Optional
+import time
+from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
 import tqdm
 
-from realm_tf.answering import answerer as answerer_lib
+from realm_tf import errors
+from realm_tf.answering import answer as answer_lib
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.evaluation import exact_match
+from realm_tf.evaluation import comparison
+from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.evaluation import retrieval_recall
+from realm_tf.evaluation import summary
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import answers as answers_lib
 
-PREDICTIONS = 'predictions.jsonl'
+PREDICTIONS = comparison.PREDICTIONS
 METRICS = 'metrics.json'
+COMPARISON = 'comparison.jsonl'
+
+Reading = Callable[
+  [Sequence[str], retriever_lib.Retrieved], list[answer_lib.Answer]
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,70 +44,92 @@ class OpenQa:
     matcher: Knows which blocks hold an answer.
     retrieve: (questions, k) -> their k best blocks.
     read: (questions, retrieved blocks) -> answers; None to measure recall only.
-    num_read: Blocks that `read` wants at least.
-    batch_size: Questions between two moves of the progress bar.
+    num_retrieved: Blocks that `read` wants at least.
+    batch_size: Questions that are answered together, for progress and latency.
+    read_article_ids: Maps block ids to their articles' ids, for recall by
+      `gold_id`; None to leave it out.
+    seed: Of the confidence intervals.
+    clock: Seconds, for the latency.
   """
 
   matcher: answers_lib.AnswerMatcher
   retrieve: Callable[[Sequence[str], int], retriever_lib.Retrieved]
-  read: Optional[
-    Callable[
-      [Sequence[str], retriever_lib.Retrieved], list[answerer_lib.Answer]
-    ]
-  ] = None
-  num_read: int = 0
+  read: Optional[Reading] = None
+  num_retrieved: int = 0
   batch_size: int = 64
+  read_article_ids: Optional[Callable[[Sequence[int]], Sequence[str]]] = None
+  seed: int = 0
+  clock: Callable[[], float] = time.perf_counter
 
   def run(
     self,
     questions: Sequence[questions_lib.Question],
     recall_at: Sequence[int],
     output_dir: str,
-  ) -> dict[str, float]:
-    """Answers all questions and writes both files.
+    other: Optional[comparison.Other] = None,
+  ) -> dict[str, Any]:
+    """Answers all questions and writes the files.
 
     Args:
       questions: At least one.
       recall_at: The k of recall@k; a corpus with fewer blocks counts whole.
       output_dir: Made if missing. Predictions are only written if there is a
-        reader.
+        reader, and comparison.jsonl if there is another run.
+      other: A run to compare with; needs a reader.
 
     Returns:
-      What metrics.json holds: counts, and means in percent.
+      What metrics.json holds; see `summary`.
+
+    Raises:
+      UserError: There is another run, but no reader.
     """
-    retrieved_ids, answers = [], []
-    num_retrieved = max(self.num_read, *recall_at)
-    with tqdm.tqdm(total=len(questions), unit='question') as progress:
-      for start in range(0, len(questions), self.batch_size):
-        batch = [
-          question.question
-          for question in questions[start : start + self.batch_size]
-        ]
-        retrieved = self.retrieve(batch, num_retrieved)
-        retrieved_ids.append(retrieved.block_ids)
-        if self.read:
-          answers += self.read(batch, retrieved)
-        progress.update(len(batch))
-    block_ids = np.concatenate(retrieved_ids)
-    metrics = {'num_questions': len(questions)}
-    if self.read:
-      quality = exact_match.measure(
-        [answer.prediction for answer in answers], questions
+    if other and not self.read:
+      raise errors.UserError(
+        '--compare is about answers, so something must read. Found no reader. '
+        'Give a --model_dir from bin.finetune.'
       )
-      metrics.update(quality._asdict())
-      metrics['exact_match_one_block'] = exact_match.measure(
-        _predictions_of_first_block(answers, block_ids), questions
-      ).exact_match
-    metrics.update(self._recall(block_ids, questions, recall_at))
-    _write(answers if self.read else None, metrics, output_dir)
+    outcome = self._answer(questions, max(self.num_retrieved, *recall_at))
+    metrics = summary.summarize(outcome, recall_at, self.seed)
+    metrics['latency_batch_size'] = self.batch_size
+    tf.io.gfile.makedirs(output_dir)
+    if self.read:
+      _write_lines(os.path.join(output_dir, PREDICTIONS), outcome.rows())
+    if other:
+      counts, rows = other.compare(outcome.predictions)
+      metrics['comparison'] = {'other': other.directory, **counts._asdict()}
+      _write_lines(os.path.join(output_dir, COMPARISON), rows)
+    with tf.io.gfile.GFile(os.path.join(output_dir, METRICS), 'w') as file:
+      file.write(json.dumps(metrics, indent=2) + '\n')
     return metrics
 
-  def _recall(self, block_ids, questions, recall_at):
-    cut = {k: min(k, block_ids.shape[1]) for k in recall_at}
-    recall = retrieval_recall.recall_at(
-      block_ids, self.matcher, questions, sorted(set(cut.values()))
+  def _answer(self, questions, num_retrieved) -> outcome_lib.Outcome:
+    block_ids, answers, seconds = [], [], []
+    with tqdm.tqdm(total=len(questions), unit='question') as progress:
+      for start in range(0, len(questions), self.batch_size):
+        batch = [q.question for q in questions[start : start + self.batch_size]]
+        began = self.clock()
+        retrieved = self.retrieve(batch, num_retrieved)
+        if self.read:
+          answers += self.read(batch, retrieved)
+        seconds += [(self.clock() - began) / len(batch)] * len(batch)
+        block_ids.append(retrieved.block_ids)
+        progress.update(len(batch))
+    block_ids = np.concatenate(block_ids)
+    is_gold = None
+    if self.read_article_ids and any(q.gold_id for q in questions):
+      is_gold = retrieval_recall.is_of_gold_article(
+        block_ids, self.read_article_ids, questions
+      )
+    # The first batch waits for compilation: it only counts if it is alone.
+    warm = seconds[self.batch_size :] or seconds
+    return outcome_lib.Outcome(
+      questions,
+      block_ids,
+      retrieval_recall.holds_answer(block_ids, self.matcher, questions),
+      is_gold,
+      answers if self.read else None,
+      np.array(warm),
     )
-    return {f'recall@{k}': recall[cut[k]] for k in recall_at}
 
 
 def find_nothing(questions: Sequence[str], k: int) -> retriever_lib.Retrieved:
@@ -109,22 +140,8 @@ def find_nothing(questions: Sequence[str], k: int) -> retriever_lib.Retrieved:
   )
 
 
-def _predictions_of_first_block(answers, block_ids):
-  """Returns what each question's first block alone answers, '' for nothing."""
-  return [
-    next(
-      (item.answer for item in answer.evidence if item.block_id == first), ''
-    )
-    for answer, first in zip(answers, block_ids[:, 0], strict=True)
-  ]
-
-
-def _write(answers, metrics, output_dir):
-  tf.io.gfile.makedirs(output_dir)
-  if answers is not None:
-    path = os.path.join(output_dir, PREDICTIONS)
-    with tf.io.gfile.GFile(path, 'w') as file:
-      for answer in answers:
-        file.write(json.dumps(answer.as_json(), ensure_ascii=False) + '\n')
-  with tf.io.gfile.GFile(os.path.join(output_dir, METRICS), 'w') as file:
-    file.write(json.dumps(metrics, indent=2) + '\n')
+def _write_lines(path: str, rows: Iterable[dict[str, Any]]):
+  with tf.io.gfile.GFile(path, 'w') as file:
+    file.write('')  # Without rows there would be no file.
+    for row in rows:
+      file.write(json.dumps(row, ensure_ascii=False) + '\n')

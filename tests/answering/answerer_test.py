@@ -4,6 +4,7 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import answerer as answerer_lib
 from tests import fakes
 
@@ -89,7 +90,7 @@ class AnswererTest(absltest.TestCase):
     # Block 2 has no span that the reader likes; -1 is no block.
     retriever = fakes.FakeRetriever([2, -1], [0.0, -np.inf])
     (answer,) = self._answerer(retriever).answer(['who'])
-    self.assertEqual(answer, answerer_lib.Answer('who', '', None, []))
+    self.assertEqual(answer, answer_lib.Answer('who', '', None, [], 0.0, 1.0))
 
   def test_a_small_corpus_is_read_whole(self):
     retriever = fakes.FakeRetriever([0, 1, 2], [0.0, 0.0, 0.0])
@@ -124,8 +125,11 @@ class AnswererTest(absltest.TestCase):
             'answer': 'U.S.',
             'retrieval_probability': 1.0,
             'score': 5.0,
+            'block_answer': 'U.S.',
           }
         ],
+        'probability': 1.0,  # The reader knows no other span,
+        'null_probability': 0.0,  # and no other block was found.
       },
     )
 

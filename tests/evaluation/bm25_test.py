@@ -6,6 +6,7 @@ from unittest import mock
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf import errors
 from realm_tf.evaluation import bm25
 from tests import fakes
 
@@ -50,6 +51,10 @@ class Bm25RetrieverTest(absltest.TestCase):
   def test_titles_and_texts_must_pair_up(self):
     with self.assertRaisesRegex(ValueError, '2 titles, 1 texts'):
       bm25.Bm25Retriever(['a', 'b'], ['c'])
+
+  def test_a_corpus_without_words_is_the_users_mistake(self):
+    with self.assertRaisesRegex(errors.UserError, 'none in 2 blocks'):
+      bm25.Bm25Retriever(['a', ''], ['the b', '.'])
 
   def test_searches_by_wordpieces_without_the_masked_ones(self):
     tokenizer = fakes.tokenizer('a rome paris river ##s tower')

@@ -1,22 +1,25 @@
-"""Tests for realm_tf.evaluation.open_qa."""
+"""Tests for realm_tf.evaluation.open_qa, with outcome and summary."""
 
+import itertools
 import json
 import os
 
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.answering import answerer
+from realm_tf import errors
+from realm_tf.answering import answer as answer_lib
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import answers
 
 _TEXTS = ['Paris', 'Rome', 'K\u00f6ln']
 _QUESTIONS = [
-  questions_lib.Question('where', ('Rome',)),
-  questions_lib.Question('what', ('Paris', 'X')),
-  questions_lib.Question('who', ('K\u00f6ln',)),
+  questions_lib.Question('where', ('Rome',), question_id='x'),
+  questions_lib.Question('what', ('Paris', 'X'), gold_id='article 2'),
+  questions_lib.Question('who', ('K\u00f6ln',), gold_id='article 0'),
 ]
 
 
@@ -28,16 +31,29 @@ def _retrieve(questions, k):
   )
 
 
+def _evidence(block_id, answer, block_answer=None):
+  return answer_lib.Evidence(
+    block_id,
+    'T',
+    answer,
+    0,
+    len(answer),
+    answer,
+    0.5,
+    2.5,
+    answer if block_answer is None else block_answer,
+  )
+
+
 def _read(questions, retrieved):
   """Answers with the text of the first block."""
-  answered = []
-  for question, ids in zip(questions, retrieved.block_ids):
-    text = _TEXTS[ids[0]]
-    evidence = answerer.Evidence(
-      int(ids[0]), 'T', text, 0, len(text), text, 0.5, 2.5
+  return [
+    answer_lib.Answer(
+      question, _TEXTS[ids[0]], 2.5, [_evidence(int(ids[0]), _TEXTS[ids[0]])],
+      0.5, 0.25,
     )
-    answered.append(answerer.Answer(question, text, 2.5, [evidence]))
-  return answered
+    for question, ids in zip(questions, retrieved.block_ids)
+  ]  # fmt: skip
 
 
 def _lines(directory, name):
@@ -51,7 +67,7 @@ class OpenQaTest(absltest.TestCase):
     self.matcher = answers.AnswerMatcher(lambda ids: [_TEXTS[i] for i in ids])
     self.output_dir = os.path.join(self.create_tempdir().full_path, 'new')
 
-  def test_writes_predictions_and_metrics(self):
+  def test_metrics_match_hand_computation(self):
     qa = open_qa.OpenQa(self.matcher, _retrieve, _read, batch_size=2)
     metrics = qa.run(_QUESTIONS, [1, 2, 100], self.output_dir)
 
@@ -61,24 +77,47 @@ class OpenQaTest(absltest.TestCase):
       'exact_match': 100 / 3,
       'f1': 100 / 3,
       'exact_match_one_block': 100 / 3,  # Here, only the first is read.
+      'reader_oracle': 100 / 3,
       'recall@1': 100 / 3,
       'recall@2': 200 / 3,
       'recall@100': 100.0,
+      # 0.5, and 0.5 * 0.75 = 0.375, where a third is right.
+      'expected_calibration_error': 100 * (0.5 - 1 / 3),
+      'expected_calibration_error_with_null': 100 * (0.375 - 1 / 3),
+      'latency_batch_size': 2,
     }
-    self.assertEqual(metrics.keys(), expected.keys())
     for name, value in expected.items():
       self.assertAlmostEqual(metrics[name], value, msg=name)
+    self.assertNotIn('gold_recall@1', metrics)  # Nobody knows the articles.
+    for name, (low, high) in metrics['intervals'].items():
+      self.assertBetween(metrics[name], low, high, name)
+    self.assertIn('recall@100', metrics['intervals'])
+    self.assertEqual(
+      metrics['categories']['wh_word']['what'],
+      {
+        'num_questions': 1,
+        'exact_match': 100.0,
+        'f1': 100.0,
+        'recall@1': 100.0,
+        'recall@2': 100.0,
+        'recall@100': 100.0,
+      },
+    )
     written = json.loads(''.join(_lines(self.output_dir, open_qa.METRICS)))
     self.assertEqual(written, metrics)
 
-    predictions = [
+  def test_predictions_have_what_came_out_and_what_was_asked_for(self):
+    qa = open_qa.OpenQa(self.matcher, _retrieve, _read)
+    qa.run(_QUESTIONS, [2], self.output_dir)
+    rows = [
       json.loads(line) for line in _lines(self.output_dir, open_qa.PREDICTIONS)
     ]
     self.assertEqual(
-      [p['question'] for p in predictions], ['where', 'what', 'who']
+      [row['question'] for row in rows], ['where', 'what', 'who']
     )
+    self.assertEqual([row['answer_rank'] for row in rows], [2, 1, None])
     self.assertEqual(
-      predictions[0],
+      rows[0],
       {
         'question': 'where',
         'prediction': 'Paris',
@@ -93,26 +132,97 @@ class OpenQaTest(absltest.TestCase):
             'answer': 'Paris',
             'retrieval_probability': 0.5,
             'score': 2.5,
+            'block_answer': 'Paris',
           }
         ],
+        'probability': 0.5,
+        'null_probability': 0.25,
+        'id': 'x',
+        'answers': ['Rome'],
+        'regex': False,
+        'exact_match': False,
+        'f1': 0.0,
+        'answer_rank': 2,
       },
     )
 
-  def test_one_block_is_the_first_and_not_the_best_read(self):
+  def test_recall_by_gold_id_is_of_questions_that_have_one(self):
+    qa = open_qa.OpenQa(
+      self.matcher,
+      _retrieve,
+      _read,
+      read_article_ids=lambda ids: [f'article {i}' for i in ids],
+    )
+    metrics = qa.run(_QUESTIONS, [1, 3], self.output_dir)
+    self.assertEqual(metrics['num_with_gold_id'], 2)
+    # Article 2 is third, article 0 is first.
+    self.assertEqual(metrics['gold_recall@1'], 50.0)
+    self.assertEqual(metrics['gold_recall@3'], 100.0)
+    self.assertEqual(metrics['intervals']['gold_recall@3'], [100.0, 100.0])
+    rows = map(json.loads, _lines(self.output_dir, open_qa.PREDICTIONS))
+    self.assertEqual([row['gold_rank'] for row in rows], [None, 3, 1])
+
+  def test_one_block_is_the_first_and_the_oracle_takes_the_best(self):
     def read(questions, retrieved):
-      # The answer is in the second block; the first one says something else.
+      # Summed over both blocks Lyon wins; alone, the first says Rome and the
+      # second Paris.
       (question,) = questions
-      evidence = [
-        answerer.Evidence(1, 'T', 'Paris', 0, 5, 'Paris', 0.5, 2.0),
-        answerer.Evidence(0, 'T', 'Rome', 0, 4, 'Rome', 0.5, 1.0),
-      ]
-      return [answerer.Answer(question, 'Paris', 2.0, evidence)]
+      evidence = [_evidence(1, 'Lyon', 'Paris'), _evidence(0, 'Lyon', 'Rome')]
+      return [answer_lib.Answer(question, 'Lyon', 2.0, evidence)]
 
     qa = open_qa.OpenQa(self.matcher, _retrieve, read)
-    question = questions_lib.Question('Where?', ('Paris',))
-    metrics = qa.run([question], [1], self.output_dir)
-    self.assertEqual(metrics['exact_match'], 100.0)
-    self.assertEqual(metrics['exact_match_one_block'], 0.0)
+    for answer, expected in (
+      ('Lyon', (100.0, 0.0, 0.0)),
+      ('Rome', (0.0, 100.0, 100.0)),
+      ('Paris', (0.0, 0.0, 100.0)),
+    ):
+      question = questions_lib.Question('Where?', (answer,))
+      metrics = qa.run([question], [1], self.output_dir)
+      names = 'exact_match', 'exact_match_one_block', 'reader_oracle'
+      self.assertEqual(tuple(metrics[name] for name in names), expected)
+
+  def test_latency_is_a_batchs_share_and_the_first_one_does_not_count(self):
+    # The clock is read before and after each batch, of 2, 2 and 1 questions:
+    # 100 s of compilation, then 0.5 s, then 0.75 s.
+    times = itertools.accumulate([0, 100, 7, 0.5, 7, 0.75])
+    qa = open_qa.OpenQa(
+      self.matcher, _retrieve, _read, batch_size=2, clock=lambda: next(times)
+    )
+    metrics = qa.run([_QUESTIONS[0]] * 5, [1], self.output_dir)
+    # Of 250, 250 and 750 ms; the 95th percentile is interpolated.
+    self.assertAlmostEqual(metrics['latency_ms_median'], 250)
+    self.assertAlmostEqual(metrics['latency_ms_p95'], 250 + 0.9 * 500)
+
+  def test_compares_with_another_run(self):
+    other_dir = self.create_tempdir().full_path
+    with open(os.path.join(other_dir, open_qa.PREDICTIONS), 'w') as file:
+      for question, prediction in zip(_QUESTIONS, ['Rome', 'y', 'z']):
+        row = {'question': question.question, 'prediction': prediction}
+        file.write(json.dumps(row) + '\n')
+    qa = open_qa.OpenQa(self.matcher, _retrieve, _read)
+    other = comparison.Other(other_dir, _QUESTIONS)
+    metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
+    found = metrics['comparison']
+    self.assertEqual(found['other'], other_dir)
+    self.assertEqual((found['only_this'], found['only_other']), (1, 1))
+    rows = map(json.loads, _lines(self.output_dir, open_qa.COMPARISON))
+    self.assertEqual([row['question'] for row in rows], ['where', 'what'])
+
+  def test_a_comparison_needs_a_reader(self):
+    other_dir = self.create_tempdir().full_path
+    open_qa.OpenQa(self.matcher, _retrieve, _read).run(
+      _QUESTIONS, [1], other_dir
+    )
+    other = comparison.Other(other_dir, _QUESTIONS)
+    with self.assertRaisesRegex(errors.UserError, '--compare'):
+      open_qa.OpenQa(self.matcher, _retrieve).run(
+        _QUESTIONS, [1], self.output_dir, other
+      )
+    with self.subTest('equal runs differ nowhere'):
+      qa = open_qa.OpenQa(self.matcher, _retrieve, _read)
+      metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
+      self.assertEqual(metrics['comparison']['p_value'], 1.0)
+      self.assertEmpty(_lines(self.output_dir, open_qa.COMPARISON))
 
   def test_finding_nothing_is_the_null_block_alone(self):
     found = open_qa.find_nothing(['a', 'b'], 2)
@@ -122,19 +232,19 @@ class OpenQaTest(absltest.TestCase):
   def test_without_a_reader_measures_recall_only(self):
     qa = open_qa.OpenQa(self.matcher, _retrieve)
     metrics = qa.run(_QUESTIONS[:1], [1, 5], self.output_dir)
-    self.assertEqual(
-      metrics, {'num_questions': 1, 'recall@1': 0.0, 'recall@5': 100.0}
-    )
+    self.assertEqual(metrics['num_questions'], 1)
+    self.assertEqual((metrics['recall@1'], metrics['recall@5']), (0.0, 100.0))
+    self.assertNotIn('exact_match', metrics)
     self.assertEqual(os.listdir(self.output_dir), [open_qa.METRICS])
 
-  def test_reads_more_blocks_than_recall_asks_for(self):
+  def test_retrieves_more_blocks_than_recall_asks_for(self):
     asked = []
 
     def retrieve(questions, k):
       asked.append(k)
       return _retrieve(questions, k)
 
-    qa = open_qa.OpenQa(self.matcher, retrieve, _read, num_read=7)
+    qa = open_qa.OpenQa(self.matcher, retrieve, _read, num_retrieved=7)
     qa.run(_QUESTIONS, [1, 5], self.output_dir)
     self.assertEqual(asked, [7])
 

@@ -8,13 +8,18 @@ from realm_tf.evaluation import retrieval_recall
 from realm_tf.text import answers
 
 _TEXTS = ['Paris is in France.', 'Rome is in Italy.', 'May 1945']
+_ARTICLES = ['f', 'i', 'f']
 
 
 def _matcher():
   return answers.AnswerMatcher(lambda ids: [_TEXTS[i] for i in ids])
 
 
-class RecallAtTest(absltest.TestCase):
+def _read_article_ids(ids):
+  return [_ARTICLES[i] for i in ids]
+
+
+class HoldsAnswerTest(absltest.TestCase):
   def test_matches_hand_computation(self):
     questions = [
       questions_lib.Question('q', ('italy',)),  # Found at rank 2.
@@ -22,30 +27,60 @@ class RecallAtTest(absltest.TestCase):
       questions_lib.Question('q', ('Oslo',)),  # Never.
       questions_lib.Question('q', (r'may\s+\d+',), regex=True),  # At 3.
     ]
-    block_ids = np.array([[0, 1, 2], [0, 1, 2], [0, 1, 2], [0, 1, 2]])
-    recall = retrieval_recall.recall_at(
-      block_ids, _matcher(), questions, [1, 2, 3]
+    block_ids = np.array([[0, 1, 2]] * 4)
+    found = retrieval_recall.holds_answer(block_ids, _matcher(), questions)
+    recall = [retrieval_recall.within(found, k).mean() for k in (1, 2, 3, 9)]
+    self.assertEqual(recall, [0.25, 0.5, 0.75, 0.75])
+    np.testing.assert_array_equal(
+      retrieval_recall.first_rank(found), [2, 1, 0, 3]
     )
-    self.assertEqual(recall, {1: 25.0, 2: 50.0, 3: 75.0})
 
   def test_no_block_holds_nothing(self):
     question = questions_lib.Question('q', ('May',))
-    recall = retrieval_recall.recall_at(
-      np.array([[-1, 2]]), _matcher(), [question], [1, 2]
+    found = retrieval_recall.holds_answer(
+      np.array([[-1, 2]]), _matcher(), [question]
     )
-    self.assertEqual(recall, {1: 0.0, 2: 100.0})
+    np.testing.assert_array_equal(found, [[False, True]])
 
-  def test_a_cut_off_must_be_retrieved(self):
-    question = questions_lib.Question('q', ('May',))
-    for k in (0, 3):
-      with self.assertRaisesRegex(ValueError, r'in \[1, 2\]'):
-        retrieval_recall.recall_at(
-          np.array([[0, 1]]), _matcher(), [question], [k]
-        )
+  def test_k_must_be_positive(self):
+    with self.assertRaisesRegex(ValueError, 'positive'):
+      retrieval_recall.within(np.array([[True]]), 0)
 
   def test_rows_and_questions_must_pair_up(self):
     with self.assertRaisesRegex(ValueError, '1 rows, 0 questions'):
-      retrieval_recall.recall_at(np.array([[0]]), _matcher(), [], [1])
+      retrieval_recall.holds_answer(np.array([[0]]), _matcher(), [])
+
+
+class IsOfGoldArticleTest(absltest.TestCase):
+  def test_every_block_of_the_article_counts(self):
+    questions = [
+      questions_lib.Question('q', ('x',), gold_id='f'),
+      questions_lib.Question('q', ('x',), gold_id='i'),
+      questions_lib.Question('q', ('x',), gold_id='elsewhere'),
+      questions_lib.Question('q', ('x',)),
+    ]
+    found = retrieval_recall.is_of_gold_article(
+      np.array([[0, 1, 2], [-1, 0, 1], [0, 1, 2], [-1, -1, 0]]),
+      _read_article_ids,
+      questions,
+    )
+    np.testing.assert_array_equal(
+      found,
+      [
+        [True, False, True],
+        [False, False, True],
+        [False, False, False],
+        [False, False, False],
+      ],
+    )
+    self.assertEqual(found.dtype, bool)
+
+  def test_articles_without_an_id_are_nobodys(self):
+    question = questions_lib.Question('q', ('x',))
+    found = retrieval_recall.is_of_gold_article(
+      np.array([[0, -1]]), lambda ids: [''] * len(ids), [question]
+    )
+    np.testing.assert_array_equal(found, [[False, False]])
 
 
 if __name__ == '__main__':

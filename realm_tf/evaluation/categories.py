@@ -1,0 +1,101 @@
+"""The same metrics by kind of question: by wh-word and by type of answer.
+
+The rules are cheap, and read the text only: they are for finding where a model
+is weak, not for linguistics.
+"""
+
+from collections.abc import Mapping, Sequence
+import re
+
+import numpy as np
+
+from realm_tf.corpus import questions as questions_lib
+
+_WH_WORD = re.compile(
+  r'\b(how (?:many|much)|how|who|whom|whose|what|when|where|which|why)\b'
+)
+_SAME = {'whom': 'who', 'whose': 'who', 'how much': 'how many'}
+_MONTHS = 'january february march april may june july august september october'
+_NUMBERS = (
+  'zero one two three four five six seven eight nine ten eleven twelve hundred '
+  'thousand million billion'
+)
+_NUMBER = re.compile(
+  rf'\d|\b(?:{"|".join(_NUMBERS.split())})\b'
+  rf'|\b(?:{"|".join(_MONTHS.title().split())}|November|December)\b'
+)
+_NAME = re.compile(r'\b[^\W\d_a-z]')
+
+Categories = dict[str, dict[str, dict[str, float]]]
+
+
+def wh_word(question: str) -> str:
+  """Returns the first question word, 'how many' as one; 'other' for none."""
+  found = _WH_WORD.search(question.lower())
+  return _SAME.get(found.group(), found.group()) if found else 'other'
+
+
+def answer_type(question: questions_lib.Question) -> str:
+  """Returns 'number or date', 'name', 'other', or 'pattern'.
+
+  The first reference says it: by a digit, a number word or a capitalized month;
+  else by a word with a capital; a regular expression says nothing.
+  """
+  if question.regex:
+    return 'pattern'
+  answer = question.answers[0]
+  if _NUMBER.search(answer):
+    return 'number or date'
+  return 'name' if _NAME.search(answer) else 'other'
+
+
+def by_category(
+  questions: Sequence[questions_lib.Question], values: Mapping[str, np.ndarray]
+) -> Categories:
+  """Returns the means of each category.
+
+  Args:
+    questions: Q questions.
+    values: Metric -> its value for each question, [Q].
+
+  Returns:
+    {'wh_word' or 'answer_type': {category: {'num_questions': count, metric:
+    mean in percent}}}, the largest category first.
+  """
+  return {
+    'wh_word': _means([wh_word(q.question) for q in questions], values),
+    'answer_type': _means([answer_type(q) for q in questions], values),
+  }
+
+
+def table(categories: Categories) -> str:
+  """Returns the categories as lines of text, one each."""
+  lines = []
+  for kind, rows in categories.items():
+    columns = list(next(iter(rows.values()), {}))
+    headings = ''.join(f'{column:>15}' for column in columns)
+    lines.append(f'{kind:<16}{headings}')
+    for name, row in rows.items():
+      cells = ''.join(
+        f'{value:15d}' if isinstance(value, int) else f'{value:15.1f}'
+        for value in row.values()
+      )
+      lines.append(f'  {name:<14}{cells}')
+  return '\n'.join(lines)
+
+
+def _means(labels, values):
+  names, label_of, counts = np.unique(
+    labels, return_inverse=True, return_counts=True
+  )
+  means = {
+    metric: np.bincount(label_of, weights=value) / counts
+    for metric, value in values.items()
+  }
+  return {
+    str(names[i]): {
+      'num_questions': int(counts[i]),
+      **{metric: 100 * float(mean[i]) for metric, mean in means.items()},
+    }
+    for i in np.argsort(-counts, kind='stable')
+  }

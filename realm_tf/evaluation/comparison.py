@@ -1,0 +1,157 @@
+"""Two runs on the same questions, side by side.
+
+  predictions.jsonl of another run, and this run's -> which is better, and where
+
+Means of two runs may differ by chance. The questions on which just one run is
+right tell: if the runs were equally good, each of them would be a coin's throw
+(McNemar 1947, in its exact form).
+"""
+
+from collections.abc import Mapping, Sequence
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.corpus import files
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.evaluation import exact_match
+
+PREDICTIONS = 'predictions.jsonl'
+
+
+class Comparison(NamedTuple):
+  """How two runs did.
+
+  Attributes:
+    exact_match: This run's, in percent.
+    other_exact_match: The other's.
+    both: Questions that both answer exactly.
+    only_this: That only this run does.
+    only_other: That only the other does.
+    neither: That none does.
+    p_value: Of McNemar's exact test, two-sided: how likely `only_this` and
+      `only_other` would be at least as far apart if the runs were equal.
+  """
+
+  exact_match: float
+  other_exact_match: float
+  both: int
+  only_this: int
+  only_other: int
+  neither: int
+  p_value: float
+
+
+class Other:
+  """The other run: its predictions of the same questions.
+
+  Args:
+    directory: The --output_dir of its `bin.evaluate`.
+    questions: Q questions.
+
+  Raises:
+    UserError: It has no predictions, or they are of other questions.
+
+  Attributes:
+    directory: As above.
+    predictions: Q answers.
+  """
+
+  def __init__(
+    self, directory: str, questions: Sequence[questions_lib.Question]
+  ):
+    path = os.path.join(directory, PREDICTIONS)
+    if not tf.io.gfile.exists(path):
+      raise errors.UserError(
+        '--compare must be the --output_dir of a run of bin.evaluate with a '
+        f'reader. Found no {path}. Check the path.'
+      )
+    rows = list(files.read_json_lines(path))
+    if len(rows) != len(questions):
+      raise _other_questions(
+        f'{len(rows)} in {path} where --questions have {len(questions)}'
+      )
+    for (where, row), question in zip(rows, questions):
+      if row.get('question') != question.question:
+        raise _other_questions(
+          f'{row.get("question")!r:.60} in {where} where --questions have '
+          f'{question.question!r:.60}'
+        )
+      if not isinstance(row.get('prediction'), str):
+        raise errors.UserError(
+          f'{where} must have "prediction", a string. Found '
+          f'{row.get("prediction")!r:.40}. Run bin.evaluate again.'
+        )
+    self.predictions = [row['prediction'] for _, row in rows]
+    self.directory = directory
+    self._questions = questions
+
+  def compare(
+    self, predictions: Sequence[str]
+  ) -> tuple[Comparison, list[dict[str, Any]]]:
+    """Compares this run with the other.
+
+    Args:
+      predictions: This run's, Q.
+
+    Returns:
+      The counts, and the rows of comparison.jsonl: the questions of which just
+      one run is right.
+    """
+    this = exact_match.per_question(predictions, self._questions).exact
+    other = exact_match.per_question(self.predictions, self._questions).exact
+    only_this, only_other = this & ~other, other & ~this
+    counts = Comparison(
+      100 * float(this.mean()),
+      100 * float(other.mean()),
+      int((this & other).sum()),
+      int(only_this.sum()),
+      int(only_other.sum()),
+      int((~this & ~other).sum()),
+      mcnemar_p_value(int(only_this.sum()), int(only_other.sum())),
+    )
+    rows = [
+      {
+        'question': self._questions[i].question,
+        'answers': list(self._questions[i].answers),
+        'prediction': predictions[i],
+        'other_prediction': self.predictions[i],
+        'right': 'this' if this[i] else 'other',
+      }
+      for i in np.flatnonzero(this != other)
+    ]
+    return counts, rows
+
+
+def as_text(counts: Mapping[str, Any]) -> str:
+  """Returns a comparison, as metrics.json has it, as lines of text."""
+  return (
+    'exact match  this {exact_match:.1f}  other {other_exact_match:.1f}\n'
+    'questions    both right {both}  only this {only_this}  '
+    'only other {only_other}  neither {neither}\n'
+    'McNemar      p = {p_value:.3g}'
+  ).format(**counts)
+
+
+def mcnemar_p_value(only_this: int, only_other: int) -> float:
+  """Returns the exact two-sided p-value of McNemar's test.
+
+  Twice the probability that of n = only_this + only_other throws of a coin at
+  most min(only_this, only_other) are heads; 1 at most.
+  """
+  num, fewer = only_this + only_other, min(only_this, only_other)
+  term = total = 1  # Of n over i; whole numbers, so nothing is rounded.
+  for i in range(fewer):
+    term = term * (num - i) // (i + 1)
+    total += term
+  return min(1.0, 2 * total / 2**num)
+
+
+def _other_questions(found: str) -> errors.UserError:
+  return errors.UserError(
+    f'--compare must name a run on the same questions, in order. Found {found}.'
+    ' Run bin.evaluate on the same questions.'
+  )

@@ -1,0 +1,64 @@
+"""How well a model in training answers questions that are kept apart.
+
+model, index -> [this file] -> exact match, by which parameters are chosen
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Optional
+
+from realm_tf import config as config_lib
+from realm_tf.answering import loading
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.evaluation import exact_match
+from realm_tf.index import storage
+from realm_tf.modeling import realm_model
+from realm_tf.records import block_table
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.text import wordpiece
+
+
+class Judge:
+  """Measures as `bin.evaluate` does.
+
+  Args:
+    questions: At least one.
+    table: The corpus.
+    tokenizer: With its vocabulary.
+    config: Of the run.
+    retrieve: (questions, k) -> their blocks, instead of the model's own.
+  """
+
+  def __init__(
+    self,
+    questions: Sequence[questions_lib.Question],
+    table: block_table.BlockTable,
+    tokenizer: wordpiece.WordpieceTokenizer,
+    config: config_lib.ExperimentConfig,
+    retrieve: Optional[
+      Callable[[Sequence[str], int], retriever_lib.Retrieved]
+    ] = None,
+  ):
+    self._questions = questions
+    self._setting = table, tokenizer, config
+    self._retrieve = retrieve
+    self._index, self._answerer = None, None
+
+  def __call__(
+    self, model: realm_model.RealmModel, index: storage.Index
+  ) -> float:
+    """Returns the exact match of the current parameters, in percent.
+
+    Args:
+      model: Always the same.
+      index: To search; what is compiled is kept until it is another.
+    """
+    if index is not self._index:
+      self._index = index
+      self._answerer = loading.over_model(model, index.searcher, *self._setting)
+    texts = [question.question for question in self._questions]
+    retrieve = self._retrieve or self._answerer.retrieve
+    found = retrieve(texts, self._answerer.num_read)
+    answers = self._answerer.read(texts, found, 1)
+    return exact_match.measure(
+      [answer.prediction for answer in answers], self._questions
+    ).exact_match

@@ -1,0 +1,99 @@
+"""What a system did with each question, before anything is averaged."""
+
+from collections.abc import Sequence
+import dataclasses
+import functools
+from typing import Any, Optional
+
+import numpy as np
+
+from realm_tf.answering import answer as answer_lib
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.evaluation import exact_match
+from realm_tf.evaluation import retrieval_recall
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+  """Of Q questions.
+
+  Attributes:
+    questions: As they were asked.
+    block_ids: Retrieved blocks, best first, int [Q, K]; -1 for none.
+    holds_answer: Which of them hold an answer, bool [Q, K].
+    is_gold: Which are of the article of `gold_id`, bool [Q, K]; None if no
+      question has one.
+    answers: Q of them; None if nothing reads.
+    seconds: To retrieve and read, of some questions, each its batch's share.
+  """
+
+  questions: Sequence[questions_lib.Question]
+  block_ids: np.ndarray
+  holds_answer: np.ndarray
+  is_gold: Optional[np.ndarray]
+  answers: Optional[Sequence[answer_lib.Answer]]
+  seconds: np.ndarray
+
+  @functools.cached_property
+  def quality(self) -> exact_match.PerQuestion:
+    """Exact match and F1 of the predictions."""
+    return exact_match.per_question(self.predictions, self.questions)
+
+  @property
+  def predictions(self) -> list[str]:
+    return [answer.prediction for answer in self.answers]
+
+  @property
+  def has_gold(self) -> np.ndarray:
+    """Which questions have a `gold_id`, bool [Q]."""
+    return np.array([bool(question.gold_id) for question in self.questions])
+
+  def reading(self) -> dict[str, np.ndarray]:
+    """Returns metric -> value of each question in [0, 1], [Q].
+
+    exact_match and f1 are of the prediction, exact_match_one_block is of what
+    the first retrieved block alone would have given, and reader_oracle is of
+    the best choice among what each block alone would have given.
+    """
+    return {
+      'exact_match': self.quality.exact.astype(np.float64),
+      'f1': self.quality.f1,
+      'exact_match_one_block': self._first_block_is_right(),
+      'reader_oracle': self._some_block_is_right(),
+    }
+
+  def rows(self) -> list[dict[str, Any]]:
+    """Returns the objects of predictions.jsonl."""
+    ranks = retrieval_recall.first_rank(self.holds_answer)
+    rows = []
+    for i, (answer, question) in enumerate(zip(self.answers, self.questions)):
+      references = {
+        'id': question.question_id,
+        'answers': list(question.answers),
+        'regex': question.regex,
+        'exact_match': bool(self.quality.exact[i]),
+        'f1': float(self.quality.f1[i]),
+        'answer_rank': int(ranks[i]) or None,
+      }
+      if self.is_gold is not None:
+        gold_rank = int(retrieval_recall.first_rank(self.is_gold[i : i + 1])[0])
+        references['gold_rank'] = gold_rank or None
+      rows.append({**answer.as_json(), **references})
+    return rows
+
+  def _first_block_is_right(self):
+    given = [
+      next((e.block_answer for e in answer.evidence if e.block_id == first), '')
+      for answer, first in zip(self.answers, self.block_ids[:, 0], strict=True)
+    ]
+    return exact_match.per_question(given, self.questions).exact * 1.0
+
+  def _some_block_is_right(self):
+    right = [
+      any(
+        exact_match.per_question([item.block_answer], [question]).exact[0]
+        for item in answer.evidence
+      )
+      for answer, question in zip(self.answers, self.questions, strict=True)
+    ]
+    return np.array(right, np.float64)

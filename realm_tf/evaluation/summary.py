@@ -1,0 +1,85 @@
+"""Outcomes of questions -> what metrics.json holds.
+
+Means are in percent, 0 to 100; so are their confidence intervals.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from realm_tf.evaluation import calibration
+from realm_tf.evaluation import categories
+from realm_tf.evaluation import intervals
+from realm_tf.evaluation import outcome as outcome_lib
+from realm_tf.evaluation import retrieval_recall
+
+
+def summarize(
+  outcome: outcome_lib.Outcome, recall_at: Sequence[int], seed: int = 0
+) -> dict[str, Any]:
+  """Returns counts, means, intervals and the table by category.
+
+  Args:
+    outcome: Of at least one question.
+    recall_at: The k of recall@k; where fewer blocks were retrieved, all count.
+    seed: Of the bootstrap.
+  """
+  read = {} if outcome.answers is None else outcome.reading()
+  recall = _recall('recall', outcome.holds_answer, recall_at)
+  metrics = {'num_questions': len(outcome.questions)}
+  metrics.update(_means({**read, **recall}))
+  ends = _intervals({**read, **recall}, seed)
+  if outcome.is_gold is not None:
+    gold = _recall('gold_recall', outcome.is_gold[outcome.has_gold], recall_at)
+    metrics['num_with_gold_id'] = int(outcome.has_gold.sum())
+    metrics.update(_means(gold))
+    ends.update(_intervals(gold, seed))
+  if outcome.answers is not None:
+    metrics.update(_calibration(outcome))
+  metrics.update(_latency(outcome.seconds))
+  metrics['intervals'] = ends
+  shown = {name: read[name] for name in ('exact_match', 'f1') if name in read}
+  metrics['categories'] = categories.by_category(
+    outcome.questions, {**shown, **recall}
+  )
+  return metrics
+
+
+def _recall(name, found, recall_at):
+  return {
+    f'{name}@{k}': retrieval_recall.within(found, k).astype(np.float64)
+    for k in recall_at
+  }
+
+
+def _means(values: Mapping[str, np.ndarray]) -> dict[str, float]:
+  return {name: 100 * float(value.mean()) for name, value in values.items()}
+
+
+def _intervals(values, seed):
+  """Returns metric -> [lower end, upper end]."""
+  ends = intervals.bootstrap(np.stack(list(values.values()), axis=1), seed)
+  return dict(zip(values, (100 * ends).tolist(), strict=True))
+
+
+def _calibration(outcome):
+  """Of the probability as it is, and times that some read block has one."""
+  probabilities, null = (
+    np.array([getattr(answer, name) for answer in outcome.answers])
+    for name in ('probability', 'null_probability')
+  )
+  error = calibration.expected_calibration_error
+  right = outcome.quality.exact
+  return {
+    'expected_calibration_error': 100 * error(probabilities, right),
+    'expected_calibration_error_with_null': (
+      100 * error(probabilities * (1 - null), right)
+    ),
+  }
+
+
+def _latency(seconds: np.ndarray) -> dict[str, float]:
+  """In milliseconds; p95: 19 of 20 questions take no longer."""
+  median, slow = 1000 * np.quantile(seconds, [0.5, 0.95])
+  return {'latency_ms_median': float(median), 'latency_ms_p95': float(slow)}

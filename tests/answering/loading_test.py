@@ -1,0 +1,85 @@
+"""Tests for realm_tf.answering.loading: parts of two models put together."""
+
+import os
+
+from absl.testing import absltest
+import numpy as np
+import tf_keras
+
+from realm_tf.answering import loading
+from realm_tf.index import index_builder
+from realm_tf.modeling import realm_model
+from realm_tf.records import block_table
+from realm_tf.rundir import layout
+from realm_tf.training import params_export
+from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
+from tests import tiny
+
+_QUESTIONS = ['a b ?', 'e f']
+
+
+class LoadAnswererTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.corpus = tiny.write_corpus(self.directory)
+    self.models = [
+      self._make_model(name, seed) for seed, name in enumerate(['one', 'two'])
+    ]
+
+  def _make_model(self, name, seed):
+    """Writes a model directory of random parameters; returns its path."""
+    path = os.path.join(self.directory, name)
+    inputs = runs.open_inputs(tiny.config(), self.corpus)
+    runs.start(path, inputs, setup_lib.ALONE)
+    tf_keras.utils.set_random_seed(seed)  # After `start`, which sets one too.
+    model = realm_model.RealmModel(
+      inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]
+    )
+    params_export.publish(path, 0, model)
+    index_builder.IndexBuilder(
+      block_table.BlockTable.open(self.corpus),
+      inputs.config,
+      inputs.special_ids,
+      model,
+    ).build(0, layout.index_root(path))
+    return path
+
+  def _load(self, model_dir, **overrides):
+    return loading.load_answerer(model_dir, self.corpus, **overrides)
+
+  def test_the_reader_of_another_model_reads_what_is_found(self):
+    one, two = map(self._load, self.models)
+    mixed = self._load(self.models[0], reader_dir=self.models[1])
+    retrieved = mixed.retrieve(_QUESTIONS, 4)
+    np.testing.assert_array_equal(
+      retrieved.scores, one.retrieve(_QUESTIONS, 4).scores
+    )
+    # Table 2: the one's blocks with the other's reader.
+    self.assertEqual(mixed.answer(_QUESTIONS), two.read(_QUESTIONS, retrieved))
+    self.assertNotEqual(mixed.answer(_QUESTIONS), one.answer(_QUESTIONS))
+
+  def test_probabilities_of_a_real_reader_are_some(self):
+    for answer_by in ('span', 'text'):
+      answerer = self._load(self.models[0], answer_by=answer_by, num_read=3)
+      self.assertEqual(answerer.finetuning.answer_by, answer_by)
+      self.assertEqual(answerer.num_read, 3)
+      self.assertEqual(answerer.num_compared, 4)  # The whole corpus.
+      for answer in answerer.answer(_QUESTIONS):
+        self.assertEqual(answer.prediction, answer.evidence[0].answer)
+        self.assertLen(answer.evidence, 3)
+        self.assertBetween(answer.probability, 0.01, 0.99)
+        self.assertBetween(answer.null_probability, 0.01, 0.99)
+
+  def test_a_text_is_never_less_likely_than_the_best_span(self):
+    by_span, by_text = (
+      self._load(self.models[1], answer_by=name).answer(_QUESTIONS)
+      for name in ('span', 'text')
+    )
+    for span, text in zip(by_span, by_text):
+      self.assertGreaterEqual(text.probability, span.probability)
+
+
+if __name__ == '__main__':
+  absltest.main()

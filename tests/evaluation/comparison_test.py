@@ -1,0 +1,100 @@
+"""Tests for realm_tf.evaluation.comparison."""
+
+import json
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.evaluation import comparison
+
+_QUESTIONS = [
+  questions_lib.Question(f'q{i}', (answer,))
+  for i, answer in enumerate(['Rome', 'Paris', 'Oslo', 'Bern'])
+]
+
+
+class McNemarTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (0, 0, 1.0),
+    # Of 2^5 sequences of 5 throws 1 has no head: 2 * 1 / 32.
+    (5, 0, 2 / 32),
+    # (1 + 10) of 2^10 have at most one: 2 * 11 / 1024.
+    (1, 9, 22 / 1024),
+    (9, 1, 22 / 1024),
+    (4, 4, 1.0),  # 2 * P(at most 4 of 8) is above 1.
+    (1, 0, 1.0),
+  )
+  def test_matches_hand_computation(self, this, other, expected):
+    self.assertAlmostEqual(comparison.mcnemar_p_value(this, other), expected)
+
+  def test_many_questions(self):
+    # Fifty deviations from the middle: less than any float, yet no error.
+    self.assertEqual(comparison.mcnemar_p_value(9000, 10), 0.0)
+    # A normal approximation: z = (|500 - 560| - 1) / sqrt(1060) = 1.812.
+    self.assertAlmostEqual(
+      comparison.mcnemar_p_value(500, 560), 0.0700, places=3
+    )
+
+
+class OtherTest(absltest.TestCase):
+  def _write(self, rows):
+    directory = self.create_tempdir().full_path
+    with open(os.path.join(directory, 'predictions.jsonl'), 'w') as file:
+      file.writelines(json.dumps(row) + '\n' for row in rows)
+    return directory
+
+  def _run(self, predictions):
+    return self._write(
+      {'question': question.question, 'prediction': prediction}
+      for question, prediction in zip(_QUESTIONS, predictions)
+    )
+
+  def test_counts_and_lists_what_differs(self):
+    directory = self._run(['rome', 'Lyon', 'oslo', 'x'])
+    other = comparison.Other(directory, _QUESTIONS)
+    counts, rows = other.compare(['Rome', 'paris', 'y', 'z'])
+    # Right: this in 0 and 1, the other in 0 and 2.
+    self.assertEqual(counts, (50.0, 50.0, 1, 1, 1, 1, 1.0))
+    self.assertEqual(
+      rows,
+      [
+        {
+          'question': 'q1',
+          'answers': ['Paris'],
+          'prediction': 'paris',
+          'other_prediction': 'Lyon',
+          'right': 'this',
+        },
+        {
+          'question': 'q2',
+          'answers': ['Oslo'],
+          'prediction': 'y',
+          'other_prediction': 'oslo',
+          'right': 'other',
+        },
+      ],
+    )
+    text = comparison.as_text(counts._asdict())
+    self.assertIn('only this 1  only other 1', text)
+    self.assertIn('p = 1', text)
+
+  def test_other_questions_are_the_users_mistake(self):
+    swapped = self._run(['a', 'b', 'c', 'd'])
+    with self.assertRaisesRegex(errors.UserError, r"'q0' in .*:1 .*'q3'"):
+      comparison.Other(swapped, _QUESTIONS[::-1])
+    with self.assertRaisesRegex(errors.UserError, '4 in .* have 3'):
+      comparison.Other(swapped, _QUESTIONS[:3])
+
+  def test_a_run_without_predictions(self):
+    with self.assertRaisesRegex(errors.UserError, 'predictions.jsonl'):
+      comparison.Other(self.create_tempdir().full_path, _QUESTIONS)
+    broken = self._write([{'question': 'q0', 'prediction': None}])
+    with self.assertRaisesRegex(errors.UserError, ':1 must have "prediction"'):
+      comparison.Other(broken, _QUESTIONS[:1])
+
+
+if __name__ == '__main__':
+  absltest.main()
