@@ -16,13 +16,16 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.importing import hugging_face_names
-from realm_tf.modeling import weights
+from realm_tf.importing import imported
+from realm_tf.importing import safetensors_files
 
+BLOCK_EMBEDDINGS = 'block_emb'  # The name of the index's matrix.
 _ACTIVATIONS = {
   'gelu': 'gelu',
   'gelu_new': 'gelu_tanh',
   'gelu_pytorch_tanh': 'gelu_tanh',
   'gelu_python': 'gelu',
+  'relu': 'relu',
 }
 _LAYER_NORM_EPSILON = 1e-12  # What our encoder computes with.
 
@@ -34,7 +37,7 @@ def bert_config(directory: str) -> config_lib.BertConfig:
     UserError: There is no such file, or it is of a model that we cannot be.
   """
   path = os.path.join(directory, 'config.json')
-  found = _read_config(directory)
+  found = read_config(directory)
   try:
     activation = _ACTIVATIONS.get(found.get('hidden_act', 'gelu'))
     epsilon = found.get('layer_norm_eps', _LAYER_NORM_EPSILON)
@@ -44,7 +47,7 @@ def bert_config(directory: str) -> config_lib.BertConfig:
       or not np.isclose(epsilon, _LAYER_NORM_EPSILON, rtol=1e-3, atol=0)
     ):
       raise errors.UserError(
-        f'{path} must be of a BERT or REALM model with a GELU and '
+        f'{path} must be of a BERT or REALM model with GELU or ReLU and '
         f'layer_norm_eps {_LAYER_NORM_EPSILON}. Found model_type='
         f'{found["model_type"]!r}, hidden_act={found.get("hidden_act")!r}, '
         f'layer_norm_eps={epsilon}. Choose another model.'
@@ -65,6 +68,11 @@ def bert_config(directory: str) -> config_lib.BertConfig:
       f'{path} must be the config of a BERT model. It has no {error}. Check '
       '--source=hf:DIR.'
     ) from error
+  except (TypeError, ValueError) as error:  # Of the config's own checks.
+    raise errors.UserError(
+      f'{path} must be the config of a BERT model. Found: {error} Check '
+      '--source=hf:DIR.'
+    ) from error
 
 
 def model_config(directory: str) -> config_lib.ModelConfig:
@@ -75,13 +83,13 @@ def model_config(directory: str) -> config_lib.ModelConfig:
   as its training did; of a plain BERT only the encoders are taken over.
   """
   encoder = bert_config(directory)
-  found = _read_config(directory)
+  found = read_config(directory)
   embedder = config_lib.EmbedderConfig()
   if found['model_type'] == 'realm':
     embedder = config_lib.EmbedderConfig(
       head='pooled',
       embedding_size=found['retriever_proj_size'],
-      shared_towers=_architecture(found) != 'RealmScorer',
+      shared_towers=architecture(found) != 'RealmScorer',
     )
   elif tf.io.gfile.isdir(os.path.join(directory, '1_Pooling')):
     embedder = config_lib.EmbedderConfig(
@@ -106,7 +114,8 @@ def load_bert(
   """Reads the weights, named as `modeling.realm_model.RealmModel` names them.
 
   Args:
-    directory: With config.json and model.safetensors.
+    directory: With config.json and model.safetensors. The embeddings of
+      blocks in it are left out.
 
   Returns:
     Values by variable name, for `RealmModel.load`, and the report. One shared
@@ -115,25 +124,21 @@ def load_bert(
   Raises:
     UserError: A file is missing, or the encoder is not all there.
   """
-  found = _read_config(directory)
+  found = read_config(directory)
   roles = hugging_face_names.ROLES.get(
-    _architecture(found), hugging_face_names.BERT_ROLES
+    architecture(found), hugging_face_names.BERT_ROLES
   )
-  path = os.path.join(directory, 'model.safetensors')
   arrays, report = hugging_face_names.convert(
-    weights.read(path), bert_config(directory), roles
+    safetensors_files.read(directory, [BLOCK_EMBEDDINGS]),
+    bert_config(directory),
+    roles,
   )
-  # A pooler is often dropped, and then trained anew where it is needed.
-  lacking = [n for n in report.missing if '/pooler_transform/' not in n]
-  if lacking:
-    raise errors.UserError(
-      f'{path} must hold a whole BERT encoder. It lacks {len(lacking)} '
-      f'values, {lacking[0]} first. Check --source=hf:DIR.'
-    )
+  imported.check_whole(report, arrays, directory)
   return arrays, report
 
 
-def _read_config(directory: str) -> dict[str, Any]:
+def read_config(directory: str) -> dict[str, Any]:
+  """Returns config.json; UserError if there is none, or it is damaged."""
   path = os.path.join(directory, 'config.json')
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
@@ -149,5 +154,6 @@ def _read_config(directory: str) -> dict[str, Any]:
       ) from error
 
 
-def _architecture(found: Mapping[str, Any]) -> str:
+def architecture(found: Mapping[str, Any]) -> str:
+  """Returns the class that the weights are of, '' if it is not said."""
   return (found.get('architectures') or [''])[0]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf import errors
 
 # Which of our towers a name's prefix fills, by the model's architecture.
 ROLES = {
@@ -95,11 +96,32 @@ def convert(
         if their_name in theirs:
           original, value = theirs[their_name]
           used.add(original)
-          ours[our_name] = _reshape(value, our_name, config)
+          ours[our_name] = _reshaped(value, original, our_name, config)
         elif f'{tower}_bert/' in our_name:
           missing.append(our_name)
   left_over = {original for original, _ in theirs.values()} - used
   return ours, Report(sorted(used), sorted(missing), sorted(left_over))
+
+
+def invert(
+  ours: Mapping[str, np.ndarray], config: config_lib.BertConfig, tower: str
+) -> dict[str, np.ndarray]:
+  """Returns the encoder of a tower as BertModel's weights are named.
+
+  Args:
+    ours: Arrays by our names.
+    config: Of the encoder.
+    tower: 'query', 'block', 'shared' or 'reader'.
+
+  Returns:
+    Arrays by Hugging Face's names, float32; kernels are [out, in]. What `ours`
+    lacks is left out.
+  """
+  return {
+    their_name: _flattened(ours[our_name], our_name, config)
+    for their_name, our_name in _names(tower, config.num_layers)
+    if our_name.startswith(f'{tower}_bert/') and our_name in ours
+  }
 
 
 def _names(tower, num_layers):
@@ -144,6 +166,17 @@ def _modern(name: str) -> str:
   return re.sub(r'\.beta$', '.bias', name)
 
 
+def _reshaped(value, original, our_name, config):
+  try:
+    return _reshape(value, our_name, config)
+  except ValueError as error:
+    raise errors.UserError(
+      f'Weights must fit their config. Found {original} of shape '
+      f'{np.shape(value)} for {config.num_heads} heads of width '
+      f'{config.hidden_size // config.num_heads}. Check --source.'
+    ) from error
+
+
 def _reshape(
   value: np.ndarray, our_name: str, config: config_lib.BertConfig
 ) -> np.ndarray:
@@ -157,3 +190,17 @@ def _reshape(
   if our_name.endswith('/attention_output/kernel'):
     return value.reshape(heads, -1, value.shape[-1])
   return np.ascontiguousarray(value)
+
+
+def _flattened(
+  value: np.ndarray, our_name: str, config: config_lib.BertConfig
+) -> np.ndarray:
+  """Undoes `_reshape`."""
+  hidden = config.hidden_size
+  if re.search(r'/self_attention/(query|key|value)/', our_name):
+    value = value.reshape(*value.shape[:-2], hidden)
+  elif our_name.endswith('/attention_output/kernel'):
+    value = value.reshape(hidden, hidden)
+  if our_name.endswith('/kernel'):
+    value = value.T
+  return np.ascontiguousarray(value, np.float32)

@@ -146,8 +146,9 @@ class HuggingFaceTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('other_model', {'model_type': 'roberta'}, "model_type='roberta'"),
-    ('other_activation', {'hidden_act': 'relu'}, "hidden_act='relu'"),
+    ('other_activation', {'hidden_act': 'silu'}, "hidden_act='silu'"),
     ('other_epsilon', {'layer_norm_eps': 1e-5}, 'layer_norm_eps=1e-05'),
+    ('odd_heads', {'num_attention_heads': 4}, 'num_heads=4'),
     ('more_layers', {'num_hidden_layers': 3}, 'It lacks 32 values'),
   )
   def test_refuses_what_it_cannot_be(self, changes, message):

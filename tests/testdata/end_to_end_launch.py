@@ -30,9 +30,13 @@ CONFIG = config.ExperimentConfig(
     max_masked=8,
   ),
   inverse_cloze=config.InverseClozeConfig(
-    optimizer=config.OptimizerConfig(1e-3, 4), batch_size=8, query_tokens=32
+    jit_compile=False,
+    optimizer=config.OptimizerConfig(1e-3, 4),
+    batch_size=8,
+    query_tokens=32,
   ),
   pretraining=config.PretrainingConfig(
+    jit_compile=False,
     optimizer=config.OptimizerConfig(1e-3, 60),
     batch_size=4,
     num_candidates=3,
@@ -46,6 +50,7 @@ CONFIG = config.ExperimentConfig(
     num_searched=10,
     num_read=3,
     joint_tokens=80,
+    jit_compile=False,
     log_every_steps=2,
   ),
   world=config.WorldConfig(

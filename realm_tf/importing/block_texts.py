@@ -1,0 +1,85 @@
+"""The texts of the blocks of a released index, in the order of its rows.
+
+  blocks.tfr, or block_records.npy -> [this file] -> blocks, not cut anew
+
+A block's id is its row in block_emb, so nothing is cut, joined or left out.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import os
+import tempfile
+from typing import Optional
+
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.corpus import sources
+from realm_tf.importing import object_array
+
+_TITLES = 'titles.tfr'
+
+
+def read(path: str) -> Iterator[sources.Article]:
+  """Yields each block as an article of its own.
+
+  The release's blocks have no titles; where titles.tfr lies beside them, it
+  has one for each. Neighbours of one title are of one article.
+
+  Args:
+    path: A TFRecord file of UTF-8 strings, or a .npy file of bytes objects.
+
+  Raises:
+    UserError: It is missing, damaged, or has another number of titles.
+  """
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(
+      f'--blocks must name the texts of the blocks. Found no file {path}.'
+    )
+  titles_file = os.path.join(os.path.dirname(path), _TITLES)
+  titles = _records(titles_file) if tf.io.gfile.exists(titles_file) else None
+  texts = _objects(path) if path.endswith('.npy') else _records(path)
+  article_id, last, row = '', None, -1
+  for row, text in enumerate(texts):
+    title = _title(titles, titles_file, row)
+    if not title or title != last:
+      article_id, last = str(row), title
+    yield sources.Article(title, text.decode('utf-8', 'replace'), article_id)
+  if titles is not None and next(titles, None) is not None:
+    raise _other_number(titles_file, f'more than {row + 1}')
+
+
+def _title(titles: Optional[Iterator[bytes]], path: str, row: int) -> str:
+  if titles is None:
+    return ''
+  title = next(titles, None)
+  if title is None:
+    raise _other_number(path, row)
+  return title.decode('utf-8', 'replace')
+
+
+def _other_number(path, count):
+  return errors.UserError(
+    f'{path} must have a title for each block beside it. Found {count}. Copy '
+    'it again, or move it away.'
+  )
+
+
+def _records(path: str) -> Iterator[bytes]:
+  try:
+    yield from tf.data.TFRecordDataset(path).as_numpy_iterator()
+  except tf.errors.OpError as error:
+    raise errors.UserError(
+      f'{path} must be a whole TFRecord file of texts. Found: {error.message}. '
+      'Copy it again.'
+    ) from error
+
+
+def _objects(path: str) -> Iterator[bytes]:
+  with contextlib.ExitStack() as stack:
+    if '://' in path:  # The reader goes back and forth in it.
+      folder = stack.enter_context(tempfile.TemporaryDirectory())
+      local = os.path.join(folder, os.path.basename(path))
+      tf.io.gfile.copy(path, local)
+      path = local
+    yield from object_array.read_texts(path)

@@ -1,0 +1,142 @@
+"""What an importer hands on, whatever it read: one form for all sources."""
+
+from collections.abc import Collection
+import dataclasses
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.importing import file_rows
+from realm_tf.importing import hugging_face_names
+
+ONE_TOWER = (
+  'The embedder is that of the queries. What embedded the blocks is not there, '
+  'so it stands in: add the pre-trained embedder to --source before blocks are '
+  'embedded anew.'
+)
+_MAX_PADDING = 128  # Rows; some pad the table to a multiple of up to this.
+_DENSE, _NORM = ('kernel', 'bias'), ('gamma', 'beta')
+# The heads, by our names: all of one, or none.
+_EMBEDDER_HEAD = {'projection': _DENSE, 'layer_norm': _NORM}
+_HEADS = {
+  **{
+    f'{tower}_embedder': _EMBEDDER_HEAD
+    for tower in ('shared', 'query', 'block')
+  },
+  'masked_lm': {
+    'transform/dense': _DENSE,
+    'transform/LayerNorm': _NORM,
+    'output_bias': ('bias',),
+  },
+  'span_reader': {'projection': _DENSE, 'layer_norm': _NORM, 'score': _DENSE},
+}
+
+
+class Imported(NamedTuple):
+  """A model from elsewhere.
+
+  Attributes:
+    config: With the sizes of the weights.
+    arrays: By our names, for `RealmModel.load`.
+    report: Which of the source's weights were used.
+    embeddings: Of the blocks, an array-like float32 [N, D] that takes slices;
+      None if the source has none.
+    blocks_file: Their texts, see `block_texts`; None if there are none.
+    vocab_file: None if there is none.
+    notes: For the user, a sentence each.
+  """
+
+  config: config_lib.ExperimentConfig
+  arrays: dict[str, np.ndarray]
+  report: hugging_face_names.Report
+  embeddings: Optional[file_rows.FileRows | np.ndarray] = None
+  blocks_file: Optional[str] = None
+  vocab_file: Optional[str] = None
+  notes: tuple[str, ...] = ()
+
+
+class Given(NamedTuple):
+  """What a user may say besides --source.
+
+  Attributes:
+    vocab_file: Instead of the source's own.
+    blocks_file: Likewise.
+    num_heads: Of attention, where the source does not say; by default one for
+      each 64 of width.
+  """
+
+  vocab_file: Optional[str] = None
+  blocks_file: Optional[str] = None
+  num_heads: Optional[int] = None
+
+
+NOTHING = Given()
+
+
+def experiment_config(
+  model: config_lib.ModelConfig,
+  finetuning: Optional[config_lib.FinetuningConfig] = None,
+) -> config_lib.ExperimentConfig:
+  """Returns the paper's config, its lengths cut to the encoders' positions."""
+  lengths = config_lib.LengthConfig()
+  limit = min(
+    model.embedder_bert.max_positions, model.reader_bert.max_positions
+  )
+  if limit < lengths.joint_tokens:
+    block_tokens = min(lengths.block_tokens, limit)
+    lengths = config_lib.LengthConfig(
+      query_tokens=min(lengths.query_tokens, limit // 2),
+      block_tokens=block_tokens,
+      joint_tokens=limit,
+      question_tokens=min(lengths.question_tokens, limit // 2),
+      title_tokens=min(lengths.title_tokens, block_tokens // 4),
+    )
+  finetuning = finetuning or config_lib.FinetuningConfig()
+  finetuning = dataclasses.replace(
+    finetuning, joint_tokens=min(finetuning.joint_tokens, limit)
+  )
+  return config_lib.ExperimentConfig(
+    model=model, lengths=lengths, finetuning=finetuning
+  )
+
+
+def check_whole(
+  report: hugging_face_names.Report, arrays: Collection[str], source: str
+) -> None:
+  """Raises UserError unless encoders, and heads that are begun, are whole.
+
+  Args:
+    report: Of `hugging_face_names.convert`.
+    arrays: Our names of what there is.
+    source: For the message.
+  """
+  # A pooler is often dropped, and then trained anew where it is needed.
+  lacking = [n for n in report.missing if '/pooler_transform/' not in n]
+  for head, layers in _HEADS.items():
+    if any(name.startswith(f'{head}/') for name in arrays):
+      wanted = {
+        f'{head}/{layer}/{end}'
+        for layer, ends in layers.items()
+        for end in ends
+      }
+      lacking += sorted(wanted - set(arrays))
+  if lacking:
+    raise errors.UserError(
+      f'{source} must hold a whole BERT encoder, and whole heads. It lacks '
+      f'{len(lacking)} values, {lacking[0]} first. Check --source.'
+    )
+
+
+def check_vocabulary(
+  model: config_lib.ModelConfig, num_pieces: int, vocab_file: str
+) -> None:
+  """Raises UserError unless the word embeddings are of the vocabulary."""
+  for bert in (model.embedder_bert, model.reader_bert):
+    if not 0 <= bert.vocab_size - num_pieces < _MAX_PADDING:
+      raise errors.UserError(
+        'The vocabulary must be that of the weights. Found '
+        f'{bert.vocab_size} word embeddings and {num_pieces} lines in '
+        f'{vocab_file}. Give the right --vocab_file.'
+      )

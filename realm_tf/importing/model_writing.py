@@ -1,0 +1,188 @@
+"""An imported model -> a model directory, a corpus and the index of it.
+
+  Imported -> [this file] -> OUTPUT_DIR/{config.json,vocab.txt,params,index}
+                             CORPUS_DIR
+
+What the source does not have is not written: training starts it anew.
+"""
+
+from collections.abc import Iterator
+import os
+from typing import Optional
+
+from absl import logging
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.corpus import sources
+from realm_tf.importing import block_texts
+from realm_tf.importing import imported as imported_lib
+from realm_tf.index import index_builder
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import weights
+from realm_tf.records import block_table
+from realm_tf.records import shards
+from realm_tf.records import uncut_blocks
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
+from realm_tf.rundir import versions
+from realm_tf.text import wordpiece
+
+_STEP = 0  # The first of a training that may follow.
+
+
+def write(
+  imported: imported_lib.Imported,
+  output_dir: str,
+  corpus_dir: Optional[str] = None,
+  num_workers: int = 1,
+) -> list[str]:
+  """Writes all that the source has.
+
+  Args:
+    imported: The model.
+    output_dir: Model directory to make.
+    corpus_dir: To make of the source's blocks; one that is there already is
+      taken for theirs. By default `output_dir`/corpus.
+    num_workers: Processes that tokenize blocks.
+
+  Returns:
+    What was written, a path each.
+
+  Raises:
+    UserError: Vocabulary, weights, blocks and embeddings do not fit together.
+  """
+  tokenizer = _tokenizer(imported)
+  model = realm_model.RealmModel(imported.config.model, _parts(imported.arrays))
+  loaded = model.load(imported.arrays)  # Checks every shape.
+  written = [_write_params(imported, output_dir)]
+  corpus_dir = corpus_dir or os.path.join(output_dir, 'corpus')
+  if imported.blocks_file and not _is_corpus(corpus_dir):
+    _write_corpus(imported, corpus_dir, tokenizer, num_workers)
+    written.append(corpus_dir)
+  if imported.embeddings is not None and _has_corpus(corpus_dir):
+    _require_embedder(loaded)
+    written.append(
+      _write_index(imported, model, output_dir, corpus_dir, tokenizer)
+    )
+  return written
+
+
+def _write_params(imported, output_dir):
+  """Makes the model directory; returns the path of its parameters."""
+  model_directory.create(output_dir, imported.config, imported.vocab_file)
+  variables = [
+    tf.Variable(value, name=name) for name, value in imported.arrays.items()
+  ]
+  return versions.publish(
+    layout.params_root(output_dir),
+    _STEP,
+    lambda path: weights.write(variables, layout.params_file(path)),
+    {'params_fingerprint': weights.fingerprint(variables)},
+  ).path
+
+
+def _require_embedder(loaded):
+  """Raises UserError unless the embedders, which search, are all there."""
+  missing = [
+    name
+    for name in loaded.missing
+    if name.startswith(realm_model.EMBEDDER_PREFIXES)
+  ]
+  realm_model.require_parts(
+    loaded._replace(missing=missing), 'The source of the index'
+  )
+
+
+def _tokenizer(imported):
+  if not imported.vocab_file:
+    raise errors.UserError(
+      'The source must have the vocabulary of the weights, vocab.txt. Found '
+      'none. Give it as --vocab_file.'
+    )
+  tokenizer = wordpiece.WordpieceTokenizer.from_file(imported.vocab_file)
+  imported_lib.check_vocabulary(
+    imported.config.model, tokenizer.vocab_size, imported.vocab_file
+  )
+  return tokenizer
+
+
+def _parts(arrays):
+  """Returns the parts of a model that can hold the arrays."""
+  parts = [realm_model.EMBEDDER]
+  if any(name.startswith('masked_lm/') for name in arrays):
+    parts.append(realm_model.MASKED_LM)
+  if any(name.startswith('reader_') for name in arrays):
+    parts.append(realm_model.SPAN)
+  return parts
+
+
+def _write_corpus(imported, corpus_dir, tokenizer, num_workers):
+  rows = None if imported.embeddings is None else len(imported.embeddings)
+  articles = _counted(
+    block_texts.read(imported.blocks_file), rows, imported.blocks_file
+  )
+  manifest = shards.write_encoded(
+    uncut_blocks.encode(articles, tokenizer, num_workers),
+    corpus_dir,
+    tokenizer,
+    {'blocks': imported.blocks_file},
+    max_block_wordpieces=imported.config.lengths.block_tokens,
+  )
+  logging.info('Wrote %d blocks to %s.', manifest.num_blocks, corpus_dir)
+
+
+def _counted(
+  articles: Iterator[sources.Article], rows: Optional[int], path: str
+) -> Iterator[sources.Article]:
+  """Yields all; UserError at the end if there are not as many as `rows`."""
+  count = 0
+  for article in articles:
+    count += 1
+    yield article
+  if rows is not None and count != rows:
+    raise _other_number(rows, count, path)
+
+
+def _other_number(rows, count, where):
+  return errors.UserError(
+    f'Each block must have a row of block_emb. Found {rows} rows and {count} '
+    f'blocks in {where}. Give the blocks that were embedded, as --blocks.'
+  )
+
+
+def _is_corpus(corpus_dir):
+  return tf.io.gfile.exists(os.path.join(corpus_dir, versions.MANIFEST))
+
+
+def _has_corpus(corpus_dir):
+  if _is_corpus(corpus_dir):
+    return True
+  logging.info(
+    'Left out the index: it needs the texts of its blocks. Give them as '
+    '--blocks, or their corpus as --corpus_dir.'
+  )
+  return False
+
+
+def _write_index(imported, model, output_dir, corpus_dir, tokenizer):
+  """Makes the index version of the source's embeddings; returns its path."""
+  table = block_table.BlockTable.open(corpus_dir)
+  if table.num_blocks != len(imported.embeddings):
+    raise _other_number(len(imported.embeddings), table.num_blocks, corpus_dir)
+  model_directory.check_vocabulary(
+    output_dir, tokenizer.vocabulary_sha256, table.manifest
+  )
+  size = imported.config.model.embedder.embedding_size
+  if imported.embeddings.shape[1] != size:
+    raise errors.UserError(
+      f'The rows of block_emb must have the width of the embedder, {size}. '
+      f'Found {imported.embeddings.shape[1]}. Give the embedder of this index.'
+    )
+  builder = index_builder.IndexBuilder(
+    table, imported.config, (tokenizer.cls_id, tokenizer.sep_id), model
+  )
+  version = builder.build(
+    _STEP, layout.index_root(output_dir), embeddings=imported.embeddings
+  )
+  return version.path

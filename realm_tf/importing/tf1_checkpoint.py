@@ -1,0 +1,242 @@
+"""The authors' TF1 checkpoints -> our config and values of our variables.
+
+  PREFIX,PREFIX,... or a directory with them -> [this file] -> Imported
+
+The release keeps a model in several checkpoints (Section 7 of their notes):
+the reader's BERT, the embedder as a TF Hub module, the index as one variable,
+and a QA model whose embedder is that of the queries alone.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.importing import bundle_index
+from realm_tf.importing import file_rows
+from realm_tf.importing import hugging_face_names
+from realm_tf.importing import imported
+from realm_tf.importing import tf1_files
+from realm_tf.importing import tf1_names
+
+_HEAD_SIZE = 64  # Of BERT's attention, whatever its width.
+# What TensorFlow's reader raises, of whatever kind.
+_DAMAGE = (tf.errors.OpError, LookupError, RuntimeError, ValueError)
+_WORDS = 'embeddings.word_embeddings.weight'
+
+
+class _Part(NamedTuple):
+  """An encoder with its heads.
+
+  Attributes:
+    kind: tf1_names.EMBEDDER or READER.
+    source: Prefix of its checkpoint.
+    names: Hugging Face's name -> name in the checkpoint.
+    arrays: By Hugging Face's names; kernels are [out, in] as theirs.
+  """
+
+  kind: str
+  source: str
+  names: dict[str, str]
+  arrays: dict[str, np.ndarray]
+
+
+def load(
+  source: str, given: imported.Given = imported.NOTHING
+) -> imported.Imported:
+  """Reads all parts of a model.
+
+  Args:
+    source: Prefixes with commas between them, or directories.
+    given: What the user said besides.
+
+  Raises:
+    UserError: Something is missing, damaged, or there twice.
+  """
+  found = tf1_files.find(source)
+  parts, embeddings, left_over = [], [], []
+  for prefix in found.prefixes:
+    reader = _open(prefix)
+    names = reader.get_variable_to_shape_map()
+    recognized = tf1_names.recognize(names, prefix)
+    left_over += recognized.left_over
+    if recognized.block_embeddings:
+      embeddings.append((prefix, recognized.block_embeddings))
+    parts += [
+      _Part(kind, prefix, theirs, _read(reader, theirs, prefix))
+      for kind, theirs in recognized.parts.items()
+    ]
+  if len(embeddings) > 1:
+    raise _found_twice('index', [prefix for prefix, _ in embeddings])
+  towers, notes = _towers(parts, source)
+  berts = {tower: _bert_config(part, given.num_heads) for tower, part in towers}
+  arrays, used, missing = {}, [name for _, name in embeddings], []
+  for tower, part in towers:
+    ours, report = hugging_face_names.convert(
+      part.arrays, berts[tower], {'': (tower,)}
+    )
+    imported.check_whole(report, ours, part.source)
+    arrays.update(ours)
+    used += [part.names[name] for name in report.used]
+    missing += report.missing
+    left_over += [part.names[name] for name in report.left_over]
+  return imported.Imported(
+    _config(towers, berts),
+    arrays,
+    hugging_face_names.Report(
+      sorted(set(used)), sorted(missing), sorted(set(left_over) - set(used))
+    ),
+    _rows(*embeddings[0]) if embeddings else None,
+    given.blocks_file or found.only('blocks.tfr'),
+    given.vocab_file or found.only('vocab.txt'),
+    notes,
+  )
+
+
+def _open(prefix):
+  try:
+    return tf.train.load_checkpoint(prefix)
+  except _DAMAGE as error:
+    raise _damaged(prefix, error) from error
+
+
+def _read(reader, names, prefix):
+  """Returns the values by Hugging Face's names."""
+  arrays = {}
+  for theirs, name in names.items():
+    try:
+      value = reader.get_tensor(name)
+    except _DAMAGE as error:
+      raise _damaged(prefix, error) from error
+    # nn.Linear keeps kernels the other way round.
+    arrays[theirs] = value.T if name.endswith('/kernel') else value
+  return arrays
+
+
+def _damaged(prefix, error):
+  return errors.UserError(
+    f'tf1:{prefix} must be a whole checkpoint. Found: {error}. Copy all of its '
+    'files again.'
+  )
+
+
+def _rows(prefix, name):
+  """Returns the index's matrix, read as it is asked for."""
+  place = bundle_index.find(prefix, name)
+  if place is None:
+    rows = _read(_open(prefix), {name: name}, prefix)[name]
+  elif len(place.shape) == 2:
+    return file_rows.FileRows(*place)
+  else:
+    rows = np.zeros(place.shape)
+  if rows.ndim != 2:
+    raise errors.UserError(
+      f'{name} must have one row a block. Found shape {rows.shape} in {prefix}.'
+      ' Leave this checkpoint out.'
+    )
+  return rows
+
+
+def _towers(parts: Sequence[_Part], source: str):
+  """Returns which part each of our towers is of, and what to tell the user."""
+  embedders = [part for part in parts if part.kind == tf1_names.EMBEDDER]
+  readers = [part for part in parts if part.kind == tf1_names.READER]
+  for part in parts:
+    if _WORDS not in part.arrays:
+      raise errors.UserError(
+        f'A BERT must be in one checkpoint with its heads. Found '
+        f'{min(part.names.values())} but no word embeddings in {part.source}. '
+        'Check --source.'
+      )
+  if not parts:
+    raise errors.UserError(
+      f'tf1:{source} must hold a BERT encoder. Found none. Give the prefixes '
+      "of the embedder's and the reader's checkpoints, with commas."
+    )
+  if len(readers) > 1:
+    raise _found_twice('reader', [part.source for part in readers])
+  towers = [('reader', part) for part in readers]
+  if not embedders and not _is_of_realm(readers[0]):
+    return [('shared', readers[0]), *towers], (
+      'A plain BERT: both embedders and the reader start from it.',
+    )
+  qa_sources = {part.source for part in readers}
+  tuned = [part for part in embedders if part.source in qa_sources]
+  frozen = [part for part in embedders if part.source not in qa_sources]
+  if len(tuned) > 1 or len(frozen) > 1:
+    raise _found_twice('embedder', [part.source for part in embedders])
+  if tuned and frozen:  # Fine-tuning moves Embed_input alone (Section 3.3).
+    return [('query', tuned[0]), ('block', frozen[0]), *towers], ()
+  notes = (imported.ONE_TOWER,) if tuned else ()
+  return [*(('shared', part) for part in embedders), *towers], notes
+
+
+def _is_of_realm(part):
+  """Whether a reader was trained as one, and is no BERT as it was released."""
+  return any(name.startswith('qa_outputs.') for name in part.names)
+
+
+def _found_twice(what, prefixes):
+  return errors.UserError(
+    f'There must be one {what}. Found {" and ".join(sorted(prefixes))}. Give '
+    'the prefixes of one model as --source=tf1:PREFIX,PREFIX.'
+  )
+
+
+def _bert_config(part: _Part, num_heads) -> config_lib.BertConfig:
+  """Returns the sizes of an encoder, from its shapes."""
+  words = part.arrays[_WORDS].shape
+  layers = {
+    int(name.split('.')[2]) for name in part.arrays if '.layer.' in name
+  }
+  inner = part.arrays.get('encoder.layer.0.intermediate.dense.bias')
+  positions = part.arrays.get('embeddings.position_embeddings.weight')
+  if not layers or inner is None or positions is None:
+    raise errors.UserError(
+      f'{part.source} must hold a whole BERT encoder. Found word embeddings '
+      'without position embeddings or a first layer. Check --source.'
+    )
+  if not num_heads and words[1] % _HEAD_SIZE:
+    raise errors.UserError(
+      f"Attention's heads are {_HEAD_SIZE} wide unless told. Found width "
+      f'{words[1]} in {part.source}. Give --num_heads.'
+    )
+  if num_heads and words[1] % num_heads:
+    raise errors.UserError(
+      f'--num_heads must divide the width of {part.source}, {words[1]}. Found '
+      f'{num_heads}.'
+    )
+  return config_lib.BertConfig(
+    vocab_size=words[0],
+    hidden_size=words[1],
+    num_layers=max(layers) + 1,
+    num_heads=num_heads or words[1] // _HEAD_SIZE,
+    intermediate_size=len(inner),
+    max_positions=len(positions),
+  )
+
+
+def _config(towers, berts):
+  parts = dict(towers)
+  embedder = parts.get('query', parts.get('shared'))
+  reader = parts.get('reader', embedder)
+  head = embedder and embedder.arrays.get('cls.dense.bias')
+  span = reader.arrays.get('qa_outputs.dense_output.weight')  # [1, S]
+  default = config_lib.EmbedderConfig(shared_towers='query' not in parts)
+  if head is not None:
+    default = config_lib.EmbedderConfig(
+      head='pooled',
+      embedding_size=len(head),
+      shared_towers='query' not in parts,
+    )
+  reader_bert = berts.get('reader', next(iter(berts.values())))
+  model = config_lib.ModelConfig(
+    embedder_bert=berts.get('query', berts.get('shared', reader_bert)),
+    reader_bert=reader_bert,
+    embedder=default,
+    span_hidden_size=256 if span is None else span.shape[-1],
+  )
+  return imported.experiment_config(model)

@@ -1,0 +1,135 @@
+"""The TF1 release's names of REALM's weights, told apart by their ends.
+
+  variable names -> [this file] -> which part each belongs to, as Hugging Face
+                                   names it (hugging_face_names goes on)
+
+What stands before a name differs between the release's artefacts: "module/" as
+often as a module was wrapped, "reader/" in a QA model. An embedder's head sits
+one module above its BERT; a BERT without a head above it is a reader's.
+"""
+
+from collections.abc import Iterable
+import re
+from typing import NamedTuple, Optional
+
+from realm_tf import errors
+
+EMBEDDER, READER = 'embedder', 'reader'
+_SKIPPED = re.compile(
+  r'(^|/)(adam_m|adam_v|global_step|AdamWeightDecayOptimizer[^/]*)(/|$)'
+)
+_WRAPPED = r'(?P<where>(?:reader/|module(?:_\d+)?/)*)'
+_BERT = re.compile(
+  _WRAPPED + r'bert/(?P<rest>(?:embeddings|encoder|pooler)/.+)'
+)
+_MASKED_LM = re.compile(_WRAPPED + r'(?P<rest>cls/predictions/.+)')
+_HEAD = re.compile(
+  _WRAPPED
+  + r'(?P<layer>dense|dense_1|LayerNorm|layer_normalization)/'
+  + r'(?P<rest>kernel|bias|gamma|beta)'
+)
+_HEADS = {
+  EMBEDDER: {
+    'dense': 'cls.dense',
+    'LayerNorm': 'cls.LayerNorm',
+    'layer_normalization': 'cls.LayerNorm',
+  },
+  READER: {
+    'dense': 'qa_outputs.dense_intermediate',
+    'dense_1': 'qa_outputs.dense_output',
+    'layer_normalization': 'qa_outputs.layer_normalization',
+  },
+}
+_SUFFIXES = {'kernel': 'weight', 'gamma': 'weight', 'beta': 'bias'}
+
+
+class Recognized(NamedTuple):
+  """What the names of one checkpoint are.
+
+  Attributes:
+    parts: EMBEDDER or READER -> {Hugging Face's name: name in the file}.
+    block_embeddings: Name of the index's matrix; None if there is none.
+    skipped: Names of what only training needs, sorted.
+    left_over: All other names, sorted.
+  """
+
+  parts: dict[str, dict[str, str]]
+  block_embeddings: Optional[str]
+  skipped: list[str]
+  left_over: list[str]
+
+
+def recognize(names: Iterable[str], source: str) -> Recognized:
+  """Sorts the names of a checkpoint.
+
+  Args:
+    names: Of its variables.
+    source: Of the checkpoint, for errors.
+
+  Raises:
+    UserError: Two variables are the same weight of one part.
+  """
+  names = sorted(names)
+  kept = [name for name in names if not _SKIPPED.search(name)]
+  blocks = [name for name in kept if name.split('/')[-1] == 'block_emb']
+  heads = {
+    match['where']
+    for match in map(_HEAD.fullmatch, kept)
+    if match and not _is_reader(match['where'])
+  }
+  parts, left_over = {}, []
+  for name in kept:
+    found = _part_and_name(name, heads)
+    if found is None:
+      left_over.append(name)
+      continue
+    part, theirs = found
+    other = parts.setdefault(part, {}).setdefault(theirs, name)
+    if other != name:
+      raise errors.UserError(
+        f'A checkpoint must hold one {part}. Found two in {source}, with '
+        f'{other} and {name}. Save them as two checkpoints.'
+      )
+  return Recognized(
+    parts,
+    blocks[0] if blocks else None,
+    [name for name in names if _SKIPPED.search(name)],
+    [name for name in left_over if name not in blocks[:1]],
+  )
+
+
+def _part_and_name(name, heads):
+  """Returns (part, Hugging Face's name); None if it is neither's."""
+  if match := _BERT.fullmatch(name):
+    where = match['where']
+    above = re.sub(r'module(_\d+)?/$', '', where)
+    is_below = not _is_reader(where) and where != above and above in heads
+    return EMBEDDER if is_below else READER, _dotted(match['rest'])
+  if match := _MASKED_LM.fullmatch(name):
+    # A checkpoint of BERT has the head of its other task here, too.
+    return READER, _dotted(match['rest'])
+  if match := _HEAD.fullmatch(name):
+    part = READER if _is_reader(match['where']) else EMBEDDER
+    layer = _HEADS[part].get(match['layer'])
+    return layer and (part, f'{layer}.{_suffix(match["rest"])}')
+  return None
+
+
+def _is_reader(where: str) -> bool:
+  return 'reader/' in where
+
+
+def _dotted(rest: str) -> str:
+  """Translates a name below 'bert/', or 'cls/predictions/...'."""
+  *path, last = re.sub(r'layer_(\d+)', r'layer/\1', rest).split('/')
+  if last.endswith('_embeddings'):
+    path += [last, 'weight']
+  elif last == 'output_bias':
+    path += ['bias']
+  else:
+    path += [_suffix(last)]
+  return '.'.join(path)
+
+
+def _suffix(last: str) -> str:
+  return _SUFFIXES.get(last, last)

@@ -1,0 +1,124 @@
+"""Tests for realm_tf.importing.hugging_face_export."""
+
+import dataclasses
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.importing import hugging_face
+from realm_tf.importing import hugging_face_export
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import weights
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
+from realm_tf.rundir import versions
+from tests import tiny
+from tests.importing import numpy_bert
+
+
+class HuggingFaceExportTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.exported = os.path.join(self.directory, 'exported')
+
+  def _model_dir(self, parts, **changes):
+    """Writes a random model; returns its directory and variables by name."""
+    corpus_dir = tiny.write_corpus(self.directory)
+    config = tiny.config()
+    model_config = realm_model.with_vocab_size(
+      config.model, tiny.TOKENIZER.vocab_size
+    )
+    embedder = config_lib.EmbedderConfig(embedding_size=4, **changes)
+    config = dataclasses.replace(
+      config, model=dataclasses.replace(model_config, embedder=embedder)
+    )
+    model = realm_model.RealmModel(config.model, parts)
+    rng = np.random.default_rng(0)
+    for variable in model.variables:
+      variable.assign(rng.normal(size=variable.shape))
+    model_dir = os.path.join(self.directory, 'model')
+    model_directory.create(model_dir, config, layout.vocab_file(corpus_dir))
+    versions.publish(
+      layout.params_root(model_dir),
+      0,
+      lambda path: weights.write(model.variables, layout.params_file(path)),
+      {},
+    )
+    return model_dir, weights.by_name(model.variables)
+
+  @parameterized.parameters('query', 'block', 'reader')
+  def test_what_is_imported_again_is_what_was_exported(self, tower):
+    model_dir, variables = self._model_dir(
+      [realm_model.EMBEDDER, realm_model.SPAN]
+    )
+    left_out = hugging_face_export.export(model_dir, tower, self.exported)
+    arrays, report = hugging_face.load_bert(self.exported)
+    self.assertEmpty(report.missing)
+    self.assertEmpty(report.left_over)
+    encoder = {n: v for n, v in variables.items() if n.startswith(tower + '_b')}
+    self.assertLen(encoder, 23)  # 5 of the embeddings, 16 a layer, 2 pooling.
+    for name, variable in encoder.items():
+      ours = 'reader' + name.removeprefix(tower)
+      np.testing.assert_array_equal(arrays[ours], variable.numpy(), name)
+    self.assertEqual(
+      left_out, sorted(n for n in variables if n.startswith(_HEADS[tower]))
+    )
+    bert = hugging_face.bert_config(self.exported)
+    self.assertEqual((bert.num_heads, bert.hidden_size), (2, 8))
+
+  def test_names_and_shapes_are_those_of_a_bert_model(self):
+    model_dir, _ = self._model_dir([realm_model.EMBEDDER])
+    hugging_face_export.export(model_dir, 'query', self.exported)
+    exported = weights.read(self.exported + '/model.safetensors')
+    config = {
+      'hidden_size': 8,
+      'num_hidden_layers': 1,
+      'intermediate_size': 8,
+      'vocab_size': tiny.TOKENIZER.vocab_size,
+      'max_position_embeddings': 32,
+    }
+    expected = numpy_bert.random_weights(config, np.random.default_rng(0))
+    self.assertEqual(
+      {name: value.shape for name, value in exported.items()},
+      {name: value.shape for name, value in expected.items()},
+    )
+
+  def test_a_shared_tower_is_both(self):
+    model_dir, variables = self._model_dir(
+      [realm_model.EMBEDDER], shared_towers=True
+    )
+    hugging_face_export.export(model_dir, 'block', self.exported)
+    arrays, _ = hugging_face.load_bert(self.exported)
+    name = 'shared_bert/word_embeddings/embeddings'
+    np.testing.assert_array_equal(arrays[name], variables[name].numpy())
+
+  def test_an_embedder_by_the_mean_is_whole(self):
+    model_dir, _ = self._model_dir(
+      [realm_model.EMBEDDER], head='mean', normalize=True
+    )
+    self.assertEmpty(
+      hugging_face_export.export(model_dir, 'query', self.exported)
+    )
+    embedder = hugging_face.model_config(self.exported).embedder
+    self.assertEqual((embedder.head, embedder.normalize), ('mean', True))
+
+  def test_an_encoder_that_is_not_there_is_named(self):
+    model_dir, _ = self._model_dir([realm_model.EMBEDDER])
+    with self.assertRaisesRegex(errors.UserError, 'asked for, reader'):
+      hugging_face_export.export(model_dir, 'reader', self.exported)
+
+
+_HEADS = {
+  'query': 'query_embedder/',
+  'block': 'block_embedder/',
+  'reader': 'span_reader/',
+}
+
+
+if __name__ == '__main__':
+  absltest.main()

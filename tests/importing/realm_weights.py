@@ -1,0 +1,110 @@
+"""A small random REALM under Hugging Face's names, in NumPy alone.
+
+`benchmarks/peer_realm.py` fills transformers' classes with it; so the tests
+need the outputs of transformers, but not its weights.
+"""
+
+import numpy as np
+
+from tests.importing import numpy_bert
+
+CONFIG = {
+  'model_type': 'realm',
+  'hidden_act': 'gelu_new',
+  'hidden_size': 8,
+  'num_hidden_layers': 2,
+  'num_attention_heads': 2,
+  'intermediate_size': 12,
+  'vocab_size': 30,
+  'max_position_embeddings': 24,
+  'retriever_proj_size': 6,
+  'span_hidden_size': 5,
+  'max_span_width': 3,
+  'reader_beam_size': 2,
+  'reader_seq_len': 16,
+  'searcher_beam_size': 4,
+  'num_candidates': 3,
+  'hidden_dropout_prob': 0.0,
+  'attention_probs_dropout_prob': 0.0,
+  'layer_norm_eps': 1e-12,
+  'reader_layer_norm_eps': 1e-3,
+  'pad_token_id': 0,
+}
+_HIDDEN, _SPAN, _WIDTH = 8, 5, 6
+
+
+def embedder(seed: int) -> dict[str, np.ndarray]:
+  """Returns RealmEmbedder's weights, by name."""
+  rng = np.random.default_rng(seed)
+  return {
+    **_bert(rng),
+    **_linear(rng, 'cls.dense', _HIDDEN, _WIDTH),
+    **_norm(rng, 'cls.LayerNorm', _WIDTH),
+  }
+
+
+def knowledge_encoder(seed: int) -> dict[str, np.ndarray]:
+  """Returns RealmKnowledgeAugEncoder's weights, by name."""
+  rng = np.random.default_rng(seed)
+  head = 'cls.predictions'
+  return {
+    **_bert(rng),
+    **_linear(rng, f'{head}.transform.dense', _HIDDEN, _HIDDEN),
+    **_norm(rng, f'{head}.transform.LayerNorm', _HIDDEN),
+    f'{head}.bias': _normal(rng, CONFIG['vocab_size']),
+  }
+
+
+def reader(seed: int) -> dict[str, np.ndarray]:
+  """Returns RealmReader's weights, by name."""
+  rng = np.random.default_rng(seed)
+  return {
+    **_bert(rng),
+    **_linear(rng, 'qa_outputs.dense_intermediate', _HIDDEN, 2 * _SPAN),
+    **_norm(rng, 'qa_outputs.layer_normalization', _SPAN),
+    **_linear(rng, 'qa_outputs.dense_output', _SPAN, 1),
+  }
+
+
+def tokens(seed: int, *shape: int) -> dict[str, np.ndarray]:
+  """Returns [CLS] a [SEP] b [SEP] and padding, int32 [..., L], HF's names."""
+  rng = np.random.default_rng(seed)
+  length = shape[-1]
+  ids = rng.integers(5, CONFIG['vocab_size'], shape, np.int32)
+  flat = ids.reshape(-1, length)
+  types, mask = np.zeros_like(flat), np.zeros_like(flat)
+  for i, row in enumerate(flat):
+    first, end = length // 3, length - 1 - i % 3
+    row[0], row[first], row[end] = 2, 3, 3
+    row[end + 1 :] = 0
+    types[i, first + 1 : end + 1] = 1
+    mask[i, : end + 1] = 1
+  return {
+    'input_ids': ids,
+    'attention_mask': mask.reshape(shape),
+    'token_type_ids': types.reshape(shape),
+  }
+
+
+def _bert(rng):
+  weights = numpy_bert.random_weights(CONFIG, rng)
+  # So that gradients are of one size: deep ones would vanish or explode.
+  return {f'realm.{name}': value / 1.5 for name, value in weights.items()}
+
+
+def _linear(rng, name, fan_in, fan_out):
+  return {
+    f'{name}.weight': _normal(rng, fan_out, fan_in),
+    f'{name}.bias': _normal(rng, fan_out),
+  }
+
+
+def _norm(rng, name, size):
+  return {
+    f'{name}.weight': _normal(rng, size),
+    f'{name}.bias': _normal(rng, size),
+  }
+
+
+def _normal(rng, *shape):
+  return rng.normal(size=shape).astype(np.float32) / 2
