@@ -1,0 +1,93 @@
+"""The curves of all metrics, in groups, each with what it means."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from realm_tf.reporting import curves
+from realm_tf.reporting import elements
+from realm_tf.reporting import metrics_log
+from realm_tf.reporting import number_text
+from realm_tf.reporting import panels
+from realm_tf.reporting import run_reader
+
+element = elements.element
+
+
+class _Line(NamedTuple):
+  text: str
+  color: int
+  series: metrics_log.Series
+
+
+def build(runs: Sequence[run_reader.Run]) -> list[elements.Element]:
+  """Returns a <section> of each group of metrics.
+
+  Of one run, a panel shows metrics that belong together; of several, one
+  metric of them all.
+  """
+  names = dict.fromkeys(name for run in runs for name in run.series)
+  last_step = max(run.rows[-1][metrics_log.STEP] for run in runs)
+  return [
+    element(
+      'section',
+      element('h2', group.title),
+      element(
+        'div',
+        *(_figure(panel, runs, last_step) for panel in group.panels),
+        class_='panels',
+      ),
+      id=section_id(group.title),
+    )
+    for group in panels.arrange(names, one_metric_each=len(runs) > 1)
+  ]
+
+
+def section_id(title: str) -> str:
+  """Returns the id of the section with this title, for links."""
+  return title.lower().replace(' ', '-')
+
+
+def _figure(
+  panel: panels.Panel, runs: Sequence[run_reader.Run], last_step: int
+) -> elements.Element:
+  lines = list(_lines(panel, runs))
+  axes = curves.Axes(
+    f'{panel.title}, by training step: {", ".join(panel.metrics)}',
+    panel.unit,
+    last_step,
+    panel.from_zero,
+    panel.may_be_log,
+  )
+  caption = element(
+    'figcaption',
+    element('h3', panel.title),
+    element('p', panel.about) if panel.about else None,
+    element('ul', *map(_legend, lines), class_='legend'),
+  )
+  drawing = curves.draw({line.color: line.series for line in lines}, axes)
+  return element('figure', caption, drawing)
+
+
+def _lines(
+  panel: panels.Panel, runs: Sequence[run_reader.Run]
+) -> Iterator[_Line]:
+  """Yields the lines of a panel.
+
+  A run's color is the same in all panels, though other runs lack the metric.
+  """
+  if len(runs) == 1:
+    for i, (name, text) in enumerate(panel.metrics.items()):
+      yield _Line(text or 'at the end', i, runs[0].series[name])
+    return
+  [name] = panel.metrics
+  for i, run in enumerate(runs):
+    if name in run.series:
+      yield _Line(run.name, i, run.series[name])
+
+
+def _legend(line: _Line) -> elements.Element:
+  """Returns the name of a line, and its last value."""
+  last = number_text.short(float(line.series.values[-1]))
+  return element(
+    'li', curves.swatch(line.color), f'{line.text} ', element('b', last)
+  )

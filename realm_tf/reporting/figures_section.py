@@ -1,0 +1,114 @@
+"""The figures at the end of training, and those of evaluations, as tables."""
+
+from collections.abc import Sequence
+
+from realm_tf.reporting import elements
+from realm_tf.reporting import metrics_log
+from realm_tf.reporting import number_text
+from realm_tf.reporting import panels
+from realm_tf.reporting import run_reader
+
+element = elements.element
+
+_NO_VALUE = '–'
+# Shown large, as far as they were logged.
+_HEADLINES = (
+  'loss',
+  'exact_match',
+  'accuracy',
+  'marginal_retrieval_utility',
+  'p_null',
+  'examples_per_second',
+)
+
+
+def headlines(run: run_reader.Run) -> elements.Element:
+  """Returns a few figures of the last row, large."""
+  last = run.rows[-1]
+  shown = {'Training step': last[metrics_log.STEP]}
+  shown |= {panels.label(n): last[n] for n in _HEADLINES if n in last}
+  return element(
+    'dl',
+    *(
+      element(
+        'div', element('dt', name), element('dd', number_text.short(value))
+      )
+      for name, value in shown.items()
+    ),
+    class_='headlines',
+  )
+
+
+def runs_table(runs: Sequence[run_reader.Run]) -> elements.Element:
+  """Returns what the runs are and how far they came."""
+  return elements.table(
+    ['run', 'state', 'last step', 'rows', 'directory'],
+    [
+      [
+        run.name,
+        'ended' if run.is_done else 'not ended',
+        number_text.short(run.rows[-1][metrics_log.STEP]),
+        number_text.short(len(run.rows)),
+        element('td', element('code', run.path), class_='long'),
+      ]
+      for run in runs
+    ],
+  )
+
+
+def final_figures(runs: Sequence[run_reader.Run]) -> elements.Element:
+  """Returns each metric's last value; of a single run the first one too."""
+  groups = panels.arrange(
+    dict.fromkeys(name for run in runs for name in run.series),
+    one_metric_each=True,
+  )
+  rows = []
+  for group in groups:
+    for panel in group.panels:
+      [name] = panel.metrics
+      label = element('th', panel.title, ' ', element('code', name))
+      label.set('scope', 'row')
+      rows.append([label, *_values(name, runs)])
+  if len(runs) == 1:
+    return elements.table(['metric', 'first row', 'last row'], rows, 'numbers')
+  headings = ['metric, last row', *(run.name for run in runs)]
+  return elements.table(headings, rows, 'numbers')
+
+
+def evaluations(found: Sequence[run_reader.Evaluation]) -> elements.Element:
+  """Returns a table with a column for each evaluation.
+
+  The means by category are left out: they are a table of their own, which
+  bin.evaluate prints.
+  """
+  names = dict.fromkeys(
+    name
+    for e in found
+    for name in e.metrics
+    if not name.startswith('categories.')
+  )
+  return elements.table(
+    ['metric', *(evaluation.name for evaluation in found)],
+    [
+      [
+        element('code', name),
+        *(_short(e.metrics.get(name, _NO_VALUE)) for e in found),
+      ]
+      for name in names
+    ],
+    'numbers',
+  )
+
+
+def _short(value) -> str:
+  """Returns a value of metrics.json; an interval as its two ends."""
+  if isinstance(value, list):
+    return ' to '.join(map(number_text.short, value))
+  return number_text.short(value)
+
+
+def _values(name: str, runs: Sequence[run_reader.Run]) -> list[str]:
+  rows = [run.rows[-1] for run in runs]
+  if len(runs) == 1:
+    rows = [runs[0].rows[0], *rows]
+  return [number_text.short(row.get(name, _NO_VALUE)) for row in rows]

@@ -1,0 +1,108 @@
+"""The whole report: one page that needs nothing from outside.
+
+runs and evaluations -> [this file] -> HTML
+
+The same input gives the same page: it bears no date.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from realm_tf.reporting import config_section
+from realm_tf.reporting import curve_section
+from realm_tf.reporting import elements
+from realm_tf.reporting import examples_section
+from realm_tf.reporting import figures_section
+from realm_tf.reporting import number_text
+from realm_tf.reporting import page_style
+from realm_tf.reporting import run_reader
+
+element = elements.element
+
+# No script runs and nothing is loaded, whatever a text may hold.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_VIEWPORT = 'width=device-width, initial-scale=1'
+_ABOUT_CURVES = (
+  'A point of a curve is a row of metrics.jsonl. In a long run it is the mean '
+  'of several, and a band behind it shows the lowest and the highest.'
+)
+_ABOUT_EXAMPLES = (
+  'Sentences of a training batch, scored with the parameters of the step that '
+  'is named. Marked are the masked words y, also where a candidate has them. '
+  'Candidates z are sorted by p(z|x). Utility is log p(y|z,x) − '
+  'log p(y|null,x): above 0, the block helps to predict y.'
+)
+
+
+def build(
+  runs: Sequence[run_reader.Run], evaluations: Sequence[run_reader.Evaluation]
+) -> str:
+  """Returns the page of one run, or of several side by side."""
+  title = f'Report: {", ".join(run.name for run in runs)}'
+  sections = list(_sections(runs, evaluations))
+  links = [
+    element('li', element('a', section.find('h2').text, href=f'#{section_id}'))
+    for section in sections
+    if (section_id := section.get('id'))
+  ]
+  body = element(
+    'body',
+    element('header', element('h1', title)),
+    element('nav', element('ul', *links), aria_label='Contents'),
+    element('main', *sections),
+  )
+  return elements.to_page(element('html', _head(title), body, lang='en'))
+
+
+def _head(title: str) -> elements.Element:
+  policy = element('meta', content=_POLICY)
+  policy.set('http-equiv', 'Content-Security-Policy')
+  return element(
+    'head',
+    element('meta', charset='utf-8'),
+    policy,
+    element('meta', name='viewport', content=_VIEWPORT),
+    element('meta', name='color-scheme', content='light dark'),
+    element('title', title),
+    element('style', page_style.STYLE),
+  )
+
+
+def _sections(runs, evaluations) -> Iterator[elements.Element]:
+  yield _section(
+    'Overview',
+    figures_section.headlines(runs[0]) if len(runs) == 1 else None,
+    figures_section.runs_table(runs),
+    element('p', _ABOUT_CURVES),
+  )
+  if evaluations:
+    yield _section(
+      'Evaluation',
+      element('p', 'Of bin.evaluate and bin.train_tagger: in %, or counts.'),
+      figures_section.evaluations(evaluations),
+    )
+  yield from curve_section.build(runs)
+  examples = list(_examples(runs))
+  if examples:
+    yield _section('Examples', element('p', _ABOUT_EXAMPLES), *examples)
+  yield _section('Final figures', figures_section.final_figures(runs))
+  if any(run.config for run in runs):
+    defaults = run_reader.default_config()
+    yield _section('Config', *config_section.build(runs, defaults))
+
+
+def _section(title: str, *content: elements.Element) -> elements.Element:
+  return element(
+    'section',
+    element('h2', title),
+    *content,
+    id=curve_section.section_id(title),
+  )
+
+
+def _examples(runs) -> Iterator[elements.Element]:
+  """Yields the examples, each run's under its name if there are several."""
+  for run in runs:
+    if run.examples:
+      step = number_text.short(run.examples[0].step)
+      yield element('h3', f'{run.name}, step {step}')
+      yield from examples_section.build(run.examples)

@@ -1,0 +1,150 @@
+"""What a run directory tells: curves, config, examples, evaluations.
+
+Nothing here knows which job wrote the directory. A config of another version
+of this project is shown as it is, so it is read as plain JSON.
+"""
+
+from collections.abc import Mapping, Sequence
+import json
+import os
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import config_io
+from realm_tf import errors
+from realm_tf.reporting import metrics_log
+from realm_tf.rundir import examples as examples_lib
+from realm_tf.rundir import layout
+
+_EVALUATION_FILE = 'metrics.json'
+
+
+class Run(NamedTuple):
+  """A run directory.
+
+  Attributes:
+    name: Short, and different from those of the other runs.
+    path: As it was given.
+    is_done: Whether training has ended.
+    rows: Of metrics.jsonl, by step.
+    series: The same by metric.
+    config: 'a.b' -> value; empty where there is no config.json.
+    examples: Queries with candidates; pre-training writes them.
+  """
+
+  name: str
+  path: str
+  is_done: bool
+  rows: Sequence[metrics_log.Row]
+  series: Mapping[str, metrics_log.Series]
+  config: Mapping[str, Any]
+  examples: Sequence[examples_lib.Example]
+
+
+class Evaluation(NamedTuple):
+  """A metrics.json: where it is, and 'a.b' -> value."""
+
+  name: str
+  metrics: Mapping[str, Any]
+
+
+def read(paths: Sequence[str]) -> list[Run]:
+  """Reads run directories.
+
+  Raises:
+    UserError: One is no directory, has logged nothing, or has a broken file.
+  """
+  for path in paths:
+    if not tf.io.gfile.isdir(path):
+      raise errors.UserError(
+        f'--run_dir must be the directory of a training job. Found none at '
+        f'{path}. Check the path.'
+      )
+  return [_read(name, path) for name, path in zip(_names(paths), paths)]
+
+
+def evaluations(
+  runs: Sequence[Run], eval_dirs: Sequence[str]
+) -> list[Evaluation]:
+  """Returns the evaluations inside the runs, and those of `eval_dirs`.
+
+  Raises:
+    UserError: One of `eval_dirs` has none, or a file is broken.
+  """
+  found = {}  # Of each directory one, though it be named in two ways.
+  for run in runs:
+    for folder, _, files in sorted(tf.io.gfile.walk(run.path)):
+      if _EVALUATION_FILE in files:
+        inside = os.path.relpath(folder, run.path)
+        name = run.name if inside == '.' else f'{run.name}/{inside}'
+        found[_absolute(folder)] = (name, folder)
+  for name, path in zip(_names(eval_dirs), eval_dirs):
+    if not tf.io.gfile.exists(os.path.join(path, _EVALUATION_FILE)):
+      raise errors.UserError(
+        '--eval_dir must be the --output_dir of bin.evaluate. Found no '
+        f'{os.path.join(path, _EVALUATION_FILE)}. Evaluate, or check the path.'
+      )
+    found.setdefault(_absolute(path), (name, path))
+  return [
+    Evaluation(name, _read_tree(os.path.join(folder, _EVALUATION_FILE)))
+    for name, folder in found.values()
+  ]
+
+
+def default_config() -> dict[str, Any]:
+  """Returns 'a.b' -> value of the config that nobody changed."""
+  return _flatten(config_io.to_json(config_lib.ExperimentConfig()))
+
+
+def _read(name: str, path: str) -> Run:
+  config_file = os.path.join(path, config_io.CONFIG_FILE)
+  rows = metrics_log.read(layout.metrics_file(path))
+  return Run(
+    name,
+    path,
+    tf.io.gfile.exists(layout.done_file(path)),
+    rows,
+    metrics_log.by_metric(rows),
+    _read_tree(config_file) if tf.io.gfile.exists(config_file) else {},
+    examples_lib.read(path),
+  )
+
+
+def _names(paths: Sequence[str]) -> list[str]:
+  """Returns the last parts of the paths: as few as tell them apart."""
+  parts = [_absolute(path).split(os.sep) for path in paths]
+  for length in range(1, max(map(len, parts), default=0) + 1):
+    names = ['/'.join(part[-length:]) for part in parts]
+    if len(set(names)) == len(names):
+      return names
+  return [f'{path} ({i})' for i, path in enumerate(paths, 1)]
+
+
+def _absolute(path: str) -> str:
+  return path.rstrip('/') if '://' in path else os.path.abspath(path)
+
+
+def _read_tree(path: str) -> dict[str, Any]:
+  """Returns 'a.b' -> value of a JSON file."""
+  try:
+    with tf.io.gfile.GFile(path, 'rb') as file:
+      tree = json.loads(file.read())
+    if not isinstance(tree, dict):
+      raise ValueError(f'it is a {type(tree).__name__}')
+  except (ValueError, tf.errors.OpError) as error:
+    raise errors.UserError(
+      f'{path} must be a JSON object. Found: {error}. Mend it.'
+    ) from error
+  return _flatten(tree)
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
+  flat = {}
+  for name, value in tree.items():
+    if isinstance(value, dict):
+      flat |= _flatten(value, f'{prefix}{name}.')
+    else:
+      flat[f'{prefix}{name}'] = value
+  return flat

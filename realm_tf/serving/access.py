@@ -1,0 +1,92 @@
+"""Who may ask: a bearer token, and whose pages may change texts."""
+
+import hmac
+import ipaddress
+from typing import Optional
+
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.serving import rest_api
+
+_FEWEST_CHARACTERS = 16
+
+
+def read_token(path: str) -> str:
+  """Returns the token that a file holds on its only line.
+
+  Raises:
+    UserError: There is no such file, or no such token in it.
+  """
+  try:
+    with tf.io.gfile.GFile(path, 'rb') as file:
+      token = file.read().decode('utf-8').strip()
+  except (tf.errors.OpError, UnicodeDecodeError) as error:
+    raise errors.UserError(
+      f'--token_file must be a text file that can be read. {path} is none.'
+    ) from error
+  if len(token) < _FEWEST_CHARACTERS or not (
+    token.isascii() and token.isprintable() and ' ' not in token
+  ):
+    raise errors.UserError(
+      f'--token_file must hold one token of at least {_FEWEST_CHARACTERS} '
+      f'ASCII characters without spaces. {path} does not. Make one with: '
+      'openssl rand -hex 32.'
+    )
+  return token
+
+
+def check_token(authorization: Optional[str], token: Optional[str]) -> None:
+  """Raises RequestError, 401, unless the header bears the token.
+
+  Args:
+    authorization: The header, if there is one.
+    token: None if there is none to bear.
+  """
+  if token is None:
+    return
+  scheme, _, given = (authorization or '').partition(' ')
+  # Takes as long for a token that is almost right as for any other.
+  is_right = hmac.compare_digest(
+    given.strip().encode('utf-8', 'replace'), token.encode('utf-8')
+  )
+  if scheme.lower() != 'bearer' or not is_right:
+    raise rest_api.RequestError(
+      401, 'A request must bear the token: "Authorization: Bearer TOKEN".'
+    )
+
+
+def check_writer(
+  content_type: Optional[str], host: Optional[str], token: Optional[str]
+) -> None:
+  """Raises RequestError unless a request comes from our page or a program.
+
+  A foreign page cannot send JSON without asking first, which is refused; but it
+  could let its own name point to this server. Then the name is in `host`.
+
+  Args:
+    content_type: The header, if there is one.
+    host: Likewise.
+    token: Whoever bears one comes from no foreign page.
+  """
+  kind = (content_type or '').partition(';')[0].strip().lower()
+  if kind != 'application/json':
+    raise rest_api.RequestError(415, 'The body must be application/json.')
+  if token is None and not _is_address(host or ''):
+    raise rest_api.RequestError(
+      403,
+      'Without a token, texts can be changed only at localhost or an IP '
+      'address. Start the server with --token_file.',
+    )
+
+
+def _is_address(host: str) -> bool:
+  if host.startswith('['):
+    name = host[1:].partition(']')[0]
+  else:
+    name = host.partition(':')[0]
+  try:
+    ipaddress.ip_address(name)
+  except ValueError:
+    return name == 'localhost'
+  return True

@@ -1,0 +1,137 @@
+"""Questions as strings -> answers and evidence, in one graph.
+
+  string [B] -> wordpieces -> f(x,z) of all blocks -> K blocks -> spans -> text
+
+The same answers as `answering.answerer`, with no Python between the steps: what
+a SavedModel can do. Block texts are cut into wordpieces anew for each question;
+that is far cheaper than reading them, and gives their places in the text.
+"""
+
+from collections.abc import Callable
+import dataclasses
+
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.answering import answerer as answerer_lib
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import span_reader
+from realm_tf.records import joining
+from realm_tf.serving import graph_blocks
+from realm_tf.serving import graph_evidence
+from realm_tf.text import string_tensors
+from realm_tf.text import wordpiece
+
+
+@dataclasses.dataclass(frozen=True)
+class GraphAnswerer:
+  """What `answer` is made of.
+
+  Attributes:
+    tokenizer: With the corpus's vocabulary.
+    blocks: The corpus.
+    num_blocks: N.
+    embedder: The model with the EMBEDDER part.
+    reader: The model with the SPAN part.
+    search: (queries float32 [B, D], k) -> block ids int32 [B, k] and scores
+      float32 [B, k], best first; -1 and -inf where nothing was found.
+    lengths: Says how many wordpieces of a question count.
+    finetuning: Says how many blocks are read, and how.
+  """
+
+  tokenizer: wordpiece.WordpieceTokenizer
+  blocks: graph_blocks.GraphBlocks
+  num_blocks: int
+  embedder: realm_model.RealmModel
+  reader: realm_model.RealmModel
+  search: Callable[[tf.Tensor, int], tuple[tf.Tensor, tf.Tensor]]
+  lengths: config_lib.LengthConfig
+  finetuning: config_lib.FinetuningConfig
+
+  @property
+  def num_read(self) -> int:
+    """K, the blocks that are read for a question."""
+    return min(self.finetuning.num_read, self.num_blocks)
+
+  def answer(self, questions: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Answers all of `questions` at once, string [B].
+
+    Returns:
+      'answers' string [B], 'scores', 'probabilities' and 'null_probabilities'
+      float32 [B], as `answer.Answer` has them; and of the evidence, as
+      `answer.Evidence`: 'block_ids', 'starts' and 'ends' int32 [B, K],
+      'titles', 'texts' and 'evidence_answers' string [B, K], and
+      'retrieval_probabilities' and 'evidence_scores' float32 [B, K].
+    """
+    questions = string_tensors.valid(questions)
+    question_ids = string_tensors.token_ids(
+      self.tokenizer, questions, self.lengths.question_tokens
+    )
+    num_compared = max(self.num_read, answerer_lib.NUM_COMPARED)
+    block_ids, scores = self.search(
+      self._embed(question_ids), min(num_compared, self.num_blocks)
+    )
+    read_ids = block_ids[:, : self.num_read]
+    texts = tf.where(
+      read_ids >= 0, self.blocks.texts(tf.maximum(read_ids, 0)), ''
+    )
+    tokens = string_tensors.tokenize(self.tokenizer, tf.reshape(texts, [-1]))
+    span_scores = self._read(question_ids, read_ids, tokens.ids, scores)
+    evidence = graph_evidence.find(
+      texts, tokens, span_scores, self.finetuning.answer_by
+    )
+    titles = self.blocks.titles(tf.maximum(read_ids, 0))
+    return {
+      **graph_evidence.summary(evidence, scores),
+      **graph_evidence.of_blocks(evidence, scores, read_ids),
+      'titles': evidence.of_blocks(titles, ''),
+      'texts': evidence.of_blocks(texts, ''),
+    }
+
+  def _embed(self, question_ids):
+    """Returns query embeddings, float32 [B, D]."""
+    tokens = joining.pack_longest(
+      question_ids, None, *self._special_ids, self.lengths.query_tokens
+    )
+    return self.embedder.embed_queries(tokens)
+
+  def _read(self, question_ids, read_ids, body_ids, scores):
+    """Returns the scores of spans, retrieval included, [B, K, Lz, W]."""
+    num_read, at_most = self.num_read, self.finetuning.joint_tokens
+    bodies = body_ids[:, : at_most - 3].to_tensor(shape=[None, at_most - 3])
+    titles = None
+    if self.finetuning.read_titles:
+      names = self.blocks.titles(tf.maximum(read_ids, 0))
+      titles = string_tensors.token_ids(
+        self.tokenizer, tf.reshape(names, [-1]), self.lengths.title_tokens
+      )
+      titles = tf.reshape(titles, [-1, num_read, titles.shape[1]])
+    joint = joining.pack_pairs(
+      question_ids,
+      tf.reshape(bodies, [-1, num_read, at_most - 3]),
+      *self._special_ids,
+      at_most,
+      titles,
+    )
+    joint = trim(joint)
+    body_length = tf.reduce_sum(joint['input_type_ids'], axis=-1) - 1
+    body_length = tf.maximum(tf.reduce_max(body_length), 1)
+    spans = self.reader.span_reader(joint, body_length)
+    read_scores = scores[:, :num_read, None, None]
+    found = read_scores > -float('inf')
+    return tf.where(found, spans + read_scores, span_reader.NO_SPAN)
+
+  @property
+  def _special_ids(self):
+    return self.tokenizer.cls_id, self.tokenizer.sep_id
+
+
+def trim(tokens: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+  """Cuts columns that are padding in every row: L is unknown then.
+
+  Args:
+    tokens: Of `joining.pack`, int32 [..., L].
+  """
+  used = tf.reduce_sum(tokens['input_mask'], axis=-1)
+  length = tf.maximum(tf.reduce_max(used), 2)  # There may be no row.
+  return {name: value[..., :length] for name, value in tokens.items()}

@@ -1,0 +1,137 @@
+"""Scores of spans of the read blocks -> the answer and its evidence, as text.
+
+The names of the results, and what they mean, are those of `answering.answer`.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from realm_tf.serving import graph_spans
+from realm_tf.text import string_tensors
+
+NO_BLOCK = -1  # In place of a block id, where there is less evidence than K.
+NO_SCORE = -1e9  # Likewise; finite, for JSON has no infinity.
+
+
+class Evidence(NamedTuple):
+  """The spans of each block, and which of them are shown.
+
+  Attributes:
+    spans: The best S of each block.
+    choice: Which of them are shown, and in which order.
+    starts: First character in the block's text, int32 [B, K, S].
+    ends: Behind the last one, likewise.
+    texts: The characters, string [B, K, S].
+  """
+
+  spans: graph_spans.Spans
+  choice: graph_spans.Choice
+  starts: tf.Tensor
+  ends: tf.Tensor
+  texts: tf.Tensor
+
+  def of_blocks(self, values: tf.Tensor, nothing) -> tf.Tensor:
+    """Returns [B, K] as it is shown; `nothing` where a block is not."""
+    shown = tf.gather(values, self.choice.columns, batch_dims=1)
+    return tf.where(self.choice.exists, shown, nothing)
+
+  def of_spans(self, values: tf.Tensor, nothing) -> tf.Tensor:
+    """Returns of [B, K, S] that of the shown spans, likewise, [B, K]."""
+    rows = tf.gather(values, self.choice.columns, batch_dims=1)
+    shown = tf.gather(rows, self.choice.places, batch_dims=2)
+    return tf.where(self.choice.exists, shown, nothing)
+
+
+def find(
+  texts: tf.Tensor,
+  tokens: string_tensors.Tokens,
+  scores: tf.Tensor,
+  answer_by: str,
+) -> Evidence:
+  """Finds the answer.
+
+  Args:
+    texts: Of the blocks, string [B, K].
+    tokens: Of the B * K texts.
+    scores: Of spans, retrieval included, float32 [B, K, Lz, W].
+    answer_by: See `graph_spans.choose`.
+  """
+  spans = graph_spans.best_spans(scores)
+  starts, ends, cut = _cut(texts, tokens, spans)
+  choice = graph_spans.choose(spans.scores, _keys(cut), answer_by)
+  return Evidence(spans, choice, starts, ends, cut)
+
+
+def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
+  """Returns what `answer.Answer` has besides its evidence, [B] each.
+
+  Args:
+    evidence: From `find`.
+    scores: f(x,z) of all blocks found, read or not, float32 [B, k].
+  """
+  choice = evidence.choice
+  covered = evidence.of_blocks(graph_spans.softmax(scores), 0.0)
+  answered = choice.exists[:, 0]
+  log_probabilities = choice.log_sums - evidence.spans.log_normalizers
+  elsewhere = 1.0 - tf.reduce_sum(covered, axis=-1)
+  return {
+    'answers': evidence.of_spans(evidence.texts, '')[:, 0],
+    'scores': tf.where(answered, choice.scores, NO_SCORE),
+    'probabilities': tf.where(
+      answered, tf.minimum(tf.exp(log_probabilities), 1.0), 0.0
+    ),
+    'null_probabilities': tf.where(answered, tf.maximum(elsewhere, 0.0), 1.0),
+  }
+
+
+def of_blocks(
+  evidence: Evidence, scores: tf.Tensor, read_ids: tf.Tensor
+) -> dict[str, tf.Tensor]:
+  """Returns what `answer.Evidence` has, without titles and texts, [B, K] each.
+
+  Args:
+    evidence: From `find`.
+    scores: See `summary`.
+    read_ids: Of the blocks that were read, int32 [B, K].
+  """
+  probabilities = graph_spans.softmax(scores[:, : read_ids.shape[1]])
+  return {
+    'block_ids': evidence.of_blocks(read_ids, NO_BLOCK),
+    'starts': evidence.of_spans(evidence.starts, 0),
+    'ends': evidence.of_spans(evidence.ends, 0),
+    'evidence_answers': evidence.of_spans(evidence.texts, ''),
+    'evidence_scores': evidence.of_spans(evidence.spans.scores, NO_SCORE),
+    'retrieval_probabilities': evidence.of_blocks(probabilities, 0.0),
+  }
+
+
+def _cut(texts, tokens, spans):
+  """Returns the spans' first characters, ends and texts, [B, K, S]."""
+  shape = tf.shape(spans.firsts)
+  number = shape[2]
+  rows = tf.repeat(tf.range(shape[0] * shape[1]), number)  # [B * K * S]
+  texts = tf.gather(tf.reshape(texts, [-1]), rows)
+  exists = tf.reshape(spans.scores, [-1]) > -float('inf')
+  row_starts = tf.gather(tokens.ids.row_starts(), rows)
+
+  def place(offsets, pieces):
+    pieces = row_starts + tf.cast(tf.reshape(pieces, [-1]), tf.int64)
+    pieces = tf.where(exists, pieces, 0)
+    # There may be no wordpiece at all.
+    values = tf.concat([offsets.values, [0]], axis=0)
+    places = tf.where(exists, tf.gather(values, pieces), 0)
+    return string_tensors.characters(texts, places)
+
+  starts = place(tokens.starts, spans.firsts)
+  last_starts = place(tokens.starts, spans.lasts)
+  # Of an expanded character, only the last piece comes with a width.
+  ends = tf.maximum(place(tokens.ends, spans.lasts), last_starts + 1)
+  ends = tf.where(exists, ends, 0)
+  cut = tf.strings.substr(texts, starts, ends - starts, unit='UTF8_CHAR')
+  return tuple(tf.reshape(values, shape) for values in (starts, ends, cut))
+
+
+def _keys(texts):
+  keys = string_tensors.normalize_answers(texts)
+  return tf.where(keys == '', texts, keys)

@@ -1,0 +1,190 @@
+"""The service over HTTP: routes, limits, errors. The only use of Starlette.
+
+  bytes -> [this file: route, token, errors, metrics] -> handlers -> JSON
+
+Every route is fixed, but for a version's number: no path of a request becomes
+one of a file.
+"""
+
+from collections.abc import Awaitable, Callable
+import json
+import pathlib
+import time
+from typing import Any, Optional
+
+from absl import logging
+from starlette import applications
+from starlette import exceptions
+from starlette import requests
+from starlette import responses
+from starlette import routing
+
+from realm_tf.serving import access
+from realm_tf.serving import batching
+from realm_tf.serving import handlers
+from realm_tf.serving import rest_api
+from realm_tf.serving import rest_format
+from realm_tf.serving import service as service_lib
+
+_STATIC = pathlib.Path(__file__).parent / 'static'
+_STATIC_FILES = {
+  '/': ('index.html', 'text/html'),
+  '/page.css': ('page.css', 'text/css'),
+  '/page.js': ('page.js', 'text/javascript'),
+}
+_HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': (
+    "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+  ),
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+}
+# The connection cannot be used again: part of the body may still come.
+_CLOSING = (408, 413)
+_MODEL_PATH = f'/v1/models/{rest_format.MODEL_NAME}'
+
+
+Handler = Callable[[requests.Request], Awaitable[Any]]
+
+
+def make_app(
+  service: service_lib.Service, settings: handlers.Settings
+) -> applications.Starlette:
+  """Returns the ASGI application of a service."""
+  api = handlers.Api(service, settings)
+
+  def route(path: str, handler: Handler, method: str = 'GET'):
+    endpoint = _guarded(handler, path, service, settings.token)
+    return routing.Route(path, endpoint, methods=[method])
+
+  versions = (_MODEL_PATH, _MODEL_PATH + '/versions/{version:int}')
+  return applications.Starlette(
+    routes=[
+      *(route(path, api.status) for path in versions),
+      *(route(f'{path}/metadata', api.metadata) for path in versions),
+      *(route(f'{path}:predict', api.predict, 'POST') for path in versions),
+      route('/api/about', api.about),
+      route('/api/ask', api.ask, 'POST'),
+      route('/api/complete', api.complete, 'POST'),
+      route('/api/edit', api.edit, 'POST'),
+      *_operations(service, settings.token),
+      *(_static(path, *file) for path, file in _STATIC_FILES.items()),
+    ],
+    exception_handlers={exceptions.HTTPException: _unknown(service)},
+  )
+
+
+def _guarded(
+  handler: Handler,
+  name: str,
+  service: service_lib.Service,
+  token: Optional[str],
+) -> Callable[[requests.Request], Awaitable[responses.Response]]:
+  """Returns `handler` with its token, its errors and its metrics."""
+
+  async def respond(request):
+    try:
+      access.check_token(request.headers.get('authorization'), token)
+      return _json(200, await handler(request))
+    except rest_api.RequestError as error:
+      return _error(error.status, error.message)
+    except requests.ClientDisconnect:
+      return _error(499, 'The client has gone.')
+    except batching.FullError:
+      return _error(429, 'Too many questions wait. Try again later.')
+    except batching.ClosedError:
+      return _error(503, 'The server ends.')
+    except Exception:  # Ours, and nobody else's to see.
+      logging.exception('%s failed.', name)
+      return _error(500, 'The server failed. Its log says why.')
+
+  async def endpoint(request):
+    begun = time.monotonic()
+    response = await respond(request)
+    service.metrics.latency.observe(time.monotonic() - begun)
+    service.metrics.requests.add(name, str(response.status_code))
+    return response
+
+  return endpoint
+
+
+def _operations(
+  service: service_lib.Service, token: Optional[str]
+) -> list[routing.Route]:
+  """Returns what those who run the server look at."""
+
+  async def health(request):
+    del request
+    return responses.PlainTextResponse('ok\n', headers=_HEADERS)
+
+  async def ready(request):
+    del request
+    if service.is_ready:
+      return responses.PlainTextResponse('ready\n', headers=_HEADERS)
+    return responses.PlainTextResponse('not ready\n', 503, _HEADERS)
+
+  async def metrics(request):
+    try:
+      access.check_token(request.headers.get('authorization'), token)
+    except rest_api.RequestError as error:
+      return _error(error.status, error.message)
+    return responses.Response(
+      service.metrics.text(),
+      headers=_HEADERS,
+      media_type='text/plain; version=0.0.4',
+    )
+
+  return [
+    routing.Route('/healthz', health),
+    routing.Route('/readyz', ready),
+    routing.Route('/metrics', metrics),
+  ]
+
+
+def _static(path: str, file_name: str, media_type: str) -> routing.Route:
+  content = (_STATIC / file_name).read_bytes()  # Once, at the start.
+
+  async def endpoint(request):
+    del request
+    return responses.Response(content, headers=_HEADERS, media_type=media_type)
+
+  return routing.Route(path, endpoint)
+
+
+def _unknown(service: service_lib.Service):
+  """Returns what answers where there is no such route, or no such method."""
+
+  async def respond(request, error):
+    service.metrics.requests.add('other', str(error.status_code))
+    what = json.dumps(f'{request.method} {request.url.path}')[:80]
+    response = _error(error.status_code, f'{error.detail}: {what}.')
+    response.headers.update(error.headers or {})
+    return response
+
+  return respond
+
+
+def _json(code: int, content: Any) -> responses.Response:
+  body = json.dumps(content, ensure_ascii=False, separators=(',', ':'))
+  headers = dict(_HEADERS)
+  if code in _CLOSING:
+    headers['Connection'] = 'close'
+  if code == 401:
+    headers['WWW-Authenticate'] = 'Bearer'
+  if code == 429:
+    headers['Retry-After'] = '1'
+  return responses.Response(
+    body.encode('utf-8', 'replace'),
+    code,
+    headers,
+    media_type='application/json',
+  )
+
+
+def _error(code: int, message: str) -> responses.Response:
+  """Returns an error in TensorFlow Serving's form."""
+  return _json(code, {'error': message})

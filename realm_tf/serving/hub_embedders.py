@@ -1,0 +1,88 @@
+"""Both embedders as TF Hub modules: Embed_input and Embed_doc, Section 3.2.
+
+strings, or packed wordpieces -> float32 [B, D]
+"""
+
+from collections.abc import Mapping
+
+from realm_tf.records import joining
+from realm_tf.serving import graph_answerer
+from realm_tf.serving import hub_modules
+from realm_tf.text import string_tensors
+
+
+def query_embedder(source: hub_modules.Source) -> hub_modules.Module:
+  """Embed_input: string [B], or packed wordpieces -> float32 [B, D]."""
+  length = source.lengths.query_tokens
+
+  def pack(texts):
+    ids = string_tensors.token_ids(
+      source.tokenizer, string_tensors.valid(texts), length - 2
+    )
+    return joining.pack(ids, None, *source.special_ids, length)
+
+  # So that the inner product with a block's embedding is f(x,z).
+  scale = source.model.config.embedder.score_scale
+  return _embedder(
+    source, source.model.query_embedder, pack, hub_modules.TEXTS, scale
+  )
+
+
+def block_embedder(source: hub_modules.Source) -> hub_modules.Module:
+  """Embed_doc: {'titles', 'texts'} string [B], or packed -> float32 [B, D]."""
+  lengths = source.lengths
+
+  def pack(inputs):
+    titles, texts = (
+      string_tensors.token_ids(
+        source.tokenizer, string_tensors.valid(inputs[name]), length
+      )
+      for name, length in (
+        ('titles', lengths.title_tokens),
+        ('texts', lengths.block_tokens),
+      )
+    )
+    return joining.pack(
+      titles, texts, *source.special_ids, lengths.block_tokens
+    )
+
+  spec = {'titles': hub_modules.TEXTS, 'texts': hub_modules.TEXTS}
+  return _embedder(source, source.model.block_embedder, pack, spec, 1.0)
+
+
+def _embedder(source, embedder, pack, strings, scale):
+  """Returns the module of one tower."""
+
+  def encode(inputs, training):
+    is_packed = isinstance(inputs, Mapping) and hub_modules.TOKENS[0] in inputs
+    tokens = inputs if is_packed else graph_answerer.trim(pack(inputs))
+    outputs = embedder.encoder(tokens, training=training)
+    return scale * embedder.from_outputs(
+      outputs, tokens['input_mask'], training
+    )
+
+  # BERT's pooler is there whether or not the head reads it.
+  reads_pooler = embedder.config.head == 'pooled'
+  trainable = [
+    variable
+    for variable in embedder.trainable_variables
+    if reads_pooler or '/pooler' not in variable.name
+  ]
+  trackable = hub_modules.reusable(source, embedder, trainable)
+  hub_modules.make_callable(
+    trackable,
+    encode,
+    [strings, dict.fromkeys(hub_modules.TOKENS, hub_modules.IDS)],
+  )
+  return hub_modules.Module(
+    trackable,
+    {
+      'serving_default': hub_modules.signature(
+        lambda inputs: {'default': encode(inputs, False)}, strings
+      ),
+      'projected': hub_modules.signature(
+        lambda tokens: {'default': encode(hub_modules.renamed(tokens), False)},
+        dict.fromkeys(hub_modules.RELEASED_TOKENS, hub_modules.IDS),
+      ),
+    },
+  )

@@ -1,0 +1,122 @@
+"""Encoders as TF2 SavedModels that can be trained on: TF Hub's interface.
+
+  a model's encoder + vocabulary -> [this file] -> module, signatures
+
+A module is called with strings or with packed wordpieces and `training`, and
+has `variables`, `trainable_variables` and `regularization_losses`, as
+hub.KerasLayer asks for (https://www.tensorflow.org/hub/reusable_saved_models).
+Signatures have the names and the arguments of the authors' TF1 modules.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Optional
+
+import tensorflow as tf
+import tf_keras
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import realm_model
+from realm_tf.text import wordpiece
+
+TEXTS = tf.TensorSpec([None], tf.string)
+IDS = tf.TensorSpec([None, None], tf.int32)
+TOKENS = ('input_word_ids', 'input_mask', 'input_type_ids')  # int32 [B, L].
+# What the authors' modules call them.
+RELEASED_TOKENS = ('input_ids', 'input_mask', 'segment_ids')
+
+
+class Module(NamedTuple):
+  """What is saved.
+
+  Attributes:
+    trackable: With `__call__`, variables, vocabulary.
+    signatures: By name; `serving_default` takes strings.
+  """
+
+  trackable: tf.train.Checkpoint
+  signatures: dict[str, Callable[..., dict[str, tf.Tensor]]]
+
+
+class Source(NamedTuple):
+  """What modules are made of.
+
+  Attributes:
+    model: With the parts that are asked for.
+    tokenizer: With its vocabulary.
+    lengths: At which texts are cut.
+    vocab_file: Goes with the module.
+  """
+
+  model: realm_model.RealmModel
+  tokenizer: wordpiece.WordpieceTokenizer
+  lengths: config_lib.LengthConfig
+  vocab_file: str
+
+  @property
+  def special_ids(self) -> tuple[int, int]:
+    """[CLS] and [SEP]."""
+    return self.tokenizer.cls_id, self.tokenizer.sep_id
+
+
+def reusable(
+  source: Source,
+  layer: tf_keras.layers.Layer,
+  trainable: Optional[list[tf.Variable]] = None,
+) -> tf.train.Checkpoint:
+  """Returns an object with what every module has.
+
+  Args:
+    source: Of the vocabulary.
+    layer: Of the variables.
+    trainable: Some of them; by default those that the layer says.
+  """
+  trackable = tf.train.Checkpoint()
+  trackable.variables = list(layer.variables)
+  if trainable is None:
+    trainable = layer.trainable_variables
+  trackable.trainable_variables = list(trainable)
+  trackable.regularization_losses = []
+  trackable.vocab_file = tf.saved_model.Asset(source.vocab_file)
+  trackable.do_lower_case = tf.Variable(True, trainable=False)
+  return trackable
+
+
+def make_callable(
+  trackable: tf.train.Checkpoint,
+  function: Callable[[Any, bool], Any],
+  specs: Sequence[Any],
+) -> None:
+  """Makes `function` of inputs and `training` what calling `trackable` runs.
+
+  Args:
+    trackable: From `reusable`.
+    function: In TensorFlow.
+    specs: Inputs that it shall take, as tf.TensorSpecs.
+  """
+  call = tf.function(lambda inputs, training=False: function(inputs, training))
+  trackable.__call__ = call
+  for spec in specs:
+    for training in (True, False):
+      call.get_concrete_function(spec, training=training)
+
+
+def signature(function: Callable[[Any], Any], spec: Any) -> Callable[..., Any]:
+  """Returns `function` with named arguments in place of its one.
+
+  Args:
+    function: Takes a dict of tensors, or a tensor, which is named 'texts'.
+    spec: The same of tf.TensorSpecs.
+  """
+  if not isinstance(spec, Mapping):
+    named = tf.TensorSpec(spec.shape, spec.dtype, 'texts')
+    return tf.function(function, input_signature=[named])
+  names = list(spec)
+  named = [tf.TensorSpec(spec[n].shape, spec[n].dtype, n) for n in names]
+  return tf.function(
+    lambda *values: function(dict(zip(names, values))), input_signature=named
+  )
+
+
+def renamed(tokens: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+  """Returns packed wordpieces under our names, given under the authors'."""
+  return {ours: tokens[theirs] for ours, theirs in zip(TOKENS, RELEASED_TOKENS)}

@@ -1,0 +1,252 @@
+"""A masked sentence, completed with and without retrieval: Table 3, live.
+
+  "The [MASK] is ..." -> null block and the best K - 1 -> p(y|z,x) of each block
+
+Without retrieval the encoder reads the null block alone. What a block adds to
+the completed words is its retrieval utility (Appendix D of Guu et al. 2020).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.index import model_files
+from realm_tf.index import storage
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import weights
+from realm_tf.objectives import marginal_likelihood
+from realm_tf.objectives import retrieval_utility
+from realm_tf.records import block_table
+from realm_tf.records import joining
+from realm_tf.records import sampling
+from realm_tf.retrieval import candidates
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
+from realm_tf.rundir import versions
+from realm_tf.serving import rest_api
+from realm_tf.text import wordpiece
+
+_NUM_SHOWN = 5  # Likeliest words of a mask.
+_WIDTH = 32  # Bodies and queries are cut to a multiple: few shapes to compile.
+
+
+class Completer:
+  """Completes sentences with a pre-trained model.
+
+  Args:
+    model: With the EMBEDDER and MASKED_LM parts.
+    retriever: Over an index of the corpus, which may be older than the model.
+    table: The corpus.
+    tokenizer: With its vocabulary.
+    config: Lengths, and the number of candidates.
+  """
+
+  def __init__(
+    self,
+    model: realm_model.RealmModel,
+    retriever: retriever_lib.Retriever,
+    table: block_table.BlockTable,
+    tokenizer: wordpiece.WordpieceTokenizer,
+    config: config_lib.ExperimentConfig,
+  ):
+    self._model = model
+    self._retriever = retriever
+    self._table = table
+    self._tokenizer = tokenizer
+    self._config = config
+    self._score = tf.function(self._scores)
+
+  def complete(self, sentence: str) -> dict[str, Any]:
+    """Returns the completions and the candidates, the null block first.
+
+    Args:
+      sentence: With [MASK] in place of each wordpiece to find.
+
+    Raises:
+      RequestError: It has no mask, too many, or too many wordpieces.
+    """
+    ids, positions = self._parse(sentence)
+    found = candidates.select(
+      self._retriever.retrieve(ids[None], self._num_candidates).block_ids,
+      np.array([-1]),
+      self._num_candidates,
+    )[:, : self._num_candidates]
+    found = found[:, candidates.is_real(found)[0]]  # [1, K]
+    scores, log_probs = self._run(ids, positions, found)
+    return self._described(sentence, found[0], scores, log_probs)
+
+  @property
+  def _num_candidates(self):
+    # With the null block.
+    return min(
+      self._config.pretraining.num_candidates, self._table.num_blocks + 1
+    )
+
+  def _parse(self, sentence: str) -> tuple[np.ndarray, np.ndarray]:
+    """Returns wordpieces, int32 [L], and which are masks, int32 [M]."""
+    parts = sentence.split(wordpiece.MASK)
+    num_masks, most = len(parts) - 1, self._config.lengths.max_masked
+    if not 1 <= num_masks <= most:
+      raise rest_api.RequestError(
+        400,
+        f'A sentence must have 1 to {most} {wordpiece.MASK}, one for each '
+        f'wordpiece to find. Got {num_masks}.',
+      )
+    mask = np.array([self._tokenizer.mask_id], np.int32)
+    pieces = []
+    for part in self._tokenizer.token_ids_batch(parts):
+      pieces += [part, mask]
+    ids = np.concatenate(pieces[:-1]).astype(np.int32)
+    # [CLS] and [SEP] take two; blocks shall have room, too.
+    longest = self._config.lengths.query_tokens - 2
+    if len(ids) > longest:
+      raise rest_api.RequestError(
+        400, f'A sentence may have {longest} wordpieces. Got {len(ids)}.'
+      )
+    return ids, np.flatnonzero(ids == self._tokenizer.mask_id).astype(np.int32)
+
+  def _run(self, ids, positions, found):
+    """Returns f(x,z), [K], and log p(.|z,x), [K, M, V]."""
+    lengths = self._config.lengths
+    titles, bodies = self._table.gather(
+      found,
+      lengths.title_tokens,
+      max(lengths.joint_tokens, lengths.block_tokens),
+    )
+    scores, log_probs = self._score(
+      tf.constant(sampling.pad_rows([ids], lengths.query_tokens)),
+      tf.constant(positions[None] + 1),  # [CLS] comes first.
+      tf.constant(titles),
+      tf.constant(sampling.trim(bodies, _WIDTH)),
+    )
+    return scores.numpy()[0], log_probs.numpy()[0]
+
+  def _scores(self, query_ids, positions, title_ids, body_ids):
+    """Returns f(x,z), [1, K], and log p(.|z,x), [1, K, M, V]."""
+    lengths = self._config.lengths
+    special_ids = self._tokenizer.cls_id, self._tokenizer.sep_id
+    query = self._model.embed_queries(
+      joining.pack_longest(query_ids, None, *special_ids, lengths.query_tokens)
+    )
+    blocks = self._model.block_embedder(
+      joining.pack_longest(
+        title_ids, body_ids, *special_ids, lengths.block_tokens
+      )
+    )
+    logits = self._model.knowledge_encoder.logits(
+      joining.pack_pairs(
+        query_ids, body_ids, *special_ids, lengths.joint_tokens
+      ),
+      positions,
+    )
+    return tf.linalg.matvec(blocks, query), tf.nn.log_softmax(logits)
+
+  def _described(self, sentence, found, scores, log_probs):
+    log_p_z = tf.nn.log_softmax(scores).numpy()
+    with_retrieval = tf.reduce_logsumexp(
+      log_p_z[:, None, None] + log_probs, axis=0
+    ).numpy()  # [M, V]
+    without = log_probs[retrieval_utility.NULL_POSITION]
+    words = with_retrieval.argmax(axis=-1)  # y, [M]
+    gold = np.take_along_axis(log_probs, words[None, :, None], axis=-1)[..., 0]
+    mask = np.ones([1, len(words)], np.float32)
+    log_p_y = marginal_likelihood.query_log_likelihood(
+      tf.constant(gold[None]), tf.constant(mask)
+    )  # [1, K]
+    utility = retrieval_utility.block_utility(log_p_y).numpy()[0]
+    return {
+      'sentence': sentence,
+      'completion': self._tokenizer.detokenize(words),
+      'with_retrieval': self._likeliest(with_retrieval),
+      'without_retrieval': self._likeliest(without),
+      'candidates': [
+        {
+          **self._block(int(block_id)),
+          'p_z': float(np.exp(log_p_z[i])),
+          'p_y': float(np.exp(log_p_y.numpy()[0, i])),
+          'utility': float(utility[i]),
+        }
+        for i, block_id in enumerate(found)
+      ],
+    }
+
+  def _block(self, block_id: int) -> dict[str, Any]:
+    if block_id == block_table.NULL_BLOCK:
+      return {'block_id': None, 'title': '', 'text': ''}
+    (title,), (text,) = (
+      read([block_id]) for read in (self._table.titles, self._table.texts)
+    )
+    return {'block_id': block_id, 'title': title, 'text': text}
+
+  def _likeliest(self, log_probs: np.ndarray) -> Sequence[Any]:
+    """Returns of each mask its likeliest wordpieces, from [M, V]."""
+    best = np.argsort(-log_probs, axis=-1, kind='stable')[:, :_NUM_SHOWN]
+    return [
+      [
+        {
+          'word': self._tokenizer.vocabulary[piece],
+          'probability': float(np.exp(row[piece])),
+        }
+        for piece in pieces
+      ]
+      for row, pieces in zip(log_probs, best.tolist())
+    ]
+
+
+def load(pretrained_dir: str, corpus_dir: str) -> Completer:
+  """Opens a run directory of pre-training.
+
+  Args:
+    pretrained_dir: With parameters and an index version of the corpus.
+    corpus_dir: To search.
+
+  Raises:
+    UserError: Something is missing, damaged, or does not belong together.
+  """
+  directory = model_directory.open_directory(pretrained_dir)
+  if directory.index is None:
+    raise errors.UserError(
+      '--pretrained_dir must hold an index to search. Found none in '
+      f'{layout.index_root(pretrained_dir)}. Run bin.refresh_index --once.'
+    )
+  table = block_table.BlockTable.open(corpus_dir)
+  tokenizer = model_files.open_tokenizer(pretrained_dir, table.manifest)
+  versions.verify(directory.params.path)
+  config = directory.config
+  model = _model(
+    directory.params.path, config, [realm_model.EMBEDDER, realm_model.MASKED_LM]
+  )
+  index = storage.load(
+    directory.index.path, table.manifest['corpus_fingerprint']
+  )
+  # Queries of an index are embedded with its own parameters; p(z|x) is then
+  # computed with the current ones, as in training.
+  older = _model(index.path, config, [realm_model.EMBEDDER])
+  retriever = retriever_lib.of_model(
+    older,
+    index.searcher,
+    config.lengths.query_tokens,
+    (tokenizer.cls_id, tokenizer.sep_id),
+  )
+  completer = Completer(model, retriever, table, tokenizer, config)
+  completer.complete(wordpiece.MASK)  # Compiles it: no client shall wait.
+  return completer
+
+
+def _model(path, config, parts) -> realm_model.RealmModel:
+  """Returns a model with the parameters of a version."""
+  arrays = weights.read(layout.params_file(path))
+  model = realm_model.RealmModel(config.model, parts)
+  report = model.load(arrays)
+  if any('masked_lm' in name for name in report.missing):
+    raise errors.UserError(
+      '--pretrained_dir must hold a model that fills masks. Found none in '
+      f'{path}. Give the --run_dir of bin.pretrain.'
+    )
+  realm_model.require_parts(report, path)
+  return model

@@ -1,0 +1,153 @@
+"""A QA model, its index and its corpus as one SavedModel that answers strings.
+
+  model directory + corpus -> [this file] -> serving_default(questions)
+
+The directory needs tensorflow and tensorflow_text, and nothing of this project:
+TensorFlow Serving runs it as it is; docs/serving.md says how.
+"""
+
+from typing import NamedTuple, Optional
+
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.answering import loading
+from realm_tf.index import held_out_queries
+from realm_tf.index import query_embeddings
+from realm_tf.index import searchers
+from realm_tf.rundir import layout
+from realm_tf.serving import graph_answerer
+from realm_tf.serving import graph_blocks
+from realm_tf.serving import graph_search
+
+SIGNATURE = 'serving_default'
+SEARCHERS = ('exact', 'scann')
+
+
+class Options(NamedTuple):
+  """What may differ from the model directory.
+
+  Attributes:
+    num_read: See `loading.load_answerer`, as the next two.
+    answer_by: 'span' or 'text'.
+    reader_dir: A model directory.
+    searcher: Of `SEARCHERS`: 'scann' needs scann wherever the model is loaded.
+  """
+
+  num_read: Optional[int] = None
+  answer_by: Optional[str] = None
+  reader_dir: Optional[str] = None
+  searcher: str = 'exact'
+
+
+def export(
+  loaded: loading.Loaded, output_dir: str, options: Optional[Options] = None
+) -> None:
+  """Writes the SavedModel; what is in `output_dir` already is replaced.
+
+  Args:
+    loaded: The model directory, with the index to search.
+    output_dir: To make.
+    options: By default, the model directory's own.
+
+  Raises:
+    UserError: There is no reader, or there are too few blocks.
+  """
+  options = options or Options()
+  reader, finetuning = loading.choose_reader(
+    loaded, options.num_read, options.answer_by, options.reader_dir
+  )
+  _check(reader, loaded)
+  module = tf.train.Checkpoint()
+  module.searcher = _searcher(loaded, options.searcher)
+  module.blocks = graph_blocks.GraphBlocks(loaded.table)
+  answerer = graph_answerer.GraphAnswerer(
+    loaded.tokenizer,
+    module.blocks,
+    loaded.table.num_blocks,
+    loaded.model,
+    reader,
+    module.searcher.find,
+    loaded.config.lengths,
+    finetuning,
+  )
+  # The functions hold Keras layers, of which only variables are saved.
+  named = {v.ref(): v for v in (*loaded.model.variables, *reader.variables)}
+  module.parameters = list(named.values())
+  module.vocab_file = tf.saved_model.Asset(layout.vocab_file(loaded.path))
+  module.answer = in_batches(answerer)
+  tf.saved_model.save(module, output_dir, {SIGNATURE: module.answer})
+
+
+def _check(reader, loaded):
+  loading.require_reader(reader is not None, loaded.path)
+  if not loaded.table.num_blocks:
+    raise errors.UserError(
+      '--corpus_dir must hold blocks to answer from. Found none. Make them '
+      'with bin.make_blocks.'
+    )
+
+
+def _searcher(loaded, name):
+  """Returns a module whose `find` searches the blocks inside a graph."""
+  embeddings, config = loaded.index.embeddings, loaded.config.index
+  if name == 'exact':
+    return graph_search.ExactSearch(embeddings)
+  from realm_tf.index import scann_module
+
+  built = scann_module.ScannModule.build(embeddings, config)
+  query_tokens = loaded.config.lengths.query_tokens
+  special_ids = loaded.tokenizer.cls_id, loaded.tokenizer.sep_id
+  # Other partitions than the index's own: they want an effort of their own.
+  queries = held_out_queries.sample(
+    loaded.table,
+    query_embeddings.compile_embedding(loaded.model, query_tokens, special_ids),
+    query_tokens,
+    config.tuning_queries,
+  )
+  settings = {'kind': name}
+  return searchers.tune(
+    searchers.Built(built, settings), embeddings, config, queries
+  ).searcher
+
+
+def in_batches(answerer: graph_answerer.GraphAnswerer):
+  """Returns the function of string [B] that answers any number of questions.
+
+  It takes `eval_batch_size` of them at a time: memory does not grow with B but
+  for the results.
+  """
+  size = answerer.finetuning.eval_batch_size
+  spec = tf.TensorSpec([None], tf.string, name='questions')
+  few = tf.function(answerer.answer, input_signature=[spec])
+  outputs = few.get_concrete_function().structured_outputs
+  names = sorted(outputs)
+
+  @tf.function(input_signature=[spec])
+  def answer(questions):
+    number = tf.maximum(1, -(-tf.shape(questions)[0] // size))
+    arrays = tuple(
+      tf.TensorArray(
+        outputs[name].dtype,
+        number,
+        infer_shape=False,
+        element_shape=outputs[name].shape,
+      )
+      for name in names
+    )
+
+    def step(i, arrays):
+      results = few(questions[i * size : (i + 1) * size])
+      return i + 1, tuple(
+        array.write(i, results[name]) for name, array in zip(names, arrays)
+      )
+
+    _, arrays = tf.while_loop(
+      lambda i, _: i < number,
+      step,
+      (tf.constant(0), arrays),
+      parallel_iterations=1,
+    )
+    return {name: array.concat() for name, array in zip(names, arrays)}
+
+  return answer

@@ -1,0 +1,124 @@
+"""Runs the application until it is told to end. The only use of uvicorn.
+
+SIGTERM or Ctrl-C: no new connection, every request that has begun is answered,
+the queue with them. A second one ends at once.
+"""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http import h11_impl
+
+from realm_tf import errors
+
+_IDLE_SECS = 10
+_MAX_CONNECTIONS = 512  # Below the usual limit of open files.
+_MAX_HEADER_BYTES = 32 << 10
+_BACKLOG = 256
+
+
+class _Protocol(h11_impl.H11Protocol):
+  """Drops connections on which no request is complete for too long.
+
+  Without it, clients that send a byte a minute hold all connections there are.
+  """
+
+  def connection_made(self, transport):
+    super().connection_made(transport)
+    self._look_again(self.cycle)
+
+  def _look_again(self, seen):
+    self._timer = self.loop.call_later(
+      self.config.timeout_keep_alive, self._look, seen
+    )
+
+  def _look(self, seen):
+    is_idle = self.cycle is None or self.cycle.response_complete
+    if is_idle and self.cycle is seen:
+      self.transport.close()
+    else:
+      self._look_again(self.cycle)
+
+  def connection_lost(self, exc):
+    self._timer.cancel()
+    super().connection_lost(exc)
+
+
+class Server(uvicorn.Server):
+  """Serves on a socket; `should_exit` set ends it gracefully.
+
+  Args:
+    app: ASGI.
+    drain_secs: Longest wait for requests that have begun.
+    idle_secs: See `_Protocol`.
+  """
+
+  def __init__(
+    self, app: Any, drain_secs: int = 60, idle_secs: int = _IDLE_SECS
+  ):
+    super().__init__(
+      uvicorn.Config(
+        app,
+        http=_Protocol,
+        ws='none',
+        loop='asyncio',
+        lifespan='off',
+        log_config=None,
+        log_level='error',
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_keep_alive=idle_secs,
+        timeout_graceful_shutdown=drain_secs,
+        h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
+      )
+    )
+
+  @contextlib.contextmanager
+  def capture_signals(self):
+    """Ends on signals; unlike uvicorn's, without raising them again."""
+    try:
+      before = {
+        number: signal.signal(number, self.handle_exit)
+        for number in (signal.SIGINT, signal.SIGTERM)
+      }
+    except ValueError:  # Tests serve in another thread, where none arrive.
+      before = {}
+    try:
+      yield
+    finally:
+      for number, handler in before.items():
+        signal.signal(number, handler)
+
+  def serve_on(self, listener: socket.socket) -> None:
+    """Serves until it is told to end."""
+    asyncio.run(self.serve([listener]))
+
+
+def listen(host: str, port: int) -> socket.socket:
+  """Returns a socket that listens; port 0 takes a free one.
+
+  Raises:
+    UserError: The address cannot be had.
+  """
+  try:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+      host, port, type=socket.SOCK_STREAM
+    )[0]
+    # asyncio sends at once only where it is told that this is TCP; otherwise
+    # an answer's body waits 40 ms for the client to confirm its headers.
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(address)
+    listener.listen(_BACKLOG)
+  except (OSError, OverflowError) as error:
+    raise errors.UserError(
+      f'--host and --port must be an address to listen at. {host}:{port} is '
+      f'none: {error}. Choose another --port.'
+    ) from error
+  return listener

@@ -1,0 +1,72 @@
+"""Tests for realm_tf.reporting.figures_section."""
+
+from absl.testing import absltest
+
+from realm_tf.reporting import figures_section
+from realm_tf.reporting import run_reader
+from tests.reporting import small_run
+from tests.reporting import tables
+
+
+class FiguresSectionTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    folder = self.create_tempdir().full_path
+    other = [{'step': 1234, 'exact_match': 55.0}]
+    self.first, self.second = run_reader.read(
+      [small_run.write(f'{folder}/a'), small_run.write(f'{folder}/b', other)]
+    )
+
+  def test_of_one_run_the_first_and_the_last_row(self):
+    self.assertEqual(
+      tables.cells(figures_section.final_figures([self.first])),
+      [['metric', 'first row', 'last row'], ['Loss loss', '4', '2.5']],
+    )
+
+  def test_of_several_the_last_rows_side_by_side(self):
+    self.assertEqual(
+      tables.cells(figures_section.final_figures([self.first, self.second])),
+      [
+        ['metric, last row', 'a', 'b'],
+        ['Loss loss', '2.5', '–'],
+        ['Exact match exact_match', '–', '55'],
+      ],
+    )
+
+  def test_headlines(self):
+    text = list(figures_section.headlines(self.second).itertext())
+    self.assertEqual(text, ['Training step', '1,234', 'Exact match', '55'])
+
+  def test_how_far_the_runs_came(self):
+    _, first, second = tables.cells(
+      figures_section.runs_table([self.first, self.second])
+    )
+    self.assertEqual(first, ['a', 'not ended', '10', '2', self.first.path])
+    self.assertEqual(second[:4], ['b', 'not ended', '1,234', '1'])
+
+  def test_evaluations_have_a_column_each(self):
+    found = [
+      run_reader.Evaluation('dev', {'num_questions': 1000, 'f1': 50.25}),
+      run_reader.Evaluation('test', {'f1': 49.0, 'recall@5': 99.75}),
+    ]
+    self.assertEqual(
+      tables.cells(figures_section.evaluations(found)),
+      [
+        ['metric', 'dev', 'test'],
+        ['num_questions', '1,000', '–'],
+        ['f1', '50.25', '49'],
+        ['recall@5', '–', '99.75'],
+      ],
+    )
+
+  def test_intervals_have_two_ends_and_categories_stay_away(self):
+    metrics = {'intervals.f1': [48.5, 52.0], 'categories.wh_word.who.f1': 50.0}
+    found = [run_reader.Evaluation('dev', metrics)]
+    self.assertEqual(
+      tables.cells(figures_section.evaluations(found)),
+      [['metric', 'dev'], ['intervals.f1', '48.5 to 52']],
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,125 @@
+"""Tests for realm_tf.reporting.page: what a reader gets as a whole."""
+
+import html.parser
+import os
+import re
+
+from absl.testing import absltest
+
+from realm_tf.reporting import page
+from realm_tf.reporting import run_reader
+from realm_tf.rundir import examples as examples_lib
+from tests.reporting import small_run
+
+_EVIL = '</title><script>alert("x")</script><b onclick="x">'
+
+
+class _Reader(html.parser.HTMLParser):
+  """Collects tags and attributes as a browser would find them."""
+
+  def __init__(self, text):
+    super().__init__()
+    self.tags, self.attributes = [], []
+    self.feed(text)
+
+  def handle_starttag(self, tag, attrs):
+    self.tags.append(tag)
+    self.attributes += [(tag, *attr) for attr in attrs]
+
+  def values(self, name):
+    return [value for _, n, value in self.attributes if n == name]
+
+
+class PageTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir().full_path
+
+  def _build(self, *names, eval_dirs=(), **content):
+    paths = [
+      small_run.write(os.path.join(self.folder, name), **content)
+      for name in names
+    ]
+    runs = run_reader.read(paths)
+    return page.build(runs, run_reader.evaluations(runs, eval_dirs))
+
+  def test_has_a_section_for_all_that_is_there(self):
+    text = self._build(
+      'run',
+      config={'seed': 3},
+      examples=[small_run.EXAMPLE],
+      metrics={'eval': {'f1': 61.5}},
+    )
+    self.assertEqual(
+      re.findall('<h2>([^<]*)', text),
+      [
+        'Overview',
+        'Evaluation',
+        'Learning',
+        'Examples',
+        'Final figures',
+        'Config',
+      ],
+    )
+    self.assertIn('61.5', text)
+    self.assertIn('<mark>pound</mark>', text)
+
+  def test_a_run_with_a_log_only_has_no_empty_section(self):
+    self.assertEqual(
+      re.findall('<h2>([^<]*)', self._build('run')),
+      ['Overview', 'Learning', 'Final figures'],
+    )
+
+  def test_contents_link_to_each_section(self):
+    reader = _Reader(self._build('run', config={}))
+    links = [v for v in reader.values('href') if v.startswith('#')]
+    sections = [
+      v for t, n, v in reader.attributes if (t, n) == ('section', 'id')
+    ]
+    self.assertEqual([link[1:] for link in links[: len(sections)]], sections)
+    ids = reader.values('id')
+    self.assertLen(set(ids), len(ids))
+
+  def test_nothing_comes_from_outside(self):
+    text = self._build('run', config={}, examples=[small_run.EXAMPLE])
+    reader = _Reader(text)
+    for name in ('src', 'href', 'data', 'action'):
+      for value in reader.values(name):
+        self.assertStartsWith(value, '#')
+    self.assertNoCommonElements(
+      reader.tags, ['script', 'link', 'iframe', 'object', 'img']
+    )
+    self.assertNotRegex(text, r'https?:|@import|url\((?!#)')
+    # A browser would refuse it, too.
+    self.assertIn("default-src 'none'", reader.values('content')[0])
+
+  def test_untrusted_text_stays_text(self):
+    candidate = examples_lib.Candidate(1, _EVIL, _EVIL, 0.5, 0.5, 0.0)
+    text = self._build(
+      'run <script>',
+      rows=[{'step': 1, 'loss': 1.0, _EVIL: 2.0, '$\\frac': 3.0}],
+      config={_EVIL: _EVIL},
+      examples=[examples_lib.Example(1, _EVIL, [(0, 5)], [candidate])],
+      metrics={'eval <script>': {_EVIL: _EVIL}},
+    )
+    reader = _Reader(text)
+    self.assertNotIn('script', reader.tags)
+    self.assertEmpty(reader.values('onclick'))
+    self.assertEqual(reader.tags.count('title'), 1)
+    self.assertIn('&lt;script&gt;alert("x")', text)
+
+  def test_the_same_input_gives_the_same_page(self):
+    first = self._build('run', config={'seed': 3})
+    runs = run_reader.read([os.path.join(self.folder, 'run')])
+    self.assertEqual(page.build(runs, []), first)
+
+  def test_several_runs_side_by_side(self):
+    text = self._build('a', 'b', config={}, examples=[small_run.EXAMPLE])
+    self.assertIn('<h1>Report: a, b</h1>', text)
+    self.assertIn('<h3>a, step 10</h3>', text)
+    self.assertIn('<h3>b, step 10</h3>', text)
+    self.assertEqual(text.count('<svg'), 1)  # Both in one drawing.
+
+
+if __name__ == '__main__':
+  absltest.main()

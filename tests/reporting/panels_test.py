@@ -1,0 +1,75 @@
+"""Tests for realm_tf.reporting.panels."""
+
+from absl.testing import absltest
+
+from realm_tf.reporting import panels
+
+
+def _titles(groups):
+  return {g.title: [panel.title for panel in g.panels] for g in groups}
+
+
+class PanelsTest(absltest.TestCase):
+  def test_only_what_was_logged_and_in_order(self):
+    groups = panels.arrange(
+      ['p_null', 'loss', 'index_age_steps'], one_metric_each=False
+    )
+    self.assertEqual(
+      _titles(groups),
+      {
+        'Learning': ['Loss'],
+        'Retrieval': ['p(null|x)'],
+        'Speed and index': ['Index age in steps'],
+      },
+    )
+
+  def test_metrics_of_one_unit_share_a_panel(self):
+    names = [
+      'gradient_norm/query',
+      'gradient_norm',
+      'marginal_retrieval_utility',
+      'gradient_norm/block',
+      'block_retrieval_utility',
+    ]
+    retrieval, optimization = panels.arrange(names, one_metric_each=False)
+    self.assertLen(retrieval.panels, 1)
+    self.assertEqual(
+      optimization.panels[0].metrics,
+      {
+        'gradient_norm': 'all variables',
+        'gradient_norm/query': 'query',
+        'gradient_norm/block': 'block',
+      },
+    )
+
+  def test_each_may_have_its_own(self):
+    names = ['gradient_norm/query', 'gradient_norm', 'loss']
+    groups = panels.arrange(names, one_metric_each=True)
+    self.assertEqual(
+      _titles(groups),
+      {
+        'Learning': ['Loss'],
+        'Optimization': [
+          'Gradient norm: all variables',
+          'Gradient norm: query',
+        ],
+      },
+    )
+
+  def test_nothing_that_was_logged_is_left_out(self):
+    names = ['loss', 'my_own', 'lossless', 'loss/a']
+    groups = panels.arrange(names, one_metric_each=False)
+    self.assertEqual(
+      _titles(groups), {'Learning': ['Loss'], 'Other': ['my own', 'lossless']}
+    )
+    shown = [n for g in groups for panel in g.panels for n in panel.metrics]
+    self.assertCountEqual(shown, names)
+
+  def test_label(self):
+    self.assertEqual(panels.label('p_null'), 'p(null|x)')
+    self.assertEqual(panels.label('gradient_norm/a'), 'Gradient norm: a')
+    self.assertEqual(panels.label('my_own'), 'my own')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,89 @@
+"""Tests for realm_tf.reporting.run_reader."""
+
+import os
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.reporting import run_reader
+from realm_tf.rundir import layout
+from tests.reporting import small_run
+
+
+class RunReaderTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir().full_path
+
+  def _path(self, *names):
+    return os.path.join(self.folder, *names)
+
+  def test_reads_what_is_there(self):
+    path = small_run.write(
+      self._path('run'),
+      config={'seed': 1, 'a': {'b': 2}},
+      examples=[small_run.EXAMPLE],
+    )
+    [run] = run_reader.read([path])
+    self.assertEqual((run.name, run.path), ('run', path))
+    self.assertFalse(run.is_done)
+    self.assertEqual(run.rows, list(small_run.ROWS))
+    self.assertEqual(list(run.series['loss'].values), [4.0, 2.5])
+    self.assertEqual(run.config, {'seed': 1, 'a.b': 2})
+    self.assertEqual(run.examples, [small_run.EXAMPLE])
+
+  def test_only_the_log_must_be_there(self):
+    path = small_run.write(self._path('run'))
+    pathlib.Path(layout.done_file(path)).touch()
+    [run] = run_reader.read([path])
+    self.assertTrue(run.is_done)
+    self.assertEqual((run.config, run.examples), ({}, []))
+
+  @parameterized.parameters(
+    (('a/x', 'a/y'), ['x', 'y']), (('a/x', 'b/x/'), ['a/x', 'b/x'])
+  )
+  def test_names_are_as_short_as_they_can_be(self, paths, expected):
+    runs = run_reader.read([small_run.write(self._path(p)) for p in paths])
+    self.assertEqual([run.name for run in runs], expected)
+
+  def test_a_run_beside_itself_has_two_names(self):
+    path = small_run.write(self._path('run'))
+    runs = run_reader.read([path, path])
+    self.assertLen({run.name for run in runs}, 2)
+
+  def test_evaluations_inside_and_elsewhere(self):
+    path = small_run.write(
+      self._path('run'),
+      metrics={'.': {'f1': 1.5}, 'eval/test': {'recall': {'1': 2}}},
+    )
+    other = small_run.write(self._path('other'), metrics={'.': {'f1': 3}})
+    inside = os.path.join(path, 'eval', '..', 'eval', 'test')  # Once only.
+    found = run_reader.evaluations(run_reader.read([path]), [other, inside])
+    self.assertEqual(
+      [(e.name, e.metrics) for e in found],
+      [
+        ('run', {'f1': 1.5}),
+        ('run/eval/test', {'recall.1': 2}),
+        ('other', {'f1': 3}),
+      ],
+    )
+
+  def test_mistakes(self):
+    with self.assertRaisesRegex(errors.UserError, '--run_dir must be the dir'):
+      run_reader.read([self._path('missing')])
+    path = small_run.write(self._path('run'))
+    with self.assertRaisesRegex(errors.UserError, '--eval_dir must be'):
+      run_reader.evaluations(run_reader.read([path]), [path])
+    for name in ('metrics.json', 'config.json'):
+      for text in ('{', '[]'):
+        file = pathlib.Path(path, name)
+        file.write_text(text)
+        with self.assertRaisesRegex(errors.UserError, f'{file} must be'):
+          run_reader.evaluations(run_reader.read([path]), [])
+        file.unlink()
+
+
+if __name__ == '__main__':
+  absltest.main()

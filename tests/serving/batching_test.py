@@ -1,0 +1,112 @@
+"""Tests for realm_tf.serving.batching."""
+
+import threading
+
+from absl.testing import absltest
+
+from realm_tf.serving import batching
+
+
+class BatcherTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.gate, self.entered = threading.Event(), threading.Event()
+    self.batches = []
+
+  def _batcher(self, batch_size=2, queue_size=5, wait_secs=0.0):
+    batcher = batching.Batcher(
+      self._handle,
+      batching.Limits(batch_size, queue_size, wait_secs),
+      lambda size: self.sizes.append(size),
+    )
+    self.sizes = []
+    self.addCleanup(batcher.close)
+    self.addCleanup(self.gate.set)
+    return batcher
+
+  def _handle(self, items):
+    self.batches.append(items)
+    self.entered.set()
+    self.gate.wait(30)
+    if 'bad' in items:
+      raise ValueError('Bad.')
+    return [
+      KeyError(item) if item == 'error' else item.upper() for item in items
+    ]
+
+  def _hold(self, batcher):
+    """Has the worker begin a batch that does not end before `gate`."""
+    (future,) = batcher.submit(['held'])
+    self.assertTrue(self.entered.wait(30))
+    return future
+
+  def _results(self, futures):
+    return [future.result(30) for future in futures]
+
+  def test_batches_are_full_and_in_order(self):
+    batcher = self._batcher()
+    held = self._hold(batcher)
+    futures = batcher.submit(['a', 'b', 'c'])
+    self.assertLen(batcher, 3)
+    self.gate.set()
+    self.assertEqual(self._results([held, *futures]), ['HELD', 'A', 'B', 'C'])
+    self.assertEqual(self.batches, [['held'], ['a', 'b'], ['c']])
+    self.assertEqual(self.sizes, [1, 2, 1])
+
+  def test_takes_all_or_none(self):
+    batcher = self._batcher()
+    self._hold(batcher)
+    batcher.submit(['a', 'b', 'c'])
+    with self.assertRaises(batching.FullError):
+      batcher.submit(['d', 'e', 'f'])
+    self.assertLen(batcher, 3)
+
+  def test_cancelled_ones_make_room_and_are_not_worked_on(self):
+    batcher = self._batcher()
+    self._hold(batcher)
+    futures = batcher.submit(['a', 'b', 'c', 'd', 'e'])
+    self.assertTrue(futures[0].cancel())
+    more = batcher.submit(['f'])
+    self.assertTrue(futures[1].cancel())
+    self.gate.set()
+    self.assertEqual(self._results([*futures[2:], *more]), list('CDEF'))
+    self.assertNotIn('a', sum(self.batches, []))
+    self.assertNotIn('b', sum(self.batches, []))
+
+  def test_exceptions_reach_those_who_asked(self):
+    batcher = self._batcher()
+    self.gate.set()
+    good, error = batcher.submit(['a', 'error'])
+    self.assertEqual(good.result(30), 'A')
+    self.assertIsInstance(error.exception(30), KeyError)
+    (bad,) = batcher.submit(['bad'])
+    self.assertIsInstance(bad.exception(30), ValueError)
+    self.assertEqual(self._results(batcher.submit(['b'])), ['B'])
+
+  def test_a_busy_worker_waits_for_a_full_batch(self):
+    batcher = self._batcher(wait_secs=30.0)
+    self._hold(batcher)
+    (first,) = batcher.submit(['a'])
+    self.gate.set()
+    (second,) = batcher.submit(['b'])  # In time, whatever the worker does.
+    self.assertEqual(self._results([first, second]), ['A', 'B'])
+    self.assertEqual(self.batches, [['held'], ['a', 'b']])
+    # Idle by now, it begins at once: `result` does not time out.
+    self.assertEqual(batcher.submit(['c'])[0].result(10), 'C')
+
+  def test_close_finishes_the_queue_and_takes_no_more(self):
+    batcher = self._batcher(wait_secs=30.0)
+    self._hold(batcher)
+    futures = batcher.submit(['a', 'b', 'c'])
+    closing = threading.Thread(target=batcher.close)
+    closing.start()
+    self.gate.set()
+    closing.join(30)
+    self.assertTrue(all(future.done() for future in futures))
+    self.assertFalse(batcher.is_alive)
+    with self.assertRaises(batching.ClosedError):
+      batcher.submit(['d'])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,149 @@
+"""Headless Chromium, driven over the DevTools protocol's pipe.
+
+Messages are JSON with a zero byte behind: no port, no WebSocket, no package.
+"""
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from typing import Any, Optional
+
+_NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
+_TIMEOUT_SECS = 60
+_KEYS = {'Tab': 9, 'Enter': 13, 'Escape': 27}
+
+
+def find() -> Optional[str]:
+  """Returns the path of $REALM_CHROMIUM or of an installed one, or None."""
+  given = os.environ.get('REALM_CHROMIUM')
+  return given or next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+class Browser:
+  """One page of a browser.
+
+  Args:
+    path: Of Chromium.
+    profile_dir: An empty directory.
+  """
+
+  def __init__(self, path: str, profile_dir: str):
+    self._number = 0
+    self._received = b''
+    self.messages: list[dict[str, Any]] = []  # Events, oldest first.
+    to_browser, self._to = os.pipe()
+    self._from, from_browser = os.pipe()
+    self._process = subprocess.Popen(
+      [
+        # 3 and 4, where the browser looks; whatever numbers the pipes have.
+        *('bash', '-c', 'exec 3<&"$0" 4>&"$1"; shift; exec "$@"'),
+        *(str(to_browser), str(from_browser), path),
+        *('--headless=new', '--no-sandbox', '--disable-gpu'),
+        *('--disable-dev-shm-usage', '--hide-scrollbars'),
+        *('--remote-debugging-pipe', f'--user-data-dir={profile_dir}'),
+        'about:blank',
+      ],
+      pass_fds=[to_browser, from_browser],
+      stderr=subprocess.DEVNULL,
+    )
+    os.close(to_browser)
+    os.close(from_browser)
+    self._session = None
+    target = self.send('Target.createTarget', url='about:blank')['targetId']
+    self._session = self.send(
+      'Target.attachToTarget', targetId=target, flatten=True
+    )['sessionId']
+    for domain in ('Page', 'Runtime', 'Log', 'Network'):
+      self.send(f'{domain}.enable')
+
+  def send(self, method: str, **params: Any) -> dict[str, Any]:
+    """Sends a command and returns its result."""
+    self._number += 1
+    message = {'id': self._number, 'method': method, 'params': params}
+    if self._session:
+      message['sessionId'] = self._session
+    os.write(self._to, json.dumps(message).encode() + b'\0')
+    while (reply := self._read()).get('id') != self._number:
+      self.messages.append(reply)
+    if 'error' in reply:
+      raise RuntimeError(f'{method}: {reply["error"]}')
+    return reply['result']
+
+  def show(self, url: str, width: int, height: int, scheme: str) -> None:
+    """Opens a page in a window of this size, 'light' or 'dark'."""
+    self.send(
+      'Emulation.setDeviceMetricsOverride',
+      **{'width': width, 'height': height, 'deviceScaleFactor': 1},
+      mobile=False,
+    )
+    self.send(
+      'Emulation.setEmulatedMedia',
+      features=[
+        {'name': 'prefers-color-scheme', 'value': scheme},
+        {'name': 'prefers-reduced-motion', 'value': 'reduce'},
+      ],
+    )
+    self.send('Page.navigate', url=url)
+    self.wait('document.readyState === "complete"')
+
+  def evaluate(self, expression: str) -> Any:
+    """Returns the value of an expression of JavaScript."""
+    result = self.send(
+      'Runtime.evaluate',
+      expression=expression,
+      returnByValue=True,
+      awaitPromise=True,
+    )
+    if 'exceptionDetails' in result:
+      raise RuntimeError(f'{expression}: {result["exceptionDetails"]}')
+    return result['result'].get('value')
+
+  def wait(self, expression: str) -> Any:
+    """Returns the first true value of an expression."""
+    deadline = time.monotonic() + _TIMEOUT_SECS
+    while not (value := self.evaluate(expression)):
+      if time.monotonic() > deadline:
+        raise TimeoutError(expression)
+    return value
+
+  def type(self, text: str) -> None:
+    """Types text where the focus is."""
+    self.send('Input.insertText', text=text)
+
+  def press(self, key: str) -> None:
+    """Presses 'Tab', 'Enter' or 'Escape'."""
+    about = {'key': key, 'code': key, 'windowsVirtualKeyCode': _KEYS[key]}
+    if key == 'Enter':
+      about['text'] = '\r'
+    self.send('Input.dispatchKeyEvent', type='keyDown', **about)
+    self.send('Input.dispatchKeyEvent', type='keyUp', **about)
+
+  def screenshot(self, path: str) -> None:
+    """Writes the whole page as a PNG."""
+    data = self.send(
+      'Page.captureScreenshot', format='png', captureBeyondViewport=True
+    )['data']
+    with open(path, 'wb') as file:
+      file.write(base64.b64decode(data))
+
+  def close(self) -> None:
+    self._session = None
+    self.send('Browser.close')
+    self._process.wait(_TIMEOUT_SECS)
+    os.close(self._to)
+    os.close(self._from)
+
+  def _read(self):
+    while b'\0' not in self._received:
+      if not select.select([self._from], [], [], _TIMEOUT_SECS)[0]:
+        raise TimeoutError('The browser does not answer.')
+      part = os.read(self._from, 1 << 16)
+      if not part:
+        raise EOFError('The browser has ended.')
+      self._received += part
+    message, _, self._received = self._received.partition(b'\0')
+    return json.loads(message)

@@ -1,0 +1,91 @@
+"""Tests for realm_tf.serving.corpus_edits, on a real model."""
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.answering import loading
+from realm_tf.serving import corpus_edits
+from tests import tiny
+from tests.serving import small_models
+
+_QUESTIONS = ['a b ?', 'e f', 'c c d']
+
+
+class CorpusEditsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    model_dir, self.corpus_dir = small_models.write_all(
+      self.create_tempdir().full_path
+    )
+    self.loaded = loading.load(model_dir, self.corpus_dir)
+    self.edits = corpus_edits.EditedCorpus(self.loaded)
+    self.before = self._answers(self.loaded)
+
+  def _edited(self, edits):
+    return self.loaded._replace(table=edits.table, retriever=edits.retriever)
+
+  def _answers(self, loaded):
+    return loading.answerer_of(loaded, num_read=4).answer(_QUESTIONS)
+
+  def _assert_same(self, ours, theirs):
+    for one, other in zip(ours, theirs, strict=True):
+      self.assertEqual(one.prediction, other.prediction)
+      self.assertAlmostEqual(one.score, other.score, places=4)
+      for mine, its in zip(one.evidence, other.evidence, strict=True):
+        self.assertEqual(mine[:6], its[:6])
+        self.assertAlmostEqual(mine.score, its.score, places=4)
+        self.assertAlmostEqual(
+          mine.retrieval_probability, its.retrieval_probability, places=5
+        )
+
+  def test_without_edits_nothing_changes(self):
+    self._assert_same(self._answers(self._edited(self.edits)), self.before)
+
+  def test_the_new_text_is_found_and_read(self):
+    self.edits.change(1, 'F f. D d d d.')
+    for answer in self._answers(self._edited(self.edits)):
+      for item in answer.evidence:  # All four blocks are read.
+        is_edited = item.text == 'F f. D d d d.'
+        self.assertEqual(item.block_id == 1, is_edited)
+        self.assertEqual(item.text[item.start : item.end], item.answer)
+    # What the model finds is by the new text's own embedding.
+    ids = tiny.TOKENIZER.token_ids_batch(['F f. D d d d.'])[0]
+    lengths = self.loaded.config.lengths
+    titles, bodies = self.edits.table.gather(
+      np.array([[0, 1]]), lengths.title_tokens, 12
+    )
+    np.testing.assert_array_equal(bodies[0, 1, : len(ids)], ids)
+    self.assertEqual(titles.shape, (1, 2, 2))
+    retrieved = self.edits.retriever.retrieve(np.array([[5, 6, 7]]), 4)
+    self.assertCountEqual(retrieved.block_ids[0], range(4))
+    own = self.loaded.retriever.retrieve(np.array([[5, 6, 7]]), 4)
+    scores = dict(zip(retrieved.block_ids[0], retrieved.scores[0]))
+    for block_id, score in zip(own.block_ids[0], own.scores[0]):
+      if block_id == 1:
+        self.assertNotAlmostEqual(scores[block_id], score, places=6)
+      else:
+        self.assertAlmostEqual(scores[block_id], score, places=6)
+
+  def test_a_restored_block_is_as_before(self):
+    self.edits.change(1, 'F f.')
+    self.edits.change(2, 'A.')
+    self.edits.change(1, None)
+    self.assertEqual(self.edits.table.changed, {2: 'A.'})
+    self.edits.change(2, None)
+    self._assert_same(self._answers(self._edited(self.edits)), self.before)
+
+  def test_another_model_adopts_the_texts(self):
+    self.edits.change(1, 'F f.')
+    self.edits.change(3, 'A.')
+    other = corpus_edits.EditedCorpus(self.loaded)
+    other.change(0, 'B.')
+    other.adopt(self.edits.table.changed)
+    self.assertEqual(other.table.changed, {1: 'F f.', 3: 'A.'})
+    self._assert_same(
+      self._answers(self._edited(other)),
+      self._answers(self._edited(self.edits)),
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

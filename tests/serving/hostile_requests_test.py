@@ -1,0 +1,215 @@
+"""Tests that hostile requests get one clear message, and nothing else happens.
+
+After each of them the server must still answer.
+"""
+
+import contextlib
+import json
+import socket
+import struct
+import time
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf.serving import handlers
+from realm_tf.serving import rest_api
+from realm_tf.serving import service as service_lib
+from tests.serving import running_server
+
+_LIMITS = rest_api.Limits(questions=128, characters=1000)
+_SETTINGS = handlers.Settings(body_timeout_secs=0.2, body_bytes=200_000)
+
+
+def _instances(*values):
+  return json.dumps({'instances': values}).encode()
+
+
+class HostileRequestsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.answerer = running_server.FakeAnswerer()
+    self.addCleanup(self.answerer.gate.set)
+    self.running = self.enter_context(
+      running_server.run(
+        service_lib.Service(
+          running_server.fake_live(self.answerer),
+          service_lib.Options(limits=_LIMITS),
+        ),
+        _SETTINGS,
+        idle_secs=0.3,
+      )
+    )
+    self.client = self.running.client
+
+  def tearDown(self):
+    # Before the server ends, which cleanups do.
+    self.assertEqual(self.client.predict({'inputs': ['still?']}).status, 200)
+    super().tearDown()
+
+  @parameterized.parameters(
+    (b'', 400, 'It is empty'),
+    (b' \n', 400, 'It is empty'),
+    (b'{"instances": [', 400, 'must be JSON'),
+    (b'\xff\xfe{"instances": ["a"]}', 400, 'must be UTF-8. Byte 0'),
+    (b'{"instances": ["a\xc3"]}', 400, 'must be UTF-8. Byte 17'),
+    (b'{"instances": ["a\x00b"]}', 400, 'must be JSON'),
+    (b'{"instances": ["a\\u0000b"]}', 400, 'control characters'),
+    (b'{"instances": ["\\ud800"]}', 400, 'surrogates'),
+    (b'{"instances": ["' + b'x' * 1001 + b'"]}', 400, 'Got 1001'),
+    (b'{"instances": [NaN]}', 400, 'plain'),
+    (b'{"instances": [' + b'9' * 5000 + b']}', 400, 'plain'),
+    (b'["a"]', 400, 'Got a list'),
+    (b'null', 400, 'Got null'),
+    (b'{}', 400, 'either "instances" or "inputs"'),
+    (b'{"instances": ["a"], "inputs": ["a"]}', 400, 'either'),
+    (b'{"instances": "a"}', 400, 'Got a string'),
+    (b'{"instances": []}', 400, 'must not be empty'),
+    (b'{"instances": [1]}', 400, 'Got a number'),
+    (b'{"instances": [true]}', 400, 'Got a boolean'),
+    (b'{"instances": [["a"]]}', 400, 'Got a list'),
+    (b'{"instances": [{"query": "a"}]}', 400, 'Got "query"'),
+    (b'{"instances": [{}]}', 400, 'Got none'),
+    (b'{"instances": [" "]}', 400, 'must not be empty'),
+    (b'{"instances": [{"b64": "%%"}]}', 400, 'base64'),
+    (b'{"instances": [{"b64": "/w=="}]}', 400, 'base64'),
+    (b'{"instances": [{"b64": 1}]}', 400, 'base64'),
+    (b'{"inputs": "a"}', 400, 'must be a list'),
+    (b'{"inputs": {"questions": ["a"], "x": 1}}', 400, 'Got "questions", "x"'),
+    (b'{"instances": ["a"], "pickle": "a"}', 400, 'Unknown key "pickle"'),
+    (b'{"instances": ["a"], "signature_name": "x"}', 400, 'Got "x"'),
+    (b'{"instances": ["a"], "signature_name": [1]}', 400, 'Got [1]'),
+    (b'{"inputs": ' + b'[' * 9 + b']' * 9 + b'}', 400, 'levels'),
+    (b'[' * 100_000, 400, 'levels'),
+    (b'{"a":' * 20_000, 400, 'levels'),
+    (b'"' + b'\\"' * 90_000 + b'[' * 9, 400, 'must be JSON'),
+    (_instances(*['a'] * 129), 413, 'Got 129'),
+    (_instances(*['a'] * 10_000), 413, 'Got 10000'),
+    (b'x' * 1_000_000, 413, '200000 bytes'),
+    (_instances('a' * 1_000_000), 413, '200000 bytes'),
+  )
+  def test_body(self, body, status, message):
+    reply = self.client.predict(body)
+    self.assertEqual((reply.status, list(reply.json)), (status, ['error']))
+    self.assertIn(message, reply.json['error'])
+    self.assertLess(len(reply.json['error']), 200)
+    self.assertEmpty(self.answerer.batches)
+
+  def test_brackets_in_strings_are_no_depth(self):
+    reply = self.client.predict(_instances('[' * 50 + '\\"{{{'))
+    self.assertEqual(reply.status, 200)
+    self.assertEqual(self.answerer.batches, [['[' * 50 + '\\"{{{']])
+
+  def test_b64_is_text(self):
+    self.client.predict({'instances': [{'b64': 'd2hvIMOp'}]})
+    self.assertEqual(self.answerer.batches, [['who é']])
+
+  @parameterized.parameters(
+    '/../../etc/passwd',
+    '/%2e%2e/%2e%2e/etc/passwd',
+    '/page.css/../../service.py',
+    '/..%2fservice.py',
+    '//etc/passwd',
+    '/index.html%00',
+    '/v1/models/..%2f..%2fetc',
+    '/v1/models/other',
+    '/v1/models/realm/versions/-1',
+    '/v1/models/realm/versions/99999999999999999999999',
+    '/v1/models/realm/versions/x',
+    '/v1/models/realm/labels/stable',
+  )
+  def test_path(self, path):
+    reply = self.client.get(path)
+    self.assertEqual((reply.status, list(reply.json)), (404, ['error']))
+
+  def test_method(self):
+    for method, path in (
+      ('GET', '/v1/models/realm:predict'),
+      ('DELETE', '/v1/models/realm'),
+      ('PUT', '/'),
+    ):
+      reply = self.client.request(method, path)
+      self.assertEqual((reply.status, list(reply.json)), (405, ['error']))
+
+  @parameterized.parameters(
+    ('/api/ask', {'question': 1}, 400),
+    ('/api/ask', {'question': 'a', 'model_dir': '/etc'}, 400),
+    ('/api/ask', {}, 400),
+    ('/api/complete', {'sentence': '[MASK]'}, 404),  # No model for it.
+    ('/api/edit', {'block_id': 0, 'text': 'x'}, 403),  # Not allowed.
+  )
+  def test_page_requests(self, path, body, status):
+    self.assertEqual(self.client.post(path, body).status, status)
+
+  def test_a_body_that_does_not_come_is_408(self):
+    with contextlib.closing(self.client.connect()) as connection:
+      connection.sendall(
+        b'POST /v1/models/realm:predict HTTP/1.1\r\nHost: x\r\n'
+        b'Content-Length: 100\r\n\r\n{"inst'
+      )
+      reply = _read_all(connection)
+    self.assertStartsWith(reply, b'HTTP/1.1 408 ')
+    self.assertIn(b'must come within 0.2 seconds', reply)
+
+  def test_headers_that_do_not_come_end_the_connection(self):
+    for start in (b'', b'GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: '):
+      with contextlib.closing(self.client.connect()) as connection:
+        connection.sendall(start)
+        self.assertEqual(_read_all(connection), b'')
+
+  def test_a_connection_that_is_used_once_is_not_kept_forever(self):
+    with contextlib.closing(self.client.connect()) as connection:
+      connection.sendall(b'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /')
+      self.assertIn(b'ok', _read_all(connection))
+
+  def test_no_http_at_all(self):
+    with contextlib.closing(self.client.connect()) as connection:
+      connection.sendall(b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n')
+      self.assertStartsWith(_read_all(connection), b'HTTP/1.1 400 ')
+
+  def test_headers_without_end(self):
+    with contextlib.closing(self.client.connect()) as connection:
+      connection.sendall(b'GET / HTTP/1.1\r\nX: ' + b'a' * 100_000)
+      reply = _read_all(connection)
+    self.assertStartsWith(reply, b'HTTP/1.1 400 ')
+
+  def test_a_client_that_goes_is_not_worked_for(self):
+    self.answerer.gate.clear()
+    first = running_server.in_thread(
+      lambda: self.client.predict({'inputs': ['0']})
+    )
+    self.assertTrue(self.answerer.entered.wait(30))
+    connection = self.client.connect()
+    body = b'{"inputs": ["gone"]}'
+    connection.sendall(
+      b'POST /v1/models/realm:predict HTTP/1.1\r\nHost: x\r\n'
+      b'Content-Length: %d\r\n\r\n%s' % (len(body), body)
+    )
+    batcher = self.running.service._batcher
+    with batcher._changed:
+      batcher._changed.wait_for(lambda: len(batcher) == 1, 30)
+    # A reset, as of a client that was killed.
+    connection.setsockopt(
+      socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0)
+    )
+    connection.close()
+    code = '{route="/v1/models/realm:predict",code="499"} 1'
+    deadline = time.monotonic() + 30
+    while code not in self.client.get('/metrics').text:
+      self.assertLess(time.monotonic(), deadline)
+    self.answerer.gate.set()
+    self.assertEqual(first().status, 200)
+    self.assertEqual(self.answerer.batches, [['0']])
+
+
+def _read_all(connection):
+  """Returns what is sent until the other side closes, or resets."""
+  received = b''
+  with contextlib.suppress(ConnectionResetError):
+    while part := connection.recv(65536):
+      received += part
+  return received
+
+
+if __name__ == '__main__':
+  absltest.main()

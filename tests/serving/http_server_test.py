@@ -1,0 +1,180 @@
+"""Tests for realm_tf.serving.http_server: what is asked rightly, over HTTP."""
+
+import socket
+import threading
+
+from absl.testing import absltest
+
+from realm_tf.serving import handlers
+from realm_tf.serving import rest_api
+from realm_tf.serving import service as service_lib
+from realm_tf.serving import uvicorn_server
+from tests.serving import running_server
+
+_OPTIONS = service_lib.Options(
+  queue_size=4, limits=rest_api.Limits(questions=4, characters=100)
+)
+_TOKEN = 'a-token-of-24-characters'
+
+
+class ServerTest(absltest.TestCase):
+  def _run(self, **settings):
+    self.answerer = running_server.FakeAnswerer()
+    # Whatever a test holds up goes on at its end.
+    self.addCleanup(self.answerer.gate.set)
+    service = service_lib.Service(
+      running_server.fake_live(self.answerer), _OPTIONS
+    )
+    running = self.enter_context(
+      running_server.run(service, handlers.Settings(**settings))
+    )
+    self.running, self.client = running, running.client
+    return running.client
+
+  def _metric(self, line):
+    self.assertIn(f'\n{line}\n', self.client.get('/metrics').text)
+
+  def test_rows(self):
+    reply = self._run().predict({'instances': ['who', {'questions': 'where'}]})
+    self.assertEqual(reply.status, 200)
+    first, second = reply.json['predictions']
+    self.assertEqual(first, second)
+    self.assertEqual(first['answers'], 'yes')
+    self.assertEqual(first['block_ids'], [7, -1])  # As long as `num_read`.
+    self.assertEqual(self.answerer.batches, [['who', 'where']])
+
+  def test_columns(self):
+    reply = self._run().predict({'inputs': {'questions': ['who', 'none']}})
+    outputs = reply.json['outputs']
+    self.assertEqual(outputs['answers'], ['yes', ''])
+    self.assertEqual(outputs['titles'], [['title', ''], ['', '']])
+    self.assertEqual(outputs['scores'], [2.5, -1e9])
+
+  def test_status_metadata_and_versions(self):
+    client = self._run()
+    for path in ('/v1/models/realm', '/v1/models/realm/versions/3'):
+      (status,) = client.get(path).json['model_version_status']
+      self.assertEqual(status['version'], '3')
+      metadata = client.get(path + '/metadata').json
+      self.assertEqual(metadata['model_spec']['version'], '3')
+      reply = client.request('POST', path + ':predict', {'inputs': ['who']})
+      self.assertEqual(reply.status, 200)
+    reply = client.get('/v1/models/realm/versions/2')
+    self.assertEqual(reply.status, 404)
+    self.assertEqual(reply.json, {'error': 'The version in use is 3. Got 2.'})
+
+  def test_questions_that_come_together_are_answered_together(self):
+    client = self._run()
+    self.answerer.gate.clear()
+    waits = [
+      running_server.in_thread(lambda: client.predict({'inputs': ['0']}))
+    ]
+    self.assertTrue(self.answerer.entered.wait(30))
+    for i in (1, 2, 3):
+      waits.append(
+        running_server.in_thread(lambda: client.predict({'inputs': ['x']}))
+      )
+      self._wait_for_queue(i)
+    self.answerer.gate.set()
+    self.assertEqual([wait().status for wait in waits], [200] * 4)
+    self.assertEqual(self.answerer.batches, [['0'], ['x'] * 3])
+    self._metric('realm_batch_size_bucket{le="4"} 2')
+    self._metric('realm_batch_size_sum 4')
+
+  def test_a_full_queue_is_429(self):
+    client = self._run()
+    self.answerer.gate.clear()
+    first = running_server.in_thread(lambda: client.predict({'inputs': ['0']}))
+    self.assertTrue(self.answerer.entered.wait(30))
+    others = running_server.in_thread(
+      lambda: client.predict({'inputs': ['x'] * 4})
+    )
+    self._wait_for_queue(4)
+    reply = client.predict({'inputs': ['y']})
+    self.assertEqual(reply.status, 429)
+    self.assertIn('Try again later', reply.json['error'])
+    self.assertEqual(reply.headers['Retry-After'], '1')
+    self.answerer.gate.set()
+    self.assertEqual([first().status, others().status], [200, 200])
+    self._metric(
+      'realm_requests_total{route="/v1/models/realm:predict",code="429"} 1'
+    )
+
+  def test_what_takes_too_long_is_504_and_is_not_answered_later(self):
+    client = self._run(timeout_secs=0.05)
+    self.answerer.gate.clear()
+    self.assertEqual(client.predict({'inputs': ['slow']}).status, 504)
+    self.assertEqual(client.predict({'inputs': ['waits']}).status, 504)
+    self.answerer.gate.set()
+    self.running.service.ask(['last'])[0].result(30)
+    self.assertEqual(self.answerer.batches, [['slow'], ['last']])
+
+  def test_one_that_breaks_the_model_breaks_no_other(self):
+    client = self._run()
+    self.assertEqual(client.predict({'inputs': ['break']}).status, 500)
+    self.answerer.gate.clear()
+    self.answerer.entered.clear()
+    first = running_server.in_thread(lambda: client.predict({'inputs': ['0']}))
+    self.assertTrue(self.answerer.entered.wait(30))
+    bad = running_server.in_thread(
+      lambda: client.predict({'inputs': ['break']})
+    )
+    self._wait_for_queue(1)
+    good = running_server.in_thread(lambda: client.predict({'inputs': ['x']}))
+    self._wait_for_queue(2)
+    self.answerer.gate.set()
+    statuses = [wait().status for wait in (first, bad, good)]
+    self.assertEqual(statuses, [200, 500, 200])
+
+  def test_token(self):
+    client = self._run(token=_TOKEN)
+    for path in ('/v1/models/realm', '/api/about', '/metrics'):
+      for header in (None, 'Bearer ', 'Bearer wrong', f'Basic {_TOKEN}'):
+        headers = {'Authorization': header} if header else {}
+        reply = client.get(path, **headers)
+        self.assertEqual(reply.status, 401)
+        self.assertIn('bear the token', reply.json['error'])
+      reply = client.get(path, Authorization=f'Bearer {_TOKEN}')
+      self.assertEqual(reply.status, 200)
+    # A prober has no token, and the page holds no secret.
+    for path in ('/healthz', '/readyz', '/', '/page.js', '/page.css'):
+      self.assertEqual(client.get(path).status, 200)
+
+  def test_what_is_sent_is_sent_at_once(self):
+    with uvicorn_server.listen('127.0.0.1', 0) as listener:
+      self.assertEqual(listener.proto, socket.IPPROTO_TCP)
+
+  def test_page_is_confined(self):
+    reply = self._run().get('/')
+    policy = reply.headers['Content-Security-Policy']
+    self.assertIn("default-src 'none'", policy)
+    self.assertNotIn('unsafe', policy)
+    self.assertNotRegex(reply.text, r'https?://|\sstyle=|\son\w+=')
+
+  def test_ends_when_all_is_answered(self):
+    client = self._run()
+    self.answerer.gate.clear()
+    first = running_server.in_thread(lambda: client.predict({'inputs': ['0']}))
+    self.assertTrue(self.answerer.entered.wait(30))
+    second = running_server.in_thread(lambda: client.predict({'inputs': ['1']}))
+    self._wait_for_queue(1)
+    self.running.server.should_exit = True
+    threading.Timer(0.2, self.answerer.gate.set).start()
+    self.running.thread.join(30)
+    self.assertFalse(self.running.thread.is_alive())
+    self.assertEqual([first().status, second().status], [200, 200])
+    with self.assertRaises(ConnectionRefusedError):
+      client.get('/healthz')
+
+  def _wait_for_queue(self, length):
+    """Waits until so many questions are in the queue."""
+    batcher = self.running.service._batcher
+    with batcher._changed:
+      # The worker is held up by the gate, so it takes none.
+      self.assertTrue(
+        batcher._changed.wait_for(lambda: len(batcher) == length, 30)
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,79 @@
+"""Tests for realm_tf.serving.masked_sentence."""
+
+import math
+import os
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.serving import masked_sentence
+from realm_tf.serving import rest_api
+from tests import tiny
+from tests.serving import small_models
+
+
+class MaskedSentenceTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.directory = cls.enter_context(tempfile.TemporaryDirectory())
+    cls.corpus_dir = tiny.write_corpus(cls.directory)
+    path = cls._path('pretrained', small_models.PRETRAINED)
+    cls.completer = masked_sentence.load(path, cls.corpus_dir)
+
+  @classmethod
+  def _path(cls, name, parts):
+    path = os.path.join(cls.directory, name)
+    small_models.write(path, cls.corpus_dir, parts)
+    return path
+
+  def test_adds_up_to_equation_1(self):
+    done = self.completer.complete('a [MASK] d [MASK]')
+    self.assertLen(done['candidates'], 3)
+    null, *others = done['candidates']
+    self.assertIsNone(null['block_id'])
+    self.assertEqual(null['utility'], 0.0)
+    total = sum(candidate['p_z'] for candidate in done['candidates'])
+    self.assertAlmostEqual(total, 1.0, places=5)
+    for candidate in others:
+      self.assertIn(candidate['title'], 'abc')
+      self.assertAlmostEqual(
+        candidate['utility'],
+        math.log(candidate['p_y']) - math.log(null['p_y']),
+        places=5,
+      )
+    self.assertLen(done['completion'].split(), 2)
+    for side in ('with_retrieval', 'without_retrieval'):
+      self.assertLen(done[side], 2)
+      for words in done[side]:
+        shares = [word['probability'] for word in words]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+
+  def test_of_one_mask_p_is_the_sum_over_blocks(self):
+    done = self.completer.complete('a [MASK] d')
+    expected = sum(z['p_z'] * z['p_y'] for z in done['candidates'])
+    first = done['with_retrieval'][0][0]
+    self.assertAlmostEqual(first['probability'], expected, places=5)
+    self.assertEqual(first['word'], done['completion'])
+    null = done['candidates'][0]['p_y']
+    without = {
+      word['word']: word['probability'] for word in done['without_retrieval'][0]
+    }
+    self.assertAlmostEqual(without[first['word']], null, places=5)
+
+  @parameterized.parameters(
+    ('a b', 'Got 0'), ('[MASK] ' * 3, 'Got 3'), ('a ' * 6 + '[MASK]', 'Got 7')
+  )
+  def test_what_is_no_masked_sentence(self, sentence, message):
+    with self.assertRaisesRegex(rest_api.RequestError, message):
+      self.completer.complete(sentence)
+
+  def test_a_model_that_fills_no_masks(self):
+    with self.assertRaisesRegex(errors.UserError, 'fills masks'):
+      masked_sentence.load(self._path('qa', small_models.QA), self.corpus_dir)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,99 @@
+"""Model directories for tests of what is exported, and a process without us."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import tf_keras
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import blocks
+from realm_tf.corpus import sources
+from realm_tf.index import index_builder
+from realm_tf.modeling import realm_model
+from realm_tf.records import block_table
+from realm_tf.records import shards
+from realm_tf.rundir import layout
+from realm_tf.training import params_export
+from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
+from tests import tiny
+
+# Bytes, characters and wordpieces are different numbers in each; '…' is three
+# wordpieces of one character.
+ARTICLES = (
+  sources.Article('Á', 'Ä b… Ç d. E 😀 f. The a, c. A, the C.', 'first'),
+  sources.Article('b', 'É f. A c. «Ä» ... b.', 'second'),
+  sources.Article('日本', 'B d. C é. 日本 D f. E a.', 'third'),
+)
+QUESTIONS = ('a b ?', 'Ç… D', '', '日本 \x00', 'e f ' * 50, '😀', 'c', 'A b?')
+
+
+def write_corpus(directory: str) -> str:
+  """Writes the corpus of `ARTICLES` below `directory`; returns where."""
+  corpus_dir = os.path.join(directory, 'corpus')
+  shards.write_corpus(
+    blocks.cut_corpus(ARTICLES, tiny.TOKENIZER, tiny.MAX_BLOCK_WORDPIECES),
+    corpus_dir,
+    tiny.TOKENIZER,
+    {},
+    max_block_wordpieces=tiny.MAX_BLOCK_WORDPIECES,
+  )
+  return corpus_dir
+
+
+def config(**finetuning: Any) -> config_lib.ExperimentConfig:
+  """Returns the tiny config with fields of its `finetuning` changed."""
+  base = tiny.config()
+  return dataclasses.replace(
+    base, finetuning=dataclasses.replace(base.finetuning, **finetuning)
+  )
+
+
+def write_model(
+  path: str,
+  corpus_dir: str,
+  config: config_lib.ExperimentConfig,
+  parts: tuple[str, ...] = (realm_model.EMBEDDER, realm_model.SPAN),
+) -> str:
+  """Writes a model directory of large random parameters; returns `path`."""
+  inputs = runs.open_inputs(config, corpus_dir)
+  runs.start(path, inputs, setup_lib.ALONE)
+  tf_keras.utils.set_random_seed(1)  # After `start`, which sets one too.
+  model = realm_model.RealmModel(inputs.config.model, parts)
+  for variable in model.trainable_variables:
+    # With weights of 0.02, all spans would be about as good.
+    if len(variable.shape) > 1:
+      variable.assign(variable * 20.0)
+  params_export.publish(path, 0, model)
+  index_builder.IndexBuilder(
+    block_table.BlockTable.open(corpus_dir),
+    inputs.config,
+    inputs.special_ids,
+    model,
+  ).build(0, layout.index_root(path))
+  return path
+
+
+def run_alone(script: str, request: Any) -> Any:
+  """Runs a script by its path, so that it cannot import what is beside it.
+
+  Args:
+    script: Its path. It reads JSON from stdin and ends its stdout with a line
+      of JSON.
+    request: What it reads.
+  """
+  process = subprocess.run(
+    [sys.executable, '-I', script],
+    input=json.dumps(request),
+    capture_output=True,
+    text=True,
+    cwd='/',
+    check=False,
+  )
+  if process.returncode:
+    raise RuntimeError(f'{script} failed:\n{process.stderr}')
+  return json.loads(process.stdout.splitlines()[-1])

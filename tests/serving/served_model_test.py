@@ -1,0 +1,145 @@
+"""Tests for realm_tf.serving.served_model: a real model, swapped under load."""
+
+import functools
+import gc
+import os
+import threading
+import weakref
+
+from absl.testing import absltest
+
+from realm_tf import errors
+from realm_tf.serving import handlers
+from realm_tf.serving import live_model
+from realm_tf.serving import rest_format
+from realm_tf.serving import served_model
+from realm_tf.serving import service as service_lib
+from tests import tiny
+from tests.serving import running_server
+from tests.serving import small_models
+
+_NUM_CLIENTS = 3
+
+
+class ServedModelTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.corpus_dir = tiny.write_corpus(self.directory)
+    self.model_dir = os.path.join(self.directory, 'qa')
+    self.model = small_models.write(self.model_dir, self.corpus_dir)
+
+  def _serve(self, allow_edits=False):
+    source = served_model.Source(self.model_dir, self.corpus_dir)
+    self.live = live_model.LiveModel(
+      functools.partial(live_model.find, self.model_dir),
+      functools.partial(served_model.load, source, allow_edits),
+      served_model.adopt,
+    )
+    service = service_lib.Service(self.live, service_lib.Options())
+    running = running_server.run(service, handlers.Settings())
+    return self.enter_context(running).client
+
+  def _publish(self, step):
+    for variable in self.model.variables:
+      variable.assign(variable * 1.5)
+    small_models.publish(self.model_dir, self.corpus_dir, self.model, step)
+
+  def test_answers_as_the_model_itself(self):
+    reply = self._serve().predict({'instances': ['a b ?']})
+    (answer,) = self.live.current.answerer.answer(['a b ?'])
+    (row,) = reply.json['predictions']
+    self.assertEqual(row['answers'], answer.prediction)
+    self.assertEqual(row['scores'], answer.score)
+    self.assertEqual(row['probabilities'], answer.probability)
+    self.assertEqual(row['texts'], [item.text for item in answer.evidence])
+    for i, text in enumerate(row['texts']):
+      span = text[row['starts'][i] : row['ends'][i]]
+      self.assertEqual(span, answer.evidence[i].answer)
+    self.assertEqual(
+      set(row),
+      set(rest_format.ANSWER_OUTPUTS) | set(rest_format.EVIDENCE_OUTPUTS),
+    )
+
+  def test_no_request_fails_while_a_newer_version_is_loaded(self):
+    client = self._serve()
+    old = weakref.ref(self.live.current.answerer.reader)
+    before = client.predict({'inputs': ['a b ?']}).json
+    replies, done = [], threading.Event()
+
+    def ask_on():
+      while not done.is_set():
+        replies.append(client.predict({'inputs': ['a b ?']}))
+
+    threads = [threading.Thread(target=ask_on) for _ in range(_NUM_CLIENTS)]
+    for thread in threads:
+      thread.start()
+    self._publish(1)
+    self.assertTrue(self.live.check())
+    after = client.predict({'inputs': ['a b ?']}).json
+    done.set()
+    for thread in threads:
+      thread.join()
+    self.assertEqual({reply.status for reply in replies}, {200})
+    self.assertGreater(len(replies), _NUM_CLIENTS)
+    before, after = map(_score, (before, after))
+    self.assertNotEqual(before, after)
+    self.assertContainsSubset(
+      {_score(reply.json) for reply in replies}, {before, after}
+    )
+    self.assertEqual(client.get('/api/about').json['params_step'], 1)
+    gc.collect()
+    self.assertIsNone(old(), 'The model that was replaced is still in memory.')
+
+  def test_edits_change_answers_and_outlive_a_swap(self):
+    client = self._serve(allow_edits=True)
+    ask = lambda: client.post('/api/ask', {'question': 'a b ?'}).json
+    before = ask()
+    block_id = before['evidence'][0]['block_id']
+    edit = lambda text: client.post(
+      '/api/edit', {'block_id': block_id, 'text': text}
+    )
+    self.assertEqual(edit('F f f.').status, 200)
+    texts = {
+      z['block_id']: (z['text'], z['changed']) for z in ask()['evidence']
+    }
+    self.assertEqual(texts.get(block_id, ('F f f.', True)), ('F f f.', True))
+    self._publish(1)
+    self.assertTrue(self.live.check())
+    self.assertEqual(
+      self.live.current.edits.table.changed, {block_id: 'F f f.'}
+    )
+    self.assertEqual(edit(None).status, 200)
+    self.assertEmpty(self.live.current.edits.table.changed)
+
+  def test_what_cannot_be_edited(self):
+    client = self._serve(allow_edits=True)
+    for block_id, text, status in (
+      (4, 'a', 404),
+      (-1, 'a', 404),
+      (10**30, 'a', 404),
+      (True, 'a', 400),
+      ('0', 'a', 400),
+      (0, '', 400),
+      (0, 5, 400),
+    ):
+      reply = client.post('/api/edit', {'block_id': block_id, 'text': text})
+      self.assertEqual((reply.status, list(reply.json)), (status, ['error']))
+    body = {'block_id': 0, 'text': 'a'}
+    self.assertEqual(client.request('POST', '/api/edit', body).status, 415)
+    self.assertEmpty(self.live.current.edits.table.changed)
+
+  def test_a_model_without_reader(self):
+    path = os.path.join(self.directory, 'pretrained')
+    small_models.write(path, self.corpus_dir, small_models.PRETRAINED)
+    with self.assertRaisesRegex(errors.UserError, 'that reads answers'):
+      served_model.load(served_model.Source(path, self.corpus_dir))
+
+
+def _score(reply):
+  # In a batch of another size, the last bits are others.
+  return round(reply['outputs']['scores'][0], 5)
+
+
+if __name__ == '__main__':
+  absltest.main()
