@@ -24,6 +24,7 @@ from realm_tf.answering import loading
 from realm_tf.corpus import sources
 from realm_tf.corpus import world
 from realm_tf.records import block_table
+from realm_tf.records import sampling
 from realm_tf.text import sentences
 
 _INPUT = flags.DEFINE_multi_string('input', None, 'Articles.', required=True)
@@ -101,10 +102,9 @@ def _share_found(
     wanted.append(articles[row].article_id)
   ids = loaded.tokenizer.token_ids_batch(texts)
   width = loaded.config.lengths.query_tokens - 2
-  padded = np.zeros([len(ids), width], np.int32)
-  for row, piece in zip(padded, ids, strict=True):
-    row[: len(piece)] = piece[:width]
-  found = loaded.retriever.retrieve(padded, _TOP).block_ids
+  found = loaded.retriever.retrieve(
+    sampling.pad_rows(ids, width), _TOP
+  ).block_ids
   hits = [
     article_id in loaded.table.article_ids(row[row >= 0])
     for row, article_id in zip(found, wanted, strict=True)

@@ -14,9 +14,7 @@ _CHUNK = 1 << 17
 
 def write(directory: str, num_vectors: int, num_queries: int) -> None:
   """Writes blocks.npy, queries.npy and tuning_queries.npy, float32 [., 128]."""
-  centres = np.random.default_rng(0).standard_normal(
-    [max(1, round(num_vectors**0.5)), DIMENSIONS], np.float32
-  )
+  drawn_centres = centres(num_vectors, DIMENSIONS)
   for seed, (name, size) in enumerate(
     (
       ('blocks', num_vectors),
@@ -31,10 +29,21 @@ def write(directory: str, num_vectors: int, num_queries: int) -> None:
     rng = np.random.default_rng(seed)
     for start in range(0, size, _CHUNK):
       chunk = file[start : start + _CHUNK]
-      which = rng.integers(0, len(centres), len(chunk))
-      noise = rng.standard_normal(chunk.shape, np.float32)
-      chunk[:] = centres[which] + _SPREAD * noise
+      chunk[:] = draw(drawn_centres, len(chunk), rng)
     file.flush()
+
+
+def centres(num_vectors: int, dimensions: int) -> np.ndarray:
+  """Returns the centres of so many vectors, float32 [about sqrt(N), D]."""
+  shape = [max(1, round(num_vectors**0.5)), dimensions]
+  return np.random.default_rng(0).standard_normal(shape, np.float32)
+
+
+def draw(around: np.ndarray, number: int, rng: np.random.Generator):
+  """Returns vectors around random ones of some centres, float32 [n, D]."""
+  which = rng.integers(0, len(around), number)
+  noise = rng.standard_normal([number, around.shape[1]], np.float32)
+  return around[which] + _SPREAD * noise
 
 
 def path(directory: str, name: str) -> str:

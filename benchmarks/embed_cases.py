@@ -36,9 +36,9 @@ class Case(NamedTuple):
   @property
   def totals(self) -> np.ndarray:
     """Wordpieces of each block, specials included, int32 [n]."""
-    titles, bodies = self.table.lengths()
+    titles, bodies = self.table.lengths(self.block_ids)
     totals = np.minimum(titles, self.lengths.title_tokens) + bodies + 3
-    return np.minimum(totals, self.block_tokens)[self.block_ids]
+    return np.minimum(totals, self.block_tokens)
 
 
 class _MadeUpTable:
@@ -52,8 +52,9 @@ class _MadeUpTable:
     self._bodies = np.asarray(totals, np.int32) - _TITLE_TOKENS - 3
     self.num_blocks = len(totals)
 
-  def lengths(self):
-    return np.full_like(self._bodies, _TITLE_TOKENS), self._bodies
+  def lengths(self, ids):
+    bodies = self._bodies[ids]
+    return np.full_like(bodies, _TITLE_TOKENS), bodies
 
   def gather(self, ids, title_length, body_length):
     return (

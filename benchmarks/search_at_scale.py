@@ -4,9 +4,7 @@
   python -m benchmarks.search_at_scale serve DIRECTORY
 
 Run by benchmarks/search.py, each in a process of its own, so that its memory is
-measured alone. The pause is the longest time for which a Python thread that
-sleeps 1 ms at a time was held up: by the interpreter's lock, or by want of a
-core.
+measured alone. Pauses are those of benchmarks/ticker.py.
 """
 
 from collections.abc import Iterator
@@ -21,32 +19,9 @@ import numpy as np
 from benchmarks import clustered_vectors
 from benchmarks import peer_search
 from benchmarks import processes
+from benchmarks import ticker
 
-_TICK_SECS = 0.001
 _SECS = 5.0
-
-
-class _Ticker:
-  """Measures the longest pause of a thread while it is open."""
-
-  def __enter__(self):
-    self.longest_secs = 0.0
-    self._stop = False
-    self._thread = threading.Thread(target=self._tick, daemon=True)
-    self._thread.start()
-    return self
-
-  def __exit__(self, *_):
-    self._stop = True
-    self._thread.join()
-
-  def _tick(self):
-    last = time.perf_counter()
-    while not self._stop:
-      time.sleep(_TICK_SECS)
-      now = time.perf_counter()
-      self.longest_secs = max(self.longest_secs, now - last)
-      last = now
 
 
 def measure(directory: str) -> Iterator[tuple[str, float]]:
@@ -102,21 +77,21 @@ def _serve(directory: str) -> dict[str, float]:
   def load(own_process=True):
     return searchers.load(settings, _index(directory), blocks, own_process)
 
-  result = {}
+  pauses, result = ticker.Ticker(), {}
   for where, own_process in (('in this', False), ('in its own', True)):
     searcher = None  # Two are in memory only while one replaces the other.
     begun = time.perf_counter()
-    with _Ticker() as loading:
-      searcher = load(own_process)
+    pauses.take_longest()
+    searcher = load(own_process)
     result |= {
       f'seconds to load {where} process': time.perf_counter() - begun,
-      f'longest pause meanwhile, {where} process, ms': _ms(loading),
+      f'longest pause meanwhile, {where} process, ms': _longest_ms(pauses),
     }
     for batch in (1, 512):
       result[f'batch {batch}, {where} process, queries a second'] = (
         peer_search.queries_per_second(searcher.search, queries, batch, _SECS)
       )
-  swap, searcher = _swap(searcher, load, queries)
+  swap, searcher = _swap(searcher, load, queries, pauses)
   exact = brute_force.BruteForceSearcher(blocks)
   expected = exact.search(queries[:512], peer_search.TOP).block_ids
   found = searcher.search(queries[:512], peer_search.TOP).block_ids
@@ -124,7 +99,7 @@ def _serve(directory: str) -> dict[str, float]:
   return {**result, **swap, 'recall@8': recall}
 
 
-def _swap(searcher, load, queries):
+def _swap(searcher, load, queries, pauses):
   """Loads another index in the background of searches, and replaces this.
 
   Returns:
@@ -133,24 +108,24 @@ def _swap(searcher, load, queries):
   loaded = []
   thread = threading.Thread(target=lambda: loaded.append(load()))
   slowest = 0.0
-  with _Ticker() as beside:
-    thread.start()
-    while thread.is_alive():
-      begun = time.perf_counter()
-      searcher.search(queries[:512], peer_search.TOP)
-      slowest = max(slowest, time.perf_counter() - begun)
-  with _Ticker() as replacing:
-    searcher = loaded.pop()
+  pauses.take_longest()
+  thread.start()
+  while thread.is_alive():
+    begun = time.perf_counter()
     searcher.search(queries[:512], peer_search.TOP)
+    slowest = max(slowest, time.perf_counter() - begun)
+  beside = _longest_ms(pauses)
+  searcher = loaded.pop()
+  searcher.search(queries[:512], peer_search.TOP)
   return {
-    'longest pause while another loads beside searches, ms': _ms(beside),
+    'longest pause while another loads beside searches, ms': beside,
     'slowest batch of 512 meanwhile, ms': slowest * 1e3,
-    'longest pause while it replaces the other, ms': _ms(replacing),
+    'longest pause while it replaces the other, ms': _longest_ms(pauses),
   }, searcher
 
 
-def _ms(ticker):
-  return ticker.longest_secs * 1e3
+def _longest_ms(pauses):
+  return pauses.take_longest() * 1e3
 
 
 def _index(directory):

@@ -9,6 +9,7 @@ import os
 
 import numpy as np
 
+from benchmarks import clustered_vectors
 from realm_tf import config as config_lib
 from realm_tf.index import embedding_shards
 from realm_tf.index import index_plan
@@ -85,16 +86,6 @@ def write_queries(directory: str) -> query_table.QueryTable:
   return query_table.QueryTable.open(directory)
 
 
-def clustered(num_blocks: int, size: int) -> np.ndarray:
-  """Returns blocks around about sqrt(N) centres, float32 [N, D]."""
-  rng = np.random.default_rng(2)
-  num_centres = max(1, round(num_blocks**0.5))
-  centres = rng.standard_normal([num_centres, size], np.float32)
-  blocks = 0.5 * rng.standard_normal([num_blocks, size], np.float32)
-  blocks += centres[rng.integers(num_centres, size=num_blocks)]
-  return blocks
-
-
 def make_index(
   root: str,
   config: config_lib.ExperimentConfig,
@@ -105,7 +96,12 @@ def make_index(
   version = versions.Version(0, versions.version_path(root, 0))
   plan = index_plan.make(config, model, FINGERPRINT, num_blocks)
   index_plan.start(version.path, plan, model)
-  blocks = clustered(num_blocks, config.model.embedder.embedding_size)
+  size = config.model.embedder.embedding_size
+  blocks = clustered_vectors.draw(
+    clustered_vectors.centres(num_blocks, size),
+    num_blocks,
+    np.random.default_rng(1),
+  )
   shards = [
     embedding_shards.write(
       version.path, f'{i:05d}.npy', blocks[plan.shard_rows(i)], 'float32'

@@ -11,7 +11,6 @@ of the quiet ones; at most one such median is the aim.
 import json
 import os
 import tempfile
-import threading
 import time
 
 from absl import app
@@ -19,6 +18,7 @@ from absl import flags
 import numpy as np
 
 from benchmarks import swapping_run
+from benchmarks import ticker as ticker_lib
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import versions
 from realm_tf.training import index_age
@@ -40,31 +40,6 @@ _SEARCHER = flags.DEFINE_string('searcher', 'scann', 'See IndexConfig.')
 _QUICK = flags.DEFINE_boolean('quick', False, '50,000 blocks and 4 swaps.')
 
 _WARM_UP_STEPS = 5
-_TICK_SECS = 0.001
-
-
-class _Ticker:
-  """A thread that would do something every millisecond, if it could.
-
-  Its longest gap says how long Python's lock was held, or all cores were busy.
-  """
-
-  def __init__(self):
-    self._longest = 0.0
-    threading.Thread(target=self._work, daemon=True).start()
-
-  def take_longest(self) -> float:
-    """Returns the longest gap since the last call, in seconds."""
-    longest, self._longest = self._longest, 0.0
-    return longest
-
-  def _work(self):
-    last = time.monotonic()
-    while True:
-      time.sleep(_TICK_SECS)
-      now = time.monotonic()
-      self._longest = max(self._longest, now - last)
-      last = now
 
 
 class _Training:
@@ -123,7 +98,7 @@ def _measure(training: _Training, made: versions.Version, num_swaps: int):
   swapping_run.publish_again(made, training.run_dir, 0)
   for _ in range(_WARM_UP_STEPS):
     training.step()
-  ticker = _Ticker()
+  ticker = ticker_lib.Ticker()
   secs, gaps = {False: [], True: []}, {False: [], True: []}
   for step in range(1, num_swaps + 1):
     for with_swap in (False, True):

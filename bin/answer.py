@@ -10,21 +10,15 @@ import json
 import sys
 
 from bin import launcher
+from bin import reading_flags
 
 from absl import flags
 from absl import logging
 
-from realm_tf import errors
 from realm_tf.answering import loading
 
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir', None, 'A model directory from bin.finetune.', required=True
-)
-_CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus to answer from.', required=True
-)
-_INDEX_DIR = flags.DEFINE_string(
-  'index_dir', None, "Index version to use instead of the model's newest."
 )
 _QUESTION = flags.DEFINE_multi_string(
   'question', None, 'A question; may be repeated.'
@@ -40,7 +34,11 @@ _MARGIN = 60  # Characters shown on either side of an answer.
 
 
 def _print(answer):
-  print(f'{answer.question}\n  {answer.prediction or "(no answer found)"}')
+  print(
+    f'{answer.question}\n  {answer.prediction or "(no answer found)"}'
+    f'  ({answer.probability:.1%} if a block read has the answer; '
+    f'{answer.null_probability:.1%} that none has)'
+  )
   for item in answer.evidence:
     before = item.text[max(0, item.start - _MARGIN) : item.start]
     after = item.text[item.end : item.end + _MARGIN]
@@ -51,14 +49,8 @@ def _print(answer):
 
 
 def main(_):
-  answerer = loading.load_answerer(
-    _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value
-  )
-  if not answerer.reader:
-    raise errors.UserError(
-      '--model_dir must hold a model that reads answers. Found none in '
-      f'{_MODEL_DIR.value}. Make one with bin.finetune.'
-    )
+  answerer = reading_flags.load(_MODEL_DIR.value)
+  loading.require_reader(bool(answerer.reader), _MODEL_DIR.value)
   lines = _QUESTION.value or (line.strip() for line in sys.stdin)
   for question in filter(None, lines):  # At once: standard input may be a user.
     (answer,) = answerer.answer([question], _TOP_K.value)

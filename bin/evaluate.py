@@ -6,18 +6,21 @@ r"""Measures a model, or BM25, on a question set.
 Writes metrics.json (percent) and, if something reads, predictions.jsonl. A
 model without a span reader is measured by recall only, as is BM25 without a
 --model_dir. With both, the model reads BM25's blocks and sees BM25's scores,
-as it does in `bin.finetune --retriever=bm25`.
+as it does in `bin.finetune --retriever=bm25`. --compare=runs/other/test names
+another run's --output_dir: on which questions is just one of them right?
 """
 
 import json
 
 from bin import launcher
 from bin import question_flags
+from bin import reading_flags
 
 from absl import flags
 
-from realm_tf.answering import loading
 from realm_tf.evaluation import bm25
+from realm_tf.evaluation import categories
+from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
 from realm_tf.records import block_table
 from realm_tf.text import answers
@@ -28,14 +31,8 @@ _MODEL_DIR = flags.DEFINE_string(
   'A model directory, or any run directory with '
   'parameters; may be left out with --retriever=bm25.',
 )
-_CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus to search.', required=True
-)
 _OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'Where the two files go.', required=True
-)
-_INDEX_DIR = flags.DEFINE_string(
-  'index_dir', None, "Index version to use instead of the model's newest."
+  'output_dir', None, 'Where the files go.', required=True
 )
 _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'
@@ -43,11 +40,8 @@ _RECALL_AT = flags.DEFINE_list(
 _RETRIEVER = flags.DEFINE_enum(
   'retriever', 'model', ['model', 'bm25', 'none'], 'What finds the blocks.'
 )
-_NUM_READ = flags.DEFINE_integer(
-  'num_read',
-  None,
-  "Blocks to read, instead of the config's number.",
-  lower_bound=1,
+_COMPARE = flags.DEFINE_string(
+  'compare', None, '--output_dir of a run on the same questions.'
 )
 
 flags.register_validator(
@@ -60,17 +54,19 @@ flags.register_multi_flags_validator(
   lambda given: given['model_dir'] or given['retriever'] == 'bm25',
   '--model_dir must be given, unless --retriever=bm25.',
 )
+flags.register_multi_flags_validator(
+  ['model_dir', 'reader_dir'],
+  lambda given: given['model_dir'] or not given['reader_dir'],
+  '--reader_dir needs a --model_dir, which it shares the vocabulary with.',
+)
 
 
 def _system():
-  answerer = _MODEL_DIR.value and loading.load_answerer(
-    _MODEL_DIR.value, _CORPUS_DIR.value, _INDEX_DIR.value, _NUM_READ.value
-  )
-  table = (
-    answerer.table
-    if answerer
-    else block_table.BlockTable.open(_CORPUS_DIR.value)
-  )
+  answerer = _MODEL_DIR.value and reading_flags.load(_MODEL_DIR.value)
+  if not answerer:
+    table = block_table.BlockTable.open(reading_flags.CORPUS_DIR.value)
+  else:
+    table = answerer.table
   can_read = bool(answerer and answerer.reader)
   retrieve = {
     'bm25': lambda: bm25.over_table(table).retrieve_texts,
@@ -81,14 +77,20 @@ def _system():
     answers.AnswerMatcher(table.texts),
     retrieve,
     answerer.read if can_read else None,
-    answerer.num_read if can_read else 0,
+    answerer.num_compared if can_read else 0,
+    read_article_ids=table.article_ids,
+    seed=flags.FLAGS.seed,
   )
 
 
 def main(_):
   questions = question_flags.read()
+  other = _COMPARE.value and comparison.Other(_COMPARE.value, questions)
   recall_at = [int(k) for k in _RECALL_AT.value]
-  metrics = _system().run(questions, recall_at, _OUTPUT_DIR.value)
+  metrics = _system().run(questions, recall_at, _OUTPUT_DIR.value, other)
+  print(categories.table(metrics['categories']))
+  if other:
+    print(comparison.as_text(metrics['comparison']))
   print(json.dumps(metrics))
 
 

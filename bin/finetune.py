@@ -2,15 +2,21 @@ r"""Fine-tunes a pre-trained model on questions with answers.
 
 python -m bin.finetune --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --questions=runs/world/train_questions.jsonl \
-    --run_dir=runs/qa --init_from=runs/realm
+    --run_dir=runs/qa --init_from=runs/realm \
+    [--dev_questions=runs/world/dev_questions.jsonl]
+
+With --dev_questions the run publishes the parameters that answered them best,
+and ends early if `finetuning.patience` says so; otherwise the last ones.
 """
 
 from bin import launcher
 from bin import question_flags
+from bin import training_flags
 
 from absl import flags
 
 from realm_tf.evaluation import bm25
+from realm_tf.evaluation import judge
 from realm_tf.training import finetuning_run
 from realm_tf.training import runs
 
@@ -26,21 +32,42 @@ _INIT_FROM = flags.DEFINE_string(
 _RETRIEVER = flags.DEFINE_enum(
   'retriever', 'model', ['model', 'bm25'], 'What finds the blocks.'
 )
+_DEV_QUESTIONS = flags.DEFINE_string(
+  'dev_questions', None, 'Questions by which parameters are chosen.'
+)
+
+
+def _judge(inputs, retrieve):
+  """Returns what judges parameters; None if nothing does."""
+  if _DEV_QUESTIONS.value is None:
+    return None
+  questions = question_flags.read(_DEV_QUESTIONS.value)
+  return judge.Judge(
+    questions[: inputs.config.finetuning.num_judged],
+    inputs.table,
+    inputs.tokenizer,
+    inputs.config,
+    retrieve,
+  )
 
 
 def main(_):
+  setup = training_flags.setup()
   questions = question_flags.read()
   inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
-  search = None
+  search = retrieve = None
   if _RETRIEVER.value == 'bm25':
+    sparse = bm25.over_table(inputs.table)
+    retrieve = sparse.retrieve_texts
     search = bm25.fixed_search(
-      inputs.table,
-      [question.question for question in questions if not question.regex],
+      sparse,
+      [question.question for question in questions],
       inputs.config.finetuning.num_searched,
     )
-  finetuning_run.run(
-    inputs, questions, _RUN_DIR.value, _INIT_FROM.value, search
+  options = finetuning_run.Options(
+    _INIT_FROM.value, search, _judge(inputs, retrieve)
   )
+  finetuning_run.run(inputs, questions, _RUN_DIR.value, options, setup)
 
 
 if __name__ == '__main__':

@@ -1,10 +1,15 @@
 r"""Makes a model directory from weights that were trained elsewhere.
 
   python -m bin.import_checkpoint --source=hf:DIR --output_dir=runs/imported
+  python -m bin.import_checkpoint --output_dir=runs/nq \
+      --source=tf1:realm-data/orqa_nq_model_from_realm,cc_news_pretrained \
+      --blocks=enwiki-20181220/blocks.tfr --vocab_file=vocab.txt
 
-DIR holds a Hugging Face BERT or REALM model: config.json, model.safetensors
-and vocab.txt. Prints which weights were and were not used. What the source
-does not have (say, a span reader) is not written: training starts it anew.
+hf: names a Hugging Face BERT or REALM directory, tf1: checkpoints of the
+authors' release, or directories with them; several have commas between them.
+Embeddings of blocks become an index, and their texts a corpus directory. Prints
+which weights were and were not used. What the source does not have (say, a span
+reader) is not written: training starts it anew.
 """
 
 import os
@@ -12,64 +17,70 @@ import os
 from bin import launcher
 
 from absl import flags
-import tensorflow as tf
 
-from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.importing import hugging_face
-from realm_tf.modeling import weights
-from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
-from realm_tf.rundir import versions
+from realm_tf.importing import hugging_face_model
+from realm_tf.importing import imported as imported_lib
+from realm_tf.importing import model_writing
+from realm_tf.importing import tf1_checkpoint
 
 _SOURCE = flags.DEFINE_string(
-  'source', None, 'hf:DIR, a Hugging Face directory.', required=True
+  'source', None, 'hf:DIR[,DIR] or tf1:PREFIX[,PREFIX].', required=True
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Model directory to make.', required=True
 )
+_CORPUS_DIR = flags.DEFINE_string(
+  'corpus_dir',
+  None,
+  "Corpus directory to make of the source's blocks, or that was made of them; "
+  'by default OUTPUT_DIR/corpus.',
+)
+_VOCAB_FILE = flags.DEFINE_string(
+  'vocab_file', None, "Wordpieces, one per line, instead of the source's."
+)
+_BLOCKS = flags.DEFINE_string(
+  'blocks', None, "blocks.tfr or block_records.npy, instead of the source's."
+)
+_NUM_HEADS = flags.DEFINE_integer(
+  'num_heads',
+  None,
+  'Attention heads of a tf1: source; by default one for each 64 of width.',
+  lower_bound=1,
+)
+_NUM_WORKERS = flags.DEFINE_integer(
+  'num_workers', os.cpu_count(), 'Processes that tokenize blocks.'
+)
+
+_IMPORTERS = {'hf': hugging_face_model.load, 'tf1': tf1_checkpoint.load}
 
 
-def _source_dir():
+def _load():
   kind, _, path = _SOURCE.value.partition(':')
-  if kind != 'hf' or not path:
+  if kind not in _IMPORTERS or not path:
     raise errors.UserError(
-      f'--source must be hf:DIR. Found {_SOURCE.value!r}. Give a directory '
-      'with config.json, model.safetensors and vocab.txt.'
+      f'--source must be hf:DIR or tf1:PREFIX. Found {_SOURCE.value!r}. Give a '
+      'directory with config.json, model.safetensors and vocab.txt, or the '
+      'prefix of a checkpoint.'
     )
-  return path
-
-
-def _vocab_file(source_dir):
-  path = os.path.join(source_dir, 'vocab.txt')
-  if not tf.io.gfile.exists(path):
-    raise errors.UserError(
-      f'{source_dir} must hold the vocabulary of the weights, vocab.txt. '
-      'Found none. Copy it there.'
-    )
-  return path
+  given = imported_lib.Given(_VOCAB_FILE.value, _BLOCKS.value, _NUM_HEADS.value)
+  return _IMPORTERS[kind](path, given)
 
 
 def main(_):
-  source_dir = _source_dir()
-  arrays, report = hugging_face.load_bert(source_dir)
-  config = config_lib.ExperimentConfig(
-    model=hugging_face.model_config(source_dir)
+  imported = _load()
+  written = model_writing.write(
+    imported, _OUTPUT_DIR.value, _CORPUS_DIR.value, _NUM_WORKERS.value
   )
-  model_directory.create(_OUTPUT_DIR.value, config, _vocab_file(source_dir))
-  variables = [tf.Variable(value, name=name) for name, value in arrays.items()]
-  version = versions.publish(
-    layout.params_root(_OUTPUT_DIR.value),
-    0,
-    lambda path: weights.write(variables, layout.params_file(path)),
-    {'params_fingerprint': weights.fingerprint(variables)},
-  )
-  for title, names in report._asdict().items():
+  for title, names in imported.report._asdict().items():
     print(f'{title.replace("_", " ")}: {len(names)}')
     if title != 'used':  # A long list, and none of it needs a look.
       for name in names:
         print(f'  {name}')
-  print(f'Wrote {version.path}.')
+  for note in imported.notes:
+    print(note)
+  for path in written:
+    print(f'Wrote {path}.')
 
 
 if __name__ == '__main__':

@@ -23,10 +23,7 @@ from realm_tf import config_io
 from realm_tf import errors
 
 _CONFIG = flags.DEFINE_string(
-  'config',
-  None,
-  'Launch module with the config, e.g. launch/tiny.py; '
-  "without it, the paper's values.",
+  'config', None, "Launch module, as launch/tiny.py; else the paper's values."
 )
 _SET = flags.DEFINE_multi_string(
   'set', [], 'a.b=value: a field of the config and its value; repeatable.'
@@ -91,6 +88,8 @@ def _run_main(main, argv):
   try:
     load_config()  # A wrong key is a mistake even where no key is read.
     main(argv)
+  except errors.Stopped as stopped:
+    print(stopped)
   except errors.UserError as error:
     _exit(str(error))
 

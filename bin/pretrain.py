@@ -6,6 +6,7 @@ python -m bin.pretrain --config=launch/quickstart.py \
 """
 
 from bin import launcher
+from bin import training_flags
 
 from absl import flags
 
@@ -25,23 +26,16 @@ _RUN_DIR = flags.DEFINE_string(
 _INIT_FROM = flags.DEFINE_string(
   'init_from', None, 'Model directory to start from.'
 )
-_RESUME = flags.DEFINE_bool(
-  'resume', False, 'Go on from the last checkpoint of --run_dir.'
-)
 
 
 def main(_):
+  setup = training_flags.setup()
   inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
   search = None  # In the indexes that the refresher publishes.
   if inputs.config.pretraining.candidates == 'recurring_span':
     search = bm25.wordpiece_search(inputs.table, inputs.tokenizer)
   pretraining_run.run(
-    inputs,
-    _QUERIES_DIR.value,
-    _RUN_DIR.value,
-    _INIT_FROM.value,
-    _RESUME.value,
-    search,
+    inputs, _QUERIES_DIR.value, _RUN_DIR.value, _INIT_FROM.value, search, setup
   )
 
 

@@ -1,5 +1,7 @@
 """The flags of binaries that train or are measured on questions."""
 
+from typing import Optional
+
 from absl import flags
 
 from realm_tf.corpus import questions
@@ -18,6 +20,8 @@ _MAX_ANSWER_TOKENS = flags.DEFINE_integer(
 )
 
 
-def read() -> list[questions.Question]:
-  """Returns the questions that the flags name."""
-  return questions.read_questions(_QUESTIONS.value, _MAX_ANSWER_TOKENS.value)
+def read(path: Optional[str] = None) -> list[questions.Question]:
+  """Returns the questions of `path`, by default those that the flags name."""
+  return questions.read_questions(
+    path or _QUESTIONS.value, _MAX_ANSWER_TOKENS.value
+  )

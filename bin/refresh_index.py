@@ -13,11 +13,9 @@ from bin import launcher
 from bin import strategy_flags
 
 from absl import flags
-import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.index import index_builder
-from realm_tf.index import index_plan
 from realm_tf.index import version_work
 from realm_tf.records import shards
 from realm_tf.refresh import progress as progress_lib
@@ -51,7 +49,6 @@ def main(_):
   params_root = layout.params_root(run_dir)
   index_root = layout.index_root(run_dir)
   wait = functools.partial(time.sleep, _POLL_SECS.value)
-  is_done = functools.partial(tf.io.gfile.exists, layout.done_file(run_dir))
   if _WORKER.value >= _NUM_WORKERS.value:
     raise errors.UserError(
       f'--worker must be below --num_workers. Found {_WORKER.value} and '
@@ -64,6 +61,8 @@ def main(_):
   builder = index_builder.open_builder(
     run_dir, _CORPUS_DIR.value, launcher.overrides(), strategy
   )
+  is_pinned = builder.config.pretraining.pin_index
+  keep = max(_KEEP.value, 3) if is_pinned else _KEEP.value  # For --resume.
   progress = progress_lib.Progress(layout.summary_dir(run_dir))
   job = version_work.Job(
     workers.this_worker(),
@@ -78,16 +77,11 @@ def main(_):
   def publish(params):
     progress.start()
     builder.publish(params, index_root, job)
-    versions.prune(index_root, _KEEP.value, in_use.read(run_dir))
+    versions.prune(index_root, keep, in_use.read(run_dir))
 
   refresher.refresh_until_done(
-    refresher.RunDirectory(
-      functools.partial(versions.newest, params_root),
-      functools.partial(versions.newest, index_root),
-      functools.partial(
-        index_plan.find_unfinished, index_root, builder.corpus_fingerprint
-      ),
-      (lambda: True) if _ONCE.value else is_done,
+    refresher.look_at(
+      run_dir, builder.corpus_fingerprint, is_pinned, _ONCE.value
     ),
     publish,
     wait,

@@ -1,4 +1,4 @@
-"""The flags that say which devices a binary embeds on."""
+"""The flags that say which devices a binary computes on."""
 
 from absl import flags
 import tensorflow as tf
@@ -10,6 +10,28 @@ _STRATEGY = flags.DEFINE_enum(
   'distribution_strategy', 'off', strategies.NAMES, 'Of tf.distribute.'
 )
 _TPU = flags.DEFINE_string('tpu', '', "The TPU's address; '' is a local one.")
+_LOGICAL_CPUS = flags.DEFINE_integer(
+  'logical_cpus', 1, 'Devices the CPU is split into, to try a strategy.', 1
+)
+_WORKER_HOSTS = flags.DEFINE_string(
+  'worker_hosts', '', 'host:port of each process of multi_worker_mirrored.'
+)
+_TASK_INDEX = flags.DEFINE_integer(
+  'task_index', 0, 'Number of this one among --worker_hosts.'
+)
+
+
+def create() -> tf.distribute.Strategy:
+  """Returns the strategy to train under; before TensorFlow uses a device.
+
+  Raises:
+    UserError: There are no such devices, or this process is not among them.
+  """
+  if _LOGICAL_CPUS.value > 1:
+    strategies.split_cpu(_LOGICAL_CPUS.value)
+  if _STRATEGY.value == 'multi_worker_mirrored':
+    strategies.join_cluster(_WORKER_HOSTS.value, _TASK_INDEX.value)
+  return strategies.create(_STRATEGY.value, _TPU.value)
 
 
 def create_local() -> tf.distribute.Strategy:
@@ -24,4 +46,4 @@ def create_local() -> tf.distribute.Strategy:
       '--distribution_strategy=multi_worker_mirrored. Start bin.refresh_index '
       'on each, with --worker and --num_workers.'
     )
-  return strategies.create(_STRATEGY.value, _TPU.value)
+  return create()

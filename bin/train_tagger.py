@@ -8,12 +8,12 @@ Files have CoNLL-2003's columns: a word and, last, its IOB1 or IOB2 label.
 """
 
 from bin import launcher
+from bin import training_flags
 
 from absl import flags
 
 from realm_tf import errors
 from realm_tf.corpus import conll
-from realm_tf.training import runs
 from realm_tf.training import tagger_run
 
 _TRAIN = flags.DEFINE_multi_string('train', None, 'Files.', required=True)
@@ -39,11 +39,11 @@ def main(_):
   train, dev = conll.read(_TRAIN.value), []
   if _DEV.value:
     dev = conll.read(_DEV.value)  # A mistake in it must not wait for the end.
+  setup = training_flags.setup()
   job = tagger_run.prepare(
     launcher.load_config(), train, _VOCAB_FILE.value, _INIT_FROM.value
   )
-  runs.check_new(_OUTPUT_DIR.value)
-  tagger_run.run(job, _OUTPUT_DIR.value)
+  tagger_run.run(job, _OUTPUT_DIR.value, setup)
   if dev:
     scores = tagger_run.evaluate(_OUTPUT_DIR.value, dev)
     print(

@@ -5,6 +5,7 @@ python -m bin.warm_start --config=launch/quickstart.py \
 """
 
 from bin import launcher
+from bin import training_flags
 
 from absl import flags
 
@@ -23,8 +24,9 @@ _INIT_FROM = flags.DEFINE_string(
 
 
 def main(_):
+  setup = training_flags.setup()
   inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
-  inverse_cloze_run.run(inputs, _RUN_DIR.value, _INIT_FROM.value)
+  inverse_cloze_run.run(inputs, _RUN_DIR.value, _INIT_FROM.value, setup)
 
 
 if __name__ == '__main__':

@@ -62,15 +62,17 @@ CONFIG = config.ExperimentConfig(
   ),
   finetuning=config.FinetuningConfig(
     # The reader must learn what a question is in some ten thousand of them:
-    # so each is read beside one block, and that has the answer.
+    # so each is read beside one block, that which it was written on.
     optimizer=config.OptimizerConfig(
-      4e-4, 500, warmup_steps=50, embedder_rate_scale=0.1
+      2e-4, 1200, warmup_steps=100, embedder_rate_scale=0.25
     ),
     batch_size=16,
+    bucket_batches=16,
     num_searched=100,
     num_read=1,
-    read_answer_block=True,
-    joint_tokens=192,
+    supervision='gold',
+    joint_tokens=256,
+    checkpoint_every_steps=200,
     log_every_steps=25,
   ),
 )

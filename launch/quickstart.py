@@ -59,6 +59,9 @@ CONFIG = config.ExperimentConfig(
     batch_size=32,
     num_searched=50,
     num_read=2,
+    # What the figures were measured with.
+    supervision='answer',
+    read_answer_block=False,
     joint_tokens=75,
     log_every_steps=50,
   ),

@@ -130,6 +130,9 @@ set +m
 unset TF_NUM_INTRAOP_THREADS TF_NUM_INTEROP_THREADS
 echo "total $SECONDS" >>"$run/seconds.txt"  # The rows' stages overlap.
 "$PYTHON" -m bin.quickstart_results --run_dir="$run" 2>/dev/null
+stage report "$run/report.html" "$PYTHON" -m bin.report \
+  --run_dir="$run/realm" --run_dir="$run/qa" --eval_dir="$run/eval/realm" \
+  --output="$run/report.html"
 
 echo 'Three questions about entities that no training question asks about:'
 answer() { "$PYTHON" -m bin.answer --model_dir="$run/qa" --top_k=2 "$@" 2>/dev/null; }

@@ -19,7 +19,8 @@ if [ $# -eq 0 ]; then
   set -- tests
 fi
 echo "Tests: pytest $*"
-"$PYTHON" -m pytest -n 2 --dist loadfile -q --durations=5 "$@"
+"$PYTHON" -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
+  -q --durations=15 "$@"
 if [ -n "$failed" ]; then
   echo "The $failed check failed: see above. To mend most of it:" \
     "$PYTHON -m ruff check --fix . && $PYTHON -m ruff format ." >&2

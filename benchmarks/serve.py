@@ -1,0 +1,175 @@
+r"""The server under load: queries a second, p50, p99, memory.
+
+  python -m benchmarks.serve --model_dir=runs/qa --corpus_dir=runs/corpus \
+      --questions=runs/world/test_questions.jsonl
+
+Clients in a process of their own ask over loopback, one question a request,
+each as soon as it has its answer; 1, 8 and 32 of them, with batching and
+without. Beside it the bare call of the Answerer, with batches as large as the
+number of clients lets them be. Memory is that of the server before and after
+the 10,000 requests of the last case.
+"""
+
+from collections.abc import Iterator, Sequence
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+from absl import app
+from absl import flags
+
+from benchmarks import serve_clients
+
+_MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Of bin.finetune.')
+_CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Its corpus.')
+_QUESTIONS = flags.DEFINE_string('questions', None, 'JSONL, "question".')
+_REQUESTS = flags.DEFINE_integer('requests', 2000, 'Of each case.')
+_QUICK = flags.DEFINE_bool('quick', False, 'A tiny model, few requests.')
+
+_CLIENTS = (1, 8, 32)
+_MEMORY_REQUESTS = 10_000
+
+
+class _Server:
+  """A running bin.serve."""
+
+  def __init__(self, model_dir: str, corpus_dir: str, batch_size: int | None):
+    command = [sys.executable, '-m', 'bin.serve', '--port=0']
+    command += [f'--model_dir={model_dir}', f'--corpus_dir={corpus_dir}']
+    if batch_size:
+      command.append(f'--batch_size={batch_size}')
+    self._process = subprocess.Popen(
+      command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    for line in self._process.stdout:
+      if line.startswith('Serving at'):
+        self.url = line.split()[2]
+        break
+    else:
+      sys.exit('bin.serve did not start.')
+    # Else it would wait for a reader of its log.
+    threading.Thread(target=self._process.stdout.read, daemon=True).start()
+
+  def memory_mb(self) -> float:
+    with urllib.request.urlopen(self.url + 'metrics') as reply:
+      for line in reply.read().decode().splitlines():
+        if line.startswith('realm_resident_memory_bytes '):
+          return float(line.split()[1]) / (1 << 20)
+    return float('nan')
+
+  def close(self):
+    self._process.terminate()
+    self._process.wait()
+
+
+def _load(url: str, questions_file: str, clients: int, requests: int):
+  """Returns what the clients' process says."""
+  done = subprocess.run(
+    [
+      *(sys.executable, '-m', 'benchmarks.serve_clients', url),
+      *(questions_file, str(clients), str(requests)),
+    ],
+    stdout=subprocess.PIPE,
+    text=True,
+    check=True,
+  )
+  return json.loads(done.stdout)
+
+
+def _bare(
+  model_dir: str, corpus_dir: str, questions: Sequence[str], requests: int
+) -> dict[int, float]:
+  """Returns queries a second of the Answerer, by the size of a batch."""
+  from realm_tf.serving import served_model
+
+  source = served_model.Source(model_dir, corpus_dir)
+  answerer = served_model.load(source).answerer
+  rates = {}
+  for clients in _CLIENTS:
+    size = min(clients, answerer.finetuning.eval_batch_size)
+    batches = [
+      [questions[(i + j) % len(questions)] for j in range(size)]
+      for i in range(0, requests, size)
+    ]
+    answerer.answer(batches[0])
+    begun = time.perf_counter()
+    for batch in batches:
+      answerer.answer(batch)
+    rates[clients] = size * len(batches) / (time.perf_counter() - begun)
+  return rates
+
+
+def _rows(
+  model_dir: str, corpus_dir: str, questions_file: str, requests: int
+) -> Iterator[dict]:
+  questions = serve_clients.read_questions(questions_file)
+  bare = _bare(model_dir, corpus_dir, questions, requests)
+  for name, batch_size in (('batching', None), ('one by one', 1)):
+    server = _Server(model_dir, corpus_dir, batch_size)
+    # What is compiled for the widths of these questions' blocks comes first.
+    _load(server.url, questions_file, 8, min(requests, 4 * len(questions)))
+    for clients in _CLIENTS:
+      turns = [
+        _load(server.url, questions_file, clients, requests)
+        for _ in range(1 if _QUICK.value else 3)
+      ]
+      ours = sorted(turns, key=lambda turn: turn['rate'])[len(turns) // 2]
+      yield {
+        'case': f'{name}, {clients} clients, queries a second',
+        'ours': ours['rate'],
+        'peer': bare[clients],
+        'ratio': ours['rate'] / bare[clients],
+        'beside': 'the bare call',
+        'p50_ms': ours['p50_ms'],
+        'p99_ms': ours['p99_ms'],
+        'failed': sum(turn['failed'] for turn in turns),
+      }
+    if batch_size is None:
+      yield _memory_row(server, questions_file)
+    server.close()
+
+
+def _memory_row(server: _Server, questions_file: str) -> dict:
+  before = server.memory_mb()
+  number = 500 if _QUICK.value else _MEMORY_REQUESTS
+  _load(server.url, questions_file, 8, number)
+  return {
+    'case': f'memory after {number} requests, MB',
+    'ours': server.memory_mb(),
+    'peer': None,
+    'ratio': None,
+    'before': before,
+  }
+
+
+def main(_):
+  if _QUICK.value:
+    os.environ['TF_USE_LEGACY_KERAS'] = '1'
+    from tests.serving import small_models
+
+    with tempfile.TemporaryDirectory() as directory:
+      model_dir, corpus_dir = small_models.write_all(directory)
+      questions_file = os.path.join(directory, 'questions.jsonl')
+      with open(questions_file, 'w') as file:
+        for question in ('a b ?', 'e f', 'c c d'):
+          file.write(json.dumps({'question': question}) + '\n')
+      rows = list(_rows(model_dir, corpus_dir, questions_file, 100))
+  else:
+    rows = list(
+      _rows(
+        *(_MODEL_DIR.value, _CORPUS_DIR.value, _QUESTIONS.value),
+        _REQUESTS.value,
+      )
+    )
+  for row in rows:
+    print(row)
+  print(json.dumps({'name': 'serve', 'unit': 'see case', 'rows': rows}))
+
+
+if __name__ == '__main__':
+  app.run(main)

@@ -1,0 +1,33 @@
+"""The longest time that a Python thread was held up.
+
+By the lock of the interpreter, or for want of a core.
+"""
+
+import threading
+import time
+
+_TICK_SECS = 0.001
+
+
+class Ticker:
+  """A thread that would do something every millisecond, if it could.
+
+  It ends with the process.
+  """
+
+  def __init__(self):
+    self._longest = 0.0
+    threading.Thread(target=self._work, daemon=True).start()
+
+  def take_longest(self) -> float:
+    """Returns the longest gap since the last call, in seconds."""
+    longest, self._longest = self._longest, 0.0
+    return longest
+
+  def _work(self):
+    last = time.perf_counter()
+    while True:
+      time.sleep(_TICK_SECS)
+      now = time.perf_counter()
+      self._longest = max(self._longest, now - last)
+      last = now

@@ -1,0 +1,145 @@
+r"""A step of pre-training, beside transformers' RealmKnowledgeAugEncoder.
+
+  bash benchmarks/peers.sh
+  python -m benchmarks.train_step [--sizes=2x128,6x384] [--quick]
+
+4 queries with 8 candidates, joint sequences of 192, 10 masked wordpieces each,
+a vocabulary of 30,522, 2 threads, float32, dropout 0.1 (train_step_batch.py).
+All run in processes of their own and in turns, one step each, after two that
+do not count. The peer has neither towers nor update: 'reader' is the same work,
+forward and backward over the same sequences; in 'reader with null' the first
+candidate is the null block, which pre-training always has; 'step' is all of it,
+with both towers, clipping and AdamW, against the peer without. The peer's head
+runs at all positions, ours at the masked ones.
+
+Beside medians of seconds a step: peak resident memory of the process
+(`peak_mb`), the share of processor time that is not matmul, what takes it, and
+the arithmetic of our step's matmuls as a share of the machine's best float32
+matmul (`of_peak`).
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from typing import Optional
+
+from absl import app
+from absl import flags
+import numpy as np
+
+from benchmarks import processes
+from benchmarks import train_step_batch
+
+_SIZES = flags.DEFINE_list('sizes', ['2x128', '6x384'], 'Layers x width.')
+_REPEATS = flags.DEFINE_integer('repeats', 7, 'Steps of each; medians count.')
+_QUICK = flags.DEFINE_boolean('quick', False, 'Only 2x128, few steps.')
+
+_WHATS = ('reader', 'reader with null', 'step')
+_HEAD_WIDTH = {128: 64, 384: 32}  # As in the released small BERTs.
+
+
+class _Worker:
+  """A process that runs steps when told.
+
+  Args:
+    command: Its own.
+  """
+
+  def __init__(self, command: list[str]):
+    self._process = subprocess.Popen(
+      command,
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.DEVNULL,
+      text=True,
+    )
+    self._command = command
+    self._answer()
+
+  def ask(self, what: str = 'step') -> dict:
+    self._process.stdin.write(what + '\n')
+    self._process.stdin.flush()
+    return self._answer()
+
+  def close(self):
+    self._process.stdin.close()
+    self._process.wait()
+
+  def _answer(self):
+    line = self._process.stdout.readline()
+    if not line:
+      raise app.UsageError(f'It must run, but ended: {" ".join(self._command)}')
+    return json.loads(line)
+
+
+def _ours(size: str, what: str) -> _Worker:
+  module = 'benchmarks.own_train_step'
+  return _Worker(
+    [sys.executable, '-m', module, f'--what={what}', f'--size={size}']
+  )
+
+
+def _peer(size: str, directory: str) -> Optional[_Worker]:
+  python = processes.peer_python()
+  if not python:
+    return None
+  layers, width = map(int, size.split('x'))
+  path = os.path.join(directory, 'batch.npz')
+  np.savez(path, **train_step_batch.theirs())
+  sizes = map(str, (width, layers, width // _HEAD_WIDTH[width]))
+  return _Worker([python, 'benchmarks/peer_train_step.py', path, *sizes])
+
+
+def _alternate(workers: dict[str, _Worker]) -> dict[str, dict[str, float]]:
+  """Returns each one's median seconds and peak memory."""
+  runs = {name: [] for name in workers}
+  for _ in range(1 + (3 if _QUICK.value else _REPEATS.value)):
+    for name, worker in workers.items():
+      runs[name].append(worker.ask())
+  return {
+    name: {
+      'secs': float(np.median([answer['secs'] for answer in answers[1:]])),
+      'peak_mb': answers[-1]['peak_mb'],
+    }
+    for name, answers in runs.items()
+  }
+
+
+def _rows(size: str):
+  with tempfile.TemporaryDirectory() as directory:
+    peer = _peer(size, directory)
+    workers = {what: _ours(size, what) for what in _WHATS}
+    measured = _alternate({**workers, **({'peer': peer} if peer else {})})
+    theirs = measured.get('peer', {'secs': None, 'peak_mb': None})
+    for what, worker in workers.items():
+      ours = measured[what]
+      extra = worker.ask('profile')
+      yield {
+        'case': f'{size}, {what}',
+        'ours': ours['secs'],
+        'peer': theirs['secs'],
+        'ratio': theirs['secs'] / ours['secs'] if peer else None,
+        'peak_mb': round(ours['peak_mb']),
+        'peer_peak_mb': theirs['peak_mb'] and round(theirs['peak_mb']),
+        'of_peak': extra.pop('flops') / ours['secs'] / extra['peak_flops'],
+        **extra,
+      }
+    for worker in [*workers.values(), *([peer] if peer else [])]:
+      worker.close()
+
+
+def main(_):
+  if not processes.peer_python():
+    print('Runs without the peer: benchmarks/peers.sh was not run.')
+  rows = []
+  for size in ['2x128'] if _QUICK.value else _SIZES.value:
+    for row in _rows(size):
+      print(json.dumps(row), flush=True)
+      rows.append(row)
+  print(json.dumps({'name': 'train_step', 'unit': 'seconds', 'rows': rows}))
+
+
+if __name__ == '__main__':
+  app.run(main)

@@ -1,0 +1,98 @@
+r"""Writes a model that was trained here for those who have none of this code.
+
+  python -m bin.export --format=hugging_face --model_dir=runs/qa \
+      --tower=reader --output_dir=/tmp/reader
+  python -m bin.export --format=hub --model_dir=runs/qa --output_dir=/tmp/hub
+  python -m bin.export --format=saved_model --model_dir=runs/qa \
+      --corpus_dir=data/corpus --output_dir=/tmp/realm/1
+
+hugging_face writes one encoder as a BERT directory: config.json,
+model.safetensors and vocab.txt. hub writes each encoder as a TF Hub module;
+saved_model model, index and corpus as one SavedModel; see docs/serving.md.
+"""
+
+from bin import launcher
+from bin import reader_flags
+
+from absl import flags
+from absl import logging
+
+from realm_tf import errors
+from realm_tf.answering import loading
+from realm_tf.importing import hugging_face_export
+from realm_tf.serving import hub_export
+from realm_tf.serving import saved_model
+
+_MODEL_DIR = flags.DEFINE_string(
+  'model_dir', None, 'A model directory, or any run directory.', required=True
+)
+_OUTPUT_DIR = flags.DEFINE_string(
+  'output_dir', None, 'Directory to make.', required=True
+)
+_TOWER = flags.DEFINE_enum(
+  'tower',
+  'query',
+  hugging_face_export.TOWERS,
+  'Which encoder, of --format=hugging_face.',
+)
+_CORPUS_DIR = flags.DEFINE_string(
+  'corpus_dir', None, 'Corpus to answer from, of --format=saved_model.'
+)
+_SEARCHER = flags.DEFINE_enum(
+  'searcher',
+  'exact',
+  saved_model.SEARCHERS,
+  'How --format=saved_model finds blocks; scann is needed where it is loaded.',
+)
+
+
+def _hugging_face():
+  left_out = hugging_face_export.export(
+    _MODEL_DIR.value, _TOWER.value, _OUTPUT_DIR.value
+  )
+  if left_out:
+    print(f'BertModel has no place for {len(left_out)} weights of its head:')
+    print('\n'.join(f'  {name}' for name in left_out))
+
+
+def _hub():
+  for name in hub_export.export(_MODEL_DIR.value, _OUTPUT_DIR.value):
+    print(name)
+
+
+def _saved_model():
+  if not _CORPUS_DIR.value:
+    raise errors.UserError(
+      '--format=saved_model needs the blocks to answer from. Found no '
+      '--corpus_dir. Give the one that the index is of.'
+    )
+  loaded = loading.load(
+    _MODEL_DIR.value, _CORPUS_DIR.value, reader_flags.INDEX_DIR.value
+  )
+  options = saved_model.Options(
+    reader_flags.NUM_READ.value,
+    reader_flags.ANSWER_BY.value,
+    reader_flags.READER_DIR.value,
+    _SEARCHER.value,
+  )
+  saved_model.export(loaded, _OUTPUT_DIR.value, options)
+
+
+_FORMATS = {
+  'hub': _hub,
+  'hugging_face': _hugging_face,
+  'saved_model': _saved_model,
+}
+
+_FORMAT = flags.DEFINE_enum(
+  'format', None, sorted(_FORMATS), 'What to write.', required=True
+)
+
+
+def main(_):
+  _FORMATS[_FORMAT.value]()
+  print(f'Wrote {_OUTPUT_DIR.value}.')
+
+
+if __name__ == '__main__':
+  launcher.run(main, logging.ERROR)  # Keras tells what it traces.

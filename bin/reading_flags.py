@@ -1,0 +1,35 @@
+"""The flags of binaries that answer questions with a model."""
+
+from typing import Any
+
+from bin import reader_flags
+
+from absl import flags
+
+from realm_tf.answering import answerer
+from realm_tf.answering import loading
+
+CORPUS_DIR = flags.DEFINE_string(
+  'corpus_dir', None, 'Corpus to search.', required=True
+)
+
+
+def arguments(model_dir: str) -> dict[str, Any]:
+  """Returns what the flags say, as arguments of `loading.load_answerer`."""
+  return {
+    'model_dir': model_dir,
+    'corpus_dir': CORPUS_DIR.value,
+    'index_dir': reader_flags.INDEX_DIR.value,
+    'num_read': reader_flags.NUM_READ.value,
+    'answer_by': reader_flags.ANSWER_BY.value,
+    'reader_dir': reader_flags.READER_DIR.value,
+  }
+
+
+def load(model_dir: str) -> answerer.Answerer:
+  """Returns the answerer that the flags describe.
+
+  Raises:
+    UserError: Something is missing, or does not belong together.
+  """
+  return loading.load_answerer(**arguments(model_dir))

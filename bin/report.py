@@ -1,0 +1,54 @@
+r"""Writes what a training run did as one HTML page, without outside resources.
+
+  python -m bin.report --run_dir=runs/pretrain
+  python -m bin.report --run_dir=runs/qa --run_dir=runs/qa_bm25 \
+      --eval_dir=runs/eval/qa --output=both.html
+
+The page has the curves of everything in metrics.jsonl, the figures at the end,
+those of evaluations, masked sentences with their candidates, and the config.
+Of several runs the curves lie over each other. A run may still be going on.
+"""
+
+import os
+
+from bin import launcher
+
+from absl import flags
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.reporting import page
+from realm_tf.reporting import run_reader
+
+_RUN_DIR = flags.DEFINE_multi_string(
+  'run_dir', None, 'Of any training job; repeatable.', required=True
+)
+_EVAL_DIR = flags.DEFINE_multi_string(
+  'eval_dir',
+  [],
+  'Of bin.evaluate; repeatable. Those inside a run directory are found.',
+)
+_OUTPUT = flags.DEFINE_string(
+  'output', None, 'File to write; by default report.html of the first run.'
+)
+
+
+def main(_):
+  runs = run_reader.read(_RUN_DIR.value)
+  evaluations = run_reader.evaluations(runs, _EVAL_DIR.value)
+  # JSON may hold lone surrogates, which have no UTF-8.
+  data = page.build(runs, evaluations).encode('utf-8', 'replace')
+  path = _OUTPUT.value or os.path.join(_RUN_DIR.value[0], 'report.html')
+  try:
+    with tf.io.gfile.GFile(path, 'wb') as file:
+      file.write(data)
+  except tf.errors.OpError as error:
+    raise errors.UserError(
+      f'--output must be a file that can be written. Found for {path}: '
+      f'{error.message}. Give another.'
+    ) from error
+  print(f'Wrote {path}.')
+
+
+if __name__ == '__main__':
+  launcher.run(main)

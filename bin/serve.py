@@ -1,0 +1,95 @@
+r"""Answers questions over HTTP: TensorFlow Serving's REST API, and a page.
+
+  python -m bin.serve --model_dir=runs/qa --corpus_dir=runs/corpus
+  curl localhost:8501/v1/models/realm:predict \
+      -d '{"instances": ["What is the capital of Peru?"]}'
+
+Newer parameters or a newer index in --model_dir are taken over while it runs.
+"""
+
+import functools
+
+from bin import launcher
+from bin import reading_flags
+
+from absl import flags
+
+from realm_tf.serving import access
+from realm_tf.serving import handlers
+from realm_tf.serving import http_server
+from realm_tf.serving import live_model
+from realm_tf.serving import masked_sentence
+from realm_tf.serving import metrics as metrics_lib
+from realm_tf.serving import served_model
+from realm_tf.serving import service as service_lib
+from realm_tf.serving import uvicorn_server
+
+_MODEL_DIR = flags.DEFINE_string(
+  'model_dir', None, 'A model directory from bin.finetune.', required=True
+)
+_HOST = flags.DEFINE_string('host', '127.0.0.1', 'Address to listen at.')
+_PORT = flags.DEFINE_integer(
+  'port', 8501, 'Port; 0 for any.', lower_bound=0, upper_bound=65535
+)
+_TOKEN_FILE = flags.DEFINE_string(
+  'token_file', None, 'File with the bearer token that requests must have.'
+)
+_TOP_K = flags.DEFINE_integer(
+  'top_k', None, 'Evidence per answer; by default, all read.', lower_bound=1
+)
+_BATCH_SIZE = flags.DEFINE_integer(
+  'batch_size',
+  None,
+  "Most questions answered together; by default the config's.",
+  lower_bound=1,
+)
+_QUEUE_SIZE = flags.DEFINE_integer(
+  'queue_size', 256, 'Questions that may wait; then 429.', lower_bound=1
+)
+_TIMEOUT_SECS = flags.DEFINE_float(
+  'timeout_secs', 30.0, 'For a request; then 504.', lower_bound=0.001
+)
+_POLL_SECS = flags.DEFINE_float(
+  'poll_secs', 10.0, 'Between two looks for newer versions.', lower_bound=0.1
+)
+_PRETRAINED_DIR = flags.DEFINE_string(
+  'pretrained_dir', None, 'A run of bin.pretrain, to complete sentences with.'
+)
+_ALLOW_EDITS = flags.DEFINE_bool(
+  'allow_edits', False, 'Let the page change texts, in memory only.'
+)
+
+
+def main(_):
+  token = _TOKEN_FILE.value and access.read_token(_TOKEN_FILE.value)
+  source = served_model.Source(**reading_flags.arguments(_MODEL_DIR.value))
+  listener = uvicorn_server.listen(_HOST.value, _PORT.value)
+  completer = _PRETRAINED_DIR.value and masked_sentence.load(
+    _PRETRAINED_DIR.value, source.corpus_dir
+  )
+  metrics = metrics_lib.Metrics()
+  live = live_model.LiveModel(
+    functools.partial(live_model.find, source.model_dir, source.index_dir),
+    functools.partial(served_model.load, source, _ALLOW_EDITS.value),
+    served_model.adopt,
+    metrics.swaps.add,
+  )
+  service = service_lib.Service(
+    live,
+    service_lib.Options(_TOP_K.value, _BATCH_SIZE.value, _QUEUE_SIZE.value),
+    completer,
+    metrics,
+  )
+  live.watch(_POLL_SECS.value)
+  settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)
+  host, port = listener.getsockname()[:2]
+  print(f'Serving at http://{host}:{port}/ until Ctrl-C.', flush=True)
+  uvicorn_server.Server(http_server.make_app(service, settings)).serve_on(
+    listener
+  )
+  service.close()
+  print('Served all that was asked.')
+
+
+if __name__ == '__main__':
+  launcher.run(main)
