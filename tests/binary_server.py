@@ -51,6 +51,10 @@ class BinaryServer:
     """Waits for the end of a binary; returns its exit code."""
     return self._ask('wait', pid)
 
+  def is_running(self, pid: int) -> bool:
+    """Returns whether a binary has not ended yet; also before `wait`."""
+    return self._ask('is_running', pid)
+
   def close(self) -> None:
     self._process.stdin.close()
     self._process.wait()
@@ -87,11 +91,18 @@ def _wait(pid):
   return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+def _is_running(pid):
+  # It is left to `wait`.
+  flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+  return os.waitid(os.P_PID, pid, flags) is None
+
+
 def main():
   forked_binaries.preload()
   for line in sys.stdin:
     command, *arguments = json.loads(line)
-    answer = {'start': _start, 'wait': _wait}[command](*arguments)
+    commands = {'start': _start, 'wait': _wait, 'is_running': _is_running}
+    answer = commands[command](*arguments)
     sys.stdout.write(json.dumps(answer) + '\n')
     sys.stdout.flush()
 

@@ -9,7 +9,13 @@ from absl.testing import parameterized
 from tests import source_tree
 
 _DOCUMENTS = ('README.md', 'docs/design.md', 'docs/contract.md')
-_LONGER_DOCUMENTS = (*_DOCUMENTS, 'docs/results.md')
+_LONGER_DOCUMENTS = (
+  *_DOCUMENTS,
+  'docs/results.md',
+  'docs/serving.md',
+  'docs/server.md',
+  'docs/tpu.md',
+)
 # `realm_tf/index/searcher.py`, `launch/test.sh`, `docs/design.md`, `index/`.
 _PATH = re.compile(
   r'`((?:realm_tf|bin|launch|tests|benchmarks|docs)/[\w/]*(?:\.(?:py|sh|md))?)`'

@@ -22,7 +22,7 @@ from tests import processes
 
 _CONFIG = '--config=tests/testdata/end_to_end_launch.py'
 _NUM_STEPS = 60  # Of the config.
-_TIMEOUT_SECS = 120.0  # Of one step; takes about 10 on two free cores.
+_TIMEOUT_SECS = 300.0  # Of one step; takes about 10 on two free cores.
 _QUESTION = 'What is the capital of Peru?'
 
 

@@ -37,6 +37,9 @@ class FakeTable:
   def texts(self, ids: Sequence[int]) -> list[str]:
     return [self._texts[i] for i in ids]
 
+  def article_ids(self, ids: Sequence[int]) -> list[str]:
+    return [f'article {i}' for i in ids]
+
   def gather(
     self, ids: np.ndarray, title_length: int, body_length: int
   ) -> tuple[np.ndarray, np.ndarray]:
@@ -50,7 +53,7 @@ class FakeRetriever:
   """Finds the same blocks for every question; records how it was asked."""
 
   def __init__(self, block_ids: Sequence[int], scores: Sequence[float]):
-    self._block_ids, self._scores = block_ids, scores
+    self._block_ids, self._scores = list(block_ids), list(scores)
     self.asked: list[np.ndarray] = []
 
   def retrieve(
@@ -58,9 +61,12 @@ class FakeRetriever:
   ) -> retriever_lib.Retrieved:
     self.asked.append(question_ids)
     repeat = [len(question_ids), 1]
+    missing = max(0, k - len(self._block_ids))
+    block_ids = self._block_ids[:k] + [-1] * missing
+    scores = self._scores[:k] + [-np.inf] * missing
     return retriever_lib.Retrieved(
-      np.tile(np.array(self._block_ids[:k], np.int32), repeat),
-      np.tile(np.array(self._scores[:k], np.float32), repeat),
+      np.tile(np.array(block_ids, np.int32), repeat),
+      np.tile(np.array(scores, np.float32), repeat),
     )
 
 
@@ -75,8 +81,8 @@ class FakeReader:
   def __init__(self, liked: dict[int, tuple[int, int, float]], max_width: int):
     self._liked, self._max_width = liked, max_width
 
-  def __call__(self, question_ids, body_ids, retrieval_scores):
-    del question_ids
+  def __call__(self, question_ids, title_ids, body_ids, retrieval_scores):
+    del question_ids, title_ids
     scores = np.full([*body_ids.shape, self._max_width], NO_SPAN, np.float32)
     for row, column in np.ndindex(body_ids.shape[:2]):
       liked = self._liked.get(int(body_ids[row, column, 0]))

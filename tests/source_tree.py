@@ -16,11 +16,11 @@ MAY_IMPORT = {
   'corpus': 'config text',
   'records': 'config text corpus',
   'modeling': 'config',
-  'importing': 'config modeling',
   'pipelines': 'config text corpus records',
   'tagging': 'config rundir text corpus records modeling',
   'index': 'config rundir text records modeling',
   'retrieval': 'config rundir records modeling index',
+  'importing': 'config rundir text corpus records modeling index',
   # The trainer and the refresher talk only through the run directory.
   'refresh': 'config rundir records modeling index',
   'training': (
@@ -28,7 +28,11 @@ MAY_IMPORT = {
     ' retrieval'
   ),
   'answering': 'config rundir text records modeling index retrieval',
-  'evaluation': 'config text corpus objectives records retrieval answering',
+  'evaluation': 'config text corpus objectives records modeling index'
+  ' retrieval answering',
+  'reporting': 'config rundir',
+  'serving': 'config rundir objectives text records modeling index retrieval'
+  ' answering reporting',
 }
 
 # Packages without a folder of their own -> their files.
@@ -38,6 +42,7 @@ FILES_OF = {
     'realm_tf/config.py',
     'realm_tf/config_checks.py',
     'realm_tf/config_io.py',
+    'realm_tf/finetuning_config.py',
     'realm_tf/index_config.py',
     'realm_tf/model_config.py',
     'realm_tf/optimizer_config.py',
@@ -52,7 +57,10 @@ SHARED_BY_BINARIES = (
   'beam_flags',
   'launcher',
   'question_flags',
+  'reader_flags',
+  'reading_flags',
   'strategy_flags',
+  'training_flags',
   'vocabulary_flags',
 )
 

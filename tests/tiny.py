@@ -1,5 +1,6 @@
 """A corpus and a config that are small enough for a unit test."""
 
+from collections.abc import Iterable
 import os
 
 import numpy as np
@@ -8,6 +9,7 @@ from realm_tf import config as config_lib
 from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
+from realm_tf.records import query_table
 from realm_tf.records import shards
 from tests import fakes
 
@@ -55,17 +57,23 @@ def config() -> config_lib.ExperimentConfig:
       optimizer=config_lib.OptimizerConfig(1e-2, 4),
       batch_size=2,
       query_tokens=8,
+      jit_compile=False,
     ),
     pretraining=config_lib.PretrainingConfig(
+      jit_compile=False,  # It takes longer than a test.
       optimizer=config_lib.OptimizerConfig(1e-2, 4),
       batch_size=2,
       num_candidates=3,
     ),
     finetuning=config_lib.FinetuningConfig(
       optimizer=config_lib.OptimizerConfig(1e-2, 4),
+      batch_size=1,
       num_searched=3,
       num_read=2,
+      supervision='answer',
+      read_answer_block=False,
       joint_tokens=20,
+      jit_compile=False,
     ),
   )
 
@@ -86,6 +94,35 @@ def write_corpus(directory: str) -> str:
 def open_corpus(directory: str) -> block_table.BlockTable:
   """Writes the corpus of `ARTICLES` below `directory` and opens it."""
   return block_table.BlockTable.open(write_corpus(directory))
+
+
+def open_queries(
+  directory: str,
+  queries: Iterable[tuple[str, list, int]],
+  masking: str = 'salient',
+) -> query_table.QueryTable:
+  """Writes queries below `directory` and opens them.
+
+  Args:
+    directory: Of the test.
+    queries: Text, its salient spans, and the block that it is from.
+    masking: Of the queries.
+  """
+  queries_dir = os.path.join(directory, 'queries')
+  query_table.write_queries(
+    (
+      query_table.Query(
+        TOKENIZER.tokenize(text).ids,
+        np.array(spans, np.int32).reshape([-1, 2]),
+        own,
+        text,
+      )
+      for text, spans, own in queries
+    ),
+    queries_dir,
+    query_table.QueriesInfo('', masking, None, {}),
+  )
+  return query_table.QueryTable.open(queries_dir)
 
 
 def embeddings(num_blocks: int) -> np.ndarray:

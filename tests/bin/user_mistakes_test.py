@@ -15,6 +15,7 @@ from realm_tf.records import shards
 from realm_tf.rundir import layout
 from realm_tf.training import params_export
 from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
 from tests import forked_binaries
 from tests import source_tree
 from tests import tiny
@@ -47,10 +48,20 @@ class _Files:
     self.other_predictions = self._write(
       'predictions.jsonl', '{"question": "d e", "prediction": "f"}\n'
     )
+    self.other_run = directory
     self.queries = self._path('queries')
     self._make_queries()
+    self.log = {
+      name: self._make_log(name, text)
+      for name, text in (
+        ('good', '{"step": 1, "loss": 2}\n'),
+        ('broken', '{"step": 1, "loss": 2}\n{"step": 2, "lo\n'),
+        ('empty', ''),
+      )
+    }
     self.model = self._path('model')
     self.other_index = self._path('other_index')
+    self.retriever_only = self._path('retriever_only')
     self._make_model()
 
   def _path(self, name):
@@ -60,6 +71,14 @@ class _Files:
     with open(self._path(name), 'w') as file:
       file.write(text)
     return self._path(name)
+
+  def _make_log(self, name, text):
+    """Returns a run directory that holds a log only."""
+    path = self._path(f'log_{name}')
+    os.mkdir(path)
+    with open(layout.metrics_file(path), 'w') as file:
+      file.write(text)
+    return path
 
   def _make_queries(self):
     manifest = block_table.BlockTable.open(self.corpus).manifest
@@ -76,7 +95,7 @@ class _Files:
 
   def _make_model(self):
     inputs = runs.open_inputs(tiny.config(), self.corpus)
-    runs.start(self.model, inputs, resume=False)
+    runs.start(self.model, inputs, setup_lib.ALONE)
     model = realm_model.RealmModel(
       inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]
     )
@@ -91,6 +110,12 @@ class _Files:
         inputs.special_ids,
         model,
       ).build(0, root)
+    runs.start(self.retriever_only, inputs, setup_lib.ALONE)
+    params_export.publish(
+      self.retriever_only,
+      0,
+      realm_model.RealmModel(inputs.config.model, [realm_model.EMBEDDER]),
+    )
 
   def good_flags(self, name):
     """Returns flags that are right for the binary `name`."""
@@ -109,6 +134,7 @@ class _Files:
         'model_dir': self.model,
         'questions': self.questions,
       },
+      'export': {**out, 'model_dir': self.model, 'format': 'hugging_face'},
       'finetune': {**corpus, 'questions': self.questions, 'run_dir': self.new},
       'import_checkpoint': {**out, 'source': f'hf:{self.model}'},
       'inspect_data': corpus,
@@ -118,6 +144,8 @@ class _Files:
       'pretrain': {**corpus, 'queries_dir': self.missing, 'run_dir': self.new},
       'quickstart_results': {'run_dir': self.missing},
       'refresh_index': {**corpus, 'run_dir': self.model, 'once': 'true'},
+      'report': {'run_dir': self.log['good'], 'output': self.new},
+      'serve': {**corpus, 'model_dir': self.model, 'port': '0'},
       'train_tagger': {
         **out,
         'train': self.broken,
@@ -159,6 +187,8 @@ def _cases(files):
     'in order',
   )
   yield 'quickstart_results', {}, missing
+  yield from _report_cases(files)
+  yield from _serve_cases(files)
   yield 'make_world', {'set': 'world.num_cities=many'}, 'many'
   yield 'warm_start', {'init_from': missing}, missing
   yield 'warm_start', {'run_dir': files.model}, 'must be new'
@@ -171,6 +201,20 @@ def _cases(files):
     'corpus_fingerprint',
   )
   yield 'pretrain', {'corpus_dir': files.queries}, files.queries
+  for name in ('pretrain', 'warm_start', 'finetune'):
+    yield name, {'profile_steps': '9,x'}, '--profile_steps'
+  hosts = {'worker_hosts': 'a:1,b:2', 'task_index': '2'}
+  several = {'distribution_strategy': 'multi_worker_mirrored', **hosts}
+  yield 'warm_start', several, '--task_index'
+  yield (
+    'warm_start',
+    {
+      'distribution_strategy': 'mirrored',
+      'logical_cpus': '3',
+      'set': 'inverse_cloze.batch_size=4',
+    },
+    '4 and 3 replicas',
+  )
   yield 'refresh_index', {'run_dir': missing}, missing
   yield 'refresh_index', {'worker': '1'}, '--num_workers'
   yield 'refresh_index', {'num_workers': 'x'}, 'num_workers'
@@ -184,17 +228,50 @@ def _cases(files):
     yield name, wrong, '--num_workers'
   yield 'import_checkpoint', {'source': 'hf:' + missing}, missing
   yield 'import_checkpoint', {'source': missing}, 'hf:DIR'
+  yield 'import_checkpoint', {'source': 'tf1:' + missing}, missing
+  yield 'export', {'model_dir': missing}, missing
+  yield 'export', {'format': 'x'}, 'hugging_face'
+  yield 'export', {'format': 'saved_model'}, '--corpus_dir'
   for name in ('finetune', 'evaluate'):
     yield name, {'questions': missing}, missing
     yield name, {'questions': broken}, f'{broken}:2'
   yield 'finetune', {'init_from': missing}, missing
   yield 'evaluate', {'recall_at': '0'}, 'recall_at'
   yield 'evaluate', {'model_dir': ''}, 'model_dir'
-  for name in ('answer', 'evaluate'):
+  yield 'evaluate', {'compare': missing}, missing
+  yield 'evaluate', {'compare': files.other_run}, 'same questions'
+  bm25 = {'retriever': 'bm25', 'model_dir': ''}
+  yield 'evaluate', {**bm25, 'reader_dir': files.model}, '--reader_dir'
+  yield 'evaluate', {'answer_by': 'token'}, 'answer_by'
+  for name in ('answer', 'evaluate', 'serve'):
     yield name, {'model_dir': missing}, missing
     yield name, {'index_dir': missing}, missing
+    yield name, {'reader_dir': missing}, missing
+    yield name, {'reader_dir': files.retriever_only}, '--reader_dir'
     yield name, {'index_dir': files.other_index}, 'of the corpus'
     yield name, {'corpus_dir': other}, 'of the corpus'
+
+
+def _serve_cases(files):
+  yield 'serve', {'host': 'no.such.host.invalid'}, '--host'
+  yield 'serve', {'port': '65536'}, 'port'
+  yield 'serve', {'token_file': files.missing}, files.missing
+  yield 'serve', {'token_file': files.broken}, '--token_file'
+  yield 'serve', {'pretrained_dir': files.missing}, files.missing
+  yield 'serve', {'pretrained_dir': files.model}, 'fills masks'
+
+
+def _report_cases(files):
+  """Yields the cases of bin.report; see `_cases`."""
+  log, missing = files.log, files.missing
+  yield 'report', {'run_dir': missing}, missing
+  yield 'report', {'run_dir': files.corpus}, 'metrics.jsonl'
+  yield 'report', {'run_dir': log['broken']}, 'metrics.jsonl:2'
+  yield 'report', {'run_dir': log['empty']}, 'Wait'
+  yield 'report', {'eval_dir': missing}, missing
+  yield 'report', {'eval_dir': log['good']}, '--eval_dir'
+  yield 'report', {'output': os.path.join(missing, 'x.html')}, missing
+  yield 'report', {'output': files.corpus}, files.corpus
 
 
 def _as_flags(values):
