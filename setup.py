@@ -29,6 +29,7 @@ setuptools.setup(
     'mwparserfromhell>=0.6,<0.8',
     'mwxml>=0.3.8,<0.4',
     'numpy>=2,<3',
+    'prometheus_client>=0.22,<1',
     'PyStemmer>=3,<4',
     'regex>=2025',  # Named by date.
     'safetensors>=0.6,<1',

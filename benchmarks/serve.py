@@ -58,7 +58,7 @@ class _Server:
   def memory_mb(self) -> float:
     with urllib.request.urlopen(self.url + 'metrics') as reply:
       for line in reply.read().decode().splitlines():
-        if line.startswith('realm_resident_memory_bytes '):
+        if line.startswith('process_resident_memory_bytes '):
           return float(line.split()[1]) / (1 << 20)
     return float('nan')
 

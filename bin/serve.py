@@ -72,7 +72,7 @@ def main(_):
     functools.partial(live_model.find, source.model_dir, source.index_dir),
     functools.partial(served_model.load, source, _ALLOW_EDITS.value),
     served_model.adopt,
-    metrics.swaps.add,
+    metrics.count_swap,
   )
   service = service_lib.Service(
     live,

@@ -26,7 +26,6 @@ from realm_tf.text import wordpiece
 # The same everywhere, so that the probability does not depend on the k of
 # recall@k; what the retriever gives to blocks behind them is taken for nothing.
 NUM_COMPARED = 100
-_BODY_WIDTH = 32  # Bodies are trimmed to a multiple: few shapes, less padding.
 # (question_ids int32 [B, Lx], title_ids int32 [B, K, Lt], body_ids int32
 # [B, K, Lz], retrieval_scores float32 [B, K]) -> scores of spans by the body's
 # wordpiece that they start at and width - 1, float32 [B, K, Lz, W], retrieval
@@ -42,8 +41,8 @@ class Answerer:
     tokenizer: With the corpus's vocabulary.
     table: The corpus.
     retriever: Finds blocks for a question.
-    reader: Scores spans; compiled, so it wants few different shapes. None in a
-      model without a span reader, which then only retrieves.
+    reader: Scores spans. None in a model without a span reader, which then only
+      retrieves.
     lengths: Says how many wordpieces of a question count.
     finetuning: Says how many blocks are read and at which joint length, how
       many questions go through the reader at once, and whether the best span
@@ -128,8 +127,8 @@ class Answerer:
   def _batches(self, questions: Sequence[str]):
     """Yields slices and their questions' wordpieces, int32 [P, Lx].
 
-    P is a power of two or the full batch: the compiled reader sees few shapes,
-    and one question does not cost as much as a batch.
+    P is a power of two or the full batch: the compiled retriever sees few
+    shapes, and one question does not cost as much as a batch.
     """
     full = self.finetuning.eval_batch_size
     for start in range(0, len(questions), full):
@@ -146,18 +145,19 @@ class Answerer:
     self, question_ids: np.ndarray, read: retriever_lib.Retrieved
   ) -> span_ranking.Spans:
     """Returns the best spans of each block that is read, [B, K, S]."""
-    num_rows = len(read.block_ids)
-    padding = [(0, len(question_ids) - num_rows), (0, 0)]
     # [CLS] question [SEP] body [SEP]: the packer cuts what does not fit.
     title_ids, body_ids = self.table.gather(
-      np.pad(read.block_ids, padding, constant_values=-1),
+      read.block_ids,
       self.lengths.title_tokens,
       self.finetuning.joint_tokens - 3,
     )
-    body_ids = sampling.trim(body_ids, _BODY_WIDTH)
-    retrieval_scores = np.pad(_finite(read.scores), padding)
-    scores = self.reader(question_ids, title_ids, body_ids, retrieval_scores)
-    scores = np.array(scores)[:num_rows]
+    scores = self.reader(
+      question_ids[: len(body_ids)],
+      title_ids,
+      sampling.trim(body_ids, 1),
+      _finite(read.scores),
+    )
+    scores = np.array(scores)
     scores[read.block_ids < 0] = -np.inf  # No block has no span.
     return span_ranking.best_spans(scores)
 

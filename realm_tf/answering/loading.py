@@ -127,7 +127,7 @@ def answerer_of(
   """Returns the answerer of an opened model; see `load_answerer`."""
   model, finetuning = choose_reader(loaded, num_read, answer_by, reader_dir)
   special_ids = loaded.tokenizer.cls_id, loaded.tokenizer.sep_id
-  reader = model and reading.reading_function(model, special_ids, finetuning)
+  reader = model and reading.PairReader(model, special_ids, finetuning)
   return answerer_lib.Answerer(
     loaded.tokenizer,
     loaded.table,
@@ -202,7 +202,7 @@ def over_model(
     retriever_lib.of_model(
       model, search, config.lengths.query_tokens, special_ids
     ),
-    reading.reading_function(model, special_ids, config.finetuning),
+    reading.PairReader(model, special_ids, config.finetuning),
     config.lengths,
     config.finetuning,
   )

@@ -3,18 +3,24 @@
 It may be another model's than the one that retrieves: Table 2 exchanges them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.answering import answerer as answerer_lib
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
+from realm_tf.modeling import span_reader
 from realm_tf.records import joining
 from realm_tf.rundir import model_directory
+
+_TOKENS = ('input_word_ids', 'input_mask', 'input_type_ids')
+# Wordpieces that are read at once: enough for matmuls to be efficient, and few
+# enough for the pairs to be of about the same length.
+_GROUP_TOKENS = 4096
 
 
 def has_reader(names: Iterable[str]) -> bool:
@@ -50,29 +56,84 @@ def load_reader(
   return model, directory.config.finetuning
 
 
-def reading_function(
-  model: realm_model.RealmModel,
-  special_ids: tuple[int, int],
-  config: config_lib.FinetuningConfig,
-) -> answerer_lib.Reader:
-  """Returns the compiled reader of `answerer.Answerer`.
+class PairReader:
+  """Reads (question, block) pairs; an `answerer.Reader`.
+
+  Pairs are read in the order of their length, some at a time, so that hardly
+  any padding is computed; pairs without a block are not read at all. One graph
+  of unknown sizes serves every batch: no question waits for a compilation.
 
   Args:
-    model: With the SPAN part.
+    model: With the SPAN part; its current variables count.
     special_ids: The vocabulary's [CLS] and [SEP].
     config: Longest joint sequence, and whether titles are in it.
   """
 
-  @tf.function
-  def read(question_ids, title_ids, body_ids, retrieval_scores):
-    joint = joining.pack_pairs(
-      question_ids,
-      body_ids,
-      *special_ids,
-      config.joint_tokens,
-      title_ids if config.read_titles else None,
+  def __init__(
+    self,
+    model: realm_model.RealmModel,
+    special_ids: tuple[int, int],
+    config: config_lib.FinetuningConfig,
+  ):
+    self._special_ids = special_ids
+    self._config = config
+    self._max_width = model.config.max_span_width
+    spec = tf.TensorSpec([None, 1, None], tf.int32)
+    self._score = tf.function(
+      lambda ids, mask, types, body_length: model.span_reader(
+        dict(zip(_TOKENS, (ids, mask, types))), body_length
+      ),
+      input_signature=[spec, spec, spec, tf.TensorSpec([], tf.int32)],
     )
-    spans = model.span_reader(joint, body_ids.shape[2])
-    return spans + retrieval_scores[:, :, None, None]
 
-  return lambda *arrays: read(*map(tf.constant, arrays)).numpy()
+  @property
+  def num_traces(self) -> int:
+    """How often the reader was compiled."""
+    return self._score.experimental_get_tracing_count()
+
+  def __call__(
+    self,
+    question_ids: np.ndarray,
+    title_ids: np.ndarray,
+    body_ids: np.ndarray,
+    retrieval_scores: np.ndarray,
+  ) -> np.ndarray:
+    """Returns the scores of all spans; see `answerer.Reader`."""
+    shape = *body_ids.shape, self._max_width  # B, K, Lz, W
+    tokens = self._pack(question_ids, title_ids, body_ids)
+    # Of the body and its [SEP], which a pair without a block has, too.
+    num_body = tokens['input_type_ids'].sum(axis=1) - 1
+    scores = np.full([len(num_body), *shape[2:]], span_reader.NO_SPAN)
+    for rows, length in _groups(tokens['input_mask'].sum(axis=1), num_body):
+      arrays = [tokens[name][rows, None, :length] for name in _TOKENS]
+      longest = num_body[rows].max()
+      scores[rows, :longest] = self._score(*arrays, longest)[:, 0]
+    scores = scores.reshape(shape) + retrieval_scores[:, :, None, None]
+    return scores.astype(np.float32)
+
+  def _pack(self, question_ids, title_ids, body_ids):
+    """Returns BERT's input of all pairs, int32 [B * K, L] each."""
+    joint = joining.pack_pairs(
+      tf.constant(question_ids),
+      tf.constant(body_ids),
+      *self._special_ids,
+      self._config.joint_tokens,
+      tf.constant(title_ids) if self._config.read_titles else None,
+    )
+    return {
+      name: array.numpy().reshape(-1, array.shape[-1])
+      for name, array in joint.items()
+    }
+
+
+def _groups(
+  lengths: np.ndarray, num_body: np.ndarray
+) -> Iterator[tuple[np.ndarray, int]]:
+  """Yields rows that are read together, and their longest; longest first."""
+  rows = np.flatnonzero(num_body > 0)
+  rows = rows[np.argsort(-lengths[rows], kind='stable')]
+  while rows.size:
+    length = int(lengths[rows[0]])
+    number = max(1, _GROUP_TOKENS // length)
+    yield rows[:number], length
+    rows = rows[number:]

@@ -22,6 +22,7 @@ from starlette import routing
 from realm_tf.serving import access
 from realm_tf.serving import batching
 from realm_tf.serving import handlers
+from realm_tf.serving import metrics as metrics_lib
 from realm_tf.serving import rest_api
 from realm_tf.serving import rest_format
 from realm_tf.serving import service as service_lib
@@ -105,8 +106,8 @@ def _guarded(
   async def endpoint(request):
     begun = time.monotonic()
     response = await respond(request)
-    service.metrics.latency.observe(time.monotonic() - begun)
-    service.metrics.requests.add(name, str(response.status_code))
+    seconds = time.monotonic() - begun
+    service.metrics.count_request(name, response.status_code, seconds)
     return response
 
   return endpoint
@@ -135,7 +136,7 @@ def _operations(
     return responses.Response(
       service.metrics.text(),
       headers=_HEADERS,
-      media_type='text/plain; version=0.0.4',
+      media_type=metrics_lib.MEDIA_TYPE,
     )
 
   return [
@@ -159,7 +160,7 @@ def _unknown(service: service_lib.Service):
   """Returns what answers where there is no such route, or no such method."""
 
   async def respond(request, error):
-    service.metrics.requests.add('other', str(error.status_code))
+    service.metrics.count_refusal('other', error.status_code)
     what = json.dumps(f'{request.method} {request.url.path}')[:80]
     response = _error(error.status_code, f'{error.detail}: {what}.')
     response.headers.update(error.headers or {})

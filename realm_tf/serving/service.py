@@ -72,7 +72,7 @@ class Service:
         options.batch_size or answerer.finetuning.eval_batch_size,
         max(options.queue_size, options.limits.questions),
       ),
-      self.metrics.batch_sizes.observe,
+      self.metrics.count_batch,
     )
 
   @property
@@ -175,10 +175,10 @@ class Service:
 
   def _add_gauges(self):
     found = lambda name: lambda: getattr(self._live.found, name)
-    gauges = self.metrics.gauges
-    gauges['queue_length'] = 'Questions that wait.', lambda: len(self._batcher)
-    gauges['params_step'] = 'Of the model in use.', found('params_step')
-    gauges['index_step'] = 'Of the index in use.', found('index_step')
+    add = self.metrics.add_gauge
+    add('queue_length', 'Questions that wait.', lambda: len(self._batcher))
+    add('params_step', 'Of the model in use.', found('params_step'))
+    add('index_step', 'Of the index in use.', found('index_step'))
 
 
 def _result(work: Callable[[], Any]) -> Any:

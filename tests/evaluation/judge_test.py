@@ -5,6 +5,7 @@ import numpy as np
 
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.evaluation import exact_match
 from realm_tf.evaluation import judge
 from realm_tf.index import brute_force
 from realm_tf.index import storage
@@ -18,6 +19,13 @@ _TEXTS = ['a b ?', 'e f', 'd']
 def _index(embeddings):
   searcher = brute_force.BruteForceSearcher(embeddings)
   return storage.Index(0, '', embeddings, searcher, {})
+
+
+def _questions(answers):
+  return [
+    questions_lib.Question(text, (answer,))
+    for text, answer in zip(_TEXTS, answers, strict=True)
+  ]
 
 
 class JudgeTest(absltest.TestCase):
@@ -38,12 +46,8 @@ class JudgeTest(absltest.TestCase):
     return [answer.prediction for answer in answerer.answer(_TEXTS)]
 
   def _judge(self, answers, retrieve=None):
-    questions = [
-      questions_lib.Question(text, (answer,))
-      for text, answer in zip(_TEXTS, answers, strict=True)
-    ]
     return judge.Judge(
-      questions, self.table, tiny.TOKENIZER, self.config, retrieve
+      _questions(answers), self.table, tiny.TOKENIZER, self.config, retrieve
     )
 
   def test_measures_what_the_model_answers_as_it_is_now(self):
@@ -52,9 +56,11 @@ class JudgeTest(absltest.TestCase):
     self.assertAlmostEqual(judged(self.model, self.index), 100 * 2 / 3)
     for variable in self.model.span_reader.trainable_variables:
       variable.assign(-variable)  # The best spans are the worst ones now.
-    expected = np.mean(np.array(self._predictions()) == [first, '', third])
-    self.assertLess(expected, 1 / 2)
-    self.assertAlmostEqual(judged(self.model, self.index), 100 * expected)
+    worst = exact_match.measure(
+      self._predictions(), _questions([first, 'no such answer', third])
+    )
+    self.assertLess(worst.exact_match, 50)
+    self.assertAlmostEqual(judged(self.model, self.index), worst.exact_match)
 
   def test_another_index_finds_other_blocks(self):
     judged = self._judge(self._predictions())
@@ -74,7 +80,7 @@ class JudgeTest(absltest.TestCase):
         np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
       )
 
-    judged = self._judge(self._predictions(), retrieve)
+    judged = self._judge('bcd', retrieve)
     self.assertEqual(judged(self.model, self.index), 0)  # Nothing to read.
     self.assertEqual(asked, [_TEXTS])
 

@@ -193,7 +193,7 @@ class HostileRequestsTest(parameterized.TestCase):
       socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0)
     )
     connection.close()
-    code = '{route="/v1/models/realm:predict",code="499"} 1'
+    code = '{code="499",route="/v1/models/realm:predict"} 1.0'
     deadline = time.monotonic() + 30
     while code not in self.client.get('/metrics').text:
       self.assertLess(time.monotonic(), deadline)

@@ -78,8 +78,8 @@ class ServerTest(absltest.TestCase):
     self.answerer.gate.set()
     self.assertEqual([wait().status for wait in waits], [200] * 4)
     self.assertEqual(self.answerer.batches, [['0'], ['x'] * 3])
-    self._metric('realm_batch_size_bucket{le="4"} 2')
-    self._metric('realm_batch_size_sum 4')
+    self._metric('realm_batch_size_bucket{le="4.0"} 2.0')
+    self._metric('realm_batch_size_sum 4.0')
 
   def test_a_full_queue_is_429(self):
     client = self._run()
@@ -97,7 +97,7 @@ class ServerTest(absltest.TestCase):
     self.answerer.gate.set()
     self.assertEqual([first().status, others().status], [200, 200])
     self._metric(
-      'realm_requests_total{route="/v1/models/realm:predict",code="429"} 1'
+      'realm_requests_total{code="429",route="/v1/models/realm:predict"} 1.0'
     )
 
   def test_what_takes_too_long_is_504_and_is_not_answered_later(self):

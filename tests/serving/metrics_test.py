@@ -1,49 +1,63 @@
 """Tests for realm_tf.serving.metrics."""
 
+import re
+
 from absl.testing import absltest
 
 from realm_tf.serving import metrics as metrics_lib
 
 
+def _values(metrics):
+  """Returns {name with labels: value}, once every line is understood."""
+  values = {}
+  for line in metrics.text().decode().splitlines():
+    if not line.startswith('#'):
+      name, value = re.fullmatch(r'(\w+(?:\{[^{}]+\})?) (\S+)', line).groups()
+      values[name] = float(value)
+  return values
+
+
 class MetricsTest(absltest.TestCase):
-  def test_counter(self):
-    counter = metrics_lib.Counter('route', 'code')
-    self.assertEmpty(counter.lines('x'))
-    counter.add('/b', '200')
-    counter.add('/a"\n\\', '404')
-    counter.add('/b', '200', by=2)
-    self.assertEqual(
-      counter.lines('x'),
-      [r'x{route="/a\"\n\\",code="404"} 1', 'x{route="/b",code="200"} 3'],
-    )
+  def setUp(self):
+    super().setUp()
+    self.metrics = metrics_lib.Metrics()
 
-  def test_histogram_counts_up_to_each_bound(self):
-    histogram = metrics_lib.Histogram([1, 2.5])
-    for value in (0.5, 1, 2, 9):
-      histogram.observe(value)
+  def test_requests_by_route_and_code(self):
+    self.metrics.count_request('/b', 200, 0.5)
+    self.metrics.count_request('/b', 200, 0.004)
+    self.metrics.count_refusal('other', 404)
+    values = _values(self.metrics)
+    self.assertEqual(values['realm_requests_total{code="200",route="/b"}'], 2)
     self.assertEqual(
-      histogram.lines('x'),
-      [
-        'x_bucket{le="1"} 2',
-        'x_bucket{le="2.5"} 3',
-        'x_bucket{le="+Inf"} 4',
-        'x_sum 12.5',
-        'x_count 4',
-      ],
+      values['realm_requests_total{code="404",route="other"}'], 1
     )
+    self.assertEqual(values['realm_request_seconds_count'], 2)
+    self.assertEqual(values['realm_request_seconds_bucket{le="0.005"}'], 1)
+    self.assertAlmostEqual(values['realm_request_seconds_sum'], 0.504)
 
-  def test_every_line_is_of_the_text_format(self):
-    metrics = metrics_lib.Metrics()
-    metrics.gauges['queue_length'] = 'Waiting.', lambda: 2
-    metrics.requests.add('/a', '200')
-    lines = metrics.text().splitlines()
-    for line in lines:
-      self.assertRegex(
-        line, r'^(# (HELP|TYPE) realm_\w+ .+|realm_\w+(\{[^{}]+\})? [\w.+-]+)$'
-      )
-    self.assertIn('realm_queue_length 2', lines)
-    self.assertIn('# TYPE realm_request_seconds histogram', lines)
-    self.assertGreater(metrics_lib.resident_bytes(), 1 << 20)
+  def test_batches_and_swaps(self):
+    for size in (1, 4, 5):
+      self.metrics.count_batch(size)
+    self.metrics.count_swap('refused')
+    values = _values(self.metrics)
+    self.assertEqual(values['realm_batch_size_bucket{le="4.0"}'], 2)
+    self.assertEqual(values['realm_batch_size_sum'], 10)
+    self.assertEqual(values['realm_swaps_total{result="refused"}'], 1)
+
+  def test_gauges_are_read_when_somebody_looks(self):
+    queue = []
+    self.metrics.add_gauge('queue_length', 'Waiting.', lambda: len(queue))
+    self.assertEqual(_values(self.metrics)['realm_queue_length'], 0)
+    queue.append(1)
+    self.assertEqual(_values(self.metrics)['realm_queue_length'], 1)
+
+  def test_memory_of_the_process(self):
+    values = _values(self.metrics)
+    self.assertGreater(values['process_resident_memory_bytes'], 1 << 20)
+
+  def test_two_servers_count_apart(self):
+    metrics_lib.Metrics().count_batch(3)
+    self.assertEqual(_values(self.metrics)['realm_batch_size_count'], 0)
 
 
 if __name__ == '__main__':
