@@ -3,8 +3,8 @@ r"""Blocks embedded a second, beside transformers' RealmEmbedder on torch.
   bash benchmarks/peers.sh
   python -m benchmarks.embed [--corpus_dir=DIR] [--quick]
 
-Both have the peer's random weights, 2 threads and float32, and run in turns,
-each case once before it counts. 'N padded': every block has N wordpieces, so
+Both have the peer's random weights, 2 threads and float32 (--dtype changes
+ours), and run in turns, each case once before it counts. 'N padded': every block has N wordpieces, so
 nobody can leave padding out. 'real lengths': blocks of --corpus_dir (else of
 made-up lengths, see embed_cases.py); the peer pads each to --block_tokens,
 as its release does, or, in the row 'sorted', takes blocks in order of length
@@ -45,6 +45,9 @@ _BATCH_SIZE = flags.DEFINE_integer(
   'batch_size', config_lib.IndexConfig().embed_batch_size, 'Ours.'
 )
 _PEER_BATCH_SIZE = flags.DEFINE_integer('peer_batch_size', 8, 'Its own.')
+_DTYPE = flags.DEFINE_enum(
+  'dtype', 'float32', ['float32', 'bfloat16'], 'Of our matmuls.'
+)
 _REPEATS = flags.DEFINE_integer('repeats', 3, 'Runs; the median counts.')
 _QUICK = flags.DEFINE_boolean('quick', False, 'Only 2x128, few blocks.')
 
@@ -133,7 +136,7 @@ def _load(peer: Optional[_Peer], width: int, layers: int):
   if peer:
     arrays, _ = hugging_face.load_bert(peer.model_dir)
     realm_model.require_parts(model.load(arrays), peer.model_dir)
-  return block_embeddings.compile_embedding(model, _SPECIAL_IDS)
+  return block_embeddings.compile_embedding(model, _SPECIAL_IDS, _DTYPE.value)
 
 
 def _embed(embed: block_embeddings.Embed, case: embed_cases.Case):

@@ -58,7 +58,7 @@ def compile_embedding(
   # A TPU's functions are compiled as a whole.
   is_tpu = isinstance(strategy, tf.distribute.TPUStrategy)
 
-  @tf.function(jit_compile=not is_tpu)
+  @tf.function(jit_compile=not is_tpu and lean_encoder.prefers_xla(dtype))
   def embed(titles, bodies, length):
     tokens = joining.pack(titles, bodies, *special_ids, length)
     outputs = encode(tokens, embedder.read_positions(tokens))

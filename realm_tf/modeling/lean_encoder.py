@@ -9,7 +9,7 @@ layers: any computation dtype, whatever policy the layers were built with; one
 matmul for query, key and value; the last layer only where it is looked at; keys
 transposed once, and softmax divided after the product with the values, which
 XLA's CPU matmuls take better. Meant to be compiled by XLA, which fuses the
-rest.
+rest; but see `prefers_xla`.
 """
 
 from typing import NamedTuple, Optional
@@ -26,6 +26,18 @@ _MASKED = -1e9  # Added to what must not be attended to.
 _EPSILON = 1e-12
 
 
+def prefers_xla(dtype: str) -> bool:
+  """Returns whether XLA makes the encoder faster on this machine's devices.
+
+  Where a CPU multiplies bfloat16 matrices, TensorFlow's own kernels do it with
+  its instructions for that (AVX512_BF16, AMX); XLA's convert to float32.
+
+  Args:
+    dtype: Of matmuls.
+  """
+  return dtype == 'float32' or bool(tf.config.list_physical_devices('GPU'))
+
+
 class _Seeds(NamedTuple):
   """Of a layer's dropouts, int32 [2] each; None where there is none."""
 
@@ -40,8 +52,9 @@ class LeanEncoder:
   Args:
     encoder: From `bert.build_encoder`.
     config: Of the encoder.
-    dtype: Of matmuls: 'float32' or 'bfloat16'. Layer norm, softmax and sums of
-      layers are float32.
+    dtype: Of matmuls and of what they pass on to each other: 'float32' or
+      'bfloat16'. Layer norm, softmax, activations and sums of layers are
+      float32.
     recompute: Whether the backward pass computes a layer's activations once
       more, from its input, instead of keeping them.
 
@@ -93,7 +106,7 @@ class LeanEncoder:
       states = self._layer(i, bias, seeds, positions if i == last else None)(
         states
       )
-    pooled = tf.tanh(self._dense('pooler_transform', states[:, 0]))
+    pooled = tf.tanh(_float(self._dense('pooler_transform', states[:, 0])))
     return {'sequence_output': states, 'pooled_output': pooled}
 
   def _embed(self, tokens):
@@ -117,8 +130,8 @@ class LeanEncoder:
     config = self._config
 
     def layer(states):
-      attended = self._attend(
-        f'{name}self_attention/', states, bias, seeds, positions
+      attended = _float(
+        self._attend(f'{name}self_attention/', states, bias, seeds, positions)
       )
       if positions is not None:
         states = tf.gather(states, positions, batch_dims=1)
@@ -127,10 +140,11 @@ class LeanEncoder:
       states = self._layer_norm(
         f'{name}self_attention_layer_norm', states + attended
       )
-      inner = self._activation(self._dense(f'{name}intermediate', states))
-      output = _drop(
-        self._dense(f'{name}output', inner), config.dropout_rate, seeds.output
+      inner = self._activation(
+        _float(self._dense(f'{name}intermediate', states))
       )
+      output = _float(self._dense(f'{name}output', inner))
+      output = _drop(output, config.dropout_rate, seeds.output)
       return self._layer_norm(f'{name}output_layer_norm', states + output)
 
     return tf.recompute_grad(layer) if self._recompute else layer
@@ -152,17 +166,24 @@ class LeanEncoder:
     scores = self._matmul(
       tf.transpose(query, [0, 2, 1, 3]), tf.transpose(key, [0, 2, 3, 1])
     )  # [B, A, L, L]
-    scores += bias[:, None, None, :]
-    scores -= tf.stop_gradient(tf.reduce_max(scores, axis=-1, keepdims=True))
-    weight = tf.exp(scores)
-    kept = _drop(
-      weight, self._config.attention_dropout_rate, seeds.probabilities
-    )
-    mixed = self._matmul(kept, tf.transpose(value, [0, 2, 1, 3]))
-    mixed /= tf.reduce_sum(weight, axis=-1, keepdims=True)  # [B, A, L, H/A]
+    mixed = self._mix(
+      _float(scores) + bias[:, None, None, :],
+      tf.transpose(value, [0, 2, 1, 3]),
+      seeds.probabilities,
+    )  # [B, A, L, H/A]
     mixed = tf.transpose(mixed, [0, 2, 1, 3])
     joined = tf.reshape(mixed, [-1, mixed.shape[1], states.shape[-1]])
     return self._dense(f'{name}attention_output', joined)
+
+  def _mix(self, scores, value, seed):
+    """Returns softmax(scores) @ value."""
+    rate = self._config.attention_dropout_rate
+    if self._dtype != tf.float32:  # One kernel, and it keeps half of the bits.
+      return self._matmul(_drop(tf.nn.softmax(scores), rate, seed), value)
+    scores -= tf.stop_gradient(tf.reduce_max(scores, axis=-1, keepdims=True))
+    weight = tf.exp(scores)
+    mixed = self._matmul(_drop(weight, rate, seed), value)
+    return mixed / tf.reduce_sum(weight, axis=-1, keepdims=True)
 
   def _heads(self, projected):
     length, width = projected.shape[1:]
@@ -178,24 +199,23 @@ class LeanEncoder:
       return tf.concat([tf.reshape(v, shape) for v in variables], axis=-1)
 
     kernel, bias = joined('kernel', [width, width]), joined('bias', [width])
-    return self._matmul(states, kernel) + bias
+    return self._matmul(states, kernel) + tf.cast(bias, self._dtype)
 
   def _dense(self, name, states):
     kernel = tf.reshape(
       self._variables[f'{name}/kernel'], [states.shape[-1], -1]
     )  # Attention's output kernel is [A, H/A, H].
-    return self._matmul(states, kernel) + self._variables[f'{name}/bias']
+    bias = tf.cast(self._variables[f'{name}/bias'], self._dtype)
+    return self._matmul(states, kernel) + bias
 
   def _matmul(self, left, right):
-    """Returns float32 [..., M, N] of [..., M, K] and [..., K, N] or [K, N]."""
+    """Returns [..., M, N] of [..., M, K] and [..., K, N] or [K, N]."""
     left, right = (tf.cast(x, self._dtype) for x in (left, right))
-    if right.shape.rank == 2:
-      flat = tf.reshape(left, [-1, left.shape[-1]])
-      shape = [-1, *left.shape[1:-1], right.shape[-1]]
-      product = tf.reshape(flat @ right, shape)
-    else:
-      product = left @ right
-    return tf.cast(product, tf.float32)
+    if right.shape.rank > 2:
+      return left @ right
+    flat = tf.reshape(left, [-1, left.shape[-1]])
+    shape = [-1, *left.shape[1:-1], right.shape[-1]]
+    return tf.reshape(flat @ right, shape)
 
   def _layer_norm(self, name, states):
     centred = states - tf.reduce_mean(states, axis=-1, keepdims=True)
@@ -206,3 +226,7 @@ class LeanEncoder:
 
 def _drop(values, rate, seed):
   return values if seed is None else dropout.drop(values, rate, seed)
+
+
+def _float(values):
+  return tf.cast(values, tf.float32)
