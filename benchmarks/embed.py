@@ -4,11 +4,11 @@ r"""Blocks embedded a second, beside transformers' RealmEmbedder on torch.
   python -m benchmarks.embed [--corpus_dir=DIR] [--quick]
 
 Both have the peer's random weights, 2 threads and float32 (--dtype changes
-ours), and run in turns, each case once before it counts. 'N padded': every block has N wordpieces, so
-nobody can leave padding out. 'real lengths': blocks of --corpus_dir (else of
-made-up lengths, see embed_cases.py); the peer pads each to --block_tokens,
-as its release does, or, in the row 'sorted', takes blocks in order of length
-and pads each batch to its longest.
+ours), and run in turns, each case once before it counts. 'N padded': every
+block has N wordpieces, so nobody can leave padding out. 'real lengths': blocks
+of --corpus_dir (else of made-up lengths, see embed_cases.py); the peer pads
+each to --block_tokens, as its release does, or, in the row 'sorted', takes
+blocks in order of length and pads each batch to its longest.
 
 `of_peak` is the share of the machine's best float32 matmul that our arithmetic
 comes to; `difference` the largest one between both's embeddings.

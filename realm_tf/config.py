@@ -145,7 +145,7 @@ class PretrainingConfig:
       their [MASK]s: a question, which the retriever must know later, has none.
     jit_compile: Whether XLA compiles the step of a single device. It takes
       half as long on CPU then, but each shape of a batch is compiled first, for
-      half a minute.
+      half a minute. With `model.train_dtype` bfloat16 a CPU's is not.
     checkpoint_every_steps: Steps between two checkpoints for --resume.
     log_every_steps: Steps between two lines of the log.
   """

@@ -117,9 +117,9 @@ class ModelConfig:
     embedder: Head of the embedders.
     span_hidden_size: Half the width of the span reader's projection (ORQA).
     max_span_width: Longest answer, in wordpieces (ORQA).
-    train_dtype: Of the encoders' matmuls in pre-training and ICT: 'float32', or
-      'bfloat16' where the device is faster with it. Variables, sums, softmax
-      and loss stay float32.
+    train_dtype: Of the encoders' matmuls in training: 'float32', or 'bfloat16'
+      where the device is faster with it, as are CPUs with AMX. Variables, sums,
+      softmax and loss stay float32.
     recompute_activations: Whether these encoders compute a layer's activations
       once more in the backward pass instead of keeping them: a third more
       work, and the memory of one layer.

@@ -99,6 +99,11 @@ class RealmModel(tf.Module):
       self.config.recompute_activations,
     )
 
+  @property
+  def prefers_xla(self) -> bool:
+    """Whether XLA makes a training step faster here."""
+    return lean_encoder.prefers_xla(self.config.train_dtype)
+
   def embed_queries(
     self, tokens: dict[str, tf.Tensor], training: bool = False
   ) -> tf.Tensor:

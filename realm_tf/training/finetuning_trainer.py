@@ -46,7 +46,7 @@ class FinetuningTrainer(step_trainer.StepTrainer):
       batches,
       optimizer,
       _trained(model, config.finetuning),
-      config.finetuning.jit_compile,
+      config.finetuning.jit_compile and model.prefers_xla,
     )
     self.model = model
     self._config = config.finetuning

@@ -42,7 +42,10 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     config: config_lib.InverseClozeConfig,
   ):
     super().__init__(
-      batches, optimizer, model.trainable_variables, config.jit_compile
+      batches,
+      optimizer,
+      model.trainable_variables,
+      config.jit_compile and model.prefers_xla,
     )
     self.model = model
     self._lengths = lengths

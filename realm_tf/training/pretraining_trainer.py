@@ -73,7 +73,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       batches,
       optimizer,
       model.trainable_variables,
-      config.pretraining.jit_compile,
+      config.pretraining.jit_compile and model.prefers_xla,
     )
     self.model = model
     self._config = config.pretraining

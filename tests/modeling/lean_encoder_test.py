@@ -1,6 +1,7 @@
 """Tests for realm_tf.modeling.lean_encoder."""
 
 import dataclasses
+from unittest import mock
 
 from absl.testing import parameterized
 import numpy as np
@@ -111,6 +112,20 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
     after = encode(_TOKENS)['pooled_output']
     self.assertNotAllClose(before, after)
     self.assertAllClose(after, encoder(_TOKENS)['pooled_output'], atol=2e-5)
+
+  @parameterized.parameters(
+    ('float32', 0, True),
+    ('float32', 1, True),
+    ('bfloat16', 1, True),
+    ('bfloat16', 0, False),
+  )
+  def test_only_a_cpu_does_bfloat16_without_xla(
+    self, dtype, num_gpus, expected
+  ):
+    with mock.patch.object(
+      tf.config, 'list_physical_devices', return_value=[None] * num_gpus
+    ):
+      self.assertEqual(lean_encoder.prefers_xla(dtype), expected)
 
   def test_bfloat16_is_near_and_comes_out_as_float32(self):
     encoder = _encoder()
