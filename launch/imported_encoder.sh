@@ -22,13 +22,15 @@ mkdir -p "$run"
 [ -e "$run/corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
   --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
   --vocab_file="$minilm/vocab.txt" --output_dir="$run/corpus"
-[ -e "$run/index/000000000/manifest.json" ] || "$PYTHON" -m bin.build_index \
-  --params_dir="$run/model" --corpus_dir="$run/corpus" --output_dir="$run/index"
+# In the model directory, where launch/open_squad.sh finds it again.
+[ -e "$run/model/index/000000000/manifest.json" ] || "$PYTHON" \
+  -m bin.build_index --params_dir="$run/model" --corpus_dir="$run/corpus" \
+  --output_dir="$run/model/index"
 evaluate() {  # NAME FLAGS...
   local name=$1
   shift
   "$PYTHON" -m bin.evaluate --corpus_dir="$run/corpus" --recall_at=1,5,20 \
     --questions="$squad/val_qa.jsonl.gz" --output_dir="$run/eval_$name" "$@"
 }
-evaluate model --model_dir="$run/model" --index_dir="$run/index"
+evaluate model --model_dir="$run/model"
 evaluate bm25 --retriever=bm25  # Needs no model: the encoder cannot read.

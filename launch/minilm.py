@@ -64,7 +64,7 @@ CONFIG = config.ExperimentConfig(
     # The reader must learn what a question is in some ten thousand of them:
     # so each is read beside one block, that which it was written on.
     optimizer=config.OptimizerConfig(
-      2e-4, 1200, warmup_steps=100, embedder_rate_scale=0.25
+      2e-4, 1800, warmup_steps=100, embedder_rate_scale=0.25
     ),
     batch_size=16,
     bucket_batches=16,

@@ -3,9 +3,14 @@
 #
 #   bash launch/open_squad.sh RUN_DIR INIT_FROM SQUAD_OPEN
 #
-# INIT_FROM is a model directory, e.g. of launch/wikipedia_sample.sh;
-# SQUAD_OPEN holds {train,val}_{corpus,qa}.jsonl.gz: paragraphs as articles
-# (title, text, id), and questions (question, answers).
+# INIT_FROM is a model directory, e.g. RUN_DIR/model of
+# launch/imported_encoder.sh, whose index is then used again; SQUAD_OPEN holds
+# {train,val}_{corpus,qa}.jsonl.gz: paragraphs as articles (title, text, id),
+# and questions (question, answers, gold_id).
+#
+# First the reader learns from the block that a question was written on, then,
+# more slowly, to tell it from the best of the others. docs/results.md says what
+# comes out, and how long it takes.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo 'Three arguments must be given: RUN_DIR INIT_FROM SQUAD_OPEN. Found' \
@@ -20,13 +25,36 @@ mkdir -p "$run"
 [ -e "$run/corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
   --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
   --vocab_file="$init_from/vocab.txt" --output_dir="$run/corpus"
-if [ ! -e "$run/qa/DONE" ]; then
-  rm -rf "$run/qa"
+finetune() {  # NAME INIT_FROM FLAGS...
+  local name=$1 from=$2
+  shift 2
+  [ ! -e "$run/$name/DONE" ] || return 0
+  rm -rf "${run:?}/$name"
   "$PYTHON" -m bin.finetune --config=launch/minilm.py \
-    --set=lengths.block_tokens=288 --set=lengths.joint_tokens=384 \
+    --set=lengths.block_tokens=288 --set=lengths.title_tokens=32 \
     --corpus_dir="$run/corpus" --questions="$squad/train_qa.jsonl.gz" \
-    --run_dir="$run/qa" --init_from="$init_from"
-fi
-"$PYTHON" -m bin.evaluate --model_dir="$run/qa" --corpus_dir="$run/corpus" \
-  --questions="$squad/val_qa.jsonl.gz" --recall_at=1,5,20 \
-  --output_dir="$run/eval"
+    --run_dir="$run/$name" --init_from="$from" "$@"
+}
+finetune gold "$init_from"
+finetune qa "$run/gold" --set=finetuning.num_read=2 \
+  --set=finetuning.optimizer.learning_rate=5e-5 \
+  --set=finetuning.optimizer.num_steps=200 \
+  --set=finetuning.optimizer.warmup_steps=20
+evaluate() {  # NAME FLAGS...
+  local name=$1
+  shift
+  "$PYTHON" -m bin.evaluate --model_dir="$run/qa" --recall_at=1,5,20 \
+    --num_read=3 --questions="$squad/val_qa.jsonl.gz" \
+    --output_dir="$run/eval_$name" "$@"
+}
+evaluate model --corpus_dir="$run/corpus"
+evaluate bm25 --corpus_dir="$run/corpus" --retriever=bm25
+
+# The paragraphs of the evaluated articles alone.
+[ -e "$run/val_corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
+  --input="$squad/val_corpus.jsonl.gz" \
+  --vocab_file="$init_from/vocab.txt" --output_dir="$run/val_corpus"
+compgen -G "$run/val_index/*/manifest.json" >/dev/null || "$PYTHON" \
+  -m bin.build_index --params_dir="$run/qa" --corpus_dir="$run/val_corpus" \
+  --output_dir="$run/val_index"
+evaluate val --corpus_dir="$run/val_corpus" --index_dir="$run/val_index"
