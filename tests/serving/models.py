@@ -81,13 +81,16 @@ def write_model(
 def run_alone(script: str, request: Any) -> Any:
   """Runs a script by its path, so that it cannot import what is beside it.
 
+  $REALM_USER_PYTHON may name the interpreter of an environment with nothing of
+  ours, not even the libraries: tensorflow, tensorflow-text, tensorflow-hub.
+
   Args:
     script: Its path. It reads JSON from stdin and ends its stdout with a line
       of JSON.
     request: What it reads.
   """
   process = subprocess.run(
-    [sys.executable, '-I', script],
+    [os.environ.get('REALM_USER_PYTHON', sys.executable), '-I', script],
     input=json.dumps(request),
     capture_output=True,
     text=True,
