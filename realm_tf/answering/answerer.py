@@ -127,8 +127,8 @@ class Answerer:
   def _batches(self, questions: Sequence[str]):
     """Yields slices and their questions' wordpieces, int32 [P, Lx].
 
-    P is a power of two or the full batch: the compiled retriever sees few
-    shapes, and one question does not cost as much as a batch.
+    P is a power of two or the full batch: a searcher that compiles for it sees
+    few, and one question does not cost as much as a batch.
     """
     full = self.finetuning.eval_batch_size
     for start in range(0, len(questions), full):
@@ -139,6 +139,7 @@ class Answerer:
         self.tokenizer.token_ids_batch(list(questions[rows])),
         self.lengths.question_tokens,
       )
+      ids = sampling.trim(ids, 1)
       yield rows, np.pad(ids, [(0, padded - num_rows), (0, 0)])
 
   def _best_spans(

@@ -17,7 +17,6 @@ from realm_tf.modeling import span_reader
 from realm_tf.records import joining
 from realm_tf.rundir import model_directory
 
-_TOKENS = ('input_word_ids', 'input_mask', 'input_type_ids')
 # Wordpieces that are read at once: enough for matmuls to be efficient, and few
 # enough for the pairs to be of about the same length.
 _GROUP_TOKENS = 4096
@@ -81,7 +80,7 @@ class PairReader:
     spec = tf.TensorSpec([None, 1, None], tf.int32)
     self._score = tf.function(
       lambda ids, mask, types, body_length: model.span_reader(
-        dict(zip(_TOKENS, (ids, mask, types))), body_length
+        dict(zip(joining.NAMES, (ids, mask, types))), body_length
       ),
       input_signature=[spec, spec, spec, tf.TensorSpec([], tf.int32)],
     )
@@ -105,7 +104,7 @@ class PairReader:
     num_body = tokens['input_type_ids'].sum(axis=1) - 1
     scores = np.full([len(num_body), *shape[2:]], span_reader.NO_SPAN)
     for rows, length in _groups(tokens['input_mask'].sum(axis=1), num_body):
-      arrays = [tokens[name][rows, None, :length] for name in _TOKENS]
+      arrays = [tokens[name][rows, None, :length] for name in joining.NAMES]
       longest = num_body[rows].max()
       scores[rows, :longest] = self._score(*arrays, longest)[:, 0]
     scores = scores.reshape(shape) + retrieval_scores[:, :, None, None]

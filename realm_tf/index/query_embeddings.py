@@ -26,10 +26,38 @@ def compile_embedding(
     special_ids: The vocabulary's [CLS] and [SEP].
   """
 
-  @tf.function
+  @tf.function  # Of sizes known, as an accelerator wants them.
   def embed(query_ids):
     return model.embed_queries(
       joining.pack_longest(query_ids, None, *special_ids, query_tokens)
     )
 
   return lambda query_ids: embed(tf.constant(query_ids, tf.int32)).numpy()
+
+
+def compile_any_size(
+  model: realm_model.RealmModel, query_tokens: int, special_ids: tuple[int, int]
+) -> Embed:
+  """Returns the same in one graph of unknown sizes.
+
+  So no question waits for a compilation, and none needs to be padded to a size
+  that was met before.
+
+  Args:
+    model: See `compile_embedding`, as the others.
+    query_tokens: Longest [CLS] query [SEP].
+    special_ids: The vocabulary's [CLS] and [SEP].
+  """
+  spec = tf.TensorSpec([None, None], tf.int32)
+  embed = tf.function(
+    lambda *tokens: model.embed_queries(dict(zip(joining.NAMES, tokens))),
+    input_signature=[spec] * len(joining.NAMES),
+  )
+
+  def pack_and_embed(query_ids):
+    tokens = joining.pack_longest(
+      tf.constant(query_ids, tf.int32), None, *special_ids, query_tokens
+    )
+    return embed(*(tokens[name] for name in joining.NAMES)).numpy()
+
+  return pack_and_embed

@@ -59,7 +59,7 @@ class Embedder(tf_keras.layers.Layer):
   def call(self, tokens: dict[str, tf.Tensor], training: bool = False):
     leading = tf.shape(tokens['input_word_ids'])[:-1]
     flat = {
-      name: tf.reshape(value, [-1, value.shape[-1]])
+      name: tf.reshape(value, [-1, value.shape[-1] or tf.shape(value)[-1]])
       for name, value in tokens.items()
     }
     if training and self.lean is not None:

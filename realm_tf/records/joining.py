@@ -11,6 +11,8 @@ from typing import Optional
 import tensorflow as tf
 
 PAD_ID = 0  # BERT's; `text.wordpiece` insists on it.
+# What BERT reads, in the order in which functions of them take them here.
+NAMES = ('input_word_ids', 'input_mask', 'input_type_ids')
 
 
 def pack(

@@ -58,5 +58,5 @@ def of_model(
     query_tokens: Longest query.
     special_ids: The vocabulary's [CLS] and [SEP].
   """
-  embed = query_embeddings.compile_embedding(model, query_tokens, special_ids)
+  embed = query_embeddings.compile_any_size(model, query_tokens, special_ids)
   return Retriever(embed, searcher)

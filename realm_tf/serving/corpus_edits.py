@@ -136,7 +136,7 @@ class EditedCorpus:
     self.table = EditedTable(loaded.table, loaded.tokenizer)
     self.retriever = EditedRetriever(
       loaded.retriever,
-      query_embeddings.compile_embedding(
+      query_embeddings.compile_any_size(
         loaded.model, self._lengths.query_tokens, special_ids
       ),
       self._overlay,

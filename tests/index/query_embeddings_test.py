@@ -1,5 +1,7 @@
 """Tests for realm_tf.index.query_embeddings."""
 
+from unittest import mock
+
 import numpy as np
 import tensorflow as tf
 
@@ -22,6 +24,8 @@ _SPECIAL_IDS = (2, 3)
 
 
 class CompileEmbeddingTest(tf.test.TestCase):
+  compile = staticmethod(query_embeddings.compile_embedding)
+
   def setUp(self):
     super().setUp()
     tf.random.set_seed(0)
@@ -33,9 +37,7 @@ class CompileEmbeddingTest(tf.test.TestCase):
       ),
       [realm_model.EMBEDDER],
     )
-    self.embed = query_embeddings.compile_embedding(
-      self.model, _QUERY_TOKENS, _SPECIAL_IDS
-    )
+    self.embed = self.compile(self.model, _QUERY_TOKENS, _SPECIAL_IDS)
 
   def test_embeds_cls_query_sep_with_the_query_tower(self):
     tokens = joining.pack(tf.constant([[7, 8], [9, 0]]), None, 2, 3, 4)
@@ -65,6 +67,18 @@ class CompileEmbeddingTest(tf.test.TestCase):
     kernel = self.model.query_embedder.projection.kernel
     kernel.assign(2 * kernel)
     self.assertAllClose(self.embed(ids), 2 * before)
+
+
+class CompileAnySizeTest(CompileEmbeddingTest):
+  compile = staticmethod(query_embeddings.compile_any_size)
+
+  def test_one_graph_for_all_sizes(self):
+    with mock.patch.object(
+      self.model, 'embed_queries', wraps=self.model.embed_queries
+    ) as traced:
+      for shape in ((1, 1), (3, 2), (2, 9)):
+        self.assertEqual(self.embed(np.full(shape, 7)).shape, (shape[0], 4))
+    traced.assert_called_once()
 
 
 if __name__ == '__main__':
