@@ -48,7 +48,7 @@ evaluate() {  # NAME FLAGS...
   local name=$1
   shift
   "$PYTHON" -m bin.evaluate --model_dir="$run/qa" --recall_at=1,5,20 \
-    --num_read=3 --questions="$squad/val_qa.jsonl.gz" \
+    --num_read=5 --questions="$squad/val_qa.jsonl.gz" \
     --output_dir="$run/eval_$name" "$@"
 }
 evaluate model --corpus_dir="$run/corpus"
