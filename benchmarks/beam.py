@@ -109,7 +109,7 @@ class _Bench:
 
   def __init__(self, table, tokenizer):
     self._table, self._tokenizer = table, tokenizer
-    self._special_ids = tokenizer.cls_id, tokenizer.sep_id
+    self._special_ids = tokenizer.special_ids
     self._config = config_lib.ExperimentConfig(
       model=config_lib.ModelConfig(embedder_bert=_BERT, reader_bert=_BERT),
       finetuning=config_lib.FinetuningConfig(

@@ -172,7 +172,7 @@ class _OpenQa:
 
   def __init__(self, root, loaded, inputs, num_searched):
     tokenizer = loaded.tokenizer
-    special_ids = tokenizer.cls_id, tokenizer.sep_id
+    special_ids = tokenizer.special_ids
     config = loaded.config
     self.model = loaded.model
     (ids,) = tokenizer.token_ids_batch([inputs['question'].item().decode()])

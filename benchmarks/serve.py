@@ -111,7 +111,7 @@ def _rows(
   bare = _bare(model_dir, corpus_dir, questions, requests)
   for name, batch_size in (('batching', None), ('one by one', 1)):
     server = _Server(model_dir, corpus_dir, batch_size)
-    # What is compiled for the widths of these questions' blocks comes first.
+    # The first requests are slower: threads start, files come into memory.
     _load(server.url, questions_file, 8, min(requests, 4 * len(questions)))
     for clients in _CLIENTS:
       turns = [

@@ -14,7 +14,7 @@ from realm_tf.records import shards
 from tests import fakes
 
 TOKENIZER = fakes.tokenizer('. a b c d e f')  # Ids 5 to 11.
-SPECIAL_IDS = (TOKENIZER.cls_id, TOKENIZER.sep_id)
+SPECIAL_IDS = TOKENIZER.special_ids
 MAX_BLOCK_WORDPIECES = 10
 # With 3 specials and a title of one wordpiece, a block takes two sentences: so
 # there are 4 blocks, of which the last two are of one article.

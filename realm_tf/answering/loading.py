@@ -81,7 +81,7 @@ def load(
       model,
       index.searcher,
       directory.config.lengths.query_tokens,
-      (tokenizer.cls_id, tokenizer.sep_id),
+      tokenizer.special_ids,
     ),
     model,
     has_reader,
@@ -126,7 +126,7 @@ def answerer_of(
 ) -> answerer_lib.Answerer:
   """Returns the answerer of an opened model; see `load_answerer`."""
   model, finetuning = choose_reader(loaded, num_read, answer_by, reader_dir)
-  special_ids = loaded.tokenizer.cls_id, loaded.tokenizer.sep_id
+  special_ids = loaded.tokenizer.special_ids
   reader = model and reading.PairReader(model, special_ids, finetuning)
   return answerer_lib.Answerer(
     loaded.tokenizer,
@@ -195,7 +195,7 @@ def over_model(
     tokenizer: With its vocabulary.
     config: Lengths, and how to read.
   """
-  special_ids = tokenizer.cls_id, tokenizer.sep_id
+  special_ids = tokenizer.special_ids
   return answerer_lib.Answerer(
     tokenizer,
     table,

@@ -102,13 +102,14 @@ class PairReader:
     tokens = self._pack(question_ids, title_ids, body_ids)
     # Of the body and its [SEP], which a pair without a block has, too.
     num_body = tokens['input_type_ids'].sum(axis=1) - 1
-    scores = np.full([len(num_body), *shape[2:]], span_reader.NO_SPAN)
+    scores = np.full(
+      [len(num_body), *shape[2:]], span_reader.NO_SPAN, np.float32
+    )
     for rows, length in _groups(tokens['input_mask'].sum(axis=1), num_body):
       arrays = [tokens[name][rows, None, :length] for name in joining.NAMES]
       longest = num_body[rows].max()
       scores[rows, :longest] = self._score(*arrays, longest)[:, 0]
-    scores = scores.reshape(shape) + retrieval_scores[:, :, None, None]
-    return scores.astype(np.float32)
+    return scores.reshape(shape) + retrieval_scores[:, :, None, None]
 
   def _pack(self, question_ids, title_ids, body_ids):
     """Returns BERT's input of all pairs, int32 [B * K, L] each."""

@@ -242,7 +242,7 @@ def open_builder(
   return IndexBuilder(
     table,
     config_io.override(directory.config, overrides),
-    (tokenizer.cls_id, tokenizer.sep_id),
+    tokenizer.special_ids,
     strategy=strategy,
   )
 

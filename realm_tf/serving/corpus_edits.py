@@ -128,7 +128,7 @@ class EditedCorpus:
   """
 
   def __init__(self, loaded: loading.Loaded):
-    special_ids = loaded.tokenizer.cls_id, loaded.tokenizer.sep_id
+    special_ids = loaded.tokenizer.special_ids
     self._lengths = loaded.config.lengths
     self._embed = block_embeddings.compile_embedding(loaded.model, special_ids)
     self._overlay = overlay_lib.Overlay(_CAPACITY)

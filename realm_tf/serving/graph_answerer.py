@@ -91,7 +91,7 @@ class GraphAnswerer:
   def _embed(self, question_ids):
     """Returns query embeddings, float32 [B, D]."""
     tokens = joining.pack_longest(
-      question_ids, None, *self._special_ids, self.lengths.query_tokens
+      question_ids, None, *self.tokenizer.special_ids, self.lengths.query_tokens
     )
     return self.embedder.embed_queries(tokens)
 
@@ -109,7 +109,7 @@ class GraphAnswerer:
     joint = joining.pack_pairs(
       question_ids,
       tf.reshape(bodies, [-1, num_read, at_most - 3]),
-      *self._special_ids,
+      *self.tokenizer.special_ids,
       at_most,
       titles,
     )
@@ -120,10 +120,6 @@ class GraphAnswerer:
     read_scores = scores[:, :num_read, None, None]
     found = read_scores > -float('inf')
     return tf.where(found, spans + read_scores, span_reader.NO_SPAN)
-
-  @property
-  def _special_ids(self):
-    return self.tokenizer.cls_id, self.tokenizer.sep_id
 
 
 def trim(tokens: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:

@@ -19,7 +19,7 @@ def query_embedder(source: hub_modules.Source) -> hub_modules.Module:
     ids = string_tensors.token_ids(
       source.tokenizer, string_tensors.valid(texts), length - 2
     )
-    return joining.pack(ids, None, *source.special_ids, length)
+    return joining.pack(ids, None, *source.tokenizer.special_ids, length)
 
   # So that the inner product with a block's embedding is f(x,z).
   scale = source.model.config.embedder.score_scale
@@ -43,7 +43,7 @@ def block_embedder(source: hub_modules.Source) -> hub_modules.Module:
       )
     )
     return joining.pack(
-      titles, texts, *source.special_ids, lengths.block_tokens
+      titles, texts, *source.tokenizer.special_ids, lengths.block_tokens
     )
 
   spec = {'titles': hub_modules.TEXTS, 'texts': hub_modules.TEXTS}
@@ -54,7 +54,7 @@ def _embedder(source, embedder, pack, strings, scale):
   """Returns the module of one tower."""
 
   def encode(inputs, training):
-    is_packed = isinstance(inputs, Mapping) and hub_modules.TOKENS[0] in inputs
+    is_packed = isinstance(inputs, Mapping) and joining.NAMES[0] in inputs
     tokens = inputs if is_packed else graph_answerer.trim(pack(inputs))
     outputs = embedder.encoder(tokens, training=training)
     return scale * embedder.from_outputs(
@@ -70,9 +70,7 @@ def _embedder(source, embedder, pack, strings, scale):
   ]
   trackable = hub_modules.reusable(source, embedder, trainable)
   hub_modules.make_callable(
-    trackable,
-    encode,
-    [strings, dict.fromkeys(hub_modules.TOKENS, hub_modules.IDS)],
+    trackable, encode, [strings, dict.fromkeys(joining.NAMES, hub_modules.IDS)]
   )
   return hub_modules.Module(
     trackable,

@@ -15,7 +15,7 @@ from realm_tf.text import string_tensors
 
 _STRINGS = {'queries': hub_modules.TEXTS, 'texts': hub_modules.TEXTS}
 _POSITIONS = {'mlm_positions': hub_modules.IDS}
-_PACKED = dict.fromkeys(hub_modules.TOKENS, hub_modules.IDS)
+_PACKED = dict.fromkeys(joining.NAMES, hub_modules.IDS)
 _RELEASED = dict.fromkeys(hub_modules.RELEASED_TOKENS, hub_modules.IDS)
 
 
@@ -66,7 +66,7 @@ def _encoding(source, bert, masked_lm) -> Callable[..., dict[str, Any]]:
   def encode(inputs, training):
     is_packed = 'input_word_ids' in inputs
     tokens = inputs if is_packed else _joined(source, inputs)
-    states = bert({n: tokens[n] for n in hub_modules.TOKENS}, training=training)
+    states = bert({n: tokens[n] for n in joining.NAMES}, training=training)
     outputs = {n: states[n] for n in ('sequence_output', 'pooled_output')}
     if not is_packed:
       outputs['input_word_ids'] = tokens['input_word_ids']
@@ -92,7 +92,9 @@ def _joined(source, inputs):
     lengths.joint_tokens,
   )
   tokens = graph_answerer.trim(
-    joining.pack(queries, texts, *source.special_ids, lengths.joint_tokens)
+    joining.pack(
+      queries, texts, *source.tokenizer.special_ids, lengths.joint_tokens
+    )
   )
   is_mask = tokens['input_word_ids'] == mask_id
   places = tf.range(tf.shape(is_mask)[1]) + tf.zeros_like(

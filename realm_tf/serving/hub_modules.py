@@ -16,11 +16,11 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
+from realm_tf.records import joining
 from realm_tf.text import wordpiece
 
 TEXTS = tf.TensorSpec([None], tf.string)
 IDS = tf.TensorSpec([None, None], tf.int32)
-TOKENS = ('input_word_ids', 'input_mask', 'input_type_ids')  # int32 [B, L].
 # What the authors' modules call them.
 RELEASED_TOKENS = ('input_ids', 'input_mask', 'segment_ids')
 
@@ -51,11 +51,6 @@ class Source(NamedTuple):
   tokenizer: wordpiece.WordpieceTokenizer
   lengths: config_lib.LengthConfig
   vocab_file: str
-
-  @property
-  def special_ids(self) -> tuple[int, int]:
-    """[CLS] and [SEP]."""
-    return self.tokenizer.cls_id, self.tokenizer.sep_id
 
 
 def reusable(
@@ -119,4 +114,6 @@ def signature(function: Callable[[Any], Any], spec: Any) -> Callable[..., Any]:
 
 def renamed(tokens: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
   """Returns packed wordpieces under our names, given under the authors'."""
-  return {ours: tokens[theirs] for ours, theirs in zip(TOKENS, RELEASED_TOKENS)}
+  return {
+    ours: tokens[theirs] for ours, theirs in zip(joining.NAMES, RELEASED_TOKENS)
+  }

@@ -129,7 +129,7 @@ class Completer:
   def _scores(self, query_ids, positions, title_ids, body_ids):
     """Returns f(x,z), [1, K], and log p(.|z,x), [1, K, M, V]."""
     lengths = self._config.lengths
-    special_ids = self._tokenizer.cls_id, self._tokenizer.sep_id
+    special_ids = self._tokenizer.special_ids
     query = self._model.embed_queries(
       joining.pack_longest(query_ids, None, *special_ids, lengths.query_tokens)
     )
@@ -228,10 +228,7 @@ def load(pretrained_dir: str, corpus_dir: str) -> Completer:
   # computed with the current ones, as in training.
   older = _model(index.path, config, [realm_model.EMBEDDER])
   retriever = retriever_lib.of_model(
-    older,
-    index.searcher,
-    config.lengths.query_tokens,
-    (tokenizer.cls_id, tokenizer.sep_id),
+    older, index.searcher, config.lengths.query_tokens, tokenizer.special_ids
   )
   completer = Completer(model, retriever, table, tokenizer, config)
   completer.complete(wordpiece.MASK)  # Compiles it: no client shall wait.

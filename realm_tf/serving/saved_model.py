@@ -97,7 +97,7 @@ def _searcher(loaded, name):
 
   built = scann_module.ScannModule.build(embeddings, config)
   query_tokens = loaded.config.lengths.query_tokens
-  special_ids = loaded.tokenizer.cls_id, loaded.tokenizer.sep_id
+  special_ids = loaded.tokenizer.special_ids
   # Other partitions than the index's own: they want an effort of their own.
   queries = held_out_queries.sample(
     loaded.table,

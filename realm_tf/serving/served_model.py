@@ -60,7 +60,7 @@ def adopt(new: ServedModel, old: ServedModel) -> None:
 def warm(answerer: answerer_lib.Answerer) -> None:
   """Answers a question at each size that a batch may have.
 
-  Each is compiled at its first use, for which no client shall wait.
+  A searcher may be compiled for each, and no client shall wait for that.
   """
   full = answerer.finetuning.eval_batch_size
   question = ' '.join(answerer.table.titles([0])) or '?'

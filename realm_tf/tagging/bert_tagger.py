@@ -48,7 +48,7 @@ class BertTagger:
     self._names = names
     self._max_tokens = max_tokens
     self._batch_size = batch_size
-    special_ids = tokenizer.cls_id, tokenizer.sep_id
+    special_ids = tokenizer.special_ids
 
     @tf.function
     def label(ids):

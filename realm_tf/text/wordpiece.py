@@ -50,6 +50,7 @@ class WordpieceTokenizer:
       [UNK], [CLS], [SEP] and [MASK] are somewhere.
 
   Attributes:
+    special_ids: [CLS] and [SEP], as `records.joining` wants them.
     normalizer: Lower case without accents, of tensorflow_text.
     wordpieces: From normalized text to ids, of tensorflow_text.
   """
@@ -62,6 +63,7 @@ class WordpieceTokenizer:
     self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (
       self.vocabulary.index(special) for special in _SPECIALS
     )
+    self.special_ids = self.cls_id, self.sep_id
     self._continues = np.array(
       [piece.startswith(_CONTINUATION) for piece in self.vocabulary]
     )  # [V]

@@ -67,7 +67,7 @@ def open_inputs(config: config_lib.ExperimentConfig, corpus_dir: str) -> Inputs:
     corpus_dir,
     table,
     tokenizer,
-    (tokenizer.cls_id, tokenizer.sep_id),
+    tokenizer.special_ids,
     np.array(ordinary, np.int32),
   )
 

@@ -101,7 +101,7 @@ def run(
       None,
       optimizer_lib.create(config.tagger.optimizer),
       model,
-      (tokenizer.cls_id, tokenizer.sep_id),
+      tokenizer.special_ids,
     )
   trainer.seed_dropout(config.seed)
   pace = setup_lib.Pace.of(config.tagger)

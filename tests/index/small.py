@@ -13,7 +13,7 @@ from realm_tf.records import shards
 from tests import fakes
 
 TOKENIZER = fakes.tokenizer('a b c d e f g h i j k l m n o')  # 20 words.
-SPECIAL_IDS = (TOKENIZER.cls_id, TOKENIZER.sep_id)
+SPECIAL_IDS = TOKENIZER.special_ids
 _BERT = config_lib.BertConfig(
   vocab_size=TOKENIZER.vocab_size,
   hidden_size=8,
