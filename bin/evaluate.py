@@ -44,6 +44,7 @@ _COMPARE = flags.DEFINE_string(
   'compare', None, '--output_dir of a run on the same questions.'
 )
 
+flags.mark_flag_as_required('questions')
 flags.register_validator(
   'recall_at',
   lambda ks: ks and all(k.isdigit() and int(k) for k in ks),

@@ -35,6 +35,7 @@ _RETRIEVER = flags.DEFINE_enum(
 _DEV_QUESTIONS = flags.DEFINE_string(
   'dev_questions', None, 'Questions by which parameters are chosen.'
 )
+flags.mark_flag_as_required('questions')
 
 
 def _judge(inputs, retrieve):

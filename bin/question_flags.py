@@ -7,10 +7,7 @@ from absl import flags
 from realm_tf.corpus import questions
 
 _QUESTIONS = flags.DEFINE_string(
-  'questions',
-  None,
-  "JSONL, CuratedTREC's .tsv, a glob, or 'tfds:NAME@SPLIT'.",
-  required=True,
+  'questions', None, "JSONL, CuratedTREC's .tsv, a glob, or 'tfds:NAME@SPLIT'."
 )
 _MAX_ANSWER_TOKENS = flags.DEFINE_integer(
   'max_answer_tokens',
@@ -18,6 +15,11 @@ _MAX_ANSWER_TOKENS = flags.DEFINE_integer(
   'Leave longer answers out; NaturalQuestions-open is made with 5.',
   lower_bound=1,
 )
+
+
+def are_given() -> bool:
+  """Returns whether --questions names any."""
+  return _QUESTIONS.value is not None
 
 
 def read(path: Optional[str] = None) -> list[questions.Question]:

@@ -1,14 +1,21 @@
-r"""Trains both embedders by the Inverse Cloze Task.
+r"""Trains both embedders: by the Inverse Cloze Task, or on questions.
 
 python -m bin.warm_start --config=launch/quickstart.py \
-    --corpus_dir=runs/corpus --run_dir=runs/ict
+    --corpus_dir=runs/corpus --run_dir=runs/ict [--questions=train.jsonl]
+
+With --questions, a question's block is that of its article (`gold_id`) which
+has the answer, and without a gold_id the best that BM25 finds with the answer
+in it. Both ways the other blocks of the batch are the negatives, and
+`inverse_cloze` of the config says how.
 """
 
 from bin import launcher
+from bin import question_flags
 from bin import training_flags
 
 from absl import flags
 
+from realm_tf.evaluation import bm25
 from realm_tf.training import inverse_cloze_run
 from realm_tf.training import runs
 
@@ -23,10 +30,29 @@ _INIT_FROM = flags.DEFINE_string(
 )
 
 
+def _search(inputs, questions):
+  """Returns what finds blocks for questions that name no article, if any."""
+  if all(question.gold_id for question in questions):
+    return None
+  return bm25.fixed_search(
+    bm25.over_table(inputs.table),
+    [question.question for question in questions],
+    inputs.config.finetuning.num_searched,
+  )
+
+
 def main(_):
   setup = training_flags.setup()
+  questions = question_flags.read() if question_flags.are_given() else []
   inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
-  inverse_cloze_run.run(inputs, _RUN_DIR.value, _INIT_FROM.value, setup)
+  inverse_cloze_run.run(
+    inputs,
+    _RUN_DIR.value,
+    _INIT_FROM.value,
+    setup,
+    questions,
+    _search(inputs, questions),
+  )
 
 
 if __name__ == '__main__':

@@ -48,6 +48,14 @@ CONFIG = config.ExperimentConfig(
     title_tokens=16,
     max_masked=6,
   ),
+  # On questions: sixteen of one subject are told apart in each batch.
+  inverse_cloze=config.InverseClozeConfig(
+    optimizer=config.OptimizerConfig(4e-5, 700, warmup_steps=50),
+    batch_size=32,
+    questions_of_title=16,
+    bucket_batches=16,
+    checkpoint_every_steps=350,
+  ),
   pretraining=config.PretrainingConfig(
     # The imported encoder retrieves well already: at 2e-4 it forgets that.
     optimizer=config.OptimizerConfig(

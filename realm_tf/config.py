@@ -65,7 +65,7 @@ class LengthConfig:
 
 @dataclasses.dataclass(frozen=True)
 class InverseClozeConfig:
-  """The ICT warm start (Lee et al. 2019, Section 4).
+  """The ICT warm start (Lee et al. 2019, Section 4), or that on questions.
 
   Attributes:
     optimizer: The paper trains 100k steps at 1e-4.
@@ -77,6 +77,11 @@ class InverseClozeConfig:
     remove_rate: How often the sentence is cut out of its block.
     query_noise_rate: Share of the query's wordpieces replaced at random, so
       that words which statements lack (who, which) do no harm later.
+    questions_of_title: How many questions on blocks of one title are dealt
+      together, hard negatives of each other; their largest common divisor if
+      the batch size is no multiple.
+    bucket_batches: Batches whose questions are dealt by the length of their
+      blocks; see `FinetuningConfig`.
     jit_compile: Whether XLA compiles the step of a single device; see
       `PretrainingConfig`.
     checkpoint_every_steps: Steps between two checkpoints for --resume.
@@ -88,11 +93,19 @@ class InverseClozeConfig:
   query_tokens: int = 64
   remove_rate: float = 0.9
   query_noise_rate: float = 0.0
+  questions_of_title: int = 8
+  bucket_batches: int = 1
   jit_compile: bool = True
   checkpoint_every_steps: int = 500
 
   def __post_init__(self):
-    config_checks.check_positive(self, 'batch_size', 'checkpoint_every_steps')
+    config_checks.check_positive(
+      self,
+      'batch_size',
+      'questions_of_title',
+      'bucket_batches',
+      'checkpoint_every_steps',
+    )
     config_checks.check_rates(self, 'remove_rate', 'query_noise_rate')
     config_checks.check(
       self.chunk_size >= 0

@@ -40,6 +40,12 @@ class FakeTable:
   def article_ids(self, ids: Sequence[int]) -> list[str]:
     return [f'article {i}' for i in ids]
 
+  def lengths(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return tuple(
+      np.array([len(each[i]) for i in ids])
+      for each in (self._title_ids, self._body_ids)
+    )
+
   def gather(
     self, ids: np.ndarray, title_length: int, body_length: int
   ) -> tuple[np.ndarray, np.ndarray]:

@@ -1,12 +1,17 @@
 """The Inverse Cloze Task: pick the block that a sentence was taken from."""
 
+from typing import Optional
+
 import tensorflow as tf
+
+_NOT_COMPARED = -1e9  # Score of a block whose probability is 0.
 
 
 def in_batch_log_likelihood(
   query_embeddings: tf.Tensor,
   block_embeddings: tf.Tensor,
   first: int | tf.Tensor = 0,
+  is_compared: Optional[tf.Tensor] = None,
 ) -> tf.Tensor:
   """Returns log p(z|x) of each query's own block among the batch's blocks.
 
@@ -20,11 +25,15 @@ def in_batch_log_likelihood(
     block_embeddings: float32 [N, D], of the whole batch; row `first` + b is the
       block of query b.
     first: Queries of the batch before these, int32 [].
+    is_compared: bool [B, N], which blocks b' the sum has; not the same block
+      once more, as another query's. By default all.
 
   Returns:
     float32 [B].
   """
-  scores, own = _scores_and_own(query_embeddings, block_embeddings, first)
+  scores, own = _scores_and_own(
+    query_embeddings, block_embeddings, first, is_compared
+  )
   return -tf.nn.sparse_softmax_cross_entropy_with_logits(own, scores)
 
 
@@ -32,6 +41,7 @@ def in_batch_accuracy(
   query_embeddings: tf.Tensor,
   block_embeddings: tf.Tensor,
   first: int | tf.Tensor = 0,
+  is_compared: Optional[tf.Tensor] = None,
 ) -> tf.Tensor:
   """Returns 1.0 where a query scores its own block highest, float32 [B].
 
@@ -39,13 +49,18 @@ def in_batch_accuracy(
     query_embeddings: See `in_batch_log_likelihood`.
     block_embeddings: Likewise.
     first: Likewise.
+    is_compared: Likewise.
   """
-  scores, own = _scores_and_own(query_embeddings, block_embeddings, first)
+  scores, own = _scores_and_own(
+    query_embeddings, block_embeddings, first, is_compared
+  )
   best = tf.argmax(scores, axis=-1, output_type=tf.int32)
   return tf.cast(tf.equal(best, own), tf.float32)
 
 
-def _scores_and_own(queries, blocks, first):
+def _scores_and_own(queries, blocks, first, is_compared):
   """Returns f(x,z), float32 [B, N], and which z is each query's, int32 [B]."""
   scores = tf.matmul(queries, blocks, transpose_b=True)
+  if is_compared is not None:
+    scores = tf.where(is_compared, scores, _NOT_COMPARED)
   return scores, first + tf.range(tf.shape(queries)[0])

@@ -1,14 +1,25 @@
-"""The ICT warm start as a job: corpus -> a model directory with embedders."""
+"""The warm start as a job: corpus -> a model directory with embedders.
 
+From sentences of the corpus (ICT), or from questions that it answers.
+"""
+
+from collections.abc import Sequence
+import functools
 from typing import Optional
 
+from absl import logging
+
 from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
 from realm_tf.modeling import realm_model
+from realm_tf.training import answer_labels
+from realm_tf.training import finetuning_batches
 from realm_tf.training import inverse_cloze_batches
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import loop
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import prefetch
+from realm_tf.training import question_pairs
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
 
@@ -18,22 +29,29 @@ def run(
   run_dir: str,
   init_from: Optional[str] = None,
   setup: setup_lib.Setup = setup_lib.ALONE,
+  questions: Sequence[questions_lib.Question] = (),
+  search: Optional[finetuning_batches.Search] = None,
 ) -> None:
-  """Trains both embedders by ICT and publishes them in `run_dir`.
+  """Trains both embedders and publishes them in `run_dir`.
 
   Args:
     inputs: Of the job.
     run_dir: Becomes a model directory.
     init_from: Model directory to start from.
     setup: Of this process.
+    questions: Learn from these and not by ICT.
+    search: Finds blocks for questions that name no article; see
+      `question_pairs.find`.
 
   Raises:
-    UserError: A replica's part of the batch is not whole chunks.
+    UserError: A replica's part of the batch is not whole chunks, or no block
+      answers a question.
   """
   share = setup.share(inputs.config.inverse_cloze.batch_size)
   _check_chunks(inputs.config.inverse_cloze, setup)
   runs.start(run_dir, inputs, setup)
   config = inputs.config
+  batches_of = _batches_of(inputs, questions, search)
   with setup.scope():
     model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
     runs.initialize(model, inputs, init_from)
@@ -50,14 +68,31 @@ def run(
   pace = setup_lib.Pace.of(config.inverse_cloze, max(1, num_steps // 20))
   run_loop = loop.Loop(trainer, run_dir, pace, setup)
   trainer.train_dataset = prefetch.prefetch(
-    inverse_cloze_batches.batches(
-      inputs.table,
-      inputs.ordinary_ids,
-      config,
-      share._replace(first_step=run_loop.step),
-    )
+    batches_of(config, share._replace(first_step=run_loop.step))
   )
   run_loop.run()
+
+
+def _batches_of(inputs, questions, search):
+  """Returns (config, share) -> batches."""
+  config = inputs.config
+  if not questions:
+    return functools.partial(
+      inverse_cloze_batches.batches, inputs.table, inputs.ordinary_ids
+    )
+  tokenized = answer_labels.tokenize(
+    questions, inputs.tokenizer, config.lengths.question_tokens
+  )
+  labels = answer_labels.AnswerLabels(
+    tokenized, inputs.table, inputs.tokenizer, config.finetuning
+  )
+  pairs = question_pairs.find(labels, search, config.finetuning.num_searched)
+  logging.info(
+    '%d of %d questions have a block that answers them.',
+    len(pairs.rows),
+    len(questions),
+  )
+  return functools.partial(question_pairs.batches, pairs, labels)
 
 
 def _check_chunks(config, setup):

@@ -23,7 +23,8 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
   Args:
     batches: 'query_ids' int32 [B, Lx], 'title_ids' int32 [B, Lt], 'body_ids'
       int32 [B, Lz]: wordpieces with zeros behind them; see
-      `inverse_cloze_batches`.
+      `inverse_cloze_batches`. Also 'is_compared' bool [B, B] if some blocks of
+      the batch are no negatives of some queries; see `question_pairs`.
     optimizer: Updates both towers.
     model: With the EMBEDDER part.
     lengths: `block_tokens`.
@@ -53,7 +54,7 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     self._chunk_size = config.chunk_size
 
   def loss_and_logs(self, batch):
-    return _loss_and_logs(*self.embed(batch))
+    return _loss_and_logs(*self.embed(batch), batch.get('is_compared'))
 
   def embed(
     self, batch: Mapping[str, tf.Tensor]
@@ -89,7 +90,7 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     share = 1.0 / self._strategy.num_replicas_in_sync
     with tf.GradientTape() as tape:
       tape.watch(embeddings)
-      loss, logs = _loss_and_logs(*embeddings)
+      loss, logs = _loss_and_logs(*embeddings, batch.get('is_compared'))
       part = share * loss
     gradients = inverse_cloze_chunks.gradients(
       self._embed_chunk,
@@ -106,11 +107,15 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
       return self.embed(batch)
 
 
-def _loss_and_logs(queries, blocks):
+def _loss_and_logs(queries, blocks, is_compared):
   """Returns those of a replica's queries; see `loss_and_logs`."""
   blocks, first = _of_all_replicas(blocks)
-  log_p = inverse_cloze.in_batch_log_likelihood(queries, blocks, first)
-  accuracy = inverse_cloze.in_batch_accuracy(queries, blocks, first)
+  log_p = inverse_cloze.in_batch_log_likelihood(
+    queries, blocks, first, is_compared
+  )
+  accuracy = inverse_cloze.in_batch_accuracy(
+    queries, blocks, first, is_compared
+  )
   return -tf.reduce_mean(log_p), {'log_likelihood': log_p, 'accuracy': accuracy}
 
 

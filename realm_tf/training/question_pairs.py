@@ -1,0 +1,161 @@
+"""Questions, each with a block that answers it: what both towers learn from.
+
+  questions + corpus -> [this file] -> 'query_ids', 'title_ids', 'body_ids'
+
+Dense passage retrieval, Karpukhin et al. 2020 (https://arxiv.org/abs/
+2004.04906): the other blocks of the batch are a question's negatives. Those of
+other articles are told apart by their subject alone, so questions on blocks of
+one title are dealt together, and each is the others' hard negative.
+"""
+
+from collections.abc import Iterator
+import math
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.records import batch_share
+from realm_tf.records import sampling
+from realm_tf.training import answer_labels
+from realm_tf.training import finetuning_batches
+
+# Multiples that batches are trimmed to: few shapes, for each one is compiled.
+_QUERY_WIDTH, _BODY_WIDTH = 16, 64
+_CHUNK = 1000  # Questions that are searched at once.
+
+
+class Pairs(NamedTuple):
+  """P questions and the block of each.
+
+  Attributes:
+    rows: Of the questions, int64 [P].
+    block_ids: int64 [P].
+  """
+
+  rows: np.ndarray
+  block_ids: np.ndarray
+
+
+def find(
+  labels: answer_labels.AnswerLabels,
+  search: Optional[finetuning_batches.Search] = None,
+  num_searched: int = 0,
+) -> Pairs:
+  """Finds the block of each question that has one.
+
+  Args:
+    labels: Of the questions. A block of `gold` is a question's own.
+    search: What finds blocks for the other questions, e.g. BM25; the best that
+      has an answer is taken.
+    num_searched: How many it looks at.
+
+  Raises:
+    UserError: No question has one.
+  """
+  number = len(labels.questions.given)
+  block_ids = np.full([number], -1, np.int64)
+  for row in range(number):
+    block_ids[row] = next(iter(labels.gold(row)), -1)
+  for chunk in _chunks(np.flatnonzero(block_ids < 0) if search else []):
+    found = search(chunk, labels.questions.ids[chunk], num_searched).block_ids
+    for row, ids in zip(chunk, found, strict=True):
+      block_ids[row] = next(iter(ids[labels.has_answer(row, ids)]), -1)
+  rows = np.flatnonzero(block_ids >= 0)
+  if not rows.size:
+    raise errors.UserError(
+      'Training needs questions with a block that has the answer. Found none '
+      f'for {number} questions in {labels.table.num_blocks} blocks. Give '
+      'questions on this corpus.'
+    )
+  return Pairs(rows, block_ids[rows])
+
+
+def batches(
+  pairs: Pairs,
+  labels: answer_labels.AnswerLabels,
+  experiment: config_lib.ExperimentConfig,
+  share: batch_share.Share = batch_share.WHOLE,
+) -> Iterator[dict[str, np.ndarray]]:
+  """Yields endless batches; those of a step depend on seed and step only.
+
+  Args:
+    pairs: From `find`.
+    labels: Of the questions.
+    experiment: Batch size, how many of one title are dealt together, lengths,
+      and the seed of the order.
+    share: This process's part of each batch, and the first step.
+
+  Yields:
+    See `inverse_cloze_trainer.InverseClozeTrainer`.
+  """
+  config, lengths = experiment.inverse_cloze, experiment.lengths
+  sampler = _group_sampler(pairs, labels.table, config, experiment.seed)
+  step = share.first_step
+  while True:
+    dealt = sampler(step)
+    block_ids = pairs.block_ids[dealt]
+    own = share.rows(config.batch_size)
+    titles, bodies = labels.table.gather(
+      block_ids[own], lengths.title_tokens, lengths.block_tokens
+    )
+    queries = labels.questions.ids[pairs.rows[dealt[own]]]
+    is_same = block_ids[own, None] == block_ids  # [b, B]
+    is_own = np.eye(len(block_ids), dtype=bool)[own]
+    yield {
+      'query_ids': share.trim(queries, _QUERY_WIDTH),
+      'title_ids': titles,
+      'body_ids': share.trim(bodies, _BODY_WIDTH),
+      'is_compared': is_own | ~is_same,
+    }
+    step += 1
+
+
+def _group_sampler(pairs, table, config, seed):
+  """Returns step -> which pairs [B]."""
+  size = math.gcd(config.questions_of_title, config.batch_size)
+  lengths = table.lengths(pairs.block_ids)[1]
+  groups = _groups(table.titles(pairs.block_ids), pairs, lengths, size, seed)
+  sampler = sampling.BucketSampler(
+    sampling.Sampler(len(groups), config.batch_size // size, seed),
+    lengths[groups].max(axis=1),
+    config.bucket_batches,
+    seed,
+  )
+  return lambda step: groups[sampler.rows(step)].ravel()
+
+
+def _groups(titles, pairs, lengths, size, seed):
+  """Returns pairs as [G, size], most of them of one title and other blocks.
+
+  Those of a title are ordered so that its blocks take turns, and by length, so
+  that groups are of like length; what is left over makes groups of several
+  titles. The last may deal a pair twice.
+  """
+  order = np.random.default_rng(seed).permutation(len(pairs.rows))
+  turns = _turns(pairs.block_ids[order])
+  _, subjects = np.unique(np.asarray(titles)[order], return_inverse=True)
+  order = order[np.lexsort([lengths[order], turns, subjects])]
+  subjects = np.sort(subjects)
+  _, first, counts = np.unique(subjects, return_index=True, return_counts=True)
+  place = np.arange(len(order)) - np.repeat(first, counts)
+  is_whole = place < np.repeat(counts - counts % size, counts)
+  whole, rest = order[is_whole], order[~is_whole]
+  rest = np.resize(rest, [-(-len(rest) // size) * size])
+  return np.concatenate([whole, rest]).reshape([-1, size])
+
+
+def _turns(ids):
+  """Returns how often each id came before, int [P]."""
+  order = np.argsort(ids, kind='stable')
+  _, first, counts = np.unique(
+    ids[order], return_index=True, return_counts=True
+  )
+  turns = np.empty_like(order)
+  turns[order] = np.arange(len(ids)) - np.repeat(first, counts)
+  return turns
+
+
+def _chunks(rows):
+  return (rows[i : i + _CHUNK] for i in range(0, len(rows), _CHUNK))
