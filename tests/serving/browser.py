@@ -12,6 +12,10 @@ import subprocess
 import time
 from typing import Any, Optional
 
+# What axe-core finds, as one line each: rule, what is wrong, where.
+_AXE = """axe.run().then((found) => found.violations.map((each) =>
+  `${each.id}: ${each.help}: ` +
+  each.nodes.map((node) => node.target.join(' ')).join(', ')))"""
 _NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
 _TIMEOUT_SECS = 60
 _KEYS = {'Tab': 9, 'Enter': 13, 'Escape': 27}
@@ -21,6 +25,11 @@ def find() -> Optional[str]:
   """Returns the path of $REALM_CHROMIUM or of an installed one, or None."""
   given = os.environ.get('REALM_CHROMIUM')
   return given or next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+def find_axe() -> Optional[str]:
+  """Returns the path of axe-core's script, $REALM_AXE, or None."""
+  return os.environ.get('REALM_AXE') or None
 
 
 class Browser:
@@ -43,7 +52,9 @@ class Browser:
         *('bash', '-c', 'exec 3<&"$0" 4>&"$1"; shift; exec "$@"'),
         *(str(to_browser), str(from_browser), path),
         *('--headless=new', '--no-sandbox', '--disable-gpu'),
-        *('--disable-dev-shm-usage', '--hide-scrollbars'),
+        *('--disable-dev-shm-usage', '--hide-scrollbars', '--no-first-run'),
+        # It asks nothing but the pages it is shown.
+        *('--disable-background-networking', '--disable-component-update'),
         *('--remote-debugging-pipe', f'--user-data-dir={profile_dir}'),
         'about:blank',
       ],
@@ -109,6 +120,16 @@ class Browser:
       if time.monotonic() > deadline:
         raise TimeoutError(expression)
     return value
+
+  def violations(self) -> list[str]:
+    """Returns what axe-core finds wrong with the page, if it is there."""
+    path = find_axe()
+    if path is None:
+      return []
+    if not self.evaluate('"axe" in window'):
+      with open(path) as file:
+        self.evaluate(file.read() + '; 0')
+    return self.evaluate(_AXE)
 
   def type(self, text: str) -> None:
     """Types text where the focus is."""

@@ -103,6 +103,7 @@ class PageTest(parameterized.TestCase):
     )
     self.assertEmpty(self.browser.evaluate(_UNNAMED))
     self.assertEmpty(self.browser.evaluate(_LOW_CONTRAST))
+    self.assertEmpty(self.browser.violations())
 
   def _check_nothing_went_wrong(self, url):
     for message in self.browser.messages:
@@ -162,6 +163,17 @@ class PageTest(parameterized.TestCase):
     self._check_accessible(width)
     self._check_nothing_went_wrong(url)
     self.model.edits.adopt({})  # For the next test.
+
+  def test_axe_finds_what_is_wrong(self):
+    if browser_lib.find_axe() is None:
+      self.skipTest('$REALM_AXE does not name axe-core.')
+    self._show(self._serve())
+    self.assertEmpty(self.browser.violations())
+    self.browser.evaluate(
+      'document.body.append(document.createElement("button")); 0'
+    )
+    (found,) = self.browser.violations()
+    self.assertStartsWith(found, 'button-name: ')
 
   def test_marks_count_characters_not_utf_16(self):
     self._show(self._serve())
