@@ -8,10 +8,11 @@
 # {train,val}_{corpus,qa}.jsonl.gz: paragraphs as articles (title, text, id),
 # and questions (question, answers, gold_id).
 #
-# First the reader learns from the block that a question was written on, then to
+# First both towers learn to find the paragraph that a question was written on,
+# among others of its article. Then the reader learns from that one, and then to
 # tell it from the best of the others. docs/results.md says what comes out, and
 # how long it takes. A CPU with AMX needs half of that with
-# FLAGS=--set=model.train_dtype=bfloat16.
+# FLAGS='--set=model.train_dtype=bfloat16 --set=index.embed_dtype=bfloat16'.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo 'Three arguments must be given: RUN_DIR INIT_FROM SQUAD_OPEN. Found' \
@@ -26,19 +27,20 @@ mkdir -p "$run"
 [ -e "$run/corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
   --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
   --vocab_file="$init_from/vocab.txt" --output_dir="$run/corpus"
-finetune() {  # NAME INIT_FROM FLAGS...
-  local name=$1 from=$2
-  shift 2
+train() {  # BINARY NAME INIT_FROM FLAGS...
+  local binary=$1 name=$2 from=$3
+  shift 3
   [ ! -e "$run/$name/DONE" ] || return 0
   rm -rf "${run:?}/$name"
-  "$PYTHON" -m bin.finetune --config=launch/minilm.py \
+  "$PYTHON" -m "bin.$binary" --config=launch/minilm.py \
     --set=lengths.block_tokens=288 --set=lengths.title_tokens=32 \
     --corpus_dir="$run/corpus" --questions="$squad/train_qa.jsonl.gz" \
     --run_dir="$run/$name" --init_from="$from" ${FLAGS:-} "$@"
 }
-finetune gold "$init_from"
+train warm_start retriever "$init_from"
+train finetune gold "$run/retriever"
 # Another seed deals other questions.
-finetune qa "$run/gold" --seed=1 --set=finetuning.num_read=2 \
+train finetune qa "$run/gold" --seed=1 --set=finetuning.num_read=2 \
   --set=finetuning.joint_tokens=320 \
   --set=finetuning.optimizer.learning_rate=1e-4 \
   --set=finetuning.optimizer.num_steps=560 \

@@ -4,6 +4,7 @@ From sentences of the corpus (ICT), or from questions that it answers.
 """
 
 from collections.abc import Sequence
+import dataclasses
 import functools
 from typing import Optional
 
@@ -83,8 +84,14 @@ def _batches_of(inputs, questions, search):
   tokenized = answer_labels.tokenize(
     questions, inputs.tokenizer, config.lengths.question_tokens
   )
+  # However the reader is taught, and as much of a block as is embedded.
+  finetuning = dataclasses.replace(
+    config.finetuning,
+    supervision='gold',
+    joint_tokens=config.lengths.block_tokens,
+  )
   labels = answer_labels.AnswerLabels(
-    tokenized, inputs.table, inputs.tokenizer, config.finetuning
+    tokenized, inputs.table, inputs.tokenizer, finetuning
   )
   pairs = question_pairs.find(labels, search, config.finetuning.num_searched)
   logging.info(

@@ -232,7 +232,7 @@ def _cases(files):
   yield 'export', {'model_dir': missing}, missing
   yield 'export', {'format': 'x'}, 'hugging_face'
   yield 'export', {'format': 'saved_model'}, '--corpus_dir'
-  for name in ('finetune', 'evaluate'):
+  for name in ('finetune', 'evaluate', 'warm_start'):
     yield name, {'questions': missing}, missing
     yield name, {'questions': broken}, f'{broken}:2'
   yield 'finetune', {'init_from': missing}, missing

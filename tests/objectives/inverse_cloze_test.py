@@ -45,6 +45,26 @@ class InverseClozeTest(tf.test.TestCase):
     actual = inverse_cloze.in_batch_log_likelihood(_QUERIES[1:], _BLOCKS)
     self.assertAllClose(tf.exp(actual), [1 / 5])
 
+  def test_blocks_that_are_not_compared_count_for_nothing(self):
+    # Query 0 of blocks 0 and 1 has 2 / (2 + 3), and without block 1 2 / 2.
+    is_compared = tf.constant([[True, False], [True, True]])
+    with tf.GradientTape() as tape:
+      tape.watch(_BLOCKS)
+      value = inverse_cloze.in_batch_log_likelihood(
+        _QUERIES, _BLOCKS, is_compared=is_compared
+      )
+    self.assertAllClose(tf.exp(value), [1.0, 4 / 5])
+    # By the formula above, of query 1 alone: 1/5 (1[b = b'] - ...) of it.
+    self.assertAllClose(
+      tape.gradient(value, _BLOCKS), [[0.0, -1 / 5], [0.0, 1 / 5]]
+    )
+    self.assertAllEqual(
+      inverse_cloze.in_batch_accuracy(
+        _QUERIES, _BLOCKS, is_compared=is_compared
+      ),
+      [1.0, 1.0],
+    )
+
   def test_single_block_is_certain(self):
     self.assertAllClose(
       inverse_cloze.in_batch_log_likelihood(_QUERIES[:1], _BLOCKS[:1]), [0.0]

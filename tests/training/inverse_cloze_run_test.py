@@ -7,6 +7,8 @@ import types
 from absl.testing import absltest
 
 from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.training import inverse_cloze_run
 from realm_tf.training import runs
@@ -32,12 +34,12 @@ class InverseClozeRunTest(absltest.TestCase):
     super().setUp()
     self.directory = self.create_tempdir().full_path
 
-  def _losses(self, corpus_dir, chunk_size):
+  def _losses(self, corpus_dir, chunk_size, questions=()):
     inputs = runs.open_inputs(
       _config(batch_size=4, chunk_size=chunk_size), corpus_dir
     )
     run_dir = f'{self.directory}/{chunk_size}'
-    inverse_cloze_run.run(inputs, run_dir)
+    inverse_cloze_run.run(inputs, run_dir, questions=questions)
     with open(layout.metrics_file(run_dir)) as file:
       return [json.loads(line)['loss'] for line in file]
 
@@ -47,6 +49,22 @@ class InverseClozeRunTest(absltest.TestCase):
     self.assertLen(expected, 4)
     self.assertNotAlmostEqual(expected[0], expected[3], 3)
     for loss, value in zip(self._losses(corpus_dir, 2), expected, strict=True):
+      self.assertAlmostEqual(loss, value, 5)
+
+  def test_learns_from_questions_in_chunks_as_at_once(self):
+    corpus_dir = tiny.write_corpus(self.directory)
+    table = block_table.BlockTable.open(corpus_dir)
+    questions = [
+      questions_lib.Question(text[:3], (text[:1],), gold_id=article_id)
+      for text, article_id in zip(
+        table.texts(range(table.num_blocks)),
+        table.article_ids(range(table.num_blocks)),
+      )
+    ]
+    expected = self._losses(corpus_dir, 0, questions)
+    self.assertLess(expected[-1], expected[0] - 0.1)
+    losses = self._losses(corpus_dir, 2, questions)
+    for loss, value in zip(losses, expected, strict=True):
       self.assertAlmostEqual(loss, value, 5)
 
   def test_a_part_that_is_not_whole_chunks_is_a_user_error(self):
