@@ -15,7 +15,6 @@ show medians:
 """
 
 import dataclasses
-import json
 import os
 import tempfile
 import time
@@ -25,6 +24,7 @@ from absl import flags
 import numpy as np
 import tensorflow as tf
 
+from benchmarks import printing
 from realm_tf import config as config_lib
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import questions as questions_lib
@@ -182,7 +182,7 @@ def main(_):
   with tempfile.TemporaryDirectory() as directory:
     table = _corpus(directory, tokenizer, 200 if _QUICK.value else 20_000)
     secs = _measure(_Bench(table, tokenizer))
-  rows = [
+  rows = (
     {
       'case': name,
       'ours': _BATCH_SIZE.value / each,
@@ -191,10 +191,8 @@ def main(_):
       'share': max(0.0, 1 - secs['no beam'] / each),
     }
     for name, each in secs.items()
-  ]
-  print(
-    json.dumps({'name': 'beam', 'unit': 'questions a second', 'rows': rows})
   )
+  printing.print_rows('beam', 'questions a second', rows)
 
 
 if __name__ == '__main__':

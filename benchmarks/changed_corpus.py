@@ -9,7 +9,6 @@ of the removed ones: the share is given of those with a block of their article
 among the first five.
 """
 
-import json
 import os
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from absl import app
 from absl import flags
 import numpy as np
 
+from benchmarks import printing
 from benchmarks import processes
 from realm_tf.answering import loading
 from realm_tf.corpus import sources
@@ -166,8 +166,7 @@ def _rows(directory: str):
 
 def main(_):
   with tempfile.TemporaryDirectory() as directory:
-    rows = list(_rows(directory))
-  print(json.dumps({'name': 'changed_corpus', 'unit': 'seconds', 'rows': rows}))
+    printing.print_rows('changed_corpus', 'seconds', _rows(directory))
 
 
 if __name__ == '__main__':

@@ -27,6 +27,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import embed_cases
+from benchmarks import printing
 from benchmarks import processes
 from realm_tf import config as config_lib
 from realm_tf.importing import hugging_face
@@ -246,13 +247,9 @@ def main(_):
     print('Runs without the peer: benchmarks/peers.sh was not run.')
   peak = _peak_flops()
   print(f'Best float32 matmul: {peak / 1e9:.0f} GFLOPS.', flush=True)
-  rows = []
-  for size in ['2x128'] if _QUICK.value else _SIZES.value:
-    for row in _rows(size, peak):
-      print(json.dumps(row), flush=True)
-      rows.append(row)
-  unit = 'blocks per second'
-  print(json.dumps({'name': 'embed', 'unit': unit, 'rows': rows}))
+  sizes = ['2x128'] if _QUICK.value else _SIZES.value
+  rows = (row for size in sizes for row in _rows(size, peak))
+  printing.print_rows('embed', 'blocks per second', rows)
 
 
 if __name__ == '__main__':

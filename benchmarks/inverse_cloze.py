@@ -29,6 +29,7 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
+from benchmarks import printing
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.training import inverse_cloze_trainer
@@ -205,13 +206,10 @@ def main(_):
     batch_size, chunk_size, path = _CASE.value.split(',', 2)
     _measure(int(batch_size), int(chunk_size), path)
     return
-  rows = []
   with tempfile.TemporaryDirectory() as directory:
-    for row in _rows(directory):
-      print(json.dumps(row), flush=True)
-      rows.append(row)
-  unit = 'MB of memory at the peak'
-  print(json.dumps({'name': 'inverse_cloze', 'unit': unit, 'rows': rows}))
+    printing.print_rows(
+      'inverse_cloze', 'MB of memory at the peak', _rows(directory)
+    )
 
 
 if __name__ == '__main__':

@@ -17,6 +17,7 @@ import tempfile
 from absl import app
 from absl import flags
 
+from benchmarks import printing
 from benchmarks import processes
 from realm_tf.corpus import sources
 
@@ -101,9 +102,9 @@ def _rows(directory: str):
 
 def main(_):
   with tempfile.TemporaryDirectory() as directory:
-    rows = list(_rows(directory))
-  unit = 'MB of text per second of CPU'
-  print(json.dumps({'name': 'make_blocks', 'unit': unit, 'rows': rows}))
+    printing.print_rows(
+      'make_blocks', 'MB of text per second of CPU', _rows(directory)
+    )
 
 
 if __name__ == '__main__':

@@ -23,6 +23,7 @@ import numpy as np
 
 from benchmarks import clustered_vectors
 from benchmarks import peer_search
+from benchmarks import printing
 from benchmarks import processes
 from benchmarks import search_at_scale
 
@@ -173,10 +174,11 @@ def main(_):
     os.makedirs(directory, exist_ok=True)
     clustered_vectors.write(directory, num_vectors, _NUM_QUERIES)
     if num_vectors <= _PEERS_UP_TO.value:
-      rows = list(_compare(directory))
+      rows = _compare(directory)
     else:
-      rows = [_row(*row, None) for row in search_at_scale.measure(directory)]
-  print(json.dumps({'name': 'search', 'unit': 'see case', 'rows': rows}))
+      found = search_at_scale.measure(directory)
+      rows = (_row(*row, None) for row in found)
+    printing.print_rows('search', 'see case', rows)
 
 
 if __name__ == '__main__':

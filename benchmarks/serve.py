@@ -23,6 +23,7 @@ import urllib.request
 from absl import app
 from absl import flags
 
+from benchmarks import printing
 from benchmarks import serve_clients
 
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Of bin.finetune.')
@@ -158,17 +159,14 @@ def main(_):
       with open(questions_file, 'w') as file:
         for question in ('a b ?', 'e f', 'c c d'):
           file.write(json.dumps({'question': question}) + '\n')
-      rows = list(_rows(model_dir, corpus_dir, questions_file, 100))
-  else:
-    rows = list(
-      _rows(
-        *(_MODEL_DIR.value, _CORPUS_DIR.value, _QUESTIONS.value),
-        _REQUESTS.value,
+      printing.print_rows(
+        *('serve', 'see case'),
+        _rows(model_dir, corpus_dir, questions_file, 100),
       )
-    )
-  for row in rows:
-    print(row)
-  print(json.dumps({'name': 'serve', 'unit': 'see case', 'rows': rows}))
+  else:
+    given = _MODEL_DIR.value, _CORPUS_DIR.value, _QUESTIONS.value
+    rows = _rows(*given, _REQUESTS.value)
+    printing.print_rows('serve', 'see case', rows)
 
 
 if __name__ == '__main__':

@@ -8,7 +8,6 @@ ones, which are the peer here. A stall is what a step takes above the median
 of the quiet ones; at most one such median is the aim.
 """
 
-import json
 import os
 import tempfile
 import time
@@ -17,6 +16,7 @@ from absl import app
 from absl import flags
 import numpy as np
 
+from benchmarks import printing
 from benchmarks import swapping_run
 from benchmarks import ticker as ticker_lib
 from realm_tf.modeling import realm_model
@@ -172,8 +172,8 @@ def main(_):
       num_blocks,
     )
     print(f'Made the index in {time.monotonic() - begun:.0f} s.', flush=True)
-    rows = list(_rows(*_measure(training, made, num_swaps)))
-  print(json.dumps({'name': 'swaps', 'unit': 'see rows', 'rows': rows}))
+    rows = _rows(*_measure(training, made, num_swaps))
+  printing.print_rows('swaps', 'see rows', rows)
 
 
 if __name__ == '__main__':

@@ -18,6 +18,7 @@ import zlib
 from absl import app
 from absl import flags
 
+from benchmarks import printing
 from benchmarks import processes
 from realm_tf import config as config_lib
 from realm_tf.corpus import entity_labels
@@ -118,8 +119,7 @@ def _rows(directory: str):
 
 def main(_):
   with tempfile.TemporaryDirectory() as directory:
-    rows = list(_rows(directory))
-  print(json.dumps({'name': 'tagger', 'unit': 'see case', 'rows': rows}))
+    printing.print_rows('tagger', 'see case', _rows(directory))
 
 
 if __name__ == '__main__':

@@ -29,6 +29,7 @@ from absl import app
 from absl import flags
 import numpy as np
 
+from benchmarks import printing
 from benchmarks import processes
 from benchmarks import train_step_batch
 
@@ -133,12 +134,9 @@ def _rows(size: str):
 def main(_):
   if not processes.peer_python():
     print('Runs without the peer: benchmarks/peers.sh was not run.')
-  rows = []
-  for size in ['2x128'] if _QUICK.value else _SIZES.value:
-    for row in _rows(size):
-      print(json.dumps(row), flush=True)
-      rows.append(row)
-  print(json.dumps({'name': 'train_step', 'unit': 'seconds', 'rows': rows}))
+  sizes = ['2x128'] if _QUICK.value else _SIZES.value
+  rows = (row for size in sizes for row in _rows(size))
+  printing.print_rows('train_step', 'seconds', rows)
 
 
 if __name__ == '__main__':
