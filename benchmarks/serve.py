@@ -16,14 +16,13 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-import urllib.request
 
 from absl import app
 from absl import flags
 
 from benchmarks import printing
+from benchmarks import running_server
 from benchmarks import serve_clients
 
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Of bin.finetune.')
@@ -34,38 +33,6 @@ _QUICK = flags.DEFINE_bool('quick', False, 'A tiny model, few requests.')
 
 _CLIENTS = (1, 8, 32)
 _MEMORY_REQUESTS = 10_000
-
-
-class _Server:
-  """A running bin.serve."""
-
-  def __init__(self, model_dir: str, corpus_dir: str, batch_size: int | None):
-    command = [sys.executable, '-m', 'bin.serve', '--port=0']
-    command += [f'--model_dir={model_dir}', f'--corpus_dir={corpus_dir}']
-    if batch_size:
-      command.append(f'--batch_size={batch_size}')
-    self._process = subprocess.Popen(
-      command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    for line in self._process.stdout:
-      if line.startswith('Serving at'):
-        self.url = line.split()[2]
-        break
-    else:
-      sys.exit('bin.serve did not start.')
-    # Else it would wait for a reader of its log.
-    threading.Thread(target=self._process.stdout.read, daemon=True).start()
-
-  def memory_mb(self) -> float:
-    with urllib.request.urlopen(self.url + 'metrics') as reply:
-      for line in reply.read().decode().splitlines():
-        if line.startswith('process_resident_memory_bytes '):
-          return float(line.split()[1]) / (1 << 20)
-    return float('nan')
-
-  def close(self):
-    self._process.terminate()
-    self._process.wait()
 
 
 def _load(url: str, questions_file: str, clients: int, requests: int):
@@ -111,7 +78,8 @@ def _rows(
   questions = serve_clients.read_questions(questions_file)
   bare = _bare(model_dir, corpus_dir, questions, requests)
   for name, batch_size in (('batching', None), ('one by one', 1)):
-    server = _Server(model_dir, corpus_dir, batch_size)
+    flags_of = [f'--batch_size={batch_size}'] if batch_size else []
+    server = running_server.Server(model_dir, corpus_dir, *flags_of)
     # The first requests are slower: threads start, files come into memory.
     _load(server.url, questions_file, 8, min(requests, 4 * len(questions)))
     for clients in _CLIENTS:
@@ -135,7 +103,7 @@ def _rows(
     server.close()
 
 
-def _memory_row(server: _Server, questions_file: str) -> dict:
+def _memory_row(server: running_server.Server, questions_file: str) -> dict:
   before = server.memory_mb()
   number = 500 if _QUICK.value else _MEMORY_REQUESTS
   _load(server.url, questions_file, 8, number)

@@ -1,8 +1,9 @@
 r"""Clients of a server on loopback; run by benchmarks.serve.
 
-  python -m benchmarks.serve_clients URL QUESTIONS NUM_CLIENTS NUM_REQUESTS
+  python -m benchmarks.serve_clients URL QUESTIONS NUM_CLIENTS NUM_REQUESTS [on]
 
-Prints one JSON object: rate, p50_ms, p99_ms, failed.
+Prints one JSON object: rate, p50_ms, p99_ms, failed. With `on` it goes on until
+its input is closed, and prints one for every NUM_REQUESTS.
 """
 
 import http.client
@@ -12,7 +13,7 @@ import threading
 import time
 from urllib import parse
 
-_PATH = '/v1/models/realm:predict'
+PATH = '/v1/models/realm:predict'
 
 
 def read_questions(path: str) -> list[str]:
@@ -25,7 +26,7 @@ def _ask_on(address, bodies, seconds, failed):
   connection = http.client.HTTPConnection(*address, timeout=60)
   for body in bodies:
     begun = time.perf_counter()
-    connection.request('POST', _PATH, body)
+    connection.request('POST', PATH, body)
     reply = connection.getresponse()
     reply.read()
     seconds.append(time.perf_counter() - begun)
@@ -71,8 +72,19 @@ def run(url: str, questions: list[str], clients: int, requests: int) -> dict:
 
 
 def main():
-  url, path, clients, requests = sys.argv[1:]
-  print(json.dumps(run(url, read_questions(path), int(clients), int(requests))))
+  url, path, clients, requests = sys.argv[1:5]
+  goes_on = sys.argv[5:] == ['on']
+  closed = threading.Event()
+  if goes_on:
+    threading.Thread(
+      target=lambda: (sys.stdin.read(), closed.set()), daemon=True
+    ).start()
+  questions = read_questions(path)
+  while not closed.is_set():
+    figures = run(url, questions, int(clients), int(requests))
+    print(json.dumps(figures), flush=True)
+    if not goes_on:
+      break
 
 
 if __name__ == '__main__':

@@ -1,0 +1,51 @@
+"""bin.serve as a process, for benchmarks."""
+
+import subprocess
+import sys
+import threading
+import urllib.request
+
+
+class Server:
+  """A running bin.serve.
+
+  Attributes:
+    url: Of it, on loopback.
+
+  Args:
+    model_dir: Of the model.
+    corpus_dir: Its corpus.
+    flags: More flags.
+  """
+
+  def __init__(self, model_dir: str, corpus_dir: str, *flags: str):
+    self._process = subprocess.Popen(
+      [
+        *(sys.executable, '-m', 'bin.serve', '--port=0', *flags),
+        *(f'--model_dir={model_dir}', f'--corpus_dir={corpus_dir}'),
+      ],
+      stdout=subprocess.PIPE,
+      stderr=subprocess.DEVNULL,
+      text=True,
+    )
+    for line in self._process.stdout:
+      if line.startswith('Serving at'):
+        self.url = line.split()[2]
+        break
+    else:
+      sys.exit('bin.serve did not start.')
+    # Else it would wait for a reader of its log.
+    threading.Thread(target=self._process.stdout.read, daemon=True).start()
+
+  def memory_mb(self) -> float:
+    """Returns the resident memory of the server."""
+    with urllib.request.urlopen(self.url + 'metrics') as reply:
+      for line in reply.read().decode().splitlines():
+        if line.startswith('process_resident_memory_bytes '):
+          return float(line.split()[1]) / (1 << 20)
+    return float('nan')
+
+  def close(self) -> None:
+    """Asks it to end, and waits for that."""
+    self._process.terminate()
+    self._process.wait()
