@@ -3,11 +3,10 @@ r"""Measures a model, or BM25, on a question set.
   python -m bin.evaluate --model_dir=runs/qa --corpus_dir=runs/corpus \
       --questions=test.jsonl --output_dir=runs/qa/test
 
-Writes metrics.json (percent) and, if something reads, predictions.jsonl. A
-model without a span reader is measured by recall only, as is BM25 without a
---model_dir. With both, the model reads BM25's blocks and sees BM25's scores,
-as it does in `bin.finetune --retriever=bm25`. --compare=runs/other/test names
-another run's --output_dir: on which questions is just one of them right?
+Writes metrics.json (percent) and, if something reads, predictions.jsonl; there
+is recall only without a reader. With --retriever=bm25 a model reads BM25's
+blocks and sees its scores. --compare=runs/other/test names another run's
+--output_dir: on which questions is just one of them right?
 """
 
 import json
@@ -18,11 +17,11 @@ from bin import reading_flags
 
 from absl import flags
 
-from realm_tf.evaluation import bm25
 from realm_tf.evaluation import categories
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
 from realm_tf.records import block_table
+from realm_tf.retrieval import bm25
 from realm_tf.text import answers
 
 _MODEL_DIR = flags.DEFINE_string(
@@ -50,24 +49,26 @@ flags.register_validator(
   lambda ks: ks and all(k.isdigit() and int(k) for k in ks),
   'must be positive numbers with commas between them, like 1,5,20.',
 )
-flags.register_multi_flags_validator(
-  ['model_dir', 'retriever'],
-  lambda given: given['model_dir'] or given['retriever'] == 'bm25',
-  '--model_dir must be given, unless --retriever=bm25.',
+
+
+@flags.multi_flags_validator(
+  ['model_dir', 'reader_dir', 'retriever', 'sparse_weight']
 )
-flags.register_multi_flags_validator(
-  ['model_dir', 'reader_dir'],
-  lambda given: given['model_dir'] or not given['reader_dir'],
-  '--reader_dir needs a --model_dir, which it shares the vocabulary with.',
-)
+def _agree(given):
+  needs_none = given['retriever'] == 'bm25' and not given['reader_dir']
+  if not given['model_dir'] and not needs_none:
+    raise flags.ValidationError('Give --model_dir; --reader_dir needs one.')
+  if given['sparse_weight'] and given['retriever'] != 'model':
+    raise flags.ValidationError('--sparse_weight needs --retriever=model.')
+  return True
 
 
 def _system():
   answerer = _MODEL_DIR.value and reading_flags.load(_MODEL_DIR.value)
-  if not answerer:
-    table = block_table.BlockTable.open(reading_flags.CORPUS_DIR.value)
-  else:
-    table = answerer.table
+  corpus_dir = reading_flags.CORPUS_DIR.value
+  table = (
+    answerer.table if answerer else block_table.BlockTable.open(corpus_dir)
+  )
   can_read = bool(answerer and answerer.reader)
   retrieve = {
     'bm25': lambda: bm25.over_table(table).retrieve_texts,

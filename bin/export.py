@@ -69,12 +69,7 @@ def _saved_model():
   loaded = loading.load(
     _MODEL_DIR.value, _CORPUS_DIR.value, reader_flags.INDEX_DIR.value
   )
-  options = saved_model.Options(
-    reader_flags.NUM_READ.value,
-    reader_flags.ANSWER_BY.value,
-    reader_flags.READER_DIR.value,
-    _SEARCHER.value,
-  )
+  options = saved_model.Options(reader_flags.choices(), _SEARCHER.value)
   saved_model.export(loaded, _OUTPUT_DIR.value, options)
 
 

@@ -15,8 +15,8 @@ from bin import training_flags
 
 from absl import flags
 
-from realm_tf.evaluation import bm25
 from realm_tf.evaluation import judge
+from realm_tf.retrieval import bm25
 from realm_tf.training import finetuning_run
 from realm_tf.training import runs
 

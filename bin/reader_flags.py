@@ -2,6 +2,8 @@
 
 from absl import flags
 
+from realm_tf.answering import loading
+
 INDEX_DIR = flags.DEFINE_string(
   'index_dir', None, "Index version to use instead of the model's newest."
 )
@@ -23,3 +25,8 @@ READER_DIR = flags.DEFINE_string(
   None,
   'Model directory whose reader reads what the retriever of --model_dir finds.',
 )
+
+
+def choices() -> loading.Choices:
+  """Returns what these flags say of how a model answers."""
+  return loading.Choices(NUM_READ.value, ANSWER_BY.value, READER_DIR.value)

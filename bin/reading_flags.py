@@ -12,6 +12,13 @@ from realm_tf.answering import loading
 CORPUS_DIR = flags.DEFINE_string(
   'corpus_dir', None, 'Corpus to search.', required=True
 )
+_SPARSE_WEIGHT = flags.DEFINE_float(
+  'sparse_weight',
+  0.0,
+  "Of BM25's scores, added to those of the embeddings: finds names and numbers "
+  'that training never showed. Try 0.5; 0 is embeddings alone.',
+  lower_bound=0.0,
+)
 
 
 def arguments(model_dir: str) -> dict[str, Any]:
@@ -20,9 +27,9 @@ def arguments(model_dir: str) -> dict[str, Any]:
     'model_dir': model_dir,
     'corpus_dir': CORPUS_DIR.value,
     'index_dir': reader_flags.INDEX_DIR.value,
-    'num_read': reader_flags.NUM_READ.value,
-    'answer_by': reader_flags.ANSWER_BY.value,
-    'reader_dir': reader_flags.READER_DIR.value,
+    'choices': reader_flags.choices()._replace(
+      sparse_weight=_SPARSE_WEIGHT.value
+    ),
   }
 
 

@@ -15,7 +15,7 @@ from bin import training_flags
 
 from absl import flags
 
-from realm_tf.evaluation import bm25
+from realm_tf.retrieval import bm25
 from realm_tf.training import inverse_cloze_run
 from realm_tf.training import runs
 

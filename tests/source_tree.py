@@ -19,7 +19,7 @@ MAY_IMPORT = {
   'pipelines': 'config text corpus records',
   'tagging': 'config rundir text corpus records modeling',
   'index': 'config rundir text records modeling',
-  'retrieval': 'config rundir records modeling index',
+  'retrieval': 'config rundir text records modeling index',
   'importing': 'config rundir text corpus records modeling index',
   # The trainer and the refresher talk only through the run directory.
   'refresh': 'config rundir records modeling index',

@@ -19,6 +19,7 @@ from realm_tf.answering import answer_choice
 from realm_tf.answering import span_ranking
 from realm_tf.records import block_table
 from realm_tf.records import sampling
+from realm_tf.retrieval import hybrid as hybrid_lib
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import wordpiece
 
@@ -47,6 +48,7 @@ class Answerer:
     finetuning: Says how many blocks are read and at which joint length, how
       many questions go through the reader at once, and whether the best span
       or the best text is the answer.
+    hybrid: Adds BM25's scores to those of the retriever, if it is given.
   """
 
   tokenizer: wordpiece.WordpieceTokenizer
@@ -55,6 +57,7 @@ class Answerer:
   reader: Optional[Reader]
   lengths: config_lib.LengthConfig
   finetuning: config_lib.FinetuningConfig
+  hybrid: Optional[hybrid_lib.Hybrid] = None
 
   @property
   def num_read(self) -> int:
@@ -87,11 +90,15 @@ class Answerer:
     """Returns the `k` best blocks of each question, [B, k]."""
     block_ids = np.full([len(questions), k], -1, np.int32)
     scores = np.full([len(questions), k], -np.inf, np.float32)
+    # The best by both scores are not always among the k best by one of them.
+    depth = max(k, self.num_compared) if self.hybrid else k
     for rows, question_ids in self._batches(questions):
-      found = self.retriever.retrieve(question_ids, k)
+      found = self.retriever.retrieve(question_ids, depth)
       num_rows = rows.stop - rows.start
-      block_ids[rows] = found.block_ids[:num_rows]
-      scores[rows] = found.scores[:num_rows]
+      found = retriever_lib.Retrieved(*(array[:num_rows] for array in found))
+      if self.hybrid:
+        found = self.hybrid.add(questions[rows], found, k)
+      block_ids[rows], scores[rows] = found
     return retriever_lib.Retrieved(block_ids, scores)
 
   def read(

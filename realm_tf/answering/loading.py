@@ -13,11 +13,34 @@ from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
+from realm_tf.retrieval import bm25
+from realm_tf.retrieval import hybrid as hybrid_lib
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 from realm_tf.text import wordpiece
+
+
+class Choices(NamedTuple):
+  """How a model answers, where that is not what its config says.
+
+  Attributes:
+    num_read: Blocks to read.
+    answer_by: 'span' or 'text'.
+    reader_dir: A model directory whose reader, with its own settings of
+      reading, reads what the model finds (Table 2).
+    sparse_weight: Of BM25's scores, added to those of the embeddings; with 0
+      no BM25 is built.
+  """
+
+  num_read: Optional[int] = None
+  answer_by: Optional[str] = None
+  reader_dir: Optional[str] = None
+  sparse_weight: float = 0.0
+
+
+OWN = Choices()
 
 
 class Loaded(NamedTuple):
@@ -92,9 +115,7 @@ def load_answerer(
   model_dir: str,
   corpus_dir: str,
   index_dir: Optional[str] = None,
-  num_read: Optional[int] = None,
-  answer_by: Optional[str] = None,
-  reader_dir: Optional[str] = None,
+  choices: Choices = OWN,
 ) -> answerer_lib.Answerer:
   """Opens a QA model; see `load`.
 
@@ -102,10 +123,7 @@ def load_answerer(
     model_dir: From fine-tuning.
     corpus_dir: To search.
     index_dir: See `load`.
-    num_read: Blocks to read instead of the config's number.
-    answer_by: 'span' or 'text' instead of what the config says.
-    reader_dir: A model directory whose reader, with its own settings of
-      reading, reads what the model of `model_dir` finds (Table 2).
+    choices: How it answers.
 
   Returns:
     The answerer; without a `reader` if the model has no span reader.
@@ -113,60 +131,56 @@ def load_answerer(
   Raises:
     UserError: See `load`.
   """
-  return answerer_of(
-    load(model_dir, corpus_dir, index_dir), num_read, answer_by, reader_dir
-  )
+  return answerer_of(load(model_dir, corpus_dir, index_dir), choices)
 
 
 def answerer_of(
-  loaded: Loaded,
-  num_read: Optional[int] = None,
-  answer_by: Optional[str] = None,
-  reader_dir: Optional[str] = None,
+  loaded: Loaded, choices: Choices = OWN
 ) -> answerer_lib.Answerer:
   """Returns the answerer of an opened model; see `load_answerer`."""
-  model, finetuning = choose_reader(loaded, num_read, answer_by, reader_dir)
+  model, finetuning = choose_reader(loaded, choices)
   special_ids = loaded.tokenizer.special_ids
-  reader = model and reading.PairReader(model, special_ids, finetuning)
+  hybrid = None
+  if choices.sparse_weight:
+    sparse = bm25.over_table(loaded.table)
+    hybrid = hybrid_lib.Hybrid(sparse, choices.sparse_weight)
   return answerer_lib.Answerer(
     loaded.tokenizer,
     loaded.table,
     loaded.retriever,
-    reader,
+    model and reading.PairReader(model, special_ids, finetuning),
     loaded.config.lengths,
     finetuning,
+    hybrid,
   )
 
 
 def choose_reader(
-  loaded: Loaded,
-  num_read: Optional[int] = None,
-  answer_by: Optional[str] = None,
-  reader_dir: Optional[str] = None,
+  loaded: Loaded, choices: Choices
 ) -> tuple[Optional[realm_model.RealmModel], config_lib.FinetuningConfig]:
   """Returns the model that reads, if there is one, and how it reads.
 
   Args:
     loaded: From `load`.
-    num_read: See `load_answerer`, as the others.
-    answer_by: 'span' or 'text'.
-    reader_dir: A model directory.
+    choices: How it answers.
 
   Raises:
     UserError: `reader_dir` holds no reader, or does not fit.
   """
   model = loaded.model if loaded.has_reader else None
   finetuning = loaded.config.finetuning
-  if reader_dir:
-    model, finetuning = reading.load_reader(reader_dir, loaded.table.manifest)
-  if num_read:
+  if choices.reader_dir:
+    model, finetuning = reading.load_reader(
+      choices.reader_dir, loaded.table.manifest
+    )
+  if choices.num_read:
     finetuning = dataclasses.replace(
       finetuning,
-      num_read=num_read,
-      num_searched=max(num_read, finetuning.num_searched),
+      num_read=choices.num_read,
+      num_searched=max(choices.num_read, finetuning.num_searched),
     )
-  if answer_by:
-    finetuning = dataclasses.replace(finetuning, answer_by=answer_by)
+  if choices.answer_by:
+    finetuning = dataclasses.replace(finetuning, answer_by=choices.answer_by)
   return model, finetuning
 
 

@@ -50,19 +50,27 @@ class Bundle:
     return [notebook.NotebookAnswer(*answer) for answer in answers]
 
 
-def load(model_dir: str, corpus_dir: str, **choices: Any) -> Bundle:
+def load(
+  model_dir: str,
+  corpus_dir: str,
+  index_dir: Optional[str] = None,
+  **choices: Any,
+) -> Bundle:
   """Opens a QA model.
 
   Args:
     model_dir: From bin.finetune.
     corpus_dir: To search.
-    **choices: `index_dir`, `num_read`, `answer_by` and `reader_dir` of
-      `loading.load_answerer`.
+    index_dir: See `loading.load`.
+    **choices: Those of `loading.Choices`: `num_read`, `answer_by`,
+      `reader_dir`, `sparse_weight`.
 
   Raises:
     UserError: Something is missing, or does not belong together.
   """
-  answerer = loading.load_answerer(model_dir, corpus_dir, **choices)
+  answerer = loading.load_answerer(
+    model_dir, corpus_dir, index_dir, loading.Choices(**choices)
+  )
   if answerer.reader is None:
     raise errors.UserError(
       f'A model must read answers to be asked. Found no reader in {model_dir}. '

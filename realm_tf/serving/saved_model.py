@@ -28,15 +28,11 @@ class Options(NamedTuple):
   """What may differ from the model directory.
 
   Attributes:
-    num_read: See `loading.load_answerer`, as the next two.
-    answer_by: 'span' or 'text'.
-    reader_dir: A model directory.
+    choices: How it answers; BM25 has no ops, so `sparse_weight` is 0.
     searcher: Of `SEARCHERS`: 'scann' needs scann wherever the model is loaded.
   """
 
-  num_read: Optional[int] = None
-  answer_by: Optional[str] = None
-  reader_dir: Optional[str] = None
+  choices: loading.Choices = loading.OWN
   searcher: str = 'exact'
 
 
@@ -54,9 +50,7 @@ def export(
     UserError: There is no reader, or there are too few blocks.
   """
   options = options or Options()
-  reader, finetuning = loading.choose_reader(
-    loaded, options.num_read, options.answer_by, options.reader_dir
-  )
+  reader, finetuning = loading.choose_reader(loaded, options.choices)
   _check(reader, loaded)
   module = tf.train.Checkpoint()
   module.searcher = _searcher(loaded, options.searcher)

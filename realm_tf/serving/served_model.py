@@ -13,9 +13,7 @@ class Source(NamedTuple):
   model_dir: str
   corpus_dir: str
   index_dir: Optional[str] = None
-  num_read: Optional[int] = None
-  answer_by: Optional[str] = None
-  reader_dir: Optional[str] = None
+  choices: loading.Choices = loading.OWN
 
 
 class ServedModel(NamedTuple):
@@ -41,9 +39,7 @@ def load(source: Source, allow_edits: bool = False) -> ServedModel:
   if allow_edits:
     edits = corpus_edits.EditedCorpus(loaded)
     loaded = loaded._replace(table=edits.table, retriever=edits.retriever)
-  answerer = loading.answerer_of(
-    loaded, source.num_read, source.answer_by, source.reader_dir
-  )
+  answerer = loading.answerer_of(loaded, source.choices)
   loading.require_reader(answerer.reader is not None, source.model_dir)
   warm(answerer)
   if edits is not None:

@@ -1,11 +1,15 @@
 """Tests for realm_tf.answering.answerer."""
 
+import dataclasses
+
 from absl.testing import absltest
 import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import answerer as answerer_lib
+from realm_tf.retrieval import bm25
+from realm_tf.retrieval import hybrid
 from tests import fakes
 
 _TITLES = ['Emigrant', 'Berlin', 'Nothing']
@@ -62,6 +66,26 @@ class AnswererTest(absltest.TestCase):
     (answer,) = self._answerer(retriever).answer(['Who?'], top_k=1)
     self.assertEqual(answer.prediction, 'U.S.')
     self.assertLen(answer.evidence, 1)
+
+  def test_words_count_beside_embeddings_if_told(self):
+    # By embeddings alone block 0 is the best of all, and 1 the last of two.
+    retriever = fakes.FakeRetriever([0, 2, 1], [2.0, 1.5, 1.0])
+    plain = self._answerer(retriever)
+    sparse = bm25.Bm25Retriever(_TITLES, _TEXTS)
+    both = dataclasses.replace(plain, hybrid=hybrid.Hybrid(sparse, 5.0))
+    questions = ['Who won in Berlin?', 'Who left?'] * 3  # Two batches.
+    found = both.retrieve(questions, 2)
+    self.assertEqual(found.block_ids[:, 0].tolist(), [1, 0] * 3)
+    words = sparse.retrieve_texts(questions, 3)
+    for row, first in enumerate(found.block_ids[:, 0]):
+      of_words = dict(zip(words.block_ids[row], words.scores[row]))[first]
+      of_embedding = {0: 2.0, 1: 1.0}[int(first)]
+      self.assertAlmostEqual(
+        found.scores[row, 0], of_embedding + 5.0 * of_words, places=4
+      )
+    alone = plain.retrieve(questions, 2)
+    self.assertEqual(alone.block_ids.tolist(), [[0, 2]] * 6)
+    self.assertEqual(both.answer(questions[:1])[0].prediction, 'K\u00f6ln')
 
   def test_batches_change_nothing(self):
     questions = ['Who?', 'When ?', 'who in Berlin won ?', '', 'he']

@@ -47,7 +47,9 @@ class LoadAnswererTest(absltest.TestCase):
     return path
 
   def _load(self, model_dir, **overrides):
-    return loading.load_answerer(model_dir, self.corpus, **overrides)
+    return loading.load_answerer(
+      model_dir, self.corpus, choices=loading.Choices(**overrides)
+    )
 
   def test_the_reader_of_another_model_reads_what_is_found(self):
     one, two = map(self._load, self.models)

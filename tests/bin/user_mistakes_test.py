@@ -181,11 +181,8 @@ def _cases(files):
   yield 'make_queries', {'tagger': 'bert:' + missing}, 'bin.train_tagger'
   yield 'change_fact', {}, missing
   yield 'change_fact', {'questions': files.questions}, missing
-  yield (
-    'change_fact',
-    {'questions': files.questions, 'predictions': files.other_predictions},
-    'in order',
-  )
+  mixed = {'questions': files.questions, 'predictions': files.other_predictions}
+  yield 'change_fact', mixed, 'in order'
   yield 'quickstart_results', {}, missing
   yield from _report_cases(files)
   yield from _serve_cases(files)
@@ -203,8 +200,8 @@ def _cases(files):
   yield 'pretrain', {'corpus_dir': files.queries}, files.queries
   for name in ('pretrain', 'warm_start', 'finetune'):
     yield name, {'profile_steps': '9,x'}, '--profile_steps'
-  hosts = {'worker_hosts': 'a:1,b:2', 'task_index': '2'}
-  several = {'distribution_strategy': 'multi_worker_mirrored', **hosts}
+  several = {'worker_hosts': 'a:1,b:2', 'task_index': '2'}
+  several['distribution_strategy'] = 'multi_worker_mirrored'
   yield 'warm_start', several, '--task_index'
   yield (
     'warm_start',
@@ -241,7 +238,8 @@ def _cases(files):
   yield 'evaluate', {'compare': missing}, missing
   yield 'evaluate', {'compare': files.other_run}, 'same questions'
   bm25 = {'retriever': 'bm25', 'model_dir': ''}
-  yield 'evaluate', {**bm25, 'reader_dir': files.model}, '--reader_dir'
+  for name, value in (('sparse_weight', '1'), ('reader_dir', files.model)):
+    yield 'evaluate', {**bm25, name: value}, '--' + name
   yield 'evaluate', {'answer_by': 'token'}, 'answer_by'
   for name in ('answer', 'evaluate', 'serve'):
     yield name, {'model_dir': missing}, missing

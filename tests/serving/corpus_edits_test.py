@@ -25,7 +25,9 @@ class CorpusEditsTest(absltest.TestCase):
     return self.loaded._replace(table=edits.table, retriever=edits.retriever)
 
   def _answers(self, loaded):
-    return loading.answerer_of(loaded, num_read=4).answer(_QUESTIONS)
+    return loading.answerer_of(loaded, loading.Choices(num_read=4)).answer(
+      _QUESTIONS
+    )
 
   def _assert_same(self, ours, theirs):
     for one, other in zip(ours, theirs, strict=True):

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.evaluation.bm25."""
+"""Tests for realm_tf.retrieval.bm25."""
 
 import math
 from unittest import mock
@@ -7,7 +7,7 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.evaluation import bm25
+from realm_tf.retrieval import bm25
 from tests import fakes
 
 

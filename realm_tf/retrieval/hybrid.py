@@ -1,0 +1,84 @@
+"""Blocks found by their embeddings and by their words: both scores, added.
+
+  question -> embeddings' best blocks, BM25's best blocks -> [this file] -> both
+
+Names and numbers that training never showed are words that BM25 knows and an
+embedding blurs. f(x,z) = Embed_input(x) . Embed_doc(z) + weight BM25(x,z); what
+only one of the two has found counts for the other as its last one does.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from realm_tf.retrieval import bm25
+from realm_tf.retrieval import retriever
+
+
+class Hybrid:
+  """Adds BM25 to what embeddings have found.
+
+  Args:
+    sparse: Over the same corpus.
+    weight: Of its scores.
+  """
+
+  def __init__(self, sparse: bm25.Bm25Retriever, weight: float):
+    self._sparse, self._weight = sparse, weight
+
+  def add(
+    self, questions: Sequence[str], dense: retriever.Retrieved, k: int
+  ) -> retriever.Retrieved:
+    """Returns the `k` best blocks of both, at most.
+
+    Args:
+      questions: B questions.
+      dense: The best blocks by embeddings, [B, n]; of BM25's as many count.
+      k: Blocks per question.
+    """
+    depth = dense.block_ids.shape[1]
+    sparse = self._sparse.retrieve_texts(questions, depth)
+    return fuse(dense, sparse, self._weight, k)
+
+
+def fuse(
+  one: retriever.Retrieved, two: retriever.Retrieved, weight: float, k: int
+) -> retriever.Retrieved:
+  """Returns the `k` best of what two retrievers have found.
+
+  Args:
+    one: [B, n]; every row finds something.
+    two: [B, m]; likewise.
+    weight: Of the scores of `two`; those of `one` have 1.
+    k: Blocks per question.
+
+  Returns:
+    block ids [B, k] and sums of scores, float32 [B, k], best first; -1 and
+    -inf where both together have fewer.
+  """
+  same = one.block_ids[:, :, None] == two.block_ids[:, None, :]  # [B, n, m]
+  same &= one.block_ids[:, :, None] >= 0
+  of_one = one.scores + weight * _of_other(same, two.scores)
+  of_two = weight * two.scores + _of_other(same.swapaxes(1, 2), one.scores)
+  of_two[same.any(axis=1)] = -np.inf  # It stands among those of `one`.
+  ids = np.concatenate([one.block_ids, two.block_ids], axis=1)
+  scores = np.concatenate([of_one, of_two], axis=1).astype(np.float32)
+  scores[ids < 0] = -np.inf
+  best = np.argsort(-scores, axis=1, kind='stable')[:, :k]
+  ids, scores = (np.take_along_axis(x, best, axis=1) for x in (ids, scores))
+  missing = [(0, 0), (0, k - ids.shape[1])] if ids.shape[1] < k else None
+  if missing:
+    ids = np.pad(ids, missing)
+    scores = np.pad(scores, missing, constant_values=-np.inf)
+  return retriever.Retrieved(np.where(np.isfinite(scores), ids, -1), scores)
+
+
+def _of_other(same, scores):
+  """Returns the other's score of each block, or its lowest, [B, n]."""
+  lowest = np.min(
+    scores, axis=1, where=np.isfinite(scores), initial=np.inf, keepdims=True
+  )
+  lowest = np.where(np.isfinite(lowest), lowest, 0.0)
+  place = same.argmax(axis=2)
+  found = np.take_along_axis(scores, place, axis=1)
+  return np.where(same.any(axis=2), found, lowest)

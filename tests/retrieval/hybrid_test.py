@@ -1,0 +1,59 @@
+"""Tests for realm_tf.retrieval.hybrid."""
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.retrieval import bm25
+from realm_tf.retrieval import hybrid
+from realm_tf.retrieval import retriever
+
+_NONE = -np.inf
+
+
+def _found(ids, scores):
+  return retriever.Retrieved(np.array(ids, np.int32), np.array(scores, float))
+
+
+class HybridTest(absltest.TestCase):
+  def _assert_found(self, actual, ids, scores):
+    self.assertEqual(actual.block_ids.tolist(), ids)
+    np.testing.assert_allclose(actual.scores, scores, rtol=1e-6)
+
+  def test_adds_the_scores_of_both(self):
+    # Block 7 has 3 + 0.5 * 8. Block 4 has 5, and of BM25 what its last one has,
+    # 2; block 9 has 0.5 * 2, and what the last of the embeddings has, 3.
+    actual = hybrid.fuse(
+      _found([[4, 7]], [[5, 3]]), _found([[7, 9]], [[8, 2]]), 0.5, 3
+    )
+    self._assert_found(actual, [[7, 4, 9]], [[7.0, 6.0, 4.0]])
+
+  def test_the_best_of_each_question_alone(self):
+    actual = hybrid.fuse(
+      _found([[0, 1], [2, 3]], [[2, 1], [9, 1]]),
+      _found([[1, 0], [3, 5]], [[6, 2], [1, 0]]),
+      1.0,
+      1,
+    )
+    self._assert_found(actual, [[1], [2]], [[7.0], [9.0]])
+
+  def test_without_weight_it_is_the_embeddings_order(self):
+    dense = _found([[3, 1, 2]], [[3, 2, 1]])
+    actual = hybrid.fuse(dense, _found([[2, 5, 1]], [[9, 8, 7]]), 0.0, 3)
+    self._assert_found(actual, [[3, 1, 2]], [[3.0, 2.0, 1.0]])
+
+  def test_a_corpus_of_fewer_blocks(self):
+    dense = _found([[1, 0, -1]], [[2, 1, _NONE]])
+    sparse = _found([[0, 1, -1]], [[4, 2, _NONE]])
+    actual = hybrid.fuse(dense, sparse, 1.0, 8)
+    self._assert_found(actual, [[0, 1] + [-1] * 6], [[5.0, 4.0] + [_NONE] * 6])
+
+  def test_finds_a_name_that_the_embedding_missed(self):
+    texts = ['a river in the north', 'Zyxwq was born here', 'a town']
+    both = hybrid.Hybrid(bm25.Bm25Retriever(['', '', ''], texts), 10.0)
+    dense = _found([[0, 2]], [[1.0, 0.5]])
+    found = both.add(['Where was Zyxwq born?'], dense, 1)
+    self.assertEqual(found.block_ids.tolist(), [[1]])
+
+
+if __name__ == '__main__':
+  absltest.main()
