@@ -19,6 +19,12 @@ _SPARSE_WEIGHT = flags.DEFINE_float(
   'that training never showed. Try 0.5; 0 is embeddings alone.',
   lower_bound=0.0,
 )
+_READ_DTYPE = flags.DEFINE_enum(
+  'read_dtype',
+  'float32',
+  ['float32', 'bfloat16'],
+  "Of the reader's matmuls; a CPU with AMX reads twice as fast in bfloat16.",
+)
 
 
 def arguments(model_dir: str) -> dict[str, Any]:
@@ -28,7 +34,7 @@ def arguments(model_dir: str) -> dict[str, Any]:
     'corpus_dir': CORPUS_DIR.value,
     'index_dir': reader_flags.INDEX_DIR.value,
     'choices': reader_flags.choices()._replace(
-      sparse_weight=_SPARSE_WEIGHT.value
+      sparse_weight=_SPARSE_WEIGHT.value, read_dtype=_READ_DTYPE.value
     ),
   }
 

@@ -12,6 +12,7 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.index import model_files
+from realm_tf.modeling import lean_encoder
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import span_reader
 from realm_tf.records import joining
@@ -66,6 +67,7 @@ class PairReader:
     model: With the SPAN part; its current variables count.
     special_ids: The vocabulary's [CLS] and [SEP].
     config: Longest joint sequence, and whether titles are in it.
+    dtype: Of the encoder's matmuls: 'float32' or 'bfloat16'.
   """
 
   def __init__(
@@ -73,14 +75,20 @@ class PairReader:
     model: realm_model.RealmModel,
     special_ids: tuple[int, int],
     config: config_lib.FinetuningConfig,
+    dtype: str = 'float32',
   ):
     self._special_ids = special_ids
     self._config = config
     self._max_width = model.config.max_span_width
+    encode = None
+    if dtype != 'float32':
+      encode = lean_encoder.LeanEncoder(
+        model.span_reader.encoder, model.config.reader_bert, dtype
+      )
     spec = tf.TensorSpec([None, 1, None], tf.int32)
     self._score = tf.function(
       lambda ids, mask, types, body_length: model.span_reader(
-        dict(zip(joining.NAMES, (ids, mask, types))), body_length
+        dict(zip(joining.NAMES, (ids, mask, types))), body_length, encode=encode
       ),
       input_signature=[spec, spec, spec, tf.TensorSpec([], tf.int32)],
     )

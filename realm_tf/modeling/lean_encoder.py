@@ -20,6 +20,7 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.modeling import bert
 from realm_tf.modeling import dropout
+from realm_tf.modeling import sizes
 from realm_tf.modeling import weights
 
 _MASKED = -1e9  # Added to what must not be attended to.
@@ -59,8 +60,7 @@ class LeanEncoder:
       more, from its input, instead of keeping them.
 
   Call arguments:
-    tokens: 'input_word_ids', 'input_mask' and 'input_type_ids', int32 [B, L];
-      L is static.
+    tokens: 'input_word_ids', 'input_mask' and 'input_type_ids', int32 [B, L].
     positions: int32 [B, M], those that the last layer computes; the others are
       only attended to. None is all.
     training: Whether there is dropout.
@@ -110,7 +110,7 @@ class LeanEncoder:
     return {'sequence_output': states, 'pooled_output': pooled}
 
   def _embed(self, tokens):
-    length = tokens['input_word_ids'].shape[1]
+    length = sizes.size(tokens['input_word_ids'], 1)
     words, positions, types = (
       self._variables[f'{name}/embeddings']
       for name in ('word_embeddings', 'position_embedding', 'type_embeddings')
@@ -172,7 +172,7 @@ class LeanEncoder:
       seeds.probabilities,
     )  # [B, A, L, H/A]
     mixed = tf.transpose(mixed, [0, 2, 1, 3])
-    joined = tf.reshape(mixed, [-1, mixed.shape[1], states.shape[-1]])
+    joined = tf.reshape(mixed, [-1, sizes.size(mixed, 1), states.shape[-1]])
     return self._dense(f'{name}attention_output', joined)
 
   def _mix(self, scores, value, seed):
@@ -186,7 +186,7 @@ class LeanEncoder:
     return mixed / tf.reduce_sum(weight, axis=-1, keepdims=True)
 
   def _heads(self, projected):
-    length, width = projected.shape[1:]
+    length, width = sizes.size(projected, 1), projected.shape[2]
     heads = self._config.num_heads
     return tf.reshape(projected, [-1, length, heads, width // heads])
 
@@ -214,7 +214,8 @@ class LeanEncoder:
     if right.shape.rank > 2:
       return left @ right
     flat = tf.reshape(left, [-1, left.shape[-1]])
-    shape = [-1, *left.shape[1:-1], right.shape[-1]]
+    inner = [sizes.size(left, axis) for axis in range(1, left.shape.rank - 1)]
+    shape = [-1, *inner, right.shape[-1]]
     return tf.reshape(flat @ right, shape)
 
   def _layer_norm(self, name, states):

@@ -6,6 +6,8 @@ from typing import Optional
 import tensorflow as tf
 import tf_keras
 
+from realm_tf.modeling import sizes
+
 # Scores of spans that do not exist. Finite: a sum of them stays a number.
 NO_SPAN = -1e9
 
@@ -54,17 +56,20 @@ class SpanReader(tf_keras.layers.Layer):
     self.score = _dense(1, 'score')
 
   def call(
-    self, tokens: dict[str, tf.Tensor], body_length: int, training: bool = False
+    self,
+    tokens: dict[str, tf.Tensor],
+    body_length: int,
+    training: bool = False,
+    encode: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
   ):
     num_read = tokens['input_word_ids'].shape[1]
-    length = _size(tokens['input_word_ids'], 2)
+    length = sizes.size(tokens['input_word_ids'], 2)
     flat = {
       name: tf.reshape(value, [-1, length]) for name, value in tokens.items()
     }
-    if training and self.lean is not None:
-      states = self.lean(flat, training=training)['sequence_output']
-    else:
-      states = self.encoder(flat, training=training)['sequence_output']
+    if encode is None:
+      encode = self.lean if training and self.lean else self.encoder
+    states = encode(flat, training=training)['sequence_output']
     states = tf.cast(states, tf.float32)
     states, allowed = _body(states, flat['input_type_ids'], body_length)
     start, end = tf.split(self.projection(states), 2, axis=-1)
@@ -77,7 +82,7 @@ class SpanReader(tf_keras.layers.Layer):
 
   def _width_scores(self, start, end, allowed, width):
     """Returns the scores of all spans of `width` + 1 pieces, [B, Lz]."""
-    length = _size(end, 1)
+    length = sizes.size(end, 1)
     width = (
       min(width, length)
       if isinstance(length, int)
@@ -102,14 +107,8 @@ def _body(states, type_ids, body_length):
   index = first[:, None] + tf.range(body_length)  # [B, Lz]
   num_body = tf.reduce_sum(type_ids, axis=-1) - 1  # Its last one is [SEP].
   allowed = tf.range(body_length) < num_body[:, None]
-  index = tf.minimum(index, _size(states, 1) - 1)
+  index = tf.minimum(index, sizes.size(states, 1) - 1)
   return tf.gather(states, index, batch_dims=1), allowed
-
-
-def _size(tensor, axis):
-  """Returns an int where the size is known, as XLA wants it."""
-  size = tensor.shape[axis]
-  return tf.shape(tensor)[axis] if size is None else size
 
 
 def _dense(units, name):

@@ -76,8 +76,22 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     cut = 30 - 10 - (3 if read_titles else 0)
     self.assertAllEqual(is_span[1], [1, 7, cut])
 
-  def test_one_graph_for_all_sizes(self):
-    reader = self._reader()
+  def test_bfloat16_is_close(self):
+    exact = self._reader()(*self.arrays, self.scores)
+    reader = reading.PairReader(
+      self.model, small.SPECIAL_IDS, self.config, 'bfloat16'
+    )
+    close = reader(*self.arrays, self.scores)
+    is_span = exact > span_reader.NO_SPAN / 2
+    np.testing.assert_array_equal(close > span_reader.NO_SPAN / 2, is_span)
+    difference = np.abs(close - exact)[is_span]
+    self.assertBetween(difference.max(), 1e-6, 0.02)  # Other, but not by much.
+
+  @parameterized.parameters('float32', 'bfloat16')
+  def test_one_graph_for_all_sizes(self, dtype):
+    reader = reading.PairReader(
+      self.model, small.SPECIAL_IDS, self.config, dtype
+    )
     for number in (4, 1, 3):
       arrays = (array[:number] for array in (*self.arrays, self.scores))
       reader(*arrays)

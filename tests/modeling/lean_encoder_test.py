@@ -103,6 +103,22 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(loss, expected_loss, rtol=1e-5, atol=1e-5)
     self._assert_same_gradients(gradients, expected)
 
+  def test_sizes_may_be_unknown(self):
+    encoder = _encoder(_CONFIG)
+    spec = tf.TensorSpec([None, None], tf.int32)
+    encode = tf.function(
+      lean_encoder.LeanEncoder(encoder, _CONFIG),
+      input_signature=[{name: spec for name in _TOKENS}],
+    )
+    for length in (3, _TOKENS['input_mask'].shape[1]):
+      tokens = {name: ids[:, :length] for name, ids in _TOKENS.items()}
+      self.assertAllClose(
+        encode(tokens)['sequence_output'],
+        encoder(tokens)['sequence_output'],
+        atol=2e-5,
+      )
+    self.assertEqual(encode.experimental_get_tracing_count(), 1)
+
   def test_reads_the_current_variables(self):
     encoder = _encoder()
     encode = tf.function(lean_encoder.LeanEncoder(encoder, _CONFIG))
