@@ -4,15 +4,16 @@
 #   bash launch/open_squad.sh RUN_DIR INIT_FROM SQUAD_OPEN
 #
 # INIT_FROM is a model directory, e.g. RUN_DIR/model of
-# launch/imported_encoder.sh, whose index is then used again; SQUAD_OPEN holds
-# {train,val}_{corpus,qa}.jsonl.gz: paragraphs as articles (title, text, id),
-# and questions (question, answers, gold_id).
+# launch/imported_encoder.sh; SQUAD_OPEN holds {train,val}_{corpus,qa}.jsonl.gz:
+# paragraphs as articles (title, text, id), and questions (question, answers,
+# gold_id).
 #
 # First both towers learn to find the paragraph that a question was written on,
 # among others of its article. Then the reader learns from that one, and then to
 # tell it from the best of the others. docs/results.md says what comes out, and
 # how long it takes. A CPU with AMX needs half of that with
-# FLAGS='--set=model.train_dtype=bfloat16 --set=index.embed_dtype=bfloat16'.
+# FLAGS='--set=model.train_dtype=bfloat16 --set=index.embed_dtype=bfloat16' and
+# READ=--read_dtype=bfloat16.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo 'Three arguments must be given: RUN_DIR INIT_FROM SQUAD_OPEN. Found' \
@@ -27,6 +28,8 @@ mkdir -p "$run"
 [ -e "$run/corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
   --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
   --vocab_file="$init_from/vocab.txt" --output_dir="$run/corpus"
+# What reading teaches Embed_input it learns of the training articles alone.
+reader_only=--set=finetuning.freeze_query_tower=true
 train() {  # BINARY NAME INIT_FROM FLAGS...
   local binary=$1 name=$2 from=$3
   shift 3
@@ -38,22 +41,22 @@ train() {  # BINARY NAME INIT_FROM FLAGS...
     --run_dir="$run/$name" --init_from="$from" ${FLAGS:-} "$@"
 }
 train warm_start retriever "$init_from"
-train finetune gold "$run/retriever"
+train finetune gold "$run/retriever" "$reader_only"
 # Another seed deals other questions.
-train finetune qa "$run/gold" --seed=1 --set=finetuning.num_read=2 \
+train finetune qa "$run/gold" "$reader_only" --seed=1 --set=finetuning.num_read=2 \
   --set=finetuning.joint_tokens=320 \
   --set=finetuning.optimizer.learning_rate=1e-4 \
   --set=finetuning.optimizer.num_steps=560 \
-  --set=finetuning.optimizer.warmup_steps=30 \
-  --set=finetuning.optimizer.embedder_rate_scale=0.5
+  --set=finetuning.optimizer.warmup_steps=30
 evaluate() {  # NAME FLAGS...
   local name=$1
   shift
   "$PYTHON" -m bin.evaluate --model_dir="$run/qa" --recall_at=1,5,20 \
-    --num_read=5 --questions="$squad/val_qa.jsonl.gz" \
+    --num_read=5 ${READ:-} --questions="$squad/val_qa.jsonl.gz" \
     --output_dir="$run/eval_$name" "$@"
 }
 evaluate model --corpus_dir="$run/corpus"
+evaluate hybrid --corpus_dir="$run/corpus" --sparse_weight=0.5
 evaluate bm25 --corpus_dir="$run/corpus" --retriever=bm25
 
 # The paragraphs of the evaluated articles alone.
