@@ -106,7 +106,13 @@ def _batch():
     used = rng.integers(1, length + 1, [BATCH_SIZE, 1])
     return np.where(np.arange(length) < used, ids, 0).astype(np.int32)
 
-  return {'query_ids': texts(4), 'title_ids': texts(2), 'body_ids': texts(7)}
+  return {
+    'query_ids': texts(4),
+    'title_ids': texts(2),
+    'body_ids': texts(7),
+    'is_compared': np.eye(BATCH_SIZE, dtype=bool)
+    | (rng.random([BATCH_SIZE, BATCH_SIZE]) < 0.7),
+  }
 
 
 def _model(dropout_rate):
