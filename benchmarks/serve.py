@@ -7,7 +7,7 @@ Clients in a process of their own ask over loopback, one question a request,
 each as soon as it has its answer; 1, 8 and 32 of them, with batching and
 without. Beside it the bare call of the Answerer, with batches as large as the
 number of clients lets them be. Memory is that of the server before and after
-the 10,000 requests of the last case.
+10,000 requests more.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,10 +29,12 @@ _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Of bin.finetune.')
 _CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Its corpus.')
 _QUESTIONS = flags.DEFINE_string('questions', None, 'JSONL, "question".')
 _REQUESTS = flags.DEFINE_integer('requests', 2000, 'Of each case.')
+_MEMORY_REQUESTS = flags.DEFINE_integer(
+  'memory_requests', 10_000, 'Between two looks at the memory.'
+)
 _QUICK = flags.DEFINE_bool('quick', False, 'A tiny model, few requests.')
 
 _CLIENTS = (1, 8, 32)
-_MEMORY_REQUESTS = 10_000
 
 
 def _load(url: str, questions_file: str, clients: int, requests: int):
@@ -105,7 +107,7 @@ def _rows(
 
 def _memory_row(server: running_server.Server, questions_file: str) -> dict:
   before = server.memory_mb()
-  number = 500 if _QUICK.value else _MEMORY_REQUESTS
+  number = 500 if _QUICK.value else _MEMORY_REQUESTS.value
   _load(server.url, questions_file, 8, number)
   return {
     'case': f'memory after {number} requests, MB',
