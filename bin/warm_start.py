@@ -34,10 +34,9 @@ def _search(inputs, questions):
   """Returns what finds blocks for questions that name no article, if any."""
   if all(question.gold_id for question in questions):
     return None
-  return bm25.fixed_search(
-    bm25.over_table(inputs.table),
-    [question.question for question in questions],
-    inputs.config.finetuning.num_searched,
+  sparse = bm25.over_table(inputs.table)
+  return lambda rows, _, k: sparse.retrieve_texts(
+    [questions[row].question for row in rows], k
   )
 
 

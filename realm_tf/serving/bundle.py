@@ -63,7 +63,7 @@ def load(
     corpus_dir: To search.
     index_dir: See `loading.load`.
     **choices: Those of `loading.Choices`: `num_read`, `answer_by`,
-      `reader_dir`, `sparse_weight`.
+      `reader_dir`, `sparse_weight`, `read_dtype`.
 
   Raises:
     UserError: Something is missing, or does not belong together.

@@ -93,7 +93,7 @@ def _batches_of(inputs, questions, search):
   labels = answer_labels.AnswerLabels(
     tokenized, inputs.table, inputs.tokenizer, finetuning
   )
-  pairs = question_pairs.find(labels, search, config.finetuning.num_searched)
+  pairs = question_pairs.find(labels, search)
   logging.info(
     '%d of %d questions have a block that answers them.',
     len(pairs.rows),

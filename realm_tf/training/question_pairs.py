@@ -24,6 +24,7 @@ from realm_tf.training import finetuning_batches
 # Multiples that batches are trimmed to: few shapes, for each one is compiled.
 _QUERY_WIDTH, _BODY_WIDTH = 16, 64
 _CHUNK = 1000  # Questions that are searched at once.
+_NUM_SEARCHED = 100  # As Karpukhin et al. do.
 
 
 class Pairs(NamedTuple):
@@ -41,7 +42,7 @@ class Pairs(NamedTuple):
 def find(
   labels: answer_labels.AnswerLabels,
   search: Optional[finetuning_batches.Search] = None,
-  num_searched: int = 0,
+  num_searched: int = _NUM_SEARCHED,
 ) -> Pairs:
   """Finds the block of each question that has one.
 
