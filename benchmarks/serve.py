@@ -98,6 +98,7 @@ def _rows(
         'beside': 'the bare call',
         'p50_ms': ours['p50_ms'],
         'p99_ms': ours['p99_ms'],
+        'client_cpu_ms': ours['cpu_ms'],
         'failed': sum(turn['failed'] for turn in turns),
       }
     if batch_size is None:
