@@ -3,8 +3,8 @@ r"""Clients of a server on loopback; run by benchmarks.serve.
   python -m benchmarks.serve_clients URL QUESTIONS NUM_CLIENTS NUM_REQUESTS [on]
 
 Prints one JSON object: rate, p50_ms, p99_ms, failed, and cpu_ms, what a request
-costs the clients. With `on` it goes on until its input is closed, and prints one
-for every NUM_REQUESTS.
+costs the clients. With `on` it goes on until its input is closed, and prints
+one for every NUM_REQUESTS.
 """
 
 import http.client
