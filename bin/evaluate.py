@@ -20,7 +20,6 @@ from absl import flags
 from realm_tf.evaluation import categories
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
-from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.text import answers
 
@@ -50,25 +49,26 @@ flags.register_validator(
   'must be positive numbers with commas between them, like 1,5,20.',
 )
 
-
-@flags.multi_flags_validator(
-  ['model_dir', 'reader_dir', 'retriever', 'sparse_weight']
+flags.register_multi_flags_validator(
+  ['model_dir', 'retriever'],
+  lambda given: given['model_dir'] or given['retriever'] == 'bm25',
+  '--model_dir must be given, unless --retriever=bm25.',
 )
-def _agree(given):
-  needs_none = given['retriever'] == 'bm25' and not given['reader_dir']
-  if not given['model_dir'] and not needs_none:
-    raise flags.ValidationError('Give --model_dir; --reader_dir needs one.')
-  if given['sparse_weight'] and given['retriever'] != 'model':
-    raise flags.ValidationError('--sparse_weight needs --retriever=model.')
-  return True
+flags.register_multi_flags_validator(
+  ['model_dir', 'reader_dir'],
+  lambda given: given['model_dir'] or not given['reader_dir'],
+  '--reader_dir needs a --model_dir, which it shares the vocabulary with.',
+)
+flags.register_multi_flags_validator(
+  ['retriever', 'sparse_weight'],
+  lambda given: given['retriever'] == 'model' or not given['sparse_weight'],
+  '--sparse_weight adds BM25 to --retriever=model, and to nothing else.',
+)
 
 
 def _system():
   answerer = _MODEL_DIR.value and reading_flags.load(_MODEL_DIR.value)
-  corpus_dir = reading_flags.CORPUS_DIR.value
-  table = (
-    answerer.table if answerer else block_table.BlockTable.open(corpus_dir)
-  )
+  table = answerer.table if answerer else reading_flags.open_table()
   can_read = bool(answerer and answerer.reader)
   retrieve = {
     'bm25': lambda: bm25.over_table(table).retrieve_texts,

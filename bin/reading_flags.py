@@ -8,6 +8,7 @@ from absl import flags
 
 from realm_tf.answering import answerer
 from realm_tf.answering import loading
+from realm_tf.records import block_table
 
 CORPUS_DIR = flags.DEFINE_string(
   'corpus_dir', None, 'Corpus to search.', required=True
@@ -37,6 +38,11 @@ def arguments(model_dir: str) -> dict[str, Any]:
       sparse_weight=_SPARSE_WEIGHT.value, read_dtype=_READ_DTYPE.value
     ),
   }
+
+
+def open_table() -> block_table.BlockTable:
+  """Returns the corpus alone."""
+  return block_table.BlockTable.open(CORPUS_DIR.value)
 
 
 def load(model_dir: str) -> answerer.Answerer:

@@ -13,6 +13,7 @@ import numpy as np
 import Stemmer
 
 from realm_tf import errors
+from realm_tf.index import searcher
 from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
 from realm_tf.text import wordpiece
@@ -65,18 +66,13 @@ class Bm25Retriever:
       block_ids int32 [B, k] and BM25 scores float32 [B, k]. Where the corpus
       has fewer than `k` blocks, the rest is -1 with a score of -inf.
     """
-    num_found = min(k, self._num_blocks)
-    found, found_scores = self._index.retrieve(
+    found = self._index.retrieve(
       self._tokenize(questions),
-      k=num_found,
+      k=min(k, self._num_blocks),
       show_progress=False,
       n_threads=_NUM_THREADS,
     )
-    block_ids = np.full([len(questions), k], -1, np.int32)
-    scores = np.full([len(questions), k], -np.inf, np.float32)
-    block_ids[:, :num_found] = found
-    scores[:, :num_found] = found_scores
-    return retriever.Retrieved(block_ids, scores)
+    return retriever.Retrieved(*searcher.fill(searcher.mark_missing(*found), k))
 
   def _tokenize(self, texts: Sequence[str]):
     return bm25s.tokenize(

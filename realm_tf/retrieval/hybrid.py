@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from realm_tf.index import searcher
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
 
@@ -62,15 +63,11 @@ def fuse(
   of_two = weight * two.scores + _of_other(same.swapaxes(1, 2), one.scores)
   of_two[same.any(axis=1)] = -np.inf  # It stands among those of `one`.
   ids = np.concatenate([one.block_ids, two.block_ids], axis=1)
-  scores = np.concatenate([of_one, of_two], axis=1).astype(np.float32)
+  scores = np.concatenate([of_one, of_two], axis=1)
   scores[ids < 0] = -np.inf
   best = np.argsort(-scores, axis=1, kind='stable')[:, :k]
-  ids, scores = (np.take_along_axis(x, best, axis=1) for x in (ids, scores))
-  missing = [(0, 0), (0, k - ids.shape[1])] if ids.shape[1] < k else None
-  if missing:
-    ids = np.pad(ids, missing)
-    scores = np.pad(scores, missing, constant_values=-np.inf)
-  return retriever.Retrieved(np.where(np.isfinite(scores), ids, -1), scores)
+  found = (np.take_along_axis(x, best, axis=1) for x in (ids, scores))
+  return retriever.Retrieved(*searcher.fill(searcher.mark_missing(*found), k))
 
 
 def _of_other(same, scores):

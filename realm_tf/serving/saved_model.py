@@ -28,7 +28,8 @@ class Options(NamedTuple):
   """What may differ from the model directory.
 
   Attributes:
-    choices: How it answers; BM25 has no ops, so `sparse_weight` is 0.
+    choices: How it answers; but without BM25, which has no ops, and always in
+      float32.
     searcher: Of `SEARCHERS`: 'scann' needs scann wherever the model is loaded.
   """
 

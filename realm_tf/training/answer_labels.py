@@ -20,6 +20,7 @@ from realm_tf.records import sampling
 from realm_tf.text import answers as answers_lib
 from realm_tf.text import spans as spans_lib
 from realm_tf.text import wordpiece
+from realm_tf.training import runs
 
 _MAX_KNOWN = 100_000_000  # Labels that are kept, of 5 bytes.
 _CHUNK = 10_000  # Blocks whose article ids are read at once.
@@ -180,3 +181,21 @@ class AnswerLabels:
       ids = np.array(blocks.get(question.gold_id, []), np.int64)
       if ids.size:
         self._gold[row] = ids[self._matches(row, ids)]
+
+
+def of_questions(
+  given: Sequence[questions_lib.Question],
+  inputs: runs.Inputs,
+  config: config_lib.FinetuningConfig,
+) -> AnswerLabels:
+  """Returns the labels of a job's questions.
+
+  Args:
+    given: As they were read.
+    inputs: Of the job: corpus, tokenizer, and how long a question may be.
+    config: See `AnswerLabels`.
+  """
+  tokenized = tokenize(
+    given, inputs.tokenizer, inputs.config.lengths.question_tokens
+  )
+  return AnswerLabels(tokenized, inputs.table, inputs.tokenizer, config)

@@ -65,7 +65,7 @@ def run(
     inputs.config, model=realm_model.separate_towers(inputs.config.model)
   )
   inputs = inputs._replace(config=config)
-  labels = _labels(inputs, questions)
+  labels = answer_labels.of_questions(questions, inputs, config.finetuning)
   share = setup.share(config.finetuning.batch_size)
   runs.start(run_dir, inputs, setup)
   with setup.scope():
@@ -140,16 +140,6 @@ def _train(run_loop, choice, indexes, batches_of):
         break
       run_loop.train(choice.next_step(until) if choice else until)
     is_done = is_done or run_loop.step >= num_steps
-
-
-def _labels(inputs, questions):
-  config = inputs.config
-  tokenized = answer_labels.tokenize(
-    questions, inputs.tokenizer, config.lengths.question_tokens
-  )
-  return answer_labels.AnswerLabels(
-    tokenized, inputs.table, inputs.tokenizer, config.finetuning
-  )
 
 
 def _trainer(inputs, model):

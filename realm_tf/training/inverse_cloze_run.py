@@ -50,9 +50,10 @@ def run(
   """
   share = setup.share(inputs.config.inverse_cloze.batch_size)
   _check_chunks(inputs.config.inverse_cloze, setup)
-  runs.start(run_dir, inputs, setup)
   config = inputs.config
+  # Before the run begins: who gave wrong questions may use its name again.
   batches_of = _batches_of(inputs, questions, search)
+  runs.start(run_dir, inputs, setup)
   with setup.scope():
     model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
     runs.initialize(model, inputs, init_from)
@@ -81,18 +82,13 @@ def _batches_of(inputs, questions, search):
     return functools.partial(
       inverse_cloze_batches.batches, inputs.table, inputs.ordinary_ids
     )
-  tokenized = answer_labels.tokenize(
-    questions, inputs.tokenizer, config.lengths.question_tokens
-  )
   # However the reader is taught, and as much of a block as is embedded.
   finetuning = dataclasses.replace(
     config.finetuning,
     supervision='gold',
     joint_tokens=config.lengths.block_tokens,
   )
-  labels = answer_labels.AnswerLabels(
-    tokenized, inputs.table, inputs.tokenizer, finetuning
-  )
+  labels = answer_labels.of_questions(questions, inputs, finetuning)
   pairs = question_pairs.find(labels, search)
   logging.info(
     '%d of %d questions have a block that answers them.',

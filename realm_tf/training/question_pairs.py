@@ -56,10 +56,12 @@ def find(
     UserError: No question has one.
   """
   number = len(labels.questions.given)
-  block_ids = np.full([number], -1, np.int64)
-  for row in range(number):
-    block_ids[row] = next(iter(labels.gold(row)), -1)
-  for chunk in _chunks(np.flatnonzero(block_ids < 0) if search else []):
+  block_ids = np.array(
+    [next(iter(labels.gold(row)), -1) for row in range(number)], np.int64
+  )
+  others = np.flatnonzero(block_ids < 0) if search else []
+  for start in range(0, len(others), _CHUNK):
+    chunk = others[start : start + _CHUNK]
     found = search(chunk, labels.questions.ids[chunk], num_searched).block_ids
     for row, ids in zip(chunk, found, strict=True):
       block_ids[row] = next(iter(ids[labels.has_answer(row, ids)]), -1)
@@ -139,9 +141,8 @@ def _groups(titles, pairs, lengths, size, seed):
   _, subjects = np.unique(np.asarray(titles)[order], return_inverse=True)
   order = order[np.lexsort([lengths[order], turns, subjects])]
   subjects = np.sort(subjects)
-  _, first, counts = np.unique(subjects, return_index=True, return_counts=True)
-  place = np.arange(len(order)) - np.repeat(first, counts)
-  is_whole = place < np.repeat(counts - counts % size, counts)
+  counts = np.bincount(subjects)[subjects]
+  is_whole = _turns(subjects) < counts - counts % size
   whole, rest = order[is_whole], order[~is_whole]
   rest = np.resize(rest, [-(-len(rest) // size) * size])
   return np.concatenate([whole, rest]).reshape([-1, size])
@@ -156,7 +157,3 @@ def _turns(ids):
   turns = np.empty_like(order)
   turns[order] = np.arange(len(ids)) - np.repeat(first, counts)
   return turns
-
-
-def _chunks(rows):
-  return (rows[i : i + _CHUNK] for i in range(0, len(rows), _CHUNK))

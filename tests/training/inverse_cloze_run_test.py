@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import types
 
 from absl.testing import absltest
@@ -66,6 +67,13 @@ class InverseClozeRunTest(absltest.TestCase):
     losses = self._losses(corpus_dir, 2, questions)
     for loss, value in zip(losses, expected, strict=True):
       self.assertAlmostEqual(loss, value, 5)
+
+  def test_questions_without_a_block_leave_no_run_behind(self):
+    corpus_dir = tiny.write_corpus(self.directory)
+    question = questions_lib.Question('a ?', ('zz',), gold_id='no such')
+    with self.assertRaisesRegex(errors.UserError, 'Found none for 1 question'):
+      self._losses(corpus_dir, 0, [question])
+    self.assertFalse(os.path.exists(f'{self.directory}/0'))
 
   def test_a_part_that_is_not_whole_chunks_is_a_user_error(self):
     # A batch of 8 is 2 chunks of 4; a quarter of it is none.
