@@ -12,6 +12,7 @@ from realm_tf import config as config_lib
 from realm_tf import config_io
 from realm_tf import errors
 from realm_tf.index import block_embeddings
+from realm_tf.index import embed_backend
 from realm_tf.index import embedding_shards
 from realm_tf.index import held_out_queries
 from realm_tf.index import index_plan
@@ -57,9 +58,10 @@ class IndexBuilder:
       with (strategy or tf.distribute.get_strategy()).scope():
         model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
     self._model = model
-    self._embed = block_embeddings.compile_embedding(
-      model, special_ids, config.index.embed_dtype, strategy
+    self._open_embed = embed_backend.opener(
+      model, special_ids, config.index, strategy
     )
+    self._embed: Optional[block_embeddings.Embed] = None
 
   @property
   def config(self) -> config_lib.ExperimentConfig:
@@ -119,6 +121,7 @@ class IndexBuilder:
       UserError: Another index stands in its place, or `job.base` does not fit.
     """
     begun = time.monotonic()
+    self._embed = None  # It may hold a copy of older parameters.
     plan = self._plan()
     version = versions.Version(step, versions.version_path(index_root, step))
     if versions.is_complete(version.path):
@@ -177,6 +180,7 @@ class IndexBuilder:
     return result
 
   def _embed_anew(self, block_ids, progress):
+    self._embed = self._embed or self._open_embed()
     return block_embeddings.embed_blocks(
       self._embed,
       self._table,
