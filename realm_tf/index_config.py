@@ -32,7 +32,8 @@ class IndexConfig:
     embed_batch_size: Blocks embedded at once.
     embed_backend: What embeds blocks: 'tensorflow', 'openvino' (an extra, for
       CPUs), or 'auto': OpenVINO where it is installed and no accelerator is.
-    embed_dtype: Of the computation: 'float32' or 'bfloat16'.
+    embed_dtype: Dtype of matmuls: 'float32', 'bfloat16', or 'auto'; see
+      `ModelConfig.train_dtype`.
     storage_dtype: Of the embeddings on disk: 'float32', 'bfloat16', 'float16'.
     shard_blocks: Blocks of one embedding shard; what a crash can lose.
   """
@@ -47,7 +48,7 @@ class IndexConfig:
   tuning_queries: int = 512
   embed_batch_size: int = 128
   embed_backend: str = 'auto'
-  embed_dtype: str = 'float32'
+  embed_dtype: str = 'auto'
   storage_dtype: str = 'float32'
   shard_blocks: int = 16_384
 
@@ -85,8 +86,8 @@ class IndexConfig:
       embed_backend=self.embed_backend,
     )
     config_checks.check(
-      self.embed_dtype in _DTYPES[:2],
-      "`embed_dtype` must be 'float32' or 'bfloat16'.",
+      self.embed_dtype in ('auto', *_DTYPES[:2]),
+      "`embed_dtype` must be 'auto', 'float32' or 'bfloat16'.",
       embed_dtype=self.embed_dtype,
     )
     config_checks.check(

@@ -117,8 +117,9 @@ class ModelConfig:
     embedder: Head of the embedders.
     span_hidden_size: Half the width of the span reader's projection (ORQA).
     max_span_width: Longest answer, in wordpieces (ORQA).
-    train_dtype: Of the encoders' matmuls in training: 'float32', or 'bfloat16'
-      where the device is faster with it, as are CPUs with AMX. Variables, sums,
+    train_dtype: Dtype of the encoders' matmuls in training: 'float32',
+      'bfloat16', or 'auto': bfloat16 where the hardware multiplies it (CPUs
+      with AMX or AVX512-BF16, TPUs, GPUs since Ampere). Variables, sums,
       softmax and loss stay float32.
     recompute_activations: Whether these encoders compute a layer's activations
       once more in the backward pass instead of keeping them: a third more
@@ -130,13 +131,13 @@ class ModelConfig:
   embedder: EmbedderConfig = EmbedderConfig()
   span_hidden_size: int = 256
   max_span_width: int = 10
-  train_dtype: str = 'float32'
+  train_dtype: str = 'auto'
   recompute_activations: bool = False
 
   def __post_init__(self):
     config_checks.check_positive(self, 'span_hidden_size', 'max_span_width')
     config_checks.check(
-      self.train_dtype in ('float32', 'bfloat16'),
-      "`train_dtype` must be 'float32' or 'bfloat16'.",
+      self.train_dtype in ('auto', 'float32', 'bfloat16'),
+      "`train_dtype` must be 'auto', 'float32' or 'bfloat16'.",
       train_dtype=self.train_dtype,
     )

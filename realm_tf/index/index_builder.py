@@ -22,6 +22,7 @@ from realm_tf.index import reuse
 from realm_tf.index import searchers
 from realm_tf.index import storage
 from realm_tf.index import version_work
+from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
@@ -51,6 +52,7 @@ class IndexBuilder:
     model: Optional[realm_model.RealmModel] = None,
     strategy: Optional[tf.distribute.Strategy] = None,
   ):
+    config = precision.resolve(config)
     self._table = table
     self._config = config
     self._special_ids = special_ids
@@ -121,7 +123,6 @@ class IndexBuilder:
       UserError: Another index stands in its place, or `job.base` does not fit.
     """
     begun = time.monotonic()
-    self._embed = None  # It may hold a copy of older parameters.
     plan = self._plan()
     version = versions.Version(step, versions.version_path(index_root, step))
     if versions.is_complete(version.path):
@@ -159,6 +160,7 @@ class IndexBuilder:
 
   def _embedding(self, job, index_root, plan):
     """Returns what embeds blocks, or takes them over from another version."""
+    self._embed = None  # It may hold a copy of older parameters.
     base = (
       reuse.Base(job.base, plan) if job.base else _newest_base(index_root, plan)
     )

@@ -21,6 +21,7 @@ from realm_tf.modeling import bert
 from realm_tf.modeling import embedder as embedder_lib
 from realm_tf.modeling import knowledge_encoder as knowledge_encoder_lib
 from realm_tf.modeling import lean_encoder
+from realm_tf.modeling import precision
 from realm_tf.modeling import span_reader as span_reader_lib
 from realm_tf.modeling import weights
 
@@ -95,14 +96,14 @@ class RealmModel(tf.Module):
     return lean_encoder.LeanEncoder(
       encoder,
       bert_config,
-      self.config.train_dtype,
+      precision.choose(self.config.train_dtype),
       self.config.recompute_activations,
     )
 
   @property
   def prefers_xla(self) -> bool:
     """Whether XLA makes a training step faster here."""
-    return lean_encoder.prefers_xla(self.config.train_dtype)
+    return lean_encoder.prefers_xla(precision.choose(self.config.train_dtype))
 
   def embed_queries(
     self, tokens: dict[str, tf.Tensor], training: bool = False

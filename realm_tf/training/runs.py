@@ -16,6 +16,7 @@ from realm_tf import config as config_lib
 from realm_tf import config_io
 from realm_tf import errors
 from realm_tf.index import model_files
+from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.rundir import layout
@@ -53,6 +54,7 @@ def open_inputs(config: config_lib.ExperimentConfig, corpus_dir: str) -> Inputs:
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
     layout.vocab_file(corpus_dir)
   )
+  config = precision.resolve(config)  # The run's config says what was chosen.
   config = dataclasses.replace(
     config,
     model=realm_model.with_vocab_size(config.model, tokenizer.vocab_size),
