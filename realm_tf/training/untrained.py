@@ -63,6 +63,7 @@ def keep(
   forget(run_dir)
   if arrays:
     weights.write_arrays(arrays, layout.untrained_file(run_dir))
+    logging.info('%d of the left over are published along.', len(arrays))
 
 
 def forget(run_dir: str) -> None:
