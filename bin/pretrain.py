@@ -2,10 +2,11 @@ r"""Pre-trains REALM; wants bin.refresh_index beside it on the same --run_dir.
 
 python -m bin.pretrain --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --queries_dir=runs/queries \
-    --run_dir=runs/realm --init_from=runs/ict
+    --run_dir=runs/realm --init_from=runs/ict [--reader_init_from=runs/bert]
 """
 
 from bin import launcher
+from bin import start_flags
 from bin import training_flags
 
 from absl import flags
@@ -23,9 +24,6 @@ _QUERIES_DIR = flags.DEFINE_string(
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'Directory shared with the refresher.', required=True
 )
-_INIT_FROM = flags.DEFINE_string(
-  'init_from', None, 'Model directory to start from.'
-)
 
 
 def main(_):
@@ -35,7 +33,12 @@ def main(_):
   if inputs.config.pretraining.candidates == 'recurring_span':
     search = bm25.wordpiece_search(inputs.table, inputs.tokenizer)
   pretraining_run.run(
-    inputs, _QUERIES_DIR.value, _RUN_DIR.value, _INIT_FROM.value, search, setup
+    inputs,
+    _QUERIES_DIR.value,
+    _RUN_DIR.value,
+    start_flags.init_from(),
+    search,
+    setup,
   )
 
 

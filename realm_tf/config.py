@@ -7,7 +7,6 @@ A function takes the smallest config that it reads: the ScaNN builder takes an
 """
 
 import dataclasses
-from typing import Optional
 
 from realm_tf import config_checks
 from realm_tf import finetuning_config
@@ -260,11 +259,7 @@ class WorldConfig:
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentConfig:
-  """Everything a launch module configures.
-
-  Attributes:
-    init_from: Default of --init_from; None starts from random weights.
-  """
+  """Everything a launch module configures."""
 
   seed: int = 0
   model: ModelConfig = ModelConfig()
@@ -275,4 +270,3 @@ class ExperimentConfig:
   finetuning: FinetuningConfig = FinetuningConfig()
   tagger: TaggerConfig = TaggerConfig()
   world: WorldConfig = WorldConfig()
-  init_from: Optional[str] = None

@@ -140,7 +140,7 @@ class TpuVmTest(absltest.TestCase):
       self.assertRegex(done.stdout, expected)
 
   def test_a_run_from_no_vm_to_none(self):
-    odd = "--set=init_from=it's a 'name'"
+    odd = "--init_from=it's a 'name'"
     done = self._launch(odd, NAME='mine')
     self.assertEqual((done.returncode, done.stderr), (0, ''))
     self.assertRegex(done.stdout, 'parameters 000000005, index 000000005')

@@ -9,7 +9,7 @@
 The knowledge encoder and the span reader share one BERT, as in the paper.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 
 import numpy as np
@@ -27,9 +27,10 @@ from realm_tf.modeling import weights
 
 EMBEDDER, MASKED_LM, SPAN = 'embedder', 'masked_lm', 'span'
 
-# How the names of both embedders' variables begin; the reader's: 'reader_',
-# 'masked_lm' or 'span_reader'.
+# How the names of both embedders' variables begin, and those of the reader and
+# its heads.
 EMBEDDER_PREFIXES = ('shared_', 'query_', 'block_')
+READER_PREFIXES = ('reader_', 'masked_lm/', 'span_reader/')
 
 
 class RealmModel(tf.Module):
@@ -129,18 +130,22 @@ class RealmModel(tf.Module):
 
 def _stand_ins(variables, arrays):
   """Returns what `load` takes for variables that `arrays` may lack, by name."""
-  has_reader = any(name.startswith('reader_') for name in arrays)
   values = {}
   for name, variable in variables.items():
     tower, _, rest = name.partition('_')
     value = arrays.get(f'shared_{rest}')
-    if tower == 'reader' and not has_reader:
+    if tower == 'reader' and not has_reader(arrays):
       value = arrays.get(f'query_{rest}', value)
       if value is not None and value.shape == tuple(variable.shape):
         values[name] = value
     elif tower in ('query', 'block') and value is not None:
       values[name] = value
   return values
+
+
+def has_reader(names: Iterable[str]) -> bool:
+  """Returns whether parameters of these names have the reader's BERT."""
+  return any(name.startswith('reader_') for name in names)
 
 
 def require_parts(report: weights.LoadReport, source: str) -> None:

@@ -8,6 +8,11 @@ def params_root(run_dir: str) -> str:
   return os.path.join(run_dir, 'params')
 
 
+def untrained_file(run_dir: str) -> str:
+  """Returns the weights that a job got, but does not train."""
+  return os.path.join(run_dir, 'untrained.safetensors')
+
+
 def index_root(run_dir: str) -> str:
   """Returns where the refresher publishes index versions."""
   return os.path.join(run_dir, 'index')

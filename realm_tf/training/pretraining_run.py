@@ -13,6 +13,7 @@ from realm_tf.rundir import versions
 from realm_tf.training import candidate_report
 from realm_tf.training import index_age
 from realm_tf.training import index_search
+from realm_tf.training import initial_params
 from realm_tf.training import loop
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import prefetch
@@ -28,7 +29,7 @@ def run(
   inputs: runs.Inputs,
   queries_dir: str,
   run_dir: str,
-  init_from: Optional[str] = None,
+  init_from: initial_params.InitFrom = initial_params.NOTHING,
   fixed_search: Optional[pretraining_batches.Search] = None,
   setup: setup_lib.Setup = setup_lib.ALONE,
 ) -> None:
@@ -38,7 +39,7 @@ def run(
     inputs: Of the job.
     queries_dir: X.
     run_dir: Shared with the refresher.
-    init_from: Model directory to start from.
+    init_from: What to start from.
     fixed_search: Replaces the refresher's indexes, e.g. by BM25.
     setup: Of this process.
   """
@@ -51,7 +52,7 @@ def run(
     model = realm_model.RealmModel(
       inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
     )
-    runs.initialize(model, inputs, init_from)
+    initial_params.load(model, inputs, init_from)
   search = fixed_search or index_search.IndexSearch(
     inputs, run_dir, model, process=share.number
   )
