@@ -24,6 +24,8 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 
 CONFIG_FILE = 'config.json'
+# What models had before their config said so.
+_FORMER_LAYER_NORM_EPSILON = 1e-12
 
 _TRUE = frozenset(['true', 'yes', '1'])
 _FALSE = frozenset(['false', 'no', '0'])
@@ -111,13 +113,22 @@ def read(directory: str) -> config_lib.ExperimentConfig:
   """Returns the config in `directory`/config.json."""
   path = os.path.join(directory, CONFIG_FILE)
   try:
-    return from_json(json.loads(_read_text(path)))
+    return from_json(_as_written(json.loads(_read_text(path))))
   except json.JSONDecodeError as e:
     raise errors.UserError(
       f'{path} must be JSON. Line {e.lineno}: {e.msg}.'
     ) from e
   except errors.UserError as e:
     raise errors.UserError(f'{path}: {e}') from e
+
+
+def _as_written(tree: Any) -> Any:
+  """Adds what an older config.json means by fields that it lacks."""
+  model = tree.get('model') if isinstance(tree, dict) else None
+  embedder = model.get('embedder') if isinstance(model, dict) else None
+  if isinstance(embedder, dict):
+    embedder.setdefault('layer_norm_epsilon', _FORMER_LAYER_NORM_EPSILON)
+  return tree
 
 
 def _from_file(path: str) -> Any:
