@@ -85,7 +85,7 @@ class ContainTest(parameterized.TestCase):
     self, text, answer, by_wordpieces, by_words
   ):
     # The docstring of `text.answers` says so.
-    words = 'a new york ##ers king of hill -'.split()
+    words = ['a', 'new', 'york', '##ers', 'king', 'of', 'hill', '-']
     tokenizer = wordpiece.WordpieceTokenizer(
       ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', *words]
     )
