@@ -90,7 +90,8 @@ class EmbedderConfig:
     dropout_rate: Of the 'pooled' head, in training.
     layer_norm_epsilon: Of the 'pooled' head; 1e-3 as the release's ICT. Models
       that are imported have 1e-12, as Hugging Face's port, and so have those
-      that were saved before this field was there.
+      that were saved before this field was there: a job that starts from one
+      sets it so.
   """
 
   head: str = 'cls'
