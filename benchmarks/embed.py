@@ -135,7 +135,9 @@ def _load(peer: Optional[_Peer], width: int, layers: int):
     intermediate_size=4 * width,
   )
   # The release's head, which the peer has too.
-  head = config_lib.EmbedderConfig(head='pooled', shared_towers=True)
+  head = config_lib.EmbedderConfig(
+    head='pooled', shared_towers=True, layer_norm_epsilon=1e-12
+  )
   model = realm_model.RealmModel(
     config_lib.ModelConfig(embedder_bert=bert, embedder=head),
     [realm_model.EMBEDDER],

@@ -35,6 +35,9 @@ class LengthConfig:
     question_tokens: Wordpieces of a question that are kept.
     title_tokens: Wordpieces of a title that are kept.
     max_masked: M, masked wordpieces of a query that are predicted.
+    cut_blocks: Whether blocks of a corpus that are longer than `block_tokens`,
+      or than a joint length has room for beside the longest query, are cut,
+      with a warning; otherwise such a corpus is refused.
   """
 
   query_tokens: int = 96
@@ -43,6 +46,7 @@ class LengthConfig:
   question_tokens: int = 30
   title_tokens: int = 32
   max_masked: int = 10
+  cut_blocks: bool = False
 
   def __post_init__(self):
     config_checks.check_positive(

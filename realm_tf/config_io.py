@@ -24,6 +24,8 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 
 CONFIG_FILE = 'config.json'
+# What models had before their config said so.
+_FORMER_LAYER_NORM_EPSILON = 1e-12
 
 _TRUE = frozenset(['true', 'yes', '1'])
 _FALSE = frozenset(['false', 'no', '0'])
@@ -127,9 +129,14 @@ def read(directory: str) -> config_lib.ExperimentConfig:
 
 
 def _as_written(tree: Any) -> Any:
-  """Leaves out what an older config.json has and nothing reads."""
-  if isinstance(tree, dict):
-    tree = {name: tree[name] for name in tree if name not in _RETIRED}
+  """Drops what nothing reads any more, and adds what missing fields mean."""
+  if not isinstance(tree, dict):
+    return tree
+  tree = {name: tree[name] for name in tree if name not in _RETIRED}
+  model = tree.get('model')
+  embedder = model.get('embedder') if isinstance(model, dict) else None
+  if isinstance(embedder, dict):
+    embedder.setdefault('layer_norm_epsilon', _FORMER_LAYER_NORM_EPSILON)
   return tree
 
 

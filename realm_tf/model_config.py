@@ -88,6 +88,10 @@ class EmbedderConfig:
       normalized embeddings, whose inner products are too flat for a softmax.
     shared_towers: Whether queries and blocks share one encoder.
     dropout_rate: Of the 'pooled' head, in training.
+    layer_norm_epsilon: Of the 'pooled' head; 1e-3 as the release's ICT. Models
+      that are imported have 1e-12, as Hugging Face's port, and so have those
+      that were saved before this field was there: a job that starts from one
+      sets it so.
   """
 
   head: str = 'cls'
@@ -96,9 +100,12 @@ class EmbedderConfig:
   score_scale: float = 1.0
   shared_towers: bool = False
   dropout_rate: float = 0.1
+  layer_norm_epsilon: float = 1e-3
 
   def __post_init__(self):
-    config_checks.check_positive(self, 'embedding_size', 'score_scale')
+    config_checks.check_positive(
+      self, 'embedding_size', 'score_scale', 'layer_norm_epsilon'
+    )
     config_checks.check_rates(self, 'dropout_rate')
     config_checks.check(
       self.head in ('cls', 'pooled', 'mean'),

@@ -179,6 +179,13 @@ class ConfigIoTest(parameterized.TestCase):
     path = self._write('config.json', json.dumps(tree))
     self.assertEqual(config_io.read(os.path.dirname(path)), config)
 
+  def test_a_saved_model_keeps_the_epsilon_that_it_had(self):
+    tree = config_io.to_json(config_lib.ExperimentConfig())
+    del tree['model']['embedder']['layer_norm_epsilon']
+    path = self._write('config.json', json.dumps(tree))
+    model = config_io.read(os.path.dirname(path)).model
+    self.assertEqual(model.embedder.layer_norm_epsilon, 1e-12)
+
   @parameterized.named_parameters(
     ('unknown', {'pretraining': {'batch': 1}}, '`pretraining.batch`'),
     (

@@ -26,9 +26,12 @@ from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
+from realm_tf.records import whole_blocks
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
+
+_SETTABLE = ('index.', 'lengths.cut_blocks=')  # Of the model's config.
 
 
 class IndexBuilder:
@@ -229,28 +232,26 @@ def open_builder(
   Args:
     model_dir: With the config, too.
     corpus_dir: To embed.
-    overrides: 'index.field=value', in place of the config's.
+    overrides: 'index.field=value' or 'lengths.cut_blocks=true', in place of
+      the config's.
     strategy: See `IndexBuilder`.
 
   Raises:
-    UserError: One of them is missing, their vocabularies differ, or an override
-      is not of the index.
+    UserError: One of them is missing, their vocabularies differ, blocks are
+      longer than the model embeds, or an override is of something else.
   """
   directory = model_directory.open_directory(model_dir)
   for override in overrides:
-    if not override.startswith('index.'):
+    if not override.startswith(_SETTABLE):
       raise errors.UserError(
-        "Only fields of the index can be set here: the rest is the model's. "
-        f'Found --set={override}. Leave it out.'
+        'Only fields of the index, and lengths.cut_blocks, can be set here: '
+        f"the rest is the model's. Found --set={override}. Leave it out."
       )
+  config = config_io.override(directory.config, overrides)
   table = block_table.BlockTable.open(corpus_dir)
+  whole_blocks.check(table, config.lengths)
   tokenizer = model_files.open_tokenizer(model_dir, table.manifest)
-  return IndexBuilder(
-    table,
-    config_io.override(directory.config, overrides),
-    tokenizer.special_ids,
-    strategy=strategy,
-  )
+  return IndexBuilder(table, config, tokenizer.special_ids, strategy=strategy)
 
 
 def _taking(embeddings):

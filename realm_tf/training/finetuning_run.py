@@ -13,6 +13,7 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import batch_share
+from realm_tf.records import whole_blocks
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
@@ -66,6 +67,9 @@ def run(
     inputs.config, model=realm_model.separate_towers(inputs.config.model)
   )
   inputs = inputs._replace(config=config)
+  whole_blocks.check(
+    inputs.table, config.lengths, whole_blocks.of_finetuning(config)
+  )
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)
   share = setup.share(config.finetuning.batch_size)
   runs.start(run_dir, inputs, setup)

@@ -13,6 +13,7 @@ from absl import logging
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.modeling import realm_model
+from realm_tf.records import whole_blocks
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from realm_tf.training import initial_params
@@ -55,6 +56,7 @@ def run(
   share = setup.share(inputs.config.inverse_cloze.batch_size)
   _check_chunks(inputs.config.inverse_cloze, setup)
   config = inputs.config
+  whole_blocks.check(inputs.table, config.lengths)
   # Before the run begins: who gave wrong questions may use its name again.
   batches_of = _batches_of(inputs, questions, search)
   runs.start(run_dir, inputs, setup)

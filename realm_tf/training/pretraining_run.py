@@ -8,6 +8,7 @@ from typing import Optional
 
 from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
+from realm_tf.records import whole_blocks
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import candidate_report
@@ -45,6 +46,11 @@ def run(
   """
   queries = query_table.QueryTable.open(queries_dir)
   queries.fit_corpus(inputs.table)
+  whole_blocks.check(
+    inputs.table,
+    inputs.config.lengths,
+    whole_blocks.of_pretraining(inputs.config),
+  )
   config = inputs.config.pretraining
   share = setup.share(config.batch_size)
   runs.start(run_dir, inputs, setup)
