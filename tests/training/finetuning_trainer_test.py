@@ -55,7 +55,7 @@ def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
   return {
     'question_ids': np.array([[6]], np.int32),
     'block_embeddings': np.array([[[1.0], [0.0]]], np.float32),
-    'is_found': np.ones([1, 2], bool),
+    'is_compared': np.ones([1, 2], bool),
     'has_answer': np.array([has_answer]),
     'read_rows': np.array([[0]], np.int32),
     'title_ids': np.array([[[9]]], np.int32),
@@ -130,8 +130,36 @@ class FinetuningTrainerTest(tf.test.TestCase):
 
   def test_a_block_that_was_not_found_counts_nothing(self):
     found = np.array([[True, False]])
-    logs = _train(self.model, _batch(is_found=found))
+    logs = _train(self.model, _batch(is_compared=found))
     self.assertAllClose(logs['early_update_log_likelihood'], 0.0)
+
+  def test_a_block_that_may_answer_too_is_in_no_sum(self):
+    # Three blocks, f = [log 3, 0, log 5]; the last is out. So p(z|x) is 3/4
+    # and 1/4; all blocks are read, with spans [log 2, 0] of the first, 0 of
+    # the others: 6 / (6 + 3 + 1 + 1) of what counts is right.
+    spans = [[[math.log(2)], [0.0]], [[0.0], [0.0]], [[0.0], [0.0]]]
+    embeddings = [[[1.0], [0.0], [math.log(5) / math.log(3)]]]
+    batch = _batch(
+      (True, False, False),
+      (True, False, False, False, False, False),
+      block_embeddings=np.array(embeddings, np.float32),
+      is_compared=np.array([[True, True, False]]),
+      read_rows=np.array([[0, 1, 2]], np.int32),
+      title_ids=np.full([1, 3, 1], 9, np.int32),
+      body_ids=np.full([1, 3, 2], 7, np.int32),
+    )
+    model = _FakeModel([math.log(3)], spans)
+    logs = _train(model, batch)
+    self.assertAllClose(logs['early_update_log_likelihood'], math.log(3 / 4))
+    self.assertAllClose(logs['span_log_likelihood'], math.log(6 / 11))
+    # d/df of both terms: [1 - 3/4, -1/4, 0] and [1 - 9/11, -2/11, 0], times
+    # embeddings of which the second is 0.
+    self.assertAllClose(model.query, [math.log(3) + 1 / 4 + 2 / 11])
+    self.assertAllClose(
+      model.spans - spans,
+      [[[5 / 11], [-3 / 11]], [[-1 / 11], [-1 / 11]], [[0.0], [0.0]]],
+    )
+    self.assertAllEqual(model.spans[2], spans[2])
 
   def test_a_read_block_has_its_own_retrieval_score(self):
     # Reading is beside f = [log 3, 0] of the blocks in the order of reading:
