@@ -20,8 +20,8 @@ def span_log_likelihood(
   where g(s) is the reader's span score plus the block's retrieval score.
 
   Args:
-    span_scores: g(s), float32 [B, S]; -inf, or -1e9, where there is no such span,
-      or none that counts.
+    span_scores: g(s), float32 [B, S]; -inf, or -1e9, where there is no such
+      span, or none that counts.
     is_answer: Whether the span matches an answer, bool [B, S].
     hard: Whether only the likeliest of S(y) counts, log max_{s in S(y)} p(s):
       HardEM (Min et al. 2019), for answers whose other occurrences have

@@ -94,7 +94,7 @@ class FinetuningTrainer(step_trainer.StepTrainer):
       )
     queries = self.model.embed_queries(
       joining.pack_longest(batch['question_ids'], None, *self._special_ids),
-      training=True,
+      training=not self._config.freeze_query_tower,
     )  # [B, D]
     scores = tf.einsum('bd,bnd->bn', queries, batch['block_embeddings'])
     if not self._config.freeze_block_tower:

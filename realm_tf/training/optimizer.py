@@ -12,7 +12,9 @@ from realm_tf.modeling import realm_model
 from realm_tf.training import gradients as gradients_lib
 
 
-def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
+def create(
+  config: config_lib.OptimizerConfig, embedders_wait_steps: int = 0
+) -> tf_keras.optimizers.Optimizer:
   """Builds the optimizer of every training job.
 
   Decoupled weight decay except for LayerNorm and biases, gradients clipped by
@@ -20,6 +22,12 @@ def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
   `embedder_rate_scale`.
 
   Deviation: BERT's own AdamW has no bias correction; official's corrects.
+
+  Args:
+    config: Of the job.
+    embedders_wait_steps: Steps at the start in which the embedders stay as they
+      are. The correction of their moments, which are zero until then, begins
+      after these.
   """
   decay = tf_keras.optimizers.schedules.PolynomialDecay(
     config.learning_rate, config.num_steps, end_learning_rate=0.0
@@ -29,6 +37,7 @@ def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
   )
   return _AdamW(
     config.embedder_rate_scale,
+    embedders_wait_steps,
     learning_rate=schedule,
     weight_decay_rate=config.weight_decay_rate,
     beta_1=0.9,
@@ -81,17 +90,24 @@ class _AdamW(optimization.AdamWeightDecay):
 
   Args:
     embedder_rate_scale: Of the embedders' rate, and so of their decay.
+    embedders_wait_steps: See `create`.
     **kwargs: Of AdamWeightDecay.
   """
 
-  def __init__(self, embedder_rate_scale: float, **kwargs):
+  def __init__(
+    self, embedder_rate_scale: float, embedders_wait_steps: int, **kwargs
+  ):
     super().__init__(**kwargs)
     self._embedder_rate_scale = embedder_rate_scale
+    self._embedders_wait_steps = embedders_wait_steps
     self.is_good: Optional[tf.Tensor] = None  # See `apply`.
 
   def get_config(self):
-    scale = self._embedder_rate_scale
-    return {**super().get_config(), 'embedder_rate_scale': scale}
+    return {
+      **super().get_config(),
+      'embedder_rate_scale': self._embedder_rate_scale,
+      'embedders_wait_steps': self._embedders_wait_steps,
+    }
 
   def _prepare_local(self, var_device, var_dtype, apply_state):
     super()._prepare_local(var_device, var_dtype, apply_state)
@@ -124,8 +140,28 @@ class _AdamW(optimization.AdamWeightDecay):
     if not var.name.startswith(realm_model.EMBEDDER_PREFIXES):
       return apply_state
     key = (var.device, var.dtype.base_dtype)
-    rates = {
-      name: apply_state[key][name] * self._embedder_rate_scale
-      for name in ('lr', 'lr_t')  # Of sparse and of dense gradients.
+    state = dict(apply_state[key])
+    for name in ('lr', 'lr_t'):  # Of sparse and of dense gradients.
+      state[name] *= self._embedder_rate_scale
+    return {key: self._waited(state) if self._embedders_wait_steps else state}
+
+  def _waited(self, state):
+    """Returns the coefficients of what begins to learn after the others.
+
+    A function of the step alone, so a resumed run has the same.
+    """
+    dtype = state['lr_t'].dtype
+    step = tf.cast(self.iterations - self._embedders_wait_steps, dtype)
+    number = tf.maximum(step, 0.0) + 1.0  # Of their own steps.
+    first, second = (
+      tf.pow(self._get_hyper(name, dtype), number)
+      for name in ('beta_1', 'beta_2')
+    )
+    rate = tf.where(step < 0, 0.0, state['lr_t'])  # Nor do they decay.
+    return {
+      **state,
+      'lr_t': rate,
+      'lr': rate * tf.sqrt(1 - second) / (1 - first),
+      'beta_1_power': first,
+      'beta_2_power': second,
     }
-    return {key: {**apply_state[key], **rates}}

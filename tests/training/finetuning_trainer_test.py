@@ -9,6 +9,7 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf.modeling import realm_model
+from realm_tf.records import joining
 from realm_tf.training import finetuning_trainer
 from tests import tiny
 from tests.training import exact_twin
@@ -185,6 +186,31 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllClose(self.model.query, [math.log(3)])
     self.assertAllClose(self.model.block, [1.0])
     self.assertAllClose(self.model.spans, [[[0.5], [-0.5]]])
+
+  def test_a_frozen_tower_has_no_dropout(self):
+    config = tiny.with_dropout(tiny.config().model, 0.5)
+    model = realm_model.RealmModel(
+      config, [realm_model.SPAN, realm_model.EMBEDDER]
+    )
+    embeddings = np.random.default_rng(0).normal(size=[1, 2, 4])
+    batch = _batch(block_embeddings=embeddings.astype(np.float32))
+    batch['is_answer'] = np.array([[[[True, False], [True, False]]]])
+    queries = model.embed_queries(
+      joining.pack_longest(tf.constant([[6]]), None, *tiny.SPECIAL_IDS)
+    )
+    p_z = tf.nn.softmax(tf.linalg.matvec(batch['block_embeddings'], queries))
+    expected = math.log(p_z[0, 0])
+    for is_frozen in (True, False):
+      trainer = _trainer(
+        model, None, freeze_query_tower=is_frozen, jit_compile=is_frozen
+      )
+      trainer.seed_dropout(0)
+      trainer.optimizer.learning_rate = 0.0
+      trainer.train_dataset = iter([batch] * 2)
+      for _ in range(2):
+        logs = trainer.train(tf.constant(1))
+        is_exact = abs(logs['early_update_log_likelihood'] - expected) < 1e-5
+        self.assertEqual(is_exact, is_frozen)
 
   def test_a_block_that_is_read_teaches_its_tower(self):
     # The index has an older embedding, 0, of the block that is read; now it is

@@ -104,6 +104,29 @@ class PretrainingTrainerTest(tf.test.TestCase):
       model.scores - [2.0, 1.0, 0.0], [0.1338, -0.0978, -0.0360], atol=2e-4
     )
 
+  def test_a_retriever_that_waits_has_no_dropout(self):
+    config = dataclasses.replace(
+      tiny.with_dropout(tiny.config().model, 0.5), recompute_activations=True
+    )
+    model = realm_model.RealmModel(
+      config, [realm_model.MASKED_LM, realm_model.EMBEDDER]
+    )
+    trainer = _trainer(model, None, reader_only_steps=2)
+    trainer.seed_dropout(0)
+    trainer.optimizer.learning_rate = 0.0
+    batch = _batch(3, 1)
+    trainer.train_dataset = iter([batch] * 4)
+    exact, _ = trainer.score({k: tf.constant(v) for k, v in batch.items()})
+    logs = [trainer.train(tf.constant(1)) for _ in range(4)]
+    entropies = [each['entropy'] for each in logs]
+    p_z = tf.nn.softmax(exact)
+    expected = -tf.reduce_sum(p_z * tf.math.log(p_z))
+    self.assertAllClose(entropies[:2], [expected] * 2, atol=1e-5)
+    for entropy in entropies[2:]:
+      self.assertNotAllClose(entropy, expected, atol=1e-3)
+    # The reader never waits.
+    self.assertNotAllClose(*(each['log_likelihood'] for each in logs[:2]))
+
   def test_a_block_that_explains_y_alone_is_the_supervised_gradient(self):
     model = _FakeModel([0.0, 0.0], [[1.0], [1e-12]])
     _trainer(model, _batch(2, 1)).train(tf.constant(1))
