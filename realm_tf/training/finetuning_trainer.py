@@ -125,4 +125,6 @@ def _trained(model, config):
     variables = [*model.block_embedder.trainable_variables, *variables]
   if not config.freeze_query_tower:
     variables = [*model.query_embedder.trainable_variables, *variables]
+    if model.log_temperature is not None:
+      variables.append(model.log_temperature)
   return variables

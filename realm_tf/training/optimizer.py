@@ -11,15 +11,22 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.training import gradients as gradients_lib
 
+# Rates of scalars over `learning_rate`: they are of the size of scores, or of
+# its logarithm, and weights of hundredths.
+_SCALAR_RATE_SCALES = {
+  realm_model.LOG_TEMPERATURE: 10.0,
+  realm_model.NULL_BIAS: 100.0,
+}
+
 
 def create(
   config: config_lib.OptimizerConfig, embedders_wait_steps: int = 0
 ) -> tf_keras.optimizers.Optimizer:
   """Builds the optimizer of every training job.
 
-  Decoupled weight decay except for LayerNorm and biases, gradients clipped by
-  their global norm, learning rate 0 -> `learning_rate` -> 0, the embedders' by
-  `embedder_rate_scale`.
+  Decoupled weight decay except for LayerNorm, biases and scalars, gradients
+  clipped by their global norm, learning rate 0 -> `learning_rate` -> 0, the
+  embedders' by `embedder_rate_scale`.
 
   Deviation: BERT's own AdamW has no bias correction; official's corrects.
 
@@ -43,7 +50,12 @@ def create(
     beta_1=0.9,
     beta_2=0.999,
     epsilon=1e-6,
-    exclude_from_weight_decay=['LayerNorm', 'layer_norm', 'bias'],
+    exclude_from_weight_decay=[
+      'LayerNorm',
+      'layer_norm',
+      'bias',
+      realm_model.LOG_TEMPERATURE,
+    ],
     gradient_clip_norm=config.gradient_clip_norm,
   )
 
@@ -141,8 +153,11 @@ class _AdamW(optimization.AdamWeightDecay):
       return apply_state
     key = (var.device, var.dtype.base_dtype)
     state = dict(apply_state[key])
+    scale = _SCALAR_RATE_SCALES.get(
+      var.name.split(':')[0], self._embedder_rate_scale
+    )
     for name in ('lr', 'lr_t'):  # Of sparse and of dense gradients.
-      state[name] *= self._embedder_rate_scale
+      state[name] *= scale
     return {key: self._waited(state) if self._embedders_wait_steps else state}
 
   def _waited(self, state):

@@ -202,7 +202,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     )  # [B, D]
     embeddings = [self._embed(part, training) for part in parts]
     scores = [tf.linalg.matvec(blocks, queries) for blocks in embeddings]
-    return tf.concat(scores, axis=1), embeddings
+    return self.model.with_null_bias(tf.concat(scores, axis=1)), embeddings
 
   def _embed(self, blocks, training):
     """Returns [B, K, D]; of the null block [1, 1, D]."""

@@ -1,6 +1,7 @@
 """Tests for realm_tf.training.finetuning_trainer."""
 
 import dataclasses
+import functools
 import math
 import types
 
@@ -22,6 +23,8 @@ class _FakeModel:
     query: [D].
     spans: [K, Lz, W].
   """
+
+  log_temperature = None
 
   def __init__(self, query, spans):
     self.query = tf.Variable(query, dtype=tf.float32)
@@ -49,6 +52,10 @@ class _Callable:
 
   def __call__(self, *args, **kwargs):
     return self._function(*args, **kwargs)
+
+
+def _divided_query(model, tokens, training):
+  return tf.exp(-model.log_temperature) * model.query[None]
 
 
 def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
@@ -186,6 +193,16 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllClose(self.model.query, [math.log(3)])
     self.assertAllClose(self.model.block, [1.0])
     self.assertAllClose(self.model.spans, [[[0.5], [-0.5]]])
+
+  def test_a_frozen_tower_keeps_its_temperature(self):
+    for is_frozen in (True, False):
+      model = _FakeModel([math.log(3)], [[[0.0], [0.0]]])
+      model.log_temperature = tf.Variable(0.0)
+      model.embed_queries = functools.partial(_divided_query, model)
+      _train(model, _batch(), freeze_query_tower=is_frozen)
+      # d/df log p = 1/4 of f = log 3 / t, of which d/d log t is -f.
+      expected = 0.0 if is_frozen else -math.log(3) / 4
+      self.assertAllClose(model.log_temperature, expected)
 
   def test_a_frozen_tower_has_no_dropout(self):
     config = tiny.with_dropout(tiny.config().model, 0.5)

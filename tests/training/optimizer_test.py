@@ -62,6 +62,20 @@ class OptimizerTest(tf.test.TestCase):
     # 0.99 * 0.19 / sqrt(0.001999) = 4.2 times that rate.
     self.assertAllClose(x, [-0.99], rtol=1e-3)
 
+  def test_scalars_learn_at_the_rate_of_their_size_and_do_not_decay(self):
+    config = config_lib.OptimizerConfig(
+      1e-3, 100, 1, weight_decay_rate=0.5, embedder_rate_scale=0.1
+    )
+    optimizer = optimizer_lib.create(config)
+    temperature, bias = (
+      tf.Variable(1.0, name=name)
+      for name in (realm_model.LOG_TEMPERATURE, realm_model.NULL_BIAS)
+    )
+    for _ in range(2):  # The first step of the warm-up has rate 0.
+      optimizer.apply_gradients([(0.5, temperature), (0.5, bias)])
+    # 10 and 100 times 1e-3 * 0.99, whatever the embedders' rate is.
+    self.assertAllClose([temperature, bias], [1 - 0.0099, 1 - 0.099], atol=1e-5)
+
   def test_embedders_that_wait_begin_like_a_fresh_optimizer(self):
     config = config_lib.OptimizerConfig(
       1e-2, 10**6, 1, weight_decay_rate=0.1, embedder_rate_scale=0.5
