@@ -83,7 +83,8 @@ class EmbedderConfig:
       wordpieces without projection, for encoders from elsewhere.
     embedding_size: D, the width of the search space; for 'mean' it is the
       encoder's hidden size, whatever stands here.
-    normalize: Whether embeddings are scaled to length 1.
+    normalize: Whether embeddings are scaled to length 1. Then f(x,z) also has a
+      temperature, and the null block's a bias, both learned, from 1 and 0 on.
     score_scale: Multiplies query embeddings, hence f(x,z); above 1 for
       normalized embeddings, whose inner products are too flat for a softmax.
     shared_towers: Whether queries and blocks share one encoder.

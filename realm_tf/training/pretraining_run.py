@@ -76,9 +76,10 @@ def run(
 
 def _trainer(inputs, model, search, age):
   """Returns the trainer, which has no batches yet."""
+  config = inputs.config.pretraining
   trainer = pretraining_trainer.PretrainingTrainer(
     None,
-    optimizer_lib.create(inputs.config.pretraining.optimizer),
+    optimizer_lib.create(config.optimizer, config.reader_only_steps),
     model,
     inputs.config,
     inputs.special_ids,

@@ -103,6 +103,22 @@ class PretrainingRunTest(absltest.TestCase):
     self._run(refresh_every_steps=2, stale_factor=2)
     self.assertEqual(self._published(), [0, 4, _NUM_STEPS])
 
+  def test_a_retriever_that_waits_stays_as_it_is(self):
+    self._run(reader_only_steps=_NUM_STEPS)
+    first, last = (
+      weights.read(layout.params_file(version))
+      for version in (
+        versions.version_path(layout.params_root(self.run_dir), step)
+        for step in (0, _NUM_STEPS)
+      )
+    )
+    for name, value in first.items():
+      # Nor does it decay; the reader learns.
+      if name.startswith(realm_model.EMBEDDER_PREFIXES):
+        np.testing.assert_array_equal(last[name], value, name)
+    name = 'reader_bert/word_embeddings/embeddings'
+    self.assertTrue((last[name] != first[name]).any())
+
   def test_a_resumed_run_makes_the_index_no_fresher(self):
     self._run(refresh_every_steps=2, stale_factor=2)
     # As after a crash at step 5, of which there is a checkpoint.
