@@ -90,7 +90,10 @@ def with_dropout(
     attention_dropout_rate=rate,
   )
   embedder = dataclasses.replace(
-    model.embedder, head='pooled', dropout_rate=rate
+    model.embedder,
+    head='pooled',
+    dropout_rate=rate,
+    layer_norm_epsilon=1e-12,  # Such small embeddings vanish in a larger one.
   )
   return dataclasses.replace(
     model, embedder_bert=bert, reader_bert=bert, embedder=embedder
