@@ -33,7 +33,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import answer_spans
 from realm_tf.records import block_table
 from realm_tf.records import shards
-from realm_tf.retrieval import retriever
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.text import wordpiece
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
@@ -134,7 +134,7 @@ class _Bench:
       list(_questions(self._table, num_questions)), self._tokenizer, 32
     )
     labels = labels_class(tokenized, self._table, self._tokenizer, finetuning)
-    found = retriever.of_model(
+    found = retrieval_layer.over_model(
       self._model,
       brute_force.BruteForceSearcher(self._embeddings),
       config.lengths.query_tokens,
@@ -142,10 +142,7 @@ class _Bench:
     )
     trainer = finetuning_trainer.FinetuningTrainer(
       finetuning_batches.batches(
-        labels,
-        lambda rows, ids, k: found.retrieve(ids, k),
-        self._embeddings,
-        config,
+        labels, lambda rows, ids, k: found(ids, k), self._embeddings, config
       ),
       optimizer_lib.create(finetuning.optimizer),
       self._model,

@@ -103,9 +103,7 @@ def _share_found(
     wanted.append(articles[row].article_id)
   ids = loaded.tokenizer.token_ids_batch(texts)
   width = loaded.config.lengths.query_tokens - 2
-  found = loaded.retriever.retrieve(
-    sampling.pad_rows(ids, width), _TOP
-  ).block_ids
+  found = loaded.retriever(sampling.pad_rows(ids, width), _TOP).block_ids
   hits = [
     article_id in loaded.table.article_ids(row[row >= 0])
     for row, article_id in zip(found, wanted, strict=True)

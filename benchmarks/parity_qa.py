@@ -179,7 +179,7 @@ class _OpenQa:
     self.question = joining.pack_longest(
       tf.constant(ids[None]), None, *special_ids
     )
-    found = loaded.retriever.retrieve(ids[None], num_searched)
+    found = loaded.retriever(ids[None], num_searched)
     self.block_ids, self.found_scores = found.block_ids[0], found.scores[0]
     _, bodies = loaded.table.gather(
       self.block_ids, 1, config.finetuning.joint_tokens

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.text import wordpiece
 
 NO_SPAN = -1e9
@@ -62,15 +62,15 @@ class FakeRetriever:
     self._block_ids, self._scores = list(block_ids), list(scores)
     self.asked: list[np.ndarray] = []
 
-  def retrieve(
+  def __call__(
     self, question_ids: np.ndarray, k: int
-  ) -> retriever_lib.Retrieved:
+  ) -> searcher_lib.Neighbors:
     self.asked.append(question_ids)
     repeat = [len(question_ids), 1]
     missing = max(0, k - len(self._block_ids))
     block_ids = self._block_ids[:k] + [-1] * missing
     scores = self._scores[:k] + [-np.inf] * missing
-    return retriever_lib.Retrieved(
+    return searcher_lib.Neighbors(
       np.tile(np.array(block_ids, np.int32), repeat),
       np.tile(np.array(scores, np.float32), repeat),
     )

@@ -17,10 +17,11 @@ from realm_tf import config as config_lib
 from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import answer_choice
 from realm_tf.answering import span_ranking
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import block_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import hybrid as hybrid_lib
-from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.text import wordpiece
 
 # Blocks among which p(z|x) says how likely an answer is in none that is read.
@@ -53,7 +54,7 @@ class Answerer:
 
   tokenizer: wordpiece.WordpieceTokenizer
   table: block_table.BlockTable
-  retriever: retriever_lib.Retriever
+  retriever: retrieval_layer.RetrievalLayer
   reader: Optional[Reader]
   lengths: config_lib.LengthConfig
   finetuning: config_lib.FinetuningConfig
@@ -86,25 +87,25 @@ class Answerer:
 
   def retrieve(
     self, questions: Sequence[str], k: int
-  ) -> retriever_lib.Retrieved:
+  ) -> searcher_lib.Neighbors:
     """Returns the `k` best blocks of each question, [B, k]."""
     block_ids = np.full([len(questions), k], -1, np.int32)
     scores = np.full([len(questions), k], -np.inf, np.float32)
     # The best by both scores are not always among the k best by one of them.
     depth = max(k, self.num_compared) if self.hybrid else k
     for rows, question_ids in self._batches(questions):
-      found = self.retriever.retrieve(question_ids, depth)
+      found = self.retriever(question_ids, depth)
       num_rows = rows.stop - rows.start
-      found = retriever_lib.Retrieved(*(array[:num_rows] for array in found))
+      found = searcher_lib.Neighbors(*(array[:num_rows] for array in found))
       if self.hybrid:
         found = self.hybrid.add(questions[rows], found, k)
       block_ids[rows], scores[rows] = found
-    return retriever_lib.Retrieved(block_ids, scores)
+    return searcher_lib.Neighbors(block_ids, scores)
 
   def read(
     self,
     questions: Sequence[str],
-    retrieved: retriever_lib.Retrieved,
+    retrieved: searcher_lib.Neighbors,
     top_k: Optional[int] = None,
   ) -> list[answer_lib.Answer]:
     """Reads the first `num_read` retrieved blocks of each question.
@@ -117,11 +118,11 @@ class Answerer:
     """
     answers = []
     for rows, question_ids in self._batches(questions):
-      found = retriever_lib.Retrieved(
+      found = searcher_lib.Neighbors(
         retrieved.block_ids[rows, :NUM_COMPARED],
         retrieved.scores[rows, :NUM_COMPARED],
       )
-      read = retriever_lib.Retrieved(
+      read = searcher_lib.Neighbors(
         *(array[:, : self.num_read] for array in found)
       )
       spans = self._best_spans(question_ids, read)
@@ -150,7 +151,7 @@ class Answerer:
       yield rows, np.pad(ids, [(0, padded - num_rows), (0, 0)])
 
   def _best_spans(
-    self, question_ids: np.ndarray, read: retriever_lib.Retrieved
+    self, question_ids: np.ndarray, read: searcher_lib.Neighbors
   ) -> span_ranking.Spans:
     """Returns the best spans of each block that is read, [B, K, S]."""
     # [CLS] question [SEP] body [SEP]: the packer cuts what does not fit.
@@ -194,7 +195,7 @@ class Answerer:
   def _answers(
     self,
     questions: Sequence[str],
-    found: retriever_lib.Retrieved,
+    found: searcher_lib.Neighbors,
     candidates: Sequence[Sequence[answer_choice.Candidate]],
     log_normalizers: np.ndarray,
     top_k: Optional[int],

@@ -15,7 +15,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hybrid as hybrid_lib
-from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
@@ -65,7 +65,7 @@ class Loaded(NamedTuple):
   tokenizer: wordpiece.WordpieceTokenizer
   table: block_table.BlockTable
   index: storage.Index
-  retriever: retriever_lib.Retriever
+  retriever: retrieval_layer.RetrievalLayer
   model: realm_model.RealmModel
   has_reader: bool
 
@@ -103,7 +103,7 @@ def load(
     tokenizer,
     table,
     index,
-    retriever_lib.of_model(
+    retrieval_layer.over_model(
       model,
       index.searcher,
       directory.config.lengths.query_tokens,
@@ -217,7 +217,7 @@ def over_model(
   return answerer_lib.Answerer(
     tokenizer,
     table,
-    retriever_lib.of_model(
+    retrieval_layer.over_model(
       model, search, config.lengths.query_tokens, special_ids
     ),
     reading.PairReader(model, special_ids, config.finetuning),

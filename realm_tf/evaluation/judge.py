@@ -10,10 +10,10 @@ from realm_tf import config as config_lib
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
-from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import wordpiece
 
 
@@ -35,7 +35,7 @@ class Judge:
     tokenizer: wordpiece.WordpieceTokenizer,
     config: config_lib.ExperimentConfig,
     retrieve: Optional[
-      Callable[[Sequence[str], int], retriever_lib.Retrieved]
+      Callable[[Sequence[str], int], searcher_lib.Neighbors]
     ] = None,
   ):
     self._questions = questions

@@ -24,7 +24,7 @@ from realm_tf.evaluation import comparison
 from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.evaluation import retrieval_recall
 from realm_tf.evaluation import summary
-from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.text import answers as answers_lib
 
 PREDICTIONS = comparison.PREDICTIONS
@@ -32,7 +32,7 @@ METRICS = 'metrics.json'
 COMPARISON = 'comparison.jsonl'
 
 Reading = Callable[
-  [Sequence[str], retriever_lib.Retrieved], list[answer_lib.Answer]
+  [Sequence[str], searcher_lib.Neighbors], list[answer_lib.Answer]
 ]
 
 
@@ -53,7 +53,7 @@ class OpenQa:
   """
 
   matcher: answers_lib.AnswerMatcher
-  retrieve: Callable[[Sequence[str], int], retriever_lib.Retrieved]
+  retrieve: Callable[[Sequence[str], int], searcher_lib.Neighbors]
   read: Optional[Reading] = None
   num_retrieved: int = 0
   batch_size: int = 64
@@ -132,10 +132,10 @@ class OpenQa:
     )
 
 
-def find_nothing(questions: Sequence[str], k: int) -> retriever_lib.Retrieved:
+def find_nothing(questions: Sequence[str], k: int) -> searcher_lib.Neighbors:
   """Closed book: only the null block, which has no span to answer with."""
   shape = [len(questions), k]
-  return retriever_lib.Retrieved(
+  return searcher_lib.Neighbors(
     np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
   )
 

@@ -15,7 +15,6 @@ import Stemmer
 from realm_tf import errors
 from realm_tf.index import searcher
 from realm_tf.records import block_table
-from realm_tf.retrieval import retriever
 from realm_tf.text import wordpiece
 
 _K1 = 0.9
@@ -55,7 +54,7 @@ class Bm25Retriever:
 
   def retrieve_texts(
     self, questions: Sequence[str], k: int
-  ) -> retriever.Retrieved:
+  ) -> searcher.Neighbors:
     """Returns the `k` best blocks of each question, best first.
 
     Args:
@@ -72,7 +71,7 @@ class Bm25Retriever:
       show_progress=False,
       n_threads=_NUM_THREADS,
     )
-    return retriever.Retrieved(*searcher.fill(searcher.mark_missing(*found), k))
+    return searcher.Neighbors(*searcher.fill(searcher.mark_missing(*found), k))
 
   def _tokenize(self, texts: Sequence[str]):
     return bm25s.tokenize(
@@ -111,7 +110,7 @@ def wordpiece_search(
 
 def fixed_search(
   sparse: Bm25Retriever, questions: Sequence[str], k: int
-) -> Callable[..., retriever.Retrieved]:
+) -> Callable[..., searcher.Neighbors]:
   """Returns a search over what BM25 finds for these questions, found once.
 
   Args:
@@ -123,6 +122,6 @@ def fixed_search(
     (rows of the questions, anything, at most k) -> the best blocks.
   """
   found = sparse.retrieve_texts(questions, k)
-  return lambda rows, _, num: retriever.Retrieved(
+  return lambda rows, _, num: searcher.Neighbors(
     found.block_ids[rows, :num], found.scores[rows, :num]
   )

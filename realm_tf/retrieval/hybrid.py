@@ -13,7 +13,6 @@ import numpy as np
 
 from realm_tf.index import searcher
 from realm_tf.retrieval import bm25
-from realm_tf.retrieval import retriever
 
 
 class Hybrid:
@@ -28,8 +27,8 @@ class Hybrid:
     self._sparse, self._weight = sparse, weight
 
   def add(
-    self, questions: Sequence[str], dense: retriever.Retrieved, k: int
-  ) -> retriever.Retrieved:
+    self, questions: Sequence[str], dense: searcher.Neighbors, k: int
+  ) -> searcher.Neighbors:
     """Returns the `k` best blocks of both, at most.
 
     Args:
@@ -43,8 +42,8 @@ class Hybrid:
 
 
 def fuse(
-  one: retriever.Retrieved, two: retriever.Retrieved, weight: float, k: int
-) -> retriever.Retrieved:
+  one: searcher.Neighbors, two: searcher.Neighbors, weight: float, k: int
+) -> searcher.Neighbors:
   """Returns the `k` best of what two retrievers have found.
 
   Args:
@@ -67,7 +66,7 @@ def fuse(
   scores[ids < 0] = -np.inf
   best = np.argsort(-scores, axis=1, kind='stable')[:, :k]
   found = (np.take_along_axis(x, best, axis=1) for x in (ids, scores))
-  return retriever.Retrieved(*searcher.fill(searcher.mark_missing(*found), k))
+  return searcher.Neighbors(*searcher.fill(searcher.mark_missing(*found), k))
 
 
 def _of_other(same, scores):

@@ -1,55 +1,68 @@
-"""A searcher as a Keras layer: embeddings in, block ids and scores out."""
+"""A searcher as a Keras layer: wordpieces of queries in, the best blocks out.
 
-import tensorflow as tf
+Pre-training, fine-tuning, evaluation, answering and the server all search by
+this layer.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
 import tf_keras
 
+from realm_tf.index import query_embeddings
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.modeling import realm_model
 
 
 class RetrievalLayer(tf_keras.layers.Layer):
-  """Finds the K blocks of largest f(x,z), Section 3.3 of Guu et al. 2020.
+  """Finds the blocks of largest f(x,z), Section 3.3 of Guu et al. 2020.
 
-  The search runs on the host and has no gradient: f(x,z) is recomputed from the
-  blocks that it selects. `searcher` may be exchanged between two calls; a
-  compiled function that contains the layer sees the new one.
+  The layer runs eagerly, on the host, ahead of the compiled step, and has no
+  gradient: f(x,z) is recomputed from the blocks that it selects.
 
   Args:
-    searcher: Over the block embeddings.
-    num_blocks: K.
+    embed: Maps wordpieces, int32 [B, Lx], zeros behind them, to float32 [B, D].
+    searcher: Searcher over the block embeddings. A fresher index comes with a
+      layer of its own.
 
   Call arguments:
-    query_embeddings: float32 [B, D].
+    query_ids: Wordpieces, int32 [B, Lx], zeros behind them.
+    k: Blocks of each query.
 
   Returns:
-    Block ids, int32 [B, K], and scores, float32 [B, K]; `searcher.NOT_FOUND`
-    and -inf where the index has fewer blocks.
+    `searcher.Neighbors`: block ids, int32 [B, k], and scores, float32 [B, k],
+    best first; `searcher.NOT_FOUND` and -inf where the index has fewer blocks.
   """
 
   def __init__(
-    self, searcher: searcher_lib.Searcher, num_blocks: int, **kwargs
+    self,
+    embed: Callable[[np.ndarray], np.ndarray],
+    searcher: searcher_lib.Searcher,
+    **kwargs,
   ):
     super().__init__(**kwargs)
-    self.num_blocks = num_blocks
+    self._embed = embed
     # In a list: Keras would wrap, and try to track, a plain attribute.
     self._holder = [searcher]
 
-  @property
-  def searcher(self) -> searcher_lib.Searcher:
-    return self._holder[0]
+  def call(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
+    queries = self._embed(np.asarray(query_ids))  # [B, D]
+    return searcher_lib.fill(self._holder[0].search(queries, k), k)
 
-  @searcher.setter
-  def searcher(self, searcher: searcher_lib.Searcher):
-    self._holder[0] = searcher
 
-  def call(self, query_embeddings: tf.Tensor):
-    ids, scores = tf.numpy_function(
-      self._search, [tf.stop_gradient(query_embeddings)], [tf.int32, tf.float32]
-    )
-    shape = [query_embeddings.shape[0], self.num_blocks]
-    ids.set_shape(shape)
-    scores.set_shape(shape)
-    return ids, scores
+def over_model(
+  model: realm_model.RealmModel,
+  searcher: searcher_lib.Searcher,
+  query_tokens: int,
+  special_ids: tuple[int, int],
+) -> RetrievalLayer:
+  """Returns the layer that embeds queries with a model as it is then.
 
-  def _search(self, query_embeddings):
-    neighbors = self._holder[0].search(query_embeddings, self.num_blocks)
-    return tuple(searcher_lib.fill(neighbors, self.num_blocks))
+  Args:
+    model: Model with the EMBEDDER part.
+    searcher: Searcher over block embeddings of its Embed_doc.
+    query_tokens: Longest query.
+    special_ids: The vocabulary's [CLS] and [SEP].
+  """
+  embed = query_embeddings.compile_any_size(model, query_tokens, special_ids)
+  return RetrievalLayer(embed, searcher)

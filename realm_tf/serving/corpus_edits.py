@@ -18,7 +18,7 @@ from realm_tf.index import query_embeddings
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import block_table
 from realm_tf.retrieval import overlay as overlay_lib
-from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.text import wordpiece
 
 MAX_EDITS = 100  # Blocks that are other than in the corpus.
@@ -96,7 +96,7 @@ class EditedRetriever:
 
   def __init__(
     self,
-    retriever: retriever_lib.Retriever,
+    retriever: retrieval_layer.RetrievalLayer,
     embed: query_embeddings.Embed,
     overlay: overlay_lib.Overlay,
   ):
@@ -104,14 +104,12 @@ class EditedRetriever:
     self._embed = embed
     self._overlay = overlay
 
-  def retrieve(self, query_ids: np.ndarray, k: int) -> retriever_lib.Retrieved:
-    """See `Retriever.retrieve`."""
+  def __call__(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
+    """See `RetrievalLayer`."""
     found = self._overlay.search(
-      lambda n: searcher_lib.Neighbors(*self._retriever.retrieve(query_ids, n)),
-      lambda: self._embed(query_ids),
-      k,
+      lambda n: self._retriever(query_ids, n), lambda: self._embed(query_ids), k
     )
-    return retriever_lib.Retrieved(*found)
+    return searcher_lib.Neighbors(*found)
 
 
 class EditedCorpus:

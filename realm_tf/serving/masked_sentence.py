@@ -24,7 +24,7 @@ from realm_tf.records import block_table
 from realm_tf.records import joining
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
-from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
@@ -49,7 +49,7 @@ class Completer:
   def __init__(
     self,
     model: realm_model.RealmModel,
-    retriever: retriever_lib.Retriever,
+    retriever: retrieval_layer.RetrievalLayer,
     table: block_table.BlockTable,
     tokenizer: wordpiece.WordpieceTokenizer,
     config: config_lib.ExperimentConfig,
@@ -72,7 +72,7 @@ class Completer:
     """
     ids, positions = self._parse(sentence)
     found = candidates.select(
-      self._retriever.retrieve(ids[None], self._num_candidates).block_ids,
+      self._retriever(ids[None], self._num_candidates).block_ids,
       np.array([-1]),
       self._num_candidates,
     )[:, : self._num_candidates]
@@ -228,7 +228,7 @@ def load(pretrained_dir: str, corpus_dir: str) -> Completer:
   # Queries of an index are embedded with its own parameters; p(z|x) is then
   # computed with the current ones, as in training.
   older = _model(index.path, config, [realm_model.EMBEDDER])
-  retriever = retriever_lib.of_model(
+  retriever = retrieval_layer.over_model(
     older, index.searcher, config.lengths.query_tokens, tokenizer.special_ids
   )
   completer = Completer(model, retriever, table, tokenizer, config)

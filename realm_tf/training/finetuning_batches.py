@@ -9,9 +9,9 @@ from typing import Optional
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import batch_share
 from realm_tf.records import sampling
-from realm_tf.retrieval import retriever
 from realm_tf.training import answer_labels
 
 # Multiples that batches are trimmed to: few shapes, for each one is compiled.
@@ -19,7 +19,7 @@ _QUESTION_WIDTH, _BODY_WIDTH = 32, 64
 
 
 # (rows of the questions, their wordpieces, N) -> the N best blocks.
-Search = Callable[[np.ndarray, np.ndarray, int], retriever.Retrieved]
+Search = Callable[[np.ndarray, np.ndarray, int], searcher_lib.Neighbors]
 
 
 def batches(
@@ -84,7 +84,7 @@ def _with_gold(found, gold):
         scores[i, -1] = np.min(
           scores[i], where=np.isfinite(scores[i]), initial=0
         )
-  return retriever.Retrieved(block_ids, scores)
+  return searcher_lib.Neighbors(block_ids, scores)
 
 
 def _scoring(found, embeddings):

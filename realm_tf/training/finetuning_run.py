@@ -14,7 +14,7 @@ from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import batch_share
 from realm_tf.records import whole_blocks
-from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from realm_tf.training import finetuning_index
@@ -163,10 +163,10 @@ def _trainer(inputs, model):
 
 def _search(inputs, model, index):
   """Returns the search with the model's current query embedder."""
-  retriever = retriever_lib.of_model(
+  retriever = retrieval_layer.over_model(
     model,
     index.searcher,
     inputs.config.lengths.query_tokens,
     inputs.special_ids,
   )
-  return lambda rows, ids, k: retriever.retrieve(ids, k)
+  return lambda rows, ids, k: retriever(ids, k)

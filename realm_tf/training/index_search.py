@@ -18,13 +18,13 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.index import query_embeddings
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.retrieval import hot_swap
 from realm_tf.retrieval import overlay as overlay_lib
 from realm_tf.retrieval import reranking
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.rundir import in_use
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -59,6 +59,7 @@ class _Slot:
 class _Loaded(NamedTuple):
   slot: _Slot
   index: storage.Index
+  layer: retrieval_layer.RetrievalLayer
 
 
 class IndexSearch:
@@ -180,10 +181,10 @@ class IndexSearch:
     return version if is_there else None
 
   def _search(self, query_ids, k):
-    slot, index = self._swap.current
-    queries = slot.embed(query_ids)
+    slot, index, layer = self._swap.current
     if self.overlay is None:
-      return searcher_lib.fill(index.searcher.search(queries, k), k).block_ids
+      return layer(query_ids, k).block_ids
+    queries = slot.embed(query_ids)
     return self.overlay.search(
       functools.partial(index.searcher.search, queries),
       lambda: self._fresh_queries(slot, query_ids),
@@ -210,7 +211,8 @@ class IndexSearch:
       # raises what `HotSwap` refuses.
       versions.verify(version.path)
       raise
-    return _Loaded(slot, index)
+    layer = retrieval_layer.RetrievalLayer(slot.embed, index.searcher)
+    return _Loaded(slot, index, layer)
 
   def _idle_slot(self):
     current = self._swap.current

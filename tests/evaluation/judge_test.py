@@ -8,9 +8,9 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
 from realm_tf.evaluation import judge
 from realm_tf.index import brute_force
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
-from realm_tf.retrieval import retriever
 from tests import tiny
 
 _TEXTS = ['a b ?', 'e f', 'd']
@@ -76,7 +76,7 @@ class JudgeTest(absltest.TestCase):
     def retrieve(texts, k):
       asked.append(list(texts))
       shape = [len(texts), k]
-      return retriever.Retrieved(
+      return searcher_lib.Neighbors(
         np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
       )
 

@@ -12,7 +12,7 @@ from realm_tf.answering import answer as answer_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
-from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.text import answers
 
 _TEXTS = ['Paris', 'Rome', 'K\u00f6ln']
@@ -26,7 +26,7 @@ _QUESTIONS = [
 def _retrieve(questions, k):
   """Blocks 0, 1, 2, whatever is asked; no block behind them."""
   row = [0, 1, 2, *[-1] * k][:k]
-  return retriever_lib.Retrieved(
+  return searcher_lib.Neighbors(
     np.array([row] * len(questions)), np.zeros([len(questions), k])
   )
 

@@ -3,15 +3,17 @@
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hybrid
-from realm_tf.retrieval import retriever
 
 _NONE = -np.inf
 
 
 def _found(ids, scores):
-  return retriever.Retrieved(np.array(ids, np.int32), np.array(scores, float))
+  return searcher_lib.Neighbors(
+    np.array(ids, np.int32), np.array(scores, float)
+  )
 
 
 class HybridTest(absltest.TestCase):

@@ -58,9 +58,9 @@ class CorpusEditsTest(absltest.TestCase):
     )
     np.testing.assert_array_equal(bodies[0, 1, : len(ids)], ids)
     self.assertEqual(titles.shape, (1, 2, 2))
-    retrieved = self.edits.retriever.retrieve(np.array([[5, 6, 7]]), 4)
+    retrieved = self.edits.retriever(np.array([[5, 6, 7]]), 4)
     self.assertCountEqual(retrieved.block_ids[0], range(4))
-    own = self.loaded.retriever.retrieve(np.array([[5, 6, 7]]), 4)
+    own = self.loaded.retriever(np.array([[5, 6, 7]]), 4)
     scores = dict(zip(retrieved.block_ids[0], retrieved.scores[0]))
     for block_id, score in zip(own.block_ids[0], own.scores[0]):
       if block_id == 1:

@@ -7,7 +7,7 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.retrieval import retriever
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from tests import fakes
@@ -42,7 +42,7 @@ class FinetuningBatchesTest(absltest.TestCase):
 
     def search(rows, question_ids, k):
       self.assertEqual(len(rows), len(question_ids))
-      return retriever.Retrieved(
+      return searcher_lib.Neighbors(
         *(np.tile(np.array(x)[:k], [len(rows), 1]) for x in found)
       )
 

@@ -14,10 +14,10 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import realm_model
 from realm_tf.records import batch_share
 from realm_tf.records import query_table
-from realm_tf.retrieval import retriever
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from realm_tf.training import finetuning_trainer
@@ -115,7 +115,7 @@ class FixedShapesTest(parameterized.TestCase):
 
     def search(rows, question_ids, k):
       block_ids = self._search(question_ids, k)
-      return retriever.Retrieved(block_ids, np.zeros(block_ids.shape))
+      return searcher_lib.Neighbors(block_ids, np.zeros(block_ids.shape))
 
     given = [questions_lib.Question('?', ('!',))] * len(ids)
     labels = answer_labels.AnswerLabels(

@@ -9,8 +9,8 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import batch_share
-from realm_tf.retrieval import retriever
 from realm_tf.training import answer_labels
 from realm_tf.training import question_pairs
 from tests import fakes
@@ -90,7 +90,7 @@ class FindTest(absltest.TestCase):
     def search(rows, _, num):
       asked.append((rows.tolist(), num))
       found = np.tile(np.array([3, 7, 1, -1], np.int32), [len(rows), 1])
-      return retriever.Retrieved(found, np.zeros(found.shape))
+      return searcher_lib.Neighbors(found, np.zeros(found.shape))
 
     pairs = question_pairs.find(labels, search, 4)
     self.assertEqual(asked, [([0, 2], 4)])  # The second needs no search.
