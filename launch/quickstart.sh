@@ -89,7 +89,7 @@ stage reader "$run/reader/DONE" \
   --set=pretraining.oversampling=3 \
   --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
   --set=pretraining.optimizer.learning_rate=3e-3 \
-  --set=pretraining.optimizer.num_steps=500
+  --set=pretraining.optimizer.num_steps=3000
 stage realm "$run/realm/DONE" pretrain_realm
 
 # The table's rows do not wait for each other. Processes of one thread each make
