@@ -11,9 +11,7 @@
 # First both towers learn to find the paragraph that a question was written on,
 # among others of its article. Then the reader learns from that one, and then to
 # tell it from the best of the others. docs/results.md says what comes out, and
-# how long it takes. A CPU with AMX needs half of that with
-# FLAGS='--set=model.train_dtype=bfloat16 --set=index.embed_dtype=bfloat16' and
-# READ=--read_dtype=bfloat16.
+# how long it takes.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo 'Three arguments must be given: RUN_DIR INIT_FROM SQUAD_OPEN. Found' \
@@ -40,7 +38,7 @@ train() {  # BINARY NAME INIT_FROM FLAGS...
     --set=lengths.block_tokens=288 --set=lengths.title_tokens=32 \
     --set=finetuning.joint_tokens=328 \
     --corpus_dir="$run/corpus" --questions="$squad/train_qa.jsonl.gz" \
-    --run_dir="$run/$name" --init_from="$from" ${FLAGS:-} "$@"
+    --run_dir="$run/$name" --init_from="$from" "$@"
 }
 train warm_start retriever "$init_from"
 train finetune gold "$run/retriever" "$reader_only"
@@ -53,7 +51,7 @@ evaluate() {  # NAME FLAGS...
   local name=$1
   shift
   "$PYTHON" -m bin.evaluate --model_dir="$run/qa" --recall_at=1,5,20 \
-    --num_read=5 ${READ:-} --questions="$squad/val_qa.jsonl.gz" \
+    --num_read=5 --questions="$squad/val_qa.jsonl.gz" \
     --output_dir="$run/eval_$name" "$@"
 }
 evaluate model --corpus_dir="$run/corpus"
