@@ -78,7 +78,7 @@ def recall(found_ids: np.ndarray, expected_ids: np.ndarray) -> float:
     np.count_nonzero(np.isin(expected, found))
     for found, expected in zip(found_ids, expected_ids, strict=True)
   )
-  return hits / expected_ids.size
+  return float(hits / expected_ids.size)
 
 
 def efforts(
