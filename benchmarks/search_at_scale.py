@@ -54,14 +54,15 @@ def _build(directory: str) -> dict[str, float]:
   saved_secs = time.perf_counter() - begun - built_secs
   with open(os.path.join(directory, 'settings.json'), 'w') as file:
     json.dump(built.settings, file)
+  [tuned] = built.settings['efforts']
   sizes = [entry.stat().st_size for entry in os.scandir(_index(directory))]
   return {
     'seconds to build and tune': built_secs,
     'seconds to save': saved_secs,
     'GB on disk, without the embeddings': sum(sizes) / 1e9,
-    'recall@10 when tuned': built.settings['recall']['measured'],
-    'leaves to search': built.settings['leaves_to_search'],
-    'blocks to rescore': built.settings['num_to_rescore'],
+    'recall@10 when tuned': tuned['measured'],
+    'leaves to search': tuned['leaves_to_search'],
+    'blocks to rescore': tuned['num_to_rescore'],
   }
 
 

@@ -22,9 +22,9 @@ class IndexConfig:
       blocks).
     soar_lambda: Spilling of ScaNN (SOAR, https://arxiv.org/abs/2404.00774): a
       block also goes into a second partition. 0 is off.
-    recall_target: Share of the exact top blocks that the search must find. What
-      is searched per query is then chosen by measuring; 0 leaves it to the next
-      two fields.
+    recall_target: Share of the exact top k blocks that the search must find,
+      for each k that jobs ask for. What is searched per query is then chosen by
+      measuring with masked sentences; 0 leaves it to the next two fields.
     leaves_to_search_fraction: Share of the partitions visited per query; 1
       makes the search exhaustive.
     num_to_rescore: Approximate hits that are rescored exactly.

@@ -180,7 +180,7 @@ def _write_index(imported, model, output_dir, corpus_dir, tokenizer):
       f'Found {imported.embeddings.shape[1]}. Give the embedder of this index.'
     )
   builder = index_builder.IndexBuilder(
-    table, imported.config, tokenizer.special_ids, model
+    table, imported.config, tokenizer.special_ids, tokenizer.mask_id, model
   )
   version = builder.build(
     _STEP, layout.index_root(output_dir), embeddings=imported.embeddings

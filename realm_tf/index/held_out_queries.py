@@ -1,13 +1,16 @@
-"""Queries to measure an index with: sentences of random blocks, embedded.
+"""Queries to measure an index with: masked sentences of random blocks.
 
-The Inverse Cloze Task's view of a query (Lee et al. 2019): a sentence that asks
-for its surroundings. Nothing else is known of queries when an index is built.
+As those of pre-training (Section 3.4): a span of the sentence is [MASK]. Whole
+sentences still stand in their blocks and are found more easily than any query
+that an index gets. A block knows no salient spans, so the span is a random one.
 """
 
 import numpy as np
 
+from realm_tf import config as config_lib
 from realm_tf.index import query_embeddings
 from realm_tf.records import block_table
+from realm_tf.records import masking as masking_lib
 from realm_tf.records import sampling
 
 _BATCH = 64
@@ -16,15 +19,17 @@ _BATCH = 64
 def sample(
   table: block_table.BlockTable,
   embed: query_embeddings.Embed,
-  query_tokens: int,
+  lengths: config_lib.LengthConfig,
+  mask_id: int,
   count: int,
 ) -> np.ndarray:
-  """Returns embedded sentences, the same ones every time.
+  """Returns embedded masked sentences, the same ones every time.
 
   Args:
     table: At least one block.
     embed: From `query_embeddings.compile_embedding`.
-    query_tokens: Longest [CLS] sentence [SEP].
+    lengths: Longest [CLS] sentence [SEP], and masked span.
+    mask_id: Of [MASK].
     count: Q.
 
   Returns:
@@ -32,8 +37,16 @@ def sample(
   """
   rng = np.random.default_rng(0)
   blocks = rng.integers(0, table.num_blocks, count)
-  rows = [_sentence(table, int(block), rng) for block in blocks]
-  sentences = sampling.pad_rows(rows, query_tokens - 2)
+  length = lengths.query_tokens - 2
+  rows = []
+  for block in blocks:
+    # Cut first: the span must stand in what is left.
+    row = _sentence(table, int(block), rng)[:length].copy()
+    row[masking_lib.mask_random_span(row, None, rng, lengths.max_masked)] = (
+      mask_id
+    )
+    rows.append(row)
+  sentences = sampling.pad_rows(rows, length)
   return np.concatenate(
     [embed(sentences[i : i + _BATCH]) for i in range(0, count, _BATCH)]
   )

@@ -11,6 +11,7 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import config_io
 from realm_tf import errors
+from realm_tf.index import asked_ks
 from realm_tf.index import block_embeddings
 from realm_tf.index import embed_backend
 from realm_tf.index import embedding_shards
@@ -41,6 +42,7 @@ class IndexBuilder:
     table: The corpus.
     config: Of model, lengths and index; `vocab_size` set.
     special_ids: The vocabulary's [CLS] and [SEP].
+    mask_id: Its [MASK].
     model: With the EMBEDDER part, made in the strategy's scope; by default a
       new one.
     strategy: Its replicas, all of this machine, share each batch; by default
@@ -52,13 +54,14 @@ class IndexBuilder:
     table: block_table.BlockTable,
     config: config_lib.ExperimentConfig,
     special_ids: tuple[int, int],
+    mask_id: int,
     model: Optional[realm_model.RealmModel] = None,
     strategy: Optional[tf.distribute.Strategy] = None,
   ):
     config = precision.resolve(config)
     self._table = table
     self._config = config
-    self._special_ids = special_ids
+    self._special_ids, self._mask_id = special_ids, mask_id
     if model is None:
       with (strategy or tf.distribute.get_strategy()).scope():
         model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
@@ -202,13 +205,14 @@ class IndexBuilder:
     )
     queries = None
     if not searchers.is_exact(searchers.kind(config, plan.num_blocks)):
-      query_tokens = self._config.lengths.query_tokens
+      lengths = self._config.lengths
       queries = held_out_queries.sample(
         self._table,
         query_embeddings.compile_embedding(
-          self._model, query_tokens, self._special_ids
+          self._model, lengths.query_tokens, self._special_ids
         ),
-        query_tokens,
+        lengths,
+        self._mask_id,
         config.tuning_queries,
       )
     storage.complete(
@@ -217,7 +221,9 @@ class IndexBuilder:
       shards,
       worker_name,
       self._table.hashes,
-      searchers.build(embeddings, config, queries),
+      searchers.build(
+        embeddings, config, queries, asked_ks.of(self._config, plan.num_blocks)
+      ),
     )
 
 
@@ -251,7 +257,9 @@ def open_builder(
   table = block_table.BlockTable.open(corpus_dir)
   whole_blocks.check(table, config.lengths)
   tokenizer = model_files.open_tokenizer(model_dir, table.manifest)
-  return IndexBuilder(table, config, tokenizer.special_ids, strategy=strategy)
+  return IndexBuilder(
+    table, config, tokenizer.special_ids, tokenizer.mask_id, strategy=strategy
+  )
 
 
 def _taking(embeddings):

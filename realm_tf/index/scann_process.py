@@ -8,7 +8,9 @@ begin no step meanwhile. The child ends when its searcher is let go, or with the
 parent, however that ends; so its memory is free at once.
 """
 
+from collections.abc import Mapping
 import contextlib
+import json
 import os
 import struct
 import subprocess
@@ -19,6 +21,7 @@ import weakref
 import numpy as np
 
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import tuned_searcher
 
 _REQUEST = struct.Struct('=qqq')  # Q, D and k; float32 [Q, D] follows.
 _READY = b'ready'  # Each reply is int32 and float32 [Q, k].
@@ -41,16 +44,24 @@ class ScannProcess:
 
   @classmethod
   def load(
-    cls, directory: str, num_leaves: int, effort: searcher_lib.Effort
+    cls,
+    directory: str,
+    num_leaves: int,
+    efforts: Mapping[int, searcher_lib.Effort],
   ) -> 'ScannProcess':
     """Loads what `ScannSearcher.save` wrote into a local directory.
+
+    Args:
+      directory: There.
+      num_leaves: Its partitions.
+      efforts: See `TunedSearcher`.
 
     Raises:
       OSError: The child could not load it, and has said why on stderr.
     """
     process = subprocess.Popen(
-      [sys.executable, '-m', __name__, directory]
-      + [str(number) for number in (num_leaves, *effort)],
+      [sys.executable, '-m', __name__, directory, str(num_leaves)]
+      + [json.dumps(list(efforts.items()))],
       stdin=subprocess.PIPE,
       stdout=subprocess.PIPE,
       env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
@@ -92,7 +103,7 @@ def _end(process):
   process.wait()
 
 
-def _serve(directory, num_leaves, *effort):
+def _serve(directory, num_leaves, efforts):
   """Answers requests until there can be no more."""
   os.nice(_NICE)
   # ScaNN imports TensorFlow where it can: seconds, and memory, for nothing.
@@ -101,9 +112,11 @@ def _serve(directory, num_leaves, *effort):
 
   requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), 'wb')
   os.dup2(2, 1)  # What a library prints must not get among the replies.
-  searcher = scann_searcher.ScannSearcher.load(
-    directory, int(num_leaves), searcher_lib.Effort(*map(int, effort))
+  efforts = {k: searcher_lib.Effort(*e) for k, e in json.loads(efforts)}
+  loaded = scann_searcher.ScannSearcher.load(
+    directory, int(num_leaves), next(iter(efforts.values()))
   )
+  searcher = tuned_searcher.TunedSearcher(loaded, efforts)
   replies.write(_READY)
   replies.flush()
   while header := requests.read(_REQUEST.size):

@@ -7,7 +7,7 @@ for the manifest of an index version. An exact searcher has no files; it is made
 of the embeddings. Searchers are imported when first needed: some load slowly.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import contextlib
 import os
 import tempfile
@@ -21,8 +21,10 @@ from realm_tf import config as config_lib
 from realm_tf.index import brute_force
 from realm_tf.index import scann_process
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import tuned_searcher
 from realm_tf.index import tuning
 
+_TOP = 10
 _EXACT = ('brute_force', 'device')
 _MIN_BLOCKS = 16  # Codebooks of 4 bits are trained on no fewer points.
 
@@ -32,9 +34,10 @@ class Built(NamedTuple):
 
   Attributes:
     searcher: Ready to search, as tuned.
-    settings: 'kind'; of an approximate one also 'num_leaves',
-      'leaves_to_search', 'num_to_rescore' and, if queries were given, 'recall'
-      with 'k', 'target', 'measured' and 'num_queries'.
+    settings: 'kind'; of an approximate one also 'num_leaves', and either
+      'leaves_to_search' and 'num_to_rescore', or, if queries were given,
+      'efforts', a list by ascending 'k' of these two and the recall
+      'measured', and 'recall' with its 'target' and 'num_queries'.
   """
 
   searcher: searcher_lib.Searcher
@@ -65,6 +68,7 @@ def build(
   embeddings: np.ndarray,
   config: config_lib.IndexConfig,
   queries: Optional[np.ndarray] = None,
+  ks: Sequence[int] = (_TOP,),
 ) -> Built:
   """Builds the searcher of the config, and tunes it on `queries`.
 
@@ -73,6 +77,7 @@ def build(
     config: Which searcher.
     queries: float32 [Q, D], held out; without them, or with a target of 0, the
       effort is that of the config.
+    ks: Numbers of blocks that will be asked for, ascending.
 
   Raises:
     UserError: The searcher's package is not installed.
@@ -87,7 +92,7 @@ def build(
   built = Built(searcher, _settings(chosen, searcher))
   if queries is None or not len(queries):
     return built
-  return tune(built, embeddings, config, queries)
+  return tune(built, embeddings, config, queries, ks)
 
 
 def tune(
@@ -95,41 +100,46 @@ def tune(
   embeddings: np.ndarray,
   config: config_lib.IndexConfig,
   queries: np.ndarray,
+  ks: Sequence[int] = (_TOP,),
 ) -> Built:
-  """Returns an approximate searcher with the effort that `queries` need.
+  """Returns an approximate searcher with the efforts that `queries` need.
 
   Args:
-    built: From `build`.
+    built: From `build`, without queries.
     embeddings: float32 [N, D] that it was built of.
     config: With the target; 0 keeps the effort, and only measures.
     queries: float32 [Q, D], held out; at least one.
+    ks: Numbers of blocks that will be asked for, ascending; each is tuned for.
   """
-  searcher = built.searcher
-  expected = tuning.exact_ids(embeddings, queries)
-  if config.recall_target:
-    candidates = tuning.efforts(searcher.num_leaves, len(embeddings))
-  else:
+  searcher, num_blocks = built.searcher, len(embeddings)
+  ks = sorted({min(k, num_blocks) for k in ks})
+  expected = tuning.exact_ids(embeddings, queries, ks[-1])
+  efforts, rows, leaves = {}, [], 1
+  for k in ks:
     candidates = [searcher.effort]
-  choice = tuning.choose(
-    searcher, candidates, queries, expected, config.recall_target
-  )
-  logging.info(
-    'Recall@%d is %.4f at %s, of %d leaves; %d efforts were measured.',
-    expected.shape[1],
-    choice.recall,
-    choice.effort,
-    searcher.num_leaves,
-    choice.num_tried,
-  )
-  searcher = searcher.with_effort(choice.effort)
-  recall = {
-    'k': expected.shape[1],
-    'target': config.recall_target,
-    'measured': choice.recall,
-    'num_queries': len(queries),
+    if config.recall_target:
+      # What is too few for less is too few for more.
+      candidates = tuning.efforts(searcher.num_leaves, num_blocks, k, leaves)
+    choice = tuning.choose(
+      searcher, candidates, queries, expected[:, :k], config.recall_target
+    )
+    efforts[k], leaves = choice.effort, choice.effort.leaves_to_search
+    rows.append({'k': k, **choice.effort._asdict(), 'measured': choice.recall})
+    logging.info(
+      'Recall@%d is %.4f at %s, of %d leaves; %d efforts were measured.',
+      k,
+      choice.recall,
+      choice.effort,
+      searcher.num_leaves,
+      choice.num_tried,
+    )
+  settings = {
+    'kind': built.settings['kind'],
+    'num_leaves': searcher.num_leaves,
+    'efforts': rows,
+    'recall': {'target': config.recall_target, 'num_queries': len(queries)},
   }
-  settings = _settings(built.settings['kind'], searcher)
-  return Built(searcher, {**settings, 'recall': recall})
+  return Built(tuned_searcher.TunedSearcher(searcher, efforts), settings)
 
 
 def save(searcher: searcher_lib.Searcher, directory: str) -> bool:
@@ -139,7 +149,8 @@ def save(searcher: searcher_lib.Searcher, directory: str) -> bool:
     searcher: From `build` or `load`.
     directory: Anywhere tf.io.gfile writes; it is made if there are files.
   """
-  if not isinstance(searcher, searcher_lib.ApproximateSearcher):
+  kinds = searcher_lib.ApproximateSearcher, tuned_searcher.TunedSearcher
+  if not isinstance(searcher, kinds):
     return False
   tf.io.gfile.makedirs(directory)
   if not _is_remote(directory):
@@ -171,15 +182,24 @@ def load(
   """
   if is_exact(settings['kind']):
     return _exact(settings, embeddings)
-  effort = searcher_lib.Effort(
-    settings['leaves_to_search'], settings['num_to_rescore']
-  )
-  if own_process and settings['kind'] == 'scann':
-    adapter = scann_process.ScannProcess
-  else:
-    adapter = _adapter(settings['kind'])
+  efforts, leaves = _efforts(settings), settings['num_leaves']
   with _local(directory) as path:
-    return adapter.load(path, settings['num_leaves'], effort)
+    if own_process and settings['kind'] == 'scann':
+      return scann_process.ScannProcess.load(path, leaves, efforts)
+    searcher = _adapter(settings['kind']).load(
+      path, leaves, next(iter(efforts.values()))
+    )
+  return tuned_searcher.TunedSearcher(searcher, efforts)
+
+
+def _efforts(settings):
+  """Returns k -> effort; one for every k where it was not tuned for each."""
+  return {
+    row.get('k', _TOP): searcher_lib.Effort(
+      row['leaves_to_search'], row['num_to_rescore']
+    )
+    for row in settings.get('efforts', [settings])
+  }
 
 
 def _exact(settings, embeddings):

@@ -1,6 +1,6 @@
 """How much an approximate searcher must spend to find what exact search finds.
 
-  searcher + held-out queries -> [this file] -> effort, measured recall
+  searcher + held-out queries + k -> [this file] -> effort, measured recall
 
 Recall@k is the share of the exact top k blocks that are among the k found, as
 in the benchmark of Aumueller et al. 2018 (https://arxiv.org/abs/1807.05614).
@@ -18,10 +18,12 @@ from realm_tf import config as config_lib
 from realm_tf.index import brute_force
 from realm_tf.index import searcher as searcher_lib
 
-TOP = 10  # Recall is measured among so many.
-
 _LEAVES_RATIO = 1.25  # Between two numbers of leaves that are tried.
-_RESCORES = (20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640)
+# Blocks to rescore, in multiples of k: fewer than k change nothing. Large k
+# need few times as many, and many would take minutes to try.
+_MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+_MOST_RESCORED = 640
+_MOST_MULTIPLE = 16  # Where that is more.
 # Blocks scored by their codes in the time in which one is rescored.
 _BLOCKS_PER_RESCORE = 40
 
@@ -50,15 +52,18 @@ def untuned(
   return leaves, searcher_lib.Effort(to_search, config.num_to_rescore)
 
 
-def exact_ids(embeddings: np.ndarray, queries: np.ndarray) -> np.ndarray:
-  """Returns the ids of the `TOP` blocks of each query, int32 [Q, TOP].
+def exact_ids(
+  embeddings: np.ndarray, queries: np.ndarray, k: int
+) -> np.ndarray:
+  """Returns the ids of the top `k` blocks of each query, int32 [Q, k].
 
   Args:
     embeddings: float [N, D]; read in chunks, so it may be memory-mapped.
     queries: float32 [Q, D].
+    k: At most N. The first columns are the answer for any smaller k.
   """
   exact = brute_force.BruteForceSearcher(embeddings)
-  return exact.search(queries, TOP).block_ids
+  return exact.search(queries, k).block_ids
 
 
 def recall(found_ids: np.ndarray, expected_ids: np.ndarray) -> float:
@@ -68,18 +73,31 @@ def recall(found_ids: np.ndarray, expected_ids: np.ndarray) -> float:
     found_ids: Integers [Q, K], `NOT_FOUND` in places that were not filled.
     expected_ids: Integers [Q, k].
   """
-  hits = found_ids[:, :, None] == expected_ids[:, None, :]
-  return float(hits.any(axis=1).mean())
+  # Row by row: all pairs at once take gigabytes where k is thousands.
+  hits = sum(
+    np.count_nonzero(np.isin(expected, found))
+    for found, expected in zip(found_ids, expected_ids, strict=True)
+  )
+  return float(hits / expected_ids.size)
 
 
-def efforts(num_leaves: int, num_blocks: int) -> list[searcher_lib.Effort]:
+def efforts(
+  num_leaves: int, num_blocks: int, k: int, min_leaves: int = 1
+) -> list[searcher_lib.Effort]:
   """Returns the efforts worth trying, the cheapest first.
 
   The cost is counted in blocks scored by their codes: those of the leaves
   visited, and `_BLOCKS_PER_RESCORE` for each that is rescored.
+
+  Args:
+    num_leaves: Partitions there are.
+    num_blocks: N.
+    k: Blocks that are asked for.
+    min_leaves: Fewer do not suffice: of a smaller k.
   """
-  leaves = _geometric(num_leaves)
-  rescores = sorted({min(number, num_blocks) for number in _RESCORES})
+  leaves = [number for number in _geometric(num_leaves) if number >= min_leaves]
+  most = max(_MOST_RESCORED, _MOST_MULTIPLE * k)
+  rescores = {min(k * times, most, num_blocks) for times in _MULTIPLES}
   blocks_per_leaf = num_blocks / num_leaves
 
   def cost(effort):

@@ -23,6 +23,13 @@ from realm_tf.text import string_tensors
 from realm_tf.text import wordpiece
 
 
+def num_searched(
+  finetuning: config_lib.FinetuningConfig, num_blocks: int
+) -> int:
+  """Returns how many of N blocks are searched for a question."""
+  return min(max(finetuning.num_read, answerer_lib.NUM_COMPARED), num_blocks)
+
+
 @dataclasses.dataclass(frozen=True)
 class GraphAnswerer:
   """What `answer` is made of.
@@ -67,9 +74,8 @@ class GraphAnswerer:
     question_ids = string_tensors.token_ids(
       self.tokenizer, questions, self.lengths.question_tokens
     )
-    num_compared = max(self.num_read, answerer_lib.NUM_COMPARED)
     block_ids, scores = self.search(
-      self._embed(question_ids), min(num_compared, self.num_blocks)
+      self._embed(question_ids), num_searched(self.finetuning, self.num_blocks)
     )
     read_ids = block_ids[:, : self.num_read]
     texts = tf.where(

@@ -54,7 +54,11 @@ def export(
   reader, finetuning = loading.choose_reader(loaded, options.choices)
   _check(reader, loaded)
   module = tf.train.Checkpoint()
-  module.searcher = _searcher(loaded, options.searcher)
+  module.searcher = _searcher(
+    loaded,
+    options.searcher,
+    graph_answerer.num_searched(finetuning, loaded.table.num_blocks),
+  )
   module.blocks = graph_blocks.GraphBlocks(loaded.table)
   answerer = graph_answerer.GraphAnswerer(
     loaded.tokenizer,
@@ -83,27 +87,30 @@ def _check(reader, loaded):
     )
 
 
-def _searcher(loaded, name):
-  """Returns a module whose `find` searches the blocks inside a graph."""
+def _searcher(loaded, name, k):
+  """Returns a module whose `find` searches the top `k` inside a graph."""
   embeddings, config = loaded.index.embeddings, loaded.config.index
   if name == 'exact':
     return graph_search.ExactSearch(embeddings)
   from realm_tf.index import scann_module
 
   built = scann_module.ScannModule.build(embeddings, config)
-  query_tokens = loaded.config.lengths.query_tokens
-  special_ids = loaded.tokenizer.special_ids
+  lengths, tokenizer = loaded.config.lengths, loaded.tokenizer
   # Other partitions than the index's own: they want an effort of their own.
   queries = held_out_queries.sample(
     loaded.table,
-    query_embeddings.compile_embedding(loaded.model, query_tokens, special_ids),
-    query_tokens,
+    query_embeddings.compile_embedding(
+      loaded.model, lengths.query_tokens, tokenizer.special_ids
+    ),
+    lengths,
+    tokenizer.mask_id,
     config.tuning_queries,
   )
   settings = {'kind': name}
-  return searchers.tune(
-    searchers.Built(built, settings), embeddings, config, queries
-  ).searcher
+  tuned = searchers.tune(
+    searchers.Built(built, settings), embeddings, config, queries, [k]
+  )
+  return tuned.searcher.at(k)
 
 
 def in_batches(answerer: graph_answerer.GraphAnswerer):

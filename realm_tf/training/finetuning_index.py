@@ -41,7 +41,11 @@ class FinetuningIndex:
   ):
     config = inputs.config.finetuning
     self._builder = index_builder.IndexBuilder(
-      inputs.table, inputs.config, inputs.special_ids, model
+      inputs.table,
+      inputs.config,
+      inputs.special_ids,
+      inputs.tokenizer.mask_id,
+      model,
     )
     self._root = layout.index_root(run_dir)
     self._every = config.refresh_every_steps

@@ -42,6 +42,7 @@ class LoadAnswererTest(absltest.TestCase):
       block_table.BlockTable.open(self.corpus),
       inputs.config,
       inputs.special_ids,
+      inputs.tokenizer.mask_id,
       model,
     ).build(0, layout.index_root(path))
     return path

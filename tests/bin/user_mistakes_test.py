@@ -108,6 +108,7 @@ class _Files:
         block_table.BlockTable.open(corpus_dir),
         inputs.config,
         inputs.special_ids,
+        inputs.tokenizer.mask_id,
         model,
       ).build(0, root)
     runs.start(self.retriever_only, inputs, setup_lib.ALONE)

@@ -5,9 +5,12 @@ from unittest import mock
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf import config as config_lib
 from realm_tf.index import held_out_queries
 from realm_tf.records import block_table
 from tests import tiny
+
+_MASK = tiny.TOKENIZER.mask_id
 
 
 class HeldOutQueriesTest(absltest.TestCase):
@@ -26,10 +29,11 @@ class HeldOutQueriesTest(absltest.TestCase):
       columns = [ids.sum(axis=1), (ids > 0).sum(axis=1)]
       return np.stack(columns, axis=1).astype(np.float32)
 
-    queries = held_out_queries.sample(self.table, embed, query_tokens, count)
+    lengths = config_lib.LengthConfig(query_tokens=query_tokens, max_masked=2)
+    queries = held_out_queries.sample(self.table, embed, lengths, _MASK, count)
     return seen, queries
 
-  def test_queries_are_whole_sentences(self):
+  def test_a_span_of_each_sentence_is_masked(self):
     pairs = ('ab', 'cd', 'ef', 'ac', 'bd', 'ce', 'df', 'ea')
     sentences = [f'{first} {second} .' for first, second in pairs]
     expected = [
@@ -38,8 +42,18 @@ class HeldOutQueriesTest(absltest.TestCase):
     ]
     with mock.patch.object(held_out_queries, '_BATCH', 7):
       seen, queries = self._sample(100)
+    sources = set()
+    for row in seen:
+      masked = [i for i, wordpiece in enumerate(row) if wordpiece == _MASK]
+      self.assertIn(masked, [[0], [1], [2], [0, 1], [1, 2]])
+      sources |= {
+        sentence
+        for sentence in expected
+        if len(sentence) == len(row)
+        and all(b in (a, _MASK) for a, b in zip(sentence, row))
+      }
     # All of them, as 100 are drawn of 8: each is missed by 1.6e-6.
-    self.assertCountEqual({*map(tuple, seen)}, expected)
+    self.assertCountEqual(sources, expected)
     np.testing.assert_array_equal(
       queries, [[sum(row), len(row)] for row in seen]
     )
@@ -52,6 +66,7 @@ class HeldOutQueriesTest(absltest.TestCase):
     # [CLS] and [SEP] are added when they are embedded.
     seen, _ = self._sample(5, query_tokens=4)
     self.assertEqual({len(row) for row in seen}, {2})
+    self.assertTrue(all(_MASK in row for row in seen))
 
 
 if __name__ == '__main__':

@@ -9,6 +9,7 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.index import asked_ks
 from realm_tf.index import block_embeddings
 from realm_tf.index import index_builder
 from realm_tf.index import index_plan
@@ -189,9 +190,12 @@ class IndexBuilderTest(absltest.TestCase):
       corpus_dir, 'index.searcher=scann', 'index.tuning_queries=30'
     )
     index = self._publish_index(builder, params)
-    recall = index.manifest['searcher']['recall']
-    self.assertEqual((recall['k'], recall['num_queries']), (10, 30))
-    self.assertBetween(recall['measured'], 0.95, 1.0)
+    settings = index.manifest['searcher']
+    self.assertEqual(settings['recall'], {'target': 0.95, 'num_queries': 30})
+    ks = [row['k'] for row in settings['efforts']]
+    self.assertEqual(ks, asked_ks.of(small.CONFIG, 40))
+    for row in settings['efforts']:
+      self.assertBetween(row['measured'], 0.95, 1.0)
 
   def test_only_the_index_can_be_overridden(self):
     self._publish_params(0, small.model())

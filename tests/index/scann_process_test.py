@@ -22,7 +22,7 @@ import os, signal, sys
 import numpy
 from realm_tf.index import scann_process, searcher
 loaded = scann_process.ScannProcess.load(
-  sys.argv[1], int(sys.argv[2]), searcher.Effort(9, 50)
+  sys.argv[1], int(sys.argv[2]), {10: searcher.Effort(9, 50)}
 )
 loaded.search(numpy.zeros([1, 8]), 3)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -45,9 +45,9 @@ class ScannProcessTest(absltest.TestCase):
     self.directory = self.create_tempdir().full_path
     self.built.save(self.directory)
 
-  def _load(self):
+  def _load(self, efforts=None):
     return scann_process.ScannProcess.load(
-      self.directory, self.built.num_leaves, _EFFORT
+      self.directory, self.built.num_leaves, efforts or {10: _EFFORT}
     )
 
   def test_finds_what_the_searcher_itself_finds(self):
@@ -57,6 +57,15 @@ class ScannProcessTest(absltest.TestCase):
       found, expected = (s.search(queries, k) for s in (loaded, self.built))
       np.testing.assert_array_equal(found.block_ids, expected.block_ids)
       np.testing.assert_array_equal(found.scores, expected.scores)
+
+  def test_each_k_has_its_effort(self):
+    little = searcher_lib.Effort(1, 5)
+    loaded = self._load({5: little, 10: _EFFORT})
+    for k, effort in ((5, little), (6, _EFFORT), (11, _EFFORT)):
+      np.testing.assert_array_equal(
+        loaded.search(self.queries, k).block_ids,
+        self.built.with_effort(effort).search(self.queries, k).block_ids,
+      )
 
   def test_more_than_there_are_blocks(self):
     found = self._load().search(self.queries[:2], _NUM_BLOCKS + 5)

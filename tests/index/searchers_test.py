@@ -9,9 +9,11 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from benchmarks import clustered_vectors
 from realm_tf import config as config_lib
 from realm_tf.index import brute_force
 from realm_tf.index import searchers
+from realm_tf.index import tuning
 
 
 def _normal(*shape):
@@ -66,24 +68,70 @@ class SearchersTest(parameterized.TestCase):
   @parameterized.product(kind=('scann', 'faiss'), is_remote=(False, True))
   def test_tuned_searcher_survives_the_disk(self, kind, is_remote):
     blocks, queries = _normal(2000, 8), -_normal(50, 8)
-    built = searchers.build(blocks, _config(kind, recall_target=0.9), queries)
-    recall = built.settings.pop('recall')
-    self.assertEqual((recall['k'], recall['num_queries']), (10, 50))
-    self.assertEqual(recall['target'], 0.9)
-    self.assertBetween(recall['measured'], 0.9, 1.0)
+    config = _config(kind, recall_target=0.9)
+    built = searchers.build(blocks, config, queries, (10, 100, 5000))
     settings = json.loads(json.dumps(built.settings))
-    self.assertEqual(settings.pop('kind'), kind)
-    self.assertEqual(settings.pop('num_leaves'), 45)
-    self.assertEqual(settings, dict(built.searcher.effort._asdict()))
+    self.assertEqual(settings['recall'], {'target': 0.9, 'num_queries': 50})
+    self.assertEqual((settings['kind'], settings['num_leaves']), (kind, 45))
+    rows = {row.pop('k'): row for row in settings['efforts']}
+    self.assertEqual(list(rows), [10, 100, 2000])  # There are no more.
+    for k, row in rows.items():
+      self.assertBetween(row.pop('measured'), 0.9, 1.0)
+      self.assertEqual(row, built.searcher.efforts[k]._asdict())
 
     path = f'ram://{kind}/a' if is_remote else self.create_tempdir().full_path
     self.assertTrue(searchers.save(built.searcher, path))
     loaded = searchers.load(built.settings, path, blocks)
-    self.assertEqual(loaded.effort, built.searcher.effort)
-    for actual, expected in zip(
-      loaded.search(queries, 7), built.searcher.search(queries, 7)
-    ):
-      np.testing.assert_array_equal(actual, expected)
+    self.assertEqual(loaded.efforts, built.searcher.efforts)
+    for k in (7, 99):
+      for actual, expected in zip(
+        loaded.search(queries, k), built.searcher.search(queries, k)
+      ):
+        # Vectors that lie elsewhere in memory may be summed otherwise.
+        np.testing.assert_allclose(actual, expected, rtol=1e-6)
+
+  def test_each_k_that_is_asked_reaches_the_target(self):
+    centres = clustered_vectors.centres(4000, 16)
+    blocks, queries, others = (
+      clustered_vectors.draw(centres, number, np.random.default_rng(number))
+      for number in (4000, 200, 201)
+    )
+    exact = tuning.exact_ids(blocks, others, 1000)
+    recalls = []
+    for ks in ((10,), (10, 100, 1000)):
+      built = searchers.build(blocks, _config('scann'), queries, ks)
+      recalls.append(
+        [
+          tuning.recall(built.searcher.search(others, k)[0], exact[:, :k])
+          for k in (10, 100, 1000)
+        ]
+      )
+    at_ten, at_each = recalls
+    # Other queries than those of the tuning: a little less than the target.
+    self.assertGreater(min(at_ten[0], *at_each), 0.94)
+    self.assertLess(at_ten[1], 0.9)
+    self.assertLess(at_ten[2], 0.8)
+
+  @parameterized.parameters('scann', 'faiss')
+  def test_settings_of_one_effort_are_for_every_k(self, kind):
+    blocks, queries = _normal(500, 8), -_normal(5, 8)
+    config = _config(kind, num_leaves=20, recall_target=0)
+    built = searchers.build(blocks, config)
+    path = self.create_tempdir().full_path
+    searchers.save(built.searcher, path)
+    settings = {
+      'kind': kind,
+      'num_leaves': 20,
+      'leaves_to_search': 2,
+      'num_to_rescore': 200,
+      'recall': {'k': 10, 'target': 0.9, 'measured': 0.9, 'num_queries': 5},
+    }
+    loaded = searchers.load(settings, path, blocks)
+    for k in (1, 10, 50):
+      np.testing.assert_array_equal(
+        loaded.search(queries, k).block_ids,
+        built.searcher.search(queries, k).block_ids,
+      )
 
   @parameterized.parameters('scann', 'faiss')
   def test_recall_in_the_settings_is_that_of_the_searcher(self, kind):
@@ -93,7 +141,7 @@ class SearchersTest(parameterized.TestCase):
     exact = brute_force.BruteForceSearcher(blocks).search(queries, 10).block_ids
     hits = [len({*a} & {*b}) for a, b in zip(found.tolist(), exact.tolist())]
     self.assertAlmostEqual(
-      built.settings['recall']['measured'], sum(hits) / 500
+      built.settings['efforts'][0]['measured'], sum(hits) / 500
     )
 
   @parameterized.parameters('scann', 'faiss')
@@ -106,10 +154,12 @@ class SearchersTest(parameterized.TestCase):
       num_to_rescore=30,
     )
     blocks = _normal(500, 8)
-    for queries in (None, _normal(5, 8)):
-      built = searchers.build(blocks, config, queries)
-      self.assertEqual(built.searcher.effort, (5, 30))
-      self.assertEqual('recall' in built.settings, queries is not None)
+    built = searchers.build(blocks, config)
+    self.assertEqual(built.searcher.effort, (5, 30))
+    self.assertNotIn('recall', built.settings)
+    built = searchers.build(blocks, config, _normal(5, 8), (10, 100))
+    self.assertEqual(built.searcher.efforts, {10: (5, 30), 100: (5, 30)})
+    self.assertIn('recall', built.settings)
 
   def test_unused_searchers_are_not_imported(self):
     # In a process of its own: others here import them.

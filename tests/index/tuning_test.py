@@ -1,5 +1,7 @@
 """Tests for realm_tf.index.tuning."""
 
+import tracemalloc
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -38,8 +40,8 @@ class TuningTest(parameterized.TestCase):
     rng = np.random.default_rng(0)
     self.embeddings = rng.normal(size=[1000, 8]).astype(np.float32)
     self.queries = rng.normal(size=[200, 8]).astype(np.float32)
-    self.expected = tuning.exact_ids(self.embeddings, self.queries)
-    self.candidates = tuning.efforts(_LEAVES, 1000)
+    self.expected = tuning.exact_ids(self.embeddings, self.queries, 10)
+    self.candidates = tuning.efforts(_LEAVES, 1000, 10)
 
   def test_exact_ids_are_the_best_inner_products(self):
     order = np.argsort(-(self.queries @ self.embeddings.T), axis=1)
@@ -91,11 +93,30 @@ class TuningTest(parameterized.TestCase):
 
   @parameterized.parameters((1, 16), (7, 100), (1000, 1_000_000))
   def test_efforts_reach_from_least_to_most(self, num_leaves, num_blocks):
-    efforts = tuning.efforts(num_leaves, num_blocks)
-    self.assertEqual(efforts[0], (1, min(20, num_blocks)))
+    efforts = tuning.efforts(num_leaves, num_blocks, 10)
+    self.assertEqual(efforts[0], (1, 10))
     self.assertEqual(efforts[-1], (num_leaves, min(640, num_blocks)))
     self.assertLen(set(efforts), len(efforts))
     self.assertLess(len(efforts), 400)
+
+  def test_rescoring_goes_on_above_a_large_k(self):
+    efforts = tuning.efforts(40, 20_000, 1000, min_leaves=10)
+    rescored = {effort.num_to_rescore for effort in efforts}
+    self.assertEqual(
+      sorted(rescored), [times * 1000 for times in (1, 2, 3, 4, 6, 8, 12, 16)]
+    )
+    self.assertEqual(min(effort.leaves_to_search for effort in efforts), 10)
+    capped = tuning.efforts(40, 2500, 1000)
+    self.assertEqual(
+      {effort.num_to_rescore for effort in capped}, {1000, 2000, 2500}
+    )
+
+  def test_recall_of_thousands_takes_little_memory(self):
+    ids = np.arange(4000)[None].repeat(20, axis=0)
+    tracemalloc.start()
+    self.addCleanup(tracemalloc.stop)
+    self.assertEqual(tuning.recall(ids[:, :3000], ids), 0.75)
+    self.assertLess(tracemalloc.get_traced_memory()[1], 10e6)  # Not 240 MB.
 
   def test_untuned_effort_is_that_of_the_config(self):
     config = config_lib.IndexConfig(

@@ -73,6 +73,7 @@ def write_model(
     block_table.BlockTable.open(corpus_dir),
     inputs.config,
     inputs.special_ids,
+    inputs.tokenizer.mask_id,
     model,
   ).build(0, layout.index_root(path))
   return path

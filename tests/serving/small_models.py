@@ -50,6 +50,7 @@ def publish(path: str, corpus_dir: str, model: Any, step: int) -> None:
     block_table.BlockTable.open(corpus_dir),
     inputs.config,
     inputs.special_ids,
+    inputs.tokenizer.mask_id,
     model,
   ).build(step, layout.index_root(path))
   params_export.publish(path, step, model)

@@ -50,7 +50,11 @@ class IndexSearchTest(absltest.TestCase):
     cls.embeddings, cls.scores = zip(*map(cls._exact_scores, cls.models))
     for step, model in _MODEL_OF_STEP.items():
       index_builder.IndexBuilder(
-        cls.table, small.CONFIG, small.SPECIAL_IDS, cls.models[model]
+        cls.table,
+        small.CONFIG,
+        small.SPECIAL_IDS,
+        small.TOKENIZER.mask_id,
+        cls.models[model],
       ).build(step, os.path.join(cls.directory, 'made'))
 
   @classmethod
