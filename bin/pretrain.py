@@ -11,6 +11,7 @@ from bin import training_flags
 from absl import flags
 
 from realm_tf.retrieval import bm25
+from realm_tf.training import held_out_queries
 from realm_tf.training import pretraining_run
 from realm_tf.training import runs
 
@@ -26,6 +27,13 @@ _RUN_DIR = flags.DEFINE_string(
 _INIT_FROM = flags.DEFINE_string(
   'init_from', None, 'Model directory to start from.'
 )
+_KEEP_BEST = flags.DEFINE_enum(
+  'keep_best',
+  None,
+  held_out_queries.METRICS,
+  'Metric of held-out queries by which the parameters for the next job are '
+  'chosen.',
+)
 
 
 def main(_):
@@ -34,8 +42,9 @@ def main(_):
   search = None  # In the indexes that the refresher publishes.
   if inputs.config.pretraining.candidates == 'recurring_span':
     search = bm25.wordpiece_search(inputs.table, inputs.tokenizer)
+  options = pretraining_run.Options(_INIT_FROM.value, search, _KEEP_BEST.value)
   pretraining_run.run(
-    inputs, _QUERIES_DIR.value, _RUN_DIR.value, _INIT_FROM.value, search, setup
+    inputs, _QUERIES_DIR.value, _RUN_DIR.value, options, setup
   )
 
 

@@ -11,6 +11,7 @@ from typing import Optional
 
 from realm_tf import config_checks
 from realm_tf import finetuning_config
+from realm_tf import held_out_config
 from realm_tf import index_config
 from realm_tf import model_config
 from realm_tf import optimizer_config
@@ -19,6 +20,7 @@ from realm_tf import tagger_config
 BertConfig = model_config.BertConfig
 EmbedderConfig = model_config.EmbedderConfig
 FinetuningConfig = finetuning_config.FinetuningConfig
+HeldOutConfig = held_out_config.HeldOutConfig
 ModelConfig = model_config.ModelConfig
 IndexConfig = index_config.IndexConfig
 OptimizerConfig = optimizer_config.OptimizerConfig
@@ -275,4 +277,5 @@ class ExperimentConfig:
   finetuning: FinetuningConfig = FinetuningConfig()
   tagger: TaggerConfig = TaggerConfig()
   world: WorldConfig = WorldConfig()
+  held_out: HeldOutConfig = HeldOutConfig()
   init_from: Optional[str] = None

@@ -4,17 +4,23 @@ queries, corpus, index versions -> [this file] -> parameter versions
 """
 
 import functools
-from typing import Optional
+from typing import NamedTuple, Optional
 
+from absl import logging
+
+from realm_tf import errors
 from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import candidate_report
+from realm_tf.training import held_out_queries
+from realm_tf.training import held_out_versions
 from realm_tf.training import index_age
 from realm_tf.training import index_search
 from realm_tf.training import loop
 from realm_tf.training import optimizer as optimizer_lib
+from realm_tf.training import params_export
 from realm_tf.training import prefetch
 from realm_tf.training import pretraining_batches
 from realm_tf.training import pretraining_trainer
@@ -24,12 +30,28 @@ from realm_tf.training import setup as setup_lib
 _KEPT_VERSIONS = 3
 
 
+class Options(NamedTuple):
+  """How a job departs from the plain one.
+
+  Attributes:
+    init_from: Model directory to start from.
+    fixed_search: Replaces the refresher's indexes, e.g. by BM25.
+    keep_best: Metric of held-out queries by which parameters are chosen.
+  """
+
+  init_from: Optional[str] = None
+  fixed_search: Optional[pretraining_batches.Search] = None
+  keep_best: Optional[str] = None
+
+
+_PLAIN = Options()
+
+
 def run(
   inputs: runs.Inputs,
   queries_dir: str,
   run_dir: str,
-  init_from: Optional[str] = None,
-  fixed_search: Optional[pretraining_batches.Search] = None,
+  options: Options = _PLAIN,
   setup: setup_lib.Setup = setup_lib.ALONE,
 ) -> None:
   """Pre-trains and publishes parameters for the refresher.
@@ -38,21 +60,24 @@ def run(
     inputs: Of the job.
     queries_dir: X.
     run_dir: Shared with the refresher.
-    init_from: Model directory to start from.
-    fixed_search: Replaces the refresher's indexes, e.g. by BM25.
+    options: See there.
     setup: Of this process.
+
+  Raises:
+    UserError: Nothing is held out that the best could be kept by.
   """
   queries = query_table.QueryTable.open(queries_dir)
   queries.fit_corpus(inputs.table)
   config = inputs.config.pretraining
   share = setup.share(config.batch_size)
+  measured = _measured(queries, inputs, options, share)
   runs.start(run_dir, inputs, setup)
   with setup.scope():
     model = realm_model.RealmModel(
       inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
     )
-    runs.initialize(model, inputs, init_from)
-  search = fixed_search or index_search.IndexSearch(
+    runs.initialize(model, inputs, options.init_from)
+  search = options.fixed_search or index_search.IndexSearch(
     inputs, run_dir, model, process=share.number
   )
   age = index_age.IndexAge(
@@ -64,7 +89,31 @@ def run(
   trainer.train_dataset = _batches(
     inputs, queries, search, share._replace(first_step=run_loop.step)
   )
-  train(inputs, trainer, run_dir, run_loop, age)
+  kept = None
+  if len(measured):
+    kept = held_out_versions.HeldOutVersions(
+      held_out_queries.HeldOutQueries(inputs, queries, measured, trainer),
+      model,
+      run_dir,
+      run_loop.step,
+      options.fixed_search,
+    )
+  train(inputs, trainer, run_dir, run_loop, (age, kept, options.keep_best))
+
+
+def _measured(queries, inputs, options, share):
+  """Returns the queries that are measured; see `held_out_queries.choose`."""
+  rows = held_out_queries.choose(queries, inputs)
+  if share.count > 1 and len(rows):
+    logging.warning('Held-out queries are measured by single processes only.')
+    rows = rows[:0]
+  if options.keep_best and not len(rows):
+    raise errors.UserError(
+      '--keep_best needs held-out queries that one process measures. Found '
+      f'none with held_out.share={inputs.config.held_out.share}. Raise it, or '
+      'leave out --keep_best.'
+    )
+  return rows
 
 
 def _trainer(inputs, model, search, age):
@@ -99,13 +148,26 @@ def train(
   trainer: pretraining_trainer.PretrainingTrainer,
   run_dir: str,
   run_loop: loop.Loop,
-  age: index_age.IndexAge,
+  watched: tuple[
+    index_age.IndexAge,
+    Optional[held_out_versions.HeldOutVersions],
+    Optional[str],
+  ],
 ) -> None:
   """Trains from one parameter version to the next, and publishes each.
 
   They are `refresh_every_steps` * `stale_factor` steps apart; the last step's
-  is always published.
+  is always published, and behind it once more the best, if it is to be kept.
+
+  Args:
+    inputs: Of the job.
+    trainer: With batches.
+    run_dir: Shared with the refresher.
+    run_loop: Of the trainer.
+    watched: The index's age, the held-out queries if there are any, and their
+      metric by which the best is chosen, if it is.
   """
+  age, held_out, keep_best = watched
   config = inputs.config.pretraining
   num_steps = config.optimizer.num_steps
   every = config.refresh_every_steps * config.stale_factor
@@ -120,6 +182,29 @@ def train(
   while run_loop.step < num_steps:
     run_loop.train(min(num_steps, (run_loop.step // every + 1) * every))
     publish()
-    versions.prune(layout.params_root(run_dir), _KEPT_VERSIONS)
+    best = held_out.best(keep_best) if keep_best else None
+    versions.prune(
+      layout.params_root(run_dir),
+      _KEPT_VERSIONS,
+      # Those being embedded will be measured.
+      (best, *versions.steps(layout.index_root(run_dir))) if held_out else (),
+    )
+    if held_out:
+      held_out.measure_new()
     candidate_report.write(trainer, inputs.table, inputs.tokenizer, run_dir)
+  if held_out:
+    held_out.wait_for(run_loop.step)
+  run_loop.save()
+  if keep_best:
+    _publish_best(held_out, keep_best, trainer.model, run_dir, run_loop.step)
   run_loop.finish()
+
+
+def _publish_best(held_out, metric, model, run_dir, step):
+  """Publishes the best as the newest version, so that it gets an index too."""
+  best = held_out.best(metric)
+  if best in (None, step):
+    return
+  logging.info('The best by %s is that of step %d.', metric, best)
+  held_out.load(best)
+  params_export.publish(run_dir, step + 1, model)
