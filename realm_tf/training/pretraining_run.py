@@ -68,8 +68,7 @@ def run(
   """
   queries = query_table.QueryTable.open(queries_dir)
   queries.fit_corpus(inputs.table)
-  config = inputs.config.pretraining
-  share = setup.share(config.batch_size)
+  share = setup.share(inputs.config.pretraining.batch_size)
   measured = _measured(queries, inputs, options, share)
   runs.start(run_dir, inputs, setup)
   with setup.scope():
@@ -85,19 +84,18 @@ def run(
   )
   with setup.scope():
     trainer = _trainer(inputs, model, search, age)
-  run_loop = loop.Loop(trainer, run_dir, setup_lib.Pace.of(config), setup)
-  trainer.train_dataset = _batches(
-    inputs, queries, search, share._replace(first_step=run_loop.step)
-  )
-  kept = None
-  if len(measured):
-    kept = held_out_versions.HeldOutVersions(
+  pace = setup_lib.Pace.of(inputs.config.pretraining)
+  run_loop = loop.Loop(trainer, run_dir, pace, setup)
+  share = share._replace(first_step=run_loop.step)
+  trainer.train_dataset = _batches(inputs, queries, search, share)
+  kept = (
+    None
+    if not len(measured)
+    else held_out_versions.HeldOutVersions(
       held_out_queries.HeldOutQueries(inputs, queries, measured, trainer),
-      model,
-      run_dir,
-      run_loop.step,
-      options.fixed_search,
+      *(model, run_dir, run_loop.step, options.fixed_search),
     )
+  )
   train(inputs, trainer, run_dir, run_loop, (age, kept, options.keep_best))
 
 
@@ -182,13 +180,7 @@ def train(
   while run_loop.step < num_steps:
     run_loop.train(min(num_steps, (run_loop.step // every + 1) * every))
     publish()
-    best = held_out.best(keep_best) if keep_best else None
-    versions.prune(
-      layout.params_root(run_dir),
-      _KEPT_VERSIONS,
-      # Those being embedded will be measured.
-      (best, *versions.steps(layout.index_root(run_dir))) if held_out else (),
-    )
+    _prune(run_dir, held_out, keep_best)
     if held_out:
       held_out.measure_new()
     candidate_report.write(trainer, inputs.table, inputs.tokenizer, run_dir)
@@ -198,6 +190,15 @@ def train(
   if keep_best:
     _publish_best(held_out, keep_best, trainer.model, run_dir, run_loop.step)
   run_loop.finish()
+
+
+def _prune(run_dir, held_out, keep_best):
+  """Removes old versions, but not the best or what will be measured."""
+  needed = ()
+  if held_out:
+    best = held_out.best(keep_best) if keep_best else None
+    needed = (best, *versions.steps(layout.index_root(run_dir)))
+  versions.prune(layout.params_root(run_dir), _KEPT_VERSIONS, needed)
 
 
 def _publish_best(held_out, metric, model, run_dir, step):

@@ -13,9 +13,9 @@ from realm_tf.training import inverse_cloze_batches
 from realm_tf.training import pretraining_batches
 from tests import tiny
 
-# Hashes of 'first', 'second' and 'third' as shares: .655, .087 and .695.
-_SHARE = 0.68  # Holds out the first two: blocks 0 and 1 of 4.
-_HELD_OUT = [True, True, False, False]
+# Hashes of the titles 'a', 'b' and 'c' as shares: .79, .24 and .18.
+_SHARE = 0.5  # Holds out the last two.
+_HELD_OUT = [False, True, True, True]  # The last two blocks are of one.
 
 
 def _config():

@@ -11,8 +11,8 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.records import query_table
 from realm_tf.modeling import weights
+from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import held_out_queries
@@ -159,9 +159,11 @@ class PretrainingRunTest(absltest.TestCase):
         raise KeyboardInterrupt
       train(run_loop, until)
 
-    with mock.patch.object(loop.Loop, 'train', killed):
-      with self.assertRaises(KeyboardInterrupt):
-        self._run(**options)
+    with (
+      mock.patch.object(loop.Loop, 'train', killed),
+      self.assertRaises(KeyboardInterrupt),
+    ):
+      self._run(**options)
     self._run(**options, resume=True)
     for found, expected in zip(self._held_out(), rows, strict=True):
       self.assertEqual(found['step'], expected['step'])
