@@ -50,10 +50,12 @@ setuptools.setup(
   extras_require={
     'beam': ['apache-beam>=2.77,<3'],
     'faiss': ['faiss-cpu>=1.15,<1.16'],
+    'openvino': ['openvino>=2026.4,<2027'],
     'test': [
       'apache-beam>=2.77,<3',
       'faiss-cpu>=1.15,<1.16',
       'hypothesis>=6,<7',
+      'openvino>=2026.4,<2027',
       'pytest>=9,<10',
       'pytest-xdist>=3.8,<4',
       'ruff>=0.17,<0.18',

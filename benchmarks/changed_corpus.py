@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks import printing
 from benchmarks import processes
+from realm_tf import config_io
 from realm_tf.answering import loading
 from realm_tf.corpus import sources
 from realm_tf.corpus import world
@@ -123,11 +124,13 @@ def _present(
 def _rows(directory: str):
   articles = _split(directory)
   vocabulary = os.path.join(_PARAMS_DIR.value, 'vocab.txt')
+  length = config_io.read(_PARAMS_DIR.value).lengths.block_tokens
   seconds = {
     'make_blocks': _run(
       'make_blocks',
       f'--input={articles.old}',
       f'--vocab_file={vocabulary}',
+      f'--max_block_wordpieces={length}',
       f'--output_dir={directory}/old',
     ),
     'build_index': _build(directory, 'old', 'old_index'),

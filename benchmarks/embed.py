@@ -1,17 +1,20 @@
-r"""Blocks embedded a second, beside transformers' RealmEmbedder on torch.
+r"""Blocks embedded a second, beside the fastest that a user could install.
 
   bash benchmarks/peers.sh
   python -m benchmarks.embed [--corpus_dir=DIR] [--quick]
 
-Both have the peer's random weights, 2 threads and float32 (--dtype changes
-ours), and run in turns, each case once before it counts. 'N padded': every
-block has N wordpieces, so nobody can leave padding out. 'real lengths': blocks
-of --corpus_dir (else of made-up lengths, see embed_cases.py); the peer pads
-each to --block_tokens, as its release does, or, in the row 'sorted', takes
-blocks in order of length and pads each batch to its longest.
+Peers: today's BertModel of transformers on torch, the same converted to
+OpenVINO, and, for the record, transformers' own RealmEmbedder. All have the
+same random weights, 2 threads and the row's dtype; each peer takes the batch
+size of --peer_batch_sizes that it is fastest with. All run in turns, each once
+before it counts; medians; `ratio` is to the best peer. 'N padded': every block
+has N wordpieces, so nobody can leave padding out. 'real lengths': blocks of
+--corpus_dir (else of made-up lengths, see embed_cases.py), which peers take in
+order of length, each batch padded to its longest.
 
 `of_peak` is the share of the machine's best float32 matmul that our arithmetic
-comes to; `difference` the largest one between both's embeddings.
+comes to; `difference` the largest one between our embeddings and those of
+RealmEmbedder in float32.
 """
 
 import json
@@ -32,6 +35,8 @@ from benchmarks import processes
 from realm_tf import config as config_lib
 from realm_tf.importing import hugging_face
 from realm_tf.index import block_embeddings
+from realm_tf.index import embed_backend
+from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import joining
 
@@ -45,18 +50,24 @@ _BLOCK_TOKENS = flags.DEFINE_integer('block_tokens', 288, 'At most.')
 _BATCH_SIZE = flags.DEFINE_integer(
   'batch_size', config_lib.IndexConfig().embed_batch_size, 'Ours.'
 )
-_PEER_BATCH_SIZE = flags.DEFINE_integer('peer_batch_size', 8, 'Its own.')
-_DTYPE = flags.DEFINE_enum(
-  'dtype', 'float32', ['float32', 'bfloat16'], 'Of our matmuls.'
+_PEER_BATCH_SIZES = flags.DEFINE_list(
+  'peer_batch_sizes', ['8', '32'], 'Batch sizes that each peer may choose of.'
 )
-_REPEATS = flags.DEFINE_integer('repeats', 3, 'Runs; the median counts.')
+_DTYPES = flags.DEFINE_list(
+  'dtypes', None, 'Dtypes of matmuls; by default what this machine multiplies.'
+)
+_BACKEND = flags.DEFINE_enum(
+  'backend', 'auto', ['auto', 'tensorflow', 'openvino'], 'What runs ours.'
+)
+_REPEATS = flags.DEFINE_integer('repeats', 5, 'Turns; the median counts.')
 _QUICK = flags.DEFINE_boolean('quick', False, 'Only 2x128, few blocks.')
 
 _NUM_THREADS = 2
 _VOCAB_SIZE = 30522
 _SPECIAL_IDS = (101, 102)  # [CLS] and [SEP] of BERT's vocabularies.
 _HEAD_WIDTH = {128: 64, 384: 32, 768: 64}  # As in the released small BERTs.
-_BLOCKS = {128: 1024, 384: 96, 768: 32}  # Of a run, by width: seconds each.
+_BLOCKS = {128: 2048, 384: 256, 768: 64}  # Of a run, by width: seconds each.
+_STRONG, _LEGACY = ('bert', 'openvino'), 'realm'
 
 
 class _Peer:
@@ -95,15 +106,10 @@ class _Peer:
     np.savez(path, **{name: value.numpy() for name, value in tokens.items()})
     return path
 
-  def embed(self, tokens: str, pad_to: int) -> tuple[float, np.ndarray]:
-    """Returns seconds, and embeddings [n, D]."""
+  def embed(self, **request) -> tuple[float, np.ndarray]:
+    """Returns seconds and embeddings, [n, D]; see peer_embed.py."""
     output = os.path.join(self._dir, 'embeddings.npy')
-    request = {
-      'tokens': tokens,
-      'batch_size': _PEER_BATCH_SIZE.value,
-      'pad_to': pad_to,
-      'output': output,
-    }
+    request['output'] = output
     self._process.stdin.write(json.dumps(request) + '\n')
     self._process.stdin.flush()
     return self._answer()['secs'], np.load(output)
@@ -120,7 +126,7 @@ class _Peer:
 
 
 def _load(peer: Optional[_Peer], width: int, layers: int):
-  """Returns our embedder, with the peer's weights if there is one."""
+  """Returns our model, with the peer's weights if there is one."""
   bert = config_lib.BertConfig(
     vocab_size=_VOCAB_SIZE,
     hidden_size=width,
@@ -129,7 +135,9 @@ def _load(peer: Optional[_Peer], width: int, layers: int):
     intermediate_size=4 * width,
   )
   # The release's head, which the peer has too.
-  head = config_lib.EmbedderConfig(head='pooled', shared_towers=True)
+  head = config_lib.EmbedderConfig(
+    head='pooled', shared_towers=True, layer_norm_epsilon=1e-12
+  )
   model = realm_model.RealmModel(
     config_lib.ModelConfig(embedder_bert=bert, embedder=head),
     [realm_model.EMBEDDER],
@@ -137,7 +145,7 @@ def _load(peer: Optional[_Peer], width: int, layers: int):
   if peer:
     arrays, _ = hugging_face.load_bert(peer.model_dir)
     realm_model.require_parts(model.load(arrays), peer.model_dir)
-  return block_embeddings.compile_embedding(model, _SPECIAL_IDS, _DTYPE.value)
+  return model
 
 
 def _embed(embed: block_embeddings.Embed, case: embed_cases.Case):
@@ -148,50 +156,54 @@ def _embed(embed: block_embeddings.Embed, case: embed_cases.Case):
   return time.monotonic() - begun, result
 
 
-def _median(values) -> float:
-  ranked = sorted(values)
-  return ranked[len(ranked) // 2]
+def _fastest_requests(peer: _Peer, case: embed_cases.Case, dtype: str):
+  """Returns name -> request with the batch size that is fastest, and order."""
+  is_real = case.name == embed_cases.REAL
+  order = np.argsort(-case.totals if is_real else case.block_ids, kind='stable')
+  shared = {
+    'tokens': peer.write(case, case.block_ids[order]),
+    'pad_to': 0 if is_real else case.block_tokens,
+  }
+  requests = {}
+  for name in (*_STRONG, _LEGACY):
+    named = {
+      **shared,
+      'peer': name,
+      'dtype': 'float32' if name == _LEGACY else dtype,
+    }
+    choices = [
+      {**named, 'batch_size': int(size)} for size in _PEER_BATCH_SIZES.value
+    ]
+    peer.embed(**choices[0])  # Makes it.
+    requests[name] = min(choices, key=lambda choice: peer.embed(**choice)[0])
+  return requests, order
 
 
-def _measure(
-  embed,
-  peer: Optional[_Peer],
-  case: embed_cases.Case,
-  order: Optional[np.ndarray],
-):
-  """Runs both in turns; returns a part of the row.
-
-  Args:
-    embed: Ours.
-    peer: The other.
-    case: What both embed.
-    order: In which the peer gets the blocks, padded to the longest of each
-      batch; None is as they come, padded to the longest allowed.
-  """
+def _measure(embed, peer: Optional[_Peer], case: embed_cases.Case, dtype: str):
+  """Runs ours and the peers in turns; returns a part of the row."""
   number = len(case.block_ids)
   _embed(embed, case)  # Compiles.
   if not peer:
-    secs = _median(_embed(embed, case)[0] for _ in range(_REPEATS.value))
-    return {'ours': number / secs, 'peer': None, 'ratio': None}
-  tokens = peer.write(
-    case, case.block_ids if order is None else case.block_ids[order]
-  )
-  pad_to = case.block_tokens if order is None else 0
-  peer.embed(tokens, pad_to)
-  runs = [
-    (_embed(embed, case), peer.embed(tokens, pad_to))
-    for _ in range(_REPEATS.value)
-  ]
-  (_, ours), (_, theirs) = runs[-1]
-  difference = (ours if order is None else ours[order]) - theirs
-  our_secs, their_secs = (
-    _median(run[side][0] for run in runs) for side in (0, 1)
-  )
+    secs = [_embed(embed, case)[0] for _ in range(_REPEATS.value)]
+    return {'ours': number / np.median(secs), 'peer': None, 'ratio': None}
+  requests, order = _fastest_requests(peer, case, dtype)
+  secs = {name: [] for name in ('ours', *requests)}
+  for _ in range(_REPEATS.value):
+    our_secs, ours = _embed(embed, case)
+    secs['ours'].append(our_secs)
+    for name, request in requests.items():
+      their_secs, theirs = peer.embed(**request)
+      secs[name].append(their_secs)
+  rates = {name: number / np.median(values) for name, values in secs.items()}
+  best = max(_STRONG, key=rates.get)
   return {
-    'ours': number / our_secs,
-    'peer': number / their_secs,
-    'ratio': their_secs / our_secs,
-    'difference': float(np.abs(difference).max()),
+    'ours': rates['ours'],
+    'peer': rates[best],
+    'ratio': rates['ours'] / rates[best],
+    'best_peer': best,
+    **{name: rates[name] for name in requests},
+    # The legacy peer is the last, and the only one with the release's head.
+    'difference': float(np.abs(ours[order] - theirs).max()),
   }
 
 
@@ -215,24 +227,24 @@ def _needed_flops(case: embed_cases.Case, layers: int, width: int) -> float:
   return float(np.mean(2 * dense + 4 * (layers - 1) * width * totals**2))
 
 
-def _rows(size: str, peak: float):
+def _rows(size: str, dtypes: list[str], peak: float):
   layers, width = map(int, size.split('x'))
   number = _BLOCKS[width] // (8 if _QUICK.value else 1)
   with tempfile.TemporaryDirectory() as directory:
     peer = _Peer(directory, width, layers) if processes.peer_python() else None
-    embed = _load(peer, width, layers)
-    for case in embed_cases.cases(
-      number, _CORPUS_DIR.value, _BLOCK_TOKENS.value
-    ):
-      orders = {case.name: None}
-      if case.name == embed_cases.REAL and peer:
-        by_length = np.argsort(-case.totals, kind='stable')
-        orders[f'{case.name}, peer sorted'] = by_length
-      for name, order in orders.items():
-        row = _measure(embed, peer, case, order)
+    model = _load(peer, width, layers)
+    for dtype in dtypes:
+      config = config_lib.IndexConfig(
+        embed_backend=_BACKEND.value, embed_dtype=dtype
+      )
+      embed = embed_backend.opener(model, _SPECIAL_IDS, config)()
+      for case in embed_cases.cases(
+        number, _CORPUS_DIR.value, _BLOCK_TOKENS.value
+      ):
+        row = _measure(embed, peer, case, dtype)
         flops = row['ours'] * _needed_flops(case, layers, width)
         yield {
-          'case': f'{size}, {name}',
+          'case': f'{size}, {case.name}, {dtype}',
           **row,
           'mean_tokens': float(case.totals.mean()),
           'of_peak': flops / peak,
@@ -248,7 +260,10 @@ def main(_):
   peak = _peak_flops()
   print(f'Best float32 matmul: {peak / 1e9:.0f} GFLOPS.', flush=True)
   sizes = ['2x128'] if _QUICK.value else _SIZES.value
-  rows = (row for size in sizes for row in _rows(size, peak))
+  dtypes = _DTYPES.value or ['float32']
+  if not _DTYPES.value and precision.multiplies_bfloat16():
+    dtypes = ['bfloat16', 'float32']
+  rows = (row for size in sizes for row in _rows(size, dtypes, peak))
   printing.print_rows('embed', 'blocks per second', rows)
 
 

@@ -1,13 +1,18 @@
-"""Embeds blocks with transformers' RealmEmbedder, and says how long it took.
+"""Embeds blocks with torch or OpenVINO, and says how long it took.
 
 Run by benchmarks/embed.py with the interpreter of benchmarks/peers.sh:
 
   python benchmarks/peer_embed.py MODEL_DIR HIDDEN LAYERS HEADS
 
-Makes a model of random weights and writes it to MODEL_DIR. Then answers each
-JSON line of its input, {"tokens", "batch_size", "pad_to", "output"}, with
-{"secs"}: it embeds the rows of the .npz file `tokens` in order, each batch
-padded to `pad_to`, or to its longest row where that is 0.
+Makes transformers' RealmEmbedder with random weights and writes it to
+MODEL_DIR. Then answers each JSON line of its input, {"peer", "dtype",
+"tokens", "batch_size", "pad_to", "output"}, with {"secs"}: it embeds the rows
+of the .npz file `tokens` in order, each batch padded to `pad_to`, or to its
+longest row where that is 0. Peers, all with the same encoder's weights:
+
+  realm     RealmEmbedder, with its own attention and its projection
+  bert      BertModel, with scaled-dot-product attention
+  openvino  the same BertModel, converted
 """
 
 import json
@@ -16,11 +21,13 @@ import time
 
 import numpy as np
 import torch
+import transformers
 from transformers.models.deprecated.realm import configuration_realm
 from transformers.models.deprecated.realm import modeling_realm
 
 _NUM_THREADS = 2
 _SEED = 0
+_DTYPES = {'float32': torch.float32, 'bfloat16': torch.bfloat16}
 
 
 def _make_model(directory, hidden_size, num_layers, num_heads):
@@ -36,34 +43,89 @@ def _make_model(directory, hidden_size, num_layers, num_heads):
   return model
 
 
-def _embed(model, arrays, batch_size, pad_to):
+def _bert(realm):
+  """Returns today's BertModel with the embedder's encoder."""
+  config = transformers.BertConfig.from_dict(realm.config.to_dict())
+  config.architectures = None
+  model = transformers.BertModel(config).eval()
+  model.load_state_dict(realm.realm.state_dict(), strict=False)
+  return model
+
+
+def _openvino(bert, dtype):
+  """Returns `bert` on OpenVINO, from three int64 arrays to [n, H]."""
+  import openvino
+
+  example = torch.ones([2, 16], dtype=torch.int64)
+  converted = openvino.convert_model(
+    bert,
+    example_input={
+      'input_ids': example,
+      'attention_mask': example,
+      'token_type_ids': example,
+    },
+  )
+  compiled = openvino.Core().compile_model(
+    converted,
+    'CPU',
+    {
+      'INFERENCE_NUM_THREADS': _NUM_THREADS,
+      'INFERENCE_PRECISION_HINT': {'float32': 'f32', 'bfloat16': 'bf16'}[dtype],
+    },
+  )
+  # Its second output is the pooled one.
+  return lambda ids, mask, types: compiled(
+    {'input_ids': ids, 'attention_mask': mask, 'token_type_ids': types}
+  )[1]
+
+
+def _peer(name, dtype, realm):
+  """Returns a function of int64 arrays ids, mask and types, to [n, ...]."""
+  if name == 'openvino':
+    return _openvino(_bert(realm), dtype)
+  model = realm if name == 'realm' else _bert(realm)
+  model = model.to(_DTYPES[dtype])
+  output = 'projected_score' if name == 'realm' else 'pooler_output'
+
+  def embed(ids, mask, types):
+    results = model(
+      input_ids=torch.from_numpy(ids),
+      attention_mask=torch.from_numpy(mask),
+      token_type_ids=torch.from_numpy(types),
+    )
+    return getattr(results, output).float().numpy()
+
+  return embed
+
+
+def _embed(embed, arrays, batch_size, pad_to):
   results = []
   for start in range(0, len(arrays['input_word_ids']), batch_size):
     rows = slice(start, start + batch_size)
     length = pad_to or int(arrays['input_mask'][rows].sum(axis=1).max())
-    ids, mask, types = (
-      torch.from_numpy(arrays[name][rows, :length].astype(np.int64))
+    tokens = (
+      np.ascontiguousarray(arrays[name][rows, :length], np.int64)
       for name in ('input_word_ids', 'input_mask', 'input_type_ids')
     )
-    results.append(
-      model(
-        input_ids=ids, attention_mask=mask, token_type_ids=types
-      ).projected_score.numpy()
-    )
+    results.append(embed(*tokens))
   return np.concatenate(results)
 
 
 def main(directory, *sizes):
   torch.set_num_threads(_NUM_THREADS)
-  model = _make_model(directory, *map(int, sizes))
+  realm = _make_model(directory, *map(int, sizes))
+  peers = {}
   print(json.dumps({'secs': 0.0}), flush=True)
   with torch.inference_mode():
     for line in sys.stdin:
       request = json.loads(line)
+      key = request['peer'], request['dtype']
+      embed = peers.get(key) or _peer(*key, realm)
+      peers[key] = embed
       with np.load(request['tokens'], allow_pickle=False) as file:
         arrays = dict(file)
       begun = time.monotonic()
-      result = _embed(model, arrays, request['batch_size'], request['pad_to'])
+      result = _embed(embed, arrays, request['batch_size'], request['pad_to'])
       secs = time.monotonic() - begun
       np.save(request['output'], result)
       print(json.dumps({'secs': secs}), flush=True)

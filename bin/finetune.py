@@ -11,6 +11,7 @@ and ends early if `finetuning.patience` says so; otherwise the last ones.
 
 from bin import launcher
 from bin import question_flags
+from bin import start_flags
 from bin import training_flags
 
 from absl import flags
@@ -25,9 +26,6 @@ _CORPUS_DIR = flags.DEFINE_string(
 )
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New directory for the model.', required=True
-)
-_INIT_FROM = flags.DEFINE_string(
-  'init_from', None, 'Model directory to start from.'
 )
 _RETRIEVER = flags.DEFINE_enum(
   'retriever', 'model', ['model', 'bm25'], 'What finds the blocks.'
@@ -66,7 +64,7 @@ def main(_):
       inputs.config.finetuning.num_searched,
     )
   options = finetuning_run.Options(
-    _INIT_FROM.value, search, _judge(inputs, retrieve)
+    start_flags.init_from(), search, _judge(inputs, retrieve)
   )
   finetuning_run.run(inputs, questions, _RUN_DIR.value, options, setup)
 

@@ -2,10 +2,11 @@ r"""Pre-trains REALM; wants bin.refresh_index beside it on the same --run_dir.
 
 python -m bin.pretrain --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --queries_dir=runs/queries \
-    --run_dir=runs/realm --init_from=runs/ict
+    --run_dir=runs/realm --init_from=runs/ict [--reader_init_from=runs/bert]
 """
 
 from bin import launcher
+from bin import start_flags
 from bin import training_flags
 
 from absl import flags
@@ -24,15 +25,11 @@ _QUERIES_DIR = flags.DEFINE_string(
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'Directory shared with the refresher.', required=True
 )
-_INIT_FROM = flags.DEFINE_string(
-  'init_from', None, 'Model directory to start from.'
-)
 _KEEP_BEST = flags.DEFINE_enum(
   'keep_best',
   None,
   held_out_queries.METRICS,
-  'Metric of held-out queries by which the parameters for the next job are '
-  'chosen.',
+  'Metric of held-out queries; the best version by it goes to RUN_DIR/best.',
 )
 
 
@@ -42,7 +39,9 @@ def main(_):
   search = None  # In the indexes that the refresher publishes.
   if inputs.config.pretraining.candidates == 'recurring_span':
     search = bm25.wordpiece_search(inputs.table, inputs.tokenizer)
-  options = pretraining_run.Options(_INIT_FROM.value, search, _KEEP_BEST.value)
+  options = pretraining_run.Options(
+    start_flags.init_from(), search, _KEEP_BEST.value
+  )
   pretraining_run.run(
     inputs, _QUERIES_DIR.value, _RUN_DIR.value, options, setup
   )

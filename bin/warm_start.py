@@ -26,7 +26,9 @@ _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New directory for the model.', required=True
 )
 _INIT_FROM = flags.DEFINE_string(
-  'init_from', None, 'Model directory to start from.'
+  'init_from',
+  None,
+  'Model directory to start from; its reader is published along, as it is.',
 )
 
 

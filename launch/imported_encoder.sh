@@ -21,7 +21,8 @@ mkdir -p "$run"
   -m bin.import_checkpoint --source="hf:$minilm" --output_dir="$run/model"
 [ -e "$run/corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
   --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
-  --vocab_file="$minilm/vocab.txt" --output_dir="$run/corpus"
+  --vocab_file="$minilm/vocab.txt" --max_block_wordpieces=288 \
+  --output_dir="$run/corpus"
 # In the model directory, where launch/open_squad.sh finds it again.
 [ -e "$run/model/index/000000000/manifest.json" ] || "$PYTHON" \
   -m bin.build_index --params_dir="$run/model" --corpus_dir="$run/corpus" \

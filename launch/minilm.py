@@ -4,13 +4,11 @@
   bash launch/open_squad.sh RUN_DIR INIT_FROM SQUAD_OPEN
 
 For 2 CPU cores, where embedding the whole text of 2,000 long articles takes
-longer than training on it: so of a block of 288 the first 48 wordpieces are
-embedded and, in pre-training, read. Measured in 300 steps, on sentences whose
-candidates hold the answer: marginal retrieval utility 1.7 to 4.0, of a step's
-log-likelihood (means of 100) -7.5 to -6.8; beside each other 7.7 s a step and
-590 s a refresh. The second script's towers, from the imported encoder: exact
-match 47.0, F1 58.3, recall@1/5/20 70.1 / 89.9 / 95.9, and 49.9, 61.8, 80.4 /
-94.3 / 97.9 with BM25 beside them; docs/results.md has the rest.
+longer than training on it: so there are 400 of them, in blocks of at most 96
+wordpieces, which are embedded and read whole. The second script's are
+paragraphs of at most 288. Its towers, from the imported encoder: exact match
+47.0, F1 58.3, recall@1/5/20 70.1 / 89.9 / 95.9, and 49.9, 61.8, 80.4 / 94.3 /
+97.9 with BM25 beside them; docs/results.md has the rest.
 """
 
 from realm_tf import config
@@ -43,8 +41,8 @@ CONFIG = config.ExperimentConfig(
   ),
   lengths=config.LengthConfig(
     query_tokens=48,
-    block_tokens=48,
-    joint_tokens=96,
+    block_tokens=96,
+    joint_tokens=144,
     question_tokens=40,
     title_tokens=16,
     max_masked=6,

@@ -27,7 +27,8 @@ mkdir -p "$run"
 
 [ -e "$run/corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
   --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
-  --vocab_file="$init_from/vocab.txt" --output_dir="$run/corpus"
+  --vocab_file="$init_from/vocab.txt" --max_block_wordpieces=288 \
+  --output_dir="$run/corpus"
 # What reading teaches Embed_input it learns of the training articles alone.
 reader_only=--set=finetuning.freeze_query_tower=true
 train() {  # BINARY NAME INIT_FROM FLAGS...
@@ -37,6 +38,7 @@ train() {  # BINARY NAME INIT_FROM FLAGS...
   rm -rf "${run:?}/$name"
   "$PYTHON" -m "bin.$binary" --config=launch/minilm.py \
     --set=lengths.block_tokens=288 --set=lengths.title_tokens=32 \
+    --set=finetuning.joint_tokens=328 \
     --corpus_dir="$run/corpus" --questions="$squad/train_qa.jsonl.gz" \
     --run_dir="$run/$name" --init_from="$from" ${FLAGS:-} "$@"
 }
@@ -44,7 +46,6 @@ train warm_start retriever "$init_from"
 train finetune gold "$run/retriever" "$reader_only"
 # Another seed deals other questions.
 train finetune qa "$run/gold" "$reader_only" --seed=1 --set=finetuning.num_read=2 \
-  --set=finetuning.joint_tokens=320 \
   --set=finetuning.optimizer.learning_rate=1e-4 \
   --set=finetuning.optimizer.num_steps=560 \
   --set=finetuning.optimizer.warmup_steps=30
@@ -62,7 +63,8 @@ evaluate bm25 --corpus_dir="$run/corpus" --retriever=bm25
 # The paragraphs of the evaluated articles alone.
 [ -e "$run/val_corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
   --input="$squad/val_corpus.jsonl.gz" \
-  --vocab_file="$init_from/vocab.txt" --output_dir="$run/val_corpus"
+  --vocab_file="$init_from/vocab.txt" --max_block_wordpieces=288 \
+  --output_dir="$run/val_corpus"
 compgen -G "$run/val_index/*/manifest.json" >/dev/null || "$PYTHON" \
   -m bin.build_index --params_dir="$run/qa" --corpus_dir="$run/val_corpus" \
   --output_dir="$run/val_index"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# REALM on the first 2,000 articles of a Wikipedia sample, beside a refresher.
+# REALM on the first 400 articles of a Wikipedia sample, beside a refresher.
 #
 #   bash launch/wikipedia_sample.sh RUN_DIR ARTICLES MINILM
 #
@@ -22,11 +22,12 @@ mkdir -p "$run"
 if [ ! -e "$run/articles.txt" ]; then
   # awk stops reading early; gzip then complains about a closed pipe.
   { gzip -dc "$articles" || true; } 2>/dev/null |
-    awk '{ print } /^<\/doc>/ && ++n == 2000 { exit }' >"$run/articles.part"
+    awk '{ print } /^<\/doc>/ && ++n == 400 { exit }' >"$run/articles.part"
   mv "$run/articles.part" "$run/articles.txt"
 fi
 [ -e "$corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
-  --input="$run/articles.txt" --vocab_file="$minilm/vocab.txt" --output_dir="$corpus"
+  --input="$run/articles.txt" --vocab_file="$minilm/vocab.txt" \
+  --max_block_wordpieces=96 --output_dir="$corpus"
 [ -e "$queries/manifest.json" ] || "$PYTHON" -m bin.make_queries \
   --input="$run/articles.txt" --tagger=rules --corpus_dir="$corpus" \
   --output_dir="$queries"

@@ -7,7 +7,6 @@ A function takes the smallest config that it reads: the ScaNN builder takes an
 """
 
 import dataclasses
-from typing import Optional
 
 from realm_tf import config_checks
 from realm_tf import finetuning_config
@@ -38,6 +37,9 @@ class LengthConfig:
     question_tokens: Wordpieces of a question that are kept.
     title_tokens: Wordpieces of a title that are kept.
     max_masked: M, masked wordpieces of a query that are predicted.
+    cut_blocks: Whether blocks of a corpus that are longer than `block_tokens`,
+      or than a joint length has room for beside the longest query, are cut,
+      with a warning; otherwise such a corpus is refused.
   """
 
   query_tokens: int = 96
@@ -46,6 +48,7 @@ class LengthConfig:
   question_tokens: int = 30
   title_tokens: int = 32
   max_masked: int = 10
+  cut_blocks: bool = False
 
   def __post_init__(self):
     config_checks.check_positive(
@@ -262,11 +265,7 @@ class WorldConfig:
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentConfig:
-  """Everything a launch module configures.
-
-  Attributes:
-    init_from: Default of --init_from; None starts from random weights.
-  """
+  """Everything a launch module configures."""
 
   seed: int = 0
   model: ModelConfig = ModelConfig()
@@ -278,4 +277,3 @@ class ExperimentConfig:
   tagger: TaggerConfig = TaggerConfig()
   world: WorldConfig = WorldConfig()
   held_out: HeldOutConfig = HeldOutConfig()
-  init_from: Optional[str] = None

@@ -24,10 +24,14 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 
 CONFIG_FILE = 'config.json'
+# What models had before their config said so.
+_FORMER_LAYER_NORM_EPSILON = 1e-12
 
 _TRUE = frozenset(['true', 'yes', '1'])
 _FALSE = frozenset(['false', 'no', '0'])
 _NONE = frozenset(['none', 'null', ''])
+# Top-level fields that config.json of older runs holds, and nothing reads.
+_RETIRED = frozenset(['init_from'])
 
 
 def load(
@@ -67,6 +71,10 @@ def override(
         f"An override must read 'a.b=value'. Got {text!r}."
       )
     key = key.strip()
+    if key in _RETIRED:
+      raise errors.UserError(
+        f'`{key}` is no field of the config. Give the flag --{key}=DIR.'
+      )
     if key not in field_types:
       raise errors.UserError(_unknown_key(key, list(field_types)))
     *sections, name = key.split('.')
@@ -108,16 +116,28 @@ def write(config: config_lib.ExperimentConfig, directory: str):
 
 
 def read(directory: str) -> config_lib.ExperimentConfig:
-  """Returns the config in `directory`/config.json."""
+  """Returns the config in `directory`/config.json, also of an older run."""
   path = os.path.join(directory, CONFIG_FILE)
   try:
-    return from_json(json.loads(_read_text(path)))
+    return from_json(_as_written(json.loads(_read_text(path))))
   except json.JSONDecodeError as e:
     raise errors.UserError(
       f'{path} must be JSON. Line {e.lineno}: {e.msg}.'
     ) from e
   except errors.UserError as e:
     raise errors.UserError(f'{path}: {e}') from e
+
+
+def _as_written(tree: Any) -> Any:
+  """Drops what nothing reads any more, and adds what missing fields mean."""
+  if not isinstance(tree, dict):
+    return tree
+  tree = {name: tree[name] for name in tree if name not in _RETIRED}
+  model = tree.get('model')
+  embedder = model.get('embedder') if isinstance(model, dict) else None
+  if isinstance(embedder, dict):
+    embedder.setdefault('layer_norm_epsilon', _FORMER_LAYER_NORM_EPSILON)
+  return tree
 
 
 def _from_file(path: str) -> Any:

@@ -24,7 +24,8 @@ class FinetuningConfig:
       'hard_em', the likeliest span and block only (Min et al. 2019).
     supervision: Which blocks teach: 'answer', those with an answer's text; or
       'gold', of questions that name their article (`gold_id`), those with the
-      answer in that article. It is read always, found or not.
+      answer in that article. It is read always, found or not; other blocks
+      with the answer's text are then neither right nor wrong.
     read_titles: Whether the reader sees [CLS] question [SEP] title [SEP] body
       [SEP] and not, as ORQA's, [CLS] question [SEP] body [SEP].
     read_answer_block: Whether training always reads a block that has the

@@ -5,6 +5,7 @@ import dataclasses
 from realm_tf import config_checks
 
 _SEARCHERS = ('auto', 'brute_force', 'device', 'scann', 'faiss')
+_BACKENDS = ('auto', 'tensorflow', 'openvino')
 _DTYPES = ('float32', 'bfloat16', 'float16')
 
 
@@ -29,7 +30,10 @@ class IndexConfig:
     num_to_rescore: Approximate hits that are rescored exactly.
     tuning_queries: Held-out queries that recall is measured with.
     embed_batch_size: Blocks embedded at once.
-    embed_dtype: Of the computation: 'float32' or 'bfloat16'.
+    embed_backend: What embeds blocks: 'tensorflow', 'openvino' (an extra, for
+      CPUs), or 'auto': OpenVINO where it is installed and no accelerator is.
+    embed_dtype: Dtype of matmuls: 'float32', 'bfloat16', or 'auto'; see
+      `ModelConfig.train_dtype`.
     storage_dtype: Of the embeddings on disk: 'float32', 'bfloat16', 'float16'.
     shard_blocks: Blocks of one embedding shard; what a crash can lose.
   """
@@ -43,7 +47,8 @@ class IndexConfig:
   num_to_rescore: int = 200
   tuning_queries: int = 512
   embed_batch_size: int = 128
-  embed_dtype: str = 'float32'
+  embed_backend: str = 'auto'
+  embed_dtype: str = 'auto'
   storage_dtype: str = 'float32'
   shard_blocks: int = 16_384
 
@@ -76,8 +81,13 @@ class IndexConfig:
       soar_lambda=self.soar_lambda,
     )
     config_checks.check(
-      self.embed_dtype in _DTYPES[:2],
-      "`embed_dtype` must be 'float32' or 'bfloat16'.",
+      self.embed_backend in _BACKENDS,
+      f'`embed_backend` must be one of {", ".join(_BACKENDS)}.',
+      embed_backend=self.embed_backend,
+    )
+    config_checks.check(
+      self.embed_dtype in ('auto', *_DTYPES[:2]),
+      "`embed_dtype` must be 'auto', 'float32' or 'bfloat16'.",
       embed_dtype=self.embed_dtype,
     )
     config_checks.check(

@@ -83,11 +83,16 @@ class EmbedderConfig:
       wordpieces without projection, for encoders from elsewhere.
     embedding_size: D, the width of the search space; for 'mean' it is the
       encoder's hidden size, whatever stands here.
-    normalize: Whether embeddings are scaled to length 1.
+    normalize: Whether embeddings are scaled to length 1. Then f(x,z) also has a
+      temperature, and the null block's a bias, both learned, from 1 and 0 on.
     score_scale: Multiplies query embeddings, hence f(x,z); above 1 for
       normalized embeddings, whose inner products are too flat for a softmax.
     shared_towers: Whether queries and blocks share one encoder.
     dropout_rate: Of the 'pooled' head, in training.
+    layer_norm_epsilon: Of the 'pooled' head; 1e-3 as the release's ICT. Models
+      that are imported have 1e-12, as Hugging Face's port, and so have those
+      that were saved before this field was there: a job that starts from one
+      sets it so.
   """
 
   head: str = 'cls'
@@ -96,9 +101,12 @@ class EmbedderConfig:
   score_scale: float = 1.0
   shared_towers: bool = False
   dropout_rate: float = 0.1
+  layer_norm_epsilon: float = 1e-3
 
   def __post_init__(self):
-    config_checks.check_positive(self, 'embedding_size', 'score_scale')
+    config_checks.check_positive(
+      self, 'embedding_size', 'score_scale', 'layer_norm_epsilon'
+    )
     config_checks.check_rates(self, 'dropout_rate')
     config_checks.check(
       self.head in ('cls', 'pooled', 'mean'),
@@ -117,8 +125,9 @@ class ModelConfig:
     embedder: Head of the embedders.
     span_hidden_size: Half the width of the span reader's projection (ORQA).
     max_span_width: Longest answer, in wordpieces (ORQA).
-    train_dtype: Of the encoders' matmuls in training: 'float32', or 'bfloat16'
-      where the device is faster with it, as are CPUs with AMX. Variables, sums,
+    train_dtype: Dtype of the encoders' matmuls in training: 'float32',
+      'bfloat16', or 'auto': bfloat16 where the hardware multiplies it (CPUs
+      with AMX or AVX512-BF16, TPUs, GPUs since Ampere). Variables, sums,
       softmax and loss stay float32.
     recompute_activations: Whether these encoders compute a layer's activations
       once more in the backward pass instead of keeping them: a third more
@@ -130,13 +139,13 @@ class ModelConfig:
   embedder: EmbedderConfig = EmbedderConfig()
   span_hidden_size: int = 256
   max_span_width: int = 10
-  train_dtype: str = 'float32'
+  train_dtype: str = 'auto'
   recompute_activations: bool = False
 
   def __post_init__(self):
     config_checks.check_positive(self, 'span_hidden_size', 'max_span_width')
     config_checks.check(
-      self.train_dtype in ('float32', 'bfloat16'),
-      "`train_dtype` must be 'float32' or 'bfloat16'.",
+      self.train_dtype in ('auto', 'float32', 'bfloat16'),
+      "`train_dtype` must be 'auto', 'float32' or 'bfloat16'.",
       train_dtype=self.train_dtype,
     )

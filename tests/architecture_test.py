@@ -29,6 +29,7 @@ _ADAPTERS = {
     'realm_tf/modeling/strategies.py',
     'realm_tf/training/optimizer.py',
   ],
+  'openvino': ['realm_tf/modeling/openvino_encoder.py'],
   'orbit': ['realm_tf/training/'],
   'regex': ['realm_tf/text/timed_pattern.py'],
   'safetensors': ['realm_tf/modeling/weights.py'],

@@ -5,11 +5,14 @@ their order: were a long one the last, all but one process would wait for it.
 """
 
 import random
+from unittest import mock
 
 from absl import flags
 import hypothesis
 import numpy as np
 import pytest
+
+from realm_tf.modeling import precision
 
 # Minutes each; the longest first.
 _LONG = (
@@ -35,6 +38,13 @@ hypothesis.settings.register_profile(
   suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile('seeded')
+
+
+@pytest.fixture(scope='session', autouse=True)
+def _float32():
+  """Makes 'auto' mean float32, whatever this machine multiplies."""
+  with mock.patch.object(precision, 'multiplies_bfloat16', lambda: False):
+    yield
 
 
 @pytest.fixture(scope='module', autouse=True)

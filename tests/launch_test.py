@@ -4,13 +4,24 @@ import os
 import pathlib
 import re
 import subprocess
+import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 
+from realm_tf import config as config_lib
+from realm_tf import config_io
+from realm_tf.records import whole_blocks
 from tests import source_tree
 
 _SCRIPTS = sorted(path.name for path in source_tree.ROOT.glob('launch/*.sh'))
+_MODULES = sorted(
+  path.name
+  for path in source_tree.ROOT.glob('launch/*.py')
+  if path.name != '__init__.py'
+)
+_READINGS = (whole_blocks.of_pretraining, whole_blocks.of_finetuning)
 _TPU_DIRS = ('gs://bucket/run', 'gs://bucket/corpus', 'gs://bucket/queries')
 # VMs are folders of $CLOUD/vms, each the home of its user, and gs:// is $CLOUD.
 _GCLOUD = r"""#!/usr/bin/env bash
@@ -66,12 +77,50 @@ def _run(script, *arguments, **variables):
   )
 
 
+def _check_lengths(config, max_block_wordpieces, *readings):
+  """Raises unless blocks that may be as long as that are read whole."""
+  table = types.SimpleNamespace(
+    manifest={'max_block_wordpieces': max_block_wordpieces},
+    lengths=lambda: (np.array([0]), np.array([max_block_wordpieces - 3])),
+  )
+  for reading in readings:
+    whole_blocks.check(table, config.lengths, reading(config))
+
+
 class LaunchTest(parameterized.TestCase):
   @parameterized.parameters(*_SCRIPTS)
   def test_bash_reads_it(self, script):
     subprocess.run(
       ['bash', '-n', source_tree.ROOT / 'launch' / script]
     ).check_returncode()
+
+  @parameterized.parameters(*_MODULES)
+  def test_a_module_reads_blocks_whole_as_long_as_it_embeds(self, module):
+    config = config_io.load(f'launch/{module}')
+    _check_lengths(config, config.lengths.block_tokens, *_READINGS)
+
+  @parameterized.parameters(
+    ('quickstart.sh', 48, 2, *_READINGS),
+    ('wikipedia_sample.sh', 96, 1, *_READINGS),
+    ('open_squad.sh', 288, 2, whole_blocks.of_finetuning),
+  )
+  def test_a_script_cuts_blocks_that_its_config_reads_whole(
+    self, script, length, number, *readings
+  ):
+    text = (source_tree.ROOT / 'launch' / script).read_text()
+    self.assertLen(re.findall('-m bin.make_blocks ', text), number)
+    self.assertEqual(
+      re.findall(r'--max_block_wordpieces=(\d+)', text), [str(length)] * number
+    )
+    config = config_io.load(
+      re.search(r'launch/\w+\.py', text)[0],
+      re.findall(r'--set=((?:lengths|finetuning)\.\w+_tokens=\d+)', text),
+    )
+    self.assertEqual(config.lengths.block_tokens, length)
+    _check_lengths(config, length, *readings)
+
+  def test_so_does_the_papers_config(self):
+    _check_lengths(config_lib.ExperimentConfig(), 288, *_READINGS)
 
   @parameterized.parameters(
     ('imported_encoder.sh', 'Three'),
@@ -140,7 +189,7 @@ class TpuVmTest(absltest.TestCase):
       self.assertRegex(done.stdout, expected)
 
   def test_a_run_from_no_vm_to_none(self):
-    odd = "--set=init_from=it's a 'name'"
+    odd = "--init_from=it's a 'name'"
     done = self._launch(odd, NAME='mine')
     self.assertEqual((done.returncode, done.stderr), (0, ''))
     self.assertRegex(done.stdout, 'parameters 000000005, index 000000005')

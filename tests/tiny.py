@@ -1,6 +1,7 @@
 """A corpus and a config that are small enough for a unit test."""
 
 from collections.abc import Iterable
+import dataclasses
 import os
 
 import numpy as np
@@ -75,6 +76,27 @@ def config() -> config_lib.ExperimentConfig:
       joint_tokens=20,
       jit_compile=False,
     ),
+  )
+
+
+def with_dropout(
+  model: config_lib.ModelConfig, rate: float
+) -> config_lib.ModelConfig:
+  """Returns `model` with all kinds of dropout, and the vocabulary's size."""
+  bert = dataclasses.replace(
+    _BERT,
+    vocab_size=TOKENIZER.vocab_size,
+    dropout_rate=rate,
+    attention_dropout_rate=rate,
+  )
+  embedder = dataclasses.replace(
+    model.embedder,
+    head='pooled',
+    dropout_rate=rate,
+    layer_norm_epsilon=1e-12,  # Such small embeddings vanish in a larger one.
+  )
+  return dataclasses.replace(
+    model, embedder_bert=bert, reader_bert=bert, embedder=embedder
   )
 
 

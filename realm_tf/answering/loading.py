@@ -32,15 +32,15 @@ class Choices(NamedTuple):
       reading, reads what the model finds (Table 2).
     sparse_weight: Of BM25's scores, added to those of the embeddings; with 0
       no BM25 is built.
-    read_dtype: Of the reader's matmuls: 'float32' or 'bfloat16', which takes
-      half as long where a CPU multiplies it.
+    read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto';
+      see `ModelConfig.train_dtype`.
   """
 
   num_read: Optional[int] = None
   answer_by: Optional[str] = None
   reader_dir: Optional[str] = None
   sparse_weight: float = 0.0
-  read_dtype: str = 'float32'
+  read_dtype: str = 'auto'
 
 
 OWN = Choices()

@@ -13,6 +13,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.index import model_files
 from realm_tf.modeling import lean_encoder
+from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import span_reader
 from realm_tf.records import joining
@@ -67,7 +68,8 @@ class PairReader:
     model: With the SPAN part; its current variables count.
     special_ids: The vocabulary's [CLS] and [SEP].
     config: Longest joint sequence, and whether titles are in it.
-    dtype: Of the encoder's matmuls: 'float32' or 'bfloat16'.
+    dtype: Dtype of the encoder's matmuls: 'float32', 'bfloat16' or 'auto'; see
+      `ModelConfig.train_dtype`.
   """
 
   def __init__(
@@ -75,12 +77,13 @@ class PairReader:
     model: realm_model.RealmModel,
     special_ids: tuple[int, int],
     config: config_lib.FinetuningConfig,
-    dtype: str = 'float32',
+    dtype: str = 'auto',
   ):
     self._special_ids = special_ids
     self._config = config
     self._max_width = model.config.max_span_width
     encode = None
+    dtype = precision.choose(dtype)
     if dtype != 'float32':
       encode = lean_encoder.LeanEncoder(
         model.span_reader.encoder, model.config.reader_bert, dtype

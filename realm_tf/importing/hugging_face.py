@@ -27,7 +27,6 @@ _ACTIVATIONS = {
   'gelu_python': 'gelu',
   'relu': 'relu',
 }
-_LAYER_NORM_EPSILON = 1e-12  # What our encoder computes with.
 
 
 def bert_config(directory: str) -> config_lib.BertConfig:
@@ -40,15 +39,15 @@ def bert_config(directory: str) -> config_lib.BertConfig:
   found = read_config(directory)
   try:
     activation = _ACTIVATIONS.get(found.get('hidden_act', 'gelu'))
-    epsilon = found.get('layer_norm_eps', _LAYER_NORM_EPSILON)
+    epsilon = found.get('layer_norm_eps', imported.LAYER_NORM_EPSILON)
     if (
       found['model_type'] not in ('bert', 'realm')
       or activation is None
-      or not np.isclose(epsilon, _LAYER_NORM_EPSILON, rtol=1e-3, atol=0)
+      or not np.isclose(epsilon, imported.LAYER_NORM_EPSILON, rtol=1e-3, atol=0)
     ):
       raise errors.UserError(
         f'{path} must be of a BERT or REALM model with GELU or ReLU and '
-        f'layer_norm_eps {_LAYER_NORM_EPSILON}. Found model_type='
+        f'layer_norm_eps {imported.LAYER_NORM_EPSILON}. Found model_type='
         f'{found["model_type"]!r}, hidden_act={found.get("hidden_act")!r}, '
         f'layer_norm_eps={epsilon}. Choose another model.'
       )
@@ -90,6 +89,7 @@ def model_config(directory: str) -> config_lib.ModelConfig:
       head='pooled',
       embedding_size=found['retriever_proj_size'],
       shared_towers=architecture(found) != 'RealmScorer',
+      layer_norm_epsilon=imported.LAYER_NORM_EPSILON,
     )
   elif tf.io.gfile.isdir(os.path.join(directory, '1_Pooling')):
     embedder = config_lib.EmbedderConfig(

@@ -16,6 +16,8 @@ ONE_TOWER = (
   'so it stands in: add the pre-trained embedder to --source before blocks are '
   'embedded anew.'
 )
+# Of BERT, and of the embedder's head in Hugging Face's port of REALM.
+LAYER_NORM_EPSILON = 1e-12
 _MAX_PADDING = 128  # Rows; some pad the table to a multiple of up to this.
 _DENSE, _NORM = ('kernel', 'bias'), ('gamma', 'beta')
 # The heads, by our names: all of one, or none.

@@ -231,6 +231,7 @@ def _config(towers, berts):
       head='pooled',
       embedding_size=len(head),
       shared_towers='query' not in parts,
+      layer_norm_epsilon=imported.LAYER_NORM_EPSILON,
     )
   reader_bert = berts.get('reader', next(iter(berts.values())))
   model = config_lib.ModelConfig(

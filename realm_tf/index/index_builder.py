@@ -12,6 +12,7 @@ from realm_tf import config as config_lib
 from realm_tf import config_io
 from realm_tf import errors
 from realm_tf.index import block_embeddings
+from realm_tf.index import embed_backend
 from realm_tf.index import embedding_shards
 from realm_tf.index import held_out_queries
 from realm_tf.index import index_plan
@@ -21,12 +22,16 @@ from realm_tf.index import reuse
 from realm_tf.index import searchers
 from realm_tf.index import storage
 from realm_tf.index import version_work
+from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
+from realm_tf.records import whole_blocks
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
+
+_SETTABLE = ('index.', 'lengths.cut_blocks=')  # Of the model's config.
 
 
 class IndexBuilder:
@@ -50,6 +55,7 @@ class IndexBuilder:
     model: Optional[realm_model.RealmModel] = None,
     strategy: Optional[tf.distribute.Strategy] = None,
   ):
+    config = precision.resolve(config)
     self._table = table
     self._config = config
     self._special_ids = special_ids
@@ -57,9 +63,10 @@ class IndexBuilder:
       with (strategy or tf.distribute.get_strategy()).scope():
         model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
     self._model = model
-    self._embed = block_embeddings.compile_embedding(
-      model, special_ids, config.index.embed_dtype, strategy
+    self._open_embed = embed_backend.opener(
+      model, special_ids, config.index, strategy
     )
+    self._embed: Optional[block_embeddings.Embed] = None
 
   @property
   def config(self) -> config_lib.ExperimentConfig:
@@ -156,6 +163,7 @@ class IndexBuilder:
 
   def _embedding(self, job, index_root, plan):
     """Returns what embeds blocks, or takes them over from another version."""
+    self._embed = None  # It may hold a copy of older parameters.
     base = (
       reuse.Base(job.base, plan) if job.base else _newest_base(index_root, plan)
     )
@@ -177,6 +185,7 @@ class IndexBuilder:
     return result
 
   def _embed_anew(self, block_ids, progress):
+    self._embed = self._embed or self._open_embed()
     return block_embeddings.embed_blocks(
       self._embed,
       self._table,
@@ -223,28 +232,26 @@ def open_builder(
   Args:
     model_dir: With the config, too.
     corpus_dir: To embed.
-    overrides: 'index.field=value', in place of the config's.
+    overrides: 'index.field=value' or 'lengths.cut_blocks=true', in place of
+      the config's.
     strategy: See `IndexBuilder`.
 
   Raises:
-    UserError: One of them is missing, their vocabularies differ, or an override
-      is not of the index.
+    UserError: One of them is missing, their vocabularies differ, blocks are
+      longer than the model embeds, or an override is of something else.
   """
   directory = model_directory.open_directory(model_dir)
   for override in overrides:
-    if not override.startswith('index.'):
+    if not override.startswith(_SETTABLE):
       raise errors.UserError(
-        "Only fields of the index can be set here: the rest is the model's. "
-        f'Found --set={override}. Leave it out.'
+        'Only fields of the index, and lengths.cut_blocks, can be set here: '
+        f"the rest is the model's. Found --set={override}. Leave it out."
       )
+  config = config_io.override(directory.config, overrides)
   table = block_table.BlockTable.open(corpus_dir)
+  whole_blocks.check(table, config.lengths)
   tokenizer = model_files.open_tokenizer(model_dir, table.manifest)
-  return IndexBuilder(
-    table,
-    config_io.override(directory.config, overrides),
-    tokenizer.special_ids,
-    strategy=strategy,
-  )
+  return IndexBuilder(table, config, tokenizer.special_ids, strategy=strategy)
 
 
 def _taking(embeddings):

@@ -21,6 +21,9 @@ NextSeed = Callable[[], Optional[tf.Tensor]]
 _next_seed: contextvars.ContextVar[Optional[NextSeed]] = contextvars.ContextVar(
   'next_seed', default=None
 )
+_is_on: contextvars.ContextVar[Optional[tf.Tensor]] = contextvars.ContextVar(
+  'is_on', default=None
+)
 
 
 @contextlib.contextmanager
@@ -33,14 +36,40 @@ def seeds_from(next_seed: NextSeed) -> Iterator[None]:
     _next_seed.reset(token)
 
 
+@contextlib.contextmanager
+def only_if(is_on: Optional[tf.Tensor]) -> Iterator[None]:
+  """Within it, seeds are of dropouts that drop nothing unless `is_on`.
+
+  Args:
+    is_on: bool [], known when the step runs; None is always.
+  """
+  token = _is_on.set(is_on)
+  try:
+    yield
+  finally:
+    _is_on.reset(token)
+
+
+def switched(seed: tf.Tensor) -> tf.Tensor:
+  """Returns a seed, int32 [2], as `only_if` wants it, int32 [2] or [3].
+
+  The switch is a part of the seed, for a layer may be computed once more in
+  the backward pass, where nobody is within `only_if`.
+  """
+  is_on = _is_on.get()
+  if is_on is None:
+    return seed
+  return tf.concat([seed, [tf.cast(is_on, tf.int32)]], axis=0)
+
+
 def draw_seed() -> tf.Tensor:
-  """Returns a seed of `seeds_from`, else one of TensorFlow's, int32 [2]."""
+  """Returns a seed of `seeds_from`, else one of TensorFlow's; `switched`."""
   next_seed = _next_seed.get()
   seed = next_seed() if next_seed is not None else None
   if seed is None:
     limit = tf.int32.max
     seed = tf.random.uniform([2], -limit, limit, tf.int32)
-  return seed
+  return switched(seed)
 
 
 def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
@@ -49,16 +78,20 @@ def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
   Args:
     values: Float, of any shape; fewer than 2^31 elements.
     rate: Below 1; at 0 the values come back as they are.
-    seed: int32 [2]; the same seed gives the same elements.
+    seed: int32 [2]; the same seed gives the same elements. Or [3], of which
+      the last is 0 where the values shall come back as they are.
 
   Returns:
     Of the shape of `values`, and their expectation.
   """
   if not rate:
     return values
-  bits = tf.reshape(_hash(tf.size(values), seed), tf.shape(values))
+  bits = tf.reshape(_hash(tf.size(values), seed[:2]), tf.shape(values))
   keep = bits >= tf.constant(round(rate * 2**32), tf.uint32)
-  return tf.where(keep, values * (1 / (1 - rate)), tf.zeros_like(values))
+  dropped = tf.where(keep, values * (1 / (1 - rate)), tf.zeros_like(values))
+  return (
+    dropped if seed.shape[0] == 2 else tf.where(seed[2] > 0, dropped, values)
+  )
 
 
 def _hash(number: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

@@ -52,7 +52,7 @@ class Embedder(tf_keras.layers.Layer):
       )
     if config.head == 'pooled':
       self.layer_norm = tf_keras.layers.LayerNormalization(
-        epsilon=1e-12, name='layer_norm', dtype='float32'
+        epsilon=config.layer_norm_epsilon, name='layer_norm', dtype='float32'
       )
       self.dropout = tf_keras.layers.Dropout(config.dropout_rate)
 

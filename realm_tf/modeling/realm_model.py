@@ -9,7 +9,7 @@
 The knowledge encoder and the span reader share one BERT, as in the paper.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 
 import numpy as np
@@ -21,14 +21,19 @@ from realm_tf.modeling import bert
 from realm_tf.modeling import embedder as embedder_lib
 from realm_tf.modeling import knowledge_encoder as knowledge_encoder_lib
 from realm_tf.modeling import lean_encoder
+from realm_tf.modeling import precision
 from realm_tf.modeling import span_reader as span_reader_lib
 from realm_tf.modeling import weights
 
 EMBEDDER, MASKED_LM, SPAN = 'embedder', 'masked_lm', 'span'
 
-# How the names of both embedders' variables begin; the reader's: 'reader_',
-# 'masked_lm' or 'span_reader'.
+# How the names of both embedders' variables begin, and those of the reader and
+# its heads.
 EMBEDDER_PREFIXES = ('shared_', 'query_', 'block_')
+READER_PREFIXES = ('reader_', 'masked_lm/', 'span_reader/')
+# What normalized embeddings need besides: their products are bounded, so they
+# can neither become sharper nor leave the empty block a score among the others.
+LOG_TEMPERATURE, NULL_BIAS = 'shared_log_temperature', 'shared_null_bias'
 
 
 class RealmModel(tf.Module):
@@ -47,12 +52,20 @@ class RealmModel(tf.Module):
       `query_embedder` if towers are shared.
     knowledge_encoder: See `knowledge_encoder.KnowledgeEncoder`.
     span_reader: See `span_reader.SpanReader`.
+    log_temperature: Learned divisor of f(x,z), its logarithm, float32 []; None
+      unless embeddings are normalized.
+    null_bias: Learned addition to the null block's f(x,z), likewise.
   """
 
   def __init__(self, config: config_lib.ModelConfig, parts: Sequence[str]):
     super().__init__(name='realm')
     self.config = config
+    self.log_temperature = self.null_bias = None
     if EMBEDDER in parts:
+      if config.embedder.normalize:
+        self.log_temperature, self.null_bias = (
+          tf.Variable(0.0, name=name) for name in (LOG_TEMPERATURE, NULL_BIAS)
+        )
       shared = config.embedder.shared_towers
       self.query_embedder = self._embedder('shared' if shared else 'query')
       self.block_embedder = (
@@ -95,28 +108,42 @@ class RealmModel(tf.Module):
     return lean_encoder.LeanEncoder(
       encoder,
       bert_config,
-      self.config.train_dtype,
+      precision.choose(self.config.train_dtype),
       self.config.recompute_activations,
     )
 
   @property
   def prefers_xla(self) -> bool:
     """Whether XLA makes a training step faster here."""
-    return lean_encoder.prefers_xla(self.config.train_dtype)
+    return lean_encoder.prefers_xla(precision.choose(self.config.train_dtype))
+
+  @property
+  def score_scale(self) -> float | tf.Tensor:
+    """What products of embeddings are multiplied by to be f(x,z)."""
+    scale = self.config.embedder.score_scale
+    if self.log_temperature is None:
+      return scale
+    return scale * tf.exp(-self.log_temperature)
+
+  def with_null_bias(self, scores: tf.Tensor) -> tf.Tensor:
+    """Returns f(x,z) of products [B, K], of which the null block's is first."""
+    if self.null_bias is None:
+      return scores
+    return scores + self.null_bias * tf.one_hot(0, scores.shape[1])
 
   def embed_queries(
     self, tokens: dict[str, tf.Tensor], training: bool = False
   ) -> tf.Tensor:
     """Returns query embeddings, scaled so that products are f(x,z), [B, D]."""
-    scale = self.config.embedder.score_scale
-    return scale * self.query_embedder(tokens, training=training)
+    return self.score_scale * self.query_embedder(tokens, training=training)
 
   def load(self, arrays: dict[str, np.ndarray]) -> weights.LoadReport:
     """Takes over all weights that have a variable's name.
 
     A file with one shared tower fills two separate ones. A file without any
     reader starts the reader's BERT from the tower's, where the sizes agree, as
-    the paper starts all of them from one BERT.
+    the paper starts all of them from one BERT. Embedders from before there were
+    temperature and null bias have them at 0.
     """
     arrays = {**_stand_ins(weights.by_name(self.variables), arrays), **arrays}
     report = weights.assign(self.variables, arrays)
@@ -128,18 +155,26 @@ class RealmModel(tf.Module):
 
 def _stand_ins(variables, arrays):
   """Returns what `load` takes for variables that `arrays` may lack, by name."""
-  has_reader = any(name.startswith('reader_') for name in arrays)
+  has_embedder = any(name.startswith(EMBEDDER_PREFIXES) for name in arrays)
   values = {}
+  if has_embedder:
+    scalars = variables.keys() & {LOG_TEMPERATURE, NULL_BIAS}
+    values = dict.fromkeys(scalars, np.zeros([], np.float32))
   for name, variable in variables.items():
     tower, _, rest = name.partition('_')
     value = arrays.get(f'shared_{rest}')
-    if tower == 'reader' and not has_reader:
+    if tower == 'reader' and not has_reader(arrays):
       value = arrays.get(f'query_{rest}', value)
       if value is not None and value.shape == tuple(variable.shape):
         values[name] = value
     elif tower in ('query', 'block') and value is not None:
       values[name] = value
   return values
+
+
+def has_reader(names: Iterable[str]) -> bool:
+  """Returns whether parameters of these names have the reader's BERT."""
+  return any(name.startswith('reader_') for name in names)
 
 
 def require_parts(report: weights.LoadReport, source: str) -> None:

@@ -44,13 +44,17 @@ def by_name(variables: Iterable[tf.Variable]) -> dict[str, tf.Variable]:
   return named
 
 
-def write(variables: Iterable[tf.Variable], path: str) -> None:
-  """Writes variables to one safetensors file, anywhere gfile writes."""
-  arrays = {
+def values(variables: Iterable[tf.Variable]) -> dict[str, np.ndarray]:
+  """Returns the variables' values by name, sorted."""
+  return {
     name: np.asarray(variable.numpy(), order='C')
     for name, variable in sorted(by_name(variables).items())
   }
-  write_arrays(arrays, path)
+
+
+def write(variables: Iterable[tf.Variable], path: str) -> None:
+  """Writes variables to one safetensors file, anywhere gfile writes."""
+  write_arrays(values(variables), path)
 
 
 def write_arrays(
@@ -119,9 +123,15 @@ def fingerprint(
     variables: In any order.
     without_prefixes: The first of these that a name begins with is left out.
   """
+  return fingerprint_arrays(values(variables), without_prefixes)
+
+
+def fingerprint_arrays(
+  arrays: Mapping[str, np.ndarray], without_prefixes: Sequence[str] = ()
+) -> str:
+  """Returns the `fingerprint` of variables with these names and values."""
   digest = hashlib.sha256()
-  for name, variable in sorted(by_name(variables).items()):
-    value = np.asarray(variable.numpy(), order='C')
+  for name, value in sorted(arrays.items()):
     prefix = next((p for p in without_prefixes if name.startswith(p)), '')
     name = name.removeprefix(prefix)
     digest.update(f'{name}{value.dtype}{value.shape}'.encode())

@@ -25,8 +25,8 @@ def in_batch_log_likelihood(
     block_embeddings: float32 [N, D], of the whole batch; row `first` + b is the
       block of query b.
     first: Queries of the batch before these, int32 [].
-    is_compared: bool [B, N], which blocks b' the sum has; not the same block
-      once more, as another query's. By default all.
+    is_compared: bool [B, N], which blocks b' the sum has; not those that may be
+      right, too, as the same block once more. By default all.
 
   Returns:
     float32 [B].

@@ -20,7 +20,8 @@ def span_log_likelihood(
   where g(s) is the reader's span score plus the block's retrieval score.
 
   Args:
-    span_scores: g(s), float32 [B, S]; -inf where there is no such span.
+    span_scores: g(s), float32 [B, S]; -inf, or -1e9, where there is no such
+      span, or none that counts.
     is_answer: Whether the span matches an answer, bool [B, S].
     hard: Whether only the likeliest of S(y) counts, log max_{s in S(y)} p(s):
       HardEM (Min et al. 2019), for answers whose other occurrences have
@@ -42,7 +43,8 @@ def early_update_log_likelihood(
   blocks than can be read.
 
   Args:
-    retrieval_scores: f(x,z) of the searched blocks, float32 [B, N].
+    retrieval_scores: f(x,z) of the searched blocks, float32 [B, N]; -inf, or
+      -1e9, of a block that does not count.
     has_answer: Whether the block contains an answer string, bool [B, N].
     hard: Whether only the likeliest of them counts, as above.
 

@@ -1,4 +1,8 @@
-"""Where answers stand in blocks: exact matches of wordpieces."""
+"""Where answers stand in blocks: exact matches of wordpieces.
+
+What training goes by; evaluation compares words (`text.answers`, which says how
+often the two disagree).
+"""
 
 from collections.abc import Sequence
 

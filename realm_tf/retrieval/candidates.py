@@ -56,23 +56,35 @@ def is_real(candidate_ids: np.ndarray) -> np.ndarray:
   return real
 
 
-def have_span(body_ids: np.ndarray, spans: np.ndarray) -> np.ndarray:
-  """Whether blocks contain their query's masked span, bool [B, N].
+def have_span(
+  body_ids: np.ndarray, gold_ids: np.ndarray, positions: np.ndarray
+) -> np.ndarray:
+  """Whether blocks contain what is masked in their query, bool [B, N].
 
   Recurring spans teach a reader to look things up without any labels, as they
-  teach a retriever in Ram et al. 2022 (https://arxiv.org/abs/2112.07708).
+  teach a retriever in Ram et al. 2022 (https://arxiv.org/abs/2112.07708). Masks
+  that stand apart, as random tokens do, are several spans: a block must have
+  each of them, wherever it has it.
 
   Args:
     body_ids: Wordpieces of the blocks, int32 [B, N, Lz]; zeros where there is
       no block.
-    spans: The masked wordpieces, int32 [B, M], zeros behind.
+    gold_ids: The masked wordpieces, int32 [B, M], zeros behind.
+    positions: Where in the query they stand, int32 [B, M], ascending.
   """
   return np.stack(
     [
-      answer_spans.find(bodies, [span[span > 0]], 1)[0]
-      for bodies, span in zip(body_ids, spans, strict=True)
+      np.all([answer_spans.contain(bodies, [s]) for s in _spans(*masked)], 0)
+      for bodies, *masked in zip(body_ids, gold_ids, positions, strict=True)
     ]
   )
+
+
+def _spans(gold_ids, positions):
+  """Returns the wordpieces of each run of masks, int32 [length] each."""
+  number = np.count_nonzero(gold_ids)
+  ends = np.flatnonzero(np.diff(positions[:number]) != 1) + 1
+  return np.split(gold_ids[:number], ends)
 
 
 def _repeats(ids):

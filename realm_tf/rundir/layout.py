@@ -8,6 +8,11 @@ def params_root(run_dir: str) -> str:
   return os.path.join(run_dir, 'params')
 
 
+def untrained_file(run_dir: str) -> str:
+  """Returns the weights that a job got, but does not train."""
+  return os.path.join(run_dir, 'untrained.safetensors')
+
+
 def index_root(run_dir: str) -> str:
   """Returns where the refresher publishes index versions."""
   return os.path.join(run_dir, 'index')
@@ -42,6 +47,11 @@ def dev_metrics_file(run_dir: str) -> str:
 def held_out_file(run_dir: str) -> str:
   """Returns how good versions were on held-out sentences, a line a version."""
   return os.path.join(run_dir, 'held_out_metrics.jsonl')
+
+
+def best_dir(run_dir: str) -> str:
+  """Returns the model directory of the best version, if it is kept."""
+  return os.path.join(run_dir, 'best')
 
 
 def examples_file(run_dir: str) -> str:

@@ -22,7 +22,7 @@ def query_embedder(source: hub_modules.Source) -> hub_modules.Module:
     return joining.pack(ids, None, *source.tokenizer.special_ids, length)
 
   # So that the inner product with a block's embedding is f(x,z).
-  scale = source.model.config.embedder.score_scale
+  scale = float(source.model.score_scale)
   return _embedder(
     source, source.model.query_embedder, pack, hub_modules.TEXTS, scale
   )

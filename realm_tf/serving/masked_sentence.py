@@ -144,7 +144,8 @@ class Completer:
       ),
       positions,
     )
-    return tf.linalg.matvec(blocks, query), tf.nn.log_softmax(logits)
+    scores = self._model.with_null_bias(tf.linalg.matvec(blocks, query))
+    return scores, tf.nn.log_softmax(logits)
 
   def _described(self, sentence, found, scores, log_probs):
     log_p_z = tf.nn.log_softmax(scores).numpy()

@@ -1,7 +1,7 @@
 """When an answer counts as right, and when a block holds it.
 
-Training (which blocks are positive), evaluation (exact match, recall@k) and
-BM25's figures all use this file, so they cannot disagree. It holds two rules.
+Evaluation (exact match, recall@k), BM25's figures, and training where answers
+are regular expressions use this file. It holds two rules.
 
 * Exact match and F1 compare normalized strings as ORQA does (Lee et al. 2019):
   SQuAD's rule after Unicode decomposition, which deletes ASCII punctuation.
@@ -9,6 +9,14 @@ BM25's figures all use this file, so they cannot disagree. It holds two rules.
   punctuation separates words, as in DPR's has_answer: deleting it would glue
   "New York-based" to "new yorkbased", and 1.8 % of SQuAD's own paragraphs
   would seem to lack their answer (0.2 % with this rule).
+
+Training matches plain answers by a third rule, `records.answer_spans`: as ORQA,
+wordpiece by wordpiece, for a span of wordpieces is what a reader learns. The
+two disagree: "the Louvre" is not "a Louvre" there, and "Israel" is in
+"Israeli" (israel, ##i). Of SQuAD's paragraphs that hold an answer by either
+rule, for 600 questions of val and all 2,067 paragraphs, 10 % hold it by words
+alone and 1 % by wordpieces alone; of the paragraphs that the questions were
+written on, none.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,7 @@
 """Which blocks teach a question, and where in them its answers stand.
 
-  questions with answers, corpus -> [this file] -> has_answer, is_answer
+  questions with answers, corpus -> [this file] -> has_answer, is_compared,
+                                                   is_answer
 
 What was found out about a block is kept: a question's next search finds most of
 its blocks again. (The release tokenizes 5,000 blocks for each question anew.)
@@ -99,12 +100,39 @@ class AnswerLabels:
     gold = self.gold(row)
     if gold.size:
       return np.isin(block_ids, gold)
+    return self._holds_text(row, block_ids)
+
+  def is_compared(self, row: int, block_ids: np.ndarray) -> np.ndarray:
+    """Returns which of the blocks [N] a question's sums have, bool [N].
+
+    All but those that have the answer's text, yet are not of `gold`: it is not
+    known whether they answer, so they are neither positive nor negative.
+    """
+    gold = self.gold(row)
+    if not gold.size:
+      return np.ones(block_ids.shape, bool)
+    return np.isin(block_ids, gold) | ~self._holds_text(row, block_ids)
+
+  def hold_text(self, rows: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
+    """Returns which blocks [N] have which question's answer, bool [R, N].
+
+    Args:
+      rows: Of the questions, [R].
+      block_ids: Of the same blocks for each of them; none is missing.
+    """
+    unique, places = np.unique(block_ids, return_inverse=True)
+    bodies = self._bodies(unique)
+    matches = [self._matches(row, unique, bodies) for row in rows]
+    return np.stack(matches)[:, places]
+
+  def _holds_text(self, row, block_ids):
+    """Returns `hold_text` of one question, and remembers it, bool [N]."""
     ids, labels = self._known.pop(row, (np.zeros([0], np.int64), None))
     self._num_known -= len(ids)
     new = np.setdiff1d(block_ids[block_ids >= 0], ids)  # Sorted.
     if new.size:
       place = np.searchsorted(ids, new)
-      found = self._matches(row, new)
+      found = self._matches(row, new, self._bodies(new))
       labels = found if labels is None else np.insert(labels, place, found)
       ids = np.insert(ids, place, new)
     self._keep(row, ids, labels)
@@ -148,7 +176,10 @@ class AnswerLabels:
           is_answer[place, span[0], span[1] - span[0] - 1] = True
     return is_answer
 
-  def _matches(self, row, block_ids):
+  def _bodies(self, block_ids):
+    return self.table.gather(block_ids, 1, self._length)[1]
+
+  def _matches(self, row, block_ids, bodies):
     """Returns which blocks hold an answer's text, bool [N]."""
     question = self.questions.given[row]
     if question.regex:
@@ -158,7 +189,6 @@ class AnswerLabels:
           for text in self.table.texts(block_ids.tolist())
         ]
       )
-    _, bodies = self.table.gather(block_ids, 1, self._length)
     return answer_spans.contain(bodies, self.questions.answers[row])
 
   def _keep(self, row, ids, labels):
@@ -180,7 +210,7 @@ class AnswerLabels:
     for row, question in enumerate(self.questions.given):
       ids = np.array(blocks.get(question.gold_id, []), np.int64)
       if ids.size:
-        self._gold[row] = ids[self._matches(row, ids)]
+        self._gold[row] = ids[self._matches(row, ids, self._bodies(ids))]
 
 
 def of_questions(

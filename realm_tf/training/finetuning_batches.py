@@ -89,22 +89,23 @@ def _with_gold(found, gold):
 
 def _scoring(found, embeddings):
   """Returns how the searched blocks of a batch are scored."""
-  is_found = found.block_ids >= 0
   if embeddings is None:
+    is_found = found.block_ids >= 0
     fixed = np.where(is_found, found.scores, 0).astype(np.float32)
-    return {'is_found': is_found, 'fixed_scores': fixed}
+    return {'fixed_scores': fixed}
   blocks = np.maximum(found.block_ids, 0)
   vectors = np.asarray(embeddings[blocks.ravel()], np.float32)
   vectors = vectors.reshape([*blocks.shape, -1])
-  return {'is_found': is_found, 'block_embeddings': vectors}
+  return {'block_embeddings': vectors}
 
 
 def _labels(labels, rows, block_ids, experiment, share):
   """Returns what of a batch says which blocks are read, and the answers."""
   config, max_width = experiment.finetuning, experiment.model.max_span_width
   num_read = config.num_read
-  has_answer = np.stack(
-    [labels.has_answer(row, ids) for row, ids in zip(rows, block_ids)]
+  has_answer, is_compared = (
+    np.stack([label(row, ids) for row, ids in zip(rows, block_ids)])
+    for label in (labels.has_answer, labels.is_compared)
   )
   read_rows = np.tile(np.arange(num_read, dtype=np.int32), [len(rows), 1])
   if config.read_answer_block or config.supervision == 'gold':
@@ -127,6 +128,7 @@ def _labels(labels, rows, block_ids, experiment, share):
   teaches = np.take_along_axis(has_answer, read_rows, axis=1)
   return {
     'has_answer': has_answer,
+    'is_compared': is_compared & (block_ids >= 0),
     'read_rows': read_rows,
     'title_ids': titles,
     'body_ids': bodies,

@@ -13,11 +13,13 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import batch_share
+from realm_tf.records import whole_blocks
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from realm_tf.training import finetuning_index
 from realm_tf.training import finetuning_trainer
+from realm_tf.training import initial_params
 from realm_tf.training import loop
 from realm_tf.training import model_choice
 from realm_tf.training import optimizer as optimizer_lib
@@ -29,13 +31,13 @@ class Options(NamedTuple):
   """What a run may do otherwise.
 
   Attributes:
-    init_from: Model directory to start from; None starts anew.
+    init_from: What to start from.
     search: Replaces the model's own search and its scores, e.g. by BM25.
     judge: Measures exact match on questions kept apart, in percent; then the
       run publishes its best parameters and not its last.
   """
 
-  init_from: Optional[str] = None
+  init_from: initial_params.InitFrom = initial_params.NOTHING
   search: Optional[finetuning_batches.Search] = None
   judge: Optional[Callable[[realm_model.RealmModel, storage.Index], float]] = (
     None
@@ -65,6 +67,9 @@ def run(
     inputs.config, model=realm_model.separate_towers(inputs.config.model)
   )
   inputs = inputs._replace(config=config)
+  whole_blocks.check(
+    inputs.table, config.lengths, whole_blocks.of_finetuning(config)
+  )
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)
   share = setup.share(config.finetuning.batch_size)
   runs.start(run_dir, inputs, setup)
@@ -72,9 +77,9 @@ def run(
     model = realm_model.RealmModel(
       config.model, [realm_model.EMBEDDER, realm_model.SPAN]
     )
-    runs.initialize(model, inputs, options.init_from)
+    initial_params.load(model, inputs, options.init_from)
   indexes = finetuning_index.FinetuningIndex(
-    inputs, model, run_dir, options.init_from
+    inputs, model, run_dir, options.init_from.model_dir
   )
   indexes.build(0)  # Before a checkpoint is restored: of the first parameters.
   with setup.scope():

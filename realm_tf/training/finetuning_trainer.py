@@ -11,7 +11,7 @@ from realm_tf.objectives import span_likelihood
 from realm_tf.records import joining
 from realm_tf.training import step_trainer
 
-_NOT_FOUND = -1e9  # Score of a block that was not found.
+_NOT_COMPARED = -1e9  # Score of a block whose probability is 0.
 
 
 class FinetuningTrainer(step_trainer.StepTrainer):
@@ -24,10 +24,12 @@ class FinetuningTrainer(step_trainer.StepTrainer):
   Args:
     batches: See `finetuning_batches`: 'question_ids' int32 [B, Lq],
       'block_embeddings' float32 [B, N, D] or, of a retriever that is not
-      trained, 'fixed_scores' float32 [B, N], 'is_found' bool [B, N],
-      'has_answer' bool [B, N], 'read_rows' int32 [B, K], which of the N are
-      read, 'title_ids' int32 [B, K, Lt], 'body_ids' int32 [B, K, Lz],
-      'is_answer' bool [B, K, Lz, W].
+      trained, 'fixed_scores' float32 [B, N], 'has_answer' bool [B, N],
+      'is_compared' bool [B, N], which of the N the sums over blocks and over
+      their spans have: not those that only fill their row, nor those that have
+      the answer's text but are not known to answer, 'read_rows' int32 [B, K],
+      which of the N are read, 'title_ids' int32 [B, K, Lt], 'body_ids' int32
+      [B, K, Lz], 'is_answer' bool [B, K, Lz, W].
     optimizer: Updates the towers that are not frozen and the span reader.
     model: With the EMBEDDER and SPAN parts.
     config: What is frozen, and lengths.
@@ -87,15 +89,17 @@ class FinetuningTrainer(step_trainer.StepTrainer):
 
   def _retrieval_scores(self, batch):
     if 'fixed_scores' in batch:  # Of a retriever that is not trained.
-      return tf.where(batch['is_found'], batch['fixed_scores'], _NOT_FOUND)
+      return tf.where(
+        batch['is_compared'], batch['fixed_scores'], _NOT_COMPARED
+      )
     queries = self.model.embed_queries(
       joining.pack_longest(batch['question_ids'], None, *self._special_ids),
-      training=True,
+      training=not self._config.freeze_query_tower,
     )  # [B, D]
     scores = tf.einsum('bd,bnd->bn', queries, batch['block_embeddings'])
     if not self._config.freeze_block_tower:
       scores = self._with_fresh(scores, queries, batch)
-    return tf.where(batch['is_found'], scores, _NOT_FOUND)
+    return tf.where(batch['is_compared'], scores, _NOT_COMPARED)
 
   def _with_fresh(self, scores, queries, batch):
     """Returns f(x,z), [B, N], that of the blocks that are read anew."""
@@ -121,4 +125,6 @@ def _trained(model, config):
     variables = [*model.block_embedder.trainable_variables, *variables]
   if not config.freeze_query_tower:
     variables = [*model.query_embedder.trainable_variables, *variables]
+    if model.log_temperature is not None:
+      variables.append(model.log_temperature)
   return variables

@@ -100,7 +100,9 @@ class HeldOutQueries:
     hits = search(batch['query_ids'], max(k, _RANKS[-1]) + _SPARE_HITS)
     found = candidates.select(hits, own, _RANKS[-1] + 1)[:, 1:]
     _, bodies = table.gather(found, 1, config.lengths.block_tokens)
-    has_span = candidates.have_span(bodies, batch['gold_ids'])
+    has_span = candidates.have_span(
+      bodies, batch['gold_ids'], batch['masked_positions']
+    )
     blocks = pretraining_batches.with_blocks(
       candidates.select(hits, own, k), table, config.lengths, _FIXED
     )

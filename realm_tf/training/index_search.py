@@ -99,6 +99,7 @@ class IndexSearch:
     submit(lambda: self._slots.append(_Slot(inputs)))
     self._shapes: dict[tuple[int, ...], int] = {}  # Of queries -> k.
     self._num_searched = config.over_retrieval
+    self._current = current
     self.overlay = self._reranker = None
     if config.write_through_blocks:
       self.overlay = overlay_lib.Overlay(config.write_through_blocks)
@@ -185,9 +186,14 @@ class IndexSearch:
       return searcher_lib.fill(index.searcher.search(queries, k), k).block_ids
     return self.overlay.search(
       functools.partial(index.searcher.search, queries),
-      lambda: self._embed_freshly(query_ids),
+      lambda: self._fresh_queries(slot, query_ids),
       k,
     ).block_ids
+
+  def _fresh_queries(self, slot, query_ids):
+    """Returns the current model's, whose scores are beside those of `slot`."""
+    scale = float(slot.model.score_scale) / float(self._current.score_scale)
+    return scale * self._embed_freshly(query_ids)
 
   def _load(self, version):
     """Runs in the background."""

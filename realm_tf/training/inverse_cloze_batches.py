@@ -26,7 +26,9 @@ def batches(
 
   Section 4 of Lee et al. 2019: a random sentence of a block is the query, and
   it is cut out of the block 90 % of the time, so that a model must match
-  meaning but also learns that equal words matter.
+  meaning but also learns that equal words matter. Of a block that is longer
+  than what is embedded (`lengths.cut_blocks`) there is only that: no sentence
+  is taken that the model never sees whole, unless there is no other.
 
   Args:
     table: Blocks; those of a single sentence keep it.
@@ -52,9 +54,9 @@ def batches(
     titles, bodies = table.gather(
       rows, lengths.title_tokens, lengths.block_tokens
     )
-    queries = _take_sentences(
-      bodies, [table.sentence_ends(row) for row in rows], draws, config
-    )
+    ends = [table.sentence_ends(row) for row in rows]
+    ends = _cut_to_what_is_embedded(titles, bodies, ends, lengths.block_tokens)
+    queries = _take_sentences(bodies, ends, draws, config)
     rate, size = config.query_noise_rate, config.batch_size
     queries = sampling.add_noise(queries, rate, ordinary_ids, rng, own, size)
     yield {
@@ -63,6 +65,17 @@ def batches(
       'body_ids': share.trim(bodies, _BODY_WIDTH),
     }
     step += 1
+
+
+def _cut_to_what_is_embedded(titles, bodies, sentence_ends, block_tokens):
+  """Cuts bodies in place; returns where their sentences end, each list."""
+  room = block_tokens - 3 - np.count_nonzero(titles, axis=1)  # [CLS], 2 [SEP].
+  result = []
+  for body, ends, kept in zip(bodies, sentence_ends, room, strict=True):
+    body[kept:] = 0
+    whole = ends[ends <= kept]
+    result.append(whole if len(whole) else np.array([kept]))
+  return result
 
 
 def _take_sentences(bodies, sentence_ends, draws, config):

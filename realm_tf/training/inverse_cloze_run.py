@@ -13,8 +13,10 @@ from absl import logging
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.modeling import realm_model
+from realm_tf.records import whole_blocks
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
+from realm_tf.training import initial_params
 from realm_tf.training import inverse_cloze_batches
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import loop
@@ -23,6 +25,7 @@ from realm_tf.training import prefetch
 from realm_tf.training import question_pairs
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
+from realm_tf.training import untrained
 
 
 def run(
@@ -34,6 +37,8 @@ def run(
   search: Optional[finetuning_batches.Search] = None,
 ) -> None:
   """Trains both embedders and publishes them in `run_dir`.
+
+  The reader of `init_from` is published along, as it is.
 
   Args:
     inputs: Of the job.
@@ -51,21 +56,14 @@ def run(
   share = setup.share(inputs.config.inverse_cloze.batch_size)
   _check_chunks(inputs.config.inverse_cloze, setup)
   config = inputs.config
+  whole_blocks.check(inputs.table, config.lengths)
   # Before the run begins: who gave wrong questions may use its name again.
   batches_of = _batches_of(inputs, questions, search)
   runs.start(run_dir, inputs, setup)
   with setup.scope():
     model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
-    runs.initialize(model, inputs, init_from)
-    trainer = inverse_cloze_trainer.InverseClozeTrainer(
-      None,
-      optimizer_lib.create(config.inverse_cloze.optimizer),
-      model,
-      config.lengths,
-      inputs.special_ids,
-      config.inverse_cloze,
-    )
-  trainer.seed_dropout(config.seed)
+    _initialize(model, inputs, run_dir, init_from, setup)
+    trainer = _trainer(inputs, model)
   num_steps = config.inverse_cloze.optimizer.num_steps
   pace = setup_lib.Pace.of(config.inverse_cloze, max(1, num_steps // 20))
   run_loop = loop.Loop(trainer, run_dir, pace, setup)
@@ -73,6 +71,30 @@ def run(
     batches_of(config, share._replace(first_step=run_loop.step))
   )
   run_loop.run()
+
+
+def _trainer(inputs, model):
+  """Returns the trainer, which has no batches yet."""
+  config = inputs.config
+  trainer = inverse_cloze_trainer.InverseClozeTrainer(
+    None,
+    optimizer_lib.create(config.inverse_cloze.optimizer),
+    model,
+    config.lengths,
+    inputs.special_ids,
+    config.inverse_cloze,
+  )
+  trainer.seed_dropout(config.seed)
+  return trainer
+
+
+def _initialize(model, inputs, run_dir, init_from, setup):
+  """Loads the embedders, and keeps the reader for the next job."""
+  left_over = initial_params.load(
+    model, inputs, initial_params.InitFrom(init_from)
+  )
+  if init_from and setup.is_chief:
+    untrained.keep(run_dir, init_from, left_over, inputs.config.model)
 
 
 def _batches_of(inputs, questions, search):

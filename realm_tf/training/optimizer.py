@@ -11,15 +11,30 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.training import gradients as gradients_lib
 
+# Rates of scalars over `learning_rate`: they are of the size of scores, or of
+# its logarithm, and weights of hundredths.
+_SCALAR_RATE_SCALES = {
+  realm_model.LOG_TEMPERATURE: 10.0,
+  realm_model.NULL_BIAS: 100.0,
+}
 
-def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
+
+def create(
+  config: config_lib.OptimizerConfig, embedders_wait_steps: int = 0
+) -> tf_keras.optimizers.Optimizer:
   """Builds the optimizer of every training job.
 
-  Decoupled weight decay except for LayerNorm and biases, gradients clipped by
-  their global norm, learning rate 0 -> `learning_rate` -> 0, the embedders' by
-  `embedder_rate_scale`.
+  Decoupled weight decay except for LayerNorm, biases and scalars, gradients
+  clipped by their global norm, learning rate 0 -> `learning_rate` -> 0, the
+  embedders' by `embedder_rate_scale`.
 
   Deviation: BERT's own AdamW has no bias correction; official's corrects.
+
+  Args:
+    config: Of the job.
+    embedders_wait_steps: Steps at the start in which the embedders stay as they
+      are. The correction of their moments, which are zero until then, begins
+      after these.
   """
   decay = tf_keras.optimizers.schedules.PolynomialDecay(
     config.learning_rate, config.num_steps, end_learning_rate=0.0
@@ -29,12 +44,18 @@ def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
   )
   return _AdamW(
     config.embedder_rate_scale,
+    embedders_wait_steps,
     learning_rate=schedule,
     weight_decay_rate=config.weight_decay_rate,
     beta_1=0.9,
     beta_2=0.999,
     epsilon=1e-6,
-    exclude_from_weight_decay=['LayerNorm', 'layer_norm', 'bias'],
+    exclude_from_weight_decay=[
+      'LayerNorm',
+      'layer_norm',
+      'bias',
+      realm_model.LOG_TEMPERATURE,
+    ],
     gradient_clip_norm=config.gradient_clip_norm,
   )
 
@@ -81,17 +102,24 @@ class _AdamW(optimization.AdamWeightDecay):
 
   Args:
     embedder_rate_scale: Of the embedders' rate, and so of their decay.
+    embedders_wait_steps: See `create`.
     **kwargs: Of AdamWeightDecay.
   """
 
-  def __init__(self, embedder_rate_scale: float, **kwargs):
+  def __init__(
+    self, embedder_rate_scale: float, embedders_wait_steps: int, **kwargs
+  ):
     super().__init__(**kwargs)
     self._embedder_rate_scale = embedder_rate_scale
+    self._embedders_wait_steps = embedders_wait_steps
     self.is_good: Optional[tf.Tensor] = None  # See `apply`.
 
   def get_config(self):
-    scale = self._embedder_rate_scale
-    return {**super().get_config(), 'embedder_rate_scale': scale}
+    return {
+      **super().get_config(),
+      'embedder_rate_scale': self._embedder_rate_scale,
+      'embedders_wait_steps': self._embedders_wait_steps,
+    }
 
   def _prepare_local(self, var_device, var_dtype, apply_state):
     super()._prepare_local(var_device, var_dtype, apply_state)
@@ -124,8 +152,31 @@ class _AdamW(optimization.AdamWeightDecay):
     if not var.name.startswith(realm_model.EMBEDDER_PREFIXES):
       return apply_state
     key = (var.device, var.dtype.base_dtype)
-    rates = {
-      name: apply_state[key][name] * self._embedder_rate_scale
-      for name in ('lr', 'lr_t')  # Of sparse and of dense gradients.
+    state = dict(apply_state[key])
+    scale = _SCALAR_RATE_SCALES.get(
+      var.name.split(':')[0], self._embedder_rate_scale
+    )
+    for name in ('lr', 'lr_t'):  # Of sparse and of dense gradients.
+      state[name] *= scale
+    return {key: self._waited(state) if self._embedders_wait_steps else state}
+
+  def _waited(self, state):
+    """Returns the coefficients of what begins to learn after the others.
+
+    A function of the step alone, so a resumed run has the same.
+    """
+    dtype = state['lr_t'].dtype
+    step = tf.cast(self.iterations - self._embedders_wait_steps, dtype)
+    number = tf.maximum(step, 0.0) + 1.0  # Of their own steps.
+    first, second = (
+      tf.pow(self._get_hyper(name, dtype), number)
+      for name in ('beta_1', 'beta_2')
+    )
+    rate = tf.where(step < 0, 0.0, state['lr_t'])  # Nor do they decay.
+    return {
+      **state,
+      'lr_t': rate,
+      'lr': rate * tf.sqrt(1 - second) / (1 - first),
+      'beta_1_power': first,
+      'beta_2_power': second,
     }
-    return {key: {**apply_state[key], **rates}}

@@ -140,7 +140,9 @@ def _most_telling(batch, table, experiment):
 def _has_span(ids, batch, table, experiment):
   """Whether a block has its query's masked wordpieces, bool [B, N]."""
   _, bodies = table.gather(ids, 1, experiment.lengths.block_tokens)
-  return candidates.have_span(bodies, batch['gold_ids'])
+  return candidates.have_span(
+    bodies, batch['gold_ids'], batch['masked_positions']
+  )
 
 
 def with_blocks(

@@ -11,6 +11,7 @@ from absl import logging
 from realm_tf import errors
 from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
+from realm_tf.records import whole_blocks
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import candidate_report
@@ -18,9 +19,9 @@ from realm_tf.training import held_out_queries
 from realm_tf.training import held_out_versions
 from realm_tf.training import index_age
 from realm_tf.training import index_search
+from realm_tf.training import initial_params
 from realm_tf.training import loop
 from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training import params_export
 from realm_tf.training import prefetch
 from realm_tf.training import pretraining_batches
 from realm_tf.training import pretraining_trainer
@@ -34,12 +35,12 @@ class Options(NamedTuple):
   """How a job departs from the plain one.
 
   Attributes:
-    init_from: Model directory to start from.
+    init_from: What to start from.
     fixed_search: Replaces the refresher's indexes, e.g. by BM25.
     keep_best: Metric of held-out queries by which parameters are chosen.
   """
 
-  init_from: Optional[str] = None
+  init_from: initial_params.InitFrom = initial_params.NOTHING
   fixed_search: Optional[pretraining_batches.Search] = None
   keep_best: Optional[str] = None
 
@@ -66,8 +67,7 @@ def run(
   Raises:
     UserError: Nothing is held out that the best could be kept by.
   """
-  queries = query_table.QueryTable.open(queries_dir)
-  queries.fit_corpus(inputs.table)
+  queries = _open_queries(queries_dir, inputs)
   share = setup.share(inputs.config.pretraining.batch_size)
   measured = _measured(queries, inputs, options, share)
   runs.start(run_dir, inputs, setup)
@@ -75,7 +75,7 @@ def run(
     model = realm_model.RealmModel(
       inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
     )
-    runs.initialize(model, inputs, options.init_from)
+    initial_params.load(model, inputs, options.init_from)
   search = options.fixed_search or index_search.IndexSearch(
     inputs, run_dir, model, process=share.number
   )
@@ -99,6 +99,18 @@ def run(
   train(inputs, trainer, run_dir, run_loop, (age, kept, options.keep_best))
 
 
+def _open_queries(queries_dir, inputs):
+  """Returns X, checked like the corpus that it goes with."""
+  queries = query_table.QueryTable.open(queries_dir)
+  queries.fit_corpus(inputs.table)
+  whole_blocks.check(
+    inputs.table,
+    inputs.config.lengths,
+    whole_blocks.of_pretraining(inputs.config),
+  )
+  return queries
+
+
 def _measured(queries, inputs, options, share):
   """Returns the queries that are measured; see `held_out_queries.choose`."""
   rows = held_out_queries.choose(queries, inputs)
@@ -116,9 +128,10 @@ def _measured(queries, inputs, options, share):
 
 def _trainer(inputs, model, search, age):
   """Returns the trainer, which has no batches yet."""
+  config = inputs.config.pretraining
   trainer = pretraining_trainer.PretrainingTrainer(
     None,
-    optimizer_lib.create(inputs.config.pretraining.optimizer),
+    optimizer_lib.create(config.optimizer, config.reader_only_steps),
     model,
     inputs.config,
     inputs.special_ids,
@@ -155,7 +168,7 @@ def train(
   """Trains from one parameter version to the next, and publishes each.
 
   They are `refresh_every_steps` * `stale_factor` steps apart; the last step's
-  is always published, and behind it once more the best, if it is to be kept.
+  is always published, and the best goes to best/ too, if it is to be kept.
 
   Args:
     inputs: Of the job.
@@ -188,7 +201,7 @@ def train(
     held_out.wait_for(run_loop.step)
   run_loop.save()
   if keep_best:
-    _publish_best(held_out, keep_best, trainer.model, run_dir, run_loop.step)
+    held_out.publish_best(keep_best, inputs)
   run_loop.finish()
 
 
@@ -199,13 +212,3 @@ def _prune(run_dir, held_out, keep_best):
     best = held_out.best(keep_best) if keep_best else None
     needed = (best, *versions.steps(layout.index_root(run_dir)))
   versions.prune(layout.params_root(run_dir), _KEPT_VERSIONS, needed)
-
-
-def _publish_best(held_out, metric, model, run_dir, step):
-  """Publishes the best as the newest version, so that it gets an index too."""
-  best = held_out.best(metric)
-  if best in (None, step):
-    return
-  logging.info('The best by %s is that of step %d.', metric, best)
-  held_out.load(best)
-  params_export.publish(run_dir, step + 1, model)

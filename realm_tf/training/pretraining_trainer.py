@@ -12,6 +12,7 @@ from typing import NamedTuple, Optional
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf.modeling import dropout
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import strategies
 from realm_tf.objectives import marginal_likelihood
@@ -110,10 +111,9 @@ class PretrainingTrainer(step_trainer.StepTrainer):
 
   def loss_and_logs(self, batch):
     scores, token_log_probs, embeddings = self._score(batch, training=True)
-    # A reader that cannot use blocks yet would teach the retriever to prefer
-    # the null block: the cold start of Section 3.4, from the other side.
-    learns = self.global_step >= self._config.reader_only_steps
-    scores = tf.where(learns, scores, tf.stop_gradient(scores))
+    learns = self._retriever_learns()
+    if learns is not None:
+      scores = tf.where(learns, scores, tf.stop_gradient(scores))
     mask = batch['token_mask']
     log_p_y_given_z = marginal_likelihood.query_log_likelihood(
       token_log_probs, mask
@@ -139,6 +139,16 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       logs[_EMBEDDINGS] = embeddings[1]  # [B, K - 1, D]
     return self._loss(scores, token_log_probs, mask, log_p_y), logs
 
+  def _retriever_learns(self):
+    """Returns whether it does in this step, bool []; None in every step.
+
+    A reader that cannot use blocks yet would teach the retriever to prefer the
+    null block: the cold start of Section 3.4, from the other side.
+    """
+    if not self._config.reader_only_steps:
+      return None
+    return self.global_step >= self._config.reader_only_steps
+
   def score(self, batch):
     """Returns f(x,z), [B, K], and log p(y_j|z,x), [B, K, M]."""
     return self._score(batch, training=False)[:2]
@@ -149,7 +159,8 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     token_log_probs = tf.concat(
       [self._read(batch, part, training) for part in parts], axis=1
     )
-    scores, embeddings = self._retrieval_scores(batch, parts, training)
+    with dropout.only_if(self._retriever_learns()):
+      scores, embeddings = self._retrieval_scores(batch, parts, training)
     scores = tf.where(batch['is_real'], scores, _EXCLUDED)
     return scores, token_log_probs, embeddings
 
@@ -191,7 +202,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     )  # [B, D]
     embeddings = [self._embed(part, training) for part in parts]
     scores = [tf.linalg.matvec(blocks, queries) for blocks in embeddings]
-    return tf.concat(scores, axis=1), embeddings
+    return self.model.with_null_bias(tf.concat(scores, axis=1)), embeddings
 
   def _embed(self, blocks, training):
     """Returns [B, K, D]; of the null block [1, 1, D]."""

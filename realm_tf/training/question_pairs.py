@@ -3,9 +3,10 @@
   questions + corpus -> [this file] -> 'query_ids', 'title_ids', 'body_ids'
 
 Dense passage retrieval, Karpukhin et al. 2020 (https://arxiv.org/abs/
-2004.04906): the other blocks of the batch are a question's negatives. Those of
-other articles are told apart by their subject alone, so questions on blocks of
-one title are dealt together, and each is the others' hard negative.
+2004.04906): the other blocks of the batch are a question's negatives, but for
+those with its answer, which may well answer it, too. Blocks of other articles
+are told apart by their subject alone, so questions on blocks of one title are
+dealt together, and each is the others' hard negative.
 """
 
 from collections.abc import Iterator
@@ -103,14 +104,15 @@ def batches(
     titles, bodies = labels.table.gather(
       block_ids[own], lengths.title_tokens, lengths.block_tokens
     )
-    queries = labels.questions.ids[pairs.rows[dealt[own]]]
+    rows = pairs.rows[dealt[own]]
     is_same = block_ids[own, None] == block_ids  # [b, B]
+    may_answer = is_same | labels.hold_text(rows, block_ids)
     is_own = np.eye(len(block_ids), dtype=bool)[own]
     yield {
-      'query_ids': share.trim(queries, _QUERY_WIDTH),
+      'query_ids': share.trim(labels.questions.ids[rows], _QUERY_WIDTH),
       'title_ids': titles,
       'body_ids': share.trim(bodies, _BODY_WIDTH),
-      'is_compared': is_own | ~is_same,
+      'is_compared': is_own | ~may_answer,
     }
     step += 1
 

@@ -1,11 +1,11 @@
-"""What every training job opens and starts from.
+"""What every training job opens, and the directory that it begins.
 
-corpus, config, model directory -> [this file] -> inputs, first parameters
+corpus, config -> [this file] -> inputs, run directory
 """
 
 import dataclasses
 import os
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from absl import logging
 import numpy as np
@@ -15,13 +15,14 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf import config_io
 from realm_tf import errors
-from realm_tf.index import model_files
+from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.text import wordpiece
 from realm_tf.training import setup as setup_lib
+from realm_tf.training import untrained
 
 
 class Inputs(NamedTuple):
@@ -53,6 +54,7 @@ def open_inputs(config: config_lib.ExperimentConfig, corpus_dir: str) -> Inputs:
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
     layout.vocab_file(corpus_dir)
   )
+  config = precision.resolve(config)  # The run's config says what was chosen.
   config = dataclasses.replace(
     config,
     model=realm_model.with_vocab_size(config.model, tokenizer.vocab_size),
@@ -69,28 +71,6 @@ def open_inputs(config: config_lib.ExperimentConfig, corpus_dir: str) -> Inputs:
     tokenizer,
     tokenizer.special_ids,
     np.array(ordinary, np.int32),
-  )
-
-
-def initialize(
-  model: realm_model.RealmModel, inputs: Inputs, init_from: Optional[str]
-) -> None:
-  """Loads the newest parameters of a model directory, as far as they fit.
-
-  Raises:
-    UserError: `init_from` is no model directory or has another vocabulary.
-  """
-  if not init_from:
-    return
-  directory = model_directory.open_directory(init_from)
-  model_files.open_tokenizer(init_from, inputs.table.manifest)  # Only checked.
-  report = model.load(model_files.read_params(directory.params))
-  logging.info(
-    'From %s: %d variables used; new: %s; left over: %s.',
-    directory.params.path,
-    len(report.used),
-    report.missing,
-    report.left_over,
   )
 
 
@@ -114,6 +94,7 @@ def start(run_dir: str, inputs: Inputs, setup: setup_lib.Setup) -> None:
     return
   if not setup.resume:
     check_new(run_dir)
+    untrained.forget(run_dir)
   elif tf.io.gfile.exists(os.path.join(run_dir, config_io.CONFIG_FILE)):
     for change in config_io.differences(config_io.read(run_dir), inputs.config):
       logging.warning('The config changed since this run began: %s.', change)

@@ -232,7 +232,8 @@ def _cases(files):
   for name in ('finetune', 'evaluate', 'warm_start'):
     yield name, {'questions': missing}, missing
     yield name, {'questions': broken}, f'{broken}:2'
-  yield 'finetune', {'init_from': missing}, missing
+  for name in ('init_from', 'reader_init_from'):
+    yield 'finetune', {name: missing}, missing
   yield 'evaluate', {'recall_at': '0'}, 'recall_at'
   yield 'evaluate', {'model_dir': ''}, 'model_dir'
   yield 'evaluate', {'compare': missing}, missing

@@ -67,6 +67,7 @@ class Tf1CheckpointTest(parameterized.TestCase):
     embedder = found.config.model.embedder
     self.assertEqual((embedder.head, embedder.embedding_size), ('pooled', 4))
     self.assertTrue(embedder.shared_towers)
+    self.assertEqual(embedder.layer_norm_epsilon, 1e-12)
     head = tf1_release.EMBEDDERS[kind][0]
     np.testing.assert_array_equal(
       found.arrays['shared_embedder/projection/kernel'],

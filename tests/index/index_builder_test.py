@@ -198,6 +198,17 @@ class IndexBuilderTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, '--set=lengths.block_tokens'):
       self._open(None, 'lengths.block_tokens=9')
 
+  def test_blocks_that_it_would_cut_are_refused_or_warned_of(self):
+    # 38 wordpieces, a title of one and three specials: 42 for 40.
+    corpus_dir = small.write_corpus(os.path.join(self.temp, 'b'), [38, 5])
+    self._publish_params(0, small.model())
+    found = '1 of 2 blocks .* lengths.block_tokens=40, up to 42'
+    with self.assertRaisesRegex(errors.UserError, found):
+      self._open(corpus_dir)
+    with self.assertLogs('absl', 'WARNING') as logs:
+      self._open(corpus_dir, 'lengths.cut_blocks=true')
+    self.assertRegex(''.join(logs.output), found)
+
   def test_parameters_without_embedder_are_a_user_error(self):
     model = small.model()
     self._publish_params(0, model)

@@ -59,7 +59,9 @@ class ClsHeadTest(tf.test.TestCase):
 class PooledHeadTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
-    self.layer = _embedder(head='pooled', dropout_rate=0.5)
+    self.layer = _embedder(
+      head='pooled', dropout_rate=0.5, layer_norm_epsilon=1e-12
+    )
     self.layer.projection.set_weights([_KERNEL, np.array([1.0, 4.0])])
     self.layer.layer_norm.set_weights(
       [np.array([10.0, 10.0]), np.array([0.0, 1.0])]
@@ -77,6 +79,18 @@ class PooledHeadTest(tf.test.TestCase):
     self.assertAllClose(
       self.layer(_tokens([[1, 2], [2, 1]])), [[10.0, -9.0], [-10.0, 11.0]]
     )
+
+  def test_epsilon_is_the_configs(self):
+    layer = _embedder(head='pooled', layer_norm_epsilon=3.0)
+    # Token 1 gives -(3, 4), of variance 1/4, which becomes 3.25.
+    layer.projection.set_weights([_KERNEL, np.zeros(2)])
+    half = 0.5 / np.sqrt(3.25)
+    self.assertAllClose(
+      np.abs(layer(_tokens([[1]]))), [[half, half]], atol=1e-6
+    )
+
+  def test_epsilon_is_the_releases_by_default(self):
+    self.assertEqual(_embedder(head='pooled').layer_norm.epsilon, 1e-3)
 
   def test_dropout_in_training_only(self):
     tokens = _tokens([[1, 2]] * 100)

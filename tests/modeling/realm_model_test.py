@@ -192,6 +192,45 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(length(model.embed_queries(self.tokens)), [5.0, 5.0])
     self.assertAllClose(length(model.block_embedder(self.tokens)), [1.0, 1.0])
 
+  def test_normalized_embeddings_have_a_temperature_and_a_null_bias(self):
+    scalars = {realm_model.LOG_TEMPERATURE, realm_model.NULL_BIAS}
+    plain = realm_model.RealmModel(_config(), _ALL)
+    self.assertEmpty(scalars & _arrays(plain).keys())
+    scores = tf.constant([[1.0, 2.0, 3.0]])
+    self.assertIs(plain.with_null_bias(scores), scores)
+    self.assertEqual(plain.score_scale, 1.0)
+    # They are of the retriever: no reader has them.
+    config = _config(normalize=True, score_scale=20.0)
+    reader = realm_model.RealmModel(config, _ALL[1:])
+    self.assertEmpty(scalars & _arrays(reader).keys())
+    model = realm_model.RealmModel(config, _ALL)
+    self.assertContainsSubset(scalars, _arrays(model))
+    fresh = 20.0 * model.query_embedder(self.tokens)
+    self.assertAllEqual(model.embed_queries(self.tokens), fresh)
+    self.assertAllEqual(model.with_null_bias(scores), scores)
+    model.log_temperature.assign(tf.math.log(2.0))
+    model.null_bias.assign(4.0)
+    self.assertAllClose(model.embed_queries(self.tokens), fresh / 2)
+    self.assertAllClose(model.with_null_bias(scores), [[5.0, 2.0, 3.0]])
+
+  def test_a_file_from_before_them_has_them_at_zero(self):
+    config = _config(normalize=True, score_scale=20.0)
+    source = realm_model.RealmModel(config, _ALL)
+    arrays = _arrays(source)
+    target = realm_model.RealmModel(config, _ALL)
+    for scalar in (target.log_temperature, target.null_bias):
+      scalar.assign(3.0)  # Of the file that was loaded before.
+    del arrays[realm_model.LOG_TEMPERATURE], arrays[realm_model.NULL_BIAS]
+    realm_model.require_parts(target.load(arrays), 'x')
+    self.assertAllEqual([target.log_temperature, target.null_bias], [0, 0])
+    self.assertAllEqual(
+      target.embed_queries(self.tokens), source.embed_queries(self.tokens)
+    )
+    # What holds no embedder says nothing about them.
+    target.null_bias.assign(3.0)
+    target.load({k: v for k, v in arrays.items() if k.startswith('reader_')})
+    self.assertAllEqual(target.null_bias, 3.0)
+
   def test_missing_parts_are_a_user_error(self):
     model = realm_model.RealmModel(_config(), [realm_model.MASKED_LM])
     arrays = _arrays(model)

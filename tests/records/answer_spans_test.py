@@ -5,6 +5,8 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf.records import answer_spans
+from realm_tf.text import answers as answers_lib
+from realm_tf.text import wordpiece
 
 
 def _find(bodies, answers, max_width):
@@ -69,6 +71,28 @@ class FindTest(parameterized.TestCase):
     self.assertEqual(
       set(np.flatnonzero(has_answer).tolist()), {n for n, _, _ in expected}
     )
+
+
+class ContainTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ('both', 'a new york king', 'New York', True, True),
+    ('articles_are_wordpieces', 'king of a hill', 'king of hill', False, True),
+    ('so_is_punctuation', 'king-hill', 'king hill', False, True),
+    ('words_go_on', 'new yorkers', 'New York', True, False),
+    ('neither', 'york', 'New York', False, False),
+  )
+  def test_is_another_rule_than_that_of_evaluation(
+    self, text, answer, by_wordpieces, by_words
+  ):
+    # The docstring of `text.answers` says so.
+    words = ['a', 'new', 'york', '##ers', 'king', 'of', 'hill', '-']
+    tokenizer = wordpiece.WordpieceTokenizer(
+      ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', *words]
+    )
+    body, answer_ids = tokenizer.token_ids_batch([text, answer])
+    found = answer_spans.contain(body[None], [answer_ids])
+    self.assertEqual(found.tolist(), [by_wordpieces])
+    self.assertEqual(answers_lib.contains_answer(text, [answer]), by_words)
 
 
 if __name__ == '__main__':

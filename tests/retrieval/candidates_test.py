@@ -82,6 +82,7 @@ class HaveSpanTest(absltest.TestCase):
         ]
       ),
       np.array([[7, 8, 0], [9, 0, 0]]),
+      np.array([[3, 4, 0], [5, 0, 0]]),
     )
     self.assertEqual(
       has_span.tolist(),
@@ -90,9 +91,19 @@ class HaveSpanTest(absltest.TestCase):
 
   def test_nothing_masked_is_in_no_block(self):
     has_span = candidates.have_span(
-      np.array([[[7, 0], [0, 0]]]), np.array([[0, 0]])
+      np.array([[[7, 0], [0, 0]]]), np.array([[0, 0]]), np.array([[0, 0]])
     )
     self.assertEqual(has_span.tolist(), [[False, False]])
+
+  def test_masks_that_stand_apart_are_looked_for_apart(self):
+    # Masked are 7, at 1, and [8, 9], from 3 on: block 0 has both; block 1 has
+    # them in the other order; block 2 has 8 and 9 apart; block 3 has no 7.
+    has_span = candidates.have_span(
+      np.array([[[7, 6, 8, 9], [8, 9, 7, 0], [7, 8, 6, 9], [6, 8, 9, 0]]]),
+      np.array([[7, 8, 9, 0]]),
+      np.array([[1, 3, 4, 0]]),
+    )
+    self.assertEqual(has_span.tolist(), [[True, True, False, False]])
 
 
 if __name__ == '__main__':

@@ -1,5 +1,6 @@
 """Tests for realm_tf.serving.hub_export, in a process without realm_tf."""
 
+import dataclasses
 import os
 import tempfile
 
@@ -13,7 +14,9 @@ from realm_tf.records import joining
 from realm_tf.records import sampling
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
+from realm_tf.serving import hub_embedders
 from realm_tf.serving import hub_export
+from realm_tf.serving import hub_modules
 from tests import tiny
 from tests.serving import loaded_modules
 from tests.serving import models
@@ -46,6 +49,7 @@ class HubExportTest(absltest.TestCase):
     path = os.path.join(directory.name, 'model')
     models.write_model(path, corpus, models.config(), _PARTS)
     cls.model, cls.lengths = _load(path), tiny.config().lengths
+    cls.vocab_file = layout.vocab_file(path)
     cls.paths = hub_export.export(path, os.path.join(directory.name, 'hub'))
     cls.packed = joining.pack(
       _ids(_TITLES, 4), _ids(_TEXTS, 8), *tiny.SPECIAL_IDS, 15
@@ -75,6 +79,24 @@ class HubExportTest(absltest.TestCase):
     expected = self.model.embed_queries(self.packed)
     self._assert_equal(self.results['query_packed'], expected)
     self._assert_equal(self.results['query_projected'], expected)
+
+  def test_queries_have_the_learned_temperature(self):
+    config = self.model.config
+    embedder = dataclasses.replace(
+      config.embedder, normalize=True, score_scale=3.0
+    )
+    model = realm_model.RealmModel(
+      dataclasses.replace(config, embedder=embedder), [realm_model.EMBEDDER]
+    )
+    model.log_temperature.assign(0.5)
+    source = hub_modules.Source(
+      model, tiny.TOKENIZER, self.lengths, self.vocab_file
+    )
+    module = hub_embedders.query_embedder(source).trackable
+    embedded = module.__call__(self.packed)
+    self._assert_equal(embedded, model.embed_queries(self.packed))
+    lengths = np.full([len(_TEXTS)], 3.0 * np.exp(-0.5))
+    self._assert_equal(np.linalg.norm(embedded, axis=-1), lengths)
 
   def test_blocks_are_embedded_as_by_the_model(self):
     length = self.lengths.block_tokens

@@ -3,9 +3,11 @@
 import math
 import os
 import tempfile
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.serving import masked_sentence
@@ -62,6 +64,19 @@ class MaskedSentenceTest(parameterized.TestCase):
       word['word']: word['probability'] for word in done['without_retrieval'][0]
     }
     self.assertAlmostEqual(without[first['word']], null, places=5)
+
+  def test_the_null_block_has_its_bias(self):
+    model = self.completer._model
+    before = [z['p_z'] for z in self.completer.complete('[MASK]')['candidates']]
+    biased = lambda scores: scores + tf.constant([[math.log(3), 0.0, 0.0]])
+    with mock.patch.object(model, 'with_null_bias', biased):
+      self.completer._score = tf.function(self.completer._scores)
+      done = self.completer.complete('[MASK]')
+    # Its odds are three times what they were.
+    p_null, expected = done['candidates'][0]['p_z'], 3 * before[0]
+    self.assertAlmostEqual(
+      p_null, expected / (expected + 1 - before[0]), places=5
+    )
 
   @parameterized.parameters(
     ('a b', 'Got 0'), ('[MASK] ' * 3, 'Got 3'), ('a ' * 6 + '[MASK]', 'Got 7')

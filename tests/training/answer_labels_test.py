@@ -78,6 +78,33 @@ class AnswerLabelsTest(absltest.TestCase):
     found = labels.has_answer(0, np.array([2, 0]))
     self.assertEqual(found.tolist(), [False, True])  # Block 2 has a d, too.
 
+  def test_other_blocks_with_the_answer_are_not_compared(self):
+    labels = _labels(
+      questions_lib.Question('?', ('d',), gold_id='article 0'),
+      questions_lib.Question('?', ('d',)),
+      questions_lib.Question(
+        '?', ('[d].*[d]',), gold_id='article 2', regex=True
+      ),
+      supervision='gold',
+    )
+    ids = np.array([3, 2, 0, 1, -1])
+    for row, expected in (
+      (0, [True, False, True, True, True]),  # Block 2 has a d, 0 is gold.
+      (1, [True] * 5),  # Here both teach.
+      (2, [True] * 5),  # Nothing but the gold block matches.
+    ):
+      self.assertEqual(labels.is_compared(row, ids).tolist(), expected)
+
+  def test_blocks_that_hold_answers_of_several_questions(self):
+    labels = _labels(
+      questions_lib.Question('?', ('f', 'c d')),
+      questions_lib.Question('?', ('a .* f',), regex=True),
+    )
+    held = labels.hold_text(np.array([1, 0]), np.array([1, 2, 1, 0]))
+    self.assertEqual(
+      held.tolist(), [[True, False, True, False], [True, False, True, True]]
+    )
+
 
 if __name__ == '__main__':
   absltest.main()

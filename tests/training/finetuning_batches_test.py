@@ -86,6 +86,8 @@ class FinetuningBatchesTest(absltest.TestCase):
     questions = _questions(('b ?', 'a b', 'article 0'))  # Block 1 has it, too.
     (batch,) = self._take(1, questions, found, supervision='gold', num_read=1)
     self.assertEqual(batch['has_answer'].tolist(), [[False, True, False]])
+    # Neither right nor wrong: the other block with the answer's text.
+    self.assertEqual(batch['is_compared'].tolist(), [[False, True, True]])
     self.assertEqual(batch['read_rows'].tolist(), [[1]])
     self.assertEqual(np.argwhere(batch['is_answer']).tolist(), [[0, 0, 0, 1]])
     (batch,) = self._take(1, questions, found, supervision='gold')
@@ -105,7 +107,8 @@ class FinetuningBatchesTest(absltest.TestCase):
           num_read=1,
         )
         self.assertEqual(batch['has_answer'].tolist(), [[False, True]])
-        self.assertEqual(batch['is_found'].tolist(), [[True, True]])
+        # Block 1 has the answer's text, too.
+        self.assertEqual(batch['is_compared'].tolist(), [[False, True]])
         self.assertEqual(batch['read_rows'].tolist(), [[1]])
         if embeddings is None:  # Not above those that were found.
           self.assertLessEqual(*batch['fixed_scores'][0, ::-1])
@@ -118,6 +121,7 @@ class FinetuningBatchesTest(absltest.TestCase):
       questions = _questions(('b ?', 'a b', gold))
       (batch,) = self._take(1, questions, found, supervision='gold')
       self.assertEqual(batch['has_answer'].tolist(), [[True, True, False]])
+      self.assertTrue(batch['is_compared'].all())
 
   def test_takes_the_blocks_embeddings(self):
     found = [2, 0, 1], [3.0, 2.0, 1.0]
@@ -137,7 +141,7 @@ class FinetuningBatchesTest(absltest.TestCase):
     found = [0, -1, -1], [1.0, -np.inf, -np.inf]
     for embeddings in (_EMBEDDINGS, None):
       (batch,) = self._take(1, _questions(('f', 'd')), found, embeddings)
-      self.assertEqual(batch['is_found'].tolist(), [[True, False, False]])
+      self.assertEqual(batch['is_compared'].tolist(), [[True, False, False]])
       self.assertEqual(batch['has_answer'].tolist(), [[True, False, False]])
       scored = batch.get('fixed_scores', batch.get('block_embeddings'))
       self.assertTrue(np.isfinite(scored).all())

@@ -1,6 +1,7 @@
 """Tests for realm_tf.training.finetuning_trainer."""
 
 import dataclasses
+import functools
 import math
 import types
 
@@ -9,6 +10,7 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf.modeling import realm_model
+from realm_tf.records import joining
 from realm_tf.training import finetuning_trainer
 from tests import tiny
 from tests.training import exact_twin
@@ -21,6 +23,8 @@ class _FakeModel:
     query: [D].
     spans: [K, Lz, W].
   """
+
+  log_temperature = None
 
   def __init__(self, query, spans):
     self.query = tf.Variable(query, dtype=tf.float32)
@@ -50,12 +54,16 @@ class _Callable:
     return self._function(*args, **kwargs)
 
 
+def _divided_query(model, tokens, training):
+  return tf.exp(-model.log_temperature) * model.query[None]
+
+
 def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
   """Two searched blocks, of which the first is read; two spans of width 1."""
   return {
     'question_ids': np.array([[6]], np.int32),
     'block_embeddings': np.array([[[1.0], [0.0]]], np.float32),
-    'is_found': np.ones([1, 2], bool),
+    'is_compared': np.ones([1, 2], bool),
     'has_answer': np.array([has_answer]),
     'read_rows': np.array([[0]], np.int32),
     'title_ids': np.array([[[9]]], np.int32),
@@ -130,8 +138,36 @@ class FinetuningTrainerTest(tf.test.TestCase):
 
   def test_a_block_that_was_not_found_counts_nothing(self):
     found = np.array([[True, False]])
-    logs = _train(self.model, _batch(is_found=found))
+    logs = _train(self.model, _batch(is_compared=found))
     self.assertAllClose(logs['early_update_log_likelihood'], 0.0)
+
+  def test_a_block_that_may_answer_too_is_in_no_sum(self):
+    # Three blocks, f = [log 3, 0, log 5]; the last is out. So p(z|x) is 3/4
+    # and 1/4; all blocks are read, with spans [log 2, 0] of the first, 0 of
+    # the others: 6 / (6 + 3 + 1 + 1) of what counts is right.
+    spans = [[[math.log(2)], [0.0]], [[0.0], [0.0]], [[0.0], [0.0]]]
+    embeddings = [[[1.0], [0.0], [math.log(5) / math.log(3)]]]
+    batch = _batch(
+      (True, False, False),
+      (True, False, False, False, False, False),
+      block_embeddings=np.array(embeddings, np.float32),
+      is_compared=np.array([[True, True, False]]),
+      read_rows=np.array([[0, 1, 2]], np.int32),
+      title_ids=np.full([1, 3, 1], 9, np.int32),
+      body_ids=np.full([1, 3, 2], 7, np.int32),
+    )
+    model = _FakeModel([math.log(3)], spans)
+    logs = _train(model, batch)
+    self.assertAllClose(logs['early_update_log_likelihood'], math.log(3 / 4))
+    self.assertAllClose(logs['span_log_likelihood'], math.log(6 / 11))
+    # d/df of both terms: [1 - 3/4, -1/4, 0] and [1 - 9/11, -2/11, 0], times
+    # embeddings of which the second is 0.
+    self.assertAllClose(model.query, [math.log(3) + 1 / 4 + 2 / 11])
+    self.assertAllClose(
+      model.spans - spans,
+      [[[5 / 11], [-3 / 11]], [[-1 / 11], [-1 / 11]], [[0.0], [0.0]]],
+    )
+    self.assertAllEqual(model.spans[2], spans[2])
 
   def test_a_read_block_has_its_own_retrieval_score(self):
     # Reading is beside f = [log 3, 0] of the blocks in the order of reading:
@@ -157,6 +193,41 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllClose(self.model.query, [math.log(3)])
     self.assertAllClose(self.model.block, [1.0])
     self.assertAllClose(self.model.spans, [[[0.5], [-0.5]]])
+
+  def test_a_frozen_tower_keeps_its_temperature(self):
+    for is_frozen in (True, False):
+      model = _FakeModel([math.log(3)], [[[0.0], [0.0]]])
+      model.log_temperature = tf.Variable(0.0)
+      model.embed_queries = functools.partial(_divided_query, model)
+      _train(model, _batch(), freeze_query_tower=is_frozen)
+      # d/df log p = 1/4 of f = log 3 / t, of which d/d log t is -f.
+      expected = 0.0 if is_frozen else -math.log(3) / 4
+      self.assertAllClose(model.log_temperature, expected)
+
+  def test_a_frozen_tower_has_no_dropout(self):
+    config = tiny.with_dropout(tiny.config().model, 0.5)
+    model = realm_model.RealmModel(
+      config, [realm_model.SPAN, realm_model.EMBEDDER]
+    )
+    embeddings = np.random.default_rng(0).normal(size=[1, 2, 4])
+    batch = _batch(block_embeddings=embeddings.astype(np.float32))
+    batch['is_answer'] = np.array([[[[True, False], [True, False]]]])
+    queries = model.embed_queries(
+      joining.pack_longest(tf.constant([[6]]), None, *tiny.SPECIAL_IDS)
+    )
+    p_z = tf.nn.softmax(tf.linalg.matvec(batch['block_embeddings'], queries))
+    expected = math.log(p_z[0, 0])
+    for is_frozen in (True, False):
+      trainer = _trainer(
+        model, None, freeze_query_tower=is_frozen, jit_compile=is_frozen
+      )
+      trainer.seed_dropout(0)
+      trainer.optimizer.learning_rate = 0.0
+      trainer.train_dataset = iter([batch] * 2)
+      for _ in range(2):
+        logs = trainer.train(tf.constant(1))
+        is_exact = abs(logs['early_update_log_likelihood'] - expected) < 1e-5
+        self.assertEqual(is_exact, is_frozen)
 
   def test_a_block_that_is_read_teaches_its_tower(self):
     # The index has an older embedding, 0, of the block that is read; now it is

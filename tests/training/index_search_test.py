@@ -9,6 +9,7 @@ from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.index import block_embeddings
@@ -242,6 +243,21 @@ class IndexSearchTest(absltest.TestCase):
     self._assert_like(search, 0)
     search.overlay.write(np.arange(len(_LENGTHS)), self.embeddings[2], 3)
     self._assert_like(search, 2)
+
+  def test_written_embeddings_have_the_temperature_of_the_index(self):
+    self.models[2].log_temperature = tf.Variable(2.0)
+    self.addCleanup(setattr, self.models[2], 'log_temperature', None)
+    self._publish(0)
+    search = self._index_search(write_through_blocks=len(_LENGTHS))
+    self._assert_like(search, 0)
+    fresh = np.arange(0, len(_LENGTHS), 2)
+    search.overlay.write(fresh, self.embeddings[2][fresh], 3)
+    # As if both had 1: a colder one would put its blocks behind the others.
+    scores = self.scores[0].copy()
+    scores[:, fresh] = self.scores[2][:, fresh]
+    np.testing.assert_array_equal(
+      search(_QUERIES, _K), np.argsort(-scores, axis=1)[:, :_K]
+    )
 
   def test_a_newer_index_takes_the_place_of_what_was_written(self):
     self._publish(0)

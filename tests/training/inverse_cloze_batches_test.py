@@ -79,6 +79,28 @@ class InverseClozeBatchesTest(parameterized.TestCase):
     self.assertTrue((noisy['query_ids'] != clean['query_ids']).any())
     self.assertEqual((noisy['query_ids'] > 0).sum(), 2 * 3)
 
+  @parameterized.parameters(
+    # [CLS], a title of one wordpiece and two [SEP] leave 3, 5 and 2 for the
+    # body, of which each sentence has 3.
+    (7, 3, 3),  # The first sentence, which is all there is, so it stays.
+    (9, 3, 2),  # The first one; of the second two wordpieces are left.
+    (6, 2, 2),  # None fits: what there is of the first.
+  )
+  def test_only_sentences_that_are_embedded_whole_are_queries(
+    self, block_tokens, query_length, body_length
+  ):
+    config = _config(remove_rate=1.0)
+    config = dataclasses.replace(
+      config,
+      lengths=dataclasses.replace(config.lengths, block_tokens=block_tokens),
+    )
+    starts = {self.table.texts([i])[0][:3].lower() for i in range(4)}
+    for batch in self._take(10, config):
+      for query, body in zip(batch['query_ids'], batch['body_ids']):
+        self.assertIn(_words(query)[:3], starts)
+        self.assertEqual(np.count_nonzero(query), query_length)
+        self.assertEqual(np.count_nonzero(body), body_length)
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -8,21 +8,27 @@ from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import held_out_queries
+from realm_tf.training import initial_params
 from realm_tf.training import loop
+from realm_tf.training import params_export
 from realm_tf.training import pretraining_run
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
 from tests import tiny
 
 _NUM_STEPS = 5
+_PLAIN = pretraining_run.Options()
+_KEEP_BEST_UTILITY = pretraining_run.Options(keep_best='held_out_utility')
 
 
 class PretrainingRunTest(absltest.TestCase):
@@ -45,7 +51,12 @@ class PretrainingRunTest(absltest.TestCase):
     )
 
   def _run(
-    self, num_steps=_NUM_STEPS, resume=False, share=0.0, best=None, **changes
+    self,
+    num_steps=_NUM_STEPS,
+    resume=False,
+    share=0.0,
+    options=_PLAIN,
+    **changes,
   ):
     config = dataclasses.replace(
       tiny.config(), held_out=config_lib.HeldOutConfig(share, 3)
@@ -64,12 +75,22 @@ class PretrainingRunTest(absltest.TestCase):
       ),
       self.queries_dir,
       self.run_dir,
-      pretraining_run.Options(
-        fixed_search=lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1]),
-        keep_best=best,
+      options._replace(
+        fixed_search=lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1])
       ),
       setup_lib.Setup(resume=resume),
     )
+
+  def _model_dir(self, name, value, parts):
+    """Makes a model directory whose weights are all `value`."""
+    inputs = runs.open_inputs(tiny.config(), self.corpus_dir)
+    model = realm_model.RealmModel(inputs.config.model, parts)
+    for variable in model.variables:
+      variable.assign(tf.fill(variable.shape, value))
+    path = os.path.join(os.path.dirname(self.corpus_dir), name)
+    runs.start(path, inputs, setup_lib.ALONE)
+    params_export.publish(path, 0, model)
+    return path
 
   def _published(self):
     return versions.steps(layout.params_root(self.run_dir))
@@ -78,9 +99,39 @@ class PretrainingRunTest(absltest.TestCase):
     self._run(refresh_every_steps=3)
     self.assertEqual(self._published(), [0, 3, _NUM_STEPS])
 
+  def test_starts_from_the_embedders_of_one_and_the_reader_of_another(self):
+    towers = [realm_model.EMBEDDER, realm_model.MASKED_LM]
+    init_from = initial_params.InitFrom(
+      self._model_dir('towers', 2.0, towers),
+      self._model_dir('reader', 3.0, [realm_model.MASKED_LM]),
+    )
+    self._run(options=pretraining_run.Options(init_from))
+    first = versions.version_path(layout.params_root(self.run_dir), 0)
+    arrays = weights.read(layout.params_file(first))
+    for name, value in arrays.items():
+      is_tower = name.startswith(realm_model.EMBEDDER_PREFIXES)
+      np.testing.assert_array_equal(value, 2.0 if is_tower else 3.0, name)
+    self.assertIn('masked_lm/output_bias/bias', arrays)
+
   def test_a_stale_factor_publishes_as_much_more_seldom(self):
     self._run(refresh_every_steps=2, stale_factor=2)
     self.assertEqual(self._published(), [0, 4, _NUM_STEPS])
+
+  def test_a_retriever_that_waits_stays_as_it_is(self):
+    self._run(reader_only_steps=_NUM_STEPS)
+    first, last = (
+      weights.read(layout.params_file(version))
+      for version in (
+        versions.version_path(layout.params_root(self.run_dir), step)
+        for step in (0, _NUM_STEPS)
+      )
+    )
+    for name, value in first.items():
+      # Nor does it decay; the reader learns.
+      if name.startswith(realm_model.EMBEDDER_PREFIXES):
+        np.testing.assert_array_equal(last[name], value, name)
+    name = 'reader_bert/word_embeddings/embeddings'
+    self.assertTrue((last[name] != first[name]).any())
 
   def test_a_resumed_run_makes_the_index_no_fresher(self):
     self._run(refresh_every_steps=2, stale_factor=2)
@@ -126,28 +177,53 @@ class PretrainingRunTest(absltest.TestCase):
     for name, value in self._weights(_NUM_STEPS).items():
       np.testing.assert_array_equal(value, measured[name])
 
-  def test_keep_best_publishes_the_best_for_the_next_job(self):
-    values = iter([1.0, 9.0, 2.0, 3.0, 4.0, 5.0])
+  def _run_measured(self, values, **changes):
+    values = iter(values)
     with mock.patch.object(
       held_out_queries.HeldOutQueries,
       'measure',
       lambda *_: dict.fromkeys(held_out_queries.METRICS, next(values)),
     ):
-      self._run(refresh_every_steps=1, share=0.5, best='held_out_utility')
+      self._run(
+        refresh_every_steps=1, share=0.5, options=_KEEP_BEST_UTILITY, **changes
+      )
+
+  def _best(self):
+    return versions.newest(layout.params_root(layout.best_dir(self.run_dir)))
+
+  def test_keep_best_makes_a_model_directory_of_the_best(self):
+    self._run_measured([1.0, 9.0, 2.0, 3.0, 4.0, 5.0])
     newest = versions.newest(layout.params_root(self.run_dir))
-    self.assertEqual(newest.step, _NUM_STEPS + 1)
+    self.assertEqual(newest.step, _NUM_STEPS)
+    self.assertEqual(self._best().step, 1)
+    versions.verify(self._best().path)
     best, last = self._weights(1), self._weights(_NUM_STEPS)
-    kept = self._weights(newest.step)
+    kept = weights.read(layout.params_file(self._best().path))
     for name, value in kept.items():
       np.testing.assert_array_equal(value, best[name])
     self.assertTrue(any((kept[name] != last[name]).any() for name in kept))
+    best_dir, self.run_dir = layout.best_dir(self.run_dir), self.run_dir + '_2'
+    self._run(
+      options=pretraining_run.Options(initial_params.InitFrom(best_dir))
+    )
+    for name, value in self._weights(0).items():
+      np.testing.assert_array_equal(value, best[name])
+
+  def test_a_longer_run_trains_as_if_no_best_had_been_kept(self):
+    self._run_measured([1.0, 9.0, 2.0, 3.0, 4.0, 5.0])
+    # Of step 6 = 5 + 1 are its own parameters, and it is the new best.
+    self._run_measured([10.0, 0.0], num_steps=7, resume=True)
+    self.assertEqual(self._best().step, 6)
+    kept = weights.read(layout.params_file(self._best().path))
+    first = self._weights(1)
+    self.assertTrue(any((kept[name] != first[name]).any() for name in kept))
 
   def test_a_resumed_run_makes_the_same_choice(self):
     options = dict(
       refresh_every_steps=1,
       checkpoint_every_steps=2,
       share=0.5,
-      best='held_out_log_likelihood',
+      options=pretraining_run.Options(keep_best='held_out_log_likelihood'),
     )
     self._run(**options)
     rows, whole_dir = self._held_out(), self.run_dir
@@ -169,13 +245,13 @@ class PretrainingRunTest(absltest.TestCase):
       self.assertEqual(found['step'], expected['step'])
       for name, value in expected.items():
         self.assertAlmostEqual(found[name], value, 4)
-    published = self._published()
+    best = self._best().step
     self.run_dir = whole_dir
-    self.assertEqual(published[-1], self._published()[-1])
+    self.assertEqual(best, self._best().step)
 
   def test_keep_best_needs_held_out_queries(self):
     with self.assertRaisesRegex(errors.UserError, 'held_out.share=0.0'):
-      self._run(best='held_out_utility')
+      self._run(options=_KEEP_BEST_UTILITY)
     self.assertFalse(os.path.exists(self.run_dir))
 
 

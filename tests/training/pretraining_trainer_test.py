@@ -32,6 +32,8 @@ class _FakeModel:
     self._next = collections.Counter()
     self._token_log_probs = tf.math.log(tf.constant(token_probs))[None]
 
+  with_null_bias = staticmethod(lambda scores: scores)
+
   def embed_queries(self, tokens, training):
     return tf.ones([1, 1])
 
@@ -47,6 +49,15 @@ class _FakeModel:
     start = self._next[what] % self.scores.shape[0]
     self._next[what] = start + tokens['input_word_ids'].shape[1]
     return slice(start, self._next[what])
+
+
+def _real_model(config=None):
+  return realm_model.RealmModel(
+    realm_model.with_vocab_size(
+      config or tiny.config().model, tiny.TOKENIZER.vocab_size
+    ),
+    [realm_model.MASKED_LM, realm_model.EMBEDDER],
+  )
 
 
 def _batch(num_candidates, num_masked):
@@ -104,6 +115,25 @@ class PretrainingTrainerTest(tf.test.TestCase):
       model.scores - [2.0, 1.0, 0.0], [0.1338, -0.0978, -0.0360], atol=2e-4
     )
 
+  def test_a_retriever_that_waits_has_no_dropout(self):
+    config = tiny.with_dropout(tiny.config().model, 0.5)
+    model = _real_model(dataclasses.replace(config, recompute_activations=True))
+    trainer = _trainer(model, None, reader_only_steps=2)
+    trainer.seed_dropout(0)
+    trainer.optimizer.learning_rate = 0.0
+    batch = _batch(3, 1)
+    trainer.train_dataset = iter([batch] * 4)
+    exact, _ = trainer.score({k: tf.constant(v) for k, v in batch.items()})
+    logs = [trainer.train(tf.constant(1)) for _ in range(4)]
+    entropies = [each['entropy'] for each in logs]
+    p_z = tf.nn.softmax(exact)
+    expected = -tf.reduce_sum(p_z * tf.math.log(p_z))
+    self.assertAllClose(entropies[:2], [expected] * 2, atol=1e-5)
+    for entropy in entropies[2:]:
+      self.assertNotAllClose(entropy, expected, atol=1e-3)
+    # The reader never waits.
+    self.assertNotAllClose(*(each['log_likelihood'] for each in logs[:2]))
+
   def test_a_block_that_explains_y_alone_is_the_supervised_gradient(self):
     model = _FakeModel([0.0, 0.0], [[1.0], [1e-12]])
     _trainer(model, _batch(2, 1)).train(tf.constant(1))
@@ -150,11 +180,7 @@ class PretrainingTrainerTest(tf.test.TestCase):
     self.assertAllEqual(positions, [[2]])
 
   def test_null_block_apart_is_the_null_block_among_others(self):
-    config = tiny.config()
-    model = realm_model.RealmModel(
-      realm_model.with_vocab_size(config.model, tiny.TOKENIZER.vocab_size),
-      [realm_model.MASKED_LM, realm_model.EMBEDDER],
-    )
+    model = _real_model()
     batch = {
       name: tf.constant(np.repeat(value, 2, axis=0))
       for name, value in _batch(3, 1).items()
@@ -179,12 +205,38 @@ class PretrainingTrainerTest(tf.test.TestCase):
       scores, tf.einsum('bd,bkd->bk', queries, blocks), atol=1e-5
     )
 
-  def test_the_compiled_step_is_that_of_the_exact_encoders(self):
-    config = tiny.config()
-    model = realm_model.RealmModel(
-      realm_model.with_vocab_size(config.model, tiny.TOKENIZER.vocab_size),
-      [realm_model.MASKED_LM, realm_model.EMBEDDER],
+  def test_the_null_block_s_bias_learns_by_the_gradient_of_appendix_a(self):
+    config = tiny.config().model
+    embedder = dataclasses.replace(
+      config.embedder, normalize=True, score_scale=5.0
     )
+    model = _real_model(dataclasses.replace(config, embedder=embedder))
+    for variable in model.trainable_variables:
+      if len(variable.shape) > 1:  # So that blocks differ.
+        variable.assign(variable * 20.0)
+    batch = _batch(3, 1)
+    batch['body_ids'][0, 2] = 7
+    trainer = _trainer(model, batch)
+    tensors = {name: tf.constant(value) for name, value in batch.items()}
+    before, _ = trainer.score(tensors)
+    model.null_bias.assign(2.0)
+    scores, token_log_probs = trainer.score(tensors)
+    self.assertAllClose(scores - before, [[2.0, 0.0, 0.0]])
+    p_z = tf.nn.softmax(scores[0]).numpy()
+    p_y = np.exp(token_log_probs[0, :, 0])
+    # r(z) = (p(y|z,x) / p(y|x) - 1) p(z|x), and f = 5 cos / t: of -log t it is
+    # the sum of r(z) f(x,z), where f has no bias.
+    r = (p_y / np.sum(p_z * p_y) - 1) * p_z
+    self.assertGreater(abs(r[0]), 1e-4)
+    logs = trainer.train(tf.constant(1))
+    self.assertAllClose(logs['p_null'], p_z[0])
+    self.assertAllClose(model.null_bias, 2.0 + r[0], atol=1e-6)
+    self.assertAllClose(
+      model.log_temperature, -np.sum(r * before[0]), atol=1e-6
+    )
+
+  def test_the_compiled_step_is_that_of_the_exact_encoders(self):
+    model = _real_model()
     batch = _batch(3, 2)
     exact_twin.assert_same_step(
       self,

@@ -129,12 +129,28 @@ class BatchesTest(parameterized.TestCase):
     # One batch of all: each block is in it twice, once of another question.
     (batch,) = _take(1, _on_every_block(), _config(batch_size=24))
     compared = batch['is_compared']
-    self.assertEqual(compared.sum(axis=1).tolist(), [23] * 24)
     self.assertTrue(np.diagonal(compared).all())
-    row = int(np.flatnonzero(~compared[0])[0])
-    for name in ('title_ids', 'body_ids'):
-      self.assertEqual(batch[name][0].tolist(), batch[name][row].tolist())
-    self.assertFalse(compared[row, 0])
+    names = 'title_ids', 'body_ids'
+    blocks = np.concatenate([batch[name] for name in names], axis=1)
+    is_same = (blocks == blocks[0]).all(axis=1)
+    self.assertEqual(is_same.sum(), 2)
+    self.assertEqual(compared[0, is_same].tolist(), [True, False])
+
+  def test_another_block_with_the_answer_is_no_negative(self):
+    # A third of the blocks have an a, a third a c, and a third an e.
+    labels = _labels(
+      [
+        questions_lib.Question('?', (answer,), gold_id=f'article {i}')
+        for i, answer in enumerate(_ANSWERS)
+      ]
+    )
+    (batch,) = _take(1, labels, _config(batch_size=12))
+    words = [_words(row)[0] for row in batch['body_ids']]
+    expected = [
+      [i == j or words[i] != words[j] for j in range(12)] for i in range(12)
+    ]
+    self.assertEqual(batch['is_compared'].tolist(), expected)
+    self.assertEqual(batch['is_compared'].sum(axis=1).tolist(), [9] * 12)
 
   def test_left_over_questions_are_dealt_in_groups_of_several_titles(self):
     # Of 5, 4 and 3 questions 1 + 0 + 3 are left over by groups of 4.

@@ -38,24 +38,6 @@ class RunsTest(tf.test.TestCase):
     self.assertAllEqual(self.inputs.ordinary_ids, range(5, 12))
     self.assertEqual(self.inputs.table.num_blocks, 4)
 
-  def test_a_run_starts_from_the_parameters_of_another(self):
-    runs.start(self.run_dir, self.inputs, setup_lib.ALONE)
-    first, second = self._model(), self._model()
-    params_export.publish(self.run_dir, 3, first)
-    runs.initialize(second, self.inputs, self.run_dir)
-    for a, b in zip(first.variables, second.variables, strict=True):
-      self.assertAllEqual(a, b)
-
-  def test_init_from_wants_parameters_and_the_same_vocabulary(self):
-    with self.assertRaisesRegex(errors.UserError, 'model directory'):
-      runs.initialize(self._model(), self.inputs, self.directory)
-    runs.start(self.run_dir, self.inputs, setup_lib.ALONE)
-    params_export.publish(self.run_dir, 0, self._model())
-    with open(layout.vocab_file(self.run_dir), 'a') as file:
-      file.write('g\n')
-    with self.assertRaisesRegex(errors.UserError, 'share one vocabulary'):
-      runs.initialize(self._model(), self.inputs, self.run_dir)
-
   def test_a_run_directory_is_new_unless_resumed(self):
     runs.start(self.run_dir, self.inputs, setup_lib.ALONE)
     self.assertEqual(config_io.read(self.run_dir), self.inputs.config)

@@ -127,7 +127,7 @@ def _finetuning(config, is_fixed=False, **changes):
   num_read, width = config.finetuning.num_read, config.model.max_span_width
   batch = {
     'question_ids': _ids(_B, 5),
-    'is_found': np.tile([True, True, False], [_B, 1]),
+    'is_compared': np.tile([True, True, False], [_B, 1]),
     'has_answer': np.tile([False, True, False], [_B, 1]),
     'read_rows': np.tile(np.arange(num_read, dtype=np.int32), [_B, 1]),
     'body_ids': _ids(_B, num_read, 7),

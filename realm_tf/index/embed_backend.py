@@ -1,0 +1,101 @@
+"""Chooses what embeds blocks: TensorFlow, or OpenVINO on a CPU.
+
+  model, index config -> [this file] -> block embedder
+
+OpenVINO is an extra. On CPUs it embeds several times as many blocks a second
+as TensorFlow's kernels (docs/performance.md), so 'auto' takes it where it is
+installed and no accelerator is there.
+"""
+
+from collections.abc import Callable
+import importlib.util
+from typing import Optional
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.index import block_embeddings
+from realm_tf.modeling import realm_model
+from realm_tf.records import joining
+
+# Sequences of one call: more of them leave the cores' caches.
+_WORDPIECES_AT_ONCE = 4096
+
+
+def opener(
+  model: realm_model.RealmModel,
+  special_ids: tuple[int, int],
+  config: config_lib.IndexConfig,
+  strategy: Optional[tf.distribute.Strategy] = None,
+) -> Callable[[], block_embeddings.Embed]:
+  """Returns a function that returns an embedder over the current variables.
+
+  Call it again after variables change: OpenVINO copies them.
+
+  Args:
+    model: Model with the EMBEDDER part; made in the strategy's scope.
+    special_ids: The vocabulary's [CLS] and [SEP].
+    config: `embed_backend` and `embed_dtype`.
+    strategy: Replicas of TensorFlow; with one, OpenVINO is not used.
+
+  Raises:
+    UserError: OpenVINO is asked for and not installed (when called).
+  """
+  if choose(config.embed_backend, strategy) == 'openvino':
+    return lambda: openvino_embedding(model, special_ids, config.embed_dtype)
+  embed = block_embeddings.compile_embedding(
+    model, special_ids, config.embed_dtype, strategy
+  )
+  return lambda: embed
+
+
+def choose(
+  backend: str, strategy: Optional[tf.distribute.Strategy] = None
+) -> str:
+  """Returns 'tensorflow' or 'openvino', for `IndexConfig.embed_backend`."""
+  if backend != 'auto':
+    return backend
+  is_cpu = strategy is None and not tf.config.list_physical_devices('GPU')
+  is_better = is_cpu and importlib.util.find_spec('openvino') is not None
+  return 'openvino' if is_better else 'tensorflow'
+
+
+def openvino_embedding(
+  model: realm_model.RealmModel, special_ids: tuple[int, int], dtype: str
+) -> block_embeddings.Embed:
+  """Returns the block embedder of the model's current variables on OpenVINO.
+
+  Args:
+    model: Model with the EMBEDDER part.
+    special_ids: The vocabulary's [CLS] and [SEP].
+    dtype: Dtype of the encoder's matmuls, 'float32' or 'bfloat16'.
+  """
+  from realm_tf.modeling import openvino_encoder  # An extra.
+
+  embedder = model.block_embedder
+  encode = openvino_encoder.OpenvinoEncoder(
+    embedder.encoder,
+    model.config.embedder_bert,
+    dtype,
+    cls_only=embedder.config.head != 'mean',
+  )
+
+  def embed_some(tokens):
+    return embedder.from_outputs(encode(tokens), tokens['input_mask'])
+
+  def embed(titles: np.ndarray, bodies: np.ndarray, length: int) -> tf.Tensor:
+    packed = joining.pack(
+      tf.constant(titles), tf.constant(bodies), *special_ids, length
+    )
+    tokens = {name: ids.numpy() for name, ids in packed.items()}
+    size = max(1, _WORDPIECES_AT_ONCE // length)
+    return tf.concat(
+      [
+        embed_some({k: v[start : start + size] for k, v in tokens.items()})
+        for start in range(0, len(titles), size)
+      ],
+      axis=0,
+    )
+
+  return embed

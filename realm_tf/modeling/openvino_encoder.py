@@ -1,0 +1,202 @@
+"""BERT on OpenVINO, for inference on CPUs: the only import of openvino.
+
+  an encoder's variables, packed tokens -> [this file] -> its outputs
+
+The same function as `bert.build_encoder`'s layer (Devlin et al. 2019,
+https://arxiv.org/abs/1810.04805). OpenVINO fuses what TensorFlow's CPU kernels
+pass through memory: bias and activation into the products, softmax between
+scores and mixing. The graph is written here operation by operation, because a
+converted one would keep TensorFlow's order, which OpenVINO does not fuse.
+openvino is an extra: `pip install 'realm_tf[openvino]'`.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import tf_keras
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.modeling import weights
+
+try:
+  import openvino
+  from openvino import opset13 as ops
+except ImportError as error:
+  raise errors.UserError(
+    "openvino must be installed for `index.embed_backend='openvino'`. Found no "
+    "module named openvino. Run: pip install 'realm_tf[openvino]'"
+  ) from error
+
+_MASKED = -1e9  # Added to what must not be attended to.
+_EPSILON = 1e-12
+_INPUTS = ('input_word_ids', 'input_mask', 'input_type_ids')
+_PRECISIONS = {'float32': 'f32', 'bfloat16': 'bf16'}
+
+
+class OpenvinoEncoder:
+  """Computes what an encoder computed with the variables of construction.
+
+  Args:
+    encoder: From `bert.build_encoder`. Its variables are copied: make a new
+      OpenvinoEncoder after they change.
+    config: Sizes of the encoder.
+    dtype: Dtype of matmuls, 'float32' or 'bfloat16'.
+    cls_only: Whether the last layer computes the first position alone.
+
+  Call arguments:
+    tokens: 'input_word_ids', 'input_mask' and 'input_type_ids', int32 [B, L].
+
+  Returns:
+    'sequence_output', float32 [B, L, H], or [B, 1, H] if `cls_only`, and
+    'pooled_output', float32 [B, H].
+  """
+
+  def __init__(
+    self,
+    encoder: tf_keras.layers.Layer,
+    config: config_lib.BertConfig,
+    dtype: str = 'float32',
+    cls_only: bool = False,
+  ):
+    prefix = f'{encoder.name}/'
+    arrays = {
+      name.removeprefix(prefix): variable.numpy()
+      for name, variable in weights.by_name(encoder.variables).items()
+    }
+    self._compiled = openvino.Core().compile_model(
+      _Graph(arrays, config).build(cls_only),
+      'CPU',
+      {
+        'INFERENCE_PRECISION_HINT': _PRECISIONS[dtype],
+        'PERFORMANCE_HINT': 'LATENCY',
+        # A trainer may run beside: the scheduler places threads better.
+        'ENABLE_CPU_PINNING': False,
+      },
+    )
+    self._request = self._compiled.create_infer_request()
+
+  def __call__(self, tokens: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    results = self._request.infer(
+      {name: np.asarray(tokens[name]) for name in _INPUTS}
+    )
+    sequence, pooled = (results[output] for output in self._compiled.outputs)
+    return {'sequence_output': sequence, 'pooled_output': pooled}
+
+
+class _Graph:
+  """BERT in OpenVINO's operations, over constant weights.
+
+  Args:
+    arrays: The encoder's variables by name.
+    config: Sizes.
+  """
+
+  def __init__(
+    self, arrays: dict[str, np.ndarray], config: config_lib.BertConfig
+  ):
+    self._arrays = arrays
+    self._config = config
+    self._width = config.hidden_size
+
+  def build(self, cls_only: bool):
+    """Returns the `openvino.Model`."""
+    ids, mask, types = (
+      ops.parameter([-1, -1], np.int32, name=name) for name in _INPUTS
+    )
+    states = self._embed(ids, types)
+    is_padding = ops.subtract(self._floats(1.0), ops.convert(mask, 'f32'))
+    bias = ops.multiply(is_padding, self._floats(_MASKED))
+    bias = ops.unsqueeze(bias, self._ints([1, 2]))  # [B, 1, 1, L]
+    last = self._config.num_layers - 1
+    for i in range(last + 1):
+      states = self._layer(i, states, bias, cls_only and i == last)
+    first = ops.squeeze(self._first(states), self._ints([1]))
+    pooled = ops.tanh(self._dense('pooler_transform', first))
+    return openvino.Model([states, pooled], [ids, mask, types])
+
+  def _embed(self, ids, types):
+    words, positions, kinds = (
+      self._floats(self._arrays[f'{name}/embeddings'])
+      for name in ('word_embeddings', 'position_embedding', 'type_embeddings')
+    )
+    rows, step = self._ints([0]), self._ints([1])
+    length = ops.gather(ops.shape_of(ids), step, rows)
+    sums = ops.add(
+      ops.add(ops.gather(words, ids, rows), ops.gather(kinds, types, rows)),
+      ops.slice(positions, rows, length, step, rows),
+    )
+    return self._layer_norm('embeddings/layer_norm', sums)
+
+  def _layer(self, number, states, bias, cls_only):
+    name = f'transformer/layer_{number}'
+    queried = self._first(states) if cls_only else states
+    attended = self._attend(f'{name}/self_attention', queried, states, bias)
+    states = self._layer_norm(
+      f'{name}/self_attention_layer_norm', ops.add(queried, attended)
+    )
+    inner = self._activate(self._dense(f'{name}/intermediate', states))
+    output = self._dense(f'{name}/output', inner)
+    return self._layer_norm(
+      f'{name}/output_layer_norm', ops.add(states, output)
+    )
+
+  def _attend(self, name, queried, states, bias):
+    heads = self._config.num_heads
+    shape = self._ints([0, 0, heads, self._width // heads])
+    swap = self._ints([0, 2, 1, 3])
+    query, key, value = (
+      ops.transpose(
+        ops.reshape(self._dense(f'{name}/{part}', inputs), shape, True), swap
+      )  # [B, A, L, H/A]
+      for part, inputs in zip(
+        ('query', 'key', 'value'), (queried, states, states)
+      )
+    )
+    scale = self._floats((self._width // heads) ** -0.5)
+    scores = ops.matmul(ops.multiply(query, scale), key, False, True)
+    mixed = ops.matmul(
+      ops.softmax(ops.add(scores, bias), -1), value, False, False
+    )
+    joined = ops.reshape(
+      ops.transpose(mixed, swap), self._ints([0, 0, self._width]), True
+    )
+    return self._dense(f'{name}/attention_output', joined)
+
+  def _dense(self, name, states):
+    # Attention's kernels have an axis for the heads.
+    kernel = self._arrays[f'{name}/kernel']
+    inner = (
+      self._config.intermediate_size
+      if name.endswith('/output')
+      else (self._width)
+    )
+    product = ops.matmul(
+      states, self._floats(kernel.reshape(inner, -1)), False, False
+    )
+    bias = self._arrays[f'{name}/bias'].reshape(-1)
+    return ops.add(product, self._floats(bias))
+
+  def _activate(self, states):
+    if self._config.activation == 'relu':
+      return ops.relu(states)
+    is_tanh = self._config.activation == 'gelu_tanh'
+    return ops.gelu(states, 'tanh' if is_tanh else 'erf')
+
+  def _layer_norm(self, name, states):
+    scale, offset = (
+      self._floats(self._arrays[f'{name}/{part}']) for part in ('gamma', 'beta')
+    )
+    normal = ops.mvn(states, self._ints([-1]), True, _EPSILON, 'inside_sqrt')
+    return ops.add(ops.multiply(normal, scale), offset)
+
+  def _first(self, states):
+    """Returns the first position, [B, 1, H]."""
+    start, stop = self._ints([0]), self._ints([1])
+    return ops.slice(states, start, stop, stop, stop)
+
+  def _floats(self, values):
+    return ops.constant(np.ascontiguousarray(values, np.float32))
+
+  def _ints(self, values):
+    return ops.constant(np.asarray(values, np.int64))

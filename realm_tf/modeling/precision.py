@@ -1,0 +1,70 @@
+"""Chooses the dtype of matmuls: what 'auto' means on this machine.
+
+bfloat16 where the hardware multiplies it, float32 elsewhere. Variables, sums,
+softmax and losses are float32 in either case.
+"""
+
+import dataclasses
+import functools
+
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+
+# Processor features, as Linux names them, that multiply bfloat16 matrices.
+_CPU_FLAGS = frozenset(['amx_bf16', 'avx512_bf16'])
+_CPU_INFO = '/proc/cpuinfo'
+_AMPERE = (8, 0)  # The first GPUs whose tensor cores take bfloat16.
+
+
+def choose(dtype: str) -> str:
+  """Returns 'float32' or 'bfloat16', for 'auto' or one of the two."""
+  if dtype != 'auto':
+    return dtype
+  return 'bfloat16' if multiplies_bfloat16() else 'float32'
+
+
+def resolve(config: config_lib.ExperimentConfig) -> config_lib.ExperimentConfig:
+  """Returns `config` with the chosen dtypes in place of 'auto'."""
+  return dataclasses.replace(
+    config,
+    model=dataclasses.replace(
+      config.model, train_dtype=choose(config.model.train_dtype)
+    ),
+    index=dataclasses.replace(
+      config.index, embed_dtype=choose(config.index.embed_dtype)
+    ),
+  )
+
+
+@functools.cache
+def multiplies_bfloat16() -> bool:
+  """Returns whether this machine's fastest devices multiply bfloat16."""
+  has_accelerator = any(map(tf.config.list_physical_devices, ('TPU', 'GPU')))
+  return (
+    accelerator_multiplies_bfloat16()
+    if has_accelerator
+    else cpu_multiplies_bfloat16()
+  )
+
+
+def accelerator_multiplies_bfloat16() -> bool:
+  """Returns whether there is a TPU, or a GPU of Ampere or later."""
+  if tf.config.list_physical_devices('TPU'):
+    return True
+  gpu = tf.config.list_physical_devices('GPU')[0]
+  details = tf.config.experimental.get_device_details(gpu)
+  return details.get('compute_capability', (0, 0)) >= _AMPERE
+
+
+def cpu_multiplies_bfloat16() -> bool:
+  """Returns whether the first processor has AMX or AVX512-BF16."""
+  try:
+    with open(_CPU_INFO, encoding='utf-8') as file:
+      for line in file:
+        name, _, features = line.partition(':')
+        if name.strip() == 'flags':
+          return not _CPU_FLAGS.isdisjoint(features.split())
+  except OSError:  # Not Linux.
+    pass
+  return False

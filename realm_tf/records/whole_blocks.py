@@ -1,0 +1,109 @@
+"""Whether a corpus's blocks fit in the lengths that a job reads them at.
+
+  embedding   [CLS] title [SEP] body [SEP]   lengths.block_tokens
+  reading     [CLS] x [SEP] body [SEP]       lengths.joint_tokens, and
+                                             finetuning.joint_tokens
+
+A title counts with the wordpieces that are kept of it, `lengths.title_tokens`
+at most, and x with the most that it may have. What is longer would lose its end
+without a word, so it is refused, unless `lengths.cut_blocks` allows it.
+"""
+
+from typing import NamedTuple, Optional
+
+from absl import logging
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.records import block_table
+
+
+class Reading(NamedTuple):
+  """How blocks are read beside a query.
+
+  Attributes:
+    field: The config's, of the length.
+    tokens: Its value.
+    beside: Wordpieces that x takes at most, [CLS] and both [SEP] included.
+    with_title: Whether title and [SEP] are read, too.
+  """
+
+  field: str
+  tokens: int
+  beside: int
+  with_title: bool = False
+
+
+def of_pretraining(config: config_lib.ExperimentConfig) -> Reading:
+  """Returns how the knowledge-augmented encoder reads."""
+  lengths = config.lengths
+  return Reading(
+    'lengths.joint_tokens', lengths.joint_tokens, lengths.query_tokens + 1
+  )
+
+
+def of_finetuning(config: config_lib.ExperimentConfig) -> Reading:
+  """Returns how the span reader reads."""
+  finetuning = config.finetuning
+  return Reading(
+    'finetuning.joint_tokens',
+    finetuning.joint_tokens,
+    config.lengths.question_tokens + 3,
+    finetuning.read_titles,
+  )
+
+
+def check(
+  table: block_table.BlockTable,
+  lengths: config_lib.LengthConfig,
+  reading: Optional[Reading] = None,
+) -> None:
+  """Checks that no block of a corpus is cut, or warns where that is allowed.
+
+  Where the manifest's `max_block_wordpieces` fits, its word is taken, also for
+  blocks that were cut elsewhere (`uncut_blocks`); else each block is looked at.
+
+  Args:
+    table: The corpus.
+    lengths: That blocks are embedded at.
+    reading: How they are read, if they are.
+
+  Raises:
+    UserError: Some are cut, and `lengths.cut_blocks` is false.
+  """
+  embedding = Reading('lengths.block_tokens', lengths.block_tokens, 2, True)
+  cuts = [_cut(table, lengths, each) for each in (embedding, reading) if each]
+  cuts = [cut for cut in cuts if cut]
+  if cuts and not lengths.cut_blocks:
+    found, advice = cuts[0]
+    raise errors.UserError(
+      f'Blocks must be read whole. Found {found}. {advice}, or take only the '
+      'beginnings of blocks with --set=lengths.cut_blocks=true.'
+    )
+  if cuts:
+    logging.warning(
+      'Of some blocks only the beginning is read (`lengths.cut_blocks`): %s.',
+      '; '.join(found for found, _ in cuts),
+    )
+
+
+def _cut(table, lengths, reading):
+  """Returns what is cut, and what to do about it; None if nothing is."""
+  # A block's own bound is of [CLS] title [SEP] body [SEP].
+  bound = reading.tokens - reading.beside + (2 if reading.with_title else 3)
+  if table.manifest['max_block_wordpieces'] <= bound:
+    return None
+  titles, bodies = table.lengths()
+  needed = bodies + reading.beside
+  if reading.with_title:
+    needed = needed + np.minimum(titles, lengths.title_tokens) + 1
+  count, longest = np.sum(needed > reading.tokens), needed.max()
+  if not count:
+    return None
+  return (
+    f'{count} of {len(needed)} blocks that need more than {reading.field}='
+    f'{reading.tokens}, up to {longest}',
+    f'Cut the corpus with --max_block_wordpieces={bound}, train with '
+    f'{reading.field}={longest}',
+  )

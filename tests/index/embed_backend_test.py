@@ -1,0 +1,72 @@
+"""Tests for realm_tf.index.embed_backend."""
+
+import importlib.util
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.index import block_embeddings
+from realm_tf.index import embed_backend
+from tests.index import small
+
+_BODY_LENGTHS = (2, 60, 1, 13, 30, 13, 7, 36, 20)
+
+
+class EmbedBackendTest(tf.test.TestCase, parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.table = small.open_corpus(
+      self.create_tempdir().full_path, _BODY_LENGTHS
+    )
+    self.model = small.model()
+
+  def _open(self, **config):
+    return embed_backend.opener(
+      self.model, small.SPECIAL_IDS, config_lib.IndexConfig(**config)
+    )
+
+  def _embed(self, embed):
+    return block_embeddings.embed_blocks(
+      embed, self.table, np.arange(9), small.CONFIG.lengths, 4
+    )
+
+  @parameterized.parameters(1, 4096)
+  def test_openvino_agrees_with_tensorflow(self, wordpieces_at_once):
+    expected = self._embed(self._open(embed_backend='tensorflow')())
+    with mock.patch.object(
+      embed_backend, '_WORDPIECES_AT_ONCE', wordpieces_at_once
+    ):
+      actual = self._embed(self._open(embed_backend='openvino')())
+    self.assertAllClose(actual, expected, atol=1e-5)
+
+  def test_embedders_opened_again_have_the_current_variables(self):
+    open_embed = self._open(embed_backend='openvino')
+    before = self._embed(open_embed())
+    projection = self.model.block_embedder.projection.kernel
+    projection.assign(3 * projection)
+    words = self.model.block_embedder.encoder.get_embedding_table()
+    words.assign(2 * words)
+    after = self._embed(open_embed())
+    self.assertNotAllClose(after, 3 * before, rtol=1e-3)
+    expected = self._embed(self._open(embed_backend='tensorflow')())
+    self.assertAllClose(after, expected, atol=1e-5)
+
+  def test_auto_takes_openvino_on_one_cpu_where_it_is_installed(self):
+    self.assertEqual(embed_backend.choose('auto'), 'openvino')
+    strategy = tf.distribute.OneDeviceStrategy('/cpu:0')
+    self.assertEqual(embed_backend.choose('auto', strategy), 'tensorflow')
+    self.assertEqual(embed_backend.choose('openvino', strategy), 'openvino')
+    with mock.patch.object(importlib.util, 'find_spec', return_value=None):
+      self.assertEqual(embed_backend.choose('auto'), 'tensorflow')
+    with mock.patch.object(
+      tf.config, 'list_physical_devices', return_value=['GPU:0']
+    ):
+      self.assertEqual(embed_backend.choose('auto'), 'tensorflow')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,119 @@
+"""Tests for realm_tf.modeling.openvino_encoder."""
+
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import bert
+from realm_tf.modeling import openvino_encoder
+from tests import source_tree
+
+_LENGTHS = (11, 4, 1)  # Of three rows; the rest of each is padding.
+
+
+def _config(**kwargs):
+  return config_lib.BertConfig(
+    vocab_size=50,
+    hidden_size=24,
+    num_layers=3,
+    num_heads=3,
+    intermediate_size=40,
+    max_positions=16,
+    initializer_range=0.3,
+    **kwargs,
+  )
+
+
+def _tokens():
+  rng = np.random.default_rng(0)
+  mask = np.arange(11) < np.array(_LENGTHS)[:, None]
+  return {
+    'input_word_ids': (rng.integers(1, 50, [3, 11]) * mask).astype(np.int32),
+    'input_mask': mask.astype(np.int32),
+    'input_type_ids': ((np.arange(11) > 2) * mask).astype(np.int32),
+  }
+
+
+class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
+  def _exact(self, config):
+    encoder = bert.build_encoder(config)
+    for variable in encoder.variables:  # Biases and norms are 0 and 1 at first.
+      noise = tf.random.stateless_normal(variable.shape, seed=[1, 2])
+      variable.assign_add(0.1 * noise)
+    return encoder, encoder(_tokens())
+
+  @parameterized.parameters('gelu_tanh', 'gelu', 'relu')
+  def test_agrees_with_the_exact_encoder(self, activation):
+    config = _config(activation=activation)
+    encoder, exact = self._exact(config)
+    actual = openvino_encoder.OpenvinoEncoder(encoder, config)(_tokens())
+    self.assertAllClose(
+      actual['pooled_output'], exact['pooled_output'], atol=1e-5
+    )
+    for row, length in enumerate(_LENGTHS):
+      self.assertAllClose(
+        actual['sequence_output'][row, :length],
+        exact['sequence_output'][row, :length],
+        atol=1e-5,
+      )
+
+  def test_the_first_position_alone_is_the_same(self):
+    encoder, exact = self._exact(_config())
+    actual = openvino_encoder.OpenvinoEncoder(
+      encoder, _config(), cls_only=True
+    )(_tokens())
+    self.assertEqual(actual['sequence_output'].shape, (3, 1, 24))
+    self.assertAllClose(
+      actual['sequence_output'], exact['sequence_output'][:, :1], atol=1e-5
+    )
+    self.assertAllClose(
+      actual['pooled_output'], exact['pooled_output'], atol=1e-5
+    )
+
+  def test_bfloat16_is_near(self):
+    encoder, exact = self._exact(_config())
+    actual = openvino_encoder.OpenvinoEncoder(encoder, _config(), 'bfloat16')
+    pooled, expected = (
+      actual(_tokens())['pooled_output'],
+      exact['pooled_output'],
+    )
+    cosine = np.sum(pooled * expected, axis=1) / (
+      np.linalg.norm(pooled, axis=1) * np.linalg.norm(expected, axis=1)
+    )
+    self.assertAllGreater(cosine, 0.999)
+
+  def test_keeps_the_variables_of_its_construction(self):
+    encoder, exact = self._exact(_config())
+    kept = openvino_encoder.OpenvinoEncoder(encoder, _config())
+    encoder.variables[0].assign_add(tf.ones_like(encoder.variables[0]))
+    self.assertAllClose(
+      kept(_tokens())['pooled_output'], exact['pooled_output'], atol=1e-5
+    )
+
+  def test_the_missing_extra_is_named(self):
+    done = subprocess.run(
+      [
+        sys.executable,
+        '-c',
+        'import sys; sys.modules["openvino"] = None\n'
+        'from realm_tf import errors\n'
+        'try:\n'
+        '  from realm_tf.modeling import openvino_encoder\n'
+        'except errors.UserError as error:\n'
+        '  print(error)\n',
+      ],
+      cwd=source_tree.ROOT,
+      capture_output=True,
+      text=True,
+      check=True,
+    )
+    self.assertIn("pip install 'realm_tf[openvino]'", done.stdout)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,87 @@
+"""Tests that no training job reads blocks that it would cut."""
+
+import dataclasses
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.records import query_table
+from realm_tf.training import finetuning_run
+from realm_tf.training import inverse_cloze_run
+from realm_tf.training import pretraining_run
+from realm_tf.training import runs
+from tests import tiny
+
+# A block of `tiny` has a title of one wordpiece and a body of 6.
+_TOO_SHORT = (
+  # [CLS] title [SEP] body [SEP] is 10.
+  ('warm_start', {'block_tokens': 9}, {}, 'lengths.block_tokens=9, up to 10'),
+  ('pretrain', {'block_tokens': 9}, {}, 'lengths.block_tokens=9, up to 10'),
+  ('finetune', {'block_tokens': 9}, {}, 'lengths.block_tokens=9, up to 10'),
+  # [CLS] x [SEP] has 8; body and [SEP] are 7 more.
+  ('pretrain', {'joint_tokens': 14}, {}, 'lengths.joint_tokens=14, up to 15'),
+  # A question has 6; with [CLS], two [SEP] and the body that is 15.
+  ('finetune', {}, {'joint_tokens': 14}, 'finetuning.joint_tokens=14.* to 15'),
+)
+
+
+class CutBlocksTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.corpus_dir = tiny.write_corpus(self.directory)
+    self.run_dir = os.path.join(self.directory, 'run')
+
+  def _run(self, job, inputs):
+    if job == 'warm_start':
+      inverse_cloze_run.run(inputs, self.run_dir)
+    elif job == 'pretrain':
+      pretraining_run.run(inputs, self._write_queries(), self.run_dir)
+    else:
+      finetuning_run.run(inputs, [], self.run_dir)
+
+  def _write_queries(self):
+    queries_dir = os.path.join(self.directory, 'queries')
+    ids = tiny.TOKENIZER.tokenize('a b . c d .').ids
+    vocabulary = tiny.TOKENIZER.vocabulary_sha256
+    query_table.write_queries(
+      [query_table.Query(ids, np.array([[0, 1]], np.int32))],
+      queries_dir,
+      query_table.QueriesInfo(vocabulary, 'salient', None, {}),
+    )
+    return queries_dir
+
+  @parameterized.parameters(*_TOO_SHORT)
+  def test_is_refused_and_leaves_no_run_behind(
+    self, job, lengths, finetuning, message
+  ):
+    config = tiny.config()
+    config = dataclasses.replace(
+      config,
+      lengths=dataclasses.replace(config.lengths, **lengths),
+      finetuning=dataclasses.replace(config.finetuning, **finetuning),
+    )
+    inputs = runs.open_inputs(config, self.corpus_dir)
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._run(job, inputs)
+    self.assertFalse(os.path.exists(self.run_dir))
+
+  def test_if_asked_for_it_is_cut_with_a_warning(self):
+    config = tiny.config()
+    lengths = dataclasses.replace(
+      config.lengths, block_tokens=9, cut_blocks=True
+    )
+    inputs = runs.open_inputs(
+      dataclasses.replace(config, lengths=lengths), self.corpus_dir
+    )
+    with self.assertLogs('absl', 'WARNING') as logs:
+      self._run('warm_start', inputs)
+    self.assertIn('4 of 4 blocks', ''.join(logs.output))
+    self.assertTrue(os.path.exists(self.run_dir))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,148 @@
+"""Tests the paper's chain: BERT for all networks, then ICT for two of them."""
+
+import json
+import os
+import shutil
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.importing import hugging_face_model
+from realm_tf.importing import model_writing
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import weights
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
+from realm_tf.training import initial_params
+from realm_tf.training import inverse_cloze_run
+from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
+from tests import tiny
+from tests.importing import numpy_bert
+
+# Of the sizes of `tiny.config`.
+_CONFIG = {
+  'architectures': ['BertForPreTraining'],
+  'model_type': 'bert',
+  'hidden_act': 'gelu',
+  'hidden_size': 8,
+  'num_hidden_layers': 1,
+  'num_attention_heads': 2,
+  'intermediate_size': 8,
+  'vocab_size': 12,
+  'max_position_embeddings': 32,
+}
+_TRANSFORM = 'cls.predictions.transform'
+_HEAD = {
+  f'{_TRANSFORM}.dense.weight': (8, 8),
+  f'{_TRANSFORM}.dense.bias': (8,),
+  f'{_TRANSFORM}.LayerNorm.weight': (8,),
+  f'{_TRANSFORM}.LayerNorm.bias': (8,),
+  'cls.predictions.bias': (12,),
+}
+_WORDS = 'word_embeddings/embeddings'
+
+
+class FromBertTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.inputs = runs.open_inputs(
+      tiny.config(), tiny.write_corpus(self.directory)
+    )
+    rng = np.random.default_rng(0)
+    self.bert = {
+      f'bert.{name}': value
+      for name, value in numpy_bert.random_weights(_CONFIG, rng).items()
+    } | {
+      name: rng.normal(size=shape).astype(np.float32)
+      for name, shape in _HEAD.items()
+    }
+
+  def _path(self, name):
+    return os.path.join(self.directory, name)
+
+  def _import(self):
+    """Returns the model directory of the BERT."""
+    source = self._path('hugging_face')
+    os.mkdir(source)
+    with open(os.path.join(source, 'config.json'), 'w') as file:
+      json.dump(_CONFIG, file)
+    weights.write_arrays(self.bert, os.path.join(source, 'model.safetensors'))
+    with open(os.path.join(source, 'vocab.txt'), 'w') as file:
+      file.writelines(f'{piece}\n' for piece in tiny.TOKENIZER.vocabulary)
+    model_writing.write(hugging_face_model.load(source), self._path('bert'))
+    return self._path('bert')
+
+  def _pretraining_model(self, init_from):
+    """Returns the weights that pre-training starts from."""
+    model = realm_model.RealmModel(
+      self.inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
+    )
+    initial_params.load(model, self.inputs, initial_params.InitFrom(init_from))
+    return weights.values(model.variables)
+
+  def _warm_start(self, name, init_from=None, resume=False):
+    inverse_cloze_run.run(
+      self.inputs, self._path(name), init_from, setup_lib.Setup(resume=resume)
+    )
+    return self._path(name)
+
+  def _assert_reader_is_bert(self, arrays):
+    words = self.bert['bert.embeddings.word_embeddings.weight']
+    np.testing.assert_array_equal(arrays[f'reader_bert/{_WORDS}'], words)
+    layer = 'reader_bert/transformer/layer_0/intermediate/kernel'
+    theirs = self.bert['bert.encoder.layer.0.intermediate.dense.weight']
+    np.testing.assert_array_equal(arrays[layer], theirs.T)
+    for ours, theirs in (
+      ('transform/dense/kernel', f'{_TRANSFORM}.dense.weight'),
+      ('transform/LayerNorm/gamma', f'{_TRANSFORM}.LayerNorm.weight'),
+      ('output_bias/bias', 'cls.predictions.bias'),
+    ):
+      np.testing.assert_array_equal(
+        arrays[f'masked_lm/{ours}'], self.bert[theirs].T
+      )
+
+  def test_one_bert_starts_reader_head_and_both_embedders(self):
+    arrays = self._pretraining_model(self._import())
+    self._assert_reader_is_bert(arrays)
+    words = self.bert['bert.embeddings.word_embeddings.weight']
+    for tower in ('query', 'block'):
+      np.testing.assert_array_equal(arrays[f'{tower}_bert/{_WORDS}'], words)
+
+  def test_a_warm_start_tunes_the_embedders_and_hands_on_the_rest(self):
+    run_dir = self._warm_start('ict', self._import())
+    arrays = self._pretraining_model(run_dir)
+    self._assert_reader_is_bert(arrays)
+    words = self.bert['bert.embeddings.word_embeddings.weight']
+    for tower in ('query', 'block'):
+      moved = arrays[f'{tower}_bert/{_WORDS}'] - words
+      self.assertGreater(np.abs(moved).max(), 1e-3)
+    # And the next warm start, on questions for example, likewise.
+    again = self._warm_start('again', run_dir)
+    self._assert_reader_is_bert(self._pretraining_model(again))
+
+  def test_a_resumed_warm_start_hands_on_the_same(self):
+    run_dir = self._warm_start('ict', self._import())
+    os.remove(layout.done_file(run_dir))
+    root = layout.params_root(run_dir)
+    before = weights.read(layout.params_file(versions.newest(root).path))
+    os.rename(root, self._path('published'))  # As if it had been killed before.
+    self._warm_start('ict', resume=True)  # The flags of then are not needed.
+    after = weights.read(layout.params_file(versions.newest(root).path))
+    self.assertEqual(before.keys(), after.keys())
+    self._assert_reader_is_bert(after)
+
+  def test_without_a_model_only_embedders_are_published(self):
+    # Also where a run from one ended before it had published anything.
+    run_dir = self._warm_start('ict', self._import())
+    for name in ('params', 'checkpoints'):
+      shutil.rmtree(os.path.join(run_dir, name))
+    self._warm_start('ict')
+    newest = versions.newest(layout.params_root(run_dir))
+    arrays = weights.read(layout.params_file(newest.path))
+    self.assertFalse(realm_model.has_reader(arrays))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,128 @@
+"""Tests for realm_tf.training.initial_params."""
+
+import dataclasses
+import os
+
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import weights
+from realm_tf.rundir import layout
+from realm_tf.training import initial_params
+from realm_tf.training import params_export
+from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
+from tests import tiny
+
+_PARTS = realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN
+
+
+class InitialParamsTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.inputs = runs.open_inputs(
+      tiny.config(), tiny.write_corpus(self.directory)
+    )
+
+  def _model(self, *parts):
+    return realm_model.RealmModel(self.inputs.config.model, parts)
+
+  def _publish(self, name, *parts, inputs=None):
+    """Makes a model directory; returns its path and its weights."""
+    inputs = inputs or self.inputs
+    model = realm_model.RealmModel(inputs.config.model, parts)
+    for variable in model.variables:  # No two directories have equal ones.
+      variable.assign(tf.random.normal(variable.shape))
+    path = os.path.join(self.directory, name)
+    runs.start(path, inputs, setup_lib.ALONE)
+    params_export.publish(path, 3, model)
+    return path, weights.values(model.variables)
+
+  def _load(self, model, *init_from):
+    return initial_params.load(
+      model, self.inputs, initial_params.InitFrom(*init_from)
+    )
+
+  def _assert_from(self, model, prefixes, arrays):
+    found = {
+      name: value
+      for name, value in weights.values(model.variables).items()
+      if name.startswith(prefixes)
+    }
+    self.assertNotEmpty(found)
+    for name, value in found.items():
+      self.assertAllEqual(value, arrays[name], name)
+
+  def test_a_run_starts_from_the_parameters_of_another(self):
+    path, arrays = self._publish('all', *_PARTS)
+    model = self._model(realm_model.EMBEDDER)
+    left_over = self._load(model, path)
+    self._assert_from(model, '', arrays)
+    self.assertEqual(
+      sorted(left_over),
+      sorted(n for n in arrays if n.startswith(realm_model.READER_PREFIXES)),
+    )
+
+  def test_nothing_is_loaded_of_nothing(self):
+    model = self._model(realm_model.EMBEDDER)
+    before = weights.values(model.variables)
+    self.assertEmpty(self._load(model))
+    self._assert_from(model, '', before)
+
+  def test_init_from_wants_parameters_and_the_same_vocabulary(self):
+    model = self._model(realm_model.EMBEDDER)
+    path, _ = self._publish('good', realm_model.EMBEDDER)
+    reader, _ = self._publish('reader', realm_model.MASKED_LM)
+    for directory in (path, reader):
+      with open(layout.vocab_file(directory), 'a') as file:
+        file.write('g\n')
+    for given in (self.directory,), (None, self.directory):
+      with self.assertRaisesRegex(errors.UserError, 'model directory'):
+        self._load(model, *given)
+    for given in (path,), (None, reader):
+      with self.assertRaisesRegex(errors.UserError, 'share one vocabulary'):
+        self._load(model, *given)
+
+  def test_joins_the_embedders_of_one_model_and_the_reader_of_another(self):
+    towers, of_towers = self._publish('towers', *_PARTS)
+    reader, of_reader = self._publish('reader', *_PARTS)
+    for head in (realm_model.MASKED_LM, realm_model.SPAN):
+      model = self._model(realm_model.EMBEDDER, head)
+      self._load(model, towers, reader)
+      self._assert_from(model, realm_model.EMBEDDER_PREFIXES, of_towers)
+      self._assert_from(model, realm_model.READER_PREFIXES, of_reader)
+
+  def test_a_head_of_init_from_stays_apart_from_another_reader(self):
+    towers, of_towers = self._publish('towers', *_PARTS)
+    reader, of_reader = self._publish('reader', realm_model.SPAN)
+    model = self._model(realm_model.EMBEDDER, realm_model.MASKED_LM)
+    before = weights.values(model.variables)
+    self._load(model, towers, reader)
+    self._assert_from(model, 'reader_', of_reader)
+    self._assert_from(model, 'masked_lm/', before)  # It starts anew.
+    self._assert_from(model, realm_model.EMBEDDER_PREFIXES, of_towers)
+
+  def test_reader_init_from_wants_a_whole_reader(self):
+    model = self._model(realm_model.MASKED_LM)
+    towers, _ = self._publish('towers', realm_model.EMBEDDER)
+    with self.assertRaisesRegex(
+      errors.UserError, f'--reader_init_from must .*Found none in {towers}'
+    ):
+      self._load(model, None, towers)
+    two_layers = self.inputs.config.model
+    two_layers = dataclasses.replace(
+      two_layers,
+      reader_bert=dataclasses.replace(two_layers.reader_bert, num_layers=2),
+    )
+    one_layer, _ = self._publish('one_layer', realm_model.MASKED_LM)
+    model = realm_model.RealmModel(two_layers, [realm_model.MASKED_LM])
+    with self.assertRaisesRegex(
+      errors.UserError, f'{one_layer} lacks reader_bert/transformer/layer_1'
+    ):
+      self._load(model, None, one_layer)
+
+
+if __name__ == '__main__':
+  tf.test.main()
