@@ -211,11 +211,11 @@ class PretrainingRunTest(absltest.TestCase):
 
   def test_a_longer_run_trains_as_if_no_best_had_been_kept(self):
     self._run_measured([1.0, 9.0, 2.0, 3.0, 4.0, 5.0])
+    first = self._weights(1)  # No longer the best, it is pruned below.
     # Of step 6 = 5 + 1 are its own parameters, and it is the new best.
     self._run_measured([10.0, 0.0], num_steps=7, resume=True)
     self.assertEqual(self._best().step, 6)
     kept = weights.read(layout.params_file(self._best().path))
-    first = self._weights(1)
     self.assertTrue(any((kept[name] != first[name]).any() for name in kept))
 
   def test_a_resumed_run_makes_the_same_choice(self):
