@@ -12,6 +12,7 @@ from bin import training_flags
 from absl import flags
 
 from realm_tf.retrieval import bm25
+from realm_tf.training import held_out_queries
 from realm_tf.training import pretraining_run
 from realm_tf.training import runs
 
@@ -24,6 +25,12 @@ _QUERIES_DIR = flags.DEFINE_string(
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'Directory shared with the refresher.', required=True
 )
+_KEEP_BEST = flags.DEFINE_enum(
+  'keep_best',
+  None,
+  held_out_queries.METRICS,
+  'Metric of held-out queries; the best version by it goes to RUN_DIR/best.',
+)
 
 
 def main(_):
@@ -32,13 +39,11 @@ def main(_):
   search = None  # In the indexes that the refresher publishes.
   if inputs.config.pretraining.candidates == 'recurring_span':
     search = bm25.wordpiece_search(inputs.table, inputs.tokenizer)
+  options = pretraining_run.Options(
+    start_flags.init_from(), search, _KEEP_BEST.value
+  )
   pretraining_run.run(
-    inputs,
-    _QUERIES_DIR.value,
-    _RUN_DIR.value,
-    start_flags.init_from(),
-    search,
-    setup,
+    inputs, _QUERIES_DIR.value, _RUN_DIR.value, options, setup
   )
 
 

@@ -10,6 +10,7 @@ import dataclasses
 
 from realm_tf import config_checks
 from realm_tf import finetuning_config
+from realm_tf import held_out_config
 from realm_tf import index_config
 from realm_tf import model_config
 from realm_tf import optimizer_config
@@ -18,6 +19,7 @@ from realm_tf import tagger_config
 BertConfig = model_config.BertConfig
 EmbedderConfig = model_config.EmbedderConfig
 FinetuningConfig = finetuning_config.FinetuningConfig
+HeldOutConfig = held_out_config.HeldOutConfig
 ModelConfig = model_config.ModelConfig
 IndexConfig = index_config.IndexConfig
 OptimizerConfig = optimizer_config.OptimizerConfig
@@ -274,3 +276,4 @@ class ExperimentConfig:
   finetuning: FinetuningConfig = FinetuningConfig()
   tagger: TaggerConfig = TaggerConfig()
   world: WorldConfig = WorldConfig()
+  held_out: HeldOutConfig = HeldOutConfig()

@@ -43,6 +43,7 @@ FILES_OF = {
     'realm_tf/config_checks.py',
     'realm_tf/config_io.py',
     'realm_tf/finetuning_config.py',
+    'realm_tf/held_out_config.py',
     'realm_tf/index_config.py',
     'realm_tf/model_config.py',
     'realm_tf/optimizer_config.py',

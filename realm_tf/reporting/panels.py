@@ -127,6 +127,38 @@ _GROUPS = (
     ),
   ),
   Group(
+    'Held-out articles',
+    (
+      Panel(
+        'Held-out log-likelihood and utility',
+        'Of masked sentences that are never trained on, dealt as they come: '
+        'log p(y|x), and what retrieval adds to log p(y|null).',
+        'nats',
+        {
+          'held_out_log_likelihood': 'log-likelihood',
+          'held_out_utility': 'utility',
+        },
+        from_zero=False,
+      ),
+      Panel(
+        'Held-out p(null|x)',
+        'The null block’s mean probability.',
+        'probability',
+        {'held_out_p_null': ''},
+      ),
+      Panel(
+        'Held-out recall',
+        'Queries whose first blocks, the own one left out, hold the span.',
+        'share of queries',
+        {
+          'held_out_recall@1': 'first block',
+          'held_out_recall@5': 'first 5',
+          'held_out_recall@20': 'first 20',
+        },
+      ),
+    ),
+  ),
+  Group(
     'Optimization',
     (
       Panel(

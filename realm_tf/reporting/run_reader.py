@@ -106,10 +106,20 @@ def _read(name: str, path: str) -> Run:
     path,
     tf.io.gfile.exists(layout.done_file(path)),
     rows,
-    metrics_log.by_metric(rows),
+    {**metrics_log.by_metric(rows), **_held_out(path)},
     _read_tree(config_file) if tf.io.gfile.exists(config_file) else {},
     examples_lib.read(path),
   )
+
+
+def _held_out(path: str) -> dict[str, metrics_log.Series]:
+  """Returns the series of measured versions; none if nothing was measured."""
+  file_name = layout.held_out_file(path)
+  if (
+    not tf.io.gfile.exists(file_name) or not tf.io.gfile.stat(file_name).length
+  ):
+    return {}
+  return metrics_log.by_metric(metrics_log.read(file_name))
 
 
 def _names(paths: Sequence[str]) -> list[str]:

@@ -44,6 +44,16 @@ def dev_metrics_file(run_dir: str) -> str:
   return os.path.join(run_dir, 'dev_metrics.jsonl')
 
 
+def held_out_file(run_dir: str) -> str:
+  """Returns how good versions were on held-out sentences, a line a version."""
+  return os.path.join(run_dir, 'held_out_metrics.jsonl')
+
+
+def best_dir(run_dir: str) -> str:
+  """Returns the model directory of the best version, if it is kept."""
+  return os.path.join(run_dir, 'best')
+
+
 def examples_file(run_dir: str) -> str:
   """Returns queries with their candidates, as the trainer last saw them."""
   return os.path.join(run_dir, 'examples.jsonl')

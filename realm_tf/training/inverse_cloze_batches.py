@@ -10,6 +10,7 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf.records import batch_share
 from realm_tf.records import block_table
+from realm_tf.records import held_out
 from realm_tf.records import sampling
 
 _QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
@@ -41,14 +42,15 @@ def batches(
   """
   config, lengths = experiment.inverse_cloze, experiment.lengths
   seed = experiment.seed
-  sampler = sampling.Sampler(table.num_blocks, config.batch_size, seed)
+  trained = held_out.others(held_out.blocks(table, experiment.held_out.share))
+  sampler = sampling.Sampler(len(trained), config.batch_size, seed)
   own = share.rows(config.batch_size)
   step = share.first_step
   while True:
     rng = sampling.step_rng(seed, step)
     # Where in its block the sentence is, and whether it is cut out.
     draws = rng.random([config.batch_size, 2])[own]
-    rows = sampler.rows(step)[own]
+    rows = trained[sampler.rows(step)[own]]
     titles, bodies = table.gather(
       rows, lengths.title_tokens, lengths.block_tokens
     )

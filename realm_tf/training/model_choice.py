@@ -47,7 +47,11 @@ class ModelChoice:
     self._path = layout.dev_metrics_file(run_dir)
     if is_chief:
       metrics_log.cut(self._path, run_loop.step)
-    self._scores = _read(self._path, run_loop.step)  # By step.
+    self._scores = {  # By step.
+      step: score
+      for step, score in read_scores(self._path, 'exact_match').items()
+      if step <= run_loop.step
+    }
 
   @property
   def best_step(self) -> int:
@@ -93,9 +97,10 @@ class ModelChoice:
       metrics_log.append(self._path, {'step': step, 'exact_match': score})
 
 
-def _read(path, until):
+def read_scores(path: str, metric: str) -> dict[int, float]:
+  """Returns step -> value of a metric in a log of measurements, if it is."""
   if not tf.io.gfile.exists(path):
     return {}
   with tf.io.gfile.GFile(path) as file:
     rows = [json.loads(line) for line in file.read().splitlines()]
-  return {r['step']: r['exact_match'] for r in rows if r['step'] <= until}
+  return {row['step']: row[metric] for row in rows if metric in row}

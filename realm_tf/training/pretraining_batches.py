@@ -14,6 +14,7 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf.records import batch_share
 from realm_tf.records import block_table
+from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
@@ -73,11 +74,14 @@ def batches(
     config.masking, lengths.query_tokens - 2, lengths.max_masked, words.mask_id
   )
   num_dealt = config.batch_size * config.oversampling
-  sampler = sampling.Sampler(queries.num_queries, num_dealt, seed)
+  rows = held_out.others(
+    held_out.queries(queries, table, experiment.held_out.share)
+  )
+  sampler = sampling.Sampler(len(rows), num_dealt, seed)
   step = share.first_step
   while True:
     rng = sampling.step_rng(seed, step)
-    batch = masking.mask_batch(queries, sampler.rows(step), how, rng)
+    batch = masking.mask_batch(queries, rows[sampler.rows(step)], how, rng)
     batch['query_ids'] = share.trim(batch['query_ids'], _QUERY_WIDTH)
     # Found for the query as it is: noise would only find worse candidates.
     if config.oversampling > 1:

@@ -4,14 +4,19 @@ queries, corpus, index versions -> [this file] -> parameter versions
 """
 
 import functools
-from typing import Optional
+from typing import NamedTuple, Optional
 
+from absl import logging
+
+from realm_tf import errors
 from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.records import whole_blocks
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import candidate_report
+from realm_tf.training import held_out_queries
+from realm_tf.training import held_out_versions
 from realm_tf.training import index_age
 from realm_tf.training import index_search
 from realm_tf.training import initial_params
@@ -26,12 +31,28 @@ from realm_tf.training import setup as setup_lib
 _KEPT_VERSIONS = 3
 
 
+class Options(NamedTuple):
+  """How a job departs from the plain one.
+
+  Attributes:
+    init_from: What to start from.
+    fixed_search: Replaces the refresher's indexes, e.g. by BM25.
+    keep_best: Metric of held-out queries by which parameters are chosen.
+  """
+
+  init_from: initial_params.InitFrom = initial_params.NOTHING
+  fixed_search: Optional[pretraining_batches.Search] = None
+  keep_best: Optional[str] = None
+
+
+_PLAIN = Options()
+
+
 def run(
   inputs: runs.Inputs,
   queries_dir: str,
   run_dir: str,
-  init_from: initial_params.InitFrom = initial_params.NOTHING,
-  fixed_search: Optional[pretraining_batches.Search] = None,
+  options: Options = _PLAIN,
   setup: setup_lib.Setup = setup_lib.ALONE,
 ) -> None:
   """Pre-trains and publishes parameters for the refresher.
@@ -40,26 +61,22 @@ def run(
     inputs: Of the job.
     queries_dir: X.
     run_dir: Shared with the refresher.
-    init_from: What to start from.
-    fixed_search: Replaces the refresher's indexes, e.g. by BM25.
+    options: See there.
     setup: Of this process.
+
+  Raises:
+    UserError: Nothing is held out that the best could be kept by.
   """
-  queries = query_table.QueryTable.open(queries_dir)
-  queries.fit_corpus(inputs.table)
-  whole_blocks.check(
-    inputs.table,
-    inputs.config.lengths,
-    whole_blocks.of_pretraining(inputs.config),
-  )
-  config = inputs.config.pretraining
-  share = setup.share(config.batch_size)
+  queries = _open_queries(queries_dir, inputs)
+  share = setup.share(inputs.config.pretraining.batch_size)
+  measured = _measured(queries, inputs, options, share)
   runs.start(run_dir, inputs, setup)
   with setup.scope():
     model = realm_model.RealmModel(
       inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
     )
-    initial_params.load(model, inputs, init_from)
-  search = fixed_search or index_search.IndexSearch(
+    initial_params.load(model, inputs, options.init_from)
+  search = options.fixed_search or index_search.IndexSearch(
     inputs, run_dir, model, process=share.number
   )
   age = index_age.IndexAge(
@@ -67,11 +84,46 @@ def run(
   )
   with setup.scope():
     trainer = _trainer(inputs, model, search, age)
-  run_loop = loop.Loop(trainer, run_dir, setup_lib.Pace.of(config), setup)
-  trainer.train_dataset = _batches(
-    inputs, queries, search, share._replace(first_step=run_loop.step)
+  pace = setup_lib.Pace.of(inputs.config.pretraining)
+  run_loop = loop.Loop(trainer, run_dir, pace, setup)
+  share = share._replace(first_step=run_loop.step)
+  trainer.train_dataset = _batches(inputs, queries, search, share)
+  kept = (
+    None
+    if not len(measured)
+    else held_out_versions.HeldOutVersions(
+      held_out_queries.HeldOutQueries(inputs, queries, measured, trainer),
+      *(model, run_dir, run_loop.step, options.fixed_search),
+    )
   )
-  train(inputs, trainer, run_dir, run_loop, age)
+  train(inputs, trainer, run_dir, run_loop, (age, kept, options.keep_best))
+
+
+def _open_queries(queries_dir, inputs):
+  """Returns X, checked like the corpus that it goes with."""
+  queries = query_table.QueryTable.open(queries_dir)
+  queries.fit_corpus(inputs.table)
+  whole_blocks.check(
+    inputs.table,
+    inputs.config.lengths,
+    whole_blocks.of_pretraining(inputs.config),
+  )
+  return queries
+
+
+def _measured(queries, inputs, options, share):
+  """Returns the queries that are measured; see `held_out_queries.choose`."""
+  rows = held_out_queries.choose(queries, inputs)
+  if share.count > 1 and len(rows):
+    logging.warning('Held-out queries are measured by single processes only.')
+    rows = rows[:0]
+  if options.keep_best and not len(rows):
+    raise errors.UserError(
+      '--keep_best needs held-out queries that one process measures. Found '
+      f'none with held_out.share={inputs.config.held_out.share}. Raise it, or '
+      'leave out --keep_best.'
+    )
+  return rows
 
 
 def _trainer(inputs, model, search, age):
@@ -107,13 +159,26 @@ def train(
   trainer: pretraining_trainer.PretrainingTrainer,
   run_dir: str,
   run_loop: loop.Loop,
-  age: index_age.IndexAge,
+  watched: tuple[
+    index_age.IndexAge,
+    Optional[held_out_versions.HeldOutVersions],
+    Optional[str],
+  ],
 ) -> None:
   """Trains from one parameter version to the next, and publishes each.
 
   They are `refresh_every_steps` * `stale_factor` steps apart; the last step's
-  is always published.
+  is always published, and the best goes to best/ too, if it is to be kept.
+
+  Args:
+    inputs: Of the job.
+    trainer: With batches.
+    run_dir: Shared with the refresher.
+    run_loop: Of the trainer.
+    watched: The index's age, the held-out queries if there are any, and their
+      metric by which the best is chosen, if it is.
   """
+  age, held_out, keep_best = watched
   config = inputs.config.pretraining
   num_steps = config.optimizer.num_steps
   every = config.refresh_every_steps * config.stale_factor
@@ -128,6 +193,22 @@ def train(
   while run_loop.step < num_steps:
     run_loop.train(min(num_steps, (run_loop.step // every + 1) * every))
     publish()
-    versions.prune(layout.params_root(run_dir), _KEPT_VERSIONS)
+    _prune(run_dir, held_out, keep_best)
+    if held_out:
+      held_out.measure_new()
     candidate_report.write(trainer, inputs.table, inputs.tokenizer, run_dir)
+  if held_out:
+    held_out.wait_for(run_loop.step)
+  run_loop.save()
+  if keep_best:
+    held_out.publish_best(keep_best, inputs)
   run_loop.finish()
+
+
+def _prune(run_dir, held_out, keep_best):
+  """Removes old versions, but not the best or what will be measured."""
+  needed = ()
+  if held_out:
+    best = held_out.best(keep_best) if keep_best else None
+    needed = (best, *versions.steps(layout.index_root(run_dir)))
+  versions.prune(layout.params_root(run_dir), _KEPT_VERSIONS, needed)

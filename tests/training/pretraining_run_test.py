@@ -4,17 +4,22 @@ import dataclasses
 import json
 import os
 import shutil
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
+from realm_tf import config as config_lib
+from realm_tf import errors
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
+from realm_tf.training import held_out_queries
 from realm_tf.training import initial_params
+from realm_tf.training import loop
 from realm_tf.training import params_export
 from realm_tf.training import pretraining_run
 from realm_tf.training import runs
@@ -22,6 +27,8 @@ from realm_tf.training import setup as setup_lib
 from tests import tiny
 
 _NUM_STEPS = 5
+_PLAIN = pretraining_run.Options()
+_KEEP_BEST_UTILITY = pretraining_run.Options(keep_best='held_out_utility')
 
 
 class PretrainingRunTest(absltest.TestCase):
@@ -33,7 +40,10 @@ class PretrainingRunTest(absltest.TestCase):
     self.queries_dir = os.path.join(directory, 'queries')
     ids = tiny.TOKENIZER.tokenize('a b . c d .').ids
     query_table.write_queries(
-      [query_table.Query(ids, np.array([[0, 1]], np.int32))],
+      [
+        query_table.Query(ids, np.array([[0, 1]], np.int32), text=str(i))
+        for i in range(8)
+      ],
       self.queries_dir,
       query_table.QueriesInfo(
         tiny.TOKENIZER.vocabulary_sha256, 'salient', None, {}
@@ -44,10 +54,13 @@ class PretrainingRunTest(absltest.TestCase):
     self,
     num_steps=_NUM_STEPS,
     resume=False,
-    init_from=initial_params.NOTHING,
+    share=0.0,
+    options=_PLAIN,
     **changes,
   ):
-    config = tiny.config()
+    config = dataclasses.replace(
+      tiny.config(), held_out=config_lib.HeldOutConfig(share, 3)
+    )
     pretraining = dataclasses.replace(
       config.pretraining,
       optimizer=dataclasses.replace(
@@ -62,9 +75,10 @@ class PretrainingRunTest(absltest.TestCase):
       ),
       self.queries_dir,
       self.run_dir,
-      init_from,
-      setup=setup_lib.Setup(resume=resume),
-      fixed_search=lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1]),
+      options._replace(
+        fixed_search=lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1])
+      ),
+      setup_lib.Setup(resume=resume),
     )
 
   def _model_dir(self, name, value, parts):
@@ -91,7 +105,7 @@ class PretrainingRunTest(absltest.TestCase):
       self._model_dir('towers', 2.0, towers),
       self._model_dir('reader', 3.0, [realm_model.MASKED_LM]),
     )
-    self._run(init_from=init_from)
+    self._run(options=pretraining_run.Options(init_from))
     first = versions.version_path(layout.params_root(self.run_dir), 0)
     arrays = weights.read(layout.params_file(first))
     for name, value in arrays.items():
@@ -130,6 +144,115 @@ class PretrainingRunTest(absltest.TestCase):
     with open(layout.metrics_file(self.run_dir)) as file:
       steps = [json.loads(line)['step'] for line in file]
     self.assertEqual(steps, list(range(1, 10)))
+
+  def _held_out(self):
+    return self._rows(layout.held_out_file(self.run_dir))
+
+  def _rows(self, path):
+    with open(path) as file:
+      return [json.loads(line) for line in file]
+
+  def _weights(self, step):
+    root = layout.params_root(self.run_dir)
+    return weights.read(layout.params_file(versions.version_path(root, step)))
+
+  def test_every_version_is_measured_on_held_out_queries(self):
+    self._run(refresh_every_steps=2, share=0.5)
+    rows = self._held_out()
+    self.assertEqual([row['step'] for row in rows], [0, 2, 4, _NUM_STEPS])
+    for row in rows:
+      # Blocks 0 to 3 are found; the first has the masked 'a'.
+      self.assertEqual(row['held_out_recall@1'], 1.0)
+      self.assertLess(row['held_out_log_likelihood'], 0.0)
+      self.assertBetween(row['held_out_p_null'], 0.0, 1.0)
+
+  def test_measuring_leaves_training_as_it_is(self):
+    self._run(refresh_every_steps=2, share=0.5)
+    measured = self._weights(_NUM_STEPS)
+    self.run_dir += '_unmeasured'
+    with mock.patch.object(
+      held_out_queries, 'choose', lambda *_: np.zeros(0, np.int64)
+    ):
+      self._run(refresh_every_steps=2, share=0.5)
+    for name, value in self._weights(_NUM_STEPS).items():
+      np.testing.assert_array_equal(value, measured[name])
+
+  def _run_measured(self, values, **changes):
+    values = iter(values)
+    with mock.patch.object(
+      held_out_queries.HeldOutQueries,
+      'measure',
+      lambda *_: dict.fromkeys(held_out_queries.METRICS, next(values)),
+    ):
+      self._run(
+        refresh_every_steps=1, share=0.5, options=_KEEP_BEST_UTILITY, **changes
+      )
+
+  def _best(self):
+    return versions.newest(layout.params_root(layout.best_dir(self.run_dir)))
+
+  def test_keep_best_makes_a_model_directory_of_the_best(self):
+    self._run_measured([1.0, 9.0, 2.0, 3.0, 4.0, 5.0])
+    newest = versions.newest(layout.params_root(self.run_dir))
+    self.assertEqual(newest.step, _NUM_STEPS)
+    self.assertEqual(self._best().step, 1)
+    versions.verify(self._best().path)
+    best, last = self._weights(1), self._weights(_NUM_STEPS)
+    kept = weights.read(layout.params_file(self._best().path))
+    for name, value in kept.items():
+      np.testing.assert_array_equal(value, best[name])
+    self.assertTrue(any((kept[name] != last[name]).any() for name in kept))
+    best_dir, self.run_dir = layout.best_dir(self.run_dir), self.run_dir + '_2'
+    self._run(
+      options=pretraining_run.Options(initial_params.InitFrom(best_dir))
+    )
+    for name, value in self._weights(0).items():
+      np.testing.assert_array_equal(value, best[name])
+
+  def test_a_longer_run_trains_as_if_no_best_had_been_kept(self):
+    self._run_measured([1.0, 9.0, 2.0, 3.0, 4.0, 5.0])
+    first = self._weights(1)  # No longer the best, it is pruned below.
+    # Of step 6 = 5 + 1 are its own parameters, and it is the new best.
+    self._run_measured([10.0, 0.0], num_steps=7, resume=True)
+    self.assertEqual(self._best().step, 6)
+    kept = weights.read(layout.params_file(self._best().path))
+    self.assertTrue(any((kept[name] != first[name]).any() for name in kept))
+
+  def test_a_resumed_run_makes_the_same_choice(self):
+    options = dict(
+      refresh_every_steps=1,
+      checkpoint_every_steps=2,
+      share=0.5,
+      options=pretraining_run.Options(keep_best='held_out_log_likelihood'),
+    )
+    self._run(**options)
+    rows, whole_dir = self._held_out(), self.run_dir
+    self.run_dir += '_killed'
+    train = loop.Loop.train
+
+    def killed(run_loop, until):
+      if run_loop.step >= 3:
+        raise KeyboardInterrupt
+      train(run_loop, until)
+
+    with (
+      mock.patch.object(loop.Loop, 'train', killed),
+      self.assertRaises(KeyboardInterrupt),
+    ):
+      self._run(**options)
+    self._run(**options, resume=True)
+    for found, expected in zip(self._held_out(), rows, strict=True):
+      self.assertEqual(found['step'], expected['step'])
+      for name, value in expected.items():
+        self.assertAlmostEqual(found[name], value, 4)
+    best = self._best().step
+    self.run_dir = whole_dir
+    self.assertEqual(best, self._best().step)
+
+  def test_keep_best_needs_held_out_queries(self):
+    with self.assertRaisesRegex(errors.UserError, 'held_out.share=0.0'):
+      self._run(options=_KEEP_BEST_UTILITY)
+    self.assertFalse(os.path.exists(self.run_dir))
 
 
 if __name__ == '__main__':

@@ -1,0 +1,72 @@
+"""Which sentences are never trained on: those of a fixed share of articles.
+
+An article is held out by a hash of its title, or of its id without one. So all
+jobs agree, on any corpus that has it.
+"""
+
+import hashlib
+
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.records import block_table
+from realm_tf.records import query_table
+
+_BYTES = 8
+
+
+def is_held_out(name: str, share: float) -> bool:
+  """Returns whether the article of this title (or id) is held out.
+
+  A larger share holds out the same articles and more.
+  """
+  digest = hashlib.sha256(name.encode()).digest()[:_BYTES]
+  return int.from_bytes(digest, 'big') < share * 256**_BYTES
+
+
+def blocks(table: block_table.BlockTable, share: float) -> np.ndarray:
+  """Returns whether each block's article is held out, bool [N]."""
+  if not share:
+    return np.zeros(table.num_blocks, bool)
+  _, first, article_of = np.unique(
+    table.article_rows, return_index=True, return_inverse=True
+  )
+  names = zip(table.titles(first), table.article_ids(first), strict=True)
+  held_out = [is_held_out(title or key, share) for title, key in names]
+  return np.array(held_out, bool)[article_of]
+
+
+def queries(
+  table: query_table.QueryTable, corpus: block_table.BlockTable, share: float
+) -> np.ndarray:
+  """Returns whether each query is held out, bool [num_queries].
+
+  It is if the article of its own block is. A query without one says nothing
+  of its article: the sentence stands for it.
+
+  Args:
+    table: After `fit_corpus`.
+    corpus: That its own blocks are of.
+    share: Of articles.
+  """
+  if not share:
+    return np.zeros(table.num_queries, bool)
+  own = table.own_blocks
+  result = blocks(corpus, share)[np.maximum(own, 0)]
+  for row in np.flatnonzero(own == query_table.NO_BLOCK):
+    result[row] = is_held_out(table.query(row).text, share)
+  return result
+
+
+def others(is_held_out: np.ndarray) -> np.ndarray:
+  """Returns the rows that are trained on, int64 [n].
+
+  Raises:
+    UserError: There are none.
+  """
+  if is_held_out.all():
+    raise errors.UserError(
+      'Some articles must be left to train on. Found all held out. Lower '
+      'held_out.share.'
+    )
+  return np.flatnonzero(~is_held_out)

@@ -1,0 +1,148 @@
+"""Measures pre-training on held-out queries, dealt as they come.
+
+held-out queries, a search, the model -> [this file] -> means over the queries
+"""
+
+from collections.abc import Iterator
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.index import query_embeddings
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import storage
+from realm_tf.objectives import marginal_likelihood
+from realm_tf.objectives import retrieval_utility
+from realm_tf.records import batch_share
+from realm_tf.records import held_out
+from realm_tf.records import masking
+from realm_tf.records import query_table
+from realm_tf.records import sampling
+from realm_tf.retrieval import candidates
+from realm_tf.training import pretraining_batches
+from realm_tf.training import pretraining_trainer
+from realm_tf.training import runs
+
+_RANKS = (1, 5, 20)
+_SPARE_HITS = 2  # See `pretraining_batches`.
+# Every batch has the same shapes, so that there is one trace.
+_FIXED = batch_share.Share(has_fixed_shapes=True)
+
+
+class HeldOutQueries:
+  """A fixed set of masked queries, and how good a model is on them.
+
+  Args:
+    inputs: Of the job.
+    queries: X.
+    rows: Held-out queries that are measured, int64 [n]; n > 0.
+    trainer: Scores them.
+  """
+
+  def __init__(
+    self,
+    inputs: runs.Inputs,
+    queries: query_table.QueryTable,
+    rows: np.ndarray,
+    trainer: pretraining_trainer.PretrainingTrainer,
+  ):
+    self._inputs, self._rows = inputs, rows
+    config, lengths = inputs.config, inputs.config.lengths
+    how = masking.Masking(
+      config.pretraining.masking,
+      lengths.query_tokens - 2,
+      lengths.max_masked,
+      inputs.tokenizer.mask_id,
+    )
+    rng = sampling.step_rng(config.seed, 0)
+    self._masked = masking.mask_batch(queries, rows, how, rng)
+    self._masked['retrieval_query_ids'] = self._masked['query_ids']
+    self._score = tf.function(trainer.score)
+    self._embed = query_embeddings.compile_embedding(
+      trainer.model, lengths.query_tokens, inputs.special_ids
+    )
+
+  def index_search(self, version_path: str) -> pretraining_batches.Search:
+    """Returns a search of an index with the model's current parameters.
+
+    It is loaded once more: the batches ahead of the step use the other one.
+    """
+    index = storage.load(
+      version_path, self._inputs.table.manifest['corpus_fingerprint']
+    )
+    return lambda ids, k: (
+      searcher_lib.fill(index.searcher.search(self._embed(ids), k), k).block_ids
+    )
+
+  def measure(self, search: pretraining_batches.Search) -> dict[str, float]:
+    """Returns the means over the queries, by the metric's name."""
+    parts = [self._measure(batch, search) for batch in self._batches()]
+    number = len(self._rows)
+    return {
+      name: float(
+        np.concatenate([part[name] for part in parts])[:number].mean()
+      )
+      for name in parts[0]
+    }
+
+  def _batches(self) -> Iterator[dict[str, np.ndarray]]:
+    """Yields batches of one size; the last is filled up with the first rows."""
+    size = self._inputs.config.pretraining.batch_size
+    for start in range(0, len(self._rows), size):
+      chosen = np.arange(start, start + size) % len(self._rows)
+      yield {name: each[chosen] for name, each in self._masked.items()}
+
+  def _measure(self, batch, search):
+    """Returns each metric of each query of a batch, [B]."""
+    table, config = self._inputs.table, self._inputs.config
+    k, own = config.pretraining.num_candidates, batch['own_block']
+    hits = search(batch['query_ids'], max(k, _RANKS[-1]) + _SPARE_HITS)
+    found = candidates.select(hits, own, _RANKS[-1] + 1)[:, 1:]
+    _, bodies = table.gather(found, 1, config.lengths.block_tokens)
+    has_span = candidates.have_span(
+      bodies, batch['gold_ids'], batch['masked_positions']
+    )
+    blocks = pretraining_batches.with_blocks(
+      candidates.select(hits, own, k), table, config.lengths, _FIXED
+    )
+    scores, log_p = self._score(
+      {
+        name: tf.constant(value)
+        for name, value in {**batch, **blocks}.items()
+        if name != 'own_block'
+      }
+    )
+    mask = tf.constant(batch['token_mask'])
+    log_p_y = marginal_likelihood.marginal_log_likelihood(scores, log_p, mask)
+    utility = retrieval_utility.marginal_utility(
+      log_p_y, marginal_likelihood.query_log_likelihood(log_p, mask)
+    )
+    p_null = tf.nn.softmax(scores)[:, retrieval_utility.NULL_POSITION]
+    return {
+      'held_out_log_likelihood': log_p_y.numpy(),
+      'held_out_utility': utility.numpy(),
+      'held_out_p_null': p_null.numpy(),
+      **{
+        f'held_out_recall@{rank}': has_span[:, :rank].any(axis=1)
+        for rank in _RANKS
+      },
+    }
+
+
+METRICS = (
+  'held_out_log_likelihood',
+  'held_out_utility',
+  *(f'held_out_recall@{rank}' for rank in _RANKS),
+)  # Those that are the better the higher.
+
+
+def choose(queries: query_table.QueryTable, inputs: runs.Inputs) -> np.ndarray:
+  """Returns the held-out rows that are measured, int64 [n], ascending."""
+  config = inputs.config.held_out
+  is_held_out = held_out.queries(queries, inputs.table, config.share)
+  if config.share and not is_held_out.any():
+    logging.info('No query is of a held-out article; nothing is measured.')
+  rng = sampling.step_rng(inputs.config.seed, 0)
+  rows = rng.permutation(np.flatnonzero(is_held_out))
+  return np.sort(rows[: config.num_queries])

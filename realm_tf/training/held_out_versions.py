@@ -1,0 +1,187 @@
+"""Measures parameter versions with their indexes, and remembers the best.
+
+params/, index/ -> [this file] -> held_out_metrics.jsonl, TensorBoard, the best
+
+The file is also the memory: a resumed run measures no version twice.
+"""
+
+from collections.abc import Mapping
+import os
+import time
+from typing import Optional
+
+from absl import logging
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.index import model_files
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import weights
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
+from realm_tf.rundir import versions
+from realm_tf.training import held_out_queries
+from realm_tf.training import metrics_log
+from realm_tf.training import model_choice
+from realm_tf.training import pretraining_batches
+from realm_tf.training import runs
+
+_LOG_SECS = 60
+# The last index may wait for the one before it, so it takes up to twice as long
+# as one alone; whoever takes thrice is gone. In seconds at least:
+_WAIT_FACTOR, _LEAST_WAIT_SECS = 3, 30.0
+
+
+class HeldOutVersions:
+  """How good each version was.
+
+  Args:
+    queries: What is measured.
+    model: In training; has the version's parameters while it is measured.
+    run_dir: Of the run.
+    until: Step that the run is at; what was measured beyond it is forgotten.
+    fixed_search: Stands for the indexes, if given.
+  """
+
+  def __init__(
+    self,
+    queries: held_out_queries.HeldOutQueries,
+    model: realm_model.RealmModel,
+    run_dir: str,
+    until: int,
+    fixed_search: Optional[pretraining_batches.Search] = None,
+  ):
+    self._queries, self._model = queries, model
+    self._run_dir, self._fixed_search = run_dir, fixed_search
+    self._path = layout.held_out_file(run_dir)
+    metrics_log.cut(self._path, until)
+
+  def best(self, metric: str) -> Optional[int]:
+    """Returns the first step of the highest value; None if none has one.
+
+    A run that resumed from before a better version may lack the next best.
+    """
+    present = versions.steps(layout.params_root(self._run_dir))
+    scores = {
+      step: score
+      for step, score in model_choice.read_scores(self._path, metric).items()
+      if step in present
+    }
+    return max(scores, key=scores.get, default=None)
+
+  def measure_new(self) -> None:
+    """Measures the versions that have an index now and had none before."""
+    measured = model_choice.read_scores(self._path, held_out_queries.METRICS[0])
+    params, indexes = (
+      versions.steps(root)
+      for root in (
+        layout.params_root(self._run_dir),
+        layout.index_root(self._run_dir),
+      )
+    )
+    for step in (
+      params if self._fixed_search else sorted({*params} & {*indexes})
+    ):
+      # In order: the report wants steps that increase.
+      if step > max(measured, default=-1) and self._is_ready(step):
+        self._measure(step)
+        measured[step] = 0.0
+
+  def wait_for(self, step: int) -> None:
+    """Measures the last version if its index comes while one may expect it."""
+    wait_secs = max(_LEAST_WAIT_SECS, _WAIT_FACTOR * self._refresh_secs())
+    ends = time.monotonic() + wait_secs
+    while not self._is_ready(step) and time.monotonic() < ends:
+      logging.log_every_n_seconds(
+        logging.INFO, 'Waiting for the index of step %d.', _LOG_SECS, step
+      )
+      time.sleep(0.2)
+    if not self._is_ready(step):
+      logging.warning(
+        'No index of step %d came in %.0f s: it is not measured.',
+        *(step, wait_secs),
+      )
+    self.measure_new()
+
+  def publish_best(self, metric: str, inputs: runs.Inputs) -> None:
+    """Makes best/ a model directory of the best version, and of no other.
+
+    The run's own versions stay as they are: --resume goes on with them.
+    """
+    best = self.best(metric)
+    if best is None:
+      logging.warning('No version was measured, so none is the best.')
+      return
+    logging.info('The best by %s is that of step %d.', metric, best)
+    best_dir = layout.best_dir(self._run_dir)
+    if tf.io.gfile.exists(best_dir):
+      tf.io.gfile.rmtree(best_dir)
+    source = self._params_path(best)
+    model_directory.create(
+      best_dir, inputs.config, layout.vocab_file(inputs.corpus_dir)
+    )
+    versions.publish(
+      layout.params_root(best_dir),
+      best,
+      lambda path: tf.io.gfile.copy(
+        layout.params_file(source), layout.params_file(path)
+      ),
+      {
+        'params_fingerprint': versions.read_manifest(source)[
+          'params_fingerprint'
+        ]
+      },
+    )
+
+  def _params_path(self, step):
+    return versions.version_path(layout.params_root(self._run_dir), step)
+
+  def _index_path(self, step):
+    return versions.version_path(layout.index_root(self._run_dir), step)
+
+  def _refresh_secs(self):
+    """Returns how long after its parameters an index came, at the quickest.
+
+    The others may have waited for a refresher that was not there.
+    """
+    secs = []
+    for step in versions.steps(layout.index_root(self._run_dir)):
+      paths = self._params_path(step), self._index_path(step)
+      if all(map(versions.is_complete, paths)):
+        begin, end = (
+          tf.io.gfile.stat(os.path.join(path, versions.MANIFEST)).mtime_nsec
+          for path in paths
+        )
+        secs.append((end - begin) / 1e9)
+    return min(secs, default=0.0)
+
+  def _is_ready(self, step):
+    return self._fixed_search is not None or versions.is_complete(
+      self._index_path(step)
+    )
+
+  def _measure(self, step):
+    current = {
+      name: variable.numpy()
+      for name, variable in weights.by_name(self._model.variables).items()
+    }
+    try:
+      version = versions.Version(step, self._params_path(step))
+      self._model.load(model_files.read_params(version))
+      search = self._fixed_search or self._queries.index_search(
+        self._index_path(step)
+      )
+      self._write(step, self._queries.measure(search))
+    except (errors.UserError, OSError, tf.errors.OpError) as error:
+      logging.warning('Version %d was not measured: %s', step, error)
+    finally:
+      weights.assign(self._model.variables, current)
+
+  def _write(self, step: int, means: Mapping[str, float]) -> None:
+    logging.info('Held out, step %d: %s', step, means)
+    metrics_log.append(self._path, {'step': step, **metrics_log.row(means)})
+    writer = tf.summary.create_file_writer(layout.summary_dir(self._run_dir))
+    with writer.as_default(step=step):
+      for name, value in means.items():
+        tf.summary.scalar(name, value)
+    writer.close()

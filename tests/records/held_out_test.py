@@ -1,0 +1,96 @@
+"""Tests for realm_tf.records.held_out, and of batches without such rows."""
+
+import dataclasses
+import itertools
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.records import held_out
+from realm_tf.training import inverse_cloze_batches
+from realm_tf.training import pretraining_batches
+from tests import tiny
+
+# Hashes of the titles 'a', 'b' and 'c' as shares: .79, .24 and .18.
+_SHARE = 0.5  # Holds out the last two.
+_HELD_OUT = [False, True, True, True]  # The last two blocks are of one.
+
+
+def _config():
+  return dataclasses.replace(
+    tiny.config(), held_out=config_lib.HeldOutConfig(_SHARE)
+  )
+
+
+class HeldOutTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    directory = self.create_tempdir().full_path
+    self.table = tiny.open_corpus(directory)
+    self.queries = tiny.open_queries(
+      directory,
+      [
+        ('a b .', [[0, 1]], 0),
+        ('e f .', [[0, 1]], 1),
+        ('b d .', [[0, 1]], 2),
+        ('e a .', [[0, 1]], 3),
+        ('first', [[0, 1]], -1),
+      ],
+    )
+
+  def test_the_split_is_by_article_and_stable(self):
+    found = held_out.blocks(self.table, _SHARE).tolist()
+    names = self.table.titles(range(4))
+    self.assertEqual(found, [held_out.is_held_out(n, _SHARE) for n in names])
+    self.assertEqual(found, _HELD_OUT)
+    self.assertEqual(found[2], found[3])  # Of one article.
+    self.assertFalse(held_out.blocks(self.table, 0.0).any())
+
+  def test_a_share_is_that_of_articles(self):
+    names = [f'article {i}' for i in range(5000)]
+    share = np.mean([held_out.is_held_out(name, 0.1) for name in names])
+    self.assertBetween(share, 0.085, 0.115)
+
+  def test_queries_go_with_their_blocks_or_their_words(self):
+    found = held_out.queries(self.queries, self.table, _SHARE).tolist()
+    self.assertEqual(found[:4], _HELD_OUT)
+    self.assertEqual(found[4], held_out.is_held_out('first', _SHARE))
+
+  def test_no_job_trains_on_held_out_sentences(self):
+    steps = 8
+    batches = pretraining_batches.batches(
+      self.queries,
+      self.table,
+      lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1]),
+      pretraining_batches.Words(4, np.arange(5, 12, dtype=np.int32)),
+      _config(),
+    )
+    golds = {
+      int(gold)
+      for batch in itertools.islice(batches, steps)
+      for gold in batch['gold_ids'][:, 0]
+    }
+    is_held_out = held_out.queries(self.queries, self.table, _SHARE)
+    kept = np.flatnonzero(~is_held_out)
+    self.assertEqual(golds, {int(self.queries.query(i).ids[0]) for i in kept})
+    batches = inverse_cloze_batches.batches(
+      self.table, np.arange(5, 12, dtype=np.int32), _config()
+    )
+    seen = {
+      tuple(title)
+      for batch in itertools.islice(batches, steps)
+      for title in batch['title_ids'].tolist()
+    }
+    rows = np.flatnonzero(~held_out.blocks(self.table, _SHARE))
+    titles, _ = self.table.gather(rows, 2, 12)
+    self.assertEqual(seen, {tuple(title) for title in titles.tolist()})
+
+  def test_something_must_be_left(self):
+    with self.assertRaisesRegex(errors.UserError, 'Lower held_out.share'):
+      held_out.others(np.ones(3, bool))
+
+
+if __name__ == '__main__':
+  absltest.main()
