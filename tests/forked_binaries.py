@@ -47,9 +47,13 @@ def preload():
   from realm_tf.corpus import inputs  # noqa: F401
   from realm_tf.evaluation import open_qa  # noqa: F401
   from realm_tf.index import index_builder  # noqa: F401
+  from realm_tf.modeling import precision
   from realm_tf.reporting import page  # noqa: F401
   from realm_tf.training import finetuning_run  # noqa: F401
   from realm_tf.training import pretraining_run  # noqa: F401
+
+  # 'auto' means float32, as in tests/conftest.py.
+  precision.multiplies_bfloat16 = lambda: False
 
 
 def _run(name, flags):

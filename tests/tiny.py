@@ -45,6 +45,7 @@ def config() -> config_lib.ExperimentConfig:
       embedder=config_lib.EmbedderConfig(embedding_size=4),
       span_hidden_size=4,
       max_span_width=2,
+      train_dtype='float32',
     ),
     lengths=config_lib.LengthConfig(
       query_tokens=8,

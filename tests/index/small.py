@@ -28,7 +28,9 @@ CONFIG = config_lib.ExperimentConfig(
     embedder_bert=_BERT,
     reader_bert=_BERT,
     embedder=config_lib.EmbedderConfig(embedding_size=4),
+    train_dtype='float32',
   ),
+  index=config_lib.IndexConfig(embed_dtype='float32'),
   lengths=config_lib.LengthConfig(
     query_tokens=16, block_tokens=40, joint_tokens=60, title_tokens=3
   ),
