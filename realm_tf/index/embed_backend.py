@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.index import block_embeddings
+from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import joining
 
@@ -42,10 +43,11 @@ def opener(
   Raises:
     UserError: OpenVINO is asked for and not installed (when called).
   """
+  dtype = precision.choose(config.embed_dtype)
   if choose(config.embed_backend, strategy) == 'openvino':
-    return lambda: openvino_embedding(model, special_ids, config.embed_dtype)
+    return lambda: openvino_embedding(model, special_ids, dtype)
   embed = block_embeddings.compile_embedding(
-    model, special_ids, config.embed_dtype, strategy
+    model, special_ids, dtype, strategy
   )
   return lambda: embed
 
