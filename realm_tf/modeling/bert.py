@@ -14,6 +14,10 @@ import tf_keras  # noqa: E402
 from realm_tf import config as config_lib  # noqa: E402
 from realm_tf.modeling import initialization  # noqa: E402
 
+# What every computation of these encoders shares with Model Garden's.
+MASKED_SCORE = -1e9  # Added to the scores of what must not be attended to.
+LAYER_NORM_EPSILON = 1e-12
+
 
 def build_encoder(
   config: config_lib.BertConfig, name: str = 'bert', cls_only: bool = False

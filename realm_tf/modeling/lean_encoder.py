@@ -23,9 +23,6 @@ from realm_tf.modeling import dropout
 from realm_tf.modeling import sizes
 from realm_tf.modeling import weights
 
-_MASKED = -1e9  # Added to what must not be attended to.
-_EPSILON = 1e-12
-
 
 def prefers_xla(dtype: str) -> bool:
   """Returns whether XLA makes the encoder faster on this machine's devices.
@@ -77,11 +74,7 @@ class LeanEncoder:
     dtype: str = 'float32',
     recompute: bool = False,
   ):
-    prefix = f'{encoder.name}/'
-    self._variables = {
-      name.removeprefix(prefix): variable
-      for name, variable in weights.by_name(encoder.variables).items()
-    }
+    self._variables = weights.by_local_name(encoder)
     self._config = config
     self._dtype = tf.as_dtype(dtype)
     self._recompute = recompute
@@ -98,7 +91,7 @@ class LeanEncoder:
       states = dropout.drop(
         states, self._config.dropout_rate, dropout.draw_seed()
       )
-    bias = tf.cast(1 - tokens['input_mask'], tf.float32) * _MASKED
+    bias = tf.cast(1 - tokens['input_mask'], tf.float32) * bert.MASKED_SCORE
     last = self._config.num_layers - 1
     for i in range(last + 1):
       # Drawn outside of the layer: it may be computed twice.
@@ -222,7 +215,10 @@ class LeanEncoder:
     centred = states - tf.reduce_mean(states, axis=-1, keepdims=True)
     variance = tf.reduce_mean(tf.square(centred), axis=-1, keepdims=True)
     scale, offset = (self._variables[f'{name}/{k}'] for k in ('gamma', 'beta'))
-    return centred * tf.math.rsqrt(variance + _EPSILON) * scale + offset
+    return (
+      centred * tf.math.rsqrt(variance + bert.LAYER_NORM_EPSILON) * scale
+      + offset
+    )
 
 
 def _drop(values, rate, seed):

@@ -17,6 +17,7 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.modeling import bert
 from realm_tf.modeling import weights
 
 try:
@@ -28,8 +29,6 @@ except ImportError as error:
     "module named openvino. Run: pip install 'realm_tf[openvino]'"
   ) from error
 
-_MASKED = -1e9  # Added to what must not be attended to.
-_EPSILON = 1e-12
 _INPUTS = ('input_word_ids', 'input_mask', 'input_type_ids')
 _PRECISIONS = {'float32': 'f32', 'bfloat16': 'bf16'}
 
@@ -59,10 +58,9 @@ class OpenvinoEncoder:
     dtype: str = 'float32',
     cls_only: bool = False,
   ):
-    prefix = f'{encoder.name}/'
     arrays = {
-      name.removeprefix(prefix): variable.numpy()
-      for name, variable in weights.by_name(encoder.variables).items()
+      name: variable.numpy()
+      for name, variable in weights.by_local_name(encoder).items()
     }
     self._compiled = openvino.Core().compile_model(
       _Graph(arrays, config).build(cls_only),
@@ -106,7 +104,7 @@ class _Graph:
     )
     states = self._embed(ids, types)
     is_padding = ops.subtract(self._floats(1.0), ops.convert(mask, 'f32'))
-    bias = ops.multiply(is_padding, self._floats(_MASKED))
+    bias = ops.multiply(is_padding, self._floats(bert.MASKED_SCORE))
     bias = ops.unsqueeze(bias, self._ints([1, 2]))  # [B, 1, 1, L]
     last = self._config.num_layers - 1
     for i in range(last + 1):
@@ -187,7 +185,9 @@ class _Graph:
     scale, offset = (
       self._floats(self._arrays[f'{name}/{part}']) for part in ('gamma', 'beta')
     )
-    normal = ops.mvn(states, self._ints([-1]), True, _EPSILON, 'inside_sqrt')
+    normal = ops.mvn(
+      states, self._ints([-1]), True, bert.LAYER_NORM_EPSILON, 'inside_sqrt'
+    )
     return ops.add(ops.multiply(normal, scale), offset)
 
   def _first(self, states):

@@ -44,6 +44,15 @@ def by_name(variables: Iterable[tf.Variable]) -> dict[str, tf.Variable]:
   return named
 
 
+def by_local_name(layer: tf.Module) -> dict[str, tf.Variable]:
+  """Returns a layer's variables by name, without the layer's own."""
+  prefix = f'{layer.name}/'
+  return {
+    name.removeprefix(prefix): variable
+    for name, variable in by_name(layer.variables).items()
+  }
+
+
 def values(variables: Iterable[tf.Variable]) -> dict[str, np.ndarray]:
   """Returns the variables' values by name, sorted."""
   return {

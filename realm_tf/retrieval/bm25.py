@@ -71,7 +71,7 @@ class Bm25Retriever:
       show_progress=False,
       n_threads=_NUM_THREADS,
     )
-    return searcher.Neighbors(*searcher.fill(searcher.mark_missing(*found), k))
+    return searcher.fill(searcher.mark_missing(*found), k)
 
   def _tokenize(self, texts: Sequence[str]):
     return bm25s.tokenize(

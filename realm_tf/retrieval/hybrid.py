@@ -66,7 +66,7 @@ def fuse(
   scores[ids < 0] = -np.inf
   best = np.argsort(-scores, axis=1, kind='stable')[:, :k]
   found = (np.take_along_axis(x, best, axis=1) for x in (ids, scores))
-  return searcher.Neighbors(*searcher.fill(searcher.mark_missing(*found), k))
+  return searcher.fill(searcher.mark_missing(*found), k)
 
 
 def _of_other(same, scores):

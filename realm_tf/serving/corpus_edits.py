@@ -106,10 +106,9 @@ class EditedRetriever:
 
   def __call__(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
     """See `RetrievalLayer`."""
-    found = self._overlay.search(
+    return self._overlay.search(
       lambda n: self._retriever(query_ids, n), lambda: self._embed(query_ids), k
     )
-    return searcher_lib.Neighbors(*found)
 
 
 class EditedCorpus:

@@ -10,7 +10,6 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.index import query_embeddings
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import storage
 from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
@@ -20,6 +19,7 @@ from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.training import pretraining_batches
 from realm_tf.training import pretraining_trainer
 from realm_tf.training import runs
@@ -71,9 +71,8 @@ class HeldOutQueries:
     index = storage.load(
       version_path, self._inputs.table.manifest['corpus_fingerprint']
     )
-    return lambda ids, k: (
-      searcher_lib.fill(index.searcher.search(self._embed(ids), k), k).block_ids
-    )
+    layer = retrieval_layer.RetrievalLayer(self._embed, index.searcher)
+    return lambda ids, k: layer(ids, k).block_ids
 
   def measure(self, search: pretraining_batches.Search) -> dict[str, float]:
     """Returns the means over the queries, by the metric's name."""

@@ -41,6 +41,7 @@ class HeldOutVersions:
     run_dir: Of the run.
     until: Step that the run is at; what was measured beyond it is forgotten.
     fixed_search: Stands for the indexes, if given.
+    metric: By which the best is kept; None keeps none.
   """
 
   def __init__(
@@ -50,21 +51,31 @@ class HeldOutVersions:
     run_dir: str,
     until: int,
     fixed_search: Optional[pretraining_batches.Search] = None,
+    metric: Optional[str] = None,
   ):
-    self._queries, self._model = queries, model
+    self._queries, self._model, self._metric = queries, model, metric
     self._run_dir, self._fixed_search = run_dir, fixed_search
     self._path = layout.held_out_file(run_dir)
     metrics_log.cut(self._path, until)
 
-  def best(self, metric: str) -> Optional[int]:
+  def needed(self) -> tuple[int, ...]:
+    """Returns the steps of versions that will be measured or kept."""
+    steps = {*versions.steps(layout.index_root(self._run_dir)), self._best()}
+    return tuple(steps - {None})
+
+  def _best(self) -> Optional[int]:
     """Returns the first step of the highest value; None if none has one.
 
     A run that resumed from before a better version may lack the next best.
     """
+    if self._metric is None:
+      return None
     present = versions.steps(layout.params_root(self._run_dir))
     scores = {
       step: score
-      for step, score in model_choice.read_scores(self._path, metric).items()
+      for step, score in model_choice.read_scores(
+        self._path, self._metric
+      ).items()
       if step in present
     }
     return max(scores, key=scores.get, default=None)
@@ -103,16 +114,18 @@ class HeldOutVersions:
       )
     self.measure_new()
 
-  def publish_best(self, metric: str, inputs: runs.Inputs) -> None:
-    """Makes best/ a model directory of the best version, and of no other.
+  def publish_best(self, inputs: runs.Inputs) -> None:
+    """Makes best/ a model directory of the best version, if it is to be kept.
 
     The run's own versions stay as they are: --resume goes on with them.
     """
-    best = self.best(metric)
+    if self._metric is None:
+      return
+    best = self._best()
     if best is None:
       logging.warning('No version was measured, so none is the best.')
       return
-    logging.info('The best by %s is that of step %d.', metric, best)
+    logging.info('The best by %s is that of step %d.', self._metric, best)
     best_dir = layout.best_dir(self._run_dir)
     if tf.io.gfile.exists(best_dir):
       tf.io.gfile.rmtree(best_dir)
@@ -161,10 +174,7 @@ class HeldOutVersions:
     )
 
   def _measure(self, step):
-    current = {
-      name: variable.numpy()
-      for name, variable in weights.by_name(self._model.variables).items()
-    }
+    current = weights.values(self._model.variables)
     try:
       version = versions.Version(step, self._params_path(step))
       self._model.load(model_files.read_params(version))

@@ -93,10 +93,11 @@ def run(
     if not len(measured)
     else held_out_versions.HeldOutVersions(
       held_out_queries.HeldOutQueries(inputs, queries, measured, trainer),
-      *(model, run_dir, run_loop.step, options.fixed_search),
+      *(model, run_dir, run_loop.step),
+      *(options.fixed_search, options.keep_best),
     )
   )
-  train(inputs, trainer, run_dir, run_loop, (age, kept, options.keep_best))
+  train(inputs, trainer, run_dir, run_loop, age, kept)
 
 
 def _open_queries(queries_dir, inputs):
@@ -159,11 +160,8 @@ def train(
   trainer: pretraining_trainer.PretrainingTrainer,
   run_dir: str,
   run_loop: loop.Loop,
-  watched: tuple[
-    index_age.IndexAge,
-    Optional[held_out_versions.HeldOutVersions],
-    Optional[str],
-  ],
+  age: index_age.IndexAge,
+  held_out: Optional[held_out_versions.HeldOutVersions] = None,
 ) -> None:
   """Trains from one parameter version to the next, and publishes each.
 
@@ -175,10 +173,9 @@ def train(
     trainer: With batches.
     run_dir: Shared with the refresher.
     run_loop: Of the trainer.
-    watched: The index's age, the held-out queries if there are any, and their
-      metric by which the best is chosen, if it is.
+    age: Age of the index.
+    held_out: Measures versions; None measures none.
   """
-  age, held_out, keep_best = watched
   config = inputs.config.pretraining
   num_steps = config.optimizer.num_steps
   every = config.refresh_every_steps * config.stale_factor
@@ -193,22 +190,14 @@ def train(
   while run_loop.step < num_steps:
     run_loop.train(min(num_steps, (run_loop.step // every + 1) * every))
     publish()
-    _prune(run_dir, held_out, keep_best)
+    needed = held_out.needed() if held_out else ()
+    versions.prune(layout.params_root(run_dir), _KEPT_VERSIONS, needed)
     if held_out:
       held_out.measure_new()
     candidate_report.write(trainer, inputs.table, inputs.tokenizer, run_dir)
   if held_out:
     held_out.wait_for(run_loop.step)
   run_loop.save()
-  if keep_best:
-    held_out.publish_best(keep_best, inputs)
-  run_loop.finish()
-
-
-def _prune(run_dir, held_out, keep_best):
-  """Removes old versions, but not the best or what will be measured."""
-  needed = ()
   if held_out:
-    best = held_out.best(keep_best) if keep_best else None
-    needed = (best, *versions.steps(layout.index_root(run_dir)))
-  versions.prune(layout.params_root(run_dir), _KEPT_VERSIONS, needed)
+    held_out.publish_best(inputs)
+  run_loop.finish()

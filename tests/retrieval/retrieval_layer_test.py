@@ -34,6 +34,7 @@ class RetrievalLayerTest(tf.test.TestCase, parameterized.TestCase):
 
   @parameterized.parameters(
     'training/index_search',  # Pre-training.
+    'training/held_out_queries',
     'training/finetuning_run',
     'answering/loading',  # Evaluation, answering and the server.
     'serving/masked_sentence',
