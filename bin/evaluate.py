@@ -1,4 +1,4 @@
-r"""Measures a model, or BM25, on a question set.
+r"""Measures a model, or BM25, on questions, on masked sentences, or on both.
 
   python -m bin.evaluate --model_dir=runs/qa --corpus_dir=runs/corpus \
       --questions=test.jsonl --output_dir=runs/qa/test
@@ -6,7 +6,8 @@ r"""Measures a model, or BM25, on a question set.
 Writes metrics.json (percent) and, if something reads, predictions.jsonl; there
 is recall only without a reader. With --retriever=bm25 a model reads BM25's
 blocks and sees its scores. --compare=runs/other/test names another run's
---output_dir: on which questions is just one of them right?
+--output_dir: on which questions is just one of them right? --queries_dir needs
+no question: a block that has what is masked in a sentence is a right one.
 """
 
 import json
@@ -14,14 +15,14 @@ import json
 from bin import launcher
 from bin import question_flags
 from bin import reading_flags
+from bin import sentence_flags
 
 from absl import flags
 
 from realm_tf.evaluation import categories
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
-from realm_tf.retrieval import bm25
-from realm_tf.text import answers
+from realm_tf.evaluation import systems
 
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir',
@@ -42,7 +43,11 @@ _COMPARE = flags.DEFINE_string(
   'compare', None, '--output_dir of a run on the same questions.'
 )
 
-flags.mark_flag_as_required('questions')
+flags.register_multi_flags_validator(
+  ['questions', 'queries_dir'],
+  lambda given: given['questions'] or given['queries_dir'],
+  '--questions or --queries_dir must be given.',
+)
 flags.register_validator(
   'recall_at',
   lambda ks: ks and all(k.isdigit() and int(k) for k in ks),
@@ -66,33 +71,27 @@ flags.register_multi_flags_validator(
 )
 
 
-def _system():
-  answerer = _MODEL_DIR.value and reading_flags.load(_MODEL_DIR.value)
-  table = answerer.table if answerer else reading_flags.open_table()
-  can_read = bool(answerer and answerer.reader)
-  retrieve = {
-    'bm25': lambda: bm25.over_table(table).retrieve_texts,
-    'none': lambda: open_qa.find_nothing,
-    'model': lambda: answerer.retrieve,
-  }[_RETRIEVER.value]()
-  return open_qa.OpenQa(
-    answers.AnswerMatcher(table.texts),
-    retrieve,
-    answerer.read if can_read else None,
-    answerer.num_compared if can_read else 0,
-    read_article_ids=table.article_ids,
-    seed=flags.FLAGS.seed,
-  )
-
-
-def main(_):
+def _on_questions(answerer, table, recall_at):
   questions = question_flags.read()
   other = _COMPARE.value and comparison.Other(_COMPARE.value, questions)
-  recall_at = [int(k) for k in _RECALL_AT.value]
-  metrics = _system().run(questions, recall_at, _OUTPUT_DIR.value, other)
+  system = systems.of(_RETRIEVER.value, table, answerer, flags.FLAGS.seed)
+  metrics = system.run(questions, recall_at, _OUTPUT_DIR.value, other)
   print(categories.table(metrics['categories']))
   if other:
     print(comparison.as_text(metrics['comparison']))
+  return metrics
+
+
+def main(_):
+  answerer = _MODEL_DIR.value and reading_flags.load(_MODEL_DIR.value)
+  table = answerer.table if answerer else reading_flags.open_table()
+  recall_at, metrics = [int(k) for k in _RECALL_AT.value], {}
+  if sentence_flags.QUERIES_DIR.value:
+    searched = answerer if _RETRIEVER.value == 'model' else None
+    metrics = sentence_flags.measure(table, searched, recall_at)
+  if question_flags.are_given():
+    metrics |= _on_questions(answerer, table, recall_at)
+  open_qa.write_metrics(metrics, _OUTPUT_DIR.value)
   print(json.dumps(metrics))
 
 

@@ -60,6 +60,7 @@ SHARED_BY_BINARIES = (
   'question_flags',
   'reader_flags',
   'reading_flags',
+  'sentence_flags',
   'start_flags',
   'strategy_flags',
   'training_flags',

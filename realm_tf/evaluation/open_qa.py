@@ -6,7 +6,7 @@ What finds blocks and what reads them are arguments: a model, BM25, or BM25
 with a model's reader; without a reader only recall is measured.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
 import json
 import os
@@ -98,8 +98,7 @@ class OpenQa:
       counts, rows = other.compare(outcome.predictions)
       metrics['comparison'] = {'other': other.directory, **counts._asdict()}
       _write_lines(os.path.join(output_dir, COMPARISON), rows)
-    with tf.io.gfile.GFile(os.path.join(output_dir, METRICS), 'w') as file:
-      file.write(json.dumps(metrics, indent=2) + '\n')
+    write_metrics(metrics, output_dir)
     return metrics
 
   def _answer(self, questions, num_retrieved) -> outcome_lib.Outcome:
@@ -130,6 +129,13 @@ class OpenQa:
       answers if self.read else None,
       np.array(warm),
     )
+
+
+def write_metrics(metrics: Mapping[str, Any], output_dir: str) -> None:
+  """Writes metrics.json; the directory is made if it is missing."""
+  tf.io.gfile.makedirs(output_dir)
+  with tf.io.gfile.GFile(os.path.join(output_dir, METRICS), 'w') as file:
+    file.write(json.dumps(metrics, indent=2) + '\n')
 
 
 def find_nothing(questions: Sequence[str], k: int) -> searcher_lib.Neighbors:

@@ -46,6 +46,21 @@ def summarize(
   return metrics
 
 
+def recall(
+  name: str, found: np.ndarray, recall_at: Sequence[int], seed: int
+) -> tuple[dict[str, float], dict[str, list[float]]]:
+  """Returns recall@k and its interval, each by NAME@k.
+
+  Args:
+    name: Metric's name.
+    found: Whether each block of each query is a right one, bool [Q, K].
+    recall_at: Each k.
+    seed: Random seed of the bootstrap.
+  """
+  values = _recall(name, found, recall_at)
+  return _means(values), _intervals(values, seed)
+
+
 def _recall(name, found, recall_at):
   return {
     f'{name}@{k}': retrieval_recall.within(found, k).astype(np.float64)

@@ -11,6 +11,7 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.records import block_table
 from realm_tf.records import query_table
+from realm_tf.records import sampling
 
 _BYTES = 8
 
@@ -56,6 +57,13 @@ def queries(
   for row in np.flatnonzero(own == query_table.NO_BLOCK):
     result[row] = is_held_out(table.query(row).text, share)
   return result
+
+
+def choose(is_held_out: np.ndarray, number: int, seed: int) -> np.ndarray:
+  """Returns at most `number` of the held-out rows, int64 [n], ascending."""
+  rng = sampling.step_rng(seed, 0)
+  rows = rng.permutation(np.flatnonzero(is_held_out))
+  return np.sort(rows[:number])
 
 
 def others(is_held_out: np.ndarray) -> np.ndarray:

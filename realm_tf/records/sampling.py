@@ -104,6 +104,36 @@ def add_noise(
   return np.where(chosen, noise, ids).astype(np.int32)
 
 
+def drop_words(
+  ids: np.ndarray,
+  rate: float,
+  first_ordinary: int,
+  rng: np.random.Generator,
+  rows: slice = slice(None),
+  num_rows: Optional[int] = None,
+) -> np.ndarray:
+  """Leaves wordpieces out; the others move up, and one at least stays.
+
+  Args:
+    ids: int32 [B, L], zeros behind the wordpieces.
+    rate: Share of the wordpieces that are left out.
+    first_ordinary: Ids below it ([PAD], [MASK], ...) stay.
+    rng: Source of the choice.
+    rows: Which rows of a larger batch `ids` are, whose choice they get.
+    num_rows: Of that batch; by default these are all.
+
+  Returns:
+    int32 [B, L].
+  """
+  if not rate:
+    return ids
+  draws = rng.random([num_rows or len(ids), *ids.shape[1:]])[rows]
+  draws = np.where(ids >= first_ordinary, draws, -1.0)
+  is_kept = (draws >= rate) | (draws == draws.max(axis=1, keepdims=True))
+  is_kept |= ids < first_ordinary
+  return _move_up(np.where(is_kept, ids, 0))
+
+
 def drop_masks(
   ids: np.ndarray, rate: float, mask_id: int, rng: np.random.Generator
 ) -> np.ndarray:
@@ -121,9 +151,13 @@ def drop_masks(
   if not rate:
     return ids
   dropped = (rng.random([len(ids), 1]) < rate) & (ids == mask_id)
-  kept = np.where(dropped, 0, ids)
-  order = np.argsort(kept == 0, axis=1, kind='stable')
-  return np.take_along_axis(kept, order, axis=1).astype(np.int32)
+  return _move_up(np.where(dropped, 0, ids))
+
+
+def _move_up(ids):
+  """Returns the rows with all zeros behind, int32 [B, L]."""
+  order = np.argsort(ids == 0, axis=1, kind='stable')
+  return np.take_along_axis(ids, order, axis=1).astype(np.int32)
 
 
 def pad_rows(

@@ -20,12 +20,12 @@ from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import span_recall
 from realm_tf.training import pretraining_batches
 from realm_tf.training import pretraining_trainer
 from realm_tf.training import runs
 
 _RANKS = (1, 5, 20)
-_SPARE_HITS = 2  # See `pretraining_batches`.
 # Every batch has the same shapes, so that there is one trace.
 _FIXED = batch_share.Share(has_fixed_shapes=True)
 
@@ -96,11 +96,11 @@ class HeldOutQueries:
     """Returns each metric of each query of a batch, [B]."""
     table, config = self._inputs.table, self._inputs.config
     k, own = config.pretraining.num_candidates, batch['own_block']
-    hits = search(batch['query_ids'], max(k, _RANKS[-1]) + _SPARE_HITS)
-    found = candidates.select(hits, own, _RANKS[-1] + 1)[:, 1:]
-    _, bodies = table.gather(found, 1, config.lengths.block_tokens)
-    has_span = candidates.have_span(
-      bodies, batch['gold_ids'], batch['masked_positions']
+    hits = search(
+      batch['query_ids'], max(k, _RANKS[-1]) + span_recall.SPARE_HITS
+    )
+    has_span = span_recall.have_span(
+      hits, batch, table, config.lengths.block_tokens, _RANKS[-1]
     )
     blocks = pretraining_batches.with_blocks(
       candidates.select(hits, own, k), table, config.lengths, _FIXED
@@ -142,6 +142,4 @@ def choose(queries: query_table.QueryTable, inputs: runs.Inputs) -> np.ndarray:
   is_held_out = held_out.queries(queries, inputs.table, config.share)
   if config.share and not is_held_out.any():
     logging.info('No query is of a held-out article; nothing is measured.')
-  rng = sampling.step_rng(inputs.config.seed, 0)
-  rows = rng.permutation(np.flatnonzero(is_held_out))
-  return np.sort(rows[: config.num_queries])
+  return held_out.choose(is_held_out, config.num_queries, inputs.config.seed)

@@ -10,7 +10,6 @@ dealt together, and each is the others' hard negative.
 """
 
 from collections.abc import Iterator
-import math
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -18,9 +17,9 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.records import batch_share
-from realm_tf.records import sampling
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
+from realm_tf.training import title_groups
 
 # Multiples that batches are trimmed to: few shapes, for each one is compiled.
 _QUERY_WIDTH, _BODY_WIDTH = 16, 64
@@ -95,7 +94,15 @@ def batches(
     See `inverse_cloze_trainer.InverseClozeTrainer`.
   """
   config, lengths = experiment.inverse_cloze, experiment.lengths
-  sampler = _group_sampler(pairs, labels.table, config, experiment.seed)
+  sampler = title_groups.sampler(
+    pairs.block_ids,
+    labels.table.titles(pairs.block_ids),
+    labels.table.lengths(pairs.block_ids)[1],
+    title_groups.Dealing(
+      *(config.batch_size, config.questions_of_title, config.bucket_batches),
+      experiment.seed,
+    ),
+  )
   step = share.first_step
   while True:
     dealt = sampler(step)
@@ -115,47 +122,3 @@ def batches(
       'is_compared': is_own | ~may_answer,
     }
     step += 1
-
-
-def _group_sampler(pairs, table, config, seed):
-  """Returns step -> which pairs [B]."""
-  size = math.gcd(config.questions_of_title, config.batch_size)
-  lengths = table.lengths(pairs.block_ids)[1]
-  groups = _groups(table.titles(pairs.block_ids), pairs, lengths, size, seed)
-  sampler = sampling.BucketSampler(
-    sampling.Sampler(len(groups), config.batch_size // size, seed),
-    lengths[groups].max(axis=1),
-    config.bucket_batches,
-    seed,
-  )
-  return lambda step: groups[sampler.rows(step)].ravel()
-
-
-def _groups(titles, pairs, lengths, size, seed):
-  """Returns pairs as [G, size], most of them of one title and other blocks.
-
-  Those of a title are ordered so that its blocks take turns, and by length, so
-  that groups are of like length; what is left over makes groups of several
-  titles. The last may deal a pair twice.
-  """
-  order = np.random.default_rng(seed).permutation(len(pairs.rows))
-  turns = _turns(pairs.block_ids[order])
-  _, subjects = np.unique(np.asarray(titles)[order], return_inverse=True)
-  order = order[np.lexsort([lengths[order], turns, subjects])]
-  subjects = np.sort(subjects)
-  counts = np.bincount(subjects)[subjects]
-  is_whole = _turns(subjects) < counts - counts % size
-  whole, rest = order[is_whole], order[~is_whole]
-  rest = np.resize(rest, [-(-len(rest) // size) * size])
-  return np.concatenate([whole, rest]).reshape([-1, size])
-
-
-def _turns(ids):
-  """Returns how often each id came before, int [P]."""
-  order = np.argsort(ids, kind='stable')
-  _, first, counts = np.unique(
-    ids[order], return_index=True, return_counts=True
-  )
-  turns = np.empty_like(order)
-  turns[order] = np.arange(len(ids)) - np.repeat(first, counts)
-  return turns

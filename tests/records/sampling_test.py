@@ -144,6 +144,35 @@ class DropMasksTest(absltest.TestCase):
     np.testing.assert_array_equal(self._drop(0.0), self.IDS)
 
 
+class DropWordsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    # 200 rows: [MASK]-like 4, 40 ordinary ones, padding.
+    self.ids = np.array([[4, *range(5, 45), *[0] * 9]] * 200, np.int32)
+
+  def _drop(self, rate, rows=slice(None)):
+    rng = np.random.default_rng(0)
+    return sampling.drop_words(self.ids[rows], rate, 5, rng, rows, 200)
+
+  def test_leaves_out_the_share_and_keeps_the_order(self):
+    dropped = self._drop(0.25)
+    # 8000 draws: 0.75 +- 4 sigma of 0.005.
+    self.assertAlmostEqual((dropped >= 5).mean() * 50 / 40, 0.75, delta=0.02)
+    self.assertTrue((dropped[:, 0] == 4).all())
+    for row in dropped:
+      kept = row[row > 0]
+      self.assertFalse(row[len(kept) :].any())
+      self.assertTrue((np.diff(kept) > 0).all())
+
+  def test_one_word_stays_at_rate_one(self):
+    self.assertTrue(((self._drop(1.0) >= 5).sum(axis=1) == 1).all())
+    np.testing.assert_array_equal(self._drop(0.0), self.ids)
+
+  def test_a_part_of_a_batch_drops_what_the_whole_does(self):
+    rows = slice(50, 60)
+    np.testing.assert_array_equal(self._drop(0.5, rows), self._drop(0.5)[rows])
+
+
 class TrimTest(parameterized.TestCase):
   @parameterized.named_parameters(
     # The longest row has 3 wordpieces, rounded up.

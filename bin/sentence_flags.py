@@ -1,0 +1,81 @@
+"""Flags of bin.evaluate about masked sentences, and what they measure."""
+
+from collections.abc import Sequence
+from typing import Any, Optional
+
+from bin import launcher
+from bin import reading_flags
+
+from absl import flags
+
+from realm_tf.answering import answerer as answerer_lib
+from realm_tf.evaluation import masked_sentences
+from realm_tf.records import block_table
+from realm_tf.records import masking
+from realm_tf.records import query_table
+from realm_tf.retrieval import bm25
+from realm_tf.rundir import layout
+from realm_tf.text import wordpiece
+
+QUERIES_DIR = flags.DEFINE_string(
+  'queries_dir',
+  None,
+  'Queries, from bin.make_queries: how often do the first blocks have what is '
+  'masked in a sentence? Its own block does not count.',
+)
+_HELD_OUT_SHARE = flags.DEFINE_float(
+  'held_out_share',
+  0.0,
+  'Share of articles whose sentences are measured: the held_out.share that '
+  'training left out. 0 measures all sentences.',
+  lower_bound=0.0,
+  upper_bound=1.0,
+)
+
+flags.register_multi_flags_validator(
+  ['queries_dir', 'sparse_weight'],
+  lambda given: not (given['queries_dir'] and given['sparse_weight']),
+  '--queries_dir measures a model or BM25, and not their sum: leave out '
+  '--sparse_weight.',
+)
+
+
+def measure(
+  table: block_table.BlockTable,
+  answerer: Optional[answerer_lib.Answerer],
+  recall_at: Sequence[int],
+) -> dict[str, Any]:
+  """Returns span recall for metrics.json.
+
+  Args:
+    table: The corpus.
+    answerer: Searches; None is BM25.
+    recall_at: Each k.
+  """
+  seed, config = flags.FLAGS.seed, launcher.load_config()
+  tokenizer = wordpiece.WordpieceTokenizer.from_file(
+    layout.vocab_file(reading_flags.CORPUS_DIR.value)
+  )
+  lengths = answerer.lengths if answerer else config.lengths
+  if answerer:
+
+    def search(query_ids, k):
+      return answerer.retriever(query_ids, k).block_ids
+
+  else:
+    search = bm25.wordpiece_search(table, tokenizer)
+  queries = query_table.QueryTable.open(QUERIES_DIR.value)
+  queries.fit_corpus(table)
+  masked = masked_sentences.mask(
+    queries,
+    table,
+    _HELD_OUT_SHARE.value,
+    masking.Masking(
+      config.pretraining.masking,
+      lengths.query_tokens - 2,
+      lengths.max_masked,
+      tokenizer.mask_id,
+    ),
+    seed,
+  )
+  return masked_sentences.measure(masked, table, search, recall_at, seed)

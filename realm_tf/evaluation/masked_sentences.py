@@ -1,0 +1,71 @@
+"""Measures a retriever on masked sentences, where there are no questions.
+
+sentences of held-out articles, a search -> [this file] -> span recall@k
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.evaluation import summary
+from realm_tf.records import block_table
+from realm_tf.records import held_out
+from realm_tf.records import masking
+from realm_tf.records import query_table
+from realm_tf.records import sampling
+from realm_tf.retrieval import span_recall
+
+_MOST = 5000  # Sentences; their recall is known to about a point.
+
+
+def mask(
+  queries: query_table.QueryTable,
+  table: block_table.BlockTable,
+  share: float,
+  how: masking.Masking,
+  seed: int,
+) -> dict[str, np.ndarray]:
+  """Returns masked sentences of held-out articles; see `masking.mask_batch`.
+
+  Args:
+    queries: X, after `fit_corpus`.
+    table: The corpus.
+    share: Share of articles that is held out; 0 measures all sentences.
+    how: Masking.
+    seed: Random seed of the choice and of the masks.
+
+  Raises:
+    UserError: None is held out.
+  """
+  chosen = held_out.queries(queries, table, share)
+  if share and not chosen.any():
+    raise errors.UserError(
+      'Some sentences must be of held-out articles. Found none of '
+      f'{queries.num_queries} with a share of {share}. Raise '
+      '--held_out_share.'
+    )
+  rows = held_out.choose(chosen if share else ~chosen, _MOST, seed)
+  return masking.mask_batch(queries, rows, how, sampling.step_rng(seed, 0))
+
+
+def measure(
+  masked: dict[str, np.ndarray],
+  table: block_table.BlockTable,
+  search: Callable[[np.ndarray, int], np.ndarray],
+  recall_at: Sequence[int],
+  seed: int = 0,
+) -> dict[str, Any]:
+  """Returns span recall@k in percent, with intervals, for metrics.json.
+
+  Args:
+    masked: From `mask`.
+    table: The corpus.
+    search: (query_ids int32 [B, Lx], k) -> block ids int32 [B, k].
+    recall_at: Each k.
+    seed: Random seed of the bootstrap.
+  """
+  found = span_recall.of_masked(masked, table, search, max(recall_at))
+  means, ends = summary.recall('span_recall', found, recall_at, seed)
+  return {'num_sentences': len(found), **means, 'span_intervals': ends}

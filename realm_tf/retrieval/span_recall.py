@@ -1,0 +1,65 @@
+"""Recall of masked sentences: which blocks have what is masked.
+
+  masked queries, a search -> [this file] -> whether each hit has the span
+
+It needs no question: a block that has the masked words, and is not the
+sentence's own, may tell the reader what they are.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from realm_tf.records import block_table
+from realm_tf.retrieval import candidates
+
+SPARE_HITS = 2  # Searched for in place of the own block and of repeated ones.
+_BATCH = 64
+
+
+def have_span(
+  hits: np.ndarray,
+  batch: Mapping[str, np.ndarray],
+  table: block_table.BlockTable,
+  block_tokens: int,
+  depth: int,
+) -> np.ndarray:
+  """Returns whether the best blocks have the masked span, bool [B, depth].
+
+  Args:
+    hits: Block ids, best first, int [B, `depth` + SPARE_HITS].
+    batch: See `masking.mask_batch`; each query's own block does not count.
+    table: The corpus.
+    block_tokens: Wordpieces of a block that are looked at.
+    depth: Blocks of each query.
+  """
+  found = candidates.select(hits, batch['own_block'], depth + 1)[:, 1:]
+  _, bodies = table.gather(found, 1, block_tokens)
+  return candidates.have_span(
+    bodies, batch['gold_ids'], batch['masked_positions']
+  )
+
+
+def of_masked(
+  masked: Mapping[str, np.ndarray],
+  table: block_table.BlockTable,
+  search: Callable[[np.ndarray, int], np.ndarray],
+  depth: int,
+) -> np.ndarray:
+  """Searches for masked sentences; see `have_span`, bool [n, depth].
+
+  Args:
+    masked: See `masking.mask_batch`, of n sentences; n > 0.
+    table: The corpus.
+    search: (query_ids [B, Lx], k) -> block ids [B, k], best first.
+    depth: Blocks of each query.
+  """
+  found = []
+  for start in range(0, len(masked['query_ids']), _BATCH):
+    batch = {
+      name: each[start : start + _BATCH] for name, each in masked.items()
+    }
+    hits = search(batch['query_ids'], depth + SPARE_HITS)
+    longest = int(table.lengths(np.maximum(hits.ravel(), 0))[1].max())
+    found.append(have_span(hits, batch, table, longest, depth))
+  return np.concatenate(found)

@@ -1,0 +1,69 @@
+"""Tests for realm_tf.evaluation.masked_sentences, by hand."""
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.evaluation import masked_sentences
+from realm_tf.records import masking
+from tests import tiny
+
+_HOW = masking.Masking('salient', 6, 2, tiny.TOKENIZER.mask_id)
+_BLOCKS = [0, 2, 1]  # Found for every query, best first; 'f' is in 1 alone.
+
+
+def _search(ids, k):
+  found = np.full([len(ids), k], -1)
+  found[:, : len(_BLOCKS)] = _BLOCKS
+  return found
+
+
+class MaskedSentencesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._dir = self.create_tempdir().full_path
+    self._table = tiny.open_corpus(self._dir)
+    self._queries = tiny.open_queries(
+      self._dir,
+      [
+        ('a b .', [[0, 1]], 0),  # Of 2, 1: the second has 'a'.
+        ('f a .', [[0, 1]], 1),  # Of 0, 2: none has 'f'.
+        ('b d .', [[0, 1]], 2),  # Of 0, 1: the first has 'b'.
+      ],
+    )
+
+  def _mask(self, share):
+    return masked_sentences.mask(
+      self._queries, self._table, share, _HOW, seed=0
+    )
+
+  def test_recall_leaves_out_the_own_block(self):
+    metrics = masked_sentences.measure(
+      self._mask(0.0), self._table, _search, [1, 2]
+    )
+    self.assertEqual(metrics['num_sentences'], 3)
+    self.assertAlmostEqual(metrics['span_recall@1'], 100 / 3)
+    self.assertAlmostEqual(metrics['span_recall@2'], 200 / 3)
+    low, high = metrics['span_intervals']['span_recall@2']
+    self.assertLess(low, 200 / 3)
+    self.assertGreater(high, 200 / 3)
+
+  def test_only_sentences_of_held_out_articles_count(self):
+    share = next(
+      share for share in np.arange(0.05, 1, 0.05) if self._numbers(share)
+    )
+    self.assertLess(len(self._mask(share)['query_ids']), 3)
+
+  def _numbers(self, share):
+    try:
+      return len(self._mask(share)['query_ids'])
+    except errors.UserError:
+      return 0
+
+  def test_none_held_out_is_a_mistake(self):
+    with self.assertRaisesRegex(errors.UserError, 'Raise --held_out_share'):
+      self._mask(1e-9)
+
+
+if __name__ == '__main__':
+  absltest.main()
