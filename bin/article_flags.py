@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 import itertools
 from typing import Optional
 
+from bin import config_flags
 from bin import launcher
 
 from absl import flags
@@ -63,7 +64,7 @@ def read(
   articles = inputs.read_articles(
     inputs.split(INPUT.value),
     format,
-    launcher.load_config().world,
+    config_flags.load().world,
     DROP_LISTS.value,
     tally or new_tally(),
     first_number,

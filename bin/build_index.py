@@ -7,6 +7,7 @@ After bin.make_blocks --append or --remove, --base=runs/index/000000500 embeds
 the new blocks only.
 """
 
+from bin import config_flags
 from bin import launcher
 from bin import strategy_flags
 
@@ -44,7 +45,7 @@ _RECALL_TARGET = flags.DEFINE_float(
 
 def main(_):
   params = model_directory.open_directory(_PARAMS_DIR.value).params
-  overrides = launcher.overrides()
+  overrides = config_flags.overrides()
   if _RECALL_TARGET.value is not None:
     overrides.append(f'index.recall_target={_RECALL_TARGET.value}')
   builder = index_builder.open_builder(

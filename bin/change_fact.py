@@ -11,6 +11,7 @@ question, its old and its new answer). Nothing is trained again (Appendix C).
 import json
 import os
 
+from bin import config_flags
 from bin import launcher
 
 from absl import flags
@@ -54,7 +55,7 @@ def _first_right():
 
 def main(_):
   question = _first_right()
-  world = world_lib.generate(launcher.load_config().world)
+  world = world_lib.generate(config_flags.load().world)
   changed = world_lib.change_asked_fact(world, question.question_id)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
   world_lib.write_articles(

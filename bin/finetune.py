@@ -9,6 +9,7 @@ With --dev_questions the run publishes the parameters that answered them best,
 and ends early if `finetuning.patience` says so; otherwise the last ones.
 """
 
+from bin import config_flags
 from bin import launcher
 from bin import question_flags
 from bin import start_flags
@@ -53,7 +54,7 @@ def _judge(inputs, retrieve):
 def main(_):
   setup = training_flags.setup()
   questions = question_flags.read()
-  inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
+  inputs = runs.open_inputs(config_flags.load(), _CORPUS_DIR.value)
   search = retrieve = None
   if _RETRIEVER.value == 'bm25':
     sparse = bm25.over_table(inputs.table)

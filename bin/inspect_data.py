@@ -10,6 +10,7 @@ spans of queries are marked.
 import os
 import sys
 
+from bin import config_flags
 from bin import launcher
 
 from absl import flags
@@ -45,7 +46,7 @@ def _report(seed: int) -> inspection.Report:
 
 
 def main(_):
-  report = _report(launcher.load_config().seed)
+  report = _report(config_flags.load().seed)
   if not _HTML.value:
     print(inspection.as_text(report, colored=sys.stdout.isatty()), end='')
     return

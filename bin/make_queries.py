@@ -9,6 +9,7 @@ vocabulary is the corpus's.
 import os
 
 from bin import article_flags
+from bin import config_flags
 from bin import launcher
 
 from absl import flags
@@ -53,7 +54,7 @@ def _queries(tokenizer, table, tally):
   sentences = inputs.read_tagged_sentences(
     inputs.split(article_flags.INPUT.value),
     _FORMAT.value,
-    launcher.load_config().world,
+    config_flags.load().world,
     tally,
   )
   if sentences is not None:

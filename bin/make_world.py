@@ -10,6 +10,7 @@ makes it smaller.
 
 import os
 
+from bin import config_flags
 from bin import launcher
 
 from absl import flags
@@ -27,7 +28,7 @@ def _path(name):
 
 
 def main(_):
-  world = world_lib.generate(launcher.load_config().world)
+  world = world_lib.generate(config_flags.load().world)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
   world_lib.write_articles(world.articles, _path('articles'))
   world_lib.write_sentences(world.statements, _path('statements'))

@@ -5,6 +5,7 @@ python -m bin.pretrain --config=launch/quickstart.py \
     --run_dir=runs/realm --init_from=runs/ict [--reader_init_from=runs/bert]
 """
 
+from bin import config_flags
 from bin import launcher
 from bin import start_flags
 from bin import training_flags
@@ -35,13 +36,15 @@ _KEEP_BEST = flags.DEFINE_enum(
 
 def main(_):
   setup = training_flags.setup()
-  inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
-  search = None  # In the indexes that the refresher publishes.
-  if inputs.config.pretraining.candidates == 'recurring_span':
-    search = bm25.wordpiece_search(inputs.table, inputs.tokenizer)
+  inputs = runs.open_inputs(config_flags.load(), _CORPUS_DIR.value)
   options = pretraining_run.Options(
-    start_flags.init_from(), search, _KEEP_BEST.value
+    start_flags.init_from(), keep_best=_KEEP_BEST.value
   )
+  kind = inputs.config.pretraining.candidates
+  if kind != 'retrieved':
+    sparse = bm25.wordpiece_search(inputs.table, inputs.tokenizer)
+    field = 'sparse' if kind == 'hybrid' else 'fixed_search'
+    options = options._replace(**{field: sparse})
   pretraining_run.run(
     inputs, _QUERIES_DIR.value, _RUN_DIR.value, options, setup
   )

@@ -9,6 +9,7 @@ with --worker=0 to N - 1 and --num_workers=N, share the work.
 import functools
 import time
 
+from bin import config_flags
 from bin import launcher
 from bin import strategy_flags
 
@@ -59,7 +60,7 @@ def main(_):
   while not _ONCE.value and versions.newest(params_root) is None:
     wait()
   builder = index_builder.open_builder(
-    run_dir, _CORPUS_DIR.value, launcher.overrides(), strategy
+    run_dir, _CORPUS_DIR.value, config_flags.overrides(), strategy
   )
   is_pinned = builder.config.pretraining.pin_index
   keep = max(_KEEP.value, 3) if is_pinned else _KEEP.value  # For --resume.

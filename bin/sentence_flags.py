@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Optional
 
-from bin import launcher
+from bin import config_flags
 from bin import reading_flags
 
 from absl import flags
@@ -52,7 +52,7 @@ def measure(
     answerer: Searches; None is BM25.
     recall_at: Each k.
   """
-  seed, config = flags.FLAGS.seed, launcher.load_config()
+  seed, config = flags.FLAGS.seed, config_flags.load()
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
     layout.vocab_file(reading_flags.CORPUS_DIR.value)
   )

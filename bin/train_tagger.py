@@ -7,6 +7,7 @@ r"""Trains a BERT that finds named entities, to be masked in pre-training.
 Files have CoNLL-2003's columns: a word and, last, its IOB1 or IOB2 label.
 """
 
+from bin import config_flags
 from bin import launcher
 from bin import training_flags
 
@@ -41,7 +42,7 @@ def main(_):
     dev = conll.read(_DEV.value)  # A mistake in it must not wait for the end.
   setup = training_flags.setup()
   job = tagger_run.prepare(
-    launcher.load_config(), train, _VOCAB_FILE.value, _INIT_FROM.value
+    config_flags.load(), train, _VOCAB_FILE.value, _INIT_FROM.value
   )
   tagger_run.run(job, _OUTPUT_DIR.value, setup)
   if dev:

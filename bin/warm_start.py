@@ -9,6 +9,7 @@ in it. Both ways the other blocks of the batch are the negatives, and
 `inverse_cloze` of the config says how.
 """
 
+from bin import config_flags
 from bin import launcher
 from bin import question_flags
 from bin import training_flags
@@ -45,7 +46,7 @@ def _search(inputs, questions):
 def main(_):
   setup = training_flags.setup()
   questions = question_flags.read() if question_flags.are_given() else []
-  inputs = runs.open_inputs(launcher.load_config(), _CORPUS_DIR.value)
+  inputs = runs.open_inputs(config_flags.load(), _CORPUS_DIR.value)
   inverse_cloze_run.run(
     inputs,
     _RUN_DIR.value,

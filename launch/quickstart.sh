@@ -14,34 +14,7 @@ shift || true
 extra=("$@")
 config=launch/quickstart.py
 world=$run/world corpus=$run/corpus
-mkdir -p "$run/logs"
-
-# Runs a stage unless its result is there; its output goes to a log, of which
-# the moving progress bar is shown.
-stage() {  # NAME RESULT COMMAND...
-  local name=$1 result=$2 begun secs
-  shift 2
-  if [ -e "$result" ]; then
-    echo "[$name] done already"
-    return
-  fi
-  echo "[$name] $*" | cut -c -160
-  begun=$(date +%s)
-  if ! "$@" 2>&1 | tee "$run/logs/$name.log" | grep --line-buffered -a -o \
-    '[0-9]*%|.*' | tr '\r' '\n' | sed -u "s/^/    $name /" >"$(progress_to)"; then
-    :
-  fi
-  if [ ! -e "$result" ]; then
-    echo "Stage $name must leave $result. Found none. See" \
-      "$run/logs/$name.log; its last line: $(tail -n 1 "$run/logs/$name.log")" >&2
-    exit 1
-  fi
-  secs=$(($(date +%s) - begun))
-  echo "$name $secs" >>"$run/seconds.txt"
-  echo "[$name] $secs s"
-}
-
-progress_to() { if [ -t 1 ]; then echo /dev/tty; else echo /dev/null; fi; }
+source launch/stages.sh
 
 train() {  # BINARY RUN_DIR FLAGS...
   local binary=$1 run_dir=$2
@@ -92,8 +65,6 @@ stage reader "$run/reader/DONE" \
   --set=pretraining.optimizer.num_steps=3000
 stage realm "$run/realm/DONE" pretrain_realm
 
-# The table's rows do not wait for each other. Processes of one thread each make
-# more of the cores than one process of small matrices makes of all of them.
 questions=$world/train_questions.jsonl
 fine_tune() {  # NAME INIT_FROM FLAGS...
   local name=$1 init_from=$2
@@ -119,15 +90,7 @@ realm_rows() {
   evaluate closed_book --model_dir="$run/qa" --retriever=none
   evaluate realm --model_dir="$run/qa"
 }
-export TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
-set -m  # Each is a process group, to be stopped with all that it has started.
-ict_row & bm25_row & realm_rows &
-rows=$(jobs -p)
-trap 'for row in $rows; do kill -- "-$row" 2>/dev/null || true; done' EXIT
-for row in $rows; do wait "$row"; done
-trap - EXIT
-set +m
-unset TF_NUM_INTRAOP_THREADS TF_NUM_INTEROP_THREADS
+beside ict_row bm25_row realm_rows
 echo "total $SECONDS" >>"$run/seconds.txt"  # The rows' stages overlap.
 "$PYTHON" -m bin.quickstart_results --run_dir="$run" 2>/dev/null
 stage report "$run/report.html" "$PYTHON" -m bin.report \

@@ -146,10 +146,14 @@ class PretrainingConfig:
     num_candidates: K, the null block included.
     objective: 'per_query' is the paper's log-likelihood; 'per_token' the
       release's.
+    distillation: Temperature at which the reader's likelihoods of the
+      candidates teach p(z|x), which then learns from nothing else (Izacard et
+      al. 2022); 0 trains it by Eq. 1, as the paper does.
     masking: 'salient', 'random_span' or 'random_token' (Table 2).
-    candidates: 'retrieved', or 'recurring_span': of the blocks that BM25 finds
-      those with the masked span first, under a uniform p(z|x); this warms up
-      the reader from text alone and needs no index.
+    candidates: 'retrieved'; or 'hybrid': what the index and BM25 find, by
+      turns; or 'recurring_span': of the blocks that BM25 finds those with the
+      masked span first, under a uniform p(z|x); this warms up the reader from
+      text alone and needs no index.
     oversampling: Queries that are dealt for each one used. Used first are those
       with a candidate that has the masked span: in a small corpus few have.
     reader_only_steps: Steps at the start in which the retriever stays as it
@@ -182,6 +186,7 @@ class PretrainingConfig:
   batch_size: int = 512
   num_candidates: int = 8
   objective: str = 'per_query'
+  distillation: float = 0.0
   masking: str = 'salient'
   candidates: str = 'retrieved'
   oversampling: int = 1
@@ -209,6 +214,11 @@ class PretrainingConfig:
       'log_every_steps',
     )
     config_checks.check_rates(self, 'query_noise_rate', 'mask_drop_rate')
+    config_checks.check(
+      self.distillation >= 0,
+      '`distillation` must not be negative.',
+      distillation=self.distillation,
+    )
     config_checks.check(
       self.over_retrieval >= 0 and self.write_through_blocks >= 0,
       '`over_retrieval` and `write_through_blocks` must not be negative.',
@@ -243,8 +253,8 @@ class PretrainingConfig:
       masking=self.masking,
     )
     config_checks.check(
-      self.candidates in ('retrieved', 'recurring_span'),
-      "`candidates` must be 'retrieved' or 'recurring_span'.",
+      self.candidates in ('retrieved', 'hybrid', 'recurring_span'),
+      "`candidates` must be 'retrieved', 'hybrid' or 'recurring_span'.",
       candidates=self.candidates,
     )
 

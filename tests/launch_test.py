@@ -100,6 +100,7 @@ class LaunchTest(parameterized.TestCase):
     _check_lengths(config, config.lengths.block_tokens, *_READINGS)
 
   @parameterized.parameters(
+    ('adapt.sh', 100, 1, whole_blocks.of_pretraining),
     ('quickstart.sh', 48, 2, *_READINGS),
     ('wikipedia_sample.sh', 96, 1, *_READINGS),
     ('open_squad.sh', 288, 2, whole_blocks.of_finetuning),
@@ -123,6 +124,7 @@ class LaunchTest(parameterized.TestCase):
     _check_lengths(config_lib.ExperimentConfig(), 288, *_READINGS)
 
   @parameterized.parameters(
+    ('adapt.sh', 'Three'),
     ('imported_encoder.sh', 'Three'),
     ('open_squad.sh', 'Three'),
     ('pretrain.sh', 'Four'),

@@ -56,6 +56,7 @@ SHARED_BY_BINARIES = (
   'append_flags',
   'article_flags',
   'beam_flags',
+  'config_flags',
   'launcher',
   'question_flags',
   'reader_flags',

@@ -46,6 +46,17 @@ def select(
   return result
 
 
+def take_turns(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+  """Returns two retrievers' hits by turns, the best of each first, int [B, 2N].
+
+  Args:
+    one: Block ids, best first, int [B, N].
+    two: Block ids, best first, int [B, N]; what both found comes twice, which
+      `select` mends.
+  """
+  return np.stack([one, two], axis=2).reshape([len(one), -1])
+
+
 def is_real(candidate_ids: np.ndarray) -> np.ndarray:
   """Whether a candidate takes part in p(z|x), bool [B, K].
 

@@ -21,6 +21,7 @@ from realm_tf.index import query_embeddings
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
+from realm_tf.retrieval import candidates
 from realm_tf.retrieval import hot_swap
 from realm_tf.retrieval import overlay as overlay_lib
 from realm_tf.retrieval import reranking
@@ -76,6 +77,7 @@ class IndexSearch:
     submit: See `hot_swap.HotSwap`; by default to a thread.
     wait: Called again and again until the index that is needed is there.
     process: Number of this process of the trainer.
+    sparse: Searches by words; its hits and the index's take turns.
 
   Attributes:
     overlay: What the step writes fresh embeddings to; None if the config does
@@ -90,7 +92,9 @@ class IndexSearch:
     submit: Optional[hot_swap.Submit] = None,
     wait: Callable[[], None] = lambda: time.sleep(0.2),
     process: int = 0,
+    sparse: Optional[Callable[[np.ndarray, int], np.ndarray]] = None,
   ):
+    self._sparse = sparse
     config = inputs.config.pretraining
     self._fingerprint = inputs.table.manifest['corpus_fingerprint']
     submit = submit or concurrent.futures.ThreadPoolExecutor(1, 'index').submit
@@ -142,7 +146,7 @@ class IndexSearch:
         self._wait()
 
   def __call__(self, query_ids: np.ndarray, k: int) -> np.ndarray:
-    """Returns the ids of the best `k` blocks of each query, int32 [B, k]."""
+    """Returns the ids of the best `k` blocks of each query, int32 [B, >= k]."""
     num_searched = max(k, self._num_searched)
     self._shapes[query_ids.shape] = num_searched * (
       1 if self.overlay is None else overlay_lib.FIRST_ASKED_FOR
@@ -155,9 +159,12 @@ class IndexSearch:
     elif self._swap.poll() and self.overlay is not None:
       self.overlay.drop_older(self.step)
     block_ids = self._search(query_ids, num_searched)
-    if self._reranker is None:
-      return block_ids
-    return self._reranker.best(query_ids, block_ids, k)
+    if self._reranker is not None:
+      block_ids = self._reranker.best(query_ids, block_ids, k)
+    if self._sparse is not None:
+      found = self._sparse(query_ids, block_ids.shape[1])
+      block_ids = candidates.take_turns(block_ids, found)
+    return block_ids
 
   def _check_not_removed(self, step):
     """Raises UserError if the pinned index will never come."""

@@ -118,7 +118,7 @@ def _candidates(batch, table, search, experiment):
   """Returns the ids of the K candidates of each query, int32 [B, K]."""
   config = experiment.pretraining
   query_ids, own, k = batch['query_ids'], batch[_OWN], config.num_candidates
-  if config.candidates == 'retrieved':
+  if config.candidates != 'recurring_span':
     return candidates.select(search(query_ids, k + _SPARE_HITS), own, k)
   hits = search(query_ids, _LOOKED_THROUGH)
   has_span = _has_span(hits, batch, table, experiment)

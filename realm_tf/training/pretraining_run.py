@@ -37,11 +37,13 @@ class Options(NamedTuple):
   Attributes:
     init_from: What to start from.
     fixed_search: Replaces the refresher's indexes, e.g. by BM25.
+    sparse: Searches beside the refresher's indexes, for 'hybrid' candidates.
     keep_best: Metric of held-out queries by which parameters are chosen.
   """
 
   init_from: initial_params.InitFrom = initial_params.NOTHING
   fixed_search: Optional[pretraining_batches.Search] = None
+  sparse: Optional[pretraining_batches.Search] = None
   keep_best: Optional[str] = None
 
 
@@ -77,7 +79,7 @@ def run(
     )
     initial_params.load(model, inputs, options.init_from)
   search = options.fixed_search or index_search.IndexSearch(
-    inputs, run_dir, model, process=share.number
+    inputs, run_dir, model, process=share.number, sparse=options.sparse
   )
   age = index_age.IndexAge(
     functools.partial(index_age.secs_since_written, run_dir)

@@ -16,6 +16,7 @@ from realm_tf.modeling import dropout
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import strategies
 from realm_tf.objectives import marginal_likelihood
+from realm_tf.objectives import perplexity_distillation
 from realm_tf.objectives import retrieval_utility
 from realm_tf.records import joining
 from realm_tf.retrieval import overlay as overlay_lib
@@ -111,13 +112,15 @@ class PretrainingTrainer(step_trainer.StepTrainer):
 
   def loss_and_logs(self, batch):
     scores, token_log_probs, embeddings = self._score(batch, training=True)
-    learns = self._retriever_learns()
-    if learns is not None:
-      scores = tf.where(learns, scores, tf.stop_gradient(scores))
     mask = batch['token_mask']
     log_p_y_given_z = marginal_likelihood.query_log_likelihood(
       token_log_probs, mask
     )  # [B, K]
+    divergence, scores = self._distil(scores, log_p_y_given_z, batch['is_real'])
+    learns = self._retriever_learns()
+    if learns is not None:
+      scores = tf.where(learns, scores, tf.stop_gradient(scores))
+      divergence = tf.where(learns, divergence, 0.0)
     log_p_y = marginal_likelihood.marginal_log_likelihood(
       scores, token_log_probs, mask
     )  # [B]
@@ -137,7 +140,20 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     }
     if self._overlay is not None and len(embeddings) == 2:
       logs[_EMBEDDINGS] = embeddings[1]  # [B, K - 1, D]
-    return self._loss(scores, token_log_probs, mask, log_p_y), logs
+    loss = self._loss(scores, token_log_probs, mask, log_p_y)
+    return loss + divergence, logs
+
+  def _distil(self, scores, log_p_y_given_z, is_real):
+    """Returns the reader's lesson, a loss [], and the scores for Eq. 1.
+
+    Where there is a lesson, Eq. 1 teaches the reader alone.
+    """
+    if not self._config.distillation:
+      return tf.constant(0.0), scores
+    divergence = perplexity_distillation.divergence(
+      scores, log_p_y_given_z, is_real, self._config.distillation
+    )
+    return tf.reduce_mean(divergence), tf.stop_gradient(scores)
 
   def _retriever_learns(self):
     """Returns whether it does in this step, bool []; None in every step.
@@ -172,7 +188,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     """
     titles, bodies = batch['title_ids'], batch['body_ids']
     parts = [_Blocks(titles, bodies, False)]
-    if self._config.candidates == 'retrieved':
+    if self._config.candidates != 'recurring_span':
       parts = [
         _Blocks(titles[:, :1, :1], bodies[:, :1, :1], True),
         _Blocks(titles[:, 1:], bodies[:, 1:], False),

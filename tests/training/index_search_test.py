@@ -106,6 +106,14 @@ class IndexSearchTest(absltest.TestCase):
     rankings = {str(self._exact(model)) for model in range(3)}
     self.assertLen(rankings, 3)
 
+  def test_a_search_by_words_takes_turns_with_the_index(self):
+    self._publish(0)
+    search = self._index_search()
+    search._sparse = lambda ids, k: np.full([len(ids), k], 99)
+    found = search(_QUERIES, _K)
+    np.testing.assert_array_equal(found[:, ::2], self._exact(0))
+    self.assertTrue((found[:, 1::2] == 99).all())
+
   def test_each_index_is_searched_with_its_own_parameters(self):
     self._publish(0)
     search = self._index_search()

@@ -1,0 +1,60 @@
+r"""Prints what launch/adapt.sh brought: recall@k before and after.
+
+python -m bin.adapt_results --run_dir=runs/adapt
+"""
+
+from collections.abc import Mapping
+import json
+import os
+
+from bin import launcher
+
+from absl import flags
+import tensorflow as tf
+
+from realm_tf import errors
+
+_RUN_DIR = flags.DEFINE_string(
+  'run_dir', None, 'RUN_DIR of launch/adapt.sh.', required=True
+)
+# What is searched for -> prefix of its metrics, its number, its intervals.
+_ROWS = {
+  'Masked sentences': ('span_recall@', 'num_sentences', 'span_intervals'),
+  'Questions': ('recall@', 'num_questions', 'intervals'),
+}
+_KS = (1, 5, 20)
+
+
+def _metrics(name: str) -> Mapping:
+  path = os.path.join(_RUN_DIR.value, f'eval_{name}', 'metrics.json')
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(
+      f'Every evaluation must be done. Found no {path}. Run launch/adapt.sh '
+      'again: it goes on where it stopped.'
+    )
+  with tf.io.gfile.GFile(path) as file:
+    return json.loads(file.read())
+
+
+def _line(what, metrics, names):
+  """Returns what is printed of one kind of query."""
+  prefix, number, intervals = names
+  before, after, bm25 = (
+    ' / '.join(f'{each[f"{prefix}{k}"]:.1f}' for k in _KS) for each in metrics
+  )
+  low, high = metrics[1][intervals][f'{prefix}5']
+  return (
+    f'{what} ({metrics[1][number]}), recall@1/5/20: {before} before, {after} '
+    f'after (@5: {low:.1f} to {high:.1f}); BM25 {bm25}.'
+  )
+
+
+def main(_):
+  metrics = [_metrics(name) for name in ('before', 'after', 'bm25')]
+  for what, names in _ROWS.items():
+    if names[1] in metrics[1]:
+      print(_line(what, metrics, names))
+
+
+if __name__ == '__main__':
+  launcher.run(main)

@@ -1,0 +1,46 @@
+"""The flags that give every binary its config, and its seed."""
+
+import dataclasses
+import os
+
+# Read when TensorFlow is loaded; a user's own setting wins.
+os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
+
+from absl import flags
+
+from realm_tf import config as config_lib
+from realm_tf import config_io
+
+_CONFIG = flags.DEFINE_string(
+  'config', None, "Launch module, as launch/tiny.py; else the paper's values."
+)
+_SET = flags.DEFINE_multi_string(
+  'set', [], 'a.b=value: a field of the config and its value; repeatable.'
+)
+_MODEL_OF = flags.DEFINE_string(
+  'model_of',
+  None,
+  "Model directory whose model.* replaces the config's, before --set: sizes "
+  'need not be known where --init_from has them.',
+)
+_SEED = flags.DEFINE_integer('seed', 0, 'Of every random choice.')
+
+
+def load() -> config_lib.ExperimentConfig:
+  """Returns the config of --config, --model_of, --set and, if given, --seed."""
+  given = overrides()
+  if flags.FLAGS['seed'].present:
+    given += [f'seed={_SEED.value}', f'world.seed={_SEED.value}']
+  config = config_lib.ExperimentConfig()
+  if _CONFIG.value:
+    config = config_io.load(_CONFIG.value)
+  if _MODEL_OF.value:
+    model = config_io.read(_MODEL_OF.value).model
+    config = dataclasses.replace(config, model=model)
+  return config_io.override(config, given)
+
+
+def overrides() -> list[str]:
+  """Returns --set as it was given."""
+  return list(_SET.value)

@@ -1,0 +1,44 @@
+"""A retriever for your own text, from an imported encoder and no question.
+
+  bash launch/adapt.sh ARTICLES MODEL RUN_DIR [QUESTIONS] [FLAGS...]
+
+The sizes are the encoder's own (--model_of). For 2 CPU cores and some thousand
+paragraphs; more text is worth more steps.
+"""
+
+from realm_tf import config
+
+CONFIG = config.ExperimentConfig(
+  # Blocks of at most 100 wordpieces are embedded and read whole.
+  lengths=config.LengthConfig(
+    query_tokens=64,
+    block_tokens=100,
+    joint_tokens=162,
+    question_tokens=40,
+    title_tokens=16,
+    max_masked=6,
+  ),
+  held_out=config.HeldOutConfig(share=0.1),
+  # The encoder finds a whole sentence's block already. It learns from what is
+  # left of a sentence that has lost most of its words, as a question has.
+  inverse_cloze=config.InverseClozeConfig(
+    optimizer=config.OptimizerConfig(2e-5, 150, warmup_steps=15),
+    batch_size=64,
+    remove_rate=0.0,
+    query_drop_rate=0.6,
+    blocks_of_title=16,
+    bucket_batches=4,
+    checkpoint_every_steps=50,
+  ),
+  pretraining=config.PretrainingConfig(
+    optimizer=config.OptimizerConfig(
+      1e-4, 200, warmup_steps=20, embedder_rate_scale=0.2
+    ),
+    batch_size=16,
+    num_candidates=6,
+    oversampling=4,
+    refresh_every_steps=50,
+    checkpoint_every_steps=50,
+    log_every_steps=25,
+  ),
+)

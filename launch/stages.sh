@@ -1,0 +1,46 @@
+# Sourced by scripts of several stages. Wants $run, the run's directory.
+
+mkdir -p "$run/logs"
+
+# Runs a stage unless its result is there; its output goes to a log, of which
+# the moving progress bar is shown.
+stage() {  # NAME RESULT COMMAND...
+  local name=$1 result=$2 begun secs
+  shift 2
+  if [ -e "$result" ]; then
+    echo "[$name] done already"
+    return
+  fi
+  echo "[$name] $*" | cut -c -160
+  begun=$(date +%s)
+  if ! "$@" 2>&1 | tee "$run/logs/$name.log" | grep --line-buffered -a -o \
+    '[0-9]*%|.*' | tr '\r' '\n' | sed -u "s/^/    $name /" >"$(progress_to)"; then
+    :
+  fi
+  if [ ! -e "$result" ]; then
+    echo "Stage $name must leave $result. Found none. See" \
+      "$run/logs/$name.log; its last line: $(tail -n 1 "$run/logs/$name.log")" >&2
+    exit 1
+  fi
+  secs=$(($(date +%s) - begun))
+  echo "$name $secs" >>"$run/seconds.txt"
+  echo "[$name] $secs s"
+}
+
+progress_to() { if [ -t 1 ]; then echo /dev/tty; else echo /dev/null; fi; }
+
+# Runs functions beside each other, a thread each: processes of one thread make
+# more of the cores than one process of small matrices makes of all of them.
+beside() {  # FUNCTION...
+  local job jobs_of
+  export TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
+  set -m  # Each is a process group, to be stopped with all that it has started.
+  for job in "$@"; do "$job" & done
+  jobs_of=$(jobs -p)
+  trap 'for job in '"${jobs_of//$'\n'/ }"'; do
+    kill -- "-$job" 2>/dev/null || true; done' EXIT
+  for job in $jobs_of; do wait "$job"; done
+  trap - EXIT
+  set +m
+  unset TF_NUM_INTRAOP_THREADS TF_NUM_INTEROP_THREADS
+}
