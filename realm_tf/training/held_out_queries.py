@@ -18,7 +18,6 @@ from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
-from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.retrieval import span_recall
 from realm_tf.training import pretraining_batches
@@ -95,37 +94,44 @@ class HeldOutQueries:
   def _measure(self, batch, search):
     """Returns each metric of each query of a batch, [B]."""
     table, config = self._inputs.table, self._inputs.config
-    k, own = config.pretraining.num_candidates, batch['own_block']
-    hits = search(
-      batch['query_ids'], max(k, _RANKS[-1]) + span_recall.SPARE_HITS
-    )
+    number = max(config.pretraining.num_candidates, _RANKS[-1])
+    hits = search(batch['query_ids'], number + span_recall.SPARE_HITS)
     has_span = span_recall.have_span(
       hits, batch, table, config.lengths.block_tokens, _RANKS[-1]
     )
+    chosen = pretraining_batches.choose(hits, batch, table, config)
     blocks = pretraining_batches.with_blocks(
-      candidates.select(hits, own, k), table, config.lengths, _FIXED
+      chosen, table, config.lengths, _FIXED
     )
-    scores, log_p = self._score(
-      {
-        name: tf.constant(value)
-        for name, value in {**batch, **blocks}.items()
-        if name != 'own_block'
-      }
-    )
-    mask = tf.constant(batch['token_mask'])
+    return {
+      **self._read({**batch, **blocks}),
+      **{
+        f'held_out_recall@{rank}': has_span[:, :rank].any(axis=1)
+        for rank in _RANKS
+      },
+    }
+
+  def _read(self, batch):
+    """Returns what the model makes of the candidates, by metric, [B] each."""
+    batch = {
+      name: tf.constant(each)
+      for name, each in batch.items()
+      if name != 'own_block'
+    }
+    scores, log_p = self._score(batch)
+    mask = batch['token_mask']
     log_p_y = marginal_likelihood.marginal_log_likelihood(scores, log_p, mask)
+    result = {'held_out_log_likelihood': log_p_y.numpy()}
+    if self._inputs.config.pretraining.candidates == 'recurring_span':
+      return result  # There is no null block to compare with.
     utility = retrieval_utility.marginal_utility(
       log_p_y, marginal_likelihood.query_log_likelihood(log_p, mask)
     )
     p_null = tf.nn.softmax(scores)[:, retrieval_utility.NULL_POSITION]
     return {
-      'held_out_log_likelihood': log_p_y.numpy(),
+      **result,
       'held_out_utility': utility.numpy(),
       'held_out_p_null': p_null.numpy(),
-      **{
-        f'held_out_recall@{rank}': has_span[:, :rank].any(axis=1)
-        for rank in _RANKS
-      },
     }
 
 

@@ -6,7 +6,7 @@ Runs on the host ahead of the step. Queries are embedded with the parameters of
 the index version, so that query and block embeddings fit each other.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -117,10 +117,30 @@ def with_index_step(
 def _candidates(batch, table, search, experiment):
   """Returns the ids of the K candidates of each query, int32 [B, K]."""
   config = experiment.pretraining
-  query_ids, own, k = batch['query_ids'], batch[_OWN], config.num_candidates
-  if config.candidates != 'recurring_span':
-    return candidates.select(search(query_ids, k + _SPARE_HITS), own, k)
-  hits = search(query_ids, _LOOKED_THROUGH)
+  number = config.num_candidates + _SPARE_HITS
+  if config.candidates == 'recurring_span':
+    number = _LOOKED_THROUGH
+  hits = search(batch['query_ids'], number)
+  return choose(hits, batch, table, experiment)
+
+
+def choose(
+  hits: np.ndarray,
+  batch: Mapping[str, np.ndarray],
+  table: block_table.BlockTable,
+  experiment: config_lib.ExperimentConfig,
+) -> np.ndarray:
+  """Returns the ids of the K candidates of each query, int32 [B, K].
+
+  Args:
+    hits: Block ids, best first, int [B, N].
+    batch: Masked queries; see `masking.mask_batch`.
+    table: Z.
+    experiment: K, and what kind of candidates.
+  """
+  own, k = batch[_OWN], experiment.pretraining.num_candidates
+  if experiment.pretraining.candidates != 'recurring_span':
+    return candidates.select(hits, own, k)
   has_span = _has_span(hits, batch, table, experiment)
   hits = np.take_along_axis(
     hits, np.argsort(~has_span, axis=1, kind='stable'), axis=1

@@ -1,5 +1,6 @@
 """Tests for realm_tf.training.held_out_queries, by hand."""
 
+import dataclasses
 import types
 from unittest import mock
 
@@ -30,7 +31,7 @@ def _search(ids, k):
 
 
 class HeldOutQueriesTest(absltest.TestCase):
-  def test_means_leave_out_own_blocks(self):
+  def _measure(self, config):
     directory = self.create_tempdir().full_path
     table = tiny.open_corpus(directory)
     queries = tiny.open_queries(
@@ -43,7 +44,7 @@ class HeldOutQueriesTest(absltest.TestCase):
     )
     inputs = mock.Mock(
       spec=runs.Inputs,
-      config=tiny.config(),
+      config=config,
       table=table,
       tokenizer=tiny.TOKENIZER,
       special_ids=tiny.SPECIAL_IDS,
@@ -56,7 +57,10 @@ class HeldOutQueriesTest(absltest.TestCase):
         types.SimpleNamespace(model=None, score=_score),
       )
     # A batch has 2, so the last one is filled up with a query seen before.
-    found = held_out.measure(_search)
+    return held_out.measure(_search)
+
+  def test_means_leave_out_own_blocks(self):
+    found = self._measure(tiny.config())
     p_y = 0.1 / 4 + 0.2 / 4 + 0.4 / 2
     expected = {
       'held_out_log_likelihood': np.log(p_y),
@@ -69,6 +73,27 @@ class HeldOutQueriesTest(absltest.TestCase):
     self.assertEqual(found.keys(), expected.keys())
     for name, value in expected.items():
       self.assertAlmostEqual(found[name], value, 5, name)
+
+  def test_a_readers_warm_up_is_measured_beside_blocks_with_the_span(self):
+    config = tiny.config()
+
+    def score(batch):
+      """log p(y|z,x) is the number of the block."""
+      chosen = tf.cast(batch['candidate_ids'], tf.float32)  # [B, 1]
+      return tf.zeros_like(chosen), tf.stack([chosen] * 2, axis=2)
+
+    with mock.patch.dict(globals(), _score=score):
+      found = self._measure(
+        dataclasses.replace(
+          config,
+          pretraining=dataclasses.replace(
+            config.pretraining, candidates='recurring_span', num_candidates=1
+          ),
+        )
+      )
+    # Of 2, 1 the second has 'a'; of 0, 2 none 'f'; of 0, 1 the first 'b'.
+    self.assertAlmostEqual(found['held_out_log_likelihood'], 1 / 3, 5)
+    self.assertNotIn('held_out_p_null', found)
 
 
 if __name__ == '__main__':
