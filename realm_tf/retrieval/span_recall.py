@@ -7,6 +7,7 @@ sentence's own, may tell the reader what they are.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Optional
 
 import numpy as np
 
@@ -17,27 +18,33 @@ SPARE_HITS = 2  # Searched for in place of the own block and of repeated ones.
 _BATCH = 64
 
 
-def have_span(
+def find(
   hits: np.ndarray,
   batch: Mapping[str, np.ndarray],
   table: block_table.BlockTable,
-  block_tokens: int,
   depth: int,
-) -> np.ndarray:
-  """Returns whether the best blocks have the masked span, bool [B, depth].
+  block_tokens: Optional[int] = None,
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the best blocks, and whether each has the masked span.
 
   Args:
     hits: Block ids, best first, int [B, `depth` + SPARE_HITS].
     batch: See `masking.mask_batch`; each query's own block does not count.
     table: The corpus.
-    block_tokens: Wordpieces of a block that are looked at.
     depth: Blocks of each query.
+    block_tokens: Wordpieces of a block that are looked at; None looks at all.
+
+  Returns:
+    Block ids, int32 [B, depth], and bool [B, depth].
   """
   found = candidates.select(hits, batch['own_block'], depth + 1)[:, 1:]
+  if block_tokens is None:
+    block_tokens = int(table.lengths(np.maximum(found.ravel(), 0))[1].max())
   _, bodies = table.gather(found, 1, block_tokens)
-  return candidates.have_span(
+  has_span = candidates.have_span(
     bodies, batch['gold_ids'], batch['masked_positions']
   )
+  return found, has_span
 
 
 def of_masked(
@@ -46,13 +53,16 @@ def of_masked(
   search: Callable[[np.ndarray, int], np.ndarray],
   depth: int,
 ) -> np.ndarray:
-  """Searches for masked sentences; see `have_span`, bool [n, depth].
+  """Searches for masked sentences; returns which blocks have what is masked.
 
   Args:
     masked: See `masking.mask_batch`, of n sentences; n > 0.
     table: The corpus.
     search: (query_ids [B, Lx], k) -> block ids [B, k], best first.
     depth: Blocks of each query.
+
+  Returns:
+    bool [n, depth].
   """
   found = []
   for start in range(0, len(masked['query_ids']), _BATCH):
@@ -60,6 +70,5 @@ def of_masked(
       name: each[start : start + _BATCH] for name, each in masked.items()
     }
     hits = search(batch['query_ids'], depth + SPARE_HITS)
-    longest = int(table.lengths(np.maximum(hits.ravel(), 0))[1].max())
-    found.append(have_span(hits, batch, table, longest, depth))
+    found.append(find(hits, batch, table, depth)[1])
   return np.concatenate(found)

@@ -96,8 +96,8 @@ class HeldOutQueries:
     table, config = self._inputs.table, self._inputs.config
     number = max(config.pretraining.num_candidates, _RANKS[-1])
     hits = search(batch['query_ids'], number + span_recall.SPARE_HITS)
-    has_span = span_recall.have_span(
-      hits, batch, table, config.lengths.block_tokens, _RANKS[-1]
+    _, has_span = span_recall.find(
+      hits, batch, table, _RANKS[-1], config.lengths.block_tokens
     )
     chosen = pretraining_batches.choose(hits, batch, table, config)
     blocks = pretraining_batches.with_blocks(

@@ -78,7 +78,7 @@ class HeldOutQueriesTest(absltest.TestCase):
     config = tiny.config()
 
     def score(batch):
-      """log p(y|z,x) is the number of the block."""
+      """Log p(y|z,x) is the number of the block."""
       chosen = tf.cast(batch['candidate_ids'], tf.float32)  # [B, 1]
       return tf.zeros_like(chosen), tf.stack([chosen] * 2, axis=2)
 
