@@ -32,8 +32,9 @@ CONFIG = config.ExperimentConfig(
   ),
   pretraining=config.PretrainingConfig(
     optimizer=config.OptimizerConfig(
-      1e-4, 200, warmup_steps=20, embedder_rate_scale=0.2
+      1e-4, 150, warmup_steps=20, embedder_rate_scale=0.2
     ),
+    candidates='hybrid',
     batch_size=16,
     num_candidates=6,
     oversampling=4,
