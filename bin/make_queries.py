@@ -65,12 +65,9 @@ def _queries(tokenizer, table, tally):
   if _MASKING.value == 'salient':
     names, num_workers = world_facts.country_names(), _NUM_WORKERS.value
     tagger = taggers.make(_TAGGER.value, names, num_workers)
+  articles = article_flags.read('Tagging', _FORMAT.value, tally)
   return query_building.queries_from_articles(
-    article_flags.read('Tagging', _FORMAT.value, tally),
-    tokenizer,
-    tagger,
-    table,
-    tally,
+    articles, tokenizer, tagger, table, tally
   )
 
 

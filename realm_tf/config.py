@@ -214,16 +214,8 @@ class PretrainingConfig:
       'log_every_steps',
     )
     config_checks.check_rates(self, 'query_noise_rate', 'mask_drop_rate')
-    config_checks.check(
-      self.distillation >= 0,
-      '`distillation` must not be negative.',
-      distillation=self.distillation,
-    )
-    config_checks.check(
-      self.over_retrieval >= 0 and self.write_through_blocks >= 0,
-      '`over_retrieval` and `write_through_blocks` must not be negative.',
-      over_retrieval=self.over_retrieval,
-      write_through_blocks=self.write_through_blocks,
+    config_checks.check_not_negative(
+      self, 'over_retrieval', 'write_through_blocks', 'distillation'
     )
     every = self.refresh_every_steps * self.stale_factor
     config_checks.check(

@@ -17,6 +17,13 @@ def check_positive(config: Any, *names: str):
     check(value > 0, f'`{name}` must be positive.', **{name: value})
 
 
+def check_not_negative(config: Any, *names: str):
+  """Raises ValueError unless these fields of `config` are at least 0."""
+  for name in names:
+    value = getattr(config, name)
+    check(value >= 0, f'`{name}` must not be negative.', **{name: value})
+
+
 def check_rates(config: Any, *names: str):
   """Raises ValueError unless these fields of `config` are in [0, 1]."""
   for name in names:

@@ -75,11 +75,7 @@ class IndexConfig:
       '`recall_target` must be in [0, 1).',
       recall_target=self.recall_target,
     )
-    config_checks.check(
-      self.soar_lambda >= 0,
-      '`soar_lambda` must not be negative.',
-      soar_lambda=self.soar_lambda,
-    )
+    config_checks.check_not_negative(self, 'soar_lambda')
     config_checks.check(
       self.embed_backend in _BACKENDS,
       f'`embed_backend` must be one of {", ".join(_BACKENDS)}.',

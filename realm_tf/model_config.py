@@ -49,11 +49,7 @@ class BertConfig:
       'max_positions',
       'initializer_range',
     )
-    config_checks.check(
-      self.vocab_size >= 0,
-      '`vocab_size` must not be negative.',
-      vocab_size=self.vocab_size,
-    )
+    config_checks.check_not_negative(self, 'vocab_size')
     config_checks.check_rates(self, 'dropout_rate', 'attention_dropout_rate')
     config_checks.check(
       self.activation in ('gelu_tanh', 'gelu', 'relu'),

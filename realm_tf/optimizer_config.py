@@ -33,11 +33,7 @@ class OptimizerConfig:
     config_checks.check_positive(
       self, 'learning_rate', 'num_steps', 'embedder_rate_scale'
     )
-    config_checks.check(
-      self.max_skipped_steps >= 0,
-      '`max_skipped_steps` must not be negative.',
-      max_skipped_steps=self.max_skipped_steps,
-    )
+    config_checks.check_not_negative(self, 'max_skipped_steps')
 
   @property
   def resolved_warmup_steps(self) -> int:

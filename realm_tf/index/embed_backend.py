@@ -58,8 +58,14 @@ def choose(
   """Returns 'tensorflow' or 'openvino', for `IndexConfig.embed_backend`."""
   if backend != 'auto':
     return backend
-  is_cpu = strategy is None and not tf.config.list_physical_devices('GPU')
-  is_better = is_cpu and importlib.util.find_spec('openvino') is not None
+  # Binaries pass TensorFlow's default strategy where none is asked for.
+  is_alone = strategy is None or strategy.num_replicas_in_sync == 1
+  has_accelerator = any(map(tf.config.list_physical_devices, ('GPU', 'TPU')))
+  is_better = (
+    is_alone
+    and not has_accelerator
+    and importlib.util.find_spec('openvino') is not None
+  )
   return 'openvino' if is_better else 'tensorflow'
 
 

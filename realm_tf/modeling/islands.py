@@ -76,12 +76,9 @@ def add_and_normalize(
     epsilon: Added to the variance.
   """
 
-  def drop(values, seed):
-    return values if seed is None else dropout.drop(values, rate, seed)
-
   @_compiled
   def forward(states, x, bias, scale, offset, seed):
-    total = states + drop(_float(x) + bias, seed)
+    total = states + _drop(_float(x) + bias, rate, seed)
     centred = total - tf.reduce_mean(total, axis=-1, keepdims=True)
     variance = tf.reduce_mean(tf.square(centred), axis=-1, keepdims=True)
     inverse = tf.math.rsqrt(variance + epsilon)
@@ -90,21 +87,12 @@ def add_and_normalize(
     return y, tf.cast(y, x.dtype), normal, inverse
 
   @_compiled
-  def backward(normal, inverse, scale, seed, dy, dy_low):
-    dy += _float(dy_low)
-    dnormal = dy * scale
-    mean = tf.reduce_mean(dnormal, axis=-1, keepdims=True)
-    along = tf.reduce_mean(dnormal * normal, axis=-1, keepdims=True)
-    dtotal = inverse * (dnormal - mean - normal * along)
-    dx = drop(dtotal, seed)  # Linear, and the same elements.
-    rows = _rows(dy)
-    return (
-      dtotal,
-      tf.cast(dx, dy_low.dtype),
-      tf.reduce_sum(dx, rows),
-      tf.reduce_sum(dy * normal, rows),
-      tf.reduce_sum(dy, rows),
-    )
+  def backward(kept, seed, dy, dy_low):
+    dtotal, dscale, doffset = _normalize_backward(*kept, dy + _float(dy_low))
+    # Dropout is linear, and drops the same elements again.
+    dx = _drop(dtotal, rate, seed)
+    dbias = tf.reduce_sum(dx, _rows(dx))
+    return dtotal, tf.cast(dx, dy_low.dtype), dbias, dscale, doffset
 
   def function(states, x, bias, scale, offset, seed: Optional[tf.Tensor]):
     @tf.custom_gradient
@@ -115,6 +103,23 @@ def add_and_normalize(
     return differentiable(states, x, bias, scale, offset)
 
   return function
+
+
+def _drop(values, rate, seed):
+  return values if seed is None else dropout.drop(values, rate, seed)
+
+
+def _normalize_backward(normal, inverse, scale, dy):
+  """Returns the gradients of LayerNorm by its input, scale and offset."""
+  dnormal = dy * scale
+  mean = tf.reduce_mean(dnormal, axis=-1, keepdims=True)
+  along = tf.reduce_mean(dnormal * normal, axis=-1, keepdims=True)
+  rows = _rows(dy)
+  return (
+    inverse * (dnormal - mean - normal * along),
+    tf.reduce_sum(dy * normal, rows),
+    tf.reduce_sum(dy, rows),
+  )
 
 
 @_compiled

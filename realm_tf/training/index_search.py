@@ -77,7 +77,6 @@ class IndexSearch:
     submit: See `hot_swap.HotSwap`; by default to a thread.
     wait: Called again and again until the index that is needed is there.
     process: Number of this process of the trainer.
-    sparse: Searches by words; its hits and the index's take turns.
 
   Attributes:
     overlay: What the step writes fresh embeddings to; None if the config does
@@ -92,9 +91,8 @@ class IndexSearch:
     submit: Optional[hot_swap.Submit] = None,
     wait: Callable[[], None] = lambda: time.sleep(0.2),
     process: int = 0,
-    sparse: Optional[Callable[[np.ndarray, int], np.ndarray]] = None,
   ):
-    self._sparse = sparse
+    self._sparse = None
     config = inputs.config.pretraining
     self._fingerprint = inputs.table.manifest['corpus_fingerprint']
     submit = submit or concurrent.futures.ThreadPoolExecutor(1, 'index').submit
@@ -132,6 +130,12 @@ class IndexSearch:
   def step(self) -> int:
     """Training step of the index that the last call searched; -1 before."""
     return self._swap.step
+
+  def take_turns_with(
+    self, sparse: Callable[[np.ndarray, int], np.ndarray]
+  ) -> None:
+    """Makes the hits of a search by words alternate with the index's."""
+    self._sparse = sparse
 
   def start_at(self, step: int) -> None:
     """Says that the next call is for `step`; the others follow one by one."""

@@ -78,9 +78,7 @@ def run(
       inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
     )
     initial_params.load(model, inputs, options.init_from)
-  search = options.fixed_search or index_search.IndexSearch(
-    inputs, run_dir, model, process=share.number, sparse=options.sparse
-  )
+  search = _search(inputs, run_dir, model, options, share)
   age = index_age.IndexAge(
     functools.partial(index_age.secs_since_written, run_dir)
   )
@@ -127,6 +125,18 @@ def _measured(queries, inputs, options, share):
       'leave out --keep_best.'
     )
   return rows
+
+
+def _search(inputs, run_dir, model, options, share):
+  """Returns what finds the candidates."""
+  if options.fixed_search:
+    return options.fixed_search
+  search = index_search.IndexSearch(
+    inputs, run_dir, model, process=share.number
+  )
+  if options.sparse:
+    search.take_turns_with(options.sparse)
+  return search
 
 
 def _trainer(inputs, model, search, age):

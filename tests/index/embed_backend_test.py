@@ -57,9 +57,12 @@ class EmbedBackendTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_auto_takes_openvino_on_one_cpu_where_it_is_installed(self):
     self.assertEqual(embed_backend.choose('auto'), 'openvino')
-    strategy = tf.distribute.OneDeviceStrategy('/cpu:0')
-    self.assertEqual(embed_backend.choose('auto', strategy), 'tensorflow')
-    self.assertEqual(embed_backend.choose('openvino', strategy), 'openvino')
+    # That of a binary without --distribution_strategy.
+    alone = tf.distribute.get_strategy()
+    self.assertEqual(embed_backend.choose('auto', alone), 'openvino')
+    two = mock.Mock(num_replicas_in_sync=2)
+    self.assertEqual(embed_backend.choose('auto', two), 'tensorflow')
+    self.assertEqual(embed_backend.choose('openvino', two), 'openvino')
     with mock.patch.object(importlib.util, 'find_spec', return_value=None):
       self.assertEqual(embed_backend.choose('auto'), 'tensorflow')
     with mock.patch.object(

@@ -29,8 +29,7 @@ _MODEL_OF_STEP = {0: 0, 500: 1, 1000: 0}
 _QUERIES = np.array([[5, 9, 17, 0], [8, 8, 0, 0], [19, 6, 7, 11]], np.int32)
 
 
-def _submit(function, *arguments):
-  """Runs in the foreground, at once."""
+def _submit(function, *arguments):  # Runs in the foreground, at once.
   future = concurrent.futures.Future()
   try:
     future.set_result(function(*arguments))
@@ -109,8 +108,8 @@ class IndexSearchTest(absltest.TestCase):
   def test_a_search_by_words_takes_turns_with_the_index(self):
     self._publish(0)
     search = self._index_search()
-    search._sparse = lambda ids, k: np.full([len(ids), k], 99)
-    found = search(_QUERIES, _K)
+    search.take_turns_with(lambda ids, k: np.full([len(ids), k], 99))
+    found = search(_QUERIES, _K)  # One from the index, one 99, ...
     np.testing.assert_array_equal(found[:, ::2], self._exact(0))
     self.assertTrue((found[:, 1::2] == 99).all())
 
@@ -121,9 +120,8 @@ class IndexSearchTest(absltest.TestCase):
     self._publish(500)
     search(_QUERIES, _K)  # Loads it.
     self.assertEqual(search.step, 0)
-    for _ in range(2):
-      self._assert_like(search, 1)
-      self.assertEqual(search.step, 500)
+    self._assert_like(search, 1)
+    self.assertEqual(search.step, 500)
     self._publish(1000)
     search(_QUERIES, _K)
     self._assert_like(search, 0)
