@@ -98,7 +98,8 @@ def add_and_normalize(
     @tf.custom_gradient
     def differentiable(states, x, bias, scale, offset):
       y, low, normal, inverse = forward(states, x, bias, scale, offset, seed)
-      return (y, low), functools.partial(backward, normal, inverse, scale, seed)
+      kept = normal, inverse, scale
+      return (y, low), functools.partial(backward, kept, seed)
 
     return differentiable(states, x, bias, scale, offset)
 
