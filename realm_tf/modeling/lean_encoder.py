@@ -20,7 +20,6 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.modeling import bert
 from realm_tf.modeling import dropout
-from realm_tf.modeling import islands
 from realm_tf.modeling import sizes
 from realm_tf.modeling import weights
 
@@ -92,18 +91,16 @@ class LeanEncoder:
       states = dropout.drop(
         states, self._config.dropout_rate, dropout.draw_seed()
       )
-    bias = tf.cast(1 - tokens['input_mask'], self._dtype) * bert.MASKED_SCORE
+    bias = tf.cast(1 - tokens['input_mask'], tf.float32) * bert.MASKED_SCORE
     last = self._config.num_layers - 1
-    states = (states, tf.cast(states, self._dtype))
     for i in range(last + 1):
       # Drawn outside of the layer: it may be computed twice.
       seeds = _Seeds(*(dropout.draw_seed() for _ in range(3 * training)))
       states = self._layer(i, bias, seeds, positions if i == last else None)(
-        *states
+        states
       )
-    first = self._matmul(states[1][:, 0], self._kernel('pooler_transform'))
-    pooled = tf.tanh(_float(first) + self._bias('pooler_transform'))
-    return {'sequence_output': states[0], 'pooled_output': pooled}
+    pooled = tf.tanh(_float(self._dense('pooler_transform', states[:, 0])))
+    return {'sequence_output': states, 'pooled_output': pooled}
 
   def _embed(self, tokens):
     length = sizes.size(tokens['input_word_ids'], 1)
@@ -121,47 +118,29 @@ class LeanEncoder:
     return self._layer_norm('embeddings/layer_norm', sums)
 
   def _layer(self, number, bias, seeds, positions):
-    """Returns a function from [B, L, H] to [B, L, H], or to [B, M, H].
-
-    States come and go twice: in float32 for their sums, and in the dtype of
-    matmuls.
-    """
+    """Returns a function from [B, L, H] to [B, L, H], or to [B, M, H]."""
     name = f'transformer/layer_{number}/'
     config = self._config
 
-    def layer(states, low):
-      attended = self._attend(
-        f'{name}self_attention/', low, bias, seeds, positions
+    def layer(states):
+      attended = _float(
+        self._attend(f'{name}self_attention/', states, bias, seeds, positions)
       )
       if positions is not None:
         states = tf.gather(states, positions, batch_dims=1)
       # Model Garden drops attention's output out at the rate of attention.
-      states, low = self._add(
-        (states, attended),
-        f'{name}self_attention/attention_output',
-        f'{name}self_attention_layer_norm',
-        (config.attention_dropout_rate, seeds.attended),
+      attended = _drop(attended, config.attention_dropout_rate, seeds.attended)
+      states = self._layer_norm(
+        f'{name}self_attention_layer_norm', states + attended
       )
-      inner = islands.activate(self._activation)(
-        self._matmul(low, self._kernel(f'{name}intermediate')),
-        self._bias(f'{name}intermediate'),
+      inner = self._activation(
+        _float(self._dense(f'{name}intermediate', states))
       )
-      return self._add(
-        (states, self._matmul(inner, self._kernel(f'{name}output'))),
-        f'{name}output',
-        f'{name}output_layer_norm',
-        (config.dropout_rate, seeds.output),
-      )
+      output = _float(self._dense(f'{name}output', inner))
+      output = _drop(output, config.dropout_rate, seeds.output)
+      return self._layer_norm(f'{name}output_layer_norm', states + output)
 
     return tf.recompute_grad(layer) if self._recompute else layer
-
-  def _add(self, summands, dense, norm, drops):
-    """Returns the normalized sum of states and a product with its bias."""
-    rate, seed = drops
-    scale, offset = self._scale_and_offset(norm)
-    return islands.add_and_normalize(rate, bert.LAYER_NORM_EPSILON)(
-      *summands, self._bias(dense), scale, offset, seed
-    )
 
   def _attend(self, name, states, bias, seeds, positions):
     """Returns self-attention's output, [B, L, H], or [B, M, H]."""
@@ -181,19 +160,19 @@ class LeanEncoder:
       tf.transpose(query, [0, 2, 1, 3]), tf.transpose(key, [0, 2, 3, 1])
     )  # [B, A, L, L]
     mixed = self._mix(
-      scores + bias[:, None, None, :],
+      _float(scores) + bias[:, None, None, :],
       tf.transpose(value, [0, 2, 1, 3]),
       seeds.probabilities,
     )  # [B, A, L, H/A]
     mixed = tf.transpose(mixed, [0, 2, 1, 3])
     joined = tf.reshape(mixed, [-1, sizes.size(mixed, 1), states.shape[-1]])
-    return self._matmul(joined, self._kernel(f'{name}attention_output'))
+    return self._dense(f'{name}attention_output', joined)
 
   def _mix(self, scores, value, seed):
     """Returns softmax(scores) @ value."""
     rate = self._config.attention_dropout_rate
-    if self._dtype != tf.float32:
-      return self._matmul(_drop(islands.softmax(scores), rate, seed), value)
+    if self._dtype != tf.float32:  # One kernel, and it keeps half of the bits.
+      return self._matmul(_drop(tf.nn.softmax(scores), rate, seed), value)
     scores -= tf.stop_gradient(tf.reduce_max(scores, axis=-1, keepdims=True))
     weight = tf.exp(scores)
     mixed = self._matmul(_drop(weight, rate, seed), value)
@@ -215,21 +194,12 @@ class LeanEncoder:
     kernel, bias = joined('kernel', [width, width]), joined('bias', [width])
     return self._matmul(states, kernel) + tf.cast(bias, self._dtype)
 
-  def _kernel(self, name):
-    """Returns it as a matrix: attention's output kernel is [A, H/A, H]."""
-    kernel = self._variables[f'{name}/kernel']
-    if kernel.shape.rank > 2:
-      kernel = tf.reshape(kernel, [-1, kernel.shape[-1]])
-    return kernel
-
-  def _bias(self, name):
-    return tf.convert_to_tensor(self._variables[f'{name}/bias'])
-
-  def _scale_and_offset(self, name):
-    return (
-      tf.convert_to_tensor(self._variables[f'{name}/{kind}'])
-      for kind in ('gamma', 'beta')
-    )
+  def _dense(self, name, states):
+    kernel = tf.reshape(
+      self._variables[f'{name}/kernel'], [states.shape[-1], -1]
+    )  # Attention's output kernel is [A, H/A, H].
+    bias = tf.cast(self._variables[f'{name}/bias'], self._dtype)
+    return self._matmul(states, kernel) + bias
 
   def _matmul(self, left, right):
     """Returns [..., M, N] of [..., M, K] and [..., K, N] or [K, N]."""
@@ -244,7 +214,7 @@ class LeanEncoder:
   def _layer_norm(self, name, states):
     centred = states - tf.reduce_mean(states, axis=-1, keepdims=True)
     variance = tf.reduce_mean(tf.square(centred), axis=-1, keepdims=True)
-    scale, offset = self._scale_and_offset(name)
+    scale, offset = (self._variables[f'{name}/{k}'] for k in ('gamma', 'beta'))
     return (
       centred * tf.math.rsqrt(variance + bert.LAYER_NORM_EPSILON) * scale
       + offset
