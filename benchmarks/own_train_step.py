@@ -40,8 +40,8 @@ _RECOMPUTE = flags.DEFINE_bool(
 _DTYPE = flags.DEFINE_enum(
   'dtype', 'float32', ['float32', 'bfloat16'], 'Of matmuls.'
 )
+_THREADS = flags.DEFINE_integer('threads', 2, 'Of a matmul.')
 
-_NUM_THREADS = 2
 _HEAD_WIDTH = {128: 64, 384: 32}  # As in the released small BERTs.
 
 
@@ -113,7 +113,7 @@ def _profiled(step):
   return {
     **step_profile.profile(step),
     'flops': _flops(),
-    'peak_flops': step_profile.peak_flops(),
+    'peak_flops': step_profile.peak_flops(_DTYPE.value),
   }
 
 
@@ -149,7 +149,7 @@ def _flops() -> float:
 
 
 def main(_):
-  tf.config.threading.set_intra_op_parallelism_threads(_NUM_THREADS)
+  tf.config.threading.set_intra_op_parallelism_threads(_THREADS.value)
   step = _make_step()
   print(json.dumps(_timed(step)), flush=True)  # Traces.
   for line in sys.stdin:

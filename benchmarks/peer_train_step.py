@@ -1,13 +1,20 @@
-"""Steps of transformers' RealmKnowledgeAugEncoder, and how long they took.
+"""Steps of transformers' encoders and heads, and how long they took.
 
 Run by benchmarks/train_step.py with the interpreter of benchmarks/peers.sh:
 
-  python benchmarks/peer_train_step.py BATCH.npz HIDDEN LAYERS HEADS
+  python benchmarks/peer_train_step.py PEER BATCH.npz THREADS WIDTH LAYERS HEADS
 
 Makes a model of random weights. Then answers each line of its input with
 {"secs", "peak_mb"}: of a forward and a backward pass in train mode over the
 joint sequences of BATCH.npz, and of this process so far. It neither embeds nor
-updates, for the model that it is cannot.
+updates. Peers:
+
+  legacy         RealmKnowledgeAugEncoder, float32, its own attention, its head
+                 at all positions
+  bert           today's BertForMaskedLM, float32, scaled-dot-product attention,
+                 its head at the masked positions
+  bert_autocast  the same under torch.autocast to bfloat16
+  bert_bfloat16  the same with weights of bfloat16
 """
 
 import json
@@ -18,23 +25,55 @@ import time
 
 import numpy as np
 import torch
+import transformers
 from transformers.models.deprecated.realm import configuration_realm
 from transformers.models.deprecated.realm import modeling_realm
 
-_NUM_THREADS = 2
 _SEED = 0
 
 
-def _make_model(num_candidates, hidden_size, num_layers, num_heads):
-  torch.manual_seed(_SEED)
+def _sizes(hidden_size, num_layers, num_heads):
+  return {
+    'hidden_size': hidden_size,
+    'num_hidden_layers': num_layers,
+    'num_attention_heads': num_heads,
+    'intermediate_size': 4 * hidden_size,
+  }
+
+
+def _legacy(inputs, sizes):
+  """Returns the model, and what computes its loss."""
   config = configuration_realm.RealmConfig(
-    hidden_size=hidden_size,
-    num_hidden_layers=num_layers,
-    num_attention_heads=num_heads,
-    intermediate_size=4 * hidden_size,
-    num_candidates=num_candidates,
+    num_candidates=inputs['input_ids'].shape[1], **sizes
   )
-  return modeling_realm.RealmKnowledgeAugEncoder(config).train()
+  model = modeling_realm.RealmKnowledgeAugEncoder(config).train()
+  return model, lambda: model(**inputs, return_dict=True).loss
+
+
+def _bert(inputs, sizes, peer):
+  """Returns the model, and what computes its loss."""
+  config = transformers.BertConfig(attn_implementation='sdpa', **sizes)
+  model = transformers.BertForMaskedLM(config).train()
+  if peer == 'bert_bfloat16':
+    model = model.to(torch.bfloat16)
+  num_candidates = inputs['input_ids'].shape[1]
+  tokens = {
+    name: inputs[name].flatten(0, 1)
+    for name in ('input_ids', 'attention_mask', 'token_type_ids')
+  }
+  labels = inputs['labels'].repeat_interleave(num_candidates, dim=0)
+  rows, positions = labels.nonzero(as_tuple=True)
+
+  def loss():
+    autocast = peer == 'bert_autocast'
+    with torch.autocast('cpu', torch.bfloat16, enabled=autocast):
+      states = model.bert(**tokens).last_hidden_state
+      logits = model.cls(states[rows, positions])
+    return torch.nn.functional.cross_entropy(
+      logits.float(), labels[rows, positions]
+    )
+
+  return model, loss
 
 
 def _read(path):
@@ -42,11 +81,11 @@ def _read(path):
     return {name: torch.from_numpy(value) for name, value in file.items()}
 
 
-def _step(model, inputs):
+def _step(model, loss):
   """Returns the seconds of forward and backward."""
   model.zero_grad(set_to_none=True)
   begun = time.monotonic()
-  model(**inputs, return_dict=True).loss.backward()
+  loss().backward()
   return time.monotonic() - begun
 
 
@@ -55,13 +94,17 @@ def _peak_mb():
   return int(re.search(r'VmHWM:\s+(\d+)', status)[1]) / 1024
 
 
-def main(batch_file, *sizes):
-  torch.set_num_threads(_NUM_THREADS)
-  inputs = _read(batch_file)
-  model = _make_model(inputs['input_ids'].shape[1], *map(int, sizes))
+def main(peer, batch_file, num_threads, *sizes):
+  torch.set_num_threads(int(num_threads))
+  torch.manual_seed(_SEED)
+  inputs, sizes = _read(batch_file), _sizes(*map(int, sizes))
+  if peer == 'legacy':
+    model, loss = _legacy(inputs, sizes)
+  else:
+    model, loss = _bert(inputs, sizes, peer)
   print(json.dumps({'secs': 0.0, 'peak_mb': _peak_mb()}), flush=True)
   for _ in sys.stdin:
-    secs = _step(model, inputs)
+    secs = _step(model, loss)
     print(json.dumps({'secs': secs, 'peak_mb': _peak_mb()}), flush=True)
 
 

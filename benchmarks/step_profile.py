@@ -20,7 +20,14 @@ from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
 _STEPS = 2
 _NUM_KINDS = 8
-_MATMUL = ('dot', 'MatMul', 'BatchMatMulV2')
+_MATMUL = (
+  'dot',
+  'MatMul',
+  'BatchMatMulV2',
+  '_MklMatMul',
+  '_MklBatchMatMulV2',
+  '_MklNativeFusedMatMul',
+)
 # They contain others, or wait for them.
 _FRAMES = re.compile(
   r'__|TFE|Eager|Local|Thunk|Xla|.*PartitionedCall|call\b|end:|Executor|.*::'
@@ -85,9 +92,9 @@ def profile(step: Callable[[], object]) -> dict:
   }
 
 
-def peak_flops() -> float:
-  """Returns what float32 matmul reaches here at best, a second."""
-  matrix = tf.random.normal([2048, 2048])
+def peak_flops(dtype: str) -> float:
+  """Returns what a matmul of `dtype` reaches here at best, a second."""
+  matrix = tf.cast(tf.random.normal([2048, 2048]), dtype)
   best = float('inf')
   for _ in range(5):
     begun = time.monotonic()

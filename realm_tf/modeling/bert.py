@@ -108,5 +108,8 @@ def activation(
   """Returns the encoder's activation, of any shape and float dtype."""
   if config.activation == 'relu':
     return tf.nn.relu
-  approximate = config.activation == 'gelu_tanh'
-  return lambda x: tf.nn.gelu(x, approximate=approximate)
+  return _tanh_gelu if config.activation == 'gelu_tanh' else tf.nn.gelu
+
+
+def _tanh_gelu(x):
+  return tf.nn.gelu(x, approximate=True)

@@ -88,10 +88,18 @@ def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
     return values
   bits = tf.reshape(_hash(tf.size(values), seed[:2]), tf.shape(values))
   keep = bits >= tf.constant(round(rate * 2**32), tf.uint32)
-  dropped = tf.where(keep, values * (1 / (1 - rate)), tf.zeros_like(values))
+  dropped = tf.where(keep, values * scale(rate), tf.zeros_like(values))
   return (
     dropped if seed.shape[0] == 2 else tf.where(seed[2] > 0, dropped, values)
   )
+
+
+def scale(rate: float, seed: Optional[tf.Tensor] = None) -> float | tf.Tensor:
+  """Returns what `drop` multiplies by what it keeps."""
+  scaled = 1 / (1 - rate)
+  if seed is None or seed.shape[0] == 2:
+    return scaled
+  return tf.where(seed[2] > 0, scaled, 1.0)
 
 
 def _hash(number: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

@@ -20,6 +20,8 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
       logits [B, M, V].
     lean: Stands in for `encoder` in training, and computes the last layer at
       the masked positions only; see `lean_encoder.LeanEncoder`.
+    lean_head: Stands in for `masked_lm` in training, with `lean`; see
+      `bfloat16_head.Bfloat16Head`.
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L].
@@ -35,12 +37,14 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
     encoder: tf_keras.layers.Layer,
     masked_lm: tf_keras.layers.Layer,
     lean: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
+    lean_head: Optional[Callable[[tf.Tensor, tf.Tensor], tf.Tensor]] = None,
     **kwargs,
   ):
     super().__init__(**kwargs)
     self.encoder = encoder
     self.masked_lm = masked_lm
     self.lean = lean
+    self.lean_head = lean_head
 
   def call(
     self,
@@ -49,9 +53,13 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
     gold_ids: tf.Tensor,
     training: bool = False,
   ):
-    logits = self.logits(tokens, positions, training)  # [B, K, M, V]
     num_candidates = tokens['input_word_ids'].shape[1]
     gold = tf.repeat(gold_ids[:, None, :], num_candidates, axis=1)
+    if training and self.lean is not None and self.lean_head is not None:
+      states = self._lean_states(tokens, positions)
+      flat = tf.reshape(gold, [-1, gold.shape[2]])
+      return tf.reshape(self.lean_head(states, flat), [-1, *gold.shape[1:]])
+    logits = self.logits(tokens, positions, training)  # [B, K, M, V]
     return -tf.nn.sparse_softmax_cross_entropy_with_logits(gold, logits)
 
   def logits(
@@ -61,17 +69,28 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
     training: bool = False,
   ) -> tf.Tensor:
     """Returns the logits at `positions`, float32 [B, K, M, V]."""
-    num_candidates, length = tokens['input_word_ids'].shape[1:]
-    flat = {
-      name: tf.reshape(value, [-1, length]) for name, value in tokens.items()
-    }
+    num_candidates = tokens['input_word_ids'].shape[1]
     repeated = tf.repeat(positions, num_candidates, axis=0)  # [B * K, M]
     if training and self.lean is not None:
-      states = self.lean(flat, repeated, training)['sequence_output']
-      # They are all that there is: [B * K, M, H].
+      states = self._lean_states(tokens, positions)
+      # They are all that there is.
       repeated = tf.zeros_like(repeated) + tf.range(positions.shape[1])
     else:
-      states = self.encoder(flat, training=training)['sequence_output']
+      encoded = self.encoder(_flat(tokens), training=training)
+      states = encoded['sequence_output']
     logits = self.masked_lm(states, repeated)  # [B * K, M, V]
     shape = [-1, num_candidates, positions.shape[1], logits.shape[-1]]
     return tf.cast(tf.reshape(logits, shape), tf.float32)
+
+  def _lean_states(self, tokens, positions):
+    """Returns training's states at `positions`, [B * K, M, H]."""
+    repeated = tf.repeat(positions, tokens['input_word_ids'].shape[1], axis=0)
+    return self.lean(_flat(tokens), repeated, True)['sequence_output']
+
+
+def _flat(tokens):
+  """Returns [B * K, L] of [B, K, L]."""
+  return {
+    name: tf.reshape(value, [-1, value.shape[-1]])
+    for name, value in tokens.items()
+  }

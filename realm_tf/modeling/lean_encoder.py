@@ -9,7 +9,7 @@ layers: any computation dtype, whatever policy the layers were built with; one
 matmul for query, key and value; the last layer only where it is looked at; keys
 transposed once, and softmax divided after the product with the values, which
 XLA's CPU matmuls take better. Meant to be compiled by XLA, which fuses the
-rest; but see `prefers_xla`.
+rest; where it is not, see `prefers_xla`, layers are `bfloat16_layer`'s.
 """
 
 from typing import NamedTuple, Optional
@@ -19,6 +19,7 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import bert
+from realm_tf.modeling import bfloat16_layer
 from realm_tf.modeling import dropout
 from realm_tf.modeling import sizes
 from realm_tf.modeling import weights
@@ -51,8 +52,7 @@ class LeanEncoder:
     encoder: From `bert.build_encoder`.
     config: Of the encoder.
     dtype: Of matmuls and of what they pass on to each other: 'float32' or
-      'bfloat16'. Layer norm, softmax, activations and sums of layers are
-      float32.
+      'bfloat16'. Layer norm, activations and sums of layers are float32.
     recompute: Whether the backward pass computes a layer's activations once
       more, from its input, instead of keeping them.
 
@@ -79,6 +79,7 @@ class LeanEncoder:
     self._dtype = tf.as_dtype(dtype)
     self._recompute = recompute
     self._activation = bert.activation(config)
+    self._is_compiled = prefers_xla(dtype)
 
   def __call__(
     self,
@@ -99,6 +100,7 @@ class LeanEncoder:
       states = self._layer(i, bias, seeds, positions if i == last else None)(
         states
       )
+    states = _float(states)
     pooled = tf.tanh(_float(self._dense('pooler_transform', states[:, 0])))
     return {'sequence_output': states, 'pooled_output': pooled}
 
@@ -119,7 +121,24 @@ class LeanEncoder:
 
   def _layer(self, number, bias, seeds, positions):
     """Returns a function from [B, L, H] to [B, L, H], or to [B, M, H]."""
-    name = f'transformer/layer_{number}/'
+    make = self._compiled_layer if self._is_compiled else self._islands_layer
+    layer = make(f'transformer/layer_{number}/', bias, seeds, positions)
+    return tf.recompute_grad(layer) if self._recompute else layer
+
+  def _islands_layer(self, name, bias, seeds, positions):
+    layer = bfloat16_layer.Bfloat16Layer(
+      {
+        key.removeprefix(name): variable
+        for key, variable in self._variables.items()
+        if key.startswith(name)
+      },
+      self._config,
+    )
+    return lambda states: layer(
+      tf.cast(states, self._dtype), bias, seeds, positions
+    )
+
+  def _compiled_layer(self, name, bias, seeds, positions):
     config = self._config
 
     def layer(states):
@@ -140,7 +159,7 @@ class LeanEncoder:
       output = _drop(output, config.dropout_rate, seeds.output)
       return self._layer_norm(f'{name}output_layer_norm', states + output)
 
-    return tf.recompute_grad(layer) if self._recompute else layer
+    return layer
 
   def _attend(self, name, states, bias, seeds, positions):
     """Returns self-attention's output, [B, L, H], or [B, M, H]."""

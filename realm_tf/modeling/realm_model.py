@@ -18,6 +18,7 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.modeling import bert
+from realm_tf.modeling import bfloat16_head
 from realm_tf.modeling import embedder as embedder_lib
 from realm_tf.modeling import knowledge_encoder as knowledge_encoder_lib
 from realm_tf.modeling import lean_encoder
@@ -74,10 +75,12 @@ class RealmModel(tf.Module):
     if MASKED_LM in parts or SPAN in parts:
       reader_bert = bert.build_encoder(config.reader_bert, 'reader_bert')
     if MASKED_LM in parts:
+      head = bert.build_masked_lm_head(reader_bert, config.reader_bert)
       self.knowledge_encoder = knowledge_encoder_lib.KnowledgeEncoder(
         reader_bert,
-        bert.build_masked_lm_head(reader_bert, config.reader_bert),
+        head,
         self._lean(reader_bert, config.reader_bert),
+        None if self.prefers_xla else bfloat16_head.Bfloat16Head(head),
       )
     if SPAN in parts:
       self.span_reader = span_reader_lib.SpanReader(

@@ -63,6 +63,33 @@ class HandComputedTest(tf.test.TestCase):
       tf.exp(actual), [[[1 / 2, 1 / 4], [1 / 2, 1 / 8], [1 / 8, 3 / 8]]]
     )
 
+  def test_lean_stand_ins_train_and_do_nothing_else(self):
+    lean = lambda tokens, positions, training: {
+      'sequence_output': tf.one_hot(
+        tf.gather(tokens['input_word_ids'], positions, batch_dims=1), 4
+      )
+    }
+    layer = knowledge_encoder.KnowledgeEncoder(
+      one_hot_encoder.OneHotEncoder(4),
+      _TransitionHead(),
+      lean,
+      # p = 1/10 of the gold token's number, times that of the states.
+      lambda states, gold: tf.math.log(
+        tf.cast(gold * tf.argmax(states, -1, tf.int32), tf.float32) / 10
+      ),
+    )
+    inputs = (
+      _tokens([[[1, 2, 3], [2, 3, 1]]]),
+      tf.constant([[2, 0]]),
+      tf.constant([[3, 2]]),
+    )
+    self.assertAllClose(
+      tf.exp(layer(*inputs, training=True)), [[[0.9, 0.2], [0.3, 0.4]]]
+    )
+    self.assertAllClose(
+      tf.exp(layer(*inputs)), [[[1 / 2, 1 / 4], [1 / 2, 1 / 8]]]
+    )
+
 
 class KnowledgeEncoderTest(tf.test.TestCase):
   def setUp(self):

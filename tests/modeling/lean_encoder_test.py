@@ -163,13 +163,16 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class TrainingTest(tf.test.TestCase, parameterized.TestCase):
-  def _states(self, config, training=True, recompute=False):
+  def _states(
+    self, config, training=True, recompute=False, dtype='float32', some=False
+  ):
     encoder = _encoder(config)
-    lean = lean_encoder.LeanEncoder(encoder, config, recompute=recompute)
+    lean = lean_encoder.LeanEncoder(encoder, config, dtype, recompute)
+    positions = _POSITIONS if some else None
     seeds = iter(np.arange(1000, dtype=np.int32).reshape([500, 2]))
     with dropout.seeds_from(lambda: tf.constant(next(seeds))):
       return _gradients(
-        lambda: lean(_TOKENS, training=training).values(),
+        lambda: lean(_TOKENS, positions, training).values(),
         encoder.trainable_variables,
       )
 
@@ -194,6 +197,14 @@ class TrainingTest(tf.test.TestCase, parameterized.TestCase):
     mean = np.mean([run['sequence_output'] for run in runs], axis=0)
     exact = encoder(_TOKENS)['sequence_output'].numpy()
     self.assertLess(np.abs(mean - exact).mean(), 0.05 * np.std(exact))
+
+  @parameterized.product(some=(False, True), recompute=(False, True))
+  def test_bfloat16_has_the_masks_of_float32(self, some, recompute):
+    norm = lambda tensors: float(tf.linalg.global_norm(tensors))
+    exact = self._states(_CONFIG, some=some)[1]
+    near = self._states(_CONFIG, True, recompute, 'bfloat16', some)[1]
+    errors = [one - other for one, other in zip(near, exact, strict=True)]
+    self.assertLess(norm(errors) / norm(exact), 0.2)  # Others: above 1.
 
   def test_recomputed_activations_have_the_same_masks(self):
     loss, gradients = self._states(_CONFIG)

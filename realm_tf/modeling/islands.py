@@ -1,0 +1,229 @@
+"""What lies between two bfloat16 matmuls of BERT, each compiled by XLA.
+
+  a product, what is added to it -> [this file] -> the next product's input
+
+On CPUs the products are TensorFlow's own kernels, which use the processor's
+bfloat16 instructions, and XLA's are not. But one after the other, the small
+operations between them pass through memory in float32, and take longer than the
+products. An island is what stands between two of them as one loop: float32
+inside, bfloat16 at its borders, and for its gradient one more island, which
+computes what it needs again from the inputs.
+"""
+
+from collections.abc import Callable
+import functools
+from typing import Optional
+
+import tensorflow as tf
+
+from realm_tf.modeling import dropout
+
+# Makes a function an island that has no gradient.
+compiled = functools.partial(tf.function, jit_compile=True, autograph=False)
+
+
+def island(function: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
+  """Returns `function`, compiled, with a gradient that is compiled, too.
+
+  Sums over rows, which the gradients of vectors are, stay outside: as a matmul
+  they take a third of the time.
+
+  Args:
+    function: Of a product, bfloat16 [..., C], what is added to it first, float
+      [C], and any further tensors; of those, vectors of floats multiply rows
+      or are added to them. Its gradient is TensorFlow's, of its operations.
+  """
+  forward, backward = compiled(function), _gradient_of(function)
+
+  @tf.custom_gradient
+  def call(*inputs):
+    def gradient(*upstream):
+      gradients = backward(inputs, upstream)
+      sums = [
+        sum_rows(gradient) if _is_vector(x) else gradient
+        for x, gradient in zip(inputs[2:], gradients[1:], strict=True)
+      ]
+      return gradients[0], sum_rows(gradients[0]), *sums
+
+    return forward(*inputs), gradient
+
+  return call
+
+
+def _gradient_of(function):
+  """Returns an island: an island's inputs and upstream gradients, to its own.
+
+  It leaves out the second input's, and vectors' are of rows, before their sum.
+  """
+
+  @compiled
+  def backward(inputs, upstream):
+    product, bias, *others = inputs
+    others = [
+      tf.broadcast_to(x, tf.shape(product)) if _is_vector(x) else x
+      for x in others
+    ]
+    sources = [product, *others]
+    with tf.GradientTape() as tape:
+      tape.watch([x for x in sources if x.dtype.is_floating])
+      outputs = tf.nest.flatten(function(product, bias, *others))
+    gradients = tape.gradient(outputs, sources, upstream)
+    return [g if g is None else tf.cast(g, tf.bfloat16) for g in gradients]
+
+  return backward
+
+
+def _is_vector(tensor):
+  return tensor.dtype.is_floating and tensor.shape.rank == 1
+
+
+def sum_rows(tensor):
+  """Returns float32 [C] of bfloat16 [..., C]."""
+  flat = tf.reshape(tensor, [-1, tensor.shape[-1]])
+  ones = tf.ones([1, tf.shape(flat)[0]], flat.dtype)
+  return tf.cast((ones @ flat)[0], tf.float32)
+
+
+@functools.cache
+def split_heads(
+  num_heads: int, scales: tuple[float, ...]
+) -> Callable[..., tuple[tf.Tensor, ...]]:
+  """Returns an island: projections side by side, to parts with heads.
+
+  Args:
+    num_heads: A.
+    scales: Of each part, times which it comes out.
+
+  Returns:
+    A function of bfloat16 [B, L, P * H] and biases, float32 [P * H], to P
+    tensors, bfloat16 [B, A, L, H / A].
+  """
+
+  def split(projected, bias):
+    size, length = tf.unstack(tf.shape(projected)[:2])
+    width = projected.shape[-1] // len(scales) // num_heads
+    shape = [size, length, len(scales), num_heads, width]
+    parts = tf.unstack(tf.reshape(_float(projected) + bias, shape), axis=2)
+    return tuple(
+      _half(tf.transpose(part * scale, [0, 2, 1, 3]))
+      for part, scale in zip(parts, scales, strict=True)
+    )
+
+  return island(split)
+
+
+@functools.cache
+def residual_norm(rate: float, epsilon: float) -> Callable[..., tf.Tensor]:
+  """Returns an island: layer_norm(states + drop(product + bias)).
+
+  Args:
+    rate: Of dropout.
+    epsilon: Of layer norm.
+
+  Returns:
+    A function of product, bfloat16 [..., H], bias, float32 [H], states,
+    bfloat16 [..., H], scale and offset, float32 [H], and where there is dropout
+    of its seed, to bfloat16 [..., H].
+  """
+
+  def norm(product, bias, states, scale, offset, *seed):
+    change = _float(product) + bias
+    if seed:
+      change = dropout.drop(change, rate, *seed)
+    total = _float(states) + change
+    centred = total - _mean(total)
+    variance = _mean(tf.square(centred))
+    return _half(centred * tf.math.rsqrt(variance + epsilon) * scale + offset)
+
+  return island(norm)
+
+
+@functools.cache
+def activated(
+  activation: Callable[[tf.Tensor], tf.Tensor],
+) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+  """Returns an island: activation(product + bias), bfloat16 [..., H]."""
+  return island(lambda product, bias: _half(activation(_float(product) + bias)))
+
+
+def attend(
+  query: tf.Tensor,
+  key: tf.Tensor,
+  value: tf.Tensor,
+  bias: tf.Tensor,
+  rate: float = 0.0,
+  seed: Optional[tf.Tensor] = None,
+) -> tf.Tensor:
+  """Returns drop(softmax(query @ key^T + bias)) @ value, bfloat16 [B, A, M, D].
+
+  Its gradient sums gradients of probabilities where they are few: for each
+  query, probabilities times their gradients sum up to the output times its
+  gradient (Dao et al. 2022, https://arxiv.org/abs/2205.14135, Appendix B.2).
+
+  Args:
+    query: bfloat16 [B, A, M, D], scaled.
+    key: bfloat16 [B, A, L, D].
+    value: bfloat16 [B, A, L, D].
+    bias: Of each key's scores, float32 [B, L].
+    rate: Of dropout.
+    seed: Of dropout; None is without.
+  """
+
+  @tf.custom_gradient
+  def call(query, key, value):
+    scores = tf.matmul(query, key, transpose_b=True)  # [B, A, M, L]
+    kept = probabilities = tf.nn.softmax(_biased(scores, bias))
+    if seed is not None and rate:
+      kept = _dropped(probabilities, rate, seed)
+    mixed = kept @ value
+
+    def gradient(upstream):
+      d_scores = _softmax_gradient(
+        probabilities,
+        kept,
+        tf.matmul(upstream, value, transpose_b=True),
+        mixed,
+        upstream,
+        dropout.scale(rate, seed) if kept is not probabilities else 1.0,
+      )
+      return (
+        d_scores @ key,
+        tf.matmul(d_scores, query, transpose_a=True),
+        tf.matmul(kept, upstream, transpose_a=True),
+      )
+
+    return mixed, gradient
+
+  return call(query, key, value)
+
+
+@compiled
+def _biased(scores, bias):
+  return _half(_float(scores) + bias[:, None, None, :])
+
+
+@compiled
+def _dropped(values, rate, seed):
+  return _half(dropout.drop(_float(values), rate, seed))
+
+
+@compiled
+def _softmax_gradient(probabilities, kept, d_kept, mixed, d_mixed, scale):
+  """Returns the gradient of scores, bfloat16 [B, A, M, L]."""
+  mean = tf.reduce_sum(_float(mixed) * _float(d_mixed), axis=-1, keepdims=True)
+  d_probabilities = tf.where(kept > 0, _float(d_kept) * scale, 0.0)
+  return _half(_float(probabilities) * (d_probabilities - mean))
+
+
+def _mean(values):
+  """Returns float32 [..., 1], by a product: XLA's sums of rows are slow."""
+  width = values.shape[-1]
+  return values @ tf.fill([width, 1], 1 / width)
+
+
+def _float(values):
+  return tf.cast(values, tf.float32)
+
+
+def _half(values):
+  return tf.cast(values, tf.bfloat16)

@@ -1,0 +1,59 @@
+"""Tests for realm_tf.modeling.bfloat16_head."""
+
+import tensorflow as tf
+import tf_keras
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import bert
+from realm_tf.modeling import bfloat16_head
+
+_CONFIG = config_lib.BertConfig(
+  vocab_size=20,
+  hidden_size=8,
+  num_layers=1,
+  num_heads=2,
+  intermediate_size=16,
+  max_positions=12,
+  initializer_range=0.5,
+)
+_GOLD = tf.constant([[3, 19, 3], [0, 7, 4]])
+
+
+class Bfloat16HeadTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    tf_keras.utils.set_random_seed(0)
+    encoder = bert.build_encoder(_CONFIG)
+    self.head = bert.build_masked_lm_head(encoder, _CONFIG)
+    self.head.bias.assign(tf.random.normal([20]))
+    self.states = tf.random.normal([2, 3, 8])
+    self.lean = bfloat16_head.Bfloat16Head(self.head)
+
+  def _exact(self):
+    logits = self.head(self.states, tf.constant([[0, 1, 2]] * 2))
+    return -tf.nn.sparse_softmax_cross_entropy_with_logits(_GOLD, logits)
+
+  def test_log_probs_and_gradients_are_near_the_head_s(self):
+    variables = [*self.head.trainable_variables, self.head.embedding_table]
+    results = []
+    for compute in (lambda: self.lean(self.states, _GOLD), self._exact):
+      with tf.GradientTape() as tape:
+        tape.watch(self.states)
+        log_probs = compute()
+        loss = tf.reduce_sum(tf.sin(log_probs))
+      sources = [self.states, *variables]
+      results.append([log_probs, *tape.gradient(loss, sources)])
+    for ours, exact in zip(*results, strict=True):
+      self.assertEqual(ours.dtype, tf.float32)
+      error = tf.linalg.norm(ours - exact) / tf.linalg.norm(exact)
+      self.assertLess(float(error), 0.03)
+
+  def test_a_hopeless_token_has_a_finite_log_prob(self):
+    self.head.bias.assign(tf.one_hot(5, 20) * 1000.0)
+    log_probs = self.lean(self.states, _GOLD)
+    # All tokens but 5 have the probability e^-1000, less or more a few.
+    self.assertAllClose(log_probs, tf.fill([2, 3], -1000.0), atol=20)
+
+
+if __name__ == '__main__':
+  tf.test.main()
