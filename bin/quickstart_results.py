@@ -22,18 +22,17 @@ from realm_tf.evaluation import comparison
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'Run directory of launch/quickstart.sh.', required=True
 )
-# Row -> the evaluation without fine-tuning, and the one after it.
-_ROWS = {
-  'closed_book': ('eval/closed_book', 'eval/closed_book'),
-  'bm25': ('eval/bm25', 'eval/bm25'),
-  'ict': ('eval/ict_zero_shot', 'eval/ict'),
-  'realm': ('eval/realm_zero_shot', 'eval/realm'),
-}
-_COLUMNS = ('recall@1', 'recall@5', 'exact_match_one_block', 'exact_match')
+_ROWS = ('realm', 'ict', 'bm25')
+_NUMBERS = ('0', '100', '1000', 'all')  # Questions of fine-tuning.
+_COLUMNS = ('recall@1', 'recall@5', 'exact_match')
 
 
-def _metrics(name):
-  path = os.path.join(_RUN_DIR.value, name, 'metrics.json')
+def _path(name, number):
+  return os.path.join(_RUN_DIR.value, 'eval', f'{name}_{number}')
+
+
+def _metrics(name, number):
+  path = os.path.join(_path(name, number), 'metrics.json')
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
       f'Every evaluation must be done. Found no {path}. Run '
@@ -53,29 +52,20 @@ def _seconds():
   return seconds
 
 
-def _p_values():
-  """Returns the evaluation's name -> McNemar's p against REALM's answers."""
-  path = lambda name: os.path.join(_RUN_DIR.value, name)
-  questions = questions_lib.read_questions(path('world/test_questions.jsonl'))
-  best = comparison.Other(path('eval/realm'), questions).predictions
-  return {
-    name: comparison.Other(path(name), questions).compare(best)[0].p_value
-    for _, name in _ROWS.values()
-  }
-
-
-def _rows():
-  p_values = _p_values()
-  for name, (zero_shot, tuned) in _ROWS.items():
-    metrics = _metrics(tuned)
-    yield {
-      'name': name,
-      'zero_shot_recall@1': _metrics(zero_shot)['recall@1'],
-      'zero_shot_recall@5': _metrics(zero_shot)['recall@5'],
-      **{column: metrics[column] for column in _COLUMNS},
-      'interval': metrics['intervals']['exact_match'],
-      'p_against_realm': p_values[tuned],
-    }
+def _rows(questions):
+  """Yields what is known of each retriever after each number of questions."""
+  for number in _NUMBERS:
+    best = comparison.Other(_path(_ROWS[0], number), questions).predictions
+    for name in _ROWS:
+      metrics = _metrics(name, number)
+      other = comparison.Other(_path(name, number), questions)
+      yield {
+        'questions': number,
+        'name': name,
+        **{column: metrics[column] for column in _COLUMNS},
+        'interval': metrics['intervals']['exact_match'],
+        'p_against_realm': other.compare(best)[0].p_value,
+      }
 
 
 def _cell(value):
@@ -87,9 +77,11 @@ def _cell(value):
 
 
 def main(_):
-  rows, seconds = list(_rows()), _seconds()
+  path = os.path.join(_RUN_DIR.value, 'world', 'test_questions.jsonl')
+  rows = list(_rows(questions_lib.read_questions(path)))
+  seconds = _seconds()
   for cells in [rows[0], *(map(_cell, row.values()) for row in rows)]:
-    print('  '.join(f'{cell:>18.18}' for cell in cells))
+    print('  '.join(f'{cell:>15.15}' for cell in cells))
   print(f'Seconds: {json.dumps(seconds)}')
   path = os.path.join(_RUN_DIR.value, 'results.json')
   with tf.io.gfile.GFile(path, 'w') as file:

@@ -13,7 +13,7 @@ run=${1:-runs/quickstart}
 shift || true
 extra=("$@")
 config=launch/quickstart.py
-world=$run/world corpus=$run/corpus
+world=$run/world corpus=$run/corpus qa=$run/qa_realm_all
 source launch/stages.sh
 
 train() {  # BINARY RUN_DIR FLAGS...
@@ -64,41 +64,53 @@ stage reader "$run/reader/DONE" \
   --set=pretraining.optimizer.learning_rate=3e-3 \
   --set=pretraining.optimizer.num_steps=3000
 stage realm "$run/realm/DONE" pretrain_realm
+# The reader's second half, still from text alone: a sentence with a name left
+# out is a question, and a block that BM25 finds has the answer. The embedders
+# stay as they are; every row of the table starts from this reader.
+stage cloze "$run/cloze.jsonl" \
+  "$PYTHON" -m bin.make_cloze --queries_dir="$run/reader_queries" \
+  --corpus_dir="$corpus" --output="$run/cloze.jsonl"
+stage span_reader "$run/span_reader/DONE" train finetune "$run/span_reader" \
+  --questions="$run/cloze.jsonl" --init_from="$run/reader" \
+  --set=finetuning.num_read=1 --set=finetuning.freeze_query_tower=true \
+  --set=finetuning.optimizer.num_steps=1500
+stage ict_index "$run/reader/index" \
+  "$PYTHON" -m bin.build_index --params_dir="$run/reader" \
+  --corpus_dir="$corpus" --output_dir="$run/reader/index"
 
-questions=$world/train_questions.jsonl
-fine_tune() {  # NAME INIT_FROM FLAGS...
-  local name=$1 init_from=$2
-  shift 2
-  stage "$name" "$run/$name/DONE" train finetune "$run/$name" \
-    --questions="$questions" --init_from="$init_from" "$@"
+# A row is a retriever, after no question, a hundred, a thousand and all of them.
+row() {  # NAME EMBEDDERS RETRIEVER
+  local name=$1 embedders=$2 retriever=--retriever=$3 number lines steps
+  evaluate "${name}_0" --model_dir="$embedders" \
+    --reader_dir="$run/span_reader" "$retriever"
+  for number in 100 1000 all; do
+    case $number in
+      100) lines=100 steps=60 ;;
+      1000) lines=1000 steps=200 ;;
+      all) lines=999999 steps=700 ;;
+    esac
+    head -n $lines "$world/train_questions.jsonl" \
+      >"$run/questions_${name}_$number.jsonl"
+    stage "qa_${name}_$number" "$run/qa_${name}_$number/DONE" \
+      train finetune "$run/qa_${name}_$number" "$retriever" \
+      --questions="$run/questions_${name}_$number.jsonl" \
+      --init_from="$embedders" --reader_init_from="$run/span_reader" \
+      --set=finetuning.optimizer.num_steps=$steps
+    evaluate "${name}_$number" --model_dir="$run/qa_${name}_$number" "$retriever"
+  done
 }
-ict_row() {
-  stage ict_index "$run/reader/index" \
-    "$PYTHON" -m bin.build_index --params_dir="$run/reader" \
-    --corpus_dir="$corpus" --output_dir="$run/reader/index"
-  evaluate ict_zero_shot --model_dir="$run/reader"
-  fine_tune qa_ict "$run/reader"
-  evaluate ict --model_dir="$run/qa_ict"
-}
-bm25_row() {
-  fine_tune qa_bm25 "$run/realm" --retriever=bm25
-  evaluate bm25 --model_dir="$run/qa_bm25" --retriever=bm25
-}
-realm_rows() {
-  evaluate realm_zero_shot --model_dir="$run/realm"
-  fine_tune qa "$run/realm"
-  evaluate closed_book --model_dir="$run/qa" --retriever=none
-  evaluate realm --model_dir="$run/qa"
-}
-beside ict_row bm25_row realm_rows
+bm25_row() { row bm25 "$run/realm" bm25; }
+ict_row() { row ict "$run/reader" model; }
+realm_row() { row realm "$run/realm" model; }
+beside bm25_row ict_row realm_row
 echo "total $SECONDS" >>"$run/seconds.txt"  # The rows' stages overlap.
 "$PYTHON" -m bin.quickstart_results --run_dir="$run" 2>/dev/null
 stage report "$run/report.html" "$PYTHON" -m bin.report \
-  --run_dir="$run/realm" --run_dir="$run/qa" --eval_dir="$run/eval/realm" \
+  --run_dir="$run/realm" --run_dir="$qa" --eval_dir="$run/eval/realm_all" \
   --output="$run/report.html"
 
 echo 'Three questions about entities that no training question asks about:'
-answer() { "$PYTHON" -m bin.answer --model_dir="$run/qa" --top_k=2 "$@" 2>/dev/null; }
+answer() { "$PYTHON" -m bin.answer --model_dir="$qa" --top_k=2 "$@" 2>/dev/null; }
 head -n 3 "$world/test_questions.jsonl" | "$PYTHON" -c \
   'import json, sys; [print(json.loads(line)["question"]) for line in sys.stdin]' \
   | answer --corpus_dir="$corpus"
@@ -107,13 +119,13 @@ echo 'One fact changed in one article, and only the corpus indexed again:'
 stage change "$run/changed/changed.json" \
   "$PYTHON" -m bin.change_fact --config=$config \
   --questions="$world/test_questions.jsonl" \
-  --predictions="$run/eval/realm/predictions.jsonl" --output_dir="$run/changed"
+  --predictions="$run/eval/realm_all/predictions.jsonl" --output_dir="$run/changed"
 stage changed_corpus "$run/changed/corpus/manifest.json" \
   "$PYTHON" -m bin.make_blocks --input="$run/changed/articles.jsonl" \
   --max_block_wordpieces=48 --vocab_file="$corpus/vocab.txt" \
   --output_dir="$run/changed/corpus"
 stage changed_index "$run/changed/index" \
-  "$PYTHON" -m bin.build_index --params_dir="$run/qa" \
+  "$PYTHON" -m bin.build_index --params_dir="$qa" \
   --corpus_dir="$run/changed/corpus" --output_dir="$run/changed/index"
 cat "$run/changed/changed.json"
 question=$("$PYTHON" -c 'import json, sys
@@ -121,6 +133,6 @@ print(json.load(open(sys.argv[1]))["question"])' "$run/changed/changed.json")
 answer --corpus_dir="$corpus" --question="$question"
 answer --corpus_dir="$run/changed/corpus" --index_dir="$run/changed/index" \
   --question="$question"
-echo "Ask more: $PYTHON -m bin.answer --model_dir=$run/qa --corpus_dir=$corpus" \
+echo "Ask more: $PYTHON -m bin.answer --model_dir=$qa --corpus_dir=$corpus" \
   '--question="..."'
 echo "$SECONDS seconds in all."
