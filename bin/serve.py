@@ -14,6 +14,7 @@ from bin import reading_flags
 
 from absl import flags
 
+from realm_tf.retrieval import bm25
 from realm_tf.serving import access
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
@@ -70,7 +71,9 @@ def main(_):
   metrics = metrics_lib.Metrics()
   live = live_model.LiveModel(
     functools.partial(live_model.find, source.model_dir, source.index_dir),
-    functools.partial(served_model.load, source, _ALLOW_EDITS.value),
+    functools.partial(
+      *(served_model.load, source, _ALLOW_EDITS.value, bm25.KeptOverTable())
+    ),
     served_model.adopt,
     metrics.count_swap,
   )

@@ -1,5 +1,6 @@
 """Opens a model directory and a corpus for answering."""
 
+from collections.abc import Callable
 import dataclasses
 from typing import NamedTuple, Optional
 
@@ -20,6 +21,8 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 from realm_tf.text import wordpiece
+
+SparseBuilder = Callable[[block_table.BlockTable], bm25.Bm25Retriever]
 
 
 class Choices(NamedTuple):
@@ -138,14 +141,22 @@ def load_answerer(
 
 
 def answerer_of(
-  loaded: Loaded, choices: Choices = OWN
+  loaded: Loaded,
+  choices: Choices = OWN,
+  build_sparse: SparseBuilder = bm25.over_table,
 ) -> answerer_lib.Answerer:
-  """Returns the answerer of an opened model; see `load_answerer`."""
+  """Returns the answerer of an opened model; see `load_answerer`.
+
+  Args:
+    loaded: From `load`.
+    choices: How it answers.
+    build_sparse: Returns BM25 over the corpus; called if it has a weight.
+  """
   model, finetuning = choose_reader(loaded, choices)
   special_ids = loaded.tokenizer.special_ids
   hybrid = None
   if choices.sparse_weight:
-    sparse = bm25.over_table(loaded.table)
+    sparse = build_sparse(loaded.table)
     hybrid = hybrid_lib.Hybrid(sparse, choices.sparse_weight)
   return answerer_lib.Answerer(
     loaded.tokenizer,

@@ -7,6 +7,7 @@ Anserini's and DrQA-era baselines' usual values for paragraphs.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Optional
 
 import bm25s
 import numpy as np
@@ -83,6 +84,24 @@ def over_table(table: block_table.BlockTable) -> Bm25Retriever:
   """Returns a retriever over all blocks of a corpus."""
   ids = range(table.num_blocks)
   return Bm25Retriever(table.titles(ids), table.texts(ids))
+
+
+class KeptOverTable:
+  """`over_table`, built again only for another corpus than the last.
+
+  The words of a corpus do not change with the model that searches it.
+  """
+
+  def __init__(self):
+    self._fingerprint: Optional[str] = None
+    self._built: Optional[Bm25Retriever] = None
+
+  def __call__(self, table: block_table.BlockTable) -> Bm25Retriever:
+    """See `over_table`."""
+    fingerprint = table.manifest['corpus_fingerprint']
+    if self._built is None or fingerprint != self._fingerprint:
+      self._built, self._fingerprint = over_table(table), fingerprint
+    return self._built
 
 
 def wordpiece_search(

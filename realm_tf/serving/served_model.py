@@ -4,6 +4,7 @@ from typing import NamedTuple, Optional
 
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
+from realm_tf.retrieval import bm25
 from realm_tf.serving import corpus_edits
 
 
@@ -28,8 +29,18 @@ class ServedModel(NamedTuple):
   edits: Optional[corpus_edits.EditedCorpus]
 
 
-def load(source: Source, allow_edits: bool = False) -> ServedModel:
+def load(
+  source: Source,
+  allow_edits: bool = False,
+  build_sparse: loading.SparseBuilder = bm25.over_table,
+) -> ServedModel:
   """Opens a model and warms it.
+
+  Args:
+    source: Where it is.
+    allow_edits: Whether its texts may be changed.
+    build_sparse: See `loading.answerer_of`; one that keeps what it built saves
+      that when the next model of the same corpus is loaded.
 
   Raises:
     UserError: See `loading.load_answerer`; or it has no reader.
@@ -39,7 +50,7 @@ def load(source: Source, allow_edits: bool = False) -> ServedModel:
   if allow_edits:
     edits = corpus_edits.EditedCorpus(loaded)
     loaded = loaded._replace(table=edits.table, retriever=edits.retriever)
-  answerer = loading.answerer_of(loaded, source.choices)
+  answerer = loading.answerer_of(loaded, source.choices, build_sparse)
   loading.require_reader(answerer.reader is not None, source.model_dir)
   warm(answerer)
   if edits is not None:

@@ -4,11 +4,14 @@ import functools
 import gc
 import os
 import threading
+from unittest import mock
 import weakref
 
 from absl.testing import absltest
 
 from realm_tf import errors
+from realm_tf.answering import loading
+from realm_tf.retrieval import bm25
 from realm_tf.serving import handlers
 from realm_tf.serving import live_model
 from realm_tf.serving import rest_format
@@ -60,6 +63,40 @@ class ServedModelTest(absltest.TestCase):
       set(row),
       set(rest_format.ANSWER_OUTPUTS) | set(rest_format.EVIDENCE_OUTPUTS),
     )
+
+  def test_words_of_a_corpus_are_indexed_once(self):
+    source = served_model.Source(
+      *(self.model_dir, self.corpus_dir),
+      choices=loading.Choices(sparse_weight=0.5),
+    )
+    # The tiny corpus has no word of two letters, which BM25 wants.
+    build = lambda table: bm25.Bm25Retriever(
+      *(['red'] * table.num_blocks, ['blue'] * table.num_blocks)
+    )
+    with mock.patch.object(bm25, 'over_table', side_effect=build) as over:
+      kept = bm25.KeptOverTable()
+      first = served_model.load(source, build_sparse=kept).answerer
+      self._publish(1)
+      second = served_model.load(source, build_sparse=kept).answerer
+    over.assert_called_once()
+    self.assertNotEqual(first.answer(['a b ?']), second.answer(['a b ?']))
+
+  def test_another_corpus_is_indexed_again(self):
+    tables = [
+      mock.Mock(
+        num_blocks=2,
+        manifest={'corpus_fingerprint': fingerprint},
+        titles=lambda ids: ['x'] * len(ids),
+        texts=lambda ids, texts=texts: [texts[i] for i in ids],
+      )
+      for fingerprint, texts in (('1', ['red', 'blue']), ('2', ['blue', 'red']))
+    ]
+    kept = bm25.KeptOverTable()
+    best = [
+      int(kept(table).retrieve_texts(['red'], 1).block_ids[0, 0])
+      for table in tables
+    ]
+    self.assertEqual(best, [0, 1])
 
   def test_no_request_fails_while_a_newer_version_is_loaded(self):
     client = self._serve()
