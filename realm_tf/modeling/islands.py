@@ -172,7 +172,9 @@ def attend(
   @tf.custom_gradient
   def call(query, key, value):
     scores = tf.matmul(query, key, transpose_b=True)  # [B, A, M, L]
-    kept = probabilities = tf.nn.softmax(_biased(scores, bias))
+    # The graph's optimizer does not look into islands, and warns of ranks.
+    biased = tf.ensure_shape(_biased(scores, bias), scores.shape)
+    kept = probabilities = tf.nn.softmax(biased)
     if seed is not None and rate:
       kept = _dropped(probabilities, rate, seed)
     mixed = kept @ value
