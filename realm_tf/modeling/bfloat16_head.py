@@ -45,7 +45,9 @@ class Bfloat16Head:
 @tf.custom_gradient
 def _log_probs(states, table, bias, gold_ids):
   """Returns float32 [N] of bfloat16 [N, H] and [V, H], and float32 [V]."""
-  logits = _biased(tf.matmul(states, table, transpose_b=True), bias)
+  products = tf.matmul(states, table, transpose_b=True)
+  # The graph's optimizer does not look into islands, and warns of ranks.
+  logits = tf.ensure_shape(_biased(products, bias), products.shape)
   probabilities = tf.nn.softmax(logits)
   # The largest probability never underflows, as the gold token's may.
   log_sums = tf.reduce_max(logits, axis=-1) - tf.math.log(

@@ -172,7 +172,7 @@ def attend(
   @tf.custom_gradient
   def call(query, key, value):
     scores = tf.matmul(query, key, transpose_b=True)  # [B, A, M, L]
-    kept = probabilities = tf.nn.softmax(_biased(scores, bias))
+    kept = probabilities = _softmax(scores, bias)
     if seed is not None and rate:
       kept = _dropped(probabilities, rate, seed)
     mixed = kept @ value
@@ -195,6 +195,11 @@ def attend(
     return mixed, gradient
 
   return call(query, key, value)
+
+
+def _softmax(scores, bias):
+  # The graph's optimizer does not look into islands, and warns of ranks.
+  return tf.nn.softmax(tf.ensure_shape(_biased(scores, bias), scores.shape))
 
 
 @compiled

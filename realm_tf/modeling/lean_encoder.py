@@ -37,6 +37,16 @@ def prefers_xla(dtype: str) -> bool:
   return dtype == 'float32' or bool(tf.config.list_physical_devices('GPU'))
 
 
+def prefers_islands(dtype: str) -> bool:
+  """Returns whether islands make training faster on this machine's devices.
+
+  Args:
+    dtype: Of matmuls.
+  """
+  # What runs on a TPU is compiled as a whole.
+  return not prefers_xla(dtype) and not tf.config.list_physical_devices('TPU')
+
+
 class _Seeds(NamedTuple):
   """Of a layer's dropouts, int32 [2] each; None where there is none."""
 
@@ -55,6 +65,8 @@ class LeanEncoder:
       'bfloat16'. Layer norm, activations and sums of layers are float32.
     recompute: Whether the backward pass computes a layer's activations once
       more, from its input, instead of keeping them.
+    islands: Whether layers are `bfloat16_layer`'s, which are for bfloat16, and
+      compiled for each shape of a batch; see `prefers_islands`.
 
   Call arguments:
     tokens: 'input_word_ids', 'input_mask' and 'input_type_ids', int32 [B, L].
@@ -73,13 +85,14 @@ class LeanEncoder:
     config: config_lib.BertConfig,
     dtype: str = 'float32',
     recompute: bool = False,
+    islands: bool = False,
   ):
     self._variables = weights.by_local_name(encoder)
     self._config = config
     self._dtype = tf.as_dtype(dtype)
     self._recompute = recompute
     self._activation = bert.activation(config)
-    self._is_compiled = prefers_xla(dtype)
+    self._islands = islands
 
   def __call__(
     self,
@@ -121,7 +134,7 @@ class LeanEncoder:
 
   def _layer(self, number, bias, seeds, positions):
     """Returns a function from [B, L, H] to [B, L, H], or to [B, M, H]."""
-    make = self._compiled_layer if self._is_compiled else self._islands_layer
+    make = self._islands_layer if self._islands else self._whole_layer
     layer = make(f'transformer/layer_{number}/', bias, seeds, positions)
     return tf.recompute_grad(layer) if self._recompute else layer
 
@@ -138,7 +151,7 @@ class LeanEncoder:
       tf.cast(states, self._dtype), bias, seeds, positions
     )
 
-  def _compiled_layer(self, name, bias, seeds, positions):
+  def _whole_layer(self, name, bias, seeds, positions):
     config = self._config
 
     def layer(states):

@@ -80,7 +80,7 @@ class RealmModel(tf.Module):
         reader_bert,
         head,
         self._lean(reader_bert, config.reader_bert),
-        None if self.prefers_xla else bfloat16_head.Bfloat16Head(head),
+        self._lean_head(head),
       )
     if SPAN in parts:
       self.span_reader = span_reader_lib.SpanReader(
@@ -108,12 +108,19 @@ class RealmModel(tf.Module):
     return embedder
 
   def _lean(self, encoder, bert_config):
+    dtype = precision.choose(self.config.train_dtype)
     return lean_encoder.LeanEncoder(
       encoder,
       bert_config,
-      precision.choose(self.config.train_dtype),
+      dtype,
       self.config.recompute_activations,
+      lean_encoder.prefers_islands(dtype),
     )
+
+  def _lean_head(self, head):
+    dtype = precision.choose(self.config.train_dtype)
+    has_islands = lean_encoder.prefers_islands(dtype)
+    return bfloat16_head.Bfloat16Head(head) if has_islands else None
 
   @property
   def prefers_xla(self) -> bool:

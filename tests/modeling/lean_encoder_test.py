@@ -29,7 +29,6 @@ _TOKENS = {
   'input_mask': tf.cast(_IDS != 0, tf.int32),
   'input_type_ids': tf.constant([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 0, 0]]),
 }
-_DTYPES = ('float32', 'bfloat16')
 _POSITIONS = tf.constant([[4, 0, 4], [1, 2, 0]])
 
 
@@ -56,8 +55,8 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
       limit = 1e-5 * max(1.0, float(tf.reduce_max(tf.abs(other))))
       self.assertAllClose(one, other, rtol=0, atol=limit)
 
-  def _gradients_of(self, encoder, dtype):
-    lean = lean_encoder.LeanEncoder(encoder, _CONFIG, dtype)
+  def _gradients_of(self, encoder, dtype, islands=False):
+    lean = lean_encoder.LeanEncoder(encoder, _CONFIG, dtype, islands=islands)
     variables = encoder.trainable_variables
     return _gradients(lambda: lean(_TOKENS).values(), variables)[1]
 
@@ -130,32 +129,41 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(after, encoder(_TOKENS)['pooled_output'], atol=2e-5)
 
   @parameterized.parameters(
-    ('float32', 0, True),
-    ('float32', 1, True),
-    ('bfloat16', 1, True),
-    ('bfloat16', 0, False),
+    ('float32', 'CPU', True, False),
+    ('float32', 'GPU', True, False),
+    ('bfloat16', 'GPU', True, False),
+    ('bfloat16', 'TPU', False, False),
+    ('bfloat16', 'CPU', False, True),
   )
   def test_only_a_cpu_does_bfloat16_without_xla(
-    self, dtype, num_gpus, expected
+    self, dtype, device, xla, islands
   ):
     with mock.patch.object(
-      tf.config, 'list_physical_devices', return_value=[None] * num_gpus
+      tf.config,
+      'list_physical_devices',
+      side_effect=lambda kind: [None] * (kind == device),
     ):
-      self.assertEqual(lean_encoder.prefers_xla(dtype), expected)
+      self.assertEqual(lean_encoder.prefers_xla(dtype), xla)
+      self.assertEqual(lean_encoder.prefers_islands(dtype), islands)
 
-  def test_bfloat16_is_near_and_comes_out_as_float32(self):
+  @parameterized.parameters(False, True)
+  def test_bfloat16_is_near_and_comes_out_as_float32(self, islands):
     encoder = _encoder()
     exact = encoder(_TOKENS)['sequence_output']
-    encode = lean_encoder.LeanEncoder(encoder, _CONFIG, 'bfloat16')
+    encode = lean_encoder.LeanEncoder(
+      encoder, _CONFIG, 'bfloat16', islands=islands
+    )
     actual = encode(_TOKENS)['sequence_output']
     self.assertEqual(actual.dtype, tf.float32)
     # 8 bits of mantissa: each value is rounded by up to 0.4 % a matmul.
     error = tf.reduce_mean(tf.abs(actual - exact)) / tf.math.reduce_std(exact)
     self.assertBetween(float(error), 1e-4, 0.05)
 
-  def test_bfloat16_gradients_are_near_and_float32(self):
+  @parameterized.parameters(False, True)
+  def test_bfloat16_gradients_are_near_and_float32(self, islands):
     encoder = _encoder()
-    exact, near = (self._gradients_of(encoder, d) for d in _DTYPES)
+    exact = self._gradients_of(encoder, 'float32')
+    near = self._gradients_of(encoder, 'bfloat16', islands)
     norm = lambda tensors: float(tf.linalg.global_norm(tensors))
     errors = [one - other for one, other in zip(near, exact, strict=True)]
     self.assertBetween(norm(errors) / norm(exact), 1e-4, 0.1)
@@ -167,7 +175,9 @@ class TrainingTest(tf.test.TestCase, parameterized.TestCase):
     self, config, training=True, recompute=False, dtype='float32', some=False
   ):
     encoder = _encoder(config)
-    lean = lean_encoder.LeanEncoder(encoder, config, dtype, recompute)
+    lean = lean_encoder.LeanEncoder(
+      encoder, config, dtype, recompute, islands=dtype == 'bfloat16'
+    )
     positions = _POSITIONS if some else None
     seeds = iter(np.arange(1000, dtype=np.int32).reshape([500, 2]))
     with dropout.seeds_from(lambda: tf.constant(next(seeds))):
