@@ -62,7 +62,7 @@ stage reader "$run/reader/DONE" \
   --set=pretraining.oversampling=3 \
   --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
   --set=pretraining.optimizer.learning_rate=3e-3 \
-  --set=pretraining.optimizer.num_steps=3000
+  --set=pretraining.optimizer.num_steps=2500
 stage realm "$run/realm/DONE" pretrain_realm
 # The reader's second half, still from text alone: a sentence with a name left
 # out is a question, and a block that BM25 finds has the answer. The embedders
@@ -73,7 +73,7 @@ stage cloze "$run/cloze.jsonl" \
 stage span_reader "$run/span_reader/DONE" train finetune "$run/span_reader" \
   --questions="$run/cloze.jsonl" --init_from="$run/reader" \
   --set=finetuning.num_read=1 --set=finetuning.freeze_query_tower=true \
-  --set=finetuning.optimizer.num_steps=1500
+  --set=finetuning.optimizer.num_steps=2500
 stage ict_index "$run/reader/index" \
   "$PYTHON" -m bin.build_index --params_dir="$run/reader" \
   --corpus_dir="$corpus" --output_dir="$run/reader/index"

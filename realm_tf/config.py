@@ -146,9 +146,6 @@ class PretrainingConfig:
     num_candidates: K, the null block included.
     objective: 'per_query' is the paper's log-likelihood; 'per_token' the
       release's.
-    distillation: Temperature at which the reader's likelihoods of the
-      candidates teach p(z|x), which then learns from nothing else (Izacard et
-      al. 2022); 0 trains it by Eq. 1, as the paper does.
     masking: 'salient', 'random_span' or 'random_token' (Table 2).
     candidates: 'retrieved'; or 'hybrid': what the index and BM25 find, by
       turns; or 'recurring_span': of the blocks that BM25 finds those with the
@@ -186,7 +183,6 @@ class PretrainingConfig:
   batch_size: int = 512
   num_candidates: int = 8
   objective: str = 'per_query'
-  distillation: float = 0.0
   masking: str = 'salient'
   candidates: str = 'retrieved'
   oversampling: int = 1
@@ -215,7 +211,7 @@ class PretrainingConfig:
     )
     config_checks.check_rates(self, 'query_noise_rate', 'mask_drop_rate')
     config_checks.check_not_negative(
-      self, 'over_retrieval', 'write_through_blocks', 'distillation'
+      self, 'over_retrieval', 'write_through_blocks'
     )
     every = self.refresh_every_steps * self.stale_factor
     config_checks.check(

@@ -5,7 +5,6 @@ params/, index/ -> [this file] -> held_out_metrics.jsonl, TensorBoard, the best
 The file is also the memory: a resumed run measures no version twice.
 """
 
-from collections.abc import Mapping
 import os
 import time
 from typing import Optional
@@ -20,6 +19,7 @@ from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
+from realm_tf.training import held_out_log
 from realm_tf.training import held_out_queries
 from realm_tf.training import metrics_log
 from realm_tf.training import model_choice
@@ -181,17 +181,9 @@ class HeldOutVersions:
       search = self._fixed_search or self._queries.index_search(
         self._index_path(step)
       )
-      self._write(step, self._queries.measure(search))
+      means = self._queries.measure(search)
+      held_out_log.write(self._run_dir, step, means)
     except (errors.UserError, OSError, tf.errors.OpError) as error:
       logging.warning('Version %d was not measured: %s', step, error)
     finally:
       weights.assign(self._model.variables, current)
-
-  def _write(self, step: int, means: Mapping[str, float]) -> None:
-    logging.info('Held out, step %d: %s', step, means)
-    metrics_log.append(self._path, {'step': step, **metrics_log.row(means)})
-    writer = tf.summary.create_file_writer(layout.summary_dir(self._run_dir))
-    with writer.as_default(step=step):
-      for name, value in means.items():
-        tf.summary.scalar(name, value)
-    writer.close()

@@ -4,6 +4,7 @@ block table -> [this file] -> 'query_ids', 'title_ids', 'body_ids'
 """
 
 from collections.abc import Iterator
+from typing import Optional
 
 import numpy as np
 
@@ -22,6 +23,7 @@ def batches(
   ordinary_ids: np.ndarray,
   experiment: config_lib.ExperimentConfig,
   share: batch_share.Share = batch_share.WHOLE,
+  rows: Optional[np.ndarray] = None,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; those of a step depend on seed and step only.
 
@@ -37,25 +39,26 @@ def batches(
     experiment: Batch size, removal and noise rates, lengths, and the seed of
       order, sentences and noise.
     share: This process's part of each batch, and the first step.
+    rows: Blocks to deal, int64 [n]; by default those not held out.
 
   Yields:
     See `inverse_cloze_trainer.InverseClozeTrainer`.
   """
   config, lengths = experiment.inverse_cloze, experiment.lengths
-  seed = experiment.seed
-  trained = held_out.others(held_out.blocks(table, experiment.held_out.share))
-  dealt = _sampler(table, trained, config, seed)
+  if rows is None:
+    rows = held_out.others(held_out.blocks(table, experiment.held_out.share))
+  dealt = _sampler(table, rows, config, experiment.seed)
   own = share.rows(config.batch_size)
   step = share.first_step
   while True:
-    rng = sampling.step_rng(seed, step)
+    rng = sampling.step_rng(experiment.seed, step)
     # Where in its block the sentence is, and whether it is cut out.
     draws = rng.random([config.batch_size, 2])[own]
-    rows = trained[dealt(step)[own]]
+    taken = rows[dealt(step)[own]]
     titles, bodies = table.gather(
-      rows, lengths.title_tokens, lengths.block_tokens
+      taken, lengths.title_tokens, lengths.block_tokens
     )
-    ends = [table.sentence_ends(row) for row in rows]
+    ends = [table.sentence_ends(row) for row in taken]
     ends = _cut_to_what_is_embedded(titles, bodies, ends, lengths.block_tokens)
     queries = _take_sentences(bodies, ends, draws, config)
     queries = _change(queries, ordinary_ids, config, rng, own)

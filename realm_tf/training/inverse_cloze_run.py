@@ -14,12 +14,16 @@ from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.modeling import realm_model
 from realm_tf.records import whole_blocks
+from realm_tf.rundir import layout
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
+from realm_tf.training import held_out_cloze
+from realm_tf.training import held_out_log
 from realm_tf.training import initial_params
 from realm_tf.training import inverse_cloze_batches
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import loop
+from realm_tf.training import metrics_log
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import prefetch
 from realm_tf.training import question_pairs
@@ -70,7 +74,25 @@ def run(
   trainer.train_dataset = prefetch.prefetch(
     batches_of(config, share._replace(first_step=run_loop.step))
   )
-  run_loop.run()
+  _train(inputs, run_dir, run_loop, setup)
+
+
+def _train(inputs, run_dir, run_loop, setup):
+  """Trains, and measures ICT on held-out articles before and after."""
+  share = setup.share(inputs.config.inverse_cloze.batch_size)
+  blocks = held_out_cloze.rows(inputs) if share.count == 1 else ()
+  metrics_log.cut(layout.held_out_file(run_dir), run_loop.step - 1)
+
+  def measure():
+    if len(blocks):
+      means = held_out_cloze.measure(inputs, run_loop.trainer, blocks)
+      held_out_log.write(run_dir, run_loop.step, means)
+
+  measure()
+  run_loop.train(inputs.config.inverse_cloze.optimizer.num_steps)
+  run_loop.publish()
+  measure()
+  run_loop.finish()
 
 
 def _trainer(inputs, model):

@@ -57,14 +57,14 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     return _loss_and_logs(*self.embed(batch), batch.get('is_compared'))
 
   def embed(
-    self, batch: Mapping[str, tf.Tensor]
+    self, batch: Mapping[str, tf.Tensor], training: bool = True
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the embeddings of queries and of blocks, each float32 [b, D]."""
     queries = self.model.embed_queries(
       joining.pack_longest(
         batch['query_ids'], None, *self._special_ids, self._lengths.query_tokens
       ),
-      training=True,
+      training=training,
     )
     blocks = self.model.block_embedder(
       joining.pack_longest(
@@ -73,7 +73,7 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
         *self._special_ids,
         self._lengths.block_tokens,
       ),
-      training=True,
+      training=training,
     )
     return queries, blocks
 

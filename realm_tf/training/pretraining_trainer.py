@@ -16,7 +16,6 @@ from realm_tf.modeling import dropout
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import strategies
 from realm_tf.objectives import marginal_likelihood
-from realm_tf.objectives import perplexity_distillation
 from realm_tf.objectives import retrieval_utility
 from realm_tf.records import joining
 from realm_tf.retrieval import overlay as overlay_lib
@@ -112,15 +111,13 @@ class PretrainingTrainer(step_trainer.StepTrainer):
 
   def loss_and_logs(self, batch):
     scores, token_log_probs, embeddings = self._score(batch, training=True)
+    learns = self._retriever_learns()
+    if learns is not None:
+      scores = tf.where(learns, scores, tf.stop_gradient(scores))
     mask = batch['token_mask']
     log_p_y_given_z = marginal_likelihood.query_log_likelihood(
       token_log_probs, mask
     )  # [B, K]
-    divergence, scores = self._distil(scores, log_p_y_given_z, batch['is_real'])
-    learns = self._retriever_learns()
-    if learns is not None:
-      scores = tf.where(learns, scores, tf.stop_gradient(scores))
-      divergence = tf.where(learns, divergence, 0.0)
     log_p_y = marginal_likelihood.marginal_log_likelihood(
       scores, token_log_probs, mask
     )  # [B]
@@ -140,20 +137,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     }
     if self._overlay is not None and len(embeddings) == 2:
       logs[_EMBEDDINGS] = embeddings[1]  # [B, K - 1, D]
-    loss = self._loss(scores, token_log_probs, mask, log_p_y)
-    return loss + divergence, logs
-
-  def _distil(self, scores, log_p_y_given_z, is_real):
-    """Returns the reader's lesson, a loss [], and the scores for Eq. 1.
-
-    Where there is a lesson, Eq. 1 teaches the reader alone.
-    """
-    if not self._config.distillation:
-      return tf.constant(0.0), scores
-    divergence = perplexity_distillation.divergence(
-      scores, log_p_y_given_z, is_real, self._config.distillation
-    )
-    return tf.reduce_mean(divergence), tf.stop_gradient(scores)
+    return self._loss(scores, token_log_probs, mask, log_p_y), logs
 
   def _retriever_learns(self):
     """Returns whether it does in this step, bool []; None in every step.

@@ -7,6 +7,7 @@ import types
 
 from absl.testing import absltest
 
+from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.records import block_table
@@ -51,6 +52,22 @@ class InverseClozeRunTest(absltest.TestCase):
     self.assertNotAlmostEqual(expected[0], expected[3], 3)
     for loss, value in zip(self._losses(corpus_dir, 2), expected, strict=True):
       self.assertAlmostEqual(loss, value, 5)
+
+  def test_held_out_articles_are_measured_before_and_after(self):
+    corpus_dir = tiny.write_corpus(self.directory)
+    config = dataclasses.replace(
+      _config(batch_size=2, remove_rate=0.0),
+      held_out=config_lib.HeldOutConfig(share=0.7),
+    )
+    run_dir = f'{self.directory}/held_out'
+    inverse_cloze_run.run(runs.open_inputs(config, corpus_dir), run_dir)
+    with open(layout.held_out_file(run_dir)) as file:
+      before, after = map(json.loads, file)
+    self.assertEqual((before['step'], after['step']), (0, 4))
+    for measured in (before, after):
+      # Of the words that a query has, its block with the sentence has all.
+      self.assertBetween(measured['held_out_accuracy'], 0, 1)
+      self.assertBetween(measured['held_out_accuracy_left_in'], 0, 1)
 
   def test_learns_from_questions_in_chunks_as_at_once(self):
     corpus_dir = tiny.write_corpus(self.directory)
