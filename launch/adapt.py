@@ -2,8 +2,10 @@
 
   bash launch/adapt.sh ARTICLES MODEL RUN_DIR [QUESTIONS] [FLAGS...]
 
-The sizes are the encoder's own (--model_of). For 2 CPU cores and some thousand
-paragraphs; more text is worth more steps.
+The sizes are the encoder's own (--model_of). For 2 CPU cores with AMX and some
+thousand paragraphs: from MiniLM, on SQuAD's 2,067 validation paragraphs, 44
+minutes beside other work, recall@1/5/20 of its questions 67.9 / 90.1 / 96.6 to
+70.3 / 91.4 / 97.2. More text is worth more steps.
 """
 
 from realm_tf import config

@@ -121,7 +121,10 @@ class _Files:
   def good_flags(self, name):
     """Returns flags that are right for the binary `name`."""
     corpus, out = {'corpus_dir': self.corpus}, {'output_dir': self.new}
+    asked = {'model_dir': self.model, 'questions': self.questions}
+    tagged = {'train': self.broken, 'vocab_file': self.vocabulary}
     return {
+      'adapt_results': {'run_dir': self.missing},
       'answer': {**corpus, 'model_dir': self.model, 'question': 'a'},
       'build_index': {**corpus, **out, 'params_dir': self.model},
       'change_fact': {
@@ -129,17 +132,13 @@ class _Files:
         'questions': self.missing,
         'predictions': self.missing,
       },
-      'evaluate': {
-        **corpus,
-        **out,
-        'model_dir': self.model,
-        'questions': self.questions,
-      },
+      'evaluate': {**corpus, **out, **asked},
       'export': {**out, 'model_dir': self.model, 'format': 'hugging_face'},
       'finetune': {**corpus, 'questions': self.questions, 'run_dir': self.new},
       'import_checkpoint': {**out, 'source': f'hf:{self.model}'},
       'inspect_data': corpus,
       'make_blocks': {**out, 'input': self.broken},
+      'make_cloze': {**corpus, 'queries_dir': self.queries, 'output': self.new},
       'make_queries': {**corpus, **out, 'input': self.broken},
       'make_world': out,
       'pretrain': {**corpus, 'queries_dir': self.missing, 'run_dir': self.new},
@@ -147,11 +146,7 @@ class _Files:
       'refresh_index': {**corpus, 'run_dir': self.model, 'once': 'true'},
       'report': {'run_dir': self.log['good'], 'output': self.new},
       'serve': {**corpus, 'model_dir': self.model, 'port': '0'},
-      'train_tagger': {
-        **out,
-        'train': self.broken,
-        'vocab_file': self.vocabulary,
-      },
+      'train_tagger': {**out, **tagged},
       'warm_start': {**corpus, 'run_dir': self.new},
     }[name]
 
@@ -185,6 +180,12 @@ def _cases(files):
   mixed = {'questions': files.questions, 'predictions': files.other_predictions}
   yield 'change_fact', mixed, 'in order'
   yield 'quickstart_results', {}, missing
+  yield 'adapt_results', {}, missing
+  yield 'make_cloze', {'queries_dir': missing}, missing
+  yield 'evaluate', {'queries_dir': missing}, missing
+  both = {'queries_dir': files.queries, 'sparse_weight': '1'}
+  yield 'evaluate', both, 'not their sum'
+  yield 'warm_start', {'model_of': missing}, missing
   yield from _report_cases(files)
   yield from _serve_cases(files)
   yield 'make_world', {'set': 'world.num_cities=many'}, 'many'
@@ -193,11 +194,8 @@ def _cases(files):
   yield 'warm_start', {'set': 'model.embedder_bert.num_heads=0'}, 'num_heads'
   yield 'pretrain', {}, missing
   yield 'pretrain', {'queries_dir': files.corpus}, files.corpus
-  yield (
-    'pretrain',
-    {'queries_dir': files.queries, 'corpus_dir': other},
-    'corpus_fingerprint',
-  )
+  elsewhere = {'queries_dir': files.queries, 'corpus_dir': other}
+  yield 'pretrain', elsewhere, 'corpus_fingerprint'
   yield 'pretrain', {'corpus_dir': files.queries}, files.queries
   for name in ('pretrain', 'warm_start', 'finetune'):
     yield name, {'profile_steps': '9,x'}, '--profile_steps'
