@@ -13,6 +13,7 @@ from bin import training_flags
 from absl import flags
 
 from realm_tf.retrieval import bm25
+from realm_tf.retrieval import candidates
 from realm_tf.training import held_out_queries
 from realm_tf.training import pretraining_run
 from realm_tf.training import runs
@@ -41,7 +42,9 @@ def main(_):
     start_flags.init_from(), keep_best=_KEEP_BEST.value
   )
   kind = inputs.config.pretraining.candidates
-  if kind != 'retrieved':
+  if kind == 'retrieved' and inputs.config.pretraining.num_candidates == 1:
+    options = options._replace(fixed_search=candidates.find_nothing)
+  elif kind != 'retrieved':
     sparse = bm25.wordpiece_search(inputs.table, inputs.tokenizer)
     field = 'sparse' if kind == 'hybrid' else 'fixed_search'
     options = options._replace(**{field: sparse})

@@ -143,7 +143,8 @@ class PretrainingConfig:
   Attributes:
     optimizer: The paper trains 200k steps at 3e-5.
     batch_size: B.
-    num_candidates: K, the null block included.
+    num_candidates: K, the null block included. 1 is masked language modelling
+      without blocks, as BERT's: it needs no index.
     objective: 'per_query' is the paper's log-likelihood; 'per_token' the
       release's.
     masking: 'salient', 'random_span' or 'random_token' (Table 2).

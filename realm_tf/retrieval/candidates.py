@@ -46,6 +46,11 @@ def select(
   return result
 
 
+def find_nothing(query_ids: np.ndarray, number: int) -> np.ndarray:
+  """Returns -1s, int32 [B, number]: the search of one that reads no block."""
+  return np.full([len(query_ids), number], -1, np.int32)
+
+
 def take_turns(one: np.ndarray, two: np.ndarray) -> np.ndarray:
   """Returns two retrievers' hits by turns, the best of each first, int [B, 2N].
 

@@ -78,6 +78,10 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     )
     self.model = model
     self._config = config.pretraining
+    self._is_uniform = (
+      self._config.candidates == 'recurring_span'
+      or self._config.num_candidates == 1
+    )
     self._lengths = config.lengths
     self._special_ids = special_ids
     self._age, self._overlay = index_side or (None, None)
@@ -191,7 +195,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     )  # + 1: [CLS] comes first.
 
   def _retrieval_scores(self, batch, parts, training):
-    if self._config.candidates == 'recurring_span':
+    if self._is_uniform:
       return tf.zeros(batch['body_ids'].shape[:2]), []
     query_ids = batch['retrieval_query_ids']
     queries = self.model.embed_queries(

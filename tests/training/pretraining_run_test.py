@@ -119,6 +119,13 @@ class PretrainingRunTest(absltest.TestCase):
 
   def test_a_retriever_that_waits_stays_as_it_is(self):
     self._run(reader_only_steps=_NUM_STEPS)
+    self._assert_only_the_reader_learned()
+
+  def test_without_blocks_the_reader_learns_alone(self):
+    self._run(num_candidates=1, share=0.5)
+    self._assert_only_the_reader_learned()
+
+  def _assert_only_the_reader_learned(self):
     first, last = (
       weights.read(layout.params_file(version))
       for version in (
