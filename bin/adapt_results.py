@@ -3,16 +3,12 @@ r"""Prints what launch/adapt.sh brought: recall@k before and after.
 python -m bin.adapt_results --run_dir=runs/adapt
 """
 
-from collections.abc import Mapping
-import json
 import os
 
+from bin import evaluations
 from bin import launcher
 
 from absl import flags
-import tensorflow as tf
-
-from realm_tf import errors
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'RUN_DIR of launch/adapt.sh.', required=True
@@ -23,17 +19,6 @@ _ROWS = {
   'Questions': ('recall@', 'num_questions', 'intervals'),
 }
 _KS = (1, 5, 20)
-
-
-def _metrics(name: str) -> Mapping:
-  path = os.path.join(_RUN_DIR.value, f'eval_{name}', 'metrics.json')
-  if not tf.io.gfile.exists(path):
-    raise errors.UserError(
-      f'Every evaluation must be done. Found no {path}. Run launch/adapt.sh '
-      'again: it goes on where it stopped.'
-    )
-  with tf.io.gfile.GFile(path) as file:
-    return json.loads(file.read())
 
 
 def _line(what, metrics, names):
@@ -50,7 +35,12 @@ def _line(what, metrics, names):
 
 
 def main(_):
-  metrics = [_metrics(name) for name in ('before', 'after', 'bm25')]
+  metrics = [
+    evaluations.metrics(
+      os.path.join(_RUN_DIR.value, f'eval_{name}'), 'launch/adapt.sh'
+    )
+    for name in ('before', 'after', 'bm25')
+  ]
   for what, names in _ROWS.items():
     if names[1] in metrics[1]:
       print(_line(what, metrics, names))

@@ -2,44 +2,45 @@ r"""Prints the quickstart's table and writes it as results.json.
 
 python -m bin.quickstart_results --run_dir=runs/quickstart
 
-Exact match comes with its 95 % interval (bootstrap over questions), and with
-the p-value of McNemar's exact test against REALM.
+Recall is that before any question and after fine-tuning. Exact match comes with
+its 95 % interval (bootstrap over questions), and with the p-value of McNemar's
+exact test against REALM.
 """
 
 import collections
 import json
 import os
 
+from bin import evaluations
 from bin import launcher
 
 from absl import flags
 import tensorflow as tf
 
-from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import comparison
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'Run directory of launch/quickstart.sh.', required=True
 )
-_ROWS = ('realm', 'ict', 'bm25')
-_NUMBERS = ('0', '100', '1000', 'all')  # Questions of fine-tuning.
-_COLUMNS = ('recall@1', 'recall@5', 'exact_match')
+_BEST = 'realm'
+# Row -> retriever, and reader.
+_ROWS = {
+  _BEST: ('realm', 'realm'),
+  'ict': ('ict', 'bert'),
+  'bm25': ('bm25', 'bert'),
+  'ict_realm': ('ict', 'realm'),
+  'bm25_realm': ('bm25', 'realm'),
+}
+_RECALLS = ('recall@1', 'recall@5')
 
 
-def _path(name, number):
-  return os.path.join(_RUN_DIR.value, 'eval', f'{name}_{number}')
+def _path(name):
+  return os.path.join(_RUN_DIR.value, 'eval', name)
 
 
-def _metrics(name, number):
-  path = os.path.join(_path(name, number), 'metrics.json')
-  if not tf.io.gfile.exists(path):
-    raise errors.UserError(
-      f'Every evaluation must be done. Found no {path}. Run '
-      'launch/quickstart.sh again: it goes on where it stopped.'
-    )
-  with tf.io.gfile.GFile(path) as file:
-    return json.loads(file.read())
+def _metrics(name):
+  return evaluations.metrics(_path(name), 'launch/quickstart.sh')
 
 
 def _seconds():
@@ -53,19 +54,22 @@ def _seconds():
 
 
 def _rows(questions):
-  """Yields what is known of each retriever after each number of questions."""
-  for number in _NUMBERS:
-    best = comparison.Other(_path(_ROWS[0], number), questions).predictions
-    for name in _ROWS:
-      metrics = _metrics(name, number)
-      other = comparison.Other(_path(name, number), questions)
-      yield {
-        'questions': number,
-        'name': name,
-        **{column: metrics[column] for column in _COLUMNS},
-        'interval': metrics['intervals']['exact_match'],
-        'p_against_realm': other.compare(best)[0].p_value,
-      }
+  """Yields what is known of each retriever with each reader."""
+  best = comparison.Other(_path(_BEST), questions).predictions
+  for name, (retriever, reader) in _ROWS.items():
+    metrics = _metrics(name)
+    # BM25 learns nothing from questions.
+    before = metrics if retriever == 'bm25' else _metrics(f'{retriever}_before')
+    other = comparison.Other(_path(name), questions)
+    yield {
+      'retriever': retriever,
+      'reader': reader,
+      **{f'{column} before': before[column] for column in _RECALLS},
+      **{column: metrics[column] for column in _RECALLS},
+      'exact_match': metrics['exact_match'],
+      'interval': metrics['intervals']['exact_match'],
+      'p_against_realm': other.compare(best)[0].p_value,
+    }
 
 
 def _cell(value):
@@ -81,7 +85,7 @@ def main(_):
   rows = list(_rows(questions_lib.read_questions(path)))
   seconds = _seconds()
   for cells in [rows[0], *(map(_cell, row.values()) for row in rows)]:
-    print('  '.join(f'{cell:>15.15}' for cell in cells))
+    print('  '.join(f'{cell:>15}' for cell in cells))
   print(f'Seconds: {json.dumps(seconds)}')
   path = os.path.join(_RUN_DIR.value, 'results.json')
   with tf.io.gfile.GFile(path, 'w') as file:

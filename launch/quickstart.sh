@@ -13,7 +13,7 @@ run=${1:-runs/quickstart}
 shift || true
 extra=("$@")
 config=launch/quickstart.py
-world=$run/world corpus=$run/corpus qa=$run/qa_realm_all
+world=$run/world corpus=$run/corpus qa=$run/qa_realm reader_steps=2500
 source launch/stages.sh
 
 train() {  # BINARY RUN_DIR FLAGS...
@@ -28,7 +28,8 @@ train() {  # BINARY RUN_DIR FLAGS...
 pretrain_realm() {
   rm -rf "$run/realm"
   bash launch/pretrain.sh "$run/realm" "$corpus" "$run/queries" $config \
-    --init_from="$run/reader" ${extra[@]+"${extra[@]}"}
+    --init_from="$run/ict" --reader_init_from="$run/reader" \
+    ${extra[@]+"${extra[@]}"}
 }
 
 evaluate() {  # NAME FLAGS...
@@ -54,59 +55,53 @@ stage reader_queries "$run/reader_queries/manifest.json" \
   --input="$world/statements.jsonl" \
   --format=tagged --corpus_dir="$corpus" --output_dir="$run/reader_queries"
 stage ict "$run/ict/DONE" train warm_start "$run/ict"
-# The reader's warm-up, from text alone: a masked sentence beside a block that
-# BM25 finds for it and that holds the masked words.
-stage reader "$run/reader/DONE" \
-  train pretrain "$run/reader" --queries_dir="$run/reader_queries" \
-  --init_from="$run/ict" --set=pretraining.candidates=recurring_span \
-  --set=pretraining.oversampling=3 \
-  --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
-  --set=pretraining.optimizer.learning_rate=3e-3 \
-  --set=pretraining.optimizer.num_steps=2500
-stage realm "$run/realm/DONE" pretrain_realm
-# The reader's second half, still from text alone: a sentence with a name left
-# out is a question, and a block that BM25 finds has the answer. The embedders
-# stay as they are; every row of the table starts from this reader.
-stage cloze "$run/cloze.jsonl" \
-  "$PYTHON" -m bin.make_cloze --queries_dir="$run/reader_queries" \
-  --corpus_dir="$corpus" --output="$run/cloze.jsonl"
-stage span_reader "$run/span_reader/DONE" train finetune "$run/span_reader" \
-  --questions="$run/cloze.jsonl" --init_from="$run/reader" \
-  --set=finetuning.num_read=1 --set=finetuning.freeze_query_tower=true \
-  --set=finetuning.optimizer.num_steps=2500
-stage ict_index "$run/reader/index" \
-  "$PYTHON" -m bin.build_index --params_dir="$run/reader" \
-  --corpus_dir="$corpus" --output_dir="$run/reader/index"
+stage ict_index "$run/ict/index" \
+  "$PYTHON" -m bin.build_index --params_dir="$run/ict" \
+  --corpus_dir="$corpus" --output_dir="$run/ict/index"
 
-# A row is a retriever, after no question, a hundred, a thousand and all of them.
-row() {  # NAME EMBEDDERS RETRIEVER
-  local name=$1 embedders=$2 retriever=--retriever=$3 number lines steps
-  evaluate "${name}_0" --model_dir="$embedders" \
-    --reader_dir="$run/span_reader" "$retriever"
-  for number in 100 1000 all; do
-    case $number in
-      100) lines=100 steps=60 ;;
-      1000) lines=1000 steps=200 ;;
-      all) lines=999999 steps=700 ;;
-    esac
-    head -n $lines "$world/train_questions.jsonl" \
-      >"$run/questions_${name}_$number.jsonl"
-    stage "qa_${name}_$number" "$run/qa_${name}_$number/DONE" \
-      train finetune "$run/qa_${name}_$number" "$retriever" \
-      --questions="$run/questions_${name}_$number.jsonl" \
-      --init_from="$embedders" --reader_init_from="$run/span_reader" \
-      --set=finetuning.optimizer.num_steps=$steps
-    evaluate "${name}_$number" --model_dir="$run/qa_${name}_$number" "$retriever"
-  done
+row() {  # NAME EMBEDDERS READER RETRIEVER
+  local name=$1 retriever=--retriever=$4
+  stage "qa_$name" "$run/qa_$name/DONE" \
+    train finetune "$run/qa_$name" "$retriever" --init_from="$run/$2" \
+    --reader_init_from="$run/$3" --questions="$world/train_questions.jsonl"
+  evaluate "$name" --model_dir="$run/qa_$name" "$retriever"
 }
-bm25_row() { row bm25 "$run/realm" bm25; }
-ict_row() { row ict "$run/reader" model; }
-realm_row() { row realm "$run/realm" model; }
-beside bm25_row ict_row realm_row
+masked_words() {  # NAME FLAGS...
+  local name=$1
+  shift
+  stage "$name" "$run/$name/DONE" train pretrain "$run/$name" \
+    --queries_dir="$run/reader_queries" \
+    --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
+    --set=pretraining.optimizer.learning_rate=3e-3 \
+    --set=pretraining.optimizer.num_steps=$reader_steps "$@"
+}
+# ORQA: ICT's embedders, and a BERT that saw as many masked sentences as REALM's
+# reader, but no block beside them.
+orqa() {
+  evaluate ict_before --model_dir="$run/ict"
+  masked_words bert
+  row ict ict bert model
+  row bm25 ict bert bm25
+}
+# REALM: its reader first reads masked sentences beside a block that BM25 finds
+# for them and that holds the masked words.
+realm() {
+  masked_words reader --set=pretraining.candidates=recurring_span \
+    --set=pretraining.oversampling=3
+  stage realm "$run/realm/DONE" pretrain_realm
+  evaluate realm_before --model_dir="$run/realm"
+}
+beside orqa realm
+realm_row() { row realm realm realm model; }
+exchanged_rows() {
+  row ict_realm ict realm model
+  row bm25_realm ict realm bm25
+}
+beside realm_row exchanged_rows
 echo "total $SECONDS" >>"$run/seconds.txt"  # The rows' stages overlap.
 "$PYTHON" -m bin.quickstart_results --run_dir="$run" 2>/dev/null
 stage report "$run/report.html" "$PYTHON" -m bin.report \
-  --run_dir="$run/realm" --run_dir="$qa" --eval_dir="$run/eval/realm_all" \
+  --run_dir="$run/realm" --run_dir="$qa" --eval_dir="$run/eval/realm" \
   --output="$run/report.html"
 
 echo 'Three questions about entities that no training question asks about:'
@@ -119,7 +114,7 @@ echo 'One fact changed in one article, and only the corpus indexed again:'
 stage change "$run/changed/changed.json" \
   "$PYTHON" -m bin.change_fact --config=$config \
   --questions="$world/test_questions.jsonl" \
-  --predictions="$run/eval/realm_all/predictions.jsonl" --output_dir="$run/changed"
+  --predictions="$run/eval/realm/predictions.jsonl" --output_dir="$run/changed"
 stage changed_corpus "$run/changed/corpus/manifest.json" \
   "$PYTHON" -m bin.make_blocks --input="$run/changed/articles.jsonl" \
   --max_block_wordpieces=48 --vocab_file="$corpus/vocab.txt" \

@@ -80,6 +80,14 @@ class BuildFileTest(parameterized.TestCase):
       source_tree.FILES_OF.get(package, [f'realm_tf/{package}/*.py']),
     )
 
+  def test_the_launcher_has_all_that_binaries_share(self):
+    shared = ['__init__', *source_tree.SHARED_BY_BINARIES]
+    files = [f'bin/{name}.py' for name in sorted(shared)]
+    needed = {label for name in files for label in _needed(name)}
+    rule = _rules()['launcher']
+    self.assertEqual(rule['srcs'], files)
+    self.assertEqual(rule['deps'], sorted(needed - {':launcher'}))
+
   @parameterized.parameters(
     ('tests', 'py_test'), ('bin', 'py_binary'), ('benchmarks', 'py_binary')
   )

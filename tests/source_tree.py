@@ -51,21 +51,13 @@ FILES_OF = {
   ],
 }
 
-# Modules of bin/ that are no binaries but shared by them.
-SHARED_BY_BINARIES = (
-  'append_flags',
-  'article_flags',
-  'beam_flags',
-  'config_flags',
-  'launcher',
-  'question_flags',
-  'reader_flags',
-  'reading_flags',
-  'sentence_flags',
-  'start_flags',
-  'strategy_flags',
-  'training_flags',
-  'vocabulary_flags',
+# Modules of bin/ that do not run, but are shared by those that do.
+SHARED_BY_BINARIES = tuple(
+  sorted(
+    path.stem
+    for path in ROOT.glob('bin/*.py')
+    if '__main__' not in path.read_text() and path.stem != '__init__'
+  )
 )
 
 

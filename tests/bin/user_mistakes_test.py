@@ -138,7 +138,6 @@ class _Files:
       'import_checkpoint': {**out, 'source': f'hf:{self.model}'},
       'inspect_data': corpus,
       'make_blocks': {**out, 'input': self.broken},
-      'make_cloze': {**corpus, 'queries_dir': self.queries, 'output': self.new},
       'make_queries': {**corpus, **out, 'input': self.broken},
       'make_world': out,
       'pretrain': {**corpus, 'queries_dir': self.missing, 'run_dir': self.new},
@@ -181,7 +180,6 @@ def _cases(files):
   yield 'change_fact', mixed, 'in order'
   yield 'quickstart_results', {}, missing
   yield 'adapt_results', {}, missing
-  yield 'make_cloze', {'queries_dir': missing}, missing
   yield 'evaluate', {'queries_dir': missing}, missing
   both = {'queries_dir': files.queries, 'sparse_weight': '1'}
   yield 'evaluate', both, 'not their sum'
