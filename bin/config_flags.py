@@ -13,7 +13,9 @@ from realm_tf import config as config_lib
 from realm_tf import config_io
 
 _CONFIG = flags.DEFINE_string(
-  'config', None, "Launch module, as launch/tiny.py; else the paper's values."
+  'config',
+  None,
+  "Launch module, as launch/quickstart.py; else the paper's values.",
 )
 _SET = flags.DEFINE_multi_string(
   'set', [], 'a.b=value: a field of the config and its value; repeatable.'

@@ -14,7 +14,6 @@ import importlib
 import json
 import math
 import os
-import types
 import typing
 from typing import Any
 
@@ -29,7 +28,6 @@ _FORMER_LAYER_NORM_EPSILON = 1e-12
 
 _TRUE = frozenset(['true', 'yes', '1'])
 _FALSE = frozenset(['false', 'no', '0'])
-_NONE = frozenset(['none', 'null', ''])
 # Top-level fields that config.json of older runs holds, and nothing reads.
 _RETIRED = frozenset(['init_from'])
 
@@ -40,7 +38,8 @@ def load(
   """Returns the `CONFIG` of a launch module, with `overrides` applied.
 
   Args:
-    path: 'launch/tiny.py' (any path tf.io.gfile reads), or 'launch.tiny'.
+    path: 'launch/quickstart.py' (any path tf.io.gfile reads), or
+      'launch.quickstart'.
     overrides: 'a.b=value' each, parsed by the type of the field `a.b`. They are
       checked together, after the last: two that are valid only in common are
       fine, in either order.
@@ -204,19 +203,8 @@ def _unknown_key(key: str, valid: Sequence[str]) -> str:
   return f'Unknown config key `{key}`. The nearest is `{nearest}`.'
 
 
-def _strip_optional(field_type: Any) -> tuple[Any, bool]:
-  """Returns (T, True) of Optional[T], and (T, False) of any other T."""
-  if typing.get_origin(field_type) in (typing.Union, types.UnionType):
-    others = [t for t in typing.get_args(field_type) if t is not type(None)]
-    return others[0], True
-  return field_type, False
-
-
-def _parse(key: str, text: str, field_type: Any) -> Any:
+def _parse(key: str, text: str, base: type) -> Any:
   """Returns `text` as a value of `field_type`."""
-  base, optional = _strip_optional(field_type)
-  if optional and text.lower() in _NONE:
-    return None
   if base is bool:
     if text.lower() in _TRUE | _FALSE:
       return text.lower() in _TRUE
@@ -256,11 +244,8 @@ def _build(cls: type, tree: Any, prefix: str) -> Any:
     raise errors.UserError(f'{where}{e}') from e
 
 
-def _checked(key: str, value: Any, field_type: Any) -> Any:
+def _checked(key: str, value: Any, base: type) -> Any:
   """Returns `value`, after a check that it is of `field_type` and finite."""
-  base, optional = _strip_optional(field_type)
-  if value is None and optional:
-    return None
   if base is float and type(value) is int:  # JSON writes 1.0 as it likes.
     value = float(value)
   # By `type`: to isinstance, a bool is an int.
