@@ -36,9 +36,7 @@ def _line(what, metrics, names):
 
 def main(_):
   metrics = [
-    evaluations.metrics(
-      os.path.join(_RUN_DIR.value, f'eval_{name}'), 'launch/adapt.sh'
-    )
+    evaluations.metrics(os.path.join(_RUN_DIR.value, f'eval_{name}'))
     for name in ('before', 'after', 'bm25')
   ]
   for what, names in _ROWS.items():

@@ -1,5 +1,6 @@
-"""Reads what bin.evaluate measured, for the scripts' tables."""
+"""Reads what a launch script measured, for its table."""
 
+import collections
 from collections.abc import Mapping
 import json
 import os
@@ -9,12 +10,8 @@ import tensorflow as tf
 from realm_tf import errors
 
 
-def metrics(output_dir: str, script: str) -> Mapping:
-  """Returns metrics.json of an evaluation.
-
-  Args:
-    output_dir: That of `bin.evaluate`.
-    script: What runs it.
+def metrics(output_dir: str) -> Mapping:
+  """Returns metrics.json of a `bin.evaluate` of a launch script.
 
   Raises:
     UserError: It is not there.
@@ -22,8 +19,18 @@ def metrics(output_dir: str, script: str) -> Mapping:
   path = os.path.join(output_dir, 'metrics.json')
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
-      f'Every evaluation must be done. Found no {path}. Run {script} again: it '
-      'goes on where it stopped.'
+      f'Every evaluation must be done. Found no {path}. Run the launch script '
+      'again: it goes on where it stopped.'
     )
   with tf.io.gfile.GFile(path) as file:
     return json.loads(file.read())
+
+
+def seconds(run_dir: str) -> Mapping[str, int]:
+  """Returns the seconds of each stage; 'total' is added up over restarts."""
+  result = collections.Counter()
+  with tf.io.gfile.GFile(os.path.join(run_dir, 'seconds.txt')) as file:
+    for line in file.read().splitlines():
+      stage, secs = line.split()
+      result[stage] += int(secs)
+  return result

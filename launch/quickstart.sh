@@ -94,12 +94,14 @@ realm() {
 beside orqa realm
 realm_row() { row realm realm realm model; }
 exchanged_rows() {
-  row ict_realm ict realm model
-  row bm25_realm ict realm bm25
+  row ict_realm_reader ict realm model
+  row bm25_realm_reader ict realm bm25
 }
 beside realm_row exchanged_rows
 echo "total $SECONDS" >>"$run/seconds.txt"  # The rows' stages overlap.
-"$PYTHON" -m bin.quickstart_results --run_dir="$run" 2>/dev/null
+"$PYTHON" -m bin.results_table --run_dir="$run" \
+  --questions="$world/test_questions.jsonl" \
+  --rows=realm,ict,bm25,ict_realm_reader,bm25_realm_reader 2>/dev/null
 stage report "$run/report.html" "$PYTHON" -m bin.report \
   --run_dir="$run/realm" --run_dir="$qa" --eval_dir="$run/eval/realm" \
   --output="$run/report.html"

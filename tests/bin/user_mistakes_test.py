@@ -141,9 +141,13 @@ class _Files:
       'make_queries': {**corpus, **out, 'input': self.broken},
       'make_world': out,
       'pretrain': {**corpus, 'queries_dir': self.missing, 'run_dir': self.new},
-      'quickstart_results': {'run_dir': self.missing},
       'refresh_index': {**corpus, 'run_dir': self.model, 'once': 'true'},
       'report': {'run_dir': self.log['good'], 'output': self.new},
+      'results_table': {
+        'run_dir': self.missing,
+        'questions': self.questions,
+        'rows': 'a',
+      },
       'serve': {**corpus, 'model_dir': self.model, 'port': '0'},
       'train_tagger': {**out, **tagged},
       'warm_start': {**corpus, 'run_dir': self.new},
@@ -178,7 +182,7 @@ def _cases(files):
   yield 'change_fact', {'questions': files.questions}, missing
   mixed = {'questions': files.questions, 'predictions': files.other_predictions}
   yield 'change_fact', mixed, 'in order'
-  yield 'quickstart_results', {}, missing
+  yield 'results_table', {}, missing
   yield 'adapt_results', {}, missing
   yield 'evaluate', {'queries_dir': missing}, missing
   both = {'queries_dir': files.queries, 'sparse_weight': '1'}
