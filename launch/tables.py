@@ -1,0 +1,48 @@
+"""Tables 1 and 2 of the paper, in small: settings of all rows.
+
+  bash launch/tables.sh RUN_DIR MODEL SQUAD_OPEN [ARTICLES] [FLAGS...]
+
+The sizes are the encoder's own (--model_of), but for [CLS]'s projection, which
+is new: no row starts from a trained retriever, but the two that say so.
+"""
+
+import dataclasses
+
+from launch import adapt
+from realm_tf import config
+
+_PLAIN = config.InverseClozeConfig(
+  # Section 3.4, ORQA's: a whole sentence, cut out of its block 9 times in 10.
+  optimizer=config.OptimizerConfig(5e-5, 300, warmup_steps=30),
+  batch_size=64,
+  bucket_batches=4,
+  checkpoint_every_steps=50,
+)
+
+CONFIG = dataclasses.replace(
+  adapt.CONFIG,
+  held_out=config.HeldOutConfig(share=0.05),
+  inverse_cloze=_PLAIN,
+  pretraining=dataclasses.replace(
+    adapt.CONFIG.pretraining,
+    optimizer=config.OptimizerConfig(
+      1e-4, 300, warmup_steps=30, embedder_rate_scale=0.2
+    ),
+    candidates='retrieved',
+    refresh_every_steps=75,
+    checkpoint_every_steps=75,
+  ),
+  finetuning=config.FinetuningConfig(
+    optimizer=config.OptimizerConfig(
+      2e-4, 800, warmup_steps=80, embedder_rate_scale=0.25
+    ),
+    batch_size=16,
+    bucket_batches=16,
+    num_searched=100,
+    num_read=2,
+    supervision='gold',
+    joint_tokens=146,
+    checkpoint_every_steps=100,
+    log_every_steps=25,
+  ),
+)

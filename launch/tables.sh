@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Tables 1 and 2 of the paper, in small: what each part of REALM brings.
+#
+#   bash launch/tables.sh RUN_DIR MODEL SQUAD_OPEN [ARTICLES] [FLAGS...]
+#
+# MODEL is a Hugging Face BERT directory; SQUAD_OPEN holds {train,val}_{corpus,
+# qa}.jsonl.gz as for launch/open_squad.sh. Z is all paragraphs, X their
+# sentences, and ARTICLES' for the row of the paper's second corpus. No row sees
+# a question before fine-tuning. FLAGS go to every training job, e.g. --seed=1.
+# ROWS=realm,ict in the environment makes those alone; the first is compared
+# with. Run it again at any time: a stage that is done is not done twice, and a
+# training job goes on from its last checkpoint.
+set -euo pipefail
+if [ $# -lt 3 ]; then
+  echo 'Three arguments must be given: RUN_DIR MODEL SQUAD_OPEN [ARTICLES]' \
+    "[FLAGS...]. Found $#. See launch/tables.sh." >&2
+  exit 2
+fi
+run=$1 model=$2 squad=$3 articles=
+shift 3
+if [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; then
+  articles=$1
+  shift
+fi
+extra=("$@")
+rows=${ROWS:-realm,ict,ict_longer,realm_random_spans,realm_random_tokens,\
+realm_stale,realm_hybrid,realm_retriever,realm_reader,bm25,encoder,\
+realm_of_encoder${articles:+,realm_other_text}}
+cd "$(dirname "$0")/.."
+source launch/environment.sh
+source launch/stages.sh
+corpus=$run/corpus start=$run/start
+
+# A new projection of [CLS], but for the rows that start from a retriever.
+fresh=(--set=model.embedder.head=cls --set=model.embedder.embedding_size=128
+  --set=model.embedder.normalize=false --set=model.embedder.score_scale=1)
+config=(--config=launch/tables.py --model_of="$start"
+  --set=model.embedder_bert.dropout_rate=0
+  --set=model.embedder_bert.attention_dropout_rate=0
+  --set=model.reader_bert.dropout_rate=0
+  --set=model.reader_bert.attention_dropout_rate=0)
+
+begin() {  # RUN_DIR: says --resume if there is a checkpoint, else begins anew
+  if [ -e "$1/checkpoints" ]; then echo --resume; else rm -rf "$1"; fi
+}
+train() {  # BINARY NAME FLAGS...
+  local binary=$1 name=$2
+  shift 2
+  stage "$name" "$run/$name/DONE" "$PYTHON" -m "bin.$binary" "${config[@]}" \
+    --corpus_dir="$corpus" --run_dir="$run/$name" $(begin "$run/$name") "$@" \
+    ${extra[@]+"${extra[@]}"}
+}
+realm() {  # NAME EMBEDDERS READER QUERIES FLAGS...
+  local name=$1 embedders=$2 reader=$3 queries=$4
+  shift 4
+  stage "$name" "$run/$name/DONE" bash launch/pretrain.sh "$run/$name" \
+    "$corpus" "$run/$queries" launch/tables.py "${config[@]:1}" "$@" \
+    --init_from="$run/$embedders" --reader_init_from="$run/$reader" \
+    $(begin "$run/$name") ${extra[@]+"${extra[@]}"}
+}
+masked_words() {  # NAME FLAGS...: of a reader, at 32 sentences a step
+  local name=$1
+  shift
+  train pretrain "$name" --queries_dir="$run/queries" \
+    --set=pretraining.num_candidates=1 --set=pretraining.batch_size=32 \
+    --set=pretraining.oversampling=1 \
+    --set=pretraining.optimizer.learning_rate=5e-4 \
+    --set=pretraining.optimizer.num_steps=500 "$@"
+}
+evaluate() {  # NAME FLAGS...
+  local name=$1
+  shift
+  stage "evaluate_$name" "$run/eval/$name/metrics.json" \
+    "$PYTHON" -m bin.evaluate --corpus_dir="$corpus" --recall_at=1,5,20 \
+    --questions="$squad/val_qa.jsonl.gz" --output_dir="$run/eval/$name" "$@"
+}
+row() {  # NAME EMBEDDERS READER [RETRIEVER] [FLAGS...]
+  local name=$1 embedders=$run/$2 reader=$3 retriever=--retriever=${4:-model}
+  shift $(($# > 4 ? 4 : $#))
+  if [ "$retriever" = --retriever=model ]; then
+    stage "index_${embedders##*/}" "$embedders/index" "$PYTHON" \
+      -m bin.build_index --params_dir="$embedders" --corpus_dir="$corpus" \
+      --output_dir="$embedders/index"
+  fi
+  evaluate "${name}_before" --model_dir="$embedders" "$retriever" \
+    --queries_dir="$run/queries" --held_out_share=0.05
+  train finetune "qa_$name" "$retriever" --init_from="$embedders" \
+    --reader_init_from="$run/$reader" "$@" \
+    --questions="$squad/train_qa.jsonl.gz"
+  evaluate "$name" --model_dir="$run/qa_$name" "$retriever" --num_read=5
+}
+queries() {  # NAME INPUT...
+  local name=$1
+  shift
+  stage "$name" "$run/$name/manifest.json" "$PYTHON" -m bin.make_queries \
+    "${@/#/--input=}" --tagger=rules --corpus_dir="$corpus" \
+    --output_dir="$run/$name"
+}
+
+paragraphs=("$squad/train_corpus.jsonl.gz" "$squad/val_corpus.jsonl.gz")
+stage start "$start/params" "$PYTHON" -m bin.import_checkpoint \
+  --source="hf:$model" --output_dir="$start"
+stage corpus "$corpus/manifest.json" "$PYTHON" -m bin.make_blocks \
+  "${paragraphs[@]/#/--input=}" --vocab_file="$start/vocab.txt" \
+  --max_block_wordpieces=100 --output_dir="$corpus"
+queries queries "${paragraphs[@]}"
+# The encoder's body with a head for masked words: the paper's BERT. A reader
+# that blocks were shown beside it: where REALM starts.
+masked_words bert "${fresh[@]}" --init_from="$start"
+masked_words reader "${fresh[@]}" --init_from="$run/bert" \
+  --set=pretraining.candidates=recurring_span --set=pretraining.oversampling=3
+train warm_start ict "${fresh[@]}" --init_from="$start"
+
+for name in ${rows//,/ }; do
+  case $name in
+    ict) row ict ict bert model "${fresh[@]}" ;;
+    ict_longer)
+      train warm_start ict_longer "${fresh[@]}" --init_from="$start" \
+        --set=inverse_cloze.optimizer.num_steps=900
+      row ict_longer ict_longer bert model "${fresh[@]}"
+      ;;
+    realm | realm_retriever | realm_reader | bm25)
+      realm realm ict reader queries "${fresh[@]}"
+      case $name in
+        realm) row realm realm realm model "${fresh[@]}" ;;
+        realm_retriever) row "$name" realm bert model "${fresh[@]}" ;;
+        realm_reader) row "$name" ict realm model "${fresh[@]}" ;;
+        bm25) row bm25 ict realm bm25 "${fresh[@]}" ;;
+      esac
+      ;;
+    realm_random_spans | realm_random_tokens | realm_stale | realm_hybrid)
+      case $name in
+        realm_random_spans) changed=masking=random_span ;;
+        realm_random_tokens) changed=masking=random_token ;;
+        realm_stale) changed=stale_factor=30 ;;
+        realm_hybrid) changed=candidates=hybrid ;;
+      esac
+      realm "$name" ict reader queries "${fresh[@]}" --set="pretraining.$changed"
+      row "$name" "$name" "$name" model "${fresh[@]}"
+      ;;
+    realm_other_text)
+      queries other_queries "$articles"
+      realm "$name" ict reader other_queries "${fresh[@]}"
+      row "$name" "$name" "$name" model "${fresh[@]}"
+      ;;
+    encoder) row encoder start bert ;;
+    realm_of_encoder)
+      realm realm_of_encoder start reader queries
+      row realm_of_encoder realm_of_encoder realm_of_encoder
+      ;;
+    *)
+      echo "ROWS must be some of ${rows}. Found $name." >&2
+      exit 2
+      ;;
+  esac
+done
+"$PYTHON" -m bin.results_table --run_dir="$run" --rows="$rows" \
+  --questions="$squad/val_qa.jsonl.gz"
