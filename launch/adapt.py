@@ -28,8 +28,6 @@ CONFIG = config.ExperimentConfig(
     batch_size=64,
     remove_rate=0.0,
     query_drop_rate=0.6,
-    blocks_of_title=16,
-    bucket_batches=4,
     checkpoint_every_steps=50,
   ),
   pretraining=config.PretrainingConfig(

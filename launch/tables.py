@@ -15,7 +15,6 @@ _PLAIN = config.InverseClozeConfig(
   # Section 3.4, ORQA's: a whole sentence, cut out of its block 9 times in 10.
   optimizer=config.OptimizerConfig(5e-5, 300, warmup_steps=30),
   batch_size=64,
-  bucket_batches=4,
   checkpoint_every_steps=50,
 )
 

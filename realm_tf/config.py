@@ -84,14 +84,11 @@ class InverseClozeConfig:
       that words which statements lack (who, which) do no harm later.
     query_drop_rate: Share of the query's wordpieces left out, so that a query
       is no copy of a sentence: a question has few of its block's words.
-    blocks_of_title: How many blocks of one title are dealt together, hard
-      negatives of each other; their largest common divisor if the batch size
-      is no multiple. 1 deals blocks in any order, as Lee et al. do.
     questions_of_title: How many questions on blocks of one title are dealt
       together, hard negatives of each other; their largest common divisor if
       the batch size is no multiple.
-    bucket_batches: Batches that are dealt by the length of their blocks, of
-      questions or of titles; see `FinetuningConfig`.
+    bucket_batches: Batches whose questions are dealt by the length of their
+      blocks; see `FinetuningConfig`.
     jit_compile: Whether XLA compiles the step of a single device; see
       `PretrainingConfig`.
     checkpoint_every_steps: Steps between two checkpoints for --resume.
@@ -104,7 +101,6 @@ class InverseClozeConfig:
   remove_rate: float = 0.9
   query_noise_rate: float = 0.0
   query_drop_rate: float = 0.0
-  blocks_of_title: int = 1
   questions_of_title: int = 8
   bucket_batches: int = 1
   jit_compile: bool = True
@@ -114,7 +110,6 @@ class InverseClozeConfig:
     config_checks.check_positive(
       self,
       'batch_size',
-      'blocks_of_title',
       'questions_of_title',
       'bucket_batches',
       'checkpoint_every_steps',

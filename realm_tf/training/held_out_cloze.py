@@ -51,7 +51,7 @@ def measure(
   for name, rate in _NAMES.items():
     how = dataclasses.replace(
       config.inverse_cloze,
-      **{'batch_size': size, 'remove_rate': rate, 'blocks_of_title': 1},
+      **{'batch_size': size, 'remove_rate': rate},
       **{'query_drop_rate': 0.0, 'query_noise_rate': 0.0, 'chunk_size': 0},
     )
     batches = inverse_cloze_batches.batches(

@@ -13,7 +13,6 @@ from realm_tf.records import batch_share
 from realm_tf.records import block_table
 from realm_tf.records import held_out
 from realm_tf.records import sampling
-from realm_tf.training import title_groups
 
 _QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
 
@@ -47,14 +46,14 @@ def batches(
   config, lengths = experiment.inverse_cloze, experiment.lengths
   if rows is None:
     rows = held_out.others(held_out.blocks(table, experiment.held_out.share))
-  dealt = _sampler(table, rows, config, experiment.seed)
+  sampler = sampling.Sampler(len(rows), config.batch_size, experiment.seed)
   own = share.rows(config.batch_size)
   step = share.first_step
   while True:
     rng = sampling.step_rng(experiment.seed, step)
     # Where in its block the sentence is, and whether it is cut out.
     draws = rng.random([config.batch_size, 2])[own]
-    taken = rows[dealt(step)[own]]
+    taken = rows[sampler.rows(step)[own]]
     titles, bodies = table.gather(
       taken, lengths.title_tokens, lengths.block_tokens
     )
@@ -76,18 +75,6 @@ def _change(queries, ordinary_ids, config, rng, own):
   queries = sampling.add_noise(queries, rate, ordinary_ids, rng, own, size)
   rate = config.query_drop_rate
   return sampling.drop_words(queries, rate, ordinary_ids[0], rng, own, size)
-
-
-def _sampler(table, rows, config, seed):
-  """Returns a function from a step to places in `rows`, int64 [B]."""
-  if config.blocks_of_title == 1:  # Of millions of blocks nothing is sorted.
-    return sampling.Sampler(len(rows), config.batch_size, seed).rows
-  dealing = title_groups.Dealing(
-    *(config.batch_size, config.blocks_of_title, config.bucket_batches), seed
-  )
-  return title_groups.sampler(
-    rows, table.titles(rows), table.lengths(rows)[1], dealing
-  )
 
 
 def _cut_to_what_is_embedded(titles, bodies, sentence_ends, block_tokens):

@@ -85,13 +85,6 @@ class InverseClozeBatchesTest(parameterized.TestCase):
     np.testing.assert_array_equal(part['body_ids'], whole['body_ids'])
     self.assertEqual((part['query_ids'] > 0).sum(axis=1).tolist(), [1, 1])
 
-  def test_blocks_of_one_title_are_dealt_together(self):
-    # The third article has two blocks, and so is one of the two batches.
-    batches = self._take(2, _config(blocks_of_title=2))
-    titles = [{_words(ids) for ids in batch['title_ids']} for batch in batches]
-    self.assertIn({'c'}, titles)
-    self.assertIn({'a', 'b'}, titles)
-
   @parameterized.parameters(
     # [CLS], a title of one wordpiece and two [SEP] leave 3, 5 and 2 for the
     # body, of which each sentence has 3.
