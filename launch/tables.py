@@ -6,30 +6,33 @@ The sizes are the encoder's own (--model_of), but for [CLS]'s projection, which
 is new: no row starts from a trained retriever, but the two that say so.
 """
 
-import dataclasses
-
-from launch import adapt
 from realm_tf import config
 
-_PLAIN = config.InverseClozeConfig(
-  # Section 3.4, ORQA's: a whole sentence, cut out of its block 9 times in 10.
-  optimizer=config.OptimizerConfig(5e-5, 300, warmup_steps=30),
-  batch_size=64,
-  checkpoint_every_steps=50,
-)
-
-CONFIG = dataclasses.replace(
-  adapt.CONFIG,
+CONFIG = config.ExperimentConfig(
+  lengths=config.LengthConfig(
+    query_tokens=64,
+    block_tokens=100,
+    joint_tokens=162,
+    question_tokens=40,
+    title_tokens=16,
+    max_masked=6,
+  ),
   held_out=config.HeldOutConfig(share=0.05),
-  inverse_cloze=_PLAIN,
-  pretraining=dataclasses.replace(
-    adapt.CONFIG.pretraining,
+  inverse_cloze=config.InverseClozeConfig(
+    optimizer=config.OptimizerConfig(5e-5, 300, warmup_steps=30),
+    batch_size=64,
+    checkpoint_every_steps=50,
+  ),
+  pretraining=config.PretrainingConfig(
     optimizer=config.OptimizerConfig(
       1e-4, 300, warmup_steps=30, embedder_rate_scale=0.2
     ),
-    candidates='retrieved',
+    batch_size=16,
+    num_candidates=6,
+    oversampling=4,
     refresh_every_steps=75,
     checkpoint_every_steps=75,
+    log_every_steps=25,
   ),
   finetuning=config.FinetuningConfig(
     optimizer=config.OptimizerConfig(
@@ -39,7 +42,6 @@ CONFIG = dataclasses.replace(
     bucket_batches=16,
     num_searched=100,
     num_read=2,
-    supervision='gold',
     joint_tokens=146,
     checkpoint_every_steps=100,
     log_every_steps=25,
