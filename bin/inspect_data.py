@@ -4,7 +4,8 @@ r"""Shows what a corpus or a directory of queries holds.
   python -m bin.inspect_data --corpus_dir=Z --queries_dir=X --html=x.html
 
 Counts, what was left out and why, lengths, and random examples; the salient
-spans of queries are marked.
+spans of queries are marked. --verify reads every file and compares it with what
+was written.
 """
 
 import os
@@ -18,6 +19,7 @@ import tensorflow as tf
 
 from realm_tf.records import block_table
 from realm_tf.records import inspection
+from realm_tf.records import manifests
 from realm_tf.records import query_table
 from realm_tf.text import wordpiece
 
@@ -29,6 +31,9 @@ _QUERIES_DIR = flags.DEFINE_string(
 )
 _NUM_EXAMPLES = flags.DEFINE_integer(
   'num_examples', 10, 'Random blocks or queries.', lower_bound=0
+)
+_VERIFY = flags.DEFINE_bool(
+  'verify', False, 'Read all files, and compare them with their checksums.'
 )
 _HTML = flags.DEFINE_string('html', None, 'File to write, as a page.')
 
@@ -45,8 +50,16 @@ def _report(seed: int) -> inspection.Report:
   return inspection.of_queries(queries, tokenizer, _NUM_EXAMPLES.value, seed)
 
 
+def _verify() -> None:
+  for directory in filter(None, [_CORPUS_DIR.value, _QUERIES_DIR.value]):
+    num_bytes = manifests.verify(directory)
+    print(f'{directory} is as it was written, all {num_bytes} bytes.')
+
+
 def main(_):
   report = _report(config_flags.load().seed)
+  if _VERIFY.value:
+    _verify()
   if not _HTML.value:
     print(inspection.as_text(report, colored=sys.stdout.isatty()), end='')
     return

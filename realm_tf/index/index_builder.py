@@ -244,7 +244,8 @@ def open_builder(
 
   Raises:
     UserError: One of them is missing, their vocabularies differ, blocks are
-      longer than the model embeds, or an override is of something else.
+      longer than the model embeds, a file is not as it was written, or an
+      override is of something else.
   """
   directory = model_directory.open_directory(model_dir)
   for override in overrides:
@@ -254,7 +255,8 @@ def open_builder(
         f"the rest is the model's. Found --set={override}. Leave it out."
       )
   config = config_io.override(directory.config, overrides)
-  table = block_table.BlockTable.open(corpus_dir)
+  # All of it is read for an index, which would keep a fault for good.
+  table = block_table.BlockTable.open(corpus_dir, verify=True)
   whole_blocks.check(table, config.lengths)
   tokenizer = model_files.open_tokenizer(model_dir, table.manifest)
   return IndexBuilder(

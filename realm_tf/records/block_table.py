@@ -107,14 +107,22 @@ class BlockTable:
     )
 
   @classmethod
-  def open(cls, corpus_dir: str) -> 'BlockTable':
-    """Opens a corpus directory; UserError if it is none, or incomplete."""
-    return cls(
-      corpus_dir,
-      manifests.read(
-        corpus_dir, 'a corpus directory', 'bin.make_blocks', 'num_blocks'
-      ),
+  def open(cls, corpus_dir: str, verify: bool = False) -> 'BlockTable':
+    """Opens a corpus directory.
+
+    Args:
+      corpus_dir: From bin.make_blocks.
+      verify: Whether all files are read and compared with their checksums.
+
+    Raises:
+      UserError: It is none, or incomplete, or a file was changed.
+    """
+    manifest = manifests.read(
+      corpus_dir, 'a corpus directory', 'bin.make_blocks', 'num_blocks'
     )
+    if verify:
+      manifests.verify(corpus_dir)
+    return cls(corpus_dir, manifest)
 
   def titles(self, ids: Sequence[int]) -> list[str]:
     return [self._titles.text(row) for row in self._rows(ids)]

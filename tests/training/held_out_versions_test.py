@@ -37,9 +37,7 @@ class HeldOutVersionsTest(absltest.TestCase):
     super().setUp()
     self.run_dir = self.create_tempdir().full_path
     self.clock = _Clock()
-    self.enter_context(
-      mock.patch.object(held_out_versions, 'time', self.clock)
-    )
+    self.enter_context(mock.patch.object(held_out_versions, 'time', self.clock))
     self.enter_context(mock.patch.object(model_files, 'read_params'))
     self._publish(layout.params_root)
     self.versions = held_out_versions.HeldOutVersions(
