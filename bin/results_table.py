@@ -1,12 +1,12 @@
-r"""Prints evaluations as a table, a row a system, and writes results.json.
+r"""Prints evaluations as tables, a row a system, and writes results.json.
 
-python -m bin.results_table --run_dir=runs/quickstart --rows=realm,ict,bm25 \
+python -m bin.results_table --run_dir=runs/quickstart \
+    --rows=realm_0,ict_0,bm25_0 --rows=realm_all,ict_all,bm25_all \
     --questions=runs/quickstart/world/test_questions.jsonl
 
-A row NAME is what bin.evaluate left in RUN_DIR/eval/NAME and, before the system
-saw a question, in RUN_DIR/eval/NAME_before, if that is there. Exact match comes
-with its 95 % interval (bootstrap over questions), and with the p-value of
-McNemar's exact test against the first row.
+A row is what bin.evaluate left in RUN_DIR/eval/ROW; each --rows is a table of
+its own. Exact match comes with its 95 % interval (bootstrap over questions), and
+with the p-value of McNemar's exact test against the first row of the table.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,13 +27,12 @@ from realm_tf.evaluation import comparison
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'Directory of a script with several systems.', required=True
 )
-_ROWS = flags.DEFINE_list(
-  'rows', None, 'Systems; the first is compared with.', required=True
+_ROWS = flags.DEFINE_multi_string(
+  'rows', None, 'Systems, with commas between them; repeatable.', required=True
 )
 flags.mark_flag_as_required('questions')
-_BEFORE = ('span_recall@5', 'recall@1', 'recall@5', 'recall@20')
-_AFTER = ('recall@1', 'recall@5', 'exact_match', 'f1')
-_NONE = '-'
+_RECALLS = ('span_recall@5', 'recall@1', 'recall@5', 'recall@20')
+_READING = ('exact_match', 'f1')
 
 
 def _path(name: str) -> str:
@@ -41,24 +40,20 @@ def _path(name: str) -> str:
 
 
 def _rows(
-  questions: Sequence[questions_lib.Question],
+  names: Sequence[str], questions: Sequence[questions_lib.Question]
 ) -> Iterator[dict[str, Any]]:
   """Yields the cells of each system by the column's name."""
   first = None
-  for name in _ROWS.value:
+  for name in names:
     metrics = evaluations.metrics(_path(name))
-    other = comparison.Other(_path(name), questions)
-    first = first or other.predictions
-    before = {}
-    if tf.io.gfile.exists(_path(f'{name}_before')):
-      before = evaluations.metrics(_path(f'{name}_before'))
-    yield {
-      'system': name,
-      **{f'{each} before': before.get(each, _NONE) for each in _BEFORE},
-      **{each: metrics[each] for each in _AFTER},
-      'interval': metrics['intervals']['exact_match'],
-      'p': other.compare(first)[0].p_value,
-    }
+    kinds = _RECALLS + (_READING if 'exact_match' in metrics else ())
+    cells = {each: metrics[each] for each in kinds if each in metrics}
+    if 'exact_match' in metrics:
+      other = comparison.Other(_path(name), questions)
+      first = first or other.predictions
+      cells['interval'] = metrics['intervals']['exact_match']
+      cells['p'] = other.compare(first)[0].p_value
+    yield {'system': name, **cells}
 
 
 def _cell(value: Any) -> str:
@@ -70,22 +65,25 @@ def _cell(value: Any) -> str:
 
 
 def _print(rows: Sequence[Mapping[str, Any]]) -> None:
-  """Prints the columns that at least one row has."""
-  names = [name for name in rows[0] if any(r[name] != _NONE for r in rows)]
-  cells = [names, *([_cell(row[name]) for name in names] for row in rows)]
+  """Prints the columns of the first row and of any other that has more."""
+  names = list(dict.fromkeys(name for row in rows for name in row))
+  cells = [names, *([_cell(row.get(n, '-')) for n in names] for row in rows)]
   widths = [max(map(len, column)) for column in zip(*cells)]
   for row in cells:
     print('  '.join(f'{cell:>{width}}' for cell, width in zip(row, widths)))
+  print()
 
 
 def main(_):
-  rows = list(_rows(question_flags.read()))
+  questions = question_flags.read()
+  tables = [list(_rows(rows.split(','), questions)) for rows in _ROWS.value]
+  for table in tables:
+    _print(table)
   seconds = evaluations.seconds(_RUN_DIR.value)
-  _print(rows)
   print(f'Seconds: {json.dumps(seconds)}')
   path = os.path.join(_RUN_DIR.value, 'results.json')
   with tf.io.gfile.GFile(path, 'w') as file:
-    file.write(json.dumps({'rows': rows, 'seconds': seconds}, indent=1))
+    file.write(json.dumps({'tables': tables, 'seconds': seconds}, indent=1))
 
 
 if __name__ == '__main__':

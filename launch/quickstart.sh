@@ -13,7 +13,7 @@ run=${1:-runs/quickstart}
 shift || true
 extra=("$@")
 config=launch/quickstart.py
-world=$run/world corpus=$run/corpus qa=$run/qa_realm reader_steps=2500
+world=$run/world corpus=$run/corpus qa=$run/qa_realm_all
 source launch/stages.sh
 
 train() {  # BINARY RUN_DIR FLAGS...
@@ -58,52 +58,43 @@ stage ict "$run/ict/DONE" train warm_start "$run/ict"
 stage ict_index "$run/ict/index" \
   "$PYTHON" -m bin.build_index --params_dir="$run/ict" \
   --corpus_dir="$corpus" --output_dir="$run/ict/index"
+# The reader's warm-up, from text alone: a masked sentence beside a block that
+# BM25 finds for it and that holds the masked words.
+stage reader "$run/reader/DONE" \
+  train pretrain "$run/reader" --queries_dir="$run/reader_queries" \
+  --init_from="$run/ict" --set=pretraining.candidates=recurring_span \
+  --set=pretraining.oversampling=3 \
+  --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
+  --set=pretraining.optimizer.learning_rate=3e-3 \
+  --set=pretraining.optimizer.num_steps=2500
+stage realm "$run/realm/DONE" pretrain_realm
 
-row() {  # NAME EMBEDDERS READER RETRIEVER
-  local name=$1 retriever=--retriever=$4
-  stage "qa_$name" "$run/qa_$name/DONE" \
-    train finetune "$run/qa_$name" "$retriever" --init_from="$run/$2" \
-    --reader_init_from="$run/$3" --questions="$world/train_questions.jsonl"
-  evaluate "$name" --model_dir="$run/qa_$name" "$retriever"
+# Three retrievers, before and after they and one reader have seen questions.
+head -n 1000 "$world/train_questions.jsonl" >"$run/1000_questions.jsonl"
+row() {  # NAME EMBEDDERS RETRIEVER
+  local name=$1 embedders=$2 retriever=--retriever=$3
+  evaluate "${name}_0" --model_dir="$embedders" "$retriever"
+  tuned "${name}_1000" "$run/1000_questions.jsonl" 200
+  tuned "${name}_all" "$world/train_questions.jsonl" 700
 }
-masked_words() {  # NAME FLAGS...
-  local name=$1
-  shift
-  stage "$name" "$run/$name/DONE" train pretrain "$run/$name" \
-    --queries_dir="$run/reader_queries" \
-    --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
-    --set=pretraining.optimizer.learning_rate=3e-3 \
-    --set=pretraining.optimizer.num_steps=$reader_steps "$@"
+tuned() {  # NAME QUESTIONS STEPS; wants what row() says
+  stage "qa_$1" "$run/qa_$1/DONE" \
+    train finetune "$run/qa_$1" "$retriever" --questions="$2" \
+    --init_from="$embedders" --reader_init_from="$run/reader" \
+    --set=finetuning.optimizer.num_steps=$3
+  evaluate "$1" --model_dir="$run/qa_$1" "$retriever"
 }
-# ORQA: ICT's embedders, and a BERT that saw as many masked sentences as REALM's
-# reader, but no block beside them.
-orqa() {
-  evaluate ict_before --model_dir="$run/ict"
-  masked_words bert
-  row ict ict bert model
-  row bm25 ict bert bm25
-}
-# REALM: its reader first reads masked sentences beside a block that BM25 finds
-# for them and that holds the masked words.
-realm() {
-  masked_words reader --set=pretraining.candidates=recurring_span \
-    --set=pretraining.oversampling=3
-  stage realm "$run/realm/DONE" pretrain_realm
-  evaluate realm_before --model_dir="$run/realm"
-}
-beside orqa realm
-realm_row() { row realm realm realm model; }
-exchanged_rows() {
-  row ict_realm_reader ict realm model
-  row bm25_realm_reader ict realm bm25
-}
-beside realm_row exchanged_rows
+realm_row() { row realm "$run/realm" model; }
+ict_row() { row ict "$run/ict" model; }
+bm25_row() { row bm25 "$run/ict" bm25; }
+beside realm_row ict_row bm25_row
 echo "total $SECONDS" >>"$run/seconds.txt"  # The rows' stages overlap.
 "$PYTHON" -m bin.results_table --run_dir="$run" \
-  --questions="$world/test_questions.jsonl" \
-  --rows=realm,ict,bm25,ict_realm_reader,bm25_realm_reader 2>/dev/null
+  --questions="$world/test_questions.jsonl" --rows=realm_0,ict_0,bm25_0 \
+  --rows=realm_1000,ict_1000,bm25_1000 --rows=realm_all,ict_all,bm25_all \
+  2>/dev/null
 stage report "$run/report.html" "$PYTHON" -m bin.report \
-  --run_dir="$run/realm" --run_dir="$qa" --eval_dir="$run/eval/realm" \
+  --run_dir="$run/realm" --run_dir="$qa" --eval_dir="$run/eval/realm_all" \
   --output="$run/report.html"
 
 echo 'Three questions about entities that no training question asks about:'
@@ -116,7 +107,7 @@ echo 'One fact changed in one article, and only the corpus indexed again:'
 stage change "$run/changed/changed.json" \
   "$PYTHON" -m bin.change_fact --config=$config \
   --questions="$world/test_questions.jsonl" \
-  --predictions="$run/eval/realm/predictions.jsonl" --output_dir="$run/changed"
+  --predictions="$run/eval/realm_all/predictions.jsonl" --output_dir="$run/changed"
 stage changed_corpus "$run/changed/corpus/manifest.json" \
   "$PYTHON" -m bin.make_blocks --input="$run/changed/articles.jsonl" \
   --max_block_wordpieces=48 --vocab_file="$corpus/vocab.txt" \

@@ -154,5 +154,5 @@ for name in ${rows//,/ }; do
       ;;
   esac
 done
-"$PYTHON" -m bin.results_table --run_dir="$run" --rows="$rows" \
-  --questions="$squad/val_qa.jsonl.gz"
+"$PYTHON" -m bin.results_table --run_dir="$run" --rows="${rows//,/_before,}_before" \
+  --rows="$rows" --questions="$squad/val_qa.jsonl.gz"
