@@ -5,8 +5,8 @@ python -m bin.results_table --run_dir=runs/quickstart \
     --questions=runs/quickstart/world/test_questions.jsonl
 
 A row is what bin.evaluate left in RUN_DIR/eval/ROW; each --rows is a table of
-its own. Exact match comes with its 95 % interval (bootstrap over questions), and
-with the p-value of McNemar's exact test against the first row of the table.
+its own. Exact match comes with its 95 % interval (bootstrap over questions),
+and with the p-value of McNemar's exact test against the table's first row.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
