@@ -43,9 +43,6 @@ for field in embedder_bert.dropout_rate embedder_bert.attention_dropout_rate \
   config+=(--set="model.$field=0")
 done
 
-begin() {  # RUN_DIR: says --resume if there is a checkpoint, else begins anew
-  if [ -e "$1/checkpoints" ]; then echo --resume; else rm -rf "$1"; fi
-}
 train() {  # BINARY RUN_DIR FLAGS...
   local binary=$1 run_dir=$2
   shift 2

@@ -27,6 +27,11 @@ stage() {  # NAME RESULT COMMAND...
   echo "[$name] $secs s"
 }
 
+# Flags of a training job that goes on from its last checkpoint, if it has one.
+begin() {  # RUN_DIR
+  if [ -e "$1/checkpoints" ]; then echo --resume; else rm -rf "$1"; fi
+}
+
 progress_to() { if [ -t 1 ]; then echo /dev/tty; else echo /dev/null; fi; }
 
 # Runs functions beside each other, a thread each: processes of one thread make

@@ -40,9 +40,6 @@ config=(--config=launch/tables.py --model_of="$start"
   --set=model.reader_bert.dropout_rate=0
   --set=model.reader_bert.attention_dropout_rate=0)
 
-begin() {  # RUN_DIR: says --resume if there is a checkpoint, else begins anew
-  if [ -e "$1/checkpoints" ]; then echo --resume; else rm -rf "$1"; fi
-}
 train() {  # BINARY NAME FLAGS...
   local binary=$1 name=$2
   shift 2
