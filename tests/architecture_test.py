@@ -31,6 +31,7 @@ _ADAPTERS = {
   ],
   'openvino': ['realm_tf/modeling/openvino_encoder.py'],
   'orbit': ['realm_tf/training/'],
+  'orjson': ['realm_tf/serving/http_server.py'],
   'regex': ['realm_tf/text/timed_pattern.py'],
   'safetensors': ['realm_tf/modeling/weights.py'],
   'scann': [
@@ -46,6 +47,7 @@ _ADAPTERS = {
     'realm_tf/text/wordpiece.py',
   ],
   'uvicorn': ['realm_tf/serving/uvicorn_server.py'],
+  'uvloop': ['realm_tf/serving/uvicorn_server.py'],
 }
 _INSTEAD_OF = {
   'keras': 'tf_keras: official and orbit are Keras 2, and a Keras 3 model '

@@ -13,6 +13,7 @@ import time
 from typing import Any, Optional
 
 from absl import logging
+import orjson
 from starlette import applications
 from starlette import exceptions
 from starlette import requests
@@ -170,7 +171,11 @@ def _unknown(service: service_lib.Service):
 
 
 def _json(code: int, content: Any) -> responses.Response:
-  body = json.dumps(content, ensure_ascii=False, separators=(',', ':'))
+  try:
+    body = orjson.dumps(content)
+  except orjson.JSONEncodeError:  # Lone surrogates, which are no UTF-8.
+    text = json.dumps(content, ensure_ascii=False, separators=(',', ':'))
+    body = text.encode('utf-8', 'replace')
   headers = dict(_HEADERS)
   if code in _CLOSING:
     headers['Connection'] = 'close'
@@ -178,12 +183,7 @@ def _json(code: int, content: Any) -> responses.Response:
     headers['WWW-Authenticate'] = 'Bearer'
   if code == 429:
     headers['Retry-After'] = '1'
-  return responses.Response(
-    body.encode('utf-8', 'replace'),
-    code,
-    headers,
-    media_type='application/json',
-  )
+  return responses.Response(body, code, headers, media_type='application/json')
 
 
 def _error(code: int, message: str) -> responses.Response:

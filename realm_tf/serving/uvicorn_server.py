@@ -4,32 +4,61 @@ SIGTERM or Ctrl-C: no new connection, every request that has begun is answered,
 the queue with them. A second one ends at once.
 """
 
-import asyncio
 import contextlib
 import signal
 import socket
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http import h11_impl
+from uvicorn.protocols.http import httptools_impl
+import uvloop
 
 from realm_tf import errors
 
 _IDLE_SECS = 10
 _MAX_CONNECTIONS = 512  # Below the usual limit of open files.
 _MAX_HEADER_BYTES = 32 << 10
+# Trailers and all; far more than is read of a body that is too large.
+_MAX_REQUEST_BYTES = 32 << 20
 _BACKLOG = 256
 
 
-class _Protocol(h11_impl.H11Protocol):
+class _Protocol(httptools_impl.HttpToolsProtocol):
   """Drops connections on which no request is complete for too long.
 
   Without it, clients that send a byte a minute hold all connections there are.
+  Its parser, unlike Python's h11, sets no bound to a request; so this does.
   """
 
   def connection_made(self, transport):
     super().connection_made(transport)
+    self._num_bytes = 0  # Of the request that comes in.
+    self._in_headers = True
     self._look_again(self.cycle)
+
+  def data_received(self, data):
+    if self.transport.is_closing():
+      return
+    self._num_bytes += len(data)
+    super().data_received(data)
+    if self.transport.is_closing():
+      return
+    if self._in_headers and self._num_bytes > _MAX_HEADER_BYTES:
+      self.send_400_response('The headers are too long.')
+    elif self._num_bytes > _MAX_REQUEST_BYTES:
+      self.transport.close()
+
+  def on_headers_complete(self):
+    self._in_headers = False
+    headers = sum(len(name) + len(value) for name, value in self.headers)
+    if len(self.url) + headers > _MAX_HEADER_BYTES:
+      raise ValueError('The headers are too long.')  # Becomes the parser's.
+    super().on_headers_complete()
+
+  def on_message_complete(self):
+    self._num_bytes = 0
+    self._in_headers = True
+    super().on_message_complete()
 
   def _look_again(self, seen):
     self._timer = self.loop.call_later(
@@ -65,7 +94,7 @@ class Server(uvicorn.Server):
         app,
         http=_Protocol,
         ws='none',
-        loop='asyncio',
+        loop='uvloop',
         lifespan='off',
         log_config=None,
         log_level='error',
@@ -75,7 +104,6 @@ class Server(uvicorn.Server):
         limit_concurrency=_MAX_CONNECTIONS,
         timeout_keep_alive=idle_secs,
         timeout_graceful_shutdown=drain_secs,
-        h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
       )
     )
 
@@ -97,7 +125,7 @@ class Server(uvicorn.Server):
 
   def serve_on(self, listener: socket.socket) -> None:
     """Serves until it is told to end."""
-    asyncio.run(self.serve([listener]))
+    uvloop.run(self.serve([listener]))
 
 
 def listen(host: str, port: int) -> socket.socket:

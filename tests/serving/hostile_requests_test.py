@@ -173,6 +173,13 @@ class HostileRequestsTest(parameterized.TestCase):
       reply = _read_all(connection)
     self.assertStartsWith(reply, b'HTTP/1.1 400 ')
 
+  def test_headers_that_end_but_are_too_long(self):
+    with contextlib.closing(self.client.connect()) as connection:
+      connection.sendall(
+        b'GET /healthz HTTP/1.1\r\nX: ' + b'a' * 40_000 + b'\r\n\r\n'
+      )
+      self.assertStartsWith(_read_all(connection), b'HTTP/1.1 400 ')
+
   def test_a_client_that_goes_is_not_worked_for(self):
     self.answerer.gate.clear()
     first = running_server.in_thread(
