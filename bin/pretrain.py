@@ -42,7 +42,7 @@ def main(_):
     start_flags.init_from(), keep_best=_KEEP_BEST.value
   )
   kind = inputs.config.pretraining.candidates
-  if kind == 'retrieved' and inputs.config.pretraining.num_candidates == 1:
+  if kind != 'recurring_span' and inputs.config.pretraining.num_candidates == 1:
     options = options._replace(fixed_search=candidates.find_nothing)
   elif kind != 'retrieved':
     sparse = bm25.wordpiece_search(inputs.table, inputs.tokenizer)
