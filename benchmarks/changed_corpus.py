@@ -23,10 +23,10 @@ from benchmarks import processes
 from realm_tf import config_io
 from realm_tf.answering import loading
 from realm_tf.corpus import sources
-from realm_tf.corpus import world
 from realm_tf.records import block_table
 from realm_tf.records import sampling
 from realm_tf.text import sentences
+from realm_tf.world import generation
 
 _INPUT = flags.DEFINE_multi_string('input', None, 'Articles.', required=True)
 _PARAMS_DIR = flags.DEFINE_string(
@@ -61,7 +61,7 @@ def _split(directory: str) -> _Articles:
   paths = [os.path.join(directory, name) for name in ('old.jsonl', 'new.jsonl')]
   parts = articles[:-num_added], articles[-num_added:]
   for path, part in zip(paths, parts, strict=True):
-    world.write_articles(part, path)
+    generation.write_articles(part, path)
   return _Articles(*paths, *parts)
 
 

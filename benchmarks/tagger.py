@@ -22,7 +22,7 @@ from benchmarks import printing
 from benchmarks import processes
 from realm_tf import config as config_lib
 from realm_tf.corpus import entity_labels
-from realm_tf.corpus import world as world_lib
+from realm_tf.world import generation
 
 _QUICK = flags.DEFINE_bool('quick', False, 'A small world and few steps.')
 _WORD = re.compile(r'\w+|[^\w\s]')
@@ -56,7 +56,7 @@ def _write(world, directory: str) -> dict[str, str]:
     for sentence in world.sentences:
       is_dev = zlib.crc32(sentence.article_id.encode()) % 10 == 0
       (dev if is_dev else train).write(_columns(sentence, places))
-  world_lib.write_articles(world.articles, paths['articles'])
+  generation.write_articles(world.articles, paths['articles'])
   return paths
 
 
@@ -81,7 +81,7 @@ def _tag(corpus: str, articles: str, tagger: str, output: str) -> float:
 
 def _rows(directory: str):
   config = config_lib.WorldConfig(num_cities=100 if _QUICK.value else 2500)
-  paths = _write(world_lib.generate(config), directory)
+  paths = _write(generation.generate(config), directory)
   corpus, tagger = (os.path.join(directory, x) for x in ('corpus', 'tagger'))
   _run('make_blocks', f'--input={paths["articles"]}', f'--output_dir={corpus}')
   training = _run(

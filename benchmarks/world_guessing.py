@@ -13,7 +13,7 @@ from absl import app
 from absl import flags
 
 from realm_tf import config as config_lib
-from realm_tf.corpus import world as world_lib
+from realm_tf.world import generation
 
 _QUICK = flags.DEFINE_bool('quick', False, 'Use a world of 100 cities.')
 
@@ -43,7 +43,7 @@ def _relation(question):
 
 def main(_):
   config = config_lib.WorldConfig(num_cities=100 if _QUICK.value else 2500)
-  questions = world_lib.generate(config).questions
+  questions = generation.generate(config).questions
   accuracies = guess_accuracies(questions['train'], questions['test'])
   print(
     json.dumps(

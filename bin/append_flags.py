@@ -7,8 +7,8 @@ from bin import vocabulary_flags
 
 from absl import flags
 
-from realm_tf.corpus import inputs
 from realm_tf.records import corpus_update
+from realm_tf.world import inputs
 
 _APPEND = flags.DEFINE_string(
   'append', None, 'Corpus directory that the new one begins with.'

@@ -9,9 +9,9 @@ from bin import launcher
 
 from absl import flags
 
-from realm_tf.corpus import inputs
 from realm_tf.corpus import sources
 from realm_tf.corpus import tally as tally_lib
+from realm_tf.world import inputs
 
 INPUT = flags.DEFINE_multi_string(
   'input',

@@ -8,9 +8,9 @@ from bin import article_flags
 from absl import flags
 
 from realm_tf import errors
-from realm_tf.corpus import inputs
 from realm_tf.corpus import tally as tally_lib
 from realm_tf.records import encoded_blocks
+from realm_tf.world import inputs
 
 _RUNNERS = {
   'direct': 'DirectRunner',

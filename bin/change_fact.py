@@ -20,8 +20,8 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf.corpus import files
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.corpus import world as world_lib
 from realm_tf.text import answers
+from realm_tf.world import generation
 
 _QUESTIONS = flags.DEFINE_string(
   'questions', None, 'Questions of bin.make_world.', required=True
@@ -55,10 +55,10 @@ def _first_right():
 
 def main(_):
   question = _first_right()
-  world = world_lib.generate(config_flags.load().world)
-  changed = world_lib.change_asked_fact(world, question.question_id)
+  world = generation.generate(config_flags.load().world)
+  changed = generation.change_asked_fact(world, question.question_id)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
-  world_lib.write_articles(
+  generation.write_articles(
     changed.articles, os.path.join(_OUTPUT_DIR.value, 'articles.jsonl')
   )
   with tf.io.gfile.GFile(

@@ -19,9 +19,9 @@ from absl import logging
 
 from realm_tf import errors
 from realm_tf.answering import loading
-from realm_tf.importing import hugging_face_export
-from realm_tf.serving import hub_export
-from realm_tf.serving import saved_model
+from realm_tf.export import hub_export
+from realm_tf.export import hugging_face_export
+from realm_tf.export import saved_model
 
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir', None, 'A model directory, or any run directory.', required=True

@@ -14,14 +14,14 @@ from bin import launcher
 
 from absl import flags
 
-from realm_tf.corpus import inputs
-from realm_tf.corpus import world_facts
 from realm_tf.records import block_table
 from realm_tf.records import manifests
 from realm_tf.records import query_building
 from realm_tf.records import query_table
 from realm_tf.tagging import taggers
 from realm_tf.text import wordpiece
+from realm_tf.world import gazetteer
+from realm_tf.world import inputs
 
 flags.mark_flag_as_required('input')
 _FORMAT = article_flags.define_format(
@@ -63,7 +63,7 @@ def _queries(tokenizer, table, tally):
     )
   tagger = None
   if _MASKING.value == 'salient':
-    names, num_workers = world_facts.country_names(), _NUM_WORKERS.value
+    names, num_workers = gazetteer.country_names(), _NUM_WORKERS.value
     tagger = taggers.make(_TAGGER.value, names, num_workers)
   articles = article_flags.read('Tagging', _FORMAT.value, tally)
   return query_building.queries_from_articles(

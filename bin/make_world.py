@@ -16,7 +16,7 @@ from bin import launcher
 from absl import flags
 import tensorflow as tf
 
-from realm_tf.corpus import world as world_lib
+from realm_tf.world import generation
 
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory for the files.', required=True
@@ -28,13 +28,13 @@ def _path(name):
 
 
 def main(_):
-  world = world_lib.generate(config_flags.load().world)
+  world = generation.generate(config_flags.load().world)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
-  world_lib.write_articles(world.articles, _path('articles'))
-  world_lib.write_sentences(world.statements, _path('statements'))
-  world_lib.write_sentences(world.sentences, _path('sentences'))
+  generation.write_articles(world.articles, _path('articles'))
+  generation.write_sentences(world.statements, _path('statements'))
+  generation.write_sentences(world.sentences, _path('sentences'))
   for split in world.questions:
-    world_lib.write_questions(world, split, _path(f'{split}_questions'))
+    generation.write_questions(world, split, _path(f'{split}_questions'))
   print(
     f'Wrote {len(world.articles)} articles, {len(world.sentences)} '
     f'sentences and {sum(map(len, world.questions.values()))} questions '

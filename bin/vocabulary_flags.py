@@ -7,8 +7,8 @@ from bin import article_flags
 from absl import flags
 
 from realm_tf.corpus import files
-from realm_tf.corpus import inputs
 from realm_tf.text import wordpiece
+from realm_tf.world import inputs
 
 VOCAB_FILE = flags.DEFINE_string(
   'vocab_file', None, "Wordpieces, one per line; BERT's vocab.txt."

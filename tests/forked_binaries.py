@@ -44,13 +44,13 @@ def preload():
   from bin import launcher  # noqa: F401
 
   from realm_tf.answering import loading  # noqa: F401
-  from realm_tf.corpus import inputs  # noqa: F401
   from realm_tf.evaluation import open_qa  # noqa: F401
   from realm_tf.index import index_builder  # noqa: F401
   from realm_tf.modeling import precision
   from realm_tf.reporting import page  # noqa: F401
   from realm_tf.training import finetuning_run  # noqa: F401
   from realm_tf.training import pretraining_run  # noqa: F401
+  from realm_tf.world import inputs  # noqa: F401
 
   # 'auto' means float32, as in tests/conftest.py.
   precision.multiplies_bfloat16 = lambda: False

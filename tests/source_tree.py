@@ -11,28 +11,32 @@ MAY_IMPORT = {
   'errors': '',
   'config': '',  # See FILES_OF.
   'objectives': '',
-  'rundir': 'config',
   'text': '',
-  'corpus': 'config text',
+  'rundir': 'config',
+  'corpus': 'text',
+  'world': 'config corpus',
   'records': 'config text corpus',
+  'pipelines': 'corpus records',
   'modeling': 'config',
-  'pipelines': 'config text corpus records',
-  'tagging': 'config rundir text corpus records modeling',
+  'tagging': 'rundir text corpus records modeling',
   'index': 'config rundir text records modeling',
-  'retrieval': 'config rundir text records modeling index',
   'importing': 'config rundir text corpus records modeling index',
   # The trainer and the refresher talk only through the run directory.
-  'refresh': 'config rundir records modeling index',
+  'refresh': 'rundir index',
+  'retrieval': 'config rundir text records modeling index',
   'training': (
     'config rundir objectives text corpus records modeling tagging index'
     ' retrieval'
   ),
-  'answering': 'config rundir text records modeling index retrieval',
-  'evaluation': 'config text corpus objectives records modeling index'
-  ' retrieval answering',
   'reporting': 'config rundir',
-  'serving': 'config rundir objectives text records modeling index retrieval'
-  ' answering reporting',
+  'answering': 'config rundir text records modeling index retrieval reporting',
+  'evaluation': (
+    'config text corpus records modeling index retrieval answering'
+  ),
+  'export': 'config rundir text records modeling index importing answering',
+  'serving': (
+    'config rundir objectives text records modeling index retrieval answering'
+  ),
 }
 
 # Packages without a folder of their own -> their files.

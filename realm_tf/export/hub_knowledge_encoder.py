@@ -8,9 +8,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from realm_tf.export import graph_answerer
+from realm_tf.export import hub_modules
 from realm_tf.records import joining
-from realm_tf.serving import graph_answerer
-from realm_tf.serving import hub_modules
 from realm_tf.text import string_tensors
 
 _STRINGS = {'queries': hub_modules.TEXTS, 'texts': hub_modules.TEXTS}

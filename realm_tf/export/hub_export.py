@@ -8,14 +8,14 @@ import os
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.export import hub_cards
+from realm_tf.export import hub_embedders
+from realm_tf.export import hub_knowledge_encoder
+from realm_tf.export import hub_modules
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
-from realm_tf.serving import hub_cards
-from realm_tf.serving import hub_embedders
-from realm_tf.serving import hub_knowledge_encoder
-from realm_tf.serving import hub_modules
 from realm_tf.text import wordpiece
 
 

@@ -12,13 +12,13 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.answering import loading
+from realm_tf.export import graph_answerer
+from realm_tf.export import graph_blocks
+from realm_tf.export import graph_search
 from realm_tf.index import held_out_queries
 from realm_tf.index import query_embeddings
 from realm_tf.index import searchers
 from realm_tf.rundir import layout
-from realm_tf.serving import graph_answerer
-from realm_tf.serving import graph_blocks
-from realm_tf.serving import graph_search
 
 SIGNATURE = 'serving_default'
 SEARCHERS = ('exact', 'scann')

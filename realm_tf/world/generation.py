@@ -16,13 +16,13 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
-from realm_tf.corpus import world_articles
-from realm_tf.corpus import world_city_facts
-from realm_tf.corpus import world_country_facts
-from realm_tf.corpus import world_facts
-from realm_tf.corpus import world_questions
+from realm_tf.world import asking
+from realm_tf.world import city_facts
+from realm_tf.world import country_facts
+from realm_tf.world import gazetteer
+from realm_tf.world import writing
 
-PretrainingSentence = world_articles.PretrainingSentence
+PretrainingSentence = writing.PretrainingSentence
 
 
 class World(NamedTuple):
@@ -38,7 +38,7 @@ class World(NamedTuple):
   """
 
   config: config_lib.WorldConfig
-  entities: list[world_facts.Entity]
+  entities: list[gazetteer.Entity]
   articles: list[sources.Article]
   statements: list[PretrainingSentence]
   sentences: list[PretrainingSentence]
@@ -56,29 +56,27 @@ class ChangedFact(NamedTuple):
 
 def generate(config: config_lib.WorldConfig) -> World:
   """Generates the world of a config: equal configs give equal worlds."""
-  places = world_facts.load_places(config)
+  places = gazetteer.load_places(config)
   entities = [
     _with_some_facts(entity, config)
     for entity in (
-      *world_country_facts.country_entities(places),
-      *world_city_facts.city_entities(places, config.seed),
+      *country_facts.country_entities(places),
+      *city_facts.city_entities(places, config.seed),
     )
   ]
-  articles = [
-    world_articles.write_article(entity, config.seed) for entity in entities
-  ]
+  articles = [writing.write_article(entity, config.seed) for entity in entities]
   statements = [
     statement
     for entity in entities
-    for paragraph in world_articles.write_paragraphs(entity, config.seed)
+    for paragraph in writing.write_paragraphs(entity, config.seed)
     for statement in paragraph
   ]
   sentences = [
     sentence
     for entity in entities
-    for sentence in world_articles.write_sentences(entity, config.seed)
+    for sentence in writing.write_sentences(entity, config.seed)
   ]
-  questions = world_questions.ask_splits(entities, articles, config)
+  questions = asking.ask_splits(entities, articles, config)
   return World(config, entities, articles, statements, sentences, questions)
 
 
@@ -111,8 +109,8 @@ def change_fact(
     facts=tuple(new_fact if f is fact else f for f in entity.facts)
   )
   articles = list(world.articles)
-  articles[row] = world_articles.write_article(new_entity, world.config.seed)
-  question = world_questions.ask(
+  articles[row] = writing.write_article(new_entity, world.config.seed)
+  question = asking.ask(
     new_entity, new_fact, articles[row].text, world.config.seed
   )
   return ChangedFact(articles, question.question, fact.values[0], new_value)
@@ -193,7 +191,7 @@ def _find_fact(world, name, relation):
       if (
         entity.name == name
         and fact.relation == relation
-        and world_questions.is_asked(entity, fact)
+        and asking.is_asked(entity, fact)
       ):
         return row, fact
   raise ValueError(

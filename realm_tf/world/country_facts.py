@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from realm_tf.corpus import geography
-from realm_tf.corpus import numerals
-from realm_tf.corpus import world_city_facts
-from realm_tf.corpus import world_facts
+from realm_tf.world import city_facts
+from realm_tf.world import gazetteer
+from realm_tf.world import geography
+from realm_tf.world import numerals
 
-Fact = world_facts.Fact
+Fact = gazetteer.Fact
 
 # ISO 639-1 codes of languages that several countries list; others are left out.
 _LANGUAGES = dict(
@@ -114,9 +114,7 @@ _LANGUAGES = dict(
 )
 
 
-def country_entities(
-  places: world_facts.Places,
-) -> Iterator[world_facts.Entity]:
+def country_entities(places: gazetteer.Places) -> Iterator[gazetteer.Entity]:
   """Yields an entity per country."""
   cities = {}
   for city in places.cities:
@@ -129,7 +127,7 @@ def country_entities(
       *_city_facts(cities.get(code, [])),
       *nearest_capitals.get(code, ()),
     )
-    yield world_facts.Entity(f'country/{code}', country.name, 'country', facts)
+    yield gazetteer.Entity(f'country/{code}', country.name, 'country', facts)
 
 
 def _table_facts(country, countries):
@@ -188,7 +186,7 @@ def _city_facts(cities):
     ),
   )
   for relation, found in named:
-    if found and world_facts.is_usable_name(found[0].name):
+    if found and gazetteer.is_usable_name(found[0].name):
       yield Fact(relation, (found[0].name,))
 
 
@@ -196,7 +194,7 @@ def _nearest_capitals(places, cities):
   """Maps a country's code to its facts about the nearest foreign capital."""
   capitals = {}
   for code, country in places.countries.items():
-    city = world_city_facts.find_capital(country, cities.get(code, []))
+    city = city_facts.find_capital(country, cities.get(code, []))
     if city is not None:
       capitals[code] = city
   codes = list(capitals)

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.corpus.world and the files behind it."""
+"""Tests for realm_tf.world.generation and the files behind it."""
 
 import dataclasses
 import hashlib
@@ -12,8 +12,8 @@ from absl.testing import absltest
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.corpus import world
-from realm_tf.corpus import world_facts
+from realm_tf.world import gazetteer
+from realm_tf.world import generation
 
 _CONFIG = config_lib.WorldConfig(
   seed=3,
@@ -31,19 +31,19 @@ class WorldTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.world = world.generate(_CONFIG)
+    cls.world = generation.generate(_CONFIG)
     cls.texts = {a.article_id: a.text for a in cls.world.articles}
 
   def test_has_an_article_per_entity(self):
     self.assertLen(self.world.articles, 252 + 150)
     self.assertLen(self.texts, 252 + 150)
-    names = [world_facts.fold(a.title) for a in self.world.articles]
+    names = [gazetteer.fold(a.title) for a in self.world.articles]
     self.assertLen(set(names), len(names))
 
   def test_an_article_tells_some_of_the_facts(self):
     known = {
       entity.article_id: entity.facts
-      for entity in world.generate(_ALL_FACTS).entities
+      for entity in generation.generate(_ALL_FACTS).entities
     }
     chosen = set()
     for entity in self.world.entities:
@@ -126,8 +126,8 @@ class WorldTest(absltest.TestCase):
     # A process of its own hashes strings with a seed of its own.
     program = (
       'import hashlib; from realm_tf import config;'
-      'from realm_tf.corpus import world;'
-      f'w = world.generate(config.{_CONFIG!r});'
+      'from realm_tf.world import generation;'
+      f'w = generation.generate(config.{_CONFIG!r});'
       'print(hashlib.sha256(repr(w).encode()).hexdigest())'
     )
     digest = subprocess.run(
@@ -143,14 +143,14 @@ class WorldTest(absltest.TestCase):
     )
 
   def test_another_seed_writes_another_world(self):
-    other = world.generate(
+    other = generation.generate(
       config_lib.WorldConfig(seed=4, num_cities=5, num_test_questions=10)
     )
     self.assertNotEqual(other.articles[0].text, self.world.articles[0].text)
 
   def test_writes_questions_as_jsonl(self):
     path = self.create_tempfile().full_path
-    world.write_questions(self.world, 'dev', path)
+    generation.write_questions(self.world, 'dev', path)
     with open(path) as f:
       rows = [json.loads(line) for line in f]
     first = self.world.questions['dev'][0]
@@ -165,14 +165,14 @@ class WorldTest(absltest.TestCase):
       },
     )
     with self.assertRaisesRegex(errors.UserError, 'exam'):
-      world.write_questions(self.world, 'exam', path)
+      generation.write_questions(self.world, 'exam', path)
 
 
 class FactsTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.world = world.generate(_ALL_FACTS)
+    cls.world = generation.generate(_ALL_FACTS)
     cls.facts = {
       (e.name, f.relation): f.values
       for e in cls.world.entities
@@ -205,15 +205,15 @@ class FactsTest(absltest.TestCase):
 
   def test_no_city_is_named_like_a_country_or_spelled_oddly(self):
     self.assertNotIn(('Singapore', 'nearest_city'), self.facts)
-    self.assertFalse(world_facts.is_usable_name('Sector 4'))
-    self.assertFalse(world_facts.is_usable_name('北京'))
-    self.assertTrue(world_facts.is_usable_name("Saint-Jean d'Été"))
+    self.assertFalse(gazetteer.is_usable_name('Sector 4'))
+    self.assertFalse(gazetteer.is_usable_name('北京'))
+    self.assertTrue(gazetteer.is_usable_name("Saint-Jean d'Été"))
 
 
 class ChangeFactTest(absltest.TestCase):
   def test_changes_every_statement_and_nothing_else(self):
-    original = world.generate(_ALL_FACTS)
-    changed = world.change_fact(original, 'France', 'currency', 'Florin')
+    original = generation.generate(_ALL_FACTS)
+    changed = generation.change_fact(original, 'France', 'currency', 'Florin')
 
     different = [
       (a, b) for a, b in zip(original.articles, changed.articles) if a != b
@@ -226,10 +226,10 @@ class ChangeFactTest(absltest.TestCase):
     self.assertEqual(changed[2:], ('Euro', 'Florin'))
 
   def test_rejects_unknown_facts(self):
-    original = world.generate(config_lib.WorldConfig(num_cities=2))
+    original = generation.generate(config_lib.WorldConfig(num_cities=2))
     for name, relation in (('Atlantis', 'capital'), ('France', 'continent')):
       with self.assertRaisesRegex(ValueError, name):
-        world.change_fact(original, name, relation, 'x')
+        generation.change_fact(original, name, relation, 'x')
 
 
 if __name__ == '__main__':

@@ -11,15 +11,15 @@ import random
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions
 from realm_tf.corpus import sources
-from realm_tf.corpus import world_articles
-from realm_tf.corpus import world_facts
-from realm_tf.corpus import world_text
+from realm_tf.world import gazetteer
+from realm_tf.world import templates
+from realm_tf.world import writing
 
 _TEST_SHARE, _DEV_SHARE = 0.15, 0.08  # Of the entities of each kind.
 
 
 def ask_splits(
-  entities: Sequence[world_facts.Entity],
+  entities: Sequence[gazetteer.Entity],
   articles: Sequence[sources.Article],
   config: config_lib.WorldConfig,
 ) -> dict[str, list[questions.Question]]:
@@ -49,8 +49,8 @@ def ask_splits(
 
 
 def split_entities(
-  entities: Sequence[world_facts.Entity], seed: int
-) -> dict[str, list[world_facts.Entity]]:
+  entities: Sequence[gazetteer.Entity], seed: int
+) -> dict[str, list[gazetteer.Entity]]:
   """Parts the entities of each kind into 'train', 'dev' and 'test'."""
   splits = {'train': [], 'dev': [], 'test': []}
   for kind in ('city', 'country'):
@@ -65,23 +65,23 @@ def split_entities(
 
 
 def ask(
-  entity: world_facts.Entity, fact: world_facts.Fact, text: str, seed: int
+  entity: gazetteer.Entity, fact: gazetteer.Fact, text: str, seed: int
 ) -> questions.Question:
   """Asks for one fact; the id of the question is ARTICLE_ID/RELATION."""
   question_id = f'{entity.article_id}/{fact.relation}'
-  wordings = world_articles.WORDINGS[entity.kind][fact.relation].questions
+  wordings = writing.WORDINGS[entity.kind][fact.relation].questions
   wording = random.Random(f'{seed}/question/{question_id}').choice(wordings)
   return questions.Question(
-    world_text.fill(wording, entity.name).text,
+    templates.fill(wording, entity.name).text,
     _answers(fact, text),
     question_id=question_id,
     gold_id=entity.article_id,
   )
 
 
-def is_asked(entity: world_facts.Entity, fact: world_facts.Fact) -> bool:
+def is_asked(entity: gazetteer.Entity, fact: gazetteer.Fact) -> bool:
   """Whether the relation has questions at all."""
-  return bool(world_articles.WORDINGS[entity.kind][fact.relation].questions)
+  return bool(writing.WORDINGS[entity.kind][fact.relation].questions)
 
 
 def _answers(fact, text):

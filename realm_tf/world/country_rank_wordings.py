@@ -1,8 +1,8 @@
 """Wordings of the facts about countries that compare cities or capitals."""
 
-from realm_tf.corpus import world_text
+from realm_tf.world import templates
 
-_Wordings = world_text.Wordings
+_Wordings = templates.Wordings
 
 COUNTRY_RANK_WORDINGS = {
   'largest_city': _Wordings(

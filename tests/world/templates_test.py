@@ -1,28 +1,28 @@
-"""Tests for realm_tf.corpus.world_text and the wordings."""
+"""Tests for realm_tf.world.templates and the wordings."""
 
 import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.corpus import world_articles
-from realm_tf.corpus import world_text
+from realm_tf.world import templates
+from realm_tf.world import writing
 
 _RELATIONS = [
   (f'{kind}_{relation}', wordings)
-  for kind, by_relation in world_articles.WORDINGS.items()
+  for kind, by_relation in writing.WORDINGS.items()
   for relation, wordings in by_relation.items()
 ]
 
 
 class FillTest(parameterized.TestCase):
   def test_span_is_the_value(self):
-    filled = world_text.fill('Clocks in {e} follow {v}.', 'Lyon', ['Paris'])
+    filled = templates.fill('Clocks in {e} follow {v}.', 'Lyon', ['Paris'])
     self.assertEqual(filled.text, 'Clocks in Lyon follow Paris.')
     self.assertEqual(filled.spans, ((22, 27),))
 
   def test_lists_have_a_span_per_value(self):
-    text, spans, names = world_text.fill(
+    text, spans, names = templates.fill(
       '{e} borders {v}.', 'Chad', ['Niger', 'Libya', 'Sudan']
     )
     self.assertEqual(text, 'Chad borders Niger, Libya and Sudan.')
@@ -30,7 +30,7 @@ class FillTest(parameterized.TestCase):
     self.assertEqual([text[a:b] for a, b in names], ['Chad'])
 
   def test_article_is_no_part_of_the_span(self):
-    text, spans, names = world_text.fill(
+    text, spans, names = templates.fill(
       '{v} is next to {e}.', 'Canada', ['United States']
     )
     self.assertEqual(text, 'The United States is next to Canada.')
@@ -47,7 +47,7 @@ class FillTest(parameterized.TestCase):
     ('Islandia', False),
   )
   def test_some_names_take_an_article(self, name, expected):
-    self.assertEqual(world_text.with_article(name) != name, expected)
+    self.assertEqual(templates.with_article(name) != name, expected)
 
 
 class WordingsTest(parameterized.TestCase):
@@ -65,7 +65,7 @@ class WordingsTest(parameterized.TestCase):
       self.assertEqual(re.findall(r'\{.\}', wording), ['{e}'], wording)
 
   def test_no_wording_is_used_twice(self):
-    for by_relation in world_articles.WORDINGS.values():
+    for by_relation in writing.WORDINGS.values():
       flat = [
         w
         for wordings in by_relation.values()

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.bundle and how a notebook shows its answers."""
+"""Tests for realm_tf.answering.bundle and how a notebook shows its answers."""
 
 import os
 
@@ -6,9 +6,9 @@ from absl.testing import absltest
 
 from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
+from realm_tf.answering import bundle
+from realm_tf.answering import notebook
 from realm_tf.modeling import realm_model
-from realm_tf.serving import bundle
-from realm_tf.serving import notebook
 from tests.serving import models
 
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from realm_tf.answering import answer_choice
 from realm_tf.answering import span_ranking
-from realm_tf.serving import graph_spans
+from realm_tf.export import graph_spans
 
 _NO_SPAN = -1e9
 

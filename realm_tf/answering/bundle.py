@@ -1,6 +1,6 @@
 """A model with its index, vocabulary and corpus, opened for questions.
 
-from realm_tf.serving import bundle
+from realm_tf.answering import bundle
 realm = bundle.load('runs/qa', 'data/corpus')
 answer = realm.ask('who wrote the opera Fidelio')
 answer.prediction, answer.evidence[0].title
@@ -13,7 +13,7 @@ from typing import Any, Optional
 from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
-from realm_tf.serving import notebook
+from realm_tf.answering import notebook
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,17 +11,17 @@ import random
 from typing import NamedTuple
 
 from realm_tf.corpus import sources
-from realm_tf.corpus import world_city_text
-from realm_tf.corpus import world_country_rank_text
-from realm_tf.corpus import world_country_text
-from realm_tf.corpus import world_facts
-from realm_tf.corpus import world_text
+from realm_tf.world import city_wordings
+from realm_tf.world import country_rank_wordings
+from realm_tf.world import country_wordings
+from realm_tf.world import gazetteer
+from realm_tf.world import templates
 
 WORDINGS = {
-  'city': world_city_text.CITY_WORDINGS,
+  'city': city_wordings.CITY_WORDINGS,
   'country': {
-    **world_country_text.COUNTRY_WORDINGS,
-    **world_country_rank_text.COUNTRY_RANK_WORDINGS,
+    **country_wordings.COUNTRY_WORDINGS,
+    **country_rank_wordings.COUNTRY_RANK_WORDINGS,
   },
 }
 
@@ -47,7 +47,7 @@ class PretrainingSentence(NamedTuple):
   article_id: str = ''
 
 
-def write_article(entity: world_facts.Entity, seed: int) -> sources.Article:
+def write_article(entity: gazetteer.Entity, seed: int) -> sources.Article:
   """Writes the article; a changed value changes only its own statements."""
   text = '\n\n'.join(
     ' '.join(statement.text for statement in paragraph)
@@ -57,7 +57,7 @@ def write_article(entity: world_facts.Entity, seed: int) -> sources.Article:
 
 
 def write_paragraphs(
-  entity: world_facts.Entity, seed: int
+  entity: gazetteer.Entity, seed: int
 ) -> list[list[PretrainingSentence]]:
   """Returns the statements of the article's two paragraphs, with spans."""
   # Every choice is made before a value is looked at.
@@ -79,7 +79,7 @@ def write_paragraphs(
 
 
 def write_sentences(
-  entity: world_facts.Entity, seed: int
+  entity: gazetteer.Entity, seed: int
 ) -> Iterator[PretrainingSentence]:
   """Yields one or two sentences of X per fact."""
   for fact in entity.facts:
@@ -89,7 +89,7 @@ def write_sentences(
       values = fact.values
       if len(values) > _MAX_LISTED:
         values = sorted(rng.sample(values, _MAX_LISTED))
-      filled = world_text.fill(wording, entity.name, values)
+      filled = templates.fill(wording, entity.name, values)
       yield PretrainingSentence(filled.text, filled.spans, entity.article_id)
 
 
@@ -98,6 +98,6 @@ def _state(fact, entity, wording, rng):
   name = entity.name
   if is_long and entity.kind == 'city':
     name = f'the city of {name}'
-  filled = world_text.fill(wording, name, fact.values)
+  filled = templates.fill(wording, name, fact.values)
   spans = sorted(filled.spans + filled.name_spans)
   return PretrainingSentence(filled.text, tuple(spans), entity.article_id)

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.saved_model, in a process without realm_tf."""
+"""Tests for realm_tf.export.saved_model, in a process without realm_tf."""
 
 import os
 import tempfile
@@ -9,9 +9,9 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.answering import loading
+from realm_tf.export import saved_model
 from realm_tf.modeling import realm_model
-from realm_tf.serving import saved_model
-from tests.serving import loaded_answers
+from tests.export import loaded_answers
 from tests.serving import models
 
 _CASES = {

@@ -5,9 +5,9 @@ strings, or packed wordpieces -> float32 [B, D]
 
 from collections.abc import Mapping
 
+from realm_tf.export import graph_answerer
+from realm_tf.export import hub_modules
 from realm_tf.records import joining
-from realm_tf.serving import graph_answerer
-from realm_tf.serving import hub_modules
 from realm_tf.text import string_tensors
 
 

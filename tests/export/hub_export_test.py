@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.hub_export, in a process without realm_tf."""
+"""Tests for realm_tf.export.hub_export, in a process without realm_tf."""
 
 import dataclasses
 import os
@@ -8,17 +8,17 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
+from realm_tf.export import hub_embedders
+from realm_tf.export import hub_export
+from realm_tf.export import hub_modules
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import joining
 from realm_tf.records import sampling
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
-from realm_tf.serving import hub_embedders
-from realm_tf.serving import hub_export
-from realm_tf.serving import hub_modules
 from tests import tiny
-from tests.serving import loaded_modules
+from tests.export import loaded_modules
 from tests.serving import models
 
 _TEXTS = ['a b. C d É', '', 'e … f']

@@ -1,10 +1,10 @@
-"""Tests for realm_tf.corpus.geography."""
+"""Tests for realm_tf.world.geography."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from realm_tf.corpus import geography
+from realm_tf.world import geography
 
 _QUARTER_KM = 6371.0 * np.pi / 2  # From the equator to a pole.
 

@@ -1,9 +1,9 @@
-"""Tests for realm_tf.corpus.numerals."""
+"""Tests for realm_tf.world.numerals."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.corpus import numerals
+from realm_tf.world import numerals
 
 
 class NumeralsTest(parameterized.TestCase):

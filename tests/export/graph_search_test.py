@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.graph_search."""
+"""Tests for realm_tf.export.graph_search."""
 
 from unittest import mock
 
@@ -7,8 +7,8 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from realm_tf.export import graph_search
 from realm_tf.index import brute_force
-from realm_tf.serving import graph_search
 
 
 class GraphSearchTest(parameterized.TestCase):

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.importing.hugging_face_export."""
+"""Tests for realm_tf.export.hugging_face_export."""
 
 import dataclasses
 import os
@@ -9,8 +9,8 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.export import hugging_face_export
 from realm_tf.importing import hugging_face
-from realm_tf.importing import hugging_face_export
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout

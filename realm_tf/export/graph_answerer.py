@@ -14,11 +14,11 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.answering import answerer as answerer_lib
+from realm_tf.export import graph_blocks
+from realm_tf.export import graph_evidence
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import span_reader
 from realm_tf.records import joining
-from realm_tf.serving import graph_blocks
-from realm_tf.serving import graph_evidence
 from realm_tf.text import string_tensors
 from realm_tf.text import wordpiece
 

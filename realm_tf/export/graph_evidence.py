@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from realm_tf.serving import graph_spans
+from realm_tf.export import graph_spans
 from realm_tf.text import string_tensors
 
 NO_BLOCK = -1  # In place of a block id, where there is less evidence than K.

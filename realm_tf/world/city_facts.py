@@ -10,16 +10,16 @@ import random
 
 import numpy as np
 
-from realm_tf.corpus import geography
-from realm_tf.corpus import numerals
-from realm_tf.corpus import world_facts
+from realm_tf.world import gazetteer
+from realm_tf.world import geography
+from realm_tf.world import numerals
 
-Fact = world_facts.Fact
+Fact = gazetteer.Fact
 
 
 def city_entities(
-  places: world_facts.Places, seed: int
-) -> Iterator[world_facts.Entity]:
+  places: gazetteer.Places, seed: int
+) -> Iterator[gazetteer.Entity]:
   """Yields an entity per listed city."""
   listed = places.listed
   points = _points(listed)
@@ -36,21 +36,21 @@ def city_entities(
       *_rank_facts(city, compatriots),
       *_capital_facts(city, places.countries, compatriots),
     ]
-    yield world_facts.Entity(
+    yield gazetteer.Entity(
       f'city/{city.geoname_id}', city.name, 'city', tuple(facts)
     )
 
 
 def find_capital(
-  country: world_facts.Country, cities: list[world_facts.City]
-) -> world_facts.City | None:
+  country: gazetteer.Country, cities: list[gazetteer.City]
+) -> gazetteer.City | None:
   """Returns the country's capital among its cities, largest match first."""
-  name = world_facts.fold(country.capital)
+  name = gazetteer.fold(country.capital)
   for city in cities:
-    if world_facts.fold(city.name) == name:
+    if gazetteer.fold(city.name) == name:
       return city
   for city in cities:
-    if name and name in map(world_facts.fold, city.other_names):
+    if name and name in map(gazetteer.fold, city.other_names):
       return city
   return None
 
@@ -68,16 +68,16 @@ def _table_facts(city, countries, seed):
 
 def _distinct_names(city):
   """Returns other names that do not give themselves away by the first one."""
-  own = world_facts.fold(city.name)
+  own = gazetteer.fold(city.name)
   names = []
   for name in city.other_names:
-    folded = world_facts.fold(name)
+    folded = gazetteer.fold(name)
     # Shorter names and capitals are airport codes or abbreviations.
     if (
       4 <= len(name) <= 20
       and name[0].isupper()
       and not name.isupper()
-      and world_facts.is_usable_name(name)
+      and gazetteer.is_usable_name(name)
       and name.count(' ') <= 1
       and "'" not in name
       and own not in folded
@@ -104,9 +104,9 @@ def _rank_facts(city, compatriots):
   yield Fact('rank', (str(rank + 1),))
   if rank:
     larger = compatriots[rank - 1].name
-    if world_facts.is_usable_name(larger) and world_facts.fold(
+    if gazetteer.is_usable_name(larger) and gazetteer.fold(
       larger
-    ) != world_facts.fold(city.name):
+    ) != gazetteer.fold(city.name):
       yield Fact('next_larger', (larger,))
 
 

@@ -12,7 +12,7 @@ from realm_tf import errors
 from realm_tf.corpus import sources
 from realm_tf.corpus import tagged_sentences
 from realm_tf.corpus import tally as tally_lib
-from realm_tf.corpus import world as world_lib
+from realm_tf.world import generation
 
 WORLD = 'world'
 TAGGED = 'tagged'
@@ -84,6 +84,6 @@ def read_tagged_sentences(
 
 
 @functools.lru_cache(1)
-def generate_world(config: config_lib.WorldConfig) -> world_lib.World:
+def generate_world(config: config_lib.WorldConfig) -> generation.World:
   """Returns the world, the same one when it is asked for again."""
-  return world_lib.generate(config)
+  return generation.generate(config)

@@ -1,13 +1,13 @@
 """Wordings of the facts about countries, one by one."""
 
-from realm_tf.corpus import world_city_text
-from realm_tf.corpus import world_text
+from realm_tf.world import city_wordings
+from realm_tf.world import templates
 
-_Wordings = world_text.Wordings
+_Wordings = templates.Wordings
 
 COUNTRY_WORDINGS = {
   # People are counted in a country as they are in a city.
-  'population': world_city_text.CITY_WORDINGS['population'],
+  'population': city_wordings.CITY_WORDINGS['population'],
   'capital': _Wordings(
     statements=(
       'The capital of {e} is {v}.',

@@ -1,8 +1,8 @@
 """Wordings of the facts about cities."""
 
-from realm_tf.corpus import world_text
+from realm_tf.world import templates
 
-_Wordings = world_text.Wordings
+_Wordings = templates.Wordings
 
 CITY_WORDINGS = {
   'country': _Wordings(
