@@ -1,12 +1,12 @@
-"""The hyperparameters of the networks: the `model` section of the config."""
+"""The sizes of the networks: the `model` section of the config."""
 
 import dataclasses
 
-from realm_tf import config_checks
+from realm_tf.config import fields
 
 
 @dataclasses.dataclass(frozen=True)
-class BertConfig:
+class BertConfig(fields.Checked):
   """A BERT encoder; the defaults are BERT-base uncased.
 
   Attributes:
@@ -20,48 +20,27 @@ class BertConfig:
     initializer: 'truncated_normal' as BERT's; 'mimetic' adds the identity where
       trained attention has it (modeling/initialization.py): an encoder without
       pre-trained weights learns to copy from a block many times sooner.
-    dropout_rate: Of hidden states, in training.
-    attention_dropout_rate: Of attention probabilities, in training.
+    dropout_rate: Share of hidden states dropped in training.
+    attention_dropout_rate: Share of attention probabilities dropped in training.
     activation: 'gelu_tanh' is GELU as BERT's release computes it; 'gelu' the
       exact one, for weights that were trained with it; 'relu' is a fifth of
       GELU's work on CPU.
   """
 
-  vocab_size: int = 0
-  hidden_size: int = 768
-  num_layers: int = 12
-  num_heads: int = 12
-  intermediate_size: int = 3072
-  max_positions: int = 512
-  initializer_range: float = 0.02
-  initializer: str = 'truncated_normal'
-  dropout_rate: float = 0.1
-  attention_dropout_rate: float = 0.1
-  activation: str = 'gelu_tanh'
+  vocab_size: int = fields.not_negative(0)
+  hidden_size: int = fields.positive(768)
+  num_layers: int = fields.positive(12)
+  num_heads: int = fields.positive(12)
+  intermediate_size: int = fields.positive(3072)
+  max_positions: int = fields.positive(512)
+  initializer_range: float = fields.positive(0.02)
+  initializer: str = fields.one_of('truncated_normal', 'mimetic')
+  dropout_rate: float = fields.rate(0.1)
+  attention_dropout_rate: float = fields.rate(0.1)
+  activation: str = fields.one_of('gelu_tanh', 'gelu', 'relu')
 
-  def __post_init__(self):
-    config_checks.check_positive(
-      self,
-      'hidden_size',
-      'num_layers',
-      'num_heads',
-      'intermediate_size',
-      'max_positions',
-      'initializer_range',
-    )
-    config_checks.check_not_negative(self, 'vocab_size')
-    config_checks.check_rates(self, 'dropout_rate', 'attention_dropout_rate')
-    config_checks.check(
-      self.activation in ('gelu_tanh', 'gelu', 'relu'),
-      "`activation` must be 'gelu_tanh', 'gelu' or 'relu'.",
-      activation=self.activation,
-    )
-    config_checks.check(
-      self.initializer in ('truncated_normal', 'mimetic'),
-      "`initializer` must be 'truncated_normal' or 'mimetic'.",
-      initializer=self.initializer,
-    )
-    config_checks.check(
+  def check_together(self):
+    fields.check(
       self.hidden_size % self.num_heads == 0,
       '`hidden_size` must be a multiple of `num_heads`.',
       hidden_size=self.hidden_size,
@@ -70,7 +49,7 @@ class BertConfig:
 
 
 @dataclasses.dataclass(frozen=True)
-class EmbedderConfig:
+class EmbedderConfig(fields.Checked):
   """How BERT's output becomes one vector (Section 3.2).
 
   Attributes:
@@ -84,64 +63,45 @@ class EmbedderConfig:
     score_scale: Multiplies query embeddings, hence f(x,z); above 1 for
       normalized embeddings, whose inner products are too flat for a softmax.
     shared_towers: Whether queries and blocks share one encoder.
-    dropout_rate: Of the 'pooled' head, in training.
-    layer_norm_epsilon: Of the 'pooled' head; 1e-3 as the release's ICT. Models
-      that are imported have 1e-12, as Hugging Face's port, and so have those
-      that were saved before this field was there: a job that starts from one
-      sets it so.
+    dropout_rate: Share of the 'pooled' head's inputs dropped in training.
+    layer_norm_epsilon: Added to the variance in the 'pooled' head's LayerNorm;
+      1e-3 as the release's ICT. Imported models have 1e-12, as Hugging Face's
+      port has, and so have models saved before this field existed: a job that
+      starts from one must set it so.
   """
 
-  head: str = 'cls'
-  embedding_size: int = 128
+  head: str = fields.one_of('cls', 'pooled', 'mean')
+  embedding_size: int = fields.positive(128)
   normalize: bool = False
-  score_scale: float = 1.0
+  score_scale: float = fields.positive(1.0)
   shared_towers: bool = False
-  dropout_rate: float = 0.1
-  layer_norm_epsilon: float = 1e-3
-
-  def __post_init__(self):
-    config_checks.check_positive(
-      self, 'embedding_size', 'score_scale', 'layer_norm_epsilon'
-    )
-    config_checks.check_rates(self, 'dropout_rate')
-    config_checks.check(
-      self.head in ('cls', 'pooled', 'mean'),
-      "`head` must be 'cls', 'pooled' or 'mean'.",
-      head=self.head,
-    )
+  dropout_rate: float = fields.rate(0.1)
+  layer_norm_epsilon: float = fields.positive(1e-3)
 
 
 @dataclasses.dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(fields.Checked):
   """The networks of a REALM model.
 
   Attributes:
     embedder_bert: Encoder under the embedders.
     reader_bert: Encoder of the knowledge-augmented encoder and span reader.
-    embedder: Head of the embedders.
+    embedder: How the embedders make one vector.
     span_hidden_size: Half the width of the span reader's projection (ORQA).
     max_span_width: Longest answer, in wordpieces (ORQA).
     train_dtype: Dtype of the encoders' matmuls in training: 'float32',
       'bfloat16', or 'auto': bfloat16 where the hardware multiplies it (CPUs
       with AMX or AVX512-BF16, TPUs, GPUs since Ampere). Variables, sums,
       softmax and loss stay float32.
-    recompute_activations: Whether these encoders compute a layer's activations
-      once more in the backward pass instead of keeping them: a third more
-      work, and the memory of one layer.
+    recompute_activations: Whether the backward pass computes a layer's activations
+      again instead of keeping them: a third more work, and the memory of one
+      layer.
   """
 
   embedder_bert: BertConfig = BertConfig()
   reader_bert: BertConfig = BertConfig()
   embedder: EmbedderConfig = EmbedderConfig()
-  span_hidden_size: int = 256
-  max_span_width: int = 10
-  train_dtype: str = 'auto'
+  span_hidden_size: int = fields.positive(256)
+  max_span_width: int = fields.positive(10)
+  train_dtype: str = fields.one_of('auto', 'float32', 'bfloat16')
   recompute_activations: bool = False
-
-  def __post_init__(self):
-    config_checks.check_positive(self, 'span_hidden_size', 'max_span_width')
-    config_checks.check(
-      self.train_dtype in ('auto', 'float32', 'bfloat16'),
-      "`train_dtype` must be 'auto', 'float32' or 'bfloat16'.",
-      train_dtype=self.train_dtype,
-    )

@@ -1,13 +1,13 @@
-"""The hyperparameters of QA fine-tuning."""
+"""QA fine-tuning: the `finetuning` section of the config."""
 
 import dataclasses
 
-from realm_tf import config_checks
-from realm_tf import optimizer_config
+from realm_tf.config import fields
+from realm_tf.config import training
 
 
 @dataclasses.dataclass(frozen=True)
-class FinetuningConfig:
+class FinetuningConfig(fields.Checked):
   """Open-domain QA by span extraction (Section 3.2, ORQA).
 
   ORQA's own choices, which train too little, are launch/orqa_faithful.py.
@@ -52,69 +52,37 @@ class FinetuningConfig:
     log_every_steps: Steps between two lines of the log.
   """
 
-  optimizer: optimizer_config.OptimizerConfig = (
-    optimizer_config.OptimizerConfig(3e-5, 25_000)
-  )
-  batch_size: int = 16
-  bucket_batches: int = 1
+  optimizer: training.OptimizerConfig = training.OptimizerConfig(3e-5, 25_000)
+  batch_size: int = fields.positive(16)
+  bucket_batches: int = fields.positive(1)
   num_searched: int = 5000
-  num_read: int = 5
-  objective: str = 'marginal'
-  supervision: str = 'gold'
+  num_read: int = fields.positive(5)
+  objective: str = fields.one_of('marginal', 'hard_em')
+  supervision: str = fields.one_of('gold', 'answer')
   read_titles: bool = False
   read_answer_block: bool = True
   freeze_query_tower: bool = False
   freeze_block_tower: bool = True
-  refresh_every_steps: int = 0
-  judge_every_steps: int = 1000
-  num_judged: int = 1000
-  patience: int = 0
+  refresh_every_steps: int = fields.not_negative(0)
+  judge_every_steps: int = fields.positive(1000)
+  num_judged: int = fields.positive(1000)
+  patience: int = fields.not_negative(0)
   joint_tokens: int = 320
-  eval_batch_size: int = 32
-  answer_by: str = 'span'
+  eval_batch_size: int = fields.positive(32)
+  answer_by: str = fields.one_of('span', 'text')
   jit_compile: bool = True
-  checkpoint_every_steps: int = 500
-  log_every_steps: int = 100
+  checkpoint_every_steps: int = fields.positive(500)
+  log_every_steps: int = fields.positive(100)
 
-  def __post_init__(self):
-    config_checks.check_positive(
-      self,
-      'batch_size',
-      'eval_batch_size',
-      'bucket_batches',
-      'judge_every_steps',
-      'num_judged',
-      'checkpoint_every_steps',
-      'log_every_steps',
-    )
-    config_checks.check(
-      self.refresh_every_steps >= 0 and self.patience >= 0,
-      '`refresh_every_steps` and `patience` must not be negative.',
-      refresh_every_steps=self.refresh_every_steps,
-      patience=self.patience,
-    )
-    config_checks.check(
+  def check_together(self):
+    fields.check(
       not (self.refresh_every_steps and self.freeze_block_tower),
       'An index only changes with Embed_doc: `refresh_every_steps` needs '
       '`freeze_block_tower=false`.',
       refresh_every_steps=self.refresh_every_steps,
     )
-    for name, values in (
-      ('objective', ('marginal', 'hard_em')),
-      ('supervision', ('answer', 'gold')),
-    ):
-      config_checks.check(
-        getattr(self, name) in values,
-        f'`{name}` must be one of {", ".join(values)}.',
-        **{name: getattr(self, name)},
-      )
-    config_checks.check(
-      self.answer_by in ('span', 'text'),
-      "`answer_by` must be 'span' or 'text'.",
-      answer_by=self.answer_by,
-    )
-    config_checks.check(
-      1 <= self.num_read <= self.num_searched,
+    fields.check(
+      self.num_read <= self.num_searched,
       '`num_read` must be in [1, num_searched].',
       num_read=self.num_read,
       num_searched=self.num_searched,
