@@ -30,7 +30,7 @@ class IndexConfig(fields.Checked):
       CPUs), or 'auto': OpenVINO where it is installed and no accelerator is.
     embed_dtype: Dtype of matmuls: 'float32', 'bfloat16', or 'auto'; see
       `ModelConfig.train_dtype`.
-    storage_dtype: Dtype of the embeddings on disk: 'float32', 'bfloat16', 'float16'.
+    storage_dtype: Dtype of the embeddings on disk.
     shard_blocks: Blocks of one embedding shard, the most that a crash loses.
   """
 

@@ -21,7 +21,7 @@ class BertConfig(fields.Checked):
       trained attention has it (modeling/initialization.py): an encoder without
       pre-trained weights learns to copy from a block many times sooner.
     dropout_rate: Share of hidden states dropped in training.
-    attention_dropout_rate: Share of attention probabilities dropped in training.
+    attention_dropout_rate: Share of attention probabilities dropped.
     activation: 'gelu_tanh' is GELU as BERT's release computes it; 'gelu' the
       exact one, for weights that were trained with it; 'relu' is a fifth of
       GELU's work on CPU.
@@ -93,9 +93,9 @@ class ModelConfig(fields.Checked):
       'bfloat16', or 'auto': bfloat16 where the hardware multiplies it (CPUs
       with AMX or AVX512-BF16, TPUs, GPUs since Ampere). Variables, sums,
       softmax and loss stay float32.
-    recompute_activations: Whether the backward pass computes a layer's activations
-      again instead of keeping them: a third more work, and the memory of one
-      layer.
+    recompute_activations: Whether the backward pass computes a layer again
+      instead of keeping its activations: a third more work, and the memory of
+      one layer.
   """
 
   embedder_bert: BertConfig = BertConfig()

@@ -12,13 +12,13 @@ class OptimizerConfig(fields.Checked):
   Attributes:
     learning_rate: Rate at the end of the warm-up.
     num_steps: Updates in all.
-    warmup_steps: Steps of the linear warm-up; 0 means min(10000, max(100, num_steps / 10)), and never more
-      than half the steps.
+    warmup_steps: Steps of the linear warm-up, at most half of all; 0 means
+      min(10000, max(100, num_steps / 10)).
     weight_decay_rate: Decoupled weight decay; LayerNorm and biases have none.
     gradient_clip_norm: Bound on the global norm.
     embedder_rate_scale: The embedders' learning rate over `learning_rate`.
-    max_skipped_steps: Steps in a row whose loss or gradient is not finite, after
-      which training ends; each such step is skipped. 0 never ends it.
+    max_skipped_steps: Steps in a row, of a loss or gradient that is not finite,
+      after which training ends; each is skipped. 0 never ends it.
   """
 
   learning_rate: float = fields.positive(3e-5)
