@@ -20,8 +20,8 @@ import numpy as np
 
 from benchmarks import printing
 from benchmarks import processes
-from realm_tf import config_io
 from realm_tf.answering import loading
+from realm_tf.config import config_files
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
 from realm_tf.records import sampling
@@ -122,7 +122,7 @@ def _present(
 def _rows(directory: str):
   articles = _split(directory)
   vocabulary = os.path.join(_PARAMS_DIR.value, 'vocab.txt')
-  length = config_io.read(_PARAMS_DIR.value).lengths.block_tokens
+  length = config_files.read(_PARAMS_DIR.value).lengths.block_tokens
   seconds = {
     'make_blocks': _run(
       'make_blocks',

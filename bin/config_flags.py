@@ -10,7 +10,7 @@ os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
 from absl import flags
 
 from realm_tf import config as config_lib
-from realm_tf import config_io
+from realm_tf.config import config_files
 
 _CONFIG = flags.DEFINE_string(
   'config',
@@ -36,11 +36,11 @@ def load() -> config_lib.ExperimentConfig:
     given += [f'seed={_SEED.value}', f'world.seed={_SEED.value}']
   config = config_lib.ExperimentConfig()
   if _CONFIG.value:
-    config = config_io.load(_CONFIG.value)
+    config = config_files.load(_CONFIG.value)
   if _MODEL_OF.value:
-    model = config_io.read(_MODEL_OF.value).model
+    model = config_files.read(_MODEL_OF.value).model
     config = dataclasses.replace(config, model=model)
-  return config_io.override(config, given)
+  return config_files.override(config, given)
 
 
 def overrides() -> list[str]:

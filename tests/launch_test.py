@@ -11,7 +11,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf import config_io
+from realm_tf.config import config_files
 from realm_tf.records import whole_blocks
 from tests import source_tree
 
@@ -96,7 +96,7 @@ class LaunchTest(parameterized.TestCase):
 
   @parameterized.parameters(*_MODULES)
   def test_a_module_reads_blocks_whole_as_long_as_it_embeds(self, module):
-    config = config_io.load(f'launch/{module}')
+    config = config_files.load(f'launch/{module}')
     _check_lengths(config, config.lengths.block_tokens, *_READINGS)
 
   @parameterized.parameters(
@@ -113,7 +113,7 @@ class LaunchTest(parameterized.TestCase):
     self.assertEqual(
       re.findall(r'--max_block_wordpieces=(\d+)', text), [str(length)] * number
     )
-    config = config_io.load(
+    config = config_files.load(
       re.search(r'launch/\w+\.py', text)[0],
       re.findall(r'--set=((?:lengths|finetuning)\.\w+_tokens=\d+)', text),
     )

@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Package -> packages it may import. `errors` is a leaf that all may import.
 MAY_IMPORT = {
   'errors': '',
-  'config': '',  # See FILES_OF.
+  'config': '',
   'objectives': '',
   'text': '',
   'rundir': 'config',
@@ -40,20 +40,7 @@ MAY_IMPORT = {
 }
 
 # Packages without a folder of their own -> their files.
-FILES_OF = {
-  'errors': ['realm_tf/__init__.py', 'realm_tf/errors.py'],
-  'config': [
-    'realm_tf/config.py',
-    'realm_tf/config_checks.py',
-    'realm_tf/config_io.py',
-    'realm_tf/finetuning_config.py',
-    'realm_tf/held_out_config.py',
-    'realm_tf/index_config.py',
-    'realm_tf/model_config.py',
-    'realm_tf/optimizer_config.py',
-    'realm_tf/tagger_config.py',
-  ],
-}
+FILES_OF = {'errors': ['realm_tf/__init__.py', 'realm_tf/errors.py']}
 
 # Modules of bin/ that do not run, but are shared by those that do.
 SHARED_BY_BINARIES = tuple(
@@ -102,6 +89,4 @@ def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def package_of(module: str) -> str:
   """Returns the row of MAY_IMPORT that 'realm_tf.NAME...' belongs to."""
-  name = module.split('.')[1]
-  is_config = f'realm_tf/{name}.py' in FILES_OF['config']
-  return 'config' if is_config else name
+  return module.split('.')[1]

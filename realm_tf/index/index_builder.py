@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf import config_io
 from realm_tf import errors
+from realm_tf.config import config_files
 from realm_tf.index import asked_ks
 from realm_tf.index import block_embeddings
 from realm_tf.index import embed_backend
@@ -254,7 +254,7 @@ def open_builder(
         'Only fields of the index, and lengths.cut_blocks, can be set here: '
         f"the rest is the model's. Found --set={override}. Leave it out."
       )
-  config = config_io.override(directory.config, overrides)
+  config = config_files.override(directory.config, overrides)
   # All of it is read for an index, which would keep a fault for good.
   table = block_table.BlockTable.open(corpus_dir, verify=True)
   whole_blocks.check(table, config.lengths)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf import config_io
 from realm_tf import errors
+from realm_tf.config import config_files
 from realm_tf.reporting import metrics_log
 from realm_tf.rundir import examples as examples_lib
 from realm_tf.rundir import layout
@@ -95,11 +95,11 @@ def evaluations(
 
 def default_config() -> dict[str, Any]:
   """Returns 'a.b' -> value of the config that nobody changed."""
-  return _flatten(config_io.to_json(config_lib.ExperimentConfig()))
+  return _flatten(config_files.to_json(config_lib.ExperimentConfig()))
 
 
 def _read(name: str, path: str) -> Run:
-  config_file = os.path.join(path, config_io.CONFIG_FILE)
+  config_file = os.path.join(path, config_files.CONFIG_FILE)
   rows = metrics_log.read(layout.metrics_file(path))
   return Run(
     name,

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Optional
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf import config_io
 from realm_tf import errors
+from realm_tf.config import config_files
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 
@@ -38,7 +38,7 @@ def create(
 ) -> None:
   """Writes config.json and vocab.txt; what is there already is replaced."""
   tf.io.gfile.makedirs(path)
-  config_io.write(config, path)
+  config_files.write(config, path)
   tf.io.gfile.copy(vocab_file, layout.vocab_file(path), overwrite=True)
 
 
@@ -61,7 +61,10 @@ def open_directory(path: str) -> ModelDirectory:
       f'none in {layout.params_root(path)}. Train, or import a checkpoint.'
     )
   return ModelDirectory(
-    path, config_io.read(path), params, versions.newest(layout.index_root(path))
+    path,
+    config_files.read(path),
+    params,
+    versions.newest(layout.index_root(path)),
   )
 
 

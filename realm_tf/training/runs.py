@@ -13,8 +13,8 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf import config as config_lib
-from realm_tf import config_io
 from realm_tf import errors
+from realm_tf.config import config_files
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
@@ -95,8 +95,10 @@ def start(run_dir: str, inputs: Inputs, setup: setup_lib.Setup) -> None:
   if not setup.resume:
     check_new(run_dir)
     untrained.forget(run_dir)
-  elif tf.io.gfile.exists(os.path.join(run_dir, config_io.CONFIG_FILE)):
-    for change in config_io.differences(config_io.read(run_dir), inputs.config):
+  elif tf.io.gfile.exists(os.path.join(run_dir, config_files.CONFIG_FILE)):
+    for change in config_files.differences(
+      config_files.read(run_dir), inputs.config
+    ):
       logging.warning('The config changed since this run began: %s.', change)
   if tf.io.gfile.exists(layout.done_file(run_dir)):
     tf.io.gfile.remove(layout.done_file(run_dir))

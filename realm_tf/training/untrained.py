@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf import config_io
+from realm_tf.config import config_files
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
@@ -44,7 +44,7 @@ def keep(
     left_over: Weights in there that the job has no variables for.
     model: Of the run. A reader of other sizes is left out, with a warning.
   """
-  theirs = config_io.read(init_from).model
+  theirs = config_files.read(init_from).model
   prefixes = realm_model.READER_PREFIXES
   if theirs.span_hidden_size != model.span_hidden_size:
     prefixes = tuple(each for each in prefixes if each != 'span_reader/')

@@ -5,8 +5,8 @@ import os
 
 import tensorflow as tf
 
-from realm_tf import config_io
 from realm_tf import errors
+from realm_tf.config import config_files
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
 from realm_tf.training import params_export
@@ -40,7 +40,7 @@ class RunsTest(tf.test.TestCase):
 
   def test_a_run_directory_is_new_unless_resumed(self):
     runs.start(self.run_dir, self.inputs, setup_lib.ALONE)
-    self.assertEqual(config_io.read(self.run_dir), self.inputs.config)
+    self.assertEqual(config_files.read(self.run_dir), self.inputs.config)
     params_export.publish(self.run_dir, 0, self._model())
     with open(layout.done_file(self.run_dir), 'w') as file:
       file.write('')

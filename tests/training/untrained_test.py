@@ -5,7 +5,7 @@ import dataclasses
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf import config_io
+from realm_tf.config import config_files
 from realm_tf.training import untrained
 from tests import tiny
 
@@ -23,7 +23,7 @@ class UntrainedTest(absltest.TestCase):
     self.run_dir = self.create_tempdir().full_path
     self.init_from = self.create_tempdir().full_path
     self.model = tiny.config().model
-    config_io.write(tiny.config(), self.init_from)
+    config_files.write(tiny.config(), self.init_from)
 
   def _kept(self, **changes):
     model = dataclasses.replace(self.model, **changes)

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from realm_tf import config_io
+from realm_tf.config import config_files
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -112,11 +112,11 @@ class Runs:
 
 def _write_config(directory):
   path = os.path.join(directory, 'small.py')
-  tree = config_io.to_json(small.CONFIG)
+  tree = config_files.to_json(small.CONFIG)
   with open(path, 'w') as file:
     file.write(
-      'from realm_tf import config_io\n'
-      f'CONFIG = config_io.from_json({tree!r})\n'
+      'from realm_tf.config import config_files\n'
+      f'CONFIG = config_files.from_json({tree!r})\n'
     )
   return path
 

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.config_io."""
+"""Tests for realm_tf.config.config_files."""
 
 import dataclasses
 import json
@@ -8,8 +8,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import config as config_lib
-from realm_tf import config_io
 from realm_tf import errors
+from realm_tf.config import config_files
 
 _LAUNCH = """
 from realm_tf import config
@@ -24,15 +24,15 @@ class ConfigIoTest(parameterized.TestCase):
 
   def test_says_which_fields_differ(self):
     old = config_lib.ExperimentConfig()
-    new = config_io.override(old, ['seed=2', 'pretraining.batch_size=16'])
+    new = config_files.override(old, ['seed=2', 'pretraining.batch_size=16'])
     self.assertEqual(
-      config_io.differences(old, new),
+      config_files.differences(old, new),
       ['seed is 2, was 0', 'pretraining.batch_size is 16, was 512'],
     )
-    self.assertEqual(config_io.differences(new, new), [])
+    self.assertEqual(config_files.differences(new, new), [])
 
   def test_loads_a_launch_file(self):
-    config = config_io.load(self._write('tiny.py', _LAUNCH))
+    config = config_files.load(self._write('tiny.py', _LAUNCH))
     self.assertEqual(config.seed, 3)
     self.assertEqual(config.pretraining.batch_size, 16)
     self.assertEqual(config.pretraining.num_candidates, 8)  # The default.
@@ -63,15 +63,15 @@ class ConfigIoTest(parameterized.TestCase):
     ('space', ' seed = 7', 'seed', 7),
   )
   def test_override_parses_by_the_type_of_the_field(self, text, key, expected):
-    value = config_io.load(self._write('tiny.py', _LAUNCH), [text])
+    value = config_files.load(self._write('tiny.py', _LAUNCH), [text])
     for name in key.split('.'):
       value = getattr(value, name)
     self.assertEqual(value, expected)
     self.assertIs(type(value), type(expected))
 
   def test_override_leaves_the_rest_alone(self):
-    before = config_io.load(self._write('tiny.py', _LAUNCH))
-    after = config_io.override(before, ['pretraining.num_candidates=5'])
+    before = config_files.load(self._write('tiny.py', _LAUNCH))
+    after = config_files.override(before, ['pretraining.num_candidates=5'])
     self.assertEqual(
       after,
       dataclasses.replace(
@@ -83,7 +83,7 @@ class ConfigIoTest(parameterized.TestCase):
     )
 
   def test_last_override_of_a_key_wins(self):
-    config = config_io.override(
+    config = config_files.override(
       config_lib.ExperimentConfig(), ['seed=1', 'seed=2']
     )
     self.assertEqual(config.seed, 2)
@@ -92,12 +92,12 @@ class ConfigIoTest(parameterized.TestCase):
   def test_overrides_are_checked_together(self, swap):
     # Read 8 of 4 searched blocks is an error; 8 of 10 is not, though each
     # override alone contradicts the start: 2 read of 4.
-    start = config_io.override(
+    start = config_files.override(
       config_lib.ExperimentConfig(),
       ['finetuning.num_read=2', 'finetuning.num_searched=4'],
     )
     pair = ['finetuning.num_read=8', 'finetuning.num_searched=10']
-    config = config_io.override(start, pair[::-1] if swap else pair)
+    config = config_files.override(start, pair[::-1] if swap else pair)
     self.assertEqual(config.finetuning.num_read, 8)
 
   @parameterized.named_parameters(
@@ -137,7 +137,7 @@ class ConfigIoTest(parameterized.TestCase):
   )
   def test_override_names_the_mistake(self, text, message):
     with self.assertRaises(errors.UserError) as raised:
-      config_io.override(config_lib.ExperimentConfig(), [text])
+      config_files.override(config_lib.ExperimentConfig(), [text])
     self.assertIn(message, str(raised.exception))
 
   @parameterized.named_parameters(
@@ -154,36 +154,36 @@ class ConfigIoTest(parameterized.TestCase):
   def test_load_names_the_mistake(self, source, message):
     path = self._write('broken.py', source)
     with self.assertRaises(errors.UserError) as raised:
-      config_io.load(path)
+      config_files.load(path)
     self.assertIn(message, str(raised.exception))
     self.assertIn(path, str(raised.exception))
 
   @parameterized.parameters('launch/no_such.py', 'launch.no_such')
   def test_missing_launch_module_is_named(self, path):
     with self.assertRaisesRegex(errors.UserError, 'no_such'):
-      config_io.load(path)
+      config_files.load(path)
 
   def test_json_round_trip_is_exact(self):
-    config = config_io.override(
+    config = config_files.override(
       config_lib.ExperimentConfig(),
       ['seed=5', 'index.leaves_to_search_fraction=.3'],
     )
     directory = os.path.join(self.create_tempdir().full_path, 'run')
-    config_io.write(config, directory)
-    self.assertEqual(config_io.read(directory), config)
+    config_files.write(config, directory)
+    self.assertEqual(config_files.read(directory), config)
 
   @parameterized.parameters(None, 'runs/ict')
   def test_reads_what_older_runs_wrote(self, init_from):
-    config = config_io.override(config_lib.ExperimentConfig(), ['seed=5'])
-    tree = {**config_io.to_json(config), 'init_from': init_from}
+    config = config_files.override(config_lib.ExperimentConfig(), ['seed=5'])
+    tree = {**config_files.to_json(config), 'init_from': init_from}
     path = self._write('config.json', json.dumps(tree))
-    self.assertEqual(config_io.read(os.path.dirname(path)), config)
+    self.assertEqual(config_files.read(os.path.dirname(path)), config)
 
   def test_a_saved_model_keeps_the_epsilon_that_it_had(self):
-    tree = config_io.to_json(config_lib.ExperimentConfig())
+    tree = config_files.to_json(config_lib.ExperimentConfig())
     del tree['model']['embedder']['layer_norm_epsilon']
     path = self._write('config.json', json.dumps(tree))
-    model = config_io.read(os.path.dirname(path)).model
+    model = config_files.read(os.path.dirname(path)).model
     self.assertEqual(model.embedder.layer_norm_epsilon, 1e-12)
 
   @parameterized.named_parameters(
@@ -202,18 +202,18 @@ class ConfigIoTest(parameterized.TestCase):
   def test_read_names_file_and_field(self, tree, message):
     path = self._write('config.json', json.dumps(tree))
     with self.assertRaises(errors.UserError) as raised:
-      config_io.read(os.path.dirname(path))
+      config_files.read(os.path.dirname(path))
     self.assertIn(message, str(raised.exception))
     self.assertIn(path, str(raised.exception))
 
   def test_read_names_the_line_that_is_not_json(self):
     path = self._write('config.json', '{\n"seed": }')
     with self.assertRaisesRegex(errors.UserError, 'config.json.*Line 2'):
-      config_io.read(os.path.dirname(path))
+      config_files.read(os.path.dirname(path))
 
   def test_read_says_that_there_is_no_config(self):
     with self.assertRaisesRegex(errors.UserError, 'config.json.*no such file'):
-      config_io.read(self.create_tempdir().full_path)
+      config_files.read(self.create_tempdir().full_path)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,20 @@
+"""Every hyperparameter of the project, as frozen, checked dataclasses.
+
+A function takes the smallest config that it reads: the ScaNN builder takes an
+`IndexConfig`, never an `ExperimentConfig`. Defaults are the paper's values
+(Guu et al. 2020, Section 4 and Appendix).
+"""
+
+from realm_tf.config.experiment import ExperimentConfig as ExperimentConfig
+from realm_tf.config.experiment import HeldOutConfig as HeldOutConfig
+from realm_tf.config.experiment import LengthConfig as LengthConfig
+from realm_tf.config.experiment import WorldConfig as WorldConfig
+from realm_tf.config.index import IndexConfig as IndexConfig
+from realm_tf.config.model import BertConfig as BertConfig
+from realm_tf.config.model import EmbedderConfig as EmbedderConfig
+from realm_tf.config.model import ModelConfig as ModelConfig
+from realm_tf.config.training import FinetuningConfig as FinetuningConfig
+from realm_tf.config.training import InverseClozeConfig as InverseClozeConfig
+from realm_tf.config.training import OptimizerConfig as OptimizerConfig
+from realm_tf.config.training import PretrainingConfig as PretrainingConfig
+from realm_tf.config.training import TaggerConfig as TaggerConfig

@@ -1,0 +1,72 @@
+"""Declares config fields with their bounds, and checks them when one is built.
+
+@dataclasses.dataclass(frozen=True)
+class SearchConfig(fields.Config):
+num_searched: int = fields.positive(50)
+searcher: str = fields.one_of('exact', 'scann')  # The first is the default.
+"""
+
+from collections.abc import Callable
+import dataclasses
+from typing import TypeVar
+
+_T = TypeVar('_T')
+
+
+def bounded(default: _T, bound: str, holds: Callable[[_T], bool]) -> _T:
+  """Returns a field that "must `bound`", which `holds` tests."""
+  return dataclasses.field(default=default, metadata={bound: holds})
+
+
+def positive(default: _T) -> _T:
+  """Returns a field for a number above 0."""
+  return bounded(default, 'be positive', lambda value: value > 0)
+
+
+def not_negative(default: _T) -> _T:
+  """Returns a field for a number that is 0 or more."""
+  return bounded(default, 'not be negative', lambda value: value >= 0)
+
+
+def rate(default: float) -> float:
+  """Returns a field for a share or a probability."""
+  return bounded(default, 'be in [0, 1]', lambda value: 0 <= value <= 1)
+
+
+def below_one(default: float) -> float:
+  """Returns a field for a share that cannot be all."""
+  return bounded(default, 'be in [0, 1)', lambda value: 0 <= value < 1)
+
+
+def above(low: int, default: int) -> int:
+  """Returns a field for a number above `low`."""
+  return bounded(default, f'be above {low}', lambda value: value > low)
+
+
+def one_of(*values: str) -> str:
+  """Returns a field for one of `values`; the first is the default."""
+  return bounded(
+    values[0], f'be one of {", ".join(values)}', lambda value: value in values
+  )
+
+
+class Config:
+  """Base of the configs: checks each field, then `check_together`."""
+
+  def __post_init__(self):
+    for field in dataclasses.fields(self):
+      for bound, holds in field.metadata.items():
+        value = getattr(self, field.name)
+        must_hold = f'`{field.name}` must {bound}.'
+        check(holds(value), must_hold, **{field.name: value})
+    self.check_together()
+
+  def check_together(self):
+    """Raises ValueError if fields contradict each other."""
+
+
+def check(condition: bool, must_hold: str, **found):
+  """Raises ValueError with what must hold and the values found."""
+  if not condition:
+    values = ', '.join(f'{name}={value!r}' for name, value in found.items())
+    raise ValueError(f'{must_hold} Got {values}.')

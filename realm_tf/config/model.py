@@ -1,0 +1,103 @@
+"""Configures the networks: encoders, embedders, reader."""
+
+import dataclasses
+
+from realm_tf.config import fields
+
+
+@dataclasses.dataclass(frozen=True)
+class BertConfig(fields.Config):
+  """A BERT encoder; the defaults are BERT-base uncased.
+
+  Attributes:
+    vocab_size: Wordpieces; 0 means the size of the corpus's vocabulary.
+    hidden_size: H, the width of a layer.
+    intermediate_size: Width of the feed-forward layer.
+    max_positions: Longest sequence, in wordpieces.
+    initializer_range: Standard deviation of fresh weights.
+    initializer: 'truncated_normal' as BERT's; 'mimetic' adds the identity where
+      trained attention has it (modeling/initialization.py): an encoder without
+      pre-trained weights learns to copy from a block many times sooner.
+    dropout_rate: Dropout of hidden states, in training.
+    attention_dropout_rate: Dropout of attention probabilities, in training.
+    activation: 'gelu_tanh' is GELU as BERT's release computes it; 'gelu' the
+      exact one, for weights that were trained with it; 'relu' is a fifth of
+      GELU's work on CPU.
+  """
+
+  vocab_size: int = fields.not_negative(0)
+  hidden_size: int = fields.positive(768)
+  num_layers: int = fields.positive(12)
+  num_heads: int = fields.positive(12)
+  intermediate_size: int = fields.positive(3072)
+  max_positions: int = fields.positive(512)
+  initializer_range: float = fields.positive(0.02)
+  initializer: str = fields.one_of('truncated_normal', 'mimetic')
+  dropout_rate: float = fields.rate(0.1)
+  attention_dropout_rate: float = fields.rate(0.1)
+  activation: str = fields.one_of('gelu_tanh', 'gelu', 'relu')
+
+  def check_together(self):
+    fields.check(
+      self.hidden_size % self.num_heads == 0,
+      '`hidden_size` must be a multiple of `num_heads`.',
+      hidden_size=self.hidden_size,
+      num_heads=self.num_heads,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class EmbedderConfig(fields.Config):
+  """How BERT's output becomes one vector (Section 3.2).
+
+  Attributes:
+    head: 'cls' is the paper's linear projection of [CLS]; 'pooled' the
+      release's tanh pooler, Dense, LayerNorm and dropout; 'mean' the mean over
+      wordpieces without projection, for encoders from elsewhere.
+    embedding_size: D, the width of the search space; ignored by 'mean', whose
+      width is the encoder's hidden size.
+    normalize: Scales embeddings to length 1. Then f(x,z) also has a
+      temperature, and the null block's a bias, both learned, from 1 and 0 on.
+    score_scale: Multiplies query embeddings, hence f(x,z); above 1 for
+      normalized embeddings, whose inner products are too flat for a softmax.
+    shared_towers: Whether queries and blocks share one encoder.
+    dropout_rate: Dropout of the 'pooled' head, in training.
+    layer_norm_epsilon: Epsilon of the 'pooled' head; 1e-3 as the release's ICT.
+      Imported models have 1e-12, as Hugging Face's port, and so have models
+      saved before this field existed: a job that starts from one must set it.
+  """
+
+  head: str = fields.one_of('cls', 'pooled', 'mean')
+  embedding_size: int = fields.positive(128)
+  normalize: bool = False
+  score_scale: float = fields.positive(1.0)
+  shared_towers: bool = False
+  dropout_rate: float = fields.rate(0.1)
+  layer_norm_epsilon: float = fields.positive(1e-3)
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelConfig(fields.Config):
+  """The networks of a REALM model.
+
+  Attributes:
+    embedder_bert: Encoder under the embedders.
+    reader_bert: Encoder of the knowledge-augmented encoder and span reader.
+    embedder: Head of the embedders.
+    span_hidden_size: Half the width of the span reader's projection (ORQA).
+    max_span_width: Longest answer, in wordpieces (ORQA).
+    train_dtype: Dtype of the encoders' matmuls in training. 'auto' is bfloat16
+      where the hardware multiplies it (CPUs with AMX or AVX512-BF16, TPUs, GPUs
+      since Ampere). Variables, sums, softmax and loss stay float32.
+    recompute_activations: Computes a layer's activations again in the backward
+      pass instead of keeping them: a third more work, and the memory of one
+      layer.
+  """
+
+  embedder_bert: BertConfig = BertConfig()
+  reader_bert: BertConfig = BertConfig()
+  embedder: EmbedderConfig = EmbedderConfig()
+  span_hidden_size: int = fields.positive(256)
+  max_span_width: int = fields.positive(10)
+  train_dtype: str = fields.one_of('auto', 'float32', 'bfloat16')
+  recompute_activations: bool = False

@@ -1,0 +1,266 @@
+"""Configures the training jobs: ICT, pre-training, fine-tuning, the tagger."""
+
+import dataclasses
+
+from realm_tf.config import fields
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimizerConfig(fields.Config):
+  """BERT's AdamW with linear warm-up and linear decay to zero.
+
+  Attributes:
+    learning_rate: Peak, at the end of the warm-up.
+    warmup_steps: 0 means min(10000, max(100, num_steps / 10)), and never more
+      than half the steps.
+    weight_decay_rate: Decoupled; none for LayerNorm and biases.
+    gradient_clip_norm: Bound on the global norm.
+    embedder_rate_scale: The embedders' learning rate over `learning_rate`.
+    max_skipped_steps: Training ends after so many steps in a row whose loss or
+      gradient is not finite; each of them is left out. 0 never ends it.
+  """
+
+  learning_rate: float = fields.positive(3e-5)
+  num_steps: int = fields.positive(200_000)
+  warmup_steps: int = 0
+  weight_decay_rate: float = 0.01
+  gradient_clip_norm: float = 1.0
+  embedder_rate_scale: float = fields.positive(1.0)
+  max_skipped_steps: int = fields.not_negative(10)
+
+  @property
+  def resolved_warmup_steps(self) -> int:
+    default = min(10_000, max(100, self.num_steps // 10))
+    return min(self.warmup_steps or default, max(1, self.num_steps // 2))
+
+
+@dataclasses.dataclass(frozen=True)
+class InverseClozeConfig(fields.Config):
+  """The warm start: ICT (Lee et al. 2019, Section 4), or on questions.
+
+  Attributes:
+    optimizer: The paper trains 100k steps at 1e-4.
+    batch_size: Queries of a step; the other blocks are the negatives.
+    chunk_size: Examples that a replica embeds at once: activations need the
+      memory of a chunk, for about a third more arithmetic. 0 embeds a replica's
+      whole part of the batch at once.
+    query_tokens: [CLS] sentence [SEP].
+    remove_rate: How often the sentence is cut out of its block.
+    query_noise_rate: Share of the query's wordpieces replaced at random: words
+      that statements lack (who, which) then do no harm later.
+    query_drop_rate: Share of the query's wordpieces left out: a question has
+      few of its block's words.
+    questions_of_title: Questions on blocks of one title that share a batch, as
+      hard negatives of each other. Where the batch size is no multiple, their
+      largest common divisor.
+    bucket_batches: As `FinetuningConfig.bucket_batches`.
+    jit_compile: As `PretrainingConfig.jit_compile`.
+    checkpoint_every_steps: Steps between two checkpoints for --resume.
+  """
+
+  optimizer: OptimizerConfig = OptimizerConfig(1e-4, 100_000)
+  batch_size: int = fields.positive(4096)
+  chunk_size: int = fields.not_negative(0)
+  query_tokens: int = fields.above(2, 64)
+  remove_rate: float = fields.rate(0.9)
+  query_noise_rate: float = fields.rate(0.0)
+  query_drop_rate: float = fields.rate(0.0)
+  questions_of_title: int = fields.positive(8)
+  bucket_batches: int = fields.positive(1)
+  jit_compile: bool = True
+  checkpoint_every_steps: int = fields.positive(500)
+
+  def check_together(self):
+    fields.check(
+      not self.chunk_size or self.batch_size % self.chunk_size == 0,
+      '`batch_size` must be a multiple of `chunk_size`, or that 0.',
+      batch_size=self.batch_size,
+      chunk_size=self.chunk_size,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class PretrainingConfig(fields.Config):
+  """REALM pre-training (Section 4.3).
+
+  Attributes:
+    optimizer: The paper trains 200k steps at 3e-5.
+    batch_size: B.
+    num_candidates: K, the null block included. 1 is masked language modelling
+      without blocks, as BERT's: it needs no index.
+    objective: 'per_query' is the paper's log-likelihood; 'per_token' the
+      release's.
+    masking: Which words are masked (Table 2).
+    candidates: 'retrieved', from the index; 'hybrid', from the index and BM25
+      by turns; 'recurring_span', from BM25, blocks with the masked span first,
+      under a uniform p(z|x): this warms up the reader from text alone and needs
+      no index.
+    oversampling: Queries drawn for each one used. Those with a candidate that
+      has the masked span are used first: in a small corpus few have.
+    reader_only_steps: Steps at the start that leave the retriever unchanged,
+      for a reader that has yet to learn what blocks are good for.
+    refresh_every_steps: Steps between two parameter versions (Section 3.3).
+    stale_factor: Makes the index this many times staler: parameters are
+      published for it every `refresh_every_steps` * `stale_factor` steps
+      (Table 2 of the paper: 30).
+    over_retrieval: Blocks searched for each query, to be ranked again with the
+      current parameters; 0 takes the index's own ranking.
+    pin_index: Makes a step's index a function of the step: that of the
+      parameters from before the current refresh period. Training waits for it,
+      and every run of a seed is the same, also across a crash. Otherwise the
+      newest index is used.
+    write_through_blocks: Blocks whose embeddings, fresh from the step, replace
+      those of the index until the next one; 0 is off.
+    query_noise_rate: Share of the wordpieces replaced at random in the query
+      that p(z|x) is computed from; the search and the reader see the original.
+    mask_drop_rate: Share of the queries that p(z|x) is computed from without
+      their [MASK]s: a question, which the retriever must know later, has none.
+    jit_compile: Whether XLA compiles the step of a single device. It halves a
+      step's time on CPU, after half a minute of compilation for each shape of a
+      batch. A CPU's step in bfloat16 (`model.train_dtype`) is never compiled.
+    checkpoint_every_steps: Steps between two checkpoints for --resume.
+    log_every_steps: Steps between two lines of the log.
+  """
+
+  optimizer: OptimizerConfig = OptimizerConfig(3e-5, 200_000)
+  batch_size: int = fields.positive(512)
+  num_candidates: int = fields.positive(8)
+  objective: str = fields.one_of('per_query', 'per_token')
+  masking: str = fields.one_of('salient', 'random_span', 'random_token')
+  candidates: str = fields.one_of('retrieved', 'hybrid', 'recurring_span')
+  oversampling: int = fields.positive(1)
+  reader_only_steps: int = 0
+  refresh_every_steps: int = fields.positive(500)
+  stale_factor: int = fields.positive(1)
+  over_retrieval: int = fields.not_negative(0)
+  pin_index: bool = False
+  write_through_blocks: int = fields.not_negative(0)
+  query_noise_rate: float = fields.rate(0.0)
+  mask_drop_rate: float = fields.rate(0.0)
+  jit_compile: bool = True
+  checkpoint_every_steps: int = fields.positive(500)
+  log_every_steps: int = fields.positive(100)
+
+  def check_together(self):
+    every = self.refresh_every_steps * self.stale_factor
+    fields.check(
+      not self.pin_index or self.checkpoint_every_steps <= every,
+      '`pin_index` needs a checkpoint at least as often as a refresh: older '
+      'indexes are removed.',
+      checkpoint_every_steps=self.checkpoint_every_steps,
+      refresh_every_steps=every,
+    )
+    fields.check(
+      not self.pin_index
+      or not (self.over_retrieval or self.write_through_blocks),
+      '`pin_index` needs candidates that depend on the index alone, so neither '
+      '`over_retrieval` nor `write_through_blocks`.',
+      over_retrieval=self.over_retrieval,
+      write_through_blocks=self.write_through_blocks,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class FinetuningConfig(fields.Config):
+  """Open-domain QA by span extraction (Section 3.2, ORQA).
+
+  ORQA's own choices, which train too little, are launch/orqa_faithful.py.
+
+  Attributes:
+    optimizer: The paper trains at 1e-5, one question a step.
+    batch_size: Questions of a step.
+    bucket_batches: Batches whose questions are sorted by the length of the
+      blocks that teach them, where those are known beforehand (`gold_id`):
+      less of each batch is padding. 1 sorts none.
+    num_searched: Blocks of the early-update loss (the release: 5000).
+    num_read: K, blocks that are read.
+    objective: 'marginal', over all occurrences of an answer (Section 3.2), or
+      'hard_em', the likeliest span and block only (Min et al. 2019).
+    supervision: Which blocks teach: 'answer', those with an answer's text; or
+      'gold', of questions that name their article (`gold_id`), those with the
+      answer in that article. It is always read, found or not; other blocks
+      with the answer's text are then neither right nor wrong.
+    read_titles: Whether the reader sees [CLS] question [SEP] title [SEP] body
+      [SEP] and not, as ORQA's, [CLS] question [SEP] body [SEP].
+    read_answer_block: Whether training always reads a block that has the
+      answer: where the first K lack it, the best other block that has it takes
+      the last place. ORQA's reader learns nothing from such questions.
+    freeze_query_tower: Whether Embed_input stays as it was pre-trained.
+    freeze_block_tower: Whether Embed_doc does (Section 3.3). If not, each step
+      embeds the blocks that it reads and learns from them; the others are
+      scored by the index, which is built again at the end.
+    refresh_every_steps: Steps between two rebuilds of the index; 0 builds it
+      only at the end.
+    judge_every_steps: Steps between two measurements of exact match on
+      --dev_questions; the parameters that score best are kept.
+    num_judged: Questions of each; the first of --dev_questions.
+    patience: Measurements in a row without a better one, after which training
+      stops; 0 is never.
+    joint_tokens: [CLS] question [SEP] body [SEP].
+    eval_batch_size: Questions answered at once.
+    answer_by: What is answered: the best 'span', as in ORQA, or the best
+      'text', with the probabilities of all its spans summed.
+    jit_compile: As `PretrainingConfig.jit_compile`.
+    checkpoint_every_steps: Steps between two checkpoints for --resume.
+    log_every_steps: Steps between two lines of the log.
+  """
+
+  optimizer: OptimizerConfig = OptimizerConfig(3e-5, 25_000)
+  batch_size: int = fields.positive(16)
+  bucket_batches: int = fields.positive(1)
+  num_searched: int = 5000
+  num_read: int = fields.positive(5)
+  objective: str = fields.one_of('marginal', 'hard_em')
+  supervision: str = fields.one_of('gold', 'answer')
+  read_titles: bool = False
+  read_answer_block: bool = True
+  freeze_query_tower: bool = False
+  freeze_block_tower: bool = True
+  refresh_every_steps: int = fields.not_negative(0)
+  judge_every_steps: int = fields.positive(1000)
+  num_judged: int = fields.positive(1000)
+  patience: int = fields.not_negative(0)
+  joint_tokens: int = 320
+  eval_batch_size: int = fields.positive(32)
+  answer_by: str = fields.one_of('span', 'text')
+  jit_compile: bool = True
+  checkpoint_every_steps: int = fields.positive(500)
+  log_every_steps: int = fields.positive(100)
+
+  def check_together(self):
+    fields.check(
+      not (self.refresh_every_steps and self.freeze_block_tower),
+      'An index only changes with Embed_doc: `refresh_every_steps` needs '
+      '`freeze_block_tower=false`.',
+      refresh_every_steps=self.refresh_every_steps,
+    )
+    fields.check(
+      self.num_read <= self.num_searched,
+      '`num_read` must be in [1, num_searched].',
+      num_read=self.num_read,
+      num_searched=self.num_searched,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggerConfig(fields.Config):
+  """A BERT that labels words (Section 3.4 uses one for named entities).
+
+  Its networks' sizes are those of `model.reader_bert`.
+
+  Attributes:
+    optimizer: The release says nothing; BERT's own values for CoNLL-2003.
+    batch_size: Sentences of a step.
+    max_tokens: Longest sentence in training, [CLS] and [SEP] included; words
+      beyond have no label.
+    tag_batch_size: Sentences tagged at once.
+    checkpoint_every_steps: Steps between two checkpoints.
+    log_every_steps: Steps between two lines of the log.
+  """
+
+  optimizer: OptimizerConfig = OptimizerConfig(5e-5, 1500)
+  batch_size: int = fields.positive(32)
+  max_tokens: int = fields.above(2, 128)
+  tag_batch_size: int = fields.positive(256)
+  checkpoint_every_steps: int = fields.positive(500)
+  log_every_steps: int = fields.positive(100)
