@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks import printing
 from benchmarks import processes
 from realm_tf.answering import loading
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
 from realm_tf.records import sampling

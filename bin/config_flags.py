@@ -10,7 +10,7 @@ os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
 from absl import flags
 
 from realm_tf import config as config_lib
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 
 _CONFIG = flags.DEFINE_string(
   'config',

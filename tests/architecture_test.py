@@ -246,7 +246,7 @@ class ArchitectureTest(parameterized.TestCase):
       name
       for name in source_tree.python_files(*_SOURCES, 'tests')
       if name.endswith('__init__.py')
-      # Launch modules, ours and others', find all configs in one place.
+      # Launch modules name all configs as `config.NAME`.
       and name != 'realm_tf/config/__init__.py'
       and (source_tree.ROOT / name).read_text()
     ]

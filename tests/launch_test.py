@@ -11,7 +11,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 from realm_tf.records import whole_blocks
 from tests import source_tree
 

@@ -1,76 +1,72 @@
-"""Fields of a config with their bounds, checked when the config is made.
+"""Declares config fields with their bounds, and checks them when one is built.
 
 @dataclasses.dataclass(frozen=True)
-class C(fields.Checked):
-batch_size: int = fields.positive(16)
-objective: str = fields.one_of('marginal', 'hard_em')  # The first: default.
+class SearchConfig(fields.Config):
+num_searched: int = fields.positive(50)
+searcher: str = fields.one_of('exact', 'scann')  # The first is the default.
 """
 
 from collections.abc import Callable
 import dataclasses
-from typing import Any
+from typing import TypeVar
+
+_T = TypeVar('_T')
 
 
-class Checked:
-  """Base of all configs: raises ValueError for a value out of bounds."""
+def bounded(default: _T, bound: str, holds: Callable[[_T], bool]) -> _T:
+  """Returns a field that "must `bound`", which `holds` tests."""
+  return dataclasses.field(default=default, metadata={bound: holds})
+
+
+def positive(default: _T) -> _T:
+  """Returns a field for a number above 0."""
+  return bounded(default, 'be positive', lambda value: value > 0)
+
+
+def not_negative(default: _T) -> _T:
+  """Returns a field for a number that is 0 or more."""
+  return bounded(default, 'not be negative', lambda value: value >= 0)
+
+
+def rate(default: float) -> float:
+  """Returns a field for a share or a probability."""
+  return bounded(default, 'be in [0, 1]', lambda value: 0 <= value <= 1)
+
+
+def below_one(default: float) -> float:
+  """Returns a field for a share that cannot be all."""
+  return bounded(default, 'be in [0, 1)', lambda value: 0 <= value < 1)
+
+
+def above(low: int, default: int) -> int:
+  """Returns a field for a number above `low`."""
+  return bounded(default, f'be above {low}', lambda value: value > low)
+
+
+def one_of(*values: str) -> str:
+  """Returns a field for one of `values`; the first is the default."""
+  return bounded(
+    values[0], f'be one of {", ".join(values)}', lambda value: value in values
+  )
+
+
+class Config:
+  """Base of the configs: checks each field, then `check_together`."""
 
   def __post_init__(self):
     for field in dataclasses.fields(self):
-      holds, must = field.metadata.get('bounds', (None, ''))
-      if holds is not None:
+      for bound, holds in field.metadata.items():
         value = getattr(self, field.name)
-        check(
-          holds(value), f'`{field.name}` must {must}.', **{field.name: value}
-        )
+        must_hold = f'`{field.name}` must {bound}.'
+        check(holds(value), must_hold, **{field.name: value})
     self.check_together()
 
   def check_together(self):
-    """Raises ValueError where one field's bounds depend on another field."""
+    """Raises ValueError if fields contradict each other."""
 
 
 def check(condition: bool, must_hold: str, **found):
-  """Raises ValueError with what must hold and what was found."""
+  """Raises ValueError with what must hold and the values found."""
   if not condition:
     values = ', '.join(f'{name}={value!r}' for name, value in found.items())
     raise ValueError(f'{must_hold} Got {values}.')
-
-
-def positive(default: Any) -> Any:
-  """Returns a field above 0."""
-  return _bounded(default, lambda value: value > 0, 'be positive')
-
-
-def not_negative(default: Any) -> Any:
-  """Returns a field of at least 0."""
-  return _bounded(default, lambda value: value >= 0, 'not be negative')
-
-
-def above(bound: Any, default: Any) -> Any:
-  """Returns a field above `bound`."""
-  return _bounded(default, lambda value: value > bound, f'be above {bound}')
-
-
-def rate(default: float) -> Any:
-  """Returns a field in [0, 1]."""
-  return _bounded(default, lambda value: 0 <= value <= 1, 'be in [0, 1]')
-
-
-def share_below_one(default: float) -> Any:
-  """Returns a field in [0, 1)."""
-  return _bounded(default, lambda value: 0 <= value < 1, 'be in [0, 1)')
-
-
-def share_above_zero(default: float) -> Any:
-  """Returns a field in (0, 1]."""
-  return _bounded(default, lambda value: 0 < value <= 1, 'be in (0, 1]')
-
-
-def one_of(default: str, *others: str) -> Any:
-  """Returns a field that is one of some names; the first is its default."""
-  names = (default, *others)
-  text = ', '.join(map(repr, names[:-1])) + f' or {names[-1]!r}'
-  return _bounded(default, lambda value: value in names, f'be {text}')
-
-
-def _bounded(default: Any, holds: Callable[[Any], bool], must: str) -> Any:
-  return dataclasses.field(default=default, metadata={'bounds': (holds, must)})

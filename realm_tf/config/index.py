@@ -1,4 +1,4 @@
-"""How the block index is built and searched: the `index` section."""
+"""Configures how the block index is built and searched."""
 
 import dataclasses
 
@@ -6,42 +6,42 @@ from realm_tf.config import fields
 
 
 @dataclasses.dataclass(frozen=True)
-class IndexConfig(fields.Checked):
+class IndexConfig(fields.Config):
   """How the block index is built and searched.
 
   Attributes:
     searcher: 'brute_force' (exact, in NumPy), 'device' (exact, in TensorFlow on
       the accelerators), 'scann', 'faiss' (an extra), or 'auto': 'brute_force'
       below `exact_below_blocks` blocks, ScaNN above.
-    exact_below_blocks: Corpus size at which 'auto' changes to ScaNN.
     num_leaves: Partitions of ScaNN or faiss; 0 means about sqrt(number of
       blocks).
     soar_lambda: Spilling of ScaNN (SOAR, https://arxiv.org/abs/2404.00774): a
       block also goes into a second partition. 0 is off.
     recall_target: Share of the exact top k blocks that the search must find,
-      for each k that jobs ask for. What is searched per query is then chosen by
-      measuring with masked sentences; 0 leaves it to the next two fields.
+      for each k that jobs ask for. Masked sentences measure how much must be
+      searched for that; 0 leaves it to the next two fields.
     leaves_to_search_fraction: Share of the partitions visited per query; 1
       makes the search exhaustive.
     num_to_rescore: Approximate hits that are rescored exactly.
-    tuning_queries: Held-out queries that recall is measured with.
+    tuning_queries: Held-out queries that measure recall.
     embed_batch_size: Blocks embedded at once.
     embed_backend: What embeds blocks: 'tensorflow', 'openvino' (an extra, for
-      CPUs), or 'auto': OpenVINO where it is installed and no accelerator is.
-    embed_dtype: Dtype of matmuls: 'float32', 'bfloat16', or 'auto'; see
-      `ModelConfig.train_dtype`.
+      CPUs), or 'auto': OpenVINO if it is installed and there is no accelerator.
+    embed_dtype: Dtype of matmuls; see `ModelConfig.train_dtype`.
     storage_dtype: Dtype of the embeddings on disk.
-    shard_blocks: Blocks of one embedding shard, the most that a crash loses.
+    shard_blocks: Blocks of one embedding shard: the most a crash can lose.
   """
 
   searcher: str = fields.one_of(
     'auto', 'brute_force', 'device', 'scann', 'faiss'
   )
-  exact_below_blocks: int = fields.not_negative(20_000)
-  num_leaves: int = fields.not_negative(0)
+  exact_below_blocks: int = 20_000
+  num_leaves: int = 0
   soar_lambda: float = fields.not_negative(1.5)
-  recall_target: float = fields.share_below_one(0.95)
-  leaves_to_search_fraction: float = fields.share_above_zero(0.1)
+  recall_target: float = fields.below_one(0.95)
+  leaves_to_search_fraction: float = fields.bounded(
+    0.1, 'be in (0, 1]', lambda value: 0 < value <= 1
+  )
   num_to_rescore: int = fields.positive(200)
   tuning_queries: int = fields.positive(512)
   embed_batch_size: int = fields.positive(128)

@@ -1,4 +1,4 @@
-"""The sizes of the networks: the `model` section of the config."""
+"""Configures the networks: encoders, embedders, reader."""
 
 import dataclasses
 
@@ -6,22 +6,20 @@ from realm_tf.config import fields
 
 
 @dataclasses.dataclass(frozen=True)
-class BertConfig(fields.Checked):
+class BertConfig(fields.Config):
   """A BERT encoder; the defaults are BERT-base uncased.
 
   Attributes:
-    vocab_size: Wordpieces; 0 means "as many as the corpus's vocabulary has".
+    vocab_size: Wordpieces; 0 means the size of the corpus's vocabulary.
     hidden_size: H, the width of a layer.
-    num_layers: Transformer layers.
-    num_heads: Attention heads of a layer.
     intermediate_size: Width of the feed-forward layer.
     max_positions: Longest sequence, in wordpieces.
     initializer_range: Standard deviation of fresh weights.
     initializer: 'truncated_normal' as BERT's; 'mimetic' adds the identity where
       trained attention has it (modeling/initialization.py): an encoder without
       pre-trained weights learns to copy from a block many times sooner.
-    dropout_rate: Share of hidden states dropped in training.
-    attention_dropout_rate: Share of attention probabilities dropped.
+    dropout_rate: Dropout of hidden states, in training.
+    attention_dropout_rate: Dropout of attention probabilities, in training.
     activation: 'gelu_tanh' is GELU as BERT's release computes it; 'gelu' the
       exact one, for weights that were trained with it; 'relu' is a fifth of
       GELU's work on CPU.
@@ -49,25 +47,24 @@ class BertConfig(fields.Checked):
 
 
 @dataclasses.dataclass(frozen=True)
-class EmbedderConfig(fields.Checked):
+class EmbedderConfig(fields.Config):
   """How BERT's output becomes one vector (Section 3.2).
 
   Attributes:
     head: 'cls' is the paper's linear projection of [CLS]; 'pooled' the
       release's tanh pooler, Dense, LayerNorm and dropout; 'mean' the mean over
       wordpieces without projection, for encoders from elsewhere.
-    embedding_size: D, the width of the search space; for 'mean' it is the
-      encoder's hidden size, whatever stands here.
-    normalize: Whether embeddings are scaled to length 1. Then f(x,z) also has a
+    embedding_size: D, the width of the search space; ignored by 'mean', whose
+      width is the encoder's hidden size.
+    normalize: Scales embeddings to length 1. Then f(x,z) also has a
       temperature, and the null block's a bias, both learned, from 1 and 0 on.
     score_scale: Multiplies query embeddings, hence f(x,z); above 1 for
       normalized embeddings, whose inner products are too flat for a softmax.
     shared_towers: Whether queries and blocks share one encoder.
-    dropout_rate: Share of the 'pooled' head's inputs dropped in training.
-    layer_norm_epsilon: Added to the variance in the 'pooled' head's LayerNorm;
-      1e-3 as the release's ICT. Imported models have 1e-12, as Hugging Face's
-      port has, and so have models saved before this field existed: a job that
-      starts from one must set it so.
+    dropout_rate: Dropout of the 'pooled' head, in training.
+    layer_norm_epsilon: Epsilon of the 'pooled' head; 1e-3 as the release's ICT.
+      Imported models have 1e-12, as Hugging Face's port, and so have models
+      saved before this field existed: a job that starts from one must set it.
   """
 
   head: str = fields.one_of('cls', 'pooled', 'mean')
@@ -80,22 +77,21 @@ class EmbedderConfig(fields.Checked):
 
 
 @dataclasses.dataclass(frozen=True)
-class ModelConfig(fields.Checked):
+class ModelConfig(fields.Config):
   """The networks of a REALM model.
 
   Attributes:
     embedder_bert: Encoder under the embedders.
     reader_bert: Encoder of the knowledge-augmented encoder and span reader.
-    embedder: How the embedders make one vector.
+    embedder: Head of the embedders.
     span_hidden_size: Half the width of the span reader's projection (ORQA).
     max_span_width: Longest answer, in wordpieces (ORQA).
-    train_dtype: Dtype of the encoders' matmuls in training: 'float32',
-      'bfloat16', or 'auto': bfloat16 where the hardware multiplies it (CPUs
-      with AMX or AVX512-BF16, TPUs, GPUs since Ampere). Variables, sums,
-      softmax and loss stay float32.
-    recompute_activations: Whether the backward pass computes a layer again
-      instead of keeping its activations: a third more work, and the memory of
-      one layer.
+    train_dtype: Dtype of the encoders' matmuls in training. 'auto' is bfloat16
+      where the hardware multiplies it (CPUs with AMX or AVX512-BF16, TPUs, GPUs
+      since Ampere). Variables, sums, softmax and loss stay float32.
+    recompute_activations: Computes a layer's activations again in the backward
+      pass instead of keeping them: a third more work, and the memory of one
+      layer.
   """
 
   embedder_bert: BertConfig = BertConfig()

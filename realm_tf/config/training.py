@@ -1,4 +1,4 @@
-"""The warm start, pre-training and the tagger: a section for each."""
+"""Configures the training jobs: ICT, pre-training, fine-tuning, the tagger."""
 
 import dataclasses
 
@@ -6,19 +6,18 @@ from realm_tf.config import fields
 
 
 @dataclasses.dataclass(frozen=True)
-class OptimizerConfig(fields.Checked):
+class OptimizerConfig(fields.Config):
   """BERT's AdamW with linear warm-up and linear decay to zero.
 
   Attributes:
-    learning_rate: Rate at the end of the warm-up.
-    num_steps: Updates in all.
-    warmup_steps: Steps of the linear warm-up, at most half of all; 0 means
-      min(10000, max(100, num_steps / 10)).
-    weight_decay_rate: Decoupled weight decay; LayerNorm and biases have none.
+    learning_rate: Peak, at the end of the warm-up.
+    warmup_steps: 0 means min(10000, max(100, num_steps / 10)), and never more
+      than half the steps.
+    weight_decay_rate: Decoupled; none for LayerNorm and biases.
     gradient_clip_norm: Bound on the global norm.
     embedder_rate_scale: The embedders' learning rate over `learning_rate`.
-    max_skipped_steps: Steps in a row, of a loss or gradient that is not finite,
-      after which training ends; each is skipped. 0 never ends it.
+    max_skipped_steps: Training ends after so many steps in a row whose loss or
+      gradient is not finite; each of them is left out. 0 never ends it.
   """
 
   learning_rate: float = fields.positive(3e-5)
@@ -36,28 +35,26 @@ class OptimizerConfig(fields.Checked):
 
 
 @dataclasses.dataclass(frozen=True)
-class InverseClozeConfig(fields.Checked):
-  """The ICT warm start (Lee et al. 2019, Section 4), or that on questions.
+class InverseClozeConfig(fields.Config):
+  """The warm start: ICT (Lee et al. 2019, Section 4), or on questions.
 
   Attributes:
     optimizer: The paper trains 100k steps at 1e-4.
     batch_size: Queries of a step; the other blocks are the negatives.
-    chunk_size: Examples that a replica embeds at once: the batch's activations
-      need no more memory than those of a chunk, for about a third more
-      arithmetic. 0 embeds its whole part of the batch at once.
+    chunk_size: Examples that a replica embeds at once: activations need the
+      memory of a chunk, for about a third more arithmetic. 0 embeds a replica's
+      whole part of the batch at once.
     query_tokens: [CLS] sentence [SEP].
     remove_rate: How often the sentence is cut out of its block.
-    query_noise_rate: Share of the query's wordpieces replaced at random, so
-      that words which statements lack (who, which) do no harm later.
-    query_drop_rate: Share of the query's wordpieces left out, so that a query
-      is no copy of a sentence: a question has few of its block's words.
-    questions_of_title: How many questions on blocks of one title are dealt
-      together, hard negatives of each other; their largest common divisor if
-      the batch size is no multiple.
-    bucket_batches: Batches whose questions are dealt by the length of their
-      blocks; see `FinetuningConfig`.
-    jit_compile: Whether XLA compiles the step of a single device; see
-      `PretrainingConfig`.
+    query_noise_rate: Share of the query's wordpieces replaced at random: words
+      that statements lack (who, which) then do no harm later.
+    query_drop_rate: Share of the query's wordpieces left out: a question has
+      few of its block's words.
+    questions_of_title: Questions on blocks of one title that share a batch, as
+      hard negatives of each other. Where the batch size is no multiple, their
+      largest common divisor.
+    bucket_batches: As `FinetuningConfig.bucket_batches`.
+    jit_compile: As `PretrainingConfig.jit_compile`.
     checkpoint_every_steps: Steps between two checkpoints for --resume.
   """
 
@@ -83,7 +80,7 @@ class InverseClozeConfig(fields.Checked):
 
 
 @dataclasses.dataclass(frozen=True)
-class PretrainingConfig(fields.Checked):
+class PretrainingConfig(fields.Config):
   """REALM pre-training (Section 4.3).
 
   Attributes:
@@ -93,35 +90,34 @@ class PretrainingConfig(fields.Checked):
       without blocks, as BERT's: it needs no index.
     objective: 'per_query' is the paper's log-likelihood; 'per_token' the
       release's.
-    masking: 'salient', 'random_span' or 'random_token' (Table 2).
-    candidates: 'retrieved'; or 'hybrid': what the index and BM25 find, by
-      turns; or 'recurring_span': of the blocks that BM25 finds those with the
-      masked span first, under a uniform p(z|x); this warms up the reader from
-      text alone and needs no index.
-    oversampling: Queries that are dealt for each one used. Used first are those
-      with a candidate that has the masked span: in a small corpus few have.
-    reader_only_steps: Steps at the start in which the retriever stays as it
-      is, for a reader that has yet to learn what blocks are good for.
+    masking: Which words are masked (Table 2).
+    candidates: 'retrieved', from the index; 'hybrid', from the index and BM25
+      by turns; 'recurring_span', from BM25, blocks with the masked span first,
+      under a uniform p(z|x): this warms up the reader from text alone and needs
+      no index.
+    oversampling: Queries drawn for each one used. Those with a candidate that
+      has the masked span are used first: in a small corpus few have.
+    reader_only_steps: Steps at the start that leave the retriever unchanged,
+      for a reader that has yet to learn what blocks are good for.
     refresh_every_steps: Steps between two parameter versions (Section 3.3).
     stale_factor: Makes the index this many times staler: parameters are
       published for it every `refresh_every_steps` * `stale_factor` steps
       (Table 2 of the paper: 30).
-    over_retrieval: Blocks that are searched for each query, to be ranked again
-      with the current parameters; 0 takes the index's own ranking.
-    pin_index: Whether a step's index is a function of the step: that of the
-      parameters from before the current refresh period, waited for where it
-      takes longer. So every run of a seed is the same, also across a crash;
-      otherwise it is the newest there is.
-    write_through_blocks: Blocks whose embeddings, fresh from the step, stand in
-      for those of the index until the next one; 0 is off.
+    over_retrieval: Blocks searched for each query, to be ranked again with the
+      current parameters; 0 takes the index's own ranking.
+    pin_index: Makes a step's index a function of the step: that of the
+      parameters from before the current refresh period. Training waits for it,
+      and every run of a seed is the same, also across a crash. Otherwise the
+      newest index is used.
+    write_through_blocks: Blocks whose embeddings, fresh from the step, replace
+      those of the index until the next one; 0 is off.
     query_noise_rate: Share of the wordpieces replaced at random in the query
-      that p(z|x) is computed from; what finds the candidates and what the
-      reader sees stays as it is.
+      that p(z|x) is computed from; the search and the reader see the original.
     mask_drop_rate: Share of the queries that p(z|x) is computed from without
       their [MASK]s: a question, which the retriever must know later, has none.
-    jit_compile: Whether XLA compiles the step of a single device. It takes
-      half as long on CPU then, but each shape of a batch is compiled first, for
-      half a minute. With `model.train_dtype` bfloat16 a CPU's is not.
+    jit_compile: Whether XLA compiles the step of a single device. It halves a
+      step's time on CPU, after half a minute of compilation for each shape of a
+      batch. A CPU's step in bfloat16 (`model.train_dtype`) is never compiled.
     checkpoint_every_steps: Steps between two checkpoints for --resume.
     log_every_steps: Steps between two lines of the log.
   """
@@ -155,9 +151,8 @@ class PretrainingConfig(fields.Checked):
       refresh_every_steps=every,
     )
     fields.check(
-      not (
-        self.pin_index and (self.over_retrieval or self.write_through_blocks)
-      ),
+      not self.pin_index
+      or not (self.over_retrieval or self.write_through_blocks),
       '`pin_index` needs candidates that depend on the index alone, so neither '
       '`over_retrieval` nor `write_through_blocks`.',
       over_retrieval=self.over_retrieval,
@@ -166,7 +161,89 @@ class PretrainingConfig(fields.Checked):
 
 
 @dataclasses.dataclass(frozen=True)
-class TaggerConfig(fields.Checked):
+class FinetuningConfig(fields.Config):
+  """Open-domain QA by span extraction (Section 3.2, ORQA).
+
+  ORQA's own choices, which train too little, are launch/orqa_faithful.py.
+
+  Attributes:
+    optimizer: The paper trains at 1e-5, one question a step.
+    batch_size: Questions of a step.
+    bucket_batches: Batches whose questions are sorted by the length of the
+      blocks that teach them, where those are known beforehand (`gold_id`):
+      less of each batch is padding. 1 sorts none.
+    num_searched: Blocks of the early-update loss (the release: 5000).
+    num_read: K, blocks that are read.
+    objective: 'marginal', over all occurrences of an answer (Section 3.2), or
+      'hard_em', the likeliest span and block only (Min et al. 2019).
+    supervision: Which blocks teach: 'answer', those with an answer's text; or
+      'gold', of questions that name their article (`gold_id`), those with the
+      answer in that article. It is always read, found or not; other blocks
+      with the answer's text are then neither right nor wrong.
+    read_titles: Whether the reader sees [CLS] question [SEP] title [SEP] body
+      [SEP] and not, as ORQA's, [CLS] question [SEP] body [SEP].
+    read_answer_block: Whether training always reads a block that has the
+      answer: where the first K lack it, the best other block that has it takes
+      the last place. ORQA's reader learns nothing from such questions.
+    freeze_query_tower: Whether Embed_input stays as it was pre-trained.
+    freeze_block_tower: Whether Embed_doc does (Section 3.3). If not, each step
+      embeds the blocks that it reads and learns from them; the others are
+      scored by the index, which is built again at the end.
+    refresh_every_steps: Steps between two rebuilds of the index; 0 builds it
+      only at the end.
+    judge_every_steps: Steps between two measurements of exact match on
+      --dev_questions; the parameters that score best are kept.
+    num_judged: Questions of each; the first of --dev_questions.
+    patience: Measurements in a row without a better one, after which training
+      stops; 0 is never.
+    joint_tokens: [CLS] question [SEP] body [SEP].
+    eval_batch_size: Questions answered at once.
+    answer_by: What is answered: the best 'span', as in ORQA, or the best
+      'text', with the probabilities of all its spans summed.
+    jit_compile: As `PretrainingConfig.jit_compile`.
+    checkpoint_every_steps: Steps between two checkpoints for --resume.
+    log_every_steps: Steps between two lines of the log.
+  """
+
+  optimizer: OptimizerConfig = OptimizerConfig(3e-5, 25_000)
+  batch_size: int = fields.positive(16)
+  bucket_batches: int = fields.positive(1)
+  num_searched: int = 5000
+  num_read: int = fields.positive(5)
+  objective: str = fields.one_of('marginal', 'hard_em')
+  supervision: str = fields.one_of('gold', 'answer')
+  read_titles: bool = False
+  read_answer_block: bool = True
+  freeze_query_tower: bool = False
+  freeze_block_tower: bool = True
+  refresh_every_steps: int = fields.not_negative(0)
+  judge_every_steps: int = fields.positive(1000)
+  num_judged: int = fields.positive(1000)
+  patience: int = fields.not_negative(0)
+  joint_tokens: int = 320
+  eval_batch_size: int = fields.positive(32)
+  answer_by: str = fields.one_of('span', 'text')
+  jit_compile: bool = True
+  checkpoint_every_steps: int = fields.positive(500)
+  log_every_steps: int = fields.positive(100)
+
+  def check_together(self):
+    fields.check(
+      not (self.refresh_every_steps and self.freeze_block_tower),
+      'An index only changes with Embed_doc: `refresh_every_steps` needs '
+      '`freeze_block_tower=false`.',
+      refresh_every_steps=self.refresh_every_steps,
+    )
+    fields.check(
+      self.num_read <= self.num_searched,
+      '`num_read` must be in [1, num_searched].',
+      num_read=self.num_read,
+      num_searched=self.num_searched,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggerConfig(fields.Config):
   """A BERT that labels words (Section 3.4 uses one for named entities).
 
   Its networks' sizes are those of `model.reader_bert`.
@@ -174,8 +251,8 @@ class TaggerConfig(fields.Checked):
   Attributes:
     optimizer: The release says nothing; BERT's own values for CoNLL-2003.
     batch_size: Sentences of a step.
-    max_tokens: Longest sentence in training, [CLS] and [SEP] included; what is
-      beyond has no label.
+    max_tokens: Longest sentence in training, [CLS] and [SEP] included; words
+      beyond have no label.
     tag_batch_size: Sentences tagged at once.
     checkpoint_every_steps: Steps between two checkpoints.
     log_every_steps: Steps between two lines of the log.

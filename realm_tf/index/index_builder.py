@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 from realm_tf.index import asked_ks
 from realm_tf.index import block_embeddings
 from realm_tf.index import embed_backend

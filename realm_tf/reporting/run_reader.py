@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 from realm_tf.reporting import metrics_log
 from realm_tf.rundir import examples as examples_lib
 from realm_tf.rundir import layout

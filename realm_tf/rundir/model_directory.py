@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 

@@ -14,7 +14,7 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout

@@ -6,7 +6,7 @@ import os
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
 from realm_tf.training import params_export

@@ -5,7 +5,7 @@ import dataclasses
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 from realm_tf.training import untrained
 from tests import tiny
 

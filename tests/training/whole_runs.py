@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -115,7 +115,7 @@ def _write_config(directory):
   tree = config_files.to_json(small.CONFIG)
   with open(path, 'w') as file:
     file.write(
-      'from realm_tf.config import files as config_files\n'
+      'from realm_tf.config import config_files\n'
       f'CONFIG = config_files.from_json({tree!r})\n'
     )
   return path

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.config.files."""
+"""Tests for realm_tf.config.config_files."""
 
 import dataclasses
 import json
@@ -9,7 +9,7 @@ from absl.testing import parameterized
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.config import files as config_files
+from realm_tf.config import config_files
 
 _LAUNCH = """
 from realm_tf import config
