@@ -22,8 +22,8 @@ from bin import vocabulary_flags
 from absl import flags
 
 from realm_tf.records import corpus_building
-from realm_tf.records import manifests
 from realm_tf.records import shards
+from realm_tf.rundir import manifests
 
 _FORMAT = article_flags.define_format()
 _OUTPUT_DIR = flags.DEFINE_string(

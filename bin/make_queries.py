@@ -15,9 +15,9 @@ from bin import launcher
 from absl import flags
 
 from realm_tf.records import block_table
-from realm_tf.records import manifests
 from realm_tf.records import query_building
 from realm_tf.records import query_table
+from realm_tf.rundir import manifests
 from realm_tf.tagging import taggers
 from realm_tf.text import wordpiece
 from realm_tf.world import gazetteer
@@ -73,7 +73,7 @@ def _queries(tokenizer, table, tally):
 
 def main(_):
   manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
-  table = block_table.BlockTable.open(_CORPUS_DIR.value)
+  table = block_table.BlockTable.open(_CORPUS_DIR.value, verify=True)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
     os.path.join(_CORPUS_DIR.value, 'vocab.txt')
   )

@@ -21,7 +21,6 @@ from realm_tf.index import version_work
 from realm_tf.records import shards
 from realm_tf.refresh import progress as progress_lib
 from realm_tf.refresh import refresher
-from realm_tf.rundir import in_use
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.rundir import workers
@@ -78,7 +77,7 @@ def main(_):
   def publish(params):
     progress.start()
     builder.publish(params, index_root, job)
-    versions.prune(index_root, keep, in_use.read(run_dir))
+    versions.prune(index_root, keep, versions.read_in_use(run_dir))
 
   refresher.refresh_until_done(
     refresher.look_at(

@@ -15,7 +15,7 @@ MAY_IMPORT = {
   'rundir': 'config',
   'corpus': 'text',
   'world': 'config corpus',
-  'records': 'config text corpus',
+  'records': 'config rundir text corpus',
   'pipelines': 'corpus records',
   'modeling': 'config',
   'tagging': 'rundir text corpus records modeling',

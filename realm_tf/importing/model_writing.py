@@ -24,6 +24,7 @@ from realm_tf.records import block_table
 from realm_tf.records import shards
 from realm_tf.records import uncut_blocks
 from realm_tf.rundir import layout
+from realm_tf.rundir import manifests
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 from realm_tf.text import wordpiece
@@ -57,7 +58,7 @@ def write(
   loaded = model.load(imported.arrays)  # Checks every shape.
   written = [_write_params(imported, output_dir)]
   corpus_dir = corpus_dir or os.path.join(output_dir, 'corpus')
-  if imported.blocks_file and not _is_corpus(corpus_dir):
+  if imported.blocks_file and not manifests.is_complete(corpus_dir):
     _write_corpus(imported, corpus_dir, tokenizer, num_workers)
     written.append(corpus_dir)
   if imported.embeddings is not None and _has_corpus(corpus_dir):
@@ -151,12 +152,8 @@ def _other_number(rows, count, where):
   )
 
 
-def _is_corpus(corpus_dir):
-  return tf.io.gfile.exists(os.path.join(corpus_dir, versions.MANIFEST))
-
-
 def _has_corpus(corpus_dir):
-  if _is_corpus(corpus_dir):
+  if manifests.is_complete(corpus_dir):
     return True
   logging.info(
     'Left out the index: it needs the texts of its blocks. Give them as '

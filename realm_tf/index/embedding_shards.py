@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.records import columns
-from realm_tf.rundir import versions
+from realm_tf.rundir import manifests
 
 _BFLOAT16 = tf.bfloat16.as_numpy_dtype
 
@@ -48,7 +48,7 @@ def write(directory: str, name: str, rows: np.ndarray, dtype: str) -> Shard:
   data = buffer.getvalue()
   with tf.io.gfile.GFile(os.path.join(directory, name), 'wb') as file:
     file.write(data)
-  return Shard(name, len(rows), **versions.describe_bytes(data))
+  return Shard(name, len(rows), **manifests.describe_bytes(data))
 
 
 class Embeddings:

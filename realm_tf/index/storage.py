@@ -24,6 +24,7 @@ from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
 from realm_tf.records import columns
 from realm_tf.rundir import layout
+from realm_tf.rundir import manifests
 from realm_tf.rundir import versions
 
 
@@ -170,7 +171,7 @@ def _files(path, shards, directory):
   for folder, _, in_folder in tf.io.gfile.walk(directory):
     names += [os.path.join(folder, name) for name in in_folder]
   for name in names:
-    files[os.path.relpath(name, path)] = versions.describe(name)
+    files[os.path.relpath(name, path)] = manifests.describe(name)
   return files
 
 

@@ -16,10 +16,11 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf.records import columns
 from realm_tf.records import encoded_blocks
-from realm_tf.records import manifests
+from realm_tf.rundir import manifests
 
 NULL_BLOCK = -1  # The id of the null block; its title and body are empty.
 _FOLDER = 'table'
+SCHEMA_VERSION = 2
 
 
 class BlockTableWriter:
@@ -111,18 +112,13 @@ class BlockTable:
     """Opens a corpus directory.
 
     Args:
-      corpus_dir: From bin.make_blocks.
-      verify: Whether all files are read and compared with their checksums.
+      corpus_dir: Output of bin.make_blocks.
+      verify: Whether to read all files and compare their checksums.
 
     Raises:
-      UserError: It is none, or incomplete, or a file was changed.
+      UserError: It is no corpus, or incomplete, or a file was changed.
     """
-    manifest = manifests.read(
-      corpus_dir, 'a corpus directory', 'bin.make_blocks', 'num_blocks'
-    )
-    if verify:
-      manifests.verify(corpus_dir)
-    return cls(corpus_dir, manifest)
+    return cls(corpus_dir, read_manifest(corpus_dir, verify))
 
   def titles(self, ids: Sequence[int]) -> list[str]:
     return [self._titles.text(row) for row in self._rows(ids)]
@@ -235,6 +231,21 @@ class BlockTable:
   @functools.cached_property
   def _rows_of_titles(self) -> dict[str, list[int]]:
     return _rows_of_texts(self._titles)
+
+
+def read_manifest(corpus_dir: str, verify: bool = False) -> dict[str, Any]:
+  """Returns the manifest of a corpus; see `BlockTable.open`."""
+  manifest = manifests.read(
+    corpus_dir, 'a corpus directory', 'bin.make_blocks', 'num_blocks'
+  )
+  if manifest.get('schema_version') != SCHEMA_VERSION:
+    raise errors.UserError(
+      f'{corpus_dir} must be a corpus of schema {SCHEMA_VERSION}; it has '
+      f'{manifest.get("schema_version")}. Make it again with '
+      'bin.make_blocks.'
+    )
+  manifests.check(corpus_dir, manifest, verify)
+  return manifest
 
 
 def _rows_of_texts(column: columns.RaggedColumn) -> dict[str, list[int]]:

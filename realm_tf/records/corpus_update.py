@@ -48,7 +48,7 @@ class CorpusUpdate:
     self.tokenizer = wordpiece.WordpieceTokenizer.from_file(
       os.path.join(corpus_dir, 'vocab.txt')
     )
-    self._table = block_table.BlockTable.open(corpus_dir)
+    self._table = block_table.BlockTable.open(corpus_dir, verify=True)
     self._is_kept = np.ones(self.manifest.num_blocks, bool)
     for article_id in removed_ids:
       rows = self._table.find_article(article_id)

@@ -1,10 +1,11 @@
 """What a person looks at before training: counts, lengths, random examples.
 
-corpus or queries -> `Report` -> text for a terminal, or an HTML page
+corpus or queries -> `Report` -> text for a terminal
+
+The same report as HTML is made by `reporting.inspection_page`.
 """
 
 from collections.abc import Mapping, Sequence
-import html
 import random
 from typing import Any, NamedTuple
 
@@ -19,28 +20,36 @@ _NUM_BINS = 12
 _BAR = 40  # Characters of the longest bar.
 _BOLD, _MARK, _PLAIN = '\033[1m', '\033[30;43m', '\033[0m'
 
+Pieces = Sequence[tuple[str, bool]]
 
-class Piece(NamedTuple):
-  """Part of an example's text; `is_marked` if training may mask it."""
 
-  text: str
-  is_marked: bool = False
+class Histogram(NamedTuple):
+  """Counts of integers in bins of equal width.
+
+  Attributes:
+    summary: Mean and percentiles.
+    bins: (label, count) of each bin, ascending.
+  """
+
+  summary: str
+  bins: list[tuple[str, int]]
 
 
 class Report(NamedTuple):
-  """What is shown.
+  """Content of an inspection.
 
   Attributes:
-    title: Of all.
+    title: Heading of the report.
     facts: Name -> value.
-    histograms: Name -> numbers, one of each block or query.
-    examples: (heading, pieces) of each.
+    histograms: Name -> histogram over blocks or queries.
+    examples: (heading, pieces) of each example; a piece is a part of the text
+      and whether training may mask it.
   """
 
   title: str
   facts: Mapping[str, Any]
-  histograms: Mapping[str, np.ndarray]
-  examples: Sequence[tuple[str, Sequence[Piece]]]
+  histograms: Mapping[str, Histogram]
+  examples: Sequence[tuple[str, Pieces]]
 
 
 def of_corpus(
@@ -59,11 +68,11 @@ def of_corpus(
     **_source_facts(table.manifest['source']),
   }
   examples = [
-    (f'Block {i}: {title}', [Piece(text)])
+    (f'Block {i}: {title}', [(text, False)])
     for i, title, text in zip(ids, table.titles(ids), table.texts(ids))
   ]
   histograms = {
-    'wordpieces of a block, 3 specials included': titles + bodies + 3
+    'wordpieces of a block, 3 specials included': histogram(titles + bodies + 3)
   }
   return Report('Corpus', facts, histograms, examples)
 
@@ -87,8 +96,8 @@ def of_queries(
   ids = sorted(_sample(queries.num_queries, num_examples, seed))
   examples = [(f'Query {i}', _mark(queries.query(i), tokenizer)) for i in ids]
   histograms = {
-    'wordpieces of a query': queries.lengths(),
-    'salient spans of a query': queries.num_spans(),
+    'wordpieces of a query': histogram(queries.lengths()),
+    'salient spans of a query': histogram(queries.num_spans()),
   }
   return Report('Queries', facts, histograms, examples)
 
@@ -99,55 +108,20 @@ def as_text(report: Report, colored: bool) -> str:
   end = plain if colored else ''
   lines = [f'{bold}{report.title}{end}']
   lines += [f'  {name}: {value}' for name, value in report.facts.items()]
-  for name, values in report.histograms.items():
-    lines += ['', f'{bold}{name}{end}, {_summary(values)}']
-    for label, count, share in _bins(values):
-      lines.append(f'  {label:>9} {"#" * round(_BAR * share):<{_BAR}} {count}')
+  for name, (summary, bins) in report.histograms.items():
+    lines += ['', f'{bold}{name}{end}, {summary}']
+    most = max(count for _, count in bins)
+    for label, count in bins:
+      lines.append(
+        f'  {label:>9} {"#" * round(_BAR * count / most):<{_BAR}} {count}'
+      )
   for heading, pieces in report.examples:
     text = ''.join(
-      f'{mark}{piece.text}{plain}' if piece.is_marked else piece.text
-      for piece in pieces
+      f'{mark}{text}{plain}' if is_marked else text
+      for text, is_marked in pieces
     )
     lines += ['', f'{bold}{heading}{end}', text]
   return '\n'.join(lines) + '\n'
-
-
-def as_html(report: Report) -> str:
-  """Returns `report` as a page that needs nothing from outside."""
-  escape = lambda value: html.escape(str(value))
-  parts = [f'<h1>{escape(report.title)}</h1><table>']
-  for name, value in report.facts.items():
-    parts.append(f'<tr><td>{escape(name)}<td>{escape(value)}')
-  parts.append('</table>')
-  for name, values in report.histograms.items():
-    parts.append(f'<h2>{escape(name)}</h2><p>{_summary(values)}<table>')
-    for label, count, share in _bins(values):
-      parts.append(
-        f'<tr><td>{label}<td><div class="bar" style="width:{20 * share:.2f}em">'
-        f'</div><td>{count}'
-      )
-    parts.append('</table>')
-  for heading, pieces in report.examples:
-    parts.append(f'<h3>{escape(heading)}</h3><p>')
-    for piece in pieces:
-      text = escape(piece.text)
-      parts.append(f'<mark>{text}</mark>' if piece.is_marked else text)
-  return _PAGE.format(title=escape(report.title), body='\n'.join(parts))
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>{title}</title>
-<meta name="viewport" content="width=device-width">
-<style>
-:root {{ color-scheme: light dark }}
-body {{ font: 16px/1.5 sans-serif; max-width: 50em; margin: 1em auto }}
-p {{ white-space: pre-line }}
-td {{ padding: 0 .5em; vertical-align: top; overflow-wrap: anywhere }}
-.bar {{ background: #47a; height: 1em }}
-</style>
-{body}
-</html>
-"""
 
 
 def _sample(number, num_examples, seed) -> list[int]:
@@ -166,37 +140,29 @@ def _source_facts(source: Mapping[str, Any]) -> dict[str, Any]:
   return facts
 
 
-def _mark(query: query_table.Query, tokenizer) -> list[Piece]:
+def _mark(query: query_table.Query, tokenizer) -> Pieces:
   tokens = tokenizer.tokenize(query.text)
   pieces, position = [], 0
   for first, end in sorted(query.spans.tolist()):
     start, stop = spans.token_to_char_span(tokens, first, end)
     pieces += [
-      Piece(query.text[position:start]),
-      Piece(query.text[start:stop], True),
+      (query.text[position:start], False),
+      (query.text[start:stop], True),
     ]
     position = stop
-  return [*pieces, Piece(query.text[position:])]
+  return [*pieces, (query.text[position:], False)]
 
 
-def _summary(values: np.ndarray) -> str:
-  low, middle, high = np.percentile(values, [5, 50, 95])
-  return (
-    f'mean {np.mean(values):.1f}, median {middle:.0f}, 5 % below {low:.0f}, '
-    f'5 % above {high:.0f}'
-  )
-
-
-def _bins(values: np.ndarray) -> list[tuple[str, int, float]]:
-  """Returns (label, count, count over the largest one) of equal bins."""
+def histogram(values: np.ndarray) -> Histogram:
+  """Returns the histogram of integers, [N]."""
   low, high = int(values.min()), int(values.max())
   width = max(1, -(-(high - low + 1) // _NUM_BINS))
   counts = np.bincount((values - low) // width)
-  return [
-    (
-      str(start) if width == 1 else f'{start}-{start + width - 1}',
-      int(count),
-      count / counts.max(),
-    )
-    for start, count in zip(range(low, high + 1, width), counts)
-  ]
+  starts = range(low, high + 1, width)
+  labels = [str(s) if width == 1 else f'{s}-{s + width - 1}' for s in starts]
+  p5, p50, p95 = np.percentile(values, [5, 50, 95])
+  return Histogram(
+    f'mean {np.mean(values):.1f}, median {p50:.0f}, 5 % below {p5:.0f}, 5 % '
+    f'above {p95:.0f}',
+    list(zip(labels, counts.tolist(), strict=True)),
+  )

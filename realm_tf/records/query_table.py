@@ -18,7 +18,7 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf.records import block_table
 from realm_tf.records import columns
-from realm_tf.records import manifests
+from realm_tf.rundir import manifests
 
 NO_BLOCK = -1
 _SCHEMA_VERSION = 1
@@ -155,14 +155,13 @@ class QueryTable:
     )
 
   @classmethod
-  def open(cls, queries_dir: str) -> 'QueryTable':
-    """Opens a queries directory; UserError if it is none, or incomplete."""
-    return cls(
-      queries_dir,
-      manifests.read(
-        queries_dir, 'a queries directory', 'bin.make_queries', 'num_queries'
-      ),
+  def open(cls, queries_dir: str, verify: bool = False) -> 'QueryTable':
+    """Opens a directory of bin.make_queries; see `BlockTable.open`."""
+    manifest = manifests.read(
+      queries_dir, 'a queries directory', 'bin.make_queries', 'num_queries'
     )
+    manifests.check(queries_dir, manifest, verify)
+    return cls(queries_dir, manifest)
 
   def fit_corpus(self, table: block_table.BlockTable) -> None:
     """Makes `own_blocks` those of a corpus, also of one cut at another time.

@@ -15,13 +15,12 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import blocks as blocks_lib
+from realm_tf.records import block_table
 from realm_tf.records import corpus_writer
 from realm_tf.records import encoded_blocks
-from realm_tf.records import manifests
 from realm_tf.records import schema
+from realm_tf.rundir import manifests
 from realm_tf.text import wordpiece
-
-_SCHEMA_VERSION = 2
 
 
 class CorpusManifest(NamedTuple):
@@ -116,21 +115,15 @@ def write(
       writer.shard_blocks,
       source,
     )
-    manifest.update(schema_version=_SCHEMA_VERSION, **result._asdict())
+    manifest.update(
+      schema_version=block_table.SCHEMA_VERSION, **result._asdict()
+    )
   return result
 
 
 def read_manifest(corpus_dir: str) -> CorpusManifest:
   """Reads and checks a corpus directory's manifest."""
-  manifest = manifests.read(
-    corpus_dir, 'a corpus directory', 'bin.make_blocks', 'num_blocks'
-  )
-  if manifest.get('schema_version') != _SCHEMA_VERSION:
-    raise errors.UserError(
-      f'{corpus_dir} must be a corpus of schema {_SCHEMA_VERSION}; it has '
-      f'{manifest.get("schema_version")}. Make it again with '
-      'bin.make_blocks.'
-    )
+  manifest = block_table.read_manifest(corpus_dir)
   return CorpusManifest(*(manifest[name] for name in CorpusManifest._fields))
 
 

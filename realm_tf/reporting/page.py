@@ -50,10 +50,11 @@ def build(
     element('nav', element('ul', *links), aria_label='Contents'),
     element('main', *sections),
   )
-  return elements.to_page(element('html', _head(title), body, lang='en'))
+  return elements.to_page(element('html', head(title), body, lang='en'))
 
 
-def _head(title: str) -> elements.Element:
+def head(title: str) -> elements.Element:
+  """Returns the <head> of a page: style, and a policy against any script."""
   policy = element('meta', content=_POLICY)
   policy.set('http-equiv', 'Content-Security-Policy')
   return element(

@@ -91,6 +91,7 @@ details { margin-top: 1rem }
 summary { cursor: pointer; color: var(--link); margin-bottom: .5rem }
 #examples > h3 { margin: 1.25rem 0 .5rem }
 article { padding: .9rem 1rem; margin-top: 1rem }
+.example { white-space: pre-line }
 .query { font-size: 1.1rem; max-width: none; overflow-wrap: anywhere }
 .candidates { table-layout: fixed }
 .candidates th:nth-child(-n + 3) { width: 5.5rem }

@@ -1,26 +1,23 @@
 """Numbered, immutable directories: how the trainer and refresher talk.
 
-A version counts only once its manifest is there, which is written last and
-lists every file with its size and sha256, and its own. So nothing depends on
-renaming a directory, which object stores cannot do, and readers never lock or
-wait. A file that the manifest does not list is not part of the version.
+  <root>/000000500/manifest.json and what it lists
+
+A version counts only once its manifest is there (see `manifests`), so readers
+never lock or wait.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
-import hashlib
-import json
+import itertools
 import os
 from typing import Any, NamedTuple, Optional
 
+from absl import logging
 import tensorflow as tf
 
-from realm_tf import errors
 from realm_tf.rundir import json_files
-
-MANIFEST = 'manifest.json'
-_CHUNK_BYTES = 1 << 24
-_OWN_SHA256 = 'manifest_sha256'
+from realm_tf.rundir import layout
+from realm_tf.rundir import manifests
 
 
 class Version(NamedTuple):
@@ -36,19 +33,16 @@ def publish(
   write: Callable[[str], None],
   metadata: Mapping[str, Any],
 ) -> Version:
-  """Makes version `step` of what `write(directory)` writes.
+  """Publishes what `write(directory)` writes as version `step`.
 
-  A complete version is never written again: it is returned as it is. What a
-  crash left of an incomplete one is thrown away first.
+  A complete version is returned unchanged. An incomplete one, left by a crash,
+  is removed first.
 
   Args:
     root: Directory of all versions.
     step: Training step of the parameters.
     write: Writes files, at any depth, into the directory that it is given.
     metadata: Further entries of the manifest.
-
-  Returns:
-    The version.
   """
   path = version_path(root, step)
   if is_complete(path):
@@ -57,7 +51,7 @@ def publish(
     tf.io.gfile.rmtree(path)
   tf.io.gfile.makedirs(path)
   write(path)
-  return seal(path, step, _describe_files(path), metadata)
+  return seal(path, step, manifests.describe_all(path), metadata)
 
 
 def seal(
@@ -66,20 +60,8 @@ def seal(
   files: Mapping[str, Mapping[str, Any]],
   metadata: Mapping[str, Any],
 ) -> Version:
-  """Completes the version at `path` by writing its manifest.
-
-  Args:
-    path: Of the version, with all of its files.
-    step: Training step of the parameters.
-    files: Name below `path` -> what `describe` or `describe_bytes` says.
-    metadata: Further entries of the manifest.
-
-  Returns:
-    The version.
-  """
-  manifest = {**metadata, 'step': step, 'files': dict(files)}
-  manifest[_OWN_SHA256] = _manifest_sha256(manifest)
-  json_files.write(os.path.join(path, MANIFEST), manifest)
+  """Completes the version at `path`; see `manifests.write`."""
+  manifests.write(path, files, {**metadata, 'step': step})
   return Version(step, path)
 
 
@@ -88,27 +70,27 @@ def version_path(root: str, step: int) -> str:
   return os.path.join(root, f'{step:09d}')
 
 
-def is_complete(path: str) -> bool:
-  """Returns whether the version at `path` has its manifest."""
-  return tf.io.gfile.exists(os.path.join(path, MANIFEST))
+is_complete = manifests.is_complete
 
 
 def newest(root: str, above: int = -1) -> Optional[Version]:
   """Returns the complete version of the highest step > `above`, or None."""
-  for step in reversed(steps(root)):
-    path = version_path(root, step)
-    if step > above and is_complete(path):
-      return Version(step, path)
-  return None
+  return next(complete(root, above, newest_first=True), None)
 
 
 def oldest(root: str, above: int = -1) -> Optional[Version]:
   """Returns the complete version of the lowest step > `above`, or None."""
-  for step in steps(root):
+  return next(complete(root, above), None)
+
+
+def complete(
+  root: str, above: int = -1, newest_first: bool = False
+) -> Iterator[Version]:
+  """Yields the complete versions of steps > `above`, ascending by default."""
+  for step in sorted(steps(root), reverse=newest_first):
     path = version_path(root, step)
     if step > above and is_complete(path):
-      return Version(step, path)
-  return None
+      yield Version(step, path)
 
 
 def steps(root: str) -> list[int]:
@@ -124,117 +106,72 @@ def steps(root: str) -> list[int]:
 
 
 def read_manifest(path: str) -> dict[str, Any]:
-  """Returns the manifest of the version at `path`.
-
-  Raises:
-    UserError: There is none, or it is not as it was written.
-  """
-  file_name = os.path.join(path, MANIFEST)
-  if not tf.io.gfile.exists(file_name):
-    raise errors.UserError(
-      f'A complete version has a manifest. Found none: {file_name}. Write '
-      'the version again.'
-    )
-  manifest = json_files.read(file_name)
-  if not isinstance(manifest, dict) or 'files' not in manifest:
-    raise errors.UserError(
-      f'{file_name} must be JSON, as it was written. Found something else. '
-      'Write the version again.'
-    )
-  own = manifest.get(_OWN_SHA256)  # Older versions lack it.
-  if own is not None and own != _manifest_sha256(manifest):
-    raise errors.UserError(
-      f'{file_name} must have the sha256 that it was written with. Found '
-      'another. Write the version again.'
-    )
-  return manifest
+  """Returns the manifest of a version; UserError if missing or changed."""
+  return manifests.read(path, 'a complete version', 'the job that wrote it')
 
 
 def verify(path: str) -> dict[str, Any]:
-  """Checks every file of the version at `path` and returns its manifest.
+  """Reads and checks every file of a version, and returns its manifest.
 
   Raises:
-    UserError: Names the first file that is missing, cannot be read, or whose
-      size or sha256 is not the manifest's.
+    UserError: Names the first file that is missing or changed.
   """
   manifest = read_manifest(path)
-  for name, expected in manifest['files'].items():
-    file_name = os.path.join(path, name)
-    try:
-      found = describe(file_name, expected['size'])
-    except tf.errors.OpError as error:
-      raise errors.UserError(
-        f'The manifest lists {file_name}, which must be there. Found: '
-        f'{error.message or type(error).__name__}. Write the version again.'
-      ) from error
-    if found != expected:
-      raise errors.UserError(
-        f'{file_name} must have the size and sha256 of its manifest. Found '
-        'others. Write the version again.'
-      )
+  manifests.check(path, manifest, contents=True)
   return manifest
 
 
-def prune(root: str, keep: int, in_use: tuple[int, ...] = ()) -> None:
+def prune(root: str, keep: int, in_use: Sequence[int] = ()) -> None:
   """Removes all but the newest `keep` complete versions and those in use.
 
-  What crashes left of incomplete ones goes too, once `keep` newer ones are
-  complete: nobody writes such an old one any more.
+  Incomplete versions older than these are removed too: nobody completes them.
   """
-  present = steps(root)
-  complete = [step for step in present if is_complete(version_path(root, step))]
-  if len(complete) < keep:
+  newest_first = [version.step for version in complete(root, -1, True)]
+  if len(newest_first) < keep:
     return
-  for step in present:
-    if step < complete[-keep] and step not in in_use:
+  for step in steps(root):
+    if step < newest_first[keep - 1] and step not in in_use:
       _remove(version_path(root, step))
 
 
-def describe(file_name: str, size: Optional[int] = None) -> dict[str, Any]:
-  """Returns the size and sha256 of a file.
+def declare_in_use(run_dir: str, process: int, in_use: Sequence[int]) -> None:
+  """Declares which index versions a trainer uses, so that pruning keeps them.
+
+  A file that cannot be written is only logged: if a version in use is removed,
+  the trainer keeps what it has loaded, or loads a newer one.
 
   Args:
-    file_name: Of the file.
-    size: Where given and not the file's, the file is not read.
+    run_dir: Run directory of the trainer.
+    process: Number of this process; each has its own file.
+    in_use: Steps of the loaded version and of the one being loaded, if any.
+      They replace what was declared before.
   """
-  actual = tf.io.gfile.stat(file_name).length
-  if size not in (None, actual):
-    return {'size': actual, 'sha256': None}
-  digest = hashlib.sha256()
-  with tf.io.gfile.GFile(file_name, 'rb') as file:
-    while chunk := file.read(_CHUNK_BYTES):
-      digest.update(chunk)
-  return {'size': actual, 'sha256': digest.hexdigest()}
+  path = layout.index_in_use_file(run_dir, process)
+  try:
+    json_files.write(path, {'steps': [int(step) for step in in_use]})
+  except (OSError, tf.errors.OpError) as error:
+    logging.warning('Could not write %s: %s', path, error)
 
 
-def describe_bytes(data: bytes) -> dict[str, Any]:
-  """Returns what `describe` says of a file that holds `data`."""
-  return {'size': len(data), 'sha256': hashlib.sha256(data).hexdigest()}
+def read_in_use(run_dir: str) -> list[int]:
+  """Returns the steps that any process declared; [] if none can be read."""
+  in_use: set[int] = set()
+  for process in itertools.count():
+    path = layout.index_in_use_file(run_dir, process)
+    if not tf.io.gfile.exists(path):
+      return sorted(in_use)
+    content = json_files.read(path)
+    declared = content.get('steps') if isinstance(content, dict) else None
+    if isinstance(declared, list):
+      in_use.update(step for step in declared if isinstance(step, int))
 
 
 def _remove(path):
-  # The manifest goes first: nobody shall read what is being removed.
+  # The manifest goes first, so that nobody opens a half-removed version.
   for remove, name in (
-    (tf.io.gfile.remove, os.path.join(path, MANIFEST)),
+    (tf.io.gfile.remove, os.path.join(path, manifests.NAME)),
     (tf.io.gfile.rmtree, path),
   ):
-    # It may be incomplete, or another process faster.
+    # It may be incomplete, or another process may be faster.
     with contextlib.suppress(tf.errors.NotFoundError):
       remove(name)
-
-
-def _manifest_sha256(manifest):
-  """Returns the sha256 of a manifest, its own left out."""
-  rest = {name: v for name, v in manifest.items() if name != _OWN_SHA256}
-  return hashlib.sha256(
-    json.dumps(rest, sort_keys=True).encode('utf-8')
-  ).hexdigest()
-
-
-def _describe_files(path):
-  files = {}
-  for folder, _, names in tf.io.gfile.walk(path):
-    for name in names:
-      file_name = os.path.join(folder, name)
-      files[os.path.relpath(file_name, path)] = describe(file_name)
-  return files

@@ -17,6 +17,7 @@ from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
+from realm_tf.rundir import manifests
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 from realm_tf.training import held_out_log
@@ -162,7 +163,7 @@ class HeldOutVersions:
       paths = self._params_path(step), self._index_path(step)
       if all(map(versions.is_complete, paths)):
         begin, end = (
-          tf.io.gfile.stat(os.path.join(path, versions.MANIFEST)).mtime_nsec
+          tf.io.gfile.stat(os.path.join(path, manifests.NAME)).mtime_nsec
           for path in paths
         )
         secs.append((end - begin) / 1e9)

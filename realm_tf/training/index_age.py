@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.rundir import layout
+from realm_tf.rundir import manifests
 from realm_tf.rundir import versions
 
 
@@ -72,9 +73,7 @@ def secs_since_written(run_dir: str, step: int) -> float:
   Where it was removed, that of the index; 0 where that is gone as well.
   """
   for root in (layout.params_root(run_dir), layout.index_root(run_dir)):
-    manifest = os.path.join(
-      versions.version_path(root, step), versions.MANIFEST
-    )
+    manifest = os.path.join(versions.version_path(root, step), manifests.NAME)
     try:
       return time.time() - tf.io.gfile.stat(manifest).mtime_nsec / 1e9
     except (OSError, tf.errors.OpError):

@@ -26,7 +26,6 @@ from realm_tf.retrieval import hot_swap
 from realm_tf.retrieval import overlay as overlay_lib
 from realm_tf.retrieval import reranking
 from realm_tf.retrieval import retrieval_layer
-from realm_tf.rundir import in_use
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import runs
@@ -123,7 +122,7 @@ class IndexSearch:
       else functools.partial(versions.newest, self._root),
       self._load,
       submit,
-      functools.partial(in_use.declare, run_dir, process),
+      functools.partial(versions.declare_in_use, run_dir, process),
     )
 
   @property

@@ -102,7 +102,7 @@ def run(
 
 def _open_queries(queries_dir, inputs):
   """Returns X, checked like the corpus that it goes with."""
-  queries = query_table.QueryTable.open(queries_dir)
+  queries = query_table.QueryTable.open(queries_dir, verify=True)
   queries.fit_corpus(inputs.table)
   whole_blocks.check(
     inputs.table,

@@ -14,6 +14,7 @@ from realm_tf.index import index_plan
 from realm_tf.index import searchers
 from realm_tf.index import storage
 from realm_tf.rundir import layout
+from realm_tf.rundir import manifests
 from realm_tf.rundir import versions
 from tests.index import small
 
@@ -120,7 +121,7 @@ class StorageTest(parameterized.TestCase):
         layout.params_file(version.path),
         os.path.join(version.path, 'embeddings-1-x.npy'),
         os.path.join(version.path, 'assets-x', 'hashes.npy'),
-        os.path.join(version.path, versions.MANIFEST),
+        os.path.join(version.path, manifests.NAME),
       },
       names,
     )

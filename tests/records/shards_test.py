@@ -13,9 +13,9 @@ from realm_tf import errors
 from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
 from realm_tf.records import corpus_writer
-from realm_tf.records import manifests
 from realm_tf.records import schema
 from realm_tf.records import shards
+from realm_tf.rundir import manifests
 from realm_tf.text import wordpiece
 
 _TOKENIZER = wordpiece.WordpieceTokenizer(
@@ -102,7 +102,7 @@ class ShardsTest(absltest.TestCase):
     path = corpus_writer.shard_path(directory, 1)
     with open(path, 'r+b') as file:
       file.truncate(5)
-    with self.assertRaisesRegex(errors.UserError, f'{path}.*it has 5'):
+    with self.assertRaisesRegex(errors.UserError, f'{path}.*Found .*: 5'):
       shards.read_manifest(directory)
 
   def test_directory_without_manifest_is_a_user_error(self):

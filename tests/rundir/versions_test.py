@@ -111,7 +111,7 @@ class VersionsTest(parameterized.TestCase):
       versions.verify(version.path)
 
   @parameterized.named_parameters(
-    ('none', lambda file: file.unlink(), 'Found none'),
+    ('none', lambda file: file.unlink(), 'Found no manifest'),
     ('cut', lambda file: file.write_text('{"step": 5'), 'must be JSON'),
   )
   def test_bad_manifest_is_a_user_error(self, damage, message):

@@ -6,6 +6,7 @@ import time
 from absl.testing import absltest
 
 from realm_tf.rundir import layout
+from realm_tf.rundir import manifests
 from realm_tf.rundir import versions
 from realm_tf.training import index_age
 
@@ -71,9 +72,7 @@ class SecsSinceWrittenTest(absltest.TestCase):
     ):
       version = versions.publish(root, 500, lambda path: None, {})
       written = time.time() - age
-      os.utime(
-        os.path.join(version.path, versions.MANIFEST), (written, written)
-      )
+      os.utime(os.path.join(version.path, manifests.NAME), (written, written))
       self.assertAlmostEqual(
         index_age.secs_since_written(run_dir, 500), age, delta=30
       )

@@ -16,7 +16,6 @@ from realm_tf.index import block_embeddings
 from realm_tf.index import index_builder
 from realm_tf.index import query_embeddings
 from realm_tf.index import storage
-from realm_tf.rundir import in_use
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import index_search
@@ -227,9 +226,9 @@ class IndexSearchTest(absltest.TestCase):
     search(_QUERIES, _K)
     self._publish(500)
     search(_QUERIES, _K)
-    self.assertEqual(in_use.read(self.run_dir), (0, 500))
+    self.assertEqual(versions.read_in_use(self.run_dir), [0, 500])
     search(_QUERIES, _K)
-    self.assertEqual(in_use.read(self.run_dir), (500,))
+    self.assertEqual(versions.read_in_use(self.run_dir), [500])
 
   def test_over_retrieval_of_all_blocks_is_exact_search_of_now(self):
     self._publish(0)

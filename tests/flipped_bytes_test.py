@@ -1,0 +1,155 @@
+"""Tests that a flipped bit of any file is found, by --verify and by jobs."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.index import index_builder
+from realm_tf.index import storage
+from realm_tf.modeling import realm_model
+from realm_tf.records import block_table
+from realm_tf.records import corpus_update
+from realm_tf.records import query_table
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
+from realm_tf.training import params_export
+from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
+from tests import forked_binaries
+from tests import tiny
+
+
+def _flip(path: str) -> None:
+  """Flips a bit in the middle of a file."""
+  data = bytearray(pathlib.Path(path).read_bytes())
+  data[len(data) // 2] ^= 1
+  pathlib.Path(path).write_bytes(data)
+
+
+def _write_all(directory: str) -> None:
+  """Writes corpus/, queries/ and model/, with an index, below `directory`."""
+  corpus_dir = tiny.write_corpus(directory)
+  table = block_table.BlockTable.open(corpus_dir)
+  query_table.write_queries(
+    [query_table.Query(np.array([5, 6]), np.array([[0, 1]]), 0, 'a b')],
+    os.path.join(directory, 'queries'),
+    query_table.QueriesInfo(
+      tiny.TOKENIZER.vocabulary_sha256,
+      'salient',
+      table.manifest['corpus_fingerprint'],
+      {},
+    ),
+    table.hashes,
+  )
+  model_dir = os.path.join(directory, 'model')
+  inputs = runs.open_inputs(tiny.config(), corpus_dir)
+  runs.start(model_dir, inputs, setup_lib.ALONE)
+  model = realm_model.RealmModel(inputs.config.model, [realm_model.EMBEDDER])
+  params = params_export.publish(model_dir, 0, model)
+  builder = index_builder.open_builder(model_dir, corpus_dir)
+  builder.publish(params, layout.index_root(model_dir))
+
+
+def _build_index(corpus_dir, model_dir):
+  builder = index_builder.open_builder(model_dir, corpus_dir)
+  params = versions.newest(layout.params_root(model_dir))
+  builder.publish(params, f'{model_dir}/other_index')
+
+
+def _load_index(corpus_dir, model_dir):
+  fingerprint = block_table.BlockTable.open(corpus_dir).manifest[
+    'corpus_fingerprint'
+  ]
+  index = versions.newest(layout.index_root(model_dir))
+  storage.load(index.path, fingerprint)
+
+
+class FlippedBytesTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.intact = cls.enterClassContext(tempfile.TemporaryDirectory())
+    _write_all(cls.intact)
+
+  def _copy(self, name=''):
+    """Returns a copy of all, with a flipped bit in the file `name`."""
+    directory = os.path.join(self.create_tempdir().full_path, 'copy')
+    shutil.copytree(self.intact, directory)
+    if name:
+      _flip(os.path.join(directory, name))
+    return directory
+
+  def _run(self, cases):
+    return forked_binaries.run_all(
+      [
+        (
+          binary,
+          [
+            f'--{kind}_dir={directory}/{kind}'
+            for kind in ('corpus', 'queries', 'model')
+            if (binary, kind) != ('pretrain', 'model')
+          ]
+          + list(flags),
+        )
+        for binary, directory, flags in cases
+      ]
+    )
+
+  def test_verify_finds_it_in_every_file(self):
+    names = [''] + sorted(
+      os.path.relpath(path, self.intact)
+      for path in pathlib.Path(self.intact).rglob('*')
+      # A config has no checksum: it may be edited. A complete index no longer
+      # needs its plan.
+      if path.name not in ('config.json', 'plan.json')
+      and path.is_file()
+      and path.stat().st_size
+    )
+    for kind in ('tfrecord', 'own_hashes.npy', 'params.safetensors', 'vocab'):
+      self.assertTrue(any(kind in name for name in names), names)
+    results = self._run(
+      [('inspect_data', self._copy(name), ['--verify']) for name in names]
+    )
+    for name, result in zip(names, results, strict=True):
+      with self.subTest(name):
+        self.assertEqual(result.code, 2 if name else 0, result)
+        self.assertIn(os.path.dirname(name), result.stderr)
+
+  @parameterized.named_parameters(
+    ('index_of_a_corpus', 'corpus/table/body_ids.npy', _build_index),
+    (
+      'corpus_of_a_corpus',
+      'corpus/blocks-00000.tfrecord',
+      lambda corpus_dir, _: corpus_update.CorpusUpdate(corpus_dir, []),
+    ),
+    (
+      'index_of_parameters',
+      'model/params/000000000/params.safetensors',
+      _build_index,
+    ),
+    ('search', 'model/index/000000000/params.safetensors', _load_index),
+  )
+  def test_a_job_finds_it(self, name, job):
+    directory = self._copy()
+    job(f'{directory}/corpus', f'{directory}/model')
+    directory = self._copy(name)
+    with self.assertRaisesRegex(errors.UserError, f'{name} must be as'):
+      job(f'{directory}/corpus', f'{directory}/model')
+
+  def test_training_finds_it_in_queries(self):
+    directory = self._copy('queries/ids.npy')
+    (result,) = self._run(
+      [('pretrain', directory, [f'--run_dir={directory}/run'])]
+    )
+    self.assertEqual(result.code, 2, result)
+    self.assertIn('queries/ids.npy must be as', result.stderr)
+
+
+if __name__ == '__main__':
+  absltest.main()
