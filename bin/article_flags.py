@@ -9,8 +9,8 @@ from bin import launcher
 
 from absl import flags
 
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
-from realm_tf.corpus import tally as tally_lib
 from realm_tf.world import inputs
 
 INPUT = flags.DEFINE_multi_string(
@@ -41,14 +41,14 @@ def skips_errors() -> bool:
   return _ON_ERROR.value == 'skip'
 
 
-def new_tally() -> tally_lib.Tally:
-  return tally_lib.Tally(skips_errors())
+def new_counts() -> counts_lib.Counts:
+  return counts_lib.Counts(skips_errors())
 
 
 def read(
   what: str,
   format: str,  # pylint: disable=redefined-builtin
-  tally: Optional[tally_lib.Tally] = None,
+  counts: Optional[counts_lib.Counts] = None,
   plain: bool = True,
   first_number: int = 0,
 ) -> Iterator[sources.Article]:
@@ -57,7 +57,7 @@ def read(
   Args:
     what: Is done with them.
     format: The value of --format.
-    tally: Counts what is left out; None counts it for nobody.
+    counts: Counts what is left out; None counts it for nobody.
     plain: Whether markup is removed here, and not by who uses them.
     first_number: Of the first article, for those without an id.
   """
@@ -66,7 +66,7 @@ def read(
     format,
     config_flags.load().world,
     DROP_LISTS.value,
-    tally or new_tally(),
+    counts or new_counts(),
     first_number,
   )
   if plain:
@@ -75,16 +75,16 @@ def read(
   return launcher.progress(articles, what, 'articles')
 
 
-def description(tally: tally_lib.Tally) -> dict:
+def description(counts: counts_lib.Counts) -> dict:
   """Returns what a manifest says about the input.
 
   Args:
-    tally: May still be counting when the manifest is begun.
+    counts: May still be counting when the manifest is begun.
   """
   return {
     'input': inputs.split(INPUT.value or []),
     'max_articles': MAX_ARTICLES.value,
     'drop_lists': DROP_LISTS.value,
-    'kept': tally.kept,
-    'left_out': tally.counts,
+    'kept': counts.kept,
+    'left_out': counts.left_out,
   }

@@ -8,7 +8,7 @@ from bin import article_flags
 from absl import flags
 
 from realm_tf import errors
-from realm_tf.corpus import tally as tally_lib
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.records import encoded_blocks
 from realm_tf.world import inputs
 
@@ -37,7 +37,7 @@ def cut(
   cutter: tuple[Sequence[str], int],
   format: str,  # pylint: disable=redefined-builtin
   work_prefix: str,
-  tally: tally_lib.Tally,
+  counts: counts_lib.Counts,
   first_number: int,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
   """Returns the blocks of the articles that the flags name; cut with Beam.
@@ -46,7 +46,7 @@ def cut(
     cutter: Arguments of `corpus_building.Cutter`.
     format: The value of --format.
     work_prefix: Beginning of the path of a directory for work.
-    tally: Counts what is left out.
+    counts: Counts what is left out.
     first_number: Of the first article, for those without an id.
   """
   names = inputs.split(article_flags.INPUT.value)
@@ -74,5 +74,5 @@ def cut(
     cutter,
     f'{work_prefix}{uuid.uuid4().hex[:8]}.beam',
     [f'--runner={_RUNNERS[_RUNNER.value]}', *_BEAM_OPTION.value],
-    tally,
+    counts,
   )

@@ -43,43 +43,43 @@ _OVERWRITE = flags.DEFINE_boolean(
 )
 
 
-def _cut(tokenizer, length, tally, first_number=0):
+def _cut(tokenizer, length, counts, first_number=0):
   """Returns the blocks of --input."""
   if not article_flags.INPUT.value:
     return iter([])
   if not beam_flags.is_local():
     begin = f'{_OUTPUT_DIR.value.rstrip("/")}.'
     return beam_flags.cut(
-      (tokenizer.vocabulary, length), _FORMAT.value, begin, tally, first_number
+      (tokenizer.vocabulary, length), _FORMAT.value, begin, counts, first_number
     )
   articles = article_flags.read(
-    'Cutting', _FORMAT.value, tally, plain=False, first_number=first_number
+    'Cutting', _FORMAT.value, counts, plain=False, first_number=first_number
   )
   return corpus_building.build(
-    articles, tokenizer, length, tally, _NUM_WORKERS.value
+    articles, tokenizer, length, counts, _NUM_WORKERS.value
   )
 
 
-def _write(source, tally) -> shards.CorpusManifest:
+def _write(source, counts) -> shards.CorpusManifest:
   output, size = _OUTPUT_DIR.value, _SHARD_BLOCKS.value
   if update := append_flags.update():
     length = update.manifest.max_block_wordpieces
-    batches = _cut(update.tokenizer, length, tally, update.num_articles)
-    return update.write(batches, output, source, tally, size)
+    batches = _cut(update.tokenizer, length, counts, update.num_articles)
+    return update.write(batches, output, source, counts, size)
   length = _MAX_BLOCK_WORDPIECES.value
   tokenizer = vocabulary_flags.tokenizer(_FORMAT.value)
-  batches = _cut(tokenizer, length, tally)
+  batches = _cut(tokenizer, length, counts)
   return shards.write_encoded(batches, output, tokenizer, source, size, length)
 
 
 def main(_):
   manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
-  tally = article_flags.new_tally()
-  source = {'format': _FORMAT.value, **article_flags.description(tally)}
-  manifest = _write(source, tally)
+  counts = article_flags.new_counts()
+  source = {'format': _FORMAT.value, **article_flags.description(counts)}
+  manifest = _write(source, counts)
   print(
     f'Wrote {manifest.num_blocks} blocks to {_OUTPUT_DIR.value}.'
-    f'{tally.summary()}'
+    f'{counts.summary()}'
   )
 
 

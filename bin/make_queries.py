@@ -50,12 +50,12 @@ _OVERWRITE = flags.DEFINE_boolean(
 )
 
 
-def _queries(tokenizer, table, tally):
+def _queries(tokenizer, table, counts):
   sentences = inputs.read_tagged_sentences(
     inputs.split(article_flags.INPUT.value),
     _FORMAT.value,
     config_flags.load().world,
-    tally,
+    counts,
   )
   if sentences is not None:
     return query_building.queries_from_sentences(
@@ -65,9 +65,9 @@ def _queries(tokenizer, table, tally):
   if _MASKING.value == 'salient':
     names, num_workers = gazetteer.country_names(), _NUM_WORKERS.value
     tagger = taggers.make(_TAGGER.value, names, num_workers)
-  articles = article_flags.read('Tagging', _FORMAT.value, tally)
+  articles = article_flags.read('Tagging', _FORMAT.value, counts)
   return query_building.queries_from_articles(
-    articles, tokenizer, tagger, table, tally
+    articles, tokenizer, tagger, table, counts
   )
 
 
@@ -77,20 +77,20 @@ def main(_):
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
     os.path.join(_CORPUS_DIR.value, 'vocab.txt')
   )
-  tally = article_flags.new_tally()
+  counts = article_flags.new_counts()
   source = {'format': _FORMAT.value, 'tagger': _TAGGER.value}
   info = query_table.QueriesInfo(
     tokenizer.vocabulary_sha256,
     _MASKING.value,
     table.manifest['corpus_fingerprint'],
-    {**source, **article_flags.description(tally)},
+    {**source, **article_flags.description(counts)},
   )
   manifest = query_table.write_queries(
-    _queries(tokenizer, table, tally), _OUTPUT_DIR.value, info, table.hashes
+    _queries(tokenizer, table, counts), _OUTPUT_DIR.value, info, table.hashes
   )
   print(
     f'Wrote {manifest["num_queries"]} queries to {_OUTPUT_DIR.value}.'
-    f'{tally.summary()}'
+    f'{counts.summary()}'
   )
 
 

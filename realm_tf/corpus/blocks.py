@@ -20,7 +20,6 @@ from realm_tf.text import wordpiece
 
 _NUM_SPECIALS = 3
 _BATCH_ARTICLES = 1024
-_BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _LONGEST_PART = 500_000  # Characters; of an article that is a whole book.
 
 
@@ -93,21 +92,12 @@ def uncut_batch(
     )
 
 
-def cut_blocks(
-  article: sources.Article,
-  tokenizer: wordpiece.WordpieceTokenizer,
-  max_block_wordpieces: int = 288,
-) -> list[Block]:
-  """Returns the blocks of one article."""
-  return list(cut_corpus([article], tokenizer, max_block_wordpieces))
-
-
 def batches(
   articles: Iterable[sources.Article],
 ) -> Iterator[list[sources.Article]]:
   """Groups articles for `cut_batch`, bounded in number and in characters."""
   parts = itertools.chain.from_iterable(map(_parts, articles))
-  return sources.in_batches(parts, _BATCH_CHARACTERS, _BATCH_ARTICLES)
+  return sources.in_batches(parts, _BATCH_ARTICLES)
 
 
 def _parts(article) -> Iterator[sources.Article]:

@@ -17,7 +17,7 @@ import zlib
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.corpus import tally as tally_lib
+from realm_tf.corpus import counts as counts_lib
 
 
 def find_files(item: str) -> list[str]:
@@ -60,21 +60,21 @@ def reading(path: str) -> Iterator[BinaryIO]:
 
 
 def read_lines(
-  path: str, tally: Optional[tally_lib.Tally] = None
+  path: str, counts: Optional[counts_lib.Counts] = None
 ) -> Iterator[tuple[int, str]]:
   """Yields (line number from 1, line) of a plain, .gz or .bz2 file.
 
   Args:
     path: Of the file.
-    tally: Says whether lines that are no UTF-8 are skipped.
+    counts: Says whether lines that are no UTF-8 are skipped.
   """
-  tally = tally or tally_lib.Tally()
+  counts = counts or counts_lib.Counts()
   with reading(path) as file:
     for number, line in enumerate(file, 1):
       try:
         text = line.decode('utf-8')
       except UnicodeDecodeError as error:
-        tally.error(
+        counts.error(
           errors.UserError(
             f'{path} must be UTF-8 text; line {number} is not '
             f'({error.reason}). Convert the file.'
@@ -85,16 +85,16 @@ def read_lines(
 
 
 def read_json_lines(
-  path: str, tally: Optional[tally_lib.Tally] = None
+  path: str, counts: Optional[counts_lib.Counts] = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
   """Yields ('file:line', object) for each line of a JSONL file.
 
   Args:
     path: Of the file.
-    tally: Says whether lines that are no objects are skipped.
+    counts: Says whether lines that are no objects are skipped.
   """
-  tally = tally or tally_lib.Tally()
-  for number, line in read_lines(path, tally):
+  counts = counts or counts_lib.Counts()
+  for number, line in read_lines(path, counts):
     where = f'{path}:{number}'
     if not line.strip():
       continue
@@ -106,7 +106,7 @@ def read_json_lines(
     if isinstance(record, dict):
       yield where, record
     else:
-      tally.error(
+      counts.error(
         errors.UserError(
           f'{where} must be a JSON object; {problem}. Mend the line.'
         )

@@ -13,12 +13,13 @@ import re
 from typing import NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
 from realm_tf.corpus import files
 from realm_tf.corpus import mediawiki
-from realm_tf.corpus import tally as tally_lib
 
 FORMATS = ('auto', 'jsonl', 'wikiextractor', 'mediawiki', 'text', 'tfds')
+_BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _DOC = re.compile(r'<doc id="([^"]*)".*? title="(.*)"[^"]*>\s*$')
 _LEFTOVER_TAG = re.compile(r'^</?\w+>\n', re.MULTILINE)  # '</dl>', mostly.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
@@ -45,7 +46,7 @@ def read_articles(
   inputs: Sequence[str],
   format: str = 'auto',  # pylint: disable=redefined-builtin
   drop_lists: bool = False,
-  tally: Optional[tally_lib.Tally] = None,
+  counts: Optional[counts_lib.Counts] = None,
   first_number: int = 0,
 ) -> Iterator[Article]:
   """Yields the articles of all `inputs`, in order; some in need of `plain`.
@@ -57,23 +58,23 @@ def read_articles(
       a file is an article, and its name the title.
     drop_lists: Whether lists, indices, outlines and disambiguation pages are
       left out, as ORQA does.
-    tally: Counts what is left out, and says whether bad records are.
+    counts: Counts what is left out, and says whether bad records are.
     first_number: Of the first article, for those without an id.
 
   Raises:
     errors.UserError: A missing file or a bad record; at once or while reading.
   """
-  tally = tally or tally_lib.Tally()
+  counts = counts or counts_lib.Counts()
   # Not a generator itself: a missing file is to be known before the first work.
   items = expand(inputs, format)
   articles = itertools.chain.from_iterable(
-    _read_item(item, format, tally) for item in items
+    _read_item(item, format, counts) for item in items
   )
   numbered = (
     article if article.article_id else article._replace(article_id=str(number))
     for number, article in enumerate(articles, first_number)
   )
-  return _counted(numbered, drop_lists, tally)
+  return _counted(numbered, drop_lists, counts)
 
 
 def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint: disable=redefined-builtin
@@ -105,51 +106,49 @@ def plain(article: Article) -> Article:
 
 
 def in_batches(
-  articles: Iterable[Article],
-  max_characters: int,
-  max_articles: Optional[int] = None,
+  articles: Iterable[Article], max_articles: Optional[int] = None
 ) -> Iterator[list[Article]]:
-  """Groups articles, lazily; a batch ends where it reaches either bound."""
+  """Groups articles lazily, bounded in number and in characters."""
   batch, num_characters = [], 0
   for article in articles:
     batch.append(article)
     num_characters += len(article.text)
-    if num_characters >= max_characters or len(batch) == max_articles:
+    if num_characters >= _BATCH_CHARACTERS or len(batch) == max_articles:
       yield batch
       batch, num_characters = [], 0
   if batch:
     yield batch
 
 
-def _counted(articles, drop_lists, tally) -> Iterator[Article]:
+def _counted(articles, drop_lists, counts) -> Iterator[Article]:
   for article in articles:
     if drop_lists and _LIST_TITLE.match(article.title):
-      tally.drop('list')
+      counts.drop('list')
     elif drop_lists and _DISAMBIGUATION_TITLE.match(article.title):
-      tally.drop('disambiguation')
+      counts.drop('disambiguation')
     else:
-      tally.keep('articles')
+      counts.keep('articles')
       yield article
 
 
-def _read_item(item: str, name: str, tally) -> Iterator[Article]:
+def _read_item(item: str, name: str, counts) -> Iterator[Article]:
   if item.startswith(datasets.PREFIX):
     return _read_dataset(item.removeprefix(datasets.PREFIX))
-  return _read_file(item, name, tally)
+  return _read_file(item, name, counts)
 
 
-def _read_file(path, name, tally) -> Iterator[Article]:
+def _read_file(path, name, counts) -> Iterator[Article]:
   try:
     if name == 'auto':
       name = _recognize(path)
-    yield from _READERS[name](path, tally)
+    yield from _READERS[name](path, counts)
   except errors.UserError as error:  # The rest of the file is lost.
-    tally.error(error)
+    counts.error(error)
 
 
 def _recognize(path: str) -> str:
   # A line that is no UTF-8 is the reader's to complain about.
-  lines = files.read_lines(path, tally_lib.Tally(skip_errors=True))
+  lines = files.read_lines(path, counts_lib.Counts(skip_errors=True))
   first = next((line for _, line in lines if line.strip()), '{')
   first = first.lstrip('\ufeff \t')
   for beginning, name in (
@@ -167,11 +166,11 @@ def _recognize(path: str) -> str:
   )
 
 
-def _read_jsonl(path, tally) -> Iterator[Article]:
-  for where, record in files.read_json_lines(path, tally):
+def _read_jsonl(path, counts) -> Iterator[Article]:
+  for where, record in files.read_json_lines(path, counts):
     bad = [k for k in ('title', 'text') if not isinstance(record.get(k), str)]
     if bad:
-      tally.error(
+      counts.error(
         errors.UserError(
           f"{where} must have '{bad[0]}', a string; it has "
           f'{record.get(bad[0])!r:.40}. An article is {{"title": ..., "text": '
@@ -187,16 +186,16 @@ def _read_jsonl(path, tally) -> Iterator[Article]:
     )
 
 
-def _read_wikiextractor(path, tally) -> Iterator[Article]:
+def _read_wikiextractor(path, counts) -> Iterator[Article]:
   """Reads <doc id="..." url="..." title="..."> ... </doc>."""
   header, lines, number = None, [], 0
-  for number, line in files.read_lines(path, tally):
+  for number, line in files.read_lines(path, counts):
     if header is None:
       if not line.strip():
         continue
       header, lines = _DOC.match(line), []
       if not header:
-        tally.error(
+        counts.error(
           errors.UserError(
             f'{path}:{number} must begin an article, <doc id="..." ... '
             f'title="...">; it reads {line.strip()[:40]!r}. Run WikiExtractor '
@@ -209,7 +208,7 @@ def _read_wikiextractor(path, tally) -> Iterator[Article]:
     else:
       lines.append(line)
   if header is not None:
-    tally.error(
+    counts.error(
       errors.UserError(
         f'{path}:{number} must be </doc>; the file ends inside of article '
         f'{header.group(2)!r}. Run WikiExtractor again.'
@@ -227,25 +226,25 @@ def _wikiextractor_article(header: re.Match, lines: list[str]) -> Article:
   )
 
 
-def _read_mediawiki(path, tally) -> Iterator[Article]:
+def _read_mediawiki(path, counts) -> Iterator[Article]:
   with files.reading(path) as file:
     for page in mediawiki.read_pages(file, path):
       if page.drop_reason:
-        tally.drop(page.drop_reason)
+        counts.drop(page.drop_reason)
       else:
         yield Article(page.title, page.markup, page.page_id, is_wikitext=True)
 
 
-def _read_text(path, tally) -> Iterator[Article]:
+def _read_text(path, counts) -> Iterator[Article]:
   """Reads a file that is an article; its name is the title."""
-  text = ''.join(line for _, line in files.read_lines(path, tally)).strip()
+  text = ''.join(line for _, line in files.read_lines(path, counts)).strip()
   name = os.path.basename(path)
   while os.path.splitext(name)[1] in ('.txt', '.gz', '.bz2'):
     name = os.path.splitext(name)[0]
   if text:
     yield Article(name.replace('_', ' '), text, '')
   else:
-    tally.drop('empty')
+    counts.drop('empty')
 
 
 def _read_dataset(name: str) -> Iterator[Article]:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
 from realm_tf.corpus import files
 from realm_tf.corpus import sources
-from realm_tf.corpus import tally as tally_lib
 
 
 class TaggedSentence(NamedTuple):
@@ -31,7 +31,7 @@ class TaggedSentence(NamedTuple):
 
 
 def read(
-  inputs: Sequence[str], tally: Optional[tally_lib.Tally] = None
+  inputs: Sequence[str], counts: Optional[counts_lib.Counts] = None
 ) -> Iterator[TaggedSentence]:
   """Returns the sentences of all `inputs`; finds files at once.
 
@@ -39,41 +39,43 @@ def read(
     inputs: Files, directories and globs of lines {"text": str, "spans":
       [[start, end]], "id": optional}, or 'tfds:NAME'; see
       `datasets.read_tagged_sentences`.
-    tally: Counts sentences, and says whether bad lines are skipped.
+    counts: Counts sentences, and says whether bad lines are skipped.
 
   Raises:
     errors.UserError: A missing file; later, a line that is not of this form.
   """
-  tally = tally or tally_lib.Tally()
+  counts = counts or counts_lib.Counts()
   # Not a generator itself: a missing file is to be known before the first work.
-  return _read(sources.expand(inputs), tally)
+  return _read(sources.expand(inputs), counts)
 
 
-def _read(items, tally) -> Iterator[TaggedSentence]:
+def _read(items, counts) -> Iterator[TaggedSentence]:
   for item in items:
     is_dataset = item.startswith(datasets.PREFIX)
-    for sentence in (_read_dataset if is_dataset else _read_file)(item, tally):
-      tally.keep('sentences')
+    for sentence in (_read_dataset if is_dataset else _read_file)(item, counts):
+      counts.keep('sentences')
       yield sentence
 
 
-def _read_file(path: str, tally: tally_lib.Tally) -> Iterator[TaggedSentence]:
-  for where, record in files.read_json_lines(path, tally):
+def _read_file(
+  path: str, counts: counts_lib.Counts
+) -> Iterator[TaggedSentence]:
+  for where, record in files.read_json_lines(path, counts):
     try:
       sentence = _parse(where, record)
     except errors.UserError as error:
-      tally.error(error)
+      counts.error(error)
     else:
       yield sentence
 
 
 def _read_dataset(
-  item: str, tally: tally_lib.Tally
+  item: str, counts: counts_lib.Counts
 ) -> Iterator[TaggedSentence]:
   name = item.removeprefix(datasets.PREFIX)
   for title, text, spans in datasets.read_tagged_sentences(name):
     whole = tuple(span for span in spans if span)
-    tally.drop('span that cuts a character', len(spans) - len(whole))
+    counts.drop('span that cuts a character', len(spans) - len(whole))
     yield TaggedSentence(text, whole, title=title)
 
 

@@ -21,8 +21,8 @@ from realm_tf.index import index_builder
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
+from realm_tf.records import corpus_building
 from realm_tf.records import shards
-from realm_tf.records import uncut_blocks
 from realm_tf.rundir import layout
 from realm_tf.rundir import manifests
 from realm_tf.rundir import model_directory
@@ -124,7 +124,7 @@ def _write_corpus(imported, corpus_dir, tokenizer, num_workers):
     block_texts.read(imported.blocks_file), rows, imported.blocks_file
   )
   manifest = shards.write_encoded(
-    uncut_blocks.encode(articles, tokenizer, num_workers),
+    corpus_building.build_uncut(articles, tokenizer, num_workers),
     corpus_dir,
     tokenizer,
     {'blocks': imported.blocks_file},

@@ -19,13 +19,13 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import blocks
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
-from realm_tf.corpus import tally as tally_lib
 from realm_tf.records import batch_files
 from realm_tf.records import corpus_building
 from realm_tf.records import encoded_blocks
 
-_BATCH, _TALLY, _ERROR = 'batch-', 'tally-', 'error-'
+_BATCH, _COUNTS, _ERROR = 'batch-', 'counts-', 'error-'
 
 
 class Reading(NamedTuple):
@@ -51,7 +51,7 @@ def build(
   cutter: tuple[Sequence[str], int],
   work_dir: str,
   options: Sequence[str],
-  tally: tally_lib.Tally,
+  counts: counts_lib.Counts,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
   """Cuts on a Beam runner, then yields the blocks as `corpus_building.build`.
 
@@ -60,7 +60,7 @@ def build(
     cutter: Arguments of `corpus_building.Cutter`.
     work_dir: New; for batches, writable from every worker. Deleted at the end.
     options: Beam's own, e.g. '--runner=DirectRunner'.
-    tally: Gets what all workers counted.
+    counts: Gets what all workers counted.
 
   Raises:
     UserError: A missing file or a bad record.
@@ -69,10 +69,10 @@ def build(
   tf.io.gfile.makedirs(work_dir)
   try:
     _run(items, reading, cutter, work_dir, options)
-    _gather(work_dir, tally)
+    _gather(work_dir, counts)
     names = _names(work_dir, _BATCH)
     batches = (batch_files.read(os.path.join(work_dir, n)) for n in names)
-    yield from corpus_building.without_duplicates(batches, tally)
+    yield from corpus_building.without_duplicates(batches, counts)
   finally:
     tf.io.gfile.rmtree(work_dir)
 
@@ -94,10 +94,10 @@ def _run(items, reading, cutter, work_dir, options) -> None:
 def _cut_all(pipeline, items, reading, cutter, work_dir) -> None:
   files = pipeline | beam.Create(items) | 'SpreadFiles' >> beam.Reshuffle()
   # An article without an id is known by its number in all of the input.
-  counts = files | beam.Map(_count, reading)
+  numbers = files | beam.Map(_count, reading)
   _ = (
     files
-    | beam.FlatMap(_read, beam.pvalue.AsDict(counts), reading, work_dir)
+    | beam.FlatMap(_read, beam.pvalue.AsDict(numbers), reading, work_dir)
     | 'SpreadBatches' >> beam.Reshuffle()
     | beam.ParDo(_Cut(cutter, work_dir))
   )
@@ -106,33 +106,33 @@ def _cut_all(pipeline, items, reading, cutter, work_dir) -> None:
 def _count(item, reading: Reading) -> tuple[int, int]:
   """Returns how many articles a file has, whatever is done with them."""
   number, path = item
-  tally = tally_lib.Tally(reading.skip_errors)
-  articles = sources.read_articles([path], reading.format, tally=tally)
+  counts = counts_lib.Counts(reading.skip_errors)
+  articles = sources.read_articles([path], reading.format, counts=counts)
   try:
     return number, sum(1 for _ in articles)
   except errors.UserError:  # Said by `_read`, which meets it again.
     return number, 0
 
 
-def _read(item, counts, reading: Reading, work_dir: str):
-  """Yields ('file-batch', articles) of a file, and writes its tally."""
+def _read(item, numbers, reading: Reading, work_dir: str):
+  """Yields ('file-batch', articles) of a file, and writes its counts."""
   number, path = item
-  tally = tally_lib.Tally(reading.skip_errors)
+  counts = counts_lib.Counts(reading.skip_errors)
   articles = sources.read_articles(
     [path],
     reading.format,
     reading.drop_lists,
-    tally,
+    counts,
     reading.first_number
-    + sum(count for other, count in counts.items() if other < number),
+    + sum(count for other, count in numbers.items() if other < number),
   )
   try:
     for i, batch in enumerate(blocks.batches(articles)):
       yield f'{number:06d}-{i:08d}', batch
   except errors.UserError as error:  # A runner would bury it in a traceback.
     _write(os.path.join(work_dir, f'{_ERROR}{number:06d}'), str(error))
-  counted = {'kept': tally.kept, 'left_out': tally.counts}
-  _write(os.path.join(work_dir, f'{_TALLY}{number:06d}'), json.dumps(counted))
+  counted = {'kept': counts.kept, 'left_out': counts.left_out}
+  _write(os.path.join(work_dir, f'{_COUNTS}{number:06d}'), json.dumps(counted))
 
 
 class _Cut(beam.DoFn):
@@ -150,16 +150,16 @@ class _Cut(beam.DoFn):
     batch_files.write(self._cut(articles), path)
 
 
-def _gather(work_dir: str, tally: tally_lib.Tally) -> None:
-  """Adds up the tallies of all files; raises the first error of all."""
+def _gather(work_dir: str, counts: counts_lib.Counts) -> None:
+  """Adds up the counts of all files; raises the first error of all."""
   for name in _names(work_dir, _ERROR):
     raise errors.UserError(_text(os.path.join(work_dir, name)))
-  for name in _names(work_dir, _TALLY):
+  for name in _names(work_dir, _COUNTS):
     counted = json.loads(_text(os.path.join(work_dir, name)))
     for what, number in counted['kept'].items():
-      tally.keep(what, number)
+      counts.keep(what, number)
     for reason, number in counted['left_out'].items():
-      tally.drop(reason, number)
+      counts.drop(reason, number)
 
 
 def _names(work_dir: str, prefix: str) -> list[str]:

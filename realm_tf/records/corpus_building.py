@@ -1,4 +1,4 @@
-"""Articles -> encoded blocks without duplicates, on the cores of a machine.
+"""Articles -> encoded blocks, on the cores of a machine.
 
   articles -> batches -> [worker: plain text, blocks, records] -> new blocks
 
@@ -11,28 +11,29 @@ from typing import Optional
 import numpy as np
 
 from realm_tf.corpus import blocks as blocks_lib
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import parallel
 from realm_tf.corpus import sources
-from realm_tf.corpus import tally as tally_lib
 from realm_tf.records import encoded_blocks
-from realm_tf.records import seen_hashes
 from realm_tf.text import wordpiece
+
+_BATCH_BLOCKS = 1024
 
 
 def build(
   articles: Iterable[sources.Article],
   tokenizer: wordpiece.WordpieceTokenizer,
   max_block_wordpieces: int,
-  tally: tally_lib.Tally,
+  counts: counts_lib.Counts,
   num_workers: int = 1,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Yields the blocks of all `articles`, in order, each content once.
+  """Yields the blocks of all `articles`, in order, without duplicates.
 
   Args:
     articles: Read a few batches ahead.
-    tokenizer: Of the corpus.
+    tokenizer: Tokenizer of the corpus.
     max_block_wordpieces: Upper bound of 3 + title + body.
-    tally: Counts 'duplicate block'.
+    counts: Counts 'duplicate block'.
     num_workers: Processes that cut; 1 cuts in this one.
   """
   batches = parallel.ordered_map(
@@ -41,31 +42,24 @@ def build(
     blocks_lib.batches(articles),
     num_workers,
   )
-  return without_duplicates(batches, tally)
+  return without_duplicates(batches, counts)
 
 
-def without_duplicates(
-  batches: Iterable[encoded_blocks.EncodedBlocks],
-  tally: tally_lib.Tally,
-  known: Optional[np.ndarray] = None,
+def build_uncut(
+  articles: Iterable[sources.Article],
+  tokenizer: wordpiece.WordpieceTokenizer,
+  num_workers: int = 1,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Yields the batches, of each content the first block only.
+  """Yields each article as one block, in order, duplicates included.
 
-  Args:
-    batches: In order.
-    tally: Counts 'duplicate block'.
-    known: Hashes of blocks that are there already.
+  For blocks that were cut elsewhere: rows keep their numbers.
   """
-  seen = seen_hashes.SeenHashes()
-  if known is not None:
-    seen.add(known)
-  for batch in batches:
-    is_new = seen.add(batch.hashes)
-    num_old = int(np.sum(~is_new))
-    if num_old:
-      tally.drop('duplicate block', num_old)
-      batch = batch.select(is_new)
-    yield batch
+  return parallel.ordered_map(
+    Cutter,
+    (tokenizer.vocabulary, None),
+    sources.in_batches(articles, _BATCH_BLOCKS),
+    num_workers,
+  )
 
 
 class Cutter:
@@ -73,22 +67,84 @@ class Cutter:
 
   Args:
     vocabulary: See `wordpiece.WordpieceTokenizer`.
-    max_block_wordpieces: Upper bound of 3 + title + body.
+    max_block_wordpieces: Upper bound of 3 + title + body; None makes each
+      article one block, with its text unchanged.
   """
 
-  def __init__(self, vocabulary: Sequence[str], max_block_wordpieces: int):
+  def __init__(
+    self, vocabulary: Sequence[str], max_block_wordpieces: Optional[int]
+  ):
     self._tokenizer = wordpiece.WordpieceTokenizer(vocabulary)
     self._max_block_wordpieces = max_block_wordpieces
 
   def __call__(
     self, articles: Sequence[sources.Article]
   ) -> encoded_blocks.EncodedBlocks:
-    return encoded_blocks.encode(
-      list(
-        blocks_lib.cut_batch(
-          list(map(sources.plain, articles)),
-          self._tokenizer,
-          self._max_block_wordpieces,
-        )
+    if self._max_block_wordpieces is None:
+      blocks = blocks_lib.uncut_batch(articles, self._tokenizer)
+    else:
+      plain = [sources.plain(article) for article in articles]
+      blocks = blocks_lib.cut_batch(
+        plain, self._tokenizer, self._max_block_wordpieces
       )
-    )
+    return encoded_blocks.encode(list(blocks))
+
+
+def without_duplicates(
+  batches: Iterable[encoded_blocks.EncodedBlocks],
+  counts: counts_lib.Counts,
+  known: Optional[np.ndarray] = None,
+) -> Iterator[encoded_blocks.EncodedBlocks]:
+  """Yields the batches with only the first block of each content.
+
+  Args:
+    batches: Batches of blocks, in order.
+    counts: Counts 'duplicate block'.
+    known: Hashes of blocks that the corpus has already.
+  """
+  seen = SeenHashes()
+  if known is not None:
+    seen.add(known)
+  for batch in batches:
+    is_new = seen.add(batch.hashes)
+    num_old = int(np.sum(~is_new))
+    if num_old:
+      counts.drop('duplicate block', num_old)
+      batch = batch.select(is_new)
+    yield batch
+
+
+class SeenHashes:
+  """Growing set of uint64: 8 bytes each, no Python object per hash.
+
+  It keeps sorted runs and merges those of similar length, so each hash is
+  sorted a logarithmic number of times.
+  """
+
+  def __init__(self):
+    self._runs: list[np.ndarray] = []  # Sorted, longest first.
+
+  def __len__(self) -> int:
+    return sum(map(len, self._runs))
+
+  def add(self, hashes: np.ndarray) -> np.ndarray:
+    """Adds uint64 [N] and returns which are new, bool [N].
+
+    The first of equal `hashes` counts as new.
+    """
+    values, first = np.unique(hashes, return_index=True)
+    is_known = np.zeros(len(values), bool)
+    for run in self._runs:
+      found = np.searchsorted(run, values)
+      is_known |= run[np.minimum(found, len(run) - 1)] == values
+    is_new = np.zeros(len(hashes), bool)
+    is_new[first[~is_known]] = True
+    self._append(values[~is_known])
+    return is_new
+
+  def _append(self, run: np.ndarray) -> None:
+    if not len(run):
+      return
+    while self._runs and len(self._runs[-1]) < 2 * len(run):
+      run = np.union1d(self._runs.pop(), run)
+    self._runs.append(run)

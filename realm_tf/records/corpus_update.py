@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.corpus import tally as tally_lib
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.records import block_table
 from realm_tf.records import corpus_building
 from realm_tf.records import corpus_writer
@@ -65,7 +65,7 @@ class CorpusUpdate:
     batches: Iterable[encoded_blocks.EncodedBlocks],
     output_dir: str,
     source: dict[str, Any],
-    tally: tally_lib.Tally,
+    counts: counts_lib.Counts,
     max_shard_blocks: int,
   ) -> shards.CorpusManifest:
     """Writes the new corpus; see `shards.write_encoded`.
@@ -74,15 +74,15 @@ class CorpusUpdate:
       batches: New blocks. Those that the old corpus has are left out.
       output_dir: Of the new corpus.
       source: Of the new blocks.
-      tally: Counts 'duplicate block' and 'removed block'.
+      counts: Counts 'duplicate block' and 'removed block'.
       max_shard_blocks: Blocks of a new shard.
     """
     known = self._table.hashes[self._is_kept]
-    tally.drop('removed block', int(np.sum(~self._is_kept)))
+    counts.drop('removed block', int(np.sum(~self._is_kept)))
 
     def fill(writer: corpus_writer.CorpusWriter):
       self._keep(writer)
-      for batch in corpus_building.without_duplicates(batches, tally, known):
+      for batch in corpus_building.without_duplicates(batches, counts, known):
         writer.extend(batch)
 
     return shards.write(

@@ -14,10 +14,10 @@ from typing import Optional
 
 import numpy as np
 
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
 from realm_tf.corpus import tagged_sentences
-from realm_tf.corpus import tally as tally_lib
 from realm_tf.records import block_table
 from realm_tf.records import query_table
 from realm_tf.text import sentences as sentences_lib
@@ -25,7 +25,6 @@ from realm_tf.text import spans as spans_lib
 from realm_tf.text import wordpiece
 
 _MIN_TOKENS = 6
-_BATCH_CHARACTERS = 1_000_000  # Articles that are tagged together.
 _BATCH_SENTENCES = 8192
 # Headings, list items and remains of markup end otherwise.
 _ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
@@ -36,7 +35,7 @@ def queries_from_articles(
   tokenizer: wordpiece.WordpieceTokenizer,
   tagger: Optional[salient_spans.Tagger],
   table: Optional[block_table.BlockTable],
-  tally: Optional[tally_lib.Tally] = None,
+  counts: Optional[counts_lib.Counts] = None,
 ) -> Iterator[query_table.Query]:
   """Yields a query per sentence that can be one.
 
@@ -47,13 +46,13 @@ def queries_from_articles(
       sentences without a salient span are dropped.
     table: Where own blocks are looked up by the article's id or title; None if
       X and Z have nothing in common.
-    tally: Counts sentences, kept and left out.
+    counts: Counts sentences, kept and left out.
   """
-  tally = tally or tally_lib.Tally()
-  for batch in sources.in_batches(articles, _BATCH_CHARACTERS):
+  counts = counts or counts_lib.Counts()
+  for batch in sources.in_batches(articles):
     texts, blocks = [], []
     for article in batch:
-      own = _split_article(article, tally)
+      own = _split_article(article, counts)
       texts += own
       blocks += find_own_blocks(own, article.article_id, article.title, table)
     spans = tagger.tag(texts) if tagger else [[] for _ in texts]
@@ -61,11 +60,11 @@ def queries_from_articles(
     for query in _make_queries(texts, spans, blocks, tokenizer):
       num_queries += 1
       if len(query.spans) or not tagger:
-        tally.keep('sentences')
+        counts.keep('sentences')
         yield query
       else:
-        tally.drop('sentence without salient span')
-    tally.drop('short sentence', len(texts) - num_queries)
+        counts.drop('sentence without salient span')
+    counts.drop('short sentence', len(texts) - num_queries)
 
 
 def queries_from_sentences(
@@ -132,14 +131,14 @@ def find_own_blocks(
   return found
 
 
-def _split_article(article, tally):
+def _split_article(article, counts):
   spans = sentences_lib.split_sentences(article.text)
   texts = [
     article.text[start:end]
     for start, end in spans
     if _ENDS_LIKE_A_SENTENCE.search(article.text, start, end)
   ]
-  tally.drop('heading or list item', len(spans) - len(texts))
+  counts.drop('heading or list item', len(spans) - len(texts))
   return texts
 
 

@@ -1,12 +1,12 @@
-"""Which rows make up the batch of a step: shuffled epochs, resumable at once.
+"""Rows that make up the batch of a step, and the part that a process makes.
 
-The rows of step t follow from the seed and t alone, so a resumed run goes on
-with exactly the batches it would have had; no example is skipped or repeated.
+The rows of step t follow from the seed and t alone, so a resumed run gets the
+batches that it would have got; no example is skipped or repeated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import functools
-from typing import Optional
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ class Sampler:
   Args:
     num_rows: Rows 0 to num_rows - 1 are dealt.
     batch_size: B.
-    seed: Of the shuffling.
+    seed: Random seed of the shuffling.
   """
 
   def __init__(self, num_rows: int, batch_size: int, seed: int):
@@ -26,7 +26,7 @@ class Sampler:
     self._num_rows = num_rows
     self._batch_size = batch_size
     self._permutation = functools.lru_cache(2)(
-      functools.partial(_permutation, num_rows, seed)
+      lambda epoch: step_rng(seed, epoch).permutation(num_rows)
     )
 
   def rows(self, step: int) -> np.ndarray:
@@ -44,13 +44,14 @@ class Sampler:
 
 
 class BucketSampler:
-  """Deals the rows of several batches by length: less of a batch is padding.
+  """Deals the rows of several batches by length, which saves padding.
 
   Args:
-    sampler: Deals them otherwise.
-    lengths: Of all rows, int [num_rows].
-    num_batches: That are dealt together, and come in any order.
-    seed: Of that order.
+    sampler: Deals the rows in another order.
+    lengths: Length of each row, int [num_rows].
+    num_batches: Number of batches that are sorted together; they are dealt in
+      random order.
+    seed: Random seed of that order.
   """
 
   def __init__(
@@ -69,95 +70,45 @@ class BucketSampler:
     return np.split(by_length, self._num_batches)[order[place]]
 
 
+class Share(NamedTuple):
+  """Equal part of each batch that one process makes.
+
+  Random numbers are drawn for the whole batch, so a batch does not depend on
+  how many processes share it.
+
+  Attributes:
+    number: Number of the process, from 0.
+    count: Number of processes.
+    first_step: Step of the first batch.
+    has_fixed_shapes: Whether all batches have the same, full shapes, as a slow
+      compiler wants.
+  """
+
+  number: int = 0
+  count: int = 1
+  first_step: int = 0
+  has_fixed_shapes: bool = False
+
+  def rows(self, size: int) -> slice:
+    """Returns this process's rows of `size`, a multiple of `count`."""
+    part = size // self.count
+    return slice(self.number * part, (self.number + 1) * part)
+
+  def take(self, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns this process's rows of each array, [B, ...]."""
+    return {name: each[self.rows(len(each))] for name, each in batch.items()}
+
+  def trim(self, ids: np.ndarray, multiple: int) -> np.ndarray:
+    """Trims `ids` like `sampling.trim`, but not where shapes are fixed."""
+    return ids if self.has_fixed_shapes else trim(ids, multiple)
+
+
+WHOLE = Share()
+
+
 def step_rng(seed: int, step: int) -> np.random.Generator:
-  """Returns the random numbers of one step, whatever came before."""
+  """Returns the random generator of one step, independent of other steps."""
   return np.random.default_rng([seed, step])
-
-
-def add_noise(
-  ids: np.ndarray,
-  rate: float,
-  ordinary_ids: np.ndarray,
-  rng: np.random.Generator,
-  rows: slice = slice(None),
-  num_rows: Optional[int] = None,
-) -> np.ndarray:
-  """Replaces wordpieces by random ordinary ones.
-
-  Args:
-    ids: int32 [B, L], zeros behind the wordpieces.
-    rate: Share of the wordpieces that are replaced.
-    ordinary_ids: What they are replaced by, int32 [V']. Ids below the first of
-      them ([PAD], [MASK], ...) are never replaced.
-    rng: Source of the noise.
-    rows: Which rows of a larger batch `ids` are, whose noise they get.
-    num_rows: Of that batch; by default these are all.
-
-  Returns:
-    int32 [B, L].
-  """
-  if not rate:
-    return ids
-  shape = [num_rows or len(ids), *ids.shape[1:]]
-  chosen = (rng.random(shape)[rows] < rate) & (ids >= ordinary_ids[0])
-  noise = rng.choice(ordinary_ids, size=shape)[rows]
-  return np.where(chosen, noise, ids).astype(np.int32)
-
-
-def drop_words(
-  ids: np.ndarray,
-  rate: float,
-  first_ordinary: int,
-  rng: np.random.Generator,
-  rows: slice = slice(None),
-  num_rows: Optional[int] = None,
-) -> np.ndarray:
-  """Leaves wordpieces out; the others move up, and one at least stays.
-
-  Args:
-    ids: int32 [B, L], zeros behind the wordpieces.
-    rate: Share of the wordpieces that are left out.
-    first_ordinary: Ids below it ([PAD], [MASK], ...) stay.
-    rng: Source of the choice.
-    rows: Which rows of a larger batch `ids` are, whose choice they get.
-    num_rows: Of that batch; by default these are all.
-
-  Returns:
-    int32 [B, L].
-  """
-  if not rate:
-    return ids
-  draws = rng.random([num_rows or len(ids), *ids.shape[1:]])[rows]
-  draws = np.where(ids >= first_ordinary, draws, -1.0)
-  is_kept = (draws >= rate) | (draws == draws.max(axis=1, keepdims=True))
-  is_kept |= ids < first_ordinary
-  return _move_up(np.where(is_kept, ids, 0))
-
-
-def drop_masks(
-  ids: np.ndarray, rate: float, mask_id: int, rng: np.random.Generator
-) -> np.ndarray:
-  """Leaves the [MASK]s out of some rows; the other wordpieces move up.
-
-  Args:
-    ids: int32 [B, L], zeros behind the wordpieces.
-    rate: Share of the rows that lose their [MASK]s.
-    mask_id: Of [MASK].
-    rng: Source of the choice.
-
-  Returns:
-    int32 [B, L].
-  """
-  if not rate:
-    return ids
-  dropped = (rng.random([len(ids), 1]) < rate) & (ids == mask_id)
-  return _move_up(np.where(dropped, 0, ids))
-
-
-def _move_up(ids):
-  """Returns the rows with all zeros behind, int32 [B, L]."""
-  order = np.argsort(ids == 0, axis=1, kind='stable')
-  return np.take_along_axis(ids, order, axis=1).astype(np.int32)
 
 
 def pad_rows(
@@ -173,12 +124,11 @@ def pad_rows(
 def trim(ids: np.ndarray, multiple: int) -> np.ndarray:
   """Cuts columns that are zero in every row, down to a multiple of `multiple`.
 
-  Few different widths are few traces of the compiled step, and far less
-  padding is computed.
+  Fewer widths mean fewer traces of the compiled step.
 
   Args:
-    ids: int [..., L], zeros behind the wordpieces.
-    multiple: Of the result's width, unless L itself is smaller.
+    ids: int [..., L], zero-padded.
+    multiple: The new width is a multiple of it, but L at most.
 
   Returns:
     int [..., L'], L' >= 1.
@@ -186,7 +136,3 @@ def trim(ids: np.ndarray, multiple: int) -> np.ndarray:
   used = np.flatnonzero(ids.reshape([-1, ids.shape[-1]]).any(axis=0))
   width = int(used[-1]) + 1 if len(used) else 1
   return ids[..., : -(-width // multiple) * multiple]
-
-
-def _permutation(num_rows, seed, epoch):
-  return np.random.default_rng([seed, epoch]).permutation(num_rows)

@@ -25,7 +25,7 @@ from realm_tf.rundir import json_files
 
 NAME = 'manifest.json'
 _OWN_SHA256 = 'manifest_sha256'
-_CHUNK_BYTES = 1 << 24
+_CHUNK_BYTES = 1 << 20
 
 
 def is_complete(directory: str) -> bool:

@@ -16,10 +16,10 @@ from realm_tf.modeling import token_tagger
 from realm_tf.modeling import weights
 from realm_tf.records import joining
 from realm_tf.records import sampling
-from realm_tf.records import token_labels
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
+from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 
 _LENGTH_STEP = 16  # Few different shapes, hence few traces.

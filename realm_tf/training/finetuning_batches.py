@@ -10,7 +10,6 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.records import batch_share
 from realm_tf.records import sampling
 from realm_tf.training import answer_labels
 
@@ -27,7 +26,7 @@ def batches(
   search: Search,
   embeddings: Optional[np.ndarray],
   experiment: config_lib.ExperimentConfig,
-  share: batch_share.Share = batch_share.WHOLE,
+  share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; see `finetuning_trainer.FinetuningTrainer`.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Optional
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
-from realm_tf.records import batch_share
+from realm_tf.records import sampling
 from realm_tf.records import whole_blocks
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.training import answer_labels
@@ -115,7 +115,7 @@ class _BatchesOf(NamedTuple):
   inputs: runs.Inputs
   labels: answer_labels.AnswerLabels
   options: Options
-  share: batch_share.Share
+  share: sampling.Share
 
   def __call__(self, model, index, step):
     search = self.options.search

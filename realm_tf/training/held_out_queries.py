@@ -13,7 +13,6 @@ from realm_tf.index import query_embeddings
 from realm_tf.index import storage
 from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
-from realm_tf.records import batch_share
 from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
@@ -26,7 +25,7 @@ from realm_tf.training import runs
 
 _RANKS = (1, 5, 20)
 # Every batch has the same shapes, so that there is one trace.
-_FIXED = batch_share.Share(has_fixed_shapes=True)
+_FIXED = sampling.Share(has_fixed_shapes=True)
 
 
 class HeldOutQueries:

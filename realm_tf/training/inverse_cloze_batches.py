@@ -9,9 +9,9 @@ from typing import Optional
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.records import batch_share
 from realm_tf.records import block_table
 from realm_tf.records import held_out
+from realm_tf.records import noise
 from realm_tf.records import sampling
 
 _QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
@@ -21,7 +21,7 @@ def batches(
   table: block_table.BlockTable,
   ordinary_ids: np.ndarray,
   experiment: config_lib.ExperimentConfig,
-  share: batch_share.Share = batch_share.WHOLE,
+  share: sampling.Share = sampling.WHOLE,
   rows: Optional[np.ndarray] = None,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; those of a step depend on seed and step only.
@@ -72,9 +72,9 @@ def batches(
 def _change(queries, ordinary_ids, config, rng, own):
   """Returns the queries with noise, and without the words that are dropped."""
   rate, size = config.query_noise_rate, config.batch_size
-  queries = sampling.add_noise(queries, rate, ordinary_ids, rng, own, size)
+  queries = noise.add_noise(queries, rate, ordinary_ids, rng, own, size)
   rate = config.query_drop_rate
-  return sampling.drop_words(queries, rate, ordinary_ids[0], rng, own, size)
+  return noise.drop_words(queries, rate, ordinary_ids[0], rng, own, size)
 
 
 def _cut_to_what_is_embedded(titles, bodies, sentence_ends, block_tokens):

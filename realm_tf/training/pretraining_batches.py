@@ -12,10 +12,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.records import batch_share
 from realm_tf.records import block_table
 from realm_tf.records import held_out
 from realm_tf.records import masking
+from realm_tf.records import noise
 from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
@@ -51,7 +51,7 @@ def batches(
   search: Search,
   words: Words,
   experiment: config_lib.ExperimentConfig,
-  share: batch_share.Share = batch_share.WHOLE,
+  share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; see `pretraining_trainer.PretrainingTrainer`.
 
@@ -98,12 +98,10 @@ def batches(
 
 def _for_scoring(batch, words, config, rng):
   """Returns the queries that p(z|x) is computed from, int32 [B, Lx]."""
-  ids = sampling.drop_masks(
+  ids = noise.drop_masks(
     batch['query_ids'], config.mask_drop_rate, words.mask_id, rng
   )
-  return sampling.add_noise(
-    ids, config.query_noise_rate, words.ordinary_ids, rng
-  )
+  return noise.add_noise(ids, config.query_noise_rate, words.ordinary_ids, rng)
 
 
 def with_index_step(
@@ -169,7 +167,7 @@ def with_blocks(
   chosen: np.ndarray,
   table: block_table.BlockTable,
   lengths: config_lib.LengthConfig,
-  share: batch_share.Share = batch_share.WHOLE,
+  share: sampling.Share = sampling.WHOLE,
 ) -> dict[str, np.ndarray]:
   """Returns the candidates' wordpieces: the batch's fields with a K axis."""
   titles, bodies = table.gather(

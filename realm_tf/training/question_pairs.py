@@ -16,7 +16,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.records import batch_share
+from realm_tf.records import sampling
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from realm_tf.training import title_groups
@@ -79,7 +79,7 @@ def batches(
   pairs: Pairs,
   labels: answer_labels.AnswerLabels,
   experiment: config_lib.ExperimentConfig,
-  share: batch_share.Share = batch_share.WHOLE,
+  share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; those of a step depend on seed and step only.
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.modeling import strategies
-from realm_tf.records import batch_share
+from realm_tf.records import sampling
 
 
 class Setup(NamedTuple):
@@ -39,7 +39,7 @@ class Setup(NamedTuple):
     """Whether this process writes what there is one of in a run."""
     return strategies.worker(self.resolved) == 0
 
-  def share(self, batch_size: int) -> batch_share.Share:
+  def share(self, batch_size: int) -> sampling.Share:
     """Returns this process's share of batches of `batch_size`.
 
     Raises:
@@ -52,7 +52,7 @@ class Setup(NamedTuple):
         'A batch must be parted equally. Found a batch of '
         f'{batch_size} and {number} replicas. Set batch_size to a multiple.'
       )
-    return batch_share.Share(
+    return sampling.Share(
       strategies.worker(strategy),
       strategies.num_workers(strategy),
       has_fixed_shapes=isinstance(strategy, tf.distribute.TPUStrategy),

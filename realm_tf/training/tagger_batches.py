@@ -9,9 +9,8 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import conll
-from realm_tf.records import batch_share
 from realm_tf.records import sampling
-from realm_tf.records import token_labels
+from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 
 _WIDTH = 16  # A multiple that batches are trimmed to.
@@ -22,7 +21,7 @@ def batches(
   tokenizer: wordpiece.WordpieceTokenizer,
   names: Sequence[str],
   experiment: config_lib.ExperimentConfig,
-  share: batch_share.Share = batch_share.WHOLE,
+  share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; those of a step depend on seed and step only.
 

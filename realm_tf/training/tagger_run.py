@@ -14,10 +14,10 @@ from realm_tf.corpus import conll
 from realm_tf.corpus import entity_labels
 from realm_tf.index import model_files
 from realm_tf.modeling import token_tagger
-from realm_tf.records import token_labels
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.tagging import bert_tagger
+from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 from realm_tf.training import loop
 from realm_tf.training import optimizer as optimizer_lib

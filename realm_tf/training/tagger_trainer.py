@@ -8,7 +8,7 @@ import tensorflow as tf
 from realm_tf.modeling import strategies
 from realm_tf.modeling import token_tagger
 from realm_tf.records import joining
-from realm_tf.records import token_labels
+from realm_tf.tagging import token_labels
 from realm_tf.training import step_trainer
 
 

@@ -9,9 +9,9 @@ from typing import Optional
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.corpus import tagged_sentences
-from realm_tf.corpus import tally as tally_lib
 from realm_tf.world import generation
 
 WORLD = 'world'
@@ -45,7 +45,7 @@ def read_articles(
   format: str,  # pylint: disable=redefined-builtin
   world: config_lib.WorldConfig,
   drop_lists: bool = True,
-  tally: Optional[tally_lib.Tally] = None,
+  counts: Optional[counts_lib.Counts] = None,
   first_number: int = 0,
 ) -> Iterator[sources.Article]:
   """Returns the articles of all inputs, some in need of `sources.plain`.
@@ -56,19 +56,19 @@ def read_articles(
     world: What the world is like.
     drop_lists: Whether lists, indices, outlines and disambiguations are left
       out.
-    tally: Counts what is left out, and says whether bad records are.
+    counts: Counts what is left out, and says whether bad records are.
     first_number: Of the first article, for those without an id.
   """
   if is_world(inputs, format):
     return iter(generate_world(world).articles)
-  return sources.read_articles(inputs, format, drop_lists, tally, first_number)
+  return sources.read_articles(inputs, format, drop_lists, counts, first_number)
 
 
 def read_tagged_sentences(
   inputs: Sequence[str],
   format: str,  # pylint: disable=redefined-builtin
   world: config_lib.WorldConfig,
-  tally: Optional[tally_lib.Tally] = None,
+  counts: Optional[counts_lib.Counts] = None,
 ) -> Optional[Iterator[tagged_sentences.TaggedSentence]]:
   """Returns the sentences that need no tagger; None if the input has articles.
 
@@ -76,11 +76,11 @@ def read_tagged_sentences(
     inputs: See `tagged_sentences.read`; or 'world' alone.
     format: TAGGED, or one of FORMATS.
     world: What the world is like.
-    tally: Counts what is read and what is not.
+    counts: Counts what is read and what is not.
   """
   if is_world(inputs, format):
     return iter(generate_world(world).sentences)
-  return tagged_sentences.read(inputs, tally) if format == TAGGED else None
+  return tagged_sentences.read(inputs, counts) if format == TAGGED else None
 
 
 @functools.lru_cache(1)

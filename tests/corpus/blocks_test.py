@@ -29,7 +29,7 @@ _TOKENIZER = wordpiece.WordpieceTokenizer(
 
 def _cut(text, max_block_wordpieces, title='Title'):
   article = sources.Article(title, text, 'id-1')
-  return blocks.cut_blocks(article, _TOKENIZER, max_block_wordpieces)
+  return list(blocks.cut_corpus([article], _TOKENIZER, max_block_wordpieces))
 
 
 class CutBlocksTest(absltest.TestCase):
@@ -104,7 +104,7 @@ class CutBlocksTest(absltest.TestCase):
     expected = [
       block
       for article in articles
-      for block in blocks.cut_blocks(article, _TOKENIZER, 12)
+      for block in blocks.cut_corpus([article], _TOKENIZER, 12)
     ]
     self.assertEqual([b.text for b in got], [b.text for b in expected])
     self.assertEqual(

@@ -8,11 +8,11 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
 from realm_tf.corpus import questions
 from realm_tf.corpus import sources
 from realm_tf.corpus import tagged_sentences
-from realm_tf.corpus import tally as tally_lib
 
 _REALM = 'tfds:salient_span_wikipedia/sentences'
 
@@ -101,17 +101,17 @@ class DatasetsTest(parameterized.TestCase):
     # last ends within it.
     record = {'title': 'T', 'text': 'Zürich 1969.', 'spans': spans}
     cut = dict(record, spans={'start': [0], 'limit': [2], 'type': ['L']})
-    tally = tally_lib.Tally()
+    counts = counts_lib.Counts()
     with _holding(record, cut):
-      first, second = tagged_sentences.read([_REALM], tally)
+      first, second = tagged_sentences.read([_REALM], counts)
     self.assertEqual(
       [first.text[start:end] for start, end in first.spans],
       ['Zürich', '1969', 'ürich'],
     )
     self.assertEqual(second.spans, ())
     self.assertEqual(first.title, 'T')
-    self.assertEqual(tally.counts, {'span that cuts a character': 1})
-    self.assertEqual(tally.kept, {'sentences': 2})
+    self.assertEqual(counts.left_out, {'span that cuts a character': 1})
+    self.assertEqual(counts.kept, {'sentences': 2})
 
   @parameterized.parameters(
     (datasets.read_articles, 'squad', 'must have articles'),

@@ -3,8 +3,8 @@
 from absl.testing import absltest
 
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import files
-from realm_tf.corpus import tally as tally_lib
 
 
 class ReadTextsTest(absltest.TestCase):
@@ -21,11 +21,11 @@ class ReadTextsTest(absltest.TestCase):
 class ReadLinesTest(absltest.TestCase):
   def test_skips_lines_that_are_no_utf8_if_told(self):
     path = self.create_tempfile('a', b'one\n\xff\nthree').full_path
-    tally = tally_lib.Tally(skip_errors=True)
+    counts = counts_lib.Counts(skip_errors=True)
     self.assertEqual(
-      list(files.read_lines(path, tally)), [(1, 'one\n'), (3, 'three')]
+      list(files.read_lines(path, counts)), [(1, 'one\n'), (3, 'three')]
     )
-    self.assertEqual(tally.counts, {tally_lib.UNREADABLE: 1})
+    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
     with self.assertRaisesRegex(errors.UserError, f'{path}.* line 2 '):
       list(files.read_lines(path))
 

@@ -11,8 +11,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
-from realm_tf.corpus import tally as tally_lib
 from tests import wiki_dump
 
 _JSONL = (
@@ -153,13 +153,13 @@ class LeftOutTest(absltest.TestCase):
     path = self._file(
       ''.join(f'{{"title": "{title}", "text": "A."}}\n' for title in titles)
     )
-    tally = tally_lib.Tally()
-    kept = list(sources.read_articles([path], drop_lists=True, tally=tally))
+    counts = counts_lib.Counts()
+    kept = list(sources.read_articles([path], drop_lists=True, counts=counts))
     self.assertEqual(
       [article.title for article in kept],
       ['Listening', 'A list of mine', 'Index'],
     )
-    self.assertEqual(tally.counts, {'list': 4, 'disambiguation': 1})
+    self.assertEqual(counts.left_out, {'list': 4, 'disambiguation': 1})
     self.assertLen(list(sources.read_articles([path])), len(titles))
 
   def test_reads_dumps_and_counts_what_is_left_out(self):
@@ -170,13 +170,15 @@ class LeftOutTest(absltest.TestCase):
         wiki_dump.page('List of cities', '* [[Bern]]'),
       )
     )
-    tally = tally_lib.Tally()
-    articles = list(sources.read_articles([path], drop_lists=True, tally=tally))
+    counts = counts_lib.Counts()
+    articles = list(
+      sources.read_articles([path], drop_lists=True, counts=counts)
+    )
     self.assertEqual(articles, [('Bern', "A ''[[city]]''.", '3', True)])
     plain = sources.plain(articles[0])
     self.assertEqual(plain, ('Bern', 'A city.', '3', False))
     self.assertEqual(sources.plain(plain), plain)
-    self.assertEqual(tally.counts, {'redirect': 1, 'list': 1})
+    self.assertEqual(counts.left_out, {'redirect': 1, 'list': 1})
 
   def test_a_file_is_an_article_of_the_text_format(self):
     folder = self.create_tempdir()
@@ -184,15 +186,15 @@ class LeftOutTest(absltest.TestCase):
     folder.create_file('a.txt', ' ')
     with gzip.open(os.path.join(folder, 'c.txt.gz'), 'wt') as file:
       file.write('{"new": 1}')
-    tally = tally_lib.Tally()
+    counts = counts_lib.Counts()
     self.assertEqual(
-      list(sources.read_articles([folder.full_path], 'text', tally=tally)),
+      list(sources.read_articles([folder.full_path], 'text', counts=counts)),
       [
         ('Old town', 'It is old.\n\nVery.', '0', False),
         ('c', '{"new": 1}', '1', False),
       ],
     )
-    self.assertEqual(tally.counts, {'empty': 1})
+    self.assertEqual(counts.left_out, {'empty': 1})
 
   def test_skips_and_counts_what_is_broken(self):
     path = self._file(
@@ -202,11 +204,13 @@ class LeftOutTest(absltest.TestCase):
     dump = self._file(wiki_dump.dump(wiki_dump.page('F', 'G'), '<page>'), 'b')
     wiki = self._file('<doc id="1" title="H">\nI\n</doc>\nJ\n', 'c')
     cut = self._file(bz2.compress(_JSONL.encode() * 999)[:-9], 'd')
-    tally = tally_lib.Tally(skip_errors=True)
-    articles = list(sources.read_articles([path, dump, wiki, cut], tally=tally))
+    counts = counts_lib.Counts(skip_errors=True)
+    articles = list(
+      sources.read_articles([path, dump, wiki, cut], counts=counts)
+    )
     self.assertEqual([a.title for a in articles[:4]], ['A', 'D', 'F', 'H'])
     # Four lines, the end of the dump, a line outside of articles, and the file.
-    self.assertEqual(tally.counts, {tally_lib.UNREADABLE: 7})
+    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 7})
 
 
 if __name__ == '__main__':

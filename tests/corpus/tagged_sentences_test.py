@@ -4,8 +4,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import tagged_sentences
-from realm_tf.corpus import tally as tally_lib
 
 _GOOD = '{"text": "Bern is old.", "spans": [[0, 4]], "id": 7}\n'
 
@@ -15,16 +15,16 @@ class TaggedSentencesTest(parameterized.TestCase):
     return self.create_tempfile(content=content).full_path
 
   def test_reads_and_counts(self):
-    tally = tally_lib.Tally()
+    counts = counts_lib.Counts()
     path = self._file(_GOOD + '\n{"text": "No.", "spans": []}\n')
     self.assertEqual(
-      list(tagged_sentences.read([path], tally)),
+      list(tagged_sentences.read([path], counts)),
       [
         tagged_sentences.TaggedSentence('Bern is old.', ((0, 4),), '7'),
         tagged_sentences.TaggedSentence('No.', ()),
       ],
     )
-    self.assertEqual(tally.kept, {'sentences': 2})
+    self.assertEqual(counts.kept, {'sentences': 2})
 
   @parameterized.parameters(
     '{"text": "Bern"',
@@ -38,9 +38,9 @@ class TaggedSentencesTest(parameterized.TestCase):
     path = self._file(f'{_GOOD}{line}\n{_GOOD}')
     with self.assertRaisesRegex(errors.UserError, f'{path}:2 must'):
       list(tagged_sentences.read([path]))
-    tally = tally_lib.Tally(skip_errors=True)
-    self.assertLen(list(tagged_sentences.read([path], tally)), 2)
-    self.assertEqual(tally.counts, {tally_lib.UNREADABLE: 1})
+    counts = counts_lib.Counts(skip_errors=True)
+    self.assertLen(list(tagged_sentences.read([path], counts)), 2)
+    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
 
   def test_a_missing_file_is_a_user_error_at_once(self):
     with self.assertRaisesRegex(errors.UserError, 'nothing is at /no/file'):

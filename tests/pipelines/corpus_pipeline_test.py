@@ -7,8 +7,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
-from realm_tf.corpus import tally as tally_lib
 from realm_tf.pipelines import corpus_pipeline
 from realm_tf.records import corpus_building
 from realm_tf.records import shards
@@ -42,28 +42,28 @@ class CorpusPipelineTest(parameterized.TestCase):
 
   def _cut(self, *options, skip_errors=False):
     """Cuts with Beam and returns the manifest."""
-    tally = tally_lib.Tally(skip_errors)
+    counts = counts_lib.Counts(skip_errors)
     batches = corpus_pipeline.build(
       corpus_pipeline.Reading([self.inputs], 'auto', True, skip_errors),
       (tiny.TOKENIZER.vocabulary, _MAX),
       os.path.join(self.directory, 'work'),
       ['--runner=DirectRunner', *options],
-      tally,
+      counts,
     )
-    return self._write('beam', batches, tally)
+    return self._write('beam', batches, counts)
 
   def _cut_here(self):
-    tally = tally_lib.Tally()
-    articles = sources.read_articles([self.inputs], 'auto', True, tally)
-    batches = corpus_building.build(articles, tiny.TOKENIZER, _MAX, tally)
-    return self._write('local', batches, tally)
+    counts = counts_lib.Counts()
+    articles = sources.read_articles([self.inputs], 'auto', True, counts)
+    batches = corpus_building.build(articles, tiny.TOKENIZER, _MAX, counts)
+    return self._write('local', batches, counts)
 
-  def _write(self, name, batches, tally):
+  def _write(self, name, batches, counts):
     return shards.write_encoded(
       batches,
       os.path.join(self.directory, name),
       tiny.TOKENIZER,
-      {'kept': tally.kept, 'left_out': tally.counts},
+      {'kept': counts.kept, 'left_out': counts.left_out},
       max_block_wordpieces=_MAX,
     )
 
@@ -91,7 +91,7 @@ class CorpusPipelineTest(parameterized.TestCase):
     self.assertFalse(os.path.exists(os.path.join(self.directory, 'beam')))
     source = self._cut(skip_errors=True).source
     self.assertEqual(source['kept'], {'articles': 4})
-    self.assertEqual(source['left_out'][tally_lib.UNREADABLE], 1)
+    self.assertEqual(source['left_out'][counts_lib.UNREADABLE], 1)
 
   def test_what_beam_refuses_is_a_user_error_of_one_line(self):
     self._write_input('0.jsonl', _articles(0, 3))

@@ -3,32 +3,47 @@
 import os
 
 from absl.testing import absltest
+import hypothesis
+from hypothesis import strategies as st
 import numpy as np
 
 from realm_tf.corpus import blocks
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
-from realm_tf.corpus import tally as tally_lib
 from realm_tf.records import block_table
 from realm_tf.records import corpus_building
 from realm_tf.records import encoded_blocks
+from realm_tf.records import schema
 from realm_tf.records import shards
 from tests import tiny
 
 _MAX = tiny.MAX_BLOCK_WORDPIECES
+_UNCUT = [
+  sources.Article('A', 'A b. C d.', '0'),
+  sources.Article('A', ' e  f ', '0'),  # White space is text, too.
+  sources.Article('', '', '2'),
+  sources.Article('', 'a ' * 500, '3'),  # Longer than any block.
+  sources.Article('A', 'A b. C d.', '4'),  # The first once more.
+]
+_HASHES = st.lists(
+  st.one_of(st.integers(0, 20), st.integers(2**64 - 20, 2**64 - 1))
+)
 
 
 class CorpusBuildingTest(absltest.TestCase):
   def _write(self, articles, num_workers=1):
     directory = os.path.join(self.create_tempdir(), 'corpus')
-    tally = tally_lib.Tally()
+    counts = counts_lib.Counts()
     manifest = shards.write_encoded(
-      corpus_building.build(articles, tiny.TOKENIZER, _MAX, tally, num_workers),
+      corpus_building.build(
+        articles, tiny.TOKENIZER, _MAX, counts, num_workers
+      ),
       directory,
       tiny.TOKENIZER,
-      {'left_out': tally.counts},
+      {'left_out': counts.left_out},
       max_block_wordpieces=_MAX,
     )
-    return block_table.BlockTable.open(directory), manifest, tally
+    return block_table.BlockTable.open(directory), manifest, counts
 
   def test_any_number_of_workers_writes_the_same_corpus(self):
     # Enough for several batches of 1024 articles; each has its own title.
@@ -70,12 +85,12 @@ class CorpusBuildingTest(absltest.TestCase):
     again = tiny.ARTICLES[2]._replace(article_id='again')
     other_title = tiny.ARTICLES[0]._replace(title='b', article_id='other')
     once = tiny.ARTICLES[1]._replace(text='A a.', article_id='once')
-    table, manifest, tally = self._write(
+    table, manifest, counts = self._write(
       [*tiny.ARTICLES, again, other_title, once]
     )
     # All blocks of 'again' are there already; what has another title is not.
     self.assertEqual(manifest.num_blocks, 4 + 2)
-    self.assertEqual(tally.counts, {'duplicate block': 2})
+    self.assertEqual(counts.left_out, {'duplicate block': 2})
     self.assertEqual(
       table.article_ids(range(6)),
       ['first', 'second', 'third', 'third', 'other', 'once'],
@@ -123,6 +138,56 @@ class EncodedBlocksTest(absltest.TestCase):
     hashes = encoded_blocks.encode(variants).hashes
     self.assertEqual(hashes[0], hashes[1])
     self.assertLen(set(hashes.tolist()), 3)
+
+
+class BuildUncutTest(absltest.TestCase):
+  def test_every_text_is_a_block_as_it_is(self):
+    (batch,) = corpus_building.build_uncut(_UNCUT, tiny.TOKENIZER)
+    blocks = [schema.decode_block(record) for record in batch.records]
+    self.assertEqual([b.text for b in blocks], [a.text for a in _UNCUT])
+    self.assertEqual([len(b.body_ids) for b in blocks], [6, 2, 0, 500, 6])
+    # 'A b .' and 'C d .' are sentences.
+    np.testing.assert_array_equal(blocks[0].sentence_ends, [3, 6])
+    np.testing.assert_array_equal(batch.article_rows, [0, 0, 1, 2, 3])
+
+  def test_any_number_of_workers_does_the_same(self):
+    articles = [
+      sources.Article('', 'a b. ' * (i % 7), str(i)) for i in range(3000)
+    ]
+    one, two = (
+      [
+        record
+        for batch in corpus_building.build_uncut(
+          articles, tiny.TOKENIZER, workers
+        )
+        for record in batch.records
+      ]
+      for workers in (1, 2)
+    )
+    self.assertEqual(one, two)
+    self.assertLen(one, 3000)
+
+
+class SeenHashesTest(absltest.TestCase):
+  @hypothesis.given(st.lists(_HASHES))
+  def test_does_what_a_set_does(self, batches):
+    seen, expected = corpus_building.SeenHashes(), set()
+    for batch in batches:
+      is_new = []
+      for value in batch:
+        is_new.append(value not in expected)
+        expected.add(value)
+      np.testing.assert_array_equal(
+        seen.add(np.array(batch, np.uint64)), is_new
+      )
+    self.assertLen(seen, len(expected))
+
+  def test_runs_stay_few(self):
+    seen = corpus_building.SeenHashes()
+    for i in range(1000):
+      seen.add(np.arange(10 * i, 10 * i + 10, dtype=np.uint64))
+    self.assertLen(seen, 10_000)
+    self.assertLess(len(seen._runs), 16)
 
 
 if __name__ == '__main__':

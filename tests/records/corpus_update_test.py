@@ -7,8 +7,8 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
-from realm_tf.corpus import tally as tally_lib
 from realm_tf.records import block_table
 from realm_tf.records import corpus_building
 from realm_tf.records import corpus_update
@@ -35,9 +35,9 @@ class CorpusUpdateTest(parameterized.TestCase):
 
   def _make(self, name, articles):
     """Writes a corpus of two blocks a shard from scratch."""
-    tally = tally_lib.Tally()
+    counts = counts_lib.Counts()
     return shards.write_encoded(
-      corpus_building.build(articles, tiny.TOKENIZER, _MAX, tally),
+      corpus_building.build(articles, tiny.TOKENIZER, _MAX, counts),
       self._path(name),
       tiny.TOKENIZER,
       {'kept': {'articles': len(articles)}, 'left_out': {'list': 2}},
@@ -45,12 +45,12 @@ class CorpusUpdateTest(parameterized.TestCase):
       _MAX,
     )
 
-  def _update(self, name, removed=(), articles=(), tally=None):
-    tally = tally or tally_lib.Tally()
+  def _update(self, name, removed=(), articles=(), counts=None):
+    counts = counts or counts_lib.Counts()
     update = corpus_update.CorpusUpdate(self._path('old'), removed)
-    batches = corpus_building.build(articles, update.tokenizer, _MAX, tally)
+    batches = corpus_building.build(articles, update.tokenizer, _MAX, counts)
     return update.write(
-      batches, self._path(name), {'kept': {'articles': 1}}, tally, 2
+      batches, self._path(name), {'kept': {'articles': 1}}, counts, 2
     )
 
   def _assert_same(self, first, second):
@@ -89,11 +89,11 @@ class CorpusUpdateTest(parameterized.TestCase):
   def test_removed_is_as_made_without_and_shares_other_shards(self, *removed):
     old = self._make('old', _ARTICLES)
     self._make('whole', [a for a in _ARTICLES if a.article_id not in removed])
-    tally = tally_lib.Tally()
-    new = self._update('new', removed, tally=tally)
+    counts = counts_lib.Counts()
+    new = self._update('new', removed, counts=counts)
     self._assert_same('new', 'whole')
     self.assertEqual(
-      tally.counts, {'removed block': old.num_blocks - new.num_blocks}
+      counts.left_out, {'removed block': old.num_blocks - new.num_blocks}
     )
     table = block_table.BlockTable.open(self._path('old'))
     gone = np.isin(table.article_ids(range(old.num_blocks)), removed)
@@ -111,11 +111,11 @@ class CorpusUpdateTest(parameterized.TestCase):
   def test_an_article_is_replaced_and_known_blocks_are_not_added_twice(self):
     self._make('old', _ARTICLES[:3])
     changed = _ARTICLES[1]._replace(text='F e d.')
-    tally = tally_lib.Tally()
-    new = self._update('new', ['b'], [changed, _ARTICLES[0]], tally)
+    counts = counts_lib.Counts()
+    new = self._update('new', ['b'], [changed, _ARTICLES[0]], counts)
     table = block_table.BlockTable.open(self._path('new'))
     self.assertEqual(table.texts(table.find_article('b')), ['F e d.'])
-    self.assertGreater(tally.counts['duplicate block'], 1)
+    self.assertGreater(counts.left_out['duplicate block'], 1)
     self.assertLen(set(table.hashes.tolist()), new.num_blocks)
 
   def test_a_removed_block_may_come_back(self):

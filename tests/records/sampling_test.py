@@ -6,6 +6,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from realm_tf.records import noise
 from realm_tf.records import sampling
 
 
@@ -94,7 +95,7 @@ class AddNoiseTest(absltest.TestCase):
     self.ids = np.array([row] * 200, np.int32)
 
   def _noisy(self, rate, seed=0):
-    return sampling.add_noise(
+    return noise.add_noise(
       self.ids, rate, self.ordinary, np.random.default_rng(seed)
     )
 
@@ -127,7 +128,7 @@ class DropMasksTest(absltest.TestCase):
 
   def _drop(self, rate):
     rng = np.random.default_rng(0)
-    return sampling.drop_masks(self.IDS, rate, mask_id=4, rng=rng)
+    return noise.drop_masks(self.IDS, rate, mask_id=4, rng=rng)
 
   def test_masks_are_left_out_of_some_rows(self):
     first, second = self._drop(0.5).reshape(200, 2, 5).swapaxes(0, 1)
@@ -152,7 +153,7 @@ class DropWordsTest(absltest.TestCase):
 
   def _drop(self, rate, rows=slice(None)):
     rng = np.random.default_rng(0)
-    return sampling.drop_words(self.ids[rows], rate, 5, rng, rows, 200)
+    return noise.drop_words(self.ids[rows], rate, 5, rng, rows, 200)
 
   def test_leaves_out_the_share_and_keeps_the_order(self):
     dropped = self._drop(0.25)

@@ -15,11 +15,11 @@ from realm_tf import errors
 from realm_tf.corpus import conll
 from realm_tf.corpus import entity_labels
 from realm_tf.modeling import weights
-from realm_tf.records import token_labels
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.tagging import bert_tagger
 from realm_tf.tagging import taggers
+from realm_tf.tagging import token_labels
 from realm_tf.training import setup as setup_lib
 from realm_tf.training import tagger_batches
 from realm_tf.training import tagger_run

@@ -16,8 +16,8 @@ from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import realm_model
-from realm_tf.records import batch_share
 from realm_tf.records import query_table
+from realm_tf.records import sampling
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from realm_tf.training import finetuning_trainer
@@ -134,7 +134,7 @@ class FixedShapesTest(parameterized.TestCase):
 
   def _shapes(self, job, **share):
     """Returns the different shapes of a job's batches."""
-    batches = getattr(self, f'_{job}')(batch_share.Share(**share))
+    batches = getattr(self, f'_{job}')(sampling.Share(**share))
     return {
       tuple((name, each.shape) for name, each in sorted(batch.items()))
       for batch in itertools.islice(batches, _NUM_BATCHES)
@@ -170,7 +170,7 @@ class FixedShapesTest(parameterized.TestCase):
   def test_three_steps_are_compiled_once(self, job):
     trainer = self._trainer(job)
     trainer.train_dataset = getattr(self, f'_{job}')(
-      batch_share.Share(has_fixed_shapes=True)
+      sampling.Share(has_fixed_shapes=True)
     )
     self.assertEqual(trainer.train(tf.constant(3))['num_traces'], 1)
     self.assertEqual(int(trainer.global_step), 3)

@@ -7,7 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from realm_tf.records import batch_share
+from realm_tf.records import sampling
 from realm_tf.training import inverse_cloze_batches
 from tests import tiny
 
@@ -32,10 +32,7 @@ class InverseClozeBatchesTest(parameterized.TestCase):
 
   def _take(self, number, config, first_step=0):
     batches = inverse_cloze_batches.batches(
-      self.table,
-      _ORDINARY_IDS,
-      config,
-      batch_share.Share(first_step=first_step),
+      self.table, _ORDINARY_IDS, config, sampling.Share(first_step=first_step)
     )
     return list(itertools.islice(batches, number))
 

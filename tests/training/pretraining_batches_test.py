@@ -7,7 +7,7 @@ import types
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.records import batch_share
+from realm_tf.records import sampling
 from realm_tf.training import pretraining_batches
 from tests import tiny
 
@@ -52,7 +52,7 @@ class PretrainingBatchesTest(absltest.TestCase):
       self._search,
       _WORDS,
       config,
-      batch_share.Share(first_step=first_step),
+      sampling.Share(first_step=first_step),
     )
     return list(itertools.islice(batches, number))
 

@@ -10,7 +10,7 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.records import batch_share
+from realm_tf.records import sampling
 from realm_tf.training import answer_labels
 from realm_tf.training import question_pairs
 from tests import fakes
@@ -54,7 +54,7 @@ def _on_every_block():
   )
 
 
-def _take(number, labels, config, share=batch_share.WHOLE):
+def _take(number, labels, config, share=sampling.WHOLE):
   pairs = question_pairs.find(labels)
   batches = question_pairs.batches(pairs, labels, config, share)
   return list(itertools.islice(batches, number))
@@ -168,7 +168,7 @@ class BatchesTest(parameterized.TestCase):
   def test_batches_follow_from_seed_and_step_alone(self, bucket_batches):
     labels, config = _on_every_block(), _config(bucket_batches=bucket_batches)
     whole = _take(4, labels, config)
-    resumed = _take(2, labels, config, batch_share.Share(first_step=2))
+    resumed = _take(2, labels, config, sampling.Share(first_step=2))
     for actual, expected in zip(resumed, whole[2:], strict=True):
       for name, value in expected.items():
         np.testing.assert_array_equal(actual[name], value, name)
@@ -184,7 +184,7 @@ class BatchesTest(parameterized.TestCase):
   def test_a_process_makes_its_part_of_the_batch(self):
     labels, config = _on_every_block(), _config()
     (whole,) = _take(1, labels, config)
-    share = batch_share.Share(number=1, count=2)
+    share = sampling.Share(number=1, count=2)
     (part,) = _take(1, labels, config, share)
     for name in ('query_ids', 'title_ids', 'is_compared'):
       np.testing.assert_array_equal(part[name], whole[name][2:], name)

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.records.batch_share, and that batches keep to it."""
+"""Tests for realm_tf.records.sampling.Share, and that batches keep to it."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from realm_tf.records import batch_share
+from realm_tf.records import sampling
 from realm_tf.training import inverse_cloze_batches
 from realm_tf.training import pretraining_batches
 from tests import tiny
@@ -49,20 +49,20 @@ def _together(parts):
   return np.stack(rows)
 
 
-class BatchShareTest(parameterized.TestCase):
+class ShareTest(parameterized.TestCase):
   def test_the_rows_of_each_process(self):
-    rows = [batch_share.Share(i, 3).rows(6) for i in range(3)]
+    rows = [sampling.Share(i, 3).rows(6) for i in range(3)]
     self.assertEqual(rows, [slice(0, 2), slice(2, 4), slice(4, 6)])
     batch = {'a': np.arange(6), 'b': np.arange(12).reshape([6, 2])}
-    taken = batch_share.Share(2, 3).take(batch)
+    taken = sampling.Share(2, 3).take(batch)
     self.assertEqual(taken['a'].tolist(), [4, 5])
     self.assertEqual(taken['b'].tolist(), [[8, 9], [10, 11]])
-    self.assertEqual(batch_share.WHOLE.take(batch)['a'].tolist(), [*range(6)])
+    self.assertEqual(sampling.WHOLE.take(batch)['a'].tolist(), [*range(6)])
 
   def test_trims_unless_shapes_are_fixed(self):
     ids = np.array([[1, 2, 3, 0, 0, 0], [1, 0, 0, 0, 0, 0]])
-    self.assertEqual(batch_share.WHOLE.trim(ids, 2).shape, (2, 4))
-    fixed = batch_share.Share(has_fixed_shapes=True)
+    self.assertEqual(sampling.WHOLE.trim(ids, 2).shape, (2, 4))
+    fixed = sampling.Share(has_fixed_shapes=True)
     self.assertEqual(fixed.trim(ids, 2).shape, (2, 6))
 
 
@@ -92,8 +92,8 @@ class SharedBatchesTest(parameterized.TestCase):
   @parameterized.parameters('_inverse_cloze', '_pretraining')
   def test_the_shares_of_two_processes_are_the_whole_batch(self, name):
     make = getattr(self, name)
-    wholes = _steps(make(batch_share.WHOLE))
-    shares = [_steps(make(batch_share.Share(i, 2))) for i in range(2)]
+    wholes = _steps(make(sampling.WHOLE))
+    shares = [_steps(make(sampling.Share(i, 2))) for i in range(2)]
     for whole, *parts in zip(wholes, *shares, strict=True):
       for field, value in whole.items():
         self.assertLen(parts[0][field], _BATCH_SIZE // 2)
@@ -103,8 +103,8 @@ class SharedBatchesTest(parameterized.TestCase):
   @parameterized.parameters('_inverse_cloze', '_pretraining')
   def test_a_share_goes_on_from_any_step(self, name):
     make = getattr(self, name)
-    whole = _steps(make(batch_share.Share(1, 2)))
-    later = next(make(batch_share.Share(1, 2, first_step=2)))
+    whole = _steps(make(sampling.Share(1, 2)))
+    later = next(make(sampling.Share(1, 2, first_step=2)))
     for field, value in whole[2].items():
       np.testing.assert_array_equal(later[field], value, field)
 

@@ -1,4 +1,4 @@
-"""What reading leaves out: counted by reason, or the end of it."""
+"""Counts of what reading keeps and of what it leaves out, by reason."""
 
 import collections
 
@@ -10,45 +10,42 @@ UNREADABLE = 'unreadable'
 _NUM_LOGGED = 20  # A file that is no text at all would fill the log.
 
 
-class Tally:
-  """Counts dropped articles and skipped records.
+class Counts:
+  """Counters of a job that reads articles, sentences or queries.
 
   Args:
-    skip_errors: Whether a record that cannot be read is skipped and counted as
-      UNREADABLE. It is an error otherwise.
+    skip_errors: Whether to skip unreadable records and count them as
+      UNREADABLE. By default the first is an error.
 
   Attributes:
-    counts: Reason -> number.
     kept: 'articles', 'sentences' -> number.
+    left_out: Reason -> number.
   """
 
   def __init__(self, skip_errors: bool = False):
     self._skip_errors = skip_errors
-    self.counts: collections.Counter[str] = collections.Counter()
     self.kept: collections.Counter[str] = collections.Counter()
+    self.left_out: collections.Counter[str] = collections.Counter()
 
   def keep(self, what: str, number: int = 1) -> None:
-    """Counts what is not left out."""
     self.kept[what] += number
 
   def drop(self, reason: str, number: int = 1) -> None:
     """Counts what is left out on purpose."""
     if number:
-      self.counts[reason] += number
+      self.left_out[reason] += number
 
   def error(self, error: errors.UserError) -> None:
-    """Counts a record that cannot be read, or raises `error`."""
+    """Counts an unreadable record, or raises `error`."""
     if not self._skip_errors:
       raise error
-    self.counts[UNREADABLE] += 1
-    if self.counts[UNREADABLE] <= _NUM_LOGGED:
+    self.left_out[UNREADABLE] += 1
+    if self.left_out[UNREADABLE] <= _NUM_LOGGED:
       logging.warning('Skipped: %s', error)
 
   def summary(self) -> str:
     """Returns e.g. ' Left out: 3 redirect, 1 list.'; '' for nothing."""
-    if not self.counts:
+    if not self.left_out:
       return ''
-    counts = ', '.join(
-      f'{n} {reason}' for reason, n in sorted(self.counts.items())
-    )
-    return f' Left out: {counts}.'
+    numbers = (f'{n} {reason}' for reason, n in sorted(self.left_out.items()))
+    return f' Left out: {", ".join(numbers)}.'
