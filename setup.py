@@ -19,7 +19,10 @@ setuptools.setup(
     'Topic :: Scientific/Engineering :: Artificial Intelligence',
   ],
   python_requires='>=3.10,<3.13',
-  package_data={'realm_tf.serving': ['static/*']},
+  package_data={
+    'realm_tf.serving': ['static/*'],
+    'realm_tf.world': ['wordings.txt'],
+  },
   packages=setuptools.find_packages(include=['realm_tf', 'realm_tf.*']),
   install_requires=[
     'absl-py>=1.4,<3',

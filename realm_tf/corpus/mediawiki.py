@@ -19,47 +19,13 @@ from realm_tf import errors
 
 # Their contents are no sentences of the article.
 _DROPPED_TAGS = frozenset(
-  [
-    'categorytree',
-    'ce',
-    'chem',
-    'code',
-    'gallery',
-    'graph',
-    'hiero',
-    'imagemap',
-    'inputbox',
-    'math',
-    'noinclude',
-    'pre',
-    'ref',
-    'references',
-    'score',
-    'section',
-    'source',
-    'syntaxhighlight',
-    'table',
-    'templatedata',
-    'templatestyles',
-    'timeline',
-  ]
+  """
+  categorytree ce chem code gallery graph hiero imagemap inputbox math noinclude
+  pre ref references score section source syntaxhighlight table templatedata
+  templatestyles timeline
+  """.split()
 )
-_LINE_TAGS = frozenset(
-  [
-    'br',
-    'dd',
-    'dt',
-    'hr',
-    'li',
-    'p',
-    'blockquote',
-    'div',
-    'poem',
-    'td',
-    'th',
-    'tr',
-  ]
-)
+_LINE_TAGS = frozenset('br dd dt hr li p blockquote div poem td th tr'.split())
 _DROPPED_LINKS = re.compile(r':?\s*(file|image|media|category)\s*:', re.I)
 _LANGUAGE_LINK = re.compile(r'[a-z]{2,3}(-[a-z-]+)?:')
 # Templates that only say how their text looks, and which parameters it is.

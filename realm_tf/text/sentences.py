@@ -17,141 +17,26 @@ _LONGEST_WORD = 24  # Characters looked at before a dot.
 
 # Always before a name, so never the end of a sentence.
 _TITLES = frozenset(
-  [
-    'adm',
-    'assoc',
-    'brig',
-    'capt',
-    'cf',
-    'col',
-    'cmdr',
-    'dr',
-    'gen',
-    'gov',
-    'hon',
-    'lt',
-    'maj',
-    'messrs',
-    'mlle',
-    'mme',
-    'mr',
-    'mrs',
-    'ms',
-    'mt',
-    'mts',
-    'msgr',
-    'pres',
-    'prof',
-    'rep',
-    'rev',
-    'sen',
-    'sgt',
-    'st',
-    'ste',
-    'vs',
-    'viz',
-  ]
+  """
+  adm assoc brig capt cf col cmdr dr gen gov hon lt maj messrs mlle mme mr mrs
+  ms mt mts msgr pres prof rep rev sen sgt st ste vs viz
+  """.split()
 )
 # Not the end of a sentence before a number.
-_NUMBERED = frozenset(
-  [
-    'c',
-    'ca',
-    'ch',
-    'fig',
-    'figs',
-    'no',
-    'nos',
-    'nr',
-    'op',
-    'p',
-    'pp',
-    'v',
-    'vol',
-    'vols',
-  ]
-)
+_NUMBERED = frozenset('c ca ch fig figs no nos nr op p pp v vol vols'.split())
 # Ends a sentence only before a word that often starts one.
 _ABBREVIATIONS = frozenset(
-  [
-    'al',
-    'apr',
-    'approx',
-    'aug',
-    'ave',
-    'bros',
-    'co',
-    'corp',
-    'dec',
-    'dept',
-    'dist',
-    'ed',
-    'eds',
-    'esp',
-    'est',
-    'etc',
-    'feb',
-    'ft',
-    'inc',
-    'jan',
-    'jr',
-    'jun',
-    'jul',
-    'ltd',
-    'mar',
-    'md',
-    'nov',
-    'oct',
-    'ph.d',
-    'sep',
-    'sept',
-    'sr',
-    'univ',
-  ]
+  """
+  al apr approx aug ave bros co corp dec dept dist ed eds esp est etc feb ft inc
+  jan jr jun jul ltd mar md nov oct ph.d sep sept sr univ
+  """.split()
 )
 _STARTERS = frozenset(
-  [
-    'After',
-    'Although',
-    'An',
-    'And',
-    'As',
-    'At',
-    'Before',
-    'But',
-    'By',
-    'During',
-    'For',
-    'From',
-    'He',
-    'Her',
-    'His',
-    'However',
-    'I',
-    'If',
-    'In',
-    'It',
-    'Its',
-    'On',
-    'Most',
-    'Several',
-    'She',
-    'Since',
-    'Some',
-    'The',
-    'Their',
-    'There',
-    'These',
-    'They',
-    'This',
-    'Those',
-    'Today',
-    'We',
-    'When',
-    'While',
-    'With',
-    'You',
-  ]
+  """
+  After Although An And As At Before But By During For From He Her His However I
+  If In It Its On Most Several She Since Some The Their There These They This
+  Those Today We When While With You
+  """.split()
 )
 _NEXT_WORD = re.compile(r"""["'“‘«(\[]*([^\W\d_]*)""")
 

@@ -14,103 +14,23 @@ Fact = gazetteer.Fact
 # ISO 639-1 codes of languages that several countries list; others are left out.
 _LANGUAGES = dict(
   pair.split('=')
-  for pair in [
-    'af=Afrikaans',
-    'am=Amharic',
-    'ar=Arabic',
-    'az=Azerbaijani',
-    'be=Belarusian',
-    'bg=Bulgarian',
-    'bn=Bengali',
-    'bs=Bosnian',
-    'ca=Catalan',
-    'cs=Czech',
-    'cy=Welsh',
-    'da=Danish',
-    'de=German',
-    'dv=Dhivehi',
-    'dz=Dzongkha',
-    'el=Greek',
-    'en=English',
-    'es=Spanish',
-    'et=Estonian',
-    'eu=Basque',
-    'fa=Persian',
-    'fi=Finnish',
-    'fj=Fijian',
-    'fo=Faroese',
-    'fr=French',
-    'ga=Irish',
-    'gl=Galician',
-    'gn=Guarani',
-    'ha=Hausa',
-    'he=Hebrew',
-    'hi=Hindi',
-    'hr=Croatian',
-    'ht=Haitian',
-    'hu=Hungarian',
-    'hy=Armenian',
-    'id=Indonesian',
-    'is=Icelandic',
-    'it=Italian',
-    'ja=Japanese',
-    'ka=Georgian',
-    'kk=Kazakh',
-    'kl=Greenlandic',
-    'km=Khmer',
-    'ko=Korean',
-    'ku=Kurdish',
-    'ky=Kyrgyz',
-    'lb=Luxembourgish',
-    'ln=Lingala',
-    'lo=Lao',
-    'lt=Lithuanian',
-    'lv=Latvian',
-    'mg=Malagasy',
-    'mh=Marshallese',
-    'mi=Maori',
-    'mk=Macedonian',
-    'mn=Mongolian',
-    'ms=Malay',
-    'mt=Maltese',
-    'my=Burmese',
-    'na=Nauruan',
-    'ne=Nepali',
-    'nl=Dutch',
-    'no=Norwegian',
-    'pl=Polish',
-    'ps=Pashto',
-    'pt=Portuguese',
-    'qu=Quechua',
-    'rm=Romansh',
-    'ro=Romanian',
-    'ru=Russian',
-    'rw=Kinyarwanda',
-    'si=Sinhala',
-    'sk=Slovak',
-    'sl=Slovenian',
-    'sm=Samoan',
-    'so=Somali',
-    'sq=Albanian',
-    'sr=Serbian',
-    'sv=Swedish',
-    'sw=Swahili',
-    'ta=Tamil',
-    'tg=Tajik',
-    'th=Thai',
-    'ti=Tigrinya',
-    'tk=Turkmen',
-    'to=Tongan',
-    'tr=Turkish',
-    'uk=Ukrainian',
-    'ur=Urdu',
-    'uz=Uzbek',
-    'vi=Vietnamese',
-    'wo=Wolof',
-    'xh=Xhosa',
-    'zh=Chinese',
-    'zu=Zulu',
-  ]
+  for pair in """
+  af=Afrikaans am=Amharic ar=Arabic az=Azerbaijani be=Belarusian bg=Bulgarian
+  bn=Bengali bs=Bosnian ca=Catalan cs=Czech cy=Welsh da=Danish de=German
+  dv=Dhivehi dz=Dzongkha el=Greek en=English es=Spanish et=Estonian eu=Basque
+  fa=Persian fi=Finnish fj=Fijian fo=Faroese fr=French ga=Irish gl=Galician
+  gn=Guarani ha=Hausa he=Hebrew hi=Hindi hr=Croatian ht=Haitian hu=Hungarian
+  hy=Armenian id=Indonesian is=Icelandic it=Italian ja=Japanese ka=Georgian
+  kk=Kazakh kl=Greenlandic km=Khmer ko=Korean ku=Kurdish ky=Kyrgyz
+  lb=Luxembourgish ln=Lingala lo=Lao lt=Lithuanian lv=Latvian mg=Malagasy
+  mh=Marshallese mi=Maori mk=Macedonian mn=Mongolian ms=Malay mt=Maltese
+  my=Burmese na=Nauruan ne=Nepali nl=Dutch no=Norwegian pl=Polish ps=Pashto
+  pt=Portuguese qu=Quechua rm=Romansh ro=Romanian ru=Russian rw=Kinyarwanda
+  si=Sinhala sk=Slovak sl=Slovenian sm=Samoan so=Somali sq=Albanian sr=Serbian
+  sv=Swedish sw=Swahili ta=Tamil tg=Tajik th=Thai ti=Tigrinya tk=Turkmen
+  to=Tongan tr=Turkish uk=Ukrainian ur=Urdu uz=Uzbek vi=Vietnamese wo=Wolof
+  xh=Xhosa zh=Chinese zu=Zulu
+  """.split()
 )
 
 

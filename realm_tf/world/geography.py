@@ -4,14 +4,7 @@ import numpy as np
 
 _EARTH_RADIUS_KM = 6371.0
 _COMPASS = (
-  'north',
-  'northeast',
-  'east',
-  'southeast',
-  'south',
-  'southwest',
-  'west',
-  'northwest',
+  'north northeast east southeast south southwest west northwest'.split()
 )
 
 

@@ -1,12 +1,16 @@
-"""How facts become sentences: wordings with an entity and a value filled in.
+"""Sentences from facts: wordings with an entity and a value filled in.
+
+  wordings.txt -> wordings by kind of entity and relation -> sentences
 
 Every relation has three disjoint sets of wordings: for the statements of
 articles, for pre-training sentences (X), and for questions. The sets share few
-content words, so matching words is not enough to find the right block: what
-the model has to learn is that "pay with" and "currency" mean the same.
+content words, so matching words does not find the right block: the model has
+to learn that "pay with" and "currency" mean the same.
 """
 
 from collections.abc import Sequence
+import functools
+import pathlib
 import re
 from typing import NamedTuple
 
@@ -18,46 +22,51 @@ _TAKES_ARTICLE = re.compile(
 
 
 class Wordings(NamedTuple):
-  """The wordings of one relation; '{e}' is the entity, '{v}' the value.
+  """Wordings of one relation; '{e}' is the entity, '{v}' the value.
 
   Attributes:
-    statements: For articles.
-    sentences: For X.
-    questions: For questions, without '{v}'; empty where the answer could be
-      guessed without reading, so that nobody asks.
+    statements: Sentences of articles.
+    sentences: Sentences of X.
+    questions: Questions, without '{v}'; none where the answer could be guessed
+      without reading.
   """
 
   statements: tuple[str, ...]
   sentences: tuple[str, ...]
-  questions: tuple[str, ...] = ()
+  questions: tuple[str, ...]
 
 
 class Filled(NamedTuple):
-  """A wording with its blanks filled.
-
-  Attributes:
-    text: The sentence.
-    spans: Character spans of the values, in order.
-    name_spans: Character spans of the entity's name, in order.
-  """
+  """A sentence, with the character spans of its values and entity names."""
 
   text: str
   spans: tuple[tuple[int, int], ...]
   name_spans: tuple[tuple[int, int], ...] = ()
 
 
+@functools.cache
+def read_wordings() -> dict[str, dict[str, Wordings]]:
+  """Returns the wordings of each relation of 'city' and of 'country'.
+
+  wordings.txt has a section [KIND RELATION] for each. Its lines begin with Z
+  for statements, X for sentences, and ? for questions.
+  """
+  text = pathlib.Path(__file__).with_name('wordings.txt').read_text('utf-8')
+  wordings = {'city': {}, 'country': {}}
+  for section in text.split('\n[')[1:]:
+    header, *lines = section.split('\n')
+    kind, relation = header.rstrip(']').split()
+    wordings[kind][relation] = Wordings(
+      *(tuple(x[2:] for x in lines if x.startswith(mark)) for mark in 'ZX?')
+    )
+  return wordings
+
+
 def fill(wording: str, entity: str, values: Sequence[str] = ()) -> Filled:
   """Fills the blanks of a wording.
 
-  Args:
-    wording: Has '{e}' and, unless it is a question, '{v}', once each.
-    entity: The entity's name.
-    values: One value, or several that are joined as 'A, B and C'.
-
-  Returns:
-    The text and the values' places. Names such as 'United States' get an
-    article in front, which is no part of the span; the text starts with a
-    capital letter.
+  Names such as 'United States' get an article, which is not part of the span.
+  Several values are joined as 'A, B and C'. The text starts with a capital.
   """
   text, spans, names = '', [], []
   for part in re.split(r'(\{[ev]\})', wording):
@@ -76,7 +85,7 @@ def fill(wording: str, entity: str, values: Sequence[str] = ()) -> Filled:
 
 
 def with_article(name: str) -> str:
-  """Puts 'the' in front of a name that wants it."""
+  """Returns the name, with 'the' in front where English wants it."""
   return f'the {name}' if _TAKES_ARTICLE.fullmatch(name) else name
 
 

@@ -11,20 +11,10 @@ import random
 from typing import NamedTuple
 
 from realm_tf.corpus import sources
-from realm_tf.world import city_wordings
-from realm_tf.world import country_rank_wordings
-from realm_tf.world import country_wordings
 from realm_tf.world import gazetteer
 from realm_tf.world import templates
 
-WORDINGS = {
-  'city': city_wordings.CITY_WORDINGS,
-  'country': {
-    **country_wordings.COUNTRY_WORDINGS,
-    **country_rank_wordings.COUNTRY_RANK_WORDINGS,
-  },
-}
-
+WORDINGS = templates.read_wordings()
 _LONG_MENTION_RATE = 0.15  # Of 'the city of Lyon' for 'Lyon'.
 # Facts that end one paragraph are kept this far from the start of the next, so
 # that the two statements of a fact do not meet in one block.
