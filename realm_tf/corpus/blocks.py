@@ -1,11 +1,10 @@
-"""Articles -> blocks: the units that are retrieved and read (Section 4.1).
+"""Cuts articles into blocks, the units of retrieval (Section 4.1).
 
-An article is cut greedily: whole sentences are packed while
+A block holds as many whole sentences of one article as fit in
 
   3 + title + body <= max_block_wordpieces   ([CLS] title [SEP] body [SEP])
 
-and a block never crosses articles. A block's text is an exact slice of its
-article's.
+Its text is an exact slice of the article's.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,20 +19,20 @@ from realm_tf.text import wordpiece
 
 _NUM_SPECIALS = 3
 _BATCH_ARTICLES = 1024
-_LONGEST_PART = 500_000  # Characters; of an article that is a whole book.
+_LONGEST_PART = 500_000  # Characters; longer articles are tokenized in parts.
 
 
 class Block(NamedTuple):
   """A piece z of an article.
 
   Attributes:
-    title: Of the article.
-    text: The body, as it was written.
-    article_id: Of the article.
-    title_ids: int32 [Lt]; of a title too long for the block, its beginning.
-    body_ids: int32 [Lz].
-    sentence_ends: int32 [number of sentences]; where in `body_ids` each
-      sentence ends. The last is Lz.
+    title: Title of the article.
+    text: The body as written.
+    article_id: Id of the article.
+    title_ids: Wordpieces of the title, int32 [Lt], cut if it is too long.
+    body_ids: Wordpieces of the body, int32 [Lz].
+    sentence_ends: End of each sentence in `body_ids`, int32 [number of
+      sentences]. The last is Lz.
   """
 
   title: str
@@ -49,7 +48,7 @@ def cut_corpus(
   tokenizer: wordpiece.WordpieceTokenizer,
   max_block_wordpieces: int = 288,
 ) -> Iterator[Block]:
-  """Yields the blocks of all `articles`, in order, tokenizing in batches."""
+  """Yields the blocks of all `articles`, in order; tokenizes in batches."""
   for batch in batches(articles):
     yield from cut_batch(batch, tokenizer, max_block_wordpieces)
 
@@ -59,7 +58,7 @@ def cut_batch(
   tokenizer: wordpiece.WordpieceTokenizer,
   max_block_wordpieces: int = 288,
 ) -> Iterator[Block]:
-  """Yields the blocks of a batch that is tokenized at once."""
+  """Yields the blocks of articles that are tokenized at once."""
   titles = tokenizer.token_ids_batch([article.title for article in articles])
   texts = tokenizer.tokenize_batch([article.text for article in articles])
   for article, title_ids, tokens in zip(articles, titles, texts):
@@ -77,7 +76,7 @@ def cut_batch(
 def uncut_batch(
   articles: Sequence[sources.Article], tokenizer: wordpiece.WordpieceTokenizer
 ) -> Iterator[Block]:
-  """Yields each article as one block, all of it, however long it is."""
+  """Yields each article as one block, however long it is."""
   titles = tokenizer.token_ids_batch([article.title for article in articles])
   texts = tokenizer.tokenize_batch([article.text for article in articles])
   for article, title_ids, tokens in zip(articles, titles, texts):
@@ -101,7 +100,7 @@ def batches(
 
 
 def _parts(article) -> Iterator[sources.Article]:
-  """Parts an article that is as long as a book at ends of lines, or words."""
+  """Splits a very long article at the end of a line or, if none, a word."""
   text, start = article.text, 0
   if not article.is_wikitext:
     while len(text) - start > _LONGEST_PART:
@@ -114,15 +113,15 @@ def _parts(article) -> Iterator[sources.Article]:
 
 
 def _sentence_token_ends(text: str, tokens: wordpiece.Tokens) -> np.ndarray:
-  """Where in `tokens` each sentence ends, int64; sentences without any drop."""
-  # Sentences end at white space, and so do tokens: none is cut.
+  """Returns the end of each non-empty sentence in `tokens`, int64."""
+  # Sentences end at white space, so none ends inside a token.
   spans = sentences.split_sentences(text)
   ends = np.searchsorted(tokens.starts, [end for _, end in spans])
   return ends[np.diff(ends, prepend=0) > 0]
 
 
 def _split_long(ends, is_start, max_tokens) -> np.ndarray:
-  """Adds ends, at words, so that no sentence exceeds `max_tokens`."""
+  """Adds ends between words so that no sentence exceeds `max_tokens`."""
   split, start = [], 0
   for end in ends:
     while end - start > max_tokens:
@@ -135,7 +134,7 @@ def _split_long(ends, is_start, max_tokens) -> np.ndarray:
 
 
 def _pack(ends: np.ndarray, max_tokens: int) -> Iterator[np.ndarray]:
-  """Groups sentences greedily; yields [start, end of each sentence] tokens."""
+  """Groups sentences greedily; yields [start, end of each sentence]."""
   first = 0
   while first < len(ends):
     start = ends[first - 1] if first else 0

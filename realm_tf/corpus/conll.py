@@ -1,4 +1,4 @@
-"""Sentences with named entities in CoNLL-2003's columns."""
+"""Reads sentences with named entities in the format of CoNLL-2003."""
 
 from collections.abc import Iterator, Sequence
 import re
@@ -13,23 +13,18 @@ _DOCUMENT = '-DOCSTART-'
 
 
 class LabeledSentence(NamedTuple):
-  """A tokenized sentence.
-
-  Attributes:
-    words: Not empty.
-    entities: Of `words`, in order.
-  """
+  """A sentence of one or more words, with entities as ranges of words."""
 
   words: tuple[str, ...]
   entities: tuple[entity_labels.Entity, ...]
 
   @property
   def text(self) -> str:
-    """The words with a space between."""
+    """The words, separated by spaces."""
     return ' '.join(self.words)
 
   def character_spans(self) -> list[tuple[int, int]]:
-    """Returns where in `text` each of `entities` stands."""
+    """Returns the characters (start, end) of each entity in `text`."""
     starts = [0]
     for word in self.words:
       starts.append(starts[-1] + len(word) + 1)
@@ -39,12 +34,12 @@ class LabeledSentence(NamedTuple):
 def read(paths: Sequence[str]) -> list[LabeledSentence]:
   """Reads all sentences of all files.
 
-  A line is a word and, in its last column, the word's label in IOB1 or IOB2;
-  columns between (part of speech, chunk) do not matter. Blank lines end
-  sentences; -DOCSTART- lines are skipped.
+  A line has a word in its first column and the word's IOB1 or IOB2 label in its
+  last; columns between are ignored. Blank lines end sentences; -DOCSTART- lines
+  are skipped.
 
   Raises:
-    errors.UserError: A missing file, a bad line, or no sentence at all.
+    UserError: A missing file, a bad line, or no sentence at all.
   """
   sentences = [
     sentence
@@ -69,7 +64,7 @@ def _read_file(path: str) -> Iterator[LabeledSentence]:
       if len(columns) < 2 or not _LABEL.fullmatch(columns[-1]):
         raise errors.UserError(
           f'{path}:{number} must be a word and, in the last column, O, B-TYPE '
-          f'or I-TYPE; it reads {line.strip()[:40]!r}. Mend the line.'
+          f'or I-TYPE; it reads {line.strip()[:40]!r}. Correct it.'
         )
       words.append(columns[0])
       labels.append(columns[-1])

@@ -1,8 +1,8 @@
-"""TensorFlow Datasets as articles, questions and tagged sentences.
+"""Reads articles, questions and tagged sentences of TensorFlow Datasets.
 
 'tfds:NAME' or 'tfds:NAME@SPLIT' -> [this file] -> plain tuples
 
-The only import of tensorflow_datasets, and only when a dataset is asked for.
+The only import of tensorflow_datasets, done when a dataset is asked for.
 """
 
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ def read_articles(name: str) -> Iterator[tuple[str, str]]:
   """Yields (title, text) of wikipedia, wiki40b and the like.
 
   Args:
-    name: As in tfds.load, e.g. 'wikipedia/20230601.en'; with '@SPLIT', which
-      may be a slice, behind it for another split than 'train'.
+    name: Name for tfds.load, e.g. 'wikipedia/20230601.en'. A suffix '@SPLIT'
+      replaces the split 'train'; SPLIT may be a slice.
 
   Raises:
-    UserError: It cannot be prepared, or has no articles.
+    UserError: The dataset cannot be prepared, or has no articles.
   """
   for record in _load(name, ['text'], 'articles', 'wikipedia/20230601.en'):
     text = _string(record['text'])
@@ -67,8 +67,8 @@ def read_tagged_sentences(
 ) -> Iterator[tuple[str, str, list[Optional[tuple[int, int]]]]]:
   """Yields (title, text, spans in characters); see `read_articles`.
 
-  salient_span_wikipedia/sentences, on which the authors of REALM trained. Its
-  spans are counted in bytes; one that cuts a character in two comes as None.
+  The authors of REALM trained on salient_span_wikipedia/sentences. Its spans
+  are in bytes; one that cuts a character in two becomes None.
   """
   example = 'salient_span_wikipedia/sentences'
   for record in _load(name, ['text', 'spans'], 'tagged sentences', example):
@@ -91,7 +91,7 @@ def _load(
   name, _, split = name.partition('@')
   try:
     records = iter(tfds.as_numpy(tfds.load(name, split=split or 'train')))
-  except Exception as error:  # Dozens of types, for every user's mistake.
+  except Exception as error:  # Any of dozens of types.
     raise errors.UserError(
       f"'{PREFIX}{name}' must be a dataset, and {split or 'train'!r} a split "
       f'of it, that tfds.load can prepare; it says: {str(error)[:200]}'

@@ -3,7 +3,7 @@
 "July 1969", "20 July 1969", "30 May – 2 June 1940", "the 1960s", "the '60s",
 "the sixties", "44 BC", "19th century", "1939–45", "summer of 1969", and years
 where the words around them say that they are years.
-A number with a unit is no date, and neither is a weekday alone.
+Numbers with a unit and weekdays alone are not dates.
 """
 
 import re
@@ -16,7 +16,7 @@ _MONTH = (
   rf'(?:(?:{_MONTHS})\b'
   r'|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?)'
 )
-# 'May' and 'March' are words, and abbreviations may be names: those need a
+# 'May' and 'March' are also words, and abbreviations may be names: they need a
 # preposition or more of a date.
 _PLAIN_MONTH = (
   r'(?:January|February|April|June|July|August|September|October|November|'
@@ -36,8 +36,8 @@ _YEAR_OR_OLDER = rf'(?:{_YEAR}|\d{{1,4}} ?{_ERA})'
 _DASH = r'(?: ?[-–—] ?)'
 _TENS = r'(?:[Tt]wen|[Tt]hir|[Ff]or|[Ff]if|[Ss]ix|[Ss]even|[Ee]igh|[Nn]ine)ties'
 
-# Words that turn a number from 1000 to 2099 into a year, and words behind the
-# number that turn it back.
+# Words before a number from 1000 to 2099 that make it a year, and words after
+# it that make it a quantity.
 _BEFORE_YEAR = (
   r'(?:in|since|by|until|till|from|to|before|after|during|around|circa|ca\.|'
   r'c\.|about|between|early|late|mid|year|born|died|founded|established|'
@@ -101,7 +101,7 @@ _NEXT_YEAR = re.compile(
 )
 
 
-# Most sentences have no date; this tells at a tenth of the cost.
+# Rules out most sentences without a date at a tenth of the cost.
 _HINT = re.compile(rf'\d|{_MONTHS}|centur|ties|millenni')
 
 
@@ -112,7 +112,7 @@ def find_dates(text: str) -> list[tuple[int, int]]:
   spans = [match.span() for match in _DATE.finditer(text)]
   for match in _LONE_YEAR.finditer(text):
     _add(spans, match.span('year'))
-  # 'in 1969, 1970 and 1971': a year that follows a year is one, too.
+  # 'in 1969, 1970 and 1971': a number after a year is also a year.
   for span in spans:
     match = _NEXT_YEAR.match(text, span[1])
     if match and text[span[1] - 1].isdigit():
@@ -121,6 +121,6 @@ def find_dates(text: str) -> list[tuple[int, int]]:
 
 
 def _add(spans, span):
-  """Appends a span that overlaps no other."""
+  """Appends a span if it overlaps no other."""
   if all(span[1] <= start or end <= span[0] for start, end in spans):
     spans.append(span)

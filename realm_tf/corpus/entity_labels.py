@@ -1,6 +1,6 @@
-"""Named entities as labels of words (IOB), and how predictions are scored.
+"""Converts entities to IOB labels of words and back, and scores predictions.
 
-labels <-> entities; entities of gold and prediction -> F1, as conlleval's
+labels <-> entities; gold and predicted entities -> F1, like conlleval
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ class Entity(NamedTuple):
 
 
 class Scores(NamedTuple):
-  """In percent, over whole entities: edges and type must be right."""
+  """Scores in percent; an entity is right if its edges and type are."""
 
   precision: float
   recall: float
@@ -26,13 +26,13 @@ class Scores(NamedTuple):
 
 
 def decode(labels: Sequence[str]) -> list[Entity]:
-  """Returns the entities that IOB1 or IOB2 labels stand for, in order.
+  """Returns the entities of IOB1 or IOB2 labels, in order.
 
-  An entity begins at B-X, and at I-X unless the label before is of X too; so
-  labels of either kind are read, as conlleval reads them.
+  Like conlleval, an entity begins at B-X, and at I-X unless the label before is
+  also of type X.
 
   Args:
-    labels: 'O', 'B-X' or 'I-X' of each word.
+    labels: 'O', 'B-X' or 'I-X' for each word.
   """
   entities, start = [], 0
   for i, label in enumerate([*labels, OUTSIDE]):
@@ -46,7 +46,7 @@ def decode(labels: Sequence[str]) -> list[Entity]:
 
 
 def encode(num_words: int, entities: Iterable[Entity]) -> list[str]:
-  """Returns the IOB2 labels of entities: not empty, not overlapping."""
+  """Returns the IOB2 labels of entities, which must not overlap."""
   labels = [OUTSIDE] * num_words
   for start, end, kind in entities:
     labels[start:end] = [f'B-{kind}'] + [f'I-{kind}'] * (end - start - 1)
@@ -56,7 +56,7 @@ def encode(num_words: int, entities: Iterable[Entity]) -> list[str]:
 def score(
   gold: Iterable[Sequence[Entity]], predicted: Iterable[Sequence[Entity]]
 ) -> Scores:
-  """Scores the entities of all sentences together."""
+  """Returns the scores over the entities of all sentences."""
   num_gold = num_predicted = num_right = 0
   for want, got in zip(gold, predicted, strict=True):
     num_gold += len(want)

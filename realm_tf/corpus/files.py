@@ -1,7 +1,6 @@
-"""Input files: found by name, decompressed by content, read line by line.
+"""Finds input files, decompresses them by content, and streams their lines.
 
-Everything is streamed. Files may be gzipped or bzipped, and are recognized by
-their content, so names do not matter.
+Compression (gzip, bzip2) is recognized by content, not by name.
 """
 
 import bz2
@@ -45,10 +44,10 @@ def find_files(item: str) -> list[str]:
 
 @contextlib.contextmanager
 def reading(path: str) -> Iterator[BinaryIO]:
-  """Opens a plain, .gz or .bz2 file, decompressed, for reading bytes.
+  """Opens a plain, .gz or .bz2 file for reading its decompressed bytes.
 
   Raises:
-    UserError: It cannot be read to its end, at any time in the body.
+    UserError: The file is unreadable or damaged, also while the body reads.
   """
   try:
     with _open(path) as file:
@@ -62,12 +61,7 @@ def reading(path: str) -> Iterator[BinaryIO]:
 def read_lines(
   path: str, counts: Optional[counts_lib.Counts] = None
 ) -> Iterator[tuple[int, str]]:
-  """Yields (line number from 1, line) of a plain, .gz or .bz2 file.
-
-  Args:
-    path: Of the file.
-    counts: Says whether lines that are no UTF-8 are skipped.
-  """
+  """Yields (line number from 1, line); `counts` may skip lines not in UTF-8."""
   counts = counts or counts_lib.Counts()
   with reading(path) as file:
     for number, line in enumerate(file, 1):
@@ -87,12 +81,7 @@ def read_lines(
 def read_json_lines(
   path: str, counts: Optional[counts_lib.Counts] = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields ('file:line', object) for each line of a JSONL file.
-
-  Args:
-    path: Of the file.
-    counts: Says whether lines that are no objects are skipped.
-  """
+  """Yields ('file:line', object) for each line; `counts` may skip bad lines."""
   counts = counts or counts_lib.Counts()
   for number, line in read_lines(path, counts):
     where = f'{path}:{number}'
@@ -108,7 +97,7 @@ def read_json_lines(
     else:
       counts.error(
         errors.UserError(
-          f'{where} must be a JSON object; {problem}. Mend the line.'
+          f'{where} must be a JSON object; {problem}. Correct it.'
         )
       )
 
@@ -116,13 +105,13 @@ def read_json_lines(
 def read_json_files(
   paths: Iterable[str],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Returns `read_json_lines` of all files; finds them at once."""
+  """Yields `read_json_lines` of all files; a missing one is found at once."""
   files = [file for path in paths for file in find_files(path)]
   return itertools.chain.from_iterable(map(read_json_lines, files))
 
 
 def read_texts(paths: Iterable[str]) -> Iterator[str]:
-  """Returns "text" of every line of JSONL files; finds the files at once."""
+  """Yields "text" of each line of JSONL files; see `read_json_files`."""
   return itertools.starmap(_text, read_json_files(paths))
 
 
@@ -135,7 +124,7 @@ def _text(where: str, record: dict[str, Any]) -> str:
 
 
 def _open(path: str):
-  """Opens a file for binary reading, decompressed by its first bytes."""
+  """Opens a file, decompressed according to its first bytes."""
   opener = open if '://' not in path else tf.io.gfile.GFile
   with opener(path, 'rb') as file:
     magic = file.read(3)

@@ -1,8 +1,8 @@
-"""MediaWiki's XML dumps: their pages, and what is left without the markup.
+"""Reads MediaWiki's XML dumps and removes markup.
 
   dump -> pages (mwxml) -> plain text (mwparserfromhell)
 
-The only import of both.
+The only import of both packages.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from mwxml import element_iterator
 
 from realm_tf import errors
 
-# Their contents are no sentences of the article.
+# Tags whose contents are not sentences of the article.
 _DROPPED_TAGS = frozenset(
   """
   categorytree ce chem code gallery graph hiero imagemap inputbox math noinclude
@@ -28,8 +28,8 @@ _DROPPED_TAGS = frozenset(
 _LINE_TAGS = frozenset('br dd dt hr li p blockquote div poem td th tr'.split())
 _DROPPED_LINKS = re.compile(r':?\s*(file|image|media|category)\s*:', re.I)
 _LANGUAGE_LINK = re.compile(r'[a-z]{2,3}(-[a-z-]+)?:')
-# Templates that only say how their text looks, and which parameters it is.
-# Without them a sentence has holes: 'It is above sea level.'
+# Templates that only format text -> numbers of the parameters with the text.
+# Without them sentences have holes: 'It is above sea level.'
 _TEXT_PARAMETERS = {
   "'s": (),
   'angbr': (1,),
@@ -54,11 +54,11 @@ _DISAMBIGUATION = re.compile(
   re.I,
 )
 _BEHAVIOR_SWITCH = re.compile(r'__[A-Z]+__')
-# What is left of markup that is not closed.
+# Remains of markup that is not closed.
 _OPEN_REF = re.compile(r'<ref\b[^\n]*')
 _OPEN_MARKUP = re.compile(r"\[\[|\]\]|\{\{+|\}\}+|\{\||\|\}|'''?|</?\w+[^<>]*>")
 _ODD_LINE = re.compile(r'^\s*([|!]|(file|image):.*\|)[^\n]*$', re.M | re.I)
-# What a template that is gone leaves behind in brackets: '( ; born 1900)'.
+# Remains of a removed template in brackets: '( ; born 1900)'.
 _EMPTY_BRACKETS = re.compile(r'\s*[(\[][\s,;:–-]*[)\]]')
 _BRACKET_START = re.compile(r'([(\[])[\s,;:]+')
 _BRACKET_END = re.compile(r'[\s,;:]+([)\]])')
@@ -71,10 +71,10 @@ class Page(NamedTuple):
   """A page of a dump.
 
   Attributes:
-    title: Of the page, with its namespace.
-    markup: Its newest revision as it was written.
-    page_id: MediaWiki's number.
-    drop_reason: Why it is no article; '' if it is one.
+    title: Title with the namespace.
+    markup: Newest revision as written.
+    page_id: MediaWiki's id.
+    drop_reason: Why the page is not an article; '' if it is one.
   """
 
   title: str
@@ -84,14 +84,14 @@ class Page(NamedTuple):
 
 
 def read_pages(file: BinaryIO, path: str) -> Iterator[Page]:
-  """Yields all pages of a dump, also those that are no articles.
+  """Yields all pages of a dump, including those that are not articles.
 
   Args:
     file: XML, open for reading.
-    path: To say where an error is.
+    path: Path for error messages.
 
   Raises:
-    errors.UserError: It is no dump, or breaks off.
+    UserError: The file is not a dump, or ends too early.
   """
   title = ''
   try:
@@ -104,7 +104,7 @@ def read_pages(file: BinaryIO, path: str) -> Iterator[Page]:
       for revision in page:
         newest = revision.text or ''
       yield Page(title, newest, str(page.id), _drop_reason(page, newest))
-      root.element.clear()  # Else it keeps a husk of each of 20 million pages.
+      root.element.clear()  # Else memory grows with each of 20 million pages.
   except (mwxml.errors.MalformedXML, xml.etree.ElementTree.ParseError) as error:
     where = f'after page {title!r}' if title else 'at its beginning'
     raise errors.UserError(
@@ -114,10 +114,10 @@ def read_pages(file: BinaryIO, path: str) -> Iterator[Page]:
 
 
 def plain_text(markup: str) -> str:
-  """Returns the text of a page: a paragraph, or an item of a list, a line.
+  """Returns the text of a page, one paragraph or list item a line.
 
-  Links leave their words. Headings, tables, references, comments, files and
-  templates go, but for a few templates that only format their text.
+  Links are replaced by their words. Headings, tables, references, comments,
+  files and templates are removed, except templates that only format text.
   """
   text = ''.join(_pieces(mwparserfromhell.parse(markup)))
   for pattern, value in (

@@ -1,4 +1,4 @@
-"""Work on many items in several processes, the results in the items' order."""
+"""Maps a function over items in several processes, keeping their order."""
 
 import collections
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ _Item = TypeVar('_Item')
 _Result = TypeVar('_Result')
 _WAITING_PER_WORKER = 2  # Items in flight; bounds the memory.
 
-_work: Callable[[Any], Any]  # Of a worker process.
+_work: Callable[[Any], Any]  # Set in worker processes.
 
 
 def ordered_map(
@@ -23,16 +23,14 @@ def ordered_map(
   items: Iterable[_Item],
   num_workers: int,
 ) -> Iterator[_Result]:
-  """Yields work(item) for each of `items`, in order and lazily.
-
-  The same for any number of workers, if `work` keeps no state.
+  """Yields work(item) for each of `items`, lazily and in order.
 
   Args:
-    make_work: Called once a process with `arguments` to make `work`, which may
-      hold what cannot be sent. Importable by its name.
-    arguments: Of `make_work`.
-    items: Read at most a few items ahead.
-    num_workers: Processes; 1, or a single item, is worked on in this one.
+    make_work: Makes `work` from `arguments`, once per process, so that `work`
+      need not be picklable. Must be importable by name.
+    arguments: Arguments of `make_work`.
+    items: Items, read at most a few ahead.
+    num_workers: Number of processes; 1, or a single item, uses this process.
 
   Raises:
     UserError: A process was killed.
@@ -47,16 +45,14 @@ def ordered_map(
     yield from _in_processes(make_work, arguments, items, num_workers)
   except process.BrokenProcessPool as error:
     raise errors.UserError(
-      'Worker processes must live to the end; one was killed, which the '
-      'system does when memory runs out. Use fewer --num_workers than '
-      f'{num_workers}.'
+      'A worker process was killed, as the system does when memory runs out. '
+      f'Use fewer --num_workers than {num_workers}.'
     ) from error
 
 
 def _in_processes(make_work, arguments, items, num_workers):
-  # A server that has the modules loaded forks the workers: they share its
-  # memory, and TensorFlow, which must not be forked once it runs, never does
-  # there.
+  # Workers are forks of a server that has loaded the modules, so they share its
+  # memory. TensorFlow must not be forked once it runs, and never runs there.
   context = multiprocessing.get_context('forkserver')
   context.set_forkserver_preload([make_work.__module__])
   with futures.ProcessPoolExecutor(

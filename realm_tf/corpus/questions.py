@@ -1,4 +1,4 @@
-"""Questions with their answers: JSONL, ORQA's and CuratedTREC's, datasets."""
+"""Reads questions with answers: JSONL, ORQA, CuratedTREC, datasets."""
 
 from collections.abc import Iterator
 import itertools
@@ -15,11 +15,11 @@ class Question(NamedTuple):
   """A question and the answers that count as right.
 
   Attributes:
-    question: As it is asked.
-    answers: Strings, or regular expressions; at least one.
+    question: The question as asked.
+    answers: One or more strings or regular expressions.
     regex: Whether `answers` are regular expressions (CuratedTREC).
-    question_id: From the file, else ''.
-    gold_id: Id of the article that the question was written on, else ''.
+    question_id: Id in the file, or ''.
+    gold_id: Id of the article that the question was written from, or ''.
   """
 
   question: str
@@ -35,17 +35,17 @@ def read_questions(
   """Reads questions from a file, a glob or a dataset.
 
   A line is {"question": str, "answers": [str], "regex": optional bool, "id":
-  optional, "gold_id": optional}; ORQA's "answer" is read too, and in a file
-  with CuratedTrec in its name answers are regular expressions, as for ORQA. A
-  .tsv file has CuratedTREC's columns: id, kind, question, regular expression.
+  optional, "gold_id": optional}; ORQA's "answer" is read too. As in ORQA,
+  answers are regular expressions in a file with CuratedTrec in its name. A .tsv
+  file has CuratedTREC's columns: id, kind, question, regular expression.
 
   Args:
-    path: Plain, .gz or .bz2, or 'tfds:NAME'; see `datasets.read_questions`.
-    max_answer_tokens: Longer answers are left out, and questions without a
-      shorter one. NaturalQuestions-open is made with 5 (Lee et al. 2019).
+    path: File, plain or compressed, or 'tfds:NAME' (`datasets.read_questions`).
+    max_answer_tokens: Leaves out longer answers, and questions that have no
+      shorter one. NaturalQuestions-open uses 5 (Lee et al. 2019).
 
   Raises:
-    errors.UserError: A missing file, a bad line, or no question at all.
+    UserError: A missing file, a bad line, or no question at all.
   """
   if path.startswith(datasets.PREFIX):
     questions = _read_dataset(path.removeprefix(datasets.PREFIX))
@@ -92,7 +92,7 @@ def _parse_columns(where: str, line: str) -> Question:
 
 def _read_dataset(name: str) -> Iterator[Question]:
   for question, answers, question_id in datasets.read_questions(name):
-    if answers:  # Hidden ones, as of a test set, cannot be scored.
+    if answers:  # A test set may hide them.
       yield Question(question, tuple(answers), question_id=question_id)
 
 
@@ -109,7 +109,7 @@ def _check_regex(where: str, pattern: str) -> None:
   if problem:
     raise errors.UserError(
       f'{where} must have a regular expression. Found {pattern!r:.40}: '
-      f'{problem}. Mend it.'
+      f'{problem}. Correct it.'
     )
 
 

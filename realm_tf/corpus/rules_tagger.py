@@ -1,9 +1,9 @@
-"""Tags dates and capitalized names by rules: needs no model, no download.
+"""Tags dates and capitalized names by rules, without a model.
 
-Stands in for the paper's tagger, a BERT trained on CoNLL-2003 (Section 3.4). A
-name is a run of capitalized words, joined by 'of', 'de', 'van' and the like.
-The first word of a sentence is always capitalized, so it counts only where
-something else speaks for it: see `_Evidence`.
+Replaces the paper's tagger, a BERT trained on CoNLL-2003 (Section 3.4). A name
+is a run of capitalized words, joined by 'of', 'de', 'van' and the like. The
+first word of a sentence, always capitalized, needs more evidence: see
+`_Evidence`.
 """
 
 import collections
@@ -29,7 +29,7 @@ _RUN = re.compile(
   rf'(?!\w)'
 )
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-# The first word of a sentence: of a text or line, or behind an end mark.
+# The first word of a sentence: at the start of a line or after an end mark.
 _FIRST_WORD = re.compile(
   r'(?:^|[.!?]["”’)\]]* |\n)[\s"“‘\'(\[*•–-]*([^\W_]+(?:[\'’-][^\W_]+)*)'
 )
@@ -68,32 +68,29 @@ _MAX_WORDS = 8  # Longer runs are headings or shouting.
 
 
 class RulesTagger:
-  """Tags dates, and names that are written with capitals.
+  """Tags dates and capitalized names.
 
   Args:
-    gazetteer: Names that count even as the only word of a sentence's start,
-      e.g. those of countries.
+    gazetteer: Names, e.g. of countries, that need no more evidence at the start
+      of a sentence.
   """
 
   def __init__(self, gazetteer: Iterable[str] = ()):
     self._gazetteer = frozenset(gazetteer)
 
   def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """Returns the spans of each text.
+    """Returns each text's character spans, sorted and not overlapping.
 
     Args:
-      texts: Sentences or longer. What the first word of a sentence is, is
-        learned from all of them: texts of one document belong in one call.
-
-    Returns:
-      Per text, character spans of names and dates, sorted, not overlapping.
+      texts: Sentences or longer texts. All together are the evidence about
+        first words, so texts of one document belong in one call.
     """
     evidence = _Evidence(texts, self._gazetteer)
     return [_tag_text(text, evidence) for text in texts]
 
 
 class _Evidence:
-  """How words are written where no sentence begins."""
+  """Counts of how words are written inside sentences."""
 
   def __init__(self, texts, gazetteer):
     self._gazetteer = gazetteer
@@ -103,7 +100,7 @@ class _Evidence:
       self._counts.subtract(_FIRST_WORD.findall(text))
 
   def is_name(self, word: str) -> bool:
-    """Whether a capitalized first word of a sentence is (part of) a name."""
+    """Returns whether a capitalized first word is (part of) a name."""
     lower = word.lower()
     if word in self._gazetteer:
       return True
@@ -112,7 +109,7 @@ class _Evidence:
     return self._counts[word] > self._counts[lower]
 
   def may_be_name(self, word: str) -> bool:
-    """Whether it is one if a capitalized word follows it."""
+    """Returns whether it is one if a capitalized word follows it."""
     return (
       not _is_lower_word(word)
       and self._counts[word] >= self._counts[word.lower()]
@@ -132,7 +129,7 @@ def _tag_text(text, evidence):
 
 
 def _cut_at_dates(run, date_spans):
-  """Yields what dates leave of a run."""
+  """Yields the parts of a run outside dates."""
   start, end = run
   for date_start, date_end in date_spans:
     if date_end <= start or end <= date_start:
@@ -145,13 +142,13 @@ def _cut_at_dates(run, date_spans):
 
 
 def _trim(text, start, end, begins, evidence):
-  """Drops words that are no names from a run's ends; None if none is left.
+  """Returns the run without other words at its ends; None if none is left.
 
   Args:
-    text: What holds the run.
-    start: Of the run.
-    end: Of the run.
-    begins: Whether the run's first word is the first of a sentence.
+    text: Text of the run.
+    start: First character of the run.
+    end: End of the run.
+    begins: Whether a sentence begins with the run.
     evidence: How words are written elsewhere.
   """
   words = [
@@ -192,6 +189,6 @@ def _closes_name(text, words):
 
 
 def _is_lower_word(word):
-  """Whether a word is no name; 'US' and 'WHO' are, 'Us' and 'Who' are not."""
+  """Returns whether a word is no name: 'Us' and 'Who', not 'US' and 'WHO'."""
   is_acronym = len(word) > 1 and word.isupper()
   return word.lower() in _LOWER_WORDS and not is_acronym

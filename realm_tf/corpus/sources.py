@@ -1,8 +1,6 @@
-"""Articles from files and from TensorFlow Datasets.
+"""Streams articles from files and TensorFlow Datasets.
 
-  JSONL, WikiExtractor's output, MediaWiki dumps, folders of texts -> articles
-
-Everything is streamed, and what is no article is counted.
+JSONL, WikiExtractor's output, MediaWiki dumps, folders of texts -> articles
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +19,7 @@ from realm_tf.corpus import mediawiki
 FORMATS = ('auto', 'jsonl', 'wikiextractor', 'mediawiki', 'text', 'tfds')
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _DOC = re.compile(r'<doc id="([^"]*)".*? title="(.*)"[^"]*>\s*$')
-_LEFTOVER_TAG = re.compile(r'^</?\w+>\n', re.MULTILINE)  # '</dl>', mostly.
+_LEFTOVER_TAG = re.compile(r'^</?\w+>\n', re.MULTILINE)  # E.g. '</dl>'.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
 _DISAMBIGUATION_TITLE = re.compile(r'.*\(disambiguation\)', re.IGNORECASE)
 
@@ -31,9 +29,9 @@ class Article(NamedTuple):
 
   Attributes:
     title: Plain text.
-    text: Line ends separate paragraphs.
-    article_id: From the source, else the number of the article, from 0.
-    is_wikitext: Whether `text` has MediaWiki's markup, for `plain` to remove.
+    text: Text, one paragraph a line.
+    article_id: Id in the source, else the number of the article, from 0.
+    is_wikitext: Whether `text` has MediaWiki's markup; see `plain`.
   """
 
   title: str
@@ -49,23 +47,22 @@ def read_articles(
   counts: Optional[counts_lib.Counts] = None,
   first_number: int = 0,
 ) -> Iterator[Article]:
-  """Yields the articles of all `inputs`, in order; some in need of `plain`.
+  """Returns the articles of all `inputs`, in order; some still need `plain`.
 
   Args:
-    inputs: Files, directories (searched to the bottom), globs, or 'tfds:NAME';
+    inputs: Files, directories (searched recursively), globs, or 'tfds:NAME';
       see `datasets.read_articles`.
     format: One of FORMATS; 'auto' looks at each file's first line. With 'text'
-      a file is an article, and its name the title.
-    drop_lists: Whether lists, indices, outlines and disambiguation pages are
-      left out, as ORQA does.
-    counts: Counts what is left out, and says whether bad records are.
-    first_number: Of the first article, for those without an id.
+      each file is an article and its name the title.
+    drop_lists: Whether to leave out lists, indices, outlines and
+      disambiguation pages, like ORQA.
+    counts: Counts articles, kept and left out; may skip bad records.
+    first_number: Number of the first article, the id of one without an id.
 
   Raises:
-    errors.UserError: A missing file or a bad record; at once or while reading.
+    UserError: A missing file, at once, or a bad record, while reading.
   """
   counts = counts or counts_lib.Counts()
-  # Not a generator itself: a missing file is to be known before the first work.
   items = expand(inputs, format)
   articles = itertools.chain.from_iterable(
     _read_item(item, format, counts) for item in items
@@ -97,7 +94,7 @@ def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint:
 
 
 def plain(article: Article) -> Article:
-  """Returns `article` with plain text; the costly half of reading a dump."""
+  """Returns `article` without markup: the slow half of reading a dump."""
   if not article.is_wikitext:
     return article
   return article._replace(
@@ -147,7 +144,7 @@ def _read_file(path, name, counts) -> Iterator[Article]:
 
 
 def _recognize(path: str) -> str:
-  # A line that is no UTF-8 is the reader's to complain about.
+  # The reader reports lines that are not UTF-8.
   lines = files.read_lines(path, counts_lib.Counts(skip_errors=True))
   first = next((line for _, line in lines if line.strip()), '{')
   first = first.lstrip('\ufeff \t')
@@ -220,7 +217,7 @@ def _wikiextractor_article(header: re.Match, lines: list[str]) -> Article:
   title = html.unescape(header.group(2))
   text = html.unescape(_LEFTOVER_TAG.sub('', ''.join(lines))).strip()
   first, _, rest = text.partition('\n')
-  # The text begins with the title again, which every block has anyway.
+  # Drops the title from the text; every block has it anyway.
   return Article(
     title, rest.strip() if first.strip() == title else text, header.group(1)
   )
@@ -236,7 +233,7 @@ def _read_mediawiki(path, counts) -> Iterator[Article]:
 
 
 def _read_text(path, counts) -> Iterator[Article]:
-  """Reads a file that is an article; its name is the title."""
+  """Reads a whole file as an article; its name is the title."""
   text = ''.join(line for _, line in files.read_lines(path, counts)).strip()
   name = os.path.basename(path)
   while os.path.splitext(name)[1] in ('.txt', '.gz', '.bz2'):

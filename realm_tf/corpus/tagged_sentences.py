@@ -1,7 +1,7 @@
-"""Sentences whose salient spans are known already, from JSONL and datasets.
+"""Reads sentences with known salient spans, from JSONL and datasets.
 
-For text that another tagger has tagged, such as salient_span_wikipedia, and
-for the embedded world, which knows what it wrote.
+Sources are text that another tagger has tagged, such as salient_span_wikipedia,
+and the generated world.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,8 +20,8 @@ class TaggedSentence(NamedTuple):
   Attributes:
     text: The sentence.
     spans: Character spans (start, end) in `text`.
-    article_id: Where it is from; '' if from no article of the corpus.
-    title: Of that article, where its id is not the corpus's.
+    article_id: Id of the article that it comes from, or ''.
+    title: Title of that article, for ids that are not the corpus's.
   """
 
   text: str
@@ -33,19 +33,18 @@ class TaggedSentence(NamedTuple):
 def read(
   inputs: Sequence[str], counts: Optional[counts_lib.Counts] = None
 ) -> Iterator[TaggedSentence]:
-  """Returns the sentences of all `inputs`; finds files at once.
+  """Returns the sentences of all `inputs`; a missing file is found at once.
 
   Args:
     inputs: Files, directories and globs of lines {"text": str, "spans":
       [[start, end]], "id": optional}, or 'tfds:NAME'; see
       `datasets.read_tagged_sentences`.
-    counts: Counts sentences, and says whether bad lines are skipped.
+    counts: Counts sentences; may skip bad lines.
 
   Raises:
-    errors.UserError: A missing file; later, a line that is not of this form.
+    UserError: A missing file or, while reading, a bad line.
   """
   counts = counts or counts_lib.Counts()
-  # Not a generator itself: a missing file is to be known before the first work.
   return _read(sources.expand(inputs), counts)
 
 

@@ -1,10 +1,9 @@
-"""The cutting of `make_blocks` on Apache Beam, for text of many machines.
+"""Cuts articles into blocks on Apache Beam, on many machines.
 
   files -> count -> [workers: read, batch] -> [workers: cut] -> batch files
-  batch files -> [this process: order, duplicates] -> a corpus directory
+  batch files -> [this process: order, duplicates] -> encoded blocks
 
-The functions are those of the local path, and so are the blocks. The only
-import of apache_beam.
+The blocks are those of `corpus_building.build`. The only import of apache_beam.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,14 +28,14 @@ _BATCH, _COUNTS, _ERROR = 'batch-', 'counts-', 'error-'
 
 
 class Reading(NamedTuple):
-  """How the input is read; see `sources.read_articles`.
+  """Arguments of `sources.read_articles`.
 
   Attributes:
     inputs: Files, directories, globs, datasets.
     format: One of `sources.FORMATS`.
-    drop_lists: Whether lists and the like are left out.
-    skip_errors: Whether records that cannot be read are.
-    first_number: Of the first article, for those without an id.
+    drop_lists: Whether to leave out lists and the like.
+    skip_errors: Whether to skip unreadable records.
+    first_number: Number of the first article.
   """
 
   inputs: Sequence[str]
@@ -53,14 +52,15 @@ def build(
   options: Sequence[str],
   counts: counts_lib.Counts,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Cuts on a Beam runner, then yields the blocks as `corpus_building.build`.
+  """Cuts on a Beam runner, then yields the blocks of `corpus_building.build`.
 
   Args:
-    reading: Paths must be readable from every worker.
+    reading: Input; every worker must be able to read its paths.
     cutter: Arguments of `corpus_building.Cutter`.
-    work_dir: New; for batches, writable from every worker. Deleted at the end.
-    options: Beam's own, e.g. '--runner=DirectRunner'.
-    counts: Gets what all workers counted.
+    work_dir: New directory for batches, writable from every worker. It is
+      deleted at the end.
+    options: Options of Beam, e.g. '--runner=DirectRunner'.
+    counts: Receives the counts of all workers.
 
   Raises:
     UserError: A missing file or a bad record.
@@ -83,7 +83,7 @@ def _run(items, reading, cutter, work_dir, options) -> None:
       options=pipeline_options.PipelineOptions(list(options))
     ) as pipeline:
       _cut_all(pipeline, items, reading, cutter, work_dir)
-  except Exception as error:  # Of Beam, its runners, and their services.
+  except Exception as error:  # Any of Beam, its runners, and their services.
     logging.info('Beam ended with:', exc_info=True)
     raise errors.UserError(
       f'Beam must run with {" ".join(options)}. Found {type(error).__name__}: '
@@ -93,7 +93,7 @@ def _run(items, reading, cutter, work_dir, options) -> None:
 
 def _cut_all(pipeline, items, reading, cutter, work_dir) -> None:
   files = pipeline | beam.Create(items) | 'SpreadFiles' >> beam.Reshuffle()
-  # An article without an id is known by its number in all of the input.
+  # The id of an article without one is its number in the whole input.
   numbers = files | beam.Map(_count, reading)
   _ = (
     files
@@ -104,18 +104,18 @@ def _cut_all(pipeline, items, reading, cutter, work_dir) -> None:
 
 
 def _count(item, reading: Reading) -> tuple[int, int]:
-  """Returns how many articles a file has, whatever is done with them."""
+  """Returns (number of the file, number of its articles)."""
   number, path = item
   counts = counts_lib.Counts(reading.skip_errors)
   articles = sources.read_articles([path], reading.format, counts=counts)
   try:
     return number, sum(1 for _ in articles)
-  except errors.UserError:  # Said by `_read`, which meets it again.
+  except errors.UserError:  # `_read` reports it.
     return number, 0
 
 
 def _read(item, numbers, reading: Reading, work_dir: str):
-  """Yields ('file-batch', articles) of a file, and writes its counts."""
+  """Yields ('file-batch', articles) for a file, and writes its counts."""
   number, path = item
   counts = counts_lib.Counts(reading.skip_errors)
   articles = sources.read_articles(
@@ -129,7 +129,7 @@ def _read(item, numbers, reading: Reading, work_dir: str):
   try:
     for i, batch in enumerate(blocks.batches(articles)):
       yield f'{number:06d}-{i:08d}', batch
-  except errors.UserError as error:  # A runner would bury it in a traceback.
+  except errors.UserError as error:  # A runner would hide it in a traceback.
     _write(os.path.join(work_dir, f'{_ERROR}{number:06d}'), str(error))
   counted = {'kept': counts.kept, 'left_out': counts.left_out}
   _write(os.path.join(work_dir, f'{_COUNTS}{number:06d}'), json.dumps(counted))
@@ -151,7 +151,7 @@ class _Cut(beam.DoFn):
 
 
 def _gather(work_dir: str, counts: counts_lib.Counts) -> None:
-  """Adds up the counts of all files; raises the first error of all."""
+  """Adds the counts of all files to `counts`; raises the first error."""
   for name in _names(work_dir, _ERROR):
     raise errors.UserError(_text(os.path.join(work_dir, name)))
   for name in _names(work_dir, _COUNTS):

@@ -1,7 +1,6 @@
-"""Where answers stand in blocks: exact matches of wordpieces.
+"""Finds answers in blocks by exact match of wordpieces, for training.
 
-What training goes by; evaluation compares words (`text.answers`, which says how
-often the two disagree).
+Evaluation compares words: see `text.answers`, also for how often they disagree.
 """
 
 from collections.abc import Sequence
@@ -18,13 +17,13 @@ def find(
   wordpiece.
 
   Args:
-    body_ids: int32 [N, Lz], zeros behind the wordpieces.
+    body_ids: int32 [N, Lz], zero-padded.
     answers: Wordpieces of each answer, int32 [length].
     max_width: W. Longer answers mark their block but have no span.
 
   Returns:
-    Whether a block has an answer, bool [N], and whether the span of w + 1
-    wordpieces from position s is one, bool [N, Lz, W].
+    Whether each block has an answer, bool [N], and whether the span of w + 1
+    wordpieces from position s is an answer, bool [N, Lz, W].
   """
   is_answer = np.zeros([*body_ids.shape, max_width], bool)
   has_answer = np.zeros([len(body_ids)], bool)
@@ -37,7 +36,7 @@ def find(
 
 
 def contain(body_ids: np.ndarray, answers: Sequence[np.ndarray]) -> np.ndarray:
-  """Returns only whether a block has an answer, bool [N]; see `find`."""
+  """Returns whether each block has an answer, bool [N]; see `find`."""
   has_answer = np.zeros([len(body_ids)], bool)
   for answer in answers:
     has_answer[_occurrences(body_ids, answer)[0]] = True
@@ -45,11 +44,11 @@ def contain(body_ids: np.ndarray, answers: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _occurrences(body_ids, answer):
-  """Returns in which blocks and from which wordpieces an answer stands."""
+  """Returns the block and the first wordpiece of each occurrence."""
   width, length = len(answer), body_ids.shape[1]
   if not 0 < width <= length:
     return np.zeros([2, 0], np.int64)
-  # Few begin with its first wordpiece, and only they are looked at further.
+  # Few positions have the first wordpiece; only these are compared further.
   blocks, starts = np.nonzero(body_ids[:, : length - width + 1] == answer[0])
   for offset in range(1, width):
     same = body_ids[blocks, starts + offset] == answer[offset]

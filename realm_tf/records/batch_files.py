@@ -1,4 +1,4 @@
-"""Batches of encoded blocks as files: from the machines that cut to the writer.
+"""Files that carry batches of encoded blocks from Beam's workers to the writer.
 
 encoded_blocks.EncodedBlocks <-> one .npz of plain arrays, never pickled
 """
@@ -16,7 +16,7 @@ _ROWS = ('texts', 'body_ids', 'sentence_ends')
 
 
 def write(batch: encoded_blocks.EncodedBlocks, path: str) -> None:
-  """Writes a batch, anywhere gfile writes; a file that is there is replaced."""
+  """Writes a batch, replacing the file; `path` may be remote."""
   article_ids, titles, title_ids = (
     zip(*batch.articles, strict=True) if batch.articles else ((), (), ())
   )
@@ -31,7 +31,7 @@ def write(batch: encoded_blocks.EncodedBlocks, path: str) -> None:
     arrays[f'{name}.lengths'] = lengths
   buffer = io.BytesIO()
   np.savez(buffer, **arrays)
-  # Beam may have the same batch cut twice, at the same time.
+  # Beam may cut a batch twice at the same time.
   part = f'{path}.{uuid.uuid4().hex[:8]}.part'
   with tf.io.gfile.GFile(part, 'wb') as file:
     file.write(buffer.getvalue())
@@ -39,7 +39,7 @@ def write(batch: encoded_blocks.EncodedBlocks, path: str) -> None:
 
 
 def read(path: str) -> encoded_blocks.EncodedBlocks:
-  """Reads what `write` wrote."""
+  """Reads a batch."""
   with tf.io.gfile.GFile(path, 'rb') as file:
     arrays = np.load(io.BytesIO(file.read()), allow_pickle=False)
 

@@ -1,7 +1,7 @@
-"""Block ids -> wordpieces and texts, memory-mapped.
+"""Memory-mapped table of a corpus: block ids -> wordpieces and texts.
 
-A block's id is its row number in the corpus. What belongs to an article, title
-and article id, is stored once per article; an article's blocks are neighbours.
+A block's id is its row number in the corpus. Title and id of an article are
+stored once; an article's blocks are neighbours.
 """
 
 import collections
@@ -18,7 +18,7 @@ from realm_tf.records import columns
 from realm_tf.records import encoded_blocks
 from realm_tf.rundir import manifests
 
-NULL_BLOCK = -1  # The id of the null block; its title and body are empty.
+NULL_BLOCK = -1  # Id of the null block; its title and body are empty.
 _FOLDER = 'table'
 SCHEMA_VERSION = 2
 
@@ -27,7 +27,7 @@ class BlockTableWriter:
   """Writes the table of a corpus batch by batch.
 
   Args:
-    corpus_dir: A local directory; the table goes to a folder in it.
+    corpus_dir: A local directory, in which the table becomes a folder.
   """
 
   def __init__(self, corpus_dir: str):
@@ -50,9 +50,9 @@ class BlockTableWriter:
     self._hashes: list[np.ndarray] = []
 
   def extend(self, encoded: encoded_blocks.EncodedBlocks):
-    """Appends blocks; those of one article follow each other."""
+    """Appends blocks; an article's blocks are neighbours."""
     articles = encoded.articles
-    # Of an article that was cut in two batches, the second part is no new row.
+    # An article that spans two batches gets one row.
     if articles and articles[0][:2] == self._article:
       articles, first_row = articles[1:], self._num_articles - 1
     else:
@@ -85,10 +85,10 @@ class BlockTable:
   """The N blocks of a corpus; made by `open`.
 
   Attributes:
-    manifest: Of the corpus directory.
+    manifest: Manifest of the corpus directory.
     num_blocks: N.
-    article_rows: int32 [N]; the number of each block's article, counted from 0
-      in the order of the corpus.
+    article_rows: Number of each block's article, int32 [N], from 0 in the order
+      of the corpus.
   """
 
   def __init__(self, corpus_dir: str, manifest: dict[str, Any]):
@@ -124,14 +124,14 @@ class BlockTable:
     return [self._titles.text(row) for row in self._rows(ids)]
 
   def texts(self, ids: Sequence[int]) -> list[str]:
-    """Returns the bodies, as they were written."""
+    """Returns the bodies as written."""
     return [self._texts.text(i) for i in ids]
 
   def article_ids(self, ids: Sequence[int]) -> list[str]:
     return [self._article_ids.text(row) for row in self._rows(ids)]
 
   def sentence_ends(self, block_id: int) -> np.ndarray:
-    """Returns where in the body each sentence ends, int32, in wordpieces."""
+    """Returns the ends of the body's sentences in wordpieces, int32."""
     return self._sentence_ends.row(block_id)
 
   def gather(
@@ -157,10 +157,10 @@ class BlockTable:
   def lengths(
     self, ids: Optional[np.ndarray] = None
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns wordpieces of each block's title and body, int32 [n] each.
+    """Returns the lengths of titles and bodies in wordpieces, int32 [n] each.
 
     Args:
-      ids: Of blocks of the table, int64 [n]; by default all, without reading
+      ids: Block ids, int64 [n]; by default all, without reading
         the columns block by block.
     """
     rows = self.article_rows if ids is None else self.article_rows[ids]
@@ -169,11 +169,11 @@ class BlockTable:
   def encoded(
     self, start: int, records: Sequence[bytes]
   ) -> encoded_blocks.EncodedBlocks:
-    """Returns the blocks from row `start` as they were written.
+    """Returns the blocks from row `start` on, encoded.
 
     Args:
-      start: Row of the first.
-      records: Theirs, which the table does not hold.
+      start: Row of the first block.
+      records: Serialized blocks, which the table does not hold.
     """
     stop = start + len(records)
     rows = np.asarray(self.article_rows[start:stop])
@@ -197,12 +197,12 @@ class BlockTable:
     return self._blocks_of(self._rows_of_article_ids.get(article_id, []))
 
   def find_title(self, title: str) -> np.ndarray:
-    """Returns the ids of the blocks of articles of that title, int64."""
+    """Returns the ids of the blocks of all articles of a title, int64."""
     return self._blocks_of(self._rows_of_titles.get(title, []))
 
   @functools.cached_property
   def hashes(self) -> np.ndarray:
-    """uint64 [N], of title and body: equal for the same block in any corpus."""
+    """Hashes of title and body, uint64 [N]; equal blocks have equal hashes."""
     path = os.path.join(self._folder, 'hashes.npy')
     if not tf.io.gfile.exists(path):
       raise errors.UserError(

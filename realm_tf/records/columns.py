@@ -4,7 +4,6 @@ Column `name` is two files: NAME.npy holds the rows end to end, NAME.offsets.npy
 (int64, one more than rows) where each begins. Text is UTF-8 in uint8.
 """
 
-from collections.abc import Iterable
 import os
 from typing import Optional
 
@@ -17,8 +16,8 @@ class ColumnWriter:
 
   Args:
     directory: A local directory.
-    name: Of the column.
-    dtype: Of the values.
+    name: Name of the column.
+    dtype: Type of the values.
   """
 
   def __init__(self, directory: str, name: str, dtype=np.int32):
@@ -86,7 +85,7 @@ class RaggedColumn:
     return len(self.offsets) - 1
 
   def lengths(self, rows: Optional[np.ndarray] = None) -> np.ndarray:
-    """Returns the length of each of `rows`, int64 [n], or of all, as int32."""
+    """Returns the lengths of `rows`, int64 [n], by default of all, int32."""
     if rows is None:
       return np.diff(self.offsets).astype(np.int32)
     return (self.offsets[rows + 1] - self.offsets[rows]).astype(np.int32)
@@ -109,7 +108,7 @@ class RaggedColumn:
     """Returns rows cut or zero-padded to `length`.
 
     Args:
-      rows: Row numbers of any shape [...]; a negative one gives zeros.
+      rows: Row numbers, [...]; negative ones give zeros.
       length: L.
 
     Returns:
@@ -126,16 +125,8 @@ class RaggedColumn:
     return np.where(inside, self.values[np.where(inside, positions, 0)], 0)
 
 
-def write_column(directory: str, name: str, rows: Iterable, dtype=np.int32):
-  """Writes all `rows` (1D arrays, or strings with dtype uint8) as a column."""
-  writer = ColumnWriter(directory, name, dtype)
-  for row in rows:
-    writer.append(row)
-  writer.close()
-
-
 def read_array(path: str) -> np.ndarray:
-  """Opens a .npy file: memory-mapped where local, else read into memory."""
+  """Opens a .npy file: memory-mapped if local, else read into memory."""
   if '://' not in path:
     return np.load(path, mmap_mode='r', allow_pickle=False)
   with tf.io.gfile.GFile(path, 'rb') as file:

@@ -1,8 +1,8 @@
-"""A corpus -> its next version, with articles added and articles removed.
+"""Makes a corpus from another one by adding and removing articles.
 
-What does not change is linked, not copied; block ids before the first removed
-block stay, and new blocks come last. Queries find their own blocks again by
-content (`query_table.QueryTable.fit_corpus`).
+Unchanged shards are linked, not copied. Block ids before the first removed
+block stay; new blocks come last. Queries find their own blocks again by content
+(`query_table.QueryTable.fit_corpus`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,19 +27,20 @@ _Batch = encoded_blocks.EncodedBlocks
 
 
 class CorpusUpdate:
-  """The corpus that another is made from.
+  """An update of a corpus, which itself does not change.
 
   Args:
-    corpus_dir: Of the old one; it stays as it is.
-    removed_ids: Of articles.
+    corpus_dir: Directory of the old corpus.
+    removed_ids: Ids of articles to remove.
 
   Attributes:
-    manifest: Of the old corpus.
-    tokenizer: Of both corpora.
-    num_articles: That the old one was made of, whatever became of them.
+    manifest: Manifest of the old corpus.
+    tokenizer: Tokenizer of both corpora.
+    num_articles: Articles that the old corpus was made from, including those
+      that were left out.
 
   Raises:
-    UserError: It is no corpus, or has no article of a removed id.
+    UserError: `corpus_dir` is no corpus, was changed, or lacks a removed id.
   """
 
   def __init__(self, corpus_dir: str, removed_ids: Sequence[str]):
@@ -71,11 +72,11 @@ class CorpusUpdate:
     """Writes the new corpus; see `shards.write_encoded`.
 
     Args:
-      batches: New blocks. Those that the old corpus has are left out.
-      output_dir: Of the new corpus.
-      source: Of the new blocks.
+      batches: New blocks; duplicates of kept blocks are left out.
+      output_dir: Directory of the new corpus.
+      source: Source of the new blocks.
       counts: Counts 'duplicate block' and 'removed block'.
-      max_shard_blocks: Blocks of a new shard.
+      max_shard_blocks: Maximum number of blocks in a new shard.
     """
     known = self._table.hashes[self._is_kept]
     counts.drop('removed block', int(np.sum(~self._is_kept)))
@@ -95,7 +96,7 @@ class CorpusUpdate:
     )
 
   def _keep(self, writer: corpus_writer.CorpusWriter) -> None:
-    """Links the shards of which nothing is removed; writes the others anew."""
+    """Links unchanged shards and rewrites the others."""
     start = 0
     for shard, number in enumerate(self.manifest.shard_blocks):
       path = corpus_writer.shard_path(self._dir, shard)
@@ -110,7 +111,7 @@ class CorpusUpdate:
     writer.end_shard()
 
   def _read(self, path, start) -> Iterator[tuple[np.ndarray, _Batch]]:
-    """Yields (whether each block is kept, the blocks), from row `start` on."""
+    """Yields (bool [n] of kept blocks, the blocks), from row `start` on."""
     records = tf.data.TFRecordDataset(path).as_numpy_iterator()
     while batch := list(itertools.islice(records, _BATCH_BLOCKS)):
       stop = start + len(batch)
@@ -119,7 +120,7 @@ class CorpusUpdate:
 
 
 def _num_articles(source: dict[str, Any]) -> int:
-  """Returns how many articles got a number, those left out for it included."""
+  """Returns the number of numbered articles, also of those left out."""
   left_out = source.get('left_out', {})
   return (
     source.get('kept', {}).get('articles', 0)

@@ -1,6 +1,6 @@
-"""The files of a corpus directory, written block by block or linked.
+"""Files of a corpus directory, written in batches or linked.
 
-batches of encoded blocks -> shards + table, and the fingerprint of all
+batches of encoded blocks -> shards, table, and the fingerprint of the corpus
 """
 
 from collections.abc import Iterable
@@ -23,11 +23,11 @@ class CorpusWriter:
   """Writes shards and table.
 
   Args:
-    directory: A local one, which exists.
-    max_shard_blocks: Blocks of a shard.
+    directory: A local directory that exists.
+    max_shard_blocks: Maximum number of blocks in a shard.
 
   Attributes:
-    shard_blocks: Number of blocks of each shard so far.
+    shard_blocks: Number of blocks in each shard so far.
   """
 
   def __init__(self, directory: str, max_shard_blocks: int):
@@ -39,7 +39,7 @@ class CorpusWriter:
     self.shard_blocks: list[int] = []
 
   def extend(self, batch: encoded_blocks.EncodedBlocks) -> None:
-    """Appends blocks, to new shards where the last one is full."""
+    """Appends blocks, and begins new shards as they fill."""
     for record in batch.records:
       if self._shard and self.shard_blocks[-1] == self._max_shard_blocks:
         self.end_shard()
@@ -54,11 +54,11 @@ class CorpusWriter:
   def link(
     self, path: str, batches: Iterable[encoded_blocks.EncodedBlocks]
   ) -> None:
-    """Appends a shard of another corpus, without a copy where that works.
+    """Appends a shard of another corpus, as a hard link where possible.
 
     Args:
-      path: Of its file.
-      batches: Its blocks.
+      path: TFRecord file of the shard.
+      batches: Blocks of the shard.
     """
     self.end_shard()
     goal = shard_path(self._dir, len(self.shard_blocks))
@@ -72,7 +72,7 @@ class CorpusWriter:
       self._add(batch)
 
   def end_shard(self) -> None:
-    """Lets what is appended next begin a new shard."""
+    """Ends the shard; the next block begins another."""
     if self._shard:
       self._shard.close()
     self._shard = None

@@ -1,7 +1,7 @@
-"""A batch of blocks as the bytes and arrays that are written.
+"""Batches of blocks as the bytes and arrays that are written to disk.
 
-Made where blocks are cut, in a worker process; few large arrays are cheap to
-send to the process that writes.
+Worker processes encode what they cut: a few large arrays are cheap to send to
+the process that writes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,13 +39,13 @@ class EncodedBlocks(NamedTuple):
   """N blocks, in order.
 
   Attributes:
-    records: Each as tf.train.Example, serialized.
-    hashes: uint64 [N], of title and body: equal for exact duplicates.
+    records: Serialized tf.train.Example of each block.
+    hashes: Hashes of title and body, uint64 [N]: equal for exact duplicates.
     texts: Bodies, UTF-8 in uint8.
-    body_ids: Wordpieces, int32.
-    sentence_ends: See `blocks.Block`, int32.
+    body_ids: Wordpieces of the bodies, int32.
+    sentence_ends: Ends of the sentences in wordpieces, int32.
     articles: (article_id, title, title_ids) of each article.
-    article_rows: int32 [N]; which of `articles`, ascending.
+    article_rows: Index into `articles` of each block, int32 [N], ascending.
   """
 
   records: list[bytes]
@@ -73,7 +73,7 @@ class EncodedBlocks(NamedTuple):
 
 
 def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
-  """Encodes blocks; those of an article follow each other."""
+  """Encodes blocks; an article's blocks are neighbours."""
   articles, article_rows = [], np.zeros(len(blocks), np.int32)
   last = None
   for i, block in enumerate(blocks):
@@ -93,7 +93,7 @@ def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
 
 
 def encode_all(blocks: Iterable[blocks_lib.Block]) -> Iterator[EncodedBlocks]:
-  """Encodes any number of blocks in batches, lazily."""
+  """Encodes blocks in batches, lazily."""
   blocks = iter(blocks)
   while batch := list(itertools.islice(blocks, _BATCH_BLOCKS)):
     yield encode(batch)

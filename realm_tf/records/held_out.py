@@ -1,7 +1,7 @@
-"""Which sentences are never trained on: those of a fixed share of articles.
+"""Held-out sentences, which are never trained on: a fixed share of articles.
 
-An article is held out by a hash of its title, or of its id without one. So all
-jobs agree, on any corpus that has it.
+An article is held out by a hash of its title, or of its id if it has none, so
+all jobs agree, on any corpus.
 """
 
 import hashlib
@@ -42,13 +42,13 @@ def queries(
 ) -> np.ndarray:
   """Returns whether each query is held out, bool [num_queries].
 
-  It is if the article of its own block is. A query without one says nothing
-  of its article: the sentence stands for it.
+  A query is held out with the article of its own block; without an own block,
+  by a hash of its text.
 
   Args:
-    table: After `fit_corpus`.
-    corpus: That its own blocks are of.
-    share: Of articles.
+    table: Queries, after `fit_corpus`.
+    corpus: Corpus of the own blocks.
+    share: Share of the articles to hold out.
   """
   if not share:
     return np.zeros(table.num_queries, bool)
@@ -67,11 +67,7 @@ def choose(is_held_out: np.ndarray, number: int, seed: int) -> np.ndarray:
 
 
 def others(is_held_out: np.ndarray) -> np.ndarray:
-  """Returns the rows that are trained on, int64 [n].
-
-  Raises:
-    UserError: There are none.
-  """
+  """Returns the rows to train on, int64 [n]; UserError if there are none."""
   if is_held_out.all():
     raise errors.UserError(
       'Some articles must be left to train on. Found all held out. Lower '

@@ -1,8 +1,6 @@
-"""What a person looks at before training: counts, lengths, random examples.
+"""Reports on a corpus or queries: counts, lengths, random examples.
 
-corpus or queries -> `Report` -> text for a terminal
-
-The same report as HTML is made by `reporting.inspection_page`.
+corpus or queries -> `Report` -> text, or HTML by reporting.inspection_page
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +53,7 @@ class Report(NamedTuple):
 def of_corpus(
   table: block_table.BlockTable, num_examples: int, seed: int
 ) -> Report:
-  """Looks at the blocks of a corpus."""
+  """Reports on the blocks of a corpus."""
   titles, bodies = table.lengths()
   ids = sorted(_sample(table.num_blocks, num_examples, seed))
   num_articles = int(table.article_rows[-1]) + 1
@@ -83,7 +81,7 @@ def of_queries(
   num_examples: int,
   seed: int,
 ) -> Report:
-  """Looks at pre-training queries; salient spans are marked."""
+  """Reports on pre-training queries; salient spans are marked."""
   own = float(np.mean(queries.own_blocks != query_table.NO_BLOCK))
   dropped = queries.manifest['num_dropped']
   facts = {
@@ -129,7 +127,7 @@ def _sample(number, num_examples, seed) -> list[int]:
 
 
 def _source_facts(source: Mapping[str, Any]) -> dict[str, Any]:
-  """Flattens what a manifest says about the input."""
+  """Flattens the 'source' of a manifest."""
   facts = {}
   for name, value in source.items():
     label = name.replace('_', ' ')

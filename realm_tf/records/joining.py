@@ -1,17 +1,17 @@
-"""The one packer of [CLS] a [SEP] b [SEP], for training, indexing, serving.
+"""Packs [CLS] a [SEP] b [SEP], for training, indexing and serving.
 
-  wordpieces without specials -> [this file] -> what BERT reads
+  wordpieces without specials -> [this file] -> BERT's input tensors
 
-Plain TensorFlow ops of static shape: the same function runs eagerly on the
-host, inside the compiled training step, under XLA, and inside a SavedModel.
+Plain TensorFlow ops of static shape: the same function runs eagerly, in the
+compiled training step, under XLA, and in a SavedModel.
 """
 
 from typing import Optional
 
 import tensorflow as tf
 
-PAD_ID = 0  # BERT's; `text.wordpiece` insists on it.
-# What BERT reads, in the order in which functions of them take them here.
+PAD_ID = 0  # BERT's; `text.wordpiece` requires it.
+# BERT's input tensors, in the order of function arguments here.
 NAMES = ('input_word_ids', 'input_mask', 'input_type_ids')
 
 
@@ -24,15 +24,15 @@ def pack(
 ) -> dict[str, tf.Tensor]:
   """Packs join_BERT(a) = [CLS] a [SEP], or join_BERT(a, b) = ... b [SEP].
 
-  Section 3.2 of Guu et al. 2020. What does not fit in `length` is cut off:
-  first the end of `second`, then the end of `first`. The last [SEP] stays.
+  Section 3.2 of Guu et al. 2020. To fit in `length`, first the end of `second`
+  is cut, then the end of `first`. The last [SEP] stays.
 
   Args:
-    first: int32 [..., La], wordpieces, zeros behind them.
-    second: int32 [..., Lb], likewise, or None. Leading dimensions as `first`.
-    cls_id: The vocabulary's [CLS].
-    sep_id: The vocabulary's [SEP].
-    length: L, of the result.
+    first: Wordpieces, int32 [..., La], zero-padded.
+    second: Wordpieces, int32 [..., Lb], zero-padded, or None.
+    cls_id: Id of [CLS].
+    sep_id: Id of [SEP].
+    length: L.
 
   Returns:
     'input_word_ids', 'input_mask' (1 = a wordpiece), 'input_type_ids' (1 =
@@ -71,10 +71,7 @@ def pack_longest(
   sep_id: int,
   at_most: Optional[int] = None,
 ) -> dict[str, tf.Tensor]:
-  """Packs to the length that the arrays' widths need, `at_most` that long.
-
-  The host trims arrays to what a batch needs, so L follows from their shapes.
-  """
+  """Packs to the smallest L that the arrays' widths need, up to `at_most`."""
   width = 2 + first.shape[-1]
   if second is not None:
     width += 1 + second.shape[-1]
@@ -92,16 +89,16 @@ def pack_pairs(
   """Packs each query with each of its K blocks.
 
   Args:
-    first: int32 [B, La].
-    second: int32 [B, K, Lb].
-    cls_id: The vocabulary's [CLS].
-    sep_id: The vocabulary's [SEP].
-    at_most: Longest L.
-    titles: Of the blocks, int32 [B, K, Lt]: [CLS] a [SEP] title [SEP] b [SEP],
-      of which the second segment is b alone. By default there are none.
+    first: Queries, int32 [B, La].
+    second: Blocks, int32 [B, K, Lb].
+    cls_id: Id of [CLS].
+    sep_id: Id of [SEP].
+    at_most: Upper bound of L.
+    titles: Titles of the blocks, int32 [B, K, Lt], for [CLS] a [SEP] title
+      [SEP] b [SEP], in which only b is the second segment.
 
   Returns:
-    As `pack`, int32 [B, K, L].
+    See `pack`, int32 [B, K, L].
   """
   repeated = tf.repeat(first[:, None, :], second.shape[1], axis=1)
   if titles is not None:
@@ -110,7 +107,7 @@ def pack_pairs(
 
 
 def _joined(first: tf.Tensor, second: tf.Tensor, sep_id: int) -> tf.Tensor:
-  """Returns a [SEP] b, zeros behind, int32 [..., La + 1 + Lb]."""
+  """Returns a [SEP] b, zero-padded, int32 [..., La + 1 + Lb]."""
   length = first.shape[-1] + 1 + second.shape[-1]
   a, b = _length(first, length), _length(second, length)
   position = tf.range(length, dtype=tf.int32)

@@ -1,10 +1,10 @@
-"""Which wordpieces of a query are masked (Section 3.4 and Table 2).
+"""Masks wordpieces of queries (Section 3.4 and Table 2).
 
   salient       one named entity or date, whole
   random_span   one span of geometric length (SpanBERT)
   random_token  15 % of the tokens (BERT)
 
-Pure NumPy; all chance comes from the generator that is passed in.
+Pure NumPy; all random numbers come from the generator that is passed in.
 """
 
 from typing import NamedTuple
@@ -18,13 +18,13 @@ _SPAN_STOP_RATE = 0.2  # Joshi et al. 2020, Section 3.1; the mean is about 4.
 
 
 class Masking(NamedTuple):
-  """How the queries of a batch are masked.
+  """Parameters of masking.
 
   Attributes:
     kind: 'salient', 'random_span' or 'random_token'.
-    length: Lx, wordpieces of a query that are kept.
+    length: Lx, the maximum number of wordpieces kept of a query.
     max_masked: M.
-    mask_id: Of [MASK].
+    mask_id: Id of [MASK].
   """
 
   kind: str
@@ -38,13 +38,13 @@ def mask_salient(
 ) -> np.ndarray:
   """Returns the positions of one of the spans, int64 [at most max_masked].
 
-  Spans longer than `max_masked` are passed over: a part of a name would tell
-  the rest. Where none fits, nothing is masked.
+  Spans longer than `max_masked` are never chosen: part of a name would give
+  away the rest. Without a shorter one, nothing is masked.
 
   Args:
-    ids: int32 [L]; not used here.
+    ids: int32 [L]; not used.
     spans: int32 [S, 2]; tokens [start, end).
-    rng: Chooses the span, uniformly.
+    rng: Chooses the span uniformly.
     max_masked: M.
   """
   del ids
@@ -59,8 +59,8 @@ def mask_random_span(
 ) -> np.ndarray:
   """Returns the positions of one random span; see `mask_salient`.
 
-  Deviation: SpanBERT's spans are of whole words, and fill 15 % of the text;
-  this is one span of wordpieces, to compare with one salient span.
+  Deviation: SpanBERT masks spans of whole words, 15 % of the text. This is one
+  span of wordpieces, for comparison with one salient span.
   """
   del spans
   if not len(ids):
@@ -99,16 +99,16 @@ def mask_batch(
   """Masks the queries `rows` of `table`.
 
   Args:
-    table: X.
-    rows: int [B].
-    masking: See `Masking`. Of a longer query, a window with the mask is kept.
-    rng: The same state gives the same batch.
+    table: Queries X.
+    rows: Rows of the queries, int [B].
+    masking: Parameters. A longer query is cut to a window with the mask.
+    rng: Random generator.
 
   Returns:
     query_ids, int32 [B, Lx]: x with [MASK], zero-padded.
-    masked_positions, int32 [B, M]: in x (not counting [CLS]), zero-padded.
+    masked_positions, int32 [B, M]: positions in x without [CLS], zero-padded.
     gold_ids, int32 [B, M]: y, zero-padded.
-    token_mask, float32 [B, M]: 1.0 where there is a masked token.
+    token_mask, float32 [B, M]: 1.0 at a masked token.
     own_block, int64 [B]: block ids, or query_table.NO_BLOCK.
   """
   if masking.kind not in _KINDS:
@@ -137,16 +137,16 @@ def mask_batch(
 
 
 def _choose(query: query_table.Query, masking: Masking, rng):
-  """Returns the kept ids, unmasked, and the positions to mask in them."""
+  """Returns the kept ids, unmasked, and their positions to mask."""
   ids, length = query.ids, masking.length
   if masking.kind == 'random_token':
-    ids = ids[:length]  # Positions all over the query fit no window.
+    ids = ids[:length]  # No window holds positions all over the query.
   positions = _KINDS[masking.kind](
     ids, query.spans, rng, min(masking.max_masked, length)
   )
   start = 0
   if len(ids) > length and len(positions) and positions[-1] >= length:
-    # As much context on both sides of the mask as there is.
+    # Centers the mask, as far as the query's ends allow.
     middle = (positions[0] + positions[-1] + 1) // 2
     start = int(np.clip(middle - length // 2, 0, len(ids) - length))
   return ids[start : start + length], positions - start

@@ -1,10 +1,10 @@
-"""Sentences -> pre-training queries x: wordpieces with salient spans.
+"""Makes pre-training queries x from sentences: wordpieces and salient spans.
 
   articles -> sentences -> tagger -> spans in wordpieces -> query_table
                               corpus table -> the block that x came from
 
-The own block is what retrieval must not return when X = Z: reading it would
-make the prediction trivial (Section 3.4).
+Retrieval must not return the own block: reading it would make the prediction
+trivial (Section 3.4).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ from realm_tf.text import wordpiece
 
 _MIN_TOKENS = 6
 _BATCH_SENTENCES = 8192
-# Headings, list items and remains of markup end otherwise.
+# Headings, list items and leftover markup do not match.
 _ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
 
 
@@ -37,15 +37,15 @@ def queries_from_articles(
   table: Optional[block_table.BlockTable],
   counts: Optional[counts_lib.Counts] = None,
 ) -> Iterator[query_table.Query]:
-  """Yields a query per sentence that can be one.
+  """Yields a query for each sentence that is long enough.
 
   Args:
-    articles: Read lazily.
-    tokenizer: That of the corpus.
-    tagger: None keeps sentences without spans, for random masks; otherwise
-      sentences without a salient span are dropped.
-    table: Where own blocks are looked up by the article's id or title; None if
-      X and Z have nothing in common.
+    articles: Articles, read lazily.
+    tokenizer: Tokenizer of the corpus.
+    tagger: Finds salient spans; sentences without one are dropped. None keeps
+      all, for random masks.
+    table: Corpus in which own blocks are looked up by the article's id or
+      title; None if X and Z have nothing in common.
     counts: Counts sentences, kept and left out.
   """
   counts = counts or counts_lib.Counts()
@@ -75,8 +75,8 @@ def queries_from_sentences(
   """Yields a query per sentence.
 
   Args:
-    sentences: Read lazily; those of an article follow each other.
-    tokenizer: That of the corpus.
+    sentences: Sentences, read lazily; an article's are neighbours.
+    tokenizer: Tokenizer of the corpus.
     table: See `queries_from_articles`.
   """
   sentences = iter(sentences)
@@ -104,10 +104,10 @@ def find_own_blocks(
   """Returns the block that holds each sentence of an article, or -1.
 
   Args:
-    sentences: In the order of the article.
-    article_id: Whose blocks are searched.
-    title: Likewise: ids from another source say nothing. '' for none.
-    table: The corpus; None means that there is nothing to find.
+    sentences: Sentences in the order of the article.
+    article_id: Id of the article in the corpus.
+    title: Title of the article, for ids that are not the corpus's; or ''.
+    table: The corpus, or None.
   """
   ids = []
   if table:

@@ -1,10 +1,10 @@
 """Pre-training queries on disk: wordpieces, maskable spans, own block.
 
 manifest.json   schema_version, num_queries, vocabulary_sha256, masking,
-corpus_fingerprint (null: of no corpus), num_dropped, source,
-files
-*.npy           columns (records/columns.py); by own_hashes own blocks are found
-                in a corpus that was cut at another time
+                corpus_fingerprint (null without a corpus), num_dropped, source,
+                files
+*.npy           columns (records/columns.py); own_hashes finds own blocks in a
+                corpus that was cut at another time
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from realm_tf.rundir import manifests
 
 NO_BLOCK = -1
 _SCHEMA_VERSION = 1
-_MAX_SPAN = 10  # Wordpieces; the paper masks at most 10 of a query.
+_MAX_SPAN = 10  # Wordpieces; the paper masks at most 10 in a query.
 
 
 class Query(NamedTuple):
@@ -31,8 +31,8 @@ class Query(NamedTuple):
   Attributes:
     ids: int32 [L]; without [CLS] and [SEP].
     spans: int32 [S, 2]; tokens [start, end) that may be masked.
-    own_block: Id of the block it was taken from, or NO_BLOCK.
-    text: As it was written.
+    own_block: Id of the block that it was taken from, or NO_BLOCK.
+    text: The sentence as written.
   """
 
   ids: np.ndarray
@@ -42,13 +42,13 @@ class Query(NamedTuple):
 
 
 class QueriesInfo(NamedTuple):
-  """What the manifest says about a directory of queries.
+  """Description of a directory of queries in its manifest.
 
   Attributes:
-    vocabulary_sha256: Of the vocabulary of the wordpieces.
-    masking: 'salient' queries have spans; of the others any token is masked.
-    corpus_fingerprint: Of the corpus that own blocks are of; None without.
-    source: Where the sentences came from.
+    vocabulary_sha256: SHA-256 of the vocabulary.
+    masking: See `masking.Masking.kind`; only 'salient' queries need spans.
+    corpus_fingerprint: Fingerprint of the corpus of the own blocks, or None.
+    source: Source of the sentences.
   """
 
   vocabulary_sha256: str
@@ -69,14 +69,14 @@ def write_queries(
   without spans. 'num_dropped' of the manifest counts both.
 
   Args:
-    queries: In any order.
-    output_dir: New, or replaced.
-    info: For the manifest.
-    block_hashes: Of the blocks that own blocks are among; without, they are
-      known in that very corpus only.
+    queries: Queries in any order.
+    output_dir: Directory to write or replace.
+    info: Entries of the manifest.
+    block_hashes: Hashes of the corpus's blocks, which find own blocks again in
+      another corpus.
 
   Raises:
-    errors.UserError: No query is left.
+    UserError: No query is left.
   """
   dropped = {'spans_too_long': 0, 'queries_without_span': 0}
   with manifests.publishing(output_dir) as (staging, manifest):
@@ -100,7 +100,7 @@ def write_queries(
 
 
 def _write_columns(queries, staging, needs_span, dropped) -> np.ndarray:
-  """Writes what may be kept, counts the rest, and returns the own blocks."""
+  """Writes the queries to keep, counts the others, returns the own blocks."""
   ids, spans, texts = writers = [
     columns.ColumnWriter(staging, name, dtype)
     for name, dtype in (
@@ -133,13 +133,13 @@ def _short_spans(spans, dropped):
 
 
 class QueryTable:
-  """The queries X, memory-mapped; made by `open`.
+  """Memory-mapped queries X; made by `open`.
 
   Attributes:
-    manifest: Of the directory.
-    num_queries: Their number.
-    own_blocks: int64 [num_queries]; ids in the corpus that the queries were
-      made with or, after `fit_corpus`, in that one; NO_BLOCK for none.
+    manifest: Manifest of the directory.
+    num_queries: Number of queries.
+    own_blocks: Block ids or NO_BLOCK, int64 [num_queries], in the corpus that
+      the queries were made with or, after `fit_corpus`, in that corpus.
   """
 
   def __init__(self, queries_dir: str, manifest: dict[str, Any]):
@@ -164,7 +164,7 @@ class QueryTable:
     return cls(queries_dir, manifest)
 
   def fit_corpus(self, table: block_table.BlockTable) -> None:
-    """Makes `own_blocks` those of a corpus, also of one cut at another time.
+    """Maps `own_blocks` to a corpus, which may be another one by content.
 
     Raises:
       UserError: It has another vocabulary, or none of the own blocks.
@@ -185,8 +185,8 @@ class QueryTable:
     if not is_found.all():
       logging.warning(
         'Of %d queries with a block of their own %d have none in this corpus. '
-        'If that was cut otherwise, run bin.make_queries again: else they may '
-        'read their own text.',
+        'If it was cut with other lengths, run bin.make_queries again: these '
+        'queries may read their own text.',
         len(is_found),
         np.sum(~is_found),
       )
@@ -210,11 +210,11 @@ class QueryTable:
     )
 
   def num_spans(self) -> np.ndarray:
-    """Returns the salient spans of each query, int32 [num_queries]."""
+    """Returns the salient spans per query, int32 [num_queries]."""
     return self._spans.lengths() // 2
 
   def lengths(self) -> np.ndarray:
-    """Returns wordpieces of each query, int32 [num_queries]."""
+    """Returns the length of each query in wordpieces, int32 [num_queries]."""
     return self._ids.lengths()
 
 

@@ -1,39 +1,19 @@
-"""A block as tf.train.Example: the names and types of its features."""
+"""A block as a tf.train.Example."""
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf.corpus import blocks
 
-TITLE = 'title'
-TEXT = 'text'
-ARTICLE_ID = 'article_id'
-TITLE_IDS = 'title_ids'
-BODY_IDS = 'body_ids'
-SENTENCE_ENDS = 'sentence_ends'
-
-# For tf.io.parse_example; lists come out as RaggedTensors, int64 [B, (L)].
-FEATURES = {
-  **{
-    name: tf.io.FixedLenFeature([], tf.string)
-    for name in (TITLE, TEXT, ARTICLE_ID)
-  },
-  **{
-    name: tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int64)
-    for name in (TITLE_IDS, BODY_IDS, SENTENCE_ENDS)
-  },
-}
+_TEXTS = ('title', 'text', 'article_id')
+_INTS = ('title_ids', 'body_ids', 'sentence_ends')
 
 
 def encode_block(block: blocks.Block) -> bytes:
-  """Serializes `block`."""
+  """Serializes a block; its fields are the features."""
   features = {
-    TITLE: _text(block.title),
-    TEXT: _text(block.text),
-    ARTICLE_ID: _text(block.article_id),
-    TITLE_IDS: _ints(block.title_ids),
-    BODY_IDS: _ints(block.body_ids),
-    SENTENCE_ENDS: _ints(block.sentence_ends),
+    **{name: _text(getattr(block, name)) for name in _TEXTS},
+    **{name: _ints(getattr(block, name)) for name in _INTS},
   }
   return tf.train.Example(
     features=tf.train.Features(feature=features)
@@ -41,22 +21,11 @@ def encode_block(block: blocks.Block) -> bytes:
 
 
 def decode_block(serialized: bytes) -> blocks.Block:
-  """Reads what `encode_block` wrote."""
+  """Reads the result of `encode_block`."""
   features = tf.train.Example.FromString(serialized).features.feature
-
-  def text(name):
-    return features[name].bytes_list.value[0].decode('utf-8')
-
-  def ints(name):
-    return np.array(features[name].int64_list.value, np.int32)
-
   return blocks.Block(
-    text(TITLE),
-    text(TEXT),
-    text(ARTICLE_ID),
-    ints(TITLE_IDS),
-    ints(BODY_IDS),
-    ints(SENTENCE_ENDS),
+    *(features[name].bytes_list.value[0].decode('utf-8') for name in _TEXTS),
+    *(np.array(features[name].int64_list.value, np.int32) for name in _INTS),
   )
 
 

@@ -1,7 +1,7 @@
 """Corpus directories: blocks as sharded TFRecords, their table and manifest.
 
-manifest.json   schema_version, num_blocks, vocabulary_sha256,
-corpus_fingerprint, max_block_wordpieces, shard_blocks, source, files
+manifest.json   schema_version, num_blocks, vocabulary_sha256, source, files,
+                corpus_fingerprint, max_block_wordpieces, shard_blocks
 vocab.txt       the vocabulary of the blocks' wordpieces
 blocks-00000.tfrecord ...   the blocks in order, shard_blocks[i] in shard i
 table/          the same blocks, memory-mapped (records/block_table.py)
@@ -24,16 +24,16 @@ from realm_tf.text import wordpiece
 
 
 class CorpusManifest(NamedTuple):
-  """What manifest.json says about a corpus.
+  """Description of a corpus in its manifest.
 
   Attributes:
     num_blocks: N.
-    vocabulary_sha256: Of vocab.txt.
-    corpus_fingerprint: SHA-256 over the ordered blocks, wordpieces included: an
+    vocabulary_sha256: SHA-256 of vocab.txt.
+    corpus_fingerprint: SHA-256 of the ordered blocks, wordpieces included; an
       index belongs to one fingerprint.
     max_block_wordpieces: Upper bound of 3 + title + body.
-    shard_blocks: Blocks of each TFRecord file.
-    source: Where the articles came from.
+    shard_blocks: Number of blocks in each TFRecord file.
+    source: Source of the articles.
   """
 
   num_blocks: int
@@ -47,7 +47,7 @@ class CorpusManifest(NamedTuple):
 def write_corpus(
   blocks: Iterable[blocks_lib.Block], *arguments, **keywords
 ) -> CorpusManifest:
-  """Writes blocks, encoded here, as `write_encoded` does."""
+  """Encodes blocks and writes them; see `write_encoded`."""
   batches = encoded_blocks.encode_all(blocks)
   return write_encoded(batches, *arguments, **keywords)
 
@@ -60,15 +60,15 @@ def write_encoded(
   max_shard_blocks: int = 100_000,
   max_block_wordpieces: int = 288,
 ) -> CorpusManifest:
-  """Writes a corpus directory in one pass, replacing the one that is there.
+  """Writes or replaces a corpus directory in one pass.
 
   Args:
     batches: The blocks, in order.
-    output_dir: Of the corpus.
-    tokenizer: That of the blocks.
-    source: Where they came from; written last, so it may hold counts that grow
+    output_dir: Directory of the corpus.
+    tokenizer: Tokenizer of the blocks.
+    source: Source of the articles; read last, so it may hold counts that grow
       while `batches` are made.
-    max_shard_blocks: Blocks of a TFRecord file.
+    max_shard_blocks: Maximum number of blocks in a TFRecord file.
     max_block_wordpieces: Upper bound of 3 + title + body.
 
   Raises:
@@ -92,7 +92,7 @@ def write(
   max_shard_blocks: int,
   max_block_wordpieces: int,
 ) -> CorpusManifest:
-  """Writes what `fill` appends; see `write_encoded`."""
+  """Writes the blocks that `fill` appends; see `write_encoded`."""
   with manifests.publishing(output_dir) as (staging, manifest):
     writer = corpus_writer.CorpusWriter(staging, max_shard_blocks)
     try:
@@ -128,7 +128,7 @@ def read_manifest(corpus_dir: str) -> CorpusManifest:
 
 
 def read_blocks(corpus_dir: str) -> Iterator[blocks_lib.Block]:
-  """Yields all blocks in the order of their ids, from the TFRecords."""
+  """Yields all blocks from the TFRecords, in the order of their ids."""
   for shard in range(len(read_manifest(corpus_dir).shard_blocks)):
     path = corpus_writer.shard_path(corpus_dir, shard)
     for record in tf.data.TFRecordDataset(path).as_numpy_iterator():

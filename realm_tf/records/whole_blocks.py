@@ -1,12 +1,12 @@
-"""Whether a corpus's blocks fit in the lengths that a job reads them at.
+"""Checks that a corpus's blocks fit in the lengths of a job.
 
   embedding   [CLS] title [SEP] body [SEP]   lengths.block_tokens
   reading     [CLS] x [SEP] body [SEP]       lengths.joint_tokens, and
                                              finetuning.joint_tokens
 
-A title counts with the wordpieces that are kept of it, `lengths.title_tokens`
-at most, and x with the most that it may have. What is longer would lose its end
-without a word, so it is refused, unless `lengths.cut_blocks` allows it.
+Titles count with at most `lengths.title_tokens` wordpieces, x with its maximum
+length. Longer blocks would silently lose their ends, so they are refused unless
+`lengths.cut_blocks` allows it.
 """
 
 from typing import NamedTuple, Optional
@@ -20,13 +20,13 @@ from realm_tf.records import block_table
 
 
 class Reading(NamedTuple):
-  """How blocks are read beside a query.
+  """A sequence that holds a block.
 
   Attributes:
-    field: The config's, of the length.
-    tokens: Its value.
-    beside: Wordpieces that x takes at most, [CLS] and both [SEP] included.
-    with_title: Whether title and [SEP] are read, too.
+    field: Config field of its length.
+    tokens: Length in wordpieces.
+    beside: Maximum wordpieces beside the block: x, [CLS] and both [SEP].
+    with_title: Whether the title and its [SEP] are read, too.
   """
 
   field: str
@@ -59,18 +59,17 @@ def check(
   lengths: config_lib.LengthConfig,
   reading: Optional[Reading] = None,
 ) -> None:
-  """Checks that no block of a corpus is cut, or warns where that is allowed.
+  """Checks that no block of a corpus is cut, or warns if that is allowed.
 
-  Where the manifest's `max_block_wordpieces` fits, its word is taken, also for
-  blocks that were cut elsewhere (`uncut_blocks`); else each block is looked at.
+  If the manifest's `max_block_wordpieces` fits, blocks are not looked at.
 
   Args:
     table: The corpus.
-    lengths: That blocks are embedded at.
-    reading: How they are read, if they are.
+    lengths: Lengths at which blocks are embedded.
+    reading: How blocks are read, if they are.
 
   Raises:
-    UserError: Some are cut, and `lengths.cut_blocks` is false.
+    UserError: Blocks are cut, and `lengths.cut_blocks` is false.
   """
   embedding = Reading('lengths.block_tokens', lengths.block_tokens, 2, True)
   cuts = [_cut(table, lengths, each) for each in (embedding, reading) if each]
@@ -89,8 +88,8 @@ def check(
 
 
 def _cut(table, lengths, reading):
-  """Returns what is cut, and what to do about it; None if nothing is."""
-  # A block's own bound is of [CLS] title [SEP] body [SEP].
+  """Returns (finding, advice) if blocks are cut, else None."""
+  # The manifest's bound is for [CLS] title [SEP] body [SEP].
   bound = reading.tokens - reading.beside + (2 if reading.with_title else 3)
   if table.manifest['max_block_wordpieces'] <= bound:
     return None

@@ -1,4 +1,4 @@
-"""How far a refresh is: a bar, lines in the log, and TensorBoard."""
+"""Progress of a refresh: a bar, log lines, and TensorBoard."""
 
 from collections.abc import Callable
 import os
@@ -14,10 +14,10 @@ _LOG_SECS = 60.0
 
 
 class Progress:
-  """Shows the numbers that a refresh reports; see `version_work.Job.watch`.
+  """Shows progress; an instance is a `version_work.Job.watch`.
 
   Args:
-    summary_dir: Of TensorBoard; None writes nothing there.
+    summary_dir: Log directory of TensorBoard; None writes no summaries.
     clock: Monotonic seconds.
   """
 
@@ -37,7 +37,7 @@ class Progress:
     self._bar = None
 
   def __call__(self, done: int, total: int) -> None:
-    """Takes the numbers of embedded blocks, by all workers, and of all."""
+    """Shows that all workers have embedded `done` of `total` blocks."""
     now = self._clock()
     if self._bar is None:
       self._bar = tqdm.tqdm(
@@ -71,7 +71,7 @@ class Progress:
     if self._summary_dir:
       try:
         self._write_summary(rate, done / total)
-      except tf.errors.OpError as error:  # A full disk; the index goes first.
+      except tf.errors.OpError as error:  # On a full disk, go on.
         logging.warning('Could not write to %s: %s', self._summary_dir, error)
 
   def _write_summary(self, rate, share):

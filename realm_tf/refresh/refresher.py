@@ -2,8 +2,8 @@
 
   parameter version -> [this file] -> index version
 
-The second of the two jobs of Section 3.3 of Guu et al. 2020. It shares nothing
-with the trainer, nor with other workers, but the run directory.
+The second of the two jobs of Section 3.3 of Guu et al. 2020. Trainer and
+workers communicate through the run directory only.
 """
 
 from collections.abc import Callable
@@ -20,16 +20,15 @@ from realm_tf.rundir import versions
 
 
 class RunDirectory(NamedTuple):
-  """What the refresher looks at; each is read anew every time.
+  """Current state of a run directory; each call reads it anew.
 
   Attributes:
-    next_params: Returns the parameter version to embed with: the newest, or
-      where none may be skipped the oldest without an index; None before there
-      is any.
-    newest_index: Returns the newest complete index version, likewise.
-    unfinished_index: Returns the newest index version that was begun, if it is
-      newer than the complete ones.
-    is_training_done: Whether the trainer will publish nothing more.
+    next_params: Returns the parameter version to embed with, or None: the
+      newest or, if none may be skipped, the oldest without an index.
+    newest_index: Returns the newest complete index version, or None.
+    unfinished_index: Returns the newest index version that was begun, or None
+      if a complete one is newer.
+    is_training_done: Returns whether the trainer publishes nothing more.
   """
 
   next_params: Callable[[], Optional[versions.Version]]
@@ -41,18 +40,16 @@ class RunDirectory(NamedTuple):
 def look_at(
   run_dir: str, corpus_fingerprint: str, in_order: bool, once: bool
 ) -> RunDirectory:
-  """Returns what there is in a run directory, read anew at each look.
+  """Opens the run directory of a trainer.
 
   Args:
-    run_dir: Shared with the trainer.
-    corpus_fingerprint: Of the corpus that is embedded.
-    in_order: Whether no parameter version is skipped.
-    once: Whether those that are there now are all.
+    run_dir: Run directory.
+    corpus_fingerprint: Fingerprint of the corpus that is embedded.
+    in_order: Whether to embed every parameter version, oldest first.
+    once: Whether to treat training as done.
   """
-  params_root, index_root = (
-    layout.params_root(run_dir),
-    layout.index_root(run_dir),
-  )
+  params_root = layout.params_root(run_dir)
+  index_root = layout.index_root(run_dir)
 
   def oldest_without_index():
     index = versions.newest(index_root)
@@ -77,27 +74,26 @@ def refresh_until_done(
 ) -> int:
   """Publishes one index per parameter version until training is done.
 
-  Versions that arrive while an index is being built are skipped, except the
-  last, unless `run` has them in order: a new index is built from the newest.
-  None is ever built twice, nor an older one after a newer one, also not after a
-  restart. But one that was begun is finished first: a job that is stopped more
-  often than a refresh takes would otherwise never publish any.
+  A new index is built from `run.next_params`. No index is built twice, nor an
+  older one after a newer one, even after a restart. An index that was begun is
+  finished first: otherwise a job that is stopped more often than a refresh
+  takes would never publish one.
 
   Args:
-    run: What there is.
+    run: The run directory.
     publish_index: Embeds all blocks with the version and publishes the index.
-    wait: Called when there is nothing to do, e.g. `lambda: time.sleep(5)`, and
-      after a failure.
-    max_failures: In a row, of the disk for example, that end the job.
+    wait: Called when there is nothing to do and after a failure, e.g.
+      `lambda: time.sleep(5)`.
+    max_failures: Consecutive failures, e.g. of the disk, that end the job.
 
   Returns:
     The number of index versions published.
 
   Raises:
-    UserError: What the last of `max_failures` failures was.
+    UserError: The last of `max_failures` failures.
   """
   num_published, num_failures = 0, 0
-  given_up: set[int] = set()  # Begun, and found to be of no use.
+  given_up: set[int] = set()  # Unfinished versions that failed.
   while True:
     done = run.is_training_done()  # Read first, so the last one is not missed.
     target = _target(run, given_up)
@@ -135,7 +131,7 @@ def _report(error, target, num_failures, max_failures):
       raise error
     raise errors.UserError(
       f'The index of {target.path} must be written. Found: {_line(error)}. '
-      'Mend that and start the refresher again: it goes on where it was.'
+      'Fix that and start the refresher again: it continues.'
     ) from error
   logging.error(
     'No index of %s (failure %d of at most %d in a row): %s',

@@ -1,9 +1,9 @@
 """Masked queries and their candidates, as in Table 3 of the paper.
 
-  trainer -> <run_dir>/examples.jsonl -> whoever shows them
+  trainer -> <run_dir>/examples.jsonl -> reports
 
-Plain Python objects, one query a line. The file is replaced as a whole: it has
-the examples of one moment of the training.
+The file has one query a line, all scored at the same step; it is replaced as a
+whole.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ class Candidate(NamedTuple):
   """A block beside a query.
 
   Attributes:
-    block_id: Its row in the corpus; None is the null block.
-    title: Of its article; '' of the null block.
-    text: Of the block; '' of the null block.
-    p_z: p(z|x), of the parameters at that step.
-    p_y: p(y|z,x), of all masked wordpieces together.
-    utility: log p(y|z,x) - log p(y|null,x) (Appendix D); None where the null
-      block is no candidate.
+    block_id: Row in the corpus; None is the null block.
+    title: Title of the article; '' for the null block.
+    text: Text of the block; '' for the null block.
+    p_z: p(z|x).
+    p_y: p(y|z,x), the product over all masked wordpieces.
+    utility: log p(y|z,x) - log p(y|null,x) (Appendix D); None if the null block
+      is not a candidate.
   """
 
   block_id: Optional[int]
@@ -39,13 +39,13 @@ class Candidate(NamedTuple):
 
 
 class Example(NamedTuple):
-  """A query x with what was masked, y, and the candidates z.
+  """A query x, its masked words y and its candidates z.
 
   Attributes:
     step: Training step of the parameters.
     query: x with the masked words filled in.
-    masked: (start, end) of each masked part: query[start:end] is of y.
-    candidates: The best p(z|x) first.
+    masked: Spans (start, end) of `query` that were masked.
+    candidates: Candidates by descending p(z|x).
   """
 
   step: int
@@ -54,7 +54,7 @@ class Example(NamedTuple):
   candidates: Sequence[Candidate]
 
   def pieces(self) -> list[tuple[str, bool]]:
-    """Returns (text, whether it was masked) of the parts that make `query`."""
+    """Returns `query` cut into parts: (text, whether it was masked)."""
     pieces, position = [], 0
     for start, end in self.masked:
       pieces += [
@@ -81,11 +81,7 @@ def write(run_dir: str, examples: Sequence[Example]) -> None:
 
 
 def read(run_dir: str) -> list[Example]:
-  """Returns the examples of a run; none where it has not written any.
-
-  Raises:
-    UserError: A line is not what `write` writes.
-  """
+  """Returns the examples of a run, [] without a file; UserError if damaged."""
   path = layout.examples_file(run_dir)
   if not tf.io.gfile.exists(path):
     return []

@@ -12,9 +12,8 @@ import tensorflow as tf
 def write(path: str, value: Any) -> None:
   """Writes or replaces a file; a reader sees the old or the new one, whole.
 
-  A POSIX file system shows a file while it is being written, so it is written
-  under another name first. An object store shows only whole files; there the
-  rename is a copy, which is cheap for a small file.
+  A POSIX file system shows half-written files, so the file is written under
+  another name and renamed. On an object store the rename is a cheap copy.
   """
   _replace(path, json.dumps(value, indent=1, sort_keys=True))
 

@@ -1,4 +1,4 @@
-"""The name of every path in a run directory, which is a model directory too."""
+"""Names of all paths in a run directory, which is also a model directory."""
 
 import os
 
@@ -9,7 +9,7 @@ def params_root(run_dir: str) -> str:
 
 
 def untrained_file(run_dir: str) -> str:
-  """Returns the weights that a job got, but does not train."""
+  """Returns the weights that a job was given but does not train."""
   return os.path.join(run_dir, 'untrained.safetensors')
 
 
@@ -19,33 +19,33 @@ def index_root(run_dir: str) -> str:
 
 
 def index_in_use_file(run_dir: str, process: int = 0) -> str:
-  """Returns where a process of the trainer says which indexes it uses."""
+  """Returns where a trainer process declares the index versions in use."""
   name = f'index_in_use-{process}.json' if process else 'index_in_use.json'
   return os.path.join(run_dir, name)
 
 
 def checkpoint_dir(run_dir: str) -> str:
-  """Returns where the trainer keeps what --resume needs."""
+  """Returns where the trainer keeps checkpoints for --resume."""
   return os.path.join(run_dir, 'checkpoints')
 
 
 def summary_dir(run_dir: str) -> str:
-  """Returns where TensorBoard looks."""
+  """Returns the log directory of TensorBoard."""
   return os.path.join(run_dir, 'summaries')
 
 
 def metrics_file(run_dir: str) -> str:
-  """Returns the log of training as numbers: a JSON object a line."""
+  """Returns the training log, one JSON object of numbers a line."""
   return os.path.join(run_dir, 'metrics.jsonl')
 
 
 def dev_metrics_file(run_dir: str) -> str:
-  """Returns how good parameters were on questions kept apart, a line a step."""
+  """Returns the metrics on development questions, a line a step."""
   return os.path.join(run_dir, 'dev_metrics.jsonl')
 
 
 def held_out_file(run_dir: str) -> str:
-  """Returns how good versions were on held-out sentences, a line a version."""
+  """Returns the metrics on held-out sentences, a line a version."""
   return os.path.join(run_dir, 'held_out_metrics.jsonl')
 
 
@@ -55,7 +55,7 @@ def best_dir(run_dir: str) -> str:
 
 
 def examples_file(run_dir: str) -> str:
-  """Returns queries with their candidates, as the trainer last saw them."""
+  """Returns the latest example queries with their candidates."""
   return os.path.join(run_dir, 'examples.jsonl')
 
 
@@ -75,5 +75,5 @@ def params_file(version_path: str) -> str:
 
 
 def done_file(run_dir: str) -> str:
-  """Returns the marker that says that training has ended."""
+  """Returns the marker of a training that has ended."""
   return os.path.join(run_dir, 'DONE')

@@ -1,9 +1,6 @@
-"""A run directory seen as a model: config, vocabulary, parameters, index.
+"""Model directories, trained or imported: config, vocabulary, versions.
 
-  <dir>/config.json  vocab.txt  params/000000500/  index/000000500/
-
-Every job reads the model it starts from through this file, whether it was
-trained here or imported.
+<dir>/config.json  vocab.txt  params/000000500/  index/000000500/
 """
 
 from typing import Any, NamedTuple, Optional
@@ -18,14 +15,7 @@ from realm_tf.rundir import versions
 
 
 class ModelDirectory(NamedTuple):
-  """What `open_directory` found.
-
-  Attributes:
-    path: The directory.
-    config: It was made with.
-    params: Newest parameter version.
-    index: Newest index version; None if there is none.
-  """
+  """A model directory with its config and newest versions."""
 
   path: str
   config: config_lib.ExperimentConfig
@@ -36,7 +26,7 @@ class ModelDirectory(NamedTuple):
 def create(
   path: str, config: config_lib.ExperimentConfig, vocab_file: str
 ) -> None:
-  """Writes config.json and vocab.txt; what is there already is replaced."""
+  """Writes or replaces config.json and vocab.txt."""
   tf.io.gfile.makedirs(path)
   config_files.write(config, path)
   tf.io.gfile.copy(vocab_file, layout.vocab_file(path), overwrite=True)

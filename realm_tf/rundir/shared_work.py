@@ -1,13 +1,13 @@
-"""Tasks that several processes share through a directory, without any lock.
+"""Tasks that several processes share through a directory, without locks.
 
-  <directory>/TASK.done   written last: what the task made
-  <directory>/TASK.claim  the worker that is at it
-  <directory>/WORKER.beat a counter that the worker raises while it lives
+  <directory>/TASK.done   result of the task, written last
+  <directory>/TASK.claim  worker that does the task
+  <directory>/WORKER.beat counter that the worker raises while it lives
 
-Object stores have no locks. So a claim only saves work: if two workers do take
-one task, each writes files of its own names and the first `done` stands. A
-worker is dead once its counter has stood still for a while by the observer's
-own clock; clocks of two machines are never compared, and may be set back.
+Object stores have no locks, so a claim only saves work: if two workers take one
+task, each writes files under its own name and the first `done` counts. A worker
+is dead once its counter has stood still for `takeover_secs` by the observer's
+own monotonic clock; clocks of two machines are never compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,19 +23,19 @@ from realm_tf import errors
 from realm_tf.rundir import json_files
 from realm_tf.rundir import workers
 
-_BEATS_PER_TAKEOVER = 6  # A late beat or two must not look like a death.
+_BEATS_PER_TAKEOVER = 6  # Tolerates a few late beats.
 
 
 class SharedWork:
   """One worker's view of the tasks.
 
   Args:
-    directory: Shared by the workers.
-    worker: This one.
-    takeover_secs: How long a counter may stand still.
+    directory: Directory that the workers share.
+    worker: This worker.
+    takeover_secs: Seconds without a beat after which a worker counts as dead.
     clock: Monotonic seconds.
-    is_running: Whether another worker's process runs on this machine; None if
-      that cannot be known.
+    is_running: Returns whether a worker's process runs on this machine; None
+      if unknown.
   """
 
   def __init__(
@@ -52,7 +52,7 @@ class SharedWork:
     self._clock = clock
     self._is_running = is_running
     self._num_beats = 0
-    # Worker -> its counter, and when it was first seen to stand there.
+    # Worker -> (last counter, when that was first seen).
     self._seen: dict[str, tuple[Any, float]] = {}
     tf.io.gfile.makedirs(directory)
 
@@ -61,7 +61,7 @@ class SharedWork:
     return self._worker.name
 
   def take(self, tasks: Iterable[str]) -> Optional[str]:
-    """Claims the first task that is neither done nor being done, if any."""
+    """Claims the first task that is neither done nor claimed, if any."""
     names = self._names()
     for task in tasks:
       if f'{task}.done' in names:
@@ -69,12 +69,12 @@ class SharedWork:
       if f'{task}.claim' in names and self._is_being_done(task):
         continue
       json_files.write(self._path(f'{task}.claim'), self._worker._asdict())
-      if self._claimant(task) == self._worker:  # Else another was later.
+      if self._claimant(task) == self._worker:  # Else another took it.
         return task
     return None
 
   def finish(self, task: str, result: dict[str, Any]) -> bool:
-    """Says that `task` is done; returns False if another was first."""
+    """Marks `task` as done; returns False if another worker was first."""
     path = self._path(f'{task}.done')
     if tf.io.gfile.exists(path):
       return False
@@ -82,16 +82,12 @@ class SharedWork:
     return True
 
   def num_done(self, tasks: Iterable[str]) -> int:
-    """Returns how many of the tasks are done."""
+    """Returns the number of tasks that are done."""
     names = self._names()
     return sum(f'{task}.done' in names for task in tasks)
 
   def results(self, tasks: Iterable[str]) -> list[dict[str, Any]]:
-    """Returns what the tasks made, which all are done.
-
-    Raises:
-      UserError: One of them cannot be read.
-    """
+    """Returns the results of done tasks; UserError if one is unreadable."""
     paths = [self._path(f'{task}.done') for task in tasks]
     found = [json_files.read(path) for path in paths]
     if None in found:
@@ -102,18 +98,18 @@ class SharedWork:
     return found
 
   def beat(self) -> None:
-    """Shows that this worker lives."""
+    """Raises this worker's counter."""
     self._num_beats += 1
     json_files.write(self._beat_path(self._worker.name), self._num_beats)
 
   @contextlib.contextmanager
   def beating(self) -> Iterator[None]:
-    """Beats in a thread, so that long tasks need not think of it."""
+    """Beats in a thread while the body runs."""
     ended = threading.Event()
 
     def work():
       while not ended.wait(self._takeover_secs / _BEATS_PER_TAKEOVER):
-        # A full disk stops the beat, and the task itself will tell of it.
+        # A full disk stops the beat; the task itself will report it.
         with contextlib.suppress(OSError, tf.errors.OpError):
           self.beat()
 
@@ -129,7 +125,7 @@ class SharedWork:
   def _is_being_done(self, task):
     claimant = self._claimant(task)
     if claimant is None or claimant == self._worker:
-      return False  # Unreadable, or by this worker, which failed before.
+      return False  # Unreadable, or this worker failed at it before.
     running = self._is_running(claimant)
     if running is not None:
       return running

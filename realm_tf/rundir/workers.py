@@ -1,4 +1,4 @@
-"""Who a worker is, and whether its process still runs on this machine."""
+"""Identity of a worker process, and whether it still runs."""
 
 import functools
 import os
@@ -14,9 +14,9 @@ class Worker(NamedTuple):
   """A process that shares work with others.
 
   Attributes:
-    name: Of this process only.
-    machine: Of its processes' numbers; '' where that cannot be told.
-    process: Its number there, and when it began: numbers are used again.
+    name: Unique name.
+    machine: Machine, boot and process namespace; '' if unknown.
+    process: '<process id> <start time>': ids are used again.
   """
 
   name: str
@@ -25,18 +25,18 @@ class Worker(NamedTuple):
 
 
 def this_worker() -> Worker:
-  """Returns who this process is: the same in all of it, and in no other."""
+  """Returns the identity of this process."""
   return _worker(os.getpid())
 
 
 @functools.cache
-def _worker(number):  # Of the process: a fork must not take its parent's.
+def _worker(number):  # A fork must not inherit its parent's identity.
   name = f'{platform.node() or "worker"}-{number}-{uuid.uuid4().hex[:8]}'
   return Worker(name, _this_machine(), _process(number) or '')
 
 
 def is_running(worker: Worker) -> Optional[bool]:
-  """Returns whether a worker's process runs; None if it is not of here."""
+  """Returns whether a worker runs; None if it is of another machine."""
   if not worker.machine or worker.machine != _this_machine():
     return None
   number = worker.process.partition(' ')[0]
@@ -44,7 +44,7 @@ def is_running(worker: Worker) -> Optional[bool]:
 
 
 def _this_machine():
-  """Returns what containers with one host name do not share."""
+  """Returns an id that containers of one host name do not share."""
   try:
     boot = (_PROC / 'sys/kernel/random/boot_id').read_text().strip()
     return f'{platform.node()} {boot} {os.readlink(_PROC / "self/ns/pid")}'
@@ -59,6 +59,6 @@ def _process(number):
   except OSError:
     return None
   state, *rest = fields.split()
-  if state == 'Z':  # Ended, only not yet waited for.
+  if state == 'Z':  # A zombie has ended.
     return None
   return f'{number} {rest[18]}'  # Field 22 of proc(5), counted from 1.

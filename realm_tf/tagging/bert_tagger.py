@@ -1,4 +1,4 @@
-"""The tagger that was trained: texts -> named entities, in batches.
+"""Tags named entities with a BERT that was trained for it (Section 3.4).
 
 model directory of bin.train_tagger -> `BertTagger` -> entities of texts
 """
@@ -22,18 +22,18 @@ from realm_tf.rundir import versions
 from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 
-_LENGTH_STEP = 16  # Few different shapes, hence few traces.
+_LENGTH_STEP = 16  # Few shapes mean few traces.
 
 
 class BertTagger:
-  """Finds entities, and as a `salient_spans.Tagger` dates too.
+  """Finds entities and, as a `salient_spans.Tagger`, also dates.
 
   Args:
-    model: Trained.
-    tokenizer: With its vocabulary.
-    names: The model's labels.
-    max_tokens: Longest sequence; words beyond are in no entity.
-    batch_size: Texts labeled at once.
+    model: A trained tagger.
+    tokenizer: Tokenizer of the model.
+    names: Labels of the model.
+    max_tokens: Maximum sequence length; later words are in no entity.
+    batch_size: Number of texts labeled at once.
   """
 
   def __init__(
@@ -61,7 +61,7 @@ class BertTagger:
   def entities(self, texts: Sequence[str]) -> list[list[entity_labels.Entity]]:
     """Returns the entities of each text, in characters."""
     tokens = self._tokenizer.tokenize_batch(texts)
-    # Alike in length, so that little padding is computed.
+    # Sorted by length, which saves padding.
     order = np.argsort([-len(t.ids) for t in tokens], kind='stable')
     found = [[] for _ in texts]
     for start in range(0, len(order), self._batch_size):
@@ -72,7 +72,7 @@ class BertTagger:
     return found
 
   def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """See `salient_spans.Tagger`; where a date meets an entity, it stays."""
+    """Returns the spans; a date replaces the entities that it overlaps."""
     return [
       salient_spans.with_dates(text, [(e.start, e.end) for e in entities])
       for text, entities in zip(texts, self.entities(texts), strict=True)
@@ -82,12 +82,12 @@ class BertTagger:
     ids = sampling.trim(
       sampling.pad_rows(rows, self._max_tokens - 2), _LENGTH_STEP
     )
-    # One batch size, so one trace per length.
+    # A constant batch size: one trace per length.
     ids = np.pad(ids, [(0, self._batch_size - len(rows)), (0, 0)])
     return self._label(tf.constant(ids)).numpy()[: len(rows)]
 
   def _decode(self, tokens, label_ids):
-    # What is beyond the longest sentence has no labels.
+    # Pieces beyond `max_tokens` have no labels.
     tokens = wordpiece.Tokens(*(part[: len(label_ids)] for part in tokens))
     is_start = self._tokenizer.word_starts(tokens)
     labels = [self._names[i] for i in label_ids[: len(is_start)][is_start]]
@@ -95,11 +95,7 @@ class BertTagger:
 
 
 def load(tagger_dir: str) -> BertTagger:
-  """Opens a directory of bin.train_tagger.
-
-  Raises:
-    UserError: It is none, or damaged.
-  """
+  """Opens a directory of bin.train_tagger; UserError if missing or damaged."""
   if not tf.io.gfile.exists(layout.labels_file(tagger_dir)):
     raise errors.UserError(
       '--tagger=bert:DIR must be a directory of bin.train_tagger. Found no '

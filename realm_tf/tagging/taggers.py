@@ -1,7 +1,9 @@
-"""Gets any tagger of salient spans by the name that a flag gives."""
+"""Opens any tagger of salient spans by the name that a flag gives."""
 
 from collections.abc import Iterable
 
+from realm_tf import errors
+from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import salient_spans
 from realm_tf.tagging import bert_tagger
 
@@ -9,17 +11,24 @@ from realm_tf.tagging import bert_tagger
 def make(
   spec: str, gazetteer: Iterable[str] = (), num_workers: int = 1
 ) -> salient_spans.Tagger:
-  """Returns a tagger.
+  """Returns the tagger of a flag.
 
   Args:
-    spec: 'bert:DIR' of bin.train_tagger, or see `salient_spans.make_tagger`.
-    gazetteer: Names that 'rules' shall know.
-    num_workers: Processes of spaCy.
+    spec: 'rules', 'spacy:NAME' with an installed pipeline or its directory, or
+      'bert:DIR' with a directory of bin.train_tagger.
+    gazetteer: Names for 'rules' to recognize anywhere.
+    num_workers: Number of spaCy's processes.
 
   Raises:
     UserError: There is no such tagger.
   """
-  kind, _, directory = spec.partition(':')
-  if kind == 'bert' and directory:
-    return bert_tagger.load(directory)
-  return salient_spans.make_tagger(spec, gazetteer, num_workers)
+  kind, _, name = spec.partition(':')
+  if spec == 'rules':
+    return rules_tagger.RulesTagger(gazetteer)
+  if kind == 'spacy' and name:
+    return salient_spans.SpacyTagger(name, num_workers)
+  if kind == 'bert' and name:
+    return bert_tagger.load(name)
+  raise errors.UserError(
+    f"--tagger must be 'rules', 'spacy:NAME' or 'bert:DIR'; found {spec!r}."
+  )

@@ -1,7 +1,7 @@
-"""Entities as labels of wordpieces, for training and for reading them off.
+"""Converts entities to labels of wordpieces, and predicted labels to entities.
 
-A word is a wordpiece and those that continue it, as BERT splits text: so text
-that has not been split into words is labeled as text that has been.
+A word is a wordpiece with its continuations, so texts need not be split into
+words.
 """
 
 from collections.abc import Sequence
@@ -31,10 +31,10 @@ def encode(
   """Returns a label id for each wordpiece of `sentence.text`.
 
   Args:
-    sentence: With entities of types in `names`.
-    tokens: Its text's, L.
-    tokenizer: Made them.
-    names: See `label_names`.
+    sentence: A sentence, with entities of types in `names`.
+    tokens: The L wordpieces of its text.
+    tokenizer: Tokenizer of `tokens`.
+    names: Result of `label_names`.
 
   Returns:
     int [L]; NO_LABEL for pieces that do not begin a word.
@@ -56,12 +56,12 @@ def encode(
 def decode(
   tokens: wordpiece.Tokens, is_start: np.ndarray, labels: Sequence[str]
 ) -> list[entity_labels.Entity]:
-  """Returns entities in characters.
+  """Returns the entities, in characters.
 
   Args:
     tokens: L wordpieces of a text.
-    is_start: bool [L]; see `wordpiece`.
-    labels: Of each word.
+    is_start: Whether each piece begins a word, bool [L].
+    labels: Label of each word.
   """
   first = np.flatnonzero(is_start)
   stops = np.append(first[1:], len(tokens.ids))

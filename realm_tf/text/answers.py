@@ -1,22 +1,21 @@
-"""When an answer counts as right, and when a block holds it.
+"""Rules by which an answer is right, and by which a block holds an answer.
 
-Evaluation (exact match, recall@k), BM25's figures, and training where answers
-are regular expressions use this file. It holds two rules.
+For evaluation (exact match, recall@k), BM25's figures, and training where
+answers are regular expressions.
 
 * Exact match and F1 compare normalized strings as ORQA does (Lee et al. 2019):
   SQuAD's rule after Unicode decomposition, which deletes ASCII punctuation.
-* A block holds an answer if it has the answer's words in a row. Here, any
-  punctuation separates words, as in DPR's has_answer: deleting it would glue
-  "New York-based" to "new yorkbased", and 1.8 % of SQuAD's own paragraphs
-  would seem to lack their answer (0.2 % with this rule).
+* A block holds an answer if it has the answer's words in a row. Punctuation
+  separates words, as in DPR's has_answer: deleting it would make "New
+  York-based" "new yorkbased", and 1.8 % of SQuAD's own paragraphs would lack
+  their answer (0.2 % with this rule).
 
-Training matches plain answers by a third rule, `records.answer_spans`: as ORQA,
-wordpiece by wordpiece, for a span of wordpieces is what a reader learns. The
-two disagree: "the Louvre" is not "a Louvre" there, and "Israel" is in
-"Israeli" (israel, ##i). Of SQuAD's paragraphs that hold an answer by either
-rule, for 600 questions of val and all 2,067 paragraphs, 10 % hold it by words
-alone and 1 % by wordpieces alone; of the paragraphs that the questions were
-written on, none.
+Training matches plain answers as ORQA does, wordpiece by wordpiece
+(`records.answer_spans`), because the reader learns spans of wordpieces. There,
+"the Louvre" is not "a Louvre", and "Israel" is in "Israeli" (israel, ##i). Of
+SQuAD's paragraphs that hold an answer by either rule (600 validation questions,
+all 2,067 paragraphs), 10 % hold it only by words and 1 % only by wordpieces,
+but none of those that the questions were written from.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,15 +34,10 @@ _DELETE_PUNCTUATION = str.maketrans('', '', string.punctuation)
 
 
 def normalize_answer(text: str) -> str:
-  """Returns `text` as it is compared: NFD, lower case, bare of ballast.
+  """Normalizes a string for comparison.
 
-  Args:
-    text: Any string.
-
-  Returns:
-    The string decomposed (NFD) and lower-cased, with ASCII punctuation
-    deleted (not replaced by a space: "U.S." becomes "us"), the words a, an and
-    the dropped, and white space folded to single spaces.
+  Decomposes (NFD), lower-cases, deletes ASCII punctuation ("U.S." becomes
+  "us"), drops the words a, an and the, and folds white space.
   """
   text = unicodedata.normalize('NFD', text).lower()
   text = _ARTICLES.sub(' ', text.translate(_DELETE_PUNCTUATION))
@@ -57,11 +51,10 @@ def exact_match(
 
   Args:
     prediction: The model's answer.
-    answers: References; any of them will do.
-    regex: Whether the references are regular expressions (CuratedTREC). They
-      are matched against the raw prediction from its start, in any case, as
-      DrQA and ORQA do. One that takes too long matches nothing, here and
-      below; see `timed_pattern`.
+    answers: References, of which one must match.
+    regex: Whether the references are regular expressions (CuratedTREC). Like
+      DrQA and ORQA, they are matched with the start of the raw prediction, in
+      any case. A match that takes too long fails; see `timed_pattern`.
   """
   if regex:
     return any(_compile(a).matches_start(prediction) for a in answers)
@@ -81,11 +74,11 @@ def contains_answer(
 
   Args:
     text: A block's text.
-    answers: References; any of them will do. One without a letter or a digit
-      is never found.
-    regex: Whether the references are regular expressions, which are searched
-      in the raw text, in any case. Otherwise the answer's words must occur in
-      a row, whatever their case and the punctuation or a, an, the between.
+    answers: References, of which one must occur. One without a letter or a
+      digit is never found.
+    regex: Whether the references are regular expressions, to search in the raw
+      text in any case. Otherwise the answer's words must occur in a row, in any
+      case, with any punctuation and a, an or the between.
   """
   return _contains(_searchable(text, regex), answers, regex)
 
@@ -93,19 +86,13 @@ def contains_answer(
 def find_answers(
   text: str, answers: Sequence[str], regex: bool = False
 ) -> list[tuple[int, int]]:
-  """Returns where answers occur in `text`; where `contains_answer` is true.
-
-  Args:
-    text: A block's text.
-    answers: References.
-    regex: Whether they are regular expressions.
+  """Returns where answers occur in `text`; see `contains_answer`.
 
   Returns:
-    Characters (start, end) of every occurrence of any answer, sorted, each
-    once; they may overlap. Those of a plain answer cover its words in the text,
-    and the punctuation and articles that it begins or ends with where the text
-    has them too.
-    A regular expression that matches nothing gives empty ones.
+    Characters (start, end) of all occurrences, sorted and distinct; they may
+    overlap. They cover the answer's words and, where the text has them too, the
+    punctuation and articles at its start and end. A regular expression that
+    matches the empty string gives empty spans.
   """
   spans = set()
   for answer in answers:
@@ -116,14 +103,14 @@ def find_answers(
 
 
 class AnswerMatcher:
-  """Says which blocks hold an answer, splitting each block only once.
+  """Finds blocks that hold an answer, and caches the words of blocks.
 
-  Blocks that one question retrieves are retrieved by others too: 10,000
-  questions times 20 blocks cost seconds rather than minutes.
+  Questions retrieve the same blocks: with the cache, 10,000 questions with 20
+  blocks each take seconds rather than minutes.
 
   Args:
     read_texts: Maps block ids to the blocks' texts.
-    max_cached: Prepared texts that are kept; beyond it, memory is emptied.
+    max_cached: Size at which the cache is emptied.
   """
 
   def __init__(
@@ -144,9 +131,9 @@ class AnswerMatcher:
     """Returns which of each question's blocks hold one of its answers.
 
     Args:
-      block_ids: int [B, K]; negative ids stand for no block.
-      answers: B lists of references.
-      regexes: Whether they are regular expressions, B values.
+      block_ids: int [B, K]; negative ids are no block.
+      answers: References of each of B questions.
+      regexes: Whether these are regular expressions, B values.
 
     Returns:
       bool [B, K].

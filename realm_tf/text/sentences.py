@@ -1,8 +1,8 @@
 """Splits text into sentences, at white space only.
 
-Rules for English that need no model: a line ends a sentence, and so do '.', '!'
-and '?' before white space, unless what stands there is an abbreviation, an
-initial, or goes on in lower case.
+Rules for English, without a model. A sentence ends at the end of a line and at
+'.', '!' or '?' before white space, unless the dot belongs to an abbreviation or
+an initial, or lower case follows.
 """
 
 import re
@@ -12,19 +12,19 @@ _CANDIDATE = re.compile(r"""([.!?…]+)["'”’»)\]]*(\s+)""")
 _LINE = re.compile(r'[^\r\n\u2028\u2029]+')
 _LAST_WORD = re.compile(r"""[^\s("'“‘«\[—–/-]*$""")
 _INITIALS = re.compile(r'([A-Z]|[^\W\d_](\.[^\W\d_])+)$')  # No final dot.
-_LONG_WORD = 7  # Letters; one more than the longest abbreviation has.
+_LONG_WORD = 7  # Letters; longer than all abbreviations.
 _LONGEST_WORD = 24  # Characters looked at before a dot.
 
-# Always before a name, so never the end of a sentence.
+# Never end a sentence: a name follows.
 _TITLES = frozenset(
   """
   adm assoc brig capt cf col cmdr dr gen gov hon lt maj messrs mlle mme mr mrs
   ms mt mts msgr pres prof rep rev sen sgt st ste vs viz
   """.split()
 )
-# Not the end of a sentence before a number.
+# Do not end a sentence before a number.
 _NUMBERED = frozenset('c ca ch fig figs no nos nr op p pp v vol vols'.split())
-# Ends a sentence only before a word that often starts one.
+# End a sentence only before a word that often starts one.
 _ABBREVIATIONS = frozenset(
   """
   al apr approx aug ave bros co corp dec dept dist ed eds esp est etc feb ft inc
@@ -67,7 +67,7 @@ def _append_stripped(sentences, text, start, end):
 
 
 def _is_end(text: str, match: re.Match) -> bool:
-  """Whether a sentence ends at the candidate `match`."""
+  """Returns whether a sentence ends at the candidate `match`."""
   next_word = _NEXT_WORD.match(text, match.end()).group(1)
   if next_word[:1].islower():
     return False
@@ -75,7 +75,7 @@ def _is_end(text: str, match: re.Match) -> bool:
     return True
   dot = match.start(1)
   if text[dot - _LONG_WORD : dot].isalpha() and dot >= _LONG_WORD:
-    return True  # Longer than any abbreviation: most sentences end so.
+    return True  # The common case, decided fast.
   word = _LAST_WORD.search(text[max(0, dot - _LONGEST_WORD) : dot]).group()
   if word.lower() in _TITLES:
     return False

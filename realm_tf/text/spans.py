@@ -1,7 +1,7 @@
-"""Between character spans and token spans of one tokenized string.
+"""Maps character spans to token spans and back; both are half open.
 
-Spans are half open. Characters are those of the original string, so an answer
-is always cut from the text as it was written, never rebuilt from wordpieces.
+Characters are those of the original string, so answers are cut from the text as
+written, not rebuilt from wordpieces.
 """
 
 from typing import Optional
@@ -14,13 +14,10 @@ from realm_tf.text import wordpiece
 def char_to_token_span(
   tokens: wordpiece.Tokens, start: int, end: int
 ) -> Optional[tuple[int, int]]:
-  """Returns the tokens that cover exactly characters [start, end).
+  """Returns the tokens [first, end) that cover exactly characters [start, end).
 
-  White space at either edge of the characters does not matter.
-
-  Returns:
-    (first token, last token + 1), or None if an edge of the span cuts a token
-    or no token lies inside.
+  White space at the edges is ignored. Returns None if an edge cuts a token or
+  no token lies inside.
   """
   first = int(np.searchsorted(tokens.ends, start, side='right'))
   stop = int(np.searchsorted(tokens.starts, end, side='left'))

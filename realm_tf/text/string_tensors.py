@@ -1,8 +1,9 @@
-"""What `wordpiece` and `answers` do, on string tensors inside a graph.
+"""Tokenization and answer normalization of string tensors, inside a graph.
 
-  string [n] -> wordpiece ids, byte offsets, character offsets, what is compared
+  string [n] -> wordpiece ids, byte offsets, character offsets, normalized text
 
-A SavedModel takes strings in, and no Python runs in it. Strings are UTF-8.
+For SavedModels, in which no Python runs; see `wordpiece` and `answers`. Strings
+are UTF-8.
 """
 
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from realm_tf.text import wordpiece
 
 _PUNCTUATION = r'[!-/:-@\[-`{-~]'  # ASCII's, as string.punctuation.
 _ARTICLES = r'\b(a|an|the)\b'
-# What str.split() takes for white space, and RE2's \s leaves out in part.
+# White space of str.split(); RE2's \s lacks some of it.
 _SPACES = r'[\s\x0b\x1c-\x1f\x{85}\p{Z}]+'
 
 
@@ -23,10 +24,9 @@ class Tokens(NamedTuple):
 
   Attributes:
     ids: Ragged int32 [n, (L)].
-    starts: Ragged int64, in bytes of the string; piece i stands for the bytes
-      from starts[i] to ends[i].
-    ends: Ragged int64. Of a character that expands to several pieces, all but
-      the last one are empty.
+    starts: Ragged int64 [n, (L)], first byte of each piece in its string.
+    ends: Ragged int64 [n, (L)], end byte. If a character expands to several
+      pieces, all but the last are empty.
   """
 
   ids: tf.RaggedTensor
@@ -35,7 +35,7 @@ class Tokens(NamedTuple):
 
 
 def valid(texts: tf.Tensor) -> tf.Tensor:
-  """Returns strings of any bytes as UTF-8; U+FFFD stands for what is not."""
+  """Returns strings of any bytes as UTF-8, with U+FFFD for invalid bytes."""
   return tf.strings.unicode_transcode(texts, 'UTF-8', 'UTF-8')
 
 
@@ -50,20 +50,20 @@ def token_ids(
 def masked_token_ids(
   tokenizer: wordpiece.WordpieceTokenizer, texts: tf.Tensor, length: int
 ) -> tf.Tensor:
-  """As `token_ids`, of strings in which '[MASK]' is a wordpiece."""
+  """Returns `token_ids` of strings in which '[MASK]' is a wordpiece."""
   parts = tf.strings.split(texts, wordpiece.MASK)  # [n, (parts)]
   ids = tokenizer.wordpieces.tokenize(
     tokenizer.normalizer.normalize(parts.values)
   )
   mask = tf.fill([ids.nrows(), 1], tokenizer.mask_id)
   ids = parts.with_values(tf.concat([mask, ids], axis=1)).merge_dims(1, 2)
-  return _pad(ids[:, 1:], length)  # No [MASK] is before the first part.
+  return _pad(ids[:, 1:], length)  # Drops the [MASK] before the first part.
 
 
 def tokenize(
   tokenizer: wordpiece.WordpieceTokenizer, texts: tf.Tensor
 ) -> Tokens:
-  """Returns the wordpieces of `texts`, string [n], with their places."""
+  """Returns the wordpieces of `texts`, string [n], with byte offsets."""
   normalized, origins = tokenizer.normalizer.normalize_with_offsets(texts)
   ids, starts, ends = tokenizer.wordpieces.tokenize_with_offsets(normalized)
   first = tf.gather(origins.row_starts(), ids.value_rowids())
@@ -77,27 +77,19 @@ def tokenize(
 
 
 def characters(texts: tf.Tensor, places: tf.Tensor) -> tf.Tensor:
-  """Returns how many characters begin before a byte of a text.
-
-  Args:
-    texts: string [m], UTF-8.
-    places: Byte offsets, int64 [m].
-
-  Returns:
-    int32 [m].
-  """
+  """Converts byte offsets `places`, int64 [m], to characters, int32 [m]."""
   before = tf.strings.substr(texts, tf.zeros_like(places), places, unit='BYTE')
   return tf.strings.length(before, unit='UTF8_CHAR')
 
 
 def normalize_answers(texts: tf.Tensor) -> tf.Tensor:
-  """Returns strings as exact match compares them, U+FFFD for NUL, string [m].
+  """Returns `answers.normalize_answer` of strings, with U+FFFD for NUL.
 
-  See `answers.normalize_answer`. Letters of which Python's lower case is not
-  ICU's, and words that touch a, an or the in another script without a space,
-  are all that may come out differently.
+  The result may differ only for letters whose lower case differs between
+  Python and ICU, and for words that touch a, an or the in another script.
   """
-  texts = tf.strings.regex_replace(texts, r'\x00', '\ufffd')  # It ends `lower`.
+  # `lower` stops at NUL.
+  texts = tf.strings.regex_replace(texts, r'\x00', '\ufffd')
   texts = tf.strings.lower(tf_text.normalize_utf8(texts, 'NFD'), 'utf-8')
   texts = tf.strings.regex_replace(texts, _PUNCTUATION, '')
   texts = tf.strings.regex_replace(texts, _ARTICLES, ' ')

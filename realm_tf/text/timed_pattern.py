@@ -1,9 +1,9 @@
-"""Regular expressions that give up: answers of CuratedTREC, from anyone.
+"""Regular expressions with a time limit, for untrusted answer patterns.
 
-The only file that imports `regex`, whose matching takes a time limit; Python's
-own `re` has none, and (a+)+$ keeps it busy for years. A search that runs into
-the limit counts as no match, is logged once, and a pattern that does so again
-and again is not tried any more: a question may have thousands of blocks.
+The only import of `regex`, which has a time limit; Python's `re` has none, and
+(a+)+$ keeps it busy for years. A search that exceeds the limit is no match and
+is logged once. A pattern that exceeds it often is given up, because a question
+may have thousands of blocks.
 """
 
 from absl import logging
@@ -11,12 +11,12 @@ import regex
 
 from realm_tf import errors
 
-TIME_LIMIT_SECS = 0.1  # Of one search; a block of 288 wordpieces takes 1e-5.
-_MAX_TIMEOUTS = 50  # Of one pattern: 5 seconds lost at most.
+TIME_LIMIT_SECS = 0.1  # For one search; 288 wordpieces usually take 1e-5.
+_MAX_TIMEOUTS = 50  # For one pattern: at most 5 seconds are lost.
 
 
 def problem(pattern: str) -> str:
-  """Returns why `pattern` is no regular expression; '' if it is one."""
+  """Returns why `pattern` is not a regular expression; '' if it is."""
   try:
     _compile(pattern)
   except regex.error as error:
@@ -25,14 +25,14 @@ def problem(pattern: str) -> str:
 
 
 class TimedPattern:
-  """A regular expression, in any case, '^' and '$' at each line.
+  """A regular expression that ignores case; '^' and '$' match at each line.
 
   Args:
-    pattern: Its source.
-    limit_secs: Seconds that one match, search or list of spans may take.
+    pattern: The expression.
+    limit_secs: Time limit of one match, search or list of spans.
 
   Raises:
-    UserError: It is no regular expression.
+    UserError: `pattern` is not a regular expression.
   """
 
   def __init__(self, pattern: str, limit_secs: float = TIME_LIMIT_SECS):
@@ -48,23 +48,23 @@ class TimedPattern:
       ) from error
 
   def matches_start(self, text: str) -> bool:
-    """Returns whether `text` begins with a match; not if time runs out."""
+    """Returns whether `text` begins with a match; False on a timeout."""
     return bool(self._spans(text, self._regex.match))
 
   def occurs(self, text: str) -> bool:
-    """Returns whether a match is anywhere; not if time runs out."""
+    """Returns whether `text` has a match; False on a timeout."""
     return bool(self._spans(text, self._regex.search))
 
   def spans(self, text: str) -> list[tuple[int, int]]:
     """Returns the characters (start, end) of all matches, left to right.
 
-    Matches do not overlap; one of nothing is an empty span. What was found
-    before time ran out is kept.
+    Matches do not overlap and may be empty. Those found before a timeout are
+    kept.
     """
     return self._spans(text, self._regex.finditer)
 
   def _spans(self, text, find):
-    """Runs a method of the pattern; returns the spans that it found."""
+    """Returns the spans that a method of the pattern finds."""
     found = []
     if self._num_timeouts >= _MAX_TIMEOUTS:
       return found
@@ -82,8 +82,8 @@ class TimedPattern:
     self._num_timeouts += 1
     if self._num_timeouts == 1:
       logging.warning(
-        'The answer %r takes more than %g seconds to look for in a text, which '
-        'counts as no match; after %d such texts it is given up.',
+        'The search for answer %r in a text took more than %g seconds and '
+        'counts as no match; it is given up after %d such texts.',
         self._regex.pattern,
         self._limit_secs,
         _MAX_TIMEOUTS,

@@ -1,7 +1,7 @@
-"""Words in a row, whatever their case and the punctuation between.
+"""Finds an answer's words in a row, in any case and with any punctuation.
 
-The rule by which a block holds an answer (see `answers`): as one string to
-search in, for speed, and as characters of the text, for training.
+The rule by which a block holds an answer (see `answers`). `spaced_words` makes
+one string to search in, for speed; `find` returns characters, for training.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _PUNCTUATION_BEFORE = re.compile(r'(?:[^\w\s]|_)*\Z')
 
 
 class _Word(NamedTuple):
-  """A word in lower case, and its characters of the text as written."""
+  """A word in lower case, and its characters (start, end) in the text."""
 
   word: str
   start: int
@@ -25,9 +25,9 @@ class _Word(NamedTuple):
 
 
 class _Answer(NamedTuple):
-  """An answer's words, and what else it begins and ends with, longest first.
+  """An answer's words, and what it has before and after them, longest first.
 
-  Of "The A.D. 9 (a)" that is "The A." or "" before D, and " (a)" or "" after 9.
+  "The A.D. 9 (a)" has "The A." or "" before D, and " (a)" or "" after 9.
   """
 
   spaced: str
@@ -36,11 +36,12 @@ class _Answer(NamedTuple):
 
 
 def spaced_words(text: str) -> str:
-  """Returns the words but articles, each with a space before and after it.
+  """Returns all words but articles, with single spaces around each.
 
-  An answer's words occur in a row in a text if its string occurs in the text's.
+  An answer's words occur in a row in a text if the answer's result is part of
+  the text's result.
   """
-  # Composed, so that an accent does not end a word.
+  # NFC, so that an accent does not end a word.
   words = _WORD.findall(_composed(text).lower())
   return f' {" ".join(w for w in words if w not in _DROPPED)} '
 
@@ -48,26 +49,24 @@ def spaced_words(text: str) -> str:
 def find(text: str, answer: str) -> Iterator[tuple[int, int]]:
   """Yields the characters (start, end) of every occurrence of an answer.
 
-  Args:
-    text: A block's text.
-    answer: With a word at least, else nothing is found. Punctuation and
-      articles that it begins or ends with, as in U.S., C++ or vitamin A, are
-      part of an occurrence wherever the text has them too.
+  Punctuation and articles at the edges of the answer, as in U.S., C++ or
+  vitamin A, are part of an occurrence if the text has them too. An answer
+  without words is never found.
   """
   wanted = _parse_answer(answer)
   if not wanted.spaced.strip():
     return
   words = _words(text)
   searched = f' {" ".join(word.word for word in words)} '
-  place_of = {}  # Of the space before a word -> which one it is.
+  number_of = {}  # Offset of the space before a word -> number of the word.
   place = 0
   for number, word in enumerate(words):
-    place_of[place] = number
+    number_of[place] = number
     place += len(word.word) + 1
   num_words = wanted.spaced.count(' ') - 1
   place = searched.find(wanted.spaced)
   while place >= 0:
-    first = place_of[place]
+    first = number_of[place]
     start, end = words[first].start, words[first + num_words - 1].end
     yield _extend(text, start, end, wanted)
     place = searched.find(wanted.spaced, place + 1)
@@ -75,7 +74,7 @@ def find(text: str, answer: str) -> Iterator[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=100_000)
 def spaced_answer(answer: str) -> str:
-  """Is `spaced_words`, with a memory."""
+  """Returns `spaced_words` of an answer, cached."""
   return spaced_words(answer)
 
 
@@ -95,7 +94,7 @@ def _parse_answer(answer: str) -> _Answer:
 
 
 def _extend(text, start, end, wanted):
-  """Returns the span with what the answer has around its words, if it can."""
+  """Extends a span by what the answer has around its words, if it is there."""
   for before in wanted.before:
     first = start - len(before)
     if first >= 0 and _is_whole(text, first, start, before):
@@ -112,7 +111,7 @@ def _extend(text, start, end, wanted):
 
 
 def _is_whole(text, start, end, wanted):
-  """Whether text[start:end] is `wanted`, in any case, and cuts no word."""
+  """Whether text[start:end] is `wanted`, ignoring case, and cuts no word."""
   return text[start:end].lower() == wanted.lower() and not any(
     0 < edge < len(text) and text[edge - 1 : edge + 1].isalnum()
     for edge in (start, end)
@@ -120,7 +119,7 @@ def _is_whole(text, start, end, wanted):
 
 
 def _words(text: str) -> list[_Word]:
-  """Returns the words of `spaced_words` and where they are."""
+  """Returns the words of `spaced_words` with their characters."""
   composed = _composed(text)
   lowered = composed.lower()
   found = [
@@ -128,7 +127,7 @@ def _words(text: str) -> list[_Word]:
     for match in _WORD.finditer(lowered)
     if match.group() not in _DROPPED
   ]
-  # Only the dotted capital I grows in lower case, so lengths tell.
+  # If nothing changed length, offsets are those of `text`.
   if composed == text and len(lowered) == len(text):
     return [_Word(*word) for word in found]
   origins = _origins(text, composed)
@@ -139,10 +138,10 @@ def _words(text: str) -> list[_Word]:
 
 
 def _origins(text: str, composed: str) -> list[tuple[int, int]]:
-  """Returns the characters of `text` behind each one of composed.lower()."""
+  """Returns the characters of `text` behind each of composed.lower()."""
   clusters = list(_clusters(text))
   parts = [_composed(text[a:b]) for a, b in clusters]
-  if ''.join(parts) != composed:  # Marks that no rule below foresees.
+  if ''.join(parts) != composed:  # An unforeseen combination of marks.
     clusters, parts = [(0, len(text))], [composed]
   return [
     cluster
@@ -153,12 +152,12 @@ def _origins(text: str, composed: str) -> list[tuple[int, int]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
-  """Yields (start, end) of pieces that are composed independently."""
+  """Yields (start, end) of pieces that NFC composes independently."""
   start = 0
   for place in range(1, len(text)):
     if unicodedata.combining(text[place]):
       continue
-    # Some characters join the one before though they are no marks: Hangul's.
+    # Hangul's characters join the one before, though they are not marks.
     before, after = _composed(text[start:place]), _composed(text[place])
     if _composed(text[start : place + 1]) == before + after:
       yield start, place

@@ -1,13 +1,13 @@
-"""Text -> wordpiece ids, with offsets into the original string.
+"""Tokenizes text into wordpieces, with character offsets into the original.
 
-BERT's uncased tokenization: lower case, accents stripped, split at white space
-and punctuation, then greedily into wordpieces. The offsets of tensorflow_text
-are bytes, ours are characters. Inside a graph: see `string_tensors`.
+BERT's uncased tokenization: lower-case, strip accents, split at white space and
+punctuation, then greedily into wordpieces. See `string_tensors` for graphs.
 """
 
 import collections
 from collections.abc import Iterable, Sequence
 import hashlib
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -23,18 +23,18 @@ from realm_tf import errors
 PAD, UNK, CLS, SEP, MASK = '[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'
 _SPECIALS = (PAD, UNK, CLS, SEP, MASK)
 _CONTINUATION = '##'
-_LEARNING_BATCH = 1024  # Texts whose words are counted at once.
-_MAX_LEARNING_WORDS = 50_000  # The learner's time grows with them.
+_LEARNING_BATCH = 1024  # Number of texts whose words are counted at once.
+_MAX_LEARNING_WORDS = 50_000  # Bounds the learner's time.
 
 
 class Tokens(NamedTuple):
-  """The L wordpieces of a string.
+  """The L wordpieces of a string; piece i is text[starts[i]:ends[i]].
 
   Attributes:
     ids: int32 [L].
-    starts: int32 [L]; text[starts[i]:ends[i]] is what piece i stands for.
-    ends: int32 [L]; above `starts`. The pieces of one character that expands
-      ('…' is three dots) all cover that character.
+    starts: int32 [L].
+    ends: int32 [L], above `starts`. If a character expands to several pieces
+      ('…' is three dots), each piece covers that character.
   """
 
   ids: np.ndarray
@@ -46,13 +46,13 @@ class WordpieceTokenizer:
   """Tokenizes with BERT's uncased rules; adds no [CLS] or [SEP].
 
   Args:
-    vocabulary: Pieces in the order of their ids. '[PAD]' comes first, and
-      [UNK], [CLS], [SEP] and [MASK] are somewhere.
+    vocabulary: Pieces in the order of their ids, '[PAD]' first; it must contain
+      [UNK], [CLS], [SEP] and [MASK].
 
   Attributes:
-    special_ids: [CLS] and [SEP], as `records.joining` wants them.
-    normalizer: Lower case without accents, of tensorflow_text.
-    wordpieces: From normalized text to ids, of tensorflow_text.
+    special_ids: Ids of [CLS] and [SEP], for `records.joining`.
+    normalizer: Op of tensorflow_text that lower-cases and strips accents.
+    wordpieces: Op of tensorflow_text from normalized text to ids.
   """
 
   def __init__(self, vocabulary: Sequence[str]):
@@ -67,8 +67,8 @@ class WordpieceTokenizer:
     self._continues = np.array(
       [piece.startswith(_CONTINUATION) for piece in self.vocabulary]
     )  # [V]
-    # The two halves of FastBertTokenizer, whose own tracing of offsets through
-    # ragged gathers takes most of its time.
+    # The two halves of FastBertTokenizer, which spends most of its time on
+    # tracing offsets through ragged gathers.
     self.normalizer = tf_text.FastBertNormalizer(
       lower_case_nfd_strip_accents=True
     )
@@ -78,7 +78,7 @@ class WordpieceTokenizer:
 
   @classmethod
   def from_file(cls, path: str) -> 'WordpieceTokenizer':
-    """Reads one piece per line, as BERT's vocab.txt."""
+    """Reads BERT's vocab.txt, one piece per line."""
     if not tf.io.gfile.exists(path) or tf.io.gfile.isdir(path):
       raise errors.UserError(
         f'The vocabulary must be a file with one wordpiece per line; {path} '
@@ -100,7 +100,7 @@ class WordpieceTokenizer:
     return self.tokenize_batch([text])[0]
 
   def tokenize_batch(self, texts: Sequence[str]) -> list[Tokens]:
-    """Tokenizes all `texts` in one TensorFlow call."""
+    """Tokenizes `texts` in one TensorFlow call."""
     if not texts:
       return []
     encoded = _encode(texts)
@@ -109,10 +109,10 @@ class WordpieceTokenizer:
     )
     ids, starts, ends = self.wordpieces.tokenize_with_offsets(normalized)
     splits, ids = ids.row_splits.numpy(), ids.values.numpy()
-    characters = _characters(encoded, origins)  # Of each normalized byte.
+    characters = _characters(encoded, origins)  # For each normalized byte.
     first = np.repeat(origins.row_splits.numpy()[:-1], np.diff(splits))  # [T]
     starts = characters[first + starts.values.numpy()]
-    # Of an expanded character, only the last piece comes with a width.
+    # If a character expands, only its last piece has a width.
     ends = np.maximum(characters[first + ends.values.numpy()], starts + 1)
     return [
       Tokens(ids[a:b], starts[a:b], ends[a:b])
@@ -120,7 +120,7 @@ class WordpieceTokenizer:
     ]
 
   def token_ids_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
-    """Returns only the ids, int32 [L] of each text."""
+    """Returns only the ids of each text, int32 [L]."""
     if not texts:
       return []
     ids = self.wordpieces.tokenize(
@@ -130,18 +130,18 @@ class WordpieceTokenizer:
     return [values[a:b] for a, b in zip(splits[:-1], splits[1:])]
 
   def continuation(self, ids: np.ndarray) -> np.ndarray:
-    """Whether each piece continues the word of the piece before it."""
+    """Returns whether each piece continues the word of the one before it."""
     return self._continues[ids]
 
   def word_starts(self, tokens: Tokens) -> np.ndarray:
-    """Returns which of the L pieces begin a word, bool [L]."""
+    """Returns whether each of the L pieces begins a word, bool [L]."""
     starts = ~self.continuation(tokens.ids)
-    # Of the three dots that '…' becomes, only the first starts a character.
+    # '…' becomes three dots, of which only the first begins a word.
     starts[1:] &= tokens.starts[1:] >= tokens.ends[:-1]
     return starts
 
   def detokenize(self, ids: Iterable[int]) -> str:
-    """Joins pieces to words: for logs only, as 'u.s.' comes out 'u . s .'."""
+    """Joins pieces to words, for logs only: 'u.s.' becomes 'u . s .'."""
     text = ' '.join(self.vocabulary[i] for i in ids if i != self.pad_id)
     return text.replace(' ' + _CONTINUATION, '')
 
@@ -149,23 +149,23 @@ class WordpieceTokenizer:
 def learn_vocabulary(texts: Iterable[str], size: int) -> list[str]:
   """Learns at most `size` wordpieces with TensorFlow Text's learner.
 
-  The same texts give the same list: specials, characters, then other pieces,
-  frequent ones first.
+  The result is deterministic: specials, characters, then other pieces by
+  descending frequency.
 
   Args:
-    texts: Any iterable; read once.
+    texts: Texts, read once.
     size: Upper bound of the vocabulary, specials included.
   """
   counts = _count_words(texts)
   if not counts:
     raise errors.UserError(
-      'A vocabulary is learned from words, and the texts have none. Check '
+      'A vocabulary is learned from words. Found none in the texts. Check '
       '--input, or give a --vocab_file.'
     )
   by_count = sorted(counts.values(), reverse=True)
-  # The learner bisects the least count of a piece. Words alone would fill the
-  # vocabulary at this bound, so the search need not start at the count of
-  # 'the': that halves its rounds.
+  # The learner bisects the minimum count of a piece. At this bound words alone
+  # fill the vocabulary; starting here and not at the count of 'the' halves the
+  # number of rounds.
   upper = by_count[min(size // 4, len(by_count) - 1)]
   vocabulary = learner.learn(
     sorted(counts.items()),
@@ -174,7 +174,7 @@ def learn_vocabulary(texts: Iterable[str], size: int) -> list[str]:
     upper_thresh=max(upper, 2),
     lower_thresh=2,
     max_input_tokens=_MAX_LEARNING_WORDS,
-    # Each character takes two pieces: foreign scripts must not eat them all.
+    # A character takes two pieces; leaves room beside those of foreign scripts.
     max_unique_chars=max(100, min(1000, size // 20)),
   )
   return vocabulary[:size]
@@ -182,19 +182,10 @@ def learn_vocabulary(texts: Iterable[str], size: int) -> list[str]:
 
 def _count_words(texts: Iterable[str]) -> dict[str, int]:
   splitter = bert_tokenizer.BasicTokenizer(lower_case=True)
-  counts, batch = collections.Counter(), []
-
-  def count_batch():
-    if batch:
-      words = splitter.tokenize(tf.constant(_encode(batch)))
-      counts.update(words.values.numpy().tolist())
-      batch.clear()
-
-  for text in texts:
-    batch.append(text)
-    if len(batch) == _LEARNING_BATCH:
-      count_batch()
-  count_batch()
+  counts, texts = collections.Counter(), iter(texts)
+  while batch := list(itertools.islice(texts, _LEARNING_BATCH)):
+    words = splitter.tokenize(tf.constant(_encode(batch)))
+    counts.update(words.values.numpy().tolist())
   return {word.decode('utf-8', 'replace'): n for word, n in counts.items()}
 
 
@@ -223,24 +214,25 @@ def _check_vocabulary(pieces: Sequence[str], name: str):
 
 
 def _encode(texts: Sequence[str]) -> list[bytes]:
-  # JSON may hold lone surrogates: '?' in their place is one character too.
+  # Replaces lone surrogates, which JSON may hold, by '?'.
   return [text.encode('utf-8', 'replace') for text in texts]
 
 
 def _characters(encoded: Sequence[bytes], origins: tf.RaggedTensor):
-  """Returns which original character each byte of the normalized text is from.
+  """Converts byte offsets in the original strings to character offsets.
 
   Args:
-    encoded: The B original strings, UTF-8.
-    origins: int64 [B, (normalized bytes + 1)], a byte offset in the original.
+    encoded: B original strings, UTF-8.
+    origins: Byte offset of each normalized byte, int64 [B, (normalized bytes +
+      1)].
 
   Returns:
-    int32, flat as origins.values: a character offset in the original.
+    Character offsets, int32, flat like origins.values.
   """
   lengths = np.array([len(text) for text in encoded], np.int64)
   first_byte = np.cumsum(lengths) - lengths  # [B]
   joined = np.frombuffer(b''.join(encoded), np.uint8)
-  is_first = (joined & 0xC0) != 0x80  # Of a character's bytes.
+  is_first = (joined & 0xC0) != 0x80  # First byte of a character.
   num_before = np.concatenate([[0], np.cumsum(is_first, dtype=np.int32)])
   first_byte = np.repeat(first_byte, np.diff(origins.row_splits.numpy()))
   return (

@@ -1,7 +1,7 @@
-"""Asks about facts: questions whose answers stand in the entity's article.
+"""Writes questions about facts, whose answers are in the entity's article.
 
-The splits ask about different entities, so that what was learned from training
-questions is how to look a fact up, never the fact.
+The splits ask about different entities, so training questions teach how to look
+up a fact, not the facts of the test.
 """
 
 import collections
@@ -15,7 +15,7 @@ from realm_tf.world import gazetteer
 from realm_tf.world import templates
 from realm_tf.world import writing
 
-_TEST_SHARE, _DEV_SHARE = 0.15, 0.08  # Of the entities of each kind.
+_TEST_SHARE, _DEV_SHARE = 0.15, 0.08  # Shares of the entities of each kind.
 
 
 def ask_splits(
@@ -27,8 +27,8 @@ def ask_splits(
 
   Args:
     entities: All entities.
-    articles: Their articles, in the same order.
-    config: Bounds the number of questions of a split.
+    articles: Articles of the entities.
+    config: Seed, and the maximum number of questions of each split.
   """
   texts = {article.article_id: article.text for article in articles}
   limits = {
@@ -51,7 +51,7 @@ def ask_splits(
 def split_entities(
   entities: Sequence[gazetteer.Entity], seed: int
 ) -> dict[str, list[gazetteer.Entity]]:
-  """Parts the entities of each kind into 'train', 'dev' and 'test'."""
+  """Splits the entities of each kind into 'train', 'dev' and 'test'."""
   splits = {'train': [], 'dev': [], 'test': []}
   for kind in ('city', 'country'):
     members = [entity for entity in entities if entity.kind == kind]
@@ -67,7 +67,7 @@ def split_entities(
 def ask(
   entity: gazetteer.Entity, fact: gazetteer.Fact, text: str, seed: int
 ) -> questions.Question:
-  """Asks for one fact; the id of the question is ARTICLE_ID/RELATION."""
+  """Returns a question about a fact, with id ARTICLE_ID/RELATION."""
   question_id = f'{entity.article_id}/{fact.relation}'
   wordings = writing.WORDINGS[entity.kind][fact.relation].questions
   wording = random.Random(f'{seed}/question/{question_id}').choice(wordings)
@@ -80,12 +80,12 @@ def ask(
 
 
 def is_asked(entity: gazetteer.Entity, fact: gazetteer.Fact) -> bool:
-  """Whether the relation has questions at all."""
+  """Returns whether the relation has questions."""
   return bool(writing.WORDINGS[entity.kind][fact.relation].questions)
 
 
 def _answers(fact, text):
-  """Returns the values, and honest variants that stand in the text too."""
+  """Returns the values, and equivalent variants that the text has too."""
   variants = [f'{value} {unit}' for value in fact.values for unit in fact.units]
   if fact.relation == 'latitude':
     variants.append(fact.values[0].split()[0])
@@ -95,10 +95,10 @@ def _answers(fact, text):
 
 
 def _sample_facts(entities, limit, seed):
-  """Picks (entity, fact) pairs evenly over entities and their relations.
+  """Picks (entity, fact) pairs evenly over entities and relations.
 
-  In each round every entity gives the fact, not asked yet, whose relation has
-  been asked least.
+  In each round, every entity gives the remaining fact whose relation has been
+  asked least.
   """
   rng = random.Random(seed)
   pending = {

@@ -1,8 +1,8 @@
-"""What an article about a city says: rows of the tables -> facts.
+"""Computes the facts about cities from the rows of the tables.
 
-Most facts are computed from coordinates and ranks, so a model that has not
-read the article can only guess. "Nearest" is among the cities that have an
-article; ranks are among all cities of the country.
+Most facts follow from coordinates and ranks, so a model that has not read the
+article can only guess. "Nearest" is among cities with an article; ranks are
+among all cities of the country.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def city_entities(
 def find_capital(
   country: gazetteer.Country, cities: list[gazetteer.City]
 ) -> gazetteer.City | None:
-  """Returns the country's capital among its cities, largest match first."""
+  """Returns the largest of a country's cities with the capital's name."""
   name = gazetteer.fold(country.capital)
   for city in cities:
     if gazetteer.fold(city.name) == name:
@@ -67,24 +67,21 @@ def _table_facts(city, countries, seed):
 
 
 def _distinct_names(city):
-  """Returns other names that do not give themselves away by the first one."""
+  """Returns other names that do not resemble the first."""
   own = gazetteer.fold(city.name)
-  names = []
-  for name in city.other_names:
-    folded = gazetteer.fold(name)
-    # Shorter names and capitals are airport codes or abbreviations.
-    if (
-      4 <= len(name) <= 20
-      and name[0].isupper()
-      and not name.isupper()
-      and gazetteer.is_usable_name(name)
-      and name.count(' ') <= 1
-      and "'" not in name
-      and own not in folded
-      and folded not in own
-    ):
-      names.append(name)
-  return names
+  # Short names and capitals are airport codes or abbreviations.
+  return [
+    name
+    for name in city.other_names
+    if 4 <= len(name) <= 20
+    and name[0].isupper()
+    and not name.isupper()
+    and gazetteer.is_usable_name(name)
+    and name.count(' ') <= 1
+    and "'" not in name
+    and own not in (folded := gazetteer.fold(name))
+    and folded not in own
+  ]
 
 
 def _nearest_facts(listed, distances, abroad):

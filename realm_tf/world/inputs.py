@@ -1,4 +1,4 @@
-"""What --input of the binaries names: articles in files, or the world.
+"""Opens the --input of binaries: files, or the generated world.
 
 --input, --format -> [this file] -> articles, or tagged sentences
 """
@@ -25,17 +25,13 @@ def split(values: Sequence[str]) -> list[str]:
 
 
 def is_world(inputs: Sequence[str], format: str) -> bool:  # pylint: disable=redefined-builtin
-  """Returns whether the world is meant.
-
-  Raises:
-    UserError: It is named beside something else.
-  """
+  """Returns whether the input is the world; UserError if it is not alone."""
   if WORLD not in (format, *inputs):
     return False
   if list(inputs) != [WORLD]:
     raise errors.UserError(
-      'The world is an input alone, --input=world; got --input='
-      f'{",".join(inputs)}. Make it a file with bin.make_world first.'
+      'The world must be the only input, --input=world; got --input='
+      f'{",".join(inputs)}. Write it to a file with bin.make_world first.'
     )
   return True
 
@@ -48,17 +44,7 @@ def read_articles(
   counts: Optional[counts_lib.Counts] = None,
   first_number: int = 0,
 ) -> Iterator[sources.Article]:
-  """Returns the articles of all inputs, some in need of `sources.plain`.
-
-  Args:
-    inputs: See `sources.read_articles`; or 'world' alone.
-    format: One of FORMATS.
-    world: What the world is like.
-    drop_lists: Whether lists, indices, outlines and disambiguations are left
-      out.
-    counts: Counts what is left out, and says whether bad records are.
-    first_number: Of the first article, for those without an id.
-  """
+  """Returns the articles of 'world', or those of `sources.read_articles`."""
   if is_world(inputs, format):
     return iter(generate_world(world).articles)
   return sources.read_articles(inputs, format, drop_lists, counts, first_number)
@@ -73,10 +59,10 @@ def read_tagged_sentences(
   """Returns the sentences that need no tagger; None if the input has articles.
 
   Args:
-    inputs: See `tagged_sentences.read`; or 'world' alone.
+    inputs: 'world', or inputs of `tagged_sentences.read`.
     format: TAGGED, or one of FORMATS.
-    world: What the world is like.
-    counts: Counts what is read and what is not.
+    world: Config of the world.
+    counts: Counts sentences; may skip bad lines.
   """
   if is_world(inputs, format):
     return iter(generate_world(world).sentences)
@@ -85,5 +71,5 @@ def read_tagged_sentences(
 
 @functools.lru_cache(1)
 def generate_world(config: config_lib.WorldConfig) -> generation.World:
-  """Returns the world, the same one when it is asked for again."""
+  """Returns the world of a config, cached."""
   return generation.generate(config)

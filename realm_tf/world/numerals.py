@@ -1,4 +1,4 @@
-"""Numbers as the world's texts write them: whole, so of few wordpieces."""
+"""Writes numbers for the world's texts, rounded to few wordpieces."""
 
 
 def rounded_count(value: float) -> str:

@@ -1,9 +1,9 @@
 """Writes articles and pre-training sentences about entities.
 
-An article states every fact twice, in two wordings and in two paragraphs, each
-in an order of its own. Cut into blocks of two to four sentences, it gives
-several blocks per entity, and every fact stands in two of them that differ in
-their other facts: naming the entity is not enough to retrieve the right one.
+An article states every fact twice, in two wordings and in two paragraphs of
+different order. Cut into blocks of two to four sentences, an entity has several
+blocks, and each fact is in two of them, among different facts. So the entity's
+name is not enough to retrieve the right block.
 """
 
 from collections.abc import Iterator
@@ -15,21 +15,21 @@ from realm_tf.world import gazetteer
 from realm_tf.world import templates
 
 WORDINGS = templates.read_wordings()
-_LONG_MENTION_RATE = 0.15  # Of 'the city of Lyon' for 'Lyon'.
-# Facts that end one paragraph are kept this far from the start of the next, so
-# that the two statements of a fact do not meet in one block.
+_LONG_MENTION_RATE = 0.15  # Share of 'the city of Lyon' for 'Lyon'.
+# The last facts of one paragraph do not begin the next, so that no block states
+# a fact twice.
 _SEPARATION = 3
 _MAX_LISTED = 5  # Longer lists of values are sampled in X.
 
 
 class PretrainingSentence(NamedTuple):
-  """A sentence of X, or of an article.
+  """A sentence of X or of an article.
 
   Attributes:
-    text: One statement, or a short question with its answer.
-    spans: Character spans that may be masked: the fact's values and, in an
-      article, the entity's name.
-    article_id: Of the article that states the fact, for measuring retrieval.
+    text: A statement, or a short question with its answer.
+    spans: Character spans to mask: the fact's values and, in an article, the
+      entity's name.
+    article_id: Id of the article that states the fact.
   """
 
   text: str
@@ -38,7 +38,7 @@ class PretrainingSentence(NamedTuple):
 
 
 def write_article(entity: gazetteer.Entity, seed: int) -> sources.Article:
-  """Writes the article; a changed value changes only its own statements."""
+  """Returns the article; a changed value changes only its own statements."""
   text = '\n\n'.join(
     ' '.join(statement.text for statement in paragraph)
     for paragraph in write_paragraphs(entity, seed)
@@ -50,7 +50,7 @@ def write_paragraphs(
   entity: gazetteer.Entity, seed: int
 ) -> list[list[PretrainingSentence]]:
   """Returns the statements of the article's two paragraphs, with spans."""
-  # Every choice is made before a value is looked at.
+  # No choice depends on a value.
   rng = random.Random(f'{seed}/article/{entity.article_id}')
   first = rng.sample(entity.facts, len(entity.facts))
   second = rng.sample(entity.facts, len(entity.facts))

@@ -1,21 +1,9 @@
 """Tests for realm_tf.corpus.salient_spans."""
 
 from absl.testing import absltest
-from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.corpus import salient_spans
-
-
-class MakeTaggerTest(parameterized.TestCase):
-  def test_rules(self):
-    tagger = salient_spans.make_tagger('rules', gazetteer=['Chad'])
-    self.assertEqual(tagger.tag(['Chad is dry.']), [[(0, 4)]])
-
-  @parameterized.parameters('', 'rule', 'spacy', 'spacy:', 'rules:x')
-  def test_unknown_tagger_is_the_users_mistake(self, spec):
-    with self.assertRaisesRegex(errors.UserError, "'rules', 'spacy:NAME'"):
-      salient_spans.make_tagger(spec)
 
 
 class SpacyTaggerTest(absltest.TestCase):
@@ -37,7 +25,7 @@ class SpacyTaggerTest(absltest.TestCase):
     return directory
 
   def test_tags_entities_and_dates_of_a_saved_pipeline(self):
-    tagger = salient_spans.make_tagger(f'spacy:{self._pipeline()}')
+    tagger = salient_spans.SpacyTagger(self._pipeline())
     text = 'Some day in July 1969, Neil Armstrong and two men flew.'
     spans, empty = tagger.tag([text, 'nothing'])
 
@@ -51,15 +39,14 @@ class SpacyTaggerTest(absltest.TestCase):
     names = ['Neil Armstrong', 'Nobody', 'July 1969']
     texts = [f'{names[i % 3]} at {i}.' for i in range(1500)]
     one, two = (
-      salient_spans.make_tagger(f'spacy:{directory}', num_workers=n).tag(texts)
-      for n in (1, 2)
+      salient_spans.SpacyTagger(directory, n).tag(texts) for n in (1, 2)
     )
     self.assertEqual(one, two)
     self.assertEqual(one[:3], [[(0, 14)], [], [(0, 9)]])
 
   def test_missing_pipeline_says_what_to_install(self):
     with self.assertRaisesRegex(errors.UserError, 'spacy download en_none'):
-      salient_spans.make_tagger('spacy:en_none')
+      salient_spans.SpacyTagger('en_none')
 
 
 if __name__ == '__main__':

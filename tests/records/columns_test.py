@@ -9,7 +9,10 @@ from realm_tf.records import columns
 class RaggedColumnTest(absltest.TestCase):
   def _column(self, rows, dtype=np.int32):
     directory = self.create_tempdir().full_path
-    columns.write_column(directory, 'x', rows, dtype)
+    writer = columns.ColumnWriter(directory, 'x', dtype)
+    for row in rows:
+      writer.append(row)
+    writer.close()
     return columns.RaggedColumn.open(directory, 'x')
 
   def test_rows_come_back(self):

@@ -7,13 +7,11 @@ from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
-import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
 from realm_tf.records import corpus_writer
-from realm_tf.records import schema
 from realm_tf.records import shards
 from realm_tf.rundir import manifests
 from realm_tf.text import wordpiece
@@ -146,19 +144,6 @@ class ShardsTest(absltest.TestCase):
       shards.write_corpus(_blocks(), directory, _TOKENIZER, {}, 2, 8)
     files = [f for _, _, names in os.walk(directory) for f in names]
     self.assertEqual(files, [])
-
-
-class SchemaTest(absltest.TestCase):
-  def test_features_parse_a_batch(self):
-    first, second = _blocks()[:2]
-    parsed = tf.io.parse_example(
-      [schema.encode_block(first), schema.encode_block(second)], schema.FEATURES
-    )
-    self.assertEqual(parsed['title'].numpy()[0].decode(), 'Á')
-    self.assertEqual(
-      parsed['body_ids'].to_list(),
-      [first.body_ids.tolist(), second.body_ids.tolist()],
-    )
 
 
 if __name__ == '__main__':

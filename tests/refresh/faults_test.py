@@ -235,7 +235,7 @@ class FaultsTest(absltest.TestCase):
         pass
     code = self.server.wait(self._start())
     self.assertEqual(code, 2, self.server.logs()[-3000:])
-    self.assertRegex(self.server.logs(), r'ERROR: The index of .* Mend that')
+    self.assertRegex(self.server.logs(), r'ERROR: The index of .* Fix that')
     self.assertEqual(self._read(), 500)
     filler.unlink()
     self._assert_ends_well(self._start())

@@ -145,10 +145,6 @@ class BertTaggerTest(absltest.TestCase):
       [text[e.start : e.end] for e in entities], ['Zoe', 'saw', 'the']
     )
 
-  def test_another_directory_is_a_user_error(self):
-    with self.assertRaisesRegex(errors.UserError, 'bin.train_tagger'):
-      taggers.make('bert:/no/such')
-
 
 class TokenLabelsTest(absltest.TestCase):
   def test_encode_is_undone_by_decode(self):
