@@ -11,7 +11,6 @@ import numpy as np
 
 from realm_tf.records import block_table
 from realm_tf.records import query_table
-from realm_tf.text import spans
 from realm_tf.text import wordpiece
 
 _NUM_BINS = 12
@@ -142,7 +141,7 @@ def _mark(query: query_table.Query, tokenizer) -> Pieces:
   tokens = tokenizer.tokenize(query.text)
   pieces, position = [], 0
   for first, end in sorted(query.spans.tolist()):
-    start, stop = spans.token_to_char_span(tokens, first, end)
+    start, stop = tokens.characters(first, end)
     pieces += [
       (query.text[position:start], False),
       (query.text[start:stop], True),

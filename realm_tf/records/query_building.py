@@ -21,7 +21,6 @@ from realm_tf.corpus import tagged_sentences
 from realm_tf.records import block_table
 from realm_tf.records import query_table
 from realm_tf.text import sentences as sentences_lib
-from realm_tf.text import spans as spans_lib
 from realm_tf.text import wordpiece
 
 _MIN_TOKENS = 6
@@ -149,9 +148,7 @@ def _make_queries(texts, spans, blocks, tokenizer):
     if len(tokens.ids) < _MIN_TOKENS:
       continue
     token_spans = [
-      span
-      for start, end in found
-      if (span := spans_lib.char_to_token_span(tokens, start, end))
+      span for start, end in found if (span := tokens.span(start, end))
     ]
     yield query_table.Query(
       ids=tokens.ids,

@@ -8,7 +8,7 @@ import collections
 from collections.abc import Iterable, Sequence
 import hashlib
 import itertools
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -40,6 +40,24 @@ class Tokens(NamedTuple):
   ids: np.ndarray
   starts: np.ndarray
   ends: np.ndarray
+
+  def span(self, start: int, end: int) -> Optional[tuple[int, int]]:
+    """Returns the pieces [first, stop) of exactly the characters [start, end).
+
+    White space at the edges is ignored. Returns None if an edge cuts a piece or
+    no piece lies inside.
+    """
+    first = int(np.searchsorted(self.ends, start, side='right'))
+    stop = int(np.searchsorted(self.starts, end, side='left'))
+    if first >= stop:
+      return None
+    if self.starts[first] < start or self.ends[stop - 1] > end:
+      return None
+    return first, stop
+
+  def characters(self, first: int, stop: int) -> tuple[int, int]:
+    """Returns the characters (start, end) of pieces [first, stop)."""
+    return int(self.starts[first]), int(self.ends[stop - 1])
 
 
 class WordpieceTokenizer:

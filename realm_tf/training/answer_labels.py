@@ -19,7 +19,6 @@ from realm_tf.records import answer_spans
 from realm_tf.records import block_table
 from realm_tf.records import sampling
 from realm_tf.text import answers as answers_lib
-from realm_tf.text import spans as spans_lib
 from realm_tf.text import wordpiece
 from realm_tf.training import runs
 
@@ -167,7 +166,7 @@ class AnswerLabels:
       found = answers_lib.find_answers(text, question.answers, True)
       tokens = self._tokenizer.tokenize(text)
       for start, end in found:
-        span = spans_lib.char_to_token_span(tokens, start, end)
+        span = tokens.span(start, end)
         if (
           span
           and span[1] - span[0] <= max_width

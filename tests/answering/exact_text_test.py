@@ -7,7 +7,6 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.text import answers
-from realm_tf.text import spans
 from tests import fakes
 
 _WORDS = 'he left the u . s in 1 , 000 spider - man ##s c + nai ##ve ? a x $ 5'
@@ -30,8 +29,8 @@ class ExactTextTest(parameterized.TestCase):
   ):
     tokenizer = fakes.tokenizer(_WORDS)
     tokens = tokenizer.tokenize(text)
-    first, end = spans.char_to_token_span(
-      tokens, text.index(expected), text.index(expected) + len(expected)
+    first, end = tokens.span(
+      text.index(expected), text.index(expected) + len(expected)
     )
     liked = {int(tokens.ids[0]): (first, end - first, 1.0)}
     answerer = answerer_lib.Answerer(

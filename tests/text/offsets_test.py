@@ -7,7 +7,6 @@ import hypothesis
 from hypothesis import strategies as st
 import numpy as np
 
-from realm_tf.text import spans
 from realm_tf.text import wordpiece
 
 # Letters with and without marks, combining marks alone, CJK, emoji of several
@@ -78,8 +77,8 @@ class OffsetsTest(absltest.TestCase):
     a = data.draw(st.integers(0, len(first) - 1))
     b = data.draw(st.integers(a, len(first) - 1))
     begin, stop = first[a], [*first[1:], len(tokens.ids)][b]
-    start, end = spans.token_to_char_span(tokens, begin, stop)
-    found = spans.char_to_token_span(tokens, start, end)
+    start, end = tokens.characters(begin, stop)
+    found = tokens.span(start, end)
     self.assertEqual(found, (begin, stop))
     alone = _TOKENIZER.tokenize(text[start:end])
     for got, want, shift in zip(alone, tokens, (0, start, start), strict=True):

@@ -1,10 +1,9 @@
-"""Tests for realm_tf.text.spans."""
+"""Tests for the spans of realm_tf.text.wordpiece.Tokens."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from realm_tf.text import spans
 from realm_tf.text import wordpiece
 
 
@@ -31,20 +30,18 @@ class CharToTokenSpanTest(parameterized.TestCase):
     ('empty', 5, 5, None),
   )
   def test_span(self, start, end, expected):
-    self.assertEqual(spans.char_to_token_span(_TOKENS, start, end), expected)
+    self.assertEqual(_TOKENS.span(start, end), expected)
 
   def test_no_tokens(self):
     none = wordpiece.Tokens(*[np.zeros(0, np.int32)] * 3)
-    self.assertIsNone(spans.char_to_token_span(none, 0, 3))
+    self.assertIsNone(none.span(0, 3))
 
-  def test_token_to_char_span_is_the_inverse(self):
-    self.assertEqual(spans.token_to_char_span(_TOKENS, 1, 4), (3, 12))
+  def test_characters_is_the_inverse(self):
+    self.assertEqual(_TOKENS.characters(1, 4), (3, 12))
     for first in range(4):
       for end in range(first + 1, 4):
-        characters = spans.token_to_char_span(_TOKENS, first, end)
-        self.assertEqual(
-          spans.char_to_token_span(_TOKENS, *characters), (first, end)
-        )
+        characters = _TOKENS.characters(first, end)
+        self.assertEqual(_TOKENS.span(*characters), (first, end))
 
 
 if __name__ == '__main__':
