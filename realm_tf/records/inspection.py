@@ -11,6 +11,7 @@ import numpy as np
 
 from realm_tf.records import block_table
 from realm_tf.records import query_table
+from realm_tf.rundir import examples as examples_lib
 from realm_tf.text import wordpiece
 
 _NUM_BINS = 12
@@ -139,15 +140,8 @@ def _source_facts(source: Mapping[str, Any]) -> dict[str, Any]:
 
 def _mark(query: query_table.Query, tokenizer) -> Pieces:
   tokens = tokenizer.tokenize(query.text)
-  pieces, position = [], 0
-  for first, end in sorted(query.spans.tolist()):
-    start, stop = tokens.characters(first, end)
-    pieces += [
-      (query.text[position:start], False),
-      (query.text[start:stop], True),
-    ]
-    position = stop
-  return [*pieces, (query.text[position:], False)]
+  spans = [tokens.characters(*span) for span in sorted(query.spans.tolist())]
+  return examples_lib.cut_at(query.text, spans)
 
 
 def histogram(values: np.ndarray) -> Histogram:

@@ -6,7 +6,7 @@ The file has one query a line, all scored at the same step; it is replaced as a
 whole.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import json
 from typing import Any, NamedTuple, Optional
 
@@ -55,15 +55,24 @@ class Example(NamedTuple):
 
   def pieces(self) -> list[tuple[str, bool]]:
     """Returns `query` cut into parts: (text, whether it was masked)."""
-    pieces, position = [], 0
-    for start, end in self.masked:
-      pieces += [
-        (self.query[position:start], False),
-        (self.query[start:end], True),
-      ]
-      position = end
-    pieces.append((self.query[position:], False))
-    return [piece for piece in pieces if piece[0]]
+    return cut_at(self.query, self.masked)
+
+
+def cut_at(
+  text: str, spans: Iterable[tuple[int, int]]
+) -> list[tuple[str, bool]]:
+  """Returns the non-empty parts of `text`: (part, whether it is a span).
+
+  Args:
+    text: Any text.
+    spans: Spans (start, end), sorted and not overlapping.
+  """
+  pieces, position = [], 0
+  for start, end in spans:
+    pieces += [(text[position:start], False), (text[start:end], True)]
+    position = end
+  pieces.append((text[position:], False))
+  return [piece for piece in pieces if piece[0]]
 
 
 def write(run_dir: str, examples: Sequence[Example]) -> None:
