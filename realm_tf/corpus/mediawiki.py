@@ -86,12 +86,8 @@ class Page(NamedTuple):
 def read_pages(file: BinaryIO, path: str) -> Iterator[Page]:
   """Yields all pages of a dump, including those that are not articles.
 
-  Args:
-    file: XML, open for reading.
-    path: Path for error messages.
-
   Raises:
-    UserError: The file is not a dump, or ends too early.
+    UserError: The file at `path` is not a dump, or ends too early.
   """
   title = ''
   try:

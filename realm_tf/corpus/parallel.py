@@ -28,7 +28,6 @@ def ordered_map(
   Args:
     make_work: Makes `work` from `arguments`, once per process, so that `work`
       need not be picklable. Must be importable by name.
-    arguments: Arguments of `make_work`.
     items: Items, read at most a few ahead.
     num_workers: Number of processes; 1, or a single item, uses this process.
 

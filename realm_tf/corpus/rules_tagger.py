@@ -145,9 +145,6 @@ def _trim(text, start, end, begins, evidence):
   """Returns the run without other words at its ends; None if none is left.
 
   Args:
-    text: Text of the run.
-    start: First character of the run.
-    end: End of the run.
     begins: Whether a sentence begins with the run.
     evidence: How words are written elsewhere.
   """

@@ -112,7 +112,6 @@ class BlockTable:
     """Opens a corpus directory.
 
     Args:
-      corpus_dir: Output of bin.make_blocks.
       verify: Whether to read all files and compare their checksums.
 
     Raises:

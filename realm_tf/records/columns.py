@@ -12,13 +12,7 @@ import tensorflow as tf
 
 
 class ColumnWriter:
-  """Appends rows to a column; holds only the offsets in memory.
-
-  Args:
-    directory: A local directory.
-    name: Name of the column.
-    dtype: Type of the values.
-  """
+  """Appends rows to a local column; holds only the offsets in memory."""
 
   def __init__(self, directory: str, name: str, dtype=np.int32):
     self._path = os.path.join(directory, name)

@@ -31,7 +31,6 @@ def build(
 
   Args:
     articles: Read a few batches ahead.
-    tokenizer: Tokenizer of the corpus.
     max_block_wordpieces: Upper bound of 3 + title + body.
     counts: Counts 'duplicate block'.
     num_workers: Processes that cut; 1 cuts in this one.
@@ -98,7 +97,6 @@ def without_duplicates(
   """Yields the batches with only the first block of each content.
 
   Args:
-    batches: Batches of blocks, in order.
     counts: Counts 'duplicate block'.
     known: Hashes of blocks that the corpus has already.
   """

@@ -29,10 +29,6 @@ _Batch = encoded_blocks.EncodedBlocks
 class CorpusUpdate:
   """An update of a corpus, which itself does not change.
 
-  Args:
-    corpus_dir: Directory of the old corpus.
-    removed_ids: Ids of articles to remove.
-
   Attributes:
     manifest: Manifest of the old corpus.
     tokenizer: Tokenizer of both corpora.
@@ -73,10 +69,7 @@ class CorpusUpdate:
 
     Args:
       batches: New blocks; duplicates of kept blocks are left out.
-      output_dir: Directory of the new corpus.
-      source: Source of the new blocks.
       counts: Counts 'duplicate block' and 'removed block'.
-      max_shard_blocks: Maximum number of blocks in a new shard.
     """
     known = self._table.hashes[self._is_kept]
     counts.drop('removed block', int(np.sum(~self._is_kept)))

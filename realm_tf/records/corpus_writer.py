@@ -20,11 +20,7 @@ def shard_path(corpus_dir: str, shard: int) -> str:
 
 
 class CorpusWriter:
-  """Writes shards and table.
-
-  Args:
-    directory: A local directory that exists.
-    max_shard_blocks: Maximum number of blocks in a shard.
+  """Writes shards and table to a local directory, which exists.
 
   Attributes:
     shard_blocks: Number of blocks in each shard so far.
@@ -54,12 +50,7 @@ class CorpusWriter:
   def link(
     self, path: str, batches: Iterable[encoded_blocks.EncodedBlocks]
   ) -> None:
-    """Appends a shard of another corpus, as a hard link where possible.
-
-    Args:
-      path: TFRecord file of the shard.
-      batches: Blocks of the shard.
-    """
+    """Appends a shard of another corpus, as a hard link where possible."""
     self.end_shard()
     goal = shard_path(self._dir, len(self.shard_blocks))
     try:

@@ -30,8 +30,6 @@ def pack(
   Args:
     first: Wordpieces, int32 [..., La], zero-padded.
     second: Wordpieces, int32 [..., Lb], zero-padded, or None.
-    cls_id: Id of [CLS].
-    sep_id: Id of [SEP].
     length: L.
 
   Returns:
@@ -91,8 +89,6 @@ def pack_pairs(
   Args:
     first: Queries, int32 [B, La].
     second: Blocks, int32 [B, K, Lb].
-    cls_id: Id of [CLS].
-    sep_id: Id of [SEP].
     at_most: Upper bound of L.
     titles: Titles of the blocks, int32 [B, K, Lt], for [CLS] a [SEP] title
       [SEP] b [SEP], in which only b is the second segment.

@@ -99,10 +99,7 @@ def mask_batch(
   """Masks the queries `rows` of `table`.
 
   Args:
-    table: Queries X.
-    rows: Rows of the queries, int [B].
     masking: Parameters. A longer query is cut to a window with the mask.
-    rng: Random generator.
 
   Returns:
     query_ids, int32 [B, Lx]: x with [MASK], zero-padded.

@@ -24,7 +24,6 @@ def add_noise(
     rate: Share of the wordpieces to replace.
     ordinary_ids: Ids to replace them by, int32 [V']. Ids below the first
       ([PAD], [MASK], ...) are never replaced.
-    rng: Source of the noise.
     rows: Rows of the whole batch that `ids` are.
     num_rows: Rows of the whole batch; B by default.
 
@@ -53,7 +52,6 @@ def drop_words(
     ids: int32 [B, L], zero-padded.
     rate: Share of the wordpieces to leave out.
     first_ordinary: Lowest id that may be left out; [MASK] and the like stay.
-    rng: Source of the choice.
     rows: Rows of the whole batch that `ids` are.
     num_rows: Rows of the whole batch; B by default.
 

@@ -39,8 +39,6 @@ def queries_from_articles(
   """Yields a query for each sentence that is long enough.
 
   Args:
-    articles: Articles, read lazily.
-    tokenizer: Tokenizer of the corpus.
     tagger: Finds salient spans; sentences without one are dropped. None keeps
       all, for random masks.
     table: Corpus in which own blocks are looked up by the article's id or
@@ -75,7 +73,6 @@ def queries_from_sentences(
 
   Args:
     sentences: Sentences, read lazily; an article's are neighbours.
-    tokenizer: Tokenizer of the corpus.
     table: See `queries_from_articles`.
   """
   sentences = iter(sentences)

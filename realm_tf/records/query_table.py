@@ -69,9 +69,7 @@ def write_queries(
   without spans. 'num_dropped' of the manifest counts both.
 
   Args:
-    queries: Queries in any order.
     output_dir: Directory to write or replace.
-    info: Entries of the manifest.
     block_hashes: Hashes of the corpus's blocks, which find own blocks again in
       another corpus.
 

@@ -17,7 +17,6 @@ class Sampler:
   Args:
     num_rows: Rows 0 to num_rows - 1 are dealt.
     batch_size: B.
-    seed: Random seed of the shuffling.
   """
 
   def __init__(self, num_rows: int, batch_size: int, seed: int):
@@ -47,11 +46,9 @@ class BucketSampler:
   """Deals the rows of several batches by length, which saves padding.
 
   Args:
-    sampler: Deals the rows in another order.
     lengths: Length of each row, int [num_rows].
     num_batches: Number of batches that are sorted together; they are dealt in
       random order.
-    seed: Random seed of that order.
   """
 
   def __init__(

@@ -63,12 +63,8 @@ def write_encoded(
   """Writes or replaces a corpus directory in one pass.
 
   Args:
-    batches: The blocks, in order.
-    output_dir: Directory of the corpus.
-    tokenizer: Tokenizer of the blocks.
     source: Source of the articles; read last, so it may hold counts that grow
       while `batches` are made.
-    max_shard_blocks: Maximum number of blocks in a TFRecord file.
     max_block_wordpieces: Upper bound of 3 + title + body.
 
   Raises:

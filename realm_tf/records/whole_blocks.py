@@ -64,7 +64,6 @@ def check(
   If the manifest's `max_block_wordpieces` fits, blocks are not looked at.
 
   Args:
-    table: The corpus.
     lengths: Lengths at which blocks are embedded.
     reading: How blocks are read, if they are.
 

@@ -43,7 +43,6 @@ def look_at(
   """Opens the run directory of a trainer.
 
   Args:
-    run_dir: Run directory.
     corpus_fingerprint: Fingerprint of the corpus that is embedded.
     in_order: Whether to embed every parameter version, oldest first.
     once: Whether to treat training as done.
@@ -80,7 +79,6 @@ def refresh_until_done(
   takes would never publish one.
 
   Args:
-    run: The run directory.
     publish_index: Embeds all blocks with the version and publishes the index.
     wait: Called when there is nothing to do and after a failure, e.g.
       `lambda: time.sleep(5)`.

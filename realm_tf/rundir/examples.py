@@ -64,7 +64,6 @@ def cut_at(
   """Returns the non-empty parts of `text`: (part, whether it is a span).
 
   Args:
-    text: Any text.
     spans: Spans (start, end), sorted and not overlapping.
   """
   pieces, position = [], 0

@@ -106,7 +106,6 @@ def read(
   """Returns the manifest of a directory; each file has 'size' and 'sha256'.
 
   Args:
-    directory: A complete directory.
     what: Its kind, for error messages, e.g. 'a corpus directory'.
     made_by: What writes such directories, e.g. 'bin.make_blocks'.
     key: An entry that only manifests of this kind have.
@@ -147,7 +146,6 @@ def check(directory: str, manifest: Mapping[str, Any], contents: bool) -> None:
   """Compares the files of a directory with its manifest.
 
   Args:
-    directory: A complete directory.
     manifest: Its manifest, from `read`.
     contents: Whether to read all files and compare their SHA-256; otherwise
       only sizes are compared.

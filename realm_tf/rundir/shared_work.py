@@ -30,8 +30,6 @@ class SharedWork:
   """One worker's view of the tasks.
 
   Args:
-    directory: Directory that the workers share.
-    worker: This worker.
     takeover_secs: Seconds without a beat after which a worker counts as dead.
     clock: Monotonic seconds.
     is_running: Returns whether a worker's process runs on this machine; None

@@ -39,8 +39,6 @@ def publish(
   is removed first.
 
   Args:
-    root: Directory of all versions.
-    step: Training step of the parameters.
     write: Writes files, at any depth, into the directory that it is given.
     metadata: Further entries of the manifest.
   """
@@ -141,7 +139,6 @@ def declare_in_use(run_dir: str, process: int, in_use: Sequence[int]) -> None:
   the trainer keeps what it has loaded, or loads a newer one.
 
   Args:
-    run_dir: Run directory of the trainer.
     process: Number of this process; each has its own file.
     in_use: Steps of the loaded version and of the one being loaded, if any.
       They replace what was declared before.

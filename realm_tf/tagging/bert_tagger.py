@@ -29,9 +29,6 @@ class BertTagger:
   """Finds entities and, as a `salient_spans.Tagger`, also dates.
 
   Args:
-    model: A trained tagger.
-    tokenizer: Tokenizer of the model.
-    names: Labels of the model.
     max_tokens: Maximum sequence length; later words are in no entity.
     batch_size: Number of texts labeled at once.
   """

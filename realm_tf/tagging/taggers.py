@@ -17,7 +17,6 @@ def make(
     spec: 'rules', 'spacy:NAME' with an installed pipeline or its directory, or
       'bert:DIR' with a directory of bin.train_tagger.
     gazetteer: Names for 'rules' to recognize anywhere.
-    num_workers: Number of spaCy's processes.
 
   Raises:
     UserError: There is no such tagger.

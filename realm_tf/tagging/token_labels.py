@@ -33,7 +33,6 @@ def encode(
   Args:
     sentence: A sentence, with entities of types in `names`.
     tokens: The L wordpieces of its text.
-    tokenizer: Tokenizer of `tokens`.
     names: Result of `label_names`.
 
   Returns:

@@ -50,7 +50,6 @@ def exact_match(
   """Returns whether the prediction equals any of the answers.
 
   Args:
-    prediction: The model's answer.
     answers: References, of which one must match.
     regex: Whether the references are regular expressions (CuratedTREC). Like
       DrQA and ORQA, they are matched with the start of the raw prediction, in
@@ -73,7 +72,6 @@ def contains_answer(
   """Returns whether any answer occurs in `text`.
 
   Args:
-    text: A block's text.
     answers: References, of which one must occur. One without a letter or a
       digit is never found.
     regex: Whether the references are regular expressions, to search in the raw

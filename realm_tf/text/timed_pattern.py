@@ -28,7 +28,6 @@ class TimedPattern:
   """A regular expression that ignores case; '^' and '$' match at each line.
 
   Args:
-    pattern: The expression.
     limit_secs: Time limit of one match, search or list of spans.
 
   Raises:

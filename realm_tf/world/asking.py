@@ -26,8 +26,6 @@ def ask_splits(
   """Returns the questions of 'train', 'dev' and 'test'.
 
   Args:
-    entities: All entities.
-    articles: Articles of the entities.
     config: Seed, and the maximum number of questions of each split.
   """
   texts = {article.article_id: article.text for article in articles}

@@ -95,7 +95,6 @@ def change_fact(
   """Returns the articles with another value of one fact.
 
   Args:
-    world: A world; it does not change.
     name: Name of the entity, the title of its article.
     relation: Relation of the fact, e.g. 'capital'.
     new_value: Replaces the value or list of values.
@@ -121,7 +120,6 @@ def change_asked_fact(world: World, question_id: str) -> ChangedFact:
   """Gives the fact of a question the value of the next entity that differs.
 
   Args:
-    world: A world; it does not change.
     question_id: Id of a question, 'ARTICLE_ID/RELATION'.
   """
   article_id, relation = question_id.rsplit('/', 1)

@@ -61,7 +61,6 @@ def read_tagged_sentences(
   Args:
     inputs: 'world', or inputs of `tagged_sentences.read`.
     format: TAGGED, or one of FORMATS.
-    world: Config of the world.
     counts: Counts sentences; may skip bad lines.
   """
   if is_world(inputs, format):
