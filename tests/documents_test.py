@@ -12,8 +12,8 @@ _DOCUMENTS = ('README.md', 'docs/design.md', 'docs/contract.md')
 _LONGER_DOCUMENTS = (
   *_DOCUMENTS,
   'docs/results.md',
-  'docs/serving.md',
-  'docs/server.md',
+  'docs/export.md',
+  'docs/http.md',
   'docs/tpu.md',
 )
 # `realm_tf/index/searcher.py`, `launch/test.sh`, `docs/design.md`, `index/`.
