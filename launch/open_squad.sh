@@ -10,7 +10,7 @@
 #
 # First both towers learn to find the paragraph that a question was written on,
 # among others of its article. Then the reader learns from that one, and then to
-# tell it from the best of the others. docs/results.md says what comes out, and
+# tell it from the best of the others. docs/results/real_text.md says what comes out, and
 # how long it takes.
 set -euo pipefail
 if [ $# -ne 3 ]; then
