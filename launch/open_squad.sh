@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Open-domain QA on SQuAD's paragraphs: fine-tunes, then evaluates.
+# Fine-tunes and evaluates open-domain QA on SQuAD's paragraphs.
 #
 #   bash launch/open_squad.sh RUN_DIR INIT_FROM SQUAD_OPEN
 #
@@ -9,9 +9,9 @@
 # gold_id).
 #
 # First both towers learn to find the paragraph that a question was written on,
-# among others of its article. Then the reader learns from that one, and then to
-# tell it from the best of the others. docs/results/real_text.md says what comes out, and
-# how long it takes.
+# among others of its article. Then the reader learns from that paragraph, and
+# then to prefer it to the best other one. docs/results/real_text.md has the
+# results and the time it takes.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo 'Three arguments must be given: RUN_DIR INIT_FROM SQUAD_OPEN. Found' \

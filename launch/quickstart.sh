@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The main job on the embedded world, from text to answers with evidence.
+# Runs the main job on the embedded world, from text to answers with evidence.
 #
 #   bash launch/quickstart.sh [RUN_DIR] [FLAGS...]
 #
 # RUN_DIR is runs/quickstart by default; FLAGS go to every training job, e.g.
-# --seed=1. Run it again at any time: a stage that is done is not done twice.
+# --seed=1. Run it again at any time: finished stages are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source launch/environment.sh

@@ -1,4 +1,5 @@
-# Sourced by scripts of several stages. Wants $run, the run's directory.
+# Functions for scripts of several stages, to be sourced. Needs $run, the run's
+# directory.
 
 mkdir -p "$run/logs"
 

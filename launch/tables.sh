@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Tables 1 and 2 of the paper, in small: what each part of REALM brings.
+# Makes Tables 1 and 2 of the paper in small: what each part of REALM gains.
 #
 #   bash launch/tables.sh RUN_DIR MODEL SQUAD_OPEN [ARTICLES] [FLAGS...]
 #
 # MODEL is a Hugging Face BERT directory; SQUAD_OPEN holds {train,val}_{corpus,
-# qa}.jsonl.gz as for launch/open_squad.sh. Z is all paragraphs, X their
-# sentences, and ARTICLES' for the row of the paper's second corpus. No row sees
-# a question before fine-tuning. FLAGS go to every training job, e.g. --seed=1.
-# ROWS=realm,ict in the environment makes those alone; the first is compared
-# with. Run it again at any time: a stage that is done is not done twice, and a
-# training job goes on from its last checkpoint.
+# qa}.jsonl.gz as for launch/open_squad.sh. Z is all paragraphs. X is their
+# sentences, or those of ARTICLES in the row of the paper's second corpus. No
+# row sees a question before fine-tuning. FLAGS go to every training job, e.g.
+# --seed=1. ROWS=realm,ict in the environment makes only these rows; all are
+# compared with the first. Run it again at any time: finished stages are
+# skipped, and a training job continues from its last checkpoint.
 set -euo pipefail
 if [ $# -lt 3 ]; then
   echo 'Three arguments must be given: RUN_DIR MODEL SQUAD_OPEN [ARTICLES]' \

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes the environment and runs every test; what continuous integration runs.
+# Makes the environment, checks style and types, and runs every test.
 #
 #   bash launch/test.sh [pytest arguments]
 #
-# The first run installs (see launch/environment.sh); the tests themselves take
-# some minutes on 2 cores.
+# The first run installs (see launch/environment.sh). The tests take some
+# minutes on 2 cores. Continuous integration runs this script.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source launch/environment.sh
@@ -22,7 +22,7 @@ echo "Tests: pytest $*"
 "$PYTHON" -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
   -q --durations=15 "$@"
 if [ -n "$failed" ]; then
-  echo "The $failed check failed: see above. To mend most of it:" \
+  echo "The $failed check failed: see above. To fix most style errors:" \
     "$PYTHON -m ruff check --fix . && $PYTHON -m ruff format ." >&2
   exit 1
 fi

