@@ -15,8 +15,11 @@ echo 'Style: ruff check, ruff format --check'
 "$PYTHON" -m ruff check --quiet --output-format concise . || failed=style
 "$PYTHON" -m ruff format --check --quiet --output-format concise . || failed=style
 
+echo 'Types: mypy'
+"$PYTHON" -m mypy --no-error-summary || failed="${failed:+$failed and }type"
+
 if [ $# -eq 0 ]; then
-  set -- tests
+  set -- tests/tutorial_test.py tests  # The longest file first.
 fi
 echo "Tests: pytest $*"
 "$PYTHON" -m pytest -n 2 --dist loadfile --no-loadscope-reorder \

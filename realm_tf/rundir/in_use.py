@@ -40,8 +40,9 @@ def read(run_dir: str) -> tuple[int, ...]:
   for process in itertools.count():
     path = layout.index_in_use_file(run_dir, process)
     if not tf.io.gfile.exists(path):
-      return tuple(sorted(steps))
+      break
     content = json_files.read(path)
     declared = content.get('steps') if isinstance(content, dict) else None
     if isinstance(declared, list):
       steps.update(step for step in declared if isinstance(step, int))
+  return tuple(sorted(steps))
