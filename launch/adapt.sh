@@ -35,7 +35,8 @@ import() {
     "$PYTHON" -m bin.import_checkpoint --source="hf:$model" --output_dir="$start"
   fi
 }
-# The model's own sizes; no dropout, for each sentence is seen a few times only.
+# The model's own sizes; no dropout, because each sentence is seen only a few
+# times.
 config=(--config=launch/adapt.py --model_of="$start" --set=held_out.share=$share)
 for field in embedder_bert.dropout_rate embedder_bert.attention_dropout_rate \
   reader_bert.dropout_rate reader_bert.attention_dropout_rate \
@@ -71,9 +72,9 @@ stage queries "$queries/manifest.json" \
   "$PYTHON" -m bin.make_queries --input="$articles" --tagger=rules \
   --corpus_dir="$corpus" --output_dir="$queries"
 
-# Both from the same encoder, and neither waits for the other: the embedders
-# find the block that most words of a sentence were left out of, and the reader
-# learns to fill a name in from a block that BM25 finds and that has it.
+# Both start from the same encoder and run beside each other: the embedders
+# learn to find the block of a sentence without most of its words, and the
+# reader to fill in a name from a block that BM25 finds and that has it.
 warm_up_embedders() {
   index_of before "$start"
   evaluate eval_before --model_dir="$start"

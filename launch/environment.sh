@@ -28,7 +28,7 @@ sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
   return 2
 }
 
-# Shows pip's some hundred lines as one moving line; all of them go to a log.
+# Shows pip's few hundred lines as one moving line; all of them go to a log.
 realm_show_progress() {  # TOTAL
   local line count=0 end='\n' every=50
   if [ -t 1 ]; then
@@ -74,7 +74,7 @@ realm_make_environment() {
       [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
     echo "Environment: $venv (nothing to install)"
   else
-    # Without pip it is missing, or a run was interrupted while making it.
+    # It has no pip: it is missing, or making it was interrupted.
     if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
       python=$(realm_find_python) || return
       echo "Environment: making $venv with $python"

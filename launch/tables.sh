@@ -31,7 +31,7 @@ source launch/environment.sh
 source launch/stages.sh
 corpus=$run/corpus start=$run/start
 
-# A new projection of [CLS], but for the rows that start from a retriever.
+# A new projection of [CLS], except in the rows that start from a retriever.
 fresh=(--set=model.embedder.head=cls --set=model.embedder.embedding_size=128
   --set=model.embedder.normalize=false --set=model.embedder.score_scale=1)
 config=(--config=launch/tables.py --model_of="$start"
@@ -101,8 +101,8 @@ stage corpus "$corpus/manifest.json" "$PYTHON" -m bin.make_blocks \
   "${paragraphs[@]/#/--input=}" --vocab_file="$start/vocab.txt" \
   --max_block_wordpieces=100 --output_dir="$corpus"
 queries queries "${paragraphs[@]}"
-# The encoder's body with a head for masked words: the paper's BERT. A reader
-# that blocks were shown beside it: where REALM starts.
+# The paper's BERT: the encoder with a head for masked words. Then the reader
+# that REALM starts from: the same, trained beside blocks.
 masked_words bert "${fresh[@]}" --init_from="$start"
 masked_words reader "${fresh[@]}" --init_from="$run/bert" \
   --set=pretraining.candidates=recurring_span --set=pretraining.oversampling=3

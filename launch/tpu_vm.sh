@@ -48,7 +48,7 @@ train_software=${TRAIN_SOFTWARE:-tpu-vm-tf-$tensorflow-pod-pjrt}
 create_flags=${CREATE_FLAGS---spot} poll_secs=${POLL_SECS:-60}
 wheels=https://storage.googleapis.com/libtpu-tf-releases/index.html
 
-exec 3>&1  # For what is shown from within $(...).
+exec 3>&1  # For output from within $(...).
 act() { if [ "$dry_run" ]; then echo "$@"; else "$@"; fi; }  # COMMAND...
 
 tpu() {  # VERB VM FLAGS...
@@ -67,10 +67,10 @@ newest() {  # params or index: prints the step of the newest whole version.
     tail -n 1 | sed "s|.*/$1/||; s|/manifest.json||" || true
 }
 
-# What a host does whenever it is looked at: it installs once, and starts its
-# job unless that runs. A slice of several hosts needs it on the first only; the
-# others are fed through the TensorFlow server of their software, to which
-# TPU_LOAD_LIBRARY=0 leaves the chips.
+# Runs on a host at each check: it installs once, and starts the job unless it
+# is running. A slice of several hosts needs it on the first only; the others
+# get their work through the TensorFlow server of their software, and
+# TPU_LOAD_LIBRARY=0 leaves the chips to that server.
 remote_script() {  # ENVIRONMENT COMMAND...
   cat <<END
 set -e

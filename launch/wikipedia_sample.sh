@@ -33,7 +33,7 @@ fi
   --output_dir="$queries"
 [ -e "$run/minilm/params/000000000/manifest.json" ] || "$PYTHON" \
   -m bin.import_checkpoint --source="hf:$minilm" --output_dir="$run/minilm"
-# The imported encoder has no masked-language-model head: it is learned beside
+# The imported encoder has no masked-language-model head: it is trained beside
 # blocks that BM25 finds and that hold the masked words.
 if [ ! -e "$run/reader/DONE" ]; then
   rm -rf "$run/reader"
@@ -45,8 +45,8 @@ if [ ! -e "$run/reader/DONE" ]; then
     --set=pretraining.optimizer.learning_rate=1e-3 \
     --set=pretraining.optimizer.num_steps=200
 fi
-# What it has read so far held the answer. Beside what the retriever finds it
-# learns, before that is trained by it, which blocks to leave alone.
+# So far each block held the answer. Beside the blocks that the retriever finds
+# the reader learns to ignore useless ones, before it trains the retriever.
 if [ ! -e "$run/calibrated/DONE" ]; then
   rm -rf "$run/calibrated"
   bash launch/pretrain.sh "$run/calibrated" "$corpus" "$queries" $config \
