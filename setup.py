@@ -6,7 +6,7 @@ import setuptools
 
 setuptools.setup(
   name='realm_tf',
-  version='0.1.0',
+  version='0.2.0',
   description='Retrieval-augmented language model pre-training in TensorFlow',
   long_description=pathlib.Path(__file__).with_name('README.md').read_text(),
   long_description_content_type='text/markdown',
@@ -20,6 +20,7 @@ setuptools.setup(
   ],
   python_requires='>=3.10,<3.13',
   package_data={
+    'realm_tf': ['py.typed'],
     'realm_tf.serving': ['static/*'],
     'realm_tf.world': ['wordings.txt'],
   },
@@ -61,6 +62,7 @@ setuptools.setup(
       'apache-beam>=2.77,<3',
       'faiss-cpu>=1.15,<1.16',
       'hypothesis>=6,<7',
+      'mypy>=1.20,<2',
       'openvino>=2026.4,<2027',
       'pytest>=9,<10',
       'pytest-xdist>=3.8,<4',

@@ -1,6 +1,6 @@
 """The flags of binaries that read articles, and the reading."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 import itertools
 from typing import Optional
 
@@ -51,7 +51,7 @@ def read(
   counts: Optional[counts_lib.Counts] = None,
   plain: bool = True,
   first_number: int = 0,
-) -> Iterator[sources.Article]:
+) -> Iterable[sources.Article]:
   """Returns the articles that the flags name, with a progress bar.
 
   Args:

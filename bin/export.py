@@ -8,7 +8,7 @@ r"""Writes a model that was trained here for those who have none of this code.
 
 hugging_face writes one encoder as a BERT directory: config.json,
 model.safetensors and vocab.txt. hub writes each encoder as a TF Hub module;
-saved_model model, index and corpus as one SavedModel; see docs/serving.md.
+saved_model model, index and corpus as one SavedModel; see docs/export.md.
 """
 
 from bin import launcher

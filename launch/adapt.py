@@ -1,11 +1,12 @@
-"""A retriever for your own text, from an imported encoder and no question.
+"""Settings for a retriever of your own text, without questions.
 
   bash launch/adapt.sh ARTICLES MODEL RUN_DIR [QUESTIONS] [FLAGS...]
 
-The sizes are the encoder's own (--model_of). For 2 CPU cores with AMX and some
-thousand paragraphs: from MiniLM, on SQuAD's 2,067 validation paragraphs, 44
-minutes beside other work, recall@1/5/20 of its questions 67.9 / 90.1 / 96.6 to
-70.3 / 91.4 / 97.2. More text is worth more steps.
+The sizes are the imported encoder's (--model_of). For 2 CPU cores with AMX and
+a few thousand paragraphs. From MiniLM, on SQuAD's 2,067 validation paragraphs,
+it takes 44 minutes beside other work and raises recall@1/5/20 of their
+questions from 67.9 / 90.1 / 96.6 to 70.3 / 91.4 / 97.2. More text deserves more
+steps.
 """
 
 from realm_tf import config
@@ -21,8 +22,8 @@ CONFIG = config.ExperimentConfig(
     max_masked=6,
   ),
   held_out=config.HeldOutConfig(share=0.1),
-  # The encoder finds a whole sentence's block already. It learns from what is
-  # left of a sentence that has lost most of its words, as a question has.
+  # The encoder already finds the block of a whole sentence. It learns from
+  # sentences without most of their words: a question has few of them, too.
   inverse_cloze=config.InverseClozeConfig(
     optimizer=config.OptimizerConfig(2e-5, 150, warmup_steps=15),
     batch_size=64,

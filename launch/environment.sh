@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Makes the Python environment that everything here runs in, once.
+# Makes the Python environment for all scripts, once.
 #
 #   source launch/environment.sh      # then "$PYTHON" is its interpreter
-#   bash launch/environment.sh        # only makes it
+#   bash launch/environment.sh        # makes it, and no more
 #
-# The environment is .venv, or $REALM_VENV. It is made with the first of
+# The environment is .venv, or $REALM_VENV. Its Python is the first of
 # python3.12, 3.11, 3.10 and python3 that works and is in range ($REALM_PYTHON
-# names another), with the exact versions of constraints.txt. A stamp in it
-# holds the hash of setup.py and constraints.txt: while they stay the same, a
-# second run installs nothing.
+# names another); its packages have the exact versions of constraints.txt. A
+# stamp holds the hash of setup.py and constraints.txt: while they stay the
+# same, a second run installs nothing.
 
 realm_find_python() {
   local candidate
@@ -28,7 +28,7 @@ sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
   return 2
 }
 
-# Shows pip's some hundred lines as one moving line; all of them go to a log.
+# Shows pip's few hundred lines as one moving line; all of them go to a log.
 realm_show_progress() {  # TOTAL
   local line count=0 end='\n' every=50
   if [ -t 1 ]; then
@@ -58,7 +58,7 @@ realm_pip_install() {  # ROOT VENV
   if [ "${PIPESTATUS[0]}" -ne 0 ]; then
     grep -v '^WARNING' "$2/realm_tf.install.log" | tail -n 20 >&2
     echo 'pip must be able to install the pinned packages. Above is why it' \
-      'could not; mend that and run the command again.' >&2
+      'could not; fix that and run the command again.' >&2
     return 2
   fi
 }
@@ -74,7 +74,7 @@ realm_make_environment() {
       [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
     echo "Environment: $venv (nothing to install)"
   else
-    # Without pip it is missing, or a run was interrupted while making it.
+    # It has no pip: it is missing, or making it was interrupted.
     if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
       python=$(realm_find_python) || return
       echo "Environment: making $venv with $python"

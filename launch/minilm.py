@@ -1,19 +1,18 @@
-"""REALM and QA at MiniLM's size: real text on a machine without accelerator.
+"""Settings of REALM and QA at MiniLM's size, for real text without accelerator.
 
   bash launch/wikipedia_sample.sh RUN_DIR ARTICLES MINILM
   bash launch/open_squad.sh RUN_DIR INIT_FROM SQUAD_OPEN
 
-For 2 CPU cores, where embedding the whole text of 2,000 long articles takes
-longer than training on it: so there are 400 of them, in blocks of at most 96
-wordpieces, which are embedded and read whole. The second script's are
-paragraphs of at most 288. Its towers, from the imported encoder: exact match
-47.0, F1 58.3, recall@1/5/20 70.1 / 89.9 / 95.9, and 49.9, 61.8, 80.4 / 94.3 /
-97.9 with BM25 beside them; docs/results.md has the rest.
+For 2 CPU cores. There, embedding 2,000 long articles takes longer than training
+on them, so the first script takes 400, in blocks of at most 96 wordpieces. The
+second script has paragraphs of at most 288, and reaches exact match 47.0, F1
+58.3, recall@1/5/20 70.1 / 89.9 / 95.9; with BM25 beside the embeddings 49.9,
+61.8, 80.4 / 94.3 / 97.9. docs/results/real_text.md has the rest.
 """
 
 from realm_tf import config
 
-# all-MiniLM-L6-v2's sizes; of its weights the encoder's are imported, and the
+# The sizes of all-MiniLM-L6-v2. Its encoder's weights are imported; the
 # masked-language-model head is new.
 _BERT = config.BertConfig(
   hidden_size=384,

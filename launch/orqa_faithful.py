@@ -1,16 +1,15 @@
-"""QA fine-tuning exactly as ORQA and REALM did it: one question a step.
+"""Settings of QA fine-tuning exactly as in ORQA and REALM: one question a step.
 
   python -m bin.finetune --config=launch/orqa_faithful.py \
       --corpus_dir=CORPUS --questions=NQ_TRAIN --init_from=MODEL --run_dir=RUN
 
-Section 4.3 of Guu et al. 2020 with what Lee et al. 2019 says of the rest: the
-early-update loss over 5,000 blocks, five of them read at 320 wordpieces with
-the question and without titles, spans of at most ten, whatever block has an
-answer's text counts as a positive, Embed_doc frozen. For the paper's networks
-and 13 million blocks, hence a machine with an accelerator; the paper's figure
-is 40.4 exact match on NaturalQuestions-open after two epochs from a CC-News
-pre-training, which nobody here has run. The defaults
-of `config.FinetuningConfig` are what we would rather do.
+Section 4.3 of Guu et al. 2020, completed by Lee et al. 2019: the early-update
+loss over 5,000 blocks, five of them read at 320 wordpieces with the question
+and without titles, spans of at most ten, every block with an answer's text
+counts as correct, Embed_doc frozen. The paper's networks and 13 million blocks
+need an accelerator; this has not been run here. The paper reports 40.4 exact
+match on NaturalQuestions-open after two epochs from a CC-News pre-training. We
+recommend the defaults of `config.FinetuningConfig` instead.
 """
 
 from realm_tf import config

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pre-trains REALM: the trainer and, beside it, the refresher.
+# Pre-trains REALM: runs the trainer and, beside it, the refresher.
 #
 #   bash launch/pretrain.sh RUN_DIR CORPUS_DIR QUERIES_DIR CONFIG [FLAGS...]
 #

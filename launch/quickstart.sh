@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The main job on the embedded world, from text to answers with evidence.
+# Runs the main job on the embedded world, from text to answers with evidence.
 #
 #   bash launch/quickstart.sh [RUN_DIR] [FLAGS...]
 #
 # RUN_DIR is runs/quickstart by default; FLAGS go to every training job, e.g.
-# --seed=1. Run it again at any time: a stage that is done is not done twice.
+# --seed=1. Run it again at any time: finished stages are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source launch/environment.sh
@@ -19,7 +19,7 @@ source launch/stages.sh
 train() {  # BINARY RUN_DIR FLAGS...
   local binary=$1 run_dir=$2
   shift 2
-  # A run that was cut off is not complete: begin it anew.
+  # An interrupted run is incomplete: start it again.
   rm -rf "$run_dir"
   "$PYTHON" -m "bin.$binary" --config=$config --corpus_dir="$corpus" \
     --run_dir="$run_dir" "$@" ${extra[@]+"${extra[@]}"}
@@ -69,7 +69,7 @@ stage reader "$run/reader/DONE" \
   --set=pretraining.optimizer.num_steps=2500
 stage realm "$run/realm/DONE" pretrain_realm
 
-# Three retrievers, before and after they and one reader have seen questions.
+# Three retrievers with one reader, before and after training on questions.
 head -n 1000 "$world/train_questions.jsonl" >"$run/1000_questions.jsonl"
 row() {  # NAME EMBEDDERS RETRIEVER
   local name=$1 embedders=$2 retriever=--retriever=$3

@@ -1,4 +1,5 @@
-# Sourced by scripts of several stages. Wants $run, the run's directory.
+# Functions for scripts of several stages, to be sourced. Needs $run, the run's
+# directory.
 
 mkdir -p "$run/logs"
 
@@ -27,15 +28,16 @@ stage() {  # NAME RESULT COMMAND...
   echo "[$name] $secs s"
 }
 
-# Flags of a training job that goes on from its last checkpoint, if it has one.
+# Prints the flag that resumes a training job; without a checkpoint it removes
+# what is left of the job.
 begin() {  # RUN_DIR
   if [ -e "$1/checkpoints" ]; then echo --resume; else rm -rf "$1"; fi
 }
 
 progress_to() { if [ -t 1 ]; then echo /dev/tty; else echo /dev/null; fi; }
 
-# Runs functions beside each other, a thread each: processes of one thread make
-# more of the cores than one process of small matrices makes of all of them.
+# Runs functions beside each other with one thread each: several processes of
+# one thread use the cores better than one process with small matrices.
 beside() {  # FUNCTION...
   local job jobs_of
   export TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1

@@ -1,9 +1,10 @@
-"""Tables 1 and 2 of the paper, in small: settings of all rows.
+"""Settings of all rows of the paper's Tables 1 and 2, in small.
 
   bash launch/tables.sh RUN_DIR MODEL SQUAD_OPEN [ARTICLES] [FLAGS...]
 
-The sizes are the encoder's own (--model_of), but for [CLS]'s projection, which
-is new: no row starts from a trained retriever, but the two that say so.
+The sizes are the imported encoder's (--model_of), except for [CLS]'s
+projection, which is new: only the two rows that say so start from a trained
+retriever.
 """
 
 from realm_tf import config

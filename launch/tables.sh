@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Tables 1 and 2 of the paper, in small: what each part of REALM brings.
+# Makes Tables 1 and 2 of the paper in small: what each part of REALM gains.
 #
 #   bash launch/tables.sh RUN_DIR MODEL SQUAD_OPEN [ARTICLES] [FLAGS...]
 #
 # MODEL is a Hugging Face BERT directory; SQUAD_OPEN holds {train,val}_{corpus,
-# qa}.jsonl.gz as for launch/open_squad.sh. Z is all paragraphs, X their
-# sentences, and ARTICLES' for the row of the paper's second corpus. No row sees
-# a question before fine-tuning. FLAGS go to every training job, e.g. --seed=1.
-# ROWS=realm,ict in the environment makes those alone; the first is compared
-# with. Run it again at any time: a stage that is done is not done twice, and a
-# training job goes on from its last checkpoint.
+# qa}.jsonl.gz as for launch/open_squad.sh. Z is all paragraphs. X is their
+# sentences, or those of ARTICLES in the row of the paper's second corpus. No
+# row sees a question before fine-tuning. FLAGS go to every training job, e.g.
+# --seed=1. ROWS=realm,ict in the environment makes only these rows; all are
+# compared with the first. Run it again at any time: finished stages are
+# skipped, and a training job continues from its last checkpoint.
 set -euo pipefail
 if [ $# -lt 3 ]; then
   echo 'Three arguments must be given: RUN_DIR MODEL SQUAD_OPEN [ARTICLES]' \
@@ -31,7 +31,7 @@ source launch/environment.sh
 source launch/stages.sh
 corpus=$run/corpus start=$run/start
 
-# A new projection of [CLS], but for the rows that start from a retriever.
+# A new projection of [CLS], except in the rows that start from a retriever.
 fresh=(--set=model.embedder.head=cls --set=model.embedder.embedding_size=128
   --set=model.embedder.normalize=false --set=model.embedder.score_scale=1)
 config=(--config=launch/tables.py --model_of="$start"
@@ -101,8 +101,8 @@ stage corpus "$corpus/manifest.json" "$PYTHON" -m bin.make_blocks \
   "${paragraphs[@]/#/--input=}" --vocab_file="$start/vocab.txt" \
   --max_block_wordpieces=100 --output_dir="$corpus"
 queries queries "${paragraphs[@]}"
-# The encoder's body with a head for masked words: the paper's BERT. A reader
-# that blocks were shown beside it: where REALM starts.
+# The paper's BERT: the encoder with a head for masked words. Then the reader
+# that REALM starts from: the same, trained beside blocks.
 masked_words bert "${fresh[@]}" --init_from="$start"
 masked_words reader "${fresh[@]}" --init_from="$run/bert" \
   --set=pretraining.candidates=recurring_span --set=pretraining.oversampling=3

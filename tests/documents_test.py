@@ -1,4 +1,4 @@
-"""Tests that README.md and docs/ name only files and tests that exist."""
+"""Tests that the documents name only files, tests and headings that exist."""
 
 from collections.abc import Iterator
 import re
@@ -8,13 +8,14 @@ from absl.testing import parameterized
 
 from tests import source_tree
 
-_DOCUMENTS = ('README.md', 'docs/design.md', 'docs/contract.md')
-_LONGER_DOCUMENTS = (
-  *_DOCUMENTS,
-  'docs/results.md',
-  'docs/serving.md',
-  'docs/server.md',
-  'docs/tpu.md',
+# CHANGELOG.md names what is gone, so only its links are checked.
+_DOCUMENTS = (
+  'README.md',
+  'CONTRIBUTING.md',
+  *sorted(
+    path.relative_to(source_tree.ROOT).as_posix()
+    for path in source_tree.ROOT.glob('docs/**/*.md')
+  ),
 )
 # `realm_tf/index/searcher.py`, `launch/test.sh`, `docs/design.md`, `index/`.
 _PATH = re.compile(
@@ -22,6 +23,8 @@ _PATH = re.compile(
 )
 _TEST = re.compile(r'`(tests/\w[\w/]*\.py)::(test_\w+)`')
 _RUN_MODULE = re.compile(r'python -m ((?:bin|benchmarks)\.\w+)')
+# [text](path#heading); addresses with a scheme are not followed.
+_LINK = re.compile(r'\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)')
 
 
 def _text(document: str) -> str:
@@ -36,8 +39,17 @@ def _rows(document: str, heading: str) -> Iterator[list[str]]:
     yield [cell.strip() for cell in row.strip('|').split('|')]
 
 
+def _anchors(text: str) -> set[str]:
+  """Returns the names that GitHub gives to the headings of `text`."""
+  headings = re.findall(r'^#+ (.*)$', text, re.MULTILINE)
+  shown = (re.sub(r'\[([^]]*)\]\([^)]*\)', r'\1', each) for each in headings)
+  return {
+    re.sub(r'[^\w\- ]', '', each.lower()).replace(' ', '-') for each in shown
+  }
+
+
 class DocumentsTest(parameterized.TestCase):
-  @parameterized.parameters(*_LONGER_DOCUMENTS)
+  @parameterized.parameters(*_DOCUMENTS)
   def test_named_files_exist(self, document):
     missing = sorted(
       path
@@ -48,13 +60,13 @@ class DocumentsTest(parameterized.TestCase):
     )
     self.assertEmpty(missing, f'{document} names files that do not exist.')
 
-  @parameterized.parameters(*_LONGER_DOCUMENTS)
+  @parameterized.parameters(*_DOCUMENTS)
   def test_commands_run_modules_that_exist(self, document):
     for module in set(_RUN_MODULE.findall(_text(document))) - {'bin.NAME'}:
       path = source_tree.ROOT / (module.replace('.', '/') + '.py')
       self.assertTrue(path.exists(), f'{document}: python -m {module}')
 
-  @parameterized.parameters(*_LONGER_DOCUMENTS)
+  @parameterized.parameters(*_DOCUMENTS)
   def test_named_tests_exist(self, document):
     for path, test in _TEST.findall(_text(document)):
       file = source_tree.ROOT / path
@@ -63,15 +75,34 @@ class DocumentsTest(parameterized.TestCase):
         f'def {test}(' in source, f'{document} names {path}::{test}'
       )
 
+  @parameterized.parameters(*_DOCUMENTS, 'CHANGELOG.md')
+  def test_links_lead_to_files_and_headings(self, document):
+    for path, anchor in _LINK.findall(_text(document)):
+      target = (source_tree.ROOT / document).parent / path
+      if not path:
+        target = source_tree.ROOT / document
+      self.assertTrue(target.exists(), f'{document} links to {path}')
+      if anchor:
+        self.assertIn(anchor, _anchors(target.read_text()), document)
+
+  def test_sources_name_documents_that_exist(self):
+    for folder in ('realm_tf', 'bin', 'launch', 'tests', 'benchmarks'):
+      for path in (source_tree.ROOT / folder).rglob('*'):
+        if path.suffix in ('.py', '.sh'):
+          for name in re.findall(r'docs/[\w/]+\.\w+', path.read_text()):
+            self.assertTrue(
+              (source_tree.ROOT / name).exists(), f'{path}: {name}'
+            )
+
   def test_each_part_of_the_paper_has_its_file(self):
-    rows = list(_rows('README.md', 'Where is ...?'))
+    rows = list(_rows('docs/paper.md', 'Where is ...?'))
     self.assertNotEmpty(rows)
     for row in rows:
       self.assertRegex(row[-1], _PATH, f'No file for {row[0]!r}')
 
   def test_each_difference_has_a_test(self):
     heading = 'Differences from the paper and the release'
-    rows = list(_rows('README.md', heading))
+    rows = list(_rows('docs/paper.md', heading))
     self.assertNotEmpty(rows)
     for row in rows:
       self.assertRegex(row[-1], _TEST, f'No test of {row[0]!r}')

@@ -173,7 +173,7 @@ def _read_text(path: str) -> str:
     ) from e
 
 
-def _leaf_types(cls: type, prefix: str = '') -> Iterator[tuple[str, Any]]:
+def _leaf_types(cls: Any, prefix: str = '') -> Iterator[tuple[str, Any]]:
   """Yields (dotted key, type) of every field that is not itself a config."""
   for name, field_type in typing.get_type_hints(cls).items():
     if dataclasses.is_dataclass(field_type):
@@ -244,7 +244,7 @@ def _build(cls: type, tree: Any, prefix: str) -> Any:
     raise errors.UserError(f'{where}{e}') from e
 
 
-def _checked(key: str, value: Any, base: type) -> Any:
+def _checked(key: str, value: Any, base: Any) -> Any:
   """Returns `value`, after a check that it is of `field_type` and finite."""
   if base is float and type(value) is int:  # JSON writes 1.0 as it likes.
     value = float(value)

@@ -2,8 +2,8 @@
 
 @dataclasses.dataclass(frozen=True)
 class SearchConfig(fields.Config):
-num_searched: int = fields.positive(50)
-searcher: str = fields.one_of('exact', 'scann')  # The first is the default.
+  num_searched: int = fields.positive(50)
+  searcher: str = fields.one_of('exact', 'scann')  # The first is the default.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ import dataclasses
 from typing import TypeVar
 
 _T = TypeVar('_T')
+_Number = TypeVar('_Number', int, float)
 
 
 def bounded(default: _T, bound: str, holds: Callable[[_T], bool]) -> _T:
@@ -18,12 +19,12 @@ def bounded(default: _T, bound: str, holds: Callable[[_T], bool]) -> _T:
   return dataclasses.field(default=default, metadata={bound: holds})
 
 
-def positive(default: _T) -> _T:
+def positive(default: _Number) -> _Number:
   """Returns a field for a number above 0."""
   return bounded(default, 'be positive', lambda value: value > 0)
 
 
-def not_negative(default: _T) -> _T:
+def not_negative(default: _Number) -> _Number:
   """Returns a field for a number that is 0 or more."""
   return bounded(default, 'not be negative', lambda value: value >= 0)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Optional
 
 from realm_tf import config as config_lib
+from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
@@ -41,7 +42,8 @@ class Judge:
     self._questions = questions
     self._setting = table, tokenizer, config
     self._retrieve = retrieve
-    self._index, self._answerer = None, None
+    self._index: Optional[storage.Index] = None
+    self._answerer: Optional[answerer_lib.Answerer] = None
 
   def __call__(
     self, model: realm_model.RealmModel, index: storage.Index

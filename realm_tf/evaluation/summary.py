@@ -27,7 +27,7 @@ def summarize(
   """
   read = {} if outcome.answers is None else outcome.reading()
   recall = _recall('recall', outcome.holds_answer, recall_at)
-  metrics = {'num_questions': len(outcome.questions)}
+  metrics: dict[str, Any] = {'num_questions': len(outcome.questions)}
   metrics.update(_means({**read, **recall}))
   ends = _intervals({**read, **recall}, seed)
   if outcome.is_gold is not None:

@@ -3,7 +3,7 @@
   model directory + corpus -> [this file] -> serving_default(questions)
 
 The directory needs tensorflow and tensorflow_text, and nothing of this project:
-TensorFlow Serving runs it as it is; docs/serving.md says how.
+TensorFlow Serving runs it as it is; docs/export.md says how.
 """
 
 from typing import NamedTuple, Optional

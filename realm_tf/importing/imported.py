@@ -22,7 +22,7 @@ _MAX_PADDING = 128  # Rows; some pad the table to a multiple of up to this.
 _DENSE, _NORM = ('kernel', 'bias'), ('gamma', 'beta')
 # The heads, by our names: all of one, or none.
 _EMBEDDER_HEAD = {'projection': _DENSE, 'layer_norm': _NORM}
-_HEADS = {
+_HEADS: dict[str, dict] = {
   **{
     f'{tower}_embedder': _EMBEDDER_HEAD
     for tower in ('shared', 'query', 'block')

@@ -111,7 +111,8 @@ def tune(
     queries: float32 [Q, D], held out; at least one.
     ks: Numbers of blocks that will be asked for, ascending; each is tuned for.
   """
-  searcher, num_blocks = built.searcher, len(embeddings)
+  searcher: searcher_lib.ApproximateSearcher = built.searcher
+  num_blocks = len(embeddings)
   ks = sorted({min(k, num_blocks) for k in ks})
   expected = tuning.exact_ids(embeddings, queries, ks[-1])
   efforts, rows, leaves = {}, [], 1

@@ -52,7 +52,9 @@ def read(path: str) -> encoded_blocks.EncodedBlocks:
   return encoded_blocks.EncodedBlocks(
     [row.tobytes() for row in _split(rows('records'))],
     arrays['hashes'],
-    *(rows(name) for name in _ROWS),
+    rows('texts'),
+    rows('body_ids'),
+    rows('sentence_ends'),
     list(
       zip(
         texts('article_ids'),

@@ -180,13 +180,16 @@ class BlockTable:
       (self._article_ids.text(i), self._titles.text(i), self._title_ids.row(i))
       for i in range(rows[0], rows[-1] + 1)
     ]
+    texts, body_ids, sentence_ends = (
+      encoded_blocks.Rows(*column.slice(start, stop))
+      for column in (self._texts, self._body_ids, self._sentence_ends)
+    )
     return encoded_blocks.EncodedBlocks(
       list(records),
       np.asarray(self.hashes[start:stop]),
-      *(
-        encoded_blocks.Rows(*column.slice(start, stop))
-        for column in (self._texts, self._body_ids, self._sentence_ends)
-      ),
+      texts,
+      body_ids,
+      sentence_ends,
       articles,
       rows - rows[0],
     )

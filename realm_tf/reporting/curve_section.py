@@ -48,7 +48,7 @@ def section_id(title: str) -> str:
 
 
 def _figure(
-  panel: panels.Panel, runs: Sequence[run_reader.Run], last_step: int
+  panel: panels.Panel, runs: Sequence[run_reader.Run], last_step: float
 ) -> elements.Element:
   lines = list(_lines(panel, runs))
   axes = curves.Axes(

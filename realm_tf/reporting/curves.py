@@ -73,7 +73,7 @@ class Axes(NamedTuple):
 
   name: str
   unit: str
-  last_step: int
+  last_step: float
   from_zero: bool
   may_be_log: bool = False
 

@@ -8,7 +8,7 @@ Nothing is written: who starts the server again has the corpus of the disk.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
@@ -130,8 +130,8 @@ class EditedCorpus:
     self._embed = block_embeddings.compile_embedding(loaded.model, special_ids)
     self._overlay = overlay_lib.Overlay(_CAPACITY)
     self._num_writes = 0
-    self.table = EditedTable(loaded.table, loaded.tokenizer)
-    self.retriever = EditedRetriever(
+    self.table: Any = EditedTable(loaded.table, loaded.tokenizer)
+    self.retriever: Any = EditedRetriever(
       loaded.retriever,
       query_embeddings.compile_any_size(
         loaded.model, self._lengths.query_tokens, special_ids

@@ -11,7 +11,6 @@ import concurrent.futures
 import functools
 from typing import Any, NamedTuple, Optional
 
-from realm_tf.records import block_table
 from realm_tf.serving import batching
 from realm_tf.serving import corpus_edits
 from realm_tf.serving import live_model
@@ -99,7 +98,7 @@ class Service:
     return self._live.current.edits is not None
 
   @property
-  def table(self) -> block_table.BlockTable:
+  def table(self) -> Any:  # A BlockTable, or an EditedTable.
     """The corpus, edits included."""
     return self._live.current.answerer.table
 

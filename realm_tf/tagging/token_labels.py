@@ -40,7 +40,9 @@ def encode(
   """
   numbers = {name: i for i, name in enumerate(names)}
   pieces = [
-    entity_labels.Entity(*np.searchsorted(tokens.starts, span), entity.type)
+    entity_labels.Entity._make(
+      (*np.searchsorted(tokens.starts, span), entity.type)
+    )
     for entity, span in zip(
       sentence.entities, sentence.character_spans(), strict=True
     )

@@ -51,8 +51,11 @@ def measure(
   for name, rate in _NAMES.items():
     how = dataclasses.replace(
       config.inverse_cloze,
-      **{'batch_size': size, 'remove_rate': rate},
-      **{'query_drop_rate': 0.0, 'query_noise_rate': 0.0, 'chunk_size': 0},
+      batch_size=size,
+      chunk_size=0,
+      remove_rate=rate,
+      query_drop_rate=0.0,
+      query_noise_rate=0.0,
     )
     batches = inverse_cloze_batches.batches(
       inputs.table,

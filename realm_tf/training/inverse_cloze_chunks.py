@@ -12,6 +12,7 @@ is exact, and of each chunk only e and dL/de are kept.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import tensorflow as tf
 
@@ -23,8 +24,8 @@ Embed = Callable[[Mapping[str, tf.Tensor], tf.Tensor], Sequence[tf.Tensor]]
 
 
 def split(
-  batch: Mapping[str, tf.Tensor], chunk_size: int
-) -> dict[str, tf.Tensor]:
+  batch: Mapping[Any, tf.Tensor], chunk_size: int
+) -> dict[Any, tf.Tensor]:
   """Returns the arrays [b, ...] as chunks [b / c, c, ...], in their order."""
   return {
     name: tf.reshape(value, [-1, chunk_size, *value.shape[1:]])

@@ -1,0 +1,65 @@
+"""Runs docs/tutorial.ipynb, and checks that it shows what it promises."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from absl.testing import absltest
+
+from tests import source_tree
+
+_CELLS = json.loads(
+  (source_tree.ROOT / 'docs/tutorial.ipynb').read_text(encoding='utf-8')
+)['cells']
+_MAX_BYTES = 150_000
+# Runs after the cells, in their namespace.
+_CHECKED = """
+print(json.dumps({
+  'after': after,
+  'answer': answer.as_json(),
+  'html': answer._repr_html_(),
+  'newer_answer': newer_answer.as_json(),
+}))
+"""
+
+
+def _code():
+  """Returns the source of each code cell."""
+  return [''.join(c['source']) for c in _CELLS if c['cell_type'] == 'code']
+
+
+class TutorialTest(absltest.TestCase):
+  def test_runs_and_answers_held_out_questions(self):
+    with tempfile.TemporaryDirectory() as directory:
+      done = subprocess.run(
+        [sys.executable, '-c', '\n'.join([*_code(), _CHECKED])],
+        cwd=source_tree.ROOT,
+        env={**os.environ, 'MPLBACKEND': 'Agg', 'TMPDIR': directory},
+        capture_output=True,
+        text=True,
+        check=False,
+      )
+    self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+    shown = json.loads(done.stdout.splitlines()[-1])
+    # Of 20 questions; a guess among the names of 20 articles is right for one.
+    self.assertGreaterEqual(shown['after']['exact_match'], 50)
+    self.assertEqual(shown['answer']['prediction'], 'Simon Beck')
+    self.assertIn('<mark', shown['html'])
+    self.assertEqual(shown['newer_answer']['prediction'], 'Flora Haig')
+
+  def test_is_stored_with_its_outputs_and_pictures(self):
+    types, kinds = set(), set()
+    for cell in _CELLS:
+      for output in cell.get('outputs', []):
+        types.add(output['output_type'])
+        kinds.update(output.get('data', {}))
+    self.assertNotIn('error', types)
+    self.assertContainsSubset(['image/png', 'text/html'], kinds)
+    size = (source_tree.ROOT / 'docs/tutorial.ipynb').stat().st_size
+    self.assertLess(size, _MAX_BYTES)
+
+
+if __name__ == '__main__':
+  absltest.main()
