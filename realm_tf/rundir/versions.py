@@ -156,11 +156,12 @@ def read_in_use(run_dir: str) -> list[int]:
   for process in itertools.count():
     path = layout.index_in_use_file(run_dir, process)
     if not tf.io.gfile.exists(path):
-      return sorted(in_use)
+      break
     content = json_files.read(path)
     declared = content.get('steps') if isinstance(content, dict) else None
     if isinstance(declared, list):
       in_use.update(step for step in declared if isinstance(step, int))
+  return sorted(in_use)
 
 
 def _remove(path):
