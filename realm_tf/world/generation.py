@@ -16,13 +16,12 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
+from realm_tf.corpus import tagged_sentences
 from realm_tf.world import asking
 from realm_tf.world import city_facts
 from realm_tf.world import country_facts
 from realm_tf.world import gazetteer
 from realm_tf.world import writing
-
-PretrainingSentence = writing.PretrainingSentence
 
 
 class World(NamedTuple):
@@ -41,8 +40,8 @@ class World(NamedTuple):
   config: config_lib.WorldConfig
   entities: list[gazetteer.Entity]
   articles: list[sources.Article]
-  statements: list[PretrainingSentence]
-  sentences: list[PretrainingSentence]
+  statements: list[tagged_sentences.TaggedSentence]
+  sentences: list[tagged_sentences.TaggedSentence]
   questions: dict[str, list[questions_lib.Question]]
 
 
@@ -150,7 +149,9 @@ def write_articles(articles: Sequence[sources.Article], path: str):
   )
 
 
-def write_sentences(sentences: Sequence[PretrainingSentence], path: str):
+def write_sentences(
+  sentences: Sequence[tagged_sentences.TaggedSentence], path: str
+):
   """Writes sentences as the JSONL that `tagged_sentences` reads."""
   _write_rows(
     ({'text': s.text, 'spans': s.spans, 'id': s.article_id} for s in sentences),

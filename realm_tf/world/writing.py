@@ -8,9 +8,9 @@ name is not enough to retrieve the right block.
 
 from collections.abc import Iterator
 import random
-from typing import NamedTuple
 
 from realm_tf.corpus import sources
+from realm_tf.corpus import tagged_sentences
 from realm_tf.world import gazetteer
 from realm_tf.world import templates
 
@@ -20,21 +20,6 @@ _LONG_MENTION_RATE = 0.15  # Share of 'the city of Lyon' for 'Lyon'.
 # a fact twice.
 _SEPARATION = 3
 _MAX_LISTED = 5  # Longer lists of values are sampled in X.
-
-
-class PretrainingSentence(NamedTuple):
-  """A sentence of X or of an article.
-
-  Attributes:
-    text: A statement, or a short question with its answer.
-    spans: Character spans to mask: the fact's values and, in an article, the
-      entity's name.
-    article_id: Id of the article that states the fact.
-  """
-
-  text: str
-  spans: tuple[tuple[int, int], ...]
-  article_id: str = ''
 
 
 def write_article(entity: gazetteer.Entity, seed: int) -> sources.Article:
@@ -48,7 +33,7 @@ def write_article(entity: gazetteer.Entity, seed: int) -> sources.Article:
 
 def write_paragraphs(
   entity: gazetteer.Entity, seed: int
-) -> list[list[PretrainingSentence]]:
+) -> list[list[tagged_sentences.TaggedSentence]]:
   """Returns the statements of the article's two paragraphs, with spans."""
   # No choice depends on a value.
   rng = random.Random(f'{seed}/article/{entity.article_id}')
@@ -70,7 +55,7 @@ def write_paragraphs(
 
 def write_sentences(
   entity: gazetteer.Entity, seed: int
-) -> Iterator[PretrainingSentence]:
+) -> Iterator[tagged_sentences.TaggedSentence]:
   """Yields one or two sentences of X per fact."""
   for fact in entity.facts:
     rng = random.Random(f'{seed}/X/{entity.article_id}/{fact.relation}')
@@ -80,7 +65,9 @@ def write_sentences(
       if len(values) > _MAX_LISTED:
         values = sorted(rng.sample(values, _MAX_LISTED))
       filled = templates.fill(wording, entity.name, values)
-      yield PretrainingSentence(filled.text, filled.spans, entity.article_id)
+      yield tagged_sentences.TaggedSentence(
+        filled.text, filled.spans, entity.article_id
+      )
 
 
 def _state(fact, entity, wording, rng):
@@ -90,4 +77,6 @@ def _state(fact, entity, wording, rng):
     name = f'the city of {name}'
   filled = templates.fill(wording, name, fact.values)
   spans = sorted(filled.spans + filled.name_spans)
-  return PretrainingSentence(filled.text, tuple(spans), entity.article_id)
+  return tagged_sentences.TaggedSentence(
+    filled.text, tuple(spans), entity.article_id
+  )

@@ -112,7 +112,7 @@ class WorldTest(absltest.TestCase):
       for f in e.facts
       for v in f.values
     }
-    for text, spans, article_id in self.world.sentences:
+    for text, spans, article_id, _ in self.world.sentences:
       self.assertNotEmpty(spans)
       for start, end in spans:
         self.assertIn((article_id, text[start:end]), values)
