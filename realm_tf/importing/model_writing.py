@@ -164,7 +164,7 @@ def _has_corpus(corpus_dir):
 
 def _write_index(imported, model, output_dir, corpus_dir, tokenizer):
   """Makes the index version of the source's embeddings; returns its path."""
-  table = block_table.BlockTable.open(corpus_dir)
+  table = block_table.BlockTable.open(corpus_dir, verify=True)
   if table.num_blocks != len(imported.embeddings):
     raise _other_number(len(imported.embeddings), table.num_blocks, corpus_dir)
   model_directory.check_vocabulary(
