@@ -13,7 +13,6 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.corpus import tagged_sentences
 from realm_tf.world import generation
-from realm_tf.world import writing
 
 WORLD = 'world'
 TAGGED = 'tagged'
@@ -56,9 +55,7 @@ def read_tagged_sentences(
   format: str,  # pylint: disable=redefined-builtin
   world: config_lib.WorldConfig,
   counts: Optional[counts_lib.Counts] = None,
-) -> Optional[
-  Iterator[tagged_sentences.TaggedSentence | writing.PretrainingSentence]
-]:
+) -> Optional[Iterator[tagged_sentences.TaggedSentence]]:
   """Returns the sentences that need no tagger; None if the input has articles.
 
   Args:
