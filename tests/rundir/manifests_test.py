@@ -85,6 +85,19 @@ class ManifestsTest(parameterized.TestCase):
     self.assertEqual(manifest['files'], expected)
     manifests.check(self.directory, manifest, contents=True)
 
+  def test_checks_sizes_alone_of_the_oldest_corpora(self):
+    def make_old(manifest):
+      del manifest['manifest_sha256']
+      for entry in manifest['files'].values():
+        del entry['sha256']
+
+    self._edit(make_old)
+    manifest = _read(self.directory)
+    manifests.check(self.directory, manifest, contents=True)
+    (self.path.parent / 'empty').write_bytes(b'a')
+    with self.assertRaisesRegex(errors.UserError, 'empty must be as'):
+      manifests.check(self.directory, manifest, contents=True)
+
   def test_replaces_even_a_directory_whose_manifest_is_damaged(self):
     self.path.write_text('{"num_blocks"')
     with manifests.publishing(self.directory) as (_, metadata):
