@@ -6,8 +6,9 @@ The names of the results, and what they mean, are those of `answering.answer`.
 from typing import NamedTuple
 
 import tensorflow as tf
+import tensorflow.experimental.numpy as tnp
 
-from realm_tf.export import graph_spans
+from realm_tf.answering import answer_choice
 from realm_tf.text import string_tensors
 
 NO_BLOCK = -1  # In place of a block id, where there is less evidence than K.
@@ -25,8 +26,8 @@ class Evidence(NamedTuple):
     texts: The characters, string [B, K, S].
   """
 
-  spans: graph_spans.Spans
-  choice: graph_spans.Choice
+  spans: answer_choice.Spans
+  choice: answer_choice.Choice
   starts: tf.Tensor
   ends: tf.Tensor
   texts: tf.Tensor
@@ -55,12 +56,30 @@ def find(
     texts: Of the blocks, string [B, K].
     tokens: Of the B * K texts.
     scores: Of spans, retrieval included, float32 [B, K, Lz, W].
-    answer_by: See `graph_spans.choose`.
+    answer_by: See `answer_choice.choose`.
   """
-  spans = graph_spans.best_spans(scores)
+  spans = best_spans(scores)
   starts, ends, cut = _cut(texts, tokens, spans)
-  choice = graph_spans.choose(spans.scores, _keys(cut), answer_by)
+  choice = answer_choice.choose(spans.scores, _keys(cut), answer_by, tnp)
   return Evidence(spans, choice, starts, ends, cut)
+
+
+def best_spans(scores: tf.Tensor) -> answer_choice.Spans:
+  """Returns what `answer_choice.best_spans` does, with S = NUM_SPANS always."""
+  num_read, width = scores.shape[1], scores.shape[3]
+  shape = tf.shape(scores)
+  flat = tf.reshape(scores, [shape[0], num_read, shape[2] * width])
+  flat = tf.where(flat > answer_choice.NO_SPAN, flat, answer_choice.NOTHING)
+  number = answer_choice.NUM_SPANS
+  flat = tf.pad(
+    flat, [[0, 0], [0, 0], [0, number]], constant_values=answer_choice.NOTHING
+  )
+  values, places = tf.math.top_k(flat, number)
+  firsts = places // width
+  normalizers = answer_choice.log_sum_exp(tf.reshape(flat, [shape[0], -1]), tnp)
+  return answer_choice.Spans(
+    firsts, firsts + places % width, values, normalizers
+  )
 
 
 def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -71,7 +90,7 @@ def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
     scores: f(x,z) of all blocks found, read or not, float32 [B, k].
   """
   choice = evidence.choice
-  covered = evidence.of_blocks(graph_spans.softmax(scores), 0.0)
+  covered = evidence.of_blocks(answer_choice.softmax(scores, tnp), 0.0)
   answered = choice.exists[:, 0]
   log_probabilities = choice.log_sums - evidence.spans.log_normalizers
   elsewhere = 1.0 - tf.reduce_sum(covered, axis=-1)
@@ -95,7 +114,7 @@ def of_blocks(
     scores: See `summary`.
     read_ids: Of the blocks that were read, int32 [B, K].
   """
-  probabilities = graph_spans.softmax(scores[:, : read_ids.shape[1]])
+  probabilities = answer_choice.softmax(scores[:, : read_ids.shape[1]], tnp)
   return {
     'block_ids': evidence.of_blocks(read_ids, NO_BLOCK),
     'starts': evidence.of_spans(evidence.starts, 0),
@@ -133,5 +152,7 @@ def _cut(texts, tokens, spans):
 
 
 def _keys(texts):
+  """Returns integers that are equal where `answer_choice.key`s are."""
   keys = string_tensors.normalize_answers(texts)
-  return tf.where(keys == '', texts, keys)
+  keys = tf.reshape(tf.where(keys == '', texts, keys), [-1])
+  return tf.reshape(tf.unique(keys).idx, tf.shape(texts))
