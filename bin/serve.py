@@ -7,18 +7,14 @@ r"""Answers questions over HTTP: TensorFlow Serving's REST API, and a page.
 Newer parameters or a newer index in --model_dir are taken over while it runs.
 """
 
-import functools
-
 from bin import launcher
 from bin import reading_flags
 
 from absl import flags
 
-from realm_tf.retrieval import bm25
 from realm_tf.serving import access
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
-from realm_tf.serving import live_model
 from realm_tf.serving import masked_sentence
 from realm_tf.serving import metrics as metrics_lib
 from realm_tf.serving import served_model
@@ -63,19 +59,14 @@ _ALLOW_EDITS = flags.DEFINE_bool(
 
 def main(_):
   token = _TOKEN_FILE.value and access.read_token(_TOKEN_FILE.value)
-  source = served_model.Source(**reading_flags.arguments(_MODEL_DIR.value))
+  arguments = reading_flags.arguments(_MODEL_DIR.value)
   listener = uvicorn_server.listen(_HOST.value, _PORT.value)
   completer = _PRETRAINED_DIR.value and masked_sentence.load(
-    _PRETRAINED_DIR.value, source.corpus_dir
+    _PRETRAINED_DIR.value, arguments['corpus_dir']
   )
   metrics = metrics_lib.Metrics()
-  live = live_model.LiveModel(
-    functools.partial(live_model.find, source.model_dir, source.index_dir),
-    functools.partial(
-      *(served_model.load, source, _ALLOW_EDITS.value, bm25.KeptOverTable())
-    ),
-    served_model.adopt,
-    metrics.count_swap,
+  live = served_model.live(
+    **arguments, allow_edits=_ALLOW_EDITS.value, observe=metrics.count_swap
   )
   service = service_lib.Service(
     live,

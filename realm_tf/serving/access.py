@@ -7,7 +7,7 @@ from typing import Optional
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.serving import rest_api
+from realm_tf.serving import request_body
 
 _FEWEST_CHARACTERS = 16
 
@@ -51,7 +51,7 @@ def check_token(authorization: Optional[str], token: Optional[str]) -> None:
     given.strip().encode('utf-8', 'replace'), token.encode('utf-8')
   )
   if scheme.lower() != 'bearer' or not is_right:
-    raise rest_api.RequestError(
+    raise request_body.RequestError(
       401, 'A request must bear the token: "Authorization: Bearer TOKEN".'
     )
 
@@ -71,9 +71,9 @@ def check_writer(
   """
   kind = (content_type or '').partition(';')[0].strip().lower()
   if kind != 'application/json':
-    raise rest_api.RequestError(415, 'The body must be application/json.')
+    raise request_body.RequestError(415, 'The body must be application/json.')
   if token is None and not _is_address(host or ''):
-    raise rest_api.RequestError(
+    raise request_body.RequestError(
       403,
       'Without a token, texts can be changed only at localhost or an IP '
       'address. Start the server with --token_file.',

@@ -24,9 +24,9 @@ from realm_tf.serving import access
 from realm_tf.serving import batching
 from realm_tf.serving import handlers
 from realm_tf.serving import metrics as metrics_lib
-from realm_tf.serving import rest_api
-from realm_tf.serving import rest_format
+from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
+from realm_tf.serving import tf_serving_api
 
 _STATIC = pathlib.Path(__file__).parent / 'static'
 _STATIC_FILES = {
@@ -47,7 +47,7 @@ _HEADERS = {
 }
 # The connection cannot be used again: part of the body may still come.
 _CLOSING = (408, 413)
-_MODEL_PATH = f'/v1/models/{rest_format.MODEL_NAME}'
+_MODEL_PATH = f'/v1/models/{tf_serving_api.MODEL_NAME}'
 
 
 Handler = Callable[[requests.Request], Awaitable[Any]]
@@ -92,7 +92,7 @@ def _guarded(
     try:
       access.check_token(request.headers.get('authorization'), token)
       return _json(200, await handler(request))
-    except rest_api.RequestError as error:
+    except request_body.RequestError as error:
       return _error(error.status, error.message)
     except requests.ClientDisconnect:
       return _error(499, 'The client has gone.')
@@ -132,7 +132,7 @@ def _operations(
   async def metrics(request):
     try:
       access.check_token(request.headers.get('authorization'), token)
-    except rest_api.RequestError as error:
+    except request_body.RequestError as error:
       return _error(error.status, error.message)
     return responses.Response(
       service.metrics.text(),

@@ -28,7 +28,7 @@ from realm_tf.retrieval import retrieval_layer
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
-from realm_tf.serving import rest_api
+from realm_tf.serving import request_body
 from realm_tf.text import wordpiece
 
 _NUM_SHOWN = 5  # Likeliest words of a mask.
@@ -92,7 +92,7 @@ class Completer:
     parts = sentence.split(wordpiece.MASK)
     num_masks, most = len(parts) - 1, self._config.lengths.max_masked
     if not 1 <= num_masks <= most:
-      raise rest_api.RequestError(
+      raise request_body.RequestError(
         400,
         f'A sentence must have 1 to {most} {wordpiece.MASK}, one for each '
         f'wordpiece to find. Got {num_masks}.',
@@ -105,7 +105,7 @@ class Completer:
     # [CLS] and [SEP] take two; blocks shall have room, too.
     longest = self._config.lengths.query_tokens - 2
     if len(ids) > longest:
-      raise rest_api.RequestError(
+      raise request_body.RequestError(
         400, f'A sentence may have {longest} wordpieces. Got {len(ids)}.'
       )
     return ids, np.flatnonzero(ids == self._tokenizer.mask_id).astype(np.int32)

@@ -6,13 +6,13 @@ import threading
 from absl.testing import absltest
 
 from realm_tf.serving import handlers
-from realm_tf.serving import rest_api
+from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import uvicorn_server
 from tests.serving import running_server
 
 _OPTIONS = service_lib.Options(
-  queue_size=4, limits=rest_api.Limits(questions=4, characters=100)
+  queue_size=4, limits=request_body.Limits(questions=4, characters=100)
 )
 _TOKEN = 'a-token-of-24-characters'
 
