@@ -22,7 +22,6 @@ from absl import flags
 from realm_tf.evaluation import categories
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
-from realm_tf.evaluation import systems
 
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir',
@@ -74,7 +73,7 @@ flags.register_multi_flags_validator(
 def _on_questions(answerer, table, recall_at):
   questions = question_flags.read()
   other = _COMPARE.value and comparison.Other(_COMPARE.value, questions)
-  system = systems.of(_RETRIEVER.value, table, answerer, flags.FLAGS.seed)
+  system = open_qa.system(_RETRIEVER.value, table, answerer, flags.FLAGS.seed)
   metrics = system.run(questions, recall_at, _OUTPUT_DIR.value, other)
   print(categories.table(metrics['categories']))
   if other:

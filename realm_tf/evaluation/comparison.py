@@ -1,10 +1,7 @@
-"""Two runs on the same questions, side by side.
-
-  predictions.jsonl of another run, and this run's -> which is better, and where
+"""This run's predictions and another's -> which is better, and where.
 
 Means of two runs may differ by chance. The questions on which just one run is
-right tell: if the runs were equally good, each of them would be a coin's throw
-(McNemar 1947, in its exact form).
+right tell whether they do: McNemar's test (1947), in its exact form.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +9,7 @@ import os
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 import tensorflow as tf
 
 from realm_tf import errors
@@ -23,17 +21,17 @@ PREDICTIONS = 'predictions.jsonl'
 
 
 class Comparison(NamedTuple):
-  """How two runs did.
+  """Counts of two runs.
 
   Attributes:
-    exact_match: This run's, in percent.
-    other_exact_match: The other's.
-    both: Questions that both answer exactly.
-    only_this: That only this run does.
-    only_other: That only the other does.
-    neither: That none does.
-    p_value: Of McNemar's exact test, two-sided: how likely `only_this` and
-      `only_other` would be at least as far apart if the runs were equal.
+    exact_match: Exact match of this run, in percent.
+    other_exact_match: Exact match of the other, in percent.
+    both: Number of questions that both answer exactly.
+    only_this: Number of questions that only this run answers exactly.
+    only_other: Number of questions that only the other answers exactly.
+    neither: Number of questions that neither answers exactly.
+    p_value: Two-sided p-value of McNemar's exact test: how likely `only_this`
+      and `only_other` would be at least as far apart if the runs were equal.
   """
 
   exact_match: float
@@ -46,7 +44,7 @@ class Comparison(NamedTuple):
 
 
 class Other:
-  """The other run: its predictions of the same questions.
+  """The other run's predictions for the same questions.
 
   Args:
     directory: The --output_dir of its `bin.evaluate`.
@@ -56,7 +54,7 @@ class Other:
     UserError: It has no predictions, or they are of other questions.
 
   Attributes:
-    directory: As above.
+    directory: The same directory.
     predictions: Q answers.
   """
 
@@ -98,7 +96,7 @@ class Other:
       predictions: This run's, Q.
 
     Returns:
-      The counts, and the rows of comparison.jsonl: the questions of which just
+      The counts, and the rows of comparison.jsonl: the questions on which just
       one run is right.
     """
     this = exact_match.per_question(predictions, self._questions).exact
@@ -139,15 +137,11 @@ def as_text(counts: Mapping[str, Any]) -> str:
 def mcnemar_p_value(only_this: int, only_other: int) -> float:
   """Returns the exact two-sided p-value of McNemar's test.
 
-  Twice the probability that of n = only_this + only_other throws of a coin at
-  most min(only_this, only_other) are heads; 1 at most.
+  If the runs were equal, `only_this` of n = only_this + only_other would be the
+  heads in n throws of a coin.
   """
-  num, fewer = only_this + only_other, min(only_this, only_other)
-  term = total = 1  # Of n over i; whole numbers, so nothing is rounded.
-  for i in range(fewer):
-    term = term * (num - i) // (i + 1)
-    total += term
-  return min(1.0, 2 * total / 2**num)
+  num = only_this + only_other
+  return float(stats.binomtest(only_this, num).pvalue) if num else 1.0
 
 
 def _other_questions(found: str) -> errors.UserError:
