@@ -6,7 +6,6 @@ notebook's own, so that it can be light or dark.
 """
 
 from typing import Any, NamedTuple, Optional
-from xml.etree import ElementTree
 
 from realm_tf.reporting import elements
 
@@ -96,7 +95,7 @@ class Answer(NamedTuple):
       *map(_item, self.evidence),
       style='max-width:50em',
     )
-    return ElementTree.tostring(page, encoding='unicode', method='html')
+    return elements.to_html(page)
 
 
 def _item(evidence: Evidence) -> elements.Element:

@@ -1,4 +1,4 @@
-"""The curves of all metrics, in groups, each with what it means."""
+"""Series of metrics -> figures with curves, in groups, each explained."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -6,7 +6,6 @@ from typing import NamedTuple
 from realm_tf.reporting import curves
 from realm_tf.reporting import elements
 from realm_tf.reporting import metrics_log
-from realm_tf.reporting import number_text
 from realm_tf.reporting import panels
 from realm_tf.reporting import run_reader
 
@@ -22,8 +21,8 @@ class _Line(NamedTuple):
 def build(runs: Sequence[run_reader.Run]) -> list[elements.Element]:
   """Returns a <section> of each group of metrics.
 
-  Of one run, a panel shows metrics that belong together; of several, one
-  metric of them all.
+  With one run, a panel shows metrics that belong together; with several, one
+  metric of all runs.
   """
   names = dict.fromkeys(name for run in runs for name in run.series)
   last_step = max(run.rows[-1][metrics_log.STEP] for run in runs)
@@ -71,10 +70,7 @@ def _figure(
 def _lines(
   panel: panels.Panel, runs: Sequence[run_reader.Run]
 ) -> Iterator[_Line]:
-  """Yields the lines of a panel.
-
-  A run's color is the same in all panels, though other runs lack the metric.
-  """
+  """Yields the lines of a panel; a run has the same color in all panels."""
   if len(runs) == 1:
     for i, (name, text) in enumerate(panel.metrics.items()):
       yield _Line(text or 'at the end', i, runs[0].series[name])
@@ -87,7 +83,7 @@ def _lines(
 
 def _legend(line: _Line) -> elements.Element:
   """Returns the name of a line, and its last value."""
-  last = number_text.short(float(line.series.values[-1]))
+  last = elements.number(float(line.series.values[-1]))
   return element(
     'li', curves.swatch(line.color), f'{line.text} ', element('b', last)
   )

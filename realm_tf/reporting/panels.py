@@ -1,7 +1,7 @@
-"""Which metrics belong together, and what they mean: the report's one table.
+"""Names of metrics -> panels of metrics that belong together, explained.
 
-A trainer may log whatever it likes. What is not named here gets a panel of its
-own at the end; 'a/b' stands beside 'a', as `gradient_norm/query`.
+A trainer may log any metric. One that is not named here gets a panel of its own
+at the end; 'a/b', as `gradient_norm/query`, is drawn beside 'a'.
 """
 
 from collections.abc import Collection, Iterator
@@ -12,11 +12,10 @@ class Panel(NamedTuple):
   """Axes with the curves of metrics of one unit.
 
   Attributes:
-    title: Above the curves.
-    about: What they tell; a sentence or two.
-    unit: Of the vertical axis.
-    metrics: Name in metrics.jsonl -> what to call it among the others; ''
-      where the title says it.
+    title: Heading.
+    about: Meaning of the metrics, in a sentence or two.
+    unit: Unit of the vertical axis.
+    metrics: Name in metrics.jsonl -> its label; '' where the title says it.
     from_zero: Whether the vertical axis begins at 0.
     may_be_log: Whether outliers make it logarithmic.
   """
@@ -42,23 +41,23 @@ _GROUPS = (
     (
       Panel(
         'Loss',
-        'What the optimizer lowers, as a mean over the examples.',
+        'The quantity that the optimizer lowers, as a mean over the examples.',
         'nats',
         {'loss': ''},
         from_zero=False,
       ),
       Panel(
         'Log-likelihood',
-        'log p(y|x): of the masked words (Eq. 1), or in the Inverse Cloze '
-        'Task of the right block.',
+        'log p(y|x) of the masked words (Eq. 1) or, in the Inverse Cloze Task, '
+        'of the right block.',
         'nats',
         {'log_likelihood': ''},
         from_zero=False,
       ),
       Panel(
         'Log-likelihood of answers',
-        'Of retrieval: that a block which holds the answer is chosen. Of '
-        'reading: of the answer’s spans in the blocks that are read.',
+        'Retrieval: of choosing a block that holds the answer. Reading: of the '
+        'answer’s spans in the blocks that are read.',
         'nats',
         {
           'early_update_log_likelihood': 'retrieval',
@@ -86,7 +85,7 @@ _GROUPS = (
     (
       Panel(
         'Retrieval utility',
-        'What blocks add to the log-likelihood that the null block gives '
+        'Gain in log-likelihood over the null block '
         '(Appendix D): all candidates together, and the mean over them by '
         'p(z|x). Below 0, retrieval does harm.',
         'nats',
@@ -104,20 +103,20 @@ _GROUPS = (
       ),
       Panel(
         'Entropy of p(z|x)',
-        'How undecided the retriever is: 0 is one block, log K all alike.',
+        '0 if one block has all probability, log K if all K have the same.',
         'nats',
         {'entropy': ''},
       ),
       Panel(
         'Rank of the most helpful block',
-        'Where p(z|x) puts the block that makes y most likely; 1 is best.',
+        'Rank by p(z|x) of the block that makes y most likely; 1 is best.',
         'rank',
         {'rank_of_most_helpful_block': ''},
         from_zero=False,
       ),
       Panel(
         'Questions with the answer in a block',
-        'An upper bound of exact match: nothing else can be answered.',
+        'An upper bound of exact match.',
         '% of questions',
         {
           'answer_in_read_blocks': 'of those read',
@@ -131,8 +130,8 @@ _GROUPS = (
     (
       Panel(
         'Held-out log-likelihood and utility',
-        'Of masked sentences that are never trained on, dealt as they come: '
-        'log p(y|x), and what retrieval adds to log p(y|null).',
+        'Of masked sentences that are never trained on: log p(y|x), and what '
+        'retrieval adds to log p(y|null).',
         'nats',
         {
           'held_out_log_likelihood': 'log-likelihood',
@@ -148,7 +147,7 @@ _GROUPS = (
       ),
       Panel(
         'Held-out recall',
-        'Queries whose first blocks, the own one left out, hold the span.',
+        'Queries whose first blocks, without their own, hold the span.',
         'share of queries',
         {
           'held_out_recall@1': 'first block',
@@ -163,7 +162,7 @@ _GROUPS = (
     (
       Panel(
         'Gradient norm',
-        'Before clipping; of all variables, and of each tower.',
+        'Norm before clipping, of all variables and of each tower.',
         'norm',
         {'gradient_norm': 'all variables'},
         may_be_log=True,
@@ -184,32 +183,32 @@ _GROUPS = (
     (
       Panel(
         'Examples per second',
-        'All in all: the step, and waiting for its batch.',
+        'Rate of training, waiting for batches included.',
         'examples / s',
         {'examples_per_second': ''},
       ),
       Panel(
         'Share of time waiting',
-        'For the next batch: retrieval and input that training does not hide.',
+        'Waiting for retrieval and input, which training does not hide.',
         'share of time',
         {'share_of_time_waiting': ''},
       ),
       Panel(
         'Traces of the step',
-        'It is traced anew for each new shape, which takes seconds; after the '
-        'first steps this should be a flat line.',
+        'TensorFlow traces each new shape, in seconds; after the first '
+        'steps this should be a flat line.',
         'traces',
         {'num_traces': ''},
       ),
       Panel(
         'Index age in steps',
-        'Since the parameters that the index was built of.',
+        'Steps since the parameters that the index was built from.',
         'steps',
         {'index_age_steps': 'mean', 'index_age_steps_max': 'highest'},
       ),
       Panel(
         'Index age in seconds',
-        'Since these parameters were published.',
+        'Seconds since these parameters were published.',
         'seconds',
         {'index_age_seconds': 'mean', 'index_age_seconds_max': 'highest'},
       ),
@@ -222,9 +221,9 @@ def arrange(names: Collection[str], one_metric_each: bool) -> list[Group]:
   """Returns the groups and panels of metrics that were logged.
 
   Args:
-    names: Of the metrics.
-    one_metric_each: Whether each gets its own panel, as where the curves in a
-      panel are those of several runs.
+    names: Names of the metrics.
+    one_metric_each: Whether each gets its own panel, which then shows several
+      runs.
   """
   left = list(names)
   groups = []
@@ -243,7 +242,7 @@ def arrange(names: Collection[str], one_metric_each: bool) -> list[Group]:
 
 
 def label(name: str) -> str:
-  """Returns what a metric is called where it stands alone."""
+  """Returns the title of a panel with this metric alone."""
   for group in arrange([name], one_metric_each=True):
     return group.panels[0].title
   return name
