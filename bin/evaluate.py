@@ -30,7 +30,7 @@ _MODEL_DIR = flags.DEFINE_string(
   'parameters; may be left out with --retriever=bm25.',
 )
 _OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'Where the files go.', required=True
+  'output_dir', None, 'Directory to write to.', required=True
 )
 _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'

@@ -41,19 +41,27 @@ _BATCH_SIZE = flags.DEFINE_integer(
   lower_bound=1,
 )
 _QUEUE_SIZE = flags.DEFINE_integer(
-  'queue_size', 256, 'Questions that may wait; then 429.', lower_bound=1
+  'queue_size', 256, 'Most questions that wait; then 429.', lower_bound=1
 )
 _TIMEOUT_SECS = flags.DEFINE_float(
-  'timeout_secs', 30.0, 'For a request; then 504.', lower_bound=0.001
+  'timeout_secs',
+  30.0,
+  'Longest time to answer a request, in seconds; then 504.',
+  lower_bound=0.001,
 )
 _POLL_SECS = flags.DEFINE_float(
-  'poll_secs', 10.0, 'Between two looks for newer versions.', lower_bound=0.1
+  'poll_secs',
+  10.0,
+  'Seconds between looks for newer versions.',
+  lower_bound=0.1,
 )
 _PRETRAINED_DIR = flags.DEFINE_string(
-  'pretrained_dir', None, 'A run of bin.pretrain, to complete sentences with.'
+  'pretrained_dir',
+  None,
+  'Run directory of bin.pretrain, whose model completes masked sentences.',
 )
 _ALLOW_EDITS = flags.DEFINE_bool(
-  'allow_edits', False, 'Let the page change texts, in memory only.'
+  'allow_edits', False, 'Let the page change texts of blocks, in memory only.'
 )
 
 

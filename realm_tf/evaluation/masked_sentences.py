@@ -1,7 +1,4 @@
-"""Measures a retriever on masked sentences, where there are no questions.
-
-sentences of held-out articles, a search -> [this file] -> span recall@k
-"""
+"""Masked sentences, a search -> span recall@k, where there are no questions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,7 +14,7 @@ from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import span_recall
 
-_MOST = 5000  # Sentences; their recall is known to about a point.
+_MOST = 5000  # Sentences: the standard error of recall is below a point.
 
 
 def mask(
@@ -30,14 +27,14 @@ def mask(
   """Returns masked sentences of held-out articles; see `masking.mask_batch`.
 
   Args:
-    queries: X, after `fit_corpus`.
+    queries: Sentences, after `fit_corpus`.
     table: The corpus.
     share: Share of articles that is held out; 0 measures all sentences.
-    how: Masking.
-    seed: Random seed of the choice and of the masks.
+    how: Which words are masked.
+    seed: Random seed of the choice of sentences and masks.
 
   Raises:
-    UserError: None is held out.
+    UserError: No sentence is of a held-out article.
   """
   chosen = held_out.queries(queries, table, share)
   if share and not chosen.any():

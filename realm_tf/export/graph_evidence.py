@@ -1,6 +1,6 @@
 """Scores of spans of the read blocks -> the answer and its evidence, as text.
 
-The names of the results, and what they mean, are those of `answering.answer`.
+The results have the names and meanings of `answering.answer`.
 """
 
 from typing import NamedTuple
@@ -11,8 +11,8 @@ import tensorflow.experimental.numpy as tnp
 from realm_tf.answering import answer_choice
 from realm_tf.text import string_tensors
 
-NO_BLOCK = -1  # In place of a block id, where there is less evidence than K.
-NO_SCORE = -1e9  # Likewise; finite, for JSON has no infinity.
+NO_BLOCK = -1  # Block id where there is less evidence than K.
+NO_SCORE = -1e9  # Score of no span; finite, because JSON has no infinity.
 
 
 class Evidence(NamedTuple):
@@ -20,10 +20,10 @@ class Evidence(NamedTuple):
 
   Attributes:
     spans: The best S of each block.
-    choice: Which of them are shown, and in which order.
-    starts: First character in the block's text, int32 [B, K, S].
-    ends: Behind the last one, likewise.
-    texts: The characters, string [B, K, S].
+    choice: The spans to show, in order.
+    starts: First character of each span in the block's text, int32 [B, K, S].
+    ends: Character behind the last one, int32 [B, K, S].
+    texts: Text of each span, string [B, K, S].
   """
 
   spans: answer_choice.Spans
@@ -33,12 +33,12 @@ class Evidence(NamedTuple):
   texts: tf.Tensor
 
   def of_blocks(self, values: tf.Tensor, nothing) -> tf.Tensor:
-    """Returns [B, K] as it is shown; `nothing` where a block is not."""
+    """Returns `values` of the shown blocks, else `nothing`, [B, K]."""
     shown = tf.gather(values, self.choice.columns, batch_dims=1)
     return tf.where(self.choice.exists, shown, nothing)
 
   def of_spans(self, values: tf.Tensor, nothing) -> tf.Tensor:
-    """Returns of [B, K, S] that of the shown spans, likewise, [B, K]."""
+    """Returns `values`, [B, K, S], of the shown spans, likewise, [B, K]."""
     rows = tf.gather(values, self.choice.columns, batch_dims=1)
     shown = tf.gather(rows, self.choice.places, batch_dims=2)
     return tf.where(self.choice.exists, shown, nothing)
@@ -53,9 +53,9 @@ def find(
   """Finds the answer.
 
   Args:
-    texts: Of the blocks, string [B, K].
-    tokens: Of the B * K texts.
-    scores: Of spans, retrieval included, float32 [B, K, Lz, W].
+    texts: Texts of the blocks, string [B, K].
+    tokens: Wordpieces of the B * K texts.
+    scores: Scores of spans, retrieval included, float32 [B, K, Lz, W].
     answer_by: See `answer_choice.choose`.
   """
   spans = best_spans(scores)
@@ -65,7 +65,7 @@ def find(
 
 
 def best_spans(scores: tf.Tensor) -> answer_choice.Spans:
-  """Returns what `answer_choice.best_spans` does, with S = NUM_SPANS always."""
+  """Finds the spans of `answer_choice.best_spans`; S is always NUM_SPANS."""
   num_read, width = scores.shape[1], scores.shape[3]
   shape = tf.shape(scores)
   flat = tf.reshape(scores, [shape[0], num_read, shape[2] * width])
@@ -83,7 +83,7 @@ def best_spans(scores: tf.Tensor) -> answer_choice.Spans:
 
 
 def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
-  """Returns what `answer.Answer` has besides its evidence, [B] each.
+  """Returns the fields of `answer.Answer` without its evidence, [B] each.
 
   Args:
     evidence: From `find`.
@@ -107,12 +107,12 @@ def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
 def of_blocks(
   evidence: Evidence, scores: tf.Tensor, read_ids: tf.Tensor
 ) -> dict[str, tf.Tensor]:
-  """Returns what `answer.Evidence` has, without titles and texts, [B, K] each.
+  """Returns the fields of `answer.Evidence` but titles and texts, [B, K] each.
 
   Args:
     evidence: From `find`.
     scores: See `summary`.
-    read_ids: Of the blocks that were read, int32 [B, K].
+    read_ids: Ids of the blocks that were read, int32 [B, K].
   """
   probabilities = answer_choice.softmax(scores[:, : read_ids.shape[1]], tnp)
   return {

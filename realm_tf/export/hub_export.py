@@ -1,6 +1,6 @@
 """A model directory -> its encoders as TF Hub modules, each with its card.
 
-<output>/query_embedder, block_embedder, knowledge_encoder: those there are.
+They are query_embedder, block_embedder and knowledge_encoder, if there.
 """
 
 import os
@@ -20,11 +20,11 @@ from realm_tf.text import wordpiece
 
 
 def export(model_dir: str, output_dir: str) -> list[str]:
-  """Writes the modules; what is there already is replaced.
+  """Writes the modules; replaces those that are there.
 
   Args:
-    model_dir: Of a training job or an import.
-    output_dir: To make.
+    model_dir: Directory of a training job or an import.
+    output_dir: Directory to make.
 
   Returns:
     Their directories.
@@ -56,7 +56,7 @@ def export(model_dir: str, output_dir: str) -> list[str]:
 
 
 def _parts(arrays):
-  """Returns the parts of which there are weights."""
+  """Returns the parts that have weights."""
   has = lambda prefixes: any(name.startswith(prefixes) for name in arrays)
   parts = []
   if has(realm_model.EMBEDDER_PREFIXES):

@@ -1,11 +1,11 @@
 """Single requests -> batches, for one worker thread.
 
-  submit(item) -> bounded queue -> worker: handle([item, ...]) -> futures
+  submit(items) -> bounded queue -> worker: handle([item, ...]) -> futures
 
-A model answers sixteen questions in less than sixteen times the time of one.
-So whatever came in while a batch was computed is the next batch. An idle worker
-begins at once. Only a busy one waits, some milliseconds: clients that just got
-their answers may be about to ask again, and half a batch costs almost a whole.
+A model answers sixteen questions in less than sixteen times the time of one, so
+everything that came in while a batch was computed is the next batch. An idle
+worker begins at once. A busy one waits some milliseconds: clients that just got
+their answers may ask again, and half a batch costs almost as much as a whole.
 """
 
 import collections
@@ -27,12 +27,12 @@ class ClosedError(Exception):
 
 
 class Limits(NamedTuple):
-  """How much is taken at once.
+  """Sizes of batches and queue.
 
   Attributes:
-    batch_size: Most items in a batch; 1 for none of all this.
+    batch_size: Most items in a batch; 1 handles one after the other.
     queue_size: Most items that wait.
-    wait_secs: A busy worker's wait for a full batch.
+    wait_secs: Longest wait of a busy worker for a full batch.
   """
 
   batch_size: int = 16
@@ -44,9 +44,9 @@ class Batcher:
   """Hands items to `handle` in batches, in the order that they came in.
 
   Args:
-    handle: Maps a batch to as many results; one that is an exception becomes
-      that of its item. Runs in one thread only.
-    limits: See `Limits`.
+    handle: Maps a batch to as many results; a result that is an exception is
+      raised by its item's future. Runs in one thread only.
+    limits: Sizes of batches and queue.
     observe: Told the size of each batch.
   """
 
@@ -68,12 +68,12 @@ class Batcher:
     self._worker.start()
 
   def __len__(self) -> int:
-    """Returns how many items wait."""
+    """Returns the number of items that wait."""
     return len(self._queue)
 
   @property
   def is_alive(self) -> bool:
-    """Whether items are worked on and taken."""
+    """Whether the worker runs and takes items."""
     return self._worker.is_alive() and not self._is_closed
 
   def submit(self, items: Sequence[Any]) -> list[concurrent.futures.Future]:
@@ -98,7 +98,7 @@ class Batcher:
     return futures
 
   def close(self) -> None:
-    """Takes no more, and returns when all that is in the queue is done."""
+    """Takes no more items; returns when the queue is done."""
     with self._changed:
       self._is_closed = True
       self._changed.notify_all()
@@ -119,11 +119,10 @@ class Batcher:
       if batch:
         self._observe(len(batch))
         self._run(batch)
-      # Answers hold texts of the corpus; nothing shall keep them here.
-      del batch
+      del batch  # Answers hold texts of the corpus: free them now.
 
   def _next_batch(self, was_busy):
-    """Returns (item, future) pairs, maybe none; None is the end."""
+    """Returns (item, future) pairs, maybe none; None at the end."""
     with self._changed:
       if was_busy and self._queue:
         self._wait_for_more()
@@ -145,7 +144,7 @@ class Batcher:
   def _run(self, batch):
     try:
       results = self._handle([item for item, _ in batch])
-    except Exception as error:  # The next batch may do better.
+    except Exception as error:  # The worker goes on with the next batch.
       logging.exception('A batch of %d failed.', len(batch))
       results = [error] * len(batch)
     for (_, future), result in zip(batch, results, strict=True):

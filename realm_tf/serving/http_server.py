@@ -1,9 +1,7 @@
-"""The service over HTTP: routes, limits, errors. The only use of Starlette.
+"""The service over HTTP: routes, token, errors and metrics, with Starlette.
 
-  bytes -> [this file: route, token, errors, metrics] -> handlers -> JSON
-
-Every route is fixed, but for a version's number: no path of a request becomes
-one of a file.
+Every route is fixed but for a version's number: no path of a request becomes
+the path of a file.
 """
 
 from collections.abc import Awaitable, Callable
@@ -45,7 +43,7 @@ _HEADERS = {
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 }
-# The connection cannot be used again: part of the body may still come.
+# Errors after which part of the body may still come: the connection ends.
 _CLOSING = (408, 413)
 _MODEL_PATH = f'/v1/models/{tf_serving_api.MODEL_NAME}'
 
@@ -100,7 +98,7 @@ def _guarded(
       return _error(429, 'Too many questions wait. Try again later.')
     except batching.ClosedError:
       return _error(503, 'The server ends.')
-    except Exception:  # Ours, and nobody else's to see.
+    except Exception:  # Clients see no details.
       logging.exception('%s failed.', name)
       return _error(500, 'The server failed. Its log says why.')
 
@@ -117,7 +115,7 @@ def _guarded(
 def _operations(
   service: service_lib.Service, token: Optional[str]
 ) -> list[routing.Route]:
-  """Returns what those who run the server look at."""
+  """Returns the routes for operators: health, readiness, metrics."""
 
   async def health(request):
     del request
@@ -148,7 +146,7 @@ def _operations(
 
 
 def _static(path: str, file_name: str, media_type: str) -> routing.Route:
-  content = (_STATIC / file_name).read_bytes()  # Once, at the start.
+  content = (_STATIC / file_name).read_bytes()
 
   async def endpoint(request):
     del request
@@ -158,7 +156,7 @@ def _static(path: str, file_name: str, media_type: str) -> routing.Route:
 
 
 def _unknown(service: service_lib.Service):
-  """Returns what answers where there is no such route, or no such method."""
+  """Returns the handler of unknown routes and methods."""
 
   async def respond(request, error):
     service.metrics.count_refusal('other', error.status_code)
@@ -173,7 +171,7 @@ def _unknown(service: service_lib.Service):
 def _json(code: int, content: Any) -> responses.Response:
   try:
     body = orjson.dumps(content)
-  except orjson.JSONEncodeError:  # Lone surrogates, which are no UTF-8.
+  except orjson.JSONEncodeError:  # Lone surrogates have no UTF-8.
     text = json.dumps(content, ensure_ascii=False, separators=(',', ':'))
     body = text.encode('utf-8', 'replace')
   headers = dict(_HEADERS)

@@ -2,8 +2,8 @@
 
   "The [MASK] is ..." -> null block and the best K - 1 -> p(y|z,x) of each block
 
-Without retrieval the encoder reads the null block alone. What a block adds to
-the completed words is its retrieval utility (Appendix D of Guu et al. 2020).
+Without retrieval the encoder reads the null block alone. A block's gain over it
+in log p(y|z,x) is its retrieval utility (Appendix D of Guu et al. 2020).
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from realm_tf.rundir import versions
 from realm_tf.serving import request_body
 from realm_tf.text import wordpiece
 
-_NUM_SHOWN = 5  # Likeliest words of a mask.
+_NUM_SHOWN = 5  # Likeliest words per mask.
 _WIDTH = 32  # Bodies and queries are cut to a multiple: few shapes to compile.
 
 
@@ -39,10 +39,11 @@ class Completer:
   """Completes sentences with a pre-trained model.
 
   Args:
-    model: With the EMBEDDER and MASKED_LM parts.
-    retriever: Over an index of the corpus, which may be older than the model.
+    model: A model with the EMBEDDER and MASKED_LM parts.
+    retriever: Searches an index of the corpus, which may be older than the
+      model.
     table: The corpus.
-    tokenizer: With its vocabulary.
+    tokenizer: Tokenizer with the corpus's vocabulary.
     config: Lengths, and the number of candidates.
   """
 
@@ -65,7 +66,7 @@ class Completer:
     """Returns the completions and the candidates, the null block first.
 
     Args:
-      sentence: With [MASK] in place of each wordpiece to find.
+      sentence: A sentence with [MASK] in place of each wordpiece to find.
 
     Raises:
       RequestError: It has no mask, too many, or too many wordpieces.
@@ -82,7 +83,7 @@ class Completer:
 
   @property
   def _num_candidates(self):
-    # With the null block.
+    """K, the null block included."""
     return min(
       self._config.pretraining.num_candidates, self._table.num_blocks + 1
     )
@@ -102,7 +103,7 @@ class Completer:
     for part in self._tokenizer.token_ids_batch(parts):
       pieces += [part, mask]
     ids = np.concatenate(pieces[:-1]).astype(np.int32)
-    # [CLS] and [SEP] take two; blocks shall have room, too.
+    # [CLS] and [SEP] take two.
     longest = self._config.lengths.query_tokens - 2
     if len(ids) > longest:
       raise request_body.RequestError(
@@ -185,7 +186,7 @@ class Completer:
     return {'block_id': block_id, 'title': title, 'text': text}
 
   def _likeliest(self, log_probs: np.ndarray) -> Sequence[Any]:
-    """Returns of each mask its likeliest wordpieces, from [M, V]."""
+    """Returns the likeliest wordpieces of each mask, from [M, V]."""
     best = np.argsort(-log_probs, axis=-1, kind='stable')[:, :_NUM_SHOWN]
     return [
       [

@@ -23,7 +23,7 @@ RequestError = request_body.RequestError
 SIGNATURE = 'serving_default'
 INPUT = 'questions'
 MODEL_NAME = 'realm'
-# Of an answer, by rows; of each evidence, [B, top_k]. Name -> type.
+# Names and types of the outputs per answer, [B], and per evidence, [B, top_k].
 ANSWER_OUTPUTS = {
   'answers': 'DT_STRING',
   'scores': 'DT_FLOAT',
@@ -41,7 +41,7 @@ EVIDENCE_OUTPUTS = {
   'retrieval_probabilities': 'DT_FLOAT',
 }
 _NO_SCORE = -1e9  # JSON has no -inf.
-# In the order of EVIDENCE_OUTPUTS, where there is less evidence than top_k.
+# Stands for missing evidence, in the order of EVIDENCE_OUTPUTS.
 _NO_EVIDENCE = (-1, '', '', 0, 0, '', _NO_SCORE, 0.0)
 
 
@@ -96,9 +96,9 @@ def format_predict(
   """Returns the body of an answered request.
 
   Args:
-    answers: One a question.
+    answers: One per question.
     by_rows: See `Predict`.
-    top_k: Evidence of an answer; what it lacks is filled with block -1.
+    top_k: Evidence per answer; missing evidence is block -1.
   """
   rows = [_row(answer, top_k) for answer in answers]
   if by_rows:
@@ -108,7 +108,7 @@ def format_predict(
 
 
 def status(version: int) -> dict[str, Any]:
-  """Returns what GET /v1/models/realm says."""
+  """Returns the body of GET /v1/models/realm."""
   return {
     'model_version_status': [
       {
@@ -121,7 +121,7 @@ def status(version: int) -> dict[str, Any]:
 
 
 def metadata(version: int, top_k: int) -> dict[str, Any]:
-  """Returns what GET /v1/models/realm/metadata says."""
+  """Returns the body of GET /v1/models/realm/metadata."""
   outputs = {name: (kind, [-1]) for name, kind in ANSWER_OUTPUTS.items()}
   for name, kind in EVIDENCE_OUTPUTS.items():
     outputs[name] = kind, [-1, top_k]
