@@ -29,15 +29,15 @@ def build(runs: Sequence[run_reader.Run]) -> list[elements.Element]:
   return [
     element(
       'section',
-      element('h2', group.title),
+      element('h2', title),
       element(
         'div',
-        *(_figure(panel, runs, last_step) for panel in group.panels),
+        *(_figure(panel, runs, last_step) for panel in group),
         class_='panels',
       ),
-      id=section_id(group.title),
+      id=section_id(title),
     )
-    for group in panels.arrange(names, one_metric_each=len(runs) > 1)
+    for title, group in panels.arrange(names, len(runs) > 1).items()
   ]
 
 

@@ -60,8 +60,8 @@ def final_figures(runs: Sequence[run_reader.Run]) -> elements.Element:
     one_metric_each=True,
   )
   rows = []
-  for group in groups:
-    for panel in group.panels:
+  for group in groups.values():
+    for panel in group:
       [name] = panel.metrics
       label = element('th', panel.title, ' ', element('code', name))
       label.set('scope', 'row')
