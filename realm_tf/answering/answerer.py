@@ -2,8 +2,8 @@
 
   question -> wordpieces -> K blocks -> span scores -> characters of a block
 
-The reader knows wordpieces only. Answers are cut from the block's own text by
-character offsets: joined wordpieces would answer "u . s ." for "U.S.".
+Answers are cut from the block's text by character offsets: joined wordpieces
+would answer "u . s ." for "U.S.".
 """
 
 from collections.abc import Callable, Sequence
@@ -23,8 +23,8 @@ from realm_tf.retrieval import hybrid as hybrid_lib
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.text import wordpiece
 
-# Blocks over which p(z|x) says how likely the answer is in none
-# that is read. A constant, so that this does not depend on the k of recall@k.
+# Blocks over which p(z|x) tells how likely the answer is in none that is read.
+# Constant, so that this probability does not depend on the k of recall@k.
 NUM_COMPARED = 100
 # (question_ids int32 [B, Lx], title_ids int32 [B, K, Lt], body_ids int32
 # [B, K, Lz], retrieval_scores float32 [B, K]) -> scores of spans by the body's

@@ -25,7 +25,7 @@ SEARCHERS = ('exact', 'scann')
 def export(
   loaded: loading.Loaded,
   output_dir: str,
-  choices: loading.Choices = loading.OWN,
+  choices: loading.Choices = loading.DEFAULT_CHOICES,
   searcher: str = 'exact',
 ) -> None:
   """Writes the SavedModel; replaces the files that are in `output_dir`.

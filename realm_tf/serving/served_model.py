@@ -5,7 +5,7 @@ model directory -> `load` -> answerer, edits -> `live`: newer ones in its place
 
 from collections.abc import Callable
 import functools
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
@@ -60,7 +60,7 @@ def load(
   model_dir: str,
   corpus_dir: str,
   index_dir: Optional[str] = None,
-  choices: loading.Choices = loading.OWN,
+  choices: loading.Choices = loading.DEFAULT_CHOICES,
   allow_edits: bool = False,
   build_sparse: loading.SparseBuilder = bm25.over_table,
 ) -> ServedModel:
@@ -95,25 +95,23 @@ def live(
   model_dir: str,
   corpus_dir: str,
   index_dir: Optional[str] = None,
-  choices: loading.Choices = loading.OWN,
-  allow_edits: bool = False,
   observe: Callable[[str], None] = lambda result: None,
+  **options: Any,
 ) -> hot_swap.HotSwap[ServedModel]:
-  """Loads a model that is replaced by newer versions; see `load`.
+  """Loads a model that newer versions replace; its edited texts stay.
 
   Args:
-    model_dir: See `load`.
-    corpus_dir: See `load`.
+    model_dir: A model directory from bin.finetune.
+    corpus_dir: Corpus to search.
     index_dir: See `newest`.
-    choices: See `load`.
-    allow_edits: See `load`. Edits outlive the model.
     observe: Told 'loaded' or 'refused' for each newer version.
+    **options: Further arguments of `load`.
   """
   build_sparse = bm25.KeptOverTable()
   swap = hot_swap.HotSwap(
     functools.partial(newest, model_dir, index_dir),
     lambda _: load(
-      model_dir, corpus_dir, index_dir, choices, allow_edits, build_sparse
+      model_dir, corpus_dir, index_dir, build_sparse=build_sparse, **options
     ),
     adopt=_adopt,
     observe=observe,
