@@ -78,9 +78,11 @@ def main(_):
   )
   service = service_lib.Service(
     live,
-    service_lib.Options(_TOP_K.value, _BATCH_SIZE.value, _QUEUE_SIZE.value),
     completer,
     metrics,
+    top_k=_TOP_K.value,
+    batch_size=_BATCH_SIZE.value,
+    queue_size=_QUEUE_SIZE.value,
   )
   live.watch(_POLL_SECS.value)
   settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)

@@ -6,7 +6,7 @@ right tell whether they do: McNemar's test (1947), in its exact form.
 
 from collections.abc import Mapping, Sequence
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -18,29 +18,6 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
 
 PREDICTIONS = 'predictions.jsonl'
-
-
-class Comparison(NamedTuple):
-  """Counts of two runs.
-
-  Attributes:
-    exact_match: Exact match of this run, in percent.
-    other_exact_match: Exact match of the other, in percent.
-    both: Number of questions that both answer exactly.
-    only_this: Number of questions that only this run answers exactly.
-    only_other: Number of questions that only the other answers exactly.
-    neither: Number of questions that neither answers exactly.
-    p_value: Two-sided p-value of McNemar's exact test: how likely `only_this`
-      and `only_other` would be at least as far apart if the runs were equal.
-  """
-
-  exact_match: float
-  other_exact_match: float
-  both: int
-  only_this: int
-  only_other: int
-  neither: int
-  p_value: float
 
 
 class Other:
@@ -89,28 +66,30 @@ class Other:
 
   def compare(
     self, predictions: Sequence[str]
-  ) -> tuple[Comparison, list[dict[str, Any]]]:
+  ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Compares this run with the other.
 
     Args:
-      predictions: This run's, Q.
+      predictions: This run's predictions, Q.
 
     Returns:
-      The counts, and the rows of comparison.jsonl: the questions on which just
-      one run is right.
+      For metrics.json: exact match of both runs in percent, the numbers of
+      questions that both, only one or neither answers exactly, and the p-value
+      of McNemar's test. And the rows of comparison.jsonl: the questions on
+      which just one run is right.
     """
     this = exact_match.per_question(predictions, self._questions).exact
     other = exact_match.per_question(self.predictions, self._questions).exact
     only_this, only_other = this & ~other, other & ~this
-    counts = Comparison(
-      100 * float(this.mean()),
-      100 * float(other.mean()),
-      int((this & other).sum()),
-      int(only_this.sum()),
-      int(only_other.sum()),
-      int((~this & ~other).sum()),
-      mcnemar_p_value(int(only_this.sum()), int(only_other.sum())),
-    )
+    counts = {
+      'exact_match': 100 * float(this.mean()),
+      'other_exact_match': 100 * float(other.mean()),
+      'both': int((this & other).sum()),
+      'only_this': int(only_this.sum()),
+      'only_other': int(only_other.sum()),
+      'neither': int((~this & ~other).sum()),
+      'p_value': mcnemar_p_value(int(only_this.sum()), int(only_other.sum())),
+    }
     rows = [
       {
         'question': self._questions[i].question,

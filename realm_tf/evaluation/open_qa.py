@@ -99,7 +99,7 @@ class OpenQa:
       _write_lines(os.path.join(output_dir, PREDICTIONS), outcome.rows())
     if other:
       counts, rows = other.compare(outcome.predictions)
-      metrics['comparison'] = {'other': other.directory, **counts._asdict()}
+      metrics['comparison'] = {'other': other.directory, **counts}
       _write_lines(os.path.join(output_dir, COMPARISON), rows)
     return metrics
 

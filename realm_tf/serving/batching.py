@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import concurrent.futures
 import threading
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from absl import logging
 
@@ -26,38 +26,29 @@ class ClosedError(Exception):
   """The batcher takes no more."""
 
 
-class Limits(NamedTuple):
-  """Sizes of batches and queue.
-
-  Attributes:
-    batch_size: Most items in a batch; 1 handles one after the other.
-    queue_size: Most items that wait.
-    wait_secs: Longest wait of a busy worker for a full batch.
-  """
-
-  batch_size: int = 16
-  queue_size: int = 256
-  wait_secs: float = 0.002
-
-
 class Batcher:
   """Hands items to `handle` in batches, in the order that they came in.
 
   Args:
     handle: Maps a batch to as many results; a result that is an exception is
       raised by its item's future. Runs in one thread only.
-    limits: Sizes of batches and queue.
+    batch_size: Most items in a batch; 1 handles one after the other.
+    queue_size: Most items that wait.
+    wait_secs: Longest wait of a busy worker for a full batch.
     observe: Told the size of each batch.
   """
 
   def __init__(
     self,
     handle: Callable[[Sequence[Any]], Sequence[Any]],
-    limits: Limits,
+    batch_size: int = 16,
+    queue_size: int = 256,
+    wait_secs: float = 0.002,
     observe: Callable[[int], None] = lambda size: None,
   ):
     self._handle = handle
-    self._limits = limits
+    self._batch_size, self._queue_size = batch_size, queue_size
+    self._wait_secs = wait_secs
     self._observe = observe
     self._changed = threading.Condition()
     self._queue: collections.deque = collections.deque()
@@ -89,9 +80,9 @@ class Batcher:
     with self._changed:
       if self._is_closed:
         raise ClosedError()
-      if len(self._queue) + len(items) > self._limits.queue_size:
+      if len(self._queue) + len(items) > self._queue_size:
         self._drop_cancelled()
-      if len(self._queue) + len(items) > self._limits.queue_size:
+      if len(self._queue) + len(items) > self._queue_size:
         raise FullError()
       self._queue.extend(zip(items, futures))
       self._changed.notify_all()
@@ -130,13 +121,13 @@ class Batcher:
         if self._is_closed:
           return None
         self._changed.wait()
-      size = min(len(self._queue), self._limits.batch_size)
+      size = min(len(self._queue), self._batch_size)
       taken = [self._queue.popleft() for _ in range(size)]
     return [pair for pair in taken if pair[1].set_running_or_notify_cancel()]
 
   def _wait_for_more(self):
-    deadline = time.monotonic() + self._limits.wait_secs
-    while len(self._queue) < self._limits.batch_size and not self._is_closed:
+    deadline = time.monotonic() + self._wait_secs
+    while len(self._queue) < self._batch_size and not self._is_closed:
       left = deadline - time.monotonic()
       if left <= 0 or not self._changed.wait(left):
         return

@@ -9,7 +9,7 @@ answered while a block has half its old text and half its new one.
 from collections.abc import Callable, Sequence
 import concurrent.futures
 import functools
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import batching
@@ -20,31 +20,18 @@ from realm_tf.serving import request_body
 from realm_tf.serving import served_model
 
 
-class Options(NamedTuple):
-  """Sizes of answers, batches, queue and requests.
-
-  Attributes:
-    top_k: Evidence per answer; None for all blocks that are read.
-    batch_size: Questions answered together; None for the config's
-      `eval_batch_size`, 1 for one after the other.
-    queue_size: Questions that may wait.
-    limits: Limits of a request.
-  """
-
-  top_k: Optional[int] = None
-  batch_size: Optional[int] = None
-  queue_size: int = 256
-  limits: request_body.Limits = request_body.Limits()
-
-
 class Service:
   """Answers questions with a model that may be replaced meanwhile.
 
   Args:
     live: The model, loaded; its versions are `served_model.Versions`.
-    options: Sizes.
     completer: Completes masked sentences; None if there is no model for it.
     metrics: Counters; the service adds its gauges.
+    limits: Limits of a request.
+    top_k: Evidence per answer; None for all blocks that are read.
+    batch_size: Questions answered together; None for the config's
+      `eval_batch_size`, 1 for one after the other.
+    queue_size: Questions that may wait.
 
   Attributes:
     limits: Limits of a request.
@@ -54,24 +41,25 @@ class Service:
   def __init__(
     self,
     live: hot_swap.HotSwap[served_model.ServedModel],
-    options: Options,
     completer: Optional[masked_sentence.Completer] = None,
     metrics: Optional[metrics_lib.Metrics] = None,
+    limits: Optional[request_body.Limits] = None,
+    top_k: Optional[int] = None,
+    batch_size: Optional[int] = None,
+    queue_size: int = 256,
   ):
     self._live = live
-    self._options = options
     self._completer = completer
-    self.limits = options.limits
+    self._top_k = top_k
+    self.limits = limits or request_body.Limits()
     self.metrics = metrics or metrics_lib.Metrics()
     self._add_gauges()
     answerer = live.current.answerer
     self._batcher = batching.Batcher(
       self._handle,
-      batching.Limits(
-        options.batch_size or answerer.finetuning.eval_batch_size,
-        max(options.queue_size, options.limits.questions),
-      ),
-      self.metrics.count_batch,
+      batch_size or answerer.finetuning.eval_batch_size,
+      max(queue_size, self.limits.questions),
+      observe=self.metrics.count_batch,
     )
 
   @property
@@ -87,7 +75,7 @@ class Service:
   def top_k(self) -> int:
     """Evidence of each answer."""
     num_read = self._live.current.answerer.num_read
-    return min(self._options.top_k or num_read, num_read)
+    return min(self._top_k or num_read, num_read)
 
   @property
   def can_complete(self) -> bool:

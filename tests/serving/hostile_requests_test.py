@@ -33,8 +33,7 @@ class HostileRequestsTest(parameterized.TestCase):
     self.running = self.enter_context(
       running_server.run(
         service_lib.Service(
-          running_server.fake_live(self.answerer),
-          service_lib.Options(limits=_LIMITS),
+          running_server.fake_live(self.answerer), limits=_LIMITS
         ),
         _SETTINGS,
         idle_secs=0.3,

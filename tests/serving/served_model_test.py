@@ -37,7 +37,7 @@ class ServedModelTest(absltest.TestCase):
     self.live = served_model.live(
       self.model_dir, self.corpus_dir, allow_edits=allow_edits
     )
-    service = service_lib.Service(self.live, service_lib.Options())
+    service = service_lib.Service(self.live)
     running = running_server.run(service, handlers.Settings())
     return self.enter_context(running).client
 
