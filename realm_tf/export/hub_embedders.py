@@ -69,15 +69,12 @@ def _embedder(source, embedder, pack, strings, scale):
   hub_modules.make_callable(
     trackable, encode, [strings, dict.fromkeys(joining.NAMES, hub_modules.IDS)]
   )
-  return hub_modules.Module(
-    trackable,
-    {
-      'serving_default': hub_modules.signature(
-        lambda inputs: {'default': encode(inputs, False)}, strings
-      ),
-      'projected': hub_modules.signature(
-        lambda tokens: {'default': encode(hub_modules.renamed(tokens), False)},
-        dict.fromkeys(hub_modules.RELEASED_TOKENS, hub_modules.IDS),
-      ),
-    },
-  )
+  return trackable, {
+    'serving_default': hub_modules.signature(
+      lambda inputs: {'default': encode(inputs, False)}, strings
+    ),
+    'projected': hub_modules.signature(
+      lambda tokens: {'default': encode(hub_modules.renamed(tokens), False)},
+      dict.fromkeys(hub_modules.RELEASED_TOKENS, hub_modules.IDS),
+    ),
+  }

@@ -83,9 +83,10 @@ def _modules(source, parts):
 
 def _write(name, module, source, directory, output_dir):
   path = os.path.join(output_dir, name)
-  tf.saved_model.save(module.trackable, path, module.signatures)
+  trackable, signatures = module
+  tf.saved_model.save(trackable, path, signatures)
   card = hub_cards.card(
-    name, source.model.config, source.lengths, 'mlm' in module.signatures
+    name, source.model.config, source.lengths, 'mlm' in signatures
   )
   origin = f'Step {directory.params.step} of `{directory.path}`.'
   with tf.io.gfile.GFile(os.path.join(path, 'README.md'), 'w') as file:

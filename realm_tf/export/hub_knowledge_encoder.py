@@ -57,7 +57,7 @@ def knowledge_encoder(
       ),
       {**_RELEASED, **_POSITIONS},
     )
-  return hub_modules.Module(trackable, signatures)
+  return trackable, signatures
 
 
 def _encoding(source, bert, masked_lm) -> Callable[..., dict[str, Any]]:

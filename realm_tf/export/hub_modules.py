@@ -19,20 +19,13 @@ from realm_tf.text import wordpiece
 
 TEXTS = tf.TensorSpec([None], tf.string)
 IDS = tf.TensorSpec([None, None], tf.int32)
+# An object with `__call__`, variables and vocabulary, and its signatures by
+# name; `serving_default` takes strings.
+Module = tuple[
+  tf.train.Checkpoint, dict[str, Callable[..., dict[str, tf.Tensor]]]
+]
 # Names of packed wordpieces in the authors' modules.
 RELEASED_TOKENS = ('input_ids', 'input_mask', 'segment_ids')
-
-
-class Module(NamedTuple):
-  """A module to save.
-
-  Attributes:
-    trackable: Object with `__call__`, variables and vocabulary.
-    signatures: Functions by name; `serving_default` takes strings.
-  """
-
-  trackable: tf.train.Checkpoint
-  signatures: dict[str, Callable[..., dict[str, tf.Tensor]]]
 
 
 class Source(NamedTuple):

@@ -1,7 +1,6 @@
 """Series of metrics -> figures with curves, in groups, each explained."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from realm_tf.reporting import curves
 from realm_tf.reporting import elements
@@ -12,10 +11,7 @@ from realm_tf.reporting import run_reader
 element = elements.element
 
 
-class _Line(NamedTuple):
-  text: str
-  color: int
-  series: metrics_log.Series
+_Line = tuple[str, int, metrics_log.Series]  # Text, color, series.
 
 
 def build(runs: Sequence[run_reader.Run]) -> list[elements.Element]:
@@ -63,7 +59,7 @@ def _figure(
     element('p', panel.about) if panel.about else None,
     element('ul', *map(_legend, lines), class_='legend'),
   )
-  drawing = curves.draw({line.color: line.series for line in lines}, axes)
+  drawing = curves.draw({color: series for _, color, series in lines}, axes)
   return element('figure', caption, drawing)
 
 
@@ -73,17 +69,16 @@ def _lines(
   """Yields the lines of a panel; a run has the same color in all panels."""
   if len(runs) == 1:
     for i, (name, text) in enumerate(panel.metrics.items()):
-      yield _Line(text or 'at the end', i, runs[0].series[name])
+      yield text or 'at the end', i, runs[0].series[name]
     return
   [name] = panel.metrics
   for i, run in enumerate(runs):
     if name in run.series:
-      yield _Line(run.name, i, run.series[name])
+      yield run.name, i, run.series[name]
 
 
 def _legend(line: _Line) -> elements.Element:
   """Returns the name of a line, and its last value."""
-  last = elements.number(float(line.series.values[-1]))
-  return element(
-    'li', curves.swatch(line.color), f'{line.text} ', element('b', last)
-  )
+  text, color, series = line
+  last = elements.number(float(series.values[-1]))
+  return element('li', curves.swatch(color), f'{text} ', element('b', last))

@@ -71,8 +71,21 @@ def make_app(
       route('/api/ask', api.ask, 'POST'),
       route('/api/complete', api.complete, 'POST'),
       route('/api/edit', api.edit, 'POST'),
-      *_operations(service, settings.token),
-      *(_static(path, *file) for path, file in _STATIC_FILES.items()),
+      _plain('/healthz', lambda: _text('ok\n')),
+      _plain(
+        '/readyz',
+        lambda: (
+          _text('ready\n') if service.is_ready else _text('not ready\n', 503)
+        ),
+      ),
+      _plain(
+        '/metrics',
+        lambda: _text(
+          service.metrics.text(), media_type=metrics_lib.MEDIA_TYPE
+        ),
+        settings.token,
+      ),
+      *(_file(path, *file) for path, file in _STATIC_FILES.items()),
     ],
     exception_handlers={exceptions.HTTPException: _unknown(service)},
   )
@@ -112,47 +125,32 @@ def _guarded(
   return endpoint
 
 
-def _operations(
-  service: service_lib.Service, token: Optional[str]
-) -> list[routing.Route]:
-  """Returns the routes for operators: health, readiness, metrics."""
+def _plain(
+  path: str,
+  respond: Callable[[], responses.Response],
+  token: Optional[str] = None,
+) -> routing.Route:
+  """Returns a route that reads nothing of a request and is not counted."""
 
-  async def health(request):
-    del request
-    return responses.PlainTextResponse('ok\n', headers=_HEADERS)
-
-  async def ready(request):
-    del request
-    if service.is_ready:
-      return responses.PlainTextResponse('ready\n', headers=_HEADERS)
-    return responses.PlainTextResponse('not ready\n', 503, _HEADERS)
-
-  async def metrics(request):
+  async def endpoint(request):
     try:
       access.check_token(request.headers.get('authorization'), token)
     except request_body.RequestError as error:
       return _error(error.status, error.message)
-    return responses.Response(
-      service.metrics.text(),
-      headers=_HEADERS,
-      media_type=metrics_lib.MEDIA_TYPE,
-    )
-
-  return [
-    routing.Route('/healthz', health),
-    routing.Route('/readyz', ready),
-    routing.Route('/metrics', metrics),
-  ]
-
-
-def _static(path: str, file_name: str, media_type: str) -> routing.Route:
-  content = (_STATIC / file_name).read_bytes()
-
-  async def endpoint(request):
-    del request
-    return responses.Response(content, headers=_HEADERS, media_type=media_type)
+    return respond()
 
   return routing.Route(path, endpoint)
+
+
+def _file(path: str, name: str, media_type: str) -> routing.Route:
+  content = (_STATIC / name).read_bytes()
+  return _plain(path, lambda: _text(content, media_type=media_type))
+
+
+def _text(
+  content: Any, code: int = 200, media_type: str = 'text/plain'
+) -> responses.Response:
+  return responses.Response(content, code, _HEADERS, media_type)
 
 
 def _unknown(service: service_lib.Service):
