@@ -192,8 +192,10 @@ class Answerer:
     keys = np.unique(keys, return_inverse=True)[1].reshape(texts.shape)
     by = self.finetuning.answer_by
     choice = answer_choice.choose(spans.scores, keys, by)
-    alone = answer_choice.choose(  # Each block as if it were the only one.
-      *(a.reshape(-1, 1, a.shape[-1]) for a in (spans.scores, keys)), by
+    # Each block as if it were the only one.
+    single = [len(questions) * texts.shape[1], 1, texts.shape[2]]
+    alone = answer_choice.choose(
+      spans.scores.reshape(single), keys.reshape(single), by
     ).places.reshape(*texts.shape[:2], 1)
     alone = np.take_along_axis(texts, alone, axis=-1)[..., 0]
     compared = answer_choice.softmax(found.scores)
