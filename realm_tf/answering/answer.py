@@ -21,8 +21,6 @@ class Evidence(NamedTuple):
 
   Attributes:
     block_id: Row number in the corpus.
-    title: The article's title.
-    text: The block's text.
     start: First character of the answer in `text`.
     end: Character behind the last one.
     answer: text[start:end], the block's best span; where the same text is
@@ -53,7 +51,6 @@ class Answer(NamedTuple):
   holds it. The answer is right with `probability * (1 - null_probability)`.
 
   Attributes:
-    question: The question.
     prediction: The first evidence's answer; '' if no block could be read.
     score: Score of the best span; where the same text is summed over spans,
       the log sum exp of their scores. None if there is no span.

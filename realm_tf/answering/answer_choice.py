@@ -107,8 +107,6 @@ def choose(
   Args:
     scores: `Spans.scores`, [B, K, S]; K and S are static.
     keys: Integers that are equal where the `key`s of texts are, [B, K, S].
-    answer_by: BY_SPAN or BY_TEXT.
-    xp: NumPy's functions.
   """
   num_read, num_spans = scores.shape[1:]
   flat = xp.reshape(scores, [-1, num_read * num_spans])  # [B, C]

@@ -38,9 +38,6 @@ class Answerer:
   """Answers questions in batches.
 
   Attributes:
-    tokenizer: Tokenizer with the corpus's vocabulary.
-    table: The corpus.
-    retriever: Finds blocks for a question.
     reader: Scores spans. None in a model without a span reader, which then only
       retrieves.
     lengths: Longest question, in wordpieces.
@@ -73,7 +70,6 @@ class Answerer:
     """Answers questions, in order.
 
     Args:
-      questions: Any number of questions.
       top_k: Evidence kept per answer; by default, of every block read.
     """
     retrieved = self.retrieve(questions, self.num_compared)
@@ -105,10 +101,8 @@ class Answerer:
     """Reads the first `num_read` retrieved blocks of each question.
 
     Args:
-      questions: B questions.
       retrieved: Blocks, [B, k]. Those that are not read only count for the
         probability that the answer is elsewhere.
-      top_k: See `answer`.
     """
     answers = []
     for rows, question_ids in self._batches(questions):

@@ -41,9 +41,6 @@ def load(
   """Opens a QA model.
 
   Args:
-    model_dir: A model directory from bin.finetune.
-    corpus_dir: Corpus to search.
-    index_dir: See `loading.load`.
     **choices: Fields of `loading.Choices`: `num_read`, `answer_by`,
       `reader_dir`, `sparse_weight`, `read_dtype`.
 

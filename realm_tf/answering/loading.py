@@ -53,12 +53,6 @@ class Loaded(NamedTuple):
   """An opened model directory.
 
   Attributes:
-    path: The model directory.
-    config: Config of its training.
-    tokenizer: Tokenizer with its vocabulary.
-    table: The corpus.
-    index: An index version of the corpus.
-    retriever: Searches the index.
     model: A model with the EMBEDDER part, and SPAN if the parameters have it.
     has_reader: Whether they do.
   """
@@ -80,7 +74,6 @@ def load(
 
   Args:
     model_dir: Directory of a training job or an import.
-    corpus_dir: Corpus to search.
     index_dir: An index version, or a directory of them; by default the model
       directory's own newest.
 
@@ -139,8 +132,6 @@ def answerer_of(
   """Returns the answerer of an opened model; see `load_answerer`.
 
   Args:
-    loaded: From `load`.
-    choices: Overrides of its config.
     build_sparse: Returns BM25 over the corpus; called if it has a weight.
   """
   model, finetuning = choose_reader(loaded, choices)
@@ -206,10 +197,6 @@ def over_model(
 
   Args:
     model: A model with the EMBEDDER and SPAN parts, used as it is at each call.
-    search: Searches the blocks of `table`.
-    table: The corpus.
-    tokenizer: Tokenizer with the corpus's vocabulary.
-    config: Lengths and fine-tuning fields.
   """
   special_ids = tokenizer.special_ids
   return answerer_lib.Answerer(

@@ -36,7 +36,6 @@ def load_reader(
 
   Args:
     reader_dir: A model directory from bin.finetune; it needs no index.
-    corpus_manifest: Manifest of the corpus to read.
 
   Returns:
     A model with the SPAN part, and the config of its training.
@@ -66,7 +65,6 @@ class PairReader:
 
   Args:
     model: A model with the SPAN part, used as it is at each call.
-    special_ids: The vocabulary's [CLS] and [SEP].
     config: Longest joint sequence, and whether it has titles.
     dtype: Dtype of the encoder's matmuls: 'float32', 'bfloat16' or 'auto'; see
       `ModelConfig.train_dtype`.

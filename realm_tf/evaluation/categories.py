@@ -54,7 +54,6 @@ def by_category(
   """Returns the means of each category.
 
   Args:
-    questions: Q questions.
     values: Metric -> value of each question, [Q].
 
   Returns:

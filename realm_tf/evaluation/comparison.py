@@ -25,13 +25,11 @@ class Other:
 
   Args:
     directory: The --output_dir of its `bin.evaluate`.
-    questions: Q questions.
 
   Raises:
     UserError: It has no predictions, or they are of other questions.
 
   Attributes:
-    directory: The same directory.
     predictions: Q answers.
   """
 
@@ -68,9 +66,6 @@ class Other:
     self, predictions: Sequence[str]
   ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Compares this run with the other.
-
-    Args:
-      predictions: This run's predictions, Q.
 
     Returns:
       For metrics.json: exact match of both runs in percent, the numbers of

@@ -29,7 +29,6 @@ def per_question(
 
   Args:
     predictions: Answers, in the order of `questions`; '' for none.
-    questions: At least one question.
   """
   if not questions or len(predictions) != len(questions):
     raise ValueError(

@@ -28,7 +28,6 @@ def mask(
 
   Args:
     queries: Sentences, after `fit_corpus`.
-    table: The corpus.
     share: Share of articles that is held out; 0 measures all sentences.
     how: Which words are masked.
     seed: Random seed of the choice of sentences and masks.
@@ -57,11 +56,7 @@ def measure(
   """Returns span recall@k in percent, with intervals, for metrics.json.
 
   Args:
-    masked: From `mask`.
-    table: The corpus.
     search: (query_ids int32 [B, Lx], k) -> block ids int32 [B, k].
-    recall_at: Each k.
-    seed: Random seed of the bootstrap.
   """
   found = span_recall.of_masked(masked, table, search, max(recall_at))
   means, ends = summary.recall('span_recall', found, recall_at, seed)

@@ -51,7 +51,6 @@ class OpenQa:
     batch_size: Questions that are answered together, for progress and latency.
     read_article_ids: Maps block ids to their articles' ids, for recall by
       `gold_id`; None to leave it out.
-    seed: Random seed of the confidence intervals.
     clock: Returns seconds, for the latency.
   """
 
@@ -143,9 +142,7 @@ def system(
 
   Args:
     retriever: 'model', 'bm25' or 'none' (closed book).
-    table: The corpus.
     answerer: Reads, if it has a reader; needed for 'model'.
-    seed: Random seed of the confidence intervals.
   """
   can_read = bool(answerer and answerer.reader)
   retrieve = {

@@ -18,7 +18,6 @@ class Outcome:
   """Retrieved blocks and answers of Q questions.
 
   Attributes:
-    questions: The questions.
     block_ids: Retrieved blocks, best first, int [Q, K]; -1 for none.
     holds_answer: Whether they hold an answer, bool [Q, K].
     is_gold: Whether they are of the article of `gold_id`, bool [Q, K]; None if

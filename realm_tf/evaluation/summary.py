@@ -22,7 +22,6 @@ def summarize(
   Args:
     outcome: Outcome of at least one question.
     recall_at: Each k of recall@k; where fewer blocks were retrieved, all count.
-    seed: Random seed of the bootstrap.
   """
   read = {} if outcome.answers is None else outcome.reading()
   recall = _recall('recall', outcome.holds_answer, recall_at)
@@ -51,10 +50,7 @@ def recall(
   """Returns recall@k and its interval, each by NAME@k.
 
   Args:
-    name: Name of the metric.
     found: Whether each block of each query is right, bool [Q, K].
-    recall_at: Each k.
-    seed: Random seed of the bootstrap.
   """
   values = _recall(name, found, recall_at)
   return _means(values), _intervals(values, seed)

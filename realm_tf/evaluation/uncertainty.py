@@ -19,8 +19,6 @@ def bootstrap(
 
   Args:
     values: M metrics of Q questions, [Q, M]; Q at least 1.
-    seed: Random seed of the draws.
-    num_resamples: Number of draws.
 
   Returns:
     Lower and upper ends in the unit of `values`, float64 [M, 2].

@@ -23,9 +23,6 @@ class Validator:
 
   Args:
     questions: At least one.
-    table: The corpus.
-    tokenizer: Tokenizer with the corpus's vocabulary.
-    config: Config of the run.
     retrieve: (questions, k) -> their blocks; by default the model's own search.
   """
 

@@ -35,9 +35,6 @@ class GraphAnswerer:
   """Answers questions in a graph.
 
   Attributes:
-    tokenizer: Tokenizer with the corpus's vocabulary.
-    blocks: The corpus.
-    num_blocks: N.
     embedder: A model with the EMBEDDER part.
     reader: A model with the SPAN part.
     search: (queries float32 [B, D], k) -> block ids int32 [B, k] and scores

@@ -56,7 +56,6 @@ def find(
     texts: Texts of the blocks, string [B, K].
     tokens: Wordpieces of the B * K texts.
     scores: Scores of spans, retrieval included, float32 [B, K, Lz, W].
-    answer_by: See `answer_choice.choose`.
   """
   spans = best_spans(scores)
   starts, ends, cut = _cut(texts, tokens, spans)
@@ -86,7 +85,6 @@ def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
   """Returns the fields of `answer.Answer` without its evidence, [B] each.
 
   Args:
-    evidence: From `find`.
     scores: f(x,z) of all blocks found, read or not, float32 [B, k].
   """
   choice = evidence.choice
@@ -110,7 +108,6 @@ def of_blocks(
   """Returns the fields of `answer.Evidence` but titles and texts, [B, K] each.
 
   Args:
-    evidence: From `find`.
     scores: See `summary`.
     read_ids: Ids of the blocks that were read, int32 [B, K].
   """

@@ -34,7 +34,6 @@ class ExactSearch(tf.Module):
     """Returns the best blocks, best first.
 
     Args:
-      queries: Query embeddings, float32 [B, D].
       k: Number of blocks, at most N.
 
     Returns:

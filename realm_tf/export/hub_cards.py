@@ -66,8 +66,6 @@ def card(
 
   Args:
     name: 'query_embedder', 'block_embedder' or 'knowledge_encoder'.
-    config: Config of the model.
-    lengths: Lengths at which texts are cut.
     has_masked_lm: Whether a knowledge encoder has the masked-LM head.
   """
   if name == 'knowledge_encoder':

@@ -24,7 +24,6 @@ def export(model_dir: str, output_dir: str) -> list[str]:
 
   Args:
     model_dir: Directory of a training job or an import.
-    output_dir: Directory to make.
 
   Returns:
     Their directories.

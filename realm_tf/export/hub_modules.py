@@ -33,8 +33,6 @@ class Source(NamedTuple):
 
   Attributes:
     model: A model with the parts to export.
-    tokenizer: Tokenizer with its vocabulary.
-    lengths: Lengths at which texts are cut.
     vocab_file: Path of the vocabulary, which is copied into the module.
   """
 
@@ -52,8 +50,6 @@ def reusable(
   """Returns an object with the attributes that every module has.
 
   Args:
-    source: The model.
-    layer: Layer whose variables are saved.
     trainable: Variables to train; by default the layer's trainable ones.
   """
   trackable = tf.train.Checkpoint()
@@ -75,8 +71,6 @@ def make_callable(
   """Makes `trackable` callable: it runs `function` of inputs and `training`.
 
   Args:
-    trackable: From `reusable`.
-    function: A TensorFlow function.
     specs: Inputs that it takes, as tf.TensorSpecs.
   """
   call = tf.function(lambda inputs, training=False: function(inputs, training))

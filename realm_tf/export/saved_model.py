@@ -31,8 +31,6 @@ def export(
   """Writes the SavedModel; replaces the files that are in `output_dir`.
 
   Args:
-    loaded: The model directory, with the index to search.
-    output_dir: Directory to make.
     choices: How it answers, but for BM25, which has no ops, and for the dtype,
       which is always float32.
     searcher: One of `SEARCHERS`; 'scann' needs scann where the model is loaded.

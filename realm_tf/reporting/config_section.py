@@ -17,7 +17,6 @@ def build(
   """Returns a table of the fields that differ, and the others folded away.
 
   Args:
-    runs: Runs with a config.
     defaults: 'a.b' -> default value.
   """
   # The defaults' order is that of the sources; what they lack comes last.

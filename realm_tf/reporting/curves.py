@@ -63,9 +63,6 @@ class Axes(NamedTuple):
 
   Attributes:
     name: Description for screen readers; unique on a page.
-    unit: Unit of the vertical axis.
-    last_step: End of the horizontal axis.
-    from_zero: Whether the vertical axis begins at 0.
     may_be_log: Whether it is logarithmic where a few values are far above the
       others.
   """

@@ -15,7 +15,6 @@ def element(tag: str, *children: Any, **attributes: Any) -> Element:
   """Returns <tag attributes>children</tag>.
 
   Args:
-    tag: Name of the element.
     *children: Elements, or values that become text; None is left out.
     **attributes: Names as in HTML, but `class_` and `aria_label`; None is left
       out.
@@ -47,10 +46,8 @@ def table(
   """Returns a table that scrolls where it is wider than the page.
 
   Args:
-    headings: Headings of the columns.
     rows: Cells. The first one of a row is its heading; <th> and <td> elements
       stay as they are.
-    class_: Class of the table.
   """
   head = element('tr', *(element('th', h, scope='col') for h in headings))
   body = element('tbody')

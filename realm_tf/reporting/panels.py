@@ -12,11 +12,8 @@ class Panel(NamedTuple):
   """Axes with the curves of metrics of one unit.
 
   Attributes:
-    title: Heading.
     about: Meaning of the metrics, in a sentence or two.
-    unit: Unit of the vertical axis.
     metrics: Name in metrics.jsonl -> its label; '' where the title says it.
-    from_zero: Whether the vertical axis begins at 0.
     may_be_log: Whether outliers make it logarithmic.
   """
 
@@ -201,7 +198,6 @@ def arrange(
   """Returns heading -> panels of the metrics that were logged.
 
   Args:
-    names: Names of the metrics.
     one_metric_each: Whether each gets its own panel, which then shows several
       runs.
   """

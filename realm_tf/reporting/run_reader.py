@@ -27,7 +27,6 @@ class Run(NamedTuple):
   Attributes:
     name: Short name, unique among the runs.
     path: The directory, as it was given.
-    is_done: Whether training has ended.
     rows: Rows of metrics.jsonl, by step.
     series: The same numbers by metric.
     config: 'a.b' -> value; empty where there is no config.json.

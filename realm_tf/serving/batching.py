@@ -35,7 +35,6 @@ class Batcher:
     batch_size: Most items in a batch; 1 handles one after the other.
     queue_size: Most items that wait.
     wait_secs: Longest wait of a busy worker for a full batch.
-    observe: Told the size of each batch.
   """
 
   def __init__(

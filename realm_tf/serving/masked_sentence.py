@@ -42,8 +42,6 @@ class Completer:
     model: A model with the EMBEDDER and MASKED_LM parts.
     retriever: Searches an index of the corpus, which may be older than the
       model.
-    table: The corpus.
-    tokenizer: Tokenizer with the corpus's vocabulary.
     config: Lengths, and the number of candidates.
   """
 
@@ -205,7 +203,6 @@ def load(pretrained_dir: str, corpus_dir: str) -> Completer:
 
   Args:
     pretrained_dir: With parameters and an index version of the corpus.
-    corpus_dir: To search.
 
   Raises:
     UserError: Something is missing, damaged, or does not belong together.

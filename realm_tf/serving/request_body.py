@@ -22,7 +22,6 @@ class RequestError(Exception):
   """A client's mistake.
 
   Attributes:
-    status: HTTP status code.
     message: What must hold, and what was found.
   """
 
@@ -119,9 +118,7 @@ def check_text(text: Any, what: str, characters: int) -> str:
   """Returns `text` if it is a string that can be worked on.
 
   Args:
-    text: Anything.
     what: Subject of the error message, such as 'A question'.
-    characters: Most characters.
 
   Raises:
     RequestError: 400.

@@ -45,7 +45,6 @@ def newest(model_dir: str, index_dir: Optional[str] = None) -> Versions:
   """Returns the newest versions.
 
   Args:
-    model_dir: The model directory.
     index_dir: An index version, which stays the same, or a directory of them;
       by default the model directory's own.
   """
@@ -67,11 +66,6 @@ def load(
   """Opens a model and warms it; see `loading.load_answerer`.
 
   Args:
-    model_dir: A model directory from bin.finetune.
-    corpus_dir: Corpus to search.
-    index_dir: See `loading.load`.
-    choices: How it answers.
-    allow_edits: Whether texts may be changed.
     build_sparse: See `loading.answerer_of`; one that keeps what it built saves
       the work when the next model of the same corpus is loaded.
 
@@ -101,8 +95,6 @@ def live(
   """Loads a model that newer versions replace; its edited texts stay.
 
   Args:
-    model_dir: A model directory from bin.finetune.
-    corpus_dir: Corpus to search.
     index_dir: See `newest`.
     observe: Told 'loaded' or 'refused' for each newer version.
     **options: Further arguments of `load`.

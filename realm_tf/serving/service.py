@@ -25,17 +25,11 @@ class Service:
 
   Args:
     live: The model, loaded; its versions are `served_model.Versions`.
-    completer: Completes masked sentences; None if there is no model for it.
     metrics: Counters; the service adds its gauges.
-    limits: Limits of a request.
     top_k: Evidence per answer; None for all blocks that are read.
     batch_size: Questions answered together; None for the config's
       `eval_batch_size`, 1 for one after the other.
     queue_size: Questions that may wait.
-
-  Attributes:
-    limits: Limits of a request.
-    metrics: The counters.
   """
 
   def __init__(

@@ -96,8 +96,6 @@ def format_predict(
   """Returns the body of an answered request.
 
   Args:
-    answers: One per question.
-    by_rows: See `Predict`.
     top_k: Evidence per answer; missing evidence is block -1.
   """
   rows = [_row(answer, top_k) for answer in answers]

@@ -81,7 +81,6 @@ class Server(uvicorn.Server):
   """Serves on a socket; `should_exit` set ends it gracefully.
 
   Args:
-    app: ASGI application.
     drain_secs: Longest wait for requests that have begun.
     idle_secs: Longest time without a complete request on a connection.
   """
