@@ -39,6 +39,7 @@ setuptools.setup(
     'PyStemmer>=3,<4',
     'regex>=2025',  # Named by date.
     'safetensors>=0.6,<1',
+    'scipy>=1.15,<2',
     # Newer ones drop pkg_resources, which tensorboard and official import.
     'setuptools<80',
     'spacy>=3.8,<3.9',

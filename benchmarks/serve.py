@@ -57,8 +57,7 @@ def _bare(
   """Returns queries a second of the Answerer, by the size of a batch."""
   from realm_tf.serving import served_model
 
-  source = served_model.Source(model_dir, corpus_dir)
-  answerer = served_model.load(source).answerer
+  answerer = served_model.load(model_dir, corpus_dir).answerer
   rates = {}
   for clients in _CLIENTS:
     size = min(clients, answerer.finetuning.eval_batch_size)

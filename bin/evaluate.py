@@ -22,7 +22,6 @@ from absl import flags
 from realm_tf.evaluation import categories
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
-from realm_tf.evaluation import systems
 
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir',
@@ -31,7 +30,7 @@ _MODEL_DIR = flags.DEFINE_string(
   'parameters; may be left out with --retriever=bm25.',
 )
 _OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'Where the files go.', required=True
+  'output_dir', None, 'Directory to write to.', required=True
 )
 _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'
@@ -74,7 +73,7 @@ flags.register_multi_flags_validator(
 def _on_questions(answerer, table, recall_at):
   questions = question_flags.read()
   other = _COMPARE.value and comparison.Other(_COMPARE.value, questions)
-  system = systems.of(_RETRIEVER.value, table, answerer, flags.FLAGS.seed)
+  system = open_qa.system(_RETRIEVER.value, table, answerer, flags.FLAGS.seed)
   metrics = system.run(questions, recall_at, _OUTPUT_DIR.value, other)
   print(categories.table(metrics['categories']))
   if other:

@@ -1,4 +1,4 @@
-r"""Writes a model that was trained here for those who have none of this code.
+r"""Exports a model to formats that need none of this code.
 
   python -m bin.export --format=hugging_face --model_dir=runs/qa \
       --tower=reader --output_dir=/tmp/reader
@@ -7,8 +7,8 @@ r"""Writes a model that was trained here for those who have none of this code.
       --corpus_dir=data/corpus --output_dir=/tmp/realm/1
 
 hugging_face writes one encoder as a BERT directory: config.json,
-model.safetensors and vocab.txt. hub writes each encoder as a TF Hub module;
-saved_model model, index and corpus as one SavedModel; see docs/export.md.
+model.safetensors and vocab.txt. hub writes each encoder as a TF Hub module.
+saved_model writes model, index and corpus as one SavedModel (docs/export.md).
 """
 
 from bin import launcher
@@ -33,16 +33,16 @@ _TOWER = flags.DEFINE_enum(
   'tower',
   'query',
   hugging_face_export.TOWERS,
-  'Which encoder, of --format=hugging_face.',
+  'Encoder to write with --format=hugging_face.',
 )
 _CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus to answer from, of --format=saved_model.'
+  'corpus_dir', None, 'Corpus to answer from, with --format=saved_model.'
 )
 _SEARCHER = flags.DEFINE_enum(
   'searcher',
   'exact',
   saved_model.SEARCHERS,
-  'How --format=saved_model finds blocks; scann is needed where it is loaded.',
+  'Search of --format=saved_model; scann must be installed to load it.',
 )
 
 
@@ -69,8 +69,9 @@ def _saved_model():
   loaded = loading.load(
     _MODEL_DIR.value, _CORPUS_DIR.value, reader_flags.INDEX_DIR.value
   )
-  options = saved_model.Options(reader_flags.choices(), _SEARCHER.value)
-  saved_model.export(loaded, _OUTPUT_DIR.value, options)
+  saved_model.export(
+    loaded, _OUTPUT_DIR.value, reader_flags.choices(), _SEARCHER.value
+  )
 
 
 _FORMATS = {
@@ -90,4 +91,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main, logging.ERROR)  # Keras tells what it traces.
+  launcher.run(main, logging.ERROR)  # Hides Keras' log of traces.

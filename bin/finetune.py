@@ -17,7 +17,7 @@ from bin import training_flags
 
 from absl import flags
 
-from realm_tf.evaluation import judge
+from realm_tf.evaluation import validation
 from realm_tf.retrieval import bm25
 from realm_tf.training import finetuning_run
 from realm_tf.training import runs
@@ -42,7 +42,7 @@ def _judge(inputs, retrieve):
   if _DEV_QUESTIONS.value is None:
     return None
   questions = question_flags.read(_DEV_QUESTIONS.value)
-  return judge.Judge(
+  return validation.Validator(
     questions[: inputs.config.finetuning.num_judged],
     inputs.table,
     inputs.tokenizer,

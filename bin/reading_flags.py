@@ -1,4 +1,4 @@
-"""The flags of binaries that answer questions with a model."""
+"""Flags of binaries that answer questions with a model."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ CORPUS_DIR = flags.DEFINE_string(
 _SPARSE_WEIGHT = flags.DEFINE_float(
   'sparse_weight',
   0.0,
-  "Of BM25's scores, added to those of the embeddings: finds names and numbers "
-  'that training never showed. Try 0.5; 0 is embeddings alone.',
+  "Weight of BM25's scores, added to those of the embeddings: finds names and "
+  'numbers that training never showed. Try 0.5; 0 is embeddings alone.',
   lower_bound=0.0,
 )
 _READ_DTYPE = flags.DEFINE_enum(
@@ -30,7 +30,7 @@ _READ_DTYPE = flags.DEFINE_enum(
 
 
 def arguments(model_dir: str) -> dict[str, Any]:
-  """Returns what the flags say, as arguments of `loading.load_answerer`."""
+  """Returns the arguments of `loading.load_answerer`."""
   return {
     'model_dir': model_dir,
     'corpus_dir': CORPUS_DIR.value,
@@ -47,9 +47,5 @@ def open_table() -> block_table.BlockTable:
 
 
 def load(model_dir: str) -> answerer.Answerer:
-  """Returns the answerer that the flags describe.
-
-  Raises:
-    UserError: Something is missing, or does not belong together.
-  """
+  """Returns the answerer that the flags describe."""
   return loading.load_answerer(**arguments(model_dir))

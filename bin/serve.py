@@ -7,18 +7,14 @@ r"""Answers questions over HTTP: TensorFlow Serving's REST API, and a page.
 Newer parameters or a newer index in --model_dir are taken over while it runs.
 """
 
-import functools
-
 from bin import launcher
 from bin import reading_flags
 
 from absl import flags
 
-from realm_tf.retrieval import bm25
 from realm_tf.serving import access
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
-from realm_tf.serving import live_model
 from realm_tf.serving import masked_sentence
 from realm_tf.serving import metrics as metrics_lib
 from realm_tf.serving import served_model
@@ -45,43 +41,48 @@ _BATCH_SIZE = flags.DEFINE_integer(
   lower_bound=1,
 )
 _QUEUE_SIZE = flags.DEFINE_integer(
-  'queue_size', 256, 'Questions that may wait; then 429.', lower_bound=1
+  'queue_size', 256, 'Most questions that wait; then 429.', lower_bound=1
 )
 _TIMEOUT_SECS = flags.DEFINE_float(
-  'timeout_secs', 30.0, 'For a request; then 504.', lower_bound=0.001
+  'timeout_secs',
+  30.0,
+  'Longest time to answer a request, in seconds; then 504.',
+  lower_bound=0.001,
 )
 _POLL_SECS = flags.DEFINE_float(
-  'poll_secs', 10.0, 'Between two looks for newer versions.', lower_bound=0.1
+  'poll_secs',
+  10.0,
+  'Seconds between looks for newer versions.',
+  lower_bound=0.1,
 )
 _PRETRAINED_DIR = flags.DEFINE_string(
-  'pretrained_dir', None, 'A run of bin.pretrain, to complete sentences with.'
+  'pretrained_dir',
+  None,
+  'Run directory of bin.pretrain, whose model completes masked sentences.',
 )
 _ALLOW_EDITS = flags.DEFINE_bool(
-  'allow_edits', False, 'Let the page change texts, in memory only.'
+  'allow_edits', False, 'Let the page change texts of blocks, in memory only.'
 )
 
 
 def main(_):
   token = _TOKEN_FILE.value and access.read_token(_TOKEN_FILE.value)
-  source = served_model.Source(**reading_flags.arguments(_MODEL_DIR.value))
+  arguments = reading_flags.arguments(_MODEL_DIR.value)
   listener = uvicorn_server.listen(_HOST.value, _PORT.value)
   completer = _PRETRAINED_DIR.value and masked_sentence.load(
-    _PRETRAINED_DIR.value, source.corpus_dir
+    _PRETRAINED_DIR.value, arguments['corpus_dir']
   )
   metrics = metrics_lib.Metrics()
-  live = live_model.LiveModel(
-    functools.partial(live_model.find, source.model_dir, source.index_dir),
-    functools.partial(
-      *(served_model.load, source, _ALLOW_EDITS.value, bm25.KeptOverTable())
-    ),
-    served_model.adopt,
-    metrics.count_swap,
+  live = served_model.live(
+    **arguments, allow_edits=_ALLOW_EDITS.value, observe=metrics.count_swap
   )
   service = service_lib.Service(
     live,
-    service_lib.Options(_TOP_K.value, _BATCH_SIZE.value, _QUEUE_SIZE.value),
     completer,
     metrics,
+    top_k=_TOP_K.value,
+    batch_size=_BATCH_SIZE.value,
+    queue_size=_QUEUE_SIZE.value,
   )
   live.watch(_POLL_SECS.value)
   settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)

@@ -67,7 +67,7 @@ _MAX_LINES = {
   'launch': 100,
 }
 _MAX_FUNCTION_LINES = 50
-_MAX_ARGUMENTS = 6
+_MAX_ARGUMENTS = 8
 _SHARED = tuple(f'bin.{name}' for name in source_tree.SHARED_BY_BINARIES)
 _SOURCES = ('realm_tf', 'bin', 'launch', 'benchmarks')
 

@@ -1,23 +1,33 @@
-"""What a model answers, and the evidence for it."""
+"""What a model answers and the evidence for it; a notebook shows it as HTML.
+
+The HTML has the blocks with their spans marked and p(z|x) as bars. Texts are
+only ever text there: `reporting.elements` escapes them. Colors are the
+notebook's own, so that it can be light or dark.
+"""
 
 from typing import Any, NamedTuple, Optional
 
+from realm_tf.reporting import elements
+
+_MARGIN = 160  # Characters shown on either side of a span.
+_BAR = 'background:#4c8bf5;height:.5em;border-radius:.25em;width:{:.1%}'
+_TRACK = 'background:#8883;border-radius:.25em;max-width:16em;margin:.2em 0'
+_MARK = 'background:#ffe08a;color:#000;border-radius:.2em;padding:0 .1em'
+_ITEM = 'margin:.6em 0;padding-left:.6em;border-left:3px solid #8884'
+
 
 class Evidence(NamedTuple):
-  """One block that was read, and its span to show.
+  """One block that was read, and the span to show.
 
   Attributes:
     block_id: Row number in the corpus.
-    title: Of the block.
-    text: Of the block.
     start: First character of the answer in `text`.
-    end: Behind its last character.
-    answer: text[start:end]: of the block's spans the best one or, where the
-      same text is summed over spans, the best one with the predicted text if
-      the block has one.
+    end: Character behind the last one.
+    answer: text[start:end], the block's best span; where the same text is
+      summed over spans, its best span with the predicted text, if it has one.
     retrieval_probability: p(z|x) among the blocks that were read.
-    score: Of the span, the retrieval score included.
-    block_answer: What would be predicted if no other block were read.
+    score: Score of the span, the retrieval score included.
+    block_answer: The prediction if no other block were read.
   """
 
   block_id: int
@@ -32,25 +42,24 @@ class Evidence(NamedTuple):
 
 
 class Answer(NamedTuple):
-  """What the model answers; how sure it is, in two factors.
+  """An answer, and how sure it is in two factors.
 
   The reader is trained on questions of which a block that is read holds the
   answer (Section 3.2), and a constant added to all of its scores changes
-  nothing. So its scores cannot say that there is no answer; the retriever's
-  can, which the early-update loss trains to be the probability that a block
-  holds it. `probability * (1 - null_probability)` is that of both.
+  nothing. So its scores cannot say that there is no answer. The retriever's
+  can: the early-update loss trains them to give the probability that a block
+  holds it. The answer is right with `probability * (1 - null_probability)`.
 
   Attributes:
-    question: As asked.
     prediction: The first evidence's answer; '' if no block could be read.
-    score: Of its best span or, where the same text is summed over spans, the
-      logarithm of the sum of their exponentials; None if there is none.
-    evidence: At most one per block; that of the prediction first, then by
-      score, the best one first.
+    score: Score of the best span; where the same text is summed over spans,
+      the log sum exp of their scores. None if there is no span.
+    evidence: At most one per block, that of the prediction first, then by
+      score, best first.
     probability: p(y|x) of the predicted text, in any spelling that counts as
       the same, if a block that was read has the answer: the softmax over all
       spans of these blocks, summed over the text's. 0 if there is none.
-    null_probability: That none of these blocks has the answer: what
+    null_probability: Probability that none of these blocks has the answer: what
       softmax f(x,z) over the blocks found, at most `answerer.NUM_COMPARED`,
       gives to others or to the null block. 1 if no block could be read.
   """
@@ -66,3 +75,49 @@ class Answer(NamedTuple):
     """Returns the object that predictions.jsonl and --json show."""
     evidence = [item._asdict() for item in self.evidence]
     return {**self._asdict(), 'evidence': evidence}
+
+  def _repr_html_(self) -> str:
+    """Returns HTML; notebooks call this name."""
+    e = elements.element
+    page = e(
+      'div',
+      e('p', self.question, style='margin:.2em 0;opacity:.7'),
+      e(
+        'p',
+        e('b', self.prediction or '(no answer found)'),
+        f'  {self.probability:.1%} if a block read has the answer, '
+        f'{self.null_probability:.1%} that none has',
+        style='margin:.2em 0',
+      ),
+      *map(_item, self.evidence),
+      style='max-width:50em',
+    )
+    return elements.to_html(page)
+
+
+def _item(evidence: Evidence) -> elements.Element:
+  """Returns one block: its title, its share of p(z|x) and its span."""
+  e = elements.element
+  share = evidence.retrieval_probability
+  first = max(0, evidence.start - _MARGIN)
+  end = evidence.end + _MARGIN
+  return e(
+    'div',
+    e('span', e('b', evidence.title), f'  p(z|x) = {share:.1%}'),
+    e(
+      'div',
+      e('div', style=_BAR.format(min(1.0, max(0.0, share)))),
+      style=_TRACK,
+      role='img',
+      aria_label=f'Retrieval probability {share:.1%}',
+    ),
+    e(
+      'span',
+      '…' if first else None,
+      evidence.text[first : evidence.start],
+      e('mark', evidence.answer, style=_MARK),
+      evidence.text[evidence.end : end],
+      '…' if end < len(evidence.text) else None,
+    ),
+    style=_ITEM,
+  )

@@ -1,101 +1,169 @@
-"""The best spans of the read blocks -> which answer is given.
+"""Scores of all spans of the read blocks -> the answer and the spans to show.
 
-Either the likeliest span gives it, as in ORQA, or the likeliest text: p(y|x)
-of Section 3.2 is a sum over the spans that match y, so a text that several
-spans and blocks have may win against the best single span.
+  scores [B, K, Lz, W] -> `best_spans` -> the S best of each block, [B, K, S]
+  their scores and texts -> `choose` -> the answer, and a span of each block
+
+Either the likeliest span is the answer, as in ORQA, or the likeliest text:
+p(y|x) of Section 3.2 is a sum over the spans that match y, so a text that
+several spans and blocks have may win against the best single span.
+
+`xp` is NumPy or, in a graph, `tensorflow.experimental.numpy`: a SavedModel
+chooses by the same code.
 """
 
-from collections.abc import Sequence
-import math
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from realm_tf.text import answers
 
 BY_SPAN, BY_TEXT = 'span', 'text'
+# Spans kept of each block. The rest is in the normalizer only: p(y|x) of an
+# answer is a sum over those of its spans that are among the best ones.
+NUM_SPANS = 20
+# Scores below it belong to spans that do not exist (`modeling.span_reader`).
+NO_SPAN = -1e8
+NOTHING = np.float32(-np.inf)  # Score of what does not exist, from here on.
 
 
-class Candidate(NamedTuple):
-  """A span that may be the answer.
+class Spans(NamedTuple):
+  """The best spans of each block, best first; of equal ones the first.
 
   Attributes:
-    column: Its block, by rank of retrieval.
-    start: First character in the block's text.
-    end: Behind the last one.
-    text: The characters.
-    score: g(s), the retrieval score included.
+    firsts: First wordpiece in the body, int [B, K, S].
+    lasts: Last wordpiece, int [B, K, S].
+    scores: g(s), retrieval score included, float32 [B, K, S]; NOTHING if there
+      is no such span.
+    log_normalizers: log sum_s exp(g(s)) over all spans of all K blocks, [B];
+      NOTHING if there is none.
   """
 
-  column: int
-  start: int
-  end: int
-  text: str
-  score: float
+  firsts: Any
+  lasts: Any
+  scores: Any
+  log_normalizers: Any
 
 
 class Choice(NamedTuple):
-  """The answer given.
+  """The answer given, and the span that each block shows.
 
   Attributes:
-    shown: Of each block the span to show, that of the answer first.
-    score: Of the best span, or log sum exp of the text's spans.
-    log_sum: log sum exp of the text's spans in both cases, which is log p(y|x)
+    columns: Blocks in the order in which they are shown, that of the answer
+      first, int [B, K].
+    places: Which of its S spans each of them shows, int [B, K].
+    exists: Whether such a block has any span, bool [B, K].
+    scores: Score of the best span, or log sum exp over the spans of the text
+      with the largest sum, [B].
+    log_sums: log sum exp over the spans of the text given, [B]: log p(y|x)
       before it is normalized.
   """
 
-  shown: list[Candidate]
-  score: float
-  log_sum: float
+  columns: Any
+  places: Any
+  exists: Any
+  scores: Any
+  log_sums: Any
 
 
-def choose(candidates: Sequence[Candidate], answer_by: str) -> Choice:
-  """Chooses among the spans of one question.
+def key(text: str) -> str:
+  """Returns what is compared of a span's text: exact match's normal form.
 
-  Texts are the same if exact match takes them for the same ("The U.S." and
-  "US"); those of which it leaves nothing must be equal to the letter.
+  A text of which normalizing leaves nothing is compared as it is.
+  """
+  return answers.normalize_answer(text) or text
+
+
+def best_spans(scores: np.ndarray, num_spans: int = NUM_SPANS) -> Spans:
+  """Finds the best spans of each block.
 
   Args:
-    candidates: At least one. Of equally good ones the first wins.
-    answer_by: BY_SPAN or BY_TEXT.
+    scores: By first wordpiece and width - 1, float32 [B, K, Lz, W].
+    num_spans: S at most; a short body has fewer.
   """
-  log_sums = _log_sums(candidates)
-  best = max(candidates, key=lambda candidate: candidate.score)
-  if answer_by == BY_TEXT:
-    given = max(log_sums, key=log_sums.get)
-    score = log_sums[given]
-  else:
-    given = _key(best.text)
-    score = best.score
-  shown = {}
-  for candidate in candidates:
-    rank = _rank(candidate, given, answer_by)
-    kept = shown.get(candidate.column)
-    if kept is None or rank > _rank(kept, given, answer_by):
-      shown[candidate.column] = candidate
-  ordered = sorted(
-    shown.values(), key=lambda c: _rank(c, given, answer_by), reverse=True
+  width = scores.shape[-1]
+  flat = scores.reshape(*scores.shape[:2], -1)  # [B, K, Lz * W]
+  flat = np.where(flat > NO_SPAN, flat, NOTHING)
+  num = min(num_spans, flat.shape[-1])
+  # A full sort would take ten times as long.
+  some = np.sort(np.argpartition(-flat, num - 1, axis=-1)[..., :num], axis=-1)
+  values = np.take_along_axis(flat, some, axis=-1)
+  order = np.argsort(-values, axis=-1, kind='stable')
+  best = np.take_along_axis(some, order, axis=-1)
+  firsts = best // width
+  return Spans(
+    firsts,
+    firsts + best % width,
+    np.take_along_axis(values, order, axis=-1),
+    log_sum_exp(flat.reshape(len(flat), -1)),
   )
-  return Choice(ordered, score, log_sums[given])
 
 
-def _rank(candidate, given, answer_by):
-  has_text = answer_by == BY_TEXT and _key(candidate.text) == given
-  return has_text, candidate.score
+def choose(
+  scores: Any, keys: Any, answer_by: str, xp: ModuleType = np
+) -> Choice:
+  """Chooses among the spans of each question; of equal ones the first wins.
+
+  Args:
+    scores: `Spans.scores`, [B, K, S]; K and S are static.
+    keys: Integers that are equal where the `key`s of texts are, [B, K, S].
+  """
+  num_read, num_spans = scores.shape[1:]
+  flat = xp.reshape(scores, [-1, num_read * num_spans])  # [B, C]
+  keys = xp.reshape(keys, [-1, num_read * num_spans])
+  same = keys[:, :, None] == keys[:, None, :]
+  log_sums = log_sum_exp(xp.where(same, flat[:, None, :], NOTHING), xp)
+  # A span that does not exist has a key too, that of an empty text.
+  log_sums = xp.where(flat > NOTHING, log_sums, NOTHING)
+  by_text = answer_by == BY_TEXT
+  ranked = log_sums if by_text else flat
+  is_best = xp.arange(num_read * num_spans) == xp.argmax(ranked, -1)[:, None]
+  given = xp.max(xp.where(is_best, keys, -1), axis=-1)  # [B]
+  preferred = (keys == given[:, None]) & (flat > NOTHING) & by_text
+  columns, places, exists = _shown(
+    scores, xp.reshape(preferred, [-1, num_read, num_spans]), xp
+  )
+  return Choice(
+    columns,
+    places,
+    exists,
+    xp.max(ranked, axis=-1),
+    xp.max(xp.where(is_best, log_sums, NOTHING), axis=-1),
+  )
 
 
-def _log_sums(candidates):
-  """Returns log sum exp of the scores of each text's spans."""
-  largest = max(candidate.score for candidate in candidates)
-  sums = {}
-  for candidate in candidates:
-    key = _key(candidate.text)
-    weight = math.exp(candidate.score - largest)
-    sums[key] = sums.get(key, 0.0) + weight
-  return {
-    # A span 700 below the best one weighs nothing at all.
-    key: largest + math.log(total) if total else -math.inf
-    for key, total in sums.items()
-  }
+def softmax(scores: Any, xp: ModuleType = np) -> Any:
+  """Returns the softmax over the last axis of [B, K]; 0 for NOTHING."""
+  if not scores.shape[-1]:  # An empty corpus.
+    return scores
+  normalizers = log_sum_exp(scores, xp)[:, None]
+  exists = normalizers > NOTHING
+  return xp.exp(scores - xp.where(exists, normalizers, np.float32(0)))
 
 
-def _key(text):
-  return answers.normalize_answer(text) or text
+def log_sum_exp(scores: Any, xp: ModuleType = np) -> Any:
+  """Returns log sum exp over the last axis; NOTHING of nothing."""
+  largest = xp.max(scores, axis=-1)
+  largest = xp.where(largest > NOTHING, largest, np.float32(0))
+  total = xp.sum(xp.exp(scores - largest[..., None]), axis=-1)
+  exists = total > 0
+  logs = xp.log(xp.where(exists, total, np.float32(1))) + largest
+  return xp.where(exists, logs, NOTHING)
+
+
+def _shown(scores, preferred, xp):
+  """Returns `columns`, `places` and `exists` of `Choice`."""
+  has_text = xp.any(preferred, axis=-1)  # [B, K]
+  allowed = xp.where(preferred | ~has_text[..., None], scores, NOTHING)
+  best = xp.max(allowed, axis=-1)
+  # By text first, then by score: two stable sorts, the last one counts most.
+  columns = xp.argsort(-best, axis=-1, kind='stable')
+  without = xp.where(has_text, 0, 1)
+  order = xp.argsort(_take(without, columns, xp), axis=-1, kind='stable')
+  columns = _take(columns, order, xp)
+  places = _take(xp.argmax(allowed, axis=-1), columns, xp)
+  return columns, places, _take(best, columns, xp) > NOTHING
+
+
+def _take(values, columns, xp):
+  return xp.take_along_axis(values, columns, axis=1)

@@ -2,8 +2,8 @@
 
   question -> wordpieces -> K blocks -> span scores -> characters of a block
 
-The reader knows wordpieces only. Answers are cut from the block's own text by
-character offsets: joined wordpieces would answer "u . s ." for "U.S.".
+Answers are cut from the block's text by character offsets: joined wordpieces
+would answer "u . s ." for "U.S.".
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,6 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import answer_choice
-from realm_tf.answering import span_ranking
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import block_table
 from realm_tf.records import sampling
@@ -24,9 +23,8 @@ from realm_tf.retrieval import hybrid as hybrid_lib
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.text import wordpiece
 
-# Blocks among which p(z|x) says how likely an answer is in none that is read.
-# The same everywhere, so that the probability does not depend on the k of
-# recall@k; what the retriever gives to blocks behind them is taken for nothing.
+# Blocks over which p(z|x) tells how likely the answer is in none that is read.
+# Constant, so that this probability does not depend on the k of recall@k.
 NUM_COMPARED = 100
 # (question_ids int32 [B, Lx], title_ids int32 [B, K, Lt], body_ids int32
 # [B, K, Lz], retrieval_scores float32 [B, K]) -> scores of spans by the body's
@@ -40,15 +38,11 @@ class Answerer:
   """Answers questions in batches.
 
   Attributes:
-    tokenizer: With the corpus's vocabulary.
-    table: The corpus.
-    retriever: Finds blocks for a question.
     reader: Scores spans. None in a model without a span reader, which then only
       retrieves.
-    lengths: Says how many wordpieces of a question count.
-    finetuning: Says how many blocks are read and at which joint length, how
-      many questions go through the reader at once, and whether the best span
-      or the best text is the answer.
+    lengths: Longest question, in wordpieces.
+    finetuning: Number of blocks to read, joint length, batch size, and whether
+      the best span or the best text is the answer.
     hybrid: Adds BM25's scores to those of the retriever, if it is given.
   """
 
@@ -67,20 +61,16 @@ class Answerer:
 
   @property
   def num_compared(self) -> int:
-    """Blocks to retrieve, so that it is known what was not read."""
+    """Blocks to retrieve: those to read, and those they are compared with."""
     return min(max(self.num_read, NUM_COMPARED), self.table.num_blocks)
 
   def answer(
     self, questions: Sequence[str], top_k: Optional[int] = None
   ) -> list[answer_lib.Answer]:
-    """Retrieves and reads.
+    """Answers questions, in order.
 
     Args:
-      questions: Any number.
       top_k: Evidence kept per answer; by default, of every block read.
-
-    Returns:
-      One answer per question, in order.
     """
     retrieved = self.retrieve(questions, self.num_compared)
     return self.read(questions, retrieved, top_k)
@@ -111,10 +101,8 @@ class Answerer:
     """Reads the first `num_read` retrieved blocks of each question.
 
     Args:
-      questions: B questions.
-      retrieved: [B, k]; those that are not read only count for the probability
-        that the answer is elsewhere.
-      top_k: See `answer`.
+      retrieved: Blocks, [B, k]. Those that are not read only count for the
+        probability that the answer is elsewhere.
     """
     answers = []
     for rows, question_ids in self._batches(questions):
@@ -126,17 +114,14 @@ class Answerer:
         *(array[:, : self.num_read] for array in found)
       )
       spans = self._best_spans(question_ids, read)
-      candidates = self._candidates(read.block_ids, spans)
-      answers += self._answers(
-        questions[rows], found, candidates, spans.log_normalizers, top_k
-      )
+      answers += self._answers(questions[rows], found, spans, top_k)
     return answers
 
   def _batches(self, questions: Sequence[str]):
     """Yields slices and their questions' wordpieces, int32 [P, Lx].
 
-    P is a power of two or the full batch: a searcher that compiles for it sees
-    few, and one question does not cost as much as a batch.
+    P is a power of two or the full batch: a searcher that compiles for each
+    size sees few, and one question does not cost as much as a batch.
     """
     full = self.finetuning.eval_batch_size
     for start in range(0, len(questions), full):
@@ -152,7 +137,7 @@ class Answerer:
 
   def _best_spans(
     self, question_ids: np.ndarray, read: searcher_lib.Neighbors
-  ) -> span_ranking.Spans:
+  ) -> answer_choice.Spans:
     """Returns the best spans of each block that is read, [B, K, S]."""
     # [CLS] question [SEP] body [SEP]: the packer cuts what does not fit.
     title_ids, body_ids = self.table.gather(
@@ -168,82 +153,79 @@ class Answerer:
     )
     scores = np.array(scores)
     scores[read.block_ids < 0] = -np.inf  # No block has no span.
-    return span_ranking.best_spans(scores)
+    return answer_choice.best_spans(scores)
 
-  def _candidates(
-    self, block_ids: np.ndarray, spans: span_ranking.Spans
-  ) -> list[list[answer_choice.Candidate]]:
-    """Cuts each question's spans from the texts of their blocks."""
-    readable = np.argwhere(spans.exists.any(axis=-1))
+  def _cut(self, block_ids: np.ndarray, spans: answer_choice.Spans):
+    """Returns the spans' first characters, ends and texts, [B, K, S] each."""
+    exists = spans.scores > answer_choice.NOTHING
+    readable = np.argwhere(exists.any(axis=-1))
     ids = sorted({int(block_ids[tuple(place)]) for place in readable})
     texts = self.table.texts(ids)
     # The same wordpieces as the table's, but now with their offsets.
     texts = dict(zip(ids, zip(texts, self.tokenizer.tokenize_batch(texts))))
-    candidates = [[] for _ in block_ids]
-    for row, column in readable.tolist():
-      text, tokens = texts[int(block_ids[row, column])]
-      exists = spans.exists[row, column]
-      starts = tokens.starts[spans.firsts[row, column][exists]].tolist()
-      ends = tokens.ends[spans.ends[row, column][exists] - 1].tolist()
-      scores = spans.scores[row, column][exists].tolist()
-      candidates[row] += [
-        answer_choice.Candidate(column, start, end, text[start:end], score)
-        for start, end, score in zip(starts, ends, scores)
-      ]
-    return candidates
+    starts, ends = np.zeros([2, *exists.shape], np.int64)
+    cut = np.full(exists.shape, '', object)
+    for place in map(tuple, readable):
+      text, tokens = texts[int(block_ids[place])]
+      used = exists[place]
+      starts[place][used] = tokens.starts[spans.firsts[place][used]]
+      ends[place][used] = tokens.ends[spans.lasts[place][used]]
+      cut[place] = [text[i:j] for i, j in zip(starts[place], ends[place])]
+    return starts, ends, cut
 
   def _answers(
     self,
     questions: Sequence[str],
     found: searcher_lib.Neighbors,
-    candidates: Sequence[Sequence[answer_choice.Candidate]],
-    log_normalizers: np.ndarray,
+    spans: answer_choice.Spans,
     top_k: Optional[int],
   ) -> list[answer_lib.Answer]:
+    """Chooses the answers and their evidence."""
+    starts, ends, texts = self._cut(found.block_ids, spans)
+    keys = [answer_choice.key(text) for text in texts.flat]
+    keys = np.unique(keys, return_inverse=True)[1].reshape(texts.shape)
+    by = self.finetuning.answer_by
+    choice = answer_choice.choose(spans.scores, keys, by)
+    # Each block as if it were the only one.
+    single = [len(questions) * texts.shape[1], 1, texts.shape[2]]
+    alone = answer_choice.choose(
+      spans.scores.reshape(single), keys.reshape(single), by
+    ).places.reshape(*texts.shape[:2], 1)
+    alone = np.take_along_axis(texts, alone, axis=-1)[..., 0]
+    compared = answer_choice.softmax(found.scores)
+    probabilities = answer_choice.softmax(found.scores[:, : self.num_read])
     answers = []
     for row, question in enumerate(questions):
-      if not candidates[row]:
+      columns = choice.columns[row][choice.exists[row]]
+      if not columns.size:
         answers.append(answer_lib.Answer(question, '', None, []))
         continue
-      choice = answer_choice.choose(candidates[row], self.finetuning.answer_by)
-      columns = [candidate.column for candidate in choice.shown]
-      covered = span_ranking.softmax(found.scores[row])[columns].sum()
+      shown = columns, choice.places[row][: len(columns)]
+      fields = (starts, ends, texts)
+      evidence = zip(
+        *(array[row][shown].tolist() for array in fields),
+        probabilities[row][columns].tolist(),
+        spans.scores[row][shown].tolist(),
+        alone[row][columns].tolist(),
+      )
+      log_probability = choice.log_sums[row] - spans.log_normalizers[row]
       answers.append(
         answer_lib.Answer(
           question,
-          choice.shown[0].text,
-          choice.score,
-          self._evidence(found, row, choice.shown[:top_k], candidates[row]),
-          min(1.0, math.exp(choice.log_sum - log_normalizers[row])),
-          max(0.0, 1.0 - float(covered)),
+          texts[row][shown][0],
+          float(choice.scores[row]),
+          self._evidence(found.block_ids[row, columns[:top_k]], evidence),
+          min(1.0, math.exp(log_probability)),
+          max(0.0, 1.0 - float(compared[row, columns].sum())),
         )
       )
     return answers
 
-  def _evidence(self, found, row, shown, candidates):
-    """Returns the evidence of one question, in the order of `shown`."""
-    probabilities = span_ranking.softmax(found.scores[row, : self.num_read])
-    columns = [candidate.column for candidate in shown]
-    ids = found.block_ids[row, columns].tolist()
-    titles, texts = self.table.titles(ids), self.table.texts(ids)
-    evidence = []
-    for block_id, title, text, span in zip(ids, titles, texts, shown):
-      own = [other for other in candidates if other.column == span.column]
-      alone = answer_choice.choose(own, self.finetuning.answer_by)
-      evidence.append(
-        answer_lib.Evidence(
-          block_id,
-          title,
-          text,
-          span.start,
-          span.end,
-          span.text,
-          float(probabilities[span.column]),
-          span.score,
-          alone.shown[0].text,
-        )
-      )
-    return evidence
+  def _evidence(self, block_ids, fields) -> list[answer_lib.Evidence]:
+    """Returns the evidence of the blocks; `fields` are those after the text."""
+    ids = block_ids.tolist()
+    blocks = zip(ids, self.table.titles(ids), self.table.texts(ids), fields)
+    return [answer_lib.Evidence(*block[:3], *block[3]) for block in blocks]
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:

@@ -7,47 +7,29 @@ answer.prediction, answer.evidence[0].title
 """
 
 from collections.abc import Sequence
-import dataclasses
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
-from realm_tf import errors
+from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
-from realm_tf.answering import notebook
 
 
-@dataclasses.dataclass(frozen=True)
-class Bundle:
-  """Answers questions; made by `load`.
-
-  Attributes:
-    answerer: What it is made of.
-  """
+class Bundle(NamedTuple):
+  """Answers questions; made by `load`."""
 
   answerer: answerer_lib.Answerer
 
   def ask(
     self, question: str, top_k: Optional[int] = None
-  ) -> notebook.NotebookAnswer:
-    """Returns the answer to one question.
-
-    Args:
-      question: Any text.
-      top_k: Blocks of evidence; by default, all that were read.
-    """
+  ) -> answer_lib.Answer:
+    """Answers one question, with `top_k` blocks of evidence, by default all."""
     return self.ask_all([question], top_k)[0]
 
   def ask_all(
     self, questions: Sequence[str], top_k: Optional[int] = None
-  ) -> list[notebook.NotebookAnswer]:
-    """Returns the answers to many questions, in order; sooner than one by one.
-
-    Args:
-      questions: Any number.
-      top_k: See `ask`.
-    """
-    answers = self.answerer.answer(questions, top_k)
-    return [notebook.NotebookAnswer(*answer) for answer in answers]
+  ) -> list[answer_lib.Answer]:
+    """Answers many questions, in order; faster than one by one."""
+    return self.answerer.answer(questions, top_k)
 
 
 def load(
@@ -59,10 +41,7 @@ def load(
   """Opens a QA model.
 
   Args:
-    model_dir: From bin.finetune.
-    corpus_dir: To search.
-    index_dir: See `loading.load`.
-    **choices: Those of `loading.Choices`: `num_read`, `answer_by`,
+    **choices: Fields of `loading.Choices`: `num_read`, `answer_by`,
       `reader_dir`, `sparse_weight`, `read_dtype`.
 
   Raises:
@@ -71,9 +50,5 @@ def load(
   answerer = loading.load_answerer(
     model_dir, corpus_dir, index_dir, loading.Choices(**choices)
   )
-  if answerer.reader is None:
-    raise errors.UserError(
-      f'A model must read answers to be asked. Found no reader in {model_dir}. '
-      'Make one with bin.finetune, or give a reader_dir.'
-    )
+  loading.require_reader(answerer.reader is not None, model_dir)
   return Bundle(answerer)

@@ -1,4 +1,4 @@
-"""Opens a model directory and a corpus for answering."""
+"""A model directory, an index and a corpus -> an answerer."""
 
 from collections.abc import Callable
 import dataclasses
@@ -26,15 +26,15 @@ SparseBuilder = Callable[[block_table.BlockTable], bm25.Bm25Retriever]
 
 
 class Choices(NamedTuple):
-  """How a model answers, where that is not what its config says.
+  """Overrides of how a model answers; by default, its config decides.
 
   Attributes:
     num_read: Blocks to read.
     answer_by: 'span' or 'text'.
-    reader_dir: A model directory whose reader, with its own settings of
-      reading, reads what the model finds (Table 2).
-    sparse_weight: Of BM25's scores, added to those of the embeddings; with 0
-      no BM25 is built.
+    reader_dir: A model directory whose reader, with its own config, reads the
+      blocks that the model finds (Table 2).
+    sparse_weight: Weight of BM25's scores, which are added to those of the
+      embeddings; with 0 no BM25 is built.
     read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto';
       see `ModelConfig.train_dtype`.
   """
@@ -46,20 +46,14 @@ class Choices(NamedTuple):
   read_dtype: str = 'auto'
 
 
-OWN = Choices()
+DEFAULT_CHOICES = Choices()
 
 
 class Loaded(NamedTuple):
-  """A model directory, opened.
+  """An opened model directory.
 
   Attributes:
-    path: Its own.
-    config: It was trained with.
-    tokenizer: With its vocabulary.
-    table: The corpus.
-    index: An index version of it.
-    retriever: Over the index.
-    model: With the EMBEDDER part, and SPAN if the parameters have it.
+    model: A model with the EMBEDDER part, and SPAN if the parameters have it.
     has_reader: Whether they do.
   """
 
@@ -79,8 +73,7 @@ def load(
   """Opens the newest parameters with an index of the corpus.
 
   Args:
-    model_dir: Of a training job or an import.
-    corpus_dir: To search.
+    model_dir: Directory of a training job or an import.
     index_dir: An index version, or a directory of them; by default the model
       directory's own newest.
 
@@ -121,35 +114,24 @@ def load_answerer(
   model_dir: str,
   corpus_dir: str,
   index_dir: Optional[str] = None,
-  choices: Choices = OWN,
+  choices: Choices = DEFAULT_CHOICES,
 ) -> answerer_lib.Answerer:
-  """Opens a QA model; see `load`.
-
-  Args:
-    model_dir: From fine-tuning.
-    corpus_dir: To search.
-    index_dir: See `load`.
-    choices: How it answers.
+  """Opens a QA model; see `load` for arguments and errors.
 
   Returns:
     The answerer; without a `reader` if the model has no span reader.
-
-  Raises:
-    UserError: See `load`.
   """
   return answerer_of(load(model_dir, corpus_dir, index_dir), choices)
 
 
 def answerer_of(
   loaded: Loaded,
-  choices: Choices = OWN,
+  choices: Choices = DEFAULT_CHOICES,
   build_sparse: SparseBuilder = bm25.over_table,
 ) -> answerer_lib.Answerer:
   """Returns the answerer of an opened model; see `load_answerer`.
 
   Args:
-    loaded: From `load`.
-    choices: How it answers.
     build_sparse: Returns BM25 over the corpus; called if it has a weight.
   """
   model, finetuning = choose_reader(loaded, choices)
@@ -173,11 +155,7 @@ def answerer_of(
 def choose_reader(
   loaded: Loaded, choices: Choices
 ) -> tuple[Optional[realm_model.RealmModel], config_lib.FinetuningConfig]:
-  """Returns the model that reads, if there is one, and how it reads.
-
-  Args:
-    loaded: From `load`.
-    choices: How it answers.
+  """Returns the model that reads, if there is one, and its config.
 
   Raises:
     UserError: `reader_dir` holds no reader, or does not fit.
@@ -215,14 +193,10 @@ def over_model(
   tokenizer: wordpiece.WordpieceTokenizer,
   config: config_lib.ExperimentConfig,
 ) -> answerer_lib.Answerer:
-  """Returns the answerer of a model in memory, say one that is in training.
+  """Returns the answerer of a model in memory, such as one in training.
 
   Args:
-    model: With the EMBEDDER and SPAN parts; its current parameters count.
-    search: Over the blocks of `table`.
-    table: The corpus.
-    tokenizer: With its vocabulary.
-    config: Lengths, and how to read.
+    model: A model with the EMBEDDER and SPAN parts, used as it is at each call.
   """
   special_ids = tokenizer.special_ids
   return answerer_lib.Answerer(
@@ -259,11 +233,11 @@ def _index_path(index_dir, model_dir, own):
 
 
 def _check_same_tower(index, model):
-  """Raises UserError if blocks were embedded with another tower."""
+  """Raises UserError if the index was embedded with other parameters."""
   expected = index_plan.embedder_fingerprint(model)
   if index.manifest['embedder_fingerprint'] != expected:
     raise errors.UserError(
-      f"An index must be embedded with the model's own parameters. Found "
+      "An index must be embedded with the model's own parameters. Found "
       f'{index.path}, embedded with others. Build it again with '
       'bin.build_index.'
     )

@@ -1,6 +1,6 @@
-"""The span reader of a model, as a function of arrays.
+"""A model's span reader as a function of arrays.
 
-It may be another model's than the one that retrieves: Table 2 exchanges them.
+It may be of another model than the retriever: Table 2 exchanges them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,30 +19,29 @@ from realm_tf.modeling import span_reader
 from realm_tf.records import joining
 from realm_tf.rundir import model_directory
 
-# Wordpieces that are read at once: enough for matmuls to be efficient, and few
-# enough for the pairs to be of about the same length.
+# Wordpieces that are read at once: enough for efficient matmuls, and few enough
+# for pairs of about the same length.
 _GROUP_TOKENS = 4096
 
 
 def has_reader(names: Iterable[str]) -> bool:
-  """Returns whether parameters of these names have a span reader."""
+  """Returns whether parameters with these names have a span reader."""
   return any(name.startswith('span_reader/') for name in names)
 
 
 def load_reader(
   reader_dir: str, corpus_manifest: dict[str, Any]
 ) -> tuple[realm_model.RealmModel, config_lib.FinetuningConfig]:
-  """Opens the reader alone of a model directory.
+  """Opens only the reader of a model directory.
 
   Args:
-    reader_dir: From fine-tuning; it needs no index.
-    corpus_manifest: Of the corpus to read.
+    reader_dir: A model directory from bin.finetune; it needs no index.
 
   Returns:
-    A model with the SPAN part, and the config that it was trained with.
+    A model with the SPAN part, and the config of its training.
 
   Raises:
-    UserError: There is no reader, or it is of another vocabulary.
+    UserError: There is no reader, or it has another vocabulary.
   """
   directory = model_directory.open_directory(reader_dir)
   model_files.open_tokenizer(reader_dir, corpus_manifest)  # Only checked.
@@ -60,14 +59,13 @@ def load_reader(
 class PairReader:
   """Reads (question, block) pairs; an `answerer.Reader`.
 
-  Pairs are read in the order of their length, some at a time, so that hardly
-  any padding is computed; pairs without a block are not read at all. One graph
-  of unknown sizes serves every batch: no question waits for a compilation.
+  It reads pairs in the order of their length, some at a time, so that it hardly
+  computes padding, and skips pairs without a block. One graph of unknown sizes
+  serves every batch: no question waits for a compilation.
 
   Args:
-    model: With the SPAN part; its current variables count.
-    special_ids: The vocabulary's [CLS] and [SEP].
-    config: Longest joint sequence, and whether titles are in it.
+    model: A model with the SPAN part, used as it is at each call.
+    config: Longest joint sequence, and whether it has titles.
     dtype: Dtype of the encoder's matmuls: 'float32', 'bfloat16' or 'auto'; see
       `ModelConfig.train_dtype`.
   """
@@ -98,7 +96,7 @@ class PairReader:
 
   @property
   def num_traces(self) -> int:
-    """How often the reader was compiled."""
+    """Number of times that TensorFlow traced the reader."""
     return self._score.experimental_get_tracing_count()
 
   def __call__(
@@ -111,7 +109,7 @@ class PairReader:
     """Returns the scores of all spans; see `answerer.Reader`."""
     shape = *body_ids.shape, self._max_width  # B, K, Lz, W
     tokens = self._pack(question_ids, title_ids, body_ids)
-    # Of the body and its [SEP], which a pair without a block has, too.
+    # Wordpieces of the body: the second segment without its [SEP].
     num_body = tokens['input_type_ids'].sum(axis=1) - 1
     scores = np.full(
       [len(num_body), *shape[2:]], span_reader.NO_SPAN, np.float32
@@ -140,7 +138,7 @@ class PairReader:
 def _groups(
   lengths: np.ndarray, num_body: np.ndarray
 ) -> Iterator[tuple[np.ndarray, int]]:
-  """Yields rows that are read together, and their longest; longest first."""
+  """Yields rows to read together and their largest length; longest first."""
   rows = np.flatnonzero(num_body > 0)
   rows = rows[np.argsort(-lengths[rows], kind='stable')]
   while rows.size:

@@ -1,7 +1,6 @@
-"""The same metrics by kind of question: by wh-word and by type of answer.
+"""Metrics by kind of question: by wh-word and by type of answer.
 
-The rules are cheap, and read the text only: they are for finding where a model
-is weak, not for linguistics.
+The rules are simple: they show where a model is weak, and are no linguistics.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,8 +37,8 @@ def wh_word(question: str) -> str:
 def answer_type(question: questions_lib.Question) -> str:
   """Returns 'number or date', 'name', 'other', or 'pattern'.
 
-  The first reference says it: by a digit, a number word or a capitalized month;
-  else by a word with a capital; a regular expression says nothing.
+  A digit, number word or month in the first reference makes it a number or
+  date; else a capital makes it a name. A regular expression is a 'pattern'.
   """
   if question.regex:
     return 'pattern'
@@ -55,8 +54,7 @@ def by_category(
   """Returns the means of each category.
 
   Args:
-    questions: Q questions.
-    values: Metric -> its value for each question, [Q].
+    values: Metric -> value of each question, [Q].
 
   Returns:
     {'wh_word' or 'answer_type': {category: {'num_questions': count, metric:

@@ -1,17 +1,15 @@
-"""Two runs on the same questions, side by side.
-
-  predictions.jsonl of another run, and this run's -> which is better, and where
+"""This run's predictions and another's -> which is better, and where.
 
 Means of two runs may differ by chance. The questions on which just one run is
-right tell: if the runs were equally good, each of them would be a coin's throw
-(McNemar 1947, in its exact form).
+right tell whether they do: McNemar's test (1947), in its exact form.
 """
 
 from collections.abc import Mapping, Sequence
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from scipy import stats
 import tensorflow as tf
 
 from realm_tf import errors
@@ -22,41 +20,16 @@ from realm_tf.evaluation import exact_match
 PREDICTIONS = 'predictions.jsonl'
 
 
-class Comparison(NamedTuple):
-  """How two runs did.
-
-  Attributes:
-    exact_match: This run's, in percent.
-    other_exact_match: The other's.
-    both: Questions that both answer exactly.
-    only_this: That only this run does.
-    only_other: That only the other does.
-    neither: That none does.
-    p_value: Of McNemar's exact test, two-sided: how likely `only_this` and
-      `only_other` would be at least as far apart if the runs were equal.
-  """
-
-  exact_match: float
-  other_exact_match: float
-  both: int
-  only_this: int
-  only_other: int
-  neither: int
-  p_value: float
-
-
 class Other:
-  """The other run: its predictions of the same questions.
+  """The other run's predictions for the same questions.
 
   Args:
     directory: The --output_dir of its `bin.evaluate`.
-    questions: Q questions.
 
   Raises:
     UserError: It has no predictions, or they are of other questions.
 
   Attributes:
-    directory: As above.
     predictions: Q answers.
   """
 
@@ -91,28 +64,27 @@ class Other:
 
   def compare(
     self, predictions: Sequence[str]
-  ) -> tuple[Comparison, list[dict[str, Any]]]:
+  ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Compares this run with the other.
 
-    Args:
-      predictions: This run's, Q.
-
     Returns:
-      The counts, and the rows of comparison.jsonl: the questions of which just
-      one run is right.
+      For metrics.json: exact match of both runs in percent, the numbers of
+      questions that both, only one or neither answers exactly, and the p-value
+      of McNemar's test. And the rows of comparison.jsonl: the questions on
+      which just one run is right.
     """
     this = exact_match.per_question(predictions, self._questions).exact
     other = exact_match.per_question(self.predictions, self._questions).exact
     only_this, only_other = this & ~other, other & ~this
-    counts = Comparison(
-      100 * float(this.mean()),
-      100 * float(other.mean()),
-      int((this & other).sum()),
-      int(only_this.sum()),
-      int(only_other.sum()),
-      int((~this & ~other).sum()),
-      mcnemar_p_value(int(only_this.sum()), int(only_other.sum())),
-    )
+    counts = {
+      'exact_match': 100 * float(this.mean()),
+      'other_exact_match': 100 * float(other.mean()),
+      'both': int((this & other).sum()),
+      'only_this': int(only_this.sum()),
+      'only_other': int(only_other.sum()),
+      'neither': int((~this & ~other).sum()),
+      'p_value': mcnemar_p_value(int(only_this.sum()), int(only_other.sum())),
+    }
     rows = [
       {
         'question': self._questions[i].question,
@@ -139,15 +111,11 @@ def as_text(counts: Mapping[str, Any]) -> str:
 def mcnemar_p_value(only_this: int, only_other: int) -> float:
   """Returns the exact two-sided p-value of McNemar's test.
 
-  Twice the probability that of n = only_this + only_other throws of a coin at
-  most min(only_this, only_other) are heads; 1 at most.
+  If the runs were equal, `only_this` of n = only_this + only_other would be the
+  heads in n throws of a coin.
   """
-  num, fewer = only_this + only_other, min(only_this, only_other)
-  term = total = 1  # Of n over i; whole numbers, so nothing is rounded.
-  for i in range(fewer):
-    term = term * (num - i) // (i + 1)
-    total += term
-  return min(1.0, 2 * total / 2**num)
+  num = only_this + only_other
+  return float(stats.binomtest(only_this, num).pvalue) if num else 1.0
 
 
 def _other_questions(found: str) -> errors.UserError:

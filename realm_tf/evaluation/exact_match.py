@@ -1,4 +1,4 @@
-"""Exact match and F1 of a whole question set, in percent."""
+"""Exact match and F1 of predictions (Section 4.1), by question."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,22 +9,14 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.text import answers
 
 
-class AnswerQuality(NamedTuple):
-  """Means over questions, each from 0 to 100.
+class PerQuestion(NamedTuple):
+  """Quality of the answers to Q questions.
 
   Attributes:
-    exact_match: Share of questions answered exactly (Section 4.1).
-    f1: Mean word overlap with the best reference. A question whose answers are
-      regular expressions has no words to overlap with: there it counts as
-      exact match does.
+    exact: Whether each is answered exactly, bool [Q].
+    f1: Word overlap with the best reference, in [0, 1], [Q]. Regular
+      expressions have no words to overlap with: there it is `exact`.
   """
-
-  exact_match: float
-  f1: float
-
-
-class PerQuestion(NamedTuple):
-  """Of Q questions: whether each is answered exactly, bool, and F1, [0, 1]."""
 
   exact: np.ndarray
   f1: np.ndarray
@@ -37,7 +29,6 @@ def per_question(
 
   Args:
     predictions: Answers, in the order of `questions`; '' for none.
-    questions: At least one.
   """
   if not questions or len(predictions) != len(questions):
     raise ValueError(
@@ -53,11 +44,3 @@ def per_question(
     for prediction, question, is_exact in zip(predictions, questions, exact)
   ]
   return PerQuestion(np.array(exact, bool), np.array(overlap, np.float64))
-
-
-def measure(
-  predictions: Sequence[str], questions: Sequence[questions_lib.Question]
-) -> AnswerQuality:
-  """Returns the means of `per_question`, in percent."""
-  exact, f1 = per_question(predictions, questions)
-  return AnswerQuality(100 * float(exact.mean()), 100 * float(f1.mean()))

@@ -1,7 +1,4 @@
-"""Measures a retriever on masked sentences, where there are no questions.
-
-sentences of held-out articles, a search -> [this file] -> span recall@k
-"""
+"""Masked sentences, a search -> span recall@k, where there are no questions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,7 +14,7 @@ from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import span_recall
 
-_MOST = 5000  # Sentences; their recall is known to about a point.
+_MOST = 5000  # Sentences: the standard error of recall is below a point.
 
 
 def mask(
@@ -30,14 +27,13 @@ def mask(
   """Returns masked sentences of held-out articles; see `masking.mask_batch`.
 
   Args:
-    queries: X, after `fit_corpus`.
-    table: The corpus.
+    queries: Sentences, after `fit_corpus`.
     share: Share of articles that is held out; 0 measures all sentences.
-    how: Masking.
-    seed: Random seed of the choice and of the masks.
+    how: Which words are masked.
+    seed: Random seed of the choice of sentences and masks.
 
   Raises:
-    UserError: None is held out.
+    UserError: No sentence is of a held-out article.
   """
   chosen = held_out.queries(queries, table, share)
   if share and not chosen.any():
@@ -60,11 +56,7 @@ def measure(
   """Returns span recall@k in percent, with intervals, for metrics.json.
 
   Args:
-    masked: From `mask`.
-    table: The corpus.
     search: (query_ids int32 [B, Lx], k) -> block ids int32 [B, k].
-    recall_at: Each k.
-    seed: Random seed of the bootstrap.
   """
   found = span_recall.of_masked(masked, table, search, max(recall_at))
   means, ends = summary.recall('span_recall', found, recall_at, seed)

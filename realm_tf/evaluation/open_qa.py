@@ -1,9 +1,9 @@
-"""Runs a question set and writes what came out.
+"""A question set -> metrics, predictions.jsonl and comparison.jsonl.
 
-  questions -> blocks -> answers -> predictions.jsonl, metrics.json
+  questions -> retrieve -> blocks -> read -> answers -> metrics
 
-What finds blocks and what reads them are arguments: a model, BM25, or BM25
-with a model's reader; without a reader only recall is measured.
+A model finds the blocks, or BM25, or nothing; a model reads them, or nobody
+does, and then only recall is measured.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,12 +19,15 @@ import tqdm
 
 from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
+from realm_tf.answering import answerer as answerer_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.evaluation import retrieval_recall
 from realm_tf.evaluation import summary
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.records import block_table
+from realm_tf.retrieval import bm25
 from realm_tf.text import answers as answers_lib
 
 PREDICTIONS = comparison.PREDICTIONS
@@ -41,15 +44,14 @@ class OpenQa:
   """A system under evaluation.
 
   Attributes:
-    matcher: Knows which blocks hold an answer.
+    matcher: Tells which blocks hold an answer.
     retrieve: (questions, k) -> their k best blocks.
     read: (questions, retrieved blocks) -> answers; None to measure recall only.
-    num_retrieved: Blocks that `read` wants at least.
+    num_retrieved: Blocks that `read` needs at least.
     batch_size: Questions that are answered together, for progress and latency.
     read_article_ids: Maps block ids to their articles' ids, for recall by
       `gold_id`; None to leave it out.
-    seed: Of the confidence intervals.
-    clock: Seconds, for the latency.
+    clock: Returns seconds, for the latency.
   """
 
   matcher: answers_lib.AnswerMatcher
@@ -68,17 +70,17 @@ class OpenQa:
     output_dir: str,
     other: Optional[comparison.Other] = None,
   ) -> dict[str, Any]:
-    """Answers all questions and writes the files.
+    """Answers all questions and writes predictions.jsonl and comparison.jsonl.
 
     Args:
       questions: At least one.
-      recall_at: The k of recall@k; a corpus with fewer blocks counts whole.
+      recall_at: Each k of recall@k; a corpus with fewer blocks counts whole.
       output_dir: Made if missing. Predictions are only written if there is a
         reader, and comparison.jsonl if there is another run.
       other: A run to compare with; needs a reader.
 
     Returns:
-      What metrics.json holds; see `summary`.
+      The fields of metrics.json; see `summary`. `write_metrics` writes them.
 
     Raises:
       UserError: There is another run, but no reader.
@@ -96,9 +98,8 @@ class OpenQa:
       _write_lines(os.path.join(output_dir, PREDICTIONS), outcome.rows())
     if other:
       counts, rows = other.compare(outcome.predictions)
-      metrics['comparison'] = {'other': other.directory, **counts._asdict()}
+      metrics['comparison'] = {'other': other.directory, **counts}
       _write_lines(os.path.join(output_dir, COMPARISON), rows)
-    write_metrics(metrics, output_dir)
     return metrics
 
   def _answer(self, questions, num_retrieved) -> outcome_lib.Outcome:
@@ -131,6 +132,34 @@ class OpenQa:
     )
 
 
+def system(
+  retriever: str,
+  table: block_table.BlockTable,
+  answerer: Optional[answerer_lib.Answerer],
+  seed: int,
+) -> OpenQa:
+  """Returns a system for questions.
+
+  Args:
+    retriever: 'model', 'bm25' or 'none' (closed book).
+    answerer: Reads, if it has a reader; needed for 'model'.
+  """
+  can_read = bool(answerer and answerer.reader)
+  retrieve = {
+    'bm25': lambda: bm25.over_table(table).retrieve_texts,
+    'none': lambda: find_nothing,
+    'model': lambda: answerer.retrieve,
+  }[retriever]()
+  return OpenQa(
+    answers_lib.AnswerMatcher(table.texts),
+    retrieve,
+    answerer.read if can_read else None,
+    answerer.num_compared if can_read else 0,
+    read_article_ids=table.article_ids,
+    seed=seed,
+  )
+
+
 def write_metrics(metrics: Mapping[str, Any], output_dir: str) -> None:
   """Writes metrics.json; the directory is made if it is missing."""
   tf.io.gfile.makedirs(output_dir)
@@ -139,7 +168,7 @@ def write_metrics(metrics: Mapping[str, Any], output_dir: str) -> None:
 
 
 def find_nothing(questions: Sequence[str], k: int) -> searcher_lib.Neighbors:
-  """Closed book: only the null block, which has no span to answer with."""
+  """Returns only the null block, which has no span: a closed book."""
   shape = [len(questions), k]
   return searcher_lib.Neighbors(
     np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)

@@ -1,4 +1,4 @@
-"""What a system did with each question, before anything is averaged."""
+"""Blocks and answers of each question -> its metrics, before averaging."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -15,16 +15,16 @@ from realm_tf.evaluation import retrieval_recall
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-  """Of Q questions.
+  """Retrieved blocks and answers of Q questions.
 
   Attributes:
-    questions: As they were asked.
     block_ids: Retrieved blocks, best first, int [Q, K]; -1 for none.
-    holds_answer: Which of them hold an answer, bool [Q, K].
-    is_gold: Which are of the article of `gold_id`, bool [Q, K]; None if no
-      question has one.
-    answers: Q of them; None if nothing reads.
-    seconds: To retrieve and read, of some questions, each its batch's share.
+    holds_answer: Whether they hold an answer, bool [Q, K].
+    is_gold: Whether they are of the article of `gold_id`, bool [Q, K]; None if
+      no question has one.
+    answers: Q answers; None without a reader.
+    seconds: Time to retrieve and read per question, as its share of the batch;
+      for some of the questions.
   """
 
   questions: Sequence[questions_lib.Question]
@@ -51,9 +51,9 @@ class Outcome:
   def reading(self) -> dict[str, np.ndarray]:
     """Returns metric -> value of each question in [0, 1], [Q].
 
-    exact_match and f1 are of the prediction, exact_match_one_block is of what
-    the first retrieved block alone would have given, and reader_oracle is of
-    the best choice among what each block alone would have given.
+    exact_match and f1 rate the prediction, exact_match_one_block the answer
+    from the first retrieved block alone, and reader_oracle the best of the
+    answers from each block alone.
     """
     return {
       'exact_match': self.quality.exact.astype(np.float64),

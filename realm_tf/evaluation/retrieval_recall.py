@@ -1,11 +1,9 @@
-"""Recall@k: how often one of the first k blocks is a right one.
+"""Recall@k: how often one of the first k blocks is right.
 
-Right is a block that holds an answer or, where the article is known that a
-question was written on, a block of that article: an answer such as "two" is in
-many blocks that do not say so.
-
-Before any fine-tuning this is the paper's zero-shot recall (Table 2), the
-fairest comparison of two pre-trainings.
+A block is right if it holds an answer or, for gold recall, if it is of the
+article that the question was written on: an answer such as "two" is in many
+blocks that do not answer the question. Before any fine-tuning, recall@k is the
+paper's zero-shot recall (Table 2), which compares two pre-trainings.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +23,7 @@ def holds_answer(
 
   Args:
     block_ids: Retrieved blocks, best first, int [B, K]; -1 for none.
-    matcher: Knows which block holds which answer.
+    matcher: Tells which block holds which answer.
     questions: B questions, at least one.
   """
   if not questions or len(block_ids) != len(questions):
@@ -45,15 +43,12 @@ def is_of_gold_article(
   read_article_ids: Callable[[Sequence[int]], Sequence[str]],
   questions: Sequence[questions_lib.Question],
 ) -> np.ndarray:
-  """Returns which blocks are of the article with the question's `gold_id`.
+  """Returns which blocks are of the article of `gold_id`, bool [B, K].
 
   Args:
-    block_ids: As above.
+    block_ids: Retrieved blocks, int [B, K]; -1 for none.
     read_article_ids: Maps block ids to the ids of their articles.
     questions: B questions; one without a `gold_id` has no such block.
-
-  Returns:
-    bool [B, K].
   """
   ids, place = np.unique(block_ids, return_inverse=True)
   articles = np.full(ids.shape, None, object)
@@ -65,12 +60,12 @@ def is_of_gold_article(
 
 
 def within(found: np.ndarray, k: int) -> np.ndarray:
-  """Returns whether one of the first k, or of all if there are fewer, [B]."""
+  """Returns whether one of the first k, or of all if fewer, is right, [B]."""
   if k < 1:
     raise ValueError(f'k must be positive. Got {k}.')
   return found[:, :k].any(axis=1)
 
 
 def first_rank(found: np.ndarray) -> np.ndarray:
-  """Returns the rank of each row's first, from 1; 0 for none, int [B]."""
+  """Returns the rank of each row's first right block, from 1, or 0, int [B]."""
   return np.where(found.any(axis=1), found.argmax(axis=1) + 1, 0)

@@ -1,4 +1,4 @@
-"""Outcomes of questions -> what metrics.json holds.
+"""Outcomes of questions -> the fields of metrics.json.
 
 Means are in percent, 0 to 100; so are their confidence intervals.
 """
@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from realm_tf.evaluation import calibration
 from realm_tf.evaluation import categories
-from realm_tf.evaluation import intervals
 from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.evaluation import retrieval_recall
+from realm_tf.evaluation import uncertainty
 
 
 def summarize(
@@ -21,9 +20,8 @@ def summarize(
   """Returns counts, means, intervals and the table by category.
 
   Args:
-    outcome: Of at least one question.
-    recall_at: The k of recall@k; where fewer blocks were retrieved, all count.
-    seed: Of the bootstrap.
+    outcome: Outcome of at least one question.
+    recall_at: Each k of recall@k; where fewer blocks were retrieved, all count.
   """
   read = {} if outcome.answers is None else outcome.reading()
   recall = _recall('recall', outcome.holds_answer, recall_at)
@@ -52,10 +50,7 @@ def recall(
   """Returns recall@k and its interval, each by NAME@k.
 
   Args:
-    name: Metric's name.
-    found: Whether each block of each query is a right one, bool [Q, K].
-    recall_at: Each k.
-    seed: Random seed of the bootstrap.
+    found: Whether each block of each query is right, bool [Q, K].
   """
   values = _recall(name, found, recall_at)
   return _means(values), _intervals(values, seed)
@@ -74,17 +69,17 @@ def _means(values: Mapping[str, np.ndarray]) -> dict[str, float]:
 
 def _intervals(values, seed):
   """Returns metric -> [lower end, upper end]."""
-  ends = intervals.bootstrap(np.stack(list(values.values()), axis=1), seed)
+  ends = uncertainty.bootstrap(np.stack(list(values.values()), axis=1), seed)
   return dict(zip(values, (100 * ends).tolist(), strict=True))
 
 
 def _calibration(outcome):
-  """Of the probability as it is, and times that some read block has one."""
+  """Returns the error of `probability`, and of its product with 1 - null."""
   probabilities, null = (
     np.array([getattr(answer, name) for answer in outcome.answers])
     for name in ('probability', 'null_probability')
   )
-  error = calibration.expected_calibration_error
+  error = uncertainty.expected_calibration_error
   right = outcome.quality.exact
   return {
     'expected_calibration_error': 100 * error(probabilities, right),
@@ -95,6 +90,6 @@ def _calibration(outcome):
 
 
 def _latency(seconds: np.ndarray) -> dict[str, float]:
-  """In milliseconds; p95: 19 of 20 questions take no longer."""
+  """Returns milliseconds; 19 of 20 questions take no longer than p95."""
   median, slow = 1000 * np.quantile(seconds, [0.5, 0.95])
   return {'latency_ms_median': float(median), 'latency_ms_p95': float(slow)}

@@ -2,9 +2,9 @@
 
   string [B] -> wordpieces -> f(x,z) of all blocks -> K blocks -> spans -> text
 
-The same answers as `answering.answerer`, with no Python between the steps: what
-a SavedModel can do. Block texts are cut into wordpieces anew for each question;
-that is far cheaper than reading them, and gives their places in the text.
+A SavedModel gives the answers of `answering.answerer` without any Python. The
+texts of the K blocks are tokenized for each question: that is far cheaper than
+reading them, and gives the offsets of their wordpieces.
 """
 
 from collections.abc import Callable
@@ -26,24 +26,21 @@ from realm_tf.text import wordpiece
 def num_searched(
   finetuning: config_lib.FinetuningConfig, num_blocks: int
 ) -> int:
-  """Returns how many of N blocks are searched for a question."""
+  """Returns the number of blocks that are searched for a question."""
   return min(max(finetuning.num_read, answerer_lib.NUM_COMPARED), num_blocks)
 
 
 @dataclasses.dataclass(frozen=True)
 class GraphAnswerer:
-  """What `answer` is made of.
+  """Answers questions in a graph.
 
   Attributes:
-    tokenizer: With the corpus's vocabulary.
-    blocks: The corpus.
-    num_blocks: N.
-    embedder: The model with the EMBEDDER part.
-    reader: The model with the SPAN part.
+    embedder: A model with the EMBEDDER part.
+    reader: A model with the SPAN part.
     search: (queries float32 [B, D], k) -> block ids int32 [B, k] and scores
       float32 [B, k], best first; -1 and -inf where nothing was found.
-    lengths: Says how many wordpieces of a question count.
-    finetuning: Says how many blocks are read, and how.
+    lengths: Longest question and title, in wordpieces.
+    finetuning: Number of blocks to read, joint length, and the answer rule.
   """
 
   tokenizer: wordpiece.WordpieceTokenizer
@@ -61,11 +58,11 @@ class GraphAnswerer:
     return min(self.finetuning.num_read, self.num_blocks)
 
   def answer(self, questions: tf.Tensor) -> dict[str, tf.Tensor]:
-    """Answers all of `questions` at once, string [B].
+    """Answers all of `questions`, string [B], at once.
 
     Returns:
-      'answers' string [B], 'scores', 'probabilities' and 'null_probabilities'
-      float32 [B], as `answer.Answer` has them; and of the evidence, as
+      The fields of `answer.Answer`: 'answers' string [B], 'scores',
+      'probabilities' and 'null_probabilities' float32 [B]; and those of
       `answer.Evidence`: 'block_ids', 'starts' and 'ends' int32 [B, K],
       'titles', 'texts' and 'evidence_answers' string [B, K], and
       'retrieval_probabilities' and 'evidence_scores' float32 [B, K].
@@ -129,11 +126,11 @@ class GraphAnswerer:
 
 
 def trim(tokens: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-  """Cuts columns that are padding in every row: L is unknown then.
+  """Cuts columns that are padding in every row.
 
   Args:
-    tokens: Of `joining.pack`, int32 [..., L].
+    tokens: Packed wordpieces from `joining`, int32 [..., L].
   """
   used = tf.reduce_sum(tokens['input_mask'], axis=-1)
-  length = tf.maximum(tf.reduce_max(used), 2)  # There may be no row.
+  length = tf.maximum(tf.reduce_max(used), 2)  # 2 if there is no row.
   return {name: value[..., :length] for name, value in tokens.items()}

@@ -1,7 +1,7 @@
-"""The blocks' titles and texts as variables of a SavedModel.
+"""Titles and texts of a corpus as variables of a SavedModel.
 
 Variables are written beside the graph, which may not exceed 2 GB. A title is
-there once per article, as in `records.block_table`.
+stored once per article, as in `records.block_table`.
 """
 
 import numpy as np
@@ -13,11 +13,7 @@ _CHUNK_BLOCKS = 1 << 14  # Python strings in memory at a time.
 
 
 class GraphBlocks(tf.Module):
-  """Looks up the N blocks of a corpus inside a graph.
-
-  Args:
-    table: The corpus.
-  """
+  """Looks up the N blocks of a corpus inside a graph."""
 
   def __init__(self, table: block_table.BlockTable):
     super().__init__(name='blocks')
@@ -34,12 +30,12 @@ class GraphBlocks(tf.Module):
     return tf.gather(self._texts, block_ids)
 
   def titles(self, block_ids: tf.Tensor) -> tf.Tensor:
-    """Returns the titles of their articles, likewise."""
+    """Returns the titles of blocks, string of the shape of `block_ids`."""
     return tf.gather(self._titles, tf.gather(self._article_rows, block_ids))
 
 
 def _strings(read, ids, name):
-  """Returns what `read` returns of `ids`, string [n]."""
+  """Returns the strings that `read` returns for `ids`, string [n]."""
   parts = []
   for start in range(0, len(ids), _CHUNK_BLOCKS):
     texts = read(ids[start : start + _CHUNK_BLOCKS])

@@ -1,17 +1,18 @@
 """Scores of spans of the read blocks -> the answer and its evidence, as text.
 
-The names of the results, and what they mean, are those of `answering.answer`.
+The results have the names and meanings of `answering.answer`.
 """
 
 from typing import NamedTuple
 
 import tensorflow as tf
+import tensorflow.experimental.numpy as tnp
 
-from realm_tf.export import graph_spans
+from realm_tf.answering import answer_choice
 from realm_tf.text import string_tensors
 
-NO_BLOCK = -1  # In place of a block id, where there is less evidence than K.
-NO_SCORE = -1e9  # Likewise; finite, for JSON has no infinity.
+NO_BLOCK = -1  # Block id where there is less evidence than K.
+NO_SCORE = -1e9  # Score of no span; finite, because JSON has no infinity.
 
 
 class Evidence(NamedTuple):
@@ -19,25 +20,25 @@ class Evidence(NamedTuple):
 
   Attributes:
     spans: The best S of each block.
-    choice: Which of them are shown, and in which order.
-    starts: First character in the block's text, int32 [B, K, S].
-    ends: Behind the last one, likewise.
-    texts: The characters, string [B, K, S].
+    choice: The spans to show, in order.
+    starts: First character of each span in the block's text, int32 [B, K, S].
+    ends: Character behind the last one, int32 [B, K, S].
+    texts: Text of each span, string [B, K, S].
   """
 
-  spans: graph_spans.Spans
-  choice: graph_spans.Choice
+  spans: answer_choice.Spans
+  choice: answer_choice.Choice
   starts: tf.Tensor
   ends: tf.Tensor
   texts: tf.Tensor
 
   def of_blocks(self, values: tf.Tensor, nothing) -> tf.Tensor:
-    """Returns [B, K] as it is shown; `nothing` where a block is not."""
+    """Returns `values` of the shown blocks, else `nothing`, [B, K]."""
     shown = tf.gather(values, self.choice.columns, batch_dims=1)
     return tf.where(self.choice.exists, shown, nothing)
 
   def of_spans(self, values: tf.Tensor, nothing) -> tf.Tensor:
-    """Returns of [B, K, S] that of the shown spans, likewise, [B, K]."""
+    """Returns `values`, [B, K, S], of the shown spans, likewise, [B, K]."""
     rows = tf.gather(values, self.choice.columns, batch_dims=1)
     shown = tf.gather(rows, self.choice.places, batch_dims=2)
     return tf.where(self.choice.exists, shown, nothing)
@@ -52,26 +53,42 @@ def find(
   """Finds the answer.
 
   Args:
-    texts: Of the blocks, string [B, K].
-    tokens: Of the B * K texts.
-    scores: Of spans, retrieval included, float32 [B, K, Lz, W].
-    answer_by: See `graph_spans.choose`.
+    texts: Texts of the blocks, string [B, K].
+    tokens: Wordpieces of the B * K texts.
+    scores: Scores of spans, retrieval included, float32 [B, K, Lz, W].
   """
-  spans = graph_spans.best_spans(scores)
+  spans = best_spans(scores)
   starts, ends, cut = _cut(texts, tokens, spans)
-  choice = graph_spans.choose(spans.scores, _keys(cut), answer_by)
+  choice = answer_choice.choose(spans.scores, _keys(cut), answer_by, tnp)
   return Evidence(spans, choice, starts, ends, cut)
 
 
+def best_spans(scores: tf.Tensor) -> answer_choice.Spans:
+  """Finds the spans of `answer_choice.best_spans`; S is always NUM_SPANS."""
+  num_read, width = scores.shape[1], scores.shape[3]
+  shape = tf.shape(scores)
+  flat = tf.reshape(scores, [shape[0], num_read, shape[2] * width])
+  flat = tf.where(flat > answer_choice.NO_SPAN, flat, answer_choice.NOTHING)
+  number = answer_choice.NUM_SPANS
+  flat = tf.pad(
+    flat, [[0, 0], [0, 0], [0, number]], constant_values=answer_choice.NOTHING
+  )
+  values, places = tf.math.top_k(flat, number)
+  firsts = places // width
+  normalizers = answer_choice.log_sum_exp(tf.reshape(flat, [shape[0], -1]), tnp)
+  return answer_choice.Spans(
+    firsts, firsts + places % width, values, normalizers
+  )
+
+
 def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
-  """Returns what `answer.Answer` has besides its evidence, [B] each.
+  """Returns the fields of `answer.Answer` without its evidence, [B] each.
 
   Args:
-    evidence: From `find`.
     scores: f(x,z) of all blocks found, read or not, float32 [B, k].
   """
   choice = evidence.choice
-  covered = evidence.of_blocks(graph_spans.softmax(scores), 0.0)
+  covered = evidence.of_blocks(answer_choice.softmax(scores, tnp), 0.0)
   answered = choice.exists[:, 0]
   log_probabilities = choice.log_sums - evidence.spans.log_normalizers
   elsewhere = 1.0 - tf.reduce_sum(covered, axis=-1)
@@ -88,14 +105,13 @@ def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
 def of_blocks(
   evidence: Evidence, scores: tf.Tensor, read_ids: tf.Tensor
 ) -> dict[str, tf.Tensor]:
-  """Returns what `answer.Evidence` has, without titles and texts, [B, K] each.
+  """Returns the fields of `answer.Evidence` but titles and texts, [B, K] each.
 
   Args:
-    evidence: From `find`.
     scores: See `summary`.
-    read_ids: Of the blocks that were read, int32 [B, K].
+    read_ids: Ids of the blocks that were read, int32 [B, K].
   """
-  probabilities = graph_spans.softmax(scores[:, : read_ids.shape[1]])
+  probabilities = answer_choice.softmax(scores[:, : read_ids.shape[1]], tnp)
   return {
     'block_ids': evidence.of_blocks(read_ids, NO_BLOCK),
     'starts': evidence.of_spans(evidence.starts, 0),
@@ -133,5 +149,7 @@ def _cut(texts, tokens, spans):
 
 
 def _keys(texts):
+  """Returns integers that are equal where `answer_choice.key`s are."""
   keys = string_tensors.normalize_answers(texts)
-  return tf.where(keys == '', texts, keys)
+  keys = tf.reshape(tf.where(keys == '', texts, keys), [-1])
+  return tf.reshape(tf.unique(keys).idx, tf.shape(texts))

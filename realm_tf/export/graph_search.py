@@ -1,9 +1,9 @@
 """Exact search inside a graph of unknown batch size.
 
-  queries [B, D], blocks [N, D] -> the k largest products of each query
+  queries [B, D], blocks [N, D] -> the k largest inner products of each query
 
-As `index.brute_force`, of equal scores the smaller block id comes first. Only
-the scores of one chunk of blocks are in memory at a time.
+Of equal scores the smaller block id comes first, as in `index.brute_force`. The
+scores of one chunk of blocks are in memory at a time.
 """
 
 import numpy as np
@@ -18,7 +18,8 @@ class ExactSearch(tf.Module):
   """Scores every block.
 
   Args:
-    embeddings: float32 [N, D]; may be memory-mapped. They are copied.
+    embeddings: Block embeddings, float32 [N, D]; may be memory-mapped. The
+      module copies them.
   """
 
   def __init__(self, embeddings: np.ndarray):
@@ -33,8 +34,7 @@ class ExactSearch(tf.Module):
     """Returns the best blocks, best first.
 
     Args:
-      queries: float32 [B, D].
-      k: At most N.
+      k: Number of blocks, at most N.
 
     Returns:
       Block ids, int32 [B, k], and scores, float32 [B, k].
@@ -53,7 +53,7 @@ def _search(embeddings, queries, k):
   def step(start, ids, scores):
     rows = tf.cast(embeddings[start : start + chunk], tf.float32)
     found, places = _top(tf.matmul(queries, rows, transpose_b=True), k)
-    # What was found before has smaller ids, and comes first among equals.
+    # Blocks found before have smaller ids, and come first among equals.
     scores, order = _top(tf.concat([scores, found], axis=1), k)
     ids = tf.concat([ids, places + start], axis=1)
     return start + chunk, tf.gather(ids, order, batch_dims=1), scores

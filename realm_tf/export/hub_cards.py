@@ -1,4 +1,4 @@
-"""The README.md of a TF Hub module: what goes in, what comes out, and how."""
+"""Writes the README.md of a TF Hub module: its use, inputs and outputs."""
 
 from realm_tf import config as config_lib
 
@@ -66,9 +66,7 @@ def card(
 
   Args:
     name: 'query_embedder', 'block_embedder' or 'knowledge_encoder'.
-    config: Of the model.
-    lengths: At which texts are cut.
-    has_masked_lm: Whether a knowledge encoder has its head.
+    has_masked_lm: Whether a knowledge encoder has the masked-LM head.
   """
   if name == 'knowledge_encoder':
     bert = config.reader_bert

@@ -1,7 +1,4 @@
-"""Both embedders as TF Hub modules: Embed_input and Embed_doc, Section 3.2.
-
-strings, or packed wordpieces -> float32 [B, D]
-"""
+"""Both embedders as TF Hub modules: Embed_input and Embed_doc, Section 3.2."""
 
 from collections.abc import Mapping
 
@@ -12,7 +9,7 @@ from realm_tf.text import string_tensors
 
 
 def query_embedder(source: hub_modules.Source) -> hub_modules.Module:
-  """Embed_input: string [B], or packed wordpieces -> float32 [B, D]."""
+  """Returns Embed_input: string [B] or packed -> float32 [B, D]."""
   length = source.lengths.query_tokens
 
   def pack(texts):
@@ -21,7 +18,7 @@ def query_embedder(source: hub_modules.Source) -> hub_modules.Module:
     )
     return joining.pack(ids, None, *source.tokenizer.special_ids, length)
 
-  # So that the inner product with a block's embedding is f(x,z).
+  # Makes the inner product with a block's embedding f(x,z).
   scale = float(source.model.score_scale)
   return _embedder(
     source, source.model.query_embedder, pack, hub_modules.TEXTS, scale
@@ -29,7 +26,7 @@ def query_embedder(source: hub_modules.Source) -> hub_modules.Module:
 
 
 def block_embedder(source: hub_modules.Source) -> hub_modules.Module:
-  """Embed_doc: {'titles', 'texts'} string [B], or packed -> float32 [B, D]."""
+  """Returns Embed_doc: {'titles', 'texts'} or packed -> float32 [B, D]."""
   lengths = source.lengths
 
   def pack(inputs):
@@ -72,15 +69,12 @@ def _embedder(source, embedder, pack, strings, scale):
   hub_modules.make_callable(
     trackable, encode, [strings, dict.fromkeys(joining.NAMES, hub_modules.IDS)]
   )
-  return hub_modules.Module(
-    trackable,
-    {
-      'serving_default': hub_modules.signature(
-        lambda inputs: {'default': encode(inputs, False)}, strings
-      ),
-      'projected': hub_modules.signature(
-        lambda tokens: {'default': encode(hub_modules.renamed(tokens), False)},
-        dict.fromkeys(hub_modules.RELEASED_TOKENS, hub_modules.IDS),
-      ),
-    },
-  )
+  return trackable, {
+    'serving_default': hub_modules.signature(
+      lambda inputs: {'default': encode(inputs, False)}, strings
+    ),
+    'projected': hub_modules.signature(
+      lambda tokens: {'default': encode(hub_modules.renamed(tokens), False)},
+      dict.fromkeys(hub_modules.RELEASED_TOKENS, hub_modules.IDS),
+    ),
+  }

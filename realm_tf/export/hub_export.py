@@ -1,6 +1,6 @@
 """A model directory -> its encoders as TF Hub modules, each with its card.
 
-<output>/query_embedder, block_embedder, knowledge_encoder: those there are.
+They are query_embedder, block_embedder and knowledge_encoder, if there.
 """
 
 import os
@@ -20,11 +20,10 @@ from realm_tf.text import wordpiece
 
 
 def export(model_dir: str, output_dir: str) -> list[str]:
-  """Writes the modules; what is there already is replaced.
+  """Writes the modules; replaces those that are there.
 
   Args:
-    model_dir: Of a training job or an import.
-    output_dir: To make.
+    model_dir: Directory of a training job or an import.
 
   Returns:
     Their directories.
@@ -56,7 +55,7 @@ def export(model_dir: str, output_dir: str) -> list[str]:
 
 
 def _parts(arrays):
-  """Returns the parts of which there are weights."""
+  """Returns the parts that have weights."""
   has = lambda prefixes: any(name.startswith(prefixes) for name in arrays)
   parts = []
   if has(realm_model.EMBEDDER_PREFIXES):
@@ -83,9 +82,10 @@ def _modules(source, parts):
 
 def _write(name, module, source, directory, output_dir):
   path = os.path.join(output_dir, name)
-  tf.saved_model.save(module.trackable, path, module.signatures)
+  trackable, signatures = module
+  tf.saved_model.save(trackable, path, signatures)
   card = hub_cards.card(
-    name, source.model.config, source.lengths, 'mlm' in module.signatures
+    name, source.model.config, source.lengths, 'mlm' in signatures
   )
   origin = f'Step {directory.params.step} of `{directory.path}`.'
   with tf.io.gfile.GFile(os.path.join(path, 'README.md'), 'w') as file:

@@ -1,6 +1,6 @@
 """The knowledge-augmented encoder as a TF Hub module, Section 3.2.
 
-query and text, or packed wordpieces -> states and logits of masked tokens
+query and text, or packed wordpieces -> states, logits of masked tokens
 """
 
 from collections.abc import Callable
@@ -22,15 +22,15 @@ _RELEASED = dict.fromkeys(hub_modules.RELEASED_TOKENS, hub_modules.IDS)
 def knowledge_encoder(
   source: hub_modules.Source, has_masked_lm: bool
 ) -> hub_modules.Module:
-  """BERT of join(x, z): {'queries', 'texts'} string [B], or packed.
+  """Returns BERT of join(x, z): {'queries', 'texts'} string [B], or packed.
 
-  Returns of each {'sequence_output' [B, L, H], 'pooled_output' [B, H]} and,
-  with a masked-language-model head, 'mlm_logits' [B, M, V] at 'mlm_positions',
-  which of strings are those of '[MASK]'.
+  It gives {'sequence_output' [B, L, H], 'pooled_output' [B, H]} and, with a
+  masked-LM head, 'mlm_logits' [B, M, V] at 'mlm_positions'; in strings these
+  are the places of '[MASK]'.
 
   Args:
-    source: With the MASKED_LM part, or else the SPAN part.
-    has_masked_lm: Which of them.
+    source: A model with the MASKED_LM part, or else the SPAN part.
+    has_masked_lm: Whether it is the MASKED_LM part.
   """
   if has_masked_lm:
     layer = source.model.knowledge_encoder
@@ -57,11 +57,11 @@ def knowledge_encoder(
       ),
       {**_RELEASED, **_POSITIONS},
     )
-  return hub_modules.Module(trackable, signatures)
+  return trackable, signatures
 
 
 def _encoding(source, bert, masked_lm) -> Callable[..., dict[str, Any]]:
-  """Returns what the module computes of inputs and `training`."""
+  """Returns the module's function of inputs and `training`."""
 
   def encode(inputs, training):
     is_packed = 'input_word_ids' in inputs
@@ -79,7 +79,7 @@ def _encoding(source, bert, masked_lm) -> Callable[..., dict[str, Any]]:
 
 
 def _joined(source, inputs):
-  """Packs {'queries', 'texts'}, and finds the masked positions."""
+  """Packs {'queries', 'texts'} and finds the masked positions."""
   lengths, mask_id = source.lengths, source.tokenizer.mask_id
   queries = string_tensors.masked_token_ids(
     source.tokenizer,

@@ -1,10 +1,8 @@
-"""Encoders as TF2 SavedModels that can be trained on: TF Hub's interface.
-
-  a model's encoder + vocabulary -> [this file] -> module, signatures
+"""An encoder and its vocabulary -> a TF2 SavedModel that can be fine-tuned.
 
 A module is called with strings or with packed wordpieces and `training`, and
 has `variables`, `trainable_variables` and `regularization_losses`, as
-hub.KerasLayer asks for (https://www.tensorflow.org/hub/reusable_saved_models).
+hub.KerasLayer expects (https://www.tensorflow.org/hub/reusable_saved_models).
 Signatures have the names and the arguments of the authors' TF1 modules.
 """
 
@@ -21,30 +19,21 @@ from realm_tf.text import wordpiece
 
 TEXTS = tf.TensorSpec([None], tf.string)
 IDS = tf.TensorSpec([None, None], tf.int32)
-# What the authors' modules call them.
+# An object with `__call__`, variables and vocabulary, and its signatures by
+# name; `serving_default` takes strings.
+Module = tuple[
+  tf.train.Checkpoint, dict[str, Callable[..., dict[str, tf.Tensor]]]
+]
+# Names of packed wordpieces in the authors' modules.
 RELEASED_TOKENS = ('input_ids', 'input_mask', 'segment_ids')
 
 
-class Module(NamedTuple):
-  """What is saved.
-
-  Attributes:
-    trackable: With `__call__`, variables, vocabulary.
-    signatures: By name; `serving_default` takes strings.
-  """
-
-  trackable: tf.train.Checkpoint
-  signatures: dict[str, Callable[..., dict[str, tf.Tensor]]]
-
-
 class Source(NamedTuple):
-  """What modules are made of.
+  """A model to make modules of.
 
   Attributes:
-    model: With the parts that are asked for.
-    tokenizer: With its vocabulary.
-    lengths: At which texts are cut.
-    vocab_file: Goes with the module.
+    model: A model with the parts to export.
+    vocab_file: Path of the vocabulary, which is copied into the module.
   """
 
   model: realm_model.RealmModel
@@ -58,12 +47,10 @@ def reusable(
   layer: tf_keras.layers.Layer,
   trainable: Optional[list[tf.Variable]] = None,
 ) -> tf.train.Checkpoint:
-  """Returns an object with what every module has.
+  """Returns an object with the attributes that every module has.
 
   Args:
-    source: Of the vocabulary.
-    layer: Of the variables.
-    trainable: Some of them; by default those that the layer says.
+    trainable: Variables to train; by default the layer's trainable ones.
   """
   trackable = tf.train.Checkpoint()
   trackable.variables = list(layer.variables)
@@ -81,12 +68,10 @@ def make_callable(
   function: Callable[[Any, bool], Any],
   specs: Sequence[Any],
 ) -> None:
-  """Makes `function` of inputs and `training` what calling `trackable` runs.
+  """Makes `trackable` callable: it runs `function` of inputs and `training`.
 
   Args:
-    trackable: From `reusable`.
-    function: In TensorFlow.
-    specs: Inputs that it shall take, as tf.TensorSpecs.
+    specs: Inputs that it takes, as tf.TensorSpecs.
   """
   call = tf.function(lambda inputs, training=False: function(inputs, training))
   trackable.__call__ = call
@@ -96,11 +81,11 @@ def make_callable(
 
 
 def signature(function: Callable[[Any], Any], spec: Any) -> Callable[..., Any]:
-  """Returns `function` with named arguments in place of its one.
+  """Returns `function` with named tensors as arguments.
 
   Args:
-    function: Takes a dict of tensors, or a tensor, which is named 'texts'.
-    spec: The same of tf.TensorSpecs.
+    function: Takes a dict of tensors, or one tensor, which is named 'texts'.
+    spec: tf.TensorSpecs in the same form.
   """
   if not isinstance(spec, Mapping):
     named = tf.TensorSpec(spec.shape, spec.dtype, 'texts')
@@ -113,7 +98,7 @@ def signature(function: Callable[[Any], Any], spec: Any) -> Callable[..., Any]:
 
 
 def renamed(tokens: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-  """Returns packed wordpieces under our names, given under the authors'."""
+  """Returns packed wordpieces under our names instead of the authors'."""
   return {
     ours: tokens[theirs] for ours, theirs in zip(joining.NAMES, RELEASED_TOKENS)
   }

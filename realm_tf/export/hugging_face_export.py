@@ -1,10 +1,10 @@
-"""An encoder of ours -> a Hugging Face directory, the importer's inverse.
+"""A model's encoder -> a Hugging Face directory, the inverse of the importer.
 
-  model directory -> [this file] -> config.json, model.safetensors, vocab.txt
+  model directory -> config.json, model.safetensors, vocab.txt
 
-transformers opens it as a BertModel. A head that BertModel has no place for (a
-projection, the span reader) is left out, and said to be; an embedder that takes
-the mean over wordpieces is whole, as sentence-transformers knows it.
+transformers opens it as a BertModel, which has no place for some heads (a
+projection, the span reader): these are left out and listed. An embedder that
+takes the mean over wordpieces is whole for sentence-transformers.
 """
 
 from collections.abc import Mapping
@@ -36,12 +36,12 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
   """Writes the directory.
 
   Args:
-    model_dir: Of a training job or an import.
-    tower: Of `TOWERS`.
-    output_dir: To make; what is there already is replaced.
+    model_dir: Directory of a training job or an import.
+    tower: One of `TOWERS`.
+    output_dir: Directory to make; files that are there are replaced.
 
   Returns:
-    Our names of the tower's weights that BertModel has no place for.
+    Names of the tower's weights that BertModel has no place for.
 
   Raises:
     UserError: The model directory has no such encoder.
@@ -57,7 +57,7 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
   weights.write_arrays(
     theirs,
     os.path.join(output_dir, 'model.safetensors'),
-    {'format': 'pt'},  # transformers wants it said.
+    {'format': 'pt'},  # transformers requires it.
   )
   _write_json(
     os.path.join(output_dir, 'config.json'), _bert_config(bert, theirs)
@@ -71,13 +71,13 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
 
 
 def _encoder(arrays, bert, tower, source):
-  """Returns the tower's weights, a shared one's where it has none."""
+  """Returns the weights of the tower, or of the tower that both share."""
   for name in (tower, 'shared') if tower != 'reader' else (tower,):
     theirs = hugging_face_names.invert(arrays, bert, name)
     if theirs:
       return theirs
   raise errors.UserError(
-    f'--model_dir must hold the encoder that is asked for, {tower}. Found none '
+    f'--model_dir must hold the encoder of --tower={tower}. Found none '
     f'in {source}. Choose another --tower.'
   )
 
@@ -107,7 +107,7 @@ def _bert_config(
 
 
 def _write_pooling(output_dir, hidden_size, normalize):
-  """Says, for sentence-transformers, that the mean is the embedding."""
+  """Tells sentence-transformers that the mean is the embedding."""
   kinds = ['', '1_Pooling'] + ['2_Normalize'] * normalize
   classes = ['Transformer', 'Pooling', 'Normalize']
   _write_json(

@@ -1,12 +1,10 @@
 """A QA model, its index and its corpus as one SavedModel that answers strings.
 
-  model directory + corpus -> [this file] -> serving_default(questions)
+  model directory, corpus -> SavedModel with serving_default(questions)
 
-The directory needs tensorflow and tensorflow_text, and nothing of this project:
+Loading it needs tensorflow and tensorflow_text, and nothing of this project.
 TensorFlow Serving runs it as it is; docs/export.md says how.
 """
-
-from typing import NamedTuple, Optional
 
 import tensorflow as tf
 
@@ -24,39 +22,28 @@ SIGNATURE = 'serving_default'
 SEARCHERS = ('exact', 'scann')
 
 
-class Options(NamedTuple):
-  """What may differ from the model directory.
-
-  Attributes:
-    choices: How it answers; but without BM25, which has no ops, and always in
-      float32.
-    searcher: Of `SEARCHERS`: 'scann' needs scann wherever the model is loaded.
-  """
-
-  choices: loading.Choices = loading.OWN
-  searcher: str = 'exact'
-
-
 def export(
-  loaded: loading.Loaded, output_dir: str, options: Optional[Options] = None
+  loaded: loading.Loaded,
+  output_dir: str,
+  choices: loading.Choices = loading.DEFAULT_CHOICES,
+  searcher: str = 'exact',
 ) -> None:
-  """Writes the SavedModel; what is in `output_dir` already is replaced.
+  """Writes the SavedModel; replaces the files that are in `output_dir`.
 
   Args:
-    loaded: The model directory, with the index to search.
-    output_dir: To make.
-    options: By default, the model directory's own.
+    choices: How it answers, but for BM25, which has no ops, and for the dtype,
+      which is always float32.
+    searcher: One of `SEARCHERS`; 'scann' needs scann where the model is loaded.
 
   Raises:
-    UserError: There is no reader, or there are too few blocks.
+    UserError: There is no reader, or there are no blocks.
   """
-  options = options or Options()
-  reader, finetuning = loading.choose_reader(loaded, options.choices)
+  reader, finetuning = loading.choose_reader(loaded, choices)
   _check(reader, loaded)
   module = tf.train.Checkpoint()
   module.searcher = _searcher(
     loaded,
-    options.searcher,
+    searcher,
     graph_answerer.num_searched(finetuning, loaded.table.num_blocks),
   )
   module.blocks = graph_blocks.GraphBlocks(loaded.table)
@@ -70,7 +57,7 @@ def export(
     loaded.config.lengths,
     finetuning,
   )
-  # The functions hold Keras layers, of which only variables are saved.
+  # The graphs use Keras layers; only their variables are saved.
   named = {v.ref(): v for v in (*loaded.model.variables, *reader.variables)}
   module.parameters = list(named.values())
   module.vocab_file = tf.saved_model.Asset(layout.vocab_file(loaded.path))
@@ -96,7 +83,7 @@ def _searcher(loaded, name, k):
 
   built = scann_module.ScannModule.build(embeddings, config)
   lengths, tokenizer = loaded.config.lengths, loaded.tokenizer
-  # Other partitions than the index's own: they want an effort of their own.
+  # Its partitions differ from the index's own, so it is tuned anew.
   queries = held_out_queries.sample(
     loaded.table,
     query_embeddings.compile_embedding(
@@ -114,10 +101,9 @@ def _searcher(loaded, name, k):
 
 
 def in_batches(answerer: graph_answerer.GraphAnswerer):
-  """Returns the function of string [B] that answers any number of questions.
+  """Returns a function of string [B] that answers any number of questions.
 
-  It takes `eval_batch_size` of them at a time: memory does not grow with B but
-  for the results.
+  It answers `eval_batch_size` at a time: only the results' memory grows with B.
   """
   size = answerer.finetuning.eval_batch_size
   spec = tf.TensorSpec([None], tf.string, name='questions')

@@ -1,4 +1,4 @@
-"""The configs: first what differs, from the defaults or between the runs."""
+"""Configs -> tables: first the fields that differ from defaults or by run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,8 +17,7 @@ def build(
   """Returns a table of the fields that differ, and the others folded away.
 
   Args:
-    runs: With their configs.
-    defaults: 'a.b' -> value.
+    defaults: 'a.b' -> default value.
   """
   # The defaults' order is that of the sources; what they lack comes last.
   names = [

@@ -1,44 +1,39 @@
-"""The curves of all metrics, in groups, each with what it means."""
+"""Series of metrics -> figures with curves, in groups, each explained."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from realm_tf.reporting import curves
 from realm_tf.reporting import elements
 from realm_tf.reporting import metrics_log
-from realm_tf.reporting import number_text
 from realm_tf.reporting import panels
 from realm_tf.reporting import run_reader
 
 element = elements.element
 
 
-class _Line(NamedTuple):
-  text: str
-  color: int
-  series: metrics_log.Series
+_Line = tuple[str, int, metrics_log.Series]  # Text, color, series.
 
 
 def build(runs: Sequence[run_reader.Run]) -> list[elements.Element]:
   """Returns a <section> of each group of metrics.
 
-  Of one run, a panel shows metrics that belong together; of several, one
-  metric of them all.
+  With one run, a panel shows metrics that belong together; with several, one
+  metric of all runs.
   """
   names = dict.fromkeys(name for run in runs for name in run.series)
   last_step = max(run.rows[-1][metrics_log.STEP] for run in runs)
   return [
     element(
       'section',
-      element('h2', group.title),
+      element('h2', title),
       element(
         'div',
-        *(_figure(panel, runs, last_step) for panel in group.panels),
+        *(_figure(panel, runs, last_step) for panel in group),
         class_='panels',
       ),
-      id=section_id(group.title),
+      id=section_id(title),
     )
-    for group in panels.arrange(names, one_metric_each=len(runs) > 1)
+    for title, group in panels.arrange(names, len(runs) > 1).items()
   ]
 
 
@@ -64,30 +59,26 @@ def _figure(
     element('p', panel.about) if panel.about else None,
     element('ul', *map(_legend, lines), class_='legend'),
   )
-  drawing = curves.draw({line.color: line.series for line in lines}, axes)
+  drawing = curves.draw({color: series for _, color, series in lines}, axes)
   return element('figure', caption, drawing)
 
 
 def _lines(
   panel: panels.Panel, runs: Sequence[run_reader.Run]
 ) -> Iterator[_Line]:
-  """Yields the lines of a panel.
-
-  A run's color is the same in all panels, though other runs lack the metric.
-  """
+  """Yields the lines of a panel; a run has the same color in all panels."""
   if len(runs) == 1:
     for i, (name, text) in enumerate(panel.metrics.items()):
-      yield _Line(text or 'at the end', i, runs[0].series[name])
+      yield text or 'at the end', i, runs[0].series[name]
     return
   [name] = panel.metrics
   for i, run in enumerate(runs):
     if name in run.series:
-      yield _Line(run.name, i, run.series[name])
+      yield run.name, i, run.series[name]
 
 
 def _legend(line: _Line) -> elements.Element:
   """Returns the name of a line, and its last value."""
-  last = number_text.short(float(line.series.values[-1]))
-  return element(
-    'li', curves.swatch(line.color), f'{line.text} ', element('b', last)
-  )
+  text, color, series = line
+  last = elements.number(float(series.values[-1]))
+  return element('li', curves.swatch(color), f'{text} ', element('b', last))

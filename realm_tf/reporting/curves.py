@@ -1,7 +1,7 @@
-"""Draws curves as inline SVG. The only file that imports matplotlib.
+"""Series of a metric -> curves as inline SVG, drawn by matplotlib.
 
 The drawing takes its colors and its font from the page around it (the custom
-properties of `page_style`), so that one drawing suits a light and a dark page.
+properties of `page_style`), so that it suits a light and a dark page.
 """
 
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ import numpy as np
 from realm_tf.reporting import elements
 from realm_tf.reporting import metrics_log
 
-NUM_COLORS = 8  # Of curves; further ones begin again.
+NUM_COLORS = 8  # Further curves take the first color again.
 _SIZE = (4.4, 2.4)  # Inches of 72 points: about the size on a phone.
-_MAX_POINTS = 200  # More would not be seen, only loaded.
-_FEW_POINTS = 30  # Up to so many get a dot each.
-# Stand-ins in the drawing -> what stands there on the page.
+_MAX_POINTS = 200  # More would be loaded, but not seen.
+_FEW_POINTS = 30  # Curves of at most so many points show each as a dot.
+# Colors in matplotlib's drawing -> colors on the page.
 _INK, _GRID = '#00ff01', '#00ff02'
 _ON_PAGE = {
   _INK: 'var(--muted)',
@@ -51,24 +51,20 @@ _STYLE = {
   'ytick.color': _GRID,
   'ytick.labelcolor': _INK,
 }
-_WIDE = 20  # Times the median.
-_MARGIN = 0.06  # Of the axis, above the highest value.
-_TICKS = [1, 2, 2.5, 5, 10]  # Times a power of 10.
+_WIDE = 20  # A maximum above so many medians makes an axis logarithmic.
+_MARGIN = 0.06  # Share of the axis above the highest value.
+_TICKS = [1, 2, 2.5, 5, 10]  # Multiples of powers of 10.
 _NO_METADATA = dict.fromkeys(['Creator', 'Date', 'Format', 'Type'])
 _FONT_FAMILY = re.compile(r'font-family:[^;]*;?|font: [^;]*;?')
 
 
 class Axes(NamedTuple):
-  """What is the same for all curves of a drawing.
+  """The axes of a drawing.
 
   Attributes:
-    name: Says what is drawn to whoever cannot see; another for each drawing
-      of a page.
-    unit: Of the vertical axis.
-    last_step: End of the horizontal axis.
-    from_zero: Whether the vertical axis begins at 0.
-    may_be_log: Whether it is logarithmic where a few values are so high that
-      nothing would be seen of the others.
+    name: Description for screen readers; unique on a page.
+    may_be_log: Whether it is logarithmic where a few values are far above the
+      others.
   """
 
   name: str
@@ -83,8 +79,8 @@ def draw(
 ) -> ElementTree.Element:
   """Returns an <svg> with curve i in the color --curve-i of the page.
 
-  What is not finite leaves a gap. Of a long curve neighbours are averaged, and
-  their lowest and highest are shown as a band.
+  Values that are not finite leave a gap. A long curve is averaged over
+  neighbours, with a band from the lowest to the highest.
   """
   # Ids are hashed with the salt: they differ between the drawings of a page.
   salt = {'svg.hashsalt': axes.name}
@@ -149,7 +145,7 @@ def _scale(plot, axes: Axes) -> None:
 
 
 def _is_wide(curves: Mapping[int, metrics_log.Series]) -> bool:
-  """Whether some values are far above the usual ones, and all above 0."""
+  """Returns whether some values are far above the median, and all above 0."""
   values = np.concatenate([curve.values for curve in curves.values()])
   values = values[np.isfinite(values)]
   return (
@@ -176,7 +172,7 @@ def _inline(svg: ElementTree.Element, name: str) -> ElementTree.Element:
         parent.remove(child)
   for node in svg.iter():
     node.tag = _local(node.tag)
-    # Only matplotlib's indentation, a fifth of the page.
+    # Drops matplotlib's indentation, a fifth of the page.
     node.text = (node.text or '').strip() or None
     node.tail = None
     node.attrib = {_local(k): _on_page(v) for k, v in node.attrib.items()}
@@ -188,7 +184,7 @@ def _inline(svg: ElementTree.Element, name: str) -> ElementTree.Element:
 
 
 def _local(name: str) -> str:
-  """Drops a name space: HTML knows what SVG's names are."""
+  """Drops the name space of a tag or attribute; HTML needs none."""
   return name.rpartition('}')[2]
 
 
@@ -199,6 +195,6 @@ def _on_page(value: str) -> str:
 
 
 def swatch(i: int) -> elements.Element:
-  """Returns a spot of the i-th curve's color, for a legend."""
+  """Returns a dot in the color of curve `i`, for a legend."""
   color = f'--color: var(--curve-{i % NUM_COLORS})'
   return elements.element('span', class_='swatch', style=color)

@@ -1,9 +1,10 @@
-"""HTML as a tree, so that text can only ever be text.
+"""Builds HTML as a tree, so that text can only ever be text.
 
-Whatever is shown, a title of an article or the name of a metric, goes into the
-tree as a string, and the serializer escapes it: no page part pastes strings.
+Titles of articles and names of metrics go into the tree as strings, and the
+serializer escapes them: no part of a page pastes strings.
 """
 
+import math
 from typing import Any
 from xml.etree import ElementTree
 
@@ -14,10 +15,9 @@ def element(tag: str, *children: Any, **attributes: Any) -> Element:
   """Returns <tag attributes>children</tag>.
 
   Args:
-    tag: Name of the element.
-    *children: Elements, or what becomes text; None is left out.
-    **attributes: Names as in HTML; a `_` at the end is dropped (`class_`), one
-      within becomes `-`. None is left out.
+    *children: Elements, or values that become text; None is left out.
+    **attributes: Names as in HTML, but `class_` and `aria_label`; None is left
+      out.
   """
   node = Element(tag)
   for name, value in attributes.items():
@@ -29,7 +29,7 @@ def element(tag: str, *children: Any, **attributes: Any) -> Element:
 
 
 def add(node: Element, child: Any) -> None:
-  """Appends an element, or what becomes text; None adds nothing."""
+  """Appends an element, or a value as text; None adds nothing."""
   if child is None:
     return
   if isinstance(child, Element):
@@ -46,10 +46,8 @@ def table(
   """Returns a table that scrolls where it is wider than the page.
 
   Args:
-    headings: Of the columns.
-    rows: Cells; an element that is a <th> or <td> already stays as it is, and
-      the first cell of a row is its heading.
-    class_: Of the table.
+    rows: Cells. The first one of a row is its heading; <th> and <td> elements
+      stay as they are.
   """
   head = element('tr', *(element('th', h, scope='col') for h in headings))
   body = element('tbody')
@@ -60,15 +58,31 @@ def table(
     'div',
     element('table', element('thead', head), body, class_=class_ or None),
     class_='scrolls',
-    # Whoever has no mouse must be able to scroll as well.
-    tabindex='0',
+    tabindex='0',  # Can be scrolled by keyboard.
   )
 
 
 def to_page(root: Element) -> str:
   """Returns a whole page; `root` is its <html>."""
-  text = ElementTree.tostring(root, encoding='unicode', method='html')
-  return f'<!doctype html>\n{text}\n'
+  return f'<!doctype html>\n{to_html(root)}\n'
+
+
+def to_html(node: Element) -> str:
+  """Returns the HTML of an element."""
+  return ElementTree.tostring(node, encoding='unicode', method='html')
+
+
+def number(value: Any) -> str:
+  """Returns a number with about four digits; anything else as it is."""
+  if isinstance(value, bool) or not isinstance(value, (int, float)):
+    return str(value)
+  if isinstance(value, int):
+    text = f'{value:,}'
+  elif math.isfinite(value) and abs(value) >= 1000:
+    text = f'{value:,.0f}'
+  else:
+    text = f'{value:.4g}'
+  return text.replace('-', '\N{MINUS SIGN}')
 
 
 def _cell(content: Any, tag: str) -> Element:

@@ -1,4 +1,4 @@
-"""Masked sentences with their candidates: the paper's Table 3."""
+"""Masked sentences -> tables of their candidates, as the paper's Table 3."""
 
 from collections.abc import Sequence
 import re
@@ -53,7 +53,7 @@ def _utility(candidate: examples_lib.Candidate) -> elements.Element:
   if candidate.utility is None:
     return element('td', '–')
   text = f'{candidate.utility:+.2f}'.replace('-', '\N{MINUS SIGN}')
-  if candidate.block_id is None:  # It is what the others are compared with.
+  if candidate.block_id is None:  # The others are compared with it.
     return element('td', text)
   return element('td', text, class_='helps' if text[0] == '+' else 'hurts')
 
@@ -70,14 +70,14 @@ def _block(
 
 
 def _probability(value: float) -> str:
-  """Returns three decimals; of what they hide, the order of magnitude."""
+  """Returns three decimals; below 0.001, the order of magnitude."""
   if value >= 0.001 or value == 0.0:
     return f'{value:.3f}'
   return f'{value:.0e}'.replace('-', '\N{MINUS SIGN}')
 
 
 def _pattern(example: examples_lib.Example) -> Optional[re.Pattern]:
-  """Returns what finds the masked words in a block, in any case."""
+  """Returns a pattern that finds the masked words in a block, in any case."""
   found = []
   for start, end in example.masked:
     words = example.query[start:end].split()

@@ -1,17 +1,16 @@
-"""The figures at the end of training, and those of evaluations, as tables."""
+"""Last values of training and metrics of evaluations -> tables."""
 
 from collections.abc import Sequence
 
 from realm_tf.reporting import elements
 from realm_tf.reporting import metrics_log
-from realm_tf.reporting import number_text
 from realm_tf.reporting import panels
 from realm_tf.reporting import run_reader
 
 element = elements.element
 
 _NO_VALUE = '–'
-# Shown large, as far as they were logged.
+# Metrics that are shown large, if they were logged.
 _HEADLINES = (
   'loss',
   'exact_match',
@@ -23,16 +22,14 @@ _HEADLINES = (
 
 
 def headlines(run: run_reader.Run) -> elements.Element:
-  """Returns a few figures of the last row, large."""
+  """Returns a few values of the last row, in large type."""
   last = run.rows[-1]
   shown = {'Training step': last[metrics_log.STEP]}
   shown |= {panels.label(n): last[n] for n in _HEADLINES if n in last}
   return element(
     'dl',
     *(
-      element(
-        'div', element('dt', name), element('dd', number_text.short(value))
-      )
+      element('div', element('dt', name), element('dd', elements.number(value)))
       for name, value in shown.items()
     ),
     class_='headlines',
@@ -40,15 +37,15 @@ def headlines(run: run_reader.Run) -> elements.Element:
 
 
 def runs_table(runs: Sequence[run_reader.Run]) -> elements.Element:
-  """Returns what the runs are and how far they came."""
+  """Returns a table of the runs and how far they came."""
   return elements.table(
     ['run', 'state', 'last step', 'rows', 'directory'],
     [
       [
         run.name,
         'ended' if run.is_done else 'not ended',
-        number_text.short(run.rows[-1][metrics_log.STEP]),
-        number_text.short(len(run.rows)),
+        elements.number(run.rows[-1][metrics_log.STEP]),
+        elements.number(len(run.rows)),
         element('td', element('code', run.path), class_='long'),
       ]
       for run in runs
@@ -57,14 +54,14 @@ def runs_table(runs: Sequence[run_reader.Run]) -> elements.Element:
 
 
 def final_figures(runs: Sequence[run_reader.Run]) -> elements.Element:
-  """Returns each metric's last value; of a single run the first one too."""
+  """Returns each metric's last value; for a single run the first one too."""
   groups = panels.arrange(
     dict.fromkeys(name for run in runs for name in run.series),
     one_metric_each=True,
   )
   rows = []
-  for group in groups:
-    for panel in group.panels:
+  for group in groups.values():
+    for panel in group:
       [name] = panel.metrics
       label = element('th', panel.title, ' ', element('code', name))
       label.set('scope', 'row')
@@ -78,8 +75,7 @@ def final_figures(runs: Sequence[run_reader.Run]) -> elements.Element:
 def evaluations(found: Sequence[run_reader.Evaluation]) -> elements.Element:
   """Returns a table with a column for each evaluation.
 
-  The means by category are left out: they are a table of their own, which
-  bin.evaluate prints.
+  It leaves out the means by category, which bin.evaluate prints as a table.
   """
   names = dict.fromkeys(
     name
@@ -101,14 +97,14 @@ def evaluations(found: Sequence[run_reader.Evaluation]) -> elements.Element:
 
 
 def _short(value) -> str:
-  """Returns a value of metrics.json; an interval as its two ends."""
+  """Returns a value of metrics.json; an interval as 'LOW to HIGH'."""
   if isinstance(value, list):
-    return ' to '.join(map(number_text.short, value))
-  return number_text.short(value)
+    return ' to '.join(map(elements.number, value))
+  return elements.number(value)
 
 
 def _values(name: str, runs: Sequence[run_reader.Run]) -> list[str]:
   rows = [run.rows[-1] for run in runs]
   if len(runs) == 1:
     rows = [runs[0].rows[0], *rows]
-  return [number_text.short(row.get(name, _NO_VALUE)) for row in rows]
+  return [elements.number(row.get(name, _NO_VALUE)) for row in rows]

@@ -1,7 +1,4 @@
-"""Reads metrics.jsonl, which may still be growing.
-
-<run_dir>/metrics.jsonl -> [this file] -> metric -> steps and values
-"""
+"""metrics.jsonl, which may still be growing -> steps and values by metric."""
 
 import json
 from typing import NamedTuple
@@ -19,8 +16,8 @@ class Series(NamedTuple):
   """One metric over the training.
 
   Attributes:
-    steps: int64 [N], increasing.
-    values: float64 [N]; NaN and infinities as they were logged.
+    steps: Increasing, int64 [N].
+    values: NaN and infinities included, float64 [N].
   """
 
   steps: np.ndarray
@@ -30,11 +27,11 @@ class Series(NamedTuple):
 def read(path: str) -> list[Row]:
   """Returns the rows, each with its numbers and an int 'step', increasing.
 
-  A last line that has no end is being written, and left out. A run that was
-  resumed has logged some steps twice: what it did last stands.
+  A last line without an end is being written, and is left out. A run that was
+  resumed has logged some steps twice: the last row counts.
 
   Raises:
-    UserError: No file, a line that is no row, or no row at all.
+    UserError: There is no file, no row in it, or a line that is no row.
   """
   lines = _read_lines(path)
   rows: list[Row] = []
@@ -48,21 +45,21 @@ def read(path: str) -> list[Row]:
         break
       raise errors.UserError(
         f'{path}:{number} must be a JSON object with an integer "step". '
-        f'Found: {error}. Mend or remove the line.'
+        f'Found: {error}. Fix or remove the line.'
       ) from error
     while rows and rows[-1][STEP] >= row[STEP]:
       rows.pop()
     rows.append(row)
   if not rows:
     raise errors.UserError(
-      f'{path} must have a row at least. Found none: training logs the first '
+      f'{path} must have at least one row. Found none: training logs the first '
       'one after `log_every_steps` steps. Wait for it.'
     )
   return rows
 
 
 def by_metric(rows: list[Row]) -> dict[str, Series]:
-  """Returns the series of each metric, in the order of the rows."""
+  """Returns the series of each metric, in the order of their first rows."""
   names = dict.fromkeys(name for row in rows for name in row if name != STEP)
   found = {}
   for name in names:

@@ -1,8 +1,6 @@
-"""The whole report: one page that needs nothing from outside.
+"""Runs and evaluations -> the report, one HTML page without outside resources.
 
-runs and evaluations -> [this file] -> HTML
-
-The same input gives the same page: it bears no date.
+The same input gives the same page: it has no date.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,13 +10,12 @@ from realm_tf.reporting import curve_section
 from realm_tf.reporting import elements
 from realm_tf.reporting import examples_section
 from realm_tf.reporting import figures_section
-from realm_tf.reporting import number_text
 from realm_tf.reporting import page_style
 from realm_tf.reporting import run_reader
 
 element = elements.element
 
-# No script runs and nothing is loaded, whatever a text may hold.
+# No script runs and nothing is loaded, whatever a text holds.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _VIEWPORT = 'width=device-width, initial-scale=1'
 _ABOUT_CURVES = (
@@ -78,7 +75,7 @@ def _sections(runs, evaluations) -> Iterator[elements.Element]:
   if evaluations:
     yield _section(
       'Evaluation',
-      element('p', 'Of bin.evaluate and bin.train_tagger: in %, or counts.'),
+      element('p', 'From bin.evaluate and bin.train_tagger: in %, or counts.'),
       figures_section.evaluations(evaluations),
     )
   yield from curve_section.build(runs)
@@ -101,9 +98,9 @@ def _section(title: str, *content: elements.Element) -> elements.Element:
 
 
 def _examples(runs) -> Iterator[elements.Element]:
-  """Yields the examples, each run's under its name if there are several."""
+  """Yields the examples of each run under its name."""
   for run in runs:
     if run.examples:
-      step = number_text.short(run.examples[0].step)
+      step = elements.number(run.examples[0].step)
       yield element('h3', f'{run.name}, step {step}')
       yield from examples_section.build(run.examples)

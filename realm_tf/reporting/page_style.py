@@ -1,4 +1,4 @@
-"""How the report looks: one style sheet, for light and dark, wide and narrow.
+"""The report's style sheet, for light and dark, wide and narrow pages.
 
 Curves take their colors from --curve-0 to --curve-7 (`curves.py`).
 """

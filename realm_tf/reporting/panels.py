@@ -1,7 +1,7 @@
-"""Which metrics belong together, and what they mean: the report's one table.
+"""Names of metrics -> panels of metrics that belong together, explained.
 
-A trainer may log whatever it likes. What is not named here gets a panel of its
-own at the end; 'a/b' stands beside 'a', as `gradient_norm/query`.
+A trainer may log any metric. One that is not named here gets a panel of its own
+at the end; 'a/b', as `gradient_norm/query`, is drawn beside 'a'.
 """
 
 from collections.abc import Collection, Iterator
@@ -12,12 +12,8 @@ class Panel(NamedTuple):
   """Axes with the curves of metrics of one unit.
 
   Attributes:
-    title: Above the curves.
-    about: What they tell; a sentence or two.
-    unit: Of the vertical axis.
-    metrics: Name in metrics.jsonl -> what to call it among the others; ''
-      where the title says it.
-    from_zero: Whether the vertical axis begins at 0.
+    about: Meaning of the metrics, in a sentence or two.
+    metrics: Name in metrics.jsonl -> its label; '' where the title says it.
     may_be_log: Whether outliers make it logarithmic.
   """
 
@@ -29,224 +25,201 @@ class Panel(NamedTuple):
   may_be_log: bool = False
 
 
-class Group(NamedTuple):
-  """Panels under one heading."""
-
-  title: str
-  panels: tuple[Panel, ...]
-
-
-_GROUPS = (
-  Group(
-    'Learning',
-    (
-      Panel(
-        'Loss',
-        'What the optimizer lowers, as a mean over the examples.',
-        'nats',
-        {'loss': ''},
-        from_zero=False,
-      ),
-      Panel(
-        'Log-likelihood',
-        'log p(y|x): of the masked words (Eq. 1), or in the Inverse Cloze '
-        'Task of the right block.',
-        'nats',
-        {'log_likelihood': ''},
-        from_zero=False,
-      ),
-      Panel(
-        'Log-likelihood of answers',
-        'Of retrieval: that a block which holds the answer is chosen. Of '
-        'reading: of the answer’s spans in the blocks that are read.',
-        'nats',
-        {
-          'early_update_log_likelihood': 'retrieval',
-          'span_log_likelihood': 'reading',
-        },
-        from_zero=False,
-      ),
-      Panel(
-        'Accuracy',
-        'How often the best guess is right: the block of a sentence in the '
-        'Inverse Cloze Task (0 to 1), a word’s label for a tagger (in %).',
-        'share, or %',
-        {'accuracy': ''},
-      ),
-      Panel(
-        'Exact match',
-        'Questions of the training batches whose best span is the answer.',
-        '% of questions',
-        {'exact_match': ''},
-      ),
+_GROUPS = {
+  'Learning': (
+    Panel(
+      'Loss',
+      'The quantity that the optimizer lowers, as a mean over the examples.',
+      'nats',
+      {'loss': ''},
+      from_zero=False,
+    ),
+    Panel(
+      'Log-likelihood',
+      'log p(y|x) of the masked words (Eq. 1) or, in the Inverse Cloze Task, '
+      'of the right block.',
+      'nats',
+      {'log_likelihood': ''},
+      from_zero=False,
+    ),
+    Panel(
+      'Log-likelihood of answers',
+      'Retrieval: of choosing a block that holds the answer. Reading: of the '
+      'answer’s spans in the blocks that are read.',
+      'nats',
+      {
+        'early_update_log_likelihood': 'retrieval',
+        'span_log_likelihood': 'reading',
+      },
+      from_zero=False,
+    ),
+    Panel(
+      'Accuracy',
+      'How often the best guess is right: the block of a sentence in the '
+      'Inverse Cloze Task (0 to 1), a word’s label for a tagger (in %).',
+      'share, or %',
+      {'accuracy': ''},
+    ),
+    Panel(
+      'Exact match',
+      'Questions of the training batches whose best span is the answer.',
+      '% of questions',
+      {'exact_match': ''},
     ),
   ),
-  Group(
-    'Retrieval',
-    (
-      Panel(
-        'Retrieval utility',
-        'What blocks add to the log-likelihood that the null block gives '
-        '(Appendix D): all candidates together, and the mean over them by '
-        'p(z|x). Below 0, retrieval does harm.',
-        'nats',
-        {
-          'marginal_retrieval_utility': 'all together',
-          'block_retrieval_utility': 'mean of the blocks',
-        },
-        from_zero=False,
-      ),
-      Panel(
-        'p(null|x)',
-        'The null block’s probability. Near 1, the retriever has given up.',
-        'probability',
-        {'p_null': ''},
-      ),
-      Panel(
-        'Entropy of p(z|x)',
-        'How undecided the retriever is: 0 is one block, log K all alike.',
-        'nats',
-        {'entropy': ''},
-      ),
-      Panel(
-        'Rank of the most helpful block',
-        'Where p(z|x) puts the block that makes y most likely; 1 is best.',
-        'rank',
-        {'rank_of_most_helpful_block': ''},
-        from_zero=False,
-      ),
-      Panel(
-        'Questions with the answer in a block',
-        'An upper bound of exact match: nothing else can be answered.',
-        '% of questions',
-        {
-          'answer_in_read_blocks': 'of those read',
-          'answer_in_searched_blocks': 'of those searched',
-        },
-      ),
+  'Retrieval': (
+    Panel(
+      'Retrieval utility',
+      'Gain in log-likelihood over the null block (Appendix D): all '
+      'candidates together, and the mean over them by p(z|x). Below 0, '
+      'retrieval does harm.',
+      'nats',
+      {
+        'marginal_retrieval_utility': 'all together',
+        'block_retrieval_utility': 'mean of the blocks',
+      },
+      from_zero=False,
+    ),
+    Panel(
+      'p(null|x)',
+      'The null block’s probability. Near 1, the retriever has given up.',
+      'probability',
+      {'p_null': ''},
+    ),
+    Panel(
+      'Entropy of p(z|x)',
+      '0 if one block has all probability, log K if all K have the same.',
+      'nats',
+      {'entropy': ''},
+    ),
+    Panel(
+      'Rank of the most helpful block',
+      'Rank by p(z|x) of the block that makes y most likely; 1 is best.',
+      'rank',
+      {'rank_of_most_helpful_block': ''},
+      from_zero=False,
+    ),
+    Panel(
+      'Questions with the answer in a block',
+      'An upper bound of exact match.',
+      '% of questions',
+      {
+        'answer_in_read_blocks': 'of those read',
+        'answer_in_searched_blocks': 'of those searched',
+      },
     ),
   ),
-  Group(
-    'Held-out articles',
-    (
-      Panel(
-        'Held-out log-likelihood and utility',
-        'Of masked sentences that are never trained on, dealt as they come: '
-        'log p(y|x), and what retrieval adds to log p(y|null).',
-        'nats',
-        {
-          'held_out_log_likelihood': 'log-likelihood',
-          'held_out_utility': 'utility',
-        },
-        from_zero=False,
-      ),
-      Panel(
-        'Held-out p(null|x)',
-        'The null block’s mean probability.',
-        'probability',
-        {'held_out_p_null': ''},
-      ),
-      Panel(
-        'Held-out recall',
-        'Queries whose first blocks, the own one left out, hold the span.',
-        'share of queries',
-        {
-          'held_out_recall@1': 'first block',
-          'held_out_recall@5': 'first 5',
-          'held_out_recall@20': 'first 20',
-        },
-      ),
+  'Held-out articles': (
+    Panel(
+      'Held-out log-likelihood and utility',
+      'Of masked sentences that are never trained on: log p(y|x), and what '
+      'retrieval adds to log p(y|null).',
+      'nats',
+      {
+        'held_out_log_likelihood': 'log-likelihood',
+        'held_out_utility': 'utility',
+      },
+      from_zero=False,
+    ),
+    Panel(
+      'Held-out p(null|x)',
+      'The null block’s mean probability.',
+      'probability',
+      {'held_out_p_null': ''},
+    ),
+    Panel(
+      'Held-out recall',
+      'Queries whose first blocks, without their own, hold the span.',
+      'share of queries',
+      {
+        'held_out_recall@1': 'first block',
+        'held_out_recall@5': 'first 5',
+        'held_out_recall@20': 'first 20',
+      },
     ),
   ),
-  Group(
-    'Optimization',
-    (
-      Panel(
-        'Gradient norm',
-        'Before clipping; of all variables, and of each tower.',
-        'norm',
-        {'gradient_norm': 'all variables'},
-        may_be_log=True,
-      ),
-      Panel(
-        'Learning rate', 'Warm-up, then decay.', 'rate', {'learning_rate': ''}
-      ),
-      Panel(
-        'Skipped steps',
-        'Steps without an update, because loss or gradient was not finite.',
-        'steps',
-        {'skipped_steps': 'in all', 'skipped_in_a_row': 'in a row'},
-      ),
+  'Optimization': (
+    Panel(
+      'Gradient norm',
+      'Norm before clipping, of all variables and of each tower.',
+      'norm',
+      {'gradient_norm': 'all variables'},
+      may_be_log=True,
+    ),
+    Panel(
+      'Learning rate', 'Warm-up, then decay.', 'rate', {'learning_rate': ''}
+    ),
+    Panel(
+      'Skipped steps',
+      'Steps without an update, because loss or gradient was not finite.',
+      'steps',
+      {'skipped_steps': 'in all', 'skipped_in_a_row': 'in a row'},
     ),
   ),
-  Group(
-    'Speed and index',
-    (
-      Panel(
-        'Examples per second',
-        'All in all: the step, and waiting for its batch.',
-        'examples / s',
-        {'examples_per_second': ''},
-      ),
-      Panel(
-        'Share of time waiting',
-        'For the next batch: retrieval and input that training does not hide.',
-        'share of time',
-        {'share_of_time_waiting': ''},
-      ),
-      Panel(
-        'Traces of the step',
-        'It is traced anew for each new shape, which takes seconds; after the '
-        'first steps this should be a flat line.',
-        'traces',
-        {'num_traces': ''},
-      ),
-      Panel(
-        'Index age in steps',
-        'Since the parameters that the index was built of.',
-        'steps',
-        {'index_age_steps': 'mean', 'index_age_steps_max': 'highest'},
-      ),
-      Panel(
-        'Index age in seconds',
-        'Since these parameters were published.',
-        'seconds',
-        {'index_age_seconds': 'mean', 'index_age_seconds_max': 'highest'},
-      ),
+  'Speed and index': (
+    Panel(
+      'Examples per second',
+      'Rate of training, waiting for batches included.',
+      'examples / s',
+      {'examples_per_second': ''},
+    ),
+    Panel(
+      'Share of time waiting',
+      'Waiting for retrieval and input, which training does not hide.',
+      'share of time',
+      {'share_of_time_waiting': ''},
+    ),
+    Panel(
+      'Traces of the step',
+      'TensorFlow traces each new shape, in seconds; after the first steps '
+      'this should be a flat line.',
+      'traces',
+      {'num_traces': ''},
+    ),
+    Panel(
+      'Index age in steps',
+      'Steps since the parameters that the index was built from.',
+      'steps',
+      {'index_age_steps': 'mean', 'index_age_steps_max': 'highest'},
+    ),
+    Panel(
+      'Index age in seconds',
+      'Seconds since these parameters were published.',
+      'seconds',
+      {'index_age_seconds': 'mean', 'index_age_seconds_max': 'highest'},
     ),
   ),
-)
+}
 
 
-def arrange(names: Collection[str], one_metric_each: bool) -> list[Group]:
-  """Returns the groups and panels of metrics that were logged.
+def arrange(
+  names: Collection[str], one_metric_each: bool
+) -> dict[str, list[Panel]]:
+  """Returns heading -> panels of the metrics that were logged.
 
   Args:
-    names: Of the metrics.
-    one_metric_each: Whether each gets its own panel, as where the curves in a
-      panel are those of several runs.
+    one_metric_each: Whether each gets its own panel, which then shows several
+      runs.
   """
   left = list(names)
-  groups = []
-  for group in _GROUPS:
-    found = []
-    for panel in group.panels:
+  groups = {}
+  for title, panels in _GROUPS.items():
+    groups[title] = []
+    for panel in panels:
       metrics = dict(_present(panel, left))
       left = [name for name in left if name not in metrics]
       if metrics:
-        found.append(panel._replace(metrics=metrics))
-    groups.append(Group(group.title, tuple(found)))
-  groups.append(Group('Other', tuple(_unknown(name) for name in left)))
+        groups[title].append(panel._replace(metrics=metrics))
+  groups['Other'] = [_unknown(name) for name in left]
   if one_metric_each:
-    groups = [Group(g.title, tuple(_split(g.panels))) for g in groups]
-  return [group for group in groups if group.panels]
+    groups = {title: [*_split(panels)] for title, panels in groups.items()}
+  return {title: panels for title, panels in groups.items() if panels}
 
 
 def label(name: str) -> str:
-  """Returns what a metric is called where it stands alone."""
-  for group in arrange([name], one_metric_each=True):
-    return group.panels[0].title
-  return name
+  """Returns the title of a panel with this metric alone."""
+  ((panel,),) = arrange([name], one_metric_each=True).values()
+  return panel.title
 
 
 def _present(panel: Panel, names: Collection[str]) -> Iterator[tuple[str, str]]:

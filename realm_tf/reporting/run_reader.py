@@ -1,7 +1,7 @@
-"""What a run directory tells: curves, config, examples, evaluations.
+"""Reads run directories: series, config, examples and evaluations.
 
-Nothing here knows which job wrote the directory. A config of another version
-of this project is shown as it is, so it is read as plain JSON.
+Any job may have written them. A config of another version of this project is
+shown as it is, so it is read as plain JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,13 +25,12 @@ class Run(NamedTuple):
   """A run directory.
 
   Attributes:
-    name: Short, and different from those of the other runs.
-    path: As it was given.
-    is_done: Whether training has ended.
-    rows: Of metrics.jsonl, by step.
-    series: The same by metric.
+    name: Short name, unique among the runs.
+    path: The directory, as it was given.
+    rows: Rows of metrics.jsonl, by step.
+    series: The same numbers by metric.
     config: 'a.b' -> value; empty where there is no config.json.
-    examples: Queries with candidates; pre-training writes them.
+    examples: Queries with candidates, written by pre-training.
   """
 
   name: str
@@ -54,7 +53,7 @@ def read(paths: Sequence[str]) -> list[Run]:
   """Reads run directories.
 
   Raises:
-    UserError: One is no directory, has logged nothing, or has a broken file.
+    UserError: A path is no directory, has no log, or has a broken file.
   """
   for path in paths:
     if not tf.io.gfile.isdir(path):
@@ -73,7 +72,7 @@ def evaluations(
   Raises:
     UserError: One of `eval_dirs` has none, or a file is broken.
   """
-  found = {}  # Of each directory one, though it be named in two ways.
+  found = {}  # By absolute path: a directory may be named in two ways.
   for run in runs:
     for folder, _, files in sorted(tf.io.gfile.walk(run.path)):
       if _EVALUATION_FILE in files:
@@ -94,7 +93,7 @@ def evaluations(
 
 
 def default_config() -> dict[str, Any]:
-  """Returns 'a.b' -> value of the config that nobody changed."""
+  """Returns 'a.b' -> value of the default config."""
   return _flatten(config_files.to_json(config_lib.ExperimentConfig()))
 
 
@@ -113,7 +112,7 @@ def _read(name: str, path: str) -> Run:
 
 
 def _held_out(path: str) -> dict[str, metrics_log.Series]:
-  """Returns the series of measured versions; none if nothing was measured."""
+  """Returns the series of the held-out metrics, if there are any."""
   file_name = layout.held_out_file(path)
   if (
     not tf.io.gfile.exists(file_name) or not tf.io.gfile.stat(file_name).length
@@ -123,7 +122,7 @@ def _held_out(path: str) -> dict[str, metrics_log.Series]:
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-  """Returns the last parts of the paths: as few as tell them apart."""
+  """Returns the shortest ends of the paths that tell them apart."""
   parts = [_absolute(path).split(os.sep) for path in paths]
   for length in range(1, max(map(len, parts), default=0) + 1):
     names = ['/'.join(part[-length:]) for part in parts]
@@ -145,7 +144,7 @@ def _read_tree(path: str) -> dict[str, Any]:
       raise ValueError(f'it is a {type(tree).__name__}')
   except (ValueError, tf.errors.OpError) as error:
     raise errors.UserError(
-      f'{path} must be a JSON object. Found: {error}. Mend it.'
+      f'{path} must be a JSON object. Found: {error}. Fix it.'
     ) from error
   return _flatten(tree)
 

@@ -1,4 +1,4 @@
-"""Who may ask: a bearer token, and whose pages may change texts."""
+"""Checks the bearer token of requests, and which pages may change texts."""
 
 import hmac
 import ipaddress
@@ -7,23 +7,23 @@ from typing import Optional
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.serving import rest_api
+from realm_tf.serving import request_body
 
 _FEWEST_CHARACTERS = 16
 
 
 def read_token(path: str) -> str:
-  """Returns the token that a file holds on its only line.
+  """Returns the token that is the only line of a file.
 
   Raises:
-    UserError: There is no such file, or no such token in it.
+    UserError: There is no such file, or no long enough token in it.
   """
   try:
     with tf.io.gfile.GFile(path, 'rb') as file:
       token = file.read().decode('utf-8').strip()
   except (tf.errors.OpError, UnicodeDecodeError) as error:
     raise errors.UserError(
-      f'--token_file must be a text file that can be read. {path} is none.'
+      f'--token_file must be a text file that can be read. {path} is not.'
     ) from error
   if len(token) < _FEWEST_CHARACTERS or not (
     token.isascii() and token.isprintable() and ' ' not in token
@@ -37,21 +37,21 @@ def read_token(path: str) -> str:
 
 
 def check_token(authorization: Optional[str], token: Optional[str]) -> None:
-  """Raises RequestError, 401, unless the header bears the token.
+  """Raises RequestError, 401, unless the header has the token.
 
   Args:
-    authorization: The header, if there is one.
-    token: None if there is none to bear.
+    authorization: The Authorization header, if there is one.
+    token: The token; None if the server has none.
   """
   if token is None:
     return
   scheme, _, given = (authorization or '').partition(' ')
-  # Takes as long for a token that is almost right as for any other.
+  # Takes equally long for any wrong token, so that time does not tell it.
   is_right = hmac.compare_digest(
     given.strip().encode('utf-8', 'replace'), token.encode('utf-8')
   )
   if scheme.lower() != 'bearer' or not is_right:
-    raise rest_api.RequestError(
+    raise request_body.RequestError(
       401, 'A request must bear the token: "Authorization: Bearer TOKEN".'
     )
 
@@ -61,19 +61,20 @@ def check_writer(
 ) -> None:
   """Raises RequestError unless a request comes from our page or a program.
 
-  A foreign page cannot send JSON without asking first, which is refused; but it
-  could let its own name point to this server. Then the name is in `host`.
+  A browser lets no foreign page send JSON here without asking first, and the
+  server refuses that. But a foreign page could let its own host name point to
+  this server; then the name is in `host`.
 
   Args:
-    content_type: The header, if there is one.
-    host: Likewise.
-    token: Whoever bears one comes from no foreign page.
+    content_type: The Content-Type header, if there is one.
+    host: The Host header, if there is one.
+    token: The server's token, already checked: no foreign page has it.
   """
   kind = (content_type or '').partition(';')[0].strip().lower()
   if kind != 'application/json':
-    raise rest_api.RequestError(415, 'The body must be application/json.')
+    raise request_body.RequestError(415, 'The body must be application/json.')
   if token is None and not _is_address(host or ''):
-    raise rest_api.RequestError(
+    raise request_body.RequestError(
       403,
       'Without a token, texts can be changed only at localhost or an IP '
       'address. Start the server with --token_file.',

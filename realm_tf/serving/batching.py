@@ -1,11 +1,11 @@
 """Single requests -> batches, for one worker thread.
 
-  submit(item) -> bounded queue -> worker: handle([item, ...]) -> futures
+  submit(items) -> bounded queue -> worker: handle([item, ...]) -> futures
 
-A model answers sixteen questions in less than sixteen times the time of one.
-So whatever came in while a batch was computed is the next batch. An idle worker
-begins at once. Only a busy one waits, some milliseconds: clients that just got
-their answers may be about to ask again, and half a batch costs almost a whole.
+A model answers sixteen questions in less than sixteen times the time of one, so
+everything that came in while a batch was computed is the next batch. An idle
+worker begins at once. A busy one waits some milliseconds: clients that just got
+their answers may ask again, and half a batch costs almost as much as a whole.
 """
 
 import collections
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import concurrent.futures
 import threading
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from absl import logging
 
@@ -26,38 +26,28 @@ class ClosedError(Exception):
   """The batcher takes no more."""
 
 
-class Limits(NamedTuple):
-  """How much is taken at once.
-
-  Attributes:
-    batch_size: Most items in a batch; 1 for none of all this.
-    queue_size: Most items that wait.
-    wait_secs: A busy worker's wait for a full batch.
-  """
-
-  batch_size: int = 16
-  queue_size: int = 256
-  wait_secs: float = 0.002
-
-
 class Batcher:
   """Hands items to `handle` in batches, in the order that they came in.
 
   Args:
-    handle: Maps a batch to as many results; one that is an exception becomes
-      that of its item. Runs in one thread only.
-    limits: See `Limits`.
-    observe: Told the size of each batch.
+    handle: Maps a batch to as many results; a result that is an exception is
+      raised by its item's future. Runs in one thread only.
+    batch_size: Most items in a batch; 1 handles one after the other.
+    queue_size: Most items that wait.
+    wait_secs: Longest wait of a busy worker for a full batch.
   """
 
   def __init__(
     self,
     handle: Callable[[Sequence[Any]], Sequence[Any]],
-    limits: Limits,
+    batch_size: int = 16,
+    queue_size: int = 256,
+    wait_secs: float = 0.002,
     observe: Callable[[int], None] = lambda size: None,
   ):
     self._handle = handle
-    self._limits = limits
+    self._batch_size, self._queue_size = batch_size, queue_size
+    self._wait_secs = wait_secs
     self._observe = observe
     self._changed = threading.Condition()
     self._queue: collections.deque = collections.deque()
@@ -68,12 +58,12 @@ class Batcher:
     self._worker.start()
 
   def __len__(self) -> int:
-    """Returns how many items wait."""
+    """Returns the number of items that wait."""
     return len(self._queue)
 
   @property
   def is_alive(self) -> bool:
-    """Whether items are worked on and taken."""
+    """Whether the worker runs and takes items."""
     return self._worker.is_alive() and not self._is_closed
 
   def submit(self, items: Sequence[Any]) -> list[concurrent.futures.Future]:
@@ -89,16 +79,16 @@ class Batcher:
     with self._changed:
       if self._is_closed:
         raise ClosedError()
-      if len(self._queue) + len(items) > self._limits.queue_size:
+      if len(self._queue) + len(items) > self._queue_size:
         self._drop_cancelled()
-      if len(self._queue) + len(items) > self._limits.queue_size:
+      if len(self._queue) + len(items) > self._queue_size:
         raise FullError()
       self._queue.extend(zip(items, futures))
       self._changed.notify_all()
     return futures
 
   def close(self) -> None:
-    """Takes no more, and returns when all that is in the queue is done."""
+    """Takes no more items; returns when the queue is done."""
     with self._changed:
       self._is_closed = True
       self._changed.notify_all()
@@ -119,11 +109,10 @@ class Batcher:
       if batch:
         self._observe(len(batch))
         self._run(batch)
-      # Answers hold texts of the corpus; nothing shall keep them here.
-      del batch
+      del batch  # Answers hold texts of the corpus: free them now.
 
   def _next_batch(self, was_busy):
-    """Returns (item, future) pairs, maybe none; None is the end."""
+    """Returns (item, future) pairs, maybe none; None at the end."""
     with self._changed:
       if was_busy and self._queue:
         self._wait_for_more()
@@ -131,13 +120,13 @@ class Batcher:
         if self._is_closed:
           return None
         self._changed.wait()
-      size = min(len(self._queue), self._limits.batch_size)
+      size = min(len(self._queue), self._batch_size)
       taken = [self._queue.popleft() for _ in range(size)]
     return [pair for pair in taken if pair[1].set_running_or_notify_cancel()]
 
   def _wait_for_more(self):
-    deadline = time.monotonic() + self._limits.wait_secs
-    while len(self._queue) < self._limits.batch_size and not self._is_closed:
+    deadline = time.monotonic() + self._wait_secs
+    while len(self._queue) < self._batch_size and not self._is_closed:
       left = deadline - time.monotonic()
       if left <= 0 or not self._changed.wait(left):
         return
@@ -145,7 +134,7 @@ class Batcher:
   def _run(self, batch):
     try:
       results = self._handle([item for item, _ in batch])
-    except Exception as error:  # The next batch may do better.
+    except Exception as error:  # The worker goes on with the next batch.
       logging.exception('A batch of %d failed.', len(batch))
       results = [error] * len(batch)
     for (_, future), result in zip(batch, results, strict=True):

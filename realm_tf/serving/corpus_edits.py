@@ -1,10 +1,10 @@
-"""A corpus some of whose blocks have another text, in memory only.
+"""A corpus with changed texts, in memory only.
 
-  table, index, {block id: text} -> [this file] -> table, retriever
+  table, index, {block id: text} -> table, retriever
 
 The live form of Appendix C of Guu et al. 2020: a fact is changed in the corpus,
-its block is embedded again, and the answer follows, without any training.
-Nothing is written: who starts the server again has the corpus of the disk.
+its block is embedded again, and the answer follows, without any training. A
+server that is started again has the corpus of the disk.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,23 +15,17 @@ import numpy as np
 from realm_tf.answering import loading
 from realm_tf.index import block_embeddings
 from realm_tf.index import query_embeddings
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import block_table
 from realm_tf.retrieval import overlay as overlay_lib
-from realm_tf.retrieval import retrieval_layer
 from realm_tf.text import wordpiece
 
-MAX_EDITS = 100  # Blocks that are other than in the corpus.
+MAX_EDITS = 100  # Blocks with a changed text.
 # Restored blocks stay in the overlay, with the embedding of their own text.
 _CAPACITY = 100 * MAX_EDITS
 
 
 class EditedTable:
-  """A `BlockTable` with some texts laid over it.
-
-  Args:
-    table: The corpus.
-    tokenizer: With its vocabulary.
+  """A `BlockTable` with some texts changed.
 
   Attributes:
     changed: Block id -> text.
@@ -48,7 +42,7 @@ class EditedTable:
     self.manifest = table.manifest
 
   def change(self, block_id: int, text: Optional[str]) -> None:
-    """Gives a block another text; None gives it its own again."""
+    """Gives a block another text; None restores its own."""
     if text is None:
       self.changed.pop(block_id, None)
       self._body_ids.pop(block_id, None)
@@ -85,43 +79,15 @@ class EditedTable:
     return titles, bodies
 
 
-class EditedRetriever:
-  """Finds blocks by an index, and the edited ones by their new embeddings.
-
-  Args:
-    retriever: Over the index.
-    embed: Of queries.
-    overlay: Holds the embeddings of edited blocks.
-  """
-
-  def __init__(
-    self,
-    retriever: retrieval_layer.RetrievalLayer,
-    embed: query_embeddings.Embed,
-    overlay: overlay_lib.Overlay,
-  ):
-    self._retriever = retriever
-    self._embed = embed
-    self._overlay = overlay
-
-  def __call__(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
-    """See `RetrievalLayer`."""
-    return self._overlay.search(
-      lambda n: self._retriever(query_ids, n), lambda: self._embed(query_ids), k
-    )
-
-
 class EditedCorpus:
   """The edits of one opened model.
 
-  Not safe for threads: whoever answers questions changes texts, too.
-
-  Args:
-    loaded: The model; its index must be exact or it finds what it finds.
+  Not safe for threads: the thread that answers questions changes texts, too.
 
   Attributes:
-    table: See `EditedTable`.
-    retriever: See `EditedRetriever`.
+    table: The corpus with its changes.
+    retriever: A `RetrievalLayer` that finds edited blocks by their new
+      embeddings, the others by the index.
   """
 
   def __init__(self, loaded: loading.Loaded):
@@ -131,34 +97,34 @@ class EditedCorpus:
     self._overlay = overlay_lib.Overlay(_CAPACITY)
     self._num_writes = 0
     self.table: Any = EditedTable(loaded.table, loaded.tokenizer)
-    self.retriever: Any = EditedRetriever(
-      loaded.retriever,
-      query_embeddings.compile_any_size(
-        loaded.model, self._lengths.query_tokens, special_ids
-      ),
-      self._overlay,
+    embed = query_embeddings.compile_any_size(
+      loaded.model, self._lengths.query_tokens, special_ids
+    )
+    self.retriever: Any = lambda query_ids, k: self._overlay.search(
+      lambda n: loaded.retriever(query_ids, n), lambda: embed(query_ids), k
     )
 
   def change(self, block_id: int, text: Optional[str]) -> None:
     """Changes the text of a block and embeds it again; see `EditedTable`."""
     self.table.change(block_id, text)
-    embedding = block_embeddings.embed_blocks(
-      self._embed, self.table, np.array([block_id]), self._lengths, 1
-    )
     self._num_writes += 1
-    self._overlay.write(np.array([block_id]), embedding, self._num_writes)
+    self._overlay.write(
+      np.array([block_id]), self._embedding(block_id), self._num_writes
+    )
 
   def warm(self) -> None:
     """Compiles the embedding of a block, which takes a second or two."""
-    block_embeddings.embed_blocks(
-      self._embed, self.table, np.array([0]), self._lengths, 1
+    self._embedding(0)
+
+  def _embedding(self, block_id: int) -> np.ndarray:
+    return block_embeddings.embed_blocks(
+      self._embed, self.table, np.array([block_id]), self._lengths, 1
     )
 
   def adopt(self, changed: Mapping[int, str]) -> None:
-    """Makes the texts those of `changed`; what is so already costs nothing.
+    """Makes the changes those of `changed`, {block id: text}.
 
-    Args:
-      changed: Block id -> text, of another model's edits.
+    Blocks that have the text already cost nothing.
     """
     for block_id in set(changed) | set(self.table.changed):
       text = changed.get(block_id)

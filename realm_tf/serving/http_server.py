@@ -1,9 +1,7 @@
-"""The service over HTTP: routes, limits, errors. The only use of Starlette.
+"""The service over HTTP: routes, token, errors and metrics, with Starlette.
 
-  bytes -> [this file: route, token, errors, metrics] -> handlers -> JSON
-
-Every route is fixed, but for a version's number: no path of a request becomes
-one of a file.
+Every route is fixed but for a version's number: no path of a request becomes
+the path of a file.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,9 +22,9 @@ from realm_tf.serving import access
 from realm_tf.serving import batching
 from realm_tf.serving import handlers
 from realm_tf.serving import metrics as metrics_lib
-from realm_tf.serving import rest_api
-from realm_tf.serving import rest_format
+from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
+from realm_tf.serving import tf_serving_api
 
 _STATIC = pathlib.Path(__file__).parent / 'static'
 _STATIC_FILES = {
@@ -45,9 +43,9 @@ _HEADERS = {
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 }
-# The connection cannot be used again: part of the body may still come.
+# Errors after which part of the body may still come: the connection ends.
 _CLOSING = (408, 413)
-_MODEL_PATH = f'/v1/models/{rest_format.MODEL_NAME}'
+_MODEL_PATH = f'/v1/models/{tf_serving_api.MODEL_NAME}'
 
 
 Handler = Callable[[requests.Request], Awaitable[Any]]
@@ -73,8 +71,21 @@ def make_app(
       route('/api/ask', api.ask, 'POST'),
       route('/api/complete', api.complete, 'POST'),
       route('/api/edit', api.edit, 'POST'),
-      *_operations(service, settings.token),
-      *(_static(path, *file) for path, file in _STATIC_FILES.items()),
+      _plain('/healthz', lambda: _text('ok\n')),
+      _plain(
+        '/readyz',
+        lambda: (
+          _text('ready\n') if service.is_ready else _text('not ready\n', 503)
+        ),
+      ),
+      _plain(
+        '/metrics',
+        lambda: _text(
+          service.metrics.text(), media_type=metrics_lib.MEDIA_TYPE
+        ),
+        settings.token,
+      ),
+      *(_file(path, *file) for path, file in _STATIC_FILES.items()),
     ],
     exception_handlers={exceptions.HTTPException: _unknown(service)},
   )
@@ -92,7 +103,7 @@ def _guarded(
     try:
       access.check_token(request.headers.get('authorization'), token)
       return _json(200, await handler(request))
-    except rest_api.RequestError as error:
+    except request_body.RequestError as error:
       return _error(error.status, error.message)
     except requests.ClientDisconnect:
       return _error(499, 'The client has gone.')
@@ -100,7 +111,7 @@ def _guarded(
       return _error(429, 'Too many questions wait. Try again later.')
     except batching.ClosedError:
       return _error(503, 'The server ends.')
-    except Exception:  # Ours, and nobody else's to see.
+    except Exception:  # Clients see no details.
       logging.exception('%s failed.', name)
       return _error(500, 'The server failed. Its log says why.')
 
@@ -114,51 +125,36 @@ def _guarded(
   return endpoint
 
 
-def _operations(
-  service: service_lib.Service, token: Optional[str]
-) -> list[routing.Route]:
-  """Returns what those who run the server look at."""
-
-  async def health(request):
-    del request
-    return responses.PlainTextResponse('ok\n', headers=_HEADERS)
-
-  async def ready(request):
-    del request
-    if service.is_ready:
-      return responses.PlainTextResponse('ready\n', headers=_HEADERS)
-    return responses.PlainTextResponse('not ready\n', 503, _HEADERS)
-
-  async def metrics(request):
-    try:
-      access.check_token(request.headers.get('authorization'), token)
-    except rest_api.RequestError as error:
-      return _error(error.status, error.message)
-    return responses.Response(
-      service.metrics.text(),
-      headers=_HEADERS,
-      media_type=metrics_lib.MEDIA_TYPE,
-    )
-
-  return [
-    routing.Route('/healthz', health),
-    routing.Route('/readyz', ready),
-    routing.Route('/metrics', metrics),
-  ]
-
-
-def _static(path: str, file_name: str, media_type: str) -> routing.Route:
-  content = (_STATIC / file_name).read_bytes()  # Once, at the start.
+def _plain(
+  path: str,
+  respond: Callable[[], responses.Response],
+  token: Optional[str] = None,
+) -> routing.Route:
+  """Returns a route that reads nothing of a request and is not counted."""
 
   async def endpoint(request):
-    del request
-    return responses.Response(content, headers=_HEADERS, media_type=media_type)
+    try:
+      access.check_token(request.headers.get('authorization'), token)
+    except request_body.RequestError as error:
+      return _error(error.status, error.message)
+    return respond()
 
   return routing.Route(path, endpoint)
 
 
+def _file(path: str, name: str, media_type: str) -> routing.Route:
+  content = (_STATIC / name).read_bytes()
+  return _plain(path, lambda: _text(content, media_type=media_type))
+
+
+def _text(
+  content: Any, code: int = 200, media_type: str = 'text/plain'
+) -> responses.Response:
+  return responses.Response(content, code, _HEADERS, media_type)
+
+
 def _unknown(service: service_lib.Service):
-  """Returns what answers where there is no such route, or no such method."""
+  """Returns the handler of unknown routes and methods."""
 
   async def respond(request, error):
     service.metrics.count_refusal('other', error.status_code)
@@ -173,7 +169,7 @@ def _unknown(service: service_lib.Service):
 def _json(code: int, content: Any) -> responses.Response:
   try:
     body = orjson.dumps(content)
-  except orjson.JSONEncodeError:  # Lone surrogates, which are no UTF-8.
+  except orjson.JSONEncodeError:  # Lone surrogates have no UTF-8.
     text = json.dumps(content, ensure_ascii=False, separators=(',', ':'))
     body = text.encode('utf-8', 'replace')
   headers = dict(_HEADERS)

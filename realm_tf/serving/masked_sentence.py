@@ -2,8 +2,8 @@
 
   "The [MASK] is ..." -> null block and the best K - 1 -> p(y|z,x) of each block
 
-Without retrieval the encoder reads the null block alone. What a block adds to
-the completed words is its retrieval utility (Appendix D of Guu et al. 2020).
+Without retrieval the encoder reads the null block alone. A block's gain over it
+in log p(y|z,x) is its retrieval utility (Appendix D of Guu et al. 2020).
 """
 
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ from realm_tf.retrieval import retrieval_layer
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
-from realm_tf.serving import rest_api
+from realm_tf.serving import request_body
 from realm_tf.text import wordpiece
 
-_NUM_SHOWN = 5  # Likeliest words of a mask.
+_NUM_SHOWN = 5  # Likeliest words per mask.
 _WIDTH = 32  # Bodies and queries are cut to a multiple: few shapes to compile.
 
 
@@ -39,10 +39,9 @@ class Completer:
   """Completes sentences with a pre-trained model.
 
   Args:
-    model: With the EMBEDDER and MASKED_LM parts.
-    retriever: Over an index of the corpus, which may be older than the model.
-    table: The corpus.
-    tokenizer: With its vocabulary.
+    model: A model with the EMBEDDER and MASKED_LM parts.
+    retriever: Searches an index of the corpus, which may be older than the
+      model.
     config: Lengths, and the number of candidates.
   """
 
@@ -65,7 +64,7 @@ class Completer:
     """Returns the completions and the candidates, the null block first.
 
     Args:
-      sentence: With [MASK] in place of each wordpiece to find.
+      sentence: A sentence with [MASK] in place of each wordpiece to find.
 
     Raises:
       RequestError: It has no mask, too many, or too many wordpieces.
@@ -82,7 +81,7 @@ class Completer:
 
   @property
   def _num_candidates(self):
-    # With the null block.
+    """K, the null block included."""
     return min(
       self._config.pretraining.num_candidates, self._table.num_blocks + 1
     )
@@ -92,7 +91,7 @@ class Completer:
     parts = sentence.split(wordpiece.MASK)
     num_masks, most = len(parts) - 1, self._config.lengths.max_masked
     if not 1 <= num_masks <= most:
-      raise rest_api.RequestError(
+      raise request_body.RequestError(
         400,
         f'A sentence must have 1 to {most} {wordpiece.MASK}, one for each '
         f'wordpiece to find. Got {num_masks}.',
@@ -102,10 +101,10 @@ class Completer:
     for part in self._tokenizer.token_ids_batch(parts):
       pieces += [part, mask]
     ids = np.concatenate(pieces[:-1]).astype(np.int32)
-    # [CLS] and [SEP] take two; blocks shall have room, too.
+    # [CLS] and [SEP] take two.
     longest = self._config.lengths.query_tokens - 2
     if len(ids) > longest:
-      raise rest_api.RequestError(
+      raise request_body.RequestError(
         400, f'A sentence may have {longest} wordpieces. Got {len(ids)}.'
       )
     return ids, np.flatnonzero(ids == self._tokenizer.mask_id).astype(np.int32)
@@ -185,7 +184,7 @@ class Completer:
     return {'block_id': block_id, 'title': title, 'text': text}
 
   def _likeliest(self, log_probs: np.ndarray) -> Sequence[Any]:
-    """Returns of each mask its likeliest wordpieces, from [M, V]."""
+    """Returns the likeliest wordpieces of each mask, from [M, V]."""
     best = np.argsort(-log_probs, axis=-1, kind='stable')[:, :_NUM_SHOWN]
     return [
       [
@@ -204,7 +203,6 @@ def load(pretrained_dir: str, corpus_dir: str) -> Completer:
 
   Args:
     pretrained_dir: With parameters and an index version of the corpus.
-    corpus_dir: To search.
 
   Raises:
     UserError: Something is missing, damaged, or does not belong together.

@@ -1,7 +1,4 @@
-"""What the server counts, as Prometheus reads it.
-
-requests, batches, versions -> Metrics -> `text` -> GET /metrics
-"""
+"""Counts requests, batches and versions for Prometheus (GET /metrics)."""
 
 from collections.abc import Callable
 
@@ -12,16 +9,14 @@ _LATENCY_SECS = (
   *(1.0, 2.0, 5.0, 10.0, 30.0),
 )
 _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
-MEDIA_TYPE = 'text/plain; version=0.0.4; charset=utf-8'  # Of `Metrics.text`.
+MEDIA_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 
 class Metrics:
-  """All that the server counts, and what its process uses.
-
-  A registry of its own: a program may have several servers.
-  """
+  """Counters of the server, and the resources of its process."""
 
   def __init__(self):
+    # Not the global registry: a program may have several servers.
     self._registry = prometheus_client.CollectorRegistry()
     self._requests = prometheus_client.Counter(
       'realm_requests',
@@ -49,19 +44,19 @@ class Metrics:
     self.count_refusal(route, code)
 
   def count_refusal(self, route: str, code: int) -> None:
-    """Counts a request that no handler saw."""
+    """Counts a request that reached no handler."""
     self._requests.labels(route, str(code)).inc()
 
   def count_batch(self, size: int) -> None:
-    """Counts questions that were answered together."""
+    """Counts a batch of questions that were answered together."""
     self._batch_sizes.observe(size)
 
   def count_swap(self, result: str) -> None:
-    """Counts a newer version that was taken over, or not."""
+    """Counts a newer version that was 'loaded' or 'refused'."""
     self._swaps.labels(result).inc()
 
   def add_gauge(self, name: str, about: str, read: Callable[[], float]) -> None:
-    """Shows a number as it is when somebody looks."""
+    """Adds a number that is read at each GET /metrics."""
     gauge = prometheus_client.Gauge(
       f'realm_{name}', about, registry=self._registry
     )

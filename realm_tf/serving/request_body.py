@@ -1,14 +1,41 @@
-"""Reads the body of a request: not too much of it, and not forever."""
+"""The body of a request -> a JSON object, and texts that are safe to work on.
+
+A client's mistake becomes a RequestError with its HTTP status.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Optional
+import json
+import re
+from typing import Any, NamedTuple, Optional
 
-from realm_tf.serving import rest_api
-
-# Of a body that is too large so much is still read, and thrown away: a client
-# that is cut off while it sends would not read the answer.
+# Bytes of a body that is too large which are still read, and thrown away: a
+# client that is cut off while it sends would not read the answer.
 _MOST_DRAINED = 16 << 20
+_MAX_DEPTH = 8
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+# Of controls, only what separates words.
+_CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]')
+
+
+class RequestError(Exception):
+  """A client's mistake.
+
+  Attributes:
+    message: What must hold, and what was found.
+  """
+
+  def __init__(self, status: int, message: str):
+    super().__init__(message)
+    self.status = status
+    self.message = message
+
+
+class Limits(NamedTuple):
+  """Most questions in a request, and most characters in each of its texts."""
+
+  questions: int = 128
+  characters: int = 4096
 
 
 async def read(
@@ -17,19 +44,19 @@ async def read(
   at_most: int,
   timeout_secs: float,
 ) -> bytes:
-  """Returns the body.
+  """Reads a body: not too much of it, and not forever.
 
   Args:
-    parts: Of the body, as they come in.
+    parts: The body's parts, as they come in.
     declared: The Content-Length header, if there is one.
-    at_most: Bytes.
-    timeout_secs: For all of it.
+    at_most: Largest body, in bytes.
+    timeout_secs: Longest wait for the whole body.
 
   Raises:
     RequestError: 413 if it is too large, 408 if it does not come.
   """
   body, size = [], 0
-  too_large = rest_api.RequestError(
+  too_large = RequestError(
     413, f'The body may have {at_most} bytes. It has more.'
   )
   if declared is not None and int(declared) > _MOST_DRAINED:
@@ -47,9 +74,92 @@ async def read(
   try:
     await asyncio.wait_for(gather(), timeout_secs)
   except asyncio.TimeoutError as error:
-    raise rest_api.RequestError(
+    raise RequestError(
       408, f'The body must come within {timeout_secs:g} seconds.'
     ) from error
   if size > at_most:
     raise too_large
   return b''.join(body)
+
+
+def parse_json(body: bytes) -> dict[str, Any]:
+  """Returns the JSON object that `body` is.
+
+  Raises:
+    RequestError: 400; it is not UTF-8, not JSON, no object, or too deep.
+  """
+  if not body.strip():
+    raise RequestError(400, 'The body must be a JSON object. It is empty.')
+  _check_depth(body)
+  try:
+    parsed = json.loads(body.decode('utf-8'), parse_constant=_no_constant)
+  except UnicodeDecodeError as error:
+    raise RequestError(
+      400, f'The body must be UTF-8. Byte {error.start} is not.'
+    ) from error
+  except json.JSONDecodeError as error:
+    raise RequestError(
+      400,
+      f'The body must be JSON. {error.msg} at line {error.lineno}, column '
+      f'{error.colno}.',
+    ) from error
+  except (ValueError, RecursionError) as error:  # A number of many digits.
+    raise RequestError(
+      400, 'The body must be JSON of plain strings and numbers.'
+    ) from error
+  if not isinstance(parsed, dict):
+    raise RequestError(
+      400, f'The body must be a JSON object. Got {kind_of(parsed)}.'
+    )
+  return parsed
+
+
+def check_text(text: Any, what: str, characters: int) -> str:
+  """Returns `text` if it is a string that can be worked on.
+
+  Args:
+    what: Subject of the error message, such as 'A question'.
+
+  Raises:
+    RequestError: 400.
+  """
+  if not isinstance(text, str):
+    raise RequestError(400, f'{what} must be a string. Got {kind_of(text)}.')
+  if not text.strip():
+    raise RequestError(400, f'{what} must not be empty.')
+  if len(text) > characters:
+    raise RequestError(
+      400, f'{what} may have {characters} characters. Got {len(text)}.'
+    )
+  if _CONTROLS.search(text):
+    raise RequestError(400, f'{what} must not have control characters.')
+  if re.search('[\ud800-\udfff]', text):
+    raise RequestError(400, f'{what} must not have lone surrogates.')
+  return text
+
+
+def kind_of(value: Any) -> str:
+  """Returns what JSON calls the type of `value`, for error messages."""
+  names = {
+    dict: 'an object',
+    list: 'a list',
+    str: 'a string',
+    bool: 'a boolean',
+  }
+  return names.get(type(value), 'null' if value is None else 'a number')
+
+
+def _check_depth(body: bytes):
+  if body.count(b'[') + body.count(b'{') <= _MAX_DEPTH:
+    return
+  depth = 0
+  for bracket in re.findall(rb'[\[\]{}]', _STRING.sub(b'', body)):
+    depth += 1 if bracket in b'[{' else -1
+    if depth > _MAX_DEPTH:
+      raise RequestError(
+        400, f'The body must be JSON of at most {_MAX_DEPTH} levels.'
+      )
+
+
+def _no_constant(name):
+  raise ValueError(name)

@@ -1,74 +1,125 @@
-"""What one load gives: an answerer, warm, and its corpus to edit."""
+"""The model that the server answers with: found, opened, warmed and swapped.
 
-from typing import NamedTuple, Optional
+model directory -> `load` -> answerer, edits -> `live`: newer ones in its place
+"""
+
+from collections.abc import Callable
+import functools
+from typing import Any, NamedTuple, Optional
 
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
+from realm_tf.retrieval import hot_swap
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
 from realm_tf.serving import corpus_edits
 
 
-class Source(NamedTuple):
-  """Where a model comes from: the arguments of `loading.load_answerer`."""
+class Versions(NamedTuple):
+  """The newest versions in a model directory.
 
-  model_dir: str
-  corpus_dir: str
-  index_dir: Optional[str] = None
-  choices: loading.Choices = loading.OWN
+  Attributes:
+    params_step: Step of the newest parameters; -1 if there are none.
+    index_step: Step of the newest index; -1 if there is none, or if it is an
+      index that stays the same.
+  """
+
+  params_step: int
+  index_step: int
 
 
 class ServedModel(NamedTuple):
   """A model to answer with.
 
   Attributes:
-    answerer: With a reader.
-    edits: None unless texts may be changed.
+    answerer: An answerer with a reader.
+    edits: Changed texts; None unless texts may be changed.
   """
 
   answerer: answerer_lib.Answerer
   edits: Optional[corpus_edits.EditedCorpus]
 
 
+def newest(model_dir: str, index_dir: Optional[str] = None) -> Versions:
+  """Returns the newest versions.
+
+  Args:
+    index_dir: An index version, which stays the same, or a directory of them;
+      by default the model directory's own.
+  """
+  params = versions.newest(layout.params_root(model_dir))
+  index = None
+  if not (index_dir and versions.is_complete(index_dir)):
+    index = versions.newest(index_dir or layout.index_root(model_dir))
+  return Versions(*(-1 if v is None else v.step for v in (params, index)))
+
+
 def load(
-  source: Source,
+  model_dir: str,
+  corpus_dir: str,
+  index_dir: Optional[str] = None,
+  choices: loading.Choices = loading.DEFAULT_CHOICES,
   allow_edits: bool = False,
   build_sparse: loading.SparseBuilder = bm25.over_table,
 ) -> ServedModel:
-  """Opens a model and warms it.
+  """Opens a model and warms it; see `loading.load_answerer`.
 
   Args:
-    source: Where it is.
-    allow_edits: Whether its texts may be changed.
     build_sparse: See `loading.answerer_of`; one that keeps what it built saves
-      that when the next model of the same corpus is loaded.
+      the work when the next model of the same corpus is loaded.
 
   Raises:
     UserError: See `loading.load_answerer`; or it has no reader.
   """
-  loaded = loading.load(source.model_dir, source.corpus_dir, source.index_dir)
+  loaded = loading.load(model_dir, corpus_dir, index_dir)
   edits = None
   if allow_edits:
     edits = corpus_edits.EditedCorpus(loaded)
     loaded = loaded._replace(table=edits.table, retriever=edits.retriever)
-  answerer = loading.answerer_of(loaded, source.choices, build_sparse)
-  loading.require_reader(answerer.reader is not None, source.model_dir)
-  warm(answerer)
+  answerer = loading.answerer_of(loaded, choices, build_sparse)
+  loading.require_reader(answerer.reader is not None, model_dir)
+  _warm(answerer)
   if edits is not None:
     edits.warm()
   return ServedModel(answerer, edits)
 
 
-def adopt(new: ServedModel, old: ServedModel) -> None:
+def live(
+  model_dir: str,
+  corpus_dir: str,
+  index_dir: Optional[str] = None,
+  observe: Callable[[str], None] = lambda result: None,
+  **options: Any,
+) -> hot_swap.HotSwap[ServedModel]:
+  """Loads a model that newer versions replace; its edited texts stay.
+
+  Args:
+    index_dir: See `newest`.
+    observe: Told 'loaded' or 'refused' for each newer version.
+    **options: Further arguments of `load`.
+  """
+  build_sparse = bm25.KeptOverTable()
+  swap = hot_swap.HotSwap(
+    functools.partial(newest, model_dir, index_dir),
+    lambda _: load(
+      model_dir, corpus_dir, index_dir, build_sparse=build_sparse, **options
+    ),
+    adopt=_adopt,
+    observe=observe,
+  )
+  swap.load_first()
+  return swap
+
+
+def _adopt(new: ServedModel, old: Optional[ServedModel]) -> None:
   """Gives `new` the texts that were changed in `old`."""
-  if new.edits is not None and old.edits is not None:
+  if new.edits is not None and old is not None:
     new.edits.adopt(old.edits.table.changed)
 
 
-def warm(answerer: answerer_lib.Answerer) -> None:
-  """Answers a question at each size that a batch may have.
-
-  A searcher may be compiled for each, and no client shall wait for that.
-  """
+def _warm(answerer: answerer_lib.Answerer) -> None:
+  """Answers a question at each batch size that a searcher may compile for."""
   full = answerer.finetuning.eval_batch_size
   question = ' '.join(answerer.table.titles([0])) or '?'
   sizes = [1 << power for power in range(full.bit_length())]

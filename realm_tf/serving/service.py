@@ -1,77 +1,59 @@
-"""All that the server does, without HTTP: questions and edits in, futures out.
+"""The server without HTTP: questions and edits in, futures out.
 
-  questions, work -> batcher -> the one worker -> live model -> futures
+  questions, edits -> batcher -> the one worker -> live model -> futures
 
-A change of a text is work in the same queue as the questions: so none is
+An edit waits in the same queue as the questions, so that no question is
 answered while a block has half its old text and half its new one.
 """
 
 from collections.abc import Callable, Sequence
 import concurrent.futures
 import functools
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
+from realm_tf.retrieval import hot_swap
 from realm_tf.serving import batching
 from realm_tf.serving import corpus_edits
-from realm_tf.serving import live_model
 from realm_tf.serving import masked_sentence
 from realm_tf.serving import metrics as metrics_lib
-from realm_tf.serving import rest_api
+from realm_tf.serving import request_body
 from realm_tf.serving import served_model
-
-
-class Options(NamedTuple):
-  """How questions are taken.
-
-  Attributes:
-    top_k: Evidence of an answer; None for all blocks that are read.
-    batch_size: Questions answered together; None for the config's
-      `eval_batch_size`, 1 for one after the other.
-    queue_size: Questions that may wait.
-    limits: Of a request.
-  """
-
-  top_k: Optional[int] = None
-  batch_size: Optional[int] = None
-  queue_size: int = 256
-  limits: rest_api.Limits = rest_api.Limits()
 
 
 class Service:
   """Answers questions with a model that may be replaced meanwhile.
 
   Args:
-    live: The model.
-    options: See `Options`.
-    completer: Of masked sentences; None if there is no model for it.
-    metrics: Told what happens; the service adds its gauges.
-
-  Attributes:
-    limits: Of a request.
-    metrics: See `metrics.Metrics`.
+    live: The model, loaded; its versions are `served_model.Versions`.
+    metrics: Counters; the service adds its gauges.
+    top_k: Evidence per answer; None for all blocks that are read.
+    batch_size: Questions answered together; None for the config's
+      `eval_batch_size`, 1 for one after the other.
+    queue_size: Questions that may wait.
   """
 
   def __init__(
     self,
-    live: live_model.LiveModel[served_model.ServedModel],
-    options: Options,
+    live: hot_swap.HotSwap[served_model.ServedModel],
     completer: Optional[masked_sentence.Completer] = None,
     metrics: Optional[metrics_lib.Metrics] = None,
+    limits: Optional[request_body.Limits] = None,
+    top_k: Optional[int] = None,
+    batch_size: Optional[int] = None,
+    queue_size: int = 256,
   ):
     self._live = live
-    self._options = options
     self._completer = completer
-    self.limits = options.limits
+    self._top_k = top_k
+    self.limits = limits or request_body.Limits()
     self.metrics = metrics or metrics_lib.Metrics()
     self._add_gauges()
     answerer = live.current.answerer
     self._batcher = batching.Batcher(
       self._handle,
-      batching.Limits(
-        options.batch_size or answerer.finetuning.eval_batch_size,
-        max(options.queue_size, options.limits.questions),
-      ),
-      self.metrics.count_batch,
+      batch_size or answerer.finetuning.eval_batch_size,
+      max(queue_size, self.limits.questions),
+      observe=self.metrics.count_batch,
     )
 
   @property
@@ -81,13 +63,13 @@ class Service:
   @property
   def version(self) -> int:
     """Training step of the parameters in use."""
-    return self._live.found.params_step
+    return self._live.version.params_step
 
   @property
   def top_k(self) -> int:
     """Evidence of each answer."""
     num_read = self._live.current.answerer.num_read
-    return min(self._options.top_k or num_read, num_read)
+    return min(self._top_k or num_read, num_read)
 
   @property
   def can_complete(self) -> bool:
@@ -104,7 +86,7 @@ class Service:
 
   @property
   def index_step(self) -> int:
-    return self._live.found.index_step
+    return self._live.version.index_step
 
   def ask(self, questions: Sequence[str]) -> list[concurrent.futures.Future]:
     """Returns a future `answering.Answer` for each question.
@@ -131,12 +113,12 @@ class Service:
     return self._batcher.submit([work])[0]
 
   def close(self) -> None:
-    """Takes no more, answers all that waits, and ends."""
+    """Takes no more questions, answers those that wait, and ends."""
     self._batcher.close()
     self._live.close()
 
   def _handle(self, items: Sequence[Any]) -> list[Any]:
-    """Answers the questions among `items` together, and does the work."""
+    """Answers the questions among `items` together, and runs the others."""
     questions = [item for item in items if isinstance(item, str)]
     answers = iter(self._answer(questions))
     return [
@@ -153,31 +135,33 @@ class Service:
     except Exception:
       if len(questions) == 1:
         raise
-      # One that breaks the model must not take its neighbours with it.
+      # A question that breaks the model must not fail its whole batch.
       alone = lambda question: lambda: answerer.answer([question])[0]
       return [_result(alone(question)) for question in questions]
 
   def _edit(self, block_id: int, text: Optional[str]):
-    with self._live.lock:  # A swap takes over the texts.
+    with self._live.lock:  # A swap copies the texts.
       edits = self._live.current.edits
       changed = edits.table.changed
       if not 0 <= block_id < edits.table.num_blocks:
-        raise rest_api.RequestError(
+        raise request_body.RequestError(
           404, f'There are {edits.table.num_blocks} blocks. Got {block_id}.'
         )
       is_new = text is not None and block_id not in changed
       if is_new and len(changed) >= corpus_edits.MAX_EDITS:
-        raise rest_api.RequestError(
+        raise request_body.RequestError(
           409, f'{corpus_edits.MAX_EDITS} blocks may be changed. Restore one.'
         )
       edits.change(block_id, text)
 
   def _add_gauges(self):
-    found = lambda name: lambda: getattr(self._live.found, name)
+    found = lambda name: lambda: getattr(self._live.version, name)
     add = self.metrics.add_gauge
     add('queue_length', 'Questions that wait.', lambda: len(self._batcher))
-    add('params_step', 'Of the model in use.', found('params_step'))
-    add('index_step', 'Of the index in use.', found('index_step'))
+    add(
+      'params_step', 'Training step of the model in use.', found('params_step')
+    )
+    add('index_step', 'Training step of the index in use.', found('index_step'))
 
 
 def _result(work: Callable[[], Any]) -> Any:

@@ -1,7 +1,7 @@
-"""Runs the application until it is told to end. The only use of uvicorn.
+"""Runs the application with uvicorn until a signal ends it.
 
-SIGTERM or Ctrl-C: no new connection, every request that has begun is answered,
-the queue with them. A second one ends at once.
+After SIGTERM or Ctrl-C it answers the requests that have begun and takes no new
+connection. A second signal ends it at once.
 """
 
 import contextlib
@@ -18,16 +18,16 @@ from realm_tf import errors
 _IDLE_SECS = 10
 _MAX_CONNECTIONS = 512  # Below the usual limit of open files.
 _MAX_HEADER_BYTES = 32 << 10
-# Trailers and all; far more than is read of a body that is too large.
+# Whole requests; far more than is read of a body that is too large.
 _MAX_REQUEST_BYTES = 32 << 20
 _BACKLOG = 256
 
 
 class _Protocol(httptools_impl.HttpToolsProtocol):
-  """Drops connections on which no request is complete for too long.
+  """Drops connections on which no request completes for too long.
 
-  Without it, clients that send a byte a minute hold all connections there are.
-  Its parser, unlike Python's h11, sets no bound to a request; so this does.
+  Without it, clients that send a byte a minute could hold all connections. The
+  parser, unlike h11, does not bound the size of a request; this class does.
   """
 
   def connection_made(self, transport):
@@ -81,9 +81,8 @@ class Server(uvicorn.Server):
   """Serves on a socket; `should_exit` set ends it gracefully.
 
   Args:
-    app: ASGI.
     drain_secs: Longest wait for requests that have begun.
-    idle_secs: See `_Protocol`.
+    idle_secs: Longest time without a complete request on a connection.
   """
 
   def __init__(
@@ -109,7 +108,7 @@ class Server(uvicorn.Server):
 
   @contextlib.contextmanager
   def capture_signals(self):
-    """Ends on signals; unlike uvicorn's, without raising them again."""
+    """Ends on signals and, unlike uvicorn, does not raise them again."""
     try:
       before = {
         number: signal.signal(number, self.handle_exit)
@@ -124,7 +123,7 @@ class Server(uvicorn.Server):
         signal.signal(number, handler)
 
   def serve_on(self, listener: socket.socket) -> None:
-    """Serves until it is told to end."""
+    """Serves until a signal, or `should_exit`, ends it."""
     uvloop.run(self.serve([listener]))
 
 
@@ -132,14 +131,14 @@ def listen(host: str, port: int) -> socket.socket:
   """Returns a socket that listens; port 0 takes a free one.
 
   Raises:
-    UserError: The address cannot be had.
+    UserError: The address cannot be listened at.
   """
   try:
     family, kind, protocol, _, address = socket.getaddrinfo(
       host, port, type=socket.SOCK_STREAM
     )[0]
-    # asyncio sends at once only where it is told that this is TCP; otherwise
-    # an answer's body waits 40 ms for the client to confirm its headers.
+    # `protocol` tells asyncio that this is TCP. Without it, an answer's body
+    # waits 40 ms for the client to confirm its headers.
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(address)
@@ -147,6 +146,6 @@ def listen(host: str, port: int) -> socket.socket:
   except (OSError, OverflowError) as error:
     raise errors.UserError(
       f'--host and --port must be an address to listen at. {host}:{port} is '
-      f'none: {error}. Choose another --port.'
+      f'not: {error}. Choose another --port.'
     ) from error
   return listener

@@ -119,16 +119,18 @@ class IndexSearch:
     self._swap = hot_swap.HotSwap(
       self._find_wanted
       if self._pinned
-      else functools.partial(versions.newest, self._root),
+      else lambda: versions.newest(self._root, self.step),
       self._load,
       submit,
-      functools.partial(versions.declare_in_use, run_dir, process),
+      lambda found: versions.declare_in_use(
+        run_dir, process, [version.step for version in found]
+      ),
     )
 
   @property
   def step(self) -> int:
     """Training step of the index that the last call searched; -1 before."""
-    return self._swap.step
+    return -1 if self._swap.version is None else self._swap.version.step
 
   def take_turns_with(
     self, sparse: Callable[[np.ndarray, int], np.ndarray]
@@ -143,7 +145,7 @@ class IndexSearch:
   def _seek(self, step):
     """Waits until the index that belongs to the step is loaded."""
     self._wanted = pinned_step(step, self._every)
-    while self._swap.step != self._wanted:
+    while self.step != self._wanted:
       if not self._swap.poll():
         self._check_not_removed(step)
         self._wait()
@@ -182,13 +184,12 @@ class IndexSearch:
       'again with bin.build_index, or resume without pin_index.'
     )
 
-  def _find_wanted(self, above):
-    """Returns the pinned version once it is complete; see `versions.newest`."""
+  def _find_wanted(self):
+    """Returns the pinned version once it is complete, else None."""
     version = versions.Version(
       self._wanted, versions.version_path(self._root, self._wanted)
     )
-    is_there = self._wanted > above and versions.is_complete(version.path)
-    return version if is_there else None
+    return version if versions.is_complete(version.path) else None
 
   def _search(self, query_ids, k):
     slot, index, layer = self._swap.current

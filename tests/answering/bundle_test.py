@@ -7,7 +7,6 @@ from absl.testing import absltest
 from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import bundle
-from realm_tf.answering import notebook
 from realm_tf.modeling import realm_model
 from tests.serving import models
 
@@ -30,7 +29,7 @@ class BundleTest(absltest.TestCase):
 
   def test_a_model_that_only_retrieves_cannot_be_asked(self):
     paths = self._model(realm_model.EMBEDDER)
-    with self.assertRaisesRegex(errors.UserError, 'must read answers'):
+    with self.assertRaisesRegex(errors.UserError, 'that reads answers'):
       bundle.load(*paths)
 
 
@@ -41,7 +40,7 @@ class NotebookTest(absltest.TestCase):
     evidence = answer_lib.Evidence(
       0, 'A "<b>"', text, start, len(text), text[start:], 0.25, 1.0, ''
     )
-    html = notebook.NotebookAnswer(
+    html = answer_lib.Answer(
       '</div><img>', '<i>the U.S.</i>', 1.0, [evidence], 0.5, 0.1
     )._repr_html_()
     for tag in ('<script', '<i>', '<img', '</div><img'):
@@ -52,7 +51,7 @@ class NotebookTest(absltest.TestCase):
     self.assertLess(html.count('x'), 300)
 
   def test_shows_that_there_is_no_answer(self):
-    html = notebook.NotebookAnswer('a', '', None, [])._repr_html_()
+    html = answer_lib.Answer('a', '', None, [])._repr_html_()
     self.assertIn('(no answer found)', html)
 
 

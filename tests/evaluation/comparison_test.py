@@ -57,7 +57,7 @@ class OtherTest(absltest.TestCase):
     other = comparison.Other(directory, _QUESTIONS)
     counts, rows = other.compare(['Rome', 'paris', 'y', 'z'])
     # Right: this in 0 and 1, the other in 0 and 2.
-    self.assertEqual(counts, (50.0, 50.0, 1, 1, 1, 1, 1.0))
+    self.assertEqual([*counts.values()], [50.0, 50.0, 1, 1, 1, 1, 1.0])
     self.assertEqual(
       rows,
       [
@@ -77,7 +77,7 @@ class OtherTest(absltest.TestCase):
         },
       ],
     )
-    text = comparison.as_text(counts._asdict())
+    text = comparison.as_text(counts)
     self.assertIn('only this 1  only other 1', text)
     self.assertIn('p = 1', text)
 

@@ -1,12 +1,13 @@
 """Tests for realm_tf.evaluation.exact_match."""
 
 from absl.testing import absltest
+import numpy as np
 
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
 
 
-class MeasureTest(absltest.TestCase):
+class PerQuestionTest(absltest.TestCase):
   def test_matches_hand_computation(self):
     questions = [
       questions_lib.Question('q', ('The U.S.', 'America')),  # Right: 1, 1.
@@ -14,20 +15,21 @@ class MeasureTest(absltest.TestCase):
       questions_lib.Question('q', ('rome',)),  # Wrong: 0, 0.
       questions_lib.Question('q', (r'19\d\d',), regex=True),  # 1, so 1.
     ]
-    quality = exact_match.measure(['US', 'obama', '', '1945'], questions)
-    self.assertAlmostEqual(quality.exact_match, 100 * 2 / 4)
-    self.assertAlmostEqual(quality.f1, 100 * (1 + 2 / 3 + 0 + 1) / 4)
+    predictions = ['US', 'obama', '', '1945']
+    exact, f1 = exact_match.per_question(predictions, questions)
+    np.testing.assert_array_equal(exact, [True, False, False, True])
+    np.testing.assert_allclose(f1, [1, 2 / 3, 0, 1])
 
   def test_a_regex_is_not_compared_word_by_word(self):
     question = questions_lib.Question('q', ('May (1945)?',), regex=True)
     # As words, "1945" would overlap.
-    self.assertEqual(exact_match.measure(['1945'], [question]), (0.0, 0.0))
+    self.assertEqual(exact_match.per_question(['1945'], [question]), (False, 0))
 
   def test_predictions_and_questions_must_pair_up(self):
     question = questions_lib.Question('q', ('a',))
     for predictions, questions in (([], []), (['a', 'b'], [question])):
       with self.assertRaisesRegex(ValueError, 'one prediction per question'):
-        exact_match.measure(predictions, questions)
+        exact_match.per_question(predictions, questions)
 
 
 if __name__ == '__main__':

@@ -92,7 +92,7 @@ class HubExportTest(absltest.TestCase):
     source = hub_modules.Source(
       model, tiny.TOKENIZER, self.lengths, self.vocab_file
     )
-    module = hub_embedders.query_embedder(source).trackable
+    module, _ = hub_embedders.query_embedder(source)
     embedded = module.__call__(self.packed)
     self._assert_equal(embedded, model.embed_queries(self.packed))
     lengths = np.full([len(_TEXTS)], 3.0 * np.exp(-0.5))

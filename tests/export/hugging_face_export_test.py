@@ -109,7 +109,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
 
   def test_an_encoder_that_is_not_there_is_named(self):
     model_dir, _ = self._model_dir([realm_model.EMBEDDER])
-    with self.assertRaisesRegex(errors.UserError, 'asked for, reader'):
+    with self.assertRaisesRegex(errors.UserError, '--tower=reader'):
       hugging_face_export.export(model_dir, 'reader', self.exported)
 
 

@@ -64,7 +64,7 @@ class FaultsTest(absltest.TestCase):
       run_dir, small.CONFIG, layout.vocab_file(self.corpus_dir)
     )
     self.reader = hot_swap.HotSwap(
-      lambda above: versions.newest(self.index_root, above),
+      lambda: versions.newest(self.index_root),
       lambda version: storage.load(version.path, self.fingerprint),
       _in_foreground,
     )
@@ -106,7 +106,7 @@ class FaultsTest(absltest.TestCase):
     self.reader.poll()
     self.reader.poll()
     if self.reader.current is not None:
-      step = self.reader.step
+      step = self.reader.version.step
       np.testing.assert_allclose(
         self.reader.current.embeddings, self.expected[step], atol=1e-5
       )
@@ -115,7 +115,7 @@ class FaultsTest(absltest.TestCase):
         self.reader.current.searcher.search(queries, 1).block_ids[:, 0],
         self.expected[step].argmax(axis=0),
       )
-    return self.reader.step
+    return -1 if self.reader.version is None else self.reader.version.step
 
   def _files(self, pattern='**'):
     return glob.glob(os.path.join(self.index_root, pattern), recursive=True)

@@ -1,13 +1,14 @@
 """Tests for realm_tf.reporting.elements."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from realm_tf.reporting import elements
 
 element = elements.element
 
 
-class ElementsTest(absltest.TestCase):
+class ElementsTest(parameterized.TestCase):
   def test_text_and_attributes_are_escaped(self):
     page = elements.to_page(
       element('p', '<script>', element('b', '&amp;'), '</p>', title='"><i>')
@@ -35,6 +36,21 @@ class ElementsTest(absltest.TestCase):
       '<tr><td>3</td><td>4</td></tr></tbody>',
       elements.to_page(table),
     )
+
+  @parameterized.parameters(
+    (200000, '200,000'),
+    (True, 'True'),
+    ('per_query', 'per_query'),
+    (2.28368, '2.284'),
+    (0.0001, '0.0001'),
+    (3e-5, '3e−05'),
+    (-12.3456, '−12.35'),
+    (54321.9, '54,322'),
+    (float('nan'), 'nan'),
+    (-float('inf'), '−inf'),
+  )
+  def test_number(self, value, expected):
+    self.assertEqual(elements.number(value), expected)
 
 
 if __name__ == '__main__':

@@ -6,7 +6,9 @@ from realm_tf.reporting import panels
 
 
 def _titles(groups):
-  return {g.title: [panel.title for panel in g.panels] for g in groups}
+  return {
+    title: [panel.title for panel in group] for title, group in groups.items()
+  }
 
 
 class PanelsTest(absltest.TestCase):
@@ -31,10 +33,10 @@ class PanelsTest(absltest.TestCase):
       'gradient_norm/block',
       'block_retrieval_utility',
     ]
-    retrieval, optimization = panels.arrange(names, one_metric_each=False)
-    self.assertLen(retrieval.panels, 1)
+    groups = panels.arrange(names, one_metric_each=False)
+    self.assertLen(groups['Retrieval'], 1)
     self.assertEqual(
-      optimization.panels[0].metrics,
+      groups['Optimization'][0].metrics,
       {
         'gradient_norm': 'all variables',
         'gradient_norm/query': 'query',
@@ -62,7 +64,7 @@ class PanelsTest(absltest.TestCase):
     self.assertEqual(
       _titles(groups), {'Learning': ['Loss'], 'Other': ['my own', 'lossless']}
     )
-    shown = [n for g in groups for panel in g.panels for n in panel.metrics]
+    shown = [n for g in groups.values() for panel in g for n in panel.metrics]
     self.assertCountEqual(shown, names)
 
   def test_label(self):

@@ -5,7 +5,7 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.serving import access
-from realm_tf.serving import rest_api
+from realm_tf.serving import request_body
 
 
 class AccessTest(parameterized.TestCase):
@@ -40,12 +40,12 @@ class AccessTest(parameterized.TestCase):
     if may:
       check(None)
     else:
-      with self.assertRaises(rest_api.RequestError):
+      with self.assertRaises(request_body.RequestError):
         check(None)
 
   @parameterized.parameters('text/plain', '', None)
   def test_what_a_foreign_page_may_send_changes_nothing(self, content_type):
-    with self.assertRaises(rest_api.RequestError):
+    with self.assertRaises(request_body.RequestError):
       access.check_writer(content_type, 'localhost', 'a token')
 
 

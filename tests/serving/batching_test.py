@@ -16,7 +16,9 @@ class BatcherTest(absltest.TestCase):
   def _batcher(self, batch_size=2, queue_size=5, wait_secs=0.0):
     batcher = batching.Batcher(
       self._handle,
-      batching.Limits(batch_size, queue_size, wait_secs),
+      batch_size,
+      queue_size,
+      wait_secs,
       lambda size: self.sizes.append(size),
     )
     self.sizes = []

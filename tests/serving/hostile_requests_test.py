@@ -13,11 +13,11 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf.serving import handlers
-from realm_tf.serving import rest_api
+from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
 from tests.serving import running_server
 
-_LIMITS = rest_api.Limits(questions=128, characters=1000)
+_LIMITS = request_body.Limits(questions=128, characters=1000)
 _SETTINGS = handlers.Settings(body_timeout_secs=0.2, body_bytes=200_000)
 
 
@@ -33,8 +33,7 @@ class HostileRequestsTest(parameterized.TestCase):
     self.running = self.enter_context(
       running_server.run(
         service_lib.Service(
-          running_server.fake_live(self.answerer),
-          service_lib.Options(limits=_LIMITS),
+          running_server.fake_live(self.answerer), limits=_LIMITS
         ),
         _SETTINGS,
         idle_secs=0.3,

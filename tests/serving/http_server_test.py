@@ -6,14 +6,12 @@ import threading
 from absl.testing import absltest
 
 from realm_tf.serving import handlers
-from realm_tf.serving import rest_api
+from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import uvicorn_server
 from tests.serving import running_server
 
-_OPTIONS = service_lib.Options(
-  queue_size=4, limits=rest_api.Limits(questions=4, characters=100)
-)
+_LIMITS = request_body.Limits(questions=4, characters=100)
 _TOKEN = 'a-token-of-24-characters'
 
 
@@ -23,7 +21,7 @@ class ServerTest(absltest.TestCase):
     # Whatever a test holds up goes on at its end.
     self.addCleanup(self.answerer.gate.set)
     service = service_lib.Service(
-      running_server.fake_live(self.answerer), _OPTIONS
+      running_server.fake_live(self.answerer), limits=_LIMITS, queue_size=4
     )
     running = self.enter_context(
       running_server.run(service, handlers.Settings(**settings))

@@ -7,7 +7,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf.serving import handlers
-from realm_tf.serving import live_model
 from realm_tf.serving import masked_sentence
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
@@ -56,17 +55,14 @@ class PageTest(parameterized.TestCase):
     pretrained = os.path.join(directory, 'pretrained')
     small_models.write(pretrained, corpus_dir, small_models.PRETRAINED)
     cls.completer = masked_sentence.load(pretrained, corpus_dir)
-    cls.model = served_model.load(
-      served_model.Source(model_dir, corpus_dir), allow_edits=True
-    )
+    cls.model = served_model.load(model_dir, corpus_dir, allow_edits=True)
     profile = os.path.join(directory, 'profile')
     cls.browser = browser_lib.Browser(browser_lib.find(), profile)
     cls.addClassCleanup(cls.browser.close)
 
   def _serve(self, settings=None, completer=None, allow_edits=False):
     model = self.model if allow_edits else self.model._replace(edits=None)
-    live = live_model.LiveModel(lambda: live_model.Found(0, 0), lambda: model)
-    service = service_lib.Service(live, service_lib.Options(), completer)
+    service = service_lib.Service(running_server.live(model), completer)
     running = self.enter_context(
       running_server.run(service, settings or handlers.Settings())
     )

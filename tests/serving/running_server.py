@@ -9,9 +9,9 @@ import threading
 from typing import Any, NamedTuple, Optional
 
 from realm_tf.answering import answer as answer_lib
+from realm_tf.retrieval import hot_swap
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
-from realm_tf.serving import live_model
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import uvicorn_server
@@ -135,13 +135,20 @@ class Running(NamedTuple):
   thread: threading.Thread
 
 
-def fake_live(answerer: FakeAnswerer) -> live_model.LiveModel:
+def live(
+  model: served_model.ServedModel, params_step: int = 0, index_step: int = 0
+) -> hot_swap.HotSwap:
+  """Returns what serves `model` and finds no newer one."""
+  versions = served_model.Versions(params_step, index_step)
+  swap = hot_swap.HotSwap(lambda: versions, lambda _: model)
+  swap.load_first()
+  return swap
+
+
+def fake_live(answerer: FakeAnswerer) -> hot_swap.HotSwap:
   """Returns a live model of a fake; its versions are parameters 3, index 2."""
   answerer.table = FakeTable()
-  return live_model.LiveModel(
-    lambda: live_model.Found(3, 2),
-    lambda: served_model.ServedModel(answerer, None),
-  )
+  return live(served_model.ServedModel(answerer, None), 3, 2)
 
 
 @contextlib.contextmanager

@@ -12,11 +12,12 @@ from absl.testing import absltest
 from realm_tf import errors
 from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
 from realm_tf.serving import handlers
-from realm_tf.serving import live_model
-from realm_tf.serving import rest_format
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
+from realm_tf.serving import tf_serving_api
 from tests import tiny
 from tests.serving import running_server
 from tests.serving import small_models
@@ -33,13 +34,10 @@ class ServedModelTest(absltest.TestCase):
     self.model = small_models.write(self.model_dir, self.corpus_dir)
 
   def _serve(self, allow_edits=False):
-    source = served_model.Source(self.model_dir, self.corpus_dir)
-    self.live = live_model.LiveModel(
-      functools.partial(live_model.find, self.model_dir),
-      functools.partial(served_model.load, source, allow_edits),
-      served_model.adopt,
+    self.live = served_model.live(
+      self.model_dir, self.corpus_dir, allow_edits=allow_edits
     )
-    service = service_lib.Service(self.live, service_lib.Options())
+    service = service_lib.Service(self.live)
     running = running_server.run(service, handlers.Settings())
     return self.enter_context(running).client
 
@@ -61,23 +59,24 @@ class ServedModelTest(absltest.TestCase):
       self.assertEqual(span, answer.evidence[i].answer)
     self.assertEqual(
       set(row),
-      set(rest_format.ANSWER_OUTPUTS) | set(rest_format.EVIDENCE_OUTPUTS),
+      set(tf_serving_api.ANSWER_OUTPUTS) | set(tf_serving_api.EVIDENCE_OUTPUTS),
     )
 
   def test_words_of_a_corpus_are_indexed_once(self):
-    source = served_model.Source(
-      *(self.model_dir, self.corpus_dir),
-      choices=loading.Choices(sparse_weight=0.5),
-    )
     # The tiny corpus has no word of two letters, which BM25 wants.
     build = lambda table: bm25.Bm25Retriever(
       *(['red'] * table.num_blocks, ['blue'] * table.num_blocks)
     )
     with mock.patch.object(bm25, 'over_table', side_effect=build) as over:
       kept = bm25.KeptOverTable()
-      first = served_model.load(source, build_sparse=kept).answerer
+      load = functools.partial(
+        *(served_model.load, self.model_dir, self.corpus_dir),
+        choices=loading.Choices(sparse_weight=0.5),
+        build_sparse=kept,
+      )
+      first = load().answerer
       self._publish(1)
-      second = served_model.load(source, build_sparse=kept).answerer
+      second = load().answerer
     over.assert_called_once()
     self.assertNotEqual(first.answer(['a b ?']), second.answer(['a b ?']))
 
@@ -170,7 +169,25 @@ class ServedModelTest(absltest.TestCase):
     path = os.path.join(self.directory, 'pretrained')
     small_models.write(path, self.corpus_dir, small_models.PRETRAINED)
     with self.assertRaisesRegex(errors.UserError, 'that reads answers'):
-      served_model.load(served_model.Source(path, self.corpus_dir))
+      served_model.load(path, self.corpus_dir)
+
+
+class NewestTest(absltest.TestCase):
+  def test_finds_the_newest_complete_versions(self):
+    path = self.create_tempdir().full_path
+    self.assertEqual(served_model.newest(path), (-1, -1))
+    for root, step in (
+      (layout.params_root(path), 5),
+      (layout.index_root(path), 3),
+      (layout.index_root(path), 4),
+    ):
+      versions.publish(root, step, lambda directory: None, {})
+    os.makedirs(versions.version_path(layout.index_root(path), 9))
+    self.assertEqual(served_model.newest(path), (5, 4))
+    other = versions.version_path(layout.index_root(path), 3)
+    self.assertEqual(served_model.newest(path, other), (5, -1))
+    params = layout.params_root(path)
+    self.assertEqual(served_model.newest(path, params), (5, 5))
 
 
 def _score(reply):

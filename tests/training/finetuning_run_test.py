@@ -9,7 +9,7 @@ from absl.testing import absltest
 from realm_tf import config as config_lib
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.evaluation import judge
+from realm_tf.evaluation import validation
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import finetuning_run
@@ -96,7 +96,9 @@ class FinetuningRunTest(absltest.TestCase):
     def options(inputs):
       never = [questions_lib.Question('a', ('no such answer',))]
       return finetuning_run.Options(
-        judge=judge.Judge(never, inputs.table, inputs.tokenizer, inputs.config)
+        judge=validation.Validator(
+          never, inputs.table, inputs.tokenizer, inputs.config
+        )
       )
 
     run_dir = self._run(

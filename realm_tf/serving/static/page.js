@@ -1,5 +1,5 @@
-// The page: asks the server, and shows what it says. Whatever comes from there
-// becomes text, never HTML. The token is kept in this page's memory alone.
+// The page: asks the server and shows its replies, as text and never as HTML.
+// The token is kept in this page's memory alone.
 'use strict';
 
 const byId = (id) => document.getElementById(id);
@@ -50,19 +50,18 @@ function signed(value) {
   return value > 0 ? `+${text}` : text;
 }
 
-// The number says it all, so a screen reader is spared the bar.
-function bar(share, what) {
+// Screen readers read the number, not the bar.
+function bar(share, title = '') {
   const fill = node('div', 'fill');
   fill.style.setProperty('--share', `${100 * Math.min(1, share)}%`);
   const track = node('div', 'track', fill);
   track.setAttribute('aria-hidden', 'true');
   const number = node('span', 'number', percent(share));
-  const line = node('div', 'share', number, track);
-  if (what) number.title = what;
-  return line;
+  number.title = title;
+  return node('div', 'share', number, track);
 }
 
-// Offsets count characters, as Python does; JavaScript's are of UTF-16.
+// Offsets count characters; JavaScript would count UTF-16's code units.
 function marked(text, start, end) {
   const characters = Array.from(text);
   const part = (from, to) => characters.slice(from, to).join('');
@@ -72,14 +71,15 @@ function marked(text, start, end) {
   return paragraph;
 }
 
-function button(label, action, className) {
+function button(label, action, className, title) {
   const element = node('button', className, label);
   element.type = 'button';
+  if (title) element.setAttribute('aria-label', `${label}: ${title}`);
   element.addEventListener('click', action);
   return element;
 }
 
-// Runs work for a form: one at a time, with its errors in words.
+// Runs the work of a form, one at a time, and shows its errors.
 async function run(name, work) {
   const submit = document.querySelector(`#${name}-form [type=submit]`);
   if (submit.getAttribute('aria-disabled') === 'true') return;
@@ -106,11 +106,11 @@ function showAnswer(reply) {
     node('p', '',
       `Probability ${percent(reply.probability)} if a block that was read ` +
       `holds the answer; that one does, ${percent(found)}.`));
-  const blocks = reply.evidence.map(evidenceItem);
-  const none = node('li', '',
-    node('p', 'null', 'Null block: the answer is in none of these'),
-    bar(reply.null_probability, 'p(null|x)'));
-  byId('blocks').replaceChildren(...blocks, none);
+  byId('blocks').replaceChildren(
+    ...reply.evidence.map(evidenceItem),
+    node('li', '',
+      node('p', 'null', 'Null block: the answer is in none of these'),
+      bar(reply.null_probability, 'p(null|x)')));
   byId('evidence').hidden = false;
 }
 
@@ -125,17 +125,11 @@ function evidenceItem(evidence) {
 }
 
 function editButtons(item, evidence) {
-  const named = (element, verb) => {
-    element.setAttribute('aria-label', `${verb}: ${evidence.title}`);
-    return element;
-  };
-  const buttons = node('div', 'buttons', named(
-    button('Change the text', () => openEditor(item, evidence), 'quiet'),
-    'Change the text'));
-  if (evidence.changed) {
-    buttons.append(named(
-      button('Restore', () => edit(evidence, null), 'quiet'), 'Restore'));
-  }
+  const add = (label, action) =>
+    buttons.append(button(label, action, 'quiet', evidence.title));
+  const buttons = node('div', 'buttons');
+  add('Change the text', () => openEditor(item, evidence));
+  if (evidence.changed) add('Restore', () => edit(evidence, null));
   return buttons;
 }
 
@@ -167,8 +161,7 @@ function edit(evidence, text) {
   });
 }
 
-// Who uses the keyboard goes on where they were; if the block is no longer
-// read, at the question.
+// Keeps the keyboard's focus on the block, or moves it to the question.
 function focusBlock(blockId) {
   const block = document.querySelector(`[data-block="${blockId}"] button`);
   (block || byId('question')).focus();

@@ -1,6 +1,6 @@
-"""How well a model in training answers questions that are kept apart.
+"""Exact match of a model in training, on questions that are kept apart.
 
-model, index -> [this file] -> exact match, by which parameters are chosen
+Fine-tuning chooses its parameters by it.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,15 +18,12 @@ from realm_tf.records import block_table
 from realm_tf.text import wordpiece
 
 
-class Judge:
-  """Measures as `bin.evaluate` does.
+class Validator:
+  """Measures exact match as `bin.evaluate` does.
 
   Args:
     questions: At least one.
-    table: The corpus.
-    tokenizer: With its vocabulary.
-    config: Of the run.
-    retrieve: (questions, k) -> their blocks, instead of the model's own.
+    retrieve: (questions, k) -> their blocks; by default the model's own search.
   """
 
   def __init__(
@@ -51,8 +48,8 @@ class Judge:
     """Returns the exact match of the current parameters, in percent.
 
     Args:
-      model: Always the same.
-      index: To search; what is compiled is kept until it is another.
+      model: The same object in every call.
+      index: Index to search. Compiled functions are kept until it changes.
     """
     if index is not self._index:
       self._index = index
@@ -61,6 +58,6 @@ class Judge:
     retrieve = self._retrieve or self._answerer.retrieve
     found = retrieve(texts, self._answerer.num_read)
     answers = self._answerer.read(texts, found, 1)
-    return exact_match.measure(
-      [answer.prediction for answer in answers], self._questions
-    ).exact_match
+    predictions = [answer.prediction for answer in answers]
+    exact = exact_match.per_question(predictions, self._questions).exact
+    return 100 * float(exact.mean())

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.evaluation.judge."""
+"""Tests for realm_tf.evaluation.validation."""
 
 from absl.testing import absltest
 import numpy as np
@@ -6,7 +6,7 @@ import numpy as np
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
-from realm_tf.evaluation import judge
+from realm_tf.evaluation import validation
 from realm_tf.index import brute_force
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import storage
@@ -28,7 +28,7 @@ def _questions(answers):
   ]
 
 
-class JudgeTest(absltest.TestCase):
+class ValidatorTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.table = tiny.open_corpus(self.create_tempdir().full_path)
@@ -45,30 +45,30 @@ class JudgeTest(absltest.TestCase):
     )
     return [answer.prediction for answer in answerer.answer(_TEXTS)]
 
-  def _judge(self, answers, retrieve=None):
-    return judge.Judge(
+  def _validator(self, answers, retrieve=None):
+    return validation.Validator(
       _questions(answers), self.table, tiny.TOKENIZER, self.config, retrieve
     )
 
   def test_measures_what_the_model_answers_as_it_is_now(self):
     first, second, third = self._predictions()
-    judged = self._judge([first, 'no such answer', third])
-    self.assertAlmostEqual(judged(self.model, self.index), 100 * 2 / 3)
+    validate = self._validator([first, 'no such answer', third])
+    self.assertAlmostEqual(validate(self.model, self.index), 100 * 2 / 3)
     for variable in self.model.span_reader.trainable_variables:
       variable.assign(-variable)  # The best spans are the worst ones now.
-    worst = exact_match.measure(
+    worst = exact_match.per_question(
       self._predictions(), _questions([first, 'no such answer', third])
-    )
-    self.assertLess(worst.exact_match, 50)
-    self.assertAlmostEqual(judged(self.model, self.index), worst.exact_match)
+    ).exact.mean()
+    self.assertLess(worst, 0.5)
+    self.assertAlmostEqual(validate(self.model, self.index), 100 * worst)
 
   def test_another_index_finds_other_blocks(self):
-    judged = self._judge(self._predictions())
-    self.assertEqual(judged(self.model, self.index), 100)
+    validate = self._validator(self._predictions())
+    self.assertEqual(validate(self.model, self.index), 100)
     self.index = _index(-self.index.embeddings)
-    expected = self._judge(self._predictions())
+    expected = self._validator(self._predictions())
     self.assertEqual(expected(self.model, self.index), 100)
-    self.assertLess(judged(self.model, self.index), 100)
+    self.assertLess(validate(self.model, self.index), 100)
 
   def test_blocks_may_be_found_by_something_else(self):
     asked = []
@@ -80,8 +80,8 @@ class JudgeTest(absltest.TestCase):
         np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
       )
 
-    judged = self._judge('bcd', retrieve)
-    self.assertEqual(judged(self.model, self.index), 0)  # Nothing to read.
+    validate = self._validator('bcd', retrieve)
+    self.assertEqual(validate(self.model, self.index), 0)  # Nothing to read.
     self.assertEqual(asked, [_TEXTS])
 
 

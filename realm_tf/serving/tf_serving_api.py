@@ -1,0 +1,216 @@
+"""TensorFlow Serving's REST API: what comes in and what goes out.
+
+  {"instances": ["who ...?", ...]}         -> questions, by rows
+  {"inputs": {"questions": ["who ...?"]}}  -> questions, by columns
+  answers            -> {"predictions": [{...}, ...]} or {"outputs": {...}}
+  a version's number -> its status, its metadata
+
+Forms and codes are TensorFlow Serving's; names and types are those of the
+SavedModel of bin.export: a client of one server needs no change for the other
+(https://www.tensorflow.org/tfx/serving/api_rest).
+"""
+
+import base64
+import binascii
+from collections.abc import Sequence
+import json
+from typing import Any, NamedTuple
+
+from realm_tf.answering import answer as answer_lib
+from realm_tf.serving import request_body
+
+RequestError = request_body.RequestError
+SIGNATURE = 'serving_default'
+INPUT = 'questions'
+MODEL_NAME = 'realm'
+# Names and types of the outputs per answer, [B], and per evidence, [B, top_k].
+ANSWER_OUTPUTS = {
+  'answers': 'DT_STRING',
+  'scores': 'DT_FLOAT',
+  'probabilities': 'DT_FLOAT',
+  'null_probabilities': 'DT_FLOAT',
+}
+EVIDENCE_OUTPUTS = {
+  'block_ids': 'DT_INT32',
+  'titles': 'DT_STRING',
+  'texts': 'DT_STRING',
+  'starts': 'DT_INT32',
+  'ends': 'DT_INT32',
+  'evidence_answers': 'DT_STRING',
+  'evidence_scores': 'DT_FLOAT',
+  'retrieval_probabilities': 'DT_FLOAT',
+}
+_NO_SCORE = -1e9  # JSON has no -inf.
+# Stands for missing evidence, in the order of EVIDENCE_OUTPUTS.
+_NO_EVIDENCE = (-1, '', '', 0, 0, '', _NO_SCORE, 0.0)
+
+
+class Predict(NamedTuple):
+  """A parsed request.
+
+  Attributes:
+    questions: At least one.
+    by_rows: Whether it came as "instances", and is answered so.
+  """
+
+  questions: list[str]
+  by_rows: bool
+
+
+def parse_predict(body: bytes, limits: request_body.Limits) -> Predict:
+  """Returns the questions of the body of a :predict request.
+
+  Raises:
+    RequestError: 400, or 413 if there are too many questions.
+  """
+  request = request_body.parse_json(body)
+  unknown = set(request) - {'signature_name', 'instances', 'inputs'}
+  if unknown:
+    raise RequestError(400, f'Unknown key {_shown(min(unknown))}.')
+  signature = request.get('signature_name', SIGNATURE)
+  if signature not in (SIGNATURE, ''):
+    raise RequestError(
+      400, f'The signature is "{SIGNATURE}". Got {_shown(signature)}.'
+    )
+  if ('instances' in request) == ('inputs' in request):
+    raise RequestError(
+      400, 'A request must have either "instances" or "inputs".'
+    )
+  by_rows = 'instances' in request
+  if by_rows:
+    values = _list(request['instances'], '"instances"')
+    values = [_named(value) for value in values]
+  else:
+    values = _list(_named(request['inputs']), f'"{INPUT}"')
+  if len(values) > limits.questions:
+    raise RequestError(
+      413,
+      f'A request may have {limits.questions} questions. Got {len(values)}.',
+    )
+  return Predict([_question(value, limits) for value in values], by_rows)
+
+
+def format_predict(
+  answers: Sequence[answer_lib.Answer], by_rows: bool, top_k: int
+) -> dict[str, Any]:
+  """Returns the body of an answered request.
+
+  Args:
+    top_k: Evidence per answer; missing evidence is block -1.
+  """
+  rows = [_row(answer, top_k) for answer in answers]
+  if by_rows:
+    return {'predictions': rows}
+  names = (*ANSWER_OUTPUTS, *EVIDENCE_OUTPUTS)
+  return {'outputs': {name: [row[name] for row in rows] for name in names}}
+
+
+def status(version: int) -> dict[str, Any]:
+  """Returns the body of GET /v1/models/realm."""
+  return {
+    'model_version_status': [
+      {
+        'version': str(version),
+        'state': 'AVAILABLE',
+        'status': {'error_code': 'OK', 'error_message': ''},
+      }
+    ]
+  }
+
+
+def metadata(version: int, top_k: int) -> dict[str, Any]:
+  """Returns the body of GET /v1/models/realm/metadata."""
+  outputs = {name: (kind, [-1]) for name, kind in ANSWER_OUTPUTS.items()}
+  for name, kind in EVIDENCE_OUTPUTS.items():
+    outputs[name] = kind, [-1, top_k]
+  signature = {
+    'inputs': {INPUT: _tensor(f'{SIGNATURE}_{INPUT}:0', 'DT_STRING', [-1])},
+    'outputs': {
+      # A SavedModel numbers its outputs in the order of their names.
+      name: _tensor(f'StatefulPartitionedCall:{i}', *outputs[name])
+      for i, name in enumerate(sorted(outputs))
+    },
+    'method_name': 'tensorflow/serving/predict',
+    'defaults': {},
+  }
+  return {
+    'model_spec': {
+      'name': MODEL_NAME,
+      'signature_name': '',
+      'version': str(version),
+    },
+    'metadata': {'signature_def': {'signature_def': {SIGNATURE: signature}}},
+  }
+
+
+def _row(answer: answer_lib.Answer, top_k: int) -> dict[str, Any]:
+  blocks = [
+    (
+      *(item.block_id, item.title, item.text, item.start, item.end),
+      *(item.answer, item.score, item.retrieval_probability),
+    )
+    for item in answer.evidence[:top_k]
+  ]
+  blocks += [_NO_EVIDENCE] * (top_k - len(blocks))
+  return {
+    'answers': answer.prediction,
+    'scores': _NO_SCORE if answer.score is None else answer.score,
+    'probabilities': answer.probability,
+    'null_probabilities': answer.null_probability,
+    **{
+      name: list(values)
+      for name, values in zip(EVIDENCE_OUTPUTS, zip(*blocks), strict=True)
+    },
+  }
+
+
+def _tensor(name, kind, shape):
+  return {
+    'dtype': kind,
+    'tensor_shape': {
+      'dim': [{'size': str(size), 'name': ''} for size in shape],
+      'unknown_rank': False,
+    },
+    'name': name,
+  }
+
+
+def _named(value: Any) -> Any:
+  """Returns the input's value: given alone, or under its name."""
+  if not isinstance(value, dict) or set(value) == {'b64'}:
+    return value
+  if set(value) != {INPUT}:
+    found = ', '.join(_shown(name) for name in sorted(value)[:3]) or 'none'
+    raise RequestError(400, f'The one input is "{INPUT}". Got {found}.')
+  return value[INPUT]
+
+
+def _list(value: Any, what: str) -> list:
+  if not isinstance(value, list):
+    raise RequestError(
+      400, f'{what} must be a list. Got {request_body.kind_of(value)}.'
+    )
+  if not value:
+    raise RequestError(400, f'{what} must not be empty.')
+  return value
+
+
+def _question(value: Any, limits: request_body.Limits) -> str:
+  if isinstance(value, dict) and set(value) == {'b64'}:
+    value = _decoded(value['b64'])
+  return request_body.check_text(value, 'A question', limits.characters)
+
+
+def _decoded(value: Any) -> str:
+  """Returns the text of {"b64": value}, TensorFlow Serving's way for bytes."""
+  try:
+    return base64.b64decode(value, validate=True).decode('utf-8')
+  except (TypeError, ValueError, binascii.Error) as error:
+    raise RequestError(
+      400, '"b64" must be the base64 of a question in UTF-8.'
+    ) from error
+
+
+def _shown(value: Any) -> str:
+  """Returns a short, printable form of what a client sent."""
+  return json.dumps(value)[:40]

@@ -1,0 +1,38 @@
+"""Tests that graphs find the spans that realm_tf.answering finds."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.answering import answer_choice
+from realm_tf.export import graph_evidence
+from tests import fakes
+
+
+class BestSpansTest(parameterized.TestCase):
+  @parameterized.parameters((2, 3), (30, 2))
+  def test_finds_the_best_spans(self, length, width):
+    shape = [4, 3, length, width]
+    rng = np.random.default_rng(0)
+    scores = rng.permutation(np.prod(shape)).astype(np.float32) / 8
+    scores = scores.reshape(shape)  # Distinct: NumPy keeps any of equal ones.
+    scores[rng.random(shape) < 0.3] = fakes.NO_SPAN
+    scores[0, 1] = fakes.NO_SPAN  # A block without any span,
+    scores[1] = fakes.NO_SPAN  # and a question.
+    expected = answer_choice.best_spans(scores)
+    found = graph_evidence.best_spans(tf.constant(scores))
+    exists = expected.scores > -np.inf
+    number = exists.shape[-1]
+    self.assertFalse((found.scores[..., number:] > -np.inf).numpy().any())
+    for ours, theirs in zip(found[:3], expected[:3], strict=True):
+      np.testing.assert_array_equal(
+        ours.numpy()[..., :number][exists], theirs[exists]
+      )
+    np.testing.assert_allclose(
+      found.log_normalizers, expected.log_normalizers, rtol=1e-5
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
