@@ -94,7 +94,9 @@ def evaluations(
 
 def default_config() -> dict[str, Any]:
   """Returns 'a.b' -> value of the default config."""
-  return _flatten(config_files.to_json(config_lib.ExperimentConfig()))
+  return config_files.flatten(
+    config_files.to_json(config_lib.ExperimentConfig())
+  )
 
 
 def _read(name: str, path: str) -> Run:
@@ -146,14 +148,4 @@ def _read_tree(path: str) -> dict[str, Any]:
     raise errors.UserError(
       f'{path} must be a JSON object. Found: {error}. Fix it.'
     ) from error
-  return _flatten(tree)
-
-
-def _flatten(tree: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
-  flat = {}
-  for name, value in tree.items():
-    if isinstance(value, dict):
-      flat |= _flatten(value, f'{prefix}{name}.')
-    else:
-      flat[f'{prefix}{name}'] = value
-  return flat
+  return config_files.flatten(tree)

@@ -31,6 +31,22 @@ class ConfigIoTest(parameterized.TestCase):
     )
     self.assertEqual(config_files.differences(new, new), [])
 
+  def test_every_default_has_the_type_of_its_field(self):
+    # An override and config.json are read by the default's type.
+    sections = [config_lib.ExperimentConfig()]
+    while sections:
+      section = sections.pop()
+      for field in dataclasses.fields(section):
+        value = getattr(section, field.name)
+        self.assertIs(type(value), field.type, field.name)
+        if dataclasses.is_dataclass(value):
+          sections.append(value)
+
+  def test_a_missing_field_is_that_of_the_section_around_it(self):
+    tree = {'inverse_cloze': {'optimizer': {'num_steps': 7}}}
+    optimizer = config_files.from_json(tree).inverse_cloze.optimizer
+    self.assertEqual(optimizer.learning_rate, 1e-4)  # Not 3e-5, as elsewhere.
+
   def test_loads_a_launch_file(self):
     config = config_files.load(self._write('tiny.py', _LAUNCH))
     self.assertEqual(config.seed, 3)
