@@ -1,14 +1,24 @@
-"""Packaging of realm_tf. Ranges here; exact versions in constraints.txt."""
+"""Packages realm_tf, with bin/ and launch/ inside, and its console commands.
+
+Ranges are here; exact versions in constraints.txt.
+"""
 
 import pathlib
 
 import setuptools
 
+_ROOT = pathlib.Path(__file__).parent
+_COMMANDS = [
+  f'realm-{path.stem.replace("_", "-")} = realm_tf.bin.launcher:console'
+  for path in sorted(_ROOT.glob('bin/*.py'))
+  if "__name__ == '__main__'" in path.read_text()
+]
+
 setuptools.setup(
   name='realm_tf',
   version='0.2.0',
   description='Retrieval-augmented language model pre-training in TensorFlow',
-  long_description=pathlib.Path(__file__).with_name('README.md').read_text(),
+  long_description=(_ROOT / 'README.md').read_text(),
   long_description_content_type='text/markdown',
   license='Apache-2.0',
   classifiers=[
@@ -24,7 +34,13 @@ setuptools.setup(
     'realm_tf.serving': ['static/*'],
     'realm_tf.world': ['wordings.txt'],
   },
-  packages=setuptools.find_packages(include=['realm_tf', 'realm_tf.*']),
+  packages=[
+    *setuptools.find_packages(include=['realm_tf', 'realm_tf.*']),
+    'realm_tf.bin',
+    'realm_tf.launch',
+  ],
+  package_dir={'realm_tf.bin': 'bin', 'realm_tf.launch': 'launch'},
+  entry_points={'console_scripts': _COMMANDS},
   install_requires=[
     'absl-py>=1.4,<3',
     'bm25s>=0.3,<0.4',

@@ -1,6 +1,6 @@
 r"""An index after some articles came and others went, and one built anew.
 
-  python -m benchmarks.changed_corpus --input=FILES --params_dir=MODEL
+  python -m benchmarks.changed_corpus --input=FILES --model_dir=MODEL
 
 Ours is bin.build_index --base, the peer the same without --base, both after
 bin.make_blocks --append and --remove, in seconds of wall time. Then sentences
@@ -29,8 +29,8 @@ from realm_tf.text import sentences
 from realm_tf.world import generation
 
 _INPUT = flags.DEFINE_multi_string('input', None, 'Articles.', required=True)
-_PARAMS_DIR = flags.DEFINE_string(
-  'params_dir', None, 'Model directory.', required=True
+_MODEL_DIR = flags.DEFINE_string(
+  'model_dir', None, 'Model directory.', required=True
 )
 _NUM_ADDED = flags.DEFINE_integer('num_added', 1000, 'Articles that come.')
 _NUM_REMOVED = flags.DEFINE_integer('num_removed', 500, 'Articles that go.')
@@ -73,7 +73,7 @@ def _run(name: str, *flags_: str) -> float:
 def _build(directory: str, corpus: str, name: str, *flags_: str) -> float:
   return _run(
     'build_index',
-    f'--params_dir={_PARAMS_DIR.value}',
+    f'--model_dir={_MODEL_DIR.value}',
     f'--corpus_dir={directory}/{corpus}',
     f'--output_dir={directory}/{name}',
     *flags_,
@@ -90,7 +90,7 @@ def _share_found(
 ) -> float:
   """Returns the percentage of sentences whose article is found."""
   loaded = loading.load(
-    _PARAMS_DIR.value,
+    _MODEL_DIR.value,
     os.path.join(directory, corpus),
     os.path.join(directory, index),
   )
@@ -121,8 +121,8 @@ def _present(
 
 def _rows(directory: str):
   articles = _split(directory)
-  vocabulary = os.path.join(_PARAMS_DIR.value, 'vocab.txt')
-  length = config_files.read(_PARAMS_DIR.value).lengths.block_tokens
+  vocabulary = os.path.join(_MODEL_DIR.value, 'vocab.txt')
+  length = config_files.read(_MODEL_DIR.value).lengths.block_tokens
   seconds = {
     'make_blocks': _run(
       'make_blocks',

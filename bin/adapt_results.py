@@ -1,19 +1,19 @@
-r"""Prints what launch/adapt.sh brought: recall@k before and after.
+r"""Prints recall@k before and after launch/adapt.sh.
 
 python -m bin.adapt_results --run_dir=runs/adapt
 """
 
 import os
 
-from bin import evaluations
-from bin import launcher
+from . import evaluations
+from . import launcher
 
 from absl import flags
 
 _RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'RUN_DIR of launch/adapt.sh.', required=True
+  'run_dir', None, 'Run directory of launch/adapt.sh.', required=True
 )
-# What is searched for -> prefix of its metrics, its number, its intervals.
+# Kind of query -> prefix of its metrics, name of its number and intervals.
 _ROWS = {
   'Masked sentences': ('span_recall@', 'num_sentences', 'span_intervals'),
   'Questions': ('recall@', 'num_questions', 'intervals'),
@@ -22,7 +22,7 @@ _KS = (1, 5, 20)
 
 
 def _line(what, metrics, names):
-  """Returns what is printed of one kind of query."""
+  """Returns the line about one kind of query."""
   prefix, number, intervals = names
   before, after, bm25 = (
     ' / '.join(f'{each[f"{prefix}{k}"]:.1f}' for k in _KS) for each in metrics

@@ -9,8 +9,8 @@ Without --question, reads questions from standard input, one per line.
 import json
 import sys
 
-from bin import launcher
-from bin import reading_flags
+from . import launcher
+from . import reading_flags
 
 from absl import flags
 from absl import logging
@@ -18,16 +18,14 @@ from absl import logging
 from realm_tf.answering import loading
 
 _MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'A model directory from bin.finetune.', required=True
+  'model_dir', None, 'Model directory, from bin.finetune.', required=True
 )
 _QUESTION = flags.DEFINE_multi_string(
-  'question', None, 'A question; may be repeated.'
+  'question', None, 'Question; by default, lines of standard input'
 )
-_TOP_K = flags.DEFINE_integer(
-  'top_k', 3, 'Blocks shown per answer, of those read.', lower_bound=1
-)
+_TOP_K = flags.DEFINE_integer('top_k', 3, 'Most blocks shown per answer.', 1)
 _JSON = flags.DEFINE_bool(
-  'json', False, 'Print one JSON object per line, as predictions.jsonl.'
+  'json', False, 'Print a JSON object per line, as predictions.jsonl.'
 )
 
 _MARGIN = 60  # Characters shown on either side of an answer.

@@ -1,48 +1,59 @@
-"""The flags of binaries that read articles, and the reading."""
+"""Defines the flags of binaries that read articles, and reads these."""
 
 from collections.abc import Iterable, Sequence
 import itertools
+import os
 from typing import Optional
 
-from bin import config_flags
-from bin import launcher
+from . import config_flags
+from . import launcher
 
 from absl import flags
 
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
+from realm_tf.rundir import manifests
 from realm_tf.world import inputs
 
 INPUT = flags.DEFINE_multi_string(
-  'input',
-  None,
-  "Files, directories, globs, 'tfds:NAME' or 'world'; repeatable.",
+  'input', None, "Articles: files, directories, globs, 'tfds:NAME' or 'world'"
 )
 MAX_ARTICLES = flags.DEFINE_integer(
-  'max_articles', None, 'Of the input to read.', lower_bound=1
+  'max_articles', None, 'Most articles to read; by default all.', 1
 )
 DROP_LISTS = flags.DEFINE_boolean(
-  'drop_lists', True, 'Drop lists, indices, outlines, disambiguations.'
+  'drop_lists', True, 'Leave out lists, indices, outlines, disambiguations.'
 )
-_ON_ERROR = flags.DEFINE_enum(
+ON_ERROR = flags.DEFINE_enum(
   'on_error',
   'stop',
   ['stop', 'skip'],
-  'Whether a record that cannot be read is an error, or skipped and counted.',
+  'What to do with a record that cannot be read: end, or skip and count it.',
+)
+_OUTPUT_DIR = flags.DEFINE_string(
+  'output_dir', None, 'New directory to write.', required=True
+)
+_OVERWRITE = flags.DEFINE_boolean(
+  'overwrite', False, 'Replace what --output_dir holds.'
+)
+NUM_WORKERS = flags.DEFINE_integer(
+  'num_workers', os.cpu_count(), 'Processes; results do not depend on it.', 1
 )
 
 
-def define_format(more: Sequence[str] = (), help: str = 'Of the input.'):  # pylint: disable=redefined-builtin
+def new_output_dir() -> str:
+  """Returns --output_dir, after a check that it may be written."""
+  manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
+  return _OUTPUT_DIR.value
+
+
+def define_format(more: Sequence[str] = (), help: str = 'Format of --input.'):  # pylint: disable=redefined-builtin
   """Defines and returns --format, with formats besides those of articles."""
   return flags.DEFINE_enum('format', 'auto', [*inputs.FORMATS, *more], help)
 
 
-def skips_errors() -> bool:
-  return _ON_ERROR.value == 'skip'
-
-
 def new_counts() -> counts_lib.Counts:
-  return counts_lib.Counts(skips_errors())
+  return counts_lib.Counts(ON_ERROR.value == 'skip')
 
 
 def read(
@@ -55,11 +66,11 @@ def read(
   """Returns the articles that the flags name, with a progress bar.
 
   Args:
-    what: Is done with them.
+    what: Caption of the progress bar.
     format: The value of --format.
-    counts: Counts what is left out; None counts it for nobody.
-    plain: Whether markup is removed here, and not by who uses them.
-    first_number: Of the first article, for those without an id.
+    counts: Counts what is left out.
+    plain: Whether to remove markup; otherwise the caller does.
+    first_number: Number of the first article, if articles have no ids.
   """
   articles = inputs.read_articles(
     inputs.split(INPUT.value),
@@ -76,11 +87,7 @@ def read(
 
 
 def description(counts: counts_lib.Counts) -> dict:
-  """Returns what a manifest says about the input.
-
-  Args:
-    counts: May still be counting when the manifest is begun.
-  """
+  """Returns what a manifest says about the input."""
   return {
     'input': inputs.split(INPUT.value or []),
     'max_articles': MAX_ARTICLES.value,

@@ -1,9 +1,9 @@
-"""The flags of work that Apache Beam may do, and the pipelines' start."""
+"""Defines the flags of Apache Beam, and cuts blocks with it."""
 
 from collections.abc import Iterator, Sequence
 import uuid
 
-from bin import article_flags
+from . import article_flags
 
 from absl import flags
 
@@ -22,10 +22,10 @@ _RUNNER = flags.DEFINE_enum(
   'runner',
   'local',
   ['local', *_RUNNERS],
-  "Where articles are cut: here, or on one of Apache Beam's runners.",
+  'Where articles are cut: in local processes, or by a runner of Apache Beam.',
 )
 _BEAM_OPTION = flags.DEFINE_multi_string(
-  'beam_option', [], "Beam's own, e.g. --beam_option=--project=P; repeatable."
+  'beam_option', [], 'Flag of Apache Beam, as --beam_option=--project=P'
 )
 
 
@@ -40,14 +40,14 @@ def cut(
   counts: counts_lib.Counts,
   first_number: int,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Returns the blocks of the articles that the flags name; cut with Beam.
+  """Returns the blocks of the articles that the flags name, cut with Beam.
 
   Args:
     cutter: Arguments of `corpus_building.Cutter`.
     format: The value of --format.
-    work_prefix: Beginning of the path of a directory for work.
+    work_prefix: Beginning of the path of a directory for temporary files.
     counts: Counts what is left out.
-    first_number: Of the first article, for those without an id.
+    first_number: Number of the first article, if articles have no ids.
   """
   names = inputs.split(article_flags.INPUT.value)
   if inputs.is_world(names, format) or article_flags.MAX_ARTICLES.value:
@@ -68,7 +68,7 @@ def cut(
       names,
       format,
       article_flags.DROP_LISTS.value,
-      article_flags.skips_errors(),
+      article_flags.ON_ERROR.value == 'skip',
       first_number,
     ),
     cutter,

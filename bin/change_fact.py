@@ -1,4 +1,4 @@
-r"""Changes one fact of the embedded world: knowledge is modular.
+r"""Changes one fact of the demonstration corpus: knowledge is modular.
 
   python -m bin.change_fact --questions=runs/world/test_questions.jsonl \
       --predictions=runs/qa/eval/predictions.jsonl --output_dir=runs/changed
@@ -11,8 +11,8 @@ question, its old and its new answer). Nothing is trained again (Appendix C).
 import json
 import os
 
-from bin import config_flags
-from bin import launcher
+from . import config_flags
+from . import launcher
 
 from absl import flags
 import tensorflow as tf
@@ -24,13 +24,16 @@ from realm_tf.text import answers
 from realm_tf.world import generation
 
 _QUESTIONS = flags.DEFINE_string(
-  'questions', None, 'Questions of bin.make_world.', required=True
+  'questions', None, 'Questions, from bin.make_world.', required=True
 )
 _PREDICTIONS = flags.DEFINE_string(
-  'predictions', None, 'Of bin.evaluate on --questions.', required=True
+  'predictions',
+  None,
+  'Predictions of bin.evaluate on --questions.',
+  required=True,
 )
 _OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'Directory for the two files.', required=True
+  'output_dir', None, 'Directory to write.', required=True
 )
 
 

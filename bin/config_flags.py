@@ -1,4 +1,4 @@
-"""The flags that give every binary its config, and its seed."""
+"""Defines the flags of every binary's config and seed."""
 
 import dataclasses
 import os
@@ -15,18 +15,19 @@ from realm_tf.config import config_files
 _CONFIG = flags.DEFINE_string(
   'config',
   None,
-  "Launch module, as launch/quickstart.py; else the paper's values.",
+  'Launch module: a file, as launch/quickstart.py, or an importable module. By '
+  "default the paper's values.",
 )
 _SET = flags.DEFINE_multi_string(
-  'set', [], 'a.b=value: a field of the config and its value; repeatable.'
+  'set', [], 'Config field to change, as pretraining.batch_size=8'
 )
 _MODEL_OF = flags.DEFINE_string(
   'model_of',
   None,
-  "Model directory whose model.* replaces the config's, before --set: sizes "
-  'need not be known where --init_from has them.',
+  "Model directory whose model.* replaces the config's, before --set. Take the "
+  'sizes of --init_from with it.',
 )
-_SEED = flags.DEFINE_integer('seed', 0, 'Of every random choice.')
+_SEED = flags.DEFINE_integer('seed', 0, 'Random seed.')
 
 
 def load() -> config_lib.ExperimentConfig:
@@ -44,5 +45,5 @@ def load() -> config_lib.ExperimentConfig:
 
 
 def overrides() -> list[str]:
-  """Returns --set as it was given."""
+  """Returns --set as given."""
   return list(_SET.value)

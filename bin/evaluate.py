@@ -3,19 +3,20 @@ r"""Measures a model, or BM25, on questions, on masked sentences, or on both.
   python -m bin.evaluate --model_dir=runs/qa --corpus_dir=runs/corpus \
       --questions=test.jsonl --output_dir=runs/qa/test
 
-Writes metrics.json (percent) and, if something reads, predictions.jsonl; there
-is recall only without a reader. With --retriever=bm25 a model reads BM25's
-blocks and sees its scores. --compare=runs/other/test names another run's
---output_dir: on which questions is just one of them right? --queries_dir needs
-no question: a block that has what is masked in a sentence is a right one.
+Writes metrics.json (percent) and predictions.jsonl; without a reader, recall
+only. With --retriever=bm25 the model reads BM25's blocks and sees its scores.
+--compare=runs/other/test, another run's --output_dir, writes the questions that
+only one of the two answers. --queries_dir needs no question: it measures how
+often a block has the masked span of a sentence.
 """
 
 import json
 
-from bin import launcher
-from bin import question_flags
-from bin import reading_flags
-from bin import sentence_flags
+from . import corpus_flags
+from . import launcher
+from . import question_flags
+from . import reading_flags
+from . import sentence_flags
 
 from absl import flags
 
@@ -24,22 +25,19 @@ from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
 
 _MODEL_DIR = flags.DEFINE_string(
-  'model_dir',
-  None,
-  'A model directory, or any run directory with '
-  'parameters; may be left out with --retriever=bm25.',
+  'model_dir', None, 'Model or run directory; optional with --retriever=bm25.'
 )
 _OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'Directory to write to.', required=True
+  'output_dir', None, 'Directory to write.', required=True
 )
 _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'
 )
 _RETRIEVER = flags.DEFINE_enum(
-  'retriever', 'model', ['model', 'bm25', 'none'], 'What finds the blocks.'
+  'retriever', 'model', ['model', 'bm25', 'none'], 'How blocks are found.'
 )
 _COMPARE = flags.DEFINE_string(
-  'compare', None, '--output_dir of a run on the same questions.'
+  'compare', None, '--output_dir of another run on the same questions.'
 )
 
 flags.register_multi_flags_validator(
@@ -83,7 +81,7 @@ def _on_questions(answerer, table, recall_at):
 
 def main(_):
   answerer = _MODEL_DIR.value and reading_flags.load(_MODEL_DIR.value)
-  table = answerer.table if answerer else reading_flags.open_table()
+  table = answerer.table if answerer else corpus_flags.open_table()
   recall_at, metrics = [int(k) for k in _RECALL_AT.value], {}
   if sentence_flags.QUERIES_DIR.value:
     searched = answerer if _RETRIEVER.value == 'model' else None

@@ -1,4 +1,4 @@
-"""Reads what a launch script measured, for its table."""
+"""Reads the metrics and the times of a launch script's run."""
 
 import collections
 from collections.abc import Mapping
@@ -11,11 +11,7 @@ from realm_tf import errors
 
 
 def metrics(output_dir: str) -> Mapping:
-  """Returns metrics.json of a `bin.evaluate` of a launch script.
-
-  Raises:
-    UserError: It is not there.
-  """
+  """Returns metrics.json in the --output_dir of `bin.evaluate`."""
   path = os.path.join(output_dir, 'metrics.json')
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
@@ -27,7 +23,7 @@ def metrics(output_dir: str) -> Mapping:
 
 
 def seconds(run_dir: str) -> Mapping[str, int]:
-  """Returns the seconds of each stage; 'total' is added up over restarts."""
+  """Returns the seconds of each stage, summed over restarts."""
   result = collections.Counter()
   with tf.io.gfile.GFile(os.path.join(run_dir, 'seconds.txt')) as file:
     for line in file.read().splitlines():

@@ -1,4 +1,4 @@
-r"""Exports a model to formats that need none of this code.
+r"""Exports a model to run without this code.
 
   python -m bin.export --format=hugging_face --model_dir=runs/qa \
       --tower=reader --output_dir=/tmp/reader
@@ -11,8 +11,8 @@ model.safetensors and vocab.txt. hub writes each encoder as a TF Hub module.
 saved_model writes model, index and corpus as one SavedModel (docs/export.md).
 """
 
-from bin import launcher
-from bin import reader_flags
+from . import launcher
+from . import reader_flags
 
 from absl import flags
 from absl import logging
@@ -24,25 +24,25 @@ from realm_tf.export import hugging_face_export
 from realm_tf.export import saved_model
 
 _MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'A model directory, or any run directory.', required=True
+  'model_dir', None, 'Model directory, or any run directory.', required=True
 )
 _OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'Directory to make.', required=True
+  'output_dir', None, 'New directory to write.', required=True
 )
 _TOWER = flags.DEFINE_enum(
   'tower',
   'query',
   hugging_face_export.TOWERS,
-  'Encoder to write with --format=hugging_face.',
+  'Encoder that --format=hugging_face writes.',
 )
 _CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus to answer from, with --format=saved_model.'
+  'corpus_dir', None, 'Corpus directory that --format=saved_model answers from.'
 )
 _SEARCHER = flags.DEFINE_enum(
   'searcher',
   'exact',
   saved_model.SEARCHERS,
-  'Search of --format=saved_model; scann must be installed to load it.',
+  'Search of --format=saved_model; loading scann needs its package.',
 )
 
 
@@ -81,7 +81,7 @@ _FORMATS = {
 }
 
 _FORMAT = flags.DEFINE_enum(
-  'format', None, sorted(_FORMATS), 'What to write.', required=True
+  'format', None, sorted(_FORMATS), 'Format to write.', required=True
 )
 
 
@@ -91,4 +91,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main, logging.ERROR)  # Hides Keras' log of traces.
+  launcher.run(main, logging.ERROR)  # Keras logs what it traces.

@@ -9,11 +9,11 @@ With --dev_questions the run publishes the parameters that answered them best,
 and ends early if `finetuning.patience` says so; otherwise the last ones.
 """
 
-from bin import config_flags
-from bin import launcher
-from bin import question_flags
-from bin import start_flags
-from bin import training_flags
+from . import config_flags
+from . import corpus_flags
+from . import launcher
+from . import question_flags
+from . import training_flags
 
 from absl import flags
 
@@ -22,23 +22,21 @@ from realm_tf.retrieval import bm25
 from realm_tf.training import finetuning_run
 from realm_tf.training import runs
 
-_CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True
-)
 _RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'New directory for the model.', required=True
+  'run_dir', None, 'New model directory to write.', required=True
 )
 _RETRIEVER = flags.DEFINE_enum(
-  'retriever', 'model', ['model', 'bm25'], 'What finds the blocks.'
+  'retriever', 'model', ['model', 'bm25'], 'How blocks are found.'
 )
 _DEV_QUESTIONS = flags.DEFINE_string(
-  'dev_questions', None, 'Questions by which parameters are chosen.'
+  'dev_questions', None, 'Questions that choose the best parameters.'
 )
+_READER_INIT_FROM = training_flags.define_reader_init_from()
 flags.mark_flag_as_required('questions')
 
 
 def _judge(inputs, retrieve):
-  """Returns what judges parameters; None if nothing does."""
+  """Returns what measures parameters; None without --dev_questions."""
   if _DEV_QUESTIONS.value is None:
     return None
   questions = question_flags.read(_DEV_QUESTIONS.value)
@@ -54,7 +52,7 @@ def _judge(inputs, retrieve):
 def main(_):
   setup = training_flags.setup()
   questions = question_flags.read()
-  inputs = runs.open_inputs(config_flags.load(), _CORPUS_DIR.value)
+  inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   search = retrieve = None
   if _RETRIEVER.value == 'bm25':
     sparse = bm25.over_table(inputs.table)
@@ -65,7 +63,9 @@ def main(_):
       inputs.config.finetuning.num_searched,
     )
   options = finetuning_run.Options(
-    start_flags.init_from(), search, _judge(inputs, retrieve)
+    training_flags.init_from(_READER_INIT_FROM),
+    search,
+    _judge(inputs, retrieve),
   )
   finetuning_run.run(inputs, questions, _RUN_DIR.value, options, setup)
 

@@ -6,15 +6,15 @@ r"""Makes a model directory from weights that were trained elsewhere.
       --blocks=enwiki-20181220/blocks.tfr --vocab_file=vocab.txt
 
 hf: names a Hugging Face BERT or REALM directory, tf1: checkpoints of the
-authors' release, or directories with them; several have commas between them.
-Embeddings of blocks become an index, and their texts a corpus directory. Prints
-which weights were and were not used. What the source does not have (say, a span
-reader) is not written: training starts it anew.
+authors' release, or directories with them, separated by commas. Embeddings of
+blocks become an index, and their texts a corpus directory. Prints which weights
+were and were not used. Parts that the source lacks (say, a span reader) are not
+written: training starts them from random weights.
 """
 
 import os
 
-from bin import launcher
+from . import launcher
 
 from absl import flags
 
@@ -25,31 +25,31 @@ from realm_tf.importing import model_writing
 from realm_tf.importing import tf1_checkpoint
 
 _SOURCE = flags.DEFINE_string(
-  'source', None, 'hf:DIR[,DIR] or tf1:PREFIX[,PREFIX].', required=True
+  'source', None, 'Weights: hf:DIR[,DIR] or tf1:PREFIX[,PREFIX].', required=True
 )
 _OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'Model directory to make.', required=True
+  'output_dir', None, 'New model directory to write.', required=True
 )
 _CORPUS_DIR = flags.DEFINE_string(
   'corpus_dir',
   None,
-  "Corpus directory to make of the source's blocks, or that was made of them; "
-  'by default OUTPUT_DIR/corpus.',
+  "Corpus directory for the source's blocks, new or made of them before; by "
+  'default OUTPUT_DIR/corpus.',
 )
 _VOCAB_FILE = flags.DEFINE_string(
-  'vocab_file', None, "Wordpieces, one per line, instead of the source's."
+  'vocab_file', None, "Wordpieces, one per line; by default the source's."
 )
 _BLOCKS = flags.DEFINE_string(
-  'blocks', None, "blocks.tfr or block_records.npy, instead of the source's."
+  'blocks', None, "blocks.tfr or block_records.npy; by default the source's."
 )
 _NUM_HEADS = flags.DEFINE_integer(
   'num_heads',
   None,
-  'Attention heads of a tf1: source; by default one for each 64 of width.',
-  lower_bound=1,
+  'Attention heads of a tf1: source; by default hidden size / 64.',
+  1,
 )
 _NUM_WORKERS = flags.DEFINE_integer(
-  'num_workers', os.cpu_count(), 'Processes that tokenize blocks.'
+  'num_workers', os.cpu_count(), 'Processes that tokenize blocks.', 1
 )
 
 _IMPORTERS = {'hf': hugging_face_model.load, 'tf1': tf1_checkpoint.load}

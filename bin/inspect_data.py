@@ -4,20 +4,19 @@ r"""Shows what a corpus or a directory of queries holds.
   python -m bin.inspect_data --corpus_dir=Z --queries_dir=X --html=x.html
   python -m bin.inspect_data --corpus_dir=Z --model_dir=Y --verify
 
-Counts, what was left out and why, lengths, and random examples; the salient
-spans of queries are marked. --verify reads every file and compares it with its
-checksum.
+Prints counts, what was left out and why, lengths, and random examples, with the
+salient spans of queries marked. --verify compares every file with its checksum.
 """
 
 import sys
 
-from bin import config_flags
-from bin import launcher
+from . import config_flags
+from . import corpus_flags
+from . import launcher
 
 from absl import flags
 import tensorflow as tf
 
-from realm_tf.records import block_table
 from realm_tf.records import inspection
 from realm_tf.records import query_table
 from realm_tf.reporting import inspection_page
@@ -26,31 +25,26 @@ from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 from realm_tf.text import wordpiece
 
-_CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus directory of bin.make_blocks.', required=True
-)
 _QUERIES_DIR = flags.DEFINE_string(
-  'queries_dir',
-  None,
-  'Directory of bin.make_queries, shown instead of the corpus.',
+  'queries_dir', None, 'Queries to show instead, from bin.make_queries.'
 )
 _MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'Model directory that --verify checks as well.'
+  'model_dir', None, 'Model directory for --verify to check, too.'
 )
 _NUM_EXAMPLES = flags.DEFINE_integer(
-  'num_examples', 10, 'Number of random blocks or queries.', lower_bound=0
+  'num_examples', 10, 'Random blocks or queries to show.', 0
 )
 _VERIFY = flags.DEFINE_bool(
-  'verify', False, 'Read all files and compare them with their checksums.'
+  'verify', False, 'Compare all files with their checksums.'
 )
-_HTML = flags.DEFINE_string('html', None, 'Write the report to this page.')
+_HTML = flags.DEFINE_string(
+  'html', None, 'HTML file to write, instead of printing.'
+)
 
 
 def _report(seed: int) -> inspection.Report:
-  table = block_table.BlockTable.open(_CORPUS_DIR.value, _VERIFY.value)
-  tokenizer = wordpiece.WordpieceTokenizer.from_file(
-    layout.vocab_file(_CORPUS_DIR.value)
-  )
+  table = corpus_flags.open_table(_VERIFY.value)
+  tokenizer = corpus_flags.tokenizer()
   if _VERIFY.value and _MODEL_DIR.value:
     _verify_model(_MODEL_DIR.value, table)
   if not _QUERIES_DIR.value:
@@ -76,8 +70,8 @@ def _verify_model(model_dir, table) -> None:
 def main(_):
   report = _report(config_flags.load().seed)
   if _VERIFY.value:
-    checked = [_CORPUS_DIR.value, _QUERIES_DIR.value, _MODEL_DIR.value]
-    for directory in filter(None, checked):
+    checked = [corpus_flags.CORPUS_DIR, _QUERIES_DIR, _MODEL_DIR]
+    for directory in filter(None, (flag.value for flag in checked)):
       print(f'{directory} is as it was written.')
   if not _HTML.value:
     print(inspection.as_text(report, colored=sys.stdout.isatty()), end='')

@@ -1,15 +1,18 @@
-"""What all binaries share: common flags, and mistakes that end in one line.
+"""Runs a binary: logs on stdout, a user's mistake in one line, code 2.
 
-Import it, or config_flags, before anything that imports TensorFlow: they quiet
-the logs.
+Import it before anything that imports TensorFlow: it quiets the logs.
 """
 
 from collections.abc import Callable, Iterable
+import contextlib
 import ctypes
 import logging as py_logging
+import os
+import re
+import runpy
 import sys
 
-from bin import config_flags
+from . import config_flags
 
 from absl import app
 from absl import flags
@@ -19,22 +22,16 @@ import tqdm
 from realm_tf import errors
 
 
-def _keep_freed_memory():
-  """Makes glibc keep large freed blocks, in one arena for all threads.
-
-  Clearing new ones costs a sixth of a small model's step on CPU.
-  """
-  try:
-    mallopt = ctypes.CDLL('libc.so.6').mallopt
-  except (OSError, AttributeError):  # Another C library.
-    return
-  for name, value in ((-3, 1 << 30), (-1, (1 << 31) - 1), (-8, 1)):
-    mallopt(name, value)  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX.
+def console():
+  """Runs the binary that a console command is called after, as realm-answer."""
+  name = os.path.basename(sys.argv[0]).removeprefix('realm-').replace('-', '_')
+  runpy.run_module(f'{__package__}.{name}', run_name='__main__', alter_sys=True)
 
 
 def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
-  """Runs `main`, with logs on stdout; a user's mistake exits with code 2."""
+  """Runs `main`; a user's mistake exits with code 2."""
   _keep_freed_memory()
+  _complete_help()
   logging.set_verbosity(verbosity)
   logging.use_absl_handler()
   logging.get_absl_handler().python_handler.stream = sys.stdout
@@ -45,6 +42,37 @@ def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
 def progress(items: Iterable, what: str, unit: str) -> Iterable:
   """Returns `items` with a progress bar, on stdout: stderr is for errors."""
   return tqdm.tqdm(items, what, unit=f' {unit}', mininterval=1, file=sys.stdout)
+
+
+def _keep_freed_memory():
+  """Makes glibc keep large freed blocks, in one arena for all threads."""
+  # Clearing new ones costs a sixth of a small model's step on CPU.
+  with contextlib.suppress(OSError, AttributeError):  # Another C library.
+    mallopt = ctypes.CDLL('libc.so.6').mallopt
+    for name, value in ((-3, 1 << 30), (-1, (1 << 31) - 1), (-8, 1)):
+      mallopt(name, value)  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX.
+
+
+def _complete_help():
+  """Lists flags of the shared modules in --help, beside the binary's own."""
+  main = sys.modules['__main__']
+  main.__doc__ = _as_installed(main.__doc__)
+  for module, defined in flags.FLAGS.flags_by_module_dict().items():
+    if module == sys.argv[0] or module.rpartition('.')[0] == __package__:
+      for flag in defined:
+        flag.help = _as_installed(flag.help)
+        flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
+
+
+def _as_installed(text: str) -> str:
+  """Returns `text` with realm-answer for bin.answer outside of a checkout."""
+  if __package__ == 'bin':
+    return text
+  return re.sub(
+    r'(?:python -m )?(?<![\w/.-])bin\.(\w+)',
+    lambda match: f'realm-{match[1].replace("_", "-")}',
+    text,
+  )
 
 
 def _parse_flags(argv: list[str]) -> list[str]:
@@ -68,5 +96,5 @@ def _run_main(main, argv):
 
 
 def _exit(message: str):
-  print(f'ERROR: {" ".join(message.split())}', file=sys.stderr)
+  print(f'ERROR: {_as_installed(" ".join(message.split()))}', file=sys.stderr)
   sys.exit(2)

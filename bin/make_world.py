@@ -1,17 +1,16 @@
-r"""Writes the embedded default corpus as files, to read it or use it elsewhere.
+r"""Writes the demonstration corpus as files, to read it or use it elsewhere.
 
   python -m bin.make_world --output_dir=/tmp/world
 
-Writes articles.jsonl, statements.jsonl (their sentences), sentences.jsonl (X;
-text and the character spans that may
-be masked) and {train,dev,test}_questions.jsonl. --set=world.num_cities=500
-makes it smaller.
+Writes articles.jsonl, statements.jsonl (their sentences), sentences.jsonl (text
+and the character spans that may be masked) and
+{train,dev,test}_questions.jsonl. --set=world.num_cities=500 makes it smaller.
 """
 
 import os
 
-from bin import config_flags
-from bin import launcher
+from . import config_flags
+from . import launcher
 
 from absl import flags
 import tensorflow as tf
@@ -19,7 +18,7 @@ import tensorflow as tf
 from realm_tf.world import generation
 
 _OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'Directory for the files.', required=True
+  'output_dir', None, 'Directory to write.', required=True
 )
 
 

@@ -1,14 +1,14 @@
-r"""Pre-trains REALM; wants bin.refresh_index beside it on the same --run_dir.
+r"""Pre-trains REALM; run bin.refresh_index beside it on the same --run_dir.
 
 python -m bin.pretrain --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --queries_dir=runs/queries \
     --run_dir=runs/realm --init_from=runs/ict [--reader_init_from=runs/bert]
 """
 
-from bin import config_flags
-from bin import launcher
-from bin import start_flags
-from bin import training_flags
+from . import config_flags
+from . import corpus_flags
+from . import launcher
+from . import training_flags
 
 from absl import flags
 
@@ -18,28 +18,29 @@ from realm_tf.training import held_out_queries
 from realm_tf.training import pretraining_run
 from realm_tf.training import runs
 
-_CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True
-)
 _QUERIES_DIR = flags.DEFINE_string(
   'queries_dir', None, 'Queries, from bin.make_queries.', required=True
 )
 _RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'Directory shared with the refresher.', required=True
+  'run_dir',
+  None,
+  'Run directory, shared with bin.refresh_index.',
+  required=True,
 )
 _KEEP_BEST = flags.DEFINE_enum(
   'keep_best',
   None,
   held_out_queries.METRICS,
-  'Metric of held-out queries; the best version by it goes to RUN_DIR/best.',
+  'Metric of held-out queries; its best version goes to RUN_DIR/best.',
 )
+_READER_INIT_FROM = training_flags.define_reader_init_from()
 
 
 def main(_):
   setup = training_flags.setup()
-  inputs = runs.open_inputs(config_flags.load(), _CORPUS_DIR.value)
+  inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   options = pretraining_run.Options(
-    start_flags.init_from(), keep_best=_KEEP_BEST.value
+    training_flags.init_from(_READER_INIT_FROM), keep_best=_KEEP_BEST.value
   )
   kind = inputs.config.pretraining.candidates
   if kind != 'recurring_span' and inputs.config.pretraining.num_candidates == 1:

@@ -1,49 +1,41 @@
-"""Flags of binaries that answer questions with a model."""
+"""Defines the flags of binaries that answer questions, and loads a model."""
 
 from typing import Any
 
-from bin import reader_flags
+from . import corpus_flags
+from . import reader_flags
 
 from absl import flags
 
 from realm_tf.answering import answerer
 from realm_tf.answering import loading
-from realm_tf.records import block_table
 
-CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus to search.', required=True
-)
 _SPARSE_WEIGHT = flags.DEFINE_float(
   'sparse_weight',
   0.0,
   "Weight of BM25's scores, added to those of the embeddings: finds names and "
   'numbers that training never showed. Try 0.5; 0 is embeddings alone.',
-  lower_bound=0.0,
+  0.0,
 )
 _READ_DTYPE = flags.DEFINE_enum(
   'read_dtype',
   'auto',
   ['auto', 'float32', 'bfloat16'],
-  "Dtype of the reader's matmuls; auto is bfloat16 where the hardware "
-  'multiplies it, which halves the time.',
+  "Dtype of the reader's matmuls; 'auto' is bfloat16 if the hardware "
+  'multiplies it, in half the time.',
 )
 
 
 def arguments(model_dir: str) -> dict[str, Any]:
-  """Returns the arguments of `loading.load_answerer`."""
+  """Returns the flags as arguments of `loading.load_answerer`."""
   return {
     'model_dir': model_dir,
-    'corpus_dir': CORPUS_DIR.value,
+    'corpus_dir': corpus_flags.CORPUS_DIR.value,
     'index_dir': reader_flags.INDEX_DIR.value,
     'choices': reader_flags.choices()._replace(
       sparse_weight=_SPARSE_WEIGHT.value, read_dtype=_READ_DTYPE.value
     ),
   }
-
-
-def open_table() -> block_table.BlockTable:
-  """Returns the corpus alone."""
-  return block_table.BlockTable.open(CORPUS_DIR.value)
 
 
 def load(model_dir: str) -> answerer.Answerer:

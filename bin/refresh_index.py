@@ -2,16 +2,17 @@ r"""Rebuilds the index whenever the trainer publishes new parameters.
 
   python -m bin.refresh_index --run_dir=runs/realm --corpus_dir=runs/corpus
 
-Ends when training is done; goes on after a crash when started again. Several,
-with --worker=0 to N - 1 and --num_workers=N, share the work.
+Ends when training is done; started again after a crash, it continues. Several
+processes share the work with --num_workers=N and --worker=0 to N - 1.
 """
 
 import functools
 import time
 
-from bin import config_flags
-from bin import launcher
-from bin import strategy_flags
+from . import config_flags
+from . import corpus_flags
+from . import launcher
+from . import strategy_flags
 
 from absl import flags
 
@@ -26,21 +27,20 @@ from realm_tf.rundir import versions
 from realm_tf.rundir import workers
 
 _RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'Directory shared with the trainer.', required=True
-)
-_CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True
+  'run_dir', None, 'Run directory, shared with bin.pretrain.', required=True
 )
 _POLL_SECS = flags.DEFINE_float(
-  'poll_secs', 1.0, 'Seconds between two looks for parameters.', 0.001
+  'poll_secs', 1.0, 'Seconds between two looks for new parameters.', 0.001
 )
-_ONCE = flags.DEFINE_bool('once', False, 'End after the parameters of now.')
-_WORKER = flags.DEFINE_integer('worker', 0, 'Number of this worker.', 0)
-_NUM_WORKERS = flags.DEFINE_integer('num_workers', 1, 'Of all workers.', 1)
+_ONCE = flags.DEFINE_bool(
+  'once', False, 'End after the newest parameters there are.'
+)
+_WORKER = flags.DEFINE_integer('worker', 0, 'Index of this worker.', 0)
+_NUM_WORKERS = flags.DEFINE_integer('num_workers', 1, 'Workers in all.', 1)
 _TAKEOVER_SECS = flags.DEFINE_float(
-  'takeover_secs', 60.0, 'Silence after which a worker counts as dead.', 1.0
+  'takeover_secs', 60.0, 'Seconds of silence after which a worker is dead.', 1.0
 )
-_KEEP = flags.DEFINE_integer('keep', 3, 'Index versions that are kept.', 1)
+_KEEP = flags.DEFINE_integer('keep', 3, 'Index versions to keep.', 1)
 _MAX_FAILURES = 20  # In a row; a full disk may be cleared meanwhile.
 
 
@@ -55,11 +55,13 @@ def main(_):
       f'{_NUM_WORKERS.value}. Number the workers from 0.'
     )
   strategy = strategy_flags.create_local()
-  shards.read_manifest(_CORPUS_DIR.value)  # A mistake shows before the wait.
+  shards.read_manifest(
+    corpus_flags.CORPUS_DIR.value
+  )  # A mistake shows before the wait.
   while not _ONCE.value and versions.newest(params_root) is None:
     wait()
   builder = index_builder.open_builder(
-    run_dir, _CORPUS_DIR.value, config_flags.overrides(), strategy
+    run_dir, corpus_flags.CORPUS_DIR.value, config_flags.overrides(), strategy
   )
   is_pinned = builder.config.pretraining.pin_index
   keep = max(_KEEP.value, 3) if is_pinned else _KEEP.value  # For --resume.

@@ -1,17 +1,17 @@
-r"""Writes what a training run did as one HTML page, without outside resources.
+r"""Writes a training run as one HTML page, without outside resources.
 
   python -m bin.report --run_dir=runs/pretrain
   python -m bin.report --run_dir=runs/qa --run_dir=runs/qa_bm25 \
       --eval_dir=runs/eval/qa --output=both.html
 
-The page has the curves of everything in metrics.jsonl, the figures at the end,
-those of evaluations, masked sentences with their candidates, and the config.
-Of several runs the curves lie over each other. A run may still be going on.
+The page has the curves and last values of metrics.jsonl, evaluations, masked
+sentences with their candidates, and the config. Curves of several runs share a
+plot. A run may still be going on.
 """
 
 import os
 
-from bin import launcher
+from . import launcher
 
 from absl import flags
 import tensorflow as tf
@@ -21,12 +21,10 @@ from realm_tf.reporting import page
 from realm_tf.reporting import run_reader
 
 _RUN_DIR = flags.DEFINE_multi_string(
-  'run_dir', None, 'Of any training job; repeatable.', required=True
+  'run_dir', None, 'Run directory of a trainer', required=True
 )
 _EVAL_DIR = flags.DEFINE_multi_string(
-  'eval_dir',
-  [],
-  'Of bin.evaluate; repeatable. Those inside a run directory are found.',
+  'eval_dir', [], '--output_dir of bin.evaluate, if outside of --run_dir'
 )
 _OUTPUT = flags.DEFINE_string(
   'output', None, 'File to write; by default report.html of the first run.'

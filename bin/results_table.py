@@ -1,12 +1,12 @@
-r"""Prints evaluations as tables, a row a system, and writes results.json.
+r"""Prints evaluations as tables, one row per system, and writes results.json.
 
 python -m bin.results_table --run_dir=runs/quickstart \
     --rows=realm_0,ict_0,bm25_0 --rows=realm_all,ict_all,bm25_all \
     --questions=runs/quickstart/world/test_questions.jsonl
 
-A row is what bin.evaluate left in RUN_DIR/eval/ROW; each --rows is a table of
-its own. Exact match comes with its 95 % interval (bootstrap over questions),
-and with the p-value of McNemar's exact test against the table's first row.
+A row is the --output_dir RUN_DIR/eval/ROW of bin.evaluate; each --rows is a
+table. Exact match has its 95 % interval (bootstrap over questions) and the
+p-value of McNemar's exact test against the table's first row.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +14,9 @@ import json
 import os
 from typing import Any
 
-from bin import evaluations
-from bin import launcher
-from bin import question_flags
+from . import evaluations
+from . import launcher
+from . import question_flags
 
 from absl import flags
 import tensorflow as tf
@@ -25,10 +25,10 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import comparison
 
 _RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'Directory of a script with several systems.', required=True
+  'run_dir', None, 'Run directory of a launch script.', required=True
 )
 _ROWS = flags.DEFINE_multi_string(
-  'rows', None, 'Systems, with commas between them; repeatable.', required=True
+  'rows', None, 'Systems of a table, as a,b,c', required=True
 )
 flags.mark_flag_as_required('questions')
 _RECALLS = ('span_recall@5', 'recall@1', 'recall@5', 'recall@20')

@@ -1,10 +1,10 @@
-"""Flags of bin.evaluate about masked sentences, and what they measure."""
+"""Defines bin.evaluate's flags of masked sentences, and measures on these."""
 
 from collections.abc import Sequence
 from typing import Any, Optional
 
-from bin import config_flags
-from bin import reading_flags
+from . import config_flags
+from . import corpus_flags
 
 from absl import flags
 
@@ -14,22 +14,20 @@ from realm_tf.records import block_table
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.retrieval import bm25
-from realm_tf.rundir import layout
-from realm_tf.text import wordpiece
 
 QUERIES_DIR = flags.DEFINE_string(
   'queries_dir',
   None,
-  'Queries, from bin.make_queries: how often do the first blocks have what is '
-  'masked in a sentence? Its own block does not count.',
+  'Queries, from bin.make_queries: measures how often the first blocks have '
+  'the masked span of a sentence. Its own block does not count.',
 )
 _HELD_OUT_SHARE = flags.DEFINE_float(
   'held_out_share',
   0.0,
-  'Share of articles whose sentences are measured: the held_out.share that '
-  'training left out. 0 measures all sentences.',
-  lower_bound=0.0,
-  upper_bound=1.0,
+  "Share of articles whose sentences are measured: training's held_out.share. "
+  '0 measures all sentences.',
+  0.0,
+  1.0,
 )
 
 flags.register_multi_flags_validator(
@@ -49,13 +47,11 @@ def measure(
 
   Args:
     table: The corpus.
-    answerer: Searches; None is BM25.
-    recall_at: Each k.
+    answerer: Model that searches; None searches with BM25.
+    recall_at: Each k of recall@k.
   """
   seed, config = flags.FLAGS.seed, config_flags.load()
-  tokenizer = wordpiece.WordpieceTokenizer.from_file(
-    layout.vocab_file(reading_flags.CORPUS_DIR.value)
-  )
+  tokenizer = corpus_flags.tokenizer()
   lengths = answerer.lengths if answerer else config.lengths
   if answerer:
 

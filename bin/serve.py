@@ -4,11 +4,13 @@ r"""Answers questions over HTTP: TensorFlow Serving's REST API, and a page.
   curl localhost:8501/v1/models/realm:predict \
       -d '{"instances": ["What is the capital of Peru?"]}'
 
-Newer parameters or a newer index in --model_dir are taken over while it runs.
+Swaps to newer parameters or a newer index in --model_dir while it runs.
 """
 
-from bin import launcher
-from bin import reading_flags
+import functools
+
+from . import launcher
+from . import reading_flags
 
 from absl import flags
 
@@ -22,46 +24,38 @@ from realm_tf.serving import service as service_lib
 from realm_tf.serving import uvicorn_server
 
 _MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'A model directory from bin.finetune.', required=True
+  'model_dir', None, 'Model directory, from bin.finetune.', required=True
 )
-_HOST = flags.DEFINE_string('host', '127.0.0.1', 'Address to listen at.')
+_HOST = flags.DEFINE_string('host', '127.0.0.1', 'Address to listen on.')
 _PORT = flags.DEFINE_integer(
-  'port', 8501, 'Port; 0 for any.', lower_bound=0, upper_bound=65535
+  'port', 8501, 'Port to listen on; 0 for any.', 0, 65535
 )
 _TOKEN_FILE = flags.DEFINE_string(
   'token_file', None, 'File with the bearer token that requests must have.'
 )
 _TOP_K = flags.DEFINE_integer(
-  'top_k', None, 'Evidence per answer; by default, all read.', lower_bound=1
+  'top_k', None, 'Most evidence per answer; by default, all read.', 1
 )
 _BATCH_SIZE = flags.DEFINE_integer(
   'batch_size',
   None,
   "Most questions answered together; by default the config's.",
-  lower_bound=1,
+  1,
 )
 _QUEUE_SIZE = flags.DEFINE_integer(
-  'queue_size', 256, 'Most questions that wait; then 429.', lower_bound=1
+  'queue_size', 256, 'Most questions that wait; then status 429.', 1
 )
 _TIMEOUT_SECS = flags.DEFINE_float(
-  'timeout_secs',
-  30.0,
-  'Longest time to answer a request, in seconds; then 504.',
-  lower_bound=0.001,
+  'timeout_secs', 30.0, 'Longest request; then status 504.', 0.001
 )
 _POLL_SECS = flags.DEFINE_float(
-  'poll_secs',
-  10.0,
-  'Seconds between looks for newer versions.',
-  lower_bound=0.1,
+  'poll_secs', 10.0, 'Seconds between looks for newer versions.', 0.1
 )
 _PRETRAINED_DIR = flags.DEFINE_string(
-  'pretrained_dir',
-  None,
-  'Run directory of bin.pretrain, whose model completes masked sentences.',
+  'pretrained_dir', None, 'Run of bin.pretrain, to complete masked sentences.'
 )
 _ALLOW_EDITS = flags.DEFINE_bool(
-  'allow_edits', False, 'Let the page change texts of blocks, in memory only.'
+  'allow_edits', False, 'Let the page change blocks, in memory only.'
 )
 
 

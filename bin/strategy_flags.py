@@ -1,4 +1,4 @@
-"""The flags that say which devices a binary computes on."""
+"""Defines the flags of devices, and makes the strategy of tf.distribute."""
 
 from absl import flags
 import tensorflow as tf
@@ -7,17 +7,17 @@ from realm_tf import errors
 from realm_tf.modeling import strategies
 
 _STRATEGY = flags.DEFINE_enum(
-  'distribution_strategy', 'off', strategies.NAMES, 'Of tf.distribute.'
+  'distribution_strategy', 'off', strategies.NAMES, 'Strategy of tf.distribute.'
 )
-_TPU = flags.DEFINE_string('tpu', '', "The TPU's address; '' is a local one.")
+_TPU = flags.DEFINE_string('tpu', '', "Address of the TPU; '' is a local one.")
 _LOGICAL_CPUS = flags.DEFINE_integer(
-  'logical_cpus', 1, 'Devices the CPU is split into, to try a strategy.', 1
+  'logical_cpus', 1, 'Devices to split the CPU into, to try a strategy.', 1
 )
 _WORKER_HOSTS = flags.DEFINE_string(
-  'worker_hosts', '', 'host:port of each process of multi_worker_mirrored.'
+  'worker_hosts', '', 'host:port,host:port,... of multi_worker_mirrored.'
 )
 _TASK_INDEX = flags.DEFINE_integer(
-  'task_index', 0, 'Number of this one among --worker_hosts.'
+  'task_index', 0, 'Index of this process among --worker_hosts.'
 )
 
 

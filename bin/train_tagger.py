@@ -7,9 +7,9 @@ r"""Trains a BERT that finds named entities, to be masked in pre-training.
 Files have CoNLL-2003's columns: a word and, last, its IOB1 or IOB2 label.
 """
 
-from bin import config_flags
-from bin import launcher
-from bin import training_flags
+from . import config_flags
+from . import launcher
+from . import training_flags
 
 from absl import flags
 
@@ -17,24 +17,24 @@ from realm_tf import errors
 from realm_tf.corpus import conll
 from realm_tf.training import tagger_run
 
-_TRAIN = flags.DEFINE_multi_string('train', None, 'Files.', required=True)
-_DEV = flags.DEFINE_multi_string('dev', [], 'Files to evaluate on.')
-_OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'New directory for the tagger.', required=True
+_TRAIN = flags.DEFINE_multi_string(
+  'train', None, 'CoNLL files to train on', required=True
 )
-_INIT_FROM = flags.DEFINE_string(
-  'init_from', None, 'Model directory whose BERT it starts from.'
+_DEV = flags.DEFINE_multi_string('dev', [], 'CoNLL files to evaluate on')
+_OUTPUT_DIR = flags.DEFINE_string(
+  'output_dir', None, 'New directory for the tagger to write.', required=True
 )
 _VOCAB_FILE = flags.DEFINE_string(
-  'vocab_file', None, 'Wordpieces; of --init_from if that is given.'
+  'vocab_file', None, 'Wordpieces, one per line; required without --init_from.'
 )
 
 
 def main(_):
-  if bool(_INIT_FROM.value) == bool(_VOCAB_FILE.value):
+  init_from = training_flags.INIT_FROM.value
+  if bool(init_from) == bool(_VOCAB_FILE.value):
     raise errors.UserError(
       'A tagger needs the vocabulary of a BERT, or a new one: one of '
-      f'--init_from and --vocab_file. Found {_INIT_FROM.value!r} and '
+      f'--init_from and --vocab_file. Found {init_from!r} and '
       f'{_VOCAB_FILE.value!r}.'
     )
   train, dev = conll.read(_TRAIN.value), []
@@ -42,7 +42,7 @@ def main(_):
     dev = conll.read(_DEV.value)  # A mistake in it must not wait for the end.
   setup = training_flags.setup()
   job = tagger_run.prepare(
-    config_flags.load(), train, _VOCAB_FILE.value, _INIT_FROM.value
+    config_flags.load(), train, _VOCAB_FILE.value, init_from
   )
   tagger_run.run(job, _OUTPUT_DIR.value, setup)
   if dev:

@@ -1,18 +1,42 @@
-"""The flags that all trainers share: devices, --resume, --profile_steps."""
+"""Defines the flags of all trainers: what to start from, devices, --resume."""
 
-from bin import strategy_flags
+from . import strategy_flags
 
 from absl import flags
 
 from realm_tf import errors
+from realm_tf.training import initial_params
 from realm_tf.training import setup as setup_lib
 
+INIT_FROM = flags.DEFINE_string(
+  'init_from',
+  None,
+  'Model directory to start from. Parts that it lacks start from random '
+  'weights.',
+)
 _RESUME = flags.DEFINE_bool(
-  'resume', False, 'Go on from the last checkpoint of the run.'
+  'resume', False, 'Continue from the last checkpoint of the run.'
 )
 _PROFILE_STEPS = flags.DEFINE_list(
-  'profile_steps', [], 'First and last step of a profile for TensorBoard.'
+  'profile_steps',
+  [],
+  'First and last step of a profile for TensorBoard, as 100,110.',
 )
+
+
+def define_reader_init_from() -> flags.FlagHolder:
+  """Defines the flag of trainers that can join two models."""
+  return flags.DEFINE_string(
+    'reader_init_from',
+    None,
+    'Model directory whose reader, with its heads, replaces that of '
+    '--init_from.',
+  )
+
+
+def init_from(reader: flags.FlagHolder) -> initial_params.InitFrom:
+  """Returns the models to start from; `reader` is --reader_init_from."""
+  return initial_params.InitFrom(INIT_FROM.value, reader.value)
 
 
 def setup() -> setup_lib.Setup:

@@ -3,16 +3,17 @@ r"""Trains both embedders: by the Inverse Cloze Task, or on questions.
 python -m bin.warm_start --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --run_dir=runs/ict [--questions=train.jsonl]
 
-With --questions, a question's block is that of its article (`gold_id`) which
-has the answer, and without a gold_id the best that BM25 finds with the answer
-in it. Both ways the other blocks of the batch are the negatives, and
-`inverse_cloze` of the config says how.
+With --questions, a question's block is the one of its article (`gold_id`) that
+has the answer; without a gold_id, the best that BM25 finds with the answer. The
+other blocks of the batch are the negatives. The config's section is
+`inverse_cloze`. The reader of --init_from is published along, unchanged.
 """
 
-from bin import config_flags
-from bin import launcher
-from bin import question_flags
-from bin import training_flags
+from . import config_flags
+from . import corpus_flags
+from . import launcher
+from . import question_flags
+from . import training_flags
 
 from absl import flags
 
@@ -20,21 +21,13 @@ from realm_tf.retrieval import bm25
 from realm_tf.training import inverse_cloze_run
 from realm_tf.training import runs
 
-_CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus, from bin.make_blocks.', required=True
-)
 _RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'New directory for the model.', required=True
-)
-_INIT_FROM = flags.DEFINE_string(
-  'init_from',
-  None,
-  'Model directory to start from; its reader is published along, as it is.',
+  'run_dir', None, 'New model directory to write.', required=True
 )
 
 
 def _search(inputs, questions):
-  """Returns what finds blocks for questions that name no article, if any."""
+  """Returns BM25's search; None if every question names its article."""
   if all(question.gold_id for question in questions):
     return None
   sparse = bm25.over_table(inputs.table)
@@ -46,11 +39,11 @@ def _search(inputs, questions):
 def main(_):
   setup = training_flags.setup()
   questions = question_flags.read() if question_flags.are_given() else []
-  inputs = runs.open_inputs(config_flags.load(), _CORPUS_DIR.value)
+  inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   inverse_cloze_run.run(
     inputs,
     _RUN_DIR.value,
-    _INIT_FROM.value,
+    training_flags.INIT_FROM.value,
     setup,
     questions,
     _search(inputs, questions),

@@ -60,7 +60,7 @@ evaluate() {  # NAME FLAGS...
 }
 index_of() {  # NAME MODEL_DIR
   stage "index_$1" "$2/index" "$PYTHON" -m bin.build_index \
-    --params_dir="$2" --corpus_dir="$corpus" --output_dir="$2/index"
+    --model_dir="$2" --corpus_dir="$corpus" --output_dir="$2/index"
 }
 
 stage import "$start/params" import

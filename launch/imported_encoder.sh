@@ -26,7 +26,7 @@ mkdir -p "$run"
   --output_dir="$run/corpus"
 # In the model directory, where launch/open_squad.sh finds it again.
 [ -e "$run/model/index/000000000/manifest.json" ] || "$PYTHON" \
-  -m bin.build_index --params_dir="$run/model" --corpus_dir="$run/corpus" \
+  -m bin.build_index --model_dir="$run/model" --corpus_dir="$run/corpus" \
   --output_dir="$run/model/index"
 evaluate() {  # NAME FLAGS...
   local name=$1

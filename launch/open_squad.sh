@@ -64,6 +64,6 @@ evaluate bm25 --corpus_dir="$run/corpus" --retriever=bm25
   --vocab_file="$init_from/vocab.txt" --max_block_wordpieces=288 \
   --output_dir="$run/val_corpus"
 compgen -G "$run/val_index/*/manifest.json" >/dev/null || "$PYTHON" \
-  -m bin.build_index --params_dir="$run/qa" --corpus_dir="$run/val_corpus" \
+  -m bin.build_index --model_dir="$run/qa" --corpus_dir="$run/val_corpus" \
   --output_dir="$run/val_index"
 evaluate val --corpus_dir="$run/val_corpus" --index_dir="$run/val_index"

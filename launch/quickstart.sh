@@ -56,7 +56,7 @@ stage reader_queries "$run/reader_queries/manifest.json" \
   --format=tagged --corpus_dir="$corpus" --output_dir="$run/reader_queries"
 stage ict "$run/ict/DONE" train warm_start "$run/ict"
 stage ict_index "$run/ict/index" \
-  "$PYTHON" -m bin.build_index --params_dir="$run/ict" \
+  "$PYTHON" -m bin.build_index --model_dir="$run/ict" \
   --corpus_dir="$corpus" --output_dir="$run/ict/index"
 # The reader's warm-up, from text alone: a masked sentence beside a block that
 # BM25 finds for it and that holds the masked words.
@@ -113,7 +113,7 @@ stage changed_corpus "$run/changed/corpus/manifest.json" \
   --max_block_wordpieces=48 --vocab_file="$corpus/vocab.txt" \
   --output_dir="$run/changed/corpus"
 stage changed_index "$run/changed/index" \
-  "$PYTHON" -m bin.build_index --params_dir="$qa" \
+  "$PYTHON" -m bin.build_index --model_dir="$qa" \
   --corpus_dir="$run/changed/corpus" --output_dir="$run/changed/index"
 cat "$run/changed/changed.json"
 question=$("$PYTHON" -c 'import json, sys

@@ -76,7 +76,7 @@ row() {  # NAME EMBEDDERS READER [RETRIEVER] [FLAGS...]
   shift $(($# > 4 ? 4 : $#))
   if [ "$retriever" = --retriever=model ]; then
     stage "index_${embedders##*/}" "$embedders/index" "$PYTHON" \
-      -m bin.build_index --params_dir="$embedders" --corpus_dir="$corpus" \
+      -m bin.build_index --model_dir="$embedders" --corpus_dir="$corpus" \
       --output_dir="$embedders/index"
   fi
   evaluate "${name}_before" --model_dir="$embedders" "$retriever" \

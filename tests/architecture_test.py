@@ -124,7 +124,7 @@ class ArchitectureTest(parameterized.TestCase):
         continue
       package = source_tree.package_of(name[:-3].replace('/', '.'))
       allowed = source_tree.allowed(package)
-      for line, module in source_tree.imports(source_tree.parse(name)):
+      for line, module in source_tree.imports(name):
         top = module.split('.')[0]
         sideways = top in ('', 'bin', 'benchmarks', 'launch', 'tests')
         if sideways or (
@@ -141,18 +141,28 @@ class ArchitectureTest(parameterized.TestCase):
   def test_nothing_but_its_tests_imports_bin(self):
     offences = []
     for name in source_tree.python_files(*_SOURCES):
-      for line, module in source_tree.imports(source_tree.parse(name)):
+      for line, module in source_tree.imports(name):
         if module.split('.')[0] != 'bin':
           continue
         if not (name.startswith('bin/') and module in _SHARED):
           offences.append(f'{name}:{line} imports {module}')
     self._assert_none(offences, 'Logic belongs in realm_tf, not in bin.')
 
+  def test_bin_imports_itself_by_a_dot(self):
+    # A checkout's bin.launcher is realm_tf.bin.launcher where it is installed.
+    offences = [
+      f'{name}:{node.lineno}'
+      for name in source_tree.python_files('bin')
+      for node in ast.walk(source_tree.parse(name))
+      if isinstance(node, ast.ImportFrom) and node.module == 'bin'
+    ]
+    self._assert_none(offences, 'Write `from . import launcher`.')
+
   def test_launch_configs_import_only_the_config(self):
     offences = [
       f'{name}:{line} imports {module}'
       for name in source_tree.python_files('launch')
-      for line, module in source_tree.imports(source_tree.parse(name))
+      for line, module in source_tree.imports(name)
       if module not in ('realm_tf.config', 'dataclasses')
     ]
     self._assert_none(
@@ -162,7 +172,7 @@ class ArchitectureTest(parameterized.TestCase):
   def test_heavy_dependencies_have_one_adapter(self):
     offences = []
     for name in source_tree.python_files('realm_tf', 'bin', 'launch'):
-      for line, module in source_tree.imports(source_tree.parse(name)):
+      for line, module in source_tree.imports(name):
         adapters = _ADAPTERS.get(module.split('.')[0])
         if adapters is not None and not name.startswith(tuple(adapters)):
           offences.append(f'{name}:{line} imports {module}; {adapters} may')
@@ -171,7 +181,7 @@ class ArchitectureTest(parameterized.TestCase):
   def test_no_harmful_imports(self):
     offences = []
     for name in source_tree.python_files(*_SOURCES, 'tests'):
-      for line, module in source_tree.imports(source_tree.parse(name)):
+      for line, module in source_tree.imports(name):
         instead = _INSTEAD_OF.get(module.split('.')[0])
         if instead:
           offences.append(f'{name}:{line} imports {module}. Use {instead}.')

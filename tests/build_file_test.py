@@ -58,7 +58,7 @@ def _with_dependencies(rules, name: str) -> set[str]:
 def _imported_files(path: str) -> set[str]:
   """Returns the files of this repository that the file `path` imports."""
   found = set()
-  for _, module in source_tree.imports(source_tree.parse(path)):
+  for _, module in source_tree.imports(path):
     parts = module.split('.')
     for end in range(1, len(parts) + 1):
       name = '/'.join(parts[:end]) + '.py'

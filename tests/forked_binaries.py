@@ -42,7 +42,6 @@ def preload():
   # In the binaries' order: the launcher quiets what is loaded after it. Nothing
   # is computed here, so no thread exists that a fork would lose.
   from bin import launcher  # noqa: F401
-
   from realm_tf.answering import loading  # noqa: F401
   from realm_tf.evaluation import open_qa  # noqa: F401
   from realm_tf.index import index_builder  # noqa: F401

@@ -47,7 +47,8 @@ SHARED_BY_BINARIES = tuple(
   sorted(
     path.stem
     for path in ROOT.glob('bin/*.py')
-    if '__main__' not in path.read_text() and path.stem != '__init__'
+    if "__name__ == '__main__'" not in path.read_text()
+    and path.stem != '__init__'
   )
 )
 
@@ -77,13 +78,19 @@ def parse(name: str) -> ast.Module:
   return ast.parse((ROOT / name).read_text(), name)
 
 
-def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
-  """Yields (line, dotted module) of every import, local ones included."""
-  for node in ast.walk(tree):
+def imports(name: str) -> Iterator[tuple[int, str]]:
+  """Yields (line, dotted module) of every import in the file `name`.
+
+  `from . import launcher` in bin/ is 'bin.launcher'. Other packages have no
+  relative imports; theirs would come with their dots.
+  """
+  for node in ast.walk(parse(name)):
     if isinstance(node, ast.Import):
       yield from ((node.lineno, alias.name) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
       module = '.' * node.level + (node.module or '')
+      if module == '.' and name.startswith('bin/'):
+        module = 'bin'
       yield from ((node.lineno, f'{module}.{a.name}') for a in node.names)
 
 

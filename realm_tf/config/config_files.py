@@ -170,7 +170,7 @@ def _read_text(path: str) -> str:
     ) from e
 
 
-def _type(key: str) -> type:
+def _type(key: str) -> Any:
   """Returns the type of the field `key`, which is that of its default."""
   if key in _DEFAULTS:
     return type(_DEFAULTS[key])
@@ -220,7 +220,7 @@ def _checked(key: str, value: Any) -> Any:
   return value
 
 
-def _section(cls: type, values: dict[str, Any], prefix: str) -> Any:
+def _section(cls: Any, values: dict[str, Any], prefix: str) -> Any:
   """Returns the config `cls`; its fields are under `prefix` in `values`."""
   fields = {}
   for field in dataclasses.fields(cls):

@@ -126,7 +126,7 @@ class _Files:
     return {
       'adapt_results': {'run_dir': self.missing},
       'answer': {**corpus, 'model_dir': self.model, 'question': 'a'},
-      'build_index': {**corpus, **out, 'params_dir': self.model},
+      'build_index': {**corpus, **out, 'model_dir': self.model},
       'change_fact': {
         **out,
         'questions': self.missing,
@@ -216,7 +216,7 @@ def _cases(files):
   yield 'refresh_index', {'run_dir': missing}, missing
   yield 'refresh_index', {'worker': '1'}, '--num_workers'
   yield 'refresh_index', {'num_workers': 'x'}, 'num_workers'
-  yield 'build_index', {'params_dir': missing}, missing
+  yield 'build_index', {'params_dir': missing}, missing  # Now --model_dir.
   yield 'build_index', {'base': missing}, missing
   yield 'build_index', {'recall_target': '2'}, 'recall_target'
   yield 'build_index', {'output_dir': files.other_index}, 'corpus_fingerprint'

@@ -40,8 +40,8 @@ class RetrievalLayerTest(tf.test.TestCase, parameterized.TestCase):
     'serving/masked_sentence',
   )
   def test_every_job_searches_by_it(self, name):
-    tree = source_tree.parse(f'realm_tf/{name}.py')
-    imported = {module for _, module in source_tree.imports(tree)}
+    imports = source_tree.imports(f'realm_tf/{name}.py')
+    imported = {module for _, module in imports}
     self.assertIn('realm_tf.retrieval.retrieval_layer', imported)
 
 
