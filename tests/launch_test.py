@@ -216,7 +216,7 @@ class TpuVmTest(absltest.TestCase):
 
   def test_flags_are_those_of_the_binaries(self):
     printed = self._launch(DRY_RUN='1').stdout
-    shared = ('strategy_flags', 'training_flags')
+    shared = ('corpus_flags', 'strategy_flags', 'training_flags')
     for binary in ('pretrain', 'refresh_index'):
       defined = ''.join(
         (source_tree.ROOT / 'bin' / f'{name}.py').read_text()
