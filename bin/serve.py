@@ -46,7 +46,7 @@ _QUEUE_SIZE = flags.DEFINE_integer(
   'queue_size', 256, 'Most questions that wait; then status 429.', 1
 )
 _TIMEOUT_SECS = flags.DEFINE_float(
-  'timeout_secs', 30.0, 'Longest request; then status 504.', 0.001
+  'timeout_secs', 30.0, 'Most seconds of a request; then status 504.', 0.001
 )
 _POLL_SECS = flags.DEFINE_float(
   'poll_secs', 10.0, 'Seconds between looks for newer versions.', 0.1
@@ -74,9 +74,7 @@ def main(_):
     live,
     completer,
     metrics,
-    top_k=_TOP_K.value,
-    batch_size=_BATCH_SIZE.value,
-    queue_size=_QUEUE_SIZE.value,
+    service_lib.Options(_TOP_K.value, _BATCH_SIZE.value, _QUEUE_SIZE.value),
   )
   live.watch(_POLL_SECS.value)
   settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)
