@@ -7,8 +7,8 @@
 # The environment is .venv, or $REALM_VENV. Its Python is the first of
 # python3.12, 3.11, 3.10 and python3 that works and is in range ($REALM_PYTHON
 # names another); its packages have the exact versions of constraints.txt. A
-# stamp holds the hash of setup.py and constraints.txt: while they stay the
-# same, a second run installs nothing.
+# stamp holds the hash of setup.py, pyproject.toml and constraints.txt: while
+# they stay the same, a second run installs nothing.
 
 realm_find_python() {
   local candidate
@@ -68,7 +68,8 @@ realm_make_environment() {
   root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || return
   venv=${REALM_VENV:-$root/.venv}
   stamp=$venv/realm_tf.stamp
-  wanted=$(cd "$root" && cat setup.py constraints.txt | cksum) || return
+  wanted=$(cat "$root"/{setup.py,pyproject.toml,constraints.txt} | cksum) ||
+    return
   wanted="$wanted $root"  # The install is editable: it points at this folder.
   if [ -x "$venv/bin/python" ] &&
       [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
