@@ -52,7 +52,7 @@ def _rows(
       other = comparison.Other(_path(name), questions)
       first = first or other.predictions
       cells['interval'] = metrics['intervals']['exact_match']
-      cells['p'] = other.compare(first)[0].p_value
+      cells['p'] = other.compare(first)[0]['p_value']
     yield {'system': name, **cells}
 
 

@@ -7,8 +7,6 @@ r"""Answers questions over HTTP: TensorFlow Serving's REST API, and a page.
 Swaps to newer parameters or a newer index in --model_dir while it runs.
 """
 
-import functools
-
 from . import launcher
 from . import reading_flags
 
@@ -74,7 +72,9 @@ def main(_):
     live,
     completer,
     metrics,
-    service_lib.Options(_TOP_K.value, _BATCH_SIZE.value, _QUEUE_SIZE.value),
+    top_k=_TOP_K.value,
+    batch_size=_BATCH_SIZE.value,
+    queue_size=_QUEUE_SIZE.value,
   )
   live.watch(_POLL_SECS.value)
   settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)
