@@ -24,21 +24,13 @@ _MODEL_DIR = flags.DEFINE_string(
 )
 flags.DEFINE_alias('params_dir', 'model_dir')
 _OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir',
-  None,
-  'Directory for the version, a numbered directory in it.',
-  required=True,
+  'output_dir', None, 'Directory of index versions.', required=True
 )
 _BASE = flags.DEFINE_string(
   'base', None, 'Index version whose embeddings are reused for equal blocks.'
 )
 _RECALL_TARGET = flags.DEFINE_float(
-  'recall_target',
-  None,
-  'Share of the exact top blocks that the search must find; by default the '
-  "config's.",
-  0.0,
-  1.0,
+  'recall_target', None, 'Share of the exact top blocks to find.', 0.0, 1.0
 )
 
 

@@ -27,10 +27,7 @@ _QUESTIONS = flags.DEFINE_string(
   'questions', None, 'Questions, from bin.make_world.', required=True
 )
 _PREDICTIONS = flags.DEFINE_string(
-  'predictions',
-  None,
-  'Predictions of bin.evaluate on --questions.',
-  required=True,
+  'predictions', None, 'Their predictions, from bin.evaluate.', required=True
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory to write.', required=True

@@ -15,8 +15,7 @@ from realm_tf.config import config_files
 _CONFIG = flags.DEFINE_string(
   'config',
   None,
-  'Launch module: a file, as launch/quickstart.py, or an importable module. By '
-  "default the paper's values.",
+  "Launch module: file or importable name; by default the paper's values.",
 )
 _SET = flags.DEFINE_multi_string(
   'set', [], 'Config field to change, as pretraining.batch_size=8'
@@ -24,8 +23,7 @@ _SET = flags.DEFINE_multi_string(
 _MODEL_OF = flags.DEFINE_string(
   'model_of',
   None,
-  "Model directory whose model.* replaces the config's, before --set. Take the "
-  'sizes of --init_from with it.',
+  "Model directory whose model.* replaces the config's, before --set.",
 )
 _SEED = flags.DEFINE_integer('seed', 0, 'Random seed.')
 

@@ -43,10 +43,7 @@ _BLOCKS = flags.DEFINE_string(
   'blocks', None, "blocks.tfr or block_records.npy; by default the source's."
 )
 _NUM_HEADS = flags.DEFINE_integer(
-  'num_heads',
-  None,
-  'Attention heads of a tf1: source; by default hidden size / 64.',
-  1,
+  'num_heads', None, 'Heads of a tf1: source; by default width / 64.', 1
 )
 _NUM_WORKERS = flags.DEFINE_integer(
   'num_workers', os.cpu_count(), 'Processes that tokenize blocks.', 1

@@ -23,10 +23,7 @@ from realm_tf.records import shards
 
 _FORMAT = article_flags.define_format()
 _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
-  'max_block_wordpieces',
-  288,
-  'Longest block: 3 + title + body, in wordpieces.',
-  8,
+  'max_block_wordpieces', 288, 'Longest block: 3 + title + body.', 8
 )
 _SHARD_BLOCKS = flags.DEFINE_integer(
   'shard_blocks', 100_000, 'Blocks per TFRecord file.', 1

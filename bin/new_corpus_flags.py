@@ -15,14 +15,13 @@ from realm_tf.world import inputs
 _VOCAB_FILE = flags.DEFINE_string(
   'vocab_file',
   None,
-  "Wordpieces, one per line, as BERT's vocab.txt; by default learned from the "
-  'articles.',
+  'Wordpieces, one per line; by default learned from --input.',
 )
 _VOCAB_SIZE = flags.DEFINE_integer(
   'vocab_size', 8000, 'Most wordpieces to learn.', 100
 )
 _VOCAB_TEXT = flags.DEFINE_multi_string(
-  'vocab_text', [], 'JSONL file whose "text" fields also teach wordpieces'
+  'vocab_text', [], 'JSONL file whose "text" teaches wordpieces, too'
 )
 _APPEND = flags.DEFINE_string(
   'append', None, 'Corpus directory whose blocks the new corpus begins with.'

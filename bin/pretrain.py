@@ -22,10 +22,7 @@ _QUERIES_DIR = flags.DEFINE_string(
   'queries_dir', None, 'Queries, from bin.make_queries.', required=True
 )
 _RUN_DIR = flags.DEFINE_string(
-  'run_dir',
-  None,
-  'Run directory, shared with bin.refresh_index.',
-  required=True,
+  'run_dir', None, 'Directory shared with bin.refresh_index.', required=True
 )
 _KEEP_BEST = flags.DEFINE_enum(
   'keep_best',

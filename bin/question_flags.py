@@ -14,8 +14,7 @@ _QUESTIONS = flags.DEFINE_string(
 _MAX_ANSWER_TOKENS = flags.DEFINE_integer(
   'max_answer_tokens',
   None,
-  'Longest answer to keep, in tokens; NaturalQuestions-open has 5. By default '
-  'all are kept.',
+  'Longest answer to keep, in tokens (NQ-open: 5).',
   1,
 )
 

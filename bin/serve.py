@@ -35,10 +35,7 @@ _TOP_K = flags.DEFINE_integer(
   'top_k', None, 'Most evidence per answer; by default, all read.', 1
 )
 _BATCH_SIZE = flags.DEFINE_integer(
-  'batch_size',
-  None,
-  "Most questions answered together; by default the config's.",
-  1,
+  'batch_size', None, "Most questions at once; by default the config's.", 1
 )
 _QUEUE_SIZE = flags.DEFINE_integer(
   'queue_size', 256, 'Most questions that wait; then status 429.', 1

@@ -11,16 +11,13 @@ from realm_tf.training import setup as setup_lib
 INIT_FROM = flags.DEFINE_string(
   'init_from',
   None,
-  'Model directory to start from. Parts that it lacks start from random '
-  'weights.',
+  'Model directory to start from; parts that it lacks start at random.',
 )
 _RESUME = flags.DEFINE_bool(
   'resume', False, 'Continue from the last checkpoint of the run.'
 )
 _PROFILE_STEPS = flags.DEFINE_list(
-  'profile_steps',
-  [],
-  'First and last step of a profile for TensorBoard, as 100,110.',
+  'profile_steps', [], 'First and last step to profile, as 100,110.'
 )
 
 

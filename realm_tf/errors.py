@@ -1,8 +1,8 @@
-"""What a user's mistake raises; binaries turn it into one line and exit 2."""
+"""Errors that binaries print as one line: user mistakes, requested stops."""
 
 
 class UserError(Exception):
-  """A mistake in the user's flags or files.
+  """A mistake in the user's flags or files; binaries exit with code 2.
 
   The message is a single line: what must hold, what was found (with file and
   line), and what to do. Programming errors raise ValueError instead.
@@ -13,4 +13,4 @@ class UserError(Exception):
 
 
 class Stopped(Exception):  # noqa: N818, no error.
-  """The process was asked to end, and nothing is lost; says how to go on."""
+  """A requested stop that lost nothing; the message says how to continue."""

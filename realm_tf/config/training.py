@@ -36,7 +36,7 @@ class OptimizerConfig(fields.Config):
 
 @dataclasses.dataclass(frozen=True)
 class InverseClozeConfig(fields.Config):
-  """The warm start: ICT (Lee et al. 2019, Section 4), or on questions.
+  """Warm start by ICT (Lee et al. 2019, Section 4), or on questions.
 
   Attributes:
     optimizer: The paper trains 100k steps at 1e-4.
