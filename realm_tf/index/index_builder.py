@@ -25,10 +25,8 @@ from realm_tf.index import storage
 from realm_tf.index import version_work
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
 from realm_tf.records import block_table
 from realm_tf.records import whole_blocks
-from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 
@@ -98,10 +96,7 @@ class IndexBuilder:
     """
     if index_plan.read(params.path) is None:
       versions.verify(params.path)
-    realm_model.require_parts(
-      self._model.load(weights.read(layout.params_file(params.path))),
-      params.path,
-    )
+    model_files.load_version(self._model, params.path)
     return self.build(params.step, index_root, job)
 
   def build(

@@ -14,8 +14,7 @@ import tf_keras  # noqa: E402
 from realm_tf import config as config_lib  # noqa: E402
 from realm_tf.modeling import initialization  # noqa: E402
 
-# What every computation of these encoders shares with Model Garden's.
-MASKED_SCORE = -1e9  # Added to the scores of what must not be attended to.
+# Model Garden's, in every computation of these encoders.
 LAYER_NORM_EPSILON = 1e-12
 
 

@@ -23,6 +23,7 @@ from realm_tf.modeling import bfloat16_layer
 from realm_tf.modeling import dropout
 from realm_tf.modeling import sizes
 from realm_tf.modeling import weights
+from realm_tf.objectives import exclusion
 
 
 def prefers_xla(dtype: str) -> bool:
@@ -105,7 +106,7 @@ class LeanEncoder:
       states = dropout.drop(
         states, self._config.dropout_rate, dropout.draw_seed()
       )
-    bias = tf.cast(1 - tokens['input_mask'], tf.float32) * bert.MASKED_SCORE
+    bias = tf.cast(1 - tokens['input_mask'], tf.float32) * exclusion.NO_SCORE
     last = self._config.num_layers - 1
     for i in range(last + 1):
       # Drawn outside of the layer: it may be computed twice.

@@ -19,6 +19,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.modeling import bert
 from realm_tf.modeling import weights
+from realm_tf.objectives import exclusion
 
 try:
   import openvino
@@ -104,7 +105,7 @@ class _Graph:
     )
     states = self._embed(ids, types)
     is_padding = ops.subtract(self._floats(1.0), ops.convert(mask, 'f32'))
-    bias = ops.multiply(is_padding, self._floats(bert.MASKED_SCORE))
+    bias = ops.multiply(is_padding, self._floats(exclusion.NO_SCORE))
     bias = ops.unsqueeze(bias, self._ints([1, 2]))  # [B, 1, 1, L]
     last = self._config.num_layers - 1
     for i in range(last + 1):

@@ -182,6 +182,20 @@ def _stand_ins(variables, arrays):
   return values
 
 
+def parts_of(names: Iterable[str]) -> list[str]:
+  """Returns the parts that parameters of these names have weights of."""
+  prefixes = {
+    EMBEDDER: EMBEDDER_PREFIXES,
+    MASKED_LM: ('masked_lm/',),
+    SPAN: ('span_reader/',),
+  }
+  return [
+    part
+    for part, prefix in prefixes.items()
+    if any(name.startswith(prefix) for name in names)
+  ]
+
+
 def has_reader(names: Iterable[str]) -> bool:
   """Returns whether parameters of these names have the reader's BERT."""
   return any(name.startswith('reader_') for name in names)

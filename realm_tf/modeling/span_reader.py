@@ -7,9 +7,7 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf.modeling import sizes
-
-# Scores of spans that do not exist. Finite: a sum of them stays a number.
-NO_SPAN = -1e9
+from realm_tf.objectives import exclusion
 
 
 class SpanReader(tf_keras.layers.Layer):
@@ -33,7 +31,7 @@ class SpanReader(tf_keras.layers.Layer):
 
   Returns:
     Scores, float32 [B, K, Lz, W]: entry (s, w) is the span of w + 1 wordpieces
-    that starts at the block's wordpiece s; `NO_SPAN` where it leaves the block.
+    that starts at the block's wordpiece s; NO_SCORE where it leaves the block.
   """
 
   def __init__(
@@ -93,7 +91,7 @@ class SpanReader(tf_keras.layers.Layer):
     inside = allowed & tf.pad(allowed[:, width:], [[0, 0], [0, width]])
     hidden = self.layer_norm(tf.nn.relu(start + ends))
     score = tf.squeeze(self.score(hidden), axis=-1)
-    return tf.where(inside, score, NO_SPAN)
+    return tf.where(inside, score, exclusion.NO_SCORE)
 
 
 def _body(states, type_ids, body_length):

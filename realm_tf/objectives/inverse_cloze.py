@@ -4,7 +4,7 @@ from typing import Optional
 
 import tensorflow as tf
 
-_NOT_COMPARED = -1e9  # Score of a block whose probability is 0.
+from realm_tf.objectives import exclusion
 
 
 def in_batch_log_likelihood(
@@ -62,5 +62,5 @@ def _scores_and_own(queries, blocks, first, is_compared):
   """Returns f(x,z), float32 [B, N], and which z is each query's, int32 [B]."""
   scores = tf.matmul(queries, blocks, transpose_b=True)
   if is_compared is not None:
-    scores = tf.where(is_compared, scores, _NOT_COMPARED)
+    scores = tf.where(is_compared, scores, exclusion.NO_SCORE)
   return scores, first + tf.range(tf.shape(queries)[0])

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Optional
 
 import bm25s
-import numpy as np
 import Stemmer
 
 from realm_tf import errors
 from realm_tf.index import searcher
 from realm_tf.records import block_table
+from realm_tf.retrieval import candidates
 from realm_tf.text import wordpiece
 
 _K1 = 0.9
@@ -106,16 +106,8 @@ class KeptOverTable:
 
 def wordpiece_search(
   table: block_table.BlockTable, tokenizer: wordpiece.WordpieceTokenizer
-) -> Callable[[np.ndarray, int], np.ndarray]:
-  """Returns a search by wordpieces, for masked queries.
-
-  Args:
-    table: The corpus.
-    tokenizer: Of the queries; [MASK] is no word.
-
-  Returns:
-    (query_ids int [B, Lx], k) -> block ids int32 [B, k], best first.
-  """
+) -> candidates.Search:
+  """Returns a search by the words of masked queries, without their masks."""
   bm25 = over_table(table)
 
   def search(query_ids, k):

@@ -3,12 +3,29 @@
 Pure NumPy, without any model: neighbours in, candidates out.
 """
 
+from typing import Protocol
+
 import numpy as np
 
 from realm_tf.records import answer_spans
 from realm_tf.records import block_table
 
 NULL_BLOCK = block_table.NULL_BLOCK
+
+
+class Search(Protocol):
+  """Finds blocks for masked queries: by an index, by words, or none."""
+
+  def __call__(self, query_ids: np.ndarray, k: int) -> np.ndarray:
+    """Returns at least `k` block ids of each query, best first.
+
+    Args:
+      query_ids: Wordpieces, int32 [B, Lx], zeros behind them.
+      k: Blocks of each query.
+
+    Returns:
+      int [B, >= k]; negative where nothing was found.
+    """
 
 
 def select(

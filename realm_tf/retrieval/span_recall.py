@@ -6,7 +6,7 @@ It needs no question: a block that has the masked words, and is not the
 sentence's own, may tell the reader what they are.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Optional
 
 import numpy as np
@@ -50,7 +50,7 @@ def find(
 def of_masked(
   masked: Mapping[str, np.ndarray],
   table: block_table.BlockTable,
-  search: Callable[[np.ndarray, int], np.ndarray],
+  search: candidates.Search,
   depth: int,
 ) -> np.ndarray:
   """Searches for masked sentences; returns which blocks have what is masked.
@@ -58,7 +58,7 @@ def of_masked(
   Args:
     masked: See `masking.mask_batch`, of n sentences; n > 0.
     table: The corpus.
-    search: (query_ids [B, Lx], k) -> block ids [B, k], best first.
+    search: See `candidates.Search`.
     depth: Blocks of each query.
 
   Returns:
