@@ -22,14 +22,7 @@ _PARTS = {
 
 
 class OpenModel(NamedTuple):
-  """A model directory, opened.
-
-  Attributes:
-    directory: Its config, and its newest versions.
-    tokenizer: Tokenizer of its vocabulary.
-    model: Model with the newest parameters.
-    parts: Parts of `model`, such as `realm_model.EMBEDDER`.
-  """
+  """A model directory, its newest parameters loaded into `model`."""
 
   directory: model_directory.ModelDirectory
   tokenizer: wordpiece.WordpieceTokenizer

@@ -1,4 +1,4 @@
-"""BERT on OpenVINO, for inference on CPUs: the only import of openvino.
+"""Runs BERT on OpenVINO, for inference on CPUs: the only import of openvino.
 
   an encoder's variables, packed tokens -> [this file] -> its outputs
 
@@ -38,8 +38,8 @@ class OpenvinoEncoder:
   """Computes what an encoder computed with the variables of construction.
 
   Args:
-    encoder: From `bert.build_encoder`. Its variables are copied: make a new
-      OpenvinoEncoder after they change.
+    encoder: Encoder from `bert.build_encoder`. Its variables are copied: make
+      a new OpenvinoEncoder after they change.
     config: Sizes of the encoder.
     dtype: Dtype of matmuls, 'float32' or 'bfloat16'.
     cls_only: Whether the last layer computes the first position alone.
@@ -84,12 +84,7 @@ class OpenvinoEncoder:
 
 
 class _Graph:
-  """BERT in OpenVINO's operations, over constant weights.
-
-  Args:
-    arrays: The encoder's variables by name.
-    config: Sizes.
-  """
+  """BERT in OpenVINO's operations, over constant weights."""
 
   def __init__(
     self, arrays: dict[str, np.ndarray], config: config_lib.BertConfig

@@ -6,7 +6,7 @@ from typing import Optional
 import tensorflow as tf
 import tf_keras
 
-from realm_tf.modeling import sizes
+from realm_tf.modeling import bert
 from realm_tf.objectives import exclusion
 
 
@@ -61,7 +61,7 @@ class SpanReader(tf_keras.layers.Layer):
     encode: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
   ):
     num_read = tokens['input_word_ids'].shape[1]
-    length = sizes.size(tokens['input_word_ids'], 2)
+    length = bert.size(tokens['input_word_ids'], 2)
     flat = {
       name: tf.reshape(value, [-1, length]) for name, value in tokens.items()
     }
@@ -80,7 +80,7 @@ class SpanReader(tf_keras.layers.Layer):
 
   def _width_scores(self, start, end, allowed, width):
     """Returns the scores of all spans of `width` + 1 pieces, [B, Lz]."""
-    length = sizes.size(end, 1)
+    length = bert.size(end, 1)
     width = (
       min(width, length)
       if isinstance(length, int)
@@ -105,7 +105,7 @@ def _body(states, type_ids, body_length):
   index = first[:, None] + tf.range(body_length)  # [B, Lz]
   num_body = tf.reduce_sum(type_ids, axis=-1) - 1  # Its last one is [SEP].
   allowed = tf.range(body_length) < num_body[:, None]
-  index = tf.minimum(index, sizes.size(states, 1) - 1)
+  index = tf.minimum(index, bert.size(states, 1) - 1)
   return tf.gather(states, index, batch_dims=1), allowed
 
 

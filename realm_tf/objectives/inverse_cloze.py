@@ -1,4 +1,4 @@
-"""The Inverse Cloze Task: pick the block that a sentence was taken from."""
+"""Inverse Cloze Task: pick the block that a sentence was taken from."""
 
 from typing import Optional
 
@@ -45,11 +45,7 @@ def in_batch_accuracy(
 ) -> tf.Tensor:
   """Returns 1.0 where a query scores its own block highest, float32 [B].
 
-  Args:
-    query_embeddings: See `in_batch_log_likelihood`.
-    block_embeddings: Likewise.
-    first: Likewise.
-    is_compared: Likewise.
+  Arguments are those of `in_batch_log_likelihood`.
   """
   scores, own = _scores_and_own(
     query_embeddings, block_embeddings, first, is_compared

@@ -44,7 +44,7 @@ def early_update_log_likelihood(
     retrieval_scores: f(x,z) of the searched blocks, float32 [B, N]; -inf or
       `NO_SCORE` of a block that does not count.
     has_answer: Whether the block contains an answer string, bool [B, N].
-    hard: Whether only the likeliest of them counts, as above.
+    hard: Whether only the likeliest of them counts.
 
   Returns:
     float32 [B]; 0.0 where no block has an answer.
