@@ -17,7 +17,7 @@ MAY_IMPORT = {
   'world': 'config corpus',
   'records': 'config rundir text corpus',
   'pipelines': 'corpus records',
-  'modeling': 'config',
+  'modeling': 'config objectives',
   'tagging': 'rundir text corpus records modeling',
   'index': 'config rundir text records modeling',
   'importing': 'config rundir text corpus records modeling index',
@@ -29,11 +29,15 @@ MAY_IMPORT = {
     ' retrieval'
   ),
   'reporting': 'config rundir',
-  'answering': 'config rundir text records modeling index retrieval reporting',
+  'answering': (
+    'config rundir objectives text records modeling index retrieval reporting'
+  ),
   'evaluation': (
     'config text corpus records modeling index retrieval answering'
   ),
-  'export': 'config rundir text records modeling index importing answering',
+  'export': (
+    'config rundir objectives text records modeling index importing answering'
+  ),
   'serving': (
     'config rundir objectives text records modeling index retrieval answering'
   ),

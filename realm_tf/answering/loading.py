@@ -18,7 +18,6 @@ from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hybrid as hybrid_lib
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 from realm_tf.text import wordpiece
 
@@ -80,14 +79,13 @@ def load(
   Raises:
     UserError: Something is missing, damaged, or does not belong together.
   """
-  directory = model_directory.open_directory(model_dir)
   table = block_table.BlockTable.open(corpus_dir)
-  tokenizer = model_files.open_tokenizer(model_dir, table.manifest)
-  arrays = model_files.read_params(directory.params)
-  has_reader = reading.has_reader(arrays)
-  parts = [realm_model.EMBEDDER] + [realm_model.SPAN] * has_reader
-  model = realm_model.RealmModel(directory.config.model, parts)
-  realm_model.require_parts(model.load(arrays), directory.params.path)
+  directory, tokenizer, model, parts = model_files.open_model(
+    model_dir,
+    [realm_model.EMBEDDER],
+    optional=[realm_model.SPAN],
+    corpus_manifest=table.manifest,
+  )
   index = storage.load(
     _index_path(index_dir, model_dir, directory.index),
     table.manifest['corpus_fingerprint'],
@@ -106,7 +104,7 @@ def load(
       tokenizer.special_ids,
     ),
     model,
-    has_reader,
+    realm_model.SPAN in parts,
   )
 
 
@@ -163,9 +161,12 @@ def choose_reader(
   model = loaded.model if loaded.has_reader else None
   finetuning = loaded.config.finetuning
   if choices.reader_dir:
-    model, finetuning = reading.load_reader(
-      choices.reader_dir, loaded.table.manifest
+    reader = model_files.open_model(
+      choices.reader_dir,
+      [realm_model.SPAN],
+      corpus_manifest=loaded.table.manifest,
     )
+    model, finetuning = reader.model, reader.directory.config.finetuning
   if choices.num_read:
     finetuning = dataclasses.replace(
       finetuning,

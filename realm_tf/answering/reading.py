@@ -3,57 +3,21 @@
 It may be of another model than the retriever: Table 2 exchanges them.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf import errors
-from realm_tf.index import model_files
 from realm_tf.modeling import lean_encoder
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
-from realm_tf.modeling import span_reader
+from realm_tf.objectives import exclusion
 from realm_tf.records import joining
-from realm_tf.rundir import model_directory
 
 # Wordpieces that are read at once: enough for efficient matmuls, and few enough
 # for pairs of about the same length.
 _GROUP_TOKENS = 4096
-
-
-def has_reader(names: Iterable[str]) -> bool:
-  """Returns whether parameters with these names have a span reader."""
-  return any(name.startswith('span_reader/') for name in names)
-
-
-def load_reader(
-  reader_dir: str, corpus_manifest: dict[str, Any]
-) -> tuple[realm_model.RealmModel, config_lib.FinetuningConfig]:
-  """Opens only the reader of a model directory.
-
-  Args:
-    reader_dir: A model directory from bin.finetune; it needs no index.
-
-  Returns:
-    A model with the SPAN part, and the config of its training.
-
-  Raises:
-    UserError: There is no reader, or it has another vocabulary.
-  """
-  directory = model_directory.open_directory(reader_dir)
-  model_files.open_tokenizer(reader_dir, corpus_manifest)  # Only checked.
-  arrays = model_files.read_params(directory.params)
-  if not has_reader(arrays):
-    raise errors.UserError(
-      '--reader_dir must hold a model that reads answers. Found none in '
-      f'{directory.params.path}. Make one with bin.finetune.'
-    )
-  model = realm_model.RealmModel(directory.config.model, [realm_model.SPAN])
-  realm_model.require_parts(model.load(arrays), directory.params.path)
-  return model, directory.config.finetuning
 
 
 class PairReader:
@@ -112,7 +76,7 @@ class PairReader:
     # Wordpieces of the body: the second segment without its [SEP].
     num_body = tokens['input_type_ids'].sum(axis=1) - 1
     scores = np.full(
-      [len(num_body), *shape[2:]], span_reader.NO_SPAN, np.float32
+      [len(num_body), *shape[2:]], exclusion.NO_SCORE, np.float32
     )
     for rows, length in _groups(tokens['input_mask'].sum(axis=1), num_body):
       arrays = [tokens[name][rows, None, :length] for name in joining.NAMES]

@@ -17,7 +17,7 @@ from realm_tf.answering import answerer as answerer_lib
 from realm_tf.export import graph_blocks
 from realm_tf.export import graph_evidence
 from realm_tf.modeling import realm_model
-from realm_tf.modeling import span_reader
+from realm_tf.objectives import exclusion
 from realm_tf.records import joining
 from realm_tf.text import string_tensors
 from realm_tf.text import wordpiece
@@ -122,7 +122,7 @@ class GraphAnswerer:
     spans = self.reader.span_reader(joint, body_length)
     read_scores = scores[:, :num_read, None, None]
     found = read_scores > -float('inf')
-    return tf.where(found, spans + read_scores, span_reader.NO_SPAN)
+    return tf.where(found, spans + read_scores, exclusion.NO_SCORE)
 
 
 def trim(tokens: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:

@@ -15,8 +15,6 @@ from realm_tf.export import hub_modules
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
-from realm_tf.text import wordpiece
 
 
 def export(model_dir: str, output_dir: str) -> list[str]:
@@ -31,40 +29,26 @@ def export(model_dir: str, output_dir: str) -> list[str]:
   Raises:
     UserError: The model directory has no encoder, or is damaged.
   """
-  directory = model_directory.open_directory(model_dir)
-  arrays = model_files.read_params(directory.params)
-  parts = _parts(arrays)
-  if not parts:
+  opened = model_files.open_model(
+    model_dir,
+    [],
+    optional=[realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN],
+  )
+  if not opened.parts:
     raise errors.UserError(
       '--model_dir must hold an embedder or a reader. Found neither in '
-      f'{directory.params.path}. Train or import one.'
+      f'{opened.directory.params.path}. Train or import one.'
     )
-  model = realm_model.RealmModel(directory.config.model, parts)
-  realm_model.require_parts(model.load(arrays), directory.params.path)
-  vocab_file = layout.vocab_file(model_dir)
   source = hub_modules.Source(
-    model,
-    wordpiece.WordpieceTokenizer.from_file(vocab_file),
-    directory.config.lengths,
-    vocab_file,
+    opened.model,
+    opened.tokenizer,
+    opened.directory.config.lengths,
+    layout.vocab_file(model_dir),
   )
   return [
-    _write(name, module, source, directory, output_dir)
-    for name, module in _modules(source, parts)
+    _write(name, module, source, opened.directory, output_dir)
+    for name, module in _modules(source, opened.parts)
   ]
-
-
-def _parts(arrays):
-  """Returns the parts that have weights."""
-  has = lambda prefixes: any(name.startswith(prefixes) for name in arrays)
-  parts = []
-  if has(realm_model.EMBEDDER_PREFIXES):
-    parts.append(realm_model.EMBEDDER)
-  if has(('reader_',)):
-    # The same encoder is under both heads.
-    is_lm = has(('masked_lm',))
-    parts.append(realm_model.MASKED_LM if is_lm else realm_model.SPAN)
-  return parts
 
 
 def _modules(source, parts):
@@ -72,8 +56,8 @@ def _modules(source, parts):
   if realm_model.EMBEDDER in parts:
     yield 'query_embedder', hub_embedders.query_embedder(source)
     yield 'block_embedder', hub_embedders.block_embedder(source)
-  if len(parts) > 1 or realm_model.EMBEDDER not in parts:
-    has_masked_lm = realm_model.MASKED_LM in parts
+  has_masked_lm = realm_model.MASKED_LM in parts
+  if has_masked_lm or realm_model.SPAN in parts:
     yield (
       'knowledge_encoder',
       hub_knowledge_encoder.knowledge_encoder(source, has_masked_lm),

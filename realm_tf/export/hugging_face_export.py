@@ -21,7 +21,6 @@ from realm_tf.importing import hugging_face_names
 from realm_tf.index import model_files
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
 
 TOWERS = ('query', 'block', 'reader')
 _ACTIVATIONS = {'gelu_tanh': 'gelu_new', 'gelu': 'gelu', 'relu': 'relu'}
@@ -46,8 +45,7 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
   Raises:
     UserError: The model directory has no such encoder.
   """
-  directory = model_directory.open_directory(model_dir)
-  arrays = model_files.read_params(directory.params)
+  directory, _, arrays = model_files.read(model_dir)
   model = directory.config.model
   bert = model.reader_bert if tower == 'reader' else model.embedder_bert
   theirs = _encoder(

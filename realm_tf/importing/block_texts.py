@@ -1,8 +1,8 @@
-"""The texts of the blocks of a released index, in the order of its rows.
+"""Reads the texts of a released index's blocks, in the order of its rows.
 
   blocks.tfr, or block_records.npy -> [this file] -> blocks, not cut anew
 
-A block's id is its row in block_emb, so nothing is cut, joined or left out.
+A block's id is its row in block_emb: none is cut, joined or left out.
 """
 
 from collections.abc import Iterator

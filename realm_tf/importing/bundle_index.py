@@ -1,4 +1,4 @@
-"""Where a tensor lies in the files of a TensorFlow checkpoint.
+"""Finds where a tensor lies in the files of a TensorFlow checkpoint.
 
   PREFIX.index -> [this file] -> file, offset, shape of a tensor
 
@@ -20,13 +20,7 @@ _HEADER_KEY = b''  # Sorts before every name.
 
 
 class Place(NamedTuple):
-  """A tensor's bytes.
-
-  Attributes:
-    path: Of the file.
-    offset: Of the first byte.
-    shape: Of the tensor.
-  """
+  """A tensor in a file, from byte `offset` on."""
 
   path: str
   offset: int
@@ -34,15 +28,11 @@ class Place(NamedTuple):
 
 
 def find(prefix: str, name: str) -> Optional[Place]:
-  """Returns where a float32 tensor lies.
-
-  Args:
-    prefix: Of the checkpoint.
-    name: Of the variable.
+  """Returns the place of variable `name` in the checkpoint `prefix`.
 
   Returns:
-    The place; None if the tensor is not one run of float32, or the index is
-    compressed, which TensorFlow has not written since 1.2.
+    None if the tensor is not one run of float32, or the index is compressed,
+    which TensorFlow has not written since 1.2.
   """
   with tf.io.gfile.GFile(f'{prefix}.index', 'rb') as file:
     data = file.read()

@@ -33,7 +33,7 @@ def bert_config(directory: str) -> config_lib.BertConfig:
   """Reads the sizes of the encoder from config.json.
 
   Raises:
-    UserError: There is no such file, or it is of a model that we cannot be.
+    UserError: There is no such file, or we have no such model.
   """
   path = os.path.join(directory, 'config.json')
   found = read_config(directory)
@@ -67,7 +67,7 @@ def bert_config(directory: str) -> config_lib.BertConfig:
       f'{path} must be the config of a BERT model. It has no {error}. Check '
       '--source=hf:DIR.'
     ) from error
-  except (TypeError, ValueError) as error:  # Of the config's own checks.
+  except (TypeError, ValueError) as error:  # From the config's own checks.
     raise errors.UserError(
       f'{path} must be the config of a BERT model. Found: {error} Check '
       '--source=hf:DIR.'
@@ -113,16 +113,14 @@ def load_bert(
 ) -> tuple[dict[str, np.ndarray], hugging_face_names.Report]:
   """Reads the weights, named as `modeling.realm_model.RealmModel` names them.
 
-  Args:
-    directory: With config.json and model.safetensors. The embeddings of
-      blocks in it are left out.
+  Embeddings of blocks are left out.
 
   Returns:
     Values by variable name, for `RealmModel.load`, and the report. One shared
     embedder tower is named 'shared_'; `RealmModel.load` fills two from it.
 
   Raises:
-    UserError: A file is missing, or the encoder is not all there.
+    UserError: A file is missing, or the encoder is not whole.
   """
   found = read_config(directory)
   roles = hugging_face_names.ROLES.get(
@@ -155,5 +153,5 @@ def read_config(directory: str) -> dict[str, Any]:
 
 
 def architecture(found: Mapping[str, Any]) -> str:
-  """Returns the class that the weights are of, '' if it is not said."""
+  """Returns the class of the model, '' if config.json has none."""
   return (found.get('architectures') or [''])[0]

@@ -1,4 +1,4 @@
-"""Hugging Face directories -> a model with its index: `Imported`.
+"""Joins Hugging Face directories into one model with its index.
 
   DIR, or QA_DIR,EMBEDDER_DIR -> [this file] -> Imported
 
@@ -26,7 +26,7 @@ _RECORDS = 'block_records.npy'
 
 
 class _Part(NamedTuple):
-  """What one directory holds; see `hugging_face.load_bert`."""
+  """Contents of one directory; see `hugging_face.load_bert`."""
 
   directory: str
   architecture: str
@@ -44,7 +44,7 @@ def load(
 
   Args:
     source: Directories with commas between them.
-    given: What the user said besides.
+    given: Choices of the user.
 
   Raises:
     UserError: Something is missing, damaged, or there twice.

@@ -1,4 +1,4 @@
-"""Hugging Face's names and shapes of BERT's and REALM's weights, and ours.
+"""Translates names and shapes of weights between Hugging Face and here.
 
   {their name: array} -> [this file] -> {our variable's name: array}
 
@@ -59,7 +59,7 @@ _READER_HEADS = (
 
 
 class Report(NamedTuple):
-  """What became of the file's tensors; each a sorted list.
+  """Use made of a file's tensors; each field is a sorted list of names.
 
   Attributes:
     used: Their names of the tensors that were taken.
@@ -77,16 +77,7 @@ def convert(
   config: config_lib.BertConfig,
   roles: Mapping[str, tuple[str, ...]],
 ) -> tuple[dict[str, np.ndarray], Report]:
-  """Renames and reshapes.
-
-  Args:
-    theirs: Arrays by Hugging Face's names.
-    config: Of the encoder.
-    roles: A value of `ROLES`, or `BERT_ROLES`.
-
-  Returns:
-    Arrays by our names, and the report.
-  """
+  """Returns arrays by our names, and the report."""
   ours, used, missing = {}, set(), []
   theirs = {_modern(name): (name, value) for name, value in theirs.items()}
   for prefix, towers in roles.items():
@@ -108,14 +99,8 @@ def invert(
 ) -> dict[str, np.ndarray]:
   """Returns the encoder of a tower as BertModel's weights are named.
 
-  Args:
-    ours: Arrays by our names.
-    config: Of the encoder.
-    tower: 'query', 'block', 'shared' or 'reader'.
-
   Returns:
-    Arrays by Hugging Face's names, float32; kernels are [out, in]. What `ours`
-    lacks is left out.
+    Arrays by Hugging Face's names, float32; kernels are [out, in].
   """
   return {
     their_name: _flattened(ours[our_name], our_name, config)

@@ -1,14 +1,14 @@
-"""What an importer hands on, whatever it read: one form for all sources."""
+"""Defines what every importer returns, and checks it."""
 
 from collections.abc import Collection
 import dataclasses
 from typing import NamedTuple, Optional
 
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.importing import file_rows
 from realm_tf.importing import hugging_face_names
 
 ONE_TOWER = (
@@ -36,36 +36,78 @@ _HEADS: dict[str, dict] = {
 }
 
 
+class FileRows:
+  """Rows of a float32 matrix [N, D] in a file, read when asked for.
+
+  The authors' block embeddings take 6.84 GB (Section 3.3): they are copied to
+  an index shard by shard and are never in memory whole.
+
+  Args:
+    path: File, on any file system.
+    offset: First byte of the first row.
+    shape: (N, D).
+
+  Raises:
+    UserError: The file ends before the last row.
+  """
+
+  dtype = np.dtype('<f4')
+
+  def __init__(self, path: str, offset: int, shape: tuple[int, int]):
+    self.shape = shape
+    self._path = path
+    self._offset = offset
+    self._row_bytes = shape[1] * self.dtype.itemsize
+    expected = offset + shape[0] * self._row_bytes
+    found = tf.io.gfile.stat(path).length
+    if found < expected:
+      raise errors.UserError(
+        f'{path} must have {expected} bytes for {shape[0]} rows of {shape[1]}. '
+        f'Found {found}: it is cut off. Copy it again.'
+      )
+
+  def __len__(self) -> int:
+    return self.shape[0]
+
+  def __getitem__(self, rows: slice) -> np.ndarray:
+    """Reads a slice without step, float32 [n, D]."""
+    start, stop, _ = rows.indices(len(self))
+    with tf.io.gfile.GFile(self._path, 'rb') as file:
+      file.seek(self._offset + start * self._row_bytes)
+      data = file.read(max(0, stop - start) * self._row_bytes)
+    return np.frombuffer(data, self.dtype).reshape(-1, self.shape[1])
+
+
 class Imported(NamedTuple):
   """A model from elsewhere.
 
   Attributes:
-    config: With the sizes of the weights.
-    arrays: By our names, for `RealmModel.load`.
-    report: Which of the source's weights were used.
-    embeddings: Of the blocks, an array-like float32 [N, D] that takes slices;
-      None if the source has none.
-    blocks_file: Their texts, see `block_texts`; None if there are none.
-    vocab_file: None if there is none.
-    notes: For the user, a sentence each.
+    config: Config with the sizes of the weights.
+    arrays: Values by our names, for `RealmModel.load`.
+    report: Use made of the source's weights.
+    embeddings: Embeddings of the blocks, float32 [N, D], sliceable; None if
+      the source has none.
+    blocks_file: Texts of the blocks, for `block_texts`, if there are any.
+    vocab_file: Vocabulary, if there is one.
+    notes: Sentences for the user.
   """
 
   config: config_lib.ExperimentConfig
   arrays: dict[str, np.ndarray]
   report: hugging_face_names.Report
-  embeddings: Optional[file_rows.FileRows | np.ndarray] = None
+  embeddings: Optional[FileRows | np.ndarray] = None
   blocks_file: Optional[str] = None
   vocab_file: Optional[str] = None
   notes: tuple[str, ...] = ()
 
 
 class Given(NamedTuple):
-  """What a user may say besides --source.
+  """Choices of a user besides --source.
 
   Attributes:
-    vocab_file: Instead of the source's own.
-    blocks_file: Likewise.
-    num_heads: Of attention, where the source does not say; by default one for
+    vocab_file: Vocabulary instead of the source's own.
+    blocks_file: Texts of the blocks instead of the source's own.
+    num_heads: Attention heads, if the source does not say; by default one for
       each 64 of width.
   """
 
@@ -107,13 +149,7 @@ def experiment_config(
 def check_whole(
   report: hugging_face_names.Report, arrays: Collection[str], source: str
 ) -> None:
-  """Raises UserError unless encoders, and heads that are begun, are whole.
-
-  Args:
-    report: Of `hugging_face_names.convert`.
-    arrays: Our names of what there is.
-    source: For the message.
-  """
+  """Raises UserError unless encoders and heads are whole."""
   # A pooler is often dropped, and then trained anew where it is needed.
   lacking = [n for n in report.missing if '/pooler_transform/' not in n]
   for head, layers in _HEADS.items():

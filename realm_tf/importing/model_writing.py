@@ -1,9 +1,9 @@
-"""An imported model -> a model directory, a corpus and the index of it.
+"""Writes an imported model as model directory, corpus and index.
 
   Imported -> [this file] -> OUTPUT_DIR/{config.json,vocab.txt,params,index}
                              CORPUS_DIR
 
-What the source does not have is not written: training starts it anew.
+Parts that the source lacks are not written: training starts them anew.
 """
 
 from collections.abc import Iterator
@@ -38,17 +38,14 @@ def write(
   corpus_dir: Optional[str] = None,
   num_workers: int = 1,
 ) -> list[str]:
-  """Writes all that the source has.
+  """Writes all that the source has; returns the paths written.
 
   Args:
     imported: The model.
     output_dir: Model directory to make.
-    corpus_dir: To make of the source's blocks; one that is there already is
-      taken for theirs. By default `output_dir`/corpus.
+    corpus_dir: Corpus of the source's blocks, made unless it exists; by default
+      `output_dir`/corpus.
     num_workers: Processes that tokenize blocks.
-
-  Returns:
-    What was written, a path each.
 
   Raises:
     UserError: Vocabulary, weights, blocks and embeddings do not fit together.

@@ -1,9 +1,8 @@
-"""Texts of a .npy file that holds Python objects, without running any code.
+"""Reads texts of a .npy file of Python objects without running any code.
 
 Such a file is a pickle: a program that may name any function and call it. This
-reader knows the few instructions that NumPy writes for an array of bytes, and
-gives names no meaning: nothing is looked up, nothing is called. Whatever else
-the file says, it is refused.
+reader knows the few instructions that NumPy writes for an array of bytes. It
+looks up and calls nothing, and refuses any other instruction.
 
   instruction by instruction -> [this file] -> one text after the other
 """
@@ -40,25 +39,25 @@ _MAX_STACK = 5000  # The pickler hands over lists a thousand items at a time.
 
 
 class _Refused(ValueError):
-  """What is there is not an array of bytes."""
+  """The file is not an array of bytes."""
 
 
 class _Text:
-  """A text and where the file has it; its bytes are not kept for long."""
+  """A text and its position in the file."""
 
   def __init__(self, value: bytes, position: int):
     self.value, self.position = value, position
 
 
 class _List:
-  """The list of an array's items; they were handed on already."""
+  """The list of an array's items, which were yielded already."""
 
   def __init__(self):
     self.length = 0
 
 
 class _Array:
-  """What stands for an array or a dtype that would be made."""
+  """Placeholder of an array or a dtype."""
 
   def __init__(self, kind: str, state: Any = None):
     self.kind, self.state = kind, state
@@ -67,12 +66,9 @@ class _Array:
 def read_texts(path: str) -> Iterator[bytes]:
   """Yields the items of an array of N bytes objects, in order.
 
-  Args:
-    path: Of the .npy file, a local one.
-
   Raises:
-    UserError: It holds anything else, or ends too soon. As texts are handed on
-      while the file is read, this may come after some of them.
+    UserError: It holds anything else, or ends too soon; this may come after
+      some texts.
   """
   with open(path, 'rb') as file:
     try:
@@ -106,12 +102,7 @@ def _read_header(file: BinaryIO) -> tuple[int]:
 
 
 class _Machine:
-  """Follows the instructions, with plain values only.
-
-  Args:
-    file: At the first instruction.
-    shape: That the header says.
-  """
+  """Follows the instructions, with plain values only."""
 
   def __init__(self, file: BinaryIO, shape: tuple[int]):
     self._file = file
@@ -177,7 +168,7 @@ class _Machine:
       yield item.value
 
   def _name(self, name, argument):
-    """Returns what stands for a function's or type's name."""
+    """Returns the placeholder of a function or type."""
     if name == 'GLOBAL':
       found = tuple(argument.split(' ', 1))
     else:

@@ -1,4 +1,4 @@
-"""A directory's safetensors: what can be held at once, and what cannot.
+"""Reads a directory's safetensors, large matrices row by row.
 
 A file is eight bytes with the length of a JSON header, the header with each
 tensor's type, shape and place, and the tensors. `modeling.weights` reads whole
@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.importing import file_rows
+from realm_tf.importing import imported
 
 _FILE = 'model.safetensors'
 _DTYPES = {
@@ -46,9 +46,9 @@ def read(
   """Reads the tensors of a directory, in one file or several.
 
   Args:
-    directory: With model.safetensors, or with parts of it and
+    directory: Directory with model.safetensors, or with parts of it and
       model.safetensors.index.json.
-    without: Names that are left out.
+    without: Names to leave out.
 
   Raises:
     UserError: There is no such file, or it is cut off or damaged.
@@ -63,11 +63,11 @@ def read(
   return arrays
 
 
-def rows(directory: str, name: str) -> Optional[file_rows.FileRows]:
-  """Returns a matrix that is read as it is asked for; None if there is none.
+def rows(directory: str, name: str) -> Optional[imported.FileRows]:
+  """Returns a matrix that is read row by row; None if there is none.
 
   Raises:
-    UserError: It is no matrix of float32, or see `read`.
+    UserError: It is no matrix of float32, or a file is damaged.
   """
   tensor = _tensors(directory).get(name)
   if tensor is None:
@@ -77,7 +77,7 @@ def rows(directory: str, name: str) -> Optional[file_rows.FileRows]:
       f'{name} must be a matrix of F32. Found {tensor.dtype} of shape '
       f'{tensor.shape} in {tensor.path}. Save it again as float32.'
     )
-  return file_rows.FileRows(tensor.path, tensor.begin, tensor.shape)
+  return imported.FileRows(tensor.path, tensor.begin, tensor.shape)
 
 
 def _tensors(directory) -> dict[str, _Tensor]:

@@ -1,4 +1,4 @@
-"""The authors' TF1 checkpoints -> our config and values of our variables.
+"""Reads the authors' TF1 checkpoints as our config and variables.
 
   PREFIX,PREFIX,... or a directory with them -> [this file] -> Imported
 
@@ -16,14 +16,13 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.importing import bundle_index
-from realm_tf.importing import file_rows
 from realm_tf.importing import hugging_face_names
 from realm_tf.importing import imported
 from realm_tf.importing import tf1_files
 from realm_tf.importing import tf1_names
 
 _HEAD_SIZE = 64  # Of BERT's attention, whatever its width.
-# What TensorFlow's reader raises, of whatever kind.
+# Errors that TensorFlow's reader raises.
 _DAMAGE = (tf.errors.OpError, LookupError, RuntimeError, ValueError)
 _WORDS = 'embeddings.word_embeddings.weight'
 
@@ -32,10 +31,10 @@ class _Part(NamedTuple):
   """An encoder with its heads.
 
   Attributes:
-    kind: tf1_names.EMBEDDER or READER.
-    source: Prefix of its checkpoint.
+    kind: tf1_names.EMBEDDER or tf1_names.READER.
+    source: Prefix of the checkpoint.
     names: Hugging Face's name -> name in the checkpoint.
-    arrays: By Hugging Face's names; kernels are [out, in] as theirs.
+    arrays: Values by Hugging Face's names; kernels are [out, in].
   """
 
   kind: str
@@ -51,7 +50,7 @@ def load(
 
   Args:
     source: Prefixes with commas between them, or directories.
-    given: What the user said besides.
+    given: Choices of the user.
 
   Raises:
     UserError: Something is missing, damaged, or there twice.
@@ -129,7 +128,7 @@ def _rows(prefix, name):
   if place is None:
     rows = _read(_open(prefix), {name: name}, prefix)[name]
   elif len(place.shape) == 2:
-    return file_rows.FileRows(*place)
+    return imported.FileRows(*place)
   else:
     rows = np.zeros(place.shape)
   if rows.ndim != 2:
@@ -141,7 +140,7 @@ def _rows(prefix, name):
 
 
 def _towers(parts: Sequence[_Part], source: str):
-  """Returns which part each of our towers is of, and what to tell the user."""
+  """Returns (tower, part) pairs, and notes for the user."""
   embedders = [part for part in parts if part.kind == tf1_names.EMBEDDER]
   readers = [part for part in parts if part.kind == tf1_names.READER]
   for part in parts:
@@ -175,7 +174,7 @@ def _towers(parts: Sequence[_Part], source: str):
 
 
 def _is_of_realm(part):
-  """Whether a reader was trained as one, and is no BERT as it was released."""
+  """Returns whether a reader has the head of one, as no released BERT has."""
   return any(name.startswith('qa_outputs.') for name in part.names)
 
 

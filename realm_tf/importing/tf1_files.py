@@ -1,4 +1,4 @@
-"""Which files --source=tf1:... means."""
+"""Finds the checkpoints and files that --source=tf1:... names."""
 
 import os
 import re
@@ -12,12 +12,7 @@ _STEP = re.compile(r'(.*)-(\d+)')
 
 
 class Found(NamedTuple):
-  """Files of a model.
-
-  Attributes:
-    prefixes: Of its checkpoints, sorted.
-    others: Files that lie with them.
-  """
+  """Sorted prefixes of a model's checkpoints, and other files beside them."""
 
   prefixes: list[str]
   others: list[str]
@@ -39,9 +34,7 @@ class Found(NamedTuple):
 
 
 def find(source: str) -> Found:
-  """Finds checkpoints, and what lies beside them.
-
-  Of a training job's checkpoints in a directory only the newest counts.
+  """Finds checkpoints, the newest of each training job, and their files.
 
   Args:
     source: Prefixes or directories with commas between them; directories are

@@ -1,4 +1,4 @@
-"""The TF1 release's names of REALM's weights, told apart by their ends.
+"""Recognizes REALM's weights in the TF1 release by the ends of their names.
 
   variable names -> [this file] -> which part each belongs to, as Hugging Face
                                    names it (hugging_face_names goes on)
@@ -44,33 +44,26 @@ _SUFFIXES = {'kernel': 'weight', 'gamma': 'weight', 'beta': 'bias'}
 
 
 class Recognized(NamedTuple):
-  """What the names of one checkpoint are.
+  """Names of one checkpoint, sorted by what they are.
 
   Attributes:
     parts: EMBEDDER or READER -> {Hugging Face's name: name in the file}.
     block_embeddings: Name of the index's matrix; None if there is none.
-    skipped: Names of what only training needs, sorted.
-    left_over: All other names, sorted.
+    left_over: All other names.
   """
 
   parts: dict[str, dict[str, str]]
   block_embeddings: Optional[str]
-  skipped: list[str]
   left_over: list[str]
 
 
 def recognize(names: Iterable[str], source: str) -> Recognized:
   """Sorts the names of a checkpoint.
 
-  Args:
-    names: Of its variables.
-    source: Of the checkpoint, for errors.
-
   Raises:
     UserError: Two variables are the same weight of one part.
   """
-  names = sorted(names)
-  kept = [name for name in names if not _SKIPPED.search(name)]
+  kept = [name for name in sorted(names) if not _SKIPPED.search(name)]
   blocks = [name for name in kept if name.split('/')[-1] == 'block_emb']
   heads = {
     match['where']
@@ -93,7 +86,6 @@ def recognize(names: Iterable[str], source: str) -> Recognized:
   return Recognized(
     parts,
     blocks[0] if blocks else None,
-    [name for name in names if _SKIPPED.search(name)],
     [name for name in left_over if name not in blocks[:1]],
   )
 

@@ -24,10 +24,10 @@ Embed = Callable[[np.ndarray, np.ndarray, int], tf.Tensor]
 
 
 class _Batch(NamedTuple):
-  """Some of the blocks.
+  """Blocks that are embedded at once.
 
   Attributes:
-    rows: Which of the given blocks, int64 [at most `size`].
+    rows: Rows of the given blocks, int64 [at most `size`].
     size: Rows that are computed; null blocks fill them.
     length: Wordpieces of a row.
   """
@@ -46,10 +46,10 @@ def compile_embedding(
   """Returns the compiled block embedder; it reads the current variables.
 
   Args:
-    model: With the EMBEDDER part; made in the strategy's scope.
+    model: Model with the EMBEDDER part, made in the strategy's scope.
     special_ids: The vocabulary's [CLS] and [SEP].
-    dtype: Of the encoder's matmuls: 'float32' or 'bfloat16'.
-    strategy: Its replicas, all on this host, each embed a part of a batch.
+    dtype: Dtype of the encoder's matmuls: 'float32' or 'bfloat16'.
+    strategy: Strategy whose replicas, all on this host, share each batch.
   """
   embedder = model.block_embedder
   encode = lean_encoder.LeanEncoder(
@@ -78,16 +78,15 @@ def embed_blocks(
   """Embeds some blocks.
 
   Args:
-    embed: From `compile_embedding`.
-    table: Of the corpus.
+    embed: Embedder from `compile_embedding`.
+    table: The corpus.
     block_ids: int64 [n], in any order.
     lengths: `block_tokens` and `title_tokens`.
     batch_size: Blocks of full length embedded at once.
     progress: Called after each batch with the number of its blocks.
 
   Returns:
-    float32 [n, D]; row i belongs to block `block_ids[i]`. Of no blocks it is
-    [0, D].
+    float32 [n, D]; row i belongs to block `block_ids[i]`.
   """
   block_ids = np.asarray(block_ids, np.int64)
   results = _Results(len(block_ids), progress)
@@ -112,10 +111,6 @@ class _Results:
 
   An accelerator computes in the background until its result is read, so the
   host gathers and sends the next batch first.
-
-  Args:
-    number: n.
-    progress: See `embed_blocks`.
   """
 
   def __init__(self, number: int, progress: Optional[Callable[[int], None]]):

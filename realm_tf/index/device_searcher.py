@@ -27,7 +27,7 @@ _GROUP = 64
 # memory of an array goes back to the system each time.
 _CHUNK_SCORES = 1 << 22
 _MAX_CHUNK_BLOCKS = 1 << 16
-_RESCORED_FLOATS = 1 << 24  # Of blocks gathered at once.
+_RESCORED_FLOATS = 1 << 24  # Values of the blocks gathered at once.
 _MAX_QUERIES = 4096
 
 
@@ -39,10 +39,10 @@ class DeviceSearcher:
 
   Args:
     embeddings: float [N, D]; may be memory-mapped. They are copied.
-    dtype: In which they are kept, 'float32' or 'bfloat16'; the latter halves
-      the memory. Scores are summed in float32.
-    strategy: Whose replicas share the blocks; None is the first GPU, else the
-      CPU.
+    dtype: Dtype in which they are kept, 'float32' or 'bfloat16'; scores are
+      summed in float32.
+    strategy: Strategy whose replicas share the blocks; by default the first
+      GPU, else the CPU.
   """
 
   def __init__(
@@ -75,7 +75,7 @@ class DeviceSearcher:
     self._parts = distribute(part), distribute(first_id)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """See `searcher.Searcher`."""
+    """Returns the top `k` of each query; see `searcher.Searcher`."""
     k = min(k, self._num_blocks)
     found = [
       self._search(queries[start : start + _MAX_QUERIES], k)
@@ -135,7 +135,7 @@ def _search_part(part, first_id, queries, num_blocks, *, k):
     first_id: Block id of the part's first row.
     queries: float32 [Q, D].
     num_blocks: Rows with this id or a larger one are padding.
-    k: How many; fewer are returned if the part has fewer rows.
+    k: Blocks wanted; a part with fewer rows returns fewer.
   """
   share, width = part.shape
   num_groups = min(k, share // _GROUP)
@@ -158,7 +158,7 @@ def _search_part(part, first_id, queries, num_blocks, *, k):
 
 
 def _search_approximately(part, first_id, queries, num_blocks, *, k):
-  """As `_search_part`; a few may be missed."""
+  """Does what `_search_part` does, but may miss a few."""
   k = min(k, part.shape[0])
   found = _scan(part, queries, num_blocks - first_id, k, _approximate_top)
   return _ids(*found, first_id)
@@ -171,9 +171,9 @@ def _scan(part, queries, num_valid, k, top):
     part: [S, D].
     queries: float32 [Q, D].
     num_valid: The rows of `part` from this one on are padding.
-    k: How many.
+    k: Results wanted.
     top: Maps scores [C, Q], the number of their first row and how many are
-      wanted to numbers and values, [Q, wanted].
+      wanted, to numbers and values, [Q, wanted].
 
   Returns:
     Numbers and values, [Q, k], the largest value first; of equal ones, that of
@@ -248,7 +248,7 @@ def _rescore(part, groups, queries, num_valid, k):
     groups: int32 [Q, G]; `NOT_FOUND` for none.
     queries: float32 [Q, D].
     num_valid: The rows of `part` from this one on are padding.
-    k: How many.
+    k: Rows wanted.
   """
   groups = tf.sort(groups, axis=1)  # In the order of ids, for ties.
   grouped = tf.reshape(part, [-1, _GROUP * part.shape[1]])

@@ -72,13 +72,7 @@ def choose(
 def openvino_embedding(
   model: realm_model.RealmModel, special_ids: tuple[int, int], dtype: str
 ) -> block_embeddings.Embed:
-  """Returns the block embedder of the model's current variables on OpenVINO.
-
-  Args:
-    model: Model with the EMBEDDER part.
-    special_ids: The vocabulary's [CLS] and [SEP].
-    dtype: Dtype of the encoder's matmuls, 'float32' or 'bfloat16'.
-  """
+  """Returns the block embedder of the model's current variables on OpenVINO."""
   from realm_tf.modeling import openvino_encoder  # An extra.
 
   embedder = model.block_embedder

@@ -19,14 +19,7 @@ _BFLOAT16 = tf.bfloat16.as_numpy_dtype
 
 
 class Shard(NamedTuple):
-  """One shard, as a manifest lists it.
-
-  Attributes:
-    file: Name, below the version's directory.
-    num_blocks: Rows.
-    size: Of the file, in bytes.
-    sha256: Of the file.
-  """
+  """One shard, as a manifest lists it."""
 
   file: str
   num_blocks: int
@@ -35,14 +28,7 @@ class Shard(NamedTuple):
 
 
 def write(directory: str, name: str, rows: np.ndarray, dtype: str) -> Shard:
-  """Writes a shard.
-
-  Args:
-    directory: Of the version.
-    name: Of the file; used for no other rows.
-    rows: float32 [n, D].
-    dtype: 'float32', 'bfloat16' or 'float16'.
-  """
+  """Writes a shard."""
   buffer = io.BytesIO()
   np.save(buffer, _encode(rows, dtype), allow_pickle=False)
   data = buffer.getvalue()
@@ -54,13 +40,8 @@ def write(directory: str, name: str, rows: np.ndarray, dtype: str) -> Shard:
 class Embeddings:
   """All shards as one array, float32 [N, D], whatever is on disk.
 
-  It takes slices and arrays of row numbers, and what NumPy does with an
-  array-like; only what is asked for is read and decoded.
-
-  Args:
-    directory: Of the version.
-    shards: In the order of their blocks.
-    dtype: See `write`.
+  It is indexed by slices and arrays of row numbers, and NumPy can convert it.
+  Only the rows asked for are read and decoded.
   """
 
   dtype = np.dtype(np.float32)

@@ -21,8 +21,6 @@ except ImportError as error:
     "faiss. Run: pip install 'realm_tf[faiss]'"
   ) from error
 
-MIN_BLOCKS = 16  # A codebook of 4 bits has as many words.
-
 _FILE = 'index.faiss'
 _SEED = 1234
 _TRAINING_BLOCKS = 250_000
@@ -30,13 +28,7 @@ _ADDED_BLOCKS = 1 << 17  # Coded at once.
 
 
 class FaissSearcher:
-  """IVF-PQ FastScan with refinement, in the words of faiss.
-
-  Args:
-    index: A built or read `faiss.IndexRefineFlat` over an IVF index.
-    num_leaves: Its partitions.
-    effort: What a search spends.
-  """
+  """IVF-PQ FastScan with refinement, in the words of faiss."""
 
   def __init__(self, index, num_leaves: int, effort: searcher.Effort):
     self._index = index
@@ -48,7 +40,7 @@ class FaissSearcher:
   def build(
     cls, embeddings: np.ndarray, config: config_lib.IndexConfig
   ) -> 'FaissSearcher':
-    """Builds a searcher over float32 `embeddings`, [N, D], N >= MIN_BLOCKS."""
+    """Builds a searcher over float32 `embeddings`, [N, D], N >= 16."""
     num_blocks, width = embeddings.shape
     leaves, effort = tuning.untuned(config, num_blocks)
     codes = width // 2 if width % 2 == 0 else width
@@ -77,15 +69,15 @@ class FaissSearcher:
     return cls(index, num_leaves, effort)
 
   def save(self, directory: str) -> None:
-    """See `searcher.ApproximateSearcher`."""
+    """Writes the searcher into an existing, local directory."""
     faiss.write_index(self._index, os.path.join(directory, _FILE))
 
   def with_effort(self, effort: searcher.Effort) -> 'FaissSearcher':
-    """See `searcher.ApproximateSearcher`."""
+    """Returns a searcher over the same memory that spends `effort`."""
     return FaissSearcher(self._index, self.num_leaves, effort)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """See `searcher.Searcher`."""
+    """Returns the top `k` of each query; see `searcher.Searcher`."""
     k = min(k, self._index.ntotal)
     if k not in self._parameters:
       self._parameters[k] = self._make_parameters(k)

@@ -1,8 +1,7 @@
-"""Queries to measure an index with: masked sentences of random blocks.
+"""Samples queries to measure an index with: masked sentences of its blocks.
 
-As those of pre-training (Section 3.4): a span of the sentence is [MASK]. Whole
-sentences still stand in their blocks and are found more easily than any query
-that an index gets. A block knows no salient spans, so the span is a random one.
+As in pre-training (Section 3.4), a random span of each is [MASK]: whole
+sentences would be found more easily than any query that an index gets.
 """
 
 import numpy as np
@@ -24,13 +23,6 @@ def sample(
   count: int,
 ) -> np.ndarray:
   """Returns embedded masked sentences, the same ones every time.
-
-  Args:
-    table: At least one block.
-    embed: From `query_embeddings.compile_embedding`.
-    lengths: Longest [CLS] sentence [SEP], and masked span.
-    mask_id: Of [MASK].
-    count: Q.
 
   Returns:
     float32 [Q, D].

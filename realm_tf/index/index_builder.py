@@ -1,6 +1,7 @@
-"""One refresh: parameters and a corpus -> an index version."""
+"""Embeds a corpus with a model's parameters and writes an index version."""
 
 from collections.abc import Sequence
+import functools
 import time
 from typing import Optional
 
@@ -11,7 +12,6 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
-from realm_tf.index import asked_ks
 from realm_tf.index import block_embeddings
 from realm_tf.index import embed_backend
 from realm_tf.index import embedding_shards
@@ -22,13 +22,12 @@ from realm_tf.index import query_embeddings
 from realm_tf.index import reuse
 from realm_tf.index import searchers
 from realm_tf.index import storage
+from realm_tf.index import tuning
 from realm_tf.index import version_work
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
 from realm_tf.records import block_table
 from realm_tf.records import whole_blocks
-from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 
@@ -40,13 +39,13 @@ class IndexBuilder:
 
   Args:
     table: The corpus.
-    config: Of model, lengths and index; `vocab_size` set.
+    config: Config with model, lengths and index; `vocab_size` is set.
     special_ids: The vocabulary's [CLS] and [SEP].
-    mask_id: Its [MASK].
-    model: With the EMBEDDER part, made in the strategy's scope; by default a
-      new one.
-    strategy: Its replicas, all of this machine, share each batch; by default
-      one device.
+    mask_id: The vocabulary's [MASK].
+    model: Model with the EMBEDDER part, made in the strategy's scope; by
+      default a new one.
+    strategy: Strategy whose replicas, all of this machine, share each batch;
+      by default one device.
   """
 
   def __init__(
@@ -88,20 +87,17 @@ class IndexBuilder:
     """Builds the index version of a parameter version; see `build`.
 
     Args:
-      params: A parameter version, or an unfinished index version: that holds
+      params: A parameter version, or an unfinished index version, which holds
         the embedders too.
-      index_root: Of all index versions.
-      job: Of this worker.
+      index_root: Directory of all index versions.
+      job: This worker's part of the work.
 
     Raises:
       UserError: The parameters are damaged or lack an embedder.
     """
     if index_plan.read(params.path) is None:
       versions.verify(params.path)
-    realm_model.require_parts(
-      self._model.load(weights.read(layout.params_file(params.path))),
-      params.path,
-    )
+    model_files.load_version(self._model, params.path)
     return self.build(params.step, index_root, job)
 
   def build(
@@ -117,10 +113,10 @@ class IndexBuilder:
     embedding are not embedded again.
 
     Args:
-      step: Of the version.
-      index_root: Of all index versions.
-      job: Of this worker.
-      embeddings: Made elsewhere: array-like, float32 [N, D], takes slices.
+      step: Training step of the parameters.
+      index_root: Directory of all index versions.
+      job: This worker's part of the work.
+      embeddings: Embeddings made elsewhere, float32 [N, D]; must take slices.
 
     Returns:
       The complete version; None if it was overtaken.
@@ -137,7 +133,7 @@ class IndexBuilder:
     embed_rows = (
       self._embedding(job, index_root, plan)
       if embeddings is None
-      else _taking(embeddings)
+      else functools.partial(_take, embeddings)
     )
     index_plan.start(version.path, plan, self._model)
 
@@ -157,7 +153,7 @@ class IndexBuilder:
 
   def can_reuse(self, path: str) -> bool:
     """Returns whether `path` fits as `Job.base`; if not, logs why."""
-    return _lenient_base(path, self._plan()) is not None
+    return reuse.if_fit(path, self._plan()) is not None
 
   def _plan(self):
     return index_plan.make(
@@ -168,23 +164,21 @@ class IndexBuilder:
     """Returns what embeds blocks, or takes them over from another version."""
     self._embed = None  # It may hold a copy of older parameters.
     base = (
-      reuse.Base(job.base, plan) if job.base else _newest_base(index_root, plan)
+      reuse.Base(job.base, plan) if job.base else reuse.newest(index_root, plan)
     )
-    return lambda block_ids, progress: self._embed_rows(
-      block_ids, progress, base
-    )
+    return functools.partial(self._embed_rows, base)
 
-  def _embed_rows(self, block_ids, progress, base):
+  def _embed_rows(self, base, block_ids, progress):
     """Returns the embeddings of blocks, float32 [n, D]."""
     if base is None:
       return self._embed_anew(block_ids, progress)
-    known = base.find(np.asarray(self._table.hashes[block_ids]))
-    progress(len(known.embeddings))
-    new = self._embed_anew(block_ids[~known.is_known], progress)
-    result = np.empty([len(block_ids), known.embeddings.shape[1]], np.float32)
-    result[known.is_known] = known.embeddings
+    is_known, old = base.find(np.asarray(self._table.hashes[block_ids]))
+    progress(len(old))
+    new = self._embed_anew(block_ids[~is_known], progress)
+    result = np.empty([len(block_ids), old.shape[1]], np.float32)
+    result[is_known] = old
     if len(new):
-      result[~known.is_known] = new
+      result[~is_known] = new
     return result
 
   def _embed_anew(self, block_ids, progress):
@@ -215,15 +209,14 @@ class IndexBuilder:
         self._mask_id,
         config.tuning_queries,
       )
+    ks = tuning.asked_ks(self._config, plan.num_blocks)
     storage.complete(
       version,
       plan,
       shards,
       worker_name,
       self._table.hashes,
-      searchers.build(
-        embeddings, config, queries, asked_ks.of(self._config, plan.num_blocks)
-      ),
+      searchers.build(embeddings, config, queries, ks),
     )
 
 
@@ -234,13 +227,6 @@ def open_builder(
   strategy: Optional[tf.distribute.Strategy] = None,
 ) -> IndexBuilder:
   """Returns a builder for the model of a directory and a corpus.
-
-  Args:
-    model_dir: With the config, too.
-    corpus_dir: To embed.
-    overrides: 'index.field=value' or 'lengths.cut_blocks=true', in place of
-      the config's.
-    strategy: See `IndexBuilder`.
 
   Raises:
     UserError: One of them is missing, their vocabularies differ, blocks are
@@ -264,29 +250,11 @@ def open_builder(
   )
 
 
-def _taking(embeddings):
-  """Returns what takes a shard's rows out of `embeddings`."""
-
-  def take(block_ids, progress):
-    rows = embeddings[int(block_ids[0]) : int(block_ids[-1]) + 1]
-    progress(len(rows))
-    return np.asarray(rows, np.float32)
-
-  return take
-
-
-def _newest_base(index_root, plan):
-  newest = versions.newest(index_root)
-  return None if newest is None else _lenient_base(newest.path, plan)
-
-
-def _lenient_base(path, plan):
-  """Returns the version as a base; None, and a line in the log, if unfit."""
-  try:
-    return reuse.Base(path, plan)
-  except errors.UserError as error:
-    logging.info('Embedding all blocks: %s', error)
-    return None
+def _take(embeddings, block_ids, progress):
+  """Returns a shard's rows of `embeddings`."""
+  rows = embeddings[int(block_ids[0]) : int(block_ids[-1]) + 1]
+  progress(len(rows))
+  return np.asarray(rows, np.float32)
 
 
 def _check_same(path, plan):

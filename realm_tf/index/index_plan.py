@@ -1,10 +1,9 @@
-"""What an index version in the making will be: the first file of it.
+"""Plans an index version: the two files from which any worker can build it.
 
   <version>/params.safetensors  the embedders, to embed queries and blocks with
   <version>/plan.json           written next: what is to be embedded, and how
 
-So whoever finds the two can go on with the work, also when the trainer has
-long since removed the parameters that it was begun with.
+A worker can go on with them after the trainer has removed its parameters.
 """
 
 import hashlib
@@ -26,16 +25,12 @@ from realm_tf.rundir import versions
 class Plan(NamedTuple):
   """An index version before its embeddings.
 
+  Lengths are those of `config.LengthConfig`, dtypes and shards those of
+  `config.IndexConfig`.
+
   Attributes:
-    corpus_fingerprint: Of the embedded corpus.
-    num_blocks: N.
-    params_fingerprint: Of both embedders.
-    embedder_fingerprint: Of the block embedder alone.
-    block_tokens: See `config.LengthConfig`.
-    title_tokens: See `config.LengthConfig`.
-    embed_dtype: See `config.IndexConfig`.
-    storage_dtype: See `config.IndexConfig`.
-    shard_blocks: See `config.IndexConfig`.
+    params_fingerprint: Fingerprint of both embedders.
+    embedder_fingerprint: Fingerprint of the block embedder alone.
   """
 
   corpus_fingerprint: str
@@ -50,7 +45,7 @@ class Plan(NamedTuple):
 
   @property
   def name(self) -> str:
-    """Tells plans apart."""
+    """Short hash of all fields."""
     text = json.dumps(self._asdict(), sort_keys=True)
     return hashlib.sha256(text.encode('utf-8')).hexdigest()[:12]
 
@@ -85,7 +80,7 @@ def make(
 
 
 def start(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
-  """Makes the version at `path` one in the making; again does no harm."""
+  """Begins the version at `path`, unless it is begun already."""
   if read(path) == plan:
     return
   tf.io.gfile.makedirs(path)
@@ -108,12 +103,7 @@ def read(path: str) -> Optional[Plan]:
 def find_unfinished(
   root: str, corpus_fingerprint: str
 ) -> Optional[versions.Version]:
-  """Returns the newest begun version that is newer than all complete ones.
-
-  Args:
-    root: Of all index versions.
-    corpus_fingerprint: Of the corpus that it must be of.
-  """
+  """Returns the newest begun version that is newer than all complete ones."""
   for step in reversed(versions.steps(root)):
     path = versions.version_path(root, step)
     if versions.is_complete(path):

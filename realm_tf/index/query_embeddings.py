@@ -19,11 +19,6 @@ def compile_embedding(
 
   It reads the model's variables at each call: tuned or swapped parameters take
   effect at once.
-
-  Args:
-    model: With the EMBEDDER part.
-    query_tokens: Longest [CLS] query [SEP].
-    special_ids: The vocabulary's [CLS] and [SEP].
   """
 
   @tf.function  # Of sizes known, as an accelerator wants them.
@@ -38,15 +33,9 @@ def compile_embedding(
 def compile_any_size(
   model: realm_model.RealmModel, query_tokens: int, special_ids: tuple[int, int]
 ) -> Embed:
-  """Returns the same in one graph of unknown sizes.
+  """Returns `compile_embedding`'s function as one graph of unknown sizes.
 
-  So no question waits for a compilation, and none needs to be padded to a size
-  that was met before.
-
-  Args:
-    model: See `compile_embedding`, as the others.
-    query_tokens: Longest [CLS] query [SEP].
-    special_ids: The vocabulary's [CLS] and [SEP].
+  No question waits for a compilation, or is padded to a size met before.
   """
   spec = tf.TensorSpec([None, None], tf.int32)
   embed = tf.function(

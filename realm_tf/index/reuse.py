@@ -1,13 +1,13 @@
-"""Embeddings of an older index version, for blocks that are the same in it.
+"""Takes the embeddings of unchanged blocks from an older index version.
 
 The same block, embedded by the same parameters, has the same embedding in any
-corpus; blocks are told by the hash of title and body. So articles that come or
-go cost the embedding of the new ones only, and parameters that differ only in
-the reader cost nothing.
+corpus; blocks are told apart by the hash of title and body. Only new articles
+are embedded, and parameters that differ only in the reader cost nothing.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Optional
 
+from absl import logging
 import numpy as np
 
 from realm_tf import errors
@@ -16,7 +16,7 @@ from realm_tf.index import index_plan
 from realm_tf.index import storage
 from realm_tf.rundir import versions
 
-# What has to be the same for the same block to have the same embedding.
+# Fields of a plan that decide about the embedding of a block.
 _SAME = (
   'embedder_fingerprint',
   'block_tokens',
@@ -26,24 +26,8 @@ _SAME = (
 )
 
 
-class Found(NamedTuple):
-  """What `Base.find` found for n blocks.
-
-  Attributes:
-    is_known: bool [n].
-    embeddings: float32 [number of known ones, D].
-  """
-
-  is_known: np.ndarray
-  embeddings: np.ndarray
-
-
 class Base:
   """An older version, whose embeddings are found by the hash of a block.
-
-  Args:
-    path: Of the version.
-    plan: Of the version in the making.
 
   Raises:
     UserError: The version is damaged, or embedded in another way.
@@ -60,15 +44,33 @@ class Base:
     self._order = np.argsort(hashes, kind='stable')
     self._sorted = hashes[self._order]
 
-  def find(self, hashes: np.ndarray) -> Found:
-    """Looks for blocks by their hashes, uint64 [n]."""
+  def find(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Finds blocks by their hashes, uint64 [n].
+
+    Returns:
+      Which are known, bool [n], and the embeddings of these, float32 [m, D].
+    """
     if not len(self._sorted):
-      is_known = np.zeros(len(hashes), bool)
-      return Found(is_known, self._embeddings[0:0])
+      return np.zeros(len(hashes), bool), self._embeddings[0:0]
     places = np.searchsorted(self._sorted, hashes)
     places = np.minimum(places, len(self._sorted) - 1)
     is_known = self._sorted[places] == hashes
-    return Found(is_known, self._embeddings[self._order[places[is_known]]])
+    return is_known, self._embeddings[self._order[places[is_known]]]
+
+
+def newest(index_root: str, plan: index_plan.Plan) -> Optional[Base]:
+  """Returns the newest version as a base; None if there is none that fits."""
+  version = versions.newest(index_root)
+  return None if version is None else if_fit(version.path, plan)
+
+
+def if_fit(path: str, plan: index_plan.Plan) -> Optional[Base]:
+  """Returns a version as a base; None, and a line in the log, if unfit."""
+  try:
+    return Base(path, plan)
+  except errors.UserError as error:
+    logging.info('Embedding all blocks: %s', error)
+    return None
 
 
 def _check_same(path: str, manifest: dict[str, Any], plan: index_plan.Plan):

@@ -38,12 +38,6 @@ class ScannModule(tf.Module):
 
   It is a `searcher.ApproximateSearcher` but for `save`, so that it is tuned as
   the others are.
-
-  Args:
-    state: The searcher's variables.
-    shared_name: Under which a process keeps what it makes of them.
-    num_leaves: Its partitions.
-    effort: What a search spends.
   """
 
   def __init__(
@@ -69,9 +63,9 @@ class ScannModule(tf.Module):
       UserError: There are too few blocks.
     """
     number = len(embeddings)
-    if number < scann_searcher.MIN_BLOCKS:
+    if number < tuning.MIN_BLOCKS:
       raise errors.UserError(
-        f'--searcher=scann needs {scann_searcher.MIN_BLOCKS} blocks or more. '
+        f'--searcher=scann needs {tuning.MIN_BLOCKS} blocks or more. '
         f'Found {number}. Use --searcher=exact.'
       )
     leaves, effort = tuning.untuned(config, number)
@@ -82,11 +76,11 @@ class ScannModule(tf.Module):
     return cls(state, f'realm_tf-{uuid.uuid4()}', leaves, effort)
 
   def with_effort(self, effort: searcher.Effort) -> 'ScannModule':
-    """See `searcher.ApproximateSearcher`."""
+    """Returns a searcher over the same memory that spends `effort`."""
     return ScannModule(self._state, self._shared_name, self.num_leaves, effort)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """See `searcher.Searcher`."""
+    """Returns the top `k` of each query; see `searcher.Searcher`."""
     found = self.find(tf.constant(queries, tf.float32), k)
     return searcher.Neighbors(*(values.numpy() for values in found))
 

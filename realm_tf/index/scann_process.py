@@ -31,11 +31,7 @@ _NICE = 10
 
 
 class ScannProcess:
-  """The parent's side; made by `load`.
-
-  Args:
-    process: The child, ready for requests.
-  """
+  """The parent's side; made by `load`."""
 
   def __init__(self, process: subprocess.Popen):
     self._process = process
@@ -51,13 +47,8 @@ class ScannProcess:
   ) -> 'ScannProcess':
     """Loads what `ScannSearcher.save` wrote into a local directory.
 
-    Args:
-      directory: There.
-      num_leaves: Its partitions.
-      efforts: See `TunedSearcher`.
-
     Raises:
-      OSError: The child could not load it, and has said why on stderr.
+      OSError: The child could not load it; its stderr says why.
     """
     process = subprocess.Popen(
       [sys.executable, '-m', __name__, directory, str(num_leaves)]
@@ -76,7 +67,7 @@ class ScannProcess:
     return cls(process)
 
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
-    """See `searcher.Searcher`; OSError if the child is gone."""
+    """Returns the top `k` of each query; OSError if the child is gone."""
     queries = np.ascontiguousarray(queries, np.float32)
     with self._lock:
       self._process.stdin.write(_REQUEST.pack(*queries.shape, k))

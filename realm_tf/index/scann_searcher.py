@@ -20,21 +20,13 @@ from realm_tf import config as config_lib
 from realm_tf.index import searcher
 from realm_tf.index import tuning
 
-MIN_BLOCKS = 16  # ScaNN cannot train its codebooks on fewer points.
-
 _MIN_SPILLING_BLOCKS = 1000  # Below, a second partition finds nothing more.
 _TRAINING_BLOCKS = 250_000
 _QUERIES_PER_TASK = 256  # A thread's share of a batch is at most this.
 
 
 class ScannSearcher:
-  """Tree partitioning, asymmetric hashing, then exact rescoring.
-
-  Args:
-    handle: A built or loaded pybind searcher.
-    num_leaves: Its partitions.
-    effort: What a search spends.
-  """
+  """Tree partitioning, asymmetric hashing, then exact rescoring."""
 
   def __init__(self, handle, num_leaves: int, effort: searcher.Effort):
     self._handle = handle
@@ -75,15 +67,15 @@ class ScannSearcher:
     return cls(handle, num_leaves, effort)
 
   def save(self, directory: str) -> None:
-    """See `searcher.ApproximateSearcher`; the files may move."""
+    """Writes the searcher into a local directory, which may be moved."""
     self._handle.serialize(directory, relative_path=True)
 
   def with_effort(self, effort: searcher.Effort) -> 'ScannSearcher':
-    """See `searcher.ApproximateSearcher`."""
+    """Returns a searcher over the same memory that spends `effort`."""
     return ScannSearcher(self._handle, self.num_leaves, effort)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """See `searcher.Searcher`."""
+    """Returns the top `k` of each query; see `searcher.Searcher`."""
     queries = np.ascontiguousarray(queries, np.float32)
     options = {
       'final_num_neighbors': k,
@@ -108,15 +100,7 @@ def prepare(
   effort: searcher.Effort,
   **tree_options: Any,
 ) -> Any:
-  """Returns a ScaNN builder, ready to build.
-
-  Args:
-    make_builder: Of the pybind searcher, or of the ops.
-    embeddings: float32 [N, D].
-    leaves: Partitions.
-    effort: What a search spends.
-    **tree_options: Of the partitions; what only some builders know.
-  """
+  """Returns a ScaNN builder, ready to build."""
   number = len(embeddings)
   builder = make_builder(
     np.ascontiguousarray(embeddings, np.float32), 10, 'dot_product'

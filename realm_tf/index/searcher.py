@@ -1,4 +1,4 @@
-"""What a nearest-neighbour index offers, whatever its implementation."""
+"""Interface of all nearest-neighbour searchers, and their results."""
 
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -21,7 +21,7 @@ class Neighbors(NamedTuple):
 
 
 class Effort(NamedTuple):
-  """What an approximate searcher spends on a query.
+  """Effort that an approximate searcher spends on a query.
 
   Attributes:
     leaves_to_search: Partitions visited.
@@ -45,15 +45,15 @@ class Searcher(Protocol):
 
 @runtime_checkable
 class ApproximateSearcher(Searcher, Protocol):
-  """A searcher over partitions, whose effort is set without building anew."""
+  """A searcher over partitions, whose effort can be changed once built."""
 
   @property
   def num_leaves(self) -> int:
-    """How many partitions there are."""
+    """Number of partitions."""
 
   @property
   def effort(self) -> Effort:
-    """What `search` spends on a query."""
+    """Effort of `search`."""
 
   def with_effort(self, effort: Effort) -> 'ApproximateSearcher':
     """Returns a searcher over the same memory that spends `effort`."""

@@ -1,4 +1,4 @@
-"""Which searcher an index has: building, writing and reading it by its kind.
+"""Builds, tunes, writes and reads the searcher of an index, by its kind.
 
   embeddings + config (+ held-out queries) -> [this file] -> searcher, settings
 
@@ -26,7 +26,6 @@ from realm_tf.index import tuning
 
 _TOP = 10
 _EXACT = ('brute_force', 'device')
-_MIN_BLOCKS = 16  # Codebooks of 4 bits are trained on no fewer points.
 
 
 class Built(NamedTuple):
@@ -52,7 +51,7 @@ def kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
   """
   if is_exact(config.searcher):
     return config.searcher
-  if num_blocks < _MIN_BLOCKS:
+  if num_blocks < tuning.MIN_BLOCKS:
     return 'brute_force'
   if config.searcher == 'auto':
     return 'brute_force' if num_blocks < config.exact_below_blocks else 'scann'
@@ -74,7 +73,7 @@ def build(
 
   Args:
     embeddings: float32 [N, D]; may be memory-mapped.
-    config: Which searcher.
+    config: Kind of searcher, and its settings.
     queries: float32 [Q, D], held out; without them, or with a target of 0, the
       effort is that of the config.
     ks: Numbers of blocks that will be asked for, ascending.
@@ -86,7 +85,7 @@ def build(
   if is_exact(chosen):
     settings = {'kind': chosen}
     if chosen == 'device' and config.storage_dtype == 'bfloat16':
-      settings['dtype'] = 'bfloat16'  # More would add nothing to them.
+      settings['dtype'] = 'bfloat16'  # They are stored in no more bits.
     return Built(_exact(settings, embeddings), settings)
   searcher = _adapter(chosen).build(embeddings, config)
   built = Built(searcher, _settings(chosen, searcher))
@@ -105,9 +104,9 @@ def tune(
   """Returns an approximate searcher with the efforts that `queries` need.
 
   Args:
-    built: From `build`, without queries.
+    built: Result of `build` without queries.
     embeddings: float32 [N, D] that it was built of.
-    config: With the target; 0 keeps the effort, and only measures.
+    config: Recall target; 0 keeps the effort, and only measures.
     queries: float32 [Q, D], held out; at least one.
     ks: Numbers of blocks that will be asked for, ascending; each is tuned for.
   """
@@ -144,12 +143,7 @@ def tune(
 
 
 def save(searcher: searcher_lib.Searcher, directory: str) -> bool:
-  """Writes a searcher's files into `directory`; returns whether it has any.
-
-  Args:
-    searcher: From `build` or `load`.
-    directory: Anywhere tf.io.gfile writes; it is made if there are files.
-  """
+  """Writes a searcher's files into `directory`; returns whether it has any."""
   kinds = searcher_lib.ApproximateSearcher, tuned_searcher.TunedSearcher
   if not isinstance(searcher, kinds):
     return False
@@ -172,10 +166,10 @@ def load(
   """Loads a searcher as it was tuned.
 
   Args:
-    settings: Of `Built`.
-    directory: What `save` wrote into; not looked at for an exact searcher.
+    settings: Settings of `Built`.
+    directory: Directory that `save` wrote; not read for an exact searcher.
     embeddings: float [N, D] that it was built of.
-    own_process: Whether one that would hold Python's lock while it loads gets
+    own_process: Whether ScaNN, which holds Python's lock while it loads, gets
       a process of its own; see `scann_process`.
 
   Raises:

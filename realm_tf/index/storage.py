@@ -1,4 +1,4 @@
-"""An index version on disk: embeddings, searcher, and who they belong to.
+"""Writes and reads index versions: embeddings, searcher and manifest.
 
 <root>/000000500/manifest.json      last: sizes, sha256, fingerprints, settings
 plan.json, params.safetensors       first; see index_plan
@@ -33,10 +33,10 @@ class Index(NamedTuple):
 
   Attributes:
     step: Training step of its parameters.
-    path: Its directory.
+    path: Directory of the version.
     embeddings: float32 [N, D], memory-mapped where the file system allows it.
-    searcher: Over `embeddings`.
-    manifest: See the module's docstring.
+    searcher: Searcher over `embeddings`.
+    manifest: Manifest of the version.
   """
 
   step: int
@@ -54,18 +54,10 @@ def complete(
   hashes: np.ndarray,
   built: searchers.Built,
 ) -> versions.Version:
-  """Writes the searcher's assets and then the manifest.
-
-  Args:
-    version: With all embeddings.
-    plan: Of it.
-    shards: Its embeddings, in order.
-    worker_name: Used by no other process.
-    hashes: uint64 [N], of the blocks.
-    built: The searcher over the embeddings.
+  """Writes the searcher's assets, then the manifest; all shards are written.
 
   Returns:
-    The version, which is complete: by this process or by a faster one.
+    The version, completed by this process or by a faster one.
   """
   assets = f'assets-{worker_name}'
   directory = os.path.join(version.path, assets)
@@ -96,11 +88,6 @@ def load(
   path: str, corpus_fingerprint: str, own_process: bool = False
 ) -> Index:
   """Loads a version after checking all of it.
-
-  Args:
-    path: Of the version.
-    corpus_fingerprint: Of the corpus that is searched.
-    own_process: See `searchers.load`.
 
   Raises:
     UserError: A file is damaged, or the index is of another corpus.

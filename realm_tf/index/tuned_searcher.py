@@ -1,4 +1,4 @@
-"""A searcher that spends on a query what the number of blocks asked for needs.
+"""Searches with the effort that the number of blocks asked for needs.
 
   {k: effort} + approximate searcher -> [this file] -> search(queries, k)
 
@@ -13,13 +13,7 @@ from realm_tf.index import searcher as searcher_lib
 
 
 class TunedSearcher:
-  """Searches with the effort of the smallest tuned k that covers the asked one.
-
-  Args:
-    searcher: Approximate.
-    efforts: Tuned k -> what it needs; at least one. More blocks than the
-      largest k are searched for as that many are.
-  """
+  """Searches with the effort of the smallest tuned k that is large enough."""
 
   def __init__(
     self,
@@ -34,7 +28,7 @@ class TunedSearcher:
 
   @property
   def num_leaves(self) -> int:
-    """How many partitions there are."""
+    """Number of partitions."""
     return self.at(1).num_leaves
 
   def at(self, k: int) -> searcher_lib.ApproximateSearcher:
@@ -45,9 +39,9 @@ class TunedSearcher:
     ]
 
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
-    """See `searcher.Searcher`."""
+    """Returns the top `k` of each query; see `searcher.Searcher`."""
     return self.at(k).search(queries, k)
 
   def save(self, directory: str) -> None:
-    """See `searcher.ApproximateSearcher`."""
+    """Writes the searcher into an existing, local directory."""
     self.at(1).save(directory)

@@ -1,4 +1,4 @@
-"""How much an approximate searcher must spend to find what exact search finds.
+"""Tunes how much an approximate searcher spends, by its recall.
 
   searcher + held-out queries + k -> [this file] -> effort, measured recall
 
@@ -24,12 +24,18 @@ _LEAVES_RATIO = 1.25  # Between two numbers of leaves that are tried.
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _MOST_RESCORED = 640
 _MOST_MULTIPLE = 16  # Where that is more.
+MIN_BLOCKS = 16  # Codebooks of 4 bits are trained on no fewer points.
+# Blocks that an answer is compared with, `answering.answerer.NUM_COMPARED`, and
+# that `training.question_pairs` looks for wrong ones among.
+_COMPARED = 100
+_SHOWN = 10  # Results that people look at.
+_FIRST_ASKED_FOR = 2  # Times k: `retrieval.overlay.FIRST_ASKED_FOR`.
 # Blocks scored by their codes in the time in which one is rescored.
 _BLOCKS_PER_RESCORE = 40
 
 
 class Choice(NamedTuple):
-  """An effort and what it gives.
+  """An effort and the recall that it reaches.
 
   Attributes:
     effort: The cheapest one that reaches the target, else the largest.
@@ -52,16 +58,20 @@ def untuned(
   return leaves, searcher_lib.Effort(to_search, config.num_to_rescore)
 
 
+def asked_ks(config: config_lib.ExperimentConfig, num_blocks: int) -> list[int]:
+  """Returns every number of blocks that a job may search for, ascending."""
+  pretraining = config.pretraining
+  candidates = max(pretraining.num_candidates, pretraining.over_retrieval)
+  if pretraining.write_through_blocks:
+    candidates *= _FIRST_ASKED_FOR
+  asked = (_SHOWN, _COMPARED, candidates, config.finetuning.num_searched)
+  return sorted({min(k, num_blocks) for k in asked})
+
+
 def exact_ids(
   embeddings: np.ndarray, queries: np.ndarray, k: int
 ) -> np.ndarray:
-  """Returns the ids of the top `k` blocks of each query, int32 [Q, k].
-
-  Args:
-    embeddings: float [N, D]; read in chunks, so it may be memory-mapped.
-    queries: float32 [Q, D].
-    k: At most N. The first columns are the answer for any smaller k.
-  """
+  """Returns the ids of the top `k` blocks of each query, int32 [Q, k]."""
   exact = brute_force.BruteForceSearcher(embeddings)
   return exact.search(queries, k).block_ids
 
@@ -90,10 +100,10 @@ def efforts(
   visited, and `_BLOCKS_PER_RESCORE` for each that is rescored.
 
   Args:
-    num_leaves: Partitions there are.
-    num_blocks: N.
+    num_leaves: Number of partitions.
+    num_blocks: Number of blocks, N.
     k: Blocks that are asked for.
-    min_leaves: Fewer do not suffice: of a smaller k.
+    min_leaves: Fewest leaves to try, those of a smaller k.
   """
   leaves = [number for number in _geometric(num_leaves) if number >= min_leaves]
   most = max(_MOST_RESCORED, _MOST_MULTIPLE * k)
@@ -121,7 +131,7 @@ def choose(
   """Returns the first of `candidates` that reaches the target.
 
   Args:
-    searcher: What is tuned.
+    searcher: Searcher to tune.
     candidates: Efforts, the cheapest first.
     queries: float32 [Q, D], held out.
     expected_ids: Their exact top k blocks, [Q, k].

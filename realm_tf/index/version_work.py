@@ -1,8 +1,8 @@
-"""The building of one index version, as one of its workers sees it.
+"""Shares the building of one index version among workers.
 
-The work is one task a shard, and a last one that completes the version. Any
-number of workers share them through the version's directory; one that starts
-again after a crash takes up what is left.
+Each shard is a task, and the last task completes the version. Any number of
+workers share them through the version's directory; one that starts again after
+a crash takes up what is left.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,16 +24,17 @@ _COMPLETE = 'complete'  # The last task.
 
 
 class Job(NamedTuple):
-  """How one worker takes part.
+  """One worker's part of the work.
 
   Attributes:
-    worker: Who it is; by default a new name.
-    number: Of this worker, from 0: it begins with the shards of its number.
-    num_workers: See `number`. Workers that are missing are done without.
-    takeover_secs: See `shared_work.SharedWork`.
-    wait: Called while others are at all that is left.
-    watch: Called with the numbers of embedded blocks and of all.
-    is_overtaken: Whether the version of a step is not wanted any more.
+    worker: Worker's identity; by default a new one.
+    number: Number of this worker, from 0; it begins with shards `number`,
+      `number` + `num_workers`, ...
+    num_workers: Expected workers; the work is done even if some are missing.
+    takeover_secs: Timeout of `shared_work.SharedWork`.
+    wait: Called while other workers do all that is left.
+    watch: Called with the numbers of embedded blocks and of all blocks.
+    is_overtaken: Returns whether the version of a step is wanted no more.
     base: Path of an index version whose embeddings must be reused.
   """
 
@@ -64,13 +65,6 @@ def run(
 ) -> bool:
   """Works until the version is complete.
 
-  Args:
-    version: Begun, by `index_plan.start`.
-    plan: Of it.
-    job: Of this worker.
-    embed_rows: Embeds some blocks, and tells how many more are embedded.
-    complete: Builds the searcher and completes the version.
-
   Returns:
     False if it was overtaken.
   """
@@ -95,7 +89,7 @@ def run(
 
 
 class _Making:
-  """See `run`."""
+  """One worker's tasks; see `run`."""
 
   def __init__(self, version, plan, job, work, embed_rows, complete):
     self._version = version
@@ -111,7 +105,7 @@ class _Making:
     self.has_completed = False
 
   def do_next(self) -> bool:
-    """Does a task; returns False if others are at all that are left."""
+    """Does a task; returns False if other workers do all that are left."""
     task = self._work.take(self._order)
     if task is not None:
       self._embed(task)
@@ -130,9 +124,15 @@ class _Making:
 
   def _embed(self, task):
     rows = self._plan.shard_rows(self._tasks[task])
-    before = self._work.num_done(self._tasks) * self._plan.shard_blocks
-    watch = _Watch(self._job.watch, before, self._plan.num_blocks)
-    embeddings = self._embed_rows(np.arange(rows.start, rows.stop), watch.add)
+    total = self._plan.num_blocks
+    done = self._work.num_done(self._tasks) * self._plan.shard_blocks
+
+    def progress(count):
+      nonlocal done
+      done += count
+      self._job.watch(min(done, total), total)
+
+    embeddings = self._embed_rows(np.arange(rows.start, rows.stop), progress)
     path = self._version.path
     shard = embedding_shards.write(
       path,
@@ -144,21 +144,10 @@ class _Making:
       tf.io.gfile.remove(os.path.join(path, shard.file))
 
 
-class _Watch:
-  """Counts what `Job.watch` is told."""
-
-  def __init__(self, watch, done, total):
-    self._watch, self._done, self._total = watch, done, total
-
-  def add(self, count):
-    self._done += count
-    self._watch(min(self._done, self._total), self._total)
-
-
 def _order(num_shards: int, number: int, num_workers: int) -> Iterator[int]:
   """Yields all shards: this worker's, then the others', last ones first.
 
-  So workers meet late, and none is idle while another lags behind.
+  Workers meet late, and none is idle while another lags behind.
   """
   own = range(number, num_shards, num_workers)
   yield from own

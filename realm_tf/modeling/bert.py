@@ -1,4 +1,4 @@
-"""BERT from official.nlp: the encoder and the masked-language-model head."""
+"""Builds BERT and its masked-language-model head from official.nlp."""
 
 from collections.abc import Callable
 import os
@@ -14,8 +14,7 @@ import tf_keras  # noqa: E402
 from realm_tf import config as config_lib  # noqa: E402
 from realm_tf.modeling import initialization  # noqa: E402
 
-# What every computation of these encoders shares with Model Garden's.
-MASKED_SCORE = -1e9  # Added to the scores of what must not be attended to.
+# Model Garden's, in every computation of these encoders.
 LAYER_NORM_EPSILON = 1e-12
 
 
@@ -26,9 +25,8 @@ def build_encoder(
 
   Args:
     config: Sizes; `vocab_size` must be set.
-    name: Of the layer.
-    cls_only: Whether the last layer computes [CLS] alone; the other positions
-      are only attended to. Same variables, same [CLS].
+    name: Name of the layer.
+    cls_only: Whether the last layer computes [CLS] alone, as it would be.
 
   Returns:
     A layer that maps {'input_word_ids', 'input_mask', 'input_type_ids'}, each
@@ -77,14 +75,9 @@ def build_masked_lm_head(
 ) -> tf_keras.layers.Layer:
   """Builds p(y_j|z,x)'s head, tied to the encoder's word embeddings.
 
-  Args:
-    encoder: From `build_encoder`.
-    config: Of the encoder.
-    name: Of the layer.
-
   Returns:
     A layer that maps (sequence_output [B, L, H], positions int32 [B, M]) to
-    logits, float [B, M, V]; it never looks at other positions.
+    logits, float [B, M, V]; other positions have no effect.
   """
   table = encoder.get_embedding_table()
   head = layers.MaskedLM(
@@ -113,3 +106,9 @@ def activation(
 
 def _tanh_gelu(x):
   return tf.nn.gelu(x, approximate=True)
+
+
+def size(tensor: tf.Tensor, axis: int) -> int | tf.Tensor:
+  """Returns a dimension; an int where it is static, as XLA wants it."""
+  known = tensor.shape[axis]
+  return tf.shape(tensor)[axis] if known is None else known

@@ -1,10 +1,10 @@
-"""log p of masked tokens, with the product over the vocabulary in bfloat16.
+"""Computes log p of masked tokens with the vocabulary product in bfloat16.
 
   the encoder's outputs, gold tokens -> [this file] -> log p(y_j|z,x)
 
-What `bert.build_masked_lm_head`'s layer and a cross entropy compute, for
-training on CPUs that multiply bfloat16; see `islands`. Softmax is TensorFlow's
-kernel, several times as fast as its cross entropy.
+The same as `bert.build_masked_lm_head`'s layer and a cross entropy, on CPUs
+that multiply bfloat16; see `islands`. TensorFlow's softmax kernel is several
+times as fast as its cross entropy.
 """
 
 import tensorflow as tf
@@ -17,7 +17,7 @@ class Bfloat16Head:
   """Computes log probabilities with the current variables of a head.
 
   Args:
-    head: From `bert.build_masked_lm_head`.
+    head: Head from `bert.build_masked_lm_head`.
 
   Call arguments:
     states: The encoder's at masked positions, float32 [N, M, H].

@@ -1,9 +1,9 @@
-"""A layer of BERT in bfloat16 on a CPU: products, and islands between them.
+"""Computes a layer of BERT in bfloat16 on a CPU: products and islands.
 
   states, a layer's variables -> [this file] -> the next layer's states
 
-The function of `lean_encoder`'s layer, but that states are bfloat16 between
-two islands, and everything else as there; see `islands`.
+The same function as `lean_encoder`'s layer, but states are bfloat16 between two
+islands; see `islands`.
 """
 
 from collections.abc import Mapping
@@ -14,22 +14,21 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf.modeling import bert
 from realm_tf.modeling import islands
-from realm_tf.modeling import sizes
 
 
 class Bfloat16Layer:
   """Computes what one of an encoder's layers computes.
 
   Args:
-    variables: The layer's, by their names in it.
-    config: Of the encoder.
+    variables: The layer's variables, by their names in it.
+    config: Config of the encoder.
 
   Call arguments:
     states: bfloat16 [B, L, H].
-    bias: Of each position's scores, float32 [B, L].
-    seeds: Of dropout of probabilities, attention's output and the layer's;
-      None where there is none.
-    positions: int32 [B, M], those to compute; None is all.
+    bias: Added to the scores of each position, float32 [B, L].
+    seeds: Dropout seeds of probabilities, attention's output and the layer's
+      output; None drops nothing.
+    positions: Positions to compute, int32 [B, M]; None is all.
 
   Returns:
     bfloat16 [B, M, H], or [B, L, H].
@@ -118,5 +117,5 @@ class Bfloat16Layer:
 
 def _matmul(states, kernel):
   flat = tf.reshape(states, [-1, states.shape[-1]])
-  shape = [-1, sizes.size(states, 1), kernel.shape[-1]]
+  shape = [-1, bert.size(states, 1), kernel.shape[-1]]
   return tf.reshape(flat @ tf.cast(kernel, states.dtype), shape)

@@ -1,4 +1,4 @@
-"""Dropout for compiled training steps: its masks are hashes of their places.
+"""Drops out values in compiled training steps, by hashes of their places.
 
   values, rate, seed -> [this file] -> values, some of them 0
 
@@ -28,7 +28,7 @@ _is_on: contextvars.ContextVar[Optional[tf.Tensor]] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def seeds_from(next_seed: NextSeed) -> Iterator[None]:
-  """Within it, seeds are drawn from `next_seed`, where it has one."""
+  """Draws seeds from `next_seed` inside the context, unless it returns None."""
   token = _next_seed.set(next_seed)
   try:
     yield
@@ -38,7 +38,7 @@ def seeds_from(next_seed: NextSeed) -> Iterator[None]:
 
 @contextlib.contextmanager
 def only_if(is_on: Optional[tf.Tensor]) -> Iterator[None]:
-  """Within it, seeds are of dropouts that drop nothing unless `is_on`.
+  """Drops nothing inside the context unless `is_on`.
 
   Args:
     is_on: bool [], known when the step runs; None is always.
@@ -53,8 +53,8 @@ def only_if(is_on: Optional[tf.Tensor]) -> Iterator[None]:
 def switched(seed: tf.Tensor) -> tf.Tensor:
   """Returns a seed, int32 [2], as `only_if` wants it, int32 [2] or [3].
 
-  The switch is a part of the seed, for a layer may be computed once more in
-  the backward pass, where nobody is within `only_if`.
+  The switch is a part of the seed, because a layer may be computed once more in
+  the backward pass, outside of `only_if`.
   """
   is_on = _is_on.get()
   if is_on is None:
@@ -77,12 +77,12 @@ def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
 
   Args:
     values: Float, of any shape; fewer than 2^31 elements.
-    rate: Below 1; at 0 the values come back as they are.
+    rate: Probability, below 1; 0 returns `values`.
     seed: int32 [2]; the same seed gives the same elements. Or [3], of which
-      the last is 0 where the values shall come back as they are.
+      the last is 0 to return `values`.
 
   Returns:
-    Of the shape of `values`, and their expectation.
+    Values of the same shape and expectation.
   """
   if not rate:
     return values

@@ -21,7 +21,7 @@ class Embedder(tf_keras.layers.Layer):
       [B, L], to a dict with 'sequence_output', [B, L, H], of which the 'cls'
       head needs only the first position, and, for the 'pooled' head,
       'pooled_output', [B, H].
-    config: Which head.
+    config: Head, and sizes.
     lean: Stands in for `encoder` in training; see `lean_encoder.LeanEncoder`.
 
   Call arguments:
@@ -79,13 +79,7 @@ class Embedder(tf_keras.layers.Layer):
   def from_outputs(
     self, outputs: dict[str, tf.Tensor], mask: tf.Tensor, training: bool = False
   ) -> tf.Tensor:
-    """Returns the embeddings of encoded texts, float32 [B, D].
-
-    Args:
-      outputs: The encoder's.
-      mask: The encoder's 'input_mask', int32 [B, L].
-      training: Whether to drop out.
-    """
+    """Returns the embeddings of encoded texts, float32 [B, D]."""
     embeddings = self._head(outputs, mask, training)
     if self.config.normalize:
       embeddings = tf.math.l2_normalize(embeddings, axis=-1)

@@ -1,4 +1,4 @@
-"""Fresh weights that look like trained ones, for encoders from nothing.
+"""Makes fresh weights look like trained ones.
 
 In trained transformers the product of a head's query and key matrices, and that
 of its value and output matrices, are near a multiple of the identity: a token
@@ -12,8 +12,8 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
-# Of the identity in W_Q and W_K: a token's logit for its like is then a few
-# units above that for any other token.
+# Scale of the identity in W_Q and W_K: a token's logit for its like is then a
+# few units above that for any other token.
 _QUERY_KEY_SCALE = 0.5
 
 
@@ -22,9 +22,6 @@ def make_encoder_mimetic(encoder: tf_keras.layers.Layer):
 
   At that length, and with the head below, the logit of a copied wordpiece
   stands out of the vocabulary's noise from the first step.
-
-  Args:
-    encoder: From `bert.build_encoder`; changed in place.
   """
   scales = {
     'self_attention/query/kernel:0': _QUERY_KEY_SCALE,

@@ -1,4 +1,4 @@
-"""What lies between two bfloat16 matmuls of BERT, each compiled by XLA.
+"""Compiles what lies between two bfloat16 matmuls of BERT by XLA.
 
   a product, what is added to it -> [this file] -> the next product's input
 
@@ -29,9 +29,9 @@ def island(function: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
   they take a third of the time.
 
   Args:
-    function: Of a product, bfloat16 [..., C], what is added to it first, float
-      [C], and any further tensors; of those, vectors of floats multiply rows
-      or are added to them. Its gradient is TensorFlow's, of its operations.
+    function: Function of a product, bfloat16 [..., C], what is added to it
+      first, float [C], and any further tensors; of those, vectors of floats
+      multiply rows or are added to them. TensorFlow derives its gradient.
   """
   forward, backward = compiled(function), _gradient_of(function)
 
@@ -92,7 +92,7 @@ def split_heads(
 
   Args:
     num_heads: A.
-    scales: Of each part, times which it comes out.
+    scales: Factor of each part.
 
   Returns:
     A function of bfloat16 [B, L, P * H] and biases, float32 [P * H], to P
@@ -115,10 +115,6 @@ def split_heads(
 @functools.cache
 def residual_norm(rate: float, epsilon: float) -> Callable[..., tf.Tensor]:
   """Returns an island: layer_norm(states + drop(product + bias)).
-
-  Args:
-    rate: Of dropout.
-    epsilon: Of layer norm.
 
   Returns:
     A function of product, bfloat16 [..., H], bias, float32 [H], states,
@@ -164,9 +160,9 @@ def attend(
     query: bfloat16 [B, A, M, D], scaled.
     key: bfloat16 [B, A, L, D].
     value: bfloat16 [B, A, L, D].
-    bias: Of each key's scores, float32 [B, L].
-    rate: Of dropout.
-    seed: Of dropout; None is without.
+    bias: Added to each key's scores, float32 [B, L].
+    rate: Rate of dropout.
+    seed: Seed of dropout; None drops nothing.
   """
 
   @tf.custom_gradient

@@ -1,4 +1,4 @@
-"""Reads a query together with a block: p(y_j|z,x) of the masked tokens."""
+"""Reads a query together with a block and predicts the masked tokens."""
 
 from collections.abc import Callable
 from typing import Optional
@@ -25,7 +25,7 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L].
-    positions: Of the masked tokens in the joint sequence, int32 [B, M].
+    positions: Masked positions of the joint sequence, int32 [B, M].
     gold_ids: The tokens that were masked, int32 [B, M].
 
   Returns:

@@ -1,15 +1,14 @@
-"""BERT for whoever is in a hurry: the encoder's function, sooner.
+"""A faster forward and backward pass over a Model Garden BERT's variables.
 
   a BERT encoder's variables, packed tokens -> [this file] -> its outputs
 
 The same numbers, and gradients, as `bert.build_encoder`'s layer (Devlin et al.
-2019, https://arxiv.org/abs/1810.04805), from the same variables; in training
-with as much dropout in the same places. What is gained over Model Garden's
-layers: any computation dtype, whatever policy the layers were built with; one
-matmul for query, key and value; the last layer only where it is looked at; keys
+2019, https://arxiv.org/abs/1810.04805), from the same variables, with dropout
+in the same places. Gains over Model Garden's layers: any computation dtype; one
+matmul for query, key and value; the last layer only where it is read; keys
 transposed once, and softmax divided after the product with the values, which
-XLA's CPU matmuls take better. Meant to be compiled by XLA, which fuses the
-rest; where it is not, see `prefers_xla`, layers are `bfloat16_layer`'s.
+suits XLA's CPU matmuls. XLA should compile it and fuses the rest; without XLA,
+see `prefers_xla`, layers are `bfloat16_layer`'s.
 """
 
 from typing import NamedTuple, Optional
@@ -21,8 +20,8 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import bert
 from realm_tf.modeling import bfloat16_layer
 from realm_tf.modeling import dropout
-from realm_tf.modeling import sizes
 from realm_tf.modeling import weights
+from realm_tf.objectives import exclusion
 
 
 def prefers_xla(dtype: str) -> bool:
@@ -30,25 +29,18 @@ def prefers_xla(dtype: str) -> bool:
 
   Where a CPU multiplies bfloat16 matrices, TensorFlow's own kernels do it with
   its instructions for that (AVX512_BF16, AMX); XLA's convert to float32.
-
-  Args:
-    dtype: Of matmuls.
   """
   return dtype == 'float32' or bool(tf.config.list_physical_devices('GPU'))
 
 
 def prefers_islands(dtype: str) -> bool:
-  """Returns whether islands make training faster on this machine's devices.
-
-  Args:
-    dtype: Of matmuls.
-  """
+  """Returns whether islands make training faster on this machine's devices."""
   # What runs on a TPU is compiled as a whole.
   return not prefers_xla(dtype) and not tf.config.list_physical_devices('TPU')
 
 
 class _Seeds(NamedTuple):
-  """Of a layer's dropouts, int32 [2] each; None where there is none."""
+  """Seeds of a layer's dropouts, int32 [2] each; None drops nothing."""
 
   probabilities: Optional[tf.Tensor] = None
   attended: Optional[tf.Tensor] = None
@@ -59,9 +51,9 @@ class LeanEncoder:
   """Computes what an encoder computes; reads its current variables.
 
   Args:
-    encoder: From `bert.build_encoder`.
-    config: Of the encoder.
-    dtype: Of matmuls and of what they pass on to each other: 'float32' or
+    encoder: Encoder from `bert.build_encoder`.
+    config: Config of the encoder.
+    dtype: Dtype of matmuls and of what passes between them: 'float32' or
       'bfloat16'. Layer norm, activations and sums of layers are float32.
     recompute: Whether the backward pass computes a layer's activations once
       more, from its input, instead of keeping them.
@@ -70,8 +62,8 @@ class LeanEncoder:
 
   Call arguments:
     tokens: 'input_word_ids', 'input_mask' and 'input_type_ids', int32 [B, L].
-    positions: int32 [B, M], those that the last layer computes; the others are
-      only attended to. None is all.
+    positions: Positions that the last layer computes, int32 [B, M]; None is
+      all.
     training: Whether there is dropout.
 
   Returns:
@@ -105,7 +97,7 @@ class LeanEncoder:
       states = dropout.drop(
         states, self._config.dropout_rate, dropout.draw_seed()
       )
-    bias = tf.cast(1 - tokens['input_mask'], tf.float32) * bert.MASKED_SCORE
+    bias = tf.cast(1 - tokens['input_mask'], tf.float32) * exclusion.NO_SCORE
     last = self._config.num_layers - 1
     for i in range(last + 1):
       # Drawn outside of the layer: it may be computed twice.
@@ -118,7 +110,7 @@ class LeanEncoder:
     return {'sequence_output': states, 'pooled_output': pooled}
 
   def _embed(self, tokens):
-    length = sizes.size(tokens['input_word_ids'], 1)
+    length = bert.size(tokens['input_word_ids'], 1)
     words, positions, types = (
       self._variables[f'{name}/embeddings']
       for name in ('word_embeddings', 'position_embedding', 'type_embeddings')
@@ -197,7 +189,7 @@ class LeanEncoder:
       seeds.probabilities,
     )  # [B, A, L, H/A]
     mixed = tf.transpose(mixed, [0, 2, 1, 3])
-    joined = tf.reshape(mixed, [-1, sizes.size(mixed, 1), states.shape[-1]])
+    joined = tf.reshape(mixed, [-1, bert.size(mixed, 1), states.shape[-1]])
     return self._dense(f'{name}attention_output', joined)
 
   def _mix(self, scores, value, seed):
@@ -211,7 +203,7 @@ class LeanEncoder:
     return mixed / tf.reduce_sum(weight, axis=-1, keepdims=True)
 
   def _heads(self, projected):
-    length, width = sizes.size(projected, 1), projected.shape[2]
+    length, width = bert.size(projected, 1), projected.shape[2]
     heads = self._config.num_heads
     return tf.reshape(projected, [-1, length, heads, width // heads])
 
@@ -239,7 +231,7 @@ class LeanEncoder:
     if right.shape.rank > 2:
       return left @ right
     flat = tf.reshape(left, [-1, left.shape[-1]])
-    inner = [sizes.size(left, axis) for axis in range(1, left.shape.rank - 1)]
+    inner = [bert.size(left, axis) for axis in range(1, left.shape.rank - 1)]
     shape = [-1, *inner, right.shape[-1]]
     return tf.reshape(flat @ right, shape)
 

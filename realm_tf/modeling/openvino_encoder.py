@@ -1,4 +1,4 @@
-"""BERT on OpenVINO, for inference on CPUs: the only import of openvino.
+"""Runs BERT on OpenVINO, for inference on CPUs: the only import of openvino.
 
   an encoder's variables, packed tokens -> [this file] -> its outputs
 
@@ -19,6 +19,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.modeling import bert
 from realm_tf.modeling import weights
+from realm_tf.objectives import exclusion
 
 try:
   import openvino
@@ -37,8 +38,8 @@ class OpenvinoEncoder:
   """Computes what an encoder computed with the variables of construction.
 
   Args:
-    encoder: From `bert.build_encoder`. Its variables are copied: make a new
-      OpenvinoEncoder after they change.
+    encoder: Encoder from `bert.build_encoder`. Its variables are copied: make
+      a new OpenvinoEncoder after they change.
     config: Sizes of the encoder.
     dtype: Dtype of matmuls, 'float32' or 'bfloat16'.
     cls_only: Whether the last layer computes the first position alone.
@@ -83,12 +84,7 @@ class OpenvinoEncoder:
 
 
 class _Graph:
-  """BERT in OpenVINO's operations, over constant weights.
-
-  Args:
-    arrays: The encoder's variables by name.
-    config: Sizes.
-  """
+  """BERT in OpenVINO's operations, over constant weights."""
 
   def __init__(
     self, arrays: dict[str, np.ndarray], config: config_lib.BertConfig
@@ -104,7 +100,7 @@ class _Graph:
     )
     states = self._embed(ids, types)
     is_padding = ops.subtract(self._floats(1.0), ops.convert(mask, 'f32'))
-    bias = ops.multiply(is_padding, self._floats(bert.MASKED_SCORE))
+    bias = ops.multiply(is_padding, self._floats(exclusion.NO_SCORE))
     bias = ops.unsqueeze(bias, self._ints([1, 2]))  # [B, 1, 1, L]
     last = self._config.num_layers - 1
     for i in range(last + 1):

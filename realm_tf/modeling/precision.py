@@ -1,7 +1,7 @@
-"""Chooses the dtype of matmuls: what 'auto' means on this machine.
+"""Chooses the dtype of matmuls on this machine.
 
-bfloat16 where the hardware multiplies it, float32 elsewhere. Variables, sums,
-softmax and losses are float32 in either case.
+'auto' is bfloat16 where the hardware multiplies it, else float32. Variables,
+sums, softmax and losses are always float32.
 """
 
 import dataclasses

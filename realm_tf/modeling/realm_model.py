@@ -1,4 +1,4 @@
-"""The networks of REALM, composed: two embedders and a reader.
+"""Composes the networks of REALM: two embedders and a reader.
 
   query ---> query_embedder ---+
                                +--> f(x,z)
@@ -28,12 +28,11 @@ from realm_tf.modeling import weights
 
 EMBEDDER, MASKED_LM, SPAN = 'embedder', 'masked_lm', 'span'
 
-# How the names of both embedders' variables begin, and those of the reader and
-# its heads.
+# Prefixes of the variables of the embedders, and of the reader and its heads.
 EMBEDDER_PREFIXES = ('shared_', 'query_', 'block_')
 READER_PREFIXES = ('reader_', 'masked_lm/', 'span_reader/')
-# What normalized embeddings need besides: their products are bounded, so they
-# can neither become sharper nor leave the empty block a score among the others.
+# Scalars of normalized embeddings, whose products are bounded: they sharpen
+# p(z|x) and score the null block.
 LOG_TEMPERATURE, NULL_BIAS = 'shared_log_temperature', 'shared_null_bias'
 
 
@@ -44,18 +43,19 @@ class RealmModel(tf.Module):
   parameters fits any model by name.
 
   Args:
-    config: Of the networks; `vocab_size` must be set.
-    parts: Of EMBEDDER, MASKED_LM and SPAN, those to build.
+    config: Sizes of the networks; `vocab_size` must be set.
+    parts: Parts to build: EMBEDDER, MASKED_LM, SPAN.
 
   Attributes:
     query_embedder: Maps join(x) to [B, D], before `score_scale`.
     block_embedder: Maps join(title, body) to [B, D]; the same object as
       `query_embedder` if towers are shared.
-    knowledge_encoder: See `knowledge_encoder.KnowledgeEncoder`.
-    span_reader: See `span_reader.SpanReader`.
-    log_temperature: Learned divisor of f(x,z), its logarithm, float32 []; None
+    knowledge_encoder: `KnowledgeEncoder`, with the MASKED_LM part.
+    span_reader: `SpanReader`, with the SPAN part.
+    log_temperature: Logarithm of the learned divisor of f(x,z), float32 [];
+      None unless embeddings are normalized.
+    null_bias: Learned addition to the null block's f(x,z), float32 []; None
       unless embeddings are normalized.
-    null_bias: Learned addition to the null block's f(x,z), likewise.
   """
 
   def __init__(self, config: config_lib.ModelConfig, parts: Sequence[str]):
@@ -124,12 +124,12 @@ class RealmModel(tf.Module):
 
   @property
   def prefers_xla(self) -> bool:
-    """Whether XLA makes a training step faster here."""
+    """Whether XLA makes a training step faster on this machine."""
     return lean_encoder.prefers_xla(precision.choose(self.config.train_dtype))
 
   @property
   def score_scale(self) -> float | tf.Tensor:
-    """What products of embeddings are multiplied by to be f(x,z)."""
+    """Factor that makes products of embeddings f(x,z)."""
     scale = self.config.embedder.score_scale
     if self.log_temperature is None:
       return scale
@@ -164,7 +164,7 @@ class RealmModel(tf.Module):
 
 
 def _stand_ins(variables, arrays):
-  """Returns what `load` takes for variables that `arrays` may lack, by name."""
+  """Returns defaults by name for variables that `arrays` may lack."""
   has_embedder = any(name.startswith(EMBEDDER_PREFIXES) for name in arrays)
   values = {}
   if has_embedder:
@@ -180,6 +180,20 @@ def _stand_ins(variables, arrays):
     elif tower in ('query', 'block') and value is not None:
       values[name] = value
   return values
+
+
+def parts_of(names: Iterable[str]) -> list[str]:
+  """Returns the parts that parameters of these names have weights of."""
+  prefixes = {
+    EMBEDDER: EMBEDDER_PREFIXES,
+    MASKED_LM: ('masked_lm/',),
+    SPAN: ('span_reader/',),
+  }
+  return [
+    part
+    for part, prefix in prefixes.items()
+    if any(name.startswith(prefix) for name in names)
+  ]
 
 
 def has_reader(names: Iterable[str]) -> bool:

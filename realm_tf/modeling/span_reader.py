@@ -6,10 +6,8 @@ from typing import Optional
 import tensorflow as tf
 import tf_keras
 
-from realm_tf.modeling import sizes
-
-# Scores of spans that do not exist. Finite: a sum of them stays a number.
-NO_SPAN = -1e9
+from realm_tf.modeling import bert
+from realm_tf.objectives import exclusion
 
 
 class SpanReader(tf_keras.layers.Layer):
@@ -33,7 +31,7 @@ class SpanReader(tf_keras.layers.Layer):
 
   Returns:
     Scores, float32 [B, K, Lz, W]: entry (s, w) is the span of w + 1 wordpieces
-    that starts at the block's wordpiece s; `NO_SPAN` where it leaves the block.
+    that starts at the block's wordpiece s; NO_SCORE where it leaves the block.
   """
 
   def __init__(
@@ -63,7 +61,7 @@ class SpanReader(tf_keras.layers.Layer):
     encode: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
   ):
     num_read = tokens['input_word_ids'].shape[1]
-    length = sizes.size(tokens['input_word_ids'], 2)
+    length = bert.size(tokens['input_word_ids'], 2)
     flat = {
       name: tf.reshape(value, [-1, length]) for name, value in tokens.items()
     }
@@ -82,7 +80,7 @@ class SpanReader(tf_keras.layers.Layer):
 
   def _width_scores(self, start, end, allowed, width):
     """Returns the scores of all spans of `width` + 1 pieces, [B, Lz]."""
-    length = sizes.size(end, 1)
+    length = bert.size(end, 1)
     width = (
       min(width, length)
       if isinstance(length, int)
@@ -93,7 +91,7 @@ class SpanReader(tf_keras.layers.Layer):
     inside = allowed & tf.pad(allowed[:, width:], [[0, 0], [0, width]])
     hidden = self.layer_norm(tf.nn.relu(start + ends))
     score = tf.squeeze(self.score(hidden), axis=-1)
-    return tf.where(inside, score, NO_SPAN)
+    return tf.where(inside, score, exclusion.NO_SCORE)
 
 
 def _body(states, type_ids, body_length):
@@ -107,7 +105,7 @@ def _body(states, type_ids, body_length):
   index = first[:, None] + tf.range(body_length)  # [B, Lz]
   num_body = tf.reduce_sum(type_ids, axis=-1) - 1  # Its last one is [SEP].
   allowed = tf.range(body_length) < num_body[:, None]
-  index = tf.minimum(index, sizes.size(states, 1) - 1)
+  index = tf.minimum(index, bert.size(states, 1) - 1)
   return tf.gather(states, index, batch_dims=1), allowed
 
 

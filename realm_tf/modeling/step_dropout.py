@@ -1,4 +1,4 @@
-"""Dropout whose masks are a function of seed and training step.
+"""Makes the masks of dropout a function of seed and training step.
 
   model, seed -> [this file]; inside `at(step)` its layers draw from both
 
@@ -19,11 +19,7 @@ from realm_tf.modeling import dropout
 class StepDropout:
   """Takes over the Dropout layers of a model.
 
-  Outside `at` they draw as they did before.
-
-  Args:
-    model: Any module with tf_keras layers.
-    seed: Of the run.
+  Outside `at` they draw as before.
   """
 
   def __init__(self, model: tf.Module, seed: int):
@@ -38,13 +34,12 @@ class StepDropout:
 
   @contextlib.contextmanager
   def at(self, step: tf.Tensor, part: int | tf.Tensor = 0) -> Iterator[None]:
-    """Within it, masks depend on step, part, replica and order of calls only.
+    """Makes masks depend on step, part, replica and order of calls only.
 
     Args:
       step: Integer scalar.
-      part: Of the step, for those that are computed one by one, int32 [] where
-        a compiled loop counts them; the same number gives the same masks once
-        more.
+      part: Number of the part of a step that is computed in parts; int32 []
+        where a compiled loop counts them.
     """
     before = self._now, self._num_calls
     replica = tf.distribute.get_replica_context()

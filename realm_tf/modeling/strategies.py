@@ -1,7 +1,4 @@
-"""Which devices a job computes on: strategies of tf.distribute by name.
-
-And what is the same under all of them: a batch, parted; a mean, over all of it.
-"""
+"""Creates strategies of tf.distribute; splits batches among replicas."""
 
 from collections.abc import Mapping
 import os
@@ -24,9 +21,9 @@ def create(name: str, tpu: str = '') -> tf.distribute.Strategy:
   """Returns the strategy of a name, over all devices that it can use.
 
   Args:
-    name: Of `NAMES`; 'off' is TensorFlow's own choice of one device. Without
-      GPUs, 'mirrored' takes all logical CPU devices.
-    tpu: Address of the TPU; '' or 'local' for that of this machine.
+    name: One of `NAMES`; 'off' is TensorFlow's own choice of one device.
+      Without GPUs, 'mirrored' takes all logical CPU devices.
+    tpu: Address of the TPU; '' or 'local' is this machine's.
 
   Raises:
     UserError: There is no such device.
@@ -51,14 +48,14 @@ def create(name: str, tpu: str = '') -> tf.distribute.Strategy:
 
 
 def join_cluster(worker_hosts: str, task_index: int) -> None:
-  """Says where the processes of multi_worker_mirrored are, before `create`.
+  """Sets the processes of multi_worker_mirrored, before `create`.
 
   Args:
     worker_hosts: 'host:port,host:port'; '' leaves TF_CONFIG as it is.
-    task_index: Which of them this one is.
+    task_index: Number of this process among them.
 
   Raises:
-    UserError: It is none of them.
+    UserError: There is no such process.
   """
   hosts = worker_hosts.split(',') if worker_hosts else []
   if hosts and not 0 <= task_index < len(hosts):
@@ -93,11 +90,9 @@ def worker(strategy: tf.distribute.Strategy) -> int:
 def spread(
   strategy: tf.distribute.Strategy, batch: Mapping[str, np.ndarray]
 ) -> dict[str, Any]:
-  """Returns a batch with the part of each replica of this process.
+  """Returns a batch, [b, ...], split among the replicas of this process.
 
-  Args:
-    strategy: Of the step.
-    batch: Arrays [b, ...], b a multiple of the replicas here.
+  b must be a multiple of these replicas.
   """
   if strategy.num_replicas_in_sync == 1:
     return {name: tf.constant(value) for name, value in batch.items()}
@@ -119,8 +114,8 @@ def weighted_mean(values: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
   """Returns a replica's part of the mean over the batch, float32 [].
 
   Args:
-    values: Of any shape, times their weights already.
-    weights: Of any shape; where all are 0, so is the mean.
+    values: Values times their weights, of any shape.
+    weights: Weights, of any shape; where all are 0, so is the mean.
 
   Returns:
     A number whose mean over the replicas is sum(values) / sum(weights).

@@ -14,12 +14,7 @@ _TOWERS = ('reader', 'query', 'shared')  # BERTs to start from, best first.
 
 
 class TokenTagger(tf.Module):
-  """Scores C labels of each wordpiece.
-
-  Args:
-    config: Of the encoder; `vocab_size` must be set.
-    num_labels: C.
-  """
+  """Scores C labels of each wordpiece."""
 
   def __init__(self, config: config_lib.BertConfig, num_labels: int):
     super().__init__(name='tagger')
@@ -37,12 +32,7 @@ class TokenTagger(tf.Module):
   def __call__(
     self, tokens: dict[str, tf.Tensor], training: bool = False
   ) -> tf.Tensor:
-    """Returns logits, float32 [B, L, C].
-
-    Args:
-      tokens: The encoder's input dict, int32 [B, L].
-      training: Whether there is dropout.
-    """
+    """Returns logits, float32 [B, L, C], of the encoder's input dict."""
     states = self.encoder(tokens, training=training)['sequence_output']
     return self.head(tf.cast(states, tf.float32))
 

@@ -1,7 +1,6 @@
-"""Weights as safetensors: written, read and put into a model by name.
+"""Writes and reads weights as safetensors, and assigns them by name.
 
-The only import of safetensors. Never pickle: a file from a stranger can hold
-nothing but numbers.
+The only import of safetensors, whose files can hold nothing but numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from realm_tf import errors
 
 
 class LoadReport(NamedTuple):
-  """What `assign` did; each a sorted list of names.
+  """Result of `assign`; each field is a sorted list of names.
 
   Attributes:
     used: Variables that got a value.
@@ -71,7 +70,7 @@ def write_arrays(
   path: str,
   metadata: Optional[Mapping[str, str]] = None,
 ) -> None:
-  """Writes arrays to one safetensors file, with what its header shall say."""
+  """Writes arrays to one safetensors file, with metadata in its header."""
   data = safetensors.numpy.save(
     dict(arrays), None if metadata is None else dict(metadata)
   )
@@ -129,7 +128,7 @@ def fingerprint(
   """Returns the sha256 of names, shapes and values.
 
   Args:
-    variables: In any order.
+    variables: Variables, in any order.
     without_prefixes: The first of these that a name begins with is left out.
   """
   return fingerprint_arrays(values(variables), without_prefixes)

@@ -1,10 +1,10 @@
-"""The Inverse Cloze Task: pick the block that a sentence was taken from."""
+"""Inverse Cloze Task: pick the block that a sentence was taken from."""
 
 from typing import Optional
 
 import tensorflow as tf
 
-_NOT_COMPARED = -1e9  # Score of a block whose probability is 0.
+from realm_tf.objectives import exclusion
 
 
 def in_batch_log_likelihood(
@@ -45,11 +45,7 @@ def in_batch_accuracy(
 ) -> tf.Tensor:
   """Returns 1.0 where a query scores its own block highest, float32 [B].
 
-  Args:
-    query_embeddings: See `in_batch_log_likelihood`.
-    block_embeddings: Likewise.
-    first: Likewise.
-    is_compared: Likewise.
+  Arguments are those of `in_batch_log_likelihood`.
   """
   scores, own = _scores_and_own(
     query_embeddings, block_embeddings, first, is_compared
@@ -62,5 +58,5 @@ def _scores_and_own(queries, blocks, first, is_compared):
   """Returns f(x,z), float32 [B, N], and which z is each query's, int32 [B]."""
   scores = tf.matmul(queries, blocks, transpose_b=True)
   if is_compared is not None:
-    scores = tf.where(is_compared, scores, _NOT_COMPARED)
+    scores = tf.where(is_compared, scores, exclusion.NO_SCORE)
   return scores, first + tf.range(tf.shape(queries)[0])

@@ -1,4 +1,4 @@
-"""How much retrieval helps: the log-likelihood it adds over the null block."""
+"""Retrieval utility: the log-likelihood that a block adds to the null block."""
 
 import tensorflow as tf
 
@@ -25,7 +25,7 @@ def marginal_utility(
 ) -> tf.Tensor:
   """Returns log p(y|x) - log p(y|null,x) of every query.
 
-  What the authors' release calls retrieval utility, and selects models by.
+  The authors' release calls it retrieval utility and selects models by it.
 
   Args:
     log_p_y: log p(y|x), float32 [B].
@@ -38,12 +38,11 @@ def marginal_utility(
 
 
 def rank_of_best(scores: tf.Tensor, log_p_y_given_z: tf.Tensor) -> tf.Tensor:
-  """Returns where the retriever has the block that helps most, 1 for the top.
+  """Returns the retriever's rank of the block that helps most, from 1.
 
   Args:
     scores: f(x,z), float32 [B, K].
-    log_p_y_given_z: log p(y|z,x), float32 [B, K]; of equal ones the first
-      counts.
+    log_p_y_given_z: log p(y|z,x), float32 [B, K]; the first of equals counts.
 
   Returns:
     float32 [B]; blocks of an equal score do not count as above it.

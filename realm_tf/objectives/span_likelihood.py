@@ -2,9 +2,7 @@
 
 import tensorflow as tf
 
-# Masked entries: far below any score, yet finite, so that a row without a
-# positive has a gradient of zero and not of NaN.
-_MINUS_INFINITY = -1e9
+from realm_tf.objectives import exclusion
 
 
 def span_log_likelihood(
@@ -20,7 +18,7 @@ def span_log_likelihood(
   where g(s) is the reader's span score plus the block's retrieval score.
 
   Args:
-    span_scores: g(s), float32 [B, S]; -inf, or -1e9, where there is no such
+    span_scores: g(s), float32 [B, S]; -inf or `NO_SCORE` where there is no such
       span, or none that counts.
     is_answer: Whether the span matches an answer, bool [B, S].
     hard: Whether only the likeliest of S(y) counts, log max_{s in S(y)} p(s):
@@ -43,10 +41,10 @@ def early_update_log_likelihood(
   blocks than can be read.
 
   Args:
-    retrieval_scores: f(x,z) of the searched blocks, float32 [B, N]; -inf, or
-      -1e9, of a block that does not count.
+    retrieval_scores: f(x,z) of the searched blocks, float32 [B, N]; -inf or
+      `NO_SCORE` of a block that does not count.
     has_answer: Whether the block contains an answer string, bool [B, N].
-    hard: Whether only the likeliest of them counts, as above.
+    hard: Whether only the likeliest of them counts.
 
   Returns:
     float32 [B]; 0.0 where no block has an answer.
@@ -55,9 +53,9 @@ def early_update_log_likelihood(
 
 
 def _masked_log_likelihood(scores, positive, hard):
-  scores = tf.maximum(tf.cast(scores, tf.float32), _MINUS_INFINITY)
-  positive = tf.logical_and(positive, scores > _MINUS_INFINITY / 2)
+  scores = tf.maximum(tf.cast(scores, tf.float32), exclusion.NO_SCORE)
+  positive = tf.logical_and(positive, exclusion.exists(scores))
   join = tf.reduce_max if hard else tf.reduce_logsumexp
-  numerator = join(tf.where(positive, scores, _MINUS_INFINITY), axis=-1)
+  numerator = join(tf.where(positive, scores, exclusion.NO_SCORE), axis=-1)
   log_likelihood = numerator - tf.reduce_logsumexp(scores, axis=-1)
   return tf.where(tf.reduce_any(positive, axis=-1), log_likelihood, 0.0)

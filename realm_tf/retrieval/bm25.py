@@ -1,4 +1,4 @@
-"""BM25, the sparse retriever that learned ones are compared with.
+"""Searches by words with BM25, the baseline of learned retrievers.
 
   block titles and texts -> [this file] -> questions -> K blocks each
 
@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Optional
 
 import bm25s
-import numpy as np
 import Stemmer
 
 from realm_tf import errors
 from realm_tf.index import searcher
 from realm_tf.records import block_table
+from realm_tf.retrieval import candidates
 from realm_tf.text import wordpiece
 
 _K1 = 0.9
@@ -28,10 +28,6 @@ class Bm25Retriever:
 
   Words are lower-cased and stemmed, English stop words are dropped. The title
   is part of the text, as most blocks do not repeat what they are about.
-
-  Args:
-    titles: Of the N blocks.
-    texts: Of the N blocks, in the same order.
   """
 
   def __init__(self, titles: Sequence[str], texts: Sequence[str]):
@@ -56,15 +52,9 @@ class Bm25Retriever:
   def retrieve_texts(
     self, questions: Sequence[str], k: int
   ) -> searcher.Neighbors:
-    """Returns the `k` best blocks of each question, best first.
+    """Returns the `k` blocks of largest BM25 score of each question.
 
-    Args:
-      questions: B questions.
-      k: Blocks per question.
-
-    Returns:
-      block_ids int32 [B, k] and BM25 scores float32 [B, k]. Where the corpus
-      has fewer than `k` blocks, the rest is -1 with a score of -inf.
+    Where the corpus has fewer than `k` blocks, the rest is -1 and -inf.
     """
     found = self._index.retrieve(
       self._tokenize(questions),
@@ -87,17 +77,14 @@ def over_table(table: block_table.BlockTable) -> Bm25Retriever:
 
 
 class KeptOverTable:
-  """`over_table`, built again only for another corpus than the last.
-
-  The words of a corpus do not change with the model that searches it.
-  """
+  """`over_table`, which builds again only for another corpus than the last."""
 
   def __init__(self):
     self._fingerprint: Optional[str] = None
     self._built: Optional[Bm25Retriever] = None
 
   def __call__(self, table: block_table.BlockTable) -> Bm25Retriever:
-    """See `over_table`."""
+    """Returns a retriever over all blocks of a corpus."""
     fingerprint = table.manifest['corpus_fingerprint']
     if self._built is None or fingerprint != self._fingerprint:
       self._built, self._fingerprint = over_table(table), fingerprint
@@ -106,16 +93,8 @@ class KeptOverTable:
 
 def wordpiece_search(
   table: block_table.BlockTable, tokenizer: wordpiece.WordpieceTokenizer
-) -> Callable[[np.ndarray, int], np.ndarray]:
-  """Returns a search by wordpieces, for masked queries.
-
-  Args:
-    table: The corpus.
-    tokenizer: Of the queries; [MASK] is no word.
-
-  Returns:
-    (query_ids int [B, Lx], k) -> block ids int32 [B, k], best first.
-  """
+) -> candidates.Search:
+  """Returns a search by the words of masked queries, without their masks."""
   bm25 = over_table(table)
 
   def search(query_ids, k):
@@ -131,11 +110,6 @@ def fixed_search(
   sparse: Bm25Retriever, questions: Sequence[str], k: int
 ) -> Callable[..., searcher.Neighbors]:
   """Returns a search over what BM25 finds for these questions, found once.
-
-  Args:
-    sparse: Over the corpus.
-    questions: Of the training set.
-    k: Blocks per question.
 
   Returns:
     (rows of the questions, anything, at most k) -> the best blocks.

@@ -1,7 +1,9 @@
-"""Which K blocks a query is read with: the null block and the best others.
+"""Selects the K blocks that a query is read with: null block and best others.
 
-Pure NumPy, without any model: neighbours in, candidates out.
+Pure NumPy: neighbours in, candidates out.
 """
+
+from typing import Protocol
 
 import numpy as np
 
@@ -11,6 +13,21 @@ from realm_tf.records import block_table
 NULL_BLOCK = block_table.NULL_BLOCK
 
 
+class Search(Protocol):
+  """Finds blocks for masked queries: by an index, by words, or none."""
+
+  def __call__(self, query_ids: np.ndarray, k: int) -> np.ndarray:
+    """Returns at least `k` block ids of each query, best first.
+
+    Args:
+      query_ids: Wordpieces, int32 [B, Lx], zeros behind them.
+      k: Blocks of each query.
+
+    Returns:
+      int [B, >= k]; negative where nothing was found.
+    """
+
+
 def select(
   neighbor_ids: np.ndarray, own_ids: np.ndarray, num_candidates: int
 ) -> np.ndarray:
@@ -18,8 +35,7 @@ def select(
 
   Section 3.4 of Guu et al. 2020: the null block is always a candidate, and
   where X = Z the block that the query was cut from must not be. A dropped
-  block is replaced by the next hit, and so is a repeated one: no example is
-  thrown away.
+  block is replaced by the next hit, and so is a repeated one.
 
   Args:
     neighbor_ids: int [B, N], best first; negative where nothing was found.
@@ -47,23 +63,20 @@ def select(
 
 
 def find_nothing(query_ids: np.ndarray, number: int) -> np.ndarray:
-  """Returns -1s, int32 [B, number]: the search of one that reads no block."""
+  """Returns -1s, int32 [B, number]: a `Search` that finds no block."""
   return np.full([len(query_ids), number], -1, np.int32)
 
 
 def take_turns(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-  """Returns two retrievers' hits by turns, the best of each first, int [B, 2N].
+  """Returns the hits of two retrievers, int [B, N] each, by turns, int [B, 2N].
 
-  Args:
-    one: Block ids, best first, int [B, N].
-    two: Block ids, best first, int [B, N]; what both found comes twice, which
-      `select` mends.
+  A block that both found comes twice; `select` drops the second.
   """
   return np.stack([one, two], axis=2).reshape([len(one), -1])
 
 
 def is_real(candidate_ids: np.ndarray) -> np.ndarray:
-  """Whether a candidate takes part in p(z|x), bool [B, K].
+  """Returns whether a candidate takes part in p(z|x), bool [B, K].
 
   The first null block does; those that only fill a row do not.
   """
@@ -75,18 +88,18 @@ def is_real(candidate_ids: np.ndarray) -> np.ndarray:
 def have_span(
   body_ids: np.ndarray, gold_ids: np.ndarray, positions: np.ndarray
 ) -> np.ndarray:
-  """Whether blocks contain what is masked in their query, bool [B, N].
+  """Returns whether blocks contain the masked words of a query, bool [B, N].
 
   Recurring spans teach a reader to look things up without any labels, as they
   teach a retriever in Ram et al. 2022 (https://arxiv.org/abs/2112.07708). Masks
-  that stand apart, as random tokens do, are several spans: a block must have
-  each of them, wherever it has it.
+  that stand apart, as random tokens do, are several spans, and a block must
+  have each of them somewhere.
 
   Args:
     body_ids: Wordpieces of the blocks, int32 [B, N, Lz]; zeros where there is
       no block.
     gold_ids: The masked wordpieces, int32 [B, M], zeros behind.
-    positions: Where in the query they stand, int32 [B, M], ascending.
+    positions: Their positions in the query, int32 [B, M], ascending.
   """
   return np.stack(
     [
@@ -104,7 +117,7 @@ def _spans(gold_ids, positions):
 
 
 def _repeats(ids):
-  """Whether an id stands further left in its row already, bool [B, N]."""
+  """Returns whether an id repeats one to its left, bool [B, N]."""
   order = np.argsort(ids, axis=1, kind='stable')
   ordered = np.take_along_axis(ids, order, axis=1)
   repeated = np.zeros(ids.shape, bool)

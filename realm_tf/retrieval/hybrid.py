@@ -1,4 +1,4 @@
-"""Blocks found by their embeddings and by their words: both scores, added.
+"""Adds the scores of BM25 to those of embeddings.
 
   question -> embeddings' best blocks, BM25's best blocks -> [this file] -> both
 
@@ -16,12 +16,7 @@ from realm_tf.retrieval import bm25
 
 
 class Hybrid:
-  """Adds BM25 to what embeddings have found.
-
-  Args:
-    sparse: Over the same corpus.
-    weight: Of its scores.
-  """
+  """Adds BM25's scores, times `weight`, to those of embeddings."""
 
   def __init__(self, sparse: bm25.Bm25Retriever, weight: float):
     self._sparse, self._weight = sparse, weight
@@ -29,13 +24,7 @@ class Hybrid:
   def add(
     self, questions: Sequence[str], dense: searcher.Neighbors, k: int
   ) -> searcher.Neighbors:
-    """Returns the `k` best blocks of both, at most.
-
-    Args:
-      questions: B questions.
-      dense: The best blocks by embeddings, [B, n]; of BM25's as many count.
-      k: Blocks per question.
-    """
+    """Returns the `k` best of `dense`, [B, n], and of the n best by BM25."""
     depth = dense.block_ids.shape[1]
     sparse = self._sparse.retrieve_texts(questions, depth)
     return fuse(dense, sparse, self._weight, k)
@@ -48,13 +37,12 @@ def fuse(
 
   Args:
     one: [B, n]; every row finds something.
-    two: [B, m]; likewise.
-    weight: Of the scores of `two`; those of `one` have 1.
+    two: [B, m]; every row finds something.
+    weight: Factor of the scores of `two`.
     k: Blocks per question.
 
   Returns:
-    block ids [B, k] and sums of scores, float32 [B, k], best first; -1 and
-    -inf where both together have fewer.
+    [B, k], with sums of scores; -1 and -inf where both together have fewer.
   """
   same = one.block_ids[:, :, None] == two.block_ids[:, None, :]  # [B, n, m]
   same &= one.block_ids[:, :, None] >= 0

@@ -1,22 +1,22 @@
-"""Fresh embeddings of blocks that were lately read, laid over a stale index.
+"""Lays fresh embeddings of blocks that were just read over a stale index.
 
   step: ids, embeddings -> write ---+
                                     +--> search: best of both
   stale index, its queries ---------+
 
 Between two refreshes the index keeps the embeddings of old parameters, while
-the step embeds every candidate anew. The overlay keeps these, so what is found
-often is never stale. Pure NumPy, and exact.
+the step embeds every candidate anew. The overlay keeps these, so that blocks
+found often are never stale. Pure NumPy, and exact.
 
-Each score is of a query and a block of like parameters: a block of the overlay
-is scored by its fresh embedding and the query's fresh one, any other by those
-of the index. Fresh is what the last step that read the block computed, dropout
-included, hence some steps old.
+Query and block of a score have the same parameters: a block of the overlay is
+scored by its fresh embedding and the query's fresh one, any other by those of
+the index. A fresh embedding is that of the last step that read the block, with
+dropout.
 """
 
 from collections.abc import Callable
 import threading
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,26 +28,17 @@ from realm_tf.index import searcher as searcher_lib
 FIRST_ASKED_FOR, _MOST_ASKED_FOR = 2, 16
 
 
-class _Written(NamedTuple):
-  block_ids: Any
-  embeddings: Any
-  step: int
-
-
 class Overlay:
   """Holds the embeddings of at most `capacity` blocks; the oldest make room.
 
-  `write` may be called in one thread while another searches. It only leaves
-  the arrays to be filed by the next search, so that the step never waits.
-
-  Args:
-    capacity: Blocks.
+  `write` may be called in one thread while another searches. The next search
+  files the arrays, so that the step never waits.
   """
 
   def __init__(self, capacity: int):
     self._capacity = capacity
     self._lock = threading.Lock()
-    self._inbox: list[_Written] = []
+    self._inbox: list[tuple[Any, Any, int]] = []
     self._ids = np.zeros([0], np.int64)  # The latest first.
     self._steps = np.zeros([0], np.int64)
     self._embeddings = np.zeros([0, 0], np.float32)
@@ -62,14 +53,14 @@ class Overlay:
     Args:
       block_ids: int [...], an array or tensor; null blocks, which are negative,
         are left out.
-      embeddings: float [..., D], likewise.
-      step: Of the parameters; ascending from call to call.
+      embeddings: float [..., D], an array or tensor.
+      step: Training step of the parameters, ascending from call to call.
     """
     with self._lock:
-      self._inbox.append(_Written(block_ids, embeddings, step))
+      self._inbox.append((block_ids, embeddings, step))
 
   def drop_older(self, step: int) -> None:
-    """Forgets what was computed before `step`: an index of `step` is fresher.
+    """Forgets embeddings from before `step`, when an index of `step` is loaded.
 
     Called by the thread that searches.
     """
@@ -124,13 +115,13 @@ class Overlay:
     with self._lock:
       inbox, self._inbox = self._inbox, []
     ids, steps, embeddings = [], [], []
-    for written in reversed(inbox):  # The latest first.
-      values = np.asarray(written.embeddings, np.float32)
+    for block_ids, values, step in reversed(inbox):  # The latest first.
+      values = np.asarray(values, np.float32)
       values = values.reshape([-1, values.shape[-1]])
-      block_ids = np.asarray(written.block_ids, np.int64).reshape([-1])
+      block_ids = np.asarray(block_ids, np.int64).reshape([-1])
       real = block_ids >= 0
       ids.append(block_ids[real])
-      steps.append(np.full([real.sum()], written.step, np.int64))
+      steps.append(np.full([real.sum()], step, np.int64))
       embeddings.append(values[real])
     if not ids:
       return

@@ -1,10 +1,10 @@
-"""Blocks that a stale index found, ranked by the current parameters.
+"""Ranks the blocks that a stale index found by the current parameters.
 
   query, n blocks -> [this file] -> the k blocks of largest current f(x,z)
 
 Section 3.3 of Guu et al. 2020 takes the stale index's top blocks as they are.
-Searching for more of them, and embedding these anew, makes up for its age where
-a block that is good by now is at least among the first n.
+Searching for more of them, and embedding these anew, makes up for its age if
+the good blocks are among the first n.
 """
 
 import numpy as np
@@ -18,14 +18,7 @@ from realm_tf.records import block_table
 
 
 class Reranker:
-  """Embeds queries and blocks with a model's variables as they are right now.
-
-  Args:
-    model: With the EMBEDDER part.
-    table: The indexed corpus.
-    config: Lengths, and how many blocks are embedded at once.
-    special_ids: The vocabulary's [CLS] and [SEP].
-  """
+  """Embeds queries and blocks with a model's current variables."""
 
   def __init__(
     self,
@@ -50,11 +43,11 @@ class Reranker:
     Args:
       query_ids: int32 [B, Lx].
       block_ids: int [B, n]; negative where nothing was found.
-      k: At most n.
+      k: Blocks wanted, at most n.
 
     Returns:
-      int32 [B, k], best first; `searcher.NOT_FOUND` where there are fewer. Of
-      equal scores the block that stood further left comes first.
+      int32 [B, k], best first; `searcher.NOT_FOUND` where there are fewer. Ties
+      keep their order.
     """
     scores = np.where(
       block_ids < 0, -np.inf, self._scores(query_ids, np.maximum(block_ids, 0))

@@ -56,13 +56,6 @@ def over_model(
   query_tokens: int,
   special_ids: tuple[int, int],
 ) -> RetrievalLayer:
-  """Returns the layer that embeds queries with a model as it is then.
-
-  Args:
-    model: Model with the EMBEDDER part.
-    searcher: Searcher over block embeddings of its Embed_doc.
-    query_tokens: Longest query.
-    special_ids: The vocabulary's [CLS] and [SEP].
-  """
+  """Returns the layer that embeds queries with a model's current variables."""
   embed = query_embeddings.compile_any_size(model, query_tokens, special_ids)
   return RetrievalLayer(embed, searcher)

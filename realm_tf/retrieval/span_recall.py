@@ -1,12 +1,12 @@
-"""Recall of masked sentences: which blocks have what is masked.
+"""Measures the recall of masked words: which blocks have them.
 
   masked queries, a search -> [this file] -> whether each hit has the span
 
-It needs no question: a block that has the masked words, and is not the
-sentence's own, may tell the reader what they are.
+No labels are needed: a block with the masked words, other than the sentence's
+own, may tell the reader what they are.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Optional
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from realm_tf.records import block_table
 from realm_tf.retrieval import candidates
 
-SPARE_HITS = 2  # Searched for in place of the own block and of repeated ones.
+SPARE_HITS = 2  # Extra hits, in place of the own block and of repeated ones.
 _BATCH = 64
 
 
@@ -29,10 +29,10 @@ def find(
 
   Args:
     hits: Block ids, best first, int [B, `depth` + SPARE_HITS].
-    batch: See `masking.mask_batch`; each query's own block does not count.
+    batch: Batch of `masking.mask_batch`; a query's own block does not count.
     table: The corpus.
     depth: Blocks of each query.
-    block_tokens: Wordpieces of a block that are looked at; None looks at all.
+    block_tokens: Wordpieces of a block that are searched; None is all.
 
   Returns:
     Block ids, int32 [B, depth], and bool [B, depth].
@@ -50,20 +50,10 @@ def find(
 def of_masked(
   masked: Mapping[str, np.ndarray],
   table: block_table.BlockTable,
-  search: Callable[[np.ndarray, int], np.ndarray],
+  search: candidates.Search,
   depth: int,
 ) -> np.ndarray:
-  """Searches for masked sentences; returns which blocks have what is masked.
-
-  Args:
-    masked: See `masking.mask_batch`, of n sentences; n > 0.
-    table: The corpus.
-    search: (query_ids [B, Lx], k) -> block ids [B, k], best first.
-    depth: Blocks of each query.
-
-  Returns:
-    bool [n, depth].
-  """
+  """Returns which hits of n > 0 masked sentences have the span, [n, depth]."""
   found = []
   for start in range(0, len(masked['query_ids']), _BATCH):
     batch = {

@@ -17,7 +17,6 @@ from realm_tf import errors
 from realm_tf.index import model_files
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
 from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
 from realm_tf.records import block_table
@@ -26,8 +25,6 @@ from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
-from realm_tf.rundir import versions
 from realm_tf.serving import request_body
 from realm_tf.text import wordpiece
 
@@ -207,42 +204,28 @@ def load(pretrained_dir: str, corpus_dir: str) -> Completer:
   Raises:
     UserError: Something is missing, damaged, or does not belong together.
   """
-  directory = model_directory.open_directory(pretrained_dir)
+  table = block_table.BlockTable.open(corpus_dir)
+  directory, tokenizer, model, _ = model_files.open_model(
+    pretrained_dir,
+    [realm_model.EMBEDDER, realm_model.MASKED_LM],
+    corpus_manifest=table.manifest,
+  )
   if directory.index is None:
     raise errors.UserError(
       '--pretrained_dir must hold an index to search. Found none in '
       f'{layout.index_root(pretrained_dir)}. Run bin.refresh_index --once.'
     )
-  table = block_table.BlockTable.open(corpus_dir)
-  tokenizer = model_files.open_tokenizer(pretrained_dir, table.manifest)
-  versions.verify(directory.params.path)
   config = directory.config
-  model = _model(
-    directory.params.path, config, [realm_model.EMBEDDER, realm_model.MASKED_LM]
-  )
   index = storage.load(
     directory.index.path, table.manifest['corpus_fingerprint']
   )
   # Queries of an index are embedded with its own parameters; p(z|x) is then
   # computed with the current ones, as in training.
-  older = _model(index.path, config, [realm_model.EMBEDDER])
+  older = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
+  model_files.load_version(older, index.path)
   retriever = retrieval_layer.over_model(
     older, index.searcher, config.lengths.query_tokens, tokenizer.special_ids
   )
   completer = Completer(model, retriever, table, tokenizer, config)
-  completer.complete(wordpiece.MASK)  # Compiles it: no client shall wait.
+  completer.complete(wordpiece.MASK)  # Compiles it before the first request.
   return completer
-
-
-def _model(path, config, parts) -> realm_model.RealmModel:
-  """Returns a model with the parameters of a version."""
-  arrays = weights.read(layout.params_file(path))
-  model = realm_model.RealmModel(config.model, parts)
-  report = model.load(arrays)
-  if any('masked_lm' in name for name in report.missing):
-    raise errors.UserError(
-      '--pretrained_dir must hold a model that fills masks. Found none in '
-      f'{path}. Give the --run_dir of bin.pretrain.'
-    )
-  realm_model.require_parts(report, path)
-  return model

@@ -7,11 +7,10 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
+from realm_tf.objectives import exclusion
 from realm_tf.objectives import span_likelihood
 from realm_tf.records import joining
 from realm_tf.training import step_trainer
-
-_NOT_COMPARED = -1e9  # Score of a block whose probability is 0.
 
 
 class FinetuningTrainer(step_trainer.StepTrainer):
@@ -90,7 +89,7 @@ class FinetuningTrainer(step_trainer.StepTrainer):
   def _retrieval_scores(self, batch):
     if 'fixed_scores' in batch:  # Of a retriever that is not trained.
       return tf.where(
-        batch['is_compared'], batch['fixed_scores'], _NOT_COMPARED
+        batch['is_compared'], batch['fixed_scores'], exclusion.NO_SCORE
       )
     queries = self.model.embed_queries(
       joining.pack_longest(batch['question_ids'], None, *self._special_ids),
@@ -99,7 +98,7 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     scores = tf.einsum('bd,bnd->bn', queries, batch['block_embeddings'])
     if not self._config.freeze_block_tower:
       scores = self._with_fresh(scores, queries, batch)
-    return tf.where(batch['is_compared'], scores, _NOT_COMPARED)
+    return tf.where(batch['is_compared'], scores, exclusion.NO_SCORE)
 
   def _with_fresh(self, scores, queries, batch):
     """Returns f(x,z), [B, N], that of the blocks that are read anew."""

@@ -17,6 +17,7 @@ from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
+from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.retrieval import span_recall
 from realm_tf.training import pretraining_batches
@@ -61,7 +62,7 @@ class HeldOutQueries:
       trainer.model, lengths.query_tokens, inputs.special_ids
     )
 
-  def index_search(self, version_path: str) -> pretraining_batches.Search:
+  def index_search(self, version_path: str) -> candidates.Search:
     """Returns a search of an index with the model's current parameters.
 
     It is loaded once more: the batches ahead of the step use the other one.
@@ -72,7 +73,7 @@ class HeldOutQueries:
     layer = retrieval_layer.RetrievalLayer(self._embed, index.searcher)
     return lambda ids, k: layer(ids, k).block_ids
 
-  def measure(self, search: pretraining_batches.Search) -> dict[str, float]:
+  def measure(self, search: candidates.Search) -> dict[str, float]:
     """Returns the means over the queries, by the metric's name."""
     parts = [self._measure(batch, search) for batch in self._batches()]
     number = len(self._rows)

@@ -16,6 +16,7 @@ from realm_tf import errors
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
+from realm_tf.retrieval import candidates
 from realm_tf.rundir import layout
 from realm_tf.rundir import manifests
 from realm_tf.rundir import model_directory
@@ -24,7 +25,6 @@ from realm_tf.training import held_out_log
 from realm_tf.training import held_out_queries
 from realm_tf.training import metrics_log
 from realm_tf.training import model_choice
-from realm_tf.training import pretraining_batches
 from realm_tf.training import runs
 
 _LOG_SECS = 60
@@ -51,7 +51,7 @@ class HeldOutVersions:
     model: realm_model.RealmModel,
     run_dir: str,
     until: int,
-    fixed_search: Optional[pretraining_batches.Search] = None,
+    fixed_search: Optional[candidates.Search] = None,
     metric: Optional[str] = None,
   ):
     self._queries, self._model, self._metric = queries, model, metric

@@ -17,10 +17,10 @@ from typing import NamedTuple, Optional
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.index import model_files
 from realm_tf.index import query_embeddings
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
 from realm_tf.retrieval import candidates
 from realm_tf.retrieval import hot_swap
 from realm_tf.retrieval import overlay as overlay_lib
@@ -132,9 +132,7 @@ class IndexSearch:
     """Training step of the index that the last call searched; -1 before."""
     return -1 if self._swap.version is None else self._swap.version.step
 
-  def take_turns_with(
-    self, sparse: Callable[[np.ndarray, int], np.ndarray]
-  ) -> None:
+  def take_turns_with(self, sparse: candidates.Search) -> None:
     """Makes the hits of a search by words alternate with the index's."""
     self._sparse = sparse
 
@@ -212,10 +210,7 @@ class IndexSearch:
     try:
       index = storage.load(version.path, self._fingerprint, own_process=True)
       slot = self._idle_slot()
-      realm_model.require_parts(
-        slot.model.load(weights.read(layout.params_file(version.path))),
-        version.path,
-      )
+      model_files.load_version(slot.model, version.path)
       self._warm(slot, index)
     except Exception:
       # Readers fail in many ways on what vanishes under them. If it did, this

@@ -14,7 +14,6 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
-from realm_tf.rundir import model_directory
 from realm_tf.training import runs
 
 
@@ -47,7 +46,7 @@ def load(
   """
   arrays = {}
   if init_from.model_dir:
-    arrays = _read_params(init_from.model_dir, inputs)
+    arrays = model_files.read(init_from.model_dir, inputs.table.manifest)[2]
   if init_from.reader_dir:
     arrays = _with_reader(arrays, init_from.reader_dir, inputs)
   if not arrays:
@@ -73,15 +72,9 @@ def load(
   return {name: arrays[name] for name in report.left_over}
 
 
-def _read_params(model_dir, inputs):
-  directory = model_directory.open_directory(model_dir)
-  model_files.open_tokenizer(model_dir, inputs.table.manifest)  # Only checked.
-  return model_files.read_params(directory.params)
-
-
 def _with_reader(arrays, reader_dir, inputs):
   """Returns `arrays` with the reader of `reader_dir` instead of their own."""
-  found = _read_params(reader_dir, inputs)
+  found = model_files.read(reader_dir, inputs.table.manifest)[2]
   if not realm_model.has_reader(found):
     raise errors.UserError(
       f'--reader_init_from must hold a model with a reader. Found none in '

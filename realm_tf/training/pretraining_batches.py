@@ -6,7 +6,7 @@ Runs on the host ahead of the step. Queries are embedded with the parameters of
 the index version, so that query and block embeddings fit each other.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -36,9 +36,6 @@ class Words(NamedTuple):
   ordinary_ids: np.ndarray
 
 
-Search = Callable[[np.ndarray, int], np.ndarray]
-
-
 class HasStep(Protocol):
   """A search in the index of a training step, `step`."""
 
@@ -48,7 +45,7 @@ class HasStep(Protocol):
 def batches(
   queries: query_table.QueryTable,
   table: block_table.BlockTable,
-  search: Search,
+  search: candidates.Search,
   words: Words,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
@@ -58,8 +55,7 @@ def batches(
   Args:
     queries: X.
     table: Z.
-    search: (query_ids [B, Lx], k) -> block ids [B, k], best first; called once
-      a step.
+    search: Called once a step.
     words: What masks and noise are made of.
     experiment: Batch size, K, masking, noise rate, lengths, and the seed of
       order, masks and noise.

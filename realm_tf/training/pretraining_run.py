@@ -12,6 +12,7 @@ from realm_tf import errors
 from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.records import whole_blocks
+from realm_tf.retrieval import candidates
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import candidate_report
@@ -42,8 +43,8 @@ class Options(NamedTuple):
   """
 
   init_from: initial_params.InitFrom = initial_params.NOTHING
-  fixed_search: Optional[pretraining_batches.Search] = None
-  sparse: Optional[pretraining_batches.Search] = None
+  fixed_search: Optional[candidates.Search] = None
+  sparse: Optional[candidates.Search] = None
   keep_best: Optional[str] = None
 
 
@@ -78,16 +79,18 @@ def run(
       inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
     )
     initial_params.load(model, inputs, options.init_from)
-  search = _search(inputs, run_dir, model, options, share)
+  index = _index_search(inputs, run_dir, model, options, share)
   age = index_age.IndexAge(
     functools.partial(index_age.secs_since_written, run_dir)
   )
   with setup.scope():
-    trainer = _trainer(inputs, model, search, age)
+    trainer = _trainer(inputs, model, index, age)
   pace = setup_lib.Pace.of(inputs.config.pretraining)
   run_loop = loop.Loop(trainer, run_dir, pace, setup)
   share = share._replace(first_step=run_loop.step)
-  trainer.train_dataset = _batches(inputs, queries, search, share)
+  trainer.train_dataset = _batches(
+    inputs, queries, options.fixed_search, index, share
+  )
   kept = (
     None
     if not len(measured)
@@ -127,10 +130,10 @@ def _measured(queries, inputs, options, share):
   return rows
 
 
-def _search(inputs, run_dir, model, options, share):
-  """Returns what finds the candidates."""
+def _index_search(inputs, run_dir, model, options, share):
+  """Returns the search in the refresher's indexes; None if another is given."""
   if options.fixed_search:
-    return options.fixed_search
+    return None
   search = index_search.IndexSearch(
     inputs, run_dir, model, process=share.number
   )
@@ -139,7 +142,7 @@ def _search(inputs, run_dir, model, options, share):
   return search
 
 
-def _trainer(inputs, model, search, age):
+def _trainer(inputs, model, index, age):
   """Returns the trainer, which has no batches yet."""
   config = inputs.config.pretraining
   trainer = pretraining_trainer.PretrainingTrainer(
@@ -148,22 +151,22 @@ def _trainer(inputs, model, search, age):
     model,
     inputs.config,
     inputs.special_ids,
-    pretraining_trainer.IndexSide(age, getattr(search, 'overlay', None)),
+    pretraining_trainer.IndexSide(age, index and index.overlay),
   )
   trainer.seed_dropout(inputs.config.seed)
   return trainer
 
 
-def _batches(inputs, queries, search, share):
+def _batches(inputs, queries, fixed_search, index, share):
   words = pretraining_batches.Words(
     inputs.tokenizer.mask_id, inputs.ordinary_ids
   )
   batches = pretraining_batches.batches(
-    queries, inputs.table, search, words, inputs.config, share
+    queries, inputs.table, fixed_search or index, words, inputs.config, share
   )
-  if isinstance(search, index_search.IndexSearch):
-    search.start_at(share.first_step)
-    batches = pretraining_batches.with_index_step(batches, search)
+  if index:
+    index.start_at(share.first_step)
+    batches = pretraining_batches.with_index_step(batches, index)
   return prefetch.prefetch(batches)
 
 

@@ -15,6 +15,7 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import dropout
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import strategies
+from realm_tf.objectives import exclusion
 from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
 from realm_tf.records import joining
@@ -22,7 +23,6 @@ from realm_tf.retrieval import overlay as overlay_lib
 from realm_tf.training import index_age
 from realm_tf.training import step_trainer
 
-_EXCLUDED = -1e9  # Score of a candidate that only fills its row.
 _EMBEDDINGS = 'block_embeddings'  # Of the step's outputs; no log.
 
 
@@ -165,7 +165,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     )
     with dropout.only_if(self._retriever_learns()):
       scores, embeddings = self._retrieval_scores(batch, parts, training)
-    scores = tf.where(batch['is_real'], scores, _EXCLUDED)
+    scores = tf.where(batch['is_real'], scores, exclusion.NO_SCORE)
     return scores, token_log_probs, embeddings
 
   def _parts(self, batch):

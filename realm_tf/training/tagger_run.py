@@ -62,8 +62,7 @@ def prepare(
   """
   arrays = {}
   if init_from:
-    directory = model_directory.open_directory(init_from)
-    arrays = model_files.read_params(directory.params)
+    directory, _, arrays = model_files.read(init_from)
     config = dataclasses.replace(config, model=directory.config.model)
     vocab_file = layout.vocab_file(init_from)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from realm_tf.answering import reading
 from realm_tf.modeling import realm_model
-from realm_tf.modeling import span_reader
+from realm_tf.objectives import exclusion
 from realm_tf.records import joining
 from tests.index import small
 
@@ -56,9 +56,9 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     )
     spans = self.model.span_reader(joint, bodies.shape[2])
     return np.where(
-      spans > span_reader.NO_SPAN / 2,
+      exclusion.exists(spans),
       spans + self.scores[:, :, None, None],
-      span_reader.NO_SPAN,
+      exclusion.NO_SCORE,
     )
 
   @parameterized.product(read_titles=[False, True], tokens=[1, 60, 4096])
@@ -72,7 +72,7 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(actual.dtype, np.float32)
     self.assertAllClose(actual, expected, rtol=1e-5, atol=1e-5)
     # Spans there are, and in the cut block none where it is cut.
-    is_span = (actual > span_reader.NO_SPAN / 2).any(axis=-1).sum(axis=-1)
+    is_span = exclusion.exists(actual).any(axis=-1).sum(axis=-1)
     cut = 30 - 10 - (3 if read_titles else 0)
     self.assertAllEqual(is_span[1], [1, 7, cut])
 
@@ -82,8 +82,8 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
       self.model, small.SPECIAL_IDS, self.config, 'bfloat16'
     )
     close = reader(*self.arrays, self.scores)
-    is_span = exact > span_reader.NO_SPAN / 2
-    np.testing.assert_array_equal(close > span_reader.NO_SPAN / 2, is_span)
+    is_span = exclusion.exists(exact)
+    np.testing.assert_array_equal(exclusion.exists(close), is_span)
     difference = np.abs(close - exact)[is_span]
     self.assertBetween(difference.max(), 1e-6, 0.02)  # Other, but not by much.
 
@@ -127,7 +127,7 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     actual = self._reader()(
       question_ids, title_ids, np.zeros_like(body_ids), self.scores
     )
-    self.assertLess(actual.max(), span_reader.NO_SPAN / 2)
+    self.assertLess(actual.max(), exclusion.NO_SCORE / 2)
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.importing.{bundle_index,file_rows}."""
+"""Tests for realm_tf.importing.bundle_index and `imported.FileRows`."""
 
 import os
 
@@ -7,7 +7,7 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.importing import bundle_index
-from realm_tf.importing import file_rows
+from realm_tf.importing import imported
 from tests.importing import tf1_release
 
 
@@ -30,7 +30,7 @@ class BundleIndexTest(absltest.TestCase):
       place = bundle_index.find(self.prefix, name)
       self.assertEqual(place.shape, value.shape)
       np.testing.assert_array_equal(
-        file_rows.FileRows(*place)[0 : len(value)], value
+        imported.FileRows(*place)[0 : len(value)], value
       )
 
   def test_says_nothing_of_other_names_and_types(self):
@@ -54,14 +54,14 @@ class FileRowsTest(absltest.TestCase):
       file.write(b'12345' + self.rows.tobytes() + b'6')
 
   def test_slices_are_those_of_the_array(self):
-    rows = file_rows.FileRows(self.path, 5, (4, 3))
+    rows = imported.FileRows(self.path, 5, (4, 3))
     self.assertLen(rows, 4)
     for start, stop in ((0, 4), (1, 3), (3, 9), (2, 2), (9, 12)):
       np.testing.assert_array_equal(rows[start:stop], self.rows[start:stop])
 
   def test_a_file_that_ends_too_soon_is_refused(self):
     with self.assertRaisesRegex(errors.UserError, '65 bytes for 5 rows of 3'):
-      file_rows.FileRows(self.path, 5, (5, 3))
+      imported.FileRows(self.path, 5, (5, 3))
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.index.asked_ks."""
+"""Tests for realm_tf.index.tuning.asked_ks."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ from absl.testing import absltest
 
 from realm_tf import config as config_lib
 from realm_tf.answering import answerer
-from realm_tf.index import asked_ks
+from realm_tf.index import tuning
 from realm_tf.retrieval import overlay
 from realm_tf.training import question_pairs
 
@@ -20,7 +20,7 @@ def _of(num_blocks, num_searched=5000, **pretraining):
       config.finetuning, num_searched=num_searched
     ),
   )
-  return asked_ks.of(config, num_blocks)
+  return tuning.asked_ks(config, num_blocks)
 
 
 class AskedKsTest(absltest.TestCase):

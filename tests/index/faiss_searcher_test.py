@@ -11,6 +11,7 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf.index import faiss_searcher
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import tuning
 
 
 def _normal(*shape):
@@ -42,7 +43,7 @@ class FaissSearcherTest(parameterized.TestCase):
 
   @parameterized.parameters(3, 4)  # An odd width has a code for each dimension.
   def test_smallest_corpus(self, width):
-    blocks = _normal(faiss_searcher.MIN_BLOCKS, width)
+    blocks = _normal(tuning.MIN_BLOCKS, width)
     config = config_lib.IndexConfig(leaves_to_search_fraction=1.0)
     searcher = faiss_searcher.FaissSearcher.build(blocks, config)
     ids = searcher.search(blocks[:2], 25).block_ids

@@ -9,11 +9,11 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.index import asked_ks
 from realm_tf.index import block_embeddings
 from realm_tf.index import index_builder
 from realm_tf.index import index_plan
 from realm_tf.index import storage
+from realm_tf.index import tuning
 from realm_tf.index import version_work
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
@@ -193,7 +193,7 @@ class IndexBuilderTest(absltest.TestCase):
     settings = index.manifest['searcher']
     self.assertEqual(settings['recall'], {'target': 0.95, 'num_queries': 30})
     ks = [row['k'] for row in settings['efforts']]
-    self.assertEqual(ks, asked_ks.of(small.CONFIG, 40))
+    self.assertEqual(ks, tuning.asked_ks(small.CONFIG, 40))
     for row in settings['efforts']:
       self.assertBetween(row['measured'], 0.95, 1.0)
 

@@ -51,17 +51,19 @@ class BaseTest(parameterized.TestCase):
   )
   def test_finds_embeddings_by_hash(self, hashes, rows):
     self._complete()
-    found = reuse.Base(self.path, self.plan).find(np.array(hashes, np.uint64))
-    self.assertEqual(
-      found.is_known.tolist(), [value in _HASHES.tolist() for value in hashes]
+    is_known, found = reuse.Base(self.path, self.plan).find(
+      np.array(hashes, np.uint64)
     )
-    np.testing.assert_array_equal(found.embeddings, _ROWS[rows])
+    self.assertEqual(
+      is_known.tolist(), [value in _HASHES.tolist() for value in hashes]
+    )
+    np.testing.assert_array_equal(found, _ROWS[rows])
 
   def test_an_empty_index_knows_nothing(self):
     self._complete(_ROWS[:0], _HASHES[:0])
-    found = reuse.Base(self.path, self.plan).find(_HASHES)
-    self.assertFalse(found.is_known.any())
-    self.assertEqual(found.embeddings.shape, (0, 2))
+    is_known, found = reuse.Base(self.path, self.plan).find(_HASHES)
+    self.assertFalse(is_known.any())
+    self.assertEqual(found.shape, (0, 2))
 
   def test_another_corpus_and_reader_do_no_harm(self):
     self._complete()

@@ -58,7 +58,7 @@ class ScannSearcherTest(parameterized.TestCase):
       self.assertEqual(row[20:].tolist(), [searcher_lib.NOT_FOUND] * 5)
 
   def test_smallest_corpus(self):
-    blocks = np.eye(scann_searcher.MIN_BLOCKS, dtype=np.float32)
+    blocks = np.eye(tuning.MIN_BLOCKS, dtype=np.float32)
     config = config_lib.IndexConfig(leaves_to_search_fraction=1.0)
     neighbors = scann_searcher.ScannSearcher.build(blocks, config).search(
       blocks, 1

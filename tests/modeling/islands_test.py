@@ -6,6 +6,7 @@ import tensorflow as tf
 from realm_tf.modeling import bert
 from realm_tf.modeling import dropout
 from realm_tf.modeling import islands
+from realm_tf.objectives import exclusion
 
 _SEED = tf.constant([5, 7])
 _RATE = 0.25
@@ -96,7 +97,7 @@ class IslandsTest(tf.test.TestCase, parameterized.TestCase):
   def test_attends(self, seed):
     seed = None if seed is None else tf.constant(seed)
     # The last two keys of the second text are padding.
-    bias = tf.constant([[0.0] * 6, [0.0] * 4 + [bert.MASKED_SCORE] * 2])
+    bias = tf.constant([[0.0] * 6, [0.0] * 4 + [exclusion.NO_SCORE] * 2])
     self._assert_near(
       lambda *inputs: islands.attend(*inputs, bias, _RATE, seed),
       lambda *inputs: _formula(*inputs, bias, seed),

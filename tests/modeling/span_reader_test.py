@@ -7,6 +7,7 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf.modeling import bert
 from realm_tf.modeling import span_reader
+from realm_tf.objectives import exclusion
 from realm_tf.records import joining
 from tests.modeling import one_hot_encoder
 
@@ -74,7 +75,7 @@ class HandComputedTest(tf.test.TestCase):
     #   '4': (1, 0) + (0, 2), -1;   '4 5': (1, 0) + (5, 0), +1;
     #   '4 5 4': as '4', -1;        '5': (0, 3) + (5, 0), +1;
     #   '5 4': (0, 3) + (0, 2), -1.
-    none = span_reader.NO_SPAN
+    none = exclusion.NO_SCORE
     self.assertAllClose(
       layer(tokens, body_length=3),
       [[[[-0.5, 1.5, -0.5], [1.5, -0.5, none], [-0.5, none, none]]]],
@@ -122,7 +123,7 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
           ),
         }
       )['sequence_output'].numpy()[0]
-      expected = np.full([body_length, 3], span_reader.NO_SPAN)
+      expected = np.full([body_length, 3], exclusion.NO_SCORE)
       scores = _slow_scores(self.layer, states, len(question), len(body))
       for (s, w), score in scores.items():
         if s + w < body_length:
@@ -133,14 +134,14 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
     # A body of 5 has 5 + 4 + 3 spans of at most 3; of 2, 2 + 1; of 4, 4 + 3 +
     # 2; the null block has none.
     scores = self.layer(_pairs(self.questions, self.bodies), body_length=5)
-    exists = tf.cast(scores > span_reader.NO_SPAN / 2, tf.int32)
+    exists = tf.cast(exclusion.exists(scores), tf.int32)
     self.assertAllEqual(tf.reduce_sum(exists, axis=[2, 3]), [[12, 3], [0, 9]])
 
   def test_cut_body_has_no_span_over_its_end(self):
     # 3 + 2 + 3 of the 5 body wordpieces fit into 8.
     tokens = _pairs([[3, 4]], [[[6, 7, 8, 9, 10]]], at_most=8)
     scores = self.layer(tokens, body_length=5)
-    exists = scores[0, 0] > span_reader.NO_SPAN / 2
+    exists = exclusion.exists(scores[0, 0])
     self.assertAllEqual(
       exists,
       [
