@@ -1,6 +1,6 @@
 """Masked sentences, a search -> span recall@k, where there are no questions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
+from realm_tf.retrieval import candidates
 from realm_tf.retrieval import span_recall
 
 _MOST = 5000  # Sentences: the standard error of recall is below a point.
@@ -49,15 +50,11 @@ def mask(
 def measure(
   masked: dict[str, np.ndarray],
   table: block_table.BlockTable,
-  search: Callable[[np.ndarray, int], np.ndarray],
+  search: candidates.Search,
   recall_at: Sequence[int],
   seed: int = 0,
 ) -> dict[str, Any]:
-  """Returns span recall@k in percent, with intervals, for metrics.json.
-
-  Args:
-    search: (query_ids int32 [B, Lx], k) -> block ids int32 [B, k].
-  """
+  """Returns span recall@k in percent, with intervals, for metrics.json."""
   found = span_recall.of_masked(masked, table, search, max(recall_at))
   means, ends = summary.recall('span_recall', found, recall_at, seed)
   return {'num_sentences': len(found), **means, 'span_intervals': ends}
