@@ -1,4 +1,4 @@
-"""What a model answers and the evidence for it; a notebook shows it as HTML.
+"""Answers and their evidence; a notebook shows them as HTML.
 
 The HTML has the blocks with their spans marked and p(z|x) as bars. Texts are
 only ever text there: `reporting.elements` escapes them. Colors are the

@@ -45,7 +45,7 @@ class Outcome:
 
   @property
   def has_gold(self) -> np.ndarray:
-    """Which questions have a `gold_id`, bool [Q]."""
+    """Mask of the questions with a `gold_id`, bool [Q]."""
     return np.array([bool(question.gold_id) for question in self.questions])
 
   def reading(self) -> dict[str, np.ndarray]:

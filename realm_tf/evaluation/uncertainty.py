@@ -1,4 +1,4 @@
-"""How far numbers can be trusted: intervals of means, calibration."""
+"""Confidence intervals of means, and the calibration of probabilities."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Both embedders as TF Hub modules: Embed_input and Embed_doc, Section 3.2."""
+"""TF Hub modules of both embedders: Embed_input and Embed_doc, Section 3.2."""
 
 from collections.abc import Mapping
 

@@ -63,7 +63,7 @@ class Batcher:
 
   @property
   def is_alive(self) -> bool:
-    """Whether the worker runs and takes items."""
+    """True while the worker runs and takes items."""
     return self._worker.is_alive() and not self._is_closed
 
   def submit(self, items: Sequence[Any]) -> list[concurrent.futures.Future]:

@@ -60,7 +60,7 @@ class EditedTable:
   def gather(
     self, ids: np.ndarray, title_length: int, body_length: int
   ) -> tuple[np.ndarray, np.ndarray]:
-    """See `BlockTable.gather`."""
+    """Gathers wordpieces as `BlockTable.gather` does, edits included."""
     ids = np.asarray(ids)
     title_ids, body_ids = self._table.gather(ids, title_length, body_length)
     body_ids = np.array(body_ids)
@@ -71,7 +71,7 @@ class EditedTable:
     return title_ids, body_ids
 
   def lengths(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """See `BlockTable.lengths`; here `ids` must be given."""
+    """Returns lengths as `BlockTable.lengths` does; `ids` must be given."""
     titles, bodies = self._table.lengths(ids)
     bodies = np.array(bodies)
     for block_id, changed in self._body_ids.items():
