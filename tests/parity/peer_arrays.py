@@ -1,4 +1,4 @@
-"""What the parity cases share: arrays of the peer, models, comparisons."""
+"""Reads the arrays of transformers, loads the model, compares arrays."""
 
 from collections.abc import Mapping
 import os
@@ -15,7 +15,7 @@ from realm_tf.modeling import bert
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 
-NO_SPAN = -1e9  # Or below it: the score of a span that does not exist.
+NO_SPAN = -1e9  # Scores at most this are of spans that do not exist.
 # What adds the same to all that a softmax compares: a key's bias to attention,
 # a block's shift to the scores of a query, the last biases to those of spans.
 # The gradient is zero; what is computed is what rounding leaves of it.
