@@ -18,12 +18,10 @@ from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.rundir import manifests
+from realm_tf.rundir import metrics_log
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
-from realm_tf.training import held_out_log
 from realm_tf.training import held_out_queries
-from realm_tf.training import metrics_log
-from realm_tf.training import model_choice
 from realm_tf.training import pretraining_batches
 from realm_tf.training import runs
 
@@ -74,16 +72,14 @@ class HeldOutVersions:
     present = versions.steps(layout.params_root(self._run_dir))
     scores = {
       step: score
-      for step, score in model_choice.read_scores(
-        self._path, self._metric
-      ).items()
+      for step, score in metrics_log.values(self._path, self._metric).items()
       if step in present
     }
     return max(scores, key=scores.get, default=None)
 
   def measure_new(self) -> None:
     """Measures the versions that have an index now and had none before."""
-    measured = model_choice.read_scores(self._path, held_out_queries.METRICS[0])
+    measured = metrics_log.values(self._path, held_out_queries.METRICS[0])
     params, indexes = (
       versions.steps(root)
       for root in (
@@ -183,7 +179,7 @@ class HeldOutVersions:
         self._index_path(step)
       )
       means = self._queries.measure(search)
-      held_out_log.write(self._run_dir, step, means)
+      metrics_log.append_held_out(self._run_dir, step, means)
     except (errors.UserError, OSError, tf.errors.OpError) as error:
       logging.warning('Version %d was not measured: %s', step, error)
     finally:

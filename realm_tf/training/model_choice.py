@@ -7,19 +7,17 @@ best that it had.
 """
 
 from collections.abc import Callable
-import json
 
 from absl import logging
-import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.index import model_files
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
+from realm_tf.rundir import metrics_log
 from realm_tf.rundir import versions
 from realm_tf.training import loop
-from realm_tf.training import metrics_log
 
 
 class ModelChoice:
@@ -49,7 +47,7 @@ class ModelChoice:
       metrics_log.cut(self._path, run_loop.step)
     self._scores = {  # By step.
       step: score
-      for step, score in read_scores(self._path, 'exact_match').items()
+      for step, score in metrics_log.values(self._path, 'exact_match').items()
       if step <= run_loop.step
     }
 
@@ -87,20 +85,12 @@ class ModelChoice:
       model.load(model_files.read_params(newest))
 
   def _judge_now(self, step, index):
-    score = self._scores[step] = self._judge(index)
+    # As many digits as the log has, so that a resumed run compares the same.
+    score = self._scores[step] = round(self._judge(index), 6)
     logging.info('Exact match at step %d: %.2f.', step, score)
     if self.best_step == step:
       self._loop.publish()
       if self._is_chief:  # What is newest is the best.
         versions.prune(layout.params_root(self._run_dir), 1)
     if self._is_chief:
-      metrics_log.append(self._path, {'step': step, 'exact_match': score})
-
-
-def read_scores(path: str, metric: str) -> dict[int, float]:
-  """Returns step -> value of a metric in a log of measurements, if it is."""
-  if not tf.io.gfile.exists(path):
-    return {}
-  with tf.io.gfile.GFile(path) as file:
-    rows = [json.loads(line) for line in file.read().splitlines()]
-  return {row['step']: row[metric] for row in rows if metric in row}
+      metrics_log.append(self._path, step, {'exact_match': score})

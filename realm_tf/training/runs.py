@@ -21,8 +21,8 @@ from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.text import wordpiece
+from realm_tf.training import params_export
 from realm_tf.training import setup as setup_lib
-from realm_tf.training import untrained
 
 
 class Inputs(NamedTuple):
@@ -94,7 +94,7 @@ def start(run_dir: str, inputs: Inputs, setup: setup_lib.Setup) -> None:
     return
   if not setup.resume:
     check_new(run_dir)
-    untrained.forget(run_dir)
+    params_export.forget_untrained(run_dir)
   elif tf.io.gfile.exists(os.path.join(run_dir, config_files.CONFIG_FILE)):
     for change in config_files.differences(
       config_files.read(run_dir), inputs.config
