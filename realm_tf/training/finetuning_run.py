@@ -21,7 +21,6 @@ from realm_tf.training import finetuning_trainer
 from realm_tf.training import initial_params
 from realm_tf.training import loop
 from realm_tf.training import model_choice
-from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
 
@@ -65,34 +64,24 @@ def run(
   labels = answer_labels.of_questions(questions, inputs, job)
   share = setup.share(job.batch_size)
   runs.start(run_dir, inputs, setup)
-  with setup.scope():
-    model = realm_model.RealmModel(
-      config.model, [realm_model.EMBEDDER, realm_model.SPAN]
-    )
-    initial_params.load(model, inputs, options.init_from)
+  parts = [realm_model.EMBEDDER, realm_model.SPAN]
+  model, _ = initial_params.create_model(
+    inputs, parts, options.init_from, setup
+  )
   indexes = finetuning_index.FinetuningIndex(
     inputs, model, run_dir, options.init_from.model_dir
   )
   indexes.build(0)  # With the first parameters: a checkpoint is not read yet.
   run_loop = loop.create(
-    lambda: finetuning_trainer.FinetuningTrainer(
-      None,
-      optimizer_lib.create(job.optimizer),
-      model,
-      config,
-      inputs.special_ids,
+    lambda optimizer: finetuning_trainer.FinetuningTrainer(
+      None, optimizer, model, config, inputs.special_ids
     ),
     config.seed,
     run_dir,
     job,
     setup,
   )
-  choice = None
-  if options.exact_match is not None:
-    exact_match = functools.partial(options.exact_match, model)
-    choice = model_choice.ModelChoice(
-      run_loop, run_dir, exact_match, job, setup.is_chief
-    )
+  choice = _choice(run_loop, run_dir, options, job, setup)
 
   def batches_of(index):
     search = options.search or _search(inputs, model, index)
@@ -105,16 +94,20 @@ def run(
     )
 
   _train(run_loop, choice, indexes, batches_of, job.optimizer.num_steps)
-  if choice:
-    choice.restore_best(model)
-  indexes.finish(run_loop.step)
-  if not choice:
-    run_loop.publish()
-  run_loop.finish()
+
+
+def _choice(run_loop, run_dir, options, job, setup):
+  """Returns what chooses the best parameters; None without a measure."""
+  if options.exact_match is None:
+    return None
+  exact_match = functools.partial(options.exact_match, run_loop.trainer.model)
+  return model_choice.ModelChoice(
+    run_loop, run_dir, exact_match, job, setup.is_chief
+  )
 
 
 def _train(run_loop, choice, indexes, batches_of, num_steps):
-  """Trains to the end, or until `choice` stops early."""
+  """Trains to the end or an early stop; publishes parameters and index."""
   is_done = False
   while not is_done:
     index = indexes.at(min(run_loop.step, num_steps - 1))
@@ -128,6 +121,12 @@ def _train(run_loop, choice, indexes, batches_of, num_steps):
         break
       run_loop.train(choice.next_step(until) if choice else until)
     is_done = is_done or run_loop.step >= num_steps
+  if choice:
+    choice.restore_best(run_loop.trainer.model)
+  indexes.finish(run_loop.step)
+  if not choice:
+    run_loop.publish()
+  run_loop.finish()
 
 
 def _search(inputs, model, index):

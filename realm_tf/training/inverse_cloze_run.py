@@ -23,7 +23,6 @@ from realm_tf.training import initial_params
 from realm_tf.training import inverse_cloze_batches
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import loop
-from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import params_export
 from realm_tf.training import question_pairs
 from realm_tf.training import runs
@@ -60,21 +59,14 @@ def run(
   # Before the run begins, so that a user's mistake leaves no directory behind.
   batches_of = _batches_of(inputs, questions, search)
   runs.start(run_dir, inputs, setup)
-  with setup.scope():
-    model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
-    left_over = initial_params.load(
-      model, inputs, initial_params.InitFrom(init_from)
-    )
+  model, left_over = initial_params.create_model(
+    inputs, [realm_model.EMBEDDER], initial_params.InitFrom(init_from), setup
+  )
   if init_from and setup.is_chief:
     params_export.keep_untrained(run_dir, init_from, left_over, config.model)
   run_loop = loop.create(
-    lambda: inverse_cloze_trainer.InverseClozeTrainer(
-      None,
-      optimizer_lib.create(job.optimizer),
-      model,
-      config.lengths,
-      inputs.special_ids,
-      job,
+    lambda optimizer: inverse_cloze_trainer.InverseClozeTrainer(
+      None, optimizer, model, config.lengths, inputs.special_ids, job
     ),
     config.seed,
     run_dir,

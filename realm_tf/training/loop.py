@@ -15,6 +15,7 @@ from typing import Any, Optional
 from absl import logging
 import orbit
 import tensorflow as tf
+import tf_keras
 import tqdm
 
 from realm_tf import errors
@@ -23,6 +24,7 @@ from realm_tf.records import sampling
 from realm_tf.rundir import layout
 from realm_tf.rundir import metrics_log
 from realm_tf.rundir import versions
+from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import params_export
 from realm_tf.training import prefetch
 from realm_tf.training import setup as setup_lib
@@ -202,16 +204,20 @@ class Loop:
 
 
 def create(
-  make_trainer: Callable[[], step_trainer.StepTrainer],
+  make_trainer: Callable[
+    [tf_keras.optimizers.Optimizer], step_trainer.StepTrainer
+  ],
   seed: int,
   run_dir: str,
   job: Any,
   setup: setup_lib.Setup = setup_lib.ALONE,
   log_every_steps: Optional[int] = None,
 ) -> Loop:
-  """Makes a trainer with seeded dropout under the strategy, and its loop."""
+  """Makes optimizer and trainer under the strategy, and their loop."""
   with setup.scope():
-    trainer = make_trainer()
+    # Only pre-training has a phase in which the embedders wait.
+    wait_steps = getattr(job, 'reader_only_steps', 0)
+    trainer = make_trainer(optimizer_lib.create(job.optimizer, wait_steps))
     trainer.seed_dropout(seed)
   return Loop(trainer, run_dir, job, setup, log_every_steps)
 

@@ -21,7 +21,6 @@ from realm_tf.training import index_age
 from realm_tf.training import index_search
 from realm_tf.training import initial_params
 from realm_tf.training import loop
-from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import pretraining_batches
 from realm_tf.training import pretraining_trainer
 from realm_tf.training import runs
@@ -69,20 +68,19 @@ def run(
   share = setup.share(inputs.config.pretraining.batch_size)
   measured = _measured(queries, inputs, options, share)
   runs.start(run_dir, inputs, setup)
-  with setup.scope():
-    model = realm_model.RealmModel(
-      inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
-    )
-    initial_params.load(model, inputs, options.init_from)
+  parts = [realm_model.MASKED_LM, realm_model.EMBEDDER]
+  model, _ = initial_params.create_model(
+    inputs, parts, options.init_from, setup
+  )
   search = _search(inputs, run_dir, model, options, share)
   age = index_age.IndexAge(
     functools.partial(index_age.secs_since_written, run_dir)
   )
   config = inputs.config.pretraining
   run_loop = loop.create(
-    lambda: pretraining_trainer.PretrainingTrainer(
+    lambda optimizer: pretraining_trainer.PretrainingTrainer(
       None,
-      optimizer_lib.create(config.optimizer, config.reader_only_steps),
+      optimizer,
       model,
       inputs.config,
       inputs.special_ids,
@@ -95,18 +93,7 @@ def run(
     setup,
   )
   run_loop.feed(functools.partial(_batches, inputs, queries, search))
-  held_out = None
-  if len(measured):
-    held_out = held_out_versions.HeldOutVersions(
-      held_out_queries.HeldOutQueries(
-        inputs, queries, measured, run_loop.trainer
-      ),
-      model,
-      run_dir,
-      run_loop.step,
-      options.fixed_search,
-      options.keep_best,
-    )
+  held_out = _held_out(inputs, queries, run_dir, run_loop, measured, options)
   train(inputs, run_dir, run_loop, age, held_out)
 
 
@@ -135,6 +122,22 @@ def _measured(queries, inputs, options, share):
       'leave out --keep_best.'
     )
   return rows
+
+
+def _held_out(inputs, queries, run_dir, run_loop, measured, options):
+  """Returns what measures versions on the rows `measured`; None without any."""
+  if not len(measured):
+    return None
+  return held_out_versions.HeldOutVersions(
+    held_out_queries.HeldOutQueries(
+      inputs, queries, measured, run_loop.trainer
+    ),
+    run_loop.trainer.model,
+    run_dir,
+    run_loop.step,
+    options.fixed_search,
+    options.keep_best,
+  )
 
 
 def _search(inputs, run_dir, model, options, share):

@@ -21,7 +21,6 @@ from realm_tf.tagging import bert_tagger
 from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 from realm_tf.training import loop
-from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
 from realm_tf.training import tagger_batches
@@ -94,11 +93,8 @@ def run(
     model = token_tagger.TokenTagger(config.model.reader_bert, len(names))
     model.load(job.init_arrays)
   run_loop = loop.create(
-    lambda: tagger_trainer.TaggerTrainer(
-      None,
-      optimizer_lib.create(config.tagger.optimizer),
-      model,
-      tokenizer.special_ids,
+    lambda optimizer: tagger_trainer.TaggerTrainer(
+      None, optimizer, model, tokenizer.special_ids
     ),
     config.seed,
     output_dir,
