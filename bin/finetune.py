@@ -32,13 +32,13 @@ _RETRIEVER = flags.DEFINE_enum(
   'retriever', 'model', ['model', 'bm25'], 'What finds the blocks.'
 )
 _DEV_QUESTIONS = flags.DEFINE_string(
-  'dev_questions', None, 'Questions by which parameters are chosen.'
+  'dev_questions', None, 'Questions to choose the best parameters by.'
 )
 flags.mark_flag_as_required('questions')
 
 
-def _judge(inputs, retrieve):
-  """Returns what judges parameters; None if nothing does."""
+def _validator(inputs, retrieve):
+  """Returns the measure of exact match; None without --dev_questions."""
   if _DEV_QUESTIONS.value is None:
     return None
   questions = question_flags.read(_DEV_QUESTIONS.value)
@@ -65,7 +65,7 @@ def main(_):
       inputs.config.finetuning.num_searched,
     )
   options = finetuning_run.Options(
-    start_flags.init_from(), search, _judge(inputs, retrieve)
+    start_flags.init_from(), search, _validator(inputs, retrieve)
   )
   finetuning_run.run(inputs, questions, _RUN_DIR.value, options, setup)
 

@@ -62,7 +62,7 @@ def _losses(scores, has_answer, spans, is_answer):
   Args:
     scores: f(x,z) of the searched blocks, [N].
     has_answer: bool [N].
-    spans: Of the K read blocks, without f(x,z), [K, Lz, W].
+    spans: Scores of the K read blocks' spans without f(x,z), [K, Lz, W].
     is_answer: bool [K, Lz, W].
   """
   total = spans + scores[: spans.shape[0], None, None]
