@@ -100,12 +100,7 @@ class _Tokenizing(answer_labels.AnswerLabels):
 
 
 class _Bench:
-  """All that the rows share.
-
-  Args:
-    table: The corpus.
-    tokenizer: Of it.
-  """
+  """Model, corpus and questions that the rows share."""
 
   def __init__(self, table, tokenizer):
     self._table, self._tokenizer = table, tokenizer

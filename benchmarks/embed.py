@@ -8,7 +8,7 @@ OpenVINO, and, for the record, transformers' own RealmEmbedder. All have the
 same random weights, 2 threads and the row's dtype; each peer takes the batch
 size of --peer_batch_sizes that it is fastest with. All run in turns, each once
 before it counts; medians; `ratio` is to the best peer. 'N padded': every block
-has N wordpieces, so nobody can leave padding out. 'real lengths': blocks of
+has N wordpieces, so there is no padding to skip. 'real lengths': blocks of
 --corpus_dir (else of made-up lengths, see embed_cases.py), which peers take in
 order of length, each batch padded to its longest.
 
@@ -71,12 +71,10 @@ _STRONG, _LEGACY = ('bert', 'openvino'), 'realm'
 
 
 class _Peer:
-  """The other process; made anew for each size.
+  """The peer's process for one model size.
 
   Args:
-    directory: Where the model and both's files go.
-    width: Of the model.
-    layers: Of the model.
+    directory: Folder for the model and exchanged files.
   """
 
   def __init__(self, directory: str, width: int, layers: int):

@@ -1,4 +1,4 @@
-"""The blocks that benchmarks/embed.py embeds: of one length, or of many."""
+"""Makes the blocks that benchmarks/embed.py embeds, of one or many lengths."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, Optional
@@ -17,7 +17,6 @@ class Case(NamedTuple):
   """Blocks to embed.
 
   Attributes:
-    name: Of the rows.
     table: A block table, or a stand-in.
     block_ids: int64 [n].
     block_tokens: Longest block.
@@ -30,7 +29,7 @@ class Case(NamedTuple):
 
   @property
   def lengths(self) -> config_lib.LengthConfig:
-    """What `block_embeddings.embed_blocks` takes."""
+    """A stand-in for the block table of `block_embeddings.embed_blocks`."""
     return config_lib.LengthConfig(block_tokens=self.block_tokens)
 
   @property

@@ -1,4 +1,4 @@
-"""How benchmarks say what they measured."""
+"""Prints the rows of a benchmark as JSON."""
 
 from collections.abc import Iterable, Mapping
 import json
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def print_rows(name: str, unit: str, rows: Iterable[Mapping[str, Any]]) -> None:
-  """Prints each row once it is measured, and all of them as the last line."""
+  """Prints each row when it is measured, and all rows as the last line."""
   measured = []
   for row in rows:
     print(json.dumps(row), flush=True)

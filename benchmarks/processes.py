@@ -1,4 +1,4 @@
-"""What a command and its children cost: seconds, CPU seconds, memory."""
+"""Measures a command and its children: seconds, CPU seconds, memory."""
 
 from collections.abc import Sequence
 import os
@@ -14,13 +14,12 @@ _PEERS = pathlib.Path(__file__).parent.parent / '.peers'
 
 
 class Cost(NamedTuple):
-  """Of one command.
+  """Cost of a command and its children.
 
   Attributes:
-    wall_secs: From start to end.
-    cpu_secs: User and system time of the command and its children.
-    peak_mb: Of memory, what processes share counted once.
-    output: What it printed.
+    cpu_secs: User and system time.
+    peak_mb: Peak memory; shared memory counts once.
+    output: Standard output.
   """
 
   wall_secs: float
@@ -50,8 +49,8 @@ def run(command: Sequence[str], **environment: str) -> Cost:
     sys.exit(f'{" ".join(command)} ended with {process.returncode}: {output}')
   now = resource.getrusage(resource.RUSAGE_CHILDREN)
   cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
-  # Workers of a fork server are waited for by nobody, so the system's sum
-  # lacks them; the sampled one lacks what came after the last sample.
+  # The system's sum lacks the workers of a fork server; the sampled sum lacks
+  # the time after the last sample.
   return Cost(wall, max(cpu, sum(seen.values())), peak, output)
 
 
@@ -79,6 +78,6 @@ def _tree_mb(pid: int, seen: dict[int, float]) -> float:
       for task in pathlib.Path(f'/proc/{pid}/task').iterdir()
       for child in (task / 'children').read_text().split()
     ]
-  except OSError:  # It has just ended.
+  except OSError:  # The process has ended.
     return total
   return total + sum(_tree_mb(int(child), seen) for child in children)

@@ -1,4 +1,4 @@
-"""bin.serve as a process, for benchmarks."""
+"""Runs bin.serve as a process, for benchmarks."""
 
 import subprocess
 import sys
@@ -10,12 +10,7 @@ class Server:
   """A running bin.serve.
 
   Attributes:
-    url: Of it, on loopback.
-
-  Args:
-    model_dir: Of the model.
-    corpus_dir: Its corpus.
-    flags: More flags.
+    url: Address on loopback.
   """
 
   def __init__(self, model_dir: str, corpus_dir: str, *flags: str):

@@ -1,4 +1,4 @@
-"""What a ScaNN index of any size costs: time, memory, disk and pauses.
+"""Measures a ScaNN index of any size: time, memory, disk and pauses.
 
   python -m benchmarks.search_at_scale build DIRECTORY
   python -m benchmarks.search_at_scale serve DIRECTORY
@@ -28,7 +28,7 @@ def measure(directory: str) -> Iterator[tuple[str, float]]:
   """Yields cases and their values.
 
   Args:
-    directory: With the arrays of clustered_vectors.
+    directory: Folder with the arrays of clustered_vectors.
   """
   for phase in ('build', 'serve'):
     cost = processes.run(

@@ -1,4 +1,4 @@
-"""What a compiled step spends its processor time on, by kind of operation.
+"""Measures a compiled step's processor time by kind of operation.
 
   a step, run a few times under TensorFlow's profiler -> [this file] -> shares
 

@@ -24,7 +24,7 @@ FINGERPRINT = 'random'
 MASK_ID, SPECIAL_IDS = 4, (2, 3)
 ORDINARY_IDS = np.arange(5, 8000, dtype=np.int32)
 _NUM_QUERIES, _QUERY_TOKENS = 2000, 30
-_NUM_TEXTS = 4096  # Blocks share them: nobody reads so much.
+_NUM_TEXTS = 4096  # Blocks share texts, to save memory.
 
 
 class RandomTable:

@@ -69,7 +69,7 @@ class _Training:
       self.model,
       self.config,
       swapping_run.SPECIAL_IDS,
-      pretraining_trainer.IndexSide(index_age.IndexAge(lambda step: 0.0)),
+      index_age.IndexAge(lambda step: 0.0),
     )
     self._batches = prefetch.prefetch(
       pretraining_batches.with_index_step(
@@ -77,9 +77,8 @@ class _Training:
           swapping_run.write_queries(os.path.join(directory, 'queries')),
           inputs.table,
           self.search,
-          pretraining_batches.Words(
-            swapping_run.MASK_ID, swapping_run.ORDINARY_IDS
-          ),
+          swapping_run.MASK_ID,
+          swapping_run.ORDINARY_IDS,
           self.config,
         ),
         self.search,

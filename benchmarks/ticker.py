@@ -1,6 +1,6 @@
-"""The longest time that a Python thread was held up.
+"""Measures the longest pause of a Python thread.
 
-By the lock of the interpreter, or for want of a core.
+Causes are the interpreter's lock and a lack of free cores.
 """
 
 import threading
@@ -10,10 +10,7 @@ _TICK_SECS = 0.001
 
 
 class Ticker:
-  """A thread that would do something every millisecond, if it could.
-
-  It ends with the process.
-  """
+  """A thread that wakes up every millisecond, until the process ends."""
 
   def __init__(self):
     self._longest = 0.0

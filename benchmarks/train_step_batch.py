@@ -1,7 +1,7 @@
-"""The batch of benchmarks/train_step.py, as each side wants it.
+"""Makes the batch of benchmarks/train_step.py for us and for the peers.
 
 4 queries of 64 wordpieces with 8 candidates each, of 192, packed to joint
-sequences of 192. All are of full length: nobody can leave padding out. In the
+sequences of 192. All have the full length: there is no padding to skip. In the
 batches 'with null' the first candidate is the null block, as in pre-training.
 """
 

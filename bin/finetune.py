@@ -35,8 +35,8 @@ _READER_INIT_FROM = training_flags.define_reader_init_from()
 flags.mark_flag_as_required('questions')
 
 
-def _judge(inputs, retrieve):
-  """Returns what measures parameters; None without --dev_questions."""
+def _validator(inputs, retrieve):
+  """Returns the measure of exact match; None without --dev_questions."""
   if _DEV_QUESTIONS.value is None:
     return None
   questions = question_flags.read(_DEV_QUESTIONS.value)
@@ -65,7 +65,7 @@ def main(_):
   options = finetuning_run.Options(
     training_flags.init_from(_READER_INIT_FROM),
     search,
-    _judge(inputs, retrieve),
+    _validator(inputs, retrieve),
   )
   finetuning_run.run(inputs, questions, _RUN_DIR.value, options, setup)
 

@@ -17,7 +17,7 @@ from matplotlib import ticker
 import numpy as np
 
 from realm_tf.reporting import elements
-from realm_tf.reporting import metrics_log
+from realm_tf.rundir import metrics_log
 
 NUM_COLORS = 8  # Further curves take the first color again.
 _SIZE = (4.4, 2.4)  # Inches of 72 points: about the size on a phone.

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from realm_tf.reporting import elements
-from realm_tf.reporting import metrics_log
 from realm_tf.reporting import panels
 from realm_tf.reporting import run_reader
+from realm_tf.rundir import metrics_log
 
 element = elements.element
 

@@ -14,9 +14,9 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
-from realm_tf.reporting import metrics_log
 from realm_tf.rundir import examples as examples_lib
 from realm_tf.rundir import layout
+from realm_tf.rundir import metrics_log
 
 _EVALUATION_FILE = 'metrics.json'
 

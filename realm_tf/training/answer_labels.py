@@ -1,10 +1,10 @@
-"""Which blocks teach a question, and where in them its answers stand.
+"""Labels blocks for a question: which hold an answer, and where.
 
   questions with answers, corpus -> [this file] -> has_answer, is_compared,
                                                    is_answer
 
-What was found out about a block is kept: a question's next search finds most of
-its blocks again. (The release tokenizes 5,000 blocks for each question anew.)
+Labels are cached, because the next search of a question finds most of its
+blocks again. (The release tokenizes 5,000 blocks for each question each time.)
 """
 
 import collections
@@ -22,17 +22,17 @@ from realm_tf.text import answers as answers_lib
 from realm_tf.text import wordpiece
 from realm_tf.training import runs
 
-_MAX_KNOWN = 100_000_000  # Labels that are kept, of 5 bytes.
-_CHUNK = 10_000  # Blocks whose article ids are read at once.
+_MAX_KNOWN = 100_000_000  # Cached labels, of 5 bytes each.
+_CHUNK = 10_000  # Article ids read at once.
 
 
 class Questions(NamedTuple):
-  """Questions of a training set, tokenized.
+  """Tokenized questions of a training set.
 
   Attributes:
-    given: As they were read, Q of them.
-    ids: Wordpieces, int32 [Q, Lq], zeros behind.
-    answers: Wordpieces of each answer; none of regular expressions.
+    given: The Q questions.
+    ids: Wordpieces, int32 [Q, Lq], zero-padded.
+    answers: Wordpieces of each answer; empty for regular expressions.
   """
 
   given: Sequence[questions_lib.Question]
@@ -57,17 +57,10 @@ def tokenize(
 
 
 class AnswerLabels:
-  """Labels of blocks, for each question.
-
-  Attributes:
-    questions: Given.
-    table: The corpus.
+  """Labels of blocks for each question.
 
   Args:
-    questions: Of the training set.
-    table: The corpus.
-    tokenizer: With its vocabulary.
-    config: `supervision`, and as many wordpieces of a block as may be read.
+    config: Gives `supervision`, and the wordpieces of a block that are read.
   """
 
   def __init__(
@@ -81,7 +74,7 @@ class AnswerLabels:
     self.table = table
     self._tokenizer = tokenizer
     self._length = config.joint_tokens
-    self._known = collections.OrderedDict()  # The last used is the last.
+    self._known = collections.OrderedDict()  # Ordered by last use.
     self._num_known = 0
     self._gold: dict[int, np.ndarray] = {}  # Ids by question.
     if config.supervision == 'gold':
@@ -92,9 +85,9 @@ class AnswerLabels:
     return self._gold.get(row, np.zeros([0], np.int64))
 
   def has_answer(self, row: int, block_ids: np.ndarray) -> np.ndarray:
-    """Returns which of the blocks [N] teach a question, bool [N].
+    """Returns which of the blocks [N] are positives of a question, bool [N].
 
-    That is those that `gold` returns, if any; else all with an answer's text.
+    These are the blocks of `gold`, if any, otherwise all with an answer's text.
     """
     gold = self.gold(row)
     if gold.size:
@@ -102,10 +95,10 @@ class AnswerLabels:
     return self._holds_text(row, block_ids)
 
   def is_compared(self, row: int, block_ids: np.ndarray) -> np.ndarray:
-    """Returns which of the blocks [N] a question's sums have, bool [N].
+    """Returns which of the blocks [N] are positives or negatives, bool [N].
 
-    All but those that have the answer's text, yet are not of `gold`: it is not
-    known whether they answer, so they are neither positive nor negative.
+    Excludes blocks with the answer's text that are not in `gold`: they may or
+    may not answer the question.
     """
     gold = self.gold(row)
     if not gold.size:
@@ -113,11 +106,11 @@ class AnswerLabels:
     return np.isin(block_ids, gold) | ~self._holds_text(row, block_ids)
 
   def hold_text(self, rows: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
-    """Returns which blocks [N] have which question's answer, bool [R, N].
+    """Returns which blocks hold an answer of which question, bool [R, N].
 
     Args:
-      rows: Of the questions, [R].
-      block_ids: Of the same blocks for each of them; none is missing.
+      rows: Numbers of the questions, [R].
+      block_ids: Blocks, the same for each question, int [N]; no padding.
     """
     unique, places = np.unique(block_ids, return_inverse=True)
     bodies = self._bodies(unique)
@@ -125,7 +118,7 @@ class AnswerLabels:
     return np.stack(matches)[:, places]
 
   def _holds_text(self, row, block_ids):
-    """Returns `hold_text` of one question, and remembers it, bool [N]."""
+    """Returns `hold_text` of one question, cached, bool [N]."""
     ids, labels = self._known.pop(row, (np.zeros([0], np.int64), None))
     self._num_known -= len(ids)
     new = np.setdiff1d(block_ids[block_ids >= 0], ids)  # Sorted.
@@ -144,16 +137,15 @@ class AnswerLabels:
   def spans(
     self, row: int, block_ids: np.ndarray, bodies: np.ndarray, max_width: int
   ) -> np.ndarray:
-    """Returns which spans of blocks are answers of a question.
+    """Returns which spans of blocks are answers of the question `row`.
 
     Args:
-      row: Of the question.
-      block_ids: [K].
-      bodies: Their wordpieces, int32 [K, Lz].
+      block_ids: int [K].
+      bodies: Wordpieces of the blocks, int32 [K, Lz].
       max_width: W.
 
     Returns:
-      bool [K, Lz, W]: of w + 1 wordpieces from wordpiece s on.
+      bool [K, Lz, W]; [k, s, w] is the span of w + 1 wordpieces from s on.
     """
     question = self.questions.given[row]
     if not question.regex:
@@ -217,13 +209,7 @@ def of_questions(
   inputs: runs.Inputs,
   config: config_lib.FinetuningConfig,
 ) -> AnswerLabels:
-  """Returns the labels of a job's questions.
-
-  Args:
-    given: As they were read.
-    inputs: Of the job: corpus, tokenizer, and how long a question may be.
-    config: See `AnswerLabels`.
-  """
+  """Returns the labels of a job's questions."""
   tokenized = tokenize(
     given, inputs.tokenizer, inputs.config.lengths.question_tokens
   )

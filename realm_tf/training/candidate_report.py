@@ -29,13 +29,11 @@ def write(
   tokenizer: wordpiece.WordpieceTokenizer,
   run_dir: str,
 ) -> None:
-  """Writes the first queries of the last batch; the ones before are replaced.
+  """Replaces the examples by the first queries of the last batch.
 
   Args:
-    trainer: After at least one step.
-    table: The corpus.
-    tokenizer: Of its vocabulary.
-    run_dir: Gets the examples and a summary.
+    trainer: Trainer after at least one step.
+    run_dir: Directory for the examples and a summary.
   """
   examples = collect(trainer, table, tokenizer)
   examples_lib.write(run_dir, examples)
@@ -137,9 +135,8 @@ def _candidates(
   Args:
     ids: int32 [K].
     numbers: 'p_z', 'p_y' and 'utility', float32 [K] each.
-    table: Of the blocks.
   """
-  # Warming up the reader, there is no null block to compare with.
+  # While the reader is warmed up, there is no null block to compare with.
   has_null = ids[retrieval_utility.NULL_POSITION] == block_table.NULL_BLOCK
   is_real = candidates.is_real(ids[None])[0]
   found = []

@@ -13,7 +13,7 @@ from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import sampling
 from realm_tf.training import answer_labels
 
-# Multiples that batches are trimmed to: few shapes, for each one is compiled.
+# Batches are trimmed to multiples of these: each shape is compiled.
 _QUESTION_WIDTH, _BODY_WIDTH = 32, 64
 
 
@@ -31,15 +31,10 @@ def batches(
   """Yields endless batches; see `finetuning_trainer.FinetuningTrainer`.
 
   Args:
-    labels: Of the training set's questions.
-    search: Called when a batch is asked for, so with current parameters.
-    embeddings: Of the blocks, float [N, D]; None if f(x,z) is what `search`
-      says, without a gradient.
-    experiment: Batch size, N, K, lengths, and the seed of the order.
+    search: Finds blocks with the current parameters, when a batch is asked for.
+    embeddings: Embeddings of all blocks, float [., D]; None to use the scores
+      of `search`, without a gradient.
     share: This process's part of each batch, and the first step.
-
-  Yields:
-    Batches.
   """
   config = experiment.finetuning
   questions = labels.questions
@@ -73,11 +68,11 @@ def _sampler(labels, config, seed):
 
 
 def _with_gold(found, gold):
-  """Returns what was found, a block of `gold` in the last place if it lacks."""
+  """Puts a block of `gold` last in rows of `found` without any."""
   block_ids, scores = found.block_ids.copy(), found.scores.copy()
   for i, ids in enumerate(gold):
     if ids.size and not np.isin(block_ids[i], ids).any():
-      # Of a retriever that is not trained the score is as low as the last's.
+      # Where scores are fixed, the block gets the lowest.
       block_ids[i, -1] = ids[0]
       if not np.isfinite(scores[i, -1]):
         scores[i, -1] = np.min(
@@ -87,7 +82,7 @@ def _with_gold(found, gold):
 
 
 def _scoring(found, embeddings):
-  """Returns how the searched blocks of a batch are scored."""
+  """Returns fixed scores or embeddings of the searched blocks."""
   if embeddings is None:
     is_found = found.block_ids >= 0
     fixed = np.where(is_found, found.scores, 0).astype(np.float32)
@@ -99,7 +94,7 @@ def _scoring(found, embeddings):
 
 
 def _labels(labels, rows, block_ids, experiment, share):
-  """Returns what of a batch says which blocks are read, and the answers."""
+  """Returns the fields for the blocks that are read, and for the answers."""
   config, max_width = experiment.finetuning, experiment.model.max_span_width
   num_read = config.num_read
   has_answer, is_compared = (
@@ -110,7 +105,7 @@ def _labels(labels, rows, block_ids, experiment, share):
   if config.read_answer_block or config.supervision == 'gold':
     for i, answer in enumerate(has_answer):
       if not answer[:num_read].any():
-        # The first that has the answer; the last that is read if none has it.
+        # The first block with the answer, or without any the last that is read.
         read_rows[i, -1] = np.argmax(answer) or num_read - 1
   read_ids = np.take_along_axis(block_ids, read_rows, axis=1)
   titles, bodies = labels.table.gather(
@@ -123,7 +118,7 @@ def _labels(labels, rows, block_ids, experiment, share):
       for i, row in enumerate(rows)
     ]
   )
-  # Where only some blocks teach, the answer's text elsewhere does not.
+  # The answer's text in a block that is no positive is no answer.
   teaches = np.take_along_axis(has_answer, read_rows, axis=1)
   return {
     'has_answer': has_answer,

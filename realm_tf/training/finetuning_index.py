@@ -1,10 +1,10 @@
-"""The index of a fine-tuning run: of its first parameters, or of later ones.
+"""Builds and loads the indexes of a fine-tuning run.
 
   model, corpus -> [this file] -> <run_dir>/index/<step>/, loaded
 
-Embed_doc is frozen in Section 3.3 of Guu et al. 2020, so one index does. If it
-learns, the index is built again every `refresh_every_steps`, and at the end:
-between two steps, so that a run of a seed is always the same.
+Embed_doc is frozen in Section 3.3 of Guu et al. 2020, so one index suffices.
+Otherwise the index is built again every `refresh_every_steps` and at the end,
+between two steps, so that runs are reproducible.
 """
 
 from typing import Optional
@@ -23,12 +23,9 @@ _KEPT_VERSIONS = 2
 
 
 class FinetuningIndex:
-  """Builds and loads the versions of a run.
+  """Builds and loads the index versions of a run.
 
   Args:
-    inputs: Of the job.
-    model: In training.
-    run_dir: Gets the versions.
     init_from: Model directory whose index may hold the same embeddings.
   """
 
@@ -56,19 +53,16 @@ class FinetuningIndex:
       self._job = self._job._replace(base=base.path)
 
   def build(self, step: int) -> None:
-    """Builds the version of `step` with the model as it is."""
+    """Builds the version of `step` with the current parameters."""
     self._builder.build(step, self._root, self._job)
     self._job = version_work.ALONE
     versions.prune(self._root, _KEPT_VERSIONS)
 
   def at(self, step: int) -> storage.Index:
-    """Returns the index that the batch of `step` is searched in.
-
-    Args:
-      step: Of the model's parameters.
+    """Returns the index for batches of `step`.
 
     Raises:
-      UserError: It was built by an earlier run, and is gone.
+      UserError: An earlier process built it, and it is gone.
     """
     built_at = step // self._every * self._every if self._every else 0
     path = versions.version_path(self._root, built_at)
@@ -82,7 +76,7 @@ class FinetuningIndex:
     return storage.load(path, self._builder.corpus_fingerprint)
 
   def next_build(self, step: int, num_steps: int) -> int:
-    """Returns until which step the index of `step` is searched."""
+    """Returns the first step after `step` that needs a newer index."""
     if not self._every:
       return num_steps
     return min(num_steps, (step // self._every + 1) * self._every)

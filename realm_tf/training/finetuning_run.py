@@ -1,7 +1,7 @@
-"""QA fine-tuning as a job: questions + a pre-trained model -> a QA model.
+"""Fine-tunes for QA: questions + a pre-trained model -> a QA model.
 
-Embed_doc is frozen, only Embed_input and the reader are tuned (Section 3.3), if
-the config says nothing else.
+By default Embed_doc is frozen: only Embed_input and the reader are trained
+(Section 3.3).
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,6 @@ from typing import NamedTuple, Optional
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
-from realm_tf.records import sampling
 from realm_tf.records import whole_blocks
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.training import answer_labels
@@ -22,26 +21,25 @@ from realm_tf.training import finetuning_trainer
 from realm_tf.training import initial_params
 from realm_tf.training import loop
 from realm_tf.training import model_choice
-from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
 
 
 class Options(NamedTuple):
-  """What a run may do otherwise.
+  """Departures from a plain run.
 
   Attributes:
-    init_from: What to start from.
-    search: Replaces the model's own search and its scores, e.g. by BM25.
-    judge: Measures exact match on questions kept apart, in percent; then the
-      run publishes its best parameters and not its last.
+    init_from: Model directories to start from.
+    search: Replaces the model's own search and scores, e.g. by BM25.
+    exact_match: Measures exact match on development questions, in percent; with
+      it, the run publishes its best parameters instead of its last.
   """
 
   init_from: initial_params.InitFrom = initial_params.NOTHING
   search: Optional[finetuning_batches.Search] = None
-  judge: Optional[Callable[[realm_model.RealmModel, storage.Index], float]] = (
-    None
-  )
+  exact_match: Optional[
+    Callable[[realm_model.RealmModel, storage.Index], float]
+  ] = None
 
 
 _PLAIN = Options()
@@ -54,115 +52,85 @@ def run(
   options: Options = _PLAIN,
   setup: setup_lib.Setup = setup_lib.ALONE,
 ) -> None:
-  """Fine-tunes and publishes the QA model in `run_dir`.
-
-  Args:
-    inputs: Of the job.
-    questions: Of the training set.
-    run_dir: Becomes a model directory with an index.
-    options: See there.
-    setup: Of this process.
-  """
+  """Fine-tunes and publishes the QA model in `run_dir`, with an index."""
+  config, job = inputs.config, inputs.config.finetuning
   config = dataclasses.replace(
-    inputs.config, model=realm_model.separate_towers(inputs.config.model)
+    config, model=realm_model.separate_towers(config.model)
   )
   inputs = inputs._replace(config=config)
   whole_blocks.check(
     inputs.table, config.lengths, whole_blocks.of_finetuning(config)
   )
-  labels = answer_labels.of_questions(questions, inputs, config.finetuning)
-  share = setup.share(config.finetuning.batch_size)
+  labels = answer_labels.of_questions(questions, inputs, job)
+  share = setup.share(job.batch_size)
   runs.start(run_dir, inputs, setup)
-  with setup.scope():
-    model = realm_model.RealmModel(
-      config.model, [realm_model.EMBEDDER, realm_model.SPAN]
-    )
-    initial_params.load(model, inputs, options.init_from)
+  parts = [realm_model.EMBEDDER, realm_model.SPAN]
+  model, _ = initial_params.create_model(
+    inputs, parts, options.init_from, setup
+  )
   indexes = finetuning_index.FinetuningIndex(
     inputs, model, run_dir, options.init_from.model_dir
   )
-  indexes.build(0)  # Before a checkpoint is restored: of the first parameters.
-  with setup.scope():
-    trainer = _trainer(inputs, model)
-  pace = setup_lib.Pace.of(config.finetuning)
-  run_loop = loop.Loop(trainer, run_dir, pace, setup)
-  choice = _choice(run_loop, run_dir, config, options, setup)
-  _train(run_loop, choice, indexes, _BatchesOf(inputs, labels, options, share))
-  if choice:
-    choice.restore_best(model)
-  indexes.finish(run_loop.step)
-  if not choice:
-    run_loop.publish()
-  run_loop.finish()
-
-
-def _choice(run_loop, run_dir, config, options, setup):
-  """Returns what chooses the best parameters, if anything does."""
-  if options.judge is None:
-    return None
-  return model_choice.ModelChoice(
-    run_loop,
+  indexes.build(0)  # With the first parameters: a checkpoint is not read yet.
+  run_loop = loop.create(
+    lambda optimizer: finetuning_trainer.FinetuningTrainer(
+      None, optimizer, model, config, inputs.special_ids
+    ),
+    config.seed,
     run_dir,
-    functools.partial(options.judge, run_loop.trainer.model),
-    config.finetuning,
-    setup.is_chief,
+    job,
+    setup,
+  )
+  choice = _choice(run_loop, run_dir, options, job, setup)
+
+  def batches_of(index):
+    search = options.search or _search(inputs, model, index)
+    return finetuning_batches.batches(
+      labels,
+      search,
+      None if options.search else index.embeddings,
+      config,
+      share._replace(first_step=run_loop.step),
+    )
+
+  _train(run_loop, choice, indexes, batches_of, job.optimizer.num_steps)
+
+
+def _choice(run_loop, run_dir, options, job, setup):
+  """Returns what chooses the best parameters; None without a measure."""
+  if options.exact_match is None:
+    return None
+  exact_match = functools.partial(options.exact_match, run_loop.trainer.model)
+  return model_choice.ModelChoice(
+    run_loop, run_dir, exact_match, job, setup.is_chief
   )
 
 
-class _BatchesOf(NamedTuple):
-  """Makes the batches of an index, and on."""
-
-  inputs: runs.Inputs
-  labels: answer_labels.AnswerLabels
-  options: Options
-  share: sampling.Share
-
-  def __call__(self, model, index, step):
-    search = self.options.search
-    return finetuning_batches.batches(
-      self.labels,
-      search or _search(self.inputs, model, index),
-      None if search else index.embeddings,
-      self.inputs.config,
-      self.share._replace(first_step=step),
-    )
-
-
-def _train(run_loop, choice, indexes, batches_of):
-  """Trains to the end, or until nothing gets better."""
-  trainer = run_loop.trainer
-  num_steps = batches_of.inputs.config.finetuning.optimizer.num_steps
+def _train(run_loop, choice, indexes, batches_of, num_steps):
+  """Trains to the end or an early stop; publishes parameters and index."""
   is_done = False
   while not is_done:
     index = indexes.at(min(run_loop.step, num_steps - 1))
-    trainer.train_dataset = batches_of(trainer.model, index, run_loop.step)
+    run_loop.trainer.train_dataset = batches_of(index)
     until = indexes.next_build(run_loop.step, num_steps)
     while True:
-      # First of all, for a run may be killed between a checkpoint and this.
+      # Measured first: a run may be killed between its checkpoint and this.
       is_done = choice is not None and choice.must_stop(index)
       run_loop.save()
       if is_done or run_loop.step >= until:
         break
       run_loop.train(choice.next_step(until) if choice else until)
     is_done = is_done or run_loop.step >= num_steps
-
-
-def _trainer(inputs, model):
-  """Returns the trainer, which has no batches yet."""
-  config = inputs.config
-  trainer = finetuning_trainer.FinetuningTrainer(
-    None,
-    optimizer_lib.create(config.finetuning.optimizer),
-    model,
-    config,
-    inputs.special_ids,
-  )
-  trainer.seed_dropout(config.seed)
-  return trainer
+  if choice:
+    choice.restore_best(run_loop.trainer.model)
+  indexes.finish(run_loop.step)
+  if not choice:
+    run_loop.publish()
+  run_loop.finish()
 
 
 def _search(inputs, model, index):
-  """Returns the search with the model's current query embedder."""
+  """Returns a search with the model's current query embedder."""
   retriever = retrieval_layer.over_model(
     model,
     index.searcher,

@@ -1,4 +1,4 @@
-"""One step of open-domain QA: read the retrieved blocks, reward the answers.
+"""Trains open-domain QA by one step: reads blocks and rewards answer spans.
 
 questions + searched blocks -> [this file] -> tuned Embed_input and reader
 """
@@ -17,21 +17,18 @@ class FinetuningTrainer(step_trainer.StepTrainer):
   """Maximizes the answers' span likelihood plus the early-update likelihood.
 
   Section 3.2 of Guu et al. 2020 with ORQA's losses; a term without a positive
-  is zero. Blocks come with the index's embeddings; where Embed_doc is not
-  frozen, those that are read are embedded anew, and teach it.
+  is zero. Blocks have the index's embeddings; if Embed_doc is not frozen, it
+  embeds the blocks that are read again and is trained on them.
 
   Args:
-    batches: See `finetuning_batches`: 'question_ids' int32 [B, Lq],
-      'block_embeddings' float32 [B, N, D] or, of a retriever that is not
-      trained, 'fixed_scores' float32 [B, N], 'has_answer' bool [B, N],
-      'is_compared' bool [B, N], which of the N the sums over blocks and over
-      their spans have: not those that only fill their row, nor those that have
-      the answer's text but are not known to answer, 'read_rows' int32 [B, K],
-      which of the N are read, 'title_ids' int32 [B, K, Lt], 'body_ids' int32
+    batches: Batches of `finetuning_batches`: 'question_ids' int32 [B, Lq],
+      'block_embeddings' float32 [B, N, D] or, without training the retriever,
+      'fixed_scores' float32 [B, N]; 'has_answer' bool [B, N]; 'is_compared'
+      bool [B, N], blocks that count in the sums over blocks and spans, without
+      padding and blocks that may or may not answer; 'read_rows' int32 [B, K],
+      which of the N are read; 'title_ids' int32 [B, K, Lt], 'body_ids' int32
       [B, K, Lz], 'is_answer' bool [B, K, Lz, W].
-    optimizer: Updates the towers that are not frozen and the span reader.
-    model: With the EMBEDDER and SPAN parts.
-    config: What is frozen, and lengths.
+    model: Model with the EMBEDDER and SPAN parts.
     special_ids: The vocabulary's [CLS] and [SEP].
   """
 
@@ -87,7 +84,7 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     }
 
   def _retrieval_scores(self, batch):
-    if 'fixed_scores' in batch:  # Of a retriever that is not trained.
+    if 'fixed_scores' in batch:  # The retriever is not trained.
       return tf.where(
         batch['is_compared'], batch['fixed_scores'], exclusion.NO_SCORE
       )
@@ -101,7 +98,7 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     return tf.where(batch['is_compared'], scores, exclusion.NO_SCORE)
 
   def _with_fresh(self, scores, queries, batch):
-    """Returns f(x,z), [B, N], that of the blocks that are read anew."""
+    """Returns f(x,z), [B, N], computed again for the blocks that are read."""
     blocks = self.model.block_embedder(
       joining.pack_longest(
         batch['title_ids'],

@@ -1,8 +1,8 @@
-"""What happens to gradients between the tape and the optimizer.
+"""Sums, measures and clips gradients, between the tape and the optimizer.
 
-  of each replica -> summed -> norms, finite or not -> clipped
+  each replica's gradients -> sums -> norms -> clipped
 
-All of it is the same under any strategy: the norm is that of the whole batch.
+The result is the same under any strategy: norms are of the whole batch.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ def sum_over_replicas(
 ) -> list[Gradient]:
   """Returns the gradients of the whole batch, dense; None stays None.
 
-  Dense, for the norm of slices counts a row that occurs twice as two rows.
+  Dense, because the norm of slices counts a repeated row twice.
   """
   there = [tf.convert_to_tensor(each) for each in gradients if each is not None]
   summed = iter(all_reduce(there))
@@ -61,8 +61,8 @@ def _tower(name: str) -> str:
 
 
 def _root(squares: Iterable[tf.Tensor]) -> tf.Tensor:
-  # Not `add_n`: it begins with whichever input nobody else needs any more, so
-  # that the last bit would depend on which thread was faster.
+  # Not `add_n`: its order of summation, and so the last bit, depends on which
+  # thread is faster.
   return tf.sqrt(tf.reduce_sum(tf.stack([tf.zeros([]), *squares])))
 
 
@@ -72,9 +72,8 @@ def clip(
   """Returns gradients whose global norm is at most `limit`.
 
   Args:
-    gradients: Dense.
-    norm: Theirs, float32 [].
-    limit: 0 leaves them as they are.
+    norm: Global norm of `gradients`, which are dense, float32 [].
+    limit: 0 disables clipping.
   """
   if not limit:
     return list(gradients)

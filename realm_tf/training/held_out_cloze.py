@@ -2,7 +2,7 @@
 
 held-out blocks, the model -> [this file] -> accuracy among a batch's blocks
 
-Once with the sentence cut out of its block and once with it left in: a model
+Measures with the sentence cut out of its block and with it left in: a model
 that only compares words is right in the second case alone (Lee et al. 2019,
 Section 4).
 """
@@ -40,9 +40,8 @@ def measure(
   """Returns the mean accuracy over blocks, by the metric's name.
 
   Args:
-    inputs: Of the job.
-    trainer: Its model is measured, without dropout.
-    blocks: From `rows`, at least one.
+    trainer: Trainer whose model is measured, without dropout.
+    blocks: Blocks from `rows`, at least one.
   """
   config = inputs.config
   size = min(config.inverse_cloze.batch_size, len(blocks))

@@ -1,4 +1,4 @@
-"""Measures pre-training on held-out queries, dealt as they come.
+"""Measures pre-training on held-out queries.
 
 held-out queries, a search, the model -> [this file] -> means over the queries
 """
@@ -25,18 +25,16 @@ from realm_tf.training import pretraining_trainer
 from realm_tf.training import runs
 
 _RANKS = (1, 5, 20)
-# Every batch has the same shapes, so that there is one trace.
+# One shape for every batch, to trace once.
 _FIXED = sampling.Share(has_fixed_shapes=True)
 
 
 class HeldOutQueries:
-  """A fixed set of masked queries, and how good a model is on them.
+  """A fixed set of masked queries, and metrics of the model on them.
 
   Args:
-    inputs: Of the job.
     queries: X.
-    rows: Held-out queries that are measured, int64 [n]; n > 0.
-    trainer: Scores them.
+    rows: Held-out queries to measure, int64 [n]; n > 0.
   """
 
   def __init__(
@@ -112,7 +110,7 @@ class HeldOutQueries:
     }
 
   def _read(self, batch):
-    """Returns what the model makes of the candidates, by metric, [B] each."""
+    """Returns the model's metrics on the candidates, [B] each."""
     batch = {
       name: tf.constant(each)
       for name, each in batch.items()
@@ -139,7 +137,7 @@ METRICS = (
   'held_out_log_likelihood',
   'held_out_utility',
   *(f'held_out_recall@{rank}' for rank in _RANKS),
-)  # Those that are the better the higher.
+)  # Higher is better.
 
 
 def choose(queries: query_table.QueryTable, inputs: runs.Inputs) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Measures parameter versions with their indexes, and remembers the best.
+"""Measures parameter versions with their indexes, and keeps the best.
 
 params/, index/ -> [this file] -> held_out_metrics.jsonl, TensorBoard, the best
 
-The file is also the memory: a resumed run measures no version twice.
+A resumed run reads the log, so it measures no version twice.
 """
 
 import os
@@ -19,30 +19,26 @@ from realm_tf.modeling import weights
 from realm_tf.retrieval import candidates
 from realm_tf.rundir import layout
 from realm_tf.rundir import manifests
+from realm_tf.rundir import metrics_log
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
-from realm_tf.training import held_out_log
 from realm_tf.training import held_out_queries
-from realm_tf.training import metrics_log
-from realm_tf.training import model_choice
 from realm_tf.training import runs
 
 _LOG_SECS = 60
 # The last index may wait for the one before it, so it takes up to twice as long
-# as one alone; whoever takes thrice is gone. In seconds at least:
+# as one alone. After three times as long, the refresher is considered dead.
 _WAIT_FACTOR, _LEAST_WAIT_SECS = 3, 30.0
 
 
 class HeldOutVersions:
-  """How good each version was.
+  """Measures each version once.
 
   Args:
-    queries: What is measured.
-    model: In training; has the version's parameters while it is measured.
-    run_dir: Of the run.
-    until: Step that the run is at; what was measured beyond it is forgotten.
-    fixed_search: Stands for the indexes, if given.
-    metric: By which the best is kept; None keeps none.
+    model: Model in training; gets each version's parameters temporarily.
+    until: Current step of the run; later rows of the log are removed.
+    fixed_search: Replaces the indexes.
+    metric: Metric that decides which version is best; None keeps none.
   """
 
   def __init__(
@@ -74,16 +70,14 @@ class HeldOutVersions:
     present = versions.steps(layout.params_root(self._run_dir))
     scores = {
       step: score
-      for step, score in model_choice.read_scores(
-        self._path, self._metric
-      ).items()
+      for step, score in metrics_log.values(self._path, self._metric).items()
       if step in present
     }
     return max(scores, key=scores.get, default=None)
 
   def measure_new(self) -> None:
     """Measures the versions that have an index now and had none before."""
-    measured = model_choice.read_scores(self._path, held_out_queries.METRICS[0])
+    measured = metrics_log.values(self._path, held_out_queries.METRICS[0])
     params, indexes = (
       versions.steps(root)
       for root in (
@@ -100,7 +94,7 @@ class HeldOutVersions:
         measured[step] = 0.0
 
   def wait_for(self, step: int) -> None:
-    """Measures the last version if its index comes while one may expect it."""
+    """Waits a limited time for the last version's index; measures that."""
     wait_secs = max(_LEAST_WAIT_SECS, _WAIT_FACTOR * self._refresh_secs())
     ends = time.monotonic() + wait_secs
     while not self._is_ready(step) and time.monotonic() < ends:
@@ -116,9 +110,9 @@ class HeldOutVersions:
     self.measure_new()
 
   def publish_best(self, inputs: runs.Inputs) -> None:
-    """Makes best/ a model directory of the best version, if it is to be kept.
+    """Copies the best version to the model directory best/, given a metric.
 
-    The run's own versions stay as they are: --resume goes on with them.
+    The run's own versions stay, for --resume.
     """
     if self._metric is None:
       return
@@ -154,9 +148,9 @@ class HeldOutVersions:
     return versions.version_path(layout.index_root(self._run_dir), step)
 
   def _refresh_secs(self):
-    """Returns how long after its parameters an index came, at the quickest.
+    """Returns the shortest time from parameters to their index, in seconds.
 
-    The others may have waited for a refresher that was not there.
+    Longer ones may include waiting for a refresher to start.
     """
     secs = []
     for step in versions.steps(layout.index_root(self._run_dir)):
@@ -183,7 +177,7 @@ class HeldOutVersions:
         self._index_path(step)
       )
       means = self._queries.measure(search)
-      held_out_log.write(self._run_dir, step, means)
+      metrics_log.append_held_out(self._run_dir, step, means)
     except (errors.UserError, OSError, tf.errors.OpError) as error:
       logging.warning('Version %d was not measured: %s', step, error)
     finally:

@@ -1,8 +1,8 @@
-"""How old the index is that a step's candidates came from.
+"""Measures the age of the index that a step's candidates came from.
 
-In steps: since the parameters that it was built from. In seconds: since these
-were published, by this process's monotonic clock where it published them
-itself, otherwise by the time of their files.
+The age is in steps since the index's parameters, and in seconds since they were
+published: by the monotonic clock where this process published them, otherwise
+by the time of their files.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ class IndexAge:
   """Collects the ages over the steps of one row of the log.
 
   Args:
-    secs_since: How long ago the parameters of a step were published, for those
-      of another process; its own are told by `published`.
+    secs_since: Returns the seconds since the parameters of a step were
+      published, for those of another process.
     clock: Monotonic seconds.
   """
 
@@ -37,11 +37,11 @@ class IndexAge:
     self._seen: list[tuple[int, float]] = []
 
   def published(self, step: int) -> None:
-    """Says that the parameters of `step` are published right now."""
+    """Notes that the parameters of `step` are published now."""
     self._published.setdefault(step, self._clock())
 
   def see(self, index_step: int, step: int) -> None:
-    """Takes note that training step `step` uses the index of `index_step`."""
+    """Notes that training step `step` uses the index of `index_step`."""
     now = self._clock()
     if index_step not in self._published:
       # A wall clock may have been set back meanwhile.
@@ -70,7 +70,7 @@ class IndexAge:
 def secs_since_written(run_dir: str, step: int) -> float:
   """Returns the age of parameter version `step`'s files, by the wall clock.
 
-  Where it was removed, that of the index; 0 where that is gone as well.
+  If it was removed, the age of its index; 0 if both are gone.
   """
   for root in (layout.params_root(run_dir), layout.index_root(run_dir)):
     manifest = os.path.join(versions.version_path(root, step), manifests.NAME)

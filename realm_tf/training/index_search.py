@@ -38,8 +38,7 @@ def pinned_step(step: int, every: int) -> int:
   searched in the next one; so the trainer seldom waits.
 
   Args:
-    step: Of training.
-    every: Steps of a period.
+    every: Steps of a refresh period.
   """
   return max(0, step // every - 1) * every
 
@@ -70,9 +69,8 @@ class IndexSearch:
   between two batches, at no cost.
 
   Args:
-    inputs: Of the job.
-    run_dir: Where the refresher publishes.
-    current: The model in training, for over-retrieval and write-through.
+    run_dir: Directory that the refresher publishes in.
+    current: Model in training, needed by over-retrieval and write-through.
     submit: See `hot_swap.HotSwap`; by default to a thread.
     wait: Called again and again until the index that is needed is there.
     process: Number of this process of the trainer.

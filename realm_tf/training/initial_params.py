@@ -1,11 +1,12 @@
-"""The first parameters of a job: of one model directory, or joined from two.
+"""Initializes a job's model from one model directory, or from two.
 
   --init_from, --reader_init_from -> [this file] -> model's variables
 
-The paper starts every network from one BERT. The embedders of a warm start and
-the reader of another model are joined here by their names.
+The second directory gives the reader, to combine the embedders of a warm start
+with the reader of another model.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
 from absl import logging
@@ -15,14 +16,15 @@ from realm_tf import errors
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
 
 
 class InitFrom(NamedTuple):
-  """Model directories that a job starts from; None is random weights.
+  """Model directories that a job starts from; None means random weights.
 
   Attributes:
-    model_dir: Whose parameters are used as far as they fit.
-    reader_dir: Whose reader, with the heads it has, is used instead.
+    model_dir: Gives all parameters that fit.
+    reader_dir: Gives the reader and its heads instead.
   """
 
   model_dir: Optional[str] = None
@@ -32,17 +34,29 @@ class InitFrom(NamedTuple):
 NOTHING = InitFrom()
 
 
+def create_model(
+  inputs: runs.Inputs,
+  parts: Sequence[str],
+  init_from: InitFrom,
+  setup: setup_lib.Setup = setup_lib.ALONE,
+) -> tuple[realm_model.RealmModel, dict[str, np.ndarray]]:
+  """Creates a model under the strategy; returns it and what `load` does."""
+  with setup.scope():
+    model = realm_model.RealmModel(inputs.config.model, parts)
+    return model, load(model, inputs, init_from)
+
+
 def load(
   model: realm_model.RealmModel, inputs: runs.Inputs, init_from: InitFrom
 ) -> dict[str, np.ndarray]:
   """Loads the newest parameters of model directories, as far as they fit.
 
   Returns:
-    What the model has no variables for, by name.
+    Weights that the model has no variables for, by name.
 
   Raises:
-    UserError: One is no model directory, has another vocabulary, or no whole
-      reader where that is wanted.
+    UserError: A directory is no model directory, has another vocabulary, or
+      lacks a complete reader where that is wanted.
   """
   arrays = {}
   if init_from.model_dir:
@@ -53,7 +67,7 @@ def load(
     return {}
   report = model.load(arrays)
   if init_from.reader_dir:
-    # A pooler is often dropped from a BERT, and no reader uses it.
+    # Many BERTs come without a pooler, and no reader uses it.
     lacking = [
       name
       for name in report.missing
@@ -73,7 +87,7 @@ def load(
 
 
 def _with_reader(arrays, reader_dir, inputs):
-  """Returns `arrays` with the reader of `reader_dir` instead of their own."""
+  """Returns `arrays` with their reader replaced by that of `reader_dir`."""
   found = model_files.read(reader_dir, inputs.table.manifest)[2]
   if not realm_model.has_reader(found):
     raise errors.UserError(

@@ -14,7 +14,7 @@ from realm_tf.records import held_out
 from realm_tf.records import noise
 from realm_tf.records import sampling
 
-_QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Multiples that batches are trimmed to.
+_QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Batches are trimmed to multiples of these.
 
 
 def batches(
@@ -28,17 +28,14 @@ def batches(
 
   Section 4 of Lee et al. 2019: a random sentence of a block is the query, and
   it is cut out of the block 90 % of the time, so that a model must match
-  meaning but also learns that equal words matter. Of a block that is longer
-  than what is embedded (`lengths.cut_blocks`) there is only that: no sentence
-  is taken that the model never sees whole, unless there is no other.
+  meaning but also learns that equal words matter. Sentences come from the part
+  of a block that is embedded (`lengths.cut_blocks`), and are whole if possible.
 
   Args:
     table: Blocks; those of a single sentence keep it.
-    ordinary_ids: The vocabulary without its special ids, for noise.
-    experiment: Batch size, removal and noise rates, lengths, and the seed of
-      order, sentences and noise.
+    ordinary_ids: Wordpieces for noise.
     share: This process's part of each batch, and the first step.
-    rows: Blocks to deal, int64 [n]; by default those not held out.
+    rows: Blocks to use, int64 [n]; by default those not held out.
 
   Yields:
     See `inverse_cloze_trainer.InverseClozeTrainer`.

@@ -39,8 +39,8 @@ def embeddings(
   """Returns what `embed` gives for all chunks, each float32 [b, D].
 
   Args:
-    embed: Of two towers: returns queries, then blocks.
-    chunks: From `split`.
+    embed: Embeds with two towers; returns queries, then blocks.
+    chunks: Chunks from `split`.
   """
   parts = tf.map_fn(
     lambda i: tuple(embed(_at(chunks, i), i)),
@@ -61,8 +61,7 @@ def gradients(
   """Returns dL/dw of each variable, dense; None where L does not depend on it.
 
   Args:
-    embed: As it was for `embeddings`.
-    chunks: Likewise.
+    embed: The same function as for `embeddings`.
     of_embeddings: dL/de of each of them, float32 [b, D].
     variables: The w.
     jit_compile: Whether XLA compiles what is done with a chunk.

@@ -1,6 +1,6 @@
-"""The warm start as a job: corpus -> a model directory with embedders.
+"""Runs the warm start: corpus -> model directory with embedders.
 
-From sentences of the corpus (ICT), or from questions that it answers.
+Trains on sentences of the corpus (ICT), or on questions that it answers.
 """
 
 from collections.abc import Sequence
@@ -15,21 +15,18 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.modeling import realm_model
 from realm_tf.records import whole_blocks
 from realm_tf.rundir import layout
+from realm_tf.rundir import metrics_log
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from realm_tf.training import held_out_cloze
-from realm_tf.training import held_out_log
 from realm_tf.training import initial_params
 from realm_tf.training import inverse_cloze_batches
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import loop
-from realm_tf.training import metrics_log
-from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training import prefetch
+from realm_tf.training import params_export
 from realm_tf.training import question_pairs
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
-from realm_tf.training import untrained
 
 
 def run(
@@ -42,81 +39,60 @@ def run(
 ) -> None:
   """Trains both embedders and publishes them in `run_dir`.
 
-  The reader of `init_from` is published along, as it is.
+  The reader of `init_from` is published unchanged.
 
   Args:
-    inputs: Of the job.
-    run_dir: Becomes a model directory.
+    run_dir: New model directory.
     init_from: Model directory to start from.
-    setup: Of this process.
-    questions: Learn from these and not by ICT.
+    questions: Training questions; without any, the task is ICT.
     search: Finds blocks for questions that name no article; see
       `question_pairs.find`.
 
   Raises:
-    UserError: A replica's part of the batch is not whole chunks, or no block
-      answers a question.
+    UserError: A replica's part of the batch cannot be divided into chunks, or
+      no block answers a question.
   """
-  share = setup.share(inputs.config.inverse_cloze.batch_size)
-  _check_chunks(inputs.config.inverse_cloze, setup)
-  config = inputs.config
+  config, job = inputs.config, inputs.config.inverse_cloze
+  share = setup.share(job.batch_size)
+  _check_chunks(job, setup)
   whole_blocks.check(inputs.table, config.lengths)
-  # Before the run begins: who gave wrong questions may use its name again.
+  # Before the run begins, so that a user's mistake leaves no directory behind.
   batches_of = _batches_of(inputs, questions, search)
   runs.start(run_dir, inputs, setup)
-  with setup.scope():
-    model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
-    _initialize(model, inputs, run_dir, init_from, setup)
-    trainer = _trainer(inputs, model)
-  num_steps = config.inverse_cloze.optimizer.num_steps
-  pace = setup_lib.Pace.of(config.inverse_cloze, max(1, num_steps // 20))
-  run_loop = loop.Loop(trainer, run_dir, pace, setup)
-  trainer.train_dataset = prefetch.prefetch(
-    batches_of(config, share._replace(first_step=run_loop.step))
+  model, left_over = initial_params.create_model(
+    inputs, [realm_model.EMBEDDER], initial_params.InitFrom(init_from), setup
   )
-  _train(inputs, run_dir, run_loop, setup)
+  if init_from and setup.is_chief:
+    params_export.keep_untrained(run_dir, init_from, left_over, config.model)
+  run_loop = loop.create(
+    lambda optimizer: inverse_cloze_trainer.InverseClozeTrainer(
+      None, optimizer, model, config.lengths, inputs.special_ids, job
+    ),
+    config.seed,
+    run_dir,
+    job,
+    setup,
+    max(1, job.optimizer.num_steps // 20),
+  )
+  run_loop.feed(functools.partial(batches_of, config))
+  _train(inputs, run_dir, run_loop, is_measured=share.count == 1)
 
 
-def _train(inputs, run_dir, run_loop, setup):
+def _train(inputs, run_dir, run_loop, is_measured):
   """Trains, and measures ICT on held-out articles before and after."""
-  share = setup.share(inputs.config.inverse_cloze.batch_size)
-  blocks = held_out_cloze.rows(inputs) if share.count == 1 else ()
+  blocks = held_out_cloze.rows(inputs) if is_measured else ()
   metrics_log.cut(layout.held_out_file(run_dir), run_loop.step - 1)
 
   def measure():
     if len(blocks):
       means = held_out_cloze.measure(inputs, run_loop.trainer, blocks)
-      held_out_log.write(run_dir, run_loop.step, means)
+      metrics_log.append_held_out(run_dir, run_loop.step, means)
 
   measure()
   run_loop.train(inputs.config.inverse_cloze.optimizer.num_steps)
   run_loop.publish()
   measure()
   run_loop.finish()
-
-
-def _trainer(inputs, model):
-  """Returns the trainer, which has no batches yet."""
-  config = inputs.config
-  trainer = inverse_cloze_trainer.InverseClozeTrainer(
-    None,
-    optimizer_lib.create(config.inverse_cloze.optimizer),
-    model,
-    config.lengths,
-    inputs.special_ids,
-    config.inverse_cloze,
-  )
-  trainer.seed_dropout(config.seed)
-  return trainer
-
-
-def _initialize(model, inputs, run_dir, init_from, setup):
-  """Loads the embedders, and keeps the reader for the next job."""
-  left_over = initial_params.load(
-    model, inputs, initial_params.InitFrom(init_from)
-  )
-  if init_from and setup.is_chief:
-    untrained.keep(run_dir, init_from, left_over, inputs.config.model)
 
 
 def _batches_of(inputs, questions, search):
@@ -126,7 +102,7 @@ def _batches_of(inputs, questions, search):
     return functools.partial(
       inverse_cloze_batches.batches, inputs.table, inputs.ordinary_ids
     )
-  # However the reader is taught, and as much of a block as is embedded.
+  # Labels for the retriever, of the wordpieces that are embedded.
   finetuning = dataclasses.replace(
     config.finetuning,
     supervision='gold',

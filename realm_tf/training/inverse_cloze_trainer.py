@@ -1,7 +1,7 @@
-"""One step of the ICT warm start: a sentence finds its block in the batch.
+"""Trains the ICT warm start by one step: a sentence finds its block.
 
-The batch is that of all replicas: each embeds its part, and tells its queries'
-blocks from the blocks of all.
+Each replica embeds its part of the batch, and compares its queries with the
+blocks of all replicas.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
       `inverse_cloze_batches`. Also 'is_compared' bool [B, B] if some blocks of
       the batch are no negatives of some queries; see `question_pairs`.
     optimizer: Updates both towers.
-    model: With the EMBEDDER part.
+    model: Model with the EMBEDDER part.
     lengths: `block_tokens`.
     special_ids: The vocabulary's [CLS] and [SEP].
     config: Among others, how many examples are embedded at once, a divisor of

@@ -1,55 +1,56 @@
-"""The loop around a trainer: logs, checkpoints, preemption, profile.
+"""Runs a trainer: logs, checkpoints, preemption, profile.
 
   trainer -> [this file] -> checkpoints/, metrics.jsonl, summaries/ of a run
 
-A checkpoint is parameters, optimizer, step and skipped steps. Batches and
-dropout are functions of seed and step, so a resumed run is the run that was
-never interrupted. Composition with orbit.
+A checkpoint holds parameters, optimizer, step and skipped steps. Batches and
+dropout are functions of seed and step, so a resumed run has the losses of an
+uninterrupted one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import signal
+from typing import Any, Optional
 
 from absl import logging
 import orbit
 import tensorflow as tf
+import tf_keras
 import tqdm
 
 from realm_tf import errors
 from realm_tf.modeling import weights
+from realm_tf.records import sampling
 from realm_tf.rundir import layout
+from realm_tf.rundir import metrics_log
 from realm_tf.rundir import versions
-from realm_tf.training import metrics_log
+from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import params_export
-from realm_tf.training import profile
+from realm_tf.training import prefetch
 from realm_tf.training import setup as setup_lib
 from realm_tf.training import step_trainer
 
 
 class Loop:
-  """Trains from where the last checkpoint left off.
-
-  Attributes:
-    trainer: Given.
+  """Trains, from the last checkpoint on if the job is resumed.
 
   Args:
-    trainer: Its model is in the checkpoints.
-    run_dir: Of the job.
-    pace: Of the job.
-    setup: Of the process.
+    job: The job's config, such as a `PretrainingConfig`: its numbers of steps.
+    log_every_steps: Replaces the config's.
   """
 
   def __init__(
     self,
     trainer: step_trainer.StepTrainer,
     run_dir: str,
-    pace: setup_lib.Pace,
+    job: Any,
     setup: setup_lib.Setup = setup_lib.ALONE,
+    log_every_steps: Optional[int] = None,
   ):
     self.trainer = trainer
     self._run_dir = run_dir
-    self._pace = pace
+    self._job, self._setup = job, setup
+    self._log_every_steps = log_every_steps or job.log_every_steps
     self._is_chief = setup.is_chief
     self._manager = tf.train.CheckpointManager(
       tf.train.Checkpoint(
@@ -65,7 +66,7 @@ class Loop:
       self._restore()
     self._last_saved = self.step
     self._bar = tqdm.tqdm(
-      total=pace.num_steps,
+      total=job.optimizer.num_steps,
       initial=self.step,
       unit='step',
       mininterval=1,
@@ -75,12 +76,12 @@ class Loop:
       global_step=trainer.global_step,
       trainer=trainer,
       train_actions=[self._log],
-      steps_per_loop=pace.log_every_steps,
+      steps_per_loop=self._log_every_steps,
       summary_dir=layout.summary_dir(run_dir) if self._is_chief else None,
     )
     if setup.profile_steps and self._is_chief:
       trainer.before_steps.append(
-        profile.Profile(*setup.profile_steps, layout.summary_dir(run_dir))
+        _profiler(*setup.profile_steps, layout.summary_dir(run_dir))
       )
 
   @property
@@ -89,13 +90,13 @@ class Loop:
     return int(self.trainer.global_step.numpy())
 
   def train(self, until: int) -> None:
-    """Trains until so many steps are done, with a checkpoint now and then.
+    """Trains up to step `until`, with logs and checkpoints.
 
     Raises:
-      Stopped: The process was asked to end; there is a checkpoint.
+      Stopped: The process received a signal; a checkpoint is written.
       UserError: Too many steps were not finite, or the disk is full.
     """
-    pace = self._pace
+    checkpoint_every = self._job.checkpoint_every_steps
     with _asked_to_stop(self.trainer):
       try:
         while self.step < until:
@@ -103,13 +104,13 @@ class Loop:
           # was interrupted.
           ends = (
             (self.step // every + 1) * every
-            for every in (pace.log_every_steps, pace.checkpoint_every_steps)
+            for every in (self._log_every_steps, checkpoint_every)
           )
           self._controller.train(min(until, *ends))
-          if self.step % pace.checkpoint_every_steps == 0:
+          if self.step % checkpoint_every == 0:
             self.save()
       except (OSError, tf.errors.ResourceExhaustedError) as error:
-        # Its name is also that of too little memory, which is not meant here.
+        # TensorFlow raises the same error when memory is short.
         if 'No space left' not in str(error):
           raise
         raise self._is_full(error) from error
@@ -120,9 +121,18 @@ class Loop:
           f'{self.step} in {self._run_dir}. Go on with --resume.'
         ) from None
 
+  def feed(
+    self, batches_of: Callable[[sampling.Share], Iterator[step_trainer.Batch]]
+  ) -> None:
+    """Gives the trainer this process's share of batches, from now on."""
+    share = self._setup.share(self._job.batch_size)
+    self.trainer.train_dataset = prefetch.prefetch(
+      batches_of(share._replace(first_step=self.step))
+    )
+
   def run(self) -> None:
     """Trains to the end and publishes the parameters."""
-    self.train(self._pace.num_steps)
+    self.train(self._job.optimizer.num_steps)
     self.publish()
     self.finish()
 
@@ -133,9 +143,9 @@ class Loop:
     return params_export.publish(self._run_dir, self.step, self.trainer.model)
 
   def finish(self) -> None:
-    """Keeps the last state, and says that nothing more will be published.
+    """Saves the last state and marks the run as done.
 
-    Every process logs what its parameters are: all must have the same.
+    Every process logs the fingerprint of its parameters: all must be equal.
     """
     self.save()
     logging.info(
@@ -149,10 +159,10 @@ class Loop:
         file.write('')
 
   def save(self) -> None:
-    """Writes a checkpoint, unless there is one of this step.
+    """Writes a checkpoint, unless this step has one.
 
     Raises:
-      UserError: It could not be written; those before are as they were.
+      UserError: Writing failed; earlier checkpoints are unchanged.
     """
     if not self._is_chief or self._last_saved == self.step > 0:
       return
@@ -164,13 +174,13 @@ class Loop:
 
   def _is_full(self, error):
     return errors.UserError(
-      f'What a run writes must fit on the disk. Found at step {self.step}: '
-      f'{_first_line(error)}. Make room in {self._run_dir}, and go on with '
+      f'The files of a run must fit on the disk. Found at step {self.step}: '
+      f'{_first_line(error)}. Make room in {self._run_dir}, and continue with '
       f'--resume from step {self._last_saved}.'
     )
 
   def _restore(self):
-    """Reads the last checkpoint, if there is any; forgets logs from beyond."""
+    """Reads the last checkpoint, if any, and removes later rows of the log."""
     if self._manager.restore_or_initialize() is None:
       logging.info('There is no checkpoint in %s yet.', self._run_dir)
     if self._is_chief:
@@ -179,13 +189,11 @@ class Loop:
   def _log(self, output):
     step = self.step
     if self._is_chief:
-      row = metrics_log.row(output)
-      metrics_log.append(
-        layout.metrics_file(self._run_dir), {'step': step, **row}
-      )
+      row = metrics_log.append(layout.metrics_file(self._run_dir), step, output)
       self._bar.update(step - self._bar.n)
-      self._bar.set_postfix_str(metrics_log.short(row))
-    in_a_row, limit = output['skipped_in_a_row'], self._pace.max_skipped_steps
+      self._bar.set_postfix_str(_short(row))
+    limit = self._job.optimizer.max_skipped_steps
+    in_a_row = output['skipped_in_a_row']
     if limit and in_a_row >= limit:
       raise errors.UserError(
         f'Loss and gradients must be finite. Found {int(in_a_row)} steps in a '
@@ -195,13 +203,54 @@ class Loop:
       )
 
 
+def create(
+  make_trainer: Callable[
+    [tf_keras.optimizers.Optimizer], step_trainer.StepTrainer
+  ],
+  seed: int,
+  run_dir: str,
+  job: Any,
+  setup: setup_lib.Setup = setup_lib.ALONE,
+  log_every_steps: Optional[int] = None,
+) -> Loop:
+  """Makes optimizer and trainer under the strategy, and their loop."""
+  with setup.scope():
+    # Only pre-training has a phase in which the embedders wait.
+    wait_steps = getattr(job, 'reader_only_steps', 0)
+    trainer = make_trainer(optimizer_lib.create(job.optimizer, wait_steps))
+    trainer.seed_dropout(seed)
+  return Loop(trainer, run_dir, job, setup, log_every_steps)
+
+
+def _short(row):
+  """Returns the metrics that a progress bar has room for."""
+  names = ('loss', 'accuracy', 'marginal_retrieval_utility', 'exact_match')
+  return ', '.join(f'{name} {row[name]:.3g}' for name in names if name in row)
+
+
+def _profiler(first, last, directory):
+  """Returns a callback that profiles steps `first` to `last`."""
+  is_on = False
+
+  def before_step(step):
+    nonlocal is_on
+    if step == first:
+      tf.profiler.experimental.start(directory)
+      is_on = True
+    elif is_on and step > last:
+      tf.profiler.experimental.stop()
+      is_on = False
+
+  return before_step
+
+
 @contextlib.contextmanager
 def _asked_to_stop(trainer: step_trainer.StepTrainer) -> Iterator[None]:
-  """Within it, SIGTERM and the first Ctrl-C end training after a step."""
+  """Makes SIGTERM and the first Ctrl-C end training after a step."""
 
   def ask(signum, frame):
     del frame
-    # The next one of its kind ends the process as ever.
+    # A second signal ends the process at once.
     signal.signal(signum, before[signum])
     trainer.request_stop()
 
@@ -209,7 +258,7 @@ def _asked_to_stop(trainer: step_trainer.StepTrainer) -> Iterator[None]:
   try:
     for signum in (signal.SIGTERM, signal.SIGINT):
       before[signum] = signal.signal(signum, ask)
-  except ValueError:  # Only the main thread is told of signals.
+  except ValueError:  # Only the main thread gets signals.
     pass
   try:
     yield

@@ -1,35 +1,29 @@
-"""Keeps the best of a run's parameters, and says when to stop.
+"""Keeps the best of a run's parameters, and stops training early.
 
-  exact match on questions kept apart -> [this file] -> params/<best step>/
+  exact match on development questions -> [this file] -> params/<best step>/
 
-Its memory is the log of what was measured, so a resumed run goes on with the
-best that it had.
+A resumed run reads the log of measurements, and so knows the best so far.
 """
 
 from collections.abc import Callable
-import json
 
 from absl import logging
-import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.index import model_files
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
+from realm_tf.rundir import metrics_log
 from realm_tf.rundir import versions
 from realm_tf.training import loop
-from realm_tf.training import metrics_log
 
 
 class ModelChoice:
   """Publishes parameters that are better than all before.
 
   Args:
-    run_loop: Of the run; says where it is and publishes.
-    run_dir: Of the run.
-    judge: Returns how well the model answers, with an index, in percent.
-    config: When to judge, and when to stop.
+    exact_match: Measures the model with an index, in percent.
     is_chief: Whether this process writes.
   """
 
@@ -37,11 +31,12 @@ class ModelChoice:
     self,
     run_loop: loop.Loop,
     run_dir: str,
-    judge: Callable[[storage.Index], float],
+    exact_match: Callable[[storage.Index], float],
     config: config_lib.FinetuningConfig,
     is_chief: bool,
   ):
-    self._loop, self._run_dir, self._judge = run_loop, run_dir, judge
+    self._loop, self._run_dir = run_loop, run_dir
+    self._exact_match = exact_match
     self._config = config
     self._is_chief = is_chief
     self._path = layout.dev_metrics_file(run_dir)
@@ -49,34 +44,31 @@ class ModelChoice:
       metrics_log.cut(self._path, run_loop.step)
     self._scores = {  # By step.
       step: score
-      for step, score in read_scores(self._path, 'exact_match').items()
+      for step, score in metrics_log.values(self._path, 'exact_match').items()
       if step <= run_loop.step
     }
 
   @property
   def best_step(self) -> int:
-    """The first of the best; 0 before the first judgement."""
+    """First step with the highest score; 0 without any."""
     return max(self._scores, key=self._scores.get, default=0)
 
   def next_step(self, until: int) -> int:
-    """Returns the next step that is judged, or `until` if that comes first."""
+    """Returns the next step to measure, or `until` if that comes first."""
     every = self._config.judge_every_steps
     return min(until, (self._loop.step // every + 1) * every)
 
   def must_stop(self, index: storage.Index) -> bool:
-    """Judges the current parameters if it is time, or the end.
-
-    Args:
-      index: To search.
+    """Measures the current parameters if they are due.
 
     Returns:
-      Whether nothing got better for too long.
+      Whether the last `patience` measurements were no improvement.
     """
     step, config = self._loop.step, self._config
     is_last = step == config.optimizer.num_steps
     is_due = step and (step % config.judge_every_steps == 0 or is_last)
     if is_due and step not in self._scores:
-      self._judge_now(step, index)
+      self._measure(step, index)
     since = sum(other > self.best_step for other in self._scores)
     return 0 < config.patience <= since
 
@@ -86,21 +78,13 @@ class ModelChoice:
       newest = versions.newest(layout.params_root(self._run_dir))
       model.load(model_files.read_params(newest))
 
-  def _judge_now(self, step, index):
-    score = self._scores[step] = self._judge(index)
+  def _measure(self, step, index):
+    # As many digits as the log has, so that a resumed run compares the same.
+    score = self._scores[step] = round(self._exact_match(index), 6)
     logging.info('Exact match at step %d: %.2f.', step, score)
     if self.best_step == step:
       self._loop.publish()
-      if self._is_chief:  # What is newest is the best.
+      if self._is_chief:  # The newest is the best.
         versions.prune(layout.params_root(self._run_dir), 1)
     if self._is_chief:
-      metrics_log.append(self._path, {'step': step, 'exact_match': score})
-
-
-def read_scores(path: str, metric: str) -> dict[int, float]:
-  """Returns step -> value of a metric in a log of measurements, if it is."""
-  if not tf.io.gfile.exists(path):
-    return {}
-  with tf.io.gfile.GFile(path) as file:
-    rows = [json.loads(line) for line in file.read().splitlines()]
-  return {row['step']: row[metric] for row in rows if metric in row}
+      metrics_log.append(self._path, step, {'exact_match': score})

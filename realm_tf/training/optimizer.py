@@ -31,10 +31,8 @@ def create(
   Deviation: BERT's own AdamW has no bias correction; official's corrects.
 
   Args:
-    config: Of the job.
-    embedders_wait_steps: Steps at the start in which the embedders stay as they
-      are. The correction of their moments, which are zero until then, begins
-      after these.
+    embedders_wait_steps: Steps at the start in which the embedders do not
+      change. The bias correction of their moments starts after these.
   """
   decay = tf_keras.optimizers.schedules.PolynomialDecay(
     config.learning_rate, config.num_steps, end_learning_rate=0.0
@@ -65,7 +63,7 @@ def make_moments(
 ) -> None:
   """Makes what the optimizer keeps for each variable, outside of any step.
 
-  A step that made them would be traced and compiled once more without.
+  A step that created them would be traced and compiled twice.
   """
   optimizer._create_all_weights(variables)  # pylint: disable=protected-access
 
@@ -79,10 +77,9 @@ def apply(
   """Updates the variables, or skips the step; it counts either way.
 
   Args:
-    optimizer: From `create`, or one without moments.
-    gradients: Of the whole batch, dense; None leaves its variable alone.
-    variables: As many.
-    is_good: bool []; where false, variables and moments stay as they are.
+    optimizer: Optimizer from `create`, or one without moments.
+    gradients: Gradients of the whole batch, dense; None skips the variable.
+    is_good: bool []; if false, variables and moments do not change.
   """
   if isinstance(optimizer, _AdamW):
     optimizer.is_good = is_good
@@ -101,9 +98,9 @@ class _AdamW(optimization.AdamWeightDecay):
   Adam's steps do not change when gradients are scaled, so the rate itself is.
 
   Args:
-    embedder_rate_scale: Of the embedders' rate, and so of their decay.
-    embedders_wait_steps: See `create`.
-    **kwargs: Of AdamWeightDecay.
+    embedder_rate_scale: Factor of the embedders' rate, and so of their decay.
+    embedders_wait_steps: Steps without training the embedders; see `create`.
+    **kwargs: Arguments of AdamWeightDecay.
   """
 
   def __init__(
@@ -161,9 +158,9 @@ class _AdamW(optimization.AdamWeightDecay):
     return {key: self._waited(state) if self._embedders_wait_steps else state}
 
   def _waited(self, state):
-    """Returns the coefficients of what begins to learn after the others.
+    """Returns the coefficients of variables that start to learn later.
 
-    A function of the step alone, so a resumed run has the same.
+    They depend on the step alone, so a resumed run has the same.
     """
     dtype = state['lr_t'].dtype
     step = tf.cast(self.iterations - self._embedders_wait_steps, dtype)

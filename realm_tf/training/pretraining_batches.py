@@ -7,7 +7,7 @@ the index version, so that query and block embeddings fit each other.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -20,20 +20,13 @@ from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
 
-# Multiples that batches are trimmed to: few shapes, for each one is traced.
+# Batches are trimmed to multiples of these: each shape is traced.
 _QUERY_WIDTH, _BODY_WIDTH = 32, 16
-# Hits beyond K - 1, in place of the own block and of repeated ones.
+# Hits beyond K - 1, to replace the query's own block and repeated ones.
 _SPARE_HITS = 2
-# Hits that are looked through for a recurring span.
+# Hits among which a recurring span is looked for.
 _LOOKED_THROUGH = 20
 _OWN, _CANDIDATES = 'own_block', 'candidate_ids'  # Fields of a batch.
-
-
-class Words(NamedTuple):
-  """The vocabulary's [MASK], and its ids without special ones, int32."""
-
-  mask_id: int
-  ordinary_ids: np.ndarray
 
 
 class HasStep(Protocol):
@@ -46,7 +39,8 @@ def batches(
   queries: query_table.QueryTable,
   table: block_table.BlockTable,
   search: candidates.Search,
-  words: Words,
+  mask_id: int,
+  ordinary_ids: np.ndarray,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
@@ -56,7 +50,7 @@ def batches(
     queries: X.
     table: Z.
     search: Called once a step.
-    words: What masks and noise are made of.
+    ordinary_ids: Wordpieces for noise, int32.
     experiment: Batch size, K, masking, noise rate, lengths, and the seed of
       order, masks and noise.
     share: This process's part of each batch, and the first step.
@@ -67,7 +61,7 @@ def batches(
   config, lengths = experiment.pretraining, experiment.lengths
   seed = experiment.seed
   how = masking.Masking(
-    config.masking, lengths.query_tokens - 2, lengths.max_masked, words.mask_id
+    config.masking, lengths.query_tokens - 2, lengths.max_masked, mask_id
   )
   num_dealt = config.batch_size * config.oversampling
   rows = held_out.others(
@@ -79,11 +73,13 @@ def batches(
     rng = sampling.step_rng(seed, step)
     batch = masking.mask_batch(queries, rows[sampler.rows(step)], how, rng)
     batch['query_ids'] = share.trim(batch['query_ids'], _QUERY_WIDTH)
-    # Found for the query as it is: noise would only find worse candidates.
+    # Searched without noise, which would only find worse candidates.
     if config.oversampling > 1:
       batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
       batch = _most_telling(batch, table, experiment)
-    batch['retrieval_query_ids'] = _for_scoring(batch, words, config, rng)
+    batch['retrieval_query_ids'] = _for_scoring(
+      batch, mask_id, ordinary_ids, config, rng
+    )
     batch = share.take(batch)
     if config.oversampling == 1:
       batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
@@ -92,18 +88,18 @@ def batches(
     step += 1
 
 
-def _for_scoring(batch, words, config, rng):
+def _for_scoring(batch, mask_id, ordinary_ids, config, rng):
   """Returns the queries that p(z|x) is computed from, int32 [B, Lx]."""
   ids = noise.drop_masks(
-    batch['query_ids'], config.mask_drop_rate, words.mask_id, rng
+    batch['query_ids'], config.mask_drop_rate, mask_id, rng
   )
-  return noise.add_noise(ids, config.query_noise_rate, words.ordinary_ids, rng)
+  return noise.add_noise(ids, config.query_noise_rate, ordinary_ids, rng)
 
 
 def with_index_step(
   batches: Iterator[dict[str, np.ndarray]], search: HasStep
 ) -> Iterator[dict[str, np.ndarray]]:
-  """Adds 'index_step' to batches, an int: of the index that was searched."""
+  """Adds 'index_step' to batches: the step of the index that was searched."""
   for batch in batches:
     yield {**batch, 'index_step': search.step}
 
@@ -129,8 +125,6 @@ def choose(
   Args:
     hits: Block ids, best first, int [B, N].
     batch: Masked queries; see `masking.mask_batch`.
-    table: Z.
-    experiment: K, and what kind of candidates.
   """
   own, k = batch[_OWN], experiment.pretraining.num_candidates
   if experiment.pretraining.candidates != 'recurring_span':
@@ -143,7 +137,7 @@ def choose(
 
 
 def _most_telling(batch, table, experiment):
-  """Returns the B queries, those with a candidate that has the span first."""
+  """Returns B queries, first those with a candidate that holds the span."""
   has_span = _has_span(batch[_CANDIDATES], batch, table, experiment)
   used = np.argsort(~has_span.any(axis=1), kind='stable')[
     : experiment.pretraining.batch_size
@@ -152,7 +146,7 @@ def _most_telling(batch, table, experiment):
 
 
 def _has_span(ids, batch, table, experiment):
-  """Whether a block has its query's masked wordpieces, bool [B, N]."""
+  """Returns which blocks hold their query's masked wordpieces, bool [B, N]."""
   _, bodies = table.gather(ids, 1, experiment.lengths.block_tokens)
   return candidates.have_span(
     bodies, batch['gold_ids'], batch['masked_positions']
@@ -165,7 +159,7 @@ def with_blocks(
   lengths: config_lib.LengthConfig,
   share: sampling.Share = sampling.WHOLE,
 ) -> dict[str, np.ndarray]:
-  """Returns the candidates' wordpieces: the batch's fields with a K axis."""
+  """Returns the batch's fields with a K axis: wordpieces, ids, padding."""
   titles, bodies = table.gather(
     chosen, lengths.title_tokens, lengths.block_tokens
   )

@@ -1,4 +1,4 @@
-"""REALM pre-training as a job, beside a refresher on the same run directory.
+"""Runs REALM pre-training, beside a refresher on the same run directory.
 
 queries, corpus, index versions -> [this file] -> parameter versions
 """
@@ -22,8 +22,6 @@ from realm_tf.training import index_age
 from realm_tf.training import index_search
 from realm_tf.training import initial_params
 from realm_tf.training import loop
-from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training import prefetch
 from realm_tf.training import pretraining_batches
 from realm_tf.training import pretraining_trainer
 from realm_tf.training import runs
@@ -33,13 +31,13 @@ _KEPT_VERSIONS = 3
 
 
 class Options(NamedTuple):
-  """How a job departs from the plain one.
+  """Departures from a plain run.
 
   Attributes:
-    init_from: What to start from.
+    init_from: Model directories to start from.
     fixed_search: Replaces the refresher's indexes, e.g. by BM25.
-    sparse: Searches beside the refresher's indexes, for 'hybrid' candidates.
-    keep_best: Metric of held-out queries by which parameters are chosen.
+    sparse: Search to add to the refresher's indexes, for 'hybrid' candidates.
+    keep_best: Metric of held-out queries that decides which version is best.
   """
 
   init_from: initial_params.InitFrom = initial_params.NOTHING
@@ -61,50 +59,49 @@ def run(
   """Pre-trains and publishes parameters for the refresher.
 
   Args:
-    inputs: Of the job.
-    queries_dir: X.
-    run_dir: Shared with the refresher.
-    options: See there.
-    setup: Of this process.
+    queries_dir: Directory of X.
+    run_dir: Directory shared with the refresher.
 
   Raises:
-    UserError: Nothing is held out that the best could be kept by.
+    UserError: `options.keep_best` is given, but no query is held out.
   """
   queries = _open_queries(queries_dir, inputs)
   share = setup.share(inputs.config.pretraining.batch_size)
   measured = _measured(queries, inputs, options, share)
   runs.start(run_dir, inputs, setup)
-  with setup.scope():
-    model = realm_model.RealmModel(
-      inputs.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
-    )
-    initial_params.load(model, inputs, options.init_from)
+  parts = [realm_model.MASKED_LM, realm_model.EMBEDDER]
+  model, _ = initial_params.create_model(
+    inputs, parts, options.init_from, setup
+  )
   index = _index_search(inputs, run_dir, model, options, share)
   age = index_age.IndexAge(
     functools.partial(index_age.secs_since_written, run_dir)
   )
-  with setup.scope():
-    trainer = _trainer(inputs, model, index, age)
-  pace = setup_lib.Pace.of(inputs.config.pretraining)
-  run_loop = loop.Loop(trainer, run_dir, pace, setup)
-  share = share._replace(first_step=run_loop.step)
-  trainer.train_dataset = _batches(
-    inputs, queries, options.fixed_search, index, share
+  config = inputs.config.pretraining
+  run_loop = loop.create(
+    lambda optimizer: pretraining_trainer.PretrainingTrainer(
+      None,
+      optimizer,
+      model,
+      inputs.config,
+      inputs.special_ids,
+      age,
+      index and index.overlay,
+    ),
+    inputs.config.seed,
+    run_dir,
+    config,
+    setup,
   )
-  kept = (
-    None
-    if not len(measured)
-    else held_out_versions.HeldOutVersions(
-      held_out_queries.HeldOutQueries(inputs, queries, measured, trainer),
-      *(model, run_dir, run_loop.step),
-      *(options.fixed_search, options.keep_best),
-    )
+  run_loop.feed(
+    functools.partial(_batches, inputs, queries, options.fixed_search, index)
   )
-  train(inputs, trainer, run_dir, run_loop, age, kept)
+  held_out = _held_out(inputs, queries, run_dir, run_loop, measured, options)
+  train(inputs, run_dir, run_loop, age, held_out)
 
 
 def _open_queries(queries_dir, inputs):
-  """Returns X, checked like the corpus that it goes with."""
+  """Opens X; checks that it fits the corpus, and the corpus the lengths."""
   queries = query_table.QueryTable.open(queries_dir, verify=True)
   queries.fit_corpus(inputs.table)
   whole_blocks.check(
@@ -116,7 +113,7 @@ def _open_queries(queries_dir, inputs):
 
 
 def _measured(queries, inputs, options, share):
-  """Returns the queries that are measured; see `held_out_queries.choose`."""
+  """Returns the rows of the held-out queries to measure, int64 [n]."""
   rows = held_out_queries.choose(queries, inputs)
   if share.count > 1 and len(rows):
     logging.warning('Held-out queries are measured by single processes only.')
@@ -128,6 +125,22 @@ def _measured(queries, inputs, options, share):
       'leave out --keep_best.'
     )
   return rows
+
+
+def _held_out(inputs, queries, run_dir, run_loop, measured, options):
+  """Returns what measures versions on the rows `measured`; None without any."""
+  if not len(measured):
+    return None
+  return held_out_versions.HeldOutVersions(
+    held_out_queries.HeldOutQueries(
+      inputs, queries, measured, run_loop.trainer
+    ),
+    run_loop.trainer.model,
+    run_dir,
+    run_loop.step,
+    options.fixed_search,
+    options.keep_best,
+  )
 
 
 def _index_search(inputs, run_dir, model, options, share):
@@ -142,37 +155,24 @@ def _index_search(inputs, run_dir, model, options, share):
   return search
 
 
-def _trainer(inputs, model, index, age):
-  """Returns the trainer, which has no batches yet."""
-  config = inputs.config.pretraining
-  trainer = pretraining_trainer.PretrainingTrainer(
-    None,
-    optimizer_lib.create(config.optimizer, config.reader_only_steps),
-    model,
-    inputs.config,
-    inputs.special_ids,
-    pretraining_trainer.IndexSide(age, index and index.overlay),
-  )
-  trainer.seed_dropout(inputs.config.seed)
-  return trainer
-
-
 def _batches(inputs, queries, fixed_search, index, share):
-  words = pretraining_batches.Words(
-    inputs.tokenizer.mask_id, inputs.ordinary_ids
-  )
   batches = pretraining_batches.batches(
-    queries, inputs.table, fixed_search or index, words, inputs.config, share
+    queries,
+    inputs.table,
+    fixed_search or index,
+    inputs.tokenizer.mask_id,
+    inputs.ordinary_ids,
+    inputs.config,
+    share,
   )
   if index:
     index.start_at(share.first_step)
     batches = pretraining_batches.with_index_step(batches, index)
-  return prefetch.prefetch(batches)
+  return batches
 
 
 def train(
   inputs: runs.Inputs,
-  trainer: pretraining_trainer.PretrainingTrainer,
   run_dir: str,
   run_loop: loop.Loop,
   age: index_age.IndexAge,
@@ -180,16 +180,8 @@ def train(
 ) -> None:
   """Trains from one parameter version to the next, and publishes each.
 
-  They are `refresh_every_steps` * `stale_factor` steps apart; the last step's
-  is always published, and the best goes to best/ too, if it is to be kept.
-
-  Args:
-    inputs: Of the job.
-    trainer: With batches.
-    run_dir: Shared with the refresher.
-    run_loop: Of the trainer.
-    age: Age of the index.
-    held_out: Measures versions; None measures none.
+  Versions are `refresh_every_steps` * `stale_factor` steps apart; the last
+  step is always published. With `keep_best`, the best is copied to best/.
   """
   config = inputs.config.pretraining
   num_steps = config.optimizer.num_steps
@@ -199,7 +191,7 @@ def train(
     if run_loop.publish() is not None:
       age.published(run_loop.step)
 
-  # A resumed run has its versions, and another would make the index fresher.
+  # A resumed run has versions; one more would make the index fresher.
   if versions.newest(layout.params_root(run_dir)) is None:
     publish()
   while run_loop.step < num_steps:
@@ -209,7 +201,9 @@ def train(
     versions.prune(layout.params_root(run_dir), _KEPT_VERSIONS, needed)
     if held_out:
       held_out.measure_new()
-    candidate_report.write(trainer, inputs.table, inputs.tokenizer, run_dir)
+    candidate_report.write(
+      run_loop.trainer, inputs.table, inputs.tokenizer, run_dir
+    )
   if held_out:
     held_out.wait_for(run_loop.step)
   run_loop.save()

@@ -23,19 +23,7 @@ from realm_tf.retrieval import overlay as overlay_lib
 from realm_tf.training import index_age
 from realm_tf.training import step_trainer
 
-_EMBEDDINGS = 'block_embeddings'  # Of the step's outputs; no log.
-
-
-class IndexSide(NamedTuple):
-  """What the steps tell about the index, and to it.
-
-  Attributes:
-    age: Of the index; counts batches that have 'index_step'.
-    overlay: Where the blocks' fresh embeddings are written to, if anywhere.
-  """
-
-  age: index_age.IndexAge
-  overlay: Optional[overlay_lib.Overlay] = None
+_EMBEDDINGS = 'block_embeddings'  # An output of the step that is not logged.
 
 
 class _Blocks(NamedTuple):
@@ -53,12 +41,10 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       [B, M], 'token_mask' float32 [B, M], 'title_ids' int32 [B, K, Lt],
       'body_ids' int32 [B, K, Lz], 'is_real' bool [B, K]; with an overlay
       'candidate_ids' int32 [B, K].
-    optimizer: Updates embedders and knowledge encoder.
-    model: With the EMBEDDER and MASKED_LM parts; without EMBEDDER, p(z|x) is
-      uniform.
-    config: The objective and the lengths.
+    model: Model with the MASKED_LM part; without EMBEDDER, p(z|x) is uniform.
     special_ids: The vocabulary's [CLS] and [SEP].
-    index_side: See there; None where there is no index.
+    age: Logs the index's age, of batches that have 'index_step'.
+    overlay: Gets the blocks' fresh embeddings.
   """
 
   def __init__(
@@ -68,7 +54,8 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     model: realm_model.RealmModel,
     config: config_lib.ExperimentConfig,
     special_ids: tuple[int, int],
-    index_side: Optional[IndexSide] = None,
+    age: Optional[index_age.IndexAge] = None,
+    overlay: Optional[overlay_lib.Overlay] = None,
   ):
     super().__init__(
       batches,
@@ -84,7 +71,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     )
     self._lengths = config.lengths
     self._special_ids = special_ids
-    self._age, self._overlay = index_side or (None, None)
+    self._age, self._overlay = age, overlay
 
   def train_loop_begin(self):
     super().train_loop_begin()
@@ -103,7 +90,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
 
   def after_step(self, batch, outputs, step):
     if _EMBEDDINGS in outputs:
-      # All but the null block. They are of the parameters before the update.
+      # Without the null block; computed before the update.
       self._overlay.write(
         batch['candidate_ids'][:, 1:],
         tf.concat(outputs[_EMBEDDINGS], axis=0),
@@ -144,10 +131,10 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     return self._loss(scores, token_log_probs, mask, log_p_y), logs
 
   def _retriever_learns(self):
-    """Returns whether it does in this step, bool []; None in every step.
+    """Returns whether the retriever learns in this step, bool []; None: always.
 
-    A reader that cannot use blocks yet would teach the retriever to prefer the
-    null block: the cold start of Section 3.4, from the other side.
+    A reader that cannot use blocks yet teaches the retriever to prefer the null
+    block, which is the reverse of the cold start in Section 3.4.
     """
     if not self._config.reader_only_steps:
       return None
@@ -158,7 +145,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     return self._score(batch, training=False)[:2]
 
   def _score(self, batch, training):
-    """Returns `score`'s and the embeddings of the parts of `_parts`."""
+    """Returns what `score` does, and the embeddings of each of `_parts`."""
     parts = self._parts(batch)
     token_log_probs = tf.concat(
       [self._read(batch, part, training) for part in parts], axis=1
@@ -169,10 +156,10 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     return scores, token_log_probs, embeddings
 
   def _parts(self, batch):
-    """Parts the null block from the others.
+    """Separates the null block from the others.
 
-    It is empty, and the same for all queries: at the others' width, and one
-    for each query, it would take a K-th of the step.
+    It is empty and the same for all queries. At the others' width, once for
+    each query, it would take 1/K of the step.
     """
     titles, bodies = batch['title_ids'], batch['body_ids']
     parts = [_Blocks(titles, bodies, False)]
@@ -209,7 +196,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     return self.model.with_null_bias(tf.concat(scores, axis=1)), embeddings
 
   def _embed(self, blocks, training):
-    """Returns [B, K, D]; of the null block [1, 1, D]."""
+    """Returns embeddings [B, K, D]; [1, 1, D] of the null block."""
     rows = slice(1) if blocks.is_null else slice(None)
     return self.model.block_embedder(
       joining.pack_longest(

@@ -1,12 +1,11 @@
-"""Questions, each with a block that answers it: what both towers learn from.
+"""Pairs questions with a block that answers them, to train both towers.
 
   questions + corpus -> [this file] -> 'query_ids', 'title_ids', 'body_ids'
 
 Dense passage retrieval, Karpukhin et al. 2020 (https://arxiv.org/abs/
-2004.04906): the other blocks of the batch are a question's negatives, but for
-those with its answer, which may well answer it, too. Blocks of other articles
-are told apart by their subject alone, so questions on blocks of one title are
-dealt together, and each is the others' hard negative.
+2004.04906): the other blocks of the batch are a question's negatives, except
+those that hold its answer. Questions on blocks of one title are in the same
+batch as hard negatives: see `title_groups`.
 """
 
 from collections.abc import Iterator
@@ -21,17 +20,17 @@ from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from realm_tf.training import title_groups
 
-# Multiples that batches are trimmed to: few shapes, for each one is compiled.
+# Batches are trimmed to multiples of these: each shape is compiled.
 _QUERY_WIDTH, _BODY_WIDTH = 16, 64
 _CHUNK = 1000  # Questions that are searched at once.
 _NUM_SEARCHED = 100  # As Karpukhin et al. do.
 
 
 class Pairs(NamedTuple):
-  """P questions and the block of each.
+  """P questions, each with a block that answers it.
 
   Attributes:
-    rows: Of the questions, int64 [P].
+    rows: Numbers of the questions, int64 [P].
     block_ids: int64 [P].
   """
 
@@ -47,13 +46,14 @@ def find(
   """Finds the block of each question that has one.
 
   Args:
-    labels: Of the questions. A block of `gold` is a question's own.
-    search: What finds blocks for the other questions, e.g. BM25; the best that
-      has an answer is taken.
-    num_searched: How many it looks at.
+    labels: Labels of the questions; a question with `gold` blocks gets the
+      first of these.
+    search: Finds blocks for the other questions, e.g. BM25; the best block with
+      an answer is used.
+    num_searched: Blocks searched for each question.
 
   Raises:
-    UserError: No question has one.
+    UserError: No question has such a block.
   """
   number = len(labels.questions.given)
   block_ids = np.array(
@@ -84,10 +84,6 @@ def batches(
   """Yields endless batches; those of a step depend on seed and step only.
 
   Args:
-    pairs: From `find`.
-    labels: Of the questions.
-    experiment: Batch size, how many of one title are dealt together, lengths,
-      and the seed of the order.
     share: This process's part of each batch, and the first step.
 
   Yields:
@@ -98,10 +94,10 @@ def batches(
     pairs.block_ids,
     labels.table.titles(pairs.block_ids),
     labels.table.lengths(pairs.block_ids)[1],
-    title_groups.Dealing(
-      *(config.batch_size, config.questions_of_title, config.bucket_batches),
-      experiment.seed,
-    ),
+    config.batch_size,
+    config.questions_of_title,
+    config.bucket_batches,
+    experiment.seed,
   )
   step = share.first_step
   while True:

@@ -1,4 +1,4 @@
-"""What every training job opens, and the directory that it begins.
+"""Opens the inputs of a training job and creates its run directory.
 
 corpus, config -> [this file] -> inputs, run directory
 """
@@ -21,20 +21,19 @@ from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.text import wordpiece
+from realm_tf.training import params_export
 from realm_tf.training import setup as setup_lib
-from realm_tf.training import untrained
 
 
 class Inputs(NamedTuple):
-  """What all jobs read.
+  """Inputs of all jobs.
 
   Attributes:
-    config: With the vocabulary's size filled in.
-    corpus_dir: Of `table`.
+    config: Config with the vocabulary's size.
     table: The corpus.
-    tokenizer: With the corpus's vocabulary.
-    special_ids: Its [CLS] and [SEP].
-    ordinary_ids: Its ids without [PAD], [MASK] and the like, int32.
+    tokenizer: The corpus's tokenizer.
+    special_ids: Ids of [CLS] and [SEP].
+    ordinary_ids: Ids without [PAD], [MASK] and other special ones, int32.
   """
 
   config: config_lib.ExperimentConfig
@@ -88,13 +87,13 @@ def start(run_dir: str, inputs: Inputs, setup: setup_lib.Setup) -> None:
   """Makes the run directory; only the chief does.
 
   Raises:
-    UserError: It holds a run already and is not to be resumed.
+    UserError: The directory holds a run, and `setup` does not resume.
   """
   if not setup.is_chief:
     return
   if not setup.resume:
     check_new(run_dir)
-    untrained.forget(run_dir)
+    params_export.forget_untrained(run_dir)
   elif tf.io.gfile.exists(os.path.join(run_dir, config_files.CONFIG_FILE)):
     for change in config_files.differences(
       config_files.read(run_dir), inputs.config

@@ -1,7 +1,4 @@
-"""How a job runs, whatever it trains: devices, pace, resuming.
-
-flags, config -> [this file] -> scope of variables, share of batches
-"""
+"""Distribution strategy, resume and profiling of a training job."""
 
 import contextlib
 from typing import NamedTuple, Optional
@@ -14,12 +11,12 @@ from realm_tf.records import sampling
 
 
 class Setup(NamedTuple):
-  """How a job runs, whatever it trains.
+  """How any job runs.
 
   Attributes:
-    strategy: Which devices share a batch; None for one device.
-    resume: Whether to go on from the last checkpoint.
-    profile_steps: First and last step that are profiled; None for no profile.
+    strategy: Devices that share a batch; None for one device.
+    resume: Whether to continue from the last checkpoint.
+    profile_steps: First and last step to profile; None for no profile.
   """
 
   strategy: Optional[tf.distribute.Strategy] = None
@@ -27,7 +24,7 @@ class Setup(NamedTuple):
   profile_steps: Optional[tuple[int, int]] = None
 
   def scope(self) -> contextlib.AbstractContextManager:
-    """Returns where models, optimizers and trainers are made."""
+    """Returns the scope to create models, optimizers and trainers in."""
     return self.resolved.scope()
 
   @property
@@ -36,45 +33,26 @@ class Setup(NamedTuple):
 
   @property
   def is_chief(self) -> bool:
-    """Whether this process writes what there is one of in a run."""
+    """Whether this process writes the run directory."""
     return strategies.worker(self.resolved) == 0
 
   def share(self, batch_size: int) -> sampling.Share:
     """Returns this process's share of batches of `batch_size`.
 
     Raises:
-      UserError: They cannot be parted.
+      UserError: The replicas cannot get equal parts.
     """
     strategy = self.resolved
     number = strategy.num_replicas_in_sync
     if batch_size % number:
       raise errors.UserError(
-        'A batch must be parted equally. Found a batch of '
+        'A batch must be divided equally. Found a batch of '
         f'{batch_size} and {number} replicas. Set batch_size to a multiple.'
       )
     return sampling.Share(
       strategies.worker(strategy),
       strategies.num_workers(strategy),
       has_fixed_shapes=isinstance(strategy, tf.distribute.TPUStrategy),
-    )
-
-
-class Pace(NamedTuple):
-  """When what happens, in steps; see the config's fields of these names."""
-
-  num_steps: int
-  log_every_steps: int
-  checkpoint_every_steps: int
-  max_skipped_steps: int
-
-  @classmethod
-  def of(cls, config, log_every_steps: Optional[int] = None) -> 'Pace':
-    """Returns the pace of a job's config, such as a `PretrainingConfig`."""
-    return cls(
-      config.optimizer.num_steps,
-      log_every_steps or config.log_every_steps,
-      config.checkpoint_every_steps,
-      config.optimizer.max_skipped_steps,
     )
 
 

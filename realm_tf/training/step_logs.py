@@ -1,8 +1,8 @@
-"""The logs of compiled steps, as one vector a step and one row a loop.
+"""Collects the logs of compiled steps: a vector per step, a row per loop.
 
   scalars of a step -> vector on the device -> means over the loop on the host
 
-The device is asked once a loop, not once for each number.
+The host reads them from the device once per loop.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class SkippedSteps(tf.Module):
     self.in_a_row = _counter('in_a_row')
 
   def count(self, is_good: tf.Tensor) -> dict[str, tf.Tensor]:
-    """Takes note of a step, in a replica; returns the counts as logs."""
+    """Counts a step, in a replica; returns the counts as logs."""
     bad = 1 - tf.cast(is_good, tf.int32)
     total, in_a_row = self.total + bad, (self.in_a_row + 1) * bad
     self.total.assign(total)
@@ -35,7 +35,7 @@ class SkippedSteps(tf.Module):
 
 
 class StepLogs:
-  """Collects vectors, and says what they mean."""
+  """Collects the vectors of a loop and averages them."""
 
   def __init__(self):
     self._names: list[str] = []
@@ -68,13 +68,13 @@ class StepLogs:
     self._vectors.append(vector)
 
   def before_last(self, name: str) -> float:
-    """Returns a log of the last step but one of the loop; 0 before there is."""
+    """Returns a log of the loop's second to last step; 0 without one."""
     if len(self._vectors) < 2:
       return 0.0
     return float(self._vectors[-2][self._names.index(name)])
 
   def waited(self, secs: float, num_examples: int) -> None:
-    """Takes note of how long a batch was waited for, and of its size."""
+    """Adds the time waited for a batch, and its size."""
     self._waited_secs += secs
     self._num_examples += num_examples
 

@@ -1,4 +1,4 @@
-"""What all trainers share: batches from the host, one compiled step.
+"""Base class of all trainers: batches from the host, one compiled step.
 
   iterator of NumPy batches -> train_step -> compiled `_loss_and_logs` + update
 
@@ -33,21 +33,21 @@ class StopRequested(Exception):  # noqa: N818, no error.
 
 
 class StepTrainer(orbit.StandardTrainer, abc.ABC):
-  """Runs one compiled update a batch; subclasses say what the loss is.
+  """Runs one compiled update per batch; subclasses define the loss.
 
-  To be made in the scope of the strategy that it runs under.
+  Created in the scope of the strategy that it runs under.
 
   Args:
     batches: Endless; this host's part of each batch, arrays of few different
-      shapes, for each shape is traced.
+      shapes, because each is traced.
     optimizer: Its `iterations` are the global step.
-    variables: What it updates.
+    variables: Trained variables.
     jit_compile: Whether XLA compiles loss and gradients where there is one
       device. It fuses all between two matmuls, forwards and backwards: half of
       a step on CPU. Several replicas talk to one another, which it cannot.
 
   Attributes:
-    model: What is trained; set by subclasses.
+    model: The trained model; set by subclasses.
     before_steps: Called before each step with its number.
     skipped: Steps that were left out because loss or gradient was not finite.
   """
@@ -100,7 +100,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
 
   @property
   def num_traces(self) -> int:
-    """How often the step was compiled: once for each shape of a batch."""
+    """Number of traces of the step: one per shape of a batch."""
     return self._compiled_step.experimental_get_tracing_count()
 
   def seed_dropout(self, seed: int) -> None:
@@ -151,21 +151,21 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     return {**logs, **self.host_logs()}
 
   def before_step(self, batch: Batch, step: int) -> Batch:
-    """Takes out of a batch what stays on the host; nothing by default."""
+    """Returns the batch without fields that stay on the host."""
     del step
     return batch
 
   def after_step(
     self, batch: Batch, outputs: dict[str, Sequence[tf.Tensor]], step: int
   ) -> None:
-    """Takes what `kept_outputs` names, of each replica here."""
+    """Handles the outputs named by `kept_outputs`, one per local replica."""
 
   def host_logs(self) -> dict[str, float]:
-    """Returns what else to log at the end of a loop; nothing by default."""
+    """Returns further metrics to log at the end of a loop."""
     return {}
 
   def kept_outputs(self) -> Sequence[str]:
-    """Returns the names of logs that go to `after_step` as they are."""
+    """Returns the names of logs that go to `after_step` unreduced."""
     return ()
 
   def compute(
@@ -177,7 +177,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     """
     if not self._jit_compile:
       return self._compute(batch)
-    # Made anew, for it captures the seed of dropout of this trace.
+    # A new function, because it captures this trace's dropout seed.
     return tf.function(self._compute, jit_compile=True)(batch)
 
   def _compute(self, batch):

@@ -13,7 +13,7 @@ from realm_tf.records import sampling
 from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 
-_WIDTH = 16  # A multiple that batches are trimmed to.
+_WIDTH = 16  # Batches are trimmed to a multiple of this.
 
 
 def batches(
@@ -26,10 +26,7 @@ def batches(
   """Yields endless batches; those of a step depend on seed and step only.
 
   Args:
-    sentences: All of them.
-    tokenizer: Of the tagger.
-    names: Its labels.
-    experiment: Batch size, longest sentence, and the seed of the order.
+    names: Names of the labels.
     share: This process's part of each batch, and the first step.
   """
   config = experiment.tagger

@@ -1,7 +1,8 @@
-"""The tagger's training as a job: CoNLL columns -> a tagger directory."""
+"""Trains a tagger: CoNLL columns -> tagger directory."""
 
 from collections.abc import Sequence
 import dataclasses
+import functools
 import json
 import os
 from typing import NamedTuple, Optional
@@ -20,8 +21,6 @@ from realm_tf.tagging import bert_tagger
 from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 from realm_tf.training import loop
-from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training import prefetch
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
 from realm_tf.training import tagger_batches
@@ -29,14 +28,11 @@ from realm_tf.training import tagger_trainer
 
 
 class TaggerJob(NamedTuple):
-  """What is trained, and on what.
+  """Training data, config and first weights.
 
   Attributes:
-    config: With the vocabulary's size filled in.
-    vocab_file: Of the wordpieces.
-    tokenizer: Made of it.
-    train: Sentences.
-    init_arrays: Weights to start from, by name; none for random ones.
+    config: Config with the vocabulary's size.
+    init_arrays: Weights to start from, by name; {} for random ones.
   """
 
   config: config_lib.ExperimentConfig
@@ -55,9 +51,8 @@ def prepare(
   """Finds vocabulary, sizes and first weights.
 
   Args:
-    config: `model.reader_bert` has the sizes, unless there is `init_from`.
-    train: Sentences.
-    vocab_file: Wordpieces; not needed with `init_from`.
+    config: Its `model.reader_bert` gives the sizes, without `init_from`.
+    vocab_file: Wordpieces; ignored with `init_from`.
     init_from: Model directory whose BERT the tagger starts from.
   """
   arrays = {}
@@ -85,10 +80,10 @@ def run(
   """Trains a tagger and writes its directory.
 
   Raises:
-    UserError: It holds a run already and is not to be resumed.
+    UserError: The directory holds a run, and `setup` does not resume.
   """
   config, tokenizer = job.config, job.tokenizer
-  share = setup.share(config.tagger.batch_size)
+  setup.share(config.tagger.batch_size)  # Checks it before the run begins.
   tf_keras.utils.set_random_seed(config.seed)
   names = token_labels.label_names(job.train)
   if setup.is_chief:
@@ -96,29 +91,25 @@ def run(
   with setup.scope():
     model = token_tagger.TokenTagger(config.model.reader_bert, len(names))
     model.load(job.init_arrays)
-    trainer = tagger_trainer.TaggerTrainer(
-      None,
-      optimizer_lib.create(config.tagger.optimizer),
-      model,
-      tokenizer.special_ids,
-    )
-  trainer.seed_dropout(config.seed)
-  pace = setup_lib.Pace.of(config.tagger)
-  run_loop = loop.Loop(trainer, output_dir, pace, setup)
-  trainer.train_dataset = prefetch.prefetch(
-    tagger_batches.batches(
-      job.train,
-      tokenizer,
-      names,
-      config,
-      share._replace(first_step=run_loop.step),
+  run_loop = loop.create(
+    lambda optimizer: tagger_trainer.TaggerTrainer(
+      None, optimizer, model, tokenizer.special_ids
+    ),
+    config.seed,
+    output_dir,
+    config.tagger,
+    setup,
+  )
+  run_loop.feed(
+    functools.partial(
+      tagger_batches.batches, job.train, tokenizer, names, config
     )
   )
   run_loop.run()
 
 
 def _begin(job, output_dir, names, setup):
-  """Writes what a tagger's directory has from the start."""
+  """Writes config, vocabulary and labels."""
   if not setup.resume:
     runs.check_new(output_dir)
   model_directory.create(output_dir, job.config, job.vocab_file)

@@ -1,69 +1,56 @@
-"""Deals examples of one title together: hard negatives of each other.
+"""Groups examples of one title in a batch, as hard negatives of each other.
 
-  titles and lengths of the examples -> [this file] -> step -> which examples
+  titles and lengths of the examples -> [this file] -> step -> their numbers
 
-Blocks of other articles are told apart by their subject alone; only the other
-blocks of a title make a retriever look at what a block says.
+The subject alone distinguishes blocks of different articles; only blocks of
+the same title make a retriever use the rest of the text.
 """
 
 from collections.abc import Callable, Sequence
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from realm_tf.records import sampling
 
 
-class Dealing(NamedTuple):
-  """How examples are dealt.
-
-  Attributes:
-    batch_size: B.
-    of_title: How many of one title are dealt together; its largest common
-      divisor with the batch size is taken.
-    bucket_batches: Batches that are dealt by length; see `BucketSampler`.
-    seed: Random seed of the order.
-  """
-
-  batch_size: int
-  of_title: int
-  bucket_batches: int
-  seed: int
-
-
 def sampler(
   block_ids: np.ndarray,
   titles: Sequence[str],
   lengths: np.ndarray,
-  dealing: Dealing,
+  batch_size: int,
+  of_title: int,
+  bucket_batches: int,
+  seed: int,
 ) -> Callable[[int], np.ndarray]:
   """Returns a function from a step to the numbers of its examples, [B].
 
   Args:
-    block_ids: Of the P examples, int [P]; those of one block are kept apart
-      where there are others of its title.
-    titles: Of the examples' blocks.
-    lengths: Of the examples' blocks, int [P].
-    dealing: See there.
+    block_ids: Block of each example, int [P]; examples of one block are kept
+      apart where its title has other blocks.
+    titles: Titles of the P blocks.
+    lengths: Lengths of the P blocks, int [P].
+    of_title: Examples of one title in a group; its greatest common divisor with
+      `batch_size` is used.
+    bucket_batches: Batches that are sorted by length; see `BucketSampler`.
   """
-  size = math.gcd(dealing.of_title, dealing.batch_size)
-  groups = _groups(block_ids, titles, lengths, size, dealing.seed)
+  size = math.gcd(of_title, batch_size)
+  groups = _groups(block_ids, titles, lengths, size, seed)
   dealt = sampling.BucketSampler(
-    sampling.Sampler(len(groups), dealing.batch_size // size, dealing.seed),
+    sampling.Sampler(len(groups), batch_size // size, seed),
     lengths[groups].max(axis=1),
-    dealing.bucket_batches,
-    dealing.seed,
+    bucket_batches,
+    seed,
   )
   return lambda step: groups[dealt.rows(step)].ravel()
 
 
 def _groups(block_ids, titles, lengths, size, seed):
-  """Returns examples as [G, size], most of them of one title, other blocks.
+  """Returns groups of examples, [G, size], most of one title, other blocks.
 
-  Those of a title are ordered so that its blocks take turns, and by length, so
-  that groups are of like length; what is left over makes groups of several
-  titles. The last may deal an example twice.
+  Within a title, blocks take turns and are sorted by length, so that the
+  lengths in a group are similar. The remaining examples form groups of several
+  titles; the last group may repeat an example.
   """
   order = np.random.default_rng(seed).permutation(len(block_ids))
   turns = _turns(block_ids[order])
@@ -78,7 +65,7 @@ def _groups(block_ids, titles, lengths, size, seed):
 
 
 def _turns(ids):
-  """Returns how often each id came before, int [P]."""
+  """Returns how often each id occurred before its place, int [P]."""
   order = np.argsort(ids, kind='stable')
   _, first, counts = np.unique(
     ids[order], return_index=True, return_counts=True

@@ -2,7 +2,7 @@
 
 tests/testdata/transformers_realm.json holds outputs and gradients that
 transformers 4.57.6 computed, in float64, of the weights and inputs of
-realm_weights.py (`benchmarks/peer_realm.py` writes it). Agreement is 1e-4
+realm_weights.py (`tests/importing/peer_realm.py` writes it). Agreement is 1e-4
 relative to an array's largest value.
 """
 

@@ -1,6 +1,6 @@
 """A small random REALM under Hugging Face's names, in NumPy alone.
 
-`benchmarks/peer_realm.py` fills transformers' classes with it; so the tests
+`tests/importing/peer_realm.py` fills transformers' classes with it, so tests
 need the outputs of transformers, but not its weights.
 """
 

@@ -64,7 +64,8 @@ class HeldOutTest(absltest.TestCase):
       self.queries,
       self.table,
       lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1]),
-      pretraining_batches.Words(4, np.arange(5, 12, dtype=np.int32)),
+      4,
+      np.arange(5, 12, dtype=np.int32),
       _config(),
     )
     golds = {

@@ -12,7 +12,6 @@ from realm_tf.training import pretraining_batches
 from tests import tiny
 
 _ORDINARY_IDS = np.arange(5, 12, dtype=np.int32)
-_WORDS = pretraining_batches.Words(tiny.TOKENIZER.mask_id, _ORDINARY_IDS)
 _TEXTS = ('a b . c d .', 'e f . a c .', 'b d . c e .', 'd f . e a .', 'f f')
 _BATCH_SIZE, _NUM_STEPS = 4, 3
 
@@ -86,7 +85,13 @@ class SharedBatchesTest(parameterized.TestCase):
     # Finds other blocks for other queries.
     search = lambda ids, k: (ids.sum(axis=1)[:, None] + np.arange(k)) % 4
     return pretraining_batches.batches(
-      self.queries, self.table, search, _WORDS, _config(), share
+      self.queries,
+      self.table,
+      search,
+      tiny.TOKENIZER.mask_id,
+      _ORDINARY_IDS,
+      _config(),
+      share,
     )
 
   @parameterized.parameters('_inverse_cloze', '_pretraining')

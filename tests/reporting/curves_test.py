@@ -8,7 +8,7 @@ import numpy as np
 
 from realm_tf.reporting import curves
 from realm_tf.reporting import elements
-from realm_tf.reporting import metrics_log
+from realm_tf.rundir import metrics_log
 
 _AXES = curves.Axes('Loss', 'nats', 40, from_zero=True)
 

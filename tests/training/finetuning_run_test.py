@@ -80,7 +80,7 @@ class FinetuningRunTest(absltest.TestCase):
         judged.append(index.path)
         return scores[2 * len(judged)]
 
-      return finetuning_run.Options(judge=score)
+      return finetuning_run.Options(exact_match=score)
 
     run_dir = self._run(
       'best', options=options, judge_every_steps=2, freeze_block_tower=False
@@ -96,7 +96,7 @@ class FinetuningRunTest(absltest.TestCase):
     def options(inputs):
       never = [questions_lib.Question('a', ('no such answer',))]
       return finetuning_run.Options(
-        judge=validation.Validator(
+        exact_match=validation.Validator(
           never, inputs.table, inputs.tokenizer, inputs.config
         )
       )

@@ -92,12 +92,12 @@ class FixedShapesTest(parameterized.TestCase):
       queries_dir,
       query_table.QueriesInfo('', 'random_span', None, {}),
     )
-    words = pretraining_batches.Words(small.TOKENIZER.mask_id, _ORDINARY_IDS)
     return pretraining_batches.batches(
       query_table.QueryTable.open(queries_dir),
       self.table,
       self._search,
-      words,
+      small.TOKENIZER.mask_id,
+      _ORDINARY_IDS,
       self.config,
       share,
     )

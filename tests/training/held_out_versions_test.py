@@ -7,10 +7,10 @@ from absl.testing import absltest
 
 from realm_tf.index import model_files
 from realm_tf.rundir import layout
+from realm_tf.rundir import metrics_log
 from realm_tf.rundir import versions
 from realm_tf.training import held_out_queries
 from realm_tf.training import held_out_versions
-from realm_tf.training import model_choice
 
 _METRIC = held_out_queries.METRICS[0]
 _STEP = 10
@@ -54,7 +54,7 @@ class HeldOutVersionsTest(absltest.TestCase):
 
   def _measured(self):
     path = layout.held_out_file(self.run_dir)
-    return model_choice.read_scores(path, _METRIC)
+    return metrics_log.values(path, _METRIC)
 
   def test_a_run_whose_refresher_is_gone_ends(self):
     with self.assertLogs(level='WARNING') as logs:

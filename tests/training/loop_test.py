@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
+from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.rundir import layout
 from realm_tf.training import loop
@@ -49,8 +50,12 @@ class LoopTest(absltest.TestCase):
     os.makedirs(self.run_dir)
 
   def _loop(self, trainer, resume=False, log_every=1, checkpoint_every=2):
-    pace = setup_lib.Pace(4, log_every, checkpoint_every, max_skipped_steps=2)
-    made = loop.Loop(trainer, self.run_dir, pace, setup_lib.Setup(None, resume))
+    job = config_lib.PretrainingConfig(
+      optimizer=config_lib.OptimizerConfig(1.0, 4, max_skipped_steps=2),
+      log_every_steps=log_every,
+      checkpoint_every_steps=checkpoint_every,
+    )
+    made = loop.Loop(trainer, self.run_dir, job, setup_lib.Setup(None, resume))
     trainer.feed(made.step)
     return made
 
@@ -154,8 +159,8 @@ class LoopTest(absltest.TestCase):
   def test_profiles_the_steps_that_were_asked_for(self):
     trainer = _Trainer()
     setup = setup_lib.Setup(profile_steps=(1, 2))
-    pace = setup_lib.Pace(4, 4, 4, 0)
-    running = loop.Loop(trainer, self.run_dir, pace, setup)
+    job = config_lib.PretrainingConfig()
+    running = loop.Loop(trainer, self.run_dir, job, setup, log_every_steps=4)
     trainer.feed(0)
     running.train(4)
     folder = os.path.join(layout.summary_dir(self.run_dir), 'plugins/profile')

@@ -1,11 +1,23 @@
 """Tests for realm_tf.training.params_export."""
 
+import dataclasses
+
+import numpy as np
 import tensorflow as tf
 
+from realm_tf.config import config_files
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import params_export
+from tests import tiny
+
+_LEFT_OVER = {
+  name: np.full(2, i, np.float32)
+  for i, name in enumerate(
+    ('reader_bert/x', 'masked_lm/x', 'span_reader/x', 'block_bert/x', 'other/x')
+  )
+}
 
 
 class ParamsExportTest(tf.test.TestCase):
@@ -36,6 +48,55 @@ class ParamsExportTest(tf.test.TestCase):
     params_export.publish(run_dir, 0, model)
     arrays = weights.read(layout.params_file(first.path))
     self.assertAllEqual(arrays['kernel'], [1.0])
+
+
+class UntrainedTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.run_dir = self.create_tempdir().full_path
+    self.init_from = self.create_tempdir().full_path
+    self.model = tiny.config().model
+    config_files.write(tiny.config(), self.init_from)
+
+  def _kept(self, **changes):
+    model = dataclasses.replace(self.model, **changes)
+    params_export.keep_untrained(
+      self.run_dir, self.init_from, _LEFT_OVER, model
+    )
+    return sorted(params_export.read_untrained(self.run_dir))
+
+  def _reader_bert(self, **changes):
+    return dataclasses.replace(self.model.reader_bert, **changes)
+
+  def test_keeps_the_reader_with_its_heads_and_nothing_else(self):
+    self.assertEqual(
+      self._kept(), ['masked_lm/x', 'reader_bert/x', 'span_reader/x']
+    )
+    np.testing.assert_array_equal(
+      params_export.read_untrained(self.run_dir)['masked_lm/x'], [1, 1]
+    )
+
+  def test_a_reader_of_other_sizes_is_left_out_with_a_warning(self):
+    self._kept()
+    with self.assertLogs(level='WARNING') as logs:
+      kept = self._kept(reader_bert=self._reader_bert(num_layers=2))
+    self.assertEmpty(kept)
+    self.assertIn(self.init_from, logs.output[0])
+
+  def test_sizes_are_what_shapes_follow_from(self):
+    reader_bert = self._reader_bert(dropout_rate=0.5, activation='relu')
+    self.assertLen(self._kept(reader_bert=reader_bert), 3)
+
+  def test_a_span_head_of_another_size_is_left_out_alone(self):
+    self.assertEqual(
+      self._kept(span_hidden_size=5), ['masked_lm/x', 'reader_bert/x']
+    )
+
+  def test_forgets(self):
+    self._kept()
+    params_export.forget_untrained(self.run_dir)
+    self.assertEmpty(params_export.read_untrained(self.run_dir))
+    params_export.forget_untrained(self.run_dir)  # There is nothing left to do.
 
 
 if __name__ == '__main__':

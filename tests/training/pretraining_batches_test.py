@@ -11,9 +11,8 @@ from realm_tf.records import sampling
 from realm_tf.training import pretraining_batches
 from tests import tiny
 
-_WORDS = pretraining_batches.Words(
-  tiny.TOKENIZER.mask_id, np.arange(5, 12, dtype=np.int32)
-)
+_MASK_ID = tiny.TOKENIZER.mask_id
+_ORDINARY_IDS = np.arange(5, 12, dtype=np.int32)
 # Text, maskable span in wordpieces, own block. The last occurs in no block.
 _QUERIES = (
   ('a b . c d .', (0, 1), 0),
@@ -50,7 +49,8 @@ class PretrainingBatchesTest(absltest.TestCase):
       self.queries,
       self.table,
       self._search,
-      _WORDS,
+      _MASK_ID,
+      _ORDINARY_IDS,
       config,
       sampling.Share(first_step=first_step),
     )
@@ -59,7 +59,7 @@ class PretrainingBatchesTest(absltest.TestCase):
   def _own_block(self, query_ids, gold_ids):
     """Finds a query of a batch in _QUERIES."""
     ids = query_ids[query_ids > 0].copy()
-    ids[ids == _WORDS.mask_id] = gold_ids[gold_ids > 0]
+    ids[ids == _MASK_ID] = gold_ids[gold_ids > 0]
     text = tiny.TOKENIZER.detokenize(ids)
     return {text: own for text, _, own in _QUERIES}[text]
 
@@ -83,9 +83,9 @@ class PretrainingBatchesTest(absltest.TestCase):
     np.testing.assert_array_equal(self.searched[0], batch['query_ids'])
     for i, ids in enumerate(batch['query_ids']):
       num_masked = int(batch['token_mask'][i].sum())
-      self.assertEqual(np.sum(ids == _WORDS.mask_id), num_masked)
+      self.assertEqual(np.sum(ids == _MASK_ID), num_masked)
       positions = batch['masked_positions'][i, :num_masked]
-      self.assertTrue((ids[positions] == _WORDS.mask_id).all())
+      self.assertTrue((ids[positions] == _MASK_ID).all())
 
   def test_gathers_the_candidates_wordpieces(self):
     (batch,) = self._take(1, _config(batch_size=5))
@@ -117,7 +117,7 @@ class PretrainingBatchesTest(absltest.TestCase):
     differs = noisy['retrieval_query_ids'] != clean['query_ids']
     self.assertTrue(differs.any())
     # What is to be predicted must stay hidden.
-    self.assertFalse(differs[clean['query_ids'] == _WORDS.mask_id].any())
+    self.assertFalse(differs[clean['query_ids'] == _MASK_ID].any())
 
   def test_recurring_spans_come_first_and_never_from_the_own_block(self):
     config = _config(

@@ -77,7 +77,7 @@ def _batch(num_candidates, num_masked):
   }
 
 
-def _trainer(model, batch, index_side=None, **changes):
+def _trainer(model, batch, age=None, overlay=None, **changes):
   config = tiny.config()
   config = dataclasses.replace(
     config, pretraining=dataclasses.replace(config.pretraining, **changes)
@@ -88,7 +88,8 @@ def _trainer(model, batch, index_side=None, **changes):
     model,
     config,
     tiny.SPECIAL_IDS,
-    index_side,
+    age,
+    overlay,
   )
 
 
@@ -253,9 +254,7 @@ class PretrainingTrainerTest(tf.test.TestCase):
 
   def test_logs_the_age_of_each_batch_s_index(self):
     age = index_age.IndexAge(lambda step: 0.0, lambda: 0.0)
-    trainer = _trainer(
-      _FakeModel([0.0], [[1.0]]), None, pretraining_trainer.IndexSide(age)
-    )
+    trainer = _trainer(_FakeModel([0.0], [[1.0]]), None, age)
     steps = (0, 0, 1, 1)
     trainer.train_dataset = iter(
       [{**_batch(1, 1), 'index_step': step} for step in steps]
@@ -274,9 +273,7 @@ class PretrainingTrainerTest(tf.test.TestCase):
     overlay = types.SimpleNamespace(write=lambda *row: written.append(row))
     model = _FakeModel([2.0, 1.0, 0.0], [[0.6], [0.3], [0.3]])
     batch = {**_batch(3, 1), 'candidate_ids': np.array([[-1, 7, 4]], np.int32)}
-    trainer = _trainer(
-      model, None, pretraining_trainer.IndexSide(None, overlay)
-    )
+    trainer = _trainer(model, None, overlay=overlay)
     trainer.train_dataset = iter([batch, batch])
     logs = trainer.train(tf.constant(1))
     self.assertNotIn('block_embeddings', logs)

@@ -11,9 +11,14 @@ _TITLES = ['a'] * 6 + ['b'] * 4 + ['c'] * 2
 def _sampler(of_title, batch_size=4, block_ids=None, seed=0):
   number = len(_TITLES)
   block_ids = np.arange(number) if block_ids is None else block_ids
-  dealing = title_groups.Dealing(batch_size, of_title, 1, seed)
   return title_groups.sampler(
-    block_ids, _TITLES, np.full(number, 9, np.int32), dealing
+    block_ids,
+    _TITLES,
+    np.full(number, 9, np.int32),
+    batch_size,
+    of_title,
+    1,
+    seed,
   )
 
 

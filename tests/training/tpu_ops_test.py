@@ -67,16 +67,13 @@ def _optimizer():
 
 
 def _pretraining(config, writes_through=False):
-  side = None
-  if writes_through:
-    side = pretraining_trainer.IndexSide(None, overlay.Overlay(8))
   trainer = pretraining_trainer.PretrainingTrainer(
     None,
     _optimizer(),
     _model(config, realm_model.MASKED_LM, realm_model.EMBEDDER),
     config,
     tiny.SPECIAL_IDS,
-    side,
+    overlay=overlay.Overlay(8) if writes_through else None,
   )
   bodies = _ids(_B, _K, 6)
   if config.pretraining.candidates == 'retrieved':

@@ -1,4 +1,4 @@
-"""Parity of the span reader, and of open QA from text to answer."""
+"""Compares the span reader, and open QA from the question to the answer."""
 
 import os
 import shutil
@@ -7,7 +7,6 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 
-from benchmarks import parity_arrays
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
 from realm_tf.importing import hugging_face_model
@@ -18,6 +17,7 @@ from realm_tf.modeling import weights
 from realm_tf.objectives import span_likelihood
 from realm_tf.records import answer_spans
 from realm_tf.records import joining
+from tests.parity import peer_arrays
 
 _PREFIX = 'qa_outputs.'
 
@@ -62,7 +62,7 @@ def _losses(scores, has_answer, spans, is_answer):
   Args:
     scores: f(x,z) of the searched blocks, [N].
     has_answer: bool [N].
-    spans: Of the K read blocks, without f(x,z), [K, Lz, W].
+    spans: Scores of the K read blocks' spans without f(x,z), [K, Lz, W].
     is_answer: bool [K, Lz, W].
   """
   total = spans + scores[: spans.shape[0], None, None]
@@ -92,12 +92,11 @@ def _best(order: _Spans, total) -> dict[str, np.ndarray]:
   }
 
 
-def _read(model, order, joint):
-  """Returns span scores [K, Lz, W] and all they say about spans."""
+def _read(model, joint):
+  """Returns span scores, [K, Lz, W]."""
   batch = {name: value[None] for name, value in joint.items()}
   length = int(joint['input_type_ids'].sum(axis=1).max()) - 1
-  spans = model.span_reader(batch, length)[0]
-  return spans
+  return model.span_reader(batch, length)[0]
 
 
 def _span_arrays(model, order, joint, spans, prefix=''):
@@ -105,27 +104,27 @@ def _span_arrays(model, order, joint, spans, prefix=''):
   named = {n: v for n, v in named.items() if n.startswith('reader_')}
   return {
     f'{prefix}{_PREFIX}reader_logits_before_relevance': order.take(
-      spans, parity_arrays.NO_SPAN
+      spans, peer_arrays.NO_SPAN
     ),
     f'{prefix}{_PREFIX}candidate_starts': order.starts,
     f'{prefix}{_PREFIX}candidate_ends': order.starts + order.widths,
-    **parity_arrays.states(
+    **peer_arrays.states(
       model.config.reader_bert, named, 'reader', joint, prefix
     ),
   }
 
 
-def reader(root: str) -> parity_arrays.Folder:
+def reader(root: str) -> peer_arrays.Folder:
   """Compares spans, both losses, their gradients and the best span."""
-  folder = parity_arrays.Folder(root, 'reader')
+  folder = peer_arrays.Folder(root, 'reader')
   inputs = folder.arrays('inputs')
-  model = parity_arrays.read_model(root, 'reader', realm_model.SPAN)
-  joint = parity_arrays.tokens(inputs)
+  model = peer_arrays.read_model(root, 'reader', realm_model.SPAN)
+  joint = peer_arrays.tokens(inputs)
   order = _Spans(joint, model.config.max_span_width)
   scores = tf.constant(inputs['relevance_score'])
   num_read = len(joint['input_word_ids'])
   with tf.GradientTape() as tape:
-    spans = _read(model, order, joint)
+    spans = _read(model, joint)
     is_answer = order.put(
       inputs['start_positions'][:num_read],
       inputs['end_positions'][:num_read],
@@ -147,7 +146,7 @@ def reader(root: str) -> parity_arrays.Folder:
   )
   folder.compare('variants', {'loss_when_no_answer_retrieved': nothing['loss']})
   roles = hugging_face_names.ROLES['RealmReader']
-  gradients = parity_arrays.gradients(tape, losses['loss'], model)
+  gradients = peer_arrays.gradients(tape, losses['loss'], model)
   folder.compare_gradients('grads', gradients, model, roles)
   return folder
 
@@ -170,7 +169,7 @@ def _import(root: str, inputs, directory: str) -> answerer_lib.Answerer:
 class _OpenQa:
   """One question, answered step by step by the imported model."""
 
-  def __init__(self, root, loaded, inputs, num_searched):
+  def __init__(self, loaded, inputs, num_searched):
     tokenizer = loaded.tokenizer
     special_ids = tokenizer.special_ids
     config = loaded.config
@@ -207,47 +206,52 @@ class _OpenQa:
     """Returns question's embedding, losses and scores of spans."""
     question = self.model.embed_queries(self.question)  # [1, D]
     scores = tf.einsum('bd,nd->n', question, embeddings)
-    spans = _read(self.model, self.order, self.read)
+    spans = _read(self.model, self.read)
     is_answer = self.is_answer[: self.num_read, : spans.shape[1]]
     losses, total = _losses(scores, self.has_answer, spans, is_answer)
     return question, scores, spans, losses, total
 
-  def positions(self):
-    """Returns where answers stand in the joint sequences, [N, 1] each."""
-    starts = np.full([len(self.is_answer), 1], -1)
+  def positions(self, number):
+    """Returns where answers stand in the joint sequences, [N, `number`] each.
+
+    The first ones of each block; -1 fills a row.
+    """
+    starts = np.full([len(self.is_answer), number], -1)
     ends = starts.copy()
     first = self.joint['input_type_ids'].argmax(axis=1)
-    for row, start, width in np.argwhere(self.is_answer):
-      starts[row] = first[row] + start
-      ends[row] = starts[row] + width
+    for row, is_answer in enumerate(self.is_answer):
+      for column, (start, width) in enumerate(np.argwhere(is_answer)[:number]):
+        starts[row, column] = first[row] + start
+        ends[row, column] = starts[row, column] + width
     return {'start_positions': starts, 'end_positions': ends}
 
 
-def open_qa(root: str) -> parity_arrays.Folder:
+def open_qa(root: str) -> peer_arrays.Folder:
   """Compares a question's way from its text to losses and the answer."""
-  folder = parity_arrays.Folder(root, 'openqa')
+  folder = peer_arrays.Folder(root, 'openqa')
   inputs = folder.arrays('inputs')
   with tempfile.TemporaryDirectory() as directory:
     loaded = _import(root, inputs, directory)
     embeddings = folder.arrays('weights')['block_emb']
-    for split, num_searched in (('eval', None), ('train', 7)):
-      num_searched = num_searched or loaded.config.finetuning.num_read
-      ours = _OpenQa(root, loaded, inputs, num_searched)
+    for split in ('eval', 'train'):
+      theirs = folder.arrays(f'outputs_{split}')
+      ours = _OpenQa(loaded, inputs, len(theirs['retrieved_block_ids']))
       with tf.GradientTape() as tape:
         result = ours.run(embeddings[ours.block_ids])
-      _compare_open_qa(folder, f'outputs_{split}', ours, result)
+      num_positions = theirs['start_positions'].shape[1]
+      _compare_open_qa(folder, split, ours, result, num_positions)
   roles = hugging_face_names.ROLES['RealmForOpenQA']
-  gradients = parity_arrays.gradients(tape, result[3]['loss'], ours.model)
+  gradients = peer_arrays.gradients(tape, result[3]['loss'], ours.model)
   folder.compare_gradients('grads_train', gradients, ours.model, roles)
   return folder
 
 
-def _compare_open_qa(folder, file, ours, result):
+def _compare_open_qa(folder, split, ours, result, num_positions):
   question, _, spans, losses, total = result
   best = _best(ours.order, total)
   row, start, end = best['block_idx'], best['start_pos'][0], best['end_pos'][0]
   folder.compare(
-    file,
+    f'outputs_{split}',
     {
       'question_projection': question,
       'retrieved_logits': ours.found_scores,
@@ -259,7 +263,7 @@ def _compare_open_qa(folder, file, ours, result):
       | (ours.joint['input_mask'] == 0),
       'has_answers': ours.has_answer,
       'retriever_correct': ours.has_answer,
-      **ours.positions(),
+      **ours.positions(num_positions),
       **losses,
       'reader_correct': ours.order.take(ours.is_answer[: ours.num_read], False),
       **best,

@@ -1,6 +1,6 @@
-r"""What transformers' REALM computes of a small model, for our tests.
+r"""Writes outputs and gradients of transformers' REALM for a small model.
 
-  .peers/bin/python -m benchmarks.peer_realm --output=tests/testdata/FILE.json
+  .peers/bin/python -m tests.importing.peer_realm --output=FILE.json
 
 Runs in the environment of benchmarks/peers.sh, which has transformers 4.57.6
 and torch. Weights and inputs come from tests/importing/realm_weights.py, so

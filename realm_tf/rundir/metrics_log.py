@@ -1,12 +1,18 @@
-"""metrics.jsonl, which may still be growing -> steps and values by metric."""
+"""Writes and reads logs of measurements: a JSON object with a step per line.
 
+metrics of a step <-> [this file] <-> metrics.jsonl, held_out_metrics.jsonl
+"""
+
+from collections.abc import Mapping
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from absl import logging
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.rundir import layout
 
 STEP = 'step'
 Row = dict[str, float]
@@ -24,14 +30,56 @@ class Series(NamedTuple):
   values: np.ndarray
 
 
+def append(path: str, step: int, metrics: Mapping[str, Any]) -> Row:
+  """Adds and returns a row of the metrics that are finite."""
+  numbers = {name: float(f'{float(x):.8g}') for name, x in metrics.items()}
+  finite = {name: x for name, x in numbers.items() if np.isfinite(x)}
+  with tf.io.gfile.GFile(path, 'a') as file:
+    file.write(json.dumps({STEP: step, **finite}) + '\n')
+  return finite
+
+
+def append_held_out(
+  run_dir: str, step: int, metrics: Mapping[str, float]
+) -> None:
+  """Adds a row to held_out_metrics.jsonl, and the values to TensorBoard."""
+  logging.info('Held out, step %d: %s', step, metrics)
+  append(layout.held_out_file(run_dir), step, metrics)
+  writer = tf.summary.create_file_writer(layout.summary_dir(run_dir))
+  with writer.as_default(step=step):
+    for name, value in metrics.items():
+      tf.summary.scalar(name, value)
+  writer.close()
+
+
+def cut(path: str, step: int) -> None:
+  """Removes rows after `step`, and a line that a crash cut off."""
+  if not tf.io.gfile.exists(path):
+    return
+  with tf.io.gfile.GFile(path) as file:
+    lines = file.read().splitlines()
+  kept = [line for line in lines if _step_of(line) <= step]
+  with tf.io.gfile.GFile(path, 'w') as file:
+    file.write(''.join(line + '\n' for line in kept))
+
+
+def values(path: str, metric: str) -> dict[int, float]:
+  """Returns step -> value of one metric; {} if the file does not exist."""
+  if not tf.io.gfile.exists(path):
+    return {}
+  with tf.io.gfile.GFile(path) as file:
+    rows = [json.loads(line) for line in file.read().splitlines()]
+  return {row[STEP]: row[metric] for row in rows if metric in row}
+
+
 def read(path: str) -> list[Row]:
   """Returns the rows, each with its numbers and an int 'step', increasing.
 
-  A last line without an end is being written, and is left out. A run that was
-  resumed has logged some steps twice: the last row counts.
+  The file may be growing: an incomplete last line is left out. A resumed run
+  may have logged a step twice: the later row is used.
 
   Raises:
-    UserError: There is no file, no row in it, or a line that is no row.
+    UserError: There is no file or no row, or a line is no row.
   """
   lines = _read_lines(path)
   rows: list[Row] = []
@@ -52,8 +100,8 @@ def read(path: str) -> list[Row]:
     rows.append(row)
   if not rows:
     raise errors.UserError(
-      f'{path} must have at least one row. Found none: training logs the first '
-      'one after `log_every_steps` steps. Wait for it.'
+      f'{path} must have at least one row. Found none: training logs the '
+      'first after `log_every_steps` steps. Wait for it.'
     )
   return rows
 
@@ -84,6 +132,13 @@ def _read_lines(path: str) -> list[bytes]:
     raise errors.UserError(
       f'{path} must be a readable file. Found: {error.message}.'
     ) from error
+
+
+def _step_of(line: str) -> float:
+  try:
+    return json.loads(line)[STEP]
+  except (ValueError, KeyError, TypeError):  # Cut off by a crash.
+    return float('inf')
 
 
 def _parse(line: bytes) -> Row:

@@ -1,30 +1,31 @@
-"""Parity of the embedder, the scorer, the encoder, and both together."""
+"""Compares the embedder, the scorer, the reader's encoder, and all together."""
 
 import os
 
 import numpy as np
 import tensorflow as tf
 
-from benchmarks import parity_arrays
 from realm_tf.importing import hugging_face
 from realm_tf.importing import hugging_face_names
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.objectives import marginal_likelihood
+from tests.parity import peer_arrays
 
 _ENCODER = 'knowledge_aug_encoder'
-_SCORER_GRADIENTS = 'grads_scorer_two_tower'
+SCORER_GRADIENTS = 'grads_scorer_two_tower'
+FROM_SCORES = ' from their relevance_grad'  # Behind the names of such cases.
 
 
 def _values(model):
   return {n: v.numpy() for n, v in weights.by_name(model.variables).items()}
 
 
-def embedder(root: str) -> parity_arrays.Folder:
+def embedder(root: str) -> peer_arrays.Folder:
   """Compares one tower; their gradients are of the sum of squares."""
-  folder = parity_arrays.Folder(root, 'embedder')
-  model = parity_arrays.read_model(root, 'embedder', realm_model.EMBEDDER)
-  inputs = parity_arrays.tokens(folder.arrays('inputs'))
+  folder = peer_arrays.Folder(root, 'embedder')
+  model = peer_arrays.read_model(root, 'embedder', realm_model.EMBEDDER)
+  inputs = peer_arrays.tokens(folder.arrays('inputs'))
   with tf.GradientTape() as tape:
     projected = model.query_embedder(inputs)
     loss = tf.reduce_sum(projected**2)
@@ -32,13 +33,13 @@ def embedder(root: str) -> parity_arrays.Folder:
     'outputs',
     {
       'projected_score': projected,
-      **parity_arrays.states(
+      **peer_arrays.states(
         model.config.embedder_bert, _values(model), 'shared', inputs
       ),
     },
   )
   roles = hugging_face_names.ROLES['RealmEmbedder']
-  gradients = parity_arrays.gradients(tape, loss, model)
+  gradients = peer_arrays.gradients(tape, loss, model)
   folder.compare_gradients('grads', gradients, model, roles)
   return folder
 
@@ -47,7 +48,7 @@ class _Scorer:
   """Two towers, from weights that are there as arrays only."""
 
   def __init__(self, root):
-    self.folder = parity_arrays.Folder(root, 'scorer_two_tower')
+    self.folder = peer_arrays.Folder(root, 'scorer_two_tower')
     directory = os.path.join(root, 'hugging_face', 'embedder')
     config = hugging_face.model_config(directory)
     config = realm_model.separate_towers(config)
@@ -56,12 +57,12 @@ class _Scorer:
       config.embedder_bert,
       hugging_face_names.ROLES['RealmScorer'],
     )
-    self.model = parity_arrays.load_model(
+    self.model = peer_arrays.load_model(
       config, [realm_model.EMBEDDER], self.arrays
     )
     inputs = self.folder.arrays('inputs')
-    self.queries = parity_arrays.tokens(inputs)
-    self.blocks = parity_arrays.tokens(inputs, 'candidate_')
+    self.queries = peer_arrays.tokens(inputs)
+    self.blocks = peer_arrays.tokens(inputs, 'candidate_')
 
   def __call__(self):
     """Returns embeddings of queries and of blocks, and f(x,z)."""
@@ -70,7 +71,7 @@ class _Scorer:
     return queries, blocks, tf.einsum('bd,bkd->bk', queries, blocks)
 
 
-def scorer(root: str) -> parity_arrays.Folder:
+def scorer(root: str) -> peer_arrays.Folder:
   """Compares f(x,z) of two towers."""
   ours = _Scorer(root)
   queries, blocks, scores = ours()
@@ -81,10 +82,10 @@ def scorer(root: str) -> parity_arrays.Folder:
       'query_score': queries,
       'candidate_score': blocks,
       'relevance_score': scores,
-      **parity_arrays.states(
+      **peer_arrays.states(
         config, ours.arrays, 'query', ours.queries, 'query_embedder.'
       ),
-      **parity_arrays.states(
+      **peer_arrays.states(
         config, ours.arrays, 'block', ours.blocks, 'embedder.'
       ),
     },
@@ -96,10 +97,10 @@ class _Encoder:
   """The knowledge-augmented encoder and the release's loss."""
 
   def __init__(self, root):
-    self.folder = parity_arrays.Folder(root, _ENCODER)
-    self.model = parity_arrays.read_model(root, _ENCODER, realm_model.MASKED_LM)
+    self.folder = peer_arrays.Folder(root, _ENCODER)
+    self.model = peer_arrays.read_model(root, _ENCODER, realm_model.MASKED_LM)
     inputs = self.folder.arrays('inputs')
-    self.tokens = parity_arrays.tokens(inputs)
+    self.tokens = peer_arrays.tokens(inputs)
     self.scores = tf.constant(inputs['relevance_score'])
     # Where nothing is to be predicted, they look at id 0.
     self.labels = np.maximum(inputs['labels'], 0).astype(np.int32)
@@ -123,7 +124,7 @@ class _Encoder:
     return -tf.reduce_sum(by_token) / self.mask.sum()
 
 
-def knowledge_encoder(root: str) -> parity_arrays.Folder:
+def knowledge_encoder(root: str) -> peer_arrays.Folder:
   """Compares logits, the marginal per token, and the gradients."""
   ours = _Encoder(root)
   with tf.GradientTape(persistent=True) as tape:
@@ -138,7 +139,7 @@ def knowledge_encoder(root: str) -> parity_arrays.Folder:
     {
       'loss': loss,
       'logits': flat,
-      **parity_arrays.states(
+      **peer_arrays.states(
         ours.model.config.reader_bert,
         _values(ours.model),
         'reader',
@@ -164,18 +165,18 @@ def knowledge_encoder(root: str) -> parity_arrays.Folder:
   share = ours.mask.mean()
   folder.compare('variants', {'loss_without_mlm_mask': loss * share})
   roles = hugging_face_names.ROLES['RealmKnowledgeAugEncoder']
-  gradients = parity_arrays.gradients(tape, loss, ours.model)
+  gradients = peer_arrays.gradients(tape, loss, ours.model)
   folder.compare_gradients('grads', gradients, ours.model, roles)
   return folder
 
 
-def joint(root: str) -> parity_arrays.Folder:
+def joint(root: str) -> peer_arrays.Folder:
   """Compares the scorer's scores in the encoder's loss."""
   scorer_, encoder = _Scorer(root), _Encoder(root)
   with tf.GradientTape(persistent=True) as tape:
     _, _, scores = scorer_()
     loss = encoder.loss(scores, encoder.log_probs(encoder.logits()))
-  folder = parity_arrays.Folder(root, 'joint')
+  folder = peer_arrays.Folder(root, 'joint')
   folder.compare(
     'outputs',
     {
@@ -186,21 +187,18 @@ def joint(root: str) -> parity_arrays.Folder:
     },
   )
   for file, model, architecture in (
-    (_SCORER_GRADIENTS, scorer_.model, 'RealmScorer'),
+    (SCORER_GRADIENTS, scorer_.model, 'RealmScorer'),
     (f'grads_{_ENCODER}', encoder.model, 'RealmKnowledgeAugEncoder'),
   ):
     roles = hugging_face_names.ROLES[architecture]
-    gradients = parity_arrays.gradients(tape, loss, model)
+    gradients = peer_arrays.gradients(tape, loss, model)
     folder.compare_gradients(file, gradients, model, roles)
-  # The gradients of a query's scores sum to zero, and what the towers get is
-  # what is left of nearly equal terms: float32 keeps two or three digits of it.
-  # peer_joint.py measures that of theirs. So the towers are looked at by
-  # themselves too, from their gradient of the scores on.
+  # float32 loses digits on the way to the scores: see transformers_test.py. So
+  # the towers are compared alone too, from transformers' gradient of these.
   upstream = folder.arrays('outputs')['relevance_grad']
-  gradients = parity_arrays.gradients(tape, scores, scorer_.model, upstream)
+  gradients = peer_arrays.gradients(tape, scores, scorer_.model, upstream)
   roles = hugging_face_names.ROLES['RealmScorer']
-  how = ' from their relevance_grad'
   folder.compare_gradients(
-    _SCORER_GRADIENTS, gradients, scorer_.model, roles, how
+    SCORER_GRADIENTS, gradients, scorer_.model, roles, FROM_SCORES
   )
   return folder

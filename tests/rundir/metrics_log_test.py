@@ -1,4 +1,4 @@
-"""Tests for realm_tf.reporting.metrics_log."""
+"""Tests for realm_tf.rundir.metrics_log."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.reporting import metrics_log
+from realm_tf.rundir import metrics_log
 
 
 class MetricsLogTest(parameterized.TestCase):

@@ -1,4 +1,4 @@
-"""What the parity cases share: arrays of the peer, models, comparisons."""
+"""Reads the arrays of transformers, loads the model, compares arrays."""
 
 from collections.abc import Mapping
 import os
@@ -15,7 +15,7 @@ from realm_tf.modeling import bert
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 
-NO_SPAN = -1e9  # Or below it: the score of a span that does not exist.
+NO_SPAN = -1e9  # Scores at most this are of spans that do not exist.
 # What adds the same to all that a softmax compares: a key's bias to attention,
 # a block's shift to the scores of a query, the last biases to those of spans.
 # The gradient is zero; what is computed is what rounding leaves of it.
@@ -62,7 +62,7 @@ class Folder:
 
   Args:
     root: Folder of all.
-    name: Of this one.
+    name: Name of this folder.
   """
 
   def __init__(self, root: str, name: str):
@@ -91,11 +91,11 @@ class Folder:
     """Adds a row for each variable that has a gradient here or there.
 
     Args:
-      file: Of their gradients.
-      ours: From `gradients`.
+      file: File of the peer's gradients.
+      ours: Result of `gradients`.
       model: A `RealmModel`.
       roles: See `hugging_face_names.convert`.
-      how: Behind the names of the cases.
+      how: Suffix of the cases' names.
     """
     theirs, report = hugging_face_names.convert(
       self.arrays(file), model.config.reader_bert, roles
@@ -131,10 +131,10 @@ def gradients(tape, goal, model, upstream=None) -> dict[str, np.ndarray]:
   """Returns the gradients of `goal` by variable; none where it does not reach.
 
   Args:
-    tape: Which saw it.
+    tape: Tape that recorded `goal`.
     goal: Loss, or any tensor.
     model: A `RealmModel`.
-    upstream: Of `goal`'s shape, the loss's gradient with respect to it.
+    upstream: Gradient of the loss with respect to `goal`.
   """
   named = weights.by_name(model.variables)
   found = tape.gradient(goal, list(named.values()), output_gradients=upstream)
