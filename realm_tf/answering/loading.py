@@ -165,6 +165,7 @@ def choose_reader(
       choices.reader_dir,
       [realm_model.SPAN],
       corpus_manifest=loaded.table.manifest,
+      flag='--reader_dir',
     )
     model, finetuning = reader.model, reader.directory.config.finetuning
   if choices.num_read:

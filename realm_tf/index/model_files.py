@@ -35,6 +35,7 @@ def open_model(
   parts: Collection[str],
   optional: Collection[str] = (),
   corpus_manifest: Optional[dict[str, Any]] = None,
+  flag: str = '--model_dir',
 ) -> OpenModel:
   """Opens the newest parameters of a model directory.
 
@@ -43,6 +44,7 @@ def open_model(
     parts: Parts that it must have.
     optional: Parts that are built if it has them.
     corpus_manifest: Manifest of the corpus that the model is used with.
+    flag: Flag that names `model_dir`, for the error.
 
   Raises:
     UserError: Something is missing or damaged, or the corpus has another
@@ -54,7 +56,7 @@ def open_model(
     if part not in found:
       does, maker = _PARTS[part]
       raise errors.UserError(
-        f'{model_dir} must hold a model that {does}. Found none in '
+        f'{flag} must hold a model that {does}. Found none in '
         f'{directory.params.path}. Make one with {maker}.'
       )
   found = [part for part in found if part in (*parts, *optional)]

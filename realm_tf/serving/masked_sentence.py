@@ -209,6 +209,7 @@ def load(pretrained_dir: str, corpus_dir: str) -> Completer:
     pretrained_dir,
     [realm_model.EMBEDDER, realm_model.MASKED_LM],
     corpus_manifest=table.manifest,
+    flag='--pretrained_dir',
   )
   if directory.index is None:
     raise errors.UserError(
