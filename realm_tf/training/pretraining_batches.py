@@ -47,8 +47,6 @@ def batches(
   """Yields endless batches; see `pretraining_trainer.PretrainingTrainer`.
 
   Args:
-    queries: X.
-    table: Z.
     search: Called once a step.
     ordinary_ids: Wordpieces for noise, int32.
     experiment: Batch size, K, masking, noise rate, lengths, and the seed of
