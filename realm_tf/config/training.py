@@ -53,8 +53,8 @@ class InverseClozeConfig(fields.Config):
     questions_of_title: Questions on blocks of one title that share a batch, as
       hard negatives of each other. Where the batch size is no multiple, their
       largest common divisor.
-    bucket_batches: As `FinetuningConfig.bucket_batches`.
-    jit_compile: As `PretrainingConfig.jit_compile`.
+    bucket_batches: See `FinetuningConfig`.
+    jit_compile: Whether XLA compiles the step; see `PretrainingConfig`.
     checkpoint_every_steps: Steps between two checkpoints for --resume.
   """
 
@@ -200,7 +200,7 @@ class FinetuningConfig(fields.Config):
     eval_batch_size: Questions answered at once.
     answer_by: What is answered: the best 'span', as in ORQA, or the best
       'text', with the probabilities of all its spans summed.
-    jit_compile: As `PretrainingConfig.jit_compile`.
+    jit_compile: Whether XLA compiles the step; see `PretrainingConfig`.
     checkpoint_every_steps: Steps between two checkpoints for --resume.
     log_every_steps: Steps between two lines of the log.
   """

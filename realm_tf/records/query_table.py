@@ -182,7 +182,7 @@ class QueryTable:
       self._check(key, table)
     if not is_found.all():
       logging.warning(
-        'Of %d queries with a block of their own %d have none in this corpus. '
+        '%d queries have a block of their own; this corpus lacks that of %d. '
         'If it was cut with other lengths, run bin.make_queries again: these '
         'queries may read their own text.',
         len(is_found),

@@ -81,7 +81,7 @@ def check(
     )
   if cuts:
     logging.warning(
-      'Of some blocks only the beginning is read (`lengths.cut_blocks`): %s.',
+      'Some blocks are cut when they are read (`lengths.cut_blocks`): %s.',
       '; '.join(found for found, _ in cuts),
     )
 

@@ -112,7 +112,7 @@ _GROUPS = {
   'Held-out articles': (
     Panel(
       'Held-out log-likelihood and utility',
-      'Of masked sentences that are never trained on: log p(y|x), and what '
+      'log p(y|x) of masked sentences that are never trained on, and what '
       'retrieval adds to log p(y|null).',
       'nats',
       {

@@ -4,8 +4,8 @@
   server:  `watch`: every few seconds, newest on disk -> load, warm -> swap
 
 Looking for a newer version, loading it, warming it and freeing the one before
-are done in the background. The swap itself exchanges two references: whoever
-uses a version keeps it until they are done.
+are done in the background. The swap itself exchanges two references, so a
+caller keeps the version that it uses until it is done.
 """
 
 from collections.abc import Callable, Sequence

@@ -199,7 +199,7 @@ def load(pretrained_dir: str, corpus_dir: str) -> Completer:
   """Opens a run directory of pre-training.
 
   Args:
-    pretrained_dir: With parameters and an index version of the corpus.
+    pretrained_dir: Run directory with parameters and an index of the corpus.
 
   Raises:
     UserError: Something is missing, damaged, or does not belong together.
