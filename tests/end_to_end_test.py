@@ -197,7 +197,7 @@ class EndToEndTest(absltest.TestCase):
     partial_step = int(os.path.basename(self.pipeline.partial))
     newest = self.pipeline.newest_at_kill
     self.assertLess(newest.step if newest else -1, partial_step)
-    self.assertIn('has a manifest', self.pipeline.partial_error)
+    self.assertIn('Found no manifest', self.pipeline.partial_error)
 
   def test_a_killed_refresher_ends_with_the_index_of_the_last_parameters(self):
     index = versions.newest(layout.index_root(self.pipeline.run_dir))
