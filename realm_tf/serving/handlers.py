@@ -156,7 +156,7 @@ class Api:
     self, request, futures: Sequence[concurrent.futures.Future]
   ) -> list[Any]:
     """Returns the results, as long as there is time and the client waits."""
-    results = asyncio.ensure_future(_all(futures))
+    results = asyncio.ensure_future(wait_for_all(futures))
     gone = asyncio.ensure_future(_client_gone(request))
     try:
       await asyncio.wait(
@@ -178,7 +178,10 @@ class Api:
         future.cancel()  # What still waits in the queue is not computed.
 
 
-async def _all(futures: Sequence[concurrent.futures.Future]) -> list[Any]:
+async def wait_for_all(
+  futures: Sequence[concurrent.futures.Future],
+) -> list[Any]:
+  """Returns the results of all futures, or raises the first error."""
   return [await asyncio.wrap_future(future) for future in futures]
 
 

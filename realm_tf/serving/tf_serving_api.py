@@ -82,12 +82,34 @@ def parse_predict(body: bytes, limits: request_body.Limits) -> Predict:
     values = [_named(value) for value in values]
   else:
     values = _list(_named(request['inputs']), f'"{INPUT}"')
-  if len(values) > limits.questions:
+  questions = [
+    _decoded(value['b64'])
+    if isinstance(value, dict) and set(value) == {'b64'}
+    else value
+    for value in values
+  ]
+  return Predict(check_questions(questions, limits), by_rows)
+
+
+def check_questions(
+  questions: Sequence[Any], limits: request_body.Limits
+) -> list[str]:
+  """Returns the questions of a request if they can be answered.
+
+  Raises:
+    RequestError: 400, or 413 if there are too many.
+  """
+  if not questions:
+    raise RequestError(400, 'A request must have questions. It has none.')
+  if len(questions) > limits.questions:
     raise RequestError(
       413,
-      f'A request may have {limits.questions} questions. Got {len(values)}.',
+      f'A request may have {limits.questions} questions. Got {len(questions)}.',
     )
-  return Predict([_question(value, limits) for value in values], by_rows)
+  return [
+    request_body.check_text(value, 'A question', limits.characters)
+    for value in questions
+  ]
 
 
 def format_predict(
@@ -193,12 +215,6 @@ def _list(value: Any, what: str) -> list:
   if not value:
     raise RequestError(400, f'{what} must not be empty.')
   return value
-
-
-def _question(value: Any, limits: request_body.Limits) -> str:
-  if isinstance(value, dict) and set(value) == {'b64'}:
-    value = _decoded(value['b64'])
-  return request_body.check_text(value, 'A question', limits.characters)
 
 
 def _decoded(value: Any) -> str:

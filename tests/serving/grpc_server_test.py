@@ -1,0 +1,305 @@
+"""Tests for realm_tf.serving.grpc_server, by TensorFlow Serving's own client.
+
+They are skipped where `tensorflow-serving-api` is not installed.
+"""
+
+import threading
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import tensorflow as tf
+
+from realm_tf.serving import batching
+from realm_tf.serving import handlers
+from realm_tf.serving import request_body
+from realm_tf.serving import service as service_lib
+from tests.serving import running_server
+
+try:
+  import grpc
+  from tensorflow_serving.apis import get_model_metadata_pb2
+  from tensorflow_serving.apis import get_model_status_pb2
+  from tensorflow_serving.apis import model_service_pb2_grpc
+  from tensorflow_serving.apis import predict_pb2
+  from tensorflow_serving.apis import prediction_service_pb2_grpc
+
+  from realm_tf.serving import grpc_server
+except ImportError:
+  grpc = None
+
+_OPTIONS = service_lib.Options(
+  queue_size=4, limits=request_body.Limits(questions=4, characters=100)
+)
+_TOKEN = 'a-token-of-24-characters'
+_SECS = 30  # Far more than anything takes.
+
+
+def _request(*questions, **spec):
+  request = predict_pb2.PredictRequest()
+  request.model_spec.name = spec.get('name', 'realm')
+  request.model_spec.signature_name = spec.get('signature_name', '')
+  if 'version' in spec:
+    request.model_spec.version.value = spec['version']
+  request.inputs['questions'].CopyFrom(
+    tf.make_tensor_proto(list(questions), tf.string, [len(questions)])
+  )
+  return request
+
+
+def _bad(change):
+  request = _request('who')
+  change(request)
+  return request
+
+
+def _without_input(request):
+  del request.inputs['questions']
+
+
+def _numbers(request):
+  request.inputs['questions'].CopyFrom(tf.make_tensor_proto([1]))
+
+
+def _huge_shape(request):
+  request.inputs['questions'].tensor_shape.dim[0].size = 10**12
+
+
+def _no_utf8(request):
+  request.inputs['questions'].string_val[0] = b'\xff'
+
+
+def _unknown_output(request):
+  request.output_filter.append('logits')
+
+
+@absltest.skipIf(grpc is None, 'tensorflow-serving-api is not installed.')
+class GrpcServerTest(parameterized.TestCase):
+  def _run(self, **settings):
+    self.answerer = running_server.FakeAnswerer()
+    self.service = service_lib.Service(
+      running_server.fake_live(self.answerer), _OPTIONS
+    )
+    self.server = grpc_server.Server(
+      self.service, handlers.Settings(**settings), '127.0.0.1:0'
+    )
+    self.addCleanup(self.service.close)
+    self.addCleanup(self.server.close)
+    self.addCleanup(self.answerer.gate.set)
+    channel = grpc.insecure_channel(f'127.0.0.1:{self.server.port}')
+    self.addCleanup(channel.close)
+    self.models = model_service_pb2_grpc.ModelServiceStub(channel)
+    return prediction_service_pb2_grpc.PredictionServiceStub(channel)
+
+  def _assert_code(self, code, call):
+    with self.assertRaises(grpc.RpcError) as caught:
+      call()
+    self.assertEqual(caught.exception.code(), code)
+    return caught.exception.details()
+
+  def test_predict_answers_with_the_saved_model_s_outputs(self):
+    response = self._run().Predict(_request('who', 'none'), _SECS)
+    self.assertEqual(response.model_spec.version.value, 3)
+    outputs = {
+      name: tf.make_ndarray(tensor).tolist()
+      for name, tensor in response.outputs.items()
+    }
+    self.assertEqual(outputs['answers'], [b'yes', b''])
+    self.assertEqual(outputs['scores'], [2.5, -1e9])
+    self.assertEqual(outputs['block_ids'], [[7, -1], [-1, -1]])
+    self.assertEqual(outputs['texts'], [[b'Oh yes.', b''], [b'', b'']])
+    self.assertEqual(self.answerer.batches, [['who', 'none']])
+
+  def test_outputs_may_be_chosen(self):
+    request = _request('who')
+    request.output_filter.append('answers')
+    self.assertEqual(
+      list(self._run().Predict(request, _SECS).outputs), ['answers']
+    )
+
+  def test_metadata_is_that_of_a_saved_model(self):
+    request = get_model_metadata_pb2.GetModelMetadataRequest()
+    request.model_spec.name = 'realm'
+    request.metadata_field.append('signature_def')
+    response = self._run().GetModelMetadata(request, _SECS)
+    signatures = get_model_metadata_pb2.SignatureDefMap()
+    response.metadata['signature_def'].Unpack(signatures)
+    signature = signatures.signature_def['serving_default']
+    self.assertEqual(signature.inputs['questions'].dtype, tf.string)
+    self.assertEqual(signature.outputs['block_ids'].dtype, tf.int32)
+    dims = signature.outputs['block_ids'].tensor_shape.dim
+    self.assertEqual([dim.size for dim in dims], [-1, 2])
+
+  def test_status(self):
+    self._run()
+    request = get_model_status_pb2.GetModelStatusRequest()
+    request.model_spec.name = 'realm'
+    (status,) = self.models.GetModelStatus(request, _SECS).model_version_status
+    self.assertEqual((status.version, status.state), (3, 30))
+    request.model_spec.name = 'bert'
+    self._assert_code(
+      grpc.StatusCode.NOT_FOUND,
+      lambda: self.models.GetModelStatus(request, _SECS),
+    )
+
+  @parameterized.parameters(
+    ({'name': 'bert'}, 'NOT_FOUND', 'The model is "realm". Got "bert".'),
+    ({'version': 2}, 'NOT_FOUND', 'The version in use is 3. Got 2.'),
+    ({'signature_name': 'x'}, 'INVALID_ARGUMENT', 'Got "x".'),
+  )
+  def test_other_models_are_refused(self, spec, code, message):
+    client = self._run()
+    details = self._assert_code(
+      grpc.StatusCode[code],
+      lambda: client.Predict(_request('who', **spec), _SECS),
+    )
+    self.assertIn(message, details)
+
+  @parameterized.parameters(
+    (_without_input, 'Got none.'),
+    (_numbers, 'must be strings [B]'),
+    (_huge_shape, 'must be strings [B]'),
+    (_no_utf8, 'Byte 0 is not.'),
+    (_unknown_output, 'Got logits.'),
+  )
+  def test_bad_requests_are_refused(self, change, message):
+    client = self._run()
+    details = self._assert_code(
+      grpc.StatusCode.INVALID_ARGUMENT,
+      lambda: client.Predict(_bad(change), _SECS),
+    )
+    self.assertIn(message, details)
+    self.assertEmpty(self.answerer.batches)
+
+  @parameterized.parameters(
+    ((), 'It has none.'),
+    (('who',) * 5, 'may have 4 questions. Got 5.'),
+    (('x' * 101,), 'may have 100 characters. Got 101.'),
+    (('\x00',), 'control'),
+  )
+  def test_limits_are_those_of_http(self, questions, message):
+    client = self._run()
+    details = self._assert_code(
+      grpc.StatusCode.INVALID_ARGUMENT,
+      lambda: client.Predict(_request(*questions), _SECS),
+    )
+    self.assertIn(message, details)
+
+  def test_a_token_if_there_is_one(self):
+    client = self._run(token=_TOKEN)
+    self._assert_code(
+      grpc.StatusCode.UNAUTHENTICATED,
+      lambda: client.Predict(_request('who'), _SECS),
+    )
+    metadata = [('authorization', f'Bearer {_TOKEN}')]
+    client.Predict(_request('who'), _SECS, metadata=metadata)
+
+  def test_a_model_that_fails_tells_nothing(self):
+    client = self._run()
+    details = self._assert_code(
+      grpc.StatusCode.INTERNAL, lambda: client.Predict(_request('break'), _SECS)
+    )
+    self.assertNotIn('Broken', details)
+
+  def test_a_full_queue_and_an_ended_one_are_unavailable(self):
+    client = self._run()
+    for error in (batching.FullError, batching.ClosedError):
+
+      def refuse(questions, error=error):
+        raise error()
+
+      self.service.ask = refuse
+      self._assert_code(
+        grpc.StatusCode.UNAVAILABLE,
+        lambda: client.Predict(_request('who'), _SECS),
+      )
+
+  def _held_up(self, client):
+    """Holds up the model with a question; returns its future response."""
+    self.answerer.gate.clear()
+    first = client.Predict.future(_request('first'), _SECS)
+    self.assertTrue(self.answerer.entered.wait(_SECS))
+    return first
+
+  def _cancelled_by_the_server(self):
+    """Returns an event: a future that `ask` gave out was cancelled."""
+    cancelled, ask = threading.Event(), self.service.ask
+
+    def watched(questions):
+      futures = ask(questions)
+      for future in futures:
+        future.add_done_callback(
+          lambda done: done.cancelled() and cancelled.set()
+        )
+      return futures
+
+    self.service.ask = watched
+    return cancelled
+
+  def test_who_cancels_costs_nothing(self):
+    client = self._run()
+    first = self._held_up(client)
+    cancelled = self._cancelled_by_the_server()
+    second = client.Predict.future(_request('second'), _SECS)
+    while not len(self.service._batcher):  # Until it waits.
+      pass
+    second.cancel()
+    self.assertTrue(cancelled.wait(_SECS))
+    self.answerer.gate.set()
+    first.result(_SECS)
+    client.Predict(_request('third'), _SECS)
+    self.assertEqual(self.answerer.batches, [['first'], ['third']])
+
+  def test_who_is_out_of_time_costs_nothing(self):
+    client = self._run()
+    first = self._held_up(client)
+    cancelled = self._cancelled_by_the_server()
+    self._assert_code(
+      grpc.StatusCode.DEADLINE_EXCEEDED,
+      lambda: client.Predict(_request('second'), 0.2),
+    )
+    self.assertTrue(cancelled.wait(_SECS))
+    self.answerer.gate.set()
+    first.result(_SECS)
+    client.Predict(_request('third'), _SECS)
+    self.assertEqual(self.answerer.batches, [['first'], ['third']])
+
+  def test_the_server_s_own_time_is_a_deadline(self):
+    client = self._run(timeout_secs=0.05)
+    self.answerer.gate.clear()
+    details = self._assert_code(
+      grpc.StatusCode.DEADLINE_EXCEEDED,
+      lambda: client.Predict(_request('who'), _SECS),
+    )
+    self.assertEqual(details, 'No answer within 0.05 seconds.')
+
+  def test_calls_are_counted_by_code(self):
+    client = self._run()
+    client.Predict(_request('who'), _SECS)
+    self.server.close()
+    self.assertIn(
+      'realm_requests_total{code="OK",route="grpc:Predict"} 1.0',
+      self.service.metrics.text().decode(),
+    )
+
+  def test_calls_that_have_begun_are_answered_when_it_ends(self):
+    client = self._run()
+    first = self._held_up(client)
+    wait = running_server.in_thread(self.server.close)
+    with self.assertRaises(grpc.RpcError):
+      self._call_until_it_fails()
+    self.answerer.gate.set()
+    response = first.result(_SECS)
+    wait()
+    self.assertEqual(
+      tf.make_ndarray(response.outputs['answers']).tolist(), [b'yes']
+    )
+
+  def _call_until_it_fails(self):
+    request = get_model_status_pb2.GetModelStatusRequest()
+    request.model_spec.name = 'realm'
+    while True:
+      self.models.GetModelStatus(request, _SECS)
+
+
+if __name__ == '__main__':
+  absltest.main()
