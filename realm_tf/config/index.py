@@ -11,10 +11,13 @@ class IndexConfig(fields.Config):
 
   Attributes:
     searcher: 'brute_force' (exact, in NumPy), 'device' (exact, in TensorFlow on
-      the accelerators), 'scann', 'faiss' (an extra), or 'auto': 'brute_force'
-      below `exact_below_blocks` blocks, ScaNN above.
-    num_leaves: Partitions of ScaNN or faiss; 0 means about sqrt(number of
-      blocks).
+      the accelerators), 'scann', 'faiss' (an extra), 'milvus' (an extra, on a
+      server), or 'auto': 'brute_force' below `exact_below_blocks` blocks, ScaNN
+      above.
+    uri: Milvus server or cluster, as 'http://HOST:19530'; or a file 'NAME.db'
+      of milvus-lite, which runs in the process.
+    num_leaves: Partitions of an approximate searcher; 0 means about
+      sqrt(number of blocks).
     soar_lambda: Spilling of ScaNN (SOAR, https://arxiv.org/abs/2404.00774): a
       block also goes into a second partition. 0 is off.
     recall_target: Share of the exact top k blocks that the search must find,
@@ -33,8 +36,9 @@ class IndexConfig(fields.Config):
   """
 
   searcher: str = fields.one_of(
-    'auto', 'brute_force', 'device', 'scann', 'faiss'
+    'auto', 'brute_force', 'device', 'scann', 'faiss', 'milvus'
   )
+  uri: str = ''
   exact_below_blocks: int = 20_000
   num_leaves: int = 0
   soar_lambda: float = fields.not_negative(1.5)

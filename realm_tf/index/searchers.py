@@ -212,6 +212,10 @@ def _adapter(chosen):
     from realm_tf.index import scann_searcher
 
     return scann_searcher.ScannSearcher
+  if chosen == 'milvus':
+    from realm_tf.index import milvus_searcher
+
+    return milvus_searcher.MilvusSearcher
   from realm_tf.index import faiss_searcher
 
   return faiss_searcher.FaissSearcher

@@ -1,0 +1,226 @@
+"""Search on a Milvus server, over machines: the only import of pymilvus.
+
+  embeddings -> a collection of their own -> searches over the network
+
+`index.uri` names a server or cluster, or a file of milvus-lite, which runs in
+this process. A version of an index is a collection; `publish` moves an alias to
+it, for other users of the server. pymilvus is an extra: `pip install
+'realm_tf[milvus]'`. A server's password is read from MILVUS_TOKEN.
+"""
+
+from collections.abc import Sequence
+import functools
+import json
+import os
+from typing import Any
+import uuid
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.index import searcher
+from realm_tf.index import tuning
+
+try:
+  import pymilvus
+except ImportError as error:
+  raise errors.UserError(
+    "pymilvus must be installed for `searcher='milvus'`. Found no module named "
+    "pymilvus. Run: pip install 'realm_tf[milvus]'"
+  ) from error
+
+_FILE = 'milvus.json'
+_ID, _EMBEDDING = 'id', 'embedding'
+_INSERT_BYTES = 16 << 20  # A server takes at most 64 MiB at once.
+_MAX_QUERIES = 4096  # A server takes at most 16384 at once.
+_MAX_LEAVES = 65536
+
+
+class MilvusSearcher:
+  """Searches one collection by inner product.
+
+  Args:
+    uri: Of the server, or a file.
+    collection: Complete and loaded.
+    index_type: Of the collection.
+    num_leaves: Its partitions (nlist).
+    effort: Partitions (nprobe) and rescored hits (reorder_k) of a search.
+  """
+
+  def __init__(
+    self,
+    uri: str,
+    collection: str,
+    index_type: str,
+    num_leaves: int,
+    effort: searcher.Effort,
+  ):
+    self._uri, self._collection = uri, collection
+    self._index_type = index_type
+    self.num_leaves = num_leaves
+    self.effort = effort
+    self._client = _connect(uri)
+
+  @classmethod
+  def build(
+    cls, embeddings: np.ndarray, config: config_lib.IndexConfig
+  ) -> 'MilvusSearcher':
+    """Fills a new collection with float32 `embeddings`, [N, D].
+
+    Raises:
+      UserError: The server cannot be reached, or refuses; the collection is
+        dropped again.
+    """
+    leaves, effort = tuning.untuned(config, len(embeddings))
+    leaves = min(leaves, _MAX_LEAVES)
+    collection = f'realm_{uuid.uuid4().hex[:12]}'
+    client = _connect(config.uri)
+    try:
+      _fill(client, collection, embeddings)
+      index_type = _index(client, collection, leaves)
+      client.load_collection(collection)
+      return cls(config.uri, collection, index_type, leaves, effort)
+    except pymilvus.MilvusException as error:
+      _drop(client, collection)
+      raise _refusal(config.uri, error) from error
+
+  @classmethod
+  def load(
+    cls, directory: str, num_leaves: int, effort: searcher.Effort
+  ) -> 'MilvusSearcher':
+    """Opens the collection that `save` wrote the name of.
+
+    Raises:
+      UserError: The server or the collection is not there.
+    """
+    with open(os.path.join(directory, _FILE), encoding='utf-8') as file:
+      saved = json.load(file)
+    client = _connect(saved['uri'])
+    try:
+      client.load_collection(saved['collection'])
+    except pymilvus.MilvusException as error:
+      raise _refusal(saved['uri'], error) from error
+    return cls(**saved, num_leaves=num_leaves, effort=effort)
+
+  def save(self, directory: str) -> None:
+    """See `searcher.ApproximateSearcher`; the vectors stay on the server."""
+    saved = {
+      'uri': self._uri,
+      'collection': self._collection,
+      'index_type': self._index_type,
+    }
+    with open(os.path.join(directory, _FILE), 'w', encoding='utf-8') as file:
+      json.dump(saved, file)
+
+  def with_effort(self, effort: searcher.Effort) -> 'MilvusSearcher':
+    """See `searcher.ApproximateSearcher`."""
+    return MilvusSearcher(
+      *(self._uri, self._collection, self._index_type, self.num_leaves, effort)
+    )
+
+  def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
+    """See `searcher.Searcher`."""
+    ids = np.full([len(queries), k], searcher.NOT_FOUND, np.int32)
+    scores = np.full([len(queries), k], -np.inf, np.float32)
+    for start in range(0, len(queries), _MAX_QUERIES):
+      for row, hits in enumerate(
+        self._hits(queries[start : start + _MAX_QUERIES], k), start
+      ):
+        ids[row, : len(hits)] = [hit[_ID] for hit in hits]
+        scores[row, : len(hits)] = [hit['distance'] for hit in hits]
+    return searcher.Neighbors(ids, scores)
+
+  def publish(self, alias: str) -> None:
+    """Makes `alias` a name of this collection, and of no other."""
+    try:
+      self._client.alter_alias(self._collection, alias)
+    except pymilvus.MilvusException:  # There is none yet.
+      self._client.create_alias(self._collection, alias)
+
+  def drop(self) -> None:
+    """Removes the collection, with all aliases that it has."""
+    _drop(self._client, self._collection)
+
+  def _hits(self, queries, k) -> Sequence[Sequence[dict[str, Any]]]:
+    effort = {
+      'nprobe': min(self.effort.leaves_to_search, self.num_leaves),
+      'reorder_k': max(k, self.effort.num_to_rescore),
+    }
+    try:
+      return self._client.search(
+        self._collection,
+        data=list(np.asarray(queries, np.float32)),
+        limit=k,
+        output_fields=[_ID],
+        search_params={'metric_type': 'IP', 'params': effort},
+        # The collection never changes, so there is nothing to wait for; with
+        # 'Strong', single queries take 30 times as long.
+        consistency_level='Eventually',
+      )
+    except pymilvus.MilvusException as error:
+      raise _refusal(self._uri, error) from error
+
+
+@functools.lru_cache
+def _connect(uri: str) -> pymilvus.MilvusClient:
+  if not uri:
+    raise errors.UserError(
+      "`index.uri` must name a Milvus server for `searcher='milvus'`. Found "
+      'none. Set it, e.g. --set=index.uri=http://localhost:19530, or a file '
+      'NAME.db for milvus-lite.'
+    )
+  try:
+    return pymilvus.MilvusClient(uri, token=os.environ.get('MILVUS_TOKEN', ''))
+  except Exception as error:  # gRPC's, or of a file that is none of Milvus'.
+    raise _refusal(uri, error) from error
+
+
+def _fill(client, collection, embeddings) -> None:
+  schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
+  schema.add_field(_ID, pymilvus.DataType.INT64, is_primary=True)
+  num_blocks, width = embeddings.shape
+  schema.add_field(_EMBEDDING, pymilvus.DataType.FLOAT_VECTOR, dim=width)
+  client.create_collection(collection, schema=schema)
+  size = max(1, _INSERT_BYTES // (4 * width))
+  for start in range(0, num_blocks, size):
+    rows = np.asarray(embeddings[start : start + size], np.float32)
+    client.insert(
+      collection,
+      [{_ID: start + i, _EMBEDDING: row} for i, row in enumerate(rows)],
+    )
+  client.flush(collection)
+
+
+def _index(client, collection, leaves) -> str:
+  """Makes the best index that the server knows; returns its type."""
+  # milvus-lite knows no SCANN; it compares exact vectors.
+  is_lite = client.get_server_version().startswith('milvus_lite')
+  index_type = 'IVF_FLAT' if is_lite else 'SCANN'
+  settings = {'nlist': leaves, **({} if is_lite else {'with_raw_data': True})}
+  params = client.prepare_index_params()
+  params.add_index(
+    _EMBEDDING,
+    index_type=index_type,
+    metric_type='IP',
+    # As JSON, the older form: milvus-lite does not read the newer one.
+    params={'params': json.dumps(settings)},
+  )
+  client.create_index(collection, params)
+  return index_type
+
+
+def _drop(client, collection) -> None:
+  if not client.has_collection(collection):
+    return
+  for alias in client.list_aliases(collection).get('aliases', []):
+    client.drop_alias(alias)
+  client.drop_collection(collection)
+
+
+def _refusal(uri, error) -> errors.UserError:
+  reason = str(error).splitlines()[0][:200]
+  return errors.UserError(
+    f'`index.uri` must be a Milvus server that works. {uri}: {reason} Start '
+    'it, or give another.'
+  )

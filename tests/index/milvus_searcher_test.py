@@ -1,0 +1,132 @@
+"""Tests for realm_tf.index.milvus_searcher, on milvus-lite in this process.
+
+They are skipped without pymilvus. REALM_MILVUS_URI names a server to run them
+on instead, as http://localhost:19530.
+"""
+
+import os
+from unittest import mock
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.index import brute_force
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import searchers
+
+try:
+  import pymilvus
+
+  from realm_tf.index import milvus_searcher
+except (ImportError, errors.UserError):
+  pymilvus = None
+
+
+def _vectors(number, seed=0):
+  return np.random.default_rng(seed).normal(size=(number, 8)).astype('f')
+
+
+@absltest.skipIf(pymilvus is None, 'pymilvus is not installed.')
+class MilvusSearcherTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.uri = os.environ.get('REALM_MILVUS_URI') or os.path.join(
+      self.create_tempdir().full_path, 'milvus.db'
+    )
+    self.blocks, self.queries = _vectors(300), _vectors(7, seed=1)
+    self.config = config_lib.IndexConfig(
+      searcher='milvus', uri=self.uri, num_leaves=4
+    )
+    self.client = milvus_searcher._connect(self.uri)
+
+  def _build(self):
+    found = milvus_searcher.MilvusSearcher.build(self.blocks, self.config)
+    self.addCleanup(found.drop)
+    return found
+
+  def _exact(self, k):
+    return brute_force.BruteForceSearcher(self.blocks).search(self.queries, k)
+
+  def test_all_leaves_find_what_exact_search_finds(self):
+    searcher = self._build().with_effort(searcher_lib.Effort(4, 300))
+    found, expected = searcher.search(self.queries, 9), self._exact(9)
+    np.testing.assert_array_equal(found.block_ids, expected.block_ids)
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
+
+  def test_the_effort_counts(self):
+    searcher = self._build()
+    expected = self._exact(10).block_ids
+    few, all_leaves = (
+      searcher.with_effort(searcher_lib.Effort(leaves, 300))
+      .search(self.queries, 10)
+      .block_ids
+      for leaves in (1, 4)
+    )
+    self.assertLess((few == expected).mean(), 1)
+    self.assertEqual((all_leaves == expected).mean(), 1)
+
+  def test_more_than_there_are_is_filled(self):
+    self.blocks = self.blocks[:20]
+    searcher = self._build().with_effort(searcher_lib.Effort(4, 20))
+    found = searcher.search(self.queries, 25)
+    self.assertEqual(found.block_ids.shape, (7, 25))
+    self.assertTrue((found.block_ids[:, 20:] == searcher_lib.NOT_FOUND).all())
+    self.assertTrue(np.isneginf(found.scores[:, 20:]).all())
+
+  def test_many_queries_and_many_rows_go_in_pieces(self):
+    with (
+      mock.patch.object(milvus_searcher, '_INSERT_BYTES', 4 * 8 * 77),
+      mock.patch.object(milvus_searcher, '_MAX_QUERIES', 3),
+    ):
+      searcher = self._build().with_effort(searcher_lib.Effort(4, 300))
+      found = searcher.search(self.queries, 5)
+    np.testing.assert_array_equal(found.block_ids, self._exact(5).block_ids)
+
+  def test_is_tuned_saved_and_loaded_like_any_other(self):
+    queries = _vectors(64, seed=2)
+    built = searchers.build(self.blocks, self.config, queries, (5,))
+    self.assertGreaterEqual(built.settings['efforts'][0]['measured'], 0.95)
+    path = self.create_tempdir().full_path
+    self.assertTrue(searchers.save(built.searcher, path))
+    self.assertEqual(os.listdir(path), ['milvus.json'])
+    loaded = searchers.load(built.settings, path, self.blocks)
+    np.testing.assert_array_equal(
+      loaded.search(self.queries, 5).block_ids,
+      built.searcher.search(self.queries, 5).block_ids,
+    )
+
+  def test_publishing_moves_the_alias(self):
+    first, second = self._build(), self._build()
+    for searcher in (first, second):
+      searcher.publish('realm_test')
+      self.assertEqual(
+        self.client.describe_alias('realm_test')['collection_name'],
+        searcher._collection,
+      )
+
+  def test_a_failed_build_leaves_nothing_behind(self):
+    before = sorted(self.client.list_collections())
+    failed = pymilvus.MilvusException(message='no room')
+    with mock.patch.object(milvus_searcher, '_index', side_effect=failed):
+      with self.assertRaisesRegex(errors.UserError, 'no room'):
+        milvus_searcher.MilvusSearcher.build(self.blocks, self.config)
+    self.assertEqual(sorted(self.client.list_collections()), before)
+
+  def test_a_collection_that_is_gone_is_told(self):
+    searcher = self._build()
+    path = self.create_tempdir().full_path
+    searcher.save(path)
+    searcher.drop()
+    with self.assertRaisesRegex(errors.UserError, '`index.uri` must be'):
+      milvus_searcher.MilvusSearcher.load(path, 4, searcher.effort)
+
+  def test_no_uri_is_told(self):
+    config = config_lib.IndexConfig(searcher='milvus')
+    with self.assertRaisesRegex(errors.UserError, 'Found none'):
+      milvus_searcher.MilvusSearcher.build(self.blocks, config)
+
+
+if __name__ == '__main__':
+  absltest.main()
