@@ -109,9 +109,9 @@ class MilvusSearcherTest(absltest.TestCase):
   def test_a_failed_build_leaves_nothing_behind(self):
     before = sorted(self.client.list_collections())
     failed = pymilvus.MilvusException(message='no room')
-    with mock.patch.object(milvus_searcher, '_index', side_effect=failed):
-      with self.assertRaisesRegex(errors.UserError, 'no room'):
-        milvus_searcher.MilvusSearcher.build(self.blocks, self.config)
+    fails = mock.patch.object(milvus_searcher, '_index', side_effect=failed)
+    with fails, self.assertRaisesRegex(errors.UserError, 'no room'):
+      milvus_searcher.MilvusSearcher.build(self.blocks, self.config)
     self.assertEqual(sorted(self.client.list_collections()), before)
 
   def test_a_collection_that_is_gone_is_told(self):
