@@ -125,7 +125,8 @@ class _Servicer(
     """Raises RequestError, 404 or 400, unless `spec` names what is served."""
     if spec.name != tf_serving_api.MODEL_NAME:
       raise request_body.RequestError(
-        404, f'The model is "{tf_serving_api.MODEL_NAME}". Got "{spec.name[:40]}".'
+        404,
+        f'The model is "{tf_serving_api.MODEL_NAME}". Got "{spec.name[:40]}".',
       )
     if spec.version_label:
       raise request_body.RequestError(400, 'Versions have no labels here.')
@@ -280,8 +281,8 @@ def _questions(
   ]:
     raise request_body.RequestError(
       400,
-      f'"{tf_serving_api.INPUT}" must be strings [B]. Got dtype {tensor.dtype}, '
-      f'shape {shape}, {len(tensor.string_val)} strings.',
+      f'"{tf_serving_api.INPUT}" must be strings [B]. Got dtype {tensor.dtype}, shape '
+      f'{shape}, {len(tensor.string_val)} strings.',
     )
   return tf_serving_api.check_questions(
     [_decoded(value) for value in tensor.string_val], limits

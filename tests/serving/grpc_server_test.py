@@ -27,9 +27,7 @@ try:
 except ImportError:
   grpc = None
 
-_OPTIONS = service_lib.Options(
-  queue_size=4, limits=request_body.Limits(questions=4, characters=100)
-)
+_LIMITS = request_body.Limits(questions=4, characters=100)
 _TOKEN = 'a-token-of-24-characters'
 _SECS = 30  # Far more than anything takes.
 
@@ -77,7 +75,7 @@ class GrpcServerTest(parameterized.TestCase):
   def _run(self, **settings):
     self.answerer = running_server.FakeAnswerer()
     self.service = service_lib.Service(
-      running_server.fake_live(self.answerer), _OPTIONS
+      running_server.fake_live(self.answerer), limits=_LIMITS, queue_size=4
     )
     self.server = grpc_server.Server(
       self.service, handlers.Settings(**settings), '127.0.0.1:0'
