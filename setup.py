@@ -73,17 +73,23 @@ setuptools.setup(
   ],
   extras_require={
     'beam': ['apache-beam>=2.77,<3'],
+    'dask': ['apache-beam>=2.77,<3', 'dask[distributed]>=2026.1'],
     'faiss': ['faiss-cpu>=1.15,<1.16'],
+    'grpc': ['grpcio>=1.74,<2', 'tensorflow-serving-api>=2.20,<2.21'],
+    'milvus': ['pymilvus[milvus-lite]>=3,<4'],
     'openvino': ['openvino>=2026.4,<2027'],
     'test': [
       'apache-beam>=2.77,<3',
+      'dask[distributed]>=2026.1',
       'faiss-cpu>=1.15,<1.16',
       'hypothesis>=6,<7',
       'mypy>=1.20,<2',
       'openvino>=2026.4,<2027',
+      'pymilvus[milvus-lite]>=3,<4',
       'pytest>=9,<10',
       'pytest-xdist>=3.8,<4',
       'ruff>=0.17,<0.18',
+      'tensorflow-serving-api>=2.20,<2.21',
     ],
   },
 )
