@@ -1,4 +1,4 @@
-r"""Answers questions over HTTP: TensorFlow Serving's REST API, and a page.
+r"""Answers questions: TensorFlow Serving's REST and gRPC APIs, and a page.
 
   python -m bin.serve --model_dir=runs/qa --corpus_dir=runs/corpus
   curl localhost:8501/v1/models/realm:predict \
@@ -27,6 +27,13 @@ _MODEL_DIR = flags.DEFINE_string(
 _HOST = flags.DEFINE_string('host', '127.0.0.1', 'Address to listen on.')
 _PORT = flags.DEFINE_integer(
   'port', 8501, 'Port to listen on; 0 for any.', 0, 65535
+)
+_GRPC_PORT = flags.DEFINE_integer(
+  'grpc_port',
+  None,
+  'Port for gRPC, too; 0 for any; by default, none.',
+  0,
+  65535,
 )
 _TOKEN_FILE = flags.DEFINE_string(
   'token_file', None, 'File with the bearer token that requests must have.'
@@ -58,6 +65,11 @@ def main(_):
   token = _TOKEN_FILE.value and access.read_token(_TOKEN_FILE.value)
   arguments = reading_flags.arguments(_MODEL_DIR.value)
   listener = uvicorn_server.listen(_HOST.value, _PORT.value)
+  rpc = None
+  if _GRPC_PORT.value is not None:
+    from realm_tf.serving import grpc_server  # Its packages are an extra.
+
+    rpc = grpc_server.Server(_HOST.value, _GRPC_PORT.value)
   completer = _PRETRAINED_DIR.value and masked_sentence.load(
     _PRETRAINED_DIR.value, arguments['corpus_dir']
   )
@@ -66,20 +78,20 @@ def main(_):
     **arguments, allow_edits=_ALLOW_EDITS.value, observe=metrics.count_swap
   )
   service = service_lib.Service(
-    live,
-    completer,
-    metrics,
-    top_k=_TOP_K.value,
-    batch_size=_BATCH_SIZE.value,
-    queue_size=_QUEUE_SIZE.value,
+    *(live, completer, metrics),
+    **{flag.name: flag.value for flag in (_TOP_K, _BATCH_SIZE, _QUEUE_SIZE)},
   )
   live.watch(_POLL_SECS.value)
   settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)
+  if rpc:
+    rpc.start(service, settings)
+    print(f'Serving gRPC at port {rpc.port}.', flush=True)
   host, port = listener.getsockname()[:2]
   print(f'Serving at http://{host}:{port}/ until Ctrl-C.', flush=True)
-  uvicorn_server.Server(http_server.make_app(service, settings)).serve_on(
-    listener
-  )
+  app = http_server.make_app(service, settings)
+  uvicorn_server.Server(app).serve_on(listener)
+  if rpc:
+    rpc.close()
   service.close()
   print('Served all that was asked.')
 

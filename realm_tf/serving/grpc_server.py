@@ -9,20 +9,18 @@ the HTTP server beside it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 import concurrent.futures
 import threading
 import time
 from typing import Any
 
 from absl import logging
-import numpy as np
-import tensorflow as tf
-from tensorflow.core.framework import types_pb2
 
 from realm_tf import errors
 from realm_tf.serving import access
 from realm_tf.serving import batching
+from realm_tf.serving import grpc_messages
 from realm_tf.serving import handlers
 from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
@@ -42,7 +40,6 @@ except ImportError as error:
   ) from error
 
 _DRAIN_SECS = 60  # Longest wait for calls that have begun.
-_OUTPUTS = {**tf_serving_api.ANSWER_OUTPUTS, **tf_serving_api.EVIDENCE_OUTPUTS}
 # The codes of HTTP -> those of gRPC. Clients try again by themselves where
 # something is UNAVAILABLE.
 _CODES = {
@@ -81,16 +78,15 @@ class _Servicer(
 
   async def _predict(self, request):
     self._check_spec(request.model_spec)
-    questions = _questions(request, self._service.limits)
-    names = _output_names(request.output_filter)
+    questions = grpc_messages.questions(request, self._service.limits)
+    names = grpc_messages.output_names(request.output_filter)
     answers = await self._wait(self._service.ask(questions))
     columns = tf_serving_api.format_predict(answers, False, self._service.top_k)
     response = predict_pb2.PredictResponse()
     self._name(response.model_spec, tf_serving_api.SIGNATURE)
     for name in names:
-      dtype = _dtype(_OUTPUTS[name])
-      response.outputs[name].CopyFrom(
-        tf.make_tensor_proto(_encoded(columns['outputs'][name], dtype), dtype)
+      grpc_messages.fill_tensor(
+        response.outputs[name], name, columns['outputs'][name]
       )
     return response
 
@@ -109,7 +105,7 @@ class _Servicer(
     for name, signature in found['metadata']['signature_def'][
       'signature_def'
     ].items():
-      _fill_signature(signatures.signature_def[name], signature)
+      grpc_messages.fill_signature(signatures.signature_def[name], signature)
     response.metadata['signature_def'].Pack(signatures)
     return response
 
@@ -189,150 +185,66 @@ class _Servicer(
 
 
 class Server:
-  """Serves in a thread of its own until it is closed.
+  """Serves in a thread of its own.
 
   Args:
-    service: Answers.
-    settings: Time, token and size of a request, as for HTTP.
-    address: 'HOST:PORT'; port 0 takes a free one.
+    host: Address to listen at.
+    port: Port to listen at; 0 takes a free one.
 
   Attributes:
-    port: It listens at.
+    port: Port that it listens at, taken at once.
 
   Raises:
     UserError: The address cannot be had.
   """
 
-  def __init__(
-    self,
-    service: service_lib.Service,
-    settings: handlers.Settings,
-    address: str,
-  ):
-    started = concurrent.futures.Future()
+  def __init__(self, host: str, port: int):
+    self._loop = asyncio.new_event_loop()
     self._thread = threading.Thread(
-      target=lambda: asyncio.run(
-        self._serve(_start(service, settings, address), started)
-      ),
-      name='grpc',
-      daemon=True,
+      target=self._loop.run_forever, name='grpc', daemon=True
     )
     self._thread.start()
-    self.port = started.result()
+    self._server, self.port = self._run(_bind(host, port))
+
+  def start(
+    self, service: service_lib.Service, settings: handlers.Settings
+  ) -> None:
+    """Answers calls from now on; `settings` are those of HTTP."""
+    servicer = _Servicer(service, settings)
+    prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
+      servicer, self._server
+    )
+    model_service_pb2_grpc.add_ModelServiceServicer_to_server(
+      servicer, self._server
+    )
+    self._run(self._server.start())
 
   def close(self) -> None:
     """Takes no more calls; returns when those that have begun are answered."""
     if self._thread.is_alive():
-      self._loop.call_soon_threadsafe(self._closing.set)
-    self._thread.join()
+      self._run(self._server.stop(_DRAIN_SECS))
+      self._loop.call_soon_threadsafe(self._loop.stop)
+      self._thread.join()
 
-  async def _serve(self, start, started: concurrent.futures.Future) -> None:
-    """Serves until `close`; tells `started` the port, or why there is none."""
-    self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
-    try:
-      server, port = await start
-    except errors.UserError as error:
-      started.set_exception(error)
-      return
-    started.set_result(port)
-    await self._closing.wait()
-    await server.stop(_DRAIN_SECS)
+  def _run(self, work: Coroutine) -> Any:
+    return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
 
-async def _start(
-  service: service_lib.Service, settings: handlers.Settings, address: str
-) -> tuple[grpc.aio.Server, int]:
+async def _bind(host: str, port: int) -> tuple[grpc.aio.Server, int]:
   server = grpc.aio.server(
     options=[
-      ('grpc.max_receive_message_length', settings.body_bytes),
-      ('grpc.so_reuseport', 0),  # A second server is refused, as for HTTP.
+      ('grpc.max_receive_message_length', handlers.Settings().body_bytes),
+      ('grpc.so_reuseport', 0),  # A port has one server, as for HTTP.
     ]
   )
-  servicer = _Servicer(service, settings)
-  prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
-    servicer, server
-  )
-  model_service_pb2_grpc.add_ModelServiceServicer_to_server(servicer, server)
+  address = f'[{host}]:{port}' if ':' in host else f'{host}:{port}'
   try:
-    port = server.add_insecure_port(address)
+    return server, server.add_insecure_port(address)
   except RuntimeError as error:
     raise errors.UserError(
       f'--host and --grpc_port must be an address to listen at. {address} '
       'cannot be had. Choose another --grpc_port.'
     ) from error
-  await server.start()
-  return server, port
-
-
-def _questions(
-  request: predict_pb2.PredictRequest, limits: request_body.Limits
-) -> list[str]:
-  """Returns the questions of a request; RequestError if it has none."""
-  if list(request.inputs) != [tf_serving_api.INPUT]:
-    found = ', '.join(sorted(request.inputs)[:3])[:40] or 'none'
-    raise request_body.RequestError(
-      400, f'The one input is "{tf_serving_api.INPUT}". Got {found}.'
-    )
-  tensor = request.inputs[tf_serving_api.INPUT]
-  shape = [dim.size for dim in tensor.tensor_shape.dim]
-  # Not by tf.make_ndarray: it fills whatever shape it is told of.
-  if tensor.dtype != tf.string.as_datatype_enum or shape != [
-    len(tensor.string_val)
-  ]:
-    raise request_body.RequestError(
-      400,
-      f'"{tf_serving_api.INPUT}" must be strings [B]. Got dtype {tensor.dtype}, shape '
-      f'{shape}, {len(tensor.string_val)} strings.',
-    )
-  return tf_serving_api.check_questions(
-    [_decoded(value) for value in tensor.string_val], limits
-  )
-
-
-def _decoded(value: bytes) -> str:
-  try:
-    return value.decode('utf-8')
-  except UnicodeDecodeError as error:
-    raise request_body.RequestError(
-      400, f'A question must be UTF-8. Byte {error.start} is not.'
-    ) from error
-
-
-def _encoded(values: list, dtype: tf.DType) -> np.ndarray:
-  """Returns a column of `rest_format` as an array for a tensor of `dtype`."""
-  if dtype != tf.string:
-    return np.array(values, dtype.as_numpy_dtype)
-  flat = np.array(values, object)
-  encode = lambda text: text.encode('utf-8', 'replace')
-  return np.array([encode(text) for text in flat.flat], object).reshape(
-    flat.shape
-  )
-
-
-def _dtype(name: str) -> tf.DType:
-  """Returns the dtype that protocol buffers call `name`, as 'DT_STRING'."""
-  return tf.dtypes.as_dtype(types_pb2.DataType.Value(name))
-
-
-def _output_names(output_filter: Sequence[str]) -> list[str]:
-  unknown = sorted(set(output_filter) - set(_OUTPUTS))
-  if unknown:
-    raise request_body.RequestError(
-      400, f'The outputs are {", ".join(_OUTPUTS)}. Got {unknown[0][:40]}.'
-    )
-  return list(output_filter) or list(_OUTPUTS)
-
-
-def _fill_signature(signature: Any, found: dict[str, Any]) -> None:
-  """Copies a signature of REST's metadata into its protocol buffer."""
-  signature.method_name = found['method_name']
-  for part in ('inputs', 'outputs'):
-    for name, tensor in found[part].items():
-      info = getattr(signature, part)[name]
-      info.name = tensor['name']
-      info.dtype = _dtype(tensor['dtype']).as_datatype_enum
-      for dim in tensor['tensor_shape']['dim']:
-        info.tensor_shape.dim.add().size = int(dim['size'])
 
 
 def _failure(name: str, error: Exception) -> tuple[grpc.StatusCode, str]:

@@ -9,6 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
+from realm_tf import errors
 from realm_tf.serving import batching
 from realm_tf.serving import handlers
 from realm_tf.serving import request_body
@@ -44,12 +45,6 @@ def _request(*questions, **spec):
   return request
 
 
-def _bad(change):
-  request = _request('who')
-  change(request)
-  return request
-
-
 def _without_input(request):
   del request.inputs['questions']
 
@@ -77,9 +72,8 @@ class GrpcServerTest(parameterized.TestCase):
     self.service = service_lib.Service(
       running_server.fake_live(self.answerer), limits=_LIMITS, queue_size=4
     )
-    self.server = grpc_server.Server(
-      self.service, handlers.Settings(**settings), '127.0.0.1:0'
-    )
+    self.server = grpc_server.Server('127.0.0.1', 0)
+    self.server.start(self.service, handlers.Settings(**settings))
     self.addCleanup(self.service.close)
     self.addCleanup(self.server.close)
     self.addCleanup(self.answerer.gate.set)
@@ -127,17 +121,16 @@ class GrpcServerTest(parameterized.TestCase):
     dims = signature.outputs['block_ids'].tensor_shape.dim
     self.assertEqual([dim.size for dim in dims], [-1, 2])
 
+  def _status(self, name):
+    request = get_model_status_pb2.GetModelStatusRequest()
+    request.model_spec.name = name
+    return self.models.GetModelStatus(request, _SECS).model_version_status
+
   def test_status(self):
     self._run()
-    request = get_model_status_pb2.GetModelStatusRequest()
-    request.model_spec.name = 'realm'
-    (status,) = self.models.GetModelStatus(request, _SECS).model_version_status
+    (status,) = self._status('realm')
     self.assertEqual((status.version, status.state), (3, 30))
-    request.model_spec.name = 'bert'
-    self._assert_code(
-      grpc.StatusCode.NOT_FOUND,
-      lambda: self.models.GetModelStatus(request, _SECS),
-    )
+    self._assert_code(grpc.StatusCode.NOT_FOUND, lambda: self._status('bert'))
 
   @parameterized.parameters(
     ({'name': 'bert'}, 'NOT_FOUND', 'The model is "realm". Got "bert".'),
@@ -160,10 +153,10 @@ class GrpcServerTest(parameterized.TestCase):
     (_unknown_output, 'Got logits.'),
   )
   def test_bad_requests_are_refused(self, change, message):
-    client = self._run()
+    client, request = self._run(), _request('who')
+    change(request)
     details = self._assert_code(
-      grpc.StatusCode.INVALID_ARGUMENT,
-      lambda: client.Predict(_bad(change), _SECS),
+      grpc.StatusCode.INVALID_ARGUMENT, lambda: client.Predict(request, _SECS)
     )
     self.assertIn(message, details)
     self.assertEmpty(self.answerer.batches)
@@ -270,6 +263,11 @@ class GrpcServerTest(parameterized.TestCase):
     )
     self.assertEqual(details, 'No answer within 0.05 seconds.')
 
+  def test_a_port_that_is_taken_is_told(self):
+    self._run()
+    with self.assertRaisesRegex(errors.UserError, 'Choose another --grpc_port'):
+      grpc_server.Server('127.0.0.1', self.server.port)
+
   def test_calls_are_counted_by_code(self):
     client = self._run()
     client.Predict(_request('who'), _SECS)
@@ -293,10 +291,8 @@ class GrpcServerTest(parameterized.TestCase):
     )
 
   def _call_until_it_fails(self):
-    request = get_model_status_pb2.GetModelStatusRequest()
-    request.model_spec.name = 'realm'
     while True:
-      self.models.GetModelStatus(request, _SECS)
+      self._status('realm')
 
 
 if __name__ == '__main__':

@@ -1,0 +1,87 @@
+"""Protocol buffers of TensorFlow Serving's gRPC API -> questions, and back.
+
+Names and types are those of the REST API beside it. Nothing here imports gRPC.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework import types_pb2
+
+from realm_tf.serving import request_body
+from realm_tf.serving import tf_serving_api
+
+_OUTPUTS = {**tf_serving_api.ANSWER_OUTPUTS, **tf_serving_api.EVIDENCE_OUTPUTS}
+
+
+def questions(request: Any, limits: request_body.Limits) -> list[str]:
+  """Returns the questions of a request; RequestError if it has none."""
+  if list(request.inputs) != [tf_serving_api.INPUT]:
+    found = ', '.join(sorted(request.inputs)[:3])[:40] or 'none'
+    raise request_body.RequestError(
+      400, f'The one input is "{tf_serving_api.INPUT}". Got {found}.'
+    )
+  tensor = request.inputs[tf_serving_api.INPUT]
+  shape = [dim.size for dim in tensor.tensor_shape.dim]
+  # Not by tf.make_ndarray: it fills whatever shape it is told of.
+  if tensor.dtype != tf.string.as_datatype_enum or shape != [
+    len(tensor.string_val)
+  ]:
+    raise request_body.RequestError(
+      400,
+      f'"{tf_serving_api.INPUT}" must be strings [B]. Got dtype '
+      f'{tensor.dtype}, shape {shape}, {len(tensor.string_val)} strings.',
+    )
+  return tf_serving_api.check_questions(
+    [_decoded(value) for value in tensor.string_val], limits
+  )
+
+
+def _decoded(value: bytes) -> str:
+  try:
+    return value.decode('utf-8')
+  except UnicodeDecodeError as error:
+    raise request_body.RequestError(
+      400, f'A question must be UTF-8. Byte {error.start} is not.'
+    ) from error
+
+
+def fill_tensor(tensor: Any, name: str, values: list) -> None:
+  """Copies the output `name` of a response into its protocol buffer."""
+  dtype = _dtype(_OUTPUTS[name])
+  if dtype == tf.string:
+    flat = np.array(values, object)
+    encoded = [text.encode('utf-8', 'replace') for text in flat.flat]
+    array = np.array(encoded, object).reshape(flat.shape)
+  else:
+    array = np.array(values, dtype.as_numpy_dtype)
+  tensor.CopyFrom(tf.make_tensor_proto(array, dtype))
+
+
+def _dtype(name: str) -> tf.DType:
+  """Returns the dtype that protocol buffers call `name`, as 'DT_STRING'."""
+  return tf.dtypes.as_dtype(types_pb2.DataType.Value(name))
+
+
+def output_names(output_filter: Sequence[str]) -> list[str]:
+  """Returns the outputs that are asked for; RequestError for unknown ones."""
+  unknown = sorted(set(output_filter) - set(_OUTPUTS))
+  if unknown:
+    raise request_body.RequestError(
+      400, f'The outputs are {", ".join(_OUTPUTS)}. Got {unknown[0][:40]}.'
+    )
+  return list(output_filter) or list(_OUTPUTS)
+
+
+def fill_signature(signature: Any, found: dict[str, Any]) -> None:
+  """Copies a signature of REST's metadata into its protocol buffer."""
+  signature.method_name = found['method_name']
+  for part in ('inputs', 'outputs'):
+    for name, tensor in found[part].items():
+      info = getattr(signature, part)[name]
+      info.name = tensor['name']
+      info.dtype = _dtype(tensor['dtype']).as_datatype_enum
+      for dim in tensor['tensor_shape']['dim']:
+        info.tensor_shape.dim.add().size = int(dim['size'])
