@@ -18,6 +18,7 @@ from absl import flags
 
 from realm_tf import errors
 from realm_tf.index import index_builder
+from realm_tf.index import storage
 from realm_tf.index import version_work
 from realm_tf.records import shards
 from realm_tf.refresh import progress as progress_lib
@@ -79,7 +80,7 @@ def main(_):
   def publish(params):
     progress.start()
     builder.publish(params, index_root, job)
-    versions.prune(index_root, keep, versions.read_in_use(run_dir))
+    storage.prune(index_root, keep, versions.read_in_use(run_dir))
 
   refresher.refresh_until_done(
     refresher.look_at(

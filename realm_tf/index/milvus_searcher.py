@@ -3,18 +3,21 @@
   embeddings -> a collection of their own -> searches over the network
 
 `index.uri` names a server or cluster, or a file of milvus-lite, which runs in
-this process. A version of an index is a collection; `publish` moves an alias to
-it, for other users of the server. pymilvus is an extra: `pip install
-'realm_tf[milvus]'`. A server's password is read from MILVUS_TOKEN.
+this process. A version of an index is a collection; an alias, the same for all
+versions, moves to it when it is complete, for other users of the server.
+pymilvus is an extra: `pip install 'realm_tf[milvus]'`. MILVUS_TOKEN holds the
+server's password.
 """
 
 from collections.abc import Sequence
 import functools
+import hashlib
 import json
 import os
 from typing import Any
 import uuid
 
+from absl import logging
 import numpy as np
 
 from realm_tf import config as config_lib
@@ -94,9 +97,7 @@ class MilvusSearcher:
     Raises:
       UserError: The server or the collection is not there.
     """
-    with open(os.path.join(directory, _FILE), encoding='utf-8') as file:
-      saved = json.load(file)
-    client = _connect(saved['uri'])
+    saved, client = _open(directory)
     try:
       client.load_collection(saved['collection'])
     except pymilvus.MilvusException as error:
@@ -131,16 +132,36 @@ class MilvusSearcher:
         scores[row, : len(hits)] = [hit['distance'] for hit in hits]
     return searcher.Neighbors(ids, scores)
 
-  def publish(self, alias: str) -> None:
-    """Makes `alias` a name of this collection, and of no other."""
-    try:
-      self._client.alter_alias(self._collection, alias)
-    except pymilvus.MilvusException:  # There is none yet.
-      self._client.create_alias(self._collection, alias)
+  @staticmethod
+  def publish(directory: str, name: str) -> None:
+    """Makes the alias of `name` that of a saved collection, and of no other.
 
-  def drop(self) -> None:
-    """Removes the collection, with all aliases that it has."""
-    _drop(self._client, self._collection)
+    Raises:
+      UserError: The server refuses; the alias stays as it was.
+    """
+    saved, client = _open(directory)
+    alias, collection = alias_of(name), saved['collection']
+    try:
+      if alias in _aliases(client):
+        client.alter_alias(collection, alias)
+      else:
+        client.create_alias(collection, alias)
+    except pymilvus.MilvusException as error:
+      raise _refusal(saved['uri'], error) from error
+    logging.info('Milvus: %s is now %s.', alias, collection)
+
+  @staticmethod
+  def drop(directory: str) -> None:
+    """Removes a saved collection, with its aliases.
+
+    Raises:
+      UserError: The server refuses.
+    """
+    saved, client = _open(directory)
+    try:
+      _drop(client, saved['collection'])
+    except pymilvus.MilvusException as error:
+      raise _refusal(saved['uri'], error) from error
 
   def _hits(self, queries, k) -> Sequence[Sequence[dict[str, Any]]]:
     effort = {
@@ -160,6 +181,19 @@ class MilvusSearcher:
       )
     except pymilvus.MilvusException as error:
       raise _refusal(self._uri, error) from error
+
+
+def alias_of(name: str) -> str:
+  """Returns the alias of the newest version of the index `name`."""
+  digest = hashlib.sha256(os.path.abspath(name).encode('utf-8')).hexdigest()
+  return f'realm_{digest[:12]}'
+
+
+def _open(directory: str) -> tuple[dict[str, str], pymilvus.MilvusClient]:
+  """Returns what `save` wrote, and a client of its server."""
+  with open(os.path.join(directory, _FILE), encoding='utf-8') as file:
+    saved = json.load(file)
+  return saved, _connect(saved['uri'])
 
 
 @functools.lru_cache
@@ -216,6 +250,14 @@ def _drop(client, collection) -> None:
   for alias in client.list_aliases(collection).get('aliases', []):
     client.drop_alias(alias)
   client.drop_collection(collection)
+
+
+def _aliases(client) -> set[str]:
+  return {
+    alias
+    for collection in client.list_collections()
+    for alias in client.list_aliases(collection).get('aliases', [])
+  }
 
 
 def _refusal(uri, error) -> errors.UserError:

@@ -187,6 +187,26 @@ def load(
   return tuned_searcher.TunedSearcher(searcher, efforts)
 
 
+def publish(settings: dict[str, Any], directory: str, name: str) -> None:
+  """Makes a saved searcher the one that a server's other users find.
+
+  Args:
+    settings: Settings of `Built`.
+    directory: Directory that `save` wrote.
+    name: The same for all versions of an index.
+  """
+  if settings['kind'] == 'milvus':
+    with _local(directory) as path:
+      _adapter('milvus').publish(path, name)
+
+
+def release(settings: dict[str, Any], directory: str) -> None:
+  """Drops what a saved searcher holds on a server, if anything."""
+  if settings['kind'] == 'milvus':
+    with _local(directory) as path:
+      _adapter('milvus').drop(path)
+
+
 def _efforts(settings):
   """Returns k -> effort; one for every k where it was not tuned for each."""
   return {

@@ -66,9 +66,10 @@ def complete(
     np.save(file, hashes, allow_pickle=False)
   searchers.save(built.searcher, _searcher_dir(directory))
   if versions.is_complete(version.path):
+    searchers.release(built.settings, _searcher_dir(directory))
     tf.io.gfile.rmtree(directory)
     return version
-  return versions.seal(
+  version = versions.seal(
     version.path,
     version.step,
     _files(version.path, shards, directory),
@@ -82,6 +83,27 @@ def complete(
       'searcher': built.settings,
     },
   )
+  searchers.publish(
+    built.settings, _searcher_dir(directory), os.path.dirname(version.path)
+  )
+  return version
+
+
+def prune(root: str, keep: int, in_use: Sequence[int] = ()) -> None:
+  """Removes old index versions, with what they hold on a server."""
+  versions.prune(root, keep, in_use, _release)
+
+
+def _release(path: str) -> None:
+  """Frees what a version holds outside of its directory, as far as it can."""
+  try:
+    manifest = read_manifest(path)
+    searchers.release(
+      manifest['searcher'],
+      _searcher_dir(os.path.join(path, manifest['assets'])),
+    )
+  except (errors.UserError, OSError, tf.errors.OpError) as error:
+    logging.warning('Removing %s alone: %s', path, error)
 
 
 def load(

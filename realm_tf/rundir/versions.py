@@ -119,16 +119,25 @@ def verify(path: str) -> dict[str, Any]:
   return manifest
 
 
-def prune(root: str, keep: int, in_use: Sequence[int] = ()) -> None:
+def prune(
+  root: str,
+  keep: int,
+  in_use: Sequence[int] = (),
+  release: Callable[[str], None] = lambda path: None,
+) -> None:
   """Removes all but the newest `keep` complete versions and those in use.
 
   Incomplete versions older than these are removed too: nobody completes them.
+
+  Args:
+    release: Frees what a version holds elsewhere, before it is removed.
   """
   newest_first = [version.step for version in complete(root, -1, True)]
   if len(newest_first) < keep:
     return
   for step in steps(root):
     if step < newest_first[keep - 1] and step not in in_use:
+      release(version_path(root, step))
       _remove(version_path(root, step))
 
 

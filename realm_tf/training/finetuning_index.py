@@ -56,7 +56,7 @@ class FinetuningIndex:
     """Builds the version of `step` with the current parameters."""
     self._builder.build(step, self._root, self._job)
     self._job = version_work.ALONE
-    versions.prune(self._root, _KEPT_VERSIONS)
+    storage.prune(self._root, _KEPT_VERSIONS)
 
   def at(self, step: int) -> storage.Index:
     """Returns the index for batches of `step`.

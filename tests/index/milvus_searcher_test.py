@@ -13,8 +13,13 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.index import brute_force
+from realm_tf.index import embedding_shards
+from realm_tf.index import index_plan
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
+from realm_tf.index import storage
+from realm_tf.rundir import versions
+from tests.index import small
 
 try:
   import pymilvus
@@ -41,10 +46,13 @@ class MilvusSearcherTest(absltest.TestCase):
     )
     self.client = milvus_searcher._connect(self.uri)
 
+  def tearDown(self):
+    for collection in self.client.list_collections():
+      milvus_searcher._drop(self.client, collection)
+    super().tearDown()
+
   def _build(self):
-    found = milvus_searcher.MilvusSearcher.build(self.blocks, self.config)
-    self.addCleanup(found.drop)
-    return found
+    return milvus_searcher.MilvusSearcher.build(self.blocks, self.config)
 
   def _exact(self, k):
     return brute_force.BruteForceSearcher(self.blocks).search(self.queries, k)
@@ -97,14 +105,42 @@ class MilvusSearcherTest(absltest.TestCase):
       built.searcher.search(self.queries, 5).block_ids,
     )
 
-  def test_publishing_moves_the_alias(self):
-    first, second = self._build(), self._build()
-    for searcher in (first, second):
-      searcher.publish('realm_test')
-      self.assertEqual(
-        self.client.describe_alias('realm_test')['collection_name'],
-        searcher._collection,
-      )
+  def _complete(self, root, step):
+    """Completes an index version of the blocks; returns its collection."""
+    version = versions.Version(step, versions.version_path(root, step))
+    model = small.model()
+    plan = index_plan.make(small.CONFIG, model, 'f' * 64, len(self.blocks))
+    index_plan.start(version.path, plan, model)
+    shard = embedding_shards.write(
+      version.path, 'embeddings.npy', self.blocks, 'float32'
+    )
+    built = searchers.build(self.blocks, self.config)
+    hashes = np.arange(len(self.blocks), dtype=np.uint64)
+    storage.complete(version, plan, [shard], 'worker', hashes, built)
+    return built.searcher._collection
+
+  def _alias(self, root):
+    alias = milvus_searcher.alias_of(root)
+    return self.client.describe_alias(alias)['collection_name']
+
+  def test_a_version_is_a_collection_and_the_alias_is_the_newest(self):
+    root = self.create_tempdir().full_path
+    first = self._complete(root, 1)
+    self.assertEqual(self._alias(root), first)
+    failed = pymilvus.MilvusException(message='no room')
+    fails = mock.patch.object(milvus_searcher, '_index', side_effect=failed)
+    with fails, self.assertRaises(errors.UserError):
+      self._complete(root, 2)
+    self.assertEqual(self._alias(root), first)
+    second = self._complete(root, 3)
+    self.assertEqual(self._alias(root), second)
+    self.assertCountEqual(self.client.list_collections(), [first, second])
+    storage.prune(root, keep=1)
+    self.assertEqual(self.client.list_collections(), [second])
+    index = storage.load(versions.newest(root).path, 'f' * 64)
+    self.assertEqual(
+      index.searcher.search(self.queries, 5).block_ids.shape, (7, 5)
+    )
 
   def test_a_failed_build_leaves_nothing_behind(self):
     before = sorted(self.client.list_collections())
@@ -118,7 +154,7 @@ class MilvusSearcherTest(absltest.TestCase):
     searcher = self._build()
     path = self.create_tempdir().full_path
     searcher.save(path)
-    searcher.drop()
+    milvus_searcher.MilvusSearcher.drop(path)
     with self.assertRaisesRegex(errors.UserError, '`index.uri` must be'):
       milvus_searcher.MilvusSearcher.load(path, 4, searcher.effort)
 
