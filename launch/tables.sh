@@ -101,11 +101,12 @@ stage corpus "$corpus/manifest.json" "$PYTHON" -m bin.make_blocks \
   "${paragraphs[@]/#/--input=}" --vocab_file="$start/vocab.txt" \
   --max_block_wordpieces=100 --output_dir="$corpus"
 queries queries "${paragraphs[@]}"
-# The paper's BERT: the encoder with a head for masked words. Then the reader
-# that REALM starts from: the same, trained beside blocks.
+# The paper's BERT: the encoder with a head for masked words. And the reader that
+# REALM starts from: the encoder, with a head for masked words beside blocks.
 masked_words bert "${fresh[@]}" --init_from="$start"
-masked_words reader "${fresh[@]}" --init_from="$run/bert" \
-  --set=pretraining.candidates=recurring_span --set=pretraining.oversampling=3
+masked_words reader "${fresh[@]}" --init_from="$start" \
+  --set=pretraining.candidates=recurring_span --set=pretraining.oversampling=3 \
+  --set=pretraining.optimizer.num_steps=700
 train warm_start ict "${fresh[@]}" --init_from="$start"
 
 for name in ${rows//,/ }; do
