@@ -18,9 +18,9 @@ from realm_tf.corpus import conll
 from realm_tf.training import tagger_run
 
 _TRAIN = flags.DEFINE_multi_string(
-  'train', None, 'CoNLL files to train on', required=True
+  'train', None, 'CoNLL files to train on.', required=True
 )
-_DEV = flags.DEFINE_multi_string('dev', [], 'CoNLL files to evaluate on')
+_DEV = flags.DEFINE_multi_string('dev', [], 'CoNLL files to evaluate on.')
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New directory for the tagger to write.', required=True
 )

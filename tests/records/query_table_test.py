@@ -86,7 +86,7 @@ class QueryTableTest(absltest.TestCase):
       # The second block, of hash 80, is gone, and others are new.
       table.fit_corpus(_Corpus('two', [60, 90, 10, 70]))
     self.assertEqual(table.own_blocks.tolist(), [1, -1, 3, -1])
-    self.assertIn('Of 3 queries with a block of their own 1', logs.output[0])
+    self.assertIn('this corpus lacks that of 1', logs.output[0])
 
   def test_a_corpus_of_other_text_is_a_user_error(self):
     info = _INFO._replace(corpus_fingerprint='one')
