@@ -1,4 +1,4 @@
-"""Builds, tunes and times the search of faiss and hnswlib, as it is asked.
+"""Builds, tunes and times the search of other libraries, as it is asked.
 
 Run by benchmarks/search.py with the interpreter of benchmarks/peers.sh:
 
@@ -10,7 +10,9 @@ line on standard output is the answer, as JSON.
 
 from collections.abc import Callable
 import json
+import os
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -99,26 +101,79 @@ def _build_hnsw(blocks, num_threads):
   ]
 
 
+def _build_svs(blocks, num_threads):
+  """Returns searches of a graph over codes of 4 and then 8 bits (LVQ)."""
+  import svs
+
+  with tempfile.TemporaryDirectory() as directory:
+    raw, converted = (os.path.join(directory, x) for x in ('a.fvecs', 'b.svs'))
+    svs.write_vecs(blocks, raw)
+    svs.convert_vecs_to_svs(raw, converted, svs.float32)
+    loader = svs.VectorDataLoader(converted, svs.float32, dims=blocks.shape[1])
+    index = svs.Vamana.build(
+      svs.VamanaBuildParameters(graph_max_degree=64, window_size=128),
+      svs.LVQLoader(loader, primary=4, residual=8),
+      svs.DistanceType.MIP,
+      num_threads=num_threads,
+    )
+
+  def search(window):
+    def run(queries, k):
+      index.search_window_size = window
+      return index.search(queries, k)[0].astype(np.int64)
+
+    return run
+
+  return [
+    [search(size) for size in (8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512)]
+  ]
+
+
+def _build_lorann(blocks, num_threads):
+  import lorann
+
+  index = lorann.LorannIndex(
+    blocks, n_clusters=round(len(blocks) ** 0.5), global_dim=None
+  )
+  index.build(n_threads=num_threads)
+
+  def search(clusters, rescored):
+    return lambda queries, k: index.search(
+      queries, k, clusters, rescored, n_threads=num_threads
+    )
+
+  return [
+    [search(clusters, rescored) for clusters in (2, 4, 8, 12, 16, 24, 32, 64)]
+    for rescored in (16, 32, 64, 100, 200, 400, 800)
+  ]
+
+
 _BUILDERS = {
   'faiss_flat': _build_flat,
   'faiss_fast_scan': _build_fast_scan,
   'hnswlib': _build_hnsw,
+  'svs': _build_svs,
+  'lorann': _build_lorann,
 }
 
 
 def _tune(rows, queries, expected):
-  """Returns the fastest search that reaches the recall, and its recall."""
-  best = (0.0, 0.0, None)
+  """Returns the fastest search that reaches the recall, and its recall.
+
+  If none does, it is the most accurate one.
+  """
+  best, most_accurate = (0.0, 0.0, None), (0.0, None)
   for searches in rows:
     for search in searches:
       found = recall(search(queries, TOP), expected)
+      most_accurate = max(
+        most_accurate, (found, search), key=lambda row: row[0]
+      )
       if found >= RECALL:
         rate = queries_per_second(search, queries, len(queries), 0.5)
         best = max(best, (rate, found, search), key=lambda row: row[0])
         break
-  if best[2] is None:
-    sys.exit(f'No setting reaches a recall of {RECALL}.')
-  return best[1:]
+  return most_accurate if best[2] is None else best[1:]
 
 
 def main(directory: str, num_threads: str) -> None:

@@ -1,8 +1,10 @@
-r"""Search over clustered vectors: queries a second and time to build.
+r"""Search over clustered or real vectors: queries a second, time to build.
 
   bash benchmarks/peers.sh
   python -m benchmarks.search --n=1000000
   python -m benchmarks.search --n=13353718      # No peers; see search_at_scale.
+  python -m benchmarks.search --index=RUN/index/000000500 --model_dir=RUN \
+      --questions=FILE                          # See index_vectors.
 
 K is 8; every approximate searcher is tuned to a recall@8 of at least 0.95 in
 the same run, ours by what building an index does. Ours and the peers take turns
@@ -31,12 +33,15 @@ _N = flags.DEFINE_integer('n', 1_000_000, 'Vectors.')
 _QUICK = flags.DEFINE_bool('quick', False, 'Few vectors, short turns.')
 _TURNS = flags.DEFINE_integer('turns', 5, 'Of each; the median counts.')
 _PEERS_UP_TO = flags.DEFINE_integer('peers_up_to', 2_000_000, 'Vectors.')
+_INDEX = flags.DEFINE_string('index', None, 'Index version to search.')
+_MODEL_DIR = flags.DEFINE_string('model_dir', None, "The index's model.")
+_QUESTIONS = flags.DEFINE_string('questions', None, 'Queries of --index.')
 _DIRECTORY = flags.DEFINE_string('directory', None, 'For the vectors; kept.')
 
 _BATCHES = (1, 512)
 _NUM_QUERIES = 1024
 _NUM_THREADS = 2
-_APPROXIMATE = ('faiss_fast_scan', 'hnswlib')
+_APPROXIMATE = ('faiss_fast_scan', 'hnswlib', 'svs', 'lorann')
 
 
 class _Peers:
@@ -136,7 +141,11 @@ def _compare(directory: str):
   for batch in _BATCHES:
     rates = _take_turns(ours, peers, batch)
     print(f'batch {batch}:', {name: round(x, 1) for name, x in rates.items()})
-    best = max((rates.get(name, 0), name) for name in _APPROXIMATE)
+    best = max(
+      (rates.get(name, 0), name)
+      for name in _APPROXIMATE
+      if built.get(name, {}).get('recall', 1) >= peer_search.RECALL
+    )
     for name in ('brute_force', 'device', 'scann', 'faiss'):
       peer = best if name in ('scann', 'faiss') else None
       peer = peer or (rates.get('faiss_flat', 0), 'faiss_flat')
@@ -172,7 +181,19 @@ def main(_):
   with tempfile.TemporaryDirectory() as temporary:
     directory = _DIRECTORY.value or temporary
     os.makedirs(directory, exist_ok=True)
-    clustered_vectors.write(directory, num_vectors, _NUM_QUERIES)
+    if _INDEX.value:
+      from benchmarks import index_vectors
+
+      index_vectors.write(
+        directory,
+        _INDEX.value,
+        _MODEL_DIR.value,
+        _QUESTIONS.value,
+        _NUM_QUERIES,
+      )
+      num_vectors = len(clustered_vectors.read(directory, 'blocks'))
+    else:
+      clustered_vectors.write(directory, num_vectors, _NUM_QUERIES)
     if num_vectors <= _PEERS_UP_TO.value:
       rows = _compare(directory)
     else:

@@ -26,6 +26,8 @@ class IndexConfig(fields.Config):
     leaves_to_search_fraction: Share of the partitions visited per query; 1
       makes the search exhaustive.
     num_to_rescore: Approximate hits that are rescored exactly.
+    vectors: Where ScaNN and faiss keep the vectors that rescore: in 'memory',
+      or on 'disk', for indexes larger than memory.
     tuning_queries: Held-out queries that measure recall.
     embed_batch_size: Blocks embedded at once.
     embed_backend: What embeds blocks: 'tensorflow', 'openvino' (an extra, for
@@ -47,6 +49,7 @@ class IndexConfig(fields.Config):
     0.1, 'be in (0, 1]', lambda value: 0 < value <= 1
   )
   num_to_rescore: int = fields.positive(200)
+  vectors: str = fields.one_of('memory', 'disk')
   tuning_queries: int = fields.positive(512)
   embed_batch_size: int = fields.positive(128)
   embed_backend: str = fields.one_of('auto', 'tensorflow', 'openvino')

@@ -42,16 +42,19 @@ class FaissSearcher:
   ) -> 'FaissSearcher':
     """Builds a searcher over float32 `embeddings`, [N, D], N >= 16."""
     num_blocks, width = embeddings.shape
+    on_disk = config.vectors == 'disk'
     leaves, effort = tuning.untuned(config, num_blocks)
     codes = width // 2 if width % 2 == 0 else width
     faiss.omp_set_num_threads(os.cpu_count())
     index = faiss.index_factory(
-      width, f'IVF{leaves},PQ{codes}x4fs,RFlat', faiss.METRIC_INNER_PRODUCT
+      width,
+      f'IVF{leaves},PQ{codes}x4fs' + ('' if on_disk else ',RFlat'),
+      faiss.METRIC_INNER_PRODUCT,
     )
     ivf = faiss.extract_index_ivf(index)
     ivf.cp.seed = _SEED
     faiss.downcast_index(ivf).pq.cp.seed = _SEED
-    # Every so-manieth block: those of an article stand side by side.
+    # Blocks spread over the corpus: those of an article stand side by side.
     step = max(1, num_blocks // _TRAINING_BLOCKS)
     index.train(np.ascontiguousarray(embeddings[::step], np.float32))
     for start in range(0, num_blocks, _ADDED_BLOCKS):
@@ -88,10 +91,11 @@ class FaissSearcher:
     return searcher.mark_missing(ids, np.where(ids < 0, -np.inf, scores))
 
   def _make_parameters(self, k):
+    probes = faiss.IVFSearchParameters(nprobe=self.effort.leaves_to_search)
+    if not isinstance(self._index, faiss.IndexRefine):
+      return probes
     rescored = min(max(k, self.effort.num_to_rescore), self._index.ntotal)
     return faiss.IndexRefineSearchParameters(
       k_factor=(rescored + 0.5) / k,  # faiss rounds the product down.
-      base_index_params=faiss.IVFSearchParameters(
-        nprobe=self.effort.leaves_to_search
-      ),
+      base_index_params=probes,
     )

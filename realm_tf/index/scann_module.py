@@ -71,7 +71,7 @@ class ScannModule(tf.Module):
     leaves, effort = tuning.untuned(config, number)
     builder = scann_searcher.prepare(
       scann_ops.builder, embeddings, leaves, effort
-    )
+    ).reorder(min(effort.num_to_rescore, number))
     state = builder.build().serialize_to_module()
     return cls(state, f'realm_tf-{uuid.uuid4()}', leaves, effort)
 

@@ -51,6 +51,8 @@ class ScannSearcher:
       effort,
       soar_lambda=config.soar_lambda if spills else None,
     )
+    if config.vectors == 'memory':
+      builder = builder.reorder(min(effort.num_to_rescore, num_blocks))
     return cls(builder.build(), leaves, effort)
 
   @classmethod
@@ -100,7 +102,7 @@ def prepare(
   effort: searcher.Effort,
   **tree_options: Any,
 ) -> Any:
-  """Returns a ScaNN builder, ready to build."""
+  """Returns a ScaNN builder, ready to build a searcher without rescoring."""
   number = len(embeddings)
   builder = make_builder(
     np.ascontiguousarray(embeddings, np.float32), 10, 'dot_product'
@@ -114,6 +116,5 @@ def prepare(
     **tree_options,
   )
   builder = builder.score_ah(2, anisotropic_quantization_threshold=0.2)
-  builder = builder.reorder(min(effort.num_to_rescore, number))
   builder.set_n_training_threads(os.cpu_count())
   return builder

@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.index import brute_force
+from realm_tf.index import disk_rescoring
 from realm_tf.index import scann_process
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import tuned_searcher
@@ -33,7 +34,8 @@ class Built(NamedTuple):
 
   Attributes:
     searcher: Ready to search, as tuned.
-    settings: 'kind'; of an approximate one also 'num_leaves', and either
+    settings: 'kind'; of an approximate one also 'num_leaves', 'vectors' if
+      they are on 'disk', and either
       'leaves_to_search' and 'num_to_rescore', or, if queries were given,
       'efforts', a list by ascending 'k' of these two and the recall
       'measured', and 'recall' with its 'target' and 'num_queries'.
@@ -88,7 +90,11 @@ def build(
       settings['dtype'] = 'bfloat16'  # They are stored in no more bits.
     return Built(_exact(settings, embeddings), settings)
   searcher = _adapter(chosen).build(embeddings, config)
-  built = Built(searcher, _settings(chosen, searcher))
+  settings = _settings(chosen, searcher)
+  if config.vectors == 'disk' and chosen != 'milvus':
+    settings['vectors'] = 'disk'
+    searcher = disk_rescoring.DiskRescorer(searcher, embeddings)
+  built = Built(searcher, settings)
   if queries is None or not len(queries):
     return built
   return tune(built, embeddings, config, queries, ks)
@@ -133,9 +139,9 @@ def tune(
       searcher.num_leaves,
       choice.num_tried,
     )
+  kept = ('kind', 'num_leaves', 'vectors')
   settings = {
-    'kind': built.settings['kind'],
-    'num_leaves': searcher.num_leaves,
+    **{key: built.settings[key] for key in kept if key in built.settings},
     'efforts': rows,
     'recall': {'target': config.recall_target, 'num_queries': len(queries)},
   }
@@ -178,12 +184,16 @@ def load(
   if is_exact(settings['kind']):
     return _exact(settings, embeddings)
   efforts, leaves = _efforts(settings), settings['num_leaves']
+  on_disk = settings.get('vectors') == 'disk'
   with _local(directory) as path:
-    if own_process and settings['kind'] == 'scann':
+    # Codes alone load fast.
+    if own_process and settings['kind'] == 'scann' and not on_disk:
       return scann_process.ScannProcess.load(path, leaves, efforts)
     searcher = _adapter(settings['kind']).load(
       path, leaves, next(iter(efforts.values()))
     )
+  if on_disk:
+    searcher = disk_rescoring.DiskRescorer(searcher, embeddings)
   return tuned_searcher.TunedSearcher(searcher, efforts)
 
 

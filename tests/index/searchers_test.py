@@ -65,10 +65,12 @@ class SearchersTest(parameterized.TestCase):
         found = searcher.search(np.eye(2, dtype=np.float32)[:1], 1)
         self.assertEqual(found.block_ids.item(), best, dtype)
 
-  @parameterized.product(kind=('scann', 'faiss'), is_remote=(False, True))
-  def test_tuned_searcher_survives_the_disk(self, kind, is_remote):
+  @parameterized.product(
+    kind=('scann', 'faiss'), is_remote=(False, True), vectors=('memory', 'disk')
+  )
+  def test_tuned_searcher_survives_the_disk(self, kind, is_remote, vectors):
     blocks, queries = _normal(2000, 8), -_normal(50, 8)
-    config = _config(kind, recall_target=0.9)
+    config = _config(kind, recall_target=0.9, vectors=vectors)
     built = searchers.build(blocks, config, queries, (10, 100, 5000))
     settings = json.loads(json.dumps(built.settings))
     self.assertEqual(settings['recall'], {'target': 0.9, 'num_queries': 50})
@@ -79,7 +81,11 @@ class SearchersTest(parameterized.TestCase):
       self.assertBetween(row.pop('measured'), 0.9, 1.0)
       self.assertEqual(row, built.searcher.efforts[k]._asdict())
 
-    path = f'ram://{kind}/a' if is_remote else self.create_tempdir().full_path
+    path = (
+      f'ram://{kind}/{vectors}'
+      if is_remote
+      else self.create_tempdir().full_path
+    )
     self.assertTrue(searchers.save(built.searcher, path))
     loaded = searchers.load(built.settings, path, blocks)
     self.assertEqual(loaded.efforts, built.searcher.efforts)

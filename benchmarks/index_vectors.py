@@ -1,0 +1,52 @@
+"""Vectors of a real index, and of real questions, as clustered_vectors writes.
+
+Questions do not lie as blocks do, so a searcher that is fast on blocks' own
+neighbours may be slow on them.
+"""
+
+import numpy as np
+
+from benchmarks import clustered_vectors
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.index import model_files
+from realm_tf.index import query_embeddings
+from realm_tf.index import storage
+from realm_tf.modeling import realm_model
+from realm_tf.records import sampling
+
+_BATCH = 64
+
+
+def write(
+  directory: str, index: str, model_dir: str, questions: str, num_queries: int
+) -> None:
+  """Writes blocks.npy, queries.npy and tuning_queries.npy.
+
+  Args:
+    index: An index version.
+    model_dir: Model that embedded it.
+    questions: File of at least 2 `num_queries` questions.
+    num_queries: Questions to search with, and others to tune on.
+  """
+  opened = model_files.open_model(model_dir, [realm_model.EMBEDDER])
+  embeddings = storage.read_embeddings(index, storage.read_manifest(index))
+  _save(directory, 'blocks', np.asarray(embeddings))
+  length = opened.directory.config.lengths.query_tokens
+  embed = query_embeddings.compile_embedding(
+    opened.model, length, opened.tokenizer.special_ids
+  )
+  drawn = np.random.default_rng(0).permutation(
+    [row.question for row in questions_lib.read_questions(questions)]
+  )
+  ids = sampling.pad_rows(
+    opened.tokenizer.token_ids_batch(list(drawn[: 2 * num_queries])), length - 2
+  )
+  rows = np.concatenate(
+    [embed(ids[i : i + _BATCH]) for i in range(0, len(ids), _BATCH)]
+  )
+  _save(directory, 'queries', rows[:num_queries])
+  _save(directory, 'tuning_queries', rows[num_queries:])
+
+
+def _save(directory, name, rows):
+  np.save(clustered_vectors.path(directory, name), rows)
