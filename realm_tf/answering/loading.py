@@ -12,6 +12,7 @@ from realm_tf.index import index_plan
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import storage
+from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
@@ -143,7 +144,14 @@ def answerer_of(
     loaded.table,
     loaded.retriever,
     model
-    and reading.PairReader(model, special_ids, finetuning, choices.read_dtype),
+    and reading.PairReader(
+      reading.fastest_score(
+        model, choices.read_dtype, loaded.config.index.embed_backend
+      ),
+      model.config.max_span_width,
+      special_ids,
+      finetuning,
+    ),
     loaded.config.lengths,
     finetuning,
     hybrid,
@@ -207,7 +215,12 @@ def over_model(
     retrieval_layer.over_model(
       model, search, config.lengths.query_tokens, special_ids
     ),
-    reading.PairReader(model, special_ids, config.finetuning),
+    reading.PairReader(
+      reading.tensorflow_score(model, precision.choose('auto')),
+      model.config.max_span_width,
+      special_ids,
+      config.finetuning,
+    ),
     config.lengths,
     config.finetuning,
   )

@@ -3,12 +3,13 @@
 It may be of another model than the retriever: Table 2 exchanges them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf.index import embed_backend
 from realm_tf.modeling import lean_encoder
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
@@ -20,48 +21,81 @@ from realm_tf.records import joining
 _GROUP_TOKENS = 4096
 
 
+# (tokens of pairs int32 [n, L], Lz) -> scores of spans, float32 [n, Lz, W].
+Score = Callable[[dict[str, np.ndarray], int], np.ndarray]
+
+
+def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
+  """Returns the span reader as one graph of unknown sizes.
+
+  No question waits for a compilation.
+
+  Args:
+    model: A model with the SPAN part, used as it is at each call.
+    dtype: Dtype of the encoder's matmuls, 'float32' or 'bfloat16'.
+  """
+  encode = None
+  if dtype != 'float32':
+    encode = lean_encoder.LeanEncoder(
+      model.span_reader.encoder, model.config.reader_bert, dtype
+    )
+  spec = tf.TensorSpec([None, 1, None], tf.int32)
+  score = tf.function(
+    lambda ids, mask, types, body_length: model.span_reader(
+      dict(zip(joining.NAMES, (ids, mask, types))), body_length, encode=encode
+    ),
+    input_signature=[spec, spec, spec, tf.TensorSpec([], tf.int32)],
+  )
+
+  def score_pairs(tokens, body_length):
+    arrays = [tokens[name][:, None] for name in joining.NAMES]
+    return score(*arrays, body_length)[:, 0].numpy()
+
+  return score_pairs
+
+
+def fastest_score(
+  model: realm_model.RealmModel, dtype: str, backend: str
+) -> Score:
+  """Returns the span reader with the model's current variables.
+
+  Args:
+    dtype: 'float32', 'bfloat16' or 'auto'; see `ModelConfig.train_dtype`.
+    backend: `IndexConfig.embed_backend`.
+  """
+  dtype = precision.choose(dtype)
+  if embed_backend.choose(backend) != 'openvino':
+    return tensorflow_score(model, dtype)
+  from realm_tf.modeling import openvino_reader  # An extra.
+
+  return openvino_reader.OpenvinoReader(
+    model.span_reader, model.config.reader_bert, dtype
+  )
+
+
 class PairReader:
   """Reads (question, block) pairs; an `answerer.Reader`.
 
   It reads pairs in the order of their length, some at a time, so that it hardly
-  computes padding, and skips pairs without a block. One graph of unknown sizes
-  serves every batch: no question waits for a compilation.
+  computes padding, and skips pairs without a block.
 
   Args:
-    model: A model with the SPAN part, used as it is at each call.
+    score: Span reader.
+    max_width: W, in wordpieces.
     config: Longest joint sequence, and whether it has titles.
-    dtype: Dtype of the encoder's matmuls: 'float32', 'bfloat16' or 'auto'; see
-      `ModelConfig.train_dtype`.
   """
 
   def __init__(
     self,
-    model: realm_model.RealmModel,
+    score: Score,
+    max_width: int,
     special_ids: tuple[int, int],
     config: config_lib.FinetuningConfig,
-    dtype: str = 'auto',
   ):
+    self._score = score
+    self._max_width = max_width
     self._special_ids = special_ids
     self._config = config
-    self._max_width = model.config.max_span_width
-    encode = None
-    dtype = precision.choose(dtype)
-    if dtype != 'float32':
-      encode = lean_encoder.LeanEncoder(
-        model.span_reader.encoder, model.config.reader_bert, dtype
-      )
-    spec = tf.TensorSpec([None, 1, None], tf.int32)
-    self._score = tf.function(
-      lambda ids, mask, types, body_length: model.span_reader(
-        dict(zip(joining.NAMES, (ids, mask, types))), body_length, encode=encode
-      ),
-      input_signature=[spec, spec, spec, tf.TensorSpec([], tf.int32)],
-    )
-
-  @property
-  def num_traces(self) -> int:
-    """Number of times that TensorFlow traced the reader."""
-    return self._score.experimental_get_tracing_count()
 
   def __call__(
     self,
@@ -79,9 +113,9 @@ class PairReader:
       [len(num_body), *shape[2:]], exclusion.NO_SCORE, np.float32
     )
     for rows, length in _groups(tokens['input_mask'].sum(axis=1), num_body):
-      arrays = [tokens[name][rows, None, :length] for name in joining.NAMES]
+      some = {name: ids[rows, :length] for name, ids in tokens.items()}
       longest = num_body[rows].max()
-      scores[rows, :longest] = self._score(*arrays, longest)[:, 0]
+      scores[rows, :longest] = self._score(some, longest)
     return scores.reshape(shape) + retrieval_scores[:, :, None, None]
 
   def _pack(self, question_ids, title_ids, body_ids):

@@ -30,8 +30,9 @@ class IndexConfig(fields.Config):
       or on 'disk', for indexes larger than memory.
     tuning_queries: Held-out queries that measure recall.
     embed_batch_size: Blocks embedded at once.
-    embed_backend: What embeds blocks: 'tensorflow', 'openvino' (an extra, for
-      CPUs), or 'auto': OpenVINO if it is installed and there is no accelerator.
+    embed_backend: What embeds blocks, and reads them to answer: 'tensorflow',
+      'openvino' (an extra, for CPUs), or 'auto': OpenVINO if it is installed
+      and there is no accelerator.
     embed_dtype: Dtype of matmuls; see `ModelConfig.train_dtype`.
     storage_dtype: Dtype of the embeddings on disk.
     shard_blocks: Blocks of one embedding shard: the most a crash can lose.

@@ -63,15 +63,8 @@ class OpenvinoEncoder:
       name: variable.numpy()
       for name, variable in weights.by_local_name(encoder).items()
     }
-    self._compiled = openvino.Core().compile_model(
-      _Graph(arrays, config).build(cls_only),
-      'CPU',
-      {
-        'INFERENCE_PRECISION_HINT': _PRECISIONS[dtype],
-        'PERFORMANCE_HINT': 'LATENCY',
-        # A trainer may run beside: the scheduler places threads better.
-        'ENABLE_CPU_PINNING': False,
-      },
+    self._compiled = compile_graph(
+      _Graph(arrays, config).build(cls_only), dtype
     )
     self._request = self._compiled.create_infer_request()
 
@@ -81,6 +74,30 @@ class OpenvinoEncoder:
     )
     sequence, pooled = (results[output] for output in self._compiled.outputs)
     return {'sequence_output': sequence, 'pooled_output': pooled}
+
+
+def compile_graph(graph: openvino.Model, dtype: str) -> openvino.CompiledModel:
+  """Returns a graph that computes on this machine's cores."""
+  return openvino.Core().compile_model(
+    graph,
+    'CPU',
+    {
+      'INFERENCE_PRECISION_HINT': _PRECISIONS[dtype],
+      'PERFORMANCE_HINT': 'LATENCY',
+      # A trainer may run beside: the scheduler places threads better.
+      'ENABLE_CPU_PINNING': False,
+    },
+  )
+
+
+def floats(values) -> openvino.Node:
+  """Returns a constant, float32."""
+  return ops.constant(np.ascontiguousarray(values, np.float32))
+
+
+def ints(values) -> openvino.Node:
+  """Returns a constant, int64."""
+  return ops.constant(np.asarray(values, np.int64))
 
 
 class _Graph:
@@ -99,22 +116,22 @@ class _Graph:
       ops.parameter([-1, -1], np.int32, name=name) for name in _INPUTS
     )
     states = self._embed(ids, types)
-    is_padding = ops.subtract(self._floats(1.0), ops.convert(mask, 'f32'))
-    bias = ops.multiply(is_padding, self._floats(exclusion.NO_SCORE))
-    bias = ops.unsqueeze(bias, self._ints([1, 2]))  # [B, 1, 1, L]
+    is_padding = ops.subtract(floats(1.0), ops.convert(mask, 'f32'))
+    bias = ops.multiply(is_padding, floats(exclusion.NO_SCORE))
+    bias = ops.unsqueeze(bias, ints([1, 2]))  # [B, 1, 1, L]
     last = self._config.num_layers - 1
     for i in range(last + 1):
       states = self._layer(i, states, bias, cls_only and i == last)
-    first = ops.squeeze(self._first(states), self._ints([1]))
+    first = ops.squeeze(self._first(states), ints([1]))
     pooled = ops.tanh(self._dense('pooler_transform', first))
     return openvino.Model([states, pooled], [ids, mask, types])
 
   def _embed(self, ids, types):
     words, positions, kinds = (
-      self._floats(self._arrays[f'{name}/embeddings'])
+      floats(self._arrays[f'{name}/embeddings'])
       for name in ('word_embeddings', 'position_embedding', 'type_embeddings')
     )
-    rows, step = self._ints([0]), self._ints([1])
+    rows, step = ints([0]), ints([1])
     length = ops.gather(ops.shape_of(ids), step, rows)
     sums = ops.add(
       ops.add(ops.gather(words, ids, rows), ops.gather(kinds, types, rows)),
@@ -137,8 +154,8 @@ class _Graph:
 
   def _attend(self, name, queried, states, bias):
     heads = self._config.num_heads
-    shape = self._ints([0, 0, heads, self._width // heads])
-    swap = self._ints([0, 2, 1, 3])
+    shape = ints([0, 0, heads, self._width // heads])
+    swap = ints([0, 2, 1, 3])
     query, key, value = (
       ops.transpose(
         ops.reshape(self._dense(f'{name}/{part}', inputs), shape, True), swap
@@ -147,13 +164,13 @@ class _Graph:
         ('query', 'key', 'value'), (queried, states, states)
       )
     )
-    scale = self._floats((self._width // heads) ** -0.5)
+    scale = floats((self._width // heads) ** -0.5)
     scores = ops.matmul(ops.multiply(query, scale), key, False, True)
     mixed = ops.matmul(
       ops.softmax(ops.add(scores, bias), -1), value, False, False
     )
     joined = ops.reshape(
-      ops.transpose(mixed, swap), self._ints([0, 0, self._width]), True
+      ops.transpose(mixed, swap), ints([0, 0, self._width]), True
     )
     return self._dense(f'{name}/attention_output', joined)
 
@@ -166,10 +183,10 @@ class _Graph:
       else (self._width)
     )
     product = ops.matmul(
-      states, self._floats(kernel.reshape(inner, -1)), False, False
+      states, floats(kernel.reshape(inner, -1)), False, False
     )
     bias = self._arrays[f'{name}/bias'].reshape(-1)
-    return ops.add(product, self._floats(bias))
+    return ops.add(product, floats(bias))
 
   def _activate(self, states):
     if self._config.activation == 'relu':
@@ -179,20 +196,14 @@ class _Graph:
 
   def _layer_norm(self, name, states):
     scale, offset = (
-      self._floats(self._arrays[f'{name}/{part}']) for part in ('gamma', 'beta')
+      floats(self._arrays[f'{name}/{part}']) for part in ('gamma', 'beta')
     )
     normal = ops.mvn(
-      states, self._ints([-1]), True, bert.LAYER_NORM_EPSILON, 'inside_sqrt'
+      states, ints([-1]), True, bert.LAYER_NORM_EPSILON, 'inside_sqrt'
     )
     return ops.add(ops.multiply(normal, scale), offset)
 
   def _first(self, states):
     """Returns the first position, [B, 1, H]."""
-    start, stop = self._ints([0]), self._ints([1])
+    start, stop = ints([0]), ints([1])
     return ops.slice(states, start, stop, stop, stop)
-
-  def _floats(self, values):
-    return ops.constant(np.ascontiguousarray(values, np.float32))
-
-  def _ints(self, values):
-    return ops.constant(np.asarray(values, np.int64))

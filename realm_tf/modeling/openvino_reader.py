@@ -1,0 +1,107 @@
+"""Runs the span reader on OpenVINO, for inference on CPUs.
+
+  a reader's variables, packed pairs -> [this file] -> scores of all spans
+
+The same function as `span_reader.SpanReader`, whose head passes every span's
+hidden layer through memory several times. The head computes in float32.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import openvino_encoder
+from realm_tf.modeling import span_reader
+from realm_tf.objectives import exclusion
+
+openvino, ops = openvino_encoder.openvino, openvino_encoder.ops
+
+
+class OpenvinoReader:
+  """Computes what a span reader computed with the variables of construction.
+
+  Args:
+    reader: Its variables are copied: make a new OpenvinoReader after they
+      change.
+    config: Sizes of the reader's encoder.
+    dtype: Dtype of the encoder's matmuls, 'float32' or 'bfloat16'.
+
+  Call arguments:
+    tokens: 'input_word_ids', 'input_mask' and 'input_type_ids', int32 [B, L].
+    body_length: Lz; see `SpanReader`.
+
+  Returns:
+    float32 [B, Lz, W]; see `SpanReader`.
+  """
+
+  def __init__(
+    self,
+    reader: span_reader.SpanReader,
+    config: config_lib.BertConfig,
+    dtype: str,
+  ):
+    self._encode = openvino_encoder.OpenvinoEncoder(
+      reader.encoder, config, dtype
+    )
+    self._max_width = reader.max_span_width
+    self._head = openvino_encoder.compile_graph(_head(reader), 'float32')
+    self._request = self._head.create_infer_request()
+
+  def __call__(
+    self, tokens: Mapping[str, np.ndarray], body_length: int
+  ) -> np.ndarray:
+    types = tokens['input_type_ids']
+    # Spans that begin at the last positions end behind them.
+    places = np.arange(body_length + self._max_width - 1, dtype=np.int32)
+    places = types.argmax(axis=1).astype(np.int32)[:, None] + places
+    scores = self._request.infer(
+      [
+        self._encode(tokens)['sequence_output'],
+        np.minimum(places, types.shape[1] - 1),
+      ]
+    )[self._head.outputs[0]]
+    num_body = types.sum(axis=1) - 1  # Its last one is [SEP].
+    ends = np.add.outer(np.arange(body_length), np.arange(self._max_width))
+    is_inside = ends < num_body[:, None, None]
+    return np.where(is_inside, scores, np.float32(exclusion.NO_SCORE))
+
+
+def _head(reader):
+  """Returns the head as an `openvino.Model`.
+
+  It takes states, float32 [B, L, H], and the positions to read, int32
+  [B, Lz + W - 1], and returns the scores, float32 [B, Lz, W].
+  """
+  floats, ints = openvino_encoder.floats, openvino_encoder.ints
+  width = reader.max_span_width
+  states = ops.parameter([-1, -1, reader.projection.kernel.shape[0]], name='s')
+  places = ops.parameter([-1, -1], np.int32, name='places')
+  rows = ops.gather(states, places, ints(1), batch_dims=1)
+  length = ops.subtract(
+    ops.gather(ops.shape_of(places), ints([1]), ints(0)), ints([width - 1])
+  )
+
+  def rows_from(values, start):
+    begin, axis = ints([start]), ints([1])
+    return ops.slice(values, begin, ops.add(length, begin), axis, axis)
+
+  starts, ends = (
+    ops.add(ops.matmul(rows, floats(kernel), False, False), floats(bias))
+    for kernel, bias in zip(
+      np.split(reader.projection.kernel.numpy(), 2, axis=1),
+      np.split(reader.projection.bias.numpy(), 2),
+    )
+  )
+  starts = rows_from(starts, 0)
+  norm, score = reader.layer_norm, reader.score
+  # The norm's scale and offset, and the product behind them, are one product.
+  weights = norm.gamma.numpy()[:, None] * score.kernel.numpy()
+  offset = norm.beta.numpy() @ score.kernel.numpy() + score.bias.numpy()
+  scores = []
+  for start in range(width):
+    hidden = ops.relu(ops.add(starts, rows_from(ends, start)))
+    normal = ops.mvn(hidden, ints([-1]), True, norm.epsilon, 'inside_sqrt')
+    product = ops.matmul(normal, floats(weights), False, False)
+    scores.append(ops.add(product, floats(offset)))
+  return openvino.Model([ops.concat(scores, -1)], [states, places])

@@ -1,0 +1,80 @@
+"""Tests for realm_tf.modeling.openvino_reader: spans' scores, by its twin."""
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import bert
+from realm_tf.modeling import openvino_reader
+from realm_tf.modeling import span_reader
+from realm_tf.objectives import exclusion
+
+_CONFIG = config_lib.BertConfig(
+  vocab_size=50,
+  hidden_size=24,
+  num_layers=2,
+  num_heads=3,
+  intermediate_size=40,
+  max_positions=32,
+  initializer_range=0.3,
+)
+# Of four rows: wordpieces of the question, with specials, and of the body.
+_LENGTHS = ((3, 9), (5, 1), (2, 20), (4, 6))
+
+
+def _tokens():
+  length = max(question + body + 1 for question, body in _LENGTHS)
+  places = np.arange(length)
+  ends = np.array([question + body + 1 for question, body in _LENGTHS])
+  mask = places < ends[:, None]
+  types = mask & (places >= np.array(_LENGTHS)[:, :1])
+  ids = np.random.default_rng(0).integers(1, 50, mask.shape) * mask
+  return {
+    'input_word_ids': ids.astype(np.int32),
+    'input_mask': mask.astype(np.int32),
+    'input_type_ids': types.astype(np.int32),
+  }
+
+
+class OpenvinoReaderTest(tf.test.TestCase):
+  def test_agrees_with_the_exact_reader(self):
+    encoder = bert.build_encoder(_CONFIG)
+    exact = span_reader.SpanReader(encoder, hidden_size=8, max_span_width=4)
+    tokens = _tokens()
+    pairs = {name: ids[:, None] for name, ids in tokens.items()}
+    exact(pairs, 20)
+    for variable in exact.variables:  # Biases and norms are 0 and 1 at first.
+      noise = tf.random.stateless_normal(variable.shape, seed=[1, 2])
+      variable.assign_add(0.1 * noise)
+    reader = openvino_reader.OpenvinoReader(exact, _CONFIG, 'float32')
+    for body_length in (20, 22):  # The longest body, and more than there is.
+      expected = exact(pairs, body_length)[:, 0].numpy()
+      actual = reader(tokens, body_length)
+      self.assertEqual(actual.dtype, np.float32)
+      np.testing.assert_array_equal(
+        exclusion.exists(actual), exclusion.exists(expected)
+      )
+      self.assertAllClose(actual, expected, rtol=1e-4, atol=1e-4)
+    # 9 + 8 + 7 + 6 spans in a body of 9 wordpieces.
+    self.assertEqual(exclusion.exists(actual)[0].sum(), 30)
+
+  def test_one_row_of_another_size(self):
+    reader = openvino_reader.OpenvinoReader(*_small(), 'float32')
+    tokens = _tokens()
+    all_rows = reader(tokens, 20)
+    one = reader({name: ids[1:2, :7] for name, ids in tokens.items()}, 1)
+    self.assertEqual(one.shape, (1, 1, 4))
+    self.assertAllClose(one[0], all_rows[1, :1], rtol=1e-5, atol=1e-5)
+
+
+def _small():
+  exact = span_reader.SpanReader(
+    bert.build_encoder(_CONFIG), hidden_size=8, max_span_width=4
+  )
+  exact({name: ids[:, None] for name, ids in _tokens().items()}, 20)
+  return exact, _CONFIG
+
+
+if __name__ == '__main__':
+  absltest.main()
