@@ -8,6 +8,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import reading
+from realm_tf.index import embed_backend
 from realm_tf.index import index_plan
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
@@ -98,11 +99,14 @@ def load(
     tokenizer,
     table,
     index,
-    retrieval_layer.over_model(
-      model,
+    retrieval_layer.RetrievalLayer(
+      embed_backend.query_embedding(
+        model,
+        directory.config.lengths.query_tokens,
+        tokenizer.special_ids,
+        directory.config.index.embed_backend,
+      ),
       index.searcher,
-      directory.config.lengths.query_tokens,
-      tokenizer.special_ids,
     ),
     model,
     realm_model.SPAN in parts,

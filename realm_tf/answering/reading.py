@@ -94,8 +94,18 @@ class PairReader:
   ):
     self._score = score
     self._max_width = max_width
-    self._special_ids = special_ids
-    self._config = config
+    # Eagerly, its many small operations would take longer than the encoder.
+    ids, blocks = (tf.TensorSpec([None] * rank, tf.int32) for rank in (2, 3))
+    self._pack_pairs = tf.function(
+      lambda questions, bodies, titles: joining.pack_pairs(
+        questions,
+        bodies,
+        *special_ids,
+        config.joint_tokens,
+        titles if config.read_titles else None,
+      ),
+      input_signature=[ids, blocks, blocks],
+    )
 
   def __call__(
     self,
@@ -120,12 +130,8 @@ class PairReader:
 
   def _pack(self, question_ids, title_ids, body_ids):
     """Returns BERT's input of all pairs, int32 [B * K, L] each."""
-    joint = joining.pack_pairs(
-      tf.constant(question_ids),
-      tf.constant(body_ids),
-      *self._special_ids,
-      self._config.joint_tokens,
-      tf.constant(title_ids) if self._config.read_titles else None,
+    joint = self._pack_pairs(
+      *(tf.constant(ids) for ids in (question_ids, body_ids, title_ids))
     )
     return {
       name: array.numpy().reshape(-1, array.shape[-1])

@@ -1,6 +1,6 @@
-"""Chooses what embeds blocks: TensorFlow, or OpenVINO on a CPU.
+"""Chooses what embeds: TensorFlow, or OpenVINO on a CPU.
 
-  model, index config -> [this file] -> block embedder
+  model, index config -> [this file] -> embedder of blocks, or of queries
 
 OpenVINO is an extra. On CPUs it embeds several times as many blocks a second
 as TensorFlow's kernels (docs/performance.md), so 'auto' takes it where it is
@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.index import block_embeddings
+from realm_tf.index import query_embeddings
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import joining
@@ -73,15 +74,8 @@ def openvino_embedding(
   model: realm_model.RealmModel, special_ids: tuple[int, int], dtype: str
 ) -> block_embeddings.Embed:
   """Returns the block embedder of the model's current variables on OpenVINO."""
-  from realm_tf.modeling import openvino_encoder  # An extra.
-
   embedder = model.block_embedder
-  encode = openvino_encoder.OpenvinoEncoder(
-    embedder.encoder,
-    model.config.embedder_bert,
-    dtype,
-    cls_only=embedder.config.head != 'mean',
-  )
+  encode = _openvino_encoder(model, embedder, dtype)
 
   def embed_some(tokens):
     return embedder.from_outputs(encode(tokens), tokens['input_mask'])
@@ -101,3 +95,61 @@ def openvino_embedding(
     )
 
   return embed
+
+
+def query_embedding(
+  model: realm_model.RealmModel,
+  query_tokens: int,
+  special_ids: tuple[int, int],
+  backend: str,
+) -> query_embeddings.Embed:
+  """Returns the query embedder of the model's current variables, in float32.
+
+  Args:
+    query_tokens: Longest query, with specials.
+    backend: `IndexConfig.embed_backend`.
+  """
+  if choose(backend) != 'openvino':
+    return query_embeddings.compile_any_size(model, query_tokens, special_ids)
+  embedder = model.query_embedder
+  encode = _openvino_encoder(model, embedder, 'float32')
+  size = model.config.embedder_bert.hidden_size
+  ids = tf.TensorSpec([None, None], tf.int32)
+  # Of any sizes: no query waits for a compilation.
+  pack = tf.function(
+    lambda ids: joining.pack_longest(ids, None, *special_ids, query_tokens),
+    input_signature=[ids],
+  )
+  head = tf.function(
+    lambda mask, sequence, pooled: (
+      model.score_scale
+      * embedder.from_outputs(
+        {'sequence_output': sequence, 'pooled_output': pooled}, mask
+      )
+    ),
+    input_signature=[
+      ids,
+      tf.TensorSpec([None, None, size]),
+      tf.TensorSpec([None, size]),
+    ],
+  )
+
+  def embed(query_ids: np.ndarray) -> np.ndarray:
+    packed = pack(tf.constant(query_ids, tf.int32))
+    outputs = encode({name: ids.numpy() for name, ids in packed.items()})
+    return head(
+      packed['input_mask'], outputs['sequence_output'], outputs['pooled_output']
+    ).numpy()
+
+  return embed
+
+
+def _openvino_encoder(model, embedder, dtype):
+  from realm_tf.modeling import openvino_encoder  # An extra.
+
+  return openvino_encoder.OpenvinoEncoder(
+    embedder.encoder,
+    model.config.embedder_bert,
+    dtype,
+    cls_only=embedder.config.head != 'mean',
+  )

@@ -37,16 +37,11 @@ def compile_any_size(
 
   No question waits for a compilation, or is padded to a size met before.
   """
-  spec = tf.TensorSpec([None, None], tf.int32)
-  embed = tf.function(
-    lambda *tokens: model.embed_queries(dict(zip(joining.NAMES, tokens))),
-    input_signature=[spec] * len(joining.NAMES),
-  )
 
-  def pack_and_embed(query_ids):
-    tokens = joining.pack_longest(
-      tf.constant(query_ids, tf.int32), None, *special_ids, query_tokens
+  @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)])
+  def embed(query_ids):
+    return model.embed_queries(
+      joining.pack_longest(query_ids, None, *special_ids, query_tokens)
     )
-    return embed(*(tokens[name] for name in joining.NAMES)).numpy()
 
-  return pack_and_embed
+  return lambda query_ids: embed(tf.constant(query_ids, tf.int32)).numpy()

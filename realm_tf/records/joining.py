@@ -2,17 +2,18 @@
 
   wordpieces without specials -> [this file] -> BERT's input tensors
 
-Plain TensorFlow ops of static shape: the same function runs eagerly, in the
-compiled training step, under XLA, and in a SavedModel.
+Plain TensorFlow ops: the same function runs eagerly, in the compiled training
+step, under XLA, and in graphs of unknown sizes; known sizes are static.
 """
 
-from typing import Optional
+from typing import Optional, Union
 
 import tensorflow as tf
 
 PAD_ID = 0  # BERT's; `text.wordpiece` requires it.
 # BERT's input tensors, in the order of function arguments here.
 NAMES = ('input_word_ids', 'input_mask', 'input_type_ids')
+_Size = Union[int, tf.Tensor]
 
 
 def pack(
@@ -20,7 +21,7 @@ def pack(
   second: Optional[tf.Tensor],
   cls_id: int,
   sep_id: int,
-  length: int,
+  length: _Size,
 ) -> dict[str, tf.Tensor]:
   """Packs join_BERT(a) = [CLS] a [SEP], or join_BERT(a, b) = ... b [SEP].
 
@@ -70,10 +71,13 @@ def pack_longest(
   at_most: Optional[int] = None,
 ) -> dict[str, tf.Tensor]:
   """Packs to the smallest L that the arrays' widths need, up to `at_most`."""
-  width = 2 + first.shape[-1]
+  length = 2 + _size(first, -1)
   if second is not None:
-    width += 1 + second.shape[-1]
-  return pack(first, second, cls_id, sep_id, min(width, at_most or width))
+    length += 1 + _size(second, -1)
+  if at_most:
+    smaller = min if isinstance(length, int) else tf.minimum
+    length = smaller(length, at_most)
+  return pack(first, second, cls_id, sep_id, length)
 
 
 def pack_pairs(
@@ -96,7 +100,7 @@ def pack_pairs(
   Returns:
     See `pack`, int32 [B, K, L].
   """
-  repeated = tf.repeat(first[:, None, :], second.shape[1], axis=1)
+  repeated = tf.repeat(first[:, None, :], _size(second, 1), axis=1)
   if titles is not None:
     repeated = _joined(repeated, titles, sep_id)
   return pack_longest(repeated, second, cls_id, sep_id, at_most)
@@ -104,7 +108,7 @@ def pack_pairs(
 
 def _joined(first: tf.Tensor, second: tf.Tensor, sep_id: int) -> tf.Tensor:
   """Returns a [SEP] b, zero-padded, int32 [..., La + 1 + Lb]."""
-  length = first.shape[-1] + 1 + second.shape[-1]
+  length = _size(first, -1) + 1 + _size(second, -1)
   a, b = _length(first, length), _length(second, length)
   position = tf.range(length, dtype=tf.int32)
   behind = tf.gather(
@@ -117,17 +121,22 @@ def _joined(first: tf.Tensor, second: tf.Tensor, sep_id: int) -> tf.Tensor:
   return tf.where(position <= a + b, words, PAD_ID)
 
 
-def _length(ids: tf.Tensor, at_most: int) -> tf.Tensor:
+def _size(ids: tf.Tensor, axis: int) -> _Size:
+  size = ids.shape[axis]
+  return tf.shape(ids)[axis] if size is None else size
+
+
+def _length(ids: tf.Tensor, at_most: _Size) -> tf.Tensor:
   used = tf.reduce_sum(tf.cast(ids != PAD_ID, tf.int32), axis=-1, keepdims=True)
   return tf.minimum(used, at_most)
 
 
-def _shifted(ids: tf.Tensor, by: int, length: int) -> tf.Tensor:
+def _shifted(ids: tf.Tensor, by: int, length: _Size) -> tf.Tensor:
   """`ids` moved right by `by`, cut or padded to `length`, [..., L]."""
   ids = ids[..., : length - by]
-  behind = length - by - ids.shape[-1]
+  behind = length - by - _size(ids, -1)
   return tf.pad(ids, [[0, 0]] * (ids.shape.rank - 1) + [[by, behind]])
 
 
 def _source(index: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
-  return tf.clip_by_value(index, 0, ids.shape[-1] - 1)
+  return tf.clip_by_value(index, 0, _size(ids, -1) - 1)

@@ -1,5 +1,6 @@
 """Tests for realm_tf.index.embed_backend."""
 
+import dataclasses
 import importlib.util
 from unittest import mock
 
@@ -11,6 +12,7 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf.index import block_embeddings
 from realm_tf.index import embed_backend
+from realm_tf.modeling import realm_model
 from tests.index import small
 
 _BODY_LENGTHS = (2, 60, 1, 13, 30, 13, 7, 36, 20)
@@ -42,6 +44,23 @@ class EmbedBackendTest(tf.test.TestCase, parameterized.TestCase):
     ):
       actual = self._embed(self._open(embed_backend='openvino')())
     self.assertAllClose(actual, expected, atol=1e-5)
+
+  @parameterized.parameters('cls', 'pooled', 'mean')
+  def test_queries_agree_too(self, head):
+    config = dataclasses.replace(
+      small.CONFIG.model,
+      embedder=dataclasses.replace(
+        small.CONFIG.model.embedder, head=head, score_scale=3.0
+      ),
+    )
+    model = realm_model.RealmModel(config, [realm_model.EMBEDDER])
+    slow, fast = (
+      embed_backend.query_embedding(model, 7, small.SPECIAL_IDS, backend)
+      for backend in ('tensorflow', 'openvino')
+    )
+    for size in (1, 4, 9):  # The last is cut.
+      ids = np.arange(5, 5 + 2 * size, dtype=np.int32).reshape(2, size)
+      self.assertAllClose(fast(ids), slow(ids), atol=1e-5)
 
   def test_embedders_opened_again_have_the_current_variables(self):
     open_embed = self._open(embed_backend='openvino')

@@ -1,5 +1,7 @@
 """Tests for realm_tf.modeling.openvino_reader: spans' scores, by its twin."""
 
+from concurrent import futures
+
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
@@ -66,6 +68,14 @@ class OpenvinoReaderTest(tf.test.TestCase):
     one = reader({name: ids[1:2, :7] for name, ids in tokens.items()}, 1)
     self.assertEqual(one.shape, (1, 1, 4))
     self.assertAllClose(one[0], all_rows[1, :1], rtol=1e-5, atol=1e-5)
+
+  def test_threads_take_turns(self):
+    reader = openvino_reader.OpenvinoReader(*_small(), 'float32')
+    tokens = _tokens()
+    expected = reader(tokens, 20)
+    with futures.ThreadPoolExecutor(4) as pool:
+      for actual in pool.map(lambda _: reader(tokens, 20), range(40)):
+        np.testing.assert_array_equal(actual, expected)
 
 
 def _small():

@@ -167,6 +167,25 @@ class PackPairsTest(tf.test.TestCase):
       for name, expected in zip(_NAMES, _plain(first[i], second[i, k], 9)):
         self.assertAllEqual(packed[name][i, k], expected)
 
+  def test_sizes_may_be_unknown(self):
+    rng = np.random.default_rng(0)
+    ids, blocks = (tf.TensorSpec([None] * rank, tf.int32) for rank in (2, 3))
+    pack = lambda *args: joining.pack_pairs(
+      *args[:2], _CLS, _SEP, at_most=9, titles=args[2]
+    )
+    graph = tf.function(pack, input_signature=[ids, blocks, blocks])
+    for size in (1, 3, 6):  # The last is cut.
+      args = (
+        _random_ids(rng, 2, size),
+        _random_ids(rng, 6, 2 * size).reshape(2, 3, -1),
+        _random_ids(rng, 6, 2).reshape(2, 3, 2),
+      )
+      expected = pack(*map(tf.constant, args))
+      packed = graph(*args)
+      for name in _NAMES:
+        self.assertAllEqual(packed[name], expected[name])
+        self.assertAllEqual(expected[name].shape, (2, 3, min(9, 6 + 3 * size)))
+
 
 class PackLongestTest(tf.test.TestCase):
   def test_length_follows_the_widths_up_to_a_bound(self):
