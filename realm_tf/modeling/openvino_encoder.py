@@ -10,7 +10,8 @@ converted one would keep TensorFlow's order, which OpenVINO does not fuse.
 openvino is an extra: `pip install 'realm_tf[openvino]'`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+import threading
 
 import numpy as np
 import tf_keras
@@ -31,6 +32,8 @@ except ImportError as error:
   ) from error
 
 _INPUTS = ('input_word_ids', 'input_mask', 'input_type_ids')
+# A graph's inputs -> its outputs.
+Run = Callable[[Sequence[np.ndarray]], list[np.ndarray]]
 _PRECISIONS = {'float32': 'f32', 'bfloat16': 'bf16'}
 
 
@@ -63,22 +66,19 @@ class OpenvinoEncoder:
       name: variable.numpy()
       for name, variable in weights.by_local_name(encoder).items()
     }
-    self._compiled = compile_graph(
-      _Graph(arrays, config).build(cls_only), dtype
-    )
-    self._request = self._compiled.create_infer_request()
+    self._run = compile_graph(_Graph(arrays, config).build(cls_only), dtype)
 
   def __call__(self, tokens: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    results = self._request.infer(
-      {name: np.asarray(tokens[name]) for name in _INPUTS}
-    )
-    sequence, pooled = (results[output] for output in self._compiled.outputs)
+    sequence, pooled = self._run([np.asarray(tokens[name]) for name in _INPUTS])
     return {'sequence_output': sequence, 'pooled_output': pooled}
 
 
-def compile_graph(graph: openvino.Model, dtype: str) -> openvino.CompiledModel:
-  """Returns a graph that computes on this machine's cores."""
-  return openvino.Core().compile_model(
+def compile_graph(graph: openvino.Model, dtype: str) -> Run:
+  """Returns a function of a graph's inputs, for this machine's cores.
+
+  Threads take turns.
+  """
+  compiled = openvino.Core().compile_model(
     graph,
     'CPU',
     {
@@ -88,6 +88,14 @@ def compile_graph(graph: openvino.Model, dtype: str) -> openvino.CompiledModel:
       'ENABLE_CPU_PINNING': False,
     },
   )
+  request, lock = compiled.create_infer_request(), threading.Lock()
+
+  def run(inputs):
+    with lock:
+      results = request.infer(dict(enumerate(inputs)))
+    return [results[output] for output in compiled.outputs]
+
+  return run
 
 
 def floats(values) -> openvino.Node:

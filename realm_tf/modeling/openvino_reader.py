@@ -46,7 +46,6 @@ class OpenvinoReader:
     )
     self._max_width = reader.max_span_width
     self._head = openvino_encoder.compile_graph(_head(reader), 'float32')
-    self._request = self._head.create_infer_request()
 
   def __call__(
     self, tokens: Mapping[str, np.ndarray], body_length: int
@@ -55,12 +54,12 @@ class OpenvinoReader:
     # Spans that begin at the last positions end behind them.
     places = np.arange(body_length + self._max_width - 1, dtype=np.int32)
     places = types.argmax(axis=1).astype(np.int32)[:, None] + places
-    scores = self._request.infer(
+    (scores,) = self._head(
       [
         self._encode(tokens)['sequence_output'],
         np.minimum(places, types.shape[1] - 1),
       ]
-    )[self._head.outputs[0]]
+    )
     num_body = types.sum(axis=1) - 1  # Its last one is [SEP].
     ends = np.add.outer(np.arange(body_length), np.arange(self._max_width))
     is_inside = ends < num_body[:, None, None]
