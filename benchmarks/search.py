@@ -36,6 +36,12 @@ _PEERS_UP_TO = flags.DEFINE_integer('peers_up_to', 2_000_000, 'Vectors.')
 _INDEX = flags.DEFINE_string('index', None, 'Index version to search.')
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, "The index's model.")
 _QUESTIONS = flags.DEFINE_string('questions', None, 'Queries of --index.')
+_SEARCHER = flags.DEFINE_enum(
+  'searcher', 'scann', ['scann', 'faiss'], 'Searcher of many vectors.'
+)
+_VECTORS = flags.DEFINE_enum(
+  'vectors', 'memory', ['memory', 'disk'], 'Where it keeps them.'
+)
 _DIRECTORY = flags.DEFINE_string('directory', None, 'For the vectors; kept.')
 
 _BATCHES = (1, 512)
@@ -197,7 +203,9 @@ def main(_):
     if num_vectors <= _PEERS_UP_TO.value:
       rows = _compare(directory)
     else:
-      found = search_at_scale.measure(directory)
+      found = search_at_scale.measure(
+        directory, _SEARCHER.value, _VECTORS.value
+      )
       rows = (_row(*row, None) for row in found)
     printing.print_rows('search', 'see case', rows)
 

@@ -1,7 +1,9 @@
-"""Measures a ScaNN index of any size: time, memory, disk and pauses.
+"""Measures an index of any size: time, memory, disk and pauses.
 
-  python -m benchmarks.search_at_scale build DIRECTORY
-  python -m benchmarks.search_at_scale serve DIRECTORY
+  python -m benchmarks.search_at_scale build DIRECTORY SEARCHER VECTORS
+  python -m benchmarks.search_at_scale serve DIRECTORY SEARCHER VECTORS
+
+SEARCHER and VECTORS are those of `config.IndexConfig`.
 
 Run by benchmarks/search.py, each in a process of its own, so that its memory is
 measured alone. Pauses are those of benchmarks/ticker.py.
@@ -24,22 +26,29 @@ from benchmarks import ticker
 _SECS = 5.0
 
 
-def measure(directory: str) -> Iterator[tuple[str, float]]:
+def measure(
+  directory: str, searcher: str, vectors: str
+) -> Iterator[tuple[str, float]]:
   """Yields cases and their values.
 
   Args:
     directory: Folder with the arrays of clustered_vectors.
+    searcher: 'scann' or 'faiss'.
+    vectors: 'memory' or 'disk'.
   """
   for phase in ('build', 'serve'):
     cost = processes.run(
-      [sys.executable, '-m', 'benchmarks.search_at_scale', phase, directory]
+      [
+        *(sys.executable, '-m', 'benchmarks.search_at_scale'),
+        *(phase, directory, searcher, vectors),
+      ]
     )
     print(cost.output)
     yield f'{phase}, peak GB of memory', cost.peak_mb / 1024
     yield from json.loads(cost.output.splitlines()[-1]).items()
 
 
-def _build(directory: str) -> dict[str, float]:
+def _build(directory: str, searcher: str, vectors: str) -> dict[str, float]:
   from realm_tf import config as config_lib
   from realm_tf.index import searchers
 
@@ -47,7 +56,7 @@ def _build(directory: str) -> dict[str, float]:
   queries = np.array(clustered_vectors.read(directory, 'tuning_queries'))
   begun = time.perf_counter()
   built = searchers.build(
-    blocks, config_lib.IndexConfig(searcher='scann'), queries
+    blocks, config_lib.IndexConfig(searcher=searcher, vectors=vectors), queries
   )
   built_secs = time.perf_counter() - begun
   searchers.save(built.searcher, _index(directory))
@@ -66,7 +75,7 @@ def _build(directory: str) -> dict[str, float]:
   }
 
 
-def _serve(directory: str) -> dict[str, float]:
+def _serve(directory: str, *_: str) -> dict[str, float]:
   from realm_tf.index import brute_force
   from realm_tf.index import searchers
 
@@ -135,5 +144,5 @@ def _index(directory):
 
 if __name__ == '__main__':
   print(
-    json.dumps({'build': _build, 'serve': _serve}[sys.argv[1]](sys.argv[2]))
+    json.dumps({'build': _build, 'serve': _serve}[sys.argv[1]](*sys.argv[2:]))
   )
