@@ -4,8 +4,9 @@
 
 A model answers sixteen questions in less than sixteen times the time of one, so
 everything that came in while a batch was computed is the next batch. An idle
-worker begins at once. A busy one waits some milliseconds: clients that just got
-their answers may ask again, and half a batch costs almost as much as a whole.
+worker begins at once. One that was just busy waits some milliseconds for as
+many items as it handled: clients that got their answers may ask again, and half
+a batch costs almost as much as a whole.
 """
 
 import collections
@@ -34,7 +35,7 @@ class Batcher:
       raised by its item's future. Runs in one thread only.
     batch_size: Most items in a batch; 1 handles one after the other.
     queue_size: Most items that wait.
-    wait_secs: Longest wait of a busy worker for a full batch.
+    wait_secs: Longest wait after a batch for one that is as large.
   """
 
   def __init__(
@@ -42,7 +43,7 @@ class Batcher:
     handle: Callable[[Sequence[Any]], Sequence[Any]],
     batch_size: int = 16,
     queue_size: int = 256,
-    wait_secs: float = 0.002,
+    wait_secs: float = 0.010,
     observe: Callable[[int], None] = lambda size: None,
   ):
     self._handle = handle
@@ -100,22 +101,21 @@ class Batcher:
     self._queue.extend(kept)
 
   def _work(self):
-    was_busy = False
+    last_size = 0
     while True:
-      batch = self._next_batch(was_busy)
+      batch = self._next_batch(last_size)
       if batch is None:
         return
-      was_busy = bool(batch)
+      last_size = len(batch)
       if batch:
         self._observe(len(batch))
         self._run(batch)
       del batch  # Answers hold texts of the corpus: free them now.
 
-  def _next_batch(self, was_busy):
+  def _next_batch(self, last_size):
     """Returns (item, future) pairs, maybe none; None at the end."""
     with self._changed:
-      if was_busy and self._queue:
-        self._wait_for_more()
+      self._wait_for(last_size)
       while not self._queue:
         if self._is_closed:
           return None
@@ -124,9 +124,9 @@ class Batcher:
       taken = [self._queue.popleft() for _ in range(size)]
     return [pair for pair in taken if pair[1].set_running_or_notify_cancel()]
 
-  def _wait_for_more(self):
+  def _wait_for(self, number):
     deadline = time.monotonic() + self._wait_secs
-    while len(self._queue) < self._batch_size and not self._is_closed:
+    while len(self._queue) < number and not self._is_closed:
       left = deadline - time.monotonic()
       if left <= 0 or not self._changed.wait(left):
         return

@@ -1,5 +1,6 @@
 """Tests for realm_tf.serving.batching."""
 
+import concurrent.futures
 import threading
 
 from absl.testing import absltest
@@ -85,15 +86,29 @@ class BatcherTest(absltest.TestCase):
     self.assertIsInstance(bad.exception(30), ValueError)
     self.assertEqual(self._results(batcher.submit(['b'])), ['B'])
 
-  def test_a_busy_worker_waits_for_a_full_batch(self):
-    batcher = self._batcher(wait_secs=30.0)
+  def test_waits_for_as_many_as_the_last_batch_had(self):
+    batcher = self._batcher(batch_size=4, wait_secs=30.0)
     self._hold(batcher)
-    (first,) = batcher.submit(['a'])
+    futures = batcher.submit(['a', 'b'])
     self.gate.set()
-    (second,) = batcher.submit(['b'])  # In time, whatever the worker does.
-    self.assertEqual(self._results([first, second]), ['A', 'B'])
-    self.assertEqual(self.batches, [['held'], ['a', 'b']])
-    # Idle by now, it begins at once: `result` does not time out.
+    self.assertEqual(self._results(futures), ['A', 'B'])
+    (third,) = batcher.submit(['c'])
+    with self.assertRaises(concurrent.futures.TimeoutError):
+      third.result(0.05)
+    (fourth,) = batcher.submit(['d'])
+    self.assertEqual(self._results([third, fourth]), ['C', 'D'])
+    self.assertEqual(self.batches, [['held'], ['a', 'b'], ['c', 'd']])
+
+  def test_one_after_the_other_never_wait(self):
+    self.gate.set()
+    batcher = self._batcher(wait_secs=30.0)
+    for item in 'abc':
+      self.assertEqual(batcher.submit([item])[0].result(10), item.upper())
+
+  def test_waits_no_longer_than_it_may(self):
+    self.gate.set()
+    batcher = self._batcher(batch_size=4, wait_secs=0.01)
+    self._results(batcher.submit(['a', 'b']))
     self.assertEqual(batcher.submit(['c'])[0].result(10), 'C')
 
   def test_close_finishes_the_queue_and_takes_no_more(self):
