@@ -7,8 +7,11 @@ dimensions take about 1 GB of memory and not 8; the operating system keeps in
 memory the rows that are asked for often, as far as there is room.
 """
 
+from typing import Union
+
 import numpy as np
 
+from realm_tf.index import embedding_shards
 from realm_tf.index import searcher as searcher_lib
 
 _QUERIES = 32  # Rescored at once: 8 MB of rows at 480 hits of 128 dimensions.
@@ -19,11 +22,13 @@ class DiskRescorer:
 
   Args:
     codes: Searcher that keeps no vectors; its scores are approximate.
-    embeddings: float32 [N, D]; takes sorted arrays of row numbers.
+    embeddings: float32 [N, D].
   """
 
   def __init__(
-    self, codes: searcher_lib.ApproximateSearcher, embeddings: np.ndarray
+    self,
+    codes: searcher_lib.ApproximateSearcher,
+    embeddings: Union[np.ndarray, embedding_shards.Embeddings],
   ):
     self._codes, self._embeddings = codes, embeddings
 
@@ -65,6 +70,7 @@ class DiskRescorer:
     ids = np.sort(ids, axis=1)  # Of equal scores the smaller id comes first.
     # Each row is read once, in the order of the disk.
     wanted, places = np.unique(np.maximum(ids, 0), return_inverse=True)
-    rows = np.asarray(self._embeddings[wanted])
+    embedding_shards.prefetch(self._embeddings, wanted)
+    rows = self._embeddings[wanted]
     scores = np.einsum('qd,qhd->qh', queries, rows[places.reshape(ids.shape)])
     return ids, np.where(ids == searcher_lib.NOT_FOUND, -np.inf, scores)
