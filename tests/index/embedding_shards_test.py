@@ -64,7 +64,7 @@ class EmbeddingShardsTest(parameterized.TestCase):
       madvise = lambda self, *args: asked.append(args)
 
     # Rows of 512 bytes behind a header of 128: rows 0 and 7 begin on page 0,
-    # row 8 on page 1, row 100 at 51,328, on page 12, row 10,000,000 behind 4 GB.
+    # row 8 on page 1, row 100 at 51,328, on page 12; the last is behind 4 GB.
     array = mock.Mock(base=Memory(), offset=4096 + 128, strides=(512,))
     with mock.patch.multiple(
       embedding_shards.mmap,
