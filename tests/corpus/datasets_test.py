@@ -45,7 +45,7 @@ class DatasetsTest(parameterized.TestCase):
   )
   def test_reads_questions_as_tfds_describes_them(self, name):
     with tfds.testing.mock_data(num_examples=3):
-      found = list(datasets.read_questions(name))
+      found = list(datasets.read_questions(f'tfds:{name}'))
     self.assertLen(found, 3)
     for question, answers, question_id in found:
       for text in (question, question_id, *answers):
@@ -124,7 +124,7 @@ class DatasetsTest(parameterized.TestCase):
       tfds.testing.mock_data(num_examples=1),
       self.assertRaisesRegex(errors.UserError, message),
     ):
-      list(read(name))
+      list(read(f'tfds:{name}'))
 
 
 if __name__ == '__main__':
