@@ -89,15 +89,15 @@ class OpenQa:
     Raises:
       UserError: There is another run, but no reader.
     """
+    if self.read and not any(question.answers for question in questions):
+      # There is nothing to compare what is read with.
+      only_found = dataclasses.replace(self, read=None)
+      return only_found.run(questions, recall_at, output_dir, other, judge)
     if other and not self.read:
       raise errors.UserError(
         '--compare is about answers, so something must read. Found no reader. '
         'Give a --model_dir from bin.finetune.'
       )
-    if self.read and not any(question.answers for question in questions):
-      # There is nothing to compare what is read with.
-      only_found = dataclasses.replace(self, read=None)
-      return only_found.run(questions, recall_at, output_dir, None, judge)
     outcome = self._answer(questions, max(self.num_retrieved, *recall_at))
     metrics = summary.summarize(outcome, recall_at, self.seed)
     metrics['latency_batch_size'] = self.batch_size
