@@ -51,23 +51,26 @@ def rank_articles(
 ) -> list[Ranking]:
   """Returns the articles of each question's blocks, Q rankings.
 
-  trec_eval orders by score, and equal scores by falling id, whatever the rank
-  column says. So does this: tools measure the same on the file as we do.
+  The field's tools order a run by its scores, whatever its ranks say, and each
+  orders equal scores in another way. So of equal scores, in the order of
+  retrieval, each is lowered to the next float32 below the one before it; with
+  more digits trec_eval would find them equal again.
 
   Args:
     read_article_ids: Maps block ids to the ids of their articles.
   """
-  rankings = []
+  rankings: list[Ranking] = []
   for ids, scores in zip(outcome.block_ids, outcome.scores, strict=True):
     is_block = ids >= 0
-    articles: dict[str, float] = {}
+    articles: dict[str, np.float32] = {}
     names = read_article_ids(ids[is_block].tolist())
-    # trec_eval holds scores as float32.
     for name, score in zip(names, np.float32(scores[is_block]), strict=True):
-      articles[name] = max(articles.get(name, -math.inf), float(score))
-    rankings.append(
-      sorted(articles.items(), key=lambda pair: pair[::-1], reverse=True)
-    )
+      articles[name] = max(articles.get(name, score), score)
+    rankings.append([])
+    last = np.float32(np.inf)
+    for name in sorted(articles, key=articles.get, reverse=True):
+      last = min(articles[name], np.nextafter(last, np.float32(-np.inf)))
+      rankings[-1].append((name, float(last)))
   return rankings
 
 
