@@ -41,6 +41,7 @@ _COMPARE = flags.DEFINE_string(
   'compare', None, '--output_dir of another run on the same questions.'
 )
 
+field_flags.need_questions()
 flags.register_multi_flags_validator(
   ['questions', 'queries_dir'],
   lambda given: given['questions'] or given['queries_dir'],

@@ -5,6 +5,7 @@ from typing import Any, Optional
 
 from absl import flags
 
+from realm_tf import errors
 from realm_tf.corpus import beir
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import field_files
@@ -28,20 +29,16 @@ _DPR_JSON = flags.DEFINE_string(
 _KILT = flags.DEFINE_string(
   'kilt', None, "File to write: answers and their articles, in KILT's format."
 )
-_FLAGS = ('qrels', 'trec_run', 'dpr_json', 'kilt')
+_NAMES = ('qrels', 'trec_run', 'dpr_json', 'kilt')
 
-flags.register_multi_flags_validator(
-  ['questions', *_FLAGS],
-  lambda given: given['questions'] or not any(given[name] for name in _FLAGS),
-  f'{", ".join("--" + name for name in _FLAGS)} need --questions.',
-)
-flags.register_multi_flags_validator(
-  ['qrels', 'recall_at'],
-  lambda given: (
-    not given['qrels'] or max(map(int, given['recall_at'])) >= rankings_lib.CUT
-  ),
-  f'--qrels needs a k of at least {rankings_lib.CUT} in --recall_at.',
-)
+
+def need_questions() -> None:
+  """Makes these flags need --questions, which must be defined before."""
+  flags.register_multi_flags_validator(
+    ['questions', *_NAMES],
+    lambda given: given.pop('questions') or not any(given.values()),
+    f'--{", --".join(_NAMES)} need --questions.',
+  )
 
 
 def judge(
@@ -50,8 +47,13 @@ def judge(
   recall_at: Sequence[int],
 ) -> Optional[open_qa.Judge]:
   """Returns what measures and writes as the flags say; None without them."""
-  if not any(flags.FLAGS[name].value for name in _FLAGS):
+  if not any(flags.FLAGS[name].value for name in _NAMES):
     return None
+  if _QRELS.value and max(recall_at) < rankings_lib.CUT:
+    raise errors.UserError(
+      f'--qrels needs a k of at least {rankings_lib.CUT} in --recall_at, for '
+      f'MRR and nDCG. Found {max(recall_at)}. Raise it.'
+    )
   qrels = beir.read_qrels(_QRELS.value) if _QRELS.value else None
   ids = rankings_lib.query_ids(questions, qrels)
   seed = flags.FLAGS.seed

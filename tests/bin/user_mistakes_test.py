@@ -45,6 +45,7 @@ class _Files:
     self.questions = self._write(
       'questions.jsonl', '{"question": "a b", "answers": ["c"]}\n'
     )
+    self.qrels = self._write('qrels.txt', 'no_such_question 0 a 1\n')
     self.other_predictions = self._write(
       'predictions.jsonl', '{"question": "d e", "prediction": "f"}\n'
     )
@@ -165,6 +166,10 @@ def _cases(files):
       yield name, {'corpus_dir': missing}, missing
   yield 'inspect_data', {'queries_dir': missing}, missing
   yield 'make_blocks', {'input': missing}, missing
+  for prefix in ('beir:', 'hf_disk:'):
+    yield 'make_blocks', {'input': prefix + missing}, missing
+    yield 'evaluate', {'questions': prefix + missing}, missing
+  yield 'finetune', {'questions': 'beir:' + missing}, 'must have answers'
   yield 'make_blocks', {'vocab_file': missing}, missing
   yield 'make_blocks', {'vocab_text': missing}, missing
   yield 'make_blocks', {'input': 'world,' + broken}, 'world'
@@ -238,6 +243,13 @@ def _cases(files):
   yield 'evaluate', {'recall_at': '0'}, 'recall_at'
   yield 'evaluate', {'model_dir': ''}, 'model_dir'
   yield 'evaluate', {'compare': missing}, missing
+  yield 'evaluate', {'qrels': missing}, missing
+  yield 'evaluate', {'qrels': broken}, f'{broken}:2'
+  few = {'qrels': files.qrels, 'recall_at': '1'}
+  yield 'evaluate', few, 'at least 10 in --recall_at'
+  yield 'evaluate', {'qrels': files.qrels}, 'judge some of the questions'
+  sentences = {'queries_dir': files.queries, 'questions': ''}
+  yield 'evaluate', {**sentences, 'kilt': files.new}, '--kilt need --questions'
   yield 'evaluate', {'compare': files.other_run}, 'same questions'
   bm25 = {'retriever': 'bm25', 'model_dir': ''}
   for name, value in (('sparse_weight', '1'), ('reader_dir', files.model)):

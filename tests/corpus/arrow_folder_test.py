@@ -89,7 +89,9 @@ class ArrowFolderTest(parameterized.TestCase):
     except ImportError:
       self.skipTest('The datasets library is not installed.')
     saved = datasets.Dataset.from_list(_ARTICLES * 3).select([4, 1])
-    datasets.DatasetDict(train=saved).save_to_disk(self._folder, {'train': 2})
+    datasets.DatasetDict(train=saved).save_to_disk(
+      self._folder, num_shards={'train': 2}
+    )
     found = list(arrow_folder.read(self._folder, 'train'))
     self.assertEqual(found, [_ARTICLES[0], _ARTICLES[1]])
 
