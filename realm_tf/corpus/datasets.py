@@ -73,7 +73,15 @@ def read_tagged_sentences(
 
   The authors of REALM trained on salient_span_wikipedia/sentences. Its spans
   are in bytes; one that cuts a character in two becomes None.
+
+  Raises:
+    UserError: As `read_articles`; or `name` begins with 'hf_disk:'.
   """
+  if name.startswith(_HF_DISK):
+    raise errors.UserError(
+      f"Tagged sentences of a dataset must be '{_TFDS}NAME'; got {name}. Write "
+      'them to a JSONL file.'
+    )
   example = 'salient_span_wikipedia/sentences'
   for record in _load(name, ['text', 'spans'], 'tagged sentences', example):
     starts, ends = record['spans']['start'], record['spans']['limit']

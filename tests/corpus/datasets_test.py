@@ -113,6 +113,10 @@ class DatasetsTest(parameterized.TestCase):
     self.assertEqual(counts.left_out, {'span that cuts a character': 1})
     self.assertEqual(counts.kept, {'sentences': 2})
 
+  def test_tagged_sentences_are_of_tfds(self):
+    with self.assertRaisesRegex(errors.UserError, "must be 'tfds:NAME'"):
+      list(tagged_sentences.read(['hf_disk:/data']))
+
   @parameterized.parameters(
     (datasets.read_articles, 'squad', 'must have articles'),
     (datasets.read_questions, 'wiki40b/en', 'must have questions'),
