@@ -45,7 +45,6 @@ class _Files:
     self.questions = self._write(
       'questions.jsonl', '{"question": "a b", "answers": ["c"]}\n'
     )
-    self.qrels = self._write('qrels.txt', 'no_such_question 0 a 1\n')
     self.other_predictions = self._write(
       'predictions.jsonl', '{"question": "d e", "prediction": "f"}\n'
     )
@@ -231,16 +230,12 @@ def _cases(files):
     yield name, {'questions': broken}, f'{broken}:2'
   for name in ('init_from', 'reader_init_from'):
     yield 'finetune', {name: missing}, missing
-  for name, value in {
-    'recall_at': 0,
-    'model_dir': '',
-    'answer_by': 'x',
-  }.items():
-    yield 'evaluate', {name: value}, name
+  yield 'evaluate', {'recall_at': '0'}, 'recall_at'
+  yield 'evaluate', {'model_dir': ''}, 'model_dir'
+  yield 'evaluate', {'answer_by': 'token'}, 'answer_by'
   yield 'evaluate', {'compare': missing}, missing
-  yield 'evaluate', {'qrels': broken}, f'{broken}:2'
-  for k, said in (('9', 'at least 10 in --recall_at'), ('10', 'judge some')):
-    yield 'evaluate', {'qrels': files.qrels, 'recall_at': k}, said
+  for k, said in (('9', 'at least 10 in --recall_at'), ('10', f'{broken}:2')):
+    yield 'evaluate', {'qrels': broken, 'recall_at': k}, said
   unasked = {'queries_dir': files.queries, 'questions': '', 'kilt': files.new}
   yield 'evaluate', unasked, '--kilt need --questions'
   yield 'evaluate', {'compare': files.other_run}, 'same questions'
