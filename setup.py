@@ -53,6 +53,7 @@ setuptools.setup(
     'orjson>=3.10,<4',
     'prometheus_client>=0.22,<1',
     'PyStemmer>=3,<4',
+    'pyarrow>=20',
     'regex>=2025',  # Named by date.
     'safetensors>=0.6,<1',
     'scipy>=1.15,<2',

@@ -16,7 +16,10 @@ from realm_tf.rundir import manifests
 from realm_tf.world import inputs
 
 INPUT = flags.DEFINE_multi_string(
-  'input', None, "Articles: files, directories, globs, 'tfds:NAME' or 'world'"
+  'input',
+  None,
+  "Articles: files, directories, globs, 'beir:DIR', 'tfds:NAME', 'hf_disk:DIR' "
+  "or 'world'",
 )
 MAX_ARTICLES = flags.DEFINE_integer(
   'max_articles', None, 'Most articles to read; by default all.', 1

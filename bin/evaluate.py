@@ -13,6 +13,7 @@ often a block has the masked span of a sentence.
 import json
 
 from . import corpus_flags
+from . import field_flags
 from . import launcher
 from . import question_flags
 from . import reading_flags
@@ -40,6 +41,7 @@ _COMPARE = flags.DEFINE_string(
   'compare', None, '--output_dir of another run on the same questions.'
 )
 
+field_flags.need_questions()
 flags.register_multi_flags_validator(
   ['questions', 'queries_dir'],
   lambda given: given['questions'] or given['queries_dir'],
@@ -69,10 +71,11 @@ flags.register_multi_flags_validator(
 
 
 def _on_questions(answerer, table, recall_at):
-  questions = question_flags.read()
+  questions = question_flags.read(may_lack_answers=True)
   other = _COMPARE.value and comparison.Other(_COMPARE.value, questions)
+  judge = field_flags.judge(questions, table, recall_at)
   system = open_qa.system(_RETRIEVER.value, table, answerer, flags.FLAGS.seed)
-  metrics = system.run(questions, recall_at, _OUTPUT_DIR.value, other)
+  metrics = system.run(questions, recall_at, _OUTPUT_DIR.value, other, judge)
   print(categories.table(metrics['categories']))
   if other:
     print(comparison.as_text(metrics['comparison']))

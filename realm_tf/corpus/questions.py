@@ -1,4 +1,4 @@
-"""Reads questions with answers: JSONL, ORQA, CuratedTREC, datasets."""
+"""Reads questions: JSONL, ORQA, DPR, FiD, CuratedTREC, BEIR, datasets."""
 
 from collections.abc import Iterator
 import itertools
@@ -6,9 +6,13 @@ import os
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf.corpus import beir
 from realm_tf.corpus import datasets
 from realm_tf.corpus import files
+from realm_tf.corpus import json_records
 from realm_tf.text import timed_pattern
+
+_ANSWERS = 'answers', 'answer', 'target'  # The latter are ORQA's and FiD's.
 
 
 class Question(NamedTuple):
@@ -16,7 +20,7 @@ class Question(NamedTuple):
 
   Attributes:
     question: The question as asked.
-    answers: One or more strings or regular expressions.
+    answers: Strings or regular expressions; none in BEIR.
     regex: Whether `answers` are regular expressions (CuratedTREC).
     question_id: Id in the file, or ''.
     gold_id: Id of the article that the question was written from, or ''.
@@ -30,25 +34,40 @@ class Question(NamedTuple):
 
 
 def read_questions(
-  path: str, max_answer_tokens: Optional[int] = None
+  path: str,
+  max_answer_tokens: Optional[int] = None,
+  may_lack_answers: bool = False,
 ) -> list[Question]:
-  """Reads questions from a file, a glob or a dataset.
+  """Reads questions from a file, a glob, a BEIR folder or a dataset.
 
-  A line is {"question": str, "answers": [str], "regex": optional bool, "id":
-  optional, "gold_id": optional}; ORQA's "answer" is read too. As in ORQA,
-  answers are regular expressions in a file with CuratedTrec in its name. A .tsv
-  file has CuratedTREC's columns: id, kind, question, regular expression.
+  A line, or an element of one array, is {"question": str, "answers": [str],
+  "regex": optional bool, "id": optional, "gold_id": optional}; ORQA's "answer"
+  and FiD's "target" are read too. As in ORQA, answers are regular expressions
+  in a file with CuratedTrec in its name. A .tsv file has CuratedTREC's columns:
+  id, kind, question, regular expression.
 
   Args:
-    path: File, plain or compressed, or 'tfds:NAME' (`datasets.read_questions`).
+    path: File, plain or compressed, 'beir:DIR' (`beir.read_queries`),
+      'tfds:NAME' or 'hf_disk:DIR' (`datasets.read_questions`).
     max_answer_tokens: Leaves out longer answers, and questions that have no
       shorter one. NaturalQuestions-open uses 5 (Lee et al. 2019).
+    may_lack_answers: Whether questions without answers, as in BEIR, will do.
 
   Raises:
-    UserError: A missing file, a bad line, or no question at all.
+    UserError: A missing file, a bad line, no question at all, or no answers.
   """
-  if path.startswith(datasets.PREFIX):
-    questions = _read_dataset(path.removeprefix(datasets.PREFIX))
+  if path.startswith(datasets.PREFIXES):
+    questions = _read_dataset(path)
+  elif path.startswith(beir.PREFIX):
+    if not may_lack_answers:
+      raise errors.UserError(
+        f'Questions must have answers here; those of {path} have none: they '
+        'only measure retrieval, with bin.evaluate. Give other questions.'
+      )
+    questions = (
+      Question(text, (), question_id=query, gold_id=gold)
+      for query, text, gold in beir.read_queries(path)
+    )
   else:
     questions = itertools.chain.from_iterable(
       map(_read_file, files.find_files(path))
@@ -68,7 +87,7 @@ def _read_file(path: str) -> Iterator[Question]:
   if '.tsv' in name:
     yield from itertools.starmap(_parse_columns, _lines(path))
     return
-  for where, record in files.read_json_lines(path):
+  for where, record in json_records.read(path):
     yield _parse(where, {'regex': 'curatedtrec' in name, **record})
 
 
@@ -119,7 +138,7 @@ def _parse(where: str, record: dict[str, Any]) -> Question:
     raise errors.UserError(
       f"{where} must have 'question', a string; it has {question!r:.40}."
     )
-  answers = record.get('answers', record.get('answer'))
+  answers = next((record[key] for key in _ANSWERS if key in record), None)
   if isinstance(answers, str):
     answers = [answers]
   if (

@@ -1,4 +1,4 @@
-"""Streams articles from files and TensorFlow Datasets.
+"""Streams articles from files, BEIR folders and datasets.
 
 JSONL, WikiExtractor's output, MediaWiki dumps, folders of texts -> articles
 """
@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf.corpus import beir
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
 from realm_tf.corpus import files
@@ -50,8 +51,8 @@ def read_articles(
   """Returns the articles of all `inputs`, in order; some still need `plain`.
 
   Args:
-    inputs: Files, directories (searched recursively), globs, or 'tfds:NAME';
-      see `datasets.read_articles`.
+    inputs: Files, directories (searched recursively), globs, 'beir:DIR' (see
+      `beir`), 'tfds:NAME' or 'hf_disk:DIR' (`datasets.read_articles`).
     format: One of FORMATS; 'auto' looks at each file's first line. With 'text'
       each file is an article and its name the title.
     drop_lists: Whether to leave out lists, indices, outlines and
@@ -82,12 +83,14 @@ def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint:
     )
   items = []
   for item in inputs:
-    if item.startswith(datasets.PREFIX):
+    if item.startswith(datasets.PREFIXES):
       items.append(item)
     elif format == 'tfds':
       raise errors.UserError(
         f"With --format=tfds, --input must be 'tfds:NAME'; got {item}."
       )
+    elif item.startswith(beir.PREFIX):
+      items.append(beir.corpus_file(item))
     else:
       items += files.find_files(item)
   return items
@@ -129,8 +132,8 @@ def _counted(articles, drop_lists, counts) -> Iterator[Article]:
 
 
 def _read_item(item: str, name: str, counts) -> Iterator[Article]:
-  if item.startswith(datasets.PREFIX):
-    return _read_dataset(item.removeprefix(datasets.PREFIX))
+  if item.startswith(datasets.PREFIXES):
+    return itertools.starmap(Article, datasets.read_articles(item))
   return _read_file(item, name, counts)
 
 
@@ -165,6 +168,8 @@ def _recognize(path: str) -> str:
 
 def _read_jsonl(path, counts) -> Iterator[Article]:
   for where, record in files.read_json_lines(path, counts):
+    if '_id' in record:  # BEIR's, which may leave out the title.
+      record = {'title': '', **record, 'id': record['_id']}
     bad = [k for k in ('title', 'text') if not isinstance(record.get(k), str)]
     if bad:
       counts.error(
@@ -242,11 +247,6 @@ def _read_text(path, counts) -> Iterator[Article]:
     yield Article(name.replace('_', ' '), text, '')
   else:
     counts.drop('empty')
-
-
-def _read_dataset(name: str) -> Iterator[Article]:
-  for title, text in datasets.read_articles(name):
-    yield Article(title, text, '')
 
 
 _READERS = {

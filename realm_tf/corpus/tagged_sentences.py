@@ -50,7 +50,7 @@ def read(
 
 def _read(items, counts) -> Iterator[TaggedSentence]:
   for item in items:
-    is_dataset = item.startswith(datasets.PREFIX)
+    is_dataset = item.startswith(datasets.PREFIXES)
     for sentence in (_read_dataset if is_dataset else _read_file)(item, counts):
       counts.keep('sentences')
       yield sentence
@@ -71,8 +71,7 @@ def _read_file(
 def _read_dataset(
   item: str, counts: counts_lib.Counts
 ) -> Iterator[TaggedSentence]:
-  name = item.removeprefix(datasets.PREFIX)
-  for title, text, spans in datasets.read_tagged_sentences(name):
+  for title, text, spans in datasets.read_tagged_sentences(item):
     whole = tuple(span for span in spans if span)
     counts.drop('span that cuts a character', len(spans) - len(whole))
     yield TaggedSentence(text, whole, title=title)

@@ -35,13 +35,15 @@ def wh_word(question: str) -> str:
 
 
 def answer_type(question: questions_lib.Question) -> str:
-  """Returns 'number or date', 'name', 'other', or 'pattern'.
+  """Returns 'number or date', 'name', 'other', 'pattern' or 'none'.
 
   A digit, number word or month in the first reference makes it a number or
   date; else a capital makes it a name. A regular expression is a 'pattern'.
   """
   if question.regex:
     return 'pattern'
+  if not question.answers:
+    return 'none'
   answer = question.answers[0]
   if _NUMBER.search(answer):
     return 'number or date'

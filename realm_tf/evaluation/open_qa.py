@@ -37,6 +37,8 @@ COMPARISON = 'comparison.jsonl'
 Reading = Callable[
   [Sequence[str], searcher_lib.Neighbors], list[answer_lib.Answer]
 ]
+# Adds its fields to those of metrics.json.
+Judge = Callable[[outcome_lib.Outcome, dict[str, Any]], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +71,7 @@ class OpenQa:
     recall_at: Sequence[int],
     output_dir: str,
     other: Optional[comparison.Other] = None,
+    judge: Optional[Judge] = None,
   ) -> dict[str, Any]:
     """Answers all questions and writes predictions.jsonl and comparison.jsonl.
 
@@ -78,6 +81,7 @@ class OpenQa:
       output_dir: Made if missing. Predictions are only written if there is a
         reader, and comparison.jsonl if there is another run.
       other: A run to compare with; needs a reader.
+      judge: Measures more of the outcome, or writes it elsewhere.
 
     Returns:
       The fields of metrics.json; see `summary`. `write_metrics` writes them.
@@ -85,6 +89,10 @@ class OpenQa:
     Raises:
       UserError: There is another run, but no reader.
     """
+    if self.read and not any(question.answers for question in questions):
+      # There is nothing to compare what is read with.
+      only_found = dataclasses.replace(self, read=None)
+      return only_found.run(questions, recall_at, output_dir, other, judge)
     if other and not self.read:
       raise errors.UserError(
         '--compare is about answers, so something must read. Found no reader. '
@@ -93,6 +101,8 @@ class OpenQa:
     outcome = self._answer(questions, max(self.num_retrieved, *recall_at))
     metrics = summary.summarize(outcome, recall_at, self.seed)
     metrics['latency_batch_size'] = self.batch_size
+    if judge:
+      judge(outcome, metrics)
     tf.io.gfile.makedirs(output_dir)
     if self.read:
       _write_lines(os.path.join(output_dir, PREDICTIONS), outcome.rows())
@@ -103,7 +113,7 @@ class OpenQa:
     return metrics
 
   def _answer(self, questions, num_retrieved) -> outcome_lib.Outcome:
-    block_ids, answers, seconds = [], [], []
+    found, answers, seconds = [], [], []
     with tqdm.tqdm(total=len(questions), unit='question') as progress:
       for start in range(0, len(questions), self.batch_size):
         batch = [q.question for q in questions[start : start + self.batch_size]]
@@ -112,9 +122,9 @@ class OpenQa:
         if self.read:
           answers += self.read(batch, retrieved)
         seconds += [(self.clock() - began) / len(batch)] * len(batch)
-        block_ids.append(retrieved.block_ids)
+        found.append(retrieved)
         progress.update(len(batch))
-    block_ids = np.concatenate(block_ids)
+    block_ids = np.concatenate([each.block_ids for each in found])
     is_gold = None
     if self.read_article_ids and any(q.gold_id for q in questions):
       is_gold = retrieval_recall.is_of_gold_article(
@@ -125,6 +135,7 @@ class OpenQa:
     return outcome_lib.Outcome(
       questions,
       block_ids,
+      np.concatenate([each.scores for each in found]),
       retrieval_recall.holds_answer(block_ids, self.matcher, questions),
       is_gold,
       answers if self.read else None,

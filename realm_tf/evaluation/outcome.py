@@ -19,6 +19,7 @@ class Outcome:
 
   Attributes:
     block_ids: Retrieved blocks, best first, int [Q, K]; -1 for none.
+    scores: Their retrieval scores, float [Q, K].
     holds_answer: Whether they hold an answer, bool [Q, K].
     is_gold: Whether they are of the article of `gold_id`, bool [Q, K]; None if
       no question has one.
@@ -29,6 +30,7 @@ class Outcome:
 
   questions: Sequence[questions_lib.Question]
   block_ids: np.ndarray
+  scores: np.ndarray
   holds_answer: np.ndarray
   is_gold: Optional[np.ndarray]
   answers: Optional[Sequence[answer_lib.Answer]]
@@ -42,6 +44,11 @@ class Outcome:
   @property
   def predictions(self) -> list[str]:
     return [answer.prediction for answer in self.answers]
+
+  @property
+  def has_answers(self) -> bool:
+    """Whether there are answers to compare with; BEIR's questions lack them."""
+    return any(question.answers for question in self.questions)
 
   @property
   def has_gold(self) -> np.ndarray:

@@ -24,7 +24,11 @@ def summarize(
     recall_at: Each k of recall@k; where fewer blocks were retrieved, all count.
   """
   read = {} if outcome.answers is None else outcome.reading()
-  recall = _recall('recall', outcome.holds_answer, recall_at)
+  recall = (
+    _recall('recall', outcome.holds_answer, recall_at)
+    if outcome.has_answers
+    else {}
+  )
   metrics: dict[str, Any] = {'num_questions': len(outcome.questions)}
   metrics.update(_means({**read, **recall}))
   ends = _intervals({**read, **recall}, seed)
@@ -63,12 +67,26 @@ def _recall(name, found, recall_at):
   }
 
 
+def add_means(
+  metrics: dict[str, Any], values: Mapping[str, np.ndarray], seed: int
+) -> None:
+  """Adds means and their intervals to the fields of metrics.json.
+
+  Args:
+    values: Metric -> value of each question in [0, 1], [Q].
+  """
+  metrics.update(_means(values))
+  metrics['intervals'].update(_intervals(values, seed))
+
+
 def _means(values: Mapping[str, np.ndarray]) -> dict[str, float]:
   return {name: 100 * float(value.mean()) for name, value in values.items()}
 
 
 def _intervals(values, seed):
   """Returns metric -> [lower end, upper end]."""
+  if not values:
+    return {}
   ends = uncertainty.bootstrap(np.stack(list(values.values()), axis=1), seed)
   return dict(zip(values, (100 * ends).tolist(), strict=True))
 

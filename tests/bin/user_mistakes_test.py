@@ -164,7 +164,8 @@ def _cases(files):
     if 'corpus_dir' in files.good_flags(name):
       yield name, {'corpus_dir': missing}, missing
   yield 'inspect_data', {'queries_dir': missing}, missing
-  yield 'make_blocks', {'input': missing}, missing
+  for prefix in ('', 'beir:', 'hf_disk:'):
+    yield 'make_blocks', {'input': prefix + missing}, missing
   yield 'make_blocks', {'vocab_file': missing}, missing
   yield 'make_blocks', {'vocab_text': missing}, missing
   yield 'make_blocks', {'input': 'world,' + broken}, 'world'
@@ -204,15 +205,9 @@ def _cases(files):
   several = {'worker_hosts': 'a:1,b:2', 'task_index': '2'}
   several['distribution_strategy'] = 'multi_worker_mirrored'
   yield 'warm_start', several, '--task_index'
-  yield (
-    'warm_start',
-    {
-      'distribution_strategy': 'mirrored',
-      'logical_cpus': '3',
-      'set': 'inverse_cloze.batch_size=4',
-    },
-    '4 and 3 replicas',
-  )
+  uneven = {'distribution_strategy': 'mirrored', 'logical_cpus': '3'}
+  uneven['set'] = 'inverse_cloze.batch_size=4'
+  yield 'warm_start', uneven, '4 and 3 replicas'
   yield 'refresh_index', {'run_dir': missing}, missing
   yield 'refresh_index', {'worker': '1'}, '--num_workers'
   yield 'refresh_index', {'num_workers': 'x'}, 'num_workers'
@@ -237,12 +232,16 @@ def _cases(files):
     yield 'finetune', {name: missing}, missing
   yield 'evaluate', {'recall_at': '0'}, 'recall_at'
   yield 'evaluate', {'model_dir': ''}, 'model_dir'
+  yield 'evaluate', {'answer_by': 'token'}, 'answer_by'
   yield 'evaluate', {'compare': missing}, missing
+  for k, said in (('9', 'at least 10 in --recall_at'), ('10', f'{broken}:2')):
+    yield 'evaluate', {'qrels': broken, 'recall_at': k}, said
+  unasked = {'queries_dir': files.queries, 'questions': '', 'kilt': files.new}
+  yield 'evaluate', unasked, '--kilt need --questions'
   yield 'evaluate', {'compare': files.other_run}, 'same questions'
   bm25 = {'retriever': 'bm25', 'model_dir': ''}
   for name, value in (('sparse_weight', '1'), ('reader_dir', files.model)):
     yield 'evaluate', {**bm25, name: value}, '--' + name
-  yield 'evaluate', {'answer_by': 'token'}, 'answer_by'
   for name in ('answer', 'evaluate', 'serve'):
     yield name, {'model_dir': missing}, missing
     yield name, {'index_dir': missing}, missing

@@ -45,7 +45,7 @@ class DatasetsTest(parameterized.TestCase):
   )
   def test_reads_questions_as_tfds_describes_them(self, name):
     with tfds.testing.mock_data(num_examples=3):
-      found = list(datasets.read_questions(name))
+      found = list(datasets.read_questions(f'tfds:{name}'))
     self.assertLen(found, 3)
     for question, answers, question_id in found:
       for text in (question, question_id, *answers):
@@ -113,6 +113,10 @@ class DatasetsTest(parameterized.TestCase):
     self.assertEqual(counts.left_out, {'span that cuts a character': 1})
     self.assertEqual(counts.kept, {'sentences': 2})
 
+  def test_tagged_sentences_are_of_tfds(self):
+    with self.assertRaisesRegex(errors.UserError, "must be 'tfds:NAME'"):
+      list(tagged_sentences.read(['hf_disk:/data']))
+
   @parameterized.parameters(
     (datasets.read_articles, 'squad', 'must have articles'),
     (datasets.read_questions, 'wiki40b/en', 'must have questions'),
@@ -124,7 +128,7 @@ class DatasetsTest(parameterized.TestCase):
       tfds.testing.mock_data(num_examples=1),
       self.assertRaisesRegex(errors.UserError, message),
     ):
-      list(read(name))
+      list(read(f'tfds:{name}'))
 
 
 if __name__ == '__main__':

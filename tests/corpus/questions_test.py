@@ -1,6 +1,7 @@
 """Tests for realm_tf.corpus.questions."""
 
 import gzip
+import json
 import os
 
 from absl.testing import absltest
@@ -32,6 +33,24 @@ class ReadQuestionsTest(parameterized.TestCase):
         questions.Question('Who?', ('A', 'B'), False, '3', 'g'),
         questions.Question('When?', (r'19\d\d',), True),
         questions.Question('What?', ('C',)),
+      ],
+    )
+
+  def test_reads_dpr_and_fid(self):
+    dpr = {
+      'dataset': 'nq_train',
+      'question': 'Who?',
+      'answers': ['A', 'B'],
+      'positive_ctxs': [{'title': 'T', 'text': 'A.', 'passage_id': '3'}],
+      'hard_negative_ctxs': [],
+    }
+    fid = {'id': 'f', 'question': 'What?', 'target': 'C', 'ctxs': []}
+    path = self._write('nq.json', json.dumps([dpr, fid], indent=4).encode())
+    self.assertEqual(
+      questions.read_questions(path),
+      [
+        questions.Question('Who?', ('A', 'B')),
+        questions.Question('What?', ('C',), question_id='f'),
       ],
     )
 
@@ -89,6 +108,8 @@ class ReadQuestionsTest(parameterized.TestCase):
     ('regex', b'{"question": "W?", "answers": ["A"], "regex": 1}', "'regex'"),
     ('pattern', b'{"question": "W?", "answer": "(", "regex": true}', ':1.*reg'),
     ('broken', b'{"question"', ':1 must be a JSON object'),
+    ('cut_array', b'[\n{"question": "W', ':2 must be JSON'),
+    ('bad_element', b'[\n{"question": "W"}]', ":2 must have 'answers'"),
     ('empty', b'', 'at least one question'),
   )
   def test_bad_line_is_a_user_error(self, content, message):

@@ -241,6 +241,18 @@ class OpenQaTest(absltest.TestCase):
     self.assertNotIn('exact_match', metrics)
     self.assertEmpty(os.listdir(self.output_dir))
 
+  def test_questions_without_answers_are_not_read_but_judged(self):
+    def judge(outcome, metrics):
+      metrics['judged'] = outcome.block_ids.tolist(), outcome.scores.tolist()
+
+    qa = open_qa.OpenQa(self.matcher, _retrieve, lambda *_: self.fail('Read.'))
+    asked = [questions_lib.Question('who', (), question_id='x')]
+    metrics = qa.run(asked, [2], self.output_dir, judge=judge)
+    self.assertEqual(metrics['judged'], ([[0, 1]], [[0.0, 0.0]]))
+    self.assertNotIn('recall@2', metrics)
+    self.assertNotIn('exact_match', metrics)
+    self.assertIn('none', metrics['categories']['answer_type'])
+
   def test_retrieves_more_blocks_than_recall_asks_for(self):
     asked = []
 

@@ -1,0 +1,140 @@
+"""Retrieved blocks -> ranked articles -> R@k, MRR@10 and nDCG@10.
+
+Judgements of relevance (qrels) are about articles, so an article has the score
+of its best block. The other recall of this package is about answers: whether
+one of the first k blocks holds one, which the field calls Success@k.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+import math
+from typing import Any, Optional
+
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.evaluation import outcome as outcome_lib
+from realm_tf.evaluation import summary
+
+CUT = 10  # Articles that MRR@10 and nDCG@10 look at.
+Qrels = Mapping[str, Mapping[str, int]]  # See `beir.read_qrels`.
+Ranking = list[tuple[str, float]]  # (article id, score), the best first.
+
+
+def query_ids(
+  questions: Sequence[questions_lib.Question], qrels: Optional[Qrels] = None
+) -> list[str]:
+  """Returns the ids of questions; without one, its number from 0.
+
+  Raises:
+    UserError: Two questions have the same id, or `qrels` has none of them.
+  """
+  ids = [q.question_id or str(i) for i, q in enumerate(questions)]
+  if len(set(ids)) < len(ids):
+    twice = next(name for i, name in enumerate(ids) if name in ids[:i])
+    raise errors.UserError(
+      f'Questions must have different ids, or none. Found {twice!r} twice. '
+      'Change the "id" of one.'
+    )
+  if qrels and not any(name in qrels for name in ids):
+    raise errors.UserError(
+      '--qrels must judge some of the questions, by their ids. Found '
+      f'{next(iter(qrels))!r} there, and {ids[0]!r} as a question. Give the '
+      "questions' own."
+    )
+  return ids
+
+
+def rank_articles(
+  outcome: outcome_lib.Outcome,
+  read_article_ids: Callable[[Sequence[int]], Sequence[str]],
+) -> list[Ranking]:
+  """Returns the articles of each question's blocks, Q rankings.
+
+  The field's tools order a run by its scores, whatever its ranks say, and each
+  orders equal scores in another way. So of equal scores, in the order of
+  retrieval, each is lowered to the next float32 below the one before it; with
+  more digits trec_eval would find them equal again.
+
+  Args:
+    read_article_ids: Maps block ids to the ids of their articles.
+  """
+  rankings: list[Ranking] = []
+  for ids, scores in zip(outcome.block_ids, outcome.scores, strict=True):
+    is_block = ids >= 0
+    articles: dict[str, np.float32] = {}
+    names = read_article_ids(ids[is_block].tolist())
+    for name, score in zip(names, np.float32(scores[is_block]), strict=True):
+      articles[name] = max(articles.get(name, score), score)
+    rankings.append([])
+    last = np.float32(np.inf)
+    for name in sorted(articles, key=articles.get, reverse=True):
+      last = min(articles[name], np.nextafter(last, np.float32(-np.inf)))
+      rankings[-1].append((name, float(last)))
+  return rankings
+
+
+def add_metrics(
+  metrics: dict[str, Any],
+  qrels: Qrels,
+  ids: Sequence[str],
+  rankings: Sequence[Ranking],
+  recall_at: Sequence[int],
+  seed: int = 0,
+) -> None:
+  """Adds R@k, MRR@10 and nDCG@10, in percent, to the fields of metrics.json.
+
+  They are means over the questions that `qrels` judges, as trec_eval's are:
+
+    R@k = relevant articles among the first k / relevant articles
+    MRR@10 = 1 / rank of the first relevant one; 0 if that is above 10
+    nDCG@10 = DCG@10 / DCG@10 of the best order,
+    DCG@10 = sum over ranks i <= 10 of relevance_i / log2(i + 1)
+
+  Args:
+    qrels: Judgements of at least one of the questions.
+    ids: Ids of the Q questions.
+    rankings: Articles of each.
+    recall_at: Each k of R@k.
+  """
+  judged = [
+    (qrels[name], [article for article, _ in ranking])
+    for name, ranking in zip(ids, rankings, strict=True)
+    if name in qrels
+  ]
+  values = {
+    f'R@{k}': [_recall(each, found[:k]) for each, found in judged]
+    for k in recall_at
+  }
+  values[f'MRR@{CUT}'] = [_reciprocal_rank(*each) for each in judged]
+  values[f'nDCG@{CUT}'] = [_ndcg(*each) for each in judged]
+  metrics['num_with_qrels'] = len(judged)
+  summary.add_means(
+    metrics, {name: np.array(each) for name, each in values.items()}, seed
+  )
+
+
+def _recall(relevance, found):
+  relevant = {name for name, value in relevance.items() if value > 0}
+  return len(relevant.intersection(found)) / max(1, len(relevant))
+
+
+def _reciprocal_rank(relevance, found):
+  ranks = (
+    rank
+    for rank, name in enumerate(found[:CUT], 1)
+    if relevance.get(name, 0) > 0
+  )
+  return 1 / next(ranks, math.inf)
+
+
+def _ndcg(relevance, found):
+  best = _dcg(sorted(relevance.values(), reverse=True))
+  return _dcg([relevance.get(name, 0) for name in found]) / best if best else 0
+
+
+def _dcg(gains):
+  return sum(
+    max(gain, 0) / math.log2(rank + 1)
+    for rank, gain in enumerate(gains[:CUT], 1)
+  )

@@ -1,0 +1,97 @@
+"""Tests for realm_tf.corpus.beir, with the readers that use it."""
+
+import gzip
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.corpus import beir
+from realm_tf.corpus import questions
+from realm_tf.corpus import sources
+
+_CORPUS = b"""{"_id": "d1", "title": "Bern", "text": "A city.", "metadata": {}}
+{"_id": "d2", "text": "No title."}
+"""
+_QUERIES = b"""{"_id": "q1", "text": "What is Bern?", "metadata": {}}
+{"_id": "q2", "text": "Judged in no line?"}
+{"_id": "q3", "text": "Nothing relevant?"}
+"""
+_QRELS = b'query-id\tcorpus-id\tscore\nq1\td2\t1\nq1\td1\t2\nq3\td1\t0\n'
+
+
+class BeirTest(parameterized.TestCase):
+  def _folder(self, **files):
+    folder = self.create_tempdir().full_path
+    os.mkdir(os.path.join(folder, 'qrels'))
+    for name, content in {
+      'corpus.jsonl.gz': gzip.compress(_CORPUS),
+      'queries.jsonl': _QUERIES,
+      'qrels/test.tsv': _QRELS,
+      **files,
+    }.items():
+      with open(os.path.join(folder, name), 'wb') as file:
+        file.write(content)
+    return folder
+
+  def test_reads_articles_with_their_ids(self):
+    self.assertEqual(
+      list(sources.read_articles([f'beir:{self._folder()}'])),
+      [
+        sources.Article('Bern', 'A city.', 'd1'),
+        sources.Article('', 'No title.', 'd2'),
+      ],
+    )
+
+  def test_reads_judged_questions_with_their_best_article(self):
+    folder = self._folder(**{'qrels/dev.tsv': b'q2\td2\t1\n'})
+    first = questions.Question(
+      'What is Bern?', (), question_id='q1', gold_id='d1'
+    )
+    second = questions.Question(
+      'Judged in no line?', (), question_id='q2', gold_id='d2'
+    )
+    for item, expected in ((folder, first), (f'{folder}@dev', second)):
+      self.assertEqual(
+        questions.read_questions(f'beir:{item}', may_lack_answers=True),
+        [expected],
+      )
+
+  def test_questions_without_answers_are_refused_where_these_are_needed(self):
+    with self.assertRaisesRegex(errors.UserError, 'must have answers'):
+      questions.read_questions(f'beir:{self._folder()}')
+
+  def test_reads_judgements_in_trec_columns(self):
+    path = self.create_tempfile(content='q1 0 d1 2\n\nq1\t0\td2\t-1\n')
+    self.assertEqual(
+      beir.read_qrels(path.full_path), {'q1': {'d1': 2, 'd2': -1}}
+    )
+
+  @parameterized.parameters(
+    ('qrels/test.tsv', b'query-id\tcorpus-id\tscore\nq1\td1\n', ':2 must be'),
+    ('qrels/test.tsv', b'q1\td1\t1\nq1\td2\tx\n', ':2 must be'),
+    ('qrels/test.tsv', _QRELS[:-2], ':4 must be.*q3'),
+    ('qrels/test.tsv', b'query-id\tcorpus-id\tscore\n', ' must have a judg'),
+    ('queries.jsonl', _QUERIES[:-9], ':3 must be a JSON object'),
+    ('queries.jsonl', b'{"_id": 3, "text": "x"}', ':1 must have "_id"'),
+    ('corpus.jsonl', _CORPUS[:-9], ':2 must be a JSON object'),
+    ('corpus.jsonl', b'{"_id": "d1", "title": "x"}', ":1 must have 'text'"),
+  )
+  def test_a_bad_line_is_a_user_error(self, name, content, message):
+    folder = self._folder(**{name: content})
+    path = os.path.join(folder, name)
+    with self.assertRaisesRegex(errors.UserError, f'^{path}{message}'):
+      list(sources.read_articles([f'beir:{folder}']))
+      questions.read_questions(f'beir:{folder}', may_lack_answers=True)
+
+  def test_a_missing_split_is_a_user_error(self):
+    folder = self._folder()
+    with self.assertRaisesRegex(errors.UserError, 'no .*/qrels/train.tsv'):
+      questions.read_questions(f'beir:{folder}@train', may_lack_answers=True)
+    with self.assertRaisesRegex(errors.UserError, 'no /no/corpus.jsonl'):
+      sources.read_articles(['beir:/no'])
+
+
+if __name__ == '__main__':
+  absltest.main()
