@@ -4,9 +4,10 @@ python -m bin.build_index --model_dir=runs/qa --corpus_dir=runs/corpus \
     --output_dir=runs/index
 
 After bin.make_blocks --append or --remove, --base=runs/index/000000500 embeds
-the new blocks only.
+the new blocks only. --runner embeds on many machines, with Apache Beam.
 """
 
+from . import beam_flags
 from . import config_flags
 from . import corpus_flags
 from . import launcher
@@ -34,6 +35,20 @@ _RECALL_TARGET = flags.DEFINE_float(
 )
 
 
+def _embed_with_beam(builder, params, overrides):
+  pipeline = beam_flags.load('index_pipeline')
+  if begun := builder.begin(params, _OUTPUT_DIR.value):
+    version, num_shards = begun
+    embedding = pipeline.Embedding(
+      _MODEL_DIR.value,
+      corpus_flags.CORPUS_DIR.value,
+      overrides,
+      version,
+      _BASE.value,
+    )
+    pipeline.embed(embedding, num_shards, beam_flags.options())
+
+
 def main(_):
   params = model_directory.open_directory(_MODEL_DIR.value).params
   overrides = config_flags.overrides()
@@ -45,6 +60,8 @@ def main(_):
     overrides,
     strategy_flags.create_local(),
   )
+  if not beam_flags.is_local():
+    _embed_with_beam(builder, params, overrides)
   job = version_work.Job(watch=progress.Progress(), base=_BASE.value)
   print(builder.publish(params, _OUTPUT_DIR.value, job).path)
 

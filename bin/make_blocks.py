@@ -12,6 +12,7 @@ another text, give it as --vocab_text: it has words that no article has.
 """
 
 from . import article_flags
+from . import beam_cutting
 from . import beam_flags
 from . import launcher
 from . import new_corpus_flags
@@ -36,7 +37,7 @@ def _cut(output_dir, tokenizer, length, counts, first_number=0):
     return iter([])
   if not beam_flags.is_local():
     begin = f'{output_dir.rstrip("/")}.'
-    return beam_flags.cut(
+    return beam_cutting.cut(
       (tokenizer.vocabulary, length), _FORMAT.value, begin, counts, first_number
     )
   articles = article_flags.read(

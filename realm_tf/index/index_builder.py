@@ -1,7 +1,8 @@
 """Embeds a corpus with a model's parameters and writes an index version."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import functools
+import os
 import time
 from typing import Optional
 
@@ -150,6 +151,52 @@ class IndexBuilder:
       time.monotonic() - begun,
     )
     return version
+
+  def begin(
+    self, params: versions.Version, index_root: str
+  ) -> Optional[tuple[versions.Version, int]]:
+    """Begins the version of `params`, for `shard_maker`.
+
+    Returns:
+      The version and its number of shards; None if it is complete.
+
+    Raises:
+      UserError: The parameters are damaged or lack an embedder.
+    """
+    versions.verify(params.path)
+    model_files.load_version(self._model, params.path)
+    path = versions.version_path(index_root, params.step)
+    if versions.is_complete(path):
+      return None
+    plan = self._plan()
+    index_plan.start(path, plan, self._model)
+    return versions.Version(params.step, path), plan.num_shards
+
+  def shard_maker(
+    self, version: versions.Version, base: Optional[str] = None
+  ) -> Callable[[int], None]:
+    """Returns what makes a shard of a begun version, unless it is done.
+
+    Args:
+      version: The begun version; its own parameters are used.
+      base: As `Job.base`.
+
+    Raises:
+      UserError: This machine would embed otherwise than the version's plan.
+    """
+    model_files.load_version(self._model, version.path)
+    plan = self._plan()
+    if index_plan.read(version.path) != plan:
+      raise errors.UserError(
+        f'All workers must embed by the plan of {version.path}. Found {plan} '
+        'on this one. Give every worker the same files, and --set what differs.'
+      )
+    embed_rows = self._embedding(
+      version_work.Job(base=base), os.path.dirname(version.path), plan
+    )
+    return lambda shard: version_work.make_shard(
+      version, plan, shard, embed_rows
+    )
 
   def can_reuse(self, path: str) -> bool:
     """Returns whether `path` fits as `Job.base`; if not, logs why."""

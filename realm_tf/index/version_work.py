@@ -88,6 +88,24 @@ def run(
   return True
 
 
+def make_shard(
+  version: versions.Version,
+  plan: index_plan.Plan,
+  shard: int,
+  embed_rows: EmbedRows,
+) -> None:
+  """Makes one shard unless it is done, for a caller that shares out the shards.
+
+  It takes no claim: a retry must not wait for a worker that died, and if two
+  workers make one shard, the first counts.
+  """
+  job = Job(worker=workers.this_worker())
+  directory = os.path.join(version.path, f'work-{plan.name}')
+  work = shared_work.SharedWork(directory, job.worker, job.takeover_secs)
+  if not work.num_done([_name(shard)]):
+    _Making(version, plan, job, work, embed_rows, None).embed(_name(shard))
+
+
 class _Making:
   """One worker's tasks; see `run`."""
 
@@ -108,7 +126,7 @@ class _Making:
     """Does a task; returns False if other workers do all that are left."""
     task = self._work.take(self._order)
     if task is not None:
-      self._embed(task)
+      self.embed(task)
       return True
     if self._work.num_done(self._tasks) < len(self._tasks):
       return False
@@ -122,7 +140,8 @@ class _Making:
     self.has_completed = True
     return True
 
-  def _embed(self, task):
+  def embed(self, task: str) -> None:
+    """Embeds a shard and writes its file and its result."""
     rows = self._plan.shard_rows(self._tasks[task])
     total = self._plan.num_blocks
     done = self._work.num_done(self._tasks) * self._plan.shard_blocks

@@ -3,7 +3,7 @@
   files -> count -> [workers: read, batch] -> [workers: cut] -> batch files
   batch files -> [this process: order, duplicates] -> encoded blocks
 
-The blocks are those of `corpus_building.build`. The only import of apache_beam.
+The blocks are those of `corpus_building.build`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,15 +11,14 @@ import json
 import os
 from typing import NamedTuple
 
-from absl import logging
 import apache_beam as beam
-from apache_beam.options import pipeline_options
 import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import blocks
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
+from realm_tf.pipelines import running
 from realm_tf.records import batch_files
 from realm_tf.records import corpus_building
 from realm_tf.records import encoded_blocks
@@ -68,27 +67,14 @@ def build(
   items = list(enumerate(sources.expand(reading.inputs, reading.format)))
   tf.io.gfile.makedirs(work_dir)
   try:
-    _run(items, reading, cutter, work_dir, options)
+    with running.pipeline(options) as pipeline:
+      _cut_all(pipeline, items, reading, cutter, work_dir)
     _gather(work_dir, counts)
     names = _names(work_dir, _BATCH)
     batches = (batch_files.read(os.path.join(work_dir, n)) for n in names)
     yield from corpus_building.without_duplicates(batches, counts)
   finally:
     tf.io.gfile.rmtree(work_dir)
-
-
-def _run(items, reading, cutter, work_dir, options) -> None:
-  try:
-    with beam.Pipeline(
-      options=pipeline_options.PipelineOptions(list(options))
-    ) as pipeline:
-      _cut_all(pipeline, items, reading, cutter, work_dir)
-  except Exception as error:  # Any of Beam, its runners, and their services.
-    logging.info('Beam ended with:', exc_info=True)
-    raise errors.UserError(
-      f'Beam must run with {" ".join(options)}. Found {type(error).__name__}: '
-      f'{str(error).strip()[:300]!r}. Check --runner and --beam_option.'
-    ) from error
 
 
 def _cut_all(pipeline, items, reading, cutter, work_dir) -> None:
