@@ -31,8 +31,8 @@ def cut(
   names = inputs.split(article_flags.INPUT.value)
   if inputs.is_world(names, format) or article_flags.MAX_ARTICLES.value:
     raise errors.UserError(
-      f'--runner={beam_flags.name()} must read whole files. Found --input=world or '
-      '--max_articles. Use --runner=local.'
+      f'--runner={beam_flags.name()} must read whole files. Found '
+      '--input=world or --max_articles. Use --runner=local.'
     )
   corpus_pipeline = beam_flags.load('corpus_pipeline')
   return corpus_pipeline.build(

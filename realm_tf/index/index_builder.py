@@ -129,12 +129,12 @@ class IndexBuilder:
     plan = self._plan()
     version = versions.Version(step, versions.version_path(index_root, step))
     if versions.is_complete(version.path):
-      _check_same(version.path, plan)
+      storage.check_same(version.path, plan)
       return version
     embed_rows = (
       self._embedding(job, index_root, plan)
       if embeddings is None
-      else functools.partial(_take, embeddings)
+      else functools.partial(version_work.take_rows, embeddings)
     )
     index_plan.start(version.path, plan, self._model)
 
@@ -295,21 +295,3 @@ def open_builder(
   return IndexBuilder(
     table, config, tokenizer.special_ids, tokenizer.mask_id, strategy=strategy
   )
-
-
-def _take(embeddings, block_ids, progress):
-  """Returns a shard's rows of `embeddings`."""
-  rows = embeddings[int(block_ids[0]) : int(block_ids[-1]) + 1]
-  progress(len(rows))
-  return np.asarray(rows, np.float32)
-
-
-def _check_same(path, plan):
-  """Raises UserError unless the complete version at `path` is the plan's."""
-  manifest = storage.read_manifest(path)
-  for name in ('corpus_fingerprint', 'params_fingerprint'):
-    if manifest[name] != getattr(plan, name):
-      raise errors.UserError(
-        f'A complete index version is never changed. Found {path}, with '
-        f'another {name}. Give another directory, or remove the version.'
-      )

@@ -190,3 +190,14 @@ def _hashes_file(assets):
 
 def _searcher_dir(assets):
   return os.path.join(assets, 'searcher')
+
+
+def check_same(path: str, plan: index_plan.Plan) -> None:
+  """Raises UserError unless the complete version at `path` is the plan's."""
+  manifest = read_manifest(path)
+  for name in ('corpus_fingerprint', 'params_fingerprint'):
+    if manifest[name] != getattr(plan, name):
+      raise errors.UserError(
+        f'A complete index version is never changed. Found {path}, with '
+        f'another {name}. Give another directory, or remove the version.'
+      )

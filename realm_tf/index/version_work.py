@@ -106,6 +106,15 @@ def make_shard(
     _Making(version, plan, job, work, embed_rows, None).embed(_name(shard))
 
 
+def take_rows(
+  embeddings: np.ndarray, block_ids: np.ndarray, progress: Callable[[int], None]
+) -> np.ndarray:
+  """Returns a shard's rows, float32 [n, D], of embeddings [N, D]."""
+  rows = embeddings[int(block_ids[0]) : int(block_ids[-1]) + 1]
+  progress(len(rows))
+  return np.asarray(rows, np.float32)
+
+
 class _Making:
   """One worker's tasks; see `run`."""
 

@@ -51,7 +51,7 @@ def embed(
 
 
 class _Embed(beam.DoFn):
-  """Makes the shard of a number; it yields nothing, the files are its result."""
+  """Makes the shard of a number; its files are all its result."""
 
   def __init__(self, embedding: Embedding):
     self._embedding = embedding

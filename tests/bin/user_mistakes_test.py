@@ -213,7 +213,6 @@ def _cases(files):
   yield 'refresh_index', {'num_workers': 'x'}, 'num_workers'
   yield 'build_index', {'params_dir': missing}, missing  # Now --model_dir.
   yield 'build_index', {'base': missing}, missing
-  yield 'build_index', {'runner': 'nowhere'}, 'runner'
   yield 'build_index', {'recall_target': '2'}, 'recall_target'
   yield 'build_index', {'output_dir': files.other_index}, 'corpus_fingerprint'
   for name in ('build_index', 'refresh_index'):
