@@ -29,11 +29,7 @@ _PORT = flags.DEFINE_integer(
   'port', 8501, 'Port to listen on; 0 for any.', 0, 65535
 )
 _GRPC_PORT = flags.DEFINE_integer(
-  'grpc_port',
-  None,
-  'Port for gRPC, too; 0 for any; by default, none.',
-  0,
-  65535,
+  'grpc_port', None, 'Port for gRPC, too; 0 for any.', 0, 65535
 )
 _TOKEN_FILE = flags.DEFINE_string(
   'token_file', None, 'File with the bearer token that requests must have.'
@@ -60,6 +56,10 @@ _ALLOW_EDITS = flags.DEFINE_bool(
   'allow_edits', False, 'Let the page change blocks, in memory only.'
 )
 
+_LOG = flags.DEFINE_string(
+  'documents_log', None, 'Local file that keeps documents posted to the server.'
+)
+
 
 def main(_):
   token = _TOKEN_FILE.value and access.read_token(_TOKEN_FILE.value)
@@ -74,12 +74,11 @@ def main(_):
     _PRETRAINED_DIR.value, arguments['corpus_dir']
   )
   metrics = metrics_lib.Metrics()
-  live = served_model.live(
-    **arguments, allow_edits=_ALLOW_EDITS.value, observe=metrics.count_swap
-  )
+  arguments.update(allow_edits=_ALLOW_EDITS.value, is_live=bool(_LOG.value))
+  live = served_model.live(**arguments, observe=metrics.count_swap)
+  chosen = (_TOP_K, _BATCH_SIZE, _QUEUE_SIZE, _LOG)
   service = service_lib.Service(
-    *(live, completer, metrics),
-    **{flag.name: flag.value for flag in (_TOP_K, _BATCH_SIZE, _QUEUE_SIZE)},
+    *(live, completer, metrics), **{flag.name: flag.value for flag in chosen}
   )
   live.watch(_POLL_SECS.value)
   settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)

@@ -39,7 +39,8 @@ MAY_IMPORT = {
     'config rundir objectives text records modeling index importing answering'
   ),
   'serving': (
-    'config rundir objectives text records modeling index retrieval answering'
+    'config rundir objectives text corpus records modeling index retrieval'
+    ' answering'
   ),
 }
 

@@ -7,6 +7,7 @@ page has routes of plain objects:
   POST /api/ask       {"question"}         the answer with all of its evidence
   POST /api/complete  {"sentence"}         a masked sentence, both ways
   POST /api/edit      {"block_id", "text"} another text in memory; null restores
+  POST /api/documents {"add", "remove"} documents, on disk when it returns
 
 A request is Starlette's, but nothing here imports it. Each waits for its answer
 no longer than the timeout, and no longer than its client does.
@@ -18,6 +19,7 @@ import concurrent.futures
 from typing import Any, NamedTuple, Optional
 
 from realm_tf.serving import access
+from realm_tf.serving import document_request
 from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import tf_serving_api
@@ -68,7 +70,8 @@ class Api:
     del request
     service = self._service
     return {
-      'num_blocks': service.table.num_blocks,
+      'num_blocks': service.num_blocks,
+      'num_documents': service.num_documents,
       'num_read': service.top_k,
       'params_step': service.version,
       'index_step': service.index_step,
@@ -110,10 +113,7 @@ class Api:
   async def edit(self, request):
     if not self._service.can_edit:
       raise RequestError(403, 'Start the server with --allow_edits.')
-    headers = request.headers
-    access.check_writer(
-      headers.get('content-type'), headers.get('host'), self._settings.token
-    )
+    self._check_writer(request)
     fields = await self._fields(request, 'block_id', 'text')
     block_id, text = fields['block_id'], fields['text']
     if type(block_id) is not int:  # True is an int, too.
@@ -122,6 +122,24 @@ class Api:
       self._text(text, 'A text')
     await self._wait(request, [self._service.edit(block_id, text)])
     return {'block_id': block_id, 'changed': text is not None}
+
+  async def documents(self, request):
+    if not self._service.has_documents:
+      raise RequestError(403, 'Start the server with --documents_log.')
+    self._check_writer(request)
+    fields = await self._fields(request, 'add', 'remove')
+    change = document_request.parse(fields)
+    await self._wait(request, [self._service.change_documents(change)])
+    return {
+      'num_documents': self._service.num_documents,
+      'num_blocks': self._service.num_blocks,
+    }
+
+  def _check_writer(self, request) -> None:
+    headers = request.headers
+    access.check_writer(
+      headers.get('content-type'), headers.get('host'), self._settings.token
+    )
 
   def _version(self, request) -> int:
     """Returns the version in use; 404 if another one is asked for."""

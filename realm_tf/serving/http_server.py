@@ -71,6 +71,7 @@ def make_app(
       route('/api/ask', api.ask, 'POST'),
       route('/api/complete', api.complete, 'POST'),
       route('/api/edit', api.edit, 'POST'),
+      route('/api/documents', api.documents, 'POST'),
       _plain('/healthz', lambda: _text('ok\n')),
       _plain(
         '/readyz',

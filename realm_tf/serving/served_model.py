@@ -7,6 +7,7 @@ from collections.abc import Callable
 import functools
 from typing import Any, NamedTuple, Optional
 
+from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
@@ -34,11 +35,13 @@ class ServedModel(NamedTuple):
 
   Attributes:
     answerer: An answerer with a reader.
-    edits: Changed texts; None unless texts may be changed.
+    edits: Changed texts and documents; None if neither may be changed.
+    can_edit: Whether the page may change texts.
   """
 
   answerer: answerer_lib.Answerer
   edits: Optional[corpus_edits.EditedCorpus]
+  can_edit: bool = False
 
 
 def newest(model_dir: str, index_dir: Optional[str] = None) -> Versions:
@@ -61,20 +64,27 @@ def load(
   index_dir: Optional[str] = None,
   choices: loading.Choices = loading.DEFAULT_CHOICES,
   allow_edits: bool = False,
+  is_live: bool = False,
   build_sparse: loading.SparseBuilder = bm25.over_table,
 ) -> ServedModel:
   """Opens a model and warms it; see `loading.load_answerer`.
 
   Args:
+    is_live: Whether documents may be added and removed.
     build_sparse: See `loading.answerer_of`; one that keeps what it built saves
       the work when the next model of the same corpus is loaded.
 
   Raises:
     UserError: See `loading.load_answerer`; or it has no reader.
   """
+  if is_live and choices.sparse_weight:
+    raise errors.UserError(
+      '--documents_log must be without --sparse_weight: BM25 does not know '
+      f'added documents. Found {choices.sparse_weight:g}. Leave one out.'
+    )
   loaded = loading.load(model_dir, corpus_dir, index_dir)
   edits = None
-  if allow_edits:
+  if allow_edits or is_live:
     edits = corpus_edits.EditedCorpus(loaded)
     loaded = loaded._replace(table=edits.table, retriever=edits.retriever)
   answerer = loading.answerer_of(loaded, choices, build_sparse)
@@ -82,7 +92,7 @@ def load(
   _warm(answerer)
   if edits is not None:
     edits.warm()
-  return ServedModel(answerer, edits)
+  return ServedModel(answerer, edits, allow_edits)
 
 
 def live(
@@ -113,9 +123,9 @@ def live(
 
 
 def _adopt(new: ServedModel, old: Optional[ServedModel]) -> None:
-  """Gives `new` the texts that were changed in `old`."""
+  """Gives `new` the texts and documents that were changed in `old`."""
   if new.edits is not None and old is not None:
-    new.edits.adopt(old.edits.table.changed)
+    new.edits.adopt(old.edits)
 
 
 def _warm(answerer: answerer_lib.Answerer) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Optional
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import batching
 from realm_tf.serving import corpus_edits
+from realm_tf.serving import document_log
 from realm_tf.serving import masked_sentence
 from realm_tf.serving import metrics as metrics_lib
 from realm_tf.serving import request_body
@@ -30,6 +31,7 @@ class Service:
     batch_size: Questions answered together; None for the config's
       `eval_batch_size`, 1 for one after the other.
     queue_size: Questions that may wait.
+    documents_log: Log of live documents, replayed here; None for none.
   """
 
   def __init__(
@@ -41,12 +43,18 @@ class Service:
     top_k: Optional[int] = None,
     batch_size: Optional[int] = None,
     queue_size: int = 256,
+    documents_log: Optional[str] = None,
   ):
     self._live = live
     self._completer = completer
     self._top_k = top_k
     self.limits = limits or request_body.Limits()
     self.metrics = metrics or metrics_lib.Metrics()
+    self._log = None
+    if documents_log:
+      fingerprint = self.table.manifest['corpus_fingerprint']
+      self._log = document_log.DocumentLog(documents_log, fingerprint)
+      live.current.edits.replay(self._log.changes)
     self._add_gauges()
     answerer = live.current.answerer
     self._batcher = batching.Batcher(
@@ -77,7 +85,24 @@ class Service:
 
   @property
   def can_edit(self) -> bool:
-    return self._live.current.edits is not None
+    current = self._live.current
+    return current.can_edit and current.edits is not None
+
+  @property
+  def has_documents(self) -> bool:
+    """Whether documents may be added and removed."""
+    return self._log is not None
+
+  @property
+  def num_documents(self) -> int:
+    """Live documents: those that were added."""
+    return len(self._live.current.edits.documents) if self._log else 0
+
+  @property
+  def num_blocks(self) -> int:
+    """Blocks that can be found."""
+    edits = self._live.current.edits
+    return self.table.num_blocks if edits is None else edits.num_blocks
 
   @property
   def table(self) -> Any:  # A BlockTable, or an EditedTable.
@@ -112,10 +137,22 @@ class Service:
     work = functools.partial(self._edit, block_id, text)
     return self._batcher.submit([work])[0]
 
+  def change_documents(
+    self, change: document_log.Change
+  ) -> concurrent.futures.Future:
+    """Adds and removes documents, on disk when the future is done; see `ask`.
+
+    Its future is the RequestError of a removed document that is not there.
+    """
+    work = functools.partial(self._change_documents, change)
+    return self._batcher.submit([work])[0]
+
   def close(self) -> None:
     """Takes no more questions, answers those that wait, and ends."""
     self._batcher.close()
     self._live.close()
+    if self._log is not None:
+      self._log.close()
 
   def _handle(self, items: Sequence[Any]) -> list[Any]:
     """Answers the questions among `items` together, and runs the others."""
@@ -143,9 +180,9 @@ class Service:
     with self._live.lock:  # A swap copies the texts.
       edits = self._live.current.edits
       changed = edits.table.changed
-      if not 0 <= block_id < edits.table.num_blocks:
+      if not edits.can_change(block_id):
         raise request_body.RequestError(
-          404, f'There are {edits.table.num_blocks} blocks. Got {block_id}.'
+          404, f'The corpus must have the block. Got {block_id}.'
         )
       is_new = text is not None and block_id not in changed
       if is_new and len(changed) >= corpus_edits.MAX_EDITS:
@@ -153,6 +190,18 @@ class Service:
           409, f'{corpus_edits.MAX_EDITS} blocks may be changed. Restore one.'
         )
       edits.change(block_id, text)
+
+  def _change_documents(self, change: document_log.Change):
+    with self._live.lock:  # A swap copies the documents.
+      edits = self._live.current.edits
+      for article_id in change.remove:
+        if not edits.knows(article_id):
+          raise request_body.RequestError(
+            404, f'There is no document {article_id[:80]!r} to remove.'
+          )
+      prepared = edits.prepare(change)
+      self._log.append(change)  # From here on, a crash does not lose it.
+      edits.apply(prepared)
 
   def _add_gauges(self):
     found = lambda name: lambda: getattr(self._live.version, name)

@@ -81,7 +81,7 @@ class CorpusEditsTest(absltest.TestCase):
     self.edits.change(3, 'A.')
     other = corpus_edits.EditedCorpus(self.loaded)
     other.change(0, 'B.')
-    other.adopt(self.edits.table.changed)
+    other.adopt(self.edits)
     self.assertEqual(other.table.changed, {1: 'F f.', 3: 'A.'})
     self._assert_same(
       self._answers(self._edited(other)),

@@ -1,0 +1,46 @@
+"""The fields of `POST /api/documents` -> a change, checked as a whole."""
+
+from typing import Any
+
+from realm_tf.serving import document_log
+from realm_tf.serving import request_body
+
+MAX_DOCUMENTS = 64  # In a request, added and removed ones together.
+MAX_CHARACTERS = 100_000  # Of a text; the body's limit is for all together.
+_SHORT = 1000  # Characters of an id or a title.
+
+
+def parse(fields: dict[str, Any]) -> document_log.Change:
+  """Returns the change that {'add': [...], 'remove': [...]} asks for.
+
+  Raises:
+    RequestError: 400; nothing of the request may be used.
+  """
+  add, remove = fields['add'], fields['remove']
+  if not isinstance(add, list) or not isinstance(remove, list):
+    raise request_body.RequestError(400, '"add" and "remove" must be lists.')
+  number = len(add) + len(remove)
+  if not 1 <= number <= MAX_DOCUMENTS:
+    raise request_body.RequestError(
+      400, f'A request must have 1 to {MAX_DOCUMENTS} documents. Got {number}.'
+    )
+  change = document_log.Change(
+    [_document(row) for row in add],
+    [request_body.check_text(i, 'An id', _SHORT) for i in remove],
+  )
+  ids = [document.article_id for document in change.add] + change.remove
+  if len(set(ids)) < len(ids):
+    raise request_body.RequestError(400, 'An id may occur once in a request.')
+  return change
+
+
+def _document(row: Any) -> document_log.Document:
+  if not isinstance(row, dict) or set(row) != {'id', 'title', 'text'}:
+    raise request_body.RequestError(
+      400, 'A document must have "id", "title" and "text" alone.'
+    )
+  return document_log.Document(
+    request_body.check_text(row['id'], 'An id', _SHORT),
+    request_body.check_text(row['title'], 'A title', _SHORT),
+    request_body.check_text(row['text'], 'A text', MAX_CHARACTERS),
+  )

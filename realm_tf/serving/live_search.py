@@ -1,0 +1,114 @@
+"""Searches an index and, exactly, the blocks that were changed since.
+
+index's best, less the hidden blocks --+
+                                       +--> best of both
+changed blocks' embeddings ------------+
+"""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from realm_tf.index import brute_force
+from realm_tf.index import searcher as searcher_lib
+
+
+class LiveSearch:
+  """Embeddings of changed blocks, and which of the index's are hidden.
+
+  Args:
+    num_blocks: Blocks of the index.
+  """
+
+  def __init__(self, num_blocks: int):
+    self._is_hidden = np.zeros([num_blocks], bool)
+    self._rows: dict[int, int] = {}  # Block id -> row of the two arrays.
+    self._ids = np.zeros([0], np.int64)
+    self._embeddings = np.zeros([0, 0], np.float32)
+
+  def put(self, ids: np.ndarray, embeddings: np.ndarray) -> None:
+    """Adds blocks, or replaces their embeddings, float32 [n, D]."""
+    self._reserve(len(self._rows) + len(ids), embeddings.shape[1])
+    for block_id, embedding in zip(map(int, ids), embeddings):
+      row = self._rows.setdefault(block_id, len(self._rows))
+      self._ids[row], self._embeddings[row] = block_id, embedding
+    self._hide(ids, True)
+
+  def remove(self, ids: Iterable[int]) -> None:
+    """Makes blocks unfindable."""
+    ids = np.fromiter(ids, np.int64)
+    for block_id in map(int, ids):
+      self._forget(block_id)
+    self._hide(ids, True)
+
+  def restore(self, ids: np.ndarray) -> None:
+    """Lets blocks be found by the index again."""
+    for block_id in map(int, ids):
+      self._forget(block_id)
+    self._hide(ids, False)
+
+  def search(
+    self,
+    index: Callable[[int], searcher_lib.Neighbors],
+    queries: Callable[[], np.ndarray],
+    k: int,
+  ) -> searcher_lib.Neighbors:
+    """Returns the best `k` of the changed and of the other blocks.
+
+    Args:
+      index: Returns the best n blocks of the index.
+      queries: Returns the queries' embeddings, float32 [B, D].
+      k: Blocks of each query.
+
+    Returns:
+      int32 and float32 [B, k], best first.
+    """
+    hits = self._search_index(index, k)
+    if self._rows:
+      rows, scores = brute_force.BruteForceSearcher(
+        self._embeddings[: len(self._rows)]
+      ).search(queries(), k)
+      hits = searcher_lib.Neighbors(
+        np.concatenate([hits.block_ids, self._ids[rows]], axis=1),
+        np.concatenate([hits.scores, scores], axis=1),
+      )
+    order = np.lexsort([hits.block_ids, -hits.scores], axis=1)[:, :k]
+    ids, scores = (np.take_along_axis(x, order, axis=1) for x in hits)
+    return searcher_lib.fill(
+      searcher_lib.mark_missing(ids, scores.astype(np.float32)), k
+    )
+
+  def _search_index(self, index, k):
+    """Asks for more until `k` of each query are left, or there are no more."""
+    asked_for = k
+    while True:
+      hits = searcher_lib.fill(index(asked_for), asked_for)
+      is_hit = hits.block_ids >= 0
+      is_left = is_hit & ~self._is_hidden[np.maximum(hits.block_ids, 0)]
+      is_enough = (is_left.sum(axis=1) >= k) | ~is_hit.all(axis=1)
+      if is_enough.all() or asked_for >= len(self._is_hidden):
+        return searcher_lib.Neighbors(
+          np.where(is_left, hits.block_ids, searcher_lib.NOT_FOUND),
+          np.where(is_left, hits.scores, -np.inf),
+        )
+      asked_for = min(2 * asked_for, len(self._is_hidden))
+
+  def _reserve(self, number, width):
+    if number > len(self._ids):
+      size = max(number, 2 * len(self._ids))
+      embeddings = np.zeros([size, width], np.float32)
+      if self._ids.size:
+        embeddings[: len(self._ids)] = self._embeddings
+      self._ids, self._embeddings = np.resize(self._ids, size), embeddings
+
+  def _forget(self, block_id):
+    row = self._rows.pop(block_id, None)
+    last = len(self._rows)
+    if row is not None and row != last:  # The last row takes its place.
+      self._ids[row] = self._ids[last]
+      self._embeddings[row] = self._embeddings[last]
+      self._rows[int(self._ids[row])] = row
+
+  def _hide(self, ids, is_hidden):
+    ids = np.asarray(ids, np.int64)
+    self._is_hidden[ids[ids < len(self._is_hidden)]] = is_hidden
