@@ -101,11 +101,13 @@ def with_dropout(
   )
 
 
-def write_corpus(directory: str) -> str:
-  """Writes the corpus of `ARTICLES` below `directory`; returns where."""
+def write_corpus(
+  directory: str, articles: Iterable[sources.Article] = ARTICLES
+) -> str:
+  """Writes a corpus of articles below `directory`; returns where."""
   corpus_dir = os.path.join(directory, 'corpus')
   shards.write_corpus(
-    blocks.cut_corpus(ARTICLES, TOKENIZER, MAX_BLOCK_WORDPIECES),
+    blocks.cut_corpus(articles, TOKENIZER, MAX_BLOCK_WORDPIECES),
     corpus_dir,
     TOKENIZER,
     {},

@@ -77,13 +77,19 @@ def openvino_embedding(
   embedder = model.block_embedder
   encode = _openvino_encoder(model, embedder, dtype)
 
+  ids = tf.TensorSpec([None, None], tf.int32)
+  pack = tf.function(
+    lambda titles, bodies, length: joining.pack(
+      titles, bodies, *special_ids, length
+    ),
+    input_signature=[ids, ids, tf.TensorSpec([], tf.int32)],
+  )
+
   def embed_some(tokens):
     return embedder.from_outputs(encode(tokens), tokens['input_mask'])
 
   def embed(titles: np.ndarray, bodies: np.ndarray, length: int) -> tf.Tensor:
-    packed = joining.pack(
-      tf.constant(titles), tf.constant(bodies), *special_ids, length
-    )
+    packed = pack(tf.constant(titles), tf.constant(bodies), length)
     tokens = {name: ids.numpy() for name, ids in packed.items()}
     size = max(1, _WORDPIECES_AT_ONCE // length)
     return tf.concat(

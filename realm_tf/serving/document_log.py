@@ -67,29 +67,32 @@ class DocumentLog:
     self._file = open(path, 'ab')  # noqa: SIM115
     self._file.truncate(num_bytes)
     if not lines:
-      self._write({_CORPUS: corpus_fingerprint})
+      self._write([{_CORPUS: corpus_fingerprint}])
       _sync_directory(path)
 
-  def append(self, change: Change) -> None:
-    """Writes a change; it is on the disk when this returns.
+  def append(self, changes: Sequence[Change]) -> None:
+    """Writes changes; they are on the disk when this returns.
 
     Raises:
-      OSError: It could not be written; nothing of it is left in the file.
+      OSError: They could not be written; nothing of them is left in the file.
     """
     self._write(
-      {
-        'add': [document._asdict() for document in change.add],
-        'remove': list(change.remove),
-      }
+      [
+        {
+          'add': [document._asdict() for document in change.add],
+          'remove': list(change.remove),
+        }
+        for change in changes
+      ]
     )
 
   def close(self) -> None:
     self._file.close()
 
-  def _write(self, content: dict[str, Any]) -> None:
+  def _write(self, contents: Sequence[dict[str, Any]]) -> None:
     before = self._file.tell()
     try:
-      self._file.write(_line(content))
+      self._file.write(b''.join(map(_line, contents)))
       self._file.flush()
       os.fsync(self._file.fileno())
     except OSError:

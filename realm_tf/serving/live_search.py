@@ -50,14 +50,14 @@ class LiveSearch:
   def search(
     self,
     index: Callable[[int], searcher_lib.Neighbors],
-    queries: Callable[[], np.ndarray],
+    queries: np.ndarray,
     k: int,
   ) -> searcher_lib.Neighbors:
     """Returns the best `k` of the changed and of the other blocks.
 
     Args:
       index: Returns the best n blocks of the index.
-      queries: Returns the queries' embeddings, float32 [B, D].
+      queries: The queries' embeddings, float32 [B, D].
       k: Blocks of each query.
 
     Returns:
@@ -67,7 +67,7 @@ class LiveSearch:
     if self._rows:
       rows, scores = brute_force.BruteForceSearcher(
         self._embeddings[: len(self._rows)]
-      ).search(queries(), k)
+      ).search(queries, k)
       hits = searcher_lib.Neighbors(
         np.concatenate([hits.block_ids, self._ids[rows]], axis=1),
         np.concatenate([hits.scores, scores], axis=1),

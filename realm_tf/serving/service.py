@@ -1,19 +1,18 @@
 """The server without HTTP: questions and edits in, futures out.
 
-  questions, edits -> batcher -> the one worker -> live model -> futures
-
-An edit waits in the same queue as the questions, so that no question is
-answered while a block has half its old text and half its new one.
+questions -> batcher -> the one worker -> live model -> futures
+edits, documents -> `corpus_writer` -> between two batches -> futures
 """
 
 from collections.abc import Callable, Sequence
 import concurrent.futures
 import functools
+import threading
 from typing import Any, Optional
 
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import batching
-from realm_tf.serving import corpus_edits
+from realm_tf.serving import corpus_writer
 from realm_tf.serving import document_log
 from realm_tf.serving import masked_sentence
 from realm_tf.serving import metrics as metrics_lib
@@ -55,6 +54,7 @@ class Service:
       fingerprint = self.table.manifest['corpus_fingerprint']
       self._log = document_log.DocumentLog(documents_log, fingerprint)
       live.current.edits.replay(self._log.changes)
+    self._answering = threading.Lock()
     self._add_gauges()
     answerer = live.current.answerer
     self._batcher = batching.Batcher(
@@ -63,6 +63,7 @@ class Service:
       max(queue_size, self.limits.questions),
       observe=self.metrics.count_batch,
     )
+    self._writer = corpus_writer.CorpusWriter(live, self._log, self._answering)
 
   @property
   def is_ready(self) -> bool:
@@ -134,8 +135,7 @@ class Service:
 
     Its future is the RequestError of a block that cannot be changed.
     """
-    work = functools.partial(self._edit, block_id, text)
-    return self._batcher.submit([work])[0]
+    return self._writer.submit(corpus_writer.Edit(block_id, text))
 
   def change_documents(
     self, change: document_log.Change
@@ -144,11 +144,11 @@ class Service:
 
     Its future is the RequestError of a removed document that is not there.
     """
-    work = functools.partial(self._change_documents, change)
-    return self._batcher.submit([work])[0]
+    return self._writer.submit(change)
 
   def close(self) -> None:
     """Takes no more questions, answers those that wait, and ends."""
+    self._writer.close()
     self._batcher.close()
     self._live.close()
     if self._log is not None:
@@ -157,11 +157,12 @@ class Service:
   def _handle(self, items: Sequence[Any]) -> list[Any]:
     """Answers the questions among `items` together, and runs the others."""
     questions = [item for item in items if isinstance(item, str)]
-    answers = iter(self._answer(questions))
-    return [
-      next(answers) if isinstance(item, str) else _result(item)
-      for item in items
-    ]
+    with self._answering:
+      answers = iter(self._answer(questions))
+      return [
+        next(answers) if isinstance(item, str) else _result(item)
+        for item in items
+      ]
 
   def _answer(self, questions: Sequence[str]) -> list[Any]:
     if not questions:
@@ -175,33 +176,6 @@ class Service:
       # A question that breaks the model must not fail its whole batch.
       alone = lambda question: lambda: answerer.answer([question])[0]
       return [_result(alone(question)) for question in questions]
-
-  def _edit(self, block_id: int, text: Optional[str]):
-    with self._live.lock:  # A swap copies the texts.
-      edits = self._live.current.edits
-      changed = edits.table.changed
-      if not edits.can_change(block_id):
-        raise request_body.RequestError(
-          404, f'The corpus must have the block. Got {block_id}.'
-        )
-      is_new = text is not None and block_id not in changed
-      if is_new and len(changed) >= corpus_edits.MAX_EDITS:
-        raise request_body.RequestError(
-          409, f'{corpus_edits.MAX_EDITS} blocks may be changed. Restore one.'
-        )
-      edits.change(block_id, text)
-
-  def _change_documents(self, change: document_log.Change):
-    with self._live.lock:  # A swap copies the documents.
-      edits = self._live.current.edits
-      for article_id in change.remove:
-        if not edits.knows(article_id):
-          raise request_body.RequestError(
-            404, f'There is no document {article_id[:80]!r} to remove.'
-          )
-      prepared = edits.prepare(change)
-      self._log.append(change)  # From here on, a crash does not lose it.
-      edits.apply(prepared)
 
   def _add_gauges(self):
     found = lambda name: lambda: getattr(self._live.version, name)

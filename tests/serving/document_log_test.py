@@ -21,7 +21,7 @@ import sys
 from realm_tf.serving import document_log
 log = document_log.DocumentLog(sys.argv[1], 'corpus')
 for i in range(10**9):
-  log.append(document_log.Change([], [str(i)]))
+  log.append([document_log.Change([], [str(i)])])
   print(i, flush=True)
 """
 
@@ -33,8 +33,8 @@ class DocumentLogTest(absltest.TestCase):
 
   def _write(self):
     log = document_log.DocumentLog(self.path, 'corpus')
-    log.append(_FIRST)
-    log.append(_SECOND)
+    log.append([_FIRST])
+    log.append([_SECOND])
     log.close()
 
   def _read(self):
@@ -63,7 +63,7 @@ class DocumentLogTest(absltest.TestCase):
       self._replace(whole[:end])
       self.assertEqual(self._read(), [_FIRST], end)
       log = document_log.DocumentLog(self.path, 'corpus')
-      log.append(_SECOND)
+      log.append([_SECOND])
       log.close()
       self.assertEqual(self._bytes(), whole)
 
@@ -85,10 +85,10 @@ class DocumentLogTest(absltest.TestCase):
 
   def test_what_cannot_be_written_leaves_nothing(self):
     log = document_log.DocumentLog(self.path, 'corpus')
-    log.append(_FIRST)
+    log.append([_FIRST])
     full = mock.patch.object(os, 'fsync', side_effect=OSError('disk full'))
     with full, self.assertRaises(OSError):
-      log.append(_SECOND)
+      log.append([_SECOND])
     log.close()
     self.assertEqual(self._read(), [_FIRST])
 

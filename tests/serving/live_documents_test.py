@@ -1,13 +1,18 @@
 """Tests of live documents: search, the log, swaps and broken requests."""
 
 import os
+import subprocess
+import sys
 
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf.corpus import sources
 from realm_tf.index import brute_force
+from realm_tf.serving import document_log
 from realm_tf.serving import handlers
 from realm_tf.serving import live_search
+from realm_tf.serving import request_body
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from tests import tiny
@@ -15,6 +20,19 @@ from tests.serving import running_server
 from tests.serving import small_models
 
 _TEXT = 'F f.'  # One block.
+# Adds documents 0, 1, ... and prints each when it was acknowledged.
+_SERVER = """
+import itertools, sys
+from realm_tf.serving import document_log, served_model, service
+live = served_model.live(sys.argv[1], sys.argv[2], is_live=True)
+running = service.Service(live, documents_log=sys.argv[3])
+for i in itertools.count():
+  change = document_log.Change(
+    [document_log.Document(f'{i}-{part}', 'a', 'F f.') for part in 'ab'], []
+  )
+  running.change_documents(change).result()
+  print(i, flush=True)
+"""
 
 
 def _document(article_id, text=_TEXT):
@@ -37,9 +55,7 @@ class LiveSearchTest(absltest.TestCase):
       else:
         now[block_id] = rng.normal(size=4).astype(np.float32)
         search.put(np.array([block_id]), now[block_id][None])
-      found = search.search(
-        lambda n: index.search(queries, n), lambda: queries, 5
-      )
+      found = search.search(lambda n: index.search(queries, n), queries, 5)
       ids = np.array(sorted(now))
       scores = queries @ np.array([now[i] for i in ids]).T
       best = np.argsort(-scores, axis=1)[:, :5]
@@ -50,10 +66,10 @@ class LiveSearchTest(absltest.TestCase):
     index = brute_force.BruteForceSearcher(base)
     search = live_search.LiveSearch(3)
     search.remove(range(3))
-    found = search.search(lambda n: index.search(base, n), lambda: base, 2)
+    found = search.search(lambda n: index.search(base, n), base, 2)
     np.testing.assert_array_equal(found.block_ids, np.full([3, 2], -1))
     search.restore(np.array([1]))
-    found = search.search(lambda n: index.search(base, n), lambda: base, 2)
+    found = search.search(lambda n: index.search(base, n), base, 2)
     np.testing.assert_array_equal(found.block_ids, [[1, -1]] * 3)
 
 
@@ -65,11 +81,14 @@ class LiveDocumentsTest(absltest.TestCase):
     self.model_dir = os.path.join(self.directory, 'qa')
     self.model = small_models.write(self.model_dir, self.corpus_dir)
 
-  def _serve(self):
-    self.live = served_model.live(self.model_dir, self.corpus_dir, is_live=True)
-    log = os.path.join(self.directory, 'log')
-    service = service_lib.Service(self.live, documents_log=log)
-    running = running_server.run(service, handlers.Settings())
+  def _serve(self, model_dir=None, corpus_dir=None, log='log', token=None):
+    self.live = served_model.live(
+      model_dir or self.model_dir, corpus_dir or self.corpus_dir, is_live=True
+    )
+    service = service_lib.Service(
+      self.live, documents_log=os.path.join(self.directory, log)
+    )
+    running = running_server.run(service, handlers.Settings(token=token))
     return self.enter_context(running).client
 
   def _found(self, k=6):
@@ -97,9 +116,73 @@ class LiveDocumentsTest(absltest.TestCase):
     self.assertTrue(self.live.check())
     self.assertEqual(self._found(), after)  # The same weights once more.
 
+  def test_as_in_a_corpus_that_is_cut_and_indexed_again(self):
+    client = self._serve()
+    second = _document('second', 'A f. C e.')
+    fourth = _document('fourth', 'D e. F a. B c. A a. D d.')
+    body = {'add': [second, fourth], 'remove': ['first']}
+    self.assertEqual(client.post('/api/documents', body).status, 200)
+    changed = self._found(10)
+    corpus_dir = tiny.write_corpus(
+      os.path.join(self.directory, 'again'),
+      [
+        tiny.ARTICLES[2],
+        *(sources.Article('a', d['text'], d['id']) for d in (second, fourth)),
+      ],
+    )
+    model_dir = os.path.join(self.directory, 'again_model')
+    small_models.write(model_dir, corpus_dir)
+    self._serve(model_dir, corpus_dir, 'again_log')
+    self.assertCountEqual(changed, self._found(10))
+
+  def test_requests_that_come_together_follow_each_other(self):
+    self._serve()
+    service = service_lib.Service(
+      self.live, documents_log=os.path.join(self.directory, 'other')
+    )
+    self.addCleanup(service.close)
+    add = document_log.Change([document_log.Document('x', 'a', _TEXT)], [])
+    remove = document_log.Change([], ['x'])
+    with self.live.lock:  # The first waits, and the others behind it.
+      futures = [
+        service.change_documents(c) for c in (add, remove, remove, add)
+      ]
+    errors = [type(future.exception(30)) for future in futures]
+    none = type(None)
+    self.assertEqual(errors, [none, none, request_body.RequestError, none])
+    self.assertIn(_TEXT, dict(self._found()))
+
+  def test_what_was_acknowledged_survives_a_kill(self):
+    log = os.path.join(self.directory, 'log')
+    with subprocess.Popen(
+      [sys.executable, '-c', _SERVER, self.model_dir, self.corpus_dir, log],
+      stdout=subprocess.PIPE,
+      text=True,
+    ) as server:
+      for _ in range(3):
+        acknowledged = int(server.stdout.readline())
+      server.kill()
+      acknowledged = max([acknowledged, *map(int, server.stdout)])
+    self._serve()
+    found = set(self.live.current.edits.documents)
+    whole = {f'{i}-{part}' for i in range(acknowledged + 1) for part in 'ab'}
+    self.assertContainsSubset(whole, found)
+    # The next one may be there, too, but not half of it.
+    self.assertIn(len(found) - len(whole), (0, 2))
+
+  def test_a_token_is_asked_for(self):
+    client = self._serve(token='secret')
+    body = {'add': [_document('x')], 'remove': []}
+    self.assertEqual(client.post('/api/documents', body).status, 401)
+    headers = {'Content-Type': 'application/json'}
+    for token, status in (('other', 401), ('secret', 200)):
+      headers['Authorization'] = f'Bearer {token}'
+      reply = client.request('POST', '/api/documents', body, headers)
+      self.assertEqual(reply.status, status)
+
   def test_an_article_of_the_corpus_is_removed(self):
     client = self._serve()
-    (own,) = self.live.current.edits._base.article_ids([0])
+    own = tiny.ARTICLES[0].article_id
     reply = client.post('/api/documents', {'add': [], 'remove': [own]})
     self.assertEqual(reply.json['num_documents'], 0)
     self.assertLen(self._found(), reply.json['num_blocks'])

@@ -1,0 +1,115 @@
+"""A corpus with some texts changed and blocks added, in memory."""
+
+from collections.abc import Iterable, Sequence
+from typing import Optional
+
+import numpy as np
+
+from realm_tf.corpus import blocks as blocks_lib
+from realm_tf.records import block_table
+from realm_tf.text import wordpiece
+
+
+class EditedTable:
+  """A `BlockTable` with some texts changed and blocks added.
+
+  Attributes:
+    changed: Block id -> text, of blocks of the corpus.
+  """
+
+  def __init__(
+    self, table: block_table.BlockTable, tokenizer: wordpiece.WordpieceTokenizer
+  ):
+    self._table = table
+    self._tokenizer = tokenizer
+    self._body_ids: dict[int, np.ndarray] = {}
+    self._added: list[blocks_lib.Block] = []
+    self.changed: dict[int, str] = {}
+    self.manifest = table.manifest
+
+  @property
+  def num_blocks(self) -> int:
+    """Number of ids that were given to blocks, removed ones included."""
+    return self._table.num_blocks + len(self._added)
+
+  def append(self, blocks: Iterable[blocks_lib.Block]) -> np.ndarray:
+    """Adds blocks and returns their ids, int64."""
+    start = self.num_blocks
+    self._added.extend(blocks)
+    return np.arange(start, self.num_blocks)
+
+  def change(self, block_id: int, text: Optional[str]) -> None:
+    """Gives a block another text; None restores its own."""
+    if text is None:
+      self.changed.pop(block_id, None)
+      self._body_ids.pop(block_id, None)
+    else:
+      (self._body_ids[block_id],) = self._tokenizer.token_ids_batch([text])
+      self.changed[block_id] = text
+
+  def titles(self, ids: Sequence[int]) -> list[str]:
+    own = self._table.titles(self._own(ids))
+    return [
+      block.title if (block := self._block(i)) else title
+      for i, title in zip(ids, own)
+    ]
+
+  def texts(self, ids: Sequence[int]) -> list[str]:
+    own = self._table.texts(self._own(ids))
+    return [
+      block.text if (block := self._block(i)) else self.changed.get(i, text)
+      for i, text in zip(map(int, ids), own)
+    ]
+
+  def gather(
+    self, ids: np.ndarray, title_length: int, body_length: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Gathers wordpieces as `BlockTable.gather` does, changes included."""
+    ids = np.asarray(ids)
+    title_ids, body_ids = map(
+      np.array, self._table.gather(self._own(ids), title_length, body_length)
+    )
+    for place in self._places(ids):
+      title, body = self._wordpieces(ids[place])
+      if title is not None:
+        _set(title_ids[place], title)
+      _set(body_ids[place], body)
+    return title_ids, body_ids
+
+  def lengths(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns lengths as `BlockTable.lengths` does; `ids` must be given."""
+    ids = np.asarray(ids)
+    titles, bodies = map(np.array, self._table.lengths(self._own(ids)))
+    for place in self._places(ids):
+      title, body = self._wordpieces(ids[place])
+      if title is not None:
+        titles[place] = len(title)
+      bodies[place] = len(body)
+    return titles, bodies
+
+  def _own(self, ids):
+    """Returns `ids` with 0 in place of those of added blocks."""
+    ids = np.asarray(ids, np.int64)
+    return np.where(ids < self._table.num_blocks, ids, 0)
+
+  def _block(self, block_id):
+    place = block_id - self._table.num_blocks
+    return self._added[place] if place >= 0 else None
+
+  def _places(self, ids):
+    """Returns where `ids` has changed or added blocks."""
+    is_new = ids >= self._table.num_blocks
+    is_new |= np.isin(ids, list(self._body_ids))
+    return list(zip(*np.nonzero(is_new)))
+
+  def _wordpieces(self, block_id):
+    block = self._block(block_id)
+    if block:
+      return block.title_ids, block.body_ids
+    return None, self._body_ids[int(block_id)]
+
+
+def _set(row: np.ndarray, wordpieces: np.ndarray) -> None:
+  """Fills a row with wordpieces, cut or zero-padded."""
+  row[:] = 0
+  row[: len(wordpieces)] = wordpieces[: len(row)]
