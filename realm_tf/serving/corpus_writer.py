@@ -66,7 +66,9 @@ class CorpusWriter:
     """Takes no more changes; returns when all are made."""
     self._batcher.close()
 
-  def _write(self, changes: Sequence[Any]) -> list[Optional[Exception]]:
+  def _write(
+    self, changes: Sequence[Any]
+  ) -> list[Optional[request_body.RequestError]]:
     # Neither the edits nor their copy for the next model may change meanwhile.
     with self._live.lock:
       checker = _Checker(self._live.current.edits)

@@ -28,7 +28,7 @@ def parse(fields: dict[str, Any]) -> document_log.Change:
     [_document(row) for row in add],
     [request_body.check_text(i, 'An id', _SHORT) for i in remove],
   )
-  ids = [document.article_id for document in change.add] + change.remove
+  ids = [document.article_id for document in change.add] + [*change.remove]
   if len(set(ids)) < len(ids):
     raise request_body.RequestError(400, 'An id may occur once in a request.')
   return change
