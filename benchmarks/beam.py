@@ -42,7 +42,7 @@ from realm_tf.training import optimizer as optimizer_lib
 
 _QUICK = flags.DEFINE_boolean('quick', False, 'A beam of 50, few steps.')
 _BATCH_SIZE = flags.DEFINE_integer('batch_size', 4, 'Questions of a step.')
-_STEPS = flags.DEFINE_integer('steps', 6, 'Of each row, after one more.')
+_STEPS = flags.DEFINE_integer('steps', 6, 'Steps of each row, after one more.')
 
 _VOCAB_SIZE = 30_522
 _BODY_WIDTH = 285

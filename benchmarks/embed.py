@@ -41,7 +41,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import joining
 
 _CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Of bin.make_blocks; None makes lengths up.'
+  'corpus_dir', None, 'Corpus; None makes lengths up.'
 )
 _SIZES = flags.DEFINE_list(
   'sizes', ['2x128', '6x384', '12x768'], 'Layers x width.'

@@ -38,9 +38,9 @@ _RECOMPUTE = flags.DEFINE_bool(
   'recompute', False, 'Set model.recompute_activations.'
 )
 _DTYPE = flags.DEFINE_enum(
-  'dtype', 'float32', ['float32', 'bfloat16'], 'Of matmuls.'
+  'dtype', 'float32', ['float32', 'bfloat16'], 'Data type of matmuls.'
 )
-_THREADS = flags.DEFINE_integer('threads', 2, 'Of a matmul.')
+_THREADS = flags.DEFINE_integer('threads', 2, 'Threads of a matmul.')
 
 _HEAD_WIDTH = {128: 64, 384: 32}  # As in the released small BERTs.
 

@@ -31,7 +31,7 @@ from benchmarks import search_at_scale
 
 _N = flags.DEFINE_integer('n', 1_000_000, 'Vectors.')
 _QUICK = flags.DEFINE_bool('quick', False, 'Few vectors, short turns.')
-_TURNS = flags.DEFINE_integer('turns', 5, 'Of each; the median counts.')
+_TURNS = flags.DEFINE_integer('turns', 5, 'Turns of each; the median counts.')
 _PEERS_UP_TO = flags.DEFINE_integer('peers_up_to', 2_000_000, 'Vectors.')
 _INDEX = flags.DEFINE_string('index', None, 'Index version to search.')
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, "The index's model.")
@@ -42,7 +42,7 @@ _SEARCHER = flags.DEFINE_enum(
 _VECTORS = flags.DEFINE_enum(
   'vectors', 'memory', ['memory', 'disk'], 'Where it keeps them.'
 )
-_DIRECTORY = flags.DEFINE_string('directory', None, 'For the vectors; kept.')
+_DIRECTORY = flags.DEFINE_string('directory', None, 'Directory of the vectors, which are kept.')
 
 _BATCHES = (1, 512)
 _NUM_QUERIES = 1024

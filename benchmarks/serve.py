@@ -25,10 +25,10 @@ from benchmarks import printing
 from benchmarks import running_server
 from benchmarks import serve_clients
 
-_MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Of bin.finetune.')
+_MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Fine-tuned model.')
 _CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Its corpus.')
 _QUESTIONS = flags.DEFINE_string('questions', None, 'JSONL, "question".')
-_REQUESTS = flags.DEFINE_integer('requests', 2000, 'Of each case.')
+_REQUESTS = flags.DEFINE_integer('requests', 2000, 'Requests of each case.')
 _MEMORY_REQUESTS = flags.DEFINE_integer(
   'memory_requests', 10_000, 'Between two looks at the memory.'
 )

@@ -35,9 +35,9 @@ from benchmarks import train_step_batch
 
 _SIZES = flags.DEFINE_list('sizes', ['2x128', '6x384'], 'Layers x width.')
 _DTYPE = flags.DEFINE_enum(
-  'dtype', 'float32', ['float32', 'bfloat16'], 'Of matmuls.'
+  'dtype', 'float32', ['float32', 'bfloat16'], 'Data type of matmuls.'
 )
-_THREADS = flags.DEFINE_integer('threads', 2, 'Of each process.')
+_THREADS = flags.DEFINE_integer('threads', 2, 'Threads of each process.')
 _REPEATS = flags.DEFINE_integer('repeats', 7, 'Steps of each; medians count.')
 _QUICK = flags.DEFINE_boolean('quick', False, 'Only 2x128, few steps.')
 

@@ -44,9 +44,9 @@ class MilvusSearcher:
   """Searches one collection by inner product.
 
   Args:
-    uri: Of the server, or a file.
+    uri: URI of the server, or a file.
     collection: Complete and loaded.
-    index_type: Of the collection.
+    index_type: Index type of the collection.
     num_leaves: Its partitions (nlist).
     effort: Partitions (nprobe) and rescored hits (reorder_k) of a search.
   """
