@@ -42,7 +42,7 @@ _SEARCHER = flags.DEFINE_enum(
 _VECTORS = flags.DEFINE_enum(
   'vectors', 'memory', ['memory', 'disk'], 'Where it keeps them.'
 )
-_DIRECTORY = flags.DEFINE_string('directory', None, 'Directory of the vectors, which are kept.')
+_DIRECTORY = flags.DEFINE_string('directory', None, 'Directory for vectors.')
 
 _BATCHES = (1, 512)
 _NUM_QUERIES = 1024

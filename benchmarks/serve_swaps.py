@@ -30,7 +30,9 @@ from benchmarks import serve_clients
 
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Served.', required=True)
 _OTHER_DIR = flags.DEFINE_string('other_dir', None, 'Too.', required=True)
-_CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Corpus of both models.', required=True)
+_CORPUS_DIR = flags.DEFINE_string(
+  'corpus_dir', None, 'Corpus of both models.', required=True
+)
 _QUESTIONS = flags.DEFINE_string(
   'questions', None, 'JSONL, "question".', required=True
 )

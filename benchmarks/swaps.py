@@ -34,7 +34,9 @@ _NUM_SWAPS = flags.DEFINE_integer('num_swaps', 20, 'Swaps.')
 _STEPS = flags.DEFINE_integer(
   'steps', 20, 'Steps of a quiet stretch, and least of one with a swap.'
 )
-_HIDDEN_SIZE = flags.DEFINE_integer('hidden_size', 128, 'Width of the two layers.')
+_HIDDEN_SIZE = flags.DEFINE_integer(
+  'hidden_size', 128, 'Width of the two layers.'
+)
 _BATCH_SIZE = flags.DEFINE_integer('batch_size', 2, 'Queries of a step.')
 _SEARCHER = flags.DEFINE_string('searcher', 'scann', 'See IndexConfig.')
 _QUICK = flags.DEFINE_boolean('quick', False, '50,000 blocks and 4 swaps.')
