@@ -56,6 +56,7 @@ setuptools.setup(
     'pyarrow>=20',
     'regex>=2025',  # Named by date.
     'safetensors>=0.6,<1',
+    'scikit-learn>=1.7,<2',
     'scipy>=1.15,<2',
     # Newer ones drop pkg_resources, which tensorboard and official import.
     'setuptools<80',

@@ -17,6 +17,7 @@ from . import field_flags
 from . import launcher
 from . import question_flags
 from . import reading_flags
+from . import retriever_flags
 from . import sentence_flags
 
 from absl import flags
@@ -26,7 +27,7 @@ from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
 
 _MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'Model or run directory; optional with --retriever=bm25.'
+  'model_dir', None, 'Model or run directory; optional with bm25 or tfidf.'
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory to write.', required=True
@@ -34,9 +35,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
 _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'
 )
-_RETRIEVER = flags.DEFINE_enum(
-  'retriever', 'model', ['model', 'bm25', 'none'], 'How blocks are found.'
-)
+_RETRIEVER = retriever_flags.define('none')
 _COMPARE = flags.DEFINE_string(
   'compare', None, '--output_dir of another run on the same questions.'
 )
@@ -54,20 +53,11 @@ flags.register_validator(
 )
 
 flags.register_multi_flags_validator(
-  ['model_dir', 'retriever'],
-  lambda given: given['model_dir'] or given['retriever'] == 'bm25',
-  '--model_dir must be given, unless --retriever=bm25.',
-)
-flags.register_multi_flags_validator(
   ['model_dir', 'reader_dir'],
   lambda given: given['model_dir'] or not given['reader_dir'],
   '--reader_dir needs a --model_dir, which it shares the vocabulary with.',
 )
-flags.register_multi_flags_validator(
-  ['retriever', 'sparse_weight'],
-  lambda given: given['retriever'] == 'model' or not given['sparse_weight'],
-  '--sparse_weight adds BM25 to --retriever=model, and to nothing else.',
-)
+retriever_flags.check_together()
 
 
 def _on_questions(answerer, table, recall_at):
@@ -87,8 +77,9 @@ def main(_):
   table = answerer.table if answerer else corpus_flags.open_table()
   recall_at, metrics = [int(k) for k in _RECALL_AT.value], {}
   if sentence_flags.QUERIES_DIR.value:
-    searched = answerer if _RETRIEVER.value == 'model' else None
-    metrics = sentence_flags.measure(table, searched, recall_at)
+    metrics = sentence_flags.measure(
+      table, answerer, _RETRIEVER.value, recall_at
+    )
   if question_flags.are_given():
     metrics |= _on_questions(answerer, table, recall_at)
   open_qa.write_metrics(metrics, _OUTPUT_DIR.value)

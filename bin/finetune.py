@@ -13,21 +13,20 @@ from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import question_flags
+from . import retriever_flags
 from . import training_flags
 
 from absl import flags
 
 from realm_tf.evaluation import validation
-from realm_tf.retrieval import bm25
+from realm_tf.retrieval import word_search
 from realm_tf.training import finetuning_run
 from realm_tf.training import runs
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
-_RETRIEVER = flags.DEFINE_enum(
-  'retriever', 'model', ['model', 'bm25'], 'How blocks are found.'
-)
+_RETRIEVER = retriever_flags.define()
 _DEV_QUESTIONS = flags.DEFINE_string(
   'dev_questions', None, 'Questions that choose the best parameters.'
 )
@@ -54,10 +53,10 @@ def main(_):
   questions = question_flags.read()
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   search = retrieve = None
-  if _RETRIEVER.value == 'bm25':
-    sparse = bm25.over_table(inputs.table)
+  if _RETRIEVER.value != 'model':
+    sparse = word_search.over_table(_RETRIEVER.value, inputs.table)
     retrieve = sparse.retrieve_texts
-    search = bm25.fixed_search(
+    search = word_search.fixed_search(
       sparse,
       [question.question for question in questions],
       inputs.config.finetuning.num_searched,

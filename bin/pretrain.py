@@ -14,6 +14,7 @@ from absl import flags
 
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import candidates
+from realm_tf.retrieval import word_search
 from realm_tf.training import held_out_queries
 from realm_tf.training import pretraining_run
 from realm_tf.training import runs
@@ -43,7 +44,9 @@ def main(_):
   if kind != 'recurring_span' and inputs.config.pretraining.num_candidates == 1:
     options = options._replace(fixed_search=candidates.find_nothing)
   elif kind != 'retrieved':
-    sparse = bm25.wordpiece_search(inputs.table, inputs.tokenizer)
+    sparse = word_search.wordpiece_search(
+      bm25.over_table(inputs.table), inputs.tokenizer
+    )
     field = 'sparse' if kind == 'hybrid' else 'fixed_search'
     options = options._replace(**{field: sparse})
   pretraining_run.run(

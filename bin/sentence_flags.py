@@ -13,7 +13,7 @@ from realm_tf.evaluation import masked_sentences
 from realm_tf.records import block_table
 from realm_tf.records import masking
 from realm_tf.records import query_table
-from realm_tf.retrieval import bm25
+from realm_tf.retrieval import word_search
 
 QUERIES_DIR = flags.DEFINE_string(
   'queries_dir',
@@ -41,25 +41,30 @@ flags.register_multi_flags_validator(
 def measure(
   table: block_table.BlockTable,
   answerer: Optional[answerer_lib.Answerer],
+  retriever: str,
   recall_at: Sequence[int],
 ) -> dict[str, Any]:
   """Returns span recall for metrics.json.
 
   Args:
     table: The corpus.
-    answerer: Model that searches; None searches with BM25.
+    answerer: Model that searches if `retriever` is 'model'.
+    retriever: How blocks are found.
     recall_at: Each k of recall@k.
   """
   seed, config = flags.FLAGS.seed, config_flags.load()
   tokenizer = corpus_flags.tokenizer()
-  lengths = answerer.lengths if answerer else config.lengths
-  if answerer:
+  is_model = retriever == 'model'
+  lengths = answerer.lengths if is_model else config.lengths
+  if is_model:
 
     def search(query_ids, k):
       return answerer.retriever(query_ids, k).block_ids
 
   else:
-    search = bm25.wordpiece_search(table, tokenizer)
+    search = word_search.wordpiece_search(
+      word_search.over_table(retriever, table), tokenizer
+    )
   queries = query_table.QueryTable.open(QUERIES_DIR.value)
   queries.fit_corpus(table)
   masked = masked_sentences.mask(

@@ -27,7 +27,7 @@ from realm_tf.evaluation import retrieval_recall
 from realm_tf.evaluation import summary
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import block_table
-from realm_tf.retrieval import bm25
+from realm_tf.retrieval import word_search
 from realm_tf.text import answers as answers_lib
 
 PREDICTIONS = comparison.PREDICTIONS
@@ -152,15 +152,14 @@ def system(
   """Returns a system for questions.
 
   Args:
-    retriever: 'model', 'bm25' or 'none' (closed book).
+    retriever: 'model', 'bm25', 'tfidf' or 'none' (closed book).
     answerer: Reads, if it has a reader; needed for 'model'.
   """
   can_read = bool(answerer and answerer.reader)
-  retrieve = {
-    'bm25': lambda: bm25.over_table(table).retrieve_texts,
-    'none': lambda: find_nothing,
-    'model': lambda: answerer.retrieve,
-  }[retriever]()
+  if retriever in word_search.NAMES:
+    retrieve = word_search.over_table(retriever, table).retrieve_texts
+  else:
+    retrieve = answerer.retrieve if retriever == 'model' else find_nothing
   return OpenQa(
     answers_lib.AnswerMatcher(table.texts),
     retrieve,

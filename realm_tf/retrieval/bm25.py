@@ -6,7 +6,7 @@ The only file that imports the BM25 library and its stemmer. k1 and b are
 Anserini's and DrQA-era baselines' usual values for paragraphs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Optional
 
 import bm25s
@@ -15,8 +15,6 @@ import Stemmer
 from realm_tf import errors
 from realm_tf.index import searcher
 from realm_tf.records import block_table
-from realm_tf.retrieval import candidates
-from realm_tf.text import wordpiece
 
 _K1 = 0.9
 _B = 0.4
@@ -89,32 +87,3 @@ class KeptOverTable:
     if self._built is None or fingerprint != self._fingerprint:
       self._built, self._fingerprint = over_table(table), fingerprint
     return self._built
-
-
-def wordpiece_search(
-  table: block_table.BlockTable, tokenizer: wordpiece.WordpieceTokenizer
-) -> candidates.Search:
-  """Returns a search by the words of masked queries, without their masks."""
-  bm25 = over_table(table)
-
-  def search(query_ids, k):
-    texts = [
-      tokenizer.detokenize(row[row != tokenizer.mask_id]) for row in query_ids
-    ]
-    return bm25.retrieve_texts(texts, k).block_ids
-
-  return search
-
-
-def fixed_search(
-  sparse: Bm25Retriever, questions: Sequence[str], k: int
-) -> Callable[..., searcher.Neighbors]:
-  """Returns a search over what BM25 finds for these questions, found once.
-
-  Returns:
-    (rows of the questions, anything, at most k) -> the best blocks.
-  """
-  found = sparse.retrieve_texts(questions, k)
-  return lambda rows, _, num: searcher.Neighbors(
-    found.block_ids[rows, :num], found.scores[rows, :num]
-  )

@@ -1,0 +1,79 @@
+"""Searches by hashed words and pairs of words, as DrQA does.
+
+  block titles and texts -> [this file] -> questions -> K blocks each
+
+Chen et al. 2017, Section 3.1 (https://arxiv.org/abs/1704.00051): unigrams and
+bigrams, hashed to 2^24 columns; a column's weight in a text is
+
+  log(1 + tf) * max(0, log((N - n + 1/2) / (n + 1/2)))
+
+where the text has it tf times, and n of the N blocks have it. A block's score
+is the inner product with the question.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse
+from sklearn.feature_extraction import text as features
+
+from realm_tf.index import searcher
+from realm_tf.records import block_table
+
+_NUM_COLUMNS = 2**24
+_CHUNK = 64  # Questions whose scores are held at once, a number for each block.
+
+
+class TfidfRetriever:
+  """Ranks blocks by the weighted words and pairs of words of a question."""
+
+  def __init__(self, titles: Sequence[str], texts: Sequence[str]):
+    self._hashing = features.HashingVectorizer(
+      ngram_range=(1, 2),
+      n_features=_NUM_COLUMNS,
+      stop_words='english',
+      alternate_sign=False,
+      norm=None,
+      dtype=np.float32,
+    )
+    counts = self._hashing.transform(
+      f'{title} {text}' for title, text in zip(titles, texts, strict=True)
+    )
+    number = np.bincount(counts.indices, minlength=_NUM_COLUMNS)
+    odds = (len(texts) - number + 0.5) / (number + 0.5)
+    self._idf = np.log(np.maximum(odds, 1)).astype(np.float32)
+    self._columns = self._weighted(counts).T.tocsr()
+
+  def retrieve_texts(
+    self, questions: Sequence[str], k: int
+  ) -> searcher.Neighbors:
+    """Returns the `k` blocks of largest score of each question.
+
+    Where fewer blocks have any of its words, the rest is -1 and -inf.
+    """
+    found = [
+      self._best(questions[start : start + _CHUNK], k)
+      for start in range(0, len(questions), _CHUNK)
+    ]
+    return searcher.Neighbors(*map(np.concatenate, zip(*found, strict=True)))
+
+  def _best(self, questions, k):
+    weights = self._weighted(self._hashing.transform(questions))
+    scores = (weights @ self._columns).toarray()
+    scores[scores == 0] = -np.inf
+    number = min(k, scores.shape[1])
+    some = np.argpartition(-scores, number - 1, axis=1)[:, :number]
+    of_some = np.take_along_axis(scores, some, axis=1)
+    order = np.argsort(-of_some, axis=1, kind='stable')
+    best = [np.take_along_axis(each, order, axis=1) for each in (some, of_some)]
+    return searcher.fill(searcher.mark_missing(*best), k)
+
+  def _weighted(self, counts: scipy.sparse.csr_matrix):
+    counts.data = np.log1p(counts.data) * self._idf[counts.indices]
+    return counts
+
+
+def over_table(table: block_table.BlockTable) -> TfidfRetriever:
+  """Returns a retriever over all blocks of a corpus."""
+  ids = range(table.num_blocks)
+  return TfidfRetriever(table.titles(ids), table.texts(ids))

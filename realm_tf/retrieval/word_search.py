@@ -1,0 +1,60 @@
+"""Searches by words: which there are, and how questions and sentences use them.
+
+block table -> retriever by words -> [this file] -> a search
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from realm_tf.index import searcher
+from realm_tf.records import block_table
+from realm_tf.retrieval import bm25
+from realm_tf.retrieval import candidates
+from realm_tf.retrieval import tfidf
+from realm_tf.text import wordpiece
+
+
+class WordRetriever(Protocol):
+  """Ranks blocks by the words of a question."""
+
+  def retrieve_texts(
+    self, questions: Sequence[str], k: int
+  ) -> searcher.Neighbors:
+    """Returns the `k` best blocks of each question; -1 and -inf if fewer."""
+
+
+_KINDS = {'bm25': bm25.over_table, 'tfidf': tfidf.over_table}
+NAMES = tuple(_KINDS)
+
+
+def over_table(kind: str, table: block_table.BlockTable) -> WordRetriever:
+  """Returns a retriever over all blocks of a corpus; `kind` is in `NAMES`."""
+  return _KINDS[kind](table)
+
+
+def wordpiece_search(
+  retriever: WordRetriever, tokenizer: wordpiece.WordpieceTokenizer
+) -> candidates.Search:
+  """Returns a search by the words of masked queries, without their masks."""
+
+  def search(query_ids, k):
+    texts = [
+      tokenizer.detokenize(row[row != tokenizer.mask_id]) for row in query_ids
+    ]
+    return retriever.retrieve_texts(texts, k).block_ids
+
+  return search
+
+
+def fixed_search(
+  retriever: WordRetriever, questions: Sequence[str], k: int
+) -> Callable[..., searcher.Neighbors]:
+  """Returns a search over what is found for these questions, found once.
+
+  Returns:
+    (rows of the questions, anything, at most k) -> the best blocks.
+  """
+  found = retriever.retrieve_texts(questions, k)
+  return lambda rows, _, num: searcher.Neighbors(
+    found.block_ids[rows, :num], found.scores[rows, :num]
+  )
