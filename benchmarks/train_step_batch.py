@@ -42,7 +42,6 @@ def ours(has_null: bool) -> dict[str, np.ndarray]:
     titles[:, 0] = bodies[:, 0] = 0
   return {
     'query_ids': query_ids,
-    'retrieval_query_ids': query_ids,
     'masked_positions': positions.astype(np.int32),
     'gold_ids': gold_ids,
     'token_mask': np.ones([NUM_QUERIES, num_masked], np.float32),

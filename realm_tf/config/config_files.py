@@ -27,8 +27,10 @@ _FORMER_DEFAULTS = {'model.embedder.layer_norm_epsilon': 1e-12}
 
 _SWITCHES = {'true': True, 'yes': True, '1': True}
 _SWITCHES |= {'false': False, 'no': False, '0': False}
-# Top-level fields in config.json of older runs that nothing reads.
-_RETIRED = frozenset(['init_from'])
+# Fields in config.json of older runs that nothing reads.
+_RETIRED = frozenset(
+  ['init_from', 'pretraining.query_noise_rate', 'pretraining.mask_drop_rate']
+)
 
 
 def load(
@@ -83,9 +85,9 @@ def override(
       raise errors.UserError(
         f"An override must read 'a.b=value'. Got {text!r}."
       )
-    if key in _RETIRED:
+    if key == 'init_from':
       raise errors.UserError(
-        f'`{key}` is no field of the config. Give the flag --{key}=DIR.'
+        '`init_from` is no field of the config. Give the flag --init_from=DIR.'
       )
     if inside := [known for known in values if known.startswith(f'{key}.')]:
       raise errors.UserError(
@@ -110,7 +112,8 @@ def from_json(tree: dict[str, Any]) -> experiment.ExperimentConfig:
   """
   if not isinstance(tree, dict):
     raise errors.UserError(f'`the config` must be an object. Got {tree!r}.')
-  values = flatten({name: tree[name] for name in tree if name not in _RETIRED})
+  values = flatten(tree)
+  values = {key: values[key] for key in values if key not in _RETIRED}
   if 'model.embedder.head' in values:
     values = {**_FORMER_DEFAULTS, **values}
   return _build(values)

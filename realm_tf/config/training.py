@@ -111,10 +111,6 @@ class PretrainingConfig(fields.Config):
       newest index is used.
     write_through_blocks: Blocks whose embeddings, fresh from the step, replace
       those of the index until the next one; 0 is off.
-    query_noise_rate: Share of the wordpieces replaced at random in the query
-      that p(z|x) is computed from; the search and the reader see the original.
-    mask_drop_rate: Share of the queries that p(z|x) is computed from without
-      their [MASK]s: a question, which the retriever must know later, has none.
     jit_compile: Whether XLA compiles the step of a single device. It halves a
       step's time on CPU, after half a minute of compilation for each shape of a
       batch. A CPU's step in bfloat16 (`model.train_dtype`) is never compiled.
@@ -135,8 +131,6 @@ class PretrainingConfig(fields.Config):
   over_retrieval: int = fields.not_negative(0)
   pin_index: bool = False
   write_through_blocks: int = fields.not_negative(0)
-  query_noise_rate: float = fields.rate(0.0)
-  mask_drop_rate: float = fields.rate(0.0)
   jit_compile: bool = True
   checkpoint_every_steps: int = fields.positive(500)
   log_every_steps: int = fields.positive(100)

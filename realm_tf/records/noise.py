@@ -1,4 +1,4 @@
-"""Random changes of a batch's wordpieces: replaced, left out, unmasked.
+"""Random changes of a batch's wordpieces: replaced, or left out.
 
 Noise is drawn for the whole batch, of which `rows` are those of this process,
 so that it does not depend on the number of processes.
@@ -65,16 +65,6 @@ def drop_words(
   is_kept = (draws >= rate) | (draws == draws.max(axis=1, keepdims=True))
   is_kept |= ids < first_ordinary
   return _move_up(np.where(is_kept, ids, 0))
-
-
-def drop_masks(
-  ids: np.ndarray, rate: float, mask_id: int, rng: np.random.Generator
-) -> np.ndarray:
-  """Leaves out [MASK] in a share `rate` of the rows, [B, L]; others move up."""
-  if not rate:
-    return ids
-  dropped = (rng.random([len(ids), 1]) < rate) & (ids == mask_id)
-  return _move_up(np.where(dropped, 0, ids))
 
 
 def _move_up(ids):

@@ -54,7 +54,6 @@ class HeldOutQueries:
     )
     rng = sampling.step_rng(config.seed, 0)
     self._masked = masking.mask_batch(queries, rows, how, rng)
-    self._masked['retrieval_query_ids'] = self._masked['query_ids']
     self._score = tf.function(trainer.score)
     self._embed = query_embeddings.compile_embedding(
       trainer.model, lengths.query_tokens, inputs.special_ids

@@ -15,7 +15,6 @@ from realm_tf import config as config_lib
 from realm_tf.records import block_table
 from realm_tf.records import held_out
 from realm_tf.records import masking
-from realm_tf.records import noise
 from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
@@ -40,7 +39,6 @@ def batches(
   table: block_table.BlockTable,
   search: candidates.Search,
   mask_id: int,
-  ordinary_ids: np.ndarray,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
@@ -48,9 +46,8 @@ def batches(
 
   Args:
     search: Called once a step.
-    ordinary_ids: Wordpieces for noise, int32.
-    experiment: Batch size, K, masking, noise rate, lengths, and the seed of
-      order, masks and noise.
+    experiment: Batch size, K, masking, lengths, and the seed of order and
+      masks.
     share: This process's part of each batch, and the first step.
 
   Yields:
@@ -71,27 +68,15 @@ def batches(
     rng = sampling.step_rng(seed, step)
     batch = masking.mask_batch(queries, rows[sampler.rows(step)], how, rng)
     batch['query_ids'] = share.trim(batch['query_ids'], _QUERY_WIDTH)
-    # Searched without noise, which would only find worse candidates.
     if config.oversampling > 1:
       batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
       batch = _most_telling(batch, table, experiment)
-    batch['retrieval_query_ids'] = _for_scoring(
-      batch, mask_id, ordinary_ids, config, rng
-    )
     batch = share.take(batch)
     if config.oversampling == 1:
       batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
     del batch[_OWN]
     yield {**batch, **with_blocks(batch[_CANDIDATES], table, lengths, share)}
     step += 1
-
-
-def _for_scoring(batch, mask_id, ordinary_ids, config, rng):
-  """Returns the queries that p(z|x) is computed from, int32 [B, Lx]."""
-  ids = noise.drop_masks(
-    batch['query_ids'], config.mask_drop_rate, mask_id, rng
-  )
-  return noise.add_noise(ids, config.query_noise_rate, ordinary_ids, rng)
 
 
 def with_index_step(

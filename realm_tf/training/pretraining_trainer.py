@@ -37,10 +37,9 @@ class PretrainingTrainer(step_trainer.StepTrainer):
 
   Args:
     batches: See `pretraining_batches`: 'query_ids' int32 [B, Lx],
-      'retrieval_query_ids' int32 [B, Lx], 'masked_positions', 'gold_ids' int32
-      [B, M], 'token_mask' float32 [B, M], 'title_ids' int32 [B, K, Lt],
-      'body_ids' int32 [B, K, Lz], 'is_real' bool [B, K]; with an overlay
-      'candidate_ids' int32 [B, K].
+      'masked_positions', 'gold_ids' int32 [B, M], 'token_mask' float32 [B, M],
+      'title_ids' int32 [B, K, Lt], 'body_ids' int32 [B, K, Lz], 'is_real' bool
+      [B, K]; with an overlay 'candidate_ids' int32 [B, K].
     model: Model with the MASKED_LM part; without EMBEDDER, p(z|x) is uniform.
     special_ids: The vocabulary's [CLS] and [SEP].
     age: Logs the index's age, of batches that have 'index_step'.
@@ -184,7 +183,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
   def _retrieval_scores(self, batch, parts, training):
     if self._is_uniform:
       return tf.zeros(batch['body_ids'].shape[:2]), []
-    query_ids = batch['retrieval_query_ids']
+    query_ids = batch['query_ids']
     queries = self.model.embed_queries(
       joining.pack_longest(
         query_ids, None, *self._special_ids, self._lengths.query_tokens

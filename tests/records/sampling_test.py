@@ -123,28 +123,6 @@ class AddNoiseTest(absltest.TestCase):
     self.assertFalse(np.array_equal(self._noisy(0.5, 1), self._noisy(0.5, 2)))
 
 
-class DropMasksTest(absltest.TestCase):
-  IDS = np.array([[7, 4, 4, 8, 0], [4, 9, 10, 0, 0]] * 200, np.int32)
-
-  def _drop(self, rate):
-    rng = np.random.default_rng(0)
-    return noise.drop_masks(self.IDS, rate, mask_id=4, rng=rng)
-
-  def test_masks_are_left_out_of_some_rows(self):
-    first, second = self._drop(0.5).reshape(200, 2, 5).swapaxes(0, 1)
-    for rows, whole, without in (
-      (first, [7, 4, 4, 8, 0], [7, 8, 0, 0, 0]),
-      (second, [4, 9, 10, 0, 0], [9, 10, 0, 0, 0]),
-    ):
-      number = sum(row == without for row in rows.tolist())
-      self.assertBetween(number, 70, 130)  # Of 200; the deviation is 7.
-      self.assertEqual(sum(row == whole for row in rows.tolist()), 200 - number)
-
-  def test_rate_one_leaves_no_mask_and_rate_zero_all(self):
-    self.assertFalse((self._drop(1.0) == 4).any())
-    np.testing.assert_array_equal(self._drop(0.0), self.IDS)
-
-
 class DropWordsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()

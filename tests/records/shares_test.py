@@ -24,11 +24,7 @@ def _config():
       config.inverse_cloze, batch_size=_BATCH_SIZE, query_noise_rate=0.5
     ),
     pretraining=dataclasses.replace(
-      config.pretraining,
-      batch_size=_BATCH_SIZE,
-      masking='random_token',
-      query_noise_rate=0.5,
-      mask_drop_rate=0.5,
+      config.pretraining, batch_size=_BATCH_SIZE, masking='random_token'
     ),
   )
 
@@ -85,13 +81,7 @@ class SharedBatchesTest(parameterized.TestCase):
     # Finds other blocks for other queries.
     search = lambda ids, k: (ids.sum(axis=1)[:, None] + np.arange(k)) % 4
     return pretraining_batches.batches(
-      self.queries,
-      self.table,
-      search,
-      tiny.TOKENIZER.mask_id,
-      _ORDINARY_IDS,
-      _config(),
-      share,
+      self.queries, self.table, search, tiny.TOKENIZER.mask_id, _config(), share
     )
 
   @parameterized.parameters('_inverse_cloze', '_pretraining')

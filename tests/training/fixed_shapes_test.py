@@ -97,7 +97,6 @@ class FixedShapesTest(parameterized.TestCase):
       self.table,
       self._search,
       small.TOKENIZER.mask_id,
-      _ORDINARY_IDS,
       self.config,
       share,
     )

@@ -67,7 +67,6 @@ def _batch(num_candidates, num_masked):
   titles[:, 0] = bodies[:, 0] = 0  # The null block.
   return {
     'query_ids': query,
-    'retrieval_query_ids': query,
     'masked_positions': np.ones([1, num_masked], np.int32),
     'gold_ids': np.full([1, num_masked], 7, np.int32),
     'token_mask': np.ones([1, num_masked], np.float32),
@@ -187,7 +186,7 @@ class PretrainingTrainerTest(tf.test.TestCase):
       for name, value in _batch(3, 1).items()
     }
     query_ids = tf.constant([[6, tiny.TOKENIZER.mask_id], [7, 6]])
-    batch.update(query_ids=query_ids, retrieval_query_ids=query_ids)
+    batch.update(query_ids=query_ids)
     scores, token_log_probs = _trainer(model, batch).score(batch)
     joint = joining.pack_pairs(
       batch['query_ids'], batch['body_ids'], *tiny.SPECIAL_IDS, 20

@@ -35,7 +35,6 @@ class StrategyRunsTest(absltest.TestCase):
       _NUM_STEPS,
       'pretraining.refresh_every_steps=8',
       'pretraining.checkpoint_every_steps=8',
-      'pretraining.query_noise_rate=0.1',
       *_NO_DROPOUT,
     )
     self.addCleanup(self.runs.close)

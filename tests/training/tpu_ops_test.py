@@ -82,7 +82,6 @@ def _pretraining(config, writes_through=False):
   is_real[0, -1] = False
   return trainer, {
     'query_ids': _ids(_B, 5),
-    'retrieval_query_ids': _ids(_B, 5),
     'masked_positions': np.tile(np.arange(_M, dtype=np.int32), [_B, 1]),
     'gold_ids': _ids(_B, _M),
     'token_mask': (_ids(_B, _M) > 0).astype(np.float32),
