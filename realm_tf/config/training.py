@@ -115,6 +115,9 @@ class PretrainingConfig(fields.Config):
       that p(z|x) is computed from; the search and the reader see the original.
     mask_drop_rate: Share of the queries that p(z|x) is computed from without
       their [MASK]s: a question, which the retriever must know later, has none.
+    cloze_weight: Weight of ICT on the candidates beside the loss: a sentence of
+      each, changed as `inverse_cloze` says, must find it among all of the step.
+      It keeps what the warm start taught.
     jit_compile: Whether XLA compiles the step of a single device. It halves a
       step's time on CPU, after half a minute of compilation for each shape of a
       batch. A CPU's step in bfloat16 (`model.train_dtype`) is never compiled.
@@ -137,6 +140,7 @@ class PretrainingConfig(fields.Config):
   write_through_blocks: int = fields.not_negative(0)
   query_noise_rate: float = fields.rate(0.0)
   mask_drop_rate: float = fields.rate(0.0)
+  cloze_weight: float = fields.not_negative(0.0)
   jit_compile: bool = True
   checkpoint_every_steps: int = fields.positive(500)
   log_every_steps: int = fields.positive(100)
