@@ -111,6 +111,9 @@ class PretrainingConfig(fields.Config):
       newest index is used.
     write_through_blocks: Blocks whose embeddings, fresh from the step, replace
       those of the index until the next one; 0 is off.
+    inverse_cloze_weight: Weight of ICT on the candidates beside the loss: a
+      sentence of each, changed as `inverse_cloze` says, must find it among all
+      of the step. 0 is the paper's loss.
     jit_compile: Whether XLA compiles the step of a single device. It halves a
       step's time on CPU, after half a minute of compilation for each shape of a
       batch. A CPU's step in bfloat16 (`model.train_dtype`) is never compiled.
@@ -131,6 +134,7 @@ class PretrainingConfig(fields.Config):
   over_retrieval: int = fields.not_negative(0)
   pin_index: bool = False
   write_through_blocks: int = fields.not_negative(0)
+  inverse_cloze_weight: float = fields.not_negative(0.0)
   jit_compile: bool = True
   checkpoint_every_steps: int = fields.positive(500)
   log_every_steps: int = fields.positive(100)

@@ -40,7 +40,7 @@ def batches(
   Yields:
     See `inverse_cloze_trainer.InverseClozeTrainer`.
   """
-  config, lengths = experiment.inverse_cloze, experiment.lengths
+  config = experiment.inverse_cloze
   if rows is None:
     rows = held_out.others(held_out.blocks(table, experiment.held_out.share))
   sampler = sampling.Sampler(len(rows), config.batch_size, experiment.seed)
@@ -50,14 +50,10 @@ def batches(
     rng = sampling.step_rng(experiment.seed, step)
     # Where in its block the sentence is, and whether it is cut out.
     draws = rng.random([config.batch_size, 2])[own]
-    taken = rows[sampler.rows(step)[own]]
-    titles, bodies = table.gather(
-      taken, lengths.title_tokens, lengths.block_tokens
+    titles, bodies, queries = take_sentences(
+      table, rows[sampler.rows(step)[own]], draws, config, experiment.lengths
     )
-    ends = [table.sentence_ends(row) for row in taken]
-    ends = _cut_to_what_is_embedded(titles, bodies, ends, lengths.block_tokens)
-    queries = _take_sentences(bodies, ends, draws, config)
-    queries = _change(queries, ordinary_ids, config, rng, own)
+    queries = change(queries, ordinary_ids, config, rng, own, config.batch_size)
     yield {
       'query_ids': share.trim(queries, _QUERY_WIDTH),
       'title_ids': titles,
@@ -66,9 +62,46 @@ def batches(
     step += 1
 
 
-def _change(queries, ordinary_ids, config, rng, own):
-  """Returns the queries with noise, and without the words that are dropped."""
-  rate, size = config.query_noise_rate, config.batch_size
+def take_sentences(
+  table: block_table.BlockTable,
+  rows: np.ndarray,
+  draws: np.ndarray,
+  config: config_lib.InverseClozeConfig,
+  lengths: config_lib.LengthConfig,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Takes a sentence of each block, and cuts it out if `draws` says so.
+
+  Args:
+    table: The corpus.
+    rows: Blocks, int [b].
+    draws: Which sentence, and whether it is cut out; in [0, 1), float [b, 2].
+
+  Returns:
+    Titles int32 [b, Lt], bodies int32 [b, Lz], sentences int32 [b, Lx].
+  """
+  titles, bodies = table.gather(
+    rows, lengths.title_tokens, lengths.block_tokens
+  )
+  ends = [table.sentence_ends(row) for row in rows]
+  ends = _cut_to_what_is_embedded(titles, bodies, ends, lengths.block_tokens)
+  return titles, bodies, _take_sentences(bodies, ends, draws, config)
+
+
+def change(
+  queries: np.ndarray,
+  ordinary_ids: np.ndarray,
+  config: config_lib.InverseClozeConfig,
+  rng: np.random.Generator,
+  own: slice,
+  size: int,
+) -> np.ndarray:
+  """Returns the queries with noise, and without the words that are dropped.
+
+  Args:
+    queries: int32 [b, Lx], rows `own` of a batch of `size`.
+    ordinary_ids: Wordpieces for noise.
+  """
+  rate = config.query_noise_rate
   queries = noise.add_noise(queries, rate, ordinary_ids, rng, own, size)
   rate = config.query_drop_rate
   return noise.drop_words(queries, rate, ordinary_ids[0], rng, own, size)

@@ -161,6 +161,7 @@ def _batches(inputs, queries, fixed_search, index, share):
     inputs.table,
     fixed_search or index,
     inputs.tokenizer.mask_id,
+    inputs.ordinary_ids,
     inputs.config,
     share,
   )

@@ -20,6 +20,7 @@ from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
 from realm_tf.records import joining
 from realm_tf.retrieval import overlay as overlay_lib
+from realm_tf.training import candidate_cloze
 from realm_tf.training import index_age
 from realm_tf.training import step_trainer
 
@@ -127,7 +128,12 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     }
     if self._overlay is not None and len(embeddings) == 2:
       logs[_EMBEDDINGS] = embeddings[1]  # [B, K - 1, D]
-    return self._loss(scores, token_log_probs, mask, log_p_y), logs
+    loss = self._loss(scores, token_log_probs, mask, log_p_y)
+    if self._config.inverse_cloze_weight:
+      cloze = self._cloze_loss(batch, embeddings)
+      logs['cloze_loss'] = cloze
+      loss += self._config.inverse_cloze_weight * tf.reduce_mean(cloze)
+    return loss, logs
 
   def _retriever_learns(self):
     """Returns whether the retriever learns in this step, bool []; None: always.
@@ -183,16 +189,30 @@ class PretrainingTrainer(step_trainer.StepTrainer):
   def _retrieval_scores(self, batch, parts, training):
     if self._is_uniform:
       return tf.zeros(batch['body_ids'].shape[:2]), []
-    query_ids = batch['query_ids']
-    queries = self.model.embed_queries(
+    queries = self._embed_queries(batch['query_ids'], training)  # [B, D]
+    embeddings = [self._embed(part, training) for part in parts]
+    scores = [tf.linalg.matvec(blocks, queries) for blocks in embeddings]
+    return self.model.with_null_bias(tf.concat(scores, axis=1)), embeddings
+
+  def _cloze_loss(self, batch, embeddings):
+    """Returns that of each candidate without the null block, [b (K - 1)]."""
+    ids = batch['cloze_ids']
+    query_ids = tf.reshape(ids, [-1, ids.shape[-1]])
+    queries = self._embed_queries(query_ids, training=True)
+    return candidate_cloze.loss(
+      queries,
+      tf.reshape(embeddings[1], [-1, queries.shape[-1]]),
+      tf.reshape(batch['candidate_ids'][:, 1:], [-1]),
+      tf.reduce_any(query_ids > 0, axis=-1),
+    )
+
+  def _embed_queries(self, query_ids, training):
+    return self.model.embed_queries(
       joining.pack_longest(
         query_ids, None, *self._special_ids, self._lengths.query_tokens
       ),
       training=training,
-    )  # [B, D]
-    embeddings = [self._embed(part, training) for part in parts]
-    scores = [tf.linalg.matvec(blocks, queries) for blocks in embeddings]
-    return self.model.with_null_bias(tf.concat(scores, axis=1)), embeddings
+    )
 
   def _embed(self, blocks, training):
     """Returns embeddings [B, K, D]; [1, 1, D] of the null block."""

@@ -235,6 +235,27 @@ class PretrainingTrainerTest(tf.test.TestCase):
       model.log_temperature, -np.sum(r * before[0]), atol=1e-6
     )
 
+  def test_sentences_of_candidates_are_a_weighted_loss_beside(self):
+    model, batch = _real_model(), _batch(3, 1)
+    batch['candidate_ids'] = np.array([[-1, 4, 5]], np.int32)
+    batch['body_ids'][0, 2] = 7
+    batch['cloze_ids'] = np.array([[[9, 0], [7, 7]]], np.int32)
+    tensors = {name: tf.constant(value) for name, value in batch.items()}
+    alone, _ = _trainer(model, batch).loss_and_logs(tensors)
+    both, logs = _trainer(model, batch, inverse_cloze_weight=0.5).loss_and_logs(tensors)
+    queries = model.embed_queries(
+      joining.pack(tensors['cloze_ids'][0], None, *tiny.SPECIAL_IDS, 8)
+    )
+    blocks = model.block_embedder(
+      joining.pack(
+        tensors['title_ids'], tensors['body_ids'], *tiny.SPECIAL_IDS, 12
+      )
+    )[0, 1:]
+    scores = tf.matmul(queries, blocks, transpose_b=True)
+    expected = -tf.linalg.diag_part(tf.nn.log_softmax(scores))
+    self.assertAllClose(logs['cloze_loss'], expected, atol=1e-5)
+    self.assertAllClose(both - alone, 0.5 * tf.reduce_mean(expected), atol=1e-5)
+
   def test_the_compiled_step_is_that_of_the_exact_encoders(self):
     model = _real_model()
     batch = _batch(3, 2)
