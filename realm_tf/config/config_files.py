@@ -29,7 +29,12 @@ _SWITCHES = {'true': True, 'yes': True, '1': True}
 _SWITCHES |= {'false': False, 'no': False, '0': False}
 # Fields in config.json of older runs that nothing reads.
 _RETIRED = frozenset(
-  ['init_from', 'pretraining.query_noise_rate', 'pretraining.mask_drop_rate']
+  [
+    'init_from',
+    'pretraining.query_noise_rate',
+    'pretraining.mask_drop_rate',
+    'pretraining.write_through_blocks',
+  ]
 )
 
 

@@ -109,8 +109,6 @@ class PretrainingConfig(fields.Config):
       parameters from before the current refresh period. Training waits for it,
       and every run of a seed is the same, also across a crash. Otherwise the
       newest index is used.
-    write_through_blocks: Blocks whose embeddings, fresh from the step, replace
-      those of the index until the next one; 0 is off.
     inverse_cloze_weight: Weight of ICT on the candidates beside the loss: a
       sentence of each, changed as `inverse_cloze` says, must find it among all
       of the step. 0 is the paper's loss.
@@ -133,7 +131,6 @@ class PretrainingConfig(fields.Config):
   stale_factor: int = fields.positive(1)
   over_retrieval: int = fields.not_negative(0)
   pin_index: bool = False
-  write_through_blocks: int = fields.not_negative(0)
   inverse_cloze_weight: float = fields.not_negative(0.0)
   jit_compile: bool = True
   checkpoint_every_steps: int = fields.positive(500)
@@ -142,6 +139,14 @@ class PretrainingConfig(fields.Config):
   def check_together(self):
     every = self.refresh_every_steps * self.stale_factor
     fields.check(
+      not self.inverse_cloze_weight
+      or (self.candidates != 'recurring_span' and self.num_candidates > 1),
+      '`inverse_cloze_weight` needs candidates that are embedded: retrieved or '
+      'hybrid ones beside the null block.',
+      candidates=self.candidates,
+      num_candidates=self.num_candidates,
+    )
+    fields.check(
       not self.pin_index or self.checkpoint_every_steps <= every,
       '`pin_index` needs a checkpoint at least as often as a refresh: older '
       'indexes are removed.',
@@ -149,12 +154,10 @@ class PretrainingConfig(fields.Config):
       refresh_every_steps=every,
     )
     fields.check(
-      not self.pin_index
-      or not (self.over_retrieval or self.write_through_blocks),
-      '`pin_index` needs candidates that depend on the index alone, so neither '
-      '`over_retrieval` nor `write_through_blocks`.',
+      not (self.pin_index and self.over_retrieval),
+      '`pin_index` needs candidates that depend on the index alone, so no '
+      '`over_retrieval`.',
       over_retrieval=self.over_retrieval,
-      write_through_blocks=self.write_through_blocks,
     )
 
 

@@ -29,7 +29,6 @@ MIN_BLOCKS = 16  # Codebooks of 4 bits are trained on no fewer points.
 # that `training.question_pairs` looks for wrong ones among.
 _COMPARED = 100
 _SHOWN = 10  # Results that people look at.
-_FIRST_ASKED_FOR = 2  # Times k: `retrieval.overlay.FIRST_ASKED_FOR`.
 # Blocks scored by their codes in the time in which one is rescored.
 _BLOCKS_PER_RESCORE = 40
 
@@ -62,8 +61,6 @@ def asked_ks(config: config_lib.ExperimentConfig, num_blocks: int) -> list[int]:
   """Returns every number of blocks that a job may search for, ascending."""
   pretraining = config.pretraining
   candidates = max(pretraining.num_candidates, pretraining.over_retrieval)
-  if pretraining.write_through_blocks:
-    candidates *= _FIRST_ASKED_FOR
   asked = (_SHOWN, _COMPARED, candidates, config.finetuning.num_searched)
   return sorted({min(k, num_blocks) for k in asked})
 

@@ -103,9 +103,12 @@ class Share(NamedTuple):
 WHOLE = Share()
 
 
-def step_rng(seed: int, step: int) -> np.random.Generator:
-  """Returns the random generator of one step, independent of other steps."""
-  return np.random.default_rng([seed, step])
+def step_rng(seed: int, step: int, *use: int) -> np.random.Generator:
+  """Returns the random generator of one step, and of one `use` of it.
+
+  Generators of other steps and uses are independent.
+  """
+  return np.random.default_rng([seed, step, *use])
 
 
 def pad_rows(

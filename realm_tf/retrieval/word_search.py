@@ -23,7 +23,10 @@ class WordRetriever(Protocol):
     """Returns the `k` best blocks of each question; -1 and -inf if fewer."""
 
 
-_KINDS = {'bm25': bm25.over_table, 'tfidf': tfidf.over_table}
+_KINDS: dict[str, Callable[[block_table.BlockTable], WordRetriever]] = {
+  'bm25': bm25.over_table,
+  'tfidf': tfidf.over_table,
+}
 NAMES = tuple(_KINDS)
 
 

@@ -6,6 +6,7 @@ The candidates are embedded anyway, so this costs the embedding of sentences
 only, and blocks retrieved for one query are hard negatives of each other.
 """
 
+from collections.abc import Iterator
 import dataclasses
 
 import numpy as np
@@ -15,55 +16,52 @@ from realm_tf import config as config_lib
 from realm_tf.objectives import inverse_cloze
 from realm_tf.records import block_table
 from realm_tf.records import held_out
+from realm_tf.records import sampling
 from realm_tf.training import inverse_cloze_batches
 
+_WIDTH = 16  # Batches are trimmed to multiples of it: each shape is traced.
+_USE = 1  # Of a step's random numbers, beside the choice of masks.
 
-class Sentences:
-  """Takes a sentence of each candidate, which stays in its block.
+
+def with_sentences(
+  batches: Iterator[dict[str, np.ndarray]],
+  table: block_table.BlockTable,
+  ordinary_ids: np.ndarray,
+  experiment: config_lib.ExperimentConfig,
+  share: sampling.Share = sampling.WHOLE,
+) -> Iterator[dict[str, np.ndarray]]:
+  """Adds 'cloze_ids', int32 [b, K - 1, Lx], to batches of pre-training.
+
+  A sentence stays in its block; noise and dropped words are those of
+  `inverse_cloze`. Zeros stand for a candidate that is none, or that is of a
+  held-out article.
 
   Args:
-    table: Blocks; those of held-out articles give no sentence.
+    table: The corpus.
     ordinary_ids: Wordpieces for noise.
-    experiment: Noise and dropped words are those of `inverse_cloze`.
+    share: This process's part of each batch, and the first step.
   """
-
-  def __init__(
-    self,
-    table: block_table.BlockTable,
-    ordinary_ids: np.ndarray,
-    experiment: config_lib.ExperimentConfig,
-  ):
-    self._table, self._ordinary_ids = table, ordinary_ids
-    self._lengths = experiment.lengths
-    self._config = dataclasses.replace(
-      experiment.inverse_cloze,
-      remove_rate=0.0,
-      query_tokens=experiment.lengths.query_tokens,
-    )
-    self._is_held_out = held_out.blocks(table, experiment.held_out.share)
-
-  def __call__(
-    self, ids: np.ndarray, rng: np.random.Generator, own: slice, size: int
-  ) -> np.ndarray:
-    """Returns sentences, int32 [b, N, Lx]; zeros where there is no block.
-
-    Args:
-      ids: Block ids, int [b, N], negative where there is none.
-      own: Rows of the whole batch, of `size`, that `ids` are.
-    """
-    number = ids.shape[1]
-    own = slice(own.start * number, own.stop * number)
-    size *= number
-    draws = rng.random([size, 2])[own]
+  config = dataclasses.replace(
+    experiment.inverse_cloze,
+    remove_rate=0.0,
+    query_tokens=experiment.lengths.query_tokens,
+  )
+  is_held_out = held_out.blocks(table, experiment.held_out.share)
+  size = experiment.pretraining.batch_size
+  for step, batch in enumerate(batches, share.first_step):
+    ids = batch['candidate_ids'][:, 1:]
+    rng = sampling.step_rng(experiment.seed, step, _USE)
+    own, number = share.rows(size * ids.shape[1]), size * ids.shape[1]
     rows = np.maximum(ids.ravel(), 0)
     _, _, queries = inverse_cloze_batches.take_sentences(
-      self._table, rows, draws, self._config, self._lengths
+      table, rows, rng.random([number, 2])[own], config, experiment.lengths
     )
-    queries[(ids.ravel() < 0) | self._is_held_out[rows]] = 0
+    queries[(ids.ravel() < 0) | is_held_out[rows]] = 0
     queries = inverse_cloze_batches.change(
-      queries, self._ordinary_ids, self._config, rng, own, size
+      queries, ordinary_ids, config, rng, own, number
     )
-    return queries.reshape([*ids.shape, -1])
+    queries = share.trim(queries, _WIDTH).reshape([*ids.shape, -1])
+    yield {**batch, 'cloze_ids': queries}
 
 
 def loss(

@@ -4,12 +4,11 @@
 
 Queries are embedded with the parameters of the index version, so that query and
 block embeddings fit each other. The current model takes part only where the
-config wants its fresh scores: see `overlay` and `reranking`.
+config wants its fresh scores: see `reranking`.
 """
 
 from collections.abc import Callable
 import concurrent.futures
-import functools
 import itertools
 import time
 from typing import NamedTuple, Optional
@@ -23,7 +22,6 @@ from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.retrieval import candidates
 from realm_tf.retrieval import hot_swap
-from realm_tf.retrieval import overlay as overlay_lib
 from realm_tf.retrieval import reranking
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.rundir import layout
@@ -57,7 +55,6 @@ class _Slot:
 
 class _Loaded(NamedTuple):
   slot: _Slot
-  index: storage.Index
   layer: retrieval_layer.RetrievalLayer
 
 
@@ -70,14 +67,10 @@ class IndexSearch:
 
   Args:
     run_dir: Directory that the refresher publishes in.
-    current: Model in training, needed by over-retrieval and write-through.
+    current: Model in training, needed by over-retrieval.
     submit: See `hot_swap.HotSwap`; by default to a thread.
     wait: Called again and again until the index that is needed is there.
     process: Number of this process of the trainer.
-
-  Attributes:
-    overlay: What the step writes fresh embeddings to; None if the config does
-      not want it.
   """
 
   def __init__(
@@ -99,13 +92,7 @@ class IndexSearch:
     submit(lambda: self._slots.append(_Slot(inputs)))
     self._shapes: dict[tuple[int, ...], int] = {}  # Of queries -> k.
     self._num_searched = config.over_retrieval
-    self._current = current
-    self.overlay = self._reranker = None
-    if config.write_through_blocks:
-      self.overlay = overlay_lib.Overlay(config.write_through_blocks)
-      self._embed_freshly = query_embeddings.compile_embedding(
-        current, inputs.config.lengths.query_tokens, inputs.special_ids
-      )
+    self._reranker = None
     if config.over_retrieval:
       self._reranker = reranking.Reranker(
         current, inputs.table, inputs.config, inputs.special_ids
@@ -149,17 +136,15 @@ class IndexSearch:
   def __call__(self, query_ids: np.ndarray, k: int) -> np.ndarray:
     """Returns the ids of the best `k` blocks of each query, int32 [B, >= k]."""
     num_searched = max(k, self._num_searched)
-    self._shapes[query_ids.shape] = num_searched * (
-      1 if self.overlay is None else overlay_lib.FIRST_ASKED_FOR
-    )
+    self._shapes[query_ids.shape] = num_searched
     if self._pinned:
       self._seek(self._next_step)
       self._next_step += 1
     elif self._swap.current is None:
       self._swap.wait_for_first(self._wait)
-    elif self._swap.poll() and self.overlay is not None:
-      self.overlay.drop_older(self.step)
-    block_ids = self._search(query_ids, num_searched)
+    else:
+      self._swap.poll()
+    block_ids = self._swap.current.layer(query_ids, num_searched).block_ids
     if self._reranker is not None:
       block_ids = self._reranker.best(query_ids, block_ids, k)
     if self._sparse is not None:
@@ -187,22 +172,6 @@ class IndexSearch:
     )
     return version if versions.is_complete(version.path) else None
 
-  def _search(self, query_ids, k):
-    slot, index, layer = self._swap.current
-    if self.overlay is None:
-      return layer(query_ids, k).block_ids
-    queries = slot.embed(query_ids)
-    return self.overlay.search(
-      functools.partial(index.searcher.search, queries),
-      lambda: self._fresh_queries(slot, query_ids),
-      k,
-    ).block_ids
-
-  def _fresh_queries(self, slot, query_ids):
-    """Returns the current model's, whose scores are beside those of `slot`."""
-    scale = float(slot.model.score_scale) / float(self._current.score_scale)
-    return scale * self._embed_freshly(query_ids)
-
   def _load(self, version):
     """Runs in the background."""
     try:
@@ -216,7 +185,7 @@ class IndexSearch:
       versions.verify(version.path)
       raise
     layer = retrieval_layer.RetrievalLayer(slot.embed, index.searcher)
-    return _Loaded(slot, index, layer)
+    return _Loaded(slot, layer)
 
   def _idle_slot(self):
     current = self._swap.current

@@ -18,7 +18,6 @@ from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
-from realm_tf.training import candidate_cloze
 
 # Batches are trimmed to multiples of these: each shape is traced.
 _QUERY_WIDTH, _BODY_WIDTH = 32, 16
@@ -40,7 +39,6 @@ def batches(
   table: block_table.BlockTable,
   search: candidates.Search,
   mask_id: int,
-  ordinary_ids: np.ndarray,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[dict[str, np.ndarray]]:
@@ -48,7 +46,6 @@ def batches(
 
   Args:
     search: Called once a step.
-    ordinary_ids: Wordpieces for noise, int32.
     experiment: Batch size, K, masking, lengths, and the seed of order and
       masks.
     share: This process's part of each batch, and the first step.
@@ -66,9 +63,6 @@ def batches(
     held_out.queries(queries, table, experiment.held_out.share)
   )
   sampler = sampling.Sampler(len(rows), num_dealt, seed)
-  sentences = None
-  if config.inverse_cloze_weight:
-    sentences = candidate_cloze.Sentences(table, ordinary_ids, experiment)
   step = share.first_step
   while True:
     rng = sampling.step_rng(seed, step)
@@ -81,16 +75,6 @@ def batches(
     if config.oversampling == 1:
       batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
     del batch[_OWN]
-    if sentences is not None:
-      batch['cloze_ids'] = share.trim(
-        sentences(
-          batch[_CANDIDATES][:, 1:],
-          rng,
-          share.rows(config.batch_size),
-          config.batch_size,
-        ),
-        _QUERY_WIDTH,
-      )
     yield {**batch, **with_blocks(batch[_CANDIDATES], table, lengths, share)}
     step += 1
 

@@ -15,6 +15,7 @@ from realm_tf.records import whole_blocks
 from realm_tf.retrieval import candidates
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
+from realm_tf.training import candidate_cloze
 from realm_tf.training import candidate_report
 from realm_tf.training import held_out_queries
 from realm_tf.training import held_out_versions
@@ -80,13 +81,7 @@ def run(
   config = inputs.config.pretraining
   run_loop = loop.create(
     lambda optimizer: pretraining_trainer.PretrainingTrainer(
-      None,
-      optimizer,
-      model,
-      inputs.config,
-      inputs.special_ids,
-      age,
-      index and index.overlay,
+      None, optimizer, model, inputs.config, inputs.special_ids, age
     ),
     inputs.config.seed,
     run_dir,
@@ -161,10 +156,13 @@ def _batches(inputs, queries, fixed_search, index, share):
     inputs.table,
     fixed_search or index,
     inputs.tokenizer.mask_id,
-    inputs.ordinary_ids,
     inputs.config,
     share,
   )
+  if inputs.config.pretraining.inverse_cloze_weight:
+    batches = candidate_cloze.with_sentences(
+      batches, inputs.table, inputs.ordinary_ids, inputs.config, share
+    )
   if index:
     index.start_at(share.first_step)
     batches = pretraining_batches.with_index_step(batches, index)

@@ -19,12 +19,9 @@ from realm_tf.objectives import exclusion
 from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
 from realm_tf.records import joining
-from realm_tf.retrieval import overlay as overlay_lib
 from realm_tf.training import candidate_cloze
 from realm_tf.training import index_age
 from realm_tf.training import step_trainer
-
-_EMBEDDINGS = 'block_embeddings'  # An output of the step that is not logged.
 
 
 class _Blocks(NamedTuple):
@@ -40,11 +37,11 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     batches: See `pretraining_batches`: 'query_ids' int32 [B, Lx],
       'masked_positions', 'gold_ids' int32 [B, M], 'token_mask' float32 [B, M],
       'title_ids' int32 [B, K, Lt], 'body_ids' int32 [B, K, Lz], 'is_real' bool
-      [B, K]; with an overlay 'candidate_ids' int32 [B, K].
+      [B, K]; with `inverse_cloze_weight` 'candidate_ids' int32 [B, K] and
+      'cloze_ids' int32 [B, K - 1, Lx], see `candidate_cloze`.
     model: Model with the MASKED_LM part; without EMBEDDER, p(z|x) is uniform.
     special_ids: The vocabulary's [CLS] and [SEP].
     age: Logs the index's age, of batches that have 'index_step'.
-    overlay: Gets the blocks' fresh embeddings.
   """
 
   def __init__(
@@ -55,7 +52,6 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     config: config_lib.ExperimentConfig,
     special_ids: tuple[int, int],
     age: Optional[index_age.IndexAge] = None,
-    overlay: Optional[overlay_lib.Overlay] = None,
   ):
     super().__init__(
       batches,
@@ -71,7 +67,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     )
     self._lengths = config.lengths
     self._special_ids = special_ids
-    self._age, self._overlay = age, overlay
+    self._age = age
 
   def train_loop_begin(self):
     super().train_loop_begin()
@@ -84,18 +80,6 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     if self._age is not None and index_step is not None:
       self._age.see(index_step, step)
     return batch
-
-  def kept_outputs(self):
-    return () if self._overlay is None else (_EMBEDDINGS,)
-
-  def after_step(self, batch, outputs, step):
-    if _EMBEDDINGS in outputs:
-      # Without the null block; computed before the update.
-      self._overlay.write(
-        batch['candidate_ids'][:, 1:],
-        tf.concat(outputs[_EMBEDDINGS], axis=0),
-        step,
-      )
 
   def host_logs(self):
     return {} if self._age is None else self._age.logs()
@@ -126,8 +110,6 @@ class PretrainingTrainer(step_trainer.StepTrainer):
         scores, log_p_y_given_z
       ),
     }
-    if self._overlay is not None and len(embeddings) == 2:
-      logs[_EMBEDDINGS] = embeddings[1]  # [B, K - 1, D]
     loss = self._loss(scores, token_log_probs, mask, log_p_y)
     if self._config.inverse_cloze_weight:
       cloze = self._cloze_loss(batch, embeddings)

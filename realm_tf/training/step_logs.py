@@ -13,7 +13,6 @@ import tensorflow as tf
 
 from realm_tf.training import gradients as gradients_lib
 
-VECTOR = 'logs'  # Of the step's outputs.
 _SKIPPED, _IN_A_ROW = 'skipped_steps', 'skipped_in_a_row'
 
 

@@ -128,16 +128,11 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
       call(self._next_step)
     batch = self.before_step(self._wait_for_batch(iterator), self._next_step)
     self.last_batch = batch
-    outputs = self._compiled_step(
+    logs = self._compiled_step(
       strategies.spread(self._strategy, batch),
       tf.constant(float(self._stop_requested)),
     )
-    outputs = {
-      name: self._strategy.experimental_local_results(value)
-      for name, value in outputs.items()
-    }
-    self._logs.add(outputs.pop(step_logs.VECTOR)[0])
-    self.after_step(batch, outputs, self._next_step)
+    self._logs.add(self._strategy.experimental_local_results(logs)[0])
     self._next_step += 1
 
   def train_loop_end(self):
@@ -155,18 +150,9 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     del step
     return batch
 
-  def after_step(
-    self, batch: Batch, outputs: dict[str, Sequence[tf.Tensor]], step: int
-  ) -> None:
-    """Handles the outputs named by `kept_outputs`, one per local replica."""
-
   def host_logs(self) -> dict[str, float]:
     """Returns further metrics to log at the end of a loop."""
     return {}
-
-  def kept_outputs(self) -> Sequence[str]:
-    """Returns the names of logs that go to `after_step` unreduced."""
-    return ()
 
   def compute(
     self, batch: Mapping[str, tf.Tensor]
@@ -213,9 +199,6 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
   def _step(self, batch, stop):
     with self._dropout(self.global_step):
       loss, logs, gradients = self.compute(batch)
-    kept = {
-      name: logs.pop(name) for name in self.kept_outputs() if name in logs
-    }
     logs = self._logs.mean_over_replicas({'loss': loss, _STOP: stop, **logs})
     gradients = gradients_lib.sum_over_replicas(gradients)
     norms = gradients_lib.norms(gradients, self._trained_variables)
@@ -231,4 +214,4 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
       is_good,
     )
     logs = {**logs, **norms, **self.skipped.count(is_good)}
-    return {step_logs.VECTOR: self._logs.as_vector(logs), **kept}
+    return self._logs.as_vector(logs)

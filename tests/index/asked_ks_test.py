@@ -7,7 +7,6 @@ from absl.testing import absltest
 from realm_tf import config as config_lib
 from realm_tf.answering import answerer
 from realm_tf.index import tuning
-from realm_tf.retrieval import overlay
 from realm_tf.training import question_pairs
 
 
@@ -27,10 +26,6 @@ class AskedKsTest(absltest.TestCase):
   def test_each_job_is_asked_for(self):
     self.assertEqual(_of(10**6, num_candidates=8), [8, 10, 100, 5000])
     self.assertEqual(_of(10**6, 60, over_retrieval=40), [10, 40, 60, 100])
-    self.assertEqual(
-      _of(10**6, 60, over_retrieval=40, write_through_blocks=1),
-      [10, 60, overlay.FIRST_ASKED_FOR * 40, 100],
-    )
 
   def test_no_more_than_all_blocks(self):
     self.assertEqual(_of(50, num_candidates=8), [8, 10, 50])

@@ -30,11 +30,17 @@ class SentencesTest(tf.test.TestCase):
     super().setUp()
     self.table = tiny.open_corpus(self.create_tempdir().full_path)
 
-  def _take(self, ids, config, own=None):
-    ids = np.array(ids, np.int32)
-    own = own or slice(0, len(ids))
-    sentences = candidate_cloze.Sentences(self.table, _ORDINARY_IDS, config)
-    return sentences(ids[own], sampling.step_rng(0, 0), own, len(ids))
+  def _take(self, ids, config, share=sampling.WHOLE):
+    ids = np.array([[-1, *row] for row in ids], np.int32)
+    pretraining = dataclasses.replace(config.pretraining, batch_size=len(ids))
+    (batch,) = candidate_cloze.with_sentences(
+      iter([share.take({'candidate_ids': ids})]),
+      self.table,
+      _ORDINARY_IDS,
+      dataclasses.replace(config, pretraining=pretraining),
+      share,
+    )
+    return batch['cloze_ids']
 
   def test_takes_a_whole_sentence_of_each_block(self):
     ids = [[0, 1], [2, -1]]
@@ -56,8 +62,10 @@ class SentencesTest(tf.test.TestCase):
     ids = [[0, 1], [2, 3], [1, 2], [3, 0]]
     config = _config(query_drop_rate=0.5, query_noise_rate=0.5)
     whole = self._take(ids, config)
-    part = self._take(ids, config, slice(2, 4))
-    self.assertAllEqual(part, whole[2:])
+    part = self._take(ids, config, sampling.Share(1, 2))
+    width = part.shape[2]
+    self.assertAllEqual(part, whole[2:, :, :width])
+    self.assertFalse(whole[2:, :, width:].any())
 
 
 class LossTest(tf.test.TestCase):

@@ -9,7 +9,6 @@ from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
-import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.index import block_embeddings
@@ -245,54 +244,6 @@ class IndexSearchTest(absltest.TestCase):
       axis=1,
     )
     np.testing.assert_array_equal(chosen, expected)
-
-  def test_written_embeddings_of_all_blocks_are_exact_search_of_now(self):
-    self._publish(0)
-    search = self._index_search(write_through_blocks=len(_LENGTHS))
-    self._assert_like(search, 0)
-    search.overlay.write(np.arange(len(_LENGTHS)), self.embeddings[2], 3)
-    self._assert_like(search, 2)
-
-  def test_written_embeddings_have_the_temperature_of_the_index(self):
-    self.models[2].log_temperature = tf.Variable(2.0)
-    self.addCleanup(setattr, self.models[2], 'log_temperature', None)
-    self._publish(0)
-    search = self._index_search(write_through_blocks=len(_LENGTHS))
-    self._assert_like(search, 0)
-    fresh = np.arange(0, len(_LENGTHS), 2)
-    search.overlay.write(fresh, self.embeddings[2][fresh], 3)
-    # As if both had 1: a colder one would put its blocks behind the others.
-    scores = self.scores[0].copy()
-    scores[:, fresh] = self.scores[2][:, fresh]
-    np.testing.assert_array_equal(
-      search(_QUERIES, _K), np.argsort(-scores, axis=1)[:, :_K]
-    )
-
-  def test_a_newer_index_takes_the_place_of_what_was_written(self):
-    self._publish(0)
-    search = self._index_search(write_through_blocks=len(_LENGTHS))
-    search(_QUERIES, _K)
-    search.overlay.write(np.arange(len(_LENGTHS)), self.embeddings[2], 499)
-    self._publish(500)
-    self._assert_like(search, 2)
-    self._assert_like(search, 1)
-
-  def test_over_retrieval_finds_what_was_written(self):
-    self._publish(0)
-    search = self._index_search(
-      write_through_blocks=len(_LENGTHS), over_retrieval=_K
-    )
-    written = np.unique(self._exact(2))
-    search.overlay.write(written, 100 * self.embeddings[2][written], 3)
-    best = search(_QUERIES, _K)
-    # What is written counts by its fresh score, be it lower or higher.
-    scores = self.scores[0].copy()
-    scores[:, written] = 100 * self.scores[2][:, written]
-    found = np.argsort(-scores, axis=1)[:, :_K]
-    self.assertNotEqual(set(found.flat), set(self._exact(0).flat))
-    np.testing.assert_array_equal(np.sort(best), np.sort(found))
-    ranked = np.take_along_axis(self.scores[2], best, axis=1)
-    self.assertTrue((np.diff(ranked, axis=1) <= 1e-6).all())
 
 
 if __name__ == '__main__':

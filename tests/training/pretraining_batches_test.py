@@ -12,7 +12,6 @@ from realm_tf.training import pretraining_batches
 from tests import tiny
 
 _MASK_ID = tiny.TOKENIZER.mask_id
-_ORDINARY_IDS = np.arange(5, 12, dtype=np.int32)
 _QUERIES = (
   ('a b . c d .', (0, 1), 0),
   ('e f . a c .', (3, 5), 1),
@@ -49,7 +48,6 @@ class PretrainingBatchesTest(absltest.TestCase):
       self.table,
       self._search,
       _MASK_ID,
-      _ORDINARY_IDS,
       config,
       sampling.Share(first_step=first_step),
     )

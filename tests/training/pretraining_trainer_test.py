@@ -3,7 +3,6 @@
 import collections
 import dataclasses
 import math
-import types
 
 import numpy as np
 import tensorflow as tf
@@ -76,7 +75,7 @@ def _batch(num_candidates, num_masked):
   }
 
 
-def _trainer(model, batch, age=None, overlay=None, **changes):
+def _trainer(model, batch, age=None, **changes):
   config = tiny.config()
   config = dataclasses.replace(
     config, pretraining=dataclasses.replace(config.pretraining, **changes)
@@ -88,7 +87,6 @@ def _trainer(model, batch, age=None, overlay=None, **changes):
     config,
     tiny.SPECIAL_IDS,
     age,
-    overlay,
   )
 
 
@@ -242,7 +240,9 @@ class PretrainingTrainerTest(tf.test.TestCase):
     batch['cloze_ids'] = np.array([[[9, 0], [7, 7]]], np.int32)
     tensors = {name: tf.constant(value) for name, value in batch.items()}
     alone, _ = _trainer(model, batch).loss_and_logs(tensors)
-    both, logs = _trainer(model, batch, inverse_cloze_weight=0.5).loss_and_logs(tensors)
+    both, logs = _trainer(model, batch, inverse_cloze_weight=0.5).loss_and_logs(
+      tensors
+    )
     queries = model.embed_queries(
       joining.pack(tensors['cloze_ids'][0], None, *tiny.SPECIAL_IDS, 8)
     )
@@ -287,23 +287,6 @@ class PretrainingTrainerTest(tf.test.TestCase):
     logs = trainer.train(tf.constant(1))
     self.assertEqual(logs['index_age_steps'], 2.0)
     self.assertNotIn('index_step', trainer.last_batch)
-
-  def test_writes_the_embeddings_of_the_step_before_its_update(self):
-    written = []
-    overlay = types.SimpleNamespace(write=lambda *row: written.append(row))
-    model = _FakeModel([2.0, 1.0, 0.0], [[0.6], [0.3], [0.3]])
-    batch = {**_batch(3, 1), 'candidate_ids': np.array([[-1, 7, 4]], np.int32)}
-    trainer = _trainer(model, None, overlay=overlay)
-    trainer.train_dataset = iter([batch, batch])
-    logs = trainer.train(tf.constant(1))
-    self.assertNotIn('block_embeddings', logs)
-    trainer.train(tf.constant(1))
-    for step, (ids, _, of_step) in enumerate(written):
-      self.assertAllEqual(ids, [[7, 4]])
-      self.assertEqual(of_step, step)
-    self.assertAllClose(written[0][1], [[[1.0], [0.0]]])
-    # As in `test_scores_move_by_the_gradient_of_appendix_a`.
-    self.assertAllClose(written[1][1], [[[0.9022], [-0.0360]]], atol=2e-4)
 
 
 if __name__ == '__main__':

@@ -17,7 +17,6 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import token_tagger
-from realm_tf.retrieval import overlay
 from realm_tf.training import finetuning_trainer
 from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import optimizer as optimizer_lib
@@ -66,14 +65,13 @@ def _optimizer():
   return optimizer_lib.create(config_lib.OptimizerConfig(1e-2, 2 * _NUM_STEPS))
 
 
-def _pretraining(config, writes_through=False):
+def _pretraining(config):
   trainer = pretraining_trainer.PretrainingTrainer(
     None,
     _optimizer(),
     _model(config, realm_model.MASKED_LM, realm_model.EMBEDDER),
     config,
     tiny.SPECIAL_IDS,
-    overlay=overlay.Overlay(8) if writes_through else None,
   )
   bodies = _ids(_B, _K, 6)
   if config.pretraining.candidates == 'retrieved':
@@ -88,6 +86,7 @@ def _pretraining(config, writes_through=False):
     'title_ids': _ids(_B, _K, 2),
     'body_ids': bodies,
     'is_real': is_real,
+    'cloze_ids': np.stack([_ids(_B, 5)] * (_K - 1), axis=1),
     'candidate_ids': np.tile(np.arange(-1, _K - 1, dtype=np.int32), [_B, 1]),
   }
 
@@ -150,8 +149,8 @@ def _tagger(config):
 
 
 _CASES = {
-  'pretraining_per_query_writing_through': lambda: _pretraining(
-    _config(), writes_through=True
+  'pretraining_per_query_and_inverse_cloze': lambda: _pretraining(
+    _config(inverse_cloze_weight=1.0)
   ),
   'pretraining_per_token': lambda: _pretraining(_config(objective='per_token')),
   'pretraining_recurring_span_per_query': lambda: _pretraining(
