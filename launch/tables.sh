@@ -24,7 +24,7 @@ if [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; then
 fi
 extra=("$@")
 rows=${ROWS:-realm,ict,ict_longer,realm_random_spans,realm_random_tokens,\
-realm_stale,realm_hybrid,realm_retriever,realm_reader,bm25,encoder,\
+realm_stale,realm_hybrid,realm_best,realm_retriever,realm_reader,bm25,encoder,\
 realm_of_encoder${articles:+,realm_other_text}}
 cd "$(dirname "$0")/.."
 source launch/environment.sh
@@ -135,6 +135,14 @@ for name in ${rows//,/ }; do
       esac
       realm "$name" ict reader queries "${fresh[@]}" --set="pretraining.$changed"
       row "$name" "$name" "$name" model "${fresh[@]}"
+      ;;
+    realm_best)  # The options that help; embedders at ICT's learning rate.
+      realm realm_best ict reader queries "${fresh[@]}" \
+        --set=pretraining.candidates=hybrid \
+        --set=pretraining.inverse_cloze_weight=1 \
+        --set=inverse_cloze.query_drop_rate=0.6 \
+        --set=pretraining.optimizer.embedder_rate_scale=0.5
+      row realm_best realm_best realm_best model "${fresh[@]}"
       ;;
     realm_other_text)
       queries other_queries "$articles"
