@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse
-from sklearn.feature_extraction import text as features
 
 from realm_tf.index import searcher
 from realm_tf.records import block_table
@@ -28,6 +27,9 @@ class TfidfRetriever:
   """Ranks blocks by the weighted words and pairs of words of a question."""
 
   def __init__(self, titles: Sequence[str], texts: Sequence[str]):
+    # Here, because it takes a second that no other job should wait for.
+    from sklearn.feature_extraction import text as features  # pylint: disable=g-import-not-at-top
+
     self._hashing = features.HashingVectorizer(
       ngram_range=(1, 2),
       n_features=_NUM_COLUMNS,
