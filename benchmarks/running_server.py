@@ -11,6 +11,7 @@ class Server:
 
   Attributes:
     url: Address on loopback.
+    grpc_url: The same for gRPC, with --grpc_port.
   """
 
   def __init__(self, model_dir: str, corpus_dir: str, *flags: str):
@@ -24,6 +25,8 @@ class Server:
       text=True,
     )
     for line in self._process.stdout:
+      if line.startswith('Serving gRPC at port'):
+        self.grpc_url = f'grpc://127.0.0.1:{line.split()[4].rstrip(".")}'
       if line.startswith('Serving at'):
         self.url = line.split()[2]
         break

@@ -5,11 +5,13 @@ r"""Search over clustered or real vectors: queries a second, time to build.
   python -m benchmarks.search --n=13353718      # No peers; see search_at_scale.
   python -m benchmarks.search --index=RUN/index/000000500 --model_dir=RUN \
       --questions=FILE                          # See index_vectors.
+  python -m benchmarks.search --n=100000 --uris=http://localhost:19530,lite.db
 
 K is 8; every approximate searcher is tuned to a recall@8 of at least 0.95 in
 the same run, ours by what building an index does. Ours and the peers take turns
 on the same cores, and the median of the turns counts. Exact search is beside
-faiss' IndexFlatIP; the approximate ones are beside the best approximate peer.
+faiss' IndexFlatIP; the approximate ones are beside the best approximate peer;
+Milvus, a server or a file of milvus-lite, is beside our ScaNN.
 """
 
 import json
@@ -43,8 +45,10 @@ _VECTORS = flags.DEFINE_enum(
   'vectors', 'memory', ['memory', 'disk'], 'Where it keeps them.'
 )
 _DIRECTORY = flags.DEFINE_string('directory', None, 'Directory for vectors.')
+_URIS = flags.DEFINE_list('uris', [], "Milvus', as `index.uri`.")
 
 _BATCHES = (1, 512)
+_OURS = ('brute_force', 'device', 'scann', 'faiss')
 _NUM_QUERIES = 1024
 _NUM_THREADS = 2
 _APPROXIMATE = ('faiss_fast_scan', 'hnswlib', 'svs', 'lorann')
@@ -91,11 +95,18 @@ class _Ours:
     self._searchers = {}
 
   def build(self, name):
-    """Builds as an index does; returns seconds without tuning, and recall."""
+    """Builds as an index does; returns seconds without tuning, and recall.
+
+    Args:
+      name: Searcher, or URI of a Milvus.
+    """
     from realm_tf import config as config_lib
     from realm_tf.index import searchers
 
-    config = config_lib.IndexConfig(searcher=name)
+    chosen = {'searcher': name}
+    if name not in _OURS:
+      chosen = {'searcher': 'milvus', 'uri': name}
+    config = config_lib.IndexConfig(**chosen)
     begun = time.perf_counter()
     built = searchers.build(self.blocks, config)
     secs = time.perf_counter() - begun
@@ -106,6 +117,15 @@ class _Ours:
     recall = peer_search.recall(found, self.expected)
     print(name, f'{secs:.1f} s, recall@8 {recall:.4f}', built.settings)
     return {'build_secs': secs, 'recall': recall}
+
+  def close(self):
+    """Drops what the servers hold."""
+    from realm_tf.index import searchers
+
+    for uri in _URIS.value:
+      with tempfile.TemporaryDirectory() as directory:
+        searchers.save(self._searchers[uri], directory)
+        searchers.release({'kind': 'milvus'}, directory)
 
   def time(self, name, batch, secs):
     return peer_search.queries_per_second(
@@ -126,7 +146,7 @@ def _take_turns(ours, peers, batch):
   rates = {}
   secs = 0.3 if _QUICK.value else 2
   for _ in range(2 if _QUICK.value else _TURNS.value):
-    for name in ('brute_force', 'device', 'scann', 'faiss'):
+    for name in (*_OURS, *_URIS.value):
       rates.setdefault(name, []).append(ours.time(name, batch, secs))
     for name in ('faiss_flat', *_APPROXIMATE) if peers else ():
       rates.setdefault(name, []).append(peers.ask('time', name, batch, secs))
@@ -136,10 +156,7 @@ def _take_turns(ours, peers, batch):
 def _compare(directory: str):
   """Yields the rows of the table with peers."""
   ours = _Ours(directory)
-  built = {
-    name: ours.build(name)
-    for name in ('brute_force', 'device', 'scann', 'faiss')
-  }
+  built = {name: ours.build(name) for name in (*_OURS, *_URIS.value)}
   peers = _Peers(directory) if processes.peer_python() else None
   for name in ('faiss_flat', *_APPROXIMATE) if peers else ():
     built[name] = peers.ask('build', name)
@@ -152,9 +169,12 @@ def _compare(directory: str):
       for name in _APPROXIMATE
       if built.get(name, {}).get('recall', 1) >= peer_search.RECALL
     )
-    for name in ('brute_force', 'device', 'scann', 'faiss'):
-      peer = best if name in ('scann', 'faiss') else None
-      peer = peer or (rates.get('faiss_flat', 0), 'faiss_flat')
+    for name in (*_OURS, *_URIS.value):
+      peer = rates.get('faiss_flat', 0), 'faiss_flat'
+      if name in ('scann', 'faiss'):
+        peer = best
+      elif name in _URIS.value:
+        peer = rates['scann'], 'scann'
       yield _row(
         f'{name}, batch {batch}, queries a second',
         rates[name],
@@ -176,8 +196,11 @@ def _compare(directory: str):
         'ratio': peer_secs and peer_secs / secs,
         'beside': peer,
       }
+  for uri in _URIS.value:
+    yield _row(f'{uri}, seconds to build', built[uri]['build_secs'], None)
   if peers:
     peers.close()
+  ours.close()
 
 
 def main(_):

@@ -5,9 +5,9 @@ r"""The server under load: queries a second, p50, p99, memory.
 
 Clients in a process of their own ask over loopback, one question a request,
 each as soon as it has its answer; 1, 8 and 32 of them, with batching and
-without. Beside it the bare call of the Answerer, with batches as large as the
-number of clients lets them be. Memory is that of the server before and after
-10,000 requests more.
+without, over REST and gRPC in turns. Beside it the bare call of the Answerer,
+with batches as large as the number of clients lets them be. Memory is that of
+the server before and after 10,000 requests more. gRPC needs `realm_tf[grpc]`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from urllib import parse
 
 from absl import app
 from absl import flags
@@ -80,29 +81,59 @@ def _rows(
   bare = _bare(model_dir, corpus_dir, questions, requests)
   for name, batch_size in (('batching', None), ('one by one', 1)):
     flags_of = [f'--batch_size={batch_size}'] if batch_size else []
-    server = running_server.Server(model_dir, corpus_dir, *flags_of)
-    # The first requests are slower: threads start, files come into memory.
-    _load(server.url, questions_file, 8, min(requests, 4 * len(questions)))
+    server = running_server.Server(
+      model_dir, corpus_dir, '--grpc_port=0', *flags_of
+    )
+    urls = {name: server.url, f'{name}, gRPC': server.grpc_url}
+    for url in urls.values():
+      # The first requests are slower: threads start, files come into memory.
+      _load(url, questions_file, 8, min(requests, 4 * len(questions)))
     for clients in _CLIENTS:
       turns = [
-        _load(server.url, questions_file, clients, requests)
+        [_load(url, questions_file, clients, requests) for url in urls.values()]
         for _ in range(1 if _QUICK.value else 3)
       ]
-      ours = sorted(turns, key=lambda turn: turn['rate'])[len(turns) // 2]
-      yield {
-        'case': f'{name}, {clients} clients, queries a second',
-        'ours': ours['rate'],
-        'peer': bare[clients],
-        'ratio': ours['rate'] / bare[clients],
-        'beside': 'the bare call',
-        'p50_ms': ours['p50_ms'],
-        'p99_ms': ours['p99_ms'],
-        'client_cpu_ms': ours['cpu_ms'],
-        'failed': sum(turn['failed'] for turn in turns),
-      }
+      for case, loads in zip(urls, zip(*turns, strict=True), strict=True):
+        yield _row(f'{case}, {clients} clients', loads, bare[clients])
     if batch_size is None:
+      yield _same_row(server, questions)
       yield _memory_row(server, questions_file)
     server.close()
+
+
+def _row(case: str, loads: Sequence[dict], bare: float) -> dict:
+  ours = sorted(loads, key=lambda load: load['rate'])[len(loads) // 2]
+  return {
+    'case': f'{case}, queries a second',
+    'ours': ours['rate'],
+    'peer': bare,
+    'ratio': ours['rate'] / bare,
+    'beside': 'the bare call',
+    'p50_ms': ours['p50_ms'],
+    'p99_ms': ours['p99_ms'],
+    'client_cpu_ms': ours['cpu_ms'],
+    'failed': sum(load['failed'] for load in loads),
+  }
+
+
+def _same_row(server: running_server.Server, questions: Sequence[str]) -> dict:
+  """Compares the answers of both protocols, one question a request."""
+  answers = []
+  for url in (server.url, server.grpc_url):
+    parsed = parse.urlparse(url)
+    client = serve_clients.CLIENTS[parsed.scheme](parsed.netloc)
+    answers.append(
+      [client.answer(client.ask(client.request(q))) for q in questions[:500]]
+    )
+    client.close()
+  pairs = list(zip(*answers, strict=True))
+  return {
+    'case': 'same answers by REST and gRPC, share of questions',
+    'ours': sum(rest[0] == rpc[0] for rest, rpc in pairs) / len(pairs),
+    'peer': None,
+    'ratio': None,
+    'probability_difference': max(abs(a[1] - b[1]) for a, b in pairs),
+  }
 
 
 def _memory_row(server: running_server.Server, questions_file: str) -> dict:
