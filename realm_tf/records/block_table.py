@@ -119,6 +119,18 @@ class BlockTable:
     """
     return cls(corpus_dir, read_manifest(corpus_dir, verify))
 
+  @property
+  def num_articles(self) -> int:
+    return len(self._titles)
+
+  def all_titles(self) -> list[str]:
+    """Returns the title of each article, by row."""
+    return [self._titles.text(row) for row in range(self.num_articles)]
+
+  def all_article_ids(self) -> list[str]:
+    """Returns the id of each article, by row."""
+    return [self._article_ids.text(row) for row in range(self.num_articles)]
+
   def titles(self, ids: Sequence[int]) -> list[str]:
     return [self._titles.text(row) for row in self._rows(ids)]
 
