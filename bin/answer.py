@@ -23,6 +23,7 @@ _MODEL_DIR = flags.DEFINE_string(
 _QUESTION = flags.DEFINE_multi_string(
   'question', None, 'Question; by default, lines of standard input'
 )
+_RETRIEVER = reading_flags.define_retriever()
 _TOP_K = flags.DEFINE_integer('top_k', 3, 'Most blocks shown per answer.', 1)
 _JSON = flags.DEFINE_bool(
   'json', False, 'Print a JSON object per line, as predictions.jsonl.'
@@ -47,7 +48,7 @@ def _print(answer):
 
 
 def main(_):
-  answerer = reading_flags.load(_MODEL_DIR.value)
+  answerer = reading_flags.load(_MODEL_DIR.value, _RETRIEVER.value)
   loading.require_reader(bool(answerer.reader), _MODEL_DIR.value)
   lines = _QUESTION.value or (line.strip() for line in sys.stdin)
   for question in filter(None, lines):  # At once: standard input may be a user.

@@ -19,6 +19,7 @@ from absl import flags
 
 from realm_tf.evaluation import validation
 from realm_tf.retrieval import bm25
+from realm_tf.retrieval import linked_blocks
 from realm_tf.training import finetuning_run
 from realm_tf.training import runs
 
@@ -26,7 +27,7 @@ _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
 _RETRIEVER = flags.DEFINE_enum(
-  'retriever', 'model', ['model', 'bm25'], 'How blocks are found.'
+  'retriever', 'model', ['model', 'bm25', 'bm25_graph'], 'How blocks are found.'
 )
 _DEV_QUESTIONS = flags.DEFINE_string(
   'dev_questions', None, 'Questions that choose the best parameters.'
@@ -54,11 +55,14 @@ def main(_):
   questions = question_flags.read()
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   search = retrieve = None
-  if _RETRIEVER.value == 'bm25':
-    sparse = bm25.over_table(inputs.table)
-    retrieve = sparse.retrieve_texts
+  if _RETRIEVER.value != 'model':
+    over_table = {
+      'bm25': bm25.over_table,
+      'bm25_graph': linked_blocks.LinkedBm25.over_table,
+    }[_RETRIEVER.value]
+    retrieve = over_table(inputs.table).retrieve_texts
     search = bm25.fixed_search(
-      sparse,
+      retrieve,
       [question.question for question in questions],
       inputs.config.finetuning.num_searched,
     )

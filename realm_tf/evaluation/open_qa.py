@@ -28,6 +28,7 @@ from realm_tf.evaluation import summary
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
+from realm_tf.retrieval import linked_blocks
 from realm_tf.text import answers as answers_lib
 
 PREDICTIONS = comparison.PREDICTIONS
@@ -152,13 +153,18 @@ def system(
   """Returns a system for questions.
 
   Args:
-    retriever: 'model', 'bm25' or 'none' (closed book).
-    answerer: Reads, if it has a reader; needed for 'model'.
+    retriever: 'model', 'graph' (of an answerer that follows links), 'bm25',
+      'bm25_graph' or 'none' (closed book).
+    answerer: Reads, if it has a reader; needed for 'model' and 'graph'.
   """
   can_read = bool(answerer and answerer.reader)
   retrieve = {
     'bm25': lambda: bm25.over_table(table).retrieve_texts,
+    'bm25_graph': lambda: (
+      linked_blocks.LinkedBm25.over_table(table).retrieve_texts
+    ),
     'none': lambda: find_nothing,
+    'graph': lambda: answerer.retrieve,
     'model': lambda: answerer.retrieve,
   }[retriever]()
   return OpenQa(

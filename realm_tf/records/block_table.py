@@ -85,7 +85,8 @@ class BlockTable:
   """The N blocks of a corpus; made by `open`.
 
   Attributes:
-    manifest: Manifest of the corpus directory.
+    corpus_dir: The corpus directory.
+    manifest: Its manifest.
     num_blocks: N.
     article_rows: Number of each block's article, int32 [N], from 0 in the order
       of the corpus.
@@ -93,6 +94,7 @@ class BlockTable:
 
   def __init__(self, corpus_dir: str, manifest: dict[str, Any]):
     folder = self._folder = os.path.join(corpus_dir, _FOLDER)
+    self.corpus_dir = corpus_dir
     self.manifest = manifest
     self.article_rows = np.asarray(
       columns.read_array(os.path.join(folder, 'article_rows.npy'))
