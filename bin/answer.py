@@ -11,6 +11,7 @@ import sys
 
 from . import launcher
 from . import reading_flags
+from . import retriever_flags
 
 from absl import flags
 from absl import logging
@@ -23,6 +24,7 @@ _MODEL_DIR = flags.DEFINE_string(
 _QUESTION = flags.DEFINE_multi_string(
   'question', None, 'Question; by default, lines of standard input'
 )
+_RETRIEVER = retriever_flags.define('graph')
 _TOP_K = flags.DEFINE_integer('top_k', 3, 'Most blocks shown per answer.', 1)
 _JSON = flags.DEFINE_bool(
   'json', False, 'Print a JSON object per line, as predictions.jsonl.'
@@ -47,7 +49,7 @@ def _print(answer):
 
 
 def main(_):
-  answerer = reading_flags.load(_MODEL_DIR.value)
+  answerer = reading_flags.load(_MODEL_DIR.value, _RETRIEVER.value)
   loading.require_reader(bool(answerer.reader), _MODEL_DIR.value)
   lines = _QUESTION.value or (line.strip() for line in sys.stdin)
   for question in filter(None, lines):  # At once: standard input may be a user.

@@ -5,6 +5,7 @@ r"""Measures a model, or BM25, on questions, on masked sentences, or on both.
 
 Writes metrics.json (percent) and predictions.jsonl; without a reader, recall
 only. With --retriever=bm25 the model reads BM25's blocks and sees its scores.
+--retriever=graph and bm25_graph also follow the links of the corpus.
 --compare=runs/other/test, another run's --output_dir, writes the questions that
 only one of the two answers. --queries_dir needs no question: it measures how
 often a block has the masked span of a sentence.
@@ -35,7 +36,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
 _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'
 )
-_RETRIEVER = retriever_flags.define('none')
+_RETRIEVER = retriever_flags.define('graph', *retriever_flags.BY_WORDS, 'none')
 _COMPARE = flags.DEFINE_string(
   'compare', None, '--output_dir of another run on the same questions.'
 )
@@ -73,7 +74,8 @@ def _on_questions(answerer, table, recall_at):
 
 
 def main(_):
-  answerer = _MODEL_DIR.value and reading_flags.load(_MODEL_DIR.value)
+  model_dir, retriever = _MODEL_DIR.value, _RETRIEVER.value
+  answerer = model_dir and reading_flags.load(model_dir, retriever)
   table = answerer.table if answerer else corpus_flags.open_table()
   recall_at, metrics = [int(k) for k in _RECALL_AT.value], {}
   if sentence_flags.QUERIES_DIR.value:

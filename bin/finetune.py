@@ -26,7 +26,7 @@ from realm_tf.training import runs
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
-_RETRIEVER = retriever_flags.define()
+_RETRIEVER = retriever_flags.define(*retriever_flags.BY_WORDS)
 _DEV_QUESTIONS = flags.DEFINE_string(
   'dev_questions', None, 'Questions that choose the best parameters.'
 )

@@ -9,6 +9,7 @@ r"""Cuts articles into blocks and writes a corpus directory.
 is learned from the articles, which are then read twice. If queries come from
 another text, give it as --vocab_text: it has words that no article has.
 --runner cuts on many machines, with Apache Beam; the blocks are the same.
+--links keeps what articles link to; --append goes on as the corpus began.
 """
 
 from . import article_flags
@@ -31,11 +32,12 @@ _SHARD_BLOCKS = flags.DEFINE_integer(
 )
 
 
-def _cut(output_dir, tokenizer, length, counts, first_number=0):
+def _cut(output_dir, tokenizer, length, counts, links, first_number=0):
   """Returns the blocks of --input."""
   if not article_flags.INPUT.value:
     return iter([])
   if not beam_flags.is_local():
+    new_corpus_flags.need_no_markup(links)
     begin = f'{output_dir.rstrip("/")}.'
     return beam_cutting.cut(
       (tokenizer.vocabulary, length), _FORMAT.value, begin, counts, first_number
@@ -43,6 +45,9 @@ def _cut(output_dir, tokenizer, length, counts, first_number=0):
   articles = article_flags.read(
     'Cutting', _FORMAT.value, counts, plain=False, first_number=first_number
   )
+  if links:
+    articles = links.noting(articles)
+    counts.on_redirect = links.named.add_redirect
   return corpus_building.build(
     articles, tokenizer, length, counts, article_flags.NUM_WORKERS.value
   )
@@ -53,13 +58,21 @@ def _write(output, source, counts) -> shards.CorpusManifest:
   if update := new_corpus_flags.update():
     length = update.manifest.max_block_wordpieces
     batches = _cut(
-      output, update.tokenizer, length, counts, update.num_articles
+      output,
+      update.tokenizer,
+      length,
+      counts,
+      update.links,
+      update.num_articles,
     )
     return update.write(batches, output, source, counts, size)
   length = _MAX_BLOCK_WORDPIECES.value
   tokenizer = new_corpus_flags.tokenizer(_FORMAT.value)
-  batches = _cut(output, tokenizer, length, counts)
-  return shards.write_encoded(batches, output, tokenizer, source, size, length)
+  links = new_corpus_flags.links()
+  batches = _cut(output, tokenizer, length, counts, links)
+  return shards.write_encoded(
+    batches, output, tokenizer, source, size, length, links
+  )
 
 
 def main(_):

@@ -4,7 +4,9 @@ r"""Writes the demonstration corpus as files, to read it or use it elsewhere.
 
 Writes articles.jsonl, statements.jsonl (their sentences), sentences.jsonl (text
 and the character spans that may be masked) and
-{train,dev,test}_questions.jsonl. --set=world.num_cities=500 makes it smaller.
+{train,dev,test}_questions.jsonl, and two_hop_{train,dev,test}_questions.jsonl,
+whose answers are in an article that they do not name.
+--set=world.num_cities=500 makes it smaller.
 """
 
 import os
@@ -16,6 +18,7 @@ from absl import flags
 import tensorflow as tf
 
 from realm_tf.world import generation
+from realm_tf.world import two_hops
 
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory to write.', required=True
@@ -28,6 +31,7 @@ def _path(name):
 
 def main(_):
   world = generation.generate(config_flags.load().world)
+  world.questions.update(two_hops.ask_splits(world))
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
   generation.write_articles(world.articles, _path('articles'))
   generation.write_sentences(world.statements, _path('statements'))

@@ -7,7 +7,9 @@ from . import article_flags
 
 from absl import flags
 
+from realm_tf import errors
 from realm_tf.corpus import files
+from realm_tf.records import corpus_links
 from realm_tf.records import corpus_update
 from realm_tf.text import wordpiece
 from realm_tf.world import inputs
@@ -29,7 +31,18 @@ _APPEND = flags.DEFINE_string(
 _REMOVE = flags.DEFINE_multi_string(
   'remove', [], 'Ids of articles of --append to leave out'
 )
+_LINKS = flags.DEFINE_enum(
+  'links',
+  'none',
+  ['none', corpus_links.MARKUP, corpus_links.TITLES],
+  'Links between articles: none, those of the source, or titles in texts.',
+)
 
+flags.register_multi_flags_validator(
+  [f.name for f in (_APPEND, _LINKS)],
+  lambda given: not given['append'] or given['links'] == 'none',
+  '--append keeps the kind of links that the corpus has: no --links with it.',
+)
 flags.register_multi_flags_validator(
   [f.name for f in (article_flags.INPUT, _APPEND, _REMOVE)],
   lambda given: given['input'] or (given['append'] and given['remove']),
@@ -49,6 +62,21 @@ def update() -> Optional[corpus_update.CorpusUpdate]:
   if not _APPEND.value:
     return None
   return corpus_update.CorpusUpdate(_APPEND.value, inputs.split(_REMOVE.value))
+
+
+def links() -> Optional[corpus_links.CorpusLinks]:
+  """Returns the links of a new corpus; None without them."""
+  kind = _LINKS.value
+  return None if kind == 'none' else corpus_links.CorpusLinks(kind)
+
+
+def need_no_markup(kept: Optional[corpus_links.CorpusLinks]) -> None:
+  """Raises UserError if links of the source are kept: Beam cannot."""
+  if kept and kept.kind == corpus_links.MARKUP:
+    raise errors.UserError(
+      'Links of the source need one process that reads all articles. Found '
+      '--runner. Leave it out, or use a corpus with --links=titles.'
+    )
 
 
 def tokenizer(format: str) -> wordpiece.WordpieceTokenizer:  # pylint: disable=redefined-builtin

@@ -26,18 +26,20 @@ _READ_DTYPE = flags.DEFINE_enum(
 )
 
 
-def arguments(model_dir: str) -> dict[str, Any]:
+def arguments(model_dir: str, follow_links: bool = False) -> dict[str, Any]:
   """Returns the flags as arguments of `loading.load_answerer`."""
   return {
     'model_dir': model_dir,
     'corpus_dir': corpus_flags.CORPUS_DIR.value,
     'index_dir': reader_flags.INDEX_DIR.value,
     'choices': reader_flags.choices()._replace(
-      sparse_weight=_SPARSE_WEIGHT.value, read_dtype=_READ_DTYPE.value
+      sparse_weight=_SPARSE_WEIGHT.value,
+      read_dtype=_READ_DTYPE.value,
+      follow_links=follow_links,
     ),
   }
 
 
-def load(model_dir: str) -> answerer.Answerer:
-  """Returns the answerer that the flags describe."""
-  return loading.load_answerer(**arguments(model_dir))
+def load(model_dir: str, retriever: str) -> answerer.Answerer:
+  """Returns the answerer that the flags and --retriever describe."""
+  return loading.load_answerer(**arguments(model_dir, retriever == 'graph'))

@@ -1,19 +1,19 @@
-"""Defines --retriever, of bin.finetune and bin.evaluate."""
+"""Defines --retriever, of bin.finetune, bin.evaluate and bin.answer."""
 
 from absl import flags
 
 from realm_tf.retrieval import word_search
 
-_BY_WORDS = word_search.NAMES
+BY_WORDS = word_search.NAMES
 
 
 def define(*others: str) -> flags.FlagHolder[str]:
-  """Defines the flag: the model, a search by words, or one of `others`."""
+  """Defines the flag: 'model' or one of `others`."""
   return flags.DEFINE_enum(
     'retriever',
     'model',
-    ['model', *_BY_WORDS, *others],
-    'How blocks are found.',
+    ['model', *others],
+    'How blocks are found; graph and bm25_graph follow links, too.',
   )
 
 
@@ -21,8 +21,8 @@ def check_together() -> None:
   """Registers what --retriever wants of bin.evaluate's other flags."""
   flags.register_multi_flags_validator(
     ['model_dir', 'retriever'],
-    lambda given: given['model_dir'] or given['retriever'] in _BY_WORDS,
-    '--model_dir must be given, unless --retriever is bm25 or tfidf.',
+    lambda given: given['model_dir'] or given['retriever'] in BY_WORDS,
+    '--model_dir must be given, unless --retriever is a search by words.',
   )
   flags.register_multi_flags_validator(
     ['retriever', 'sparse_weight'],

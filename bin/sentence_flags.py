@@ -48,13 +48,13 @@ def measure(
 
   Args:
     table: The corpus.
-    answerer: Model that searches if `retriever` is 'model'.
+    answerer: Model that searches if `retriever` is 'model' or 'graph'.
     retriever: How blocks are found.
     recall_at: Each k of recall@k.
   """
   seed, config = flags.FLAGS.seed, config_flags.load()
   tokenizer = corpus_flags.tokenizer()
-  is_model = retriever == 'model'
+  is_model = retriever in ('model', 'graph')
   lengths = answerer.lengths if is_model else config.lengths
   if is_model:
 

@@ -18,6 +18,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hybrid as hybrid_lib
+from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -38,6 +39,7 @@ class Choices(NamedTuple):
       embeddings; with 0 no BM25 is built.
     read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto';
       see `ModelConfig.train_dtype`.
+    follow_links: Whether to retrieve blocks of linked articles, too.
   """
 
   num_read: Optional[int] = None
@@ -45,6 +47,7 @@ class Choices(NamedTuple):
   reader_dir: Optional[str] = None
   sparse_weight: float = 0.0
   read_dtype: str = 'auto'
+  follow_links: bool = False
 
 
 DEFAULT_CHOICES = Choices()
@@ -136,9 +139,21 @@ def answerer_of(
 
   Args:
     build_sparse: Returns BM25 over the corpus; called if it has a weight.
+
+  Raises:
+    UserError: Links are followed, and the corpus has none.
   """
   model, finetuning = choose_reader(loaded, choices)
   special_ids = loaded.tokenizer.special_ids
+  retriever = loaded.retriever
+  if choices.follow_links:
+    retriever = retriever.over(
+      linked_blocks.LinkedSearcher(
+        linked_blocks.LinkedBlocks.over_table(loaded.table),
+        loaded.index.searcher,
+        loaded.index.embeddings,
+      )
+    )
   hybrid = None
   if choices.sparse_weight:
     sparse = build_sparse(loaded.table)
@@ -146,7 +161,7 @@ def answerer_of(
   return answerer_lib.Answerer(
     loaded.tokenizer,
     loaded.table,
-    loaded.retriever,
+    retriever,
     model
     and reading.PairReader(
       reading.fastest_score(

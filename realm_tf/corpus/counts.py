@@ -1,6 +1,7 @@
 """Counts of what reading keeps and of what it leaves out, by reason."""
 
 import collections
+from collections.abc import Callable
 
 from absl import logging
 
@@ -20,12 +21,15 @@ class Counts:
   Attributes:
     kept: 'articles', 'sentences' -> number.
     left_out: Reason -> number.
+    on_redirect: Called with the title of each page that only points to another
+      page, and with that page's; does nothing by default.
   """
 
   def __init__(self, skip_errors: bool = False):
     self._skip_errors = skip_errors
     self.kept: collections.Counter[str] = collections.Counter()
     self.left_out: collections.Counter[str] = collections.Counter()
+    self.on_redirect: Callable[[str, str], None] = lambda title, goal: None
 
   def keep(self, what: str, number: int = 1) -> None:
     self.kept[what] += number

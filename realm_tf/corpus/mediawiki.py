@@ -75,12 +75,14 @@ class Page(NamedTuple):
     markup: Newest revision as written.
     page_id: MediaWiki's id.
     drop_reason: Why the page is not an article; '' if it is one.
+    redirect: Title of the page that it redirects to, or ''.
   """
 
   title: str
   markup: str
   page_id: str
   drop_reason: str = ''
+  redirect: str = ''
 
 
 def read_pages(file: BinaryIO, path: str) -> Iterator[Page]:
@@ -99,7 +101,8 @@ def read_pages(file: BinaryIO, path: str) -> Iterator[Page]:
       newest = ''
       for revision in page:
         newest = revision.text or ''
-      yield Page(title, newest, str(page.id), _drop_reason(page, newest))
+      reason = _drop_reason(page, newest)
+      yield Page(title, newest, str(page.id), reason, page.redirect or '')
       root.element.clear()  # Else memory grows with each of 20 million pages.
   except (mwxml.errors.MalformedXML, xml.etree.ElementTree.ParseError) as error:
     where = f'after page {title!r}' if title else 'at its beginning'

@@ -15,6 +15,7 @@ from realm_tf.corpus import beir
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
 from realm_tf.corpus import files
+from realm_tf.corpus import link_titles
 from realm_tf.corpus import mediawiki
 
 FORMATS = ('auto', 'jsonl', 'wikiextractor', 'mediawiki', 'text', 'tfds')
@@ -33,12 +34,15 @@ class Article(NamedTuple):
     text: Text, one paragraph a line.
     article_id: Id in the source, else the number of the article, from 0.
     is_wikitext: Whether `text` has MediaWiki's markup; see `plain`.
+    links: Titles that the source links to, beside those in wikitext; see
+      `linked_titles`.
   """
 
   title: str
   text: str
   article_id: str
   is_wikitext: bool = False
+  links: tuple[str, ...] = ()
 
 
 def read_articles(
@@ -103,6 +107,12 @@ def plain(article: Article) -> Article:
   return article._replace(
     text=mediawiki.plain_text(article.text), is_wikitext=False
   )
+
+
+def linked_titles(article: Article) -> list[str]:
+  """Returns the titles that an article links to, as `link_titles.normal`."""
+  found = link_titles.in_markup(article.text) if article.is_wikitext else []
+  return [*map(link_titles.normal, article.links), *found]
 
 
 def in_batches(
@@ -221,16 +231,18 @@ def _read_wikiextractor(path, counts) -> Iterator[Article]:
 def _wikiextractor_article(header: re.Match, lines: list[str]) -> Article:
   title = html.unescape(header.group(2))
   text = html.unescape(_LEFTOVER_TAG.sub('', ''.join(lines))).strip()
+  text, links = link_titles.cut_anchors(text)
   first, _, rest = text.partition('\n')
   # Drops the title from the text; every block has it anyway.
-  return Article(
-    title, rest.strip() if first.strip() == title else text, header.group(1)
-  )
+  text = rest.strip() if first.strip() == title else text
+  return Article(title, text, header.group(1), links=links)
 
 
 def _read_mediawiki(path, counts) -> Iterator[Article]:
   with files.reading(path) as file:
     for page in mediawiki.read_pages(file, path):
+      if page.redirect:
+        counts.on_redirect(page.title, page.redirect)
       if page.drop_reason:
         counts.drop(page.drop_reason)
       else:

@@ -152,14 +152,15 @@ def system(
   """Returns a system for questions.
 
   Args:
-    retriever: 'model', 'bm25', 'tfidf' or 'none' (closed book).
-    answerer: Reads, if it has a reader; needed for 'model'.
+    retriever: 'model', 'graph' (of an answerer that follows links), one of
+      `word_search.NAMES`, or 'none' (closed book).
+    answerer: Reads, if it has a reader; needed for 'model' and 'graph'.
   """
   can_read = bool(answerer and answerer.reader)
   if retriever in word_search.NAMES:
     retrieve = word_search.over_table(retriever, table).retrieve_texts
   else:
-    retrieve = answerer.retrieve if retriever == 'model' else find_nothing
+    retrieve = find_nothing if retriever == 'none' else answerer.retrieve
   return OpenQa(
     answers_lib.AnswerMatcher(table.texts),
     retrieve,

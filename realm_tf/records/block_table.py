@@ -85,7 +85,8 @@ class BlockTable:
   """The N blocks of a corpus; made by `open`.
 
   Attributes:
-    manifest: Manifest of the corpus directory.
+    corpus_dir: The corpus directory.
+    manifest: Its manifest.
     num_blocks: N.
     article_rows: Number of each block's article, int32 [N], from 0 in the order
       of the corpus.
@@ -93,6 +94,7 @@ class BlockTable:
 
   def __init__(self, corpus_dir: str, manifest: dict[str, Any]):
     folder = self._folder = os.path.join(corpus_dir, _FOLDER)
+    self.corpus_dir = corpus_dir
     self.manifest = manifest
     self.article_rows = np.asarray(
       columns.read_array(os.path.join(folder, 'article_rows.npy'))
@@ -118,6 +120,18 @@ class BlockTable:
       UserError: It is no corpus, or incomplete, or a file was changed.
     """
     return cls(corpus_dir, read_manifest(corpus_dir, verify))
+
+  @property
+  def num_articles(self) -> int:
+    return len(self._titles)
+
+  def all_titles(self) -> list[str]:
+    """Returns the title of each article, by row."""
+    return [self._titles.text(row) for row in range(self.num_articles)]
+
+  def all_article_ids(self) -> list[str]:
+    """Returns the id of each article, by row."""
+    return [self._article_ids.text(row) for row in range(self.num_articles)]
 
   def titles(self, ids: Sequence[int]) -> list[str]:
     return [self._titles.text(row) for row in self._rows(ids)]

@@ -17,6 +17,7 @@ from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.records import block_table
 from realm_tf.records import corpus_building
+from realm_tf.records import corpus_links
 from realm_tf.records import corpus_writer
 from realm_tf.records import encoded_blocks
 from realm_tf.records import shards
@@ -34,6 +35,7 @@ class CorpusUpdate:
     tokenizer: Tokenizer of both corpora.
     num_articles: Articles that the old corpus was made from, including those
       that were left out.
+    links: Links that go on from the old corpus; None if it has none.
 
   Raises:
     UserError: `corpus_dir` is no corpus, was changed, or lacks a removed id.
@@ -55,6 +57,9 @@ class CorpusUpdate:
           f'{article_id!r}. Leave it out.'
         )
       self._is_kept[rows] = False
+    self.links = corpus_links.CorpusLinks.of_corpus(
+      corpus_dir, self._table.manifest
+    )
     self.num_articles = _num_articles(self.manifest.source)
 
   def write(
@@ -86,6 +91,7 @@ class CorpusUpdate:
       {**source, 'made_from': self.manifest.source},
       max_shard_blocks,
       self.manifest.max_block_wordpieces,
+      self.links,
     )
 
   def _keep(self, writer: corpus_writer.CorpusWriter) -> None:

@@ -5,17 +5,19 @@ manifest.json   schema_version, num_blocks, vocabulary_sha256, source, files,
 vocab.txt       the vocabulary of the blocks' wordpieces
 blocks-00000.tfrecord ...   the blocks in order, shard_blocks[i] in shard i
 table/          the same blocks, memory-mapped (records/block_table.py)
+links/          if asked for: links between articles (records/link_graph.py)
 """
 
 from collections.abc import Callable, Iterable, Iterator
 import os
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.records import block_table
+from realm_tf.records import corpus_links
 from realm_tf.records import corpus_writer
 from realm_tf.records import encoded_blocks
 from realm_tf.records import schema
@@ -59,6 +61,7 @@ def write_encoded(
   source: dict[str, Any],
   max_shard_blocks: int = 100_000,
   max_block_wordpieces: int = 288,
+  links: Optional[corpus_links.CorpusLinks] = None,
 ) -> CorpusManifest:
   """Writes or replaces a corpus directory in one pass.
 
@@ -66,6 +69,7 @@ def write_encoded(
     source: Source of the articles; read last, so it may hold counts that grow
       while `batches` are made.
     max_block_wordpieces: Upper bound of 3 + title + body.
+    links: Links between the articles, found once all are written.
 
   Raises:
     UserError: There are no blocks.
@@ -76,7 +80,13 @@ def write_encoded(
       writer.extend(batch)
 
   return write(
-    fill, output_dir, tokenizer, source, max_shard_blocks, max_block_wordpieces
+    fill,
+    output_dir,
+    tokenizer,
+    source,
+    max_shard_blocks,
+    max_block_wordpieces,
+    links,
   )
 
 
@@ -87,6 +97,7 @@ def write(
   source: dict[str, Any],
   max_shard_blocks: int,
   max_block_wordpieces: int,
+  links: Optional[corpus_links.CorpusLinks] = None,
 ) -> CorpusManifest:
   """Writes the blocks that `fill` appends; see `write_encoded`."""
   with manifests.publishing(output_dir) as (staging, manifest):
@@ -103,6 +114,8 @@ def write(
       )
     with open(os.path.join(staging, 'vocab.txt'), 'wb') as file:
       file.writelines(f'{piece}\n'.encode() for piece in tokenizer.vocabulary)
+    if links:
+      manifest['links'] = links.write(staging)
     result = CorpusManifest(
       num_blocks,
       tokenizer.vocabulary_sha256,

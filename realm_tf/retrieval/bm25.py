@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Optional
 
 import bm25s
+import numpy as np
 import Stemmer
 
 from realm_tf import errors
@@ -61,6 +62,35 @@ class Bm25Retriever:
       n_threads=_NUM_THREADS,
     )
     return searcher.fill(searcher.mark_missing(*found), k)
+
+  def score(
+    self, questions: Sequence[str], rows: np.ndarray, block_ids: np.ndarray
+  ) -> np.ndarray:
+    """Returns the BM25 scores of pairs of a question and a block.
+
+    Args:
+      questions: Q questions.
+      rows: Number of a question in each pair, int [n], ascending.
+      block_ids: Its block, int [n].
+
+    Returns:
+      float32 [n].
+    """
+    scores = np.zeros(len(rows), np.float32)
+    ends = np.searchsorted(rows, np.arange(len(questions) + 1))
+    tokens = bm25s.tokenize(
+      list(questions),
+      stopwords='en',
+      stemmer=self._stemmer,
+      return_ids=False,
+      show_progress=False,
+    )
+    for words, start, stop in zip(tokens, ends, ends[1:]):
+      known = self._index.get_tokens_ids(words)
+      if known and stop > start:
+        found = self._index.get_scores_from_ids(known)  # [N]
+        scores[start:stop] = found[block_ids[start:stop]]
+    return scores
 
   def _tokenize(self, texts: Sequence[str]):
     return bm25s.tokenize(

@@ -45,6 +45,10 @@ class RetrievalLayer(tf_keras.layers.Layer):
     # In a list: Keras would wrap, and try to track, a plain attribute.
     self._holder = [searcher]
 
+  def over(self, searcher: searcher_lib.Searcher) -> 'RetrievalLayer':
+    """Returns a layer that embeds as this one and searches otherwise."""
+    return RetrievalLayer(self._embed, searcher)
+
   def call(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
     queries = self._embed(np.asarray(query_ids))  # [B, D]
     return searcher_lib.fill(self._holder[0].search(queries, k), k)

@@ -10,6 +10,7 @@ from realm_tf.index import searcher
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import candidates
+from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import tfidf
 from realm_tf.text import wordpiece
 
@@ -26,6 +27,7 @@ class WordRetriever(Protocol):
 _KINDS: dict[str, Callable[[block_table.BlockTable], WordRetriever]] = {
   'bm25': bm25.over_table,
   'tfidf': tfidf.over_table,
+  'bm25_graph': linked_blocks.LinkedBm25.over_table,
 }
 NAMES = tuple(_KINDS)
 

@@ -5,8 +5,9 @@ up a fact, not the facts of the test.
 """
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 import random
+from typing import TypeVar
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions
@@ -15,6 +16,7 @@ from realm_tf.world import gazetteer
 from realm_tf.world import templates
 from realm_tf.world import writing
 
+_Choice = TypeVar('_Choice')
 _TEST_SHARE, _DEV_SHARE = 0.15, 0.08  # Shares of the entities of each kind.
 
 
@@ -29,20 +31,30 @@ def ask_splits(
     config: Seed, and the maximum number of questions of each split.
   """
   texts = {article.article_id: article.text for article in articles}
-  limits = {
-    'train': config.num_train_questions,
-    'dev': config.num_dev_questions,
-    'test': config.num_test_questions,
-  }
   splits = split_entities(entities, config.seed)
   return {
     split: [
       ask(entity, fact, texts[entity.article_id], config.seed)
-      for entity, fact in _sample_facts(
-        splits[split], limit, f'{config.seed}/ask/{split}'
+      for entity, fact in sample(
+        {
+          entity: [fact for fact in entity.facts if is_asked(entity, fact)]
+          for entity in splits[split]
+        },
+        lambda fact: fact.relation,
+        limit,
+        f'{config.seed}/ask/{split}',
       )
     ]
-    for split, limit in limits.items()
+    for split, limit in question_limits(config).items()
+  }
+
+
+def question_limits(config: config_lib.WorldConfig) -> dict[str, int]:
+  """Returns the maximum number of questions of each split."""
+  return {
+    'train': config.num_train_questions,
+    'dev': config.num_dev_questions,
+    'test': config.num_test_questions,
   }
 
 
@@ -71,7 +83,7 @@ def ask(
   wording = random.Random(f'{seed}/question/{question_id}').choice(wordings)
   return questions.Question(
     templates.fill(wording, entity.name).text,
-    _answers(fact, text),
+    answers(fact, text),
     question_id=question_id,
     gold_id=entity.article_id,
   )
@@ -82,7 +94,7 @@ def is_asked(entity: gazetteer.Entity, fact: gazetteer.Fact) -> bool:
   return bool(writing.WORDINGS[entity.kind][fact.relation].questions)
 
 
-def _answers(fact, text):
+def answers(fact: gazetteer.Fact, text: str) -> tuple[str, ...]:
   """Returns the values, and equivalent variants that the text has too."""
   variants = [f'{value} {unit}' for value in fact.values for unit in fact.units]
   if fact.relation == 'latitude':
@@ -92,26 +104,36 @@ def _answers(fact, text):
   return fact.values + tuple(v for v in variants if v in text)
 
 
-def _sample_facts(entities, limit, seed):
-  """Picks (entity, fact) pairs evenly over entities and relations.
+def sample(
+  choices: Mapping[gazetteer.Entity, Sequence[_Choice]],
+  relation: Callable[[_Choice], Hashable],
+  limit: int,
+  seed: str,
+) -> list[tuple[gazetteer.Entity, _Choice]]:
+  """Picks (entity, choice) pairs evenly over entities and relations.
 
-  In each round, every entity gives the remaining fact whose relation has been
+  In each round, every entity gives the remaining choice whose relation has been
   asked least.
+
+  Args:
+    choices: What can be asked about each entity.
+    relation: Returns the relation of a choice.
+    limit: Most pairs.
   """
   rng = random.Random(seed)
   pending = {
-    entity: rng.sample(asked, len(asked))
-    for entity in entities
-    if (asked := [f for f in entity.facts if is_asked(entity, f)])
+    entity: rng.sample(given, len(given))
+    for entity, given in choices.items()
+    if given
   }
   times_asked = collections.Counter()
   picked = []
   while pending and len(picked) < limit:
     for entity in rng.sample(list(pending), len(pending)):
-      fact = min(pending[entity], key=lambda f: times_asked[f.relation])
-      times_asked[fact.relation] += 1
-      picked.append((entity, fact))
-      pending[entity].remove(fact)
+      choice = min(pending[entity], key=lambda c: times_asked[relation(c)])
+      times_asked[relation(choice)] += 1
+      picked.append((entity, choice))
+      pending[entity].remove(choice)
       if not pending[entity]:
         del pending[entity]
   return picked[:limit]

@@ -29,11 +29,13 @@ class Wordings(NamedTuple):
     sentences: Sentences of X.
     questions: Questions, without '{v}'; none where the answer could be guessed
       without reading.
+    bridges: Names of the value, for questions of two hops, without '{v}'.
   """
 
   statements: tuple[str, ...]
   sentences: tuple[str, ...]
   questions: tuple[str, ...]
+  bridges: tuple[str, ...] = ()
 
 
 class Filled(NamedTuple):
@@ -49,7 +51,7 @@ def read_wordings() -> dict[str, dict[str, Wordings]]:
   """Returns the wordings of each relation of 'city' and of 'country'.
 
   wordings.txt has a section [KIND RELATION] for each. Its lines begin with Z
-  for statements, X for sentences, and ? for questions.
+  for statements, X for sentences, ? for questions and > for bridges.
   """
   text = pathlib.Path(__file__).with_name('wordings.txt').read_text('utf-8')
   wordings = {'city': {}, 'country': {}}
@@ -57,7 +59,7 @@ def read_wordings() -> dict[str, dict[str, Wordings]]:
     header, *lines = section.split('\n')
     kind, relation = header.rstrip(']').split()
     wordings[kind][relation] = Wordings(
-      *(tuple(x[2:] for x in lines if x.startswith(mark)) for mark in 'ZX?')
+      *(tuple(x[2:] for x in lines if x.startswith(mark)) for mark in 'ZX?>')
     )
   return wordings
 

@@ -168,6 +168,8 @@ def _cases(files):
     yield 'make_blocks', {'input': prefix + missing}, missing
   yield 'make_blocks', {'vocab_file': missing}, missing
   yield 'make_blocks', {'vocab_text': missing}, missing
+  yield 'make_blocks', {'links': 'both'}, 'links'
+  yield 'make_blocks', {'links': 'titles', 'append': files.corpus}, '--links'
   yield 'make_blocks', {'input': 'world,' + broken}, 'world'
   yield 'make_blocks', {}, f'{broken}:2'
   yield 'make_blocks', {'vocab_file': files.vocabulary}, f'{broken}:2'
@@ -239,6 +241,10 @@ def _cases(files):
   unasked = {'queries_dir': files.queries, 'questions': '', 'kilt': files.new}
   yield 'evaluate', unasked, '--kilt need --questions'
   yield 'evaluate', {'compare': files.other_run}, 'same questions'
+  unlinked = {'retriever': 'bm25_graph', 'model_dir': ''}
+  yield 'evaluate', unlinked, '--links=markup'
+  for name in ('answer', 'evaluate'):
+    yield name, {'retriever': 'graph'}, '--links=markup'
   bm25 = {'retriever': 'bm25', 'model_dir': ''}
   for name, value in (('sparse_weight', '1'), ('reader_dir', files.model)):
     yield 'evaluate', {**bm25, name: value}, '--' + name

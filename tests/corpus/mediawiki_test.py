@@ -26,7 +26,7 @@ class ReadPagesTest(parameterized.TestCase):
       )
     )
     self.assertEqual(
-      pages[0], ('Zürich', "'''Zürich''' <b> is a city.", '7', '')
+      pages[0], ('Zürich', "'''Zürich''' <b> is a city.", '7', '', '')
     )
     self.assertEqual(
       [(page.title, page.drop_reason) for page in pages[1:]],

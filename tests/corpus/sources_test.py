@@ -174,9 +174,9 @@ class LeftOutTest(absltest.TestCase):
     articles = list(
       sources.read_articles([path], drop_lists=True, counts=counts)
     )
-    self.assertEqual(articles, [('Bern', "A ''[[city]]''.", '3', True)])
+    self.assertEqual(articles, [('Bern', "A ''[[city]]''.", '3', True, ())])
     plain = sources.plain(articles[0])
-    self.assertEqual(plain, ('Bern', 'A city.', '3', False))
+    self.assertEqual(plain, ('Bern', 'A city.', '3', False, ()))
     self.assertEqual(sources.plain(plain), plain)
     self.assertEqual(counts.left_out, {'redirect': 1, 'list': 1})
 
@@ -190,8 +190,8 @@ class LeftOutTest(absltest.TestCase):
     self.assertEqual(
       list(sources.read_articles([folder.full_path], 'text', counts=counts)),
       [
-        ('Old town', 'It is old.\n\nVery.', '0', False),
-        ('c', '{"new": 1}', '1', False),
+        ('Old town', 'It is old.\n\nVery.', '0', False, ()),
+        ('c', '{"new": 1}', '1', False, ()),
       ],
     )
     self.assertEqual(counts.left_out, {'empty': 1})

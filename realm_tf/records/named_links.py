@@ -1,0 +1,150 @@
+"""Links as their source writes them, by title: 16 bytes each.
+
+  articles, redirects -> hashes of titles -> [this file] -> links between rows
+
+A corpus keeps them beside its graph: an article that is appended later is then
+found by the links of those before it.
+"""
+
+import array
+from collections.abc import Iterable, Iterator
+import hashlib
+import os
+
+import numpy as np
+
+from realm_tf.corpus import link_titles
+from realm_tf.corpus import sources
+from realm_tf.records import block_table
+from realm_tf.records import columns
+from realm_tf.records import link_graph
+
+_FILES = ('named', 'redirects')
+_NONE = np.zeros([0, 2], np.uint64)
+
+
+class NamedLinks:
+  """Pairs (article, title that it links to) and (title, redirected title).
+
+  All are hashes of 64 bits: two of ten million titles are confused with a
+  probability of 1 in 400,000.
+
+  Args:
+    links: uint64 [E, 2].
+    redirects: uint64 [R, 2].
+  """
+
+  def __init__(self, links: np.ndarray = _NONE, redirects: np.ndarray = _NONE):
+    self._pairs = {'named': links, 'redirects': redirects}
+    self._new = {name: array.array('Q') for name in _FILES}
+
+  @classmethod
+  def open(cls, corpus_dir: str) -> 'NamedLinks':
+    folder = os.path.join(corpus_dir, link_graph.FOLDER)
+    paths = (os.path.join(folder, f'{name}.npy') for name in _FILES)
+    return cls(*map(columns.read_array, paths))
+
+  def noting(
+    self, articles: Iterable[sources.Article]
+  ) -> Iterator[sources.Article]:
+    """Yields the articles, and keeps what they link to."""
+    for article in articles:
+      key = _key(article.article_id, article.title)
+      new = self._new['named']
+      for title in dict.fromkeys(sources.linked_titles(article)):
+        new.extend((key, _hash(title)))
+      yield article
+
+  def add_redirect(self, title: str, goal: str) -> None:
+    """Lets links to one title lead to another."""
+    self._new['redirects'].extend(map(_title_hash, (title, goal)))
+
+  def save(self, corpus_dir: str, table: block_table.BlockTable) -> None:
+    """Writes what is known of the table's articles and all redirects."""
+    folder = os.path.join(corpus_dir, link_graph.FOLDER)
+    os.makedirs(folder, exist_ok=True)
+    links = self._all('named')
+    links = links[np.isin(links[:, 0], _keys(table))]
+    np.save(os.path.join(folder, 'named.npy'), links)
+    np.save(os.path.join(folder, 'redirects.npy'), self._all('redirects'))
+
+  def edges(
+    self, table: block_table.BlockTable
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the links between rows; see `link_graph.LinkGraph.from_edges`.
+
+    Of several articles of a title the first is meant.
+    """
+    titles = [_title_hash(title) for title in table.all_titles()]
+    return join(
+      _keys(table),
+      np.array(titles, np.uint64),
+      self._all('named'),
+      self._all('redirects'),
+    )
+
+  def _all(self, name):
+    """Returns old and new pairs without repeats, sorted, uint64 [n, 2]."""
+    new = np.frombuffer(self._new[name], np.uint64).reshape(-1, 2)
+    pairs = np.concatenate([self._pairs[name], new])
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    is_first = np.ones(len(pairs), bool)
+    is_first[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    return pairs[is_first]
+
+
+def join(
+  keys: np.ndarray, titles: np.ndarray, links: np.ndarray, redirects: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the links between A articles, int64 [n] twice; -1 is no article.
+
+  Args:
+    keys: Hash of each article, uint64 [A].
+    titles: Hash of each title, uint64 [A].
+    links: (key, title), uint64 [E, 2], sorted.
+    redirects: (title, title), uint64 [R, 2], sorted.
+  """
+  known, rows = np.unique(titles, return_index=True)
+  goals = _look_up(links[:, 1], known, rows)
+  lost = np.flatnonzero(goals < 0)
+  to = _look_up(links[lost, 1], redirects[:, 0], np.arange(len(redirects)))
+  lost, to = lost[to >= 0], to[to >= 0]
+  goals[lost] = _look_up(redirects[to, 1], known, rows)
+  targets, lengths = link_graph.gather(
+    goals,
+    np.searchsorted(links[:, 0], keys, 'left'),
+    np.searchsorted(links[:, 0], keys, 'right'),
+  )
+  return np.repeat(np.arange(len(keys)), lengths), targets
+
+
+def _look_up(wanted, known, values):
+  """Returns the value of the first equal hash, int64; -1 where there is none.
+
+  Args:
+    wanted: uint64 [n].
+    known: uint64 [m], sorted.
+    values: int [m].
+  """
+  if not len(known):
+    return np.full(len(wanted), -1, np.int64)
+  places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+  return np.where(known[places] == wanted, values[places], -1)
+
+
+def _keys(table):
+  pairs = zip(table.all_article_ids(), table.all_titles())
+  return np.array([_key(*pair) for pair in pairs], np.uint64)
+
+
+def _key(article_id, title):
+  return _hash(f'{article_id}\n{title}')
+
+
+def _title_hash(title):
+  return _hash(link_titles.normal(title))
+
+
+def _hash(text):
+  data = text.encode('utf-8', 'replace')
+  return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), 'big')

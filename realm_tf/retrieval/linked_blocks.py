@@ -1,0 +1,167 @@
+"""Retrieval along links between articles: GraphRetriever.
+
+  best blocks -> articles that they link to, or that link to them
+      -> their blocks, scored -> the best of both
+
+A question of two hops does not name the article that has its answer; an article
+that it names links there. After Min et al. 2019
+(https://arxiv.org/abs/1911.03868), who rank paragraphs by TF-IDF and the links
+of Wikipedia. Deviation: no relation between two blocks is read; they are read
+one by one.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from realm_tf.index import embedding_shards
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.records import block_table
+from realm_tf.records import link_graph
+from realm_tf.retrieval import bm25
+
+NUM_SEEDS = 10  # Best blocks, whose articles' links are followed.
+# Links followed of an article in each direction: thousands link to a country.
+MAX_LINKS = 1000
+# (rows of queries int [n], block ids int [n]) -> scores, float [n].
+Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+class LinkedBlocks:
+  """Adds blocks of linked articles to what a retriever finds.
+
+  Args:
+    graph: Links between A articles.
+    article_rows: Article of each block, int [N], ascending.
+  """
+
+  def __init__(self, graph: link_graph.LinkGraph, article_rows: np.ndarray):
+    self._graphs = graph, graph.transposed()
+    self._article_rows = article_rows
+    articles = np.arange(len(graph.offsets))
+    self._first_blocks = np.searchsorted(article_rows, articles)  # [A + 1]
+
+  @classmethod
+  def over_table(cls, table: block_table.BlockTable) -> 'LinkedBlocks':
+    """Opens the links of a corpus; UserError if it has none."""
+    graph = link_graph.LinkGraph.open(table.corpus_dir, table.manifest)
+    return cls(graph, table.article_rows)
+
+  def add(
+    self, seeds: searcher_lib.Neighbors, score: Score, k: int
+  ) -> searcher_lib.Neighbors:
+    """Returns the `k` best of `seeds` and of the blocks that they lead to.
+
+    The score of a block is the mean of its own and of the best seed that leads
+    to it; each seed leads to itself, so its score stays or grows.
+
+    Args:
+      seeds: Blocks of Q queries, [Q, n], best first; the links of the first
+        NUM_SEEDS are followed.
+      score: Scores blocks like those of `seeds`.
+
+    Returns:
+      [Q, k], best first; `NOT_FOUND` and -inf where there are fewer.
+    """
+    rows, columns = np.nonzero(seeds.block_ids >= 0)
+    blocks, scores = (array[rows, columns] for array in seeds)
+    first = columns < NUM_SEEDS
+    steps = rows[first], self._article_rows[blocks[first]], scores[first]
+    linked = [self._follow(graph, *steps) for graph in self._graphs]
+    rows2, blocks2, seed_scores = self._blocks(
+      *map(np.concatenate, zip(*linked))
+    )
+    own = score(rows2, blocks2)
+    return _best(
+      np.concatenate([rows, rows2]),
+      np.concatenate([blocks, blocks2]),
+      np.concatenate([scores, (own + seed_scores) / 2]),
+      (len(seeds.block_ids), k),
+    )
+
+  def _follow(self, graph, rows, articles, scores):
+    """Returns (row, linked article, score of the seed) of each link."""
+    starts = graph.offsets[articles]
+    stops = np.minimum(graph.offsets[articles + 1], starts + MAX_LINKS)
+    targets, numbers = link_graph.gather(graph.targets, starts, stops)
+    return np.repeat(rows, numbers), targets, np.repeat(scores, numbers)
+
+  def _blocks(self, rows, articles, scores):
+    """Returns (row, block, best seed's score), each block once a row."""
+    kept = _first_of_each(rows, articles, scores)
+    rows, articles, scores = rows[kept], articles[kept], scores[kept]
+    starts, stops = (self._first_blocks[articles + i] for i in (0, 1))
+    blocks, numbers = link_graph.gather(
+      np.arange(len(self._article_rows)), starts, stops
+    )
+    return np.repeat(rows, numbers), blocks, np.repeat(scores, numbers)
+
+
+class LinkedSearcher:
+  """A searcher over embeddings that also follows links; a `Searcher`."""
+
+  def __init__(
+    self,
+    linked: LinkedBlocks,
+    searcher: searcher_lib.Searcher,
+    embeddings: embedding_shards.Embeddings | np.ndarray,
+  ):
+    self._linked = linked
+    self._searcher = searcher
+    self._embeddings = embeddings
+
+  def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
+    """Searches `queries`, float32 [Q, D]; see `Searcher`."""
+    seeds = self._searcher.search(queries, max(k, NUM_SEEDS))
+
+    def score(rows, block_ids):
+      # Blocks that several queries lead to are read once.
+      unique, places = np.unique(block_ids, return_inverse=True)
+      vectors = np.asarray(self._embeddings[unique], np.float32)
+      return np.einsum('nd,nd->n', queries[rows], vectors[places])
+
+    return self._linked.add(seeds, score, k)
+
+
+class LinkedBm25:
+  """BM25 that also follows links; retrieves like `bm25.Bm25Retriever`."""
+
+  def __init__(self, linked: LinkedBlocks, sparse: bm25.Bm25Retriever):
+    self._linked, self._sparse = linked, sparse
+
+  @classmethod
+  def over_table(cls, table: block_table.BlockTable) -> 'LinkedBm25':
+    """Returns it over a corpus; UserError if the corpus has no links."""
+    return cls(LinkedBlocks.over_table(table), bm25.over_table(table))
+
+  def retrieve_texts(
+    self, questions: Sequence[str], k: int
+  ) -> searcher_lib.Neighbors:
+    """Returns the `k` best blocks of each question."""
+    seeds = self._sparse.retrieve_texts(questions, max(k, NUM_SEEDS))
+    return self._linked.add(
+      seeds, lambda *places: self._sparse.score(questions, *places), k
+    )
+
+
+def _first_of_each(rows, values, scores):
+  """Returns the places of the best score of each (row, value), sorted."""
+  order = np.lexsort((-scores, values, rows))
+  rows, values = rows[order], values[order]
+  is_first = np.ones(len(order), bool)
+  is_first[1:] = (rows[1:] != rows[:-1]) | (values[1:] != values[:-1])
+  return order[is_first]
+
+
+def _best(rows, blocks, scores, shape) -> searcher_lib.Neighbors:
+  """Returns the best blocks of each row, each once, of `shape` [Q, k]."""
+  kept = _first_of_each(rows, blocks, scores)
+  kept = kept[np.lexsort((-scores[kept], rows[kept]))]
+  rows, blocks, scores = rows[kept], blocks[kept], scores[kept]
+  ranks = np.arange(len(rows)) - np.searchsorted(rows, rows)
+  places = rows[ranks < shape[1]], ranks[ranks < shape[1]]
+  block_ids = np.full(shape, searcher_lib.NOT_FOUND, np.int32)
+  best = np.full(shape, -np.inf, np.float32)
+  block_ids[places] = blocks[ranks < shape[1]]
+  best[places] = scores[ranks < shape[1]]
+  return searcher_lib.Neighbors(block_ids, best)

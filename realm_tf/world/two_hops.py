@@ -1,0 +1,98 @@
+"""Writes questions of two hops, about a fact of an entity that is not named.
+
+  fact "country of Fuzhou: China", fact "currency of China: Yuan"
+      -> "What is the currency of the country of Fuzhou?"
+
+The article of the named entity links to the one with the answer, and has no
+answer itself.
+"""
+
+from collections.abc import Iterator, Mapping
+import random
+from typing import NamedTuple
+
+from realm_tf.corpus import questions
+from realm_tf.world import asking
+from realm_tf.world import gazetteer
+from realm_tf.world import generation
+from realm_tf.world import templates
+from realm_tf.world import writing
+
+PREFIX = 'two_hop_'
+
+
+class _Hops(NamedTuple):
+  """A fact of the named entity, the entity that it leads to, and its fact."""
+
+  first: gazetteer.Fact
+  entity: gazetteer.Entity
+  second: gazetteer.Fact
+
+
+def ask_splits(world: generation.World) -> dict[str, list[questions.Question]]:
+  """Returns the questions of PREFIX and 'train', 'dev' and 'test'.
+
+  Both entities of a question are of its split, as `asking.split_entities` has
+  them: no training question, of one hop or two, is about an entity of the test.
+  The maximum numbers are those of the questions of one hop.
+  """
+  config = world.config
+  places = gazetteer.load_places(config)
+  countries = {f'city/{c.geoname_id}': c.country_code for c in places.listed}
+  texts = {article.article_id: article.text for article in world.articles}
+  splits = asking.split_entities(world.entities, config.seed)
+  result = {}
+  for split, limit in asking.question_limits(config).items():
+    named = {entity.name: entity for entity in splits[split]}
+    picked = asking.sample(
+      {e: list(_hops(e, named, countries, texts)) for e in splits[split]},
+      lambda hops: (hops.first.relation, hops.second.relation),
+      limit,
+      f'{config.seed}/{PREFIX}{split}',
+    )
+    result[PREFIX + split] = [
+      _ask(entity, hops, texts, config.seed) for entity, hops in picked
+    ]
+  return result
+
+
+def _hops(
+  entity: gazetteer.Entity,
+  named: Mapping[str, gazetteer.Entity],
+  countries: Mapping[str, str],
+  texts: Mapping[str, str],
+) -> Iterator[_Hops]:
+  """Yields all pairs of facts that can be asked."""
+  for first in entity.facts:
+    other = named.get(first.values[0])
+    if not _wordings(entity, first).bridges or other is None:
+      continue
+    # A capital that has no article may have the name of a city that has.
+    if entity.kind == 'country' and entity.article_id != (
+      f'country/{countries.get(other.article_id)}'
+    ):
+      continue
+    for second in other.facts:
+      values = asking.answers(second, texts[other.article_id])
+      is_known = any(value in texts[entity.article_id] for value in values)
+      if asking.is_asked(other, second) and not is_known:
+        yield _Hops(first, other, second)
+
+
+def _ask(entity, hops, texts, seed) -> questions.Question:
+  """Returns the question, with id ARTICLE_ID/RELATION/RELATION."""
+  relations = f'{hops.first.relation}/{hops.second.relation}'
+  question_id = f'{entity.article_id}/{relations}'
+  rng = random.Random(f'{seed}/{PREFIX}question/{question_id}')
+  wording = rng.choice(_wordings(hops.entity, hops.second).questions)
+  bridge = rng.choice(_wordings(entity, hops.first).bridges)
+  return questions.Question(
+    templates.fill(wording.replace('{e}', bridge), entity.name).text,
+    asking.answers(hops.second, texts[hops.entity.article_id]),
+    question_id=question_id,
+    gold_id=hops.entity.article_id,
+  )
+
+
+def _wordings(entity, fact) -> templates.Wordings:
+  return writing.WORDINGS[entity.kind][fact.relation]

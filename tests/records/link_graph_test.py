@@ -1,0 +1,54 @@
+"""Tests for realm_tf.records.link_graph."""
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.records import link_graph
+
+
+def _graph():
+  """Returns 0 -> 1, 3; 1 -> 0; 2 -> nothing; 3 -> 1."""
+  origins, targets = np.array([[0, 3], [3, 1], [0, 1], [0, 3], [1, 0]]).T
+  return link_graph.LinkGraph.from_edges(origins, targets, 4)
+
+
+class LinkGraphTest(absltest.TestCase):
+  def test_edges_are_sorted_and_kept_once(self):
+    graph = _graph()
+    self.assertEqual(graph.targets.tolist(), [1, 3, 0, 1])
+    self.assertEqual(graph.offsets.tolist(), [0, 2, 3, 3, 4])
+    self.assertEqual(graph.targets.dtype, np.int32)
+    self.assertEqual(graph.offsets.dtype, np.int64)
+
+  def test_lost_links_and_links_to_oneself_are_left_out(self):
+    origins, targets = np.array([0, 0, 1]), np.array([-1, 0, 0])
+    graph = link_graph.LinkGraph.from_edges(origins, targets, 2)
+    self.assertEqual(graph.targets.tolist(), [0])
+    self.assertEqual(graph.offsets.tolist(), [0, 0, 1])
+
+  def test_transposed_leads_back(self):
+    back = _graph().transposed()
+    self.assertEqual(back.targets.tolist(), [1, 0, 3, 0])
+    self.assertEqual(back.offsets.tolist(), [0, 1, 3, 3, 4])
+
+  def test_linked_are_the_targets_of_each_end_to_end(self):
+    targets, numbers = _graph().linked(np.array([3, 2, 0]))
+    self.assertEqual(targets.tolist(), [1, 1, 3])
+    self.assertEqual(numbers.tolist(), [1, 0, 2])
+    targets, numbers = _graph().linked(np.zeros(0, np.int64))
+    self.assertEmpty(targets)
+    self.assertEmpty(numbers)
+
+  def test_saved_is_opened_and_a_corpus_without_links_is_refused(self):
+    directory = self.create_tempdir().full_path
+    _graph().save(directory)
+    graph = link_graph.LinkGraph.open(directory, {'links': {'kind': 'titles'}})
+    self.assertEqual(graph.targets.tolist(), [1, 3, 0, 1])
+    self.assertEqual(graph.offsets.tolist(), [0, 2, 3, 3, 4])
+    with self.assertRaisesRegex(errors.UserError, '--links=markup'):
+      link_graph.LinkGraph.open(directory, {})
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,126 @@
+"""Tests for realm_tf.retrieval.linked_blocks."""
+
+from unittest import mock
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.index import brute_force
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.records import link_graph
+from realm_tf.retrieval import bm25
+from realm_tf.retrieval import linked_blocks
+
+# Blocks of five articles: 0, 1 | 2 | 3, 4 | 5 | 6. 0 links to 1, 2; 3 to 0; 4 to
+# 2.
+_ARTICLE_ROWS = np.array([0, 0, 1, 2, 2, 3, 4], np.int32)
+_LINKS = np.array([[0, 1], [0, 2], [3, 0], [4, 2]]).T
+# Scores of blocks 0 to 6 for two queries.
+_SCORES = np.array([[9, 1, 3, 5, 7, 2, 8], [0, 0, 0, 0, 0, 6, 4]], np.float32)
+
+
+def _linked():
+  graph = link_graph.LinkGraph.from_edges(*_LINKS, 5)
+  return linked_blocks.LinkedBlocks(graph, _ARTICLE_ROWS)
+
+
+def _add(block_ids, k):
+  """Returns what the blocks lead to, scored by _SCORES."""
+  ids = np.array(block_ids, np.int32)
+  scores = np.where(
+    ids >= 0, np.take_along_axis(_SCORES[: len(ids)], ids, 1), -np.inf
+  )
+  seeds = searcher_lib.Neighbors(ids, scores.astype(np.float32))
+  return _linked().add(seeds, lambda rows, blocks: _SCORES[rows, blocks], k)
+
+
+class LinkedBlocksTest(absltest.TestCase):
+  def test_scores_are_means_of_a_block_and_its_seed(self):
+    # Article 0 links to 1 and 2, and 3 links to it: blocks 2, 3, 4 and 5.
+    found = _add([[0]], 6)
+    self.assertEqual(found.block_ids.tolist(), [[0, 4, 3, 2, 5, -1]])
+    np.testing.assert_array_equal(
+      found.scores, [[9, (7 + 9) / 2, (5 + 9) / 2, (3 + 9) / 2, 5.5, -np.inf]]
+    )
+
+  def test_the_best_seed_counts_and_a_seed_may_grow(self):
+    # Article 4 (block 6) links to 2, whose block 4 is a seed as well. Article 2
+    # leads back to 0 and 4: (9 + 7) / 2 < 9, and block 1 by (1 + 7) / 2 = 4.
+    found = _add([[6, 4]], 9)
+    best = dict(zip(found.block_ids[0].tolist(), found.scores[0].tolist()))
+    expected = {6: 8, 0: 8, 4: 7.5, 3: (5 + 8) / 2, 1: 4, -1: -np.inf}
+    self.assertEqual(best, expected)
+
+  def test_queries_are_apart_and_k_cuts(self):
+    found = _add([[0, -1], [6, -1]], 2)
+    self.assertEqual(found.block_ids.tolist(), [[0, 4], [6, 3]])
+    self.assertEqual(found.scores.tolist(), [[9, 8], [4, 2]])
+    self.assertEqual(found.block_ids.dtype, np.int32)
+    self.assertEqual(found.scores.dtype, np.float32)
+
+  def test_nothing_leads_to_nothing(self):
+    found = _add([[-1, -1]], 2)
+    self.assertEqual(found.block_ids.tolist(), [[-1, -1]])
+    self.assertEqual(found.scores.tolist(), [[-np.inf, -np.inf]])
+
+  @mock.patch.object(linked_blocks, 'NUM_SEEDS', 1)
+  def test_only_the_first_seeds_are_followed(self):
+    found = _add([[5, 6]], 9)  # Article 3 links to 0; 4's links stay alone.
+    self.assertEqual(sorted(found.block_ids[0].tolist())[-4:], [0, 1, 5, 6])
+    self.assertEqual(np.sum(found.block_ids >= 0), 4)
+
+  @mock.patch.object(linked_blocks, 'MAX_LINKS', 1)
+  def test_an_articles_first_links_are_followed(self):
+    found = _add([[0]], 9)  # To article 1, not to 2; from article 3.
+    self.assertEqual(found.block_ids[0, :4].tolist(), [0, 2, 5, -1])
+
+
+class AdaptersTest(absltest.TestCase):
+  def test_embeddings_score_what_links_lead_to(self):
+    # Inner products with the queries [1, 0] and [0, 1] are _SCORES.
+    embeddings = np.ascontiguousarray(_SCORES.T)
+    exact = brute_force.BruteForceSearcher(embeddings)
+    searcher = linked_blocks.LinkedSearcher(_linked(), exact, embeddings)
+    queries = np.eye(2, dtype=np.float32)
+    with mock.patch.object(linked_blocks, 'NUM_SEEDS', 1):
+      found = searcher.search(queries, 1)
+      self.assertEqual(found.block_ids.tolist(), [[0], [5]])
+      self.assertEqual(found.scores.tolist(), [[9], [6]])
+      two = searcher.search(queries[::-1], 3)
+    # Seeds 5, 6, ... and article 3's link to 0: (0 + 6) / 2 twice.
+    self.assertEqual(two.block_ids[0].tolist(), [5, 6, 0])
+    self.assertEqual(two.scores[0].tolist(), [6, 4, 3])
+
+  def test_bm25_finds_the_article_that_is_not_named(self):
+    titles = ['Fuzhou'] * 2 + ['Peru'] + ['China'] * 2 + ['Lima', 'Oslo']
+    texts = ['a city', 'near the sea', 'money: sol', 'money: yuan', 'big']
+    texts += ['a city', 'money']
+    sparse = bm25.Bm25Retriever(titles, texts)
+    graph = link_graph.LinkGraph.from_edges(
+      np.array([0, 3]), np.array([2, 1]), 5
+    )
+    linked = linked_blocks.LinkedBm25(
+      linked_blocks.LinkedBlocks(graph, _ARTICLE_ROWS), sparse
+    )
+    questions = ['Fuzhou money', 'the', 'Lima money']
+    with mock.patch.object(linked_blocks, 'NUM_SEEDS', 2):
+      found = linked.retrieve_texts(questions, 3)
+    # By words alone, the money of Peru and China are the same.
+    self.assertIn(3, found.block_ids[0].tolist())
+    self.assertNotIn(2, found.block_ids[0].tolist())
+    self.assertIn(2, found.block_ids[2].tolist())
+    self.assertNotIn(3, found.block_ids[2].tolist())
+
+  def test_bm25_scores_pairs_as_it_ranks_them(self):
+    sparse = bm25.Bm25Retriever(['red', 'blue', 'green'], ['a', 'red', 'red x'])
+    questions = ['what red?', 'the', 'blue red']
+    found = sparse.retrieve_texts(questions, 3)
+    rows, columns = np.nonzero(found.block_ids >= 0)
+    scores = sparse.score(questions, rows, found.block_ids[rows, columns])
+    np.testing.assert_allclose(scores, found.scores[rows, columns])
+    self.assertGreater(scores.max(), 0)
+    self.assertEqual(sparse.score(questions, [1], np.array([0])).tolist(), [0])
+
+
+if __name__ == '__main__':
+  absltest.main()
