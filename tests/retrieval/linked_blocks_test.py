@@ -11,8 +11,8 @@ from realm_tf.records import link_graph
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
 
-# Blocks of five articles: 0, 1 | 2 | 3, 4 | 5 | 6. 0 links to 1, 2; 3 to 0; 4 to
-# 2.
+# Blocks of five articles: 0, 1 | 2 | 3, 4 | 5 | 6.
+# 0 links to 1, 2; 3 to 0; 4 to 2.
 _ARTICLE_ROWS = np.array([0, 0, 1, 2, 2, 3, 4], np.int32)
 _LINKS = np.array([[0, 1], [0, 2], [3, 0], [4, 2]]).T
 # Scores of blocks 0 to 6 for two queries.
