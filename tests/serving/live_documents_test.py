@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 
 from absl.testing import absltest
 import numpy as np
 
 from realm_tf.corpus import sources
 from realm_tf.index import brute_force
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.serving import document_log
 from realm_tf.serving import handlers
 from realm_tf.serving import live_search
@@ -72,6 +74,20 @@ class LiveSearchTest(absltest.TestCase):
     found = search.search(lambda n: index.search(base, n), base, 2)
     np.testing.assert_array_equal(found.block_ids, [[1, -1]] * 3)
 
+  def test_a_change_copies_nothing_as_long_as_the_corpus(self):
+    search = live_search.LiveSearch(10**6)
+    ones = np.ones([2, 4], np.float32)
+    best = searcher_lib.Neighbors(np.array([[7, 8]]), ones[:1, :2])
+    tracemalloc.start()
+    self.addCleanup(tracemalloc.stop)
+    search.put(np.array([7, 10**6 + 1]), ones)
+    search.remove([5, 10**6 + 1])
+    search.restore(np.array([5]))
+    found = search.search(lambda n: best, ones[:1], 2)
+    self.assertEqual(found.block_ids.tolist(), [[7, 8]])  # 4 and 1.
+    _, peak = tracemalloc.get_traced_memory()
+    self.assertLess(peak, 10**5)  # A byte a block is ten times that.
+
 
 class LiveDocumentsTest(absltest.TestCase):
   def setUp(self):
@@ -106,7 +122,8 @@ class LiveDocumentsTest(absltest.TestCase):
     reply = post([_document('x'), _document('y', 'A c.')], [])
     self.assertEqual(reply.json, {'num_documents': 2, 'num_blocks': 6})
     self.assertContainsSubset({_TEXT, 'A c.'}, dict(self._found()))
-    self.assertEqual(post([_document('x', 'E a.')], ['y']).status, 200)
+    reply = post([_document('x', 'E a.')], ['y'])
+    self.assertEqual(reply.json, {'num_documents': 1, 'num_blocks': 5})
     after = self._found()
     self.assertContainsSubset({'E a.'}, dict(after))
     self.assertNoCommonElements({_TEXT, 'A c.'}, dict(after))
