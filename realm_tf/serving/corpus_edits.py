@@ -77,6 +77,11 @@ class EditedCorpus:
 
     self.retriever: Any = retrieve
 
+  @property
+  def in_force(self) -> document_log.Change:
+    """All changes of documents as one."""
+    return document_log.Change(list(self.documents.values()), [*self.removed])
+
   def can_change(self, block_id: int) -> bool:
     """Whether it is a block of the corpus that was not removed."""
     is_own = 0 <= block_id < self._base.num_blocks

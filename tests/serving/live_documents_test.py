@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -132,6 +133,20 @@ class LiveDocumentsTest(absltest.TestCase):
     small_models.publish(self.model_dir, self.corpus_dir, self.model, 1)
     self.assertTrue(self.live.check())
     self.assertEqual(self._found(), after)  # The same weights once more.
+
+  def test_a_long_log_is_shortened_to_what_is_in_force(self):
+    self.enter_context(mock.patch.object(document_log, '_MIN_BYTES', 2000))
+    client = self._serve()
+    own = tiny.ARTICLES[0].article_id
+    for text in ('E a.', 'A c.') * 10:
+      body = {'add': [_document('x', text), _document(own, text)], 'remove': []}
+      self.assertEqual(client.post('/api/documents', body).status, 200)
+    after = self._found()
+    size = os.path.getsize(os.path.join(self.directory, 'log'))
+    self.assertLess(size, 2000)  # Twenty requests take over 3,000 bytes.
+    self._serve()
+    self.assertEqual(self._found(), after)
+    self.assertNotIn('E a.', dict(after))
 
   def test_as_in_a_corpus_that_is_cut_and_indexed_again(self):
     client = self._serve()
