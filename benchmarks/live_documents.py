@@ -57,15 +57,17 @@ def _post(url: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
   return content
 
 
-def _document(name: str, word: str) -> dict[str, str]:
+def document(name: str, word: str) -> dict[str, str]:
+  """Returns a document about a town."""
   text = f'The town of {name} has a {word}. Visitors of {name} like the {word}.'
   return {'id': name, 'title': name, 'text': text}
 
 
-def _bodies(number: int) -> Iterator[dict[str, Any]]:
+def bodies(number: int) -> Iterator[dict[str, Any]]:
+  """Returns requests that add, replace and remove documents, a third each."""
   names = [f'Newtown {i}' for i in range(number // 3)]
-  yield from ({'add': [_document(x, 'castle')], 'remove': []} for x in names)
-  yield from ({'add': [_document(x, 'harbour')], 'remove': []} for x in names)
+  yield from ({'add': [document(x, 'castle')], 'remove': []} for x in names)
+  yield from ({'add': [document(x, 'harbour')], 'remove': []} for x in names)
   yield from ({'add': [], 'remove': [x]} for x in names)
 
 
@@ -81,7 +83,7 @@ def _change(url: str) -> dict[str, float]:
     seconds.append(time.monotonic() - asked)
 
   with concurrent.futures.ThreadPoolExecutor(_WRITERS) as pool:
-    list(pool.map(post, enumerate(_bodies(_CHANGES.value))))
+    list(pool.map(post, enumerate(bodies(_CHANGES.value))))
   seconds.sort()
   return {
     'changes_a_second': len(seconds) / (time.monotonic() - begun),
@@ -94,7 +96,7 @@ def _found_secs(url: str, number: int) -> float:
   """Returns the seconds from posting a document to an answer from it."""
   name = f'Oldtown {number}'
   begun = time.monotonic()
-  _post(url, '/api/documents', {'add': [_document(name, 'mill')], 'remove': []})
+  _post(url, '/api/documents', {'add': [document(name, 'mill')], 'remove': []})
   while True:
     asked = {'question': f'What does the town of {name} have?'}
     evidence = _post(url, '/api/ask', asked)['evidence']

@@ -231,13 +231,13 @@ class BlockTable:
     return self.article_rows[np.asarray(ids, np.int64)]
 
   def _blocks_of(self, rows: Sequence[int]) -> np.ndarray:
-    # Rows ascend, so an article is found by bisection.
+    # Rows ascend, so an article is found by bisection: in their own dtype, as
+    # NumPy would copy all of them to a wider one.
+    dtype = self.article_rows.dtype
+    bounds = (np.array([row, row + 1], dtype) for row in rows)
     return np.concatenate(
       [np.zeros(0, np.int64)]
-      + [
-        np.arange(*np.searchsorted(self.article_rows, [row, row + 1]))
-        for row in rows
-      ]
+      + [np.arange(*np.searchsorted(self.article_rows, b)) for b in bounds]
     )
 
   @functools.cached_property

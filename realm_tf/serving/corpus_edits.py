@@ -45,6 +45,7 @@ class EditedCorpus:
       embeddings, the others by the index.
     documents: Added documents by their ids.
     removed: Ids of the corpus' own articles that were removed or replaced.
+    num_blocks: Number of blocks that can be found; counted, not summed up.
   """
 
   def __init__(self, loaded: loading.Loaded):
@@ -57,6 +58,7 @@ class EditedCorpus:
     )()
     self._search = live_search.LiveSearch(loaded.table.num_blocks)
     self._block_ids: dict[str, np.ndarray] = {}
+    self.num_blocks = loaded.table.num_blocks
     self.documents: dict[str, document_log.Document] = {}
     self.removed: dict[str, None] = {}
     self.table: Any = edited_table.EditedTable(loaded.table, loaded.tokenizer)
@@ -76,10 +78,9 @@ class EditedCorpus:
     self.retriever: Any = retrieve
 
   @property
-  def num_blocks(self) -> int:
-    """Number of blocks that can be found."""
-    added = sum(map(len, self._block_ids.values()))
-    return self._base.num_blocks - len(self._gone) + added
+  def in_force(self) -> document_log.Change:
+    """All changes of documents as one."""
+    return document_log.Change(list(self.documents.values()), [*self.removed])
 
   def can_change(self, block_id: int) -> bool:
     """Whether it is a block of the corpus that was not removed."""
@@ -138,18 +139,22 @@ class EditedCorpus:
       self._remove(article_id)
       self.documents[article_id] = document
       self._block_ids[article_id] = ids
+      self.num_blocks += len(ids)
       if len(ids):
         self._search.put(ids, embeddings)
 
   def _remove(self, article_id: str) -> None:
     self.documents.pop(article_id, None)
-    self._search.remove(self._block_ids.pop(article_id, ()))
+    added = self._block_ids.pop(article_id, ())
+    self.num_blocks -= len(added)
+    self._search.remove(added)
     own = self._base.find_article(article_id)
     if article_id not in self.removed and own.size:
       self.removed[article_id] = None
       for block_id in map(int, own):
         self.table.change(block_id, None)
       self._gone.update(map(int, own))
+      self.num_blocks -= len(own)
       self._search.remove(own)
 
   def replay(self, changes: Sequence[document_log.Change]) -> None:

@@ -96,6 +96,8 @@ class CorpusWriter:
     with self._answering:
       for work in works:
         work()
+    if documents and self._log.is_long:
+      self._log.shorten(edits.in_force)
 
 
 class _Checker:

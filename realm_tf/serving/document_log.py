@@ -6,6 +6,8 @@
 A line is JSON with its own checksum. A crash can cut the last line short: its
 change was never acknowledged, so it is dropped. Anything else that is not as it
 was written is refused.
+
+A log that has become long is replaced, in one rename, by what is in force.
 """
 
 from collections.abc import Sequence
@@ -14,8 +16,11 @@ import json
 import os
 from typing import Any, NamedTuple, Optional
 
+from absl import logging
+
 from realm_tf import errors
 
+_MIN_BYTES = 1 << 20  # Of a log that is worth shortening.
 _CHECKSUM = 'sha256'
 _CORPUS = 'corpus_fingerprint'
 
@@ -64,11 +69,18 @@ class DocumentLog:
         f'{str(lines[0].get(_CORPUS))[:12]}. Name another file, or remove it.'
       )
     self.changes = [_change(line) for line in lines[1:]]
+    self._first = {_CORPUS: corpus_fingerprint}
+    self._long_bytes = _MIN_BYTES
     self._file = open(path, 'ab')  # noqa: SIM115
     self._file.truncate(num_bytes)
     if not lines:
-      self._write([{_CORPUS: corpus_fingerprint}])
+      self._write([self._first])
       _sync_directory(path)
+
+  @property
+  def is_long(self) -> bool:
+    """Whether it has twice the bytes of when it was shortened, or more."""
+    return self._file.tell() >= self._long_bytes
 
   def append(self, changes: Sequence[Change]) -> None:
     """Writes changes; they are on the disk when this returns.
@@ -76,15 +88,36 @@ class DocumentLog:
     Raises:
       OSError: They could not be written; nothing of them is left in the file.
     """
-    self._write(
-      [
-        {
-          'add': [document._asdict() for document in change.add],
-          'remove': list(change.remove),
-        }
-        for change in changes
-      ]
-    )
+    self._write(list(map(_content, changes)))
+
+  def shorten(self, in_force: Change) -> None:
+    """Replaces all changes by the one that has the effect of all of them.
+
+    A crash leaves the old log or the new one. If the new one cannot be written,
+    the old one stays.
+
+    Raises:
+      OSError: The new log may not survive a power cut.
+    """
+    parts = [Change([], in_force.remove), *(Change([d]) for d in in_force.add)]
+    lines = map(_line, [self._first, *map(_content, parts)])
+    aside = self._path + '.new'
+    self._long_bytes = 2 * self._file.tell()  # Until then, if this fails.
+    try:
+      with open(aside, 'wb') as file:
+        file.writelines(lines)
+        file.flush()
+        os.fsync(file.fileno())
+        num_bytes = file.tell()
+      new = open(aside, 'ab')  # noqa: SIM115
+      os.replace(aside, self._path)
+    except OSError:
+      logging.exception('Could not shorten %s.', self._path)
+      return
+    self._file.close()
+    self._file = new
+    self._long_bytes = max(_MIN_BYTES, 2 * num_bytes)
+    _sync_directory(self._path)
 
   def close(self) -> None:
     self._file.close()
@@ -137,6 +170,13 @@ def _parse(line: bytes) -> Optional[dict[str, Any]]:
 def _checksum(content: dict[str, Any]) -> str:
   text = json.dumps(content, sort_keys=True)
   return hashlib.sha256(text.encode('utf-8')).hexdigest()[:16]
+
+
+def _content(change: Change) -> dict[str, Any]:
+  return {
+    'add': [document._asdict() for document in change.add],
+    'remove': list(change.remove),
+  }
 
 
 def _change(line: dict[str, Any]) -> Change:

@@ -53,7 +53,10 @@ class Service:
     if documents_log:
       fingerprint = self.table.manifest['corpus_fingerprint']
       self._log = document_log.DocumentLog(documents_log, fingerprint)
-      live.current.edits.replay(self._log.changes)
+      edits = live.current.edits
+      edits.replay(self._log.changes)
+      if self._log.is_long:
+        self._log.shorten(edits.in_force)
     self._answering = threading.Lock()
     self._add_gauges()
     answerer = live.current.answerer

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import tracemalloc
 
 from absl.testing import absltest
 import numpy as np
@@ -72,6 +73,17 @@ class BlockTableTest(absltest.TestCase):
     self.assertEqual(self.table.find_article('third').tolist(), [])
     self.assertEqual(self.table.find_title('A b').tolist(), [0, 1])
     self.assertEqual(self.table.find_title('first').tolist(), [])
+
+  def test_finding_an_article_copies_no_column(self):
+    rows = np.arange(-1, 10**6, dtype=np.int32)
+    rows[:3] = [0, 0, 1]  # As they are, and then many more.
+    self.table.article_rows = rows
+    self.table.find_article('first')  # Maps articles to rows, once.
+    tracemalloc.start()
+    self.addCleanup(tracemalloc.stop)
+    self.assertEqual(self.table.find_article('first').tolist(), [0, 1])
+    _, peak = tracemalloc.get_traced_memory()
+    self.assertLess(peak, 10**5)  # A copy takes 4 or 8 million bytes.
 
   def test_hashes_are_of_title_and_body(self):
     expected = hashlib.blake2b(b'C\nC. B a.', digest_size=8).digest()

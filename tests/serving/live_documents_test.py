@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+import tracemalloc
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
 
 from realm_tf.corpus import sources
 from realm_tf.index import brute_force
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.serving import document_log
 from realm_tf.serving import handlers
 from realm_tf.serving import live_search
@@ -72,6 +75,20 @@ class LiveSearchTest(absltest.TestCase):
     found = search.search(lambda n: index.search(base, n), base, 2)
     np.testing.assert_array_equal(found.block_ids, [[1, -1]] * 3)
 
+  def test_a_change_copies_nothing_as_long_as_the_corpus(self):
+    search = live_search.LiveSearch(10**6)
+    ones = np.ones([2, 4], np.float32)
+    best = searcher_lib.Neighbors(np.array([[7, 8]]), ones[:1, :2])
+    tracemalloc.start()
+    self.addCleanup(tracemalloc.stop)
+    search.put(np.array([7, 10**6 + 1]), ones)
+    search.remove([5, 10**6 + 1])
+    search.restore(np.array([5]))
+    found = search.search(lambda n: best, ones[:1], 2)
+    self.assertEqual(found.block_ids.tolist(), [[7, 8]])  # 4 and 1.
+    _, peak = tracemalloc.get_traced_memory()
+    self.assertLess(peak, 10**5)  # A byte a block is ten times that.
+
 
 class LiveDocumentsTest(absltest.TestCase):
   def setUp(self):
@@ -106,7 +123,8 @@ class LiveDocumentsTest(absltest.TestCase):
     reply = post([_document('x'), _document('y', 'A c.')], [])
     self.assertEqual(reply.json, {'num_documents': 2, 'num_blocks': 6})
     self.assertContainsSubset({_TEXT, 'A c.'}, dict(self._found()))
-    self.assertEqual(post([_document('x', 'E a.')], ['y']).status, 200)
+    reply = post([_document('x', 'E a.')], ['y'])
+    self.assertEqual(reply.json, {'num_documents': 1, 'num_blocks': 5})
     after = self._found()
     self.assertContainsSubset({'E a.'}, dict(after))
     self.assertNoCommonElements({_TEXT, 'A c.'}, dict(after))
@@ -115,6 +133,20 @@ class LiveDocumentsTest(absltest.TestCase):
     small_models.publish(self.model_dir, self.corpus_dir, self.model, 1)
     self.assertTrue(self.live.check())
     self.assertEqual(self._found(), after)  # The same weights once more.
+
+  def test_a_long_log_is_shortened_to_what_is_in_force(self):
+    self.enter_context(mock.patch.object(document_log, '_MIN_BYTES', 2000))
+    client = self._serve()
+    own = tiny.ARTICLES[0].article_id
+    for text in ('E a.', 'A c.') * 10:
+      body = {'add': [_document('x', text), _document(own, text)], 'remove': []}
+      self.assertEqual(client.post('/api/documents', body).status, 200)
+    after = self._found()
+    size = os.path.getsize(os.path.join(self.directory, 'log'))
+    self.assertLess(size, 2000)  # Twenty requests take over 3,000 bytes.
+    self._serve()
+    self.assertEqual(self._found(), after)
+    self.assertNotIn('E a.', dict(after))
 
   def test_as_in_a_corpus_that_is_cut_and_indexed_again(self):
     client = self._serve()
