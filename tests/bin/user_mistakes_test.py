@@ -3,155 +3,12 @@
 import os
 
 from absl.testing import absltest
-import numpy as np
 
-from realm_tf.corpus import blocks
-from realm_tf.corpus import sources
-from realm_tf.index import index_builder
-from realm_tf.modeling import realm_model
-from realm_tf.records import block_table
-from realm_tf.records import query_table
-from realm_tf.records import shards
-from realm_tf.rundir import layout
-from realm_tf.training import params_export
-from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from tests import forked_binaries
 from tests import source_tree
-from tests import tiny
+from tests.bin import mistake_files
 
 _BINARIES = source_tree.binaries()
-
-
-class _Files:
-  """What the binaries are pointed at; all good but what says otherwise."""
-
-  def __init__(self, directory):
-    self._directory = directory
-    self.missing = self._path('missing')
-    self.new = self._path('new')
-    self.corpus = tiny.write_corpus(directory)
-    self.other_corpus = self._path('other')
-    shards.write_corpus(
-      blocks.cut_corpus(
-        [sources.Article('f', 'A b. C d.', 'other')], tiny.TOKENIZER, 10
-      ),
-      self.other_corpus,
-      tiny.TOKENIZER,
-      {},
-    )
-    self.vocabulary = os.path.join(self.corpus, 'vocab.txt')
-    self.broken = self._write('broken.jsonl', '\n{"title": "a", "text"\n')
-    self.questions = self._write(
-      'questions.jsonl', '{"question": "a b", "answers": ["c"]}\n'
-    )
-    self.other_predictions = self._write(
-      'predictions.jsonl', '{"question": "d e", "prediction": "f"}\n'
-    )
-    self.other_run = directory
-    self.queries = self._path('queries')
-    self._make_queries()
-    self.log = {
-      name: self._make_log(name, text)
-      for name, text in (
-        ('good', '{"step": 1, "loss": 2}\n'),
-        ('broken', '{"step": 1, "loss": 2}\n{"step": 2, "lo\n'),
-        ('empty', ''),
-      )
-    }
-    self.model = self._path('model')
-    self.other_index = self._path('other_index')
-    self.retriever_only = self._path('retriever_only')
-    self._make_model()
-
-  def _path(self, name):
-    return os.path.join(self._directory, name)
-
-  def _write(self, name, text):
-    with open(self._path(name), 'w') as file:
-      file.write(text)
-    return self._path(name)
-
-  def _make_log(self, name, text):
-    """Returns a run directory that holds a log only."""
-    path = self._path(f'log_{name}')
-    os.mkdir(path)
-    with open(layout.metrics_file(path), 'w') as file:
-      file.write(text)
-    return path
-
-  def _make_queries(self):
-    manifest = block_table.BlockTable.open(self.corpus).manifest
-    query_table.write_queries(
-      [query_table.Query(np.array([5]), np.array([[0, 1]]), own_block=0)],
-      self.queries,
-      query_table.QueriesInfo(
-        manifest['vocabulary_sha256'],
-        'salient',
-        manifest['corpus_fingerprint'],
-        {},
-      ),
-    )
-
-  def _make_model(self):
-    inputs = runs.open_inputs(tiny.config(), self.corpus)
-    runs.start(self.model, inputs, setup_lib.ALONE)
-    model = realm_model.RealmModel(
-      inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]
-    )
-    params_export.publish(self.model, 0, model)
-    for root, corpus_dir in (
-      (layout.index_root(self.model), self.corpus),
-      (self.other_index, self.other_corpus),
-    ):
-      index_builder.IndexBuilder(
-        block_table.BlockTable.open(corpus_dir),
-        inputs.config,
-        inputs.special_ids,
-        inputs.tokenizer.mask_id,
-        model,
-      ).build(0, root)
-    runs.start(self.retriever_only, inputs, setup_lib.ALONE)
-    params_export.publish(
-      self.retriever_only,
-      0,
-      realm_model.RealmModel(inputs.config.model, [realm_model.EMBEDDER]),
-    )
-
-  def good_flags(self, name):
-    """Returns flags that are right for the binary `name`."""
-    corpus, out = {'corpus_dir': self.corpus}, {'output_dir': self.new}
-    asked = {'model_dir': self.model, 'questions': self.questions}
-    tagged = {'train': self.broken, 'vocab_file': self.vocabulary}
-    return {
-      'adapt_results': {'run_dir': self.missing},
-      'answer': {**corpus, 'model_dir': self.model, 'question': 'a'},
-      'build_index': {**corpus, **out, 'model_dir': self.model},
-      'change_fact': {
-        **out,
-        'questions': self.missing,
-        'predictions': self.missing,
-      },
-      'evaluate': {**corpus, **out, **asked},
-      'export': {**out, 'model_dir': self.model, 'format': 'hugging_face'},
-      'finetune': {**corpus, 'questions': self.questions, 'run_dir': self.new},
-      'import_checkpoint': {**out, 'source': f'hf:{self.model}'},
-      'inspect_data': corpus,
-      'make_blocks': {**out, 'input': self.broken},
-      'make_queries': {**corpus, **out, 'input': self.broken},
-      'make_world': out,
-      'pretrain': {**corpus, 'queries_dir': self.missing, 'run_dir': self.new},
-      'refresh_index': {**corpus, 'run_dir': self.model, 'once': 'true'},
-      'report': {'run_dir': self.log['good'], 'output': self.new},
-      'results_table': {
-        'run_dir': self.missing,
-        'questions': self.questions,
-        'rows': 'a',
-      },
-      'serve': {**corpus, 'model_dir': self.model, 'port': '0'},
-      'train_tagger': {**out, **tagged},
-      'warm_start': {**corpus, 'run_dir': self.new},
-    }[name]
 
 
 def _cases(files):
@@ -285,7 +142,7 @@ def _as_flags(values):
 
 class UserMistakesTest(absltest.TestCase):
   def test_code_2_and_one_line_that_names_the_mistake(self):
-    files = _Files(self.create_tempdir().full_path)
+    files = mistake_files.Files(self.create_tempdir().full_path)
     cases = list(_cases(files))
     results = forked_binaries.run_all(
       [
