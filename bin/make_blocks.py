@@ -13,7 +13,7 @@ another text, give it as --vocab_text: it has words that no article has.
 """
 
 from . import article_flags
-from . import beam_cutting
+from . import beam_articles
 from . import beam_flags
 from . import launcher
 from . import new_corpus_flags
@@ -38,9 +38,9 @@ def _cut(output_dir, tokenizer, length, counts, links, first_number=0):
     return iter([])
   if not beam_flags.is_local():
     new_corpus_flags.need_no_markup(links)
-    begin = f'{output_dir.rstrip("/")}.'
-    return beam_cutting.cut(
-      (tokenizer.vocabulary, length), _FORMAT.value, begin, counts, first_number
+    cutter = (tokenizer.vocabulary, length)
+    return beam_articles.cut(
+      cutter, _FORMAT.value, output_dir, counts, first_number
     )
   articles = article_flags.read(
     'Cutting', _FORMAT.value, counts, plain=False, first_number=first_number

@@ -4,10 +4,13 @@ r"""Makes pre-training queries: sentences with their salient spans.
       --output_dir=runs/queries
 
 Each query has the number of the block of --corpus_dir that it came from, if
-any. The vocabulary is the corpus's.
+any. The vocabulary is the corpus's. --runner tags on many machines, with Apache
+Beam; the queries are the same.
 """
 
 from . import article_flags
+from . import beam_articles
+from . import beam_flags
 from . import config_flags
 from . import corpus_flags
 from . import launcher
@@ -36,7 +39,15 @@ _MASKING = flags.DEFINE_enum(
 )
 
 
-def _queries(tokenizer, table, counts):
+def _queries(output_dir, tokenizer, table, counts):
+  """Returns the queries of --input."""
+  names = gazetteer.country_names()
+  name = _TAGGER.value if _MASKING.value == 'salient' else None
+  if not beam_flags.is_local():
+    corpus_dir = corpus_flags.CORPUS_DIR.value
+    return beam_articles.tag(
+      corpus_dir, name, names, _FORMAT.value, output_dir, counts
+    )
   sentences = inputs.read_tagged_sentences(
     inputs.split(article_flags.INPUT.value),
     _FORMAT.value,
@@ -47,11 +58,7 @@ def _queries(tokenizer, table, counts):
     return query_building.queries_from_sentences(
       launcher.progress(sentences, 'Tokenizing', 'sentences'), tokenizer, table
     )
-  tagger = None
-  if _MASKING.value == 'salient':
-    tagger = taggers.make(
-      _TAGGER.value, gazetteer.country_names(), article_flags.NUM_WORKERS.value
-    )
+  tagger = name and taggers.make(name, names, article_flags.NUM_WORKERS.value)
   articles = article_flags.read('Tagging', _FORMAT.value, counts)
   return query_building.queries_from_articles(
     articles, tokenizer, tagger, table, counts
@@ -71,7 +78,10 @@ def main(_):
     {**source, **article_flags.description(counts)},
   )
   manifest = query_table.write_queries(
-    _queries(tokenizer, table, counts), output_dir, info, table.hashes
+    _queries(output_dir, tokenizer, table, counts),
+    output_dir,
+    info,
+    table.hashes,
   )
   print(
     f'Wrote {manifest["num_queries"]} queries to {output_dir}.'

@@ -7,6 +7,7 @@ r"""Answers questions: TensorFlow Serving's REST and gRPC APIs, and a page.
 Swaps to newer parameters or a newer index in --model_dir while it runs.
 """
 
+from . import document_flags
 from . import launcher
 from . import reading_flags
 
@@ -56,12 +57,9 @@ _ALLOW_EDITS = flags.DEFINE_bool(
   'allow_edits', False, 'Let the page change blocks, in memory only.'
 )
 
-_LOG = flags.DEFINE_string(
-  'documents_log', None, 'Local file that keeps documents posted to the server.'
-)
-
 
 def main(_):
+  document_flags.check()
   token = _TOKEN_FILE.value and access.read_token(_TOKEN_FILE.value)
   arguments = reading_flags.arguments(_MODEL_DIR.value)
   listener = uvicorn_server.listen(_HOST.value, _PORT.value)
@@ -73,14 +71,17 @@ def main(_):
   completer = _PRETRAINED_DIR.value and masked_sentence.load(
     _PRETRAINED_DIR.value, arguments['corpus_dir']
   )
-  metrics = metrics_lib.Metrics()
-  arguments.update(allow_edits=_ALLOW_EDITS.value, is_live=bool(_LOG.value))
+  metrics, log = metrics_lib.Metrics(), document_flags.LOG
+  arguments.update(allow_edits=_ALLOW_EDITS.value, is_live=bool(log.value))
   live = served_model.live(**arguments, observe=metrics.count_swap)
-  chosen = (_TOP_K, _BATCH_SIZE, _QUEUE_SIZE, _LOG)
+  chosen = (_TOP_K, _BATCH_SIZE, _QUEUE_SIZE, log)
   service = service_lib.Service(
     *(live, completer, metrics), **{flag.name: flag.value for flag in chosen}
   )
   live.watch(_POLL_SECS.value)
+  watch = document_flags.watch(
+    service, arguments['corpus_dir'], _POLL_SECS.value
+  )
   settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)
   if rpc:
     rpc.start(service, settings)
@@ -89,8 +90,8 @@ def main(_):
   print(f'Serving at http://{host}:{port}/ until Ctrl-C.', flush=True)
   app = http_server.make_app(service, settings)
   uvicorn_server.Server(app).serve_on(listener)
-  if rpc:
-    rpc.close()
+  for closed in filter(None, (rpc, watch)):
+    closed.close()
   service.close()
   print('Served all that was asked.')
 

@@ -16,7 +16,7 @@ MAY_IMPORT = {
   'corpus': 'text',
   'world': 'config corpus',
   'records': 'config rundir text corpus',
-  'pipelines': 'rundir corpus records index',
+  'pipelines': 'text rundir corpus records tagging index',
   'modeling': 'config objectives',
   'tagging': 'rundir text corpus records modeling',
   'index': 'config rundir text records modeling',

@@ -1,8 +1,10 @@
-"""Files that carry batches of encoded blocks from Beam's workers to the writer.
+"""Files that carry blocks and queries from Beam's workers to the writer.
 
-encoded_blocks.EncodedBlocks <-> one .npz of plain arrays, never pickled
+encoded_blocks.EncodedBlocks, query_table.Query <-> one .npz of plain arrays,
+never pickled
 """
 
+from collections.abc import Iterable, Iterator
 import io
 import itertools
 import uuid
@@ -11,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.records import encoded_blocks
+from realm_tf.records import query_table
 
 _ROWS = ('texts', 'body_ids', 'sentence_ends')
 
@@ -26,45 +29,81 @@ def write(batch: encoded_blocks.EncodedBlocks, path: str) -> None:
   rows['titles'] = encoded_blocks.text_rows(titles)
   rows['title_ids'] = encoded_blocks.int_rows(title_ids)
   arrays = {'hashes': batch.hashes, 'article_rows': batch.article_rows}
+  _save(path, rows, arrays)
+
+
+def read(path: str) -> encoded_blocks.EncodedBlocks:
+  """Reads a batch."""
+  arrays = _load(path)
+  return encoded_blocks.EncodedBlocks(
+    [row.tobytes() for row in _split(_rows(arrays, 'records'))],
+    arrays['hashes'],
+    _rows(arrays, 'texts'),
+    _rows(arrays, 'body_ids'),
+    _rows(arrays, 'sentence_ends'),
+    list(
+      zip(
+        _texts(arrays, 'article_ids'),
+        _texts(arrays, 'titles'),
+        _split(_rows(arrays, 'title_ids')),
+        strict=True,
+      )
+    ),
+    arrays['article_rows'],
+  )
+
+
+def write_queries(queries: Iterable[query_table.Query], path: str) -> None:
+  """Writes queries, replacing the file; `path` may be remote."""
+  queries = list(queries)
+  rows = {
+    'ids': encoded_blocks.int_rows([query.ids for query in queries]),
+    'spans': encoded_blocks.int_rows(
+      [query.spans.ravel() for query in queries]
+    ),
+    'texts': encoded_blocks.text_rows([query.text for query in queries]),
+  }
+  own = np.array([query.own_block for query in queries], np.int64)
+  _save(path, rows, {'own_blocks': own})
+
+
+def read_queries(path: str) -> Iterator[query_table.Query]:
+  """Reads queries."""
+  arrays = _load(path)
+  for ids, spans, text, own_block in zip(
+    _split(_rows(arrays, 'ids')),
+    _split(_rows(arrays, 'spans')),
+    _texts(arrays, 'texts'),
+    arrays['own_blocks'].tolist(),
+    strict=True,
+  ):
+    yield query_table.Query(ids, spans.reshape(-1, 2), own_block, text)
+
+
+def _save(path, rows, arrays) -> None:
   for name, (values, lengths) in rows.items():
-    arrays[name] = values
-    arrays[f'{name}.lengths'] = lengths
+    arrays |= {name: values, f'{name}.lengths': lengths}
   buffer = io.BytesIO()
   np.savez(buffer, **arrays)
-  # Beam may cut a batch twice at the same time.
+  # Beam may make a batch twice at the same time.
   part = f'{path}.{uuid.uuid4().hex[:8]}.part'
   with tf.io.gfile.GFile(part, 'wb') as file:
     file.write(buffer.getvalue())
   tf.io.gfile.rename(part, path, overwrite=True)
 
 
-def read(path: str) -> encoded_blocks.EncodedBlocks:
-  """Reads a batch."""
+def _load(path):
   with tf.io.gfile.GFile(path, 'rb') as file:
-    arrays = np.load(io.BytesIO(file.read()), allow_pickle=False)
+    return dict(np.load(io.BytesIO(file.read()), allow_pickle=False))
 
-  def rows(name):
-    return encoded_blocks.Rows(arrays[name], arrays[f'{name}.lengths'])
 
-  def texts(name):
-    return [row.tobytes().decode('utf-8') for row in _split(rows(name))]
+def _rows(arrays, name: str) -> encoded_blocks.Rows:
+  return encoded_blocks.Rows(arrays[name], arrays[f'{name}.lengths'])
 
-  return encoded_blocks.EncodedBlocks(
-    [row.tobytes() for row in _split(rows('records'))],
-    arrays['hashes'],
-    rows('texts'),
-    rows('body_ids'),
-    rows('sentence_ends'),
-    list(
-      zip(
-        texts('article_ids'),
-        texts('titles'),
-        _split(rows('title_ids')),
-        strict=True,
-      )
-    ),
-    arrays['article_rows'],
-  )
+
+def _texts(arrays, name: str) -> list[str]:
+  rows = _split(_rows(arrays, name))
+  return [row.tobytes().decode('utf-8') for row in rows]
 
 
 def _split(rows: encoded_blocks.Rows) -> list[np.ndarray]:

@@ -102,6 +102,15 @@ class Service:
     """Live documents: those that were added."""
     return len(self._live.current.edits.documents) if self._log else 0
 
+  def knows(self, article_id: str) -> bool:
+    """Whether an article or a live document has this id."""
+    return self._live.current.edits.knows(article_id)
+
+  def holds(self, document: document_log.Document) -> bool:
+    """Whether it is a live document, as it is."""
+    documents = self._live.current.edits.documents
+    return documents.get(document.article_id) == document
+
   @property
   def num_blocks(self) -> int:
     """Blocks that can be found."""

@@ -32,6 +32,8 @@ def _cases(files):
   yield 'make_blocks', {'vocab_file': files.vocabulary}, f'{broken}:2'
   yield 'make_queries', {'input': missing}, missing
   yield 'make_queries', {}, f'{broken}:2'
+  for wrong in ({'format': 'tagged'}, {'max_articles': '9'}):
+    yield 'make_queries', {'runner': 'direct', **wrong}, 'whole files'
   yield 'make_queries', {'output_dir': files.corpus}, 'must be new'
   yield 'make_queries', {'tagger': 'spacy:no_such_pipeline'}, 'no_such_pipeline'
   yield 'train_tagger', {}, f'{broken}:2'
@@ -119,6 +121,7 @@ def _serve_cases(files):
   yield 'serve', {'port': '65536'}, 'port'
   yield 'serve', {'token_file': files.missing}, files.missing
   yield 'serve', {'token_file': files.broken}, '--token_file'
+  yield 'serve', {'watch_corpus': files.corpus}, '--documents_log'
   yield 'serve', {'pretrained_dir': files.missing}, files.missing
   yield 'serve', {'pretrained_dir': files.model}, 'fills masks'
 

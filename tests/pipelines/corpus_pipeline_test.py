@@ -10,6 +10,7 @@ from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.pipelines import corpus_pipeline
+from realm_tf.pipelines import reading as reading_lib
 from realm_tf.records import corpus_building
 from realm_tf.records import shards
 from tests import tiny
@@ -44,7 +45,7 @@ class CorpusPipelineTest(parameterized.TestCase):
     """Cuts with Beam and returns the manifest."""
     counts = counts_lib.Counts(skip_errors)
     batches = corpus_pipeline.build(
-      corpus_pipeline.Reading([self.inputs], 'auto', True, skip_errors),
+      reading_lib.Reading([self.inputs], 'auto', True, skip_errors),
       (tiny.TOKENIZER.vocabulary, _MAX),
       os.path.join(self.directory, 'work'),
       ['--runner=DirectRunner', *options],

@@ -65,7 +65,6 @@ class HeldOutTest(absltest.TestCase):
       self.table,
       lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1]),
       4,
-      np.arange(5, 12, dtype=np.int32),
       _config(),
     )
     golds = {

@@ -1,0 +1,101 @@
+"""Makes pre-training queries on Apache Beam, on many machines.
+
+  batches of articles -> [workers: tag, tokenize] -> batch files
+  batch files -> [this process: order] -> queries
+
+The queries are those of `query_building.queries_from_articles`.
+"""
+
+from collections.abc import Iterator, Sequence
+import os
+from typing import NamedTuple, Optional
+
+import apache_beam as beam
+import tensorflow as tf
+
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import sources
+from realm_tf.pipelines import reading as reading_lib
+from realm_tf.pipelines import running
+from realm_tf.records import batch_files
+from realm_tf.records import block_table
+from realm_tf.records import query_building
+from realm_tf.records import query_table
+from realm_tf.rundir import layout
+from realm_tf.tagging import taggers
+from realm_tf.text import wordpiece
+
+
+class Tagging(NamedTuple):
+  """Arguments of each worker's tagger; paths must be readable by all.
+
+  Attributes:
+    corpus_dir: Corpus in which own blocks are looked up.
+    tagger: See `taggers.make`; None keeps sentences without a span.
+    gazetteer: See `taggers.make`.
+  """
+
+  corpus_dir: str
+  tagger: Optional[str]
+  gazetteer: Sequence[str] = ()
+
+
+def build(
+  reading: reading_lib.Reading,
+  tagging: Tagging,
+  work_dir: str,
+  options: Sequence[str],
+  counts: counts_lib.Counts,
+) -> Iterator[query_table.Query]:
+  """Tags on a Beam runner, then yields all queries in order.
+
+  Args:
+    reading: Input.
+    tagging: What the workers do.
+    work_dir: New directory for batches, writable from every worker. It is
+      deleted at the end.
+    options: Options of Beam, e.g. '--runner=DirectRunner'.
+    counts: Receives the counts of all workers.
+
+  Raises:
+    UserError: A missing file or a bad record.
+  """
+  tf.io.gfile.makedirs(work_dir)
+  try:
+    with running.pipeline(options) as pipeline:
+      _ = reading_lib.read_batches(
+        pipeline, reading, work_dir, sources.in_batches
+      ) | beam.ParDo(_Tag(tagging, work_dir))
+    for path in reading_lib.gather(work_dir, counts):
+      yield from batch_files.read_queries(path)
+  finally:
+    tf.io.gfile.rmtree(work_dir)
+
+
+class _Tag(beam.DoFn):
+  """Makes the queries of a batch of articles and writes their file."""
+
+  def __init__(self, tagging: Tagging, work_dir: str):
+    self._tagging, self._work_dir = tagging, work_dir
+
+  def setup(self):
+    given = self._tagging
+    self._tokenizer = wordpiece.WordpieceTokenizer.from_file(
+      layout.vocab_file(given.corpus_dir)
+    )
+    self._table = block_table.BlockTable.open(given.corpus_dir)
+    self._tagger = given.tagger and taggers.make(given.tagger, given.gazetteer)
+
+  def process(self, element):
+    name, articles = element
+    counts = counts_lib.Counts()
+    queries = query_building.queries_from_articles(
+      map(sources.plain, articles),
+      self._tokenizer,
+      self._tagger,
+      self._table,
+      counts,
+    )
+    path = os.path.join(self._work_dir, f'{reading_lib.BATCH}{name}')
+    batch_files.write_queries(queries, path)
+    reading_lib.write_counts(self._work_dir, f'of-{name}', counts)

@@ -1,0 +1,140 @@
+"""Reads articles on Apache Beam: files -> count -> [workers: read, batch].
+
+What workers count, and the first mistake that one finds, goes through files.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+import json
+import os
+from typing import NamedTuple
+
+import apache_beam as beam
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import sources
+
+BATCH = 'batch-'
+_COUNTS, _ERROR = 'counts-', 'error-'
+
+_Batches = Callable[[Iterable[sources.Article]], Iterator[list]]
+
+
+class Reading(NamedTuple):
+  """Arguments of `sources.read_articles`.
+
+  Attributes:
+    inputs: Files, directories, globs, datasets; every worker must be able to
+      read them.
+    format: One of `sources.FORMATS`.
+    drop_lists: Whether to leave out lists and the like.
+    skip_errors: Whether to skip unreadable records.
+    first_number: Number of the first article.
+  """
+
+  inputs: Sequence[str]
+  format: str
+  drop_lists: bool
+  skip_errors: bool
+  first_number: int = 0
+
+
+def read_batches(
+  pipeline: beam.Pipeline, reading: Reading, work_dir: str, batches: _Batches
+) -> beam.PCollection:
+  """Returns ('file-batch', articles) of all inputs, spread over the workers.
+
+  Args:
+    pipeline: Pipeline to add to.
+    reading: Input.
+    work_dir: Directory for counts and errors, writable from every worker.
+    batches: Groups articles.
+
+  Raises:
+    UserError: A missing file.
+  """
+  items = list(enumerate(sources.expand(reading.inputs, reading.format)))
+  files = pipeline | beam.Create(items) | 'SpreadFiles' >> beam.Reshuffle()
+  # The id of an article without one is its number in the whole input.
+  numbers = files | beam.Map(_count, reading)
+  return (
+    files
+    | beam.FlatMap(
+      _read, beam.pvalue.AsDict(numbers), reading, work_dir, batches
+    )
+    | 'SpreadBatches' >> beam.Reshuffle()
+  )
+
+
+def _count(item, reading: Reading) -> tuple[int, int]:
+  """Returns (number of the file, number of its articles)."""
+  number, path = item
+  counts = counts_lib.Counts(reading.skip_errors)
+  articles = sources.read_articles([path], reading.format, counts=counts)
+  try:
+    return number, sum(1 for _ in articles)
+  except errors.UserError:  # `_read` reports it.
+    return number, 0
+
+
+def _read(item, numbers, reading: Reading, work_dir: str, batches: _Batches):
+  """Yields ('file-batch', articles) for a file, and writes its counts."""
+  number, path = item
+  counts = counts_lib.Counts(reading.skip_errors)
+  articles = sources.read_articles(
+    [path],
+    reading.format,
+    reading.drop_lists,
+    counts,
+    reading.first_number
+    + sum(count for other, count in numbers.items() if other < number),
+  )
+  try:
+    for i, batch in enumerate(batches(articles)):
+      yield f'{number:06d}-{i:08d}', batch
+  except errors.UserError as error:  # A runner would hide it in a traceback.
+    _write(os.path.join(work_dir, f'{_ERROR}{number:06d}'), str(error))
+  write_counts(work_dir, f'{number:06d}', counts)
+
+
+def write_counts(work_dir: str, name: str, counts: counts_lib.Counts) -> None:
+  """Writes what a worker counted; `name` is that of its share of the work."""
+  counted = {'kept': counts.kept, 'left_out': counts.left_out}
+  _write(os.path.join(work_dir, f'{_COUNTS}{name}'), json.dumps(counted))
+
+
+def gather(work_dir: str, counts: counts_lib.Counts) -> list[str]:
+  """Adds all that workers counted to `counts`; returns the batch files.
+
+  Raises:
+    UserError: The first that a worker met.
+  """
+  for path in _paths(work_dir, _ERROR):
+    raise errors.UserError(_text(path))
+  for path in _paths(work_dir, _COUNTS):
+    counted = json.loads(_text(path))
+    for what, number in counted['kept'].items():
+      counts.keep(what, number)
+    for reason, number in counted['left_out'].items():
+      counts.drop(reason, number)
+  return _paths(work_dir, BATCH)
+
+
+def _paths(work_dir: str, prefix: str) -> list[str]:
+  """Returns the complete files of a kind, in order."""
+  return sorted(
+    os.path.join(work_dir, name)
+    for name in tf.io.gfile.listdir(work_dir)
+    if name.startswith(prefix) and not name.endswith('.part')
+  )
+
+
+def _write(path: str, text: str) -> None:
+  with tf.io.gfile.GFile(path, 'w') as file:
+    file.write(text)
+
+
+def _text(path: str) -> str:
+  with tf.io.gfile.GFile(path) as file:
+    return file.read()

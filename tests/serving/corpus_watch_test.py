@@ -1,0 +1,99 @@
+"""Tests for realm_tf.serving.corpus_watch."""
+
+import os
+import shutil
+
+from absl.testing import absltest
+
+from realm_tf.corpus import sources
+from realm_tf.records import block_table
+from realm_tf.serving import corpus_watch
+from realm_tf.serving import document_log
+from realm_tf.serving import served_model
+from realm_tf.serving import service as service_lib
+from tests import tiny
+from tests.serving import small_models
+
+_FIRST, _SECOND, _THIRD = tiny.ARTICLES
+_CHANGED = _SECOND._replace(text='F e. D c. A a. E f. C b. D d. B a.')
+_NEW = sources.Article('a', 'E f. A d. C c. F a. B b.', 'new')
+
+
+class CorpusWatchTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.model_dir, self.corpus_dir = small_models.write_all(self.directory)
+    self.watched_dir = os.path.join(self.directory, 'watched', 'corpus')
+    self.log = os.path.join(self.directory, 'log')
+    self._serve()
+
+  def _serve(self):
+    live = served_model.live(self.model_dir, self.corpus_dir, is_live=True)
+    self.service = service_lib.Service(live, documents_log=self.log)
+    self.addCleanup(self.service.close)
+    self.edits = live.current.edits
+    self.watch = corpus_watch.CorpusWatch(
+      self.service, self.corpus_dir, self.watched_dir
+    )
+    self.addCleanup(self.watch.close)
+
+  def _write(self, articles):
+    shutil.rmtree(self.watched_dir, ignore_errors=True)
+    tiny.write_corpus(os.path.dirname(self.watched_dir), articles)
+
+  def _found(self):
+    """Returns title and text of all blocks that a query finds."""
+    (ids,), _ = self.edits.retriever([[5, 6, 7]], self.service.num_blocks)
+    table = self.edits.table
+    return sorted(zip(table.titles(ids), table.texts(ids), strict=True))
+
+  def _in_corpus(self):
+    table = block_table.BlockTable.open(self.watched_dir)
+    ids = range(table.num_blocks)
+    return sorted(zip(table.titles(ids), table.texts(ids), strict=True))
+
+  def test_what_is_found_are_the_blocks_of_the_newer_corpus(self):
+    self.assertFalse(self.watch.check())  # There is none yet.
+    self._write([_FIRST, _CHANGED, _NEW])
+    self.assertTrue(self.watch.check())
+    self.assertEqual(self._found(), self._in_corpus())
+    self.assertLen(self._found(), self.service.num_blocks)
+    self.assertEqual(list(self.edits.documents), [_SECOND.article_id, 'new'])
+    self.assertFalse(self.watch.check())
+    self._write(tiny.ARTICLES)
+    self.assertTrue(self.watch.check())
+    self.assertEqual(self._found(), self._in_corpus())
+
+  def test_a_server_that_starts_again_does_nothing_twice(self):
+    self._write([_FIRST, _CHANGED, _NEW])
+    self.watch.check()
+    before, size = self._found(), os.path.getsize(self.log)
+    self._serve()
+    self.assertTrue(self.watch.check())
+    self.assertEqual(self._found(), before)
+    self.assertEqual(os.path.getsize(self.log), size)
+
+  def test_posted_documents_stay(self):
+    posted = document_log.Document('posted', 'a', 'E a.')
+    over = document_log.Document(_FIRST.article_id, 'a', 'A c.')
+    change = document_log.Change([posted, over])
+    self.service.change_documents(change).result()
+    self._write([*tiny.ARTICLES, _NEW])
+    self.watch.check()
+    self.assertTrue(self.service.holds(posted))
+    self.assertTrue(self.service.holds(over))
+    self.assertTrue(self.service.knows('new'))
+
+  def test_a_closed_watch_stops_and_the_next_goes_on(self):
+    self._write([_FIRST, _CHANGED, _NEW])
+    self.watch.close()
+    self.watch.check()
+    self.assertEmpty(self.edits.documents)
+    self._serve()
+    self.watch.check()
+    self.assertEqual(self._found(), self._in_corpus())
+
+
+if __name__ == '__main__':
+  absltest.main()
