@@ -22,8 +22,9 @@ if [ $# -eq 0 ]; then
   set -- tests/tutorial_test.py tests  # The longest file first.
 fi
 echo "Tests: pytest $*"
+# A process that crashes ends the run: to go on without it can take for ever.
 "$PYTHON" -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
-  -q --durations=15 "$@"
+  --max-worker-restart=0 -q --durations=15 "$@"
 if [ -n "$failed" ]; then
   echo "The $failed check failed: see above. To fix most style errors:" \
     "$PYTHON -m ruff check --fix . && $PYTHON -m ruff format ." >&2

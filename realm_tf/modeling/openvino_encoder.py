@@ -35,6 +35,10 @@ _INPUTS = ('input_word_ids', 'input_mask', 'input_type_ids')
 # A graph's inputs -> its outputs.
 Run = Callable[[Sequence[np.ndarray]], list[np.ndarray]]
 _PRECISIONS = {'float32': 'f32', 'bfloat16': 'bf16'}
+# One for all graphs, never freed. Each sets a stack for signal handlers, since
+# AMX's state is large, and frees it with itself. Were there several, the stack
+# in use could be one that was freed: then the next signal ends the process.
+_CORE = openvino.Core()
 
 
 class OpenvinoEncoder:
@@ -78,7 +82,7 @@ def compile_graph(graph: openvino.Model, dtype: str) -> Run:
 
   Threads take turns.
   """
-  compiled = openvino.Core().compile_model(
+  compiled = _CORE.compile_model(
     graph,
     'CPU',
     {

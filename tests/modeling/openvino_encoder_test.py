@@ -39,6 +39,26 @@ def _tokens():
   }
 
 
+# Compiles graphs, frees them in the order of their making, and gets a signal.
+_SIGNALLED = """
+import signal
+import numpy as np
+from realm_tf.modeling import openvino_encoder as lib
+
+ones = np.ones([64, 64], np.float32)
+signal.signal(signal.SIGTERM, lambda *_: print('handled'))
+runs = []
+for i in range(6):
+  x = lib.ops.parameter([64, 64], np.float32)
+  graph = lib.openvino.Model([lib.ops.matmul(x, x, False, False)], [x])
+  runs.append(lib.compile_graph(graph, 'bfloat16'))
+  runs[-1]([ones])
+  while i % 3 == 2 and runs:
+    del runs[0]
+  signal.raise_signal(signal.SIGTERM)
+"""
+
+
 class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
   def _exact(self, config):
     encoder = bert.build_encoder(config)
@@ -95,24 +115,30 @@ class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
       kept(_tokens())['pooled_output'], exact['pooled_output'], atol=1e-5
     )
 
+  def test_a_signal_is_handled_after_graphs_were_freed(self):
+    self.assertEqual(_printed_by(_SIGNALLED).split(), ['handled'] * 6)
+
   def test_the_missing_extra_is_named(self):
-    done = subprocess.run(
-      [
-        sys.executable,
-        '-c',
-        'import sys; sys.modules["openvino"] = None\n'
-        'from realm_tf import errors\n'
-        'try:\n'
-        '  from realm_tf.modeling import openvino_encoder\n'
-        'except errors.UserError as error:\n'
-        '  print(error)\n',
-      ],
-      cwd=source_tree.ROOT,
-      capture_output=True,
-      text=True,
-      check=True,
+    said = _printed_by(
+      'import sys; sys.modules["openvino"] = None\n'
+      'from realm_tf import errors\n'
+      'try:\n'
+      '  from realm_tf.modeling import openvino_encoder\n'
+      'except errors.UserError as error:\n'
+      '  print(error)\n'
     )
-    self.assertIn("pip install 'realm_tf[openvino]'", done.stdout)
+    self.assertIn("pip install 'realm_tf[openvino]'", said)
+
+
+def _printed_by(script):
+  done = subprocess.run(
+    [sys.executable, '-X', 'faulthandler', '-c', script],
+    cwd=source_tree.ROOT,
+    capture_output=True,
+    text=True,
+    check=True,
+  )
+  return done.stdout
 
 
 if __name__ == '__main__':
