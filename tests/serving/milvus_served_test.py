@@ -1,0 +1,99 @@
+"""Tests a served model whose index is in Milvus: milvus-lite, in this process."""
+
+import os
+
+from absl.testing import absltest
+
+from realm_tf import errors
+from realm_tf.index import index_builder
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
+from realm_tf.serving import document_log
+from realm_tf.serving import served_model
+from realm_tf.serving import service as service_lib
+from tests.serving import small_models
+
+try:
+  import pymilvus
+
+  from realm_tf.index import milvus_searcher
+except (ImportError, errors.UserError):
+  pymilvus = None
+
+_QUESTIONS = ['a b ?', 'c d ?', 'e f ?']
+
+
+@absltest.skipIf(pymilvus is None, 'pymilvus is not installed.')
+class MilvusServedTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.model_dir, self.corpus_dir = small_models.write_all(self.directory)
+    self.uri = os.environ.get('REALM_MILVUS_URI') or os.path.join(
+      self.directory, 'milvus.db'
+    )
+    self.index_dir = os.path.join(self.directory, 'in_milvus')
+
+  def tearDown(self):
+    client = milvus_searcher._connect(self.uri)
+    for collection in client.list_collections():
+      milvus_searcher._drop(client, collection)
+    super().tearDown()
+
+  def _index(self):
+    builder = index_builder.open_builder(
+      self.model_dir,
+      self.corpus_dir,
+      ['index.searcher=milvus', f'index.uri={self.uri}'],
+    )
+    params = model_directory.open_directory(self.model_dir).params
+    builder.publish(params, self.index_dir)
+
+  def _serve(self, **kwargs):
+    live = served_model.live(
+      self.model_dir, self.corpus_dir, self.index_dir, **kwargs
+    )
+    self.addCleanup(live.close)
+    return live
+
+  def _answers(self, live):
+    return [
+      (answer.prediction, [item.block_id for item in answer.evidence])
+      for answer in live.current.answerer.answer(_QUESTIONS)
+    ]
+
+  def _exact(self):
+    return self._answers(
+      served_model.live(
+        self.model_dir, self.corpus_dir, layout.index_root(self.model_dir)
+      )
+    )
+
+  def test_answers_as_with_exact_search_also_after_a_swap(self):
+    self._index()
+    live = self._serve()
+    self.assertEqual(self._answers(live), self._exact())
+    model = small_models.write(
+      os.path.join(self.directory, 'other'), self.corpus_dir, seed=1
+    )
+    small_models.publish(self.model_dir, self.corpus_dir, model, 1)
+    self._index()
+    self.assertTrue(live.check())
+    self.assertEqual(live.version, served_model.Versions(1, 1))
+    self.assertEqual(self._answers(live), self._exact())
+
+  def test_documents_are_found_beside_it(self):
+    self._index()
+    live = self._serve(is_live=True)
+    service = service_lib.Service(
+      live, documents_log=os.path.join(self.directory, 'log')
+    )
+    self.addCleanup(service.close)
+    document = document_log.Document('new', 'a', 'F f.')
+    service.change_documents(document_log.Change([document])).result()
+    (ids,), _ = live.current.edits.retriever([[5, 6, 7]], service.num_blocks)
+    self.assertIn('F f.', live.current.edits.table.texts(ids))
+
+
+if __name__ == '__main__':
+  absltest.main()
