@@ -38,7 +38,7 @@ from realm_tf.serving import service as service_lib
 
 _NUM_BLOCKS = flags.DEFINE_integer('num_blocks', 1_000_000, 'Of the corpus.')
 _NOISE = 0.05  # Standard deviation, in that of the embeddings' entries.
-_CLIENTS, _WRITERS, _QUIET_SECS = 8, 8, 20.0
+_CLIENTS, _WRITERS, _QUIET_SECS = 8, 32, 20.0
 
 
 class _RepeatedTable:

@@ -35,7 +35,7 @@ _QUESTIONS = flags.DEFINE_string(
 )
 _CHANGES = flags.DEFINE_integer('changes', 3000, 'Requests that change.')
 _RATE = flags.DEFINE_float('rate', 100.0, 'Changes a second, at most.')
-_CLIENTS, _REQUESTS, _WRITERS = 8, 500, 8
+_CLIENTS, _REQUESTS, _WRITERS = 8, 500, 32
 
 
 _connections = threading.local()  # One a thread, kept open.

@@ -41,12 +41,15 @@ _MASKING = flags.DEFINE_enum(
 
 def _queries(output_dir, tokenizer, table, counts):
   """Returns the queries of --input."""
-  names = gazetteer.country_names()
-  name = _TAGGER.value if _MASKING.value == 'salient' else None
+  tagger = _TAGGER.value if _MASKING.value == 'salient' else None
   if not beam_flags.is_local():
-    corpus_dir = corpus_flags.CORPUS_DIR.value
     return beam_articles.tag(
-      corpus_dir, name, names, _FORMAT.value, output_dir, counts
+      corpus_flags.CORPUS_DIR.value,
+      tagger,
+      gazetteer.country_names(),
+      _FORMAT.value,
+      output_dir,
+      counts,
     )
   sentences = inputs.read_tagged_sentences(
     inputs.split(article_flags.INPUT.value),
@@ -58,7 +61,10 @@ def _queries(output_dir, tokenizer, table, counts):
     return query_building.queries_from_sentences(
       launcher.progress(sentences, 'Tokenizing', 'sentences'), tokenizer, table
     )
-  tagger = name and taggers.make(name, names, article_flags.NUM_WORKERS.value)
+  if tagger:
+    tagger = taggers.make(
+      tagger, gazetteer.country_names(), article_flags.NUM_WORKERS.value
+    )
   articles = article_flags.read('Tagging', _FORMAT.value, counts)
   return query_building.queries_from_articles(
     articles, tokenizer, tagger, table, counts

@@ -7,15 +7,12 @@ The blocks are those of `corpus_building.build`.
 """
 
 from collections.abc import Iterator, Sequence
-import os
 
 import apache_beam as beam
-import tensorflow as tf
 
 from realm_tf.corpus import blocks
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.pipelines import reading as reading_lib
-from realm_tf.pipelines import running
 from realm_tf.records import batch_files
 from realm_tf.records import corpus_building
 from realm_tf.records import encoded_blocks
@@ -31,28 +28,19 @@ def build(
   """Cuts on a Beam runner, then yields the blocks of `corpus_building.build`.
 
   Args:
-    reading: Input.
+    reading: See `reading.run`; so for `work_dir`, `options` and `counts`.
     cutter: Arguments of `corpus_building.Cutter`.
-    work_dir: New directory for batches, writable from every worker. It is
-      deleted at the end.
-    options: Options of Beam, e.g. '--runner=DirectRunner'.
-    counts: Receives the counts of all workers.
 
   Raises:
     UserError: A missing file or a bad record.
   """
-  tf.io.gfile.makedirs(work_dir)
-  try:
-    with running.pipeline(options) as pipeline:
-      _ = reading_lib.read_batches(
-        pipeline, reading, work_dir, blocks.batches
-      ) | beam.ParDo(_Cut(cutter, work_dir))
-    paths = reading_lib.gather(work_dir, counts)
+  work = _Cut(cutter, work_dir)
+  with reading_lib.run(
+    reading, blocks.batches, work, work_dir, options, counts
+  ) as paths:
     yield from corpus_building.without_duplicates(
       map(batch_files.read, paths), counts
     )
-  finally:
-    tf.io.gfile.rmtree(work_dir)
 
 
 class _Cut(beam.DoFn):
@@ -66,5 +54,5 @@ class _Cut(beam.DoFn):
 
   def process(self, element):
     name, articles = element
-    path = os.path.join(self._work_dir, f'{reading_lib.BATCH}{name}')
+    path = reading_lib.batch_path(self._work_dir, name)
     batch_files.write(self._cut(articles), path)

@@ -7,16 +7,13 @@ The queries are those of `query_building.queries_from_articles`.
 """
 
 from collections.abc import Iterator, Sequence
-import os
 from typing import NamedTuple, Optional
 
 import apache_beam as beam
-import tensorflow as tf
 
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.pipelines import reading as reading_lib
-from realm_tf.pipelines import running
 from realm_tf.records import batch_files
 from realm_tf.records import block_table
 from realm_tf.records import query_building
@@ -50,26 +47,18 @@ def build(
   """Tags on a Beam runner, then yields all queries in order.
 
   Args:
-    reading: Input.
+    reading: See `reading.run`; so for `work_dir`, `options` and `counts`.
     tagging: What the workers do.
-    work_dir: New directory for batches, writable from every worker. It is
-      deleted at the end.
-    options: Options of Beam, e.g. '--runner=DirectRunner'.
-    counts: Receives the counts of all workers.
 
   Raises:
     UserError: A missing file or a bad record.
   """
-  tf.io.gfile.makedirs(work_dir)
-  try:
-    with running.pipeline(options) as pipeline:
-      _ = reading_lib.read_batches(
-        pipeline, reading, work_dir, sources.in_batches
-      ) | beam.ParDo(_Tag(tagging, work_dir))
-    for path in reading_lib.gather(work_dir, counts):
+  work = _Tag(tagging, work_dir)
+  with reading_lib.run(
+    reading, sources.in_batches, work, work_dir, options, counts
+  ) as paths:
+    for path in paths:
       yield from batch_files.read_queries(path)
-  finally:
-    tf.io.gfile.rmtree(work_dir)
 
 
 class _Tag(beam.DoFn):
@@ -96,6 +85,6 @@ class _Tag(beam.DoFn):
       self._table,
       counts,
     )
-    path = os.path.join(self._work_dir, f'{reading_lib.BATCH}{name}')
+    path = reading_lib.batch_path(self._work_dir, name)
     batch_files.write_queries(queries, path)
     reading_lib.write_counts(self._work_dir, f'of-{name}', counts)

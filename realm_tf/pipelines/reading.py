@@ -1,9 +1,12 @@
-"""Reads articles on Apache Beam: files -> count -> [workers: read, batch].
+"""Works on articles on Apache Beam, batch by batch.
+
+  files -> count -> [workers: read, batch] -> [workers: work] -> batch files
 
 What workers count, and the first mistake that one finds, goes through files.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+import contextlib
 import json
 import os
 from typing import NamedTuple
@@ -14,9 +17,9 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
+from realm_tf.pipelines import running
 
-BATCH = 'batch-'
-_COUNTS, _ERROR = 'counts-', 'error-'
+_BATCH, _COUNTS, _ERROR = 'batch-', 'counts-', 'error-'
 
 _Batches = Callable[[Iterable[sources.Article]], Iterator[list]]
 
@@ -40,31 +43,50 @@ class Reading(NamedTuple):
   first_number: int = 0
 
 
-def read_batches(
-  pipeline: beam.Pipeline, reading: Reading, work_dir: str, batches: _Batches
-) -> beam.PCollection:
-  """Returns ('file-batch', articles) of all inputs, spread over the workers.
+@contextlib.contextmanager
+def run(
+  reading: Reading,
+  batches: _Batches,
+  work: beam.DoFn,
+  work_dir: str,
+  options: Sequence[str],
+  counts: counts_lib.Counts,
+) -> Iterator[list[str]]:
+  """Gives all articles to workers, and yields the files that they wrote.
 
   Args:
-    pipeline: Pipeline to add to.
     reading: Input.
-    work_dir: Directory for counts and errors, writable from every worker.
     batches: Groups articles.
+    work: Gets ('file-batch', articles), and writes a file to `batch_path`.
+    work_dir: New directory for what workers write, writable from each. It is
+      deleted at the end.
+    options: Options of Beam, e.g. '--runner=DirectRunner'.
+    counts: Receives the counts of all workers.
 
   Raises:
-    UserError: A missing file.
+    UserError: A missing file or a bad record.
   """
   items = list(enumerate(sources.expand(reading.inputs, reading.format)))
-  files = pipeline | beam.Create(items) | 'SpreadFiles' >> beam.Reshuffle()
-  # The id of an article without one is its number in the whole input.
-  numbers = files | beam.Map(_count, reading)
-  return (
-    files
-    | beam.FlatMap(
-      _read, beam.pvalue.AsDict(numbers), reading, work_dir, batches
-    )
-    | 'SpreadBatches' >> beam.Reshuffle()
-  )
+  tf.io.gfile.makedirs(work_dir)
+  try:
+    with running.pipeline(options) as pipeline:
+      files = pipeline | beam.Create(items) | 'SpreadFiles' >> beam.Reshuffle()
+      # The id of an article without one is its number in the whole input.
+      numbers = beam.pvalue.AsDict(files | beam.Map(_count, reading))
+      _ = (
+        files
+        | beam.FlatMap(_read, numbers, reading, work_dir, batches)
+        | 'SpreadBatches' >> beam.Reshuffle()
+        | beam.ParDo(work)
+      )
+    yield _gather(work_dir, counts)
+  finally:
+    tf.io.gfile.rmtree(work_dir)
+
+
+def batch_path(work_dir: str, name: str) -> str:
+  """Returns the file of a batch by its name, 'file-batch'."""
+  return os.path.join(work_dir, f'{_BATCH}{name}')
 
 
 def _count(item, reading: Reading) -> tuple[int, int]:
@@ -104,7 +126,7 @@ def write_counts(work_dir: str, name: str, counts: counts_lib.Counts) -> None:
   _write(os.path.join(work_dir, f'{_COUNTS}{name}'), json.dumps(counted))
 
 
-def gather(work_dir: str, counts: counts_lib.Counts) -> list[str]:
+def _gather(work_dir: str, counts: counts_lib.Counts) -> list[str]:
   """Adds all that workers counted to `counts`; returns the batch files.
 
   Raises:
@@ -118,7 +140,7 @@ def gather(work_dir: str, counts: counts_lib.Counts) -> list[str]:
       counts.keep(what, number)
     for reason, number in counted['left_out'].items():
       counts.drop(reason, number)
-  return _paths(work_dir, BATCH)
+  return _paths(work_dir, _BATCH)
 
 
 def _paths(work_dir: str, prefix: str) -> list[str]:

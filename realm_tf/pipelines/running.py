@@ -18,8 +18,6 @@ def pipeline(options: Sequence[str]) -> Iterator[beam.Pipeline]:
       options=pipeline_options.PipelineOptions(list(options))
     ) as result:
       yield result
-  except errors.UserError:  # A mistake in what it was to read.
-    raise
   except Exception as error:  # Any of Beam, its runners, and their services.
     logging.info('Beam ended with:', exc_info=True)
     raise errors.UserError(

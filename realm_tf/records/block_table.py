@@ -19,6 +19,7 @@ from realm_tf.records import encoded_blocks
 from realm_tf.rundir import manifests
 
 NULL_BLOCK = -1  # Id of the null block; its title and body are empty.
+NOT_FOUND = -1  # Of `find_hashes`.
 _FOLDER = 'table'
 SCHEMA_VERSION = 2
 
@@ -269,3 +270,11 @@ def _rows_of_texts(column: columns.RaggedColumn) -> dict[str, list[int]]:
   for row in range(len(column)):
     rows[column.text(row)].append(row)
   return rows
+
+
+def find_hashes(wanted: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+  """Returns the row of each of `wanted` in `hashes`, int64, or NOT_FOUND."""
+  order = np.argsort(hashes, kind='stable')
+  places = np.searchsorted(hashes, wanted, sorter=order)
+  rows = order[np.minimum(places, len(order) - 1)]
+  return np.where(hashes[rows] == wanted, rows, NOT_FOUND)

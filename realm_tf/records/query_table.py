@@ -20,7 +20,7 @@ from realm_tf.records import block_table
 from realm_tf.records import columns
 from realm_tf.rundir import manifests
 
-NO_BLOCK = -1
+NO_BLOCK = block_table.NOT_FOUND
 _SCHEMA_VERSION = 1
 _MAX_SPAN = 10  # Wordpieces; the paper masks at most 10 in a query.
 
@@ -175,7 +175,7 @@ class QueryTable:
     path = os.path.join(self._dir, 'own_hashes.npy')
     if not tf.io.gfile.exists(path):
       self._check(key, table)
-    found = _find_hashes(columns.read_array(path), table.hashes)
+    found = block_table.find_hashes(columns.read_array(path), table.hashes)
     self.own_blocks = np.where(has_own, found, NO_BLOCK)
     is_found = self.own_blocks[has_own] != NO_BLOCK
     if not is_found.any():
@@ -214,11 +214,3 @@ class QueryTable:
   def lengths(self) -> np.ndarray:
     """Returns the length of each query in wordpieces, int32 [num_queries]."""
     return self._ids.lengths()
-
-
-def _find_hashes(wanted: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-  """Returns the row of each of `wanted` in `hashes`, int64, or NO_BLOCK."""
-  order = np.argsort(hashes, kind='stable')
-  places = np.searchsorted(hashes, wanted, sorter=order)
-  rows = order[np.minimum(places, len(order) - 1)]
-  return np.where(hashes[rows] == wanted, rows, NO_BLOCK)

@@ -36,6 +36,8 @@ class Batcher:
     batch_size: Most items in a batch; 1 handles one after the other.
     queue_size: Most items that wait.
     wait_secs: Longest wait after a batch for one that is as large.
+    gather_secs: Asked when an idle worker gets an item: seconds to wait for
+      more.
   """
 
   def __init__(
@@ -45,10 +47,11 @@ class Batcher:
     queue_size: int = 256,
     wait_secs: float = 0.010,
     observe: Callable[[int], None] = lambda size: None,
+    gather_secs: Callable[[], float] = lambda: 0.0,
   ):
     self._handle = handle
     self._batch_size, self._queue_size = batch_size, queue_size
-    self._wait_secs = wait_secs
+    self._wait_secs, self._gather_secs = wait_secs, gather_secs
     self._observe = observe
     self._changed = threading.Condition()
     self._queue: collections.deque = collections.deque()
@@ -115,17 +118,18 @@ class Batcher:
   def _next_batch(self, last_size):
     """Returns (item, future) pairs, maybe none; None at the end."""
     with self._changed:
-      self._wait_for(last_size)
+      self._wait_for(last_size, self._wait_secs)
       while not self._queue:
         if self._is_closed:
           return None
         self._changed.wait()
+      self._wait_for(self._batch_size, self._gather_secs())
       size = min(len(self._queue), self._batch_size)
       taken = [self._queue.popleft() for _ in range(size)]
     return [pair for pair in taken if pair[1].set_running_or_notify_cancel()]
 
-  def _wait_for(self, number):
-    deadline = time.monotonic() + self._wait_secs
+  def _wait_for(self, number, secs):
+    deadline = time.monotonic() + secs
     while len(self._queue) < number and not self._is_closed:
       left = deadline - time.monotonic()
       if left <= 0 or not self._changed.wait(left):

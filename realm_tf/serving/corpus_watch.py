@@ -29,14 +29,16 @@ class Articles(NamedTuple):
     table: The corpus.
     keys: Hashes of the articles' ids, uint64 [A].
     digests: Sums of the hashes of their blocks, uint64 [A].
+    first_blocks: The first block of each, int64 [A].
   """
 
   table: block_table.BlockTable
   keys: np.ndarray
   digests: np.ndarray
+  first_blocks: np.ndarray
 
   def article_id(self, row: int) -> str:
-    return self.table.article_ids([self._first_block(row)])[0]
+    return self.table.article_ids([self.first_blocks[row]])[0]
 
   def document(self, row: int) -> document_log.Document:
     """Returns an article; it is cut into the same blocks again."""
@@ -47,17 +49,13 @@ class Articles(NamedTuple):
       article_id, title, '\n'.join(self.table.texts(ids))
     )
 
-  def _first_block(self, row: int) -> int:
-    return int(np.searchsorted(self.table.article_rows, row))
-
 
 def articles_of(table: block_table.BlockTable) -> Articles:
   """Returns the articles of an open corpus."""
   keys = [_hash(article_id) for article_id in table.all_article_ids()]
   starts = np.flatnonzero(np.diff(table.article_rows, prepend=-1))
-  return Articles(
-    table, np.array(keys, np.uint64), np.add.reduceat(table.hashes, starts)
-  )
+  digests = np.add.reduceat(table.hashes, starts)
+  return Articles(table, np.array(keys, np.uint64), digests, starts)
 
 
 def compare(old: Articles, new: Articles) -> tuple[np.ndarray, np.ndarray]:
@@ -65,14 +63,11 @@ def compare(old: Articles, new: Articles) -> tuple[np.ndarray, np.ndarray]:
 
   An article whose blocks differ is lacking in `old` only.
   """
-  order = np.argsort(old.keys)
-  places = np.searchsorted(old.keys, new.keys, sorter=order)
-  rows = order[np.minimum(places, len(order) - 1)]
-  is_same = (old.keys[rows] == new.keys) & (old.digests[rows] == new.digests)
-  return (
-    np.flatnonzero(~is_same),
-    np.flatnonzero(~np.isin(old.keys, new.keys)),
-  )
+  rows = block_table.find_hashes(new.keys, old.keys)
+  is_known = rows != block_table.NOT_FOUND
+  is_same = is_known & (old.digests[rows] == new.digests)
+  is_gone = block_table.find_hashes(old.keys, new.keys) == block_table.NOT_FOUND
+  return np.flatnonzero(~is_same), np.flatnonzero(is_gone)
 
 
 class CorpusWatch:

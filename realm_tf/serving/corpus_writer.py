@@ -6,7 +6,7 @@ Questions go on meanwhile; only the last step waits until none is answered, so
 that none is while a change is half done.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import concurrent.futures
 import functools
 import threading
@@ -19,6 +19,9 @@ from realm_tf.serving import document_log
 from realm_tf.serving import request_body
 
 _CHANGES_AT_ONCE = 64
+# While questions are answered, changes wait so long for others: several cost
+# hardly more than one, and the questions less.
+_GATHER_SECS = 0.1
 
 
 class Edit(NamedTuple):
@@ -35,6 +38,7 @@ class CorpusWriter:
     live: The model in use, with edits.
     log: Keeps changes of documents; None if there are to be none.
     answering: Held by the thread that answers while it does.
+    idle_secs: Returns the seconds since it did.
   """
 
   def __init__(
@@ -42,10 +46,14 @@ class CorpusWriter:
     live: hot_swap.HotSwap,
     log: Optional[document_log.DocumentLog],
     answering: threading.Lock,
+    idle_secs: Callable[[], float],
   ):
     self._live, self._log, self._answering = live, log, answering
     self._batcher = batching.Batcher(
-      self._write, _CHANGES_AT_ONCE, wait_secs=0.0
+      self._write,
+      _CHANGES_AT_ONCE,
+      wait_secs=0.0,
+      gather_secs=lambda: _GATHER_SECS if idle_secs() < _GATHER_SECS else 0.0,
     )
 
   def submit(

@@ -7,7 +7,9 @@ edits, documents -> `corpus_writer` -> between two batches -> futures
 from collections.abc import Callable, Sequence
 import concurrent.futures
 import functools
+import math
 import threading
+import time
 from typing import Any, Optional
 
 from realm_tf.retrieval import hot_swap
@@ -66,7 +68,13 @@ class Service:
       max(queue_size, self.limits.questions),
       observe=self.metrics.count_batch,
     )
-    self._writer = corpus_writer.CorpusWriter(live, self._log, self._answering)
+    self._answered = -math.inf  # When; by the clock that never goes back.
+    self._writer = corpus_writer.CorpusWriter(
+      live,
+      self._log,
+      self._answering,
+      lambda: time.monotonic() - self._answered,
+    )
 
   @property
   def is_ready(self) -> bool:
@@ -171,10 +179,12 @@ class Service:
     questions = [item for item in items if isinstance(item, str)]
     with self._answering:
       answers = iter(self._answer(questions))
-      return [
+      results = [
         next(answers) if isinstance(item, str) else _result(item)
         for item in items
       ]
+    self._answered = time.monotonic()
+    return results
 
   def _answer(self, questions: Sequence[str]) -> list[Any]:
     if not questions:

@@ -7,13 +7,12 @@ import numpy as np
 import tf_keras
 
 from realm_tf.answering import loading
-from realm_tf.index import index_builder
 from realm_tf.modeling import realm_model
-from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.training import params_export
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
+from tests import model_index
 from tests import tiny
 
 _QUESTIONS = ['a b ?', 'e f']
@@ -38,13 +37,7 @@ class LoadAnswererTest(absltest.TestCase):
       inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]
     )
     params_export.publish(path, 0, model)
-    index_builder.IndexBuilder(
-      block_table.BlockTable.open(self.corpus),
-      inputs.config,
-      inputs.special_ids,
-      inputs.tokenizer.mask_id,
-      model,
-    ).build(0, layout.index_root(path))
+    model_index.build(inputs, model, self.corpus, layout.index_root(path))
     return path
 
   def _load(self, model_dir, **overrides):

@@ -6,7 +6,6 @@ import numpy as np
 
 from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
-from realm_tf.index import index_builder
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.records import query_table
@@ -15,6 +14,7 @@ from realm_tf.rundir import layout
 from realm_tf.training import params_export
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
+from tests import model_index
 from tests import tiny
 
 
@@ -99,13 +99,7 @@ class Files:
       (layout.index_root(self.model), self.corpus),
       (self.other_index, self.other_corpus),
     ):
-      index_builder.IndexBuilder(
-        block_table.BlockTable.open(corpus_dir),
-        inputs.config,
-        inputs.special_ids,
-        inputs.tokenizer.mask_id,
-        model,
-      ).build(0, root)
+      model_index.build(inputs, model, corpus_dir, root)
     runs.start(self.retriever_only, inputs, setup_lib.ALONE)
     params_export.publish(
       self.retriever_only,

@@ -14,13 +14,14 @@ class BatcherTest(absltest.TestCase):
     self.gate, self.entered = threading.Event(), threading.Event()
     self.batches = []
 
-  def _batcher(self, batch_size=2, queue_size=5, wait_secs=0.0):
+  def _batcher(self, batch_size=2, queue_size=5, wait_secs=0.0, gather_secs=0):
     batcher = batching.Batcher(
       self._handle,
       batch_size,
       queue_size,
       wait_secs,
       lambda size: self.sizes.append(size),
+      lambda: gather_secs,
     )
     self.sizes = []
     self.addCleanup(batcher.close)
@@ -110,6 +111,18 @@ class BatcherTest(absltest.TestCase):
     batcher = self._batcher(batch_size=4, wait_secs=0.01)
     self._results(batcher.submit(['a', 'b']))
     self.assertEqual(batcher.submit(['c'])[0].result(10), 'C')
+
+  def test_an_idle_worker_gathers_up_to_a_full_batch_or_the_end(self):
+    self.gate.set()
+    batcher = self._batcher(gather_secs=30.0)
+    (first,) = batcher.submit(['a'])
+    with self.assertRaises(concurrent.futures.TimeoutError):
+      first.result(0.05)
+    self.assertEqual(self._results([first, *batcher.submit(['b'])]), ['A', 'B'])
+    (third,) = batcher.submit(['c'])
+    batcher.close()
+    self.assertEqual(third.result(0), 'C')
+    self.assertEqual(self.batches, [['a', 'b'], ['c']])
 
   def test_close_finishes_the_queue_and_takes_no_more(self):
     batcher = self._batcher(wait_secs=30.0)

@@ -1,4 +1,4 @@
-"""Tests a served model whose index is in Milvus: milvus-lite, in this process."""
+"""Tests a served model whose index is in Milvus (milvus-lite here)."""
 
 import os
 

@@ -12,14 +12,13 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
-from realm_tf.index import index_builder
 from realm_tf.modeling import realm_model
-from realm_tf.records import block_table
 from realm_tf.records import shards
 from realm_tf.rundir import layout
 from realm_tf.training import params_export
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
+from tests import model_index
 from tests import tiny
 
 # Bytes, characters and wordpieces are different numbers in each; '…' is three
@@ -69,13 +68,7 @@ def write_model(
     if len(variable.shape) > 1:
       variable.assign(variable * 20.0)
   params_export.publish(path, 0, model)
-  index_builder.IndexBuilder(
-    block_table.BlockTable.open(corpus_dir),
-    inputs.config,
-    inputs.special_ids,
-    inputs.tokenizer.mask_id,
-    model,
-  ).build(0, layout.index_root(path))
+  model_index.build(inputs, model, corpus_dir, layout.index_root(path))
   return path
 
 

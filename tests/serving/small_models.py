@@ -7,13 +7,12 @@ from typing import Any
 
 import tf_keras
 
-from realm_tf.index import index_builder
 from realm_tf.modeling import realm_model
-from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.training import params_export
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
+from tests import model_index
 from tests import tiny
 
 QA = (realm_model.EMBEDDER, realm_model.SPAN)
@@ -46,13 +45,7 @@ def _config():
 def publish(path: str, corpus_dir: str, model: Any, step: int) -> None:
   """Publishes a version of a model: its index first, then its parameters."""
   inputs = runs.open_inputs(_config(), corpus_dir)
-  index_builder.IndexBuilder(
-    block_table.BlockTable.open(corpus_dir),
-    inputs.config,
-    inputs.special_ids,
-    inputs.tokenizer.mask_id,
-    model,
-  ).build(step, layout.index_root(path))
+  model_index.build(inputs, model, corpus_dir, layout.index_root(path), step)
   params_export.publish(path, step, model)
 
 

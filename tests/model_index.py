@@ -1,0 +1,23 @@
+"""Builds the index version of a model that a test has just made."""
+
+from realm_tf.index import index_builder
+from realm_tf.modeling import realm_model
+from realm_tf.records import block_table
+from realm_tf.training import runs
+
+
+def build(
+  inputs: runs.Inputs,
+  model: realm_model.RealmModel,
+  corpus_dir: str,
+  root: str,
+  step: int = 0,
+) -> None:
+  """Builds version `step` of a corpus's index in the directory `root`."""
+  index_builder.IndexBuilder(
+    block_table.BlockTable.open(corpus_dir),
+    inputs.config,
+    inputs.special_ids,
+    inputs.tokenizer.mask_id,
+    model,
+  ).build(step, root)
