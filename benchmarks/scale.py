@@ -25,32 +25,31 @@ _CHECK_EMBED = flags.DEFINE_integer('check_embed', 100_000, 'Blocks.')
 _FIT = flags.DEFINE_bool('fit', False, 'Measures the constants.')
 _CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Corpus of --fit.')
 
-# By --fit on 2026-11-23, other work beside it; a Xeon with AMX.
+# By --fit on 2026-11-23, alone; a Xeon with AMX.
 CONSTANTS = scale_model.Constants(
-  embed=939e-6,
-  code=49.8e-6,
-  train=0.129e-6,
-  assign=0.0106e-6,
-  tune=16.9e-6,
-  search=Search(8.8e-6, 10.8e-6, 0.0, 0.33e-6, 3.6e-9, 2.22e-9, 67e-9),
+  embed=692e-6,
+  code=41.3e-6,
+  train=0.128e-6,
+  assign=0.00893e-6,
+  tune=8.82e-6,
+  search=Search(1.43e-6, 9.94e-6, 7.3e-9, 0.3e-6, 2.82e-9, 1.85e-9, 70.5e-9),
   block_bytes=648,
   leaf_bytes=1044,
   corpus_bytes=18.7,
-  build_bytes=449e6,
-  serve_bytes=441e6,
+  build_bytes=561e6,
+  serve_bytes=422e6,
 )
 
-# docs/results/index.md, on another machine. While it was built, tests had the
-# larger part of two cores; searches had both, one query at a time one.
+# By --check=13353718, on the same day and machine.
 _PAPER = 13_353_718
 _PAPER_EFFORT = Effort(97, 480)
 _PAPER_MEASURED = {
-  'build_secs': 2167,
-  'index_bytes': 8.7e9,
-  'build_peak': 13.7 * 2**30,
-  'serve_peak': 17.1 * 2**30,
-  'single': 1 / 406,
-  'batch': 2 / 966,
+  'build_secs': 1158,
+  'index_bytes': 8.657e9,
+  'build_peak': 21.2e9,
+  'serve_peak': 17.5e9,
+  'single': 3160e-6,
+  'batch': 1460e-6,
 }
 
 # docs/tpu.md: a block by BERT-base, a trainer's step, and the trainer's chips.

@@ -32,10 +32,11 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 
 # A partition of few has as many blocks as one of 13 million's 3,654.
-_BLOCKS, _FEW_LEAVES, _LEAVES, _SAMPLE = 50_000, 14, 1000, 5_000
+_BLOCKS, _FEW_LEAVES, _LEAVES, _SAMPLE = 200_000, 55, 1000, 5_000
 _EMBEDDED = 4096
 _QUERIES = 1024
 _SECS = 0.3
+_REPEATS = 3
 _EFFORTS = [
   scale_model.Effort(leaves, rescored)
   for leaves in (1, 3, 10, 30)
@@ -57,7 +58,19 @@ class _Built(NamedTuple):
 
 
 def fit(corpus_dir: str) -> scale_model.Constants:
-  """Returns the constants, measured on 50,000 vectors and a corpus."""
+  """Returns the constants of 200,000 vectors and a corpus: medians."""
+  fits = [_fit(corpus_dir) for _ in range(_REPEATS)]
+  return scale_model.Constants(*map(_median, zip(*fits, strict=True)))
+
+
+def _median(values):
+  """Returns the median of numbers or, of each field, of `Search`es."""
+  if isinstance(values[0], tuple):
+    return type(values[0])(*map(_median, zip(*values, strict=True)))
+  return float(np.median(values))
+
+
+def _fit(corpus_dir):
   with tempfile.TemporaryDirectory() as directory:
     clustered_vectors.write(directory, _BLOCKS, _QUERIES)
     blocks = np.array(clustered_vectors.read(directory, 'blocks'))

@@ -5,7 +5,9 @@ python -m bin.warm_start --config=launch/quickstart.py \
 
 With --questions, a question's block is the one of its article (`gold_id`) that
 has the answer; without a gold_id, the best that BM25 finds with the answer. The
-other blocks of the batch are the negatives. The config's section is
+other blocks of the batch are the negatives; --negatives_from adds one for each
+question that a model's index finds, which does not hold the answer and scores
+at most 95 % of the question's own block. The config's section is
 `inverse_cloze`. The reader of --init_from is published along, unchanged.
 """
 
@@ -17,6 +19,7 @@ from . import training_flags
 
 from absl import flags
 
+from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
 from realm_tf.training import inverse_cloze_run
 from realm_tf.training import runs
@@ -24,6 +27,24 @@ from realm_tf.training import runs
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
+_NEGATIVES_FROM = flags.DEFINE_string(
+  'negatives_from',
+  None,
+  'Model directory with an index, which finds hard negatives of --questions.',
+)
+flags.register_multi_flags_validator(
+  ['negatives_from', 'questions'],
+  lambda given: given['questions'] or not given['negatives_from'],
+  '--negatives_from finds negatives of questions: --questions must be given.',
+)
+
+
+def _retriever():
+  """Returns the search for hard negatives; None without any."""
+  if not _NEGATIVES_FROM.value:
+    return None
+  loaded = loading.load(_NEGATIVES_FROM.value, corpus_flags.CORPUS_DIR.value)
+  return lambda rows, ids, k: loaded.retriever(ids, k)
 
 
 def _search(inputs, questions):
@@ -47,6 +68,7 @@ def main(_):
     setup,
     questions,
     _search(inputs, questions),
+    _retriever(),
   )
 
 

@@ -29,9 +29,14 @@ stage() {  # NAME RESULT COMMAND...
 }
 
 # Prints the flag that resumes a training job; without a checkpoint it removes
-# what is left of the job.
+# what is left of the job, unless that is done: arguments of a stage are expanded
+# even if it is skipped.
 begin() {  # RUN_DIR
-  if [ -e "$1/checkpoints" ]; then echo --resume; else rm -rf "$1"; fi
+  if [ -e "$1/checkpoints" ]; then
+    echo --resume
+  elif [ ! -e "$1/DONE" ]; then
+    rm -rf "$1"
+  fi
 }
 
 progress_to() { if [ -t 1 ]; then echo /dev/tty; else echo /dev/null; fi; }

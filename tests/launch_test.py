@@ -120,6 +120,29 @@ class LaunchTest(parameterized.TestCase):
     self.assertEqual(config.lengths.block_tokens, length)
     _check_lengths(config, length, *readings)
 
+  @parameterized.parameters(
+    (('checkpoints',), '--resume', True),
+    (('DONE',), '', True),
+    (('checkpoints', 'DONE'), '--resume', True),
+    (('params',), '', False),
+  )
+  def test_begin_removes_only_a_job_that_cannot_go_on(
+    self, files, printed, is_kept
+  ):
+    run = self.create_tempdir()
+    for name in files:
+      run.create_file(f'job/{name}')
+    done = subprocess.run(
+      ['bash', '-c', 'run=$1; source launch/stages.sh; begin "$run/job"', '-']
+      + [run.full_path],
+      cwd=source_tree.ROOT,
+      capture_output=True,
+      text=True,
+      check=True,
+    )
+    self.assertEqual(done.stdout.strip(), printed)
+    self.assertEqual(os.path.exists(f'{run.full_path}/job'), is_kept)
+
   def test_so_does_the_papers_config(self):
     _check_lengths(config_lib.ExperimentConfig(), 288, *_READINGS)
 

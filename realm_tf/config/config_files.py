@@ -31,6 +31,7 @@ _SWITCHES |= {'false': False, 'no': False, '0': False}
 _RETIRED = frozenset(
   [
     'init_from',
+    'inverse_cloze.blocks_of_title',
     'pretraining.query_noise_rate',
     'pretraining.mask_drop_rate',
     'pretraining.write_through_blocks',

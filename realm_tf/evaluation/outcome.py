@@ -69,6 +69,22 @@ class Outcome:
       'reader_oracle': self._some_block_is_right(),
     }
 
+  def reranked(self, found: np.ndarray) -> np.ndarray:
+    """Returns the blocks that are right in the reader's order, bool [Q, K].
+
+    The reader compares question and block word by word: it reranks what the
+    retriever found. Blocks that it did not read are never right.
+
+    Args:
+      found: Whether each retrieved block is right, bool [Q, K].
+    """
+    order = np.full(self.block_ids.shape, -1)
+    for row, answer in enumerate(self.answers):
+      places = {block: place for place, block in enumerate(self.block_ids[row])}
+      ranked = [places[item.block_id] for item in answer.evidence]
+      order[row, : len(ranked)] = ranked
+    return np.take_along_axis(found, order, axis=1) & (order >= 0)
+
   def rows(self) -> list[dict[str, Any]]:
     """Returns the objects of predictions.jsonl."""
     ranks = retrieval_recall.first_rank(self.holds_answer)

@@ -29,9 +29,13 @@ def summarize(
     if outcome.has_answers
     else {}
   )
+  values = {**read, **recall}
+  if read and recall:
+    reranked = outcome.reranked(outcome.holds_answer)
+    values |= _recall('reranked_recall', reranked, recall_at)
   metrics: dict[str, Any] = {'num_questions': len(outcome.questions)}
-  metrics.update(_means({**read, **recall}))
-  ends = _intervals({**read, **recall}, seed)
+  metrics.update(_means(values))
+  ends = _intervals(values, seed)
   if outcome.is_gold is not None:
     gold = _recall('gold_recall', outcome.is_gold[outcome.has_gold], recall_at)
     metrics['num_with_gold_id'] = int(outcome.has_gold.sum())

@@ -34,19 +34,20 @@ def split(
 
 
 def embeddings(
-  embed: Embed, chunks: Mapping[str, tf.Tensor]
+  embed: Embed, chunks: Mapping[str, tf.Tensor], number: int = 2
 ) -> list[tf.Tensor]:
   """Returns what `embed` gives for all chunks, each float32 [b, D].
 
   Args:
     embed: Embeds with two towers; returns queries, then blocks.
     chunks: Chunks from `split`.
+    number: What `embed` returns: 2, or 3 with hard negatives.
   """
   parts = tf.map_fn(
     lambda i: tuple(embed(_at(chunks, i), i)),
     tf.range(_number(chunks)),
     parallel_iterations=1,  # More would take the memory of as many chunks.
-    fn_output_signature=(tf.float32, tf.float32),
+    fn_output_signature=(tf.float32,) * number,
   )
   return [tf.reshape(each, [-1, each.shape[-1]]) for each in parts]
 

@@ -9,6 +9,7 @@ import functools
 from typing import Optional
 
 from absl import logging
+import numpy as np
 
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
@@ -18,6 +19,7 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import metrics_log
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
+from realm_tf.training import hard_negatives
 from realm_tf.training import held_out_cloze
 from realm_tf.training import initial_params
 from realm_tf.training import inverse_cloze_batches
@@ -36,6 +38,7 @@ def run(
   setup: setup_lib.Setup = setup_lib.ALONE,
   questions: Sequence[questions_lib.Question] = (),
   search: Optional[finetuning_batches.Search] = None,
+  retriever: Optional[finetuning_batches.Search] = None,
 ) -> None:
   """Trains both embedders and publishes them in `run_dir`.
 
@@ -47,6 +50,7 @@ def run(
     questions: Training questions; without any, the task is ICT.
     search: Finds blocks for questions that name no article; see
       `question_pairs.find`.
+    retriever: Finds hard negatives of questions; see `hard_negatives`.
 
   Raises:
     UserError: A replica's part of the batch cannot be divided into chunks, or
@@ -57,7 +61,7 @@ def run(
   _check_chunks(job, setup)
   whole_blocks.check(inputs.table, config.lengths)
   # Before the run begins, so that a user's mistake leaves no directory behind.
-  batches_of = _batches_of(inputs, questions, search)
+  batches_of = _batches_of(inputs, questions, search, retriever)
   runs.start(run_dir, inputs, setup)
   model, left_over = initial_params.create_model(
     inputs, [realm_model.EMBEDDER], initial_params.InitFrom(init_from), setup
@@ -95,7 +99,7 @@ def _train(inputs, run_dir, run_loop, is_measured):
   run_loop.finish()
 
 
-def _batches_of(inputs, questions, search):
+def _batches_of(inputs, questions, search, retriever):
   """Returns (config, share) -> batches."""
   config = inputs.config
   if not questions:
@@ -115,7 +119,16 @@ def _batches_of(inputs, questions, search):
     len(pairs.rows),
     len(questions),
   )
-  return functools.partial(question_pairs.batches, pairs, labels)
+  negatives = None
+  if retriever:
+    negatives = hard_negatives.mine(*pairs, labels, retriever)
+    logging.info(
+      '%d of them have hard negatives.',
+      np.sum(negatives[:, 0] != hard_negatives.NONE),
+    )
+  return functools.partial(
+    question_pairs.batches, pairs, labels, negatives=negatives
+  )
 
 
 def _check_chunks(config, setup):

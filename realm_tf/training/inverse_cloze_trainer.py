@@ -16,6 +16,8 @@ from realm_tf.training import gradients as gradients_lib
 from realm_tf.training import inverse_cloze_chunks
 from realm_tf.training import step_trainer
 
+_KINDS = ('', 'hard_')  # Blocks of the queries, and hard negatives.
+
 
 class InverseClozeTrainer(step_trainer.StepTrainer):
   """Maximizes the in-batch log p(z|x), Lee et al. 2019, Section 4.
@@ -23,8 +25,10 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
   Args:
     batches: 'query_ids' int32 [B, Lx], 'title_ids' int32 [B, Lt], 'body_ids'
       int32 [B, Lz]: wordpieces with zeros behind them; see
-      `inverse_cloze_batches`. Also 'is_compared' bool [B, B] if some blocks of
-      the batch are no negatives of some queries; see `question_pairs`.
+      `inverse_cloze_batches`. Also 'is_compared' bool [B, N] if some blocks of
+      the batch are no negatives of some queries, and 'hard_title_ids' and
+      'hard_body_ids' of B further blocks, so that N is 2 B; see
+      `question_pairs`.
     optimizer: Updates both towers.
     model: Model with the EMBEDDER part.
     lengths: `block_tokens`.
@@ -54,28 +58,34 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     self._chunk_size = config.chunk_size
 
   def loss_and_logs(self, batch):
-    return _loss_and_logs(*self.embed(batch), batch.get('is_compared'))
+    return _loss_and_logs(self.embed(batch), batch.get('is_compared'))
 
   def embed(
     self, batch: Mapping[str, tf.Tensor], training: bool = True
-  ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the embeddings of queries and of blocks, each float32 [b, D]."""
+  ) -> tuple[tf.Tensor, ...]:
+    """Returns embeddings of queries, blocks and, if any, hard negatives.
+
+    Each is float32 [b, D].
+    """
     queries = self.model.embed_queries(
       joining.pack_longest(
         batch['query_ids'], None, *self._special_ids, self._lengths.query_tokens
       ),
       training=training,
     )
-    blocks = self.model.block_embedder(
+    kinds = [kind for kind in _KINDS if f'{kind}title_ids' in batch]
+    return queries, *(self._embed_blocks(batch, k, training) for k in kinds)
+
+  def _embed_blocks(self, batch, kind, training):
+    return self.model.block_embedder(
       joining.pack_longest(
-        batch['title_ids'],
-        batch['body_ids'],
+        batch[f'{kind}title_ids'],
+        batch[f'{kind}body_ids'],
         *self._special_ids,
         self._lengths.block_tokens,
       ),
       training=training,
     )
-    return queries, blocks
 
   def compute(self, batch):
     if not self._chunk_size:
@@ -86,11 +96,12 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     embed = self._embed_chunk
     if self._jit_compile:
       embed = tf.function(embed, jit_compile=True)
-    embeddings = inverse_cloze_chunks.embeddings(embed, chunks)
+    number = 3 if 'hard_title_ids' in batch else 2
+    embeddings = inverse_cloze_chunks.embeddings(embed, chunks, number)
     share = 1.0 / self._strategy.num_replicas_in_sync
     with tf.GradientTape() as tape:
       tape.watch(embeddings)
-      loss, logs = _loss_and_logs(*embeddings, batch.get('is_compared'))
+      loss, logs = _loss_and_logs(embeddings, batch.get('is_compared'))
       part = share * loss
     gradients = inverse_cloze_chunks.gradients(
       self._embed_chunk,
@@ -107,9 +118,11 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
       return self.embed(batch)
 
 
-def _loss_and_logs(queries, blocks, is_compared):
+def _loss_and_logs(embeddings, is_compared):
   """Returns those of a replica's queries; see `loss_and_logs`."""
-  blocks, first = _of_all_replicas(blocks)
+  queries, *parts = embeddings
+  parts, (first, *_) = zip(*map(_of_all_replicas, parts), strict=True)
+  blocks = tf.concat(parts, axis=0)
   log_p = inverse_cloze.in_batch_log_likelihood(
     queries, blocks, first, is_compared
   )

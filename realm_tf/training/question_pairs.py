@@ -5,7 +5,8 @@
 Dense passage retrieval, Karpukhin et al. 2020 (https://arxiv.org/abs/
 2004.04906): the other blocks of the batch are a question's negatives, except
 those that hold its answer. Questions on blocks of one title are in the same
-batch as hard negatives: see `title_groups`.
+batch as hard negatives: see `title_groups`; others may come from an index: see
+`hard_negatives`.
 """
 
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from realm_tf import errors
 from realm_tf.records import sampling
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
+from realm_tf.training import hard_negatives
 from realm_tf.training import title_groups
 
 # Batches are trimmed to multiples of these: each shape is compiled.
@@ -80,10 +82,13 @@ def batches(
   labels: answer_labels.AnswerLabels,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
+  negatives: Optional[np.ndarray] = None,
 ) -> Iterator[dict[str, np.ndarray]]:
   """Yields endless batches; those of a step depend on seed and step only.
 
   Args:
+    negatives: Blocks from `hard_negatives.mine`; a step draws one of each
+      question's.
     share: This process's part of each batch, and the first step.
 
   Yields:
@@ -102,19 +107,33 @@ def batches(
   step = share.first_step
   while True:
     dealt = sampler(step)
-    block_ids = pairs.block_ids[dealt]
+    block_ids = columns = pairs.block_ids[dealt]
     own = share.rows(config.batch_size)
-    titles, bodies = labels.table.gather(
-      block_ids[own], lengths.title_tokens, lengths.block_tokens
-    )
     rows = pairs.rows[dealt[own]]
-    is_same = block_ids[own, None] == block_ids  # [b, B]
-    may_answer = is_same | labels.hold_text(rows, block_ids)
-    is_own = np.eye(len(block_ids), dtype=bool)[own]
+    hard = {}
+    if negatives is not None:
+      drawn = hard_negatives.draw(negatives[dealt], experiment.seed, step)
+      columns = np.concatenate([block_ids, drawn])
+      hard = _blocks('hard_', drawn[own], labels, lengths, share)
+    is_own = np.eye(len(block_ids), len(columns), dtype=bool)[own]
+    may_answer = (block_ids[own, None] == columns) | labels.hold_text(
+      rows, np.maximum(columns, 0)
+    )
     yield {
       'query_ids': share.trim(labels.questions.ids[rows], _QUERY_WIDTH),
-      'title_ids': titles,
-      'body_ids': share.trim(bodies, _BODY_WIDTH),
-      'is_compared': is_own | ~may_answer,
+      'is_compared': is_own | (~may_answer & (columns >= 0)),
+      **_blocks('', block_ids[own], labels, lengths, share),
+      **hard,
     }
     step += 1
+
+
+def _blocks(kind, block_ids, labels, lengths, share):
+  """Returns the wordpieces of blocks, by names that begin with `kind`."""
+  titles, bodies = labels.table.gather(
+    block_ids, lengths.title_tokens, lengths.block_tokens
+  )
+  return {
+    f'{kind}title_ids': titles,
+    f'{kind}body_ids': share.trim(bodies, _BODY_WIDTH),
+  }

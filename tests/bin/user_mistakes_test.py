@@ -55,6 +55,7 @@ def _cases(files):
   yield 'make_world', {'set': 'world.num_cities=many'}, 'many'
   yield 'warm_start', {'init_from': missing}, missing
   yield 'warm_start', {'run_dir': files.model}, 'must be new'
+  yield 'warm_start', {'negatives_from': files.model}, '--questions must be'
   yield 'warm_start', {'set': 'model.embedder_bert.num_heads=0'}, 'num_heads'
   yield 'pretrain', {}, missing
   yield 'pretrain', {'queries_dir': files.corpus}, files.corpus

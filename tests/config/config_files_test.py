@@ -193,6 +193,7 @@ class ConfigIoTest(parameterized.TestCase):
     config = config_files.override(config_lib.ExperimentConfig(), ['seed=5'])
     tree = {**config_files.to_json(config), 'init_from': init_from}
     tree['pretraining']['query_noise_rate'] = 0.2
+    tree['inverse_cloze']['blocks_of_title'] = 2
     path = self._write('config.json', json.dumps(tree))
     self.assertEqual(config_files.read(os.path.dirname(path)), config)
 

@@ -81,6 +81,7 @@ class OpenQaTest(absltest.TestCase):
       'recall@1': 100 / 3,
       'recall@2': 200 / 3,
       'recall@100': 100.0,
+      'reranked_recall@100': 100 / 3,
       # 0.5, and 0.5 * 0.75 = 0.375, where a third is right.
       'expected_calibration_error': 100 * (0.5 - 1 / 3),
       'expected_calibration_error_with_null': 100 * (0.375 - 1 / 3),
@@ -181,9 +182,24 @@ class OpenQaTest(absltest.TestCase):
       ('Paris', (0.0, 0.0, 100.0)),
     ):
       question = questions_lib.Question('Where?', (answer,))
-      metrics = qa.run([question], [1], self.output_dir)
+      metrics = qa.run([question], [2], self.output_dir)
       names = 'exact_match', 'exact_match_one_block', 'reader_oracle'
       self.assertEqual(tuple(metrics[name] for name in names), expected)
+
+  def test_reranked_recall_is_in_the_readers_order(self):
+    def read(questions, retrieved):
+      evidence = [_evidence(2, 'K\u00f6ln'), _evidence(1, 'Rome')]
+      return [
+        answer_lib.Answer(q, 'K\u00f6ln', 2.0, evidence) for q in questions
+      ]
+
+    qa = open_qa.OpenQa(self.matcher, _retrieve, read)
+    metrics = qa.run(_QUESTIONS, [1, 2, 3], self.output_dir)
+    # Of the answers' blocks 1, 0, 2 the reader has the third first, the first
+    # second, and never read the other.
+    for k, recall in (1, 1 / 3), (2, 2 / 3), (3, 2 / 3):
+      self.assertAlmostEqual(metrics[f'reranked_recall@{k}'], 100 * recall)
+    self.assertEqual(metrics['recall@3'], 100)
 
   def test_latency_is_a_batchs_share_and_the_first_one_does_not_count(self):
     # The clock is read before and after each batch, of 2, 2 and 1 questions:

@@ -110,8 +110,10 @@ def _batch():
     'query_ids': texts(4),
     'title_ids': texts(2),
     'body_ids': texts(7),
-    'is_compared': np.eye(BATCH_SIZE, dtype=bool)
-    | (rng.random([BATCH_SIZE, BATCH_SIZE]) < 0.7),
+    'is_compared': np.eye(BATCH_SIZE, 2 * BATCH_SIZE, dtype=bool)
+    | (rng.random([BATCH_SIZE, 2 * BATCH_SIZE]) < 0.7),
+    'hard_title_ids': texts(2),
+    'hard_body_ids': texts(5),
   }
 
 
