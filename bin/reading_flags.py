@@ -8,6 +8,7 @@ from . import reader_flags
 from absl import flags
 
 from realm_tf.answering import answerer
+from realm_tf.answering import closed_book
 from realm_tf.answering import loading
 
 _SPARSE_WEIGHT = flags.DEFINE_float(
@@ -40,6 +41,10 @@ def arguments(model_dir: str, follow_links: bool = False) -> dict[str, Any]:
   }
 
 
-def load(model_dir: str, retriever: str) -> answerer.Answerer:
+def load(
+  model_dir: str, retriever: str
+) -> answerer.Answerer | closed_book.ClosedBook:
   """Returns the answerer that the flags and --retriever describe."""
+  if retriever == 'none':
+    return closed_book.load(model_dir, corpus_flags.CORPUS_DIR.value)
   return loading.load_answerer(**arguments(model_dir, retriever == 'graph'))

@@ -29,6 +29,9 @@ CONFIG = config.ExperimentConfig(
     embedder=config.EmbedderConfig(head='mean', shared_towers=True),
     span_hidden_size=64,
     max_span_width=6,
+    seq2seq=config.Seq2SeqConfig(
+      hidden_size=128, num_layers=2, num_heads=2, intermediate_size=256
+    ),
   ),
   lengths=config.LengthConfig(
     query_tokens=26,
@@ -64,5 +67,12 @@ CONFIG = config.ExperimentConfig(
     supervision='gold',
     joint_tokens=75,
     log_every_steps=50,
+  ),
+  # The rival without retrieval; it takes as long as the reader's warm-up.
+  closed_book=config.ClosedBookConfig(
+    optimizer=config.OptimizerConfig(3e-3, 2500, warmup_steps=100),
+    batch_size=64,
+    input_tokens=26,
+    answer_tokens=8,
   ),
 )

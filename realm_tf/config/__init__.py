@@ -14,6 +14,7 @@ from realm_tf.config.model import BertConfig as BertConfig
 from realm_tf.config.model import EmbedderConfig as EmbedderConfig
 from realm_tf.config.model import ModelConfig as ModelConfig
 from realm_tf.config.seq2seq import Seq2SeqConfig as Seq2SeqConfig
+from realm_tf.config.training import ClosedBookConfig as ClosedBookConfig
 from realm_tf.config.training import FinetuningConfig as FinetuningConfig
 from realm_tf.config.training import InverseClozeConfig as InverseClozeConfig
 from realm_tf.config.training import OptimizerConfig as OptimizerConfig

@@ -97,5 +97,6 @@ class ExperimentConfig(fields.Config):
   pretraining: training.PretrainingConfig = training.PretrainingConfig()
   finetuning: training.FinetuningConfig = training.FinetuningConfig()
   tagger: training.TaggerConfig = training.TaggerConfig()
+  closed_book: training.ClosedBookConfig = training.ClosedBookConfig()
   world: WorldConfig = WorldConfig()
   held_out: HeldOutConfig = HeldOutConfig()

@@ -3,6 +3,7 @@
 import dataclasses
 
 from realm_tf.config import fields
+from realm_tf.config import seq2seq as seq2seq_lib
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +87,7 @@ class ModelConfig(fields.Config):
     embedder: Head of the embedders.
     span_hidden_size: Half the width of the span reader's projection (ORQA).
     max_span_width: Longest answer, in wordpieces (ORQA).
+    seq2seq: Encoder-decoder that answers closed book.
     train_dtype: Dtype of the encoders' matmuls in training. 'auto' is bfloat16
       where the hardware multiplies it (CPUs with AMX or AVX512-BF16, TPUs, GPUs
       since Ampere). Variables, sums, softmax and loss stay float32.
@@ -99,5 +101,6 @@ class ModelConfig(fields.Config):
   embedder: EmbedderConfig = EmbedderConfig()
   span_hidden_size: int = fields.positive(256)
   max_span_width: int = fields.positive(10)
+  seq2seq: seq2seq_lib.Seq2SeqConfig = seq2seq_lib.Seq2SeqConfig()
   train_dtype: str = fields.one_of('auto', 'float32', 'bfloat16')
   recompute_activations: bool = False

@@ -9,6 +9,8 @@ from realm_tf.config import fields
 class Seq2SeqConfig(fields.Config):
   """A T5, Raffel et al. 2020; the defaults are v1.0's small one.
 
+  It has no dropout, as v1.1's pre-training.
+
   Attributes:
     vocab_size: Wordpieces; 0 means the size of the corpus's vocabulary.
     hidden_size: Width of a layer.
@@ -19,7 +21,6 @@ class Seq2SeqConfig(fields.Config):
     tied_logits: Whether the embeddings also give the logits, as in v1.0.
     num_buckets: Relative positions that attention tells apart.
     max_distance: From this relative position on all are one.
-    dropout_rate: Dropout, in training.
   """
 
   vocab_size: int = fields.not_negative(0)
@@ -33,4 +34,3 @@ class Seq2SeqConfig(fields.Config):
   tied_logits: bool = True
   num_buckets: int = fields.positive(32)
   max_distance: int = fields.positive(128)
-  dropout_rate: float = fields.rate(0.1)

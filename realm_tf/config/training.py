@@ -1,4 +1,4 @@
-"""Configures the training jobs: ICT, pre-training, fine-tuning, the tagger."""
+"""Configures the training jobs: ICT, pre-training, fine-tuning and others."""
 
 import dataclasses
 
@@ -263,5 +263,28 @@ class TaggerConfig(fields.Config):
   batch_size: int = fields.positive(32)
   max_tokens: int = fields.above(2, 128)
   tag_batch_size: int = fields.positive(256)
+  checkpoint_every_steps: int = fields.positive(500)
+  log_every_steps: int = fields.positive(100)
+
+
+@dataclasses.dataclass(frozen=True)
+class ClosedBookConfig(fields.Config):
+  """Training of the encoder-decoder (Roberts et al. 2020).
+
+  Its networks' sizes are those of `model.seq2seq`.
+
+  Attributes:
+    optimizer: AdamW instead of T5's Adafactor.
+    batch_size: Sentences or questions of a step.
+    input_tokens: Wordpieces kept of a sentence with its mask, or of a question.
+    answer_tokens: Longest span or answer, with its end.
+    checkpoint_every_steps: Steps between two checkpoints.
+    log_every_steps: Steps between two lines of the log.
+  """
+
+  optimizer: OptimizerConfig = OptimizerConfig(1e-3, 100_000)
+  batch_size: int = fields.positive(128)
+  input_tokens: int = fields.positive(96)
+  answer_tokens: int = fields.above(1, 16)
   checkpoint_every_steps: int = fields.positive(500)
   log_every_steps: int = fields.positive(100)

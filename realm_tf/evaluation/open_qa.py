@@ -20,6 +20,7 @@ import tqdm
 from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import answerer as answerer_lib
+from realm_tf.answering import closed_book
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import outcome as outcome_lib
@@ -146,7 +147,7 @@ class OpenQa:
 def system(
   retriever: str,
   table: block_table.BlockTable,
-  answerer: Optional[answerer_lib.Answerer],
+  answerer: Optional[answerer_lib.Answerer | closed_book.ClosedBook],
   seed: int,
 ) -> OpenQa:
   """Returns a system for questions.
@@ -154,13 +155,21 @@ def system(
   Args:
     retriever: 'model', 'graph' (of an answerer that follows links), one of
       `word_search.NAMES`, or 'none' (closed book).
-    answerer: Reads, if it has a reader; needed for 'model' and 'graph'.
+    answerer: Reads, if it has a reader; needed for 'model' and 'graph', and
+      for 'none' a closed book.
   """
+  if isinstance(answerer, closed_book.ClosedBook):
+    return OpenQa(
+      answers_lib.AnswerMatcher(table.texts),
+      find_nothing,
+      answerer.read,
+      seed=seed,
+    )
   can_read = bool(answerer and answerer.reader)
   if retriever in word_search.NAMES:
     retrieve = word_search.over_table(retriever, table).retrieve_texts
   else:
-    retrieve = find_nothing if retriever == 'none' else answerer.retrieve
+    retrieve = answerer.retrieve
   return OpenQa(
     answers_lib.AnswerMatcher(table.texts),
     retrieve,
@@ -179,7 +188,7 @@ def write_metrics(metrics: Mapping[str, Any], output_dir: str) -> None:
 
 
 def find_nothing(questions: Sequence[str], k: int) -> searcher_lib.Neighbors:
-  """Returns only the null block, which has no span: a closed book."""
+  """Returns no block: a closed book."""
   shape = [len(questions), k]
   return searcher_lib.Neighbors(
     np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)

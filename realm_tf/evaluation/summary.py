@@ -26,7 +26,7 @@ def summarize(
   read = {} if outcome.answers is None else outcome.reading()
   recall = (
     _recall('recall', outcome.holds_answer, recall_at)
-    if outcome.has_answers
+    if outcome.has_answers and (outcome.block_ids >= 0).any()
     else {}
   )
   values = {**read, **recall}

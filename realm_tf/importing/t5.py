@@ -30,7 +30,7 @@ def load(directory: str) -> seq2seq.Seq2Seq:
   """
   found = hugging_face.read_config(directory)
   path = os.path.join(directory, 'config.json')
-  model = seq2seq.Seq2Seq(_config(path, found), found.get('eos_token_id', 1))
+  model = seq2seq.Seq2Seq(_config(path, found))
   arrays = safetensors_files.read(directory, without=_COPIES)
   for name, variable, is_transposed in model.named():
     array = arrays.pop(name, None)
@@ -76,7 +76,6 @@ def _config(path: str, found: dict[str, Any]) -> config_lib.Seq2SeqConfig:
       tied_logits=found.get('tie_word_embeddings', True),
       num_buckets=found.get('relative_attention_num_buckets', 32),
       max_distance=found.get('relative_attention_max_distance', 128),
-      dropout_rate=found.get('dropout_rate', 0.1),
     )
   except (KeyError, TypeError, ValueError) as error:
     raise errors.UserError(

@@ -5,6 +5,7 @@
   block ---> block_embedder ---+
   query + block ---> knowledge_encoder ---> log p(y_j|z,x)  (pre-training)
   query + block ---> span_reader -------> g(s)              (open-domain QA)
+  query -----------> seq2seq -----------> log p(y|x)        (closed book)
 
 The knowledge encoder and the span reader share one BERT, as in the paper.
 """
@@ -23,10 +24,12 @@ from realm_tf.modeling import embedder as embedder_lib
 from realm_tf.modeling import knowledge_encoder as knowledge_encoder_lib
 from realm_tf.modeling import lean_encoder
 from realm_tf.modeling import precision
+from realm_tf.modeling import seq2seq as seq2seq_lib
 from realm_tf.modeling import span_reader as span_reader_lib
 from realm_tf.modeling import weights
 
 EMBEDDER, MASKED_LM, SPAN = 'embedder', 'masked_lm', 'span'
+SEQ2SEQ = 'seq2seq'  # A rival without retrieval.
 
 # Prefixes of the variables of the embedders, and of the reader and its heads.
 EMBEDDER_PREFIXES = ('shared_', 'query_', 'block_')
@@ -44,7 +47,7 @@ class RealmModel(tf.Module):
 
   Args:
     config: Sizes of the networks; `vocab_size` must be set.
-    parts: Parts to build: EMBEDDER, MASKED_LM, SPAN.
+    parts: Parts to build: EMBEDDER, MASKED_LM, SPAN, SEQ2SEQ.
 
   Attributes:
     query_embedder: Maps join(x) to [B, D], before `score_scale`.
@@ -52,6 +55,7 @@ class RealmModel(tf.Module):
       `query_embedder` if towers are shared.
     knowledge_encoder: `KnowledgeEncoder`, with the MASKED_LM part.
     span_reader: `SpanReader`, with the SPAN part.
+    seq2seq: `Seq2Seq`, with the SEQ2SEQ part.
     log_temperature: Logarithm of the learned divisor of f(x,z), float32 [];
       None unless embeddings are normalized.
     null_bias: Learned addition to the null block's f(x,z), float32 []; None
@@ -72,6 +76,8 @@ class RealmModel(tf.Module):
       self.block_embedder = (
         self.query_embedder if shared else self._embedder('block')
       )
+    if SEQ2SEQ in parts:
+      self.seq2seq = seq2seq_lib.Seq2Seq(config.seq2seq)
     if MASKED_LM in parts or SPAN in parts:
       reader_bert = bert.build_encoder(config.reader_bert, 'reader_bert')
     if MASKED_LM in parts:
@@ -188,6 +194,7 @@ def parts_of(names: Iterable[str]) -> list[str]:
     EMBEDDER: EMBEDDER_PREFIXES,
     MASKED_LM: ('masked_lm/',),
     SPAN: ('span_reader/',),
+    SEQ2SEQ: seq2seq_lib.PREFIXES,
   }
   return [
     part
@@ -227,13 +234,12 @@ def with_vocab_size(
   config: config_lib.ModelConfig, vocab_size: int
 ) -> config_lib.ModelConfig:
   """Returns `config` for a vocabulary of `vocab_size` wordpieces."""
-  sized = lambda bert_config: dataclasses.replace(
-    bert_config, vocab_size=vocab_size
-  )
+  sized = lambda network: dataclasses.replace(network, vocab_size=vocab_size)
   return dataclasses.replace(
     config,
     embedder_bert=sized(config.embedder_bert),
     reader_bert=sized(config.reader_bert),
+    seq2seq=sized(config.seq2seq),
   )
 
 

@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 
+PREFIXES = ('t5_transformer/',)  # Of the variables' names.
 PAD_ID = 0  # Also what a decoder begins with.
 _MASKED = -1e9
 _ACTIVATIONS = {'relu': ('relu',), 'gated_gelu': ('gelu', 'linear')}
@@ -36,17 +37,13 @@ class Named(NamedTuple):
 class Seq2Seq(tf.Module):
   """An encoder-decoder.
 
-  Args:
-    end_id: Wordpiece that ends an output.
-
   Attributes:
     config: Its sizes.
   """
 
-  def __init__(self, config: config_lib.Seq2SeqConfig, end_id: int):
+  def __init__(self, config: config_lib.Seq2SeqConfig):
     super().__init__()
     self.config = config
-    self._end_id = end_id
     self._num_decoder_layers = config.num_decoder_layers or config.num_layers
     self._t5 = t5.T5Transformer(
       t5.T5TransformerParams(
@@ -57,7 +54,7 @@ class Seq2Seq(tf.Module):
         num_heads=config.num_heads,
         d_ff=config.intermediate_size,
         vocab_size=config.vocab_size,
-        dropout_rate=config.dropout_rate,
+        dropout_rate=0.0,
         shared_embedding=True,
         relative_attention_num_buckets=config.num_buckets,
         relative_attention_max_distance=config.max_distance,
@@ -96,11 +93,14 @@ class Seq2Seq(tf.Module):
       training=training,
     )['logits']
 
-  def greedy(self, input_ids: tf.Tensor, max_tokens: int) -> tf.Tensor:
+  def greedy(
+    self, input_ids: tf.Tensor, max_tokens: int, end_id: int
+  ) -> tf.Tensor:
     """Returns the likeliest wordpiece after the other, up to the end.
 
     Args:
       input_ids: x, int32 [B, Lx], zeros behind it; B is static.
+      end_id: Wordpiece that ends an output.
 
     Returns:
       int32 [B, max_tokens]; zeros behind the end.
@@ -114,7 +114,7 @@ class Seq2Seq(tf.Module):
       logits, cache = step(ids, i, cache)
       best = tf.argmax(logits, axis=-1, output_type=tf.int32)
       best = tf.where(is_open, best, PAD_ID)
-      is_open &= best != self._end_id
+      is_open &= best != end_id
       return i + 1, best[:, None], is_open, found.write(i, best), cache
 
     _, _, _, found, _ = tf.while_loop(
@@ -126,30 +126,39 @@ class Seq2Seq(tf.Module):
     return tf.transpose(found.stack())
 
   def beam(
-    self, input_ids: tf.Tensor, max_tokens: int, num_beams: int
+    self, input_ids: tf.Tensor, max_tokens: int, end_id: int, num_beams: int
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the likeliest outputs that beam search finds.
 
     Args:
       input_ids: x, int32 [B, Lx], zeros behind it; B is static.
+      end_id: Wordpiece that ends an output.
 
     Returns:
       int32 [B, num_beams, max_tokens], the best first, zeros behind the end,
       and log p of each, float32 [B, num_beams].
     """
-    step, cache = self._decoding(input_ids, max_tokens)
+    step, cache = self._decoding(input_ids, max_tokens + 1)
+    vocab_size = self.config.vocab_size
+    only_end = _MASKED * (1.0 - tf.one_hot(end_id, vocab_size))
+
+    def step_or_end(ids, i, cache):
+      # What has not ended by itself competes as it is.
+      logits, cache = step(ids, i, cache)
+      return tf.where(i < max_tokens, logits, only_end), cache
+
     ids, scores = beam_search.sequence_beam_search(
-      step,
+      step_or_end,
       tf.fill([input_ids.shape[0]], PAD_ID),
       cache,
-      self.config.vocab_size,
+      vocab_size,
       num_beams,
       alpha=0.0,  # Scores are log p: longer outputs have no advantage.
-      max_decode_length=max_tokens,
-      eos_id=self._end_id,
+      max_decode_length=max_tokens + 1,
+      eos_id=end_id,
       padded_decode=True,
     )
-    return ids[..., 1:], scores
+    return ids[..., 1:-1], scores
 
   def _decoding(self, input_ids, max_tokens):
     """Returns a function of one position, and the cache that it begins with.
@@ -224,5 +233,3 @@ def _parts(block) -> Iterator[Named]:
     name = 'wi' if len(wi) == 1 else f'wi_{i}'
     yield Named(f'{last}.DenseReluDense.{name}', dense.w, True)
   yield Named(f'{last}.DenseReluDense.wo', block.ffn.wo.w, True)
-
-

@@ -1,0 +1,53 @@
+r"""Trains a T5 that answers from its weights alone: what does it remember?
+
+python -m bin.train_closed_book --config=launch/quickstart.py \
+    --corpus_dir=runs/corpus --queries_dir=runs/queries --run_dir=runs/t5
+python -m bin.train_closed_book --config=launch/quickstart.py \
+    --corpus_dir=runs/corpus --questions=train.jsonl --init_from=runs/t5 \
+    --run_dir=runs/qa_t5
+python -m bin.evaluate --retriever=none --model_dir=runs/qa_t5 ...
+
+First it fills in the salient spans of sentences, then it answers questions
+(Roberts et al. 2020). The corpus gives the vocabulary. The config's sections
+are `closed_book` and `model.seq2seq`.
+"""
+
+from . import config_flags
+from . import corpus_flags
+from . import launcher
+from . import question_flags
+from . import training_flags
+
+from absl import flags
+
+from realm_tf.records import query_table
+from realm_tf.training import closed_book_run
+from realm_tf.training import runs
+
+_RUN_DIR = flags.DEFINE_string(
+  'run_dir', None, 'New model directory to write.', required=True
+)
+_QUERIES_DIR = flags.DEFINE_string(
+  'queries_dir', None, 'Sentences from bin.make_queries, with salient spans.'
+)
+flags.register_multi_flags_validator(
+  ['queries_dir', 'questions'],
+  lambda given: bool(given['queries_dir']) != bool(given['questions']),
+  'One of --queries_dir and --questions must be given.',
+)
+
+
+def main(_):
+  setup = training_flags.setup()
+  if _QUERIES_DIR.value:
+    examples = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
+  else:
+    examples = question_flags.read()
+  inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
+  closed_book_run.run(
+    inputs, examples, _RUN_DIR.value, training_flags.INIT_FROM.value, setup
+  )
+
+
+if __name__ == '__main__':
+  launcher.run(main)
