@@ -17,6 +17,7 @@ from . import corpus_flags
 from . import field_flags
 from . import launcher
 from . import question_flags
+from . import reader_flags
 from . import reading_flags
 from . import retriever_flags
 from . import sentence_flags
@@ -26,6 +27,7 @@ from absl import flags
 from realm_tf.evaluation import categories
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
+from realm_tf.evaluation import system_size
 
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir', None, 'Model or run directory; optional with bm25 or tfidf.'
@@ -67,6 +69,9 @@ def _on_questions(answerer, table, recall_at):
   judge = field_flags.judge(questions, table, recall_at)
   system = open_qa.system(_RETRIEVER.value, table, answerer, flags.FLAGS.seed)
   metrics = system.run(questions, recall_at, _OUTPUT_DIR.value, other, judge)
+  dirs = corpus_flags.CORPUS_DIR, _MODEL_DIR, reader_flags.READER_DIR
+  sizes = *(flag.value for flag in dirs), reader_flags.INDEX_DIR.value
+  metrics |= system_size.measure(_RETRIEVER.value, *sizes)
   print(categories.table(metrics['categories']))
   if other:
     print(comparison.as_text(metrics['comparison']))

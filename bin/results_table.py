@@ -33,6 +33,10 @@ _ROWS = flags.DEFINE_multi_string(
 flags.mark_flag_as_required('questions')
 _RECALLS = ('span_recall@5', 'recall@1', 'recall@5', 'recall@20')
 _READING = ('exact_match', 'f1')
+_COSTS = ('latency_ms_median', 'parameters', 'megabytes')
+_WITH_COSTS = flags.DEFINE_bool(
+  'costs', False, 'Adds milliseconds a question, parameters and megabytes.'
+)
 
 
 def _path(name: str) -> str:
@@ -53,6 +57,8 @@ def _rows(
       first = first or other.predictions
       cells['interval'] = metrics['intervals']['exact_match']
       cells['p'] = other.compare(first)[0]['p_value']
+    if _WITH_COSTS.value:
+      cells |= {each: metrics[each] for each in _COSTS}
     yield {'system': name, **cells}
 
 
@@ -61,6 +67,8 @@ def _cell(value: Any) -> str:
     return value
   if isinstance(value, list):
     return '{:.1f} to {:.1f}'.format(*value)
+  if isinstance(value, int):
+    return f'{value:,}'
   return f'{value:.1f}' if value > 1 or not value else f'{value:.2g}'
 
 

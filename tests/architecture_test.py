@@ -27,6 +27,7 @@ _ADAPTERS = {
   'mwxml': ['realm_tf/corpus/mediawiki.py'],
   'official': [
     'realm_tf/modeling/bert.py',
+    'realm_tf/modeling/seq2seq.py',
     'realm_tf/modeling/strategies.py',
     'realm_tf/training/optimizer.py',
   ],

@@ -151,6 +151,7 @@ class LaunchTest(parameterized.TestCase):
     ('imported_encoder.sh', 'Three'),
     ('open_squad.sh', 'Three'),
     ('pretrain.sh', 'Four'),
+    ('table1.sh', 'Four'),
     ('tpu_vm.sh', 'Three'),
     ('wikipedia_sample.sh', 'Three'),
   )

@@ -147,10 +147,8 @@ class Seq2Seq(tf.Module):
       logits, cache = step(ids, i, cache)
       return tf.where(i < max_tokens, logits, only_end), cache
 
-    ids, scores = beam_search.sequence_beam_search(
+    search = _FullBeamSearch(
       step_or_end,
-      tf.fill([input_ids.shape[0]], PAD_ID),
-      cache,
       vocab_size,
       num_beams,
       alpha=0.0,  # Scores are log p: longer outputs have no advantage.
@@ -158,6 +156,8 @@ class Seq2Seq(tf.Module):
       eos_id=end_id,
       padded_decode=True,
     )
+    begin = tf.fill([input_ids.shape[0]], PAD_ID)
+    ids, scores = search.search(begin, cache)
     return ids[..., 1:-1], scores
 
   def _decoding(self, input_ids, max_tokens):
@@ -212,6 +212,19 @@ class Seq2Seq(tf.Module):
       yield Named(f'{side}.final_layer_norm.weight', norm, False)
     if not self.config.tied_logits:
       yield Named('lm_head.weight', model.decoder.logits_dense.w, True)
+
+
+class _FullBeamSearch(beam_search.SequenceBeamSearch):
+  """Searches until no beam can be better than the worst that is found.
+
+  Model Garden's ends as soon as the best is found, and leaves others empty.
+  """
+
+  def _continue_search(self, state):
+    flags = beam_search._StateKeys.FINISHED_FLAGS
+    return super()._continue_search(
+      {**state, flags: tf.ones_like(state[flags])}
+    )
 
 
 def _parts(block) -> Iterator[Named]:

@@ -138,6 +138,11 @@ class Files:
         'rows': 'a',
       },
       'serve': {**corpus, 'model_dir': self.model, 'port': '0'},
+      'train_closed_book': {
+        **corpus,
+        'questions': self.questions,
+        'run_dir': self.new,
+      },
       'train_tagger': {**out, **tagged},
       'warm_start': {**corpus, 'run_dir': self.new},
     }[name]

@@ -55,6 +55,11 @@ def _cases(files):
   yield 'make_world', {'set': 'world.num_cities=many'}, 'many'
   yield 'warm_start', {'init_from': missing}, missing
   yield 'warm_start', {'run_dir': files.model}, 'must be new'
+  yield 'train_closed_book', {'run_dir': files.model}, 'must be new'
+  yield 'train_closed_book', {'questions': ''}, '--queries_dir and --questions'
+  sentences = {'questions': '', 'queries_dir': missing}
+  yield 'train_closed_book', sentences, missing
+  yield 'evaluate', {'retriever': 'none'}, 'bin.train_closed_book'
   yield 'warm_start', {'negatives_from': files.model}, '--questions must be'
   yield 'warm_start', {'set': 'model.embedder_bert.num_heads=0'}, 'num_heads'
   yield 'pretrain', {}, missing
@@ -87,7 +92,7 @@ def _cases(files):
   yield 'export', {'model_dir': missing}, missing
   yield 'export', {'format': 'x'}, 'hugging_face'
   yield 'export', {'format': 'saved_model'}, '--corpus_dir'
-  for name in ('finetune', 'evaluate', 'warm_start'):
+  for name in ('finetune', 'evaluate', 'warm_start', 'train_closed_book'):
     yield name, {'questions': missing}, missing
     yield name, {'questions': broken}, f'{broken}:2'
   for name in ('init_from', 'reader_init_from'):

@@ -251,11 +251,16 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
         _arrays(small)
       )
 
-  def test_with_vocab_size_sets_both_berts_and_nothing_else(self):
+  def test_with_vocab_size_sets_all_networks_and_nothing_else(self):
     config = realm_model.with_vocab_size(_config(), 99)
     self.assertEqual(config.embedder_bert.vocab_size, 99)
     self.assertEqual(config.reader_bert.vocab_size, 99)
-    self.assertEqual(realm_model.with_vocab_size(config, 20), _config())
+    self.assertEqual(config.seq2seq.vocab_size, 99)
+    back = realm_model.with_vocab_size(config, 20)
+    expected = dataclasses.replace(
+      _config(), seq2seq=config_lib.Seq2SeqConfig(vocab_size=20)
+    )
+    self.assertEqual(back, expected)
 
 
 if __name__ == '__main__':

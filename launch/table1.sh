@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Makes the paper's Table 1 in small: REALM beside its rivals, one reader size.
+#
+#   bash launch/table1.sh RUN_DIR CONFIG TRAIN TEST [FLAGS...]
+#
+# RUN_DIR is that of launch/quickstart.sh or launch/tables.sh, which has made
+# corpus, queries, ict, reader and realm; CONFIG is its module, launch/*.py. TRAIN
+# and TEST are questions. FLAGS go to every training job, e.g. --seed=1.
+# ROWS=realm,t5 in the environment makes only these rows. Run it again at any
+# time: finished stages are skipped.
+set -euo pipefail
+if [ $# -lt 4 ]; then
+  echo 'Four arguments must be given: RUN_DIR CONFIG TRAIN TEST [FLAGS...].' \
+    "Found $#. See launch/table1.sh." >&2
+  exit 2
+fi
+run=$1 config=$2 train=$3 test=$4
+shift 4
+extra=("$@")
+cd "$(dirname "$0")/.."
+source launch/environment.sh
+source launch/stages.sh
+rows=${ROWS:-realm,orqa,bm25,tfidf,hard_em,t5,graph}
+
+job() {  # BINARY NAME FLAGS...
+  local binary=$1 name=$2
+  shift 2
+  stage "$name" "$run/$name/DONE" "$PYTHON" -m "bin.$binary" \
+    --config="$config" --model_of="$run/realm" --corpus_dir="$run/corpus" \
+    --run_dir="$run/$name" $(begin "$run/$name") "$@" ${extra[@]+"${extra[@]}"}
+}
+evaluate() {  # NAME RETRIEVER
+  stage "evaluate_table1_$1" "$run/eval/table1_$1/metrics.json" \
+    "$PYTHON" -m bin.evaluate --model_dir="$run/table1_$1" --retriever="$2" \
+    --corpus_dir="$run/corpus" --questions="$test" --num_read=5 \
+    --output_dir="$run/eval/table1_$1"
+}
+row() {  # NAME EMBEDDERS RETRIEVER [FLAGS...]
+  local name=$1 embedders=$2 retriever=$3
+  shift 3
+  job finetune "table1_$name" --retriever="$retriever" --questions="$train" \
+    --init_from="$run/$embedders" --reader_init_from="$run/reader" "$@"
+  evaluate "$name" "$retriever"
+}
+
+for name in ${rows//,/ }; do
+  case $name in
+    realm) row realm realm model ;;
+    orqa) row orqa ict model ;;
+    bm25 | tfidf) row "$name" ict "$name" ;;
+    graph) row graph ict bm25_graph ;;  # A corpus of make_blocks --links.
+    hard_em) row hard_em ict bm25 --set=finetuning.objective=hard_em ;;
+    t5)
+      job train_closed_book t5 --queries_dir="$run/queries"
+      job train_closed_book table1_t5 --init_from="$run/t5" --questions="$train"
+      evaluate t5 none
+      ;;
+    *)
+      echo "ROWS must be some of realm, orqa, bm25, tfidf, hard_em, t5 and" \
+        "graph. Found $name." >&2
+      exit 2
+      ;;
+  esac
+done
+systems=table1_${rows//,/,table1_}
+"$PYTHON" -m bin.results_table --run_dir="$run" --questions="$test" \
+  --rows="$systems" --costs
