@@ -5,7 +5,8 @@ r"""Measures a model, or BM25, on questions, on masked sentences, or on both.
 
 Writes metrics.json (percent) and predictions.jsonl; without a reader, recall
 only. With --retriever=bm25 the model reads BM25's blocks and sees its scores.
---retriever=graph and bm25_graph also follow the links of the corpus.
+--retriever=graph and bm25_graph also follow the links of the corpus; none looks
+nothing up, with a model of bin.train_closed_book.
 --compare=runs/other/test, another run's --output_dir, writes the questions that
 only one of the two answers. --queries_dir needs no question: it measures how
 often a block has the masked span of a sentence.

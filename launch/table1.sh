@@ -20,6 +20,8 @@ extra=("$@")
 cd "$(dirname "$0")/.."
 source launch/environment.sh
 source launch/stages.sh
+queries=$run/queries
+[ -e "$run/reader_queries" ] && queries=$run/reader_queries  # What the reader saw.
 rows=${ROWS:-realm,orqa,bm25,tfidf,hard_em,t5,graph}
 
 job() {  # BINARY NAME FLAGS...
@@ -51,7 +53,7 @@ for name in ${rows//,/ }; do
     graph) row graph ict bm25_graph ;;  # A corpus of make_blocks --links.
     hard_em) row hard_em ict bm25 --set=finetuning.objective=hard_em ;;
     t5)
-      job train_closed_book t5 --queries_dir="$run/queries"
+      job train_closed_book t5 --queries_dir="$queries"
       job train_closed_book table1_t5 --init_from="$run/t5" --questions="$train"
       evaluate t5 none
       ;;

@@ -11,6 +11,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.answering import closed_book
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.evaluation import open_qa
 from realm_tf.rundir import layout
 from realm_tf.training import closed_book_batches
 from realm_tf.training import closed_book_run
@@ -106,6 +107,14 @@ class ClosedBookRunTest(absltest.TestCase):
     for answer in found:
       self.assertEmpty(answer.evidence)
       self.assertAlmostEqual(answer.probability, np.exp(answer.score), 5)
+
+  def test_it_is_evaluated_without_recall(self):
+    run_dir, _ = self._train('run', _QUESTIONS)
+    book = closed_book.load(run_dir, self.corpus_dir)
+    system = open_qa.system('none', book.table, book, 0)
+    metrics = system.run(_QUESTIONS, [1, 5], f'{self.directory}/evaluation')
+    self.assertEqual(metrics['exact_match'], 100.0)
+    self.assertFalse([name for name in metrics if 'recall' in name])
 
   def test_spans_first_then_questions(self):
     table = tiny.open_queries(
