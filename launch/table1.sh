@@ -28,8 +28,8 @@ job() {  # BINARY NAME FLAGS...
   local binary=$1 name=$2
   shift 2
   stage "$name" "$run/$name/DONE" "$PYTHON" -m "bin.$binary" \
-    --config="$config" --model_of="$run/realm" --corpus_dir="$run/corpus" \
-    --run_dir="$run/$name" $(begin "$run/$name") "$@" ${extra[@]+"${extra[@]}"}
+    --config="$config" --corpus_dir="$run/corpus" --run_dir="$run/$name" \
+    $(begin "$run/$name") "$@" ${extra[@]+"${extra[@]}"}
 }
 evaluate() {  # NAME RETRIEVER
   stage "evaluate_table1_$1" "$run/eval/table1_$1/metrics.json" \
@@ -41,7 +41,8 @@ row() {  # NAME EMBEDDERS RETRIEVER [FLAGS...]
   local name=$1 embedders=$2 retriever=$3
   shift 3
   job finetune "table1_$name" --retriever="$retriever" --questions="$train" \
-    --init_from="$run/$embedders" --reader_init_from="$run/reader" "$@"
+    --model_of="$run/realm" --init_from="$run/$embedders" \
+    --reader_init_from="$run/reader" "$@"
   evaluate "$name" "$retriever"
 }
 

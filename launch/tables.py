@@ -10,6 +10,16 @@ retriever.
 from realm_tf import config
 
 CONFIG = config.ExperimentConfig(
+  # The T5 of launch/table1.sh: as wide as MiniLM, and as many layers in all.
+  model=config.ModelConfig(
+    seq2seq=config.Seq2SeqConfig(
+      hidden_size=384,
+      head_size=32,
+      num_layers=3,
+      num_heads=12,
+      intermediate_size=1536,
+    )
+  ),
   lengths=config.LengthConfig(
     query_tokens=64,
     block_tokens=100,
@@ -46,5 +56,10 @@ CONFIG = config.ExperimentConfig(
     joint_tokens=146,
     checkpoint_every_steps=100,
     log_every_steps=25,
+  ),
+  closed_book=config.ClosedBookConfig(
+    optimizer=config.OptimizerConfig(1e-3, 1500, warmup_steps=150),
+    batch_size=64,
+    input_tokens=64,
   ),
 )
