@@ -24,7 +24,7 @@ _MODEL_DIR = flags.DEFINE_string(
 _QUESTION = flags.DEFINE_multi_string(
   'question', None, 'Question; by default, lines of standard input'
 )
-_RETRIEVER = retriever_flags.define('graph')
+_RETRIEVER = retriever_flags.define(*retriever_flags.BY_LINKS)
 _TOP_K = flags.DEFINE_integer('top_k', 3, 'Most blocks shown per answer.', 1)
 _JSON = flags.DEFINE_bool(
   'json', False, 'Print a JSON object per line, as predictions.jsonl.'

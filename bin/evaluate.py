@@ -5,8 +5,8 @@ r"""Measures a model, or BM25, on questions, on masked sentences, or on both.
 
 Writes metrics.json (percent) and predictions.jsonl; without a reader, recall
 only. With --retriever=bm25 the model reads BM25's blocks and sees its scores.
---retriever=graph and bm25_graph also follow the links of the corpus; none looks
-nothing up, with a model of bin.train_closed_book.
+--retriever=graph, path and bm25_graph also follow the links of the corpus; none
+looks nothing up, with a model of bin.train_closed_book.
 --compare=runs/other/test, another run's --output_dir, writes the questions that
 only one of the two answers. --queries_dir needs no question: it measures how
 often a block has the masked span of a sentence.
@@ -39,7 +39,9 @@ _OUTPUT_DIR = flags.DEFINE_string(
 _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'
 )
-_RETRIEVER = retriever_flags.define('graph', *retriever_flags.BY_WORDS, 'none')
+_RETRIEVER = retriever_flags.define(
+  *retriever_flags.BY_LINKS, *retriever_flags.BY_WORDS, 'none'
+)
 _COMPARE = flags.DEFINE_string(
   'compare', None, '--output_dir of another run on the same questions.'
 )

@@ -18,6 +18,7 @@ from . import training_flags
 
 from absl import flags
 
+from realm_tf.answering import loading
 from realm_tf.evaluation import validation
 from realm_tf.retrieval import word_search
 from realm_tf.training import finetuning_run
@@ -26,12 +27,21 @@ from realm_tf.training import runs
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
-_RETRIEVER = retriever_flags.define(*retriever_flags.BY_WORDS)
+_RETRIEVER = retriever_flags.define(
+  *retriever_flags.BY_LINKS, *retriever_flags.BY_WORDS
+)
 _DEV_QUESTIONS = flags.DEFINE_string(
   'dev_questions', None, 'Questions that choose the best parameters.'
 )
 _READER_INIT_FROM = training_flags.define_reader_init_from()
 flags.mark_flag_as_required('questions')
+flags.register_multi_flags_validator(
+  ['retriever', 'init_from'],
+  lambda given: (
+    given['retriever'] not in retriever_flags.BY_LINKS or given['init_from']
+  ),
+  '--retriever=graph and path search with the model of --init_from.',
+)
 
 
 def _validator(inputs, retrieve):
@@ -48,16 +58,26 @@ def _validator(inputs, retrieve):
   )
 
 
+def _retrieve(inputs):
+  """Returns the search of --retriever, which is not trained."""
+  kind = _RETRIEVER.value
+  if kind in retriever_flags.BY_WORDS:
+    return word_search.over_table(kind, inputs.table).retrieve_texts
+  choices = loading.Choices(links=kind)
+  return loading.load_answerer(
+    training_flags.INIT_FROM.value, corpus_flags.CORPUS_DIR.value, None, choices
+  ).retrieve
+
+
 def main(_):
   setup = training_flags.setup()
   questions = question_flags.read()
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   search = retrieve = None
   if _RETRIEVER.value != 'model':
-    sparse = word_search.over_table(_RETRIEVER.value, inputs.table)
-    retrieve = sparse.retrieve_texts
+    retrieve = _retrieve(inputs)
     search = word_search.fixed_search(
-      sparse,
+      retrieve,
       [question.question for question in questions],
       inputs.config.finetuning.num_searched,
     )

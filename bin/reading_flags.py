@@ -4,6 +4,7 @@ from typing import Any
 
 from . import corpus_flags
 from . import reader_flags
+from . import retriever_flags
 
 from absl import flags
 
@@ -27,7 +28,7 @@ _READ_DTYPE = flags.DEFINE_enum(
 )
 
 
-def arguments(model_dir: str, follow_links: bool = False) -> dict[str, Any]:
+def arguments(model_dir: str, links: str = '') -> dict[str, Any]:
   """Returns the flags as arguments of `loading.load_answerer`."""
   return {
     'model_dir': model_dir,
@@ -36,7 +37,7 @@ def arguments(model_dir: str, follow_links: bool = False) -> dict[str, Any]:
     'choices': reader_flags.choices()._replace(
       sparse_weight=_SPARSE_WEIGHT.value,
       read_dtype=_READ_DTYPE.value,
-      follow_links=follow_links,
+      links=links,
     ),
   }
 
@@ -47,4 +48,5 @@ def load(
   """Returns the answerer that the flags and --retriever describe."""
   if retriever == 'none':
     return closed_book.load(model_dir, corpus_flags.CORPUS_DIR.value)
-  return loading.load_answerer(**arguments(model_dir, retriever == 'graph'))
+  links = retriever if retriever in retriever_flags.BY_LINKS else ''
+  return loading.load_answerer(**arguments(model_dir, links))

@@ -5,6 +5,7 @@ from absl import flags
 from realm_tf.retrieval import word_search
 
 BY_WORDS = word_search.NAMES
+BY_LINKS = 'graph', 'path'  # Of a model.
 
 
 def define(*others: str) -> flags.FlagHolder[str]:
@@ -13,7 +14,7 @@ def define(*others: str) -> flags.FlagHolder[str]:
     'retriever',
     'model',
     ['model', *others],
-    'How blocks are found; graph and bm25_graph follow links, too.',
+    'How blocks are found; graph, path and bm25_graph follow links, too.',
   )
 
 

@@ -48,13 +48,13 @@ def measure(
 
   Args:
     table: The corpus.
-    answerer: Model that searches if `retriever` is 'model' or 'graph'.
+    answerer: Model that searches, unless `retriever` searches by words.
     retriever: How blocks are found.
     recall_at: Each k of recall@k.
   """
   seed, config = flags.FLAGS.seed, config_flags.load()
   tokenizer = corpus_flags.tokenizer()
-  is_model = retriever in ('model', 'graph')
+  is_model = retriever not in word_search.NAMES
   lengths = answerer.lengths if is_model else config.lengths
   if is_model:
 

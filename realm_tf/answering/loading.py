@@ -19,6 +19,7 @@ from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hybrid as hybrid_lib
 from realm_tf.retrieval import linked_blocks
+from realm_tf.retrieval import path_searcher
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -39,7 +40,8 @@ class Choices(NamedTuple):
       embeddings; with 0 no BM25 is built.
     read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto';
       see `ModelConfig.train_dtype`.
-    follow_links: Whether to retrieve blocks of linked articles, too.
+    links: How blocks of linked articles are retrieved, too: 'graph', by their
+      own scores, 'path', by the model's scorer of paths, or '', not at all.
   """
 
   num_read: Optional[int] = None
@@ -47,7 +49,7 @@ class Choices(NamedTuple):
   reader_dir: Optional[str] = None
   sparse_weight: float = 0.0
   read_dtype: str = 'auto'
-  follow_links: bool = False
+  links: str = ''
 
 
 DEFAULT_CHOICES = Choices()
@@ -88,7 +90,7 @@ def load(
   directory, tokenizer, model, parts = model_files.open_model(
     model_dir,
     [realm_model.EMBEDDER],
-    optional=[realm_model.SPAN],
+    optional=[realm_model.SPAN, realm_model.PATH],
     corpus_manifest=table.manifest,
   )
   index = storage.load(
@@ -146,14 +148,8 @@ def answerer_of(
   model, finetuning = choose_reader(loaded, choices)
   special_ids = loaded.tokenizer.special_ids
   retriever = loaded.retriever
-  if choices.follow_links:
-    retriever = retriever.over(
-      linked_blocks.LinkedSearcher(
-        linked_blocks.LinkedBlocks.over_table(loaded.table),
-        loaded.index.searcher,
-        loaded.index.embeddings,
-      )
-    )
+  if choices.links:
+    retriever = retriever.over(_linked_searcher(loaded, choices.links))
   hybrid = None
   if choices.sparse_weight:
     sparse = build_sparse(loaded.table)
@@ -175,6 +171,23 @@ def answerer_of(
     finetuning,
     hybrid,
   )
+
+
+def _linked_searcher(loaded, kind):
+  """Returns the searcher that follows links; see `Choices.links`."""
+  linked = linked_blocks.LinkedBlocks.over_table(loaded.table)
+  index, scorer = loaded.index, loaded.model.path_scorer
+  if kind == 'graph':
+    return linked_blocks.LinkedSearcher(
+      linked, index.searcher, index.embeddings
+    )
+  if scorer is None:
+    raise errors.UserError(
+      '--retriever=path wants a model that scores paths. Found none in '
+      f'{loaded.path}. Make one with bin.train_path.'
+    )
+  paths = path_searcher.Paths(linked, index.embeddings)
+  return path_searcher.PathSearcher(paths, index.searcher, scorer)
 
 
 def choose_reader(

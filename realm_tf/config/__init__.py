@@ -18,5 +18,6 @@ from realm_tf.config.training import ClosedBookConfig as ClosedBookConfig
 from realm_tf.config.training import FinetuningConfig as FinetuningConfig
 from realm_tf.config.training import InverseClozeConfig as InverseClozeConfig
 from realm_tf.config.training import OptimizerConfig as OptimizerConfig
+from realm_tf.config.training import PathConfig as PathConfig
 from realm_tf.config.training import PretrainingConfig as PretrainingConfig
 from realm_tf.config.training import TaggerConfig as TaggerConfig

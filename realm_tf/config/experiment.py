@@ -98,5 +98,6 @@ class ExperimentConfig(fields.Config):
   finetuning: training.FinetuningConfig = training.FinetuningConfig()
   tagger: training.TaggerConfig = training.TaggerConfig()
   closed_book: training.ClosedBookConfig = training.ClosedBookConfig()
+  path: training.PathConfig = training.PathConfig()
   world: WorldConfig = WorldConfig()
   held_out: HeldOutConfig = HeldOutConfig()

@@ -268,6 +268,22 @@ class TaggerConfig(fields.Config):
 
 
 @dataclasses.dataclass(frozen=True)
+class PathConfig(fields.Config):
+  """Training of retrieval along links (Asai et al. 2020).
+
+  Attributes:
+    batch_size: Questions of a step.
+    checkpoint_every_steps: Steps between two checkpoints.
+    log_every_steps: Steps between two lines of the log.
+  """
+
+  optimizer: OptimizerConfig = OptimizerConfig(1e-4, 3000)
+  batch_size: int = fields.positive(32)
+  checkpoint_every_steps: int = fields.positive(500)
+  log_every_steps: int = fields.positive(100)
+
+
+@dataclasses.dataclass(frozen=True)
 class ClosedBookConfig(fields.Config):
   """Training of the encoder-decoder (Roberts et al. 2020).
 

@@ -153,10 +153,10 @@ def system(
   """Returns a system for questions.
 
   Args:
-    retriever: 'model', 'graph' (of an answerer that follows links), one of
-      `word_search.NAMES`, or 'none' (closed book).
-    answerer: Reads, if it has a reader; needed for 'model' and 'graph', and
-      for 'none' a closed book.
+    retriever: 'model', 'graph' or 'path' (of an answerer that follows links),
+      one of `word_search.NAMES`, or 'none' (closed book).
+    answerer: Reads, if it has a reader; needed unless words are
+      searched; for 'none' a closed book.
   """
   if isinstance(answerer, closed_book.ClosedBook):
     return OpenQa(

@@ -9,10 +9,12 @@ from typing import Optional
 import tensorflow as tf
 
 from realm_tf.index import model_files
+from realm_tf.modeling import path_scorer
 from realm_tf.modeling import seq2seq
+from realm_tf.retrieval import word_search
 
-_BY_EMBEDDINGS = ('model', 'graph')
 _QUERY_TOWER = ('shared_', 'query_')
+_PATH = (path_scorer.PREFIX,)
 _READER = ('reader_', 'span_reader/')
 
 
@@ -32,12 +34,14 @@ def measure(
     retriever: `evaluate --retriever`; 'none' reads no corpus.
     index_dir: By default the model directory's newest.
   """
-  searches = retriever in _BY_EMBEDDINGS
+  searches = retriever not in (*word_search.NAMES, 'none')
   num_parameters, num_bytes = 0, 0
   used = {model_dir: _READER if not reader_dir else ()}
   used |= {reader_dir: _READER} if reader_dir else {}
   if searches:
     used[model_dir] += _QUERY_TOWER
+  if retriever == 'path':
+    used[model_dir] += _PATH
   if retriever == 'none':
     used = {model_dir: seq2seq.PREFIXES}
   for directory, prefixes in used.items():

@@ -18,6 +18,7 @@ _PARTS = {
   realm_model.EMBEDDER: ('embeds queries and blocks', 'bin.pretrain'),
   realm_model.MASKED_LM: ('fills masks', 'bin.pretrain'),
   realm_model.SPAN: ('reads answers', 'bin.finetune'),
+  realm_model.PATH: ('follows paths', 'bin.train_path'),
   realm_model.SEQ2SEQ: ('answers closed book', 'bin.train_closed_book'),
 }
 

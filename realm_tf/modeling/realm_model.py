@@ -23,12 +23,14 @@ from realm_tf.modeling import bfloat16_head
 from realm_tf.modeling import embedder as embedder_lib
 from realm_tf.modeling import knowledge_encoder as knowledge_encoder_lib
 from realm_tf.modeling import lean_encoder
+from realm_tf.modeling import path_scorer
 from realm_tf.modeling import precision
 from realm_tf.modeling import seq2seq as seq2seq_lib
 from realm_tf.modeling import span_reader as span_reader_lib
 from realm_tf.modeling import weights
 
 EMBEDDER, MASKED_LM, SPAN = 'embedder', 'masked_lm', 'span'
+PATH = 'path'  # Retrieval along links, a rival.
 SEQ2SEQ = 'seq2seq'  # A rival without retrieval.
 
 # Prefixes of the variables of the embedders, and of the reader and its heads.
@@ -47,7 +49,7 @@ class RealmModel(tf.Module):
 
   Args:
     config: Sizes of the networks; `vocab_size` must be set.
-    parts: Parts to build: EMBEDDER, MASKED_LM, SPAN, SEQ2SEQ.
+    parts: Parts to build: EMBEDDER, MASKED_LM, SPAN, PATH, SEQ2SEQ.
 
   Attributes:
     query_embedder: Maps join(x) to [B, D], before `score_scale`.
@@ -55,6 +57,7 @@ class RealmModel(tf.Module):
       `query_embedder` if towers are shared.
     knowledge_encoder: `KnowledgeEncoder`, with the MASKED_LM part.
     span_reader: `SpanReader`, with the SPAN part.
+    path_scorer: `PathScorer`, with the PATH part; None without it.
     seq2seq: `Seq2Seq`, with the SEQ2SEQ part.
     log_temperature: Logarithm of the learned divisor of f(x,z), float32 [];
       None unless embeddings are normalized.
@@ -65,7 +68,7 @@ class RealmModel(tf.Module):
   def __init__(self, config: config_lib.ModelConfig, parts: Sequence[str]):
     super().__init__(name='realm')
     self.config = config
-    self.log_temperature = self.null_bias = None
+    self.log_temperature = self.null_bias = self.path_scorer = None
     if EMBEDDER in parts:
       if config.embedder.normalize:
         self.log_temperature, self.null_bias = (
@@ -76,6 +79,8 @@ class RealmModel(tf.Module):
       self.block_embedder = (
         self.query_embedder if shared else self._embedder('block')
       )
+    if PATH in parts:
+      self.path_scorer = _path_scorer(config)
     if SEQ2SEQ in parts:
       self.seq2seq = seq2seq_lib.Seq2Seq(config.seq2seq)
     if MASKED_LM in parts or SPAN in parts:
@@ -169,6 +174,15 @@ class RealmModel(tf.Module):
     return report._replace(left_over=left_over)
 
 
+def _path_scorer(config):
+  size = config.embedder.embedding_size
+  if config.embedder.head == 'mean':
+    size = config.embedder_bert.hidden_size
+  scorer = path_scorer.PathScorer(size, name='path_scorer')
+  scorer(tf.zeros([1, size]), tf.zeros([1, 1, 2, size]), tf.ones([1, 1, 2]) > 0)
+  return scorer
+
+
 def _stand_ins(variables, arrays):
   """Returns defaults by name for variables that `arrays` may lack."""
   has_embedder = any(name.startswith(EMBEDDER_PREFIXES) for name in arrays)
@@ -194,6 +208,7 @@ def parts_of(names: Iterable[str]) -> list[str]:
     EMBEDDER: EMBEDDER_PREFIXES,
     MASKED_LM: ('masked_lm/',),
     SPAN: ('span_reader/',),
+    PATH: (path_scorer.PREFIX,),
     SEQ2SEQ: seq2seq_lib.PREFIXES,
   }
   return [

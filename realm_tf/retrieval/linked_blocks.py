@@ -72,12 +72,30 @@ class LinkedBlocks:
       *map(np.concatenate, zip(*linked))
     )
     own = score(rows2, blocks2)
-    return _best(
+    return best(
       np.concatenate([rows, rows2]),
       np.concatenate([blocks, blocks2]),
       np.concatenate([scores, (own + seed_scores) / 2]),
       (len(seeds.block_ids), k),
     )
+
+  def behind(self, blocks: np.ndarray, score: Score, k: int) -> np.ndarray:
+    """Returns the `k` best blocks of articles that each block links to.
+
+    Args:
+      blocks: int [n]; negative ones lead nowhere.
+      score: Scores (places in `blocks`, blocks behind them).
+
+    Returns:
+      int32 [n, k], best first; `NOT_FOUND` where there are fewer.
+    """
+    (places,) = np.nonzero(blocks >= 0)
+    articles = self._article_rows[blocks[places]]
+    nothing = np.zeros(len(places), np.float32)
+    linked = self._follow(self._graphs[0], places, articles, nothing)
+    places, behind, _ = self._blocks(*linked)
+    own = score(places, behind)
+    return best(places, behind, own, (len(blocks), k)).block_ids
 
   def _follow(self, graph, rows, articles, scores):
     """Returns (row, linked article, score of the seed) of each link."""
@@ -153,15 +171,26 @@ def _first_of_each(rows, values, scores):
   return order[is_first]
 
 
-def _best(rows, blocks, scores, shape) -> searcher_lib.Neighbors:
-  """Returns the best blocks of each row, each once, of `shape` [Q, k]."""
+def best(
+  rows: np.ndarray,
+  blocks: np.ndarray,
+  scores: np.ndarray,
+  shape: tuple[int, int],
+) -> searcher_lib.Neighbors:
+  """Returns the best blocks of each row, each once, of `shape` [Q, k].
+
+  Args:
+    rows: int [n], in any order.
+    blocks: int [n].
+    scores: Floats, [n].
+  """
   kept = _first_of_each(rows, blocks, scores)
   kept = kept[np.lexsort((-scores[kept], rows[kept]))]
   rows, blocks, scores = rows[kept], blocks[kept], scores[kept]
   ranks = np.arange(len(rows)) - np.searchsorted(rows, rows)
   places = rows[ranks < shape[1]], ranks[ranks < shape[1]]
   block_ids = np.full(shape, searcher_lib.NOT_FOUND, np.int32)
-  best = np.full(shape, -np.inf, np.float32)
+  top = np.full(shape, -np.inf, np.float32)
   block_ids[places] = blocks[ranks < shape[1]]
-  best[places] = scores[ranks < shape[1]]
-  return searcher_lib.Neighbors(block_ids, best)
+  top[places] = scores[ranks < shape[1]]
+  return searcher_lib.Neighbors(block_ids, top)

@@ -52,14 +52,19 @@ def wordpiece_search(
 
 
 def fixed_search(
-  retriever: WordRetriever, questions: Sequence[str], k: int
+  retrieve: Callable[[Sequence[str], int], searcher.Neighbors],
+  questions: Sequence[str],
+  k: int,
 ) -> Callable[..., searcher.Neighbors]:
   """Returns a search over what is found for these questions, found once.
+
+  Args:
+    retrieve: Finds the k best blocks of each question; see `WordRetriever`.
 
   Returns:
     (rows of the questions, anything, at most k) -> the best blocks.
   """
-  found = retriever.retrieve_texts(questions, k)
+  found = retrieve(questions, k)
   return lambda rows, _, num: searcher.Neighbors(
     found.block_ids[rows, :num], found.scores[rows, :num]
   )

@@ -1,0 +1,49 @@
+r"""Trains retrieval along links: which link leads from a block to the answer?
+
+python -m bin.make_blocks --links=titles ...
+python -m bin.train_path --config=launch/quickstart.py \
+    --corpus_dir=runs/corpus --questions=train.jsonl --init_from=runs/realm \
+    --run_dir=runs/path
+python -m bin.finetune --retriever=path --init_from=runs/path ...
+python -m bin.evaluate --retriever=path --model_dir=runs/path \
+    --reader_dir=runs/qa_path ...
+
+After PathRetriever (Asai et al. 2020). Questions need no path: all paths that
+end at a block with the answer are rewarded. The config's section is `path`.
+"""
+
+from . import config_flags
+from . import corpus_flags
+from . import launcher
+from . import question_flags
+from . import training_flags
+
+from absl import flags
+
+from realm_tf.retrieval import bm25
+from realm_tf.retrieval import word_search
+from realm_tf.training import path_batches
+from realm_tf.training import path_run
+from realm_tf.training import runs
+
+_RUN_DIR = flags.DEFINE_string(
+  'run_dir', None, 'New model directory to write.', required=True
+)
+flags.mark_flags_as_required(['questions', 'init_from'])
+
+
+def main(_):
+  setup = training_flags.setup()
+  questions = question_flags.read()
+  inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
+  words = word_search.fixed_search(
+    bm25.over_table(inputs.table).retrieve_texts,
+    [question.question for question in questions],
+    path_batches.NUM_BY_WORDS,
+  )
+  run_dir, init_from = _RUN_DIR.value, training_flags.INIT_FROM.value
+  path_run.run(inputs, questions, run_dir, init_from, words, setup)
+
+
+if __name__ == '__main__':
+  launcher.run(main)
