@@ -5,8 +5,7 @@ python -m bin.train_path --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --questions=train.jsonl --init_from=runs/realm \
     --run_dir=runs/path
 python -m bin.finetune --retriever=path --init_from=runs/path ...
-python -m bin.evaluate --retriever=path --model_dir=runs/path \
-    --reader_dir=runs/qa_path ...
+python -m bin.evaluate --retriever=path --model_dir=runs/qa_path ...
 
 After PathRetriever (Asai et al. 2020). Questions need no path: all paths that
 end at a block with the answer are rewarded. The config's section is `path`.
@@ -21,6 +20,7 @@ from . import training_flags
 from absl import flags
 
 from realm_tf.retrieval import bm25
+from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import word_search
 from realm_tf.training import path_batches
 from realm_tf.training import path_run
@@ -36,13 +36,14 @@ def main(_):
   setup = training_flags.setup()
   questions = question_flags.read()
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
+  linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
   words = word_search.fixed_search(
     bm25.over_table(inputs.table).retrieve_texts,
     [question.question for question in questions],
     path_batches.NUM_BY_WORDS,
   )
   run_dir, init_from = _RUN_DIR.value, training_flags.INIT_FROM.value
-  path_run.run(inputs, questions, run_dir, init_from, words, setup)
+  path_run.run(inputs, questions, run_dir, init_from, linked, words, setup)
 
 
 if __name__ == '__main__':

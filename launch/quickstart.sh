@@ -46,7 +46,7 @@ stage world "$world/test_questions.jsonl" \
 stage corpus "$corpus/manifest.json" \
   "$PYTHON" -m bin.make_blocks --input="$world/articles.jsonl" \
   --vocab_text="$world/sentences.jsonl" --max_block_wordpieces=48 \
-  --output_dir="$corpus"
+  --links=titles --output_dir="$corpus"
 stage queries "$run/queries/manifest.json" \
   "$PYTHON" -m bin.make_queries --input="$world/sentences.jsonl" \
   --format=tagged --corpus_dir="$corpus" --output_dir="$run/queries"

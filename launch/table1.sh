@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Makes the paper's Table 1 in small: REALM beside its rivals, one reader size.
 #
-#   bash launch/table1.sh RUN_DIR CONFIG TRAIN TEST [FLAGS...]
+#   bash launch/table1.sh RUN_DIR CONFIG TRAIN TEST[,TEST...] [FLAGS...]
 #
 # RUN_DIR is that of launch/quickstart.sh or launch/tables.sh, which has made
 # corpus, queries, ict, reader and realm; CONFIG is its module, launch/*.py. TRAIN
-# and TEST are questions. FLAGS go to every training job, e.g. --seed=1.
-# ROWS=realm,t5 in the environment makes only these rows. Run it again at any
-# time: finished stages are skipped.
+# and TEST are questions; each TEST makes a table. FLAGS go to every training
+# job, e.g. --seed=1. ROWS=realm,t5 in the environment makes only these rows.
+# TABLE=two_hops names what other questions TRAIN, beside table1 in one RUN_DIR.
+# Run it again at any time: finished stages are skipped.
 set -euo pipefail
 if [ $# -lt 4 ]; then
   echo 'Four arguments must be given: RUN_DIR CONFIG TRAIN TEST [FLAGS...].' \
@@ -20,9 +21,10 @@ extra=("$@")
 cd "$(dirname "$0")/.."
 source launch/environment.sh
 source launch/stages.sh
+table=${TABLE:-table1}
 queries=$run/queries
 [ -e "$run/reader_queries" ] && queries=$run/reader_queries  # What the reader saw.
-rows=${ROWS:-realm,orqa,bm25,tfidf,hard_em,t5,graph}
+rows=${ROWS:-realm,orqa,bm25,tfidf,hard_em,t5,graph,path}
 
 job() {  # BINARY NAME FLAGS...
   local binary=$1 name=$2
@@ -32,15 +34,22 @@ job() {  # BINARY NAME FLAGS...
     $(begin "$run/$name") "$@" ${extra[@]+"${extra[@]}"}
 }
 evaluate() {  # NAME RETRIEVER
-  stage "evaluate_table1_$1" "$run/eval/table1_$1/metrics.json" \
-    "$PYTHON" -m bin.evaluate --model_dir="$run/table1_$1" --retriever="$2" \
-    --corpus_dir="$run/corpus" --questions="$test" --num_read=5 \
-    --output_dir="$run/eval/table1_$1"
+  local file out
+  for file in ${test//,/ }; do
+    out=$(result "$1" "$file")
+    stage "evaluate_$out" "$run/eval/$out/metrics.json" \
+      "$PYTHON" -m bin.evaluate --model_dir="$run/${table}_$1" \
+      --retriever="$2" --corpus_dir="$run/corpus" --questions="$file" \
+      --num_read=5 --output_dir="$run/eval/$out"
+  done
+}
+result() {  # NAME TEST
+  echo "${table}_$1_$(basename "$2" .jsonl)"
 }
 row() {  # NAME EMBEDDERS RETRIEVER [FLAGS...]
   local name=$1 embedders=$2 retriever=$3
   shift 3
-  job finetune "table1_$name" --retriever="$retriever" --questions="$train" \
+  job finetune "${table}_$name" --retriever="$retriever" --questions="$train" \
     --model_of="$run/realm" --init_from="$run/$embedders" \
     --reader_init_from="$run/reader" "$@"
   evaluate "$name" "$retriever"
@@ -51,20 +60,31 @@ for name in ${rows//,/ }; do
     realm) row realm realm model ;;
     orqa) row orqa ict model ;;
     bm25 | tfidf) row "$name" ict "$name" ;;
-    graph) row graph ict bm25_graph ;;  # A corpus of make_blocks --links.
+    # These two want a corpus of make_blocks --links.
+    graph) row graph ict bm25_graph ;;
+    path)
+      job train_path "${table}_paths" --questions="$train" \
+        --model_of="$run/realm" --init_from="$run/realm"
+      row path "${table}_paths" path
+      ;;
     hard_em) row hard_em ict bm25 --set=finetuning.objective=hard_em ;;
     t5)
       job train_closed_book t5 --queries_dir="$queries"
-      job train_closed_book table1_t5 --init_from="$run/t5" --questions="$train"
+      job train_closed_book "${table}_t5" --init_from="$run/t5" --questions="$train"
       evaluate t5 none
       ;;
     *)
-      echo "ROWS must be some of realm, orqa, bm25, tfidf, hard_em, t5 and" \
-        "graph. Found $name." >&2
+      echo "ROWS must be some of realm, orqa, bm25, tfidf, hard_em, t5, graph" \
+        "and path. Found $name." >&2
       exit 2
       ;;
   esac
 done
-systems=table1_${rows//,/,table1_}
-"$PYTHON" -m bin.results_table --run_dir="$run" --questions="$test" \
-  --rows="$systems" --costs
+for file in ${test//,/ }; do
+  systems=
+  for name in ${rows//,/ }; do
+    systems=$systems${systems:+,}$(result "$name" "$file")
+  done
+  "$PYTHON" -m bin.results_table --run_dir="$run" --questions="$file" \
+    --rows="$systems" --costs
+done

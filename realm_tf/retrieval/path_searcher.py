@@ -91,8 +91,8 @@ class PathSearcher:
     blocks, vectors = self._paths.of(queries, seeds)
     scores = self._score(queries, vectors, blocks >= 0).numpy()
     places = np.nonzero(blocks >= 0)
-    ends = _add_up(places[0], blocks[places], scores[places])
-    return linked_blocks.best(*ends, (len(queries), k))
+    rows, ids, sums = _add_up(places[0], blocks[places], scores[places])
+    return linked_blocks.best(rows, ids, sums, (len(queries), k))
 
 
 def _compiled(scorer):

@@ -21,6 +21,7 @@ from realm_tf.training import finetuning_trainer
 from realm_tf.training import initial_params
 from realm_tf.training import loop
 from realm_tf.training import model_choice
+from realm_tf.training import params_export
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
 
@@ -65,9 +66,11 @@ def run(
   share = setup.share(job.batch_size)
   runs.start(run_dir, inputs, setup)
   parts = [realm_model.EMBEDDER, realm_model.SPAN]
-  model, _ = initial_params.create_model(
+  model, left_over = initial_params.create_model(
     inputs, parts, options.init_from, setup
   )
+  if options.search and setup.is_chief:
+    params_export.keep_paths(run_dir, left_over)
   indexes = finetuning_index.FinetuningIndex(
     inputs, model, run_dir, options.init_from.model_dir
   )

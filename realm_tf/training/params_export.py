@@ -1,4 +1,4 @@
-"""Publishes a run's parameters, with the reader of --init_from it leaves as is.
+"""Publishes a run's parameters, with those of --init_from it leaves as is.
 
   model, params/ of --init_from -> [this file] -> params/<step>/ of the run
 
@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.config import config_files
+from realm_tf.modeling import path_scorer
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
@@ -72,6 +73,16 @@ def keep_untrained(
       init_from,
     )
     arrays = {}
+  _store(run_dir, arrays)
+
+
+def keep_paths(run_dir: str, left_over: Mapping[str, np.ndarray]) -> None:
+  """Stores the scorer of paths; for jobs that do not train Embed_input."""
+  names = [name for name in left_over if name.startswith(path_scorer.PREFIX)]
+  _store(run_dir, {name: left_over[name] for name in names})
+
+
+def _store(run_dir, arrays):
   forget_untrained(run_dir)
   if arrays:
     weights.write_arrays(arrays, layout.untrained_file(run_dir))

@@ -29,6 +29,7 @@ def run(
   questions: Sequence[questions_lib.Question],
   run_dir: str,
   init_from: str,
+  linked: linked_blocks.LinkedBlocks,
   words: finetuning_batches.Search,
   setup: setup_lib.Setup = setup_lib.ALONE,
 ) -> None:
@@ -39,14 +40,14 @@ def run(
   Args:
     run_dir: New model directory.
     init_from: Model directory with embedders to start from.
+    linked: Finds what is behind the links of blocks.
     words: Finds seeds of training by words, beside those by embeddings.
 
   Raises:
-    UserError: The corpus has no links, or the model does not fit it.
+    UserError: The model does not fit the corpus.
   """
   inputs = inputs._replace(config=_fitted(inputs.config))
   config, job = inputs.config, inputs.config.path
-  linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
   whole_blocks.check(inputs.table, config.lengths)
   share = setup.share(job.batch_size)
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)

@@ -143,6 +143,12 @@ class Files:
         'questions': self.questions,
         'run_dir': self.new,
       },
+      'train_path': {
+        **corpus,
+        'questions': self.questions,
+        'init_from': self.model,
+        'run_dir': self.new,
+      },
       'train_tagger': {**out, **tagged},
       'warm_start': {**corpus, 'run_dir': self.new},
     }[name]

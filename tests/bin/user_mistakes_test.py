@@ -60,6 +60,9 @@ def _cases(files):
   sentences = {'questions': '', 'queries_dir': missing}
   yield 'train_closed_book', sentences, missing
   yield 'evaluate', {'retriever': 'none'}, 'bin.train_closed_book'
+  yield 'train_path', {'run_dir': files.model}, '--links=markup'
+  for name in ('graph', 'path'):
+    yield 'finetune', {'retriever': name}, '--init_from'
   yield 'warm_start', {'negatives_from': files.model}, '--questions must be'
   yield 'warm_start', {'set': 'model.embedder_bert.num_heads=0'}, 'num_heads'
   yield 'pretrain', {}, missing
@@ -92,7 +95,14 @@ def _cases(files):
   yield 'export', {'model_dir': missing}, missing
   yield 'export', {'format': 'x'}, 'hugging_face'
   yield 'export', {'format': 'saved_model'}, '--corpus_dir'
-  for name in ('finetune', 'evaluate', 'warm_start', 'train_closed_book'):
+  asked = (
+    'finetune',
+    'evaluate',
+    'warm_start',
+    'train_closed_book',
+    'train_path',
+  )
+  for name in asked:
     yield name, {'questions': missing}, missing
     yield name, {'questions': broken}, f'{broken}:2'
   for name in ('init_from', 'reader_init_from'):
@@ -109,7 +119,8 @@ def _cases(files):
   unlinked = {'retriever': 'bm25_graph', 'model_dir': ''}
   yield 'evaluate', unlinked, '--links=markup'
   for name in ('answer', 'evaluate'):
-    yield name, {'retriever': 'graph'}, '--links=markup'
+    for kind in ('graph', 'path'):
+      yield name, {'retriever': kind}, '--links=markup'
   bm25 = {'retriever': 'bm25', 'model_dir': ''}
   for name, value in (('sparse_weight', '1'), ('reader_dir', files.model)):
     yield 'evaluate', {**bm25, name: value}, '--' + name

@@ -74,6 +74,17 @@ class LinkedBlocksTest(absltest.TestCase):
     found = _add([[0]], 9)  # To article 1, not to 2; from article 3.
     self.assertEqual(found.block_ids[0, :4].tolist(), [0, 2, 5, -1])
 
+  def test_what_is_behind_a_block_is_ranked_by_place(self):
+    blocks = np.array([0, -1, 5, 0, 2])  # Article 0 links to blocks 2, 3, 4.
+    scores = np.zeros([len(blocks), 7])
+    scores[0, [2, 3, 4]] = 1, 3, 2
+    scores[3, [2, 3, 4]] = 3, 1, 2
+    found = _linked().behind(blocks, lambda rows, ids: scores[rows, ids], 2)
+    # Only forwards: article 3 (block 5) links to 0, and none links from 1.
+    self.assertEqual(found[:2].tolist(), [[3, 4], [-1, -1]])
+    self.assertEqual(sorted(found[2].tolist()), [0, 1])
+    self.assertEqual(found[3:].tolist(), [[2, 4], [-1, -1]])
+
 
 class AdaptersTest(absltest.TestCase):
   def test_embeddings_score_what_links_lead_to(self):

@@ -18,6 +18,8 @@ from realm_tf.index import searcher
 from realm_tf.records import corpus_building
 from realm_tf.records import corpus_links
 from realm_tf.records import shards
+from realm_tf.retrieval import linked_blocks
+from realm_tf.retrieval import word_search
 from realm_tf.rundir import layout
 from realm_tf.training import finetuning_run
 from realm_tf.training import initial_params
@@ -36,9 +38,9 @@ _ARTICLES = (
   sources.Article('f', 'F d b.', 'fourth', links=()),
 )
 _QUESTIONS = [
-  questions_lib.Question('a b', ('f d',), gold_id='third'),
+  questions_lib.Question('a b', ('e f',), gold_id='third'),
   questions_lib.Question('d c', ('d b',), gold_id='fourth'),
-  questions_lib.Question('e f', ('d',), gold_id='third'),
+  questions_lib.Question('f d', ('e f d',), gold_id='third'),
 ]
 
 
@@ -83,14 +85,15 @@ class PathRunTest(absltest.TestCase):
     self.ict = os.path.join(self.directory, 'ict')
     inverse_cloze_run.run(self._inputs(), self.ict)
 
-  def _inputs(self, corpus_dir=None):
-    return runs.open_inputs(self.config, corpus_dir or self.corpus_dir)
+  def _inputs(self):
+    return runs.open_inputs(self.config, self.corpus_dir)
 
   def _train(self, name, **options):
     run_dir = os.path.join(self.directory, name)
-    path_run.run(
-      self._inputs(), _QUESTIONS, run_dir, self.ict, _first_two, **options
-    )
+    inputs = self._inputs()
+    linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
+    search = linked, _first_two
+    path_run.run(inputs, _QUESTIONS, run_dir, self.ict, *search, **options)
     return run_dir
 
   def _rows(self, run_dir):
@@ -111,6 +114,22 @@ class PathRunTest(absltest.TestCase):
     found = answerer.retrieve([q.question for q in _QUESTIONS], 1)
     ids = answerer.table.article_ids(found.block_ids[:, 0].tolist())
     self.assertEqual(list(ids), ['third', 'fourth', 'third'])
+
+  def test_a_reader_trained_on_paths_keeps_their_scorer(self):
+    first = self._train('path')
+    retrieve = self._answerer(first).retrieve
+    texts = [question.question for question in _QUESTIONS]
+    options = finetuning_run.Options(
+      initial_params.InitFrom(first),
+      word_search.fixed_search(retrieve, texts, 3),
+    )
+    run_dir = os.path.join(self.directory, 'qa')
+    finetuning_run.run(self._inputs(), _QUESTIONS, run_dir, options)
+    found = self._answerer(run_dir)
+    self.assertIsNotNone(found.reader)
+    np.testing.assert_array_equal(
+      found.retrieve(texts, 3).scores, retrieve(texts, 3).scores
+    )
 
   def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(self):
     whole = self._train('whole')
@@ -135,15 +154,6 @@ class PathRunTest(absltest.TestCase):
     finetuning_run.run(self._inputs(), _QUESTIONS, run_dir, options)
     with self.assertRaisesRegex(errors.UserError, 'bin.train_path'):
       self._answerer(run_dir)
-
-  def test_a_corpus_must_have_links(self):
-    other = tiny.write_corpus(self.directory)
-    run_dir = os.path.join(self.directory, 'unlinked')
-    with self.assertRaisesRegex(errors.UserError, '--links=markup'):
-      path_run.run(
-        self._inputs(other), _QUESTIONS, run_dir, self.ict, _first_two
-      )
-    self.assertFalse(os.path.exists(run_dir))
 
 
 if __name__ == '__main__':
