@@ -68,6 +68,9 @@ CONFIG = config.ExperimentConfig(
     joint_tokens=75,
     log_every_steps=50,
   ),
+  path=config.PathConfig(
+    optimizer=config.OptimizerConfig(1e-3, 1500, warmup_steps=50)
+  ),
   # The rival without retrieval; it takes as long as the reader's warm-up.
   closed_book=config.ClosedBookConfig(
     optimizer=config.OptimizerConfig(3e-3, 2500, warmup_steps=100),

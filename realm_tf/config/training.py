@@ -272,6 +272,7 @@ class PathConfig(fields.Config):
   """Training of retrieval along links (Asai et al. 2020).
 
   Attributes:
+    optimizer: Updates Embed_input and the scorer of paths.
     batch_size: Questions of a step.
     checkpoint_every_steps: Steps between two checkpoints.
     log_every_steps: Steps between two lines of the log.
