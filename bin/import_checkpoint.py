@@ -5,7 +5,7 @@ r"""Makes a model directory from weights that were trained elsewhere.
       --source=tf1:realm-data/orqa_nq_model_from_realm,cc_news_pretrained \
       --blocks=enwiki-20181220/blocks.tfr --vocab_file=vocab.txt
 
-hf: names a Hugging Face BERT or REALM directory, tf1: checkpoints of the
+hf: names a Hugging Face BERT, REALM or T5 directory, tf1: checkpoints of the
 authors' release, or directories with them, separated by commas. Embeddings of
 blocks become an index, and their texts a corpus directory. Prints which weights
 were and were not used. Parts that the source lacks (say, a span reader) are not

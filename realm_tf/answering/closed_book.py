@@ -17,6 +17,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.modeling import seq2seq
 from realm_tf.records import block_table
 from realm_tf.records import sampling
+from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
 
 _BATCH_SIZE = 64
@@ -26,13 +27,14 @@ class ClosedBook:
   """Answers by greedy decoding.
 
   Attributes:
-    table: The corpus, of which only the vocabulary is used.
+    table: The corpus, of which only the vocabulary is used, if that.
   """
 
   def __init__(
     self,
     model: realm_model.RealmModel,
-    tokenizer: wordpiece.WordpieceTokenizer,
+    tokenizer: wordpiece.WordpieceTokenizer
+    | sentencepieces.SentencepieceTokenizer,
     config: config_lib.ClosedBookConfig,
     table: block_table.BlockTable,
   ):
@@ -63,8 +65,10 @@ class ClosedBook:
       retrieved: Ignored.
     """
     del retrieved
-    ids = sampling.pad_rows(
-      self._tokenizer.token_ids_batch(list(questions)), self._length
+    ids = sampling.end_rows(
+      self._tokenizer.token_ids_batch(list(questions)),
+      self._length,
+      self._end_id,
     )
     answers = []
     for start in range(0, len(ids), _BATCH_SIZE):

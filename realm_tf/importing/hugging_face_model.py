@@ -21,6 +21,7 @@ from realm_tf.importing import hugging_face
 from realm_tf.importing import hugging_face_names
 from realm_tf.importing import imported
 from realm_tf.importing import safetensors_files
+from realm_tf.importing import t5
 
 _RECORDS = 'block_records.npy'
 
@@ -49,7 +50,10 @@ def load(
   Raises:
     UserError: Something is missing, damaged, or there twice.
   """
-  parts = [_read(directory) for directory in source.split(',') if directory]
+  directories = [each for each in source.split(',') if each]
+  if len(directories) == 1 and t5.is_t5(directories[0]):
+    return t5.load_imported(directories[0], given)
+  parts = [_read(directory) for directory in directories]
   if not parts:
     raise errors.UserError(
       '--source=hf:DIR must name a directory. Found none. Give one with '

@@ -98,6 +98,8 @@ def _tokenizer(imported):
       'The source must have the vocabulary of the weights, vocab.txt. Found '
       'none. Give it as --vocab_file.'
     )
+  if realm_model.SEQ2SEQ in _parts(imported.arrays):
+    return None  # A T5 has no blocks.
   tokenizer = wordpiece.WordpieceTokenizer.from_file(imported.vocab_file)
   imported_lib.check_vocabulary(
     imported.config.model, tokenizer.vocab_size, imported.vocab_file
@@ -107,6 +109,8 @@ def _tokenizer(imported):
 
 def _parts(arrays):
   """Returns the parts of a model that can hold the arrays."""
+  if realm_model.SEQ2SEQ in realm_model.parts_of(arrays):
+    return [realm_model.SEQ2SEQ]
   parts = [realm_model.EMBEDDER]
   if any(name.startswith('masked_lm/') for name in arrays):
     parts.append(realm_model.MASKED_LM)

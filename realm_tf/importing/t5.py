@@ -1,6 +1,6 @@
 """A Hugging Face T5 directory -> a `Seq2Seq` with its weights.
 
-  config.json, model.safetensors -> [this file] -> encoder-decoder
+  config.json, model.safetensors, spiece.model -> [this file] -> encoder-decoder
 
 Reads v1.0 and v1.1 without torch or transformers.
 """
@@ -9,17 +9,62 @@ import os
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.importing import hugging_face
+from realm_tf.importing import hugging_face_names
+from realm_tf.importing import imported
 from realm_tf.importing import safetensors_files
 from realm_tf.modeling import seq2seq
+from realm_tf.modeling import weights
+from realm_tf.rundir import layout
+from realm_tf.text import sentencepieces
 
 _ACTIVATIONS = {'relu': 'relu', 'gated-gelu': 'gated_gelu'}
 _NEEDED = {'model_type': 't5', 'layer_norm_epsilon': 1e-6}
 # Copies of the embeddings that some files also have.
 _COPIES = 'encoder.embed_tokens.weight', 'decoder.embed_tokens.weight'
+
+
+def is_t5(directory: str) -> bool:
+  """Returns whether a Hugging Face directory says that it holds a T5."""
+  return hugging_face.read_config(directory).get('model_type') == 't5'
+
+
+def load_imported(
+  directory: str, given: imported.Given = imported.NOTHING
+) -> imported.Imported:
+  """Returns a directory's T5 with its SentencePiece model.
+
+  Raises:
+    UserError: See `load`; or there is no SentencePiece model, or a larger one.
+  """
+  path = given.vocab_file or layout.sentencepiece_file(directory)
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(
+      f'A T5 must come with its SentencePiece model. Found no {path}. Give it '
+      'as --vocab_file.'
+    )
+  model = load(directory)
+  num_pieces = sentencepieces.SentencepieceTokenizer.from_file(path).vocab_size
+  if num_pieces > model.config.vocab_size:
+    raise errors.UserError(
+      f'A T5 must have an embedding for each piece. Found {num_pieces} pieces '
+      f'in {path} and {model.config.vocab_size} embeddings. Give the right '
+      '--vocab_file.'
+    )
+  config = config_lib.ExperimentConfig(
+    model=config_lib.ModelConfig(seq2seq=model.config)
+  )
+  names = sorted(each.name for each in model.named())
+  return imported.Imported(
+    config,
+    weights.values(model.trainable_variables),
+    hugging_face_names.Report(names, [], []),
+    vocab_file=path,
+  )
 
 
 def load(directory: str) -> seq2seq.Seq2Seq:

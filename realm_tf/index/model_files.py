@@ -11,6 +11,7 @@ from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
+from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
 
 # Part of a model -> what it does, and which job makes it.
@@ -24,7 +25,11 @@ _PARTS = {
 
 
 class OpenModel(NamedTuple):
-  """A model directory, its newest parameters loaded into `model`."""
+  """A model directory, its newest parameters loaded into `model`.
+
+  Attributes:
+    tokenizer: A T5 that was imported has a `SentencepieceTokenizer`.
+  """
 
   directory: model_directory.ModelDirectory
   tokenizer: wordpiece.WordpieceTokenizer
@@ -76,7 +81,11 @@ def read(
 ]:
   """Returns directory, tokenizer and newest parameters; see `open_model`."""
   directory = model_directory.open_directory(model_dir)
-  tokenizer = open_tokenizer(model_dir, corpus_manifest)
+  tokenizer: Any
+  if model_directory.has_sentencepieces(model_dir):
+    tokenizer = open_sentencepieces(model_dir)  # It reads no corpus.
+  else:
+    tokenizer = open_tokenizer(model_dir, corpus_manifest)
   return directory, tokenizer, read_params(directory.params)
 
 
@@ -92,6 +101,15 @@ def open_tokenizer(
       model_dir, tokenizer.vocabulary_sha256, corpus_manifest
     )
   return tokenizer
+
+
+def open_sentencepieces(
+  model_dir: str,
+) -> sentencepieces.SentencepieceTokenizer:
+  """Returns the tokenizer of an imported T5, or of one trained from it."""
+  return sentencepieces.SentencepieceTokenizer.from_file(
+    layout.sentencepiece_file(model_dir)
+  )
 
 
 def read_params(params: versions.Version) -> dict[str, np.ndarray]:

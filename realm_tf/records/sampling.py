@@ -121,6 +121,14 @@ def pad_rows(
   return padded
 
 
+def end_rows(
+  rows: Sequence[np.ndarray], length: int, end_id: int
+) -> np.ndarray:
+  """Returns rows with their end, cut to fit, zero-padded int32 [N, length]."""
+  ended = [np.append(row[: length - 1], end_id) for row in rows]
+  return pad_rows(ended, length)
+
+
 def trim(ids: np.ndarray, multiple: int) -> np.ndarray:
   """Cuts columns that are zero in every row, down to a multiple of `multiple`.
 

@@ -64,6 +64,11 @@ def vocab_file(directory: str) -> str:
   return os.path.join(directory, 'vocab.txt')
 
 
+def sentencepiece_file(directory: str) -> str:
+  """Returns the pieces of an imported T5, which replace a vocabulary."""
+  return os.path.join(directory, 'spiece.model')
+
+
 def labels_file(directory: str) -> str:
   """Returns the labels of a tagger, one a line, in the order of their ids."""
   return os.path.join(directory, 'labels.txt')

@@ -26,10 +26,17 @@ class ModelDirectory(NamedTuple):
 def create(
   path: str, config: config_lib.ExperimentConfig, vocab_file: str
 ) -> None:
-  """Writes or replaces config.json and vocab.txt."""
+  """Writes or replaces config.json and vocab.txt, or a T5's pieces."""
   tf.io.gfile.makedirs(path)
   config_files.write(config, path)
-  tf.io.gfile.copy(vocab_file, layout.vocab_file(path), overwrite=True)
+  is_t5 = vocab_file.endswith('.model')
+  kind = layout.sentencepiece_file if is_t5 else layout.vocab_file
+  tf.io.gfile.copy(vocab_file, kind(path), overwrite=True)
+
+
+def has_sentencepieces(path: str) -> bool:
+  """Returns whether a model directory holds an imported T5."""
+  return tf.io.gfile.exists(layout.sentencepiece_file(path))
 
 
 def open_directory(path: str) -> ModelDirectory:
@@ -38,7 +45,8 @@ def open_directory(path: str) -> ModelDirectory:
   Raises:
     UserError: It is not a model directory, or has no parameters.
   """
-  if not tf.io.gfile.exists(layout.vocab_file(path)):
+  has_vocabulary = tf.io.gfile.exists(layout.vocab_file(path))
+  if not has_vocabulary and not has_sentencepieces(path):
     raise errors.UserError(
       'A model directory must hold config.json, vocab.txt and params/. Found '
       f'no {layout.vocab_file(path)}. Give the --run_dir of a training job '

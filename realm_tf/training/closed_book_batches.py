@@ -87,7 +87,7 @@ def batches(
 
   Args:
     num_rows: Rows that `pairs` knows.
-    end_id: Wordpiece that ends an output.
+    end_id: Wordpiece that ends an input and an output, as in T5.
     share: This process's part of each batch, and the first step.
   """
   config = experiment.closed_book
@@ -96,15 +96,11 @@ def batches(
   while True:
     rng = sampling.step_rng(experiment.seed, step, 1)
     inputs, outputs = pairs(sampler.rows(step), rng)
-    ended = [
-      np.append(ids[: config.answer_tokens - 1], end_id) for ids in outputs
-    ]
+    inputs = sampling.end_rows(inputs, config.input_tokens, end_id)
     yield share.take(
       {
-        'input_ids': share.trim(
-          sampling.pad_rows(inputs, config.input_tokens), _WIDTH
-        ),
-        'target_ids': sampling.pad_rows(ended, config.answer_tokens),
+        'input_ids': share.trim(inputs, _WIDTH),
+        'target_ids': sampling.end_rows(outputs, config.answer_tokens, end_id),
       }
     )
     step += 1

@@ -4,12 +4,20 @@ corpus's vocabulary, queries or questions -> model directory
 """
 
 from collections.abc import Sequence
+import dataclasses
 import functools
-from typing import Optional
+from typing import Any, Optional
 
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.config import config_files
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
 from realm_tf.training import closed_book_batches
 from realm_tf.training import closed_book_trainer
 from realm_tf.training import initial_params
@@ -29,11 +37,18 @@ def run(
 
   Args:
     run_dir: New model directory.
-    init_from: Model directory to start from.
+    init_from: Model directory to start from; an imported T5 brings its sizes
+      and its pieces along.
 
   Raises:
-    UserError: Queries have another vocabulary, or no question an answer.
+    UserError: Queries have another vocabulary, or no question an answer, or
+      queries are given to an imported T5.
   """
+  is_imported = bool(init_from) and model_directory.has_sentencepieces(
+    init_from
+  )
+  if is_imported:
+    inputs = _of_t5(inputs, examples, init_from)
   config, job = inputs.config, inputs.config.closed_book
   setup.share(job.batch_size)  # Checks it before the run begins.
   if isinstance(examples, query_table.QueryTable):
@@ -47,6 +62,9 @@ def run(
       examples, inputs.tokenizer, job
     )
   runs.start(run_dir, inputs, setup)
+  if is_imported and setup.is_chief:
+    files = map(layout.sentencepiece_file, (init_from, run_dir))
+    tf.io.gfile.copy(*files, overwrite=True)
   model, _ = initial_params.create_model(
     inputs, [realm_model.SEQ2SEQ], initial_params.InitFrom(init_from), setup
   )
@@ -66,3 +84,21 @@ def run(
     )
   )
   run_loop.run()
+
+
+def _of_t5(inputs, examples, init_from):
+  """Returns inputs with an imported T5's sizes and tokenizer."""
+  if isinstance(examples, query_table.QueryTable):
+    raise errors.UserError(
+      "Sentences of --queries_dir have the corpus's wordpieces. Found a T5 "
+      f'with others in {init_from}. Give --questions instead.'
+    )
+  tokenizer: Any = model_files.open_sentencepieces(init_from)
+  model = dataclasses.replace(
+    inputs.config.model, seq2seq=config_files.read(init_from).model.seq2seq
+  )
+  return inputs._replace(
+    config=dataclasses.replace(inputs.config, model=model),
+    tokenizer=tokenizer,
+    special_ids=tokenizer.special_ids,
+  )

@@ -4,6 +4,7 @@ Outputs are compared with those of transformers, on random weights, where the
 environment of benchmarks/peers.sh is.
 """
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -17,9 +18,19 @@ import tensorflow as tf
 from benchmarks import processes
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.answering import closed_book
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.importing import hugging_face_model
+from realm_tf.importing import model_writing
 from realm_tf.importing import t5
+from realm_tf.index import model_files
 from realm_tf.modeling import seq2seq
 from realm_tf.modeling import weights
+from realm_tf.rundir import layout
+from realm_tf.training import closed_book_run
+from realm_tf.training import runs
+from tests import sentencepiece_model
+from tests import tiny
 
 _AGREEMENT = 1e-4
 _END = 1
@@ -89,6 +100,63 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     self.arrays.pop('lm_head.weight')
     with self.assertRaisesRegex(errors.UserError, 'shared.weight.*none'):
       self._load()
+
+  def _import(self):
+    self._load()
+    found = hugging_face_model.load(self.directory)
+    written = os.path.join(self.create_tempdir().full_path, 'imported')
+    model_writing.write(found, written)
+    return written
+
+  def test_is_imported_trained_and_answers(self):
+    self._write_pieces('a', 'b', 'c')  # And <pad>, </s>, <unk>.
+    imported = self._import()
+    corpus_dir = tiny.write_corpus(self.directory)
+    asked = [questions_lib.Question('a b', ('c',))]
+    before = closed_book.load(imported, corpus_dir).read(['a b'])
+    config = tiny.config()
+    job = config_lib.ClosedBookConfig(
+      optimizer=config_lib.OptimizerConfig(3e-2, 80, warmup_steps=2),
+      batch_size=1,
+      input_tokens=4,
+      answer_tokens=3,
+    )
+    config = dataclasses.replace(config, closed_book=job)
+    inputs = runs.open_inputs(config, corpus_dir)
+    run_dir = os.path.join(self.directory, 'run')
+    closed_book_run.run(inputs, asked, run_dir, imported)
+    after = closed_book.load(run_dir, corpus_dir).read(['a b'])
+    self.assertEqual(after[0].prediction, 'c')
+    self.assertGreater(after[0].score, before[0].score)
+
+  def test_has_the_weights_that_were_read(self):
+    self._write_pieces('a')
+    arrays = model_files.read(self._import())[2]
+    expected = weights.values(self.model.trainable_variables)
+    self.assertCountEqual(arrays, expected)
+    for name, value in expected.items():
+      self.assertAllEqual(arrays[name], value)
+
+  def test_needs_its_pieces(self):
+    with self.assertRaisesRegex(errors.UserError, '--vocab_file'):
+      self._import()
+    self._write_pieces('a', 'b', 'c', 'd', 'e')  # 8, and 7 embeddings.
+    with self.assertRaisesRegex(errors.UserError, '8 pieces'):
+      self._import()
+
+  def test_reads_no_sentences_of_other_wordpieces(self):
+    self._write_pieces('a')
+    corpus_dir = tiny.write_corpus(self.directory)
+    inputs = runs.open_inputs(tiny.config(), corpus_dir)
+    queries = tiny.open_queries(self.directory, [('A b.', [(0, 1)], -1)])
+    run_dir = os.path.join(self.directory, 'run')
+    with self.assertRaisesRegex(errors.UserError, 'Give --questions'):
+      closed_book_run.run(inputs, queries, run_dir, self._import())
+    self.assertFalse(os.path.exists(run_dir))
+
+  def _write_pieces(self, *words):
+    with open(layout.sentencepiece_file(self.directory), 'wb') as file:
+      file.write(sentencepiece_model.model(words))
 
   @parameterized.parameters(
     ({'model_type': 'bart'}, 'model_type'),

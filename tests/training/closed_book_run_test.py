@@ -70,9 +70,9 @@ class ClosedBookRunTest(absltest.TestCase):
     config = _config()
     pairs = closed_book_batches.of_queries(table, config.closed_book, _MASK)
     batch = next(closed_book_batches.batches(pairs, 2, _END, config))
-    # 6 wordpieces are kept, of which two become one mask.
+    # 6 wordpieces are kept, of which two become one mask, and the end.
     kept = _ids('A b c d e f')
-    expected = [kept[0], _MASK, *kept[3:], 0]
+    expected = [kept[0], _MASK, *kept[3:], _END]
     self.assertEqual(batch['input_ids'].tolist(), [expected] * 3)
     target = [*_ids('b c'), _END, 0]
     self.assertEqual(batch['target_ids'].tolist(), [target] * 3)
@@ -87,7 +87,7 @@ class ClosedBookRunTest(absltest.TestCase):
     self.assertEqual(number, 3)  # A pattern is no text to write.
     batch = next(closed_book_batches.batches(pairs, number, _END, config))
     answers = {
-      tuple(inputs[inputs > 0]): targets[targets > 0].tolist()
+      tuple(inputs[inputs > 0][:-1]): targets[targets > 0].tolist()
       for inputs, targets in zip(batch['input_ids'], batch['target_ids'])
     }
     for question, answer in ('a b', 'c d'), ('d e', 'f'), ('c c', 'A b.'):
