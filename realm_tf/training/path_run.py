@@ -64,7 +64,7 @@ def run(
   index = _index(inputs, model, run_dir, init_from)
   run_loop = loop.create(
     lambda optimizer: path_trainer.PathTrainer(
-      None, optimizer, model, config, inputs.special_ids
+      None, optimizer, model, inputs.special_ids
     ),
     config.seed,
     run_dir,

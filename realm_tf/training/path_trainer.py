@@ -5,7 +5,6 @@ questions + seeds + blocks behind them -> [this file] -> Embed_input, scorer
 
 import tensorflow as tf
 
-from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.objectives import span_likelihood
 from realm_tf.records import joining
@@ -31,7 +30,6 @@ class PathTrainer(step_trainer.StepTrainer):
     batches,
     optimizer,
     model: realm_model.RealmModel,
-    config: config_lib.ExperimentConfig,
     special_ids: tuple[int, int],
   ):
     variables = [
