@@ -48,6 +48,7 @@ _ADAPTERS = {
   'tensorflow_hub': [],
   'tensorflow_serving': ['realm_tf/serving/grpc_server.py'],
   'tensorflow_text': [
+    'realm_tf/text/sentencepieces.py',
     'realm_tf/text/string_tensors.py',
     'realm_tf/text/wordpiece.py',
   ],

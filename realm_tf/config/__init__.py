@@ -5,6 +5,9 @@ A function takes the smallest config that it reads: the ScaNN builder takes an
 (Guu et al. 2020, Section 4 and Appendix).
 """
 
+from realm_tf.config.answering import ClosedBookConfig as ClosedBookConfig
+from realm_tf.config.answering import FinetuningConfig as FinetuningConfig
+from realm_tf.config.answering import PathConfig as PathConfig
 from realm_tf.config.experiment import ExperimentConfig as ExperimentConfig
 from realm_tf.config.experiment import HeldOutConfig as HeldOutConfig
 from realm_tf.config.experiment import LengthConfig as LengthConfig
@@ -13,11 +16,8 @@ from realm_tf.config.index import IndexConfig as IndexConfig
 from realm_tf.config.model import BertConfig as BertConfig
 from realm_tf.config.model import EmbedderConfig as EmbedderConfig
 from realm_tf.config.model import ModelConfig as ModelConfig
+from realm_tf.config.optimizer import OptimizerConfig as OptimizerConfig
+from realm_tf.config.pretraining import InverseClozeConfig as InverseClozeConfig
+from realm_tf.config.pretraining import PretrainingConfig as PretrainingConfig
 from realm_tf.config.seq2seq import Seq2SeqConfig as Seq2SeqConfig
-from realm_tf.config.training import ClosedBookConfig as ClosedBookConfig
-from realm_tf.config.training import FinetuningConfig as FinetuningConfig
-from realm_tf.config.training import InverseClozeConfig as InverseClozeConfig
-from realm_tf.config.training import OptimizerConfig as OptimizerConfig
-from realm_tf.config.training import PathConfig as PathConfig
-from realm_tf.config.training import PretrainingConfig as PretrainingConfig
-from realm_tf.config.training import TaggerConfig as TaggerConfig
+from realm_tf.config.tagger import TaggerConfig as TaggerConfig

@@ -5,7 +5,12 @@ import dataclasses
 from realm_tf.config import fields
 from realm_tf.config import index as index_lib
 from realm_tf.config import model as model_lib
-from realm_tf.config import training
+from realm_tf.config.answering import ClosedBookConfig
+from realm_tf.config.answering import FinetuningConfig
+from realm_tf.config.answering import PathConfig
+from realm_tf.config.pretraining import InverseClozeConfig
+from realm_tf.config.pretraining import PretrainingConfig
+from realm_tf.config.tagger import TaggerConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,11 +98,11 @@ class ExperimentConfig(fields.Config):
   model: model_lib.ModelConfig = model_lib.ModelConfig()
   lengths: LengthConfig = LengthConfig()
   index: index_lib.IndexConfig = index_lib.IndexConfig()
-  inverse_cloze: training.InverseClozeConfig = training.InverseClozeConfig()
-  pretraining: training.PretrainingConfig = training.PretrainingConfig()
-  finetuning: training.FinetuningConfig = training.FinetuningConfig()
-  tagger: training.TaggerConfig = training.TaggerConfig()
-  closed_book: training.ClosedBookConfig = training.ClosedBookConfig()
-  path: training.PathConfig = training.PathConfig()
+  inverse_cloze: InverseClozeConfig = InverseClozeConfig()
+  pretraining: PretrainingConfig = PretrainingConfig()
+  finetuning: FinetuningConfig = FinetuningConfig()
+  tagger: TaggerConfig = TaggerConfig()
+  closed_book: ClosedBookConfig = ClosedBookConfig()
+  path: PathConfig = PathConfig()
   world: WorldConfig = WorldConfig()
   held_out: HeldOutConfig = HeldOutConfig()

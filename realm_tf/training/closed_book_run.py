@@ -51,16 +51,7 @@ def run(
     inputs = _of_t5(inputs, examples, init_from)
   config, job = inputs.config, inputs.config.closed_book
   setup.share(job.batch_size)  # Checks it before the run begins.
-  if isinstance(examples, query_table.QueryTable):
-    examples.fit_corpus(inputs.table)
-    pairs, number = (
-      closed_book_batches.of_queries(examples, job, inputs.tokenizer.mask_id),
-      examples.num_queries,
-    )
-  else:
-    pairs, number = closed_book_batches.of_questions(
-      examples, inputs.tokenizer, job
-    )
+  pairs, number = _pairs(inputs, examples)
   runs.start(run_dir, inputs, setup)
   if is_imported and setup.is_chief:
     files = map(layout.sentencepiece_file, (init_from, run_dir))
@@ -84,6 +75,18 @@ def run(
     )
   )
   run_loop.run()
+
+
+def _pairs(inputs, examples):
+  """Returns pairs of input and output, and their number."""
+  job = inputs.config.closed_book
+  if not isinstance(examples, query_table.QueryTable):
+    return closed_book_batches.of_questions(examples, inputs.tokenizer, job)
+  examples.fit_corpus(inputs.table)
+  pairs = closed_book_batches.of_queries(
+    examples, job, inputs.tokenizer.mask_id
+  )
+  return pairs, examples.num_queries
 
 
 def _of_t5(inputs, examples, init_from):

@@ -65,12 +65,7 @@ def run(
   labels = answer_labels.of_questions(questions, inputs, job)
   share = setup.share(job.batch_size)
   runs.start(run_dir, inputs, setup)
-  parts = [realm_model.EMBEDDER, realm_model.SPAN]
-  model, left_over = initial_params.create_model(
-    inputs, parts, options.init_from, setup
-  )
-  if options.search and setup.is_chief:
-    params_export.keep_paths(run_dir, left_over)
+  model = _model(inputs, run_dir, options, setup)
   indexes = finetuning_index.FinetuningIndex(
     inputs, model, run_dir, options.init_from.model_dir
   )
@@ -97,6 +92,16 @@ def run(
     )
 
   _train(run_loop, choice, indexes, batches_of, job.optimizer.num_steps)
+
+
+def _model(inputs, run_dir, options, setup):
+  """Returns the model; publishes the scorer of the paths it searches."""
+  model, left_over = initial_params.create_model(
+    inputs, [realm_model.EMBEDDER, realm_model.SPAN], options.init_from, setup
+  )
+  if options.search and setup.is_chief:
+    params_export.keep_paths(run_dir, left_over)
+  return model
 
 
 def _choice(run_loop, run_dir, options, job, setup):

@@ -52,31 +52,19 @@ def run(
   share = setup.share(job.batch_size)
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)
   runs.start(run_dir, inputs, setup)
-  model, left_over = initial_params.create_model(
-    inputs,
-    [realm_model.EMBEDDER, realm_model.PATH],
-    initial_params.InitFrom(init_from),
-    setup,
-  )
-  if setup.is_chief:
-    params_export.keep_untrained(run_dir, init_from, left_over, config.model)
+  model = _model(inputs, run_dir, init_from, setup)
   # With the first parameters: a checkpoint is not read yet.
   index = _index(inputs, model, run_dir, init_from)
-  run_loop = loop.create(
-    lambda optimizer: path_trainer.PathTrainer(
-      None, optimizer, model, inputs.special_ids
-    ),
-    config.seed,
-    run_dir,
-    job,
-    setup,
-  )
+  special_ids = inputs.special_ids
+
+  def create_trainer(optimizer):
+    return path_trainer.PathTrainer(None, optimizer, model, special_ids)
+
+  run_loop = loop.create(create_trainer, config.seed, run_dir, job, setup)
   # Not ahead of the step: seeds are found with the current parameters.
   run_loop.trainer.train_dataset = path_batches.batches(
     labels,
-    query_embeddings.compile_any_size(
-      model, config.lengths.query_tokens, inputs.special_ids
-    ),
+    _embedding(inputs, model),
     index.searcher,
     words,
     path_searcher.Paths(linked, index.embeddings),
@@ -97,6 +85,28 @@ def _fitted(config):
       freeze_block_tower=True,
       refresh_every_steps=0,
     ),
+  )
+
+
+def _model(inputs, run_dir, init_from, setup):
+  """Returns the model; publishes what `init_from` has besides."""
+  model, left_over = initial_params.create_model(
+    inputs,
+    [realm_model.EMBEDDER, realm_model.PATH],
+    initial_params.InitFrom(init_from),
+    setup,
+  )
+  if setup.is_chief:
+    params_export.keep_untrained(
+      run_dir, init_from, left_over, inputs.config.model
+    )
+  return model
+
+
+def _embedding(inputs, model):
+  """Returns what embeds questions with the current parameters."""
+  return query_embeddings.compile_any_size(
+    model, inputs.config.lengths.query_tokens, inputs.special_ids
   )
 
 
