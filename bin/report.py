@@ -3,6 +3,7 @@ r"""Writes a training run as one HTML page, without outside resources.
   python -m bin.report --run_dir=runs/pretrain
   python -m bin.report --run_dir=runs/qa --run_dir=runs/qa_bm25 \
       --eval_dir=runs/eval/qa --output=both.html
+  python -m bin.report --run_dir=runs/qa --results=runs/results.json
 
 The page has the curves and last values of metrics.jsonl, evaluations, masked
 sentences with their candidates, and the config. Curves of several runs share a
@@ -26,6 +27,9 @@ _RUN_DIR = flags.DEFINE_multi_string(
 _EVAL_DIR = flags.DEFINE_multi_string(
   'eval_dir', [], '--output_dir of bin.evaluate, if outside of --run_dir'
 )
+_RESULTS = flags.DEFINE_multi_string(
+  'results', [], 'Table of systems: --output of bin.results_table'
+)
 _OUTPUT = flags.DEFINE_string(
   'output', None, 'File to write; by default report.html of the first run.'
 )
@@ -35,7 +39,9 @@ def main(_):
   runs = run_reader.read(_RUN_DIR.value)
   evaluations = run_reader.evaluations(runs, _EVAL_DIR.value)
   # JSON may hold lone surrogates, which have no UTF-8.
-  data = page.build(runs, evaluations).encode('utf-8', 'replace')
+  data = page.build(
+    runs, evaluations, run_reader.results(_RESULTS.value)
+  ).encode('utf-8', 'replace')
   path = _OUTPUT.value or os.path.join(_RUN_DIR.value[0], 'report.html')
   try:
     with tf.io.gfile.GFile(path, 'wb') as file:

@@ -1,4 +1,4 @@
-r"""Prints evaluations as tables, one row per system, and writes results.json.
+r"""Prints evaluations as tables, one row per system, and writes a JSON file.
 
 python -m bin.results_table --run_dir=runs/quickstart \
     --rows=realm_0,ict_0,bm25_0 --rows=realm_all,ict_all,bm25_all \
@@ -31,6 +31,9 @@ _ROWS = flags.DEFINE_multi_string(
   'rows', None, 'Systems of a table, as a,b,c', required=True
 )
 flags.mark_flag_as_required('questions')
+_OUTPUT = flags.DEFINE_string(
+  'output', None, 'File to write; by default results.json of --run_dir.'
+)
 _RECALLS = ('span_recall@5', 'recall@1', 'recall@5', 'recall@20')
 _READING = ('exact_match', 'f1')
 _COSTS = ('latency_ms_median', 'parameters', 'megabytes')
@@ -39,21 +42,18 @@ _WITH_COSTS = flags.DEFINE_bool(
 )
 
 
-def _path(name: str) -> str:
-  return os.path.join(_RUN_DIR.value, 'eval', name)
-
-
 def _rows(
   names: Sequence[str], questions: Sequence[questions_lib.Question]
 ) -> Iterator[dict[str, Any]]:
   """Yields the cells of each system by the column's name."""
   first = None
   for name in names:
-    metrics = evaluations.metrics(_path(name))
+    path = os.path.join(_RUN_DIR.value, 'eval', name)
+    metrics = evaluations.metrics(path)
     kinds = _RECALLS + (_READING if 'exact_match' in metrics else ())
     cells = {each: metrics[each] for each in kinds if each in metrics}
     if 'exact_match' in metrics:
-      other = comparison.Other(_path(name), questions)
+      other = comparison.Other(path, questions)
       first = first or other.predictions
       cells['interval'] = metrics['intervals']['exact_match']
       cells['p'] = other.compare(first)[0]['p_value']
@@ -89,7 +89,7 @@ def main(_):
     _print(table)
   seconds = evaluations.seconds(_RUN_DIR.value)
   print(f'Seconds: {json.dumps(seconds)}')
-  path = os.path.join(_RUN_DIR.value, 'results.json')
+  path = _OUTPUT.value or os.path.join(_RUN_DIR.value, 'results.json')
   with tf.io.gfile.GFile(path, 'w') as file:
     file.write(json.dumps({'tables': tables, 'seconds': seconds}, indent=1))
 

@@ -95,7 +95,7 @@ echo "total $SECONDS" >>"$run/seconds.txt"  # The rows' stages overlap.
   2>/dev/null
 stage report "$run/report.html" "$PYTHON" -m bin.report \
   --run_dir="$run/realm" --run_dir="$qa" --eval_dir="$run/eval/realm_all" \
-  --output="$run/report.html"
+  --results="$run/results.json" --output="$run/report.html"
 
 echo 'Three questions about entities that no training question asks about:'
 answer() { "$PYTHON" -m bin.answer --model_dir="$qa" --top_k=2 "$@" 2>/dev/null; }

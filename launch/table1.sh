@@ -8,7 +8,8 @@
 # and TEST are questions; each TEST makes a table. FLAGS go to every training
 # job, e.g. --seed=1. ROWS=realm,t5 in the environment makes only these rows.
 # TABLE=two_hops names what other questions TRAIN, beside table1 in one RUN_DIR.
-# Run it again at any time: finished stages are skipped.
+# All tables and curves are in RUN_DIR/table1.html. Run it again at any time:
+# finished stages are skipped.
 set -euo pipefail
 if [ $# -lt 4 ]; then
   echo 'Four arguments must be given: RUN_DIR CONFIG TRAIN TEST [FLAGS...].' \
@@ -80,11 +81,18 @@ for name in ${rows//,/ }; do
       ;;
   esac
 done
+results=()
 for file in ${test//,/ }; do
   systems=
   for name in ${rows//,/ }; do
     systems=$systems${systems:+,}$(result "$name" "$file")
   done
   "$PYTHON" -m bin.results_table --run_dir="$run" --questions="$file" \
-    --rows="$systems" --costs
+    --rows="$systems" --costs --output="$run/$(result all "$file").json"
+  results+=(--results="$run/$(result all "$file").json")
 done
+runs=()
+for name in ${rows//,/ }; do
+  runs+=(--run_dir="$run/${table}_$name")
+done
+"$PYTHON" -m bin.report "${runs[@]}" "${results[@]}" --output="$run/$table.html"

@@ -162,3 +162,9 @@ for name in ${rows//,/ }; do
 done
 "$PYTHON" -m bin.results_table --run_dir="$run" --rows="${rows//,/_before,}_before" \
   --rows="$rows" --questions="$squad/val_qa.jsonl.gz"
+runs=()
+for name in ${rows//,/ }; do
+  runs+=(--run_dir="$run/qa_$name")
+done
+"$PYTHON" -m bin.report "${runs[@]}" --results="$run/results.json" \
+  --output="$run/tables.html"

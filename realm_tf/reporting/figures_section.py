@@ -1,6 +1,7 @@
-"""Last values of training and metrics of evaluations -> tables."""
+"""Last values of training, evaluations and systems -> tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from realm_tf.reporting import elements
 from realm_tf.reporting import panels
@@ -94,6 +95,13 @@ def evaluations(found: Sequence[run_reader.Evaluation]) -> elements.Element:
     ],
     'numbers',
   )
+
+
+def systems(rows: Sequence[Mapping[str, Any]]) -> elements.Element:
+  """Returns a table of bin.results_table, with a row for each system."""
+  names = list(dict.fromkeys(name for row in rows for name in row))
+  cells = [[_short(row.get(name, _NO_VALUE)) for name in names] for row in rows]
+  return elements.table(names, cells, 'numbers')
 
 
 def _short(value) -> str:

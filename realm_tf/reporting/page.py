@@ -22,6 +22,10 @@ _ABOUT_CURVES = (
   'A point of a curve is a row of metrics.jsonl. In a long run it is the mean '
   'of several, and a band behind it shows the lowest and the highest.'
 )
+_ABOUT_SYSTEMS = (
+  'From bin.results_table: recall, exact match and F1 in %; the 95 % interval '
+  "of exact match, and p of McNemar's exact test against the first row."
+)
 _ABOUT_EXAMPLES = (
   'Sentences of a training batch, scored with the parameters of the step that '
   'is named. Marked are the masked words y, also where a candidate has them. '
@@ -31,11 +35,13 @@ _ABOUT_EXAMPLES = (
 
 
 def build(
-  runs: Sequence[run_reader.Run], evaluations: Sequence[run_reader.Evaluation]
+  runs: Sequence[run_reader.Run],
+  evaluations: Sequence[run_reader.Evaluation],
+  results: Sequence[run_reader.Results] = (),
 ) -> str:
   """Returns the page of one run, or of several side by side."""
   title = f'Report: {", ".join(run.name for run in runs)}'
-  sections = list(_sections(runs, evaluations))
+  sections = list(_sections(runs, evaluations, results))
   links = [
     element('li', element('a', section.find('h2').text, href=f'#{section_id}'))
     for section in sections
@@ -65,13 +71,15 @@ def head(title: str) -> elements.Element:
   )
 
 
-def _sections(runs, evaluations) -> Iterator[elements.Element]:
+def _sections(runs, evaluations, results) -> Iterator[elements.Element]:
   yield _section(
     'Overview',
     figures_section.headlines(runs[0]) if len(runs) == 1 else None,
     figures_section.runs_table(runs),
     element('p', _ABOUT_CURVES),
   )
+  if results:
+    yield _section('Systems', element('p', _ABOUT_SYSTEMS), *_systems(results))
   if evaluations:
     yield _section(
       'Evaluation',
@@ -95,6 +103,13 @@ def _section(title: str, *content: elements.Element) -> elements.Element:
     *content,
     id=curve_section.section_id(title),
   )
+
+
+def _systems(results) -> Iterator[elements.Element]:
+  """Yields the tables of each file under its name."""
+  for name, tables in results:
+    yield element('h3', name)
+    yield from map(figures_section.systems, tables)
 
 
 def _examples(runs) -> Iterator[elements.Element]:

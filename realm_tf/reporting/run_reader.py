@@ -1,4 +1,4 @@
-"""Reads run directories: series, config, examples and evaluations.
+"""Reads run directories: series, config, examples, evaluations; tables, too.
 
 Any job may have written them. A config of another version of this project is
 shown as it is, so it is read as plain JSON.
@@ -49,6 +49,13 @@ class Evaluation(NamedTuple):
   metrics: Mapping[str, Any]
 
 
+class Results(NamedTuple):
+  """A file of bin.results_table: its name, and tables as rows of cells."""
+
+  name: str
+  tables: Sequence[Sequence[Mapping[str, Any]]]
+
+
 def read(paths: Sequence[str]) -> list[Run]:
   """Reads run directories.
 
@@ -90,6 +97,24 @@ def evaluations(
     Evaluation(name, _read_tree(os.path.join(folder, _EVALUATION_FILE)))
     for name, folder in found.values()
   ]
+
+
+def results(paths: Sequence[str]) -> list[Results]:
+  """Reads files of bin.results_table.
+
+  Raises:
+    UserError: A file is not there, or is none of these.
+  """
+  found = []
+  for name, path in zip(_names(paths), paths):
+    tables = _read_json(path).get('tables')
+    if not isinstance(tables, list):
+      raise errors.UserError(
+        f"--results must be a file of bin.results_table. Found no 'tables' in "
+        f'{path}. Give its --output.'
+      )
+    found.append(Results(name, tables))
+  return found
 
 
 def default_config() -> dict[str, Any]:
@@ -139,6 +164,11 @@ def _absolute(path: str) -> str:
 
 def _read_tree(path: str) -> dict[str, Any]:
   """Returns 'a.b' -> value of a JSON file."""
+  return config_files.flatten(_read_json(path))
+
+
+def _read_json(path: str) -> dict[str, Any]:
+  """Returns the object of a JSON file."""
   try:
     with tf.io.gfile.GFile(path, 'rb') as file:
       tree = json.loads(file.read())
@@ -148,4 +178,4 @@ def _read_tree(path: str) -> dict[str, Any]:
     raise errors.UserError(
       f'{path} must be a JSON object. Found: {error}. Fix it.'
     ) from error
-  return config_files.flatten(tree)
+  return tree

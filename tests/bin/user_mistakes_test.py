@@ -152,6 +152,9 @@ def _report_cases(files):
   yield 'report', {'run_dir': log['empty']}, 'Wait'
   yield 'report', {'eval_dir': missing}, missing
   yield 'report', {'eval_dir': log['good']}, '--eval_dir'
+  yield 'report', {'results': missing}, missing
+  config = os.path.join(files.model, 'config.json')
+  yield 'report', {'results': config}, '--results'
   yield 'report', {'output': os.path.join(missing, 'x.html')}, missing
   yield 'report', {'output': files.corpus}, files.corpus
 

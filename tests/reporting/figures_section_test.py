@@ -44,6 +44,20 @@ class FiguresSectionTest(absltest.TestCase):
     self.assertEqual(first, ['a', 'not ended', '10', '2', self.first.path])
     self.assertEqual(second[:4], ['b', 'not ended', '1,234', '1'])
 
+  def test_systems_have_a_row_each_and_all_columns(self):
+    rows = [
+      {'system': 'realm', 'exact_match': 83.2, 'interval': [80.8, 85.5]},
+      {'system': 'bm25', 'recall@5': 99.8},
+    ]
+    self.assertEqual(
+      tables.cells(figures_section.systems(rows)),
+      [
+        ['system', 'exact_match', 'interval', 'recall@5'],
+        ['realm', '83.2', '80.8 to 85.5', '–'],
+        ['bm25', '–', '–', '99.8'],
+      ],
+    )
+
   def test_evaluations_have_a_column_each(self):
     found = [
       run_reader.Evaluation('dev', {'num_questions': 1000, 'f1': 50.25}),

@@ -1,6 +1,7 @@
 """Tests for realm_tf.reporting.page: what a reader gets as a whole."""
 
 import html.parser
+import json
 import os
 import re
 
@@ -63,6 +64,22 @@ class PageTest(absltest.TestCase):
     )
     self.assertIn('61.5', text)
     self.assertIn('<mark>pound</mark>', text)
+
+  def test_systems_are_a_table_each_under_the_name_of_their_file(self):
+    path = os.path.join(self.folder, 'table1.json')
+    tables = [[{'system': 'realm', 'f1': 61.5}], [{'system': _EVIL}]]
+    with open(path, 'w') as file:
+      json.dump({'tables': tables}, file)
+    runs = run_reader.read([small_run.write(os.path.join(self.folder, 'run'))])
+    text = page.build(runs, [], run_reader.results([path]))
+    self.assertEqual(
+      re.findall('<h2>([^<]*)', text),
+      ['Overview', 'Systems', 'Learning', 'Final figures'],
+    )
+    self.assertIn('<h3>table1.json</h3>', text)
+    self.assertEqual(text.count('>system</th>'), 2)
+    self.assertIn('61.5', text)
+    self.assertNotIn('script', _Reader(text).tags)
 
   def test_a_run_with_a_log_only_has_no_empty_section(self):
     self.assertEqual(
