@@ -4,8 +4,8 @@ r"""Writes the demonstration corpus as files, to read it or use it elsewhere.
 
 Writes articles.jsonl, statements.jsonl (their sentences), sentences.jsonl (text
 and the character spans that may be masked) and
-{train,dev,test}_questions.jsonl, and two_hop_{train,dev,test}_questions.jsonl,
-whose answers are in an article that they do not name.
+{train,dev,test}_questions.jsonl; reworded_*, the same in words that articles do
+not use; and two_hop_*, whose answers are in an article that they do not name.
 --set=world.num_cities=500 makes it smaller.
 """
 
@@ -17,6 +17,7 @@ from . import launcher
 from absl import flags
 import tensorflow as tf
 
+from realm_tf.world import asking
 from realm_tf.world import generation
 from realm_tf.world import two_hops
 
@@ -31,7 +32,10 @@ def _path(name):
 
 def main(_):
   world = generation.generate(config_flags.load().world)
-  world.questions.update(two_hops.ask_splits(world))
+  reworded = asking.reword_splits(
+    world.questions, world.entities, world.config.seed
+  )
+  world.questions.update(two_hops.ask_splits(world), **reworded)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
   generation.write_articles(world.articles, _path('articles'))
   generation.write_sentences(world.statements, _path('statements'))

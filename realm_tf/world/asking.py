@@ -16,6 +16,7 @@ from realm_tf.world import gazetteer
 from realm_tf.world import templates
 from realm_tf.world import writing
 
+REWORDED = 'reworded_'
 _Choice = TypeVar('_Choice')
 _TEST_SHARE, _DEV_SHARE = 0.15, 0.08  # Shares of the entities of each kind.
 
@@ -87,6 +88,32 @@ def ask(
     question_id=question_id,
     gold_id=entity.article_id,
   )
+
+
+def reword_splits(
+  splits: Mapping[str, Sequence[questions.Question]],
+  entities: Sequence[gazetteer.Entity],
+  seed: int,
+) -> dict[str, list[questions.Question]]:
+  """Returns the questions of `ask_splits`, split by split, in the words of X.
+
+  Articles and the training questions do not use these words. Ids and answers
+  stay, so a model can be compared with itself on each fact.
+  """
+  kinds = {entity.article_id: entity.kind for entity in entities}
+  names = {entity.article_id: entity.name for entity in entities}
+
+  def reword(question):
+    article_id, relation = question.question_id.rsplit('/', 1)
+    wordings = writing.WORDINGS[kinds[article_id]][relation].rewordings
+    rng = random.Random(f'{seed}/{REWORDED}{question.question_id}')
+    text = templates.fill(rng.choice(wordings), names[article_id]).text
+    return question._replace(question=text)
+
+  return {
+    REWORDED + split: [reword(question) for question in asked]
+    for split, asked in splits.items()
+  }
 
 
 def is_asked(entity: gazetteer.Entity, fact: gazetteer.Fact) -> bool:

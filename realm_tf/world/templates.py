@@ -2,10 +2,11 @@
 
   wordings.txt -> wordings by kind of entity and relation -> sentences
 
-Every relation has three disjoint sets of wordings: for the statements of
-articles, for pre-training sentences (X), and for questions. The sets share few
-content words, so matching words does not find the right block: the model has
-to learn that "pay with" and "currency" mean the same.
+Every relation has disjoint sets of wordings: for the statements of articles,
+for pre-training sentences (X), and for questions. Articles and X share few
+content words, so a model must learn that "pay with" and "currency" mean the
+same. Questions use the words of the articles, or reworded those of X: then
+matching words finds the article, but not the right block of it.
 """
 
 from collections.abc import Sequence
@@ -29,12 +30,14 @@ class Wordings(NamedTuple):
     sentences: Sentences of X.
     questions: Questions, without '{v}'; none where the answer could be guessed
       without reading.
+    rewordings: Questions in words of the sentences, without '{v}'.
     bridges: Names of the value, for questions of two hops, without '{v}'.
   """
 
   statements: tuple[str, ...]
   sentences: tuple[str, ...]
   questions: tuple[str, ...]
+  rewordings: tuple[str, ...] = ()
   bridges: tuple[str, ...] = ()
 
 
@@ -51,7 +54,8 @@ def read_wordings() -> dict[str, dict[str, Wordings]]:
   """Returns the wordings of each relation of 'city' and of 'country'.
 
   wordings.txt has a section [KIND RELATION] for each. Its lines begin with Z
-  for statements, X for sentences, ? for questions and > for bridges.
+  for statements, X for sentences, ? for questions, ~ for rewordings and > for
+  bridges.
   """
   text = pathlib.Path(__file__).with_name('wordings.txt').read_text('utf-8')
   wordings = {'city': {}, 'country': {}}
@@ -59,7 +63,7 @@ def read_wordings() -> dict[str, dict[str, Wordings]]:
     header, *lines = section.split('\n')
     kind, relation = header.rstrip(']').split()
     wordings[kind][relation] = Wordings(
-      *(tuple(x[2:] for x in lines if x.startswith(mark)) for mark in 'ZX?>')
+      *(tuple(x[2:] for x in lines if x.startswith(mark)) for mark in 'ZX?~>')
     )
   return wordings
 

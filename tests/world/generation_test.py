@@ -12,6 +12,7 @@ from absl.testing import absltest
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.world import asking
 from realm_tf.world import gazetteer
 from realm_tf.world import generation
 
@@ -166,6 +167,33 @@ class WorldTest(absltest.TestCase):
     )
     with self.assertRaisesRegex(errors.UserError, 'exam'):
       generation.write_questions(self.world, 'exam', path)
+
+
+class RewordTest(absltest.TestCase):
+  def test_the_same_facts_are_asked_for_in_other_words(self):
+    world = generation.generate(_CONFIG)
+    reworded = asking.reword_splits(
+      world.questions, world.entities, _CONFIG.seed
+    )
+    self.assertEqual(
+      {split: len(questions) for split, questions in reworded.items()},
+      {'reworded_train': 600, 'reworded_dev': 40, 'reworded_test': 80},
+    )
+    names = {entity.article_id: entity.name for entity in world.entities}
+    for split, questions in world.questions.items():
+      for before, after in zip(questions, reworded[f'reworded_{split}']):
+        self.assertEqual(before._replace(question=after.question), after)
+        self.assertNotEqual(before.question, after.question)
+        self.assertIn(names[after.gold_id], after.question)
+
+  def test_the_same_seed_gives_the_same_wordings(self):
+    world = generation.generate(_CONFIG)
+    args = world.questions, world.entities
+    first, again, other = (
+      asking.reword_splits(*args, seed) for seed in (3, 3, 4)
+    )
+    self.assertEqual(first, again)
+    self.assertNotEqual(first, other)
 
 
 class FactsTest(absltest.TestCase):

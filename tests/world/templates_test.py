@@ -8,6 +8,11 @@ from absl.testing import parameterized
 from realm_tf.world import templates
 from realm_tf.world import writing
 
+# Words without which no question can be asked, and a unit.
+_FUNCTION_WORDS = set(
+  'a all an another are at by do does from has have how in into is it km many much'
+  ' of on one show the to under what where which who whom with'.split()
+)
 _RELATIONS = [
   (f'{kind}_{relation}', wordings)
   for kind, by_relation in writing.WORDINGS.items()
@@ -50,6 +55,11 @@ class FillTest(parameterized.TestCase):
     self.assertEqual(templates.with_article(name) != name, expected)
 
 
+def _words(wordings):
+  text = re.sub(r'\{.\}', '', ' '.join(wordings)).lower()
+  return set(re.findall('[a-z]+', text)) - _FUNCTION_WORDS
+
+
 class WordingsTest(parameterized.TestCase):
   @parameterized.named_parameters(*_RELATIONS)
   def test_sets_are_disjoint_and_have_the_right_blanks(self, wordings):
@@ -63,6 +73,19 @@ class WordingsTest(parameterized.TestCase):
       self.assertGreaterEqual(len(wordings.questions), 4)
     for wording in wordings.questions:
       self.assertEqual(re.findall(r'\{.\}', wording), ['{e}'], wording)
+
+  @parameterized.named_parameters(*_RELATIONS)
+  def test_rewordings_share_words_with_sentences_and_not_with_articles(
+    self, wordings
+  ):
+    self.assertLen(wordings.rewordings, 3 if wordings.questions else 0)
+    statements = _words(wordings.statements)
+    sentences = _words(wordings.sentences)
+    for wording in wordings.rewordings:
+      self.assertEqual(re.findall(r'\{.\}', wording), ['{e}'], wording)
+      words = _words([wording])
+      self.assertEmpty(words & statements, wording)
+      self.assertNotEmpty(words & sentences, wording)
 
   def test_no_wording_is_used_twice(self):
     for by_relation in writing.WORDINGS.values():
