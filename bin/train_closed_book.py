@@ -27,14 +27,7 @@ from realm_tf.training import runs
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
-_QUERIES_DIR = flags.DEFINE_string(
-  'queries_dir', None, 'Sentences from bin.make_queries, with salient spans.'
-)
-flags.register_multi_flags_validator(
-  ['queries_dir', 'questions'],
-  lambda given: bool(given['queries_dir']) != bool(given['questions']),
-  'One of --queries_dir and --questions must be given.',
-)
+_QUERIES_DIR = question_flags.define_queries_dir()
 
 
 def main(_):

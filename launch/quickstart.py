@@ -35,8 +35,8 @@ CONFIG = config.ExperimentConfig(
   ),
   lengths=config.LengthConfig(
     query_tokens=26,
-    block_tokens=48,
-    joint_tokens=72,
+    block_tokens=32,
+    joint_tokens=56,
     question_tokens=24,
     title_tokens=12,
     max_masked=5,
@@ -50,10 +50,10 @@ CONFIG = config.ExperimentConfig(
   ),
   pretraining=config.PretrainingConfig(
     optimizer=config.OptimizerConfig(
-      1e-3, 300, warmup_steps=30, embedder_rate_scale=0.5
+      1e-3, 600, warmup_steps=30, embedder_rate_scale=0.5
     ),
     batch_size=32,
-    num_candidates=5,
+    num_candidates=7,
     refresh_every_steps=50,
     checkpoint_every_steps=100,
     log_every_steps=25,
@@ -65,7 +65,7 @@ CONFIG = config.ExperimentConfig(
     num_read=2,
     # A "9" stands in many blocks, and answers in that of the article alone.
     supervision='gold',
-    joint_tokens=75,
+    joint_tokens=59,
     log_every_steps=50,
   ),
   path=config.PathConfig(

@@ -32,20 +32,24 @@ pretrain_realm() {
     ${extra[@]+"${extra[@]}"}
 }
 
+# The same facts are asked for twice: in words of the articles, and reworded, in
+# words that only the sentences of pre-training use.
 evaluate() {  # NAME FLAGS...
-  local name=$1
+  local name=$1 words
   shift
-  stage "evaluate_$name" "$run/eval/$name/metrics.json" \
-    "$PYTHON" -m bin.evaluate --corpus_dir="$corpus" \
-    --questions="$world/test_questions.jsonl" \
-    --output_dir="$run/eval/$name" "$@"
+  for words in '' reworded_; do
+    stage "evaluate_$words$name" "$run/eval/$words$name/metrics.json" \
+      "$PYTHON" -m bin.evaluate --corpus_dir="$corpus" \
+      --questions="$world/${words}test_questions.jsonl" \
+      --output_dir="$run/eval/$words$name" "$@"
+  done
 }
 
 stage world "$world/test_questions.jsonl" \
   "$PYTHON" -m bin.make_world --config=$config --output_dir="$world"
 stage corpus "$corpus/manifest.json" \
   "$PYTHON" -m bin.make_blocks --input="$world/articles.jsonl" \
-  --vocab_text="$world/sentences.jsonl" --max_block_wordpieces=48 \
+  --vocab_text="$world/sentences.jsonl" --max_block_wordpieces=32 \
   --links=titles --output_dir="$corpus"
 stage queries "$run/queries/manifest.json" \
   "$PYTHON" -m bin.make_queries --input="$world/sentences.jsonl" \
@@ -66,21 +70,31 @@ stage reader "$run/reader/DONE" \
   --set=pretraining.oversampling=3 \
   --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
   --set=pretraining.optimizer.learning_rate=3e-3 \
-  --set=pretraining.optimizer.num_steps=2500
-stage realm "$run/realm/DONE" pretrain_realm
+  --set=pretraining.optimizer.num_steps=2000
+# The reader's second half, still from text alone: a sentence with a name left
+# out is a question, and a block that BM25 finds has the answer.
+learn_spans() {
+  stage span_reader "$run/span_reader/DONE" \
+    train finetune "$run/span_reader" --retriever=bm25 \
+    --queries_dir="$run/reader_queries" --init_from="$run/reader" \
+    --set=finetuning.num_read=1 --set=finetuning.optimizer.num_steps=1500
+}
+realm() { stage realm "$run/realm/DONE" pretrain_realm; }
+beside realm learn_spans
 
 # Three retrievers with one reader, before and after training on questions.
 head -n 1000 "$world/train_questions.jsonl" >"$run/1000_questions.jsonl"
 row() {  # NAME EMBEDDERS RETRIEVER
   local name=$1 embedders=$2 retriever=--retriever=$3
-  evaluate "${name}_0" --model_dir="$embedders" "$retriever"
+  evaluate "${name}_0" --model_dir="$embedders" "$retriever" \
+    --reader_dir="$run/span_reader"
   tuned "${name}_1000" "$run/1000_questions.jsonl" 200
   tuned "${name}_all" "$world/train_questions.jsonl" 700
 }
 tuned() {  # NAME QUESTIONS STEPS; wants what row() says
   stage "qa_$1" "$run/qa_$1/DONE" \
     train finetune "$run/qa_$1" "$retriever" --questions="$2" \
-    --init_from="$embedders" --reader_init_from="$run/reader" \
+    --init_from="$embedders" --reader_init_from="$run/span_reader" \
     --set=finetuning.optimizer.num_steps=$3
   evaluate "$1" --model_dir="$run/qa_$1" "$retriever"
 }
@@ -89,13 +103,20 @@ ict_row() { row ict "$run/ict" model; }
 bm25_row() { row bm25 "$run/ict" bm25; }
 beside realm_row ict_row bm25_row
 echo "total $SECONDS" >>"$run/seconds.txt"  # The rows' stages overlap.
-"$PYTHON" -m bin.results_table --run_dir="$run" \
-  --questions="$world/test_questions.jsonl" --rows=realm_0,ict_0,bm25_0 \
-  --rows=realm_1000,ict_1000,bm25_1000 --rows=realm_all,ict_all,bm25_all \
-  2>/dev/null
+for words in '' reworded_; do
+  echo "Questions in words of ${words:+other text than }the articles:"
+  rows=()
+  for number in 0 1000 all; do
+    rows+=(--rows="${words}realm_$number,${words}ict_$number,${words}bm25_$number")
+  done
+  "$PYTHON" -m bin.results_table --run_dir="$run" "${rows[@]}" \
+    --questions="$world/${words}test_questions.jsonl" \
+    --output="$run/${words}results.json" 2>/dev/null
+done
 stage report "$run/report.html" "$PYTHON" -m bin.report \
   --run_dir="$run/realm" --run_dir="$qa" --eval_dir="$run/eval/realm_all" \
-  --results="$run/results.json" --output="$run/report.html"
+  --results="$run/results.json" --results="$run/reworded_results.json" \
+  --output="$run/report.html"
 
 echo 'Three questions about entities that no training question asks about:'
 answer() { "$PYTHON" -m bin.answer --model_dir="$qa" --top_k=2 "$@" 2>/dev/null; }
@@ -110,7 +131,7 @@ stage change "$run/changed/changed.json" \
   --predictions="$run/eval/realm_all/predictions.jsonl" --output_dir="$run/changed"
 stage changed_corpus "$run/changed/corpus/manifest.json" \
   "$PYTHON" -m bin.make_blocks --input="$run/changed/articles.jsonl" \
-  --max_block_wordpieces=48 --vocab_file="$corpus/vocab.txt" \
+  --max_block_wordpieces=32 --vocab_file="$corpus/vocab.txt" \
   --output_dir="$run/changed/corpus"
 stage changed_index "$run/changed/index" \
   "$PYTHON" -m bin.build_index --model_dir="$qa" \

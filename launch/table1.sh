@@ -23,8 +23,9 @@ cd "$(dirname "$0")/.."
 source launch/environment.sh
 source launch/stages.sh
 table=${TABLE:-table1}
-queries=$run/queries
+queries=$run/queries reader=$run/reader
 [ -e "$run/reader_queries" ] && queries=$run/reader_queries  # What the reader saw.
+[ -e "$run/span_reader" ] && reader=$run/span_reader
 rows=${ROWS:-realm,orqa,bm25,tfidf,hard_em,t5,graph,path}
 
 job() {  # BINARY NAME FLAGS...
@@ -52,7 +53,7 @@ row() {  # NAME EMBEDDERS RETRIEVER [FLAGS...]
   shift 3
   job finetune "${table}_$name" --retriever="$retriever" --questions="$train" \
     --model_of="$run/realm" --init_from="$run/$embedders" \
-    --reader_init_from="$run/reader" "$@"
+    --reader_init_from="$reader" "$@"
   evaluate "$name" "$retriever"
 }
 

@@ -101,7 +101,7 @@ class LaunchTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('adapt.sh', 100, 1, whole_blocks.of_pretraining),
-    ('quickstart.sh', 48, 2, *_READINGS),
+    ('quickstart.sh', 32, 2, *_READINGS),
     ('wikipedia_sample.sh', 96, 1, *_READINGS),
     ('open_squad.sh', 288, 2, whole_blocks.of_finetuning),
   )

@@ -56,9 +56,9 @@ def _cases(files):
   yield 'warm_start', {'init_from': missing}, missing
   yield 'warm_start', {'run_dir': files.model}, 'must be new'
   yield 'train_closed_book', {'run_dir': files.model}, 'must be new'
-  yield 'train_closed_book', {'questions': ''}, '--queries_dir and --questions'
-  sentences = {'questions': '', 'queries_dir': missing}
-  yield 'train_closed_book', sentences, missing
+  for name in ('finetune', 'train_closed_book'):
+    yield name, {'questions': ''}, '--queries_dir and --questions'
+    yield name, {'questions': '', 'queries_dir': missing}, missing
   yield 'evaluate', {'retriever': 'none'}, 'bin.train_closed_book'
   yield 'train_path', {'run_dir': files.model}, '--links=markup'
   for name in ('graph', 'path'):

@@ -10,8 +10,8 @@ from realm_tf.world import writing
 
 # Words without which no question can be asked, and a unit.
 _FUNCTION_WORDS = set(
-  'a all an another are at by do does from has have how in into is it km many much'
-  ' of on one show the to under what where which who whom with'.split()
+  'a all an another are at by do does from has have how in into is it km many'
+  ' much of on one show the to under what where which who whom with'.split()
 )
 _RELATIONS = [
   (f'{kind}_{relation}', wordings)

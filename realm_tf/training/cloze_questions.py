@@ -1,0 +1,95 @@
+"""Questions made of sentences: a name is left out, and a block has it.
+
+  sentences with spans, corpus -> [this file] -> questions for fine-tuning
+
+From them a reader of spans learns what an answer is, and where it ends, before
+it sees a question: recurring span selection (Ram et al. 2021,
+https://arxiv.org/abs/2101.00438), with a block that BM25 finds in place of
+another part of the passage.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.records import held_out
+from realm_tf.records import masking
+from realm_tf.records import query_table
+from realm_tf.records import sampling
+from realm_tf.retrieval import candidates
+from realm_tf.retrieval import span_recall
+from realm_tf.training import runs
+
+_BLANK = 'what'  # Stands for the name, as the word does in most questions.
+_CHUNK = 512
+_DEPTH = 20  # Blocks that are looked through for the name.
+_MOST_TOKENS, _LONGEST_SPAN = 512, 10  # Of a sentence; of `query_table`.
+
+
+def from_sentences(
+  queries: query_table.QueryTable,
+  inputs: runs.Inputs,
+  search: candidates.Search,
+) -> list[questions_lib.Question]:
+  """Returns questions in random order.
+
+  A sentence makes one question, of a random span, if one of the first blocks
+  that are found for the rest has the span; its own block does not count.
+  Held-out articles (`held_out.share`) make none.
+
+  Args:
+    queries: X, after `fit_corpus`.
+    inputs: Corpus, its tokenizer, and the config, whose seed is of the order
+      and of the spans.
+    search: Finds blocks of masked sentences by their words.
+
+  Raises:
+    UserError: No sentence makes a question.
+  """
+  share = inputs.config.held_out.share
+  rows = held_out.others(held_out.queries(queries, inputs.table, share))
+  rng = sampling.step_rng(inputs.config.seed, 0)
+  rng.shuffle(rows)
+  found = []
+  for start in range(0, len(rows), _CHUNK):
+    found += _ask(queries, rows[start : start + _CHUNK], inputs, search, rng)
+  if not found:
+    raise errors.UserError(
+      'Some block must have a name of a sentence that is not from it. Found '
+      f'none for {len(rows)} sentences. Use a larger corpus.'
+    )
+  return found
+
+
+def _ask(
+  queries, rows, inputs, search, rng
+) -> Iterator[questions_lib.Question]:
+  """Yields the questions of some rows."""
+  how = masking.Masking(
+    'salient', _MOST_TOKENS, _LONGEST_SPAN, inputs.tokenizer.mask_id
+  )
+  masked = masking.mask_batch(queries, rows, how, rng)
+  hits = search(masked['query_ids'], _DEPTH + span_recall.SPARE_HITS)
+  found, has_span = span_recall.find(hits, masked, inputs.table, _DEPTH)
+  for i in np.flatnonzero(has_span.any(axis=1)):
+    question, answer = _blank_out(
+      queries.query(rows[i]).text,
+      masked['masked_positions'][i, masked['token_mask'][i] > 0],
+      inputs.tokenizer,
+    )
+    gold = found[i, has_span[i].argmax()]
+    yield questions_lib.Question(
+      question,
+      (answer,),
+      question_id=f'cloze-{rows[i]}',
+      gold_id=inputs.table.article_ids([gold])[0],
+    )
+
+
+def _blank_out(text, positions, tokenizer):
+  """Returns the text without the wordpieces at `positions`, and their text."""
+  tokens = tokenizer.tokenize(text)
+  start, end = tokens.starts[positions[0]], tokens.ends[positions[-1]]
+  return f'{text[:start]}{_BLANK}{text[end:]}', text[start:end]
