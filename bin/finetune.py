@@ -12,6 +12,7 @@ With --dev_questions the run publishes the parameters that answered them best,
 and ends early if `finetuning.patience` says so; otherwise the last ones.
 """
 
+from . import cloze_flags
 from . import config_flags
 from . import corpus_flags
 from . import launcher
@@ -23,10 +24,7 @@ from absl import flags
 
 from realm_tf.answering import loading
 from realm_tf.evaluation import validation
-from realm_tf.records import query_table
-from realm_tf.retrieval import bm25
 from realm_tf.retrieval import word_search
-from realm_tf.training import cloze_questions
 from realm_tf.training import finetuning_run
 from realm_tf.training import runs
 
@@ -40,7 +38,6 @@ _DEV_QUESTIONS = flags.DEFINE_string(
   'dev_questions', None, 'Questions that choose the best parameters.'
 )
 _READER_INIT_FROM = training_flags.define_reader_init_from()
-_QUERIES_DIR = question_flags.define_queries_dir()
 flags.register_multi_flags_validator(
   ['retriever', 'init_from'],
   lambda given: (
@@ -64,21 +61,6 @@ def _validator(inputs, retrieve):
   )
 
 
-def _questions(inputs):
-  """Returns those of --questions, or of the sentences of --queries_dir."""
-  if question_flags.are_given():
-    return question_flags.read()
-  queries = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
-  queries.fit_corpus(inputs.table)
-  return cloze_questions.from_sentences(
-    queries,
-    inputs,
-    word_search.wordpiece_search(
-      bm25.over_table(inputs.table), inputs.tokenizer
-    ),
-  )
-
-
 def _retrieve(inputs):
   """Returns the search of --retriever, which is not trained."""
   kind = _RETRIEVER.value
@@ -93,7 +75,7 @@ def _retrieve(inputs):
 def main(_):
   setup = training_flags.setup()
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
-  questions = _questions(inputs)
+  questions = cloze_flags.read_or_make(inputs)
   search = retrieve = None
   if _RETRIEVER.value != 'model':
     retrieve = _retrieve(inputs)

@@ -20,22 +20,6 @@ _MAX_ANSWER_TOKENS = flags.DEFINE_integer(
 )
 
 
-def define_queries_dir() -> flags.FlagHolder:
-  """Defines the flag of trainers that learn from sentences, too."""
-  queries_dir = flags.DEFINE_string(
-    'queries_dir',
-    None,
-    'Sentences from bin.make_queries, with salient spans, in place of '
-    '--questions.',
-  )
-  flags.register_multi_flags_validator(
-    ['queries_dir', 'questions'],
-    lambda given: bool(given['queries_dir']) != bool(given['questions']),
-    'One of --queries_dir and --questions must be given.',
-  )
-  return queries_dir
-
-
 def are_given() -> bool:
   return _QUESTIONS.value is not None
 

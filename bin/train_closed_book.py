@@ -12,6 +12,7 @@ First it fills in the salient spans of sentences, then it answers questions
 are `closed_book` and `model.seq2seq`.
 """
 
+from . import cloze_flags
 from . import config_flags
 from . import corpus_flags
 from . import launcher
@@ -27,13 +28,14 @@ from realm_tf.training import runs
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
-_QUERIES_DIR = question_flags.define_queries_dir()
 
 
 def main(_):
   setup = training_flags.setup()
-  if _QUERIES_DIR.value:
-    examples = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
+  if cloze_flags.QUERIES_DIR.value:
+    examples = query_table.QueryTable.open(
+      cloze_flags.QUERIES_DIR.value, verify=True
+    )
   else:
     examples = question_flags.read()
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
