@@ -4,8 +4,9 @@ r"""Writes the demonstration corpus as files, to read it or use it elsewhere.
 
 Writes articles.jsonl, statements.jsonl (their sentences), sentences.jsonl (text
 and the character spans that may be masked) and
-{train,dev,test}_questions.jsonl; reworded_*, the same in words that articles do
-not use; and two_hop_*, whose answers are in an article that they do not name.
+{train,dev,test}_questions.jsonl; reworded_{dev,test}_*, the same in words that
+articles do not use; and two_hop_{train,dev,test}_*, whose answers are in an
+article that they do not name.
 --set=world.num_cities=500 makes it smaller.
 """
 
@@ -32,8 +33,11 @@ def _path(name):
 
 def main(_):
   world = generation.generate(config_flags.load().world)
+  # Training questions keep to the articles' words.
   reworded = asking.reword_splits(
-    world.questions, world.entities, world.config.seed
+    {split: world.questions[split] for split in ('dev', 'test')},
+    world.entities,
+    world.config.seed,
   )
   world.questions.update(two_hops.ask_splits(world), **reworded)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
