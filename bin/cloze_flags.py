@@ -26,7 +26,7 @@ flags.register_multi_flags_validator(
 
 def read_or_make(inputs: runs.Inputs) -> list[questions.Question]:
   """Returns the questions, or makes them of sentences by a search with BM25."""
-  if question_flags.are_given():
+  if not QUERIES_DIR.value:
     return question_flags.read()
   queries = query_table.QueryTable.open(QUERIES_DIR.value, verify=True)
   queries.fit_corpus(inputs.table)
