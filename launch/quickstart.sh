@@ -40,7 +40,7 @@ evaluate() {  # NAME FLAGS...
   for words in '' reworded_; do
     stage "evaluate_$words$name" "$run/eval/$words$name/metrics.json" \
       "$PYTHON" -m bin.evaluate --corpus_dir="$corpus" \
-      --questions="$world/${words}test_questions.jsonl" \
+      --questions="$world/${words}test_questions.jsonl" --num_read=5 \
       --output_dir="$run/eval/$words$name" "$@"
   done
 }
@@ -98,7 +98,15 @@ tuned() {  # NAME QUESTIONS STEPS; wants what row() says
     --set=finetuning.optimizer.num_steps=$3
   evaluate "$1" --model_dir="$run/qa_$1" "$retriever"
 }
-realm_row() { row realm "$run/realm" model; }
+realm_row() {
+  row realm "$run/realm" model
+  # The same models, with BM25's scores added when they search.
+  evaluate hybrid_0 --model_dir="$run/realm" --sparse_weight=1 \
+    --reader_dir="$run/span_reader"
+  for number in 1000 all; do
+    evaluate hybrid_$number --model_dir="$run/qa_realm_$number" --sparse_weight=1
+  done
+}
 ict_row() { row ict "$run/ict" model; }
 bm25_row() { row bm25 "$run/ict" bm25; }
 beside realm_row ict_row bm25_row
@@ -107,7 +115,8 @@ for words in '' reworded_; do
   echo "Questions in words of ${words:+other text than }the articles:"
   rows=()
   for number in 0 1000 all; do
-    rows+=(--rows="${words}realm_$number,${words}ict_$number,${words}bm25_$number")
+    names=${words}realm_$number,${words}hybrid_$number
+    rows+=(--rows="$names,${words}ict_$number,${words}bm25_$number")
   done
   "$PYTHON" -m bin.results_table --run_dir="$run" "${rows[@]}" \
     --questions="$world/${words}test_questions.jsonl" \
