@@ -100,14 +100,14 @@ def reword_splits(
   Articles and the training questions do not use these words. Ids and answers
   stay, so a model can be compared with itself on each fact.
   """
-  kinds = {entity.article_id: entity.kind for entity in entities}
-  names = {entity.article_id: entity.name for entity in entities}
+  asked_about = {entity.article_id: entity for entity in entities}
 
   def reword(question):
     article_id, relation = question.question_id.rsplit('/', 1)
-    wordings = writing.WORDINGS[kinds[article_id]][relation].rewordings
+    entity = asked_about[article_id]
+    wordings = writing.WORDINGS[entity.kind][relation].rewordings
     rng = random.Random(f'{seed}/{REWORDED}{question.question_id}')
-    text = templates.fill(rng.choice(wordings), names[article_id]).text
+    text = templates.fill(rng.choice(wordings), entity.name).text
     return question._replace(question=text)
 
   return {
