@@ -7,8 +7,10 @@
 # qa}.jsonl.gz as for launch/open_squad.sh. Z is all paragraphs. X is their
 # sentences, or those of ARTICLES in the row of the paper's second corpus. No
 # row sees a question before fine-tuning. FLAGS go to every training job, e.g.
-# --seed=1. ROWS=realm,ict in the environment makes only these rows; all are
-# compared with the first. Run it again at any time: finished stages are
+# --seed=1; what makes a row, or the reader before them, stays as it is here.
+# ROWS=realm,ict in the environment makes only these rows; all are compared with
+# the first. TUNED=realm fine-tunes only these rows. KEEP_HEAD=1 keeps MODEL's
+# way to pool its output: of few layers [CLS] holds too little for ICT. Run it again at any time: finished stages are
 # skipped, and a training job continues from its last checkpoint.
 set -euo pipefail
 if [ $# -lt 3 ]; then
@@ -26,6 +28,7 @@ extra=("$@")
 rows=${ROWS:-realm,ict,ict_longer,realm_random_spans,realm_random_tokens,\
 realm_stale,realm_hybrid,realm_best,realm_retriever,realm_reader,bm25,encoder,\
 realm_of_encoder${articles:+,realm_other_text}}
+tuned=${TUNED:-$rows}
 cd "$(dirname "$0")/.."
 source launch/environment.sh
 source launch/stages.sh
@@ -34,6 +37,9 @@ corpus=$run/corpus start=$run/start
 # A new projection of [CLS], except in the rows that start from a retriever.
 fresh=(--set=model.embedder.head=cls --set=model.embedder.embedding_size=128
   --set=model.embedder.normalize=false --set=model.embedder.score_scale=1)
+if [ -n "${KEEP_HEAD:-}" ]; then
+  fresh=()
+fi
 config=(--config=launch/tables.py --model_of="$start"
   --set=model.embedder_bert.dropout_rate=0
   --set=model.embedder_bert.attention_dropout_rate=0
@@ -44,16 +50,16 @@ train() {  # BINARY NAME FLAGS...
   local binary=$1 name=$2
   shift 2
   stage "$name" "$run/$name/DONE" "$PYTHON" -m "bin.$binary" "${config[@]}" \
-    --corpus_dir="$corpus" --run_dir="$run/$name" $(begin "$run/$name") "$@" \
-    ${extra[@]+"${extra[@]}"}
+    --corpus_dir="$corpus" --run_dir="$run/$name" $(begin "$run/$name") \
+    ${extra[@]+"${extra[@]}"} "$@"
 }
 realm() {  # NAME EMBEDDERS READER QUERIES FLAGS...
   local name=$1 embedders=$2 reader=$3 queries=$4
   shift 4
   stage "$name" "$run/$name/DONE" bash launch/pretrain.sh "$run/$name" \
-    "$corpus" "$run/$queries" launch/tables.py "${config[@]:1}" "$@" \
+    "$corpus" "$run/$queries" launch/tables.py "${config[@]:1}" \
     --init_from="$run/$embedders" --reader_init_from="$run/$reader" \
-    $(begin "$run/$name") ${extra[@]+"${extra[@]}"}
+    $(begin "$run/$name") ${extra[@]+"${extra[@]}"} "$@"
 }
 masked_words() {  # NAME FLAGS...: of a reader, at 32 sentences a step
   local name=$1
@@ -81,6 +87,7 @@ row() {  # NAME EMBEDDERS READER [RETRIEVER] [FLAGS...]
   fi
   evaluate "${name}_before" --model_dir="$embedders" "$retriever" \
     --queries_dir="$run/queries" --held_out_share=0.05
+  case ",$tuned," in *",$name,"*) ;; *) return ;; esac
   train finetune "qa_$name" "$retriever" --init_from="$embedders" \
     --reader_init_from="$run/$reader" "$@" \
     --questions="$squad/train_qa.jsonl.gz"
@@ -103,11 +110,16 @@ stage corpus "$corpus/manifest.json" "$PYTHON" -m bin.make_blocks \
 queries queries "${paragraphs[@]}"
 # The paper's BERT: the encoder with a head for masked words. And the reader that
 # REALM starts from: the encoder, with a head for masked words beside blocks.
-masked_words bert "${fresh[@]}" --init_from="$start"
-masked_words reader "${fresh[@]}" --init_from="$start" \
-  --set=pretraining.candidates=recurring_span --set=pretraining.oversampling=3 \
-  --set=pretraining.optimizer.num_steps=700
-train warm_start ict "${fresh[@]}" --init_from="$start"
+readers() {
+  masked_words bert "${fresh[@]}" --init_from="$start"
+  masked_words reader "${fresh[@]}" --init_from="$start" \
+    --set=pretraining.candidates=recurring_span --set=pretraining.oversampling=3 \
+    --set=pretraining.optimizer.num_steps=700
+}
+embedders() {
+  train warm_start ict "${fresh[@]}" --init_from="$start"
+}
+beside readers embedders
 
 for name in ${rows//,/ }; do
   case $name in
@@ -161,9 +173,9 @@ for name in ${rows//,/ }; do
   esac
 done
 "$PYTHON" -m bin.results_table --run_dir="$run" --rows="${rows//,/_before,}_before" \
-  --rows="$rows" --questions="$squad/val_qa.jsonl.gz"
+  --rows="$tuned" --questions="$squad/val_qa.jsonl.gz"
 runs=()
-for name in ${rows//,/ }; do
+for name in ${tuned//,/ }; do
   runs+=(--run_dir="$run/qa_$name")
 done
 "$PYTHON" -m bin.report "${runs[@]}" --results="$run/results.json" \
