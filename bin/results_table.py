@@ -5,8 +5,9 @@ python -m bin.results_table --run_dir=runs/quickstart \
     --questions=runs/quickstart/world/test_questions.jsonl
 
 A row is the --output_dir RUN_DIR/eval/ROW of bin.evaluate; each --rows is a
-table. Exact match has its 95 % interval (bootstrap over questions) and the
-p-value of McNemar's exact test against the table's first row.
+table. Exact match, or recall@5 where nothing was read, has its 95 % interval
+(bootstrap over questions) and the p-value of McNemar's exact test against the
+table's first such row.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ flags.mark_flag_as_required('questions')
 _OUTPUT = flags.DEFINE_string(
   'output', None, 'File to write; by default results.json of --run_dir.'
 )
+_NUM_TESTED = 5  # Blocks; k of the recall@k whose interval and p are given.
 _RECALLS = ('span_recall@5', 'recall@1', 'recall@5', 'recall@20')
 _READING = ('exact_match', 'f1')
 _COSTS = ('latency_ms_median', 'parameters', 'megabytes')
@@ -46,7 +48,7 @@ def _rows(
   names: Sequence[str], questions: Sequence[questions_lib.Question]
 ) -> Iterator[dict[str, Any]]:
   """Yields the cells of each system by the column's name."""
-  first = None
+  first: dict[str, Any] = {}
   for name in names:
     path = os.path.join(_RUN_DIR.value, 'eval', name)
     metrics = evaluations.metrics(path)
@@ -54,9 +56,14 @@ def _rows(
     cells = {each: metrics[each] for each in kinds if each in metrics}
     if 'exact_match' in metrics:
       other = comparison.Other(path, questions)
-      first = first or other.predictions
+      first.setdefault('predictions', other.predictions)
       cells['interval'] = metrics['intervals']['exact_match']
-      cells['p'] = other.compare(first)[0]['p_value']
+      cells['p'] = other.compare(first['predictions'])[0]['p_value']
+    elif f'recall@{_NUM_TESTED}' in metrics:
+      ranks = comparison.read_ranks(path, questions)
+      first.setdefault('ranks', ranks)
+      cells['interval'] = metrics['intervals'][f'recall@{_NUM_TESTED}']
+      cells['p'] = comparison.recall_p_value(ranks, first['ranks'], _NUM_TESTED)
     if _WITH_COSTS.value:
       cells |= {each: metrics[each] for each in _COSTS}
     yield {'system': name, **cells}

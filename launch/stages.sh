@@ -1,7 +1,20 @@
 # Functions for scripts of several stages, to be sourced. Needs $run, the run's
 # directory.
 
-mkdir -p "$run/logs"
+# Ends the script with one line if a name that the user gave is not known.
+check_names() {  # VARIABLE NAMES KNOWN
+  local name
+  for name in ${2//,/ }; do
+    case ",$3," in
+      *",$name,"*) ;;
+      *)
+        echo "$1 must be some of ${3//,/, }. Found $name. Correct it, or leave" \
+          "$1 out." >&2
+        exit 2
+        ;;
+    esac
+  done
+}
 
 # Runs a stage unless its result is there; its output goes to a log, of which
 # the moving progress bar is shown.
@@ -13,6 +26,7 @@ stage() {  # NAME RESULT COMMAND...
     return
   fi
   echo "[$name] $*" | cut -c -160
+  mkdir -p "$run/logs"
   begun=$(date +%s)
   if ! "$@" 2>&1 | tee "$run/logs/$name.log" | grep --line-buffered -a -o \
     '[0-9]*%|.*' | tr '\r' '\n' | sed -u "s/^/    $name /" >"$(progress_to)"; then

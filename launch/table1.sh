@@ -20,13 +20,15 @@ run=$1 config=$2 train=$3 test=$4
 shift 4
 extra=("$@")
 cd "$(dirname "$0")/.."
-source launch/environment.sh
 source launch/stages.sh
 table=${TABLE:-table1}
 queries=$run/queries reader=$run/reader
 [ -e "$run/reader_queries" ] && queries=$run/reader_queries  # What the reader saw.
 [ -e "$run/span_reader" ] && reader=$run/span_reader
-rows=${ROWS:-realm,orqa,bm25,tfidf,hard_em,t5,graph,path}
+known=realm,orqa,bm25,tfidf,hard_em,t5,graph,path
+rows=${ROWS:-$known}
+check_names ROWS "$rows" "$known"
+source launch/environment.sh
 
 job() {  # BINARY NAME FLAGS...
   local binary=$1 name=$2
@@ -74,11 +76,6 @@ for name in ${rows//,/ }; do
       job train_closed_book t5 --queries_dir="$queries"
       job train_closed_book "${table}_t5" --init_from="$run/t5" --questions="$train"
       evaluate t5 none
-      ;;
-    *)
-      echo "ROWS must be some of realm, orqa, bm25, tfidf, hard_em, t5, graph" \
-        "and path. Found $name." >&2
-      exit 2
       ;;
   esac
 done

@@ -9,9 +9,10 @@
 # row sees a question before fine-tuning. FLAGS go to every training job, e.g.
 # --seed=1; what makes a row, or the reader before them, stays as it is here.
 # ROWS=realm,ict in the environment makes only these rows; all are compared with
-# the first. TUNED=realm fine-tunes only these rows. KEEP_HEAD=1 keeps MODEL's
-# way to pool its output: of few layers [CLS] holds too little for ICT. Run it again at any time: finished stages are
-# skipped, and a training job continues from its last checkpoint.
+# the first. TUNED=realm fine-tunes only these of them. KEEP_HEAD=1 keeps MODEL's
+# way to pool its output: after few layers [CLS] is nearly the same for all
+# texts. Run it again at any time: finished stages are skipped, and a training
+# job continues from its last checkpoint.
 set -euo pipefail
 if [ $# -lt 3 ]; then
   echo 'Three arguments must be given: RUN_DIR MODEL SQUAD_OPEN [ARTICLES]' \
@@ -25,13 +26,15 @@ if [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; then
   shift
 fi
 extra=("$@")
-rows=${ROWS:-realm,ict,ict_longer,realm_random_spans,realm_random_tokens,\
-realm_stale,realm_hybrid,realm_best,realm_retriever,realm_reader,bm25,encoder,\
-realm_of_encoder${articles:+,realm_other_text}}
-tuned=${TUNED:-$rows}
+known=realm,ict,ict_longer,realm_random_spans,realm_random_tokens,realm_stale,\
+realm_hybrid,realm_best,realm_retriever,realm_reader,bm25,encoder,\
+realm_of_encoder${articles:+,realm_other_text}
+rows=${ROWS:-$known} tuned=${TUNED-${ROWS:-$known}}
 cd "$(dirname "$0")/.."
-source launch/environment.sh
 source launch/stages.sh
+check_names ROWS "$rows" "$known"
+check_names TUNED "$tuned" "$rows"
+source launch/environment.sh
 corpus=$run/corpus start=$run/start
 
 # A new projection of [CLS], except in the rows that start from a retriever.
@@ -166,17 +169,15 @@ for name in ${rows//,/ }; do
       realm realm_of_encoder start reader queries
       row realm_of_encoder realm_of_encoder realm_of_encoder
       ;;
-    *)
-      echo "ROWS must be some of ${rows}. Found $name." >&2
-      exit 2
-      ;;
   esac
 done
 "$PYTHON" -m bin.results_table --run_dir="$run" --rows="${rows//,/_before,}_before" \
-  --rows="$tuned" --questions="$squad/val_qa.jsonl.gz"
+  ${tuned:+--rows="$tuned"} --questions="$squad/val_qa.jsonl.gz"
 runs=()
 for name in ${tuned//,/ }; do
   runs+=(--run_dir="$run/qa_$name")
 done
-"$PYTHON" -m bin.report "${runs[@]}" --results="$run/results.json" \
-  --output="$run/tables.html"
+if [ -n "$tuned" ]; then
+  "$PYTHON" -m bin.report "${runs[@]}" --results="$run/results.json" \
+    --output="$run/tables.html"
+fi

@@ -152,6 +152,7 @@ class LaunchTest(parameterized.TestCase):
     ('open_squad.sh', 'Three'),
     ('pretrain.sh', 'Four'),
     ('table1.sh', 'Four'),
+    ('tables.sh', 'Three'),
     ('tpu_vm.sh', 'Three'),
     ('wikipedia_sample.sh', 'Three'),
   )
@@ -163,6 +164,22 @@ class LaunchTest(parameterized.TestCase):
       rf'\A{number} arguments must be given: .* Found 1\. '
       rf'See launch/{script}\.\n\Z',
     )
+
+  @parameterized.parameters(
+    ('tables.sh', 3, {'ROWS': 'realm,realm_bset'}, 'ROWS', 'realm_bset'),
+    ('tables.sh', 3, {'ROWS': 'ict', 'TUNED': 'realm'}, 'TUNED', 'realm'),
+    ('table1.sh', 4, {'ROWS': 'drqa'}, 'ROWS', 'drqa'),
+  )
+  def test_an_unknown_row_is_a_mistake_before_any_work(
+    self, script, number, variables, name, found
+  ):
+    run = pathlib.Path(self.create_tempdir().full_path) / 'run'
+    done = _run(script, str(run), *['x'] * (number - 1), **variables)
+    self.assertEqual((done.returncode, done.stdout), (2, ''))
+    self.assertRegex(
+      done.stderr, rf'\A{name} must be some of \w+.* Found {found}\. .*\n\Z'
+    )
+    self.assertFalse(run.exists())
 
 
 class TpuVmTest(absltest.TestCase):

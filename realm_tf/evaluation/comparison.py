@@ -18,6 +18,7 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
 
 PREDICTIONS = 'predictions.jsonl'
+RANKS = 'ranks.jsonl'
 
 
 class Other:
@@ -42,17 +43,8 @@ class Other:
         '--compare must be the --output_dir of a run of bin.evaluate with a '
         f'reader. Found no {path}. Check the path.'
       )
-    rows = list(files.read_json_lines(path))
-    if len(rows) != len(questions):
-      raise _other_questions(
-        f'{len(rows)} in {path} where --questions have {len(questions)}'
-      )
-    for (where, row), question in zip(rows, questions):
-      if row.get('question') != question.question:
-        raise _other_questions(
-          f'{row.get("question")!r:.60} in {where} where --questions have '
-          f'{question.question!r:.60}'
-        )
+    rows = _read(path, questions)
+    for where, row in rows:
       if not isinstance(row.get('prediction'), str):
         raise errors.UserError(
           f'{where} must have "prediction", a string. Found '
@@ -108,6 +100,36 @@ def as_text(counts: Mapping[str, Any]) -> str:
   ).format(**counts)
 
 
+def read_ranks(
+  directory: str, questions: Sequence[questions_lib.Question]
+) -> np.ndarray:
+  """Returns the rank of each question's first block with an answer, int [Q].
+
+  Ranks begin at 1; 0 is none.
+
+  Args:
+    directory: The --output_dir of a `bin.evaluate` without a reader.
+
+  Raises:
+    UserError: There is no ranks.jsonl, or it is of other questions.
+  """
+  path = os.path.join(directory, RANKS)
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(
+      f'An evaluation without a reader must have {RANKS}. Found no {path}. Run '
+      'bin.evaluate again.'
+    )
+  return np.array(
+    [row['answer_rank'] or 0 for _, row in _read(path, questions)]
+  )
+
+
+def recall_p_value(these: np.ndarray, others: np.ndarray, k: int) -> float:
+  """Returns McNemar's p-value of recall@k, of two systems' `read_ranks`."""
+  this, other = ((ranks > 0) & (ranks <= k) for ranks in (these, others))
+  return mcnemar_p_value(int((this & ~other).sum()), int((other & ~this).sum()))
+
+
 def mcnemar_p_value(only_this: int, only_other: int) -> float:
   """Returns the exact two-sided p-value of McNemar's test.
 
@@ -116,6 +138,22 @@ def mcnemar_p_value(only_this: int, only_other: int) -> float:
   """
   num = only_this + only_other
   return float(stats.binomtest(only_this, num).pvalue) if num else 1.0
+
+
+def _read(path, questions):
+  """Returns (place, object) of each line, checked to be of the questions."""
+  rows = list(files.read_json_lines(path))
+  if len(rows) != len(questions):
+    raise _other_questions(
+      f'{len(rows)} in {path} where --questions have {len(questions)}'
+    )
+  for (where, row), question in zip(rows, questions):
+    if row.get('question') != question.question:
+      raise _other_questions(
+        f'{row.get("question")!r:.60} in {where} where --questions have '
+        f'{question.question!r:.60}'
+      )
+  return rows
 
 
 def _other_questions(found: str) -> errors.UserError:

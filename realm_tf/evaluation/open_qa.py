@@ -1,4 +1,4 @@
-"""A question set -> metrics, predictions.jsonl and comparison.jsonl.
+"""A question set -> metrics, predictions or ranks, and a comparison, as files.
 
   questions -> retrieve -> blocks -> read -> answers -> metrics
 
@@ -32,6 +32,7 @@ from realm_tf.retrieval import word_search
 from realm_tf.text import answers as answers_lib
 
 PREDICTIONS = comparison.PREDICTIONS
+RANKS = comparison.RANKS
 METRICS = 'metrics.json'
 COMPARISON = 'comparison.jsonl'
 
@@ -79,8 +80,8 @@ class OpenQa:
     Args:
       questions: At least one.
       recall_at: Each k of recall@k; a corpus with fewer blocks counts whole.
-      output_dir: Made if missing. Predictions are only written if there is a
-        reader, and comparison.jsonl if there is another run.
+      output_dir: Made if missing. Without a reader, ranks are written in place
+        of predictions; comparison.jsonl if there is another run.
       other: A run to compare with; needs a reader.
       judge: Measures more of the outcome, or writes it elsewhere.
 
@@ -107,6 +108,8 @@ class OpenQa:
     tf.io.gfile.makedirs(output_dir)
     if self.read:
       _write_lines(os.path.join(output_dir, PREDICTIONS), outcome.rows())
+    elif outcome.has_answers:
+      _write_lines(os.path.join(output_dir, RANKS), outcome.ranks())
     if other:
       counts, rows = other.compare(outcome.predictions)
       metrics['comparison'] = {'other': other.directory, **counts}

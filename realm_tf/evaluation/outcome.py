@@ -85,23 +85,29 @@ class Outcome:
       order[row, : len(ranked)] = ranked
     return np.take_along_axis(found, order, axis=1) & (order >= 0)
 
+  def ranks(self) -> list[dict[str, Any]]:
+    """Returns the objects of ranks.jsonl."""
+    rows = [
+      {'question': q.question, 'id': q.question_id} for q in self.questions
+    ]
+    found = {'answer_rank': self.holds_answer, 'gold_rank': self.is_gold}
+    for name, is_right in found.items():
+      if is_right is not None:
+        for row, rank in zip(rows, retrieval_recall.first_rank(is_right)):
+          row[name] = int(rank) or None
+    return rows
+
   def rows(self) -> list[dict[str, Any]]:
     """Returns the objects of predictions.jsonl."""
-    ranks = retrieval_recall.first_rank(self.holds_answer)
     rows = []
-    for i, (answer, question) in enumerate(zip(self.answers, self.questions)):
+    for i, (answer, ranks) in enumerate(zip(self.answers, self.ranks())):
       references = {
-        'id': question.question_id,
-        'answers': list(question.answers),
-        'regex': question.regex,
+        'answers': list(self.questions[i].answers),
+        'regex': self.questions[i].regex,
         'exact_match': bool(self.quality.exact[i]),
         'f1': float(self.quality.f1[i]),
-        'answer_rank': int(ranks[i]) or None,
       }
-      if self.is_gold is not None:
-        gold_rank = int(retrieval_recall.first_rank(self.is_gold[i : i + 1])[0])
-        references['gold_rank'] = gold_rank or None
-      rows.append({**answer.as_json(), **references})
+      rows.append({**answer.as_json(), **references, **ranks})
     return rows
 
   def _first_block_is_right(self):

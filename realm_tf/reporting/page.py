@@ -24,7 +24,8 @@ _ABOUT_CURVES = (
 )
 _ABOUT_SYSTEMS = (
   'From bin.results_table: recall, exact match and F1 in %; the 95 % interval '
-  "of exact match, and p of McNemar's exact test against the first row."
+  'of exact match, or of recall@5 where nothing was read, and p of '
+  "McNemar's exact test against the first row."
 )
 _ABOUT_EXAMPLES = (
   'Sentences of a training batch, scored with the parameters of the step that '

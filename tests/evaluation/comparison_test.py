@@ -5,6 +5,7 @@ import os
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
@@ -94,6 +95,31 @@ class OtherTest(absltest.TestCase):
     broken = self._write([{'question': 'q0', 'prediction': None}])
     with self.assertRaisesRegex(errors.UserError, ':1 must have "prediction"'):
       comparison.Other(broken, _QUESTIONS[:1])
+
+
+class RanksTest(absltest.TestCase):
+  def test_p_value_of_recall_matches_hand_computation(self):
+    this = np.array([1, 5, 2, 3, 1, 6, 0])
+    other = np.array([1, 6, 0, 9, 0, 2, 0])
+    # Among 5: only this in questions 1 to 4, only the other in 5. P(at most 1
+    # of 5) = 6 / 32, twice. Among 1: one against none.
+    self.assertAlmostEqual(comparison.recall_p_value(this, other, 5), 12 / 32)
+    self.assertAlmostEqual(comparison.recall_p_value(other, this, 5), 12 / 32)
+    self.assertAlmostEqual(comparison.recall_p_value(this, other, 1), 1.0)
+
+  def test_ranks_are_of_the_same_questions(self):
+    directory = self.create_tempdir().full_path
+    with self.assertRaisesRegex(errors.UserError, 'must have ranks.jsonl'):
+      comparison.read_ranks(directory, _QUESTIONS)
+    with open(os.path.join(directory, 'ranks.jsonl'), 'w') as file:
+      for question, rank in zip(_QUESTIONS, [1, None, 3, 4]):
+        row = {'question': question.question, 'answer_rank': rank}
+        file.write(json.dumps(row) + '\n')
+    np.testing.assert_array_equal(
+      comparison.read_ranks(directory, _QUESTIONS), [1, 0, 3, 4]
+    )
+    with self.assertRaisesRegex(errors.UserError, '4 in .* have 3'):
+      comparison.read_ranks(directory, _QUESTIONS[:3])
 
 
 if __name__ == '__main__':

@@ -255,7 +255,10 @@ class OpenQaTest(absltest.TestCase):
     self.assertEqual(metrics['num_questions'], 1)
     self.assertEqual((metrics['recall@1'], metrics['recall@5']), (0.0, 100.0))
     self.assertNotIn('exact_match', metrics)
-    self.assertEmpty(os.listdir(self.output_dir))
+    self.assertEqual(os.listdir(self.output_dir), [open_qa.RANKS])
+    # The first block does not hold the answer, a later one does.
+    (rank,) = comparison.read_ranks(self.output_dir, _QUESTIONS[:1])
+    self.assertEqual(rank, 2)
 
   def test_questions_without_answers_are_not_read_but_judged(self):
     def judge(outcome, metrics):
