@@ -6,8 +6,7 @@ python -m bin.results_table --run_dir=runs/quickstart \
 
 A row is the --output_dir RUN_DIR/eval/ROW of bin.evaluate; each --rows is a
 table. Exact match, or recall@5 where nothing was read, has its 95 % interval
-(bootstrap over questions) and the p-value of McNemar's exact test against the
-table's first such row.
+(bootstrap over questions) and p of McNemar's exact test against the first row.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +34,7 @@ flags.mark_flag_as_required('questions')
 _OUTPUT = flags.DEFINE_string(
   'output', None, 'File to write; by default results.json of --run_dir.'
 )
-_NUM_TESTED = 5  # Blocks; k of the recall@k whose interval and p are given.
+_TESTED_RECALL = 'recall@5'
 _RECALLS = ('span_recall@5', 'recall@1', 'recall@5', 'recall@20')
 _READING = ('exact_match', 'f1')
 _COSTS = ('latency_ms_median', 'parameters', 'megabytes')
@@ -54,16 +53,11 @@ def _rows(
     metrics = evaluations.metrics(path)
     kinds = _RECALLS + (_READING if 'exact_match' in metrics else ())
     cells = {each: metrics[each] for each in kinds if each in metrics}
-    if 'exact_match' in metrics:
-      other = comparison.Other(path, questions)
-      first.setdefault('predictions', other.predictions)
-      cells['interval'] = metrics['intervals']['exact_match']
-      cells['p'] = other.compare(first['predictions'])[0]['p_value']
-    elif f'recall@{_NUM_TESTED}' in metrics:
-      ranks = comparison.read_ranks(path, questions)
-      first.setdefault('ranks', ranks)
-      cells['interval'] = metrics['intervals'][f'recall@{_NUM_TESTED}']
-      cells['p'] = comparison.recall_p_value(ranks, first['ranks'], _NUM_TESTED)
+    tested = 'exact_match' if 'exact_match' in metrics else _TESTED_RECALL
+    if tested in metrics:
+      right = comparison.read_right(path, questions, tested)
+      cells['interval'] = metrics['intervals'][tested]
+      cells['p'] = comparison.p_value(right, first.setdefault(tested, right))
     if _WITH_COSTS.value:
       cells |= {each: metrics[each] for each in _COSTS}
     yield {'system': name, **cells}

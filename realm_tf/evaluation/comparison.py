@@ -67,15 +67,14 @@ class Other:
     """
     this = exact_match.per_question(predictions, self._questions).exact
     other = exact_match.per_question(self.predictions, self._questions).exact
-    only_this, only_other = this & ~other, other & ~this
     counts = {
       'exact_match': 100 * float(this.mean()),
       'other_exact_match': 100 * float(other.mean()),
       'both': int((this & other).sum()),
-      'only_this': int(only_this.sum()),
-      'only_other': int(only_other.sum()),
+      'only_this': int((this & ~other).sum()),
+      'only_other': int((other & ~this).sum()),
       'neither': int((~this & ~other).sum()),
-      'p_value': mcnemar_p_value(int(only_this.sum()), int(only_other.sum())),
+      'p_value': p_value(this, other),
     }
     rows = [
       {
@@ -100,33 +99,34 @@ def as_text(counts: Mapping[str, Any]) -> str:
   ).format(**counts)
 
 
-def read_ranks(
-  directory: str, questions: Sequence[questions_lib.Question]
+def read_right(
+  directory: str, questions: Sequence[questions_lib.Question], metric: str
 ) -> np.ndarray:
-  """Returns the rank of each question's first block with an answer, int [Q].
-
-  Ranks begin at 1; 0 is none.
+  """Returns which questions an evaluation has right, bool [Q].
 
   Args:
-    directory: The --output_dir of a `bin.evaluate` without a reader.
+    directory: The --output_dir of `bin.evaluate`.
+    metric: 'exact_match', or recall@k where nothing was read.
 
   Raises:
-    UserError: There is no ranks.jsonl, or it is of other questions.
+    UserError: There is no such evaluation, or it is of other questions.
   """
+  if metric == 'exact_match':
+    predictions = Other(directory, questions).predictions
+    return exact_match.per_question(predictions, questions).exact
   path = os.path.join(directory, RANKS)
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
       f'An evaluation without a reader must have {RANKS}. Found no {path}. Run '
       'bin.evaluate again.'
     )
-  return np.array(
-    [row['answer_rank'] or 0 for _, row in _read(path, questions)]
-  )
+  k = int(metric.removeprefix('recall@'))
+  ranks = [row['answer_rank'] for _, row in _read(path, questions)]
+  return np.array([bool(rank) and rank <= k for rank in ranks])
 
 
-def recall_p_value(these: np.ndarray, others: np.ndarray, k: int) -> float:
-  """Returns McNemar's p-value of recall@k, of two systems' `read_ranks`."""
-  this, other = ((ranks > 0) & (ranks <= k) for ranks in (these, others))
+def p_value(this: np.ndarray, other: np.ndarray) -> float:
+  """Returns McNemar's p-value of two systems' right questions, bool [Q]."""
   return mcnemar_p_value(int((this & ~other).sum()), int((other & ~this).sum()))
 
 

@@ -97,29 +97,26 @@ class OtherTest(absltest.TestCase):
       comparison.Other(broken, _QUESTIONS[:1])
 
 
-class RanksTest(absltest.TestCase):
-  def test_p_value_of_recall_matches_hand_computation(self):
-    this = np.array([1, 5, 2, 3, 1, 6, 0])
-    other = np.array([1, 6, 0, 9, 0, 2, 0])
-    # Among 5: only this in questions 1 to 4, only the other in 5. P(at most 1
-    # of 5) = 6 / 32, twice. Among 1: one against none.
-    self.assertAlmostEqual(comparison.recall_p_value(this, other, 5), 12 / 32)
-    self.assertAlmostEqual(comparison.recall_p_value(other, this, 5), 12 / 32)
-    self.assertAlmostEqual(comparison.recall_p_value(this, other, 1), 1.0)
-
+class RecalledTest(absltest.TestCase):
   def test_ranks_are_of_the_same_questions(self):
     directory = self.create_tempdir().full_path
     with self.assertRaisesRegex(errors.UserError, 'must have ranks.jsonl'):
-      comparison.read_ranks(directory, _QUESTIONS)
+      comparison.read_right(directory, _QUESTIONS, 'recall@5')
     with open(os.path.join(directory, 'ranks.jsonl'), 'w') as file:
-      for question, rank in zip(_QUESTIONS, [1, None, 3, 4]):
+      for question, rank in zip(_QUESTIONS, [1, None, 5, 6]):
         row = {'question': question.question, 'answer_rank': rank}
         file.write(json.dumps(row) + '\n')
-    np.testing.assert_array_equal(
-      comparison.read_ranks(directory, _QUESTIONS), [1, 0, 3, 4]
-    )
+    found = comparison.read_right(directory, _QUESTIONS, 'recall@5')
+    self.assertEqual(found.tolist(), [True, False, True, False])
     with self.assertRaisesRegex(errors.UserError, '4 in .* have 3'):
-      comparison.read_ranks(directory, _QUESTIONS[:3])
+      comparison.read_right(directory, _QUESTIONS[:3], 'recall@5')
+
+  def test_p_value_matches_hand_computation(self):
+    this = np.array([1, 1, 1, 1, 0, 1, 0], bool)
+    other = np.array([0, 0, 0, 0, 1, 1, 0], bool)
+    # Only this in four, only the other in one: P(at most 1 of 5) = 6 / 32.
+    self.assertAlmostEqual(comparison.p_value(this, other), 12 / 32)
+    self.assertEqual(comparison.p_value(this, this), 1.0)
 
 
 if __name__ == '__main__':

@@ -257,8 +257,11 @@ class OpenQaTest(absltest.TestCase):
     self.assertNotIn('exact_match', metrics)
     self.assertEqual(os.listdir(self.output_dir), [open_qa.RANKS])
     # The first block does not hold the answer, a later one does.
-    (rank,) = comparison.read_ranks(self.output_dir, _QUESTIONS[:1])
-    self.assertEqual(rank, 2)
+    for k, is_right in ((1, False), (2, True)):
+      found = comparison.read_right(
+        self.output_dir, _QUESTIONS[:1], f'recall@{k}'
+      )
+      self.assertEqual(found.tolist(), [is_right])
 
   def test_questions_without_answers_are_not_read_but_judged(self):
     def judge(outcome, metrics):
