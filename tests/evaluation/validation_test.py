@@ -2,6 +2,7 @@
 
 from absl.testing import absltest
 import numpy as np
+import tf_keras
 
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
@@ -31,6 +32,8 @@ def _questions(answers):
 class ValidatorTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
+    # Else weights depend on the tests before these in the same process.
+    tf_keras.utils.set_random_seed(0)
     self.table = tiny.open_corpus(self.create_tempdir().full_path)
     self.config = tiny.config()
     self.model = realm_model.RealmModel(
