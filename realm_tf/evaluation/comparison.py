@@ -121,7 +121,14 @@ def read_right(
       'bin.evaluate again.'
     )
   k = int(metric.removeprefix('recall@'))
-  ranks = [row['answer_rank'] for _, row in _read(path, questions)]
+  rows = _read(path, questions)
+  for where, row in rows:
+    if not isinstance(row.get('answer_rank', ''), (int, type(None))):
+      raise errors.UserError(
+        f'{where} must have "answer_rank", a number or null. Found '
+        f'{row.get("answer_rank", "none")!r:.40}. Run bin.evaluate again.'
+      )
+  ranks = [row['answer_rank'] for _, row in rows]
   return np.array([bool(rank) and rank <= k for rank in ranks])
 
 

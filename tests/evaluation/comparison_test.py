@@ -111,6 +111,16 @@ class RecalledTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, '4 in .* have 3'):
       comparison.read_right(directory, _QUESTIONS[:3], 'recall@5')
 
+  def test_a_line_without_a_rank_is_the_users_mistake(self):
+    path = self.create_tempdir().create_file('ranks.jsonl').full_path
+    for row in ({'question': 'q0'}, {'question': 'q0', 'answer_rank': '1'}):
+      with open(path, 'w') as file:
+        file.write(json.dumps(row) + '\n')
+      with self.assertRaisesRegex(
+        errors.UserError, ':1 must have "answer_rank"'
+      ):
+        comparison.read_right(os.path.dirname(path), _QUESTIONS[:1], 'recall@5')
+
   def test_p_value_matches_hand_computation(self):
     this = np.array([1, 1, 1, 1, 0, 1, 0], bool)
     other = np.array([0, 0, 0, 0, 1, 1, 0], bool)
