@@ -55,6 +55,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
+    tf.keras.utils.set_random_seed(1)
     self.directory = self.create_tempdir().full_path
     self.model = seq2seq.Seq2Seq(
       config_lib.Seq2SeqConfig(
@@ -113,7 +114,6 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     imported = self._import()
     corpus_dir = tiny.write_corpus(self.directory)
     asked = [questions_lib.Question('a b', ('c',))]
-    before = closed_book.load(imported, corpus_dir).read(['a b'])
     config = tiny.config()
     job = config_lib.ClosedBookConfig(
       optimizer=config_lib.OptimizerConfig(3e-2, 80, warmup_steps=2),
@@ -125,9 +125,9 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     inputs = runs.open_inputs(config, corpus_dir)
     run_dir = os.path.join(self.directory, 'run')
     closed_book_run.run(inputs, asked, run_dir, imported)
-    after = closed_book.load(run_dir, corpus_dir).read(['a b'])
-    self.assertEqual(after[0].prediction, 'c')
-    self.assertGreater(after[0].score, before[0].score)
+    (answer,) = closed_book.load(run_dir, corpus_dir).read(['a b'])
+    self.assertEqual(answer.prediction, 'c')
+    self.assertGreater(answer.probability, 0.5)  # Of 7 pieces, at random 1/49.
 
   def test_has_the_weights_that_were_read(self):
     self._write_pieces('a')
