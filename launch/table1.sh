@@ -48,7 +48,8 @@ evaluate() {  # NAME RETRIEVER
   done
 }
 result() {  # NAME TEST
-  echo "${table}_$1_$(basename "$2" .jsonl)"
+  local file=${2##*/}
+  echo "${table}_$1_${file%.jsonl*}"
 }
 row() {  # NAME EMBEDDERS RETRIEVER [FLAGS...]
   local name=$1 embedders=$2 retriever=$3

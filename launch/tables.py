@@ -30,13 +30,13 @@ CONFIG = config.ExperimentConfig(
   ),
   held_out=config.HeldOutConfig(share=0.05),
   inverse_cloze=config.InverseClozeConfig(
-    optimizer=config.OptimizerConfig(5e-5, 300, warmup_steps=30),
+    optimizer=config.OptimizerConfig(2e-4, 300, warmup_steps=30),
     batch_size=64,
     checkpoint_every_steps=50,
   ),
   pretraining=config.PretrainingConfig(
     optimizer=config.OptimizerConfig(
-      1e-4, 300, warmup_steps=30, embedder_rate_scale=0.2
+      1e-4, 300, warmup_steps=30, embedder_rate_scale=0.5
     ),
     batch_size=16,
     num_candidates=6,
@@ -56,6 +56,9 @@ CONFIG = config.ExperimentConfig(
     joint_tokens=146,
     checkpoint_every_steps=100,
     log_every_steps=25,
+  ),
+  path=config.PathConfig(
+    optimizer=config.OptimizerConfig(1e-4, 1000, warmup_steps=50)
   ),
   closed_book=config.ClosedBookConfig(
     optimizer=config.OptimizerConfig(1e-3, 1500, warmup_steps=150),

@@ -64,14 +64,11 @@ realm() {  # NAME EMBEDDERS READER QUERIES FLAGS...
     --init_from="$run/$embedders" --reader_init_from="$run/$reader" \
     $(begin "$run/$name") ${extra[@]+"${extra[@]}"} "$@"
 }
-masked_words() {  # NAME FLAGS...: of a reader, at 32 sentences a step
-  local name=$1
-  shift
-  train pretrain "$name" --queries_dir="$run/queries" \
-    --set=pretraining.num_candidates=1 --set=pretraining.batch_size=32 \
-    --set=pretraining.oversampling=1 \
-    --set=pretraining.optimizer.learning_rate=5e-4 \
-    --set=pretraining.optimizer.num_steps=500 "$@"
+learn_spans() {  # NAME READER: cut names out of blocks, from text alone
+  train finetune "$1" --retriever=bm25 --queries_dir="$run/queries" \
+    --init_from="$run/$2" "${fresh[@]}" --set=finetuning.num_read=1 \
+    --set=finetuning.optimizer.num_steps=400 \
+    --set=finetuning.optimizer.warmup_steps=40
 }
 evaluate() {  # NAME FLAGS...
   local name=$1
@@ -109,15 +106,18 @@ stage start "$start/params" "$PYTHON" -m bin.import_checkpoint \
   --source="hf:$model" --output_dir="$start"
 stage corpus "$corpus/manifest.json" "$PYTHON" -m bin.make_blocks \
   "${paragraphs[@]/#/--input=}" --vocab_file="$start/vocab.txt" \
-  --max_block_wordpieces=100 --output_dir="$corpus"
+  --max_block_wordpieces=100 --links=titles --output_dir="$corpus"
 queries queries "${paragraphs[@]}"
-# The paper's BERT: the encoder with a head for masked words. And the reader that
-# REALM starts from: the encoder, with a head for masked words beside blocks.
+# The reader that REALM starts from: the encoder, with a head for masked words
+# beside blocks. And that of questions: the encoder, with a head for spans.
 readers() {
-  masked_words bert "${fresh[@]}" --init_from="$start"
-  masked_words reader "${fresh[@]}" --init_from="$start" \
-    --set=pretraining.candidates=recurring_span --set=pretraining.oversampling=3 \
+  train pretrain reader --queries_dir="$run/queries" "${fresh[@]}" \
+    --init_from="$start" --set=pretraining.candidates=recurring_span \
+    --set=pretraining.num_candidates=1 --set=pretraining.oversampling=3 \
+    --set=pretraining.batch_size=32 \
+    --set=pretraining.optimizer.learning_rate=1.5e-4 \
     --set=pretraining.optimizer.num_steps=700
+  learn_spans span_reader start
 }
 embedders() {
   train warm_start ict "${fresh[@]}" --init_from="$start"
@@ -126,19 +126,20 @@ beside readers embedders
 
 for name in ${rows//,/ }; do
   case $name in
-    ict) row ict ict bert model "${fresh[@]}" ;;
+    ict) row ict ict span_reader model "${fresh[@]}" ;;
     ict_longer)
       train warm_start ict_longer "${fresh[@]}" --init_from="$start" \
         --set=inverse_cloze.optimizer.num_steps=900
-      row ict_longer ict_longer bert model "${fresh[@]}"
+      row ict_longer ict_longer span_reader model "${fresh[@]}"
       ;;
     realm | realm_retriever | realm_reader | bm25)
       realm realm ict reader queries "${fresh[@]}"
+      learn_spans realm_spans realm
       case $name in
-        realm) row realm realm realm model "${fresh[@]}" ;;
-        realm_retriever) row "$name" realm bert model "${fresh[@]}" ;;
-        realm_reader) row "$name" ict realm model "${fresh[@]}" ;;
-        bm25) row bm25 ict realm bm25 "${fresh[@]}" ;;
+        realm) row realm realm realm_spans model "${fresh[@]}" ;;
+        realm_retriever) row "$name" realm span_reader model "${fresh[@]}" ;;
+        realm_reader) row "$name" ict realm_spans model "${fresh[@]}" ;;
+        bm25) row bm25 ict span_reader bm25 "${fresh[@]}" ;;
       esac
       ;;
     realm_random_spans | realm_random_tokens | realm_stale | realm_hybrid)
@@ -149,25 +150,24 @@ for name in ${rows//,/ }; do
         realm_hybrid) changed=candidates=hybrid ;;
       esac
       realm "$name" ict reader queries "${fresh[@]}" --set="pretraining.$changed"
-      row "$name" "$name" "$name" model "${fresh[@]}"
+      row "$name" "$name" span_reader model "${fresh[@]}"
       ;;
-    realm_best)  # The options that help; embedders at ICT's learning rate.
+    realm_best)  # The options that help.
       realm realm_best ict reader queries "${fresh[@]}" \
         --set=pretraining.candidates=hybrid \
         --set=pretraining.inverse_cloze_weight=1 \
-        --set=inverse_cloze.query_drop_rate=0.6 \
-        --set=pretraining.optimizer.embedder_rate_scale=0.5
-      row realm_best realm_best realm_best model "${fresh[@]}"
+        --set=inverse_cloze.query_drop_rate=0.6
+      row realm_best realm_best span_reader model "${fresh[@]}"
       ;;
     realm_other_text)
       queries other_queries "$articles"
       realm "$name" ict reader other_queries "${fresh[@]}"
-      row "$name" "$name" "$name" model "${fresh[@]}"
+      row "$name" "$name" span_reader model "${fresh[@]}"
       ;;
-    encoder) row encoder start bert ;;
+    encoder) row encoder start span_reader ;;
     realm_of_encoder)
       realm realm_of_encoder start reader queries
-      row realm_of_encoder realm_of_encoder realm_of_encoder
+      row realm_of_encoder realm_of_encoder span_reader
       ;;
   esac
 done
