@@ -4,7 +4,7 @@
 #   bash launch/table1.sh RUN_DIR CONFIG TRAIN TEST[,TEST...] [FLAGS...]
 #
 # RUN_DIR is that of launch/quickstart.sh or launch/tables.sh, which has made
-# corpus, queries, ict, reader and realm; CONFIG is its module, launch/*.py. TRAIN
+# corpus, queries, ict and realm; CONFIG is its module, launch/*.py. TRAIN
 # and TEST are questions; each TEST makes a table. FLAGS go to every training
 # job, e.g. --seed=1. ROWS=realm,t5 in the environment makes only these rows.
 # TABLE=two_hops names what other questions TRAIN, beside table1 in one RUN_DIR.
@@ -22,9 +22,11 @@ extra=("$@")
 cd "$(dirname "$0")/.."
 source launch/stages.sh
 table=${TABLE:-table1}
-queries=$run/queries reader=$run/reader
-[ -e "$run/reader_queries" ] && queries=$run/reader_queries  # What the reader saw.
-[ -e "$run/span_reader" ] && reader=$run/span_reader
+# An imported encoder reads as it is; that of the world learned from its text.
+queries=$run/queries reader=$run/start
+if [ -e "$run/span_reader" ]; then
+  queries=$run/reader_queries reader=$run/span_reader
+fi
 known=realm,orqa,bm25,tfidf,hard_em,t5,graph,path
 rows=${ROWS:-$known}
 check_names ROWS "$rows" "$known"

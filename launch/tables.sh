@@ -64,12 +64,6 @@ realm() {  # NAME EMBEDDERS READER QUERIES FLAGS...
     --init_from="$run/$embedders" --reader_init_from="$run/$reader" \
     $(begin "$run/$name") ${extra[@]+"${extra[@]}"} "$@"
 }
-learn_spans() {  # NAME READER: cut names out of blocks, from text alone
-  train finetune "$1" --retriever=bm25 --queries_dir="$run/queries" \
-    --init_from="$run/$2" "${fresh[@]}" --set=finetuning.num_read=1 \
-    --set=finetuning.optimizer.num_steps=400 \
-    --set=finetuning.optimizer.warmup_steps=40
-}
 evaluate() {  # NAME FLAGS...
   local name=$1
   shift
@@ -109,8 +103,8 @@ stage corpus "$corpus/manifest.json" "$PYTHON" -m bin.make_blocks \
   --max_block_wordpieces=100 --links=titles --output_dir="$corpus"
 queries queries "${paragraphs[@]}"
 # The reader that REALM starts from: the encoder, with a head for masked words
-# beside blocks. And that of questions: the encoder, with a head for spans, because
-# masked words make it forget how to read, the more the higher the rate.
+# beside blocks. Questions start from the encoder as it is, because masked words
+# make it forget how to read, the more the higher the rate.
 readers() {
   train pretrain reader --queries_dir="$run/queries" "${fresh[@]}" \
     --init_from="$start" --set=pretraining.candidates=recurring_span \
@@ -118,7 +112,6 @@ readers() {
     --set=pretraining.batch_size=32 \
     --set=pretraining.optimizer.learning_rate=1.5e-4 \
     --set=pretraining.optimizer.num_steps=700
-  learn_spans span_reader start
 }
 embedders() {
   train warm_start ict "${fresh[@]}" --init_from="$start"
@@ -127,20 +120,19 @@ beside readers embedders
 
 for name in ${rows//,/ }; do
   case $name in
-    ict) row ict ict span_reader model "${fresh[@]}" ;;
+    ict) row ict ict start model "${fresh[@]}" ;;
     ict_longer)
       train warm_start ict_longer "${fresh[@]}" --init_from="$start" \
         --set=inverse_cloze.optimizer.num_steps=900
-      row ict_longer ict_longer span_reader model "${fresh[@]}"
+      row ict_longer ict_longer start model "${fresh[@]}"
       ;;
-    bm25) row bm25 ict span_reader bm25 "${fresh[@]}" ;;
+    bm25) row bm25 ict start bm25 "${fresh[@]}" ;;
     realm | realm_retriever | realm_reader)
       realm realm ict reader queries "${fresh[@]}"
-      [ "$name" = realm_retriever ] || learn_spans realm_spans realm
       case $name in
-        realm) row realm realm realm_spans model "${fresh[@]}" ;;
-        realm_retriever) row "$name" realm span_reader model "${fresh[@]}" ;;
-        realm_reader) row "$name" ict realm_spans model "${fresh[@]}" ;;
+        realm) row realm realm realm model "${fresh[@]}" ;;
+        realm_retriever) row "$name" realm start model "${fresh[@]}" ;;
+        realm_reader) row "$name" ict realm model "${fresh[@]}" ;;
       esac
       ;;
     realm_random_spans | realm_random_tokens | realm_stale | realm_hybrid)
@@ -151,24 +143,24 @@ for name in ${rows//,/ }; do
         realm_hybrid) changed=candidates=hybrid ;;
       esac
       realm "$name" ict reader queries "${fresh[@]}" --set="pretraining.$changed"
-      row "$name" "$name" span_reader model "${fresh[@]}"
+      row "$name" "$name" start model "${fresh[@]}"
       ;;
     realm_best)  # The options that help.
       realm realm_best ict reader queries "${fresh[@]}" \
         --set=pretraining.candidates=hybrid \
         --set=pretraining.inverse_cloze_weight=1 \
         --set=inverse_cloze.query_drop_rate=0.6
-      row realm_best realm_best span_reader model "${fresh[@]}"
+      row realm_best realm_best start model "${fresh[@]}"
       ;;
     realm_other_text)
       queries other_queries "$articles"
       realm "$name" ict reader other_queries "${fresh[@]}"
-      row "$name" "$name" span_reader model "${fresh[@]}"
+      row "$name" "$name" start model "${fresh[@]}"
       ;;
-    encoder) row encoder start span_reader ;;
+    encoder) row encoder start start ;;
     realm_of_encoder)
       realm realm_of_encoder start reader queries
-      row realm_of_encoder realm_of_encoder span_reader
+      row realm_of_encoder realm_of_encoder start
       ;;
   esac
 done
