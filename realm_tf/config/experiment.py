@@ -71,7 +71,7 @@ class WorldConfig(fields.Config):
   facts_per_article: int = 6
   num_train_questions: int = 12_000
   num_dev_questions: int = 500
-  num_test_questions: int = 1000
+  num_test_questions: int = 2000
 
 
 @dataclasses.dataclass(frozen=True)
