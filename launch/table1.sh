@@ -4,12 +4,12 @@
 #   bash launch/table1.sh RUN_DIR CONFIG TRAIN TEST[,TEST...] [FLAGS...]
 #
 # RUN_DIR is that of launch/quickstart.sh or launch/tables.sh, which has made
-# corpus, queries, ict and realm; CONFIG is its module, launch/*.py. TRAIN
-# and TEST are questions; each TEST makes a table. FLAGS go to every training
-# job, e.g. --seed=1. ROWS=realm,t5 in the environment makes only these rows.
-# TABLE=two_hops names what other questions TRAIN, beside table1 in one RUN_DIR.
-# All tables and curves are in RUN_DIR/table1.html. Run it again at any time:
-# finished stages are skipped.
+# corpus, queries, what readers start from, ict and realm; CONFIG is its module,
+# launch/*.py. TRAIN and TEST are questions; each TEST makes a table. FLAGS go to
+# every training job, e.g. --seed=1. ROWS=realm,t5 in the environment makes only
+# these rows. TABLE=two_hops names what other questions TRAIN, beside table1 in one
+# RUN_DIR. All tables and curves are in RUN_DIR/table1.html. Run it again at any
+# time: finished stages are skipped.
 set -euo pipefail
 if [ $# -lt 4 ]; then
   echo 'Four arguments must be given: RUN_DIR CONFIG TRAIN TEST [FLAGS...].' \

@@ -105,7 +105,7 @@ queries queries "${paragraphs[@]}"
 # The reader that REALM starts from: the encoder, with a head for masked words
 # beside blocks. Questions start from the encoder as it is, because masked words
 # make it forget how to read, the more the higher the rate.
-readers() {
+warm_up_reader() {
   train pretrain reader --queries_dir="$run/queries" "${fresh[@]}" \
     --init_from="$start" --set=pretraining.candidates=recurring_span \
     --set=pretraining.num_candidates=1 --set=pretraining.oversampling=3 \
@@ -113,10 +113,10 @@ readers() {
     --set=pretraining.optimizer.learning_rate=1.5e-4 \
     --set=pretraining.optimizer.num_steps=700
 }
-embedders() {
+warm_up_embedders() {
   train warm_start ict "${fresh[@]}" --init_from="$start"
 }
-beside readers embedders
+beside warm_up_embedders warm_up_reader
 
 for name in ${rows//,/ }; do
   case $name in
