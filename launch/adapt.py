@@ -33,12 +33,13 @@ CONFIG = config.ExperimentConfig(
   ),
   pretraining=config.PretrainingConfig(
     optimizer=config.OptimizerConfig(
-      1e-4, 150, warmup_steps=20, embedder_rate_scale=0.2
+      1e-4, 300, warmup_steps=20, embedder_rate_scale=0.2
     ),
     candidates='hybrid',
     batch_size=16,
     num_candidates=6,
     oversampling=4,
+    inverse_cloze_weight=1.0,
     refresh_every_steps=50,
     checkpoint_every_steps=50,
     log_every_steps=25,

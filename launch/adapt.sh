@@ -88,7 +88,7 @@ warm_up_reader() {
     --init_from="$start" --set=pretraining.candidates=recurring_span \
     --set=pretraining.oversampling=3 --set=pretraining.num_candidates=1 \
     --set=pretraining.batch_size=32 \
-    --set=pretraining.optimizer.learning_rate=5e-4 \
+    --set=pretraining.optimizer.learning_rate=1.5e-4 \
     --set=pretraining.optimizer.num_steps=500
 }
 beside warm_up_embedders warm_up_reader
