@@ -87,7 +87,7 @@ warm_up_reader() {
     train pretrain "$run/reader" --queries_dir="$queries" \
     --init_from="$start" --set=pretraining.candidates=recurring_span \
     --set=pretraining.oversampling=3 --set=pretraining.num_candidates=1 \
-    --set=pretraining.batch_size=32 \
+    --set=pretraining.inverse_cloze_weight=0 --set=pretraining.batch_size=32 \
     --set=pretraining.optimizer.learning_rate=1.5e-4 \
     --set=pretraining.optimizer.num_steps=500
 }
