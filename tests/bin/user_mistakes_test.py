@@ -81,6 +81,10 @@ def _cases(files):
   yield 'refresh_index', {'run_dir': missing}, missing
   yield 'refresh_index', {'worker': '1'}, '--num_workers'
   yield 'refresh_index', {'num_workers': 'x'}, 'num_workers'
+  for name in ('model_dir', 'before_dir'):
+    yield 'average_models', {name: missing}, missing
+  yield 'average_models', {'output_dir': files.model}, 'new directory'
+  yield 'average_models', {'weight': '2'}, 'weight'
   yield 'build_index', {'params_dir': missing}, missing  # Now --model_dir.
   yield 'build_index', {'base': missing}, missing
   yield 'build_index', {'recall_target': '2'}, 'recall_target'

@@ -1,0 +1,39 @@
+r"""Averages the embedders of a model with those it was trained from.
+
+  python -m bin.average_models --model_dir=runs/adapt/realm/best \
+      --before_dir=runs/adapt/start --output_dir=runs/adapt/model
+
+An encoder that was trained on questions, and then on masked sentences, has
+forgotten some kinds of questions; the average of both weights has not. All but
+the embedders is that of --model_dir.
+"""
+
+from . import launcher
+
+from absl import flags
+
+from realm_tf.training import weight_average
+
+_MODEL_DIR = flags.DEFINE_string(
+  'model_dir', None, 'Model directory after training.', required=True
+)
+_BEFORE_DIR = flags.DEFINE_string(
+  'before_dir', None, 'Model directory before training.', required=True
+)
+_WEIGHT = flags.DEFINE_float(
+  'weight', 0.5, 'Weight of --model_dir in the average.', 0.0, 1.0
+)
+_OUTPUT_DIR = flags.DEFINE_string(
+  'output_dir', None, 'New model directory to write.', required=True
+)
+
+
+def main(_):
+  version = weight_average.write(
+    _MODEL_DIR.value, _BEFORE_DIR.value, _WEIGHT.value, _OUTPUT_DIR.value
+  )
+  print(f'Wrote {version.path}.')
+
+
+if __name__ == '__main__':
+  launcher.run(main)
