@@ -89,7 +89,6 @@ def average(
         f'{value.shape}, and {found} in {where}. Average a model with the one '
         'it was trained from.'
       )
-    result[name] = (weight * value + (1 - weight) * before[name]).astype(
-      value.dtype
-    )
+    mean = weight * value + (1 - weight) * before[name]
+    result[name] = np.asarray(mean, value.dtype)  # Scalars are no arrays.
   return result

@@ -31,6 +31,12 @@ class WeightAverageTest(tf.test.TestCase):
     self.assertAllEqual(found['reader_bert/a'], [5])
     self.assertEqual(found[realm_model.NULL_BIAS], 4)  # Learned in training.
 
+  def test_scalars_that_both_have_stay_arrays(self):
+    before = {**_BEFORE, realm_model.NULL_BIAS: np.float32(2)}
+    found = weight_average.average(_AFTER, before, 0.5, 'before')
+    self.assertIsInstance(found[realm_model.NULL_BIAS], np.ndarray)
+    self.assertEqual(found[realm_model.NULL_BIAS], 3)
+
   def test_the_ends_are_the_two_models(self):
     for weight, model in ((1.0, _AFTER), (0.0, _BEFORE)):
       found = weight_average.average(_AFTER, _BEFORE, weight, 'before')
