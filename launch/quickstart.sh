@@ -79,14 +79,25 @@ learn_spans() {
     --queries_dir="$run/reader_queries" --init_from="$run/reader" \
     --set=finetuning.num_read=1 --set=finetuning.optimizer.num_steps=1500
 }
-realm() { stage realm "$run/realm/DONE" pretrain_realm; }
+# REALM learns the words of its text and forgets some of the articles', which
+# ICT taught. The average of their weights knows both, so it is the retriever
+# before any question; questions teach the articles' words again.
+realm() {
+  stage realm "$run/realm/DONE" pretrain_realm
+  stage average "$run/model/params" "$PYTHON" -m bin.average_models \
+    --model_dir="$run/realm" --before_dir="$run/ict" --weight=0.7 \
+    --output_dir="$run/model"
+  stage model_index "$run/model/index" \
+    "$PYTHON" -m bin.build_index --model_dir="$run/model" \
+    --corpus_dir="$corpus" --output_dir="$run/model/index"
+}
 beside realm learn_spans
 
 # Three retrievers with one reader, before and after training on questions.
 head -n 1000 "$world/train_questions.jsonl" >"$run/1000_questions.jsonl"
-row() {  # NAME EMBEDDERS RETRIEVER
+row() {  # NAME EMBEDDERS RETRIEVER [EMBEDDERS_BEFORE_QUESTIONS]
   local name=$1 embedders=$2 retriever=--retriever=$3
-  evaluate "${name}_0" --model_dir="$embedders" "$retriever" \
+  evaluate "${name}_0" --model_dir="${4:-$embedders}" "$retriever" \
     --reader_dir="$run/span_reader"
   tuned "${name}_1000" "$run/1000_questions.jsonl" 200
   tuned "${name}_all" "$world/train_questions.jsonl" 700
@@ -99,9 +110,9 @@ tuned() {  # NAME QUESTIONS STEPS; wants what row() says
   evaluate "$1" --model_dir="$run/qa_$1" "$retriever"
 }
 realm_row() {
-  row realm "$run/realm" model
+  row realm "$run/realm" model "$run/model"
   # The same models, with BM25's scores added when they search.
-  evaluate hybrid_0 --model_dir="$run/realm" --sparse_weight=1 \
+  evaluate hybrid_0 --model_dir="$run/model" --sparse_weight=1 \
     --reader_dir="$run/span_reader"
   for number in 1000 all; do
     evaluate hybrid_$number --model_dir="$run/qa_realm_$number" --sparse_weight=1
