@@ -23,7 +23,7 @@ from realm_tf.training import params_export
 def write(
   model_dir: str, before_dir: str, weight: float, output_dir: str
 ) -> versions.Version:
-  """Writes a model directory with averaged embedders; all else is `model_dir`'s.
+  """Writes a model with averaged embedders; all else is `model_dir`'s.
 
   Args:
     model_dir: The trained model, w of the average.
@@ -51,9 +51,7 @@ def write(
   model_directory.create(
     output_dir, directory.config, layout.vocab_file(model_dir)
   )
-  return params_export.publish_arrays(
-    output_dir, directory.params.step, arrays
-  )
+  return params_export.publish_arrays(output_dir, directory.params.step, arrays)
 
 
 def average(

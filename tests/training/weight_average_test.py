@@ -20,7 +20,10 @@ _AFTER = {
   'reader_bert/a': np.float32([5]),
   realm_model.NULL_BIAS: np.float32(4),
 }
-_BEFORE = {'query_bert/a': np.float32([3, -2]), 'reader_bert/a': np.float32([7])}
+_BEFORE = {
+  'query_bert/a': np.float32([3, -2]),
+  'reader_bert/a': np.float32([7]),
+}
 
 
 class WeightAverageTest(tf.test.TestCase):
@@ -47,7 +50,9 @@ class WeightAverageTest(tf.test.TestCase):
       ('query_bert/a', np.float32([1, 2, 3])),
       ('query_bert/b', np.float32([1, 2])),
     ):
-      with self.assertRaisesRegex(errors.UserError, 'query_bert/a .* elsewhere'):
+      with self.assertRaisesRegex(
+        errors.UserError, 'query_bert/a .* elsewhere'
+      ):
         weight_average.average(_AFTER, {name: value}, 0.5, 'elsewhere')
 
 
