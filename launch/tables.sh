@@ -116,7 +116,10 @@ warm_up_reader() {
 warm_up_embedders() {
   train warm_start ict "${fresh[@]}" --init_from="$start"
 }
-beside warm_up_embedders warm_up_reader
+case ,$rows in
+  *,realm*) beside warm_up_embedders warm_up_reader ;;
+  *) warm_up_embedders ;;  # No row pre-trains.
+esac
 
 for name in ${rows//,/ }; do
   case $name in
