@@ -107,7 +107,8 @@ pretrain_realm() {
     $(begin "$run/realm") ${extra[@]+"${extra[@]}"}
 }
 stage realm "$run/realm/DONE" pretrain_realm
-# What MiniLM knows of questions, sentences do not teach again.
+# Sentences have no "when" and no "where": the average with MODEL, which may know
+# questions, keeps them.
 stage average "$run/model/params" "$PYTHON" -m bin.average_models \
   --model_dir="$run/realm/best" --before_dir="$start" --output_dir="$run/model"
 index_of after "$run/model"

@@ -32,10 +32,16 @@ def write(
     output_dir: New model directory, of the same step as `model_dir`.
 
   Raises:
-    UserError: A directory is no model directory, the two have other
-      vocabularies or other embedders, or `output_dir` holds parameters.
+    UserError: A directory is no model directory or has no embedders, the two
+      have other vocabularies or other embedders, or `output_dir` holds
+      parameters.
   """
   directory, tokenizer, after = model_files.read(model_dir)
+  if realm_model.EMBEDDER not in realm_model.parts_of(after):
+    raise errors.UserError(
+      'A model to be averaged must have embedders. Found none in '
+      f'{directory.params.path}. Give a retriever.'
+    )
   _, other, before = model_files.read(before_dir)
   if tokenizer.vocabulary_sha256 != other.vocabulary_sha256:
     raise errors.UserError(

@@ -100,6 +100,17 @@ class WriteTest(tf.test.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'new directory'):
       weight_average.write(self.after, self.before, 0.5, self.output)
 
+  def test_a_model_without_embedders_is_refused(self):
+    model = realm_model.RealmModel(
+      self.inputs.config.model, [realm_model.MASKED_LM]
+    )
+    path = os.path.join(self.directory, 'reader')
+    runs.start(path, self.inputs, setup_lib.ALONE)
+    params_export.publish(path, 0, model)
+    with self.assertRaisesRegex(errors.UserError, 'must have embedders'):
+      weight_average.write(path, path, 0.5, self.output)
+    self.assertFalse(os.path.exists(self.output))
+
   def test_another_vocabulary_is_refused(self):
     with open(layout.vocab_file(self.before), 'a') as file:
       file.write('g\n')
