@@ -6,6 +6,8 @@ block table -> retriever by words -> [this file] -> a search
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+import numpy as np
+
 from realm_tf.index import searcher
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
@@ -13,6 +15,8 @@ from realm_tf.retrieval import candidates
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import tfidf
 from realm_tf.text import wordpiece
+
+_MOST_KEPT = 200_000  # Searches; of 20 blocks each they take about 100 MB.
 
 
 class WordRetriever(Protocol):
@@ -40,13 +44,23 @@ def over_table(kind: str, table: block_table.BlockTable) -> WordRetriever:
 def wordpiece_search(
   retriever: WordRetriever, tokenizer: wordpiece.WordpieceTokenizer
 ) -> candidates.Search:
-  """Returns a search by the words of masked queries, without their masks."""
+  """Returns a search by the words of masked queries, without their masks.
+
+  What was found is kept: each pass over the queries asks for much of it again.
+  """
+  kept: dict[tuple[str, int], np.ndarray] = {}  # Block ids, int [k].
 
   def search(query_ids, k):
     texts = [
       tokenizer.detokenize(row[row != tokenizer.mask_id]) for row in query_ids
     ]
-    return retriever.retrieve_texts(texts, k).block_ids
+    if len(kept) > _MOST_KEPT:
+      kept.clear()
+    new = [text for text in dict.fromkeys(texts) if (text, k) not in kept]
+    if new:
+      found = retriever.retrieve_texts(new, k).block_ids
+      kept.update(((text, k), ids) for text, ids in zip(new, found))
+    return np.stack([kept[text, k] for text in texts])
 
   return search
 

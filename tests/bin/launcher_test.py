@@ -9,6 +9,9 @@ from absl.testing import absltest
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 _VOCABULARY = ('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'a', 'b', '.')
+_FREEZES = """import gc
+from bin import launcher
+launcher.run(lambda _: print(gc.get_freeze_count() > 100_000))"""
 
 
 class MakeBlocksTest(absltest.TestCase):
@@ -51,6 +54,16 @@ class MakeBlocksTest(absltest.TestCase):
     result = self._run('--max_block_wordpieces=many')
     self.assertEqual(result.returncode, 2)
     self.assertRegex(result.stderr, '^ERROR: .*max_block_wordpieces=many.*\n$')
+
+  def test_what_was_imported_is_no_garbage(self):
+    result = subprocess.run(
+      [sys.executable, '-c', _FREEZES],
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertEqual((result.stdout, result.stderr), ('True\n', ''))
 
 
 if __name__ == '__main__':
