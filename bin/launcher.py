@@ -4,8 +4,6 @@ Import it before anything that imports TensorFlow: it quiets the logs.
 """
 
 from collections.abc import Callable, Iterable
-import contextlib
-import ctypes
 import gc
 import logging as py_logging
 import os
@@ -31,7 +29,6 @@ def console():
 
 def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
   """Runs `main`; a user's mistake exits with code 2."""
-  _keep_freed_memory()
   # 400,000 objects of imported modules, which each full collection, and the one
   # at exit, would visit: a seventh of evaluating 2,000 questions.
   gc.freeze()
@@ -46,15 +43,6 @@ def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
 def progress(items: Iterable, what: str, unit: str) -> Iterable:
   """Returns `items` with a progress bar, on stdout: stderr is for errors."""
   return tqdm.tqdm(items, what, unit=f' {unit}', mininterval=1, file=sys.stdout)
-
-
-def _keep_freed_memory():
-  """Makes glibc keep large freed blocks, in one arena for all threads."""
-  # Clearing new ones costs a sixth of a small model's step on CPU.
-  with contextlib.suppress(OSError, AttributeError):  # Another C library.
-    mallopt = ctypes.CDLL('libc.so.6').mallopt
-    for name, value in ((-3, 1 << 30), (-1, (1 << 31) - 1), (-8, 1)):
-      mallopt(name, value)  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX.
 
 
 def _complete_help():

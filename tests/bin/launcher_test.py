@@ -1,9 +1,11 @@
 """Tests for bin.launcher and, through a process of its own, bin.make_blocks."""
 
+import ctypes
 import json
 import os
 import subprocess
 import sys
+import unittest
 
 from absl.testing import absltest
 
@@ -12,6 +14,18 @@ _VOCABULARY = ('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'a', 'b', '.')
 _FREEZES = """import gc
 from bin import launcher
 launcher.run(lambda _: print(gc.get_freeze_count() > 100_000))"""
+
+# Prints the C library's account of its arenas once many threads have asked.
+_ARENAS = """import ctypes, threading
+from bin import launcher
+import tensorflow
+libc = ctypes.CDLL(None)
+for _ in range(8):
+  thread = threading.Thread(target=libc.malloc, args=[1000])
+  thread.start()
+  thread.join()
+libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, 'stdout'))
+libc.fflush(None)"""
 
 
 class MakeBlocksTest(absltest.TestCase):
@@ -55,15 +69,21 @@ class MakeBlocksTest(absltest.TestCase):
     self.assertEqual(result.returncode, 2)
     self.assertRegex(result.stderr, '^ERROR: .*max_block_wordpieces=many.*\n$')
 
-  def test_what_was_imported_is_no_garbage(self):
-    result = subprocess.run(
-      [sys.executable, '-c', _FREEZES],
+  def _output(self, code):
+    return subprocess.run(
+      [sys.executable, '-c', code],
       cwd=_ROOT,
       capture_output=True,
       text=True,
-      check=False,
-    )
-    self.assertEqual((result.stdout, result.stderr), ('True\n', ''))
+      check=True,
+    ).stdout
+
+  def test_what_was_imported_is_no_garbage(self):
+    self.assertEqual(self._output(_FREEZES), 'True\n')
+
+  @unittest.skipUnless(hasattr(ctypes.CDLL(None), 'malloc_info'), 'No glibc')
+  def test_threads_share_the_memory_that_is_kept(self):
+    self.assertEqual(self._output(_ARENAS).count('<heap nr='), 1)
 
 
 if __name__ == '__main__':
