@@ -4,10 +4,10 @@
 
 Takes 11 to 34 minutes to the tables on 2 CPU cores without AMX. After 1,000
 questions REALM's exact match is 79 to 80, 5 to 12 points above ICT's and 8 to
-12 above BM25's; after all it is 90 to 91, 2 to 3 and 8 to 10 points above. Asked
-in words that only the sentences of pre-training use, REALM and BM25 together
-have 59 to 68, BM25 49 to 62 and ICT 24 to 35. docs/results/quickstart.md has
-the tables.
+12 above BM25's; after all it is 90 to 91, 2 to 3 and 8 to 10 points above.
+Asked in words that only the sentences of pre-training use, REALM and BM25
+together have 59 to 68, BM25 49 to 62 and ICT 24 to 35.
+docs/results/quickstart.md has the tables.
 """
 
 from realm_tf import config
