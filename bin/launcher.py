@@ -1,6 +1,7 @@
 """Runs a binary: logs on stdout, a user's mistake in one line, code 2.
 
-Import it before anything that imports TensorFlow: it quiets the logs.
+Import it before anything that imports TensorFlow: it quiets the logs, and has
+freed memory kept.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,6 +12,7 @@ import re
 import runpy
 import sys
 
+from . import allocator  # noqa: F401
 from . import config_flags
 
 from absl import app

@@ -22,20 +22,31 @@ def _half(*shape):
 
 
 def _formula(query, key, value, bias, seed):
-  scores = tf.matmul(query, key, transpose_b=True) + bias[:, None, None, :]
+  bias = tf.cast(bias, query.dtype)[:, None, None, :]
+  scores = tf.matmul(query, key, transpose_b=True) + bias
   probabilities = tf.nn.softmax(scores)
   if seed is not None:
     probabilities = dropout.drop(probabilities, _RATE, seed)
   return probabilities @ value
 
 
+def _error(near, exact):
+  difference = tf.cast(near, tf.float32) - exact
+  return float(tf.linalg.norm(difference) / tf.linalg.norm(exact))
+
+
 class IslandsTest(tf.test.TestCase, parameterized.TestCase):
   def _assert_near(self, function, formula, *inputs):
-    """Compares outputs, and gradients for the inputs, within bfloat16."""
+    """Compares outputs, and gradients for the inputs, within bfloat16.
+
+    A processor with AVX2 alone adds up products less exactly: where the formula
+    in bfloat16 is off by 0.01, so may ours be, by 0.02 at most.
+    """
     results = []
     for compute, cast in (
       (function, lambda x: x),
       (formula, lambda x: tf.cast(x, tf.float32)),
+      (formula, lambda x: tf.cast(x, tf.bfloat16)),
     ):
       inputs_now = [cast(x) for x in inputs]
       with tf.GradientTape() as tape:
@@ -45,10 +56,10 @@ class IslandsTest(tf.test.TestCase, parameterized.TestCase):
           [tf.reduce_sum(tf.sin(tf.cast(y, tf.float32))) for y in outputs]
         )
       results.append(outputs + tape.gradient(loss, inputs_now))
-    for ours, exact in zip(*results, strict=True):
-      error = tf.linalg.norm(tf.cast(ours, tf.float32) - exact)
+    for ours, exact, formulas in zip(*results, strict=True):
       self.assertEqual(ours.shape, exact.shape)
-      self.assertLess(float(error / tf.linalg.norm(exact)), 0.01)
+      most = 0.01 if _error(formulas, exact) < 0.01 else 0.02
+      self.assertLess(_error(ours, exact), most)
 
   def test_splits_heads(self):
     def formula(projected, bias):

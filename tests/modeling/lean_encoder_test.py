@@ -214,7 +214,8 @@ class TrainingTest(tf.test.TestCase, parameterized.TestCase):
     exact = self._states(_CONFIG, some=some)[1]
     near = self._states(_CONFIG, True, recompute, 'bfloat16', some)[1]
     errors = [one - other for one, other in zip(near, exact, strict=True)]
-    self.assertLess(norm(errors) / norm(exact), 0.2)  # Others: above 1.
+    # 0.24 with AVX2 alone. Other masks: above 1.
+    self.assertLess(norm(errors) / norm(exact), 0.3)
 
   def test_recomputed_activations_have_the_same_masks(self):
     loss, gradients = self._states(_CONFIG)
