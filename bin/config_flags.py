@@ -1,11 +1,6 @@
 """Defines the flags of every binary's config and seed."""
 
 import dataclasses
-import os
-
-# Read when TensorFlow is loaded; a user's own setting wins.
-os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
 
 from absl import flags
 

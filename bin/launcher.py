@@ -1,8 +1,4 @@
-"""Runs a binary: logs on stdout, a user's mistake in one line, code 2.
-
-Import it before anything that imports TensorFlow: it quiets the logs, and has
-freed memory kept.
-"""
+"""Runs a binary: logs on stdout, a user's mistake in one line, code 2."""
 
 from collections.abc import Callable, Iterable
 import gc
@@ -12,7 +8,6 @@ import re
 import runpy
 import sys
 
-from . import allocator  # noqa: F401
 from . import config_flags
 
 from absl import app

@@ -262,8 +262,9 @@ class ArchitectureTest(parameterized.TestCase):
       name
       for name in source_tree.python_files(*_SOURCES, 'tests')
       if name.endswith('__init__.py')
-      # Launch modules name all configs as `config.NAME`.
-      and name != 'realm_tf/config/__init__.py'
+      # Launch modules name all configs as `config.NAME`; what is set in bin/
+      # must be set before any of its modules loads TensorFlow.
+      and name not in ('realm_tf/config/__init__.py', 'bin/__init__.py')
       and (source_tree.ROOT / name).read_text()
     ]
     self._assert_none(

@@ -39,7 +39,7 @@ def run_all(cases: list[tuple[str, list[str]]]) -> list[Result]:
 
 def preload():
   """Imports what the binaries import."""
-  # In the binaries' order: the launcher quiets what is loaded after it. Nothing
+  # In the binaries' order: bin/ quiets what is loaded after it. Nothing
   # is computed here, so no thread exists that a fork would lose.
   from bin import launcher  # noqa: F401
   from realm_tf.answering import loading  # noqa: F401
