@@ -27,15 +27,19 @@ libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, 'stdout'))
 libc.fflush(None)"""
 
 
+def _python(*arguments):
+  return subprocess.run(
+    [sys.executable, *arguments],
+    cwd=_ROOT,
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
 class MakeBlocksTest(absltest.TestCase):
   def _run(self, *flags):
-    return subprocess.run(
-      [sys.executable, '-m', 'bin.make_blocks', *flags],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      check=False,
-    )
+    return _python('-m', 'bin.make_blocks', *flags)
 
   def test_writes_a_corpus_or_explains_a_broken_line(self):
     directory = self.create_tempdir().full_path
@@ -68,21 +72,12 @@ class MakeBlocksTest(absltest.TestCase):
     self.assertEqual(result.returncode, 2)
     self.assertRegex(result.stderr, '^ERROR: .*max_block_wordpieces=many.*\n$')
 
-  def _run_code(self, code):
-    return subprocess.run(
-      [sys.executable, '-c', code],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      check=True,
-    )
-
   def test_what_was_imported_is_no_garbage(self):
-    self.assertEqual(self._run_code(_FREEZES).stdout, 'True\n')
+    self.assertEqual(_python('-c', _FREEZES).stdout, 'True\n')
 
   @unittest.skipUnless(hasattr(ctypes.CDLL(None), 'malloc_info'), 'No glibc')
   def test_threads_share_the_memory_that_is_kept(self):
-    result = self._run_code(_ARENAS)
+    result = _python('-c', _ARENAS)
     self.assertEqual(result.stdout.count('<heap nr='), 1)
     self.assertEqual(result.stderr, '')  # TensorFlow's logs are quiet, too.
 
