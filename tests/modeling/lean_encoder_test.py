@@ -211,11 +211,17 @@ class TrainingTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.product(some=(False, True), recompute=(False, True))
   def test_bfloat16_has_the_masks_of_float32(self, some, recompute):
     norm = lambda tensors: float(tf.linalg.global_norm(tensors))
-    exact = self._states(_CONFIG, some=some)[1]
-    near = self._states(_CONFIG, True, recompute, 'bfloat16', some)[1]
-    errors = [one - other for one, other in zip(near, exact, strict=True)]
-    # 0.24 with AVX2 alone. Other masks: above 1.
-    self.assertLess(norm(errors) / norm(exact), 0.3)
+
+    def error(training):
+      exact = self._states(_CONFIG, training, some=some)[1]
+      near = self._states(_CONFIG, training, recompute, 'bfloat16', some)[1]
+      return norm([x - y for x, y in zip(near, exact, strict=True)]) / norm(
+        exact
+      )
+
+    # AVX2 alone adds up products less exactly: 0.03 without masks, 0.24 with.
+    most = 0.2 if error(training=False) < 0.025 else 0.3
+    self.assertLess(error(training=True), most)  # Other masks: above 1.
 
   def test_recomputed_activations_have_the_same_masks(self):
     loss, gradients = self._states(_CONFIG)
