@@ -4,7 +4,6 @@ JSONL, WikiExtractor's output, MediaWiki dumps, folders of texts -> articles
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-import html
 import itertools
 import os
 import re
@@ -17,11 +16,10 @@ from realm_tf.corpus import datasets
 from realm_tf.corpus import files
 from realm_tf.corpus import link_titles
 from realm_tf.corpus import mediawiki
+from realm_tf.corpus import wikiextractor
 
 FORMATS = ('auto', 'jsonl', 'wikiextractor', 'mediawiki', 'text', 'tfds')
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
-_DOC = re.compile(r'<doc id="([^"]*)".*? title="(.*)"[^"]*>\s*$')
-_LEFTOVER_TAG = re.compile(r'^</?\w+>\n', re.MULTILINE)  # E.g. '</dl>'.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
 _DISAMBIGUATION_TITLE = re.compile(r'.*\(disambiguation\)', re.IGNORECASE)
 
@@ -199,43 +197,10 @@ def _read_jsonl(path, counts) -> Iterator[Article]:
 
 
 def _read_wikiextractor(path, counts) -> Iterator[Article]:
-  """Reads <doc id="..." url="..." title="..."> ... </doc>."""
-  header, lines, number = None, [], 0
-  for number, line in files.read_lines(path, counts):
-    if header is None:
-      if not line.strip():
-        continue
-      header, lines = _DOC.match(line), []
-      if not header:
-        counts.error(
-          errors.UserError(
-            f'{path}:{number} must begin an article, <doc id="..." ... '
-            f'title="...">; it reads {line.strip()[:40]!r}. Run WikiExtractor '
-            'again.'
-          )
-        )
-    elif line.rstrip() == '</doc>':
-      yield _wikiextractor_article(header, lines)
-      header = None
-    else:
-      lines.append(line)
-  if header is not None:
-    counts.error(
-      errors.UserError(
-        f'{path}:{number} must be </doc>; the file ends inside of article '
-        f'{header.group(2)!r}. Run WikiExtractor again.'
-      )
-    )
-
-
-def _wikiextractor_article(header: re.Match, lines: list[str]) -> Article:
-  title = html.unescape(header.group(2))
-  text = html.unescape(_LEFTOVER_TAG.sub('', ''.join(lines))).strip()
-  text, links = link_titles.cut_anchors(text)
-  first, _, rest = text.partition('\n')
-  # Drops the title from the text; every block has it anyway.
-  text = rest.strip() if first.strip() == title else text
-  return Article(title, text, header.group(1), links=links)
+  for title, text, article_id, links in wikiextractor.read_articles(
+    path, counts
+  ):
+    yield Article(title, text, article_id, links=links)
 
 
 def _read_mediawiki(path, counts) -> Iterator[Article]:
