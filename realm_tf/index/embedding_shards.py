@@ -13,10 +13,14 @@ from typing import Any, NamedTuple, Union
 import numpy as np
 import tensorflow as tf
 
-from realm_tf.records import columns
+from realm_tf import errors
+from realm_tf.records import npy_files
 from realm_tf.rundir import manifests
 
 _BFLOAT16 = tf.bfloat16.as_numpy_dtype
+# Storage dtype -> dtype on disk.
+_ON_DISK = {'float32': np.float32, 'float16': np.float16, 'bfloat16': np.uint16}
+_ROWS_AT_ONCE = 1 << 16
 
 
 class Shard(NamedTuple):
@@ -28,10 +32,22 @@ class Shard(NamedTuple):
   sha256: str
 
 
-def write(directory: str, name: str, rows: np.ndarray, dtype: str) -> Shard:
-  """Writes a shard."""
+def write(
+  directory: str, name: str, rows: np.ndarray, dtype: str, first_block: int = 0
+) -> Shard:
+  """Writes a shard.
+
+  Args:
+    first_block: Block of the first row, for the error.
+
+  Raises:
+    UserError: A number is NaN or infinite, or too large for `dtype`.
+  """
+  with np.errstate(over='ignore'):  # Found by the check.
+    encoded = _encode(rows, dtype)
+  _check_finite(encoded, dtype, first_block, os.path.join(directory, name))
   buffer = io.BytesIO()
-  np.save(buffer, _encode(rows, dtype), allow_pickle=False)
+  np.save(buffer, encoded, allow_pickle=False)
   data = buffer.getvalue()
   with tf.io.gfile.GFile(os.path.join(directory, name), 'wb') as file:
     file.write(data)
@@ -49,12 +65,16 @@ class Embeddings:
 
   def __init__(self, directory: str, shards: Sequence[Shard], dtype: str):
     self._dtype = dtype
-    self._parts = [
-      columns.read_array(os.path.join(directory, shard.file))
-      for shard in shards
-    ]
+    self._parts: list[np.ndarray] = []
+    size = None
+    for shard in shards:
+      path = os.path.join(directory, shard.file)
+      shape = [shard.num_blocks, size]
+      part = npy_files.open_array(path, _ON_DISK[dtype], shape)
+      self._parts.append(part)
+      size = part.shape[1]
     self._ends = np.cumsum([len(part) for part in self._parts])
-    size = self._parts[0].shape[1] if self._parts else 0
+    size = size or 0
     self.shape = (int(self._ends[-1]) if len(self._ends) else 0, size)
 
   def __len__(self) -> int:
@@ -71,6 +91,13 @@ class Embeddings:
   def __array__(self, dtype=None, copy=None) -> np.ndarray:
     del copy  # Decoded or joined, it is a new array unless it is one file.
     return np.asarray(self._slice(0, len(self)), dtype)
+
+  def check_finite(self) -> None:
+    """Reads all shards; UserError if a number is NaN or infinite."""
+    begin = 0
+    for part, end in zip(self._parts, self._ends, strict=True):
+      _check_finite(part, self._dtype, begin, part.filename)
+      begin = int(end)
 
   def _slice(self, start, stop):
     pieces, begin = [], 0
@@ -121,6 +148,28 @@ def prefetch(embeddings: Union[np.ndarray, Embeddings], rows: np.ndarray):
   for page in pages.tolist():
     # A row may end on the next page.
     memory.madvise(mmap.MADV_WILLNEED, page, mmap.PAGESIZE + row_bytes)
+
+
+def _check_finite(encoded, dtype, first_block, path):
+  """Raises UserError if rows, as they are on disk, have a number that is none.
+
+  Args:
+    first_block: Block of the first row.
+  """
+  for start in range(0, len(encoded), _ROWS_AT_ONCE):
+    piece = encoded[start : start + _ROWS_AT_ONCE]
+    # A sum reads as fast as memory; it overflows at times where no number does.
+    with np.errstate(over='ignore', invalid='ignore'):
+      if dtype == 'float32' and np.isfinite(piece.sum()):
+        continue
+    is_wrong = ~np.isfinite(_decode(piece, dtype)).all(axis=1)
+    if is_wrong.any():
+      block = first_block + start + int(np.argmax(is_wrong))
+      raise errors.UserError(
+        f'Embeddings must be finite numbers of {dtype}. Found NaN, infinity or '
+        f'a larger one in block {block}, in {path}. Check the weights of the '
+        'block embedder, or build with --set=index.storage_dtype=float32.'
+      )
 
 
 def _encode(rows, dtype):

@@ -18,8 +18,22 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import json_files
+from realm_tf.rundir import json_shapes
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
+
+FIELDS = {
+  'corpus_fingerprint': json_shapes.TEXT,
+  'num_blocks': json_shapes.COUNT,
+  'params_fingerprint': json_shapes.TEXT,
+  'embedder_fingerprint': json_shapes.TEXT,
+  'block_tokens': json_shapes.count(1),
+  'title_tokens': json_shapes.COUNT,
+  'embed_dtype': json_shapes.TEXT,
+  'storage_dtype': json_shapes.one_of('float32', 'float16', 'bfloat16'),
+  'shard_blocks': json_shapes.count(1),
+}
+_PLAN = json_shapes.object_of(FIELDS)
 
 
 class Plan(NamedTuple):
@@ -94,10 +108,10 @@ def start(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
 
 def read(path: str) -> Optional[Plan]:
   """Returns the plan of the version at `path`; None if it has none."""
-  try:
-    return Plan(**json_files.read(_plan_file(path)))
-  except TypeError:  # No file, or not of this form.
-    return None
+  fields = json_files.read(_plan_file(path))
+  if not _PLAN.holds(fields) or fields.keys() != FIELDS.keys():
+    return None  # No file, or not of this form.
+  return Plan(**fields)
 
 
 def find_unfinished(

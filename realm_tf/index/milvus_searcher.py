@@ -24,6 +24,8 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.index import searcher
 from realm_tf.index import tuning
+from realm_tf.rundir import json_files
+from realm_tf.rundir import json_shapes
 
 try:
   import pymilvus
@@ -34,6 +36,7 @@ except ImportError as error:
   ) from error
 
 _FILE = 'milvus.json'
+_SAVED = dict.fromkeys(['uri', 'collection', 'index_type'], json_shapes.TEXT)
 _ID, _EMBEDDING = 'id', 'embedding'
 _INSERT_BYTES = 16 << 20  # A server takes at most 64 MiB at once.
 _MAX_QUERIES = 4096  # A server takes at most 16384 at once.
@@ -191,8 +194,9 @@ def alias_of(name: str) -> str:
 
 def _open(directory: str) -> tuple[dict[str, str], pymilvus.MilvusClient]:
   """Returns what `save` wrote, and a client of its server."""
-  with open(os.path.join(directory, _FILE), encoding='utf-8') as file:
-    saved = json.load(file)
+  path = os.path.join(directory, _FILE)
+  advice = 'Build the index again with bin.build_index.'
+  saved = json_shapes.check(json_files.read_object(path), _SAVED, path, advice)
   return saved, _connect(saved['uri'])
 
 

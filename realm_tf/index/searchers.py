@@ -22,11 +22,11 @@ from realm_tf.index import brute_force
 from realm_tf.index import disk_rescoring
 from realm_tf.index import scann_process
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import searcher_settings
 from realm_tf.index import tuned_searcher
 from realm_tf.index import tuning
 
-_TOP = 10
-_EXACT = ('brute_force', 'device')
+_TOP = searcher_settings.DEFAULT_TOP
 
 
 class Built(NamedTuple):
@@ -62,7 +62,7 @@ def kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
 
 def is_exact(chosen: str) -> bool:
   """Returns whether searchers of a kind find the exact top blocks."""
-  return chosen in _EXACT
+  return chosen in searcher_settings.EXACT_KINDS
 
 
 def build(
@@ -183,7 +183,8 @@ def load(
   """
   if is_exact(settings['kind']):
     return _exact(settings, embeddings)
-  efforts, leaves = _efforts(settings), settings['num_leaves']
+  efforts = searcher_settings.efforts(settings, directory)
+  leaves = settings['num_leaves']
   on_disk = settings.get('vectors') == 'disk'
   with _local(directory) as path:
     # Codes alone load fast.
@@ -215,16 +216,6 @@ def release(settings: dict[str, Any], directory: str) -> None:
   if settings['kind'] == 'milvus':
     with _local(directory) as path:
       _adapter('milvus').drop(path)
-
-
-def _efforts(settings):
-  """Returns k -> effort; one for every k where it was not tuned for each."""
-  return {
-    row.get('k', _TOP): searcher_lib.Effort(
-      row['leaves_to_search'], row['num_to_rescore']
-    )
-    for row in settings.get('efforts', [settings])
-  }
 
 
 def _exact(settings, embeddings):

@@ -21,11 +21,31 @@ from realm_tf import errors
 from realm_tf.index import embedding_shards
 from realm_tf.index import index_plan
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.index import searcher_settings
 from realm_tf.index import searchers
-from realm_tf.records import columns
+from realm_tf.records import npy_files
+from realm_tf.rundir import json_shapes
 from realm_tf.rundir import layout
+from realm_tf.rundir import listed_files
 from realm_tf.rundir import manifests
 from realm_tf.rundir import versions
+
+KIND = manifests.Kind(
+  'an index version',
+  'bin.build_index',
+  {
+    'shards': json_shapes.list_of(
+      json_shapes.row_of(json_shapes.TEXT, json_shapes.COUNT)
+    ),
+    **versions.KIND.fields,
+    **index_plan.FIELDS,
+    'embedding_size': json_shapes.COUNT,
+    'assets': json_shapes.TEXT,
+    'searcher': searcher_settings.SHAPE,
+  },
+  [os.path.basename(layout.params_file(''))],
+)
+_ADVICE = f'Build it again with {KIND.made_by}.'
 
 
 class Index(NamedTuple):
@@ -67,7 +87,7 @@ def complete(
   searchers.save(built.searcher, _searcher_dir(directory))
   if versions.is_complete(version.path):
     searchers.release(built.settings, _searcher_dir(directory))
-    tf.io.gfile.rmtree(directory)
+    listed_files.remove_tree(directory)
     return version
   version = versions.seal(
     version.path,
@@ -123,6 +143,7 @@ def load(
     )
   versions.verify(path)
   embeddings = read_embeddings(path, manifest)
+  embeddings.check_finite()
   searcher = searchers.load(
     manifest['searcher'],
     _searcher_dir(os.path.join(path, manifest['assets'])),
@@ -144,31 +165,44 @@ def read_manifest(path: str) -> dict[str, Any]:
   Raises:
     UserError: There is none, it is damaged, or of another form.
   """
-  manifest = versions.read_manifest(path)
-  if 'shards' not in manifest:
+  manifest = versions.read_manifest(path, KIND)
+  number = sum(num_blocks for _, num_blocks in manifest['shards'])
+  if number != manifest['num_blocks']:
     raise errors.UserError(
-      f'An index version must list its embedding shards. Found none in {path}: '
-      'it was built by an older release. Build it again with bin.build_index.'
+      f"'shards' in the manifest of {path} must have {manifest['num_blocks']} "
+      f"blocks, as 'num_blocks' says. Found {number}. {_ADVICE}"
     )
+  names = [name for name, _ in manifest['shards']]
+  names.append(_hashes_file(manifest['assets']))
+  manifests.require_files(manifest, names, path, _ADVICE)
   return manifest
 
 
 def read_embeddings(
   path: str, manifest: dict[str, Any]
 ) -> embedding_shards.Embeddings:
-  """Opens the embeddings of a complete version."""
-  shards = [
-    embedding_shards.Shard(name, num_blocks, **manifest['files'][name])
-    for name, num_blocks in manifest['shards']
-  ]
-  return embedding_shards.Embeddings(path, shards, manifest['storage_dtype'])
+  """Opens the embeddings of a version; UserError if they do not fit."""
+  shards = []
+  for name, num_blocks in manifest['shards']:
+    entry = manifest['files'][name]
+    shards.append(
+      embedding_shards.Shard(name, num_blocks, entry['size'], entry['sha256'])
+    )
+  embeddings = embedding_shards.Embeddings(
+    path, shards, manifest['storage_dtype']
+  )
+  if embeddings.shape[1] != manifest['embedding_size']:
+    raise errors.UserError(
+      f'Embeddings in {path} must have the width of its manifest, '
+      f'{manifest["embedding_size"]}. Found {embeddings.shape[1]}. {_ADVICE}'
+    )
+  return embeddings
 
 
 def read_hashes(path: str, manifest: dict[str, Any]) -> np.ndarray:
   """Returns the hashes of the blocks of a complete version, uint64 [N]."""
-  return columns.read_array(
-    _hashes_file(os.path.join(path, manifest['assets']))
-  )
+  hashes_file = _hashes_file(os.path.join(path, manifest['assets']))
+  return npy_files.open_array(hashes_file, np.uint64, [manifest['num_blocks']])
 
 
 def _files(path, shards, directory):

@@ -16,11 +16,20 @@ import tensorflow as tf
 
 from realm_tf.index import embedding_shards
 from realm_tf.index import index_plan
+from realm_tf.rundir import json_shapes
+from realm_tf.rundir import listed_files
 from realm_tf.rundir import shared_work
 from realm_tf.rundir import versions
 from realm_tf.rundir import workers
 
 _COMPLETE = 'complete'  # The last task.
+# Of an `embedding_shards.Shard`.
+_RESULT = {
+  'file': json_shapes.TEXT,
+  'num_blocks': json_shapes.COUNT,
+  'size': json_shapes.COUNT,
+  'sha256': json_shapes.SHA256,
+}
 
 
 class Job(NamedTuple):
@@ -80,7 +89,7 @@ def run(
         if not making.do_next():
           job.wait()
     if making.has_completed:
-      tf.io.gfile.rmtree(directory)
+      listed_files.remove_tree(directory)
   except (tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
     # Another one may have completed it, too, and clear up at the same time.
     if not versions.is_complete(version.path):
@@ -142,8 +151,8 @@ class _Making:
     if self._work.take([_COMPLETE]) is None:
       return False
     shards = [
-      embedding_shards.Shard(**result)
-      for result in self._work.results(self._tasks)
+      embedding_shards.Shard(*(result[name] for name in _RESULT))
+      for result in self._work.results(self._tasks, _RESULT)
     ]
     self._complete(shards, _unique(self._work.worker_name))
     self.has_completed = True
@@ -167,6 +176,7 @@ class _Making:
       f'embeddings-{task}-{_unique(self._work.worker_name)}.npy',
       embeddings,
       self._plan.storage_dtype,
+      rows.start,
     )
     if not self._work.finish(task, shard._asdict()):
       tf.io.gfile.remove(os.path.join(path, shard.file))

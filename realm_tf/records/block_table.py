@@ -11,75 +11,58 @@ import os
 from typing import Any, Optional
 
 import numpy as np
-import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf.records import columns
 from realm_tf.records import encoded_blocks
+from realm_tf.records import npy_files
+from realm_tf.rundir import json_shapes
+from realm_tf.rundir import layout
 from realm_tf.rundir import manifests
 
 NULL_BLOCK = -1  # Id of the null block; its title and body are empty.
 NOT_FOUND = -1  # Of `find_hashes`.
-_FOLDER = 'table'
+FOLDER = 'table'
 SCHEMA_VERSION = 2
-
-
-class BlockTableWriter:
-  """Writes the table of a corpus batch by batch.
-
-  Args:
-    corpus_dir: A local directory, in which the table becomes a folder.
-  """
-
-  def __init__(self, corpus_dir: str):
-    self._dir = os.path.join(corpus_dir, _FOLDER)
-    os.makedirs(self._dir)
-    self._columns = {
-      name: columns.ColumnWriter(self._dir, name, dtype)
-      for name, dtype in (
-        ('article_ids', np.uint8),
-        ('titles', np.uint8),
-        ('texts', np.uint8),
-        ('title_ids', np.int32),
-        ('body_ids', np.int32),
-        ('sentence_ends', np.int32),
+_MOST_BLOCKS = 2**31 - 1  # Rows are int32.
+# Column -> type of its values.
+COLUMNS = {
+  'article_ids': np.uint8,
+  'titles': np.uint8,
+  'texts': np.uint8,
+  'title_ids': np.int32,
+  'body_ids': np.int32,
+  'sentence_ends': np.int32,
+}
+_BLOCKS = json_shapes.count(1, _MOST_BLOCKS)
+KIND = manifests.Kind(
+  'a corpus directory',
+  'bin.make_blocks',
+  {
+    'num_blocks': _BLOCKS,
+    'schema_version': json_shapes.one_of(SCHEMA_VERSION),
+    'vocabulary_sha256': json_shapes.TEXT,
+    'corpus_fingerprint': json_shapes.TEXT,
+    'max_block_wordpieces': json_shapes.count(1, _MOST_BLOCKS),
+    'shard_blocks': json_shapes.list_of(_BLOCKS),
+    'source': json_shapes.OBJECT,
+    'links': json_shapes.optional(
+      json_shapes.object_of(
+        {
+          'kind': json_shapes.one_of('markup', 'titles'),
+          'number': json_shapes.COUNT,
+        }
       )
-    }
-    self._article: Optional[tuple[str, str]] = None
-    self._num_articles = 0
-    self._article_rows: list[np.ndarray] = []
-    self._hashes: list[np.ndarray] = []
-
-  def extend(self, encoded: encoded_blocks.EncodedBlocks):
-    """Appends blocks; an article's blocks are neighbours."""
-    articles = encoded.articles
-    # An article that spans two batches gets one row.
-    if articles and articles[0][:2] == self._article:
-      articles, first_row = articles[1:], self._num_articles - 1
-    else:
-      first_row = self._num_articles
-    for article_id, title, title_ids in articles:
-      self._article = (article_id, title)
-      self._columns['article_ids'].append(article_id)
-      self._columns['titles'].append(title)
-      self._columns['title_ids'].append(title_ids)
-    self._num_articles += len(articles)
-    self._article_rows.append(encoded.article_rows + np.int32(first_row))
-    self._hashes.append(encoded.hashes)
-    for name in ('texts', 'body_ids', 'sentence_ends'):
-      self._columns[name].extend(*getattr(encoded, name))
-
-  def close(self):
-    for column in self._columns.values():
-      column.close()
-    for name, dtype, parts in (
-      ('article_rows', np.int32, self._article_rows),
-      ('hashes', np.uint64, self._hashes),
-    ):
-      np.save(
-        os.path.join(self._dir, f'{name}.npy'),
-        np.concatenate([np.zeros(0, dtype), *parts]),
-      )
+    ),
+  },
+  (
+    'vocab.txt',
+    *(f'{FOLDER}/{name}.npy' for name in ('article_rows', 'hashes')),
+    *(f'{FOLDER}/{name}.npy' for name in COLUMNS),
+    *(f'{FOLDER}/{name}.offsets.npy' for name in COLUMNS),
+  ),
+)
 
 
 class BlockTable:
@@ -89,26 +72,39 @@ class BlockTable:
     corpus_dir: The corpus directory.
     manifest: Its manifest.
     num_blocks: N.
+    vocab_size: Number of wordpieces in the vocabulary.
     article_rows: Number of each block's article, int32 [N], from 0 in the order
       of the corpus.
   """
 
   def __init__(self, corpus_dir: str, manifest: dict[str, Any]):
-    folder = self._folder = os.path.join(corpus_dir, _FOLDER)
+    folder = self._folder = os.path.join(corpus_dir, FOLDER)
     self.corpus_dir = corpus_dir
     self.manifest = manifest
-    self.article_rows = np.asarray(
-      columns.read_array(os.path.join(folder, 'article_rows.npy'))
+    rows = npy_files.open_array(
+      os.path.join(folder, 'article_rows.npy'),
+      np.int32,
+      [manifest.get('num_blocks')],
     )
-    self.num_blocks = len(self.article_rows)
-    self._article_ids, self._titles, self._texts = (
-      columns.RaggedColumn.open(folder, name)
-      for name in ('article_ids', 'titles', 'texts')
+    npy_files.check_values(rows[:1], npy_files.within(0, 1), 'A first row of 0')
+    npy_files.check_values(
+      rows, _are_rows, 'Rows that stay or go up by 1', overlap=1
     )
-    self._title_ids, self._body_ids, self._sentence_ends = (
-      columns.RaggedColumn.open(folder, name)
-      for name in ('title_ids', 'body_ids', 'sentence_ends')
-    )
+    self.article_rows = np.asarray(rows)
+    self.num_blocks = len(rows)
+    num_articles = int(rows[-1]) + 1 if len(rows) else 0
+    self.vocab_size = _num_lines(layout.vocab_file(corpus_dir))
+
+    def column(name, num_rows, below=None):
+      dtype = COLUMNS[name]
+      return columns.RaggedColumn.open(folder, name, dtype, num_rows, below)
+
+    self._article_ids = column('article_ids', num_articles)
+    self._titles = column('titles', num_articles)
+    self._texts = column('texts', self.num_blocks)
+    self._title_ids = column('title_ids', num_articles, self.vocab_size)
+    self._body_ids = column('body_ids', self.num_blocks, self.vocab_size)
+    self._sentence_ends = column('sentence_ends', self.num_blocks, _MOST_BLOCKS)
 
   @classmethod
   def open(cls, corpus_dir: str, verify: bool = False) -> 'BlockTable':
@@ -221,12 +217,7 @@ class BlockTable:
   def hashes(self) -> np.ndarray:
     """Hashes of title and body, uint64 [N]; equal blocks have equal hashes."""
     path = os.path.join(self._folder, 'hashes.npy')
-    if not tf.io.gfile.exists(path):
-      raise errors.UserError(
-        f'A corpus must hold the hashes of its blocks. Found no {path}: it was '
-        'made before they were kept. Make it again with bin.make_blocks.'
-      )
-    return columns.read_array(path)
+    return npy_files.open_array(path, np.uint64, [self.num_blocks])
 
   def _rows(self, ids: Sequence[int]) -> np.ndarray:
     return self.article_rows[np.asarray(ids, np.int64)]
@@ -252,17 +243,28 @@ class BlockTable:
 
 def read_manifest(corpus_dir: str, verify: bool = False) -> dict[str, Any]:
   """Returns the manifest of a corpus; see `BlockTable.open`."""
-  manifest = manifests.read(
-    corpus_dir, 'a corpus directory', 'bin.make_blocks', 'num_blocks'
-  )
-  if manifest.get('schema_version') != SCHEMA_VERSION:
+  manifest = manifests.read(corpus_dir, KIND)
+  if sum(manifest['shard_blocks']) != manifest['num_blocks']:
     raise errors.UserError(
-      f'{corpus_dir} must be a corpus of schema {SCHEMA_VERSION}; it has '
-      f'{manifest.get("schema_version")}. Make it again with '
-      'bin.make_blocks.'
+      f"'shard_blocks' in the manifest of {corpus_dir} must add up to "
+      f"'num_blocks', {manifest['num_blocks']}. Found "
+      f'{sum(manifest["shard_blocks"])}. Make it again with {KIND.made_by}.'
     )
   manifests.check(corpus_dir, manifest, verify)
   return manifest
+
+
+def fingerprint(corpus_dir: str) -> str:
+  """Returns the fingerprint of a corpus, whose files are not looked at."""
+  return manifests.read(corpus_dir, KIND)['corpus_fingerprint']
+
+
+def _are_rows(rows):
+  return npy_files.within(0, 2)(rows[1:] - rows[:-1])
+
+
+def _num_lines(path):
+  return input_files.read(path).count(b'\n')
 
 
 def _rows_of_texts(column: columns.RaggedColumn) -> dict[str, list[int]]:

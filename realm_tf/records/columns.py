@@ -5,10 +5,12 @@ Column `name` is two files: NAME.npy holds the rows end to end, NAME.offsets.npy
 """
 
 import os
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
-import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.records import npy_files
 
 
 class ColumnWriter:
@@ -69,10 +71,46 @@ class RaggedColumn:
     self.offsets = offsets
 
   @classmethod
-  def open(cls, directory: str, name: str) -> 'RaggedColumn':
+  def open(
+    cls,
+    directory: str,
+    name: str,
+    dtype: Any,
+    num_rows: Optional[int] = None,
+    below: Optional[int] = None,
+  ) -> 'RaggedColumn':
+    """Opens a column, memory-mapped.
+
+    Args:
+      num_rows: N; None takes any.
+      below: Bound of the values, which are 0 or more; None takes any.
+
+    Raises:
+      UserError: A file is missing or damaged, or does not fit.
+    """
     path = os.path.join(directory, name)
-    return cls(
-      read_array(path + '.npy'), np.asarray(read_array(path + '.offsets.npy'))
+    values = npy_files.open_array(f'{path}.npy', dtype, [None])
+    num_offsets = None if num_rows is None else num_rows + 1
+    offsets = npy_files.open_array(
+      f'{path}.offsets.npy', np.int64, [num_offsets]
+    )
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(values):
+      raise errors.UserError(
+        f'{path}.offsets.npy must begin with 0 and end with {len(values)}, the '
+        f'length of {path}.npy. Found something else. Make its directory again.'
+      )
+    npy_files.check_values(
+      offsets, npy_files.is_ascending, 'An ascending order', overlap=1
+    )
+    column = cls(values, np.asarray(offsets))
+    if below is not None:
+      column.check_below(below)
+    return column
+
+  def check_below(self, bound: int) -> None:
+    """Raises UserError unless values are in [0, bound); long: some pieces."""
+    npy_files.check_values(
+      self.values, npy_files.within(0, bound), f'Values from 0 to {bound - 1}'
     )
 
   def __len__(self) -> int:
@@ -96,7 +134,7 @@ class RaggedColumn:
 
   def text(self, i: int) -> str:
     """Returns row `i` of a text column."""
-    return self.row(i).tobytes().decode('utf-8')
+    return self.row(i).tobytes().decode('utf-8', 'replace')
 
   def gather(self, rows: np.ndarray, length: int) -> np.ndarray:
     """Returns rows cut or zero-padded to `length`.
@@ -117,11 +155,3 @@ class RaggedColumn:
     positions = starts + np.arange(length)  # [..., L]
     inside = positions < ends
     return np.where(inside, self.values[np.where(inside, positions, 0)], 0)
-
-
-def read_array(path: str) -> np.ndarray:
-  """Opens a .npy file: memory-mapped if local, else read into memory."""
-  if '://' not in path:
-    return np.load(path, mmap_mode='r', allow_pickle=False)
-  with tf.io.gfile.GFile(path, 'rb') as file:
-    return np.load(file, allow_pickle=False)

@@ -21,9 +21,17 @@ from realm_tf.records import corpus_links
 from realm_tf.records import corpus_writer
 from realm_tf.records import encoded_blocks
 from realm_tf.records import shards
+from realm_tf.rundir import json_shapes
 from realm_tf.text import wordpiece
 
 _BATCH_BLOCKS = 4096
+_COUNTS = json_shapes.optional(json_shapes.map_of(json_shapes.COUNT))
+_SOURCE = {
+  'kept': _COUNTS,
+  'left_out': _COUNTS,
+  'made_from': json_shapes.optional(json_shapes.OBJECT),
+}
+_ADVICE = f'Make it again with {block_table.KIND.made_by}.'
 _Batch = encoded_blocks.EncodedBlocks
 
 
@@ -99,7 +107,7 @@ class CorpusUpdate:
     start = 0
     for shard, number in enumerate(self.manifest.shard_blocks):
       path = corpus_writer.shard_path(self._dir, shard)
-      batches = self._read(path, start)
+      batches = self._read(path, start, number)
       if self._is_kept[start : start + number].all():
         writer.link(path, (batch for _, batch in batches))
       else:
@@ -109,21 +117,30 @@ class CorpusUpdate:
       start += number
     writer.end_shard()
 
-  def _read(self, path, start) -> Iterator[tuple[np.ndarray, _Batch]]:
+  def _read(self, path, start, number) -> Iterator[tuple[np.ndarray, _Batch]]:
     """Yields (bool [n] of kept blocks, the blocks), from row `start` on."""
+    end = start + number
     records = tf.data.TFRecordDataset(path).as_numpy_iterator()
     while batch := list(itertools.islice(records, _BATCH_BLOCKS)):
       stop = start + len(batch)
+      if stop > end:
+        break
       yield self._is_kept[start:stop], self._table.encoded(start, batch)
       start = stop
+    if batch or start != end:
+      raise errors.UserError(
+        f'{path} must have {number} blocks, as the manifest says. Found '
+        f'{"more" if batch else "less"}. Make {self._dir} again.'
+      )
 
 
 def _num_articles(source: dict[str, Any]) -> int:
   """Returns the number of numbered articles, also of those left out."""
-  left_out = source.get('left_out', {})
-  return (
-    source.get('kept', {}).get('articles', 0)
-    + left_out.get('list', 0)
-    + left_out.get('disambiguation', 0)
-    + (_num_articles(source['made_from']) if 'made_from' in source else 0)
-  )
+  number = 0
+  while source:
+    json_shapes.check(source, _SOURCE, "'source' of the corpus", _ADVICE)
+    left_out = source.get('left_out', {})
+    number += source.get('kept', {}).get('articles', 0)
+    number += left_out.get('list', 0) + left_out.get('disambiguation', 0)
+    source = source.get('made_from', {})
+  return number

@@ -10,7 +10,7 @@ from typing import Optional
 
 import tensorflow as tf
 
-from realm_tf.records import block_table
+from realm_tf.records import block_table_writer
 from realm_tf.records import encoded_blocks
 
 
@@ -29,7 +29,7 @@ class CorpusWriter:
   def __init__(self, directory: str, max_shard_blocks: int):
     self._dir = directory
     self._max_shard_blocks = max_shard_blocks
-    self._table = block_table.BlockTableWriter(directory)
+    self._table = block_table_writer.BlockTableWriter(directory)
     self._digest = hashlib.sha256()
     self._shard: Optional[tf.io.TFRecordWriter] = None
     self.shard_blocks: list[int] = []

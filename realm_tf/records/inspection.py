@@ -134,7 +134,9 @@ def _source_facts(source: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(value, Mapping):
       facts |= {f'{label}: {key}': number for key, number in value.items()}
     elif value is not None:
-      facts[label] = ', '.join(value) if isinstance(value, list) else value
+      facts[label] = (
+        ', '.join(map(str, value)) if isinstance(value, list) else value
+      )
   return facts
 
 

@@ -33,11 +33,13 @@ class LinkGraph:
     self.offsets = offsets
 
   @classmethod
-  def open(cls, corpus_dir: str, manifest: dict[str, Any]) -> 'LinkGraph':
+  def open(
+    cls, corpus_dir: str, manifest: dict[str, Any], num_articles: int
+  ) -> 'LinkGraph':
     """Opens the links of a corpus, memory-mapped.
 
     Raises:
-      UserError: The corpus was made without links.
+      UserError: The corpus was made without links, or a file is damaged.
     """
     if not manifest.get('links'):
       raise errors.UserError(
@@ -45,7 +47,13 @@ class LinkGraph:
         f'{corpus_dir}. Make it again with bin.make_blocks --links=markup or '
         '--links=titles.'
       )
-    column = columns.RaggedColumn.open(os.path.join(corpus_dir, FOLDER), _NAME)
+    column = columns.RaggedColumn.open(
+      os.path.join(corpus_dir, FOLDER),
+      _NAME,
+      np.int32,
+      num_articles,
+      num_articles,
+    )
     return cls(column.values, column.offsets)
 
   @classmethod

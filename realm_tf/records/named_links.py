@@ -16,8 +16,8 @@ import numpy as np
 from realm_tf.corpus import link_titles
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
-from realm_tf.records import columns
 from realm_tf.records import link_graph
+from realm_tf.records import npy_files
 
 _FILES = ('named', 'redirects')
 _NONE = np.zeros([0, 2], np.uint64)
@@ -42,7 +42,9 @@ class NamedLinks:
   def open(cls, corpus_dir: str) -> 'NamedLinks':
     folder = os.path.join(corpus_dir, link_graph.FOLDER)
     paths = (os.path.join(folder, f'{name}.npy') for name in _FILES)
-    return cls(*map(columns.read_array, paths))
+    return cls(
+      *(npy_files.open_array(path, np.uint64, [None, 2]) for path in paths)
+    )
 
   def noting(
     self, articles: Iterable[sources.Article]

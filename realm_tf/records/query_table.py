@@ -18,11 +18,34 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf.records import block_table
 from realm_tf.records import columns
+from realm_tf.records import npy_files
+from realm_tf.rundir import json_shapes
 from realm_tf.rundir import manifests
 
 NO_BLOCK = block_table.NOT_FOUND
 _SCHEMA_VERSION = 1
 _MAX_SPAN = 10  # Wordpieces; the paper masks at most 10 in a query.
+_MOST_BLOCKS = 2**31 - 1
+# Column -> type of its values.
+_COLUMNS = {'ids': np.int32, 'spans': np.int32, 'texts': np.uint8}
+KIND = manifests.Kind(
+  'a queries directory',
+  'bin.make_queries',
+  {
+    'num_queries': json_shapes.count(1),
+    'schema_version': json_shapes.one_of(_SCHEMA_VERSION),
+    'vocabulary_sha256': json_shapes.TEXT,
+    'masking': json_shapes.TEXT,
+    'corpus_fingerprint': json_shapes.nullable(json_shapes.TEXT),
+    'num_dropped': json_shapes.map_of(json_shapes.COUNT),
+    'source': json_shapes.OBJECT,
+  },
+  (
+    'own_blocks.npy',
+    *(f'{name}.npy' for name in _COLUMNS),
+    *(f'{name}.offsets.npy' for name in _COLUMNS),
+  ),
+)
 
 
 class Query(NamedTuple):
@@ -101,11 +124,7 @@ def _write_columns(queries, staging, needs_span, dropped) -> np.ndarray:
   """Writes the queries to keep, counts the others, returns the own blocks."""
   ids, spans, texts = writers = [
     columns.ColumnWriter(staging, name, dtype)
-    for name, dtype in (
-      ('ids', np.int32),
-      ('spans', np.int32),
-      ('texts', np.uint8),
-    )
+    for name, dtype in _COLUMNS.items()
   ]
   own_blocks = []
   for query in queries:
@@ -143,21 +162,30 @@ class QueryTable:
   def __init__(self, queries_dir: str, manifest: dict[str, Any]):
     self._dir = queries_dir
     self.manifest = manifest
-    self.own_blocks = np.asarray(
-      columns.read_array(os.path.join(queries_dir, 'own_blocks.npy'))
+    self.num_queries = manifest['num_queries']
+    own_blocks = self._open('own_blocks.npy', np.int64)
+    npy_files.check_values(
+      own_blocks,
+      npy_files.within(NO_BLOCK, _MOST_BLOCKS),
+      f'Ids of blocks, or {NO_BLOCK},',
     )
-    self.num_queries = len(self.own_blocks)
+    self.own_blocks = np.asarray(own_blocks)
     self._ids, self._spans, self._texts = (
-      columns.RaggedColumn.open(queries_dir, name)
-      for name in ('ids', 'spans', 'texts')
+      columns.RaggedColumn.open(
+        queries_dir,
+        name,
+        dtype,
+        self.num_queries,
+        None if dtype is np.uint8 else _MOST_BLOCKS,
+      )
+      for name, dtype in _COLUMNS.items()
     )
+    self._check_spans()
 
   @classmethod
   def open(cls, queries_dir: str, verify: bool = False) -> 'QueryTable':
     """Opens a directory of bin.make_queries; see `BlockTable.open`."""
-    manifest = manifests.read(
-      queries_dir, 'a queries directory', 'bin.make_queries', 'num_queries'
-    )
+    manifest = manifests.read(queries_dir, KIND)
     manifests.check(queries_dir, manifest, verify)
     return cls(queries_dir, manifest)
 
@@ -168,14 +196,22 @@ class QueryTable:
       UserError: It has another vocabulary, or none of the own blocks.
     """
     self._check('vocabulary_sha256', table)
+    self._ids.check_below(table.vocab_size)
     key = 'corpus_fingerprint'
     has_own = self.own_blocks != NO_BLOCK
     if not has_own.any() or self.manifest[key] == table.manifest[key]:
+      if self.own_blocks.max() >= table.num_blocks:
+        raise errors.UserError(
+          f'Queries must be from the {table.num_blocks} blocks of the corpus. '
+          f'Found one from block {self.own_blocks.max()} in {self._dir}. Run '
+          'bin.make_queries again.'
+        )
       return
     path = os.path.join(self._dir, 'own_hashes.npy')
     if not tf.io.gfile.exists(path):
       self._check(key, table)
-    found = block_table.find_hashes(columns.read_array(path), table.hashes)
+    hashes = self._open('own_hashes.npy', np.uint64)
+    found = block_table.find_hashes(hashes, table.hashes)
     self.own_blocks = np.where(has_own, found, NO_BLOCK)
     is_found = self.own_blocks[has_own] != NO_BLOCK
     if not is_found.any():
@@ -188,6 +224,24 @@ class QueryTable:
         len(is_found),
         np.sum(~is_found),
       )
+
+  def _check_spans(self) -> None:
+    """Raises UserError if a span is none of its query; many: some of them."""
+    for start, stop in npy_files.pieces(self.num_queries):
+      values, sizes = self._spans.slice(start, stop)
+      ends = np.repeat(self._ids.slice(start, stop)[1], sizes // 2)
+      spans = values[: 2 * len(ends)].reshape(-1, 2)
+      are_spans = (spans[:, 0] < spans[:, 1]) & (spans[:, 1] <= ends)
+      if (sizes % 2).any() or not are_spans.all():
+        raise errors.UserError(
+          f'{self._dir}/spans.npy must have a start, and an end within its '
+          f'query, for each span. Found something else in queries {start} to '
+          f'{stop}. Run bin.make_queries again.'
+        )
+
+  def _open(self, name: str, dtype: Any) -> np.ndarray:
+    path = os.path.join(self._dir, name)
+    return npy_files.open_array(path, dtype, [self.num_queries])
 
   def _check(self, key: str, table: block_table.BlockTable) -> None:
     if self.manifest[key] != table.manifest[key]:

@@ -131,8 +131,17 @@ def write(
 
 
 def read_manifest(corpus_dir: str) -> CorpusManifest:
-  """Reads and checks a corpus directory's manifest."""
+  """Reads and checks a corpus directory's manifest, shards included."""
   manifest = block_table.read_manifest(corpus_dir)
+  manifests.require_files(
+    manifest,
+    [
+      corpus_writer.shard_path('', shard)
+      for shard in range(len(manifest['shard_blocks']))
+    ],
+    corpus_dir,
+    f'Make it again with {block_table.KIND.made_by}.',
+  )
   return CorpusManifest(*(manifest[name] for name in CorpusManifest._fields))
 
 

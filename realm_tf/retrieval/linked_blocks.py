@@ -44,7 +44,9 @@ class LinkedBlocks:
   @classmethod
   def over_table(cls, table: block_table.BlockTable) -> 'LinkedBlocks':
     """Opens the links of a corpus; UserError if it has none."""
-    graph = link_graph.LinkGraph.open(table.corpus_dir, table.manifest)
+    graph = link_graph.LinkGraph.open(
+      table.corpus_dir, table.manifest, table.num_articles
+    )
     return cls(graph, table.article_rows)
 
   def add(

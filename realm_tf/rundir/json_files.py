@@ -8,6 +8,10 @@ import uuid
 
 import tensorflow as tf
 
+from realm_tf import errors
+from realm_tf import input_files
+from realm_tf import json_text
+
 
 def write(path: str, value: Any) -> None:
   """Writes or replaces a file; a reader sees the old or the new one, whole.
@@ -26,10 +30,14 @@ def write_lines(path: str, values: Iterable[Any]) -> None:
 def read(path: str) -> Optional[Any]:
   """Returns the value of a file; None if there is none, or not JSON."""
   try:
-    with tf.io.gfile.GFile(path) as file:
-      return json.loads(file.read())
-  except (tf.errors.OpError, ValueError):  # Bad UTF-8 is a ValueError too.
+    return json_text.parse(input_files.read(path), path)
+  except errors.UserError:
     return None
+
+
+def read_object(path: str, advice: str = 'Correct it.') -> dict[str, Any]:
+  """Returns the object of a file; UserError if there is none, or no object."""
+  return json_text.parse_object(input_files.read(path), path, advice)
 
 
 def _replace(path, text):

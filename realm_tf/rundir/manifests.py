@@ -4,28 +4,62 @@
 
 Completeness needs no rename of a directory, which object stores lack, and
 readers need no lock. Opening compares sizes, which is cheap for memory-mapped
-files of any length; `check` with `contents` also reads and hashes every file. A
-file that the manifest does not list is not part of the directory.
+files of any length, and hashes small files; `check` with `contents` hashes
+every file. A file that the manifest does not list is not part of the directory.
+
+A manifest is read as a stranger's: each kind declares its fields, and names
+lead nowhere but below the directory (`listed_files`), also to delete files.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import shutil
 import tempfile
-from typing import Any
+from typing import Any, NamedTuple
 import uuid
 
 import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.rundir import json_files
+from realm_tf.rundir import json_shapes
+from realm_tf.rundir import listed_files
 
 NAME = 'manifest.json'
+# Files up to this are hashed whenever a directory is opened, in some 10 ms
+# each; of larger ones, readers check samples.
+SMALL_BYTES = 8 << 20
 _OWN_SHA256 = 'manifest_sha256'
 _CHUNK_BYTES = 1 << 20
+_FILE = {'size': json_shapes.COUNT, 'sha256': json_shapes.SHA256}
+_FIELDS = {
+  'files': json_shapes.map_of(json_shapes.object_of(_FILE)),
+  _OWN_SHA256: json_shapes.SHA256,
+}
+
+
+class Kind(NamedTuple):
+  """A kind of directories with a manifest.
+
+  Attributes:
+    what: Its name, for errors, e.g. 'a corpus directory'.
+    made_by: What writes such directories, e.g. 'bin.make_blocks'.
+    fields: Fields of the manifest besides those of all kinds; the first is one
+      that only this kind has.
+    files: Files that the manifest must list.
+  """
+
+  what: str
+  made_by: str
+  fields: Mapping[str, json_shapes.Shape]
+  files: Sequence[str] = ()
+
+
+ANY = Kind('a directory with a manifest', 'the job that wrote it', {})
 
 
 def is_complete(directory: str) -> bool:
@@ -34,12 +68,19 @@ def is_complete(directory: str) -> bool:
 
 
 def check_output(output_dir: str, overwrite: bool = False) -> None:
-  """Raises UserError if `output_dir` is complete and must be kept."""
-  if not overwrite and is_complete(output_dir):
+  """Raises UserError if `output_dir` is complete and must be kept.
+
+  What is to be overwritten must be whole, too: its manifest says what is
+  deleted.
+  """
+  if not is_complete(output_dir):
+    return
+  if not overwrite:
     raise errors.UserError(
       f'--output_dir must be new; {output_dir} has a {NAME} already. Give '
       'another directory, or --overwrite.'
     )
+  _published(output_dir)
 
 
 @contextlib.contextmanager
@@ -50,7 +91,8 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
   raises, nothing is published.
 
   Raises:
-    UserError: A file cannot be written, here or in the body.
+    UserError: A file cannot be written, here or in the body; or the older
+      manifest is damaged, so that nobody knows what to delete.
   """
   is_remote = '://' in output_dir
   if is_remote:
@@ -64,6 +106,7 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
     metadata: dict[str, Any] = {}
     yield staging, metadata
     files = describe_all(staging)
+    listed_files.check_names(output_dir, files, NAME)
     _delete_published(output_dir)
     for name in files:
       path = os.path.join(output_dir, name)
@@ -73,7 +116,7 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
       move(os.path.join(staging, name), path)
     metadata.update(write(output_dir, files, metadata))
   except (OSError, tf.errors.OpError) as error:  # Usually a full disk.
-    _remove(published)
+    listed_files.remove(published)
     raise errors.UserError(
       f'{output_dir} must be writable and have room; writing ended with: '
       f'{error}. Nothing is left of it. Free some space, or write elsewhere.'
@@ -100,46 +143,47 @@ def write(
   return manifest
 
 
-def read(
-  directory: str, what: str, made_by: str, key: str = 'files'
-) -> dict[str, Any]:
+def read(directory: str, kind: Kind) -> dict[str, Any]:
   """Returns the manifest of a directory; each file has 'size' and 'sha256'.
 
-  Args:
-    what: Its kind, for error messages, e.g. 'a corpus directory'.
-    made_by: What writes such directories, e.g. 'bin.make_blocks'.
-    key: An entry that only manifests of this kind have.
-
   Raises:
-    UserError: There is no manifest, it was changed, or is of another kind.
+    UserError: There is no manifest, it was changed, is of another kind, or
+      names what is not below the directory.
   """
   path = os.path.join(directory, NAME)
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
-      f'{directory} must be {what}. Found no {NAME} in it. Make one with '
-      f'{made_by}.'
+      f'{directory} must be {kind.what}. Found no {NAME} in it. Make one with '
+      f'{kind.made_by}.'
     )
-  manifest = json_files.read(path)
-  if not isinstance(manifest, dict):
-    raise errors.UserError(
-      f'{path} must be JSON. Found something else. Make {what} again with '
-      f'{made_by}.'
-    )
-  if key not in manifest or 'files' not in manifest:
-    raise errors.UserError(
-      f'{directory} must be {what}. Found no {key!r} in its {NAME}. Make one '
-      f'with {made_by}.'
-    )
-  # Older manifests lack the checksum of the manifest.
-  if manifest.get(_OWN_SHA256, _own_sha256(manifest)) != _own_sha256(manifest):
+  advice = f'Make {kind.what} again with {kind.made_by}.'
+  manifest = json_files.read_object(path, advice)
+  for name in (*itertools.islice(kind.fields, 1), 'files'):
+    if name not in manifest:
+      raise errors.UserError(
+        f'{directory} must be {kind.what}. Found no {name!r} in its {NAME}. '
+        f'Make one with {kind.made_by}.'
+      )
+  json_shapes.check(manifest, {**_FIELDS, **kind.fields}, path, advice)
+  if manifest[_OWN_SHA256] != _own_sha256(manifest):
     raise errors.UserError(
       f'{path} must be as it was written. Found another SHA-256 than its own. '
-      f'Make {what} again with {made_by}.'
+      f'{advice}'
     )
-  for entry in manifest['files'].values():
-    if 'bytes' in entry:  # How older corpora spell it.
-      entry['size'] = entry.pop('bytes')
+  listed_files.check_names(directory, manifest['files'], NAME)
+  require_files(manifest, kind.files, path, advice)
   return manifest
+
+
+def require_files(
+  manifest: Mapping[str, Any], names: Sequence[str], path: str, advice: str
+) -> None:
+  """Raises UserError if the manifest, from `path`, does not list a file."""
+  for name in names:
+    if name not in manifest['files']:
+      raise errors.UserError(
+        f"'files' in {path} must list {name}. Found no such name. {advice}"
+      )
 
 
 def check(directory: str, manifest: Mapping[str, Any], contents: bool) -> None:
@@ -148,29 +192,36 @@ def check(directory: str, manifest: Mapping[str, Any], contents: bool) -> None:
   Args:
     manifest: Its manifest, from `read`.
     contents: Whether to read all files and compare their SHA-256; otherwise
-      only sizes are compared.
+      this is done for small files, and only sizes are compared of others.
 
   Raises:
     UserError: Names the first file that is missing, unreadable or changed.
   """
   for name, expected in manifest['files'].items():
-    path = os.path.join(directory, name)
-    try:
-      found = {'size': tf.io.gfile.stat(path).length}
-      if contents and found['size'] == expected['size']:
-        found = describe(path)
-    except tf.errors.OpError as error:
-      raise errors.UserError(
-        f'{path} must be there, as {NAME} lists it. Found: '
-        f'{error.message or type(error).__name__}. Make {directory} again.'
-      ) from error
-    # The oldest corpora have no checksums.
-    if any(found[key] != expected.get(key, found[key]) for key in found):
-      raise errors.UserError(
-        f'{path} must be as it was written, {expected}. Found {found}: it was '
-        'changed, or the disk is faulty. Copy it from elsewhere, or make '
-        f'{directory} again.'
-      )
+    is_read = contents or expected['size'] <= SMALL_BYTES
+    check_file(directory, name, expected, is_read)
+
+
+def check_file(
+  directory: str, name: str, expected: Mapping[str, Any], contents: bool
+) -> None:
+  """Compares one file with its entry in the manifest; see `check`."""
+  path = os.path.join(directory, name)
+  try:
+    found = {'size': tf.io.gfile.stat(path).length}
+    if contents and found['size'] == expected['size']:
+      found = describe(path)
+  except (tf.errors.OpError, OSError) as error:
+    raise errors.UserError(
+      f'{path} must be there, as {NAME} lists it. Found: '
+      f'{getattr(error, "message", "") or error}. Make {directory} again.'
+    ) from error
+  if any(found[key] != expected[key] for key in found):
+    raise errors.UserError(
+      f'{path} must be as it was written, {expected}. Found {found}: it was '
+      'changed, or the disk is faulty. Copy it from elsewhere, or make '
+      f'{directory} again.'
+    )
 
 
 def describe(path: str) -> dict[str, Any]:
@@ -200,21 +251,30 @@ def describe_all(directory: str) -> dict[str, dict[str, Any]]:
 
 def _own_sha256(manifest):
   rest = {name: v for name, v in manifest.items() if name != _OWN_SHA256}
-  text = json.dumps(rest, sort_keys=True)
+  try:
+    text = json.dumps(rest, sort_keys=True)
+  except RecursionError:  # A few levels deeper than the parser goes.
+    return ''
   return hashlib.sha256(text.encode('utf-8')).hexdigest()
+
+
+def _published(output_dir) -> list[str]:
+  """Returns the paths that a complete directory's manifest lists."""
+  try:
+    names = read(output_dir, ANY)['files']
+  except errors.UserError as error:
+    raise errors.UserError(
+      f'What is overwritten must have a whole {NAME}, which says what to '
+      f'delete. {error} Nothing was deleted. Give another --output_dir, or '
+      f'remove {os.path.join(output_dir, NAME)} yourself.'
+    ) from error
+  return [os.path.join(output_dir, name) for name in names]
 
 
 def _delete_published(output_dir):
   if not is_complete(output_dir):
     return
-  path = os.path.join(output_dir, NAME)
-  manifest = json_files.read(path)
-  tf.io.gfile.remove(path)  # First: readers trust nothing without it.
-  files = manifest.get('files', {}) if isinstance(manifest, dict) else {}
-  _remove(os.path.join(output_dir, name) for name in files)
-
-
-def _remove(paths: Iterable[str]):
-  for path in paths:
-    if tf.io.gfile.exists(path):
-      tf.io.gfile.remove(path)
+  paths = _published(output_dir)
+  # First: readers trust nothing without it.
+  tf.io.gfile.remove(os.path.join(output_dir, NAME))
+  listed_files.remove(paths)

@@ -10,7 +10,7 @@ is dead once its counter has stood still for `takeover_secs` by the observer's
 own monotonic clock; clocks of two machines are never compared.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import contextlib
 import os
 import threading
@@ -19,10 +19,13 @@ from typing import Any, Optional
 
 import tensorflow as tf
 
-from realm_tf import errors
 from realm_tf.rundir import json_files
+from realm_tf.rundir import json_shapes
 from realm_tf.rundir import workers
 
+_CLAIM = json_shapes.object_of(
+  dict.fromkeys(workers.Worker._fields, json_shapes.TEXT)
+)
 _BEATS_PER_TAKEOVER = 6  # Tolerates a few late beats.
 
 
@@ -84,15 +87,19 @@ class SharedWork:
     names = self._names()
     return sum(f'{task}.done' in names for task in tasks)
 
-  def results(self, tasks: Iterable[str]) -> list[dict[str, Any]]:
-    """Returns the results of done tasks; UserError if one is unreadable."""
+  def results(
+    self, tasks: Iterable[str], fields: Mapping[str, json_shapes.Shape]
+  ) -> list[dict[str, Any]]:
+    """Returns the results of done tasks; UserError if one is damaged.
+
+    Args:
+      fields: Fields of a result.
+    """
     paths = [self._path(f'{task}.done') for task in tasks]
     found = [json_files.read(path) for path in paths]
-    if None in found:
-      raise errors.UserError(
-        f'{paths[found.index(None)]} must be JSON. Found something else, or no '
-        f'file. Remove {self._directory} and run the command again.'
-      )
+    advice = f'Remove {self._directory} and run the command again.'
+    for path, value in zip(paths, found, strict=True):
+      json_shapes.check(value, fields, path, advice)
     return found
 
   def beat(self) -> None:
@@ -137,10 +144,9 @@ class SharedWork:
 
   def _claimant(self, task):
     fields = json_files.read(self._path(f'{task}.claim'))
-    try:
-      return workers.Worker(**fields)
-    except TypeError:
+    if not _CLAIM.holds(fields):
       return None
+    return workers.Worker(*(fields[name] for name in workers.Worker._fields))
 
   def _names(self):
     return set(tf.io.gfile.listdir(self._directory))

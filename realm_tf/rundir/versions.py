@@ -10,14 +10,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import itertools
 import os
+import re
 from typing import Any, NamedTuple, Optional
 
 from absl import logging
 import tensorflow as tf
 
 from realm_tf.rundir import json_files
+from realm_tf.rundir import json_shapes
 from realm_tf.rundir import layout
+from realm_tf.rundir import listed_files
 from realm_tf.rundir import manifests
+
+# As `version_path` writes it; '²' and '٣' are digits to `str.isdigit`.
+_NAME = re.compile('[0-9]{9}|[1-9][0-9]{9,17}')
+KIND = manifests.Kind(
+  'a complete version', 'the job that wrote it', {'step': json_shapes.COUNT}
+)
+
+_IN_USE = json_shapes.object_of(
+  {'steps': json_shapes.list_of(json_shapes.COUNT)}
+)
 
 
 class Version(NamedTuple):
@@ -46,7 +59,7 @@ def publish(
   if is_complete(path):
     return Version(step, path)
   if tf.io.gfile.exists(path):
-    tf.io.gfile.rmtree(path)
+    listed_files.remove_tree(path)
   tf.io.gfile.makedirs(path)
   write(path)
   return seal(path, step, manifests.describe_all(path), metadata)
@@ -97,15 +110,17 @@ def steps(root: str) -> list[int]:
     names = tf.io.gfile.listdir(root)
   except tf.errors.NotFoundError:
     return []
-  # An object store's folders end in a slash.
+  # An object store's folders end in a slash. Others are no versions' names.
   return sorted(
-    int(name) for name in (name.rstrip('/') for name in names) if name.isdigit()
+    int(name)
+    for name in (name.rstrip('/') for name in names)
+    if _NAME.fullmatch(name)
   )
 
 
-def read_manifest(path: str) -> dict[str, Any]:
+def read_manifest(path: str, kind: manifests.Kind = KIND) -> dict[str, Any]:
   """Returns the manifest of a version; UserError if missing or changed."""
-  return manifests.read(path, 'a complete version', 'the job that wrote it')
+  return manifests.read(path, kind)
 
 
 def verify(path: str) -> dict[str, Any]:
@@ -167,9 +182,8 @@ def read_in_use(run_dir: str) -> list[int]:
     if not tf.io.gfile.exists(path):
       break
     content = json_files.read(path)
-    declared = content.get('steps') if isinstance(content, dict) else None
-    if isinstance(declared, list):
-      in_use.update(step for step in declared if isinstance(step, int))
+    if _IN_USE.holds(content):
+      in_use.update(content['steps'])
   return sorted(in_use)
 
 
@@ -177,7 +191,7 @@ def _remove(path):
   # The manifest goes first, so that nobody opens a half-removed version.
   for remove, name in (
     (tf.io.gfile.remove, os.path.join(path, manifests.NAME)),
-    (tf.io.gfile.rmtree, path),
+    (listed_files.remove_tree, path),
   ):
     # It may be incomplete, or another process may be faster.
     with contextlib.suppress(tf.errors.NotFoundError):

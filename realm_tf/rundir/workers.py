@@ -40,7 +40,8 @@ def is_running(worker: Worker) -> Optional[bool]:
   if not worker.machine or worker.machine != _this_machine():
     return None
   number = worker.process.partition(' ')[0]
-  return number.isdigit() and _process(int(number)) == worker.process
+  is_number = number.isascii() and number.isdigit()
+  return is_number and _process(number) == worker.process
 
 
 def _this_machine():

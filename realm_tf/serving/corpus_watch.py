@@ -101,7 +101,7 @@ class CorpusWatch:
     path = os.path.join(self._watched_dir, manifests.NAME)
     if not tf.io.gfile.exists(path):
       return None
-    return block_table.read_manifest(self._watched_dir)['corpus_fingerprint']
+    return block_table.fingerprint(self._watched_dir)
 
   def _follow(self, fingerprint: str) -> Articles:
     """Brings the server to the watched corpus; done twice, it does nothing."""

@@ -18,6 +18,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.retrieval import candidates
 from realm_tf.rundir import layout
+from realm_tf.rundir import listed_files
 from realm_tf.rundir import manifests
 from realm_tf.rundir import metrics_log
 from realm_tf.rundir import model_directory
@@ -123,7 +124,7 @@ class HeldOutVersions:
     logging.info('The best by %s is that of step %d.', self._metric, best)
     best_dir = layout.best_dir(self._run_dir)
     if tf.io.gfile.exists(best_dir):
-      tf.io.gfile.rmtree(best_dir)
+      listed_files.remove_tree(best_dir)
     source = self._params_path(best)
     model_directory.create(
       best_dir, inputs.config, layout.vocab_file(inputs.corpus_dir)

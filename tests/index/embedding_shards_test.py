@@ -1,6 +1,7 @@
 """Tests for realm_tf.index.embedding_shards."""
 
 import hashlib
+import os
 import pathlib
 from unittest import mock
 
@@ -8,6 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from realm_tf import errors
 from realm_tf.index import embedding_shards
 
 # Exact in any of the three types.
@@ -56,6 +58,35 @@ class EmbeddingShardsTest(parameterized.TestCase):
     actual = embeddings[rows]
     self.assertEqual(actual.dtype, np.float32)
     np.testing.assert_array_equal(actual, _ROWS[rows])
+
+  @parameterized.parameters(
+    ('float32', np.nan),
+    ('float32', -np.inf),
+    ('bfloat16', np.nan),
+    ('float16', 1e6),  # Above its largest number.
+  )
+  def test_numbers_that_are_none_are_refused(self, dtype, value):
+    rows = _ROWS.copy()
+    rows[5, 1] = value
+    with self.assertRaisesRegex(errors.UserError, f'block 15, in .*{dtype}'):
+      embedding_shards.write(self.path, f'{dtype}.npy', rows, dtype, 10)
+    self.assertEmpty(os.listdir(self.path))
+    with mock.patch.object(embedding_shards, '_check_finite'):
+      embeddings, _ = self._open(dtype, rows)
+    with self.assertRaisesRegex(errors.UserError, f'block 5, in .*{dtype}-1'):
+      embeddings.check_finite()
+
+  def test_large_numbers_whose_sum_overflows_are_fine(self):
+    self._open('float32', np.full([8, 3], 3e38, np.float32))[0].check_finite()
+
+  @parameterized.parameters(
+    (_ROWS.astype(np.float64),), (_ROWS[:2],), (_ROWS[:, :2],)
+  )
+  def test_shards_of_another_type_or_size_are_refused(self, rows):
+    _, shards = self._open('float32')
+    np.save(pathlib.Path(self.path, 'float32-1.npy'), rows)
+    with self.assertRaisesRegex(errors.UserError, '32-1.npy must be a .npy'):
+      embedding_shards.Embeddings(self.path, shards, 'float32')
 
   def test_prefetch_asks_for_the_pages_of_rows_alone(self):
     asked = []

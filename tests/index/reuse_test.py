@@ -34,7 +34,7 @@ class BaseTest(parameterized.TestCase):
     shards = [embedding_shards.write(self.path, 'e.npy', rows, 'float32')]
     storage.complete(
       version,
-      self.plan,
+      self.plan._replace(num_blocks=len(rows)),
       shards,
       'x',
       hashes,

@@ -90,11 +90,6 @@ class BlockTableTest(absltest.TestCase):
     self.assertEqual(int(self.table.hashes[2]), int.from_bytes(expected, 'big'))
     self.assertLen(set(self.table.hashes.tolist()), 3)
 
-  def test_a_corpus_of_before_hashes_is_a_user_error_when_they_matter(self):
-    os.remove(os.path.join(self.directory, 'table', 'hashes.npy'))
-    with self.assertRaisesRegex(errors.UserError, 'Make it again'):
-      _ = self.table.hashes
-
   def test_carries_the_manifest(self):
     self.assertEqual(
       self.table.manifest['corpus_fingerprint'],

@@ -13,7 +13,7 @@ class RaggedColumnTest(absltest.TestCase):
     for row in rows:
       writer.append(row)
     writer.close()
-    return columns.RaggedColumn.open(directory, 'x')
+    return columns.RaggedColumn.open(directory, 'x', dtype)
 
   def test_rows_come_back(self):
     column = self._column([[1, 2, 3], [], [4]])

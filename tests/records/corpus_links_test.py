@@ -77,7 +77,9 @@ class CorpusLinksTest(parameterized.TestCase):
   def _links(self, name):
     """Returns title -> titles, of articles with links."""
     table = block_table.BlockTable.open(self._path(name), verify=True)
-    graph = link_graph.LinkGraph.open(self._path(name), table.manifest)
+    graph = link_graph.LinkGraph.open(
+      self._path(name), table.manifest, table.num_articles
+    )
     self.assertEqual(table.manifest['links']['number'], len(graph.targets))
     titles = np.array(table.all_titles())
     ends = zip(graph.offsets, graph.offsets[1:])

@@ -6,6 +6,8 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.records import link_graph
 
+_LINKS = {'links': {'kind': 'titles', 'number': 4}}
+
 
 def _graph():
   """Returns 0 -> 1, 3; 1 -> 0; 2 -> nothing; 3 -> 1."""
@@ -43,11 +45,13 @@ class LinkGraphTest(absltest.TestCase):
   def test_saved_is_opened_and_a_corpus_without_links_is_refused(self):
     directory = self.create_tempdir().full_path
     _graph().save(directory)
-    graph = link_graph.LinkGraph.open(directory, {'links': {'kind': 'titles'}})
+    graph = link_graph.LinkGraph.open(
+      directory, {'links': {'kind': 'titles'}}, 4
+    )
     self.assertEqual(graph.targets.tolist(), [1, 3, 0, 1])
     self.assertEqual(graph.offsets.tolist(), [0, 2, 3, 3, 4])
     with self.assertRaisesRegex(errors.UserError, '--links=markup'):
-      link_graph.LinkGraph.open(directory, {})
+      link_graph.LinkGraph.open(directory, {}, 4)
 
 
 if __name__ == '__main__':

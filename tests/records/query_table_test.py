@@ -26,6 +26,8 @@ class _Corpus:
       'corpus_fingerprint': fingerprint,
     }
     self.hashes = np.array(hashes, np.uint64)
+    self.vocab_size = 99
+    self.num_blocks = 9
 
 
 class QueryTableTest(absltest.TestCase):

@@ -1,18 +1,33 @@
 """Tests for realm_tf.rundir.manifests."""
 
+import hashlib
 import json
 import os
 import pathlib
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.rundir import json_shapes
 from realm_tf.rundir import manifests
+
+_KIND = manifests.Kind(
+  'a corpus', 'bin.make', {'num_blocks': json_shapes.COUNT}, ['table/x.npy']
+)
 
 
 def _read(directory):
-  return manifests.read(directory, 'a corpus', 'bin.make', 'num_blocks')
+  return manifests.read(directory, _KIND)
+
+
+def _write(path, manifest):
+  """Writes a manifest as whoever knows its form, with its own checksum."""
+  rest = {k: v for k, v in manifest.items() if k != 'manifest_sha256'}
+  text = json.dumps(rest, sort_keys=True).encode()
+  own = {'manifest_sha256': hashlib.sha256(text).hexdigest()}
+  path.write_text(json.dumps({**rest, **own}))
 
 
 class ManifestsTest(parameterized.TestCase):
@@ -27,10 +42,13 @@ class ManifestsTest(parameterized.TestCase):
       metadata.update(num_blocks=3, counts={9: 'ä', 10: 'b'})
     self.path = pathlib.Path(self.directory, manifests.NAME)
 
-  def _edit(self, change):
+  def _edit(self, change, seal=True):
     manifest = json.loads(self.path.read_text())
     change(manifest)
-    self.path.write_text(json.dumps(manifest))
+    if seal:
+      _write(self.path, manifest)
+    else:
+      self.path.write_text(json.dumps(manifest))
 
   def test_round_trip(self):
     manifest = _read(self.directory)
@@ -42,6 +60,7 @@ class ManifestsTest(parameterized.TestCase):
     manifests.check(self.directory, manifest, contents=True)
     self.assertEqual(os.listdir(os.path.dirname(self.directory)), ['corpus'])
 
+  @mock.patch.object(manifests, 'SMALL_BYTES', 2)
   def test_a_size_is_checked_always_and_contents_when_asked(self):
     manifest, file = _read(self.directory), self.path.parent / 'table' / 'x.npy'
     file.write_bytes(b'abd')
@@ -55,13 +74,21 @@ class ManifestsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'x.npy must be there'):
       manifests.check(self.directory, manifest, contents=False)
 
+  def test_contents_of_small_files_are_checked_always(self):
+    (self.path.parent / 'table' / 'x.npy').write_bytes(b'abd')
+    manifest = _read(self.directory)
+    with self.assertRaisesRegex(errors.UserError, 'x.npy must be as'):
+      manifests.check(self.directory, manifest, contents=False)
+
   @parameterized.named_parameters(
     ('changed', lambda m: m.update(num_blocks=4), 'another SHA-256'),
     ('other', lambda m: m.pop('num_blocks'), "no 'num_blocks'"),
     ('no_files', lambda m: m.pop('files'), 'Found no'),
+    # As the oldest corpora, which may be verified by nothing.
+    ('unsealed', lambda m: m.pop('manifest_sha256'), 'must have'),
   )
   def test_a_changed_manifest_is_a_user_error(self, change, message):
-    self._edit(change)
+    self._edit(change, seal=False)
     with self.assertRaisesRegex(errors.UserError, message):
       _read(self.directory)
 
@@ -73,36 +100,123 @@ class ManifestsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'must be a corpus.*bin.make'):
       _read(self.directory)
 
-  def test_reads_the_manifests_of_older_corpora(self):
-    def make_old(manifest):
-      del manifest['manifest_sha256']
-      for entry in manifest['files'].values():
-        entry['bytes'] = entry.pop('size')
+  @parameterized.named_parameters(
+    ('text', lambda m: m.update(num_blocks='3')),
+    ('half', lambda m: m.update(num_blocks=3.5)),
+    ('negative', lambda m: m.update(num_blocks=-3)),
+    ('true', lambda m: m.update(num_blocks=True)),
+    ('huge', lambda m: m.update(num_blocks=10**30)),
+    ('null', lambda m: m.update(num_blocks=None)),
+    ('list_of_files', lambda m: m.update(files=['table/x.npy'])),
+    ('no_entry', lambda m: m['files'].update({'table/x.npy': None})),
+    ('bytes', lambda m: m['files'].update({'table/x.npy': {'bytes': 3}})),
+    ('no_sha256', lambda m: m['files']['table/x.npy'].pop('sha256')),
+    ('half_a_sha256', lambda m: m['files']['empty'].update(sha256='e3b0')),
+    ('negative_size', lambda m: m['files']['empty'].update(size=-1)),
+    ('unlisted', lambda m: m['files'].pop('table/x.npy')),
+  )
+  def test_fields_of_a_wrong_type_are_a_user_error(self, change):
+    self._edit(change)
+    with self.assertRaisesRegex(errors.UserError, 'manifest.json'):
+      _read(self.directory)
 
-    expected = _read(self.directory)['files']
-    self._edit(make_old)
-    manifest = _read(self.directory)
-    self.assertEqual(manifest['files'], expected)
-    manifests.check(self.directory, manifest, contents=True)
+  @parameterized.parameters(
+    '../home/thesis.txt',
+    'table/../../home/thesis.txt',
+    'THESIS',  # Replaced by its absolute path.
+    'table//x.npy',
+    './empty',
+    '..\\home\\thesis.txt',
+    'C:thesis.txt',
+    'gs://bucket/thesis.txt',
+    'empty\0',
+    '',
+    '.',
+    'table',  # A directory.
+    'manifest.json',
+    'link/thesis.txt',  # A folder elsewhere.
+    'linked_file',
+  )
+  def test_names_lead_nowhere_else(self, name):
+    thesis = pathlib.Path(self.directory).parent / 'home' / 'thesis.txt'
+    thesis.parent.mkdir()
+    thesis.write_text('mine')
+    (self.path.parent / 'link').symlink_to(thesis.parent)
+    (self.path.parent / 'linked_file').symlink_to(thesis)
+    name = str(thesis) if name == 'THESIS' else name
+    entry = manifests.describe_bytes(b'mine')
+    self._edit(lambda m: m['files'].update({name: entry}))
+    before = sorted(pathlib.Path(self.directory).rglob('*'))
+    with self.assertRaises(errors.UserError):
+      _read(self.directory)
+    with self.assertRaisesRegex(errors.UserError, 'Nothing was deleted'):
+      manifests.check_output(self.directory, overwrite=True)
+    with (
+      self.assertRaisesRegex(errors.UserError, 'Nothing was deleted'),
+      manifests.publishing(self.directory),
+    ):
+      pass
+    self.assertEqual(thesis.read_text(), 'mine')
+    self.assertEqual(sorted(pathlib.Path(self.directory).rglob('*')), before)
 
-  def test_checks_sizes_alone_of_the_oldest_corpora(self):
-    def make_old(manifest):
-      del manifest['manifest_sha256']
-      for entry in manifest['files'].values():
-        del entry['sha256']
+  def test_writes_into_no_folder_elsewhere(self):
+    elsewhere = pathlib.Path(self.directory).parent / 'home'
+    elsewhere.mkdir()
+    other = pathlib.Path(self.directory).parent / 'other'
+    other.mkdir()
+    (other / 'table').symlink_to(elsewhere)
+    with (
+      self.assertRaisesRegex(errors.UserError, 'by a link'),
+      manifests.publishing(str(other)) as (staging, _),
+    ):
+      os.mkdir(os.path.join(staging, 'table'))
+      pathlib.Path(staging, 'table', 'x.npy').write_bytes(b'abc')
+    self.assertEmpty(os.listdir(elsewhere))
 
-    self._edit(make_old)
-    manifest = _read(self.directory)
-    manifests.check(self.directory, manifest, contents=True)
-    (self.path.parent / 'empty').write_bytes(b'a')
-    with self.assertRaisesRegex(errors.UserError, 'empty must be as'):
-      manifests.check(self.directory, manifest, contents=True)
+  def test_a_link_within_the_directory_and_a_link_to_it_are_fine(self):
+    (self.path.parent / 'same').symlink_to('table/x.npy')
+    self._edit(
+      lambda m: m['files'].update(same=manifests.describe_bytes(b'abc'))
+    )
+    link = pathlib.Path(self.directory).parent / 'link'
+    link.symlink_to(self.directory)
+    manifests.check(str(link), _read(str(link)), contents=True)
 
-  def test_replaces_even_a_directory_whose_manifest_is_damaged(self):
+  def test_a_directory_whose_manifest_is_damaged_is_not_replaced(self):
     self.path.write_text('{"num_blocks"')
-    with manifests.publishing(self.directory) as (_, metadata):
+    with (
+      self.assertRaisesRegex(errors.UserError, 'Nothing was deleted'),
+      manifests.publishing(self.directory),
+    ):
+      pass
+    self.assertTrue((self.path.parent / 'table' / 'x.npy').exists())
+
+  def test_replaces_what_the_manifest_lists_and_nothing_else(self):
+    (self.path.parent / 'mine').write_bytes(b'a')
+    with manifests.publishing(self.directory) as (staging, metadata):
+      pathlib.Path(staging, 'new').write_bytes(b'b')
       metadata['num_blocks'] = 0
-    self.assertEqual(_read(self.directory)['files'], {})
+    self.assertEqual(
+      sorted(os.listdir(self.directory)),
+      ['manifest.json', 'mine', 'new', 'table'],
+    )
+    self.assertEmpty(os.listdir(os.path.join(self.directory, 'table')))
+
+  @parameterized.parameters('{"a": ' * 100_000, '\xff', '7' * 6000, '[]', '')
+  def test_what_is_no_json_is_a_user_error(self, text):
+    self.path.write_bytes(text.encode('latin-1'))
+    with self.assertRaisesRegex(errors.UserError, 'manifest.json must be'):
+      _read(self.directory)
+
+  def test_a_fifo_is_a_user_error(self):
+    os.mkfifo(self.path.parent / 'fifo')
+    self._edit(lambda m: m['files'].update(fifo=manifests.describe_bytes(b'')))
+    with self.assertRaisesRegex(errors.UserError, 'Found a FIFO'):
+      _read(self.directory)
+    self.path.unlink()
+    os.mkfifo(self.path)
+    with self.assertRaisesRegex(errors.UserError, 'Found a FIFO'):
+      _read(self.directory)
 
 
 if __name__ == '__main__':

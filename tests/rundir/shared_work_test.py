@@ -38,7 +38,7 @@ class SharedWorkTest(absltest.TestCase):
       self.assertTrue(work.finish(task, {'made': task}))
     self.assertIsNone(work.take('cab'))
     self.assertEqual(
-      work.results(_TASKS), [{'made': 'a'}, {'made': 'b'}, {'made': 'c'}]
+      work.results(_TASKS, {}), [{'made': 'a'}, {'made': 'b'}, {'made': 'c'}]
     )
 
   def test_no_task_is_given_to_two(self):
@@ -119,7 +119,7 @@ class SharedWorkTest(absltest.TestCase):
     first, second = self._work('x'), self._work('y')
     self.assertTrue(first.finish('a', {'by': 'x'}))
     self.assertFalse(second.finish('a', {'by': 'y'}))
-    self.assertEqual(second.results(['a']), [{'by': 'x'}])
+    self.assertEqual(second.results(['a'], {}), [{'by': 'x'}])
 
   def test_a_result_that_cannot_be_read_is_a_user_error(self):
     work = self._work('x')
@@ -127,7 +127,7 @@ class SharedWorkTest(absltest.TestCase):
     path = pathlib.Path(self.directory, 'a.done')
     path.write_text('{')
     with self.assertRaisesRegex(errors.UserError, str(path)):
-      work.results(['a'])
+      work.results(['a'], {})
 
   def test_beats_while_it_works_and_no_longer(self):
     work = shared_work.SharedWork(

@@ -135,6 +135,27 @@ class VersionsTest(parameterized.TestCase):
     versions.prune(self.root, keep=2, in_use=(1000,))
     self.assertEqual(self._steps(), [1000, 2000, 10000])
 
+  def test_names_that_are_no_steps_are_ignored(self):
+    self._publish(500)
+    for name in ('²', '٣', '٠٠٠٠٠٠٠٠٧', '7', '00000000000000007', '9' * 200):
+      os.makedirs(os.path.join(self.root, name))
+      pathlib.Path(self.root, name, 'manifest.json').write_text('{}')
+    self.assertEqual(versions.steps(self.root), [500])
+    self.assertEqual(versions.newest(self.root).step, 500)
+
+  def test_removing_never_follows_a_link(self):
+    home = pathlib.Path(self.create_tempdir().full_path)
+    (home / 'thesis.txt').write_text('mine')
+    for step in (500, 1000, 1500):
+      self._publish(step)
+    pathlib.Path(self.root, '000000500', 'link').symlink_to(home)
+    pathlib.Path(self.root, '000001000', 'file').symlink_to(home / 'thesis.txt')
+    versions.prune(self.root, keep=1)
+    self.assertEqual(self._steps(), [1500])
+    pathlib.Path(self.root, '000002000').symlink_to(home)
+    self._publish(2000)
+    self.assertEqual(os.listdir(home), ['thesis.txt'])
+
   def test_prune_counts_and_removes_complete_versions_only(self):
     for step in (500, 1000, 1500):
       self._publish(step)

@@ -1,0 +1,48 @@
+"""Reads whole small files that somebody else wrote.
+
+A FIFO or a device in the place of a file would be waited for, or read, for
+ever. Whoever opens a file in another way calls `check` first.
+"""
+
+import os
+import stat
+
+import tensorflow as tf
+
+from realm_tf import errors
+
+_KINDS = {
+  stat.S_IFDIR: 'a directory',
+  stat.S_IFIFO: 'a FIFO',
+  stat.S_IFSOCK: 'a socket',
+}
+
+
+def check(path: str) -> None:
+  """Raises UserError if `path` is there, but neither a file nor an object."""
+  if '://' in path:
+    return
+  try:
+    mode = os.stat(path).st_mode
+  except (OSError, ValueError):  # Whoever opens it says what is wrong.
+    return
+  if not stat.S_ISREG(mode):
+    kind = _KINDS.get(stat.S_IFMT(mode), 'a device')
+    raise errors.UserError(
+      f'{path} must be a regular file. Found {kind}. Give a file, or remove it.'
+    )
+
+
+def read(path: str) -> bytes:
+  """Returns the content of a file; UserError if it cannot be read."""
+  check(path)
+  try:
+    with tf.io.gfile.GFile(path, 'rb') as file:
+      return file.read()
+  except (tf.errors.OpError, OSError, ValueError) as error:
+    reason = 'no such file'
+    if not isinstance(error, tf.errors.NotFoundError):
+      reason = getattr(error, 'message', '') or str(error)
+    raise errors.UserError(
+      f'{path} must be a readable file. Found: {reason}.'
+    ) from error

@@ -1,0 +1,162 @@
+"""Declares the fields of JSON objects with their types, and checks them.
+
+  FIELDS = {'num_blocks': COUNT, 'files': OBJECT, 'links': optional(OBJECT)}
+  check(value, FIELDS, path, advice)
+
+As configs declare theirs (`config.fields`), but a file's fields have no
+defaults, and whoever wrote the file may be a stranger.
+"""
+
+from collections.abc import Callable, Mapping
+import math
+from typing import Any, NamedTuple
+
+from realm_tf import errors
+
+_MOST = 2**53  # Larger whole numbers are not exact in every JSON parser.
+_SHOWN_CHARACTERS = 60
+
+
+class Shape(NamedTuple):
+  """A set of JSON values: "must be `description`", which `holds` tests."""
+
+  description: str
+  holds: Callable[[Any], bool]
+  is_optional: bool = False
+
+
+def count(at_least: int = 0, at_most: int = _MOST) -> Shape:
+  """Returns the shape of a whole number in these bounds."""
+  return Shape(
+    f'a whole number from {at_least} to {at_most}',
+    # By `type`: to isinstance, a bool is an int.
+    lambda value: type(value) is int and at_least <= value <= at_most,
+  )
+
+
+COUNT = count()
+TEXT = Shape('a string', lambda value: isinstance(value, str))
+OBJECT = Shape('an object', lambda value: isinstance(value, dict))
+NUMBER = Shape(
+  'a finite number',
+  lambda value: (
+    (type(value) is int and abs(value) <= _MOST)
+    or (type(value) is float and math.isfinite(value))
+  ),
+)
+SHA256 = Shape(
+  'the 64 hexadecimal digits of a SHA-256',
+  lambda value: (
+    isinstance(value, str)
+    and len(value) == 64
+    and all(character in '0123456789abcdef' for character in value)
+  ),
+)
+
+
+def one_of(*values: Any) -> Shape:
+  """Returns the shape of one of some values; True is not 1."""
+  return Shape(
+    f'one of {", ".join(map(str, values))}',
+    lambda value: any(type(value) is type(v) and value == v for v in values),
+  )
+
+
+def nullable(shape: Shape) -> Shape:
+  """Returns the shape of null or a value of `shape`."""
+  return Shape(
+    f'null or {shape.description}',
+    lambda value: value is None or shape.holds(value),
+  )
+
+
+def optional(shape: Shape) -> Shape:
+  """Returns the shape of a field that may be left out."""
+  return shape._replace(is_optional=True)
+
+
+def list_of(shape: Shape) -> Shape:
+  """Returns the shape of a list of values of `shape`."""
+  return Shape(
+    f'a list, each {shape.description}',
+    lambda value: isinstance(value, list) and all(map(shape.holds, value)),
+  )
+
+
+def row_of(*shapes: Shape) -> Shape:
+  """Returns the shape of a list with a value for each of `shapes`."""
+  return Shape(
+    f'a list of {", ".join(shape.description for shape in shapes)}',
+    lambda value: (
+      isinstance(value, list)
+      and len(value) == len(shapes)
+      and all(shape.holds(v) for shape, v in zip(shapes, value))
+    ),
+  )
+
+
+def map_of(shape: Shape) -> Shape:
+  """Returns the shape of an object with any names, and values of `shape`."""
+  return Shape(
+    f'an object with values that are {shape.description}',
+    lambda value: (
+      isinstance(value, dict) and all(map(shape.holds, value.values()))
+    ),
+  )
+
+
+def object_of(fields: Mapping[str, Shape]) -> Shape:
+  """Returns the shape of an object that has `fields`, and maybe others."""
+  parts = (f'`{name}`, {shape.description}' for name, shape in fields.items())
+  return Shape(
+    f'an object with {"; ".join(parts)}',
+    lambda value: (
+      isinstance(value, dict)
+      and all(
+        shape.holds(value[name]) if name in value else shape.is_optional
+        for name, shape in fields.items()
+      )
+    ),
+  )
+
+
+def check(
+  value: Any, fields: Mapping[str, Shape], where: str, advice: str
+) -> dict[str, Any]:
+  """Returns `value`, an object that has `fields`, and maybe others.
+
+  Args:
+    where: File, or file and line, for the error.
+    advice: Last sentence of the error.
+
+  Raises:
+    UserError: Names the first field that is missing or of another shape.
+  """
+  if not isinstance(value, dict):
+    raise errors.UserError(
+      f'{where} must be an object. Found {shown(value)}. {advice}'
+    )
+  for name, shape in fields.items():
+    if name in value:
+      if not shape.holds(value[name]):
+        raise errors.UserError(
+          f'{name!r} in {where} must be {shape.description}. Found '
+          f'{shown(value[name])}. {advice}'
+        )
+    elif not shape.is_optional:
+      raise errors.UserError(
+        f'{where} must have {name!r}, {shape.description}. Found no {name!r}. '
+        f'{advice}'
+      )
+  return value
+
+
+def shown(value: Any) -> str:
+  """Returns a short description of any value for an error."""
+  if isinstance(value, (dict, list)):
+    kind = 'an object' if isinstance(value, dict) else 'a list'
+    return f'{kind} of {len(value)}'
+  text = repr(value)
+  if len(text) > _SHOWN_CHARACTERS:
+    text = f'{text[:_SHOWN_CHARACTERS]}...'
+  return text

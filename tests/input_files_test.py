@@ -1,0 +1,38 @@
+"""Tests for realm_tf.input_files."""
+
+import os
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf import input_files
+
+
+class InputFilesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = os.path.join(self.create_tempdir().full_path, 'x')
+
+  def test_reads_a_file_and_a_link_to_one(self):
+    pathlib.Path(self.path).write_bytes(b'\xff')
+    os.symlink(self.path, f'{self.path}.link')
+    self.assertEqual(input_files.read(self.path), b'\xff')
+    self.assertEqual(input_files.read(f'{self.path}.link'), b'\xff')
+
+  @parameterized.named_parameters(
+    ('missing', lambda path: None, 'no such file'),
+    ('fifo', os.mkfifo, 'a FIFO'),
+    ('directory', os.mkdir, 'a directory'),
+    ('device', lambda path: os.symlink('/dev/zero', path), 'a device'),
+    ('loop', lambda path: os.symlink(path, path), 'must be a readable'),
+  )
+  def test_what_is_no_file_is_a_user_error(self, make, message):
+    make(self.path)
+    with self.assertRaisesRegex(errors.UserError, message):
+      input_files.read(self.path)
+
+
+if __name__ == '__main__':
+  absltest.main()
