@@ -6,13 +6,14 @@ import os
 from typing import Optional
 
 from . import config_flags
+from . import key_flags
 from . import launcher
 
 from absl import flags
 
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
-from realm_tf.rundir import manifests
+from realm_tf.records import corpus_update
 from realm_tf.world import inputs
 
 INPUT = flags.DEFINE_multi_string(
@@ -33,21 +34,9 @@ ON_ERROR = flags.DEFINE_enum(
   ['stop', 'skip'],
   'What to do with a record that cannot be read: end, or skip and count it.',
 )
-_OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'New directory to write.', required=True
-)
-_OVERWRITE = flags.DEFINE_boolean(
-  'overwrite', False, 'Replace what --output_dir holds.'
-)
 NUM_WORKERS = flags.DEFINE_integer(
   'num_workers', os.cpu_count(), 'Processes; results do not depend on it.', 1
 )
-
-
-def new_output_dir() -> str:
-  """Returns --output_dir, after a check that it may be written."""
-  manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
-  return _OUTPUT_DIR.value
 
 
 def define_format(more: Sequence[str] = (), help: str = 'Format of --input.'):  # pylint: disable=redefined-builtin
@@ -64,7 +53,7 @@ def read(
   format: str,  # pylint: disable=redefined-builtin
   counts: Optional[counts_lib.Counts] = None,
   plain: bool = True,
-  first_number: int = 0,
+  update: Optional[corpus_update.CorpusUpdate] = None,
 ) -> Iterable[sources.Article]:
   """Returns the articles that the flags name, with a progress bar.
 
@@ -73,15 +62,17 @@ def read(
     format: The value of --format.
     counts: Counts what is left out.
     plain: Whether to remove markup; otherwise the caller does.
-    first_number: Number of the first article, if articles have no ids.
+    update: What the articles are added to.
   """
+  added = (update.num_articles, update.find) if update else ()
   articles = inputs.read_articles(
     inputs.split(INPUT.value),
     format,
     config_flags.load().world,
     DROP_LISTS.value,
     counts or new_counts(),
-    first_number,
+    key_flags.keys(),
+    *added,
   )
   if plain:
     articles = map(sources.plain, articles)

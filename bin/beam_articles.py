@@ -6,6 +6,7 @@ import uuid
 
 from . import article_flags
 from . import beam_flags
+from . import key_flags
 
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
@@ -75,6 +76,7 @@ def _build(
     article_flags.DROP_LISTS.value,
     article_flags.ON_ERROR.value == 'skip',
     first_number,
+    key_flags.keys(),
   )
   work_dir = f'{output_dir.rstrip("/")}.{uuid.uuid4().hex[:8]}.beam'
   return pipeline.build(reading, work, work_dir, beam_flags.options(), counts)

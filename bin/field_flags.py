@@ -6,7 +6,7 @@ from typing import Any, Optional
 from absl import flags
 
 from realm_tf import errors
-from realm_tf.corpus import beir
+from realm_tf.corpus import qrels as qrels_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import field_files
 from realm_tf.evaluation import open_qa
@@ -54,7 +54,7 @@ def judge(
       f'--qrels needs a k of at least {rankings_lib.CUT} in --recall_at, for '
       f'MRR and nDCG. Found {max(recall_at)}. Raise it.'
     )
-  qrels = beir.read_qrels(_QRELS.value) if _QRELS.value else None
+  qrels = qrels_lib.read(_QRELS.value) if _QRELS.value else None
   ids = rankings_lib.query_ids(questions, qrels)
   seed = flags.FLAGS.seed
 

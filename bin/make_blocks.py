@@ -17,6 +17,7 @@ from . import beam_articles
 from . import beam_flags
 from . import launcher
 from . import new_corpus_flags
+from . import output_flags
 
 from absl import flags
 
@@ -32,18 +33,19 @@ _SHARD_BLOCKS = flags.DEFINE_integer(
 )
 
 
-def _cut(output_dir, tokenizer, length, counts, links, first_number=0):
+def _cut(output_dir, tokenizer, length, counts, links, update=None):
   """Returns the blocks of --input."""
   if not article_flags.INPUT.value:
     return iter([])
   if not beam_flags.is_local():
     new_corpus_flags.need_no_markup(links)
     cutter = (tokenizer.vocabulary, length)
+    first_number = update.num_articles if update else 0
     return beam_articles.cut(
       cutter, _FORMAT.value, output_dir, counts, first_number
     )
   articles = article_flags.read(
-    'Cutting', _FORMAT.value, counts, plain=False, first_number=first_number
+    'Cutting', _FORMAT.value, counts, plain=False, update=update
   )
   if links:
     articles = links.noting(articles)
@@ -58,12 +60,7 @@ def _write(output, source, counts) -> shards.CorpusManifest:
   if update := new_corpus_flags.update():
     length = update.manifest.max_block_wordpieces
     batches = _cut(
-      output,
-      update.tokenizer,
-      length,
-      counts,
-      update.links,
-      update.num_articles,
+      output, update.tokenizer, length, counts, update.links, update
     )
     return update.write(batches, output, source, counts, size)
   length = _MAX_BLOCK_WORDPIECES.value
@@ -76,7 +73,7 @@ def _write(output, source, counts) -> shards.CorpusManifest:
 
 
 def main(_):
-  output_dir = article_flags.new_output_dir()
+  output_dir = output_flags.new_directory()
   counts = article_flags.new_counts()
   source = {'format': _FORMAT.value, **article_flags.description(counts)}
   manifest = _write(output_dir, source, counts)

@@ -14,6 +14,7 @@ from . import beam_flags
 from . import config_flags
 from . import corpus_flags
 from . import launcher
+from . import output_flags
 
 from absl import flags
 
@@ -72,7 +73,7 @@ def _queries(output_dir, tokenizer, table, counts):
 
 
 def main(_):
-  output_dir = article_flags.new_output_dir()
+  output_dir = output_flags.new_directory()
   table = corpus_flags.open_table(verify=True)
   tokenizer = corpus_flags.tokenizer()
   counts = article_flags.new_counts()

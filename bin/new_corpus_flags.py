@@ -29,7 +29,7 @@ _APPEND = flags.DEFINE_string(
   'append', None, 'Corpus directory whose blocks the new corpus begins with.'
 )
 _REMOVE = flags.DEFINE_multi_string(
-  'remove', [], 'Ids of articles of --append to leave out'
+  'remove', [], 'Ids, with commas, of articles of --append to leave out'
 )
 _LINKS = flags.DEFINE_enum(
   'links',
@@ -61,7 +61,7 @@ def update() -> Optional[corpus_update.CorpusUpdate]:
   """Returns the corpus to begin with; None for a new one."""
   if not _APPEND.value:
     return None
-  return corpus_update.CorpusUpdate(_APPEND.value, inputs.split(_REMOVE.value))
+  return corpus_update.CorpusUpdate(_APPEND.value, _REMOVE.value)
 
 
 def links() -> Optional[corpus_links.CorpusLinks]:

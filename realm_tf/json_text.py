@@ -13,6 +13,7 @@ from typing import Any
 
 from realm_tf import errors
 
+_DECODER = json.JSONDecoder()
 _SURROGATE = re.compile('[\ud800-\udfff]')
 _UTF16_MARKS = (b'\xff\xfe', b'\xfe\xff')
 
@@ -45,6 +46,22 @@ def parse(text: bytes | str, where: str, advice: str = 'Correct it.') -> Any:
   except ValueError as error:
     problem = str(error).partition(';')[0]
   raise errors.UserError(f'{where} must be JSON. Found: {problem}. {advice}')
+
+
+def take(text: str, start: int) -> tuple[Any, int]:
+  """Returns the value that begins at `start` of a text, and where it ends.
+
+  Raises:
+    JSONDecodeError: There is none, or the text ends within it.
+    ValueError: As `parse`; the message says what is wrong.
+  """
+  try:
+    value, end = _DECODER.raw_decode(text, start)
+    if text.find('\\u', start, end) >= 0:
+      _check_surrogates(value)
+  except RecursionError as error:
+    raise ValueError('lists or objects are nested too deeply') from error
+  return value, end
 
 
 def parse_object(

@@ -34,7 +34,7 @@ _ADAPTERS = {
   'openvino': ['realm_tf/modeling/openvino_encoder.py'],
   'orbit': ['realm_tf/training/'],
   'orjson': ['realm_tf/serving/http_server.py'],
-  'pyarrow': ['realm_tf/corpus/arrow_folder.py'],
+  'pyarrow': ['realm_tf/corpus/arrow_records.py'],
   'pymilvus': ['realm_tf/index/milvus_searcher.py'],
   'regex': ['realm_tf/text/timed_pattern.py'],
   'safetensors': ['realm_tf/modeling/weights.py'],

@@ -1,4 +1,4 @@
-"""Reads BEIR folders and judgements of relevance (qrels).
+"""Reads BEIR folders.
 
   DIR/corpus.jsonl     {"_id", "title", "text"}
   DIR/queries.jsonl    {"_id", "text"}
@@ -14,10 +14,10 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import files
+from realm_tf.corpus import qrels as qrels_lib
+from realm_tf.corpus import record_fields
 
 PREFIX = 'beir:'
-# Query id -> document id -> relevance; at 0 and below it is not relevant.
-Qrels = dict[str, dict[str, int]]
 
 
 def corpus_file(item: str) -> str:
@@ -36,7 +36,7 @@ def read_queries(item: str) -> Iterator[tuple[str, str, str]]:
     UserError: A missing file or a bad line.
   """
   folder, split = _parse(item)
-  qrels = read_qrels(_file(folder, os.path.join('qrels', f'{split}.tsv')))
+  qrels = qrels_lib.read(_file(folder, os.path.join('qrels', f'{split}.tsv')))
   best = {
     query: max(documents, key=documents.get)
     for query, documents in qrels.items()
@@ -44,41 +44,13 @@ def read_queries(item: str) -> Iterator[tuple[str, str, str]]:
   }
   for where, record in files.read_json_lines(_file(folder, 'queries.jsonl')):
     query, text = record.get('_id'), record.get('text')
-    if not isinstance(query, str) or not isinstance(text, str):
+    query = record_fields.as_id(where, query)
+    if not query or not isinstance(text, str):
       raise errors.UserError(
-        f'{where} must have "_id" and "text", strings. Found {record!r:.60}.'
+        f'{where} must have "_id" and "text". Found {record!r:.60}.'
       )
     if query in best:
       yield query, text, best[query]
-
-
-def read_qrels(path: str) -> Qrels:
-  """Reads judgements in TREC's columns or in BEIR's.
-
-  Args:
-    path: Lines of query id, a column that is ignored, document id, relevance;
-      or of query id, document id, relevance, after a header.
-
-  Raises:
-    UserError: A missing file, a bad line, or no judgement at all.
-  """
-  qrels: Qrels = {}
-  (path,) = files.find_files(path)
-  for number, line in files.read_lines(path):
-    columns = line.strip().split('\t' if '\t' in line else None)
-    is_header = number == 1 and columns[-1:] == ['score']
-    if not line.strip() or is_header:
-      continue
-    if len(columns) not in (3, 4) or not _is_integer(columns[-1]):
-      raise errors.UserError(
-        f'{path}:{number} must be query id, document id and relevance, an '
-        "integer, or TREC's four columns with another before the document id. "
-        f'Found {line.strip()!r:.60}.'
-      )
-    qrels.setdefault(columns[0], {})[columns[-2]] = int(columns[-1])
-  if not qrels:
-    raise errors.UserError(f'{path} must have a judgement; it has none.')
-  return qrels
 
 
 def _parse(item: str) -> tuple[str, str]:
@@ -95,7 +67,3 @@ def _file(folder: str, name: str) -> str:
     f"'{PREFIX}DIR' must be a BEIR folder, with corpus.jsonl, queries.jsonl "
     f'and qrels/SPLIT.tsv. Found no {path}. Check the path and the split.'
   )
-
-
-def _is_integer(text: str) -> bool:
-  return text.removeprefix('-').isdecimal()

@@ -35,8 +35,9 @@ def read(paths: Sequence[str]) -> list[LabeledSentence]:
   """Reads all sentences of all files.
 
   A line has a word in its first column and the word's IOB1 or IOB2 label in its
-  last; columns between are ignored. Blank lines end sentences; -DOCSTART- lines
-  are skipped.
+  last; columns between are ignored. Tabs separate the columns of a line that
+  has some, otherwise spaces do. Blank lines end sentences; -DOCSTART- lines are
+  skipped.
 
   Raises:
     UserError: A missing file, a bad line, or no sentence at all.
@@ -57,22 +58,35 @@ def read(paths: Sequence[str]) -> list[LabeledSentence]:
 def _read_file(path: str) -> Iterator[LabeledSentence]:
   words, labels = [], []
   for number, line in files.read_lines(path):
-    columns = line.split()
+    columns = _columns(line)
     if columns and columns[0] == _DOCUMENT:
       columns = []
     if columns:
-      if len(columns) < 2 or not _LABEL.fullmatch(columns[-1]):
+      word, label = columns[0], columns[-1]
+      if len(columns) < 2 or not word or not _LABEL.fullmatch(label):
         raise errors.UserError(
           f'{path}:{number} must be a word and, in the last column, O, B-TYPE '
           f'or I-TYPE; it reads {line.strip()[:40]!r}. Correct it.'
         )
-      words.append(columns[0])
-      labels.append(columns[-1])
+      words.append(word)
+      labels.append(label)
     elif words:
       yield _sentence(words, labels)
       words, labels = [], []
   if words:
     yield _sentence(words, labels)
+
+
+def _columns(line: str) -> list[str]:
+  """Returns the columns of a line, none if it is blank.
+
+  Other spaces, such as U+00A0, are a part of a word.
+  """
+  if not line.strip():
+    return []
+  if '\t' in line:
+    return [column.strip(' ') for column in line.strip('\r\n').split('\t')]
+  return re.split(' +', line.strip(' \r\n'))
 
 
 def _sentence(words, labels) -> LabeledSentence:

@@ -1,13 +1,16 @@
 """Counts of what reading keeps and of what it leaves out, by reason."""
 
 import collections
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from absl import logging
 
 from realm_tf import errors
 
 UNREADABLE = 'unreadable'
+EMPTY = 'empty'
+REPEATED = 'repeated id'
+UNTITLED = 'articles without a title'
 _NUM_LOGGED = 20  # A file that is no text at all would fill the log.
 
 
@@ -15,8 +18,8 @@ class Counts:
   """Counters of a job that reads articles, sentences or queries.
 
   Args:
-    skip_errors: Whether to skip unreadable records and count them as
-      UNREADABLE. By default the first is an error.
+    skip_errors: Whether to skip unreadable records and count them. By default
+      the first is an error.
 
   Attributes:
     kept: 'articles', 'sentences' -> number.
@@ -31,6 +34,11 @@ class Counts:
     self.left_out: collections.Counter[str] = collections.Counter()
     self.on_redirect: Callable[[str, str], None] = lambda title, goal: None
 
+  @property
+  def skips(self) -> bool:
+    """Whether unreadable records are skipped."""
+    return self._skip_errors
+
   def keep(self, what: str, number: int = 1) -> None:
     self.kept[what] += number
 
@@ -39,17 +47,29 @@ class Counts:
     if number:
       self.left_out[reason] += number
 
-  def error(self, error: errors.UserError) -> None:
-    """Counts an unreadable record, or raises `error`."""
+  def error(self, error: errors.UserError, reason: str = UNREADABLE) -> None:
+    """Counts a record that cannot be used, or raises `error`."""
     if not self._skip_errors:
       raise error
-    self.left_out[UNREADABLE] += 1
-    if self.left_out[UNREADABLE] <= _NUM_LOGGED:
+    self.left_out[reason] += 1
+    if self.left_out[reason] <= _NUM_LOGGED:
       logging.warning('Skipped: %s', error)
 
   def summary(self) -> str:
     """Returns e.g. ' Left out: 3 redirect, 1 list.'; '' for nothing."""
+    untitled = self.kept[UNTITLED]
+    text = f' {untitled} {UNTITLED}.' if untitled else ''
     if not self.left_out:
-      return ''
+      return text
     numbers = (f'{n} {reason}' for reason, n in sorted(self.left_out.items()))
-    return f' Left out: {", ".join(numbers)}.'
+    return f'{text} Left out: {", ".join(numbers)}.'
+
+
+def num_articles(kept: Mapping[str, int], left_out: Mapping[str, int]) -> int:
+  """Returns the number of articles that got a number, if only to be left out.
+
+  Args:
+    kept: See `Counts`, for both.
+  """
+  reasons = 'list', 'disambiguation', EMPTY, REPEATED
+  return kept.get('articles', 0) + sum(left_out.get(r, 0) for r in reasons)

@@ -1,6 +1,6 @@
 """Finds input files, decompresses them by content, and streams their lines.
 
-Compression (gzip, bzip2) is recognized by content, not by name.
+Compression (gzip, bzip2, xz) is recognized by content, not by name.
 """
 
 import bz2
@@ -8,15 +8,22 @@ from collections.abc import Iterable, Iterator
 import contextlib
 import gzip
 import itertools
-import json
+import lzma
 import os
+import stat
 from typing import Any, BinaryIO, Optional
 import zlib
 
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import json_text
 from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import file_kinds
+
+BYTE_ORDER_MARK = '\ufeff'
+_NUM_HEAD = 1 << 16  # Bytes; a header of columns may be long.
+_Damage = (EOFError, OSError, lzma.LZMAError, zlib.error, tf.errors.OpError)
 
 
 def find_files(item: str) -> list[str]:
@@ -44,38 +51,50 @@ def find_files(item: str) -> list[str]:
 
 @contextlib.contextmanager
 def reading(path: str) -> Iterator[BinaryIO]:
-  """Opens a plain, .gz or .bz2 file for reading its decompressed bytes.
+  """Opens a text file for reading its bytes, decompressed.
 
   Raises:
-    UserError: The file is unreadable or damaged, also while the body reads.
+    UserError: The file is unreadable or damaged, also while the body reads, or
+      is no text.
   """
-  try:
-    with _open(path) as file:
-      yield file
-  except (EOFError, OSError, zlib.error, tf.errors.OpError) as error:
-    raise errors.UserError(
-      f'{path} must be readable; it is not: {error}. Copy the file again.'
-    ) from error
+  with _opened(path) as file:
+    file_kinds.check(path, file.read(_NUM_HEAD))
+    file.seek(0)
+    yield file
+
+
+def head(path: str) -> bytes:
+  """Returns the first bytes of a file of any kind, decompressed."""
+  with _opened(path) as file:
+    return file.read(_NUM_HEAD)
 
 
 def read_lines(
   path: str, counts: Optional[counts_lib.Counts] = None
 ) -> Iterator[tuple[int, str]]:
-  """Yields (line number from 1, line); `counts` may skip lines not in UTF-8."""
+  """Yields (line number from 1, line); `counts` may skip lines not in UTF-8.
+
+  A byte order mark at the beginning is left out.
+  """
   counts = counts or counts_lib.Counts()
   with reading(path) as file:
     for number, line in enumerate(file, 1):
       try:
         text = line.decode('utf-8')
       except UnicodeDecodeError as error:
-        counts.error(
-          errors.UserError(
-            f'{path} must be UTF-8 text; line {number} is not '
-            f'({error.reason}). Convert the file.'
-          )
-        )
+        counts.error(not_utf8(path, number, error))
       else:
-        yield number, text
+        yield number, text.removeprefix(BYTE_ORDER_MARK * (number == 1))
+
+
+def not_utf8(
+  path: str, number: int, error: UnicodeDecodeError
+) -> errors.UserError:
+  """Returns the error of a line that `error` says is not UTF-8."""
+  return errors.UserError(
+    f'{path} must be UTF-8 text; line {number} is not ({error.reason}). '
+    'Convert the file.'
+  )
 
 
 def read_json_lines(
@@ -88,18 +107,11 @@ def read_json_lines(
     if not line.strip():
       continue
     try:
-      record = json.loads(line.rstrip())
-      problem = f'it is a {type(record).__name__}'
-    except json.JSONDecodeError as error:
-      record, problem = None, f'column {error.colno}: {error.msg}'
-    if isinstance(record, dict):
-      yield where, record
+      record = json_text.parse_object(line.rstrip(), where)
+    except errors.UserError as error:
+      counts.error(error)
     else:
-      counts.error(
-        errors.UserError(
-          f'{where} must be a JSON object; {problem}. Correct it.'
-        )
-      )
+      yield where, record
 
 
 def read_json_files(
@@ -123,15 +135,34 @@ def _text(where: str, record: dict[str, Any]) -> str:
   return record['text']
 
 
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+  try:
+    with _open(path) as file:
+      yield file
+  except _Damage as error:
+    raise errors.UserError(
+      f'{path} must be readable; it is not: {error}. Copy the file again.'
+    ) from error
+
+
 def _open(path: str):
   """Opens a file, decompressed according to its first bytes."""
   opener = open if '://' not in path else tf.io.gfile.GFile
+  if opener is open and not stat.S_ISREG(os.stat(path).st_mode):
+    raise errors.UserError(
+      f'{path} must be a file; it is a pipe, a device or a folder. Copy what '
+      'it holds to a file.'
+    )
   with opener(path, 'rb') as file:
-    magic = file.read(3)
+    magic = file.read(6)
   # A local path, so that closing the decompressor closes the file.
   file = path if opener is open else opener(path, 'rb')
-  if magic[:2] == b'\x1f\x8b':
-    return gzip.open(file, 'rb')
-  if magic == b'BZh':
-    return bz2.open(file, 'rb')
+  for beginning, library in (
+    (b'\x1f\x8b', gzip),
+    (b'BZh', bz2),
+    (b'\xfd7zXZ\0', lzma),
+  ):
+    if magic.startswith(beginning):
+      return library.open(file, 'rb')
   return opener(path, 'rb')

@@ -1,26 +1,42 @@
 """Streams articles from files, BEIR folders and datasets.
 
-JSONL, WikiExtractor's output, MediaWiki dumps, folders of texts -> articles
+JSON, CSV, Parquet, WikiExtractor's output, MediaWiki dumps, texts -> articles
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import itertools
 import os
 import re
 from typing import NamedTuple, Optional
 
 from realm_tf import errors
+from realm_tf.corpus import article_records
 from realm_tf.corpus import beir
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
+from realm_tf.corpus import distinct_ids
 from realm_tf.corpus import files
 from realm_tf.corpus import link_titles
 from realm_tf.corpus import mediawiki
+from realm_tf.corpus import record_files
 from realm_tf.corpus import wikiextractor
 
-FORMATS = ('auto', 'jsonl', 'wikiextractor', 'mediawiki', 'text', 'tfds')
+_WIKIEXTRACTOR, _MEDIAWIKI, _TEXT = 'wikiextractor', 'mediawiki', 'text'
+FORMATS = (
+  'auto',
+  *record_files.FORMATS,
+  _WIKIEXTRACTOR,
+  _MEDIAWIKI,
+  _TEXT,
+  'tfds',
+)
+_ANY_KEYS = article_records.Keys()
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
+# Endings of names that are no part of a title.
+_ENDINGS = '.txt', '.text', '.md', '.gz', '.bz2', '.xz'
+# Neither space nor a character that nobody sees, such as U+200B.
+_VISIBLE = re.compile('[^\\s\0-\x1f\x7f\xad\u200b-\u200f\u2060-\u2064\ufeff]')
 _DISAMBIGUATION_TITLE = re.compile(r'.*\(disambiguation\)', re.IGNORECASE)
 
 
@@ -43,38 +59,51 @@ class Article(NamedTuple):
   links: tuple[str, ...] = ()
 
 
+_Placed = tuple[str, Article]  # With file and line, or title.
+
+
 def read_articles(
   inputs: Sequence[str],
   format: str = 'auto',  # pylint: disable=redefined-builtin
   drop_lists: bool = False,
   counts: Optional[counts_lib.Counts] = None,
+  keys: article_records.Keys = _ANY_KEYS,
   first_number: int = 0,
+  find_known: Callable[[str], str] = lambda article_id: '',
 ) -> Iterator[Article]:
   """Returns the articles of all `inputs`, in order; some still need `plain`.
 
   Args:
     inputs: Files, directories (searched recursively), globs, 'beir:DIR' (see
       `beir`), 'tfds:NAME' or 'hf_disk:DIR' (`datasets.read_articles`).
-    format: One of FORMATS; 'auto' looks at each file's first line. With 'text'
+    format: One of FORMATS; 'auto' looks at each file's beginning. With 'text'
       each file is an article and its name the title.
     drop_lists: Whether to leave out lists, indices, outlines and
       disambiguation pages, like ORQA.
     counts: Counts articles, kept and left out; may skip bad records.
+    keys: Keys of records.
     first_number: Number of the first article, the id of one without an id.
+    find_known: Returns where an id is known from, '' for a new one.
 
   Raises:
-    UserError: A missing file, at once, or a bad record, while reading.
+    UserError: A missing file, at once, or, while reading, a bad record or an
+      id that is known or comes twice.
   """
   counts = counts or counts_lib.Counts()
   items = expand(inputs, format)
-  articles = itertools.chain.from_iterable(
-    _read_item(item, format, counts) for item in items
-  )
-  numbered = (
-    article if article.article_id else article._replace(article_id=str(number))
-    for number, article in enumerate(articles, first_number)
-  )
-  return _counted(numbered, drop_lists, counts)
+
+  def placed(counts):
+    articles = itertools.chain.from_iterable(
+      _read_item(item, format, keys, counts) for item in items
+    )
+    return _numbered(articles, first_number)
+
+  def find_first(article_id):
+    quiet = counts_lib.Counts()  # No error is before the second place.
+    return next(w for w, a in placed(quiet) if a.article_id == article_id)
+
+  kept = _counted(placed(counts), drop_lists, counts)
+  return _distinct(kept, counts, find_known, find_first)
 
 
 def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint: disable=redefined-builtin
@@ -128,72 +157,93 @@ def in_batches(
     yield batch
 
 
-def _counted(articles, drop_lists, counts) -> Iterator[Article]:
-  for article in articles:
+def _numbered(articles, first_number) -> Iterator[_Placed]:
+  for number, (where, article) in enumerate(articles, first_number):
+    article_id = article.article_id or str(number)
+    yield where, article._replace(article_id=article_id)
+
+
+def _counted(articles, drop_lists, counts) -> Iterator[_Placed]:
+  for where, article in articles:
     if drop_lists and _LIST_TITLE.match(article.title):
       counts.drop('list')
     elif drop_lists and _DISAMBIGUATION_TITLE.match(article.title):
       counts.drop('disambiguation')
+    elif not _VISIBLE.search(article.text):
+      counts.drop(counts_lib.EMPTY)
     else:
+      yield where, article
+
+
+def _distinct(articles, counts, find_known, find_first) -> Iterator[Article]:
+  """Yields articles with new ids, and counts them."""
+  seen = distinct_ids.SeenIds()
+  for where, article in articles:
+    name = article.article_id
+    before = find_known(name)
+    if not before and seen.add(name):
       counts.keep('articles')
+      if not article.title:
+        counts.keep(counts_lib.UNTITLED)
       yield article
+      continue
+    if not before:
+      before = 'an article before it' if counts.skips else find_first(name)
+    counts.error(
+      errors.UserError(
+        'Articles must have different ids; one without has its number. Found '
+        f'{name!r:.40} at {where} and at {before}. Change one, or --remove the '
+        'old one of --append.'
+      ),
+      counts_lib.REPEATED,
+    )
 
 
-def _read_item(item: str, name: str, counts) -> Iterator[Article]:
-  if item.startswith(datasets.PREFIXES):
-    return itertools.starmap(Article, datasets.read_articles(item))
-  return _read_file(item, name, counts)
-
-
-def _read_file(path, name, counts) -> Iterator[Article]:
+def _read_item(item: str, name: str, keys, counts) -> Iterator[_Placed]:
   try:
+    if item.startswith(datasets.PREFIXES):
+      records = datasets.read_articles(item, keys.names)
+      yield from _parsed(records, keys, counts)
+      return
     if name == 'auto':
-      name = _recognize(path)
-    yield from _READERS[name](path, counts)
+      name = _recognize(item, keys)
+    if name in record_files.FORMATS:
+      records = record_files.read(item, name, keys.names, counts)
+      yield from _parsed(records, keys, counts)
+      return
+    for article in _READERS[name](item, counts):
+      yield f'{item} ({article.title!r:.60})', article
   except errors.UserError as error:  # The rest of the file is lost.
     counts.error(error)
 
 
-def _recognize(path: str) -> str:
-  # The reader reports lines that are not UTF-8.
-  lines = files.read_lines(path, counts_lib.Counts(skip_errors=True))
-  first = next((line for _, line in lines if line.strip()), '{')
-  first = first.lstrip('\ufeff \t')
+def _parsed(records, keys, counts) -> Iterator[_Placed]:
+  for where, record in records:
+    try:
+      article = Article(*article_records.parse(where, record, keys))
+    except errors.UserError as error:
+      counts.error(error)
+    else:
+      yield where, article
+
+
+def _recognize(path: str, keys: article_records.Keys) -> str:
+  format = record_files.recognize(path, keys.texts)  # pylint: disable=redefined-builtin
+  first = record_files.first_line(files.head(path))
+  if format or not first:
+    return format or record_files.JSONL
   for beginning, name in (
-    ('<doc ', 'wikiextractor'),
-    ('{', 'jsonl'),
-    ('<mediawiki', 'mediawiki'),
-    ('<?xml', 'mediawiki'),
+    ('<doc ', _WIKIEXTRACTOR),
+    ('<mediawiki', _MEDIAWIKI),
+    ('<?xml', _MEDIAWIKI),
   ):
     if first.startswith(beginning):
       return name
   raise errors.UserError(
-    f'{path} must be JSONL, WikiExtractor output or a MediaWiki dump; it '
-    f'begins with {first.strip()[:40]!r}. Give --format (--format=text: a file '
-    'is an article), or convert the file.'
+    f'{path} must be JSON, CSV with a header, Parquet, WikiExtractor output or '
+    f'a MediaWiki dump; it begins with {first[:40]!r}. Give --format '
+    '(--format=text: a file is an article) or --text_key, or convert the file.'
   )
-
-
-def _read_jsonl(path, counts) -> Iterator[Article]:
-  for where, record in files.read_json_lines(path, counts):
-    if '_id' in record:  # BEIR's, which may leave out the title.
-      record = {'title': '', **record, 'id': record['_id']}
-    bad = [k for k in ('title', 'text') if not isinstance(record.get(k), str)]
-    if bad:
-      counts.error(
-        errors.UserError(
-          f"{where} must have '{bad[0]}', a string; it has "
-          f'{record.get(bad[0])!r:.40}. An article is {{"title": ..., "text": '
-          '..., "id": optional}.'
-        )
-      )
-      continue
-    article_id = record.get('id')
-    yield Article(
-      record['title'],
-      record['text'],
-      '' if article_id is None else str(article_id),
-    )
 
 
 def _read_wikiextractor(path, counts) -> Iterator[Article]:
@@ -216,19 +266,16 @@ def _read_mediawiki(path, counts) -> Iterator[Article]:
 
 def _read_text(path, counts) -> Iterator[Article]:
   """Reads a whole file as an article; its name is the title."""
-  text = ''.join(line for _, line in files.read_lines(path, counts)).strip()
+  del counts  # A file is read whole or not at all.
+  text = ''.join(line for _, line in files.read_lines(path)).strip()
   name = os.path.basename(path)
-  while os.path.splitext(name)[1] in ('.txt', '.gz', '.bz2'):
+  while os.path.splitext(name)[1].lower() in _ENDINGS:
     name = os.path.splitext(name)[0]
-  if text:
-    yield Article(name.replace('_', ' '), text, '')
-  else:
-    counts.drop('empty')
+  yield Article(name.replace('_', ' '), text, '')
 
 
 _READERS = {
-  'jsonl': _read_jsonl,
-  'wikiextractor': _read_wikiextractor,
-  'mediawiki': _read_mediawiki,
-  'text': _read_text,
+  _WIKIEXTRACTOR: _read_wikiextractor,
+  _MEDIAWIKI: _read_mediawiki,
+  _TEXT: _read_text,
 }

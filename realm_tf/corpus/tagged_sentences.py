@@ -11,6 +11,7 @@ from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
 from realm_tf.corpus import files
+from realm_tf.corpus import record_fields
 from realm_tf.corpus import sources
 
 
@@ -92,5 +93,7 @@ def _parse(where: str, record: dict[str, Any]) -> TaggedSentence:
         f'characters. Found {span!r:.40}.'
       )
   return TaggedSentence(
-    text, tuple((start, end) for start, end in spans), str(record.get('id', ''))
+    text,
+    tuple((start, end) for start, end in spans),
+    record_fields.as_id(where, record.get('id')),
   )

@@ -15,6 +15,7 @@ import apache_beam as beam
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.pipelines import running
@@ -34,6 +35,7 @@ class Reading(NamedTuple):
     drop_lists: Whether to leave out lists and the like.
     skip_errors: Whether to skip unreadable records.
     first_number: Number of the first article.
+    keys: Keys of records.
   """
 
   inputs: Sequence[str]
@@ -41,6 +43,7 @@ class Reading(NamedTuple):
   drop_lists: bool
   skip_errors: bool
   first_number: int = 0
+  keys: article_records.Keys = article_records.Keys()
 
 
 @contextlib.contextmanager
@@ -93,11 +96,15 @@ def _count(item, reading: Reading) -> tuple[int, int]:
   """Returns (number of the file, number of its articles)."""
   number, path = item
   counts = counts_lib.Counts(reading.skip_errors)
-  articles = sources.read_articles([path], reading.format, counts=counts)
+  articles = sources.read_articles(
+    [path], reading.format, counts=counts, keys=reading.keys
+  )
   try:
-    return number, sum(1 for _ in articles)
+    for _ in articles:
+      pass
   except errors.UserError:  # `_read` reports it.
     return number, 0
+  return number, counts_lib.num_articles(counts.kept, counts.left_out)
 
 
 def _read(item, numbers, reading: Reading, work_dir: str, batches: _Batches):
@@ -109,6 +116,7 @@ def _read(item, numbers, reading: Reading, work_dir: str, batches: _Batches):
     reading.format,
     reading.drop_lists,
     counts,
+    reading.keys,
     reading.first_number
     + sum(count for other, count in numbers.items() if other < number),
   )

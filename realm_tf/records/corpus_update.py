@@ -50,6 +50,7 @@ class CorpusUpdate:
   """
 
   def __init__(self, corpus_dir: str, removed_ids: Sequence[str]):
+    # An item is an id, or several with commas between them.
     self._dir = corpus_dir
     self.manifest = shards.read_manifest(corpus_dir)
     self.tokenizer = wordpiece.WordpieceTokenizer.from_file(
@@ -57,18 +58,29 @@ class CorpusUpdate:
     )
     self._table = block_table.BlockTable.open(corpus_dir, verify=True)
     self._is_kept = np.ones(self.manifest.num_blocks, bool)
-    for article_id in removed_ids:
-      rows = self._table.find_article(article_id)
-      if not len(rows):
-        raise errors.UserError(
-          f'--remove must name articles of {corpus_dir}. Found none with id '
-          f'{article_id!r}. Leave it out.'
-        )
-      self._is_kept[rows] = False
+    for value in removed_ids:
+      self._remove(value)
     self.links = corpus_links.CorpusLinks.of_corpus(
       corpus_dir, self._table.manifest
     )
     self.num_articles = _num_articles(self.manifest.source)
+
+  def find(self, article_id: str) -> str:
+    """Returns the directory that keeps blocks of an article; '' if none."""
+    rows = self._table.find_article(article_id)
+    return self._dir if self._is_kept[rows].any() else ''
+
+  def _remove(self, value: str) -> None:
+    """Removes the article of an id, which may have commas, or of several."""
+    is_one = len(self._table.find_article(value)) > 0
+    for article_id in [value] if is_one else filter(None, value.split(',')):
+      rows = self._table.find_article(article_id)
+      if not len(rows):
+        raise errors.UserError(
+          f'--remove must name articles of {self._dir}. Found none with id '
+          f'{article_id!r}. Leave it out.'
+        )
+      self._is_kept[rows] = False
 
   def write(
     self,
@@ -90,6 +102,7 @@ class CorpusUpdate:
     def fill(writer: corpus_writer.CorpusWriter):
       self._keep(writer)
       for batch in corpus_building.without_duplicates(batches, counts, known):
+        self._check_new(batch)
         writer.extend(batch)
 
     return shards.write(
@@ -101,6 +114,15 @@ class CorpusUpdate:
       self.manifest.max_block_wordpieces,
       self.links,
     )
+
+  def _check_new(self, batch: _Batch) -> None:
+    """Raises UserError if an article of `batch` is in the corpus already."""
+    for article_id, *_ in batch.articles:
+      if self.find(article_id):
+        raise errors.UserError(
+          f'--input must have new articles. Found {article_id!r:.40} there and '
+          f'in {self._dir}. Give its id to --remove, too, to replace it.'
+        )
 
   def _keep(self, writer: corpus_writer.CorpusWriter) -> None:
     """Links unchanged shards and rewrites the others."""
@@ -139,8 +161,7 @@ def _num_articles(source: dict[str, Any]) -> int:
   number = 0
   while source:
     json_shapes.check(source, _SOURCE, "'source' of the corpus", _ADVICE)
-    left_out = source.get('left_out', {})
-    number += source.get('kept', {}).get('articles', 0)
-    number += left_out.get('list', 0) + left_out.get('disambiguation', 0)
+    kept, left_out = source.get('kept', {}), source.get('left_out', {})
+    number += counts_lib.num_articles(kept, left_out)
     source = source.get('made_from', {})
   return number

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator, Sequence
 import functools
-from typing import Optional
+from typing import Any, Optional
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -42,12 +42,17 @@ def read_articles(
   world: config_lib.WorldConfig,
   drop_lists: bool = True,
   counts: Optional[counts_lib.Counts] = None,
-  first_number: int = 0,
+  *reading: Any,
 ) -> Iterator[sources.Article]:
-  """Returns the articles of 'world', or those of `sources.read_articles`."""
+  """Returns the articles of 'world', or those of `sources.read_articles`.
+
+  Args:
+    reading: Further arguments of `sources.read_articles`; so for the others.
+    world: Config of 'world'.
+  """
   if is_world(inputs, format):
     return iter(generate_world(world).articles)
-  return sources.read_articles(inputs, format, drop_lists, counts, first_number)
+  return sources.read_articles(inputs, format, drop_lists, counts, *reading)
 
 
 def read_tagged_sentences(

@@ -7,14 +7,14 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
-from realm_tf.corpus import beir
 from realm_tf.corpus import questions
 from realm_tf.corpus import sources
 
 _CORPUS = b"""{"_id": "d1", "title": "Bern", "text": "A city.", "metadata": {}}
 {"_id": "d2", "text": "No title."}
+{"_id": 3, "title": null, "text": "Null."}
 """
-_QUERIES = b"""{"_id": "q1", "text": "What is Bern?", "metadata": {}}
+_QUERIES = b"""\xef\xbb\xbf{"_id": "q1", "text": "What is Bern?"}
 {"_id": "q2", "text": "Judged in no line?"}
 {"_id": "q3", "text": "Nothing relevant?"}
 """
@@ -41,6 +41,7 @@ class BeirTest(parameterized.TestCase):
       [
         sources.Article('Bern', 'A city.', 'd1'),
         sources.Article('', 'No title.', 'd2'),
+        sources.Article('', 'Null.', '3'),
       ],
     )
 
@@ -62,21 +63,20 @@ class BeirTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'must have answers'):
       questions.read_questions(f'beir:{self._folder()}')
 
-  def test_reads_judgements_in_trec_columns(self):
-    path = self.create_tempfile(content='q1 0 d1 2\n\nq1\t0\td2\t-1\n')
-    self.assertEqual(
-      beir.read_qrels(path.full_path), {'q1': {'d1': 2, 'd2': -1}}
-    )
-
   @parameterized.parameters(
     ('qrels/test.tsv', b'query-id\tcorpus-id\tscore\nq1\td1\n', ':2 must be'),
     ('qrels/test.tsv', b'q1\td1\t1\nq1\td2\tx\n', ':2 must be'),
     ('qrels/test.tsv', _QRELS[:-2], ':4 must be.*q3'),
     ('qrels/test.tsv', b'query-id\tcorpus-id\tscore\n', ' must have a judg'),
-    ('queries.jsonl', _QUERIES[:-9], ':3 must be a JSON object'),
-    ('queries.jsonl', b'{"_id": 3, "text": "x"}', ':1 must have "_id"'),
-    ('corpus.jsonl', _CORPUS[:-9], ':2 must be a JSON object'),
-    ('corpus.jsonl', b'{"_id": "d1", "title": "x"}', ":1 must have 'text'"),
+    ('queries.jsonl', _QUERIES[:-9], ':3 must be JSON'),
+    ('queries.jsonl', b'{"_id": 3.5, "text": "x"}', ':1 must have a string or'),
+    ('queries.jsonl', b'{"text": "x"}', ':1 must have "_id"'),
+    ('corpus.jsonl', _CORPUS[:-9], ':3 must be JSON'),
+    (
+      'corpus.jsonl',
+      b'{"_id": "d1", "title": "x"}',
+      ":1 must have one of 'text'",
+    ),
   )
   def test_a_bad_line_is_a_user_error(self, name, content, message):
     folder = self._folder(**{name: content})

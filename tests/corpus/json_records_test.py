@@ -8,6 +8,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import json_records
 
 _RECORDS = [
@@ -40,6 +41,21 @@ class ReadTest(parameterized.TestCase):
     self.assertEqual([record for _, record in found], [{'a': 1}, {}])
     self.assertEmpty(list(json_records.read(self._file('[\n]'))))
 
+  def test_indented_objects_are_read(self):
+    text = '\ufeff' + '\n'.join(json.dumps(r, indent=1) for r in _RECORDS)
+    path = self._file(text)
+    found = list(json_records.read(path))
+    self.assertEqual([record for _, record in found], _RECORDS)
+    self.assertEqual(
+      [w.rpartition(':')[2] for w, _ in found], ['1', '10', '14']
+    )
+
+  def test_elements_that_are_no_objects_may_be_skipped(self):
+    counts = counts_lib.Counts(skip_errors=True)
+    found = json_records.read(self._file('[{"a": 1}, 7, {"a": 2}]'), counts)
+    self.assertEqual([record for _, record in found], [{'a': 1}, {'a': 2}])
+    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
+
   def test_is_lazy(self):
     records = json_records.read(self._file('[{"a": 1},\n{"a": broken'))
     self.assertEqual(next(records)[1], {'a': 1})
@@ -53,7 +69,11 @@ class ReadTest(parameterized.TestCase):
     ('no_comma', '[\n{"a": 1}\n{"b": 1}]', ":3 must have , or ]; found '{'"),
     ('no_object', '[{},\n7]', ':2 must be a JSON object; it is a int'),
     ('more', '[{}]\n[{}]', ':2 must be the end'),
-    ('cut_line', '{"a": 1}\n{"a"', ':2 must be a JSON object'),
+    ('cut_line', '{"a": 1}\n{"a"', ':2 must be JSON'),
+    ('deep', '[{},\n' + '[' * 100_000, ':2 must be JSON; .*nested too deep'),
+    ('number', '[\n{"a": ' + '9' * 5000 + '}]', ':2 must be JSON; .*5000 dig'),
+    ('half', r'[{"a": "\ud83d"}]', ':1 must be JSON; half of a surr'),
+    ('indented', '{\n"a": 1,\n"b" 2}', ':3 must be JSON'),
   )
   def test_a_bad_file_is_a_user_error_with_its_line(self, text, message):
     for chunk in (1, 1 << 20):

@@ -102,12 +102,16 @@ class ReadQuestionsTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('no_question', b'{"answers": ["A"]}', ":1 must have 'question'"),
-    ('no_answers', b'\n{"question": "Who?"}', ":2 must have 'answers'.*None"),
-    ('empty_answers', b'{"question": "Who?", "answers": []}', r'it has \[\]'),
-    ('numbers', b'{"question": "Who?", "answers": [1]}', r'it has \[1\]'),
+    ('no_answers', b'\n{"question": "Who?"}', ":2 must have 'answers'"),
+    (
+      'empty_answers',
+      b'{"question": "Who?", "answers": []}',
+      '1 question with',
+    ),
+    ('numbers', b'{"question": "Who?", "answers": [1]}', 'it has 1 in them'),
     ('regex', b'{"question": "W?", "answers": ["A"], "regex": 1}', "'regex'"),
     ('pattern', b'{"question": "W?", "answer": "(", "regex": true}', ':1.*reg'),
-    ('broken', b'{"question"', ':1 must be a JSON object'),
+    ('broken', b'{"question"', ':1 must be JSON'),
     ('cut_array', b'[\n{"question": "W', ':2 must be JSON'),
     ('bad_element', b'[\n{"question": "W"}]', ":2 must have 'answers'"),
     ('empty', b'', 'at least one question'),

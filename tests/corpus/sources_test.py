@@ -67,11 +67,13 @@ class ReadArticlesTest(parameterized.TestCase):
     )
 
   def test_reads_directories_and_globs_in_order(self):
-    second = self._write('AB/wiki_00', '<doc id="2" url="" title="B">\n</doc>')
+    second = self._write(
+      'AB/wiki_00', '<doc id="2" url="" title="B">\nC\n</doc>'
+    )
     folder = os.path.dirname(os.path.dirname(second))
     os.makedirs(os.path.join(folder, 'AA'))
     with open(os.path.join(folder, 'AA', 'wiki_00'), 'w') as file:
-      file.write('<doc id="1" url="" title="A">\n</doc>')
+      file.write('<doc id="1" url="" title="A">\nC\n</doc>')
     for item in (folder, os.path.join(folder, '*', 'wiki_*')):
       self.assertEqual(
         [a.article_id for a in sources.read_articles([item])], ['1', '2']
@@ -85,9 +87,20 @@ class ReadArticlesTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('broken_json', '{"title": "A", "text": "B"}\n{"title"', ':2 must be'),
     ('not_an_object', '{"title": "A", "text": "B"}\n[1]', ':2 .* a list'),
-    ('no_title', '{"text": "B"}', ":1 must have 'title'.*None"),
+    ('no_text', '{"title": "B"}', ":1 must have one of 'text'.*it has 'title'"),
+    ('title_is_no_string', '{"title": 7, "text": "B"}', ":1 .*'title'.* 7"),
+    ('id_is_a_number', '{"id": 7.0, "text": "B"}', ':1 .* as id; it has 7.0'),
+    ('id_is_a_switch', '{"id": true, "text": "B"}', ':1 .* as id; it has True'),
+    (
+      'id_is_long',
+      '{"id": ' + '9' * 5000 + '}',
+      ':1 must be JSON.*5000 digits',
+    ),
+    ('deep', '{"a": ' + '[' * 100_000, ':1 must be JSON.*nested too deeply'),
+    ('half', r'{"text": "\ud83d"}', ':1 must be JSON.*surrogate'),
     ('text_is_no_string', '{"title": "B", "text": 3}', ":1 .*'text'.* 3"),
-    ('other_format', '<html>', "begins with '<html>'"),
+    ('other_format', 'Dear all', "begins with 'Dear all'"),
+    ('web_page', '\ufeff<!DOCTYPE HTML>', 'it is an HTML page'),
     ('cut_dump', wiki_dump.dump()[:-9], 'must be a MediaWiki dump'),
     ('unclosed_article', '<doc id="1" title="A">\nB', ':2 must be </doc>'),
     (
@@ -133,6 +146,37 @@ class ReadArticlesTest(parameterized.TestCase):
       )
       with self.assertRaisesRegex(errors.UserError, 'tfds:other'):
         list(sources.read_articles(['tfds:other']))
+
+
+class RepeatedIdsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    line = '{{"id": {}, "title": "A", "text": "B{}."}}\n'
+    self._first = self.create_tempfile('1', line.format(7, 1)).full_path
+    self._second = self.create_tempfile(
+      '2', line.format('"8"', 2) + line.format('"7"', 3)
+    ).full_path
+    self._paths = [self._first, self._second]
+
+  def test_are_refused_with_both_places(self):
+    with self.assertRaisesRegex(
+      errors.UserError, f"'7' at {self._second}:2 and at {self._first}:1"
+    ):
+      list(sources.read_articles(self._paths))
+
+  def test_are_left_out_and_counted_if_told(self):
+    counts = counts_lib.Counts(skip_errors=True)
+    articles = list(sources.read_articles(self._paths, counts=counts))
+    self.assertEqual([a.text for a in articles], ['B1.', 'B2.'])
+    self.assertEqual(counts.left_out, {counts_lib.REPEATED: 1})
+
+  def test_known_ids_are_refused(self):
+    known = {'8': '/corpus'}
+    articles = sources.read_articles(
+      self._paths, find_known=lambda name: known.get(name, '')
+    )
+    with self.assertRaisesRegex(errors.UserError, "'8' at .* and at /corpus"):
+      list(articles)
 
 
 class LeftOutTest(absltest.TestCase):
@@ -190,19 +234,44 @@ class LeftOutTest(absltest.TestCase):
     self.assertEqual(
       list(sources.read_articles([folder.full_path], 'text', counts=counts)),
       [
-        ('Old town', 'It is old.\n\nVery.', '0', False, ()),
-        ('c', '{"new": 1}', '1', False, ()),
+        ('Old town', 'It is old.\n\nVery.', '1', False, ()),
+        ('c', '{"new": 1}', '2', False, ()),
       ],
     )
     self.assertEqual(counts.left_out, {'empty': 1})
+
+  def test_empty_articles_are_left_out(self):
+    texts = '   \\n\\t ', '\u200b\u200b', '', 'Oslo.'
+    path = self._file(
+      ''.join(f'{{"title": "A", "text": "{text}"}}\n' for text in texts)
+      + '{"title": "B", "text": null}\n'
+    )
+    counts = counts_lib.Counts()
+    (article,) = sources.read_articles([path], counts=counts)
+    self.assertEqual(article, sources.Article('A', 'Oslo.', '3'))
+    self.assertEqual(counts.left_out, {'empty': 4})
+
+  def test_a_broken_text_is_left_out_whole(self):
+    good = self._file(b'A town.', 'good.TXT')
+    cut = self._file(gzip.compress(b'Half a town.\n' * 99)[:-9], 'cut.txt')
+    latin = self._file(b'Good line.\n\xe9\n', 'latin.txt')
+    pdf = self._file(b'%PDF-1.4\n%\xe2\n', 'x.pdf')
+    counts = counts_lib.Counts(skip_errors=True)
+    articles = sources.read_articles(
+      [good, cut, latin, pdf], 'text', counts=counts
+    )
+    self.assertEqual(list(articles), [sources.Article('good', 'A town.', '0')])
+    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 3})
 
   def test_skips_and_counts_what_is_broken(self):
     path = self._file(
       b'{"title": "\xff", "text": "B"}\n{"title": "A", "text": "B"}\n{"title"\n'
       b'[1]\n{"title": "C"}\n{"title": "D", "text": "E"}\n'
     )
-    dump = self._file(wiki_dump.dump(wiki_dump.page('F', 'G'), '<page>'), 'b')
-    wiki = self._file('<doc id="1" title="H">\nI\n</doc>\nJ\n', 'c')
+    dump = self._file(
+      wiki_dump.dump(wiki_dump.page('F', 'G', page_id=98), '<page>'), 'b'
+    )
+    wiki = self._file('<doc id="99" title="H">\nI\n</doc>\nJ\n', 'c')
     cut = self._file(bz2.compress(_JSONL.encode() * 999)[:-9], 'd')
     counts = counts_lib.Counts(skip_errors=True)
     articles = list(
@@ -210,7 +279,7 @@ class LeftOutTest(absltest.TestCase):
     )
     self.assertEqual([a.title for a in articles[:4]], ['A', 'D', 'F', 'H'])
     # Four lines, the end of the dump, a line outside of articles, and the file.
-    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 7})
+    self.assertEqual(counts.left_out[counts_lib.UNREADABLE], 7)
 
 
 if __name__ == '__main__':

@@ -9,8 +9,8 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
-from realm_tf.corpus import beir
 from realm_tf.corpus import json_records
+from realm_tf.corpus import qrels as qrels_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import field_files
 from realm_tf.evaluation import outcome as outcome_lib
@@ -222,9 +222,7 @@ class FieldFilesTest(absltest.TestCase):
     ids = rankings.query_ids(outcome.questions)
     field_files.write_trec_run(self._path, ids, ranked)
     qrels_file = self.create_tempfile(content=qrels_text).full_path
-    metrics = _measure(
-      beir.read_qrels(qrels_file), ids, ranked, [1, 5, 20, 100]
-    )
+    metrics = _measure(qrels_lib.read(qrels_file), ids, ranked, [1, 5, 20, 100])
     names = ['R@1', 'R@5', 'R@20', 'R@100', 'MRR@10', 'nDCG@10']
     measures = {
       name: ir_measures.parse_measure(name.replace('MRR', 'RR'))

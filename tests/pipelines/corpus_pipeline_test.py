@@ -86,7 +86,7 @@ class CorpusPipelineTest(parameterized.TestCase):
     path = os.path.join(self.inputs, '1.jsonl')
     with open(path, 'w') as file:
       file.write('{"title": "a", "text": "B."}\n{"title": "a"')
-    with self.assertRaisesRegex(errors.UserError, f'^{path}:2 must be a JSON'):
+    with self.assertRaisesRegex(errors.UserError, f'^{path}:2 must be JSON'):
       self._cut()
     self.assertFalse(os.path.exists(os.path.join(self.directory, 'work')))
     self.assertFalse(os.path.exists(os.path.join(self.directory, 'beam')))

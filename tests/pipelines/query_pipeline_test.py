@@ -93,7 +93,7 @@ class QueryPipelineTest(parameterized.TestCase):
     path = os.path.join(self.inputs, '0.jsonl')
     with open(path, 'w') as file:
       file.write('{"title": "a"')
-    with self.assertRaisesRegex(errors.UserError, f'^{path}:1 must be a JSON'):
+    with self.assertRaisesRegex(errors.UserError, f'^{path}:1 must be JSON'):
       self._tag(None)
     self.assertFalse(os.path.exists(os.path.join(self.directory, 'work')))
 

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.corpus.arrow_folder, with the readers that use it."""
+"""Tests for realm_tf.corpus.arrow_records, with the readers that use it."""
 
 import json
 import os
@@ -6,9 +6,10 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 import pyarrow as pa
+from pyarrow import parquet
 
 from realm_tf import errors
-from realm_tf.corpus import arrow_folder
+from realm_tf.corpus import arrow_records
 from realm_tf.corpus import questions
 from realm_tf.corpus import sources
 
@@ -42,7 +43,29 @@ def _save(folder, records):
   return folder
 
 
-class ArrowFolderTest(parameterized.TestCase):
+class ReadTest(parameterized.TestCase):
+  @parameterized.parameters('parquet', 'file', 'stream')
+  def test_reads_the_wanted_columns_of_every_row(self, kind):
+    path = os.path.join(self.create_tempdir(), 'x')
+    rows = [{'ID': i, 'text': None, 'vector': [0.5]} for i in range(3000)]
+    table = pa.Table.from_pylist(rows)
+    if kind == 'parquet':
+      parquet.write_table(table, path)
+    else:
+      new = pa.ipc.new_file if kind == 'file' else pa.ipc.new_stream
+      with new(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=1999)
+    found = list(arrow_records.read(path, {'id', 'text'}))
+    self.assertEqual(
+      found[-1], (f'{path}, row 3000', {'ID': 2999, 'text': None})
+    )
+    self.assertLen(found, 3000)
+    os.truncate(path, os.path.getsize(path) // 2)
+    with self.assertRaisesRegex(errors.UserError, f'^{path} must be a Parquet'):
+      list(arrow_records.read(path, {'id'}))
+
+
+class ReadFolderTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self._folder = self.create_tempdir().full_path
@@ -73,14 +96,24 @@ class ArrowFolderTest(parameterized.TestCase):
     _save(self._folder, _ARTICLES)
     path = os.path.join(self._folder, 'data-00001-of-00002.arrow')
     os.truncate(path, os.path.getsize(path) // 2)
-    records = arrow_folder.read(self._folder, 'train')
-    self.assertEqual(next(records)['title'], 'Zürich')
+    records = arrow_records.read_folder(self._folder, 'train', {'title'})
+    self.assertEqual(next(records)[1], {'title': 'Zürich'})
     with self.assertRaisesRegex(errors.UserError, f'^{path} must be'):
       next(records)
 
+  @parameterized.parameters(
+    '[]', '{', '{"_data_files": 3}', '{"_data_files": [3]}'
+  )
+  def test_another_state_is_a_user_error(self, state):
+    path = os.path.join(self._folder, 'state.json')
+    with open(path, 'w') as file:
+      file.write(state)
+    with self.assertRaisesRegex(errors.UserError, f'^{path} must'):
+      list(arrow_records.read_folder(self._folder, 'train', ()))
+
   def test_other_records_are_a_user_error(self):
     _save(self._folder, _SQUAD)
-    with self.assertRaisesRegex(errors.UserError, 'must have articles'):
+    with self.assertRaisesRegex(errors.UserError, 'must have one of .text'):
       list(sources.read_articles([f'hf_disk:{self._folder}']))
 
   def test_reads_what_the_library_saves(self):
@@ -92,8 +125,8 @@ class ArrowFolderTest(parameterized.TestCase):
     datasets.DatasetDict(train=saved).save_to_disk(
       self._folder, num_shards={'train': 2}
     )
-    found = list(arrow_folder.read(self._folder, 'train'))
-    self.assertEqual(found, [_ARTICLES[0], _ARTICLES[1]])
+    found = arrow_records.read_folder(self._folder, 'train', {'text'})
+    self.assertEqual([record['text'] for _, record in found], ['A city.', 'B.'])
 
 
 if __name__ == '__main__':

@@ -1,0 +1,34 @@
+"""Finds ids that come twice, in bounded memory."""
+
+import array
+import bisect
+
+import numpy as np
+
+_NUM_RECENT = 1 << 20
+
+
+class SeenIds:
+  """A growing set of ids: 8 bytes each, of which the last are in a dictionary.
+
+  It keeps hashes: of 10^7 ids two have the same with a probability of 3e-6.
+  """
+
+  def __init__(self):
+    self._sorted = array.array('q')
+    self._recent: set[int] = set()
+
+  def add(self, name: str) -> bool:
+    """Adds an id; returns whether it is new."""
+    value = hash(name)
+    place = bisect.bisect_left(self._sorted, value)
+    is_old = place < len(self._sorted) and self._sorted[place] == value
+    if is_old or value in self._recent:
+      return False
+    self._recent.add(value)
+    if len(self._recent) == _NUM_RECENT:
+      recent = np.fromiter(self._recent, np.int64, len(self._recent))
+      merged = np.union1d(np.frombuffer(self._sorted, np.int64), recent)
+      self._sorted = array.array('q', merged.tobytes())
+      self._recent.clear()
+    return True

@@ -1,0 +1,70 @@
+"""Reads judgements of relevance (qrels), in TREC's columns or in BEIR's."""
+
+import re
+
+from absl import logging
+
+from realm_tf import errors
+from realm_tf.corpus import files
+
+# Query id -> document id -> relevance; at 0 and below it is not relevant.
+Qrels = dict[str, dict[str, int]]
+_GRADE = re.compile(r'[-+]?[0-9]{1,9}')
+_HEADERS = ('score', 'relevance', 'rel', 'label', 'grade', 'judgment', 'qrel')
+
+
+def read(path: str) -> Qrels:
+  """Reads judgements; one that comes again counts once.
+
+  Args:
+    path: File with lines of query id, a column that is ignored, document id,
+      relevance; or of query id, document id, relevance. Tabs or spaces are
+      between them. The first may be a header.
+
+  Raises:
+    UserError: A missing file, a bad line, no judgement, or two of one pair that
+      differ.
+  """
+  qrels: Qrels = {}
+  first_line: dict[tuple[str, str], int] = {}
+  num_again = 0
+  for number, columns in _rows(path):
+    query, document, grade = columns[0], columns[-2], int(columns[-1])
+    if first_line.setdefault((query, document), number) == number:
+      qrels.setdefault(query, {})[document] = grade
+    elif qrels[query][document] == grade:
+      num_again += 1
+    else:
+      raise errors.UserError(
+        f'{path}:{number} must agree with line '
+        f'{first_line[query, document]}, which judges article '
+        f'{document!r:.40} of query {query!r:.40} as '
+        f'{qrels[query][document]}; it says {grade}. Remove one.'
+      )
+  if not qrels:
+    raise errors.UserError(f'{path} must have a judgement; it has none.')
+  if num_again:
+    logging.warning('%s repeats %d judgements.', path, num_again)
+  return qrels
+
+
+def _rows(path):
+  """Yields (line, columns) of each judgement."""
+  found = files.find_files(path)
+  if len(found) > 1:
+    raise errors.UserError(
+      f'{path} must be one file of judgements; it is {len(found)}.'
+    )
+  for number, line in files.read_lines(found[0]):
+    columns = line.strip().split('\t' if '\t' in line.strip() else None)
+    columns = [column.strip() for column in columns]
+    if not any(columns) or (number == 1 and columns[-1].lower() in _HEADERS):
+      continue
+    is_good = len(columns) in (3, 4) and all(columns[:1] + columns[-2:])
+    if not is_good or not _GRADE.fullmatch(columns[-1]):
+      raise errors.UserError(
+        f'{found[0]}:{number} must be query id, document id and relevance, an '
+        "integer of at most 9 digits, or TREC's four columns with another "
+        f'before the document id. Found {line.strip()!r:.60}.'
+      )
+    yield number, columns

@@ -1,0 +1,185 @@
+"""Makes questions of records, whoever wrote them.
+
+JSONL, DPR, FiD, SQuAD, KILT, TriviaQA, FlashRAG, Hugging Face -> Question
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+import io
+import re
+import tokenize
+from typing import Any, NamedTuple
+
+from realm_tf import errors
+from realm_tf.corpus import record_fields
+from realm_tf.text import timed_pattern
+
+_QUESTIONS = 'question', 'query', 'input'
+# ORQA's, FiD's, FlashRAG's, KILT's and PopQA's come after our own.
+_ANSWERS = (
+  'answers',
+  'answer',
+  'target',
+  'golden_answers',
+  'output',
+  'possible_answers',
+)
+_IDS = 'id', '_id', 'qid', 'question_id', 'query_id', 'questionid'
+_TEXTS = 'text', 'answer', 'value'  # Keys of an answer that is an object.
+_GROUPS = 'data', 'paragraphs', 'qas'  # Lists of what holds questions.
+_GOLD, _REGEX = 'gold_id', 'regex'
+NAMES = {*_QUESTIONS, *_ANSWERS, *_GROUPS, *_IDS, _GOLD, _REGEX}
+_LIST = re.compile(r"""\s*\[(\s*['"].*)?\]\s*""", re.DOTALL)
+_MAX_DEPTH = 3
+_MAX_LITERAL = 1_000_000  # Characters of a list as Python writes it.
+
+
+class Question(NamedTuple):
+  """A question and the answers that count as right.
+
+  Attributes:
+    question: The question as asked.
+    answers: Strings or regular expressions; none in BEIR.
+    regex: Whether `answers` are regular expressions (CuratedTREC).
+    question_id: Id in the file, or ''.
+    gold_id: Id of the article that the question was written from, or ''.
+  """
+
+  question: str
+  answers: tuple[str, ...]
+  regex: bool = False
+  question_id: str = ''
+  gold_id: str = ''
+
+
+def parse(
+  where: str, record: Mapping[str, Any], needs_answers: bool = True
+) -> Iterator[Question]:
+  """Yields the question of a record, or all that are in its lists.
+
+  A question whose answers are null or empty has none, as in SQuAD 2.
+
+  Args:
+    where: File and line, for errors.
+    record: Keys and values.
+    needs_answers: Whether a record without any key of answers is an error.
+
+  Raises:
+    UserError: There is no question, or something else than answers.
+  """
+  group = next((name for name in _GROUPS if _lower(record).get(name)), '')
+  if group and not record_fields.has(record, _QUESTIONS):
+    for number, each in enumerate(_list(where, record, group), 1):
+      yield from parse(f'{where}, {group} {number}', each, needs_answers)
+    return
+  question = record_fields.find(record, _QUESTIONS)
+  if not isinstance(question, str) or not question.strip():
+    raise errors.UserError(
+      f"{where} must have 'question', a string; it has {question!r:.40}."
+    )
+  if needs_answers and not record_fields.has(record, _ANSWERS):
+    raise errors.UserError(
+      f"{where} must have 'answers', a list of strings; it has "
+      f'{", ".join(map(repr, list(record)[:9]))}.'
+    )
+  answers = _answers(where, record)
+  regex = record.get(_REGEX) or False
+  if not isinstance(regex, bool):
+    raise errors.UserError(
+      f"{where} must have true or false as 'regex'; it has {regex!r:.40}."
+    )
+  if regex:
+    for answer in answers:
+      check_regex(where, answer)
+  yield Question(
+    question,
+    tuple(answers),
+    regex,
+    record_fields.as_id(where, record_fields.find(record, _IDS)),
+    record_fields.as_id(where, record.get(_GOLD)),
+  )
+
+
+def listed_answers(where: str, literal: str) -> list[str]:
+  """Returns the answers of a list as Python or JSON writes it, as DPR's.
+
+  Raises:
+    UserError: It is no list of strings.
+  """
+  try:
+    if len(literal) > _MAX_LITERAL:
+      raise ValueError('it is too long')
+    value = ast.literal_eval(literal.strip())
+    if not isinstance(value, list):
+      raise ValueError('it is no list')
+    ''.join(value).encode()  # Fails on other types and halves of pairs.
+    tokens = tokenize.generate_tokens(io.StringIO(literal.strip()).readline)
+    if sum(token.type == tokenize.STRING for token in tokens) == len(value):
+      return value
+    problem = 'a comma is missing between two strings'  # As NumPy writes.
+  except (ValueError, TypeError, SyntaxError, MemoryError) as error:
+    problem = str(error).partition('\n')[0][:60]
+  except RecursionError:
+    problem = 'it is nested too deeply'
+  raise errors.UserError(
+    f"{where} must have a list of answers, like ['one', 'two']; it has "
+    f'{literal!r:.40}: {problem}. Correct it.'
+  )
+
+
+def check_regex(where: str, pattern: str) -> None:
+  """Raises UserError unless `pattern` is a regular expression."""
+  problem = timed_pattern.problem(pattern)
+  if problem:
+    raise errors.UserError(
+      f'{where} must have a regular expression. Found {pattern!r:.40}: '
+      f'{problem}. Correct it.'
+    )
+
+
+def _answers(where: str, record: Mapping[str, Any]) -> list[str]:
+  """Returns the different answers of the first key that has some."""
+  lower = record
+  if not any(name in record for name in _ANSWERS):
+    lower = _lower(record)
+  for name in _ANSWERS:
+    found = [
+      answer for answer in _texts(where, lower.get(name)) if answer.strip()
+    ]
+    if found:
+      return list(dict.fromkeys(found))
+  return []
+
+
+def _texts(where: str, value: Any, depth: int = 0) -> Iterator[str]:
+  """Yields the strings of answers in any of the field's forms."""
+  if value is None:
+    return
+  if isinstance(value, str):
+    is_list = not depth and _LIST.fullmatch(value)
+    yield from listed_answers(where, value) if is_list else [value]
+  elif isinstance(value, list) and depth < _MAX_DEPTH:
+    for each in value:
+      yield from _texts(where, each, depth + 1)
+  elif isinstance(value, dict) and depth < _MAX_DEPTH:
+    lower = _lower(value)
+    for name in (*_TEXTS, 'aliases'):
+      yield from _texts(where, lower.get(name), depth + 1)
+  else:
+    raise errors.UserError(
+      f"{where} must have 'answers', a list of strings; it has {value!r:.40} "
+      'in them. Correct it.'
+    )
+
+
+def _list(where, record, name) -> list[dict]:
+  value = _lower(record)[name]
+  if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+    return value
+  raise errors.UserError(
+    f"{where} must have '{name}', a list of objects; it has {value!r:.40}."
+  )
+
+
+def _lower(record: Mapping[str, Any]) -> dict[str, Any]:
+  return {key.lower(): value for key, value in record.items()}

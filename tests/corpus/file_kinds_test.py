@@ -1,0 +1,66 @@
+"""Tests for realm_tf.corpus.file_kinds."""
+
+import io
+import sqlite3
+import tarfile
+import zipfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.corpus import file_kinds
+from realm_tf.corpus import sources
+
+
+def _zip() -> bytes:
+  file = io.BytesIO()
+  with zipfile.ZipFile(file, 'w') as archive:
+    archive.writestr('a', 'b')
+  return file.getvalue()
+
+
+def _tar() -> bytes:
+  file = io.BytesIO()
+  with tarfile.open(fileobj=file, mode='w') as archive:
+    archive.addfile(tarfile.TarInfo('a'))
+  return file.getvalue()
+
+
+def _database() -> bytes:
+  with sqlite3.connect(':memory:') as connection:
+    connection.execute('CREATE TABLE a (b)')
+    return connection.serialize()
+
+
+class NameTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ('zip', _zip(), 'a zip archive'),
+    ('tar', _tar(), 'a tar archive'),
+    ('sqlite', _database(), 'an SQLite database'),
+    ('pickle', b'\x80\x04\x95\x0a', 'a pickle'),
+    ('utf16', 'a line\n'.encode('utf-16'), 'UTF-16'),
+    ('utf16_without_mark', '{"a": 1}\n'.encode('utf-16-be'), 'UTF-16'),
+    ('utf32', 'a line\n'.encode('utf-32'), 'UTF-32'),
+    ('zstd', b'\x28\xb5\x2f\xfd\x04\x00', 'zstd'),
+    ('7z', b'7z\xbc\xaf\x27\x1c\x00\x04', '7z'),
+    ('pdf', b'%PDF-1.7\n', 'a PDF'),
+    ('xhtml', b'<?xml version="1.0"?>\n<!DOCTYPE html>\n', 'HTML'),
+    ('other', b'\x01\x02\x03\x00\x07\x08\x09\x10', 'binary data'),
+  )
+  def test_names_what_is_no_text(self, head, kind):
+    self.assertIn(kind, file_kinds.name(head))
+    path = self.create_tempfile(content=head).full_path
+    for format in ('auto', 'text', 'jsonl'):  # pylint: disable=redefined-builtin
+      with self.assertRaisesRegex(errors.UserError, f'^{path} .*{kind}'):
+        list(sources.read_articles([path], format))
+
+  @parameterized.parameters(
+    b'', b'{"a": 1}', b'\xef\xbb\xbf# Title', b'<mediawiki>', b'a < b', b'PK is'
+  )
+  def test_text_has_no_name(self, head):
+    self.assertEqual(file_kinds.name(head), '')
+
+
+if __name__ == '__main__':
+  absltest.main()
