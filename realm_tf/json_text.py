@@ -40,7 +40,8 @@ def parse(text: bytes | str, where: str, advice: str = 'Correct it.') -> Any:
       _check_surrogates(value)
     return value
   except json.JSONDecodeError as error:
-    problem = f'line {error.lineno}, column {error.colno}: {error.msg}'
+    line = f'line {error.lineno}, ' if error.lineno > 1 else ''
+    problem = f'{line}column {error.colno}: {error.msg}'
   except RecursionError:
     problem = 'lists or objects are nested too deeply'
   except ValueError as error:
