@@ -45,7 +45,8 @@ def check(path: str, head: bytes) -> None:
   kind = name(head)
   if kind:
     raise errors.UserError(
-      f'{path} must be plain text in UTF-8 here; it is {kind}. Unpack or convert it.'
+      f'{path} must be plain text in UTF-8 here; it is {kind}. Unpack or '
+      'convert it.'
     )
 
 
