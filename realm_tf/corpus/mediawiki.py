@@ -1,70 +1,50 @@
 """Reads MediaWiki's XML dumps and removes markup.
 
-  dump -> pages (mwxml) -> plain text (mwparserfromhell)
-
-The only import of both packages.
+dump -> pages (page_xml) -> plain text (wikitext, wiki_templates, holes)
 """
 
 from collections.abc import Iterator
 import re
-from typing import BinaryIO, NamedTuple
-import xml.etree.ElementTree
+from typing import BinaryIO, NamedTuple, Optional
 
-import mwparserfromhell
-from mwparserfromhell import nodes
-import mwxml
-from mwxml import element_iterator
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import disambiguation
+from realm_tf.corpus import holes
+from realm_tf.corpus import html_text
+from realm_tf.corpus import page_xml
+from realm_tf.corpus import wiki_templates
+from realm_tf.corpus import wikitext
 
-from realm_tf import errors
-
-# Tags whose contents are not sentences of the article.
-_DROPPED_TAGS = frozenset(
-  """
-  categorytree ce chem code gallery graph hiero imagemap inputbox math noinclude
-  pre ref references score section source syntaxhighlight table templatedata
-  templatestyles timeline
-  """.split()
+_REDIRECT = re.compile(
+  r'\s{0,99}#\s{0,9}(?:redirect|redirection|weiterleitung|redirección|rinvia|'
+  r'doorverwijzing|redirecionamento|patrz|перенаправление|omdirigering)'
+  r'\s{0,9}:?\s{0,9}\[\[:?([^\[\]|#\n]{1,255})',
+  re.IGNORECASE,
 )
-_LINE_TAGS = frozenset('br dd dt hr li p blockquote div poem td th tr'.split())
-_DROPPED_LINKS = re.compile(r':?\s*(file|image|media|category)\s*:', re.I)
-_LANGUAGE_LINK = re.compile(r'[a-z]{2,3}(-[a-z-]+)?:')
-# Templates that only format text -> numbers of the parameters with the text.
-# Without them sentences have holes: 'It is above sea level.'
-_TEXT_PARAMETERS = {
-  "'s": (),
-  'angbr': (1,),
-  'convert': (1, 2),
-  'cvt': (1, 2),
-  'lang': (2,),
-  'nihongo': (1,),
-  'nobreak': (1,),
-  'nobr': (1,),
-  'nowrap': (1,),
-  'nts': (1,),
-  'quote': (1,),
-  'small': (1,),
-  'smaller': (1,),
-  'transl': (-1,),
-  'transliteration': (-1,),
-  'val': (1,),
-}
-_DISAMBIGUATION = re.compile(
-  r'\{\{\s*(disambig|disambiguation|dab|hndis|geodis|surname|given name)'
-  r'[^{}]*\}\}',
-  re.I,
-)
-_BEHAVIOR_SWITCH = re.compile(r'__[A-Z]+__')
+# MediaWiki's namespaces of files and categories have these names everywhere.
+_NAMESPACES = {'-2': 'Media', '6': 'File', '14': 'Category'}
+_PAGE_NAME = re.compile(r'\{\{\s?(?:FULL|BASE|SUB)?PAGENAMEE?\s?\}\}')
+_FORMATTED = re.compile(r'\{\{\s?formatnum:([^{}|]{1,40})\}\}', re.IGNORECASE)
+
+_BEHAVIOR_SWITCH = re.compile(r'__[A-Z]{3,}__')
+_ADDRESS = re.compile(r'\b(?:https?|ftp)://[^\s<>\[\]|"]*[^\s<>\[\]|".,;:!?)]')
 # Remains of markup that is not closed.
-_OPEN_REF = re.compile(r'<ref\b[^\n]*')
-_OPEN_MARKUP = re.compile(r"\[\[|\]\]|\{\{+|\}\}+|\{\||\|\}|'''?|</?\w+[^<>]*>")
-_ODD_LINE = re.compile(r'^\s*([|!]|(file|image):.*\|)[^\n]*$', re.M | re.I)
-# Remains of a removed template in brackets: '( ; born 1900)'.
-_EMPTY_BRACKETS = re.compile(r'\s*[(\[][\s,;:–-]*[)\]]')
-_BRACKET_START = re.compile(r'([(\[])[\s,;:]+')
-_BRACKET_END = re.compile(r'[\s,;:]+([)\]])')
+_OPEN_REF = re.compile(r'<ref\b[^\n]*', re.IGNORECASE)
+_OPEN_MARKUP = re.compile(
+  r"\[\[|\]\]|\{\{+|\}\}+|\{\||\|\}|''+|<!--|-->|<nowiki/?"
+)
+_ODD_LINE = re.compile(r'[|]|!($|[^\w])|(file|image):[^|\n]*\|', re.IGNORECASE)
+_LINE_MARKS = frozenset('=*#:;-|!fFiI')
+_HAS_WORD = re.compile(r'\w')
+_ITEM = re.compile(r'[*#:;]+\s*|-----*\s*')
 _SPACES = re.compile(r'[^\S\n]+')
+# Remains of a removed template in brackets: '( ; born 1900)'. A run of marks is
+# entered at its beginning only, or the time is quadratic in its length.
+_EMPTY_BRACKETS = re.compile(r' ?[(\[][ ,;:–-]*[)\]]')
+_BRACKET_START = re.compile(r'([(\[])[ ,;:]+')
+_BRACKET_END = re.compile(r'(?<![ ,;:])[ ,;:]+([)\]])')
+_SPACE_BEFORE_MARK = re.compile(r'(?<! ) +([,.;:!?)])')
 _DOUBLE_MARK = re.compile(r'([,;])[,;]+')
-_SPACE_BEFORE_MARK = re.compile(r' +([,.;:!?)])')
 
 
 class Page(NamedTuple):
@@ -85,130 +65,101 @@ class Page(NamedTuple):
   redirect: str = ''
 
 
-def read_pages(file: BinaryIO, path: str) -> Iterator[Page]:
+def read_pages(
+  file: BinaryIO, path: str, counts: Optional[counts_lib.Counts] = None
+) -> Iterator[Page]:
   """Yields all pages of a dump, including those that are not articles.
 
   Raises:
-    UserError: The file at `path` is not a dump, or ends too early.
+    UserError: The file at `path` is not a dump, or ends too early. A page is
+      broken, and `counts` does not skip it.
   """
-  title = ''
-  try:
-    root = element_iterator.ElementIterator.from_file(file)
-    if root.tag != 'mediawiki':
-      raise mwxml.errors.MalformedXML(f'its root is <{root.tag}>')
-    for page in mwxml.Dump.from_element(root).pages:
-      title = page.title
-      newest = ''
-      for revision in page:
-        newest = revision.text or ''
-      reason = _drop_reason(page, newest)
-      yield Page(title, newest, str(page.id), reason, page.redirect or '')
-      root.element.clear()  # Else memory grows with each of 20 million pages.
-  except (mwxml.errors.MalformedXML, xml.etree.ElementTree.ParseError) as error:
-    where = f'after page {title!r}' if title else 'at its beginning'
-    raise errors.UserError(
-      f'{path} must be a MediaWiki dump in XML; {where} it is not: {error}. '
-      'Download it again.'
-    ) from error
+  counts = counts or counts_lib.Counts()
+  site = page_xml.Site()
+  for page in page_xml.read(file, path, site):
+    if page.problem:
+      counts.error(page.problem)
+    else:
+      yield _page(page, site)
 
 
 def plain_text(markup: str) -> str:
   """Returns the text of a page, one paragraph or list item a line.
 
   Links are replaced by their words. Headings, tables, references, comments,
-  files and templates are removed, except templates that only format text.
+  files and templates are removed, except templates that hold words or numbers
+  of a sentence. A sentence that lacks a word afterwards is removed.
   """
-  text = ''.join(_pieces(mwparserfromhell.parse(markup)))
+  text = wikitext.read(markup, wiki_templates.evaluate)
+  text = html_text.strip_tags(html_text.unescape(text))
   for pattern, value in (
+    (_ADDRESS, holes.HOLE),
     (_OPEN_REF, ''),
     (_OPEN_MARKUP, ''),
-    (_ODD_LINE, ''),
     (_BEHAVIOR_SWITCH, ''),
     (_SPACES, ' '),
+  ):
+    text = pattern.sub(value, text)
+  text = holes.cut('\n'.join(filter(None, map(_line, text.split('\n')))))
+  for pattern, value in (
     (_EMPTY_BRACKETS, ''),
     (_BRACKET_START, r'\1'),
     (_BRACKET_END, r'\1'),
     (_SPACE_BEFORE_MARK, r'\1'),
     (_DOUBLE_MARK, r'\1'),
+    (_SPACES, ' '),
   ):
     text = pattern.sub(value, text)
   lines = (line.strip() for line in text.split('\n'))
-  return '\n'.join(line for line in lines if line)
+  return '\n'.join(line for line in lines if _HAS_WORD.search(line))
 
 
-def _drop_reason(page: mwxml.Page, markup: str) -> str:
-  if page.namespace != 0:
-    return 'namespace'
-  if page.redirect:
-    return 'redirect'
-  if _DISAMBIGUATION.search(markup):
-    return 'disambiguation'
-  return '' if markup else 'empty'
+def _line(line: str) -> str:
+  """Returns a line without its marks; '' for a heading or a table's line."""
+  line = line.strip()
+  if line[:1] in _LINE_MARKS:
+    if line[0] == '=' and line.rstrip(f' {holes.HOLE}')[-1:] == '=':
+      return ''
+    if _ODD_LINE.match(line):
+      return ''
+    line = _ITEM.sub('', line, count=1)
+  return line
 
 
-def _pieces(code) -> Iterator[str]:
-  for node in code.nodes:
-    yield from _PIECES.get(type(node), _nothing)(node)
+def _page(page: page_xml.RawPage, site: page_xml.Site) -> Page:
+  markup, goal = page.text, page.redirect
+  match = _REDIRECT.match(markup)
+  if goal is None and match:
+    goal = match.group(1).strip()
+  reason = ''
+  if page.model not in ('', 'wikitext') or page.format not in (
+    '',
+    'text/x-wiki',
+  ):
+    reason = 'content model'
+  elif page.namespace != 0:
+    reason = 'namespace'
+  elif goal is not None:
+    reason = 'redirect'
+  elif disambiguation.is_one(markup, site.pattern('14')):
+    reason = 'disambiguation'
+  elif not markup.strip():
+    reason = 'empty'
+  if not reason:
+    markup = _in_english(markup, page.title, site)
+  return Page(page.title, markup, page.page_id, reason, goal or '')
 
 
-def _nothing(node) -> Iterator[str]:
-  del node
-  return iter(())
-
-
-def _of_text(node) -> Iterator[str]:
-  yield node.value
-
-
-def _of_entity(node) -> Iterator[str]:
-  yield node.normalize()
-
-
-def _of_link(node) -> Iterator[str]:
-  title = str(node.title)
-  if _DROPPED_LINKS.match(title):
-    return
-  if node.text is not None:
-    yield from _pieces(node.text)
-  elif not _LANGUAGE_LINK.match(title):
-    yield from _pieces(node.title)
-
-
-def _of_external_link(node) -> Iterator[str]:
-  if node.title is not None:
-    yield from _pieces(node.title)
-
-
-def _of_tag(node) -> Iterator[str]:
-  tag = str(node.tag).strip().lower()
-  if tag in _DROPPED_TAGS:
-    return
-  if tag in _LINE_TAGS and not node.wiki_markup:
-    yield '\n'
-  if node.contents is not None:
-    yield from _pieces(node.contents)
-
-
-def _of_template(node) -> Iterator[str]:
-  name = str(node.name).strip().lower()
-  if name not in _TEXT_PARAMETERS:
-    return
-  if name == "'s":
-    yield "'s"
-  unnamed = [p.value for p in node.params if not p.showkey]
-  values = []
-  for position in _TEXT_PARAMETERS[name]:
-    index = position - 1 if position > 0 else len(unnamed) + position
-    if 0 <= index < len(unnamed):
-      values.append(''.join(_pieces(unnamed[index])).strip())
-  yield ' '.join(values)
-
-
-_PIECES = {
-  nodes.Text: _of_text,
-  nodes.HTMLEntity: _of_entity,
-  nodes.Wikilink: _of_link,
-  nodes.ExternalLink: _of_external_link,
-  nodes.Tag: _of_tag,
-  nodes.Template: _of_template,
-}
+def _in_english(markup: str, title: str, site: page_xml.Site) -> str:
+  """Replaces what only the dump can tell: its names, the page's title."""
+  for key, name in _NAMESPACES.items():
+    names = site.pattern(key)
+    if names:
+      markup = re.sub(
+        rf'(\[\[\s?:?)(?:{names})\s?:', rf'\1{name}:', markup, flags=re.I
+      )
+  if 'PAGENAME' in markup:
+    markup = _PAGE_NAME.sub(lambda match: title, markup)
+  if site.language not in ('', 'en', 'simple'):
+    markup = _FORMATTED.sub(r'\1', markup)  # Its marks are those of English.
+  return markup

@@ -247,15 +247,13 @@ def _recognize(path: str, keys: article_records.Keys) -> str:
 
 
 def _read_wikiextractor(path, counts) -> Iterator[Article]:
-  for title, text, article_id, links in wikiextractor.read_articles(
-    path, counts
-  ):
-    yield Article(title, text, article_id, links=links)
+  for document in wikiextractor.read_articles(path, counts):
+    yield Article(**document._asdict())
 
 
 def _read_mediawiki(path, counts) -> Iterator[Article]:
   with files.reading(path) as file:
-    for page in mediawiki.read_pages(file, path):
+    for page in mediawiki.read_pages(file, path, counts):
       if page.redirect:
         counts.on_redirect(page.title, page.redirect)
       if page.drop_reason:

@@ -1,57 +1,100 @@
-"""Reads what WikiExtractor writes."""
+"""Reads what WikiExtractor writes, and removes the markup that it leaves."""
 
 from collections.abc import Iterator
-import html
 import re
+from typing import NamedTuple, Optional
 
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import files
+from realm_tf.corpus import holes
+from realm_tf.corpus import html_text
 from realm_tf.corpus import link_titles
+from realm_tf.corpus import mediawiki
 
-_DOC = re.compile(r'<doc id="([^"]*)".*? title="(.*)"[^"]*>\s*$')
-_LEFTOVER_TAG = re.compile(r'^</?\w+>\n', re.MULTILINE)  # E.g. '</dl>'.
+_BEGIN = '<doc id="'
+_END = '</doc>'
+_MARKUP = re.compile(
+  r'\[\[|\{\{|\{\||</?[a-zA-Z]|<!--|(?:formula|codice)_\d|^(?:Section|BULLET)::::',
+  re.MULTILINE,
+)
+_HEADING = re.compile(r'^Section::::.*$', re.MULTILINE)
+_BULLET = re.compile(r'^BULLET::::(?:- )?', re.MULTILINE)
+# What WikiExtractor puts in place of <math> and <code>.
+_PLACEHOLDER = re.compile(r'\b(?:formula|codice)_\d+')
 
 
-def read_articles(
-  path: str, counts: counts_lib.Counts
-) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
-  """Yields (title, text, id, titles of links) of each <doc ...> ... </doc>."""
+class Document(NamedTuple):
+  """An article: title, text, id, and titles that it links to."""
+
+  title: str
+  text: str
+  article_id: str
+  links: tuple[str, ...]
+
+
+def read_articles(path: str, counts: counts_lib.Counts) -> Iterator[Document]:
+  """Yields each <doc id="..." url="..." title="..."> ... </doc>."""
   header, lines, number = None, [], 0
   for number, line in files.read_lines(path, counts):
+    words = line.rstrip()
     if header is None:
-      if not line.strip():
+      if not words or words == _END:
         continue
-      header, lines = _DOC.match(line), []
+      header, lines = _header(words), []
       if not header:
         counts.error(
           errors.UserError(
             f'{path}:{number} must begin an article, <doc id="..." ... '
-            f'title="...">; it reads {line.strip()[:40]!r}. Run WikiExtractor '
-            'again.'
+            f'title="...">; it reads {words[:40]!r}. Run WikiExtractor again.'
           )
         )
-    elif line.rstrip() == '</doc>':
-      yield _article(header, lines)
+    elif words.endswith(_END):
+      lines.append(words.removesuffix(_END))
+      yield _document(*header, ''.join(lines))
       header = None
     else:
       lines.append(line)
   if header is not None:
     counts.error(
       errors.UserError(
-        f'{path}:{number} must be </doc>; the file ends inside of article '
-        f'{header.group(2)!r}. Run WikiExtractor again.'
+        f'{path}:{number} must be {_END}; the file ends inside of article '
+        f'{header[1]!r}. Run WikiExtractor again.'
       )
     )
 
 
-def _article(
-  header: re.Match, lines: list[str]
-) -> tuple[str, str, str, tuple[str, ...]]:
-  title = html.unescape(header.group(2))
-  text = html.unescape(_LEFTOVER_TAG.sub('', ''.join(lines))).strip()
-  text, links = link_titles.cut_anchors(text)
+def clean(text: str, title: str) -> tuple[str, tuple[str, ...]]:
+  """Returns an article's text without markup, and the titles that it links to.
+
+  Templates that WikiExtractor did not expand, tags, links and placeholders of
+  formulas are treated as in MediaWiki's own text.
+  """
+  text, links = link_titles.cut_anchors(html_text.unescape(text).strip())
   first, _, rest = text.partition('\n')
   # Drops the title from the text; every block has it anyway.
   text = rest.strip() if first.strip() == title else text
-  return title, text, header.group(1), links
+  if _MARKUP.search(text):
+    for pattern, value in (
+      (_HEADING, ''),
+      (_BULLET, ''),
+      (_PLACEHOLDER, holes.LOST),
+    ):
+      text = pattern.sub(value, text)
+    text = mediawiki.plain_text(text)
+  return text, links
+
+
+def _header(line: str) -> Optional[tuple[str, str]]:
+  """Returns (id, title) of '<doc id="1" url="..." title="A "B" C">'."""
+  article_id, quote, rest = line.removeprefix(_BEGIN).partition('"')
+  _, title, rest = rest.partition(' title="')
+  if not (line.startswith(_BEGIN) and quote and title and line[-1] == '>'):
+    return None
+  return article_id, rest.rpartition('"')[0]
+
+
+def _document(article_id: str, title: str, text: str) -> Document:
+  title = html_text.unescape(title)
+  text, links = clean(text, title)
+  return Document(title, text, article_id, links)

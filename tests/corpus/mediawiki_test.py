@@ -8,7 +8,25 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.corpus import mediawiki
+from tests import linear_time
 from tests import wiki_dump
+
+# Each was quadratic, or may become so.
+_HOSTILE = (
+  *('\n', ' ', '[[', '{{', '{{{', '<', '<!--', "''", '|', '=', '(', '&', '-{'),
+  *('<ref', '<ref>', '<a href', '[http://', '[http://x ', '\n:;*#', '\n{|'),
+  *('<nowiki>', '[[a|', '{{a|', '{{a|b=', '<b>', '<b a="', '\n* ', '<br/>'),
+  *(
+    '<math>',
+    '\n|',
+    ', ',
+    '{{a}} ',
+    'a{{a}}',
+    '<sup>',
+    '{{convert|5|to|',
+    '&#9',
+  ),
+)
 
 
 class ReadPagesTest(parameterized.TestCase):
@@ -41,6 +59,25 @@ class ReadPagesTest(parameterized.TestCase):
   def test_takes_the_newest_revision(self):
     page = wiki_dump.page('A', 'Old.', revisions=['Newer.', 'Newest.'])
     self.assertEqual(self._read(wiki_dump.dump(page))[0].markup, 'Newest.')
+
+  def test_names_are_those_of_the_dump(self):
+    xml = wiki_dump.dump(
+      wiki_dump.page(
+        'Bern',
+        "[[Datei:A.jpg|mini|Die [[Stadt]]]][[bild:B|x]]'''{{PAGENAME}}''' hat "
+        '{{formatnum:140000}} Einwohner.\n[[Kategorie:Ort|B]]\n[[en:Bern]]',
+      ),
+      wiki_dump.page('Alt', '#WEITERLEITUNG [[Bern]]'),
+    ).replace('<mediawiki ', '<mediawiki xml:lang="de" ')
+    names = '<namespace key="6">Bild</namespace><namespace key="14">Kategorie'
+    xml = xml.replace('<namespaces>', f'<namespaces>{names}</namespace>')
+    page, redirect = self._read(xml)
+    self.assertEqual(
+      mediawiki.plain_text(page.markup), 'Bern hat 140000 Einwohner.'
+    )
+    self.assertEqual(
+      (redirect.drop_reason, redirect.redirect), ('redirect', 'Bern')
+    )
 
   def test_is_lazy(self):
     good = wiki_dump.page('A', 'Text.')
@@ -121,6 +158,32 @@ class PlainTextTest(parameterized.TestCase):
     text = mediawiki.plain_text(markup)
     for mark in ('[[', ']]', '{{', '}}', '{|', '|}', '<ref', "''", 'thumb'):
       self.assertNotIn(mark, text)
+
+  @parameterized.parameters(
+    ('It is {{unknown|5}} long. It rains.', 'It rains.'),
+    ('It is {{convert|{{x}}|km}} long. It rains.', 'It rains.'),
+    ('It is {{convert|{{#expr:2+3}}|km}} long.', 'It is 5 km long.'),
+    ('Let <math>\\frac{a}{b}</math> be odd. It rains.', 'It rains.'),
+    ('Energy is <math>E=mc^2</math> here.', 'Energy is E=mc² here.'),
+    ('Use <code>if</code> to branch.', 'Use if to branch.'),
+    ('See <nowiki>{{dab}} or [[b]]</nowiki>.', 'See dab or b.'),
+    ('{{nowrap|1=a = {{abbr|b=c|d}}}}', 'a = d'),
+    ('{{small|[[a{{!}}b]]}} {{{1|c}}}', 'b c'),
+    ('A.<ref>[[b</ref> C.<ref>D <references/> E.\nF.', 'A. C.\nF.'),
+    ('A.\n{|\n| [[b]]\n{|\n| c\n|}\n|}\nD.', 'A.\nD.'),
+    ('A.\n<table><tr><td>b</td></tr></table>C.', 'A.\nC.'),
+    ('A.<!-- b', 'A.'),
+    ('{{x|[[a]]\nA. B.', 'A. B.'),
+    ("!Kung is ''a'' language.", '!Kung is a language.'),
+    ('İstanbul <ref>İ</ref>is old.', 'İstanbul is old.'),
+    ('Its site is http://x.org/a. It rains.', 'It rains.'),
+  )
+  def test_sentences_are_whole(self, markup, expected):
+    self.assertEqual(mediawiki.plain_text(markup), expected)
+
+  @parameterized.parameters(*_HOSTILE)
+  def test_time_is_linear(self, unit):
+    linear_time.check(mediawiki.plain_text, lambda n: unit * n, 500)
 
   def test_blank_lines_and_edges_go(self):
     self.assertEqual(mediawiki.plain_text('\n\n A  b. \n\n\nC.\n'), 'A b.\nC.')

@@ -1,0 +1,109 @@
+"""Tells a disambiguation page of a MediaWiki by its templates and categories.
+
+Whole names count: '{{School disambiguation}}' makes one, '{{disambiguation
+needed}}' does not. So do surname and given name pages.
+"""
+
+import re
+
+from realm_tf.corpus import template_call
+
+# A page without any of these is none, decided fast.
+_HINT = re.compile(
+  r'disambig|\{\{\s?(?:template:\s?)?(?:dab|[\w-]*dis\b|[\w-]*dab\b|surname|given|forename|'
+  r'letter|begriffs|homonym|desambig|disambigua|doorverwijs|dp\b|förgren|gren|'
+  r'неоднознач|ujednoznacz|rozcestník|egyért|täsmennys|曖昧さ回避|aimai|消歧|'
+  r'동음이의|flertydig|peker|flertydig|anlam|багатознач|định hướng)'
+  r'|begriffsklärung|homonymie',
+  re.IGNORECASE,
+)
+_TOKEN = re.compile(
+  r'(?P<comment><!--)|(?P<raw><nowiki>|<pre\b[^<>/]*>)'
+  r'|\{\{(?P<template>[^{}|<>\[\]\n]{1,80})(?=\s*[|}<\n])'
+  r'|\[\[(?P<category>[^\[\]|\n:]{1,40}:[^\[\]|\n]{1,120})(?=[|\]])'
+  r'|(?P<word>__DISAMBIG__)',
+  re.IGNORECASE,
+)
+_END = {
+  'comment': re.compile(r'-->'),
+  'raw': re.compile(r'</(?:nowiki|pre)>', re.IGNORECASE),
+}
+_NAMES = frozenset(
+  template_call.split_names(
+    'dab, dabpage, dab page, disamb, disam, dmbox, geodis, geodab, geo-dis',
+    'hndis, hndab, hndis-cleanup, hndisambig, hn-dis, namedab, numdab, mathdab',
+    'numberdis, roaddis, schooldis, hospitaldis, tndis, mil-unit-dis, ndab',
+    'mountaindis, bio-dab, rdab, dab-cleanup, dabclean, shipdis, airportdis',
+    'surname, surnames, surname page, given name, given names, givenname',
+    'forename, given name page, family name page, begriffsklärung, homonymie',
+    'desambiguación, disambigua, desambiguação, desambig, dp',
+    'doorverwijspagina, förgrening, gren, неоднозначность, ujednoznacznienie',
+    'rozcestník, egyért, egyértelműsítő lap, aimai, peker, täsmennyssivu',
+    '曖昧さ回避, 消歧义, 消歧義, 동음이의, flertydig, anlam ayrımı, багатозначність',
+    'trang định hướng, bisongidila, desambiguació',
+  )
+)
+_FAMILY = re.compile(
+  r'(?P<kind>.*?)[ -]?disambig(?:uation)?(?: page)?(?:[ -]cleanup)?'
+)
+# '{{for disambiguation}}' talks about such a page.
+_NO_KIND = re.compile(
+  r'(?:no|not|non|need|needs|needing|missing|for|see|about|redirect|r|to|from|'
+  r'incomplete|other|hatnote|wikiproject|user|template|link|use|unlinked|'
+  r'refimprove|clarify|check|request|requested|expand|avoid|without|category|'
+  r'portal|more|tfd|otheruses|distinguish|wikipedia|help|wp|tl|self|bad|fix|word|entity|author)\b.*'
+)
+_CATEGORY = re.compile(
+  r'(?:.* )?disambiguation pages?(?: .*)?|disambiguation|.*begriffsklärung.*|'
+  r'.*homonymie.*|.*desambigua.*'
+)
+_NO_CATEGORY = re.compile(
+  r'.*(?:needing|needed|links?|articles with|wikipedia|wikiproject).*'
+)
+
+
+def is_one(markup: str, category_names: str = '') -> bool:
+  """Returns whether a page with `markup` is a disambiguation page.
+
+  Args:
+    markup: Wikitext.
+    category_names: Expression for the names of the namespace of categories.
+  """
+  if not _HINT.search(markup) and '__DISAMBIG__' not in markup:
+    return False
+  is_category = re.compile(
+    rf'(?:category|{category_names or "category"})', re.IGNORECASE
+  ).fullmatch
+  position, missing = 0, set()
+  while match := _TOKEN.search(markup, position):
+    position, kind = match.end(), match.lastgroup
+    if kind in _END:
+      end = kind not in missing and _END[kind].search(markup, position)
+      if end:
+        position = end.end()
+      elif kind == 'comment':
+        return False  # It hides the rest.
+      else:
+        missing.add(kind)
+    elif kind == 'template':
+      if _is_template(template_call.normal(match.group(kind))):
+        return True
+    elif kind == 'category':
+      namespace, _, name = match.group(kind).partition(':')
+      if is_category(namespace.strip()) and _is_category(name):
+        return True
+    else:
+      return True
+  return False
+
+
+def _is_template(name: str) -> bool:
+  if name in _NAMES:
+    return True
+  family = _FAMILY.fullmatch(name)
+  return bool(family) and not _NO_KIND.fullmatch(family.group('kind'))
+
+
+def _is_category(name: str) -> bool:
+  name = template_call.normal(name)
+  return bool(_CATEGORY.fullmatch(name)) and not _NO_CATEGORY.fullmatch(name)

@@ -1,0 +1,91 @@
+"""Turns HTML in a text into the words that a reader sees.
+
+Tags are those of HTML and of MediaWiki; anything else in '<...>' stays, as in
+'a<b' and 'vector<int>'.
+"""
+
+import html
+import re
+
+# Their contents are not words of the article.
+HIDDEN = frozenset(
+  """
+  categorytree gallery graph imagemap includeonly inputbox mapframe maplink
+  noinclude pre ref references section templatedata templatestyles timeline
+  """.split()
+)
+# Their contents are part of a sentence, but cannot be read as words.
+FORMULAS = frozenset('ce chem hiero math score source syntaxhighlight'.split())
+_LINES = frozenset(
+  """
+  blockquote br caption center dd div dl dt gallery h1 h2 h3 h4 h5 h6 hr li ol p
+  poem pre table tbody td th thead tr ul
+  """.split()
+)
+_WORDS = frozenset(
+  """
+  a abbr b bdi bdo big blink cite code col colgroup data del dfn em font i img
+  indicator ins kbd link mark meta nobr nowiki onlyinclude q rb rp rt ruby s
+  samp small span strike strong style sub sup tfoot time translate tt tvar u var
+  wbr
+  """.split()
+)
+_KNOWN = HIDDEN | FORMULAS | _LINES | _WORDS
+TAG = re.compile(r'<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>')
+_SUPERSCRIPT = re.compile(
+  r'<sup(?:\s[^<>]*)?>([^<>\n]{1,40})</sup\s*>', re.IGNORECASE
+)
+_RAISED = str.maketrans('0123456789+-−–=()', '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼⁽⁾')
+_NUMBER = re.compile(r'[\d+−–-]+')
+_FORMULA = re.compile(r'[^\W\d_]|.*[\d+=−-].*')
+_MARKUP = re.compile(r'[\[{|]')
+_REFERENCE = re.compile(r'&(?:#?\w{1,16});')
+
+
+def unescape(text: str) -> str:
+  """Returns `text` with its characters for '&nbsp;', '&#33;', '&amp;lt;'.
+
+  Articles have many references that were escaped twice.
+  """
+  for _ in range(2):
+    if '&' not in text:
+      break
+    text = _REFERENCE.sub(lambda match: html.unescape(match.group()), text)
+  return text
+
+
+def is_tag(match: re.Match) -> bool:
+  """Returns whether a match of TAG is a tag: '<b>', not 'a <b and c> d'."""
+  _, name, attributes = match.groups()
+  if name.lower() not in _KNOWN:
+    return False
+  return len(name) > 1 or '=' in attributes or not attributes.strip(' /')
+
+
+def value_of(match: re.Match) -> str:
+  """Returns what a match of TAG leaves of itself: a new line or nothing."""
+  if not is_tag(match):
+    return match.group()
+  return '\n' if match.group(2).lower() in _LINES else ''
+
+
+def strip_tags(text: str) -> str:
+  """Returns `text` without tags; exponents become superscript characters."""
+  if '<' not in text:
+    return text
+  return TAG.sub(value_of, raise_exponents(text))
+
+
+def raise_exponents(text: str) -> str:
+  """Returns `text` with '10<sup>6</sup>' as '10⁶', '18<sup>th</sup>' as is."""
+  return _SUPERSCRIPT.sub(lambda match: raised(match.group(1)), text)
+
+
+def raised(text: str) -> str:
+  """Returns an exponent as it can be read in a plain text."""
+  text = unescape(text).replace("''", '').strip()
+  if _NUMBER.fullmatch(text):
+    return text.translate(_RAISED)
+  if _MARKUP.search(text) or not _FORMULA.fullmatch(text):
+    return text
+  return f'^{text}' if len(text) == 1 else f'^({text})'

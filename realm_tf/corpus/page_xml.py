@@ -1,0 +1,210 @@
+"""Reads the pages of MediaWiki's XML, with their lines, in constant memory."""
+
+from collections.abc import Iterator
+import datetime
+import re
+from typing import BinaryIO, NamedTuple, Optional
+from xml.parsers import expat
+
+from realm_tf import errors
+
+_CHUNK_BYTES = 1 << 14
+_MAX_DEPTH = 6
+# Elements whose text must be a number.
+_NUMBERS = frozenset(
+  (
+    'page/ns',
+    'page/id',
+    'page/revision/id',
+    'page/revision/parentid',
+    'page/revision/contributor/id',
+  )
+)
+_TIME = 'page/revision/timestamp'
+_TEXT = 'page/revision/text'
+_MODEL = 'page/revision/model'
+_FORMAT = 'page/revision/format'
+_NAMESPACE = 'siteinfo/namespaces/namespace'
+_NEEDED = _NUMBERS | {'page/title', _TIME, _TEXT, _MODEL, _FORMAT, _NAMESPACE}
+_NUMBER = re.compile(r'-?[0-9]{1,18}')
+
+
+class RawPage(NamedTuple):
+  """A page as its XML has it, with the text of its newest revision.
+
+  Attributes:
+    title: Title with the namespace.
+    page_id: MediaWiki's id.
+    namespace: Number of the namespace; 0 for articles.
+    text: Wikitext, or whatever `model` says.
+    model: Content model; '' in old dumps.
+    format: Media type of the text; '' in old dumps.
+    redirect: Title of the page that it redirects to, None if it does not.
+    problem: What is wrong with the page; None if nothing is.
+  """
+
+  title: str = ''
+  page_id: str = ''
+  namespace: int = 0
+  text: str = ''
+  model: str = ''
+  format: str = ''
+  redirect: Optional[str] = None
+  problem: Optional[errors.UserError] = None
+
+
+class Site:
+  """What a dump says of its wiki.
+
+  Attributes:
+    language: Code of its language; '' if the dump does not say.
+    namespaces: Key -> name, '14' -> 'Kategorie'.
+  """
+
+  def __init__(self) -> None:
+    self.language = ''
+    self.namespaces: dict[str, str] = {}
+
+  def pattern(self, key: str) -> str:
+    """Returns an expression for the name of a namespace; '' if unknown."""
+    name = self.namespaces.get(key, '')
+    return re.escape(name).replace('_', r'\ ').replace(r'\ ', '[ _]')
+
+  def namespace_of(self, title: str) -> str:
+    """Returns the key of a title's namespace, for dumps that lack <ns>."""
+    prefix, colon, _ = title.partition(':')
+    keys = {name: key for key, name in self.namespaces.items()}
+    return keys.get(prefix, '0') if colon else '0'
+
+
+class _Handler:
+  """Collects the pages that expat's events tell of."""
+
+  def __init__(self, path: str, site: Site):
+    self.pages: list[RawPage] = []
+    self.title = ''  # Of the last page.
+    self._file = path
+    self._site = site
+    self._stack: list[str] = []
+    self._texts: dict[str, str] = {}
+    self._text: list[str] = []
+    self._redirect: Optional[str] = None
+    self._key = ''
+    self._line = 0
+    self._problem = ''
+    self.parser = expat.ParserCreate()
+    self.parser.buffer_text = True
+    self.parser.StartElementHandler = self._start
+    self.parser.EndElementHandler = self._end
+    self.parser.StartDoctypeDeclHandler = self._doctype
+
+  def _start(self, name: str, attributes: dict[str, str]) -> None:
+    name = name.rpartition(':')[2]
+    if not self._stack:
+      if name != 'mediawiki':
+        raise _NotADump(f'its root is <{name}>')
+      self._site.language = attributes.get('xml:lang', '').partition('-')[0]
+      self._stack.append('')
+      return
+    # A path is built of two, so a deep document costs no more than a flat one.
+    path = f'{self._stack[-1]}/{name}'.lstrip('/')
+    self._stack.append(path if len(self._stack) < _MAX_DEPTH else '/')
+    if path == 'page':
+      self._texts, self._redirect, self._problem = {}, None, ''
+      self._line = self.parser.CurrentLineNumber
+    elif path == 'page/revision':  # The last one counts.
+      for key in (_TEXT, _MODEL, _FORMAT):
+        self._texts.pop(key, None)
+    elif path == 'page/redirect':
+      self._redirect = attributes.get('title', '')
+    elif path == _NAMESPACE:
+      self._key = attributes.get('key', '')
+    if path in _NEEDED:
+      self._text = []
+      self.parser.CharacterDataHandler = self._text.append
+
+  def _end(self, name: str) -> None:
+    del name
+    path = self._stack.pop()
+    if path in _NEEDED:
+      self.parser.CharacterDataHandler = None
+      text = ''.join(self._text)
+      if path == _NAMESPACE:
+        self._site.namespaces[self._key] = text
+      else:
+        self._texts[path] = text
+        self._check(path, text.strip())
+    elif path == 'page':
+      self.pages.append(self._page())
+
+  def _check(self, path: str, text: str) -> None:
+    if path in _NUMBERS and not _NUMBER.fullmatch(text):
+      self._report(f'its <{path.rpartition("/")[2]}> a number', text)
+    elif path == _TIME:
+      try:
+        datetime.datetime.fromisoformat(text.removesuffix('Z'))
+      except ValueError:
+        self._report('its <timestamp> a time, 2024-01-31T12:00:00Z', text)
+
+  def _report(self, must: str, text: str) -> None:
+    line = self.parser.CurrentLineNumber
+    self._problem = self._problem or (
+      f'{self._file}:{line} must be in a page of MediaWiki with {must}; it has '
+      f'{text!r:.40}. Download the dump again.'
+    )
+
+  def _page(self) -> RawPage:
+    texts, self._texts = self._texts, {}
+    title = texts.get('page/title', '').replace('_', ' ').strip()
+    for key, what in (('page/title', 'title'), ('page/id', 'id')):
+      if not texts.get(key, '').strip() and not self._problem:
+        self._problem = (
+          f'{self._file}:{self._line} must begin a page with a <{what}>; it '
+          'has none. Download the dump again.'
+        )
+    if self._problem:
+      return RawPage(title, problem=errors.UserError(self._problem))
+    self.title = title
+    namespace = texts.get('page/ns', '').strip()
+    return RawPage(
+      title=title,
+      page_id=texts['page/id'].strip(),
+      namespace=int(namespace or self._site.namespace_of(title)),
+      text=texts.get(_TEXT, ''),
+      model=texts.get(_MODEL, '').strip(),
+      format=texts.get(_FORMAT, '').strip(),
+      redirect=self._redirect,
+    )
+
+  def _doctype(self, *names) -> None:
+    del names
+    raise _NotADump('it declares a document type, which no dump does')
+
+
+class _NotADump(Exception):  # noqa: N818, made a UserError below.
+  """The XML is not MediaWiki's."""
+
+
+def read(file: BinaryIO, path: str, site: Site) -> Iterator[RawPage]:
+  """Yields the pages of a dump, also those with a problem; fills `site`.
+
+  Raises:
+    UserError: The file at `path` is not a dump, or ends too early.
+  """
+  handler = _Handler(path, site)
+  chunk = b'-'
+  while chunk:
+    chunk, problem = file.read(_CHUNK_BYTES), None
+    try:
+      handler.parser.Parse(chunk, not chunk)
+    except (expat.ExpatError, LookupError, ValueError, _NotADump) as error:
+      problem = error
+    pages, handler.pages = handler.pages, []
+    yield from pages
+    if problem:
+      title = handler.title
+      where = f'after page {title!r}' if title else 'at its beginning'
+      raise errors.UserError(
+        f'{path} must be a MediaWiki dump in XML; {where} it is not: {problem}.'
+        ' Download it again.'
+      ) from problem

@@ -1,0 +1,66 @@
+"""A template as it stands in a page: its name and its arguments."""
+
+from collections.abc import Callable, Iterable
+import re
+from typing import NamedTuple
+
+_SPACES = re.compile(r'[\s_\u200e]+')
+_PREFIX = re.compile(r'(template|subst|safesubst|vorlage|msg)\s*:\s*')
+
+
+class Call(NamedTuple):
+  """A template with its arguments, which are plain text.
+
+  Attributes:
+    name: Name in lower case, with single spaces.
+    unnamed: Arguments by position, without white space around them.
+    named: Other arguments.
+  """
+
+  name: str
+  unnamed: list[str]
+  named: dict[str, str]
+
+  def first(self, *positions: int) -> str:
+    """Returns the first of the arguments at `positions` that has words."""
+    for position in positions:
+      if position < len(self.unnamed) and self.unnamed[position]:
+        return self.unnamed[position]
+    return ''
+
+
+Template = Callable[[Call], str]
+
+
+def normal(name: str) -> str:
+  """Returns the one spelling of a template's name."""
+  name = _SPACES.sub(' ', name).strip().lower()
+  return _PREFIX.sub('', name, count=1) if ':' in name else name
+
+
+def parse(parts: list[str]) -> Call:
+  """Returns the template whose parts between bars are `parts`."""
+  unnamed: list[str] = []
+  named = {}
+  for part in parts[1:]:
+    key, equals, value = part.partition('=')
+    key = key.strip()
+    if not equals:
+      unnamed.append(part.strip())
+    elif key.isdecimal() and len(key) <= 2 and key != '0':
+      unnamed += [''] * (int(key) - len(unnamed))
+      unnamed[int(key) - 1] = value.strip()
+    else:
+      named[key.lower()] = value.strip()
+  return Call(normal(parts[0]), unnamed, named)
+
+
+def by_name(template: Template, *names: str) -> dict[str, Template]:
+  """Returns name -> `template`; each of `names` is a list with commas."""
+  return dict.fromkeys(split_names(*names), template)
+
+
+def split_names(*names: str) -> Iterable[str]:
+  """Returns the names of lists with commas and lines."""
+  found = (name.strip() for text in names for name in re.split('[,\n]', text))
+  return [name for name in found if name]

@@ -1,0 +1,120 @@
+"""Dates in MediaWiki's templates: '{{birth date|1910|3|5}}' is 'March 5, 1910'.
+
+Ages that depend on today are left out.
+"""
+
+import re
+
+from realm_tf.corpus.holes import LOST
+from realm_tf.corpus.template_call import Call
+from realm_tf.corpus.template_call import by_name
+
+_MONTHS = (
+  'January February March April May June July August September October '
+  'November December'
+).split()
+_ISO = re.compile(r'(\d{4})-(\d\d)(?:-(\d\d))?')
+_DATE_LIKE = re.compile(r'[\w\s,.–-]{3,40}')
+
+
+def _month(text: str) -> str:
+  if text.isdecimal() and len(text) < 3 and 1 <= int(text) <= 12:
+    return _MONTHS[int(text) - 1]
+  return next(
+    (
+      m for m in _MONTHS if len(text) > 2 and m.lower().startswith(text.lower())
+    ),
+    '',
+  )
+
+
+def _date(call: Call, year: str, month: str, day: str) -> str:
+  """Returns the date in words, in the order that the template asks for."""
+  name = _month(month)
+  if not name or (day and not day.isdecimal()) or len(day) > 2:
+    return year or LOST
+  day = day.lstrip('0')
+  if not day:
+    return f'{name} {year}'.strip()
+  day_first = call.named.get('df', '').lower() in ('y', 'yes', 'true', '1')
+  if day_first or call.named.get('format') == 'dmy':
+    return f'{day} {name} {year}'.strip()
+  return f'{name} {day}, {year}' if year else f'{name} {day}'
+
+
+def _of_numbers(call: Call) -> str:
+  """Reads year, month, day, or one date in words or as 2010-05-04."""
+  args = (call.unnamed + ['', '', ''])[:3]
+  if match := _ISO.fullmatch(args[0]):
+    return _date(call, *(part or '' for part in match.groups()))
+  if not args[0].lstrip('−-').isdecimal():
+    return args[0] if args[0] and _DATE_LIKE.fullmatch(args[0]) else LOST
+  return _date(call, *args)
+
+
+def _year(call: Call) -> str:
+  return call.first(0) if call.first(0).isdecimal() else LOST
+
+
+def _as_of(call: Call) -> str:
+  """Reads {{as of|2011|3|5|lc=y|alt=...}}."""
+  if call.named.get('alt'):
+    return call.named['alt']
+  date = _of_numbers(call)
+  if date == LOST:
+    return LOST
+  word = 'Since' if call.named.get('since') else 'As of'
+  lower = call.named.get('lc') or call.name == 'as of lc'
+  return f'{word.lower() if lower else word} {date}{call.named.get("post", "")}'
+
+
+def _about(call: Call) -> str:
+  """Reads {{circa|1910|1920}}: c. 1910 – c. 1920."""
+  mark = {'floruit': 'fl.', 'fl': 'fl.', 'fl.': 'fl.'}.get(call.name, 'c.')
+  if mark == 'fl.':
+    return f'{mark} {"–".join(filter(None, call.unnamed))}'.strip()
+  return ' – '.join(f'{mark} {year}' for year in call.unnamed if year) or mark
+
+
+def _reign(call: Call) -> str:
+  years = '–'.join(filter(None, call.unnamed))
+  return f'r. {years}' if years else LOST
+
+
+def _age(call: Call) -> str:
+  """Reads {{age|1910|3|5|1980|7|9}}; an age today is left out."""
+  if len(call.unnamed) < 6 or not all(
+    number.isdecimal() and len(number) < 5 for number in call.unnamed[:6]
+  ):
+    return LOST
+  born, died = (tuple(map(int, call.unnamed[i : i + 3])) for i in (0, 3))
+  return str(died[0] - born[0] - (died[1:] < born[1:]))
+
+
+TEMPLATES = {
+  **by_name(
+    _of_numbers,
+    'birth date, birth date and age, birth-date, birth-date and age, bda, dob',
+    'birthdate, death date, death-date, dod, dda, death date and age',
+    'death-date and age, death date and given age, deathdate, start date',
+    'start-date, start date and age, start date text, end date, end-date',
+    'end date and age, end-date and age, film date, date, dts, launch date',
+    'release date, opening date, formatdate, format date, start and end dates',
+    'released, disestablished date and age, established date and age',
+  ),
+  **by_name(
+    _year,
+    'birth year and age, birth-year and age, death year and age, death year',
+    'birth year, bya, start year, year, dya',
+  ),
+  **by_name(
+    lambda call: ' '.join(call.unnamed[:2]) or LOST,
+    'oldstyledate, oldstyledatedy, oldstyledateny',
+  ),
+  **by_name(_as_of, 'as of, asof, as of lc, since'),
+  **by_name(_about, 'circa, c., ca., c, ca, floruit, fl, fl.'),
+  **by_name(_reign, 'reign, r., reigned, ruled'),
+  **by_name(_age, 'age, age in years, age nts'),
+  **by_name(lambda call: f'b. {call.first(0)}', 'b., born'),
+  **by_name(lambda call: f'd. {call.first(0)}', 'd., died'),
+}

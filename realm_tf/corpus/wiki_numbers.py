@@ -1,0 +1,232 @@
+"""Numbers in MediaWiki's templates: grouped, raised, divided, as money."""
+
+import ast
+import operator
+import re
+
+from realm_tf.corpus import html_text
+from realm_tf.corpus.holes import LOST
+from realm_tf.corpus.template_call import Call
+from realm_tf.corpus.template_call import by_name
+
+_PLAIN = re.compile(r'[-+−–]?\d{4,30}(\.\d*)?')
+_SCIENTIFIC = re.compile(r'([-+−]?[\d.,]{1,30})[eE]([-+−]?\d{1,3})')
+_FRACTION = re.compile(r'([-+−]?\d+)[+ -](\d+)//?(\d+)')
+_RATIO = re.compile(r'([-+−]?\d+)//?(\d+)')
+_NUMBER = re.compile(r'[-+−–±~]?[\d.,][\d., \u2009]*')
+_SUMS = {
+  ast.Add: operator.add,
+  ast.Sub: operator.sub,
+  ast.Mult: operator.mul,
+  ast.Div: operator.truediv,
+}
+_LONGEST_SUM = 60  # Characters.
+_LARGE = {
+  'c': ' crore',
+  'l': ' lakh',
+  'm': ' million',
+  'b': ' billion',
+  'k': ',000',
+  't': ' trillion',
+}
+
+
+def grouped(number: str) -> str:
+  """Returns a number as it is displayed: '1300' is '1,300'.
+
+  Also reads '1.2e6' (1.2×10⁶), '5+1/2' (5 1/2) and '-5' (−5). What is not one
+  number comes back as it is.
+  """
+  number = number.strip().replace('&minus;', '−')
+  if match := _SCIENTIFIC.fullmatch(number):
+    return f'{grouped(match.group(1))}×10{html_text.raised(match.group(2))}'
+  if match := _FRACTION.fullmatch(number):
+    whole, over, under = match.groups()
+    return f'{_signed(whole)} {over}/{under}'
+  if match := _RATIO.fullmatch(number):
+    return f'{_signed(match.group(1))}/{match.group(2)}'
+  if not _PLAIN.fullmatch(number):
+    return _signed(number)
+  whole, dot, rest = _signed(number).partition('.')
+  sign = whole[0] if not whole[0].isdigit() else ''
+  digits = whole[len(sign) :]
+  head = len(digits) % 3
+  groups = [digits[:head]] if head else []
+  groups += [digits[i : i + 3] for i in range(head, len(digits), 3)]
+  return sign + ','.join(groups) + dot + rest
+
+
+def is_number(text: str) -> bool:
+  """Returns whether `text` is one number that `grouped` reads."""
+  text = text.replace('&nbsp;', ' ').strip()
+  kinds = (_NUMBER, _SCIENTIFIC, _FRACTION, _RATIO)
+  return len(text) <= 40 and any(kind.fullmatch(text) for kind in kinds)
+
+
+def sum_of(text: str) -> str:
+  """Returns the value of '2 * (3+4)', LOST for anything else."""
+  text = text.strip().replace('−', '-')
+  try:
+    value = _value(ast.parse(text, mode='eval').body, len(text))
+  except (
+    ArithmeticError,
+    SyntaxError,
+    ValueError,
+    RecursionError,
+    MemoryError,
+  ):
+    return LOST
+  return f'{value:.12g}'.replace('-', '−')
+
+
+def _value(node: ast.AST, length: int) -> float:
+  if length > _LONGEST_SUM:
+    raise ValueError('A long sum.')
+  if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+    return float(node.value)
+  if isinstance(node, ast.BinOp) and type(node.op) in _SUMS:
+    left, right = _value(node.left, length), _value(node.right, length)
+    return _SUMS[type(node.op)](left, right)
+  if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+    return -_value(node.operand, length)
+  raise ValueError('Not a sum.')
+
+
+def _signed(number: str) -> str:
+  return '−' + number[1:] if number[:1] in ('-', '–') else number
+
+
+def _first_number(call: Call) -> str:
+  return grouped(call.first(0)) or LOST
+
+
+def _val(call: Call) -> str:
+  """Reads {{val|5.2|0.3|e=3|u=km}}: 5.2±0.3×10³ km."""
+  value, *rest = call.unnamed or ['']
+  if not is_number(value):
+    return LOST
+  text = grouped(value)
+  errors = [error for error in rest if error]
+  if errors and errors[0][:1] == '(':
+    text += errors[0]
+  elif len(errors) == 1:
+    text += f'±{errors[0].lstrip("±")}'
+  elif errors:
+    text += f'+{errors[0].lstrip("+")}−{errors[1].lstrip("-−")}'
+  named = call.named
+  if named.get('e'):
+    text += f'×10{html_text.raised(named["e"])}'
+  unit = named.get('u') or named.get('ul') or ''
+  divisor = named.get('up') or named.get('upl') or ''
+  unit = f'{unit}/{divisor}' if divisor else unit
+  if unit and not unit.startswith(('%', '°', '/')):
+    unit = ' ' + unit
+  return named.get('p', '') + text + named.get('s', '') + unit
+
+
+def _fraction(call: Call) -> str:
+  """Reads {{frac|3|1|2}}: 3 1/2, {{frac|1|2}}: 1/2, {{frac|3}}: 1/3."""
+  numbers = [number for number in call.unnamed if number]
+  if len(numbers) == 3:
+    return '{} {}/{}'.format(*numbers)
+  if len(numbers) == 2:
+    return '/'.join(numbers)
+  return f'1/{numbers[0]}' if numbers else LOST
+
+
+def _percentage(call: Call) -> str:
+  value, whole, digits = (*call.unnamed, '', '', '')[:3]
+  if not whole:
+    return f'{value}%' if value else LOST
+  try:
+    part = 100 * float(value.replace(',', '')) / float(whole.replace(',', ''))
+    return f'{part:.{int(digits or 0):d}f}%'
+  except (ArithmeticError, ValueError):
+    return LOST
+
+
+def _ordinal(call: Call) -> str:
+  number = call.first(0)
+  if not number.isdecimal():
+    return LOST
+  ending = {'1': 'st', '2': 'nd', '3': 'rd'}.get(number[-1], 'th')
+  return number + ('th' if number[-2:-1] == '1' else ending)
+
+
+def _power(call: Call) -> str:
+  """Reads {{e|6}}: ×10⁶, and {{10^|6}}: 10⁶."""
+  sign = '' if call.name == '10^' else '×'
+  return f'{sign}10{html_text.raised(call.first(0))}' if call.unnamed else LOST
+
+
+def _money(sign: str):
+  def template(call: Call) -> str:
+    amount = call.first(0)
+    large = call.first(1).lower() if 'convert' in call.name else ''
+    return sign + grouped(amount) + _LARGE.get(large, '')
+
+  return template
+
+
+def _currency(call: Call) -> str:
+  names = by_name(lambda call: '', *_CURRENCIES.values())
+  code = (call.first(1) or call.named.get('type', '')).lower()
+  if code not in names:
+    return f'{grouped(call.first(0))} {code.upper()}'.strip() or LOST
+  return MONEY[code](Call(code, call.unnamed[:1], {}))
+
+
+_CURRENCIES = {
+  'US$': 'us$, usd, us dollar, usdollar, us dollars, $',
+  '£': '£, gbp, pound sterling, gb£, pound, ukp, ₤',
+  '€': '€, eur, euro, euros',
+  '₹': '₹, inr, indian rupee, indian rupees, rupee, rs, rs., inrconvert',
+  'A$': 'a$, aud, australian dollar, au$',
+  'C$': 'c$, ca$, cad, canadian dollar, can$, cdn$',
+  'NZ$': 'nz$, nzd, new zealand dollar',
+  'HK$': 'hk$, hkd',
+  'S$': 's$, sgd',
+  '¥': '¥, jpy, yen, japanese yen, jpyconvert, cny, rmb, cn¥, renminbi, jp¥',
+  '₩': '₩, krw, krwconvert',
+  '₱': '₱, php, phpconvert, peso, philippine peso',
+  '₽': '₽, rub, rubconvert',
+  '₺': '₺, try, turkish lira',
+  '₪': '₪, nis, ils',
+  '₫': '₫, vnd',
+  '฿': '฿, thb',
+  '₦': '₦, ngn, naira',
+  'R$': 'r$, brl, brazilian real',
+  'R': 'zar, sar, south african rand',
+  'CHF ': 'chf, swiss franc, swiss francs',
+  '৳': 'bdt, bdtconvert',
+  'Rs ': 'pkr, pkrconvert, lkr, npr',
+  'Rp ': 'idr, rupiah',
+  'RM': 'myr',
+  'Mex$': 'mxn, mex$',
+  'NT$': 'nt$, twd',
+  'SEK ': 'sek',
+  'NOK ': 'nok',
+  'DKK ': 'dkk',
+  'zł ': 'pln',
+}
+MONEY = {
+  name: template
+  for sign, names in _CURRENCIES.items()
+  for name, template in by_name(_money(sign), names).items()
+}
+TEMPLATES = {
+  **MONEY,
+  **by_name(
+    _first_number,
+    'nts, number table sorting, formatnum, format num, num, number, commas',
+    'ntc, spellnum, numtext, number to words, spellnum per mos, fnum, round',
+    'rnd, decimals',
+  ),
+  **by_name(_val, 'val, value'),
+  **by_name(_fraction, 'frac, fraction, sfrac, tfrac, fract, intfrac, ratio'),
+  **by_name(_percentage, 'percentage, pct, percent'),
+  **by_name(_ordinal, 'ordinal, ord, nth'),
+  **by_name(_power, 'e, e-sp, esp, 10^, x10^, exp'),
+  **by_name(_currency, 'currency'),
+  **by_name(lambda call: ''.join(call.unnamed), 'gaps'),
+}

@@ -1,0 +1,269 @@
+"""Wikitext -> the words that a reader sees, in one pass and in linear time.
+
+Templates, links, tables and tags are evaluated when they close, innermost
+first, so nothing is ever read twice. What nobody closes loses its marks.
+"""
+
+from collections.abc import Callable
+import re
+from typing import Optional
+
+from realm_tf.corpus import html_text
+from realm_tf.corpus import wiki_links
+from realm_tf.corpus.holes import HOLE
+from realm_tf.corpus.holes import LOST
+
+_TOKEN = re.compile(
+  r"""
+  (?P<comment><!--)
+  |(?P<tag></?[a-zA-Z][a-zA-Z0-9]*(?:[\s/][^<>]*)?>)
+  |(?P<open>\{\{+)
+  |(?P<close>\}\}+)
+  |(?P<link>\[\[)
+  |(?P<end>\]\]?)
+  |(?P<address>\[(?:(?:https?|ftps?|irc|news|mailto|git|gopher):|//)[^\s\]<>|]*)
+  |(?P<table>(?:^|(?<=\n))[ :*\#]{0,20}\{\|[^\n]*)
+  |(?P<table_end>(?:^|(?<=\n))[ ]{0,20}\|\}(?!\}))
+  |(?P<bar>\|)
+  |(?P<line>\n)
+  """,
+  re.VERBOSE,
+)
+_MAX_DEPTH = 40  # Of MediaWiki's templates; bounds the copies of a character.
+_MAX_LINK_LINES = 30  # A link without an end does not reach further.
+# Inside of template arguments, so that they are not taken for 'name=value'.
+_EQUALS, _BAR = '\ue001', '\ue002'
+_RESTORE = str.maketrans({_EQUALS: '=', _BAR: None})
+_RAW = html_text.HIDDEN | html_text.FORMULAS | {'nowiki'}
+_POWER = re.compile(r'\^(\d)')
+_SIMPLE_FORMULA = re.compile(r'[\w +=<>.,()^*!−-]{1,40}')
+
+
+class _Frame:
+  """A mark that is open: its kind, and its finished and current parts."""
+
+  __slots__ = ('kind', 'parts', 'part', 'num_lines')
+
+  def __init__(self, kind: str):
+    self.kind = kind
+    self.parts: list[str] = []
+    self.part: list[str] = []
+    self.num_lines = 0
+
+  def finish(self) -> list[str]:
+    """Returns the parts between bars."""
+    self.parts.append(''.join(self.part))
+    return self.parts
+
+
+class _Reader:
+  """The stack of open marks; `text` is the part that grows."""
+
+  def __init__(self, evaluate: Callable[[list[str]], str]):
+    self._evaluate = evaluate
+    self._frames = [_Frame('page')]
+    self._depths = dict.fromkeys(
+      ('template', 'parameter', 'link', 'address', 'table', 'html_table'), 0
+    )
+
+  def add(self, text: str) -> None:
+    self._frames[-1].part.append(text)
+
+  def open(self, kind: str) -> None:
+    if len(self._frames) <= _MAX_DEPTH:
+      self._depths[kind] += 1
+      self._frames.append(_Frame(kind))
+
+  def is_link_on_top(self) -> bool:
+    """Returns whether ']]' ends a link, and not one around a template."""
+    for frame in reversed(self._frames):
+      if frame.kind not in ('address', 'link'):
+        return False
+      if frame.kind == 'link':
+        return True
+    return False
+
+  def is_open(self, *kinds: str) -> bool:
+    return any(self._depths[kind] for kind in kinds)
+
+  def top(self) -> str:
+    return self._frames[-1].kind
+
+  def bar(self) -> None:
+    frame = self._frames[-1]
+    if frame.kind in ('template', 'parameter', 'link'):
+      frame.parts.append(''.join(frame.part))
+      frame.part = []
+    else:
+      frame.part.append('|')
+
+  def line(self) -> None:
+    """Ends addresses and links that cannot go on in the next line."""
+    while self.top() == 'address' or (
+      self.top() == 'link' and not self._frames[-1].parts
+    ):
+      self.give_up()
+    frame = self._frames[-1]
+    frame.num_lines += 1
+    if frame.kind == 'link' and frame.num_lines > _MAX_LINK_LINES:
+      self.give_up()
+    self.add('\n')
+
+  def give_up(self) -> None:
+    """Makes text of the innermost mark, which has no end."""
+    frame = self._pop()
+    parts = frame.finish()
+    if frame.kind == 'link':
+      text = wiki_links.unclosed(parts)
+    elif frame.kind in ('template', 'parameter'):
+      # The line of the mark is no sentence; the next ones may be.
+      _, newline, rest = '|'.join(parts).partition('\n')
+      text = HOLE + newline + rest
+    else:
+      text = '|'.join(parts)
+    self.add(text)
+
+  def close(self, *kinds: str) -> str:
+    """Evaluates the innermost mark of `kinds`; returns its kind, or ''."""
+    if not self.is_open(*kinds):
+      return ''
+    while self.top() not in kinds:
+      self.give_up()
+    frame = self._pop()
+    parts = frame.finish()
+    if frame.kind == 'link':
+      self.add(wiki_links.words(parts))
+    elif frame.kind == 'address':
+      self.add(''.join(parts).strip())
+    elif frame.kind == 'template':
+      value = self._evaluate(parts)
+      self.add(value.replace('=', _EQUALS))
+    elif frame.kind == 'parameter':
+      self.add(parts[1] if len(parts) > 1 else HOLE)
+    return frame.kind
+
+  def open_braces(self, number: int) -> None:
+    if number == 3:
+      self.open('parameter')
+    else:
+      for _ in range(min(number // 2, _MAX_DEPTH)):
+        self.open('template')
+
+  def close_braces(self, number: int) -> None:
+    while number >= 2 and self.is_open('template', 'parameter'):
+      number -= 3 if self.close('template', 'parameter') == 'parameter' else 2
+
+  def end(self, token: str) -> int:
+    """Reads ']' or ']]'; returns the number of characters to read again."""
+    if self.top() == 'address':
+      self.close('address')
+      return len(token) - 1
+    if token == ']]' and self.is_link_on_top():
+      self.close('link')
+    elif token == ']':
+      self.add(token)
+    return 0
+
+  def finish(self) -> str:
+    while len(self._frames) > 1:
+      self.give_up()
+    return ''.join(self._frames[0].part).translate(_RESTORE)
+
+  def _pop(self) -> _Frame:
+    frame = self._frames.pop()
+    self._depths[frame.kind] -= 1
+    return frame
+
+
+def read(markup: str, evaluate: Callable[[list[str]], str]) -> str:
+  """Returns the words of `markup`, with HOLE for some that it cannot tell.
+
+  Lists, headings, bold type and character references stay as they are.
+
+  Args:
+    markup: Wikitext.
+    evaluate: Returns the text of a template, given its name and arguments.
+  """
+  if '<sup' in markup:
+    markup = html_text.raise_exponents(markup)
+  reader, tags = _Reader(evaluate), _Tags(markup)
+  position = 0
+  while match := _TOKEN.search(markup, position):
+    if match.start() > position:
+      reader.add(markup[position : match.start()])
+    position = match.end()
+    kind, token = match.lastgroup, match.group()
+    if kind == 'bar':
+      reader.bar()
+    elif kind == 'line':
+      reader.line()
+    elif kind == 'open':
+      reader.open_braces(len(token))
+    elif kind == 'close':
+      reader.close_braces(len(token))
+    elif kind == 'end':
+      position -= reader.end(token)
+    elif kind == 'tag':
+      position = tags.read(match, reader)
+    elif kind == 'comment':
+      end = tags.find('-->', position)
+      position = end.end() if end else len(markup)
+    elif kind == 'table_end':
+      reader.close('table')
+    else:
+      if kind == 'address' and reader.top() == 'address':
+        reader.give_up()
+      reader.open(kind)
+  reader.add(markup[position:])
+  return reader.finish()
+
+
+class _Tags:
+  """Reads tags; remembers which ends are missing, so as to look once."""
+
+  def __init__(self, markup: str):
+    self._markup = markup
+    self._missing: set[str] = set()
+
+  def find(self, mark: str, start: int) -> Optional[re.Match]:
+    """Returns the next `mark`, in any case."""
+    if mark in self._missing:
+      return None
+    found = re.compile(mark, re.IGNORECASE).search(self._markup, start)
+    if not found:
+      self._missing.add(mark)
+    return found
+
+  def read(self, match: re.Match, reader: _Reader) -> int:
+    """Adds what the tag `match` leaves; returns where to read on."""
+    tag = html_text.TAG.match(match.group())
+    is_end, name = tag.group(1), tag.group(2).lower()
+    start = match.end()
+    if name == 'table':
+      reader.close('html_table') if is_end else reader.open('html_table')
+    elif is_end or tag.group(3).endswith('/') or name not in _RAW:
+      reader.add(html_text.value_of(tag))
+    else:
+      end = self.find(rf'</{name}\s{{0,9}}>', start)
+      if not end:  # A note without an end reaches to the end of its line.
+        line = self._markup.find('\n', start) if name == 'ref' else start
+        return line if line >= 0 else len(self._markup)
+      body = self._markup[start : end.start()]
+      if name == 'nowiki':
+        reader.add(body)
+      elif name in html_text.FORMULAS:
+        word = self._markup[match.start() - 1 : match.start()].isalnum()
+        reader.add(HOLE if word else _formula(body))
+      elif name in ('gallery', 'pre'):
+        reader.add('\n')
+      return end.end()
+    return start
+
+
+def _formula(text: str) -> str:
+  """Returns a formula that is written as it is read, 'E=mc²'; else LOST."""
+  if not _SIMPLE_FORMULA.fullmatch(text.strip()):
+    return LOST
+  return _POWER.sub(
+    lambda match: html_text.raised(match.group(1)), text.strip()
+  )

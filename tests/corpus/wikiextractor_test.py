@@ -1,0 +1,88 @@
+"""Tests for realm_tf.corpus.wikiextractor."""
+
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import wikiextractor
+from tests import linear_time
+
+
+class WikiExtractorTest(parameterized.TestCase):
+  def _read(self, text, counts=None):
+    path = os.path.join(self.create_tempdir().full_path, 'wiki_00')
+    with open(path, 'w', encoding='utf-8') as file:
+      file.write(text)
+    counts = counts or counts_lib.Counts()
+    return list(wikiextractor.read_articles(path, counts))
+
+  @parameterized.parameters(
+    ('A <br>b, &lt;br /&gt;c', 'A\nb,\nc'),
+    ('<poem style="x">A\nb</poem>', 'A\nb'),
+    ('A.\n<section end="x" />\n<onlyinclude>\nB.', 'A.\nB.'),
+    ('5&amp;nbsp;km&lt;sup&gt;2&lt;/sup&gt;', '5 km²'),
+    ('Section::::Life.\nA.\nBULLET::::- B', 'A.\nB'),
+    ('It is formula_12. It rains.', 'It rains.'),
+    ('Call codice_3 first. It rains.', 'It rains.'),
+    ('A.<ref name="x">B</ref>\n{{reflist}}\n[[Category:C]]', 'A.'),
+    ('A [[b|c]] of {{convert|5|km}}.', 'A c of 5 km.'),
+    ('a&lt;b, "&lt;" and vector&lt;int&gt;', 'a<b, "<" and vector<int>'),
+    ('Tom &amp;amp; Jerry', 'Tom & Jerry'),
+    ('A.\n\n - B', 'A.\n\n - B'),
+  )
+  def test_leaves_no_markup(self, text, expected):
+    (document,) = self._read(
+      f'<doc id="1" url="u" title="T">\nT\n\n{text}\n</doc>\n'
+    )
+    self.assertEqual(document, ('T', expected, '1', ()))
+
+  def test_reads_titles_with_quotes_and_references(self):
+    (document,) = self._read(
+      '<doc id="3" revid="7" title=""A" &amp; B">\n"A" & B\n\nC.\n</doc>'
+    )
+    self.assertEqual(document[:3], ('"A" & B', 'C.', '3'))
+
+  def test_an_end_may_follow_the_text(self):
+    text = '<doc id="1" url="u" title="T">\nA. </doc>\n</doc>\n\n'
+    self.assertEqual([d.text for d in self._read(text * 2)], ['A.', 'A.'])
+
+  @parameterized.parameters(
+    ('A.\n', ':1 must begin an article'),
+    ('<doc id="1" url="u">\n', ':1 must begin an article'),
+    ('<doc id="1" title="T">\nA.\n', ":2 must be </doc>.*'T'"),
+  )
+  def test_a_broken_file_is_one_line(self, text, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._read(text)
+
+  @parameterized.parameters(
+    '<a href="x">',
+    '<a href="',
+    '<a href',
+    '</a>',
+    'formula_1 ',
+    '\n',
+    '&lt;',
+    'Section::::\n',
+    '<br>',
+    '&amp;',
+    '[[',
+    '{{',
+  )
+  def test_time_is_linear(self, unit):
+    linear_time.check(
+      lambda text: wikiextractor.clean(text, 'T'), lambda n: unit * n, 1000
+    )
+
+  @parameterized.parameters(' title="', '<doc id="', '"')
+  def test_time_of_a_header_is_linear(self, unit):
+    linear_time.check(
+      wikiextractor._header, lambda n: '<doc id="1" ' + unit * n + '>', 10_000
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
