@@ -39,7 +39,7 @@ def _cut(output_dir, tokenizer, length, counts, links, update=None):
     return iter([])
   if not beam_flags.is_local():
     new_corpus_flags.need_no_markup(links)
-    cutter = (tokenizer.vocabulary, length)
+    cutter = (tokenizer, length)
     first_number = update.num_articles if update else 0
     return beam_articles.cut(
       cutter, _FORMAT.value, output_dir, counts, first_number

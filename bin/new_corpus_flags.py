@@ -11,6 +11,7 @@ from realm_tf import errors
 from realm_tf.corpus import files
 from realm_tf.records import corpus_links
 from realm_tf.records import corpus_update
+from realm_tf.text import vocabulary_learning
 from realm_tf.text import wordpiece
 from realm_tf.world import inputs
 
@@ -93,5 +94,5 @@ def tokenizer(format: str) -> wordpiece.WordpieceTokenizer:  # pylint: disable=r
     files.read_texts(inputs.split(_VOCAB_TEXT.value)),
   )
   return wordpiece.WordpieceTokenizer(
-    wordpiece.learn_vocabulary(texts, _VOCAB_SIZE.value)
+    vocabulary_learning.learn_vocabulary(texts, _VOCAB_SIZE.value)
   )

@@ -48,6 +48,7 @@ _ADAPTERS = {
   'tensorflow_text': [
     'realm_tf/text/sentencepieces.py',
     'realm_tf/text/string_tensors.py',
+    'realm_tf/text/vocabulary_learning.py',
     'realm_tf/text/wordpiece.py',
   ],
   'uvicorn': ['realm_tf/serving/uvicorn_server.py'],

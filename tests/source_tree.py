@@ -14,7 +14,7 @@ MAY_IMPORT = {
   'config': '',
   'objectives': '',
   'text': '',
-  'rundir': 'config',
+  'rundir': 'config text',
   'corpus': 'text',
   'world': 'config corpus',
   'records': 'config rundir text corpus',

@@ -59,7 +59,9 @@ def reusable(
   trackable.trainable_variables = list(trainable)
   trackable.regularization_losses = []
   trackable.vocab_file = tf.saved_model.Asset(source.vocab_file)
-  trackable.do_lower_case = tf.Variable(True, trainable=False)
+  trackable.do_lower_case = tf.Variable(
+    source.tokenizer.rules.lowercase, trainable=False
+  )
   return trackable
 
 

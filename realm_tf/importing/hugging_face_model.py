@@ -22,6 +22,7 @@ from realm_tf.importing import hugging_face_names
 from realm_tf.importing import imported
 from realm_tf.importing import safetensors_files
 from realm_tf.importing import t5
+from realm_tf.text import tokenizer_files
 
 _RECORDS = 'block_records.npy'
 
@@ -79,7 +80,7 @@ def load(
     ),
     rows[0][1] if rows else None,
     given.blocks_file or _beside(parts, _RECORDS),
-    given.vocab_file or _beside(parts, 'vocab.txt'),
+    given.vocab_file or _vocabulary(parts),
     notes,
   )
 
@@ -101,6 +102,11 @@ def _rows(directory):
 def _beside(parts, name):
   paths = [os.path.join(part.directory, name) for part in parts]
   return next((path for path in paths if tf.io.gfile.exists(path)), None)
+
+
+def _vocabulary(parts):
+  paths = (tokenizer_files.find(part.directory) for part in parts)
+  return next(filter(None, paths), None)
 
 
 def _merge(parts: Sequence[_Part]):

@@ -37,7 +37,7 @@ def build(
   """
   batches = parallel.ordered_map(
     Cutter,
-    (tokenizer.vocabulary, max_block_wordpieces),
+    (tokenizer, max_block_wordpieces),
     blocks_lib.batches(articles),
     num_workers,
   )
@@ -55,7 +55,7 @@ def build_uncut(
   """
   return parallel.ordered_map(
     Cutter,
-    (tokenizer.vocabulary, None),
+    (tokenizer, None),
     sources.in_batches(articles, _BATCH_BLOCKS),
     num_workers,
   )
@@ -65,15 +65,16 @@ class Cutter:
   """Cuts batches of articles; one in each worker process.
 
   Args:
-    vocabulary: See `wordpiece.WordpieceTokenizer`.
     max_block_wordpieces: Upper bound of 3 + title + body; None makes each
       article one block, with its text unchanged.
   """
 
   def __init__(
-    self, vocabulary: Sequence[str], max_block_wordpieces: Optional[int]
+    self,
+    tokenizer: wordpiece.WordpieceTokenizer,
+    max_block_wordpieces: Optional[int],
   ):
-    self._tokenizer = wordpiece.WordpieceTokenizer(vocabulary)
+    self._tokenizer = tokenizer
     self._max_block_wordpieces = max_block_wordpieces
 
   def __call__(

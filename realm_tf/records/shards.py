@@ -2,14 +2,14 @@
 
 manifest.json   schema_version, num_blocks, vocabulary_sha256, source, files,
                 corpus_fingerprint, max_block_wordpieces, shard_blocks
-vocab.txt       the vocabulary of the blocks' wordpieces
+vocab.txt       the vocabulary of the blocks' wordpieces; its rules, if not the
+                default, in tokenizer_config.json
 blocks-00000.tfrecord ...   the blocks in order, shard_blocks[i] in shard i
 table/          the same blocks, memory-mapped (records/block_table.py)
 links/          if asked for: links between articles (records/link_graph.py)
 """
 
 from collections.abc import Callable, Iterable, Iterator
-import os
 from typing import Any, NamedTuple, Optional
 
 import tensorflow as tf
@@ -22,6 +22,7 @@ from realm_tf.records import corpus_writer
 from realm_tf.records import encoded_blocks
 from realm_tf.records import schema
 from realm_tf.rundir import manifests
+from realm_tf.text import tokenizer_files
 from realm_tf.text import wordpiece
 
 
@@ -30,7 +31,7 @@ class CorpusManifest(NamedTuple):
 
   Attributes:
     num_blocks: N.
-    vocabulary_sha256: SHA-256 of vocab.txt.
+    vocabulary_sha256: Fingerprint of the vocabulary and its rules.
     corpus_fingerprint: SHA-256 of the ordered blocks, wordpieces included; an
       index belongs to one fingerprint.
     max_block_wordpieces: Upper bound of 3 + title + body.
@@ -112,8 +113,7 @@ def write(
         'A corpus needs at least one block; the articles of --input have no '
         'text. Check --input and --format.'
       )
-    with open(os.path.join(staging, 'vocab.txt'), 'wb') as file:
-      file.writelines(f'{piece}\n'.encode() for piece in tokenizer.vocabulary)
+    tokenizer_files.write(staging, tokenizer.vocabulary, tokenizer.rules)
     if links:
       manifest['links'] = links.write(staging)
     result = CorpusManifest(

@@ -12,6 +12,7 @@ from realm_tf import errors
 from realm_tf.config import config_files
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
+from realm_tf.text import tokenizer_files
 
 
 class ModelDirectory(NamedTuple):
@@ -26,12 +27,15 @@ class ModelDirectory(NamedTuple):
 def create(
   path: str, config: config_lib.ExperimentConfig, vocab_file: str
 ) -> None:
-  """Writes or replaces config.json and vocab.txt, or a T5's pieces."""
+  """Writes or replaces config.json and a vocabulary, or a T5's pieces."""
   tf.io.gfile.makedirs(path)
   config_files.write(config, path)
-  is_t5 = vocab_file.endswith('.model')
-  kind = layout.sentencepiece_file if is_t5 else layout.vocab_file
-  tf.io.gfile.copy(vocab_file, kind(path), overwrite=True)
+  if vocab_file.endswith('.model'):
+    tf.io.gfile.copy(
+      vocab_file, layout.sentencepiece_file(path), overwrite=True
+    )
+  else:
+    tokenizer_files.copy(vocab_file, path)
 
 
 def has_sentencepieces(path: str) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from realm_tf.text import character_table
 from realm_tf.text import wordpiece
 
 _PUNCTUATION = r'[!-/:-@\[-`{-~]'  # ASCII's, as string.punctuation.
@@ -25,13 +26,30 @@ class Tokens(NamedTuple):
   Attributes:
     ids: Ragged int32 [n, (L)].
     starts: Ragged int64 [n, (L)], first byte of each piece in its string.
-    ends: Ragged int64 [n, (L)], end byte. If a character expands to several
-      pieces, all but the last are empty.
+    ends: Ragged int64 [n, (L)], end byte; see `wordpiece.Tokens`.
   """
 
   ids: tf.RaggedTensor
   starts: tf.RaggedTensor
   ends: tf.RaggedTensor
+
+
+class _Spelled(NamedTuple):
+  """Strings as `character_table` spells them.
+
+  Attributes:
+    texts: The spelled strings, [n].
+    codes: Their m characters, int32 [m].
+    origins: Index of the given character of each, int64 [m].
+    actions: The actions of all given characters, ragged int32 [n, (c)].
+    bytes: First byte of each given character in its string, int64, flat.
+  """
+
+  texts: tf.Tensor
+  codes: tf.Tensor
+  origins: tf.Tensor
+  actions: tf.RaggedTensor
+  bytes: tf.Tensor
 
 
 def valid(texts: tf.Tensor) -> tf.Tensor:
@@ -43,8 +61,7 @@ def token_ids(
   tokenizer: wordpiece.WordpieceTokenizer, texts: tf.Tensor, length: int
 ) -> tf.Tensor:
   """Returns wordpieces, cut or zero-padded, int32 [n, length]."""
-  ids = tokenizer.wordpieces.tokenize(tokenizer.normalizer.normalize(texts))
-  return _pad(ids, length)
+  return _pad(_ids(tokenizer, texts), length)
 
 
 def masked_token_ids(
@@ -52,9 +69,7 @@ def masked_token_ids(
 ) -> tf.Tensor:
   """Returns `token_ids` of strings in which '[MASK]' is a wordpiece."""
   parts = tf.strings.split(texts, wordpiece.MASK)  # [n, (parts)]
-  ids = tokenizer.wordpieces.tokenize(
-    tokenizer.normalizer.normalize(parts.values)
-  )
+  ids = _ids(tokenizer, parts.values)
   mask = tf.fill([ids.nrows(), 1], tokenizer.mask_id)
   ids = parts.with_values(tf.concat([mask, ids], axis=1)).merge_dims(1, 2)
   return _pad(ids[:, 1:], length)  # Drops the [MASK] before the first part.
@@ -64,16 +79,31 @@ def tokenize(
   tokenizer: wordpiece.WordpieceTokenizer, texts: tf.Tensor
 ) -> Tokens:
   """Returns the wordpieces of `texts`, string [n], with byte offsets."""
-  normalized, origins = tokenizer.normalizer.normalize_with_offsets(texts)
-  ids, starts, ends = tokenizer.wordpieces.tokenize_with_offsets(normalized)
-  first = tf.gather(origins.row_starts(), ids.value_rowids())
-  starts, ends = (
-    offsets.with_values(
-      tf.cast(tf.gather(origins.values, first + offsets.values), tf.int64)
-    )
-    for offsets in (starts, ends)
+  table = tokenizer.table
+  spelled = _spell(table, texts)
+  ids, starts, ends = tokenizer.wordpieces.tokenize_with_offsets(spelled.texts)
+  # From bytes of the spelled strings, joined, to characters of the given ones.
+  sizes = tf.strings.length(spelled.texts)
+  shift = tf.gather(tf.cumsum(sizes, exclusive=True), ids.value_rowids())
+  widths = _num_bytes(spelled.codes)
+  number = tf.repeat(spelled.origins, widths)
+  firsts = tf.gather(number, tf.cast(starts.values, tf.int32) + shift)
+  lasts = tf.gather(number, tf.cast(ends.values, tf.int32) + shift - 1)
+  # Accents that are dropped belong to the character before them.
+  stays = tf.where(spelled.actions.values != table.mark)[:, 0]
+  stays = tf.concat([stays, [tf.size(spelled.actions.values, tf.int64)]], 0)
+  stops = tf.gather(stays, tf.searchsorted(stays, lasts, side='right'))
+  row_stops = tf.gather(spelled.actions.row_limits(), ids.value_rowids())
+  stops = tf.minimum(stops, row_stops)
+  bytes_ = tf.concat([spelled.bytes, [0]], 0)
+  ends = tf.where(
+    stops == row_stops,
+    tf.gather(tf.cast(tf.strings.length(texts), tf.int64), ids.value_rowids()),
+    tf.gather(bytes_, stops),
   )
-  return Tokens(ids, starts, ends)
+  return Tokens(
+    ids, ids.with_values(tf.gather(bytes_, firsts)), ids.with_values(ends)
+  )
 
 
 def characters(texts: tf.Tensor, places: tf.Tensor) -> tf.Tensor:
@@ -95,6 +125,45 @@ def normalize_answers(texts: tf.Tensor) -> tf.Tensor:
   texts = tf.strings.regex_replace(texts, _ARTICLES, ' ')
   texts = tf.strings.regex_replace(texts, _SPACES, ' ')
   return tf.strings.regex_replace(texts, '^ | $', '')
+
+
+def _ids(tokenizer, texts):
+  return tokenizer.wordpieces.tokenize(_spell(tokenizer.table, texts).texts)
+
+
+def _spell(table: character_table.CharacterTable, texts: tf.Tensor) -> _Spelled:
+  """Spells strings, string [n], as `CharacterTable.spell` does."""
+  given, places = tf.strings.unicode_decode_with_offsets(texts, 'UTF-8')
+  pages, rows = table.pages()
+  page = tf.cast(tf.gather(pages, given.values // rows.shape[1]), tf.int32)
+  actions = tf.gather_nd(
+    rows, tf.stack([page, given.values % rows.shape[1]], axis=1)
+  )
+  becomes = tf.RaggedTensor.from_row_lengths(table.outputs, table.sizes)
+  becomes = tf.gather(becomes, actions)  # [c, (characters)]
+  origins = becomes.value_rowids()
+  text = tf.gather(given.value_rowids(), origins)
+  codes = tf.cast(becomes.values, tf.int32)
+  # A word above the limit becomes one of unknown letters.
+  ends = tf.gather(character_table.ENDS_WORD, tf.minimum(codes, 128))
+  word = tf.cumsum(tf.cast(ends, tf.int64)) + text
+  long = tf.math.bincount(tf.cast(tf.boolean_mask(word, ~ends), tf.int32))
+  long = tf.gather(tf.concat([long, [0]], 0) > character_table.MAX_WORD, word)
+  codes = tf.where(long & ~ends, table.unknown, codes)
+  spelled = tf.RaggedTensor.from_value_rowids(codes, text, given.nrows())
+  return _Spelled(
+    tf.strings.unicode_encode(spelled, 'UTF-8'),
+    codes,
+    origins,
+    given.with_values(actions),
+    places.values,
+  )
+
+
+def _num_bytes(codes):
+  """Returns the lengths of characters in UTF-8, int32."""
+  bounds = tf.constant([0x80, 0x800, 0x10000])
+  return 1 + tf.searchsorted(bounds, codes, side='right')
 
 
 def _pad(ids, length):

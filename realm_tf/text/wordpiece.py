@@ -1,30 +1,27 @@
 """Tokenizes text into wordpieces, with character offsets into the original.
 
-BERT's uncased tokenization: lower-case, strip accents, split at white space and
-punctuation, then greedily into wordpieces. See `string_tensors` for graphs.
+BERT's tokenization: clean, lower-case and strip accents if the vocabulary is
+uncased, split at white space and punctuation (see `character_rules`), then
+greedily into wordpieces. See `string_tensors` for graphs.
 """
 
-import collections
 from collections.abc import Iterable, Sequence
 import hashlib
-import itertools
 from typing import NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
-from tensorflow_text.python.ops import bert_tokenizer
-from tensorflow_text.tools.wordpiece_vocab import (
-  wordpiece_tokenizer_learner_lib as learner,
-)
 
 from realm_tf import errors
+from realm_tf.text import character_rules
+from realm_tf.text import character_table
+from realm_tf.text import tokenizer_files
+from realm_tf.text import vocabulary as vocabulary_lib
 
-PAD, UNK, CLS, SEP, MASK = '[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'
-_SPECIALS = (PAD, UNK, CLS, SEP, MASK)
-_CONTINUATION = '##'
-_LEARNING_BATCH = 1024  # Number of texts whose words are counted at once.
-_MAX_LEARNING_WORDS = 50_000  # Bounds the learner's time.
+PAD, UNK, CLS, SEP, MASK = vocabulary_lib.SPECIALS
+_CONTINUATION = vocabulary_lib.CONTINUATION
+_MAX_BYTES = 1 << 30  # Of a word; `character_table` sees to longer ones.
 
 
 class Tokens(NamedTuple):
@@ -33,8 +30,9 @@ class Tokens(NamedTuple):
   Attributes:
     ids: int32 [L].
     starts: int32 [L].
-    ends: int32 [L], above `starts`. If a character expands to several pieces
-      ('…' is three dots), each piece covers that character.
+    ends: int32 [L], above `starts`. An accent that is dropped belongs to the
+      piece before it. If a character expands to several pieces (a syllable of
+      Hangul), each piece covers that character.
   """
 
   ids: np.ndarray
@@ -61,54 +59,77 @@ class Tokens(NamedTuple):
 
 
 class WordpieceTokenizer:
-  """Tokenizes with BERT's uncased rules; adds no [CLS] or [SEP].
+  """Tokenizes with the rules of a BERT; adds no [CLS] or [SEP].
+
+  No text becomes a special token: '[MASK]' is three words.
 
   Args:
     vocabulary: Pieces in the order of their ids, '[PAD]' first; it must contain
       [UNK], [CLS], [SEP] and [MASK].
+    rules: Treatment of case, accents and Chinese characters.
 
   Attributes:
+    vocabulary_sha256: Fingerprint of the pieces and of rules that are not the
+      default.
     special_ids: Ids of [CLS] and [SEP], for `records.joining`.
-    normalizer: Op of tensorflow_text that lower-cases and strips accents.
+    table: Table that normalizes texts.
     wordpieces: Op of tensorflow_text from normalized text to ids.
   """
 
-  def __init__(self, vocabulary: Sequence[str]):
+  def __init__(
+    self,
+    vocabulary: Sequence[str],
+    rules: character_rules.CharacterRules = character_rules.UNCASED,
+  ):
     self.vocabulary = tuple(vocabulary)
-    _check_vocabulary(self.vocabulary, 'The vocabulary')
+    self.rules = rules
+    vocabulary_lib.check(self.vocabulary, 'The vocabulary')
     text = ''.join(piece + '\n' for piece in self.vocabulary)
+    if rules != character_rules.UNCASED:
+      text += f'{rules}\n'
     self.vocabulary_sha256 = hashlib.sha256(text.encode('utf-8')).hexdigest()
     self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (
-      self.vocabulary.index(special) for special in _SPECIALS
+      self.vocabulary.index(special) for special in vocabulary_lib.SPECIALS
     )
     self.special_ids = self.cls_id, self.sep_id
     self._continues = np.array(
       [piece.startswith(_CONTINUATION) for piece in self.vocabulary]
     )  # [V]
-    # The two halves of FastBertTokenizer, which spends most of its time on
-    # tracing offsets through ragged gathers.
-    self.normalizer = tf_text.FastBertNormalizer(
-      lower_case_nfd_strip_accents=True
-    )
-    self.wordpieces = tf_text.FastWordpieceTokenizer(
-      self.vocabulary, token_out_type=tf.int32
-    )
+    bodies = [piece.removeprefix(_CONTINUATION) for piece in self.vocabulary]
+    self.table = character_table.CharacterTable(rules, bodies)
+    self.wordpieces = self._op(bodies)
+
+  def _op(self, bodies):
+    """Returns the op over the pieces that a text can have."""
+    pieces = [
+      character_table.never(i)
+      if not _can_match(body, goes_on, self.rules)
+      else _CONTINUATION * goes_on + self.table.letters(body)
+      for i, (body, goes_on) in enumerate(
+        zip(bodies, self._continues.tolist(), strict=True)
+      )
+    ]
+    try:
+      return tf_text.FastWordpieceTokenizer(
+        pieces,
+        max_bytes_per_word=_MAX_BYTES,
+        token_out_type=tf.int32,
+        unknown_token=pieces[self.unk_id],
+      )
+    except RuntimeError as error:
+      raise errors.UserError(
+        f'The vocabulary must have pieces of at most 256 bytes. Found: {error}.'
+        ' Use a BERT vocabulary.'
+      ) from error
+
+  def __reduce__(self):
+    """Pickles the arguments, for worker processes."""
+    return WordpieceTokenizer, (self.vocabulary, self.rules)
 
   @classmethod
   def from_file(cls, path: str) -> 'WordpieceTokenizer':
-    """Reads BERT's vocab.txt, one piece per line."""
-    if not tf.io.gfile.exists(path) or tf.io.gfile.isdir(path):
-      raise errors.UserError(
-        f'The vocabulary must be a file with one wordpiece per line; {path} '
-        'is not there. Give another --vocab_file.'
-      )
-    with tf.io.gfile.GFile(path, 'rb') as file:
-      lines = file.read().decode('utf-8').split('\n')
-    pieces = [line.rstrip('\r') for line in lines]
-    while pieces and not pieces[-1]:
-      pieces.pop()
-    _check_vocabulary(pieces, path)
-    return cls(pieces)
+    """Reads vocab.txt or tokenizer.json, and the rules in the files near it."""
+    return cls(*tokenizer_files.read(path))
 
   @property
   def vocab_size(self) -> int:
@@ -121,17 +142,23 @@ class WordpieceTokenizer:
     """Tokenizes `texts` in one TensorFlow call."""
     if not texts:
       return []
-    encoded = _encode(texts)
-    normalized, origins = self.normalizer.normalize_with_offsets(
-      tf.constant(encoded)
+    spelled = self.table.spell(texts)
+    encoded = spelled.codes.tobytes().decode('utf-32-le').encode()
+    ids, starts, ends = (
+      part.values.numpy()
+      for part in self.wordpieces.tokenize_with_offsets([encoded])
     )
-    ids, starts, ends = self.wordpieces.tokenize_with_offsets(normalized)
-    splits, ids = ids.row_splits.numpy(), ids.values.numpy()
-    characters = _characters(encoded, origins)  # For each normalized byte.
-    first = np.repeat(origins.row_splits.numpy()[:-1], np.diff(splits))  # [T]
-    starts = characters[first + starts.values.numpy()]
-    # If a character expands, only its last piece has a width.
-    ends = np.maximum(characters[first + ends.values.numpy()], starts + 1)
+    if len(encoded) > len(spelled.codes):  # From bytes to characters.
+      number = _characters(encoded)
+      starts, ends = number[starts], number[ends - 1] + 1
+    if spelled.origins is not None:  # To characters of the joined texts.
+      starts, ends = spelled.origins[starts], spelled.origins[ends - 1] + 1
+    ends = _with_marks(ends, spelled.marks)
+    begins, splits = _splits(texts, starts)
+    begins = np.repeat(begins, np.diff(splits))
+    starts, ends = (
+      (offsets - begins).astype(np.int32) for offsets in (starts, ends)
+    )
     return [
       Tokens(ids[a:b], starts[a:b], ends[a:b])
       for a, b in zip(splits[:-1], splits[1:])
@@ -139,13 +166,7 @@ class WordpieceTokenizer:
 
   def token_ids_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
     """Returns only the ids of each text, int32 [L]."""
-    if not texts:
-      return []
-    ids = self.wordpieces.tokenize(
-      self.normalizer.normalize(tf.constant(_encode(texts)))
-    )
-    splits, values = ids.row_splits.numpy(), ids.values.numpy()
-    return [values[a:b] for a, b in zip(splits[:-1], splits[1:])]
+    return [tokens.ids for tokens in self.tokenize_batch(texts)]
 
   def continuation(self, ids: np.ndarray) -> np.ndarray:
     """Returns whether each piece continues the word of the one before it."""
@@ -153,10 +174,7 @@ class WordpieceTokenizer:
 
   def word_starts(self, tokens: Tokens) -> np.ndarray:
     """Returns whether each of the L pieces begins a word, bool [L]."""
-    starts = ~self.continuation(tokens.ids)
-    # '…' becomes three dots, of which only the first begins a word.
-    starts[1:] &= tokens.starts[1:] >= tokens.ends[:-1]
-    return starts
+    return ~self.continuation(tokens.ids)
 
   def detokenize(self, ids: Iterable[int]) -> str:
     """Joins pieces to words, for logs only: 'u.s.' becomes 'u . s .'."""
@@ -164,95 +182,35 @@ class WordpieceTokenizer:
     return text.replace(' ' + _CONTINUATION, '')
 
 
-def learn_vocabulary(texts: Iterable[str], size: int) -> list[str]:
-  """Learns at most `size` wordpieces with TensorFlow Text's learner.
-
-  The result is deterministic: specials, characters, then other pieces by
-  descending frequency.
-
-  Args:
-    texts: Texts, read once.
-    size: Upper bound of the vocabulary, specials included.
-  """
-  counts = _count_words(texts)
-  if not counts:
-    raise errors.UserError(
-      'A vocabulary is learned from words. Found none in the texts. Check '
-      '--input, or give a --vocab_file.'
-    )
-  by_count = sorted(counts.values(), reverse=True)
-  # The learner bisects the minimum count of a piece. At this bound words alone
-  # fill the vocabulary; starting here and not at the count of 'the' halves the
-  # number of rounds.
-  upper = by_count[min(size // 4, len(by_count) - 1)]
-  vocabulary = learner.learn(
-    sorted(counts.items()),
-    size,
-    list(_SPECIALS),
-    upper_thresh=max(upper, 2),
-    lower_thresh=2,
-    max_input_tokens=_MAX_LEARNING_WORDS,
-    # A character takes two pieces; leaves room beside those of foreign scripts.
-    max_unique_chars=max(100, min(1000, size // 20)),
-  )
-  return vocabulary[:size]
+def _can_match(
+  body: str, goes_on: bool, rules: character_rules.CharacterRules
+) -> bool:
+  """Returns whether a text can have a piece with this body."""
+  if len(body) > character_table.MAX_WORD or not rules.is_word(body):
+    return False
+  # Nothing is before punctuation in its word.
+  return not goes_on or rules.is_word('a' + body)
 
 
-def _count_words(texts: Iterable[str]) -> dict[str, int]:
-  splitter = bert_tokenizer.BasicTokenizer(lower_case=True)
-  counts, texts = collections.Counter(), iter(texts)
-  while batch := list(itertools.islice(texts, _LEARNING_BATCH)):
-    words = splitter.tokenize(tf.constant(_encode(batch)))
-    counts.update(words.values.numpy().tolist())
-  return {word.decode('utf-8', 'replace'): n for word, n in counts.items()}
+def _characters(encoded: bytes) -> np.ndarray:
+  """Returns the number of each byte's character, int32."""
+  is_first = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
+  return np.cumsum(is_first, dtype=np.int32) - np.int32(1)
 
 
-def _check_vocabulary(pieces: Sequence[str], name: str):
-  """Raises UserError unless `pieces` is a usable vocabulary."""
-  if not pieces or pieces[0] != PAD:
-    found = repr(pieces[0]) if pieces else 'nothing'
-    raise errors.UserError(
-      f"{name} must begin with '[PAD]', as padding has id 0; it begins with "
-      f'{found}. Use a BERT vocabulary (vocab.txt).'
-    )
-  missing = [special for special in _SPECIALS if special not in pieces]
-  if missing:
-    raise errors.UserError(
-      f'{name} must have the pieces {", ".join(_SPECIALS)}; it lacks '
-      f'{", ".join(missing)}. Use a BERT vocabulary (vocab.txt).'
-    )
-  seen = set()
-  for line, piece in enumerate(pieces, 1):
-    if not piece or piece in seen:
-      raise errors.UserError(
-        f'{name} must have a different piece on every line; line {line} is '
-        f'{"empty" if not piece else f"{piece!r} again"}.'
-      )
-    seen.add(piece)
+def _with_marks(ends: np.ndarray, marks: np.ndarray) -> np.ndarray:
+  """Moves ends behind runs of `marks`, sorted indices, that begin there."""
+  if not len(marks):
+    return ends
+  is_first = np.diff(marks, prepend=-2) > 1
+  firsts = marks[is_first]
+  lasts = marks[np.append(is_first[1:], True)]
+  run = np.minimum(np.searchsorted(firsts, ends), len(firsts) - 1)
+  return np.where(firsts[run] == ends, lasts[run] + 1, ends)
 
 
-def _encode(texts: Sequence[str]) -> list[bytes]:
-  # Replaces lone surrogates, which JSON may hold, by '?'.
-  return [text.encode('utf-8', 'replace') for text in texts]
-
-
-def _characters(encoded: Sequence[bytes], origins: tf.RaggedTensor):
-  """Converts byte offsets in the original strings to character offsets.
-
-  Args:
-    encoded: B original strings, UTF-8.
-    origins: Byte offset of each normalized byte, int64 [B, (normalized bytes +
-      1)].
-
-  Returns:
-    Character offsets, int32, flat like origins.values.
-  """
-  lengths = np.array([len(text) for text in encoded], np.int64)
-  first_byte = np.cumsum(lengths) - lengths  # [B]
-  joined = np.frombuffer(b''.join(encoded), np.uint8)
-  is_first = (joined & 0xC0) != 0x80  # First byte of a character.
-  num_before = np.concatenate([[0], np.cumsum(is_first, dtype=np.int32)])
-  first_byte = np.repeat(first_byte, np.diff(origins.row_splits.numpy()))
-  return (
-    num_before[first_byte + origins.values.numpy()] - num_before[first_byte]
-  ).astype(np.int32)
+def _splits(texts: Sequence[str], starts: np.ndarray):
+  """Returns where texts begin when joined, and their first pieces [B + 1]."""
+  lengths = np.array([len(text) + 1 for text in texts], np.int64)
+  stops = np.cumsum(lengths)
+  return stops - lengths, np.append(0, np.searchsorted(starts, stops))

@@ -46,7 +46,7 @@ class CorpusPipelineTest(parameterized.TestCase):
     counts = counts_lib.Counts(skip_errors)
     batches = corpus_pipeline.build(
       reading_lib.Reading([self.inputs], 'auto', True, skip_errors),
-      (tiny.TOKENIZER.vocabulary, _MAX),
+      (tiny.TOKENIZER, _MAX),
       os.path.join(self.directory, 'work'),
       ['--runner=DirectRunner', *options],
       counts,

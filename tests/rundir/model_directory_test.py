@@ -11,6 +11,8 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 
+_VOCABULARY = '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n'
+
 
 class ModelDirectoryTest(absltest.TestCase):
   def setUp(self):
@@ -18,7 +20,7 @@ class ModelDirectoryTest(absltest.TestCase):
     temp = self.create_tempdir().full_path
     self.path = os.path.join(temp, 'run')
     self.vocab_file = os.path.join(temp, 'words.txt')
-    pathlib.Path(self.vocab_file).write_text('[PAD]\n[UNK]\n')
+    pathlib.Path(self.vocab_file).write_text(_VOCABULARY)
     self.config = config_lib.ExperimentConfig(seed=7)
 
   def _create(self):
@@ -38,7 +40,7 @@ class ModelDirectoryTest(absltest.TestCase):
       model_directory.ModelDirectory(self.path, self.config, params[1], index),
     )
     self.assertEqual(
-      pathlib.Path(layout.vocab_file(self.path)).read_text(), '[PAD]\n[UNK]\n'
+      pathlib.Path(layout.vocab_file(self.path)).read_text(), _VOCABULARY
     )
 
   def test_index_may_be_missing(self):
@@ -49,13 +51,22 @@ class ModelDirectoryTest(absltest.TestCase):
   def test_creating_again_replaces_config_and_vocabulary(self):
     self._create()
     self._publish(layout.params_root, 0)
-    pathlib.Path(self.vocab_file).write_text('[PAD]\n')
+    rules = pathlib.Path(self.path, 'tokenizer_config.json')
+    self.assertFalse(rules.exists())
+    pathlib.Path(self.vocab_file).write_text(f'{_VOCABULARY}The\n')
+    beside = pathlib.Path(self.vocab_file).with_name('tokenizer_config.json')
+    beside.write_text('{"do_lower_case": false}')
     self.config = config_lib.ExperimentConfig(seed=8)
     self._create()
     self.assertEqual(model_directory.open_directory(self.path).config.seed, 8)
     self.assertEqual(
-      pathlib.Path(layout.vocab_file(self.path)).read_text(), '[PAD]\n'
+      pathlib.Path(layout.vocab_file(self.path)).read_text(),
+      f'{_VOCABULARY}The\n',
     )
+    self.assertIn('"do_lower_case": false', rules.read_text())
+    beside.unlink()
+    self._create()
+    self.assertFalse(rules.exists())
 
   def test_other_directory_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'no .*run/vocab.txt'):

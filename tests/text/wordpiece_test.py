@@ -27,6 +27,10 @@ _VOCABULARY = (
   '京',
   'fine',
   '##s',
+  '##x',
+  '##\u1112',
+  '##\u1161',
+  '##\u11ab',
 )
 
 
@@ -50,14 +54,31 @@ class WordpieceTokenizerTest(parameterized.TestCase):
     ('combining_mark', 'cafe\u0301 au', [('cafe', 'cafe\u0301'), ('au', 'au')]),
     ('emoji_before', 'x 😀 au', [('x', 'x'), ('[UNK]', '😀'), ('au', 'au')]),
     ('cjk_needs_no_space', '東京x', [('東', '東'), ('京', '京'), ('x', 'x')]),
-    ('ligature_expands_inside_a_word', 'ﬁnes', [('fine', 'ﬁne'), ('##s', 's')]),
+    ('ligature_stays', 'ﬁnes', [('[UNK]', 'ﬁnes')]),
+    ('ellipsis_stays', 'x …', [('x', 'x'), ('[UNK]', '…')]),
     (
-      'ellipsis_expands_to_three_pieces',
-      'x …',
-      [('x', 'x'), ('.', '…'), ('.', '…'), ('.', '…')],
+      'syllable_expands',
+      'x한',
+      [('x', 'x'), ('##ᄒ', '한'), ('##ᅡ', '한')] + [('##ᆫ', '한')],
+    ),
+    ('zero_width', 'x​y', [('x', 'x'), ('##y', 'y')]),
+    (
+      'no_special',
+      '[MASK]',
+      [('[UNK]', '[')] + [('[UNK]', 'MASK'), ('[UNK]', ']')],
+    ),
+    (
+      'longest_word',
+      'xy' * 50,
+      [('x', 'x')] + [('##y', 'y'), ('##x', 'x')] * 49 + [('##y', 'y')],
+    ),
+    (
+      'too_long',
+      'xy' * 50 + 'y-x',
+      [('[UNK]', 'xy' * 50 + 'y'), ('[UNK]', '-'), ('x', 'x')],
     ),
     ('no_break_space', 'x\u00a0au', [('x', 'x'), ('au', 'au')]),
-    ('nul', 'x\0au', [('x', 'x'), ('au', 'au')]),
+    ('nul', 'x\0y', [('x', 'x'), ('##y', 'y')]),
     ('empty', '', []),
     ('white_space', ' \n ', []),
   )
@@ -93,7 +114,7 @@ class WordpieceTokenizerTest(parameterized.TestCase):
       ],
       [0, 1, 2, 3, 4],
     )
-    self.assertEqual(tokenizer.vocab_size, 16)
+    self.assertEqual(tokenizer.vocab_size, 20)
 
   def test_continuation_and_detokenize(self):
     tokenizer = _tokenizer()
@@ -117,7 +138,7 @@ class WordpieceTokenizerTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('pad_not_first', ['[UNK]', '[PAD]'], r"begin with '\[PAD\]'"),
     ('missing', ['[PAD]', '[UNK]', '[CLS]', '[SEP]'], r'lacks \[MASK\]'),
-    ('twice', [*_VOCABULARY, 'x'], "line 17 is 'x' again"),
+    ('twice', [*_VOCABULARY, 'x'], "line 21 is 'x' again"),
     ('empty', [], 'nothing'),
   )
   def test_unusable_vocabulary_is_a_user_error(self, pieces, message):
@@ -127,31 +148,6 @@ class WordpieceTokenizerTest(parameterized.TestCase):
   def test_missing_file_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, '/no/vocab.txt'):
       wordpiece.WordpieceTokenizer.from_file('/no/vocab.txt')
-
-
-class LearnVocabularyTest(absltest.TestCase):
-  def test_learns_frequent_words_and_is_deterministic(self):
-    texts = ['the river the city'] * 50 + ['rivers of the citadel'] * 20
-    vocabulary = wordpiece.learn_vocabulary(iter(texts), size=60)
-    self.assertEqual(
-      vocabulary[:5], ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']
-    )
-    self.assertLessEqual(len(vocabulary), 60)
-    self.assertContainsSubset(['the', 'river', 'city'], vocabulary)
-    self.assertEqual(
-      vocabulary, wordpiece.learn_vocabulary(reversed(texts), size=60)
-    )
-    tokenizer = wordpiece.WordpieceTokenizer(vocabulary)
-    # Every seen character is a piece, so no word of seen characters is [UNK].
-    self.assertNotIn(tokenizer.unk_id, tokenizer.tokenize('rrr thecity').ids)
-
-  def test_never_exceeds_the_size(self):
-    vocabulary = wordpiece.learn_vocabulary(['alpha beta gamma delta'] * 3, 20)
-    self.assertLessEqual(len(vocabulary), 20)
-
-  def test_no_words_is_a_user_error(self):
-    with self.assertRaisesRegex(errors.UserError, 'none'):
-      wordpiece.learn_vocabulary(['', ' '], 100)
 
 
 if __name__ == '__main__':

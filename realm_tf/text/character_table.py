@@ -1,0 +1,175 @@
+"""Spells texts by `character_rules`, with the origin of each character.
+
+  texts -> [this file] -> one normalized text in the alphabet of a vocabulary
+
+tensorflow_text's FastWordpieceTokenizer splits into words by tables of its own,
+which are not BERT's. So it gets no character about which the two could differ:
+beyond ASCII, each character of the vocabulary has a letter that stands in for
+it, in the pieces and in the texts, and all others have one letter. Spaces stand
+where BERT ends a word.
+"""
+
+from collections.abc import Iterable, Sequence
+import itertools
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from realm_tf.text import character_rules
+
+MAX_WORD = 100  # BERT makes [UNK] of longer words.
+# Letters of all versions of Unicode, short ones first, then private characters.
+_LETTERS = ((0x100, 0x250), (0x400, 0x482), (0x48A, 0x530), (0xAC00, 0xD7A4))
+_PRIVATE = (0x100000, 0x10FFF0)
+_NEVER = '\U0010ffff'  # Begins pieces that no text has.
+_SPACE = ord(' ')
+_PAGE = 64  # Characters.
+ENDS_WORD = np.array(
+  [32 <= i < 127 and not chr(i).isalnum() for i in range(129)]
+)  # The last is for all characters beyond ASCII.
+
+
+class Spelled(NamedTuple):
+  """Normalized texts, joined with spaces.
+
+  Attributes:
+    codes: The N normalized characters, uint32.
+    origins: Index in the joined texts of each, int32 [N]; None for 0, 1, 2, ...
+    marks: Indices in the joined texts of accents that were dropped, sorted.
+  """
+
+  codes: np.ndarray
+  origins: Optional[np.ndarray]
+  marks: np.ndarray
+
+
+class CharacterTable:
+  """What each character becomes: an action, with a row of characters.
+
+  Args:
+    rules: Rules of the vocabulary.
+    pieces: All wordpieces, without the prefix of those that continue a word.
+
+  Attributes:
+    actions: Action of each character, int32 [0x110000].
+    starts: First of each action's characters in `outputs`, int64 [A].
+    sizes: Number of each action's characters, int64 [A].
+    outputs: Characters, uint32.
+    unknown: The letter that stands for characters that no piece has.
+    mark: Action of accents that are dropped.
+  """
+
+  def __init__(
+    self, rules: character_rules.CharacterRules, pieces: Iterable[str]
+  ):
+    alphabet = sorted({c for c in ''.join(pieces) if not c.isascii()})
+    letters = map(
+      chr, itertools.chain(*itertools.starmap(range, (*_LETTERS, _PRIVATE)))
+    )
+    unknown = next(letters)
+    self.unknown = ord(unknown)
+    self._letters = dict(zip(alphabet, letters, strict=False))
+    numbers = {unknown: 0, f' {unknown} ': 1, '': 2}  # Spelling -> action.
+    self.mark = 3
+    actions = np.zeros(character_rules.NUM_CHARACTERS, np.int32)
+    if rules.split_chinese:
+      _set(actions, character_rules.CHINESE, 1)
+    if rules.clean_text:
+      _set(actions, character_rules.DROPPED, 2)
+    spellings = dict.fromkeys([*range(128), *map(ord, alphabet)])
+    for code in spellings:
+      spellings[code] = rules.spell(chr(code))
+    spellings.update(character_rules.irregular(rules))
+    for code, spelled in spellings.items():
+      if code < 128:
+        spelled = spelled.strip() or spelled  # The op ends words at these.
+      actions[code] = numbers.setdefault(
+        ''.join(
+          c if c.isascii() else self._letters.get(c, unknown) for c in spelled
+        ),
+        len(numbers) + 1,
+      )
+      if not spelled and character_rules.is_mark(chr(code)):
+        actions[code] = self.mark
+    self.actions = actions
+    rows = [*numbers][:3] + [''] + [*numbers][3:]
+    self.sizes = np.array([len(row) for row in rows], np.int64)
+    self.starts = np.cumsum(self.sizes) - self.sizes
+    self.outputs = _codes(''.join(rows))
+    # The first character, and their number, without the detour.
+    padded = np.append(self.outputs, np.uint32(0))
+    self._first = padded[self.starts][actions]
+    self._size = self.sizes.astype(np.uint8)[actions]
+
+  def letters(self, piece: str) -> str:
+    """Returns a wordpiece in the letters that stand in for its characters."""
+    if piece.isascii():
+      return piece
+    return ''.join(self._letters.get(c, c) for c in piece)
+
+  def spell(self, texts: Sequence[str]) -> Spelled:
+    """Normalizes texts."""
+    given = _codes('\n'.join(texts))
+    codes, sizes = self._first[given], self._size[given]
+    odd = np.flatnonzero(sizes != 1)
+    origins, marks = None, odd[:0]
+    if len(odd):
+      origins = np.repeat(np.arange(len(given), dtype=np.int32), sizes)
+      codes = codes[origins]
+      self._fill(codes, given, sizes, odd)
+      dropped = odd[sizes[odd] == 0]
+      marks = dropped[self.actions[given[dropped]] == self.mark]
+    _hide_long_words(codes, self.unknown)
+    return Spelled(codes, origins, marks)
+
+  def _fill(self, codes, given, sizes, odd):
+    """Writes all but the first of the characters of a character."""
+    firsts = np.cumsum(sizes, dtype=np.int64)[odd] - sizes[odd]
+    starts, sizes = self.starts[self.actions[given[odd]]], sizes[odd]
+    for place in range(1, max(sizes)):
+      more = sizes > place
+      codes[firsts[more] + place] = self.outputs[starts[more] + place]
+
+  def pages(self) -> tuple[np.ndarray, np.ndarray]:
+    """Returns `actions` in a tenth of the space, for graphs.
+
+    Returns:
+      Row of each page of characters, int32, and the different rows, int32 [R,
+      characters of a page].
+    """
+    rows, pages = np.unique(
+      self.actions.reshape(-1, _PAGE), axis=0, return_inverse=True
+    )
+    return pages.astype(np.int32).reshape(-1), rows
+
+
+def never(number: int) -> str:
+  """Returns piece `number` of those that are in no text."""
+  return f'{_NEVER}{number}'
+
+
+def _codes(text: str) -> np.ndarray:
+  # '?' replaces a lone surrogate, which JSON may hold.
+  return np.frombuffer(text.encode('utf-32-le', 'replace'), '<u4')
+
+
+def _set(actions, bounds, action):
+  for first, stop in zip(bounds[::2], bounds[1::2], strict=True):
+    actions[first:stop] = action
+
+
+def _hide_long_words(codes: np.ndarray, unknown: int) -> None:
+  """Makes words above MAX_WORD characters of one that is unknown."""
+  if not _has_long(codes == _SPACE):
+    return
+  ends = ENDS_WORD[np.minimum(codes, 128)]
+  places = np.flatnonzero(np.append(ends, True))
+  gaps = np.diff(places, prepend=-1)
+  is_long = np.repeat(gaps > MAX_WORD + 1, gaps)[:-1]
+  codes[is_long & ~ends] = unknown
+
+
+def _has_long(ends: np.ndarray) -> bool:
+  places = np.flatnonzero(ends)
+  gaps = np.diff(places, prepend=-1, append=len(ends))
+  return bool((gaps > MAX_WORD + 1).any())

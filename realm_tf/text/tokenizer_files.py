@@ -1,0 +1,211 @@
+"""Files of a tokenizer: vocab.txt or tokenizer.json, and the rules near them.
+
+  DIR/{vocab.txt,tokenizer.json,tokenizer_config.json} <-> pieces, rules
+
+The names and keys are Hugging Face's. Without a file or a key that says
+otherwise a vocabulary is uncased.
+"""
+
+from collections.abc import Sequence
+import json
+import os
+from typing import Any, Optional
+
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf import json_text
+from realm_tf.text import character_rules
+from realm_tf.text import tokenizer_json
+from realm_tf.text import vocabulary
+
+_VOCABULARY = 'vocab.txt'
+_JSON = 'tokenizer.json'
+_CONFIG = 'tokenizer_config.json'
+_SPECIALS_MAP = 'special_tokens_map.json'
+# Key of tokenizer_config.json -> key of tokenizer.json's normalizer.
+_KEYS = {
+  'do_lower_case': 'lowercase',
+  'strip_accents': 'strip_accents',
+  'tokenize_chinese_chars': 'handle_chinese_chars',
+  'clean_text': 'clean_text',  # Only ours; transformers reads tokenizer.json.
+}
+# Classes that tokenize as BERT does; without their ending Fast.
+_CLASSES = (
+  'BertTokenizer',
+  'ConvBertTokenizer',
+  'DPRContextEncoderTokenizer',
+  'DPRQuestionEncoderTokenizer',
+  'DPRReaderTokenizer',
+  'DistilBertTokenizer',
+  'ElectraTokenizer',
+  'LayoutLMTokenizer',
+  'MobileBertTokenizer',
+  'PreTrainedTokenizer',
+  'RealmTokenizer',
+  'RetriBertTokenizer',
+  'SqueezeBertTokenizer',
+  'TokenizersBackend',
+)
+
+
+def find(directory: str) -> Optional[str]:
+  """Returns the vocabulary of a Hugging Face directory, for `read`."""
+  for name in (_VOCABULARY, _JSON):
+    path = os.path.join(directory, name)
+    if tf.io.gfile.exists(path):
+      return path
+  return None
+
+
+def read(path: str) -> tuple[list[str], character_rules.CharacterRules]:
+  """Reads the pieces of a file, and the rules of its directory.
+
+  What tokenizer_config.json says counts more than tokenizer.json, as in
+  transformers.
+
+  Args:
+    path: vocab.txt, by any name, or tokenizer.json, by any name in .json.
+
+  Raises:
+    UserError: A file is no vocabulary of a BERT, or two of them disagree.
+  """
+  directory = os.path.dirname(path)
+  is_json = path.endswith('.json')
+  pieces = [] if is_json else vocabulary.read(path)
+  normalizer: dict[str, Any] = {}
+  json_path = path if is_json else os.path.join(directory, _JSON)
+  if is_json or tf.io.gfile.exists(json_path):
+    found, normalizer = tokenizer_json.parse(
+      vocabulary.read_bytes(json_path), json_path
+    )
+    if pieces and pieces != found:
+      raise errors.UserError(
+        f'{path} and {json_path} must have the same pieces. Found '
+        f'{len(pieces)} and {len(found)}, and they differ. Remove the wrong '
+        'file.'
+      )
+    pieces = found
+  config_path = os.path.join(directory, _CONFIG)
+  if tf.io.gfile.exists(config_path):
+    config = json_text.parse_object(
+      vocabulary.read_bytes(config_path), config_path
+    )
+    _check_config(config, config_path)
+    normalizer.update(
+      {_KEYS[key]: config[key] for key in _KEYS if key in config}
+    )
+  return pieces, _rules(normalizer, config_path, json_path)
+
+
+def write(
+  directory: str, pieces: Sequence[str], rules: character_rules.CharacterRules
+) -> None:
+  """Writes or replaces vocab.txt, and its rules if they are not the default."""
+  _write_lines(directory, pieces)
+  path = os.path.join(directory, _CONFIG)
+  if rules != character_rules.UNCASED:
+    _write_json(path, _config(rules))
+  elif tf.io.gfile.exists(path):
+    tf.io.gfile.remove(path)
+
+
+def copy(vocab_file: str, directory: str) -> None:
+  """Writes the pieces and rules that `read` returns to a directory."""
+  write(directory, *read(vocab_file))
+
+
+def write_hugging_face(
+  directory: str,
+  pieces: Sequence[str],
+  rules: character_rules.CharacterRules,
+  max_length: int,
+) -> None:
+  """Writes all files with which transformers opens the same tokenizer.
+
+  Args:
+    max_length: Longest sequence, with [CLS] and [SEP].
+  """
+  _write_lines(directory, pieces)
+  config = _config(rules)
+  pad, unk, cls, sep, mask = vocabulary.SPECIALS
+  specials = {
+    'pad_token': pad,
+    'unk_token': unk,
+    'cls_token': cls,
+    'sep_token': sep,
+    'mask_token': mask,
+  }
+  normalizer = {'clean_text': rules.clean_text} | {
+    _KEYS[key]: config[key] for key in _KEYS if key in config
+  }
+  for name, value in (
+    (_JSON, tokenizer_json.build(pieces, normalizer)),
+    (_CONFIG, {**config, **specials, 'model_max_length': max_length}),
+    (_SPECIALS_MAP, specials),
+  ):
+    _write_json(os.path.join(directory, name), value)
+
+
+def _config(rules):
+  """Returns tokenizer_config.json of rules."""
+  config = {
+    'tokenizer_class': 'BertTokenizer',
+    'do_lower_case': rules.lowercase,
+    'strip_accents': rules.strip_accents,
+    'tokenize_chinese_chars': rules.split_chinese,
+  }
+  return config if rules.clean_text else {**config, 'clean_text': False}
+
+
+def _check_config(config, path):
+  """Raises UserError if tokenizer_config.json is of another tokenizer."""
+  kind = config.get('tokenizer_class') or _CLASSES[0]
+  if str(kind).removesuffix('Fast') not in _CLASSES:
+    raise _refusal(path, f'the tokenizer_class {_CLASSES[0]}', kind)
+  for key, wanted in (
+    ('word_tokenizer_type', 'basic'),
+    ('subword_tokenizer_type', 'wordpiece'),
+    *zip(
+      ('pad_token', 'unk_token', 'cls_token', 'sep_token', 'mask_token'),
+      vocabulary.SPECIALS,
+      strict=True,
+    ),
+  ):
+    value = config.get(key)
+    value = value.get('content') if isinstance(value, dict) else value
+    if value not in (None, wanted):
+      raise _refusal(path, f'the {key} {wanted}', value)
+
+
+def _rules(normalizer, config_path, json_path):
+  """Returns the rules of the settings; accents go with capitals by default."""
+  values = {key: normalizer.get(key) for key in _KEYS.values()}
+  for key, value in values.items():
+    if value is not None and not isinstance(value, bool):
+      raise _refusal(f'{config_path} or {json_path}', f'a bool {key}', value)
+  lowercase, strip_accents, split_chinese, clean_text = values.values()
+  lowercase = lowercase is not False
+  return character_rules.CharacterRules(
+    lowercase,
+    lowercase if strip_accents is None else strip_accents,
+    split_chinese is not False,
+    clean_text is not False,
+  )
+
+
+def _refusal(path, wanted, found):
+  return errors.UserError(
+    f'{path} must have {wanted}. Found {str(found)[:80]!r}. Use the tokenizer '
+    'of a BERT.'
+  )
+
+
+def _write_lines(directory, pieces):
+  with tf.io.gfile.GFile(os.path.join(directory, _VOCABULARY), 'wb') as file:
+    file.write(''.join(f'{piece}\n' for piece in pieces).encode())
+
+
+def _write_json(path, value):
+  with tf.io.gfile.GFile(path, 'w') as file:
+    file.write(json.dumps(value, ensure_ascii=False, indent=2) + '\n')

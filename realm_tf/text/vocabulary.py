@@ -1,0 +1,70 @@
+"""A BERT's vocabulary: what it must have, and its file, vocab.txt."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf import json_text
+
+SPECIALS = ('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]')
+CONTINUATION = '##'
+_MAX_SHOWN = 40  # Characters of a line, in an error.
+_ADVICE = 'Use a BERT vocabulary (vocab.txt or tokenizer.json).'
+
+
+def read(path: str) -> list[str]:
+  """Returns the lines of vocab.txt, one piece each; see `check`."""
+  try:
+    text = json_text.decode(read_bytes(path)).removeprefix('\ufeff')
+  except ValueError as error:
+    raise errors.UserError(
+      f'{path} must have one wordpiece per line. Found {error}. Save it as '
+      'UTF-8.'
+    ) from error
+  pieces = [line.removesuffix('\r') for line in text.split('\n')]
+  while pieces and not pieces[-1]:
+    pieces.pop()
+  check(pieces, path)
+  return pieces
+
+
+def read_bytes(path: str) -> bytes:
+  """Returns the contents of a file of a vocabulary; UserError without it."""
+  if not tf.io.gfile.exists(path) or tf.io.gfile.isdir(path):
+    raise errors.UserError(
+      f'The vocabulary must be a file with one wordpiece per line; {path} '
+      'is not there. Give another --vocab_file.'
+    )
+  with tf.io.gfile.GFile(path, 'rb') as file:
+    return file.read()
+
+
+def check(pieces: Sequence[str], name: str) -> None:
+  """Raises UserError unless `pieces` is a usable vocabulary."""
+  if not pieces or pieces[0] != SPECIALS[0]:
+    found = repr(pieces[0][:_MAX_SHOWN]) if pieces else 'nothing'
+    raise errors.UserError(
+      f"{name} must begin with '[PAD]', as padding has id 0; it begins with "
+      f'{found}. {_ADVICE}'
+    )
+  seen: set[str] = set()
+  for line, piece in enumerate(pieces, 1):
+    if not piece or piece in seen:
+      found = f'{piece[:_MAX_SHOWN]!r} again' if piece else 'empty'
+      raise errors.UserError(
+        f'{name} must have a different piece on every line; line {line} is '
+        f'{found}. {_ADVICE}'
+      )
+    if '\n' in piece or '\r' in piece:
+      raise errors.UserError(
+        f'{name} must have pieces without line breaks. Found piece {line - 1}, '
+        f'{piece[:_MAX_SHOWN]!r}. {_ADVICE}'
+      )
+    seen.add(piece)
+  missing = [special for special in SPECIALS if special not in seen]
+  if missing:
+    raise errors.UserError(
+      f'{name} must have the pieces {", ".join(SPECIALS)}; it lacks '
+      f'{", ".join(missing)}. {_ADVICE}'
+    )
