@@ -51,6 +51,15 @@ def one_of(*values: str) -> str:
   )
 
 
+def ids() -> str:
+  """Returns a field for wordpiece ids with spaces between them, or none."""
+  return bounded(
+    '',
+    'be ids with spaces between them',
+    lambda value: all(part.isdecimal() for part in value.split(' ') if value),
+  )
+
+
 class Config:
   """Base of the configs: checks each field, then `check_together`."""
 

@@ -53,28 +53,51 @@ class EmbedderConfig(fields.Config):
 
   Attributes:
     head: 'cls' is the paper's linear projection of [CLS]; 'pooled' the
-      release's tanh pooler, Dense, LayerNorm and dropout; 'mean' the mean over
-      wordpieces without projection, for encoders from elsewhere.
-    embedding_size: D, the width of the search space; ignored by 'mean', whose
-      width is the encoder's hidden size.
+      release's tanh pooler, Dense, LayerNorm and dropout. Encoders from
+      elsewhere have the 'mean' or the 'max' over wordpieces, or the 'first',
+      [CLS] itself.
+    dense: Projection with bias behind 'mean', 'max' and 'first', and its
+      activation; ignored by the other heads.
+    embedding_size: D, the width of the search space; without projection it is
+      the encoder's hidden size instead.
     normalize: Scales embeddings to length 1. Then f(x,z) also has a
       temperature, and the null block's a bias, both learned, from 1 and 0 on.
     score_scale: Multiplies query embeddings, hence f(x,z); above 1 for
       normalized embeddings, whose inner products are too flat for a softmax.
     shared_towers: Whether queries and blocks share one encoder.
     dropout_rate: Dropout of the 'pooled' head, in training.
+    query_prompt: Wordpieces behind [CLS] of each query, as ids with spaces
+      between them, where the encoder was trained so. They come on top of
+      `LengthConfig.query_tokens`.
+    block_prompt: Wordpieces behind [CLS] of each block.
     layer_norm_epsilon: Epsilon of the 'pooled' head; 1e-3 as the release's ICT.
       Imported models have 1e-12, as Hugging Face's port, and so have models
       saved before this field existed: a job that starts from one must set it.
   """
 
-  head: str = fields.one_of('cls', 'pooled', 'mean')
+  head: str = fields.one_of('cls', 'pooled', 'mean', 'max', 'first')
+  dense: str = fields.one_of('none', 'identity', 'tanh')
   embedding_size: int = fields.positive(128)
   normalize: bool = False
   score_scale: float = fields.positive(1.0)
   shared_towers: bool = False
   dropout_rate: float = fields.rate(0.1)
+  query_prompt: str = fields.ids()
+  block_prompt: str = fields.ids()
   layer_norm_epsilon: float = fields.positive(1e-3)
+
+  @property
+  def reads_all(self) -> bool:
+    """Whether the head reads all positions, not only [CLS]."""
+    return self.head in ('mean', 'max')
+
+  @property
+  def has_projection(self) -> bool:
+    return self.head in ('cls', 'pooled') or self.dense != 'none'
+
+  def width(self, hidden_size: int) -> int:
+    """Returns D for an encoder of this hidden size."""
+    return self.embedding_size if self.has_projection else hidden_size
 
 
 @dataclasses.dataclass(frozen=True)

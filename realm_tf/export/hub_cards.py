@@ -84,9 +84,7 @@ def card(
 
 
 def _embedder(name, config, lengths):
-  size = config.embedder.embedding_size
-  if config.embedder.head == 'mean':
-    size = config.embedder_bert.hidden_size
+  size = config.embedder.width(config.embedder_bert.hidden_size)
   is_query = name == 'query_embedder'
   if is_query:
     strings = '`texts`, string [B]'
@@ -104,6 +102,8 @@ def _embedder(name, config, lengths):
       f'{lengths.block_tokens} wordpieces with [CLS] and [SEP], of which the '
       f"title's at most {lengths.title_tokens}"
     )
+  embedder = config.embedder
+  prompt = embedder.query_prompt if is_query else embedder.block_prompt
   what = 'a question or a masked sentence' if is_query else 'a block of text'
   of = 'Embed_input' if is_query else 'Embed_doc'
   returns = f'float32 [B, {size}]'
@@ -117,10 +117,19 @@ def _embedder(name, config, lengths):
     ),
     'use': use,
     'more': '.',
-    'packing': f'{packing}.\nStrings are cut to {limit}',
+    'packing': f'{packing}.\nStrings are cut to {limit}{_prompt(prompt)}',
     'calls': f'| {strings} | {returns} |\n| packed wordpieces | {returns} |',
     'signatures': _EMBEDDER_SIGNATURES.format(strings=strings, size=size),
   }
+
+
+def _prompt(prompt):
+  if not prompt:
+    return ''
+  return (
+    '. Behind [CLS]\nthe module puts the prompt that it was trained with, '
+    f'{len(prompt.split())} wordpieces'
+  )
 
 
 def _knowledge_encoder(lengths, has_masked_lm):

@@ -20,8 +20,14 @@ def query_embedder(source: hub_modules.Source) -> hub_modules.Module:
 
   # Makes the inner product with a block's embedding f(x,z).
   scale = float(source.model.score_scale)
+  prompted = source.model.with_query_prompt
   return _embedder(
-    source, source.model.query_embedder, pack, hub_modules.TEXTS, scale
+    source,
+    source.model.query_embedder,
+    pack,
+    prompted,
+    hub_modules.TEXTS,
+    scale,
   )
 
 
@@ -44,15 +50,19 @@ def block_embedder(source: hub_modules.Source) -> hub_modules.Module:
     )
 
   spec = {'titles': hub_modules.TEXTS, 'texts': hub_modules.TEXTS}
-  return _embedder(source, source.model.block_embedder, pack, spec, 1.0)
+  prompted = source.model.with_block_prompt
+  return _embedder(
+    source, source.model.block_embedder, pack, prompted, spec, 1.0
+  )
 
 
-def _embedder(source, embedder, pack, strings, scale):
+def _embedder(source, embedder, pack, prompted, strings, scale):
   """Returns the module of one tower."""
 
   def encode(inputs, training):
     is_packed = isinstance(inputs, Mapping) and joining.NAMES[0] in inputs
     tokens = inputs if is_packed else graph_answerer.trim(pack(inputs))
+    tokens = prompted({name: tokens[name] for name in joining.NAMES})
     outputs = embedder.encoder(tokens, training=training)
     return scale * embedder.from_outputs(
       outputs, tokens['input_mask'], training

@@ -60,7 +60,9 @@ def compile_embedding(
 
   @tf.function(jit_compile=not is_tpu and lean_encoder.prefers_xla(dtype))
   def embed(titles, bodies, length):
-    tokens = joining.pack(titles, bodies, *special_ids, length)
+    tokens = model.with_block_prompt(
+      joining.pack(titles, bodies, *special_ids, length)
+    )
     outputs = encode(tokens, embedder.read_positions(tokens))
     return embedder.from_outputs(outputs, tokens['input_mask'])
 

@@ -79,8 +79,8 @@ def openvino_embedding(
 
   ids = tf.TensorSpec([None, None], tf.int32)
   pack = tf.function(
-    lambda titles, bodies, length: joining.pack(
-      titles, bodies, *special_ids, length
+    lambda titles, bodies, length: model.with_block_prompt(
+      joining.pack(titles, bodies, *special_ids, length)
     ),
     input_signature=[ids, ids, tf.TensorSpec([], tf.int32)],
   )
@@ -123,7 +123,9 @@ def query_embedding(
   ids = tf.TensorSpec([None, None], tf.int32)
   # Of any sizes: no query waits for a compilation.
   pack = tf.function(
-    lambda ids: joining.pack_longest(ids, None, *special_ids, query_tokens),
+    lambda ids: model.with_query_prompt(
+      joining.pack_longest(ids, None, *special_ids, query_tokens)
+    ),
     input_signature=[ids],
   )
   head = tf.function(
@@ -157,5 +159,5 @@ def _openvino_encoder(model, embedder, dtype):
     embedder.encoder,
     model.config.embedder_bert,
     dtype,
-    cls_only=embedder.config.head != 'mean',
+    cls_only=not embedder.config.reads_all,
   )

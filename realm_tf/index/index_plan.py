@@ -141,9 +141,13 @@ def embedder_fingerprint(model: realm_model.RealmModel) -> str:
 
   A shared tower that becomes two embeds blocks as before.
   """
-  return weights.fingerprint(
+  fingerprint = weights.fingerprint(
     model.block_embedder.variables, realm_model.EMBEDDER_PREFIXES
   )
+  prompt = model.config.embedder.block_prompt
+  if not prompt:
+    return fingerprint
+  return hashlib.sha256(f'{fingerprint} {prompt}'.encode()).hexdigest()
 
 
 def _plan_file(path):

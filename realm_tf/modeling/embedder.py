@@ -13,8 +13,9 @@ class Embedder(tf_keras.layers.Layer):
   """Maps text to the search space: Embed(s), Section 3.2 of Guu et al. 2020.
 
   The head is the paper's W BERT_CLS(s), the TF1 release's
-  LayerNorm(Dense(tanh(Dense(BERT_CLS(s))))) with dropout, or the mean over
-  wordpieces, for encoders that were trained elsewhere.
+  LayerNorm(Dense(tanh(Dense(BERT_CLS(s))))) with dropout, or, for encoders that
+  were trained elsewhere, mean, maximum or first of the wordpieces' states, with
+  a Dense layer behind it or none.
 
   Args:
     encoder: Maps {'input_word_ids', 'input_mask', 'input_type_ids'}, each int32
@@ -42,10 +43,12 @@ class Embedder(tf_keras.layers.Layer):
     self.encoder = encoder
     self.config = config
     self.lean = lean
-    if config.head != 'mean':
+    if config.has_projection:
+      is_tanh = config.dense == 'tanh' and config.head not in ('cls', 'pooled')
       self.projection = tf_keras.layers.Dense(
         config.embedding_size,
-        use_bias=config.head == 'pooled',
+        activation='tanh' if is_tanh else None,
+        use_bias=config.head != 'cls',
         kernel_initializer=tf_keras.initializers.TruncatedNormal(stddev=0.02),
         name='projection',
         dtype='float32',
@@ -72,7 +75,7 @@ class Embedder(tf_keras.layers.Layer):
 
   def read_positions(self, tokens: dict[str, tf.Tensor]) -> Optional[tf.Tensor]:
     """Returns what the head reads of [B, L], int32 [B, 1]; None for all."""
-    if self.config.head == 'mean':
+    if self.config.reads_all:
       return None
     return tf.zeros_like(tokens['input_word_ids'][:, :1])
 
@@ -87,15 +90,23 @@ class Embedder(tf_keras.layers.Layer):
 
   def _head(self, outputs, mask, training):
     """Returns float32 [B, D]."""
-    if self.config.head == 'cls':
-      cls = tf.cast(outputs['sequence_output'][:, 0, :], tf.float32)
-      return self.projection(cls)
     if self.config.head == 'pooled':
       pooled = tf.cast(outputs['pooled_output'], tf.float32)  # [B, H]
       return self.dropout(
         self.layer_norm(self.projection(pooled)), training=training
       )
-    weights = tf.cast(mask, tf.float32)[:, :, None]  # [B, L, 1]
     states = tf.cast(outputs['sequence_output'], tf.float32)
+    pooled = _pool(self.config.head, states, mask)
+    return self.projection(pooled) if self.config.has_projection else pooled
+
+
+def _pool(head, states, mask):
+  """Returns one state of [B, L, H], float32 [B, H]."""
+  if head == 'mean':
+    weights = tf.cast(mask, tf.float32)[:, :, None]  # [B, L, 1]
     count = tf.maximum(tf.reduce_sum(weights, axis=1), 1.0)
     return tf.reduce_sum(states * weights, axis=1) / count
+  if head == 'max':
+    states = tf.where(mask[:, :, None] > 0, states, states.dtype.min)
+    return tf.reduce_max(states, axis=1)
+  return states[:, 0, :]

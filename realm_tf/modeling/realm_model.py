@@ -25,6 +25,7 @@ from realm_tf.modeling import knowledge_encoder as knowledge_encoder_lib
 from realm_tf.modeling import lean_encoder
 from realm_tf.modeling import path_scorer
 from realm_tf.modeling import precision
+from realm_tf.modeling import prompts
 from realm_tf.modeling import seq2seq as seq2seq_lib
 from realm_tf.modeling import span_reader as span_reader_lib
 from realm_tf.modeling import weights
@@ -52,9 +53,10 @@ class RealmModel(tf.Module):
     parts: Parts to build: EMBEDDER, MASKED_LM, SPAN, PATH, SEQ2SEQ.
 
   Attributes:
-    query_embedder: Maps join(x) to [B, D], before `score_scale`.
-    block_embedder: Maps join(title, body) to [B, D]; the same object as
-      `query_embedder` if towers are shared.
+    query_embedder: Maps join(x), with its prompt, to [B, D], before
+      `score_scale`; see `embed_queries`.
+    block_embedder: Maps join(title, body), with its prompt, to [B, D]; the same
+      object as `query_embedder` if towers are shared; see `embed_blocks`.
     knowledge_encoder: `KnowledgeEncoder`, with the MASKED_LM part.
     span_reader: `SpanReader`, with the SPAN part.
     path_scorer: `PathScorer`, with the PATH part; None without it.
@@ -107,7 +109,7 @@ class RealmModel(tf.Module):
     encoder = bert.build_encoder(
       self.config.embedder_bert,
       f'{tower}_bert',
-      cls_only=self.config.embedder.head != 'mean',
+      cls_only=not self.config.embedder.reads_all,
     )
     embedder = embedder_lib.Embedder(
       encoder,
@@ -156,7 +158,29 @@ class RealmModel(tf.Module):
     self, tokens: dict[str, tf.Tensor], training: bool = False
   ) -> tf.Tensor:
     """Returns query embeddings, scaled so that products are f(x,z), [B, D]."""
-    return self.score_scale * self.query_embedder(tokens, training=training)
+    return self.score_scale * self.query_embedder(
+      self.with_query_prompt(tokens), training=training
+    )
+
+  def embed_blocks(
+    self, tokens: dict[str, tf.Tensor], training: bool = False
+  ) -> tf.Tensor:
+    """Returns block embeddings, [..., D]."""
+    return self.block_embedder(
+      self.with_block_prompt(tokens), training=training
+    )
+
+  def with_query_prompt(
+    self, tokens: dict[str, tf.Tensor]
+  ) -> dict[str, tf.Tensor]:
+    """Returns packed queries as `query_embedder` wants them."""
+    return prompts.insert(tokens, self.config.embedder.query_prompt)
+
+  def with_block_prompt(
+    self, tokens: dict[str, tf.Tensor]
+  ) -> dict[str, tf.Tensor]:
+    """Returns packed blocks as `block_embedder` wants them."""
+    return prompts.insert(tokens, self.config.embedder.block_prompt)
 
   def load(self, arrays: dict[str, np.ndarray]) -> weights.LoadReport:
     """Takes over all weights that have a variable's name.
@@ -175,9 +199,7 @@ class RealmModel(tf.Module):
 
 
 def _path_scorer(config):
-  size = config.embedder.embedding_size
-  if config.embedder.head == 'mean':
-    size = config.embedder_bert.hidden_size
+  size = config.embedder.width(config.embedder_bert.hidden_size)
   scorer = path_scorer.PathScorer(size, name='path_scorer')
   scorer(tf.zeros([1, size]), tf.zeros([1, 1, 2, size]), tf.ones([1, 1, 2]) > 0)
   return scorer

@@ -129,7 +129,7 @@ class Completer:
     query = self._model.embed_queries(
       joining.pack_longest(query_ids, None, *special_ids, lengths.query_tokens)
     )
-    blocks = self._model.block_embedder(
+    blocks = self._model.embed_blocks(
       joining.pack_longest(
         title_ids, body_ids, *special_ids, lengths.block_tokens
       )

@@ -99,7 +99,7 @@ class FinetuningTrainer(step_trainer.StepTrainer):
 
   def _with_fresh(self, scores, queries, batch):
     """Returns f(x,z), [B, N], computed again for the blocks that are read."""
-    blocks = self.model.block_embedder(
+    blocks = self.model.embed_blocks(
       joining.pack_longest(
         batch['title_ids'],
         batch['body_ids'],

@@ -77,7 +77,7 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     return queries, *(self._embed_blocks(batch, k, training) for k in kinds)
 
   def _embed_blocks(self, batch, kind, training):
-    return self.model.block_embedder(
+    return self.model.embed_blocks(
       joining.pack_longest(
         batch[f'{kind}title_ids'],
         batch[f'{kind}body_ids'],

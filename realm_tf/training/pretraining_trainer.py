@@ -199,7 +199,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
   def _embed(self, blocks, training):
     """Returns embeddings [B, K, D]; [1, 1, D] of the null block."""
     rows = slice(1) if blocks.is_null else slice(None)
-    return self.model.block_embedder(
+    return self.model.embed_blocks(
       joining.pack_longest(
         blocks.title_ids[rows],
         blocks.body_ids[rows],

@@ -117,5 +117,27 @@ class MeanHeadTest(tf.test.TestCase):
     self.assertEmpty(_embedder(head='mean').variables)
 
 
+class HeadsFromElsewhereTest(tf.test.TestCase):
+  def test_max_ignores_padding(self):
+    layer = _embedder(head='max')
+    self.assertAllClose(
+      layer(_tokens([[1, 2, 0], [1, 2, 0]], [[1, 1, 1], [1, 0, 0]])),
+      [[1.0, 1.0, 1.0], [0.0, 1.0, 0.0]],
+    )
+
+  def test_first_is_the_state_of_cls(self):
+    layer = _embedder(head='first')
+    self.assertAllClose(layer(_tokens([[2, 1]])), [[0.0, 0.0, 1.0]])
+    self.assertEmpty(layer.variables)
+
+  def test_dense_stands_behind_the_pooling(self):
+    layer = _embedder(head='mean', dense='tanh')
+    layer.projection.set_weights([_KERNEL / 10, np.array([0.0, 0.1])])
+    # The mean of tokens 1 and 2 gives ((3 + 7) / 20, (4 + 6) / 20).
+    self.assertAllClose(
+      layer(_tokens([[1, 2]])), np.tanh([[0.5, 0.6]]), atol=1e-6
+    )
+
+
 if __name__ == '__main__':
   tf.test.main()

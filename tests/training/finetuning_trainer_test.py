@@ -36,6 +36,7 @@ class _FakeModel:
     self.block_embedder = _Callable(
       lambda tokens, training: self.block[None, None], [self.block]
     )
+    self.embed_blocks = self.block_embedder
 
   @property
   def span_reader(self):

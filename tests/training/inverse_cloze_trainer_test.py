@@ -36,7 +36,7 @@ class _FakeModel:
   def embed_queries(self, tokens, training):
     return self.queries
 
-  def block_embedder(self, tokens, training):
+  def embed_blocks(self, tokens, training):
     self.block_tokens = tokens['input_word_ids'].shape
     return tf.eye(2)
 

@@ -36,7 +36,7 @@ class _FakeModel:
   def embed_queries(self, tokens, training):
     return tf.ones([1, 1])
 
-  def block_embedder(self, tokens, training):
+  def embed_blocks(self, tokens, training):
     return self.scores[None, self._which('embedded', tokens), None]
 
   def knowledge_encoder(self, tokens, positions, gold_ids, training):
@@ -196,7 +196,7 @@ class PretrainingTrainerTest(tf.test.TestCase):
     queries = model.embed_queries(
       joining.pack(batch['query_ids'], None, *tiny.SPECIAL_IDS, 8)
     )
-    blocks = model.block_embedder(
+    blocks = model.embed_blocks(
       joining.pack(batch['title_ids'], batch['body_ids'], *tiny.SPECIAL_IDS, 12)
     )
     self.assertAllClose(
