@@ -1,14 +1,14 @@
 """A model's encoder -> a Hugging Face directory, the inverse of the importer.
 
-  model directory -> config.json, model.safetensors, vocab.txt
+  model directory -> config.json, model.safetensors, vocab.txt, README.md,
+                     and what sentence-transformers reads (sentence_files)
 
-transformers opens it as a BertModel, which has no place for some heads (a
-projection, the span reader): these are left out and listed. An embedder that
-takes the mean over wordpieces is whole for sentence-transformers.
+transformers opens it as a BertModel, which has no place for some heads (the
+release's embedder, the span reader): these are left out and listed. All other
+embedders are whole for sentence-transformers.
 """
 
 from collections.abc import Mapping
-import json
 import os
 from typing import Any
 
@@ -17,6 +17,8 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.export import hugging_face_card
+from realm_tf.export import sentence_files
 from realm_tf.importing import hugging_face_names
 from realm_tf.index import model_files
 from realm_tf.modeling import weights
@@ -45,8 +47,9 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
   Raises:
     UserError: The model directory has no such encoder.
   """
-  directory, _, arrays = model_files.read(model_dir)
-  model = directory.config.model
+  directory, tokenizer, arrays = model_files.read(model_dir)
+  config = directory.config
+  model = config.model
   bert = model.reader_bert if tower == 'reader' else model.embedder_bert
   theirs = _encoder(
     arrays, bert, tower, layout.params_file(directory.params.path)
@@ -57,15 +60,72 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
     os.path.join(output_dir, 'model.safetensors'),
     {'format': 'pt'},  # transformers requires it.
   )
-  _write_json(
+  sentence_files.write_json(
     os.path.join(output_dir, 'config.json'), _bert_config(bert, theirs)
   )
   tf.io.gfile.copy(
     layout.vocab_file(model_dir), layout.vocab_file(output_dir), overwrite=True
   )
-  if tower != 'reader' and model.embedder.head == 'mean':
-    _write_pooling(output_dir, bert.hidden_size, model.embedder.normalize)
-  return sorted(name for name in arrays if name.startswith(_HEADS[tower]))
+  left_out = sorted(name for name in arrays if name.startswith(_HEADS[tower]))
+  projection = _projection(arrays, tower)
+  is_whole = tower != 'reader' and sentence_files.can_express(model.embedder)
+  if is_whole:
+    left_out = []
+    sentence_files.write(
+      output_dir, model.embedder, bert.hidden_size, projection
+    )
+    prompts = _prompts(model.embedder, tokenizer)
+    sentence_files.write_settings(
+      output_dir,
+      _max_length(config, tower, bert),
+      model.embedder.normalize,
+      prompts,
+    )
+  card = (
+    hugging_face_card.of_sentences(tower, config, prompts)
+    if is_whole
+    else hugging_face_card.of_bert(tower, left_out)
+  )
+  with tf.io.gfile.GFile(os.path.join(output_dir, 'README.md'), 'w') as file:
+    file.write(card)
+  return left_out
+
+
+def _projection(arrays, tower):
+  """Returns 'kernel' and 'bias' of the embedder's projection, if any."""
+  for name in (tower, 'shared'):
+    prefix = f'{name}_embedder/projection/'
+    found = {
+      key.removeprefix(prefix): value
+      for key, value in arrays.items()
+      if key.startswith(prefix)
+    }
+    if found:
+      return found
+  return {}
+
+
+def _prompts(embedder, tokenizer) -> dict[str, str]:
+  """Returns the prompts as texts, by sentence-transformers' names."""
+  ids = {'query': embedder.query_prompt, 'document': embedder.block_prompt}
+  return {
+    name: sentence_files.text_of(
+      [tokenizer.vocabulary[int(part)] for part in value.split()]
+    )
+    for name, value in ids.items()
+    if value
+  }
+
+
+def _max_length(config, tower, bert) -> int:
+  """Returns the longest text that the tower embeds, its prompt included."""
+  lengths, embedder = config.lengths, config.model.embedder
+  longest = {
+    'query': lengths.query_tokens + len(embedder.query_prompt.split()),
+    'block': lengths.block_tokens + len(embedder.block_prompt.split()),
+  }
+  length = max(longest.values()) if embedder.shared_towers else longest[tower]
+  return min(length, bert.max_positions)
 
 
 def _encoder(arrays, bert, tower, source):
@@ -102,32 +162,3 @@ def _bert_config(
     'pad_token_id': 0,
     'torch_dtype': 'float32',
   }
-
-
-def _write_pooling(output_dir, hidden_size, normalize):
-  """Tells sentence-transformers that the mean is the embedding."""
-  kinds = ['', '1_Pooling'] + ['2_Normalize'] * normalize
-  classes = ['Transformer', 'Pooling', 'Normalize']
-  _write_json(
-    os.path.join(output_dir, 'modules.json'),
-    [
-      {
-        'idx': i,
-        'name': str(i),
-        'path': path,
-        'type': f'sentence_transformers.models.{classes[i]}',
-      }
-      for i, path in enumerate(kinds)
-    ],
-  )
-  for path in kinds[1:]:
-    tf.io.gfile.makedirs(os.path.join(output_dir, path))
-  _write_json(
-    os.path.join(output_dir, '1_Pooling', 'config.json'),
-    {'word_embedding_dimension': hidden_size, 'pooling_mode_mean_tokens': True},
-  )
-
-
-def _write_json(path, value):
-  with tf.io.gfile.GFile(path, 'w') as file:
-    file.write(json.dumps(value, indent=2) + '\n')

@@ -1,32 +1,29 @@
 """A Hugging Face directory -> our config and values of our variables.
 
-  config.json, model.safetensors -> [this file] -> RealmModel.load
+  config.json, modules.json, model.safetensors -> [this file] -> RealmModel.load
 
-Reads BERT and REALM models (`google/realm-*`) without torch or transformers.
+Reads BERT and REALM models (`google/realm-*`), and sentence-transformers of
+BERTs, without torch or transformers.
 """
 
-from collections.abc import Mapping
-import json
 import os
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.importing import bert_file
 from realm_tf.importing import hugging_face_names
 from realm_tf.importing import imported
+from realm_tf.importing import json_file
 from realm_tf.importing import safetensors_files
+from realm_tf.importing import sentence_modules
+from realm_tf.importing import sentence_settings
+from realm_tf.importing import tied_names
 
 BLOCK_EMBEDDINGS = 'block_emb'  # The name of the index's matrix.
-_ACTIVATIONS = {
-  'gelu': 'gelu',
-  'gelu_new': 'gelu_tanh',
-  'gelu_pytorch_tanh': 'gelu_tanh',
-  'gelu_python': 'gelu',
-  'relu': 'relu',
-}
+_NORMALIZED_SCALE = 20.0  # As sentence-transformers trains them.
 
 
 def bert_config(directory: str) -> config_lib.BertConfig:
@@ -35,76 +32,43 @@ def bert_config(directory: str) -> config_lib.BertConfig:
   Raises:
     UserError: There is no such file, or we have no such model.
   """
-  path = os.path.join(directory, 'config.json')
-  found = read_config(directory)
-  try:
-    activation = _ACTIVATIONS.get(found.get('hidden_act', 'gelu'))
-    epsilon = found.get('layer_norm_eps', imported.LAYER_NORM_EPSILON)
-    if (
-      found['model_type'] not in ('bert', 'realm')
-      or activation is None
-      or not np.isclose(epsilon, imported.LAYER_NORM_EPSILON, rtol=1e-3, atol=0)
-    ):
-      raise errors.UserError(
-        f'{path} must be of a BERT or REALM model with GELU or ReLU and '
-        f'layer_norm_eps {imported.LAYER_NORM_EPSILON}. Found model_type='
-        f'{found["model_type"]!r}, hidden_act={found.get("hidden_act")!r}, '
-        f'layer_norm_eps={epsilon}. Choose another model.'
-      )
-    return config_lib.BertConfig(
-      vocab_size=found['vocab_size'],
-      hidden_size=found['hidden_size'],
-      num_layers=found['num_hidden_layers'],
-      num_heads=found['num_attention_heads'],
-      intermediate_size=found['intermediate_size'],
-      max_positions=found['max_position_embeddings'],
-      dropout_rate=found.get('hidden_dropout_prob', 0.1),
-      attention_dropout_rate=found.get('attention_probs_dropout_prob', 0.1),
-      activation=activation,
-    )
-  except KeyError as error:
-    raise errors.UserError(
-      f'{path} must be the config of a BERT model. It has no {error}. Check '
-      '--source=hf:DIR.'
-    ) from error
-  except (TypeError, ValueError) as error:  # From the config's own checks.
-    raise errors.UserError(
-      f'{path} must be the config of a BERT model. Found: {error} Check '
-      '--source=hf:DIR.'
-    ) from error
+  return bert_file.bert_config(bert_file.read(directory))
+
+
+def settings(directory: str) -> sentence_settings.Settings:
+  """Returns prompts, length and similarity of a directory."""
+  modules = sentence_modules.read(directory)
+  encoder_dir = directory if modules is None else modules.encoder_dir
+  return sentence_settings.read(directory, encoder_dir, modules is not None)
 
 
 def model_config(directory: str) -> config_lib.ModelConfig:
   """Returns the networks that the directory's weights belong to.
 
-  REALM models have the release's embedder. A sentence-transformers directory
-  (with 1_Pooling) searches by the normalized mean over wordpieces, at scale 20
-  as its training did; of a plain BERT only the encoders are taken over.
+  REALM models have the release's embedder, sentence-transformers that of their
+  modules.json. A plain BERT searches by the normalized mean over wordpieces, as
+  sentence-transformers takes it.
   """
-  encoder = bert_config(directory)
-  found = read_config(directory)
-  embedder = config_lib.EmbedderConfig()
-  if found['model_type'] == 'realm':
+  found = bert_file.read(directory)
+  encoder = bert_file.bert_config(found)
+  modules = sentence_modules.read(directory)
+  if found.get('model_type', str) == 'realm':
     embedder = config_lib.EmbedderConfig(
       head='pooled',
-      embedding_size=found['retriever_proj_size'],
-      shared_towers=architecture(found) != 'RealmScorer',
+      embedding_size=bert_file.width(found, 'retriever_proj_size', 128),
+      shared_towers=bert_file.architecture(found) != 'RealmScorer',
       layer_norm_epsilon=imported.LAYER_NORM_EPSILON,
     )
-  elif tf.io.gfile.isdir(os.path.join(directory, '1_Pooling')):
-    embedder = config_lib.EmbedderConfig(
-      head='mean',
-      embedding_size=encoder.hidden_size,
-      normalize=True,
-      score_scale=20.0,
-      shared_towers=True,
-    )
+  elif modules is None:
+    embedder = _embedder('mean', encoder.hidden_size, 'none', True)
+  else:
+    embedder = _sentence_embedder(directory, modules, encoder)
   return config_lib.ModelConfig(
     embedder_bert=encoder,
     reader_bert=encoder,
     embedder=embedder,
-    span_hidden_size=found.get('span_hidden_size', 256),
-    max_span_width=found.get('max_span_width', 10),
+    span_hidden_size=bert_file.width(found, 'span_hidden_size', 256),
+    max_span_width=bert_file.width(found, 'max_span_width', 10),
   )
 
 
@@ -122,36 +86,81 @@ def load_bert(
   Raises:
     UserError: A file is missing, or the encoder is not whole.
   """
-  found = read_config(directory)
+  found = bert_file.read(directory)
+  model = model_config(directory)
+  encoder_dir = sentence_modules.encoder_dir(directory)
+  _refuse_adapter(encoder_dir)
+  tensors = safetensors_files.open_directory(encoder_dir)
+  names = tied_names.resolve(
+    {hugging_face_names.modern(name): name for name in tensors}, tensors, found
+  )
   roles = hugging_face_names.ROLES.get(
-    architecture(found), hugging_face_names.BERT_ROLES
+    bert_file.architecture(found), hugging_face_names.BERT_ROLES
   )
+  shapes = {name: tensors.shape(names[name]) for name in names}
+  hugging_face_names.check_sizes(shapes, model, roles, found.path)
   arrays, report = hugging_face_names.convert(
-    safetensors_files.read(directory, [BLOCK_EMBEDDINGS]),
-    bert_config(directory),
-    roles,
+    tensors, model.reader_bert, roles, names
   )
+  report.left_over[:] = [
+    name
+    for name in report.left_over
+    if name != BLOCK_EMBEDDINGS and not tied_names.is_copy(name)
+  ]
   imported.check_whole(report, arrays, directory)
-  return arrays, report
+  return arrays | _dense(directory), report
 
 
-def read_config(directory: str) -> dict[str, Any]:
-  """Returns config.json; UserError if there is none, or it is damaged."""
-  path = os.path.join(directory, 'config.json')
-  if not tf.io.gfile.exists(path):
+def _refuse_adapter(directory):
+  if tf.io.gfile.exists(os.path.join(directory, 'adapter_config.json')):
     raise errors.UserError(
-      'A Hugging Face directory must have a config.json. Found none in '
-      f'{directory}. Check --source=hf:DIR.'
+      'A Hugging Face directory must hold a whole model. Found the adapter of '
+      f'one, adapter_config.json in {directory}. Merge it first, with '
+      'merge_and_unload() of peft.'
     )
-  with tf.io.gfile.GFile(path) as file:
-    try:
-      return json.load(file)
-    except json.JSONDecodeError as error:
-      raise errors.UserError(
-        f'{path} must be JSON. Found: {error}. Copy it again.'
-      ) from error
 
 
-def architecture(found: Mapping[str, Any]) -> str:
-  """Returns the class of the model, '' if config.json has none."""
-  return (found.get('architectures') or [''])[0]
+def _dense(directory):
+  """Returns the projection of 2_Dense by our names."""
+  modules = sentence_modules.read(directory)
+  if modules is None or modules.dense is None:
+    return {}
+  return {
+    f'shared_embedder/projection/{name}': value
+    for name, value in sentence_modules.read_dense(modules.dense).items()
+  }
+
+
+def _sentence_embedder(directory, modules, encoder):
+  """Returns the embedder of sentence-transformers' modules."""
+  uses = settings(directory)
+  size, activation = encoder.hidden_size, 'none'
+  path = os.path.join(directory, 'modules.json')
+  file = json_file.JsonFile(path, {})
+  if modules.dense is not None:
+    if modules.dense.in_features != size:
+      raise file.wrong(
+        f'must have a Dense of in_features={size}, as hidden_size',
+        str(modules.dense.in_features),
+      )
+    size, activation = modules.dense.out_features, modules.dense.activation
+    if size < 1:
+      raise file.wrong('must have a Dense with out_features', str(size))
+  if not modules.include_prompt and (uses.query_prompt or uses.block_prompt):
+    raise file.wrong(
+      'must have a Pooling that reads prompts', 'include_prompt=false'
+    )
+  # The cosine is the inner product of normalized embeddings.
+  normalize = modules.normalize or uses.similarity == 'cosine'
+  return _embedder(modules.head, size, activation, normalize)
+
+
+def _embedder(head, size, dense, normalize):
+  return config_lib.EmbedderConfig(
+    head=head,
+    embedding_size=size,
+    dense=dense,
+    normalize=normalize,
+    score_scale=_NORMALIZED_SCALE if normalize else 1.0,
+    shared_towers=True,
+  )

@@ -9,6 +9,7 @@ of the blocks. What embedded the blocks, Embed_doc before fine-tuning (Section
 
 from collections.abc import Sequence
 import dataclasses
+import functools
 import os
 from typing import NamedTuple
 
@@ -17,10 +18,13 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.importing import bert_file
 from realm_tf.importing import hugging_face
 from realm_tf.importing import hugging_face_names
 from realm_tf.importing import imported
 from realm_tf.importing import safetensors_files
+from realm_tf.importing import sentence_modules
+from realm_tf.importing import sentence_settings
 from realm_tf.importing import t5
 from realm_tf.text import tokenizer_files
 
@@ -69,8 +73,10 @@ def load(
   ]
   if len(rows) > 1:
     raise _found_twice('index', [directory for directory, _ in rows])
+  embedder = _embedder(parts)
+  settings = hugging_face.settings(embedder.directory)
   return imported.Imported(
-    _config(parts, arrays),
+    _config(parts, arrays, settings.max_length),
     arrays,
     hugging_face_names.Report(
       *(
@@ -81,31 +87,40 @@ def load(
     rows[0][1] if rows else None,
     given.blocks_file or _beside(parts, _RECORDS),
     given.vocab_file or _vocabulary(parts),
-    notes,
+    (*notes, *_notes(embedder.directory, settings)),
+    settings,
   )
 
 
 def _read(directory: str) -> _Part:
-  found = hugging_face.read_config(directory)
+  found = bert_file.read(directory)
   arrays, report = hugging_face.load_bert(directory)
   if _rows(directory) is not None:
     report = report._replace(
       used=sorted([*report.used, hugging_face.BLOCK_EMBEDDINGS])
     )
-  return _Part(directory, hugging_face.architecture(found), arrays, report)
+  return _Part(directory, bert_file.architecture(found), arrays, report)
 
 
 def _rows(directory):
-  return safetensors_files.rows(directory, hugging_face.BLOCK_EMBEDDINGS)
+  return safetensors_files.rows(
+    sentence_modules.encoder_dir(directory), hugging_face.BLOCK_EMBEDDINGS
+  )
 
 
 def _beside(parts, name):
-  paths = [os.path.join(part.directory, name) for part in parts]
+  paths = [
+    os.path.join(sentence_modules.encoder_dir(part.directory), name)
+    for part in parts
+  ]
   return next((path for path in paths if tf.io.gfile.exists(path)), None)
 
 
 def _vocabulary(parts):
-  paths = (tokenizer_files.find(part.directory) for part in parts)
+  paths = (
+    tokenizer_files.find(sentence_modules.encoder_dir(part.directory))
+    for part in parts
+  )
   return next(filter(None, paths), None)
 
 
@@ -139,10 +154,15 @@ def _found_twice(what, directories):
   )
 
 
-def _config(parts, arrays) -> config_lib.ExperimentConfig:
+def _embedder(parts):
+  """Returns the part whose embedder is taken."""
+  without_reader = next((p for p in parts if not p.has('reader')), parts[0])
+  return next((p for p in parts if p.has('shared')), without_reader)
+
+
+def _config(parts, arrays, max_length) -> config_lib.ExperimentConfig:
   """Returns the config, the reader's and the embedder's each from its own."""
-  embedder = next((p for p in parts if not p.has('reader')), parts[0])
-  embedder = next((p for p in parts if p.has('shared')), embedder)
+  embedder = _embedder(parts)
   reader = next((p for p in parts if p.has('reader')), embedder)
   model = hugging_face.model_config(reader.directory)
   towers = hugging_face.model_config(embedder.directory)
@@ -155,16 +175,32 @@ def _config(parts, arrays) -> config_lib.ExperimentConfig:
       and not any(name.startswith('block_') for name in arrays),
     ),
   )
-  found = hugging_face.read_config(reader.directory)
+  found = bert_file.read(reader.directory)
   finetuning = config_lib.FinetuningConfig()
-  if found['model_type'] == 'realm':
-    num_read = found.get('reader_beam_size', finetuning.num_read)
+  if found.get('model_type', str) == 'realm':
+    get = functools.partial(bert_file.width, found)
+    num_read = get('reader_beam_size', finetuning.num_read)
     finetuning = dataclasses.replace(
       finetuning,
-      joint_tokens=found.get('reader_seq_len', finetuning.joint_tokens),
+      joint_tokens=get('reader_seq_len', finetuning.joint_tokens),
       num_read=num_read,
       num_searched=max(
-        num_read, found.get('searcher_beam_size', finetuning.num_searched)
+        num_read, get('searcher_beam_size', finetuning.num_searched)
       ),
     )
-  return imported.experiment_config(model, finetuning)
+  return imported.experiment_config(model, finetuning, max_length)
+
+
+def _notes(directory: str, settings: sentence_settings.Settings):
+  """Returns sentences on what a model does before and behind its encoder."""
+  prompts = {'query': settings.query_prompt, 'block': settings.block_prompt}
+  for what, prompt in prompts.items():
+    if prompt:
+      yield f'Before each {what} stands {prompt!r}, as in training.'
+  modules = sentence_modules.read(directory)
+  if modules is not None and not modules.normalize:
+    yield (
+      'Embeddings are normalized, as scores must be cosines.'
+      if settings.similarity == 'cosine'
+      else 'Embeddings are not normalized: scores are inner products.'
+    )

@@ -8,7 +8,7 @@ ours are [in, out], with the attention heads as an axis of their own.
 
 from collections.abc import Mapping
 import re
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -25,6 +25,7 @@ ROLES = {
 }
 BERT_ROLES = {'': ('shared', 'reader')}  # A plain BERT starts both.
 _LAYER = 'transformer/layer_{n}/'
+_NUM_TYPES = 2  # Segments of a sequence: a query or title, and a body.
 # (their name without suffix, our name without suffix), '{n}' the layer.
 _ENCODER = (
   ('embeddings.word_embeddings', 'word_embeddings'),
@@ -57,6 +58,38 @@ _READER_HEADS = (
   ('qa_outputs.dense_output', 'span_reader/score'),
 )
 
+# Their shapes, where a file might have others: V wordpieces, P positions, H
+# hidden, I inner, D embedding, S span, Q both ends of it.
+_SHAPES = {
+  'embeddings.word_embeddings.weight': 'VH',
+  'embeddings.position_embeddings.weight': 'PH',
+  'encoder.layer.{n}.intermediate.dense.weight': 'IH',
+  'encoder.layer.{n}.output.dense.weight': 'HI',
+  'encoder.layer.{n}.attention.output.dense.weight': 'HH',
+  **{
+    f'encoder.layer.{{n}}.attention.self.{part}.weight': 'HH'
+    for part in ('query', 'key', 'value')
+  },
+  'pooler.dense.weight': 'HH',
+  'cls.dense.weight': 'DH',
+  'cls.predictions.transform.dense.weight': 'HH',
+  'cls.predictions.bias': 'V',
+  'qa_outputs.dense_intermediate.weight': 'QH',
+  'qa_outputs.dense_output.weight': '1S',
+}
+# Vectors, one for each matrix of dense layers and for each LayerNorm.
+_SHAPES |= {
+  name.replace('.weight', '.bias'): letters[0]
+  for name, letters in _SHAPES.items()
+  if 'dense' in name or '.self.' in name
+}
+_SHAPES |= {
+  f'{theirs}.{suffix}': 'H'
+  for theirs, _ in _ENCODER
+  if theirs.endswith('LayerNorm')
+  for suffix in ('weight', 'bias')
+}
+
 
 class Report(NamedTuple):
   """Use made of a file's tensors; each field is a sorted list of names.
@@ -76,22 +109,87 @@ def convert(
   theirs: Mapping[str, np.ndarray],
   config: config_lib.BertConfig,
   roles: Mapping[str, tuple[str, ...]],
+  originals: Optional[Mapping[str, str]] = None,
 ) -> tuple[dict[str, np.ndarray], Report]:
-  """Returns arrays by our names, and the report."""
+  """Returns arrays by our names, and the report.
+
+  Args:
+    theirs: Tensors by Hugging Face's names; only those that are used are read.
+    config: Sizes of the encoder.
+    roles: Which towers a name's prefix fills.
+    originals: `modern` name -> name in `theirs`; by default of all names.
+  """
   ours, used, missing = {}, set(), []
-  theirs = {_modern(name): (name, value) for name, value in theirs.items()}
+  originals = originals or {modern(name): name for name in theirs}
   for prefix, towers in roles.items():
     for tower in towers:
       for their_name, our_name in _names(tower, config.num_layers):
         their_name = prefix + their_name
-        if their_name in theirs:
-          original, value = theirs[their_name]
+        if their_name in originals:
+          original = originals[their_name]
           used.add(original)
-          ours[our_name] = _reshaped(value, original, our_name, config)
+          ours[our_name] = _reshaped(
+            theirs[original], original, our_name, config
+          )
         elif f'{tower}_bert/' in our_name:
           missing.append(our_name)
-  left_over = {original for original, _ in theirs.values()} - used
+  left_over = set(theirs) - used
   return ours, Report(sorted(used), sorted(missing), sorted(left_over))
+
+
+def check_sizes(
+  shapes: Mapping[str, tuple[int, ...]],
+  model: config_lib.ModelConfig,
+  roles: Mapping[str, tuple[str, ...]],
+  source: str,
+) -> None:
+  """Compares the sizes of a config with a file's, before either is built.
+
+  Args:
+    shapes: Shapes by `modern` names.
+    model: Config, both of whose encoders have these sizes.
+    roles: See `convert`.
+    source: config.json, for the error.
+
+  Raises:
+    UserError: A shape is another one.
+  """
+  bert = model.reader_bert
+  layers = [re.findall(r'encoder\.layer\.(\d+)\.', name) for name in shapes]
+  found = 1 + max((int(n) for ns in layers for n in ns[:1]), default=-1)
+  if bert.num_layers > found:
+    raise _other_size(source, f'{found} layers', bert.num_layers)
+  sizes = {
+    'V': bert.vocab_size,
+    'P': bert.max_positions,
+    'H': bert.hidden_size,
+    'I': bert.intermediate_size,
+    'D': model.embedder.embedding_size,
+    'S': model.span_hidden_size,
+    'Q': 2 * model.span_hidden_size,
+    '1': 1,
+  }
+  for prefix in roles:
+    for pattern, letters in _SHAPES.items():
+      expected = tuple(sizes[letter] for letter in letters)
+      for n in range(bert.num_layers if '{n}' in pattern else 1):
+        name = prefix + pattern.format(n=n)
+        if shapes.get(name, expected) != expected:
+          raise _other_size(source, f'{name} of shape {shapes[name]}', expected)
+    name = f'{prefix}embeddings.token_type_embeddings.weight'
+    needed = _NUM_TYPES, bert.hidden_size
+    types, *width = shapes.get(name, needed) or (0,)
+    if types < _NUM_TYPES or width != [bert.hidden_size]:
+      raise _other_size(
+        source, f'{name} of shape {shapes[name]}', f'{needed}, as blocks have'
+      )
+
+
+def _other_size(source, found, needed):
+  return errors.UserError(
+    f'{source} must have the sizes of the weights. Found {found}, where it '
+    f'needs {needed}. Choose another model, or copy both again.'
+  )
 
 
 def invert(
@@ -140,7 +238,7 @@ def _suffixes(theirs):
   return (('weight', 'kernel'), ('bias', 'bias'))
 
 
-def _modern(name: str) -> str:
+def modern(name: str) -> str:
   """Returns the name without 'bert.' or 'realm.', in today's spelling."""
   name = re.sub(
     r'^((?:query_embedder|embedder|reader)\.)?(bert|realm)\.',
@@ -153,7 +251,7 @@ def _modern(name: str) -> str:
 
 def _reshaped(value, original, our_name, config):
   try:
-    return _reshape(value, our_name, config)
+    return _reshape(value, original, our_name, config)
   except ValueError as error:
     raise errors.UserError(
       f'Weights must fit their config. Found {original} of shape '
@@ -163,10 +261,17 @@ def _reshaped(value, original, our_name, config):
 
 
 def _reshape(
-  value: np.ndarray, our_name: str, config: config_lib.BertConfig
+  value: np.ndarray, original: str, our_name: str, config: config_lib.BertConfig
 ) -> np.ndarray:
   """Brings a tensor to our variable's shape."""
   value = np.asarray(value, np.float32)
+  if not np.isfinite(value).all():
+    raise errors.UserError(
+      f'Weights must be finite. Found NaN or infinity in {original}. Choose '
+      'another model, or copy it again.'
+    )
+  if our_name.endswith('/type_embeddings/embeddings'):
+    value = value[:_NUM_TYPES]  # There is no third segment.
   if our_name.endswith('/kernel'):
     value = value.T  # [in, out]
   heads = config.num_heads

@@ -10,6 +10,7 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.importing import hugging_face_names
+from realm_tf.importing import sentence_settings
 
 ONE_TOWER = (
   'The embedder is that of the queries. What embedded the blocks is not there, '
@@ -18,6 +19,7 @@ ONE_TOWER = (
 )
 # Of BERT, and of the embedder's head in Hugging Face's port of REALM.
 LAYER_NORM_EPSILON = 1e-12
+_MIN_TOKENS = 5  # [CLS] title [SEP] body [SEP].
 _MAX_PADDING = 128  # Rows; some pad the table to a multiple of up to this.
 _DENSE, _NORM = ('kernel', 'bias'), ('gamma', 'beta')
 # The heads, by our names: all of one, or none.
@@ -75,7 +77,13 @@ class FileRows:
     with tf.io.gfile.GFile(self._path, 'rb') as file:
       file.seek(self._offset + start * self._row_bytes)
       data = file.read(max(0, stop - start) * self._row_bytes)
-    return np.frombuffer(data, self.dtype).reshape(-1, self.shape[1])
+    values = np.frombuffer(data, self.dtype).reshape(-1, self.shape[1])
+    if not np.isfinite(values).all():
+      raise errors.UserError(
+        f'Embeddings must be finite. Found NaN or infinity in rows {start} to '
+        f'{stop} of {self._path}. Copy it again.'
+      )
+    return values
 
 
 class Imported(NamedTuple):
@@ -90,6 +98,7 @@ class Imported(NamedTuple):
     blocks_file: Texts of the blocks, for `block_texts`, if there are any.
     vocab_file: Vocabulary, if there is one.
     notes: Sentences for the user.
+    settings: Prompts and length that texts are embedded with.
   """
 
   config: config_lib.ExperimentConfig
@@ -99,6 +108,7 @@ class Imported(NamedTuple):
   blocks_file: Optional[str] = None
   vocab_file: Optional[str] = None
   notes: tuple[str, ...] = ()
+  settings: sentence_settings.Settings = sentence_settings.Settings()
 
 
 class Given(NamedTuple):
@@ -122,28 +132,55 @@ NOTHING = Given()
 def experiment_config(
   model: config_lib.ModelConfig,
   finetuning: Optional[config_lib.FinetuningConfig] = None,
+  max_length: Optional[int] = None,
 ) -> config_lib.ExperimentConfig:
-  """Returns the paper's config, its lengths cut to the encoders' positions."""
+  """Returns the paper's config, its lengths cut to what the model takes.
+
+  Args:
+    finetuning: The paper's without it.
+    max_length: Longest text that is embedded, with its prompt, [CLS] and [SEP];
+      None for all positions of the encoder.
+
+  Raises:
+    UserError: There is no room for a text.
+  """
   lengths = config_lib.LengthConfig()
-  limit = min(
+  positions = min(
     model.embedder_bert.max_positions, model.reader_bert.max_positions
   )
-  if limit < lengths.joint_tokens:
-    block_tokens = min(lengths.block_tokens, limit)
-    lengths = config_lib.LengthConfig(
-      query_tokens=min(lengths.query_tokens, limit // 2),
-      block_tokens=block_tokens,
-      joint_tokens=limit,
-      question_tokens=min(lengths.question_tokens, limit // 2),
-      title_tokens=min(lengths.title_tokens, block_tokens // 4),
-    )
+  longest = min(positions, max_length or positions)
+  embedder = model.embedder
+  block_tokens = _room(lengths.block_tokens, longest, embedder.block_prompt)
+  query_tokens = _room(lengths.query_tokens, longest, embedder.query_prompt)
+  joint_tokens = min(lengths.joint_tokens, positions)
+  if joint_tokens < lengths.joint_tokens:
+    query_tokens = min(query_tokens, joint_tokens // 2)
+  lengths = config_lib.LengthConfig(
+    query_tokens=query_tokens,
+    block_tokens=block_tokens,
+    joint_tokens=joint_tokens,
+    question_tokens=min(lengths.question_tokens, query_tokens),
+    title_tokens=min(lengths.title_tokens, block_tokens // 4),
+  )
   finetuning = finetuning or config_lib.FinetuningConfig()
   finetuning = dataclasses.replace(
-    finetuning, joint_tokens=min(finetuning.joint_tokens, limit)
+    finetuning, joint_tokens=min(finetuning.joint_tokens, positions)
   )
   return config_lib.ExperimentConfig(
     model=model, lengths=lengths, finetuning=finetuning
   )
+
+
+def _room(tokens: int, longest: int, prompt: str) -> int:
+  """Returns the length of a text that has a prompt besides."""
+  room = longest - len(prompt.split())
+  if room < _MIN_TOKENS:
+    raise errors.UserError(
+      f'A model must take texts of {_MIN_TOKENS} wordpieces. Found a maximal '
+      f'length of {longest}, prompt included, which leaves {room}. Choose '
+      'another model.'
+    )
+  return min(tokens, room)
 
 
 def check_whole(

@@ -17,6 +17,7 @@ from realm_tf import errors
 from realm_tf.corpus import sources
 from realm_tf.importing import block_texts
 from realm_tf.importing import imported as imported_lib
+from realm_tf.importing import prompts
 from realm_tf.index import index_builder
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
@@ -51,6 +52,8 @@ def write(
     UserError: Vocabulary, weights, blocks and embeddings do not fit together.
   """
   tokenizer = _tokenizer(imported)
+  if tokenizer is not None:
+    imported = prompts.apply(imported, tokenizer)
   model = realm_model.RealmModel(imported.config.model, _parts(imported.arrays))
   loaded = model.load(imported.arrays)  # Checks every shape.
   written = [_write_params(imported, output_dir)]

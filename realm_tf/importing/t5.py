@@ -5,17 +5,14 @@
 Reads v1.0 and v1.1 without torch or transformers.
 """
 
-import os
-from typing import Any
-
-import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.importing import hugging_face
+from realm_tf.importing import bert_file
 from realm_tf.importing import hugging_face_names
 from realm_tf.importing import imported
+from realm_tf.importing import json_file
 from realm_tf.importing import safetensors_files
 from realm_tf.modeling import seq2seq
 from realm_tf.modeling import weights
@@ -24,13 +21,14 @@ from realm_tf.text import sentencepieces
 
 _ACTIVATIONS = {'relu': 'relu', 'gated-gelu': 'gated_gelu'}
 _NEEDED = {'model_type': 't5', 'layer_norm_epsilon': 1e-6}
+_LOGITS = 'lm_head.weight'
 # Copies of the embeddings that some files also have.
 _COPIES = 'encoder.embed_tokens.weight', 'decoder.embed_tokens.weight'
 
 
 def is_t5(directory: str) -> bool:
   """Returns whether a Hugging Face directory says that it holds a T5."""
-  return hugging_face.read_config(directory).get('model_type') == 't5'
+  return bert_file.read(directory).get('model_type', str, '') == 't5'
 
 
 def load_imported(
@@ -73,57 +71,65 @@ def load(directory: str) -> seq2seq.Seq2Seq:
   Raises:
     UserError: A file is missing or damaged, or it is another kind of model.
   """
-  found = hugging_face.read_config(directory)
-  path = os.path.join(directory, 'config.json')
-  model = seq2seq.Seq2Seq(_config(path, found))
-  arrays = safetensors_files.read(directory, without=_COPIES)
+  found = bert_file.read(directory)
+  config = _config(found)
+  tensors = safetensors_files.open_directory(directory)
+  if _num_values(config) > tensors.num_values:
+    raise found.wrong(
+      'must have the sizes of the weights',
+      f'sizes of {_num_values(config)} numbers at least, and weights of '
+      f'{tensors.num_values}',
+    )
+  model = seq2seq.Seq2Seq(config)
+  names = set(tensors) - set(_COPIES)
   for name, variable, is_transposed in model.named():
-    array = arrays.pop(name, None)
-    if array is None and name == 'shared.weight':
-      array = arrays.pop('lm_head.weight', None)  # Stored once if tied.
-    value = None if array is None else np.float32(array)
-    if value is not None and is_transposed:
-      value = value.T
-    if value is None or value.shape != tuple(variable.shape):
-      raise errors.UserError(
-        f'{directory} must have {name} of shape {tuple(variable.shape)}. Found '
-        f'{"none" if value is None else value.shape}. Check --source=hf:DIR.'
-      )
-    variable.assign(value)
-  arrays.pop('lm_head.weight', None)
-  if arrays:
+    if name not in names and name == 'shared.weight' and _LOGITS in names:
+      name = _LOGITS  # Stored once if tied.
+    shape = tuple(variable.shape)
+    tensors.require({name: shape[::-1] if is_transposed else shape})
+    variable.assign(tensors[name].T if is_transposed else tensors[name])
+    names.discard(name)
+  names.discard(_LOGITS)
+  if names:
     raise errors.UserError(
       f'{directory} must have the weights of a T5 alone. Found also '
-      f'{sorted(arrays)[0]}. Check --source=hf:DIR.'
+      f'{min(names)}. Check --source=hf:DIR.'
     )
   return model
 
 
-def _config(path: str, found: dict[str, Any]) -> config_lib.Seq2SeqConfig:
-  activation = _ACTIVATIONS.get(found.get('feed_forward_proj', 'relu'))
-  wrong = [k for k, v in _NEEDED.items() if found.get(k, v) != v]
-  if wrong or activation is None:
-    name = wrong[0] if wrong else 'feed_forward_proj'
-    raise errors.UserError(
-      f'{path} must be of a T5, v1.0 or v1.1. Found {name}='
-      f'{found.get(name)!r}. Choose another model.'
+def _num_values(config: config_lib.Seq2SeqConfig) -> int:
+  """Returns how many numbers a model of these sizes has at least."""
+  attention = 4 * config.num_heads * config.head_size
+  layers = config.num_layers + config.num_decoder_layers
+  layer = attention + 2 * config.intermediate_size
+  return config.hidden_size * (config.vocab_size + layers * layer)
+
+
+def _config(found: json_file.JsonFile) -> config_lib.Seq2SeqConfig:
+  feed_forward = found.get('feed_forward_proj', str, 'relu')
+  if feed_forward not in _ACTIVATIONS:
+    raise found.wrong(
+      'must be of a T5, v1.0 or v1.1', f'feed_forward_proj={feed_forward!r}'
     )
+  for name, value in _NEEDED.items():
+    given = found.get(name, type(value), value)
+    if given != value:
+      raise found.wrong('must be of a T5, v1.0 or v1.1', f'{name}={given!r}')
+  num_layers = found.get('num_layers', int)
   try:
     return config_lib.Seq2SeqConfig(
-      vocab_size=found['vocab_size'],
-      hidden_size=found['d_model'],
-      head_size=found['d_kv'],
-      num_layers=found['num_layers'],
-      num_decoder_layers=found.get('num_decoder_layers') or found['num_layers'],
-      num_heads=found['num_heads'],
-      intermediate_size=found['d_ff'],
-      activation=activation,
-      tied_logits=found.get('tie_word_embeddings', True),
-      num_buckets=found.get('relative_attention_num_buckets', 32),
-      max_distance=found.get('relative_attention_max_distance', 128),
+      vocab_size=found.get('vocab_size', int),
+      hidden_size=found.get('d_model', int),
+      head_size=found.get('d_kv', int),
+      num_layers=num_layers,
+      num_decoder_layers=found.get('num_decoder_layers', int, 0) or num_layers,
+      num_heads=found.get('num_heads', int),
+      intermediate_size=found.get('d_ff', int),
+      activation=_ACTIVATIONS[feed_forward],
+      tied_logits=found.get('tie_word_embeddings', bool, True),
+      num_buckets=bert_file.width(found, 'relative_attention_num_buckets', 32),
+      max_distance=found.get('relative_attention_max_distance', int, 128),
     )
-  except (KeyError, TypeError, ValueError) as error:
-    raise errors.UserError(
-      f'{path} must be the config of a T5. Found: {error}. Check '
-      '--source=hf:DIR.'
-    ) from error
+  except ValueError as error:  # From the config's own checks.
+    raise found.wrong('must be the config of a T5', str(error)) from error

@@ -6,13 +6,18 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.config import config_files
 from realm_tf.export import hugging_face_export
 from realm_tf.importing import hugging_face
+from realm_tf.importing import hugging_face_model
+from realm_tf.importing import prompts
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
+from realm_tf.records import joining
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
@@ -60,13 +65,18 @@ class HuggingFaceExportTest(parameterized.TestCase):
     arrays, report = hugging_face.load_bert(self.exported)
     self.assertEmpty(report.missing)
     self.assertEmpty(report.left_over)
+    arrays.pop('shared_embedder/projection/kernel', None)
     encoder = {n: v for n, v in variables.items() if n.startswith(tower + '_b')}
     self.assertLen(encoder, 23)  # 5 of the embeddings, 16 a layer, 2 pooling.
     for name, variable in encoder.items():
       ours = 'reader' + name.removeprefix(tower)
       np.testing.assert_array_equal(arrays[ours], variable.numpy(), name)
+    # Only the span reader has no place; [CLS]'s projection is 2_Dense.
     self.assertEqual(
-      left_out, sorted(n for n in variables if n.startswith(_HEADS[tower]))
+      left_out,
+      sorted(n for n in variables if n.startswith('span_reader/'))
+      if tower == 'reader'
+      else [],
     )
     bert = hugging_face.bert_config(self.exported)
     self.assertEqual((bert.num_heads, bert.hidden_size), (2, 8))
@@ -107,17 +117,51 @@ class HuggingFaceExportTest(parameterized.TestCase):
     embedder = hugging_face.model_config(self.exported).embedder
     self.assertEqual((embedder.head, embedder.normalize), ('mean', True))
 
+  @parameterized.parameters(
+    {'head': 'max'},
+    {'head': 'first', 'normalize': True},
+    {'head': 'mean', 'dense': 'tanh', 'normalize': True},
+    {'head': 'first', 'dense': 'identity'},
+    {'head': 'cls'},  # Comes back as the same function: 'first' with Dense.
+  )
+  def test_comes_back_as_the_same_embedder(self, **head):
+    model_dir, variables = self._model_dir(
+      [realm_model.EMBEDDER],
+      shared_towers=True,
+      query_prompt='5 6',
+      block_prompt='7',
+      **head,
+    )
+    hugging_face_export.export(model_dir, 'query', self.exported)
+    found = hugging_face_model.load(self.exported)
+    found = prompts.apply(found, tiny.TOKENIZER)
+    self.assertEqual(found.config.model.embedder.query_prompt, '5 6')
+    self.assertEqual(found.config.model.embedder.block_prompt, '7')
+    model = realm_model.RealmModel(found.config.model, [realm_model.EMBEDDER])
+    self.assertEmpty(model.load(found.arrays).missing)
+    before = realm_model.RealmModel(
+      config_files.read(model_dir).model, [realm_model.EMBEDDER]
+    )
+    before.load({name: value.numpy() for name, value in variables.items()})
+    tokens = joining.pack(
+      tf.constant([[7, 8, 9], [7, 0, 0]]), None, *tiny.SPECIAL_IDS, 5
+    )
+    np.testing.assert_allclose(
+      model.embed_blocks(tokens), before.embed_blocks(tokens), atol=1e-6
+    )
+
+  def test_the_releases_head_has_no_modules_and_the_card_says_so(self):
+    model_dir, _ = self._model_dir([realm_model.EMBEDDER], head='pooled')
+    left_out = hugging_face_export.export(model_dir, 'query', self.exported)
+    self.assertLen(left_out, 4)
+    self.assertFalse(os.path.exists(f'{self.exported}/modules.json'))
+    with open(f'{self.exported}/README.md') as card:
+      self.assertIn('`query_embedder/layer_norm/beta`', card.read())
+
   def test_an_encoder_that_is_not_there_is_named(self):
     model_dir, _ = self._model_dir([realm_model.EMBEDDER])
     with self.assertRaisesRegex(errors.UserError, '--tower=reader'):
       hugging_face_export.export(model_dir, 'reader', self.exported)
-
-
-_HEADS = {
-  'query': 'query_embedder/',
-  'block': 'block_embedder/',
-  'reader': 'span_reader/',
-}
 
 
 if __name__ == '__main__':

@@ -94,10 +94,9 @@ class HuggingFaceTest(parameterized.TestCase):
 
     self.assertEmpty(report.left_over)
     self.assertEmpty(loaded.left_over)
-    # What a BERT does not have: projections and the span reader's head.
+    # What a BERT does not have: the span reader's head.
     self.assertEqual(
-      {name.split('/')[0] for name in loaded.missing},
-      {'query_embedder', 'block_embedder', 'span_reader'},
+      {name.split('/')[0] for name in loaded.missing}, {'span_reader'}
     )
     for encoder in (model.query_embedder.encoder, model.span_reader.encoder):
       np.testing.assert_array_equal(
@@ -137,19 +136,104 @@ class HuggingFaceTest(parameterized.TestCase):
     _, report = hugging_face.load_bert(self.directory)
     self.assertEmpty(report.missing)
 
-  def test_sentence_encoders_search_by_the_normalized_mean(self):
+  def test_a_plain_bert_searches_by_the_normalized_mean(self):
     _write_directory(self.directory, self.arrays)
-    os.mkdir(os.path.join(self.directory, '1_Pooling'))
     embedder = hugging_face.model_config(self.directory).embedder
     self.assertEqual((embedder.head, embedder.normalize), ('mean', True))
     self.assertEqual(embedder.embedding_size, 6)
+
+  @parameterized.parameters(
+    {'position_embedding_type': 'relative_key'},
+    {'is_decoder': True},
+    {'add_cross_attention': True},
+    {'pruned_heads': {'0': [1]}},
+    {'quantization_config': {'bits': 8}},
+    {'hidden_act': ['gelu']},
+    {'hidden_size': '6'},
+    {'hidden_size': 10**9},
+    {'hidden_size': 10**400},
+    {'hidden_size': -6},
+    {'vocab_size': True},
+    {'vocab_size': 12},
+    {'intermediate_size': 10**9},
+    {'num_hidden_layers': 10**9},
+    {'max_position_embeddings': 8},
+    {'layer_norm_eps': 'small'},
+    {'architectures': 'BertModel', 'model_type': 'bert'},
+    {'model_type': None},
+    {'tie_word_embeddings': 1},
+  )
+  def test_names_the_switch_or_size(self, **changes):
+    _write_directory(self.directory, self.arrays, **changes)
+    with self.assertRaisesRegex(errors.UserError, next(iter(changes)) + '|siz'):
+      hugging_face.load_bert(self.directory)
+
+  def _mlm(self, **more):
+    linear = self.arrays['pooler.dense.weight']
+    name = 'cls.predictions.transform'
+    return {
+      **{f'bert.{name}': value for name, value in self.arrays.items()},
+      f'{name}.dense.weight': linear,
+      f'{name}.dense.bias': linear[0],
+      f'{name}.LayerNorm.weight': linear[0],
+      f'{name}.LayerNorm.bias': linear[0],
+      **more,
+    }
+
+  def test_the_other_names_of_shared_weights_are_read(self):
+    bias = np.arange(11, dtype=np.float32)
+    arrays = self._mlm(**{'cls.predictions.decoder.bias': bias})
+    words = arrays.pop('bert.embeddings.word_embeddings.weight')
+    arrays['cls.predictions.decoder.weight'] = words
+    _write_directory(self.directory, arrays)
+    found, report = hugging_face.load_bert(self.directory)
+    np.testing.assert_array_equal(found['masked_lm/output_bias/bias'], bias)
+    np.testing.assert_array_equal(
+      found['reader_bert/word_embeddings/embeddings'], words
+    )
+    self.assertEmpty(report.left_over)
+
+  @parameterized.parameters('weight', 'bias')
+  def test_a_head_that_shares_no_weights_is_refused(self, end):
+    bias = np.zeros(11, np.float32)
+    decoder = {
+      'weight': 1 + self.arrays['embeddings.word_embeddings.weight'],
+      'bias': 1 + bias,
+    }
+    arrays = self._mlm(
+      **{
+        'cls.predictions.bias': bias,
+        f'cls.predictions.decoder.{end}': decoder[end],
+      }
+    )
+    _write_directory(self.directory, arrays, tie_word_embeddings=False)
+    with self.assertRaisesRegex(errors.UserError, 'tie_word_embeddings'):
+      hugging_face.load_bert(self.directory)
+
+  def test_a_third_segment_is_left_out_and_one_is_too_few(self):
+    name = 'embeddings.token_type_embeddings.weight'
+    types = self.arrays[name]
+    _write_directory(self.directory, {**self.arrays, name: types.repeat(2, 0)})
+    found, _ = hugging_face.load_bert(self.directory)
+    self.assertLen(found['shared_bert/type_embeddings/embeddings'], 2)
+    _write_directory(self.directory, {**self.arrays, name: types[:1]})
+    with self.assertRaisesRegex(errors.UserError, 'as blocks have'):
+      hugging_face.load_bert(self.directory)
+
+  @parameterized.parameters(np.nan, np.inf)
+  def test_weights_that_are_not_finite_are_refused(self, value):
+    name = 'encoder.layer.1.output.dense.bias'
+    self.arrays[name][2] = value
+    _write_directory(self.directory, self.arrays)
+    with self.assertRaisesRegex(errors.UserError, name):
+      hugging_face.load_bert(self.directory)
 
   @parameterized.named_parameters(
     ('other_model', {'model_type': 'roberta'}, "model_type='roberta'"),
     ('other_activation', {'hidden_act': 'silu'}, "hidden_act='silu'"),
     ('other_epsilon', {'layer_norm_eps': 1e-5}, 'layer_norm_eps=1e-05'),
     ('odd_heads', {'num_attention_heads': 4}, 'num_heads=4'),
-    ('more_layers', {'num_hidden_layers': 3}, 'It lacks 32 values'),
+    ('more_layers', {'num_hidden_layers': 3}, '2 layers, where it needs 3'),
   )
   def test_refuses_what_it_cannot_be(self, changes, message):
     _write_directory(self.directory, self.arrays, **changes)

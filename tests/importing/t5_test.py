@@ -161,7 +161,9 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.parameters(
     ({'model_type': 'bart'}, 'model_type'),
     ({'feed_forward_proj': 'gated-silu'}, 'gated-silu'),
-    ({'d_model': 'many'}, 'config of a T5'),
+    ({'d_model': 'many'}, 'd_model, a whole number'),
+    ({'d_model': 10**9}, 'sizes of the weights'),
+    ({'num_layers': 10**9}, 'sizes of the weights'),
   )
   def test_another_model_is_a_mistake(self, changes, said):
     with self.assertRaisesRegex(errors.UserError, said):

@@ -1,0 +1,180 @@
+r"""Compares imported encoders with sentence-transformers.
+
+  python -m benchmarks.encoders --peers=.peers DIR [DIR...]
+
+DIR is a Hugging Face directory. Embeds queries and blocks by sentence-
+transformers and by the imported model, exports the model and embeds them by
+sentence-transformers again. Prints the largest difference of a value, and of
+1 - cosine, or the line that says why a directory is refused.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+
+from absl import app
+from absl import flags
+from absl import logging
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.export import hugging_face_export
+from realm_tf.importing import hugging_face_model
+from realm_tf.importing import model_writing
+from realm_tf.index import model_files
+from realm_tf.modeling import realm_model
+from realm_tf.records import joining
+from realm_tf.records import sampling
+
+_PEERS = flags.DEFINE_string(
+  'peers', '.peers', 'Environment of benchmarks/peers.sh.'
+)
+_SHORT = [
+  'The capital of France is Paris.',
+  'who wrote "Fidelio" (in 1805)?',
+  'Čapek, Müller & naïve café: ½ price… 5 ft² – ok',
+  '東京 is 日本 の 首都',
+  'A',
+  '',
+  "don't! it's 3.14% #hash @you a_b",
+  'ß ς Å ﬁne ™',
+]
+_NUM_TEXTS = 200
+
+
+def _texts():
+  """Returns queries, and blocks with titles; some are very long."""
+  texts = [
+    f'{_SHORT[i % len(_SHORT)]} {" ".join(_SHORT[: i % 5])}'.strip()
+    for i in range(_NUM_TEXTS - 4)
+  ]
+  texts += [f'{" ".join(_SHORT)} ' * n for n in (5, 12, 40)] + ['word ' * 700]
+  half = len(texts) // 2
+  blocks = [[_SHORT[i % 6], text] for i, text in enumerate(texts[half:])]
+  return {'queries': texts[:half] + texts[-4:], 'blocks': blocks}
+
+
+def _import(directory, output_dir):
+  found = hugging_face_model.load(directory)
+  model_writing.write(found, output_dir)
+  return model_files.open_model(output_dir, [realm_model.EMBEDDER])
+
+
+def _embed(opened, texts, length):
+  """Returns the embeddings of queries and blocks, cut to `length`."""
+  model, tokenizer = opened.model, opened.tokenizer
+  embedder = model.config.embedder
+  query_tokens = length - len(embedder.query_prompt.split())
+  block_tokens = length - len(embedder.block_prompt.split())
+
+  def pack(first, second, at_most):
+    arrays = [
+      tf.constant(
+        sampling.trim(
+          sampling.pad_rows(tokenizer.token_ids_batch([text]), length), 32
+        )
+      )
+      for text in (first, second)
+      if text is not None
+    ]
+    arrays = arrays if len(arrays) == 2 else [*arrays, None]
+    return joining.pack_longest(*arrays, *tokenizer.special_ids, at_most)
+
+  queries = [
+    model.query_embedder(
+      model.with_query_prompt(pack(text, None, query_tokens))
+    )
+    for text in texts['queries']
+  ]
+  blocks = [
+    model.embed_blocks(pack(*pair, block_tokens)) for pair in texts['blocks']
+  ]
+  return {'queries': np.concatenate(queries), 'blocks': np.concatenate(blocks)}
+
+
+class _Peer:
+  """sentence-transformers in a process of its own."""
+
+  def __init__(self, texts, directory):
+    self._directory = directory
+    self._texts = os.path.join(directory, 'texts.json')
+    with open(self._texts, 'w') as file:
+      json.dump(texts, file)
+    self._process = subprocess.Popen(
+      [f'{_PEERS.value}/bin/python', 'benchmarks/peer_encoders.py'],
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.DEVNULL,
+      text=True,
+    )
+
+  def embed(self, directory):
+    """Returns embeddings and the longest text; ValueError with its error."""
+    output = os.path.join(self._directory, 'peer.npz')
+    request = {'directory': directory, 'texts': self._texts, 'output': output}
+    self._process.stdin.write(json.dumps(request) + '\n')
+    self._process.stdin.flush()
+    answer = json.loads(self._process.stdout.readline())
+    if 'error' in answer:
+      raise ValueError(answer['error'])
+    with np.load(output) as arrays:
+      return dict(arrays), answer['length']
+
+
+def _difference(ours, theirs, is_normalized):
+  """Returns the largest difference, and the largest 1 - cosine."""
+  worst = cosine = 0.0
+  for name, values in ours.items():
+    expected = theirs[name]
+    lengths = np.linalg.norm(expected, axis=1, keepdims=True)
+    units = expected / lengths
+    own = values / np.linalg.norm(values, axis=1, keepdims=True)
+    cosine = max(cosine, float(np.max(1 - np.sum(units * own, axis=1))))
+    expected = units if is_normalized else expected
+    worst = max(worst, float(np.abs(values - expected).max()))
+  return worst, cosine
+
+
+def _row(directory, peer, texts, work_dir):
+  output_dir = os.path.join(work_dir, 'model')
+  try:
+    opened = _import(directory, output_dir)
+  except errors.UserError as error:
+    return f'refused: {error}'
+  embedder = opened.directory.config.model.embedder
+  try:
+    theirs, length = peer.embed(directory)
+  except ValueError as error:
+    return f'peer: {error}'
+  length = min(
+    length, opened.directory.config.model.embedder_bert.max_positions
+  )
+  ours = _embed(opened, texts, length)
+  worst, cosine = _difference(ours, theirs, embedder.normalize)
+  row = f'{worst:.1e} {cosine:.1e} {embedder.head}'
+  exported = os.path.join(work_dir, 'exported')
+  hugging_face_export.export(output_dir, 'query', exported)
+  try:
+    theirs, length = peer.embed(exported)
+    ours = _embed(opened, texts, length)
+    worst, cosine = _difference(ours, theirs, False)
+  except ValueError as error:
+    return f'{row} | the export: {error}'
+  return f'{row} | exported {worst:.1e} {cosine:.1e}, length {length}'
+
+
+def main(argv):
+  logging.set_verbosity(logging.ERROR)
+  texts = _texts()
+  with tempfile.TemporaryDirectory() as directory:
+    peer = _Peer(texts, directory)
+    for source in argv[1:]:
+      with tempfile.TemporaryDirectory() as work_dir:
+        name = os.path.basename(source.rstrip('/'))
+        print(f'{name:14} {_row(source, peer, texts, work_dir)}', flush=True)
+
+
+if __name__ == '__main__':
+  app.run(main)
