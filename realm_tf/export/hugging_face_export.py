@@ -66,29 +66,26 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
   tf.io.gfile.copy(
     layout.vocab_file(model_dir), layout.vocab_file(output_dir), overwrite=True
   )
-  left_out = sorted(name for name in arrays if name.startswith(_HEADS[tower]))
-  projection = _projection(arrays, tower)
-  is_whole = tower != 'reader' and sentence_files.can_express(model.embedder)
-  if is_whole:
-    left_out = []
-    sentence_files.write(
-      output_dir, model.embedder, bert.hidden_size, projection
-    )
-    prompts = _prompts(model.embedder, tokenizer)
-    sentence_files.write_settings(
-      output_dir,
-      _max_length(config, tower, bert),
-      model.embedder.normalize,
-      prompts,
-    )
-  card = (
-    hugging_face_card.of_sentences(tower, config, prompts)
-    if is_whole
-    else hugging_face_card.of_bert(tower, left_out)
-  )
+  left_out, card = _write_head(output_dir, config, tower, arrays, tokenizer)
   with tf.io.gfile.GFile(os.path.join(output_dir, 'README.md'), 'w') as file:
     file.write(card)
   return left_out
+
+
+def _write_head(output_dir, config, tower, arrays, tokenizer):
+  """Writes the head's modules; returns what was left out, and the card."""
+  embedder = config.model.embedder
+  if tower == 'reader' or not sentence_files.can_express(embedder):
+    left_out = sorted(name for name in arrays if name.startswith(_HEADS[tower]))
+    return left_out, hugging_face_card.of_bert(tower, left_out)
+  bert, prompts = config.model.embedder_bert, _prompts(embedder, tokenizer)
+  sentence_files.write(
+    output_dir, embedder, bert.hidden_size, _projection(arrays, tower)
+  )
+  sentence_files.write_settings(
+    output_dir, _max_length(config, tower, bert), embedder.normalize, prompts
+  )
+  return [], hugging_face_card.of_sentences(tower, config, prompts)
 
 
 def _projection(arrays, tower):
