@@ -1,6 +1,6 @@
 """A model's encoder -> a Hugging Face directory, the inverse of the importer.
 
-  model directory -> config.json, model.safetensors, vocab.txt, README.md,
+  model directory -> config.json, model.safetensors, tokenizer, README.md,
                      and what sentence-transformers reads (sentence_files)
 
 transformers opens it as a BertModel, which has no place for some heads (the
@@ -23,6 +23,7 @@ from realm_tf.importing import hugging_face_names
 from realm_tf.index import model_files
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
+from realm_tf.text import tokenizer_files
 
 TOWERS = ('query', 'block', 'reader')
 _ACTIVATIONS = {'gelu_tanh': 'gelu_new', 'gelu': 'gelu', 'relu': 'relu'}
@@ -63,8 +64,8 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
   sentence_files.write_json(
     os.path.join(output_dir, 'config.json'), _bert_config(bert, theirs)
   )
-  tf.io.gfile.copy(
-    layout.vocab_file(model_dir), layout.vocab_file(output_dir), overwrite=True
+  tokenizer_files.write_hugging_face(
+    output_dir, tokenizer.vocabulary, tokenizer.rules, bert.max_positions
   )
   left_out, card = _write_head(output_dir, config, tower, arrays, tokenizer)
   with tf.io.gfile.GFile(os.path.join(output_dir, 'README.md'), 'w') as file:
