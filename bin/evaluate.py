@@ -67,7 +67,7 @@ retriever_flags.check_together()
 
 
 def _on_questions(answerer, table, recall_at):
-  questions = question_flags.read(may_lack_answers=True)
+  questions = question_flags.read_to_evaluate(field_flags.has_qrels(), table)
   other = _COMPARE.value and comparison.Other(_COMPARE.value, questions)
   judge = field_flags.judge(questions, table, recall_at)
   system = open_qa.system(_RETRIEVER.value, table, answerer, flags.FLAGS.seed)
@@ -82,6 +82,7 @@ def _on_questions(answerer, table, recall_at):
 
 
 def main(_):
+  field_flags.check_outputs(_OUTPUT_DIR.value)
   model_dir, retriever = _MODEL_DIR.value, _RETRIEVER.value
   answerer = model_dir and reading_flags.load(model_dir, retriever)
   table = answerer.table if answerer else corpus_flags.open_table()

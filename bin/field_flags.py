@@ -12,7 +12,9 @@ from realm_tf.evaluation import field_files
 from realm_tf.evaluation import open_qa
 from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.evaluation import rankings as rankings_lib
+from realm_tf.records import article_lookup
 from realm_tf.records import block_table
+from realm_tf.rundir import output_paths
 
 _QRELS = flags.DEFINE_string(
   'qrels',
@@ -41,6 +43,18 @@ def need_questions() -> None:
   )
 
 
+def has_qrels() -> bool:
+  return bool(_QRELS.value)
+
+
+def check_outputs(output_dir: str) -> None:
+  """Raises UserError if a file or `output_dir` cannot be written."""
+  output_paths.check_directory(output_dir)
+  for flag in (_TREC_RUN, _DPR_JSON, _KILT):
+    if flag.value:
+      output_paths.check_file(flag.value)
+
+
 def judge(
   questions: Sequence[questions_lib.Question],
   table: block_table.BlockTable,
@@ -56,6 +70,11 @@ def judge(
     )
   qrels = qrels_lib.read(_QRELS.value) if _QRELS.value else None
   ids = rankings_lib.query_ids(questions, qrels)
+  if qrels:
+    relevant = qrels_lib.relevant(qrels, ids)
+    article_lookup.check(relevant, table, '--qrels')
+  if _TREC_RUN.value:
+    field_files.check_trec_ids([*ids, *table.all_article_ids()])
   seed = flags.FLAGS.seed
 
   def follow_flags(outcome: outcome_lib.Outcome, metrics: dict[str, Any]):

@@ -4,12 +4,15 @@ from typing import Optional
 
 from absl import flags
 
+from realm_tf.corpus import beir
 from realm_tf.corpus import questions
+from realm_tf.records import article_lookup
+from realm_tf.records import block_table
 
 _QUESTIONS = flags.DEFINE_string(
   'questions',
   None,
-  "Questions: JSONL, DPR's or FiD's JSON, .tsv (CuratedTREC), a glob, "
+  'Questions: JSON, CSV or Parquet of SQuAD, DPR, KILT and others, a glob, '
   "'beir:DIR', 'tfds:NAME@SPLIT' or 'hf_disk:DIR'.",
 )
 _MAX_ANSWER_TOKENS = flags.DEFINE_integer(
@@ -31,3 +34,21 @@ def read(
   return questions.read_questions(
     path or _QUESTIONS.value, _MAX_ANSWER_TOKENS.value, may_lack_answers
   )
+
+
+def read_to_evaluate(
+  has_qrels: bool, table: block_table.BlockTable
+) -> list[questions.Question]:
+  """Returns --questions; they need no answers if articles are judged.
+
+  Args:
+    has_qrels: Whether there are judgements.
+    table: The corpus, which their articles are compared with if --retriever
+      searches it.
+  """
+  is_beir = _QUESTIONS.value.startswith(beir.PREFIX)
+  given = read(may_lack_answers=has_qrels or is_beir)
+  if flags.FLAGS.retriever != 'none':
+    gold = (question.gold_id for question in given)
+    article_lookup.check(gold, table, "Questions' gold_id")
+  return given

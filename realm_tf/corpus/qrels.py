@@ -1,5 +1,6 @@
 """Reads judgements of relevance (qrels), in TREC's columns or in BEIR's."""
 
+from collections.abc import Iterable
 import re
 
 from absl import logging
@@ -46,6 +47,12 @@ def read(path: str) -> Qrels:
   if num_again:
     logging.warning('%s repeats %d judgements.', path, num_again)
   return qrels
+
+
+def relevant(qrels: Qrels, queries: Iterable[str]) -> set[str]:
+  """Returns the documents that are relevant to one of `queries`."""
+  judged = (qrels.get(query, {}) for query in queries)
+  return {name for each in judged for name, grade in each.items() if grade > 0}
 
 
 def _rows(path):

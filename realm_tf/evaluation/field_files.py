@@ -7,7 +7,7 @@ KILT       {"id", "input", "output": [{"answer", "provenance":
            [{"wikipedia_id", "title"}]}]}, one a line
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import json
 import os
 from typing import Any
@@ -22,24 +22,25 @@ from realm_tf.records import block_table
 _TAG = 'realm_tf'
 
 
+def check_trec_ids(ids: Iterable[str]) -> None:
+  """Raises UserError if an id has a space, which separates a run's columns."""
+  for name in ids:
+    if len(name.split()) != 1:
+      raise errors.UserError(
+        'A TREC run must have ids without spaces, of questions and articles. '
+        f'Found {name!r}. Change it, or leave out --trec_run.'
+      )
+
+
 def write_trec_run(
   path: str, ids: Sequence[str], rankings: Sequence[rankings_lib.Ranking]
 ) -> None:
   """Writes a line for each article; see `rankings.rank_articles`.
 
   Args:
-    ids: Ids of the Q questions.
-
-  Raises:
-    UserError: An id has a space, which separates the columns.
+    ids: Ids of the Q questions, as `check_trec_ids` needs them; so those of
+      articles.
   """
-  names = {*ids, *(name for ranking in rankings for name, _ in ranking)}
-  for name in names:
-    if len(name.split()) != 1:
-      raise errors.UserError(
-        'A TREC run must have ids without spaces, of questions and articles. '
-        f'Found {name!r}. Change it, or leave out --trec_run.'
-      )
   with _writing(path) as file:
     for query, ranking in zip(ids, rankings, strict=True):
       for rank, (article, score) in enumerate(ranking, 1):

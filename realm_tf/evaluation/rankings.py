@@ -5,10 +5,12 @@ of its best block. The other recall of this package is about answers: whether
 one of the first k blocks holds one, which the field calls Success@k.
 """
 
+import collections
 from collections.abc import Callable, Mapping, Sequence
 import math
 from typing import Any, Optional
 
+from absl import logging
 import numpy as np
 
 from realm_tf import errors
@@ -31,7 +33,7 @@ def query_ids(
   """
   ids = [q.question_id or str(i) for i, q in enumerate(questions)]
   if len(set(ids)) < len(ids):
-    twice = next(name for i, name in enumerate(ids) if name in ids[:i])
+    ((twice, _),) = collections.Counter(ids).most_common(1)
     raise errors.UserError(
       f'Questions must have different ids, or none. Found {twice!r} twice. '
       'Change the "id" of one.'
@@ -41,6 +43,13 @@ def query_ids(
       '--qrels must judge some of the questions, by their ids. Found '
       f'{next(iter(qrels))!r} there, and {ids[0]!r} as a question. Give the '
       "questions' own."
+    )
+  num_other = len(qrels.keys() - set(ids)) if qrels else 0
+  if num_other:
+    logging.warning(
+      '--qrels judge %d questions, of which %d are not asked.',
+      len(qrels),
+      num_other,
     )
   return ids
 

@@ -20,6 +20,7 @@ from realm_tf.records import block_table
 from realm_tf.records import sampling
 from realm_tf.text import answers as answers_lib
 from realm_tf.text import wordpiece
+from realm_tf.training import answerable
 from realm_tf.training import runs
 
 _MAX_KNOWN = 100_000_000  # Cached labels, of 5 bytes each.
@@ -209,8 +210,11 @@ def of_questions(
   inputs: runs.Inputs,
   config: config_lib.FinetuningConfig,
 ) -> AnswerLabels:
-  """Returns the labels of a job's questions."""
+  """Returns the labels of a job's questions, after `answerable.check`."""
   tokenized = tokenize(
     given, inputs.tokenizer, inputs.config.lengths.question_tokens
   )
+  needs_gold = config.supervision == 'gold'
+  answers, length = tokenized.answers, config.joint_tokens
+  answerable.check(given, answers, inputs.table, length, needs_gold)
   return AnswerLabels(tokenized, inputs.table, inputs.tokenizer, config)

@@ -18,6 +18,8 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
+from realm_tf.training import answer_labels
+from realm_tf.training import answerable
 from realm_tf.training import closed_book_batches
 from realm_tf.training import closed_book_trainer
 from realm_tf.training import initial_params
@@ -41,9 +43,10 @@ def run(
       and its pieces along.
 
   Raises:
-    UserError: Queries have another vocabulary, or no question an answer, or
-      queries are given to an imported T5.
+    UserError: Queries have another vocabulary, or no question has its answer
+      in the corpus, or queries are given to an imported T5.
   """
+  _check_answers(inputs, examples)
   is_imported = bool(init_from) and model_directory.has_sentencepieces(
     init_from
   )
@@ -75,6 +78,14 @@ def run(
     )
   )
   run_loop.run()
+
+
+def _check_answers(inputs, examples):
+  """Raises UserError if no question has its answer in the corpus."""
+  if not isinstance(examples, query_table.QueryTable):
+    answers = answer_labels.tokenize(examples, inputs.tokenizer, 1).answers
+    length = inputs.config.lengths.block_tokens
+    answerable.check(examples, answers, inputs.table, length)
 
 
 def _pairs(inputs, examples):

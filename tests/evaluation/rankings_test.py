@@ -150,7 +150,7 @@ class FieldFilesTest(absltest.TestCase):
       ],
     )
     with self.assertRaisesRegex(errors.UserError, "without spaces.*'a b'"):
-      field_files.write_trec_run(self._path, ['q'], [[('a b', 1.0)]])
+      field_files.check_trec_ids(['q', 'a b'])
 
   def test_dpr_json_is_an_array_or_lines_and_can_be_read_as_questions(self):
     lines = self._path + '.jsonl'

@@ -87,8 +87,8 @@ class InverseClozeRunTest(absltest.TestCase):
 
   def test_questions_without_a_block_leave_no_run_behind(self):
     corpus_dir = tiny.write_corpus(self.directory)
-    question = questions_lib.Question('a ?', ('zz',), gold_id='no such')
-    with self.assertRaisesRegex(errors.UserError, 'Found none for 1 question'):
+    question = questions_lib.Question('a ?', ('zz',), gold_id='first')
+    with self.assertRaisesRegex(errors.UserError, 'Found none of 1 answers'):
       self._losses(corpus_dir, 0, [question])
     self.assertFalse(os.path.exists(f'{self.directory}/0'))
 

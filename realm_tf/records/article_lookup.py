@@ -1,0 +1,53 @@
+"""Compares ids of articles, of questions or judgements, with a corpus."""
+
+from collections.abc import Iterable
+
+from absl import logging
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.records import block_table
+
+_CHUNK = 10_000  # Article ids read at once.
+
+
+def check(
+  ids: Iterable[str],
+  table: block_table.BlockTable,
+  what: str,
+  needs_one: bool = True,
+) -> None:
+  """Warns of ids that the corpus lacks.
+
+  Args:
+    ids: Ids of articles; '' is none.
+    table: The corpus.
+    what: Whose ids they are, for the message.
+    needs_one: Whether it is an error that the corpus has none of them.
+
+  Raises:
+    UserError: It has none.
+  """
+  wanted = set(ids) - {''}
+  lacking = wanted.difference(*_known(wanted, table)) if wanted else set()
+  if not lacking:
+    return
+  found = (
+    f'{len(lacking)} of {len(wanted)} that are not in {table.corpus_dir}, such '
+    f'as {min(lacking)!r:.40}'
+  )
+  if needs_one and lacking == wanted:
+    raise errors.UserError(
+      f'{what} must name articles of the corpus. Found {found}; it has e.g. '
+      f'{next(iter(table.article_ids([0])), "")!r:.40}. Give the corpus that '
+      'they were made for.'
+    )
+  logging.warning('%s should name articles. Found %s.', what, found)
+
+
+def _known(wanted, table):
+  """Yields the ids of `wanted` that the corpus has, in parts."""
+  first_blocks = np.flatnonzero(np.diff(table.article_rows, prepend=-1))
+  for start in range(0, len(first_blocks), _CHUNK):
+    chunk = first_blocks[start : start + _CHUNK].tolist()
+    yield wanted.intersection(table.article_ids(chunk))

@@ -1,0 +1,33 @@
+"""Tests for realm_tf.rundir.output_paths."""
+
+import os
+
+from absl.testing import absltest
+
+from realm_tf import errors
+from realm_tf.rundir import output_paths
+
+
+class OutputPathsTest(absltest.TestCase):
+  def test_new_paths_are_writable_and_stay_new(self):
+    folder = self.create_tempdir().full_path
+    output_paths.check_directory(os.path.join(folder, 'a', 'b'))
+    output_paths.check_file(os.path.join(folder, 'a', 'b.txt'))
+    output_paths.check_file('gs://bucket/b.txt')
+    self.assertEmpty(os.listdir(folder))
+
+  def test_below_a_file_nothing_is_writable(self):
+    file = self.create_tempfile().full_path
+    for check in (output_paths.check_directory, output_paths.check_file):
+      path = os.path.join(file, 'a', 'b')
+      with self.assertRaisesRegex(errors.UserError, f'^{path} must .*{file}:'):
+        check(path)
+
+  def test_a_directory_is_no_file_to_write(self):
+    folder = self.create_tempdir().full_path
+    with self.assertRaisesRegex(errors.UserError, f'^{folder} must be a file'):
+      output_paths.check_file(folder)
+
+
+if __name__ == '__main__':
+  absltest.main()
