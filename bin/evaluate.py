@@ -57,7 +57,6 @@ flags.register_validator(
   lambda ks: ks and all(k.isdigit() and int(k) for k in ks),
   'must be positive numbers with commas between them, like 1,5,20.',
 )
-
 flags.register_multi_flags_validator(
   ['model_dir', 'reader_dir'],
   lambda given: given['model_dir'] or not given['reader_dir'],
