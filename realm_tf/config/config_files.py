@@ -19,6 +19,8 @@ from typing import Any
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
+from realm_tf import json_text
 from realm_tf.config import experiment
 
 CONFIG_FILE = 'config.json'
@@ -27,16 +29,6 @@ _FORMER_DEFAULTS = {'model.embedder.layer_norm_epsilon': 1e-12}
 
 _SWITCHES = {'true': True, 'yes': True, '1': True}
 _SWITCHES |= {'false': False, 'no': False, '0': False}
-# Fields in config.json of older runs that nothing reads.
-_RETIRED = frozenset(
-  [
-    'init_from',
-    'inverse_cloze.blocks_of_title',
-    'pretraining.query_noise_rate',
-    'pretraining.mask_drop_rate',
-    'pretraining.write_through_blocks',
-  ]
-)
 
 
 def load(
@@ -55,7 +47,7 @@ def load(
   """
   try:
     if path.endswith('.py'):
-      source = _read_text(path)
+      source = input_files.read(path)
       module = {'__name__': os.path.basename(path)[:-3], '__file__': path}
       exec(compile(source, path, 'exec'), module)  # As an import would.
     else:
@@ -119,20 +111,21 @@ def from_json(tree: dict[str, Any]) -> experiment.ExperimentConfig:
   if not isinstance(tree, dict):
     raise errors.UserError(f'`the config` must be an object. Got {tree!r}.')
   values = flatten(tree)
-  values = {key: values[key] for key in values if key not in _RETIRED}
   if 'model.embedder.head' in values:
     values = {**_FORMER_DEFAULTS, **values}
   return _build(values)
 
 
-def flatten(tree: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
+def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
   """Returns dotted key -> value of nested dicts."""
-  flat = {}
-  for name, value in tree.items():
+  flat: dict[str, Any] = {}
+  stack = list(tree.items())[::-1]
+  while stack:  # Not by recursion: a stranger's tree may be deep.
+    key, value = stack.pop()
     if isinstance(value, Mapping):
-      flat |= flatten(value, f'{prefix}{name}.')
+      stack += [(f'{key}.{name}', v) for name, v in value.items()][::-1]
     else:
-      flat[prefix + name] = value
+      flat[key] = value
   return flat
 
 
@@ -158,25 +151,11 @@ def write(config: experiment.ExperimentConfig, directory: str):
 def read(directory: str) -> experiment.ExperimentConfig:
   """Returns the config in `directory`/config.json."""
   path = os.path.join(directory, CONFIG_FILE)
+  tree = json_text.parse(input_files.read(path), path)
   try:
-    return from_json(json.loads(_read_text(path)))
-  except json.JSONDecodeError as e:
-    raise errors.UserError(
-      f'{path} must be JSON. Line {e.lineno}: {e.msg}.'
-    ) from e
+    return from_json(tree)
   except errors.UserError as e:
     raise errors.UserError(f'{path}: {e}') from e
-
-
-def _read_text(path: str) -> str:
-  try:
-    with tf.io.gfile.GFile(path, 'r') as f:
-      return f.read()
-  except tf.errors.OpError as e:
-    reason = 'no such file' if isinstance(e, tf.errors.NotFoundError) else e
-    raise errors.UserError(
-      f'{path} must be a readable file. Got: {reason}.'
-    ) from e
 
 
 def _type(key: str) -> Any:
@@ -188,7 +167,8 @@ def _type(key: str) -> Any:
   near = [k for k in _DEFAULTS if k.rpartition('.')[2] == name] or _DEFAULTS
   nearest = difflib.get_close_matches(key, near, n=1, cutoff=0.0)[0]
   raise errors.UserError(
-    f'Unknown config key `{key}`. The nearest is `{nearest}`.'
+    f'Unknown config key `{key}`. The nearest is `{nearest}`. Remove it from a '
+    'file of an older release.'
   )
 
 

@@ -12,6 +12,8 @@ from realm_tf.config.pretraining import InverseClozeConfig
 from realm_tf.config.pretraining import PretrainingConfig
 from realm_tf.config.tagger import TaggerConfig
 
+_MOST_TOKENS = 65_536  # Memory grows with it before a question comes.
+
 
 @dataclasses.dataclass(frozen=True)
 class LengthConfig(fields.Config):
@@ -32,7 +34,9 @@ class LengthConfig(fields.Config):
   query_tokens: int = 96
   block_tokens: int = 288
   joint_tokens: int = 384
-  question_tokens: int = fields.positive(30)
+  question_tokens: int = fields.bounded(
+    30, f'be in [1, {_MOST_TOKENS}]', lambda value: 1 <= value <= _MOST_TOKENS
+  )
   title_tokens: int = fields.positive(32)
   max_masked: int = fields.positive(10)
   cut_blocks: bool = False

@@ -292,6 +292,7 @@ def open_builder(
   table = block_table.BlockTable.open(corpus_dir, verify=True)
   whole_blocks.check(table, config.lengths)
   tokenizer = model_files.open_tokenizer(model_dir, table.manifest)
+  model_files.check_sizes(directory)
   return IndexBuilder(
     table, config, tokenizer.special_ids, tokenizer.mask_id, strategy=strategy
   )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.modeling import config_sizes
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
@@ -67,6 +68,7 @@ def open_model(
         f'{directory.params.path}. Make one with {maker}.'
       )
   found = [part for part in found if part in (*parts, *optional)]
+  check_sizes(directory)
   model = realm_model.RealmModel(directory.config.model, found)
   realm_model.require_parts(model.load(arrays), directory.params.path)
   return OpenModel(directory, tokenizer, model, found)
@@ -87,6 +89,13 @@ def read(
   else:
     tokenizer = open_tokenizer(model_dir, corpus_manifest)
   return directory, tokenizer, read_params(directory.params)
+
+
+def check_sizes(directory: model_directory.ModelDirectory) -> None:
+  """Raises UserError unless the config has the sizes of the weights."""
+  path = directory.params.path
+  shapes = weights.read_shapes(layout.params_file(path))
+  config_sizes.check(directory.config.model, shapes, path)
 
 
 def open_tokenizer(

@@ -13,6 +13,10 @@ import safetensors.numpy
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
+from realm_tf import json_text
+
+_MAX_HEADER_BYTES = 100_000_000  # As safetensors' own limit.
 
 
 class LoadReport(NamedTuple):
@@ -86,14 +90,36 @@ def read(path: str) -> dict[str, np.ndarray]:
   """
   if not tf.io.gfile.exists(path):
     raise errors.UserError(f'Weights must exist. Found no file {path}.')
-  with tf.io.gfile.GFile(path, 'rb') as file:
-    data = file.read()
+  data = input_files.read(path)
   try:
     return safetensors.numpy.load(data)
   except (SafetensorError, ValueError, TypeError) as error:
     raise errors.UserError(
       f'{path} must be a whole safetensors file. Found: {error}. Copy it again.'
     ) from error
+
+
+def read_shapes(path: str) -> dict[str, list[int]]:
+  """Returns the shape of each array, from the header of a safetensors file.
+
+  Raises:
+    UserError: The header is damaged.
+  """
+  input_files.check(path)
+  with tf.io.gfile.GFile(path, 'rb') as file:
+    length = int.from_bytes(file.read(8), 'little')
+    if length > min(_MAX_HEADER_BYTES, tf.io.gfile.stat(path).length):
+      raise errors.UserError(
+        f'{path} must begin with a header. Found a length of {length} bytes. '
+        'Copy it again.'
+      )
+    header = json_text.parse_object(file.read(length), path, 'Copy it again.')
+  shapes = {}
+  for name, entry in header.items():
+    shape = entry.get('shape') if isinstance(entry, dict) else None
+    if isinstance(shape, list) and all(type(size) is int for size in shape):
+      shapes[name] = shape
+  return shapes
 
 
 def assign(

@@ -5,7 +5,6 @@ shown as it is, so it is read as plain JSON.
 """
 
 from collections.abc import Mapping, Sequence
-import json
 import os
 from typing import Any, NamedTuple
 
@@ -15,10 +14,15 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
 from realm_tf.rundir import examples as examples_lib
+from realm_tf.rundir import json_files
+from realm_tf.rundir import json_shapes
 from realm_tf.rundir import layout
 from realm_tf.rundir import metrics_log
 
 _EVALUATION_FILE = 'metrics.json'
+_RESULTS = {
+  'tables': json_shapes.list_of(json_shapes.list_of(json_shapes.OBJECT))
+}
 
 
 class Run(NamedTuple):
@@ -107,13 +111,10 @@ def results(paths: Sequence[str]) -> list[Results]:
   """
   found = []
   for name, path in zip(_names(paths), paths):
-    tables = _read_json(path).get('tables')
-    if not isinstance(tables, list):
-      raise errors.UserError(
-        f"--results must be a file of bin.results_table. Found no 'tables' in "
-        f'{path}. Give its --output.'
-      )
-    found.append(Results(name, tables))
+    advice = 'Give the --output of bin.results_table as --results.'
+    content = json_files.read_object(path, advice)
+    json_shapes.check(content, _RESULTS, path, advice)
+    found.append(Results(name, content['tables']))
   return found
 
 
@@ -164,18 +165,4 @@ def _absolute(path: str) -> str:
 
 def _read_tree(path: str) -> dict[str, Any]:
   """Returns 'a.b' -> value of a JSON file."""
-  return config_files.flatten(_read_json(path))
-
-
-def _read_json(path: str) -> dict[str, Any]:
-  """Returns the object of a JSON file."""
-  try:
-    with tf.io.gfile.GFile(path, 'rb') as file:
-      tree = json.loads(file.read())
-    if not isinstance(tree, dict):
-      raise ValueError(f'it is a {type(tree).__name__}')
-  except (ValueError, tf.errors.OpError) as error:
-    raise errors.UserError(
-      f'{path} must be a JSON object. Found: {error}. Fix it.'
-    ) from error
-  return tree
+  return config_files.flatten(json_files.read_object(path))

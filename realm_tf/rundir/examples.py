@@ -7,13 +7,15 @@ whole.
 """
 
 from collections.abc import Iterable, Sequence
-import json
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
+from realm_tf import json_text
 from realm_tf.rundir import json_files
+from realm_tf.rundir import json_shapes
 from realm_tf.rundir import layout
 
 
@@ -36,6 +38,26 @@ class Candidate(NamedTuple):
   p_z: float
   p_y: float
   utility: Optional[float]
+
+
+_CANDIDATE = json_shapes.object_of(
+  {
+    'block_id': json_shapes.nullable(json_shapes.COUNT),
+    'title': json_shapes.TEXT,
+    'text': json_shapes.TEXT,
+    'p_z': json_shapes.NUMBER,
+    'p_y': json_shapes.NUMBER,
+    'utility': json_shapes.nullable(json_shapes.NUMBER),
+  }
+)
+_FIELDS = {
+  'step': json_shapes.COUNT,
+  'query': json_shapes.TEXT,
+  'masked': json_shapes.list_of(
+    json_shapes.row_of(json_shapes.COUNT, json_shapes.COUNT)
+  ),
+  'candidates': json_shapes.list_of(_CANDIDATE),
+}
 
 
 class Example(NamedTuple):
@@ -93,42 +115,28 @@ def read(run_dir: str) -> list[Example]:
   path = layout.examples_file(run_dir)
   if not tf.io.gfile.exists(path):
     return []
-  with tf.io.gfile.GFile(path, 'rb') as file:
-    lines = file.read().splitlines()
+  lines = input_files.read(path).splitlines()
   return [_parse(line, f'{path}:{i}') for i, line in enumerate(lines, 1)]
 
 
 def _parse(line: bytes, where: str) -> Example:
-  try:
-    fields = json.loads(line)
-    example = Example(
-      int(fields['step']),
-      _text(fields['query']),
-      [(int(start), int(end)) for start, end in fields['masked']],
-      [_candidate(candidate) for candidate in fields['candidates']],
-    )
-  except (ValueError, TypeError, KeyError) as error:
-    raise errors.UserError(
-      f'{where} must be a query with its candidates, as the trainer writes '
-      f'it. Found: {type(error).__name__}: {error}. Remove the file: the '
-      'trainer writes it anew.'
-    ) from error
-  return example
-
-
-def _candidate(fields: Any) -> Candidate:
-  block_id, utility = fields['block_id'], fields['utility']
-  return Candidate(
-    None if block_id is None else int(block_id),
-    _text(fields['title']),
-    _text(fields['text']),
-    float(fields['p_z']),
-    float(fields['p_y']),
-    None if utility is None else float(utility),
+  advice = 'Remove the file: the trainer writes it anew.'
+  fields = json_shapes.check(
+    json_text.parse(line, where, advice), _FIELDS, where, advice
   )
-
-
-def _text(value: Any) -> str:
-  if not isinstance(value, str):
-    raise TypeError(f'{value!r} is no text')
-  return value
+  query, masked = fields['query'], fields['masked']
+  positions = [position for span in masked for position in span]
+  if positions != sorted(positions) or max(positions, default=0) > len(query):
+    raise errors.UserError(
+      f"'masked' in {where} must be spans of its query, one after the other. "
+      f'Found {json_shapes.shown(masked)}. {advice}'
+    )
+  return Example(
+    fields['step'],
+    query,
+    [(start, end) for start, end in masked],
+    [
+      Candidate(*(candidate[name] for name in Candidate._fields))
+      for candidate in fields['candidates']
+    ],
+  )

@@ -5,6 +5,7 @@ metrics of a step <-> [this file] <-> metrics.jsonl, held_out_metrics.jsonl
 
 from collections.abc import Mapping
 import json
+import math
 from typing import Any, NamedTuple
 
 from absl import logging
@@ -12,9 +13,13 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
+from realm_tf import json_text
+from realm_tf.rundir import json_shapes
 from realm_tf.rundir import layout
 
 STEP = 'step'
+_FIELDS = {STEP: json_shapes.COUNT}
 Row = dict[str, float]
 
 
@@ -56,20 +61,18 @@ def cut(path: str, step: int) -> None:
   """Removes rows after `step`, and a line that a crash cut off."""
   if not tf.io.gfile.exists(path):
     return
-  with tf.io.gfile.GFile(path) as file:
-    lines = file.read().splitlines()
+  lines = input_files.read(path).splitlines()
   kept = [line for line in lines if _step_of(line) <= step]
-  with tf.io.gfile.GFile(path, 'w') as file:
-    file.write(''.join(line + '\n' for line in kept))
+  with tf.io.gfile.GFile(path, 'wb') as file:
+    file.write(b''.join(line + b'\n' for line in kept))
 
 
 def values(path: str, metric: str) -> dict[int, float]:
   """Returns step -> value of one metric; {} if the file does not exist."""
   if not tf.io.gfile.exists(path):
     return {}
-  with tf.io.gfile.GFile(path) as file:
-    rows = [json.loads(line) for line in file.read().splitlines()]
-  return {row[STEP]: row[metric] for row in rows if metric in row}
+  rows = _rows(path)
+  return {int(row[STEP]): row[metric] for row in rows if metric in row}
 
 
 def read(path: str) -> list[Row]:
@@ -81,23 +84,12 @@ def read(path: str) -> list[Row]:
   Raises:
     UserError: There is no file or no row, or a line is no row.
   """
-  lines = _read_lines(path)
-  rows: list[Row] = []
-  for number, line in enumerate(lines, 1):
-    if not line.strip():
-      continue
-    try:
-      row = _parse(line)
-    except ValueError as error:
-      if number == len(lines) and not line.endswith(b'\n'):
-        break
-      raise errors.UserError(
-        f'{path}:{number} must be a JSON object with an integer "step". '
-        f'Found: {error}. Fix or remove the line.'
-      ) from error
-    while rows and rows[-1][STEP] >= row[STEP]:
-      rows.pop()
-    rows.append(row)
+  if not tf.io.gfile.exists(path):
+    raise errors.UserError(
+      f'A run directory must hold metrics.jsonl. Found no {path}. Give the '
+      '--run_dir of a training job that has logged.'
+    )
+  rows = _rows(path)
   if not rows:
     raise errors.UserError(
       f'{path} must have at least one row. Found none: training logs the '
@@ -119,42 +111,46 @@ def by_metric(rows: list[Row]) -> dict[str, Series]:
   return found
 
 
-def _read_lines(path: str) -> list[bytes]:
-  try:
-    with tf.io.gfile.GFile(path, 'rb') as file:
-      return file.read().splitlines(keepends=True)
-  except tf.errors.NotFoundError as error:
-    raise errors.UserError(
-      f'A run directory must hold metrics.jsonl. Found no {path}. Give the '
-      '--run_dir of a training job that has logged.'
-    ) from error
-  except tf.errors.OpError as error:
-    raise errors.UserError(
-      f'{path} must be a readable file. Found: {error.message}.'
-    ) from error
+def _rows(path: str) -> list[Row]:
+  lines = input_files.read(path).splitlines(keepends=True)
+  rows: list[Row] = []
+  for number, line in enumerate(lines, 1):
+    if not line.strip():
+      continue
+    try:
+      row = _parse(line, f'{path}:{number}')
+    except errors.UserError:
+      if number == len(lines) and not line.endswith(b'\n'):
+        break
+      raise
+    while rows and rows[-1][STEP] >= row[STEP]:
+      rows.pop()
+    rows.append(row)
+  return rows
 
 
-def _step_of(line: str) -> float:
+def _step_of(line: bytes) -> float:
   try:
-    return json.loads(line)[STEP]
-  except (ValueError, KeyError, TypeError):  # Cut off by a crash.
+    return _parse(line, '')[STEP]
+  except errors.UserError:  # Cut off by a crash.
     return float('inf')
 
 
-def _parse(line: bytes) -> Row:
-  """Returns the numbers of a line; ValueError if it is no row."""
-  try:
-    fields = json.loads(line.rstrip())  # Bad UTF-8 is a ValueError too.
-  except json.JSONDecodeError as error:
-    raise ValueError(f'{error.msg} (column {error.colno})') from error
-  if not isinstance(fields, dict):
-    raise ValueError(f'a {type(fields).__name__}')
-  step = fields.pop(STEP, None)
-  if type(step) is not int or step < 0:  # To isinstance, a bool is an int.
-    raise ValueError(f'"step" is {step!r}')
+def _parse(line: bytes, where: str) -> Row:
+  """Returns the numbers of a line; UserError if it is no row."""
+  advice = 'Fix or remove the line.'
+  fields = json_text.parse_object(line.rstrip(), where, advice)
+  json_shapes.check(fields, _FIELDS, where, advice)
   numbers = {
-    name: float(value)
+    name: _float(value)
     for name, value in fields.items()
-    if type(value) in (int, float)
+    if type(value) in (int, float)  # To isinstance, a bool is an int.
   }
-  return {STEP: step, **numbers}
+  return {**numbers, STEP: fields[STEP]}
+
+
+def _float(value):
+  try:
+    return float(value)
+  except OverflowError:  # A whole number of hundreds of digits.
+    return math.inf if value > 0 else -math.inf

@@ -11,6 +11,7 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf.corpus import entity_labels
 from realm_tf.corpus import salient_spans
+from realm_tf.modeling import config_sizes
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import token_tagger
 from realm_tf.modeling import weights
@@ -102,10 +103,13 @@ def load(tagger_dir: str) -> BertTagger:
   with tf.io.gfile.GFile(layout.labels_file(tagger_dir)) as file:
     names = file.read().split()
   versions.verify(directory.params.path)
+  arrays = weights.read(layout.params_file(directory.params.path))
+  shapes = {name: array.shape for name, array in arrays.items()}
+  config_sizes.check(directory.config.model, shapes, directory.params.path)
   model = token_tagger.TokenTagger(
     directory.config.model.reader_bert, len(names)
   )
-  report = model.load(weights.read(layout.params_file(directory.params.path)))
+  report = model.load(arrays)
   realm_model.require_parts(report, directory.params.path)
   return BertTagger(
     model,

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import pathlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -188,14 +189,26 @@ class ConfigIoTest(parameterized.TestCase):
     config_files.write(config, directory)
     self.assertEqual(config_files.read(directory), config)
 
-  @parameterized.parameters(None, 'runs/ict')
-  def test_reads_what_older_runs_wrote(self, init_from):
-    config = config_files.override(config_lib.ExperimentConfig(), ['seed=5'])
-    tree = {**config_files.to_json(config), 'init_from': init_from}
-    tree['pretraining']['query_noise_rate'] = 0.2
-    tree['inverse_cloze']['blocks_of_title'] = 2
-    path = self._write('config.json', json.dumps(tree))
-    self.assertEqual(config_files.read(os.path.dirname(path)), config)
+  @parameterized.parameters(
+    b'{"seed": ' + b'7' * 6000 + b'}',
+    b'{"seed": "\xff"}',
+    b'{"a":' * 100_000,
+    b'{"a":' * 900 + b'1' + b'}' * 900,
+    b'[]',
+    b'{"seed": {"a": 1}}',
+    b'{"model": 3}',
+    b'{"seed": NaN}',
+    b'{"init_from": "runs/ict"}',  # Of an older release.
+  )
+  def test_a_damaged_file_is_a_user_error(self, data):
+    path = pathlib.Path(self.create_tempdir().full_path, 'config.json')
+    path.write_bytes(data)
+    with self.assertRaisesRegex(errors.UserError, 'config.json'):
+      config_files.read(str(path.parent))
+    path.unlink()
+    os.mkfifo(path)
+    with self.assertRaisesRegex(errors.UserError, 'a FIFO'):
+      config_files.read(str(path.parent))
 
   def test_a_saved_model_keeps_the_epsilon_that_it_had(self):
     tree = config_files.to_json(config_lib.ExperimentConfig())
@@ -226,7 +239,7 @@ class ConfigIoTest(parameterized.TestCase):
 
   def test_read_names_the_line_that_is_not_json(self):
     path = self._write('config.json', '{\n"seed": }')
-    with self.assertRaisesRegex(errors.UserError, 'config.json.*Line 2'):
+    with self.assertRaisesRegex(errors.UserError, 'config.json.*line 2'):
       config_files.read(os.path.dirname(path))
 
   def test_read_says_that_there_is_no_config(self):
