@@ -32,6 +32,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
       'accents': '\u0301',
       'accented': 'e\u0301',
       'joiners': '\u200d',
+      'soft_hyphens': 'a\xad',
       'chinese': '中',
       'emoji': '😀',
       'dotted': 'a.',
@@ -54,6 +55,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
       'open_templates': '{{a|',
     }.items()
   },
+  'mixed_accents': lambda n: 'a' + '\u0327\u0301' * n,
   'word_then_dots': lambda n: 'a' * n + '.' * n,
   'spaces_then_word': lambda n: 'a' + ' ' * n + 'b',
   'nested': lambda n: '(' * n + ')' * n,

@@ -8,6 +8,8 @@ Numbers with a unit and weekdays alone are not dates.
 
 import re
 
+from realm_tf.text import plain_letters
+
 _MONTHS = (
   'January|February|March|April|May|June|July|August|September|October|'
   'November|December'
@@ -81,7 +83,7 @@ _FORMS = (
   rf'\d{{1,5}}(?: ?[-–] ?\d{{1,4}})? ?{_ERA}',
   r'(?:AD|A\.D\.) ?\d{1,4}(?!\w)',
   # The second half of a range may be short, '1939–45'.
-  rf'{_YEAR} ?[-–—] ?(?:{_YEAR}|\d\d|present){_NO_NUMBER_BEHIND}',
+  rf'{_YEAR} ?[-–—] ?(?:{_YEAR}|\d\d(?! {_MONTH})|present){_NO_NUMBER_BEHIND}',
   r'(?<=(?:in|of|by) )(?:March|May)\b(?! \w+ (?:be|have))',
   r'(?<=(?:since|until|early|after) )(?:March|May)\b',
   rf'{_PLAIN_MONTH}',
@@ -101,26 +103,40 @@ _NEXT_YEAR = re.compile(
 )
 
 
-# Rules out most sentences without a date at a tenth of the cost.
+# Rule out most sentences without a date or a lone year, at a tenth of the cost.
 _HINT = re.compile(rf'\d|{_MONTHS}|centur|ties|millenni')
+_YEAR_HINT = re.compile(_YEAR)
 
 
 def find_dates(text: str) -> list[tuple[int, int]]:
   """Returns the character spans of all dates, sorted, not overlapping."""
+  if text.isascii():
+    return _find(text)
+  plain = plain_letters.write(text)
+  return plain.original(_find(plain.text))
+
+
+def _find(text):
   if not _HINT.search(text):
     return []
   spans = [match.span() for match in _DATE.finditer(text)]
+  if not _YEAR_HINT.search(text):
+    return spans
+  taken = bytearray(len(text))  # 1 for each character of a date.
+  for start, end in spans:
+    taken[start:end] = b'\1' * (end - start)
   for match in _LONE_YEAR.finditer(text):
-    _add(spans, match.span('year'))
+    _add(spans, taken, match.span('year'))
   # 'in 1969, 1970 and 1971': a number after a year is also a year.
-  for span in spans:
-    match = _NEXT_YEAR.match(text, span[1])
-    if match and text[span[1] - 1].isdigit():
-      _add(spans, match.span('year'))
+  for _, end in spans:
+    if text[end - 1].isdigit() and (match := _NEXT_YEAR.match(text, end)):
+      _add(spans, taken, match.span('year'))
   return sorted(spans)
 
 
-def _add(spans, span):
+def _add(spans, taken, span):
   """Appends a span if it overlaps no other."""
-  if all(span[1] <= start or end <= span[0] for start, end in spans):
+  start, end = span
+  if not any(taken[start:end]):
+    taken[start:end] = b'\1' * (end - start)
     spans.append(span)

@@ -6,11 +6,13 @@ first word of a sentence, always capitalized, needs more evidence: see
 `_Evidence`.
 """
 
+import bisect
 import collections
 from collections.abc import Iterable, Sequence
 import re
 
 from realm_tf.corpus import dates
+from realm_tf.text import plain_letters
 
 _CONNECTORS = (
   r'(?:of|the|de|del|della|der|den|des|di|da|das|do|dos|du|la|le|las|los|van|'
@@ -28,10 +30,13 @@ _RUN = re.compile(
   rf"(?<![\w'’-]){_WORD}(?: (?:{_CONNECTORS} (?:the |la |los )?)?{_WORD})*"
   rf'(?!\w)'
 )
+_UPPERCASE = re.compile(_UPPER)
+_NO_SPACE = re.compile(r'\S+')
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-# The first word of a sentence: at the start of a line or after an end mark.
+# The first word of a sentence: at the start of a line or after an end mark. It
+# may be missing, so that a search goes on behind spaces without a word.
 _FIRST_WORD = re.compile(
-  r'(?:^|[.!?]["”’)\]]* |\n)[\s"“‘\'(\[*•–-]*([^\W_]+(?:[\'’-][^\W_]+)*)'
+  r'(?:^|[.!?]["”’)\]]* |\n)[\s"“‘\'(\[*•–-]*([^\W_]+(?:[\'’-][^\W_]+)*)?'
 )
 _NUMERAL_OR_LETTER = re.compile(r'[IVXLC]+|.')
 # English words that are not names, though a sentence may begin with them:
@@ -85,8 +90,9 @@ class RulesTagger:
       texts: Sentences or longer texts. All together are the evidence about
         first words, so texts of one document belong in one call.
     """
-    evidence = _Evidence(texts, self._gazetteer)
-    return [_tag_text(text, evidence) for text in texts]
+    plain = [plain_letters.write(text) for text in texts]
+    evidence = _Evidence([each.text for each in plain], self._gazetteer)
+    return [each.original(_tag_text(each.text, evidence)) for each in plain]
 
 
 class _Evidence:
@@ -118,22 +124,24 @@ class _Evidence:
 
 def _tag_text(text, evidence):
   spans = dates.find_dates(text)
+  ends = [end for _, end in spans]
   first_words = {match.start(1) for match in _FIRST_WORD.finditer(text)}
   names = []
   for match in _RUN.finditer(text):
-    for start, end in _cut_at_dates(match.span(), spans):
+    for start, end in _cut_at_dates(match.span(), spans, ends):
       name = _trim(text, start, end, start in first_words, evidence)
       if name is not None:
         names.append(name)
   return sorted(spans + names)
 
 
-def _cut_at_dates(run, date_spans):
+def _cut_at_dates(run, date_spans, date_ends):
   """Yields the parts of a run outside dates."""
   start, end = run
-  for date_start, date_end in date_spans:
-    if date_end <= start or end <= date_start:
-      continue
+  for place in range(bisect.bisect(date_ends, start), len(date_spans)):
+    date_start, date_end = date_spans[place]
+    if end <= date_start:
+      break
     if start < date_start:
       yield start, date_start
     start = date_end
@@ -148,10 +156,7 @@ def _trim(text, start, end, begins, evidence):
     begins: Whether a sentence begins with the run.
     evidence: How words are written elsewhere.
   """
-  words = [
-    (m.start() + start, m.end() + start)
-    for m in re.finditer(r'\S+', text[start:end])
-  ]
+  words = [match.span() for match in _NO_SPACE.finditer(text, start, end)]
   if len(words) > _MAX_WORDS:
     return None
   while words and not _opens_name(text, words, begins, evidence):
@@ -166,7 +171,7 @@ def _trim(text, start, end, begins, evidence):
 
 def _opens_name(text, words, begins_sentence, evidence):
   word = text[slice(*words[0])]
-  if not re.search(_UPPER, word):
+  if not _UPPERCASE.search(word):
     return False
   if not begins_sentence:
     return not _is_lower_word(word)

@@ -5,7 +5,8 @@
 The only import of `spacy`, done when a spaCy pipeline is asked for.
 """
 
-from collections.abc import Sequence
+import bisect
+from collections.abc import Iterator, Sequence
 import functools
 import itertools
 from typing import Protocol
@@ -13,8 +14,10 @@ from typing import Protocol
 from realm_tf import errors
 from realm_tf.corpus import dates
 from realm_tf.corpus import parallel
+from realm_tf.text import plain_letters
 
 _BATCH_TEXTS = 512  # Texts that a worker tags at once.
+_LONGEST_PART = 10_000  # Characters; spaCy refuses, or tags slowly, much more.
 
 # Numbers are not named entities; `dates` finds the dates.
 _SKIPPED_LABELS = frozenset(
@@ -63,17 +66,34 @@ class SpacyWork:
     self._pipeline = _load_pipeline(name)
 
   def __call__(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    return [
-      with_dates(
-        text,
-        [
-          (entity.start_char, entity.end_char)
-          for entity in doc.ents
-          if entity.label_ not in _SKIPPED_LABELS
-        ],
+    plain = [plain_letters.write(text) for text in texts]
+    found: list[list[tuple[int, int]]] = [[] for _ in texts]
+    parts = (
+      (part, (row, start))
+      for row, each in enumerate(plain)
+      for start, part in _parts(each.text)
+    )
+    for doc, (row, start) in self._pipeline.pipe(parts, as_tuples=True):
+      found[row] += (
+        (start + entity.start_char, start + entity.end_char)
+        for entity in doc.ents
+        if entity.label_ not in _SKIPPED_LABELS
       )
-      for text, doc in zip(texts, self._pipeline.pipe(texts), strict=True)
+    return [
+      with_dates(text, each.original(entities))
+      for text, each, entities in zip(texts, plain, found, strict=True)
     ]
+
+
+def _parts(text: str) -> Iterator[tuple[int, str]]:
+  """Yields the first character of each part of a text, and the part."""
+  start = 0
+  while len(text) - start > _LONGEST_PART:
+    stop = text.rfind(' ', start + 1, start + _LONGEST_PART)
+    stop = stop if stop > 0 else start + _LONGEST_PART
+    yield start, text[start:stop]
+    start = stop
+  yield start, text[start:]
 
 
 def with_dates(
@@ -81,12 +101,13 @@ def with_dates(
 ) -> list[tuple[int, int]]:
   """Returns the dates of `text`, and `entities` that overlap none, sorted."""
   found = dates.find_dates(text)
-  found += [
-    (start, end)
-    for start, end in entities
-    if all(end <= a or b <= start for a, b in found)
-  ]
-  return sorted(found)
+  ends = [end for _, end in found]
+  kept = []
+  for start, end in entities:
+    place = bisect.bisect(ends, start)  # The first date that ends behind it.
+    if place == len(found) or end <= found[place][0]:
+      kept.append((start, end))
+  return sorted(found + kept)
 
 
 @functools.lru_cache(1)

@@ -18,14 +18,15 @@ all 2,067 paragraphs), 10 % hold it only by words and 1 % only by wordpieces,
 but none of those that the questions were written from.
 """
 
+import collections
 from collections.abc import Callable, Sequence
 import functools
 import re
 import string
-import unicodedata
 
 import numpy as np
 
+from realm_tf.text import normal_forms
 from realm_tf.text import timed_pattern
 from realm_tf.text import word_runs
 
@@ -39,7 +40,7 @@ def normalize_answer(text: str) -> str:
   Decomposes (NFD), lower-cases, deletes ASCII punctuation ("U.S." becomes
   "us"), drops the words a, an and the, and folds white space.
   """
-  text = unicodedata.normalize('NFD', text).lower()
+  text = normal_forms.normalize('NFD', text).lower()
   text = _ARTICLES.sub(' ', text.translate(_DELETE_PUNCTUATION))
   return ' '.join(text.split())
 
@@ -182,9 +183,8 @@ def _compile(pattern: str) -> timed_pattern.TimedPattern:
 def _f1(prediction: str, answer: str) -> float:
   predicted = normalize_answer(prediction).split()
   expected = normalize_answer(answer).split()
-  common = sum(
-    min(predicted.count(word), expected.count(word)) for word in set(predicted)
-  )
+  shared = collections.Counter(predicted) & collections.Counter(expected)
+  common = shared.total()
   if not common:
     return float(predicted == expected)  # Both empty: equal.
   return 2 * common / (len(predicted) + len(expected))

@@ -7,8 +7,9 @@ an initial, or lower case follows.
 
 import re
 
-# A candidate: end marks, closing quotes or brackets, white space.
-_CANDIDATE = re.compile(r"""([.!?…]+)["'”’»)\]]*(\s+)""")
+# A candidate: end marks, closing quotes or brackets, white space. It begins at
+# the first mark of a row: to try each of them would take quadratic time.
+_CANDIDATE = re.compile(r"""([.!?…](?<![.!?…]{2})[.!?…]*)["'”’»)\]]*(\s+)""")
 _LINE = re.compile(r'[^\r\n\u2028\u2029]+')
 _LAST_WORD = re.compile(r"""[^\s("'“‘«\[—–/-]*$""")
 _INITIALS = re.compile(r'([A-Z]|[^\W\d_](\.[^\W\d_])+)$')  # No final dot.
@@ -59,11 +60,11 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _append_stripped(sentences, text, start, end):
-  piece = text[start:end]
-  stripped = piece.strip()
+  piece = text[start:end].rstrip()
+  stripped = piece.lstrip()
   if stripped:
-    start += piece.index(stripped)
-    sentences.append((start, start + len(stripped)))
+    end = start + len(piece)
+    sentences.append((end - len(stripped), end))
 
 
 def _is_end(text: str, match: re.Match) -> bool:

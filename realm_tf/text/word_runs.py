@@ -10,6 +10,8 @@ import re
 from typing import NamedTuple
 import unicodedata
 
+from realm_tf.text import normal_forms
+
 _DROPPED = ('a', 'an', 'the')
 _WORD = re.compile(r'[^\W_]+')
 _PUNCTUATION_AFTER = re.compile(r'(?:[^\w\s]|_)*')
@@ -167,4 +169,4 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _composed(text: str) -> str:
-  return unicodedata.normalize('NFC', text)
+  return normal_forms.normalize('NFC', text)

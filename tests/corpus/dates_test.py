@@ -76,6 +76,18 @@ class FindDatesTest(parameterized.TestCase):
     ('season_no_of', 'in Winter 2010 at', ['Winter 2010']),
     ('month_alone', 'in July the rain', ['July']),
     ('may_in_context', 'in May the rain', ['May']),
+    ('no_break_spaces', 'on 5\xa0May\u202f1990 it', ['5\xa0May\u202f1990']),
+    (
+      'soft_hyphen',
+      'on 5 Sep\xadtem\xadber 1990',
+      ['5 Sep\xadtem\xadber 1990'],
+    ),
+    ('decomposed', 'e\u0301t\u0301 in May 1990', ['May 1990']),
+    (
+      'year_before_a_day',
+      'Ann (1722 – 16 October 1772)',
+      ['1722', '16 October 1772'],
+    ),
     (
       'two_dates',
       'born 4 May 1929, died 20 January 1993',
@@ -90,6 +102,7 @@ class FindDatesTest(parameterized.TestCase):
     ('people_after_of', 'a village of 1500 inhabitants'),
     ('after_by', 'won by 1500 votes'),
     ('metres', 'in 1500 m and'),
+    ('no_break_unit', 'in 1500\xa0m and'),
     ('unit_with_hyphen', 'the 1500-metre race'),
     ('population', 'a population of 1750.'),
     ('separators', 'about 1,969 of them'),

@@ -40,6 +40,16 @@ class RulesTaggerTest(parameterized.TestCase):
       'in World War I by Henry VIII in book IX',
       ['World War I', 'Henry VIII'],
     ),
+    (
+      'decomposed',
+      'in Zu\u0308rich by Jose\u0301 Li',
+      ['Zu\u0308rich', 'Jose\u0301 Li'],
+    ),
+    ('no_break_space', 'up Mount\xa0Everest now', ['Mount\xa0Everest']),
+    ('no_break_hyphen', 'a Rolls\u2011Royce', ['Rolls\u2011Royce']),
+    ('soft_hyphen', 'in Ams\xadter\xaddam by', ['Ams\xadter\xaddam']),
+    ('joiner', 'in Am\u200dster\u2060dam by', ['Am\u200dster\u2060dam']),
+    ('curly_apostrophe', 'by Shaquille O’Neal in', ['Shaquille O’Neal']),
     ('accent', 'near Besançon and Łódź are', ['Besançon', 'Łódź']),
     (
       'date_and_name',
@@ -72,6 +82,12 @@ class RulesTaggerTest(parameterized.TestCase):
     self.assertEqual(
       _found('Berlin is large.', 'Wine is red.', 'He likes Berlin and wine.'),
       [['Berlin'], [], ['Berlin']],
+    )
+
+  def test_first_word_counts_however_its_accent_is_written(self):
+    self.assertEqual(
+      _found('Zu\u0308rich is large.', 'He likes Zürich.'),
+      [['Zu\u0308rich'], ['Zürich']],
     )
 
   def test_first_word_counts_if_the_gazetteer_has_it(self):

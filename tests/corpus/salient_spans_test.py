@@ -34,6 +34,18 @@ class SpacyTaggerTest(absltest.TestCase):
     )
     self.assertEqual(empty, [])
 
+  def test_long_texts_are_tagged_in_parts(self):
+    text = 'Neil Armstrong flew. ' * 60_000  # spaCy takes 1,000,000 characters.
+    [spans] = salient_spans.SpacyTagger(self._pipeline()).tag([text])
+    self.assertGreater(len(spans), 59_800)  # A few are cut.
+    self.assertEqual({text[a:b] for a, b in spans}, {'Neil Armstrong'})
+
+  def test_marks_and_special_spaces_cut_no_name(self):
+    tagger = salient_spans.SpacyTagger(self._pipeline())
+    text = 'It was Neil\xa0Arm\xadstrong in July.'
+    [[name, _]] = tagger.tag([text])
+    self.assertEqual(text[slice(*name)], 'Neil\xa0Arm\xadstrong')
+
   def test_any_number_of_processes_tags_the_same(self):
     directory = self._pipeline()
     names = ['Neil Armstrong', 'Nobody', 'July 1969']
