@@ -6,12 +6,13 @@ the wrong order take 6 seconds.
 
 import itertools
 import re
+from typing import Literal
 import unicodedata
 
 _MANY_MARKS = re.compile(r'[^\w\s]{32,}')  # Or punctuation, which stays.
 
 
-def normalize(form: str, text: str) -> str:
+def normalize(form: Literal['NFC', 'NFD'], text: str) -> str:
   """Returns `unicodedata.normalize(form, text)`."""
   if not text.isascii():
     text = _MANY_MARKS.sub(_sorted_marks, text)
