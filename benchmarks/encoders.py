@@ -1,6 +1,7 @@
 r"""Compares imported encoders with sentence-transformers.
 
-  python -m benchmarks.encoders --peers=.peers DIR [DIR...]
+  bash benchmarks/peers.sh
+  python -m benchmarks.encoders DIR [DIR...]
 
 DIR is a Hugging Face directory. Embeds queries and blocks by sentence-
 transformers and by the imported model, exports the model and embeds them by
@@ -11,14 +12,15 @@ sentence-transformers again. Prints the largest difference of a value, and of
 import json
 import os
 import subprocess
+import sys
 import tempfile
 
 from absl import app
-from absl import flags
 from absl import logging
 import numpy as np
 import tensorflow as tf
 
+from benchmarks import processes
 from realm_tf import errors
 from realm_tf.export import hugging_face_export
 from realm_tf.importing import hugging_face_model
@@ -28,9 +30,6 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import joining
 from realm_tf.records import sampling
 
-_PEERS = flags.DEFINE_string(
-  'peers', '.peers', 'Environment of benchmarks/peers.sh.'
-)
 _SHORT = [
   'The capital of France is Paris.',
   'who wrote "Fidelio" (in 1805)?',
@@ -103,7 +102,7 @@ class _Peer:
     with open(self._texts, 'w') as file:
       json.dump(texts, file)
     self._process = subprocess.Popen(
-      [f'{_PEERS.value}/bin/python', 'benchmarks/peer_encoders.py'],
+      [processes.peer_python(), 'benchmarks/peer_encoders.py'],
       stdin=subprocess.PIPE,
       stdout=subprocess.PIPE,
       stderr=subprocess.DEVNULL,
@@ -167,6 +166,8 @@ def _row(directory, peer, texts, work_dir):
 
 def main(argv):
   logging.set_verbosity(logging.ERROR)
+  if processes.peer_python() is None:
+    sys.exit('The peers must be there. Found none. Run benchmarks/peers.sh.')
   texts = _texts()
   with tempfile.TemporaryDirectory() as directory:
     peer = _Peer(texts, directory)

@@ -24,10 +24,11 @@ mkdir -p "$run"
   --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
   --vocab_file="$minilm/vocab.txt" --max_block_wordpieces=288 \
   --output_dir="$run/corpus"
-# In the model directory, where launch/open_squad.sh finds it again.
+# MiniLM cuts texts at 256 wordpieces; it has positions for more. The index is
+# in the model directory, where launch/open_squad.sh finds it again.
 [ -e "$run/model/index/000000000/manifest.json" ] || "$PYTHON" \
   -m bin.build_index --model_dir="$run/model" --corpus_dir="$run/corpus" \
-  --output_dir="$run/model/index"
+  --set=lengths.block_tokens=288 --output_dir="$run/model/index"
 evaluate() {  # NAME FLAGS...
   local name=$1
   shift

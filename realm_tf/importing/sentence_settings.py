@@ -32,6 +32,10 @@ _NEEDED = {
   'module_output_name': 'token_embeddings',
 }
 
+_MODALITY = {
+  'text': {'method': 'forward', 'method_output_name': 'last_hidden_state'}
+}
+
 
 class Settings(NamedTuple):
   """Use of a model.
@@ -115,6 +119,11 @@ def _check_encoder(encoder, tokenizer):
     found = encoder.get(name, str, value)
     if found != value:
       raise encoder.wrong(f'must have {name}={value!r}', reprlib.repr(found))
+  text = encoder.get('modality_config', dict, _MODALITY).get('text')
+  if text != _MODALITY['text']:
+    raise encoder.wrong(
+      f'must have the modality_config {_MODALITY}', reprlib.repr(text)
+    )
   for name in _ARGUMENTS:
     others = set(encoder.get(name, dict, {})) - set(_HARMLESS)
     if others:

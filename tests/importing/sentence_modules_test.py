@@ -218,6 +218,7 @@ class SentenceModulesTest(parameterized.TestCase):
   @parameterized.parameters(
     ({'transformer_task': 'fill-mask'}, 'fill-mask'),
     ({'tokenizer_args': {'padding_side': 'left'}}, 'padding_side'),
+    ({'modality_config': {'text': {'method': 'forward'}}}, 'modality_config'),
     ({'max_seq_length': 'long'}, 'max_seq_length'),
     ({'max_seq_length': 4}, 'maximal length of 4'),
   )
