@@ -79,34 +79,30 @@ def rows(
   """
   counts = counts or counts_lib.Counts()
   undecoded: list[errors.UserError] = []
-  with files.reading(path) as file:
-    lines = _decoded(path, file, undecoded)
-    reader = csv.reader(lines, delimiter=mark, strict=True)
-    while True:
-      where = f'{path}:{reader.line_num + 1}'
-      problem, row = None, []
-      try:
-        row = next(reader)
-      except StopIteration:
-        return
-      except csv.Error as error:
-        problem = errors.UserError(
-          f'{where} must be a row with quotes in pairs: {error}. Correct it.'
-        )
-      problem = undecoded.pop(0) if undecoded else problem
-      undecoded.clear()
-      if problem:
-        counts.error(problem)
-      elif row:
-        yield where, row
-
-
-def _decoded(path, file, undecoded) -> Iterator[str]:
-  """Yields all lines, so that none is missing within quotes."""
-  for number, line in enumerate(file, 1):
+  lines = _decoded(path, undecoded)
+  reader = csv.reader(lines, delimiter=mark, strict=True)
+  while True:
+    where = f'{path}:{reader.line_num + 1}'
+    problem, row = None, []
     try:
-      text = line.decode('utf-8')
-    except UnicodeDecodeError as error:
-      undecoded.append(files.not_utf8(path, number, error))
-      text = line.decode('utf-8', 'replace')
-    yield text.removeprefix(files.BYTE_ORDER_MARK * (number == 1))
+      row = next(reader)
+    except StopIteration:
+      return
+    except csv.Error as error:
+      problem = errors.UserError(
+        f'{where} must be a row with quotes in pairs: {error}. Correct it.'
+      )
+    problem = undecoded.pop(0) if undecoded else problem
+    undecoded.clear()
+    if problem:
+      counts.error(problem)
+    elif row:
+      yield where, row
+
+
+def _decoded(path, undecoded) -> Iterator[str]:
+  """Yields all lines, so that none is missing within quotes."""
+  for _, line, problem in files.read_all_lines(path):
+    if problem:
+      undecoded.append(problem)
+    yield line

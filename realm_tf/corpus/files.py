@@ -77,24 +77,29 @@ def read_lines(
   A byte order mark at the beginning is left out.
   """
   counts = counts or counts_lib.Counts()
+  for number, line, problem in read_all_lines(path):
+    if problem:
+      counts.error(problem)
+    else:
+      yield number, line
+
+
+def read_all_lines(
+  path: str,
+) -> Iterator[tuple[int, str, Optional[errors.UserError]]]:
+  """Yields `read_lines`, and None or the error of a line not in UTF-8."""
   with reading(path) as file:
     for number, line in enumerate(file, 1):
+      problem = None
       try:
         text = line.decode('utf-8')
       except UnicodeDecodeError as error:
-        counts.error(not_utf8(path, number, error))
-      else:
-        yield number, text.removeprefix(BYTE_ORDER_MARK * (number == 1))
-
-
-def not_utf8(
-  path: str, number: int, error: UnicodeDecodeError
-) -> errors.UserError:
-  """Returns the error of a line that `error` says is not UTF-8."""
-  return errors.UserError(
-    f'{path} must be UTF-8 text; line {number} is not ({error.reason}). '
-    'Convert the file.'
-  )
+        text = line.decode('utf-8', 'replace')
+        problem = errors.UserError(
+          f'{path} must be UTF-8 text; line {number} is not ({error.reason}). '
+          'Convert the file.'
+        )
+      yield number, text.removeprefix(BYTE_ORDER_MARK * (number == 1)), problem
 
 
 def read_json_lines(

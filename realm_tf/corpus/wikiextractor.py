@@ -34,34 +34,48 @@ class Document(NamedTuple):
 
 
 def read_articles(path: str, counts: counts_lib.Counts) -> Iterator[Document]:
-  """Yields each <doc id="..." url="..." title="..."> ... </doc>."""
-  header, lines, number = None, [], 0
-  for number, line in files.read_lines(path, counts):
+  """Yields each <doc id="..." url="..." title="..."> ... </doc>.
+
+  An article that lacks its end, or has a line that is not UTF-8, is an error as
+  a whole.
+  """
+  header, lines, problem, number = None, [], None, 0
+  for number, line, bad in files.read_all_lines(path):
     words = line.rstrip()
-    if header is None:
-      if not words or words == _END:
-        continue
-      header, lines = _header(words), []
-      if not header:
+    next_header = _header(words) if words.startswith(_BEGIN) else None
+    if header and next_header:
+      counts.error(_unclosed(path, number, header, 'another begins'))
+    if next_header or header is None:
+      header, lines, problem = next_header, [], bad
+      if bad and not header:
+        counts.error(bad)
+      elif not header and words not in ('', _END):
         counts.error(
           errors.UserError(
             f'{path}:{number} must begin an article, <doc id="..." ... '
             f'title="...">; it reads {words[:40]!r}. Run WikiExtractor again.'
           )
         )
-    elif words.endswith(_END):
-      lines.append(words.removesuffix(_END))
-      yield _document(*header, ''.join(lines))
-      header = None
-    else:
+      continue
+    problem = problem or bad
+    if not words.endswith(_END):
       lines.append(line)
-  if header is not None:
-    counts.error(
-      errors.UserError(
-        f'{path}:{number} must be {_END}; the file ends inside of article '
-        f'{header[1]!r}. Run WikiExtractor again.'
-      )
-    )
+      continue
+    lines.append(words.removesuffix(_END))
+    if problem:
+      counts.error(problem)
+    else:
+      yield _document(*header, ''.join(lines))
+    header = None
+  if header:
+    counts.error(_unclosed(path, number, header, 'the file ends'))
+
+
+def _unclosed(path, number, header, found) -> errors.UserError:
+  return errors.UserError(
+    f'{path}:{number} must be {_END}; {found} inside of article {header[1]!r}. '
+    'Run WikiExtractor again.'
+  )
 
 
 def clean(text: str, title: str) -> tuple[str, tuple[str, ...]]:

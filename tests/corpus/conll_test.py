@@ -41,7 +41,19 @@ class ConllTest(parameterized.TestCase):
       ['Zoe Li', 'Bern'],
     )
 
-  @parameterized.parameters('Bern', 'Bern NNP', 'Bern NNP X-LOC', 'Bern I-')
+  def test_tabs_alone_cut_the_columns_of_a_line_that_has_some(self):
+    path = self._file(
+      'New York\tNNP\tB-LOC\nZoe\u0301\xa0Li\tNNP\tB-PER\n\n'
+      'Zoe\u0301\xa0Li  NNP B-PER\r\n'
+    )
+    first, second = conll.read([path])
+    self.assertEqual(first.words, ('New York', 'Zoe\u0301\xa0Li'))
+    self.assertLen(first.entities, 2)
+    self.assertEqual(second.words, ('Zoe\u0301\xa0Li',))
+
+  @parameterized.parameters(
+    'Bern', 'Bern NNP', 'Bern NNP X-LOC', 'Bern I-', ' \tO'
+  )
   def test_a_bad_line_is_a_user_error(self, line):
     path = self._file(f'Rain O\n{line}\n')
     with self.assertRaisesRegex(errors.UserError, f'{path}:2 must be a word'):

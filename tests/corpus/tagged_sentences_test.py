@@ -16,7 +16,7 @@ class TaggedSentencesTest(parameterized.TestCase):
 
   def test_reads_and_counts(self):
     counts = counts_lib.Counts()
-    path = self._file(_GOOD + '\n{"text": "No.", "spans": []}\n')
+    path = self._file(_GOOD + '\n{"text": "No.", "spans": [], "id": null}')
     self.assertEqual(
       list(tagged_sentences.read([path], counts)),
       [

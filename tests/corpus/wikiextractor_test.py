@@ -59,6 +59,20 @@ class WikiExtractorTest(parameterized.TestCase):
       self._read(text)
 
   @parameterized.parameters(
+    '<doc id="1" title="T">\nHalf.\n',
+    '<doc id="1" title="T">\nHalf.\n\udcff\n</doc>\n',
+    '<doc id="1" title="\udcff">\nHalf.\n</doc>\n',
+  )
+  def test_a_broken_article_is_left_out_whole(self, broken):
+    text = broken + '<doc id="2" title="U">\nWhole.\n</doc>\n'
+    data = text.encode('utf-8', 'surrogateescape')
+    path = self.create_tempfile(content=data).full_path
+    counts = counts_lib.Counts(skip_errors=True)
+    found = list(wikiextractor.read_articles(path, counts))
+    self.assertEqual([document.text for document in found], ['Whole.'])
+    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
+
+  @parameterized.parameters(
     '<a href="x">',
     '<a href="',
     '<a href',
