@@ -39,8 +39,8 @@ _NAMES = frozenset(
     'desambiguación, disambigua, desambiguação, desambig, dp',
     'doorverwijspagina, förgrening, gren, неоднозначность, ujednoznacznienie',
     'rozcestník, egyért, egyértelműsítő lap, aimai, peker, täsmennyssivu',
-    '曖昧さ回避, 消歧义, 消歧義, 동음이의, flertydig, anlam ayrımı, багатозначність',
-    'trang định hướng, bisongidila, desambiguació',
+    '曖昧さ回避, 消歧义, 消歧義, 동음이의, flertydig, anlam ayrımı',
+    'багатозначність, trang định hướng, bisongidila, desambiguació',
   )
 )
 _FAMILY = re.compile(

@@ -14,14 +14,19 @@ from realm_tf.corpus import mediawiki
 
 _BEGIN = '<doc id="'
 _END = '</doc>'
-_MARKUP = re.compile(
-  r'\[\[|\{\{|\{\||</?[a-zA-Z]|<!--|(?:formula|codice)_\d|^(?:Section|BULLET)::::',
-  re.MULTILINE,
+# Markup that ends in another line than it begins.
+_LONG = ('[[', '{{', '{|', '<!--')
+_LONG_TAGS = '|'.join(sorted(html_text.HIDDEN | html_text.FORMULAS))
+_LONG_TAG = re.compile(rf'<(?i:table|{_LONG_TAGS})\b')
+_SHORT = ('<', ']]', '}}', holes.LOST)
+_REMAINS = (
+  ('Section::::', re.compile(r'^Section::::.*$', re.MULTILINE), ''),
+  ('BULLET::::', re.compile(r'^BULLET::::(?:- )?', re.MULTILINE), ''),
+  ('[update', re.compile(r'\[ ?\[update\]{0,2}'), ''),  # Of {{as of}}.
+  # What WikiExtractor puts in place of <math> and <code>.
+  ('formula_', re.compile(r'formula_\d+'), holes.LOST),
+  ('codice_', re.compile(r'codice_\d+'), holes.LOST),
 )
-_HEADING = re.compile(r'^Section::::.*$', re.MULTILINE)
-_BULLET = re.compile(r'^BULLET::::(?:- )?', re.MULTILINE)
-# What WikiExtractor puts in place of <math> and <code>.
-_PLACEHOLDER = re.compile(r'\b(?:formula|codice)_\d+')
 
 
 class Document(NamedTuple):
@@ -88,15 +93,20 @@ def clean(text: str, title: str) -> tuple[str, tuple[str, ...]]:
   first, _, rest = text.partition('\n')
   # Drops the title from the text; every block has it anyway.
   text = rest.strip() if first.strip() == title else text
-  if _MARKUP.search(text):
-    for pattern, value in (
-      (_HEADING, ''),
-      (_BULLET, ''),
-      (_PLACEHOLDER, holes.LOST),
-    ):
+  for hint, pattern, value in _REMAINS:
+    if hint in text:
       text = pattern.sub(value, text)
-    text = mediawiki.plain_text(text)
-  return text, links
+  text = text.strip()
+  if not any(mark in text for mark in _SHORT + _LONG):
+    return text, links
+  if any(mark in text for mark in _LONG) or _LONG_TAG.search(text):
+    return mediawiki.plain_text(text), links
+  return '\n'.join(map(_without_tags, text.split('\n'))).strip(), links
+
+
+def _without_tags(line: str) -> str:
+  marked = '<' in line or ']]' in line or '}}' in line or holes.LOST in line
+  return mediawiki.plain_text(line) if marked else line
 
 
 def _header(line: str) -> Optional[tuple[str, str]]:

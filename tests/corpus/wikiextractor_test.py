@@ -32,6 +32,8 @@ class WikiExtractorTest(parameterized.TestCase):
     ('a&lt;b, "&lt;" and vector&lt;int&gt;', 'a<b, "<" and vector<int>'),
     ('Tom &amp;amp; Jerry', 'Tom & Jerry'),
     ('A.\n\n - B', 'A.\n\n - B'),
+    ('A.\n\n - B<b/>\n C', 'A.\n\n- B\n C'),
+    ('As of 2011[ [update]], it rains.', 'As of 2011, it rains.'),
   )
   def test_leaves_no_markup(self, text, expected):
     (document,) = self._read(
