@@ -101,12 +101,14 @@ def clean(text: str, title: str) -> tuple[str, tuple[str, ...]]:
     return text, links
   if any(mark in text for mark in _LONG) or _LONG_TAG.search(text):
     return mediawiki.plain_text(text), links
-  return '\n'.join(map(_without_tags, text.split('\n'))).strip(), links
-
-
-def _without_tags(line: str) -> str:
-  marked = '<' in line or ']]' in line or '}}' in line or holes.LOST in line
-  return mediawiki.plain_text(line) if marked else line
+  lines = []
+  for line in text.split('\n'):
+    if '<' in line or ']]' in line or '}}' in line or holes.LOST in line:
+      # The line of a tag alone goes.
+      lines += filter(None, [mediawiki.plain_text(line)])
+    else:
+      lines.append(line)
+  return '\n'.join(lines).strip(), links
 
 
 def _header(line: str) -> Optional[tuple[str, str]]:
