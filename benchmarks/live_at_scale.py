@@ -32,6 +32,7 @@ from realm_tf.index import searchers
 from realm_tf.records import block_table
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import corpus_edits
+from realm_tf.serving import document_log
 from realm_tf.serving import document_request
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
@@ -86,7 +87,10 @@ def _serve(log: str) -> service_lib.Service:
   versions = served_model.Versions(0, 0)
   live = hot_swap.HotSwap(lambda: versions, lambda _: model)
   live.load_first()
-  return service_lib.Service(live, documents_log=log)
+  fingerprint = edits.table.manifest['corpus_fingerprint']
+  return service_lib.Service(
+    live, log=document_log.DocumentLog(log, fingerprint)
+  )
 
 
 def _ask(service, questions, seconds, until: threading.Event) -> None:

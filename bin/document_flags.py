@@ -5,10 +5,12 @@ from typing import Optional
 from absl import flags
 
 from realm_tf import errors
+from realm_tf.records import block_table
 from realm_tf.serving import corpus_watch
+from realm_tf.serving import document_log
 from realm_tf.serving import service as service_lib
 
-LOG = flags.DEFINE_string(
+_LOG = flags.DEFINE_string(
   'documents_log', None, 'Local file that keeps documents posted to the server.'
 )
 _WATCHED = flags.DEFINE_string(
@@ -18,13 +20,21 @@ _WATCHED = flags.DEFINE_string(
 )
 
 
-def check() -> None:
-  """Raises UserError if the flags do not go together."""
-  if _WATCHED.value and not LOG.value:
+def open_log(corpus_dir: str) -> Optional[document_log.DocumentLog]:
+  """Opens --documents_log, if it is given; quick, as no model is loaded.
+
+  Raises:
+    UserError: It is no log of the corpus, or --watch_corpus has none.
+  """
+  if _LOG.value:
+    manifest = block_table.read_manifest(corpus_dir)
+    return document_log.DocumentLog(_LOG.value, manifest['corpus_fingerprint'])
+  if _WATCHED.value:
     raise errors.UserError(
       '--watch_corpus must be with --documents_log, which keeps what it adds. '
       'Found none. Name a local file.'
     )
+  return None
 
 
 def watch(

@@ -59,9 +59,9 @@ _ALLOW_EDITS = flags.DEFINE_bool(
 
 
 def main(_):
-  document_flags.check()
   token = _TOKEN_FILE.value and access.read_token(_TOKEN_FILE.value)
   arguments = reading_flags.arguments(_MODEL_DIR.value)
+  log = document_flags.open_log(arguments['corpus_dir'])
   listener = uvicorn_server.listen(_HOST.value, _PORT.value)
   rpc = None
   if _GRPC_PORT.value is not None:
@@ -71,12 +71,14 @@ def main(_):
   completer = _PRETRAINED_DIR.value and masked_sentence.load(
     _PRETRAINED_DIR.value, arguments['corpus_dir']
   )
-  metrics, log = metrics_lib.Metrics(), document_flags.LOG
-  arguments.update(allow_edits=_ALLOW_EDITS.value, is_live=bool(log.value))
+  metrics = metrics_lib.Metrics()
+  arguments.update(allow_edits=_ALLOW_EDITS.value, is_live=log is not None)
   live = served_model.live(**arguments, observe=metrics.count_swap)
-  chosen = (_TOP_K, _BATCH_SIZE, _QUEUE_SIZE, log)
+  chosen = (_TOP_K, _BATCH_SIZE, _QUEUE_SIZE)
   service = service_lib.Service(
-    *(live, completer, metrics), **{flag.name: flag.value for flag in chosen}
+    *(live, completer, metrics),
+    log=log,
+    **{flag.name: flag.value for flag in chosen},
   )
   live.watch(_POLL_SECS.value)
   watch = document_flags.watch(

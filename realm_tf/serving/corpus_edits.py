@@ -116,6 +116,12 @@ class EditedCorpus:
       Prepared(change, [next(parts) for _ in change.add]) for change in changes
     ]
 
+  def forget(self, prepared: Sequence[Prepared]) -> None:
+    """Frees the blocks of changes that are not made."""
+    for each in prepared:
+      for ids, _ in each.blocks:
+        self.table.remove(ids)
+
   def _append(self, document: document_log.Document) -> np.ndarray:
     """Cuts a document; returns the ids of its blocks."""
     article = sources.Article(
@@ -148,6 +154,7 @@ class EditedCorpus:
     added = self._block_ids.pop(article_id, ())
     self.num_blocks -= len(added)
     self._search.remove(added)
+    self.table.remove(added)
     own = self._base.find_article(article_id)
     if article_id not in self.removed and own.size:
       self.removed[article_id] = None

@@ -12,6 +12,8 @@ import functools
 import threading
 from typing import Any, NamedTuple, Optional, Union
 
+from absl import logging
+
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import batching
 from realm_tf.serving import corpus_edits
@@ -87,20 +89,33 @@ class CorpusWriter:
         if error is None
       ]
       if accepted:
-        self._make(self._live.current.edits, accepted)
+        try:
+          self._make(self._live.current.edits, accepted)
+        except OSError as error:
+          logging.error('Could not write the documents log: %s.', error)
+          failed = request_body.RequestError(
+            503, f'The documents log cannot be written: {error.strerror}.'
+          )
+          return [result or failed for result in results]
     return results
 
   def _make(self, edits, changes) -> None:
+    """Makes all changes; OSError if they cannot be logged, and none is made."""
     documents = [each for each in changes if not isinstance(each, Edit)]
-    prepared = iter(edits.prepare(documents))
+    prepared = edits.prepare(documents)
+    if documents:
+      try:
+        self._log.append(documents)  # From here on, a crash loses none.
+      except OSError:
+        edits.forget(prepared)
+        raise
+    following = iter(prepared)
     works = [
       functools.partial(edits.change, *each)
       if isinstance(each, Edit)
-      else functools.partial(edits.apply, next(prepared))
+      else functools.partial(edits.apply, next(following))
       for each in changes
     ]
-    if documents:
-      self._log.append(documents)  # From here on, a crash loses none.
     with self._answering:
       for work in works:
         work()

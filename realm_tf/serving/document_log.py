@@ -1,28 +1,27 @@
 """Keeps added and removed documents on disk, so that a crash loses none.
 
-  change -> one line, flushed to the disk -> acknowledged
+  change -> one line (`log_lines`), flushed to the disk -> acknowledged
   the lines, after a crash -> the same changes, in the same order
 
-A line is JSON with its own checksum. A crash can cut the last line short: its
-change was never acknowledged, so it is dropped. Anything else that is not as it
-was written is refused.
-
-A log that has become long is replaced, in one rename, by what is in force.
+A log has one server: a lock, which ends with the process, is on the file
+itself. What could not be written as a whole is cut off again before anything
+else is. A log that has become long is replaced, in one rename, by what is in
+force.
 """
 
-from collections.abc import Sequence
-import hashlib
-import json
+from collections.abc import Iterable, Sequence
+import contextlib
+import fcntl
 import os
-from typing import Any, NamedTuple, Optional
+import stat
+from typing import Any, NamedTuple
 
 from absl import logging
 
 from realm_tf import errors
+from realm_tf.serving import log_lines
 
 _MIN_BYTES = 1 << 20  # Of a log that is worth shortening.
-_CHECKSUM = 'sha256'
-_CORPUS = 'corpus_fingerprint'
 
 
 class Document(NamedTuple):
@@ -49,127 +48,178 @@ class DocumentLog:
   """Appends changes to a file of one corpus.
 
   Args:
-    path: A local file; made if it is not there.
+    path: A local file; made if it is not there. A link to it is followed.
     corpus_fingerprint: Corpus that the changes are of.
 
   Attributes:
-    changes: Those that the file held when it was opened, the oldest first.
+    changes: Those that the file held when it was opened, the oldest first;
+      whoever has replayed them may clear the list.
 
   Raises:
-    UserError: The file is of another corpus, or damaged.
+    UserError: The file cannot be a log, is of another corpus or damaged, or
+      another server has it.
   """
 
   def __init__(self, path: str, corpus_fingerprint: str):
-    self._path = path
-    lines, num_bytes = _read_lines(path)
-    if lines and lines[0].get(_CORPUS) != corpus_fingerprint:
-      raise errors.UserError(
-        f'{path} must hold changes of the corpus that is served, '
-        f'{corpus_fingerprint[:12]}. Found those of '
-        f'{str(lines[0].get(_CORPUS))[:12]}. Name another file, or remove it.'
-      )
-    self.changes = [_change(line) for line in lines[1:]]
-    self._first = {_CORPUS: corpus_fingerprint}
+    self._path = os.path.realpath(path)
+    self._header, self._origin = log_lines.first(corpus_fingerprint)
     self._long_bytes = _MIN_BYTES
-    self._file = open(path, 'ab')  # noqa: SIM115
-    self._file.truncate(num_bytes)
-    if not lines:
-      self._write([self._first])
-      _sync_directory(path)
+    try:
+      self._file = _open_locked(self._path)
+      try:
+        self.changes = self._read(corpus_fingerprint)
+      except BaseException:
+        os.close(self._file)
+        raise
+    except OSError as error:
+      raise errors.UserError(
+        '--documents_log must be a local file that can be written. '
+        f'{path}: {error.strerror}. Name another file.'
+      ) from error
+
+  def _read(self, corpus_fingerprint: str) -> list[Change]:
+    size = os.fstat(self._file).st_size
+    changes = []
+    if size:
+      with open(self._file, 'rb', closefd=False) as file:
+        log = log_lines.read(self._path, file.read(), corpus_fingerprint)
+      changes = [_change(self._path, content) for content in log.contents]
+      self._chain, self._num_bytes = log.chain, log.num_bytes
+    if not size or not log.is_current:
+      self._write_anew(map(_content, changes))
+    self._settle()
+    self._count()
+    return changes
 
   @property
   def is_long(self) -> bool:
     """Whether it has twice the bytes of when it was shortened, or more."""
-    return self._file.tell() >= self._long_bytes
+    return self._num_bytes >= self._long_bytes
 
   def append(self, changes: Sequence[Change]) -> None:
     """Writes changes; they are on the disk when this returns.
 
     Raises:
-      OSError: They could not be written; nothing of them is left in the file.
+      OSError: They could not be written; nothing of them counts.
     """
-    self._write(list(map(_content, changes)))
+    if not self._is_settled:
+      self._settle()
+    lines, chain = log_lines.chained(map(_content, changes), self._chain)
+    data = b''.join(lines)
+    try:
+      _write(self._file, data, self._num_bytes)
+      os.fsync(self._file)
+    except OSError:
+      self._is_settled = False
+      with contextlib.suppress(OSError):  # Else before the next ones.
+        self._settle()
+      raise
+    self._num_bytes += len(data)
+    self._chain = chain
+    self._count()
 
   def shorten(self, in_force: Change) -> None:
     """Replaces all changes by the one that has the effect of all of them.
 
     A crash leaves the old log or the new one. If the new one cannot be written,
     the old one stays.
-
-    Raises:
-      OSError: The new log may not survive a power cut.
     """
     parts = [Change([], in_force.remove), *(Change([d]) for d in in_force.add)]
-    lines = map(_line, [self._first, *map(_content, parts)])
-    aside = self._path + '.new'
-    self._long_bytes = 2 * self._file.tell()  # Until then, if this fails.
+    self._long_bytes = 2 * self._num_bytes  # Until then, if this fails.
     try:
-      with open(aside, 'wb') as file:
-        file.writelines(lines)
-        file.flush()
-        os.fsync(file.fileno())
-        num_bytes = file.tell()
-      new = open(aside, 'ab')  # noqa: SIM115
-      os.replace(aside, self._path)
-    except OSError:
-      logging.exception('Could not shorten %s.', self._path)
-      return
-    self._file.close()
-    self._file = new
-    self._long_bytes = max(_MIN_BYTES, 2 * num_bytes)
-    _sync_directory(self._path)
+      self._write_anew(map(_content, parts))
+    except OSError as error:
+      logging.error('Could not shorten %s: %s.', self._path, error.strerror)
 
   def close(self) -> None:
-    self._file.close()
+    os.close(self._file)
 
-  def _write(self, contents: Sequence[dict[str, Any]]) -> None:
-    before = self._file.tell()
+  def _settle(self) -> None:
+    """Cuts off what was not acknowledged; makes the file's name durable."""
+    os.ftruncate(self._file, self._num_bytes)
+    os.fsync(self._file)
+    directory = os.open(os.path.dirname(self._path), os.O_RDONLY)
     try:
-      self._file.write(b''.join(map(_line, contents)))
-      self._file.flush()
-      os.fsync(self._file.fileno())
-    except OSError:
-      os.ftruncate(self._file.fileno(), before)
+      os.fsync(directory)
+    finally:
+      os.close(directory)
+    self._is_settled = True
+
+  def _count(self) -> None:
+    """Notes how many changes are kept, on the disk with the next ones."""
+    with contextlib.suppress(OSError):  # A lower number is true, too.
+      number = log_lines.kept(self._chain.number)
+      os.pwrite(self._file, number, len(self._header))
+
+  def _write_anew(self, contents: Iterable[dict[str, Any]]) -> None:
+    """Replaces the file, and its lock, by one that has these changes."""
+    aside = self._path + '.new'
+    with contextlib.suppress(FileNotFoundError):
+      os.unlink(aside)  # A crash left it.
+    new = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+      os.fchmod(new, stat.S_IMODE(os.fstat(self._file).st_mode))
+      _lock(new, aside)
+      lines, chain = log_lines.chained(contents, self._origin)
+      data = b''.join([self._header, log_lines.kept(chain.number), *lines])
+      _write(new, data, 0)
+      os.fsync(new)
+      os.replace(aside, self._path)
+    except BaseException:
+      os.close(new)
+      os.unlink(aside)
       raise
+    os.close(self._file)
+    self._file, self._chain, self._num_bytes = new, chain, len(data)
+    self._long_bytes = max(_MIN_BYTES, 2 * len(data))
+    self._is_settled = False  # Its name may not be on the disk yet.
 
 
-def _read_lines(path: str) -> tuple[list[dict[str, Any]], int]:
-  """Returns the lines of a log and the bytes that they take."""
-  if not os.path.exists(path):
-    return [], 0
-  with open(path, 'rb') as file:
-    data = file.read()
-  lines, start = [], 0
-  while end := data.find(b'\n', start) + 1:
-    content = _parse(data[start:end])
-    if content is None:
-      raise errors.UserError(
-        f'{path} must be as it was written. Line {len(lines) + 1} is damaged. '
-        'Restore the file, or remove it to serve the corpus alone.'
-      )
-    lines.append(content)
-    start = end
-  return lines, start  # What has no end was cut short by a crash.
+def _open_locked(path: str) -> int:
+  """Opens a file, or makes it, that no other server has.
+
+  Raises:
+    UserError: It is no file, or another server has it.
+    OSError: It cannot be opened.
+  """
+  if os.path.exists(path) and not os.path.isfile(path):  # A pipe would wait.
+    raise errors.UserError(
+      f'--documents_log must be a file. {path} is none. Name another one.'
+    )
+  while True:
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+      _lock(file, path)
+      # Its server may have put another one in its place meanwhile.
+      if os.path.samestat(os.fstat(file), os.stat(path)):
+        return file
+    except BaseException:
+      os.close(file)
+      raise
+    os.close(file)
 
 
-def _line(content: dict[str, Any]) -> bytes:
-  text = json.dumps({**content, _CHECKSUM: _checksum(content)})
-  return text.encode('utf-8') + b'\n'
-
-
-def _parse(line: bytes) -> Optional[dict[str, Any]]:
-  """Returns a line's content; None if it is not what `_line` wrote."""
+def _lock(file: int, path: str) -> None:
+  """Locks a file until it is closed or the process ends, however it does."""
   try:
-    content = json.loads(line)
-    checksum = content.pop(_CHECKSUM)
-  except (ValueError, AttributeError, KeyError, TypeError):
-    return None
-  return content if checksum == _checksum(content) else None
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+  except BlockingIOError as error:
+    raise errors.UserError(
+      f'--documents_log must have one server. Another one uses {path}. End '
+      'that one, or name another file.'
+    ) from error
+  except OSError as error:  # Some network file systems have no locks.
+    logging.warning(
+      '%s cannot be locked: %s. See to it that no other server uses it.',
+      *(path, error.strerror),
+    )
 
 
-def _checksum(content: dict[str, Any]) -> str:
-  text = json.dumps(content, sort_keys=True)
-  return hashlib.sha256(text.encode('utf-8')).hexdigest()[:16]
+def _write(file: int, data: bytes, start: int) -> None:
+  """Writes all of `data` at byte `start`; a call may write a part."""
+  rest = memoryview(data)
+  while rest:
+    rest = rest[os.pwrite(file, rest, start + len(data) - len(rest)) :]
 
 
 def _content(change: Change) -> dict[str, Any]:
@@ -179,14 +229,13 @@ def _content(change: Change) -> dict[str, Any]:
   }
 
 
-def _change(line: dict[str, Any]) -> Change:
-  return Change([Document(**row) for row in line['add']], line['remove'])
-
-
-def _sync_directory(path: str) -> None:
-  """Makes the file's name survive a crash, as `fsync` does its content."""
-  directory = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+def _change(path: str, content: dict[str, Any]) -> Change:
   try:
-    os.fsync(directory)
-  finally:
-    os.close(directory)
+    return Change(
+      [Document(**row) for row in content['add']], content['remove']
+    )
+  except (KeyError, TypeError) as error:
+    raise errors.UserError(
+      f'{path} must hold changes of documents. Found {str(content)[:80]}. Name '
+      'another file.'
+    ) from error

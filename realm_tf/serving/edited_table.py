@@ -23,20 +23,28 @@ class EditedTable:
     self._table = table
     self._tokenizer = tokenizer
     self._body_ids: dict[int, np.ndarray] = {}
-    self._added: list[blocks_lib.Block] = []
+    self._added: dict[int, blocks_lib.Block] = {}
+    self._num_added = 0  # Removed ones included.
     self.changed: dict[int, str] = {}
     self.manifest = table.manifest
 
   @property
   def num_blocks(self) -> int:
     """Number of ids that were given to blocks, removed ones included."""
-    return self._table.num_blocks + len(self._added)
+    return self._table.num_blocks + self._num_added
 
   def append(self, blocks: Iterable[blocks_lib.Block]) -> np.ndarray:
     """Adds blocks and returns their ids, int64."""
     start = self.num_blocks
-    self._added.extend(blocks)
+    added = dict(enumerate(blocks, start))
+    self._added.update(added)
+    self._num_added += len(added)
     return np.arange(start, self.num_blocks)
+
+  def remove(self, ids: Iterable[int]) -> None:
+    """Forgets added blocks; nothing may ask for them any more."""
+    for block_id in ids:
+      del self._added[int(block_id)]
 
   def change(self, block_id: int, text: Optional[str]) -> None:
     """Gives a block another text; None restores its own."""
@@ -93,8 +101,8 @@ class EditedTable:
     return np.where(ids < self._table.num_blocks, ids, 0)
 
   def _block(self, block_id):
-    place = block_id - self._table.num_blocks
-    return self._added[place] if place >= 0 else None
+    is_own = block_id < self._table.num_blocks
+    return None if is_own else self._added[int(block_id)]
 
   def _places(self, ids):
     """Returns where `ids` has changed or added blocks."""

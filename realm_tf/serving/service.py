@@ -32,7 +32,7 @@ class Service:
     batch_size: Questions answered together; None for the config's
       `eval_batch_size`, 1 for one after the other.
     queue_size: Questions that may wait.
-    documents_log: Log of live documents, replayed here; None for none.
+    log: Of live documents, replayed here and closed at the end; None for none.
   """
 
   def __init__(
@@ -44,21 +44,19 @@ class Service:
     top_k: Optional[int] = None,
     batch_size: Optional[int] = None,
     queue_size: int = 256,
-    documents_log: Optional[str] = None,
+    log: Optional[document_log.DocumentLog] = None,
   ):
     self._live = live
     self._completer = completer
     self._top_k = top_k
     self.limits = limits or request_body.Limits()
     self.metrics = metrics or metrics_lib.Metrics()
-    self._log = None
-    if documents_log:
-      fingerprint = self.table.manifest['corpus_fingerprint']
-      self._log = document_log.DocumentLog(documents_log, fingerprint)
-      edits = live.current.edits
-      edits.replay(self._log.changes)
-      if self._log.is_long:
-        self._log.shorten(edits.in_force)
+    self._log = log
+    if log is not None:
+      live.current.edits.replay(log.changes)
+      log.changes.clear()  # What is in force stays in memory, no more.
+      if log.is_long:
+        log.shorten(live.current.edits.in_force)
     self._answering = threading.Lock()
     self._add_gauges()
     answerer = live.current.answerer

@@ -27,16 +27,20 @@ class CorpusWatchTest(absltest.TestCase):
     self.watched_dir = os.path.join(self.directory, 'watched', 'corpus')
     self.log = os.path.join(self.directory, 'log')
     self._serve()
+    self.addCleanup(lambda: self._end())  # The last.
 
   def _serve(self):
     live = served_model.live(self.model_dir, self.corpus_dir, is_live=True)
-    self.service = service_lib.Service(live, documents_log=self.log)
-    self.addCleanup(self.service.close)
+    log = small_models.open_log(self.log, self.corpus_dir)
+    self.service = service_lib.Service(live, log=log)
     self.edits = live.current.edits
     self.watch = corpus_watch.CorpusWatch(
       self.service, self.corpus_dir, self.watched_dir
     )
-    self.addCleanup(self.watch.close)
+
+  def _end(self):
+    self.watch.close()
+    self.service.close()
 
   def _write(self, articles):
     shutil.rmtree(self.watched_dir, ignore_errors=True)
@@ -69,6 +73,7 @@ class CorpusWatchTest(absltest.TestCase):
     self._write([_FIRST, _CHANGED, _NEW])
     self.watch.check()
     before, size = self._found(), os.path.getsize(self.log)
+    self._end()
     self._serve()
     self.assertTrue(self.watch.check())
     self.assertEqual(self._found(), before)
@@ -90,6 +95,7 @@ class CorpusWatchTest(absltest.TestCase):
     self.watch.close()
     self.watch.check()
     self.assertEmpty(self.edits.documents)
+    self._end()
     self._serve()
     self.watch.check()
     self.assertEqual(self._found(), self._in_corpus())

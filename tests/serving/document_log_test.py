@@ -1,5 +1,6 @@
 """Tests for realm_tf.serving.document_log."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -7,9 +8,11 @@ import sys
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.serving import document_log
+from realm_tf.serving import log_lines
 
 _FIRST = document_log.Change(
   [document_log.Document('a', 'Títle', 'Line one.\nLine two.')], ['b']
@@ -26,7 +29,7 @@ for i in range(10**9):
 """
 # Shortens a log and is killed before the n-th of the calls that touch the disk.
 _SHORTENER = """
-import builtins, os, signal, sys
+import os, signal, sys
 from realm_tf.serving import document_log
 log = document_log.DocumentLog(sys.argv[1], 'corpus')
 calls = iter(range(10**9))
@@ -36,10 +39,33 @@ def killed_before(function):
       os.kill(os.getpid(), signal.SIGKILL)
     return function(*arguments, **options)
   return call
-builtins.open = killed_before(open)
-for name in ('fsync', 'replace', 'open', 'close'):
+for name in ('open', 'fchmod', 'fsync', 'replace', 'close'):
   setattr(os, name, killed_before(getattr(os, name)))
 log.shorten(document_log.Change([document_log.Document('c', 'd', 'e')], ['b']))
+"""
+# Appends changes of 1,000 bytes until 10 could not be written, and then small
+# ones, printing the ids of those that were.
+_FILLER = """
+import itertools, sys
+from realm_tf.serving import document_log
+log = document_log.DocumentLog(sys.argv[1], 'corpus')
+failed = 0
+for i in itertools.count():
+  id = str(i) if failed > 9 else f'{i}-' + 1000 * 'x'
+  try:
+    log.append([document_log.Change([], [id])])
+    print(id, flush=True)
+    if failed > 9:
+      break
+  except OSError:
+    failed += 1
+"""
+# What the first versions wrote.
+_OLD_LOG = b"""\
+{"corpus_fingerprint": "corpus", "sha256": "06bfe1d72dd847ae"}
+{"add": [{"article_id": "a", "title": "T", "text": "x"}], "remove": ["b"], \
+"sha256": "6c19b9904cd33525"}
+{"add": [], "remove": ["a"], "sha256": "b43ab8639d868be4"}
 """
 _IN_FORCE = [
   document_log.Change([], ['b']),
@@ -47,15 +73,15 @@ _IN_FORCE = [
 ]
 
 
-class DocumentLogTest(absltest.TestCase):
+class DocumentLogTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.path = os.path.join(self.create_tempdir().full_path, 'log.jsonl')
 
-  def _write(self):
+  def _write(self, *changes):
     log = document_log.DocumentLog(self.path, 'corpus')
-    log.append([_FIRST])
-    log.append([_SECOND])
+    for change in changes or (_FIRST, _SECOND):
+      log.append([change])
     log.close()
 
   def _read(self):
@@ -71,33 +97,159 @@ class DocumentLogTest(absltest.TestCase):
     with open(self.path, 'wb') as file:
       file.write(data)
 
+  def _as_if_one_more_was_begun(self, whole):
+    """Returns `whole` as it was before its last change was acknowledged."""
+    number = whole.count(b'\n') - 2
+    return whole.replace(log_lines.kept(number), log_lines.kept(number - 1))
+
   def test_changes_come_back_in_order(self):
-    self.assertEmpty(document_log.DocumentLog(self.path, 'corpus').changes)
+    self.assertEmpty(self._read())
     self._write()
     self.assertEqual(self._read(), [_FIRST, _SECOND])
 
   def test_a_line_cut_short_anywhere_is_absent_and_the_log_goes_on(self):
     self._write()
     whole = self._bytes()
-    start = whole.rstrip(b'\n').rfind(b'\n') + 1
-    for end in range(start, len(whole)):
-      self._replace(whole[:end])
+    begun = self._as_if_one_more_was_begun(whole)
+    start = begun.rstrip(b'\n').rfind(b'\n') + 1
+    for end in range(start, len(begun)):
+      self._replace(begun[:end])
       self.assertEqual(self._read(), [_FIRST], end)
       log = document_log.DocumentLog(self.path, 'corpus')
       log.append([_SECOND])
       log.close()
       self.assertEqual(self._bytes(), whole)
 
+  @parameterized.parameters(
+    b'\n', b'{"add": [\n', b'\0' * 99 + b'\n', b'\xff\n{'
+  )
+  def test_what_no_server_acknowledged_is_dropped_and_said(self, tail):
+    self._write()
+    whole = self._bytes()
+    self._replace(whole + tail)
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertEqual(self._read(), [_FIRST, _SECOND])
+    self.assertIn(f'Dropped {len(tail)} bytes', logs.output[0])
+    self.assertEqual(self._bytes(), whole)
+
   def test_a_flipped_byte_is_told(self):
     self._write()
     whole = self._bytes()
-    last = whole.rstrip(b'\n').rfind(b'\n') + 1
-    for place in range(last):
+    self._replace(whole)
+    first, _, rest = whole.partition(b'\n')
+    line_2 = range(len(first) + 1, len(first) + 1 + rest.index(b'\n'))
+    for place in set(range(len(whole))) - set(line_2):
       flipped = bytearray(whole)
       flipped[place] ^= 1
       self._replace(bytes(flipped))
-      with self.assertRaisesRegex(errors.UserError, 'damaged|other|served'):
+      with self.assertRaisesRegex(errors.UserError, 'written|other|served|log'):
         self._read()
+      self.assertEqual(self._bytes(), flipped)  # For whoever repairs it.
+    for place in line_2:  # All the changes are there.
+      flipped = bytearray(whole)
+      flipped[place] ^= 1
+      self._replace(bytes(flipped))
+      with self.assertLogs(level='WARNING') as logs:
+        self.assertEqual(self._read(), [_FIRST, _SECOND])
+      self.assertIn('Line 2', logs.output[0])
+
+  @parameterized.named_parameters(
+    ('removed', [0, 2, 3], 'must be change 2, .* Found change 3'),
+    ('first_removed', [1, 2, 3], 'must be change 1, .* Found change 2'),
+    ('exchanged', [0, 2, 1, 3], 'must be change 2, .* Found change 3'),
+    ('twice', [0, 1, 1, 2, 3], 'must be change 3, .* Found change 2'),
+    ('last_twice', [0, 1, 2, 3, 3], 'must be change 5, .* Found change 4'),
+    ('one_cut_off', [0, 1, 2], 'must hold 4 changes. Found 3'),
+    ('all_cut_off', [], 'must hold 4 changes. Found 0'),
+  )
+  def test_lines_that_are_not_all_there_in_order(self, places, message):
+    self._write(*(document_log.Change([], [str(i)]) for i in range(4)))
+    one, two, *changes = self._bytes().splitlines(keepends=True)
+    self._replace(one + two + b''.join(changes[i] for i in places))
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._read()
+
+  def test_a_line_of_another_log_in_its_place(self):
+    self._write(_SECOND, _FIRST, _SECOND)
+    theirs = self._bytes().splitlines(keepends=True)
+    os.remove(self.path)
+    self._write(_FIRST, _FIRST, _SECOND)
+    ours = self._bytes().splitlines(keepends=True)
+    self._replace(b''.join([*ours[:3], theirs[3], ours[4]]))
+    with self.assertRaisesRegex(errors.UserError, 'behind change 1'):
+      self._read()
+
+  def test_a_log_of_an_older_version_is_read_and_gets_numbers(self):
+    changes = [
+      document_log.Change([document_log.Document('a', 'T', 'x')], ['b']),
+      _SECOND,
+    ]
+    self._replace(_OLD_LOG + b'{"add": [], "rem')
+    self.assertEqual(self._read(), changes)
+    self.assertIn(log_lines.kept(2), self._bytes())
+    self.assertEqual(self._read(), changes)
+    damaged = _OLD_LOG.replace(b'"T"', b'"U"')
+    self._replace(damaged)
+    with self.assertRaisesRegex(errors.UserError, 'Line 2 is damaged'):
+      self._read()
+    self.assertEqual(self._bytes(), damaged)
+
+  @parameterized.parameters(
+    b'My thesis.',
+    b'My thesis.\nTwo.\n',
+    b'\0' * 99,
+    b'[' * 200_000 + b'\n',
+    b'{"a": 1}\n',
+  )
+  def test_another_file_is_told_and_left_as_it_is(self, data):
+    self._replace(data)
+    with self.assertRaisesRegex(errors.UserError, 'must be a documents log'):
+      self._read()
+    self.assertEqual(self._bytes(), data)
+
+  def test_what_is_no_local_file_is_told(self):
+    folder = os.path.dirname(self.path)
+    for name in ('fifo', 'loop', 'folder'):
+      os.makedirs(os.path.join(folder, name))
+    os.rmdir(os.path.join(folder, 'fifo'))
+    os.mkfifo(os.path.join(folder, 'fifo'))
+    os.rmdir(os.path.join(folder, 'loop'))
+    os.symlink('loop', os.path.join(folder, 'loop'))
+    for name in ('fifo', 'loop', 'folder', 'none/log', '/dev/full', 'n' * 300):
+      with self.assertRaisesRegex(errors.UserError, '--documents_log must be'):
+        document_log.DocumentLog(os.path.join(folder, name), 'corpus')
+
+  def test_a_log_has_one_server(self):
+    soft, hard = self.path + '.soft', self.path + '.hard'
+    log = document_log.DocumentLog(self.path, 'corpus')
+    log.append([_FIRST])
+    os.symlink(self.path, soft)
+    os.link(self.path, hard)
+    others = [self.path, soft, os.path.relpath(self.path), hard]
+    for round_ in range(2):
+      for other in others:
+        with self.assertRaisesRegex(errors.UserError, 'must have one server'):
+          document_log.DocumentLog(other, 'corpus')
+      log.shorten(_IN_FORCE[1])
+      others.remove(hard) if round_ == 0 else None  # It is the old log.
+    log.close()
+    log = document_log.DocumentLog(soft, 'corpus')
+    self.assertEqual(
+      log.changes, [_IN_FORCE[0]._replace(remove=[]), _IN_FORCE[1]]
+    )
+    log.shorten(_SECOND)
+    log.close()
+    self.assertTrue(os.path.islink(soft))
+
+  def test_a_file_system_without_locks_is_said(self):
+    no_locks = OSError(errno.ENOLCK, 'No locks available')
+    self.enter_context(
+      mock.patch.object(document_log.fcntl, 'flock', side_effect=no_locks)
+    )
+    with self.assertLogs(level='WARNING') as logs:
+      self._write()
+    self.assertIn('No locks available', logs.output[0])
+    self.assertEqual(self._read(), [_FIRST, _SECOND])
 
   def test_another_corpus_is_told(self):
     self._write()
@@ -107,11 +259,69 @@ class DocumentLogTest(absltest.TestCase):
   def test_what_cannot_be_written_leaves_nothing(self):
     log = document_log.DocumentLog(self.path, 'corpus')
     log.append([_FIRST])
-    full = mock.patch.object(os, 'fsync', side_effect=OSError('disk full'))
-    with full, self.assertRaises(OSError):
+    whole = self._bytes()
+    full = OSError(errno.ENOSPC, 'disk full')
+    broken = mock.patch.object(os, 'fsync', side_effect=full)
+    with broken, self.assertRaises(OSError):
       log.append([_SECOND])
+    self.assertEqual(self._bytes(), whole)
+    log.append([_SECOND])
     log.close()
-    self.assertEqual(self._read(), [_FIRST])
+    self.assertEqual(self._read(), [_FIRST, _SECOND])
+
+  def test_nothing_is_acknowledged_until_a_half_line_is_cut_off(self):
+    log = document_log.DocumentLog(self.path, 'corpus')
+    log.append([_FIRST])
+    whole = self._bytes()
+    full = OSError(errno.ENOSPC, 'disk full')
+    pwrite = os.pwrite
+    # Ten bytes at a time, and then none.
+    parts = iter([10, 10, 10])
+
+    def write_some(file, data, start):
+      for number in parts:
+        return pwrite(file, data[:number], start)
+      raise full
+
+    with (
+      mock.patch.object(os, 'pwrite', write_some),
+      mock.patch.object(os, 'ftruncate', side_effect=full),
+    ):
+      for _ in range(2):
+        with self.assertRaises(OSError):
+          log.append([_SECOND])
+    self.assertLen(self._bytes(), len(whole) + 30)
+    broken = mock.patch.object(os, 'fsync', side_effect=full)
+    with broken, self.assertRaises(OSError):
+      log.append([_SECOND])
+    log.append([_SECOND])
+    log.append([_FIRST])
+    log.close()
+    self.assertEqual(self._read(), [_FIRST, _SECOND, _FIRST])
+
+  def test_short_writes_are_continued(self):
+    pwrite = os.pwrite
+    by_sevens = lambda file, data, start: pwrite(file, data[:7], start)
+    log = document_log.DocumentLog(self.path, 'corpus')
+    with mock.patch.object(os, 'pwrite', by_sevens):
+      log.append([_FIRST, _SECOND])
+    log.append([_FIRST])
+    log.close()
+    self.assertEqual(self._read(), [_FIRST, _SECOND, _FIRST])
+
+  def test_a_full_disk_loses_nothing_that_was_acknowledged(self):
+    limited = f'ulimit -f 8; exec {sys.executable} -c "$0" "$1"'  # 8 KiB.
+    filled = subprocess.run(
+      ['bash', '-c', limited, _FILLER, self.path],
+      capture_output=True,
+      text=True,
+      check=True,
+    )
+    acknowledged = filled.stdout.split()
+    self.assertGreater(len(acknowledged), 4)
+    self.assertLess(os.path.getsize(self.path), 8192)
+    found = [change.remove[0] for change in self._read()]
+    self.assertEqual(found, acknowledged)
 
   def test_what_was_acknowledged_survives_a_kill(self):
     writer = subprocess.Popen(
@@ -144,8 +354,8 @@ class DocumentLogTest(absltest.TestCase):
       self.assertEqual(code, -signal.SIGKILL)
       self.assertIn(changes, ([_FIRST, _SECOND], _IN_FORCE))
       seen.append(changes == _IN_FORCE)
-    # Before open, fsync, open, replace; then those of the folder.
-    self.assertEqual(seen, [False] * 4 + [True] * 3)
+    # Before open, fchmod, fsync and replace; then before close.
+    self.assertEqual(seen, [False] * 4 + [True])
     self.assertEqual(changes, _IN_FORCE)
 
   def test_a_shortened_log_goes_on(self):

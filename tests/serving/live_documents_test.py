@@ -1,5 +1,6 @@
 """Tests of live documents: search, the log, swaps and broken requests."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -28,7 +29,9 @@ _SERVER = """
 import itertools, sys
 from realm_tf.serving import document_log, served_model, service
 live = served_model.live(sys.argv[1], sys.argv[2], is_live=True)
-running = service.Service(live, documents_log=sys.argv[3])
+corpus = live.current.edits.table.manifest['corpus_fingerprint']
+log = document_log.DocumentLog(sys.argv[3], corpus)
+running = service.Service(live, log=log)
 for i in itertools.count():
   change = document_log.Change(
     [document_log.Document(f'{i}-{part}', 'a', 'F f.') for part in 'ab'], []
@@ -97,16 +100,21 @@ class LiveDocumentsTest(absltest.TestCase):
     self.corpus_dir = tiny.write_corpus(self.directory)
     self.model_dir = os.path.join(self.directory, 'qa')
     self.model = small_models.write(self.model_dir, self.corpus_dir)
+    self.running = self.enter_context(contextlib.ExitStack())
 
   def _serve(self, model_dir=None, corpus_dir=None, log='log', token=None):
-    self.live = served_model.live(
-      model_dir or self.model_dir, corpus_dir or self.corpus_dir, is_live=True
+    model_dir, corpus_dir = (
+      model_dir or self.model_dir,
+      corpus_dir or self.corpus_dir,
     )
+    self.running.close()  # A log has one server.
+    self.live = served_model.live(model_dir, corpus_dir, is_live=True)
+    path = os.path.join(self.directory, log)
     service = service_lib.Service(
-      self.live, documents_log=os.path.join(self.directory, log)
+      self.live, log=small_models.open_log(path, corpus_dir)
     )
     running = running_server.run(service, handlers.Settings(token=token))
-    return self.enter_context(running).client
+    return self.running.enter_context(running).client
 
   def _found(self, k=6):
     """Returns text -> score of all that a query finds."""
@@ -128,7 +136,7 @@ class LiveDocumentsTest(absltest.TestCase):
     after = self._found()
     self.assertContainsSubset({'E a.'}, dict(after))
     self.assertNoCommonElements({_TEXT, 'A c.'}, dict(after))
-    self._serve()  # Another server of the same log.
+    self._serve()  # Again, from the log.
     self.assertEqual(self._found(), after)
     small_models.publish(self.model_dir, self.corpus_dir, self.model, 1)
     self.assertTrue(self.live.check())
@@ -169,8 +177,9 @@ class LiveDocumentsTest(absltest.TestCase):
 
   def test_requests_that_come_together_follow_each_other(self):
     self._serve()
+    path = os.path.join(self.directory, 'other')
     service = service_lib.Service(
-      self.live, documents_log=os.path.join(self.directory, 'other')
+      self.live, log=small_models.open_log(path, self.corpus_dir)
     )
     self.addCleanup(service.close)
     add = document_log.Change([document_log.Document('x', 'a', _TEXT)], [])

@@ -85,8 +85,9 @@ class MilvusServedTest(absltest.TestCase):
   def test_documents_are_found_beside_it(self):
     self._index()
     live = self._serve(is_live=True)
+    log = os.path.join(self.directory, 'log')
     service = service_lib.Service(
-      live, documents_log=os.path.join(self.directory, 'log')
+      live, log=small_models.open_log(log, self.corpus_dir)
     )
     self.addCleanup(service.close)
     document = document_log.Document('new', 'a', 'F f.')

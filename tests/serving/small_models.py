@@ -8,7 +8,9 @@ from typing import Any
 import tf_keras
 
 from realm_tf.modeling import realm_model
+from realm_tf.records import block_table
 from realm_tf.rundir import layout
+from realm_tf.serving import document_log
 from realm_tf.training import params_export
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
@@ -47,6 +49,12 @@ def publish(path: str, corpus_dir: str, model: Any, step: int) -> None:
   inputs = runs.open_inputs(_config(), corpus_dir)
   model_index.build(inputs, model, corpus_dir, layout.index_root(path), step)
   params_export.publish(path, step, model)
+
+
+def open_log(path: str, corpus_dir: str) -> document_log.DocumentLog:
+  """Opens a documents log of a corpus."""
+  manifest = block_table.read_manifest(corpus_dir)
+  return document_log.DocumentLog(path, manifest['corpus_fingerprint'])
 
 
 def write_all(directory: str) -> tuple[str, str]:
