@@ -2,6 +2,8 @@
 
 from typing import Optional
 
+from . import corpus_flags
+
 from absl import flags
 
 from realm_tf import errors
@@ -20,14 +22,14 @@ _WATCHED = flags.DEFINE_string(
 )
 
 
-def open_log(corpus_dir: str) -> Optional[document_log.DocumentLog]:
+def open_log() -> Optional[document_log.DocumentLog]:
   """Opens --documents_log, if it is given; quick, as no model is loaded.
 
   Raises:
     UserError: It is no log of the corpus, or --watch_corpus has none.
   """
   if _LOG.value:
-    manifest = block_table.read_manifest(corpus_dir)
+    manifest = block_table.read_manifest(corpus_flags.CORPUS_DIR.value)
     return document_log.DocumentLog(_LOG.value, manifest['corpus_fingerprint'])
   if _WATCHED.value:
     raise errors.UserError(
@@ -38,11 +40,13 @@ def open_log(corpus_dir: str) -> Optional[document_log.DocumentLog]:
 
 
 def watch(
-  service: service_lib.Service, corpus_dir: str, poll_secs: float
+  service: service_lib.Service, poll_secs: float
 ) -> Optional[corpus_watch.CorpusWatch]:
   """Begins to follow --watch_corpus, if it is given; it must be closed."""
   if not _WATCHED.value:
     return None
-  watch = corpus_watch.CorpusWatch(service, corpus_dir, _WATCHED.value)
+  watch = corpus_watch.CorpusWatch(
+    service, corpus_flags.CORPUS_DIR.value, _WATCHED.value
+  )
   watch.watch(poll_secs)
   return watch

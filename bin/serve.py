@@ -18,6 +18,7 @@ from realm_tf.serving import handlers
 from realm_tf.serving import http_server
 from realm_tf.serving import masked_sentence
 from realm_tf.serving import metrics as metrics_lib
+from realm_tf.serving import quiet_log
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import uvicorn_server
@@ -61,7 +62,7 @@ _ALLOW_EDITS = flags.DEFINE_bool(
 def main(_):
   token = _TOKEN_FILE.value and access.read_token(_TOKEN_FILE.value)
   arguments = reading_flags.arguments(_MODEL_DIR.value)
-  log = document_flags.open_log(arguments['corpus_dir'])
+  log = document_flags.open_log()
   listener = uvicorn_server.listen(_HOST.value, _PORT.value)
   rpc = None
   if _GRPC_PORT.value is not None:
@@ -74,24 +75,21 @@ def main(_):
   metrics = metrics_lib.Metrics()
   arguments.update(allow_edits=_ALLOW_EDITS.value, is_live=log is not None)
   live = served_model.live(**arguments, observe=metrics.count_swap)
-  chosen = (_TOP_K, _BATCH_SIZE, _QUEUE_SIZE)
   service = service_lib.Service(
-    *(live, completer, metrics),
-    log=log,
-    **{flag.name: flag.value for flag in chosen},
+    *(live, completer, metrics, log),
+    **{flag.name: flag.value for flag in (_TOP_K, _BATCH_SIZE, _QUEUE_SIZE)},
   )
   live.watch(_POLL_SECS.value)
-  watch = document_flags.watch(
-    service, arguments['corpus_dir'], _POLL_SECS.value
-  )
+  watch = document_flags.watch(service, _POLL_SECS.value)
   settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)
   if rpc:
     rpc.start(service, settings)
     print(f'Serving gRPC at port {rpc.port}.', flush=True)
   host, port = listener.getsockname()[:2]
   print(f'Serving at http://{host}:{port}/ until Ctrl-C.', flush=True)
+  quiet_log.install(metrics)
   app = http_server.make_app(service, settings)
-  uvicorn_server.Server(app).serve_on(listener)
+  uvicorn_server.Server(app, metrics.count_drop).serve_on(listener)
   for closed in filter(None, (rpc, watch)):
     closed.close()
   service.close()

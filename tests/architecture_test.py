@@ -51,7 +51,10 @@ _ADAPTERS = {
     'realm_tf/text/vocabulary_learning.py',
     'realm_tf/text/wordpiece.py',
   ],
-  'uvicorn': ['realm_tf/serving/uvicorn_server.py'],
+  'uvicorn': [
+    'realm_tf/serving/http_connection.py',
+    'realm_tf/serving/uvicorn_server.py',
+  ],
   'uvloop': ['realm_tf/serving/uvicorn_server.py'],
 }
 _INSTEAD_OF = {

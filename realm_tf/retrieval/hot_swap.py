@@ -20,6 +20,11 @@ import tensorflow as tf
 from realm_tf import errors
 
 Loaded = TypeVar('Loaded')
+# What reading a damaged version raises.
+_DAMAGE = (
+  *(errors.UserError, OSError, tf.errors.OpError),
+  *(AttributeError, LookupError, TypeError, ValueError),
+)
 Submit = Callable[..., concurrent.futures.Future]
 
 
@@ -138,7 +143,7 @@ class HotSwap(Generic[Loaded]):
     self._say([*self._declared, version])
     try:
       return version, self._load(version)
-    except (errors.UserError, OSError, tf.errors.OpError) as error:
+    except _DAMAGE as error:
       logging.error('Refused %s, kept %s: %s', version, self.version, error)
       self._refused = version
       self._observe('refused')
@@ -147,7 +152,7 @@ class HotSwap(Generic[Loaded]):
   def _find(self):
     try:
       return self._newest()
-    except (OSError, tf.errors.OpError) as error:  # The next look tries again.
+    except _DAMAGE as error:  # The next look tries again.
       logging.log_every_n_seconds(
         *(logging.ERROR, 'Could not look for a newer version: %s', 60, error)
       )

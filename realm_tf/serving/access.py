@@ -2,6 +2,7 @@
 
 import hmac
 import ipaddress
+import os
 from typing import Optional
 
 import tensorflow as tf
@@ -10,6 +11,7 @@ from realm_tf import errors
 from realm_tf.serving import request_body
 
 _FEWEST_CHARACTERS = 16
+_MOST_CHARACTERS = 4096
 
 
 def read_token(path: str) -> str:
@@ -19,19 +21,21 @@ def read_token(path: str) -> str:
     UserError: There is no such file, or no long enough token in it.
   """
   try:
+    if os.path.exists(path) and not os.path.isfile(path):  # A pipe would wait.
+      raise OSError('No file.')
     with tf.io.gfile.GFile(path, 'rb') as file:
-      token = file.read().decode('utf-8').strip()
-  except (tf.errors.OpError, UnicodeDecodeError) as error:
+      token = file.read(_MOST_CHARACTERS + 1).decode('utf-8').strip()
+  except (OSError, tf.errors.OpError, UnicodeDecodeError) as error:
     raise errors.UserError(
       f'--token_file must be a text file that can be read. {path} is not.'
     ) from error
-  if len(token) < _FEWEST_CHARACTERS or not (
+  if not _FEWEST_CHARACTERS <= len(token) <= _MOST_CHARACTERS or not (
     token.isascii() and token.isprintable() and ' ' not in token
   ):
     raise errors.UserError(
-      f'--token_file must hold one token of at least {_FEWEST_CHARACTERS} '
-      f'ASCII characters without spaces. {path} does not. Make one with: '
-      'openssl rand -hex 32.'
+      f'--token_file must hold one token of {_FEWEST_CHARACTERS} to '
+      f'{_MOST_CHARACTERS} ASCII characters without spaces. {path} does not. '
+      'Make one with: openssl rand -hex 32.'
     )
   return token
 

@@ -64,6 +64,7 @@ class DocumentLog:
     self._path = os.path.realpath(path)
     self._header, self._origin = log_lines.first(corpus_fingerprint)
     self._long_bytes = _MIN_BYTES
+    self._is_settled = False
     try:
       self._file = _open_locked(self._path)
       try:

@@ -25,6 +25,8 @@ from realm_tf.serving import service as service_lib
 from realm_tf.serving import tf_serving_api
 
 RequestError = request_body.RequestError
+# In a request's state: its connection is one too many.
+IS_FULL = 'is_full'
 
 
 class Settings(NamedTuple):

@@ -44,7 +44,8 @@ _HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 }
 # Errors after which part of the body may still come: the connection ends.
-_CLOSING = (408, 413)
+_CLOSING = (408, 413, 503)
+_RETRIED = (429, 503)
 _MODEL_PATH = f'/v1/models/{tf_serving_api.MODEL_NAME}'
 
 
@@ -102,6 +103,8 @@ def _guarded(
 
   async def respond(request):
     try:
+      if request.scope['state'].get(handlers.IS_FULL):
+        return _error(503, 'Too many connections. Try again later.')
       access.check_token(request.headers.get('authorization'), token)
       return _json(200, await handler(request))
     except request_body.RequestError as error:
@@ -178,7 +181,7 @@ def _json(code: int, content: Any) -> responses.Response:
     headers['Connection'] = 'close'
   if code == 401:
     headers['WWW-Authenticate'] = 'Bearer'
-  if code == 429:
+  if code in _RETRIED:
     headers['Retry-After'] = '1'
   return responses.Response(body, code, headers, media_type='application/json')
 

@@ -36,6 +36,12 @@ class Metrics:
       ['result'],
       registry=self._registry,
     )
+    self._drops = prometheus_client.Counter(
+      'realm_dropped_connections',
+      'Connections that were dropped: idle for others, slow to read.',
+      ['client'],
+      registry=self._registry,
+    )
     prometheus_client.ProcessCollector(registry=self._registry)
 
   def count_request(self, route: str, code: int, seconds: float) -> None:
@@ -54,6 +60,10 @@ class Metrics:
   def count_swap(self, result: str) -> None:
     """Counts a newer version that was 'loaded' or 'refused'."""
     self._swaps.labels(result).inc()
+
+  def count_drop(self, client: str) -> None:
+    """Counts a connection that was dropped, of an 'idle' or 'slow' client."""
+    self._drops.labels(client).inc()
 
   def add_gauge(self, name: str, about: str, read: Callable[[], float]) -> None:
     """Adds a number that is read at each GET /metrics."""

@@ -28,11 +28,11 @@ class Service:
   Args:
     live: The model, loaded; its versions are `served_model.Versions`.
     metrics: Counters; the service adds its gauges.
+    log: Of live documents, replayed here and closed at the end; None for none.
     top_k: Evidence per answer; None for all blocks that are read.
     batch_size: Questions answered together; None for the config's
       `eval_batch_size`, 1 for one after the other.
     queue_size: Questions that may wait.
-    log: Of live documents, replayed here and closed at the end; None for none.
   """
 
   def __init__(
@@ -40,11 +40,11 @@ class Service:
     live: hot_swap.HotSwap[served_model.ServedModel],
     completer: Optional[masked_sentence.Completer] = None,
     metrics: Optional[metrics_lib.Metrics] = None,
+    log: Optional[document_log.DocumentLog] = None,
     limits: Optional[request_body.Limits] = None,
     top_k: Optional[int] = None,
     batch_size: Optional[int] = None,
     queue_size: int = 256,
-    log: Optional[document_log.DocumentLog] = None,
   ):
     self._live = live
     self._completer = completer

@@ -4,94 +4,52 @@ After SIGTERM or Ctrl-C it answers the requests that have begun and takes no new
 connection. A second signal ends it at once.
 """
 
+import asyncio
+from collections.abc import Callable
 import contextlib
+import resource
 import signal
 import socket
-from typing import Any
+from typing import Any, Optional
 
+from absl import logging
 import uvicorn
-from uvicorn.protocols.http import httptools_impl
 import uvloop
 
 from realm_tf import errors
+from realm_tf.serving import http_connection
 
 _IDLE_SECS = 10
-_MAX_CONNECTIONS = 512  # Below the usual limit of open files.
-_MAX_HEADER_BYTES = 32 << 10
-# Whole requests; far more than is read of a body that is too large.
-_MAX_REQUEST_BYTES = 32 << 20
-_BACKLOG = 256
-
-
-class _Protocol(httptools_impl.HttpToolsProtocol):
-  """Drops connections on which no request completes for too long.
-
-  Without it, clients that send a byte a minute could hold all connections. The
-  parser, unlike h11, does not bound the size of a request; this class does.
-  """
-
-  def connection_made(self, transport):
-    super().connection_made(transport)
-    self._num_bytes = 0  # Of the request that comes in.
-    self._in_headers = True
-    self._look_again(self.cycle)
-
-  def data_received(self, data):
-    if self.transport.is_closing():
-      return
-    self._num_bytes += len(data)
-    super().data_received(data)
-    if self.transport.is_closing():
-      return
-    if self._in_headers and self._num_bytes > _MAX_HEADER_BYTES:
-      self.send_400_response('The headers are too long.')
-    elif self._num_bytes > _MAX_REQUEST_BYTES:
-      self.transport.close()
-
-  def on_headers_complete(self):
-    self._in_headers = False
-    headers = sum(len(name) + len(value) for name, value in self.headers)
-    if len(self.url) + headers > _MAX_HEADER_BYTES:
-      raise ValueError('The headers are too long.')  # Becomes the parser's.
-    super().on_headers_complete()
-
-  def on_message_complete(self):
-    self._num_bytes = 0
-    self._in_headers = True
-    super().on_message_complete()
-
-  def _look_again(self, seen):
-    self._timer = self.loop.call_later(
-      self.config.timeout_keep_alive, self._look, seen
-    )
-
-  def _look(self, seen):
-    is_idle = self.cycle is None or self.cycle.response_complete
-    if is_idle and self.cycle is seen:
-      self.transport.close()
-    else:
-      self._look_again(self.cycle)
-
-  def connection_lost(self, exc):
-    self._timer.cancel()
-    super().connection_lost(exc)
+_MAX_CONNECTIONS = 512
+_OTHER_FILES = 256  # Of the model, the corpus and gRPC.
+_WANTED_FILES = 4096
+_BACKLOG = 128
 
 
 class Server(uvicorn.Server):
   """Serves on a socket; `should_exit` set ends it gracefully.
 
   Args:
+    observe: Told 'idle' or 'slow' for each connection that is dropped.
     drain_secs: Longest wait for requests that have begun.
     idle_secs: Longest time without a complete request on a connection.
+    max_connections: By default, as many as the process can have.
   """
 
   def __init__(
-    self, app: Any, drain_secs: int = 60, idle_secs: int = _IDLE_SECS
+    self,
+    app: Any,
+    observe: Callable[[str], None] = lambda client: None,
+    drain_secs: int = 60,
+    idle_secs: float = _IDLE_SECS,
+    max_connections: Optional[int] = None,
   ):
     super().__init__(
-      uvicorn.Config(
+      http_connection.Config(
         app,
-        http=_Protocol,
+        observe,
+        max_connections or _most_connections(),
+        http=http_connection.Protocol,
         ws='none',
         loop='uvloop',
         lifespan='off',
@@ -100,7 +58,7 @@ class Server(uvicorn.Server):
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=_MAX_CONNECTIONS,
+        backlog=_BACKLOG,
         timeout_keep_alive=idle_secs,
         timeout_graceful_shutdown=drain_secs,
       )
@@ -124,7 +82,28 @@ class Server(uvicorn.Server):
 
   def serve_on(self, listener: socket.socket) -> None:
     """Serves until a signal, or `should_exit`, ends it."""
-    uvloop.run(self.serve([listener]))
+
+    async def serve():
+      loop = asyncio.get_running_loop()
+      loop.set_exception_handler(
+        lambda _, context: logging.error(
+          '%s: %s', context['message'], context.get('exception')
+        )
+      )
+      await self.serve([listener])
+
+    uvloop.run(serve())
+
+
+def _most_connections() -> int:
+  """Lets the process open more files, if it may; returns what they allow."""
+  files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+  wanted = _WANTED_FILES if most < 0 else min(most, _WANTED_FILES)
+  if 0 <= files < wanted:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    files = wanted
+  room = files - _OTHER_FILES - _BACKLOG if files >= 0 else _MAX_CONNECTIONS
+  return max(_BACKLOG // 4, min(room, _MAX_CONNECTIONS))
 
 
 def listen(host: str, port: int) -> socket.socket:

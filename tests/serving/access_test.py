@@ -1,5 +1,7 @@
 """Tests for realm_tf.serving.access."""
 
+import os
+
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -13,7 +15,9 @@ class AccessTest(parameterized.TestCase):
     path = self.create_tempfile(content='0123456789abcdef\n').full_path
     self.assertEqual(access.read_token(path), '0123456789abcdef')
 
-  @parameterized.parameters(b'', b'short', b'0123456789 abcdef', b'\xff' * 20)
+  @parameterized.parameters(
+    b'', b'short', b'0123456789 abcdef', b'\xff' * 20, b'x' * 5000
+  )
   def test_what_is_no_token(self, content):
     path = self.create_tempfile(content=content, mode='wb').full_path
     with self.assertRaisesRegex(errors.UserError, '--token_file must'):
@@ -22,6 +26,14 @@ class AccessTest(parameterized.TestCase):
   def test_no_file(self):
     with self.assertRaisesRegex(errors.UserError, 'that can be read'):
       access.read_token('/no/such/file')
+
+  def test_what_is_no_file(self):
+    folder = self.create_tempdir().full_path
+    pipe = os.path.join(folder, 'pipe')
+    os.mkfifo(pipe)
+    for path in (folder, pipe, '/dev/zero'):
+      with self.assertRaisesRegex(errors.UserError, 'that can be read'):
+        access.read_token(path)
 
   @parameterized.parameters(
     ('localhost:8501', True),

@@ -1,0 +1,123 @@
+"""Tests for realm_tf.serving.log_lines: whatever is not as written is told."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from realm_tf import errors
+from realm_tf.serving import log_lines
+
+# The first versions wrote no numbers.
+_OLD = b"""\
+{"corpus_fingerprint": "corpus", "sha256": "06bfe1d72dd847ae"}
+{"add": [{"article_id": "a", "title": "T", "text": "x"}], "remove": ["b"], \
+"sha256": "6c19b9904cd33525"}
+{"add": [], "remove": ["a"], "sha256": "b43ab8639d868be4"}
+"""
+
+
+def _contents(*ids):
+  return [{'add': [], 'remove': [i]} for i in ids]
+
+
+def _log(contents, num_kept=None):
+  """Returns the lines of a log."""
+  header, chain = log_lines.first('corpus')
+  changes, chain = log_lines.chained(contents, chain)
+  if num_kept is None:
+    num_kept = len(changes)
+  return [header, log_lines.kept(num_kept), *changes]
+
+
+def _read(data):
+  """Returns the changed ids, and the bytes that they take."""
+  log = log_lines.read('log', data, 'corpus')
+  return [content['remove'][0] for content in log.contents], log.num_bytes
+
+
+class LogLinesTest(parameterized.TestCase):
+  def test_what_was_written_is_read(self):
+    lines = _log(_contents('é', 'b'))
+    data = b''.join(lines)
+    log = log_lines.read('log', data, 'corpus')
+    self.assertEqual((log.num_bytes, log.is_current), (len(data), True))
+    more, _ = log_lines.chained(_contents('c'), log.chain)
+    self.assertEqual(more, _log(_contents('é', 'b', 'c'))[-1:])
+    self.assertEqual(_read(data + more[0])[0], ['é', 'b', 'c'])
+
+  @parameterized.parameters(
+    b'{"add": [{',
+    b'\n',
+    b'\0' * 99 + b'\n',
+    b'\xff\n{',
+    b'[' * 200_000 + b'\n',
+    _log(_contents('a', 'b', 'c'))[-1][:-1],  # All but its end.
+  )
+  def test_what_no_server_acknowledged_is_dropped_and_said(self, tail):
+    whole = b''.join(_log(_contents('a', 'b')))
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertEqual(_read(whole + tail), (['a', 'b'], len(whole)))
+    self.assertIn(f'Dropped {len(tail)} bytes', logs.output[0])
+
+  def test_pages_of_one_write_can_be_lost_in_any_order(self):
+    lines = _log(_contents('a', 'b', 'c'), num_kept=1)
+    lines[3] = b'\0' * len(lines[3])
+    self.assertEqual(_read(b''.join(lines))[0], ['a'])
+
+  def test_a_flipped_byte_is_told(self):
+    lines = _log(_contents('a', 'b'))
+    whole = b''.join(lines)
+    line_2 = range(len(lines[0]), len(lines[0] + lines[1]) - 1)
+    for place in range(len(whole)):
+      flipped = bytearray(whole)
+      flipped[place] ^= 1
+      if place in line_2:  # All the changes are there.
+        with self.assertLogs(level='WARNING') as logs:
+          self.assertEqual(_read(bytes(flipped)), (['a', 'b'], len(whole)))
+        self.assertIn('Line 2', logs.output[0])
+      else:
+        with self.assertRaises(errors.UserError):
+          _read(bytes(flipped))
+
+  @parameterized.named_parameters(
+    ('removed', [0, 2, 3], 'must be change 2, .* Found change 3'),
+    ('first_removed', [1, 2, 3], 'must be change 1, .* Found change 2'),
+    ('exchanged', [0, 2, 1, 3], 'must be change 2, .* Found change 3'),
+    ('twice', [0, 1, 1, 2, 3], 'must be change 3, .* Found change 2'),
+    ('last_twice', [0, 1, 2, 3, 3], 'must be change 5, .* Found change 4'),
+    ('one_cut_off', [0, 1, 2], 'must hold 4 changes. Found 3'),
+    ('all_cut_off', [], 'must hold 4 changes. Found 0'),
+  )
+  def test_lines_that_are_not_all_there_in_order(self, places, message):
+    one, two, *changes = _log(_contents('a', 'b', 'c', 'd'))
+    data = one + two + b''.join(changes[i] for i in places)
+    with self.assertRaisesRegex(errors.UserError, message):
+      _read(data)
+
+  def test_a_line_of_another_log_in_its_place(self):
+    ours = _log(_contents('a', 'b', 'c'))
+    ours[3] = _log(_contents('x', 'b', 'c'))[3]
+    with self.assertRaisesRegex(errors.UserError, 'log:4 .*behind change 1'):
+      _read(b''.join(ours))
+
+  def test_an_older_log_is_read(self):
+    log = log_lines.read('log', _OLD + b'{"add": [], "rem', 'corpus')
+    self.assertLen(log.contents, 2)
+    self.assertEqual((log.num_bytes, log.is_current), (len(_OLD), False))
+    with self.assertRaisesRegex(errors.UserError, 'Line 2 is damaged'):
+      log_lines.read('log', _OLD.replace(b'"T"', b'"U"'), 'corpus')
+
+  @parameterized.parameters(
+    b'My thesis.',
+    b'My thesis.\nTwo.\n',
+    b'\0' * 99,
+    b'[' * 200_000 + b'\n',
+    b'{"a": 1}\n',
+    b''.join(_log([])).replace(b'\n', b'\r\n'),
+  )
+  def test_another_file_is_told(self, data):
+    with self.assertRaisesRegex(errors.UserError, 'must be a documents log'):
+      _read(data)
+
+
+if __name__ == '__main__':
+  absltest.main()
