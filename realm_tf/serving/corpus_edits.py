@@ -23,7 +23,7 @@ from realm_tf.serving import edited_table
 from realm_tf.serving import live_search
 
 MAX_EDITS = 100  # Blocks with a changed text.
-_BATCH_BLOCKS = 16  # Of full length, embedded at once.
+_BATCH_WORDPIECES = 4096  # Embedded at once, between two questions.
 
 
 class Prepared(NamedTuple):
@@ -188,8 +188,9 @@ class EditedCorpus:
     self._base.find_article('')  # Maps all articles to their blocks.
 
   def _embedding(self, block_ids: np.ndarray) -> np.ndarray:
+    size = max(1, _BATCH_WORDPIECES // self._lengths.block_tokens)
     return block_embeddings.embed_blocks(
-      self._embed, self.table, block_ids, self._lengths, _BATCH_BLOCKS
+      self._embed, self.table, block_ids, self._lengths, size
     )
 
   def adopt(self, other: 'EditedCorpus') -> None:
