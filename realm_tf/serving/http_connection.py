@@ -6,6 +6,7 @@ When there are too many connections, those that wait for their clients go.
 """
 
 from collections.abc import Callable
+import time
 from typing import Any
 
 from absl import logging
@@ -55,7 +56,7 @@ class Protocol(httptools_impl.HttpToolsProtocol):
     self._running = None  # The request that is being answered.
     self._num_bytes = 0  # Of the request that comes in.
     self._in_headers = True
-    self._since = self.loop.time()
+    self._since = time.monotonic()
     self._look_again(None, 0)
     self.config.make_room(self.connections)
 
@@ -108,7 +109,7 @@ class Protocol(httptools_impl.HttpToolsProtocol):
     super().on_message_complete()
 
   def on_response_complete(self):
-    self._since = self.loop.time()
+    self._since = time.monotonic()
     super().on_response_complete()
     self._running = self.cycle  # No more than one waited.
     self._parse()
@@ -171,7 +172,10 @@ class Config(uvicorn.Config):
     """Drops idle connections if there are too many."""
     if len(connections) > self.max_connections:
       idle = [each for each in connections if each.is_idle]
-      number = max(1, self.max_connections // 16)  # Seldom looked for.
+      # Some at once, so that they are seldom looked for; and the newest stay,
+      # for what they will send may be on its way.
+      some = max(1, self.max_connections // 16)
+      number = max(0, min(some, len(idle) - 2 * some))
       for each in sorted(idle, key=lambda each: each.use)[:number]:
         self.drop(each, 'idle')
         connections.discard(each)

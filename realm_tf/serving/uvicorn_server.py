@@ -102,7 +102,7 @@ def _most_connections() -> int:
   if 0 <= files < wanted:
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
     files = wanted
-  room = files - _OTHER_FILES - _BACKLOG if files >= 0 else _MAX_CONNECTIONS
+  room = files - _OTHER_FILES - 2 * _BACKLOG if files >= 0 else _WANTED_FILES
   return max(_BACKLOG // 4, min(room, _MAX_CONNECTIONS))
 
 

@@ -156,11 +156,12 @@ def run(
   service: service_lib.Service,
   settings: handlers.Settings,
   idle_secs: float = 60,
+  **options: Any,
 ):
   """Serves until the end of the `with`; gives a `Running`."""
   listener = uvicorn_server.listen('127.0.0.1', 0)
   server = uvicorn_server.Server(
-    http_server.make_app(service, settings), idle_secs=idle_secs
+    http_server.make_app(service, settings), idle_secs=idle_secs, **options
   )
   thread = threading.Thread(target=server.serve_on, args=[listener])
   thread.start()
