@@ -39,6 +39,8 @@ except ImportError as error:
     f"Found: {error}. Run: pip install 'realm_tf[grpc]'"
   ) from error
 
+_MAX_CALLS = 256  # Of a connection at once; others wait at the client.
+_MAX_CONNECTIONS = 128  # Each may have so many calls.
 _DRAIN_SECS = 60  # Longest wait for calls that have begun.
 # The codes of HTTP -> those of gRPC. Clients try again by themselves where
 # something is UNAVAILABLE.
@@ -235,7 +237,12 @@ async def _bind(host: str, port: int) -> tuple[grpc.aio.Server, int]:
     options=[
       ('grpc.max_receive_message_length', handlers.Settings().body_bytes),
       ('grpc.so_reuseport', 0),  # A port has one server, as for HTTP.
-    ]
+      ('grpc.max_concurrent_streams', _MAX_CALLS),
+      ('grpc.max_allowed_incoming_connections', _MAX_CONNECTIONS),
+      ('grpc.server_handshake_timeout_ms', 10_000),
+      ('grpc.max_connection_idle_ms', 300_000),
+    ],
+    maximum_concurrent_rpcs=4 * _MAX_CALLS,
   )
   address = f'[{host}]:{port}' if ':' in host else f'{host}:{port}'
   try:

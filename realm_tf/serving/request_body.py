@@ -5,9 +5,11 @@ A client's mistake becomes a RequestError with its HTTP status.
 
 import asyncio
 from collections.abc import AsyncIterator
-import json
 import re
 from typing import Any, NamedTuple, Optional
+
+from realm_tf import errors
+from realm_tf import json_text
 
 # Bytes of a body that is too large which are still read, and thrown away: a
 # client that is cut off while it sends would not read the answer.
@@ -92,21 +94,9 @@ def parse_json(body: bytes) -> dict[str, Any]:
     raise RequestError(400, 'The body must be a JSON object. It is empty.')
   _check_depth(body)
   try:
-    parsed = json.loads(body.decode('utf-8'), parse_constant=_no_constant)
-  except UnicodeDecodeError as error:
-    raise RequestError(
-      400, f'The body must be UTF-8. Byte {error.start} is not.'
-    ) from error
-  except json.JSONDecodeError as error:
-    raise RequestError(
-      400,
-      f'The body must be JSON. {error.msg} at line {error.lineno}, column '
-      f'{error.colno}.',
-    ) from error
-  except (ValueError, RecursionError) as error:  # A number of many digits.
-    raise RequestError(
-      400, 'The body must be JSON of plain strings and numbers.'
-    ) from error
+    parsed = json_text.parse(body, 'The body', '')
+  except errors.UserError as error:
+    raise RequestError(400, str(error)) from error
   if not isinstance(parsed, dict):
     raise RequestError(
       400, f'The body must be a JSON object. Got {kind_of(parsed)}.'
@@ -133,8 +123,6 @@ def check_text(text: Any, what: str, characters: int) -> str:
     )
   if _CONTROLS.search(text):
     raise RequestError(400, f'{what} must not have control characters.')
-  if re.search('[\ud800-\udfff]', text):
-    raise RequestError(400, f'{what} must not have lone surrogates.')
   return text
 
 
@@ -159,7 +147,3 @@ def _check_depth(body: bytes):
       raise RequestError(
         400, f'The body must be JSON of at most {_MAX_DEPTH} levels.'
       )
-
-
-def _no_constant(name):
-  raise ValueError(name)
