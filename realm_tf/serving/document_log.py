@@ -11,7 +11,7 @@ force.
 
 from collections.abc import Iterable, Sequence
 import contextlib
-import fcntl
+import errno
 import os
 import stat
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from absl import logging
 
 from realm_tf import errors
+from realm_tf.serving import locked_file
 from realm_tf.serving import log_lines
 
 _MIN_BYTES = 1 << 20  # Of a log that is worth shortening.
@@ -66,7 +67,7 @@ class DocumentLog:
     self._long_bytes = _MIN_BYTES
     self._is_settled = False
     try:
-      self._file = _open_locked(self._path)
+      self._file = locked_file.open_file(self._path)
       try:
         self.changes = self._read(corpus_fingerprint)
       except BaseException:
@@ -103,6 +104,7 @@ class DocumentLog:
     Raises:
       OSError: They could not be written; nothing of them counts.
     """
+    self._check_place()
     if not self._is_settled:
       self._settle()
     lines, chain = log_lines.chained(map(_content, changes), self._chain)
@@ -135,6 +137,12 @@ class DocumentLog:
   def close(self) -> None:
     os.close(self._file)
 
+  def _check_place(self) -> None:
+    """Raises OSError if the next start would not find what is written."""
+    is_cut = os.fstat(self._file).st_size < self._num_bytes
+    if is_cut or not locked_file.is_at(self._file, self._path):
+      raise OSError(errno.ESTALE, f'{self._path} was changed by somebody else')
+
   def _settle(self) -> None:
     """Cuts off what was not acknowledged; makes the file's name durable."""
     os.ftruncate(self._file, self._num_bytes)
@@ -160,7 +168,7 @@ class DocumentLog:
     new = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
       os.fchmod(new, stat.S_IMODE(os.fstat(self._file).st_mode))
-      _lock(new, aside)
+      locked_file.lock(new, aside)
       lines, chain = log_lines.chained(contents, self._origin)
       data = b''.join([self._header, log_lines.kept(chain.number), *lines])
       _write(new, data, 0)
@@ -174,46 +182,6 @@ class DocumentLog:
     self._file, self._chain, self._num_bytes = new, chain, len(data)
     self._long_bytes = max(_MIN_BYTES, 2 * len(data))
     self._is_settled = False  # Its name may not be on the disk yet.
-
-
-def _open_locked(path: str) -> int:
-  """Opens a file, or makes it, that no other server has.
-
-  Raises:
-    UserError: It is no file, or another server has it.
-    OSError: It cannot be opened.
-  """
-  if os.path.exists(path) and not os.path.isfile(path):  # A pipe would wait.
-    raise errors.UserError(
-      f'--documents_log must be a file. {path} is none. Name another one.'
-    )
-  while True:
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-      _lock(file, path)
-      # Its server may have put another one in its place meanwhile.
-      if os.path.samestat(os.fstat(file), os.stat(path)):
-        return file
-    except BaseException:
-      os.close(file)
-      raise
-    os.close(file)
-
-
-def _lock(file: int, path: str) -> None:
-  """Locks a file until it is closed or the process ends, however it does."""
-  try:
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-  except BlockingIOError as error:
-    raise errors.UserError(
-      f'--documents_log must have one server. Another one uses {path}. End '
-      'that one, or name another file.'
-    ) from error
-  except OSError as error:  # Some network file systems have no locks.
-    logging.warning(
-      '%s cannot be locked: %s. See to it that no other server uses it.',
-      *(path, error.strerror),
-    )
 
 
 def _write(file: int, data: bytes, start: int) -> None:
