@@ -88,7 +88,7 @@ def read(path: str, data: bytes, corpus_fingerprint: str) -> Log:
   num_bytes = sum(map(len, lines[:end])) + end
   if num_bytes < len(data):
     logging.warning(
-      'Dropped %d bytes behind line %d of %s, which were never acknowledged.',
+      'Dropped %d bytes behind line %d of %s, which are no whole change.',
       *(len(data) - num_bytes, end, path),
     )
   return Log(contents, num_bytes, chain, is_current)
@@ -146,7 +146,15 @@ def _check_end(path, rest, tail, end, number, num_kept):
   """Raises UserError unless a crash explains what ends the changes."""
   if num_kept is not None and number >= num_kept:
     return
-  if any(map(_parse, rest)) or (num_kept is not None and (rest or tail)):
+  goes_on, is_torn = any(map(_parse, rest)), bool(rest or tail)
+  if is_torn and not goes_on and number + 1 == num_kept:
+    logging.warning(
+      'Line %d of %s is damaged: the last change, which was acknowledged, is '
+      'lost.',
+      *(end + 1, path),
+    )
+    return
+  if goes_on or (is_torn and num_kept is not None):
     raise errors.UserError(
       f'{path} must be as it was written. Line {end + 1} is damaged. {_ADVICE}'
     )

@@ -58,6 +58,16 @@ class LogLinesTest(parameterized.TestCase):
       self.assertEqual(_read(whole + tail), (['a', 'b'], len(whole)))
     self.assertIn(f'Dropped {len(tail)} bytes', logs.output[0])
 
+  def test_a_last_change_of_which_a_part_is_left_is_lost_and_said(self):
+    lines = _log(_contents('a', 'b', 'c'))
+    for part in (b'{', lines[-1][:-1], b'\0' * 99 + b'\n'):
+      with self.assertLogs(level='WARNING') as logs:
+        found, _ = _read(b''.join(lines[:-1]) + part)
+      self.assertEqual(found, ['a', 'b'])
+      self.assertIn('which was acknowledged, is lost', logs.output[0])
+      with self.assertRaisesRegex(errors.UserError, 'Line 4 is damaged'):
+        _read(b''.join(lines[:-2]) + part)
+
   def test_pages_of_one_write_can_be_lost_in_any_order(self):
     lines = _log(_contents('a', 'b', 'c'), num_kept=1)
     lines[3] = b'\0' * len(lines[3])
@@ -70,10 +80,12 @@ class LogLinesTest(parameterized.TestCase):
     for place in range(len(whole)):
       flipped = bytearray(whole)
       flipped[place] ^= 1
-      if place in line_2:  # All the changes are there.
+      is_last = place >= len(whole) - len(lines[-1])
+      if place in line_2 or is_last:
         with self.assertLogs(level='WARNING') as logs:
-          self.assertEqual(_read(bytes(flipped)), (['a', 'b'], len(whole)))
-        self.assertIn('Line 2', logs.output[0])
+          found, _ = _read(bytes(flipped))
+        self.assertEqual(found, ['a'] if is_last else ['a', 'b'])
+        self.assertIn('Line 4' if is_last else 'Line 2', logs.output[0])
       else:
         with self.assertRaises(errors.UserError):
           _read(bytes(flipped))
