@@ -31,7 +31,7 @@ FORMATS = (
   'tfds',
 )
 _ANY_KEYS = article_records.Keys()
-_REVISION = 'revid'  # Only JSON of WikiExtractor has this key.
+_WIKIEXTRACTOR_KEYS = {'id', 'url', 'title', 'text'}  # Of its --json.
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
 # Endings of names that are no part of a title.
@@ -222,7 +222,7 @@ def _parsed(records, keys, counts) -> Iterator[_Placed]:
   for where, record in records:
     try:
       article = Article(*article_records.parse(where, record, keys))
-      if _REVISION in record:
+      if record.keys() >= _WIKIEXTRACTOR_KEYS:
         text, links = wikiextractor.clean(article.text, article.title)
         article = article._replace(text=text, links=links)
     except errors.UserError as error:

@@ -54,6 +54,14 @@ class LinkTitlesTest(absltest.TestCase):
       self.assertEqual(article.text, 'See the\nisland and B.')
       self.assertEqual(sources.linked_titles(article), ['Puerto Rico', 'B'])
 
+  def test_wikiextractors_json_is_read_as_its_own(self):
+    (article,) = self._read(
+      '{"id": "7", "url": "u", "title": "A", "text": "A\\n\\nSee '
+      '<a href=\\"b\\">B</a>.<br>It is formula_1."}'
+    )
+    self.assertEqual(article.text, 'See B.')
+    self.assertEqual(sources.linked_titles(article), ['B'])
+
   def test_other_articles_link_to_nothing(self):
     (article,) = self._read('{"title": "A", "text": "[[B]]"}')
     self.assertEqual(sources.linked_titles(article), [])
