@@ -12,11 +12,12 @@ from collections.abc import Iterator
 import pickletools
 from typing import Any, BinaryIO
 
-import numpy as np
+import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
+from realm_tf.records import npy_files
 
-_MAGIC = b'\x93NUMPY'
 _RECONSTRUCT = 'numpy array'
 _NAMES = {
   ('numpy.core.multiarray', '_reconstruct'): _RECONSTRUCT,
@@ -35,6 +36,10 @@ _STRINGS = ('BINUNICODE', 'SHORT_BINUNICODE', 'BINUNICODE8')
 _BYTES = ('SHORT_BINBYTES', 'BINBYTES', 'BINBYTES8')
 _TUPLES = {'TUPLE1': 1, 'TUPLE2': 2, 'TUPLE3': 3}
 _MARK = object()
+# An array repeats a text that is the same object. Repeated ones are at most so
+# many times the file, or so many bytes: a small file must not fill the memory.
+_MOST_REPEATED = 4
+_ALWAYS_REPEATED_BYTES = 64 << 20
 _MAX_STACK = 5000  # The pickler hands over lists a thousand items at a time.
 
 
@@ -70,12 +75,17 @@ def read_texts(path: str) -> Iterator[bytes]:
     UserError: It holds anything else, or ends too soon; this may come after
       some texts.
   """
+  input_files.check(path)
+  size = tf.io.gfile.stat(path).length
   with open(path, 'rb') as file:
     try:
-      shape = _read_header(file)
+      shape = _read_shape(file, size)
       count = 0
-      for text in _Machine(file, shape).run():
+      most = max(_MOST_REPEATED * size, _ALWAYS_REPEATED_BYTES)
+      for text in _Machine(file, shape, most).run():
         count += 1
+        if count > shape[0]:
+          raise _Refused(f'more texts than the {shape[0]} of its shape')
         yield text
       if count != shape[0]:
         raise _Refused(f'{count} texts and shape {shape}')
@@ -87,25 +97,22 @@ def read_texts(path: str) -> Iterator[bytes]:
       ) from error
 
 
-def _read_header(file: BinaryIO) -> tuple[int]:
-  version = np.lib.format.read_magic(file)
-  read = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-  }.get(version)
-  if read is None:
-    raise _Refused(f'version {version} of the format')
-  shape, _, dtype = read(file)
-  if len(shape) != 1 or dtype != np.dtype(object):
-    raise _Refused(f'shape {shape} and type {dtype}')
+def _read_shape(file: BinaryIO, size: int) -> tuple[int, ...]:
+  type_name, shape, _ = npy_files.read_header(file)
+  # A text takes two bytes at least: a repetition of one before it.
+  if type_name != '|O' or len(shape) != 1 or 2 * shape[0] > size:
+    raise _Refused(f'shape {shape} and type {type_name} in {size} bytes')
   return shape
 
 
 class _Machine:
   """Follows the instructions, with plain values only."""
 
-  def __init__(self, file: BinaryIO, shape: tuple[int]):
+  def __init__(
+    self, file: BinaryIO, shape: tuple[int, ...], most_repeated: int
+  ):
     self._file = file
+    self._left_to_repeat = most_repeated
     self._shape = shape
     self._stack: list[Any] = []
     self._memo: dict[int, Any] = {}
@@ -216,6 +223,9 @@ class _Machine:
     self._file.seek(position)
     _, value, _ = next(pickletools.genops(self._file))
     self._file.seek(behind)
+    self._left_to_repeat -= len(value)
+    if self._left_to_repeat < 0:
+      raise _Refused('texts that unfold to many times the file')
     return _Text(value, position)
 
   def _pop(self, count):

@@ -44,7 +44,7 @@ def open_array(
   dtype = np.dtype(dtype)
   try:
     with tf.io.gfile.GFile(path, 'rb') as file:
-      type_name, found, offset = _read_header(file)
+      type_name, found, offset = read_header(file)
       _check(type_name, found, dtype, shape)
       size = math.prod(found) * dtype.itemsize
       total = tf.io.gfile.stat(path).length
@@ -110,8 +110,12 @@ def pieces(length: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
     yield int(start), int(start) + size + overlap
 
 
-def _read_header(file) -> tuple[str, tuple[int, ...], int]:
-  """Returns type and shape of an array, and where its values begin."""
+def read_header(file) -> tuple[str, tuple[int, ...], int]:
+  """Returns type and shape of an array, and where its values begin.
+
+  Raises:
+    ValueError: The header is damaged, or not as NumPy writes it.
+  """
   magic = file.read(8)
   if magic[:6] != _MAGIC:
     raise ValueError(f'bytes {magic[:6]!r}, which begin no .npy file')

@@ -11,7 +11,7 @@ A manifest is read as a stranger's: each kind declares its fields, and names
 lead nowhere but below the directory (`listed_files`), also to delete files.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import hashlib
 import itertools
@@ -203,14 +203,22 @@ def check(directory: str, manifest: Mapping[str, Any], contents: bool) -> None:
 
 
 def check_file(
-  directory: str, name: str, expected: Mapping[str, Any], contents: bool
+  directory: str,
+  name: str,
+  expected: Mapping[str, Any],
+  contents: bool,
+  pause: Callable[[], None] = lambda: None,
 ) -> None:
-  """Compares one file with its entry in the manifest; see `check`."""
+  """Compares one file with its entry in the manifest; see `check`.
+
+  Args:
+    pause: Called after each MiB that is read.
+  """
   path = os.path.join(directory, name)
   try:
     found = {'size': tf.io.gfile.stat(path).length}
     if contents and found['size'] == expected['size']:
-      found = describe(path)
+      found = describe(path, pause)
   except (tf.errors.OpError, OSError) as error:
     raise errors.UserError(
       f'{path} must be there, as {NAME} lists it. Found: '
@@ -224,13 +232,16 @@ def check_file(
     )
 
 
-def describe(path: str) -> dict[str, Any]:
-  """Returns the size and SHA-256 of a file."""
+def describe(
+  path: str, pause: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
+  """Returns size and SHA-256 of a file; `pause` is called after each MiB."""
   digest, size = hashlib.sha256(), 0
   with tf.io.gfile.GFile(path, 'rb') as file:
     while chunk := file.read(_CHUNK_BYTES):
       digest.update(chunk)
       size += len(chunk)
+      pause()
   return {'size': size, 'sha256': digest.hexdigest()}
 
 

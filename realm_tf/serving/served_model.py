@@ -12,6 +12,7 @@ from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hot_swap
+from realm_tf.rundir import background_check
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.serving import corpus_edits
@@ -119,6 +120,7 @@ def live(
     observe=observe,
   )
   swap.load_first()
+  background_check.start(corpus_dir, swap.current.answerer.table.manifest)
   return swap
 
 

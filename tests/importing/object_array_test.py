@@ -55,6 +55,18 @@ class ObjectArrayTest(parameterized.TestCase):
     np.save(self.path, _array(texts), allow_pickle=True)
     self.assertEqual(list(object_array.read_texts(self.path)), texts)
 
+  def test_a_small_file_does_not_unfold_to_gigabytes(self):
+    text = b'x' * 1_000_000
+    np.save(self.path, _array([text] * 900), allow_pickle=True)
+    self._assert_refused('unfold to many times the file')
+
+  def test_a_shape_of_more_texts_than_bytes_is_refused(self):
+    np.save(self.path, _array([b'a', b'b']), allow_pickle=True)
+    with open(self.path, 'rb') as file:
+      data = file.read()
+    self._write(data.replace(b'(2,), }      ', b'(999999,), } '))
+    self._assert_refused('999999')
+
   @parameterized.named_parameters(
     ('a_function', _CALL % b'true', r'the name os\.system'),
     (
@@ -98,7 +110,7 @@ class ObjectArrayTest(parameterized.TestCase):
 
   def test_a_matrix_or_numbers_are_refused(self):
     np.save(self.path, np.zeros([2, 2]))
-    self._assert_refused('float64')
+    self._assert_refused('<f8')
 
 
 if __name__ == '__main__':
