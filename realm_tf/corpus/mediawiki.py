@@ -36,7 +36,7 @@ _OPEN_MARKUP = re.compile(
 _ODD_LINE = re.compile(r'[|]|!($|[^\w])|(file|image):[^|\n]*\|', re.IGNORECASE)
 _LINE_MARKS = frozenset('=*#:;-|!fFiI')
 _HAS_WORD = re.compile(r'\w')
-_ITEM = re.compile(r'[*#:;]+\s*|-----*\s*')
+_ITEM = re.compile(r'^(?:[*#:;]+|-{4,})\s*')
 _SPACES = re.compile(r'[^\S\n]+')
 # Remains of a removed template in brackets: '( ; born 1900)'. A run of marks is
 # entered at its beginning only, or the time is quadratic in its length.

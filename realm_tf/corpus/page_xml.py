@@ -139,18 +139,18 @@ class _Handler:
 
   def _check(self, path: str, text: str) -> None:
     if path in _NUMBERS and not _NUMBER.fullmatch(text):
-      self._report(f'its <{path.rpartition("/")[2]}> a number', text)
+      self._report(f"a number as a page's <{path.rpartition('/')[2]}>", text)
     elif path == _TIME:
       try:
         datetime.datetime.fromisoformat(text.removesuffix('Z'))
       except ValueError:
-        self._report('its <timestamp> a time, 2024-01-31T12:00:00Z', text)
+        self._report("a time as a page's <timestamp>", text)
 
   def _report(self, must: str, text: str) -> None:
     line = self.parser.CurrentLineNumber
     self._problem = self._problem or (
-      f'{self._file}:{line} must be in a page of MediaWiki with {must}; it has '
-      f'{text!r:.40}. Download the dump again.'
+      f'{self._file}:{line} must have {must}; it has {text!r:.40}.'
+      ' Download the dump again.'
     )
 
   def _page(self) -> RawPage:

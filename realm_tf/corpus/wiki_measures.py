@@ -12,22 +12,6 @@ from realm_tf.corpus.template_call import Call
 from realm_tf.corpus.template_call import by_name
 from realm_tf.corpus.template_call import split_names
 
-# Between two numbers of a range -> what is displayed.
-_BETWEEN = {
-  word: f'{shown} '.replace('– ', '–')
-  for shown, words in (
-    ('–', '- – − -- &ndash; &#8211;'),
-    (' to', 'to to(-) to(–) to-'),
-    (' and', 'and and(-) and(–) &'),
-    (' or', 'or'),
-    (' by', 'by'),
-    (' ×', 'x × * xx x- by(x) x(x) ×(×)'),
-    (' +', '+'),
-    (' ±', '+/- ± +/− &plusmn;'),
-    (',', ','),
-  )
-  for word in words.split()
-}
 # Pairs of units that make one measure: 5 ft 6 in.
 _PAIRS = {
   *((foot, inch) for foot in ('ft', 'foot') for inch in ('in', 'inch')),
@@ -80,11 +64,12 @@ _AREA = re.compile(r'(sq|cu) ?([a-z]{2,4})')
 _POWER = re.compile(r'(.*[^\W\d_])([234])')
 _HAS_LETTER = re.compile(r'.*[^\W_]|[°%/]')
 _MAX_UNIT = 30
+_MAX_ARGUMENTS = 40
 
 
 def _convert(call: Call) -> str:
   """Reads a number, or a range, or a list, and its unit or pair of units."""
-  args = [*map(_clean, call.unnamed)]
+  args = _with_fractions([*map(_clean, call.unnamed[:_MAX_ARGUMENTS])])
   if 'number' in call.named.get('disp', '') or call.named.get('disp') == 'unit':
     return LOST  # Half of the converted measure.
   words, position = [], 0
@@ -94,9 +79,9 @@ def _convert(call: Call) -> str:
       return LOST
     words.append(wiki_numbers.grouped(number))
     follows = args[position + 1] if position + 1 < len(args) else ''
-    if follows not in _BETWEEN:
+    if follows not in wiki_numbers.RANGES:
       break
-    words.append(_BETWEEN[follows])
+    words.append(wiki_numbers.RANGES[follows])
     position += 2
   else:
     return LOST
@@ -115,6 +100,18 @@ def _convert(call: Call) -> str:
   if call.named.get('adj') == 'mid' and rest and rest[-1][:1] == '-':
     text += ' ' + rest[-1][1:]
   return text
+
+
+def _with_fractions(args: list[str]) -> list[str]:
+  """Joins '2', '+', '1/2' to '2+1/2'."""
+  while '+' in args[1:-1]:
+    plus = args.index('+', 1)
+    args = [
+      *args[: plus - 1],
+      '+'.join(args[plus - 1 : plus + 2 : 2]),
+      *args[plus + 2 :],
+    ]
+  return args
 
 
 def with_unit(number: str, unit: str) -> str:

@@ -14,6 +14,21 @@ _SCIENTIFIC = re.compile(r'([-+−]?[\d.,]{1,30})[eE]([-+−]?\d{1,3})')
 _FRACTION = re.compile(r'([-+−]?\d+)[+ -](\d+)//?(\d+)')
 _RATIO = re.compile(r'([-+−]?\d+)//?(\d+)')
 _NUMBER = re.compile(r'[-+−–±~]?[\d.,][\d., \u2009]*')
+# Between two numbers of a range -> what is displayed.
+RANGES = {
+  word: f'{shown} '.replace('– ', '–')
+  for shown, words in (
+    ('–', '- – − -- &ndash; &#8211;'),
+    (' to', 'to to(-) to(–) to-'),
+    (' and', 'and and(-) and(–) &'),
+    (' or', 'or'),
+    (' by', 'by'),
+    (' ×', 'x × * xx x- by(x) x(x) ×(×)'),
+    (' ±', '+/- ± +/− &plusmn;'),
+    (',', ','),
+  )
+  for word in words.split()
+}
 _SUMS = {
   ast.Add: operator.add,
   ast.Sub: operator.sub,
@@ -106,6 +121,9 @@ def _val(call: Call) -> str:
   if not is_number(value):
     return LOST
   text = grouped(value)
+  if rest and rest[0] in RANGES and len(rest) > 1:
+    text += RANGES[rest[0]] + grouped(rest[1])
+    rest = rest[2:]
   errors = [error for error in rest if error]
   if errors and errors[0][:1] == '(':
     text += errors[0]

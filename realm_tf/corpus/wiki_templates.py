@@ -150,6 +150,10 @@ def _formula(call: Call) -> str:
   return text if len(text) < 40 and '\\' not in text else LOST
 
 
+def _coordinates(call: Call) -> str:
+  return '' if call.named.get('display') in ('title', 't') else HOLE
+
+
 def _music(call: Call) -> str:
   return template_names.CHARACTERS.get(call.first(0)) or HOLE
 
@@ -199,6 +203,8 @@ _TEMPLATES = {
   **by_name(_nuclide, 'nuclide, nuclide2, simplenuclide, simplenuclide2'),
   **by_name(_formula, 'math, mvar, bigmath, var math'),
   **by_name(_music, 'music'),
+  **by_name(_coordinates, 'coord, coords, coordinates'),
+  **by_name(lambda call: f'aged {call.first(0)}', 'aged'),
   **by_name(_constant(LOST), 'ipa, ipa link, ipalink'),
   **by_name(lambda call: f'{call.name} {call.first(0)}', 'vol., p., pp., no.'),
   **by_name(

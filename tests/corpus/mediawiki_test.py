@@ -174,6 +174,8 @@ class PlainTextTest(parameterized.TestCase):
     ('A.\n<table><tr><td>b</td></tr></table>C.', 'A.\nC.'),
     ('A.<!-- b', 'A.'),
     ('{{x|[[a]]\nA. B.', 'A. B.'),
+    ('If it is 5; then 6 *', 'If it is 5; then 6 *'),
+    ('At {{coord|1|N}}, it is old. It rains.', 'It rains.'),
     ("!Kung is ''a'' language.", '!Kung is a language.'),
     ('İstanbul <ref>İ</ref>is old.', 'İstanbul is old.'),
     ('Its site is http://x.org/a. It rains.', 'It rains.'),

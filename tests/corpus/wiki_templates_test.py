@@ -20,6 +20,7 @@ class WikiTemplatesTest(parameterized.TestCase):
     ('convert|10|±|2|m', '10 ± 2 m'),
     ('convert|1|,|2|or|3|km', '1, 2 or 3 km'),
     ('convert|5|ft|10|in|m', '5 ft 10 in'),
+    ('convert|6|ft|2|+|1/2|in|cm', '6 ft 2 1/2 in'),
     ('convert|5|km|0', '5 km'),
     ('convert|1.2e6|km', '1.2×10⁶ km'),
     ('convert|5+1/2|mi', '5 1/2 mi'),
@@ -40,6 +41,7 @@ class WikiTemplatesTest(parameterized.TestCase):
     ('duration|h=1|m=30', '1 h 30 min'),
     # Numbers.
     ('val|5.2|e=3|u=km', '5.2×10³ km'),
+    ('val|5|-|6|u=GHz', '5–6 GHz'),
     ('val|1.00794|(7)', '1.00794(7)'),
     ('val|5|0.3|u=kg', '5±0.3 kg'),
     ('val|5|+0.3|-0.2|ul=kg|up=m3', '5+0.3−0.2 kg/m3'),
