@@ -51,7 +51,7 @@ if [ ! -e "$run/calibrated/DONE" ]; then
   rm -rf "$run/calibrated"
   bash launch/pretrain.sh "$run/calibrated" "$corpus" "$queries" $config \
     --init_from="$run/reader" --set=pretraining.oversampling=1 \
-    --set=pretraining.reader_only_steps=100 \
+    --set=pretraining.optimizer.embedder_rate_scale=0 \
     --set=pretraining.optimizer.num_steps=100
 fi
 resume=()

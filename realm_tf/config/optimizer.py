@@ -15,7 +15,8 @@ class OptimizerConfig(fields.Config):
       than half the steps.
     weight_decay_rate: Decoupled; none for LayerNorm and biases.
     gradient_clip_norm: Bound on the global norm.
-    embedder_rate_scale: The embedders' learning rate over `learning_rate`.
+    embedder_rate_scale: The embedders' learning rate over `learning_rate`; 0
+      leaves them unchanged.
     max_skipped_steps: Training ends after so many steps in a row whose loss or
       gradient is not finite; each of them is left out. 0 never ends it.
   """
@@ -25,7 +26,7 @@ class OptimizerConfig(fields.Config):
   warmup_steps: int = 0
   weight_decay_rate: float = 0.01
   gradient_clip_norm: float = 1.0
-  embedder_rate_scale: float = fields.positive(1.0)
+  embedder_rate_scale: float = fields.not_negative(1.0)
   max_skipped_steps: int = fields.not_negative(10)
 
   @property

@@ -69,8 +69,6 @@ class PretrainingConfig(fields.Config):
       no index.
     oversampling: Queries drawn for each one used. Those with a candidate that
       has the masked span are used first: in a small corpus few have.
-    reader_only_steps: Steps at the start that leave the retriever unchanged,
-      for a reader that has yet to learn what blocks are good for.
     refresh_every_steps: Steps between two parameter versions (Section 3.3).
     stale_factor: Makes the index this many times staler: parameters are
       published for it every `refresh_every_steps` * `stale_factor` steps
@@ -98,7 +96,6 @@ class PretrainingConfig(fields.Config):
   masking: str = fields.one_of('salient', 'random_span', 'random_token')
   candidates: str = fields.one_of('retrieved', 'hybrid', 'recurring_span')
   oversampling: int = fields.positive(1)
-  reader_only_steps: int = 0
   refresh_every_steps: int = fields.positive(500)
   stale_factor: int = fields.positive(1)
   over_retrieval: int = fields.not_negative(0)

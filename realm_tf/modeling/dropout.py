@@ -21,9 +21,6 @@ NextSeed = Callable[[], Optional[tf.Tensor]]
 _next_seed: contextvars.ContextVar[Optional[NextSeed]] = contextvars.ContextVar(
   'next_seed', default=None
 )
-_is_on: contextvars.ContextVar[Optional[tf.Tensor]] = contextvars.ContextVar(
-  'is_on', default=None
-)
 
 
 @contextlib.contextmanager
@@ -36,40 +33,14 @@ def seeds_from(next_seed: NextSeed) -> Iterator[None]:
     _next_seed.reset(token)
 
 
-@contextlib.contextmanager
-def only_if(is_on: Optional[tf.Tensor]) -> Iterator[None]:
-  """Drops nothing inside the context unless `is_on`.
-
-  Args:
-    is_on: bool [], known when the step runs; None is always.
-  """
-  token = _is_on.set(is_on)
-  try:
-    yield
-  finally:
-    _is_on.reset(token)
-
-
-def switched(seed: tf.Tensor) -> tf.Tensor:
-  """Returns a seed, int32 [2], as `only_if` wants it, int32 [2] or [3].
-
-  The switch is a part of the seed, because a layer may be computed once more in
-  the backward pass, outside of `only_if`.
-  """
-  is_on = _is_on.get()
-  if is_on is None:
-    return seed
-  return tf.concat([seed, [tf.cast(is_on, tf.int32)]], axis=0)
-
-
 def draw_seed() -> tf.Tensor:
-  """Returns a seed of `seeds_from`, else one of TensorFlow's; `switched`."""
+  """Returns a seed of `seeds_from`, else one of TensorFlow's; int32 [2]."""
   next_seed = _next_seed.get()
   seed = next_seed() if next_seed is not None else None
   if seed is None:
     limit = tf.int32.max
     seed = tf.random.uniform([2], -limit, limit, tf.int32)
-  return switched(seed)
+  return seed
 
 
 def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
@@ -78,28 +49,21 @@ def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
   Args:
     values: Float, of any shape; fewer than 2^31 elements.
     rate: Probability, below 1; 0 returns `values`.
-    seed: int32 [2]; the same seed gives the same elements. Or [3], of which
-      the last is 0 to return `values`.
+    seed: int32 [2]; the same seed gives the same elements.
 
   Returns:
     Values of the same shape and expectation.
   """
   if not rate:
     return values
-  bits = tf.reshape(_hash(tf.size(values), seed[:2]), tf.shape(values))
+  bits = tf.reshape(_hash(tf.size(values), seed), tf.shape(values))
   keep = bits >= tf.constant(round(rate * 2**32), tf.uint32)
-  dropped = tf.where(keep, values * scale(rate), tf.zeros_like(values))
-  return (
-    dropped if seed.shape[0] == 2 else tf.where(seed[2] > 0, dropped, values)
-  )
+  return tf.where(keep, values * scale(rate), tf.zeros_like(values))
 
 
-def scale(rate: float, seed: Optional[tf.Tensor] = None) -> float | tf.Tensor:
-  """Returns what `drop` multiplies by what it keeps."""
-  scaled = 1 / (1 - rate)
-  if seed is None or seed.shape[0] == 2:
-    return scaled
-  return tf.where(seed[2] > 0, scaled, 1.0)
+def scale(rate: float) -> float:
+  """Returns the factor of the elements that `drop` keeps."""
+  return 1 / (1 - rate)
 
 
 def _hash(number: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

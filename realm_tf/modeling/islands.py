@@ -180,7 +180,7 @@ def attend(
         tf.matmul(upstream, value, transpose_b=True),
         mixed,
         upstream,
-        dropout.scale(rate, seed) if kept is not probabilities else 1.0,
+        dropout.scale(rate) if kept is not probabilities else 1.0,
       )
       return (
         d_scores @ key,

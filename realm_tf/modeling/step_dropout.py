@@ -75,7 +75,6 @@ class _Generator:
     seed = self._owner.next_seed()
     if seed is None:
       return self._usual.dropout(inputs, rate, noise_shape=noise_shape)
-    seed = dropout.switched(seed)
     if noise_shape is None:
       return dropout.drop(inputs, rate, seed)
     return inputs * dropout.drop(tf.ones(noise_shape, inputs.dtype), rate, seed)

@@ -215,9 +215,7 @@ def create(
 ) -> Loop:
   """Makes optimizer and trainer under the strategy, and their loop."""
   with setup.scope():
-    # Only pre-training has a phase in which the embedders wait.
-    wait_steps = getattr(job, 'reader_only_steps', 0)
-    trainer = make_trainer(optimizer_lib.create(job.optimizer, wait_steps))
+    trainer = make_trainer(optimizer_lib.create(job.optimizer))
     trainer.seed_dropout(seed)
   return Loop(trainer, run_dir, job, setup, log_every_steps)
 

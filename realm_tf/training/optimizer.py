@@ -19,9 +19,7 @@ _SCALAR_RATE_SCALES = {
 }
 
 
-def create(
-  config: config_lib.OptimizerConfig, embedders_wait_steps: int = 0
-) -> tf_keras.optimizers.Optimizer:
+def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
   """Builds the optimizer of every training job.
 
   Decoupled weight decay except for LayerNorm, biases and scalars, gradients
@@ -29,10 +27,6 @@ def create(
   embedders' by `embedder_rate_scale`.
 
   Deviation: BERT's own AdamW has no bias correction; official's corrects.
-
-  Args:
-    embedders_wait_steps: Steps at the start in which the embedders do not
-      change. The bias correction of their moments starts after these.
   """
   decay = tf_keras.optimizers.schedules.PolynomialDecay(
     config.learning_rate, config.num_steps, end_learning_rate=0.0
@@ -42,7 +36,6 @@ def create(
   )
   return _AdamW(
     config.embedder_rate_scale,
-    embedders_wait_steps,
     learning_rate=schedule,
     weight_decay_rate=config.weight_decay_rate,
     beta_1=0.9,
@@ -99,23 +92,18 @@ class _AdamW(optimization.AdamWeightDecay):
 
   Args:
     embedder_rate_scale: Factor of the embedders' rate, and so of their decay.
-    embedders_wait_steps: Steps without training the embedders; see `create`.
     **kwargs: Arguments of AdamWeightDecay.
   """
 
-  def __init__(
-    self, embedder_rate_scale: float, embedders_wait_steps: int, **kwargs
-  ):
+  def __init__(self, embedder_rate_scale: float, **kwargs):
     super().__init__(**kwargs)
     self._embedder_rate_scale = embedder_rate_scale
-    self._embedders_wait_steps = embedders_wait_steps
     self.is_good: Optional[tf.Tensor] = None  # See `apply`.
 
   def get_config(self):
     return {
       **super().get_config(),
       'embedder_rate_scale': self._embedder_rate_scale,
-      'embedders_wait_steps': self._embedders_wait_steps,
     }
 
   def _prepare_local(self, var_device, var_dtype, apply_state):
@@ -155,25 +143,4 @@ class _AdamW(optimization.AdamWeightDecay):
     )
     for name in ('lr', 'lr_t'):  # Of sparse and of dense gradients.
       state[name] *= scale
-    return {key: self._waited(state) if self._embedders_wait_steps else state}
-
-  def _waited(self, state):
-    """Returns the coefficients of variables that start to learn later.
-
-    They depend on the step alone, so a resumed run has the same.
-    """
-    dtype = state['lr_t'].dtype
-    step = tf.cast(self.iterations - self._embedders_wait_steps, dtype)
-    number = tf.maximum(step, 0.0) + 1.0  # Of their own steps.
-    first, second = (
-      tf.pow(self._get_hyper(name, dtype), number)
-      for name in ('beta_1', 'beta_2')
-    )
-    rate = tf.where(step < 0, 0.0, state['lr_t'])  # Nor do they decay.
-    return {
-      **state,
-      'lr_t': rate,
-      'lr': rate * tf.sqrt(1 - second) / (1 - first),
-      'beta_1_power': first,
-      'beta_2_power': second,
-    }
+    return {key: state}

@@ -12,7 +12,6 @@ from typing import NamedTuple, Optional
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf.modeling import dropout
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import strategies
 from realm_tf.objectives import exclusion
@@ -32,6 +31,10 @@ class _Blocks(NamedTuple):
 
 class PretrainingTrainer(step_trainer.StepTrainer):
   """Maximizes log p(y|x) of the masked tokens, Eq. 1.
+
+  With `embedder_rate_scale` 0 only the reader learns, and the retriever has no
+  dropout: a reader that cannot use blocks yet teaches the retriever to prefer
+  the null block, which is the reverse of the cold start in Section 3.4.
 
   Args:
     batches: See `pretraining_batches`: 'query_ids' int32 [B, Lx],
@@ -53,10 +56,18 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     special_ids: tuple[int, int],
     age: Optional[index_age.IndexAge] = None,
   ):
+    self._trains_retriever = (
+      config.pretraining.optimizer.embedder_rate_scale > 0
+    )
     super().__init__(
       batches,
       optimizer,
-      model.trainable_variables,
+      [
+        variable
+        for variable in model.trainable_variables
+        if self._trains_retriever
+        or not variable.name.startswith(realm_model.EMBEDDER_PREFIXES)
+      ],
       config.pretraining.jit_compile and model.prefers_xla,
     )
     self.model = model
@@ -86,9 +97,6 @@ class PretrainingTrainer(step_trainer.StepTrainer):
 
   def loss_and_logs(self, batch):
     scores, token_log_probs, embeddings = self._score(batch, training=True)
-    learns = self._retriever_learns()
-    if learns is not None:
-      scores = tf.where(learns, scores, tf.stop_gradient(scores))
     mask = batch['token_mask']
     log_p_y_given_z = marginal_likelihood.query_log_likelihood(
       token_log_probs, mask
@@ -117,16 +125,6 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       loss += self._config.inverse_cloze_weight * tf.reduce_mean(cloze)
     return loss, logs
 
-  def _retriever_learns(self):
-    """Returns whether the retriever learns in this step, bool []; None: always.
-
-    A reader that cannot use blocks yet teaches the retriever to prefer the null
-    block, which is the reverse of the cold start in Section 3.4.
-    """
-    if not self._config.reader_only_steps:
-      return None
-    return self.global_step >= self._config.reader_only_steps
-
   def score(self, batch):
     """Returns f(x,z), [B, K], and log p(y_j|z,x), [B, K, M]."""
     return self._score(batch, training=False)[:2]
@@ -137,8 +135,9 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     token_log_probs = tf.concat(
       [self._read(batch, part, training) for part in parts], axis=1
     )
-    with dropout.only_if(self._retriever_learns()):
-      scores, embeddings = self._retrieval_scores(batch, parts, training)
+    scores, embeddings = self._retrieval_scores(
+      batch, parts, training and self._trains_retriever
+    )
     scores = tf.where(batch['is_real'], scores, exclusion.NO_SCORE)
     return scores, token_log_probs, embeddings
 

@@ -47,22 +47,6 @@ class DropoutTest(tf.test.TestCase):
     values = tf.random.normal([5])
     self.assertAllEqual(dropout.drop(values, 0.0, _SEED), values)
 
-  def test_a_switch_of_the_step_turns_it_off(self):
-    values = tf.random.normal([7, 33])
-
-    @tf.function(jit_compile=True)
-    def run(is_on):
-      with dropout.seeds_from(lambda: _SEED), dropout.only_if(is_on):
-        # As of a layer that is computed later, outside.
-        seed = dropout.draw_seed()
-      return dropout.drop(values, 0.3, seed)
-
-    self.assertAllEqual(run(tf.constant(False)), values)
-    expected = dropout.drop(values, 0.3, _SEED)
-    self.assertAllClose(run(tf.constant(True)), expected)
-    with dropout.only_if(None):
-      self.assertEqual(dropout.draw_seed().shape, [2])
-
   def test_seeds_come_from_the_innermost_source_that_has_one(self):
     with dropout.seeds_from(lambda: _SEED):
       self.assertAllEqual(dropout.draw_seed(), _SEED)

@@ -76,36 +76,6 @@ class OptimizerTest(tf.test.TestCase):
     # 10 and 100 times 1e-3 * 0.99, whatever the embedders' rate is.
     self.assertAllClose([temperature, bias], [1 - 0.0099, 1 - 0.099], atol=1e-5)
 
-  def test_embedders_that_wait_begin_like_a_fresh_optimizer(self):
-    config = config_lib.OptimizerConfig(
-      1e-2, 10**6, 1, weight_decay_rate=0.1, embedder_rate_scale=0.5
-    )
-    tower, other = (
-      tf.Variable([[1.0, 2.0]], name=f'{name}_bert/kernel')
-      for name in ('query', 'reader')
-    )
-    optimizer = optimizer_lib.create(config, embedders_wait_steps=3)
-    gradient = tf.constant([[0.5, -0.25]])
-    # Of the schedule only the warm-up's first step differs.
-    for step in range(3):
-      optimizer.apply_gradients([(0 * gradient, tower), (gradient, other)])
-      self.assertAllEqual(tower, [[1.0, 2.0]], msg=step)
-    expected = 1.0
-    for i, value in enumerate((0.5, 0.1)):
-      # Killed between any two steps: the next optimizer has iterations and
-      # moments of a checkpoint.
-      path = tf.train.Checkpoint(optimizer=optimizer, tower=tower).write(
-        self.create_tempdir().full_path + '/x'
-      )
-      optimizer = optimizer_lib.create(config, embedders_wait_steps=3)
-      tf.train.Checkpoint(optimizer=optimizer, tower=tower).restore(path)
-      optimizer.apply_gradients([(tf.constant([[value, 0.0]]), tower)])
-      # Moments 0.05 / 0.1 and 0.00025 / 0.001: a step of the rate, 0.005; then
-      # (0.045 + 0.01) / 0.19 and (0.00024975 + 0.00001) / 0.001999.
-      step = (1.0, (0.055 / 0.19) / (0.00025975 / 0.001999) ** 0.5)[i]
-      expected -= 0.005 * (step + 0.1 * expected)
-      self.assertAllClose(tower[0, 0], expected, atol=2e-6)
-
   def test_the_embedders_learn_at_a_rate_of_their_own(self):
     variables = [
       tf.Variable([[1.0], [1.0]], name=name)
