@@ -136,15 +136,15 @@ class _Bench:
       self._special_ids,
     )
     trainer = finetuning_trainer.FinetuningTrainer(
-      finetuning_batches.batches(
-        labels, lambda rows, ids, k: found(ids, k), self._embeddings, config
-      ),
       optimizer_lib.create(finetuning.optimizer),
       self._model,
       config,
-      self._special_ids,
+      special_ids=self._special_ids,
     )
     trainer.seed_dropout(0)
+    trainer.train_dataset = finetuning_batches.batches(
+      labels, lambda rows, ids, k: found(ids, k), self._embeddings, config
+    )
     while True:
       begun = time.monotonic()
       trainer.train(tf.constant(1))

@@ -84,13 +84,13 @@ def _trainer(rate: float, batch, chunk_size: int):
   )
   config = dataclasses.replace(_MODEL, embedder_bert=bert)
   trainer = inverse_cloze_trainer.InverseClozeTrainer(
-    itertools.repeat(batch),
     optimizer_lib.create(config_lib.InverseClozeConfig().optimizer),
     realm_model.RealmModel(config, [realm_model.EMBEDDER]),
-    _LENGTHS,
-    _SPECIAL_IDS,
     config_lib.InverseClozeConfig(chunk_size=chunk_size),
+    lengths=_LENGTHS,
+    special_ids=_SPECIAL_IDS,
   )
+  trainer.train_dataset = itertools.repeat(batch)
   trainer.seed_dropout(0)
   return trainer
 

@@ -85,12 +85,12 @@ def _make_step():
   parts = [realm_model.MASKED_LM] + [realm_model.EMBEDDER] * whole
   model = realm_model.RealmModel(config.model, parts)
   trainer = (pretraining_trainer.PretrainingTrainer if whole else _Reader)(
-    iter(lambda: batch, None),
     optimizer.create(config.pretraining.optimizer),
     model,
     config,
-    train_step_batch.SPECIAL_IDS,
+    special_ids=train_step_batch.SPECIAL_IDS,
   )
+  trainer.train_dataset = iter(lambda: batch, None)
   if whole:
     return lambda: trainer.train(tf.constant(1))
   compute = tf.function(trainer.compute)

@@ -66,12 +66,11 @@ class _Training:
     )
     self.search = index_search.IndexSearch(inputs, self.run_dir, self.model)
     self._trainer = pretraining_trainer.PretrainingTrainer(
-      None,
       optimizer.create(self.config.pretraining.optimizer),
       self.model,
       self.config,
-      swapping_run.SPECIAL_IDS,
-      index_age.IndexAge(lambda step: 0.0),
+      special_ids=swapping_run.SPECIAL_IDS,
+      age=index_age.IndexAge(lambda step: 0.0),
     )
     self._batches = prefetch.prefetch(
       pretraining_batches.with_index_step(
@@ -80,7 +79,6 @@ class _Training:
           inputs.table,
           self.search,
           swapping_run.MASK_ID,
-          swapping_run.ORDINARY_IDS,
           self.config,
         ),
         self.search,

@@ -73,7 +73,7 @@ def _retrieve(inputs):
 
 
 def main(_):
-  setup = training_flags.setup()
+  job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   questions = cloze_flags.read_or_make(inputs)
   search = retrieve = None
@@ -84,12 +84,13 @@ def main(_):
       [question.question for question in questions],
       inputs.config.finetuning.num_searched,
     )
-  options = finetuning_run.Options(
-    training_flags.init_from(_READER_INIT_FROM),
-    search,
-    _validator(inputs, retrieve),
+  finetuning_run.run(
+    inputs,
+    questions,
+    job,
+    search=search,
+    exact_match=_validator(inputs, retrieve),
   )
-  finetuning_run.run(inputs, questions, _RUN_DIR.value, options, setup)
 
 
 if __name__ == '__main__':

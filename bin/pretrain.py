@@ -34,23 +34,30 @@ _KEEP_BEST = flags.DEFINE_enum(
 _READER_INIT_FROM = training_flags.define_reader_init_from()
 
 
-def main(_):
-  setup = training_flags.setup()
-  inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
-  options = pretraining_run.Options(
-    training_flags.init_from(_READER_INIT_FROM), keep_best=_KEEP_BEST.value
+def _searches(inputs):
+  """Returns a search in place of the refresher's indexes, and one to add."""
+  config = inputs.config.pretraining
+  if config.num_candidates == 1 and config.candidates != 'recurring_span':
+    return candidates.find_nothing, None
+  if config.candidates == 'retrieved':
+    return None, None
+  by_words = word_search.wordpiece_search(
+    bm25.over_table(inputs.table), inputs.tokenizer
   )
-  kind = inputs.config.pretraining.candidates
-  if kind != 'recurring_span' and inputs.config.pretraining.num_candidates == 1:
-    options = options._replace(fixed_search=candidates.find_nothing)
-  elif kind != 'retrieved':
-    sparse = word_search.wordpiece_search(
-      bm25.over_table(inputs.table), inputs.tokenizer
-    )
-    field = 'sparse' if kind == 'hybrid' else 'fixed_search'
-    options = options._replace(**{field: sparse})
+  return (None, by_words) if config.candidates == 'hybrid' else (by_words, None)
+
+
+def main(_):
+  job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
+  inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
+  fixed_search, sparse = _searches(inputs)
   pretraining_run.run(
-    inputs, _QUERIES_DIR.value, _RUN_DIR.value, options, setup
+    inputs,
+    _QUERIES_DIR.value,
+    job,
+    fixed_search=fixed_search,
+    sparse=sparse,
+    keep_best=_KEEP_BEST.value,
   )
 
 

@@ -31,7 +31,7 @@ _RUN_DIR = flags.DEFINE_string(
 
 
 def main(_):
-  setup = training_flags.setup()
+  job = training_flags.job(_RUN_DIR.value)
   if cloze_flags.QUERIES_DIR.value:
     examples = query_table.QueryTable.open(
       cloze_flags.QUERIES_DIR.value, verify=True
@@ -39,9 +39,7 @@ def main(_):
   else:
     examples = question_flags.read()
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
-  closed_book_run.run(
-    inputs, examples, _RUN_DIR.value, training_flags.INIT_FROM.value, setup
-  )
+  closed_book_run.run(inputs, examples, job)
 
 
 if __name__ == '__main__':

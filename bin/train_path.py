@@ -33,7 +33,7 @@ flags.mark_flags_as_required(['questions', 'init_from'])
 
 
 def main(_):
-  setup = training_flags.setup()
+  job = training_flags.job(_RUN_DIR.value)
   questions = question_flags.read()
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
@@ -42,8 +42,7 @@ def main(_):
     [question.question for question in questions],
     path_batches.NUM_BY_WORDS,
   )
-  run_dir, init_from = _RUN_DIR.value, training_flags.INIT_FROM.value
-  path_run.run(inputs, questions, run_dir, init_from, linked, words, setup)
+  path_run.run(inputs, questions, job, linked=linked, words=words)
 
 
 if __name__ == '__main__':

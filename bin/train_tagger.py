@@ -40,11 +40,8 @@ def main(_):
   train, dev = conll.read(_TRAIN.value), []
   if _DEV.value:
     dev = conll.read(_DEV.value)  # A mistake in it must not wait for the end.
-  setup = training_flags.setup()
-  job = tagger_run.prepare(
-    config_flags.load(), train, _VOCAB_FILE.value, init_from
-  )
-  tagger_run.run(job, _OUTPUT_DIR.value, setup)
+  job = training_flags.job(_OUTPUT_DIR.value)
+  tagger_run.run(config_flags.load(), train, job, vocab_file=_VOCAB_FILE.value)
   if dev:
     scores = tagger_run.evaluate(_OUTPUT_DIR.value, dev)
     print(

@@ -1,11 +1,14 @@
 """Defines the flags of all trainers: what to start from, devices, --resume."""
 
+from typing import Optional
+
 from . import strategy_flags
 
 from absl import flags
 
 from realm_tf import errors
 from realm_tf.training import initial_params
+from realm_tf.training import job as job_lib
 from realm_tf.training import setup as setup_lib
 
 INIT_FROM = flags.DEFINE_string(
@@ -31,13 +34,22 @@ def define_reader_init_from() -> flags.FlagHolder:
   )
 
 
-def init_from(reader: flags.FlagHolder) -> initial_params.InitFrom:
-  """Returns the models to start from; `reader` is --reader_init_from."""
-  return initial_params.InitFrom(INIT_FROM.value, reader.value)
+def job(run_dir: str, reader: Optional[flags.FlagHolder] = None) -> job_lib.Job:
+  """Returns where, from which weights and on which devices a job runs.
+
+  Must be called before any tensor is made: it may split the CPU.
+
+  Args:
+    run_dir: Value of --run_dir.
+    reader: Flag from `define_reader_init_from`, where there is one.
+  """
+  reader_dir = None if reader is None else reader.value
+  init_from = initial_params.InitFrom(INIT_FROM.value, reader_dir)
+  return job_lib.Job(run_dir, init_from, _setup())
 
 
-def setup() -> setup_lib.Setup:
-  """Returns how this process trains.
+def _setup() -> setup_lib.Setup:
+  """Returns strategy, resume and profile.
 
   Raises:
     UserError: A flag has a wrong value, or there are no such devices.

@@ -58,17 +58,15 @@ def _search(inputs, questions):
 
 
 def main(_):
-  setup = training_flags.setup()
+  job = training_flags.job(_RUN_DIR.value)
   questions = question_flags.read() if question_flags.are_given() else []
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   inverse_cloze_run.run(
     inputs,
-    _RUN_DIR.value,
-    training_flags.INIT_FROM.value,
-    setup,
     questions,
-    _search(inputs, questions),
-    _retriever(),
+    job,
+    search=_search(inputs, questions),
+    retriever=_retriever(),
   )
 
 

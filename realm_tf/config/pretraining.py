@@ -42,6 +42,11 @@ class InverseClozeConfig(fields.Config):
   jit_compile: bool = True
   checkpoint_every_steps: int = fields.positive(500)
 
+  @property
+  def log_every_steps(self) -> int:
+    """Steps between two lines of the log: 20 lines in a run."""
+    return max(1, self.optimizer.num_steps // 20)
+
   def check_together(self):
     fields.check(
       not self.chunk_size or self.batch_size % self.chunk_size == 0,

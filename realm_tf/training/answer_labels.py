@@ -19,12 +19,15 @@ from realm_tf.records import answer_spans
 from realm_tf.records import block_table
 from realm_tf.records import sampling
 from realm_tf.text import answers as answers_lib
+from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
 from realm_tf.training import answerable
 from realm_tf.training import runs
 
 _MAX_KNOWN = 100_000_000  # Cached labels, of 5 bytes each.
 _CHUNK = 10_000  # Article ids read at once.
+
+Tokenizer = wordpiece.WordpieceTokenizer | sentencepieces.SentencepieceTokenizer
 
 
 class Questions(NamedTuple):
@@ -42,9 +45,7 @@ class Questions(NamedTuple):
 
 
 def tokenize(
-  given: Sequence[questions_lib.Question],
-  tokenizer: wordpiece.WordpieceTokenizer,
-  length: int,
+  given: Sequence[questions_lib.Question], tokenizer: Tokenizer, length: int
 ) -> Questions:
   """Tokenizes questions, cut to `length` wordpieces, and their answers."""
   ids = sampling.pad_rows(

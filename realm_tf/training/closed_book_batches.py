@@ -13,7 +13,6 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
-from realm_tf.text import wordpiece
 from realm_tf.training import answer_labels
 
 _WIDTH = 8  # Batches are trimmed to multiples of it: each shape is compiled.
@@ -55,7 +54,7 @@ def of_queries(
 
 def of_questions(
   questions: Sequence[questions_lib.Question],
-  tokenizer: wordpiece.WordpieceTokenizer,
+  tokenizer: answer_labels.Tokenizer,
   config: config_lib.ClosedBookConfig,
 ) -> tuple[Pairs, int]:
   """Returns questions with their first answers, and how many have one.

@@ -5,8 +5,6 @@ corpus's vocabulary, queries or questions -> model directory
 
 from collections.abc import Sequence
 import dataclasses
-import functools
-from typing import Any, Optional
 
 import tensorflow as tf
 
@@ -18,69 +16,58 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import model_directory
+from realm_tf.text import sentencepieces
 from realm_tf.training import answer_labels
 from realm_tf.training import answerable
 from realm_tf.training import closed_book_batches
 from realm_tf.training import closed_book_trainer
-from realm_tf.training import initial_params
-from realm_tf.training import loop
+from realm_tf.training import job as job_lib
+from realm_tf.training import prefetch
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
+
+Examples = query_table.QueryTable | Sequence[questions_lib.Question]
 
 
-def run(
-  inputs: runs.Inputs,
-  examples: query_table.QueryTable | Sequence[questions_lib.Question],
-  run_dir: str,
-  init_from: Optional[str] = None,
-  setup: setup_lib.Setup = setup_lib.ALONE,
-) -> None:
+def run(inputs: runs.Inputs, examples: Examples, job: job_lib.Job) -> None:
   """Trains on salient spans, or on questions, and publishes the parameters.
 
   Args:
-    run_dir: New model directory.
-    init_from: Model directory to start from; an imported T5 brings its sizes
-      and its pieces along.
+    inputs: Corpus, of which the vocabulary is used, and config.
+    examples: Masked sentences or questions.
+    job: An imported T5 in its `init_from` brings its sizes and its pieces
+      along.
 
   Raises:
     UserError: Queries have another vocabulary, or no question has its answer
       in the corpus, or queries are given to an imported T5.
   """
   _check_answers(inputs, examples)
-  is_imported = bool(init_from) and model_directory.has_sentencepieces(
-    init_from
-  )
-  if is_imported:
-    inputs = _of_t5(inputs, examples, init_from)
-  config, job = inputs.config, inputs.config.closed_book
-  setup.share(job.batch_size)  # Checks it before the run begins.
-  pairs, number = _pairs(inputs, examples)
-  runs.start(run_dir, inputs, setup)
-  if is_imported and setup.is_chief:
-    files = map(layout.sentencepiece_file, (init_from, run_dir))
+  init_from = job.init_from.model_dir
+  pieces = None
+  if init_from and model_directory.has_sentencepieces(init_from):
+    pieces = _sentencepieces(init_from, examples)
+    inputs = _with_sizes_of(init_from, inputs)
+  config, tokenizer = inputs.config, pieces or inputs.tokenizer
+  job.share(config.closed_book)  # Checked before the run begins.
+  pairs, number = _pairs(inputs, examples, tokenizer)
+  model, _ = job.create_model(inputs, [realm_model.SEQ2SEQ])
+  if pieces and job.setup.is_chief:
+    files = map(layout.sentencepiece_file, (init_from, job.run_dir))
     tf.io.gfile.copy(*files, overwrite=True)
-  model, _ = initial_params.create_model(
-    inputs, [realm_model.SEQ2SEQ], initial_params.InitFrom(init_from), setup
-  )
-  run_loop = loop.create(
-    lambda optimizer: closed_book_trainer.ClosedBookTrainer(
-      None, optimizer, model
-    ),
+  run_loop = job.start(
+    config.closed_book,
     config.seed,
-    run_dir,
-    job,
-    setup,
+    lambda optimizer: closed_book_trainer.ClosedBookTrainer(optimizer, model),
   )
-  _, end_id = inputs.special_ids
-  run_loop.feed(
-    functools.partial(
-      closed_book_batches.batches, pairs, number, end_id, config
+  _, end_id = tokenizer.special_ids
+  run_loop.run(
+    prefetch.prefetch(
+      closed_book_batches.batches(pairs, number, end_id, config, run_loop.share)
     )
   )
-  run_loop.run()
 
 
-def _check_answers(inputs, examples):
+def _check_answers(inputs: runs.Inputs, examples: Examples) -> None:
   """Raises UserError if no question has its answer in the corpus."""
   if not isinstance(examples, query_table.QueryTable):
     answers = answer_labels.tokenize(examples, inputs.tokenizer, 1).answers
@@ -88,31 +75,35 @@ def _check_answers(inputs, examples):
     answerable.check(examples, answers, inputs.table, length)
 
 
-def _pairs(inputs, examples):
+def _pairs(
+  inputs: runs.Inputs, examples: Examples, tokenizer: answer_labels.Tokenizer
+) -> tuple[closed_book_batches.Pairs, int]:
   """Returns pairs of input and output, and their number."""
-  job = inputs.config.closed_book
+  config = inputs.config.closed_book
   if not isinstance(examples, query_table.QueryTable):
-    return closed_book_batches.of_questions(examples, inputs.tokenizer, job)
+    return closed_book_batches.of_questions(examples, tokenizer, config)
   examples.fit_corpus(inputs.table)
   pairs = closed_book_batches.of_queries(
-    examples, job, inputs.tokenizer.mask_id
+    examples, config, inputs.tokenizer.mask_id
   )
   return pairs, examples.num_queries
 
 
-def _of_t5(inputs, examples, init_from):
-  """Returns inputs with an imported T5's sizes and tokenizer."""
+def _sentencepieces(
+  init_from: str, examples: Examples
+) -> sentencepieces.SentencepieceTokenizer:
+  """Returns the tokenizer of an imported T5."""
   if isinstance(examples, query_table.QueryTable):
     raise errors.UserError(
       "Sentences of --queries_dir have the corpus's wordpieces. Found a T5 "
       f'with others in {init_from}. Give --questions instead.'
     )
-  tokenizer: Any = model_files.open_sentencepieces(init_from)
+  return model_files.open_sentencepieces(init_from)
+
+
+def _with_sizes_of(init_from: str, inputs: runs.Inputs) -> runs.Inputs:
+  """Returns inputs whose config has the sizes of an imported T5."""
   model = dataclasses.replace(
     inputs.config.model, seq2seq=config_files.read(init_from).model.seq2seq
   )
-  return inputs._replace(
-    config=dataclasses.replace(inputs.config, model=model),
-    tokenizer=tokenizer,
-    special_ids=tokenizer.special_ids,
-  )
+  return inputs._replace(config=dataclasses.replace(inputs.config, model=model))

@@ -4,6 +4,7 @@ questions or masked sentences with answers -> [this file] -> updated parameters
 """
 
 import tensorflow as tf
+import tf_keras
 
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import seq2seq
@@ -14,14 +15,19 @@ from realm_tf.training import step_trainer
 class ClosedBookTrainer(step_trainer.StepTrainer):
   """Maximizes log p(y|x) of an encoder-decoder, the mean over wordpieces.
 
+  Batches are those of `closed_book_batches`.
+
   Args:
-    batches: See `closed_book_batches`.
     optimizer: Updates all of the encoder-decoder.
     model: Model with the SEQ2SEQ part.
   """
 
-  def __init__(self, batches, optimizer, model: realm_model.RealmModel):
-    super().__init__(batches, optimizer, model.seq2seq.trainable_variables)
+  def __init__(
+    self,
+    optimizer: tf_keras.optimizers.Optimizer,
+    model: realm_model.RealmModel,
+  ):
+    super().__init__(optimizer, model.seq2seq.trainable_variables)
     self.model = model
 
   def loss_and_logs(self, batch):

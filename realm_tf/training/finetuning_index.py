@@ -34,6 +34,7 @@ class FinetuningIndex:
     inputs: runs.Inputs,
     model: realm_model.RealmModel,
     run_dir: str,
+    *,
     init_from: Optional[str] = None,
   ):
     config = inputs.config.finetuning

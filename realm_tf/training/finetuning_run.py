@@ -4,11 +4,11 @@ By default Embed_doc is frozen: only Embed_input and the reader are trained
 (Section 3.3).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import dataclasses
-import functools
-from typing import NamedTuple, Optional
+from typing import Optional
 
+from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
@@ -18,117 +18,114 @@ from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from realm_tf.training import finetuning_index
 from realm_tf.training import finetuning_trainer
-from realm_tf.training import initial_params
+from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 from realm_tf.training import model_choice
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
+from realm_tf.training import step_trainer
 
-
-class Options(NamedTuple):
-  """Departures from a plain run.
-
-  Attributes:
-    init_from: Model directories to start from.
-    search: Replaces the model's own search and scores, e.g. by BM25.
-    exact_match: Measures exact match on development questions, in percent; with
-      it, the run publishes its best parameters instead of its last.
-  """
-
-  init_from: initial_params.InitFrom = initial_params.NOTHING
-  search: Optional[finetuning_batches.Search] = None
-  exact_match: Optional[
-    Callable[[realm_model.RealmModel, storage.Index], float]
-  ] = None
-
-
-_PLAIN = Options()
+# (model, index) -> exact match in percent.
+ExactMatch = Callable[[realm_model.RealmModel, storage.Index], float]
 
 
 def run(
   inputs: runs.Inputs,
   questions: Sequence[questions_lib.Question],
-  run_dir: str,
-  options: Options = _PLAIN,
-  setup: setup_lib.Setup = setup_lib.ALONE,
+  job: job_lib.Job,
+  *,
+  search: Optional[finetuning_batches.Search] = None,
+  exact_match: Optional[ExactMatch] = None,
 ) -> None:
-  """Fine-tunes and publishes the QA model in `run_dir`, with an index."""
-  config, job = inputs.config, inputs.config.finetuning
+  """Fine-tunes and publishes the QA model, with an index.
+
+  Args:
+    search: Replaces the model's own search and scores, e.g. by BM25.
+    exact_match: Measures the model on development questions; with it, the run
+      publishes its best parameters instead of its last.
+  """
   config = dataclasses.replace(
-    config, model=realm_model.separate_towers(config.model)
+    inputs.config, model=realm_model.separate_towers(inputs.config.model)
   )
   inputs = inputs._replace(config=config)
+  job.share(config.finetuning)  # Checked before the run begins.
+  labels = _labels(inputs, questions)
+  model, left_over = job.create_model(
+    inputs, [realm_model.EMBEDDER, realm_model.SPAN]
+  )
+  if search and job.setup.is_chief:  # Which may use a scorer of paths.
+    params_export.keep_paths(job.run_dir, left_over)
+  indexes = finetuning_index.FinetuningIndex(
+    inputs, model, job.run_dir, init_from=job.init_from.model_dir
+  )
+  indexes.build(0)  # With the first parameters: a checkpoint is not read yet.
+  run_loop = job.start(
+    config.finetuning,
+    config.seed,
+    lambda optimizer: finetuning_trainer.FinetuningTrainer(
+      optimizer, model, config, special_ids=inputs.special_ids
+    ),
+  )
+
+  def batches_of(index):
+    return finetuning_batches.batches(
+      labels,
+      search or _search(inputs, model, index),
+      None if search else index.embeddings,
+      config,
+      run_loop.share,
+    )
+
+  choice = _choice(run_loop, job, exact_match, config.finetuning)
+  _train(run_loop, choice, indexes, batches_of)
+
+
+def _labels(
+  inputs: runs.Inputs, questions: Sequence[questions_lib.Question]
+) -> answer_labels.AnswerLabels:
+  """Labels the questions; checks that no block is longer than is read."""
+  config = inputs.config
   whole_blocks.check(
     inputs.table, config.lengths, whole_blocks.of_finetuning(config)
   )
-  labels = answer_labels.of_questions(questions, inputs, job)
-  share = setup.share(job.batch_size)
-  runs.start(run_dir, inputs, setup)
-  model = _model(inputs, run_dir, options, setup)
-  indexes = finetuning_index.FinetuningIndex(
-    inputs, model, run_dir, options.init_from.model_dir
-  )
-  indexes.build(0)  # With the first parameters: a checkpoint is not read yet.
-  run_loop = loop.create(
-    lambda optimizer: finetuning_trainer.FinetuningTrainer(
-      None, optimizer, model, config, inputs.special_ids
-    ),
-    config.seed,
-    run_dir,
-    job,
-    setup,
-  )
-  choice = _choice(run_loop, run_dir, options, job, setup)
-
-  def batches_of(index):
-    search = options.search or _search(inputs, model, index)
-    return finetuning_batches.batches(
-      labels,
-      search,
-      None if options.search else index.embeddings,
-      config,
-      share._replace(first_step=run_loop.step),
-    )
-
-  _train(run_loop, choice, indexes, batches_of, job.optimizer.num_steps)
+  return answer_labels.of_questions(questions, inputs, config.finetuning)
 
 
-def _model(inputs, run_dir, options, setup):
-  """Returns the model; publishes the scorer of the paths it searches."""
-  model, left_over = initial_params.create_model(
-    inputs, [realm_model.EMBEDDER, realm_model.SPAN], options.init_from, setup
-  )
-  if options.search and setup.is_chief:
-    params_export.keep_paths(run_dir, left_over)
-  return model
-
-
-def _choice(run_loop, run_dir, options, job, setup):
-  """Returns what chooses the best parameters; None without a measure."""
-  if options.exact_match is None:
+def _choice(
+  run_loop: loop.Loop,
+  job: job_lib.Job,
+  exact_match: Optional[ExactMatch],
+  config: config_lib.FinetuningConfig,
+) -> Optional[model_choice.ModelChoice]:
+  """Returns the keeper of the best parameters; None without a measure."""
+  if not exact_match:
     return None
-  exact_match = functools.partial(options.exact_match, run_loop.trainer.model)
+  model = run_loop.trainer.model
   return model_choice.ModelChoice(
-    run_loop, run_dir, exact_match, job, setup.is_chief
+    run_loop, job, lambda index: exact_match(model, index), config
   )
 
 
-def _train(run_loop, choice, indexes, batches_of, num_steps):
+def _train(
+  run_loop: loop.Loop,
+  choice: Optional[model_choice.ModelChoice],
+  indexes: finetuning_index.FinetuningIndex,
+  batches_of: Callable[[storage.Index], Iterator[step_trainer.Batch]],
+) -> None:
   """Trains to the end or an early stop; publishes parameters and index."""
   is_done = False
   while not is_done:
-    index = indexes.at(min(run_loop.step, num_steps - 1))
-    run_loop.trainer.train_dataset = batches_of(index)
-    until = indexes.next_build(run_loop.step, num_steps)
+    index = indexes.at(min(run_loop.step, run_loop.num_steps - 1))
+    batches = batches_of(index)
+    until = indexes.next_build(run_loop.step, run_loop.num_steps)
     while True:
       # Measured first: a run may be killed between its checkpoint and this.
       is_done = choice is not None and choice.must_stop(index)
       run_loop.save()
       if is_done or run_loop.step >= until:
         break
-      run_loop.train(choice.next_step(until) if choice else until)
-    is_done = is_done or run_loop.step >= num_steps
+      run_loop.train(choice.next_step(until) if choice else until, batches)
+    is_done = is_done or run_loop.step >= run_loop.num_steps
   if choice:
     choice.restore_best(run_loop.trainer.model)
   indexes.finish(run_loop.step)
@@ -137,7 +134,9 @@ def _train(run_loop, choice, indexes, batches_of, num_steps):
   run_loop.finish()
 
 
-def _search(inputs, model, index):
+def _search(
+  inputs: runs.Inputs, model: realm_model.RealmModel, index: storage.Index
+) -> finetuning_batches.Search:
   """Returns a search with the model's current query embedder."""
   retriever = retrieval_layer.over_model(
     model,

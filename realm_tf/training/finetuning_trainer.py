@@ -4,6 +4,7 @@ questions + searched blocks -> [this file] -> tuned Embed_input and reader
 """
 
 import tensorflow as tf
+import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
@@ -20,28 +21,29 @@ class FinetuningTrainer(step_trainer.StepTrainer):
   is zero. Blocks have the index's embeddings; if Embed_doc is not frozen, it
   embeds the blocks that are read again and is trained on them.
 
+  Batches of `finetuning_batches` have 'question_ids' int32 [B, Lq],
+  'block_embeddings' float32 [B, N, D] or, without training the retriever,
+  'fixed_scores' float32 [B, N]; 'has_answer' bool [B, N]; 'is_compared' bool
+  [B, N], blocks that count in the sums over blocks and spans, without padding
+  and blocks that may or may not answer; 'read_rows' int32 [B, K], which of the
+  N are read; 'title_ids' int32 [B, K, Lt], 'body_ids' int32 [B, K, Lz],
+  'is_answer' bool [B, K, Lz, W].
+
   Args:
-    batches: Batches of `finetuning_batches`: 'question_ids' int32 [B, Lq],
-      'block_embeddings' float32 [B, N, D] or, without training the retriever,
-      'fixed_scores' float32 [B, N]; 'has_answer' bool [B, N]; 'is_compared'
-      bool [B, N], blocks that count in the sums over blocks and spans, without
-      padding and blocks that may or may not answer; 'read_rows' int32 [B, K],
-      which of the N are read; 'title_ids' int32 [B, K, Lt], 'body_ids' int32
-      [B, K, Lz], 'is_answer' bool [B, K, Lz, W].
+    optimizer: Updates the reader, and the towers that are not frozen.
     model: Model with the EMBEDDER and SPAN parts.
     special_ids: The vocabulary's [CLS] and [SEP].
   """
 
   def __init__(
     self,
-    batches,
-    optimizer,
+    optimizer: tf_keras.optimizers.Optimizer,
     model: realm_model.RealmModel,
     config: config_lib.ExperimentConfig,
+    *,
     special_ids: tuple[int, int],
   ):
     super().__init__(
-      batches,
       optimizer,
       _trained(model, config.finetuning),
       config.finetuning.jit_compile and model.prefers_xla,

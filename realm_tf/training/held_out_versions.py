@@ -47,6 +47,7 @@ class HeldOutVersions:
     queries: held_out_queries.HeldOutQueries,
     model: realm_model.RealmModel,
     run_dir: str,
+    *,
     until: int,
     fixed_search: Optional[candidates.Search] = None,
     metric: Optional[str] = None,

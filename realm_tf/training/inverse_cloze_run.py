@@ -3,7 +3,7 @@
 Trains on sentences of the corpus (ICT), or on questions that it answers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import functools
 from typing import Optional
@@ -11,9 +11,11 @@ from typing import Optional
 from absl import logging
 import numpy as np
 
+from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.modeling import realm_model
+from realm_tf.records import sampling
 from realm_tf.records import whole_blocks
 from realm_tf.rundir import layout
 from realm_tf.rundir import metrics_log
@@ -21,32 +23,34 @@ from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_batches
 from realm_tf.training import hard_negatives
 from realm_tf.training import held_out_cloze
-from realm_tf.training import initial_params
 from realm_tf.training import inverse_cloze_batches
 from realm_tf.training import inverse_cloze_trainer
+from realm_tf.training import job as job_lib
 from realm_tf.training import loop
-from realm_tf.training import params_export
+from realm_tf.training import prefetch
 from realm_tf.training import question_pairs
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
+from realm_tf.training import step_trainer
+
+_BatchesOf = Callable[
+  [config_lib.ExperimentConfig, sampling.Share], Iterator[step_trainer.Batch]
+]
 
 
 def run(
   inputs: runs.Inputs,
-  run_dir: str,
-  init_from: Optional[str] = None,
-  setup: setup_lib.Setup = setup_lib.ALONE,
-  questions: Sequence[questions_lib.Question] = (),
+  questions: Sequence[questions_lib.Question],
+  job: job_lib.Job,
+  *,
   search: Optional[finetuning_batches.Search] = None,
   retriever: Optional[finetuning_batches.Search] = None,
 ) -> None:
-  """Trains both embedders and publishes them in `run_dir`.
+  """Trains both embedders and publishes them.
 
-  The reader of `init_from` is published unchanged.
+  The reader of `job.init_from` is published unchanged.
 
   Args:
-    run_dir: New model directory.
-    init_from: Model directory to start from.
     questions: Training questions; without any, the task is ICT.
     search: Finds blocks for questions that name no article; see
       `question_pairs.find`.
@@ -56,34 +60,40 @@ def run(
     UserError: A replica's part of the batch cannot be divided into chunks, or
       no block answers a question.
   """
-  config, job = inputs.config, inputs.config.inverse_cloze
-  share = setup.share(job.batch_size)
-  _check_chunks(job, setup)
+  config = inputs.config
+  is_measured = job.share(config.inverse_cloze).count == 1
+  _check_chunks(config.inverse_cloze, job.setup)
   whole_blocks.check(inputs.table, config.lengths)
-  # Before the run begins, so that a user's mistake leaves no directory behind.
   batches_of = _batches_of(inputs, questions, search, retriever)
-  runs.start(run_dir, inputs, setup)
-  model, left_over = initial_params.create_model(
-    inputs, [realm_model.EMBEDDER], initial_params.InitFrom(init_from), setup
-  )
-  if init_from and setup.is_chief:
-    params_export.keep_untrained(run_dir, init_from, left_over, config.model)
-  run_loop = loop.create(
-    lambda optimizer: inverse_cloze_trainer.InverseClozeTrainer(
-      None, optimizer, model, config.lengths, inputs.special_ids, job
-    ),
+  model, left_over = job.create_model(inputs, [realm_model.EMBEDDER])
+  job.keep_untrained(left_over, config.model)
+  run_loop = job.start(
+    config.inverse_cloze,
     config.seed,
-    run_dir,
-    job,
-    setup,
-    max(1, job.optimizer.num_steps // 20),
+    lambda optimizer: inverse_cloze_trainer.InverseClozeTrainer(
+      optimizer,
+      model,
+      config.inverse_cloze,
+      lengths=config.lengths,
+      special_ids=inputs.special_ids,
+    ),
   )
-  run_loop.feed(functools.partial(batches_of, config))
-  _train(inputs, run_dir, run_loop, is_measured=share.count == 1)
+  batches = prefetch.prefetch(batches_of(config, run_loop.share))
+  measure = _measure_of(inputs, job.run_dir, run_loop, is_measured)
+  measure()
+  run_loop.train(run_loop.num_steps, batches)
+  run_loop.publish()
+  measure()
+  run_loop.finish()
 
 
-def _train(inputs, run_dir, run_loop, is_measured):
-  """Trains, and measures ICT on held-out articles before and after."""
+def _measure_of(
+  inputs: runs.Inputs,
+  run_dir: str,
+  run_loop: loop.Loop[inverse_cloze_trainer.InverseClozeTrainer],
+  is_measured: bool,
+) -> Callable[[], None]:
+  """Returns a function that measures ICT on held-out articles, if any."""
   blocks = held_out_cloze.rows(inputs) if is_measured else ()
   metrics_log.cut(layout.held_out_file(run_dir), run_loop.step - 1)
 
@@ -92,15 +102,16 @@ def _train(inputs, run_dir, run_loop, is_measured):
       means = held_out_cloze.measure(inputs, run_loop.trainer, blocks)
       metrics_log.append_held_out(run_dir, run_loop.step, means)
 
-  measure()
-  run_loop.train(inputs.config.inverse_cloze.optimizer.num_steps)
-  run_loop.publish()
-  measure()
-  run_loop.finish()
+  return measure
 
 
-def _batches_of(inputs, questions, search, retriever):
-  """Returns (config, share) -> batches."""
+def _batches_of(
+  inputs: runs.Inputs,
+  questions: Sequence[questions_lib.Question],
+  search: Optional[finetuning_batches.Search],
+  retriever: Optional[finetuning_batches.Search],
+) -> _BatchesOf:
+  """Returns (config, share) -> batches, of sentences or of questions."""
   config = inputs.config
   if not questions:
     return functools.partial(
@@ -131,7 +142,9 @@ def _batches_of(inputs, questions, search, retriever):
   )
 
 
-def _check_chunks(config, setup):
+def _check_chunks(
+  config: config_lib.InverseClozeConfig, setup: setup_lib.Setup
+) -> None:
   count = setup.resolved.num_replicas_in_sync
   part, size = config.batch_size // count, config.chunk_size
   if size and part % size:

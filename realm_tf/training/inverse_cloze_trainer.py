@@ -7,6 +7,7 @@ blocks of all replicas.
 from collections.abc import Mapping
 
 import tensorflow as tf
+import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
@@ -22,32 +23,30 @@ _KINDS = ('', 'hard_')  # Blocks of the queries, and hard negatives.
 class InverseClozeTrainer(step_trainer.StepTrainer):
   """Maximizes the in-batch log p(z|x), Lee et al. 2019, Section 4.
 
+  Batches of `inverse_cloze_batches` have 'query_ids' int32 [B, Lx], 'title_ids'
+  int32 [B, Lt] and 'body_ids' int32 [B, Lz], wordpieces with zeros after them.
+  Batches of `question_pairs` also have 'is_compared' bool [B, N], because some
+  blocks of the batch are no negatives of some queries; and 'hard_title_ids' and
+  'hard_body_ids' of B further blocks, so that N is 2 B.
+
   Args:
-    batches: 'query_ids' int32 [B, Lx], 'title_ids' int32 [B, Lt], 'body_ids'
-      int32 [B, Lz]: wordpieces with zeros behind them; see
-      `inverse_cloze_batches`. Also 'is_compared' bool [B, N] if some blocks of
-      the batch are no negatives of some queries, and 'hard_title_ids' and
-      'hard_body_ids' of B further blocks, so that N is 2 B; see
-      `question_pairs`.
     optimizer: Updates both towers.
     model: Model with the EMBEDDER part.
-    lengths: `block_tokens`.
+    config: Its `chunk_size` divides each replica's part of B.
+    lengths: `query_tokens` and `block_tokens`.
     special_ids: The vocabulary's [CLS] and [SEP].
-    config: Among others, how many examples are embedded at once, a divisor of
-      each replica's part of B; 0 for all of them.
   """
 
   def __init__(
     self,
-    batches,
-    optimizer,
+    optimizer: tf_keras.optimizers.Optimizer,
     model: realm_model.RealmModel,
+    config: config_lib.InverseClozeConfig,
+    *,
     lengths: config_lib.LengthConfig,
     special_ids: tuple[int, int],
-    config: config_lib.InverseClozeConfig,
   ):
     super().__init__(
-      batches,
       optimizer,
       model.trainable_variables,
       config.jit_compile and model.prefers_xla,

@@ -7,50 +7,59 @@ dropout are functions of seed and step, so a resumed run has the losses of an
 uninterrupted one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 import contextlib
 import signal
-from typing import Any, Optional
+from typing import Generic, Protocol, TypeVar
 
 from absl import logging
 import orbit
 import tensorflow as tf
-import tf_keras
 import tqdm
 
+from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.modeling import weights
 from realm_tf.records import sampling
 from realm_tf.rundir import layout
 from realm_tf.rundir import metrics_log
 from realm_tf.rundir import versions
-from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import params_export
-from realm_tf.training import prefetch
 from realm_tf.training import setup as setup_lib
 from realm_tf.training import step_trainer
 
+Trainer = TypeVar('Trainer', bound=step_trainer.StepTrainer)
 
-class Loop:
-  """Trains, from the last checkpoint on if the job is resumed.
 
-  Args:
-    job: The job's config, such as a `PretrainingConfig`: its numbers of steps.
-    log_every_steps: Replaces the config's.
-  """
+class JobConfig(Protocol):
+  """A job's section of the config, such as `PretrainingConfig`."""
+
+  @property
+  def optimizer(self) -> config_lib.OptimizerConfig: ...
+
+  @property
+  def batch_size(self) -> int: ...
+
+  @property
+  def checkpoint_every_steps(self) -> int: ...
+
+  @property
+  def log_every_steps(self) -> int: ...
+
+
+class Loop(Generic[Trainer]):
+  """Trains, from the last checkpoint on if the job is resumed."""
 
   def __init__(
     self,
-    trainer: step_trainer.StepTrainer,
+    trainer: Trainer,
     run_dir: str,
-    job: Any,
+    config: JobConfig,
     setup: setup_lib.Setup = setup_lib.ALONE,
-    log_every_steps: Optional[int] = None,
   ):
     self.trainer = trainer
     self._run_dir = run_dir
-    self._job, self._setup = job, setup
-    self._log_every_steps = log_every_steps or job.log_every_steps
+    self._config, self._setup = config, setup
     self._is_chief = setup.is_chief
     self._manager = tf.train.CheckpointManager(
       tf.train.Checkpoint(
@@ -66,7 +75,7 @@ class Loop:
       self._restore()
     self._last_saved = self.step
     self._bar = tqdm.tqdm(
-      total=job.optimizer.num_steps,
+      total=config.optimizer.num_steps,
       initial=self.step,
       unit='step',
       mininterval=1,
@@ -75,8 +84,8 @@ class Loop:
     self._controller = orbit.Controller(
       global_step=trainer.global_step,
       trainer=trainer,
-      train_actions=[self._log],
-      steps_per_loop=self._log_every_steps,
+      train_actions=[self._log, self._save_if_due],
+      steps_per_loop=self._steps_to_next_row,
       summary_dir=layout.summary_dir(run_dir) if self._is_chief else None,
     )
     if setup.profile_steps and self._is_chief:
@@ -89,26 +98,32 @@ class Loop:
     """Steps that are done."""
     return int(self.trainer.global_step.numpy())
 
-  def train(self, until: int) -> None:
+  @property
+  def num_steps(self) -> int:
+    """Steps of the whole run."""
+    return self._config.optimizer.num_steps
+
+  @property
+  def share(self) -> sampling.Share:
+    """This process's share of batches, from the current step on."""
+    share = self._setup.share(self._config.batch_size)
+    return share._replace(first_step=self.step)
+
+  def train(self, until: int, batches: Iterator[step_trainer.Batch]) -> None:
     """Trains up to step `until`, with logs and checkpoints.
+
+    Args:
+      until: Number of the last step.
+      batches: Endless; this process's share, from the current step on.
 
     Raises:
       Stopped: The process received a signal; a checkpoint is written.
       UserError: Too many steps were not finite, or the disk is full.
     """
-    checkpoint_every = self._job.checkpoint_every_steps
+    self.trainer.train_dataset = batches
     with _asked_to_stop(self.trainer):
       try:
-        while self.step < until:
-          # The same rows of the log and the same checkpoints, wherever a run
-          # was interrupted.
-          ends = (
-            (self.step // every + 1) * every
-            for every in (self._log_every_steps, checkpoint_every)
-          )
-          self._controller.train(min(until, *ends))
-          if self.step % checkpoint_every == 0:
-            self.save()
+        self._controller.train(until)
       except (OSError, tf.errors.ResourceExhaustedError) as error:
         # TensorFlow raises the same error when memory is short.
         if 'No space left' not in str(error):
@@ -121,18 +136,9 @@ class Loop:
           f'{self.step} in {self._run_dir}. Go on with --resume.'
         ) from None
 
-  def feed(
-    self, batches_of: Callable[[sampling.Share], Iterator[step_trainer.Batch]]
-  ) -> None:
-    """Gives the trainer this process's share of batches, from now on."""
-    share = self._setup.share(self._job.batch_size)
-    self.trainer.train_dataset = prefetch.prefetch(
-      batches_of(share._replace(first_step=self.step))
-    )
-
-  def run(self) -> None:
+  def run(self, batches: Iterator[step_trainer.Batch]) -> None:
     """Trains to the end and publishes the parameters."""
-    self.train(self._job.optimizer.num_steps)
+    self.train(self.num_steps, batches)
     self.publish()
     self.finish()
 
@@ -172,27 +178,43 @@ class Loop:
       raise self._is_full(error) from error
     self._last_saved = self.step
 
-  def _is_full(self, error):
+  def _steps_to_next_row(self, step: int) -> int:
+    """Returns the steps until the next row of the log or checkpoint.
+
+    Both are at multiples of their numbers, wherever a run was interrupted.
+    """
+    config = self._config
+    return min(
+      every - step % every
+      for every in (config.log_every_steps, config.checkpoint_every_steps)
+    )
+
+  def _save_if_due(self, output: Mapping[str, float]) -> None:
+    del output
+    if self.step % self._config.checkpoint_every_steps == 0:
+      self.save()
+
+  def _is_full(self, error: Exception) -> errors.UserError:
     return errors.UserError(
       f'The files of a run must fit on the disk. Found at step {self.step}: '
       f'{_first_line(error)}. Make room in {self._run_dir}, and continue with '
       f'--resume from step {self._last_saved}.'
     )
 
-  def _restore(self):
+  def _restore(self) -> None:
     """Reads the last checkpoint, if any, and removes later rows of the log."""
     if self._manager.restore_or_initialize() is None:
       logging.info('There is no checkpoint in %s yet.', self._run_dir)
     if self._is_chief:
       metrics_log.cut(layout.metrics_file(self._run_dir), self.step)
 
-  def _log(self, output):
+  def _log(self, output: Mapping[str, float]) -> None:
     step = self.step
     if self._is_chief:
       row = metrics_log.append(layout.metrics_file(self._run_dir), step, output)
       self._bar.update(step - self._bar.n)
       self._bar.set_postfix_str(_short(row))
-    limit = self._job.optimizer.max_skipped_steps
+    limit = self._config.optimizer.max_skipped_steps
     in_a_row = output['skipped_in_a_row']
     if limit and in_a_row >= limit:
       raise errors.UserError(
@@ -201,23 +223,6 @@ class Loop:
         'Lower optimizer.learning_rate or gradient_clip_norm, or look at the '
         'data, and go on with --resume.'
       )
-
-
-def create(
-  make_trainer: Callable[
-    [tf_keras.optimizers.Optimizer], step_trainer.StepTrainer
-  ],
-  seed: int,
-  run_dir: str,
-  job: Any,
-  setup: setup_lib.Setup = setup_lib.ALONE,
-  log_every_steps: Optional[int] = None,
-) -> Loop:
-  """Makes optimizer and trainer under the strategy, and their loop."""
-  with setup.scope():
-    trainer = make_trainer(optimizer_lib.create(job.optimizer))
-    trainer.seed_dropout(seed)
-  return Loop(trainer, run_dir, job, setup, log_every_steps)
 
 
 def _short(row):

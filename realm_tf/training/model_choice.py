@@ -16,6 +16,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
 from realm_tf.rundir import metrics_log
 from realm_tf.rundir import versions
+from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 
 
@@ -24,23 +25,21 @@ class ModelChoice:
 
   Args:
     exact_match: Measures the model with an index, in percent.
-    is_chief: Whether this process writes.
   """
 
   def __init__(
     self,
     run_loop: loop.Loop,
-    run_dir: str,
+    job: job_lib.Job,
     exact_match: Callable[[storage.Index], float],
     config: config_lib.FinetuningConfig,
-    is_chief: bool,
   ):
-    self._loop, self._run_dir = run_loop, run_dir
+    self._loop, self._run_dir = run_loop, job.run_dir
     self._exact_match = exact_match
     self._config = config
-    self._is_chief = is_chief
-    self._path = layout.dev_metrics_file(run_dir)
-    if is_chief:
+    self._is_chief = job.setup.is_chief
+    self._path = layout.dev_metrics_file(job.run_dir)
+    if self._is_chief:
       metrics_log.cut(self._path, run_loop.step)
     self._scores = {  # By step.
       step: score

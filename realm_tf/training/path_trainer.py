@@ -4,6 +4,7 @@ questions + seeds + blocks behind them -> [this file] -> Embed_input, scorer
 """
 
 import tensorflow as tf
+import tf_keras
 
 from realm_tf.modeling import realm_model
 from realm_tf.objectives import span_likelihood
@@ -17,18 +18,19 @@ class PathTrainer(step_trainer.StepTrainer):
   No path need be known: a question that links help with has its probability on
   the paths that end at a block with the answer.
 
+  Batches of `path_batches` have 'question_ids' int32 [B, Lq],
+  'block_embeddings' float32 [B, F, 1 + M, D], 'has_answer' and 'is_compared'
+  bool [B, F, 1 + M]; see `path_scorer.PathScorer`.
+
   Args:
-    batches: Batches of `path_batches`: 'question_ids' int32 [B, Lq],
-      'block_embeddings' float32 [B, F, 1 + M, D], 'has_answer' and
-      'is_compared' bool [B, F, 1 + M]; see `path_scorer.PathScorer`.
+    optimizer: Updates Embed_input and the scorer.
     model: Model with the EMBEDDER and PATH parts.
     special_ids: The vocabulary's [CLS] and [SEP].
   """
 
   def __init__(
     self,
-    batches,
-    optimizer,
+    optimizer: tf_keras.optimizers.Optimizer,
     model: realm_model.RealmModel,
     special_ids: tuple[int, int],
   ):
@@ -38,7 +40,7 @@ class PathTrainer(step_trainer.StepTrainer):
     ]
     if model.log_temperature is not None:
       variables.append(model.log_temperature)
-    super().__init__(batches, optimizer, variables)
+    super().__init__(optimizer, variables)
     self.model = model
     self._special_ids = special_ids
 

@@ -31,7 +31,8 @@ _OWN, _CANDIDATES = 'own_block', 'candidate_ids'  # Fields of a batch.
 class HasStep(Protocol):
   """A search in the index of a training step, `step`."""
 
-  step: int
+  @property
+  def step(self) -> int: ...
 
 
 def batches(

@@ -10,6 +10,7 @@ p(z|x) is computed here from the current parameters (Section 3.3).
 from typing import NamedTuple, Optional
 
 import tensorflow as tf
+import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
@@ -36,12 +37,14 @@ class PretrainingTrainer(step_trainer.StepTrainer):
   dropout: a reader that cannot use blocks yet teaches the retriever to prefer
   the null block, which is the reverse of the cold start in Section 3.4.
 
+  Batches of `pretraining_batches` have 'query_ids' int32 [B, Lx],
+  'masked_positions', 'gold_ids' int32 [B, M], 'token_mask' float32 [B, M],
+  'title_ids' int32 [B, K, Lt], 'body_ids' int32 [B, K, Lz], 'is_real' bool
+  [B, K]; with `inverse_cloze_weight` 'candidate_ids' int32 [B, K] and
+  'cloze_ids' int32 [B, K - 1, Lx], see `candidate_cloze`.
+
   Args:
-    batches: See `pretraining_batches`: 'query_ids' int32 [B, Lx],
-      'masked_positions', 'gold_ids' int32 [B, M], 'token_mask' float32 [B, M],
-      'title_ids' int32 [B, K, Lt], 'body_ids' int32 [B, K, Lz], 'is_real' bool
-      [B, K]; with `inverse_cloze_weight` 'candidate_ids' int32 [B, K] and
-      'cloze_ids' int32 [B, K - 1, Lx], see `candidate_cloze`.
+    optimizer: Updates all of the model, or all but its embedders.
     model: Model with the MASKED_LM part; without EMBEDDER, p(z|x) is uniform.
     special_ids: The vocabulary's [CLS] and [SEP].
     age: Logs the index's age, of batches that have 'index_step'.
@@ -49,10 +52,10 @@ class PretrainingTrainer(step_trainer.StepTrainer):
 
   def __init__(
     self,
-    batches,
-    optimizer,
+    optimizer: tf_keras.optimizers.Optimizer,
     model: realm_model.RealmModel,
     config: config_lib.ExperimentConfig,
+    *,
     special_ids: tuple[int, int],
     age: Optional[index_age.IndexAge] = None,
   ):
@@ -60,7 +63,6 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       config.pretraining.optimizer.embedder_rate_scale > 0
     )
     super().__init__(
-      batches,
       optimizer,
       [
         variable

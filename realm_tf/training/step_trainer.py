@@ -37,9 +37,10 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
 
   Created in the scope of the strategy that it runs under.
 
+  `train_dataset` is set by the loop: an endless iterator of this host's part of
+  each batch, arrays of few different shapes, because each is traced.
+
   Args:
-    batches: Endless; this host's part of each batch, arrays of few different
-      shapes, because each is traced.
     optimizer: Its `iterations` are the global step.
     variables: Trained variables.
     jit_compile: Whether XLA compiles loss and gradients where there is one
@@ -56,13 +57,12 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
 
   def __init__(
     self,
-    batches: Iterator[Batch],
     optimizer: tf_keras.optimizers.Optimizer,
     variables: Sequence[tf.Variable],
     jit_compile: bool = False,
   ):
     super().__init__(
-      batches,
+      None,
       orbit.StandardTrainerOptions(
         use_tf_while_loop=False, use_tf_function=False
       ),

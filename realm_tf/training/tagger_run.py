@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 import dataclasses
-import functools
 import json
 import os
 from typing import NamedTuple, Optional
 
+import numpy as np
 import tensorflow as tf
 import tf_keras
 
@@ -20,41 +20,73 @@ from realm_tf.rundir import model_directory
 from realm_tf.tagging import bert_tagger
 from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
-from realm_tf.training import loop
+from realm_tf.training import job as job_lib
+from realm_tf.training import prefetch
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from realm_tf.training import tagger_batches
 from realm_tf.training import tagger_trainer
 
 
-class TaggerJob(NamedTuple):
-  """Training data, config and first weights.
-
-  Attributes:
-    config: Config with the vocabulary's size.
-    init_arrays: Weights to start from, by name; {} for random ones.
-  """
+class _Inputs(NamedTuple):
+  """Config with the vocabulary's size, vocabulary and first weights."""
 
   config: config_lib.ExperimentConfig
   vocab_file: str
   tokenizer: wordpiece.WordpieceTokenizer
-  train: Sequence[conll.LabeledSentence]
-  init_arrays: dict
+  arrays: dict[str, np.ndarray]
 
 
-def prepare(
+def run(
   config: config_lib.ExperimentConfig,
-  train: Sequence[conll.LabeledSentence],
-  vocab_file: Optional[str],
-  init_from: Optional[str],
-) -> TaggerJob:
-  """Finds vocabulary, sizes and first weights.
+  sentences: Sequence[conll.LabeledSentence],
+  job: job_lib.Job,
+  *,
+  vocab_file: Optional[str] = None,
+) -> None:
+  """Trains a tagger and writes its directory.
 
   Args:
-    config: Its `model.reader_bert` gives the sizes, without `init_from`.
-    vocab_file: Wordpieces; ignored with `init_from`.
-    init_from: Model directory whose BERT the tagger starts from.
+    config: Its `model.reader_bert` gives the sizes, without `job.init_from`.
+    sentences: Labeled sentences.
+    job: The BERT of `job.init_from` gives first weights, sizes and vocabulary.
+    vocab_file: Wordpieces of a tagger that starts from random weights.
+
+  Raises:
+    UserError: The directory holds a run, and `job` does not resume.
   """
+  inputs = _open(config, vocab_file, job.init_from.model_dir)
+  config = inputs.config
+  job.share(config.tagger)  # Checked before the run begins.
+  tf_keras.utils.set_random_seed(config.seed)
+  names = token_labels.label_names(sentences)
+  if job.setup.is_chief:
+    _begin(inputs, job, names)
+  with job.setup.scope():
+    model = token_tagger.TokenTagger(config.model.reader_bert, len(names))
+    model.load(inputs.arrays)
+  tokenizer = inputs.tokenizer
+  run_loop = job.start(
+    config.tagger,
+    config.seed,
+    lambda optimizer: tagger_trainer.TaggerTrainer(
+      optimizer, model, tokenizer.special_ids
+    ),
+  )
+  run_loop.run(
+    prefetch.prefetch(
+      tagger_batches.batches(
+        sentences, tokenizer, names, config, run_loop.share
+      )
+    )
+  )
+
+
+def _open(
+  config: config_lib.ExperimentConfig,
+  vocab_file: Optional[str],
+  init_from: Optional[str],
+) -> _Inputs:
+  """Finds vocabulary, sizes and first weights."""
   arrays = {}
   if init_from:
     directory, _, arrays = model_files.read(init_from)
@@ -65,55 +97,16 @@ def prepare(
     config.model.reader_bert, vocab_size=tokenizer.vocab_size
   )
   model = dataclasses.replace(config.model, reader_bert=bert)
-  return TaggerJob(
-    dataclasses.replace(config, model=model),
-    vocab_file,
-    tokenizer,
-    train,
-    arrays,
-  )
+  config = dataclasses.replace(config, model=model)
+  return _Inputs(config, vocab_file, tokenizer, arrays)
 
 
-def run(
-  job: TaggerJob, output_dir: str, setup: setup_lib.Setup = setup_lib.ALONE
-) -> None:
-  """Trains a tagger and writes its directory.
-
-  Raises:
-    UserError: The directory holds a run, and `setup` does not resume.
-  """
-  config, tokenizer = job.config, job.tokenizer
-  setup.share(config.tagger.batch_size)  # Checks it before the run begins.
-  tf_keras.utils.set_random_seed(config.seed)
-  names = token_labels.label_names(job.train)
-  if setup.is_chief:
-    _begin(job, output_dir, names, setup)
-  with setup.scope():
-    model = token_tagger.TokenTagger(config.model.reader_bert, len(names))
-    model.load(job.init_arrays)
-  run_loop = loop.create(
-    lambda optimizer: tagger_trainer.TaggerTrainer(
-      None, optimizer, model, tokenizer.special_ids
-    ),
-    config.seed,
-    output_dir,
-    config.tagger,
-    setup,
-  )
-  run_loop.feed(
-    functools.partial(
-      tagger_batches.batches, job.train, tokenizer, names, config
-    )
-  )
-  run_loop.run()
-
-
-def _begin(job, output_dir, names, setup):
+def _begin(inputs: _Inputs, job: job_lib.Job, names: Sequence[str]) -> None:
   """Writes config, vocabulary and labels."""
-  if not setup.resume:
-    runs.check_new(output_dir)
-  model_directory.create(output_dir, job.config, job.vocab_file)
-  with tf.io.gfile.GFile(layout.labels_file(output_dir), 'w') as file:
+  if not job.setup.resume:
+    runs.check_new(job.run_dir)
+  model_directory.create(job.run_dir, inputs.config, inputs.vocab_file)
+  with tf.io.gfile.GFile(layout.labels_file(job.run_dir), 'w') as file:
     file.write('\n'.join(names) + '\n')
 
 

@@ -4,6 +4,7 @@ sentences with label ids -> [this file] -> updated parameters
 """
 
 import tensorflow as tf
+import tf_keras
 
 from realm_tf.modeling import strategies
 from realm_tf.modeling import token_tagger
@@ -15,9 +16,10 @@ from realm_tf.training import step_trainer
 class TaggerTrainer(step_trainer.StepTrainer):
   """Minimizes the cross entropy of the words' labels.
 
+  Batches of `tagger_batches` have 'ids' int32 [B, L] and 'label_ids' int32
+  [B, L], NO_LABEL where nothing is to be learned.
+
   Args:
-    batches: See `tagger_batches`: 'ids' int32 [B, L], 'label_ids' int32 [B, L],
-      NO_LABEL where nothing is to be learned.
     optimizer: Updates all of the model.
     model: The tagger.
     special_ids: The vocabulary's [CLS] and [SEP].
@@ -25,12 +27,11 @@ class TaggerTrainer(step_trainer.StepTrainer):
 
   def __init__(
     self,
-    batches,
-    optimizer,
+    optimizer: tf_keras.optimizers.Optimizer,
     model: token_tagger.TokenTagger,
     special_ids: tuple[int, int],
   ):
-    super().__init__(batches, optimizer, model.trainable_variables)
+    super().__init__(optimizer, model.trainable_variables)
     self.model = model
     self._special_ids = special_ids
 

@@ -20,6 +20,7 @@ from realm_tf.rundir import versions
 from realm_tf.tagging import bert_tagger
 from realm_tf.tagging import taggers
 from realm_tf.tagging import token_labels
+from realm_tf.training import job
 from realm_tf.training import setup as setup_lib
 from realm_tf.training import tagger_batches
 from realm_tf.training import tagger_run
@@ -76,14 +77,23 @@ class BertTaggerTest(absltest.TestCase):
     with open(cls.vocab_file, 'w') as file:
       file.write('\n'.join(cls.tokenizer.vocabulary) + '\n')
     cls.directory = os.path.join(folder, 'tagger')
-    job = tagger_run.prepare(_config(), _sentences(), cls.vocab_file, None)
-    tagger_run.run(job, cls.directory)
+    tagger_run.run(
+      _config(), _sentences(), job.Job(cls.directory), vocab_file=cls.vocab_file
+    )
 
   def test_a_killed_run_goes_on_as_if_it_never_was(self):
     tagger = dataclasses.replace(_config().tagger, checkpoint_every_steps=20)
     config = dataclasses.replace(_config(), tagger=tagger)
-    job = tagger_run.prepare(config, _sentences(), self.vocab_file, None)
     directory = self.create_tempdir().full_path + '/tagger'
+
+    def run(resume=False):
+      tagger_run.run(
+        config,
+        _sentences(),
+        job.Job(directory, setup=setup_lib.Setup(resume=resume)),
+        vocab_file=self.vocab_file,
+      )
+
     batches = tagger_batches.batches
 
     def killed(*args):
@@ -91,10 +101,10 @@ class BertTaggerTest(absltest.TestCase):
       raise KeyboardInterrupt
 
     with mock.patch.object(tagger_batches, 'batches', killed):
-      self.assertRaises(KeyboardInterrupt, tagger_run.run, job, directory)
+      self.assertRaises(KeyboardInterrupt, run)
     with self.assertRaisesRegex(errors.UserError, '--resume'):
-      tagger_run.run(job, directory)
-    tagger_run.run(job, directory, setup_lib.Setup(resume=True))
+      run()
+    run(resume=True)
     one, other = (
       weights.read(
         layout.params_file(versions.newest(layout.params_root(path)).path)

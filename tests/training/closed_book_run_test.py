@@ -15,6 +15,8 @@ from realm_tf.evaluation import open_qa
 from realm_tf.rundir import layout
 from realm_tf.training import closed_book_batches
 from realm_tf.training import closed_book_run
+from realm_tf.training import initial_params
+from realm_tf.training import job
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
 from tests import tiny
@@ -56,10 +58,15 @@ class ClosedBookRunTest(absltest.TestCase):
     self.directory = self.create_tempdir().full_path
     self.corpus_dir = tiny.write_corpus(self.directory)
 
-  def _train(self, name, examples, config=None, **options):
+  def _train(self, name, examples, config=None, init_from=None, resume=False):
     inputs = runs.open_inputs(config or _config(), self.corpus_dir)
     run_dir = os.path.join(self.directory, name)
-    closed_book_run.run(inputs, examples, run_dir, **options)
+    run = job.Job(
+      run_dir,
+      initial_params.InitFrom(init_from),
+      setup_lib.Setup(resume=resume),
+    )
+    closed_book_run.run(inputs, examples, run)
     with open(layout.metrics_file(run_dir)) as file:
       return run_dir, [json.loads(line) for line in file]
 
@@ -142,9 +149,7 @@ class ClosedBookRunTest(absltest.TestCase):
     self.assertIn('-119', text)
     with open(state, 'w') as file:
       file.write(f'model_checkpoint_path: "{_prefix(text, 119)}"\n')
-    _, rows = self._train(
-      'killed', _QUESTIONS, config, setup=setup_lib.Setup(resume=True)
-    )
+    _, rows = self._train('killed', _QUESTIONS, config, resume=True)
     self.assertEqual(
       [row['loss'] for row in rows], [row['loss'] for row in expected]
     )

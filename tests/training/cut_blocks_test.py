@@ -11,6 +11,7 @@ from realm_tf import errors
 from realm_tf.records import query_table
 from realm_tf.training import finetuning_run
 from realm_tf.training import inverse_cloze_run
+from realm_tf.training import job as job_lib
 from realm_tf.training import pretraining_run
 from realm_tf.training import runs
 from tests import tiny
@@ -36,12 +37,13 @@ class CutBlocksTest(parameterized.TestCase):
     self.run_dir = os.path.join(self.directory, 'run')
 
   def _run(self, job, inputs):
+    run = job_lib.Job(self.run_dir)
     if job == 'warm_start':
-      inverse_cloze_run.run(inputs, self.run_dir)
+      inverse_cloze_run.run(inputs, [], run)
     elif job == 'pretrain':
-      pretraining_run.run(inputs, self._write_queries(), self.run_dir)
+      pretraining_run.run(inputs, self._write_queries(), run)
     else:
-      finetuning_run.run(inputs, [], self.run_dir)
+      finetuning_run.run(inputs, [], run)
 
   def _write_queries(self):
     queries_dir = os.path.join(self.directory, 'queries')

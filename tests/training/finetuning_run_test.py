@@ -13,6 +13,7 @@ from realm_tf.evaluation import validation
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import finetuning_run
+from realm_tf.training import job
 from realm_tf.training import runs
 from tests import tiny
 
@@ -39,8 +40,8 @@ class FinetuningRunTest(absltest.TestCase):
       dataclasses.replace(config, finetuning=finetuning), self.corpus_dir
     )
     run_dir = os.path.join(self.directory, name)
-    options = options(inputs) if options else finetuning_run.Options()
-    finetuning_run.run(inputs, questions, run_dir, options)
+    options = options(inputs) if options else {}
+    finetuning_run.run(inputs, questions, job.Job(run_dir), **options)
     return run_dir
 
   def _rows(self, run_dir):
@@ -80,7 +81,7 @@ class FinetuningRunTest(absltest.TestCase):
         judged.append(index.path)
         return scores[2 * len(judged)]
 
-      return finetuning_run.Options(exact_match=score)
+      return {'exact_match': score}
 
     run_dir = self._run(
       'best', options=options, judge_every_steps=2, freeze_block_tower=False
@@ -95,11 +96,11 @@ class FinetuningRunTest(absltest.TestCase):
   def test_judged_by_exact_match_with_patience(self):
     def options(inputs):
       never = [questions_lib.Question('a', ('no such answer',))]
-      return finetuning_run.Options(
-        exact_match=validation.Validator(
+      return {
+        'exact_match': validation.Validator(
           never, inputs.table, inputs.tokenizer, inputs.config
         )
-      )
+      }
 
     run_dir = self._run(
       'stopped', options=options, judge_every_steps=1, patience=2

@@ -78,13 +78,14 @@ def _trainer(model, batch, **changes):
   config = tiny.config()
   finetuning = dataclasses.replace(config.finetuning, **changes)
   config = dataclasses.replace(config, finetuning=finetuning)
-  return finetuning_trainer.FinetuningTrainer(
-    iter([batch]),
+  trainer = finetuning_trainer.FinetuningTrainer(
     tf_keras.optimizers.legacy.SGD(1.0),
     model,
     config,
-    tiny.SPECIAL_IDS,
+    special_ids=tiny.SPECIAL_IDS,
   )
+  trainer.train_dataset = iter([batch])
+  return trainer
 
 
 def _train(model, batch, **changes):

@@ -152,18 +152,22 @@ class FixedShapesTest(parameterized.TestCase):
       'inverse_cloze': [realm_model.EMBEDDER],
       'finetuning': [realm_model.EMBEDDER, realm_model.SPAN],
     }[job]
-    make, *config = {
-      'pretraining': (pretraining_trainer.PretrainingTrainer, self.config),
+    make, config, lengths = {
+      'pretraining': (pretraining_trainer.PretrainingTrainer, self.config, {}),
       'inverse_cloze': (
         inverse_cloze_trainer.InverseClozeTrainer,
-        self.config.lengths,
         self.config.inverse_cloze,
+        {'lengths': self.config.lengths},
       ),
-      'finetuning': (finetuning_trainer.FinetuningTrainer, self.config),
+      'finetuning': (finetuning_trainer.FinetuningTrainer, self.config, {}),
     }[job]
-    config.insert(1, small.SPECIAL_IDS)
-    model = realm_model.RealmModel(self.config.model, parts)
-    return make(None, optimizer_lib.create(_OPTIMIZER), model, *config)
+    return make(
+      optimizer_lib.create(_OPTIMIZER),
+      realm_model.RealmModel(self.config.model, parts),
+      config,
+      special_ids=small.SPECIAL_IDS,
+      **lengths,
+    )
 
   @parameterized.parameters('pretraining', 'inverse_cloze', 'finetuning')
   def test_three_steps_are_compiled_once(self, job):

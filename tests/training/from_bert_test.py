@@ -15,6 +15,7 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import initial_params
 from realm_tf.training import inverse_cloze_run
+from realm_tf.training import job
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
 from tests import tiny
@@ -83,9 +84,12 @@ class FromBertTest(absltest.TestCase):
     return weights.values(model.variables)
 
   def _warm_start(self, name, init_from=None, resume=False):
-    inverse_cloze_run.run(
-      self.inputs, self._path(name), init_from, setup_lib.Setup(resume=resume)
+    run = job.Job(
+      self._path(name),
+      initial_params.InitFrom(init_from),
+      setup_lib.Setup(resume=resume),
     )
+    inverse_cloze_run.run(self.inputs, [], run)
     return self._path(name)
 
   def _assert_reader_is_bert(self, arrays):

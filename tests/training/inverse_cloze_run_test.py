@@ -13,6 +13,7 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.training import inverse_cloze_run
+from realm_tf.training import job
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
 from tests import tiny
@@ -41,7 +42,7 @@ class InverseClozeRunTest(absltest.TestCase):
       _config(batch_size=4, chunk_size=chunk_size), corpus_dir
     )
     run_dir = f'{self.directory}/{chunk_size}'
-    inverse_cloze_run.run(inputs, run_dir, questions=questions)
+    inverse_cloze_run.run(inputs, questions, job.Job(run_dir))
     with open(layout.metrics_file(run_dir)) as file:
       return [json.loads(line)['loss'] for line in file]
 
@@ -60,7 +61,9 @@ class InverseClozeRunTest(absltest.TestCase):
       held_out=config_lib.HeldOutConfig(share=0.7),
     )
     run_dir = f'{self.directory}/held_out'
-    inverse_cloze_run.run(runs.open_inputs(config, corpus_dir), run_dir)
+    inverse_cloze_run.run(
+      runs.open_inputs(config, corpus_dir), [], job.Job(run_dir)
+    )
     with open(layout.held_out_file(run_dir)) as file:
       before, after = map(json.loads, file)
     self.assertEqual((before['step'], after['step']), (0, 4))
@@ -102,7 +105,9 @@ class InverseClozeRunTest(absltest.TestCase):
       errors.UserError, 'Found 2 examples on each of 4 replicas, and .*size=4'
     ):
       inverse_cloze_run.run(
-        inputs, self.directory, setup=setup_lib.Setup(strategy=four)
+        inputs,
+        [],
+        job.Job(self.directory, setup=setup_lib.Setup(strategy=four)),
       )
 
   def test_a_batch_that_is_not_whole_chunks_is_no_config(self):

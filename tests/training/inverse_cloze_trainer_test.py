@@ -45,13 +45,13 @@ def _train_a_step(batch):
   """Returns the queries after a step of SGD at rate 1, the logs, the model."""
   model = _FakeModel()
   trainer = _TRAINER(
-    iter([batch]),
     tf_keras.optimizers.legacy.SGD(1.0),
     model,
-    tiny.config().lengths,
-    tiny.SPECIAL_IDS,
     tiny.config().inverse_cloze,
+    lengths=tiny.config().lengths,
+    special_ids=tiny.SPECIAL_IDS,
   )
+  trainer.train_dataset = iter([batch])
   logs = trainer.train(tf.constant(1))
   return model.queries, logs, model
 

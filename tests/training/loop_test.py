@@ -29,15 +29,11 @@ class _Trainer(step_trainer.StepTrainer):
     self.model = tf.Module()
     self.model.weight = tf.Variable(0.0, name='weight')
     self._make = make
-    super().__init__(
-      None, tf_keras.optimizers.legacy.SGD(1.0), [self.model.weight]
-    )
+    super().__init__(tf_keras.optimizers.legacy.SGD(1.0), [self.model.weight])
 
-  def feed(self, first_step):
-    steps = range(first_step, 100)
-    self.train_dataset = (
-      {'x': np.array([self._make(step)], np.float32)} for step in steps
-    )
+  def batches(self, first_step=0):
+    for step in range(first_step, 100):
+      yield {'x': np.array([self._make(step)], np.float32)}
 
   def loss_and_logs(self, batch):
     return -self.model.weight * batch['x'][0], {}
@@ -56,7 +52,11 @@ class LoopTest(absltest.TestCase):
       checkpoint_every_steps=checkpoint_every,
     )
     made = loop.Loop(trainer, self.run_dir, job, setup_lib.Setup(None, resume))
-    trainer.feed(made.step)
+    return made
+
+  def _train(self, trainer, until, **options):
+    made = self._loop(trainer, **options)
+    made.train(until, trainer.batches(made.step))
     return made
 
   def _rows(self):
@@ -64,14 +64,14 @@ class LoopTest(absltest.TestCase):
       return [json.loads(line) for line in file]
 
   def test_logs_a_json_line_every_so_many_steps(self):
-    self._loop(_Trainer(), log_every=2, checkpoint_every=4).train(4)
+    self._train(_Trainer(), 4, log_every=2, checkpoint_every=4)
     rows = self._rows()
     self.assertEqual([row['step'] for row in rows], [2, 4])
     # The loss is minus the weight: 0, -1, then -2, -3.
     self.assertEqual([row['loss'] for row in rows], [-0.5, -2.5])
 
   def test_a_run_ends_with_parameters_a_checkpoint_and_a_marker(self):
-    self._loop(_Trainer(), checkpoint_every=3).run()
+    self._loop(_Trainer(), checkpoint_every=3).run(_Trainer().batches())
     self.assertEqual(
       os.listdir(layout.params_root(self.run_dir)), ['000000004']
     )
@@ -80,14 +80,14 @@ class LoopTest(absltest.TestCase):
 
   def test_goes_on_from_the_last_checkpoint_as_if_never_interrupted(self):
     make = lambda step: 10.0**step
-    self._loop(_Trainer(make)).train(3)  # A checkpoint at 2, then it is killed.
+    self._train(_Trainer(make), 3)  # A checkpoint at 2, then it is killed.
     with open(layout.metrics_file(self.run_dir), 'a') as file:
       file.write('{"step": 4, "lo')
     trainer = _Trainer(make)
     resumed = self._loop(trainer, resume=True)
     self.assertEqual(resumed.step, 2)
     self.assertEqual(float(trainer.model.weight), 11.0)
-    resumed.train(4)
+    resumed.train(4, trainer.batches(2))
     self.assertEqual(float(trainer.model.weight), 1111.0)
     self.assertEqual([row['step'] for row in self._rows()], [1, 2, 3, 4])
 
@@ -101,7 +101,7 @@ class LoopTest(absltest.TestCase):
     # In the middle of step 2, or rather in the wait for its batch, which is no
     # part of it.
     with self.assertRaisesRegex(errors.Stopped, 'step 2 .*--resume'):
-      self._loop(trainer, checkpoint_every=100, log_every=100).train(4)
+      self._train(trainer, 4, checkpoint_every=100, log_every=100)
     resumed = _Trainer()
     self.assertEqual(self._loop(resumed, resume=True).step, 2)
     self.assertEqual(float(resumed.model.weight), 2.0)
@@ -113,12 +113,12 @@ class LoopTest(absltest.TestCase):
       lambda step: step == 1 and trainer.request_stop()
     )
     with self.assertRaisesRegex(errors.Stopped, 'step 2 '):
-      self._loop(trainer).train(4)
+      self._train(trainer, 4)
 
   def test_steps_that_are_not_finite_are_left_out_and_counted(self):
     make = lambda step: float('nan') if step == 1 else 1.0
     trainer = _Trainer(make)
-    self._loop(trainer, log_every=4, checkpoint_every=4).train(4)
+    self._train(trainer, 4, log_every=4, checkpoint_every=4)
     self.assertEqual(float(trainer.model.weight), 3.0)
     (row,) = self._rows()
     self.assertEqual(row['skipped_steps'], 1)
@@ -133,7 +133,7 @@ class LoopTest(absltest.TestCase):
     with self.assertRaisesRegex(
       errors.UserError, '2 steps in a row up to step 3'
     ):
-      self._loop(trainer).train(4)
+      self._train(trainer, 4)
     self.assertEqual(float(trainer.model.weight), 1.0)
     self.assertNotIn('loss', self._rows()[-1])
 
@@ -143,26 +143,24 @@ class LoopTest(absltest.TestCase):
       self.skipTest('Only root can mount a file system.')
     self.addCleanup(subprocess.run, ['umount', '-l', self.run_dir], check=True)
     trainer = _Trainer()
-    running = self._loop(trainer)
-    running.train(2)
+    running = self._train(trainer, 2)
     filler = os.path.join(self.run_dir, 'filler')
     with open(filler, 'wb', buffering=0) as file, self.assertRaises(OSError):
       while file.write(bytes(4096)):
         pass
     with self.assertRaisesRegex(errors.UserError, 'No space.*from step 2'):
-      running.train(4)
+      running.train(4, trainer.batches(2))
     os.remove(filler)
     resumed = _Trainer()
-    self._loop(resumed, resume=True).train(4)
+    self._train(resumed, 4, resume=True)
     self.assertEqual(float(resumed.model.weight), 4.0)
 
   def test_profiles_the_steps_that_were_asked_for(self):
     trainer = _Trainer()
     setup = setup_lib.Setup(profile_steps=(1, 2))
-    job = config_lib.PretrainingConfig()
-    running = loop.Loop(trainer, self.run_dir, job, setup, log_every_steps=4)
-    trainer.feed(0)
-    running.train(4)
+    job = config_lib.PretrainingConfig(log_every_steps=4)
+    running = loop.Loop(trainer, self.run_dir, job, setup)
+    running.train(4, trainer.batches())
     folder = os.path.join(layout.summary_dir(self.run_dir), 'plugins/profile')
     self.assertLen(os.listdir(folder), 1)
 

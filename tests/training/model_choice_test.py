@@ -12,6 +12,7 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
+from realm_tf.training import job
 from realm_tf.training import model_choice
 from realm_tf.training import params_export
 from tests import tiny
@@ -62,7 +63,7 @@ class ModelChoiceTest(absltest.TestCase):
       return scores[run_loop.step]
 
     choice = model_choice.ModelChoice(
-      run_loop, self.run_dir, judge, config, is_chief=True
+      run_loop, job.Job(self.run_dir), judge, config
     )
     while not choice.must_stop('index') and run_loop.step < 10:
       if run_loop.step == killed_after:

@@ -24,6 +24,7 @@ from realm_tf.rundir import layout
 from realm_tf.training import finetuning_run
 from realm_tf.training import initial_params
 from realm_tf.training import inverse_cloze_run
+from realm_tf.training import job
 from realm_tf.training import path_run
 from realm_tf.training import path_trainer
 from realm_tf.training import runs
@@ -83,17 +84,19 @@ class PathRunTest(absltest.TestCase):
       ),
     )
     self.ict = os.path.join(self.directory, 'ict')
-    inverse_cloze_run.run(self._inputs(), self.ict)
+    inverse_cloze_run.run(self._inputs(), [], job.Job(self.ict))
 
   def _inputs(self):
     return runs.open_inputs(self.config, self.corpus_dir)
 
-  def _train(self, name, **options):
+  def _train(self, name, resume=False):
     run_dir = os.path.join(self.directory, name)
     inputs = self._inputs()
     linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
-    search = linked, _first_two
-    path_run.run(inputs, _QUESTIONS, run_dir, self.ict, *search, **options)
+    run = job.Job(
+      run_dir, initial_params.InitFrom(self.ict), setup_lib.Setup(resume=resume)
+    )
+    path_run.run(inputs, _QUESTIONS, run, linked=linked, words=_first_two)
     return run_dir
 
   def _rows(self, run_dir):
@@ -119,12 +122,13 @@ class PathRunTest(absltest.TestCase):
     first = self._train('path')
     retrieve = self._answerer(first).retrieve
     texts = [question.question for question in _QUESTIONS]
-    options = finetuning_run.Options(
-      initial_params.InitFrom(first),
-      word_search.fixed_search(retrieve, texts, 3),
-    )
     run_dir = os.path.join(self.directory, 'qa')
-    finetuning_run.run(self._inputs(), _QUESTIONS, run_dir, options)
+    finetuning_run.run(
+      self._inputs(),
+      _QUESTIONS,
+      job.Job(run_dir, initial_params.InitFrom(first)),
+      search=word_search.fixed_search(retrieve, texts, 3),
+    )
     found = self._answerer(run_dir)
     self.assertIsNotNone(found.reader)
     np.testing.assert_array_equal(
@@ -142,7 +146,7 @@ class PathRunTest(absltest.TestCase):
     killed = mock.patch.object(path_trainer.PathTrainer, 'before_step', die)
     with killed, self.assertRaises(_KilledError):
       self._train('killed')
-    resumed = self._train('killed', setup=setup_lib.Setup(resume=True))
+    resumed = self._train('killed', resume=True)
     losses, expected = (
       [row['loss'] for row in self._rows(run)] for run in (resumed, whole)
     )
@@ -150,8 +154,8 @@ class PathRunTest(absltest.TestCase):
 
   def test_a_model_must_score_paths(self):
     run_dir = os.path.join(self.directory, 'qa')
-    options = finetuning_run.Options(initial_params.InitFrom(self.ict))
-    finetuning_run.run(self._inputs(), _QUESTIONS, run_dir, options)
+    run = job.Job(run_dir, initial_params.InitFrom(self.ict))
+    finetuning_run.run(self._inputs(), _QUESTIONS, run)
     with self.assertRaisesRegex(errors.UserError, 'bin.train_path'):
       self._answerer(run_dir)
 

@@ -19,6 +19,7 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import held_out_queries
 from realm_tf.training import initial_params
+from realm_tf.training import job
 from realm_tf.training import loop
 from realm_tf.training import params_export
 from realm_tf.training import pretraining_run
@@ -27,8 +28,6 @@ from realm_tf.training import setup as setup_lib
 from tests import tiny
 
 _NUM_STEPS = 5
-_PLAIN = pretraining_run.Options()
-_KEEP_BEST_UTILITY = pretraining_run.Options(keep_best='held_out_utility')
 
 
 class PretrainingRunTest(absltest.TestCase):
@@ -55,7 +54,8 @@ class PretrainingRunTest(absltest.TestCase):
     num_steps=_NUM_STEPS,
     resume=False,
     share=0.0,
-    options=_PLAIN,
+    init_from=initial_params.NOTHING,
+    keep_best=None,
     **changes,
   ):
     config = dataclasses.replace(
@@ -73,11 +73,9 @@ class PretrainingRunTest(absltest.TestCase):
         dataclasses.replace(config, pretraining=pretraining), self.corpus_dir
       ),
       self.queries_dir,
-      self.run_dir,
-      options._replace(
-        fixed_search=lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1])
-      ),
-      setup_lib.Setup(resume=resume),
+      job.Job(self.run_dir, init_from, setup_lib.Setup(resume=resume)),
+      fixed_search=lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1]),
+      keep_best=keep_best,
     )
 
   def _model_dir(self, name, value, parts):
@@ -104,7 +102,7 @@ class PretrainingRunTest(absltest.TestCase):
       self._model_dir('towers', 2.0, towers),
       self._model_dir('reader', 3.0, [realm_model.MASKED_LM]),
     )
-    self._run(options=pretraining_run.Options(init_from))
+    self._run(init_from=init_from)
     first = versions.version_path(layout.params_root(self.run_dir), 0)
     arrays = weights.read(layout.params_file(first))
     for name, value in arrays.items():
@@ -193,7 +191,10 @@ class PretrainingRunTest(absltest.TestCase):
       lambda *_: dict.fromkeys(held_out_queries.METRICS, next(values)),
     ):
       self._run(
-        refresh_every_steps=1, share=0.5, options=_KEEP_BEST_UTILITY, **changes
+        refresh_every_steps=1,
+        share=0.5,
+        keep_best='held_out_utility',
+        **changes,
       )
 
   def _best(self):
@@ -211,9 +212,7 @@ class PretrainingRunTest(absltest.TestCase):
       np.testing.assert_array_equal(value, best[name])
     self.assertTrue(any((kept[name] != last[name]).any() for name in kept))
     best_dir, self.run_dir = layout.best_dir(self.run_dir), self.run_dir + '_2'
-    self._run(
-      options=pretraining_run.Options(initial_params.InitFrom(best_dir))
-    )
+    self._run(init_from=initial_params.InitFrom(best_dir))
     for name, value in self._weights(0).items():
       np.testing.assert_array_equal(value, best[name])
 
@@ -231,17 +230,17 @@ class PretrainingRunTest(absltest.TestCase):
       refresh_every_steps=1,
       checkpoint_every_steps=2,
       share=0.5,
-      options=pretraining_run.Options(keep_best='held_out_log_likelihood'),
+      keep_best='held_out_log_likelihood',
     )
     self._run(**options)
     rows, whole_dir = self._held_out(), self.run_dir
     self.run_dir += '_killed'
     train = loop.Loop.train
 
-    def killed(run_loop, until):
+    def killed(run_loop, until, batches):
       if run_loop.step >= 3:
         raise KeyboardInterrupt
-      train(run_loop, until)
+      train(run_loop, until, batches)
 
     with (
       mock.patch.object(loop.Loop, 'train', killed),
@@ -259,7 +258,7 @@ class PretrainingRunTest(absltest.TestCase):
 
   def test_keep_best_needs_held_out_queries(self):
     with self.assertRaisesRegex(errors.UserError, 'held_out.share=0.0'):
-      self._run(options=_KEEP_BEST_UTILITY)
+      self._run(keep_best='held_out_utility')
     self.assertFalse(os.path.exists(self.run_dir))
 
 

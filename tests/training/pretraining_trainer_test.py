@@ -81,14 +81,15 @@ def _trainer(model, batch, age=None, **changes):
   config = dataclasses.replace(
     config, pretraining=dataclasses.replace(config.pretraining, **changes)
   )
-  return pretraining_trainer.PretrainingTrainer(
-    iter([batch]),
+  trainer = pretraining_trainer.PretrainingTrainer(
     tf_keras.optimizers.legacy.SGD(1.0),
     model,
     config,
-    tiny.SPECIAL_IDS,
-    age,
+    special_ids=tiny.SPECIAL_IDS,
+    age=age,
   )
+  trainer.train_dataset = iter([batch])
+  return trainer
 
 
 class PretrainingTrainerTest(tf.test.TestCase):

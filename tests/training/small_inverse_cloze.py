@@ -21,8 +21,8 @@ _SEED = 3
 class OneTape(inverse_cloze_trainer.InverseClozeTrainer):
   """Embeds the same chunks with the same dropout, all under one tape."""
 
-  def __init__(self, *args, num_chunks: int):
-    super().__init__(*args)
+  def __init__(self, *args, num_chunks: int, **options):
+    super().__init__(*args, **options)
     self._num_chunks = num_chunks
 
   def embed(self, batch):
@@ -49,14 +49,13 @@ def compute(
   Computed under the strategy whose scope this is; always the same weights.
   """
   trainer = kind(
-    None,
     tf_keras.optimizers.legacy.SGD(1.0),
     _model(dropout_rate),
-    small.CONFIG.lengths,
-    small.SPECIAL_IDS,
     config_lib.InverseClozeConfig(
       batch_size=BATCH_SIZE, chunk_size=chunk_size, jit_compile=jit_compile
     ),
+    lengths=small.CONFIG.lengths,
+    special_ids=small.SPECIAL_IDS,
     **options,
   )
   trainer.seed_dropout(_SEED)

@@ -67,11 +67,10 @@ def _optimizer():
 
 def _pretraining(config):
   trainer = pretraining_trainer.PretrainingTrainer(
-    None,
     _optimizer(),
     _model(config, realm_model.MASKED_LM, realm_model.EMBEDDER),
     config,
-    tiny.SPECIAL_IDS,
+    special_ids=tiny.SPECIAL_IDS,
   )
   bodies = _ids(_B, _K, 6)
   if config.pretraining.candidates == 'retrieved':
@@ -93,12 +92,11 @@ def _pretraining(config):
 
 def _inverse_cloze(config):
   trainer = inverse_cloze_trainer.InverseClozeTrainer(
-    None,
     _optimizer(),
     _model(config, realm_model.EMBEDDER),
-    config.lengths,
-    tiny.SPECIAL_IDS,
     config.inverse_cloze,
+    lengths=config.lengths,
+    special_ids=tiny.SPECIAL_IDS,
   )
   return trainer, {
     'query_ids': _ids(_B, 4),
@@ -112,11 +110,10 @@ def _finetuning(config, is_fixed=False, **changes):
     config, finetuning=dataclasses.replace(config.finetuning, **changes)
   )
   trainer = finetuning_trainer.FinetuningTrainer(
-    None,
     _optimizer(),
     _model(config, realm_model.EMBEDDER, realm_model.SPAN),
     config,
-    tiny.SPECIAL_IDS,
+    special_ids=tiny.SPECIAL_IDS,
   )
   rng = np.random.default_rng(0)
   num_read, width = config.finetuning.num_read, config.model.max_span_width
@@ -139,7 +136,6 @@ def _finetuning(config, is_fixed=False, **changes):
 
 def _tagger(config):
   trainer = tagger_trainer.TaggerTrainer(
-    None,
     _optimizer(),
     token_tagger.TokenTagger(config.model.reader_bert, 3),
     tiny.SPECIAL_IDS,
