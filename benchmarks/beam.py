@@ -36,9 +36,9 @@ from realm_tf.records import shards
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.text import wordpiece
 from realm_tf.training import answer_labels
-from realm_tf.training import finetuning_batches
-from realm_tf.training import finetuning_trainer
 from realm_tf.training import optimizer as optimizer_lib
+from realm_tf.training.finetuning import finetuning_batches
+from realm_tf.training.finetuning import finetuning_trainer
 
 _QUICK = flags.DEFINE_boolean('quick', False, 'A beam of 50, few steps.')
 _BATCH_SIZE = flags.DEFINE_integer('batch_size', 4, 'Questions of a step.')
@@ -128,7 +128,9 @@ class _Bench:
     tokenized = answer_labels.tokenize(
       list(_questions(self._table, num_questions)), self._tokenizer, 32
     )
-    labels = labels_class(tokenized, self._table, self._tokenizer, finetuning)
+    labels = labels_class(
+      tokenized, self._table, self._tokenizer, config=finetuning
+    )
     found = retrieval_layer.over_model(
       self._model,
       brute_force.BruteForceSearcher(self._embeddings),
@@ -143,7 +145,10 @@ class _Bench:
     )
     trainer.seed_dropout(0)
     trainer.train_dataset = finetuning_batches.batches(
-      labels, lambda rows, ids, k: found(ids, k), self._embeddings, config
+      labels,
+      lambda rows, ids, k: found(ids, k),
+      self._embeddings,
+      experiment=config,
     )
     while True:
       begun = time.monotonic()

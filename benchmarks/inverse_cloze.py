@@ -32,8 +32,8 @@ import tf_keras
 from benchmarks import printing
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
-from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import optimizer as optimizer_lib
+from realm_tf.training.inverse_cloze import inverse_cloze_trainer
 
 _BATCH_SIZES = flags.DEFINE_list(
   'batch_sizes', ['512', '1024', '4096'], 'B; the smallest first.'

@@ -25,7 +25,7 @@ from benchmarks import train_step_batch
 from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.training import optimizer
-from realm_tf.training import pretraining_trainer
+from realm_tf.training.pretraining import pretraining_trainer
 
 _WHAT = flags.DEFINE_enum(
   'what',

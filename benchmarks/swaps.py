@@ -21,13 +21,13 @@ from benchmarks import swapping_run
 from benchmarks import ticker as ticker_lib
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import versions
-from realm_tf.training import index_age
-from realm_tf.training import index_search
 from realm_tf.training import optimizer
 from realm_tf.training import prefetch
-from realm_tf.training import pretraining_batches
-from realm_tf.training import pretraining_trainer
 from realm_tf.training import runs
+from realm_tf.training.pretraining import index_age
+from realm_tf.training.pretraining import index_search
+from realm_tf.training.pretraining import pretraining_batches
+from realm_tf.training.pretraining import pretraining_trainer
 
 _NUM_BLOCKS = flags.DEFINE_integer('num_blocks', 1_000_000, 'N.')
 _NUM_SWAPS = flags.DEFINE_integer('num_swaps', 20, 'Swaps.')
@@ -78,8 +78,8 @@ class _Training:
           swapping_run.write_queries(os.path.join(directory, 'queries')),
           inputs.table,
           self.search,
-          swapping_run.MASK_ID,
-          self.config,
+          mask_id=swapping_run.MASK_ID,
+          experiment=self.config,
         ),
         self.search,
       )

@@ -12,7 +12,7 @@ from . import launcher
 
 from absl import flags
 
-from realm_tf.training import weight_average
+from realm_tf.training.pretraining import weight_average
 
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir', None, 'Model directory after training.', required=True
@@ -30,7 +30,10 @@ _OUTPUT_DIR = flags.DEFINE_string(
 
 def main(_):
   version = weight_average.write(
-    _MODEL_DIR.value, _BEFORE_DIR.value, _WEIGHT.value, _OUTPUT_DIR.value
+    _MODEL_DIR.value,
+    _BEFORE_DIR.value,
+    _WEIGHT.value,
+    output_dir=_OUTPUT_DIR.value,
   )
   print(f'Wrote {version.path}.')
 

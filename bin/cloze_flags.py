@@ -8,8 +8,8 @@ from realm_tf.corpus import questions
 from realm_tf.records import query_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import word_search
-from realm_tf.training import cloze_questions
 from realm_tf.training import runs
+from realm_tf.training.finetuning import cloze_questions
 
 QUERIES_DIR = flags.DEFINE_string(
   'queries_dir',

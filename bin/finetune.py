@@ -25,8 +25,8 @@ from absl import flags
 from realm_tf.answering import loading
 from realm_tf.evaluation import validation
 from realm_tf.retrieval import word_search
-from realm_tf.training import finetuning_run
 from realm_tf.training import runs
+from realm_tf.training.finetuning import finetuning_run
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True

@@ -15,9 +15,9 @@ from absl import flags
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import candidates
 from realm_tf.retrieval import word_search
-from realm_tf.training import held_out_queries
-from realm_tf.training import pretraining_run
 from realm_tf.training import runs
+from realm_tf.training.pretraining import held_out_queries
+from realm_tf.training.pretraining import pretraining_run
 
 _QUERIES_DIR = flags.DEFINE_string(
   'queries_dir', None, 'Queries, from bin.make_queries.', required=True

@@ -22,8 +22,8 @@ from . import training_flags
 from absl import flags
 
 from realm_tf.records import query_table
-from realm_tf.training import closed_book_run
 from realm_tf.training import runs
+from realm_tf.training.rivals import closed_book_run
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True

@@ -22,9 +22,9 @@ from absl import flags
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import word_search
-from realm_tf.training import path_batches
-from realm_tf.training import path_run
 from realm_tf.training import runs
+from realm_tf.training.rivals import path_batches
+from realm_tf.training.rivals import path_run
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True

@@ -15,7 +15,7 @@ from absl import flags
 
 from realm_tf import errors
 from realm_tf.corpus import conll
-from realm_tf.training import tagger_run
+from realm_tf.training.tagger import tagger_run
 
 _TRAIN = flags.DEFINE_multi_string(
   'train', None, 'CoNLL files to train on.', required=True

@@ -21,8 +21,8 @@ from absl import flags
 
 from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
-from realm_tf.training import inverse_cloze_run
 from realm_tf.training import runs
+from realm_tf.training.inverse_cloze import inverse_cloze_run
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True

@@ -47,8 +47,8 @@ def preload():
   from realm_tf.index import index_builder  # noqa: F401
   from realm_tf.modeling import precision
   from realm_tf.reporting import page  # noqa: F401
-  from realm_tf.training import finetuning_run  # noqa: F401
-  from realm_tf.training import pretraining_run  # noqa: F401
+  from realm_tf.training.finetuning import finetuning_run  # noqa: F401
+  from realm_tf.training.pretraining import pretraining_run  # noqa: F401
   from realm_tf.world import inputs  # noqa: F401
 
   # 'auto' means float32, as in tests/conftest.py.

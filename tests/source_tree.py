@@ -46,6 +46,11 @@ MAY_IMPORT = {
   ),
 }
 
+# Package -> its wings: folders inside its folder. A wing may import what its
+# package may, and the package's shared files. The shared files import no wing,
+# and no wing imports another.
+WINGS = {'training': 'pretraining inverse_cloze finetuning rivals tagger'}
+
 # Packages without a folder of their own -> their files.
 FILES_OF = {
   'errors': ['realm_tf/__init__.py', 'realm_tf/errors.py'],
@@ -108,6 +113,13 @@ def imports(name: str) -> Iterator[tuple[int, str]]:
       if module == '.' and name.startswith('bin/'):
         module = 'bin'
       yield from ((node.lineno, f'{module}.{a.name}') for a in node.names)
+
+
+def wing_of(module: str) -> str:
+  """Returns the wing that 'realm_tf.NAME...' belongs to; '' if to none."""
+  _, package, *rest = module.split('.')
+  wings = WINGS.get(package, '').split()
+  return rest[0] if rest and rest[0] in wings else ''
 
 
 def package_of(module: str) -> str:

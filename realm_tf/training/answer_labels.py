@@ -70,6 +70,7 @@ class AnswerLabels:
     questions: Questions,
     table: block_table.BlockTable,
     tokenizer: wordpiece.WordpieceTokenizer,
+    *,
     config: config_lib.FinetuningConfig,
   ):
     self.questions = questions
@@ -137,7 +138,7 @@ class AnswerLabels:
     )
 
   def spans(
-    self, row: int, block_ids: np.ndarray, bodies: np.ndarray, max_width: int
+    self, row: int, block_ids: np.ndarray, bodies: np.ndarray, *, max_width: int
   ) -> np.ndarray:
     """Returns which spans of blocks are answers of the question `row`.
 
@@ -218,4 +219,4 @@ def of_questions(
   needs_gold = config.supervision == 'gold'
   answers, length = tokenized.answers, config.joint_tokens
   answerable.check(given, answers, inputs.table, length, needs_gold)
-  return AnswerLabels(tokenized, inputs.table, inputs.tokenizer, config)
+  return AnswerLabels(tokenized, inputs.table, inputs.tokenizer, config=config)

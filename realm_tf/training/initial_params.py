@@ -38,6 +38,7 @@ def create_model(
   inputs: runs.Inputs,
   parts: Sequence[str],
   init_from: InitFrom,
+  *,
   setup: setup_lib.Setup = setup_lib.ALONE,
 ) -> tuple[realm_model.RealmModel, dict[str, np.ndarray]]:
   """Creates a model under the strategy; returns it and what `load` does."""

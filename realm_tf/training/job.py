@@ -60,7 +60,7 @@ class Job(NamedTuple):
     """
     runs.start(self.run_dir, inputs, self.setup)
     return initial_params.create_model(
-      inputs, parts, self.init_from, self.setup
+      inputs, parts, self.init_from, setup=self.setup
     )
 
   def keep_untrained(
@@ -74,7 +74,9 @@ class Job(NamedTuple):
     """
     init_from = self.init_from.model_dir
     if init_from and self.setup.is_chief:
-      params_export.keep_untrained(self.run_dir, init_from, left_over, config)
+      params_export.keep_untrained(
+        self.run_dir, init_from, left_over, model=config
+      )
 
   def start(
     self,
@@ -92,4 +94,4 @@ class Job(NamedTuple):
     with self.setup.scope():
       trainer = make_trainer(optimizer_lib.create(config.optimizer))
       trainer.seed_dropout(seed)
-    return loop.Loop(trainer, self.run_dir, config, self.setup)
+    return loop.Loop(trainer, self.run_dir, config, setup=self.setup)

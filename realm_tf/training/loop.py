@@ -55,6 +55,7 @@ class Loop(Generic[Trainer]):
     trainer: Trainer,
     run_dir: str,
     config: JobConfig,
+    *,
     setup: setup_lib.Setup = setup_lib.ALONE,
   ):
     self.trainer = trainer

@@ -65,6 +65,7 @@ def apply(
   optimizer: tf_keras.optimizers.Optimizer,
   gradients: Sequence[gradients_lib.Gradient],
   variables: Sequence[tf.Variable],
+  *,
   is_good: tf.Tensor,
 ) -> None:
   """Updates the variables, or skips the step; it counts either way.

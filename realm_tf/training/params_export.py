@@ -57,6 +57,7 @@ def keep_untrained(
   run_dir: str,
   init_from: str,
   left_over: Mapping[str, np.ndarray],
+  *,
   model: config_lib.ModelConfig,
 ) -> None:
   """Stores the reader and its heads, to be published in every version.

@@ -211,7 +211,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
         getattr(self.optimizer, 'gradient_clip_norm', 0.0),
       ),
       self._trained_variables,
-      is_good,
+      is_good=is_good,
     )
     logs = {**logs, **norms, **self.skipped.count(is_good)}
     return self._logs.as_vector(logs)

@@ -27,10 +27,10 @@ from realm_tf.index import model_files
 from realm_tf.modeling import seq2seq
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
-from realm_tf.training import closed_book_run
 from realm_tf.training import initial_params
 from realm_tf.training import job as job_lib
 from realm_tf.training import runs
+from realm_tf.training.rivals import closed_book_run
 from tests import sentencepiece_model
 from tests import tiny
 

@@ -7,7 +7,7 @@ from absl.testing import absltest
 from realm_tf import config as config_lib
 from realm_tf.answering import answerer
 from realm_tf.index import tuning
-from realm_tf.training import question_pairs
+from realm_tf.training.inverse_cloze import question_pairs
 
 
 def _of(num_blocks, num_searched=5000, **pretraining):

@@ -9,8 +9,8 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.records import held_out
-from realm_tf.training import inverse_cloze_batches
-from realm_tf.training import pretraining_batches
+from realm_tf.training.inverse_cloze import inverse_cloze_batches
+from realm_tf.training.pretraining import pretraining_batches
 from tests import tiny
 
 # Hashes of the titles 'a', 'b' and 'c' as shares: .79, .24 and .18.
@@ -64,8 +64,8 @@ class HeldOutTest(absltest.TestCase):
       self.queries,
       self.table,
       lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1]),
-      4,
-      _config(),
+      mask_id=4,
+      experiment=_config(),
     )
     golds = {
       int(gold)

@@ -7,8 +7,8 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf.records import sampling
-from realm_tf.training import inverse_cloze_batches
-from realm_tf.training import pretraining_batches
+from realm_tf.training.inverse_cloze import inverse_cloze_batches
+from realm_tf.training.pretraining import pretraining_batches
 from tests import tiny
 
 _ORDINARY_IDS = np.arange(5, 12, dtype=np.int32)
@@ -74,14 +74,19 @@ class SharedBatchesTest(parameterized.TestCase):
 
   def _inverse_cloze(self, share):
     return inverse_cloze_batches.batches(
-      self.table, _ORDINARY_IDS, _config(), share
+      self.table, _ORDINARY_IDS, _config(), share=share
     )
 
   def _pretraining(self, share):
     # Finds other blocks for other queries.
     search = lambda ids, k: (ids.sum(axis=1)[:, None] + np.arange(k)) % 4
     return pretraining_batches.batches(
-      self.queries, self.table, search, tiny.TOKENIZER.mask_id, _config(), share
+      self.queries,
+      self.table,
+      search,
+      mask_id=tiny.TOKENIZER.mask_id,
+      experiment=_config(),
+      share=share,
     )
 
   @parameterized.parameters('_inverse_cloze', '_pretraining')

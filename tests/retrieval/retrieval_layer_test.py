@@ -33,9 +33,9 @@ class RetrievalLayerTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(found.scores.dtype, np.float32)
 
   @parameterized.parameters(
-    'training/index_search',  # Pre-training.
-    'training/held_out_queries',
-    'training/finetuning_run',
+    'training/pretraining/index_search',  # Pre-training.
+    'training/pretraining/held_out_queries',
+    'training/finetuning/finetuning_run',
     'answering/loading',  # Evaluation, answering and the server.
     'serving/masked_sentence',
   )

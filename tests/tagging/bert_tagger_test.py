@@ -22,8 +22,8 @@ from realm_tf.tagging import taggers
 from realm_tf.tagging import token_labels
 from realm_tf.training import job
 from realm_tf.training import setup as setup_lib
-from realm_tf.training import tagger_batches
-from realm_tf.training import tagger_run
+from realm_tf.training.tagger import tagger_batches
+from realm_tf.training.tagger import tagger_run
 from tests import fakes
 
 _VOCABULARY = 'the rain saw li zo ##e bern , . 4 july'
@@ -96,8 +96,8 @@ class BertTaggerTest(absltest.TestCase):
 
     batches = tagger_batches.batches
 
-    def killed(*args):
-      yield from itertools.islice(batches(*args), 33)
+    def killed(*args, **options):
+      yield from itertools.islice(batches(*args, **options), 33)
       raise KeyboardInterrupt
 
     with mock.patch.object(tagger_batches, 'batches', killed):
@@ -184,7 +184,9 @@ class TokenLabelsTest(absltest.TestCase):
     sentences = [long, *_sentences()[:5]]
     names = token_labels.label_names(sentences)
     one, two = (
-      next(tagger_batches.batches(sentences, tokenizer, names, config))
+      next(
+        tagger_batches.batches(sentences, tokenizer, names, experiment=config)
+      )
       for _ in range(2)
     )
     self.assertEqual(one['ids'].shape, (16, 8))

@@ -28,7 +28,9 @@ def _labels(*questions, **changes):
   table = _CountingTable(tiny.TOKENIZER, ['a', 'b', 'c', 'd'], _TEXTS)
   config = dataclasses.replace(tiny.config().finetuning, **changes)
   tokenized = answer_labels.tokenize(questions, tiny.TOKENIZER, 6)
-  return answer_labels.AnswerLabels(tokenized, table, tiny.TOKENIZER, config)
+  return answer_labels.AnswerLabels(
+    tokenized, table, tiny.TOKENIZER, config=config
+  )
 
 
 class AnswerLabelsTest(absltest.TestCase):

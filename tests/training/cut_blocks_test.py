@@ -9,11 +9,11 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.records import query_table
-from realm_tf.training import finetuning_run
-from realm_tf.training import inverse_cloze_run
 from realm_tf.training import job as job_lib
-from realm_tf.training import pretraining_run
 from realm_tf.training import runs
+from realm_tf.training.finetuning import finetuning_run
+from realm_tf.training.inverse_cloze import inverse_cloze_run
+from realm_tf.training.pretraining import pretraining_run
 from tests import tiny
 
 # A block of `tiny` has a title of one wordpiece and a body of 6.

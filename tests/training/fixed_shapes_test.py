@@ -19,13 +19,13 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.training import answer_labels
-from realm_tf.training import finetuning_batches
-from realm_tf.training import finetuning_trainer
-from realm_tf.training import inverse_cloze_batches
-from realm_tf.training import inverse_cloze_trainer
 from realm_tf.training import optimizer as optimizer_lib
-from realm_tf.training import pretraining_batches
-from realm_tf.training import pretraining_trainer
+from realm_tf.training.finetuning import finetuning_batches
+from realm_tf.training.finetuning import finetuning_trainer
+from realm_tf.training.inverse_cloze import inverse_cloze_batches
+from realm_tf.training.inverse_cloze import inverse_cloze_trainer
+from realm_tf.training.pretraining import pretraining_batches
+from realm_tf.training.pretraining import pretraining_trainer
 from tests.index import small
 
 _NUM_BATCHES = 8
@@ -96,14 +96,14 @@ class FixedShapesTest(parameterized.TestCase):
       query_table.QueryTable.open(queries_dir),
       self.table,
       self._search,
-      small.TOKENIZER.mask_id,
-      self.config,
-      share,
+      mask_id=small.TOKENIZER.mask_id,
+      experiment=self.config,
+      share=share,
     )
 
   def _inverse_cloze(self, share):
     return inverse_cloze_batches.batches(
-      self.table, _ORDINARY_IDS, self.config, share
+      self.table, _ORDINARY_IDS, self.config, share=share
     )
 
   def _finetuning(self, share):
@@ -121,14 +121,14 @@ class FixedShapesTest(parameterized.TestCase):
       answer_labels.Questions(given, ids, answers),
       self.table,
       small.TOKENIZER,
-      self.config.finetuning,
+      config=self.config.finetuning,
     )
     return finetuning_batches.batches(
       labels,
       search,
       np.zeros([self.table.num_blocks, 4], np.float32),
-      self.config,
-      share,
+      experiment=self.config,
+      share=share,
     )
 
   def _shapes(self, job, **share):

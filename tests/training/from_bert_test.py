@@ -14,10 +14,10 @@ from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import initial_params
-from realm_tf.training import inverse_cloze_run
 from realm_tf.training import job
 from realm_tf.training import runs
 from realm_tf.training import setup as setup_lib
+from realm_tf.training.inverse_cloze import inverse_cloze_run
 from tests import tiny
 from tests.importing import numpy_bert
 

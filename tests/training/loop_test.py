@@ -51,7 +51,9 @@ class LoopTest(absltest.TestCase):
       log_every_steps=log_every,
       checkpoint_every_steps=checkpoint_every,
     )
-    made = loop.Loop(trainer, self.run_dir, job, setup_lib.Setup(None, resume))
+    made = loop.Loop(
+      trainer, self.run_dir, job, setup=setup_lib.Setup(None, resume)
+    )
     return made
 
   def _train(self, trainer, until, **options):
@@ -159,7 +161,7 @@ class LoopTest(absltest.TestCase):
     trainer = _Trainer()
     setup = setup_lib.Setup(profile_steps=(1, 2))
     job = config_lib.PretrainingConfig(log_every_steps=4)
-    running = loop.Loop(trainer, self.run_dir, job, setup)
+    running = loop.Loop(trainer, self.run_dir, job, setup=setup)
     running.train(4, trainer.batches())
     folder = os.path.join(layout.summary_dir(self.run_dir), 'plugins/profile')
     self.assertLen(os.listdir(folder), 1)

@@ -61,7 +61,7 @@ class UntrainedTest(tf.test.TestCase):
   def _kept(self, **changes):
     model = dataclasses.replace(self.model, **changes)
     params_export.keep_untrained(
-      self.run_dir, self.init_from, _LEFT_OVER, model
+      self.run_dir, self.init_from, _LEFT_OVER, model=model
     )
     return sorted(params_export.read_untrained(self.run_dir))
 

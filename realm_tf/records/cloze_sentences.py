@@ -1,0 +1,94 @@
+"""Takes sentences out of blocks, as ICT's queries.
+
+block table -> [this file] -> titles, bodies, sentences, int32 [b, L] each
+"""
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.records import block_table
+from realm_tf.records import noise
+
+
+def take(
+  table: block_table.BlockTable,
+  rows: np.ndarray,
+  draws: np.ndarray,
+  config: config_lib.InverseClozeConfig,
+  lengths: config_lib.LengthConfig,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Takes a sentence of each block, and cuts it out if `draws` says so.
+
+  Args:
+    table: The corpus.
+    rows: Blocks, int [b].
+    draws: Which sentence, and whether it is cut out; in [0, 1), float [b, 2].
+
+  Returns:
+    Titles int32 [b, Lt], bodies int32 [b, Lz], sentences int32 [b, Lx].
+  """
+  titles, bodies = table.gather(
+    rows, lengths.title_tokens, lengths.block_tokens
+  )
+  ends = [table.sentence_ends(row) for row in rows]
+  ends = _cut_to_what_is_embedded(titles, bodies, ends, lengths.block_tokens)
+  return titles, bodies, _take_sentences(bodies, ends, draws, config)
+
+
+def change(
+  queries: np.ndarray,
+  ordinary_ids: np.ndarray,
+  config: config_lib.InverseClozeConfig,
+  rng: np.random.Generator,
+  own: slice,
+  size: int,
+) -> np.ndarray:
+  """Returns the queries with noise, and without the words that are dropped.
+
+  Args:
+    queries: int32 [b, Lx], rows `own` of a batch of `size`.
+    ordinary_ids: Wordpieces for noise.
+  """
+  rate = config.query_noise_rate
+  queries = noise.add_noise(queries, rate, ordinary_ids, rng, own, size)
+  rate = config.query_drop_rate
+  return noise.drop_words(queries, rate, ordinary_ids[0], rng, own, size)
+
+
+def _cut_to_what_is_embedded(titles, bodies, sentence_ends, block_tokens):
+  """Cuts bodies in place; returns where their sentences end, each list."""
+  room = block_tokens - 3 - np.count_nonzero(titles, axis=1)  # [CLS], 2 [SEP].
+  result = []
+  for body, ends, kept in zip(bodies, sentence_ends, room, strict=True):
+    body[kept:] = 0
+    whole = ends[ends <= kept]
+    result.append(whole if len(whole) else np.array([kept]))
+  return result
+
+
+def _take_sentences(bodies, sentence_ends, draws, config):
+  """Returns a sentence of each body, and cuts most of them out in place."""
+  queries = np.zeros([len(bodies), config.query_tokens - 2], np.int32)
+  for query, body, ends, (where, removal) in zip(
+    queries, bodies, sentence_ends, draws, strict=True
+  ):
+    start, end = _pick_sentence(ends, where)
+    sentence = body[start:end][: len(query)]
+    query[: len(sentence)] = sentence
+    is_whole = end - start >= np.count_nonzero(body)
+    if not is_whole and removal < config.remove_rate:
+      _remove(body, start, end)
+  return queries
+
+
+def _remove(body, start, end):
+  """Cuts [start, end) out of a zero-padded body, in place."""
+  rest = body[end:].copy()
+  body[start:] = 0
+  body[start : start + len(rest)] = rest
+
+
+def _pick_sentence(sentence_ends, draw):
+  """Returns where the sentence begins and ends; `draw` is in [0, 1)."""
+  i = int(draw * len(sentence_ends))
+  return (int(sentence_ends[i - 1]) if i else 0), int(sentence_ends[i])

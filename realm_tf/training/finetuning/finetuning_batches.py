@@ -1,0 +1,128 @@
+"""QA examples: questions with searched blocks and where their answers stand.
+
+questions -> search with current parameters -> [this file] -> batch
+"""
+
+from collections.abc import Iterator
+from typing import Optional
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.records import sampling
+from realm_tf.training import answer_labels
+from realm_tf.training import question_search
+
+# Batches are trimmed to multiples of these: each shape is compiled.
+_QUESTION_WIDTH, _BODY_WIDTH = 32, 64
+
+
+def batches(
+  labels: answer_labels.AnswerLabels,
+  search: question_search.Search,
+  embeddings: Optional[np.ndarray],
+  *,
+  experiment: config_lib.ExperimentConfig,
+  share: sampling.Share = sampling.WHOLE,
+) -> Iterator[dict[str, np.ndarray]]:
+  """Yields endless batches; see `finetuning_trainer.FinetuningTrainer`.
+
+  Args:
+    search: Finds blocks with the current parameters, when a batch is asked for.
+    embeddings: Embeddings of all blocks, float [., D]; None to use the scores
+      of `search`, without a gradient.
+    share: This process's part of each batch, and the first step.
+  """
+  config = experiment.finetuning
+  questions = labels.questions
+  sampler = _sampler(labels, config, experiment.seed)
+  step = share.first_step
+  while True:
+    rows = sampler.rows(step)[share.rows(config.batch_size)]
+    question_ids = share.trim(questions.ids[rows], _QUESTION_WIDTH)
+    found = search(rows, question_ids, config.num_searched)
+    found = _with_gold(found, [labels.gold(row) for row in rows])
+    yield {
+      'question_ids': question_ids,
+      **_scoring(found, embeddings),
+      **_labels(labels, rows, found.block_ids, experiment, share),
+    }
+    step += 1
+
+
+def _sampler(labels, config, seed):
+  num_questions = len(labels.questions.ids)
+  sampler = sampling.Sampler(num_questions, config.batch_size, seed)
+  if config.bucket_batches == 1:
+    return sampler
+  lengths = [
+    labels.table.lengths(labels.gold(row))[1].max(initial=0)
+    for row in range(num_questions)
+  ]
+  return sampling.BucketSampler(
+    sampler, np.array(lengths), config.bucket_batches, seed
+  )
+
+
+def _with_gold(found, gold):
+  """Puts a block of `gold` last in rows of `found` without any."""
+  block_ids, scores = found.block_ids.copy(), found.scores.copy()
+  for i, ids in enumerate(gold):
+    if ids.size and not np.isin(block_ids[i], ids).any():
+      # Where scores are fixed, the block gets the lowest.
+      block_ids[i, -1] = ids[0]
+      if not np.isfinite(scores[i, -1]):
+        scores[i, -1] = np.min(
+          scores[i], where=np.isfinite(scores[i]), initial=0
+        )
+  return searcher_lib.Neighbors(block_ids, scores)
+
+
+def _scoring(found, embeddings):
+  """Returns fixed scores or embeddings of the searched blocks."""
+  if embeddings is None:
+    is_found = found.block_ids >= 0
+    fixed = np.where(is_found, found.scores, 0).astype(np.float32)
+    return {'fixed_scores': fixed}
+  blocks = np.maximum(found.block_ids, 0)
+  vectors = np.asarray(embeddings[blocks.ravel()], np.float32)
+  vectors = vectors.reshape([*blocks.shape, -1])
+  return {'block_embeddings': vectors}
+
+
+def _labels(labels, rows, block_ids, experiment, share):
+  """Returns the fields for the blocks that are read, and for the answers."""
+  config, max_width = experiment.finetuning, experiment.model.max_span_width
+  num_read = config.num_read
+  has_answer, is_compared = (
+    np.stack([label(row, ids) for row, ids in zip(rows, block_ids)])
+    for label in (labels.has_answer, labels.is_compared)
+  )
+  read_rows = np.tile(np.arange(num_read, dtype=np.int32), [len(rows), 1])
+  if config.read_answer_block or config.supervision == 'gold':
+    for i, answer in enumerate(has_answer):
+      if not answer[:num_read].any():
+        # The first block with the answer, or without any the last that is read.
+        read_rows[i, -1] = np.argmax(answer) or num_read - 1
+  read_ids = np.take_along_axis(block_ids, read_rows, axis=1)
+  titles, bodies = labels.table.gather(
+    read_ids, experiment.lengths.title_tokens, config.joint_tokens
+  )
+  bodies = share.trim(bodies, _BODY_WIDTH)  # [B, K, Lz]
+  is_answer = np.stack(
+    [
+      labels.spans(row, read_ids[i], bodies[i], max_width=max_width)
+      for i, row in enumerate(rows)
+    ]
+  )
+  # The answer's text in a block that is no positive is no answer.
+  teaches = np.take_along_axis(has_answer, read_rows, axis=1)
+  return {
+    'has_answer': has_answer,
+    'is_compared': is_compared & (block_ids >= 0),
+    'read_rows': read_rows,
+    'title_ids': titles,
+    'body_ids': bodies,
+    'is_answer': is_answer & teaches[:, :, None, None],
+  }

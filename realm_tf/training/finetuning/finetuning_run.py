@@ -1,0 +1,148 @@
+"""Fine-tunes for QA: questions + a pre-trained model -> a QA model.
+
+By default Embed_doc is frozen: only Embed_input and the reader are trained
+(Section 3.3).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from typing import Optional
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.index import storage
+from realm_tf.modeling import realm_model
+from realm_tf.records import whole_blocks
+from realm_tf.retrieval import retrieval_layer
+from realm_tf.training import answer_labels
+from realm_tf.training import finetuning_index
+from realm_tf.training import job as job_lib
+from realm_tf.training import loop
+from realm_tf.training import params_export
+from realm_tf.training import question_search
+from realm_tf.training import runs
+from realm_tf.training import step_trainer
+from realm_tf.training.finetuning import finetuning_batches
+from realm_tf.training.finetuning import finetuning_trainer
+from realm_tf.training.finetuning import model_choice
+
+# (model, index) -> exact match in percent.
+ExactMatch = Callable[[realm_model.RealmModel, storage.Index], float]
+
+
+def run(
+  inputs: runs.Inputs,
+  questions: Sequence[questions_lib.Question],
+  job: job_lib.Job,
+  *,
+  search: Optional[question_search.Search] = None,
+  exact_match: Optional[ExactMatch] = None,
+) -> None:
+  """Fine-tunes and publishes the QA model, with an index.
+
+  Args:
+    search: Replaces the model's own search and scores, e.g. by BM25.
+    exact_match: Measures the model on development questions; with it, the run
+      publishes its best parameters instead of its last.
+  """
+  config = dataclasses.replace(
+    inputs.config, model=realm_model.separate_towers(inputs.config.model)
+  )
+  inputs = inputs._replace(config=config)
+  job.share(config.finetuning)  # Checked before the run begins.
+  labels = _labels(inputs, questions)
+  model, left_over = job.create_model(
+    inputs, [realm_model.EMBEDDER, realm_model.SPAN]
+  )
+  if search and job.setup.is_chief:  # Which may use a scorer of paths.
+    params_export.keep_paths(job.run_dir, left_over)
+  indexes = finetuning_index.FinetuningIndex(
+    inputs, model, job.run_dir, init_from=job.init_from.model_dir
+  )
+  indexes.build(0)  # With the first parameters: a checkpoint is not read yet.
+  run_loop = job.start(
+    config.finetuning,
+    config.seed,
+    lambda optimizer: finetuning_trainer.FinetuningTrainer(
+      optimizer, model, config, special_ids=inputs.special_ids
+    ),
+  )
+
+  def batches_of(index):
+    return finetuning_batches.batches(
+      labels,
+      search or _search(inputs, model, index),
+      None if search else index.embeddings,
+      experiment=config,
+      share=run_loop.share,
+    )
+
+  choice = _choice(run_loop, job, exact_match, config.finetuning)
+  _train(run_loop, choice, indexes, batches_of)
+
+
+def _labels(
+  inputs: runs.Inputs, questions: Sequence[questions_lib.Question]
+) -> answer_labels.AnswerLabels:
+  """Labels the questions; checks that no block is longer than is read."""
+  config = inputs.config
+  whole_blocks.check(
+    inputs.table, config.lengths, whole_blocks.of_finetuning(config)
+  )
+  return answer_labels.of_questions(questions, inputs, config.finetuning)
+
+
+def _choice(
+  run_loop: loop.Loop,
+  job: job_lib.Job,
+  exact_match: Optional[ExactMatch],
+  config: config_lib.FinetuningConfig,
+) -> Optional[model_choice.ModelChoice]:
+  """Returns the keeper of the best parameters; None without a measure."""
+  if not exact_match:
+    return None
+  model = run_loop.trainer.model
+  return model_choice.ModelChoice(
+    run_loop, job, lambda index: exact_match(model, index), config=config
+  )
+
+
+def _train(
+  run_loop: loop.Loop,
+  choice: Optional[model_choice.ModelChoice],
+  indexes: finetuning_index.FinetuningIndex,
+  batches_of: Callable[[storage.Index], Iterator[step_trainer.Batch]],
+) -> None:
+  """Trains to the end or an early stop; publishes parameters and index."""
+  is_done = False
+  while not is_done:
+    index = indexes.at(min(run_loop.step, run_loop.num_steps - 1))
+    batches = batches_of(index)
+    until = indexes.next_build(run_loop.step, run_loop.num_steps)
+    while True:
+      # Measured first: a run may be killed between its checkpoint and this.
+      is_done = choice is not None and choice.must_stop(index)
+      run_loop.save()
+      if is_done or run_loop.step >= until:
+        break
+      run_loop.train(choice.next_step(until) if choice else until, batches)
+    is_done = is_done or run_loop.step >= run_loop.num_steps
+  if choice:
+    choice.restore_best(run_loop.trainer.model)
+  indexes.finish(run_loop.step)
+  if not choice:
+    run_loop.publish()
+  run_loop.finish()
+
+
+def _search(
+  inputs: runs.Inputs, model: realm_model.RealmModel, index: storage.Index
+) -> question_search.Search:
+  """Returns a search with the model's current query embedder."""
+  retriever = retrieval_layer.over_model(
+    model,
+    index.searcher,
+    inputs.config.lengths.query_tokens,
+    inputs.special_ids,
+  )
+  return lambda rows, ids, k: retriever(ids, k)

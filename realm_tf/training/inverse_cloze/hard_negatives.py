@@ -1,0 +1,68 @@
+"""Finds blocks that a retriever takes for the right one: hard negatives.
+
+  questions with a block, an index -> [this file] -> negatives of each question
+
+Blocks that hold an answer are left out, and so are those that score nearly as
+high as the question's own block, which often answer it in other words (Moreira
+et al. 2024, https://arxiv.org/abs/2407.15831, "TopK-PercPos").
+"""
+
+import numpy as np
+
+from realm_tf.training import answer_labels
+from realm_tf.training import question_search
+
+NONE = -1
+_SHARE = 0.95  # Of the own block's score: the most of a negative's.
+_CHUNK = 1000  # Questions that are searched at once.
+
+
+def mine(
+  rows: np.ndarray,
+  block_ids: np.ndarray,
+  labels: answer_labels.AnswerLabels,
+  *,
+  search: question_search.Search,
+  num_searched: int = 100,
+  num_kept: int = 10,
+) -> np.ndarray:
+  """Returns hard negatives of P questions, best first, int64 [P, num_kept].
+
+  NONE where there are no more, as for a question whose own block is not found.
+
+  Args:
+    rows: Numbers of the questions, [P].
+    block_ids: Their own blocks, [P].
+    labels: Labels of the questions.
+    search: Finds blocks by the retriever.
+    num_searched: Blocks searched for each question.
+    num_kept: Most negatives of each.
+  """
+  kept = np.full([len(rows), num_kept], NONE, np.int64)
+  for start in range(0, len(rows), _CHUNK):
+    chunk = slice(start, start + _CHUNK)
+    ids, scores = search(
+      rows[chunk], labels.questions.ids[rows[chunk]], num_searched
+    )
+    limits = _limits(ids == block_ids[chunk, None], scores)
+    for place, row in enumerate(rows[chunk]):
+      is_low = (scores[place] <= limits[place]) & (ids[place] >= 0)
+      low = ids[place][is_low]
+      if low.size:
+        low = low[~labels.hold_text([row], low)[0]][:num_kept]
+      kept[start + place, : len(low)] = low
+  return kept
+
+
+def _limits(is_own, scores):
+  """Returns the highest score of a negative, [n]; -inf without own block."""
+  own = np.max(np.where(is_own, scores, -np.inf), axis=1)
+  return own - (1 - _SHARE) * np.abs(own)
+
+
+def draw(negatives: np.ndarray, seed: int, step: int) -> np.ndarray:
+  """Returns one of each question's negatives [B, n], int64 [B], or NONE."""
+  counts = np.sum(negatives != NONE, axis=1)
+  draws = np.random.default_rng([seed, step]).random(len(negatives))
+  chosen = (draws * np.maximum(counts, 1)).astype(np.int64)
+  return negatives[np.arange(len(negatives)), chosen]

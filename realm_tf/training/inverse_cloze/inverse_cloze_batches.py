@@ -1,0 +1,65 @@
+"""ICT examples: a sentence, and the block around it.
+
+block table -> [this file] -> 'query_ids', 'title_ids', 'body_ids'
+"""
+
+from collections.abc import Iterator
+from typing import Optional
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.records import block_table
+from realm_tf.records import cloze_sentences
+from realm_tf.records import held_out
+from realm_tf.records import sampling
+
+_QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Batches are trimmed to multiples of these.
+
+
+def batches(
+  table: block_table.BlockTable,
+  ordinary_ids: np.ndarray,
+  experiment: config_lib.ExperimentConfig,
+  *,
+  share: sampling.Share = sampling.WHOLE,
+  rows: Optional[np.ndarray] = None,
+) -> Iterator[dict[str, np.ndarray]]:
+  """Yields endless batches; those of a step depend on seed and step only.
+
+  Section 4 of Lee et al. 2019: a random sentence of a block is the query, and
+  it is cut out of the block 90 % of the time, so that a model must match
+  meaning but also learns that equal words matter. Sentences come from the part
+  of a block that is embedded (`lengths.cut_blocks`), and are whole if possible.
+
+  Args:
+    table: Blocks; those of a single sentence keep it.
+    ordinary_ids: Wordpieces for noise.
+    share: This process's part of each batch, and the first step.
+    rows: Blocks to use, int64 [n]; by default those not held out.
+
+  Yields:
+    See `inverse_cloze_trainer.InverseClozeTrainer`.
+  """
+  config = experiment.inverse_cloze
+  if rows is None:
+    rows = held_out.others(held_out.blocks(table, experiment.held_out.share))
+  sampler = sampling.Sampler(len(rows), config.batch_size, experiment.seed)
+  own = share.rows(config.batch_size)
+  step = share.first_step
+  while True:
+    rng = sampling.step_rng(experiment.seed, step)
+    # Where in its block the sentence is, and whether it is cut out.
+    draws = rng.random([config.batch_size, 2])[own]
+    titles, bodies, queries = cloze_sentences.take(
+      table, rows[sampler.rows(step)[own]], draws, config, experiment.lengths
+    )
+    queries = cloze_sentences.change(
+      queries, ordinary_ids, config, rng, own, config.batch_size
+    )
+    yield {
+      'query_ids': share.trim(queries, _QUERY_WIDTH),
+      'title_ids': titles,
+      'body_ids': share.trim(bodies, _BODY_WIDTH),
+    }
+    step += 1

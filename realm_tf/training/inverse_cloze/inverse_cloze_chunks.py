@@ -1,0 +1,116 @@
+"""The gradient of a large batch in the memory of a chunk of it.
+
+  batch -> chunks, without tape -> embeddings -> their gradients (the trainer's)
+        -> the same chunks, with a tape -> [this file] -> gradients of variables
+
+Gradient caching, Gao et al. 2021 (https://arxiv.org/abs/2101.06983): the loss
+compares all examples, but an example's embedding e depends on it alone, so
+
+  dL/dw = sum_chunks sum_{e of the chunk} dL/de de/dw
+
+is exact, and of each chunk only e and dL/de are kept.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from realm_tf.training import gradients as gradients_lib
+
+# (arrays of a chunk [c, ...], its number int32 []) -> embeddings, each [c, D].
+# Called twice for each chunk, so what it draws must follow from the number.
+Embed = Callable[[Mapping[str, tf.Tensor], tf.Tensor], Sequence[tf.Tensor]]
+
+
+def split(
+  batch: Mapping[Any, tf.Tensor], chunk_size: int
+) -> dict[Any, tf.Tensor]:
+  """Returns the arrays [b, ...] as chunks [b / c, c, ...], in their order."""
+  return {
+    name: tf.reshape(value, [-1, chunk_size, *value.shape[1:]])
+    for name, value in batch.items()
+  }
+
+
+def embeddings(
+  embed: Embed, chunks: Mapping[str, tf.Tensor], number: int = 2
+) -> list[tf.Tensor]:
+  """Returns what `embed` gives for all chunks, each float32 [b, D].
+
+  Args:
+    embed: Embeds with two towers; returns queries, then blocks.
+    chunks: Chunks from `split`.
+    number: What `embed` returns: 2, or 3 with hard negatives.
+  """
+  parts = tf.map_fn(
+    lambda i: tuple(embed(_at(chunks, i), i)),
+    tf.range(_number(chunks)),
+    parallel_iterations=1,  # More would take the memory of as many chunks.
+    fn_output_signature=(tf.float32,) * number,
+  )
+  return [tf.reshape(each, [-1, each.shape[-1]]) for each in parts]
+
+
+def gradients(
+  embed: Embed,
+  chunks: Mapping[str, tf.Tensor],
+  of_embeddings: Sequence[tf.Tensor],
+  *,
+  variables: Sequence[tf.Variable],
+  jit_compile: bool = False,
+) -> list[gradients_lib.Gradient]:
+  """Returns dL/dw of each variable, dense; None where L does not depend on it.
+
+  Args:
+    embed: The same function as for `embeddings`.
+    of_embeddings: dL/de of each of them, float32 [b, D].
+    variables: The w.
+    jit_compile: Whether XLA compiles what is done with a chunk.
+  """
+  number = _number(chunks)
+  cached = dict(enumerate(of_embeddings))
+  cached = split(cached, next(iter(chunks.values())).shape[1])
+  is_used = [False] * len(variables)  # Known once the loop is traced.
+
+  def of_chunk(chunk, own, i):
+    with tf.GradientTape() as tape:
+      outputs = embed(chunk, i)
+    found = tape.gradient(outputs, variables, output_gradients=own)
+    is_used[:] = [each is not None for each in found]
+    return [each for each in found if each is not None]
+
+  if jit_compile:
+    of_chunk = tf.function(of_chunk, jit_compile=True)
+
+  def add(i, sums):
+    found = iter(of_chunk(_at(chunks, i), list(_at(cached, i).values()), i))
+    return i + 1, [
+      _add(total, next(found)) if used else total
+      for total, used in zip(sums, is_used, strict=True)
+    ]
+
+  zeros = [tf.zeros(each.shape, each.dtype) for each in variables]
+  _, sums = tf.while_loop(
+    lambda i, _: i < number, add, (0, zeros), parallel_iterations=1
+  )
+  return [
+    each if used else None for each, used in zip(sums, is_used, strict=True)
+  ]
+
+
+def _number(chunks):
+  return next(iter(chunks.values())).shape[0]
+
+
+def _at(chunks, i):
+  return {name: value[i] for name, value in chunks.items()}
+
+
+def _add(total, gradient):
+  """Returns the sum; of a table's gradient only the rows that are there."""
+  if isinstance(gradient, tf.IndexedSlices):
+    return tf.tensor_scatter_nd_add(
+      total, gradient.indices[:, None], gradient.values
+    )
+  return total + gradient

@@ -1,0 +1,152 @@
+"""Runs the warm start: corpus -> model directory with embedders.
+
+Trains on sentences of the corpus (ICT), or on questions that it answers.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from typing import Optional
+
+from absl import logging
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.modeling import realm_model
+from realm_tf.records import sampling
+from realm_tf.records import whole_blocks
+from realm_tf.rundir import layout
+from realm_tf.rundir import metrics_log
+from realm_tf.training import answer_labels
+from realm_tf.training import job as job_lib
+from realm_tf.training import loop
+from realm_tf.training import prefetch
+from realm_tf.training import question_search
+from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
+from realm_tf.training import step_trainer
+from realm_tf.training.inverse_cloze import hard_negatives
+from realm_tf.training.inverse_cloze import held_out_cloze
+from realm_tf.training.inverse_cloze import inverse_cloze_batches
+from realm_tf.training.inverse_cloze import inverse_cloze_trainer
+from realm_tf.training.inverse_cloze import question_pairs
+
+_BatchesOf = Callable[[sampling.Share], Iterator[step_trainer.Batch]]
+
+
+def run(
+  inputs: runs.Inputs,
+  questions: Sequence[questions_lib.Question],
+  job: job_lib.Job,
+  *,
+  search: Optional[question_search.Search] = None,
+  retriever: Optional[question_search.Search] = None,
+) -> None:
+  """Trains both embedders and publishes them.
+
+  The reader of `job.init_from` is published unchanged.
+
+  Args:
+    questions: Training questions; without any, the task is ICT.
+    search: Finds blocks for questions that name no article; see
+      `question_pairs.find`.
+    retriever: Finds hard negatives of questions; see `hard_negatives`.
+
+  Raises:
+    UserError: A replica's part of the batch cannot be divided into chunks, or
+      no block answers a question.
+  """
+  config = inputs.config
+  is_measured = job.share(config.inverse_cloze).count == 1
+  _check_chunks(config.inverse_cloze, job.setup)
+  whole_blocks.check(inputs.table, config.lengths)
+  batches_of = _batches_of(inputs, questions, search, retriever)
+  model, left_over = job.create_model(inputs, [realm_model.EMBEDDER])
+  job.keep_untrained(left_over, config.model)
+  run_loop = job.start(
+    config.inverse_cloze,
+    config.seed,
+    lambda optimizer: inverse_cloze_trainer.InverseClozeTrainer(
+      optimizer,
+      model,
+      config.inverse_cloze,
+      lengths=config.lengths,
+      special_ids=inputs.special_ids,
+    ),
+  )
+  batches = prefetch.prefetch(batches_of(run_loop.share))
+  measure = _measure_of(inputs, job.run_dir, run_loop, is_measured)
+  measure()
+  run_loop.train(run_loop.num_steps, batches)
+  run_loop.publish()
+  measure()
+  run_loop.finish()
+
+
+def _measure_of(
+  inputs: runs.Inputs,
+  run_dir: str,
+  run_loop: loop.Loop[inverse_cloze_trainer.InverseClozeTrainer],
+  is_measured: bool,
+) -> Callable[[], None]:
+  """Returns a function that measures ICT on held-out articles, if any."""
+  blocks = held_out_cloze.rows(inputs) if is_measured else ()
+  metrics_log.cut(layout.held_out_file(run_dir), run_loop.step - 1)
+
+  def measure():
+    if len(blocks):
+      means = held_out_cloze.measure(inputs, run_loop.trainer, blocks)
+      metrics_log.append_held_out(run_dir, run_loop.step, means)
+
+  return measure
+
+
+def _batches_of(
+  inputs: runs.Inputs,
+  questions: Sequence[questions_lib.Question],
+  search: Optional[question_search.Search],
+  retriever: Optional[question_search.Search],
+) -> _BatchesOf:
+  """Returns a maker of batches, of sentences or of questions."""
+  config = inputs.config
+  if not questions:
+    return lambda share: inverse_cloze_batches.batches(
+      inputs.table, inputs.ordinary_ids, config, share=share
+    )
+  # Labels for the retriever, of the wordpieces that are embedded.
+  finetuning = dataclasses.replace(
+    config.finetuning,
+    supervision='gold',
+    joint_tokens=config.lengths.block_tokens,
+  )
+  labels = answer_labels.of_questions(questions, inputs, finetuning)
+  pairs = question_pairs.find(labels, search)
+  logging.info(
+    '%d of %d questions have a block that answers them.',
+    len(pairs.rows),
+    len(questions),
+  )
+  negatives = None
+  if retriever:
+    negatives = hard_negatives.mine(*pairs, labels, search=retriever)
+    logging.info(
+      '%d of them have hard negatives.',
+      np.sum(negatives[:, 0] != hard_negatives.NONE),
+    )
+  return lambda share: question_pairs.batches(
+    pairs, labels, config, share=share, negatives=negatives
+  )
+
+
+def _check_chunks(
+  config: config_lib.InverseClozeConfig, setup: setup_lib.Setup
+) -> None:
+  count = setup.resolved.num_replicas_in_sync
+  part, size = config.batch_size // count, config.chunk_size
+  if size and part % size:
+    raise errors.UserError(
+      "A replica's part of the batch must be whole chunks. Found "
+      f'{part} examples on each of {count} replicas, and '
+      f'inverse_cloze.chunk_size={size}. Set it to a divisor of {part}.'
+    )

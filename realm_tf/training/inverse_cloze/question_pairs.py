@@ -1,0 +1,140 @@
+"""Pairs questions with a block that answers them, to train both towers.
+
+  questions + corpus -> [this file] -> 'query_ids', 'title_ids', 'body_ids'
+
+Dense passage retrieval, Karpukhin et al. 2020 (https://arxiv.org/abs/
+2004.04906): the other blocks of the batch are a question's negatives, except
+those that hold its answer. Questions on blocks of one title are in the same
+batch as hard negatives: see `title_groups`; others may come from an index: see
+`hard_negatives`.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.records import sampling
+from realm_tf.training import answer_labels
+from realm_tf.training import question_search
+from realm_tf.training.inverse_cloze import hard_negatives
+from realm_tf.training.inverse_cloze import title_groups
+
+# Batches are trimmed to multiples of these: each shape is compiled.
+_QUERY_WIDTH, _BODY_WIDTH = 16, 64
+_CHUNK = 1000  # Questions that are searched at once.
+_NUM_SEARCHED = 100  # As Karpukhin et al. do.
+
+
+class Pairs(NamedTuple):
+  """P questions, each with a block that answers it.
+
+  Attributes:
+    rows: Numbers of the questions, int64 [P].
+    block_ids: int64 [P].
+  """
+
+  rows: np.ndarray
+  block_ids: np.ndarray
+
+
+def find(
+  labels: answer_labels.AnswerLabels,
+  search: Optional[question_search.Search] = None,
+  num_searched: int = _NUM_SEARCHED,
+) -> Pairs:
+  """Finds the block of each question that has one.
+
+  Args:
+    labels: Labels of the questions; a question with `gold` blocks gets the
+      first of these.
+    search: Finds blocks for the other questions, e.g. BM25; the best block with
+      an answer is used.
+    num_searched: Blocks searched for each question.
+
+  Raises:
+    UserError: No question has such a block.
+  """
+  number = len(labels.questions.given)
+  block_ids = np.array(
+    [next(iter(labels.gold(row)), -1) for row in range(number)], np.int64
+  )
+  others = np.flatnonzero(block_ids < 0) if search else []
+  for start in range(0, len(others), _CHUNK):
+    chunk = others[start : start + _CHUNK]
+    found = search(chunk, labels.questions.ids[chunk], num_searched).block_ids
+    for row, ids in zip(chunk, found, strict=True):
+      block_ids[row] = next(iter(ids[labels.has_answer(row, ids)]), -1)
+  rows = np.flatnonzero(block_ids >= 0)
+  if not rows.size:
+    raise errors.UserError(
+      'Training needs questions with a block that has the answer. Found none '
+      f'for {number} questions in {labels.table.num_blocks} blocks. Give '
+      'questions on this corpus.'
+    )
+  return Pairs(rows, block_ids[rows])
+
+
+def batches(
+  pairs: Pairs,
+  labels: answer_labels.AnswerLabels,
+  experiment: config_lib.ExperimentConfig,
+  *,
+  share: sampling.Share = sampling.WHOLE,
+  negatives: Optional[np.ndarray] = None,
+) -> Iterator[dict[str, np.ndarray]]:
+  """Yields endless batches; those of a step depend on seed and step only.
+
+  Args:
+    negatives: Blocks from `hard_negatives.mine`; a step draws one of each
+      question's.
+    share: This process's part of each batch, and the first step.
+
+  Yields:
+    See `inverse_cloze_trainer.InverseClozeTrainer`.
+  """
+  config, lengths = experiment.inverse_cloze, experiment.lengths
+  sampler = title_groups.sampler(
+    pairs.block_ids,
+    labels.table.titles(pairs.block_ids),
+    labels.table.lengths(pairs.block_ids)[1],
+    batch_size=config.batch_size,
+    of_title=config.questions_of_title,
+    bucket_batches=config.bucket_batches,
+    seed=experiment.seed,
+  )
+  step = share.first_step
+  while True:
+    dealt = sampler(step)
+    block_ids = columns = pairs.block_ids[dealt]
+    own = share.rows(config.batch_size)
+    rows = pairs.rows[dealt[own]]
+    hard = {}
+    if negatives is not None:
+      drawn = hard_negatives.draw(negatives[dealt], experiment.seed, step)
+      columns = np.concatenate([block_ids, drawn])
+      hard = _blocks('hard_', drawn[own], labels, lengths, share)
+    is_own = np.eye(len(block_ids), len(columns), dtype=bool)[own]
+    may_answer = (block_ids[own, None] == columns) | labels.hold_text(
+      rows, np.maximum(columns, 0)
+    )
+    yield {
+      'query_ids': share.trim(labels.questions.ids[rows], _QUERY_WIDTH),
+      'is_compared': is_own | (~may_answer & (columns >= 0)),
+      **_blocks('', block_ids[own], labels, lengths, share),
+      **hard,
+    }
+    step += 1
+
+
+def _blocks(kind, block_ids, labels, lengths, share):
+  """Returns the wordpieces of blocks, by names that begin with `kind`."""
+  titles, bodies = labels.table.gather(
+    block_ids, lengths.title_tokens, lengths.block_tokens
+  )
+  return {
+    f'{kind}title_ids': titles,
+    f'{kind}body_ids': share.trim(bodies, _BODY_WIDTH),
+  }

@@ -1,0 +1,76 @@
+"""Groups examples of one title in a batch, as hard negatives of each other.
+
+  titles and lengths of the examples -> [this file] -> step -> their numbers
+
+The subject alone distinguishes blocks of different articles; only blocks of
+the same title make a retriever use the rest of the text.
+"""
+
+from collections.abc import Callable, Sequence
+import math
+
+import numpy as np
+
+from realm_tf.records import sampling
+
+
+def sampler(
+  block_ids: np.ndarray,
+  titles: Sequence[str],
+  lengths: np.ndarray,
+  *,
+  batch_size: int,
+  of_title: int,
+  bucket_batches: int,
+  seed: int,
+) -> Callable[[int], np.ndarray]:
+  """Returns a function from a step to the numbers of its examples, [B].
+
+  Args:
+    block_ids: Block of each example, int [P]; examples of one block are kept
+      apart where its title has other blocks.
+    titles: Titles of the P blocks.
+    lengths: Lengths of the P blocks, int [P].
+    of_title: Examples of one title in a group; its greatest common divisor with
+      `batch_size` is used.
+    bucket_batches: Batches that are sorted by length; see `BucketSampler`.
+  """
+  size = math.gcd(of_title, batch_size)
+  groups = _groups(block_ids, titles, lengths, size, seed)
+  dealt = sampling.BucketSampler(
+    sampling.Sampler(len(groups), batch_size // size, seed),
+    lengths[groups].max(axis=1),
+    bucket_batches,
+    seed,
+  )
+  return lambda step: groups[dealt.rows(step)].ravel()
+
+
+def _groups(block_ids, titles, lengths, size, seed):
+  """Returns groups of examples, [G, size], most of one title, other blocks.
+
+  Within a title, blocks take turns and are sorted by length, so that the
+  lengths in a group are similar. The remaining examples form groups of several
+  titles; the last group may repeat an example.
+  """
+  order = np.random.default_rng(seed).permutation(len(block_ids))
+  turns = _turns(block_ids[order])
+  _, subjects = np.unique(np.asarray(titles)[order], return_inverse=True)
+  order = order[np.lexsort([lengths[order], turns, subjects])]
+  subjects = np.sort(subjects)
+  counts = np.bincount(subjects)[subjects]
+  is_whole = _turns(subjects) < counts - counts % size
+  whole, rest = order[is_whole], order[~is_whole]
+  rest = np.resize(rest, [-(-len(rest) // size) * size])
+  return np.concatenate([whole, rest]).reshape([-1, size])
+
+
+def _turns(ids):
+  """Returns how often each id occurred before its place, int [P]."""
+  order = np.argsort(ids, kind='stable')
+  _, first, counts = np.unique(
+    ids[order], return_index=True, return_counts=True
+  )
+  turns = np.empty_like(order)
+  turns[order] = np.arange(len(ids)) - np.repeat(first, counts)
+  return turns

@@ -1,0 +1,85 @@
+"""ICT on what pre-training retrieves: a sentence of a candidate must find it.
+
+  candidates of a batch -> [this file] -> 'cloze_ids' -> their loss
+
+The candidates are embedded anyway, so this costs the embedding of sentences
+only, and blocks retrieved for one query are hard negatives of each other.
+"""
+
+from collections.abc import Iterator
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import config as config_lib
+from realm_tf.objectives import inverse_cloze
+from realm_tf.records import block_table
+from realm_tf.records import cloze_sentences
+from realm_tf.records import held_out
+from realm_tf.records import sampling
+
+_WIDTH = 16  # Batches are trimmed to multiples of it: each shape is traced.
+_USE = 1  # Of a step's random numbers, beside the choice of masks.
+
+
+def with_sentences(
+  batches: Iterator[dict[str, np.ndarray]],
+  table: block_table.BlockTable,
+  ordinary_ids: np.ndarray,
+  *,
+  experiment: config_lib.ExperimentConfig,
+  share: sampling.Share = sampling.WHOLE,
+) -> Iterator[dict[str, np.ndarray]]:
+  """Adds 'cloze_ids', int32 [b, K - 1, Lx], to batches of pre-training.
+
+  A sentence stays in its block; noise and dropped words are those of
+  `inverse_cloze`. Zeros stand for a candidate that is none, or that is of a
+  held-out article.
+
+  Args:
+    table: The corpus.
+    ordinary_ids: Wordpieces for noise.
+    share: This process's part of each batch, and the first step.
+  """
+  config = dataclasses.replace(
+    experiment.inverse_cloze,
+    remove_rate=0.0,
+    query_tokens=experiment.lengths.query_tokens,
+  )
+  is_held_out = held_out.blocks(table, experiment.held_out.share)
+  size = experiment.pretraining.batch_size
+  for step, batch in enumerate(batches, share.first_step):
+    ids = batch['candidate_ids'][:, 1:]
+    rng = sampling.step_rng(experiment.seed, step, _USE)
+    own, number = share.rows(size * ids.shape[1]), size * ids.shape[1]
+    rows = np.maximum(ids.ravel(), 0)
+    _, _, queries = cloze_sentences.take(
+      table, rows, rng.random([number, 2])[own], config, experiment.lengths
+    )
+    queries[(ids.ravel() < 0) | is_held_out[rows]] = 0
+    queries = cloze_sentences.change(
+      queries, ordinary_ids, config, rng, own, number
+    )
+    queries = share.trim(queries, _WIDTH).reshape([*ids.shape, -1])
+    yield {**batch, 'cloze_ids': queries}
+
+
+def loss(
+  queries: tf.Tensor, blocks: tf.Tensor, ids: tf.Tensor, *, has_query: tf.Tensor
+) -> tf.Tensor:
+  """Returns -log p(z|x) of each sentence's own block among all of them, [N].
+
+  Args:
+    queries: Embeddings of sentences, float32 [N, D].
+    blocks: Embeddings of their blocks, float32 [N, D].
+    ids: Block ids, int32 [N]. A block that comes again is no negative of
+      itself, and neither is a place without a block.
+    has_query: Which sentences there are, bool [N]; the others' loss is 0.
+  """
+  is_own = tf.eye(tf.shape(ids)[0], dtype=tf.bool)
+  is_other = (ids[:, None] != ids) & (ids >= 0)
+  log_p = inverse_cloze.in_batch_log_likelihood(
+    queries, blocks, is_compared=is_own | is_other
+  )
+  return tf.where(has_query, -log_p, 0.0)

@@ -1,0 +1,149 @@
+"""Measures pre-training on held-out queries.
+
+held-out queries, a search, the model -> [this file] -> means over the queries
+"""
+
+from collections.abc import Iterator
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.index import query_embeddings
+from realm_tf.index import storage
+from realm_tf.objectives import marginal_likelihood
+from realm_tf.objectives import retrieval_utility
+from realm_tf.records import held_out
+from realm_tf.records import masking
+from realm_tf.records import query_table
+from realm_tf.records import sampling
+from realm_tf.retrieval import candidates
+from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import span_recall
+from realm_tf.training import runs
+from realm_tf.training.pretraining import pretraining_batches
+from realm_tf.training.pretraining import pretraining_trainer
+
+_RANKS = (1, 5, 20)
+# One shape for every batch, to trace once.
+_FIXED = sampling.Share(has_fixed_shapes=True)
+
+
+class HeldOutQueries:
+  """A fixed set of masked queries, and metrics of the model on them.
+
+  Args:
+    queries: X.
+    rows: Held-out queries to measure, int64 [n]; n > 0.
+  """
+
+  def __init__(
+    self,
+    inputs: runs.Inputs,
+    queries: query_table.QueryTable,
+    rows: np.ndarray,
+    *,
+    trainer: pretraining_trainer.PretrainingTrainer,
+  ):
+    self._inputs, self._rows = inputs, rows
+    config, lengths = inputs.config, inputs.config.lengths
+    how = masking.Masking(
+      config.pretraining.masking,
+      lengths.query_tokens - 2,
+      lengths.max_masked,
+      inputs.tokenizer.mask_id,
+    )
+    rng = sampling.step_rng(config.seed, 0)
+    self._masked = masking.mask_batch(queries, rows, how, rng)
+    self._score = tf.function(trainer.score)
+    self._embed = query_embeddings.compile_embedding(
+      trainer.model, lengths.query_tokens, inputs.special_ids
+    )
+
+  def index_search(self, version_path: str) -> candidates.Search:
+    """Returns a search of an index with the model's current parameters.
+
+    It is loaded once more: the batches ahead of the step use the other one.
+    """
+    index = storage.load(
+      version_path, self._inputs.table.manifest['corpus_fingerprint']
+    )
+    layer = retrieval_layer.RetrievalLayer(self._embed, index.searcher)
+    return lambda ids, k: layer(ids, k).block_ids
+
+  def measure(self, search: candidates.Search) -> dict[str, float]:
+    """Returns the means over the queries, by the metric's name."""
+    parts = [self._measure(batch, search) for batch in self._batches()]
+    number = len(self._rows)
+    return {
+      name: float(
+        np.concatenate([part[name] for part in parts])[:number].mean()
+      )
+      for name in parts[0]
+    }
+
+  def _batches(self) -> Iterator[dict[str, np.ndarray]]:
+    """Yields batches of one size; the last is filled up with the first rows."""
+    size = self._inputs.config.pretraining.batch_size
+    for start in range(0, len(self._rows), size):
+      chosen = np.arange(start, start + size) % len(self._rows)
+      yield {name: each[chosen] for name, each in self._masked.items()}
+
+  def _measure(self, batch, search):
+    """Returns each metric of each query of a batch, [B]."""
+    table, config = self._inputs.table, self._inputs.config
+    number = max(config.pretraining.num_candidates, _RANKS[-1])
+    hits = search(batch['query_ids'], number + span_recall.SPARE_HITS)
+    _, has_span = span_recall.find(
+      hits, batch, table, _RANKS[-1], config.lengths.block_tokens
+    )
+    chosen = pretraining_batches.choose(hits, batch, table, experiment=config)
+    blocks = pretraining_batches.with_blocks(
+      chosen, table, config.lengths, share=_FIXED
+    )
+    return {
+      **self._read({**batch, **blocks}),
+      **{
+        f'held_out_recall@{rank}': has_span[:, :rank].any(axis=1)
+        for rank in _RANKS
+      },
+    }
+
+  def _read(self, batch):
+    """Returns the model's metrics on the candidates, [B] each."""
+    batch = {
+      name: tf.constant(each)
+      for name, each in batch.items()
+      if name != 'own_block'
+    }
+    scores, log_p = self._score(batch)
+    mask = batch['token_mask']
+    log_p_y = marginal_likelihood.marginal_log_likelihood(scores, log_p, mask)
+    result = {'held_out_log_likelihood': log_p_y.numpy()}
+    if self._inputs.config.pretraining.candidates == 'recurring_span':
+      return result  # There is no null block to compare with.
+    utility = retrieval_utility.marginal_utility(
+      log_p_y, marginal_likelihood.query_log_likelihood(log_p, mask)
+    )
+    p_null = tf.nn.softmax(scores)[:, retrieval_utility.NULL_POSITION]
+    return {
+      **result,
+      'held_out_utility': utility.numpy(),
+      'held_out_p_null': p_null.numpy(),
+    }
+
+
+METRICS = (
+  'held_out_log_likelihood',
+  'held_out_utility',
+  *(f'held_out_recall@{rank}' for rank in _RANKS),
+)  # Higher is better.
+
+
+def choose(queries: query_table.QueryTable, inputs: runs.Inputs) -> np.ndarray:
+  """Returns the held-out rows that are measured, int64 [n], ascending."""
+  config = inputs.config.held_out
+  is_held_out = held_out.queries(queries, inputs.table, config.share)
+  if config.share and not is_held_out.any():
+    logging.info('No query is of a held-out article; nothing is measured.')
+  return held_out.choose(is_held_out, config.num_queries, inputs.config.seed)

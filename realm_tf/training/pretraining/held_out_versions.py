@@ -1,0 +1,186 @@
+"""Measures parameter versions with their indexes, and keeps the best.
+
+params/, index/ -> [this file] -> held_out_metrics.jsonl, TensorBoard, the best
+
+A resumed run reads the log, so it measures no version twice.
+"""
+
+import os
+import time
+from typing import Optional
+
+from absl import logging
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.index import model_files
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import weights
+from realm_tf.retrieval import candidates
+from realm_tf.rundir import layout
+from realm_tf.rundir import listed_files
+from realm_tf.rundir import manifests
+from realm_tf.rundir import metrics_log
+from realm_tf.rundir import model_directory
+from realm_tf.rundir import versions
+from realm_tf.training import runs
+from realm_tf.training.pretraining import held_out_queries
+
+_LOG_SECS = 60
+# The last index may wait for the one before it, so it takes up to twice as long
+# as one alone. After three times as long, the refresher is considered dead.
+_WAIT_FACTOR, _LEAST_WAIT_SECS = 3, 30.0
+
+
+class HeldOutVersions:
+  """Measures each version once.
+
+  Args:
+    model: Model in training; gets each version's parameters temporarily.
+    until: Current step of the run; later rows of the log are removed.
+    fixed_search: Replaces the indexes.
+    metric: Metric that decides which version is best; None keeps none.
+  """
+
+  def __init__(
+    self,
+    queries: held_out_queries.HeldOutQueries,
+    model: realm_model.RealmModel,
+    run_dir: str,
+    *,
+    until: int,
+    fixed_search: Optional[candidates.Search] = None,
+    metric: Optional[str] = None,
+  ):
+    self._queries, self._model, self._metric = queries, model, metric
+    self._run_dir, self._fixed_search = run_dir, fixed_search
+    self._path = layout.held_out_file(run_dir)
+    metrics_log.cut(self._path, until)
+
+  def needed(self) -> tuple[int, ...]:
+    """Returns the steps of versions that will be measured or kept."""
+    steps = {*versions.steps(layout.index_root(self._run_dir)), self._best()}
+    return tuple(steps - {None})
+
+  def _best(self) -> Optional[int]:
+    """Returns the first step of the highest value; None if none has one.
+
+    A run that resumed from before a better version may lack the next best.
+    """
+    if self._metric is None:
+      return None
+    present = versions.steps(layout.params_root(self._run_dir))
+    scores = {
+      step: score
+      for step, score in metrics_log.values(self._path, self._metric).items()
+      if step in present
+    }
+    return max(scores, key=scores.get, default=None)
+
+  def measure_new(self) -> None:
+    """Measures the versions that have an index now and had none before."""
+    measured = metrics_log.values(self._path, held_out_queries.METRICS[0])
+    params, indexes = (
+      versions.steps(root)
+      for root in (
+        layout.params_root(self._run_dir),
+        layout.index_root(self._run_dir),
+      )
+    )
+    for step in (
+      params if self._fixed_search else sorted({*params} & {*indexes})
+    ):
+      # In order: the report wants steps that increase.
+      if step > max(measured, default=-1) and self._is_ready(step):
+        self._measure(step)
+        measured[step] = 0.0
+
+  def wait_for(self, step: int) -> None:
+    """Waits a limited time for the last version's index; measures that."""
+    wait_secs = max(_LEAST_WAIT_SECS, _WAIT_FACTOR * self._refresh_secs())
+    ends = time.monotonic() + wait_secs
+    while not self._is_ready(step) and time.monotonic() < ends:
+      logging.log_every_n_seconds(
+        logging.INFO, 'Waiting for the index of step %d.', _LOG_SECS, step
+      )
+      time.sleep(0.2)
+    if not self._is_ready(step):
+      logging.warning(
+        'No index of step %d came in %.0f s: it is not measured.',
+        *(step, wait_secs),
+      )
+    self.measure_new()
+
+  def publish_best(self, inputs: runs.Inputs) -> None:
+    """Copies the best version to the model directory best/, given a metric.
+
+    The run's own versions stay, for --resume.
+    """
+    if self._metric is None:
+      return
+    best = self._best()
+    if best is None:
+      logging.warning('No version was measured, so none is the best.')
+      return
+    logging.info('The best by %s is that of step %d.', self._metric, best)
+    best_dir = layout.best_dir(self._run_dir)
+    if tf.io.gfile.exists(best_dir):
+      listed_files.remove_tree(best_dir)
+    source = self._params_path(best)
+    model_directory.create(
+      best_dir, inputs.config, layout.vocab_file(inputs.corpus_dir)
+    )
+    versions.publish(
+      layout.params_root(best_dir),
+      best,
+      lambda path: tf.io.gfile.copy(
+        layout.params_file(source), layout.params_file(path)
+      ),
+      {
+        'params_fingerprint': versions.read_manifest(source)[
+          'params_fingerprint'
+        ]
+      },
+    )
+
+  def _params_path(self, step):
+    return versions.version_path(layout.params_root(self._run_dir), step)
+
+  def _index_path(self, step):
+    return versions.version_path(layout.index_root(self._run_dir), step)
+
+  def _refresh_secs(self):
+    """Returns the shortest time from parameters to their index, in seconds.
+
+    Longer ones may include waiting for a refresher to start.
+    """
+    secs = []
+    for step in versions.steps(layout.index_root(self._run_dir)):
+      paths = self._params_path(step), self._index_path(step)
+      if all(map(versions.is_complete, paths)):
+        begin, end = (
+          tf.io.gfile.stat(os.path.join(path, manifests.NAME)).mtime_nsec
+          for path in paths
+        )
+        secs.append((end - begin) / 1e9)
+    return min(secs, default=0.0)
+
+  def _is_ready(self, step):
+    return self._fixed_search is not None or versions.is_complete(
+      self._index_path(step)
+    )
+
+  def _measure(self, step):
+    current = weights.values(self._model.variables)
+    try:
+      version = versions.Version(step, self._params_path(step))
+      self._model.load(model_files.read_params(version))
+      search = self._fixed_search or self._queries.index_search(
+        self._index_path(step)
+      )
+      means = self._queries.measure(search)
+      metrics_log.append_held_out(self._run_dir, step, means)
+    except (errors.UserError, OSError, tf.errors.OpError) as error:
+      logging.warning('Version %d was not measured: %s', step, error)
+    finally:
+      weights.assign(self._model.variables, current)

@@ -1,0 +1,206 @@
+"""Finds the candidates of a batch with the newest index of a run directory.
+
+  index versions, current model -> [this file] -> block ids of a batch's queries
+
+Queries are embedded with the parameters of the index version, so that query and
+block embeddings fit each other. The current model takes part only where the
+config wants its fresh scores: see `reranking`.
+"""
+
+from collections.abc import Callable
+import concurrent.futures
+import itertools
+import time
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.index import model_files
+from realm_tf.index import query_embeddings
+from realm_tf.index import storage
+from realm_tf.modeling import realm_model
+from realm_tf.retrieval import candidates
+from realm_tf.retrieval import hot_swap
+from realm_tf.retrieval import reranking
+from realm_tf.retrieval import retrieval_layer
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
+from realm_tf.training import runs
+
+
+def pinned_step(step: int, every: int) -> int:
+  """Returns the step of the index that a pinned step's candidates come from.
+
+  The parameters of a refresh period's beginning are embedded during it, and
+  searched in the next one; so the trainer seldom waits.
+
+  Args:
+    every: Steps of a refresh period.
+  """
+  return max(0, step // every - 1) * every
+
+
+class _Slot:
+  """A model for the queries of one index version after the other."""
+
+  def __init__(self, inputs: runs.Inputs):
+    self.model = realm_model.RealmModel(
+      inputs.config.model, [realm_model.EMBEDDER]
+    )
+    self.embed = query_embeddings.compile_embedding(
+      self.model, inputs.config.lengths.query_tokens, inputs.special_ids
+    )
+
+
+class _Loaded(NamedTuple):
+  slot: _Slot
+  layer: retrieval_layer.RetrievalLayer
+
+
+class IndexSearch:
+  """Searches the newest index with that index's own parameters.
+
+  There are two slots for the parameters: while one is in use, those of the next
+  version go into the other, so that slot and searcher are swapped together
+  between two batches, at no cost.
+
+  Args:
+    run_dir: Directory that the refresher publishes in.
+    current: Model in training, needed by over-retrieval.
+    submit: See `hot_swap.HotSwap`; by default to a thread.
+    wait: Called again and again until the index that is needed is there.
+    process: Number of this process of the trainer.
+  """
+
+  def __init__(
+    self,
+    inputs: runs.Inputs,
+    run_dir: str,
+    current: Optional[realm_model.RealmModel] = None,
+    *,
+    submit: Optional[hot_swap.Submit] = None,
+    wait: Callable[[], None] = lambda: time.sleep(0.2),
+    process: int = 0,
+  ):
+    self._sparse = None
+    config = inputs.config.pretraining
+    self._fingerprint = inputs.table.manifest['corpus_fingerprint']
+    submit = submit or concurrent.futures.ThreadPoolExecutor(1, 'index').submit
+    self._wait = wait
+    self._slots = [_Slot(inputs)]
+    # Before any load; Keras deals this thread's seeds to nobody else's layers.
+    submit(lambda: self._slots.append(_Slot(inputs)))
+    self._shapes: dict[tuple[int, ...], int] = {}  # Of queries -> k.
+    self._num_searched = config.over_retrieval
+    self._reranker = None
+    if config.over_retrieval:
+      self._reranker = reranking.Reranker(
+        current, inputs.table, inputs.config, inputs.special_ids
+      )
+    self._pinned = config.pin_index
+    self._every = config.refresh_every_steps * config.stale_factor
+    self._wanted = self._next_step = 0
+    self._root = layout.index_root(run_dir)
+    self._swap = hot_swap.HotSwap(
+      self._find_wanted
+      if self._pinned
+      else lambda: versions.newest(self._root, self.step),
+      self._load,
+      submit,
+      lambda found: versions.declare_in_use(
+        run_dir, process, [version.step for version in found]
+      ),
+    )
+
+  @property
+  def step(self) -> int:
+    """Training step of the index that the last call searched; -1 before."""
+    return -1 if self._swap.version is None else self._swap.version.step
+
+  def take_turns_with(self, sparse: candidates.Search) -> None:
+    """Makes the hits of a search by words alternate with the index's."""
+    self._sparse = sparse
+
+  def start_at(self, step: int) -> None:
+    """Says that the next call is for `step`; the others follow one by one."""
+    self._next_step = step
+
+  def _seek(self, step):
+    """Waits until the index that belongs to the step is loaded."""
+    self._wanted = pinned_step(step, self._every)
+    while self.step != self._wanted:
+      if not self._swap.poll():
+        self._check_not_removed(step)
+        self._wait()
+
+  def __call__(self, query_ids: np.ndarray, k: int) -> np.ndarray:
+    """Returns the ids of the best `k` blocks of each query, int32 [B, >= k]."""
+    num_searched = max(k, self._num_searched)
+    self._shapes[query_ids.shape] = num_searched
+    if self._pinned:
+      self._seek(self._next_step)
+      self._next_step += 1
+    elif self._swap.current is None:
+      self._swap.wait_for_first(self._wait)
+    else:
+      self._swap.poll()
+    block_ids = self._swap.current.layer(query_ids, num_searched).block_ids
+    if self._reranker is not None:
+      block_ids = self._reranker.best(query_ids, block_ids, k)
+    if self._sparse is not None:
+      found = self._sparse(query_ids, block_ids.shape[1])
+      block_ids = candidates.take_turns(block_ids, found)
+    return block_ids
+
+  def _check_not_removed(self, step):
+    """Raises UserError if the pinned index will never come."""
+    newest = versions.newest(self._root, self._wanted)
+    if newest is None or versions.is_complete(
+      versions.version_path(self._root, self._wanted)
+    ):
+      return
+    raise errors.UserError(
+      f'With pin_index, step {step} needs the index of step {self._wanted}. '
+      f'Found none in {self._root}, but that of step {newest.step}. Build it '
+      'again with bin.build_index, or resume without pin_index.'
+    )
+
+  def _find_wanted(self):
+    """Returns the pinned version once it is complete, else None."""
+    version = versions.Version(
+      self._wanted, versions.version_path(self._root, self._wanted)
+    )
+    return version if versions.is_complete(version.path) else None
+
+  def _load(self, version):
+    """Runs in the background."""
+    try:
+      index = storage.load(version.path, self._fingerprint, own_process=True)
+      slot = self._idle_slot()
+      model_files.load_version(slot.model, version.path)
+      self._warm(slot, index)
+    except Exception:
+      # Readers fail in many ways on what vanishes under them. If it did, this
+      # raises what `HotSwap` refuses.
+      versions.verify(version.path)
+      raise
+    layer = retrieval_layer.RetrievalLayer(slot.embed, index.searcher)
+    return _Loaded(slot, layer)
+
+  def _idle_slot(self):
+    current = self._swap.current
+    return self._slots[current is not None and current.slot is self._slots[0]]
+
+  def _warm(self, slot, index):
+    """Does once what the first batch would otherwise wait for."""
+    shapes = dict(self._shapes)  # A copy: the other thread may add to it.
+    if self._swap.current is None:
+      # Tracing takes Python's lock: both slots do it before there is a step.
+      slots = self._slots
+    else:
+      slots = [slot]
+    for (shape, k), each in itertools.product(shapes.items(), slots):
+      queries = each.embed(np.zeros(shape, np.int32))
+      if each is slot:
+        index.searcher.search(queries, k)

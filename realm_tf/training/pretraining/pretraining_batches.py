@@ -1,0 +1,161 @@
+"""Pre-training examples: a masked query with its K candidate blocks.
+
+  query table -> masks -> search with the newest index -> [this file] -> batch
+
+Runs on the host ahead of the step. Queries are embedded with the parameters of
+the index version, so that query and block embeddings fit each other.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf.records import block_table
+from realm_tf.records import held_out
+from realm_tf.records import masking
+from realm_tf.records import query_table
+from realm_tf.records import sampling
+from realm_tf.retrieval import candidates
+
+# Batches are trimmed to multiples of these: each shape is traced.
+_QUERY_WIDTH, _BODY_WIDTH = 32, 16
+# Hits beyond K - 1, to replace the query's own block and repeated ones.
+_SPARE_HITS = 2
+# Hits among which a recurring span is looked for.
+_LOOKED_THROUGH = 20
+_OWN, _CANDIDATES = 'own_block', 'candidate_ids'  # Fields of a batch.
+
+
+class HasStep(Protocol):
+  """A search in the index of a training step, `step`."""
+
+  @property
+  def step(self) -> int: ...
+
+
+def batches(
+  queries: query_table.QueryTable,
+  table: block_table.BlockTable,
+  search: candidates.Search,
+  *,
+  mask_id: int,
+  experiment: config_lib.ExperimentConfig,
+  share: sampling.Share = sampling.WHOLE,
+) -> Iterator[dict[str, np.ndarray]]:
+  """Yields endless batches; see `pretraining_trainer.PretrainingTrainer`.
+
+  Args:
+    search: Called once a step.
+    experiment: Batch size, K, masking, lengths, and the seed of order and
+      masks.
+    share: This process's part of each batch, and the first step.
+
+  Yields:
+    Batches, with 'candidate_ids' int32 [B, K] beside what the trainer needs.
+  """
+  config, lengths = experiment.pretraining, experiment.lengths
+  seed = experiment.seed
+  how = masking.Masking(
+    config.masking, lengths.query_tokens - 2, lengths.max_masked, mask_id
+  )
+  num_dealt = config.batch_size * config.oversampling
+  rows = held_out.others(
+    held_out.queries(queries, table, experiment.held_out.share)
+  )
+  sampler = sampling.Sampler(len(rows), num_dealt, seed)
+  step = share.first_step
+  while True:
+    rng = sampling.step_rng(seed, step)
+    batch = masking.mask_batch(queries, rows[sampler.rows(step)], how, rng)
+    batch['query_ids'] = share.trim(batch['query_ids'], _QUERY_WIDTH)
+    if config.oversampling > 1:
+      batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
+      batch = _most_telling(batch, table, experiment)
+    batch = share.take(batch)
+    if config.oversampling == 1:
+      batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
+    del batch[_OWN]
+    yield {
+      **batch,
+      **with_blocks(batch[_CANDIDATES], table, lengths, share=share),
+    }
+    step += 1
+
+
+def with_index_step(
+  batches: Iterator[dict[str, np.ndarray]], search: HasStep
+) -> Iterator[dict[str, np.ndarray]]:
+  """Adds 'index_step' to batches: the step of the index that was searched."""
+  for batch in batches:
+    yield {**batch, 'index_step': search.step}
+
+
+def _candidates(batch, table, search, experiment):
+  """Returns the ids of the K candidates of each query, int32 [B, K]."""
+  config = experiment.pretraining
+  number = config.num_candidates + _SPARE_HITS
+  if config.candidates == 'recurring_span':
+    number = _LOOKED_THROUGH
+  hits = search(batch['query_ids'], number)
+  return choose(hits, batch, table, experiment=experiment)
+
+
+def choose(
+  hits: np.ndarray,
+  batch: Mapping[str, np.ndarray],
+  table: block_table.BlockTable,
+  *,
+  experiment: config_lib.ExperimentConfig,
+) -> np.ndarray:
+  """Returns the ids of the K candidates of each query, int32 [B, K].
+
+  Args:
+    hits: Block ids, best first, int [B, N].
+    batch: Masked queries; see `masking.mask_batch`.
+  """
+  own, k = batch[_OWN], experiment.pretraining.num_candidates
+  if experiment.pretraining.candidates != 'recurring_span':
+    return candidates.select(hits, own, k)
+  has_span = _has_span(hits, batch, table, experiment)
+  hits = np.take_along_axis(
+    hits, np.argsort(~has_span, axis=1, kind='stable'), axis=1
+  )
+  return candidates.select(hits, own, k + 1)[:, 1:]  # No null block.
+
+
+def _most_telling(batch, table, experiment):
+  """Returns B queries, first those with a candidate that holds the span."""
+  has_span = _has_span(batch[_CANDIDATES], batch, table, experiment)
+  used = np.argsort(~has_span.any(axis=1), kind='stable')[
+    : experiment.pretraining.batch_size
+  ]
+  return {name: field[used] for name, field in batch.items()}
+
+
+def _has_span(ids, batch, table, experiment):
+  """Returns which blocks hold their query's masked wordpieces, bool [B, N]."""
+  _, bodies = table.gather(ids, 1, experiment.lengths.block_tokens)
+  return candidates.have_span(
+    bodies, batch['gold_ids'], batch['masked_positions']
+  )
+
+
+def with_blocks(
+  chosen: np.ndarray,
+  table: block_table.BlockTable,
+  lengths: config_lib.LengthConfig,
+  *,
+  share: sampling.Share = sampling.WHOLE,
+) -> dict[str, np.ndarray]:
+  """Returns the batch's fields with a K axis: wordpieces, ids, padding."""
+  titles, bodies = table.gather(
+    chosen, lengths.title_tokens, lengths.block_tokens
+  )
+  return {
+    'title_ids': titles,
+    'body_ids': share.trim(bodies, _BODY_WIDTH),
+    'is_real': candidates.is_real(chosen),
+    _CANDIDATES: chosen,
+  }

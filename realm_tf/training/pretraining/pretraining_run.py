@@ -1,0 +1,208 @@
+"""Runs REALM pre-training, beside a refresher on the same run directory.
+
+queries, corpus, index versions -> [this file] -> parameter versions
+"""
+
+from collections.abc import Iterator
+import functools
+from typing import Optional
+
+from absl import logging
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.modeling import realm_model
+from realm_tf.records import query_table
+from realm_tf.records import sampling
+from realm_tf.records import whole_blocks
+from realm_tf.retrieval import candidates
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
+from realm_tf.training import job as job_lib
+from realm_tf.training import loop
+from realm_tf.training import prefetch
+from realm_tf.training import runs
+from realm_tf.training import step_trainer
+from realm_tf.training.pretraining import candidate_cloze
+from realm_tf.training.pretraining import candidate_report
+from realm_tf.training.pretraining import held_out_queries
+from realm_tf.training.pretraining import held_out_versions
+from realm_tf.training.pretraining import index_age
+from realm_tf.training.pretraining import index_search
+from realm_tf.training.pretraining import pretraining_batches
+from realm_tf.training.pretraining import pretraining_trainer
+
+_KEPT_VERSIONS = 3
+
+
+def run(
+  inputs: runs.Inputs,
+  queries_dir: str,
+  job: job_lib.Job,
+  *,
+  fixed_search: Optional[candidates.Search] = None,
+  sparse: Optional[candidates.Search] = None,
+  keep_best: Optional[str] = None,
+) -> None:
+  """Pre-trains and publishes parameters for the refresher.
+
+  Args:
+    queries_dir: Directory of X.
+    job: Its directory is shared with the refresher.
+    fixed_search: Replaces the refresher's indexes, e.g. by BM25.
+    sparse: Search to add to the refresher's indexes, for 'hybrid' candidates.
+    keep_best: Metric of held-out queries that decides which version is best.
+
+  Raises:
+    UserError: `keep_best` is given, but no query is held out.
+  """
+  queries = _open_queries(queries_dir, inputs)
+  config = inputs.config
+  measured = _measured(queries, inputs, job, keep_best)
+  parts = [realm_model.MASKED_LM, realm_model.EMBEDDER]
+  model, _ = job.create_model(inputs, parts)
+  search = fixed_search or _index_search(inputs, job, model, sparse)
+  written = functools.partial(index_age.secs_since_written, job.run_dir)
+  age = index_age.IndexAge(written)
+  run_loop = job.start(
+    config.pretraining,
+    config.seed,
+    lambda optimizer: pretraining_trainer.PretrainingTrainer(
+      optimizer, model, config, special_ids=inputs.special_ids, age=age
+    ),
+  )
+  batches = prefetch.prefetch(_batches(inputs, queries, search, run_loop.share))
+  held_out = None
+  if len(measured):
+    held_out = held_out_versions.HeldOutVersions(
+      held_out_queries.HeldOutQueries(
+        inputs, queries, measured, trainer=run_loop.trainer
+      ),
+      model,
+      job.run_dir,
+      until=run_loop.step,
+      fixed_search=fixed_search,
+      metric=keep_best,
+    )
+  _train(inputs, job.run_dir, run_loop, batches, age=age, held_out=held_out)
+
+
+def _index_search(
+  inputs: runs.Inputs,
+  job: job_lib.Job,
+  model: realm_model.RealmModel,
+  sparse: Optional[candidates.Search],
+) -> index_search.IndexSearch:
+  """Returns a search in the refresher's indexes."""
+  process = job.share(inputs.config.pretraining).number
+  search = index_search.IndexSearch(inputs, job.run_dir, model, process=process)
+  if sparse:
+    search.take_turns_with(sparse)
+  return search
+
+
+def _open_queries(
+  queries_dir: str, inputs: runs.Inputs
+) -> query_table.QueryTable:
+  """Opens X; checks that it fits the corpus, and the corpus the lengths."""
+  queries = query_table.QueryTable.open(queries_dir, verify=True)
+  queries.fit_corpus(inputs.table)
+  whole_blocks.check(
+    inputs.table,
+    inputs.config.lengths,
+    whole_blocks.of_pretraining(inputs.config),
+  )
+  return queries
+
+
+def _measured(
+  queries: query_table.QueryTable,
+  inputs: runs.Inputs,
+  job: job_lib.Job,
+  keep_best: Optional[str],
+) -> np.ndarray:
+  """Returns the rows of the held-out queries to measure, int64 [n]."""
+  share = job.share(inputs.config.pretraining)
+  rows = held_out_queries.choose(queries, inputs)
+  if share.count > 1 and len(rows):
+    logging.warning('Held-out queries are measured by single processes only.')
+    rows = rows[:0]
+  if keep_best and not len(rows):
+    raise errors.UserError(
+      '--keep_best needs held-out queries that one process measures. Found '
+      f'none with held_out.share={inputs.config.held_out.share}. Raise it, or '
+      'leave out --keep_best.'
+    )
+  return rows
+
+
+def _batches(
+  inputs: runs.Inputs,
+  queries: query_table.QueryTable,
+  search: candidates.Search,
+  share: sampling.Share,
+) -> Iterator[step_trainer.Batch]:
+  batches = pretraining_batches.batches(
+    queries,
+    inputs.table,
+    search,
+    mask_id=inputs.tokenizer.mask_id,
+    experiment=inputs.config,
+    share=share,
+  )
+  if inputs.config.pretraining.inverse_cloze_weight:
+    batches = candidate_cloze.with_sentences(
+      batches,
+      inputs.table,
+      inputs.ordinary_ids,
+      experiment=inputs.config,
+      share=share,
+    )
+  if isinstance(search, index_search.IndexSearch):
+    search.start_at(share.first_step)
+    batches = pretraining_batches.with_index_step(batches, search)
+  return batches
+
+
+def _train(
+  inputs: runs.Inputs,
+  run_dir: str,
+  run_loop: loop.Loop[pretraining_trainer.PretrainingTrainer],
+  batches: Iterator[step_trainer.Batch],
+  *,
+  age: index_age.IndexAge,
+  held_out: Optional[held_out_versions.HeldOutVersions],
+) -> None:
+  """Trains from one parameter version to the next, and publishes each.
+
+  Versions are `refresh_every_steps` * `stale_factor` steps apart; the last
+  step is always published. With `keep_best`, the best is copied to best/.
+  """
+  config = inputs.config.pretraining
+  num_steps = run_loop.num_steps
+  every = config.refresh_every_steps * config.stale_factor
+
+  def publish():
+    if run_loop.publish() is not None:
+      age.published(run_loop.step)
+
+  # A resumed run has versions; one more would make the index fresher.
+  if versions.newest(layout.params_root(run_dir)) is None:
+    publish()
+  while run_loop.step < num_steps:
+    until = (run_loop.step // every + 1) * every
+    run_loop.train(min(num_steps, until), batches)
+    publish()
+    needed = held_out.needed() if held_out else ()
+    versions.prune(layout.params_root(run_dir), _KEPT_VERSIONS, needed)
+    if held_out:
+      held_out.measure_new()
+    candidate_report.write(
+      run_loop.trainer, inputs.table, inputs.tokenizer, run_dir=run_dir
+    )
+  if held_out:
+    held_out.wait_for(run_loop.step)
+  run_loop.save()
+  if held_out:
+    held_out.publish_best(inputs)
+  run_loop.finish()

@@ -1,0 +1,219 @@
+"""One step of REALM pre-training.
+
+  queries + candidates -> [this file] -> updated parameters
+
+Retrieval is not part of the step: each query arrives with its K candidate
+blocks, so the whole step compiles. The stale index only picked the candidates;
+p(z|x) is computed here from the current parameters (Section 3.3).
+"""
+
+from typing import NamedTuple, Optional
+
+import tensorflow as tf
+import tf_keras
+
+from realm_tf import config as config_lib
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import strategies
+from realm_tf.objectives import exclusion
+from realm_tf.objectives import marginal_likelihood
+from realm_tf.objectives import retrieval_utility
+from realm_tf.records import joining
+from realm_tf.training import step_trainer
+from realm_tf.training.pretraining import candidate_cloze
+from realm_tf.training.pretraining import index_age
+
+
+class _Blocks(NamedTuple):
+  title_ids: tf.Tensor
+  body_ids: tf.Tensor
+  is_null: bool
+
+
+class PretrainingTrainer(step_trainer.StepTrainer):
+  """Maximizes log p(y|x) of the masked tokens, Eq. 1.
+
+  With `embedder_rate_scale` 0 only the reader learns, and the retriever has no
+  dropout: a reader that cannot use blocks yet teaches the retriever to prefer
+  the null block, which is the reverse of the cold start in Section 3.4.
+
+  Batches of `pretraining_batches` have 'query_ids' int32 [B, Lx],
+  'masked_positions', 'gold_ids' int32 [B, M], 'token_mask' float32 [B, M],
+  'title_ids' int32 [B, K, Lt], 'body_ids' int32 [B, K, Lz], 'is_real' bool
+  [B, K]; with `inverse_cloze_weight` 'candidate_ids' int32 [B, K] and
+  'cloze_ids' int32 [B, K - 1, Lx], see `candidate_cloze`.
+
+  Args:
+    optimizer: Updates all of the model, or all but its embedders.
+    model: Model with the MASKED_LM part; without EMBEDDER, p(z|x) is uniform.
+    special_ids: The vocabulary's [CLS] and [SEP].
+    age: Logs the index's age, of batches that have 'index_step'.
+  """
+
+  def __init__(
+    self,
+    optimizer: tf_keras.optimizers.Optimizer,
+    model: realm_model.RealmModel,
+    config: config_lib.ExperimentConfig,
+    *,
+    special_ids: tuple[int, int],
+    age: Optional[index_age.IndexAge] = None,
+  ):
+    self._trains_retriever = (
+      config.pretraining.optimizer.embedder_rate_scale > 0
+    )
+    super().__init__(
+      optimizer,
+      [
+        variable
+        for variable in model.trainable_variables
+        if self._trains_retriever
+        or not variable.name.startswith(realm_model.EMBEDDER_PREFIXES)
+      ],
+      config.pretraining.jit_compile and model.prefers_xla,
+    )
+    self.model = model
+    self._config = config.pretraining
+    self._is_uniform = (
+      self._config.candidates == 'recurring_span'
+      or self._config.num_candidates == 1
+    )
+    self._lengths = config.lengths
+    self._special_ids = special_ids
+    self._age = age
+
+  def train_loop_begin(self):
+    super().train_loop_begin()
+    if self._age is not None:
+      self._age.reset()
+
+  def before_step(self, batch, step):
+    batch = dict(batch)
+    index_step = batch.pop('index_step', None)
+    if self._age is not None and index_step is not None:
+      self._age.see(index_step, step)
+    return batch
+
+  def host_logs(self):
+    return {} if self._age is None else self._age.logs()
+
+  def loss_and_logs(self, batch):
+    scores, token_log_probs, embeddings = self._score(batch, training=True)
+    mask = batch['token_mask']
+    log_p_y_given_z = marginal_likelihood.query_log_likelihood(
+      token_log_probs, mask
+    )  # [B, K]
+    log_p_y = marginal_likelihood.marginal_log_likelihood(
+      scores, token_log_probs, mask
+    )  # [B]
+    p_z = tf.nn.softmax(scores)
+    utility = retrieval_utility.block_utility(log_p_y_given_z)
+    logs = {
+      'log_likelihood': log_p_y,
+      'marginal_retrieval_utility': retrieval_utility.marginal_utility(
+        log_p_y, log_p_y_given_z
+      ),
+      'block_retrieval_utility': tf.reduce_sum(p_z * utility, axis=-1),
+      'p_null': p_z[:, retrieval_utility.NULL_POSITION],
+      'entropy': -tf.reduce_sum(tf.math.xlogy(p_z, p_z), axis=-1),
+      'rank_of_most_helpful_block': retrieval_utility.rank_of_best(
+        scores, log_p_y_given_z
+      ),
+    }
+    loss = self._loss(scores, token_log_probs, mask, log_p_y)
+    if self._config.inverse_cloze_weight:
+      cloze = self._cloze_loss(batch, embeddings)
+      logs['cloze_loss'] = cloze
+      loss += self._config.inverse_cloze_weight * tf.reduce_mean(cloze)
+    return loss, logs
+
+  def score(self, batch):
+    """Returns f(x,z), [B, K], and log p(y_j|z,x), [B, K, M]."""
+    return self._score(batch, training=False)[:2]
+
+  def _score(self, batch, training):
+    """Returns what `score` does, and the embeddings of each of `_parts`."""
+    parts = self._parts(batch)
+    token_log_probs = tf.concat(
+      [self._read(batch, part, training) for part in parts], axis=1
+    )
+    scores, embeddings = self._retrieval_scores(
+      batch, parts, training and self._trains_retriever
+    )
+    scores = tf.where(batch['is_real'], scores, exclusion.NO_SCORE)
+    return scores, token_log_probs, embeddings
+
+  def _parts(self, batch):
+    """Separates the null block from the others.
+
+    It is empty and the same for all queries. At the others' width, once for
+    each query, it would take 1/K of the step.
+    """
+    titles, bodies = batch['title_ids'], batch['body_ids']
+    parts = [_Blocks(titles, bodies, False)]
+    if self._config.candidates != 'recurring_span':
+      parts = [
+        _Blocks(titles[:, :1, :1], bodies[:, :1, :1], True),
+        _Blocks(titles[:, 1:], bodies[:, 1:], False),
+      ]
+    return [part for part in parts if part.body_ids.shape[1]]
+
+  def _read(self, batch, blocks, training):
+    joint = joining.pack_pairs(
+      batch['query_ids'],
+      blocks.body_ids,
+      *self._special_ids,
+      self._lengths.joint_tokens,
+    )
+    return self.model.knowledge_encoder(
+      joint, batch['masked_positions'] + 1, batch['gold_ids'], training=training
+    )  # + 1: [CLS] comes first.
+
+  def _retrieval_scores(self, batch, parts, training):
+    if self._is_uniform:
+      return tf.zeros(batch['body_ids'].shape[:2]), []
+    queries = self._embed_queries(batch['query_ids'], training)  # [B, D]
+    embeddings = [self._embed(part, training) for part in parts]
+    scores = [tf.linalg.matvec(blocks, queries) for blocks in embeddings]
+    return self.model.with_null_bias(tf.concat(scores, axis=1)), embeddings
+
+  def _cloze_loss(self, batch, embeddings):
+    """Returns that of each candidate without the null block, [b (K - 1)]."""
+    ids = batch['cloze_ids']
+    query_ids = tf.reshape(ids, [-1, ids.shape[-1]])
+    queries = self._embed_queries(query_ids, training=True)
+    return candidate_cloze.loss(
+      queries,
+      tf.reshape(embeddings[1], [-1, queries.shape[-1]]),
+      tf.reshape(batch['candidate_ids'][:, 1:], [-1]),
+      has_query=tf.reduce_any(query_ids > 0, axis=-1),
+    )
+
+  def _embed_queries(self, query_ids, training):
+    return self.model.embed_queries(
+      joining.pack_longest(
+        query_ids, None, *self._special_ids, self._lengths.query_tokens
+      ),
+      training=training,
+    )
+
+  def _embed(self, blocks, training):
+    """Returns embeddings [B, K, D]; [1, 1, D] of the null block."""
+    rows = slice(1) if blocks.is_null else slice(None)
+    return self.model.embed_blocks(
+      joining.pack_longest(
+        blocks.title_ids[rows],
+        blocks.body_ids[rows],
+        *self._special_ids,
+        self._lengths.block_tokens,
+      ),
+      training=training,
+    )
+
+  def _loss(self, scores, token_log_probs, mask, log_p_y):
+    if self._config.objective == 'per_query':
+      return -tf.reduce_mean(log_p_y)
+    log_p = marginal_likelihood.per_token_log_likelihood(
+      scores, token_log_probs, mask
+    )
+    return strategies.weighted_mean(-log_p, mask)

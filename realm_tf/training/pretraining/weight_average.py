@@ -1,0 +1,99 @@
+"""Averages a model's embedders with those it was trained from.
+
+  before, after -> [this file] -> (1 - w) before + w after
+
+Training on one kind of query makes an encoder forget others: sentences have no
+"when" and no "where". The average of both weights keeps what either knows
+(Wortsman et al. 2022, Robust fine-tuning of zero-shot models, Section 2).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.index import model_files
+from realm_tf.modeling import realm_model
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
+from realm_tf.rundir import versions
+from realm_tf.training import params_export
+
+
+def write(
+  model_dir: str, before_dir: str, weight: float, *, output_dir: str
+) -> versions.Version:
+  """Writes a model with averaged embedders; all else is `model_dir`'s.
+
+  Args:
+    model_dir: The trained model, w of the average.
+    before_dir: Model with the same embedders, 1 - w of the average.
+    weight: w, in [0, 1].
+    output_dir: New model directory, of the same step as `model_dir`.
+
+  Raises:
+    UserError: A directory is no model directory or has no embedders, the two
+      have other vocabularies or other embedders, or `output_dir` holds
+      parameters.
+  """
+  directory, tokenizer, after = model_files.read(model_dir)
+  if realm_model.EMBEDDER not in realm_model.parts_of(after):
+    raise errors.UserError(
+      'A model to be averaged must have embedders. Found none in '
+      f'{directory.params.path}. Give a retriever.'
+    )
+  _, other, before = model_files.read(before_dir)
+  if tokenizer.vocabulary_sha256 != other.vocabulary_sha256:
+    raise errors.UserError(
+      f'Both models must have one vocabulary. Found another in {before_dir} '
+      f'than in {model_dir}. Average a model with the one it was trained from.'
+    )
+  if versions.steps(layout.params_root(output_dir)):
+    raise errors.UserError(
+      f'The average must go to a new directory. Found parameters in '
+      f'{output_dir}. Give another, or remove it.'
+    )
+  arrays = average(after, before, weight, where=before_dir)
+  model_directory.create(
+    output_dir, directory.config, layout.vocab_file(model_dir)
+  )
+  return params_export.publish_arrays(output_dir, directory.params.step, arrays)
+
+
+def average(
+  after: Mapping[str, np.ndarray],
+  before: Mapping[str, np.ndarray],
+  weight: float,
+  *,
+  where: str,
+) -> dict[str, np.ndarray]:
+  """Returns `after` with the embedders' weights averaged.
+
+  The scalars that only `after` has learned, of normalized embeddings, stay.
+
+  Args:
+    after: Weights by name.
+    before: Weights by name.
+    weight: Of `after`'s, in [0, 1].
+    where: Says where `before` comes from, for errors.
+
+  Raises:
+    UserError: An embedder's weight lacks in `before`, or has another shape.
+  """
+  result = dict(after)
+  learned = realm_model.LOG_TEMPERATURE, realm_model.NULL_BIAS
+  for name, value in after.items():
+    if not name.startswith(realm_model.EMBEDDER_PREFIXES):
+      continue
+    if name in learned and name not in before:
+      continue
+    found = before[name].shape if name in before else 'none'
+    if found != value.shape:
+      raise errors.UserError(
+        f'Embedders to be averaged must have the same shapes. Found {name} of '
+        f'{value.shape}, and {found} in {where}. Average a model with the one '
+        'it was trained from.'
+      )
+    mean = weight * value + (1 - weight) * before[name]
+    result[name] = np.asarray(mean, value.dtype)  # Scalars are no arrays.
+  return result

@@ -1,0 +1,100 @@
+"""Trains path retrieval: questions, a corpus with links -> model directory.
+
+Embed_doc is frozen, so the index of the model that it starts from stays valid.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.index import query_embeddings
+from realm_tf.index import storage
+from realm_tf.modeling import realm_model
+from realm_tf.records import whole_blocks
+from realm_tf.retrieval import linked_blocks
+from realm_tf.retrieval import path_searcher
+from realm_tf.training import answer_labels
+from realm_tf.training import finetuning_index
+from realm_tf.training import job as job_lib
+from realm_tf.training import question_search
+from realm_tf.training import runs
+from realm_tf.training.rivals import path_batches
+from realm_tf.training.rivals import path_trainer
+
+
+def run(
+  inputs: runs.Inputs,
+  questions: Sequence[questions_lib.Question],
+  job: job_lib.Job,
+  *,
+  linked: linked_blocks.LinkedBlocks,
+  words: question_search.Search,
+) -> None:
+  """Trains Embed_input and the path scorer; publishes them, with an index.
+
+  The reader of `job.init_from` is published unchanged.
+
+  Args:
+    job: Its `init_from` is a model directory with embedders.
+    linked: Finds the blocks that a block's links lead to.
+    words: Finds further seeds of training, by words.
+
+  Raises:
+    UserError: The model does not fit the corpus.
+  """
+  inputs = inputs._replace(config=_fitted(inputs.config))
+  config = inputs.config
+  whole_blocks.check(inputs.table, config.lengths)
+  job.share(config.path)  # Checked before the run begins.
+  labels = answer_labels.of_questions(questions, inputs, config.finetuning)
+  parts = [realm_model.EMBEDDER, realm_model.PATH]
+  model, left_over = job.create_model(inputs, parts)
+  job.keep_untrained(left_over, config.model)
+  index = _index(inputs, model, job)
+  run_loop = job.start(
+    config.path,
+    config.seed,
+    lambda optimizer: path_trainer.PathTrainer(
+      optimizer, model, inputs.special_ids
+    ),
+  )
+  # Not ahead of the step: seeds are found with the current parameters.
+  run_loop.run(
+    path_batches.batches(
+      labels,
+      query_embeddings.compile_any_size(
+        model, config.lengths.query_tokens, inputs.special_ids
+      ),
+      index.searcher,
+      words=words,
+      paths=path_searcher.Paths(linked, index.embeddings),
+      experiment=config,
+      share=run_loop.share,
+    )
+  )
+
+
+def _index(
+  inputs: runs.Inputs, model: realm_model.RealmModel, job: job_lib.Job
+) -> storage.Index:
+  """Builds the only index: Embed_doc never changes."""
+  indexes = finetuning_index.FinetuningIndex(
+    inputs, model, job.run_dir, init_from=job.init_from.model_dir
+  )
+  indexes.build(0)  # With the first parameters: a checkpoint is not read yet.
+  return indexes.at(0)
+
+
+def _fitted(config: config_lib.ExperimentConfig) -> config_lib.ExperimentConfig:
+  """Returns the config with two towers and labels of the whole block."""
+  return dataclasses.replace(
+    config,
+    model=realm_model.separate_towers(config.model),
+    finetuning=dataclasses.replace(
+      config.finetuning,
+      supervision='gold',
+      freeze_block_tower=True,
+      refresh_every_steps=0,
+    ),
+  )

@@ -1,0 +1,129 @@
+"""Trains a tagger: CoNLL columns -> tagger directory."""
+
+from collections.abc import Sequence
+import dataclasses
+import json
+import os
+from typing import NamedTuple, Optional
+
+import numpy as np
+import tensorflow as tf
+import tf_keras
+
+from realm_tf import config as config_lib
+from realm_tf.corpus import conll
+from realm_tf.corpus import entity_labels
+from realm_tf.index import model_files
+from realm_tf.modeling import token_tagger
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
+from realm_tf.tagging import bert_tagger
+from realm_tf.tagging import token_labels
+from realm_tf.text import wordpiece
+from realm_tf.training import job as job_lib
+from realm_tf.training import prefetch
+from realm_tf.training import runs
+from realm_tf.training.tagger import tagger_batches
+from realm_tf.training.tagger import tagger_trainer
+
+
+class _Inputs(NamedTuple):
+  """Config with the vocabulary's size, vocabulary and first weights."""
+
+  config: config_lib.ExperimentConfig
+  vocab_file: str
+  tokenizer: wordpiece.WordpieceTokenizer
+  arrays: dict[str, np.ndarray]
+
+
+def run(
+  config: config_lib.ExperimentConfig,
+  sentences: Sequence[conll.LabeledSentence],
+  job: job_lib.Job,
+  *,
+  vocab_file: Optional[str] = None,
+) -> None:
+  """Trains a tagger and writes its directory.
+
+  Args:
+    config: Its `model.reader_bert` gives the sizes, without `job.init_from`.
+    sentences: Labeled sentences.
+    job: The BERT of `job.init_from` gives first weights, sizes and vocabulary.
+    vocab_file: Wordpieces of a tagger that starts from random weights.
+
+  Raises:
+    UserError: The directory holds a run, and `job` does not resume.
+  """
+  inputs = _open(config, vocab_file, job.init_from.model_dir)
+  config = inputs.config
+  job.share(config.tagger)  # Checked before the run begins.
+  tf_keras.utils.set_random_seed(config.seed)
+  names = token_labels.label_names(sentences)
+  if job.setup.is_chief:
+    _begin(inputs, job, names)
+  with job.setup.scope():
+    model = token_tagger.TokenTagger(config.model.reader_bert, len(names))
+    model.load(inputs.arrays)
+  tokenizer = inputs.tokenizer
+  run_loop = job.start(
+    config.tagger,
+    config.seed,
+    lambda optimizer: tagger_trainer.TaggerTrainer(
+      optimizer, model, tokenizer.special_ids
+    ),
+  )
+  run_loop.run(
+    prefetch.prefetch(
+      tagger_batches.batches(
+        sentences, tokenizer, names, experiment=config, share=run_loop.share
+      )
+    )
+  )
+
+
+def _open(
+  config: config_lib.ExperimentConfig,
+  vocab_file: Optional[str],
+  init_from: Optional[str],
+) -> _Inputs:
+  """Finds vocabulary, sizes and first weights."""
+  arrays = {}
+  if init_from:
+    directory, _, arrays = model_files.read(init_from)
+    config = dataclasses.replace(config, model=directory.config.model)
+    vocab_file = layout.vocab_file(init_from)
+  tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
+  bert = dataclasses.replace(
+    config.model.reader_bert, vocab_size=tokenizer.vocab_size
+  )
+  model = dataclasses.replace(config.model, reader_bert=bert)
+  config = dataclasses.replace(config, model=model)
+  return _Inputs(config, vocab_file, tokenizer, arrays)
+
+
+def _begin(inputs: _Inputs, job: job_lib.Job, names: Sequence[str]) -> None:
+  """Writes config, vocabulary and labels."""
+  if not job.setup.resume:
+    runs.check_new(job.run_dir)
+  model_directory.create(job.run_dir, inputs.config, inputs.vocab_file)
+  with tf.io.gfile.GFile(layout.labels_file(job.run_dir), 'w') as file:
+    file.write('\n'.join(names) + '\n')
+
+
+def evaluate(
+  tagger_dir: str, dev: Sequence[conll.LabeledSentence]
+) -> entity_labels.Scores:
+  """Scores a tagger by entity, as conlleval does; writes metrics.json."""
+  predicted = bert_tagger.load(tagger_dir).entities([s.text for s in dev])
+  gold = [
+    [
+      entity_labels.Entity(*span, entity.type)
+      for span, entity in zip(s.character_spans(), s.entities, strict=True)
+    ]
+    for s in dev
+  ]
+  scores = entity_labels.score(gold, predicted)
+  with tf.io.gfile.GFile(os.path.join(tagger_dir, 'metrics.json'), 'w') as file:
+    metrics = {'num_sentences': len(dev), **scores._asdict()}
+    file.write(json.dumps(metrics) + '\n')
+  return scores

@@ -1,0 +1,72 @@
+"""Tests for realm_tf.training.finetuning.cloze_questions, by hand."""
+
+import dataclasses
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.corpus import questions
+from realm_tf.records import held_out
+from realm_tf.training import runs
+from realm_tf.training.finetuning import cloze_questions
+from tests import tiny
+
+_BLOCKS = [0, 2, 1]  # Found for every query, best first; 'f' is in 1 alone.
+_QUERIES = [
+  ('A b.', [[0, 1]], 0),  # Reads 2 and 1: the second has 'a'.
+  ('F a.', [[0, 1]], 1),  # Reads 0 and 2: neither has 'f'.
+  ('B d.', [[1, 2]], 2),  # Reads 0 and 1: the first has 'd'.
+]
+
+
+def _search(ids, k):
+  found = np.full([len(ids), k], -1)
+  found[:, : len(_BLOCKS)] = _BLOCKS
+  return found
+
+
+class ClozeQuestionsTest(absltest.TestCase):
+  def _ask(self, queries, held_out_share=0.0):
+    directory = self.create_tempdir().full_path
+    self.table = tiny.open_corpus(directory)
+    config = dataclasses.replace(
+      config_lib.ExperimentConfig(),
+      held_out=config_lib.HeldOutConfig(share=held_out_share),
+    )
+    inputs = runs.Inputs(
+      config, directory, self.table, tiny.TOKENIZER, (0, 0), np.zeros(0)
+    )
+    return cloze_questions.from_sentences(
+      tiny.open_queries(directory, queries), inputs, _search
+    )
+
+  def test_a_name_is_left_out_that_another_block_has(self):
+    found = self._ask(_QUERIES)
+    gold = self.table.article_ids([1, 0])
+    self.assertCountEqual(
+      found,
+      [
+        questions.Question('what b.', ('A',), False, 'cloze-0', gold[0]),
+        questions.Question('B what.', ('d',), False, 'cloze-2', gold[1]),
+      ],
+    )
+
+  def test_held_out_articles_make_no_questions(self):
+    share = 0.5
+    found = self._ask(_QUERIES, share)
+    kept = ~held_out.blocks(self.table, share)[[0, 2]]
+    self.assertNotIn(kept.sum(), (0, 2))  # Or the test shows nothing.
+    self.assertEqual(
+      {question.question_id for question in found},
+      set(np.array(['cloze-0', 'cloze-2'])[kept]),
+    )
+
+  def test_no_question_at_all_is_an_error(self):
+    with self.assertRaisesRegex(errors.UserError, 'none for 1 sentences'):
+      self._ask(_QUERIES[1:2])
+
+
+if __name__ == '__main__':
+  absltest.main()

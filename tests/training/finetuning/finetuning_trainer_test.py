@@ -1,0 +1,253 @@
+"""Tests for realm_tf.training.finetuning.finetuning_trainer."""
+
+import dataclasses
+import functools
+import math
+import types
+
+import numpy as np
+import tensorflow as tf
+import tf_keras
+
+from realm_tf.modeling import realm_model
+from realm_tf.records import joining
+from realm_tf.training.finetuning import finetuning_trainer
+from tests import tiny
+from tests.training import exact_twin
+
+
+class _FakeModel:
+  """The query's embedding and the span scores are weights of one question.
+
+  Args:
+    query: [D].
+    spans: [K, Lz, W].
+  """
+
+  log_temperature = None
+
+  def __init__(self, query, spans):
+    self.query = tf.Variable(query, dtype=tf.float32)
+    self.spans = tf.Variable(spans, dtype=tf.float32)
+    self.query_embedder = types.SimpleNamespace(
+      trainable_variables=[self.query]
+    )
+    self.block = tf.Variable([1.0])  # The embedding of any block.
+    self.block_embedder = _Callable(
+      lambda tokens, training: self.block[None, None], [self.block]
+    )
+    self.embed_blocks = self.block_embedder
+
+  @property
+  def span_reader(self):
+    reader = lambda joint, body_length, training: self.spans[None]
+    return _Callable(reader, [self.spans])
+
+  def embed_queries(self, tokens, training):
+    return self.query[None]
+
+
+class _Callable:
+  def __init__(self, function, variables):
+    self._function, self.trainable_variables = function, variables
+
+  def __call__(self, *args, **kwargs):
+    return self._function(*args, **kwargs)
+
+
+def _divided_query(model, tokens, training):
+  return tf.exp(-model.log_temperature) * model.query[None]
+
+
+def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
+  """Two searched blocks, of which the first is read; two spans of width 1."""
+  return {
+    'question_ids': np.array([[6]], np.int32),
+    'block_embeddings': np.array([[[1.0], [0.0]]], np.float32),
+    'is_compared': np.ones([1, 2], bool),
+    'has_answer': np.array([has_answer]),
+    'read_rows': np.array([[0]], np.int32),
+    'title_ids': np.array([[[9]]], np.int32),
+    'body_ids': np.array([[[7, 8]]], np.int32),
+    'is_answer': np.array(is_answer).reshape([1, -1, 2, 1]),
+    **changes,
+  }
+
+
+def _trainer(model, batch, **changes):
+  config = tiny.config()
+  finetuning = dataclasses.replace(config.finetuning, **changes)
+  config = dataclasses.replace(config, finetuning=finetuning)
+  trainer = finetuning_trainer.FinetuningTrainer(
+    tf_keras.optimizers.legacy.SGD(1.0),
+    model,
+    config,
+    special_ids=tiny.SPECIAL_IDS,
+  )
+  trainer.train_dataset = iter([batch])
+  return trainer
+
+
+def _train(model, batch, **changes):
+  return _trainer(model, batch, **changes).train(tf.constant(1))
+
+
+class FinetuningTrainerTest(tf.test.TestCase):
+  def test_the_compiled_step_is_that_of_the_exact_encoders(self):
+    model = realm_model.RealmModel(
+      realm_model.with_vocab_size(
+        tiny.config().model, tiny.TOKENIZER.vocab_size
+      ),
+      [realm_model.SPAN, realm_model.EMBEDDER],
+    )
+    embeddings = np.random.default_rng(0).normal(size=[1, 2, 4])
+    batch = _batch(block_embeddings=embeddings.astype(np.float32))
+    batch['is_answer'] = np.array([[[[True, False], [True, False]]]])
+    exact_twin.assert_same_step(
+      self,
+      lambda jit: _trainer(
+        model, batch, jit_compile=jit, freeze_block_tower=False
+      ),
+      batch,
+      [model.span_reader, model.query_embedder, model.block_embedder],
+    )
+
+  def setUp(self):
+    super().setUp()
+    # f = [log 3, 0], so p(z|x) = [3/4, 1/4]; both spans are equally good.
+    self.model = _FakeModel([math.log(3)], [[[0.0], [0.0]]])
+
+  def test_rewards_blocks_and_spans_with_the_answer(self):
+    logs = _train(self.model, _batch())
+    self.assertAllClose(logs['early_update_log_likelihood'], math.log(3 / 4))
+    self.assertAllClose(logs['span_log_likelihood'], math.log(1 / 2))
+    self.assertAllClose(logs['loss'], -math.log(3 / 8))
+    # d/df log p = 1 - 3/4 through the first block, whose embedding is 1; the
+    # reading term adds f to both spans alike.
+    self.assertAllClose(self.model.query, [math.log(3) + 1 / 4])
+    self.assertAllClose(self.model.spans, [[[0.5], [-0.5]]])
+
+  def test_a_term_without_a_positive_is_zero(self):
+    logs = _train(self.model, _batch((False, False), (False, False)))
+    self.assertAllClose(logs['loss'], 0.0)
+    self.assertAllClose(self.model.query, [math.log(3)])
+    self.assertAllClose(self.model.spans, [[[0.0], [0.0]]])
+
+  def test_the_other_term_goes_on(self):
+    logs = _train(self.model, _batch(is_answer=(False, False)))
+    self.assertAllClose(logs['loss'], -math.log(3 / 4))
+    self.assertAllClose(self.model.spans, [[[0.0], [0.0]]])
+
+  def test_a_block_that_was_not_found_counts_nothing(self):
+    found = np.array([[True, False]])
+    logs = _train(self.model, _batch(is_compared=found))
+    self.assertAllClose(logs['early_update_log_likelihood'], 0.0)
+
+  def test_a_block_that_may_answer_too_is_in_no_sum(self):
+    # Three blocks, f = [log 3, 0, log 5]; the last is out. So p(z|x) is 3/4
+    # and 1/4; all blocks are read, with spans [log 2, 0] of the first, 0 of
+    # the others: 6 / (6 + 3 + 1 + 1) of what counts is right.
+    spans = [[[math.log(2)], [0.0]], [[0.0], [0.0]], [[0.0], [0.0]]]
+    embeddings = [[[1.0], [0.0], [math.log(5) / math.log(3)]]]
+    batch = _batch(
+      (True, False, False),
+      (True, False, False, False, False, False),
+      block_embeddings=np.array(embeddings, np.float32),
+      is_compared=np.array([[True, True, False]]),
+      read_rows=np.array([[0, 1, 2]], np.int32),
+      title_ids=np.full([1, 3, 1], 9, np.int32),
+      body_ids=np.full([1, 3, 2], 7, np.int32),
+    )
+    model = _FakeModel([math.log(3)], spans)
+    logs = _train(model, batch)
+    self.assertAllClose(logs['early_update_log_likelihood'], math.log(3 / 4))
+    self.assertAllClose(logs['span_log_likelihood'], math.log(6 / 11))
+    # d/df of both terms: [1 - 3/4, -1/4, 0] and [1 - 9/11, -2/11, 0], times
+    # embeddings of which the second is 0.
+    self.assertAllClose(model.query, [math.log(3) + 1 / 4 + 2 / 11])
+    self.assertAllClose(
+      model.spans - spans,
+      [[[5 / 11], [-3 / 11]], [[-1 / 11], [-1 / 11]], [[0.0], [0.0]]],
+    )
+    self.assertAllEqual(model.spans[2], spans[2])
+
+  def test_a_read_block_has_its_own_retrieval_score(self):
+    # Reading is beside f = [log 3, 0] of the blocks in the order of reading:
+    # of four spans the two of the second block read have 3/8 each.
+    spans = [[[0.0], [0.0]], [[0.0], [0.0]]]
+    batch = _batch(
+      is_answer=(False, False, True, False),
+      read_rows=np.array([[1, 0]], np.int32),
+      body_ids=np.array([[[7, 8], [7, 8]]], np.int32),
+    )
+    logs = _train(_FakeModel([math.log(3)], spans), batch)
+    self.assertAllClose(logs['span_log_likelihood'], math.log(3 / 8))
+
+  def test_fixed_scores_take_the_place_of_embeddings(self):
+    # exp of them is [1/3, 1], and the first block has the answer: 1/4.
+    batch = _batch(fixed_scores=np.array([[-math.log(3), 0.0]], np.float32))
+    del batch['block_embeddings']
+    logs = _train(self.model, batch)
+    self.assertAllClose(logs['early_update_log_likelihood'], math.log(1 / 4))
+
+  def test_a_frozen_tower_stays(self):
+    _train(self.model, _batch(), freeze_query_tower=True)
+    self.assertAllClose(self.model.query, [math.log(3)])
+    self.assertAllClose(self.model.block, [1.0])
+    self.assertAllClose(self.model.spans, [[[0.5], [-0.5]]])
+
+  def test_a_frozen_tower_keeps_its_temperature(self):
+    for is_frozen in (True, False):
+      model = _FakeModel([math.log(3)], [[[0.0], [0.0]]])
+      model.log_temperature = tf.Variable(0.0)
+      model.embed_queries = functools.partial(_divided_query, model)
+      _train(model, _batch(), freeze_query_tower=is_frozen)
+      # d/df log p = 1/4 of f = log 3 / t, of which d/d log t is -f.
+      expected = 0.0 if is_frozen else -math.log(3) / 4
+      self.assertAllClose(model.log_temperature, expected)
+
+  def test_a_frozen_tower_has_no_dropout(self):
+    config = tiny.with_dropout(tiny.config().model, 0.5)
+    model = realm_model.RealmModel(
+      config, [realm_model.SPAN, realm_model.EMBEDDER]
+    )
+    embeddings = np.random.default_rng(0).normal(size=[1, 2, 4])
+    batch = _batch(block_embeddings=embeddings.astype(np.float32))
+    batch['is_answer'] = np.array([[[[True, False], [True, False]]]])
+    queries = model.embed_queries(
+      joining.pack_longest(tf.constant([[6]]), None, *tiny.SPECIAL_IDS)
+    )
+    p_z = tf.nn.softmax(tf.linalg.matvec(batch['block_embeddings'], queries))
+    expected = math.log(p_z[0, 0])
+    for is_frozen in (True, False):
+      trainer = _trainer(
+        model, None, freeze_query_tower=is_frozen, jit_compile=is_frozen
+      )
+      trainer.seed_dropout(0)
+      trainer.optimizer.learning_rate = 0.0
+      trainer.train_dataset = iter([batch] * 2)
+      for _ in range(2):
+        logs = trainer.train(tf.constant(1))
+        is_exact = abs(logs['early_update_log_likelihood'] - expected) < 1e-5
+        self.assertEqual(is_exact, is_frozen)
+
+  def test_a_block_that_is_read_teaches_its_tower(self):
+    # The index has an older embedding, 0, of the block that is read; now it is
+    # 1. So f = [log 3, 0] again, and d/df log p = 1/4, times the query.
+    batch = _batch(block_embeddings=np.zeros([1, 2, 1], np.float32))
+    logs = _train(self.model, batch, freeze_block_tower=False)
+    self.assertAllClose(logs['early_update_log_likelihood'], math.log(3 / 4))
+    self.assertAllClose(self.model.block, [1.0 + math.log(3) / 4])
+    self.assertAllClose(self.model.query, [math.log(3) + 1 / 4])
+
+  def test_logs_how_often_answers_can_be_and_are_found(self):
+    logs = _train(self.model, _batch(is_answer=(True, False)))
+    self.assertAllClose(logs['answer_in_searched_blocks'], 100.0)
+    self.assertAllClose(logs['answer_in_read_blocks'], 100.0)
+    self.assertAllClose(logs['exact_match'], 100.0)  # The first of equals.
+    logs = _train(_FakeModel([0.0], [[[0.0], [1.0]]]), _batch())
+    self.assertAllClose(logs['exact_match'], 0.0)
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,100 @@
+"""Tests for realm_tf.training.pretraining.held_out_queries, by hand."""
+
+import dataclasses
+import types
+from unittest import mock
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from realm_tf.index import query_embeddings
+from realm_tf.training import runs
+from realm_tf.training.pretraining import held_out_queries
+from tests import tiny
+
+_BLOCKS = [0, 2, 1]  # Found for every query, best first; 'f' is in 1 alone.
+
+
+def _score(batch):
+  """p(z|x) is 1/4, 1/4, 1/2 of K = 3, and p(y|z,x) .1, .2, .4."""
+  size = len(batch['query_ids'])
+  scores = tf.math.log([[1.0, 1.0, 2.0]])
+  log_p = tf.math.log([[[0.1, 1.0], [0.2, 1.0], [0.4, 1.0]]])
+  return tf.tile(scores, [size, 1]), tf.tile(log_p, [size, 1, 1])
+
+
+def _search(ids, k):
+  found = np.full([len(ids), k], -1)
+  found[:, : len(_BLOCKS)] = _BLOCKS
+  return found
+
+
+class HeldOutQueriesTest(absltest.TestCase):
+  def _measure(self, config):
+    directory = self.create_tempdir().full_path
+    table = tiny.open_corpus(directory)
+    queries = tiny.open_queries(
+      directory,
+      [
+        ('a b .', [[0, 1]], 0),  # Of 2, 1: the second has 'a'.
+        ('f a .', [[0, 1]], 1),  # Of 0, 2: none has 'f'.
+        ('b d .', [[0, 1]], 2),  # Of 0, 1: the first has 'b'.
+      ],
+    )
+    inputs = mock.Mock(
+      spec=runs.Inputs,
+      config=config,
+      table=table,
+      tokenizer=tiny.TOKENIZER,
+      special_ids=tiny.SPECIAL_IDS,
+    )
+    with mock.patch.object(query_embeddings, 'compile_embedding'):
+      held_out = held_out_queries.HeldOutQueries(
+        inputs,
+        queries,
+        np.arange(3),
+        trainer=types.SimpleNamespace(model=None, score=_score),
+      )
+    # A batch has 2, so the last one is filled up with a query seen before.
+    return held_out.measure(_search)
+
+  def test_means_leave_out_own_blocks(self):
+    found = self._measure(tiny.config())
+    p_y = 0.1 / 4 + 0.2 / 4 + 0.4 / 2
+    expected = {
+      'held_out_log_likelihood': np.log(p_y),
+      'held_out_utility': np.log(p_y / 0.1),
+      'held_out_p_null': 1 / 4,
+      'held_out_recall@1': 1 / 3,
+      'held_out_recall@5': 2 / 3,
+      'held_out_recall@20': 2 / 3,
+    }
+    self.assertEqual(found.keys(), expected.keys())
+    for name, value in expected.items():
+      self.assertAlmostEqual(found[name], value, 5, name)
+
+  def test_a_readers_warm_up_is_measured_beside_blocks_with_the_span(self):
+    config = tiny.config()
+
+    def score(batch):
+      """Log p(y|z,x) is the number of the block."""
+      chosen = tf.cast(batch['candidate_ids'], tf.float32)  # [B, 1]
+      return tf.zeros_like(chosen), tf.stack([chosen] * 2, axis=2)
+
+    with mock.patch.dict(globals(), _score=score):
+      found = self._measure(
+        dataclasses.replace(
+          config,
+          pretraining=dataclasses.replace(
+            config.pretraining, candidates='recurring_span', num_candidates=1
+          ),
+        )
+      )
+    # Of 2, 1 the second has 'a'; of 0, 2 none 'f'; of 0, 1 the first 'b'.
+    self.assertAlmostEqual(found['held_out_log_likelihood'], 1 / 3, 5)
+    self.assertNotIn('held_out_p_null', found)
+
+
+if __name__ == '__main__':
+  absltest.main()

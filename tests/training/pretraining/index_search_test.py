@@ -1,0 +1,253 @@
+"""Tests for realm_tf.training.pretraining.index_search.
+
+Real files, no threads.
+"""
+
+import concurrent.futures
+import dataclasses
+import os
+import shutil
+import tempfile
+from unittest import mock
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.index import block_embeddings
+from realm_tf.index import index_builder
+from realm_tf.index import query_embeddings
+from realm_tf.index import storage
+from realm_tf.rundir import layout
+from realm_tf.rundir import versions
+from realm_tf.training import runs
+from realm_tf.training.pretraining import index_search
+from tests.index import small
+
+_LENGTHS = (3, 30, 12, 7, 20, 9, 15, 5, 25, 11, 4, 18)
+_K = 5
+_MODEL_OF_STEP = {0: 0, 500: 1, 1000: 0}
+_QUERIES = np.array([[5, 9, 17, 0], [8, 8, 0, 0], [19, 6, 7, 11]], np.int32)
+
+
+def _submit(function, *arguments):  # Runs in the foreground, at once.
+  future = concurrent.futures.Future()
+  try:
+    future.set_result(function(*arguments))
+  except Exception as error:  # As an executor does.
+    future.set_exception(error)
+  return future
+
+
+class IndexSearchTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.directory = tempfile.mkdtemp()
+    cls.addClassCleanup(shutil.rmtree, cls.directory)
+    cls.table = small.open_corpus(cls.directory, _LENGTHS)
+    cls.models = [small.model(seed) for seed in range(3)]
+    cls.embeddings, cls.scores = zip(*map(cls._exact_scores, cls.models))
+    for step, model in _MODEL_OF_STEP.items():
+      index_builder.IndexBuilder(
+        cls.table,
+        small.CONFIG,
+        small.SPECIAL_IDS,
+        small.TOKENIZER.mask_id,
+        cls.models[model],
+      ).build(step, os.path.join(cls.directory, 'made'))
+
+  @classmethod
+  def _exact_scores(cls, model):
+    """Returns a model's embeddings of all blocks, and scores, [B, N]."""
+    embeddings = block_embeddings.embed_blocks(
+      block_embeddings.compile_embedding(model, small.SPECIAL_IDS),
+      cls.table,
+      np.arange(len(_LENGTHS)),
+      small.CONFIG.lengths,
+      4,
+    )
+    queries = query_embeddings.compile_embedding(
+      model, small.CONFIG.lengths.query_tokens, small.SPECIAL_IDS
+    )(_QUERIES)
+    return embeddings, queries @ embeddings.T
+
+  def setUp(self):
+    super().setUp()
+    self.run_dir = self.create_tempdir().full_path
+
+  def _index_search(self, **changes):
+    """Returns a search; the model in training is number 2."""
+    config = dataclasses.replace(
+      small.CONFIG,
+      pretraining=dataclasses.replace(small.CONFIG.pretraining, **changes),
+    )
+    inputs = runs.Inputs(
+      config, '', self.table, small.TOKENIZER, small.SPECIAL_IDS, None
+    )
+    return index_search.IndexSearch(
+      inputs, self.run_dir, self.models[2], submit=_submit, wait=lambda: None
+    )
+
+  def _publish(self, step):
+    """Publishes the index of a step, of the model of _MODEL_OF_STEP."""
+    path = versions.version_path(layout.index_root(self.run_dir), step)
+    made = versions.version_path(os.path.join(self.directory, 'made'), step)
+    return shutil.copytree(made, path)
+
+  def _exact(self, model):
+    """Returns the best blocks by queries and blocks of one model."""
+    return np.argsort(-self.scores[model], axis=1)[:, :_K]
+
+  def _assert_like(self, search, model):
+    np.testing.assert_array_equal(search(_QUERIES, _K), self._exact(model))
+
+  def test_models_rank_differently(self):
+    rankings = {str(self._exact(model)) for model in range(3)}
+    self.assertLen(rankings, 3)
+
+  def test_a_search_by_words_takes_turns_with_the_index(self):
+    self._publish(0)
+    search = self._index_search()
+    search.take_turns_with(lambda ids, k: np.full([len(ids), k], 99))
+    found = search(_QUERIES, _K)  # One from the index, one 99, ...
+    np.testing.assert_array_equal(found[:, ::2], self._exact(0))
+    self.assertTrue((found[:, 1::2] == 99).all())
+
+  def test_each_index_is_searched_with_its_own_parameters(self):
+    self._publish(0)
+    search = self._index_search()
+    self._assert_like(search, 0)
+    self._publish(500)
+    search(_QUERIES, _K)  # Loads it.
+    self.assertEqual(search.step, 0)
+    self._assert_like(search, 1)
+    self.assertEqual(search.step, 500)
+    self._publish(1000)
+    search(_QUERIES, _K)
+    self._assert_like(search, 0)
+    self.assertEqual(search.step, 1000)
+
+  def test_a_pinned_index_follows_from_the_step(self):
+    for step in (0, 500, 1000):
+      self._publish(step)  # Newer ones are there all the time.
+    search = self._index_search(
+      pin_index=True, refresh_every_steps=500, checkpoint_every_steps=500
+    )
+    # Those of the period before: 0 for steps up to 999, and then 500.
+    for step, expected in ((499, 0), (999, 0), (1000, 500), (1500, 1000)):
+      search.start_at(step)
+      self._assert_like(search, _MODEL_OF_STEP[expected])
+      self.assertEqual(search.step, expected)
+
+  def test_calls_are_for_one_step_after_the_other(self):
+    self._publish(0)
+    self._publish(500)
+    search = self._index_search(
+      pin_index=True, refresh_every_steps=500, checkpoint_every_steps=500
+    )
+    search.start_at(999)
+    steps = []
+    for _ in range(2):
+      search(_QUERIES, _K)
+      steps.append(search.step)
+    self.assertEqual(steps, [0, 500])
+
+  def test_a_pinned_index_that_was_removed_is_a_user_error(self):
+    self._publish(1000)
+    search = self._index_search(
+      pin_index=True, refresh_every_steps=500, checkpoint_every_steps=500
+    )
+    search.start_at(1000)
+    with self.assertRaisesRegex(errors.UserError, 'the index of step 500'):
+      search(_QUERIES, _K)
+
+  def test_loading_changes_nothing_before_the_swap(self):
+    self._publish(0)
+    search = self._index_search()
+    self._assert_like(search, 0)
+    self._publish(500)
+    self._assert_like(search, 0)
+
+  def test_a_damaged_version_is_refused_by_the_name_of_its_file(self):
+    self._publish(0)
+    search = self._index_search()
+    search(_QUERIES, _K)
+    damaged = layout.params_file(self._publish(500))
+    with open(damaged, 'r+b') as file:
+      file.seek(-1, os.SEEK_END)
+      last = file.read(1)[0]
+      file.seek(-1, os.SEEK_END)
+      file.write(bytes([last ^ 1]))
+    with self.assertLogs(level='ERROR') as logs:
+      search(_QUERIES, _K)
+    self.assertIn(damaged, logs.output[0])
+    self._assert_like(search, 0)
+    self.assertEqual(search.step, 0)
+
+  def test_goes_on_when_the_version_in_use_is_deleted(self):
+    path = self._publish(0)
+    search = self._index_search()
+    search(_QUERIES, _K)
+    shutil.rmtree(path)
+    self._assert_like(search, 0)
+    self._publish(500)
+    search(_QUERIES, _K)
+    self._assert_like(search, 1)
+
+  def test_a_version_that_vanishes_while_it_is_loaded_is_refused(self):
+    self._publish(0)
+    search = self._index_search()
+    search(_QUERIES, _K)
+    vanishing = self._publish(500)
+
+    def load(path, *_, **unused):
+      shutil.rmtree(path)
+      raise RuntimeError('as a searcher does that finds no file')
+
+    with (
+      mock.patch.object(storage, 'load', load),
+      self.assertLogs(level='ERROR') as logs,
+    ):
+      search(_QUERIES, _K)
+    self.assertIn(vanishing, logs.output[0])
+    self._assert_like(search, 0)
+
+  def test_what_fails_on_an_intact_version_is_not_swallowed(self):
+    self._publish(0)
+    error = RuntimeError('a mistake in the program')
+    with (
+      mock.patch.object(storage, 'load', side_effect=error),
+      self.assertRaisesRegex(RuntimeError, 'a mistake'),
+    ):
+      self._index_search()(_QUERIES, _K)
+
+  def test_declares_what_it_uses(self):
+    self._publish(0)
+    search = self._index_search()
+    search(_QUERIES, _K)
+    self._publish(500)
+    search(_QUERIES, _K)
+    self.assertEqual(versions.read_in_use(self.run_dir), [0, 500])
+    search(_QUERIES, _K)
+    self.assertEqual(versions.read_in_use(self.run_dir), [500])
+
+  def test_over_retrieval_of_all_blocks_is_exact_search_of_now(self):
+    self._publish(0)
+    self._assert_like(self._index_search(over_retrieval=len(_LENGTHS)), 2)
+
+  def test_over_retrieval_ranks_only_what_the_index_found(self):
+    self._publish(0)
+    found = self._index_search()(_QUERIES, _K + 2)
+    chosen = self._index_search(over_retrieval=_K + 2)(_QUERIES, _K)
+    scores = self.scores[2]
+    expected = np.take_along_axis(
+      found,
+      np.argsort(-np.take_along_axis(scores, found, axis=1), axis=1)[:, :_K],
+      axis=1,
+    )
+    np.testing.assert_array_equal(chosen, expected)
+
+
+if __name__ == '__main__':
+  absltest.main()

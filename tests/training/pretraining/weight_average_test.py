@@ -1,0 +1,124 @@
+"""Tests for realm_tf.training.pretraining.weight_average."""
+
+import os
+
+import numpy as np
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.index import model_files
+from realm_tf.modeling import realm_model
+from realm_tf.rundir import layout
+from realm_tf.training import params_export
+from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
+from realm_tf.training.pretraining import weight_average
+from tests import tiny
+
+_AFTER = {
+  'query_bert/a': np.float32([1, 2]),
+  'reader_bert/a': np.float32([5]),
+  realm_model.NULL_BIAS: np.float32(4),
+}
+_BEFORE = {
+  'query_bert/a': np.float32([3, -2]),
+  'reader_bert/a': np.float32([7]),
+}
+
+
+class WeightAverageTest(tf.test.TestCase):
+  def test_embedders_are_averaged_and_the_reader_is_not(self):
+    found = weight_average.average(_AFTER, _BEFORE, 0.75, where='before')
+    self.assertAllEqual(found['query_bert/a'], [1.5, 1.0])
+    self.assertEqual(found['query_bert/a'].dtype, np.float32)
+    self.assertAllEqual(found['reader_bert/a'], [5])
+    self.assertEqual(found[realm_model.NULL_BIAS], 4)  # Learned in training.
+
+  def test_scalars_that_both_have_stay_arrays(self):
+    before = {**_BEFORE, realm_model.NULL_BIAS: np.float32(2)}
+    found = weight_average.average(_AFTER, before, 0.5, where='before')
+    self.assertIsInstance(found[realm_model.NULL_BIAS], np.ndarray)
+    self.assertEqual(found[realm_model.NULL_BIAS], 3)
+
+  def test_the_ends_are_the_two_models(self):
+    for weight, model in ((1.0, _AFTER), (0.0, _BEFORE)):
+      found = weight_average.average(_AFTER, _BEFORE, weight, where='before')
+      self.assertAllEqual(found['query_bert/a'], model['query_bert/a'])
+
+  def test_other_embedders_are_refused(self):
+    for name, value in (
+      ('query_bert/a', np.float32([1, 2, 3])),
+      ('query_bert/b', np.float32([1, 2])),
+    ):
+      with self.assertRaisesRegex(
+        errors.UserError, 'query_bert/a .* elsewhere'
+      ):
+        weight_average.average(_AFTER, {name: value}, 0.5, where='elsewhere')
+
+
+class WriteTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.inputs = runs.open_inputs(
+      tiny.config(), tiny.write_corpus(self.directory)
+    )
+    self.after = self._publish('after', 5, realm_model.MASKED_LM)
+    self.before = self._publish('before', 0)
+    self.output = os.path.join(self.directory, 'average')
+
+  def _publish(self, name, step, *more):
+    model = realm_model.RealmModel(
+      self.inputs.config.model, [realm_model.EMBEDDER, *more]
+    )
+    for variable in model.variables:
+      variable.assign(tf.random.normal(variable.shape))
+    path = os.path.join(self.directory, name)
+    runs.start(path, self.inputs, setup_lib.ALONE)
+    params_export.publish(path, step, model)
+    return path
+
+  def test_a_model_directory_of_the_same_step(self):
+    version = weight_average.write(
+      self.after, self.before, 0.5, output_dir=self.output
+    )
+    self.assertEqual(version.step, 5)
+    found, after, before = (
+      model_files.read(path)[2]
+      for path in (self.output, self.after, self.before)
+    )
+    self.assertEqual(sorted(found), sorted(after))
+    for name, value in found.items():
+      if name.startswith(realm_model.EMBEDDER_PREFIXES):
+        self.assertAllClose(value, (after[name] + before[name]) / 2)
+      else:
+        self.assertAllEqual(value, after[name])
+    model_files.open_model(
+      self.output, [realm_model.EMBEDDER, realm_model.MASKED_LM]
+    )
+
+  def test_nothing_is_replaced(self):
+    weight_average.write(self.after, self.before, 0.5, output_dir=self.output)
+    with self.assertRaisesRegex(errors.UserError, 'new directory'):
+      weight_average.write(self.after, self.before, 0.5, output_dir=self.output)
+
+  def test_a_model_without_embedders_is_refused(self):
+    model = realm_model.RealmModel(
+      self.inputs.config.model, [realm_model.MASKED_LM]
+    )
+    path = os.path.join(self.directory, 'reader')
+    runs.start(path, self.inputs, setup_lib.ALONE)
+    params_export.publish(path, 0, model)
+    with self.assertRaisesRegex(errors.UserError, 'must have embedders'):
+      weight_average.write(path, path, 0.5, output_dir=self.output)
+    self.assertFalse(os.path.exists(self.output))
+
+  def test_another_vocabulary_is_refused(self):
+    with open(layout.vocab_file(self.before), 'a') as file:
+      file.write('g\n')
+    with self.assertRaisesRegex(errors.UserError, 'one vocabulary'):
+      weight_average.write(self.after, self.before, 0.5, output_dir=self.output)
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,164 @@
+"""Tests for realm_tf.training.rivals.path_run, batches and trainer."""
+
+import dataclasses
+import json
+import os
+from unittest import mock
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.answering import loading
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.corpus import sources
+from realm_tf.index import searcher
+from realm_tf.records import corpus_building
+from realm_tf.records import corpus_links
+from realm_tf.records import shards
+from realm_tf.retrieval import linked_blocks
+from realm_tf.retrieval import word_search
+from realm_tf.rundir import layout
+from realm_tf.training import initial_params
+from realm_tf.training import job
+from realm_tf.training import runs
+from realm_tf.training import setup as setup_lib
+from realm_tf.training.finetuning import finetuning_run
+from realm_tf.training.inverse_cloze import inverse_cloze_run
+from realm_tf.training.rivals import path_run
+from realm_tf.training.rivals import path_trainer
+from tests import tiny
+
+# The question's words stand in the first article, its answer behind a link.
+_ARTICLES = (
+  sources.Article('a', 'A b c.', 'first', links=('e',)),
+  sources.Article('b', 'D c c.', 'second', links=('f',)),
+  sources.Article('e', 'E f d.', 'third', links=()),
+  sources.Article('f', 'F d b.', 'fourth', links=()),
+)
+_QUESTIONS = [
+  questions_lib.Question('a b', ('e f',), gold_id='third'),
+  questions_lib.Question('d c', ('d b',), gold_id='fourth'),
+  questions_lib.Question('f d', ('e f d',), gold_id='third'),
+]
+
+
+def _first_two(rows, ids, k):
+  """Finds the blocks that questions are about by their words."""
+  del ids
+  found = np.full([len(rows), k], -1, np.int32)
+  found[:, :2] = 0, 1
+  return searcher.Neighbors(found, np.zeros([len(rows), k], np.float32))
+
+
+class _KilledError(Exception):
+  """Ends a process in the middle of a run."""
+
+
+class PathRunTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = self.create_tempdir().full_path
+    self.corpus_dir = os.path.join(self.directory, 'linked')
+    links = corpus_links.CorpusLinks('markup')
+    size = tiny.MAX_BLOCK_WORDPIECES
+    batches = corpus_building.build(
+      links.noting(_ARTICLES), tiny.TOKENIZER, size, counts_lib.Counts()
+    )
+    shards.write_encoded(
+      batches, self.corpus_dir, tiny.TOKENIZER, {}, 10, size, links
+    )
+    config = tiny.config()
+    # Other heads make all embeddings of so small a network the same.
+    embedder = config_lib.EmbedderConfig(head='mean')
+    self.config = dataclasses.replace(
+      config,
+      model=dataclasses.replace(config.model, embedder=embedder),
+      path=config_lib.PathConfig(
+        optimizer=config_lib.OptimizerConfig(1e-2, 60, warmup_steps=5),
+        batch_size=3,
+        checkpoint_every_steps=7,
+        log_every_steps=1,
+      ),
+    )
+    self.ict = os.path.join(self.directory, 'ict')
+    inverse_cloze_run.run(self._inputs(), [], job.Job(self.ict))
+
+  def _inputs(self):
+    return runs.open_inputs(self.config, self.corpus_dir)
+
+  def _train(self, name, resume=False):
+    run_dir = os.path.join(self.directory, name)
+    inputs = self._inputs()
+    linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
+    run = job.Job(
+      run_dir, initial_params.InitFrom(self.ict), setup_lib.Setup(resume=resume)
+    )
+    path_run.run(inputs, _QUESTIONS, run, linked=linked, words=_first_two)
+    return run_dir
+
+  def _rows(self, run_dir):
+    with open(layout.metrics_file(run_dir)) as file:
+      return [json.loads(line) for line in file]
+
+  def _answerer(self, model_dir):
+    choices = loading.Choices(links='path')
+    return loading.load_answerer(model_dir, self.corpus_dir, None, choices)
+
+  def test_learns_which_link_leads_to_the_answer(self):
+    run_dir = self._train('path')
+    rows = self._rows(run_dir)
+    self.assertEqual(rows[0]['a_path_has_answer'], 100)
+    self.assertLess(rows[-1]['loss'], rows[0]['loss'] / 2)
+    self.assertEqual(rows[-1]['best_path_has_answer'], 100)
+    answerer = self._answerer(run_dir)
+    found = answerer.retrieve([q.question for q in _QUESTIONS], 1)
+    ids = answerer.table.article_ids(found.block_ids[:, 0].tolist())
+    self.assertEqual(list(ids), ['third', 'fourth', 'third'])
+
+  def test_a_reader_trained_on_paths_keeps_their_scorer(self):
+    first = self._train('path')
+    retrieve = self._answerer(first).retrieve
+    texts = [question.question for question in _QUESTIONS]
+    run_dir = os.path.join(self.directory, 'qa')
+    finetuning_run.run(
+      self._inputs(),
+      _QUESTIONS,
+      job.Job(run_dir, initial_params.InitFrom(first)),
+      search=word_search.fixed_search(retrieve, texts, 3),
+    )
+    found = self._answerer(run_dir)
+    self.assertIsNotNone(found.reader)
+    np.testing.assert_array_equal(
+      found.retrieve(texts, 3).scores, retrieve(texts, 3).scores
+    )
+
+  def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(self):
+    whole = self._train('whole')
+
+    def die(_, batch, step):
+      if step == 40:
+        raise _KilledError
+      return batch
+
+    killed = mock.patch.object(path_trainer.PathTrainer, 'before_step', die)
+    with killed, self.assertRaises(_KilledError):
+      self._train('killed')
+    resumed = self._train('killed', resume=True)
+    losses, expected = (
+      [row['loss'] for row in self._rows(run)] for run in (resumed, whole)
+    )
+    self.assertEqual(losses, expected)
+
+  def test_a_model_must_score_paths(self):
+    run_dir = os.path.join(self.directory, 'qa')
+    run = job.Job(run_dir, initial_params.InitFrom(self.ict))
+    finetuning_run.run(self._inputs(), _QUESTIONS, run)
+    with self.assertRaisesRegex(errors.UserError, 'bin.train_path'):
+      self._answerer(run_dir)
+
+
+if __name__ == '__main__':
+  absltest.main()
