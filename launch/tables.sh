@@ -142,7 +142,7 @@ for name in ${rows//,/ }; do
       case $name in
         realm_random_spans) changed=masking=random_span ;;
         realm_random_tokens) changed=masking=random_token ;;
-        realm_stale) changed=stale_factor=30 ;;
+        realm_stale) changed=refresh_every_steps=2250 ;;
         realm_hybrid) changed=candidates=hybrid ;;
       esac
       realm "$name" ict reader queries "${fresh[@]}" --set="pretraining.$changed"

@@ -74,10 +74,8 @@ class PretrainingConfig(fields.Config):
       no index.
     oversampling: Queries drawn for each one used. Those with a candidate that
       has the masked span are used first: in a small corpus few have.
-    refresh_every_steps: Steps between two parameter versions (Section 3.3).
-    stale_factor: Makes the index this many times staler: parameters are
-      published for it every `refresh_every_steps` * `stale_factor` steps
-      (Table 2 of the paper: 30).
+    refresh_every_steps: Steps between two parameter versions (Section 3.3);
+      Table 2 of the paper has 30 times as many.
     over_retrieval: Blocks searched for each query, to be ranked again with the
       current parameters; 0 takes the index's own ranking.
     pin_index: Makes a step's index a function of the step: that of the
@@ -102,7 +100,6 @@ class PretrainingConfig(fields.Config):
   candidates: str = fields.one_of('retrieved', 'hybrid', 'recurring_span')
   oversampling: int = fields.positive(1)
   refresh_every_steps: int = fields.positive(500)
-  stale_factor: int = fields.positive(1)
   over_retrieval: int = fields.not_negative(0)
   pin_index: bool = False
   inverse_cloze_weight: float = fields.not_negative(0.0)
@@ -111,7 +108,6 @@ class PretrainingConfig(fields.Config):
   log_every_steps: int = fields.positive(100)
 
   def check_together(self):
-    every = self.refresh_every_steps * self.stale_factor
     fields.check(
       not self.inverse_cloze_weight
       or (self.candidates != 'recurring_span' and self.num_candidates > 1),
@@ -121,11 +117,12 @@ class PretrainingConfig(fields.Config):
       num_candidates=self.num_candidates,
     )
     fields.check(
-      not self.pin_index or self.checkpoint_every_steps <= every,
+      not self.pin_index
+      or self.checkpoint_every_steps <= self.refresh_every_steps,
       '`pin_index` needs a checkpoint at least as often as a refresh: older '
       'indexes are removed.',
       checkpoint_every_steps=self.checkpoint_every_steps,
-      refresh_every_steps=every,
+      refresh_every_steps=self.refresh_every_steps,
     )
     fields.check(
       not (self.pin_index and self.over_retrieval),

@@ -99,7 +99,7 @@ class IndexSearch:
         current, inputs.table, inputs.config, inputs.special_ids
       )
     self._pinned = config.pin_index
-    self._every = config.refresh_every_steps * config.stale_factor
+    self._every = config.refresh_every_steps
     self._wanted = self._next_step = 0
     self._root = layout.index_root(run_dir)
     self._swap = hot_swap.HotSwap(

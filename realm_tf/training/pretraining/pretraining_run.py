@@ -175,12 +175,11 @@ def _train(
 ) -> None:
   """Trains from one parameter version to the next, and publishes each.
 
-  Versions are `refresh_every_steps` * `stale_factor` steps apart; the last
-  step is always published. With `keep_best`, the best is copied to best/.
+  Versions are `refresh_every_steps` apart; the last step is always published.
+  With `keep_best`, the best is copied to best/.
   """
   config = inputs.config.pretraining
   num_steps = run_loop.num_steps
-  every = config.refresh_every_steps * config.stale_factor
 
   def publish():
     if run_loop.publish() is not None:
@@ -190,6 +189,7 @@ def _train(
   if versions.newest(layout.params_root(run_dir)) is None:
     publish()
   while run_loop.step < num_steps:
+    every = config.refresh_every_steps
     until = (run_loop.step // every + 1) * every
     run_loop.train(min(num_steps, until), batches)
     publish()
