@@ -218,5 +218,7 @@ def of_questions(
   )
   needs_gold = config.supervision == 'gold'
   answers, length = tokenized.answers, config.joint_tokens
-  answerable.check(given, answers, inputs.table, length, needs_gold)
+  answerable.check(
+    given, answers, inputs.table, length=length, needs_gold=needs_gold
+  )
   return AnswerLabels(tokenized, inputs.table, inputs.tokenizer, config=config)

@@ -15,6 +15,7 @@ def check(
   given: Sequence[questions_lib.Question],
   answers: Sequence[Sequence[np.ndarray]],
   table: block_table.BlockTable,
+  *,
   length: int,
   needs_gold: bool = False,
 ) -> None:

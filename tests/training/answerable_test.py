@@ -21,7 +21,7 @@ class CheckTest(parameterized.TestCase):
 
   def _check(self, *given, **more):
     answers = answer_labels.tokenize(given, tiny.TOKENIZER, 6).answers
-    answerable.check(given, answers, self._table, 20, **more)
+    answerable.check(given, answers, self._table, length=20, **more)
 
   def test_one_answer_in_the_corpus_will_do(self):
     text = self._table.texts([self._table.num_blocks - 1])[0]

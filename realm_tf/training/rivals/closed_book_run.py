@@ -74,7 +74,7 @@ def _check_answers(inputs: runs.Inputs, examples: Examples) -> None:
   if not isinstance(examples, query_table.QueryTable):
     answers = answer_labels.tokenize(examples, inputs.tokenizer, 1).answers
     length = inputs.config.lengths.block_tokens
-    answerable.check(examples, answers, inputs.table, length)
+    answerable.check(examples, answers, inputs.table, length=length)
 
 
 def _pairs(
