@@ -9,6 +9,7 @@ sentence-transformers again. Prints the largest difference of a value, and of
 1 - cosine, or the line that says why a directory is refused.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -41,6 +42,7 @@ _SHORT = [
   'ß ς Å ﬁne ™',
 ]
 _NUM_TEXTS = 200
+_BATCH = 16
 
 
 def _texts():
@@ -68,29 +70,38 @@ def _embed(opened, texts, length):
   query_tokens = length - len(embedder.query_prompt.split())
   block_tokens = length - len(embedder.block_prompt.split())
 
-  def pack(first, second, at_most):
-    arrays = [
-      tf.constant(
-        sampling.trim(
-          sampling.pad_rows(tokenizer.token_ids_batch([text]), length), 32
+  def batches(columns, at_most):
+    """Yields rows and their packed wordpieces, of about the same length."""
+    ids = [tokenizer.token_ids_batch(column) for column in columns]
+    order = np.argsort([sum(map(len, row)) for row in zip(*ids, strict=True)])
+    for start in range(0, len(order), _BATCH):
+      rows = order[start : start + _BATCH]
+      first, second = [
+        tf.constant(
+          sampling.trim(
+            sampling.pad_rows([column[row] for row in rows], length), 1
+          )
         )
-      )
-      for text in (first, second)
-      if text is not None
-    ]
-    arrays = arrays if len(arrays) == 2 else [*arrays, None]
-    return joining.pack_longest(*arrays, *tokenizer.special_ids, at_most)
+        for column in ids
+      ] + [None] * (2 - len(ids))
+      special_ids = tokenizer.special_ids
+      yield rows, joining.pack_longest(first, second, *special_ids, at_most)
 
-  queries = [
-    model.query_embedder(
-      model.with_query_prompt(pack(text, None, query_tokens))
-    )
-    for text in texts['queries']
-  ]
-  blocks = [
-    model.embed_blocks(pack(*pair, block_tokens)) for pair in texts['blocks']
-  ]
-  return {'queries': np.concatenate(queries), 'blocks': np.concatenate(blocks)}
+  def embed_all(embed, columns, at_most):
+    parts = list(batches(columns, at_most))
+    values = np.concatenate([embed(tokens) for _, tokens in parts])
+    return values[np.argsort(np.concatenate([rows for rows, _ in parts]))]
+
+  return {
+    'queries': embed_all(
+      lambda tokens: model.query_embedder(model.with_query_prompt(tokens)),
+      [texts['queries']],
+      query_tokens,
+    ),
+    'blocks': embed_all(
+      model.embed_blocks, list(zip(*texts['blocks'], strict=True)), block_tokens
+    ),
+  }
 
 
 class _Peer:
@@ -150,15 +161,14 @@ def _row(directory, peer, texts, work_dir):
   length = min(
     length, opened.directory.config.model.embedder_bert.max_positions
   )
-  ours = _embed(opened, texts, length)
-  worst, cosine = _difference(ours, theirs, embedder.normalize)
+  embed = functools.cache(lambda length: _embed(opened, texts, length))
+  worst, cosine = _difference(embed(length), theirs, embedder.normalize)
   row = f'{worst:.1e} {cosine:.1e} {embedder.head}'
   exported = os.path.join(work_dir, 'exported')
   hugging_face_export.export(output_dir, 'query', exported)
   try:
     theirs, length = peer.embed(exported)
-    ours = _embed(opened, texts, length)
-    worst, cosine = _difference(ours, theirs, False)
+    worst, cosine = _difference(embed(length), theirs, False)
   except ValueError as error:
     return f'{row} | the export: {error}'
   return f'{row} | exported {worst:.1e} {cosine:.1e}, length {length}'

@@ -108,7 +108,18 @@ def load_bert(
     if name != BLOCK_EMBEDDINGS and not tied_names.is_copy(name)
   ]
   imported.check_whole(report, arrays, directory)
-  return arrays | _dense(directory), report
+  return arrays | _unread_poolers(model, report) | _dense(directory), report
+
+
+def _unread_poolers(model, report):
+  """Returns zeros for the poolers that a file lacks and no head reads."""
+  size = model.reader_bert.hidden_size
+  shapes = {'bias': (size,), 'kernel': (size, size)}
+  return {
+    name: np.zeros(shapes[name.rpartition('/')[2]], np.float32)
+    for name in report.missing
+    if name.startswith('reader_') or model.embedder.head != 'pooled'
+  }
 
 
 def _refuse_adapter(directory):

@@ -188,13 +188,9 @@ class RealmModel(tf.Module):
     A file with one shared tower fills two separate ones. A file without any
     reader starts the reader's BERT from the tower's, where the sizes agree, as
     the paper starts all of them from one BERT. Embedders from before there were
-    temperature and null bias have them at 0, and so are poolers that nothing
-    reads and the file lacks.
+    temperature and null bias have them at 0.
     """
-    variables = weights.by_name(self.variables)
-    arrays = {**_stand_ins(variables, arrays), **arrays}
-    if self.config.embedder.head != 'pooled':
-      arrays = {**_unread_poolers(variables, arrays), **arrays}
+    arrays = {**_stand_ins(weights.by_name(self.variables), arrays), **arrays}
     report = weights.assign(self.variables, arrays)
     left_over = [
       name for name in report.left_over if not name.startswith('shared_')
@@ -226,16 +222,6 @@ def _stand_ins(variables, arrays):
     elif tower in ('query', 'block') and value is not None:
       values[name] = value
   return values
-
-
-def _unread_poolers(variables, arrays):
-  """Returns zeros for the poolers of encoders that are there without."""
-  towers = {name.partition('/')[0] for name in arrays}
-  return {
-    name: np.zeros(variable.shape, np.float32)
-    for name, variable in variables.items()
-    if '/pooler_transform/' in name and name.partition('/')[0] in towers
-  }
 
 
 def parts_of(names: Iterable[str]) -> list[str]:
