@@ -1,10 +1,15 @@
-"""Regular expressions with a time limit, for untrusted answer patterns.
+"""Regular expressions with limits of time and size, for untrusted answers.
 
 The only import of `regex`, which has a time limit; Python's `re` has none, and
 (a+)+$ keeps it busy for years. A search that exceeds the limit is no match and
 is logged once. A pattern that exceeds it often is given up, because a question
 may have thousands of blocks.
+
+What is repeated at least n times is compiled n times, so a few characters may
+take gigabytes: the size is bounded before anything is compiled.
 """
+
+import re
 
 from absl import logging
 import regex
@@ -13,13 +18,24 @@ from realm_tf import errors
 
 TIME_LIMIT_SECS = 0.1  # For one search; 288 wordpieces usually take 1e-5.
 _MAX_TIMEOUTS = 50  # For one pattern: at most 5 seconds are lost.
+_MAX_CHARACTERS = 10_000  # The longest of CuratedTREC has 1,310.
+_MAX_SIZE = 500_000  # Compiled parts; they take up to 0.2 KB each.
+# The least number of a repetition, {n} or {n,m}, and what it repeats.
+_REPETITION = re.compile(r'(?s)(.?)\{\s*([0-9]+)')
+# A group of flags with 'x', which lets comments stand between the two.
+_FREE_SPACING = re.compile(
+  r'(?<!\\)(?:\\\\)*\(\?[a-zA-Z0-9]*x[a-zA-Z0-9]*[-:)]'
+)
+_WRONG = (regex.error, LookupError, OverflowError, ValueError)
 
 
 def problem(pattern: str) -> str:
-  """Returns why `pattern` is not a regular expression; '' if it is."""
+  """Returns why `pattern` is no usable regular expression; '' if it is one."""
   try:
     _compile(pattern)
-  except regex.error as error:
+  except RecursionError:
+    return 'its groups are nested too deeply'
+  except _WRONG as error:
     return str(error)
   return ''
 
@@ -37,14 +53,14 @@ class TimedPattern:
   def __init__(self, pattern: str, limit_secs: float = TIME_LIMIT_SECS):
     self._limit_secs = limit_secs
     self._num_timeouts = 0
-    try:
-      self._regex = _compile(pattern)
-    except regex.error as error:
+    wrong = problem(pattern)
+    if wrong:
       raise errors.UserError(
         'An answer of a question with "regex": true must be a regular '
-        f'expression. Got {pattern!r} ({error}). Correct it in the questions '
-        'file.'
-      ) from error
+        f'expression. Got {pattern!r:.60} ({wrong}). Correct it in the '
+        'questions file.'
+      )
+    self._regex = _compile(pattern)
 
   def matches_start(self, text: str) -> bool:
     """Returns whether `text` begins with a match; False on a timeout."""
@@ -90,6 +106,28 @@ class TimedPattern:
 
 
 def _compile(pattern: str) -> regex.Pattern:
+  _check_size(pattern)
   # Version 0 is the behaviour of `re`.
   flags = regex.IGNORECASE | regex.MULTILINE | regex.VERSION0
   return regex.compile(pattern, flags)
+
+
+def _check_size(pattern):
+  """Raises ValueError if a bound of the compiled size is too large.
+
+  The bound takes every repetition of a group for one inside the others, so it
+  needs no parser, and no trick with brackets makes it too small.
+  """
+  if len(pattern) > _MAX_CHARACTERS:
+    raise ValueError(f'it has more than {_MAX_CHARACTERS:,} characters')
+  if _FREE_SPACING.search(pattern):
+    raise ValueError('its flag x is not supported')
+  longest, size = 1, len(pattern)
+  for repeated, number in _REPETITION.findall(pattern):
+    least = int(number[:9])
+    if repeated in ')}':  # A group, perhaps with a fuzzy constraint.
+      size *= max(least, 1)
+    else:
+      longest = max(longest, least)
+  if size * longest > _MAX_SIZE:
+    raise ValueError('its repetitions multiply to too large a size')

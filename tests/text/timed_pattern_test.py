@@ -33,6 +33,37 @@ class TimedPatternTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, r"'\(May'"):
       timed_pattern.TimedPattern('(May')
 
+  @parameterized.parameters(
+    ('((a{1000}){1000}){1000}', 'repetitions multiply'),
+    ('(((((a{50}){50}){50}){50}){50})', 'repetitions multiply'),
+    ('(?:(?:a{3000}){3000}){e<=3}', 'repetitions multiply'),
+    ('(?:(?:a{3000}){e<=3}){3000,}', 'repetitions multiply'),
+    ('(?#[)((a{1000})(?i){1000}){1000}', 'repetitions multiply'),
+    ('a{99999999999}', 'repetitions multiply'),
+    ('(?x)((a{1000}) #\n{1000}) #\n{1000}', 'flag x'),
+    ('a' * 20_000, 'more than 10,000 characters'),
+    ('(' * 4000 + 'a' + ')' * 4000, 'nested too deeply'),
+    ('(?:a|' * 300 + 'b' + ')' * 300, 'nested too deeply'),
+    ('(?a)(?u)a', 'incompatible'),
+    ('(?V1)a', 'incompatible'),
+    (r'\L<names>', 'undefined named list'),
+    ('{1000}{1000}{1000}', 'repetitions multiply'),
+  )
+  def test_a_large_or_contradictory_one_is_the_users_mistake(self, source, why):
+    self.assertIn(why, timed_pattern.problem(source))
+    with self.assertRaisesRegex(errors.UserError, why) as caught:
+      timed_pattern.TimedPattern(source)
+    self.assertLess(len(str(caught.exception)), 300)
+
+  @parameterized.parameters(
+    '((Watson|Crick).*){2}|Crick|Watson',
+    r'(\d{1,3}\.){3}\d{1,3}|\{\}|a{,5000}',
+    r'((green|white|red)\s*,?\s*(and)?\s*){3}|(?i)x{200}|\(?xenon',
+    '|'.join(['(?:[a-z]{2,20} ){2}'] * 8),
+  )
+  def test_an_ordinary_one_is_accepted(self, source):
+    self.assertEqual(timed_pattern.problem(source), '')
+
   @parameterized.parameters(_HOSTILE, '(a+)+$', '(.*a){20}$')
   def test_a_hostile_one_ends_and_counts_as_no_match(self, source):
     pattern = timed_pattern.TimedPattern(source, limit_secs=0.01)
