@@ -82,23 +82,14 @@ def contains_answer(
   return _contains(_searchable(text, regex), answers, regex)
 
 
-def find_answers(
-  text: str, answers: Sequence[str], regex: bool = False
-) -> list[tuple[int, int]]:
-  """Returns where answers occur in `text`; see `contains_answer`.
+def find_matches(text: str, patterns: Sequence[str]) -> list[tuple[int, int]]:
+  """Returns where regular expressions match in `text`; see `contains_answer`.
 
   Returns:
-    Characters (start, end) of all occurrences, sorted and distinct; they may
-    overlap. They cover the answer's words and, where the text has them too, the
-    punctuation and articles at its start and end. A regular expression that
-    matches the empty string gives empty spans.
+    Characters (start, end) of all matches, sorted and distinct; they may
+    overlap. A pattern that matches the empty string gives empty spans.
   """
-  spans = set()
-  for answer in answers:
-    spans.update(
-      _compile(answer).spans(text) if regex else word_runs.find(text, answer)
-    )
-  return sorted(spans)
+  return sorted({span for p in patterns for span in _compile(p).spans(text)})
 
 
 class AnswerMatcher:

@@ -158,7 +158,7 @@ class AnswerLabels:
     places = np.flatnonzero(block_ids >= 0)
     texts = self.table.texts(block_ids[places].tolist())
     for place, text in zip(places, texts, strict=True):
-      found = answers_lib.find_answers(text, question.answers, True)
+      found = answers_lib.find_matches(text, question.answers)
       tokens = self._tokenizer.tokenize(text)
       for start, end in found:
         span = tokens.span(start, end)

@@ -73,6 +73,10 @@ class ContainsAnswerTest(parameterized.TestCase):
   def test_looks_for_whole_words(self, text, references, regex, expected):
     self.assertEqual(answers.contains_answer(text, references, regex), expected)
 
+  def test_finds_all_matches_of_the_raw_text(self):
+    found = answers.find_matches('1.5 or 2.5', [r'\d\.5', r'2\.', '5$'])
+    self.assertEqual(found, [(0, 3), (7, 9), (7, 10), (9, 10)])
+
 
 class AnswerMatcherTest(absltest.TestCase):
   def setUp(self):
