@@ -2,12 +2,12 @@
 
 import collections
 from collections.abc import Mapping
-import json
 import os
 
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.rundir import json_files
 
 
 def metrics(output_dir: str) -> Mapping:
@@ -18,8 +18,7 @@ def metrics(output_dir: str) -> Mapping:
       f'Every evaluation must be done. Found no {path}. Run the launch script '
       'again: it goes on where it stopped.'
     )
-  with tf.io.gfile.GFile(path) as file:
-    return json.loads(file.read())
+  return json_files.read_object(path, 'Evaluate again.')
 
 
 def seconds(run_dir: str) -> Mapping[str, int]:

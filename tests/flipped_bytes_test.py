@@ -32,7 +32,7 @@ def _flip(path: str) -> None:
   pathlib.Path(path).write_bytes(data)
 
 
-def _write_all(directory: str) -> None:
+def write_all(directory: str) -> None:
   """Writes corpus/, queries/ and model/, with an index, below `directory`."""
   corpus_dir = tiny.write_corpus(directory)
   table = block_table.BlockTable.open(corpus_dir)
@@ -75,7 +75,7 @@ class FlippedBytesTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.intact = cls.enterClassContext(tempfile.TemporaryDirectory())
-    _write_all(cls.intact)
+    write_all(cls.intact)
 
   def _copy(self, name=''):
     """Returns a copy of all, with a flipped bit in the file `name`."""

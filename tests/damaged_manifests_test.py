@@ -1,0 +1,154 @@
+"""Tests that whatever a manifest says is opened, or refused in one line."""
+
+import copy
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.index import storage
+from realm_tf.records import block_table
+from realm_tf.records import corpus_update
+from realm_tf.records import inspection
+from realm_tf.records import query_table
+from tests import flipped_bytes_test
+from tests import tiny
+
+_VALUES = (None, -1, 10**9, 10**30, 0.5, float('nan'), True, 'x', '٣', [[]], {})
+_DELETED = object()
+
+
+def _open_corpus(directory):
+  table = block_table.BlockTable.open(f'{directory}/corpus')
+  inspection.as_text(inspection.of_corpus(table, 9, 0), colored=False)
+  update = corpus_update.CorpusUpdate(f'{directory}/corpus', ['first'])
+  update.write([], f'{directory}/new', {}, counts_lib.Counts(), 2)
+
+
+def _open_queries(directory):
+  table = block_table.BlockTable.open(f'{directory}/corpus')
+  queries = query_table.QueryTable.open(f'{directory}/queries')
+  queries.fit_corpus(table)
+  report = inspection.of_queries(queries, tiny.TOKENIZER, 9, 0)
+  inspection.as_text(report, colored=False)
+
+
+def _open_index(directory):
+  corpus_fingerprint = block_table.fingerprint(f'{directory}/corpus')
+  storage.load(f'{directory}/model/index/000000000', corpus_fingerprint)
+
+
+def _variants(tree):
+  """Yields (path, copy of `tree` with another value there, or without it)."""
+  for path in _paths(tree):
+    for value in (*_VALUES, _DELETED):
+      changed = copy.deepcopy(tree)
+      parent = changed
+      for key in path[:-1]:
+        parent = parent[key]
+      if value is _DELETED:
+        del parent[path[-1]]
+      else:
+        parent[path[-1]] = value
+      yield f'{path} {value!r}', changed
+
+
+def _paths(tree, above=()):
+  items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+  for key, value in items:
+    yield (*above, key)
+    if isinstance(value, (dict, list)):
+      yield from _paths(value, (*above, key))
+
+
+def _sealed(manifest):
+  manifest.pop('manifest_sha256', None)
+  text = json.dumps(manifest, sort_keys=True)
+  sha256 = hashlib.sha256(text.encode()).hexdigest()
+  return json.dumps({**manifest, 'manifest_sha256': sha256})
+
+
+class DamagedManifestsTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.intact = cls.enterClassContext(tempfile.TemporaryDirectory())
+    flipped_bytes_test.write_all(cls.intact)
+
+  def _copy(self):
+    directory = os.path.join(self.create_tempdir().full_path, 'copy')
+    shutil.copytree(self.intact, directory)
+    return directory
+
+  @parameterized.named_parameters(
+    ('corpus', 'corpus', _open_corpus),
+    ('queries', 'queries', _open_queries),
+    ('index', 'model/index/000000000', _open_index),
+  )
+  def test_every_field_of_a_wrong_type_is_refused_or_works(self, name, job):
+    directory = self._copy()
+    path = pathlib.Path(directory, name, 'manifest.json')
+    intact = path.read_text()
+    job(directory)
+    num_refused = 0
+    for what, manifest in _variants(json.loads(intact)):
+      path.write_text(_sealed(manifest))
+      try:
+        job(directory)
+      except errors.UserError:
+        num_refused += 1
+      except Exception as error:
+        raise AssertionError(f'{what} ends in a traceback.') from error
+    self.assertGreater(num_refused, 100)
+
+  @parameterized.parameters(
+    ('corpus', 'table/body_ids.npy', lambda a: a + 999),
+    ('corpus', 'table/body_ids.npy', lambda a: -a),
+    ('corpus', 'table/body_ids.npy', lambda a: a.astype(np.int64)),
+    ('corpus', 'table/body_ids.npy', lambda a: a[:-1]),
+    ('corpus', 'table/texts.offsets.npy', lambda a: a[::-1]),
+    (
+      'corpus',
+      'table/texts.offsets.npy',
+      lambda a: a[[0, 2, 1, *range(3, len(a))]],
+    ),
+    ('corpus', 'table/article_rows.npy', lambda a: a[::-1]),
+    ('corpus', 'table/article_rows.npy', lambda a: a[:-1]),
+    ('queries', 'ids.npy', lambda a: a + 999),
+    ('queries', 'spans.npy', lambda a: a[::-1]),
+    ('queries', 'own_blocks.npy', lambda a: a + 999),
+    ('model/index/000000000', 'embeddings', lambda a: a * np.nan),
+    ('model/index/000000000', 'embeddings', lambda a: a[:, :-1]),
+    ('model/index/000000000', 'embeddings', lambda a: a.astype(np.float64)),
+  )
+  def test_wrong_arrays_with_right_checksums_are_refused(
+    self, name, part, change
+  ):
+    directory = self._copy()
+    root = pathlib.Path(directory, name)
+    (path,) = root.glob(f'{part}*.npy' if part == 'embeddings' else part)
+    np.save(path, np.ascontiguousarray(change(np.load(path))))
+    manifest = json.loads((root / 'manifest.json').read_text())
+    data = path.read_bytes()
+    manifest['files'][str(path.relative_to(root))] = {
+      'size': len(data),
+      'sha256': hashlib.sha256(data).hexdigest(),
+    }
+    (root / 'manifest.json').write_text(_sealed(manifest))
+    job = {'corpus': _open_corpus, 'queries': _open_queries}.get(
+      name, _open_index
+    )
+    with self.assertRaises(errors.UserError):
+      job(directory)
+
+
+if __name__ == '__main__':
+  absltest.main()
