@@ -25,6 +25,10 @@ from realm_tf.text import wordpiece
 
 _MIN_TOKENS = 6
 _BATCH_SENTENCES = 8192
+_WINDOW = 8  # Characters.
+_FACTORS = np.uint64(0x9E3779B97F4A7C15) ** np.arange(
+  1, _WINDOW + 1, dtype=np.uint64
+)
 # Headings, list items and leftover markup do not match.
 _ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
 
@@ -112,19 +116,51 @@ def find_own_blocks(
       ids = np.union1d(ids, table.find_title(title))
   if not len(ids):
     return [query_table.NO_BLOCK] * len(sentences)
-  bodies = table.texts(ids)
-  found, current = [], 0
+  return [
+    query_table.NO_BLOCK if row is None else int(ids[row])
+    for row in _find_rows(sentences, table.texts(ids))
+  ]
+
+
+def _find_rows(
+  sentences: Sequence[str], bodies: Sequence[str]
+) -> Iterator[Optional[int]]:
+  """Yields the row of a body that holds each sentence, or None."""
+  known, current = None, 0
   for sentence in sentences:
+    if known is not None and not _has_all(known, sentence):
+      yield None
+      continue
     # Sentences come in order, so the search goes on where the last one ended.
     for step in range(len(bodies)):
       row = (current + step) % len(bodies)
       if sentence in bodies[row]:
-        found.append(int(ids[row]))
         current = row
+        yield row
         break
     else:
-      found.append(query_table.NO_BLOCK)
-  return found
+      # To search all bodies for each that none holds would take quadratic time.
+      if known is None:
+        known = np.unique(np.concatenate([_windows(body) for body in bodies]))
+      yield None
+
+
+def _has_all(known: np.ndarray, sentence: str) -> bool:
+  """Returns whether the sorted hashes `known` have those of a sentence."""
+  wanted = _windows(sentence)
+  if not len(known):
+    return not len(wanted)
+  places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+  return bool((known[places] == wanted).all())
+
+
+def _windows(text: str) -> np.ndarray:
+  """Returns a hash of each run of _WINDOW characters, uint64 [n]."""
+  codes = np.frombuffer(text.encode('utf-32-le', 'replace'), np.uint32)
+  if len(codes) < _WINDOW:
+    return np.zeros(0, np.uint64)
+  runs = np.lib.stride_tricks.sliding_window_view(codes, _WINDOW)
+  return runs @ _FACTORS
 
 
 def _split_article(article, counts):

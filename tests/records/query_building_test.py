@@ -1,5 +1,6 @@
 """Tests for realm_tf.records.query_building."""
 
+import random
 from typing import NamedTuple
 
 from absl.testing import absltest
@@ -12,6 +13,7 @@ from realm_tf.records import block_table
 from realm_tf.records import query_building
 from realm_tf.records import shards
 from realm_tf.text import wordpiece
+from tests import linear_time
 
 _VOCABULARY = [
   '[PAD]',
@@ -51,6 +53,20 @@ class _Sentence(NamedTuple):
   spans: tuple[tuple[int, int], ...]
   article_id: str = ''
   title: str = ''
+
+
+class _Texts:
+  """A table with one article."""
+
+  def __init__(self, texts):
+    self._texts = texts
+
+  def find_article(self, article_id):
+    del article_id
+    return np.arange(len(self._texts))
+
+  def texts(self, ids):
+    return [self._texts[i] for i in ids]
 
 
 class QueryBuildingTest(absltest.TestCase):
@@ -133,6 +149,35 @@ class QueryBuildingTest(absltest.TestCase):
         [sentence], article_id, title, table
       )
       self.assertEqual(found, expected)
+
+  def test_own_block_is_one_that_holds_the_sentence_or_none_does(self):
+    rng = random.Random(0)
+    for _ in range(200):
+      texts = [
+        ''.join(rng.choices('abc😀\ud800', k=rng.randint(0, 40)))
+        for _ in range(3)
+      ]
+      sentences = [
+        ''.join(rng.choices('abc😀', k=rng.randint(1, 12))) for _ in range(6)
+      ] + [text[i : i + 12] for text in texts for i in range(0, len(text), 5)]
+      rng.shuffle(sentences)
+      for sentence, row in zip(
+        sentences,
+        query_building.find_own_blocks(sentences, 'a', '', _Texts(texts)),
+        strict=True,
+      ):
+        if row >= 0:
+          self.assertIn(sentence, texts[row])
+        else:
+          self.assertFalse(any(sentence in text for text in texts))
+
+  def test_sentences_of_another_version_take_linear_time(self):
+    def find(text):
+      texts = [text[i : i + 1000] for i in range(0, len(text), 1000)]
+      sentences = [text[i : i + 60] + '#' for i in range(0, len(text), 200)]
+      query_building.find_own_blocks(sentences, 'a', '', _Texts(texts))
+
+    linear_time.check(find, linear_time.TEXTS['sentences'], 1000)
 
   def test_known_spans_are_kept_and_cut_words_dropped(self):
     sentences = [
