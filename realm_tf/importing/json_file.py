@@ -53,8 +53,8 @@ class JsonFile:
   def wrong(self, must: str, found: str) -> errors.UserError:
     """Returns the error that this file `must` be otherwise."""
     return errors.UserError(
-      f'{self.path} {must}. Found {found}. Choose another model, or copy it '
-      'again.'
+      f'{self.path} {must}. Found {found.rstrip(".")}. Choose another model, '
+      'or copy it again.'
     )
 
 
