@@ -62,21 +62,20 @@ def parse(
   Raises:
     UserError: The record lacks a text, or has something else in its place.
   """
-  if keys.article_id:
-    _need(where, record, keys.ids, '--id_key')
-  _need(where, record, keys.texts, '--text_key')
   text = record_fields.find(record, keys.texts)
-  if isinstance(text, list) and all(isinstance(each, str) for each in text):
+  if text is None:
+    _need(where, record, keys.texts, '--text_key')
+  elif isinstance(text, list) and all(isinstance(each, str) for each in text):
     text = '\n'.join(each.rstrip('\n') for each in text)
   text = record_fields.need_text(where, keys.texts[0], text) or ''
-  title = record_fields.need_text(
-    where, keys.titles[0], record_fields.find(record, keys.titles)
-  )
-  title = title or ''
-  first, _, rest = text.partition('\n')
-  if rest and title and first.strip() == title.strip():
-    text = rest.strip()
+  title = record_fields.find(record, keys.titles)
+  title = record_fields.need_text(where, keys.titles[0], title) or ''
+  if title and text.startswith(title):
+    first, _, rest = text.partition('\n')
+    text = rest.strip() if rest and first.rstrip() == title else text
   article_id = record_fields.find(record, keys.ids)
+  if article_id is None and keys.article_id:
+    _need(where, record, keys.ids, '--id_key')
   return title, text, record_fields.as_id(where, article_id)
 
 

@@ -3,22 +3,25 @@
 record, names -> value: the first name that has one, in any case if need be
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Optional
 
 from realm_tf import errors
 
 
-def find(record: Mapping[str, Any], names: Iterable[str]) -> Any:
+def find(record: Mapping[str, Any], names: Sequence[str]) -> Any:
   """Returns the value of the first of `names` that has one; else None.
 
   Capital letters of the record's names count only if one of `names` is there.
   """
-  present = [name for name in names if name in record]
-  if not present:
-    record = {key.lower(): value for key, value in record.items()}
-    present = [name for name in names if name in record]
-  values = (record[name] for name in present)
+  for name in names:  # A loop, as each article of a corpus comes here.
+    value = record.get(name)
+    if value is not None:
+      return value
+  if any(name in record for name in names):
+    return None
+  lower = {key.lower(): value for key, value in record.items()}
+  values = (lower.get(name) for name in names)
   return next((value for value in values if value is not None), None)
 
 

@@ -6,12 +6,14 @@
 The blocks are those of `corpus_building.build`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import apache_beam as beam
 
+from realm_tf import errors
 from realm_tf.corpus import blocks
 from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import distinct_ids
 from realm_tf.pipelines import reading as reading_lib
 from realm_tf.records import batch_files
 from realm_tf.records import corpus_building
@@ -38,9 +40,26 @@ def build(
   with reading_lib.run(
     reading, blocks.batches, work, work_dir, options, counts
   ) as paths:
-    yield from corpus_building.without_duplicates(
-      map(batch_files.read, paths), counts
-    )
+    batches = with_different_ids(map(batch_files.read, paths))
+    yield from corpus_building.without_duplicates(batches, counts)
+
+
+def with_different_ids(
+  batches: Iterable[encoded_blocks.EncodedBlocks],
+) -> Iterator[encoded_blocks.EncodedBlocks]:
+  """Yields the batches; UserError if an article of another has the same id.
+
+  Each worker sees the ids of its own file only.
+  """
+  seen = distinct_ids.SeenIds()
+  for batch in batches:
+    for name, title, _ in batch.articles:
+      if not seen.add(name):
+        raise errors.UserError(
+          f'Articles must have different ids. Found {name!r:.40} of {title!r:.60}'
+          ' in another file, too. --runner=local says where.'
+        )
+    yield batch
 
 
 class _Cut(beam.DoFn):

@@ -106,6 +106,19 @@ class CorpusPipelineTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'nothing is at'):
       self._cut()
 
+  def test_an_id_of_two_files_is_a_user_error(self):
+    article = {'id': 'x', **_articles(0, 1)[0]}
+    self._write_input('0.jsonl', [article])
+    (batch,) = corpus_building.build(
+      sources.read_articles([self.inputs]),
+      tiny.TOKENIZER,
+      _MAX,
+      counts_lib.Counts(),
+    )
+    batches = corpus_pipeline.with_different_ids([batch, batch])
+    with self.assertRaisesRegex(errors.UserError, "'x' of .*another file"):
+      list(batches)
+
 
 if __name__ == '__main__':
   absltest.main()
