@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf.corpus import entity_labels
 from realm_tf.corpus import salient_spans
 from realm_tf.modeling import config_sizes
@@ -100,8 +101,8 @@ def load(tagger_dir: str) -> BertTagger:
       f'{layout.labels_file(tagger_dir)}. Train one, or use --tagger=rules.'
     )
   directory = model_directory.open_directory(tagger_dir)
-  with tf.io.gfile.GFile(layout.labels_file(tagger_dir)) as file:
-    names = file.read().split()
+  labels = input_files.read(layout.labels_file(tagger_dir))
+  names = labels.decode('utf-8', 'replace').split()
   versions.verify(directory.params.path)
   arrays = weights.read(layout.params_file(directory.params.path))
   shapes = {name: array.shape for name, array in arrays.items()}

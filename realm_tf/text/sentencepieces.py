@@ -11,6 +11,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from realm_tf import errors
+from realm_tf import input_files
 
 _PAD, _END = '<pad>', '</s>'
 
@@ -36,8 +37,7 @@ class SentencepieceTokenizer:
   @classmethod
   def from_file(cls, path: str) -> 'SentencepieceTokenizer':
     """Reads a spiece.model; UserError if it is no SentencePiece model."""
-    with tf.io.gfile.GFile(path, 'rb') as file:
-      model = file.read()
+    model = input_files.read(path)
     try:
       return cls(model)
     except (tf.errors.OpError, RuntimeError) as error:
