@@ -141,8 +141,8 @@ def _check_depth(body: bytes):
   if body.count(b'[') + body.count(b'{') <= _MAX_DEPTH:
     return
   depth = 0
-  for bracket in re.findall(rb'[\[\]{}]', _STRING.sub(b'', body)):
-    depth += 1 if bracket in b'[{' else -1
+  for bracket in re.finditer(rb'[\[\]{}]', _STRING.sub(b'', body)):
+    depth += 1 if bracket.group() in b'[{' else -1
     if depth > _MAX_DEPTH:
       raise RequestError(
         400, f'The body must be JSON of at most {_MAX_DEPTH} levels.'

@@ -142,7 +142,10 @@ def _serve_cases(files):
   yield 'serve', {'port': '65536'}, 'port'
   yield 'serve', {'token_file': files.missing}, files.missing
   yield 'serve', {'token_file': files.broken}, '--token_file'
+  yield 'serve', {'token_file': files.corpus}, '--token_file'
   yield 'serve', {'watch_corpus': files.corpus}, '--documents_log'
+  for path in (files.corpus, files.broken, os.path.join(files.missing, 'log')):
+    yield 'serve', {'documents_log': path}, path
   yield 'serve', {'pretrained_dir': files.missing}, files.missing
   yield 'serve', {'pretrained_dir': files.model}, 'fills masks'
 

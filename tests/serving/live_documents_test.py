@@ -1,6 +1,7 @@
 """Tests of live documents: search, the log, swaps and broken requests."""
 
 import contextlib
+import errno
 import os
 import subprocess
 import sys
@@ -155,6 +156,29 @@ class LiveDocumentsTest(absltest.TestCase):
     self._serve()
     self.assertEqual(self._found(), after)
     self.assertNotIn('E a.', dict(after))
+
+  def test_what_cannot_be_logged_is_503_and_leaves_nothing(self):
+    client = self._serve()
+    post = lambda i: client.post(
+      '/api/documents', {'add': [_document(i)], 'remove': []}
+    )
+    before = self._found()
+    full = OSError(errno.ENOSPC, 'No space left on device')
+    with mock.patch.object(os, 'fsync', side_effect=full):
+      reply = post('x')
+    self.assertEqual(reply.status, 503)
+    self.assertIn('No space left on device', reply.json['error'])
+    self.assertEqual(self._found(), before)
+    self.assertEmpty(self.live.current.edits.table._added)
+    self.assertEqual(post('x').json['num_documents'], 1)
+
+  def test_what_is_replaced_is_freed(self):
+    client = self._serve()
+    for text in (_TEXT, 'A c.', 'E a.') * 3:
+      body = {'add': [_document('x', text)], 'remove': []}
+      self.assertEqual(client.post('/api/documents', body).status, 200)
+    self.assertLen(self.live.current.edits.table._added, 1)
+    self.assertIn('E a.', dict(self._found()))
 
   def test_as_in_a_corpus_that_is_cut_and_indexed_again(self):
     client = self._serve()
