@@ -3,18 +3,28 @@
 from collections.abc import Callable
 import logging
 import time
+from typing import NamedTuple
 
 from absl import logging as absl_logging
 
 from realm_tf.serving import metrics as metrics_lib
 
 _SECS = 60.0
+_MOST_LINES = 8  # Of a place in the code, in a minute.
+
+
+class _Minute(NamedTuple):
+  """What a place in the code wrote since a moment, and how often in vain."""
+
+  begun: float
+  said: set[str]
+  dropped: int = 0
 
 
 class OnceAMinute(logging.Filter):
-  """Drops warnings and errors of a place in the code that wrote one lately.
+  """Drops warnings and errors that were written in the last minute.
 
-  The first one has its traceback; those that follow have one line.
+  The first one of a place in the code has its traceback; the others are lines.
 
   Attributes:
     num_dropped: Lines that were dropped so far.
@@ -23,8 +33,7 @@ class OnceAMinute(logging.Filter):
   def __init__(self, clock: Callable[[], float] = time.monotonic):
     super().__init__()
     self._clock = clock
-    # Place -> when it wrote its last line, and how many were dropped since.
-    self._places: dict[tuple, tuple[float, int]] = {}
+    self._places: dict[tuple, _Minute] = {}
     self.num_dropped = 0
 
   def filter(self, record: logging.LogRecord) -> bool:
@@ -32,19 +41,25 @@ class OnceAMinute(logging.Filter):
       return True
     kind, error, _ = record.exc_info or (None, None, None)
     place, now = (record.pathname, record.lineno, kind), self._clock()
-    if place not in self._places:
-      self._places[place] = now, 0
+    minute = self._places.get(place)
+    if minute is None:
+      self._places[place] = _Minute(now, {record.getMessage()})
       return True
-    last, dropped = self._places[place]
-    if now < last + _SECS:
-      self._places[place] = last, dropped + 1
-      self.num_dropped += 1
-      return False
-    self._places[place] = now, 0
     cause = f' {kind.__name__}: {error}' if kind else ''
-    record.msg = f'{record.getMessage()}{cause} ({dropped} more before.)'
+    text, before = record.getMessage(), ''
+    if now >= minute.begun + _SECS:
+      before = f' ({minute.dropped} more before.)'
+      minute = _Minute(now, set())
+    is_new = text not in minute.said and len(minute.said) < _MOST_LINES
+    if is_new:
+      minute.said.add(text)
+    else:
+      self.num_dropped += 1
+      minute = minute._replace(dropped=minute.dropped + 1)
+    self._places[place] = minute
+    record.msg = text + cause + before
     record.args = record.exc_info = record.exc_text = None
-    return True
+    return is_new
 
 
 def install(metrics: metrics_lib.Metrics) -> None:

@@ -23,16 +23,17 @@ class OnceAMinuteTest(absltest.TestCase):
 
   def test_a_line_comes_once_a_minute_with_a_count(self):
     for self.now in range(0, 122, 2):
-      self._say(self.now)
-    self.assertEqual(
-      self.text.getvalue().splitlines(),
-      [
-        'Dropped 0.',
-        'Dropped 60. (29 more before.)',
-        'Dropped 120. (29 more before.)',
-      ],
-    )
+      self._say('one')
+    again = 'Dropped one. (29 more before.)'
+    lines = ['Dropped one.', again, again]
+    self.assertEqual(self.text.getvalue().splitlines(), lines)
     self.assertEqual(self.short.num_dropped, 58)
+
+  def test_a_place_writes_some_lines_a_minute(self):
+    for number in range(100):
+      self._say(number)
+    lines = [f'Dropped {number}.' for number in range(8)]
+    self.assertEqual(self.text.getvalue().splitlines(), lines)
 
   def test_other_places_and_what_is_no_trouble_are_kept(self):
     for _ in range(2):
