@@ -24,6 +24,7 @@ _PRIVATE = (0x100000, 0x10FFF0)
 _NEVER = '\U0010ffff'  # Begins pieces that no text has.
 _SPACE = ord(' ')
 _PAGE = 64  # Characters.
+_ODD = np.uint32(0xFFFFFFFF)
 ENDS_WORD = np.array(
   [32 <= i < 127 and not chr(i).isalnum() for i in range(129)]
 )  # The last is for all characters beyond ASCII.
@@ -96,10 +97,9 @@ class CharacterTable:
     self.sizes = np.array([len(row) for row in rows], np.int64)
     self.starts = np.cumsum(self.sizes) - self.sizes
     self.outputs = _codes(''.join(rows))
-    # The first character, and their number, without the detour.
-    padded = np.append(self.outputs, np.uint32(0))
-    self._first = padded[self.starts][actions]
-    self._size = self.sizes.astype(np.uint8)[actions]
+    # What it becomes, or _ODD if that is not one character.
+    single = np.append(self.outputs, np.uint32(0))[self.starts]
+    self._single = np.where(self.sizes == 1, single, _ODD)[actions]
 
   def letters(self, piece: str) -> str:
     """Returns a wordpiece in the letters that stand in for its characters."""
@@ -110,25 +110,30 @@ class CharacterTable:
   def spell(self, texts: Sequence[str]) -> Spelled:
     """Normalizes texts."""
     given = _codes('\n'.join(texts))
-    codes, sizes = self._first[given], self._size[given]
-    odd = np.flatnonzero(sizes != 1)
-    origins, marks = None, odd[:0]
-    if len(odd):
-      origins = np.repeat(np.arange(len(given), dtype=np.int32), sizes)
-      codes = codes[origins]
-      self._fill(codes, given, sizes, odd)
-      dropped = odd[sizes[odd] == 0]
-      marks = dropped[self.actions[given[dropped]] == self.mark]
-    _hide_long_words(codes, self.unknown)
-    return Spelled(codes, origins, marks)
-
-  def _fill(self, codes, given, sizes, odd):
-    """Writes all but the first of the characters of a character."""
-    firsts = np.cumsum(sizes, dtype=np.int64)[odd] - sizes[odd]
-    starts, sizes = self.starts[self.actions[given[odd]]], sizes[odd]
+    codes = self._single[given]
+    odd = np.flatnonzero(codes == _ODD)
+    if not len(odd):
+      _hide_long_words(codes, self.unknown)
+      return Spelled(codes, None, odd)
+    actions = self.actions[given[odd]]
+    sizes = self.sizes[actions]
+    begins = odd + np.cumsum(sizes - 1) - (sizes - 1)
+    # From one character to the next it is one step in the given ones, but two
+    # over a dropped one, and none inside of what one becomes.
+    steps = np.ones(len(given) + np.sum(sizes - 1) + 1, np.int32)
+    np.add.at(steps, begins[sizes == 0], 1)
     for place in range(1, max(sizes)):
+      steps[begins[sizes > place] + place] = 0
+    origins = np.cumsum(steps[:-1], dtype=np.int32)
+    origins -= 1
+    codes = codes[origins]
+    for place in range(max(sizes)):
       more = sizes > place
-      codes[firsts[more] + place] = self.outputs[starts[more] + place]
+      codes[begins[more] + place] = self.outputs[
+        self.starts[actions[more]] + place
+      ]
+    _hide_long_words(codes, self.unknown)
+    return Spelled(codes, origins, odd[actions == self.mark])
 
   def pages(self) -> tuple[np.ndarray, np.ndarray]:
     """Returns `actions` in a tenth of the space, for graphs.

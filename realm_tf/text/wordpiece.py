@@ -21,6 +21,7 @@ from realm_tf.text import vocabulary as vocabulary_lib
 
 PAD, UNK, CLS, SEP, MASK = vocabulary_lib.SPECIALS
 _CONTINUATION = vocabulary_lib.CONTINUATION
+_SIDES: tuple = ('left', 'right')
 _MAX_BYTES = 1 << 30  # Of a word; `character_table` sees to longer ones.
 
 
@@ -143,7 +144,7 @@ class WordpieceTokenizer:
     if not texts:
       return []
     spelled = self.table.spell(texts)
-    encoded = spelled.codes.tobytes().decode('utf-32-le').encode()
+    encoded = _encode(spelled.codes)
     ids, starts, ends = (
       part.values.numpy()
       for part in self.wordpieces.tokenize_with_offsets([encoded])
@@ -154,8 +155,9 @@ class WordpieceTokenizer:
     if spelled.origins is not None:  # To characters of the joined texts.
       starts, ends = spelled.origins[starts], spelled.origins[ends - 1] + 1
     ends = _with_marks(ends, spelled.marks)
-    begins, splits = _splits(texts, starts)
-    begins = np.repeat(begins, np.diff(splits))
+    begins = _begins(texts)
+    splits = np.searchsorted(starts, begins)
+    begins = np.repeat(begins[:-1], np.diff(splits))
     starts, ends = (
       (offsets - begins).astype(np.int32) for offsets in (starts, ends)
     )
@@ -165,8 +167,17 @@ class WordpieceTokenizer:
     ]
 
   def token_ids_batch(self, texts: Sequence[str]) -> list[np.ndarray]:
-    """Returns only the ids of each text, int32 [L]."""
-    return [tokens.ids for tokens in self.tokenize_batch(texts)]
+    """Returns only the ids of each text, int32 [L], a little faster."""
+    if not texts:
+      return []
+    spelled = self.table.spell(texts)
+    breaks = _begins(texts)[1:-1] - 1
+    if spelled.origins is not None:
+      breaks = np.searchsorted(spelled.origins, breaks)
+    spelled.codes[breaks] = ord('\n')  # Those of the texts became spaces.
+    ids = self.wordpieces.tokenize(_encode(spelled.codes).split(b'\n'))
+    splits, values = ids.row_splits.numpy(), ids.values.numpy()
+    return [values[a:b] for a, b in zip(splits[:-1], splits[1:])]
 
   def continuation(self, ids: np.ndarray) -> np.ndarray:
     """Returns whether each piece continues the word of the one before it."""
@@ -199,18 +210,26 @@ def _characters(encoded: bytes) -> np.ndarray:
 
 
 def _with_marks(ends: np.ndarray, marks: np.ndarray) -> np.ndarray:
-  """Moves ends behind runs of `marks`, sorted indices, that begin there."""
+  """Moves sorted ends behind runs of `marks`, sorted indices, at them."""
   if not len(marks):
     return ends
   is_first = np.diff(marks, prepend=-2) > 1
   firsts = marks[is_first]
   lasts = marks[np.append(is_first[1:], True)]
-  run = np.minimum(np.searchsorted(firsts, ends), len(firsts) - 1)
-  return np.where(firsts[run] == ends, lasts[run] + 1, ends)
+  lefts, rights = (np.searchsorted(ends, firsts, side) for side in _SIDES)
+  counts = rights - lefts  # Several pieces may be of one character.
+  moved = np.arange(counts.sum()) + np.repeat(
+    rights - np.cumsum(counts), counts
+  )
+  ends[moved] = np.repeat(lasts + 1, counts)
+  return ends
 
 
-def _splits(texts: Sequence[str], starts: np.ndarray):
-  """Returns where texts begin when joined, and their first pieces [B + 1]."""
+def _encode(codes: np.ndarray) -> bytes:
+  return codes.tobytes().decode('utf-32-le').encode('utf-8')
+
+
+def _begins(texts: Sequence[str]) -> np.ndarray:
+  """Returns where each text begins when joined, int64 [B + 1]."""
   lengths = np.array([len(text) + 1 for text in texts], np.int64)
-  stops = np.cumsum(lengths)
-  return stops - lengths, np.append(0, np.searchsorted(starts, stops))
+  return np.append(0, np.cumsum(lengths))
