@@ -18,7 +18,7 @@ from realm_tf.world import inputs
 _VOCAB_FILE = flags.DEFINE_string(
   'vocab_file',
   None,
-  'Wordpieces, one per line; by default learned from --input.',
+  'vocab.txt or tokenizer.json; by default learned from --input.',
 )
 _VOCAB_SIZE = flags.DEFINE_integer(
   'vocab_size', 8000, 'Most wordpieces to learn.', 100

@@ -25,7 +25,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New directory for the tagger to write.', required=True
 )
 _VOCAB_FILE = flags.DEFINE_string(
-  'vocab_file', None, 'Wordpieces, one per line; required without --init_from.'
+  'vocab_file', None, 'vocab.txt or tokenizer.json, without --init_from.'
 )
 
 

@@ -146,9 +146,9 @@ def _spell(table: character_table.CharacterTable, texts: tf.Tensor) -> _Spelled:
   codes = tf.cast(becomes.values, tf.int32)
   # A word above the limit becomes one of unknown letters.
   ends = tf.gather(character_table.ENDS_WORD, tf.minimum(codes, 128))
-  word = tf.cumsum(tf.cast(ends, tf.int64)) + text
-  long = tf.math.bincount(tf.cast(tf.boolean_mask(word, ~ends), tf.int32))
-  long = tf.gather(tf.concat([long, [0]], 0) > character_table.MAX_WORD, word)
+  word = tf.cast(tf.cumsum(tf.cast(ends, tf.int64)) + text, tf.int32)
+  sizes = tf.math.bincount(word, weights=tf.cast(~ends, tf.int32))
+  long = tf.gather(sizes > character_table.MAX_WORD, word)
   codes = tf.where(long & ~ends, table.unknown, codes)
   spelled = tf.RaggedTensor.from_value_rowids(codes, text, given.nrows())
   return _Spelled(

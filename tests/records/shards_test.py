@@ -14,6 +14,7 @@ from realm_tf.corpus import sources
 from realm_tf.records import corpus_writer
 from realm_tf.records import shards
 from realm_tf.rundir import manifests
+from realm_tf.text import character_rules
 from realm_tf.text import wordpiece
 
 _TOKENIZER = wordpiece.WordpieceTokenizer(
@@ -79,6 +80,17 @@ class ShardsTest(absltest.TestCase):
     )
     self.assertEqual(vocabulary.vocabulary_sha256, manifest.vocabulary_sha256)
     self.assertEqual(os.listdir(os.path.dirname(directory)), ['corpus'])
+
+  def test_rules_go_with_the_vocabulary(self):
+    directory = os.path.join(self.create_tempdir(), 'corpus')
+    cased = wordpiece.WordpieceTokenizer(
+      _TOKENIZER.vocabulary, character_rules.CharacterRules(lowercase=False)
+    )
+    manifest = shards.write_corpus(_blocks(), directory, cased, {})
+    found = wordpiece.WordpieceTokenizer.from_file(directory + '/vocab.txt')
+    self.assertEqual(found.rules, cased.rules)
+    self.assertEqual(found.vocabulary_sha256, manifest.vocabulary_sha256)
+    self.assertNotEqual(found.vocabulary_sha256, _TOKENIZER.vocabulary_sha256)
 
   def test_fingerprint_is_of_the_ordered_content(self):
     fingerprint = self._write()[1].corpus_fingerprint

@@ -20,6 +20,8 @@ from realm_tf.rundir import versions
 from realm_tf.tagging import bert_tagger
 from realm_tf.tagging import taggers
 from realm_tf.tagging import token_labels
+from realm_tf.text import character_rules
+from realm_tf.text import tokenizer_files
 from realm_tf.training import job
 from realm_tf.training import setup as setup_lib
 from realm_tf.training.tagger import tagger_batches
@@ -132,6 +134,30 @@ class BertTaggerTest(absltest.TestCase):
           if word.lower() in _NAMES
         ],
       )
+
+  def test_a_cased_vocabulary_tells_names_from_words(self):
+    folder = self.create_tempdir().full_path
+    cased = character_rules.CharacterRules(lowercase=False, strip_accents=False)
+    tokenizer = fakes.tokenizer('the saw rose Rose')
+    tokenizer_files.write(folder, tokenizer.vocabulary, cased)
+    sentences = [
+      conll.LabeledSentence(
+        words,
+        tuple(
+          entity_labels.Entity(i, i + 1, 'PER')
+          for i, word in enumerate(words)
+          if word == 'Rose'
+        ),
+      )
+      for words in itertools.permutations(['the', 'saw', 'rose', 'Rose'])
+    ]
+    prepared = tagger_run.prepare(
+      _config(), sentences, layout.vocab_file(folder), None
+    )
+    tagger_run.run(prepared, folder + '/tagger')
+    tagger = bert_tagger.load(folder + '/tagger')
+    found = tagger.entities(['the rose saw', 'the Rose saw'])
+    self.assertEqual(found, [[], [(4, 8, 'PER')]])
 
   def test_tags_dates_too(self):
     (spans,) = taggers.make(f'bert:{self.directory}').tag(['li saw 4 July'])

@@ -5,15 +5,22 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.text import answers
+from realm_tf.text import character_rules
 from realm_tf.text import string_tensors
+from realm_tf.text import wordpiece
 from tests import fakes
 
-_TOKENIZER = fakes.tokenizer('a b c u . s nai ##ve ##s [ mask ] koln')
+_TOKENIZER = fakes.tokenizer(
+  'a b c u . s nai ##ve ##s [ mask ] koln ##a \u1112'
+)
 _TEXTS = [
   'A b… naïve  U.S.\tÉ',
   '',
   ' 😀 naives ﬁ 日本\u3000c\x00',
   '«Köln» nai\u0308ve [MASK]',
+  '\u0301a\u0301\u0301 한\u0301 c\u00ad\u0301 . . ...',
+  'a' * 100 + '-' + 'a' * 101 + ' ' + 'é' * 101 + '\u0301',
+  '.' * 150,
 ]
 
 
@@ -34,9 +41,15 @@ class StringTensorsTest(absltest.TestCase):
     for i, tokens in enumerate(_TOKENIZER.tokenize_batch(_TEXTS)):
       np.testing.assert_array_equal(found.ids[i], tokens.ids)
       np.testing.assert_array_equal(starts[i], tokens.starts)
-      np.testing.assert_array_equal(
-        np.maximum(ends[i], starts[i] + 1), tokens.ends
-      )
+      np.testing.assert_array_equal(ends[i], tokens.ends)
+
+  def test_a_cased_vocabulary_sees_case(self):
+    rules = character_rules.CharacterRules(False, False)
+    cased = wordpiece.WordpieceTokenizer([*_TOKENIZER.vocabulary, 'A'], rules)
+    found = string_tensors.tokenize(cased, tf.constant(_TEXTS))
+    for i, tokens in enumerate(cased.tokenize_batch(_TEXTS)):
+      np.testing.assert_array_equal(found.ids[i], tokens.ids)
+    self.assertEqual(found.ids[0, 0].numpy(), cased.vocab_size - 1)
 
   def test_masks_in_strings_are_one_wordpiece(self):
     texts = tf.constant(['a [MASK]b [MASK][MASK]', '[MASK]', 'a', ''])
