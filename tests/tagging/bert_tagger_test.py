@@ -151,10 +151,12 @@ class BertTaggerTest(absltest.TestCase):
       )
       for words in itertools.permutations(['the', 'saw', 'rose', 'Rose'])
     ]
-    prepared = tagger_run.prepare(
-      _config(), sentences, layout.vocab_file(folder), None
+    tagger_run.run(
+      _config(),
+      sentences,
+      job.Job(folder + '/tagger'),
+      vocab_file=layout.vocab_file(folder),
     )
-    tagger_run.run(prepared, folder + '/tagger')
     tagger = bert_tagger.load(folder + '/tagger')
     found = tagger.entities(['the rose saw', 'the Rose saw'])
     self.assertEqual(found, [[], [(4, 8, 'PER')]])
