@@ -19,8 +19,8 @@ from realm_tf.records import block_table
 from realm_tf.records import corpus_update
 from realm_tf.records import inspection
 from realm_tf.records import query_table
-from tests import flipped_bytes_test
 from tests import tiny
+from tests import whole_directories
 
 _VALUES = (None, -1, 10**9, 10**30, 0.5, float('nan'), True, 'x', '٣', [[]], {})
 _DELETED = object()
@@ -81,7 +81,7 @@ class DamagedManifestsTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.intact = cls.enterClassContext(tempfile.TemporaryDirectory())
-    flipped_bytes_test.write_all(cls.intact)
+    whole_directories.write(cls.intact)
 
   def _copy(self):
     directory = os.path.join(self.create_tempdir().full_path, 'copy')

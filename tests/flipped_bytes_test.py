@@ -7,22 +7,16 @@ import tempfile
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import numpy as np
 
 from realm_tf import errors
 from realm_tf.index import index_builder
 from realm_tf.index import storage
-from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.records import corpus_update
-from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
-from realm_tf.training import params_export
-from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from tests import forked_binaries
-from tests import tiny
+from tests import whole_directories
 
 
 def _flip(path: str) -> None:
@@ -30,30 +24,6 @@ def _flip(path: str) -> None:
   data = bytearray(pathlib.Path(path).read_bytes())
   data[len(data) // 2] ^= 1
   pathlib.Path(path).write_bytes(data)
-
-
-def write_all(directory: str) -> None:
-  """Writes corpus/, queries/ and model/, with an index, below `directory`."""
-  corpus_dir = tiny.write_corpus(directory)
-  table = block_table.BlockTable.open(corpus_dir)
-  query_table.write_queries(
-    [query_table.Query(np.array([5, 6]), np.array([[0, 1]]), 0, 'a b')],
-    os.path.join(directory, 'queries'),
-    query_table.QueriesInfo(
-      tiny.TOKENIZER.vocabulary_sha256,
-      'salient',
-      table.manifest['corpus_fingerprint'],
-      {},
-    ),
-    table.hashes,
-  )
-  model_dir = os.path.join(directory, 'model')
-  inputs = runs.open_inputs(tiny.config(), corpus_dir)
-  runs.start(model_dir, inputs, setup_lib.ALONE)
-  model = realm_model.RealmModel(inputs.config.model, [realm_model.EMBEDDER])
-  params = params_export.publish(model_dir, 0, model)
-  builder = index_builder.open_builder(model_dir, corpus_dir)
-  builder.publish(params, layout.index_root(model_dir))
 
 
 def _build_index(corpus_dir, model_dir):
@@ -75,7 +45,7 @@ class FlippedBytesTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.intact = cls.enterClassContext(tempfile.TemporaryDirectory())
-    write_all(cls.intact)
+    whole_directories.write(cls.intact)
 
   def _copy(self, name=''):
     """Returns a copy of all, with a flipped bit in the file `name`."""

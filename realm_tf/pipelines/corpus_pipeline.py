@@ -56,8 +56,8 @@ def with_different_ids(
     for name, title, _ in batch.articles:
       if not seen.add(name):
         raise errors.UserError(
-          f'Articles must have different ids. Found {name!r:.40} of {title!r:.60}'
-          ' in another file, too. --runner=local says where.'
+          f'Articles must have different ids. Found {name!r:.40} of '
+          f'{title!r:.60} in another file, too. --runner=local says where.'
         )
     yield batch
 

@@ -23,6 +23,9 @@ _TOKENIZER = wordpiece.WordpieceTokenizer(
     'f',
     '##x',
     'title',
+    '\u1100',
+    '##\u1161',
+    '##\u11a8',
   ]
 )
 
@@ -68,8 +71,9 @@ class CutBlocksTest(absltest.TestCase):
     self.assertEqual([block.text for block in got], ['axxx', 'xx b.'])
 
   def test_expanded_character_is_not_cut(self):
-    got = _cut('a b c … d', 8)
-    self.assertEqual([block.text for block in got], ['a b c', '… d'])
+    # BERT reads a Korean syllable as its letters, here of a piece each.
+    got = _cut('a b c 각 d', 8)
+    self.assertEqual([block.text for block in got], ['a b c', '각 d'])
 
   def test_long_title_takes_at_most_half_the_block(self):
     got = _cut('a b c', 10, title='a ' * 20)
