@@ -7,7 +7,7 @@ such a title, so they lead nowhere.
 import re
 from urllib import parse
 
-from realm_tf.corpus import html_text
+from realm_tf.wiki import html_text
 
 # [[Title]], [[Title|words]] and [[Title#Section|words]].
 _LINK = re.compile(r'\[\[:?([^\[\]|#<>{}\n]+)(?=[|#]|\]\])')

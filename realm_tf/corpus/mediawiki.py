@@ -8,12 +8,12 @@ import re
 from typing import BinaryIO, NamedTuple, Optional
 
 from realm_tf.corpus import counts as counts_lib
-from realm_tf.corpus import disambiguation
-from realm_tf.corpus import holes
-from realm_tf.corpus import html_text
-from realm_tf.corpus import page_xml
-from realm_tf.corpus import wiki_templates
-from realm_tf.corpus import wikitext
+from realm_tf.wiki import disambiguation
+from realm_tf.wiki import holes
+from realm_tf.wiki import html_text
+from realm_tf.wiki import page_xml
+from realm_tf.wiki import wiki_templates
+from realm_tf.wiki import wikitext
 
 _REDIRECT = re.compile(
   r'\s{0,99}#\s{0,9}(?:redirect|redirection|weiterleitung|redirección|rinvia|'

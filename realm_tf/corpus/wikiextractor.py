@@ -7,10 +7,10 @@ from typing import NamedTuple, Optional
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import files
-from realm_tf.corpus import holes
-from realm_tf.corpus import html_text
 from realm_tf.corpus import link_titles
 from realm_tf.corpus import mediawiki
+from realm_tf.wiki import holes
+from realm_tf.wiki import html_text
 
 _BEGIN = '<doc id="'
 _END = '</doc>'

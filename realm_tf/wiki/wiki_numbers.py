@@ -4,10 +4,10 @@ import ast
 import operator
 import re
 
-from realm_tf.corpus import html_text
-from realm_tf.corpus.holes import LOST
-from realm_tf.corpus.template_call import Call
-from realm_tf.corpus.template_call import by_name
+from realm_tf.wiki import html_text
+from realm_tf.wiki.holes import LOST
+from realm_tf.wiki.template_call import Call
+from realm_tf.wiki.template_call import by_name
 
 _PLAIN = re.compile(r'[-+−–]?\d{4,30}(\.\d*)?')
 _SCIENTIFIC = re.compile(r'([-+−]?[\d.,]{1,30})[eE]([-+−]?\d{1,3})')

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import re
 from typing import Optional
 
-from realm_tf.corpus import html_text
-from realm_tf.corpus import wiki_links
-from realm_tf.corpus.holes import HOLE
-from realm_tf.corpus.holes import LOST
+from realm_tf.wiki import html_text
+from realm_tf.wiki import wiki_links
+from realm_tf.wiki.holes import HOLE
+from realm_tf.wiki.holes import LOST
 
 _TOKEN = re.compile(
   r"""

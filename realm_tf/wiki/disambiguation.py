@@ -6,7 +6,7 @@ needed}}' does not. So do surname and given name pages.
 
 import re
 
-from realm_tf.corpus import template_call
+from realm_tf.wiki import template_call
 
 # A page without any of these is none, decided fast.
 _HINT = re.compile(

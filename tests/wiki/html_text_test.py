@@ -1,9 +1,9 @@
-"""Tests for realm_tf.corpus.html_text."""
+"""Tests for realm_tf.wiki.html_text."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.corpus import html_text
+from realm_tf.wiki import html_text
 
 
 class HtmlTextTest(parameterized.TestCase):

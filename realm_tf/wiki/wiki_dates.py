@@ -5,9 +5,9 @@ Ages that depend on today are left out.
 
 import re
 
-from realm_tf.corpus.holes import LOST
-from realm_tf.corpus.template_call import Call
-from realm_tf.corpus.template_call import by_name
+from realm_tf.wiki.holes import LOST
+from realm_tf.wiki.template_call import Call
+from realm_tf.wiki.template_call import by_name
 
 _MONTHS = (
   'January February March April May June July August September October '

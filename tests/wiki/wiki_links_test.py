@@ -1,9 +1,9 @@
-"""Tests for realm_tf.corpus.wiki_links."""
+"""Tests for realm_tf.wiki.wiki_links."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.corpus import wiki_links
+from realm_tf.wiki import wiki_links
 
 
 class WikiLinksTest(parameterized.TestCase):

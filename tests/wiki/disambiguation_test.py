@@ -1,9 +1,9 @@
-"""Tests for realm_tf.corpus.disambiguation."""
+"""Tests for realm_tf.wiki.disambiguation."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.corpus import disambiguation
+from realm_tf.wiki import disambiguation
 from tests import linear_time
 
 

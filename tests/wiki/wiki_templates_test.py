@@ -1,11 +1,11 @@
-"""Tests for realm_tf.corpus.wiki_templates and the tables that it reads."""
+"""Tests for realm_tf.wiki.wiki_templates and the tables that it reads."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.corpus import holes
-from realm_tf.corpus import template_call
-from realm_tf.corpus import wiki_templates
+from realm_tf.wiki import holes
+from realm_tf.wiki import template_call
+from realm_tf.wiki import wiki_templates
 
 
 class WikiTemplatesTest(parameterized.TestCase):

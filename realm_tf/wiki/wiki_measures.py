@@ -6,11 +6,11 @@ goes.
 
 import re
 
-from realm_tf.corpus import wiki_numbers
-from realm_tf.corpus.holes import LOST
-from realm_tf.corpus.template_call import Call
-from realm_tf.corpus.template_call import by_name
-from realm_tf.corpus.template_call import split_names
+from realm_tf.wiki import wiki_numbers
+from realm_tf.wiki.holes import LOST
+from realm_tf.wiki.template_call import Call
+from realm_tf.wiki.template_call import by_name
+from realm_tf.wiki.template_call import split_names
 
 # Pairs of units that make one measure: 5 ft 6 in.
 _PAIRS = {

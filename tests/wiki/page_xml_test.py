@@ -1,4 +1,4 @@
-"""Tests for realm_tf.corpus.page_xml."""
+"""Tests for realm_tf.wiki.page_xml."""
 
 import io
 
@@ -8,7 +8,7 @@ from absl.testing import parameterized
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import mediawiki
-from realm_tf.corpus import page_xml
+from realm_tf.wiki import page_xml
 from tests import wiki_dump
 
 _GOOD = wiki_dump.page('B', 'Good.', page_id=2)

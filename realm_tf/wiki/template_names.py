@@ -1,6 +1,6 @@
 """Names of MediaWiki's templates, by what they leave in a sentence."""
 
-from realm_tf.corpus.template_call import split_names
+from realm_tf.wiki.template_call import split_names
 
 # Their first argument, or `text=`, is displayed.
 FIRST = (

@@ -1,9 +1,9 @@
-"""Tests for realm_tf.corpus.holes."""
+"""Tests for realm_tf.wiki.holes."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf.corpus import holes
+from realm_tf.wiki import holes
 from tests import linear_time
 
 

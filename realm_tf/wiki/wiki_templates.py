@@ -7,16 +7,16 @@ box or a list of links leaves nothing. Any other may have been a word: HOLE.
 from collections.abc import Callable
 import re
 
-from realm_tf.corpus import html_text
-from realm_tf.corpus import template_call
-from realm_tf.corpus import template_names
-from realm_tf.corpus import wiki_dates
-from realm_tf.corpus import wiki_measures
-from realm_tf.corpus import wiki_numbers
-from realm_tf.corpus.holes import HOLE
-from realm_tf.corpus.holes import LOST
-from realm_tf.corpus.template_call import Call
-from realm_tf.corpus.template_call import by_name
+from realm_tf.wiki import html_text
+from realm_tf.wiki import template_call
+from realm_tf.wiki import template_names
+from realm_tf.wiki import wiki_dates
+from realm_tf.wiki import wiki_measures
+from realm_tf.wiki import wiki_numbers
+from realm_tf.wiki.holes import HOLE
+from realm_tf.wiki.holes import LOST
+from realm_tf.wiki.template_call import Call
+from realm_tf.wiki.template_call import by_name
 
 _LANGUAGE_CODE = re.compile(r'[a-z]{2,3}(-[a-z]+)?')
 _FRACTION = re.compile(r'\d+/\d+')
