@@ -124,7 +124,7 @@ _ENDS = (
     for word in (
       'stub needed sidebar inline topics icon infobox navbox taxobox footer '
       'series section navigation source sources footnotes citations issue '
-      'hatnote book category'
+      'hatnote book category clarify check requested'
     ).split()
   ),
 )

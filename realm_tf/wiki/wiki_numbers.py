@@ -1,6 +1,7 @@
 """Numbers in MediaWiki's templates: grouped, raised, divided, as money."""
 
 import ast
+import decimal
 import operator
 import re
 
@@ -150,11 +151,18 @@ def _percentage(call: Call) -> str:
   value, whole, digits = (*call.unnamed, '', '', '')[:3]
   if not whole:
     return f'{value}%' if value else LOST
-  try:
-    part = 100 * float(value.replace(',', '')) / float(whole.replace(',', ''))
-    return f'{part:.{int(digits or 0):d}f}%'
-  except (ArithmeticError, ValueError):
+  if digits not in ('', *'0123456789'):
     return LOST
+  step = decimal.Decimal(1).scaleb(-int(digits or 0))
+  try:
+    value, whole = (
+      decimal.Decimal(number.replace(',', '')) for number in (value, whole)
+    )
+    # MediaWiki rounds 12.5 to 13, and Python's format to 12.
+    part = (100 * value / whole).quantize(step, decimal.ROUND_HALF_UP)
+  except ArithmeticError:  # Decimal's own errors are among them.
+    return LOST
+  return f'{part:f}%' if part.is_finite() else LOST
 
 
 def _ordinal(call: Call) -> str:

@@ -52,6 +52,9 @@ class WikiTemplatesTest(parameterized.TestCase):
     ('frac|3', '1/3'),
     ('1/2', '1/2'),
     ('percentage|1|3|1', '33.3%'),
+    ('percentage|25|200', '13%'),
+    ('percentage|NaN|3', holes.LOST),
+    ('percentage|1,000|-8,000|2', '-12.50%'),
     ('ordinal|12', '12th'),
     ('e|24', '×10²⁴'),
     ('gaps|1|234', '1234'),
@@ -110,6 +113,7 @@ class WikiTemplatesTest(parameterized.TestCase):
     # Nothing.
     ('citation needed|date=May 2013', ''),
     ('Clarification_needed', ''),
+    ('surname clarify', ''),
     ('Infobox person\n|name=A', ''),
     ('efn|A note', ''),
     ('Norway-stub', ''),
