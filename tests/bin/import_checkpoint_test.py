@@ -120,7 +120,16 @@ class ImportCheckpointTest(absltest.TestCase):
     self.assertEqual(export.code, 0, export)
     self.assertIn('shared_embedder/projection/kernel', export.stdout)
     self.assertCountEqual(
-      os.listdir(exported), ['config.json', 'model.safetensors', 'vocab.txt']
+      os.listdir(exported),
+      [
+        'README.md',
+        'config.json',
+        'model.safetensors',
+        'special_tokens_map.json',
+        'tokenizer.json',
+        'tokenizer_config.json',
+        'vocab.txt',
+      ],
     )
 
 

@@ -25,7 +25,7 @@ class BackgroundCheckTest(absltest.TestCase):
 
   def test_says_in_one_line_that_all_is_well(self):
     pause = mock.Mock()
-    with self.assertLogs(level='INFO') as logs:
+    with self.assertLogs('absl', 'INFO') as logs:
       self._start(pause).join()
     self.assertLen(logs.records, 1)
     self.assertIn('1 large files', logs.records[0].getMessage())
@@ -33,7 +33,7 @@ class BackgroundCheckTest(absltest.TestCase):
 
   def test_names_a_file_that_was_changed(self):
     pathlib.Path(self.directory, 'large').write_bytes(b'abd')
-    with self.assertLogs(level='INFO') as logs:
+    with self.assertLogs('absl', 'INFO') as logs:
       self._start().join()
     (record,) = logs.records
     self.assertEqual(record.levelname, 'ERROR')
