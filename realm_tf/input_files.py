@@ -1,7 +1,7 @@
 """Reads whole small files that somebody else wrote.
 
 A FIFO or a device in the place of a file would be waited for, or read, for
-ever. Whoever opens a file in another way calls `check` first.
+ever. Whoever opens a file in another way asks `check` or `kind` first.
 """
 
 import os
@@ -18,18 +18,26 @@ _KINDS = {
 }
 
 
-def check(path: str) -> None:
-  """Raises UserError if `path` is there, but neither a file nor an object."""
+def kind(path: str) -> str:
+  """Returns e.g. 'a FIFO' if `path` is there and no file; else ''."""
   if '://' in path:
-    return
+    return ''
   try:
     mode = os.stat(path).st_mode
   except (OSError, ValueError):  # Whoever opens it says what is wrong.
-    return
-  if not stat.S_ISREG(mode):
-    kind = _KINDS.get(stat.S_IFMT(mode), 'a device')
+    return ''
+  if stat.S_ISREG(mode):
+    return ''
+  return _KINDS.get(stat.S_IFMT(mode), 'a device')
+
+
+def check(path: str) -> None:
+  """Raises UserError if `path` is there, but neither a file nor an object."""
+  found = kind(path)
+  if found:
     raise errors.UserError(
-      f'{path} must be a regular file. Found {kind}. Give a file, or remove it.'
+      f'{path} must be a regular file. Found {found}. Give a file, or remove '
+      'it.'
     )
 
 

@@ -10,13 +10,13 @@ import gzip
 import itertools
 import lzma
 import os
-import stat
 from typing import Any, BinaryIO, Optional
 import zlib
 
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import file_kinds
@@ -153,12 +153,12 @@ def _opened(path: str) -> Iterator[BinaryIO]:
 
 def _open(path: str):
   """Opens a file, decompressed according to its first bytes."""
-  opener = open if '://' not in path else tf.io.gfile.GFile
-  if opener is open and not stat.S_ISREG(os.stat(path).st_mode):
+  kind = input_files.kind(path)
+  if kind:
     raise errors.UserError(
-      f'{path} must be a file; it is a pipe, a device or a folder. Copy what '
-      'it holds to a file.'
+      f'{path} must be a file; it is {kind}. Copy what it holds to a file.'
     )
+  opener = open if '://' not in path else tf.io.gfile.GFile
   with opener(path, 'rb') as file:
     magic = file.read(6)
   # A local path, so that closing the decompressor closes the file.

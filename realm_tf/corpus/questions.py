@@ -86,7 +86,7 @@ def _read(path: str, may_lack_answers: bool) -> Iterator[Question]:
 
 def _read_file(path: str, needs_answers: bool) -> Iterator[Question]:
   names = question_records.NAMES
-  kind = record_files.recognize(path, names)
+  kind = record_files.recognize(path, files.head(path), names)
   if not kind:
     return _read_columns(path)
   records = record_files.read(path, kind, names)

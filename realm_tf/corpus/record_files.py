@@ -16,14 +16,14 @@ from realm_tf.corpus import json_records
 JSONL, CSV, PARQUET = FORMATS = 'jsonl', 'csv', 'parquet'
 
 
-def recognize(path: str, names: Collection[str]) -> str:
+def recognize(path: str, head: bytes, names: Collection[str]) -> str:
   """Returns the format of a file; '' if it has no records.
 
   Args:
-    path: File, plain or compressed.
+    path: File, for errors.
+    head: Its first bytes, of `files.head`.
     names: The first line of a CSV file has one of these.
   """
-  head = files.head(path)
   if head.startswith(file_kinds.TABLES):
     return PARQUET
   file_kinds.check(path, head)

@@ -232,8 +232,9 @@ def _parsed(records, keys, counts) -> Iterator[_Placed]:
 
 
 def _recognize(path: str, keys: article_records.Keys) -> str:
-  format = record_files.recognize(path, keys.texts)  # pylint: disable=redefined-builtin
-  first = record_files.first_line(files.head(path))
+  head = files.head(path)
+  format = record_files.recognize(path, head, keys.texts)  # pylint: disable=redefined-builtin
+  first = record_files.first_line(head)
   if format or not first:
     return format or record_files.JSONL
   for beginning, name in (

@@ -8,6 +8,7 @@ from typing import Any, Optional
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf import json_text
 
 _NAMES = {
@@ -84,13 +85,4 @@ def require(directory: str, name: str) -> JsonFile:
 
 def read_bytes(path: str) -> Optional[bytes]:
   """Returns the contents of a file; None if there is none."""
-  if not tf.io.gfile.exists(path):
-    return None
-  try:
-    with tf.io.gfile.GFile(path, 'rb') as file:
-      return file.read()
-  except tf.errors.OpError as error:
-    raise errors.UserError(
-      f'{path} must be a readable file. Found: {error.message}. Check '
-      '--source=hf:DIR.'
-    ) from error
+  return input_files.read(path) if tf.io.gfile.exists(path) else None

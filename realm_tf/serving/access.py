@@ -2,12 +2,12 @@
 
 import hmac
 import ipaddress
-import os
 from typing import Optional
 
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf.serving import request_body
 
 _FEWEST_CHARACTERS = 16
@@ -21,7 +21,7 @@ def read_token(path: str) -> str:
     UserError: There is no such file, or no long enough token in it.
   """
   try:
-    if os.path.exists(path) and not os.path.isfile(path):  # A pipe would wait.
+    if input_files.kind(path):
       raise OSError('No file.')
     with tf.io.gfile.GFile(path, 'rb') as file:
       token = file.read(_MOST_CHARACTERS + 1).decode('utf-8').strip()

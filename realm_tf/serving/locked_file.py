@@ -10,6 +10,7 @@ import os
 from absl import logging
 
 from realm_tf import errors
+from realm_tf import input_files
 
 
 def open_file(path: str) -> int:
@@ -19,7 +20,7 @@ def open_file(path: str) -> int:
     UserError: It is no file, or another server has it.
     OSError: It cannot be opened.
   """
-  if os.path.exists(path) and not os.path.isfile(path):  # A pipe would wait.
+  if input_files.kind(path):
     raise errors.UserError(
       f'--documents_log must be a file. {path} is none. Name another one.'
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf import json_text
 
 SPECIALS = ('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]')
@@ -36,8 +37,7 @@ def read_bytes(path: str) -> bytes:
       f'The vocabulary must be a file with one wordpiece per line; {path} '
       'is not there. Give another --vocab_file.'
     )
-  with tf.io.gfile.GFile(path, 'rb') as file:
-    return file.read()
+  return input_files.read(path)
 
 
 def check(pieces: Sequence[str], name: str) -> None:
