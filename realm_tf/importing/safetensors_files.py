@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.importing import imported
 from realm_tf.importing import json_file
@@ -160,6 +161,7 @@ def _paths(directory):
 
 def _header(path) -> dict[str, _Tensor]:
   """Returns the places of a file's tensors, which fill the file exactly."""
+  input_files.check(path)
   try:
     size = tf.io.gfile.stat(path).length
     with tf.io.gfile.GFile(path, 'rb') as file:

@@ -111,6 +111,11 @@ class SafetensorsFilesTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'has, too'):
       self._open()
 
+  def test_a_pipe_is_refused_and_not_waited_for(self):
+    os.mkfifo(self.path)
+    with self.assertRaisesRegex(errors.UserError, 'Found a FIFO'):
+      self._open()
+
 
 if __name__ == '__main__':
   absltest.main()
