@@ -48,7 +48,7 @@ _SIZES = flags.DEFINE_list(
 )
 _BLOCK_TOKENS = flags.DEFINE_integer('block_tokens', 288, 'At most.')
 _BATCH_SIZE = flags.DEFINE_integer(
-  'batch_size', config_lib.IndexConfig().embed_batch_size, 'Ours.'
+  'batch_size', block_embeddings.BATCH_SIZE, 'Ours.'
 )
 _PEER_BATCH_SIZES = flags.DEFINE_list(
   'peer_batch_sizes', ['8', '32'], 'Batch sizes that each peer may choose of.'

@@ -115,7 +115,7 @@ def embed_secs(number: int) -> float:
   def run(ids):
     begun = time.process_time()
     block_embeddings.embed_blocks(
-      embed, case.table, ids, case.lengths, config.embed_batch_size
+      embed, case.table, ids, case.lengths, block_embeddings.BATCH_SIZE
     )
     return (time.process_time() - begun) / len(ids)
 

@@ -37,6 +37,7 @@ _RETRIEVER = retriever_flags.define(
 _DEV_QUESTIONS = flags.DEFINE_string(
   'dev_questions', None, 'Questions that choose the best parameters.'
 )
+_NUM_JUDGED = 1000  # The first of --dev_questions.
 _READER_INIT_FROM = training_flags.define_reader_init_from()
 flags.register_multi_flags_validator(
   ['retriever', 'init_from'],
@@ -53,7 +54,7 @@ def _validator(inputs, retrieve):
     return None
   questions = question_flags.read(_DEV_QUESTIONS.value)
   return validation.Validator(
-    questions[: inputs.config.finetuning.num_judged],
+    questions[:_NUM_JUDGED],
     inputs.table,
     inputs.tokenizer,
     inputs.config,

@@ -3,18 +3,18 @@
 import dataclasses
 
 from realm_tf.config import fields
-from realm_tf.config.optimizer import OptimizerConfig
+from realm_tf.config.training import JobConfig
+from realm_tf.config.training import OptimizerConfig
 
 
 @dataclasses.dataclass(frozen=True)
-class FinetuningConfig(fields.Config):
+class FinetuningConfig(JobConfig):
   """Open-domain QA by span extraction (Section 3.2, ORQA).
 
   ORQA's own choices, which train too little, are launch/orqa_faithful.py.
 
   Attributes:
     optimizer: The paper trains at 1e-5, one question a step.
-    batch_size: Questions of a step.
     bucket_batches: Batches whose questions are sorted by the length of the
       blocks that teach them, where those are known beforehand (`gold_id`):
       less of each batch is padding. 1 sorts none.
@@ -39,7 +39,6 @@ class FinetuningConfig(fields.Config):
       only at the end.
     judge_every_steps: Steps between two measurements of exact match on
       --dev_questions; the parameters that score best are kept.
-    num_judged: Questions of each; the first of --dev_questions.
     patience: Measurements in a row without a better one, after which training
       stops; 0 is never.
     joint_tokens: [CLS] question [SEP] body [SEP].
@@ -47,8 +46,6 @@ class FinetuningConfig(fields.Config):
     answer_by: What is answered: the best 'span', as in ORQA, or the best
       'text', with the probabilities of all its spans summed.
     jit_compile: Whether XLA compiles the step; see `PretrainingConfig`.
-    checkpoint_every_steps: Steps between two checkpoints for --resume.
-    log_every_steps: Steps between two lines of the log.
   """
 
   optimizer: OptimizerConfig = OptimizerConfig(3e-5, 25_000)
@@ -64,14 +61,11 @@ class FinetuningConfig(fields.Config):
   freeze_block_tower: bool = True
   refresh_every_steps: int = fields.not_negative(0)
   judge_every_steps: int = fields.positive(1000)
-  num_judged: int = fields.positive(1000)
   patience: int = fields.not_negative(0)
   joint_tokens: int = 320
   eval_batch_size: int = fields.positive(32)
   answer_by: str = fields.one_of('span', 'text')
   jit_compile: bool = True
-  checkpoint_every_steps: int = fields.positive(500)
-  log_every_steps: int = fields.positive(100)
 
   def check_together(self):
     fields.check(
@@ -89,40 +83,29 @@ class FinetuningConfig(fields.Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class PathConfig(fields.Config):
+class PathConfig(JobConfig):
   """Training of retrieval along links (Asai et al. 2020).
 
   Attributes:
     optimizer: Updates Embed_input and the scorer of paths.
-    batch_size: Questions of a step.
-    checkpoint_every_steps: Steps between two checkpoints.
-    log_every_steps: Steps between two lines of the log.
   """
 
   optimizer: OptimizerConfig = OptimizerConfig(1e-4, 3000)
-  batch_size: int = fields.positive(32)
-  checkpoint_every_steps: int = fields.positive(500)
-  log_every_steps: int = fields.positive(100)
 
 
 @dataclasses.dataclass(frozen=True)
-class ClosedBookConfig(fields.Config):
+class ClosedBookConfig(JobConfig):
   """Training of the encoder-decoder (Roberts et al. 2020).
 
   Its networks' sizes are those of `model.seq2seq`.
 
   Attributes:
     optimizer: AdamW instead of T5's Adafactor.
-    batch_size: Sentences or questions of a step.
     input_tokens: Wordpieces kept of a sentence with its mask, or of a question.
     answer_tokens: Longest span or answer, with its end.
-    checkpoint_every_steps: Steps between two checkpoints.
-    log_every_steps: Steps between two lines of the log.
   """
 
   optimizer: OptimizerConfig = OptimizerConfig(1e-3, 100_000)
   batch_size: int = fields.positive(128)
   input_tokens: int = fields.positive(96)
   answer_tokens: int = fields.above(1, 16)
-  checkpoint_every_steps: int = fields.positive(500)
-  log_every_steps: int = fields.positive(100)

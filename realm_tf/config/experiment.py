@@ -3,14 +3,13 @@
 import dataclasses
 
 from realm_tf.config import fields
-from realm_tf.config import index as index_lib
-from realm_tf.config import model as model_lib
+from realm_tf.config import networks
 from realm_tf.config.answering import ClosedBookConfig
 from realm_tf.config.answering import FinetuningConfig
 from realm_tf.config.answering import PathConfig
-from realm_tf.config.pretraining import InverseClozeConfig
-from realm_tf.config.pretraining import PretrainingConfig
-from realm_tf.config.tagger import TaggerConfig
+from realm_tf.config.training import InverseClozeConfig
+from realm_tf.config.training import PretrainingConfig
+from realm_tf.config.training import TaggerConfig
 
 _MOST_TOKENS = 65_536  # Memory grows with it before a question comes.
 
@@ -57,6 +56,53 @@ class LengthConfig(fields.Config):
 
 
 @dataclasses.dataclass(frozen=True)
+class IndexConfig(fields.Config):
+  """How the block index is built and searched.
+
+  Attributes:
+    searcher: 'brute_force' (exact, in NumPy), 'device' (exact, in TensorFlow on
+      the accelerators), 'scann', 'faiss' (an extra), 'milvus' (an extra, on a
+      server), or 'auto': 'brute_force' below `exact_below_blocks` blocks, ScaNN
+      above.
+    uri: Milvus server or cluster, as 'http://HOST:19530'; or a file 'NAME.db'
+      of milvus-lite, which runs in the process.
+    num_leaves: Partitions of an approximate searcher; 0 means about
+      sqrt(number of blocks).
+    recall_target: Share of the exact top k blocks that the search must find,
+      for each k that jobs ask for. Masked sentences measure how much must be
+      searched for that; 0 leaves it to the next two fields.
+    leaves_to_search_fraction: Share of the partitions visited per query; 1
+      makes the search exhaustive.
+    num_to_rescore: Approximate hits that are rescored exactly.
+    vectors: Where ScaNN and faiss keep the vectors that rescore: in 'memory',
+      or on 'disk', for indexes larger than memory.
+    embed_backend: What embeds blocks, and reads them to answer: 'tensorflow',
+      'openvino' (an extra, for CPUs), or 'auto': OpenVINO if it is installed
+      and there is no accelerator.
+    embed_dtype: Dtype of matmuls; see `ModelConfig.train_dtype`.
+    storage_dtype: Dtype of the embeddings on disk.
+    shard_blocks: Blocks of one embedding shard: the most a crash can lose.
+  """
+
+  searcher: str = fields.one_of(
+    'auto', 'brute_force', 'device', 'scann', 'faiss', 'milvus'
+  )
+  uri: str = ''
+  exact_below_blocks: int = 20_000
+  num_leaves: int = 0
+  recall_target: float = fields.below_one(0.95)
+  leaves_to_search_fraction: float = fields.bounded(
+    0.1, 'be in (0, 1]', lambda value: 0 < value <= 1
+  )
+  num_to_rescore: int = fields.positive(200)
+  vectors: str = fields.one_of('memory', 'disk')
+  embed_backend: str = fields.one_of('auto', 'tensorflow', 'openvino')
+  embed_dtype: str = fields.one_of('auto', 'float32', 'bfloat16')
+  storage_dtype: str = fields.one_of('float32', 'bfloat16', 'float16')
+  shard_blocks: int = fields.positive(16_384)
+
+
+@dataclasses.dataclass(frozen=True)
 class WorldConfig(fields.Config):
   """The demonstration corpus, written from geographical facts.
 
@@ -88,9 +134,7 @@ class HeldOutConfig(fields.Config):
     num_queries: Most sentences that are measured.
   """
 
-  share: float = fields.bounded(
-    0.0, 'be in [0, 1)', lambda value: 0 <= value < 1
-  )
+  share: float = fields.below_one(0.0)
   num_queries: int = fields.positive(256)
 
 
@@ -99,9 +143,9 @@ class ExperimentConfig(fields.Config):
   """Everything a launch module configures."""
 
   seed: int = 0
-  model: model_lib.ModelConfig = model_lib.ModelConfig()
+  model: networks.ModelConfig = networks.ModelConfig()
   lengths: LengthConfig = LengthConfig()
-  index: index_lib.IndexConfig = index_lib.IndexConfig()
+  index: IndexConfig = IndexConfig()
   inverse_cloze: InverseClozeConfig = InverseClozeConfig()
   pretraining: PretrainingConfig = PretrainingConfig()
   finetuning: FinetuningConfig = FinetuningConfig()

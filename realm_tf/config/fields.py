@@ -8,7 +8,7 @@ class SearchConfig(fields.Config):
 
 from collections.abc import Callable
 import dataclasses
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _T = TypeVar('_T')
 _Number = TypeVar('_Number', int, float)
@@ -63,19 +63,19 @@ def ids() -> str:
 class Config:
   """Base of the configs: checks each field, then `check_together`."""
 
-  def __post_init__(self):
-    for field in dataclasses.fields(self):
+  def __post_init__(self) -> None:
+    for field in dataclasses.fields(self):  # type: ignore[arg-type]
       for bound, holds in field.metadata.items():
         value = getattr(self, field.name)
         must_hold = f'`{field.name}` must {bound}.'
         check(holds(value), must_hold, **{field.name: value})
     self.check_together()
 
-  def check_together(self):
+  def check_together(self) -> None:
     """Raises ValueError if fields contradict each other."""
 
 
-def check(condition: bool, must_hold: str, **found):
+def check(condition: bool, must_hold: str, **found: Any) -> None:
   """Raises ValueError with what must hold and the values found."""
   if not condition:
     values = ', '.join(f'{name}={value!r}' for name, value in found.items())

@@ -91,7 +91,6 @@ def _searcher(loaded, name, k):
     ),
     lengths,
     tokenizer.mask_id,
-    config.tuning_queries,
   )
   settings = {'kind': name}
   tuned = searchers.tune(

@@ -17,6 +17,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.records import joining
 
+BATCH_SIZE = 128  # Blocks of full length embedded at once.
 _LENGTH_STEP = 32  # Few different shapes: each is compiled, for seconds.
 
 # (title_ids [B, Lt], body_ids [B, Lz], L) -> embeddings, float32 [B, D].

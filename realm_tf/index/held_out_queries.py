@@ -13,6 +13,7 @@ from realm_tf.records import masking as masking_lib
 from realm_tf.records import sampling
 
 _BATCH = 64
+_NUM_QUERIES = 512
 
 
 def sample(
@@ -20,7 +21,7 @@ def sample(
   embed: query_embeddings.Embed,
   lengths: config_lib.LengthConfig,
   mask_id: int,
-  count: int,
+  count: int = _NUM_QUERIES,
 ) -> np.ndarray:
   """Returns embedded masked sentences, the same ones every time.
 

@@ -235,7 +235,7 @@ class IndexBuilder:
       self._table,
       block_ids,
       self._config.lengths,
-      self._config.index.embed_batch_size,
+      block_embeddings.BATCH_SIZE,
       progress,
     )
 
@@ -254,7 +254,6 @@ class IndexBuilder:
         ),
         lengths,
         self._mask_id,
-        config.tuning_queries,
       )
     ks = tuning.asked_ks(self._config, plan.num_blocks)
     storage.complete(

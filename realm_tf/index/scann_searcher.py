@@ -20,6 +20,7 @@ from realm_tf import config as config_lib
 from realm_tf.index import searcher
 from realm_tf.index import tuning
 
+_SOAR_LAMBDA = 1.5
 _MIN_SPILLING_BLOCKS = 1000  # Below, a second partition finds nothing more.
 _TRAINING_BLOCKS = 250_000
 _QUERIES_PER_TASK = 256  # A thread's share of a batch is at most this.
@@ -43,13 +44,12 @@ class ScannSearcher:
     """
     num_blocks = len(embeddings)
     leaves, effort = tuning.untuned(config, num_blocks)
-    spills = config.soar_lambda > 0 and num_blocks >= _MIN_SPILLING_BLOCKS
     builder = prepare(
       scann_ops_pybind.builder,
       embeddings,
       leaves,
       effort,
-      soar_lambda=config.soar_lambda if spills else None,
+      soar_lambda=_SOAR_LAMBDA if num_blocks >= _MIN_SPILLING_BLOCKS else None,
     )
     if config.vectors == 'memory':
       builder = builder.reorder(min(effort.num_to_rescore, num_blocks))

@@ -160,7 +160,7 @@ def choose(
   measured = measure(effort)
   logging.warning(
     'Recall@%d is %.4f at %s, the most thorough search; the target is %.4f. '
-    'More leaves, or no `soar_lambda`, may help.',
+    'More leaves may help.',
     expected_ids.shape[1],
     measured,
     effort,

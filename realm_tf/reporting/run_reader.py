@@ -5,6 +5,7 @@ shown as it is, so it is read as plain JSON.
 """
 
 from collections.abc import Mapping, Sequence
+import dataclasses
 import os
 from typing import Any, NamedTuple
 
@@ -120,9 +121,7 @@ def results(paths: Sequence[str]) -> list[Results]:
 
 def default_config() -> dict[str, Any]:
   """Returns 'a.b' -> value of the default config."""
-  return config_files.flatten(
-    config_files.to_json(config_lib.ExperimentConfig())
-  )
+  return config_files.flatten(dataclasses.asdict(config_lib.ExperimentConfig()))
 
 
 def _read(name: str, path: str) -> Run:

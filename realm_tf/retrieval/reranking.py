@@ -29,7 +29,7 @@ class Reranker:
   ):
     self._table = table
     self._lengths = config.lengths
-    self._batch_size = config.index.embed_batch_size
+    self._batch_size = block_embeddings.BATCH_SIZE
     self._embed_blocks = block_embeddings.compile_embedding(model, special_ids)
     self._embed_queries = query_embeddings.compile_embedding(
       model, config.lengths.query_tokens, special_ids

@@ -3,8 +3,8 @@
   FIELDS = {'num_blocks': COUNT, 'files': OBJECT, 'links': optional(OBJECT)}
   check(value, FIELDS, path, advice)
 
-As configs declare theirs (`config.fields`), but a file's fields have no
-defaults, and whoever wrote the file may be a stranger.
+The one checker of JSON from outside of the process; a single field is read by
+`field(value, 'num_blocks', COUNT, path, advice)`.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,7 +35,10 @@ def count(at_least: int = 0, at_most: int = _MOST) -> Shape:
 
 
 COUNT = count()
+WHOLE = count(-_MOST)
 TEXT = Shape('a string', lambda value: isinstance(value, str))
+SWITCH = Shape('true or false', lambda value: isinstance(value, bool))
+LIST = Shape('a list', lambda value: isinstance(value, list))
 OBJECT = Shape('an object', lambda value: isinstance(value, dict))
 NUMBER = Shape(
   'a finite number',
@@ -137,18 +140,30 @@ def check(
       f'{where} must be an object. Found {shown(value)}. {advice}'
     )
   for name, shape in fields.items():
-    if name in value:
-      if not shape.holds(value[name]):
-        raise errors.UserError(
-          f'{name!r} in {where} must be {shape.description}. Found '
-          f'{shown(value[name])}. {advice}'
-        )
-    elif not shape.is_optional:
-      raise errors.UserError(
-        f'{where} must have {name!r}, {shape.description}. Found no {name!r}. '
-        f'{advice}'
-      )
+    field(value, name, shape, where, advice)
   return value
+
+
+def field(
+  values: Mapping[str, Any], name: str, shape: Shape, where: str, advice: str
+) -> Any:
+  """Returns one field of an object; None if it may be missing and is.
+
+  Raises:
+    UserError: The field is missing, or of another shape; see `check`.
+  """
+  if name in values:
+    if not shape.holds(values[name]):
+      raise errors.UserError(
+        f'{name!r} in {where} must be {shape.description}. Found '
+        f'{shown(values[name])}. {advice}'
+      )
+  elif not shape.is_optional:
+    raise errors.UserError(
+      f'{where} must have {name!r}, {shape.description}. Found no {name!r}. '
+      f'{advice}'
+    )
+  return values.get(name)
 
 
 def shown(value: Any) -> str:

@@ -24,6 +24,7 @@ from realm_tf.rundir import versions
 from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 
+_BATCH_SIZE = 256  # Sentences tagged at once.
 _LENGTH_STEP = 16  # Few shapes mean few traces.
 
 
@@ -117,5 +118,5 @@ def load(tagger_dir: str) -> BertTagger:
     wordpiece.WordpieceTokenizer.from_file(layout.vocab_file(tagger_dir)),
     names,
     directory.config.model.reader_bert.max_positions,
-    directory.config.tagger.tag_batch_size,
+    _BATCH_SIZE,
   )

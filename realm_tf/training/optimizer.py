@@ -11,6 +11,8 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.training import gradients as gradients_lib
 
+_CLIP_NORM = 1.0  # BERT's bound on the global norm.
+
 # Rates of scalars over `learning_rate`: they are of the size of scores, or of
 # its logarithm, and weights of hundredths.
 _SCALAR_RATE_SCALES = {
@@ -47,7 +49,7 @@ def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
       'bias',
       realm_model.LOG_TEMPERATURE,
     ],
-    gradient_clip_norm=config.gradient_clip_norm,
+    gradient_clip_norm=_CLIP_NORM,
   )
 
 

@@ -134,7 +134,6 @@ class ConfigIoTest(parameterized.TestCase):
       'finetune.batch_size=1',
       'The nearest is `finetuning.batch_size`.',
     ),
-    ('retired', 'init_from=x', 'Give the flag --init_from=DIR.'),
     ('section', 'model.embedder=1', '`model.embedder` is a section.'),
     ('beyond_a_field', 'seed.x=1', 'The nearest is `seed`.'),
     ('no_value', 'seed', "must read 'a.b=value'. Got 'seed'."),
@@ -209,13 +208,6 @@ class ConfigIoTest(parameterized.TestCase):
     os.mkfifo(path)
     with self.assertRaisesRegex(errors.UserError, 'a FIFO'):
       config_files.read(str(path.parent))
-
-  def test_a_saved_model_keeps_the_epsilon_that_it_had(self):
-    tree = config_files.to_json(config_lib.ExperimentConfig())
-    del tree['model']['embedder']['layer_norm_epsilon']
-    path = self._write('config.json', json.dumps(tree))
-    model = config_files.read(os.path.dirname(path)).model
-    self.assertEqual(model.embedder.layer_norm_epsilon, 1e-12)
 
   @parameterized.named_parameters(
     ('unknown', {'pretraining': {'batch': 1}}, '`pretraining.batch`'),

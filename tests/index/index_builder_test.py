@@ -186,12 +186,10 @@ class IndexBuilderTest(absltest.TestCase):
   def test_measures_the_recall_of_an_approximate_searcher(self):
     corpus_dir = small.write_corpus(os.path.join(self.temp, 'b'), [5] * 40)
     params = self._publish_params(0, small.model(1))
-    builder = self._open(
-      corpus_dir, 'index.searcher=scann', 'index.tuning_queries=30'
-    )
+    builder = self._open(corpus_dir, 'index.searcher=scann')
     index = self._publish_index(builder, params)
     settings = index.manifest['searcher']
-    self.assertEqual(settings['recall'], {'target': 0.95, 'num_queries': 30})
+    self.assertEqual(settings['recall'], {'target': 0.95, 'num_queries': 512})
     ks = [row['k'] for row in settings['efforts']]
     self.assertEqual(ks, tuning.asked_ks(small.CONFIG, 40))
     for row in settings['efforts']:

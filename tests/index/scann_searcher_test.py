@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -82,11 +83,10 @@ class ScannSearcherTest(parameterized.TestCase):
     blocks, queries = _normal(3000, 16), -_normal(200, 16)
     exact = np.argsort(-(queries @ blocks.T), axis=1)[:, :10]
     recalls = []
-    for soar_lambda in (0.0, 1.5):
-      config = config_lib.IndexConfig(
-        soar_lambda=soar_lambda, leaves_to_search_fraction=0.1
-      )
-      searcher = scann_searcher.ScannSearcher.build(blocks, config)
+    for soar_lambda in (None, 1.5):
+      config = config_lib.IndexConfig(leaves_to_search_fraction=0.1)
+      with mock.patch.object(scann_searcher, '_SOAR_LAMBDA', soar_lambda):
+        searcher = scann_searcher.ScannSearcher.build(blocks, config)
       recalls.append(tuning.recall(searcher.search(queries, 10)[0], exact))
     self.assertGreater(recalls[1], recalls[0] + 0.02)
 

@@ -8,13 +8,12 @@ from absl.testing import parameterized
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.config import seq2seq
 from realm_tf.modeling import config_sizes
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from tests import tiny
 
-_SEQ2SEQ = seq2seq.Seq2SeqConfig(
+_SEQ2SEQ = config_lib.Seq2SeqConfig(
   hidden_size=6, head_size=3, num_heads=2, num_layers=1, intermediate_size=5
 )
 _CONFIG = realm_model.with_vocab_size(

@@ -64,7 +64,6 @@ def _config():
       config_lib.OptimizerConfig(3e-2, 60, warmup_steps=5),
       batch_size=16,
       max_tokens=24,
-      tag_batch_size=4,
     ),
   )
 

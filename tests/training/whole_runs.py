@@ -1,12 +1,12 @@
 """Whole pre-training runs, trainer and refresher, as processes of a test."""
 
+import dataclasses
 import json
 import os
 import time
 
 import numpy as np
 
-from realm_tf.config import config_files
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -112,7 +112,7 @@ class Runs:
 
 def _write_config(directory):
   path = os.path.join(directory, 'small.py')
-  tree = config_files.to_json(small.CONFIG)
+  tree = dataclasses.asdict(small.CONFIG)
   with open(path, 'w') as file:
     file.write(
       'from realm_tf.config import config_files\n'

@@ -1,9 +1,8 @@
-"""Configures the networks: encoders, embedders, reader."""
+"""Configures the networks: encoders, embedders, reader, encoder-decoder."""
 
 import dataclasses
 
 from realm_tf.config import fields
-from realm_tf.config import seq2seq as seq2seq_lib
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,8 +70,7 @@ class EmbedderConfig(fields.Config):
       `LengthConfig.query_tokens`.
     block_prompt: Wordpieces behind [CLS] of each block.
     layer_norm_epsilon: Epsilon of the 'pooled' head; 1e-3 as the release's ICT.
-      Imported models have 1e-12, as Hugging Face's port, and so have models
-      saved before this field existed: a job that starts from one must set it.
+      Models imported from Hugging Face have 1e-12.
   """
 
   head: str = fields.one_of('cls', 'pooled', 'mean', 'max', 'first')
@@ -101,6 +99,37 @@ class EmbedderConfig(fields.Config):
 
 
 @dataclasses.dataclass(frozen=True)
+class Seq2SeqConfig(fields.Config):
+  """A T5, Raffel et al. 2020; the defaults are v1.0's small one.
+
+  It has no dropout, as v1.1's pre-training.
+
+  Attributes:
+    vocab_size: Wordpieces; 0 means the size of the corpus's vocabulary.
+    hidden_size: Width of a layer.
+    head_size: Width of an attention head.
+    num_decoder_layers: Layers of the decoder; 0 means as many as `num_layers`.
+    intermediate_size: Width of the feed-forward layer.
+    activation: 'relu', or 'gated_gelu' as in v1.1.
+    tied_logits: Whether the embeddings also give the logits, as in v1.0.
+    num_buckets: Relative positions that attention tells apart.
+    max_distance: From this relative position on all are one.
+  """
+
+  vocab_size: int = fields.not_negative(0)
+  hidden_size: int = fields.positive(512)
+  head_size: int = fields.positive(64)
+  num_layers: int = fields.positive(6)
+  num_decoder_layers: int = fields.not_negative(0)
+  num_heads: int = fields.positive(8)
+  intermediate_size: int = fields.positive(2048)
+  activation: str = fields.one_of('relu', 'gated_gelu')
+  tied_logits: bool = True
+  num_buckets: int = fields.positive(32)
+  max_distance: int = fields.positive(128)
+
+
+@dataclasses.dataclass(frozen=True)
 class ModelConfig(fields.Config):
   """The networks of a REALM model.
 
@@ -124,6 +153,6 @@ class ModelConfig(fields.Config):
   embedder: EmbedderConfig = EmbedderConfig()
   span_hidden_size: int = fields.positive(256)
   max_span_width: int = fields.positive(10)
-  seq2seq: seq2seq_lib.Seq2SeqConfig = seq2seq_lib.Seq2SeqConfig()
+  seq2seq: Seq2SeqConfig = Seq2SeqConfig()
   train_dtype: str = fields.one_of('auto', 'float32', 'bfloat16')
   recompute_activations: bool = False

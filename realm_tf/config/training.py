@@ -1,9 +1,52 @@
-"""Configures ICT and REALM pre-training."""
+"""Configures the training of models, retrievers and taggers."""
 
 import dataclasses
 
 from realm_tf.config import fields
-from realm_tf.config.optimizer import OptimizerConfig
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimizerConfig(fields.Config):
+  """BERT's AdamW with linear warm-up and linear decay to zero.
+
+  Attributes:
+    learning_rate: Peak, at the end of the warm-up.
+    warmup_steps: 0 means min(10000, max(100, num_steps / 10)), and never more
+      than half the steps.
+    weight_decay_rate: Decoupled; none for LayerNorm and biases.
+    embedder_rate_scale: The embedders' learning rate over `learning_rate`; 0
+      leaves them unchanged.
+    max_skipped_steps: Training ends after so many steps in a row whose loss or
+      gradient is not finite; each of them is left out. 0 never ends it.
+  """
+
+  learning_rate: float = fields.positive(3e-5)
+  num_steps: int = fields.positive(200_000)
+  warmup_steps: int = 0
+  weight_decay_rate: float = 0.01
+  embedder_rate_scale: float = fields.not_negative(1.0)
+  max_skipped_steps: int = fields.not_negative(10)
+
+  @property
+  def resolved_warmup_steps(self) -> int:
+    default = min(10_000, max(100, self.num_steps // 10))
+    return min(self.warmup_steps or default, max(1, self.num_steps // 2))
+
+
+@dataclasses.dataclass(frozen=True)
+class JobConfig(fields.Config):
+  """What most training jobs have in common.
+
+  Attributes:
+    batch_size: Examples of a step.
+    checkpoint_every_steps: Steps between two checkpoints for --resume.
+    log_every_steps: Steps between two lines of the log.
+  """
+
+  optimizer: OptimizerConfig = OptimizerConfig()
+  batch_size: int = fields.positive(32)
+  checkpoint_every_steps: int = fields.positive(500)
+  log_every_steps: int = fields.positive(100)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,12 +100,11 @@ class InverseClozeConfig(fields.Config):
 
 
 @dataclasses.dataclass(frozen=True)
-class PretrainingConfig(fields.Config):
+class PretrainingConfig(JobConfig):
   """REALM pre-training (Section 4.3).
 
   Attributes:
     optimizer: The paper trains 200k steps at 3e-5.
-    batch_size: B.
     num_candidates: K, the null block included. 1 is masked language modelling
       without blocks, as BERT's: it needs no index.
     objective: 'per_query' is the paper's log-likelihood; 'per_token' the
@@ -88,8 +130,6 @@ class PretrainingConfig(fields.Config):
     jit_compile: Whether XLA compiles the step of a single device. It halves a
       step's time on CPU, after half a minute of compilation for each shape of a
       batch. A CPU's step in bfloat16 (`model.train_dtype`) is never compiled.
-    checkpoint_every_steps: Steps between two checkpoints for --resume.
-    log_every_steps: Steps between two lines of the log.
   """
 
   optimizer: OptimizerConfig = OptimizerConfig(3e-5, 200_000)
@@ -104,8 +144,6 @@ class PretrainingConfig(fields.Config):
   pin_index: bool = False
   inverse_cloze_weight: float = fields.not_negative(0.0)
   jit_compile: bool = True
-  checkpoint_every_steps: int = fields.positive(500)
-  log_every_steps: int = fields.positive(100)
 
   def check_together(self):
     fields.check(
@@ -130,3 +168,19 @@ class PretrainingConfig(fields.Config):
       '`over_retrieval`.',
       over_retrieval=self.over_retrieval,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggerConfig(JobConfig):
+  """A BERT that labels words (Section 3.4 uses one for named entities).
+
+  Its networks' sizes are those of `model.reader_bert`.
+
+  Attributes:
+    optimizer: The release says nothing; BERT's own values for CoNLL-2003.
+    max_tokens: Longest sentence in training, [CLS] and [SEP] included; words
+      beyond have no label.
+  """
+
+  optimizer: OptimizerConfig = OptimizerConfig(5e-5, 1500)
+  max_tokens: int = fields.above(2, 128)
