@@ -153,14 +153,12 @@ def _row(directory, peer, texts, work_dir):
     opened = _import(directory, output_dir)
   except errors.UserError as error:
     return f'refused: {error}'
-  embedder = opened.directory.config.model.embedder
+  embedder = opened.config.model.embedder
   try:
     theirs, length = peer.embed(directory)
   except ValueError as error:
     return f'peer: {error}'
-  length = min(
-    length, opened.directory.config.model.embedder_bert.max_positions
-  )
+  length = min(length, opened.config.model.embedder_bert.max_positions)
   embed = functools.cache(lambda length: _embed(opened, texts, length))
   worst, cosine = _difference(embed(length), theirs, embedder.normalize)
   row = f'{worst:.1e} {cosine:.1e} {embedder.head}'

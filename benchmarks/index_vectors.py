@@ -31,7 +31,7 @@ def write(
   opened = model_files.open_model(model_dir, [realm_model.EMBEDDER])
   embeddings = storage.read_embeddings(index, storage.read_manifest(index))
   _save(directory, 'blocks', np.asarray(embeddings))
-  length = opened.directory.config.lengths.query_tokens
+  length = opened.config.lengths.query_tokens
   embed = query_embeddings.compile_embedding(
     opened.model, length, opened.tokenizer.special_ids
   )

@@ -11,6 +11,7 @@ reader are the server's; clients are threads beside them, without HTTP.
 
 from collections.abc import Callable, Iterator
 import concurrent.futures
+import dataclasses
 import itertools
 import json
 import os
@@ -76,14 +77,16 @@ def _serve(log: str) -> service_lib.Service:
   built = searchers.build(
     _embeddings(own, num_blocks), config_lib.IndexConfig(searcher='scann')
   )
-  loaded = loaded._replace(
+  loaded = dataclasses.replace(
+    loaded,
     table=_RepeatedTable(loaded.table, num_blocks),
     index=loaded.index._replace(searcher=built.searcher),
   )
   edits = corpus_edits.EditedCorpus(loaded)
   edits.warm()
-  loaded = loaded._replace(table=edits.table, retriever=edits.retriever)
-  model = served_model.ServedModel(loading.answerer_of(loaded), edits)
+  loaded = dataclasses.replace(loaded, table=edits.table)
+  answerer = loading.answerer_of(loaded, retriever=edits.retriever)
+  model = served_model.ServedModel(answerer, edits)
   versions = served_model.Versions(0, 0)
   live = hot_swap.HotSwap(lambda: versions, lambda _: model)
   live.load_first()

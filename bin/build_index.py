@@ -16,9 +16,9 @@ from . import strategy_flags
 from absl import flags
 
 from realm_tf.index import index_builder
+from realm_tf.index import model_files
 from realm_tf.index import version_work
 from realm_tf.refresh import progress
-from realm_tf.rundir import model_directory
 
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir', None, 'Model directory to embed with.', required=True
@@ -50,7 +50,7 @@ def _embed_with_beam(builder, params, overrides):
 
 
 def main(_):
-  params = model_directory.open_directory(_MODEL_DIR.value).params
+  params = model_files.open_model(_MODEL_DIR.value).params
   overrides = config_flags.overrides()
   if _RECALL_TARGET.value is not None:
     overrides.append(f'index.recall_target={_RECALL_TARGET.value}')

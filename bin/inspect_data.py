@@ -17,13 +17,12 @@ from . import launcher
 from absl import flags
 import tensorflow as tf
 
+from realm_tf.index import model_files
 from realm_tf.records import inspection
 from realm_tf.records import query_table
 from realm_tf.reporting import inspection_page
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
-from realm_tf.text import wordpiece
 
 _QUERIES_DIR = flags.DEFINE_string(
   'queries_dir', None, 'Queries to show instead, from bin.make_queries.'
@@ -56,12 +55,7 @@ def _report(seed: int) -> inspection.Report:
 
 def _verify_model(model_dir, table) -> None:
   """Checks every complete version of a model, and its vocabulary."""
-  model_directory.open_directory(model_dir)
-  vocab_file = layout.vocab_file(model_dir)
-  tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
-  model_directory.check_vocabulary(
-    model_dir, tokenizer.vocabulary_sha256, table.manifest
-  )
+  model_files.open_model(model_dir, table=table)
   for root in (layout.params_root(model_dir), layout.index_root(model_dir)):
     for version in versions.complete(root):
       versions.verify(version.path)

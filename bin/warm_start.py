@@ -21,6 +21,7 @@ from absl import flags
 
 from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.training import runs
 from realm_tf.training.inverse_cloze import inverse_cloze_run
 
@@ -44,7 +45,8 @@ def _retriever():
   if not _NEGATIVES_FROM.value:
     return None
   loaded = loading.load(_NEGATIVES_FROM.value, corpus_flags.CORPUS_DIR.value)
-  return lambda rows, ids, k: loaded.retriever(ids, k)
+  retriever = retrieval_layer.over_index(loaded)
+  return lambda rows, ids, k: retriever(ids, k)
 
 
 def _search(inputs, questions):

@@ -21,7 +21,7 @@ MAY_IMPORT = {
   'records': 'config rundir text corpus',
   'pipelines': 'text rundir corpus records tagging index',
   'modeling': 'config objectives',
-  'tagging': 'rundir text corpus records modeling',
+  'tagging': 'rundir text corpus records modeling index',
   'index': 'config rundir text records modeling',
   'importing': 'config rundir text corpus records modeling index',
   # The trainer and the refresher talk only through the run directory.

@@ -64,6 +64,12 @@ class Answerer:
     """Blocks to retrieve: those to read, and those they are compared with."""
     return min(max(self.num_read, NUM_COMPARED), self.table.num_blocks)
 
+  def ask(
+    self, question: str, top_k: Optional[int] = None
+  ) -> answer_lib.Answer:
+    """Answers one question; `answer` is faster for many."""
+    return self.answer([question], top_k)[0]
+
   def answer(
     self, questions: Sequence[str], top_k: Optional[int] = None
   ) -> list[answer_lib.Answer]:

@@ -27,7 +27,7 @@ class ClosedBook:
   """Answers by greedy decoding.
 
   Attributes:
-    table: The corpus, of which only the vocabulary is used, if that.
+    table: The corpus; only its vocabulary is used.
   """
 
   def __init__(
@@ -92,8 +92,6 @@ def load(model_dir: str, corpus_dir: str) -> ClosedBook:
     UserError: It has no encoder-decoder, or another vocabulary.
   """
   table = block_table.BlockTable.open(corpus_dir)
-  opened = model_files.open_model(
-    model_dir, [realm_model.SEQ2SEQ], corpus_manifest=table.manifest
-  )
-  config = opened.directory.config.closed_book
+  opened = model_files.open_model(model_dir, [realm_model.SEQ2SEQ], table=table)
+  config = opened.config.closed_book
   return ClosedBook(opened.model, opened.tokenizer, config, table)

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable
 import dataclasses
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import reading
-from realm_tf.index import embed_backend
-from realm_tf.index import index_plan
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.index import storage
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
@@ -21,8 +18,6 @@ from realm_tf.retrieval import hybrid as hybrid_lib
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import path_searcher
 from realm_tf.retrieval import retrieval_layer
-from realm_tf.rundir import layout
-from realm_tf.rundir import versions
 from realm_tf.text import wordpiece
 
 SparseBuilder = Callable[[block_table.BlockTable], bm25.Bm25Retriever]
@@ -55,67 +50,29 @@ class Choices(NamedTuple):
 DEFAULT_CHOICES = Choices()
 
 
-class Loaded(NamedTuple):
-  """An opened model directory.
-
-  Attributes:
-    model: A model with the EMBEDDER part, and SPAN if the parameters have it.
-    has_reader: Whether they do.
-  """
-
-  path: str
-  config: config_lib.ExperimentConfig
-  tokenizer: wordpiece.WordpieceTokenizer
-  table: block_table.BlockTable
-  index: storage.Index
-  retriever: retrieval_layer.RetrievalLayer
-  model: realm_model.RealmModel
-  has_reader: bool
-
-
 def load(
   model_dir: str, corpus_dir: str, index_dir: Optional[str] = None
-) -> Loaded:
+) -> model_files.OpenModel:
   """Opens the newest parameters with an index of the corpus.
 
   Args:
     model_dir: Directory of a training job or an import.
+    corpus_dir: Corpus directory.
     index_dir: An index version, or a directory of them; by default the model
       directory's own newest.
+
+  Returns:
+    A model with the EMBEDDER part; also SPAN and PATH if it has them.
 
   Raises:
     UserError: Something is missing, damaged, or does not belong together.
   """
-  table = block_table.BlockTable.open(corpus_dir)
-  directory, tokenizer, model, parts = model_files.open_model(
+  return model_files.open_model(
     model_dir,
     [realm_model.EMBEDDER],
     optional=[realm_model.SPAN, realm_model.PATH],
-    corpus_manifest=table.manifest,
-  )
-  index = storage.load(
-    _index_path(index_dir, model_dir, directory.index),
-    table.manifest['corpus_fingerprint'],
-  )
-  _check_same_tower(index, model)
-  return Loaded(
-    model_dir,
-    directory.config,
-    tokenizer,
-    table,
-    index,
-    retrieval_layer.RetrievalLayer(
-      embed_backend.query_embedding(
-        model,
-        directory.config.lengths.query_tokens,
-        tokenizer.special_ids,
-        directory.config.index.embed_backend,
-      ),
-      index.searcher,
-    ),
-    model,
-    realm_model.SPAN in parts,
-  )
+    table=block_table.BlockTable.open(corpus_dir),
+  ).with_index(index_dir)
 
 
 def load_answerer(
@@ -133,21 +90,26 @@ def load_answerer(
 
 
 def answerer_of(
-  loaded: Loaded,
+  loaded: model_files.OpenModel,
   choices: Choices = DEFAULT_CHOICES,
   build_sparse: SparseBuilder = bm25.over_table,
+  *,
+  retriever: Any = None,
 ) -> answerer_lib.Answerer:
-  """Returns the answerer of an opened model; see `load_answerer`.
+  """Returns the answerer of a model that `load` opened.
 
   Args:
+    loaded: The model.
+    choices: How it answers.
     build_sparse: Returns BM25 over the corpus; called if it has a weight.
+    retriever: Search in place of the search of its index.
 
   Raises:
     UserError: Links are followed, and the corpus has none.
   """
   model, finetuning = choose_reader(loaded, choices)
   special_ids = loaded.tokenizer.special_ids
-  retriever = loaded.retriever
+  retriever = retriever or retrieval_layer.over_index(loaded)
   if choices.links:
     retriever = retriever.over(_linked_searcher(loaded, choices.links))
   hybrid = None
@@ -191,23 +153,23 @@ def _linked_searcher(loaded, kind):
 
 
 def choose_reader(
-  loaded: Loaded, choices: Choices
+  loaded: model_files.OpenModel, choices: Choices
 ) -> tuple[Optional[realm_model.RealmModel], config_lib.FinetuningConfig]:
   """Returns the model that reads, if there is one, and its config.
 
   Raises:
     UserError: `reader_dir` holds no reader, or does not fit.
   """
-  model = loaded.model if loaded.has_reader else None
+  model = loaded.model if realm_model.SPAN in loaded.parts else None
   finetuning = loaded.config.finetuning
   if choices.reader_dir:
     reader = model_files.open_model(
       choices.reader_dir,
       [realm_model.SPAN],
-      corpus_manifest=loaded.table.manifest,
+      table=loaded.table,
       flag='--reader_dir',
     )
-    model, finetuning = reader.model, reader.directory.config.finetuning
+    model, finetuning = reader.model, reader.config.finetuning
   if choices.num_read:
     finetuning = dataclasses.replace(
       finetuning,
@@ -256,35 +218,3 @@ def over_model(
     config.lengths,
     config.finetuning,
   )
-
-
-def _index_path(index_dir, model_dir, own):
-  """Returns the path of the index version to use."""
-  if index_dir:
-    if versions.is_complete(index_dir):
-      return index_dir
-    newest = versions.newest(index_dir)
-    if newest is None:
-      raise errors.UserError(
-        f'--index_dir must hold an index version. Found none in {index_dir}.'
-        ' Build one with bin.build_index.'
-      )
-    return newest.path
-  if own is None:
-    raise errors.UserError(
-      f'A model directory must hold an index to answer with. Found none in '
-      f'{layout.index_root(model_dir)}. Build one with bin.build_index and '
-      'give it as --index_dir.'
-    )
-  return own.path
-
-
-def _check_same_tower(index, model):
-  """Raises UserError if the index was embedded with other parameters."""
-  expected = index_plan.embedder_fingerprint(model)
-  if index.manifest['embedder_fingerprint'] != expected:
-    raise errors.UserError(
-      "An index must be embedded with the model's own parameters. Found "
-      f'{index.path}, embedded with others. Build it again with '
-      'bin.build_index.'
-    )

@@ -51,14 +51,15 @@ def measure(
   if retriever != 'none':
     num_bytes += _files(corpus_dir)
   if searches:
-    own = model_files.read(model_dir)[0].index
-    num_bytes += _files(index_dir or own.path)
+    if not index_dir:
+      index_dir = model_files.open_model(model_dir).newest_index.path
+    num_bytes += _files(index_dir)
   return {'parameters': num_parameters, 'megabytes': num_bytes / 1e6}
 
 
 def _weights(model_dir, prefixes):
   """Returns the number and the bytes of a model's weights of these names."""
-  arrays = model_files.read(model_dir)[2]
+  arrays = model_files.open_model(model_dir).read_params()
   used = [arrays[name] for name in arrays if name.startswith(prefixes)]
   return sum(a.size for a in used), sum(a.nbytes for a in used)
 

@@ -37,16 +37,16 @@ def export(model_dir: str, output_dir: str) -> list[str]:
   if not opened.parts:
     raise errors.UserError(
       '--model_dir must hold an embedder or a reader. Found neither in '
-      f'{opened.directory.params.path}. Train or import one.'
+      f'{opened.params.path}. Train or import one.'
     )
   source = hub_modules.Source(
     opened.model,
     opened.tokenizer,
-    opened.directory.config.lengths,
+    opened.config.lengths,
     layout.vocab_file(model_dir),
   )
   return [
-    _write(name, module, source, opened.directory, output_dir)
+    _write(name, module, source, opened, output_dir)
     for name, module in _modules(source, opened.parts)
   ]
 
@@ -64,14 +64,14 @@ def _modules(source, parts):
     )
 
 
-def _write(name, module, source, directory, output_dir):
+def _write(name, module, source, opened, output_dir):
   path = os.path.join(output_dir, name)
   trackable, signatures = module
   tf.saved_model.save(trackable, path, signatures)
   card = hub_cards.card(
     name, source.model.config, source.lengths, 'mlm' in signatures
   )
-  origin = f'Step {directory.params.step} of `{directory.path}`.'
+  origin = f'Step {opened.params.step} of `{opened.path}`.'
   with tf.io.gfile.GFile(os.path.join(path, 'README.md'), 'w') as file:
     file.write(f'{card}\n## Origin\n\n{origin}\n')
   return path

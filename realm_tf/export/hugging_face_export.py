@@ -48,13 +48,12 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
   Raises:
     UserError: The model directory has no such encoder.
   """
-  directory, tokenizer, arrays = model_files.read(model_dir)
-  config = directory.config
+  opened = model_files.open_model(model_dir)
+  config, tokenizer = opened.config, opened.tokenizer
+  arrays = opened.read_params()
   model = config.model
   bert = model.reader_bert if tower == 'reader' else model.embedder_bert
-  theirs = _encoder(
-    arrays, bert, tower, layout.params_file(directory.params.path)
-  )
+  theirs = _encoder(arrays, bert, tower, layout.params_file(opened.params.path))
   tf.io.gfile.makedirs(output_dir)
   weights.write_arrays(
     theirs,

@@ -14,6 +14,7 @@ from realm_tf.export import graph_answerer
 from realm_tf.export import graph_blocks
 from realm_tf.export import graph_search
 from realm_tf.index import held_out_queries
+from realm_tf.index import model_files
 from realm_tf.index import query_embeddings
 from realm_tf.index import searchers
 from realm_tf.rundir import layout
@@ -23,7 +24,7 @@ SEARCHERS = ('exact', 'scann')
 
 
 def export(
-  loaded: loading.Loaded,
+  loaded: model_files.OpenModel,
   output_dir: str,
   choices: loading.Choices = loading.DEFAULT_CHOICES,
   searcher: str = 'exact',

@@ -19,6 +19,7 @@ from realm_tf.importing import block_texts
 from realm_tf.importing import imported as imported_lib
 from realm_tf.importing import prompts
 from realm_tf.index import index_builder
+from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
@@ -171,9 +172,7 @@ def _write_index(imported, model, output_dir, corpus_dir, tokenizer):
   table = block_table.BlockTable.open(corpus_dir, verify=True)
   if table.num_blocks != len(imported.embeddings):
     raise _other_number(len(imported.embeddings), table.num_blocks, corpus_dir)
-  model_directory.check_vocabulary(
-    output_dir, tokenizer.vocabulary_sha256, table.manifest
-  )
+  model_files.check_vocabulary(output_dir, tokenizer, table)
   size = imported.config.model.embedder.embedding_size
   if imported.embeddings.shape[1] != size:
     raise errors.UserError(

@@ -29,7 +29,6 @@ from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.records import whole_blocks
-from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 
 _SETTABLE = ('index.', 'lengths.cut_blocks=')  # Of the model's config.
@@ -279,19 +278,20 @@ def open_builder(
       longer than the model embeds, a file is not as it was written, or an
       override is of something else.
   """
-  directory = model_directory.open_directory(model_dir)
+  opened = model_files.open_model(model_dir)
   for override in overrides:
     if not override.startswith(_SETTABLE):
       raise errors.UserError(
         'Only fields of the index, and lengths.cut_blocks, can be set here: '
         f"the rest is the model's. Found --set={override}. Leave it out."
       )
-  config = config_files.override(directory.config, overrides)
+  config = config_files.override(opened.config, overrides)
   # All of it is read for an index, which would keep a fault for good.
   table = block_table.BlockTable.open(corpus_dir, verify=True)
   whole_blocks.check(table, config.lengths)
-  tokenizer = model_files.open_tokenizer(model_dir, table.manifest)
-  model_files.check_sizes(directory)
+  tokenizer = opened.tokenizer
+  model_files.check_vocabulary(model_dir, tokenizer, table)
+  opened.check_sizes()
   return IndexBuilder(
     table, config, tokenizer.special_ids, tokenizer.mask_id, strategy=strategy
   )

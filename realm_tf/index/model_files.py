@@ -1,16 +1,25 @@
-"""A model directory -> its config, tokenizer, parameters and model."""
+"""Opens a model directory, trained or imported, and the index of a corpus.
+
+<dir>/config.json  vocab.txt  params/000000500/  index/000000500/
+"""
 
 from collections.abc import Collection
-from typing import Any, NamedTuple, Optional
+import dataclasses
+from typing import Any, Optional
 
 import numpy as np
+import tensorflow as tf
 
+from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.config import config_files
+from realm_tf.index import index_plan
+from realm_tf.index import storage
 from realm_tf.modeling import config_sizes
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
+from realm_tf.records import block_table
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
@@ -23,102 +32,170 @@ _PARTS = {
   realm_model.PATH: ('follows paths', 'bin.train_path'),
   realm_model.SEQ2SEQ: ('answers closed book', 'bin.train_closed_book'),
 }
+_NOT_OPENED: Any = None
 
 
-class OpenModel(NamedTuple):
-  """A model directory, its newest parameters loaded into `model`.
+@dataclasses.dataclass(frozen=True)
+class OpenModel:
+  """A model directory and what was opened of it.
 
   Attributes:
-    tokenizer: A T5 that was imported has a `SentencepieceTokenizer`.
+    path: Model directory.
+    config: Config that the model was made with.
+    params: Newest version of the parameters.
+    newest_index: Newest index version in the directory, if any.
+    tokenizer: A `SentencepieceTokenizer` for an imported T5.
+    parts: Parts that `model` has.
+    model: Model with the newest parameters; None if no part was named.
+    table: Corpus; None if none was given.
+    index: Index of the corpus; None without `with_index`.
   """
 
-  directory: model_directory.ModelDirectory
-  tokenizer: wordpiece.WordpieceTokenizer
-  model: realm_model.RealmModel
-  parts: list[str]
+  path: str
+  config: config_lib.ExperimentConfig
+  params: versions.Version
+  newest_index: Optional[versions.Version]
+  tokenizer: Any
+  parts: list[str] = dataclasses.field(default_factory=list)
+  model: realm_model.RealmModel = _NOT_OPENED
+  table: block_table.BlockTable = _NOT_OPENED
+  index: storage.Index = _NOT_OPENED
+
+  def read_params(self) -> dict[str, np.ndarray]:
+    """Reads the newest parameters; UserError if they are damaged."""
+    return read_params(self.params)
+
+  def check_sizes(self) -> None:
+    """Raises UserError unless the config has the sizes of the weights."""
+    path = self.params.path
+    shapes = weights.read_shapes(layout.params_file(path))
+    config_sizes.check(self.config.model, shapes, path)
+
+  def with_index(self, index_dir: Optional[str] = None) -> 'OpenModel':
+    """Loads an index of the corpus, embedded with the model's parameters.
+
+    Args:
+      index_dir: An index version, or a directory of them; by default
+        `newest_index`.
+
+    Raises:
+      UserError: The index is missing, damaged, or does not fit.
+    """
+    path = self._index_path(index_dir)
+    index = storage.load(path, self.table.manifest['corpus_fingerprint'])
+    expected = index_plan.embedder_fingerprint(self.model)
+    if index.manifest['embedder_fingerprint'] != expected:
+      raise errors.UserError(
+        "An index must be embedded with the model's own parameters. Found "
+        f'{path}, embedded with others. Build it again with bin.build_index.'
+      )
+    return dataclasses.replace(self, index=index)
+
+  def _index_path(self, index_dir: Optional[str]) -> str:
+    if index_dir and versions.is_complete(index_dir):
+      return index_dir
+    newest = versions.newest(index_dir) if index_dir else self.newest_index
+    if newest:
+      return newest.path
+    if index_dir:
+      raise errors.UserError(
+        f'--index_dir must hold an index version. Found none in {index_dir}.'
+        ' Build one with bin.build_index.'
+      )
+    raise errors.UserError(
+      f'A model directory must hold an index to answer with. Found none in '
+      f'{layout.index_root(self.path)}. Build one with bin.build_index and '
+      'give it as --index_dir.'
+    )
 
 
 def open_model(
   model_dir: str,
-  parts: Collection[str],
+  parts: Collection[str] = (),
+  *,
   optional: Collection[str] = (),
-  corpus_manifest: Optional[dict[str, Any]] = None,
+  table: Optional[block_table.BlockTable] = None,
   flag: str = '--model_dir',
 ) -> OpenModel:
-  """Opens the newest parameters of a model directory.
+  """Opens a model directory.
 
   Args:
     model_dir: Model directory.
     parts: Parts that it must have.
     optional: Parts that are built if it has them.
-    corpus_manifest: Manifest of the corpus that the model is used with.
+    table: Corpus that the model is used with.
     flag: Flag that names `model_dir`, for the error.
 
   Raises:
     UserError: Something is missing or damaged, or the corpus has another
       vocabulary.
   """
-  directory, tokenizer, arrays = read(model_dir, corpus_manifest)
-  found = realm_model.parts_of(arrays)
+  opened = _open_directory(model_dir)
+  if table is not None:
+    opened = dataclasses.replace(opened, table=table)
+    if not isinstance(opened.tokenizer, sentencepieces.SentencepieceTokenizer):
+      check_vocabulary(model_dir, opened.tokenizer, table)
+  if not parts and not optional:
+    return opened
+  arrays = opened.read_params()
+  built = realm_model.parts_of(arrays)
   for part in parts:
-    if part not in found:
+    if part not in built:
       does, maker = _PARTS[part]
       raise errors.UserError(
         f'{flag} must hold a model that {does}. Found none in '
-        f'{directory.params.path}. Make one with {maker}.'
+        f'{opened.params.path}. Make one with {maker}.'
       )
-  found = [part for part in found if part in (*parts, *optional)]
-  check_sizes(directory)
-  model = realm_model.RealmModel(directory.config.model, found)
-  realm_model.require_parts(model.load(arrays), directory.params.path)
-  return OpenModel(directory, tokenizer, model, found)
+  built = [part for part in built if part in (*parts, *optional)]
+  opened.check_sizes()
+  model = realm_model.RealmModel(opened.config.model, built)
+  realm_model.require_parts(model.load(arrays), opened.params.path)
+  return dataclasses.replace(opened, parts=built, model=model)
 
 
-def read(
-  model_dir: str, corpus_manifest: Optional[dict[str, Any]] = None
-) -> tuple[
-  model_directory.ModelDirectory,
-  wordpiece.WordpieceTokenizer,
-  dict[str, np.ndarray],
-]:
-  """Returns directory, tokenizer and newest parameters; see `open_model`."""
-  directory = model_directory.open_directory(model_dir)
-  tokenizer: Any
-  if model_directory.has_sentencepieces(model_dir):
-    tokenizer = open_sentencepieces(model_dir)  # It reads no corpus.
-  else:
-    tokenizer = open_tokenizer(model_dir, corpus_manifest)
-  return directory, tokenizer, read_params(directory.params)
-
-
-def check_sizes(directory: model_directory.ModelDirectory) -> None:
-  """Raises UserError unless the config has the sizes of the weights."""
-  path = directory.params.path
-  shapes = weights.read_shapes(layout.params_file(path))
-  config_sizes.check(directory.config.model, shapes, path)
-
-
-def open_tokenizer(
-  model_dir: str, corpus_manifest: Optional[dict[str, Any]] = None
-) -> wordpiece.WordpieceTokenizer:
-  """Returns a model's tokenizer; UserError if a corpus has another one."""
-  tokenizer = wordpiece.WordpieceTokenizer.from_file(
-    layout.vocab_file(model_dir)
-  )
-  if corpus_manifest is not None:
-    model_directory.check_vocabulary(
-      model_dir, tokenizer.vocabulary_sha256, corpus_manifest
+def _open_directory(path: str) -> OpenModel:
+  """Finds config, vocabulary and newest versions."""
+  vocab_file = layout.vocab_file(path)
+  sentencepiece_file = layout.sentencepiece_file(path)
+  has_sentencepieces = tf.io.gfile.exists(sentencepiece_file)
+  if not has_sentencepieces and not tf.io.gfile.exists(vocab_file):
+    raise errors.UserError(
+      'A model directory must hold config.json, vocab.txt and params/. Found '
+      f'no {vocab_file}. Give the --run_dir of a training job or the '
+      '--output_dir of bin.import_checkpoint.'
     )
-  return tokenizer
-
-
-def open_sentencepieces(
-  model_dir: str,
-) -> sentencepieces.SentencepieceTokenizer:
-  """Returns the tokenizer of an imported T5, or of one trained from it."""
-  return sentencepieces.SentencepieceTokenizer.from_file(
-    layout.sentencepiece_file(model_dir)
+  params = versions.newest(layout.params_root(path))
+  if params is None:
+    raise errors.UserError(
+      'A model directory must hold a complete version of parameters. Found '
+      f'none in {layout.params_root(path)}. Train, or import a checkpoint.'
+    )
+  return OpenModel(
+    path,
+    config_files.read(path),
+    params,
+    versions.newest(layout.index_root(path)),
+    sentencepieces.SentencepieceTokenizer.from_file(sentencepiece_file)
+    if has_sentencepieces
+    else wordpiece.WordpieceTokenizer.from_file(vocab_file),
   )
+
+
+def check_vocabulary(
+  model_dir: str,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  table: block_table.BlockTable,
+) -> None:
+  """Raises UserError unless model and corpus share one vocabulary."""
+  expected = table.manifest['vocabulary_sha256']
+  found = tokenizer.vocabulary_sha256
+  if found != expected:
+    vocab_file = layout.vocab_file(model_dir)
+    raise errors.UserError(
+      f'Model and corpus must share one vocabulary. Found {vocab_file} with '
+      f'sha256 {found[:12]} and a corpus with {expected[:12]}. Make the corpus '
+      f'with --vocab_file={vocab_file}.'
+    )
 
 
 def read_params(params: versions.Version) -> dict[str, np.ndarray]:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import tf_keras
 
+from realm_tf.index import embed_backend
+from realm_tf.index import model_files
 from realm_tf.index import query_embeddings
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import realm_model
@@ -63,3 +65,14 @@ def over_model(
   """Returns the layer that embeds queries with a model's current variables."""
   embed = query_embeddings.compile_any_size(model, query_tokens, special_ids)
   return RetrievalLayer(embed, searcher)
+
+
+def over_index(opened: model_files.OpenModel) -> RetrievalLayer:
+  """Returns the layer that searches a model's index, by its own embeddings."""
+  embed = embed_backend.query_embedding(
+    opened.model,
+    opened.config.lengths.query_tokens,
+    opened.tokenizer.special_ids,
+    opened.config.index.embed_backend,
+  )
+  return RetrievalLayer(embed, opened.index.searcher)

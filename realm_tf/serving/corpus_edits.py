@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from realm_tf.answering import loading
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
 from realm_tf.index import block_embeddings
 from realm_tf.index import embed_backend
+from realm_tf.index import model_files
 from realm_tf.serving import document_log
 from realm_tf.serving import edited_table
 from realm_tf.serving import live_search
@@ -48,7 +48,7 @@ class EditedCorpus:
     num_blocks: Number of blocks that can be found; counted, not summed up.
   """
 
-  def __init__(self, loaded: loading.Loaded):
+  def __init__(self, loaded: model_files.OpenModel):
     special_ids = loaded.tokenizer.special_ids
     self._base, self._tokenizer = loaded.table, loaded.tokenizer
     self._lengths = loaded.config.lengths

@@ -205,20 +205,20 @@ def load(pretrained_dir: str, corpus_dir: str) -> Completer:
     UserError: Something is missing, damaged, or does not belong together.
   """
   table = block_table.BlockTable.open(corpus_dir)
-  directory, tokenizer, model, _ = model_files.open_model(
+  opened = model_files.open_model(
     pretrained_dir,
     [realm_model.EMBEDDER, realm_model.MASKED_LM],
-    corpus_manifest=table.manifest,
+    table=table,
     flag='--pretrained_dir',
   )
-  if directory.index is None:
+  if opened.newest_index is None:
     raise errors.UserError(
       '--pretrained_dir must hold an index to search. Found none in '
       f'{layout.index_root(pretrained_dir)}. Run bin.refresh_index --once.'
     )
-  config = directory.config
+  config, tokenizer = opened.config, opened.tokenizer
   index = storage.load(
-    directory.index.path, table.manifest['corpus_fingerprint']
+    opened.newest_index.path, table.manifest['corpus_fingerprint']
   )
   # Queries of an index are embedded with its own parameters; p(z|x) is then
   # computed with the current ones, as in training.
@@ -227,6 +227,6 @@ def load(pretrained_dir: str, corpus_dir: str) -> Completer:
   retriever = retrieval_layer.over_model(
     older, index.searcher, config.lengths.query_tokens, tokenizer.special_ids
   )
-  completer = Completer(model, retriever, table, tokenizer, config)
+  completer = Completer(opened.model, retriever, table, tokenizer, config)
   completer.complete(wordpiece.MASK)  # Compiles it before the first request.
   return completer

@@ -4,6 +4,7 @@ model directory -> `load` -> answerer, edits -> `live`: newer ones in its place
 """
 
 from collections.abc import Callable
+import dataclasses
 import functools
 from typing import Any, NamedTuple, Optional
 
@@ -87,8 +88,10 @@ def load(
   edits = None
   if allow_edits or is_live:
     edits = corpus_edits.EditedCorpus(loaded)
-    loaded = loaded._replace(table=edits.table, retriever=edits.retriever)
-  answerer = loading.answerer_of(loaded, choices, build_sparse)
+    loaded = dataclasses.replace(loaded, table=edits.table)
+  answerer = loading.answerer_of(
+    loaded, choices, build_sparse, retriever=edits and edits.retriever
+  )
   loading.require_reader(answerer.reader is not None, model_dir)
   _warm(answerer)
   if edits is not None:

@@ -12,15 +12,12 @@ from realm_tf import errors
 from realm_tf import input_files
 from realm_tf.corpus import entity_labels
 from realm_tf.corpus import salient_spans
-from realm_tf.modeling import config_sizes
+from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import token_tagger
-from realm_tf.modeling import weights
 from realm_tf.records import joining
 from realm_tf.records import sampling
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
-from realm_tf.rundir import versions
 from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 
@@ -101,22 +98,18 @@ def load(tagger_dir: str) -> BertTagger:
       '--tagger=bert:DIR must be a directory of bin.train_tagger. Found no '
       f'{layout.labels_file(tagger_dir)}. Train one, or use --tagger=rules.'
     )
-  directory = model_directory.open_directory(tagger_dir)
+  opened = model_files.open_model(tagger_dir)
   labels = input_files.read(layout.labels_file(tagger_dir))
   names = labels.decode('utf-8', 'replace').split()
-  versions.verify(directory.params.path)
-  arrays = weights.read(layout.params_file(directory.params.path))
-  shapes = {name: array.shape for name, array in arrays.items()}
-  config_sizes.check(directory.config.model, shapes, directory.params.path)
-  model = token_tagger.TokenTagger(
-    directory.config.model.reader_bert, len(names)
-  )
-  report = model.load(arrays)
-  realm_model.require_parts(report, directory.params.path)
+  bert = opened.config.model.reader_bert
+  arrays = opened.read_params()
+  opened.check_sizes()
+  model = token_tagger.TokenTagger(bert, len(names))
+  realm_model.require_parts(model.load(arrays), opened.params.path)
   return BertTagger(
     model,
-    wordpiece.WordpieceTokenizer.from_file(layout.vocab_file(tagger_dir)),
+    opened.tokenizer,
     names,
-    directory.config.model.reader_bert.max_positions,
+    bert.max_positions,
     _BATCH_SIZE,
   )

@@ -11,11 +11,11 @@ from typing import Optional
 
 from realm_tf import errors
 from realm_tf.index import index_builder
+from realm_tf.index import model_files
 from realm_tf.index import storage
 from realm_tf.index import version_work
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 from realm_tf.training import runs
 
@@ -48,7 +48,7 @@ class FinetuningIndex:
     self._root = layout.index_root(run_dir)
     self._every = config.refresh_every_steps
     self._is_frozen = config.freeze_block_tower
-    base = init_from and model_directory.open_directory(init_from).index
+    base = init_from and model_files.open_model(init_from).newest_index
     self._job = version_work.ALONE
     if base and self._builder.can_reuse(base.path):
       self._job = self._job._replace(base=base.path)

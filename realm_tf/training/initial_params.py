@@ -59,9 +59,9 @@ def load(
     UserError: A directory is no model directory, has another vocabulary, or
       lacks a complete reader where that is wanted.
   """
-  arrays = {}
+  arrays: dict[str, np.ndarray] = {}
   if init_from.model_dir:
-    arrays = model_files.read(init_from.model_dir, inputs.table.manifest)[2]
+    arrays = _read(init_from.model_dir, inputs)
   if init_from.reader_dir:
     arrays = _with_reader(arrays, init_from.reader_dir, inputs)
   if not arrays:
@@ -87,9 +87,15 @@ def load(
   return {name: arrays[name] for name in report.left_over}
 
 
-def _with_reader(arrays, reader_dir, inputs):
-  """Returns `arrays` with their reader replaced by that of `reader_dir`."""
-  found = model_files.read(reader_dir, inputs.table.manifest)[2]
+def _read(model_dir: str, inputs: runs.Inputs) -> dict[str, np.ndarray]:
+  return model_files.open_model(model_dir, table=inputs.table).read_params()
+
+
+def _with_reader(
+  arrays: dict[str, np.ndarray], reader_dir: str, inputs: runs.Inputs
+) -> dict[str, np.ndarray]:
+  """Returns `arrays` with the reader of `reader_dir` in place of their own."""
+  found = _read(reader_dir, inputs)
   if not realm_model.has_reader(found):
     raise errors.UserError(
       f'--reader_init_from must hold a model with a reader. Found none in '

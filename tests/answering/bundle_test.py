@@ -18,12 +18,11 @@ class BundleTest(absltest.TestCase):
     path = os.path.join(directory, 'model')
     return models.write_model(path, corpus, models.config(), parts), corpus
 
-  def test_answers_as_the_answerer(self):
+  def test_answers_one_question(self):
     paths = self._model(realm_model.EMBEDDER, realm_model.SPAN)
     realm = bundle.load(*paths, num_read=3)
-    expected = realm.answerer.answer(models.QUESTIONS[:2], 2)
-    self.assertEqual(realm.ask_all(models.QUESTIONS[:2], 2), expected)
     answer = realm.ask(models.QUESTIONS[0])
+    self.assertEqual([answer], realm.answer(models.QUESTIONS[:1]))
     self.assertLen(answer.evidence, 3)
     self.assertIn(answer.evidence[0].title, answer._repr_html_())
 

@@ -11,12 +11,11 @@ import tensorflow as tf
 from realm_tf.export import hub_embedders
 from realm_tf.export import hub_export
 from realm_tf.export import hub_modules
+from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
-from realm_tf.modeling import weights
 from realm_tf.records import joining
 from realm_tf.records import sampling
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
 from tests import tiny
 from tests.export import loaded_modules
 from tests.serving import models
@@ -33,10 +32,7 @@ def _ids(texts, length):
 
 
 def _load(path):
-  directory = model_directory.open_directory(path)
-  model = realm_model.RealmModel(directory.config.model, _PARTS)
-  model.load(weights.read(layout.params_file(directory.params.path)))
-  return model
+  return model_files.open_model(path, _PARTS).model
 
 
 class HubExportTest(absltest.TestCase):

@@ -135,7 +135,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_has_the_weights_that_were_read(self):
     self._write_pieces('a')
-    arrays = model_files.read(self._import())[2]
+    arrays = model_files.open_model(self._import()).read_params()
     expected = weights.values(self.model.trainable_variables)
     self.assertCountEqual(arrays, expected)
     for name, value in expected.items():

@@ -17,6 +17,7 @@ from realm_tf.modeling import weights
 from realm_tf.objectives import span_likelihood
 from realm_tf.records import answer_spans
 from realm_tf.records import joining
+from realm_tf.retrieval import retrieval_layer
 from tests.parity import peer_arrays
 
 _PREFIX = 'qa_outputs.'
@@ -178,7 +179,7 @@ class _OpenQa:
     self.question = joining.pack_longest(
       tf.constant(ids[None]), None, *special_ids
     )
-    found = loaded.retriever(ids[None], num_searched)
+    found = retrieval_layer.over_index(loaded)(ids[None], num_searched)
     self.block_ids, self.found_scores = found.block_ids[0], found.scores[0]
     _, bodies = loaded.table.gather(
       self.block_ids, 1, config.finetuning.joint_tokens

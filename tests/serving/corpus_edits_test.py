@@ -1,9 +1,12 @@
 """Tests for realm_tf.serving.corpus_edits, on a real model."""
 
+import dataclasses
+
 from absl.testing import absltest
 import numpy as np
 
 from realm_tf.answering import loading
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.serving import corpus_edits
 from tests import tiny
 from tests.serving import small_models
@@ -19,15 +22,17 @@ class CorpusEditsTest(absltest.TestCase):
     )
     self.loaded = loading.load(model_dir, self.corpus_dir)
     self.edits = corpus_edits.EditedCorpus(self.loaded)
-    self.before = self._answers(self.loaded)
+    choices = loading.Choices(num_read=4)
+    answerer = loading.answerer_of(self.loaded, choices)
+    self.before = answerer.answer(_QUESTIONS)
 
-  def _edited(self, edits):
-    return self.loaded._replace(table=edits.table, retriever=edits.retriever)
-
-  def _answers(self, loaded):
-    return loading.answerer_of(loaded, loading.Choices(num_read=4)).answer(
-      _QUESTIONS
+  def _answers(self, edits):
+    answerer = loading.answerer_of(
+      dataclasses.replace(self.loaded, table=edits.table),
+      loading.Choices(num_read=4),
+      retriever=edits.retriever,
     )
+    return answerer.answer(_QUESTIONS)
 
   def _assert_same(self, ours, theirs):
     for one, other in zip(ours, theirs, strict=True):
@@ -41,11 +46,11 @@ class CorpusEditsTest(absltest.TestCase):
         )
 
   def test_without_edits_nothing_changes(self):
-    self._assert_same(self._answers(self._edited(self.edits)), self.before)
+    self._assert_same(self._answers(self.edits), self.before)
 
   def test_the_new_text_is_found_and_read(self):
     self.edits.change(1, 'F f. D d d d.')
-    for answer in self._answers(self._edited(self.edits)):
+    for answer in self._answers(self.edits):
       for item in answer.evidence:  # All four blocks are read.
         is_edited = item.text == 'F f. D d d d.'
         self.assertEqual(item.block_id == 1, is_edited)
@@ -60,7 +65,7 @@ class CorpusEditsTest(absltest.TestCase):
     self.assertEqual(titles.shape, (1, 2, 2))
     retrieved = self.edits.retriever(np.array([[5, 6, 7]]), 4)
     self.assertCountEqual(retrieved.block_ids[0], range(4))
-    own = self.loaded.retriever(np.array([[5, 6, 7]]), 4)
+    own = retrieval_layer.over_index(self.loaded)(np.array([[5, 6, 7]]), 4)
     scores = dict(zip(retrieved.block_ids[0], retrieved.scores[0]))
     for block_id, score in zip(own.block_ids[0], own.scores[0]):
       if block_id == 1:
@@ -74,7 +79,7 @@ class CorpusEditsTest(absltest.TestCase):
     self.edits.change(1, None)
     self.assertEqual(self.edits.table.changed, {2: 'A.'})
     self.edits.change(2, None)
-    self._assert_same(self._answers(self._edited(self.edits)), self.before)
+    self._assert_same(self._answers(self.edits), self.before)
 
   def test_another_model_adopts_the_texts(self):
     self.edits.change(1, 'F f.')
@@ -83,10 +88,7 @@ class CorpusEditsTest(absltest.TestCase):
     other.change(0, 'B.')
     other.adopt(self.edits)
     self.assertEqual(other.table.changed, {1: 'F f.', 3: 'A.'})
-    self._assert_same(
-      self._answers(self._edited(other)),
-      self._answers(self._edited(self.edits)),
-    )
+    self._assert_same(self._answers(other), self._answers(self.edits))
 
 
 if __name__ == '__main__':

@@ -6,8 +6,8 @@ from absl.testing import absltest
 
 from realm_tf import errors
 from realm_tf.index import index_builder
+from realm_tf.index import model_files
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
 from realm_tf.serving import document_log
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
@@ -46,7 +46,7 @@ class MilvusServedTest(absltest.TestCase):
       self.corpus_dir,
       ['index.searcher=milvus', f'index.uri={self.uri}'],
     )
-    params = model_directory.open_directory(self.model_dir).params
+    params = model_files.open_model(self.model_dir).params
     builder.publish(params, self.index_dir)
 
   def _serve(self, **kwargs):

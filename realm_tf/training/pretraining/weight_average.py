@@ -36,14 +36,16 @@ def write(
       have other vocabularies or other embedders, or `output_dir` holds
       parameters.
   """
-  directory, tokenizer, after = model_files.read(model_dir)
+  opened = model_files.open_model(model_dir)
+  after = opened.read_params()
   if realm_model.EMBEDDER not in realm_model.parts_of(after):
     raise errors.UserError(
       'A model to be averaged must have embedders. Found none in '
-      f'{directory.params.path}. Give a retriever.'
+      f'{opened.params.path}. Give a retriever.'
     )
-  _, other, before = model_files.read(before_dir)
-  if tokenizer.vocabulary_sha256 != other.vocabulary_sha256:
+  other = model_files.open_model(before_dir)
+  sha256 = other.tokenizer.vocabulary_sha256
+  if opened.tokenizer.vocabulary_sha256 != sha256:
     raise errors.UserError(
       f'Both models must have one vocabulary. Found another in {before_dir} '
       f'than in {model_dir}. Average a model with the one it was trained from.'
@@ -53,11 +55,11 @@ def write(
       f'The average must go to a new directory. Found parameters in '
       f'{output_dir}. Give another, or remove it.'
     )
-  arrays = average(after, before, weight, where=before_dir)
+  arrays = average(after, other.read_params(), weight, where=before_dir)
   model_directory.create(
-    output_dir, directory.config, layout.vocab_file(model_dir)
+    output_dir, opened.config, layout.vocab_file(model_dir)
   )
-  return params_export.publish_arrays(output_dir, directory.params.step, arrays)
+  return params_export.publish_arrays(output_dir, opened.params.step, arrays)
 
 
 def average(

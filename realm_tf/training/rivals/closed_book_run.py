@@ -9,14 +9,11 @@ import dataclasses
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.config import config_files
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
-from realm_tf.text import sentencepieces
 from realm_tf.training import answer_labels
 from realm_tf.training import answerable
 from realm_tf.training import job as job_lib
@@ -44,9 +41,10 @@ def run(inputs: runs.Inputs, examples: Examples, job: job_lib.Job) -> None:
   _check_answers(inputs, examples)
   init_from = job.init_from.model_dir
   pieces = None
-  if init_from and model_directory.has_sentencepieces(init_from):
-    pieces = _sentencepieces(init_from, examples)
-    inputs = _with_sizes_of(init_from, inputs)
+  if init_from and tf.io.gfile.exists(layout.sentencepiece_file(init_from)):
+    opened = model_files.open_model(init_from)
+    pieces = opened.tokenizer
+    inputs = _with_sizes_of(opened, inputs, examples)
   config, tokenizer = inputs.config, pieces or inputs.tokenizer
   job.share(config.closed_book)  # Checked before the run begins.
   pairs, number = _pairs(inputs, examples, tokenizer)
@@ -91,21 +89,16 @@ def _pairs(
   return pairs, examples.num_queries
 
 
-def _sentencepieces(
-  init_from: str, examples: Examples
-) -> sentencepieces.SentencepieceTokenizer:
-  """Returns the tokenizer of an imported T5."""
+def _with_sizes_of(
+  opened: model_files.OpenModel, inputs: runs.Inputs, examples: Examples
+) -> runs.Inputs:
+  """Returns inputs whose config has the sizes of an imported T5."""
   if isinstance(examples, query_table.QueryTable):
     raise errors.UserError(
       "Sentences of --queries_dir have the corpus's wordpieces. Found a T5 "
-      f'with others in {init_from}. Give --questions instead.'
+      f'with others in {opened.path}. Give --questions instead.'
     )
-  return model_files.open_sentencepieces(init_from)
-
-
-def _with_sizes_of(init_from: str, inputs: runs.Inputs) -> runs.Inputs:
-  """Returns inputs whose config has the sizes of an imported T5."""
   model = dataclasses.replace(
-    inputs.config.model, seq2seq=config_files.read(init_from).model.seq2seq
+    inputs.config.model, seq2seq=opened.config.model.seq2seq
   )
   return inputs._replace(config=dataclasses.replace(inputs.config, model=model))

@@ -89,8 +89,9 @@ def _open(
   """Finds vocabulary, sizes and first weights."""
   arrays = {}
   if init_from:
-    directory, _, arrays = model_files.read(init_from)
-    config = dataclasses.replace(config, model=directory.config.model)
+    opened = model_files.open_model(init_from)
+    arrays = opened.read_params()
+    config = dataclasses.replace(config, model=opened.config.model)
     vocab_file = layout.vocab_file(init_from)
   tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
   bert = dataclasses.replace(

@@ -84,7 +84,7 @@ class WriteTest(tf.test.TestCase):
     )
     self.assertEqual(version.step, 5)
     found, after, before = (
-      model_files.read(path)[2]
+      model_files.open_model(path).read_params()
       for path in (self.output, self.after, self.before)
     )
     self.assertEqual(sorted(found), sorted(after))
