@@ -107,9 +107,5 @@ def load(tagger_dir: str) -> BertTagger:
   model = token_tagger.TokenTagger(bert, len(names))
   realm_model.require_parts(model.load(arrays), opened.params.path)
   return BertTagger(
-    model,
-    opened.tokenizer,
-    names,
-    bert.max_positions,
-    _BATCH_SIZE,
+    model, opened.tokenizer, names, bert.max_positions, _BATCH_SIZE
   )
