@@ -32,7 +32,8 @@ from realm_tf.index import brute_force
 from realm_tf.modeling import realm_model
 from realm_tf.records import answer_spans
 from realm_tf.records import block_table
-from realm_tf.records import shards
+from realm_tf.records import corpus_files
+from realm_tf.records import encoded_blocks
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.text import wordpiece
 from realm_tf.training import answer_labels
@@ -74,7 +75,13 @@ def _corpus(directory, tokenizer, num_blocks):
       yield blocks_lib.Block('w1', text, f'{i}', ids[:1], ids, ends)
 
   corpus_dir = os.path.join(directory, 'corpus')
-  shards.write_corpus(blocks(), corpus_dir, tokenizer, {})
+  corpus_files.write(
+    [encoded_blocks.encode(list(blocks()))],
+    corpus_dir,
+    tokenizer,
+    source={},
+    max_block_wordpieces=288,
+  )
   return block_table.BlockTable.open(corpus_dir)
 
 

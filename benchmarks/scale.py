@@ -35,7 +35,7 @@ CONSTANTS = scale_model.Constants(
   search=Search(1.43e-6, 9.94e-6, 7.3e-9, 0.3e-6, 2.82e-9, 1.85e-9, 70.5e-9),
   block_bytes=648,
   leaf_bytes=1044,
-  corpus_bytes=18.7,
+  corpus_bytes=9.4,
   build_bytes=561e6,
   serve_bytes=422e6,
 )

@@ -16,6 +16,7 @@ from realm_tf.index import index_plan
 from realm_tf.index import searchers
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
+from realm_tf.records import query_files
 from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -32,7 +33,8 @@ class RandomTable:
 
   def __init__(self, num_blocks: int):
     self.num_blocks = num_blocks
-    self.manifest = {'corpus_fingerprint': FINGERPRINT}
+    self.manifest = {'corpus_fingerprint': FINGERPRINT, 'vocabulary_sha256': ''}
+    self.hashes = np.zeros(num_blocks, np.uint64)
     rng = np.random.default_rng(0)
     self._texts = rng.choice(ORDINARY_IDS, [_NUM_TEXTS, 512])
 
@@ -70,10 +72,10 @@ def experiment(
   )
 
 
-def write_queries(directory: str) -> query_table.QueryTable:
+def write_queries(directory: str, table: RandomTable) -> query_table.QueryTable:
   """Writes random queries and opens them."""
   rng = np.random.default_rng(1)
-  query_table.write_queries(
+  query_files.write(
     (
       query_table.Query(
         rng.choice(ORDINARY_IDS, _QUERY_TOKENS), np.zeros([0, 2], np.int32)
@@ -81,7 +83,9 @@ def write_queries(directory: str) -> query_table.QueryTable:
       for _ in range(_NUM_QUERIES)
     ),
     directory,
-    query_table.QueriesInfo('', 'random_span', None, {}),
+    table,
+    masking='random_span',
+    source={},
   )
   return query_table.QueryTable.open(directory)
 

@@ -75,7 +75,9 @@ class _Training:
     self._batches = prefetch.prefetch(
       pretraining_batches.with_index_step(
         pretraining_batches.batches(
-          swapping_run.write_queries(os.path.join(directory, 'queries')),
+          swapping_run.write_queries(
+            os.path.join(directory, 'queries'), inputs.table
+          ),
           inputs.table,
           self.search,
           mask_id=swapping_run.MASK_ID,

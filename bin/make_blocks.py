@@ -12,6 +12,8 @@ another text, give it as --vocab_text: it has words that no article has.
 --links keeps what articles link to; --append goes on as the corpus began.
 """
 
+from typing import Any
+
 from . import article_flags
 from . import beam_articles
 from . import beam_flags
@@ -22,14 +24,11 @@ from . import output_flags
 from absl import flags
 
 from realm_tf.records import corpus_building
-from realm_tf.records import shards
+from realm_tf.records import corpus_files
 
 _FORMAT = article_flags.define_format()
 _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
   'max_block_wordpieces', 288, 'Longest block: 3 + title + body.', 8
-)
-_SHARD_BLOCKS = flags.DEFINE_integer(
-  'shard_blocks', 100_000, 'Blocks per TFRecord file.', 1
 )
 
 
@@ -55,20 +54,24 @@ def _cut(output_dir, tokenizer, length, counts, links, update=None):
   )
 
 
-def _write(output, source, counts) -> shards.CorpusManifest:
-  size = _SHARD_BLOCKS.value
+def _write(output, source, counts) -> dict[str, Any]:
   if update := new_corpus_flags.update():
-    length = update.manifest.max_block_wordpieces
+    length = update.manifest['max_block_wordpieces']
     batches = _cut(
       output, update.tokenizer, length, counts, update.links, update
     )
-    return update.write(batches, output, source, counts, size)
+    return update.write(batches, output, source=source, counts=counts)
   length = _MAX_BLOCK_WORDPIECES.value
   tokenizer = new_corpus_flags.tokenizer(_FORMAT.value)
   links = new_corpus_flags.links()
   batches = _cut(output, tokenizer, length, counts, links)
-  return shards.write_encoded(
-    batches, output, tokenizer, source, size, length, links
+  return corpus_files.write(
+    batches,
+    output,
+    tokenizer,
+    source=source,
+    max_block_wordpieces=length,
+    links=links,
   )
 
 
@@ -78,7 +81,7 @@ def main(_):
   source = {'format': _FORMAT.value, **article_flags.description(counts)}
   manifest = _write(output_dir, source, counts)
   print(
-    f'Wrote {manifest.num_blocks} blocks to {output_dir}.{counts.summary()}'
+    f'Wrote {manifest["num_blocks"]} blocks to {output_dir}.{counts.summary()}'
   )
 
 

@@ -19,7 +19,7 @@ from . import output_flags
 from absl import flags
 
 from realm_tf.records import query_building
-from realm_tf.records import query_table
+from realm_tf.records import query_files
 from realm_tf.tagging import taggers
 from realm_tf.world import gazetteer
 from realm_tf.world import inputs
@@ -78,17 +78,12 @@ def main(_):
   tokenizer = corpus_flags.tokenizer()
   counts = article_flags.new_counts()
   source = {'format': _FORMAT.value, 'tagger': _TAGGER.value}
-  info = query_table.QueriesInfo(
-    tokenizer.vocabulary_sha256,
-    _MASKING.value,
-    table.manifest['corpus_fingerprint'],
-    {**source, **article_flags.description(counts)},
-  )
-  manifest = query_table.write_queries(
+  manifest = query_files.write(
     _queries(output_dir, tokenizer, table, counts),
     output_dir,
-    info,
-    table.hashes,
+    table,
+    masking=_MASKING.value,
+    source={**source, **article_flags.description(counts)},
   )
   print(
     f'Wrote {manifest["num_queries"]} queries to {output_dir}.'

@@ -20,7 +20,7 @@ from realm_tf import errors
 from realm_tf.index import index_builder
 from realm_tf.index import storage
 from realm_tf.index import version_work
-from realm_tf.records import shards
+from realm_tf.records import block_table
 from realm_tf.refresh import progress as progress_lib
 from realm_tf.refresh import refresher
 from realm_tf.rundir import layout
@@ -56,7 +56,7 @@ def main(_):
       f'{_NUM_WORKERS.value}. Number the workers from 0.'
     )
   strategy = strategy_flags.create_local()
-  shards.read_manifest(
+  block_table.read_manifest(
     corpus_flags.CORPUS_DIR.value
   )  # A mistake shows before the wait.
   while not _ONCE.value and versions.newest(params_root) is None:

@@ -30,7 +30,7 @@ def _open_corpus(directory):
   table = block_table.BlockTable.open(f'{directory}/corpus')
   inspection.as_text(inspection.of_corpus(table, 9, 0), colored=False)
   update = corpus_update.CorpusUpdate(f'{directory}/corpus', ['first'])
-  update.write([], f'{directory}/new', {}, counts_lib.Counts(), 2)
+  update.write([], f'{directory}/new', source={}, counts=counts_lib.Counts())
 
 
 def _open_queries(directory):

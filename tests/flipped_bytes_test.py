@@ -81,7 +81,7 @@ class FlippedBytesTest(parameterized.TestCase):
       and path.is_file()
       and path.stat().st_size
     )
-    for kind in ('tfrecord', 'own_hashes.npy', 'params.safetensors', 'vocab'):
+    for kind in ('texts', 'own_hashes.npy', 'params.safetensors', 'vocab'):
       self.assertTrue(any(kind in name for name in names), names)
     results = self._run(
       [('inspect_data', self._copy(name), ['--verify']) for name in names]
@@ -95,7 +95,7 @@ class FlippedBytesTest(parameterized.TestCase):
     ('index_of_a_corpus', 'corpus/table/body_ids.npy', _build_index),
     (
       'corpus_of_a_corpus',
-      'corpus/blocks-00000.tfrecord',
+      'corpus/table/texts.npy',
       lambda corpus_dir, _: corpus_update.CorpusUpdate(corpus_dir, []),
     ),
     (

@@ -1,17 +1,22 @@
-"""A corpus and a config that are small enough for a unit test."""
+"""A corpus, queries and a config that are small enough for a unit test."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 import dataclasses
+import json
 import os
+from typing import Any, Union
 
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.corpus import blocks
+from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
+from realm_tf.records import corpus_files
+from realm_tf.records import encoded_blocks
+from realm_tf.records import query_files
 from realm_tf.records import query_table
-from realm_tf.records import shards
+from realm_tf.text import wordpiece
 from tests import fakes
 
 TOKENIZER = fakes.tokenizer('. a b c d e f')  # Ids 5 to 11.
@@ -34,6 +39,11 @@ _BERT = config_lib.BertConfig(
   dropout_rate=0.0,
   attention_dropout_rate=0.0,
 )
+
+
+def bert(**changes: Any) -> config_lib.BertConfig:
+  """Returns an encoder of one layer without dropout, but for `changes`."""
+  return dataclasses.replace(_BERT, **changes)
 
 
 def config() -> config_lib.ExperimentConfig:
@@ -84,8 +94,7 @@ def with_dropout(
   model: config_lib.ModelConfig, rate: float
 ) -> config_lib.ModelConfig:
   """Returns `model` with all kinds of dropout, and the vocabulary's size."""
-  bert = dataclasses.replace(
-    _BERT,
+  encoder = bert(
     vocab_size=TOKENIZER.vocab_size,
     dropout_rate=rate,
     attention_dropout_rate=rate,
@@ -97,28 +106,100 @@ def with_dropout(
     layer_norm_epsilon=1e-12,  # Such small embeddings vanish in a larger one.
   )
   return dataclasses.replace(
-    model, embedder_bert=bert, reader_bert=bert, embedder=embedder
+    model, embedder_bert=encoder, reader_bert=encoder, embedder=embedder
+  )
+
+
+def cut(
+  articles: Iterable[sources.Article] = ARTICLES,
+  tokenizer: wordpiece.WordpieceTokenizer = TOKENIZER,
+  max_block_wordpieces: int = MAX_BLOCK_WORDPIECES,
+) -> list[blocks_lib.Block]:
+  """Returns the blocks of articles."""
+  return list(
+    blocks_lib.cut_batch(list(articles), tokenizer, max_block_wordpieces)
+  )
+
+
+def write_blocks(
+  blocks: Sequence[blocks_lib.Block],
+  corpus_dir: str,
+  tokenizer: wordpiece.WordpieceTokenizer = TOKENIZER,
+  max_block_wordpieces: int = MAX_BLOCK_WORDPIECES,
+) -> dict[str, Any]:
+  """Writes a corpus of blocks; returns its manifest."""
+  return corpus_files.write(
+    [encoded_blocks.encode(blocks)],
+    corpus_dir,
+    tokenizer,
+    source={},
+    max_block_wordpieces=max_block_wordpieces,
   )
 
 
 def write_corpus(
-  directory: str, articles: Iterable[sources.Article] = ARTICLES
+  directory: str,
+  articles: Iterable[sources.Article] = ARTICLES,
+  name: str = 'corpus',
 ) -> str:
-  """Writes a corpus of articles below `directory`; returns where."""
-  corpus_dir = os.path.join(directory, 'corpus')
-  shards.write_corpus(
-    blocks.cut_corpus(articles, TOKENIZER, MAX_BLOCK_WORDPIECES),
-    corpus_dir,
-    TOKENIZER,
-    {},
-    max_block_wordpieces=MAX_BLOCK_WORDPIECES,
-  )
+  """Writes a corpus of articles below `directory`; returns its path."""
+  corpus_dir = os.path.join(directory, name)
+  write_blocks(cut(articles), corpus_dir)
   return corpus_dir
 
 
 def open_corpus(directory: str) -> block_table.BlockTable:
   """Writes the corpus of `ARTICLES` below `directory` and opens it."""
   return block_table.BlockTable.open(write_corpus(directory))
+
+
+class Corpus:
+  """The part of a `BlockTable` that queries need, without files.
+
+  Args:
+    hashes: Hash of each block.
+  """
+
+  def __init__(
+    self,
+    fingerprint: str = 'of no corpus',
+    hashes: Sequence[int] = range(100),
+    vocabulary_sha256: str = TOKENIZER.vocabulary_sha256,
+  ):
+    self.manifest = {
+      'vocabulary_sha256': vocabulary_sha256,
+      'corpus_fingerprint': fingerprint,
+    }
+    self.hashes = np.array(hashes, np.uint64)
+    self.num_blocks = len(hashes)
+    self.vocab_size = 99
+
+
+def query(
+  ids: Sequence[int],
+  spans: Sequence[Sequence[int]] = (),
+  own_block: int = query_table.NO_BLOCK,
+  text: str = '',
+) -> query_table.Query:
+  """Returns a query of wordpieces and its salient spans."""
+  return query_table.Query(
+    np.array(ids, np.int32),
+    np.array(spans, np.int32).reshape([-1, 2]),
+    own_block,
+    text,
+  )
+
+
+def write_queries(
+  directory: str,
+  queries: Iterable[query_table.Query],
+  masking: str = 'salient',
+  corpus: Union[Corpus, block_table.BlockTable] = Corpus(),  # noqa: B008
+) -> str:
+  """Writes queries below `directory`; returns their path."""
+  queries_dir = os.path.join(directory, 'queries')
+  query_files.write(queries, queries_dir, corpus, masking=masking, source={})
+  return queries_dir
 
 
 def open_queries(
@@ -129,25 +210,24 @@ def open_queries(
   """Writes queries below `directory` and opens them.
 
   Args:
-    directory: Of the test.
-    queries: Text, its salient spans, and the block that it is from.
-    masking: Of the queries.
+    queries: Text, salient spans in wordpieces, and own block of each query.
   """
-  queries_dir = os.path.join(directory, 'queries')
-  query_table.write_queries(
-    (
-      query_table.Query(
-        TOKENIZER.tokenize(text).ids,
-        np.array(spans, np.int32).reshape([-1, 2]),
-        own,
-        text,
-      )
-      for text, spans, own in queries
-    ),
-    queries_dir,
-    query_table.QueriesInfo('', masking, None, {}),
+  return query_table.QueryTable.open(
+    write_queries(
+      directory,
+      (
+        query(TOKENIZER.tokenize(text).ids, spans, own, text)
+        for text, spans, own in queries
+      ),
+      masking,
+    )
   )
-  return query_table.QueryTable.open(queries_dir)
+
+
+def read_rows(path: str) -> list[dict[str, Any]]:
+  """Returns the objects of a file with JSON lines."""
+  with open(path) as file:
+    return [json.loads(line) for line in file]
 
 
 def embeddings(num_blocks: int) -> np.ndarray:

@@ -2,12 +2,9 @@
 
 import os
 
-import numpy as np
-
 from realm_tf.index import index_builder
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
-from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.training import params_export
 from realm_tf.training import runs
@@ -18,17 +15,10 @@ from tests import tiny
 def write(directory: str) -> None:
   """Writes corpus/, queries/ and model/, with an index, below `directory`."""
   corpus_dir = tiny.write_corpus(directory)
-  table = block_table.BlockTable.open(corpus_dir)
-  query_table.write_queries(
-    [query_table.Query(np.array([5, 6]), np.array([[0, 1]]), 0, 'a b')],
-    os.path.join(directory, 'queries'),
-    query_table.QueriesInfo(
-      tiny.TOKENIZER.vocabulary_sha256,
-      'salient',
-      table.manifest['corpus_fingerprint'],
-      {},
-    ),
-    table.hashes,
+  tiny.write_queries(
+    directory,
+    [tiny.query([5, 6], [[0, 1]], 0, 'a b')],
+    corpus=block_table.BlockTable.open(corpus_dir),
   )
   model_dir = os.path.join(directory, 'model')
   inputs = runs.open_inputs(tiny.config(), corpus_dir)

@@ -43,16 +43,6 @@ class Block(NamedTuple):
   sentence_ends: np.ndarray
 
 
-def cut_corpus(
-  articles: Iterable[sources.Article],
-  tokenizer: wordpiece.WordpieceTokenizer,
-  max_block_wordpieces: int = 288,
-) -> Iterator[Block]:
-  """Yields the blocks of all `articles`, in order; tokenizes in batches."""
-  for batch in batches(articles):
-    yield from cut_batch(batch, tokenizer, max_block_wordpieces)
-
-
 def cut_batch(
   articles: Sequence[sources.Article],
   tokenizer: wordpiece.WordpieceTokenizer,

@@ -24,7 +24,7 @@ from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
 from realm_tf.records import corpus_building
-from realm_tf.records import shards
+from realm_tf.records import corpus_files
 from realm_tf.rundir import layout
 from realm_tf.rundir import manifests
 from realm_tf.rundir import model_directory
@@ -128,14 +128,14 @@ def _write_corpus(imported, corpus_dir, tokenizer, num_workers):
   articles = _counted(
     block_texts.read(imported.blocks_file), rows, imported.blocks_file
   )
-  manifest = shards.write_encoded(
+  manifest = corpus_files.write(
     corpus_building.build_uncut(articles, tokenizer, num_workers),
     corpus_dir,
     tokenizer,
-    {'blocks': imported.blocks_file},
+    source={'blocks': imported.blocks_file},
     max_block_wordpieces=imported.config.lengths.block_tokens,
   )
-  logging.info('Wrote %d blocks to %s.', manifest.num_blocks, corpus_dir)
+  logging.info('Wrote %d blocks to %s.', manifest['num_blocks'], corpus_dir)
 
 
 def _counted(

@@ -40,7 +40,10 @@ def build(
   with reading_lib.run(
     reading, blocks.batches, work, work_dir, options, counts
   ) as paths:
-    batches = with_different_ids(map(batch_files.read, paths))
+    batches = (
+      encoded_blocks.EncodedBlocks(**batch_files.read(path)) for path in paths
+    )
+    batches = with_different_ids(batches)
     yield from corpus_building.without_duplicates(batches, counts)
 
 
@@ -53,7 +56,7 @@ def with_different_ids(
   """
   seen = distinct_ids.SeenIds()
   for batch in batches:
-    for name, title, _ in batch.articles:
+    for name, title in batch.articles():
       if not seen.add(name):
         raise errors.UserError(
           f'Articles must have different ids. Found {name!r:.40} of '
@@ -74,4 +77,4 @@ class _Cut(beam.DoFn):
   def process(self, element):
     name, articles = element
     path = reading_lib.batch_path(self._work_dir, name)
-    batch_files.write(self._cut(articles), path)
+    batch_files.write(self._cut(articles)._asdict(), path)

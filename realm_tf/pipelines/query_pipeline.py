@@ -58,7 +58,8 @@ def build(
     reading, sources.in_batches, work, work_dir, options, counts
   ) as paths:
     for path in paths:
-      yield from batch_files.read_queries(path)
+      columns = batch_files.read(path)
+      yield from query_table.EncodedQueries(**columns).decode()
 
 
 class _Tag(beam.DoFn):
@@ -86,5 +87,5 @@ class _Tag(beam.DoFn):
       counts,
     )
     path = reading_lib.batch_path(self._work_dir, name)
-    batch_files.write_queries(queries, path)
+    batch_files.write(query_table.encode(list(queries))._asdict(), path)
     reading_lib.write_counts(self._work_dir, f'of-{name}', counts)

@@ -12,7 +12,6 @@ from typing import Any, Optional
 
 import numpy as np
 
-from realm_tf import errors
 from realm_tf import input_files
 from realm_tf.records import columns
 from realm_tf.records import encoded_blocks
@@ -26,6 +25,8 @@ NOT_FOUND = -1  # Of `find_hashes`.
 FOLDER = 'table'
 SCHEMA_VERSION = 2
 _MOST_BLOCKS = 2**31 - 1  # Rows are int32.
+COLUMNS = encoded_blocks.ARTICLE_COLUMNS | encoded_blocks.BLOCK_COLUMNS
+_BLOCKS = 2**31 - 1  # Rows are int32.
 # Column -> type of its values.
 COLUMNS = {
   'article_ids': np.uint8,
@@ -45,7 +46,6 @@ KIND = manifests.Kind(
     'vocabulary_sha256': json_shapes.TEXT,
     'corpus_fingerprint': json_shapes.TEXT,
     'max_block_wordpieces': json_shapes.count(1, _MOST_BLOCKS),
-    'shard_blocks': json_shapes.list_of(_BLOCKS),
     'source': json_shapes.OBJECT,
     'links': json_shapes.optional(
       json_shapes.object_of(
@@ -176,33 +176,19 @@ class BlockTable:
     rows = self.article_rows if ids is None else self.article_rows[ids]
     return self._title_ids.lengths(rows), self._body_ids.lengths(ids)
 
-  def encoded(
-    self, start: int, records: Sequence[bytes]
-  ) -> encoded_blocks.EncodedBlocks:
-    """Returns the blocks from row `start` on, encoded.
-
-    Args:
-      start: Row of the first block.
-      records: Serialized blocks, which the table does not hold.
-    """
-    stop = start + len(records)
+  def encoded(self, start: int, stop: int) -> encoded_blocks.EncodedBlocks:
+    """Returns the blocks from row `start` up to row `stop`, encoded."""
     rows = np.asarray(self.article_rows[start:stop])
-    articles = [
-      (self._article_ids.text(i), self._titles.text(i), self._title_ids.row(i))
-      for i in range(rows[0], rows[-1] + 1)
-    ]
-    texts, body_ids, sentence_ends = (
-      encoded_blocks.Rows(*column.slice(start, stop))
-      for column in (self._texts, self._body_ids, self._sentence_ends)
-    )
+    first, last = int(rows[0]), int(rows[-1])
     return encoded_blocks.EncodedBlocks(
-      list(records),
       np.asarray(self.hashes[start:stop]),
-      texts,
-      body_ids,
-      sentence_ends,
-      articles,
       rows - rows[0],
+      self._article_ids.slice(first, last + 1),
+      self._titles.slice(first, last + 1),
+      self._title_ids.slice(first, last + 1),
+      self._texts.slice(start, stop),
+      self._body_ids.slice(start, stop),
+      self._sentence_ends.slice(start, stop),
     )
 
   def find_article(self, article_id: str) -> np.ndarray:
@@ -244,12 +230,6 @@ class BlockTable:
 def read_manifest(corpus_dir: str, verify: bool = False) -> dict[str, Any]:
   """Returns the manifest of a corpus; see `BlockTable.open`."""
   manifest = manifests.read(corpus_dir, KIND)
-  if sum(manifest['shard_blocks']) != manifest['num_blocks']:
-    raise errors.UserError(
-      f"'shard_blocks' in the manifest of {corpus_dir} must add up to "
-      f"'num_blocks', {manifest['num_blocks']}. Found "
-      f'{sum(manifest["shard_blocks"])}. Make it again with {KIND.made_by}.'
-    )
   manifests.check(corpus_dir, manifest, verify)
   return manifest
 

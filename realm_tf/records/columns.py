@@ -4,6 +4,7 @@ Column `name` is two files: NAME.npy holds the rows end to end, NAME.offsets.npy
 (int64, one more than rows) where each begins. Text is UTF-8 in uint8.
 """
 
+import hashlib
 import os
 from typing import Any, Optional
 
@@ -11,40 +12,41 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.records import npy_files
+from realm_tf.records import rows as rows_lib
 
 
 class ColumnWriter:
-  """Appends rows to a local column; holds only the offsets in memory."""
+  """Appends rows to a local column; holds only their lengths in memory."""
 
-  def __init__(self, directory: str, name: str, dtype=np.int32):
+  def __init__(self, directory: str, name: str, dtype: Any):
     self._path = os.path.join(directory, name)
     self._dtype = np.dtype(dtype)
-    self._lengths = []
+    self._lengths = [np.zeros(0, np.int32)]
+    self._digest = hashlib.sha256()
     self._file = open(self._path + '.npy', 'wb')  # noqa: SIM115, see close.
     self._header_bytes = self._write_header(0)
 
-  def append(self, row):
-    """Appends a 1D array, or a string to a column of uint8."""
-    if isinstance(row, str):
-      row = np.frombuffer(row.encode('utf-8', 'replace'), np.uint8)
-    row = np.ascontiguousarray(row, self._dtype)
-    self._file.write(row.tobytes())
-    self._lengths.append(len(row))
+  def extend(self, rows: rows_lib.Rows) -> None:
+    data = np.ascontiguousarray(rows.values, self._dtype).tobytes()
+    self._digest.update(data)
+    self._file.write(data)
+    self._lengths.append(rows.lengths)
 
-  def extend(self, values: np.ndarray, lengths: np.ndarray):
-    """Appends rows that lie end to end in `values`, each of its length."""
-    self._file.write(np.ascontiguousarray(values, self._dtype).tobytes())
-    self._lengths.extend(lengths.tolist())
-
-  def close(self):
+  def close(self) -> None:
     """Makes the column readable."""
-    offsets = np.concatenate([[0], np.cumsum(self._lengths, dtype=np.int64)])
+    lengths = np.concatenate(self._lengths)
+    self._digest.update(lengths.tobytes())
+    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     self._file.seek(0)
     # NumPy pads the header so that a growing array can be given its length.
     if self._write_header(int(offsets[-1])) != self._header_bytes:
       raise ValueError(f'{self._path}.npy outgrew its header.')
     self._file.close()
     np.save(self._path + '.offsets.npy', offsets)
+
+  def sha256(self) -> bytes:
+    """Returns the SHA-256 of values and lengths, after `close`."""
+    return self._digest.digest()
 
   def _write_header(self, length: int) -> int:
     np.lib.format.write_array_header_1_0(
@@ -125,12 +127,11 @@ class RaggedColumn:
   def row(self, i: int) -> np.ndarray:
     return np.array(self.values[self.offsets[i] : self.offsets[i + 1]])
 
-  def slice(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns rows [start, stop) end to end, and their lengths, int32."""
+  def slice(self, start: int, stop: int) -> rows_lib.Rows:
+    """Returns rows [start, stop)."""
     offsets = self.offsets[start : stop + 1]
-    return self.values[offsets[0] : offsets[-1]], np.diff(offsets).astype(
-      np.int32
-    )
+    lengths = np.diff(offsets).astype(np.int32)
+    return rows_lib.Rows(self.values[offsets[0] : offsets[-1]], lengths)
 
   def text(self, i: int) -> str:
     """Returns row `i` of a text column."""

@@ -1,8 +1,7 @@
 """Makes a corpus from another one by adding and removing articles.
 
-Unchanged shards are linked, not copied. Block ids before the first removed
-block stay; new blocks come last. Queries find their own blocks again by content
-(`query_table.QueryTable.fit_corpus`).
+Block ids before the first removed block stay; new blocks come last. Queries
+find their own blocks again by content (`query_table.QueryTable.fit_corpus`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,16 +10,14 @@ import os
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.records import block_table
 from realm_tf.records import corpus_building
+from realm_tf.records import corpus_files
 from realm_tf.records import corpus_links
-from realm_tf.records import corpus_writer
 from realm_tf.records import encoded_blocks
-from realm_tf.records import shards
 from realm_tf.rundir import json_shapes
 from realm_tf.text import wordpiece
 
@@ -32,7 +29,6 @@ _SOURCE = {
   'made_from': json_shapes.optional(json_shapes.OBJECT),
 }
 _ADVICE = f'Make it again with {block_table.KIND.made_by}.'
-_Batch = encoded_blocks.EncodedBlocks
 
 
 class CorpusUpdate:
@@ -52,18 +48,16 @@ class CorpusUpdate:
   def __init__(self, corpus_dir: str, removed_ids: Sequence[str]):
     # An item is an id, or several with commas between them.
     self._dir = corpus_dir
-    self.manifest = shards.read_manifest(corpus_dir)
     self.tokenizer = wordpiece.WordpieceTokenizer.from_file(
       os.path.join(corpus_dir, 'vocab.txt')
     )
     self._table = block_table.BlockTable.open(corpus_dir, verify=True)
-    self._is_kept = np.ones(self.manifest.num_blocks, bool)
+    self.manifest = self._table.manifest
+    self._is_kept = np.ones(self._table.num_blocks, bool)
     for value in removed_ids:
       self._remove(value)
-    self.links = corpus_links.CorpusLinks.of_corpus(
-      corpus_dir, self._table.manifest
-    )
-    self.num_articles = _num_articles(self.manifest.source)
+    self.links = corpus_links.CorpusLinks.of_corpus(corpus_dir, self.manifest)
+    self.num_articles = _num_articles(self.manifest['source'])
 
   def find(self, article_id: str) -> str:
     """Returns the directory that keeps blocks of an article; '' if none."""
@@ -86,11 +80,11 @@ class CorpusUpdate:
     self,
     batches: Iterable[encoded_blocks.EncodedBlocks],
     output_dir: str,
+    *,
     source: dict[str, Any],
     counts: counts_lib.Counts,
-    max_shard_blocks: int,
-  ) -> shards.CorpusManifest:
-    """Writes the new corpus; see `shards.write_encoded`.
+  ) -> dict[str, Any]:
+    """Writes the new corpus; returns its manifest.
 
     Args:
       batches: New blocks; duplicates of kept blocks are left out.
@@ -98,62 +92,34 @@ class CorpusUpdate:
     """
     known = self._table.hashes[self._is_kept]
     counts.drop('removed block', int(np.sum(~self._is_kept)))
-
-    def fill(writer: corpus_writer.CorpusWriter):
-      self._keep(writer)
-      for batch in corpus_building.without_duplicates(batches, counts, known):
-        self._check_new(batch)
-        writer.extend(batch)
-
-    return shards.write(
-      fill,
+    new = corpus_building.without_duplicates(batches, counts, known)
+    return corpus_files.write(
+      itertools.chain(self._kept(), map(self._checked, new)),
       output_dir,
       self.tokenizer,
-      {**source, 'made_from': self.manifest.source},
-      max_shard_blocks,
-      self.manifest.max_block_wordpieces,
-      self.links,
+      source={**source, 'made_from': self.manifest['source']},
+      max_block_wordpieces=self.manifest['max_block_wordpieces'],
+      links=self.links,
     )
 
-  def _check_new(self, batch: _Batch) -> None:
-    """Raises UserError if an article of `batch` is in the corpus already."""
-    for article_id, *_ in batch.articles:
+  def _kept(self) -> Iterator[encoded_blocks.EncodedBlocks]:
+    """Yields the old blocks without those of removed articles."""
+    for start in range(0, self._table.num_blocks, _BATCH_BLOCKS):
+      is_kept = self._is_kept[start : start + _BATCH_BLOCKS]
+      batch = self._table.encoded(start, start + len(is_kept))
+      yield batch.select(is_kept)
+
+  def _checked(
+    self, batch: encoded_blocks.EncodedBlocks
+  ) -> encoded_blocks.EncodedBlocks:
+    """Returns `batch`; UserError if the corpus has one of its articles."""
+    for article_id, _ in batch.articles():
       if self.find(article_id):
         raise errors.UserError(
           f'--input must have new articles. Found {article_id!r:.40} there and '
           f'in {self._dir}. Give its id to --remove, too, to replace it.'
         )
-
-  def _keep(self, writer: corpus_writer.CorpusWriter) -> None:
-    """Links unchanged shards and rewrites the others."""
-    start = 0
-    for shard, number in enumerate(self.manifest.shard_blocks):
-      path = corpus_writer.shard_path(self._dir, shard)
-      batches = self._read(path, start, number)
-      if self._is_kept[start : start + number].all():
-        writer.link(path, (batch for _, batch in batches))
-      else:
-        writer.end_shard()
-        for is_kept, batch in batches:
-          writer.extend(batch.select(is_kept))
-      start += number
-    writer.end_shard()
-
-  def _read(self, path, start, number) -> Iterator[tuple[np.ndarray, _Batch]]:
-    """Yields (bool [n] of kept blocks, the blocks), from row `start` on."""
-    end = start + number
-    records = tf.data.TFRecordDataset(path).as_numpy_iterator()
-    while batch := list(itertools.islice(records, _BATCH_BLOCKS)):
-      stop = start + len(batch)
-      if stop > end:
-        break
-      yield self._is_kept[start:stop], self._table.encoded(start, batch)
-      start = stop
-    if batch or start != end:
-      raise errors.UserError(
-        f'{path} must have {number} blocks, as the manifest says. Found '
-        f'{"more" if batch else "less"}. Make {self._dir} again.'
-      )
+    return batch
 
 
 def _num_articles(source: dict[str, Any]) -> int:

@@ -37,8 +37,8 @@ def queries_from_articles(
   articles: Iterable[sources.Article],
   tokenizer: wordpiece.WordpieceTokenizer,
   tagger: Optional[salient_spans.Tagger],
-  table: Optional[block_table.BlockTable],
-  counts: Optional[counts_lib.Counts] = None,
+  table: block_table.BlockTable,
+  counts: counts_lib.Counts,
 ) -> Iterator[query_table.Query]:
   """Yields a query for each sentence that is long enough.
 
@@ -46,10 +46,9 @@ def queries_from_articles(
     tagger: Finds salient spans; sentences without one are dropped. None keeps
       all, for random masks.
     table: Corpus in which own blocks are looked up by the article's id or
-      title; None if X and Z have nothing in common.
+      title.
     counts: Counts sentences, kept and left out.
   """
-  counts = counts or counts_lib.Counts()
   for batch in sources.in_batches(articles):
     texts, blocks = [], []
     for article in batch:
@@ -71,13 +70,13 @@ def queries_from_articles(
 def queries_from_sentences(
   sentences: Iterable[tagged_sentences.TaggedSentence],
   tokenizer: wordpiece.WordpieceTokenizer,
-  table: Optional[block_table.BlockTable] = None,
+  table: block_table.BlockTable,
 ) -> Iterator[query_table.Query]:
   """Yields a query per sentence.
 
   Args:
     sentences: Sentences, read lazily; an article's are neighbours.
-    table: See `queries_from_articles`.
+    table: Corpus in which own blocks are looked up.
   """
   sentences = iter(sentences)
   while batch := list(itertools.islice(sentences, _BATCH_SENTENCES)):
@@ -99,7 +98,7 @@ def find_own_blocks(
   sentences: Sequence[str],
   article_id: str,
   title: str,
-  table: Optional[block_table.BlockTable],
+  table: block_table.BlockTable,
 ) -> list[int]:
   """Returns the block that holds each sentence of an article, or -1.
 
@@ -107,13 +106,11 @@ def find_own_blocks(
     sentences: Sentences in the order of the article.
     article_id: Id of the article in the corpus.
     title: Title of the article, for ids that are not the corpus's; or ''.
-    table: The corpus, or None.
+    table: The corpus.
   """
-  ids = []
-  if table:
-    ids = table.find_article(article_id)
-    if title:
-      ids = np.union1d(ids, table.find_title(title))
+  ids = table.find_article(article_id)
+  if title:
+    ids = np.union1d(ids, table.find_title(title))
   if not len(ids):
     return [query_table.NO_BLOCK] * len(sentences)
   return [

@@ -1,49 +1,48 @@
-"""Pre-training queries on disk: wordpieces, maskable spans, own block.
+"""Pre-training queries: wordpieces, maskable spans, own block.
 
 manifest.json   schema_version, num_queries, vocabulary_sha256, masking,
-                corpus_fingerprint (null without a corpus), num_dropped, source,
-                files
+                corpus_fingerprint, num_dropped, source, files
 *.npy           columns (records/columns.py); own_hashes finds own blocks in a
                 corpus that was cut at another time
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 import os
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from absl import logging
 import numpy as np
-import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.records import block_table
 from realm_tf.records import columns
 from realm_tf.records import npy_files
+from realm_tf.records import rows as rows_lib
 from realm_tf.rundir import json_shapes
 from realm_tf.rundir import manifests
 
 NO_BLOCK = block_table.NOT_FOUND
-_SCHEMA_VERSION = 1
-_MAX_SPAN = 10  # Wordpieces; the paper masks at most 10 in a query.
+SCHEMA_VERSION = 1
 _MOST_BLOCKS = 2**31 - 1
 # Column -> type of its values.
-_COLUMNS = {'ids': np.int32, 'spans': np.int32, 'texts': np.uint8}
+COLUMNS = {'ids': np.int32, 'spans': np.int32, 'texts': np.uint8}
 KIND = manifests.Kind(
   'a queries directory',
   'bin.make_queries',
   {
     'num_queries': json_shapes.count(1),
-    'schema_version': json_shapes.one_of(_SCHEMA_VERSION),
+    'schema_version': json_shapes.one_of(SCHEMA_VERSION),
     'vocabulary_sha256': json_shapes.TEXT,
     'masking': json_shapes.TEXT,
-    'corpus_fingerprint': json_shapes.nullable(json_shapes.TEXT),
+    'corpus_fingerprint': json_shapes.TEXT,
     'num_dropped': json_shapes.map_of(json_shapes.COUNT),
     'source': json_shapes.OBJECT,
   },
   (
     'own_blocks.npy',
-    *(f'{name}.npy' for name in _COLUMNS),
-    *(f'{name}.offsets.npy' for name in _COLUMNS),
+    'own_hashes.npy',
+    *(f'{name}.npy' for name in COLUMNS),
+    *(f'{name}.offsets.npy' for name in COLUMNS),
   ),
 )
 
@@ -64,89 +63,41 @@ class Query(NamedTuple):
   text: str = ''
 
 
-class QueriesInfo(NamedTuple):
-  """Description of a directory of queries in its manifest.
+class EncodedQueries(NamedTuple):
+  """N queries as the arrays that are written to disk; see `Query`.
 
   Attributes:
-    vocabulary_sha256: SHA-256 of the vocabulary.
-    masking: See `masking.Masking.kind`; only 'salient' queries need spans.
-    corpus_fingerprint: Fingerprint of the corpus of the own blocks, or None.
-    source: Source of the sentences.
+    own_blocks: int64 [N].
+    ids: N rows.
+    spans: N rows: start and end of each span, in turn.
+    texts: N texts.
   """
 
-  vocabulary_sha256: str
-  masking: str
-  corpus_fingerprint: Optional[str]
-  source: dict[str, Any]
+  own_blocks: np.ndarray
+  ids: rows_lib.Rows
+  spans: rows_lib.Rows
+  texts: rows_lib.Rows
+
+  def decode(self) -> Iterator[Query]:
+    for own_block, ids, spans, text in zip(
+      self.own_blocks.tolist(),
+      self.ids.arrays(),
+      self.spans.arrays(),
+      self.texts.texts(),
+      strict=True,
+    ):
+      yield Query(ids, spans.reshape(-1, 2), own_block, text)
 
 
-def write_queries(
-  queries: Iterable[Query],
-  output_dir: str,
-  info: QueriesInfo,
-  block_hashes: Optional[np.ndarray] = None,
-) -> dict[str, Any]:
-  """Writes a directory of queries in one pass and returns its manifest.
-
-  Spans above 10 wordpieces are dropped; then, for salient masking, queries
-  without spans. 'num_dropped' of the manifest counts both.
-
-  Args:
-    output_dir: Directory to write or replace.
-    block_hashes: Hashes of the corpus's blocks, which find own blocks again in
-      another corpus.
-
-  Raises:
-    UserError: No query is left.
-  """
-  dropped = {'spans_too_long': 0, 'queries_without_span': 0}
-  with manifests.publishing(output_dir) as (staging, manifest):
-    own = _write_columns(queries, staging, info.masking == 'salient', dropped)
-    if not len(own):
-      raise errors.UserError(
-        'Pre-training needs at least one query; none of the input has a '
-        f'span to mask ({dropped}). Check --input and --tagger.'
-      )
-    np.save(os.path.join(staging, 'own_blocks.npy'), own)
-    if block_hashes is not None:
-      hashes = np.where(own == NO_BLOCK, 0, block_hashes[np.maximum(own, 0)])
-      np.save(os.path.join(staging, 'own_hashes.npy'), hashes.astype(np.uint64))
-    manifest.update(
-      schema_version=_SCHEMA_VERSION,
-      num_queries=len(own),
-      num_dropped=dropped,
-      **info._asdict(),
-    )
-  return manifest
-
-
-def _write_columns(queries, staging, needs_span, dropped) -> np.ndarray:
-  """Writes the queries to keep, counts the others, returns the own blocks."""
-  ids, spans, texts = writers = [
-    columns.ColumnWriter(staging, name, dtype)
-    for name, dtype in _COLUMNS.items()
-  ]
-  own_blocks = []
-  for query in queries:
-    kept = _short_spans(query.spans, dropped)
-    if needs_span and not len(kept):
-      dropped['queries_without_span'] += 1
-      continue
-    ids.append(query.ids)
-    spans.append(kept.ravel())
-    texts.append(query.text)
-    own_blocks.append(query.own_block)
-  for writer in writers:
-    writer.close()
-  return np.array(own_blocks, np.int64)
-
-
-def _short_spans(spans, dropped):
-  """Returns the spans that may be kept, and counts the others."""
-  spans = np.asarray(spans, np.int32).reshape(-1, 2)
-  fits = spans[:, 1] - spans[:, 0] <= _MAX_SPAN
-  dropped['spans_too_long'] += int(np.sum(~fits))
-  return spans[fits]
+def encode(queries: Sequence[Query]) -> EncodedQueries:
+  """Returns queries as columns."""
+  of_ids = rows_lib.Rows.of_ids
+  return EncodedQueries(
+    np.array([query.own_block for query in queries], np.int64),
+    of_ids([query.ids for query in queries]),
+    of_ids([query.spans.ravel() for query in queries]),
+    rows_lib.Rows.of_texts([query.text for query in queries]),
+  )
 
 
 class QueryTable:
@@ -178,7 +129,7 @@ class QueryTable:
         self.num_queries,
         None if dtype is np.uint8 else _MOST_BLOCKS,
       )
-      for name, dtype in _COLUMNS.items()
+      for name, dtype in COLUMNS.items()
     )
     self._check_spans()
 
@@ -207,9 +158,6 @@ class QueryTable:
           'bin.make_queries again.'
         )
       return
-    path = os.path.join(self._dir, 'own_hashes.npy')
-    if not tf.io.gfile.exists(path):
-      self._check(key, table)
     hashes = self._open('own_hashes.npy', np.uint64)
     found = block_table.find_hashes(hashes, table.hashes)
     self.own_blocks = np.where(has_own, found, NO_BLOCK)
@@ -229,7 +177,7 @@ class QueryTable:
     """Raises UserError if a span is none of its query; many: some of them."""
     for start, stop in npy_files.pieces(self.num_queries):
       values, sizes = self._spans.slice(start, stop)
-      ends = np.repeat(self._ids.slice(start, stop)[1], sizes // 2)
+      ends = np.repeat(self._ids.slice(start, stop).lengths, sizes // 2)
       spans = values[: 2 * len(ends)].reshape(-1, 2)
       are_spans = (spans[:, 0] < spans[:, 1]) & (spans[:, 1] <= ends)
       if (sizes % 2).any() or not are_spans.all():

@@ -2,14 +2,9 @@
 
 import os
 
-import numpy as np
-
-from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
-from realm_tf.records import query_table
-from realm_tf.records import shards
 from realm_tf.rundir import layout
 from realm_tf.training import params_export
 from realm_tf.training import runs
@@ -26,14 +21,8 @@ class Files:
     self.missing = self._path('missing')
     self.new = self._path('new')
     self.corpus = tiny.write_corpus(directory)
-    self.other_corpus = self._path('other')
-    shards.write_corpus(
-      blocks.cut_corpus(
-        [sources.Article('f', 'A b. C d.', 'other')], tiny.TOKENIZER, 10
-      ),
-      self.other_corpus,
-      tiny.TOKENIZER,
-      {},
+    self.other_corpus = tiny.write_corpus(
+      directory, [sources.Article('f', 'A b. C d.', 'other')], 'other'
     )
     self.vocabulary = os.path.join(self.corpus, 'vocab.txt')
     self.broken = self._write('broken.jsonl', '\n{"title": "a", "text"\n')
@@ -44,8 +33,11 @@ class Files:
       'predictions.jsonl', '{"question": "d e", "prediction": "f"}\n'
     )
     self.other_run = directory
-    self.queries = self._path('queries')
-    self._make_queries()
+    self.queries = tiny.write_queries(
+      directory,
+      [tiny.query([5], [[0, 1]], own_block=0)],
+      corpus=block_table.BlockTable.open(self.corpus),
+    )
     self.log = {
       name: self._make_log(name, text)
       for name, text in (
@@ -74,19 +66,6 @@ class Files:
     with open(layout.metrics_file(path), 'w') as file:
       file.write(text)
     return path
-
-  def _make_queries(self):
-    manifest = block_table.BlockTable.open(self.corpus).manifest
-    query_table.write_queries(
-      [query_table.Query(np.array([5]), np.array([[0, 1]]), own_block=0)],
-      self.queries,
-      query_table.QueriesInfo(
-        manifest['vocabulary_sha256'],
-        'salient',
-        manifest['corpus_fingerprint'],
-        {},
-      ),
-    )
 
   def _make_model(self):
     inputs = runs.open_inputs(tiny.config(), self.corpus)

@@ -32,7 +32,7 @@ _TOKENIZER = wordpiece.WordpieceTokenizer(
 
 def _cut(text, max_block_wordpieces, title='Title'):
   article = sources.Article(title, text, 'id-1')
-  return list(blocks.cut_corpus([article], _TOKENIZER, max_block_wordpieces))
+  return list(blocks.cut_batch([article], _TOKENIZER, max_block_wordpieces))
 
 
 class CutBlocksTest(absltest.TestCase):
@@ -99,16 +99,16 @@ class CutBlocksTest(absltest.TestCase):
       _TOKENIZER.tokenize(text).ids,
     )
 
-  def test_corpus_equals_single_articles(self):
+  def test_a_batch_equals_single_articles(self):
     articles = [
       sources.Article(f'Title {i}', 'A b. C d e. ' * (i % 4), str(i))
       for i in range(20)
     ]
-    got = list(blocks.cut_corpus(iter(articles), _TOKENIZER, 12))
+    got = list(blocks.cut_batch(articles, _TOKENIZER, 12))
     expected = [
       block
       for article in articles
-      for block in blocks.cut_corpus([article], _TOKENIZER, 12)
+      for block in blocks.cut_batch([article], _TOKENIZER, 12)
     ]
     self.assertEqual([b.text for b in got], [b.text for b in expected])
     self.assertEqual(

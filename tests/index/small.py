@@ -9,8 +9,8 @@ from realm_tf import config as config_lib
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
-from realm_tf.records import shards
 from tests import fakes
+from tests import tiny
 
 TOKENIZER = fakes.tokenizer('a b c d e f g h i j k l m n o')  # 20 words.
 SPECIAL_IDS = TOKENIZER.special_ids
@@ -65,7 +65,7 @@ def blocks(body_lengths) -> list[blocks_lib.Block]:
 def write_corpus(directory: str, body_lengths) -> str:
   """Writes a corpus below `directory`; returns where."""
   corpus_dir = os.path.join(directory, 'corpus')
-  shards.write_corpus(blocks(body_lengths), corpus_dir, TOKENIZER, {})
+  tiny.write_blocks(blocks(body_lengths), corpus_dir, TOKENIZER, 288)
   return corpus_dir
 
 

@@ -12,7 +12,7 @@ from realm_tf.corpus import sources
 from realm_tf.pipelines import corpus_pipeline
 from realm_tf.pipelines import reading as reading_lib
 from realm_tf.records import corpus_building
-from realm_tf.records import shards
+from realm_tf.records import corpus_files
 from tests import tiny
 
 _MAX = tiny.MAX_BLOCK_WORDPIECES
@@ -60,11 +60,11 @@ class CorpusPipelineTest(parameterized.TestCase):
     return self._write('local', batches, counts)
 
   def _write(self, name, batches, counts):
-    return shards.write_encoded(
+    return corpus_files.write(
       batches,
       os.path.join(self.directory, name),
       tiny.TOKENIZER,
-      {'kept': counts.kept, 'left_out': counts.left_out},
+      source={'kept': counts.kept, 'left_out': counts.left_out},
       max_block_wordpieces=_MAX,
     )
 
@@ -76,7 +76,7 @@ class CorpusPipelineTest(parameterized.TestCase):
     self._write_input('4.jsonl', [{'title': 'List of a', 'text': 'A.'}])
     self._write_input('5.jsonl', [{'title': 'f f f', 'text': 'F f.'}])
     expected = self._cut_here()
-    self.assertNotEmpty(expected.source['left_out'])
+    self.assertNotEmpty(expected['source']['left_out'])
     found = self._cut('--direct_num_workers=2', f'--direct_running_mode={mode}')
     self.assertEqual(found, expected)
     self.assertFalse(os.path.exists(os.path.join(self.directory, 'work')))
@@ -90,7 +90,7 @@ class CorpusPipelineTest(parameterized.TestCase):
       self._cut()
     self.assertFalse(os.path.exists(os.path.join(self.directory, 'work')))
     self.assertFalse(os.path.exists(os.path.join(self.directory, 'beam')))
-    source = self._cut(skip_errors=True).source
+    source = self._cut(skip_errors=True)['source']
     self.assertEqual(source['kept'], {'articles': 4})
     self.assertEqual(source['left_out'][counts_lib.UNREADABLE], 1)
 

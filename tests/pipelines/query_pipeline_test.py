@@ -8,7 +8,6 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.corpus import blocks
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import sources
@@ -16,7 +15,6 @@ from realm_tf.pipelines import query_pipeline
 from realm_tf.pipelines import reading as reading_lib
 from realm_tf.records import block_table
 from realm_tf.records import query_building
-from realm_tf.records import shards
 from tests import tiny
 
 _NAMES = ('A', 'C')
@@ -28,8 +26,8 @@ class QueryPipelineTest(parameterized.TestCase):
     super().setUp()
     self.directory = self.create_tempdir().full_path
     self.corpus = os.path.join(self.directory, 'corpus')
-    cut = blocks.cut_corpus([_IN_CORPUS], tiny.TOKENIZER, 40)
-    shards.write_corpus(cut, self.corpus, tiny.TOKENIZER, {})
+    cut = tiny.cut([_IN_CORPUS], max_block_wordpieces=40)
+    tiny.write_blocks(cut, self.corpus)
     self.table = block_table.BlockTable.open(self.corpus)
     self.inputs = os.path.join(self.directory, 'in')
     os.makedirs(self.inputs)

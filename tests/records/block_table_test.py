@@ -8,15 +8,12 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
-from realm_tf.records import shards
-from realm_tf.text import wordpiece
+from tests import fakes
+from tests import tiny
 
-_TOKENIZER = wordpiece.WordpieceTokenizer(
-  ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', '.', 'a', 'b', 'c']
-)
+_TOKENIZER = fakes.tokenizer('. a b c')
 _ARTICLES = [
   sources.Article('A b', 'A b. C a. B.', 'first'),
   sources.Article('C', 'C. B a.', 'second'),
@@ -29,13 +26,8 @@ class BlockTableTest(absltest.TestCase):
     self.directory = os.path.join(self.create_tempdir(), 'corpus')
     # Bodies: at most 10 - 3 - 2 = 5 tokens of 'A b' and 6 of 'C', so the blocks
     # are 'A b.' (with 'C a.' it would be 6), 'C a. B.' and 'C. B a.'.
-    self.manifest = shards.write_corpus(
-      blocks.cut_corpus(_ARTICLES, _TOKENIZER, 10),
-      self.directory,
-      _TOKENIZER,
-      {},
-      2,
-      10,
+    tiny.write_blocks(
+      tiny.cut(_ARTICLES, _TOKENIZER, 10), self.directory, _TOKENIZER
     )
     self.table = block_table.BlockTable.open(self.directory)
 
@@ -89,12 +81,6 @@ class BlockTableTest(absltest.TestCase):
     expected = hashlib.blake2b(b'C\nC. B a.', digest_size=8).digest()
     self.assertEqual(int(self.table.hashes[2]), int.from_bytes(expected, 'big'))
     self.assertLen(set(self.table.hashes.tolist()), 3)
-
-  def test_carries_the_manifest(self):
-    self.assertEqual(
-      self.table.manifest['corpus_fingerprint'],
-      self.manifest.corpus_fingerprint,
-    )
 
   def test_other_directory_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'bin.make_blocks'):

@@ -12,9 +12,9 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
 from realm_tf.records import corpus_building
+from realm_tf.records import corpus_files
 from realm_tf.records import encoded_blocks
-from realm_tf.records import schema
-from realm_tf.records import shards
+from realm_tf.records import rows as rows_lib
 from tests import tiny
 
 _MAX = tiny.MAX_BLOCK_WORDPIECES
@@ -34,13 +34,13 @@ class CorpusBuildingTest(absltest.TestCase):
   def _write(self, articles, num_workers=1):
     directory = os.path.join(self.create_tempdir(), 'corpus')
     counts = counts_lib.Counts()
-    manifest = shards.write_encoded(
+    manifest = corpus_files.write(
       corpus_building.build(
         articles, tiny.TOKENIZER, _MAX, counts, num_workers
       ),
       directory,
       tiny.TOKENIZER,
-      {'left_out': counts.left_out},
+      source={'left_out': counts.left_out},
       max_block_wordpieces=_MAX,
     )
     return block_table.BlockTable.open(directory), manifest, counts
@@ -58,28 +58,17 @@ class CorpusBuildingTest(absltest.TestCase):
       for i in range(3000)
     ]
     one, two = (self._write(articles, n)[1] for n in (1, 2))
-    self.assertEqual(one.corpus_fingerprint, two.corpus_fingerprint)
-    self.assertGreater(one.num_blocks, 3000)
+    key = 'corpus_fingerprint'
+    self.assertEqual(one[key], two[key])
+    self.assertGreater(one['num_blocks'], 3000)
 
   def test_cuts_as_without_batches(self):
-    table, manifest, _ = self._write(tiny.ARTICLES)
-    plain = os.path.join(self.create_tempdir(), 'corpus')
-    expected = shards.write_corpus(
-      blocks.cut_corpus(tiny.ARTICLES, tiny.TOKENIZER, _MAX),
-      plain,
-      tiny.TOKENIZER,
-      {},
-      max_block_wordpieces=_MAX,
+    _, manifest, _ = self._write(tiny.ARTICLES)
+    expected = tiny.write_blocks(
+      tiny.cut(), os.path.join(self.create_tempdir(), 'corpus')
     )
-    self.assertEqual(manifest.corpus_fingerprint, expected.corpus_fingerprint)
-    other = block_table.BlockTable.open(plain)
-    ids = range(expected.num_blocks)
-    for name in ('titles', 'texts', 'article_ids'):
-      self.assertEqual(getattr(table, name)(ids), getattr(other, name)(ids))
-    for got, want in zip(
-      table.gather(np.arange(4), 3, 8), other.gather(np.arange(4), 3, 8)
-    ):
-      np.testing.assert_array_equal(got, want)
+    for name in ('files', 'corpus_fingerprint'):
+      self.assertEqual(manifest[name], expected[name])
 
   def test_exact_duplicates_are_dropped_and_counted(self):
     again = tiny.ARTICLES[2]._replace(article_id='again')
@@ -89,7 +78,7 @@ class CorpusBuildingTest(absltest.TestCase):
       [*tiny.ARTICLES, again, other_title, once]
     )
     # All blocks of 'again' are there already; what has another title is not.
-    self.assertEqual(manifest.num_blocks, 4 + 2)
+    self.assertEqual(manifest['num_blocks'], 4 + 2)
     self.assertEqual(counts.left_out, {'duplicate block': 2})
     self.assertEqual(
       table.article_ids(range(6)),
@@ -113,22 +102,20 @@ class CorpusBuildingTest(absltest.TestCase):
 
 class EncodedBlocksTest(absltest.TestCase):
   def test_select_keeps_rows_of_all_columns(self):
-    cut = list(blocks.cut_corpus(tiny.ARTICLES, tiny.TOKENIZER, _MAX))
+    cut = tiny.cut()
     is_kept = np.array([True, False, False, True])
     selected = encoded_blocks.encode(cut).select(is_kept)
     expected = encoded_blocks.encode([cut[0], cut[3]])
-    self.assertEqual(selected.records, expected.records)
-    np.testing.assert_array_equal(selected.hashes, expected.hashes)
-    for name in ('texts', 'body_ids', 'sentence_ends'):
-      for got, want in zip(getattr(selected, name), getattr(expected, name)):
-        np.testing.assert_array_equal(got, want, err_msg=name)
-    self.assertEqual(
-      [selected.articles[row][0] for row in selected.article_rows],
-      ['first', 'third'],
-    )
+    for name, got in selected._asdict().items():
+      want = getattr(expected, name)
+      if isinstance(got, rows_lib.Rows):
+        np.testing.assert_array_equal(got.lengths, want.lengths, name)
+        got, want = got.values, want.values
+      np.testing.assert_array_equal(got, want, name)
+    self.assertEqual(selected.articles(), [('first', 'a'), ('third', 'c')])
 
   def test_hash_is_of_title_and_text(self):
-    block = next(blocks.cut_corpus(tiny.ARTICLES, tiny.TOKENIZER, _MAX))
+    block = tiny.cut()[0]
     variants = [
       block,
       block._replace(article_id='other'),
@@ -143,11 +130,10 @@ class EncodedBlocksTest(absltest.TestCase):
 class BuildUncutTest(absltest.TestCase):
   def test_every_text_is_a_block_as_it_is(self):
     (batch,) = corpus_building.build_uncut(_UNCUT, tiny.TOKENIZER)
-    blocks = [schema.decode_block(record) for record in batch.records]
-    self.assertEqual([b.text for b in blocks], [a.text for a in _UNCUT])
-    self.assertEqual([len(b.body_ids) for b in blocks], [6, 2, 0, 500, 6])
+    self.assertEqual(batch.texts.texts(), [a.text for a in _UNCUT])
+    self.assertEqual(batch.body_ids.lengths.tolist(), [6, 2, 0, 500, 6])
     # 'A b .' and 'C d .' are sentences.
-    np.testing.assert_array_equal(blocks[0].sentence_ends, [3, 6])
+    np.testing.assert_array_equal(batch.sentence_ends.arrays()[0], [3, 6])
     np.testing.assert_array_equal(batch.article_rows, [0, 0, 1, 2, 3])
 
   def test_any_number_of_workers_does_the_same(self):
@@ -156,11 +142,11 @@ class BuildUncutTest(absltest.TestCase):
     ]
     one, two = (
       [
-        record
+        ids.tolist()
         for batch in corpus_building.build_uncut(
           articles, tiny.TOKENIZER, workers
         )
-        for record in batch.records
+        for ids in batch.body_ids.arrays()
       ]
       for workers in (1, 2)
     )

@@ -11,11 +11,11 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
 from realm_tf.records import corpus_building
+from realm_tf.records import corpus_files
 from realm_tf.records import corpus_links
 from realm_tf.records import corpus_update
 from realm_tf.records import link_graph
 from realm_tf.records import named_links
-from realm_tf.records import shards
 from realm_tf.records import title_links
 from tests import tiny
 
@@ -65,14 +65,24 @@ class CorpusLinksTest(parameterized.TestCase):
   def _make(self, name, articles, kind):
     links = corpus_links.CorpusLinks(kind)
     batches = self._blocks(articles, links)
-    size = tiny.MAX_BLOCK_WORDPIECES
-    arguments = self._path(name), tiny.TOKENIZER, {}, 2, size, links
-    shards.write_encoded(batches, *arguments)
+    self._write(name, batches, links)
+
+  def _write(self, name, batches, links=None):
+    corpus_files.write(
+      batches,
+      self._path(name),
+      tiny.TOKENIZER,
+      source={},
+      max_block_wordpieces=tiny.MAX_BLOCK_WORDPIECES,
+      links=links,
+    )
 
   def _update(self, old, name, removed, articles):
     update = corpus_update.CorpusUpdate(self._path(old), removed)
     batches = self._blocks(articles, update.links)
-    update.write(batches, self._path(name), {}, counts_lib.Counts(), 2)
+    update.write(
+      batches, self._path(name), source={}, counts=counts_lib.Counts()
+    )
 
   def _links(self, name):
     """Returns title -> titles, of articles with links."""
@@ -118,15 +128,11 @@ class CorpusLinksTest(parameterized.TestCase):
     self._assert_same('back', 'last')
 
   def test_a_corpus_without_links_stays_without(self):
-    shards.write_encoded(
-      self._blocks(_ARTICLES, corpus_links.CorpusLinks('titles')),
-      self._path('old'),
-      tiny.TOKENIZER,
-      {},
-    )
+    blocks = self._blocks(_ARTICLES, corpus_links.CorpusLinks('titles'))
+    self._write('old', blocks)
     update = corpus_update.CorpusUpdate(self._path('old'), ['id A'])
     self.assertIsNone(update.links)
-    update.write([], self._path('new'), {}, counts_lib.Counts(), 2)
+    update.write([], self._path('new'), source={}, counts=counts_lib.Counts())
     self.assertFalse(os.path.exists(os.path.join(self._path('new'), 'links')))
     with self.assertRaisesRegex(errors.UserError, '--links=titles'):
       self._links('new')

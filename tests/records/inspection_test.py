@@ -4,34 +4,27 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf.records import inspection
+from realm_tf.records import query_files
 from realm_tf.records import query_table
 from tests import tiny
 
-_QUERY = query_table.Query(
-  ids=np.array([6, 7, 8, 9, 5], np.int32),
-  spans=np.array([[1, 3], [3, 4]], np.int32),
-  own_block=2,
-  text='A b c <d>.',
-)
+_QUERY = tiny.query([6, 7, 8, 9, 5], [[1, 3], [3, 4]], 2, 'A b c <d>.')
 
 
 class InspectionTest(absltest.TestCase):
   def _queries(self):
     queries_dir = self.create_tempdir().full_path + '/queries'
     bare = _QUERY._replace(spans=np.zeros([0, 2], np.int32), own_block=-1)
-    query_table.write_queries(
+    query_files.write(
       [_QUERY, bare],
       queries_dir,
-      query_table.QueriesInfo(
-        tiny.TOKENIZER.vocabulary_sha256,
-        'random_span',
-        None,
-        {
-          'input': ['x', 'y'],
-          'left_out': {'redirect': 3},
-          'max_articles': None,
-        },
-      ),
+      tiny.Corpus(),
+      masking='random_span',
+      source={
+        'input': ['x', 'y'],
+        'left_out': {'redirect': 3},
+        'max_articles': None,
+      },
     )
     queries = query_table.QueryTable.open(queries_dir)
     return inspection.of_queries(queries, tiny.TOKENIZER, 5, seed=0)

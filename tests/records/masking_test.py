@@ -1,13 +1,12 @@
 """Tests for realm_tf.records.masking."""
 
-import os
-
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
 from realm_tf.records import masking
 from realm_tf.records import query_table
+from tests import tiny
 
 _MASK = 4
 _NO_SPANS = np.zeros((0, 2), np.int32)
@@ -56,16 +55,12 @@ class ChooseTest(parameterized.TestCase):
 
 class MaskBatchTest(parameterized.TestCase):
   def _table(self, *queries):
-    directory = os.path.join(self.create_tempdir(), 'queries')
-    query_table.write_queries(
-      [
-        query_table.Query(np.array(ids), np.array(spans), own)
-        for ids, spans, own in queries
-      ],
-      directory,
-      query_table.QueriesInfo('', 'random_span', None, {}),
+    directory = self.create_tempdir().full_path
+    return query_table.QueryTable.open(
+      tiny.write_queries(
+        directory, [tiny.query(*each) for each in queries], 'random_span'
+      )
     )
-    return query_table.QueryTable.open(directory)
 
   def _mask(self, table, rows, length, max_masked=2, kind='salient', seed=0):
     return masking.mask_batch(

@@ -6,42 +6,19 @@ from typing import NamedTuple
 from absl.testing import absltest
 import numpy as np
 
-from realm_tf.corpus import blocks
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
 from realm_tf.records import query_building
-from realm_tf.records import shards
-from realm_tf.text import wordpiece
+from tests import fakes
 from tests import linear_time
+from tests import tiny
 
-_VOCABULARY = [
-  '[PAD]',
-  '[UNK]',
-  '[CLS]',
-  '[SEP]',
-  '[MASK]',
-  'he',
-  'lives',
-  'in',
-  'paris',
-  'now',
-  '.',
-  'the',
-  'rain',
-  'is',
-  'never',
-  'warm',
-  'there',
-  'she',
-  'was',
-  'born',
-  'may',
-  '1940',
-  ',',
-  'see',
-  '##s',
-]
+_TOKENIZER = fakes.tokenizer(
+  'he lives in paris now . the rain is never warm there she was born may 1940 '
+  ', see ##s'
+)
 _TEXT = (
   'He lives in Paris now. The rain is never warm there.\n'
   'A heading\nShe was born in May 1940. See Paris.'
@@ -56,47 +33,52 @@ class _Sentence(NamedTuple):
 
 
 class _Texts:
-  """A table with one article."""
+  """A table with one article, which has every id."""
 
-  def __init__(self, texts):
+  def __init__(self, texts=()):
     self._texts = texts
 
   def find_article(self, article_id):
     del article_id
     return np.arange(len(self._texts))
 
+  def find_title(self, title):
+    del title
+    return np.zeros(0, np.int64)
+
   def texts(self, ids):
     return [self._texts[i] for i in ids]
+
+
+_NO_TEXTS = _Texts()
 
 
 class QueryBuildingTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.tokenizer = wordpiece.WordpieceTokenizer(_VOCABULARY)
     self.articles = [
       sources.Article('Rain', 'The rain is never warm.', 'a'),
       sources.Article('Paris', _TEXT, 'b'),
     ]
 
+  def _queries(self, tagger, table):
+    return list(
+      query_building.queries_from_articles(
+        self.articles, _TOKENIZER, tagger, table, counts_lib.Counts()
+      )
+    )
+
   def _table(self):
     directory = self.create_tempdir().full_path + '/corpus'
     # Paris has 1 wordpiece as a title, so bodies of 12 fit one sentence each
     # of the first two: 6 + 7 > 12.
-    shards.write_corpus(
-      blocks.cut_corpus(self.articles, self.tokenizer, 16),
-      directory,
-      self.tokenizer,
-      {},
-      max_block_wordpieces=16,
+    tiny.write_blocks(
+      tiny.cut(self.articles, _TOKENIZER, 16), directory, _TOKENIZER
     )
     return block_table.BlockTable.open(directory)
 
   def test_salient_queries_have_spans_in_wordpieces(self):
-    queries = list(
-      query_building.queries_from_articles(
-        self.articles, self.tokenizer, rules_tagger.RulesTagger(), None
-      )
-    )
+    queries = self._queries(rules_tagger.RulesTagger(), _NO_TEXTS)
 
     # The rain has no span, the heading no full stop, 'See Paris.' 3 wordpieces.
     self.assertEqual(
@@ -105,7 +87,7 @@ class QueryBuildingTest(absltest.TestCase):
     )
     first, second = queries
     self.assertEqual(
-      [_VOCABULARY[i] for i in first.ids],
+      [_TOKENIZER.vocabulary[i] for i in first.ids],
       ['he', 'lives', 'in', 'paris', 'now', '.'],
     )
     np.testing.assert_array_equal(first.spans, [[3, 4]])
@@ -114,21 +96,13 @@ class QueryBuildingTest(absltest.TestCase):
     self.assertEqual([query.own_block for query in queries], [-1, -1])
 
   def test_without_tagger_all_sentences_stay(self):
-    queries = list(
-      query_building.queries_from_articles(
-        self.articles, self.tokenizer, None, None
-      )
-    )
+    queries = self._queries(None, _NO_TEXTS)
     self.assertLen(queries, 4)
     self.assertEqual(queries[0].spans.shape, (0, 2))
 
   def test_own_block_holds_the_sentence(self):
     table = self._table()
-    queries = list(
-      query_building.queries_from_articles(
-        self.articles, self.tokenizer, None, table
-      )
-    )
+    queries = self._queries(None, table)
     texts = table.texts([query.own_block for query in queries])
     for query, text in zip(queries, texts):
       self.assertIn(query.text, text)
@@ -185,7 +159,7 @@ class QueryBuildingTest(absltest.TestCase):
       _Sentence('He lives in Paris now.', ((13, 17), (0, 8))),
     ]
     first, second = query_building.queries_from_sentences(
-      sentences, self.tokenizer
+      sentences, _TOKENIZER, _NO_TEXTS
     )
     np.testing.assert_array_equal(first.spans, [[3, 4]])
     # Characters 13 to 17 are 'aris': no wordpiece begins there.

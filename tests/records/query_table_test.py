@@ -1,53 +1,35 @@
 """Tests for realm_tf.records.query_table."""
 
-import os
-
 from absl.testing import absltest
-import numpy as np
 
 from realm_tf import errors
 from realm_tf.records import query_table
+from tests import tiny
 
-_INFO = query_table.QueriesInfo('abc', 'salient', None, {'input': ['x']})
+_ONE = tiny.Corpus('one', [70, 80, 90, *range(100, 110)])
 
 
 def _query(length, *spans, own_block=query_table.NO_BLOCK, text=''):
-  return query_table.Query(
-    np.arange(1, length + 1, dtype=np.int32), np.array(spans), own_block, text
-  )
-
-
-class _Corpus:
-  """What of a `BlockTable` matters to queries."""
-
-  def __init__(self, fingerprint, hashes, vocabulary_sha256='abc'):
-    self.manifest = {
-      'vocabulary_sha256': vocabulary_sha256,
-      'corpus_fingerprint': fingerprint,
-    }
-    self.hashes = np.array(hashes, np.uint64)
-    self.vocab_size = 99
-    self.num_blocks = 9
+  return tiny.query(range(1, length + 1), spans, own_block, text)
 
 
 class QueryTableTest(absltest.TestCase):
-  def _write(self, queries, info=_INFO, block_hashes=None):
-    directory = os.path.join(self.create_tempdir(), 'queries')
-    manifest = query_table.write_queries(
-      iter(queries), directory, info, block_hashes
+  def _write(self, queries, masking='salient', corpus=_ONE):
+    directory = tiny.write_queries(
+      self.create_tempdir().full_path, queries, masking, corpus
     )
-    return manifest, query_table.QueryTable.open(directory)
+    return query_table.QueryTable.open(directory)
 
   def test_queries_come_back(self):
-    manifest, table = self._write(
+    table = self._write(
       [
         _query(3, (0, 2), (2, 3), own_block=7, text='Zürich 1969'),
         _query(2, (1, 2)),
       ]
     )
     self.assertEqual(table.num_queries, 2)
-    self.assertEqual(manifest['num_queries'], 2)
-    self.assertEqual(table.manifest, manifest)
+    self.assertEqual(table.manifest['num_queries'], 2)
+    self.assertEqual(table.manifest['corpus_fingerprint'], 'one')
     first, second = table.query(0), table.query(1)
     self.assertEqual(first.ids.tolist(), [1, 2, 3])
     self.assertEqual(first.spans.tolist(), [[0, 2], [2, 3]])
@@ -57,7 +39,7 @@ class QueryTableTest(absltest.TestCase):
     self.assertEqual(table.lengths().tolist(), [3, 2])
 
   def test_drops_and_counts_what_cannot_be_masked(self):
-    manifest, table = self._write(
+    table = self._write(
       [
         _query(20, (0, 11), (5, 15)),  # 11 and 10 wordpieces.
         _query(20, (0, 11)),
@@ -67,11 +49,12 @@ class QueryTableTest(absltest.TestCase):
     self.assertEqual(table.num_queries, 1)
     self.assertEqual(table.query(0).spans.tolist(), [[5, 15]])
     self.assertEqual(
-      manifest['num_dropped'], {'spans_too_long': 2, 'queries_without_span': 2}
+      table.manifest['num_dropped'],
+      {'spans_too_long': 2, 'queries_without_span': 2},
     )
 
   def test_random_masking_needs_no_span(self):
-    _, table = self._write([_query(4)], _INFO._replace(masking='random_token'))
+    table = self._write([_query(4)], 'random_token')
     self.assertEqual(table.query(0).spans.shape, (0, 2))
 
   def test_own_blocks_are_found_in_a_corpus_of_another_cut(self):
@@ -79,34 +62,27 @@ class QueryTableTest(absltest.TestCase):
       _query(3, (0, 1), own_block=own)
       for own in (2, query_table.NO_BLOCK, 0, 1)
     ]
-    info = _INFO._replace(corpus_fingerprint='one')
-    hashes = np.array([70, 80, 90], np.uint64)
-    _, table = self._write(queries, info, hashes)
-    table.fit_corpus(_Corpus('one', hashes))
+    table = self._write(queries)
+    table.fit_corpus(_ONE)
     self.assertEqual(table.own_blocks.tolist(), [2, -1, 0, 1])
     with self.assertLogs(level='WARNING') as logs:
       # The second block, of hash 80, is gone, and others are new.
-      table.fit_corpus(_Corpus('two', [60, 90, 10, 70]))
+      table.fit_corpus(tiny.Corpus('two', [60, 90, 10, 70]))
     self.assertEqual(table.own_blocks.tolist(), [1, -1, 3, -1])
     self.assertIn('this corpus lacks that of 1', logs.output[0])
 
   def test_a_corpus_of_other_text_is_a_user_error(self):
-    info = _INFO._replace(corpus_fingerprint='one')
-    hashes = np.array([70], np.uint64)
-    _, table = self._write([_query(3, (0, 1), own_block=0)], info, hashes)
+    table = self._write([_query(3, (0, 1), own_block=0)])
     for other in (
-      _Corpus('two', [60, 90]),
-      _Corpus('one', hashes, vocabulary_sha256='other'),
+      tiny.Corpus('two', [60, 90]),
+      tiny.Corpus('one', _ONE.hashes, vocabulary_sha256='other'),
     ):
       with self.assertRaisesRegex(errors.UserError, 'must be made with the co'):
         table.fit_corpus(other)
-    _, table = self._write([_query(3, (0, 1), own_block=0)], info)
-    with self.assertRaisesRegex(errors.UserError, 'must be made with the co'):
-      table.fit_corpus(_Corpus('two', hashes))
 
-  def test_queries_of_no_corpus_fit_any(self):
-    _, table = self._write([_query(3, (0, 1))])
-    table.fit_corpus(_Corpus('two', []))
+  def test_queries_without_own_blocks_fit_any(self):
+    table = self._write([_query(3, (0, 1))])
+    table.fit_corpus(tiny.Corpus('two', []))
     self.assertEqual(table.own_blocks.tolist(), [-1])
 
   def test_nothing_left_is_a_user_error(self):

@@ -10,11 +10,9 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
 from realm_tf.records import joining
-from realm_tf.records import shards
 from realm_tf.records import whole_blocks
 from tests import tiny
 
@@ -66,11 +64,9 @@ class WholeBlocksTest(parameterized.TestCase):
 
   def _write(self, bound, said):
     corpus_dir = os.path.join(self.create_tempdir(), 'corpus')
-    shards.write_corpus(
-      blocks.cut_corpus(_ARTICLES, tiny.TOKENIZER, bound),
+    tiny.write_blocks(
+      tiny.cut(_ARTICLES, max_block_wordpieces=bound),
       corpus_dir,
-      tiny.TOKENIZER,
-      {},
       max_block_wordpieces=said,
     )
     return block_table.BlockTable.open(corpus_dir)

@@ -10,10 +10,8 @@ from typing import Any
 import tf_keras
 
 from realm_tf import config as config_lib
-from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
 from realm_tf.modeling import realm_model
-from realm_tf.records import shards
 from realm_tf.rundir import layout
 from realm_tf.training import params_export
 from realm_tf.training import runs
@@ -33,15 +31,7 @@ QUESTIONS = ('a b ?', 'Ç… D', '', '日本 \x00', 'e f ' * 50, '😀', 'c', 'A
 
 def write_corpus(directory: str) -> str:
   """Writes the corpus of `ARTICLES` below `directory`; returns where."""
-  corpus_dir = os.path.join(directory, 'corpus')
-  shards.write_corpus(
-    blocks.cut_corpus(ARTICLES, tiny.TOKENIZER, tiny.MAX_BLOCK_WORDPIECES),
-    corpus_dir,
-    tiny.TOKENIZER,
-    {},
-    max_block_wordpieces=tiny.MAX_BLOCK_WORDPIECES,
-  )
-  return corpus_dir
+  return tiny.write_corpus(directory, ARTICLES)
 
 
 def config(**finetuning: Any) -> config_lib.ExperimentConfig:

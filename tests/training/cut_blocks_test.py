@@ -5,10 +5,8 @@ import os
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import numpy as np
 
 from realm_tf import errors
-from realm_tf.records import query_table
 from realm_tf.training import job as job_lib
 from realm_tf.training import runs
 from realm_tf.training.finetuning import finetuning_run
@@ -46,15 +44,8 @@ class CutBlocksTest(parameterized.TestCase):
       finetuning_run.run(inputs, [], run)
 
   def _write_queries(self):
-    queries_dir = os.path.join(self.directory, 'queries')
     ids = tiny.TOKENIZER.tokenize('a b . c d .').ids
-    vocabulary = tiny.TOKENIZER.vocabulary_sha256
-    query_table.write_queries(
-      [query_table.Query(ids, np.array([[0, 1]], np.int32))],
-      queries_dir,
-      query_table.QueriesInfo(vocabulary, 'salient', None, {}),
-    )
-    return queries_dir
+    return tiny.write_queries(self.directory, [tiny.query(ids, [[0, 1]])])
 
   @parameterized.parameters(*_TOO_SHORT)
   def test_is_refused_and_leaves_no_run_behind(

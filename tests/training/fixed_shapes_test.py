@@ -26,6 +26,7 @@ from realm_tf.training.inverse_cloze import inverse_cloze_batches
 from realm_tf.training.inverse_cloze import inverse_cloze_trainer
 from realm_tf.training.pretraining import pretraining_batches
 from realm_tf.training.pretraining import pretraining_trainer
+from tests import tiny
 from tests.index import small
 
 _NUM_BATCHES = 8
@@ -83,14 +84,10 @@ class FixedShapesTest(parameterized.TestCase):
     return np.tile(ids % self.table.num_blocks, [len(query_ids), 1])
 
   def _pretraining(self, share):
-    queries_dir = os.path.join(self.directory, f'queries {share}')
-    query_table.write_queries(
-      (
-        query_table.Query(ids, np.zeros([0, 2], np.int32))
-        for ids in _words(_QUERY_LENGTHS)
-      ),
-      queries_dir,
-      query_table.QueriesInfo('', 'random_span', None, {}),
+    queries_dir = tiny.write_queries(
+      os.path.join(self.directory, str(share)),
+      map(tiny.query, _words(_QUERY_LENGTHS)),
+      'random_span',
     )
     return pretraining_batches.batches(
       query_table.QueryTable.open(queries_dir),

@@ -7,10 +7,11 @@ import time
 
 import numpy as np
 
-from realm_tf.records import query_table
+from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from tests import binary_server
+from tests import tiny
 from tests.index import small
 
 _LENGTHS = (5, 30, 12, 9, 20, 3) * 5  # 30 blocks.
@@ -29,7 +30,7 @@ class Runs:
   def __init__(self, directory: str, num_steps: int, *settings: str):
     self.directory = directory
     self.corpus_dir = small.write_corpus(directory, _LENGTHS)
-    self._queries_dir = _write_queries(directory)
+    self._queries_dir = _write_queries(directory, self.corpus_dir)
     self._config_file = _write_config(directory)
     log_dir = os.path.join(directory, 'logs')
     os.mkdir(log_dir)
@@ -121,20 +122,14 @@ def _write_config(directory):
   return path
 
 
-def _write_queries(directory):
+def _write_queries(directory, corpus_dir):
   rng = np.random.default_rng(1)
-  queries_dir = os.path.join(directory, 'queries')
-  query_table.write_queries(
+  return tiny.write_queries(
+    directory,
     (
-      query_table.Query(
-        rng.integers(5, 20, rng.integers(4, 14)).astype(np.int32),
-        np.zeros([0, 2], np.int32),
-      )
+      tiny.query(rng.integers(5, 20, rng.integers(4, 14)))
       for _ in range(_NUM_QUERIES)
     ),
-    queries_dir,
-    query_table.QueriesInfo(
-      small.TOKENIZER.vocabulary_sha256, 'random_span', None, {}
-    ),
+    'random_span',
+    block_table.BlockTable.open(corpus_dir),
   )
-  return queries_dir

@@ -14,8 +14,9 @@ _WORLD = config_lib.WorldConfig(num_cities=2)
 class InputsTest(absltest.TestCase):
   def test_the_sentences_of_the_world_become_queries(self):
     sentences = inputs.read_tagged_sentences(['world'], 'auto', _WORLD)
+    table = tiny.open_corpus(self.create_tempdir().full_path)
     (first, *_) = query_building.queries_from_sentences(
-      sentences, tiny.TOKENIZER
+      sentences, tiny.TOKENIZER, table
     )
     world = inputs.generate_world(_WORLD)
     self.assertEqual(first.text, world.sentences[0].text)

@@ -17,7 +17,6 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
-from realm_tf.records import query_table
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import initial_params
@@ -39,17 +38,9 @@ class PretrainingRunTest(absltest.TestCase):
     directory = self.create_tempdir().full_path
     self.run_dir = os.path.join(directory, 'run')
     self.corpus_dir = tiny.write_corpus(directory)
-    self.queries_dir = os.path.join(directory, 'queries')
     ids = tiny.TOKENIZER.tokenize('a b . c d .').ids
-    query_table.write_queries(
-      [
-        query_table.Query(ids, np.array([[0, 1]], np.int32), text=str(i))
-        for i in range(8)
-      ],
-      self.queries_dir,
-      query_table.QueriesInfo(
-        tiny.TOKENIZER.vocabulary_sha256, 'salient', None, {}
-      ),
+    self.queries_dir = tiny.write_queries(
+      directory, [tiny.query(ids, [[0, 1]], text=str(i)) for i in range(8)]
     )
 
   def _run(

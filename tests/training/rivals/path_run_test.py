@@ -16,8 +16,8 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
 from realm_tf.index import searcher
 from realm_tf.records import corpus_building
+from realm_tf.records import corpus_files
 from realm_tf.records import corpus_links
-from realm_tf.records import shards
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import word_search
 from realm_tf.rundir import layout
@@ -67,8 +67,13 @@ class PathRunTest(absltest.TestCase):
     batches = corpus_building.build(
       links.noting(_ARTICLES), tiny.TOKENIZER, size, counts_lib.Counts()
     )
-    shards.write_encoded(
-      batches, self.corpus_dir, tiny.TOKENIZER, {}, 10, size, links
+    corpus_files.write(
+      batches,
+      self.corpus_dir,
+      tiny.TOKENIZER,
+      source={},
+      max_block_wordpieces=size,
+      links=links,
     )
     config = tiny.config()
     # Other heads make all embeddings of so small a network the same.
