@@ -5,11 +5,11 @@ from typing import NamedTuple, Optional
 
 import numpy as np
 
+from benchmarks import sizes
 from realm_tf import config as config_lib
 from realm_tf.records import block_table
 
 REAL = 'real lengths'
-_FIRST_WORD, _VOCAB_SIZE = 1000, 30522
 _TITLE_TOKENS = 4
 
 
@@ -29,7 +29,7 @@ class Case(NamedTuple):
 
   @property
   def lengths(self) -> config_lib.LengthConfig:
-    """A stand-in for the block table of `block_embeddings.embed_blocks`."""
+    """Lengths for `block_embeddings.embed_blocks`."""
     return config_lib.LengthConfig(block_tokens=self.block_tokens)
 
   @property
@@ -63,13 +63,13 @@ class _MadeUpTable:
 
 
 def _words(ids, lengths, width):
-  """Words that depend on block and place, int32 [n, width]; zeros behind."""
+  """Words that depend on block and place, int32 [n, width]; zeros after."""
   places = np.arange(width)
   words = (np.asarray(ids)[:, None] * 7919 + places * 104_729) % (
-    _VOCAB_SIZE - _FIRST_WORD
+    sizes.VOCAB_SIZE - sizes.FIRST_WORD
   )
   inside = (places < lengths[:, None]) & (ids >= 0)[:, None]
-  return np.where(inside, words + _FIRST_WORD, 0).astype(np.int32)
+  return np.where(inside, words + sizes.FIRST_WORD, 0).astype(np.int32)
 
 
 def _made_up_lengths(number: int, longest: int) -> np.ndarray:

@@ -12,7 +12,6 @@ sentence-transformers again. Prints the largest difference of a value, and of
 import functools
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -112,21 +111,15 @@ class _Peer:
     self._texts = os.path.join(directory, 'texts.json')
     with open(self._texts, 'w') as file:
       json.dump(texts, file)
-    self._process = subprocess.Popen(
-      [processes.peer_python(), 'benchmarks/peer_encoders.py'],
-      stdin=subprocess.PIPE,
-      stdout=subprocess.PIPE,
-      stderr=subprocess.DEVNULL,
-      text=True,
+    self._worker = processes.Worker(
+      [processes.peer_python(), 'benchmarks/peer_encoders.py']
     )
 
   def embed(self, directory):
     """Returns embeddings and the longest text; ValueError with its error."""
     output = os.path.join(self._directory, 'peer.npz')
     request = {'directory': directory, 'texts': self._texts, 'output': output}
-    self._process.stdin.write(json.dumps(request) + '\n')
-    self._process.stdin.flush()
-    answer = json.loads(self._process.stdout.readline())
+    answer = self._worker.ask(request)
     if 'error' in answer:
       raise ValueError(answer['error'])
     with np.load(output) as arrays:

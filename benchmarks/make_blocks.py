@@ -72,11 +72,6 @@ def _peer_rate(path: str, megabytes: float):
   return sorted(rates)[len(rates) // 2]
 
 
-def _row(case, ours, peer, **more):
-  ratio = None if peer is None else ours / peer
-  return {'case': case, 'ours': ours, 'peer': peer, 'ratio': ratio, **more}
-
-
 def _rows(directory: str):
   path = os.path.join(directory, 'articles.jsonl')
   one = os.path.join(directory, 'one.jsonl')
@@ -96,8 +91,8 @@ def _rows(directory: str):
     }
     working = cost.cpu_secs - start.cpu_secs
     case = f'{num_workers} workers'
-    yield _row(case, megabytes / working, peer, **details)
-    yield _row(f'{case}, with start', megabytes / cost.cpu_secs, peer)
+    yield printing.row(case, megabytes / working, peer, **details)
+    yield printing.row(f'{case}, with start', megabytes / cost.cpu_secs, peer)
 
 
 def main(_):

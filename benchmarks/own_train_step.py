@@ -1,95 +1,122 @@
-"""Our pre-training steps, and how long they took.
+"""Our pre-training steps for benchmarks/train_step.py, in their own process.
 
-Run by benchmarks/train_step.py, each in a process of its own:
+  python -m benchmarks.own_train_step WHAT SIZE DTYPE THREADS
 
-  python -m benchmarks.own_train_step --what=step --size=2x128
+WHAT is 'step', a whole step, or 'reader', which leaves out towers and update.
+Answers each line "step" with {"secs", "peak_mb"} of a step and of this process
+so far, and "profile" with step_profile's shares, the arithmetic of a step's
+matmuls (`flops`) and the machine's best in a second (`peak_flops`).
 
-Answers each line of its input with {"secs", "peak_mb"}: of a step, and of this
-process so far. The line 'profile' is answered with what `step_profile` says of
-some steps, with the arithmetic of a step's matmuls (`flops`) and what the
-machine does at best in a second (`peak_flops`).
+The batch: 4 queries of 64 wordpieces with 8 candidates each, of 192, packed to
+joint sequences of 192. All have the full length: there is no padding to skip.
 """
 
 import json
-import pathlib
-import re
 import sys
 import time
 
-from absl import app
-from absl import flags
-import tensorflow as tf
+import numpy as np
 
-from benchmarks import step_profile
-from benchmarks import train_step_batch
+from benchmarks import processes
+from benchmarks import sizes
 from realm_tf import config as config_lib
-from realm_tf.modeling import realm_model
-from realm_tf.training import optimizer
-from realm_tf.training.pretraining import pretraining_trainer
 
-_WHAT = flags.DEFINE_enum(
-  'what',
-  'step',
-  ['step', 'reader', 'reader with null'],
-  "'step' is all that a step does; 'reader' leaves out towers and update.",
+_NUM_QUERIES, _NUM_CANDIDATES = 4, 8
+_MASK_ID, _TITLE_TOKENS = 103, 8
+_LENGTHS = config_lib.LengthConfig(
+  query_tokens=64, block_tokens=192, joint_tokens=192, title_tokens=8
 )
-_SIZE = flags.DEFINE_string('size', '2x128', 'Layers x width.')
-_RECOMPUTE = flags.DEFINE_bool(
-  'recompute', False, 'Set model.recompute_activations.'
-)
-_DTYPE = flags.DEFINE_enum(
-  'dtype', 'float32', ['float32', 'bfloat16'], 'Data type of matmuls.'
-)
-_THREADS = flags.DEFINE_integer('threads', 2, 'Threads of a matmul.')
-
-_HEAD_WIDTH = {128: 64, 384: 32}  # As in the released small BERTs.
 
 
-def _config() -> config_lib.ExperimentConfig:
-  layers, width = map(int, _SIZE.value.split('x'))
-  bert = config_lib.BertConfig(
-    vocab_size=train_step_batch.VOCAB_SIZE,
-    hidden_size=width,
-    num_layers=layers,
-    num_heads=width // _HEAD_WIDTH[width],
-    intermediate_size=4 * width,
+def own_batch(has_null: bool) -> dict[str, np.ndarray]:
+  """Returns a `PretrainingTrainer`'s batch; a null block comes first."""
+  rng = np.random.default_rng(0)
+  words = lambda *shape: rng.integers(
+    sizes.FIRST_WORD, sizes.VOCAB_SIZE, shape, dtype=np.int32
   )
-  has_null = _WHAT.value != 'reader'
-  return config_lib.ExperimentConfig(
+  rows, query_width = (_NUM_QUERIES, _NUM_CANDIDATES), _LENGTHS.query_tokens - 2
+  num_masked = _LENGTHS.max_masked
+  positions = np.stack(
+    [
+      np.sort(rng.choice(query_width, num_masked, replace=False))
+      for _ in range(_NUM_QUERIES)
+    ]
+  )
+  query_ids = words(_NUM_QUERIES, query_width)
+  gold_ids = np.take_along_axis(query_ids, positions, axis=1)
+  np.put_along_axis(query_ids, positions, _MASK_ID, axis=1)
+  titles = words(*rows, _TITLE_TOKENS)
+  bodies = words(*rows, _LENGTHS.block_tokens - _TITLE_TOKENS - 3)
+  if has_null:
+    titles[:, 0] = bodies[:, 0] = 0
+  return {
+    'query_ids': query_ids,
+    'masked_positions': positions.astype(np.int32),
+    'gold_ids': gold_ids,
+    'token_mask': np.ones([_NUM_QUERIES, num_masked], np.float32),
+    'title_ids': titles,
+    'body_ids': bodies,
+    'is_real': np.ones(rows, bool),
+  }
+
+
+def peers_batch() -> dict[str, np.ndarray]:
+  """Returns the batch of transformers' RealmKnowledgeAugEncoder."""
+  batch = own_batch(has_null=False)
+  cls_id, sep_id = sizes.SPECIAL_IDS
+  shape = (_NUM_QUERIES, _NUM_CANDIDATES, _LENGTHS.joint_tokens)
+  ids = np.full(shape, sep_id, np.int64)
+  second = _LENGTHS.query_tokens
+  ids[:, :, 0] = cls_id
+  ids[:, :, 1 : second - 1] = batch['query_ids'][:, None]
+  ids[:, :, second:-1] = batch['body_ids'][:, :, : shape[2] - second - 1]
+  positions = batch['masked_positions'] + 1
+  labels = np.zeros([_NUM_QUERIES, shape[2]], np.int64)
+  np.put_along_axis(labels, positions, batch['gold_ids'], axis=1)
+  types = np.broadcast_to(np.arange(shape[2]) >= second, shape)
+  return {
+    'input_ids': ids,
+    'attention_mask': np.ones_like(ids),
+    'token_type_ids': types.astype(np.int64),
+    'labels': labels,
+    'mlm_mask': (labels > 0).astype(np.int64),
+    'relevance_score': np.zeros(shape[:2], np.float32),
+  }
+
+
+def _make_step(what: str, size: str, dtype: str):
+  """Returns a function that runs one step."""
+  import tensorflow as tf
+
+  from realm_tf.modeling import realm_model
+  from realm_tf.training import optimizer
+  from realm_tf.training.pretraining import pretraining_trainer
+
+  class Reader(pretraining_trainer.PretrainingTrainer):
+    """Without towers: as if the retriever had no opinion."""
+
+    def _retrieval_scores(self, batch, parts, training):
+      return tf.zeros(batch['body_ids'].shape[:2]), []
+
+  whole, bert = what == 'step', sizes.bert(size)
+  config = config_lib.ExperimentConfig(
     model=config_lib.ModelConfig(
-      embedder_bert=bert,
-      reader_bert=bert,
-      train_dtype=_DTYPE.value,
-      recompute_activations=_RECOMPUTE.value,
+      embedder_bert=bert, reader_bert=bert, train_dtype=dtype
     ),
-    lengths=train_step_batch.LENGTHS,
+    lengths=_LENGTHS,
     pretraining=config_lib.PretrainingConfig(
-      batch_size=train_step_batch.NUM_QUERIES,
-      candidates='retrieved' if has_null else 'recurring_span',
+      batch_size=_NUM_QUERIES,
+      candidates='retrieved' if whole else 'recurring_span',
     ),
   )
-
-
-class _Reader(pretraining_trainer.PretrainingTrainer):
-  """Without towers: as if the retriever had no opinion."""
-
-  def _retrieval_scores(self, batch, parts, training):
-    return tf.zeros(batch['body_ids'].shape[:2]), []
-
-
-def _make_step():
-  """Returns what runs one step."""
-  config = _config()
-  batch = train_step_batch.ours(has_null=_WHAT.value != 'reader')
-  whole = _WHAT.value == 'step'
   parts = [realm_model.MASKED_LM] + [realm_model.EMBEDDER] * whole
-  model = realm_model.RealmModel(config.model, parts)
-  trainer = (pretraining_trainer.PretrainingTrainer if whole else _Reader)(
+  trainer = (pretraining_trainer.PretrainingTrainer if whole else Reader)(
     optimizer.create(config.pretraining.optimizer),
-    model,
+    realm_model.RealmModel(config.model, parts),
     config,
-    special_ids=train_step_batch.SPECIAL_IDS,
+    special_ids=sizes.SPECIAL_IDS,
   )
+  batch = own_batch(has_null=whole)
   trainer.train_dataset = iter(lambda: batch, None)
   if whole:
     return lambda: trainer.train(tf.constant(1))
@@ -98,65 +125,43 @@ def _make_step():
   return lambda: compute(tensors)[0].numpy()
 
 
-def _peak_mb() -> float:
-  status = pathlib.Path('/proc/self/status').read_text()
-  return int(re.search(r'VmHWM:\s+(\d+)', status)[1]) / 1024
-
-
-def _timed(step):
-  begun = time.monotonic()
-  step()
-  return {'secs': time.monotonic() - begun, 'peak_mb': _peak_mb()}
-
-
-def _profiled(step):
-  return {
-    **step_profile.profile(step),
-    'flops': _flops(),
-    'peak_flops': step_profile.peak_flops(_DTYPE.value),
-  }
-
-
-def _flops() -> float:
+def _flops(what: str, size: str) -> float:
   """Returns the matmuls' arithmetic of a step, forward and backward."""
-  layers, width = map(int, _SIZE.value.split('x'))
-  lengths = train_step_batch.LENGTHS
-  queries, number = (
-    train_step_batch.NUM_QUERIES,
-    train_step_batch.NUM_CANDIDATES,
-  )
-  masked = lengths.max_masked
-  has_null = _WHAT.value != 'reader'
-
-  def encode(texts, length, read):
-    """Query, key, value, output and 8 widths of feed-forward; attention."""
-    whole = texts * length * (12 * width**2 + 2 * length * width)
-    # Of the last layer only key and value for all positions.
-    last = texts * (
-      length * 2 * width**2 + read * (10 * width**2 + 2 * length * width)
-    )
-    return (layers - 1) * whole + last
-
-  products = encode(
-    queries * (number - has_null), lengths.joint_tokens, masked
-  ) + queries * number * masked * width * (width + train_step_batch.VOCAB_SIZE)
-  if has_null:
-    products += encode(queries, lengths.query_tokens + 2, masked)
-  if _WHAT.value == 'step':
-    products += encode(queries, lengths.query_tokens, 1)
-    products += encode(queries * (number - 1), lengths.block_tokens, 1)
-  return 3 * 2 * products
+  whole, masked = what == 'step', _LENGTHS.max_masked
+  _, width = map(int, size.split('x'))
+  joint = sizes.products(size, _LENGTHS.joint_tokens, masked)
+  total = _NUM_QUERIES * (_NUM_CANDIDATES - whole) * joint
+  head = masked * width * (width + sizes.VOCAB_SIZE)
+  total += _NUM_QUERIES * _NUM_CANDIDATES * head
+  if whole:
+    query, blocks = _LENGTHS.query_tokens, _NUM_CANDIDATES - 1
+    total += _NUM_QUERIES * sizes.products(size, query + 2, masked)
+    total += _NUM_QUERIES * sizes.products(size, query)
+    total += _NUM_QUERIES * blocks * sizes.products(size, _LENGTHS.block_tokens)
+  return 3 * 2 * total
 
 
-def main(_):
-  tf.config.threading.set_intra_op_parallelism_threads(_THREADS.value)
-  step = _make_step()
-  print(json.dumps(_timed(step)), flush=True)  # Traces.
+def main(what: str, size: str, dtype: str, threads: str) -> None:
+  import tensorflow as tf
+
+  from benchmarks import step_profile
+
+  tf.config.threading.set_intra_op_parallelism_threads(int(threads))
+  step = _make_step(what, size, dtype)
   for line in sys.stdin:
-    profiled = line.strip() == 'profile'
-    answer = _profiled(step) if profiled else _timed(step)
+    if json.loads(line) == 'profile':
+      peak = {
+        'peak_flops': sizes.peak_flops(dtype),
+        'flops': _flops(what, size),
+      }
+      answer = {**step_profile.profile(step), **peak}
+    else:
+      begun = time.monotonic()
+      step()
+      secs = time.monotonic() - begun
+      answer = {'secs': secs, 'peak_mb': processes.memory_mb('VmHWM')}
     print(json.dumps(answer), flush=True)
 
 
 if __name__ == '__main__':
-  app.run(main)
+  main(*sys.argv[1:])

@@ -5,10 +5,11 @@ Run by benchmarks/embed.py with the interpreter of benchmarks/peers.sh:
   python benchmarks/peer_embed.py MODEL_DIR HIDDEN LAYERS HEADS
 
 Makes transformers' RealmEmbedder with random weights and writes it to
-MODEL_DIR. Then answers each JSON line of its input, {"peer", "dtype",
-"tokens", "batch_size", "pad_to", "output"}, with {"secs"}: it embeds the rows
-of the .npz file `tokens` in order, each batch padded to `pad_to`, or to its
-longest row where that is 0. Peers, all with the same encoder's weights:
+MODEL_DIR. Answers the line null with {} and each JSON line of its input,
+{"peer", "dtype", "tokens", "batch_size", "pad_to", "output"}, with {"secs"}: it
+embeds the rows of the .npz file `tokens` in order, each batch padded to
+`pad_to`, or to its longest row where that is 0. Peers, all with the same
+encoder's weights:
 
   realm     RealmEmbedder, with its own attention and its projection
   bert      BertModel, with scaled-dot-product attention
@@ -115,10 +116,12 @@ def main(directory, *sizes):
   torch.set_num_threads(_NUM_THREADS)
   realm = _make_model(directory, *map(int, sizes))
   peers = {}
-  print(json.dumps({'secs': 0.0}), flush=True)
   with torch.inference_mode():
     for line in sys.stdin:
       request = json.loads(line)
+      if request is None:
+        print('{}', flush=True)
+        continue
       key = request['peer'], request['dtype']
       embed = peers.get(key) or _peer(*key, realm)
       peers[key] = embed

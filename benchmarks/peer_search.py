@@ -1,11 +1,11 @@
-"""Builds, tunes and times the search of other libraries, as it is asked.
+"""Builds, tunes and times other libraries' search.
 
 Run by benchmarks/search.py with the interpreter of benchmarks/peers.sh:
 
   python -m benchmarks.peer_search DIRECTORY NUM_THREADS
 
-Each line on standard input is 'build NAME' or 'time NAME BATCH SECONDS'; each
-line on standard output is the answer, as JSON.
+Each line of input is ["build", NAME] or ["time", NAME, BATCH, SECONDS]; each
+line of output is the answer, as JSON.
 """
 
 from collections.abc import Callable
@@ -182,7 +182,7 @@ def main(directory: str, num_threads: str) -> None:
   expected = np.array(clustered_vectors.read(directory, 'expected'))
   tuned = {}
   for line in sys.stdin:
-    verb, name, *more = line.split()
+    verb, name, *more = json.loads(line)
     if verb == 'build':
       begun = time.perf_counter()
       built = _BUILDERS[name](blocks, int(num_threads))
@@ -193,8 +193,7 @@ def main(directory: str, num_threads: str) -> None:
         found, tuned[name] = _tune(built, queries, expected)
       answer = {'build_secs': secs, 'recall': found}
     else:
-      batch, secs = int(more[0]), float(more[1])
-      answer = queries_per_second(tuned[name], queries, batch, secs)
+      answer = queries_per_second(tuned[name], queries, *more)
     print(json.dumps(answer), flush=True)
 
 

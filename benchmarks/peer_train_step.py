@@ -18,8 +18,7 @@ updates. Peers:
 """
 
 import json
-import pathlib
-import re
+import resource
 import sys
 import time
 
@@ -89,11 +88,6 @@ def _step(model, loss):
   return time.monotonic() - begun
 
 
-def _peak_mb():
-  status = pathlib.Path('/proc/self/status').read_text()
-  return int(re.search(r'VmHWM:\s+(\d+)', status)[1]) / 1024
-
-
 def main(peer, batch_file, num_threads, *sizes):
   torch.set_num_threads(int(num_threads))
   torch.manual_seed(_SEED)
@@ -102,10 +96,10 @@ def main(peer, batch_file, num_threads, *sizes):
     model, loss = _legacy(inputs, sizes)
   else:
     model, loss = _bert(inputs, sizes, peer)
-  print(json.dumps({'secs': 0.0, 'peak_mb': _peak_mb()}), flush=True)
   for _ in sys.stdin:
-    secs = _step(model, loss)
-    print(json.dumps({'secs': secs, 'peak_mb': _peak_mb()}), flush=True)
+    answer = {'secs': _step(model, loss)}
+    peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({**answer, 'peak_mb': peak_kb / 1024}), flush=True)
 
 
 if __name__ == '__main__':

@@ -1,8 +1,8 @@
-"""Prints the rows of a benchmark as JSON."""
+"""Makes and prints the rows of a benchmark."""
 
 from collections.abc import Iterable, Mapping
 import json
-from typing import Any
+from typing import Any, Optional
 
 
 def print_rows(name: str, unit: str, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -12,3 +12,11 @@ def print_rows(name: str, unit: str, rows: Iterable[Mapping[str, Any]]) -> None:
     print(json.dumps(row), flush=True)
     measured.append(row)
   print(json.dumps({'name': name, 'unit': unit, 'rows': measured}))
+
+
+def row(
+  case: str, ours: Optional[float], peer: Optional[float] = None, **more: Any
+) -> dict[str, Any]:
+  """Returns a row; `ratio` is ours over the peer's."""
+  ratio = ours / peer if ours and peer else None
+  return {'case': case, 'ours': ours, 'peer': peer, 'ratio': ratio, **more}

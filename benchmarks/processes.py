@@ -1,13 +1,15 @@
-"""Measures a command and its children: seconds, CPU seconds, memory."""
+"""Runs commands and workers in processes of their own, and measures them."""
 
 from collections.abc import Sequence
+import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
 import time
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 _SAMPLE_SECS = 0.2
 _PEERS = pathlib.Path(__file__).parent.parent / '.peers'
@@ -52,6 +54,46 @@ def run(command: Sequence[str], **environment: str) -> Cost:
   # The system's sum lacks the workers of a fork server; the sampled sum lacks
   # the time after the last sample.
   return Cost(wall, max(cpu, sum(seen.values())), peak, output)
+
+
+class Worker:
+  """A process that answers each line of JSON with a line of JSON.
+
+  Args:
+    command: Program and arguments.
+    environment: Variables that the process gets besides this one's.
+  """
+
+  def __init__(self, command: Sequence[str], **environment: str):
+    self._command = command
+    self._process = subprocess.Popen(
+      command,
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.DEVNULL,
+      text=True,
+      env={**os.environ, **environment},
+    )
+
+  def ask(self, request: Any) -> Any:
+    """Returns the answer to `request`."""
+    self._process.stdin.write(json.dumps(request) + '\n')
+    self._process.stdin.flush()
+    line = self._process.stdout.readline()
+    if not line:
+      sys.exit(f'It must run, but ended: {" ".join(self._command)}')
+    return json.loads(line)
+
+  def close(self) -> None:
+    """Ends the process."""
+    self._process.stdin.close()
+    self._process.wait()
+
+
+def memory_mb(field: str) -> float:
+  """Returns VmRSS, this process's memory, or VmHWM, the peak of it."""
+  status = pathlib.Path('/proc/self/status').read_text()
+  return int(re.search(rf'{field}:\s+(\d+)', status)[1]) / 1024
 
 
 def peer_python() -> Optional[str]:

@@ -4,20 +4,18 @@ r"""Search over clustered or real vectors: queries a second, time to build.
   python -m benchmarks.search --n=1000000
   python -m benchmarks.search --n=13353718      # No peers; see search_at_scale.
   python -m benchmarks.search --index=RUN/index/000000500 --model_dir=RUN \
-      --questions=FILE                          # See index_vectors.
+      --questions=FILE                          # Real vectors.
   python -m benchmarks.search --n=100000 --uris=http://localhost:19530,lite.db
 
 K is 8; every approximate searcher is tuned to a recall@8 of at least 0.95 in
-the same run, ours by what building an index does. Ours and the peers take turns
-on the same cores, and the median of the turns counts. Exact search is beside
-faiss' IndexFlatIP; the approximate ones are beside the best approximate peer;
-Milvus, a server or a file of milvus-lite, is beside our ScaNN.
+the same run, ours as an index is built. Ours and the peers take turns on the
+same cores, and the median of the turns counts. The rival of exact search is
+faiss' IndexFlatIP, of approximate search the fastest approximate peer, of
+Milvus (a server or a file of milvus-lite) our ScaNN.
 """
 
-import json
 import os
 import statistics
-import subprocess
 import tempfile
 import time
 
@@ -52,31 +50,6 @@ _OURS = ('brute_force', 'device', 'scann', 'faiss')
 _NUM_QUERIES = 1024
 _NUM_THREADS = 2
 _APPROXIMATE = ('faiss_fast_scan', 'hnswlib', 'svs', 'lorann')
-
-
-class _Peers:
-  """The process of peer_search."""
-
-  def __init__(self, directory: str):
-    self._process = subprocess.Popen(
-      [
-        *(processes.peer_python(), '-m', 'benchmarks.peer_search'),
-        *(directory, str(_NUM_THREADS)),
-      ],
-      stdin=subprocess.PIPE,
-      stdout=subprocess.PIPE,
-      text=True,
-      env={**os.environ, 'OMP_NUM_THREADS': str(_NUM_THREADS)},
-    )
-
-  def ask(self, *words):
-    self._process.stdin.write(' '.join(map(str, words)) + '\n')
-    self._process.stdin.flush()
-    return json.loads(self._process.stdout.readline())
-
-  def close(self):
-    self._process.stdin.close()
-    self._process.wait()
 
 
 class _Ours:
@@ -136,11 +109,6 @@ class _Ours:
     )
 
 
-def _row(case, ours, peer, **more):
-  ratio = None if peer is None else ours / peer
-  return {'case': case, 'ours': ours, 'peer': peer, 'ratio': ratio, **more}
-
-
 def _take_turns(ours, peers, batch):
   """Returns the median queries a second of each, by name."""
   rates = {}
@@ -149,55 +117,52 @@ def _take_turns(ours, peers, batch):
     for name in (*_OURS, *_URIS.value):
       rates.setdefault(name, []).append(ours.time(name, batch, secs))
     for name in ('faiss_flat', *_APPROXIMATE) if peers else ():
-      rates.setdefault(name, []).append(peers.ask('time', name, batch, secs))
+      rates.setdefault(name, []).append(peers.ask(['time', name, batch, secs]))
   return {name: statistics.median(values) for name, values in rates.items()}
+
+
+def _rivals(rates, built) -> dict[str, str]:
+  """Returns the competitor of each of ours: the fastest that is as accurate."""
+  best = max(
+    _APPROXIMATE,
+    key=lambda name: (
+      rates.get(name, 0)
+      * (built.get(name, {}).get('recall', 1) >= peer_search.RECALL)
+    ),
+  )
+  rivals = {'brute_force': 'faiss_flat', 'device': 'faiss_flat'}
+  rivals |= {'scann': best, 'faiss': best}
+  return rivals | dict.fromkeys(_URIS.value, 'scann')
 
 
 def _compare(directory: str):
   """Yields the rows of the table with peers."""
   ours = _Ours(directory)
   built = {name: ours.build(name) for name in (*_OURS, *_URIS.value)}
-  peers = _Peers(directory) if processes.peer_python() else None
-  for name in ('faiss_flat', *_APPROXIMATE) if peers else ():
-    built[name] = peers.ask('build', name)
-    print(name, built[name])
+  peers = None
+  if processes.peer_python():
+    command = [processes.peer_python(), '-m', 'benchmarks.peer_search']
+    threads = str(_NUM_THREADS)
+    peers = processes.Worker(
+      [*command, directory, threads], OMP_NUM_THREADS=threads
+    )
+    for name in ('faiss_flat', *_APPROXIMATE):
+      built[name] = peers.ask(['build', name])
+      print(name, built[name])
   for batch in _BATCHES:
     rates = _take_turns(ours, peers, batch)
     print(f'batch {batch}:', {name: round(x, 1) for name, x in rates.items()})
-    best = max(
-      (rates.get(name, 0), name)
-      for name in _APPROXIMATE
-      if built.get(name, {}).get('recall', 1) >= peer_search.RECALL
-    )
-    for name in (*_OURS, *_URIS.value):
-      peer = rates.get('faiss_flat', 0), 'faiss_flat'
-      if name in ('scann', 'faiss'):
-        peer = best
-      elif name in _URIS.value:
-        peer = rates['scann'], 'scann'
-      yield _row(
+    for name, rival in _rivals(rates, built).items():
+      yield printing.row(
         f'{name}, batch {batch}, queries a second',
         rates[name],
-        peer[0] or None,
-        beside=peer[1],
+        rates.get(rival),
+        rival=rival,
         recall=built[name]['recall'],
-        peer_recall=built.get(peer[1], {}).get('recall'),
+        peer_recall=built.get(rival, {}).get('recall'),
       )
-  for name in ('scann', 'faiss'):
-    for peer in _APPROXIMATE if peers else (None,):
-      # Turned around, so that above 1 is better.
-      secs, peer_secs = (
-        built.get(x, {}).get('build_secs') for x in (name, peer)
-      )
-      yield {
-        'case': f'{name}, seconds to build',
-        'ours': secs,
-        'peer': peer_secs,
-        'ratio': peer_secs and peer_secs / secs,
-        'beside': peer,
-      }
-  for uri in _URIS.value:
-    yield _row(f'{uri}, seconds to build', built[uri]['build_secs'], None)
+  for name in built:
+    yield printing.row(f'{name}, seconds to build', built[name]['build_secs'])
   if peers:
     peers.close()
   ours.close()
@@ -229,7 +194,7 @@ def main(_):
       found = search_at_scale.measure(
         directory, _SEARCHER.value, _VECTORS.value
       )
-      rows = (_row(*row, None) for row in found)
+      rows = (printing.row(*each) for each in found)
     printing.print_rows('search', 'see case', rows)
 
 

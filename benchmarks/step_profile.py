@@ -90,14 +90,3 @@ def profile(step: Callable[[], object]) -> dict:
       for kind, secs in seconds.most_common(_NUM_KINDS)
     },
   }
-
-
-def peak_flops(dtype: str) -> float:
-  """Returns what a matmul of `dtype` reaches here at best, a second."""
-  matrix = tf.cast(tf.random.normal([2048, 2048]), dtype)
-  best = float('inf')
-  for _ in range(5):
-    begun = time.monotonic()
-    tf.linalg.matmul(matrix, matrix)[0, 0].numpy()
-    best = min(best, time.monotonic() - begun)
-  return 2 * 2048**3 / best

@@ -1,27 +1,23 @@
-r"""A step of pre-training, beside transformers' BERT on torch.
+r"""A step of pre-training, compared with transformers' BERT on torch.
 
   bash benchmarks/peers.sh
   python -m benchmarks.train_step [--dtype=bfloat16] [--sizes=2x128,6x384]
     [--threads=2] [--quick]
 
 4 queries with 8 candidates, joint sequences of 192, 10 masked wordpieces each,
-a vocabulary of 30,522, dropout 0.1 (train_step_batch.py). All run in processes
-of their own and in turns, one step each, after two that do not count. The peers
-are those of the dtype in peer_train_step.py; they have neither towers nor
-update: 'reader' is the same work, forward and backward over the same sequences;
-in 'reader with null' the first candidate is the null block, which pre-training
-always has; 'step' is all of it, with both towers, clipping and AdamW, against
-the peers without.
+a vocabulary of 30,522, dropout 0.1. Each competitor has a process of its own;
+all take turns, one step each, after two that do not count. The peers of
+peer_train_step.py run forward and backward over the joint sequences, without
+towers and update; 'reader' is the same work of ours, 'step' all of a step, with
+both towers, the null block, clipping and AdamW.
 
-`ratio` is the fastest peer's seconds over ours. Beside medians of seconds a
-step: peak resident memory of the process (`peak_mb`), the share of processor
-time that is not matmul, what takes it, and the arithmetic of our step's matmuls
-as a share of the machine's best matmul of that dtype (`of_peak`).
+`ratio` is the fastest peer's seconds over ours. Other columns: peak memory of
+the process (`peak_mb`), the share of processor time outside of matmuls and what
+takes it, and the arithmetic of our matmuls as a share of the machine's best
+matmul of that dtype (`of_peak`).
 """
 
-import json
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -29,9 +25,10 @@ from absl import app
 from absl import flags
 import numpy as np
 
+from benchmarks import own_train_step
 from benchmarks import printing
 from benchmarks import processes
-from benchmarks import train_step_batch
+from benchmarks import sizes
 
 _SIZES = flags.DEFINE_list('sizes', ['2x128', '6x384'], 'Layers x width.')
 _DTYPE = flags.DEFINE_enum(
@@ -45,115 +42,78 @@ _PEERS = {
   'float32': ('legacy', 'bert'),
   'bfloat16': ('bert_autocast', 'bert_bfloat16'),
 }
-_WHATS = ('reader', 'reader with null', 'step')
-_HEAD_WIDTH = {128: 64, 384: 32}  # As in the released small BERTs.
+_WHATS = ('reader', 'step')
 
 
-class _Worker:
-  """A process that runs steps when told.
-
-  Args:
-    command: Its own.
-  """
-
-  def __init__(self, command: list[str]):
-    self._process = subprocess.Popen(
-      command,
-      stdin=subprocess.PIPE,
-      stdout=subprocess.PIPE,
-      stderr=subprocess.DEVNULL,
-      text=True,
-    )
-    self._command = command
-    self._answer()
-
-  def ask(self, what: str = 'step') -> dict:
-    self._process.stdin.write(what + '\n')
-    self._process.stdin.flush()
-    return self._answer()
-
-  def close(self):
-    self._process.stdin.close()
-    self._process.wait()
-
-  def _answer(self):
-    line = self._process.stdout.readline()
-    if not line:
-      raise app.UsageError(f'It must run, but ended: {" ".join(self._command)}')
-    return json.loads(line)
-
-
-def _ours(size: str, what: str) -> _Worker:
-  flag_values = {
-    'what': what,
-    'size': size,
-    'dtype': _DTYPE.value,
-    'threads': _THREADS.value,
+def _workers(size: str, batch_file: str) -> dict[str, processes.Worker]:
+  """Returns our workers and the peers', by name."""
+  threads = str(_THREADS.value)
+  own = [sys.executable, '-m', 'benchmarks.own_train_step']
+  workers = {
+    what: processes.Worker([*own, what, size, _DTYPE.value, threads])
+    for what in _WHATS
   }
-  return _Worker(
-    [sys.executable, '-m', 'benchmarks.own_train_step']
-    + [f'--{name}={value}' for name, value in flag_values.items()]
-  )
-
-
-def _peers(size: str, directory: str) -> dict[str, _Worker]:
   python = processes.peer_python()
-  if not python:
-    return {}
-  layers, width = map(int, size.split('x'))
-  path = os.path.join(directory, 'batch.npz')
-  np.savez(path, **train_step_batch.theirs())
-  numbers = (_THREADS.value, width, layers, width // _HEAD_WIDTH[width])
-  script = [python, 'benchmarks/peer_train_step.py']
-  return {
-    peer: _Worker([*script, peer, path, *map(str, numbers)])
-    for peer in _PEERS[_DTYPE.value]
-  }
+  for peer in _PEERS[_DTYPE.value] if python else ():
+    bert = sizes.bert(size)
+    shape = (bert.hidden_size, bert.num_layers, bert.num_heads)
+    script = [python, 'benchmarks/peer_train_step.py']
+    workers[peer] = processes.Worker(
+      [*script, peer, batch_file, threads, *map(str, shape)]
+    )
+  return workers
 
 
-def _alternate(workers: dict[str, _Worker]) -> dict[str, dict[str, float]]:
-  """Returns each one's median seconds and peak memory."""
-  runs = {name: [] for name in workers}
-  for _ in range(1 + (3 if _QUICK.value else _REPEATS.value)):
+def _take_turns(workers) -> dict[str, dict[str, float]]:
+  """Returns each worker's median seconds and peak memory."""
+  answers = {name: [] for name in workers}
+  for _ in range(2 + (3 if _QUICK.value else _REPEATS.value)):
     for name, worker in workers.items():
-      runs[name].append(worker.ask())
+      answers[name].append(worker.ask('step'))
   return {
     name: {
-      'secs': float(np.median([answer['secs'] for answer in answers[1:]])),
-      'peak_mb': answers[-1]['peak_mb'],
+      'secs': float(np.median([answer['secs'] for answer in each[2:]])),
+      'peak_mb': round(each[-1]['peak_mb']),
     }
-    for name, answers in runs.items()
+    for name, each in answers.items()
   }
 
 
 def _rows(size: str):
   with tempfile.TemporaryDirectory() as directory:
-    peers = _peers(size, directory)
-    workers = {what: _ours(size, what) for what in _WHATS}
-    measured = _alternate({**workers, **peers})
-    best = min(peers, key=lambda peer: measured[peer]['secs'], default=None)
-    for what, worker in workers.items():
-      ours = measured[what]
-      extra = worker.ask('profile')
+    batch_file = os.path.join(directory, 'batch.npz')
+    np.savez(batch_file, **own_train_step.peers_batch())
+    workers = _workers(size, batch_file)
+    measured = _take_turns(workers)
+    peers = {name: measured[name] for name in workers if name not in _WHATS}
+    best = min(
+      peers.values(),
+      key=lambda peer: peer['secs'],
+      default={'secs': None, 'peak_mb': None},
+    )
+    for what in _WHATS:
+      ours, extra = measured[what], workers[what].ask('profile')
+      row = printing.row(
+        f'{size}, {_DTYPE.value}, {what}', ours['secs'], best['secs']
+      )
       yield {
-        'case': f'{size}, {_DTYPE.value}, {what}',
-        'ours': ours['secs'],
-        **{peer: measured[peer]['secs'] for peer in peers},
-        'ratio': measured[best]['secs'] / ours['secs'] if best else None,
-        'peak_mb': round(ours['peak_mb']),
-        'peer_peak_mb': best and round(measured[best]['peak_mb']),
+        **row,
+        **{name: peer['secs'] for name, peer in peers.items()},
+        'ratio': row['ratio'] and 1 / row['ratio'],  # Seconds: less is better.
+        'peak_mb': ours['peak_mb'],
+        'peer_peak_mb': best['peak_mb'],
         'of_peak': extra.pop('flops') / ours['secs'] / extra['peak_flops'],
         **extra,
       }
-    for worker in [*workers.values(), *peers.values()]:
+    for worker in workers.values():
       worker.close()
 
 
 def main(_):
   if not processes.peer_python():
     print('Runs without peers: benchmarks/peers.sh was not run.')
-  sizes = ['2x128'] if _QUICK.value else _SIZES.value
-  rows = (row for size in sizes for row in _rows(size))
+  chosen = ['2x128'] if _QUICK.value else _SIZES.value
+  rows = (row for size in chosen for row in _rows(size))
   printing.print_rows('train_step', 'seconds', rows)
 
 

@@ -1,6 +1,6 @@
 r"""QA fine-tuning with a beam of 5,000 blocks: questions a second.
 
-  python -m benchmarks.beam [--quick]
+  python -m benchmarks.early_update [--quick]
 
 Random blocks of 288 wordpieces, each question with an answer that some of them
 hold; a 2x128 reader of 5 blocks at 320 wordpieces and 2x128 towers, the paper's
@@ -25,6 +25,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import printing
+from benchmarks import sizes
 from realm_tf import config as config_lib
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.corpus import questions as questions_lib
@@ -45,20 +46,12 @@ _QUICK = flags.DEFINE_boolean('quick', False, 'A beam of 50, few steps.')
 _BATCH_SIZE = flags.DEFINE_integer('batch_size', 4, 'Questions of a step.')
 _STEPS = flags.DEFINE_integer('steps', 6, 'Steps of each row, after one more.')
 
-_VOCAB_SIZE = 30_522
 _BODY_WIDTH = 285
-_BERT = config_lib.BertConfig(
-  vocab_size=_VOCAB_SIZE,
-  hidden_size=128,
-  num_layers=2,
-  num_heads=2,
-  intermediate_size=512,
-)
 
 
 def _tokenizer() -> wordpiece.WordpieceTokenizer:
   specials = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']
-  words = [f'w{i}' for i in range(_VOCAB_SIZE - len(specials))]
+  words = [f'w{i}' for i in range(sizes.VOCAB_SIZE - len(specials))]
   return wordpiece.WordpieceTokenizer(specials + words)
 
 
@@ -69,7 +62,7 @@ def _corpus(directory, tokenizer, num_blocks):
 
   def blocks():
     for i in range(num_blocks):
-      ids = rng.integers(5, _VOCAB_SIZE, _BODY_WIDTH, np.int32)
+      ids = rng.integers(5, sizes.VOCAB_SIZE, _BODY_WIDTH, np.int32)
       text = ' '.join(words[ids])
       ends = np.array([_BODY_WIDTH], np.int32)
       yield blocks_lib.Block('w1', text, f'{i}', ids[:1], ids, ends)
@@ -113,7 +106,9 @@ class _Bench:
     self._table, self._tokenizer = table, tokenizer
     self._special_ids = tokenizer.special_ids
     self._config = config_lib.ExperimentConfig(
-      model=config_lib.ModelConfig(embedder_bert=_BERT, reader_bert=_BERT),
+      model=config_lib.ModelConfig(
+        embedder_bert=sizes.bert(), reader_bert=sizes.bert()
+      ),
       finetuning=config_lib.FinetuningConfig(
         batch_size=_BATCH_SIZE.value,
         num_searched=50 if _QUICK.value else 5000,
@@ -186,17 +181,17 @@ def main(_):
   with tempfile.TemporaryDirectory() as directory:
     table = _corpus(directory, tokenizer, 200 if _QUICK.value else 20_000)
     secs = _measure(_Bench(table, tokenizer))
+  release = _BATCH_SIZE.value / secs['tokenizing']
   rows = (
-    {
-      'case': name,
-      'ours': _BATCH_SIZE.value / each,
-      'peer': _BATCH_SIZE.value / secs['tokenizing'],
-      'ratio': secs['tokenizing'] / each,
-      'share': max(0.0, 1 - secs['no beam'] / each),
-    }
+    printing.row(
+      name,
+      _BATCH_SIZE.value / each,
+      release,
+      share=max(0.0, 1 - secs['no beam'] / each),
+    )
     for name, each in secs.items()
   )
-  printing.print_rows('beam', 'questions a second', rows)
+  printing.print_rows('early_update', 'questions a second', rows)
 
 
 if __name__ == '__main__':
