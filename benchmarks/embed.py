@@ -111,7 +111,7 @@ def _load(peer: Optional[_Peer], size: str):
     [realm_model.EMBEDDER],
   )
   if peer:
-    arrays, _ = hugging_face.load_bert(peer.model_dir)
+    arrays = hugging_face.read(peer.model_dir).arrays
     realm_model.require_parts(model.load(arrays), peer.model_dir)
   return model
 

@@ -2,13 +2,11 @@
 
   blocks.tfr, or block_records.npy -> [this file] -> blocks, not cut anew
 
-A block's id is its row in block_emb: none is cut, joined or left out.
+A block's id is its row in block_emb: no block is cut, joined or left out.
 """
 
 from collections.abc import Iterator
-import contextlib
 import os
-import tempfile
 from typing import Optional
 
 import tensorflow as tf
@@ -23,8 +21,8 @@ _TITLES = 'titles.tfr'
 def read(path: str) -> Iterator[sources.Article]:
   """Yields each block as an article of its own.
 
-  The release's blocks have no titles; where titles.tfr lies beside them, it
-  has one for each. Neighbours of one title are of one article.
+  The release's blocks have no titles; a titles.tfr in the same directory has
+  one for each. Neighbours of one title are of one article.
 
   Args:
     path: A TFRecord file of UTF-8 strings, or a .npy file of bytes objects.
@@ -38,7 +36,9 @@ def read(path: str) -> Iterator[sources.Article]:
     )
   titles_file = os.path.join(os.path.dirname(path), _TITLES)
   titles = _records(titles_file) if tf.io.gfile.exists(titles_file) else None
-  texts = _objects(path) if path.endswith('.npy') else _records(path)
+  texts = (
+    object_array.read_texts(path) if path.endswith('.npy') else _records(path)
+  )
   article_id, last, row = '', None, -1
   for row, text in enumerate(texts):
     title = _title(titles, titles_file, row)
@@ -73,13 +73,3 @@ def _records(path: str) -> Iterator[bytes]:
       f'{path} must be a whole TFRecord file of texts. Found: {error.message}. '
       'Copy it again.'
     ) from error
-
-
-def _objects(path: str) -> Iterator[bytes]:
-  with contextlib.ExitStack() as stack:
-    if '://' in path:  # The reader goes back and forth in it.
-      folder = stack.enter_context(tempfile.TemporaryDirectory())
-      local = os.path.join(folder, os.path.basename(path))
-      tf.io.gfile.copy(path, local)
-      path = local
-    yield from object_array.read_texts(path)

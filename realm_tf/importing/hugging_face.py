@@ -1,114 +1,113 @@
 """A Hugging Face directory -> our config and values of our variables.
 
-  config.json, modules.json, model.safetensors -> [this file] -> RealmModel.load
+  config.json, modules.json, model.safetensors -> [this file] -> Directory
 
 Reads BERT and REALM models (`google/realm-*`), and sentence-transformers of
-BERTs, without torch or transformers.
+BERTs, without torch or transformers. Every file is read once.
 """
 
 import os
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.importing import bert_file
+from realm_tf.importing import bert_config
 from realm_tf.importing import hugging_face_names
 from realm_tf.importing import imported
-from realm_tf.importing import json_file
+from realm_tf.importing import json_files
 from realm_tf.importing import safetensors_files
-from realm_tf.importing import sentence_modules
-from realm_tf.importing import sentence_settings
+from realm_tf.importing import sentence_transformers
 from realm_tf.importing import tied_names
+from realm_tf.modeling import bert
 
-BLOCK_EMBEDDINGS = 'block_emb'  # The name of the index's matrix.
+_BLOCK_EMBEDDINGS = 'block_emb'  # The name of the index's matrix.
 _NORMALIZED_SCALE = 20.0  # As sentence-transformers trains them.
 
 
-def bert_config(directory: str) -> config_lib.BertConfig:
-  """Reads the sizes of the encoder from config.json.
+class Directory(NamedTuple):
+  """Contents of a directory.
+
+  Attributes:
+    path: The directory.
+    architecture: Class of the model, '' if config.json has none.
+    recipe: Files, pooling and prompts.
+    model: The networks that the weights belong to.
+    finetuning: How the reader reads blocks.
+    arrays: Values by our names, without `rows`. One shared embedder tower is
+      named 'shared_'; `RealmModel.load` fills two from it.
+    report: Use made of the weights.
+    rows: Embeddings of the blocks, if there are any.
+  """
+
+  path: str
+  architecture: str
+  recipe: sentence_transformers.Recipe
+  model: config_lib.ModelConfig
+  finetuning: config_lib.FinetuningConfig
+  arrays: dict[str, np.ndarray]
+  report: hugging_face_names.Report
+  rows: Optional[imported.Rows]
+
+  def has(self, tower: str) -> bool:
+    return any(name.startswith(f'{tower}_bert/') for name in self.arrays)
+
+
+def read(path: str) -> Directory:
+  """Reads a directory.
 
   Raises:
-    UserError: There is no such file, or we have no such model.
+    UserError: A file is missing or damaged, the encoder is not whole, or it is
+      a model that realm_tf does not compute.
   """
-  return bert_file.bert_config(bert_file.read(directory))
-
-
-def settings(directory: str) -> sentence_settings.Settings:
-  """Returns prompts, length and similarity of a directory."""
-  modules = sentence_modules.read(directory)
-  encoder_dir = directory if modules is None else modules.encoder_dir
-  return sentence_settings.read(directory, encoder_dir, modules is not None)
-
-
-def model_config(directory: str) -> config_lib.ModelConfig:
-  """Returns the networks that the directory's weights belong to.
-
-  REALM models have the release's embedder, sentence-transformers that of their
-  modules.json. A plain BERT searches by the normalized mean over wordpieces, as
-  sentence-transformers takes it.
-  """
-  found = bert_file.read(directory)
-  encoder = bert_file.bert_config(found)
-  modules = sentence_modules.read(directory)
-  if found.get('model_type', str) == 'realm':
-    embedder = config_lib.EmbedderConfig(
-      head='pooled',
-      embedding_size=bert_file.width(found, 'retriever_proj_size', 128),
-      shared_towers=bert_file.architecture(found) != 'RealmScorer',
-      layer_norm_epsilon=imported.LAYER_NORM_EPSILON,
-    )
-  elif modules is None:
-    embedder = _embedder('mean', encoder.hidden_size, 'none', True)
-  else:
-    embedder = _sentence_embedder(directory, modules, encoder)
-  return config_lib.ModelConfig(
-    embedder_bert=encoder,
-    reader_bert=encoder,
-    embedder=embedder,
-    span_hidden_size=bert_file.width(found, 'span_hidden_size', 256),
-    max_span_width=bert_file.width(found, 'max_span_width', 10),
-  )
-
-
-def load_bert(
-  directory: str,
-) -> tuple[dict[str, np.ndarray], hugging_face_names.Report]:
-  """Reads the weights, named as `modeling.realm_model.RealmModel` names them.
-
-  Embeddings of blocks are left out.
-
-  Returns:
-    Values by variable name, for `RealmModel.load`, and the report. One shared
-    embedder tower is named 'shared_'; `RealmModel.load` fills two from it.
-
-  Raises:
-    UserError: A file is missing, or the encoder is not whole.
-  """
-  found = bert_file.read(directory)
-  model = model_config(directory)
-  encoder_dir = sentence_modules.encoder_dir(directory)
+  recipe = sentence_transformers.read(path)
+  encoder_dir = recipe.encoder_dir
+  values = json_files.require(encoder_dir, 'config.json', bert_config.FIELDS)
+  config_path = os.path.join(encoder_dir, 'config.json')
+  architecture = next(iter(values.get('architectures', [])), '')
+  model = _model_config(values, config_path, architecture, recipe)
   _refuse_adapter(encoder_dir)
-  tensors = safetensors_files.open_directory(encoder_dir)
+  tensors = safetensors_files.Tensors(encoder_dir)
   names = tied_names.resolve(
-    {hugging_face_names.modern(name): name for name in tensors}, tensors, found
+    tensors, values.get('tie_word_embeddings', True), config_path
   )
   roles = hugging_face_names.ROLES.get(
-    bert_file.architecture(found), hugging_face_names.BERT_ROLES
+    architecture, hugging_face_names.BERT_ROLES
   )
   shapes = {name: tensors.shape(names[name]) for name in names}
-  hugging_face_names.check_sizes(shapes, model, roles, found.path)
+  hugging_face_names.check_sizes(shapes, model, roles, config_path)
   arrays, report = hugging_face_names.convert(
     tensors, model.reader_bert, roles, names
   )
-  report.left_over[:] = [
-    name
-    for name in report.left_over
-    if name != BLOCK_EMBEDDINGS and not tied_names.is_copy(name)
-  ]
-  imported.check_whole(report, arrays, directory)
-  return arrays | _unread_poolers(model, report) | _dense(directory), report
+  imported.check_whole(report, path)
+  arrays |= _unread_poolers(model, report)
+  if recipe.dense is not None:
+    for name, value in recipe.dense.read().items():
+      arrays[f'shared_embedder/projection/{name}'] = value
+  rows = tensors.rows(_BLOCK_EMBEDDINGS)
+  return Directory(
+    path,
+    architecture,
+    recipe,
+    model,
+    bert_config.finetuning(values),
+    arrays,
+    _with_known_names(report),
+    rows,
+  )
+
+
+def _with_known_names(report):
+  """Counts the index's matrix as used, and leaves out second names."""
+  used, left_over = list(report.used), []
+  for name in report.left_over:
+    if name == _BLOCK_EMBEDDINGS:
+      used.append(name)
+    elif not tied_names.is_copy(name):
+      left_over.append(name)
+  return report._replace(used=sorted(used), left_over=left_over)
 
 
 def _unread_poolers(model, report):
@@ -131,47 +130,45 @@ def _refuse_adapter(directory):
     )
 
 
-def _dense(directory):
-  """Returns the projection of 2_Dense by our names."""
-  modules = sentence_modules.read(directory)
-  if modules is None or modules.dense is None:
-    return {}
-  return {
-    f'shared_embedder/projection/{name}': value
-    for name, value in sentence_modules.read_dense(modules.dense).items()
-  }
-
-
-def _sentence_embedder(directory, modules, encoder):
-  """Returns the embedder of sentence-transformers' modules."""
-  uses = settings(directory)
-  size, activation = encoder.hidden_size, 'none'
-  path = os.path.join(directory, 'modules.json')
-  file = json_file.JsonFile(path, {})
-  if modules.dense is not None:
-    if modules.dense.in_features != size:
-      raise file.wrong(
-        f'must have a Dense of in_features={size}, as hidden_size',
-        str(modules.dense.in_features),
-      )
-    size, activation = modules.dense.out_features, modules.dense.activation
-    if size < 1:
-      raise file.wrong('must have a Dense with out_features', str(size))
-  if not modules.include_prompt and (uses.query_prompt or uses.block_prompt):
-    raise file.wrong(
-      'must have a Pooling that reads prompts', 'include_prompt=false'
+def _model_config(
+  values: dict[str, Any],
+  path: str,
+  architecture: str,
+  recipe: sentence_transformers.Recipe,
+) -> config_lib.ModelConfig:
+  """Returns the networks; REALM models have the release's embedder."""
+  encoder = bert_config.encoder(values, path)
+  if values['model_type'] == 'realm':
+    embedder = config_lib.EmbedderConfig(
+      head='pooled',
+      embedding_size=values.get('retriever_proj_size', 128),
+      shared_towers=architecture != 'RealmScorer',
+      layer_norm_epsilon=bert.LAYER_NORM_EPSILON,
     )
-  # The cosine is the inner product of normalized embeddings.
-  normalize = modules.normalize or uses.similarity == 'cosine'
-  return _embedder(modules.head, size, activation, normalize)
+  else:
+    embedder = _sentence_embedder(recipe, encoder.hidden_size)
+  return config_lib.ModelConfig(
+    embedder_bert=encoder,
+    reader_bert=encoder,
+    embedder=embedder,
+    span_hidden_size=values.get('span_hidden_size', 256),
+    max_span_width=values.get('max_span_width', 10),
+  )
 
 
-def _embedder(head, size, dense, normalize):
+def _sentence_embedder(recipe, hidden_size):
+  dense = recipe.dense
+  if dense is not None and dense.in_features != hidden_size:
+    raise json_files.wrong(
+      recipe.modules_path,
+      f'have a Dense of in_features={hidden_size}, as hidden_size',
+      dense.in_features,
+    )
   return config_lib.EmbedderConfig(
-    head=head,
-    embedding_size=size,
-    dense=dense,
-    normalize=normalize,
-    score_scale=_NORMALIZED_SCALE if normalize else 1.0,
+    head=recipe.head,
+    embedding_size=hidden_size if dense is None else dense.out_features,
+    dense='none' if dense is None else dense.activation,
+    normalize=recipe.normalize,
+    score_scale=_NORMALIZED_SCALE if recipe.normalize else 1.0,
     shared_towers=True,
   )

@@ -3,44 +3,29 @@
   DIR, or QA_DIR,EMBEDDER_DIR -> [this file] -> Imported
 
 RealmForOpenQA holds the embedder of the queries, the reader and the embeddings
-of the blocks. What embedded the blocks, Embed_doc before fine-tuning (Section
+of the blocks. The embedder of the blocks, Embed_doc before fine-tuning (Section
 3.3), is a directory of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import dataclasses
-import functools
 import os
-from typing import NamedTuple
+from typing import Optional
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.importing import bert_file
 from realm_tf.importing import hugging_face
 from realm_tf.importing import hugging_face_names
 from realm_tf.importing import imported
-from realm_tf.importing import safetensors_files
-from realm_tf.importing import sentence_modules
-from realm_tf.importing import sentence_settings
 from realm_tf.importing import t5
 from realm_tf.text import tokenizer_files
 
 _RECORDS = 'block_records.npy'
 
-
-class _Part(NamedTuple):
-  """Contents of one directory; see `hugging_face.load_bert`."""
-
-  directory: str
-  architecture: str
-  arrays: dict[str, np.ndarray]
-  report: hugging_face_names.Report
-
-  def has(self, tower: str) -> bool:
-    return any(name.startswith(f'{tower}_bert/') for name in self.arrays)
+_Parts = Sequence[hugging_face.Directory]
 
 
 def load(
@@ -58,73 +43,48 @@ def load(
   directories = [each for each in source.split(',') if each]
   if len(directories) == 1 and t5.is_t5(directories[0]):
     return t5.load_imported(directories[0], given)
-  parts = [_read(directory) for directory in directories]
+  parts = [hugging_face.read(directory) for directory in directories]
   if not parts:
     raise errors.UserError(
       '--source=hf:DIR must name a directory. Found none. Give one with '
       'config.json, model.safetensors and vocab.txt.'
     )
   arrays, notes = _merge(parts)
-  reports = [part.report for part in parts]
-  rows = [
-    (part.directory, found)
-    for part in parts
-    if (found := _rows(part.directory)) is not None
-  ]
-  if len(rows) > 1:
-    raise _found_twice('index', [directory for directory, _ in rows])
-  embedder = _embedder(parts)
-  settings = hugging_face.settings(embedder.directory)
+  indexed = [part for part in parts if part.rows is not None]
+  if len(indexed) > 1:
+    raise _found_twice('index', indexed)
+  without_reader = next((p for p in parts if not p.has('reader')), parts[0])
+  embedder = next((p for p in parts if p.has('shared')), without_reader)
+  reader = next((p for p in parts if p.has('reader')), embedder)
   return imported.Imported(
-    _config(parts, arrays, settings.max_length),
+    _model_config(reader.model, embedder.model, arrays),
     arrays,
     hugging_face_names.Report(
       *(
-        sorted({name for report in reports for name in getattr(report, field)})
+        sorted({n for part in parts for n in getattr(part.report, field)})
         for field in hugging_face_names.Report._fields
       )
     ),
-    rows[0][1] if rows else None,
-    given.blocks_file or _beside(parts, _RECORDS),
+    reader.finetuning,
+    indexed[0].rows if indexed else None,
+    given.blocks_file or _blocks_file(parts),
     given.vocab_file or _vocabulary(parts),
-    (*notes, *_notes(embedder.directory, settings)),
-    settings,
+    (*notes, *_notes(embedder)),
+    embedder.recipe.settings,
   )
 
 
-def _read(directory: str) -> _Part:
-  found = bert_file.read(directory)
-  arrays, report = hugging_face.load_bert(directory)
-  if _rows(directory) is not None:
-    report = report._replace(
-      used=sorted([*report.used, hugging_face.BLOCK_EMBEDDINGS])
-    )
-  return _Part(directory, bert_file.architecture(found), arrays, report)
+def _blocks_file(parts: _Parts) -> Optional[str]:
+  paths = (os.path.join(part.recipe.encoder_dir, _RECORDS) for part in parts)
+  return next(filter(tf.io.gfile.exists, paths), None)
 
 
-def _rows(directory):
-  return safetensors_files.rows(
-    sentence_modules.encoder_dir(directory), hugging_face.BLOCK_EMBEDDINGS
-  )
-
-
-def _beside(parts, name):
-  paths = [
-    os.path.join(sentence_modules.encoder_dir(part.directory), name)
-    for part in parts
-  ]
-  return next((path for path in paths if tf.io.gfile.exists(path)), None)
-
-
-def _vocabulary(parts):
-  paths = (
-    tokenizer_files.find(sentence_modules.encoder_dir(part.directory))
-    for part in parts
-  )
+def _vocabulary(parts: _Parts) -> Optional[str]:
+  paths = (tokenizer_files.find(part.recipe.encoder_dir) for part in parts)
   return next(filter(None, paths), None)
 
 
-def _merge(parts: Sequence[_Part]):
+def _merge(parts: _Parts) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
   """Returns all arrays, each tower from one directory, and notes."""
   tuned = [part for part in parts if part.architecture == 'RealmForOpenQA']
   embedders = [part for part in parts if part.has('shared')]
@@ -132,10 +92,9 @@ def _merge(parts: Sequence[_Part]):
   scorers = [part for part in parts if part.has('query')]
   is_pair = len(tuned) == 1 and len(embedders) == 2
   if len(embedders) + len(scorers) > 1 and not is_pair:
-    towers = embedders + scorers
-    raise _found_twice('embedder', [part.directory for part in towers])
+    raise _found_twice('embedder', embedders + scorers)
   if len(readers) > 1:
-    raise _found_twice('reader', [part.directory for part in readers])
+    raise _found_twice('reader', readers)
   arrays = {}
   for part in parts:
     own = 'query' if part in tuned else 'block'
@@ -147,60 +106,44 @@ def _merge(parts: Sequence[_Part]):
   return arrays, notes
 
 
-def _found_twice(what, directories):
+def _found_twice(what: str, parts: _Parts) -> errors.UserError:
   return errors.UserError(
-    f'There must be one {what}. Found {" and ".join(sorted(directories))}. '
-    'Give the directories of one model as --source=hf:DIR,DIR.'
+    f'There must be one {what}. Found '
+    f'{" and ".join(sorted(part.path for part in parts))}. Give the '
+    'directories of one model as --source=hf:DIR,DIR.'
   )
 
 
-def _embedder(parts):
-  """Returns the part whose embedder is taken."""
-  without_reader = next((p for p in parts if not p.has('reader')), parts[0])
-  return next((p for p in parts if p.has('shared')), without_reader)
-
-
-def _config(parts, arrays, max_length) -> config_lib.ExperimentConfig:
-  """Returns the config, the reader's and the embedder's each from its own."""
-  embedder = _embedder(parts)
-  reader = next((p for p in parts if p.has('reader')), embedder)
-  model = hugging_face.model_config(reader.directory)
-  towers = hugging_face.model_config(embedder.directory)
-  model = dataclasses.replace(
-    model,
-    embedder_bert=towers.embedder_bert,
+def _model_config(
+  reader: config_lib.ModelConfig,
+  embedder: config_lib.ModelConfig,
+  arrays: dict[str, np.ndarray],
+) -> config_lib.ModelConfig:
+  """Returns the reader's config with the embedder's towers."""
+  has_towers = any(name.startswith('block_') for name in arrays)
+  return dataclasses.replace(
+    reader,
+    embedder_bert=embedder.embedder_bert,
     embedder=dataclasses.replace(
-      towers.embedder,
-      shared_towers=towers.embedder.shared_towers
-      and not any(name.startswith('block_') for name in arrays),
+      embedder.embedder,
+      shared_towers=embedder.embedder.shared_towers and not has_towers,
     ),
   )
-  found = bert_file.read(reader.directory)
-  finetuning = config_lib.FinetuningConfig()
-  if found.get('model_type', str) == 'realm':
-    get = functools.partial(bert_file.width, found)
-    num_read = get('reader_beam_size', finetuning.num_read)
-    finetuning = dataclasses.replace(
-      finetuning,
-      joint_tokens=get('reader_seq_len', finetuning.joint_tokens),
-      num_read=num_read,
-      num_searched=max(
-        num_read, get('searcher_beam_size', finetuning.num_searched)
-      ),
-    )
-  return imported.experiment_config(model, finetuning, max_length)
 
 
-def _notes(directory: str, settings: sentence_settings.Settings):
-  """Returns sentences on what a model does before and behind its encoder."""
-  prompts = {'query': settings.query_prompt, 'block': settings.block_prompt}
+def _notes(embedder: hugging_face.Directory) -> Iterator[str]:
+  """Yields sentences on what happens before and after the encoder."""
+  recipe = embedder.recipe
+  prompts = {
+    'query': recipe.settings.query_prompt,
+    'block': recipe.settings.block_prompt,
+  }
   for what, prompt in prompts.items():
     if prompt:
       yield f'Before each {what} stands {prompt!r}, as in training.'
-  modules = sentence_modules.read(directory)
-  if modules is not None and not modules.normalize:
+  if recipe.has_modules and not recipe.normalizes:
     yield (
       'Embeddings are normalized, as scores must be cosines.'
-      if settings.similarity == 'cosine'
+      if recipe.normalize
       else 'Embeddings are not normalized: scores are inner products.'
     )

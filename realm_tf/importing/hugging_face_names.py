@@ -2,11 +2,11 @@
 
   {their name: array} -> [this file] -> {our variable's name: array}
 
-Theirs and ours are the same function. nn.Linear keeps kernels as [out, in];
-ours are [in, out], with the attention heads as an axis of their own.
+nn.Linear keeps kernels as [out, in]; ours are [in, out], with the attention
+heads as an axis of their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import re
 from typing import NamedTuple, Optional
 
@@ -24,71 +24,70 @@ ROLES = {
   'RealmForOpenQA': {'embedder.': ('shared',), 'reader.': ('reader',)},
 }
 BERT_ROLES = {'': ('shared', 'reader')}  # A plain BERT starts both.
-_LAYER = 'transformer/layer_{n}/'
 _NUM_TYPES = 2  # Segments of a sequence: a query or title, and a body.
-# (their name without suffix, our name without suffix), '{n}' the layer.
-_ENCODER = (
-  ('embeddings.word_embeddings', 'word_embeddings'),
-  ('embeddings.position_embeddings', 'position_embedding'),
-  ('embeddings.token_type_embeddings', 'type_embeddings'),
-  ('embeddings.LayerNorm', 'embeddings/layer_norm'),
-  ('encoder.layer.{n}.attention.self.query', _LAYER + 'self_attention/query'),
-  ('encoder.layer.{n}.attention.self.key', _LAYER + 'self_attention/key'),
-  ('encoder.layer.{n}.attention.self.value', _LAYER + 'self_attention/value'),
-  (
-    'encoder.layer.{n}.attention.output.dense',
-    _LAYER + 'self_attention/attention_output',
-  ),
-  (
-    'encoder.layer.{n}.attention.output.LayerNorm',
-    _LAYER + 'self_attention_layer_norm',
-  ),
-  ('encoder.layer.{n}.intermediate.dense', _LAYER + 'intermediate'),
-  ('encoder.layer.{n}.output.dense', _LAYER + 'output'),
-  ('encoder.layer.{n}.output.LayerNorm', _LAYER + 'output_layer_norm'),
-  ('pooler.dense', 'pooler_transform'),
-)
-_EMBEDDER_HEAD = (('cls.dense', 'projection'), ('cls.LayerNorm', 'layer_norm'))
-_READER_HEADS = (
-  ('cls.predictions.transform.dense', 'masked_lm/transform/dense'),
-  ('cls.predictions.transform.LayerNorm', 'masked_lm/transform/LayerNorm'),
-  ('cls.predictions', 'masked_lm/output_bias'),
-  ('qa_outputs.dense_intermediate', 'span_reader/projection'),
-  ('qa_outputs.layer_normalization', 'span_reader/layer_norm'),
-  ('qa_outputs.dense_output', 'span_reader/score'),
-)
 
-# Their shapes, where a file might have others: V wordpieces, P positions, H
-# hidden, I inner, D embedding, S span, Q both ends of it.
-_SHAPES = {
-  'embeddings.word_embeddings.weight': 'VH',
-  'embeddings.position_embeddings.weight': 'PH',
-  'encoder.layer.{n}.intermediate.dense.weight': 'IH',
-  'encoder.layer.{n}.output.dense.weight': 'HI',
-  'encoder.layer.{n}.attention.output.dense.weight': 'HH',
-  **{
-    f'encoder.layer.{{n}}.attention.self.{part}.weight': 'HH'
-    for part in ('query', 'key', 'value')
-  },
-  'pooler.dense.weight': 'HH',
-  'cls.dense.weight': 'DH',
-  'cls.predictions.transform.dense.weight': 'HH',
-  'cls.predictions.bias': 'V',
-  'qa_outputs.dense_intermediate.weight': 'QH',
-  'qa_outputs.dense_output.weight': '1S',
-}
-# Vectors, one for each matrix of dense layers and for each LayerNorm.
-_SHAPES |= {
-  name.replace('.weight', '.bias'): letters[0]
-  for name, letters in _SHAPES.items()
-  if 'dense' in name or '.self.' in name
-}
-_SHAPES |= {
-  f'{theirs}.{suffix}': 'H'
-  for theirs, _ in _ENCODER
-  if theirs.endswith('LayerNorm')
-  for suffix in ('weight', 'bias')
-}
+
+class _Weight(NamedTuple):
+  """A weight's name there and here, and the letters of its shape there.
+
+  '{n}' is the number of a layer. V wordpieces, P positions, T segments, H
+  hidden, I inner, D embedding, S span, Q both ends of it.
+  """
+
+  theirs: str
+  ours: str
+  letters: str
+
+
+def _dense(theirs, ours, letters):
+  return (
+    _Weight(f'{theirs}.weight', f'{ours}/kernel', letters),
+    _Weight(f'{theirs}.bias', f'{ours}/bias', letters[0]),
+  )
+
+
+def _norm(theirs, ours, letter='H'):
+  return (
+    _Weight(f'{theirs}.weight', f'{ours}/gamma', letter),
+    _Weight(f'{theirs}.bias', f'{ours}/beta', letter),
+  )
+
+
+def _table(theirs, ours, letters):
+  name = f'embeddings.{theirs}_embeddings.weight'
+  return _Weight(name, f'{ours}/embeddings', letters)
+
+
+_THEIR_LAYER, _LAYER = 'encoder.layer.{n}.', 'transformer/layer_{n}/'
+_THEIRS, _OURS = _THEIR_LAYER + 'attention.', _LAYER + 'self_attention'
+_ENCODER = (
+  _table('word', 'word_embeddings', 'VH'),
+  _table('position', 'position_embedding', 'PH'),
+  _table('token_type', 'type_embeddings', 'TH'),
+  *_norm('embeddings.LayerNorm', 'embeddings/layer_norm'),
+  *_dense(_THEIRS + 'self.query', _OURS + '/query', 'HH'),
+  *_dense(_THEIRS + 'self.key', _OURS + '/key', 'HH'),
+  *_dense(_THEIRS + 'self.value', _OURS + '/value', 'HH'),
+  *_dense(_THEIRS + 'output.dense', _OURS + '/attention_output', 'HH'),
+  *_norm(_THEIRS + 'output.LayerNorm', _OURS + '_layer_norm'),
+  *_dense(_THEIR_LAYER + 'intermediate.dense', _LAYER + 'intermediate', 'IH'),
+  *_dense(_THEIR_LAYER + 'output.dense', _LAYER + 'output', 'HI'),
+  *_norm(_THEIR_LAYER + 'output.LayerNorm', _LAYER + 'output_layer_norm'),
+  *_dense('pooler.dense', 'pooler_transform', 'HH'),
+)
+_EMBEDDER_HEAD = (
+  *_dense('cls.dense', 'projection', 'DH'),
+  *_norm('cls.LayerNorm', 'layer_norm', 'D'),
+)
+_LM, _QA = 'cls.predictions', 'qa_outputs'
+_READER_HEADS = (
+  *_dense(f'{_LM}.transform.dense', 'masked_lm/transform/dense', 'HH'),
+  *_norm(f'{_LM}.transform.LayerNorm', 'masked_lm/transform/LayerNorm'),
+  _Weight(f'{_LM}.bias', 'masked_lm/output_bias/bias', 'V'),
+  *_dense(f'{_QA}.dense_intermediate', 'span_reader/projection', 'QH'),
+  *_norm(f'{_QA}.layer_normalization', 'span_reader/layer_norm', 'S'),
+  *_dense(f'{_QA}.dense_output', 'span_reader/score', '1S'),
+)
 
 
 class Report(NamedTuple):
@@ -96,7 +95,8 @@ class Report(NamedTuple):
 
   Attributes:
     used: Their names of the tensors that were taken.
-    missing: Our names of the encoder's variables that got no value.
+    missing: Our names of variables without a value, in an encoder, or in a
+      head that has others.
     left_over: Their names of the tensors that were not taken.
   """
 
@@ -119,22 +119,27 @@ def convert(
     roles: Which towers a name's prefix fills.
     originals: `modern` name -> name in `theirs`; by default of all names.
   """
-  ours, used, missing = {}, set(), []
+  ours, used, absent = {}, set(), []
   originals = originals or {modern(name): name for name in theirs}
   for prefix, towers in roles.items():
     for tower in towers:
-      for their_name, our_name in _names(tower, config.num_layers):
-        their_name = prefix + their_name
-        if their_name in originals:
-          original = originals[their_name]
+      for weight in _weights(tower, config.num_layers):
+        original = originals.get(prefix + weight.theirs)
+        if original is None:
+          absent.append(weight.ours)
+        else:
           used.add(original)
-          ours[our_name] = _reshaped(
-            theirs[original], original, our_name, config
+          ours[weight.ours] = _reshaped(
+            theirs[original], original, weight.ours, config
           )
-        elif f'{tower}_bert/' in our_name:
-          missing.append(our_name)
-  left_over = set(theirs) - used
-  return ours, Report(sorted(used), sorted(missing), sorted(left_over))
+  # A head may be absent as a whole.
+  heads = {name.partition('/')[0] for name in ours}
+  missing = [
+    name
+    for name in absent
+    if name.partition('/')[0] in heads or '_bert/' in name
+  ]
+  return ours, Report(sorted(used), sorted(missing), sorted(set(theirs) - used))
 
 
 def check_sizes(
@@ -148,20 +153,21 @@ def check_sizes(
   Args:
     shapes: Shapes by `modern` names.
     model: Config, both of whose encoders have these sizes.
-    roles: See `convert`.
+    roles: Which towers a name's prefix fills.
     source: config.json, for the error.
 
   Raises:
     UserError: A shape is another one.
   """
   bert = model.reader_bert
-  layers = [re.findall(r'encoder\.layer\.(\d+)\.', name) for name in shapes]
-  found = 1 + max((int(n) for ns in layers for n in ns[:1]), default=-1)
+  layers = re.findall(r'encoder\.layer\.(\d+)\.', ' '.join(shapes))
+  found = 1 + max(map(int, layers), default=-1)
   if bert.num_layers > found:
     raise _other_size(source, f'{found} layers', bert.num_layers)
   sizes = {
     'V': bert.vocab_size,
     'P': bert.max_positions,
+    'T': _NUM_TYPES,
     'H': bert.hidden_size,
     'I': bert.intermediate_size,
     'D': model.embedder.embedding_size,
@@ -169,20 +175,19 @@ def check_sizes(
     'Q': 2 * model.span_hidden_size,
     '1': 1,
   }
-  for prefix in roles:
-    for pattern, letters in _SHAPES.items():
-      expected = tuple(sizes[letter] for letter in letters)
-      for n in range(bert.num_layers if '{n}' in pattern else 1):
-        name = prefix + pattern.format(n=n)
-        if shapes.get(name, expected) != expected:
-          raise _other_size(source, f'{name} of shape {shapes[name]}', expected)
-    name = f'{prefix}embeddings.token_type_embeddings.weight'
-    needed = _NUM_TYPES, bert.hidden_size
-    types, *width = shapes.get(name, needed) or (0,)
-    if types < _NUM_TYPES or width != [bert.hidden_size]:
-      raise _other_size(
-        source, f'{name} of shape {shapes[name]}', f'{needed}, as blocks have'
-      )
+  weights = [
+    (prefix + weight.theirs, weight.letters)
+    for prefix, towers in roles.items()
+    for tower in towers
+    for weight in _weights(tower, bert.num_layers)
+  ]
+  for name, letters in weights:
+    expected = tuple(sizes[letter] for letter in letters)
+    shape = shapes.get(name, expected)
+    if letters == 'TH' and shape[:1] > expected[:1]:
+      shape = (_NUM_TYPES, *shape[1:])  # Further segments are left out.
+    if shape != expected:
+      raise _other_size(source, f'{name} of shape {shape}', expected)
 
 
 def _other_size(source, found, needed):
@@ -201,41 +206,25 @@ def invert(
     Arrays by Hugging Face's names, float32; kernels are [out, in].
   """
   return {
-    their_name: _flattened(ours[our_name], our_name, config)
-    for their_name, our_name in _names(tower, config.num_layers)
-    if our_name.startswith(f'{tower}_bert/') and our_name in ours
+    weight.theirs: _flattened(ours[weight.ours], weight.ours, config)
+    for weight in _weights(tower, config.num_layers)
+    if weight.ours.startswith(f'{tower}_bert/') and weight.ours in ours
   }
 
 
-def _names(tower, num_layers):
-  """Yields (their name, our name) of all that a tower can hold."""
-  for theirs, ours in _ENCODER:
-    for n in range(num_layers if '{n}' in theirs else 1):
-      for suffix, our_suffix in _suffixes(theirs):
-        yield (
-          f'{theirs.format(n=n)}.{suffix}',
-          f'{tower}_bert/{ours.format(n=n)}/{our_suffix}',
-        )
-  heads = (
-    _READER_HEADS
-    if tower == 'reader'
-    else [
-      (theirs, f'{tower}_embedder/{ours}') for theirs, ours in _EMBEDDER_HEAD
-    ]
-  )
-  for theirs, ours in heads:
-    for suffix, our_suffix in _suffixes(theirs):
-      yield f'{theirs}.{suffix}', f'{ours}/{our_suffix}'
-
-
-def _suffixes(theirs):
-  if theirs == 'cls.predictions':
-    return (('bias', 'bias'),)
-  if theirs.endswith('_embeddings'):
-    return (('weight', 'embeddings'),)
-  if theirs.lower().endswith(('layernorm', 'layer_normalization')):
-    return (('weight', 'gamma'), ('bias', 'beta'))
-  return (('weight', 'kernel'), ('bias', 'bias'))
+def _weights(tower: str, num_layers: int) -> Iterator[_Weight]:
+  """Yields all weights that a tower can hold."""
+  for weight in _ENCODER:
+    for n in range(num_layers if '{n}' in weight.theirs else 1):
+      yield weight._replace(
+        theirs=weight.theirs.format(n=n),
+        ours=f'{tower}_bert/{weight.ours.format(n=n)}',
+      )
+  if tower == 'reader':
+    yield from _READER_HEADS
+  else:
+    for weight in _EMBEDDER_HEAD:
+      yield weight._replace(ours=f'{tower}_embedder/{weight.ours}')
 
 
 def modern(name: str) -> str:
@@ -271,7 +260,7 @@ def _reshape(
       'another model, or copy it again.'
     )
   if our_name.endswith('/type_embeddings/embeddings'):
-    value = value[:_NUM_TYPES]  # There is no third segment.
+    value = value[:_NUM_TYPES]
   if our_name.endswith('/kernel'):
     value = value.T  # [in, out]
   heads = config.num_heads

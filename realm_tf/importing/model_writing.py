@@ -11,13 +11,13 @@ import os
 from typing import Optional
 
 from absl import logging
-import tensorflow as tf
 
+from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import sources
 from realm_tf.importing import block_texts
 from realm_tf.importing import imported as imported_lib
-from realm_tf.importing import prompts
+from realm_tf.importing import text_lengths
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
@@ -52,35 +52,45 @@ def write(
   Raises:
     UserError: Vocabulary, weights, blocks and embeddings do not fit together.
   """
-  tokenizer = _tokenizer(imported)
-  if tokenizer is not None:
-    imported = prompts.apply(imported, tokenizer)
-  model = realm_model.RealmModel(imported.config.model, _parts(imported.arrays))
+  if not imported.vocab_file:
+    raise errors.UserError(
+      'The source must have the vocabulary of the weights, vocab.txt. Found '
+      'none. Give it as --vocab_file.'
+    )
+  parts = _parts(imported.arrays)
+  tokenizer = None  # A T5 has no blocks.
+  config = config_lib.ExperimentConfig(model=imported.model)
+  if realm_model.SEQ2SEQ not in parts:
+    tokenizer = _tokenizer(imported)
+    config = text_lengths.fit(imported, tokenizer)
+  model = realm_model.RealmModel(config.model, parts)
   loaded = model.load(imported.arrays)  # Checks every shape.
-  written = [_write_params(imported, output_dir)]
+  written = [_write_params(imported, config, output_dir)]
   corpus_dir = corpus_dir or os.path.join(output_dir, 'corpus')
   if imported.blocks_file and not manifests.is_complete(corpus_dir):
-    _write_corpus(imported, corpus_dir, tokenizer, num_workers)
+    block_tokens = config.lengths.block_tokens
+    _write_corpus(imported, corpus_dir, tokenizer, num_workers, block_tokens)
     written.append(corpus_dir)
   if imported.embeddings is not None and _has_corpus(corpus_dir):
     _require_embedder(loaded)
     written.append(
-      _write_index(imported, model, output_dir, corpus_dir, tokenizer)
+      _write_index(
+        imported.embeddings, config, model, output_dir, corpus_dir, tokenizer
+      )
     )
   return written
 
 
-def _write_params(imported, output_dir):
+def _write_params(imported, config, output_dir):
   """Makes the model directory; returns the path of its parameters."""
-  model_directory.create(output_dir, imported.config, imported.vocab_file)
-  variables = [
-    tf.Variable(value, name=name) for name, value in imported.arrays.items()
-  ]
+  model_directory.create(output_dir, config, imported.vocab_file)
   return versions.publish(
     layout.params_root(output_dir),
     _STEP,
-    lambda path: weights.write(variables, layout.params_file(path)),
-    {'params_fingerprint': weights.fingerprint(variables)},
+    lambda path: weights.write_arrays(
+      dict(sorted(imported.arrays.items())), layout.params_file(path)
+    ),
+    {'params_fingerprint': weights.fingerprint_arrays(imported.arrays)},
   ).path
 
 
@@ -97,16 +107,9 @@ def _require_embedder(loaded):
 
 
 def _tokenizer(imported):
-  if not imported.vocab_file:
-    raise errors.UserError(
-      'The source must have the vocabulary of the weights, vocab.txt. Found '
-      'none. Give it as --vocab_file.'
-    )
-  if realm_model.SEQ2SEQ in _parts(imported.arrays):
-    return None  # A T5 has no blocks.
   tokenizer = wordpiece.WordpieceTokenizer.from_file(imported.vocab_file)
   imported_lib.check_vocabulary(
-    imported.config.model, tokenizer.vocab_size, imported.vocab_file
+    imported.model, tokenizer.vocab_size, imported.vocab_file
   )
   return tokenizer
 
@@ -123,7 +126,7 @@ def _parts(arrays):
   return parts
 
 
-def _write_corpus(imported, corpus_dir, tokenizer, num_workers):
+def _write_corpus(imported, corpus_dir, tokenizer, num_workers, block_tokens):
   rows = None if imported.embeddings is None else len(imported.embeddings)
   articles = _counted(
     block_texts.read(imported.blocks_file), rows, imported.blocks_file
@@ -133,7 +136,7 @@ def _write_corpus(imported, corpus_dir, tokenizer, num_workers):
     corpus_dir,
     tokenizer,
     source={'blocks': imported.blocks_file},
-    max_block_wordpieces=imported.config.lengths.block_tokens,
+    max_block_wordpieces=block_tokens,
   )
   logging.info('Wrote %d blocks to %s.', manifest['num_blocks'], corpus_dir)
 
@@ -167,22 +170,22 @@ def _has_corpus(corpus_dir):
   return False
 
 
-def _write_index(imported, model, output_dir, corpus_dir, tokenizer):
+def _write_index(embeddings, config, model, output_dir, corpus_dir, tokenizer):
   """Makes the index version of the source's embeddings; returns its path."""
   table = block_table.BlockTable.open(corpus_dir, verify=True)
-  if table.num_blocks != len(imported.embeddings):
-    raise _other_number(len(imported.embeddings), table.num_blocks, corpus_dir)
+  if table.num_blocks != len(embeddings):
+    raise _other_number(len(embeddings), table.num_blocks, corpus_dir)
   model_files.check_vocabulary(output_dir, tokenizer, table)
-  size = imported.config.model.embedder.embedding_size
-  if imported.embeddings.shape[1] != size:
+  size = config.model.embedder.embedding_size
+  if embeddings.shape[1] != size:
     raise errors.UserError(
       f'The rows of block_emb must have the width of the embedder, {size}. '
-      f'Found {imported.embeddings.shape[1]}. Give the embedder of this index.'
+      f'Found {embeddings.shape[1]}. Give the embedder of this index.'
     )
   builder = index_builder.IndexBuilder(
-    table, imported.config, tokenizer.special_ids, tokenizer.mask_id, model
+    table, config, tokenizer.special_ids, tokenizer.mask_id, model
   )
   version = builder.build(
-    _STEP, layout.index_root(output_dir), embeddings=imported.embeddings
+    _STEP, layout.index_root(output_dir), embeddings=embeddings
   )
   return version.path

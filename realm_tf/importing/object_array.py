@@ -1,7 +1,7 @@
 """Reads texts of a .npy file of Python objects without running any code.
 
 Such a file is a pickle: a program that may name any function and call it. This
-reader knows the few instructions that NumPy writes for an array of bytes. It
+reader follows the few instructions that NumPy writes for an array of bytes. It
 looks up and calls nothing, and refuses any other instruction.
 
   instruction by instruction -> [this file] -> one text after the other
@@ -10,7 +10,7 @@ looks up and calls nothing, and refuses any other instruction.
 import array
 from collections.abc import Iterator
 import pickletools
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import tensorflow as tf
 
@@ -18,54 +18,31 @@ from realm_tf import errors
 from realm_tf import input_files
 from realm_tf.records import npy_files
 
-_RECONSTRUCT = 'numpy array'
-_NAMES = {
-  ('numpy.core.multiarray', '_reconstruct'): _RECONSTRUCT,
-  ('numpy._core.multiarray', '_reconstruct'): _RECONSTRUCT,
-  ('numpy', 'ndarray'): 'ndarray',
-  ('numpy', 'dtype'): 'dtype',
-}
-_CONSTANTS = {
-  'NONE': None,
-  'NEWTRUE': True,
-  'NEWFALSE': False,
-  'EMPTY_TUPLE': (),
-}
-_NUMBERS = ('BININT', 'BININT1', 'BININT2', 'LONG1')
-_STRINGS = ('BINUNICODE', 'SHORT_BINUNICODE', 'BINUNICODE8')
-_BYTES = ('SHORT_BINBYTES', 'BINBYTES', 'BINBYTES8')
-_TUPLES = {'TUPLE1': 1, 'TUPLE2': 2, 'TUPLE3': 3}
-_MARK = object()
+_TEXTS = ('SHORT_BINBYTES', 'BINBYTES', 'BINBYTES8')
+_NOTES = ('MEMOIZE', 'BINPUT', 'LONG_BINPUT')
+_RECALLS = ('BINGET', 'LONG_BINGET')
+_WORD = ('GLOBAL', 'BINUNICODE', 'SHORT_BINUNICODE')
+_WORDS = frozenset(
+  'numpy.core.multiarray numpy._core.multiarray _reconstruct numpy ndarray '
+  'dtype O8 |'.split()
+)
+# Instructions before the list of texts, which make an array; in the list, which
+# comes in pieces; and after the list.
+_BEFORE = frozenset(
+  'PROTO FRAME MARK STACK_GLOBAL SHORT_BINBYTES TUPLE TUPLE1 TUPLE2 TUPLE3 '
+  'BINGET REDUCE BUILD BININT BININT1 BININT2 LONG1 NONE NEWTRUE '
+  'NEWFALSE'.split()
+)
+_INSIDE = frozenset(['FRAME', 'MARK', 'APPEND', 'APPENDS'])
+_AFTER = frozenset(['BUILD', 'STOP'])
 # An array repeats a text that is the same object. Repeated ones are at most so
 # many times the file, or so many bytes: a small file must not fill the memory.
 _MOST_REPEATED = 4
 _ALWAYS_REPEATED_BYTES = 64 << 20
-_MAX_STACK = 5000  # The pickler hands over lists a thousand items at a time.
 
 
 class _Refused(ValueError):
   """The file is not an array of bytes."""
-
-
-class _Text:
-  """A text and its position in the file."""
-
-  def __init__(self, value: bytes, position: int):
-    self.value, self.position = value, position
-
-
-class _List:
-  """The list of an array's items, which were yielded already."""
-
-  def __init__(self):
-    self.length = 0
-
-
-class _Array:
-  """Placeholder of an array or a dtype."""
-
-  def __init__(self, kind: str, state: Any = None):
-    self.kind, self.state = kind, state
 
 
 def read_texts(path: str) -> Iterator[bytes]:
@@ -77,19 +54,19 @@ def read_texts(path: str) -> Iterator[bytes]:
   """
   input_files.check(path)
   size = tf.io.gfile.stat(path).length
-  with open(path, 'rb') as file:
+  with tf.io.gfile.GFile(path, 'rb') as file:
     try:
       shape = _read_shape(file, size)
       count = 0
       most = max(_MOST_REPEATED * size, _ALWAYS_REPEATED_BYTES)
-      for text in _Machine(file, shape, most).run():
+      for text in _items(file, most):
         count += 1
         if count > shape[0]:
           raise _Refused(f'more texts than the {shape[0]} of its shape')
         yield text
       if count != shape[0]:
         raise _Refused(f'{count} texts and shape {shape}')
-    except (ValueError, MemoryError, OverflowError) as error:
+    except (ValueError, MemoryError, OverflowError, tf.errors.OpError) as error:
       raise errors.UserError(
         f'{path} must be an array of texts, as NumPy writes one. Found: '
         f'{error}. It is a pickle and is read without running it; give the '
@@ -105,140 +82,51 @@ def _read_shape(file: BinaryIO, size: int) -> tuple[int, ...]:
   return shape
 
 
-class _Machine:
-  """Follows the instructions, with plain values only."""
-
-  def __init__(
-    self, file: BinaryIO, shape: tuple[int, ...], most_repeated: int
-  ):
-    self._file = file
-    self._left_to_repeat = most_repeated
-    self._shape = shape
-    self._stack: list[Any] = []
-    self._memo: dict[int, Any] = {}
-    # Texts are remembered by their place: a file has millions.
-    self._places = array.array('q')
-
-  def run(self) -> Iterator[bytes]:
-    """Yields texts as they are put into the array's list."""
-    for opcode, argument, position in pickletools.genops(self._file):
-      if len(self._stack) > _MAX_STACK:
-        raise _Refused('more at once than NumPy writes')
-      if opcode.name in ('APPEND', 'APPENDS'):
-        yield from self._append(opcode.name)
-      elif opcode.name == 'STOP':
-        self._check_result()
-        return
-      else:
-        self._step(opcode.name, argument, position)
-
-  def _step(self, name, argument, position):
-    stack = self._stack
-    if name in ('PROTO', 'FRAME'):
-      return
-    if name == 'MARK':
-      stack.append(_MARK)
-    elif name in _CONSTANTS:
-      stack.append(_CONSTANTS[name])
-    elif name in _NUMBERS + _STRINGS:
-      stack.append(argument)
-    elif name in _BYTES:
-      stack.append(_Text(argument, position))
-    elif name == 'EMPTY_LIST':
-      stack.append(_List())
-    elif name in _TUPLES:
-      stack.append(tuple(self._pop(_TUPLES[name])))
-    elif name == 'TUPLE':
-      stack.append(tuple(self._pop_to_mark()))
-    elif name in ('GLOBAL', 'STACK_GLOBAL'):
-      stack.append(self._name(name, argument))
-    elif name in ('REDUCE', 'BUILD'):
-      self._make(name)
-    elif name in ('MEMOIZE', 'BINPUT', 'LONG_BINPUT'):
-      self._remember(len(self._places) if name == 'MEMOIZE' else argument)
-    elif name in ('BINGET', 'LONG_BINGET'):
-      stack.append(self._recall(argument))
-    else:
+def _items(file: BinaryIO, left_to_repeat: int) -> Iterator[bytes]:
+  """Yields the texts of the list, from instruction to instruction."""
+  # Texts are noted by their place in the file: there are millions.
+  notes = array.array('q')
+  allowed, last = _BEFORE, -1
+  for opcode, argument, position in pickletools.genops(file):
+    name = opcode.name
+    if name in _TEXTS and allowed is _INSIDE:
+      last = position
+      yield argument
+    elif name in _NOTES:
+      _note(notes, len(notes) if name == 'MEMOIZE' else argument, last)
+    elif name in _RECALLS and allowed is _INSIDE:
+      text = _text_at(file, notes, argument)
+      left_to_repeat -= len(text)
+      if left_to_repeat < 0:
+        raise _Refused('texts that unfold to many times the file')
+      yield text
+    elif name == 'EMPTY_LIST' and allowed is _BEFORE:
+      allowed = _INSIDE
+    elif name == 'TUPLE' and allowed is _INSIDE:
+      allowed, last = _AFTER, -1
+    elif allowed is _BEFORE and name in _WORD:
+      if not _WORDS.issuperset(argument.split(' ')):
+        raise _Refused(f'the name {argument[:80]}')
+    elif name not in allowed:
       raise _Refused(f'the instruction {name}')
 
-  def _append(self, name):
-    """Hands on the texts that an instruction puts into the list."""
-    items = self._pop_to_mark() if name == 'APPENDS' else self._pop(1)
-    goal = self._pop(1)[0]
-    if not isinstance(goal, _List):
-      raise _Refused('items for something that is no list')
-    self._stack.append(goal)
-    goal.length += len(items)
-    for item in items:
-      if not isinstance(item, _Text):
-        raise _Refused(f'an item that is no text: {type(item).__name__}')
-      yield item.value
 
-  def _name(self, name, argument):
-    """Returns the placeholder of a function or type."""
-    if name == 'GLOBAL':
-      found = tuple(argument.split(' ', 1))
-    else:
-      found = tuple(self._pop(2))
-    if found not in _NAMES:
-      raise _Refused(f'the name {".".join(map(str, found))[:80]}')
-    return _Array(_NAMES[found])
+def _note(notes: array.array, index: int, position: int) -> None:
+  """Notes the place of a text; -1 for anything else."""
+  if index > len(notes):
+    raise _Refused('a note that skips others')
+  if index == len(notes):
+    notes.append(position)
+  notes[index] = position
 
-  def _make(self, name):
-    """Follows a call of one of the names, or the setting of a state."""
-    made, argument = self._pop(2)
-    if not isinstance(made, _Array) or not isinstance(argument, tuple):
-      raise _Refused(f'{name} of something else')
-    if name == 'BUILD' and made.kind == _RECONSTRUCT:
-      made.state = argument
-    self._stack.append(made)
 
-  def _check_result(self):
-    (result,) = self._pop(1)
-    state = getattr(result, 'state', None)
-    if self._stack or not state or len(state) != 5:
-      raise _Refused('no array at the end')
-    if state[1] != self._shape or not isinstance(state[4], _List):
-      raise _Refused(f'an array of shape {state[1]}, not {self._shape}')
-
-  def _remember(self, index):
-    (value,) = self._stack[-1:] or [_MARK]
-    if index > len(self._places) or value is _MARK:
-      raise _Refused('a note of nothing')
-    if index == len(self._places):
-      self._places.append(-1)
-    if isinstance(value, _Text):
-      self._places[index] = value.position
-    else:
-      self._places[index] = -1
-      self._memo[index] = value
-
-  def _recall(self, index):
-    if index >= len(self._places):
-      raise _Refused('a note that was not taken')
-    position = self._places[index]
-    if position < 0:
-      return self._memo[index]
-    behind = self._file.tell()
-    self._file.seek(position)
-    _, value, _ = next(pickletools.genops(self._file))
-    self._file.seek(behind)
-    self._left_to_repeat -= len(value)
-    if self._left_to_repeat < 0:
-      raise _Refused('texts that unfold to many times the file')
-    return _Text(value, position)
-
-  def _pop(self, count):
-    values = self._stack[-count:]
-    if len(values) < count or any(value is _MARK for value in values):
-      raise _Refused('too little on the stack')
-    del self._stack[-count:]
-    return values
-
-  def _pop_to_mark(self):
-    for i in range(len(self._stack) - 1, -1, -1):
-      if self._stack[i] is _MARK:
-        values = self._stack[i + 1 :]
-        del self._stack[i:]
-        return values
-    raise _Refused('no mark on the stack')
+def _text_at(file: BinaryIO, notes: array.array, index: int) -> bytes:
+  """Returns a text that was noted, and leaves the file where it is."""
+  position = notes[index] if index < len(notes) else -1
+  if position < 0:
+    raise _Refused('a repetition of something that is no text')
+  after = file.tell()
+  file.seek(position)
+  _, text, _ = next(pickletools.genops(file))
+  file.seek(after)
+  return text

@@ -1,22 +1,33 @@
-"""Reads how sentence-transformers uses a model: prompts, length, similarity.
+"""Reads the settings of a sentence-transformers model.
 
-  config_sentence_transformers.json, sentence_bert_config.json,
-  tokenizer_config.json -> [this file] -> Settings
-
-What changes embeddings or scores and is not computed here is refused.
+config_sentence_transformers.json, sentence_bert_config.json,
+tokenizer_config.json -> [this file] -> prompts, length, similarity
 """
 
-import reprlib
-from typing import NamedTuple, Optional
+from collections.abc import Sequence
+import os
+from typing import Any, NamedTuple, Optional
 
-from realm_tf.importing import json_file
+from realm_tf.importing import json_files
+from realm_tf.rundir import json_shapes
 
-# Names of prompts, the first that has a text is taken.
+# Names of prompts; the first that has a text is taken.
 _QUERY_PROMPTS = ('query',)
 _BLOCK_PROMPTS = ('document', 'passage', 'corpus')
-_SIMILARITIES = ('cosine', 'dot')
-# Arguments for transformers, in the old and the new spelling, and those of
-# them that change no result, or only its last digits.
+_MODEL_FILE = 'config_sentence_transformers.json'
+_MODEL = {
+  'model_type': json_shapes.optional(json_shapes.one_of('SentenceTransformer')),
+  'truncate_dim': json_shapes.optional(json_shapes.one_of(0)),
+  'similarity_fn_name': json_shapes.optional(
+    json_shapes.one_of('cosine', 'dot', '')
+  ),
+  'prompts': json_shapes.optional(
+    json_shapes.map_of(json_shapes.nullable(json_shapes.TEXT))
+  ),
+  'default_prompt_name': json_shapes.optional(json_shapes.TEXT),
+}
+# Arguments for transformers, in the old and the new spelling, and the ones
+# that change no result, or only its last digits.
 _ARGUMENTS = (
   'model_args',
   'model_kwargs',
@@ -27,13 +38,32 @@ _ARGUMENTS = (
   'processing_kwargs',
 )
 _HARMLESS = ('attn_implementation', 'dtype', 'torch_dtype', 'trust_remote_code')
-_NEEDED = {
-  'transformer_task': 'feature-extraction',
-  'module_output_name': 'token_embeddings',
+_MODALITY = {'method': 'forward', 'method_output_name': 'last_hidden_state'}
+_ENCODER_FILE = 'sentence_bert_config.json'
+_ENCODER = {
+  'transformer_task': json_shapes.optional(
+    json_shapes.one_of('feature-extraction')
+  ),
+  'module_output_name': json_shapes.optional(
+    json_shapes.one_of('token_embeddings')
+  ),
+  'modality_config': json_shapes.optional(
+    json_shapes.object_of({'text': json_shapes.one_of(_MODALITY)})
+  ),
+  'tokenizer_name_or_path': json_shapes.optional(json_shapes.one_of('')),
+  'do_lower_case': json_shapes.optional(json_files.BOOL),
+  'max_seq_length': json_shapes.optional(json_shapes.COUNT),
+  **dict.fromkeys(_ARGUMENTS, json_shapes.optional(json_shapes.OBJECT)),
 }
-
-_MODALITY = {
-  'text': {'method': 'forward', 'method_output_name': 'last_hidden_state'}
+# transformers writes 1e30 for no limit, as a whole number or as a float.
+_NO_LIMIT = 1e9
+_LENGTH = json_shapes.optional(
+  json_shapes.Shape('a number', lambda value: type(value) in (int, float))
+)
+_TOKENIZER = {
+  'model_max_length': _LENGTH,
+  'max_len': _LENGTH,
+  'do_lower_case': json_shapes.optional(json_files.BOOL),
 }
 
 
@@ -41,10 +71,10 @@ class Settings(NamedTuple):
   """Use of a model.
 
   Attributes:
-    query_prompt: Text before each query, '' for none.
-    block_prompt: Text before each block, '' for none.
+    query_prompt: Text that stands before each query, '' for none.
+    block_prompt: Text that stands before each block, '' for none.
     max_length: Longest text in wordpieces, [CLS] and [SEP] included; None for
-      all that have a position.
+      all wordpieces that have a position.
     similarity: 'cosine', 'dot', or '' if the directory does not say.
   """
 
@@ -54,106 +84,71 @@ class Settings(NamedTuple):
   similarity: str = ''
 
 
-def read(directory: str, encoder_dir: str, has_modules: bool) -> Settings:
+def read(directory: str, encoder_dir: str) -> Settings:
   """Returns the settings of a directory.
 
   Args:
-    directory: Directory of modules.json, if there is one.
+    directory: Directory of modules.json.
     encoder_dir: Directory of the BERT.
-    has_modules: Whether there is modules.json. Without it sentence-transformers
-      reads nothing but the tokenizer's length.
 
   Raises:
-    UserError: A file is damaged, or asks for what we do not compute.
+    UserError: A file is damaged, or has what realm_tf does not compute.
   """
-  tokenizer = json_file.read(encoder_dir, 'tokenizer_config.json')
-  max_length = _tokenizer_length(tokenizer)
-  if not has_modules:
-    return Settings(max_length=max_length)
-  encoder = json_file.read(encoder_dir, 'sentence_bert_config.json')
+  max_length = tokenizer_length(encoder_dir)
+  encoder = json_files.read(encoder_dir, _ENCODER_FILE, _ENCODER)
   if encoder is not None:
-    _check_encoder(encoder, tokenizer)
-    max_length = encoder.get('max_seq_length', int, max_length)
-  model = json_file.read(directory, 'config_sentence_transformers.json')
-  if model is None:
-    return Settings(max_length=max_length)
-  kind = model.get('model_type', str, 'SentenceTransformer')
-  if kind != 'SentenceTransformer':
-    raise model.wrong(
-      "must have model_type='SentenceTransformer'", reprlib.repr(kind)
-    )
-  if 'truncate_dim' in model.values and model.get('truncate_dim', int, 0):
-    raise model.wrong(
-      'must leave embeddings whole',
-      f'truncate_dim={model.values["truncate_dim"]}',
-    )
-  similarity = model.get('similarity_fn_name', str, '')
-  if similarity and similarity not in _SIMILARITIES:
-    raise model.wrong(
-      f'must have similarity_fn_name {" or ".join(_SIMILARITIES)}',
-      reprlib.repr(similarity),
-    )
+    _check_encoder(encoder, encoder_dir)
+    max_length = encoder.get('max_seq_length', max_length)
+  model = json_files.read(directory, _MODEL_FILE, _MODEL) or {}
+  path = os.path.join(directory, _MODEL_FILE)
   return Settings(
-    _prompt(model, _QUERY_PROMPTS),
-    _prompt(model, _BLOCK_PROMPTS),
+    _prompt(model, _QUERY_PROMPTS, path),
+    _prompt(model, _BLOCK_PROMPTS, path),
     max_length,
-    similarity,
+    model.get('similarity_fn_name', ''),
   )
 
 
-def _tokenizer_length(tokenizer):
-  """Returns model_max_length; None if there is none, or no real one."""
-  if tokenizer is None:
-    return None
-  names = [n for n in ('model_max_length', 'max_len') if n in tokenizer.values]
-  if not names:
-    return None
-  # transformers writes 1e30 for no limit, as a whole number or as a float.
-  length = tokenizer.get(names[0], float, 1e30)
-  return int(length) if length < 1e9 else None
+def tokenizer_length(encoder_dir: str) -> Optional[int]:
+  """Returns the tokenizer's longest text; None if it has no limit."""
+  values = _tokenizer(encoder_dir)
+  length = values.get('model_max_length', values.get('max_len', _NO_LIMIT))
+  return int(length) if abs(length) < _NO_LIMIT else None
 
 
-def _check_encoder(encoder, tokenizer):
-  """Refuses what sentence_bert_config.json changes beside the length."""
-  for name, value in _NEEDED.items():
-    found = encoder.get(name, str, value)
-    if found != value:
-      raise encoder.wrong(f'must have {name}={value!r}', reprlib.repr(found))
-  text = encoder.get('modality_config', dict, _MODALITY).get('text')
-  if text != _MODALITY['text']:
-    raise encoder.wrong(
-      f'must have the modality_config {_MODALITY}', reprlib.repr(text)
-    )
+def _tokenizer(encoder_dir):
+  name = 'tokenizer_config.json'
+  return json_files.read(encoder_dir, name, _TOKENIZER) or {}
+
+
+def _check_encoder(values: dict[str, Any], directory: str) -> None:
+  """Refuses what sentence_bert_config.json changes except the length."""
+  path = os.path.join(directory, _ENCODER_FILE)
   for name in _ARGUMENTS:
-    others = set(encoder.get(name, dict, {})) - set(_HARMLESS)
+    others = sorted(set(values.get(name, ())) - set(_HARMLESS))
     if others:
-      raise encoder.wrong(
-        f'must have no {name} but {", ".join(_HARMLESS)}',
-        reprlib.repr(sorted(others)),
+      raise json_files.wrong(
+        path, f'have no {name} but {", ".join(_HARMLESS)}', others[:8]
       )
-  if encoder.get('tokenizer_name_or_path', str, ''):
-    raise encoder.wrong('must have its own tokenizer', 'tokenizer_name_or_path')
-  if encoder.get('do_lower_case', bool, False) and not (
-    tokenizer is None or tokenizer.get('do_lower_case', bool, True)
-  ):
-    raise encoder.wrong(
-      'must agree with tokenizer_config.json',
+  lowers = _tokenizer(directory).get('do_lower_case', True)
+  if values.get('do_lower_case') and not lowers:
+    raise json_files.wrong(
+      path,
+      'agree with tokenizer_config.json',
       'do_lower_case=true here and false there',
     )
 
 
-def _prompt(model, names) -> str:
-  """Returns the first prompt of these names that is no empty text.
+def _prompt(model: dict[str, Any], names: Sequence[str], path: str) -> str:
+  """Returns the first prompt of these names that has a text.
 
-  Without one it is that of default_prompt_name, which `encode` takes.
+  Without one it is the prompt of default_prompt_name, as in `encode`.
   """
-  prompts = json_file.JsonFile(model.path, model.get('prompts', dict, {}))
-  default = model.get('default_prompt_name', str, '')
-  if default and default not in prompts.values:
-    raise model.wrong(
-      'must have the prompt of default_prompt_name', reprlib.repr(default)
+  prompts = model.get('prompts', {})
+  default = model.get('default_prompt_name', '')
+  if default and default not in prompts:
+    raise json_files.wrong(
+      path, 'have the prompt of default_prompt_name', json_shapes.shown(default)
     )
-  for name in (*names, default):
-    if text := prompts.get(name, str, ''):
-      return text
-  return ''
+  texts = (prompts.get(name) for name in (*names, default))
+  return next(filter(None, texts), '')

@@ -5,22 +5,41 @@
 Reads v1.0 and v1.1 without torch or transformers.
 """
 
+import os
+from typing import Any
+
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.importing import bert_file
 from realm_tf.importing import hugging_face_names
 from realm_tf.importing import imported
-from realm_tf.importing import json_file
+from realm_tf.importing import json_files
 from realm_tf.importing import safetensors_files
 from realm_tf.modeling import seq2seq
 from realm_tf.modeling import weights
+from realm_tf.rundir import json_shapes
 from realm_tf.rundir import layout
 from realm_tf.text import sentencepieces
 
 _ACTIVATIONS = {'relu': 'relu', 'gated-gelu': 'gated_gelu'}
-_NEEDED = {'model_type': 't5', 'layer_norm_epsilon': 1e-6}
+_FIELDS = {
+  'model_type': json_shapes.one_of('t5'),
+  'layer_norm_epsilon': json_shapes.optional(json_shapes.one_of(1e-6)),
+  'feed_forward_proj': json_shapes.optional(json_shapes.one_of(*_ACTIVATIONS)),
+  'tie_word_embeddings': json_shapes.optional(json_files.BOOL),
+  'vocab_size': json_files.SIZE,
+  'd_model': json_files.SIZE,
+  'd_kv': json_files.SIZE,
+  'd_ff': json_files.SIZE,
+  'num_heads': json_files.SIZE,
+  'num_layers': json_files.SIZE,
+  'num_decoder_layers': json_shapes.optional(json_shapes.COUNT),
+  'relative_attention_num_buckets': json_shapes.optional(
+    json_shapes.count(1, 65_536)
+  ),
+  'relative_attention_max_distance': json_shapes.optional(json_files.SIZE),
+}
 _LOGITS = 'lm_head.weight'
 # Copies of the embeddings that some files also have.
 _COPIES = 'encoder.embed_tokens.weight', 'decoder.embed_tokens.weight'
@@ -28,7 +47,8 @@ _COPIES = 'encoder.embed_tokens.weight', 'decoder.embed_tokens.weight'
 
 def is_t5(directory: str) -> bool:
   """Returns whether a Hugging Face directory says that it holds a T5."""
-  return bert_file.read(directory).get('model_type', str, '') == 't5'
+  values = json_files.read(directory, 'config.json', {}) or {}
+  return values.get('model_type') == 't5'
 
 
 def load_imported(
@@ -37,7 +57,8 @@ def load_imported(
   """Returns a directory's T5 with its SentencePiece model.
 
   Raises:
-    UserError: See `load`; or there is no SentencePiece model, or a larger one.
+    UserError: `load` finds a mistake; or there is no SentencePiece model, or
+      one with more pieces than embeddings.
   """
   path = given.vocab_file or layout.sentencepiece_file(directory)
   if not tf.io.gfile.exists(path):
@@ -53,12 +74,9 @@ def load_imported(
       f'in {path} and {model.config.vocab_size} embeddings. Give the right '
       '--vocab_file.'
     )
-  config = config_lib.ExperimentConfig(
-    model=config_lib.ModelConfig(seq2seq=model.config)
-  )
   names = sorted(each.name for each in model.named())
   return imported.Imported(
-    config,
+    config_lib.ModelConfig(seq2seq=model.config),
     weights.values(model.trainable_variables),
     hugging_face_names.Report(names, [], []),
     vocab_file=path,
@@ -71,13 +89,16 @@ def load(directory: str) -> seq2seq.Seq2Seq:
   Raises:
     UserError: A file is missing or damaged, or it is another kind of model.
   """
-  found = bert_file.read(directory)
-  config = _config(found)
-  tensors = safetensors_files.open_directory(directory)
-  if _num_values(config) > tensors.num_values:
-    raise found.wrong(
-      'must have the sizes of the weights',
-      f'sizes of {_num_values(config)} numbers at least, and weights of '
+  values = json_files.require(directory, 'config.json', _FIELDS)
+  path = os.path.join(directory, 'config.json')
+  config = _config(values, path)
+  tensors = safetensors_files.Tensors(directory)
+  needed = _num_values(config)
+  if needed > tensors.num_values:
+    raise json_files.wrong(
+      path,
+      'have the sizes of the weights',
+      f'sizes of {needed} numbers at least, and weights of '
       f'{tensors.num_values}',
     )
   model = seq2seq.Seq2Seq(config)
@@ -106,30 +127,21 @@ def _num_values(config: config_lib.Seq2SeqConfig) -> int:
   return config.hidden_size * (config.vocab_size + layers * layer)
 
 
-def _config(found: json_file.JsonFile) -> config_lib.Seq2SeqConfig:
-  feed_forward = found.get('feed_forward_proj', str, 'relu')
-  if feed_forward not in _ACTIVATIONS:
-    raise found.wrong(
-      'must be of a T5, v1.0 or v1.1', f'feed_forward_proj={feed_forward!r}'
-    )
-  for name, value in _NEEDED.items():
-    given = found.get(name, type(value), value)
-    if given != value:
-      raise found.wrong('must be of a T5, v1.0 or v1.1', f'{name}={given!r}')
-  num_layers = found.get('num_layers', int)
+def _config(values: dict[str, Any], path: str) -> config_lib.Seq2SeqConfig:
+  num_layers = values['num_layers']
   try:
     return config_lib.Seq2SeqConfig(
-      vocab_size=found.get('vocab_size', int),
-      hidden_size=found.get('d_model', int),
-      head_size=found.get('d_kv', int),
+      vocab_size=values['vocab_size'],
+      hidden_size=values['d_model'],
+      head_size=values['d_kv'],
       num_layers=num_layers,
-      num_decoder_layers=found.get('num_decoder_layers', int, 0) or num_layers,
-      num_heads=found.get('num_heads', int),
-      intermediate_size=found.get('d_ff', int),
-      activation=_ACTIVATIONS[feed_forward],
-      tied_logits=found.get('tie_word_embeddings', bool, True),
-      num_buckets=bert_file.width(found, 'relative_attention_num_buckets', 32),
-      max_distance=found.get('relative_attention_max_distance', int, 128),
+      num_decoder_layers=values.get('num_decoder_layers') or num_layers,
+      num_heads=values['num_heads'],
+      intermediate_size=values['d_ff'],
+      activation=_ACTIVATIONS[values.get('feed_forward_proj', 'relu')],
+      tied_logits=values.get('tie_word_embeddings', True),
+      num_buckets=values.get('relative_attention_num_buckets', 32),
+      max_distance=values.get('relative_attention_max_distance', 128),
     )
   except ValueError as error:  # From the config's own checks.
-    raise found.wrong('must be the config of a T5', str(error)) from error
+    raise json_files.wrong(path, 'be the config of a T5', error) from error

@@ -4,24 +4,24 @@
 
 The release keeps a model in several checkpoints (Section 7 of their notes):
 the reader's BERT, the embedder as a TF Hub module, the index as one variable,
-and a QA model whose embedder is that of the queries alone.
+and a QA model whose embedder is the queries' alone.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.importing import bundle_index
 from realm_tf.importing import hugging_face_names
 from realm_tf.importing import imported
 from realm_tf.importing import tf1_files
 from realm_tf.importing import tf1_names
+from realm_tf.modeling import bert
 
-_HEAD_SIZE = 64  # Of BERT's attention, whatever its width.
+_HEAD_SIZE = 64  # BERT's, at every hidden size.
 # Errors that TensorFlow's reader raises.
 _DAMAGE = (tf.errors.OpError, LookupError, RuntimeError, ValueError)
 _WORDS = 'embeddings.word_embeddings.weight'
@@ -63,56 +63,61 @@ def load(
     recognized = tf1_names.recognize(names, prefix)
     left_over += recognized.left_over
     if recognized.block_embeddings:
-      embeddings.append((prefix, recognized.block_embeddings))
-    parts += [
-      _Part(kind, prefix, theirs, _read(reader, theirs, prefix))
-      for kind, theirs in recognized.parts.items()
-    ]
+      embeddings.append((reader, recognized.block_embeddings, prefix))
+    for kind, theirs in recognized.parts.items():
+      arrays = _read_all(reader, theirs, prefix)
+      parts.append(_Part(kind, prefix, theirs, arrays))
   if len(embeddings) > 1:
-    raise _found_twice('index', [prefix for prefix, _ in embeddings])
+    raise _found_twice('index', [prefix for _, _, prefix in embeddings])
   towers, notes = _towers(parts, source)
   berts = {tower: _bert_config(part, given.num_heads) for tower, part in towers}
-  arrays, used, missing = {}, [name for _, name in embeddings], []
+  arrays, used, missing = {}, [name for _, name, _ in embeddings], []
   for tower, part in towers:
     ours, report = hugging_face_names.convert(
       part.arrays, berts[tower], {'': (tower,)}
     )
-    imported.check_whole(report, ours, part.source)
+    imported.check_whole(report, part.source)
     arrays.update(ours)
     used += [part.names[name] for name in report.used]
     missing += report.missing
     left_over += [part.names[name] for name in report.left_over]
   return imported.Imported(
-    _config(towers, berts),
+    _model_config(dict(towers), berts),
     arrays,
     hugging_face_names.Report(
       sorted(set(used)), sorted(missing), sorted(set(left_over) - set(used))
     ),
-    _rows(*embeddings[0]) if embeddings else None,
-    given.blocks_file or found.only('blocks.tfr'),
-    given.vocab_file or found.only('vocab.txt'),
-    notes,
+    embeddings=_rows(*embeddings[0]) if embeddings else None,
+    blocks_file=given.blocks_file or found.only('blocks.tfr'),
+    vocab_file=given.vocab_file or found.only('vocab.txt'),
+    notes=notes,
   )
 
 
-def _open(prefix):
+def _open(prefix: str) -> Any:
   try:
     return tf.train.load_checkpoint(prefix)
   except _DAMAGE as error:
     raise _damaged(prefix, error) from error
 
 
-def _read(reader, names, prefix):
+def _read_all(
+  reader: Any, names: Mapping[str, str], prefix: str
+) -> dict[str, np.ndarray]:
   """Returns the values by Hugging Face's names."""
   arrays = {}
   for theirs, name in names.items():
-    try:
-      value = reader.get_tensor(name)
-    except _DAMAGE as error:
-      raise _damaged(prefix, error) from error
+    value = _read(reader, name, prefix)
     # nn.Linear keeps kernels the other way round.
     arrays[theirs] = value.T if name.endswith('/kernel') else value
   return arrays
+
+
+def _read(reader: Any, name: str, prefix: str) -> np.ndarray:
+  try:
+    return reader.get_tensor(name)
+  except _DAMAGE as error:
+    raise _damaged(prefix, error) from error
 
 
 def _damaged(prefix, error):
@@ -122,24 +127,20 @@ def _damaged(prefix, error):
   )
 
 
-def _rows(prefix, name):
-  """Returns the index's matrix, read as it is asked for."""
-  place = bundle_index.find(prefix, name)
-  if place is None:
-    rows = _read(_open(prefix), {name: name}, prefix)[name]
-  elif len(place.shape) == 2:
-    return imported.FileRows(*place)
-  else:
-    rows = np.zeros(place.shape)
+def _rows(reader: Any, name: str, prefix: str) -> imported.Rows:
+  """Returns the index's matrix, whose checksum TensorFlow compares."""
+  rows = _read(reader, name, prefix)
   if rows.ndim != 2:
     raise errors.UserError(
       f'{name} must have one row a block. Found shape {rows.shape} in {prefix}.'
       ' Leave this checkpoint out.'
     )
-  return rows
+  return imported.Rows(rows.shape, rows.__getitem__, prefix)
 
 
-def _towers(parts: Sequence[_Part], source: str):
+def _towers(
+  parts: Sequence[_Part], source: str
+) -> tuple[list[tuple[str, _Part]], tuple[str, ...]]:
   """Returns (tower, part) pairs, and notes for the user."""
   embedders = [part for part in parts if part.kind == tf1_names.EMBEDDER]
   readers = [part for part in parts if part.kind == tf1_names.READER]
@@ -173,21 +174,23 @@ def _towers(parts: Sequence[_Part], source: str):
   return [*(('shared', part) for part in embedders), *towers], notes
 
 
-def _is_of_realm(part):
-  """Returns whether a reader has the head of one, as no released BERT has."""
+def _is_of_realm(part: _Part) -> bool:
+  """Returns whether a reader has a span head, which no released BERT has."""
   return any(name.startswith('qa_outputs.') for name in part.names)
 
 
-def _found_twice(what, prefixes):
+def _found_twice(what: str, prefixes: Sequence[str]) -> errors.UserError:
   return errors.UserError(
     f'There must be one {what}. Found {" and ".join(sorted(prefixes))}. Give '
     'the prefixes of one model as --source=tf1:PREFIX,PREFIX.'
   )
 
 
-def _bert_config(part: _Part, num_heads) -> config_lib.BertConfig:
+def _bert_config(
+  part: _Part, num_heads: Optional[int]
+) -> config_lib.BertConfig:
   """Returns the sizes of an encoder, from its shapes."""
-  words = part.arrays[_WORDS].shape
+  vocab_size, width = part.arrays[_WORDS].shape
   layers = {
     int(name.split('.')[2]) for name in part.arrays if '.layer.' in name
   }
@@ -198,45 +201,46 @@ def _bert_config(part: _Part, num_heads) -> config_lib.BertConfig:
       f'{part.source} must hold a whole BERT encoder. Found word embeddings '
       'without position embeddings or a first layer. Check --source.'
     )
-  if not num_heads and words[1] % _HEAD_SIZE:
+  if not num_heads and width % _HEAD_SIZE:
     raise errors.UserError(
-      f"Attention's heads are {_HEAD_SIZE} wide unless told. Found width "
-      f'{words[1]} in {part.source}. Give --num_heads.'
+      f"Attention's heads are {_HEAD_SIZE} wide by default. Found width "
+      f'{width} in {part.source}. Give --num_heads.'
     )
-  if num_heads and words[1] % num_heads:
+  if num_heads and width % num_heads:
     raise errors.UserError(
-      f'--num_heads must divide the width of {part.source}, {words[1]}. Found '
+      f'--num_heads must divide the width of {part.source}, {width}. Found '
       f'{num_heads}.'
     )
   return config_lib.BertConfig(
-    vocab_size=words[0],
-    hidden_size=words[1],
+    vocab_size=vocab_size,
+    hidden_size=width,
     num_layers=max(layers) + 1,
-    num_heads=num_heads or words[1] // _HEAD_SIZE,
+    num_heads=num_heads or width // _HEAD_SIZE,
     intermediate_size=len(inner),
     max_positions=len(positions),
   )
 
 
-def _config(towers, berts):
-  parts = dict(towers)
+def _model_config(
+  parts: Mapping[str, _Part], berts: Mapping[str, config_lib.BertConfig]
+) -> config_lib.ModelConfig:
   embedder = parts.get('query', parts.get('shared'))
   reader = parts.get('reader', embedder)
   head = embedder and embedder.arrays.get('cls.dense.bias')
-  span = reader.arrays.get('qa_outputs.dense_output.weight')  # [1, S]
-  default = config_lib.EmbedderConfig(shared_towers='query' not in parts)
+  span = reader and reader.arrays.get('qa_outputs.dense_output.weight')  # [1,S]
+  shared = 'query' not in parts
+  embedder_config = config_lib.EmbedderConfig(shared_towers=shared)
   if head is not None:
-    default = config_lib.EmbedderConfig(
+    embedder_config = config_lib.EmbedderConfig(
       head='pooled',
       embedding_size=len(head),
-      shared_towers='query' not in parts,
-      layer_norm_epsilon=imported.LAYER_NORM_EPSILON,
+      shared_towers=shared,
+      layer_norm_epsilon=bert.LAYER_NORM_EPSILON,
     )
   reader_bert = berts.get('reader', next(iter(berts.values())))
-  model = config_lib.ModelConfig(
+  return config_lib.ModelConfig(
     embedder_bert=berts.get('query', berts.get('shared', reader_bert)),
     reader_bert=reader_bert,
-    embedder=default,
+    embedder=embedder_config,
     span_hidden_size=256 if span is None else span.shape[-1],
   )
-  return imported.experiment_config(model)

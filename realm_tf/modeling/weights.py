@@ -5,7 +5,7 @@ The only import of safetensors, whose files can hold nothing but numbers.
 
 from collections.abc import Iterable, Mapping, Sequence
 import hashlib
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 from safetensors import SafetensorError
@@ -75,9 +75,9 @@ def write_arrays(
   metadata: Optional[Mapping[str, str]] = None,
 ) -> None:
   """Writes arrays to one safetensors file, with metadata in its header."""
-  data = safetensors.numpy.save(
-    dict(arrays), None if metadata is None else dict(metadata)
-  )
+  # The library would write the memory of a transposed view as it lies there.
+  ordered = {name: np.asarray(v, order='C') for name, v in arrays.items()}
+  data = safetensors.numpy.save(ordered, dict(metadata) if metadata else None)
   with tf.io.gfile.GFile(path, 'wb') as file:
     file.write(data)
 
@@ -94,9 +94,20 @@ def read(path: str) -> dict[str, np.ndarray]:
   try:
     return safetensors.numpy.load(data)
   except (SafetensorError, ValueError, TypeError) as error:
-    raise errors.UserError(
-      f'{path} must be a whole safetensors file. Found: {error}. Copy it again.'
-    ) from error
+    raise _damaged(path, error) from error
+
+
+def open_file(path: str) -> Any:
+  """Opens a local safetensors file, whose tensors are read when needed.
+
+  Raises:
+    UserError: It is not a whole safetensors file.
+  """
+  input_files.check(path)
+  try:
+    return safetensors.safe_open(path, 'np')
+  except (SafetensorError, OSError, ValueError, TypeError) as error:
+    raise _damaged(path, error) from error
 
 
 def read_shapes(path: str) -> dict[str, list[int]]:
@@ -171,3 +182,9 @@ def fingerprint_arrays(
     digest.update(f'{name}{value.dtype}{value.shape}'.encode())
     digest.update(value.tobytes())
   return digest.hexdigest()
+
+
+def _damaged(path, error):
+  return errors.UserError(
+    f'{path} must be a whole safetensors file. Found: {error}. Copy it again.'
+  )

@@ -1,0 +1,56 @@
+"""Reads the JSON files of a Hugging Face directory, with their fields."""
+
+from collections.abc import Mapping
+import os
+from typing import Any, Optional
+
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf import input_files
+from realm_tf import json_text
+from realm_tf.rundir import json_shapes
+
+BOOL = json_shapes.Shape('true or false', lambda value: isinstance(value, bool))
+SIZE = json_shapes.count(1)
+_ADVICE = 'Choose another model, or copy it again.'
+
+Fields = Mapping[str, json_shapes.Shape]
+
+
+def read(directory: str, name: str, fields: Fields) -> Optional[dict[str, Any]]:
+  """Returns the object of a file without its nulls; None without the file.
+
+  Raises:
+    UserError: The file is damaged, or a field has another shape.
+  """
+  path = os.path.join(directory, name)
+  if not tf.io.gfile.exists(path):
+    return None
+  values = json_text.parse_object(
+    input_files.read(path), path, 'Copy it again.'
+  )
+  return check(values, fields, path)
+
+
+def require(directory: str, name: str, fields: Fields) -> dict[str, Any]:
+  """Returns what `read` returns; UserError without the file."""
+  values = read(directory, name, fields)
+  if values is None:
+    raise errors.UserError(
+      f'A Hugging Face directory must have a {name}. Found none in '
+      f'{directory}. Check --source=hf:DIR.'
+    )
+  return values
+
+
+def check(values: Any, fields: Fields, path: str) -> dict[str, Any]:
+  """Returns an object without its nulls, each of which counts as missing."""
+  if isinstance(values, dict):
+    values = {name: v for name, v in values.items() if v is not None}
+  return json_shapes.check(values, fields, path, _ADVICE)
+
+
+def wrong(path: str, must: str, found: Any) -> errors.UserError:
+  """Returns the error that a file `must` have other contents."""
+  return errors.UserError(f'{path} must {must}. Found {found}. {_ADVICE}')
