@@ -45,7 +45,7 @@ FIELDS = {
   'is_encoder_decoder': _NO,
   'pruned_heads': _EMPTY,
   'quantization_config': _EMPTY,
-  'tie_word_embeddings': json_shapes.optional(json_files.BOOL),
+  'tie_word_embeddings': json_shapes.optional(json_shapes.SWITCH),
   'vocab_size': json_files.SIZE,
   'hidden_size': json_files.SIZE,
   'num_hidden_layers': json_files.SIZE,

@@ -43,7 +43,9 @@ class Rows:
   def __getitem__(self, rows: slice) -> np.ndarray:
     """Reads a slice without step, float32 [n, D]."""
     start, stop, _ = rows.indices(len(self))
-    values = self._read(slice(start, max(start, stop)))
+    if start >= stop:
+      return np.zeros([0, self.shape[1]], np.float32)
+    values = self._read(slice(start, stop))
     if not np.isfinite(values).all():
       raise errors.UserError(
         f'Embeddings must be finite. Found NaN or infinity in rows {start} to '

@@ -11,7 +11,6 @@ from realm_tf import input_files
 from realm_tf import json_text
 from realm_tf.rundir import json_shapes
 
-BOOL = json_shapes.Shape('true or false', lambda value: isinstance(value, bool))
 SIZE = json_shapes.count(1)
 _ADVICE = 'Choose another model, or copy it again.'
 

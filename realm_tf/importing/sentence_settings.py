@@ -51,7 +51,7 @@ _ENCODER = {
     json_shapes.object_of({'text': json_shapes.one_of(_MODALITY)})
   ),
   'tokenizer_name_or_path': json_shapes.optional(json_shapes.one_of('')),
-  'do_lower_case': json_shapes.optional(json_files.BOOL),
+  'do_lower_case': json_shapes.optional(json_shapes.SWITCH),
   'max_seq_length': json_shapes.optional(json_shapes.COUNT),
   **dict.fromkeys(_ARGUMENTS, json_shapes.optional(json_shapes.OBJECT)),
 }
@@ -63,7 +63,7 @@ _LENGTH = json_shapes.optional(
 _TOKENIZER = {
   'model_max_length': _LENGTH,
   'max_len': _LENGTH,
-  'do_lower_case': json_shapes.optional(json_files.BOOL),
+  'do_lower_case': json_shapes.optional(json_shapes.SWITCH),
 }
 
 

@@ -41,7 +41,7 @@ _SWITCHES = {
   'pooling_mode_lasttoken': 'lasttoken',
 }
 _POOLING = dict.fromkeys(
-  (*_SWITCHES, 'include_prompt'), json_shapes.optional(json_files.BOOL)
+  (*_SWITCHES, 'include_prompt'), json_shapes.optional(json_shapes.SWITCH)
 )
 _ACTIVATIONS = {
   'torch.nn.modules.activation.Tanh': 'tanh',

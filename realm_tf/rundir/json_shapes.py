@@ -59,8 +59,9 @@ SHA256 = Shape(
 
 def one_of(*values: Any) -> Shape:
   """Returns the shape of one of some values; True is not 1."""
+  names = ', '.join(map(str, values))
   return Shape(
-    f'one of {", ".join(map(str, values))}',
+    f'one of {names}' if len(values) > 1 else names,
     lambda value: any(type(value) is type(v) and value == v for v in values),
   )
 

@@ -75,7 +75,7 @@ def _cases(files):
   yield {'vocab_file': files.longer}, '12 word embeddings and 14 lines'
   yield {'vocab_file': files.reached}, files.reached
   yield {'blocks': files.few}, '3 rows and 2 blocks'
-  yield {'blocks': files.hostile}, 'the name os.system'
+  yield {'blocks': files.hostile}, 'the name os'
   yield {'blocks': files.reached}, files.reached
   yield {'num_heads': 4}, 'heads'
 

@@ -139,7 +139,7 @@ class ModelWritingTest(parameterized.TestCase):
     np.save(directory + '/block_records.npy', texts, allow_pickle=True)
     found = hugging_face_model.load(directory, imported.Given(self.vocab_file))
     self.assertIn('block_emb', found.report.used)
-    self.assertEqual(found.config.finetuning.num_read, 2)
+    self.assertEqual(found.finetuning.num_read, 2)
     self.assertNotEmpty(found.notes)  # Embed_doc is not there.
     corpus_dir = self._path('corpus')
     model_writing.write(found, self.output_dir, corpus_dir)
@@ -155,7 +155,7 @@ class ModelWritingTest(parameterized.TestCase):
     )
     found = hugging_face_model.load(both, self._given())
     self.assertEmpty(found.notes)
-    self.assertFalse(found.config.model.embedder.shared_towers)
+    self.assertFalse(found.model.embedder.shared_towers)
     names = {name.split('/')[0] for name in found.arrays}
     self.assertContainsSubset(
       {'query_bert', 'block_bert', 'query_embedder', 'block_embedder'}, names
@@ -218,7 +218,7 @@ class ModelWritingTest(parameterized.TestCase):
     os.rename(
       directory + '/model.safetensors', directory + '/model-00001.safetensors'
     )
-    names = ['block_emb', *whole.report.used]
+    names = whole.report.used
     with open(directory + '/model.safetensors.index.json', 'w') as file:
       json.dump(
         {'weight_map': dict.fromkeys(names, 'model-00001.safetensors')}, file

@@ -56,9 +56,9 @@ class ParityTest(tf.test.TestCase, parameterized.TestCase):
       config = {**realm_weights.CONFIG, 'architectures': [architecture]}
       json.dump(config, file)
     weights.write_arrays(values, os.path.join(directory, 'model.safetensors'))
-    model = realm_model.RealmModel(hugging_face.model_config(directory), [part])
-    arrays, _ = hugging_face.load_bert(directory)
-    self.assertEmpty(model.load(arrays).missing)
+    found = hugging_face.read(directory)
+    model = realm_model.RealmModel(found.model, [part])
+    self.assertEmpty(model.load(found.arrays).missing)
     return model
 
   def _assert_close(self, ours, name):
@@ -173,7 +173,7 @@ class ParityTest(tf.test.TestCase, parameterized.TestCase):
     found = tf1_checkpoint.load(
       tf1_release.save(prefix, values), imported.Given(num_heads=2)
     )
-    model = realm_model.RealmModel(found.config.model, [realm_model.EMBEDDER])
+    model = realm_model.RealmModel(found.model, [realm_model.EMBEDDER])
     self.assertEmpty(model.load(found.arrays).missing)
     self._assert_close(
       model.query_embedder(_tokens(realm_weights.tokens(1, 3, 9))),

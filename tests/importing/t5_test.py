@@ -169,7 +169,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.parameters(
     ({'model_type': 'bart'}, 'model_type'),
     ({'feed_forward_proj': 'gated-silu'}, 'gated-silu'),
-    ({'d_model': 'many'}, 'd_model, a whole number'),
+    ({'d_model': 'many'}, 'd_model'),
     ({'d_model': 10**9}, 'sizes of the weights'),
     ({'num_layers': 10**9}, 'sizes of the weights'),
   )

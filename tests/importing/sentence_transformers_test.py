@@ -1,6 +1,6 @@
-"""Tests for what sentence-transformers' files make of a BERT.
+"""Tests for realm_tf.importing.{sentence_transformers,sentence_settings}.
 
-realm_tf.importing.{sentence_modules,sentence_settings,prompts}.
+The prompts and lengths are `text_lengths`'.
 """
 
 import json
@@ -13,7 +13,7 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.importing import hugging_face
 from realm_tf.importing import hugging_face_model
-from realm_tf.importing import prompts
+from realm_tf.importing import text_lengths
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from tests import tiny
@@ -37,7 +37,7 @@ _DENSE = {'in_features': 6, 'out_features': 3}
 _SETTINGS = 'config_sentence_transformers.json'
 
 
-class SentenceModulesTest(parameterized.TestCase):
+class SentenceTransformersTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.directory = self.create_tempdir().full_path
@@ -72,11 +72,11 @@ class SentenceModulesTest(parameterized.TestCase):
     )
 
   def _embedder(self):
-    return hugging_face.model_config(self.directory).embedder
+    return hugging_face.read(self.directory).model.embedder
 
-  def _load(self):
+  def _config(self):
     found = hugging_face_model.load(self.directory)
-    return prompts.apply(found, tiny.TOKENIZER)
+    return text_lengths.fit(found, tiny.TOKENIZER)
 
   @parameterized.parameters(
     ({'pooling_mode_cls_token': True}, 'first'),
@@ -141,7 +141,7 @@ class SentenceModulesTest(parameterized.TestCase):
     for name in ('config.json', 'model.safetensors', 'vocab.txt'):
       os.rename(self._path(name), self._path(f'0_Transformer/{name}'))
     self._modules('Transformer', 'Pooling', Transformer='0_Transformer')
-    found = self._load()
+    found = hugging_face_model.load(self.directory)
     self.assertEqual(found.vocab_file, self._path('0_Transformer/vocab.txt'))
     self.assertNotEmpty(found.arrays)
 
@@ -154,13 +154,13 @@ class SentenceModulesTest(parameterized.TestCase):
     weights.write_arrays(
       {'linear.weight': kernel, **bias}, self._path('2_Dense/model.safetensors')
     )
-    found = self._load()
-    embedder = found.config.model.embedder
+    found = hugging_face_model.load(self.directory)
+    embedder = found.model.embedder
     self.assertEqual((embedder.dense, embedder.embedding_size), ('tanh', 3))
     name = 'shared_embedder/projection'
     np.testing.assert_array_equal(found.arrays[f'{name}/kernel'], kernel.T)
     np.testing.assert_array_equal(found.arrays[f'{name}/bias'], [has_bias] * 3)
-    model = realm_model.RealmModel(found.config.model, [realm_model.EMBEDDER])
+    model = realm_model.RealmModel(found.model, [realm_model.EMBEDDER])
     self.assertEmpty(model.load(found.arrays).missing)
 
   @parameterized.parameters(
@@ -179,7 +179,7 @@ class SentenceModulesTest(parameterized.TestCase):
       self._path('2_Dense/model.safetensors'),
     )
     with self.assertRaisesRegex(errors.UserError, found):
-      hugging_face.load_bert(self.directory)
+      hugging_face.read(self.directory)
 
   @parameterized.parameters(
     ({'query': 'a b ', 'document': 'c '}, None, 'a b', 'c'),
@@ -190,7 +190,7 @@ class SentenceModulesTest(parameterized.TestCase):
   )
   def test_prompts_are_wordpieces_of_the_config(self, texts, name, *expected):
     self._write(_SETTINGS, {'prompts': texts, 'default_prompt_name': name})
-    embedder = self._load().config.model.embedder
+    embedder = self._config().model.embedder
     pieces = tiny.TOKENIZER.vocabulary
     for ids, text in zip(
       (embedder.query_prompt, embedder.block_prompt), expected, strict=True
@@ -200,20 +200,20 @@ class SentenceModulesTest(parameterized.TestCase):
   def test_a_prompt_that_grows_into_the_text_is_refused(self):
     self._write(_SETTINGS, {'prompts': {'query': 'a'}})
     with self.assertRaisesRegex(errors.UserError, 'end with a space'):
-      self._load()
+      self._config()
 
   @parameterized.parameters(
     ({'similarity_fn_name': 'euclidean'}, 'euclidean'),
     ({'model_type': 'SparseEncoder'}, 'SparseEncoder'),
     ({'truncate_dim': 3}, 'truncate_dim'),
     ({'prompts': ['a']}, 'prompts'),
-    ({'prompts': {'query': 3}}, 'query'),
+    ({'prompts': {'query': 3}}, 'null or a string'),
     ({'default_prompt_name': 'x'}, 'default_prompt_name'),
   )
   def test_refuses_settings_by_name(self, changes, found):
     self._write(_SETTINGS, changes)
     with self.assertRaisesRegex(errors.UserError, found):
-      self._load()
+      self._config()
 
   @parameterized.parameters(
     ({'transformer_task': 'fill-mask'}, 'fill-mask'),
@@ -225,7 +225,7 @@ class SentenceModulesTest(parameterized.TestCase):
   def test_refuses_settings_of_the_encoder_by_name(self, changes, found):
     self._write('sentence_bert_config.json', changes)
     with self.assertRaisesRegex(errors.UserError, found):
-      self._load()
+      self._config()
 
   @parameterized.parameters(
     ('cosine', True, 20.0), ('dot', False, 1.0), (None, False, 1.0)
@@ -253,7 +253,7 @@ class SentenceModulesTest(parameterized.TestCase):
     self._write('sentence_bert_config.json', {'max_seq_length': own})
     self._write('tokenizer_config.json', {'model_max_length': tokenizers})
     self._write(_SETTINGS, {'prompts': {'query': 'a ', 'document': 'a b '}})
-    lengths = self._load().config.lengths
+    lengths = self._config().lengths
     self.assertEqual(lengths.block_tokens, longest - 2)
     self.assertLessEqual(lengths.query_tokens, longest - 1)
 
