@@ -62,7 +62,8 @@ class HuggingFaceExportTest(parameterized.TestCase):
       [realm_model.EMBEDDER, realm_model.SPAN]
     )
     left_out = hugging_face_export.export(model_dir, tower, self.exported)
-    arrays, report = hugging_face.load_bert(self.exported)
+    found = hugging_face.read(self.exported)
+    arrays, report = found.arrays, found.report
     self.assertEmpty(report.missing)
     self.assertEmpty(report.left_over)
     arrays.pop('shared_embedder/projection/kernel', None)
@@ -103,7 +104,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
       [realm_model.EMBEDDER], shared_towers=True
     )
     hugging_face_export.export(model_dir, 'block', self.exported)
-    arrays, _ = hugging_face.load_bert(self.exported)
+    arrays = hugging_face.read(self.exported).arrays
     name = 'shared_bert/word_embeddings/embeddings'
     np.testing.assert_array_equal(arrays[name], variables[name].numpy())
 

@@ -175,8 +175,8 @@ def load_model(
 def read_model(root: str, name: str, part: str) -> realm_model.RealmModel:
   """Returns the model of a directory below hugging_face/."""
   directory = os.path.join(root, 'hugging_face', name)
-  arrays, _ = hugging_face.load_bert(directory)
-  return load_model(hugging_face.model_config(directory), [part], arrays)
+  found = hugging_face.read(directory)
+  return load_model(found.model, [part], found.arrays)
 
 
 def states(
