@@ -14,7 +14,7 @@ from realm_tf.config import config_files
 from realm_tf.export import hugging_face_export
 from realm_tf.importing import hugging_face
 from realm_tf.importing import hugging_face_model
-from realm_tf.importing import prompts
+from realm_tf.importing import text_lengths
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.records import joining
@@ -79,7 +79,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
       if tower == 'reader'
       else [],
     )
-    bert = hugging_face.bert_config(self.exported)
+    bert = found.model.reader_bert
     self.assertEqual((bert.num_heads, bert.hidden_size), (2, 8))
 
   def test_names_and_shapes_are_those_of_a_bert_model(self):
@@ -115,7 +115,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
     self.assertEmpty(
       hugging_face_export.export(model_dir, 'query', self.exported)
     )
-    embedder = hugging_face.model_config(self.exported).embedder
+    embedder = hugging_face.read(self.exported).model.embedder
     self.assertEqual((embedder.head, embedder.normalize), ('mean', True))
 
   @parameterized.parameters(
@@ -135,10 +135,10 @@ class HuggingFaceExportTest(parameterized.TestCase):
     )
     hugging_face_export.export(model_dir, 'query', self.exported)
     found = hugging_face_model.load(self.exported)
-    found = prompts.apply(found, tiny.TOKENIZER)
-    self.assertEqual(found.config.model.embedder.query_prompt, '5 6')
-    self.assertEqual(found.config.model.embedder.block_prompt, '7')
-    model = realm_model.RealmModel(found.config.model, [realm_model.EMBEDDER])
+    config = text_lengths.fit(found, tiny.TOKENIZER).model
+    self.assertEqual(config.embedder.query_prompt, '5 6')
+    self.assertEqual(config.embedder.block_prompt, '7')
+    model = realm_model.RealmModel(config, [realm_model.EMBEDDER])
     self.assertEmpty(model.load(found.arrays).missing)
     before = realm_model.RealmModel(
       config_files.read(model_dir).model, [realm_model.EMBEDDER]

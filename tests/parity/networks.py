@@ -50,7 +50,7 @@ class _Scorer:
   def __init__(self, root):
     self.folder = peer_arrays.Folder(root, 'scorer_two_tower')
     directory = os.path.join(root, 'hugging_face', 'embedder')
-    config = hugging_face.model_config(directory)
+    config = hugging_face.read(directory).model
     config = realm_model.separate_towers(config)
     self.arrays, _ = hugging_face_names.convert(
       self.folder.arrays('weights'),
