@@ -32,7 +32,7 @@ setuptools.setup(
   package_data={
     'realm_tf': ['py.typed'],
     'realm_tf.serving': ['static/*'],
-    'realm_tf.world': ['wordings.txt'],
+    'realm_tf.world': ['countries.json', 'wordings.txt'],
   },
   packages=[
     *setuptools.find_packages(include=['realm_tf', 'realm_tf.*']),

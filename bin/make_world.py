@@ -44,8 +44,8 @@ def main(_):
   generation.write_articles(world.articles, _path('articles'))
   generation.write_sentences(world.statements, _path('statements'))
   generation.write_sentences(world.sentences, _path('sentences'))
-  for split in world.questions:
-    generation.write_questions(world, split, _path(f'{split}_questions'))
+  for split, questions in world.questions.items():
+    generation.write_questions(questions, _path(f'{split}_questions'))
   print(
     f'Wrote {len(world.articles)} articles, {len(world.sentences)} '
     f'sentences and {sum(map(len, world.questions.values()))} questions '

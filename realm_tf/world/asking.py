@@ -14,7 +14,6 @@ from realm_tf.corpus import questions
 from realm_tf.corpus import sources
 from realm_tf.world import gazetteer
 from realm_tf.world import templates
-from realm_tf.world import writing
 
 REWORDED = 'reworded_'
 _Choice = TypeVar('_Choice')
@@ -80,7 +79,7 @@ def ask(
 ) -> questions.Question:
   """Returns a question about a fact, with id ARTICLE_ID/RELATION."""
   question_id = f'{entity.article_id}/{fact.relation}'
-  wordings = writing.WORDINGS[entity.kind][fact.relation].questions
+  wordings = templates.wordings(entity, fact).questions
   wording = random.Random(f'{seed}/question/{question_id}').choice(wordings)
   return questions.Question(
     templates.fill(wording, entity.name).text,
@@ -105,7 +104,7 @@ def reword_splits(
   def reword(question):
     article_id, relation = question.question_id.rsplit('/', 1)
     entity = asked_about[article_id]
-    wordings = writing.WORDINGS[entity.kind][relation].rewordings
+    wordings = templates.all_wordings()[entity.kind, relation].rewordings
     rng = random.Random(f'{seed}/{REWORDED}{question.question_id}')
     text = templates.fill(rng.choice(wordings), entity.name).text
     return question._replace(question=text)
@@ -118,7 +117,7 @@ def reword_splits(
 
 def is_asked(entity: gazetteer.Entity, fact: gazetteer.Fact) -> bool:
   """Returns whether the relation has questions."""
-  return bool(writing.WORDINGS[entity.kind][fact.relation].questions)
+  return bool(templates.wordings(entity, fact).questions)
 
 
 def answers(fact: gazetteer.Fact, text: str) -> tuple[str, ...]:

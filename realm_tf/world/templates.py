@@ -15,6 +15,8 @@ import pathlib
 import re
 from typing import NamedTuple
 
+from realm_tf.world import gazetteer
+
 # "the United States", "the Czech Republic", "the Cayman Islands".
 _TAKES_ARTICLE = re.compile(
   r'(United|Republic|Democratic|Federated|Isle|French Southern)\b.*'
@@ -49,23 +51,28 @@ class Filled(NamedTuple):
   name_spans: tuple[tuple[int, int], ...] = ()
 
 
+def wordings(entity: gazetteer.Entity, fact: gazetteer.Fact) -> Wordings:
+  """Returns the wordings of a fact's relation."""
+  return all_wordings()[entity.kind, fact.relation]
+
+
 @functools.cache
-def read_wordings() -> dict[str, dict[str, Wordings]]:
-  """Returns the wordings of each relation of 'city' and of 'country'.
+def all_wordings() -> dict[tuple[str, str], Wordings]:
+  """Returns (kind, relation) -> wordings.
 
   wordings.txt has a section [KIND RELATION] for each. Its lines begin with Z
   for statements, X for sentences, ? for questions, ~ for rewordings and > for
   bridges.
   """
   text = pathlib.Path(__file__).with_name('wordings.txt').read_text('utf-8')
-  wordings = {'city': {}, 'country': {}}
+  result = {}
   for section in text.split('\n[')[1:]:
     header, *lines = section.split('\n')
     kind, relation = header.rstrip(']').split()
-    wordings[kind][relation] = Wordings(
+    result[kind, relation] = Wordings(
       *(tuple(x[2:] for x in lines if x.startswith(mark)) for mark in 'ZX?~>')
     )
-  return wordings
+  return result
 
 
 def fill(wording: str, entity: str, values: Sequence[str] = ()) -> Filled:
@@ -81,7 +88,8 @@ def fill(wording: str, entity: str, values: Sequence[str] = ()) -> Filled:
       names.append((len(text) - len(entity), len(text)))
     elif part == '{v}':
       for i, value in enumerate(values):
-        text += _separator(i, len(values))
+        if i:
+          text += ' and ' if i == len(values) - 1 else ', '
         start = len(text) + len(with_article(value)) - len(value)
         text += with_article(value)
         spans.append((start, len(text)))
@@ -91,11 +99,5 @@ def fill(wording: str, entity: str, values: Sequence[str] = ()) -> Filled:
 
 
 def with_article(name: str) -> str:
-  """Returns the name, with 'the' in front where English wants it."""
+  """Returns the name, with 'the' in front where English has it."""
   return f'the {name}' if _TAKES_ARTICLE.fullmatch(name) else name
-
-
-def _separator(index, length):
-  if not index:
-    return ''
-  return ' and ' if index == length - 1 else ', '

@@ -16,7 +16,6 @@ from realm_tf.world import asking
 from realm_tf.world import gazetteer
 from realm_tf.world import generation
 from realm_tf.world import templates
-from realm_tf.world import writing
 
 PREFIX = 'two_hop_'
 
@@ -38,7 +37,7 @@ def ask_splits(world: generation.World) -> dict[str, list[questions.Question]]:
   """
   config = world.config
   places = gazetteer.load_places(config)
-  countries = {f'city/{c.geoname_id}': c.country_code for c in places.listed}
+  countries = {f'city/{c.geonameid}': c.countrycode for c in places.listed}
   texts = {article.article_id: article.text for article in world.articles}
   splits = asking.split_entities(world.entities, config.seed)
   result = {}
@@ -65,7 +64,7 @@ def _hops(
   """Yields all pairs of facts that can be asked."""
   for first in entity.facts:
     other = named.get(first.values[0])
-    if not _wordings(entity, first).bridges or other is None:
+    if not templates.wordings(entity, first).bridges or other is None:
       continue
     # A capital that has no article may have the name of a city that has.
     if entity.kind == 'country' and entity.article_id != (
@@ -84,15 +83,11 @@ def _ask(entity, hops, texts, seed) -> questions.Question:
   relations = f'{hops.first.relation}/{hops.second.relation}'
   question_id = f'{entity.article_id}/{relations}'
   rng = random.Random(f'{seed}/{PREFIX}question/{question_id}')
-  wording = rng.choice(_wordings(hops.entity, hops.second).questions)
-  bridge = rng.choice(_wordings(entity, hops.first).bridges)
+  wording = rng.choice(templates.wordings(hops.entity, hops.second).questions)
+  bridge = rng.choice(templates.wordings(entity, hops.first).bridges)
   return questions.Question(
     templates.fill(wording.replace('{e}', bridge), entity.name).text,
     asking.answers(hops.second, texts[hops.entity.article_id]),
     question_id=question_id,
     gold_id=hops.entity.article_id,
   )
-
-
-def _wordings(entity, fact) -> templates.Wordings:
-  return writing.WORDINGS[entity.kind][fact.relation]

@@ -6,7 +6,7 @@ blocks, and each fact is in two of them, among different facts. So the entity's
 name is not enough to retrieve the right block.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import random
 
 from realm_tf.corpus import sources
@@ -14,7 +14,6 @@ from realm_tf.corpus import tagged_sentences
 from realm_tf.world import gazetteer
 from realm_tf.world import templates
 
-WORDINGS = templates.read_wordings()
 _LONG_MENTION_RATE = 0.15  # Share of 'the city of Lyon' for 'Lyon'.
 # The last facts of one paragraph do not begin the next, so that no block states
 # a fact twice.
@@ -22,11 +21,14 @@ _SEPARATION = 3
 _MAX_LISTED = 5  # Longer lists of values are sampled in X.
 
 
-def write_article(entity: gazetteer.Entity, seed: int) -> sources.Article:
-  """Returns the article; a changed value changes only its own statements."""
+def write_article(
+  entity: gazetteer.Entity,
+  paragraphs: Iterable[Iterable[tagged_sentences.TaggedSentence]],
+) -> sources.Article:
+  """Returns the article of the paragraphs of `write_paragraphs`."""
   text = '\n\n'.join(
     ' '.join(statement.text for statement in paragraph)
-    for paragraph in write_paragraphs(entity, seed)
+    for paragraph in paragraphs
   )
   return sources.Article(entity.name, text, entity.article_id)
 
@@ -34,17 +36,17 @@ def write_article(entity: gazetteer.Entity, seed: int) -> sources.Article:
 def write_paragraphs(
   entity: gazetteer.Entity, seed: int
 ) -> list[list[tagged_sentences.TaggedSentence]]:
-  """Returns the statements of the article's two paragraphs, with spans."""
-  # No choice depends on a value.
+  """Returns the statements of the article's two paragraphs, with spans.
+
+  No choice depends on a value: a changed value changes only its statements.
+  """
   rng = random.Random(f'{seed}/article/{entity.article_id}')
   first = rng.sample(entity.facts, len(entity.facts))
   second = rng.sample(entity.facts, len(entity.facts))
   recent = {fact.relation for fact in first[-_SEPARATION:]}
   second.sort(key=lambda fact: fact.relation in recent)  # The sort is stable.
   wordings = {
-    fact.relation: rng.sample(
-      WORDINGS[entity.kind][fact.relation].statements, 2
-    )
+    fact.relation: rng.sample(templates.wordings(entity, fact).statements, 2)
     for fact in entity.facts
   }
   return [
@@ -59,7 +61,7 @@ def write_sentences(
   """Yields one or two sentences of X per fact."""
   for fact in entity.facts:
     rng = random.Random(f'{seed}/X/{entity.article_id}/{fact.relation}')
-    wordings = WORDINGS[entity.kind][fact.relation].sentences
+    wordings = templates.wordings(entity, fact).sentences
     for wording in rng.sample(wordings, rng.choice((1, 2))):
       values = fact.values
       if len(values) > _MAX_LISTED:

@@ -9,8 +9,8 @@ from absl.testing import absltest
 from realm_tf import config as config_lib
 from realm_tf.world import asking
 from realm_tf.world import generation
+from realm_tf.world import templates
 from realm_tf.world import two_hops
-from realm_tf.world import writing
 
 _CONFIG = config_lib.WorldConfig(
   seed=3,
@@ -87,8 +87,7 @@ class TwoHopsTest(absltest.TestCase):
   def test_bridges_name_the_entity_once_and_no_value(self):
     bridges = [
       bridge
-      for of_kind in writing.WORDINGS.values()
-      for wordings in of_kind.values()
+      for wordings in templates.all_wordings().values()
       for bridge in wordings.bridges
     ]
     self.assertLen(bridges, 16)
