@@ -1,19 +1,23 @@
-"""Defines the flags of binaries that read articles, and reads these."""
+"""Flags of binaries that turn articles into a directory with a manifest."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import itertools
 import os
-from typing import Optional
+from typing import Any, Optional
+import uuid
 
+from . import beam_flags
 from . import config_flags
-from . import key_flags
 from . import launcher
 
 from absl import flags
 
+from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.records import corpus_update
+from realm_tf.rundir import manifests
+from realm_tf.rundir import output_paths
 from realm_tf.world import inputs
 
 INPUT = flags.DEFINE_multi_string(
@@ -22,35 +26,69 @@ INPUT = flags.DEFINE_multi_string(
   "Articles: files, directories, globs, 'beir:DIR', 'tfds:NAME', 'hf_disk:DIR' "
   "or 'world'",
 )
-MAX_ARTICLES = flags.DEFINE_integer(
+_MAX_ARTICLES = flags.DEFINE_integer(
   'max_articles', None, 'Most articles to read; by default all.', 1
 )
-DROP_LISTS = flags.DEFINE_boolean(
+_DROP_LISTS = flags.DEFINE_boolean(
   'drop_lists', True, 'Leave out lists, indices, outlines, disambiguations.'
 )
-ON_ERROR = flags.DEFINE_enum(
+_ON_ERROR = flags.DEFINE_enum(
   'on_error',
   'stop',
   ['stop', 'skip'],
   'What to do with a record that cannot be read: end, or skip and count it.',
 )
+_KEYS = [
+  flags.DEFINE_string(
+    f'{name}_key', '', f'Key or column of the {name} of an article.'
+  )
+  for name in ('id', 'title', 'text')
+]
 NUM_WORKERS = flags.DEFINE_integer(
   'num_workers', os.cpu_count(), 'Processes; results do not depend on it.', 1
 )
+_OUTPUT_DIR = flags.DEFINE_string(
+  'output_dir', None, 'New directory to write.', required=True
+)
+_OVERWRITE = flags.DEFINE_boolean(
+  'overwrite', False, 'Replace what --output_dir holds.'
+)
 
 
-def define_format(more: Sequence[str] = (), help: str = 'Format of --input.'):  # pylint: disable=redefined-builtin
-  """Defines and returns --format, with formats besides those of articles."""
-  return flags.DEFINE_enum('format', 'auto', [*inputs.FORMATS, *more], help)
+def define_format(
+  more: Sequence[str] = (), text: str = 'Format of --input.'
+) -> None:
+  """Defines --format, with formats besides those of articles."""
+  made_up = {inputs.WORLD, inputs.TAGGED}
+  flags.DEFINE_enum('format', 'auto', [*inputs.FORMATS, *more], text)
+  launcher.check_flags(
+    lambda runner, input, format, max_articles: (
+      runner == 'local'
+      or not max_articles
+      and made_up.isdisjoint([format, *(input or [])])
+    ),
+    'A --runner of Beam must read whole files of articles: leave out '
+    '--input=world, --format=tagged and --max_articles.',
+  )
+
+
+def new_output_dir() -> str:
+  """Returns --output_dir, after a check that it may be written."""
+  output_paths.check_directory(_OUTPUT_DIR.value)
+  manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
+  return _OUTPUT_DIR.value
 
 
 def new_counts() -> counts_lib.Counts:
-  return counts_lib.Counts(ON_ERROR.value == 'skip')
+  return counts_lib.Counts(_ON_ERROR.value == 'skip')
+
+
+def _keys() -> article_records.Keys:
+  return article_records.Keys(*(key.value for key in _KEYS))
 
 
 def read(
   what: str,
-  format: str,  # pylint: disable=redefined-builtin
   counts: Optional[counts_lib.Counts] = None,
   plain: bool = True,
   update: Optional[corpus_update.CorpusUpdate] = None,
@@ -59,33 +97,57 @@ def read(
 
   Args:
     what: Caption of the progress bar.
-    format: The value of --format.
     counts: Counts what is left out.
     plain: Whether to remove markup; otherwise the caller does.
-    update: What the articles are added to.
+    update: Corpus that the articles are added to.
   """
   added = (update.num_articles, update.find) if update else ()
   articles = inputs.read_articles(
     inputs.split(INPUT.value),
-    format,
+    flags.FLAGS.format,
     config_flags.load().world,
-    DROP_LISTS.value,
+    _DROP_LISTS.value,
     counts or new_counts(),
-    key_flags.keys(),
+    _keys(),
     *added,
   )
   if plain:
     articles = map(sources.plain, articles)
-  articles = itertools.islice(articles, MAX_ARTICLES.value)
+  articles = itertools.islice(articles, _MAX_ARTICLES.value)
   return launcher.progress(articles, what, 'articles')
 
 
-def description(counts: counts_lib.Counts) -> dict:
+def build_on_beam(
+  pipeline: Any, work: Any, counts: counts_lib.Counts, first_number: int = 0
+) -> Iterator[Any]:
+  """Returns what a runner of Beam makes of the articles that the flags name.
+
+  Args:
+    pipeline: Module of `realm_tf.pipelines`, from `beam_flags.load`.
+    work: What each worker does with articles, of `pipeline.build`.
+    counts: Counts what is left out.
+    first_number: Number of the first article, if articles have no ids.
+  """
+  reading = beam_flags.load('reading').Reading(
+    inputs.split(INPUT.value),
+    flags.FLAGS.format,
+    _DROP_LISTS.value,
+    _ON_ERROR.value == 'skip',
+    first_number,
+    _keys(),
+  )
+  # Temporary files are next to the output, which every worker can write.
+  work_dir = f'{_OUTPUT_DIR.value.rstrip("/")}.{uuid.uuid4().hex[:8]}.beam'
+  return pipeline.build(reading, work, work_dir, beam_flags.options(), counts)
+
+
+def description(counts: counts_lib.Counts) -> dict[str, Any]:
   """Returns what a manifest says about the input."""
   return {
+    'format': flags.FLAGS.format,
     'input': inputs.split(INPUT.value or []),
-    'max_articles': MAX_ARTICLES.value,
-    'drop_lists': DROP_LISTS.value,
+    'max_articles': _MAX_ARTICLES.value,
+    'drop_lists': _DROP_LISTS.value,
     'kept': counts.kept,
     'left_out': counts.left_out,
   }

@@ -1,4 +1,4 @@
-"""Defines the flags of Apache Beam."""
+"""Flags of Apache Beam, and the pipelines that need it."""
 
 import importlib
 from types import ModuleType
@@ -27,11 +27,6 @@ _BEAM_OPTION = flags.DEFINE_multi_string(
 
 def is_local() -> bool:
   return _RUNNER.value == 'local'
-
-
-def name() -> str:
-  """Returns the flag's value."""
-  return _RUNNER.value
 
 
 def options() -> list[str]:

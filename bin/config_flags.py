@@ -1,6 +1,7 @@
 """Defines the flags of every binary's config and seed."""
 
 import dataclasses
+import functools
 
 from absl import flags
 
@@ -23,6 +24,7 @@ _MODEL_OF = flags.DEFINE_string(
 _SEED = flags.DEFINE_integer('seed', 0, 'Random seed.')
 
 
+@functools.cache
 def load() -> config_lib.ExperimentConfig:
   """Returns the config of --config, --model_of, --set and, if given, --seed."""
   given = overrides()

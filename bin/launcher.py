@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable
 import gc
+import inspect
 import logging as py_logging
 import os
 import re
 import runpy
 import sys
+from typing import Any
 
 from . import config_flags
 
@@ -35,6 +37,21 @@ def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
   logging.get_absl_handler().python_handler.stream = sys.stdout
   py_logging.getLogger('tensorflow').setLevel('ERROR')
   app.run(lambda argv: _run_main(main, argv), flags_parser=_parse_flags)
+
+
+def check_flags(rule: Callable[..., Any], message: str) -> None:
+  """Makes a wrong combination of flags a user's mistake.
+
+  Args:
+    rule: Function whose arguments are names of flags, and get their values;
+      returns something false for a mistake.
+    message: The line that the user sees.
+  """
+  flags.register_multi_flags_validator(
+    list(inspect.signature(rule).parameters),
+    lambda given: bool(rule(**given)),
+    message,
+  )
 
 
 def progress(items: Iterable, what: str, unit: str) -> Iterable:

@@ -12,40 +12,99 @@ another text, give it as --vocab_text: it has words that no article has.
 --links keeps what articles link to; --append goes on as the corpus began.
 """
 
+import itertools
 from typing import Any
 
 from . import article_flags
-from . import beam_articles
 from . import beam_flags
 from . import launcher
-from . import new_corpus_flags
-from . import output_flags
 
 from absl import flags
 
+from realm_tf import errors
+from realm_tf.corpus import files
 from realm_tf.records import corpus_building
 from realm_tf.records import corpus_files
+from realm_tf.records import corpus_links
+from realm_tf.records import corpus_update
+from realm_tf.text import vocabulary_learning
+from realm_tf.text import wordpiece
+from realm_tf.world import inputs
 
-_FORMAT = article_flags.define_format()
+article_flags.define_format()
 _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
   'max_block_wordpieces', 288, 'Longest block: 3 + title + body.', 8
 )
+_VOCAB_FILE = flags.DEFINE_string(
+  'vocab_file',
+  None,
+  'vocab.txt or tokenizer.json; by default learned from --input.',
+)
+_VOCAB_SIZE = flags.DEFINE_integer(
+  'vocab_size', 8000, 'Most wordpieces to learn.', 100
+)
+_VOCAB_TEXT = flags.DEFINE_multi_string(
+  'vocab_text', [], 'JSONL file whose "text" teaches wordpieces, too'
+)
+_APPEND = flags.DEFINE_string(
+  'append', None, 'Corpus directory whose blocks the new corpus begins with.'
+)
+_REMOVE = flags.DEFINE_multi_string(
+  'remove', [], 'Ids, with commas, of articles of --append to leave out'
+)
+_LINKS = flags.DEFINE_enum(
+  'links',
+  'none',
+  ['none', corpus_links.MARKUP, corpus_links.TITLES],
+  'Links between articles: none, those of the source, or titles in texts.',
+)
+
+launcher.check_flags(
+  lambda input, append, remove: input or (append and remove),
+  '--input must be given, or --append with articles to --remove.',
+)
+launcher.check_flags(
+  lambda append, remove: append or not remove, '--remove needs --append.'
+)
+launcher.check_flags(
+  lambda append, links, vocab_file: (
+    not append or (links == 'none' and not vocab_file)
+  ),
+  '--append keeps the vocabulary and the kind of links that the corpus has: no '
+  '--vocab_file and no --links with it.',
+)
 
 
-def _cut(output_dir, tokenizer, length, counts, links, update=None):
+def _tokenizer() -> wordpiece.WordpieceTokenizer:
+  """Returns the tokenizer of --vocab_file, or of wordpieces learned now."""
+  if _VOCAB_FILE.value:
+    return wordpiece.WordpieceTokenizer.from_file(_VOCAB_FILE.value)
+  articles = article_flags.read('Learning wordpieces')
+  texts = itertools.chain(
+    (text for a in articles for text in (a.title, a.text)),
+    files.read_texts(inputs.split(_VOCAB_TEXT.value)),
+  )
+  return wordpiece.WordpieceTokenizer(
+    vocabulary_learning.learn_vocabulary(texts, _VOCAB_SIZE.value)
+  )
+
+
+def _cut(tokenizer, length, counts, links, update=None):
   """Returns the blocks of --input."""
   if not article_flags.INPUT.value:
     return iter([])
   if not beam_flags.is_local():
-    new_corpus_flags.need_no_markup(links)
-    cutter = (tokenizer, length)
+    if links and links.kind == corpus_links.MARKUP:
+      raise errors.UserError(
+        'Links of the source need one process that reads all articles. Found '
+        '--runner. Leave it out, or use a corpus with --links=titles.'
+      )
+    pipeline = beam_flags.load('corpus_pipeline')
     first_number = update.num_articles if update else 0
-    return beam_articles.cut(
-      cutter, _FORMAT.value, output_dir, counts, first_number
+    return article_flags.build_on_beam(
+      pipeline, (tokenizer, length), counts, first_number
     )
-  articles = article_flags.read(
-    'Cutting', _FORMAT.value, counts, plain=False, update=update
-  )
+  articles = article_flags.read('Cutting', counts, plain=False, update=update)
   if links:
     articles = links.noting(articles)
     counts.on_redirect = links.named.add_redirect
@@ -55,18 +114,17 @@ def _cut(output_dir, tokenizer, length, counts, links, update=None):
 
 
 def _write(output, source, counts) -> dict[str, Any]:
-  if update := new_corpus_flags.update():
+  if _APPEND.value:
+    update = corpus_update.CorpusUpdate(_APPEND.value, _REMOVE.value)
     length = update.manifest['max_block_wordpieces']
-    batches = _cut(
-      output, update.tokenizer, length, counts, update.links, update
-    )
+    batches = _cut(update.tokenizer, length, counts, update.links, update)
     return update.write(batches, output, source=source, counts=counts)
-  length = _MAX_BLOCK_WORDPIECES.value
-  tokenizer = new_corpus_flags.tokenizer(_FORMAT.value)
-  links = new_corpus_flags.links()
-  batches = _cut(output, tokenizer, length, counts, links)
+  length, tokenizer = _MAX_BLOCK_WORDPIECES.value, _tokenizer()
+  links = None
+  if _LINKS.value != 'none':
+    links = corpus_links.CorpusLinks(_LINKS.value)
   return corpus_files.write(
-    batches,
+    _cut(tokenizer, length, counts, links),
     output,
     tokenizer,
     source=source,
@@ -76,10 +134,9 @@ def _write(output, source, counts) -> dict[str, Any]:
 
 
 def main(_):
-  output_dir = output_flags.new_directory()
+  output_dir = article_flags.new_output_dir()
   counts = article_flags.new_counts()
-  source = {'format': _FORMAT.value, **article_flags.description(counts)}
-  manifest = _write(output_dir, source, counts)
+  manifest = _write(output_dir, article_flags.description(counts), counts)
   print(
     f'Wrote {manifest["num_blocks"]} blocks to {output_dir}.{counts.summary()}'
   )

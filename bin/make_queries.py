@@ -9,12 +9,10 @@ Beam; the queries are the same.
 """
 
 from . import article_flags
-from . import beam_articles
 from . import beam_flags
 from . import config_flags
 from . import corpus_flags
 from . import launcher
-from . import output_flags
 
 from absl import flags
 
@@ -25,7 +23,7 @@ from realm_tf.world import gazetteer
 from realm_tf.world import inputs
 
 flags.mark_flag_as_required('input')
-_FORMAT = article_flags.define_format(
+article_flags.define_format(
   [inputs.TAGGED],
   "Format of --input; 'tagged' is JSONL with text, spans and id.",
 )
@@ -40,21 +38,18 @@ _MASKING = flags.DEFINE_enum(
 )
 
 
-def _queries(output_dir, tokenizer, table, counts):
+def _queries(tokenizer, table, counts):
   """Returns the queries of --input."""
   tagger = _TAGGER.value if _MASKING.value == 'salient' else None
   if not beam_flags.is_local():
-    return beam_articles.tag(
-      corpus_flags.CORPUS_DIR.value,
-      tagger,
-      gazetteer.country_names(),
-      _FORMAT.value,
-      output_dir,
-      counts,
+    pipeline = beam_flags.load('query_pipeline')
+    tagging = pipeline.Tagging(
+      corpus_flags.CORPUS_DIR.value, tagger, gazetteer.country_names()
     )
+    return article_flags.build_on_beam(pipeline, tagging, counts)
   sentences = inputs.read_tagged_sentences(
     inputs.split(article_flags.INPUT.value),
-    _FORMAT.value,
+    flags.FLAGS.format,
     config_flags.load().world,
     counts,
   )
@@ -66,24 +61,23 @@ def _queries(output_dir, tokenizer, table, counts):
     tagger = taggers.make(
       tagger, gazetteer.country_names(), article_flags.NUM_WORKERS.value
     )
-  articles = article_flags.read('Tagging', _FORMAT.value, counts)
+  articles = article_flags.read('Tagging', counts)
   return query_building.queries_from_articles(
     articles, tokenizer, tagger, table, counts
   )
 
 
 def main(_):
-  output_dir = output_flags.new_directory()
+  output_dir = article_flags.new_output_dir()
   table = corpus_flags.open_table(verify=True)
   tokenizer = corpus_flags.tokenizer()
   counts = article_flags.new_counts()
-  source = {'format': _FORMAT.value, 'tagger': _TAGGER.value}
   manifest = query_files.write(
-    _queries(output_dir, tokenizer, table, counts),
+    _queries(tokenizer, table, counts),
     output_dir,
     table,
     masking=_MASKING.value,
-    source={**source, **article_flags.description(counts)},
+    source={'tagger': _TAGGER.value, **article_flags.description(counts)},
   )
   print(
     f'Wrote {manifest["num_queries"]} queries to {output_dir}.'

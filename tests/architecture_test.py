@@ -71,7 +71,7 @@ _MAX_LINES = {
   'realm_tf': 300,
   'tests': 300,
   'benchmarks': 300,
-  'bin': 100,
+  'bin': 150,
   'launch': 100,
 }
 _MAX_FUNCTION_LINES = 50

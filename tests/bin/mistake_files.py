@@ -92,7 +92,6 @@ class Files:
     asked = {'model_dir': self.model, 'questions': self.questions}
     tagged = {'train': self.broken, 'vocab_file': self.vocabulary}
     return {
-      'adapt_results': {'run_dir': self.missing},
       'answer': {**corpus, 'model_dir': self.model, 'question': 'a'},
       'average_models': {
         **out,

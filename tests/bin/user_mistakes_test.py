@@ -45,7 +45,6 @@ def _cases(files):
   mixed = {'questions': files.questions, 'predictions': files.other_predictions}
   yield 'change_fact', mixed, 'in order'
   yield 'results_table', {}, missing
-  yield 'adapt_results', {}, missing
   yield 'evaluate', {'queries_dir': missing}, missing
   both = {'queries_dir': files.queries, 'sparse_weight': '1'}
   yield 'evaluate', both, 'not their sum'
