@@ -83,10 +83,6 @@ def new_counts() -> counts_lib.Counts:
   return counts_lib.Counts(_ON_ERROR.value == 'skip')
 
 
-def _keys() -> article_records.Keys:
-  return article_records.Keys(*(key.value for key in _KEYS))
-
-
 def read(
   what: str,
   counts: Optional[counts_lib.Counts] = None,
@@ -97,7 +93,6 @@ def read(
 
   Args:
     what: Caption of the progress bar.
-    counts: Counts what is left out.
     plain: Whether to remove markup; otherwise the caller does.
     update: Corpus that the articles are added to.
   """
@@ -108,7 +103,7 @@ def read(
     config_flags.load().world,
     _DROP_LISTS.value,
     counts or new_counts(),
-    _keys(),
+    article_records.Keys(*(key.value for key in _KEYS)),
     *added,
   )
   if plain:
@@ -125,7 +120,6 @@ def build_on_beam(
   Args:
     pipeline: Module of `realm_tf.pipelines`, from `beam_flags.load`.
     work: What each worker does with articles, of `pipeline.build`.
-    counts: Counts what is left out.
     first_number: Number of the first article, if articles have no ids.
   """
   reading = beam_flags.load('reading').Reading(
@@ -134,7 +128,7 @@ def build_on_beam(
     _DROP_LISTS.value,
     _ON_ERROR.value == 'skip',
     first_number,
-    _keys(),
+    article_records.Keys(*(key.value for key in _KEYS)),
   )
   # Temporary files are next to the output, which every worker can write.
   work_dir = f'{_OUTPUT_DIR.value.rstrip("/")}.{uuid.uuid4().hex[:8]}.beam'

@@ -1,16 +1,25 @@
-"""Tests for bin.launcher and, through a process of its own, bin.make_blocks."""
+"""Tests for bin.launcher and the console commands that setup.py installs."""
 
 import ctypes
 import json
-import os
+import runpy
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 from absl.testing import absltest
+import setuptools
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-_VOCABULARY = ('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'a', 'b', '.')
+from tests import forked_binaries
+from tests import source_tree
+
+_COMMAND = """
+import sys
+from bin import launcher
+sys.argv = ['/usr/bin/realm-make-blocks', '--help']
+launcher.console()
+"""
 _FREEZES = """import gc
 from bin import launcher
 launcher.run(lambda _: print(gc.get_freeze_count() > 100_000))"""
@@ -27,57 +36,74 @@ libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, 'stdout'))
 libc.fflush(None)"""
 
 
-def _python(*arguments):
+def _python(program):
   return subprocess.run(
-    [sys.executable, *arguments],
-    cwd=_ROOT,
+    [sys.executable, '-c', program],
+    cwd=source_tree.ROOT,
     capture_output=True,
     text=True,
     check=False,
   )
 
 
-class MakeBlocksTest(absltest.TestCase):
-  def _run(self, *flags):
-    return _python('-m', 'bin.make_blocks', *flags)
-
-  def test_writes_a_corpus_or_explains_a_broken_line(self):
-    directory = self.create_tempdir().full_path
-    articles = os.path.join(directory, 'a.jsonl')
-    vocabulary = os.path.join(directory, 'vocab.txt')
-    with open(vocabulary, 'w') as file:
-      file.write('\n'.join(_VOCABULARY))
-    with open(articles, 'w') as file:
-      file.write('{"title": "A", "text": "A b. B."}\n')
-    flags = (
-      f'--input={articles}',
-      f'--vocab_file={vocabulary}',
-      f'--output_dir={directory}/corpus',
+class ConsoleTest(absltest.TestCase):
+  def test_every_binary_has_a_command(self):
+    with mock.patch.object(setuptools, 'setup') as setup:
+      runpy.run_path(str(source_tree.ROOT / 'setup.py'))
+    arguments = setup.call_args.kwargs
+    self.assertCountEqual(
+      arguments['entry_points']['console_scripts'],
+      [
+        f'realm-{name.replace("_", "-")} = realm_tf.bin.launcher:console'
+        for name in source_tree.binaries()
+      ],
     )
+    for package in arguments['packages']:
+      folder = arguments['package_dir'].get(package, package.replace('.', '/'))
+      self.assertTrue((source_tree.ROOT / folder / '__init__.py').exists())
 
-    good = self._run(*flags)
-    with open(articles, 'a') as file:
-      file.write('broken\n')
-    bad = self._run(*flags, '--overwrite')
+  def test_a_command_runs_the_binary_of_its_name(self):
+    help_text = _python(_COMMAND).stdout
+    self.assertIn('Cuts articles into blocks', help_text)
+    # Flags of the shared modules, too.
+    for flag in ('input', 'output_dir', 'vocab_file', 'runner', 'set', 'seed'):
+      self.assertIn(f'\n  --{flag}: ', help_text)
 
-    self.assertEqual((good.returncode, good.stderr), (0, ''))
-    self.assertEqual(bad.returncode, 2)
-    self.assertRegex(bad.stderr, rf'^ERROR: {articles}:2 must be .*\n$')
+
+class LauncherTest(absltest.TestCase):
+  def test_writes_a_corpus_or_explains_a_broken_line(self):
+    directory = self.create_tempdir()
+    vocabulary = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'a', 'b', '.']
+    articles = directory.create_file(
+      'a.jsonl', '{"title": "A", "text": "A b. B."}\n'
+    ).full_path
+    broken = directory.create_file(
+      'broken.jsonl', '{"title": "A", "text"\n'
+    ).full_path
+    vocab_file = directory.create_file('vocab.txt', '\n'.join(vocabulary))
+    flags = [
+      f'--vocab_file={vocab_file.full_path}',
+      f'--output_dir={directory.full_path}/corpus',
+    ]
+    good, bad = forked_binaries.run_all(
+      [
+        ('make_blocks', [f'--input={articles}', *flags]),
+        ('make_blocks', [f'--input={broken}', *flags, '--overwrite']),
+      ]
+    )
+    self.assertEqual((good.code, good.stderr), (0, ''))
+    self.assertEqual(bad.code, 2)
+    self.assertRegex(bad.stderr, rf'^ERROR: {broken}:1 must be .*\n$')
     # The mistake left the old corpus as it was.
-    with open(os.path.join(directory, 'corpus', 'manifest.json')) as file:
+    with open(f'{directory.full_path}/corpus/manifest.json') as file:
       self.assertEqual(json.load(file)['num_blocks'], 1)
 
-  def test_wrong_flag_is_one_line(self):
-    result = self._run('--max_block_wordpieces=many')
-    self.assertEqual(result.returncode, 2)
-    self.assertRegex(result.stderr, '^ERROR: .*max_block_wordpieces=many.*\n$')
-
   def test_what_was_imported_is_no_garbage(self):
-    self.assertEqual(_python('-c', _FREEZES).stdout, 'True\n')
+    self.assertEqual(_python(_FREEZES).stdout, 'True\n')
 
   @unittest.skipUnless(hasattr(ctypes.CDLL(None), 'malloc_info'), 'No glibc')
   def test_threads_share_the_memory_that_is_kept(self):
-    result = _python('-c', _ARENAS)
+    result = _python(_ARENAS)
     self.assertEqual(result.stdout.count('<heap nr='), 1)
     self.assertEqual(result.stderr, '')  # TensorFlow's logs are quiet, too.
 
