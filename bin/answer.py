@@ -17,7 +17,7 @@ from absl import flags
 from absl import logging
 
 from realm_tf.answering import loading
-from realm_tf.text import text_lines
+from realm_tf.corpus import files
 
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir', None, 'Model directory, from bin.finetune.', required=True
@@ -53,7 +53,7 @@ def main(_):
   answerer = reading_flags.load(_MODEL_DIR.value, _RETRIEVER.value)
   loading.require_reader(bool(answerer.reader), _MODEL_DIR.value)
   # At once: standard input may be a user.
-  for question in _QUESTION.value or text_lines.read(sys.stdin.buffer):
+  for question in _QUESTION.value or files.typed_lines(sys.stdin.buffer):
     (answer,) = answerer.answer([question], _TOP_K.value)
     if _JSON.value:
       print(json.dumps(answer.as_json(), ensure_ascii=False), flush=True)

@@ -18,7 +18,7 @@ from absl import flags
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.corpus import files
+from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.text import answers
 from realm_tf.world import generation
@@ -36,7 +36,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
 
 def _first_right():
   questions = questions_lib.read_questions(_QUESTIONS.value)
-  predictions = list(files.read_json_lines(_PREDICTIONS.value))
+  predictions = list(json_records.read_lines(_PREDICTIONS.value))
   if [row.get('question') for _, row in predictions] != [
     question.question for question in questions
   ]:

@@ -22,7 +22,7 @@ from . import launcher
 from absl import flags
 
 from realm_tf import errors
-from realm_tf.corpus import files
+from realm_tf.corpus import json_records
 from realm_tf.records import corpus_building
 from realm_tf.records import corpus_files
 from realm_tf.records import corpus_links
@@ -82,7 +82,7 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
   articles = article_flags.read('Learning wordpieces')
   texts = itertools.chain(
     (text for a in articles for text in (a.title, a.text)),
-    files.read_texts(inputs.split(_VOCAB_TEXT.value)),
+    json_records.read_texts(inputs.split(_VOCAB_TEXT.value)),
   )
   return wordpiece.WordpieceTokenizer(
     vocabulary_learning.learn_vocabulary(texts, _VOCAB_SIZE.value)

@@ -1,8 +1,14 @@
-"""Writes small MediaWiki dumps for tests."""
+"""Writes and reads small MediaWiki dumps for tests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Optional
 from xml.sax import saxutils
+
+from absl.testing import absltest
+
+from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import mediawiki
+from realm_tf.corpus import sources
 
 _HEAD = (
   '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">\n'
@@ -36,3 +42,13 @@ def page(
     f'<page><title>{saxutils.escape(title)}</title><ns>{namespace}</ns>'
     f'<id>{page_id}</id>{to}{texts}</page>\n'
   )
+
+
+def read(
+  test: absltest.TestCase,
+  xml: str,
+  counts: counts_lib.Counts = counts_lib.STRICT,
+) -> Iterator[sources.Article]:
+  """Yields the articles of a dump."""
+  path = test.create_tempfile(content=xml).full_path
+  return mediawiki.read_articles(path, counts)

@@ -1,7 +1,7 @@
 """Streams the records of Parquet and Arrow files, and of folders of these.
 
 The only import of pyarrow, done when such a file is read. Files are read in
-batches, memory-mapped, and only the columns that somebody asks for.
+batches, memory-mapped, and only the columns that are used.
 """
 
 from collections.abc import Container, Iterator
@@ -18,14 +18,10 @@ _BATCH_ROWS = 1024
 def read(
   path: str, names: Container[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields ('file, row number', record) of a Parquet or Arrow file.
+  """Yields ('file, row number', record) of a local Parquet or Arrow file.
 
   Args:
-    path: Local file.
     names: Columns to read, in any case; a file without any is read whole.
-
-  Raises:
-    UserError: It is no such file, or damaged.
   """
   import pyarrow as pa  # pylint: disable=g-import-not-at-top
 
@@ -45,12 +41,9 @@ def read(
 def read_folder(
   folder: str, split: str, names: Container[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields `read` of a Hugging Face dataset, or of `split` of a DatasetDict.
+  """Yields records of a Hugging Face dataset, or of `split` of a DatasetDict.
 
   `Dataset.save_to_disk` writes Arrow streams, and lists them in state.json.
-
-  Raises:
-    UserError: It is no such folder, has no such split, or is damaged.
   """
   if os.path.exists(os.path.join(folder, 'dataset_dict.json')):
     folder = os.path.join(folder, split)

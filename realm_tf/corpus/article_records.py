@@ -1,9 +1,9 @@
-"""Makes articles of records, whoever wrote them.
+"""Articles, and how they are made of the records of many tools.
 
-{"id", "title", "text"}, or other keys of the field -> title, text, id
+{"id", "title", "text"}, or other keys of the field -> Article
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from realm_tf import errors
@@ -12,6 +12,25 @@ from realm_tf.corpus import record_fields
 _IDS = '_id', 'id', 'docid', 'doc_id', 'document_id', 'passage_id', 'pid'
 _TITLES = 'title', 'wikipedia_title'
 _TEXTS = 'text', 'contents', 'content', 'passage', 'body', 'abstract'
+
+
+class Article(NamedTuple):
+  """One document of the knowledge corpus.
+
+  Attributes:
+    title: Plain text.
+    text: Text, one paragraph a line.
+    article_id: Id in the source, else the number of the article, from 0.
+    is_wikitext: Whether `text` has MediaWiki's markup; `sources.plain` removes
+      it.
+    links: Titles that the source links to, without the links in wikitext.
+  """
+
+  title: str
+  text: str
+  article_id: str
+  is_wikitext: bool = False
+  links: tuple[str, ...] = ()
 
 
 class Keys(NamedTuple):
@@ -28,62 +47,55 @@ class Keys(NamedTuple):
   text: str = ''
 
   @property
-  def names(self) -> set[str]:
-    """Names of all keys that are read."""
-    names = *self.ids, *self.titles, *self.texts
-    return set(names)
-
-  @property
-  def ids(self) -> tuple[str, ...]:
+  def ids(self) -> Sequence[str]:
     return (self.article_id,) if self.article_id else _IDS
 
   @property
-  def titles(self) -> tuple[str, ...]:
+  def titles(self) -> Sequence[str]:
     return (self.title,) if self.title else _TITLES
 
   @property
-  def texts(self) -> tuple[str, ...]:
+  def texts(self) -> Sequence[str]:
     return (self.text,) if self.text else _TEXTS
 
+  @property
+  def names(self) -> set[str]:
+    """Names of all keys that are read."""
+    return {*self.ids, *self.titles, *self.texts}
 
-def parse(
-  where: str, record: Mapping[str, Any], keys: Keys
-) -> tuple[str, str, str]:
-  """Returns (title, text, id or '') of an article.
+
+def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
+  """Returns the article of a record; UserError without a text or with others.
 
   A null text is an empty one. A first line that is the title is left out: every
   block has it anyway.
 
   Args:
     where: File and line, for errors.
-    record: Keys and values.
-    keys: Which of them to read.
-
-  Raises:
-    UserError: The record lacks a text, or has something else in its place.
   """
   text = record_fields.find(record, keys.texts)
   if text is None:
     _need(where, record, keys.texts, '--text_key')
   elif isinstance(text, list) and all(isinstance(each, str) for each in text):
     text = '\n'.join(each.rstrip('\n') for each in text)
-  text = record_fields.need_text(where, keys.texts[0], text) or ''
+  text = record_fields.as_text(where, keys.texts[0], text)
   title = record_fields.find(record, keys.titles)
-  title = record_fields.need_text(where, keys.titles[0], title) or ''
+  title = record_fields.as_text(where, keys.titles[0], title)
   if title and text.startswith(title):
     first, _, rest = text.partition('\n')
     text = rest.strip() if rest and first.rstrip() == title else text
   article_id = record_fields.find(record, keys.ids)
   if article_id is None and keys.article_id:
     _need(where, record, keys.ids, '--id_key')
-  return title, text, record_fields.as_id(where, article_id)
+  return Article(title, text, record_fields.as_id(where, article_id))
 
 
-def _need(where, record, names, flag) -> None:
+def _need(
+  where: str, record: Mapping[str, Any], names: Sequence[str], flag: str
+) -> None:
   if not record_fields.has(record, names):
-    is_one = len(names) == 1
     raise errors.UserError(
-      f'{where} must have {"" if is_one else "one of "}'
+      f'{where} must have {"one of " * (len(names) > 1)}'
       f'{", ".join(map(repr, names))}; it has '
       f'{", ".join(map(repr, list(record)[:9])) or "nothing"}. An article is '
       f'{{"title": ..., "text": ..., "id": optional}}; {flag} names another '

@@ -13,7 +13,7 @@ import os
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.corpus import files
+from realm_tf.corpus import json_records
 from realm_tf.corpus import qrels as qrels_lib
 from realm_tf.corpus import record_fields
 
@@ -31,9 +31,6 @@ def read_queries(item: str) -> Iterator[tuple[str, str, str]]:
   Args:
     item: 'beir:DIR' or 'beir:DIR@SPLIT'; SPLIT is 'test' by default. Queries
       without a relevant article in the split are left out.
-
-  Raises:
-    UserError: A missing file or a bad line.
   """
   folder, split = _parse(item)
   qrels = qrels_lib.read(_file(folder, os.path.join('qrels', f'{split}.tsv')))
@@ -42,7 +39,7 @@ def read_queries(item: str) -> Iterator[tuple[str, str, str]]:
     for query, documents in qrels.items()
     if max(documents.values()) > 0
   }
-  for where, record in files.read_json_lines(_file(folder, 'queries.jsonl')):
+  for where, record in json_records.read_lines(_file(folder, 'queries.jsonl')):
     query, text = record.get('_id'), record.get('text')
     query = record_fields.as_id(where, query)
     if not query or not isinstance(text, str):

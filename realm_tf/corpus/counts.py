@@ -1,7 +1,8 @@
 """Counts of what reading keeps and of what it leaves out, by reason."""
 
 import collections
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from absl import logging
 
@@ -12,6 +13,8 @@ EMPTY = 'empty'
 REPEATED = 'repeated id'
 UNTITLED = 'articles without a title'
 _NUM_LOGGED = 20  # A file that is no text at all would fill the log.
+_Given = TypeVar('_Given')
+_Made = TypeVar('_Made')
 
 
 class Counts:
@@ -22,6 +25,7 @@ class Counts:
       the first is an error.
 
   Attributes:
+    skips: `skip_errors`.
     kept: 'articles', 'sentences' -> number.
     left_out: Reason -> number.
     on_redirect: Called with the title of each page that only points to another
@@ -29,15 +33,10 @@ class Counts:
   """
 
   def __init__(self, skip_errors: bool = False):
-    self._skip_errors = skip_errors
+    self.skips = skip_errors
     self.kept: collections.Counter[str] = collections.Counter()
     self.left_out: collections.Counter[str] = collections.Counter()
     self.on_redirect: Callable[[str, str], None] = lambda title, goal: None
-
-  @property
-  def skips(self) -> bool:
-    """Whether unreadable records are skipped."""
-    return self._skip_errors
 
   def keep(self, what: str, number: int = 1) -> None:
     self.kept[what] += number
@@ -49,11 +48,29 @@ class Counts:
 
   def error(self, error: errors.UserError, reason: str = UNREADABLE) -> None:
     """Counts a record that cannot be used, or raises `error`."""
-    if not self._skip_errors:
+    if not self.skips:
       raise error
     self.left_out[reason] += 1
     if self.left_out[reason] <= _NUM_LOGGED:
       logging.warning('Skipped: %s', error)
+
+  def parsed(
+    self,
+    records: Iterable[tuple[str, _Given]],
+    parse: Callable[[str, _Given], _Made],
+  ) -> Iterator[tuple[str, _Made]]:
+    """Yields (place, parse(place, record)); `error` gets what `parse` raises.
+
+    Args:
+      records: (Place, record); what their reader raises is not caught.
+    """
+    for where, record in records:
+      try:
+        made = parse(where, record)
+      except errors.UserError as error:
+        self.error(error)
+      else:
+        yield where, made
 
   def summary(self) -> str:
     """Returns e.g. ' Left out: 3 redirect, 1 list.'; '' for nothing."""
@@ -65,11 +82,10 @@ class Counts:
     return f'{text} Left out: {", ".join(numbers)}.'
 
 
-def num_articles(kept: Mapping[str, int], left_out: Mapping[str, int]) -> int:
-  """Returns the number of articles that got a number, if only to be left out.
+STRICT = Counts()  # For readers that count nothing: the first error is raised.
 
-  Args:
-    kept: See `Counts`, for both.
-  """
+
+def num_articles(kept: Mapping[str, int], left_out: Mapping[str, int]) -> int:
+  """Returns the number of articles that got a number, also of those dropped."""
   reasons = 'list', 'disambiguation', EMPTY, REPEATED
   return kept.get('articles', 0) + sum(left_out.get(r, 0) for r in reasons)

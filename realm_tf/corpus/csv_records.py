@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator
 import csv
 import sys
-from typing import Any, Optional
+from typing import Any
 
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
@@ -32,7 +32,9 @@ def delimiter(header: str, names: Container[str]) -> str:
 
 
 def read(
-  path: str, names: Container[str], counts: Optional[counts_lib.Counts] = None
+  path: str,
+  names: Container[str],
+  counts: counts_lib.Counts = counts_lib.STRICT,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
   """Yields ('file:line', record) of a file with a header.
 
@@ -44,7 +46,6 @@ def read(
   Raises:
     UserError: The file is unreadable, or has no such header, or a bad row.
   """
-  counts = counts or counts_lib.Counts()
   line = next((line for _, line in files.read_lines(path) if line.strip()), '')
   mark = delimiter(line, names)
   if not mark:
@@ -55,32 +56,31 @@ def read(
     )
   table = rows(path, mark, counts)
   header = [name.strip() for name in next(table)[1]]
-  for where, row in table:
-    if len(row) == len(header):
-      yield where, dict(zip(header, row, strict=True))
-    else:
-      counts.error(
-        errors.UserError(
-          f'{where} must have {len(header)} columns, as the header; it has '
-          f'{len(row)}. Correct it.'
-        )
+
+  def record(where: str, row: list[str]) -> dict[str, Any]:
+    if len(row) != len(header):
+      raise errors.UserError(
+        f'{where} must have {len(header)} columns, as the header; it has '
+        f'{len(row)}. Correct it.'
       )
+    return dict(zip(header, row, strict=True))
+
+  yield from counts.parsed(table, record)
 
 
 def rows(
-  path: str, mark: str, counts: Optional[counts_lib.Counts] = None
+  path: str, mark: str, counts: counts_lib.Counts = counts_lib.STRICT
 ) -> Iterator[tuple[str, list[str]]]:
-  """Yields ('file:line', columns) of each row; quotes may enclose lines.
-
-  Args:
-    path: File, plain or compressed.
-    mark: What separates columns.
-    counts: May skip bad rows.
-  """
-  counts = counts or counts_lib.Counts()
+  """Yields ('file:line', columns) of each row; quotes may enclose lines."""
   undecoded: list[errors.UserError] = []
-  lines = _decoded(path, undecoded)
-  reader = csv.reader(lines, delimiter=mark, strict=True)
+
+  def lines() -> Iterator[str]:  # All, so that none is missing within quotes.
+    for _, line, problem in files.read_all_lines(path):
+      if problem:
+        undecoded.append(problem)
+      yield line
+
+  reader = csv.reader(lines(), delimiter=mark, strict=True)
   while True:
     where = f'{path}:{reader.line_num + 1}'
     problem, row = None, []
@@ -92,17 +92,9 @@ def rows(
       problem = errors.UserError(
         f'{where} must be a row with quotes in pairs: {error}. Correct it.'
       )
-    problem = undecoded.pop(0) if undecoded else problem
+    problem = undecoded[0] if undecoded else problem
     undecoded.clear()
     if problem:
       counts.error(problem)
     elif row:
       yield where, row
-
-
-def _decoded(path, undecoded) -> Iterator[str]:
-  """Yields all lines, so that none is missing within quotes."""
-  for _, line, problem in files.read_all_lines(path):
-    if problem:
-      undecoded.append(problem)
-    yield line

@@ -1,9 +1,7 @@
-"""Reads articles, questions and tagged sentences of datasets.
-
-'tfds:NAME[@SPLIT]' or 'hf_disk:DIR[@SPLIT]' -> [this file] -> records
+"""Streams the records of 'tfds:NAME[@SPLIT]' and 'hf_disk:DIR[@SPLIT]'.
 
 TensorFlow Datasets, and Hugging Face datasets that were saved to disk. The only
-import of tensorflow_datasets, done when a dataset is asked for.
+import of tensorflow_datasets, done when such a dataset is read.
 """
 
 from collections.abc import Container, Iterator
@@ -21,12 +19,12 @@ _WIKI40B_MARK = re.compile(r'_START_(SECTION|PARAGRAPH)_\n|_NEWLINE_')
 
 
 def read(
-  name: str, names: Container[str]
+  item: str, names: Container[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields (place, record) of a dataset of questions.
+  """Yields (place, record) of a dataset, without wiki40b's marks in a "text".
 
   Args:
-    name: 'tfds:' and a name for tfds.load, e.g. 'squad', or 'hf_disk:' and a
+    item: 'tfds:' and a name for tfds.load, e.g. 'squad', or 'hf_disk:' and a
       folder. A suffix '@SPLIT' replaces the split 'train'; with 'tfds:' SPLIT
       may be a slice.
     names: Keys that are read.
@@ -34,63 +32,49 @@ def read(
   Raises:
     UserError: The dataset cannot be prepared.
   """
-  item, split = _split(name)
-  if item.startswith(_HF_DISK):
-    folder = item.removeprefix(_HF_DISK)
+  name, split = _split(item)
+  if name.startswith(_HF_DISK):
+    folder = name.removeprefix(_HF_DISK)
     yield from arrow_records.read_folder(folder, split, names)
     return
-  records = _load_tfds(item.removeprefix(_TFDS), split)
-  for number, record in enumerate(records, 1):
-    yield f'{name}, record {number}', _as_text(record)
-
-
-def read_articles(
-  name: str, names: Container[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields `read` of wikipedia, wiki40b and the like."""
-  for where, record in read(name, names):
+  for number, found in enumerate(_load_tfds(name, split), 1):
+    record = _as_text(found)
     text = record.get('text')
-    if isinstance(text, str) and name.startswith(_TFDS):
+    if isinstance(text, str):
+      title = _WIKI40B_TITLE.match(text)
       if 'title' not in record:
-        match = _WIKI40B_TITLE.match(text)
-        record['title'] = match.group(1) if match else ''
-        text = text[match.end() :] if match else text
+        record['title'] = title[1] if title else ''
+        text = text[title.end() :] if title else text
       record['text'] = _WIKI40B_MARK.sub('\n', text).strip()
-    yield where, record
+    yield f'{item}, record {number}', record
 
 
 def read_tagged_sentences(
-  name: str,
+  item: str,
 ) -> Iterator[tuple[str, str, list[Optional[tuple[int, int]]]]]:
-  """Yields (title, text, spans in characters); see `read`.
+  """Yields (title, text, spans in characters) of a dataset of TensorFlow's.
 
   The authors of REALM trained on salient_span_wikipedia/sentences. Its spans
   are in bytes; one that cuts a character in two becomes None.
-
-  Raises:
-    UserError: As `read`; or `name` begins with 'hf_disk:', or has no spans.
   """
-  if name.startswith(_HF_DISK):
+  if item.startswith(_HF_DISK):
     raise errors.UserError(
-      f"Tagged sentences of a dataset must be '{_TFDS}NAME'; got {name}. Write "
+      f"Tagged sentences of a dataset must be '{_TFDS}NAME'; got {item}. Write "
       'them to a JSONL file.'
     )
-  item, split = _split(name)
-  for record in _load_tfds(item.removeprefix(_TFDS), split):
+  name, split = _split(item)
+  for record in _load_tfds(name, split):
     if not {'text', 'spans'}.issubset(record):
       raise errors.UserError(
-        f"'{item}' must have tagged sentences, with text and spans; it has "
+        f"'{name}' must have tagged sentences, with text and spans; it has "
         f'{", ".join(record)}. Choose e.g. salient_span_wikipedia/sentences.'
       )
-    starts, ends = record['spans']['start'], record['spans']['limit']
-    yield (
-      _as_text(record.get('title', b'')),
-      _as_text(record['text']),
-      [
-        _characters(record['text'], int(start), int(end))
-        for start, end in zip(starts, ends, strict=True)
-      ],
-    )
+    text, spans = record['text'], record['spans']
+    found = [
+      _characters(text, int(start), int(end))
+      for start, end in zip(spans['start'], spans['limit'], strict=True)
+    ]
+    yield _as_text(record.get('title', b'')), _as_text(text), found
 
 
 def _split(item: str) -> tuple[str, str]:
@@ -101,6 +85,7 @@ def _split(item: str) -> tuple[str, str]:
 def _load_tfds(name: str, split: str) -> Iterator[dict[str, Any]]:
   import tensorflow_datasets as tfds  # pylint: disable=g-import-not-at-top
 
+  name = name.removeprefix(_TFDS)
   try:
     return iter(tfds.as_numpy(tfds.load(name, split=split)))
   except Exception as error:  # Any of dozens of types.
@@ -120,7 +105,7 @@ def _as_text(value: Any) -> Any:
   return [*map(_as_text, value)] if isinstance(value, list) else value
 
 
-def _characters(text: bytes, start: int, end: int):
+def _characters(text: bytes, start: int, end: int) -> Optional[tuple[int, int]]:
   try:
     before, inside = text[:start].decode(), text[start:end].decode()
   except UnicodeDecodeError:

@@ -10,20 +10,21 @@ import gzip
 import itertools
 import lzma
 import os
-from typing import Any, BinaryIO, Optional
+from typing import BinaryIO, Optional
 import zlib
 
 import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf import input_files
-from realm_tf import json_text
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import file_kinds
 
-BYTE_ORDER_MARK = '\ufeff'
+_BYTE_ORDER_MARK = '\ufeff'
 _NUM_HEAD = 1 << 16  # Bytes; a header of columns may be long.
 _Damage = (EOFError, OSError, lzma.LZMAError, zlib.error, tf.errors.OpError)
+_Line = tuple[int, str, Optional[errors.UserError]]
+_COMPRESSIONS = {b'\x1f\x8b': gzip, b'BZh': bz2, b'\xfd7zXZ\0': lzma}
 
 
 def find_files(item: str) -> list[str]:
@@ -38,9 +39,8 @@ def find_files(item: str) -> list[str]:
   elif tf.io.gfile.exists(item):
     files = [item]
   else:
-    files = [
-      path for path in tf.io.gfile.glob(item) if not tf.io.gfile.isdir(path)
-    ]
+    found = tf.io.gfile.glob(item)
+    files = [path for path in found if not tf.io.gfile.isdir(path)]
   if not files:
     raise errors.UserError(
       f'Input must be files that exist; nothing is at {item}. Check the path '
@@ -69,14 +69,18 @@ def head(path: str) -> bytes:
     return file.read(_NUM_HEAD)
 
 
-def read_lines(
-  path: str, counts: Optional[counts_lib.Counts] = None
-) -> Iterator[tuple[int, str]]:
-  """Yields (line number from 1, line); `counts` may skip lines not in UTF-8.
+def first_lines(beginning: bytes, number: int = 1) -> list[str]:
+  """Returns lines of a `head`: stripped, and not blank."""
+  text = beginning.decode('utf-8', 'replace')
+  text = text.lstrip(_BYTE_ORDER_MARK + ' \t')
+  lines = filter(None, map(str.strip, text.splitlines()))
+  return list(itertools.islice(lines, number))
 
-  A byte order mark at the beginning is left out.
-  """
-  counts = counts or counts_lib.Counts()
+
+def read_lines(
+  path: str, counts: counts_lib.Counts = counts_lib.STRICT
+) -> Iterator[tuple[int, str]]:
+  """Yields (line number from 1, line); `counts` may skip lines not in UTF-8."""
   for number, line, problem in read_all_lines(path):
     if problem:
       counts.error(problem)
@@ -84,60 +88,37 @@ def read_lines(
       yield number, line
 
 
-def read_all_lines(
-  path: str,
-) -> Iterator[tuple[int, str, Optional[errors.UserError]]]:
-  """Yields `read_lines`, and None or the error of a line not in UTF-8."""
+def read_all_lines(path: str) -> Iterator[_Line]:
+  """Yields `decoded` lines of a file."""
   with reading(path) as file:
-    for number, line in enumerate(file, 1):
-      problem = None
-      try:
-        text = line.decode('utf-8')
-      except UnicodeDecodeError as error:
-        text = line.decode('utf-8', 'replace')
-        problem = errors.UserError(
-          f'{path} must be UTF-8 text; line {number} is not ({error.reason}). '
-          'Convert the file.'
-        )
-      yield number, text.removeprefix(BYTE_ORDER_MARK * (number == 1)), problem
+    yield from decoded(file, path)
 
 
-def read_json_lines(
-  path: str, counts: Optional[counts_lib.Counts] = None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields ('file:line', object) for each line; `counts` may skip bad lines."""
-  counts = counts or counts_lib.Counts()
-  for number, line in read_lines(path, counts):
-    where = f'{path}:{number}'
-    if not line.strip():
-      continue
+def decoded(lines: Iterable[bytes], name: str) -> Iterator[_Line]:
+  """Yields (line number from 1, line, what is wrong with it) of UTF-8 text.
+
+  A byte order mark at the beginning is left out.
+  """
+  for number, line in enumerate(lines, 1):
+    problem = None
     try:
-      record = json_text.parse_object(line.rstrip(), where)
-    except errors.UserError as error:
-      counts.error(error)
-    else:
-      yield where, record
+      text = line.decode('utf-8')
+    except UnicodeDecodeError as error:
+      text = line.decode('utf-8', 'replace')
+      problem = errors.UserError(
+        f'{name} must be UTF-8 text; line {number} is not ({error.reason}). '
+        'Convert the file.'
+      )
+    yield number, text.removeprefix(_BYTE_ORDER_MARK * (number == 1)), problem
 
 
-def read_json_files(
-  paths: Iterable[str],
-) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields `read_json_lines` of all files; a missing one is found at once."""
-  files = [file for path in paths for file in find_files(path)]
-  return itertools.chain.from_iterable(map(read_json_lines, files))
-
-
-def read_texts(paths: Iterable[str]) -> Iterator[str]:
-  """Yields "text" of each line of JSONL files; see `read_json_files`."""
-  return itertools.starmap(_text, read_json_files(paths))
-
-
-def _text(where: str, record: dict[str, Any]) -> str:
-  if not isinstance(record.get('text'), str):
-    raise errors.UserError(
-      f'{where} must have "text", a string. Found {record!r:.60}.'
-    )
-  return record['text']
+def typed_lines(stream: BinaryIO) -> Iterator[str]:
+  """Yields the lines of standard input, stripped, as soon as each is there."""
+  for _, line, problem in decoded(stream, 'Standard input'):
+    if problem:
+      raise problem
+    if line.strip():
+      yield line.strip()
 
 
 @contextlib.contextmanager
@@ -151,7 +132,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
     ) from error
 
 
-def _open(path: str):
+def _open(path: str) -> BinaryIO:
   """Opens a file, decompressed according to its first bytes."""
   kind = input_files.kind(path)
   if kind:
@@ -161,13 +142,8 @@ def _open(path: str):
   opener = open if '://' not in path else tf.io.gfile.GFile
   with opener(path, 'rb') as file:
     magic = file.read(6)
-  # A local path, so that closing the decompressor closes the file.
-  file = path if opener is open else opener(path, 'rb')
-  for beginning, library in (
-    (b'\x1f\x8b', gzip),
-    (b'BZh', bz2),
-    (b'\xfd7zXZ\0', lzma),
-  ):
+  for beginning, library in _COMPRESSIONS.items():
     if magic.startswith(beginning):
-      return library.open(file, 'rb')
+      # A local path, so that closing the decompressor closes the file.
+      return library.open(path if opener is open else opener(path, 'rb'), 'rb')
   return opener(path, 'rb')

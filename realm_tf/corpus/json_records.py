@@ -4,49 +4,69 @@ The field's question files (DPR, FiD) are one array, often of gigabytes, and
 SQuAD's are one object, on one line or indented.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import itertools
 import json
 import re
-from typing import Any, Optional
+from typing import Any
 
 from realm_tf import errors
 from realm_tf import json_text
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import files
 
+_Records = Iterator[tuple[str, dict[str, Any]]]
 _CHUNK = 1 << 20  # Characters read at once.
 _SPACE = re.compile(r'\s*')
 _LONGEST_WORD = 16  # Characters of a JSON word, e.g. 'false', or an escape.
-_NUM_FIRST = 2  # Lines that tell lines of objects from one indented object.
 
 
-def read(
-  path: str, counts: Optional[counts_lib.Counts] = None
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def read(path: str, counts: counts_lib.Counts = counts_lib.STRICT) -> _Records:
   """Yields ('file:line', object) of JSON lines, of an array, or of objects.
 
   Args:
     path: File, plain or compressed.
-    counts: May skip bad lines. Of an array or of indented objects the rest is
-      lost after what is no JSON.
+    counts: May skip bad lines. An array or indented objects end at what is no
+      JSON.
 
   Raises:
     UserError: The file is unreadable, or is no JSON from some line on.
   """
-  counts = counts or counts_lib.Counts()
-  first = _first_lines(files.head(path))
-  if first and first[0].startswith('['):
-    return _read_array(_Text(path), counts)
-  if len(first) == _NUM_FIRST and not any(map(_is_object, first)):
-    return _read_values(_Text(path), counts)
-  return files.read_json_lines(path, counts)
+  # Two lines tell lines of objects from one indented object.
+  first = files.first_lines(files.head(path), 2)
+  is_array = bool(first) and first[0].startswith('[')
+  if is_array or (len(first) == 2 and not any(map(_is_object, first))):
+    return counts.parsed(_values(_Text(path), is_array), _object)
+  return read_lines(path, counts)
 
 
-def _first_lines(head: bytes) -> list[str]:
-  text = head.decode('utf-8', 'replace').removeprefix(files.BYTE_ORDER_MARK)
-  lines = filter(None, map(str.strip, text.splitlines()))
-  return list(itertools.islice(lines, _NUM_FIRST))
+def read_lines(
+  path: str, counts: counts_lib.Counts = counts_lib.STRICT
+) -> _Records:
+  """Yields ('file:line', object) of each line; `counts` may skip bad lines."""
+  lines = (
+    (f'{path}:{number}', line.rstrip())
+    for number, line in files.read_lines(path, counts)
+    if line.strip()
+  )
+  return counts.parsed(
+    lines, lambda where, line: json_text.parse_object(line, where)
+  )
+
+
+def read_texts(paths: Iterable[str]) -> Iterator[str]:
+  """Returns "text" of each line of JSONL files; finds missing ones at once."""
+  found = [file for path in paths for file in files.find_files(path)]
+  records = itertools.chain.from_iterable(map(read_lines, found))
+  return itertools.starmap(_text, records)
+
+
+def _text(where: str, record: dict[str, Any]) -> str:
+  if not isinstance(record.get('text'), str):
+    raise errors.UserError(
+      f'{where} must have "text", a string. Found {record!r:.60}.'
+    )
+  return record['text']
 
 
 def _is_object(line: str) -> bool:
@@ -56,8 +76,36 @@ def _is_object(line: str) -> bool:
     return False
 
 
+def _object(where: str, value: Any) -> dict[str, Any]:
+  if not isinstance(value, dict):
+    raise errors.UserError(
+      f'{where} must be a JSON object; it is a {type(value).__name__}. '
+      'Correct it.'
+    )
+  return value
+
+
+def _values(text: '_Text', is_array: bool) -> Iterator[tuple[str, Any]]:
+  """Yields ('file:line', value) of an array, or of values without commas."""
+  if is_array:
+    yield from _elements(text)
+  while text.next_mark():
+    if is_array:
+      raise text.error('must be the end of the array and of the file')
+    yield text.where, text.take_value()
+
+
+def _elements(text: '_Text') -> Iterator[tuple[str, Any]]:
+  text.take('[')
+  mark = text.take(']') if text.next_mark() == ']' else ','
+  while mark == ',':
+    text.next_mark()
+    yield text.where, text.take_value()
+    mark = text.take(',]')
+
+
 class _Text:
-  """The text of a file, of which only what is needed next is in memory."""
+  """The text of a file; only the next part is in memory."""
 
   def __init__(self, path: str):
     self._path = path
@@ -100,15 +148,15 @@ class _Text:
           self._move(max(self._at, min(error.pos, len(self._text))))
           raise self.error(f'must be JSON; {error.msg}') from error
       except ValueError as error:
-        problem = str(error).partition(';')[0]
         raise errors.UserError(
-          f'{self.where} must be JSON; {problem}. Correct it.'
+          f'{self.where} must be JSON; {str(error).partition(";")[0]}. '
+          'Correct it.'
         ) from error
       else:
         self._move(end)
         return value
 
-  def _move(self, end: int):
+  def _move(self, end: int) -> None:
     self._number += self._text.count('\n', self._at, end)
     self._at = end
 
@@ -127,38 +175,4 @@ class _Text:
   def error(self, problem: str) -> errors.UserError:
     return errors.UserError(
       f'{self.where} {problem}. The file is cut off or damaged: copy it again.'
-    )
-
-
-def _read_array(
-  text: _Text, counts: counts_lib.Counts
-) -> Iterator[tuple[str, dict[str, Any]]]:
-  text.take('[')
-  is_empty = text.next_mark() == ']'
-  mark = text.take(']') if is_empty else ','
-  while mark == ',':
-    yield from _take_object(text, counts)
-    mark = text.take(',]')
-  if text.next_mark():
-    raise text.error('must be the end of the array and of the file')
-
-
-def _read_values(
-  text: _Text, counts: counts_lib.Counts
-) -> Iterator[tuple[str, dict[str, Any]]]:
-  while text.next_mark():
-    yield from _take_object(text, counts)
-
-
-def _take_object(text, counts) -> Iterator[tuple[str, dict[str, Any]]]:
-  text.next_mark()
-  where, record = text.where, text.take_value()
-  if isinstance(record, dict):
-    yield where, record
-  else:
-    counts.error(
-      errors.UserError(
-        f'{where} must be a JSON object; it is a {type(record).__name__}. '
-        'Correct it.'
-      )
     )

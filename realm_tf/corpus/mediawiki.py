@@ -5,9 +5,10 @@ dump -> pages (page_xml) -> plain text (wikitext, wiki_templates, holes)
 
 from collections.abc import Iterator
 import re
-from typing import BinaryIO, NamedTuple, Optional
 
+from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import files
 from realm_tf.wiki import disambiguation
 from realm_tf.wiki import holes
 from realm_tf.wiki import html_text
@@ -26,61 +27,63 @@ _NAMESPACES = {'-2': 'Media', '6': 'File', '14': 'Category'}
 _PAGE_NAME = re.compile(r'\{\{\s?(?:FULL|BASE|SUB)?PAGENAMEE?\s?\}\}')
 _FORMATTED = re.compile(r'\{\{\s?formatnum:([^{}|]{1,40})\}\}', re.IGNORECASE)
 
-_BEHAVIOR_SWITCH = re.compile(r'__[A-Z]{3,}__')
-_ADDRESS = re.compile(r'\b(?:https?|ftp)://[^\s<>\[\]|"]*[^\s<>\[\]|".,;:!?)]')
-# Remains of markup that is not closed.
-_OPEN_REF = re.compile(r'<ref\b[^\n]*', re.IGNORECASE)
-_OPEN_MARKUP = re.compile(
-  r"\[\[|\]\]|\{\{+|\}\}+|\{\||\|\}|''+|<!--|-->|<nowiki/?"
+_SPACES = re.compile(r'[^\S\n]+')
+_BEFORE_LINES = (
+  (
+    re.compile(r'\b(?:https?|ftp)://[^\s<>\[\]|"]*[^\s<>\[\]|".,;:!?)]'),
+    holes.HOLE,
+  ),
+  # Remains of markup that is not closed.
+  (re.compile(r'<ref\b[^\n]*', re.IGNORECASE), ''),
+  (re.compile(r"\[\[|\]\]|\{\{+|\}\}+|\{\||\|\}|''+|<!--|-->|<nowiki/?"), ''),
+  (re.compile(r'__[A-Z]{3,}__'), ''),  # Behavior switches.
+  (_SPACES, ' '),
+)
+# Remains of a removed template in brackets: '( ; born 1900)'. A run of marks is
+# entered at its beginning only, or the time is quadratic in its length.
+_AFTER_LINES = (
+  (re.compile(r' ?[(\[][ ,;:–-]*[)\]]'), ''),
+  (re.compile(r'([(\[])[ ,;:]+'), r'\1'),
+  (re.compile(r'(?<![ ,;:])[ ,;:]+([)\]])'), r'\1'),
+  (re.compile(r'(?<! ) +([,.;:!?)])'), r'\1'),
+  (re.compile(r'([,;])[,;]+'), r'\1'),
+  (_SPACES, ' '),
 )
 _ODD_LINE = re.compile(r'[|]|!($|[^\w])|(file|image):[^|\n]*\|', re.IGNORECASE)
 _LINE_MARKS = frozenset('=*#:;-|!fFiI')
 _HAS_WORD = re.compile(r'\w')
 _ITEM = re.compile(r'^(?:[*#:;]+|-{4,})\s*')
-_SPACES = re.compile(r'[^\S\n]+')
-# Remains of a removed template in brackets: '( ; born 1900)'. A run of marks is
-# entered at its beginning only, or the time is quadratic in its length.
-_EMPTY_BRACKETS = re.compile(r' ?[(\[][ ,;:–-]*[)\]]')
-_BRACKET_START = re.compile(r'([(\[])[ ,;:]+')
-_BRACKET_END = re.compile(r'(?<![ ,;:])[ ,;:]+([)\]])')
-_SPACE_BEFORE_MARK = re.compile(r'(?<! ) +([,.;:!?)])')
-_DOUBLE_MARK = re.compile(r'([,;])[,;]+')
 
 
-class Page(NamedTuple):
-  """A page of a dump.
-
-  Attributes:
-    title: Title with the namespace.
-    markup: Newest revision as written.
-    page_id: MediaWiki's id.
-    drop_reason: Why the page is not an article; '' if it is one.
-    redirect: Title of the page that it redirects to, or ''.
-  """
-
-  title: str
-  markup: str
-  page_id: str
-  drop_reason: str = ''
-  redirect: str = ''
-
-
-def read_pages(
-  file: BinaryIO, path: str, counts: Optional[counts_lib.Counts] = None
-) -> Iterator[Page]:
-  """Yields all pages of a dump, including those that are not articles.
+def read_articles(
+  path: str, counts: counts_lib.Counts
+) -> Iterator[article_records.Article]:
+  """Yields the articles of a dump, as wikitext; counts the other pages.
 
   Raises:
-    UserError: The file at `path` is not a dump, or ends too early. A page is
-      broken, and `counts` does not skip it.
+    UserError: The file is not a dump, or ends too early; or a page is broken,
+      and `counts` does not skip it.
   """
-  counts = counts or counts_lib.Counts()
   site = page_xml.Site()
-  for page in page_xml.read(file, path, site):
-    if page.problem:
-      counts.error(page.problem)
-    else:
-      yield _page(page, site)
+  with files.reading(path) as file:
+    for page in page_xml.read(file, path, site):
+      if page.problem:
+        counts.error(page.problem)
+        continue
+      match = _REDIRECT.match(page.text)
+      goal = page.redirect
+      if goal is None and match:
+        goal = match.group(1).strip()
+      if goal:
+        counts.on_redirect(page.title, goal)
+      reason = _drop_reason(page, goal is not None, site)
+      if reason:
+        counts.drop(reason)
+      else:
+        text = _in_english(page.text, page.title, site)
+        yield article_records.Article(
+          page.title, text, page.page_id, is_wikitext=True
+        )
 
 
 def plain_text(markup: str) -> str:
@@ -92,23 +95,10 @@ def plain_text(markup: str) -> str:
   """
   text = wikitext.read(markup, wiki_templates.evaluate)
   text = html_text.strip_tags(html_text.unescape(text))
-  for pattern, value in (
-    (_ADDRESS, holes.HOLE),
-    (_OPEN_REF, ''),
-    (_OPEN_MARKUP, ''),
-    (_BEHAVIOR_SWITCH, ''),
-    (_SPACES, ' '),
-  ):
+  for pattern, value in _BEFORE_LINES:
     text = pattern.sub(value, text)
   text = holes.cut('\n'.join(filter(None, map(_line, text.split('\n')))))
-  for pattern, value in (
-    (_EMPTY_BRACKETS, ''),
-    (_BRACKET_START, r'\1'),
-    (_BRACKET_END, r'\1'),
-    (_SPACE_BEFORE_MARK, r'\1'),
-    (_DOUBLE_MARK, r'\1'),
-    (_SPACES, ' '),
-  ):
+  for pattern, value in _AFTER_LINES:
     text = pattern.sub(value, text)
   lines = (line.strip() for line in text.split('\n'))
   return '\n'.join(line for line in lines if _HAS_WORD.search(line))
@@ -126,28 +116,20 @@ def _line(line: str) -> str:
   return line
 
 
-def _page(page: page_xml.RawPage, site: page_xml.Site) -> Page:
-  markup, goal = page.text, page.redirect
-  match = _REDIRECT.match(markup)
-  if goal is None and match:
-    goal = match.group(1).strip()
-  reason = ''
-  if page.model not in ('', 'wikitext') or page.format not in (
-    '',
-    'text/x-wiki',
-  ):
-    reason = 'content model'
-  elif page.namespace != 0:
-    reason = 'namespace'
-  elif goal is not None:
-    reason = 'redirect'
-  elif disambiguation.is_one(markup, site.pattern('14')):
-    reason = 'disambiguation'
-  elif not markup.strip():
-    reason = 'empty'
-  if not reason:
-    markup = _in_english(markup, page.title, site)
-  return Page(page.title, markup, page.page_id, reason, goal or '')
+def _drop_reason(
+  page: page_xml.RawPage, is_redirect: bool, site: page_xml.Site
+) -> str:
+  """Returns why a page is not an article; '' if it is one."""
+  kind = page.model, page.format
+  if kind[0] not in ('', 'wikitext') or kind[1] not in ('', 'text/x-wiki'):
+    return 'content model'
+  if page.namespace != 0:
+    return 'namespace'
+  if is_redirect:
+    return 'redirect'
+  if disambiguation.is_one(page.text, site.pattern('14')):
+    return 'disambiguation'
+  return '' if page.text.strip() else 'empty'
 
 
 def _in_english(markup: str, title: str, site: page_xml.Site) -> str:

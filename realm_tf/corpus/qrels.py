@@ -1,6 +1,6 @@
 """Reads judgements of relevance (qrels), in TREC's columns or in BEIR's."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 import re
 
 from absl import logging
@@ -55,7 +55,7 @@ def relevant(qrels: Qrels, queries: Iterable[str]) -> set[str]:
   return {name for each in judged for name, grade in each.items() if grade > 0}
 
 
-def _rows(path):
+def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
   """Yields (line, columns) of each judgement."""
   found = files.find_files(path)
   if len(found) > 1:

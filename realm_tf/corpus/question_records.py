@@ -1,4 +1,4 @@
-"""Makes questions of records, whoever wrote them.
+"""Questions, and how they are made of the records of many tools.
 
 JSONL, DPR, FiD, SQuAD, KILT, TriviaQA, FlashRAG, Hugging Face -> Question
 """
@@ -17,15 +17,11 @@ from realm_tf.text import timed_pattern
 _QUESTIONS = 'question', 'query', 'input'
 # ORQA's, FiD's, FlashRAG's, KILT's and PopQA's come after our own.
 _ANSWERS = (
-  'answers',
-  'answer',
-  'target',
-  'golden_answers',
-  'output',
-  'possible_answers',
+  'answers answer target golden_answers output possible_answers'.split()
 )
 _IDS = 'id', '_id', 'qid', 'question_id', 'query_id', 'questionid'
-_TEXTS = 'text', 'answer', 'value'  # Keys of an answer that is an object.
+# Keys of an answer that is an object.
+_TEXTS = 'text', 'answer', 'value', 'aliases'
 _GROUPS = 'data', 'paragraphs', 'qas'  # Lists of what holds questions.
 _GOLD, _REGEX = 'gold_id', 'regex'
 NAMES = {*_QUESTIONS, *_ANSWERS, *_GROUPS, *_IDS, _GOLD, _REGEX}
@@ -61,43 +57,45 @@ def parse(
 
   Args:
     where: File and line, for errors.
-    record: Keys and values.
     needs_answers: Whether a record without any key of answers is an error.
 
   Raises:
     UserError: There is no question, or something else than answers.
   """
-  group = next((name for name in _GROUPS if _lower(record).get(name)), '')
-  if group and not record_fields.has(record, _QUESTIONS):
-    for number, each in enumerate(_list(where, record, group), 1):
-      yield from parse(f'{where}, {group} {number}', each, needs_answers)
+  fields = record_fields.lower(record)
+  group = next((name for name in _GROUPS if fields.get(name)), '')
+  if group and fields.keys().isdisjoint(_QUESTIONS):
+    parts = fields[group]
+    if not isinstance(parts, list) or not all(
+      isinstance(part, dict) for part in parts
+    ):
+      raise _error(where, f"'{group}', a list of objects", repr(parts)[:40])
+    for number, part in enumerate(parts, 1):
+      yield from parse(f'{where}, {group} {number}', part, needs_answers)
     return
-  question = record_fields.find(record, _QUESTIONS)
+  question = record_fields.find(fields, _QUESTIONS)
   if not isinstance(question, str) or not question.strip():
-    raise errors.UserError(
-      f"{where} must have 'question', a string; it has {question!r:.40}."
-    )
-  if needs_answers and not record_fields.has(record, _ANSWERS):
-    raise errors.UserError(
-      f"{where} must have 'answers', a list of strings; it has "
-      f'{", ".join(map(repr, list(record)[:9]))}.'
-    )
-  answers = _answers(where, record)
-  regex = record.get(_REGEX) or False
+    raise _error(where, "'question', a string", repr(question)[:40])
+  if needs_answers and fields.keys().isdisjoint(_ANSWERS):
+    found = ', '.join(map(repr, list(record)[:9]))
+    raise _error(where, "'answers', a list of strings", found)
+  answers = _answers(where, fields)
+  regex = fields.get(_REGEX) or False
   if not isinstance(regex, bool):
-    raise errors.UserError(
-      f"{where} must have true or false as 'regex'; it has {regex!r:.40}."
-    )
-  if regex:
-    for answer in answers:
-      check_regex(where, answer)
+    raise _error(where, "true or false as 'regex'", repr(regex)[:40])
+  for answer in answers if regex else ():
+    check_regex(where, answer)
   yield Question(
     question,
     tuple(answers),
     regex,
-    record_fields.as_id(where, record_fields.find(record, _IDS)),
-    record_fields.as_id(where, record.get(_GOLD)),
+    record_fields.as_id(where, record_fields.find(fields, _IDS)),
+    record_fields.as_id(where, fields.get(_GOLD)),
   )
+
+
+def _error(where: str, must: str, found: str) -> errors.UserError:
+  return errors.UserError(f'{where} must have {must}; it has {found}.')
 
 
 def listed_answers(where: str, literal: str) -> list[str]:
@@ -137,17 +135,13 @@ def check_regex(where: str, pattern: str) -> None:
     )
 
 
-def _answers(where: str, record: Mapping[str, Any]) -> list[str]:
+def _answers(where: str, fields: Mapping[str, Any]) -> list[str]:
   """Returns the different answers of the first key that has some."""
-  lower = record
-  if not any(name in record for name in _ANSWERS):
-    lower = _lower(record)
   for name in _ANSWERS:
-    found = [
-      answer for answer in _texts(where, lower.get(name)) if answer.strip()
-    ]
-    if found:
-      return list(dict.fromkeys(found))
+    found = filter(str.strip, _texts(where, fields.get(name)))
+    answers = list(dict.fromkeys(found))
+    if answers:
+      return answers
   return []
 
 
@@ -158,28 +152,14 @@ def _texts(where: str, value: Any, depth: int = 0) -> Iterator[str]:
   if isinstance(value, str):
     is_list = not depth and _LIST.fullmatch(value)
     yield from listed_answers(where, value) if is_list else [value]
-  elif isinstance(value, list) and depth < _MAX_DEPTH:
+  elif isinstance(value, (list, dict)) and depth < _MAX_DEPTH:
+    if isinstance(value, dict):
+      fields = record_fields.lower(value)
+      value = [fields.get(name) for name in _TEXTS]
     for each in value:
       yield from _texts(where, each, depth + 1)
-  elif isinstance(value, dict) and depth < _MAX_DEPTH:
-    lower = _lower(value)
-    for name in (*_TEXTS, 'aliases'):
-      yield from _texts(where, lower.get(name), depth + 1)
   else:
     raise errors.UserError(
       f"{where} must have 'answers', a list of strings; it has {value!r:.40} "
       'in them. Correct it.'
     )
-
-
-def _list(where, record, name) -> list[dict]:
-  value = _lower(record)[name]
-  if isinstance(value, list) and all(isinstance(each, dict) for each in value):
-    return value
-  raise errors.UserError(
-    f"{where} must have '{name}', a list of objects; it has {value!r:.40}."
-  )
-
-
-def _lower(record: Mapping[str, Any]) -> dict[str, Any]:
-  return {key.lower(): value for key, value in record.items()}

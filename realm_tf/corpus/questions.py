@@ -1,9 +1,8 @@
 """Reads questions: files in the forms of many tools, BEIR, datasets."""
 
-from collections.abc import Iterator
-import itertools
+from collections.abc import Iterable, Iterator
 import os
-from typing import Optional
+from typing import Any, Optional
 
 from absl import logging
 
@@ -27,14 +26,13 @@ def read_questions(
   """Reads questions from a file, a glob, a BEIR folder or a dataset.
 
   A record is {"question": str, "answers": [str], "regex": optional bool, "id":
-  optional, "gold_id": optional}, or one of the forms of `question_records`. As
-  in ORQA, answers are regular expressions in a file with CuratedTrec in its
-  name. Columns without a header are DPR's (question, list of answers) or
+  optional, "gold_id": optional}, or another form of the field. As in ORQA,
+  answers are regular expressions in a file with CuratedTrec in its name.
+  Columns without a header are DPR's (question, list of answers) or
   CuratedTREC's (id, kind, question, regular expression).
 
   Args:
-    path: File, plain or compressed, 'beir:DIR' (`beir.read_queries`),
-      'tfds:NAME' or 'hf_disk:DIR' (`datasets.read`).
+    path: File, plain or compressed, 'beir:DIR', 'tfds:NAME' or 'hf_disk:DIR'.
     max_answer_tokens: Leaves out longer answers, and questions that have no
       shorter one. NaturalQuestions-open uses 5 (Lee et al. 2019).
     may_lack_answers: Whether questions without answers, as in BEIR, will do.
@@ -68,47 +66,50 @@ def read_questions(
 def _read(path: str, may_lack_answers: bool) -> Iterator[Question]:
   if path.startswith(datasets.PREFIXES):
     records = datasets.read(path, question_records.NAMES)
-    return _parsed(records, not may_lack_answers)
-  if path.startswith(beir.PREFIX):
-    if not may_lack_answers:
-      raise errors.UserError(
-        f'Questions must have answers here; those of {path} have none: they '
-        'only measure retrieval, with bin.evaluate. Give other questions.'
-      )
-    return (
-      Question(text, (), question_id=query, gold_id=gold)
-      for query, text, gold in beir.read_queries(path)
+    yield from _parsed(records, may_lack_answers)
+  elif not path.startswith(beir.PREFIX):
+    for file in files.find_files(path):
+      yield from _read_file(file, may_lack_answers)
+  elif may_lack_answers:
+    for query, text, gold in beir.read_queries(path):
+      yield Question(text, (), question_id=query, gold_id=gold)
+  else:
+    raise errors.UserError(
+      f'Questions must have answers here; those of {path} have none: they '
+      'only measure retrieval, with bin.evaluate. Give other questions.'
     )
-  return itertools.chain.from_iterable(
-    _read_file(file, not may_lack_answers) for file in files.find_files(path)
-  )
 
 
-def _read_file(path: str, needs_answers: bool) -> Iterator[Question]:
+def _read_file(path: str, may_lack_answers: bool) -> Iterator[Question]:
   names = question_records.NAMES
-  kind = record_files.recognize(path, files.head(path), names)
+  kind, _ = record_files.recognize(path, names)
   if not kind:
-    return _read_columns(path)
+    lines = (line for _, line in files.read_lines(path) if line.strip())
+    is_dpr = next(lines, '').count('\t') == 1
+    return (_read_dpr if is_dpr else _read_curated_trec)(path)
   records = record_files.read(path, kind, names)
   if 'curatedtrec' in os.path.basename(path).lower():
     records = ((where, {'regex': True, **record}) for where, record in records)
-  return _parsed(records, needs_answers)
+  return _parsed(records, may_lack_answers)
 
 
-def _parsed(records, needs_answers: bool) -> Iterator[Question]:
+def _parsed(
+  records: Iterable[tuple[str, dict[str, Any]]], may_lack_answers: bool
+) -> Iterator[Question]:
   for where, record in records:
-    yield from question_records.parse(where, record, needs_answers)
+    yield from question_records.parse(where, record, not may_lack_answers)
 
 
-def _read_columns(path: str) -> Iterator[Question]:
-  """Reads the columns of DPR (two) or CuratedTREC (four), without a header."""
-  lines = (line for _, line in files.read_lines(path) if line.strip())
-  if next(lines, '').count('\t') == 1:
-    for where, row in csv_records.rows(path, '\t'):
-      _check_columns(where, row, 2, 'question, answers')
-      answers = question_records.listed_answers(where, row[1])
-      yield Question(row[0], tuple(filter(str.strip, answers)))
-    return
+def _read_dpr(path: str) -> Iterator[Question]:
+  """Reads two columns without a header: question, list of answers."""
+  for where, row in csv_records.rows(path, '\t'):
+    _check_columns(where, row, 2, 'question, answers')
+    answers = question_records.listed_answers(where, row[1])
+    yield Question(row[0], tuple(filter(str.strip, answers)))
+
+
+def _read_curated_trec(path: str) -> Iterator[Question]:
+  """Reads four columns without a header, which quotes do not enclose."""
   for number, line in files.read_lines(path):
     if line.strip():
       where, row = f'{path}:{number}', line.rstrip('\r\n').split('\t')

@@ -1,10 +1,7 @@
-"""Finds the fields of records, which each tool names in its own way.
-
-record, names -> value: the first name that has one, in any case if need be
-"""
+"""Finds the fields of records, which each tool names in its own way."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Optional
+from typing import Any
 
 from realm_tf import errors
 
@@ -14,34 +11,32 @@ def find(record: Mapping[str, Any], names: Sequence[str]) -> Any:
 
   Capital letters of the record's names count only if one of `names` is there.
   """
-  for name in names:  # A loop, as each article of a corpus comes here.
+  for name in names:  # A loop: each article of a corpus comes here.
     value = record.get(name)
     if value is not None:
       return value
   if any(name in record for name in names):
     return None
-  lower = {key.lower(): value for key, value in record.items()}
-  values = (lower.get(name) for name in names)
+  fields = lower(record)
+  values = (fields.get(name) for name in names)
   return next((value for value in values if value is not None), None)
+
+
+def lower(record: Mapping[str, Any]) -> dict[str, Any]:
+  """Returns a record with its names in lower case."""
+  return {key.lower(): value for key, value in record.items()}
 
 
 def has(record: Mapping[str, Any], names: Iterable[str]) -> bool:
   """Returns whether `record` has one of `names`, if only as null."""
-  names = set(names)
-  return any(name in names or name.lower() in names for name in record)
+  return not {*record, *lower(record)}.isdisjoint(names)
 
 
 def as_id(where: str, value: Any) -> str:
-  """Returns an id as text, '' for null.
-
-  Raises:
-    UserError: It is neither a string nor an integer.
-  """
+  """Returns an id as text, '' for null; UserError unless it is str or int."""
   if value is None:
     return ''
-  if isinstance(value, str):
-    return value
-  if isinstance(value, int) and not isinstance(value, bool):
+  if isinstance(value, (str, int)) and not isinstance(value, bool):
     return str(value)
   raise errors.UserError(
     f'{where} must have a string or an integer as id; it has {value!r:.40}. '
@@ -49,10 +44,10 @@ def as_id(where: str, value: Any) -> str:
   )
 
 
-def need_text(where: str, what: str, value: Any) -> Optional[str]:
-  """Returns `value`, a string or null; UserError if it is something else."""
+def as_text(where: str, name: str, value: Any) -> str:
+  """Returns a string, '' for null; UserError if `value` is something else."""
   if value is None or isinstance(value, str):
-    return value
+    return value or ''
   raise errors.UserError(
-    f"{where} must have '{what}', a string; it has {value!r:.40}. Correct it."
+    f"{where} must have '{name}', a string; it has {value!r:.40}. Correct it."
   )

@@ -1,10 +1,12 @@
-"""Streams the records of a file: JSON, CSV or TSV, Parquet or Arrow.
+"""Streams the records of a file or dataset, whatever its format.
 
-Formats are recognized by content, not by name.
+JSON, CSV or TSV, Parquet or Arrow, 'tfds:NAME', 'hf_disk:DIR' -> records
+
+A file's format is recognized by its content, not by its name.
 """
 
 from collections.abc import Collection, Iterator
-from typing import Any, Optional
+from typing import Any
 
 from realm_tf.corpus import arrow_records
 from realm_tf.corpus import counts as counts_lib
@@ -16,34 +18,28 @@ from realm_tf.corpus import json_records
 JSONL, CSV, PARQUET = FORMATS = 'jsonl', 'csv', 'parquet'
 
 
-def recognize(path: str, head: bytes, names: Collection[str]) -> str:
-  """Returns the format of a file; '' if it has no records.
+def recognize(path: str, names: Collection[str]) -> tuple[str, str]:
+  """Returns the format of a file, '' if it has no records, and its first line.
 
   Args:
-    path: File, for errors.
-    head: Its first bytes, of `files.head`.
+    path: File.
     names: The first line of a CSV file has one of these.
   """
+  head = files.head(path)
   if head.startswith(file_kinds.TABLES):
-    return PARQUET
+    return PARQUET, ''
   file_kinds.check(path, head)
-  first = first_line(head)
+  first = next(iter(files.first_lines(head)), '')
   if first[:1] in ('{', '['):
-    return JSONL
-  return CSV if csv_records.delimiter(first, names) else ''
-
-
-def first_line(head: bytes) -> str:
-  """Returns the first line that is not blank, without its byte order mark."""
-  text = head.decode('utf-8', 'replace').lstrip(files.BYTE_ORDER_MARK + ' \t')
-  return next((line for line in text.splitlines() if line.strip()), '').strip()
+    return JSONL, first
+  return CSV if csv_records.delimiter(first, names) else '', first
 
 
 def read(
   path: str,
   format: str,  # pylint: disable=redefined-builtin
   names: Collection[str],
-  counts: Optional[counts_lib.Counts] = None,
+  counts: counts_lib.Counts = counts_lib.STRICT,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
   """Yields (place, record) of a file.
 

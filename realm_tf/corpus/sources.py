@@ -3,11 +3,12 @@
 JSON, CSV, Parquet, WikiExtractor's output, MediaWiki dumps, texts -> articles
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import functools
 import itertools
 import os
 import re
-from typing import NamedTuple, Optional
+from typing import Any, Optional
 
 from realm_tf import errors
 from realm_tf.corpus import article_records
@@ -30,6 +31,12 @@ FORMATS = (
   _TEXT,
   'tfds',
 )
+# Beginning of a file's first line -> its format.
+_BEGINNINGS = {
+  '<doc ': _WIKIEXTRACTOR,
+  '<mediawiki': _MEDIAWIKI,
+  '<?xml': _MEDIAWIKI,
+}
 _ANY_KEYS = article_records.Keys()
 _WIKIEXTRACTOR_KEYS = {'id', 'url', 'title', 'text'}  # Of its --json.
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
@@ -41,25 +48,7 @@ _VISIBLE = re.compile('[^\\s\0-\x1f\x7f\xad\u200b-\u200f\u2060-\u2064\ufeff]')
 _DISAMBIGUATION_TITLE = re.compile(r'.*\(disambiguation\)', re.IGNORECASE)
 
 
-class Article(NamedTuple):
-  """One document of the knowledge corpus.
-
-  Attributes:
-    title: Plain text.
-    text: Text, one paragraph a line.
-    article_id: Id in the source, else the number of the article, from 0.
-    is_wikitext: Whether `text` has MediaWiki's markup; see `plain`.
-    links: Titles that the source links to, beside those in wikitext; see
-      `linked_titles`.
-  """
-
-  title: str
-  text: str
-  article_id: str
-  is_wikitext: bool = False
-  links: tuple[str, ...] = ()
-
-
+Article = article_records.Article
 _Placed = tuple[str, Article]  # With file and line, or title.
 
 
@@ -75,8 +64,8 @@ def read_articles(
   """Returns the articles of all `inputs`, in order; some still need `plain`.
 
   Args:
-    inputs: Files, directories (searched recursively), globs, 'beir:DIR' (see
-      `beir`), 'tfds:NAME' or 'hf_disk:DIR' (`datasets.read_articles`).
+    inputs: Files, directories (searched recursively), globs, 'beir:DIR',
+      'tfds:NAME' or 'hf_disk:DIR'.
     format: One of FORMATS; 'auto' looks at each file's beginning. With 'text'
       each file is an article and its name the title.
     drop_lists: Whether to leave out lists, indices, outlines and
@@ -93,13 +82,15 @@ def read_articles(
   counts = counts or counts_lib.Counts()
   items = expand(inputs, format)
 
-  def placed(counts):
+  def placed(counts: counts_lib.Counts) -> Iterator[_Placed]:
     articles = itertools.chain.from_iterable(
       _read_item(item, format, keys, counts) for item in items
     )
-    return _numbered(articles, first_number)
+    for number, (where, article) in enumerate(articles, first_number):
+      article_id = article.article_id or str(number)
+      yield where, article._replace(article_id=article_id)
 
-  def find_first(article_id):
+  def find_first(article_id: str) -> str:
     quiet = counts_lib.Counts()  # No error is before the second place.
     return next(w for w, a in placed(quiet) if a.article_id == article_id)
 
@@ -158,13 +149,9 @@ def in_batches(
     yield batch
 
 
-def _numbered(articles, first_number) -> Iterator[_Placed]:
-  for number, (where, article) in enumerate(articles, first_number):
-    article_id = article.article_id or str(number)
-    yield where, article._replace(article_id=article_id)
-
-
-def _counted(articles, drop_lists, counts) -> Iterator[_Placed]:
+def _counted(
+  articles: Iterable[_Placed], drop_lists: bool, counts: counts_lib.Counts
+) -> Iterator[_Placed]:
   for where, article in articles:
     if drop_lists and _LIST_TITLE.match(article.title):
       counts.drop('list')
@@ -176,7 +163,12 @@ def _counted(articles, drop_lists, counts) -> Iterator[_Placed]:
       yield where, article
 
 
-def _distinct(articles, counts, find_known, find_first) -> Iterator[Article]:
+def _distinct(
+  articles: Iterable[_Placed],
+  counts: counts_lib.Counts,
+  find_known: Callable[[str], str],
+  find_first: Callable[[str], str],
+) -> Iterator[Article]:
   """Yields articles with new ids, and counts them."""
   seen = distinct_ids.SeenIds()
   for where, article in articles:
@@ -200,48 +192,40 @@ def _distinct(articles, counts, find_known, find_first) -> Iterator[Article]:
     )
 
 
-def _read_item(item: str, name: str, keys, counts) -> Iterator[_Placed]:
+def _read_item(
+  item: str, name: str, keys: article_records.Keys, counts: counts_lib.Counts
+) -> Iterator[_Placed]:
+  """Yields (place, article) of a file or dataset in the format `name`."""
   try:
     if item.startswith(datasets.PREFIXES):
-      records = datasets.read_articles(item, keys.names)
-      yield from _parsed(records, keys, counts)
-      return
-    if name == 'auto':
-      name = _recognize(item, keys)
-    if name in record_files.FORMATS:
+      records = datasets.read(item, keys.names)
+    else:
+      name = _recognize(item, keys) if name == 'auto' else name
+      if name in _READERS:
+        for article in _READERS[name](item, counts):
+          yield f'{item} ({article.title!r:.60})', article
+        return
       records = record_files.read(item, name, keys.names, counts)
-      yield from _parsed(records, keys, counts)
-      return
-    for article in _READERS[name](item, counts):
-      yield f'{item} ({article.title!r:.60})', article
+    yield from counts.parsed(records, functools.partial(_parse, keys))
   except errors.UserError as error:  # The rest of the file is lost.
     counts.error(error)
 
 
-def _parsed(records, keys, counts) -> Iterator[_Placed]:
-  for where, record in records:
-    try:
-      article = Article(*article_records.parse(where, record, keys))
-      if record.keys() >= _WIKIEXTRACTOR_KEYS:
-        text, links = wikiextractor.clean(article.text, article.title)
-        article = article._replace(text=text, links=links)
-    except errors.UserError as error:
-      counts.error(error)
-    else:
-      yield where, article
+def _parse(
+  keys: article_records.Keys, where: str, record: Mapping[str, Any]
+) -> Article:
+  article = article_records.parse(where, record, keys)
+  if record.keys() >= _WIKIEXTRACTOR_KEYS:
+    text, links = wikiextractor.clean(article.text, article.title)
+    return article._replace(text=text, links=links)
+  return article
 
 
 def _recognize(path: str, keys: article_records.Keys) -> str:
-  head = files.head(path)
-  format = record_files.recognize(path, head, keys.texts)  # pylint: disable=redefined-builtin
-  first = record_files.first_line(head)
+  format, first = record_files.recognize(path, keys.texts)  # pylint: disable=redefined-builtin
   if format or not first:
     return format or record_files.JSONL
-  for beginning, name in (
-    ('<doc ', _WIKIEXTRACTOR),
-    ('<mediawiki', _MEDIAWIKI),
-    ('<?xml', _MEDIAWIKI),
-  ):
+  for beginning, name in _BEGINNINGS.items():
     if first.startswith(beginning):
       return name
   raise errors.UserError(
@@ -251,24 +235,8 @@ def _recognize(path: str, keys: article_records.Keys) -> str:
   )
 
 
-def _read_wikiextractor(path, counts) -> Iterator[Article]:
-  for document in wikiextractor.read_articles(path, counts):
-    yield Article(**document._asdict())
-
-
-def _read_mediawiki(path, counts) -> Iterator[Article]:
-  with files.reading(path) as file:
-    for page in mediawiki.read_pages(file, path, counts):
-      if page.redirect:
-        counts.on_redirect(page.title, page.redirect)
-      if page.drop_reason:
-        counts.drop(page.drop_reason)
-      else:
-        yield Article(page.title, page.markup, page.page_id, is_wikitext=True)
-
-
-def _read_text(path, counts) -> Iterator[Article]:
-  """Reads a whole file as an article; its name is the title."""
+def _read_text(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
+  """Yields a whole file as an article; its name is the title."""
   del counts  # A file is read whole or not at all.
   text = ''.join(line for _, line in files.read_lines(path)).strip()
   name = os.path.basename(path)
@@ -277,8 +245,8 @@ def _read_text(path, counts) -> Iterator[Article]:
   yield Article(name.replace('_', ' '), text, '')
 
 
-_READERS = {
-  _WIKIEXTRACTOR: _read_wikiextractor,
-  _MEDIAWIKI: _read_mediawiki,
+_READERS: dict[str, Callable[[str, counts_lib.Counts], Iterator[Article]]] = {
+  _WIKIEXTRACTOR: wikiextractor.read_articles,
+  _MEDIAWIKI: mediawiki.read_articles,
   _TEXT: _read_text,
 }

@@ -4,13 +4,13 @@ Sources are text that another tagger has tagged, such as salient_span_wikipedia,
 and the generated world.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
-from realm_tf.corpus import files
+from realm_tf.corpus import json_records
 from realm_tf.corpus import record_fields
 from realm_tf.corpus import sources
 
@@ -38,18 +38,15 @@ def read(
 
   Args:
     inputs: Files, directories and globs of lines {"text": str, "spans":
-      [[start, end]], "id": optional}, or 'tfds:NAME'; see
-      `datasets.read_tagged_sentences`.
+      [[start, end]], "id": optional}, or 'tfds:NAME'.
     counts: Counts sentences; may skip bad lines.
-
-  Raises:
-    UserError: A missing file or, while reading, a bad line.
   """
-  counts = counts or counts_lib.Counts()
-  return _read(sources.expand(inputs), counts)
+  return _read(sources.expand(inputs), counts or counts_lib.Counts())
 
 
-def _read(items, counts) -> Iterator[TaggedSentence]:
+def _read(
+  items: Iterable[str], counts: counts_lib.Counts
+) -> Iterator[TaggedSentence]:
   for item in items:
     is_dataset = item.startswith(datasets.PREFIXES)
     for sentence in (_read_dataset if is_dataset else _read_file)(item, counts):
@@ -60,13 +57,8 @@ def _read(items, counts) -> Iterator[TaggedSentence]:
 def _read_file(
   path: str, counts: counts_lib.Counts
 ) -> Iterator[TaggedSentence]:
-  for where, record in files.read_json_lines(path, counts):
-    try:
-      sentence = _parse(where, record)
-    except errors.UserError as error:
-      counts.error(error)
-    else:
-      yield sentence
+  records = json_records.read_lines(path, counts)
+  return (sentence for _, sentence in counts.parsed(records, _parse))
 
 
 def _read_dataset(

@@ -2,16 +2,20 @@
 
 from collections.abc import Iterator
 import re
-from typing import NamedTuple, Optional
+from typing import Optional
+from urllib import parse
 
 from realm_tf import errors
+from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import files
-from realm_tf.corpus import link_titles
 from realm_tf.corpus import mediawiki
 from realm_tf.wiki import holes
 from realm_tf.wiki import html_text
 
+Article = article_records.Article
+# What WikiExtractor --links writes. It escapes the title as in an address.
+_ANCHOR = re.compile(r'<a href="([^"<>]*)">|</a>')
 _BEGIN = '<doc id="'
 _END = '</doc>'
 # Markup that ends in another line than it begins.
@@ -29,16 +33,7 @@ _REMAINS = (
 )
 
 
-class Document(NamedTuple):
-  """An article: title, text, id, and titles that it links to."""
-
-  title: str
-  text: str
-  article_id: str
-  links: tuple[str, ...]
-
-
-def read_articles(path: str, counts: counts_lib.Counts) -> Iterator[Document]:
+def read_articles(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
   """Yields each <doc id="..." url="..." title="..."> ... </doc>.
 
   An article that lacks its end, or has a line that is not UTF-8, is an error as
@@ -70,13 +65,17 @@ def read_articles(path: str, counts: counts_lib.Counts) -> Iterator[Document]:
     if problem:
       counts.error(problem)
     else:
-      yield _document(*header, ''.join(lines))
+      article_id, title = header
+      text, links = clean(''.join(lines), title)
+      yield Article(title, text, article_id, links=links)
     header = None
   if header:
     counts.error(_unclosed(path, number, header, 'the file ends'))
 
 
-def _unclosed(path, number, header, found) -> errors.UserError:
+def _unclosed(
+  path: str, number: int, header: tuple[str, str], found: str
+) -> errors.UserError:
   return errors.UserError(
     f'{path}:{number} must be {_END}; {found} inside of article {header[1]!r}. '
     'Run WikiExtractor again.'
@@ -89,7 +88,7 @@ def clean(text: str, title: str) -> tuple[str, tuple[str, ...]]:
   Templates that WikiExtractor did not expand, tags, links and placeholders of
   formulas are treated as in MediaWiki's own text.
   """
-  text, links = link_titles.cut_anchors(html_text.unescape(text).strip())
+  text, links = _cut_anchors(html_text.unescape(text).strip())
   first, _, rest = text.partition('\n')
   # Drops the title from the text; every block has it anyway.
   text = rest.strip() if first.strip() == title else text
@@ -117,10 +116,13 @@ def _header(line: str) -> Optional[tuple[str, str]]:
   _, title, rest = rest.partition(' title="')
   if not (line.startswith(_BEGIN) and quote and title and line[-1] == '>'):
     return None
-  return article_id, rest.rpartition('"')[0]
+  return article_id, html_text.unescape(rest.rpartition('"')[0])
 
 
-def _document(article_id: str, title: str, text: str) -> Document:
-  title = html_text.unescape(title)
-  text, links = clean(text, title)
-  return Document(title, text, article_id, links)
+def _cut_anchors(text: str) -> tuple[str, tuple[str, ...]]:
+  """Returns a text with links replaced by their words, and their titles."""
+  if '<a href=' not in text:
+    return text, ()
+  titles = (parse.unquote(href) for href in _ANCHOR.findall(text) if href)
+  links = tuple(title.partition('#')[0] for title in titles)
+  return _ANCHOR.sub('', text), links

@@ -13,7 +13,7 @@ from scipy import stats
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.corpus import files
+from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
 
@@ -149,7 +149,7 @@ def mcnemar_p_value(only_this: int, only_other: int) -> float:
 
 def _read(path, questions):
   """Returns (place, object) of each line, checked to be of the questions."""
-  rows = list(files.read_json_lines(path))
+  rows = list(json_records.read_lines(path))
   if len(rows) != len(questions):
     raise _other_questions(
       f'{len(rows)} in {path} where --questions have {len(questions)}'

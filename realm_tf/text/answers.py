@@ -28,9 +28,10 @@ import numpy as np
 
 from realm_tf.text import normal_forms
 from realm_tf.text import timed_pattern
-from realm_tf.text import word_runs
 
 _ARTICLES = re.compile(r'\b(a|an|the)\b')
+_WORD = re.compile(r'[^\W_]+')
+_DROPPED = ('a', 'an', 'the')
 _DELETE_PUNCTUATION = str.maketrans('', '', string.punctuation)
 
 
@@ -129,13 +130,10 @@ class AnswerMatcher:
       bool [B, K].
     """
     found = np.zeros(block_ids.shape, bool)
-    for row, ids in enumerate(block_ids):
-      regex = regexes[row]
+    for row, (ids, regex) in enumerate(zip(block_ids, regexes, strict=True)):
       columns = np.flatnonzero(ids >= 0)
       texts = self._searchable_texts(ids[columns].tolist(), regex)
-      found[row, columns] = [
-        _contains(text, answers[row], regex) for text in texts
-      ]
+      found[row, columns] = [_contains(t, answers[row], regex) for t in texts]
     return found
 
   def _searchable_texts(self, ids: Sequence[int], regex: bool) -> list[str]:
@@ -143,17 +141,14 @@ class AnswerMatcher:
     if missing and len(self._texts) + len(missing) > self._max_cached:
       self._texts.clear()
       missing = list(dict.fromkeys(ids))
-    if missing:
-      texts = self._read_texts(missing)
-      self._texts.update(
-        ((i, regex), _searchable(text, regex))
-        for i, text in zip(missing, texts)
-      )
+    texts = self._read_texts(missing) if missing else ()
+    for i, text in zip(missing, texts):
+      self._texts[i, regex] = _searchable(text, regex)
     return [self._texts[i, regex] for i in ids]
 
 
 def _searchable(text: str, regex: bool) -> str:
-  return text if regex else word_runs.spaced_words(text)
+  return text if regex else _spaced_words(text)
 
 
 def _contains(searchable: str, answers: Sequence[str], regex: bool) -> bool:
@@ -161,9 +156,23 @@ def _contains(searchable: str, answers: Sequence[str], regex: bool) -> bool:
     return any(_compile(a).occurs(searchable) for a in answers)
   return any(
     words in searchable
-    for words in map(word_runs.spaced_answer, answers)
+    for words in map(_spaced_answer, answers)
     if words.strip()
   )
+
+
+def _spaced_words(text: str) -> str:
+  """Returns all words but articles, with single spaces around each.
+
+  An answer's words occur in a row in a text if the answer's result is a part of
+  the text's result.
+  """
+  # NFC, so that an accent does not end a word.
+  words = _WORD.findall(normal_forms.normalize('NFC', text).lower())
+  return f' {" ".join(word for word in words if word not in _DROPPED)} '
+
+
+_spaced_answer = functools.lru_cache(maxsize=100_000)(_spaced_words)
 
 
 @functools.lru_cache(maxsize=10_000)

@@ -21,7 +21,7 @@ MAX_WORD = 100  # BERT makes [UNK] of longer words.
 # Letters of all versions of Unicode, short ones first, then private characters.
 _LETTERS = ((0x100, 0x250), (0x400, 0x482), (0x48A, 0x530), (0xAC00, 0xD7A4))
 _PRIVATE = (0x100000, 0x10FFF0)
-_NEVER = '\U0010ffff'  # Begins pieces that no text has.
+NEVER = '\U0010ffff'  # Begins pieces that no text has.
 _SPACE = ord(' ')
 _PAGE = 64  # Characters.
 _ODD = np.uint32(0xFFFFFFFF)
@@ -48,7 +48,6 @@ class CharacterTable:
   """What each character becomes: an action, with a row of characters.
 
   Args:
-    rules: Rules of the vocabulary.
     pieces: All wordpieces, without the prefix of those that continue a word.
 
   Attributes:
@@ -74,9 +73,9 @@ class CharacterTable:
     self.mark = 3
     actions = np.zeros(character_rules.NUM_CHARACTERS, np.int32)
     if rules.split_chinese:
-      _set(actions, character_rules.CHINESE, 1)
+      actions[[*character_rules.codes(character_rules.CHINESE)]] = 1
     if rules.clean_text:
-      _set(actions, character_rules.DROPPED, 2)
+      actions[[*character_rules.codes(character_rules.DROPPED)]] = 2
     spellings = dict.fromkeys([*range(128), *map(ord, alphabet)])
     for code in spellings:
       spellings[code] = rules.spell(chr(code))
@@ -148,33 +147,18 @@ class CharacterTable:
     return pages.astype(np.int32).reshape(-1), rows
 
 
-def never(number: int) -> str:
-  """Returns piece `number` of those that are in no text."""
-  return f'{_NEVER}{number}'
-
-
 def _codes(text: str) -> np.ndarray:
   # '?' replaces a lone surrogate, which JSON may hold.
   return np.frombuffer(text.encode('utf-32-le', 'replace'), '<u4')
 
 
-def _set(actions, bounds, action):
-  for first, stop in zip(bounds[::2], bounds[1::2], strict=True):
-    actions[first:stop] = action
-
-
 def _hide_long_words(codes: np.ndarray, unknown: int) -> None:
   """Makes words above MAX_WORD characters of one that is unknown."""
-  if not _has_long(codes == _SPACE):
+  spaces = np.flatnonzero(codes == _SPACE)
+  if np.diff(spaces, prepend=-1, append=len(codes)).max() <= MAX_WORD + 1:
     return
   ends = ENDS_WORD[np.minimum(codes, 128)]
   places = np.flatnonzero(np.append(ends, True))
   gaps = np.diff(places, prepend=-1)
   is_long = np.repeat(gaps > MAX_WORD + 1, gaps)[:-1]
   codes[is_long & ~ends] = unknown
-
-
-def _has_long(ends: np.ndarray) -> bool:
-  places = np.flatnonzero(ends)
-  gaps = np.diff(places, prepend=-1, append=len(ends))
-  return bool((gaps > MAX_WORD + 1).any())

@@ -24,11 +24,10 @@ def _sorted_marks(match: re.Match) -> str:
   marks = itertools.chain.from_iterable(
     unicodedata.normalize('NFD', mark) for mark in match.group()
   )
-  parts = []
-  for _, group in itertools.groupby(marks, _is_mark):
-    parts += sorted(group, key=unicodedata.combining)  # Others stay: all 0.
+  parts: list[str] = []
+  # Characters of class 0 end a row of marks.
+  for _, group in itertools.groupby(
+    marks, lambda c: not unicodedata.combining(c)
+  ):
+    parts += sorted(group, key=unicodedata.combining)
   return ''.join(parts)
-
-
-def _is_mark(character: str) -> bool:
-  return unicodedata.combining(character) > 0

@@ -23,7 +23,7 @@ class SentencepieceTokenizer:
     model: A serialized SentencePiece model with <pad> and </s>.
 
   Attributes:
-    special_ids: Ids of what an output begins with, <pad>, and of its end, </s>.
+    special_ids: Ids of an output's start (<pad>) and end (</s>).
     vocabulary_sha256: Fingerprint of the model.
   """
 

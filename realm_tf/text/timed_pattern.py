@@ -9,14 +9,16 @@ What is repeated at least n times is compiled n times, so a few characters may
 take gigabytes: the size is bounded before anything is compiled.
 """
 
+from collections.abc import Callable
 import re
+from typing import Any
 
 from absl import logging
 import regex
 
 from realm_tf import errors
 
-TIME_LIMIT_SECS = 0.1  # For one search; 288 wordpieces usually take 1e-5.
+_LIMIT_SECS = 0.1  # For one search; 288 wordpieces usually take 1e-5.
 _MAX_TIMEOUTS = 50  # For one pattern: at most 5 seconds are lost.
 _MAX_CHARACTERS = 10_000  # The longest of CuratedTREC has 1,310.
 _MAX_SIZE = 500_000  # Compiled parts; they take up to 0.2 KB each.
@@ -45,12 +47,9 @@ class TimedPattern:
 
   Args:
     limit_secs: Time limit of one match, search or list of spans.
-
-  Raises:
-    UserError: `pattern` is not a regular expression.
   """
 
-  def __init__(self, pattern: str, limit_secs: float = TIME_LIMIT_SECS):
+  def __init__(self, pattern: str, limit_secs: float = _LIMIT_SECS):
     self._limit_secs = limit_secs
     self._num_timeouts = 0
     wrong = problem(pattern)
@@ -71,16 +70,14 @@ class TimedPattern:
     return bool(self._spans(text, self._regex.search))
 
   def spans(self, text: str) -> list[tuple[int, int]]:
-    """Returns the characters (start, end) of all matches, left to right.
-
-    Matches do not overlap and may be empty. Those found before a timeout are
-    kept.
-    """
+    """Returns the characters (start, end) of all matches before a timeout."""
     return self._spans(text, self._regex.finditer)
 
-  def _spans(self, text, find):
+  def _spans(
+    self, text: str, find: Callable[..., Any]
+  ) -> list[tuple[int, int]]:
     """Returns the spans that a method of the pattern finds."""
-    found = []
+    found: list[tuple[int, int]] = []
     if self._num_timeouts >= _MAX_TIMEOUTS:
       return found
     try:
@@ -93,7 +90,7 @@ class TimedPattern:
       self._count_timeout()
     return found
 
-  def _count_timeout(self):
+  def _count_timeout(self) -> None:
     self._num_timeouts += 1
     if self._num_timeouts == 1:
       logging.warning(
@@ -112,7 +109,7 @@ def _compile(pattern: str) -> regex.Pattern:
   return regex.compile(pattern, flags)
 
 
-def _check_size(pattern):
+def _check_size(pattern: str) -> None:
   """Raises ValueError if a bound of the compiled size is too large.
 
   The bound takes every repetition of a group for one inside the others, so it

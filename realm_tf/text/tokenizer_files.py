@@ -18,6 +18,7 @@ from realm_tf import json_text
 from realm_tf.text import character_rules
 from realm_tf.text import tokenizer_json
 from realm_tf.text import vocabulary
+from realm_tf.text.vocabulary import refusal
 
 _VOCABULARY = 'vocab.txt'
 _JSON = 'tokenizer.json'
@@ -30,23 +31,24 @@ _KEYS = {
   'tokenize_chinese_chars': 'handle_chinese_chars',
   'clean_text': 'clean_text',  # Only ours; transformers reads tokenizer.json.
 }
-# Classes that tokenize as BERT does; without their ending Fast.
-_CLASSES = (
-  'BertTokenizer',
-  'ConvBertTokenizer',
-  'DPRContextEncoderTokenizer',
-  'DPRQuestionEncoderTokenizer',
-  'DPRReaderTokenizer',
-  'DistilBertTokenizer',
-  'ElectraTokenizer',
-  'LayoutLMTokenizer',
-  'MobileBertTokenizer',
-  'PreTrainedTokenizer',
-  'RealmTokenizer',
-  'RetriBertTokenizer',
-  'SqueezeBertTokenizer',
-  'TokenizersBackend',
-)
+# Key of tokenizer_config.json -> the piece that it names.
+_PIECES = {
+  f'{special[1:-1].lower()}_token': special for special in vocabulary.SPECIALS
+}
+_VALUES = {
+  'word_tokenizer_type': 'basic',
+  'subword_tokenizer_type': 'wordpiece',
+  **_PIECES,
+}
+_CLASS = 'BertTokenizer'
+# Beginnings of classes that tokenize as BERT does: BertTokenizerFast.
+_CLASSES = {
+  name + 'Tokenizer'
+  for name in (
+    'Bert ConvBert DPRContextEncoder DPRQuestionEncoder DPRReader DistilBert '
+    'Electra LayoutLM MobileBert PreTrained Realm RetriBert SqueezeBert'
+  ).split()
+} | {'TokenizersBackend'}
 
 
 def find(directory: str) -> Optional[str]:
@@ -72,13 +74,12 @@ def read(path: str) -> tuple[list[str], character_rules.CharacterRules]:
   """
   directory = os.path.dirname(path)
   is_json = path.endswith('.json')
+  json_path = path if is_json else os.path.join(directory, _JSON)
   pieces = [] if is_json else vocabulary.read(path)
   normalizer: dict[str, Any] = {}
-  json_path = path if is_json else os.path.join(directory, _JSON)
   if is_json or tf.io.gfile.exists(json_path):
-    found, normalizer = tokenizer_json.parse(
-      vocabulary.read_bytes(json_path), json_path
-    )
+    text = vocabulary.read_bytes(json_path)
+    found, normalizer = tokenizer_json.parse(text, json_path)
     if pieces and pieces != found:
       raise errors.UserError(
         f'{path} and {json_path} must have the same pieces. Found '
@@ -88,13 +89,10 @@ def read(path: str) -> tuple[list[str], character_rules.CharacterRules]:
     pieces = found
   config_path = os.path.join(directory, _CONFIG)
   if tf.io.gfile.exists(config_path):
-    config = json_text.parse_object(
-      vocabulary.read_bytes(config_path), config_path
-    )
+    text = vocabulary.read_bytes(config_path)
+    config = json_text.parse_object(text, config_path)
     _check_config(config, config_path)
-    normalizer.update(
-      {_KEYS[key]: config[key] for key in _KEYS if key in config}
-    )
+    normalizer |= _normalizer(config)
   return pieces, _rules(normalizer, config_path, json_path)
 
 
@@ -128,29 +126,24 @@ def write_hugging_face(
   """
   _write_lines(directory, pieces)
   config = _config(rules)
-  pad, unk, cls, sep, mask = vocabulary.SPECIALS
-  specials = {
-    'pad_token': pad,
-    'unk_token': unk,
-    'cls_token': cls,
-    'sep_token': sep,
-    'mask_token': mask,
-  }
-  normalizer = {'clean_text': rules.clean_text} | {
-    _KEYS[key]: config[key] for key in _KEYS if key in config
-  }
+  normalizer = {'clean_text': rules.clean_text} | _normalizer(config)
   for name, value in (
     (_JSON, tokenizer_json.build(pieces, normalizer)),
-    (_CONFIG, {**config, **specials, 'model_max_length': max_length}),
-    (_SPECIALS_MAP, specials),
+    (_CONFIG, {**config, **_PIECES, 'model_max_length': max_length}),
+    (_SPECIALS_MAP, _PIECES),
   ):
     _write_json(os.path.join(directory, name), value)
 
 
-def _config(rules):
+def _normalizer(config: dict[str, Any]) -> dict[str, Any]:
+  """Returns the settings of tokenizer_config.json by tokenizer.json's keys."""
+  return {_KEYS[key]: config[key] for key in _KEYS if key in config}
+
+
+def _config(rules: character_rules.CharacterRules) -> dict[str, Any]:
   """Returns tokenizer_config.json of rules."""
   config = {
-    'tokenizer_class': 'BertTokenizer',
+    'tokenizer_class': _CLASS,
     'do_lower_case': rules.lowercase,
     'strip_accents': rules.strip_accents,
     'tokenize_chinese_chars': rules.split_chinese,
@@ -158,32 +151,26 @@ def _config(rules):
   return config if rules.clean_text else {**config, 'clean_text': False}
 
 
-def _check_config(config, path):
+def _check_config(config: dict[str, Any], path: str) -> None:
   """Raises UserError if tokenizer_config.json is of another tokenizer."""
-  kind = config.get('tokenizer_class') or _CLASSES[0]
+  kind = config.get('tokenizer_class') or _CLASS
   if str(kind).removesuffix('Fast') not in _CLASSES:
-    raise _refusal(path, f'the tokenizer_class {_CLASSES[0]}', kind)
-  for key, wanted in (
-    ('word_tokenizer_type', 'basic'),
-    ('subword_tokenizer_type', 'wordpiece'),
-    *zip(
-      ('pad_token', 'unk_token', 'cls_token', 'sep_token', 'mask_token'),
-      vocabulary.SPECIALS,
-      strict=True,
-    ),
-  ):
+    raise refusal(path, f'the tokenizer_class {_CLASS}', kind)
+  for key, wanted in _VALUES.items():
     value = config.get(key)
     value = value.get('content') if isinstance(value, dict) else value
     if value not in (None, wanted):
-      raise _refusal(path, f'the {key} {wanted}', value)
+      raise refusal(path, f'the {key} {wanted}', value)
 
 
-def _rules(normalizer, config_path, json_path):
+def _rules(
+  normalizer: dict[str, Any], config_path: str, json_path: str
+) -> character_rules.CharacterRules:
   """Returns the rules of the settings; accents go with capitals by default."""
   values = {key: normalizer.get(key) for key in _KEYS.values()}
   for key, value in values.items():
     if value is not None and not isinstance(value, bool):
-      raise _refusal(f'{config_path} or {json_path}', f'a bool {key}', value)
+      raise refusal(f'{config_path} or {json_path}', f'a bool {key}', value)
   lowercase, strip_accents, split_chinese, clean_text = values.values()
   lowercase = lowercase is not False
   return character_rules.CharacterRules(
@@ -194,18 +181,11 @@ def _rules(normalizer, config_path, json_path):
   )
 
 
-def _refusal(path, wanted, found):
-  return errors.UserError(
-    f'{path} must have {wanted}. Found {str(found)[:80]!r}. Use the tokenizer '
-    'of a BERT.'
-  )
-
-
-def _write_lines(directory, pieces):
+def _write_lines(directory: str, pieces: Sequence[str]) -> None:
   with tf.io.gfile.GFile(os.path.join(directory, _VOCABULARY), 'wb') as file:
     file.write(''.join(f'{piece}\n' for piece in pieces).encode())
 
 
-def _write_json(path, value):
+def _write_json(path: str, value: Any) -> None:
   with tf.io.gfile.GFile(path, 'w') as file:
     file.write(json.dumps(value, ensure_ascii=False, indent=2) + '\n')

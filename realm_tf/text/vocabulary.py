@@ -1,6 +1,7 @@
 """A BERT's vocabulary: what it must have, and its file, vocab.txt."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 
@@ -14,8 +15,16 @@ _MAX_SHOWN = 40  # Characters of a line, in an error.
 _ADVICE = 'Use a BERT vocabulary (vocab.txt or tokenizer.json).'
 
 
+def refusal(path: str, wanted: str, found: Any) -> errors.UserError:
+  """Returns the error of a tokenizer's file that is not a BERT's."""
+  return errors.UserError(
+    f'{path} must have {wanted}. Found {found!r:.80}. Use the tokenizer '
+    'of a BERT.'
+  )
+
+
 def read(path: str) -> list[str]:
-  """Returns the lines of vocab.txt, one piece each; see `check`."""
+  """Returns the lines of vocab.txt, one piece each; they pass `check`."""
   try:
     text = json_text.decode(read_bytes(path)).removeprefix('\ufeff')
   except ValueError as error:
@@ -42,29 +51,27 @@ def read_bytes(path: str) -> bytes:
 
 def check(pieces: Sequence[str], name: str) -> None:
   """Raises UserError unless `pieces` is a usable vocabulary."""
+  problem = _problem(pieces)
+  if problem:
+    raise errors.UserError(f'{name} must {problem}. {_ADVICE}')
+
+
+def _problem(pieces: Sequence[str]) -> str:
   if not pieces or pieces[0] != SPECIALS[0]:
     found = repr(pieces[0][:_MAX_SHOWN]) if pieces else 'nothing'
-    raise errors.UserError(
-      f"{name} must begin with '[PAD]', as padding has id 0; it begins with "
-      f'{found}. {_ADVICE}'
-    )
+    return f"begin with '[PAD]', as padding has id 0; it begins with {found}"
   seen: set[str] = set()
   for line, piece in enumerate(pieces, 1):
+    shown = repr(piece[:_MAX_SHOWN])
     if not piece or piece in seen:
-      found = f'{piece[:_MAX_SHOWN]!r} again' if piece else 'empty'
-      raise errors.UserError(
-        f'{name} must have a different piece on every line; line {line} is '
-        f'{found}. {_ADVICE}'
-      )
+      found = f'{shown} again' if piece else 'empty'
+      return f'have a different piece on every line; line {line} is {found}'
     if '\n' in piece or '\r' in piece:
-      raise errors.UserError(
-        f'{name} must have pieces without line breaks. Found piece {line - 1}, '
-        f'{piece[:_MAX_SHOWN]!r}. {_ADVICE}'
-      )
+      return f'have pieces without line breaks; piece {line - 1} is {shown}'
     seen.add(piece)
   missing = [special for special in SPECIALS if special not in seen]
   if missing:
-    raise errors.UserError(
-      f'{name} must have the pieces {", ".join(SPECIALS)}; it lacks '
-      f'{", ".join(missing)}. {_ADVICE}'
+    return (
+      f'have the pieces {", ".join(SPECIALS)}; it lacks {", ".join(missing)}'
     )
+  return ''

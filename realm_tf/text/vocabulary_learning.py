@@ -18,14 +18,10 @@ _MAX_LEARNING_WORDS = 50_000  # Bounds the learner's time.
 
 
 def learn_vocabulary(texts: Iterable[str], size: int) -> list[str]:
-  """Learns at most `size` wordpieces with TensorFlow Text's learner.
+  """Returns at most `size` pieces of texts that are read once.
 
   The result is deterministic: specials, characters, then other pieces by
   descending frequency.
-
-  Args:
-    texts: Texts, read once.
-    size: Upper bound of the vocabulary, specials included.
   """
   counts = _count_words(texts)
   if not counts:

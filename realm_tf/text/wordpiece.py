@@ -21,7 +21,6 @@ from realm_tf.text import vocabulary as vocabulary_lib
 
 PAD, UNK, CLS, SEP, MASK = vocabulary_lib.SPECIALS
 _CONTINUATION = vocabulary_lib.CONTINUATION
-_SIDES: tuple = ('left', 'right')
 _MAX_BYTES = 1 << 30  # Of a word; `character_table` sees to longer ones.
 
 
@@ -65,9 +64,7 @@ class WordpieceTokenizer:
   No text becomes a special token: '[MASK]' is three words.
 
   Args:
-    vocabulary: Pieces in the order of their ids, '[PAD]' first; it must contain
-      [UNK], [CLS], [SEP] and [MASK].
-    rules: Treatment of case, accents and Chinese characters.
+    vocabulary: Pieces in the order of their ids, '[PAD]' first.
 
   Attributes:
     vocabulary_sha256: Fingerprint of the pieces and of rules that are not the
@@ -100,12 +97,12 @@ class WordpieceTokenizer:
     self.table = character_table.CharacterTable(rules, bodies)
     self.wordpieces = self._op(bodies)
 
-  def _op(self, bodies):
+  def _op(self, bodies: Sequence[str]) -> tf_text.FastWordpieceTokenizer:
     """Returns the op over the pieces that a text can have."""
     pieces = [
-      character_table.never(i)
-      if not _can_match(body, goes_on, self.rules)
-      else _CONTINUATION * goes_on + self.table.letters(body)
+      _CONTINUATION * goes_on + self.table.letters(body)
+      if _can_match(body, goes_on, self.rules)
+      else f'{character_table.NEVER}{i}'
       for i, (body, goes_on) in enumerate(
         zip(bodies, self._continues.tolist(), strict=True)
       )
@@ -150,7 +147,8 @@ class WordpieceTokenizer:
       for part in self.wordpieces.tokenize_with_offsets([encoded])
     )
     if len(encoded) > len(spelled.codes):  # From bytes to characters.
-      number = _characters(encoded)
+      is_first = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
+      number = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
       starts, ends = number[starts], number[ends - 1] + 1
     if spelled.origins is not None:  # To characters of the joined texts.
       starts, ends = spelled.origins[starts], spelled.origins[ends - 1] + 1
@@ -197,16 +195,9 @@ def _can_match(
   body: str, goes_on: bool, rules: character_rules.CharacterRules
 ) -> bool:
   """Returns whether a text can have a piece with this body."""
-  if len(body) > character_table.MAX_WORD or not rules.is_word(body):
-    return False
+  is_word = len(body) <= character_table.MAX_WORD and rules.is_word(body)
   # Nothing is before punctuation in its word.
-  return not goes_on or rules.is_word('a' + body)
-
-
-def _characters(encoded: bytes) -> np.ndarray:
-  """Returns the number of each byte's character, int32."""
-  is_first = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
-  return np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+  return is_word and (not goes_on or rules.is_word('a' + body))
 
 
 def _with_marks(ends: np.ndarray, marks: np.ndarray) -> np.ndarray:
@@ -216,7 +207,8 @@ def _with_marks(ends: np.ndarray, marks: np.ndarray) -> np.ndarray:
   is_first = np.diff(marks, prepend=-2) > 1
   firsts = marks[is_first]
   lasts = marks[np.append(is_first[1:], True)]
-  lefts, rights = (np.searchsorted(ends, firsts, side) for side in _SIDES)
+  lefts = np.searchsorted(ends, firsts)
+  rights = np.searchsorted(ends, firsts, 'right')
   counts = rights - lefts  # Several pieces may be of one character.
   moved = np.arange(counts.sum()) + np.repeat(
     rights - np.cumsum(counts), counts

@@ -6,7 +6,9 @@ needed}}' does not. So do surname and given name pages.
 
 import re
 
+from realm_tf.wiki import names
 from realm_tf.wiki import template_call
+from realm_tf.wiki.names import NAMES
 
 # A page without any of these is none, decided fast.
 _HINT = re.compile(
@@ -28,21 +30,7 @@ _END = {
   'comment': re.compile(r'-->'),
   'raw': re.compile(r'</(?:nowiki|pre)>', re.IGNORECASE),
 }
-_NAMES = frozenset(
-  template_call.split_names(
-    'dab, dabpage, dab page, disamb, disam, dmbox, geodis, geodab, geo-dis',
-    'hndis, hndab, hndis-cleanup, hndisambig, hn-dis, namedab, numdab, mathdab',
-    'numberdis, roaddis, schooldis, hospitaldis, tndis, mil-unit-dis, ndab',
-    'mountaindis, bio-dab, rdab, dab-cleanup, dabclean, shipdis, airportdis',
-    'surname, surnames, surname page, given name, given names, givenname',
-    'forename, given name page, family name page, begriffsklärung, homonymie',
-    'desambiguación, disambigua, desambiguação, desambig, dp',
-    'doorverwijspagina, förgrening, gren, неоднозначность, ujednoznacznienie',
-    'rozcestník, egyért, egyértelműsítő lap, aimai, peker, täsmennyssivu',
-    '曖昧さ回避, 消歧义, 消歧義, 동음이의, flertydig, anlam ayrımı',
-    'багатозначність, trang định hướng, bisongidila, desambiguació',
-  )
-)
+_NAMES = frozenset(names.split(NAMES['templates']['disambiguation']))
 _FAMILY = re.compile(
   r'(?P<kind>.*?)[ -]?disambig(?:uation)?(?: page)?(?:[ -]cleanup)?'
 )
@@ -90,7 +78,12 @@ def is_one(markup: str, category_names: str = '') -> bool:
         return True
     elif kind == 'category':
       namespace, _, name = match.group(kind).partition(':')
-      if is_category(namespace.strip()) and _is_category(name):
+      name = template_call.normal(name)
+      if (
+        is_category(namespace.strip())
+        and _CATEGORY.fullmatch(name)
+        and not _NO_CATEGORY.fullmatch(name)
+      ):
         return True
     else:
       return True
@@ -102,8 +95,3 @@ def _is_template(name: str) -> bool:
     return True
   family = _FAMILY.fullmatch(name)
   return bool(family) and not _NO_KIND.fullmatch(family.group('kind'))
-
-
-def _is_category(name: str) -> bool:
-  name = template_call.normal(name)
-  return bool(_CATEGORY.fullmatch(name)) and not _NO_CATEGORY.fullmatch(name)

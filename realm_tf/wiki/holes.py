@@ -9,21 +9,13 @@ the sea.' it was a value, and the rest is no sentence, or a false one.
 import re
 
 from realm_tf.text import sentences
+from realm_tf.wiki import names
+from realm_tf.wiki.names import NAMES
 
 # Characters that Unicode gives no meaning.
 HOLE = '\ue000'
 LOST = '\ue003'
-# Needs a word behind it.
-_DEMANDING = frozenset(
-  """
-  a about above after almost an and any approximately are around as at average
-  be because been before being below between but by called circa costs despite
-  du during each either every exactly for from had has have in into is it's its
-  least like more most named nearly no of on only or our over per roughly since
-  some than that the their these this those through to toward towards under
-  until upon was were with within without
-  """.split()
-)
+_DEMANDING = frozenset(names.split(NAMES['words before a word']))
 _HOLE = re.compile(rf'[{HOLE}{LOST}][{HOLE}{LOST} ]*')
 _LAST_WORD = re.compile(r"[\w'’]*$")
 _BRACKETS = re.compile(r'\s*[(\[]([^()\[\]]*)[)\]]')
@@ -40,9 +32,8 @@ def cut(text: str) -> str:
 
 
 def _cut_line(line: str) -> str:
-  if not _HOLE.search(line):
-    return line
-  line = _BRACKETS.sub(_cut_brackets, line)
+  if _HOLE.search(line):
+    line = _BRACKETS.sub(_cut_brackets, line)
   if not _HOLE.search(line):
     return line
   # A hole is a word to the splitter: 'old. <hole> It' is two sentences.

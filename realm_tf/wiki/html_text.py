@@ -7,30 +7,16 @@ Tags are those of HTML and of MediaWiki; anything else in '<...>' stays, as in
 import html
 import re
 
-# Their contents are not words of the article.
-HIDDEN = frozenset(
-  """
-  categorytree gallery graph imagemap includeonly inputbox mapframe maplink
-  noinclude pre ref references section templatedata templatestyles timeline
-  """.split()
-)
-# Their contents are part of a sentence, but cannot be read as words.
-FORMULAS = frozenset('ce chem hiero math score source syntaxhighlight'.split())
-_LINES = frozenset(
-  """
-  blockquote br caption center dd div dl dt gallery h1 h2 h3 h4 h5 h6 hr li ol p
-  poem pre table tbody td th thead tr ul
-  """.split()
-)
-_WORDS = frozenset(
-  """
-  a abbr b bdi bdo big blink cite code col colgroup data del dfn em font i img
-  indicator ins kbd link mark meta nobr nowiki onlyinclude q rb rp rt ruby s
-  samp small span strike strong style sub sup tfoot time translate tt tvar u var
-  wbr
-  """.split()
-)
-_KNOWN = HIDDEN | FORMULAS | _LINES | _WORDS
+from realm_tf.wiki import names
+from realm_tf.wiki.names import NAMES
+
+_TAGS = {
+  kind: frozenset(names.split(tags)) for kind, tags in NAMES['tags'].items()
+}
+# The contents of hidden tags are not words of the article; formulas are part of
+# a sentence, but cannot be read as words.
+HIDDEN, FORMULAS = _TAGS['hidden'], _TAGS['formulas']
+_KNOWN = frozenset().union(*_TAGS.values())
 TAG = re.compile(r'<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>')
 _SUPERSCRIPT = re.compile(
   r'<sup(?:\s[^<>]*)?>([^<>\n]{1,40})</sup\s*>', re.IGNORECASE
@@ -66,7 +52,7 @@ def value_of(match: re.Match) -> str:
   """Returns what a match of TAG leaves of itself: a new line or nothing."""
   if not is_tag(match):
     return match.group()
-  return '\n' if match.group(2).lower() in _LINES else ''
+  return '\n' if match.group(2).lower() in _TAGS['lines'] else ''
 
 
 def strip_tags(text: str) -> str:

@@ -11,15 +11,13 @@ from realm_tf import errors
 _CHUNK_BYTES = 1 << 14
 _MAX_DEPTH = 6
 # Elements whose text must be a number.
-_NUMBERS = frozenset(
-  (
-    'page/ns',
-    'page/id',
-    'page/revision/id',
-    'page/revision/parentid',
-    'page/revision/contributor/id',
-  )
-)
+_NUMBERS = {
+  'page/ns',
+  'page/id',
+  'page/revision/id',
+  'page/revision/parentid',
+  'page/revision/contributor/id',
+}
 _TIME = 'page/revision/timestamp'
 _TEXT = 'page/revision/text'
 _MODEL = 'page/revision/model'
@@ -102,7 +100,7 @@ class _Handler:
     name = name.rpartition(':')[2]
     if not self._stack:
       if name != 'mediawiki':
-        raise _NotADump(f'its root is <{name}>')
+        raise ValueError(f'its root is <{name}>')
       self._site.language = attributes.get('xml:lang', '').partition('-')[0]
       self._stack.append('')
       return
@@ -178,11 +176,7 @@ class _Handler:
 
   def _doctype(self, *names) -> None:
     del names
-    raise _NotADump('it declares a document type, which no dump does')
-
-
-class _NotADump(Exception):  # noqa: N818, made a UserError below.
-  """The XML is not MediaWiki's."""
+    raise ValueError('it declares a document type, which no dump does')
 
 
 def read(file: BinaryIO, path: str, site: Site) -> Iterator[RawPage]:
@@ -197,7 +191,7 @@ def read(file: BinaryIO, path: str, site: Site) -> Iterator[RawPage]:
     chunk, problem = file.read(_CHUNK_BYTES), None
     try:
       handler.parser.Parse(chunk, not chunk)
-    except (expat.ExpatError, LookupError, ValueError, _NotADump) as error:
+    except (expat.ExpatError, LookupError, ValueError) as error:
       problem = error
     pages, handler.pages = handler.pages, []
     yield from pages

@@ -1,6 +1,5 @@
 """A template as it stands in a page: its name and its arguments."""
 
-from collections.abc import Callable, Iterable
 import re
 from typing import NamedTuple
 
@@ -22,14 +21,15 @@ class Call(NamedTuple):
   named: dict[str, str]
 
   def first(self, *positions: int) -> str:
-    """Returns the first of the arguments at `positions` that has words."""
+    """Returns the first argument at `positions` that has words, else ''."""
     for position in positions:
       if position < len(self.unnamed) and self.unnamed[position]:
         return self.unnamed[position]
     return ''
 
-
-Template = Callable[[Call], str]
+  def joined(self, mark: str) -> str:
+    """Returns the unnamed arguments that have words, with `mark` between."""
+    return mark.join(filter(None, self.unnamed))
 
 
 def normal(name: str) -> str:
@@ -53,14 +53,3 @@ def parse(parts: list[str]) -> Call:
     else:
       named[key.lower()] = value.strip()
   return Call(normal(parts[0]), unnamed, named)
-
-
-def by_name(template: Template, *names: str) -> dict[str, Template]:
-  """Returns name -> `template`; each of `names` is a list with commas."""
-  return dict.fromkeys(split_names(*names), template)
-
-
-def split_names(*names: str) -> Iterable[str]:
-  """Returns the names of lists with commas and lines."""
-  found = (name.strip() for text in names for name in re.split('[,\n]', text))
-  return [name for name in found if name]

@@ -7,7 +7,6 @@ import re
 
 from realm_tf.wiki.holes import LOST
 from realm_tf.wiki.template_call import Call
-from realm_tf.wiki.template_call import by_name
 
 _MONTHS = (
   'January February March April May June July August September October '
@@ -20,16 +19,13 @@ _DATE_LIKE = re.compile(r'[\w\s,.–-]{3,40}')
 def _month(text: str) -> str:
   if text.isdecimal() and len(text) < 3 and 1 <= int(text) <= 12:
     return _MONTHS[int(text) - 1]
-  return next(
-    (
-      m for m in _MONTHS if len(text) > 2 and m.lower().startswith(text.lower())
-    ),
-    '',
-  )
+  if len(text) < 3:
+    return ''
+  return next((m for m in _MONTHS if m.lower().startswith(text.lower())), '')
 
 
 def _date(call: Call, year: str, month: str, day: str) -> str:
-  """Returns the date in words, in the order that the template asks for."""
+  """Returns the date in words, in the order that the template sets."""
   name = _month(month)
   if not name or (day and not day.isdecimal()) or len(day) > 2:
     return year or LOST
@@ -48,7 +44,7 @@ def _of_numbers(call: Call) -> str:
   if match := _ISO.fullmatch(args[0]):
     return _date(call, *(part or '' for part in match.groups()))
   if not args[0].lstrip('−-').isdecimal():
-    return args[0] if args[0] and _DATE_LIKE.fullmatch(args[0]) else LOST
+    return args[0] if _DATE_LIKE.fullmatch(args[0]) else LOST
   return _date(call, *args)
 
 
@@ -70,14 +66,11 @@ def _as_of(call: Call) -> str:
 
 def _about(call: Call) -> str:
   """Reads {{circa|1910|1920}}: c. 1910 – c. 1920."""
-  mark = {'floruit': 'fl.', 'fl': 'fl.', 'fl.': 'fl.'}.get(call.name, 'c.')
-  if mark == 'fl.':
-    return f'{mark} {"–".join(filter(None, call.unnamed))}'.strip()
-  return ' – '.join(f'{mark} {year}' for year in call.unnamed if year) or mark
+  return ' – '.join(f'c. {year}' for year in call.unnamed if year) or 'c.'
 
 
 def _reign(call: Call) -> str:
-  years = '–'.join(filter(None, call.unnamed))
+  years = call.joined('–')
   return f'r. {years}' if years else LOST
 
 
@@ -91,30 +84,15 @@ def _age(call: Call) -> str:
   return str(died[0] - born[0] - (died[1:] < born[1:]))
 
 
-TEMPLATES = {
-  **by_name(
-    _of_numbers,
-    'birth date, birth date and age, birth-date, birth-date and age, bda, dob',
-    'birthdate, death date, death-date, dod, dda, death date and age',
-    'death-date and age, death date and given age, deathdate, start date',
-    'start-date, start date and age, start date text, end date, end-date',
-    'end date and age, end-date and age, film date, date, dts, launch date',
-    'release date, opening date, formatdate, format date, start and end dates',
-    'released, disestablished date and age, established date and age',
-  ),
-  **by_name(
-    _year,
-    'birth year and age, birth-year and age, death year and age, death year',
-    'birth year, bya, start year, year, dya',
-  ),
-  **by_name(
-    lambda call: ' '.join(call.unnamed[:2]) or LOST,
-    'oldstyledate, oldstyledatedy, oldstyledateny',
-  ),
-  **by_name(_as_of, 'as of, asof, as of lc, since'),
-  **by_name(_about, 'circa, c., ca., c, ca, floruit, fl, fl.'),
-  **by_name(_reign, 'reign, r., reigned, ruled'),
-  **by_name(_age, 'age, age in years, age nts'),
-  **by_name(lambda call: f'b. {call.first(0)}', 'b., born'),
-  **by_name(lambda call: f'd. {call.first(0)}', 'd., died'),
+READERS = {
+  'date': _of_numbers,
+  'year': _year,
+  'two dates': lambda call: ' '.join(call.unnamed[:2]) or LOST,
+  'as of': _as_of,
+  'about': _about,
+  'floruit': lambda call: f'fl. {call.joined("–")}'.strip(),
+  'reign': _reign,
+  'age': _age,
+  'born': lambda call: f'b. {call.first(0)}',
+  'died': lambda call: f'd. {call.first(0)}',
 }

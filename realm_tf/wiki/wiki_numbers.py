@@ -6,13 +6,14 @@ import operator
 import re
 
 from realm_tf.wiki import html_text
+from realm_tf.wiki import names
 from realm_tf.wiki.holes import LOST
 from realm_tf.wiki.template_call import Call
-from realm_tf.wiki.template_call import by_name
 
 _PLAIN = re.compile(r'[-+−–]?\d{4,30}(\.\d*)?')
 _SCIENTIFIC = re.compile(r'([-+−]?[\d.,]{1,30})[eE]([-+−]?\d{1,3})')
 _FRACTION = re.compile(r'([-+−]?\d+)[+ -](\d+)//?(\d+)')
+_THOUSAND = re.compile(r'(?<=\d)(?=(?:\d{3})+$)')
 _RATIO = re.compile(r'([-+−]?\d+)//?(\d+)')
 _NUMBER = re.compile(r'[-+−–±~]?[\d.,][\d., \u2009]*')
 # Between two numbers of a range -> what is displayed.
@@ -37,6 +38,8 @@ _SUMS = {
   ast.Div: operator.truediv,
 }
 _SUM = re.compile(r'[\d\s.()+*/-]{1,60}', re.ASCII)
+# Name of a currency -> its sign.
+SIGNS = names.inverse('currencies')
 _LARGE = {
   'c': ' crore',
   'l': ' lakh',
@@ -64,12 +67,7 @@ def grouped(number: str) -> str:
   if not _PLAIN.fullmatch(number):
     return _signed(number)
   whole, dot, rest = _signed(number).partition('.')
-  sign = whole[0] if not whole[0].isdigit() else ''
-  digits = whole[len(sign) :]
-  head = len(digits) % 3
-  groups = [digits[:head]] if head else []
-  groups += [digits[i : i + 3] for i in range(head, len(digits), 3)]
-  return sign + ','.join(groups) + dot + rest
+  return _THOUSAND.sub(',', whole) + dot + rest
 
 
 def is_number(text: str) -> bool:
@@ -104,10 +102,6 @@ def _value(node: ast.AST) -> float:
 
 def _signed(number: str) -> str:
   return '−' + number[1:] if number[:1] in ('-', '–') else number
-
-
-def _first_number(call: Call) -> str:
-  return grouped(call.first(0)) or LOST
 
 
 def _val(call: Call) -> str:
@@ -179,74 +173,27 @@ def _power(call: Call) -> str:
   return f'{sign}10{html_text.raised(call.first(0))}' if call.unnamed else LOST
 
 
-def _money(sign: str):
-  def template(call: Call) -> str:
-    amount = call.first(0)
-    large = call.first(1).lower() if 'convert' in call.name else ''
-    return sign + grouped(amount) + _LARGE.get(large, '')
-
-  return template
+def money(call: Call) -> str:
+  """Reads {{US$|5|...}}, whose name is a currency, and {{INRConvert|5|c}}."""
+  large = call.first(1).lower() if 'convert' in call.name else ''
+  return SIGNS[call.name] + grouped(call.first(0)) + _LARGE.get(large, '')
 
 
 def _currency(call: Call) -> str:
-  names = by_name(lambda call: '', *_CURRENCIES.values())
+  """Reads {{currency|5|usd}}."""
   code = (call.first(1) or call.named.get('type', '')).lower()
-  if code not in names:
-    return f'{grouped(call.first(0))} {code.upper()}'.strip() or LOST
-  return MONEY[code](Call(code, call.unnamed[:1], {}))
+  if code in SIGNS:
+    return money(Call(code, call.unnamed[:1], {}))
+  return f'{grouped(call.first(0))} {code.upper()}'.strip() or LOST
 
 
-_CURRENCIES = {
-  'US$': 'us$, usd, us dollar, usdollar, us dollars, $',
-  '£': '£, gbp, pound sterling, gb£, pound, ukp, ₤',
-  '€': '€, eur, euro, euros',
-  '₹': '₹, inr, indian rupee, indian rupees, rupee, rs, rs., inrconvert',
-  'A$': 'a$, aud, australian dollar, au$',
-  'C$': 'c$, ca$, cad, canadian dollar, can$, cdn$',
-  'NZ$': 'nz$, nzd, new zealand dollar',
-  'HK$': 'hk$, hkd',
-  'S$': 's$, sgd',
-  '¥': '¥, jpy, yen, japanese yen, jpyconvert, cny, rmb, cn¥, renminbi, jp¥',
-  '₩': '₩, krw, krwconvert',
-  '₱': '₱, php, phpconvert, peso, philippine peso',
-  '₽': '₽, rub, rubconvert',
-  '₺': '₺, try, turkish lira',
-  '₪': '₪, nis, ils',
-  '₫': '₫, vnd',
-  '฿': '฿, thb',
-  '₦': '₦, ngn, naira',
-  'R$': 'r$, brl, brazilian real',
-  'R': 'zar, sar, south african rand',
-  'CHF ': 'chf, swiss franc, swiss francs',
-  '৳': 'bdt, bdtconvert',
-  'Rs ': 'pkr, pkrconvert, lkr, npr',
-  'Rp ': 'idr, rupiah',
-  'RM': 'myr',
-  'Mex$': 'mxn, mex$',
-  'NT$': 'nt$, twd',
-  'SEK ': 'sek',
-  'NOK ': 'nok',
-  'DKK ': 'dkk',
-  'zł ': 'pln',
-}
-MONEY = {
-  name: template
-  for sign, names in _CURRENCIES.items()
-  for name, template in by_name(_money(sign), names).items()
-}
-TEMPLATES = {
-  **MONEY,
-  **by_name(
-    _first_number,
-    'nts, number table sorting, formatnum, format num, num, number, commas',
-    'ntc, spellnum, numtext, number to words, spellnum per mos, fnum, round',
-    'rnd, decimals',
-  ),
-  **by_name(_val, 'val, value'),
-  **by_name(_fraction, 'frac, fraction, sfrac, tfrac, fract, intfrac, ratio'),
-  **by_name(_percentage, 'percentage, pct, percent'),
-  **by_name(_ordinal, 'ordinal, ord, nth'),
-  **by_name(_power, 'e, e-sp, esp, 10^, x10^, exp'),
-  **by_name(_currency, 'currency'),
-  **by_name(lambda call: ''.join(call.unnamed), 'gaps'),
+READERS = {
+  'number': lambda call: grouped(call.first(0)) or LOST,
+  'value': _val,
+  'fraction': _fraction,
+  'percentage': _percentage,
+  'ordinal': _ordinal,
+  'power': _power,
+  'currency': _currency,
+  'unspaced': lambda call: ''.join(call.unnamed),
 }

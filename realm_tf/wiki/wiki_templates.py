@@ -8,15 +8,15 @@ from collections.abc import Callable
 import re
 
 from realm_tf.wiki import html_text
+from realm_tf.wiki import names
 from realm_tf.wiki import template_call
-from realm_tf.wiki import template_names
 from realm_tf.wiki import wiki_dates
 from realm_tf.wiki import wiki_measures
 from realm_tf.wiki import wiki_numbers
 from realm_tf.wiki.holes import HOLE
 from realm_tf.wiki.holes import LOST
+from realm_tf.wiki.names import NAMES
 from realm_tf.wiki.template_call import Call
-from realm_tf.wiki.template_call import by_name
 
 _LANGUAGE_CODE = re.compile(r'[a-z]{2,3}(-[a-z]+)?')
 _FRACTION = re.compile(r'\d+/\d+')
@@ -34,7 +34,7 @@ def evaluate(parts: list[str]) -> str:
     return _words(call)
   if _FRACTION.fullmatch(call.name):
     return call.name
-  return '' if template_names.is_invisible(call.name) else HOLE
+  return '' if names.is_invisible(call.name) else HOLE
 
 
 def _function(parts: list[str]) -> str:
@@ -50,7 +50,7 @@ def _function(parts: list[str]) -> str:
     return values[2] if argument == values[1] else values[3]
   if name == '#tag':
     return '' if argument.lower() in html_text.HIDDEN else values[1]
-  return '' if template_names.is_invisible(name) else HOLE
+  return '' if names.is_invisible(name) else HOLE
 
 
 _FUNCTIONS: dict[str, Callable[[str], str]] = {
@@ -73,37 +73,8 @@ def _words(call: Call) -> str:
   return call.first(0) or LOST
 
 
-def _second(call: Call) -> str:
-  return call.first(1) or call.named.get('text', '') or LOST
-
-
-def _last(call: Call) -> str:
-  return next(filter(None, reversed(call.unnamed)), LOST)
-
-
-def _second_or_first(call: Call) -> str:
-  return call.first(1, 0) or LOST
-
-
-def _all(call: Call) -> str:
-  return ' '.join(filter(None, call.unnamed)) or LOST
-
-
-def _joined(call: Call) -> str:
-  return ''.join(call.unnamed) or LOST
-
-
-def _list(call: Call) -> str:
-  return ', '.join(filter(None, call.unnamed))
-
-
 def _lines(call: Call) -> str:
   return '\n'.join(['', *filter(None, call.unnamed), ''])
-
-
-def _japanese(call: Call) -> str:
-  """Reads {{nihongo|words|script|pronunciation}}; any may lack."""
-  return call.first(0, 2, 1) or LOST
 
 
 def _chinese(call: Call) -> str:
@@ -137,16 +108,12 @@ def _class(call: Call) -> str:
   return f'{call.unnamed[0]}-class {kind}'.strip()
 
 
-def _sort_name(call: Call) -> str:
-  return ' '.join(filter(None, call.unnamed[:2])) or LOST
-
-
-def _nuclide(call: Call) -> str:
-  return '-'.join(filter(None, call.unnamed[:2])) or LOST
+def _pair(call: Call, mark: str) -> str:
+  return mark.join(filter(None, call.unnamed[:2])) or LOST
 
 
 def _formula(call: Call) -> str:
-  text = _joined(call)
+  text = call.joined('') or LOST
   return text if len(text) < 40 and '\\' not in text else LOST
 
 
@@ -154,67 +121,50 @@ def _coordinates(call: Call) -> str:
   return '' if call.named.get('display') in ('title', 't') else HOLE
 
 
-def _music(call: Call) -> str:
-  return template_names.CHARACTERS.get(call.first(0)) or HOLE
+def _japanese(call: Call) -> str:
+  """Reads {{nihongo|words|script|pronunciation}}; any may lack."""
+  return call.first(0, 2, 1) or LOST
 
 
-def _raised(call: Call) -> str:
-  return html_text.raised(call.first(0))
-
-
-def _quoted(left: str, right: str):
-  return lambda call: f'{left}{call.first(0)}{right}'
-
-
-def _constant(text: str):
-  return lambda call: text
-
-
-_TEMPLATES = {
+_CHARACTERS = names.inverse('characters')
+# Section of names.json -> what a template of it leaves.
+_READERS: dict[str, Callable[[Call], str]] = {
+  'words': _words,
+  'second': lambda call: call.first(1) or call.named.get('text') or LOST,
+  'last': lambda call: next(filter(None, reversed(call.unnamed)), LOST),
+  'ship': _ship,
+  'ship class': _class,
+  'second or first': lambda call: call.first(1, 0) or LOST,
+  'all': lambda call: call.joined(' ') or LOST,
+  'joined': lambda call: call.joined('') or LOST,
+  'list': lambda call: call.joined(', '),
+  'lines': lambda call: '\n'.join(['', *filter(None, call.unnamed), '']),
+  'spaced': lambda call: ' '.join(call.unnamed),
+  'japanese': _japanese,
+  'chinese': _chinese,
+  'link': _link,
+  'sort name': lambda call: _pair(call, ' '),
+  'nuclide': lambda call: _pair(call, '-'),
+  'formula': _formula,
+  'music': lambda call: _CHARACTERS.get(call.first(0)) or HOLE,
+  'coordinates': _coordinates,
+  'aged': lambda call: f'aged {call.first(0)}',
+  'lost': lambda call: LOST,
+  'numbered': lambda call: f'{call.name} {call.first(0)}',
+  'patent': lambda call: f'U.S. Patent {wiki_numbers.grouped(call.first(0))}',
+  'raised': lambda call: html_text.raised(call.first(0)),
+  'angles': lambda call: f'⟨{call.first(0)}⟩',
+  'brackets': lambda call: f'[{call.first(0)}]',
+  **wiki_numbers.READERS,
+  **wiki_measures.READERS,
+  **wiki_dates.READERS,
+}
+_TEMPLATES: dict[str, Callable[[Call], str]] = {
+  **dict.fromkeys(_CHARACTERS, lambda call: _CHARACTERS[call.name]),
   **{
-    name: _constant(shown) for name, shown in template_names.CHARACTERS.items()
+    name: reader
+    for section, reader in _READERS.items()
+    for name in names.split(NAMES['templates'][section])
   },
-  **by_name(_words, *template_names.FIRST),
-  **by_name(_second, *template_names.SECOND),
-  **by_name(_last, *template_names.LAST),
-  **by_name(_ship, *template_names.SHIPS),
-  **by_name(_class, 'sclass, sclass2, sclass-, ship class, sclass/new'),
-  **by_name(
-    _second_or_first, 'sort, w, wp, wikt, sortkey, wiktlink, color, colour'
-  ),
-  **by_name(_all, 'linktext, lt, typo'),
-  **by_name(_joined, 'not a typo, notatypo, proper name, chem, chem2, ce'),
-  **by_name(
-    _list, 'hlist, flatlist, cslist, comma separated entries, flat list'
-  ),
-  **by_name(
-    _lines,
-    'ubl, unbulleted list, vunblist, bulleted list, blist, ordered list, olist',
-    'plain list',
-  ),
-  **by_name(lambda call: ' '.join(call.unnamed), 'sic, sic!'),
-  **by_name(_japanese, 'nihongo, nihongo2, nihongo3, nihongo krt, korean'),
-  **by_name(_chinese, 'zh, lang-zh, chinese, zh-cn'),
-  **by_name(
-    _link,
-    'ill, interlanguage link, link-interwiki, illm, interlanguage link multi',
-  ),
-  **by_name(_sort_name, 'sortname, sort name'),
-  **by_name(_nuclide, 'nuclide, nuclide2, simplenuclide, simplenuclide2'),
-  **by_name(_formula, 'math, mvar, bigmath, var math'),
-  **by_name(_music, 'music'),
-  **by_name(_coordinates, 'coord, coords, coordinates'),
-  **by_name(lambda call: f'aged {call.first(0)}', 'aged'),
-  **by_name(_constant(LOST), 'ipa, ipa link, ipalink'),
-  **by_name(lambda call: f'{call.name} {call.first(0)}', 'vol., p., pp., no.'),
-  **by_name(
-    lambda call: f'U.S. Patent {wiki_numbers.grouped(call.first(0))}',
-    'us patent',
-  ),
-  **by_name(_raised, 'sup, superscript'),
-  **by_name(_quoted('⟨', '⟩'), 'angbr, angle bracket, angbr ipa'),
-  **by_name(_quoted('[', ']'), 'bracket, brackets, sqbrackets, interp'),
-  **wiki_numbers.TEMPLATES,
-  **wiki_measures.TEMPLATES,
-  **wiki_dates.TEMPLATES,
+  **dict.fromkeys(wiki_numbers.SIGNS, wiki_numbers.money),
 }

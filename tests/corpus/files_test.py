@@ -1,21 +1,12 @@
 """Tests for realm_tf.corpus.files; sources_test has the kinds of files."""
 
+import io
+
 from absl.testing import absltest
 
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import files
-
-
-class ReadTextsTest(absltest.TestCase):
-  def test_reads_the_text_of_every_line(self):
-    path = self.create_tempfile('a', '{"text": "A."}\n\n{"text": "B."}')
-    self.assertEqual(list(files.read_texts([path.full_path])), ['A.', 'B.'])
-
-  def test_a_line_without_text_is_a_user_error(self):
-    path = self.create_tempfile('a', '{"text": "a"}\n{"x": 1}\n')
-    with self.assertRaisesRegex(errors.UserError, ':2 must have "text"'):
-      list(files.read_texts([path.full_path]))
 
 
 class ReadLinesTest(absltest.TestCase):
@@ -28,6 +19,13 @@ class ReadLinesTest(absltest.TestCase):
     self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
     with self.assertRaisesRegex(errors.UserError, f'{path}.* line 2 '):
       list(files.read_lines(path))
+
+  def test_typed_lines_come_without_mark_and_spaces(self):
+    stream = io.BytesIO(b'\xef\xbb\xbfWho?\r\n\n  Where? \xe2\x82\xac\n\xe9\n')
+    lines = files.typed_lines(stream)
+    self.assertEqual([next(lines), next(lines)], ['Who?', 'Where? €'])
+    with self.assertRaisesRegex(errors.UserError, 'line 4 is not'):
+      next(lines)
 
 
 if __name__ == '__main__':

@@ -85,5 +85,18 @@ class ReadTest(parameterized.TestCase):
         list(json_records.read(path))
 
 
+class ReadTextsTest(absltest.TestCase):
+  def test_reads_the_text_of_every_line(self):
+    path = self.create_tempfile('a', '{"text": "A."}\n\n{"text": "B."}')
+    self.assertEqual(
+      list(json_records.read_texts([path.full_path])), ['A.', 'B.']
+    )
+
+  def test_a_line_without_text_is_a_user_error(self):
+    path = self.create_tempfile('a', '{"text": "a"}\n{"x": 1}\n')
+    with self.assertRaisesRegex(errors.UserError, ':2 must have "text"'):
+      list(json_records.read_texts([path.full_path]))
+
+
 if __name__ == '__main__':
   absltest.main()

@@ -1,12 +1,12 @@
 """Tests for realm_tf.corpus.mediawiki."""
 
-import io
 import tracemalloc
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
+from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import mediawiki
 from tests import linear_time
 from tests import wiki_dump
@@ -29,36 +29,29 @@ _HOSTILE = (
 )
 
 
-class ReadPagesTest(parameterized.TestCase):
-  def _read(self, xml):
-    return list(mediawiki.read_pages(io.BytesIO(xml.encode()), 'wiki.xml'))
-
-  def test_reads_pages_and_says_which_are_no_articles(self):
-    pages = self._read(
-      wiki_dump.dump(
-        wiki_dump.page('Zürich', "'''Zürich''' <b> is a city.", page_id=7),
-        wiki_dump.page('Old name', '#REDIRECT [[Zürich]]', redirect='Zürich'),
-        wiki_dump.page('Talk:Zürich', 'I like it.', namespace=1),
-        wiki_dump.page('Mercury', 'A planet.\n{{Disambiguation|x}}'),
-        wiki_dump.page('Nothing', ''),
-      )
+class ReadArticlesTest(parameterized.TestCase):
+  def test_reads_articles_and_counts_the_other_pages(self):
+    counts = counts_lib.Counts()
+    xml = wiki_dump.dump(
+      wiki_dump.page('Zürich', "'''Zürich''' <b> is a city.", page_id=7),
+      wiki_dump.page('Old name', '#REDIRECT [[Zürich]]', redirect='Zürich'),
+      wiki_dump.page('Talk:Zürich', 'I like it.', namespace=1),
+      wiki_dump.page('Mercury', 'A planet.\n{{Disambiguation|x}}'),
+      wiki_dump.page('Nothing', ''),
+    )
+    (article,) = wiki_dump.read(self, xml, counts)
+    self.assertEqual(
+      article, ('Zürich', "'''Zürich''' <b> is a city.", '7', True, ())
     )
     self.assertEqual(
-      pages[0], ('Zürich', "'''Zürich''' <b> is a city.", '7', '', '')
-    )
-    self.assertEqual(
-      [(page.title, page.drop_reason) for page in pages[1:]],
-      [
-        ('Old name', 'redirect'),
-        ('Talk:Zürich', 'namespace'),
-        ('Mercury', 'disambiguation'),
-        ('Nothing', 'empty'),
-      ],
+      counts.left_out,
+      {'redirect': 1, 'namespace': 1, 'disambiguation': 1, 'empty': 1},
     )
 
   def test_takes_the_newest_revision(self):
     page = wiki_dump.page('A', 'Old.', revisions=['Newer.', 'Newest.'])
-    self.assertEqual(self._read(wiki_dump.dump(page))[0].markup, 'Newest.')
+    (article,) = wiki_dump.read(self, wiki_dump.dump(page))
+    self.assertEqual(article.text, 'Newest.')
 
   def test_names_are_those_of_the_dump(self):
     xml = wiki_dump.dump(
@@ -71,26 +64,20 @@ class ReadPagesTest(parameterized.TestCase):
     ).replace('<mediawiki ', '<mediawiki xml:lang="de" ')
     names = '<namespace key="6">Bild</namespace><namespace key="14">Kategorie'
     xml = xml.replace('<namespaces>', f'<namespaces>{names}</namespace>')
-    page, redirect = self._read(xml)
+    counts, redirects = counts_lib.Counts(), []
+    counts.on_redirect = lambda *pair: redirects.append(pair)
+    (article,) = wiki_dump.read(self, xml, counts)
     self.assertEqual(
-      mediawiki.plain_text(page.markup), 'Bern hat 140000 Einwohner.'
+      mediawiki.plain_text(article.text), 'Bern hat 140000 Einwohner.'
     )
-    self.assertEqual(
-      (redirect.drop_reason, redirect.redirect), ('redirect', 'Bern')
-    )
-
-  def test_is_lazy(self):
-    good = wiki_dump.page('A', 'Text.')
-    xml = wiki_dump.dump(good * 2000) + '<broken'
-    pages = mediawiki.read_pages(io.BytesIO(xml.encode()), 'wiki.xml')
-    self.assertEqual(next(pages).title, 'A')
+    self.assertEqual(redirects, [('Alt', 'Bern')])
 
   def test_memory_does_not_grow_with_the_number_of_pages(self):
     def peak(num_pages):
-      pages = wiki_dump.page('A', 'Text.') * num_pages
-      file = io.BytesIO(wiki_dump.dump(pages).encode())
+      xml = wiki_dump.dump(wiki_dump.page('A', 'Text.') * num_pages)
+      articles = wiki_dump.read(self, xml)
       tracemalloc.start()
-      for _ in mediawiki.read_pages(file, 'wiki.xml'):
+      for _ in articles:
         pass
       result = tracemalloc.get_traced_memory()[1]
       tracemalloc.stop()
@@ -102,7 +89,7 @@ class ReadPagesTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('no_xml', 'Hello', 'at its beginning'),
-    ('another_xml', '<html><body/></html>', 'at its beginning'),
+    ('another_xml', '<wiki><page/></wiki>', 'at its beginning'),
     (
       'unclosed_tag',
       wiki_dump.dump(wiki_dump.page('A', 'x'), '<page><title>B</page>'),
@@ -111,12 +98,12 @@ class ReadPagesTest(parameterized.TestCase):
     (
       'cut_off',
       wiki_dump.dump(wiki_dump.page('A', 'x'))[: -len('</mediawiki>\n') - 4],
-      'wiki.xml',
+      'must be a MediaWiki dump',
     ),
   )
   def test_a_broken_dump_is_a_user_error(self, xml, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      self._read(xml)
+      list(wiki_dump.read(self, xml))
 
 
 class PlainTextTest(parameterized.TestCase):

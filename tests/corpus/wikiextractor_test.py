@@ -39,7 +39,7 @@ class WikiExtractorTest(parameterized.TestCase):
     (document,) = self._read(
       f'<doc id="1" url="u" title="T">\nT\n\n{text}\n</doc>\n'
     )
-    self.assertEqual(document, ('T', expected, '1', ()))
+    self.assertEqual(document, ('T', expected, '1', False, ()))
 
   def test_reads_titles_with_quotes_and_references(self):
     (document,) = self._read(

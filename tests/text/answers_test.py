@@ -67,6 +67,8 @@ class ContainsAnswerTest(parameterized.TestCase):
     ('not_across_a_word_end', 'New Yorkers.', ['New York'], False, False),
     ('articles_between', 'king of the hill', ['King of Hill'], False, True),
     ('empty_after_normalization', 'The end.', ['the', '!'], False, False),
+    ('underscore_ends_words', 'a b_c', ['b c'], False, True),
+    ('grows_in_lower_case', 'near \u0130zmir', ['i zmir'], False, True),
     ('regex_anywhere', 'Born in\nMAY 1945', ['^may'], True, True),
     ('regex_sees_punctuation', 'It is 3.5 m', [r'3\.5'], True, True),
   )
