@@ -119,7 +119,11 @@ def _load(peer: Optional[_Peer], size: str):
 def _embed(embed: block_embeddings.Embed, case: embed_cases.Case):
   begun = time.monotonic()
   result = block_embeddings.embed_blocks(
-    embed, case.table, case.block_ids, case.lengths, _BATCH_SIZE.value
+    embed,
+    case.table,
+    case.block_ids,
+    case.lengths,
+    batch_size=_BATCH_SIZE.value,
   )
   return time.monotonic() - begun, result
 

@@ -23,7 +23,6 @@ from realm_tf.refresh import progress
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir', None, 'Model directory to embed with.', required=True
 )
-flags.DEFINE_alias('params_dir', 'model_dir')
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory of index versions.', required=True
 )
@@ -62,8 +61,9 @@ def main(_):
   )
   if not beam_flags.is_local():
     _embed_with_beam(builder, params, overrides)
-  job = version_work.Job(watch=progress.Progress(), base=_BASE.value)
-  print(builder.publish(params, _OUTPUT_DIR.value, job).path)
+  job = version_work.Job(watch=progress.Progress())
+  version = builder.publish(params, _OUTPUT_DIR.value, job, base=_BASE.value)
+  print(version.path)
 
 
 if __name__ == '__main__':

@@ -25,7 +25,6 @@ from realm_tf.refresh import progress as progress_lib
 from realm_tf.refresh import refresher
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
-from realm_tf.rundir import workers
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'Run directory, shared with bin.pretrain.', required=True
@@ -68,13 +67,12 @@ def main(_):
   keep = max(_KEEP.value, 3) if is_pinned else _KEEP.value  # For --resume.
   progress = progress_lib.Progress(layout.summary_dir(run_dir))
   job = version_work.Job(
-    workers.this_worker(),
     _WORKER.value,
     _NUM_WORKERS.value,
     _TAKEOVER_SECS.value,
     wait,
     progress,
-    lambda step: versions.newest(index_root, above=step) is not None,
+    ends_overtaken=True,
   )
 
   def publish(params):
@@ -83,7 +81,7 @@ def main(_):
     storage.prune(index_root, keep, versions.read_in_use(run_dir))
 
   refresher.refresh_until_done(
-    refresher.look_at(
+    refresher.RunDirectory(
       run_dir, builder.corpus_fingerprint, is_pinned, _ONCE.value
     ),
     publish,

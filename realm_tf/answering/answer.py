@@ -60,7 +60,7 @@ class Answer(NamedTuple):
       the same, if a block that was read has the answer: the softmax over all
       spans of these blocks, summed over the text's. 0 if there is none.
     null_probability: Probability that none of these blocks has the answer: what
-      softmax f(x,z) over the blocks found, at most `answerer.NUM_COMPARED`,
+      softmax f(x,z) over the blocks found, at most `config.NUM_COMPARED`,
       gives to others or to the null block. 1 if no block could be read.
   """
 

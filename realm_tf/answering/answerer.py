@@ -25,7 +25,6 @@ from realm_tf.text import wordpiece
 
 # Blocks over which p(z|x) tells how likely the answer is in none that is read.
 # Constant, so that this probability does not depend on the k of recall@k.
-NUM_COMPARED = 100
 # (question_ids int32 [B, Lx], title_ids int32 [B, K, Lt], body_ids int32
 # [B, K, Lz], retrieval_scores float32 [B, K]) -> scores of spans by the body's
 # wordpiece that they start at and width - 1, float32 [B, K, Lz, W], retrieval
@@ -62,7 +61,9 @@ class Answerer:
   @property
   def num_compared(self) -> int:
     """Blocks to retrieve: those to read, and those they are compared with."""
-    return min(max(self.num_read, NUM_COMPARED), self.table.num_blocks)
+    return min(
+      max(self.num_read, config_lib.NUM_COMPARED), self.table.num_blocks
+    )
 
   def ask(
     self, question: str, top_k: Optional[int] = None
@@ -113,8 +114,8 @@ class Answerer:
     answers = []
     for rows, question_ids in self._batches(questions):
       found = searcher_lib.Neighbors(
-        retrieved.block_ids[rows, :NUM_COMPARED],
-        retrieved.scores[rows, :NUM_COMPARED],
+        retrieved.block_ids[rows, : config_lib.NUM_COMPARED],
+        retrieved.scores[rows, : config_lib.NUM_COMPARED],
       )
       read = searcher_lib.Neighbors(
         *(array[:, : self.num_read] for array in found)

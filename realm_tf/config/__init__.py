@@ -8,6 +8,7 @@ A function takes the smallest config that it reads: the ScaNN builder takes an
 from realm_tf.config.answering import ClosedBookConfig as ClosedBookConfig
 from realm_tf.config.answering import FinetuningConfig as FinetuningConfig
 from realm_tf.config.answering import PathConfig as PathConfig
+from realm_tf.config.experiment import NUM_COMPARED as NUM_COMPARED
 from realm_tf.config.experiment import ExperimentConfig as ExperimentConfig
 from realm_tf.config.experiment import HeldOutConfig as HeldOutConfig
 from realm_tf.config.experiment import IndexConfig as IndexConfig

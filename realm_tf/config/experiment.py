@@ -11,6 +11,10 @@ from realm_tf.config.training import InverseClozeConfig
 from realm_tf.config.training import PretrainingConfig
 from realm_tf.config.training import TaggerConfig
 
+# Blocks whose scores an answer's probability is a share of, and among which
+# training on questions looks for wrong ones, as Karpukhin et al. 2020 do.
+NUM_COMPARED = 100
+_SHOWN = 10  # Blocks that people look at.
 _MOST_TOKENS = 65_536  # Memory grows with it before a question comes.
 
 
@@ -154,3 +158,10 @@ class ExperimentConfig(fields.Config):
   path: PathConfig = PathConfig()
   world: WorldConfig = WorldConfig()
   held_out: HeldOutConfig = HeldOutConfig()
+
+  def searched_ks(self, num_blocks: int) -> list[int]:
+    """Returns every number of blocks that a job may search for, ascending."""
+    pretraining = self.pretraining
+    candidates = max(pretraining.num_candidates, pretraining.over_retrieval)
+    ks = (_SHOWN, NUM_COMPARED, candidates, self.finetuning.num_searched)
+    return sorted({min(k, num_blocks) for k in ks})

@@ -13,7 +13,6 @@ import dataclasses
 import tensorflow as tf
 
 from realm_tf import config as config_lib
-from realm_tf.answering import answerer as answerer_lib
 from realm_tf.export import graph_blocks
 from realm_tf.export import graph_evidence
 from realm_tf.modeling import realm_model
@@ -27,7 +26,7 @@ def num_searched(
   finetuning: config_lib.FinetuningConfig, num_blocks: int
 ) -> int:
   """Returns the number of blocks that are searched for a question."""
-  return min(max(finetuning.num_read, answerer_lib.NUM_COMPARED), num_blocks)
+  return min(max(finetuning.num_read, config_lib.NUM_COMPARED), num_blocks)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,8 +5,8 @@ longest of its own blocks, rounded up. A batch has about the same number of
 wordpieces at any length: the shorter the blocks, the more of them.
 """
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, Optional
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, Optional, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -20,6 +20,7 @@ from realm_tf.records import joining
 BATCH_SIZE = 128  # Blocks of full length embedded at once.
 _LENGTH_STEP = 32  # Few different shapes: each is compiled, for seconds.
 
+_T = TypeVar('_T')
 # (title_ids [B, Lt], body_ids [B, Lz], L) -> embeddings, float32 [B, D].
 Embed = Callable[[np.ndarray, np.ndarray, int], tf.Tensor]
 
@@ -75,14 +76,14 @@ def embed_blocks(
   table: block_table.BlockTable,
   block_ids: np.ndarray,
   lengths: config_lib.LengthConfig,
-  batch_size: int,
-  progress: Optional[Callable[[int], None]] = None,
+  *,
+  batch_size: int = BATCH_SIZE,
+  progress: Callable[[int], None] = lambda number: None,
 ) -> np.ndarray:
   """Embeds some blocks.
 
   Args:
     embed: Embedder from `compile_embedding`.
-    table: The corpus.
     block_ids: int64 [n], in any order.
     lengths: `block_tokens` and `title_tokens`.
     batch_size: Blocks of full length embedded at once.
@@ -92,64 +93,43 @@ def embed_blocks(
     float32 [n, D]; row i belongs to block `block_ids[i]`.
   """
   block_ids = np.asarray(block_ids, np.int64)
-  results = _Results(len(block_ids), progress)
-  for batch in _batches(
-    _totals(table, block_ids, lengths), lengths, batch_size
-  ):
+  titles, bodies = table.lengths(block_ids)
+  totals = np.minimum(
+    np.minimum(titles, lengths.title_tokens) + bodies + 3, lengths.block_tokens
+  )
+
+  def embed_batch(batch: _Batch) -> tuple[np.ndarray, tf.Tensor]:
     ids = np.full([batch.size], block_table.NULL_BLOCK, np.int64)
     ids[: len(batch.rows)] = block_ids[batch.rows]
-    titles, bodies = table.gather(ids, lengths.title_tokens, batch.length)
-    results.add(batch.rows, embed(titles, bodies, batch.length))
-  if not len(block_ids):
-    # Only the embedder knows D.
-    ids = np.full([1], block_table.NULL_BLOCK, np.int64)
-    length = min(_LENGTH_STEP, lengths.block_tokens)
-    empty = embed(*table.gather(ids, lengths.title_tokens, length), length)
-    return np.zeros([0, empty.shape[-1]], np.float32)
-  return results.close()
+    tokens = table.gather(ids, lengths.title_tokens, batch.length)
+    return batch.rows, embed(*tokens, batch.length)
+
+  if not len(block_ids):  # Only the embedder knows D.
+    nothing = _Batch(block_ids, 1, min(_LENGTH_STEP, lengths.block_tokens))
+    return np.zeros([0, embed_batch(nothing)[1].shape[-1]], np.float32)
+  result: Optional[np.ndarray] = None
+  batches = _batches(totals, lengths, batch_size)
+  for rows, embeddings in _one_late(map(embed_batch, batches)):
+    values = embeddings.numpy()
+    if result is None:
+      result = np.zeros([len(block_ids), values.shape[1]], np.float32)
+    result[rows] = values[: len(rows)]
+    progress(len(rows))
+  return result
 
 
-class _Results:
-  """Takes over a batch's embeddings one batch late.
+def _one_late(items: Iterable[_T]) -> Iterator[_T]:
+  """Yields each item once the next one is made.
 
   An accelerator computes in the background until its result is read, so the
   host gathers and sends the next batch first.
   """
-
-  def __init__(self, number: int, progress: Optional[Callable[[int], None]]):
-    self._number = number
-    self._progress = progress
-    self._embeddings: Optional[np.ndarray] = None
-    self._pending: Optional[tuple[np.ndarray, tf.Tensor]] = None
-
-  def add(self, rows: np.ndarray, embeddings: tf.Tensor):
-    """Takes row i of `embeddings`, [B, D], for row `rows[i]`."""
-    self._read()
-    self._pending = rows, embeddings
-
-  def close(self) -> np.ndarray:
-    """Returns all embeddings, float32 [n, D]."""
-    self._read()
-    return self._embeddings
-
-  def _read(self):
-    if self._pending is None:
-      return
-    rows, embeddings = self._pending
-    values = embeddings.numpy()
-    if self._embeddings is None:
-      self._embeddings = np.zeros([self._number, values.shape[1]], np.float32)
-    self._embeddings[rows] = values[: len(rows)]
-    if self._progress is not None:
-      self._progress(len(rows))
-
-
-def _totals(table, block_ids, lengths) -> np.ndarray:
-  """Returns the wordpieces that each block has when packed, int32 [n]."""
-  titles, bodies = table.lengths(block_ids)
-  return np.minimum(
-    np.minimum(titles, lengths.title_tokens) + bodies + 3, lengths.block_tokens
-  )
+  items = iter(items)
+  waiting = next(items)
+  for item in items:
+    yield waiting
+    waiting = item
+  yield waiting
 
 
 def _batches(

@@ -116,7 +116,9 @@ def query_embedding(
     backend: `IndexConfig.embed_backend`.
   """
   if choose(backend) != 'openvino':
-    return query_embeddings.compile_any_size(model, query_tokens, special_ids)
+    return query_embeddings.compile_embedding(
+      model, query_tokens, special_ids, any_size=True
+    )
   embedder = model.query_embedder
   encode = _openvino_encoder(model, embedder, 'float32')
   size = model.config.embedder_bert.hidden_size

@@ -23,11 +23,7 @@ def sample(
   mask_id: int,
   count: int = _NUM_QUERIES,
 ) -> np.ndarray:
-  """Returns embedded masked sentences, the same ones every time.
-
-  Returns:
-    float32 [Q, D].
-  """
+  """Returns embedded masked sentences, the same every time, float32 [Q, D]."""
   rng = np.random.default_rng(0)
   blocks = rng.integers(0, table.num_blocks, count)
   length = lengths.query_tokens - 2
@@ -45,7 +41,9 @@ def sample(
   )
 
 
-def _sentence(table, block, rng):
+def _sentence(
+  table: block_table.BlockTable, block: int, rng: np.random.Generator
+) -> np.ndarray:
   """Returns the wordpieces of a random sentence of the block, int32 [n]."""
   ends = table.sentence_ends(block)
   if not len(ends):

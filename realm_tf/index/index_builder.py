@@ -23,7 +23,6 @@ from realm_tf.index import query_embeddings
 from realm_tf.index import reuse
 from realm_tf.index import searchers
 from realm_tf.index import storage
-from realm_tf.index import tuning
 from realm_tf.index import version_work
 from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
@@ -38,10 +37,8 @@ class IndexBuilder:
   """Embeds one corpus again and again, with ever newer parameters.
 
   Args:
-    table: The corpus.
-    config: Config with model, lengths and index; `vocab_size` is set.
-    special_ids: The vocabulary's [CLS] and [SEP].
-    mask_id: The vocabulary's [MASK].
+    config: `vocab_size` is set.
+    special_ids: [CLS] and [SEP].
     model: Model with the EMBEDDER part, made in the strategy's scope; by
       default a new one.
     strategy: Strategy whose replicas, all of this machine, share each batch;
@@ -59,7 +56,7 @@ class IndexBuilder:
   ):
     config = precision.resolve(config)
     self._table = table
-    self._config = config
+    self.config = config
     self._special_ids, self._mask_id = special_ids, mask_id
     if model is None:
       with (strategy or tf.distribute.get_strategy()).scope():
@@ -68,11 +65,6 @@ class IndexBuilder:
     self._open_embed = embed_backend.opener(
       model, special_ids, config.index, strategy
     )
-    self._embed: Optional[block_embeddings.Embed] = None
-
-  @property
-  def config(self) -> config_lib.ExperimentConfig:
-    return self._config
 
   @property
   def corpus_fingerprint(self) -> str:
@@ -83,64 +75,59 @@ class IndexBuilder:
     params: versions.Version,
     index_root: str,
     job: version_work.Job = version_work.ALONE,
+    *,
+    base: Optional[str] = None,
   ) -> Optional[versions.Version]:
     """Builds the index version of a parameter version; see `build`.
 
     Args:
       params: A parameter version, or an unfinished index version, which holds
         the embedders too.
-      index_root: Directory of all index versions.
-      job: This worker's part of the work.
 
     Raises:
       UserError: The parameters are damaged or lack an embedder.
     """
-    if index_plan.read(params.path) is None:
-      versions.verify(params.path)
-    model_files.load_version(self._model, params.path)
-    return self.build(params.step, index_root, job)
+    self._load(params)
+    return self.build(params.step, index_root, job, base=base)
 
   def build(
     self,
     step: int,
     index_root: str,
     job: version_work.Job = version_work.ALONE,
+    *,
+    base: Optional[str] = None,
+    fits: bool = True,
     embeddings: Optional[np.ndarray] = None,
   ) -> Optional[versions.Version]:
-    """Builds the version of `step` with the model's current parameters.
-
-    Blocks that `job.base`, or else the newest version, holds with the same
-    embedding are not embedded again.
+    """Builds the index version of a step with the model's current variables.
 
     Args:
-      step: Training step of the parameters.
       index_root: Directory of all index versions.
       job: This worker's part of the work.
+      base: Index version whose embeddings are reused for equal blocks; by
+        default the newest one that fits.
+      fits: Whether a `base` that was embedded otherwise is an error.
       embeddings: Embeddings made elsewhere, float32 [N, D]; must take slices.
 
     Returns:
       The complete version; None if it was overtaken.
 
     Raises:
-      UserError: Another index stands in its place, or `job.base` does not fit.
+      UserError: Another index stands in its place, or `base` does not fit.
     """
     begun = time.monotonic()
-    plan = self._plan()
-    version = versions.Version(step, versions.version_path(index_root, step))
+    version, plan = self._begin(step, index_root)
     if versions.is_complete(version.path):
-      storage.check_same(version.path, plan)
       return version
-    embed_rows = (
-      self._embedding(job, index_root, plan)
-      if embeddings is None
-      else functools.partial(version_work.take_rows, embeddings)
-    )
-    index_plan.start(version.path, plan, self._model)
-
-    def complete(shards, worker_name):
-      self._complete(version, plan, shards, worker_name)
-
-    if not version_work.run(version, plan, job, embed_rows, complete):
+    if embeddings is None:
+      embed_rows = self._embedding(index_root, plan, base, fits)
+    else:
+      embed_rows = functools.partial(_take_rows, embeddings)
+    work = version_work.VersionWork(version, plan, job)
+    if not work.run(
+      embed_rows, functools.partial(self._complete, version, plan)
+    ):
       logging.info('Left %s: a newer index is there.', version.path)
       return None
     logging.info(
@@ -154,22 +141,16 @@ class IndexBuilder:
   def begin(
     self, params: versions.Version, index_root: str
   ) -> Optional[tuple[versions.Version, int]]:
-    """Begins the version of `params`, for `shard_maker`.
-
-    Returns:
-      The version and its number of shards; None if it is complete.
+    """Returns a begun version and its number of shards; None if complete.
 
     Raises:
       UserError: The parameters are damaged or lack an embedder.
     """
-    versions.verify(params.path)
-    model_files.load_version(self._model, params.path)
-    path = versions.version_path(index_root, params.step)
-    if versions.is_complete(path):
-      return None
-    plan = self._plan()
-    index_plan.start(path, plan, self._model)
-    return versions.Version(params.step, path), plan.num_shards
+    self._load(params)
+    version, plan = self._begin(params.step, index_root)
+    return (
+      None if versions.is_complete(version.path) else (version, plan.num_shards)
+    )
 
   def shard_maker(
     self, version: versions.Version, base: Optional[str] = None
@@ -178,7 +159,7 @@ class IndexBuilder:
 
     Args:
       version: The begun version; its own parameters are used.
-      base: As `Job.base`.
+      base: As in `build`.
 
     Raises:
       UserError: This machine would embed otherwise than the version's plan.
@@ -190,71 +171,85 @@ class IndexBuilder:
         f'All workers must embed by the plan of {version.path}. Found {plan} '
         'on this one. Give every worker the same files, and --set what differs.'
       )
-    embed_rows = self._embedding(
-      version_work.Job(base=base), os.path.dirname(version.path), plan
-    )
-    return lambda shard: version_work.make_shard(
-      version, plan, shard, embed_rows
-    )
+    root = os.path.dirname(version.path)
+    embed_rows = self._embedding(root, plan, base, fits=True)
+    work = version_work.VersionWork(version, plan)
+    return functools.partial(work.make_shard, embed_rows=embed_rows)
 
-  def can_reuse(self, path: str) -> bool:
-    """Returns whether `path` fits as `Job.base`; if not, logs why."""
-    return reuse.if_fit(path, self._plan()) is not None
+  def _load(self, params: versions.Version) -> None:
+    if index_plan.read(params.path) is None:
+      versions.verify(params.path)
+    model_files.load_version(self._model, params.path)
 
-  def _plan(self):
+  def _plan(self) -> index_plan.Plan:
     return index_plan.make(
-      self._config, self._model, self.corpus_fingerprint, self._table.num_blocks
+      self.config, self._model, self.corpus_fingerprint, self._table.num_blocks
     )
 
-  def _embedding(self, job, index_root, plan):
+  def _begin(
+    self, step: int, index_root: str
+  ) -> tuple[versions.Version, index_plan.Plan]:
+    """Writes a version's plan and parameters, unless they are there."""
+    plan = self._plan()
+    version = versions.Version(step, versions.version_path(index_root, step))
+    if versions.is_complete(version.path):
+      storage.check_same(version.path, plan)
+    else:
+      index_plan.start(version.path, plan, self._model)
+    return version, plan
+
+  def _embedding(
+    self,
+    index_root: str,
+    plan: index_plan.Plan,
+    base: Optional[str],
+    fits: bool,
+  ) -> version_work.EmbedRows:
     """Returns what embeds blocks, or takes them over from another version."""
-    self._embed = None  # It may hold a copy of older parameters.
-    base = (
-      reuse.Base(job.base, plan) if job.base else reuse.newest(index_root, plan)
-    )
-    return functools.partial(self._embed_rows, base)
+    if base is not None and fits:
+      known: Optional[reuse.Base] = reuse.Base(base, plan)
+    else:
+      newest = versions.newest(index_root)
+      known = reuse.first_fit([base, newest and newest.path], plan)
+    # Made anew for each version, as it may copy the parameters.
+    open_embed = functools.cache(self._open_embed)
 
-  def _embed_rows(self, base, block_ids, progress):
-    """Returns the embeddings of blocks, float32 [n, D]."""
-    if base is None:
-      return self._embed_anew(block_ids, progress)
-    is_known, old = base.find(np.asarray(self._table.hashes[block_ids]))
-    progress(len(old))
-    new = self._embed_anew(block_ids[~is_known], progress)
-    result = np.empty([len(block_ids), old.shape[1]], np.float32)
-    result[is_known] = old
-    if len(new):
-      result[~is_known] = new
-    return result
+    def embed(
+      block_ids: np.ndarray, progress: Callable[[int], None]
+    ) -> np.ndarray:
+      return block_embeddings.embed_blocks(
+        open_embed(),
+        self._table,
+        block_ids,
+        self.config.lengths,
+        progress=progress,
+      )
 
-  def _embed_anew(self, block_ids, progress):
-    self._embed = self._embed or self._open_embed()
-    return block_embeddings.embed_blocks(
-      self._embed,
-      self._table,
-      block_ids,
-      self._config.lengths,
-      block_embeddings.BATCH_SIZE,
-      progress,
-    )
+    if known is None:
+      return embed
+    return functools.partial(known.embed, self._table.hashes, embed)
 
-  def _complete(self, version, plan, shards, worker_name):
-    config = self._config.index
+  def _complete(
+    self,
+    version: versions.Version,
+    plan: index_plan.Plan,
+    shards: Sequence[embedding_shards.Shard],
+    worker_name: str,
+  ) -> None:
+    config = self.config.index
     embeddings = embedding_shards.Embeddings(
       version.path, shards, plan.storage_dtype
     )
     queries = None
     if not searchers.is_exact(searchers.kind(config, plan.num_blocks)):
-      lengths = self._config.lengths
-      queries = held_out_queries.sample(
-        self._table,
-        query_embeddings.compile_embedding(
-          self._model, lengths.query_tokens, self._special_ids
-        ),
-        lengths,
-        self._mask_id,
+      lengths = self.config.lengths
+      embed = query_embeddings.compile_embedding(
+        self._model, lengths.query_tokens, self._special_ids
       )
-    ks = tuning.asked_ks(self._config, plan.num_blocks)
+      queries = held_out_queries.sample(
+        self._table, embed, lengths, self._mask_id
+      )
+    ks = self.config.searched_ks(plan.num_blocks)
     storage.complete(
       version,
       plan,
@@ -263,6 +258,14 @@ class IndexBuilder:
       self._table.hashes,
       searchers.build(embeddings, config, queries, ks),
     )
+
+
+def _take_rows(
+  embeddings: np.ndarray, block_ids: np.ndarray, progress: Callable[[int], None]
+) -> np.ndarray:
+  rows = embeddings[int(block_ids[0]) : int(block_ids[-1]) + 1]
+  progress(len(rows))
+  return np.asarray(rows, np.float32)
 
 
 def open_builder(
@@ -274,9 +277,8 @@ def open_builder(
   """Returns a builder for the model of a directory and a corpus.
 
   Raises:
-    UserError: One of them is missing, their vocabularies differ, blocks are
-      longer than the model embeds, a file is not as it was written, or an
-      override is of something else.
+    UserError: A file is missing or changed, the vocabularies differ, blocks are
+      too long for the model, or an override is of something else.
   """
   opened = model_files.open_model(model_dir)
   for override in overrides:

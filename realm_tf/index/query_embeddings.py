@@ -13,32 +13,24 @@ Embed = Callable[[np.ndarray], np.ndarray]
 
 
 def compile_embedding(
-  model: realm_model.RealmModel, query_tokens: int, special_ids: tuple[int, int]
+  model: realm_model.RealmModel,
+  query_tokens: int,
+  special_ids: tuple[int, int],
+  *,
+  any_size: bool = False,
 ) -> Embed:
   """Returns the compiled query embedder, wordpieces to embeddings.
 
   It reads the model's variables at each call: tuned or swapped parameters take
   effect at once.
+
+  Args:
+    any_size: Compiles one graph for all shapes, so no question waits for a
+      compilation. By default each shape has its own, as accelerators need it.
   """
+  signature = [tf.TensorSpec([None, None], tf.int32)] if any_size else None
 
-  @tf.function  # Of sizes known, as an accelerator wants them.
-  def embed(query_ids):
-    return model.embed_queries(
-      joining.pack_longest(query_ids, None, *special_ids, query_tokens)
-    )
-
-  return lambda query_ids: embed(tf.constant(query_ids, tf.int32)).numpy()
-
-
-def compile_any_size(
-  model: realm_model.RealmModel, query_tokens: int, special_ids: tuple[int, int]
-) -> Embed:
-  """Returns `compile_embedding`'s function as one graph of unknown sizes.
-
-  No question waits for a compilation, or is padded to a size met before.
-  """
-
-  @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)])
+  @tf.function(input_signature=signature)
   def embed(query_ids):
     return model.embed_queries(
       joining.pack_longest(query_ids, None, *special_ids, query_tokens)

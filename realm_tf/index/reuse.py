@@ -5,15 +5,16 @@ corpus; blocks are told apart by the hash of title and body. Only new articles
 are embedded, and parameters that differ only in the reader cost nothing.
 """
 
-from typing import Any, Optional
+from collections.abc import Callable, Iterable
+from typing import Optional
 
 from absl import logging
 import numpy as np
 
 from realm_tf import errors
-from realm_tf.index import embedding_shards
 from realm_tf.index import index_plan
 from realm_tf.index import storage
+from realm_tf.index import version_work
 from realm_tf.rundir import versions
 
 # Fields of a plan that decide about the embedding of a block.
@@ -35,14 +36,41 @@ class Base:
 
   def __init__(self, path: str, plan: index_plan.Plan):
     manifest = storage.read_manifest(path)
-    _check_same(path, manifest, plan)
+    for name in _SAME:
+      expected, found = str(getattr(plan, name)), str(manifest[name])
+      if found != expected:
+        raise errors.UserError(
+          'Embeddings can only be reused of an index that was embedded in the '
+          f'same way. Found {name} {found[:12]} in {path}, and {expected[:12]} '
+          'here. Build the index without it.'
+        )
     versions.verify(path)
-    self._embeddings: embedding_shards.Embeddings = storage.read_embeddings(
-      path, manifest
-    )
+    self._embeddings = storage.read_embeddings(path, manifest)
     hashes = np.asarray(storage.read_hashes(path, manifest))
     self._order = np.argsort(hashes, kind='stable')
     self._sorted = hashes[self._order]
+
+  def embed(
+    self,
+    all_hashes: np.ndarray,
+    embed_new: version_work.EmbedRows,
+    block_ids: np.ndarray,
+    progress: Callable[[int], None],
+  ) -> np.ndarray:
+    """Returns embeddings of blocks, float32 [n, D]; embeds only unknown ones.
+
+    Args:
+      all_hashes: Hashes of the corpus's blocks, uint64 [N].
+      block_ids: int64 [n].
+      progress: Called with the number of blocks taken over.
+    """
+    is_known, old = self.find(np.asarray(all_hashes[block_ids]))
+    progress(len(old))
+    result = np.empty([len(block_ids), old.shape[1]], np.float32)
+    result[is_known] = old
+    if not is_known.all():
+      result[~is_known] = embed_new(block_ids[~is_known], progress)
+    return result
 
   def find(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Finds blocks by their hashes, uint64 [n].
@@ -58,31 +86,13 @@ class Base:
     return is_known, self._embeddings[self._order[places[is_known]]]
 
 
-def newest(index_root: str, plan: index_plan.Plan) -> Optional[Base]:
-  """Returns the newest version as a base; None if there is none that fits."""
-  version = versions.newest(index_root)
-  return None if version is None else if_fit(version.path, plan)
-
-
-def if_fit(path: str, plan: index_plan.Plan) -> Optional[Base]:
-  """Returns a version as a base; None, and a line in the log, if unfit."""
-  try:
-    return Base(path, plan)
-  except errors.UserError as error:
-    logging.info('Embedding all blocks: %s', error)
-    return None
-
-
-def _check_same(path: str, manifest: dict[str, Any], plan: index_plan.Plan):
-  for name in _SAME:
-    expected, found = getattr(plan, name), manifest[name]
-    if found != expected:
-      raise errors.UserError(
-        'Embeddings can only be reused of an index that was embedded in the '
-        f'same way. Found {name} {_short(found)} in {path}, and '
-        f'{_short(expected)} here. Build the index without it.'
-      )
-
-
-def _short(value):
-  return value[:12] if isinstance(value, str) else value
+def first_fit(
+  paths: Iterable[Optional[str]], plan: index_plan.Plan
+) -> Optional[Base]:
+  """Returns the first version that fits, or None; logs why others do not."""
+  for path in filter(None, paths):
+    try:
+      return Base(path, plan)
+    except errors.UserError as error:
+      logging.info('Embeddings of %s are not reused: %s', path, error)
+  return None

@@ -21,7 +21,6 @@ import weakref
 import numpy as np
 
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.index import tuned_searcher
 
 _REQUEST = struct.Struct('=qqq')  # Q, D and k; float32 [Q, D] follows.
 _READY = b'ready'  # Each reply is int32 and float32 [Q, k].
@@ -107,7 +106,7 @@ def _serve(directory, num_leaves, efforts):
   loaded = scann_searcher.ScannSearcher.load(
     directory, int(num_leaves), next(iter(efforts.values()))
   )
-  searcher = tuned_searcher.TunedSearcher(loaded, efforts)
+  searcher = searcher_lib.TunedSearcher(loaded, efforts)
   replies.write(_READY)
   replies.flush()
   while header := requests.read(_REQUEST.size):

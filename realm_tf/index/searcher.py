@@ -1,6 +1,7 @@
 """Interface of all nearest-neighbour searchers, and their results."""
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -43,7 +44,6 @@ class Searcher(Protocol):
     """
 
 
-@runtime_checkable
 class ApproximateSearcher(Searcher, Protocol):
   """A searcher over partitions, whose effort can be changed once built."""
 
@@ -60,6 +60,42 @@ class ApproximateSearcher(Searcher, Protocol):
 
   def save(self, directory: str) -> None:
     """Writes the searcher into an existing, local directory."""
+
+
+class TunedSearcher:
+  """Searches with the effort of the smallest tuned k that is large enough.
+
+  The best block is found in few partitions, the best thousand only in many.
+  """
+
+  def __init__(
+    self, searcher: ApproximateSearcher, efforts: Mapping[int, Effort]
+  ):
+    self.efforts = dict(sorted(efforts.items()))
+    # Kept: one of faiss holds what it made for an effort.
+    self._searchers = {
+      k: searcher.with_effort(effort) for k, effort in self.efforts.items()
+    }
+
+  @property
+  def num_leaves(self) -> int:
+    """Number of partitions."""
+    return self.at(1).num_leaves
+
+  def at(self, k: int) -> ApproximateSearcher:
+    """Returns the searcher, with the effort that `k` blocks need."""
+    largest = max(self._searchers)
+    return self._searchers[
+      min((tuned for tuned in self._searchers if tuned >= k), default=largest)
+    ]
+
+  def search(self, queries: np.ndarray, k: int) -> Neighbors:
+    """Returns the top `k` of each query; see `searcher.Searcher`."""
+    return self.at(k).search(queries, k)
+
+  def save(self, directory: str) -> None:
+    """Writes the searcher into an existing, local directory."""
+    self.at(1).save(directory)
 
 
 def fill(neighbors: Neighbors, k: int) -> Neighbors:

@@ -13,20 +13,37 @@ import os
 import tempfile
 from typing import Any, NamedTuple, Optional
 
-from absl import logging
 import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import errors
 from realm_tf.index import brute_force
 from realm_tf.index import disk_rescoring
 from realm_tf.index import scann_process
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.index import searcher_settings
-from realm_tf.index import tuned_searcher
 from realm_tf.index import tuning
+from realm_tf.rundir import json_shapes
 
-_TOP = searcher_settings.DEFAULT_TOP
+_EXACT_KINDS = ('brute_force', 'device')
+_TOP = 10
+_EFFORT = {
+  'k': json_shapes.count(1),
+  'leaves_to_search': json_shapes.count(1),
+  'num_to_rescore': json_shapes.COUNT,
+}
+# What a manifest says of an index's searcher.
+SHAPE = json_shapes.object_of(
+  {
+    'kind': json_shapes.one_of(*_EXACT_KINDS, 'scann', 'faiss', 'milvus'),
+    'num_leaves': json_shapes.optional(json_shapes.count(1)),
+    'vectors': json_shapes.optional(json_shapes.one_of('disk')),
+    'dtype': json_shapes.optional(json_shapes.one_of('float32', 'bfloat16')),
+    'efforts': json_shapes.optional(
+      json_shapes.list_of(json_shapes.object_of(_EFFORT))
+    ),
+  }
+)
 
 
 class Built(NamedTuple):
@@ -34,11 +51,8 @@ class Built(NamedTuple):
 
   Attributes:
     searcher: Ready to search, as tuned.
-    settings: 'kind'; of an approximate one also 'num_leaves', 'vectors' if
-      they are on 'disk', and either
-      'leaves_to_search' and 'num_to_rescore', or, if queries were given,
-      'efforts', a list by ascending 'k' of these two and the recall
-      'measured', and 'recall' with its 'target' and 'num_queries'.
+    settings: Fields of `SHAPE`. Of an approximate searcher, `efforts` are what
+      is searched for each tuned k, with the recall 'measured' there.
   """
 
   searcher: searcher_lib.Searcher
@@ -62,7 +76,7 @@ def kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
 
 def is_exact(chosen: str) -> bool:
   """Returns whether searchers of a kind find the exact top blocks."""
-  return chosen in searcher_settings.EXACT_KINDS
+  return chosen in _EXACT_KINDS
 
 
 def build(
@@ -85,12 +99,16 @@ def build(
   """
   chosen = kind(config, len(embeddings))
   if is_exact(chosen):
-    settings = {'kind': chosen}
+    settings: dict[str, Any] = {'kind': chosen}
     if chosen == 'device' and config.storage_dtype == 'bfloat16':
-      settings['dtype'] = 'bfloat16'  # They are stored in no more bits.
+      settings['dtype'] = 'bfloat16'  # So it is on disk already.
     return Built(_exact(settings, embeddings), settings)
   searcher = _adapter(chosen).build(embeddings, config)
-  settings = _settings(chosen, searcher)
+  settings = {
+    'kind': chosen,
+    'num_leaves': searcher.num_leaves,
+    'efforts': [{'k': _TOP, **searcher.effort._asdict()}],
+  }
   if config.vectors == 'disk' and chosen != 'milvus':
     settings['vectors'] = 'disk'
     searcher = disk_rescoring.DiskRescorer(searcher, embeddings)
@@ -116,42 +134,28 @@ def tune(
     queries: float32 [Q, D], held out; at least one.
     ks: Numbers of blocks that will be asked for, ascending; each is tuned for.
   """
-  searcher: searcher_lib.ApproximateSearcher = built.searcher
+  searcher: Any = built.searcher
   num_blocks = len(embeddings)
   ks = sorted({min(k, num_blocks) for k in ks})
-  expected = tuning.exact_ids(embeddings, queries, ks[-1])
-  efforts, rows, leaves = {}, [], 1
-  for k in ks:
-    candidates = [searcher.effort]
-    if config.recall_target:
-      # What is too few for less is too few for more.
-      candidates = tuning.efforts(searcher.num_leaves, num_blocks, k, leaves)
-    choice = tuning.choose(
-      searcher, candidates, queries, expected[:, :k], config.recall_target
-    )
-    efforts[k], leaves = choice.effort, choice.effort.leaves_to_search
-    rows.append({'k': k, **choice.effort._asdict(), 'measured': choice.recall})
-    logging.info(
-      'Recall@%d is %.4f at %s, of %d leaves; %d efforts were measured.',
-      k,
-      choice.recall,
-      choice.effort,
-      searcher.num_leaves,
-      choice.num_tried,
-    )
-  kept = ('kind', 'num_leaves', 'vectors')
+  exact = brute_force.BruteForceSearcher(embeddings)
+  expected_ids = exact.search(queries, ks[-1]).block_ids
+  target = config.recall_target
+  choices = tuning.tune(searcher, num_blocks, queries, expected_ids, ks, target)
+  efforts = {k: choice.effort for k, choice in choices.items()}
   settings = {
-    **{key: built.settings[key] for key in kept if key in built.settings},
-    'efforts': rows,
-    'recall': {'target': config.recall_target, 'num_queries': len(queries)},
+    **built.settings,
+    'efforts': [
+      {'k': k, **choice.effort._asdict(), 'measured': choice.recall}
+      for k, choice in choices.items()
+    ],
+    'recall': {'target': target, 'num_queries': len(queries)},
   }
-  return Built(tuned_searcher.TunedSearcher(searcher, efforts), settings)
+  return Built(searcher_lib.TunedSearcher(searcher, efforts), settings)
 
 
 def save(searcher: searcher_lib.Searcher, directory: str) -> bool:
   """Writes a searcher's files into `directory`; returns whether it has any."""
-  kinds = searcher_lib.ApproximateSearcher, tuned_searcher.TunedSearcher
-  if not isinstance(searcher, kinds):
+  if not hasattr(searcher, 'save'):
     return False
   tf.io.gfile.makedirs(directory)
   if not _is_remote(directory):
@@ -183,7 +187,7 @@ def load(
   """
   if is_exact(settings['kind']):
     return _exact(settings, embeddings)
-  efforts = searcher_settings.efforts(settings, directory)
+  efforts = _efforts(settings, directory)
   leaves = settings['num_leaves']
   on_disk = settings.get('vectors') == 'disk'
   with _local(directory) as path:
@@ -195,7 +199,7 @@ def load(
     )
   if on_disk:
     searcher = disk_rescoring.DiskRescorer(searcher, embeddings)
-  return tuned_searcher.TunedSearcher(searcher, efforts)
+  return searcher_lib.TunedSearcher(searcher, efforts)
 
 
 def publish(settings: dict[str, Any], directory: str, name: str) -> None:
@@ -218,7 +222,28 @@ def release(settings: dict[str, Any], directory: str) -> None:
       _adapter('milvus').drop(path)
 
 
-def _exact(settings, embeddings):
+def _efforts(
+  settings: dict[str, Any], directory: str
+) -> dict[int, searcher_lib.Effort]:
+  """Returns k -> effort of an approximate searcher."""
+  rows = settings.get('efforts')
+  if not rows or 'num_leaves' not in settings:
+    raise errors.UserError(
+      f"'searcher' in the manifest of {os.path.dirname(directory)} must have "
+      f"'num_leaves' and 'efforts'. Found {sorted(settings)}. Build the index "
+      'again with bin.build_index.'
+    )
+  return {
+    row['k']: searcher_lib.Effort(
+      row['leaves_to_search'], row['num_to_rescore']
+    )
+    for row in rows
+  }
+
+
+def _exact(
+  settings: dict[str, Any], embeddings: np.ndarray
+) -> searcher_lib.Searcher:
   if settings['kind'] == 'brute_force':
     return brute_force.BruteForceSearcher(embeddings)
   from realm_tf.index import device_searcher
@@ -228,7 +253,7 @@ def _exact(settings, embeddings):
   )
 
 
-def _adapter(chosen):
+def _adapter(chosen: str) -> Any:
   if chosen == 'scann':
     from realm_tf.index import scann_searcher
 
@@ -242,15 +267,7 @@ def _adapter(chosen):
   return faiss_searcher.FaissSearcher
 
 
-def _settings(chosen, searcher):
-  return {
-    'kind': chosen,
-    'num_leaves': searcher.num_leaves,
-    **searcher.effort._asdict(),
-  }
-
-
-def _is_remote(directory):
+def _is_remote(directory: str) -> bool:
   return '://' in directory
 
 
@@ -265,7 +282,7 @@ def _local(directory: str) -> Iterator[str]:
     yield local
 
 
-def _copy(source, target):
+def _copy(source: str, target: str) -> None:
   # Neither library reads or writes anything but local files.
   for name in tf.io.gfile.listdir(source):
     tf.io.gfile.copy(

@@ -21,7 +21,6 @@ from realm_tf import errors
 from realm_tf.index import embedding_shards
 from realm_tf.index import index_plan
 from realm_tf.index import searcher as searcher_lib
-from realm_tf.index import searcher_settings
 from realm_tf.index import searchers
 from realm_tf.records import npy_files
 from realm_tf.rundir import json_shapes
@@ -41,7 +40,7 @@ KIND = manifests.Kind(
     **index_plan.FIELDS,
     'embedding_size': json_shapes.COUNT,
     'assets': json_shapes.TEXT,
-    'searcher': searcher_settings.SHAPE,
+    'searcher': searchers.SHAPE,
   },
   [os.path.basename(layout.params_file(''))],
 )

@@ -15,7 +15,6 @@ from absl import logging
 import numpy as np
 
 from realm_tf import config as config_lib
-from realm_tf.index import brute_force
 from realm_tf.index import searcher as searcher_lib
 
 _LEAVES_RATIO = 1.25  # Between two numbers of leaves that are tried.
@@ -25,10 +24,6 @@ _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _MOST_RESCORED = 640
 _MOST_MULTIPLE = 16  # Where that is more.
 MIN_BLOCKS = 16  # Codebooks of 4 bits are trained on no fewer points.
-# Blocks that an answer is compared with, `answering.answerer.NUM_COMPARED`, and
-# that `training.question_pairs` looks for wrong ones among.
-_COMPARED = 100
-_SHOWN = 10  # Results that people look at.
 # Blocks scored by their codes in the time in which one is rescored.
 _BLOCKS_PER_RESCORE = 40
 
@@ -57,20 +52,39 @@ def untuned(
   return leaves, searcher_lib.Effort(to_search, config.num_to_rescore)
 
 
-def asked_ks(config: config_lib.ExperimentConfig, num_blocks: int) -> list[int]:
-  """Returns every number of blocks that a job may search for, ascending."""
-  pretraining = config.pretraining
-  candidates = max(pretraining.num_candidates, pretraining.over_retrieval)
-  asked = (_SHOWN, _COMPARED, candidates, config.finetuning.num_searched)
-  return sorted({min(k, num_blocks) for k in asked})
+def tune(
+  searcher: searcher_lib.ApproximateSearcher,
+  num_blocks: int,
+  queries: np.ndarray,
+  expected_ids: np.ndarray,
+  ks: Sequence[int],
+  target: float,
+) -> dict[int, Choice]:
+  """Returns the effort that each k needs.
 
-
-def exact_ids(
-  embeddings: np.ndarray, queries: np.ndarray, k: int
-) -> np.ndarray:
-  """Returns the ids of the top `k` blocks of each query, int32 [Q, k]."""
-  exact = brute_force.BruteForceSearcher(embeddings)
-  return exact.search(queries, k).block_ids
+  Args:
+    queries: float32 [Q, D], held out.
+    expected_ids: Their exact top blocks, [Q, the largest k].
+    ks: Numbers of blocks that jobs will ask for, ascending.
+    target: Recall to reach; 0 keeps the searcher's effort, and only measures.
+  """
+  choices, leaves = {}, 1
+  for k in ks:
+    candidates = [searcher.effort]
+    if target:
+      # Too few leaves for a smaller k are too few for a larger one.
+      candidates = efforts(searcher.num_leaves, num_blocks, k, leaves)
+    choice = choose(searcher, candidates, queries, expected_ids[:, :k], target)
+    choices[k], leaves = choice, choice.effort.leaves_to_search
+    logging.info(
+      'Recall@%d is %.4f at %s, of %d leaves; %d efforts were measured.',
+      k,
+      choice.recall,
+      choice.effort,
+      searcher.num_leaves,
+      choice.num_tried,
+    )
+  return choices
 
 
 def recall(found_ids: np.ndarray, expected_ids: np.ndarray) -> float:
@@ -107,7 +121,7 @@ def efforts(
   rescores = {min(k * times, most, num_blocks) for times in _MULTIPLES}
   blocks_per_leaf = num_blocks / num_leaves
 
-  def cost(effort):
+  def cost(effort: searcher_lib.Effort) -> float:
     return (
       effort.leaves_to_search * blocks_per_leaf
       + effort.num_to_rescore * _BLOCKS_PER_RESCORE
@@ -128,20 +142,20 @@ def choose(
   """Returns the first of `candidates` that reaches the target.
 
   Args:
-    searcher: Searcher to tune.
     candidates: Efforts, the cheapest first.
     queries: float32 [Q, D], held out.
     expected_ids: Their exact top k blocks, [Q, k].
     target: Recall@k, in [0, 1].
 
   Returns:
-    If no effort reaches the target, the most thorough one; that is logged.
+    The most thorough effort if none reaches the target; that is logged.
   """
   thorough = max(effort.num_to_rescore for effort in candidates)
-  within_reach = {}  # Leaves -> whether the most rescoring is enough there.
+  # Leaves -> whether the most rescoring is enough there.
+  within_reach: dict[int, bool] = {}
   num_tried = 0
 
-  def measure(effort):
+  def measure(effort: searcher_lib.Effort) -> float:
     nonlocal num_tried
     num_tried += 1
     found = searcher.with_effort(effort).search(queries, expected_ids.shape[1])
@@ -169,7 +183,7 @@ def choose(
   return Choice(effort, measured, num_tried)
 
 
-def _geometric(largest):
+def _geometric(largest: int) -> list[int]:
   """Returns whole numbers from 1 to `largest`, each about a quarter above."""
   result, number = [], 1
   while number < largest:

@@ -1,11 +1,11 @@
 """Shares the building of one index version among workers.
 
-Each shard is a task, and the last task completes the version. Any number of
-workers share them through the version's directory; one that starts again after
-a crash takes up what is left.
+Each shard is a task; completing the version is the last one. Workers meet in a
+folder of the version, so a worker that starts after a crash does what is left.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+import contextlib
 import os
 import time
 from typing import NamedTuple, Optional
@@ -22,6 +22,8 @@ from realm_tf.rundir import shared_work
 from realm_tf.rundir import versions
 from realm_tf.rundir import workers
 
+# (block ids int64 [n], function of the number embedded) -> float32 [n, D].
+EmbedRows = Callable[[np.ndarray, Callable[[int], None]], np.ndarray]
 _COMPLETE = 'complete'  # The last task.
 # Of an `embedding_shards.Shard`.
 _RESULT = {
@@ -36,150 +38,134 @@ class Job(NamedTuple):
   """One worker's part of the work.
 
   Attributes:
-    worker: Worker's identity; by default a new one.
     number: Number of this worker, from 0; it begins with shards `number`,
       `number` + `num_workers`, ...
     num_workers: Expected workers; the work is done even if some are missing.
-    takeover_secs: Timeout of `shared_work.SharedWork`.
+    takeover_secs: Seconds of silence after which another worker is dead.
     wait: Called while other workers do all that is left.
     watch: Called with the numbers of embedded blocks and of all blocks.
-    is_overtaken: Returns whether the version of a step is wanted no more.
-    base: Path of an index version whose embeddings must be reused.
+    ends_overtaken: Whether to leave the version once a newer one is complete.
   """
 
-  worker: Optional[workers.Worker] = None
   number: int = 0
   num_workers: int = 1
   takeover_secs: float = 60.0
   wait: Callable[[], None] = lambda: time.sleep(1.0)
   watch: Callable[[int, int], None] = lambda done, total: None
-  is_overtaken: Callable[[int], bool] = lambda step: False
-  base: Optional[str] = None
+  ends_overtaken: bool = False
 
 
 ALONE = Job()
 
-# (block ids int64 [n], progress) -> float32 [n, D].
-EmbedRows = Callable[[np.ndarray, Callable[[int], None]], np.ndarray]
-# (shards, name) -> writes what `storage.complete` writes.
-Complete = Callable[[Sequence[embedding_shards.Shard], str], None]
 
+class VersionWork:
+  """One worker's part in building the version at a path."""
 
-def run(
-  version: versions.Version,
-  plan: index_plan.Plan,
-  job: Job,
-  embed_rows: EmbedRows,
-  complete: Complete,
-) -> bool:
-  """Works until the version is complete.
-
-  Returns:
-    False if it was overtaken.
-  """
-  worker = job.worker or workers.this_worker()
-  directory = os.path.join(version.path, f'work-{plan.name}')
-  try:
-    work = shared_work.SharedWork(directory, worker, job.takeover_secs)
-    making = _Making(version, plan, job, work, embed_rows, complete)
-    with work.beating():
-      while not versions.is_complete(version.path):
-        if job.is_overtaken(version.step):
-          return False
-        if not making.do_next():
-          job.wait()
-    if making.has_completed:
-      listed_files.remove_tree(directory)
-  except (tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
-    # Another one may have completed it, too, and clear up at the same time.
-    if not versions.is_complete(version.path):
-      raise
-  return True
-
-
-def make_shard(
-  version: versions.Version,
-  plan: index_plan.Plan,
-  shard: int,
-  embed_rows: EmbedRows,
-) -> None:
-  """Makes one shard unless it is done, for a caller that shares out the shards.
-
-  It takes no claim: a retry must not wait for a worker that died, and if two
-  workers make one shard, the first counts.
-  """
-  job = Job(worker=workers.this_worker())
-  directory = os.path.join(version.path, f'work-{plan.name}')
-  work = shared_work.SharedWork(directory, job.worker, job.takeover_secs)
-  if not work.num_done([_name(shard)]):
-    _Making(version, plan, job, work, embed_rows, None).embed(_name(shard))
-
-
-def take_rows(
-  embeddings: np.ndarray, block_ids: np.ndarray, progress: Callable[[int], None]
-) -> np.ndarray:
-  """Returns a shard's rows, float32 [n, D], of embeddings [N, D]."""
-  rows = embeddings[int(block_ids[0]) : int(block_ids[-1]) + 1]
-  progress(len(rows))
-  return np.asarray(rows, np.float32)
-
-
-class _Making:
-  """One worker's tasks; see `run`."""
-
-  def __init__(self, version, plan, job, work, embed_rows, complete):
+  def __init__(
+    self, version: versions.Version, plan: index_plan.Plan, job: Job = ALONE
+  ):
     self._version = version
     self._plan = plan
     self._job = job
-    self._work = work
-    self._embed_rows = embed_rows
-    self._complete = complete
-    self._tasks = {_name(i): i for i in range(plan.num_shards)}
-    self._order = [
-      _name(i) for i in _order(plan.num_shards, job.number, job.num_workers)
-    ]
-    self.has_completed = False
+    self._directory = os.path.join(version.path, f'work-{plan.name}')
+    worker = workers.this_worker()
+    self._name = worker.name
+    self._tasks = shared_work.SharedWork(
+      self._directory, worker, job.takeover_secs
+    )
+    self._names = [_name(shard) for shard in range(plan.num_shards)]
 
-  def do_next(self) -> bool:
-    """Does a task; returns False if other workers do all that are left."""
-    task = self._work.take(self._order)
-    if task is not None:
-      self.embed(task)
-      return True
-    if self._work.num_done(self._tasks) < len(self._tasks):
-      return False
-    if self._work.take([_COMPLETE]) is None:
-      return False
-    shards = [
-      embedding_shards.Shard(*(result[name] for name in _RESULT))
-      for result in self._work.results(self._tasks, _RESULT)
-    ]
-    self._complete(shards, _unique(self._work.worker_name))
-    self.has_completed = True
+  def run(
+    self,
+    embed_rows: EmbedRows,
+    complete: Callable[[list[embedding_shards.Shard], str], None],
+  ) -> bool:
+    """Works until the version is complete; returns False if overtaken.
+
+    Args:
+      complete: Writes the manifest, from all shards and a part of file names
+        that no other worker has.
+    """
+    path = self._version.path
+    has_completed = False
+    try:
+      with self._tasks.beating():
+        while not versions.is_complete(path):
+          if self._is_overtaken():
+            return False
+          with self._claim() as task:
+            if task is None:
+              self._job.wait()
+            elif task != _COMPLETE:
+              self._embed(task, embed_rows)
+            else:
+              complete(self._shards(), self._unique_name())
+              has_completed = True
+      if has_completed:
+        listed_files.remove_tree(self._directory)
+    except (tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
+      # Another worker may have completed it, and clears up at the same time.
+      if not versions.is_complete(path):
+        raise
     return True
 
-  def embed(self, task: str) -> None:
-    """Embeds a shard and writes its file and its result."""
-    rows = self._plan.shard_rows(self._tasks[task])
-    total = self._plan.num_blocks
-    done = self._work.num_done(self._tasks) * self._plan.shard_blocks
+  @contextlib.contextmanager
+  def _claim(self) -> Iterator[Optional[str]]:
+    """Claims a shard, or the last task once all shards are done."""
+    is_embedded = self._tasks.num_done(self._names) == len(self._names)
+    order = _order(len(self._names), self._job.number, self._job.num_workers)
+    with self._tasks.claim(
+      [_COMPLETE] if is_embedded else map(_name, order)
+    ) as task:
+      yield task
 
-    def progress(count):
+  def _is_overtaken(self) -> bool:
+    version = self._version
+    root = os.path.dirname(version.path)
+    return self._job.ends_overtaken and bool(
+      versions.newest(root, above=version.step)
+    )
+
+  def make_shard(self, shard: int, embed_rows: EmbedRows) -> None:
+    """Embeds a shard unless it is done, for a caller that shares out shards.
+
+    No claim is taken: a retry must not wait for a worker that died, and if two
+    workers make one shard, the first counts.
+    """
+    if not self._tasks.num_done([_name(shard)]):
+      self._embed(_name(shard), embed_rows)
+
+  def _embed(self, task: str, embed_rows: EmbedRows) -> None:
+    """Embeds a shard, and writes its file and its result."""
+    rows = self._plan.shard_rows(int(task))
+    total = self._plan.num_blocks
+    done = self._tasks.num_done(self._names) * self._plan.shard_blocks
+
+    def progress(count: int) -> None:
       nonlocal done
       done += count
       self._job.watch(min(done, total), total)
 
-    embeddings = self._embed_rows(np.arange(rows.start, rows.stop), progress)
-    path = self._version.path
     shard = embedding_shards.write(
-      path,
-      f'embeddings-{task}-{_unique(self._work.worker_name)}.npy',
-      embeddings,
+      self._version.path,
+      f'embeddings-{task}-{self._unique_name()}.npy',
+      embed_rows(np.arange(rows.start, rows.stop), progress),
       self._plan.storage_dtype,
       rows.start,
     )
-    if not self._work.finish(task, shard._asdict()):
-      tf.io.gfile.remove(os.path.join(path, shard.file))
+    if not self._tasks.finish(task, shard._asdict()):
+      tf.io.gfile.remove(os.path.join(self._version.path, shard.file))
+
+  def _shards(self) -> list[embedding_shards.Shard]:
+    """Returns all shards, once they are done; UserError if one is damaged."""
+    return [
+      embedding_shards.Shard(*(result[name] for name in _RESULT))
+      for result in self._tasks.results(self._names, _RESULT)
+    ]
+
+  def _unique_name(self) -> str:
+    """Returns a part of a file name; a worker may do a task again."""
+    return f'{self._name}-{uuid.uuid4().hex[:6]}'
 
 
 def _order(num_shards: int, number: int, num_workers: int) -> Iterator[int]:
@@ -192,10 +178,5 @@ def _order(num_shards: int, number: int, num_workers: int) -> Iterator[int]:
   yield from (i for i in reversed(range(num_shards)) if i not in own)
 
 
-def _name(shard):
+def _name(shard: int) -> str:
   return f'{shard:05d}'
-
-
-def _unique(worker_name):
-  """Returns a file name's part; a worker may do a task again."""
-  return f'{worker_name}-{uuid.uuid4().hex[:6]}'

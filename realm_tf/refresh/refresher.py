@@ -6,9 +6,9 @@ The second of the two jobs of Section 3.3 of Guu et al. 2020. Trainer and
 workers communicate through the run directory only.
 """
 
-from collections.abc import Callable
-import functools
-from typing import Any, NamedTuple, Optional
+from collections.abc import Callable, Container
+import dataclasses
+from typing import Any, Optional
 
 from absl import logging
 import tensorflow as tf
@@ -19,50 +19,40 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 
 
-class RunDirectory(NamedTuple):
-  """Current state of a run directory; each call reads it anew.
+@dataclasses.dataclass(frozen=True)
+class RunDirectory:
+  """State of a trainer's run directory; each method reads it anew.
 
   Attributes:
-    next_params: Returns the parameter version to embed with, or None: the
-      newest or, if none may be skipped, the oldest without an index.
-    newest_index: Returns the newest complete index version, or None.
-    unfinished_index: Returns the newest index version that was begun, or None
-      if a complete one is newer.
-    is_training_done: Returns whether the trainer publishes nothing more.
-  """
-
-  next_params: Callable[[], Optional[versions.Version]]
-  newest_index: Callable[[], Optional[versions.Version]]
-  unfinished_index: Callable[[], Optional[versions.Version]]
-  is_training_done: Callable[[], bool]
-
-
-def look_at(
-  run_dir: str, corpus_fingerprint: str, in_order: bool, once: bool
-) -> RunDirectory:
-  """Opens the run directory of a trainer.
-
-  Args:
     corpus_fingerprint: Fingerprint of the corpus that is embedded.
     in_order: Whether to embed every parameter version, oldest first.
     once: Whether to treat training as done.
   """
-  params_root = layout.params_root(run_dir)
-  index_root = layout.index_root(run_dir)
 
-  def oldest_without_index():
-    index = versions.newest(index_root)
-    return versions.oldest(params_root, -1 if index is None else index.step)
+  path: str
+  corpus_fingerprint: str
+  in_order: bool = False
+  once: bool = False
 
-  newest_params = functools.partial(versions.newest, params_root)
-  return RunDirectory(
-    oldest_without_index if in_order else newest_params,
-    functools.partial(versions.newest, index_root),
-    functools.partial(
-      index_plan.find_unfinished, index_root, corpus_fingerprint
-    ),
-    lambda: once or tf.io.gfile.exists(layout.done_file(run_dir)),
-  )
+  def next_params(self) -> Optional[versions.Version]:
+    """Returns the parameter version to embed with next, or None."""
+    root = layout.params_root(self.path)
+    if not self.in_order:
+      return versions.newest(root)
+    index = self.newest_index()
+    return versions.oldest(root, -1 if index is None else index.step)
+
+  def newest_index(self) -> Optional[versions.Version]:
+    return versions.newest(layout.index_root(self.path))
+
+  def unfinished_index(self) -> Optional[versions.Version]:
+    """Returns the newest begun index version; None if a newer is complete."""
+    root = layout.index_root(self.path)
+    return index_plan.find_unfinished(root, self.corpus_fingerprint)
+
+  def is_training_done(self) -> bool:
+    """Returns whether the trainer publishes nothing more."""
+    return self.once or tf.io.gfile.exists(layout.done_file(self.path))
 
 
 def refresh_until_done(
@@ -80,8 +70,7 @@ def refresh_until_done(
 
   Args:
     publish_index: Embeds all blocks with the version and publishes the index.
-    wait: Called when there is nothing to do and after a failure, e.g.
-      `lambda: time.sleep(5)`.
+    wait: Called when there is nothing to do and after a failure.
     max_failures: Consecutive failures, e.g. of the disk, that end the job.
 
   Returns:
@@ -110,7 +99,9 @@ def refresh_until_done(
     wait()
 
 
-def _target(run, given_up):
+def _target(
+  run: RunDirectory, given_up: Container[int]
+) -> Optional[versions.Version]:
   """Returns the version to build the index of, if any."""
   params, index = run.next_params(), run.newest_index()
   published_step = -1 if index is None else index.step
@@ -122,7 +113,12 @@ def _target(run, given_up):
   return params
 
 
-def _report(error, target, num_failures, max_failures):
+def _report(
+  error: Exception,
+  target: versions.Version,
+  num_failures: int,
+  max_failures: int,
+) -> None:
   """Logs a failure; raises UserError if it is the last."""
   if num_failures >= max_failures:
     if isinstance(error, errors.UserError):
@@ -140,5 +136,5 @@ def _report(error, target, num_failures, max_failures):
   )
 
 
-def _line(error):
+def _line(error: Exception) -> str:
   return str(error).strip().rstrip('.') or type(error).__name__

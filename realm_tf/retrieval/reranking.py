@@ -29,7 +29,6 @@ class Reranker:
   ):
     self._table = table
     self._lengths = config.lengths
-    self._batch_size = block_embeddings.BATCH_SIZE
     self._embed_blocks = block_embeddings.compile_embedding(model, special_ids)
     self._embed_queries = query_embeddings.compile_embedding(
       model, config.lengths.query_tokens, special_ids
@@ -61,7 +60,7 @@ class Reranker:
     # Blocks that several queries found are embedded once.
     unique, places = np.unique(block_ids, return_inverse=True)
     embeddings = block_embeddings.embed_blocks(
-      self._embed_blocks, self._table, unique, self._lengths, self._batch_size
+      self._embed_blocks, self._table, unique, self._lengths
     )
     queries = self._embed_queries(query_ids)  # [B, D]
     return np.einsum(

@@ -63,7 +63,9 @@ def over_model(
   special_ids: tuple[int, int],
 ) -> RetrievalLayer:
   """Returns the layer that embeds queries with a model's current variables."""
-  embed = query_embeddings.compile_any_size(model, query_tokens, special_ids)
+  embed = query_embeddings.compile_embedding(
+    model, query_tokens, special_ids, any_size=True
+  )
   return RetrievalLayer(embed, searcher)
 
 

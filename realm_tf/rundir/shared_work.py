@@ -57,12 +57,26 @@ class SharedWork:
     self._seen: dict[str, tuple[Any, float]] = {}
     tf.io.gfile.makedirs(directory)
 
-  @property
-  def worker_name(self) -> str:
-    return self._worker.name
+  @contextlib.contextmanager
+  def claim(self, tasks: Iterable[str]) -> Iterator[Optional[str]]:
+    """Claims the first task that is neither done nor claimed, for the body.
 
-  def take(self, tasks: Iterable[str]) -> Optional[str]:
-    """Claims the first task that is neither done nor claimed, if any."""
+    An error in the body releases the task to the others. They take over the
+    task of a process that was killed.
+
+    Yields:
+      The task; None if there is none.
+    """
+    task = self._take(tasks)
+    try:
+      yield task
+    except BaseException:
+      if task is not None:
+        with contextlib.suppress(OSError, tf.errors.OpError):
+          self._release(task)
+      raise
+
+  def _take(self, tasks: Iterable[str]) -> Optional[str]:
     names = self._names()
     for task in tasks:
       if f'{task}.done' in names:
@@ -112,7 +126,7 @@ class SharedWork:
     """Beats in a thread while the body runs."""
     ended = threading.Event()
 
-    def work():
+    def work() -> None:
       while not ended.wait(self._takeover_secs / _BEATS_PER_TAKEOVER):
         # A full disk stops the beat; the task itself will report it.
         with contextlib.suppress(OSError, tf.errors.OpError):
@@ -127,10 +141,14 @@ class SharedWork:
       ended.set()
       thread.join()
 
-  def _is_being_done(self, task):
+  def _release(self, task: str) -> None:
+    if self._claimant(task) == self._worker:  # Else another took it over.
+      tf.io.gfile.remove(self._path(f'{task}.claim'))
+
+  def _is_being_done(self, task: str) -> bool:
     claimant = self._claimant(task)
     if claimant is None or claimant == self._worker:
-      return False  # Unreadable, or this worker failed at it before.
+      return False  # Unreadable, or this worker's own.
     running = self._is_running(claimant)
     if running is not None:
       return running
@@ -142,17 +160,17 @@ class SharedWork:
       return True
     return now - since <= self._takeover_secs
 
-  def _claimant(self, task):
+  def _claimant(self, task: str) -> Optional[workers.Worker]:
     fields = json_files.read(self._path(f'{task}.claim'))
     if not _CLAIM.holds(fields):
       return None
     return workers.Worker(*(fields[name] for name in workers.Worker._fields))
 
-  def _names(self):
+  def _names(self) -> set[str]:
     return set(tf.io.gfile.listdir(self._directory))
 
-  def _beat_path(self, worker_name):
+  def _beat_path(self, worker_name: str) -> str:
     return self._path(f'{worker_name}.beat')
 
-  def _path(self, name):
+  def _path(self, name: str) -> str:
     return os.path.join(self._directory, name)

@@ -190,7 +190,7 @@ class EditedCorpus:
   def _embedding(self, block_ids: np.ndarray) -> np.ndarray:
     size = max(1, _BATCH_WORDPIECES // self._lengths.block_tokens)
     return block_embeddings.embed_blocks(
-      self._embed, self.table, block_ids, self._lengths, size
+      self._embed, self.table, block_ids, self._lengths, batch_size=size
     )
 
   def adopt(self, other: 'EditedCorpus') -> None:

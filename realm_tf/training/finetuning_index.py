@@ -13,7 +13,6 @@ from realm_tf import errors
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
 from realm_tf.index import storage
-from realm_tf.index import version_work
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -49,14 +48,12 @@ class FinetuningIndex:
     self._every = config.refresh_every_steps
     self._is_frozen = config.freeze_block_tower
     base = init_from and model_files.open_model(init_from).newest_index
-    self._job = version_work.ALONE
-    if base and self._builder.can_reuse(base.path):
-      self._job = self._job._replace(base=base.path)
+    self._base = base.path if base else None
 
   def build(self, step: int) -> None:
     """Builds the version of `step` with the current parameters."""
-    self._builder.build(step, self._root, self._job)
-    self._job = version_work.ALONE
+    self._builder.build(step, self._root, base=self._base, fits=False)
+    self._base = None
     storage.prune(self._root, _KEPT_VERSIONS)
 
   def at(self, step: int) -> storage.Index:

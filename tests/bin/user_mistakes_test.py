@@ -84,7 +84,6 @@ def _cases(files):
     yield 'average_models', {name: missing}, missing
   yield 'average_models', {'output_dir': files.model}, 'new directory'
   yield 'average_models', {'weight': '2'}, 'weight'
-  yield 'build_index', {'params_dir': missing}, missing  # Now --model_dir.
   yield 'build_index', {'base': missing}, missing
   yield 'build_index', {'recall_target': '2'}, 'recall_target'
   yield 'build_index', {'output_dir': files.other_index}, 'corpus_fingerprint'

@@ -32,6 +32,16 @@ class ConfigIoTest(parameterized.TestCase):
     )
     self.assertEqual(config_files.differences(new, new), [])
 
+  def test_every_k_that_a_job_searches_is_named(self):
+    config = config_files.override(
+      config_lib.ExperimentConfig(),
+      ['pretraining.num_candidates=8', 'finetuning.num_searched=60'],
+    )
+    self.assertEqual(config.searched_ks(10**6), [8, 10, 60, 100])
+    self.assertEqual(config.searched_ks(50), [8, 10, 50])  # No more than all.
+    config = config_files.override(config, ['pretraining.over_retrieval=40'])
+    self.assertEqual(config.searched_ks(10**6), [10, 40, 60, 100])
+
   def test_every_default_has_the_type_of_its_field(self):
     # An override and config.json are read by the default's type.
     sections = [config_lib.ExperimentConfig()]

@@ -38,7 +38,7 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
       self.table,
       block_ids,
       _LENGTHS,
-      batch_size,
+      batch_size=batch_size,
     )
 
   @parameterized.parameters(1, 4, 50)
@@ -62,7 +62,7 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_batches_are_long_to_short_and_of_as_many_wordpieces(self):
     embeddings = block_embeddings.embed_blocks(
-      self._count, self.table, _ALL, _LENGTHS, 4
+      self._count, self.table, _ALL, _LENGTHS, batch_size=4
     )
     # Titles have 1, 2, 3, 4, 5, 1, 2, 3, 4 wordpieces, of which 3 are kept.
     # With 3 specials the blocks have 6, 65, 7, 19, 36, 17, 12, 42 and 26
@@ -78,12 +78,14 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     )
 
   def test_null_blocks_fill_the_last_batch(self):
-    block_embeddings.embed_blocks(self._count, self.table, _ALL, _LENGTHS, 5)
+    block_embeddings.embed_blocks(
+      self._count, self.table, _ALL, _LENGTHS, batch_size=5
+    )
     self.assertEqual(self.asked[1][2], [13, 7, 1, 2, 0, 0])
 
   def test_few_blocks_are_not_filled_up_to_many(self):
     block_embeddings.embed_blocks(
-      self._count, self.table, _ALL[:3], _LENGTHS, 100
+      self._count, self.table, _ALL[:3], _LENGTHS, batch_size=100
     )
     self.assertEqual([size for size, _, _ in self.asked], [4])
 
@@ -94,7 +96,12 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
   def test_progress_counts_every_block_once(self):
     done = []
     block_embeddings.embed_blocks(
-      self._count, self.table, _ALL, _LENGTHS, 4, done.append
+      self._count,
+      self.table,
+      _ALL,
+      _LENGTHS,
+      batch_size=4,
+      progress=done.append,
     )
     self.assertEqual(done, [4, 5])
 
@@ -117,14 +124,16 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
       events.append(f'sent {number}')
       return _Pending(number)
 
-    block_embeddings.embed_blocks(embed, self.table, _ALL, _LENGTHS, 3)
+    block_embeddings.embed_blocks(
+      embed, self.table, _ALL, _LENGTHS, batch_size=3
+    )
     self.assertEqual(events[:3], ['sent 0', 'sent 1', 'read 0'])
     self.assertEqual(events[-1], 'read 2')
 
   def test_reads_the_current_variables(self):
     model = small.model()
     embed = block_embeddings.compile_embedding(model, small.SPECIAL_IDS)
-    arguments = (embed, self.table, _ALL, _LENGTHS, 9)
+    arguments = (embed, self.table, _ALL, _LENGTHS)
     before = block_embeddings.embed_blocks(*arguments)
     projection = model.block_embedder.projection.kernel
     projection.assign(3 * projection)

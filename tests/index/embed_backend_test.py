@@ -33,7 +33,7 @@ class EmbedBackendTest(tf.test.TestCase, parameterized.TestCase):
 
   def _embed(self, embed):
     return block_embeddings.embed_blocks(
-      embed, self.table, np.arange(9), small.CONFIG.lengths, 4
+      embed, self.table, np.arange(9), small.CONFIG.lengths
     )
 
   @parameterized.parameters(1, 4096)

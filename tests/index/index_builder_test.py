@@ -13,8 +13,6 @@ from realm_tf.index import block_embeddings
 from realm_tf.index import index_builder
 from realm_tf.index import index_plan
 from realm_tf.index import storage
-from realm_tf.index import tuning
-from realm_tf.index import version_work
 from realm_tf.modeling import weights
 from realm_tf.records import block_table
 from realm_tf.rundir import layout
@@ -49,8 +47,8 @@ class IndexBuilderTest(absltest.TestCase):
       self.run_dir, corpus_dir or self.corpus_dir, overrides
     )
 
-  def _publish_index(self, builder, params, **job):
-    version = builder.publish(params, self.index_root, version_work.Job(**job))
+  def _publish_index(self, builder, params, base=None):
+    version = builder.publish(params, self.index_root, base=base)
     self.assertEqual(version.step, params.step)
     return storage.load(version.path, builder.corpus_fingerprint)
 
@@ -61,7 +59,6 @@ class IndexBuilderTest(absltest.TestCase):
       table,
       np.arange(table.num_blocks),
       small.CONFIG.lengths,
-      2,
     )
 
   @contextlib.contextmanager
@@ -69,9 +66,9 @@ class IndexBuilderTest(absltest.TestCase):
     """Gives a list of the blocks that are embedded meanwhile."""
     embedded, embed_blocks = [], block_embeddings.embed_blocks
 
-    def count(embed, table, block_ids, *args):
+    def count(embed, table, block_ids, *args, **kwargs):
       embedded.extend(block_ids.tolist())
-      return embed_blocks(embed, table, block_ids, *args)
+      return embed_blocks(embed, table, block_ids, *args, **kwargs)
 
     with mock.patch.object(block_embeddings, 'embed_blocks', count):
       yield embedded
@@ -125,9 +122,7 @@ class IndexBuilderTest(absltest.TestCase):
     base = self._publish_index(self._open(), params)
     with self._counting() as embedded:
       version = self._open(newer_dir).publish(
-        params,
-        os.path.join(self.temp, 'newer'),
-        version_work.Job(base=base.path),
+        params, os.path.join(self.temp, 'newer'), base=base.path
       )
     self.assertEqual(embedded, [3])
     newer = storage.load(version.path, self._open(newer_dir).corpus_fingerprint)
@@ -142,8 +137,12 @@ class IndexBuilderTest(absltest.TestCase):
     base = self._publish_index(builder, first)
     with self.assertRaisesRegex(errors.UserError, 'embedder_fingerprint'):
       self._publish_index(builder, params, base=base.path)
-    self.assertFalse(builder.can_reuse(base.path))
-    self.assertEqual(versions.steps(self.index_root), [0])
+    newer = builder.build(500, self.index_root, base=base.path, fits=False)
+    np.testing.assert_allclose(
+      storage.load(newer.path, builder.corpus_fingerprint).embeddings,
+      self._expected(small.model(2)),
+      atol=1e-5,
+    )
 
   def test_goes_on_without_the_parameters_it_was_begun_with(self):
     model = small.model(1)
@@ -191,7 +190,7 @@ class IndexBuilderTest(absltest.TestCase):
     settings = index.manifest['searcher']
     self.assertEqual(settings['recall'], {'target': 0.95, 'num_queries': 512})
     ks = [row['k'] for row in settings['efforts']]
-    self.assertEqual(ks, tuning.asked_ks(small.CONFIG, 40))
+    self.assertEqual(ks, small.CONFIG.searched_ks(40))
     for row in settings['efforts']:
       self.assertBetween(row['measured'], 0.95, 1.0)
 

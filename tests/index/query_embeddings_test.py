@@ -1,5 +1,6 @@
 """Tests for realm_tf.index.query_embeddings."""
 
+import functools
 from unittest import mock
 
 import numpy as np
@@ -70,7 +71,7 @@ class CompileEmbeddingTest(tf.test.TestCase):
 
 
 class CompileAnySizeTest(CompileEmbeddingTest):
-  compile = staticmethod(query_embeddings.compile_any_size)
+  compile = functools.partial(query_embeddings.compile_embedding, any_size=True)
 
   def test_one_graph_for_all_sizes(self):
     with mock.patch.object(

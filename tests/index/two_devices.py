@@ -38,7 +38,7 @@ def _embed(table, arrays, strategy):
     table,
     np.arange(len(_BODY_LENGTHS)),
     small.CONFIG.lengths,
-    _BATCH_SIZE,
+    batch_size=_BATCH_SIZE,
   )
 
 

@@ -31,12 +31,7 @@ _PLAN = index_plan.Plan(
 
 
 class _Crash(Exception):
-  """Stands for SIGKILL: nothing in the code under test catches it."""
-
-
-def _dead_worker(name):
-  # A process number that is no process: as if it had been killed.
-  return workers.this_worker()._replace(name=name, process='0 0')
+  """An error in the midst of a task."""
 
 
 class VersionWorkTest(parameterized.TestCase):
@@ -45,148 +40,91 @@ class VersionWorkTest(parameterized.TestCase):
     path = os.path.join(self.create_tempdir().full_path, '000000500')
     os.makedirs(path)
     self.version = versions.Version(500, path)
+    self.work_dir = os.path.join(path, f'work-{_PLAN.name}')
     self.embedded = []  # (worker, first block) of each shard, in order.
     self.completed = []  # Workers.
 
-  def _run(self, name='x', **job):
+  def _run(self, name='x', before=None, complete=None, **job):
+    """Runs a worker.
+
+    Args:
+      before: Called with the first block of each shard before it is embedded.
+    """
+
     def embed_rows(block_ids, progress):
+      first = int(block_ids[0])
+      if before is not None:
+        before(first)
       progress(len(block_ids))
-      self.embedded.append((name, int(block_ids[0])))
+      self.embedded.append((name, first))
       return np.stack([block_ids, -block_ids], axis=1).astype(np.float32)
 
-    def complete(shards, unique):
+    def seal(shards, unique):
       self.assertStartsWith(unique, name)
       self.completed.append(name)
       self.shards = shards
       versions.seal(self.version.path, 500, {}, {})
 
-    job.setdefault('worker', _dead_worker(name))
     job.setdefault('wait', lambda: self.fail('Nothing to wait for.'))
-    return version_work.run(
-      self.version, _PLAN, version_work.Job(**job), embed_rows, complete
+    worker = workers.this_worker()._replace(name=name)
+    with mock.patch.object(workers, 'this_worker', return_value=worker):
+      work = version_work.VersionWork(
+        self.version, _PLAN, version_work.Job(**job)
+      )
+    return work.run(embed_rows, complete or seal)
+
+  def _crash_at(self, block):
+    def crash(first):
+      if first == block:
+        raise _Crash
+
+    return crash
+
+  def _assert_whole(self):
+    embeddings = embedding_shards.Embeddings(
+      self.version.path, self.shards, 'float32'
     )
-
-  def _work_dir(self):
-    return os.path.join(self.version.path, f'work-{_PLAN.name}')
-
-  def test_another_may_clear_up_at_the_same_time(self):
-    seal = versions.seal
-
-    def seal_and_clear_up(*args):
-      seal(*args)
-      shutil.rmtree(self._work_dir())
-
-    with mock.patch.object(versions, 'seal', seal_and_clear_up):
-      self.assertTrue(self._run())
-    self.assertEqual(self.completed, ['x'])
-
-  @parameterized.parameters(True, False)
-  def test_a_late_worker_finds_the_work_cleared_up(self, is_complete):
-    beat = shared_work.SharedWork.beat
-
-    def complete_first(work):
-      if is_complete:
-        versions.seal(self.version.path, 500, {}, {})
-      shutil.rmtree(self._work_dir())
-      beat(work)
-
-    with mock.patch.object(shared_work.SharedWork, 'beat', complete_first):
-      if is_complete:
-        self.assertTrue(self._run())
-      else:  # Then it is no business of another worker.
-        with self.assertRaises(tf.errors.NotFoundError):
-          self._run()
-    self.assertEmpty(self.embedded)
-
-  def _embeddings(self):
-    return np.asarray(
-      embedding_shards.Embeddings(self.version.path, self.shards, 'float32')
-    )
+    np.testing.assert_array_equal(embeddings[:][:, 0], np.arange(10))
 
   def test_embeds_all_shards_and_completes(self):
     seen = []
     self.assertTrue(self._run(watch=lambda *counts: seen.append(counts)))
     self.assertEqual(self.embedded, [('x', 0), ('x', 4), ('x', 8)])
-    np.testing.assert_array_equal(self._embeddings()[:, 0], np.arange(10))
+    self._assert_whole()
     self.assertEqual(seen, [(4, 10), (8, 10), (10, 10)])
     # The tasks are cleared up; the shards and the manifest stay.
     self.assertLen(os.listdir(self.version.path), 4)
-
-  def test_a_complete_version_is_left_alone(self):
-    self._run()
-    self.embedded.clear()
-    self.assertTrue(self._run('y'))
-    self.assertEmpty(self.embedded)
+    self.assertTrue(self._run('y'))  # A complete version is left alone.
+    self.assertLen(self.embedded, 3)
 
   @parameterized.parameters(*range(3))
-  def test_after_a_crash_only_the_shard_at_hand_is_done_twice(self, at):
-    def crash(block_ids, progress):
-      del progress
-      if len(self.embedded) == at:
-        raise _Crash
-      self.embedded.append(('x', int(block_ids[0])))
-      return np.stack([block_ids, -block_ids], axis=1).astype(np.float32)
-
+  def test_after_an_error_only_the_shard_at_hand_is_done_again(self, at):
     with self.assertRaises(_Crash):
-      version_work.run(
-        self.version,
-        _PLAN,
-        version_work.Job(worker=_dead_worker('x')),
-        crash,
-        lambda shards, name: self.fail('Not all are embedded.'),
-      )
+      self._run(before=self._crash_at(4 * at))
     self._run('y')
-    self.assertEqual([first for _, first in self.embedded], [0, 4, 8])
     self.assertEqual(
-      [who for who, _ in self.embedded], ['x'] * at + ['y'] * (3 - at)
+      self.embedded, [('x' if i < at else 'y', 4 * i) for i in range(3)]
     )
-    np.testing.assert_array_equal(self._embeddings()[:, 0], np.arange(10))
+    self._assert_whole()
 
-  def test_after_a_crash_while_completing_nothing_is_embedded_again(self):
-    def crash(shards, name):
-      del shards, name
-      raise _Crash
-
+  def test_after_an_error_while_completing_nothing_is_embedded_again(self):
     with self.assertRaises(_Crash):
-      version_work.run(
-        self.version,
-        _PLAN,
-        version_work.Job(worker=_dead_worker('x')),
-        lambda ids, progress: np.zeros([len(ids), 2], np.float32),
-        crash,
-      )
+      self._run(complete=mock.Mock(side_effect=_Crash))
     self._run('y')
-    self.assertEmpty(self.embedded)
+    self.assertEqual([name for name, _ in self.embedded], ['x'] * 3)
     self.assertEqual(self.completed, ['y'])
 
   def test_workers_share_the_shards(self):
-    # While the first embeds its first shard, the second does all it can.
-    def wait():
-      raise _Crash  # It would wait for the first.
-
-    def embed_rows(block_ids, progress):
-      del progress
-      if int(block_ids[0]) == 0:
+    # While the first embeds its first shard, the second does all it can, and
+    # would wait for the first.
+    def do_others(first):
+      if first == 0:
         with self.assertRaises(_Crash):
           self._run(
-            'y',
-            worker=workers.this_worker()._replace(name='y'),
-            number=1,
-            num_workers=2,
-            wait=wait,
+            'y', number=1, num_workers=2, wait=mock.Mock(side_effect=_Crash)
           )
-      self.embedded.append(('x', int(block_ids[0])))
-      return np.stack([block_ids, -block_ids], axis=1).astype(np.float32)
 
-    version_work.run(
-      self.version,
-      _PLAN,
-      version_work.Job(
-        workers.this_worker()._replace(name='x'), number=0, num_workers=2
-      ),
-      embed_rows,
-      lambda shards, name: versions.seal(self.version.path, 500, {}, {}),
-    )
+    self._run(before=do_others, number=0, num_workers=2)
     self.assertEqual(self.embedded, [('y', 4), ('y', 8), ('x', 0)])
 
   def test_a_worker_begins_with_its_own_shards(self):
@@ -194,49 +132,77 @@ class VersionWorkTest(parameterized.TestCase):
     self.assertEqual([first for _, first in self.embedded], [4, 8, 0])
 
   def test_waits_for_the_others_and_takes_over_from_the_dead(self):
-    work = shared_work.SharedWork(
-      os.path.join(self.version.path, f'work-{_PLAN.name}'),
-      workers.this_worker()._replace(name='other'),
-      60.0,
+    other = shared_work.SharedWork(
+      self.work_dir, workers.this_worker()._replace(name='other'), 60.0
     )
-    work.take(['00001'])
+    self.enter_context(other.claim(['00001']))
     waits = []
 
     def wait():
       waits.append([first for _, first in self.embedded])
-      path = pathlib.Path(
-        self.version.path, f'work-{_PLAN.name}', '00001.claim'
-      )
-      path.write_text(path.read_text().replace('"process": "', '"process": "0'))
+      claim = pathlib.Path(self.work_dir, '00001.claim')
+      # A process number that is no process: as if it had been killed.
+      text = claim.read_text().replace('"process": "', '"process": "0')
+      claim.write_text(text)
 
     self._run(wait=wait)
     self.assertEqual(waits, [[0, 8]])
     self.assertEqual([first for _, first in self.embedded], [0, 8, 4])
 
-  def test_is_left_when_overtaken(self):
-    overtaken = iter([False, True])
-    self.assertFalse(self._run(is_overtaken=lambda step: next(overtaken)))
-    self.assertLen(self.embedded, 1)
-    self.assertEmpty(self.completed)
+  @parameterized.parameters(True, False)
+  def test_is_left_when_overtaken(self, ends_overtaken):
+    def publish_newer(first):
+      if first == 4:
+        newer = versions.version_path(os.path.dirname(self.version.path), 501)
+        os.makedirs(newer)
+        versions.seal(newer, 501, {}, {})
+
+    is_complete = self._run(before=publish_newer, ends_overtaken=ends_overtaken)
+    self.assertEqual(is_complete, not ends_overtaken)
+    self.assertLen(self.embedded, 2 if ends_overtaken else 3)
 
   def test_a_version_that_another_completed_meanwhile_is_done(self):
-    def embed_rows(block_ids, progress):
-      del progress
-      if int(block_ids[0]) == 4:
-        self._run('y')  # It does all, and clears up.
-      return np.stack([block_ids, -block_ids], axis=1).astype(np.float32)
+    def do_all(first):
+      if first == 4:
+        claim = pathlib.Path(self.work_dir, '00001.claim')
+        claim.unlink()
+        self._run('y')  # It clears up, too.
 
-    self.assertTrue(
-      version_work.run(
-        self.version,
-        _PLAN,
-        version_work.Job(worker=_dead_worker('x')),
-        embed_rows,
-        lambda shards, name: self.fail('It is complete already.'),
-      )
-    )
+    self.assertTrue(self._run(before=do_all))
     self.assertEqual(self.completed, ['y'])
-    np.testing.assert_array_equal(self._embeddings()[:, 0], np.arange(10))
+    self._assert_whole()
+
+  def test_another_may_clear_up_at_the_same_time(self):
+    def complete(shards, unique):
+      versions.seal(self.version.path, 500, {}, {})
+      shutil.rmtree(self.work_dir)
+
+    self.assertTrue(self._run(complete=complete))
+
+  @parameterized.parameters(True, False)
+  def test_a_late_worker_finds_the_work_cleared_up(self, is_complete):
+    beat = shared_work.SharedWork.beat
+
+    def clear_up_first(work):
+      if is_complete:
+        versions.seal(self.version.path, 500, {}, {})
+      shutil.rmtree(self.work_dir)
+      beat(work)
+
+    with mock.patch.object(shared_work.SharedWork, 'beat', clear_up_first):
+      if is_complete:
+        self.assertTrue(self._run())
+      else:  # Then it is no business of another worker.
+        with self.assertRaises(tf.errors.NotFoundError):
+          self._run()
+    self.assertEmpty(self.embedded)
+
+  def test_a_shard_that_is_done_is_not_made_again(self):
+    work = version_work.VersionWork(self.version, _PLAN)
+    embed_rows = mock.Mock(return_value=np.zeros([4, 2], np.float32))
+    work.make_shard(1, embed_rows)
+    work.make_shard(1, embed_rows)
+    embed_rows.assert_called_once()
 
 
 if __name__ == '__main__':

@@ -76,7 +76,6 @@ class FaultsTest(absltest.TestCase):
       self.table,
       np.arange(self.table.num_blocks),
       small.CONFIG.lengths,
-      4,
     )
     versions.publish(
       layout.params_root(self.run_dir),

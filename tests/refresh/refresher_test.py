@@ -1,6 +1,7 @@
 """Tests for realm_tf.refresh.refresher."""
 
 import shutil
+from unittest import mock
 
 from absl.testing import absltest
 import tensorflow as tf
@@ -11,8 +12,10 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 
 
-def _params(step):
-  return versions.Version(step, f'/params/{step}')
+def _newest(steps):
+  return (
+    versions.Version(max(steps), f'/params/{max(steps)}') if steps else None
+  )
 
 
 class RefreshUntilDoneTest(absltest.TestCase):
@@ -23,22 +26,20 @@ class RefreshUntilDoneTest(absltest.TestCase):
     self.indexed = []  # Steps of all index versions on disk.
     self.begun = []  # Steps of those that are begun and not overtaken.
 
-  def _newest(self, steps):
-    return _params(max(steps)) if steps else None
-
   def _build(self, params):
     self.assertEqual(params.path, f'/params/{params.step}')
     self.built.append(params.step)
     self.indexed.append(params.step)
 
   def _refresh(self, is_training_done, build=None, wait=None, failures=1):
+    run = mock.Mock(
+      next_params=lambda: _newest(self.exported),
+      newest_index=lambda: _newest(self.indexed),
+      unfinished_index=lambda: _newest(self.begun),
+      is_training_done=is_training_done,
+    )
     return refresher.refresh_until_done(
-      refresher.RunDirectory(
-        lambda: self._newest(self.exported),
-        lambda: self._newest(self.indexed),
-        lambda: self._newest(self.begun),
-        is_training_done,
-      ),
+      run,
       build or self._build,
       wait or (lambda: self.fail('Nothing to wait for.')),
       failures,
@@ -71,7 +72,7 @@ class RefreshUntilDoneTest(absltest.TestCase):
     for in_order, expected in ((False, [10]), (True, [5, 10])):
       self.built = []
       shutil.rmtree(layout.index_root(directory), ignore_errors=True)
-      run = refresher.look_at(directory, 'corpus', in_order, once=True)
+      run = refresher.RunDirectory(directory, 'corpus', in_order, once=True)
       refresher.refresh_until_done(run, build, lambda: None)
       self.assertEqual(self.built, expected)
 

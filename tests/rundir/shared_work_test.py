@@ -21,6 +21,10 @@ class SharedWorkTest(absltest.TestCase):
     self.now = 1000.0
     self.runs_here = {}  # Worker's name -> whether it runs; else unknown.
 
+  def _take(self, work, tasks):
+    """Takes a task and, as a process that is killed, never releases it."""
+    return self.enter_context(work.claim(tasks))
+
   def _work(self, name):
     return shared_work.SharedWork(
       self.directory,
@@ -33,71 +37,71 @@ class SharedWorkTest(absltest.TestCase):
   def test_one_worker_does_all_in_its_order(self):
     work = self._work('x')
     for i, task in enumerate('cab'):
-      self.assertEqual(work.take('cab'), task)
+      self.assertEqual(self._take(work, 'cab'), task)
       self.assertEqual(work.num_done(_TASKS), i)
       self.assertTrue(work.finish(task, {'made': task}))
-    self.assertIsNone(work.take('cab'))
+    self.assertIsNone(self._take(work, 'cab'))
     self.assertEqual(
       work.results(_TASKS, {}), [{'made': 'a'}, {'made': 'b'}, {'made': 'c'}]
     )
 
   def test_no_task_is_given_to_two(self):
     first, second = self._work('x'), self._work('y')
-    self.assertEqual(first.take(_TASKS), 'a')
-    self.assertEqual(second.take(_TASKS), 'b')
+    self.assertEqual(self._take(first, _TASKS), 'a')
+    self.assertEqual(self._take(second, _TASKS), 'b')
     first.finish('a', {})
-    self.assertEqual(second.take(['a', 'b']), 'b')  # Its own, once more.
-    self.assertEqual(first.take(_TASKS), 'c')
-    self.assertIsNone(self._work('z').take(_TASKS))
+    self.assertEqual(self._take(second, ['a', 'b']), 'b')  # Its own, once more.
+    self.assertEqual(self._take(first, _TASKS), 'c')
+    self.assertIsNone(self._take(self._work('z'), _TASKS))
 
   def test_what_is_done_stays_done_after_a_restart(self):
     work = self._work('x')
     for task in _TASKS[:2]:
-      work.take(_TASKS)
+      self._take(work, _TASKS)
       work.finish(task, {})
     self.assertEqual(self._work('again').num_done(_TASKS), 2)
-    self.assertEqual(self._work('again').take(_TASKS), 'c')
+    self.assertEqual(self._take(self._work('again'), _TASKS), 'c')
 
   def test_a_process_that_runs_here_no_more_is_dead_at_once(self):
-    self._work('x').take(['a'])
+    self._take(self._work('x'), ['a'])
     self.runs_here['x'] = True
-    self.assertIsNone(self._work('y').take(['a']))
+    self.assertIsNone(self._take(self._work('y'), ['a']))
     self.runs_here['x'] = False
-    self.assertEqual(self._work('y').take(['a']), 'a')
+    self.assertEqual(self._take(self._work('y'), ['a']), 'a')
 
   def test_a_worker_elsewhere_is_dead_once_it_is_silent_for_long(self):
     other, observer = self._work('x'), self._work('y')
-    other.take(['a'])
+    self._take(other, ['a'])
     for _ in range(3):  # It beats, however slowly by the observer's clock.
       other.beat()
-      self.assertIsNone(observer.take(['a']))
+      self.assertIsNone(self._take(observer, ['a']))
       self.now += 100.0
     other.beat()
-    self.assertIsNone(observer.take(['a']))  # Beat since the last look.
+    self.assertIsNone(self._take(observer, ['a']))  # Beat since the last look.
     self.now += 60.0
-    self.assertIsNone(observer.take(['a']))
+    self.assertIsNone(self._take(observer, ['a']))
     self.now += 0.1
-    self.assertEqual(observer.take(['a']), 'a')
+    self.assertEqual(self._take(observer, ['a']), 'a')
 
   def test_a_worker_that_never_beat_gets_its_time(self):
-    self._work('x').take(['a'])
+    self._take(self._work('x'), ['a'])
     observer = self._work('y')
-    self.assertIsNone(observer.take(['a']))
+    self.assertIsNone(self._take(observer, ['a']))
     self.now += 60.1
-    self.assertEqual(observer.take(['a']), 'a')
+    self.assertEqual(self._take(observer, ['a']), 'a')
 
   def test_a_clock_that_is_set_back_kills_nobody(self):
     other, observer = self._work('x'), self._work('y')
-    other.take(['a'])
-    observer.take(['a'])
+    self._take(other, ['a'])
+    self._take(observer, ['a'])
     self.now -= 10_000.0
     other.beat()
-    self.assertIsNone(observer.take(['a']))
+    self.assertIsNone(self._take(observer, ['a']))
 
   def test_a_claim_that_cannot_be_read_binds_nobody(self):
     work = self._work('x')
     pathlib.Path(self.directory, 'a.claim').write_text('{"na')
-    self.assertEqual(work.take(['a']), 'a')
+    self.assertEqual(self._take(work, ['a']), 'a')
 
   def test_of_two_claims_at_once_the_last_counts(self):
     late = self._work('y')
@@ -105,15 +109,34 @@ class SharedWorkTest(absltest.TestCase):
     def write(path, value):
       real_write(path, value)
       if value['name'] == 'x':
-        late.take(['a'])  # Between the other's claim and its second look.
+        self._take(
+          late, ['a']
+        )  # Between the other's claim and its second look.
 
     real_write = json_files.write
     names = mock.patch.object(
       shared_work.SharedWork, '_names', return_value=set()
     )
     with names, mock.patch.object(json_files, 'write', side_effect=write):
-      self.assertIsNone(self._work('x').take(['a']))
-    self.assertEqual(late.take(['a']), 'a')
+      self.assertIsNone(self._take(self._work('x'), ['a']))
+    self.assertEqual(self._take(late, ['a']), 'a')
+
+  def test_an_error_releases_the_task_at_once(self):
+    failing, other = self._work('x'), self._work('y')
+    self.runs_here['x'] = True
+    with self.assertRaisesRegex(OSError, 'full'), failing.claim(['a']):
+      self.assertIsNone(self._take(other, ['a']))
+      raise OSError('The disk is full.')
+    self.assertEqual(self._take(other, ['a']), 'a')
+
+  def test_a_task_that_another_took_over_is_not_released(self):
+    late, other = self._work('x'), self._work('y')
+    with self.assertRaises(OSError), late.claim(['a']):
+      self.runs_here['x'] = False
+      self._take(other, ['a'])
+      raise OSError
+    self.runs_here['y'] = True
+    self.assertIsNone(self._take(self._work('z'), ['a']))
 
   def test_the_first_result_stands(self):
     first, second = self._work('x'), self._work('y')

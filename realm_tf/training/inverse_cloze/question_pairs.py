@@ -25,7 +25,6 @@ from realm_tf.training.inverse_cloze import title_groups
 # Batches are trimmed to multiples of these: each shape is compiled.
 _QUERY_WIDTH, _BODY_WIDTH = 16, 64
 _CHUNK = 1000  # Questions that are searched at once.
-_NUM_SEARCHED = 100  # As Karpukhin et al. do.
 
 
 class Pairs(NamedTuple):
@@ -43,7 +42,7 @@ class Pairs(NamedTuple):
 def find(
   labels: answer_labels.AnswerLabels,
   search: Optional[question_search.Search] = None,
-  num_searched: int = _NUM_SEARCHED,
+  num_searched: int = config_lib.NUM_COMPARED,
 ) -> Pairs:
   """Finds the block of each question that has one.
 

@@ -63,8 +63,8 @@ def run(
   run_loop.run(
     path_batches.batches(
       labels,
-      query_embeddings.compile_any_size(
-        model, config.lengths.query_tokens, inputs.special_ids
+      query_embeddings.compile_embedding(
+        model, config.lengths.query_tokens, inputs.special_ids, any_size=True
       ),
       index.searcher,
       words=words,

@@ -65,7 +65,6 @@ class IndexSearchTest(absltest.TestCase):
       cls.table,
       np.arange(len(_LENGTHS)),
       small.CONFIG.lengths,
-      4,
     )
     queries = query_embeddings.compile_embedding(
       model, small.CONFIG.lengths.query_tokens, small.SPECIAL_IDS
