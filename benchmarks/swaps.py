@@ -70,7 +70,7 @@ class _Training:
       self.model,
       self.config,
       special_ids=swapping_run.SPECIAL_IDS,
-      age=index_age.IndexAge(lambda step: 0.0),
+      age=index_age.IndexAge(self.run_dir),
     )
     self._batches = prefetch.prefetch(
       pretraining_batches.with_index_step(

@@ -23,8 +23,8 @@ from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import word_search
 from realm_tf.training import runs
-from realm_tf.training.rivals import path_batches
 from realm_tf.training.rivals import path_run
+from realm_tf.training.rivals import path_trainer
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
@@ -40,7 +40,7 @@ def main(_):
   words = word_search.fixed_search(
     bm25.over_table(inputs.table).retrieve_texts,
     [question.question for question in questions],
-    path_batches.NUM_BY_WORDS,
+    path_trainer.NUM_BY_WORDS,
   )
   path_run.run(inputs, questions, job, linked=linked, words=words)
 

@@ -9,7 +9,6 @@ from absl import flags
 from realm_tf import errors
 from realm_tf.training import initial_params
 from realm_tf.training import job as job_lib
-from realm_tf.training import setup as setup_lib
 
 INIT_FROM = flags.DEFINE_string(
   'init_from',
@@ -45,27 +44,22 @@ def job(run_dir: str, reader: Optional[flags.FlagHolder] = None) -> job_lib.Job:
   """
   reader_dir = None if reader is None else reader.value
   init_from = initial_params.InitFrom(INIT_FROM.value, reader_dir)
-  return job_lib.Job(run_dir, init_from, _setup())
+  return job_lib.Job(
+    run_dir, init_from, strategy_flags.create(), _RESUME.value, _profile_steps()
+  )
 
 
-def _setup() -> setup_lib.Setup:
-  """Returns strategy, resume and profile.
-
-  Raises:
-    UserError: A flag has a wrong value, or there are no such devices.
-  """
+def _profile_steps() -> Optional[tuple[int, int]]:
   steps = _PROFILE_STEPS.value
-  if steps and not (
-    len(steps) == 2
-    and all(each.isdigit() for each in steps)
-    and int(steps[0]) <= int(steps[1])
+  if not steps:
+    return None
+  if (
+    len(steps) != 2
+    or not all(each.isdigit() for each in steps)
+    or int(steps[0]) > int(steps[1])
   ):
     raise errors.UserError(
       '--profile_steps must be two steps, the later one last. Found '
       f'{",".join(steps)}. Give --profile_steps=100,110, for example.'
     )
-  return setup_lib.Setup(
-    strategy_flags.create(),
-    _RESUME.value,
-    (int(steps[0]), int(steps[1])) if steps else None,
-  )
+  return int(steps[0]), int(steps[1])

@@ -6,9 +6,9 @@ from realm_tf.index import index_builder
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.rundir import layout
+from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from tests import tiny
 
 
@@ -22,7 +22,7 @@ def write(directory: str) -> None:
   )
   model_dir = os.path.join(directory, 'model')
   inputs = runs.open_inputs(tiny.config(), corpus_dir)
-  runs.start(model_dir, inputs, setup_lib.ALONE)
+  job_lib.Job(model_dir).begin(inputs.config, inputs.vocab_file)
   model = realm_model.RealmModel(inputs.config.model, [realm_model.EMBEDDER])
   params = params_export.publish(model_dir, 0, model)
   builder = index_builder.open_builder(model_dir, corpus_dir)

@@ -19,6 +19,7 @@ from realm_tf.config.networks import EmbedderConfig as EmbedderConfig
 from realm_tf.config.networks import ModelConfig as ModelConfig
 from realm_tf.config.networks import Seq2SeqConfig as Seq2SeqConfig
 from realm_tf.config.training import InverseClozeConfig as InverseClozeConfig
+from realm_tf.config.training import JobConfig as JobConfig
 from realm_tf.config.training import OptimizerConfig as OptimizerConfig
 from realm_tf.config.training import PretrainingConfig as PretrainingConfig
 from realm_tf.config.training import TaggerConfig as TaggerConfig

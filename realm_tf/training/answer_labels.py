@@ -1,27 +1,25 @@
 """Labels blocks for a question: which hold an answer, and where.
 
-  questions with answers, corpus -> [this file] -> has_answer, is_compared,
-                                                   is_answer
-
 Labels are cached, because the next search of a question finds most of its
 blocks again. (The release tokenizes 5,000 blocks for each question each time.)
 """
 
-import collections
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from realm_tf import config as config_lib
+from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.records import answer_presence
 from realm_tf.records import answer_spans
+from realm_tf.records import article_lookup
 from realm_tf.records import block_table
 from realm_tf.records import sampling
 from realm_tf.text import answers as answers_lib
 from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
-from realm_tf.training import answerable
 from realm_tf.training import runs
 
 _MAX_KNOWN = 100_000_000  # Cached labels, of 5 bytes each.
@@ -58,6 +56,41 @@ def tokenize(
   return Questions(given, ids, [[next(flat) for _ in each] for each in plain])
 
 
+def check(
+  questions: Questions,
+  table: block_table.BlockTable,
+  *,
+  length: int,
+  needs_gold: bool = False,
+) -> None:
+  """Checks that questions and corpus belong together.
+
+  Questions on articles that the corpus lacks get a warning. Regular expressions
+  are not searched for.
+
+  Args:
+    length: Wordpieces of a block that are read.
+    needs_gold: Whether some `gold_id`, if there is one, must be in the corpus.
+
+  Raises:
+    UserError: No block has an answer, or no article of a `gold_id` is there.
+  """
+  given = questions.given
+  gold = (question.gold_id for question in given)
+  article_lookup.check(gold, table, "Questions' gold_id", needs_gold)
+  flat = [answer for each in questions.answers for answer in each]
+  if any(question.regex for question in given) or answer_presence.is_any_in(
+    table, flat, length
+  ):
+    return
+  raise errors.UserError(
+    'Training needs questions whose answers stand in the corpus. Found none of '
+    f'{len(flat)} answers of {len(given)} questions in the {table.num_blocks} '
+    f'blocks of {table.corpus_dir}: {given[0].question!r:.60} has '
+    f'{given[0].answers[:1]!r:.40}. Give questions on this corpus.'
+  )
+
+
 class AnswerLabels:
   """Labels of blocks for each question.
 
@@ -77,7 +110,8 @@ class AnswerLabels:
     self.table = table
     self._tokenizer = tokenizer
     self._length = config.joint_tokens
-    self._known = collections.OrderedDict()  # Ordered by last use.
+    # Question -> sorted block ids and their labels.
+    self._known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     self._num_known = 0
     self._gold: dict[int, np.ndarray] = {}  # Ids by question.
     if config.supervision == 'gold':
@@ -120,23 +154,6 @@ class AnswerLabels:
     matches = [self._matches(row, unique, bodies) for row in rows]
     return np.stack(matches)[:, places]
 
-  def _holds_text(self, row, block_ids):
-    """Returns `hold_text` of one question, cached, bool [N]."""
-    ids, labels = self._known.pop(row, (np.zeros([0], np.int64), None))
-    self._num_known -= len(ids)
-    new = np.setdiff1d(block_ids[block_ids >= 0], ids)  # Sorted.
-    if new.size:
-      place = np.searchsorted(ids, new)
-      found = self._matches(row, new, self._bodies(new))
-      labels = found if labels is None else np.insert(labels, place, found)
-      ids = np.insert(ids, place, new)
-    self._keep(row, ids, labels)
-    if not ids.size:
-      return np.zeros(block_ids.shape, bool)
-    return labels[np.searchsorted(ids, np.maximum(block_ids, ids[0]))] & (
-      block_ids >= 0
-    )
-
   def spans(
     self, row: int, block_ids: np.ndarray, bodies: np.ndarray, *, max_width: int
   ) -> np.ndarray:
@@ -158,43 +175,52 @@ class AnswerLabels:
     places = np.flatnonzero(block_ids >= 0)
     texts = self.table.texts(block_ids[places].tolist())
     for place, text in zip(places, texts, strict=True):
-      found = answers_lib.find_matches(text, question.answers)
       tokens = self._tokenizer.tokenize(text)
-      for start, end in found:
-        span = tokens.span(start, end)
-        if (
-          span
-          and span[1] - span[0] <= max_width
-          and span[1] <= len(bodies[place])
-        ):
-          is_answer[place, span[0], span[1] - span[0] - 1] = True
+      for match in answers_lib.find_matches(text, question.answers):
+        start, end = tokens.span(*match) or (0, 0)
+        if 0 < end - start <= max_width and end <= bodies.shape[1]:
+          is_answer[place, start, end - start - 1] = True
     return is_answer
 
-  def _bodies(self, block_ids):
+  def _holds_text(self, row: int, block_ids: np.ndarray) -> np.ndarray:
+    """Returns `hold_text` of one question, cached, bool [N]; -1 is padding."""
+    nothing = np.zeros([0], np.int32), np.zeros([0], bool)
+    ids, labels = self._known.get(row, nothing)
+    is_real = block_ids >= 0
+    new = np.setdiff1d(block_ids[is_real], ids)
+    if new.size:
+      places = np.searchsorted(ids, new)
+      found = self._matches(row, new, self._bodies(new))
+      ids = np.insert(ids, places, new)
+      labels = np.insert(labels, places, found)
+      if self._num_known + new.size > _MAX_KNOWN:
+        self._known, self._num_known = {}, 0
+      self._num_known += len(ids) - len(self._known.get(row, nothing)[0])
+      self._known[row] = ids, labels
+    result = np.zeros(block_ids.shape, bool)
+    result[is_real] = labels[np.searchsorted(ids, block_ids[is_real])]
+    return result
+
+  def _bodies(self, block_ids: np.ndarray) -> np.ndarray:
     return self.table.gather(block_ids, 1, self._length)[1]
 
-  def _matches(self, row, block_ids, bodies):
+  def _matches(
+    self, row: int, block_ids: np.ndarray, bodies: np.ndarray
+  ) -> np.ndarray:
     """Returns which blocks hold an answer's text, bool [N]."""
     question = self.questions.given[row]
-    if question.regex:
-      return np.array(
-        [
-          answers_lib.contains_answer(text, question.answers, True)
-          for text in self.table.texts(block_ids.tolist())
-        ]
-      )
-    return answer_spans.contain(bodies, self.questions.answers[row])
+    if not question.regex:
+      return answer_spans.contain(bodies, self.questions.answers[row])
+    texts = self.table.texts(block_ids.tolist())
+    return np.array(
+      [answers_lib.contains_answer(t, question.answers, True) for t in texts]
+    )
 
-  def _keep(self, row, ids, labels):
-    self._known[row] = ids, labels
-    self._num_known += len(ids)
-    while self._num_known > _MAX_KNOWN:
-      _, (oldest, _) = self._known.popitem(last=False)
-      self._num_known -= len(oldest)
-
-  def _find_gold(self):
+  def _find_gold(self) -> None:
     """Finds the blocks of all articles that questions name."""
-    blocks = {question.gold_id: [] for question in self.questions.given}
+    blocks: dict[str, list[int]] = {
+      question.gold_id: [] for question in self.questions.given
+    }
     blocks.pop('', None)
     for start in range(0, self.table.num_blocks, _CHUNK):
       ids = range(start, min(start + _CHUNK, self.table.num_blocks))
@@ -202,9 +228,9 @@ class AnswerLabels:
         if article_id in blocks:
           blocks[article_id].append(block_id)
     for row, question in enumerate(self.questions.given):
-      ids = np.array(blocks.get(question.gold_id, []), np.int64)
-      if ids.size:
-        self._gold[row] = ids[self._matches(row, ids, self._bodies(ids))]
+      own = np.array(blocks.get(question.gold_id, []), np.int64)
+      if own.size:
+        self._gold[row] = own[self._matches(row, own, self._bodies(own))]
 
 
 def of_questions(
@@ -212,13 +238,14 @@ def of_questions(
   inputs: runs.Inputs,
   config: config_lib.FinetuningConfig,
 ) -> AnswerLabels:
-  """Returns the labels of a job's questions, after `answerable.check`."""
+  """Returns the labels of a job's questions, after `check`."""
   tokenized = tokenize(
     given, inputs.tokenizer, inputs.config.lengths.question_tokens
   )
-  needs_gold = config.supervision == 'gold'
-  answers, length = tokenized.answers, config.joint_tokens
-  answerable.check(
-    given, answers, inputs.table, length=length, needs_gold=needs_gold
+  check(
+    tokenized,
+    inputs.table,
+    length=config.joint_tokens,
+    needs_gold=config.supervision == 'gold',
   )
   return AnswerLabels(tokenized, inputs.table, inputs.tokenizer, config=config)

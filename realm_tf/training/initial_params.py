@@ -6,7 +6,6 @@ The second directory gives the reader, to combine the embedders of a warm start
 with the reader of another model.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
 from absl import logging
@@ -16,7 +15,6 @@ from realm_tf import errors
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 
 
 class InitFrom(NamedTuple):
@@ -32,19 +30,6 @@ class InitFrom(NamedTuple):
 
 
 NOTHING = InitFrom()
-
-
-def create_model(
-  inputs: runs.Inputs,
-  parts: Sequence[str],
-  init_from: InitFrom,
-  *,
-  setup: setup_lib.Setup = setup_lib.ALONE,
-) -> tuple[realm_model.RealmModel, dict[str, np.ndarray]]:
-  """Creates a model under the strategy; returns it and what `load` does."""
-  with setup.scope():
-    model = realm_model.RealmModel(inputs.config.model, parts)
-    return model, load(model, inputs, init_from)
 
 
 def load(

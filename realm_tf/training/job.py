@@ -1,28 +1,29 @@
 """The part of a training job that all jobs have in common.
 
-  config, inputs, model directory -> [this file] -> run directory, model, loop
-
 A kind of job is a function `NAME_run.run(inputs, examples, job, ...)`. It
-checks its examples, creates the model, starts the loop with its trainer, and
-runs the loop on its batches. The order matters: a user's mistake in the
-examples leaves no run directory behind.
+checks its examples, creates its model, and runs a loop on its batches. The
+order matters: a user's mistake in the examples leaves no run directory.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+import contextlib
+import os
+from typing import NamedTuple, Optional
 
-import numpy as np
-import tf_keras
+from absl import logging
+import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.config import config_files
 from realm_tf.modeling import realm_model
+from realm_tf.modeling import strategies
 from realm_tf.records import sampling
+from realm_tf.rundir import layout
+from realm_tf.rundir import model_directory
 from realm_tf.training import initial_params
-from realm_tf.training import loop
-from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 
 
 class Job(NamedTuple):
@@ -31,67 +32,108 @@ class Job(NamedTuple):
   Attributes:
     run_dir: New model directory to write.
     init_from: Model directories to start from.
-    setup: Strategy, resume and profile.
+    devices: Strategy whose devices share a batch; None for one device.
+    resume: Whether to continue from the last checkpoint.
+    profile_steps: First and last step to profile; None for no profile.
   """
 
   run_dir: str
   init_from: initial_params.InitFrom = initial_params.NOTHING
-  setup: setup_lib.Setup = setup_lib.ALONE
+  devices: Optional[tf.distribute.Strategy] = None
+  resume: bool = False
+  profile_steps: Optional[tuple[int, int]] = None
 
-  def share(self, config: loop.JobConfig) -> sampling.Share:
-    """Returns this process's share of each batch.
+  @property
+  def strategy(self) -> tf.distribute.Strategy:
+    return self.devices or tf.distribute.get_strategy()
+
+  @property
+  def is_chief(self) -> bool:
+    """Whether this process writes the run directory."""
+    return strategies.worker(self.strategy) == 0
+
+  def scope(self) -> contextlib.AbstractContextManager[object]:
+    """Returns the scope to create models, optimizers and trainers in."""
+    return self.strategy.scope()
+
+  def share(self, batch_size: int) -> sampling.Share:
+    """Returns this process's share of batches of `batch_size`.
 
     Raises:
-      UserError: The replicas cannot get equal parts of a batch.
+      UserError: The replicas cannot get equal parts.
     """
-    return self.setup.share(config.batch_size)
+    number = self.strategy.num_replicas_in_sync
+    if batch_size % number:
+      raise errors.UserError(
+        'A batch must be divided equally. Found a batch of '
+        f'{batch_size} and {number} replicas. Set batch_size to a multiple.'
+      )
+    return sampling.Share(
+      strategies.worker(self.strategy),
+      strategies.num_workers(self.strategy),
+      has_fixed_shapes=isinstance(self.strategy, tf.distribute.TPUStrategy),
+    )
+
+  def begin(self, config: config_lib.ExperimentConfig, vocab_file: str) -> None:
+    """Makes the run directory; only the chief does.
+
+    Raises:
+      UserError: The directory holds a run, and the job does not resume.
+    """
+    if not self.is_chief:
+      return
+    if not self.resume:
+      self._check_new()
+      params_export.forget_untrained(self.run_dir)
+    elif tf.io.gfile.exists(
+      os.path.join(self.run_dir, config_files.CONFIG_FILE)
+    ):
+      old = config_files.read(self.run_dir)
+      for change in config_files.differences(old, config):
+        logging.warning('The config changed since this run began: %s.', change)
+    if tf.io.gfile.exists(layout.done_file(self.run_dir)):
+      tf.io.gfile.remove(layout.done_file(self.run_dir))
+    model_directory.create(self.run_dir, config, vocab_file)
 
   def create_model(
-    self, inputs: runs.Inputs, parts: Sequence[str]
-  ) -> tuple[realm_model.RealmModel, dict[str, np.ndarray]]:
-    """Makes the run directory and the model.
+    self,
+    inputs: runs.Inputs,
+    parts: Sequence[str],
+    *,
+    keep: tuple[str, ...] = (),
+  ) -> realm_model.RealmModel:
+    """Makes the run directory and the model, with the weights of `init_from`.
 
-    Returns:
-      The model, and the weights of `init_from` that it has no variables for.
+    Args:
+      inputs: Config, corpus and vocabulary.
+      parts: Parts of the model.
+      keep: Prefixes of weights outside the model that are published along.
 
     Raises:
       UserError: The directory holds a run and the job does not resume, or
         `init_from` does not fit.
     """
-    runs.start(self.run_dir, inputs, self.setup)
-    return initial_params.create_model(
-      inputs, parts, self.init_from, setup=self.setup
-    )
-
-  def keep_untrained(
-    self, left_over: Mapping[str, np.ndarray], config: config_lib.ModelConfig
-  ) -> None:
-    """Publishes the rest of the first model along with the trained part.
-
-    Args:
-      left_over: Its weights, from `create_model`.
-      config: Config of the trained model.
-    """
-    init_from = self.init_from.model_dir
-    if init_from and self.setup.is_chief:
+    self.begin(inputs.config, inputs.vocab_file)
+    with self.scope():
+      model = realm_model.RealmModel(inputs.config.model, parts)
+      left_over = initial_params.load(model, inputs, self.init_from)
+    if keep and self.init_from.model_dir and self.is_chief:
       params_export.keep_untrained(
-        self.run_dir, init_from, left_over, model=config
+        self.run_dir,
+        self.init_from.model_dir,
+        {name: left_over[name] for name in left_over if name.startswith(keep)},
+        model=inputs.config.model,
       )
+    return model
 
-  def start(
-    self,
-    config: loop.JobConfig,
-    seed: int,
-    make_trainer: Callable[[tf_keras.optimizers.Optimizer], loop.Trainer],
-  ) -> loop.Loop[loop.Trainer]:
-    """Makes optimizer and trainer under the strategy; returns their loop.
-
-    Args:
-      config: The job's section of the config.
-      seed: Random seed of dropout.
-      make_trainer: Optimizer -> trainer.
-    """
-    with self.setup.scope():
-      trainer = make_trainer(optimizer_lib.create(config.optimizer))
-      trainer.seed_dropout(seed)
-    return loop.Loop(trainer, self.run_dir, config, setup=self.setup)
+  def _check_new(self) -> None:
+    """Raises UserError if the directory holds a run."""
+    roots = (
+      layout.params_root(self.run_dir),
+      layout.checkpoint_dir(self.run_dir),
+    )
+    if any(map(tf.io.gfile.exists, roots)):
+      raise errors.UserError(
+        f'The directory must be new. Found a run in {self.run_dir}. Give '
+        'another one, or --resume where the binary has it.'
+      )

@@ -7,14 +7,15 @@ dropout are functions of seed and step, so a resumed run has the losses of an
 uninterrupted one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 import contextlib
 import signal
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Optional, TypeVar
 
 from absl import logging
 import orbit
 import tensorflow as tf
+import tf_keras
 import tqdm
 
 from realm_tf import config as config_lib
@@ -24,75 +25,68 @@ from realm_tf.records import sampling
 from realm_tf.rundir import layout
 from realm_tf.rundir import metrics_log
 from realm_tf.rundir import versions
+from realm_tf.training import job as job_lib
+from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import params_export
-from realm_tf.training import setup as setup_lib
 from realm_tf.training import step_trainer
 
 Trainer = TypeVar('Trainer', bound=step_trainer.StepTrainer)
 
 
-class JobConfig(Protocol):
-  """A job's section of the config, such as `PretrainingConfig`."""
-
-  @property
-  def optimizer(self) -> config_lib.OptimizerConfig: ...
-
-  @property
-  def batch_size(self) -> int: ...
-
-  @property
-  def checkpoint_every_steps(self) -> int: ...
-
-  @property
-  def log_every_steps(self) -> int: ...
-
-
 class Loop(Generic[Trainer]):
-  """Trains, from the last checkpoint on if the job is resumed."""
+  """Makes a job's trainer and trains, from the last checkpoint if it resumes.
+
+  Args:
+    job: Run directory, devices, resume and profile.
+    config: The job's section of the config.
+    seed: Random seed of dropout.
+    make_trainer: Optimizer -> trainer; called in the scope of the devices.
+  """
 
   def __init__(
     self,
-    trainer: Trainer,
-    run_dir: str,
-    config: JobConfig,
-    *,
-    setup: setup_lib.Setup = setup_lib.ALONE,
+    job: job_lib.Job,
+    config: config_lib.JobConfig | config_lib.InverseClozeConfig,
+    seed: int,
+    make_trainer: Callable[[tf_keras.optimizers.Optimizer], Trainer],
   ):
+    self._job, self._run_dir, self._config = job, job.run_dir, config
+    with job.scope():
+      trainer = make_trainer(optimizer_lib.create(config.optimizer))
+      trainer.seed_dropout(seed)
     self.trainer = trainer
-    self._run_dir = run_dir
-    self._config, self._setup = config, setup
-    self._is_chief = setup.is_chief
+    self.num_steps = config.optimizer.num_steps
     self._manager = tf.train.CheckpointManager(
       tf.train.Checkpoint(
         model=trainer.model,
         optimizer=trainer.optimizer,
         skipped=trainer.skipped,
       ),
-      layout.checkpoint_dir(run_dir),
+      layout.checkpoint_dir(self._run_dir),
       max_to_keep=2,
-      step_counter=trainer.global_step,
     )
-    if setup.resume:
+    if job.resume:
       self._restore()
     self._last_saved = self.step
     self._bar = tqdm.tqdm(
-      total=config.optimizer.num_steps,
+      total=self.num_steps,
       initial=self.step,
       unit='step',
       mininterval=1,
-      disable=not self._is_chief,
+      disable=not job.is_chief,
     )
+    # The controller's own checkpoints are at a distance, not at multiples, and
+    # every process would write them.
+    summary_dir = layout.summary_dir(self._run_dir)
     self._controller = orbit.Controller(
       global_step=trainer.global_step,
       trainer=trainer,
       train_actions=[self._log, self._save_if_due],
       steps_per_loop=self._steps_to_next_row,
-      summary_dir=layout.summary_dir(run_dir) if self._is_chief else None,
+      summary_dir=summary_dir if job.is_chief else None,
     )
-    if setup.profile_steps and self._is_chief:
-      trainer.before_steps.append(
-        _profiler(*setup.profile_steps, layout.summary_dir(run_dir))
-      )
+    if job.profile_steps and job.is_chief:
+      trainer.before_steps.append(_profiler(*job.profile_steps, summary_dir))
 
   @property
   def step(self) -> int:
@@ -100,17 +94,12 @@ class Loop(Generic[Trainer]):
     return int(self.trainer.global_step.numpy())
 
   @property
-  def num_steps(self) -> int:
-    """Steps of the whole run."""
-    return self._config.optimizer.num_steps
-
-  @property
   def share(self) -> sampling.Share:
     """This process's share of batches, from the current step on."""
-    share = self._setup.share(self._config.batch_size)
+    share = self._job.share(self._config.batch_size)
     return share._replace(first_step=self.step)
 
-  def train(self, until: int, batches: Iterator[step_trainer.Batch]) -> None:
+  def train(self, until: int, batches: Iterator[Mapping[str, Any]]) -> None:
     """Trains up to step `until`, with logs and checkpoints.
 
     Args:
@@ -137,15 +126,15 @@ class Loop(Generic[Trainer]):
           f'{self.step} in {self._run_dir}. Go on with --resume.'
         ) from None
 
-  def run(self, batches: Iterator[step_trainer.Batch]) -> None:
+  def run(self, batches: Iterator[Mapping[str, Any]]) -> None:
     """Trains to the end and publishes the parameters."""
     self.train(self.num_steps, batches)
     self.publish()
     self.finish()
 
-  def publish(self) -> versions.Version | None:
+  def publish(self) -> Optional[versions.Version]:
     """Publishes the current parameters; returns None if not the chief."""
-    if not self._is_chief:
+    if not self._job.is_chief:
       return None
     return params_export.publish(self._run_dir, self.step, self.trainer.model)
 
@@ -161,7 +150,7 @@ class Loop(Generic[Trainer]):
       self._run_dir,
       weights.fingerprint(self.trainer.model.variables),
     )
-    if self._is_chief:
+    if self._job.is_chief:
       with tf.io.gfile.GFile(layout.done_file(self._run_dir), 'w') as file:
         file.write('')
 
@@ -171,7 +160,7 @@ class Loop(Generic[Trainer]):
     Raises:
       UserError: Writing failed; earlier checkpoints are unchanged.
     """
-    if not self._is_chief or self._last_saved == self.step > 0:
+    if not self._job.is_chief or self._last_saved == self.step > 0:
       return
     try:
       self._manager.save(checkpoint_number=self.step)
@@ -198,20 +187,21 @@ class Loop(Generic[Trainer]):
   def _is_full(self, error: Exception) -> errors.UserError:
     return errors.UserError(
       f'The files of a run must fit on the disk. Found at step {self.step}: '
-      f'{_first_line(error)}. Make room in {self._run_dir}, and continue with '
-      f'--resume from step {self._last_saved}.'
+      f'{str(error).partition(chr(10))[0].rstrip(".")}. Make room in '
+      f'{self._run_dir}, and continue with --resume from step '
+      f'{self._last_saved}.'
     )
 
   def _restore(self) -> None:
     """Reads the last checkpoint, if any, and removes later rows of the log."""
     if self._manager.restore_or_initialize() is None:
       logging.info('There is no checkpoint in %s yet.', self._run_dir)
-    if self._is_chief:
+    if self._job.is_chief:
       metrics_log.cut(layout.metrics_file(self._run_dir), self.step)
 
   def _log(self, output: Mapping[str, float]) -> None:
     step = self.step
-    if self._is_chief:
+    if self._job.is_chief:
       row = metrics_log.append(layout.metrics_file(self._run_dir), step, output)
       self._bar.update(step - self._bar.n)
       self._bar.set_postfix_str(_short(row))
@@ -221,22 +211,22 @@ class Loop(Generic[Trainer]):
       raise errors.UserError(
         f'Loss and gradients must be finite. Found {int(in_a_row)} steps in a '
         f'row up to step {step} that are not, and changed no parameter. '
-        'Lower optimizer.learning_rate or gradient_clip_norm, or look at the '
-        'data, and go on with --resume.'
+        'Lower optimizer.learning_rate, or look at the data, and go on with '
+        '--resume.'
       )
 
 
-def _short(row):
+def _short(row: metrics_log.Row) -> str:
   """Returns the metrics that a progress bar has room for."""
   names = ('loss', 'accuracy', 'marginal_retrieval_utility', 'exact_match')
   return ', '.join(f'{name} {row[name]:.3g}' for name in names if name in row)
 
 
-def _profiler(first, last, directory):
+def _profiler(first: int, last: int, directory: str) -> Callable[[int], None]:
   """Returns a callback that profiles steps `first` to `last`."""
   is_on = False
 
-  def before_step(step):
+  def before_step(step: int) -> None:
     nonlocal is_on
     if step == first:
       tf.profiler.experimental.start(directory)
@@ -252,13 +242,13 @@ def _profiler(first, last, directory):
 def _asked_to_stop(trainer: step_trainer.StepTrainer) -> Iterator[None]:
   """Makes SIGTERM and the first Ctrl-C end training after a step."""
 
-  def ask(signum, frame):
+  def ask(signum: int, frame: object) -> None:
     del frame
     # A second signal ends the process at once.
     signal.signal(signum, before[signum])
     trainer.request_stop()
 
-  before = {}
+  before: dict[int, Any] = {}
   try:
     for signum in (signal.SIGTERM, signal.SIGINT):
       before[signum] = signal.signal(signum, ask)
@@ -269,9 +259,3 @@ def _asked_to_stop(trainer: step_trainer.StepTrainer) -> Iterator[None]:
   finally:
     for signum, handler in before.items():
       signal.signal(signum, handler)
-
-
-def _first_line(error: Exception) -> str:
-  return (str(error).splitlines() or [''])[0].rstrip('.') or type(
-    error
-  ).__name__

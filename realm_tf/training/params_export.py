@@ -1,10 +1,8 @@
-"""Publishes a run's parameters, with those of --init_from it leaves as is.
+"""Publishes a run's parameters, with weights of --init_from that it keeps.
 
-  model, params/ of --init_from -> [this file] -> params/<step>/ of the run
-
-ICT trains the embedders alone (Section 3.4); the reader and its heads are
-published unchanged beside them. They are stored in untrained.safetensors when
-the run begins, so that a resumed run has them whatever its flags are.
+ICT trains the embedders alone (Section 3.4) and publishes the reader of
+--init_from unchanged. untrained.safetensors holds such a reader from the run's
+beginning, so a resumed run has the same one.
 """
 
 from collections.abc import Mapping
@@ -15,7 +13,6 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.config import config_files
-from realm_tf.modeling import path_scorer
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
@@ -56,48 +53,35 @@ def publish_arrays(
 def keep_untrained(
   run_dir: str,
   init_from: str,
-  left_over: Mapping[str, np.ndarray],
+  arrays: Mapping[str, np.ndarray],
   *,
   model: config_lib.ModelConfig,
 ) -> None:
-  """Stores the reader and its heads, to be published in every version.
+  """Stores weights that the job does not train, to publish them along.
 
   Args:
     init_from: Model directory that the run starts from.
-    left_over: Weights of `init_from` that the job has no variables for.
+    arrays: Weights of `init_from`.
     model: Config of the run. A reader of other sizes is left out, with a
       warning.
   """
   theirs = config_files.read(init_from).model
-  prefixes = realm_model.READER_PREFIXES
-  if theirs.span_hidden_size != model.span_hidden_size:
-    prefixes = tuple(each for each in prefixes if each != 'span_reader/')
-  arrays = {
-    name: value
-    for name, value in left_over.items()
-    if name.startswith(prefixes)
-  }
-  if arrays and _sizes(theirs.reader_bert) != _sizes(model.reader_bert):
-    logging.warning(
-      'The reader of %s is left out: its sizes are not those of '
-      '`model.reader_bert`.',
-      init_from,
-    )
-    arrays = {}
-  _store(run_dir, arrays)
-
-
-def keep_paths(run_dir: str, left_over: Mapping[str, np.ndarray]) -> None:
-  """Stores the scorer of paths; for jobs that do not train Embed_input."""
-  names = [name for name in left_over if name.startswith(path_scorer.PREFIX)]
-  _store(run_dir, {name: left_over[name] for name in names})
-
-
-def _store(run_dir, arrays):
+  left_out: tuple[str, ...] = ()
+  if _sizes(theirs.reader_bert) != _sizes(model.reader_bert):
+    left_out = realm_model.READER_PREFIXES
+    if any(name.startswith(left_out) for name in arrays):
+      logging.warning(
+        'The reader of %s is left out: its sizes are not those of '
+        '`model.reader_bert`.',
+        init_from,
+      )
+  elif theirs.span_hidden_size != model.span_hidden_size:
+    left_out = ('span_reader/',)
+  kept = {n: arrays[n] for n in arrays if not n.startswith(left_out)}
   forget_untrained(run_dir)
-  if arrays:
-    weights.write_arrays(arrays, layout.untrained_file(run_dir))
-    logging.info('%d of the left over are published along.', len(arrays))
+  if kept:
+    weights.write_arrays(kept, layout.untrained_file(run_dir))
+    logging.info('%d untrained weights are published along.', len(kept))
 
 
 def forget_untrained(run_dir: str) -> None:

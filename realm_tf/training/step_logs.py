@@ -94,7 +94,7 @@ class StepLogs:
     return {**row, _SKIPPED: last[_SKIPPED], _IN_A_ROW: last[_IN_A_ROW]}
 
 
-def _counter(name):
+def _counter(name: str) -> tf.Variable:
   return tf.Variable(
     0,
     trainable=False,

@@ -1,19 +1,16 @@
 """Base class of all trainers: batches from the host, one compiled step.
 
-  iterator of NumPy batches -> train_step -> compiled `_loss_and_logs` + update
-
-The loop runs on the host, one compiled function a step: so retrieval and index
-swaps happen between two steps and never inside one. Under a strategy each
-replica gets its part of the batch, and loss, gradients, norms and logs are
-those of the whole batch, however many replicas share it.
+The loop runs on the host, one compiled function a step, so retrieval and index
+swaps happen between two steps. Under a strategy each replica gets its part of
+the batch; loss, gradients, norms and logs are those of the whole batch.
 """
 
 import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import time
+from typing import Any, Generic, Optional, TypeVar
 
-import numpy as np
 import orbit
 import tensorflow as tf
 import tf_keras
@@ -24,41 +21,43 @@ from realm_tf.training import gradients as gradients_lib
 from realm_tf.training import optimizer as optimizer_lib
 from realm_tf.training import step_logs
 
-Batch = Mapping[str, np.ndarray]
+# A TypedDict of a job: NumPy arrays on the host, tensors in the compiled step.
+Batch = TypeVar('Batch', bound=Mapping[str, Any])
+# Loss, logs and gradients of one replica.
+Computed = tuple[tf.Tensor, dict[str, tf.Tensor], list[gradients_lib.Gradient]]
 _STOP = 'stop'  # Whether any process was asked to; logged with the rest.
 
 
 class StopRequested(Exception):  # noqa: N818, no error.
-  """Between two steps; all that was computed is in the variables."""
+  """Raised between two steps; the variables hold all that was computed."""
 
 
-class StepTrainer(orbit.StandardTrainer, abc.ABC):
+class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
   """Runs one compiled update per batch; subclasses define the loss.
 
-  Created in the scope of the strategy that it runs under.
-
-  `train_dataset` is set by the loop: an endless iterator of this host's part of
-  each batch, arrays of few different shapes, because each is traced.
+  Created in the scope of the strategy that it runs under. The loop sets
+  `train_dataset`, an endless iterator of this host's part of each batch.
 
   Args:
     optimizer: Its `iterations` are the global step.
-    variables: Trained variables.
+    model: The model in training.
+    variables: Variables that learn; by default all trainable ones of `model`.
     jit_compile: Whether XLA compiles loss and gradients where there is one
       device. It fuses all between two matmuls, forwards and backwards: half of
       a step on CPU. Several replicas talk to one another, which it cannot.
 
   Attributes:
-    model: The trained model; set by subclasses.
     before_steps: Called before each step with its number.
     skipped: Steps that were left out because loss or gradient was not finite.
+    last_batch: The host's part of the last batch.
   """
-
-  model: tf.Module
 
   def __init__(
     self,
     optimizer: tf_keras.optimizers.Optimizer,
-    variables: Sequence[tf.Variable],
+    model: Any,
+    variables: Optional[Sequence[tf.Variable]] = None,
+    *,
     jit_compile: bool = False,
   ):
     super().__init__(
@@ -67,25 +66,27 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
         use_tf_while_loop=False, use_tf_function=False
       ),
     )
-    self.optimizer = optimizer
+    self.optimizer, self.model = optimizer, model
     self._stop_requested = self._is_waiting = False
     self.before_steps: list[Callable[[int], None]] = []
     self.skipped = step_logs.SkippedSteps()
-    self._trained_variables = list(variables)
+    self._trained_variables = list(
+      model.trainable_variables if variables is None else variables
+    )
     optimizer_lib.make_moments(optimizer, self._trained_variables)
     self._strategy = tf.distribute.get_strategy()
     self._jit_compile = jit_compile and self._strategy.num_replicas_in_sync == 1
     self._compiled_step = tf.function(self._distributed_step)
-    self._dropout: Callable[..., contextlib.AbstractContextManager] = (
+    self._dropout: Callable[..., contextlib.AbstractContextManager[None]] = (
       lambda step, part=0: contextlib.nullcontext()
     )
     self._logs = step_logs.StepLogs()
     self._next_step = 0  # Known without asking the device.
-    self.last_batch: Batch = {}
+    self.last_batch: Optional[Batch] = None
 
   @abc.abstractmethod
   def loss_and_logs(
-    self, batch: Mapping[str, tf.Tensor]
+    self, batch: Batch
   ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     """Returns the scalar loss and what to log, each of any shape.
 
@@ -107,7 +108,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     """Makes the dropout of `model` a function of `seed` and step."""
     self._dropout = step_dropout.StepDropout(self.model, seed).at
 
-  def train_loop_begin(self):
+  def train_loop_begin(self) -> None:
     self._logs.reset()
     self._next_step = int(self.global_step.numpy())
 
@@ -121,7 +122,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     if self._is_waiting:
       raise StopRequested
 
-  def train_step(self, iterator: Iterator[Batch]):
+  def train_step(self, iterator: Iterator[Batch]) -> None:
     if self._must_stop():
       raise StopRequested
     for call in self.before_steps:
@@ -135,7 +136,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     self._logs.add(self._strategy.experimental_local_results(logs)[0])
     self._next_step += 1
 
-  def train_loop_end(self):
+  def train_loop_end(self) -> dict[str, float]:
     rate = self.optimizer.learning_rate
     logs = self._logs.means()
     logs.pop(_STOP, None)
@@ -154,19 +155,14 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     """Returns further metrics to log at the end of a loop."""
     return {}
 
-  def compute(
-    self, batch: Mapping[str, tf.Tensor]
-  ) -> tuple[tf.Tensor, dict[str, tf.Tensor], list]:
-    """Returns loss and logs of one replica, and gradients to be summed.
-
-    Gradients are dense, None where the loss does not depend on a variable.
-    """
+  def compute(self, batch: Batch) -> Computed:
+    """Returns loss, logs, and gradients to be summed: dense, or None."""
     if not self._jit_compile:
       return self._compute(batch)
     # A new function, because it captures this trace's dropout seed.
     return tf.function(self._compute, jit_compile=True)(batch)
 
-  def _compute(self, batch):
+  def _compute(self, batch: Batch) -> Computed:
     share = 1.0 / self._strategy.num_replicas_in_sync
     with tf.GradientTape() as tape:
       loss, logs = self.loss_and_logs(batch)
@@ -177,13 +173,13 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     ]
     return loss, logs, gradients
 
-  def _must_stop(self):
+  def _must_stop(self) -> bool:
     if strategies.num_workers(self._strategy) == 1:
       return self._stop_requested
     # Not that of the last step, which may still be computed.
     return self._logs.before_last(_STOP) > 0
 
-  def _wait_for_batch(self, iterator):
+  def _wait_for_batch(self, iterator: Iterator[Batch]) -> Batch:
     begun = time.monotonic()
     self._is_waiting = True
     try:
@@ -193,10 +189,10 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC):
     self._logs.waited(time.monotonic() - begun, len(next(iter(batch.values()))))
     return batch
 
-  def _distributed_step(self, batch, stop):
+  def _distributed_step(self, batch: Batch, stop: tf.Tensor) -> tf.Tensor:
     return self._strategy.run(self._step, args=(batch, stop))
 
-  def _step(self, batch, stop):
+  def _step(self, batch: Batch, stop: tf.Tensor) -> tf.Tensor:
     with self._dropout(self.global_step):
       loss, logs, gradients = self.compute(batch)
     logs = self._logs.mean_over_replicas({'loss': loss, _STOP: stop, **logs})

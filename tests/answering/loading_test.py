@@ -9,9 +9,9 @@ import tf_keras
 from realm_tf.answering import loading
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
+from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from tests import model_index
 from tests import tiny
 
@@ -31,7 +31,7 @@ class LoadAnswererTest(absltest.TestCase):
     """Writes a model directory of random parameters; returns its path."""
     path = os.path.join(self.directory, name)
     inputs = runs.open_inputs(tiny.config(), self.corpus)
-    runs.start(path, inputs, setup_lib.ALONE)
+    job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
     tf_keras.utils.set_random_seed(seed)  # After `start`, which sets one too.
     model = realm_model.RealmModel(
       inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]

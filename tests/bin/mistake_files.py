@@ -6,9 +6,9 @@ from realm_tf.corpus import sources
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.rundir import layout
+from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from tests import model_index
 from tests import tiny
 
@@ -69,7 +69,7 @@ class Files:
 
   def _make_model(self):
     inputs = runs.open_inputs(tiny.config(), self.corpus)
-    runs.start(self.model, inputs, setup_lib.ALONE)
+    job_lib.Job(self.model).begin(inputs.config, inputs.vocab_file)
     model = realm_model.RealmModel(
       inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]
     )
@@ -79,7 +79,7 @@ class Files:
       (self.other_index, self.other_corpus),
     ):
       model_index.build(inputs, model, corpus_dir, root)
-    runs.start(self.retriever_only, inputs, setup_lib.ALONE)
+    job_lib.Job(self.retriever_only).begin(inputs.config, inputs.vocab_file)
     params_export.publish(
       self.retriever_only,
       0,

@@ -13,9 +13,9 @@ from realm_tf import config as config_lib
 from realm_tf.corpus import sources
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
+from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from tests import model_index
 from tests import tiny
 
@@ -50,7 +50,7 @@ def write_model(
 ) -> str:
   """Writes a model directory of large random parameters; returns `path`."""
   inputs = runs.open_inputs(config, corpus_dir)
-  runs.start(path, inputs, setup_lib.ALONE)
+  job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
   tf_keras.utils.set_random_seed(1)  # After `start`, which sets one too.
   model = realm_model.RealmModel(inputs.config.model, parts)
   for variable in model.trainable_variables:

@@ -11,9 +11,9 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.serving import document_log
+from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from tests import model_index
 from tests import tiny
 
@@ -30,7 +30,7 @@ def write(
     The model.
   """
   inputs = runs.open_inputs(_config(), corpus_dir)
-  runs.start(path, inputs, setup_lib.ALONE)
+  job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
   tf_keras.utils.set_random_seed(seed)  # After `start`, which sets one too.
   model = realm_model.RealmModel(inputs.config.model, parts)
   publish(path, corpus_dir, model, 0)

@@ -23,9 +23,8 @@ from realm_tf.tagging import token_labels
 from realm_tf.text import character_rules
 from realm_tf.text import tokenizer_files
 from realm_tf.training import job
-from realm_tf.training import setup as setup_lib
-from realm_tf.training.tagger import tagger_batches
 from realm_tf.training.tagger import tagger_run
+from realm_tf.training.tagger import tagger_trainer
 from tests import fakes
 
 _VOCABULARY = 'the rain saw li zo ##e bern , . 4 july'
@@ -91,17 +90,17 @@ class BertTaggerTest(absltest.TestCase):
       tagger_run.run(
         config,
         _sentences(),
-        job.Job(directory, setup=setup_lib.Setup(resume=resume)),
+        job.Job(directory, resume=resume),
         vocab_file=self.vocab_file,
       )
 
-    batches = tagger_batches.batches
+    batches = tagger_trainer.batches
 
     def killed(*args, **options):
       yield from itertools.islice(batches(*args, **options), 33)
       raise KeyboardInterrupt
 
-    with mock.patch.object(tagger_batches, 'batches', killed):
+    with mock.patch.object(tagger_trainer, 'batches', killed):
       self.assertRaises(KeyboardInterrupt, run)
     with self.assertRaisesRegex(errors.UserError, '--resume'):
       run()
@@ -212,7 +211,7 @@ class TokenLabelsTest(absltest.TestCase):
     names = token_labels.label_names(sentences)
     one, two = (
       next(
-        tagger_batches.batches(sentences, tokenizer, names, experiment=config)
+        tagger_trainer.batches(sentences, tokenizer, names, experiment=config)
       )
       for _ in range(2)
     )

@@ -16,7 +16,6 @@ from realm_tf.rundir import versions
 from realm_tf.training import initial_params
 from realm_tf.training import job
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from realm_tf.training.inverse_cloze import inverse_cloze_run
 from tests import tiny
 from tests.importing import numpy_bert
@@ -85,9 +84,7 @@ class FromBertTest(absltest.TestCase):
 
   def _warm_start(self, name, init_from=None, resume=False):
     run = job.Job(
-      self._path(name),
-      initial_params.InitFrom(init_from),
-      setup_lib.Setup(resume=resume),
+      self._path(name), initial_params.InitFrom(init_from), resume=resume
     )
     inverse_cloze_run.run(self.inputs, [], run)
     return self._path(name)

@@ -10,9 +10,9 @@ from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.training import initial_params
+from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from tests import tiny
 
 _PARTS = realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN
@@ -36,7 +36,7 @@ class InitialParamsTest(tf.test.TestCase):
     for variable in model.variables:  # No two directories have equal ones.
       variable.assign(tf.random.normal(variable.shape))
     path = os.path.join(self.directory, name)
-    runs.start(path, inputs, setup_lib.ALONE)
+    job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
     params_export.publish(path, 3, model)
     return path, weights.values(model.variables)
 

@@ -13,8 +13,8 @@ import tf_keras
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.rundir import layout
+from realm_tf.training import job as job_lib
 from realm_tf.training import loop
-from realm_tf.training import setup as setup_lib
 from realm_tf.training import step_trainer
 
 
@@ -26,10 +26,10 @@ class _Trainer(step_trainer.StepTrainer):
   """
 
   def __init__(self, make=lambda step: 1.0):
-    self.model = tf.Module()
-    self.model.weight = tf.Variable(0.0, name='weight')
+    model = tf.Module()
+    model.weight = tf.Variable(0.0, name='weight')
     self._make = make
-    super().__init__(tf_keras.optimizers.legacy.SGD(1.0), [self.model.weight])
+    super().__init__(tf_keras.optimizers.legacy.SGD(1.0), model)
 
   def batches(self, first_step=0):
     for step in range(first_step, 100):
@@ -45,16 +45,14 @@ class LoopTest(absltest.TestCase):
     self.run_dir = os.path.join(self.create_tempdir().full_path, 'run')
     os.makedirs(self.run_dir)
 
-  def _loop(self, trainer, resume=False, log_every=1, checkpoint_every=2):
-    job = config_lib.PretrainingConfig(
+  def _loop(self, trainer, log_every=1, checkpoint_every=2, **options):
+    config = config_lib.PretrainingConfig(
       optimizer=config_lib.OptimizerConfig(1.0, 4, max_skipped_steps=2),
       log_every_steps=log_every,
       checkpoint_every_steps=checkpoint_every,
     )
-    made = loop.Loop(
-      trainer, self.run_dir, job, setup=setup_lib.Setup(None, resume)
-    )
-    return made
+    job = job_lib.Job(self.run_dir, **options)
+    return loop.Loop(job, config, 0, lambda optimizer: trainer)
 
   def _train(self, trainer, until, **options):
     made = self._loop(trainer, **options)
@@ -159,10 +157,7 @@ class LoopTest(absltest.TestCase):
 
   def test_profiles_the_steps_that_were_asked_for(self):
     trainer = _Trainer()
-    setup = setup_lib.Setup(profile_steps=(1, 2))
-    job = config_lib.PretrainingConfig(log_every_steps=4)
-    running = loop.Loop(trainer, self.run_dir, job, setup=setup)
-    running.train(4, trainer.batches())
+    self._train(trainer, 4, log_every=4, profile_steps=(1, 2))
     folder = os.path.join(layout.summary_dir(self.run_dir), 'plugins/profile')
     self.assertLen(os.listdir(folder), 1)
 

@@ -9,9 +9,9 @@ from realm_tf import errors
 from realm_tf.config import config_files
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
+from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from tests import tiny
 
 
@@ -39,25 +39,31 @@ class RunsTest(tf.test.TestCase):
     self.assertEqual(self.inputs.table.num_blocks, 4)
 
   def test_a_run_directory_is_new_unless_resumed(self):
-    runs.start(self.run_dir, self.inputs, setup_lib.ALONE)
+    job_lib.Job(self.run_dir).begin(self.inputs.config, self.inputs.vocab_file)
     self.assertEqual(config_files.read(self.run_dir), self.inputs.config)
     params_export.publish(self.run_dir, 0, self._model())
     with open(layout.done_file(self.run_dir), 'w') as file:
       file.write('')
     with self.assertRaisesRegex(errors.UserError, 'must be new'):
-      runs.start(self.run_dir, self.inputs, setup_lib.ALONE)
+      job_lib.Job(self.run_dir).begin(
+        self.inputs.config, self.inputs.vocab_file
+      )
     self.assertTrue(os.path.exists(layout.done_file(self.run_dir)))
-    runs.start(self.run_dir, self.inputs, setup_lib.Setup(resume=True))
+    job_lib.Job(self.run_dir, resume=True).begin(
+      self.inputs.config, self.inputs.vocab_file
+    )
     # The refresher must not end while the resumed run goes on.
     self.assertFalse(os.path.exists(layout.done_file(self.run_dir)))
 
   def test_a_resumed_run_says_what_changed_in_the_config(self):
-    runs.start(self.run_dir, self.inputs, setup_lib.ALONE)
+    job_lib.Job(self.run_dir).begin(self.inputs.config, self.inputs.vocab_file)
     inputs = self.inputs._replace(
       config=dataclasses.replace(self.inputs.config, seed=7)
     )
     with self.assertLogs(level='WARNING') as logs:
-      runs.start(self.run_dir, inputs, setup_lib.Setup(resume=True))
+      job_lib.Job(self.run_dir, resume=True).begin(
+        inputs.config, inputs.vocab_file
+      )
     self.assertIn('seed is 7, was 0', logs.output[0])
 
 

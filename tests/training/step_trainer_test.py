@@ -12,7 +12,10 @@ class _ProductTrainer(step_trainer.StepTrainer):
 
   def __init__(self, batches):
     self.w, self.unused = tf.Variable(1.0), tf.Variable(7.0)
-    super().__init__(tf_keras.optimizers.legacy.SGD(0.5), [self.w, self.unused])
+    variables = [self.w, self.unused]
+    super().__init__(
+      tf_keras.optimizers.legacy.SGD(0.5), tf.Module(), variables
+    )
     self.train_dataset = batches
 
   def loss_and_logs(self, batch):

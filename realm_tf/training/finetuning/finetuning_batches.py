@@ -4,9 +4,10 @@ questions -> search with current parameters -> [this file] -> batch
 """
 
 from collections.abc import Iterator
-from typing import Optional
+from typing import Optional, TypedDict
 
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.index import searcher as searcher_lib
@@ -18,6 +19,34 @@ from realm_tf.training import question_search
 _QUESTION_WIDTH, _BODY_WIDTH = 32, 64
 
 
+class Batch(TypedDict, total=False):
+  """Questions of a step, their N searched blocks, and the K blocks to read.
+
+  Attributes:
+    question_ids: Wordpieces, int32 [B, Lq].
+    block_embeddings: float32 [B, N, D]; not with fixed scores.
+    fixed_scores: Scores of an untrained retriever, float32 [B, N].
+    has_answer: Whether a block is a positive, bool [B, N].
+    is_compared: Blocks that count in the sums over blocks and spans, bool
+      [B, N]: neither padding, nor blocks that may or may not answer.
+    read_rows: Which of the N blocks are read, int32 [B, K].
+    title_ids: int32 [B, K, Lt].
+    body_ids: int32 [B, K, Lz].
+    is_answer: Whether the span of w + 1 wordpieces from s on is an answer, bool
+      [B, K, Lz, W].
+  """
+
+  question_ids: np.ndarray | tf.Tensor
+  block_embeddings: np.ndarray | tf.Tensor
+  fixed_scores: np.ndarray | tf.Tensor
+  has_answer: np.ndarray | tf.Tensor
+  is_compared: np.ndarray | tf.Tensor
+  read_rows: np.ndarray | tf.Tensor
+  title_ids: np.ndarray | tf.Tensor
+  body_ids: np.ndarray | tf.Tensor
+  is_answer: np.ndarray | tf.Tensor
+
+
 def batches(
   labels: answer_labels.AnswerLabels,
   search: question_search.Search,
@@ -25,8 +54,8 @@ def batches(
   *,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
-) -> Iterator[dict[str, np.ndarray]]:
-  """Yields endless batches; see `finetuning_trainer.FinetuningTrainer`.
+) -> Iterator[Batch]:
+  """Yields endless batches.
 
   Args:
     search: Finds blocks with the current parameters, when a batch is asked for.

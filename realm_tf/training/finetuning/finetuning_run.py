@@ -11,6 +11,7 @@ from typing import Optional
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import storage
+from realm_tf.modeling import path_scorer
 from realm_tf.modeling import realm_model
 from realm_tf.records import whole_blocks
 from realm_tf.retrieval import retrieval_layer
@@ -18,10 +19,8 @@ from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_index
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
-from realm_tf.training import params_export
 from realm_tf.training import question_search
 from realm_tf.training import runs
-from realm_tf.training import step_trainer
 from realm_tf.training.finetuning import finetuning_batches
 from realm_tf.training.finetuning import finetuning_trainer
 from realm_tf.training.finetuning import model_choice
@@ -49,18 +48,19 @@ def run(
     inputs.config, model=realm_model.separate_towers(inputs.config.model)
   )
   inputs = inputs._replace(config=config)
-  job.share(config.finetuning)  # Checked before the run begins.
+  job.share(config.finetuning.batch_size)  # Checked before the run begins.
   labels = _labels(inputs, questions)
-  model, left_over = job.create_model(
-    inputs, [realm_model.EMBEDDER, realm_model.SPAN]
+  model = job.create_model(
+    inputs,
+    [realm_model.EMBEDDER, realm_model.SPAN],
+    keep=(path_scorer.PREFIX,) if search else (),  # The search may use it.
   )
-  if search and job.setup.is_chief:  # Which may use a scorer of paths.
-    params_export.keep_paths(job.run_dir, left_over)
   indexes = finetuning_index.FinetuningIndex(
     inputs, model, job.run_dir, init_from=job.init_from.model_dir
   )
   indexes.build(0)  # With the first parameters: a checkpoint is not read yet.
-  run_loop = job.start(
+  run_loop = loop.Loop(
+    job,
     config.finetuning,
     config.seed,
     lambda optimizer: finetuning_trainer.FinetuningTrainer(
@@ -111,7 +111,7 @@ def _train(
   run_loop: loop.Loop,
   choice: Optional[model_choice.ModelChoice],
   indexes: finetuning_index.FinetuningIndex,
-  batches_of: Callable[[storage.Index], Iterator[step_trainer.Batch]],
+  batches_of: Callable[[storage.Index], Iterator[finetuning_batches.Batch]],
 ) -> None:
   """Trains to the end or an early stop; publishes parameters and index."""
   is_done = False

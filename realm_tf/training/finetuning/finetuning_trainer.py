@@ -1,7 +1,4 @@
-"""Trains open-domain QA by one step: reads blocks and rewards answer spans.
-
-questions + searched blocks -> [this file] -> tuned Embed_input and reader
-"""
+"""One step of open-domain QA: reads blocks and rewards answer spans."""
 
 import tensorflow as tf
 import tf_keras
@@ -12,22 +9,17 @@ from realm_tf.objectives import exclusion
 from realm_tf.objectives import span_likelihood
 from realm_tf.records import joining
 from realm_tf.training import step_trainer
+from realm_tf.training.finetuning import finetuning_batches
+
+Batch = finetuning_batches.Batch
 
 
-class FinetuningTrainer(step_trainer.StepTrainer):
+class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
   """Maximizes the answers' span likelihood plus the early-update likelihood.
 
   Section 3.2 of Guu et al. 2020 with ORQA's losses; a term without a positive
   is zero. Blocks have the index's embeddings; if Embed_doc is not frozen, it
   embeds the blocks that are read again and is trained on them.
-
-  Batches of `finetuning_batches` have 'question_ids' int32 [B, Lq],
-  'block_embeddings' float32 [B, N, D] or, without training the retriever,
-  'fixed_scores' float32 [B, N]; 'has_answer' bool [B, N]; 'is_compared' bool
-  [B, N], blocks that count in the sums over blocks and spans, without padding
-  and blocks that may or may not answer; 'read_rows' int32 [B, K], which of the
-  N are read; 'title_ids' int32 [B, K, Lt], 'body_ids' int32 [B, K, Lz],
-  'is_answer' bool [B, K, Lz, W].
 
   Args:
     optimizer: Updates the reader, and the towers that are not frozen.
@@ -45,15 +37,17 @@ class FinetuningTrainer(step_trainer.StepTrainer):
   ):
     super().__init__(
       optimizer,
+      model,
       _trained(model, config.finetuning),
-      config.finetuning.jit_compile and model.prefers_xla,
+      jit_compile=config.finetuning.jit_compile and model.prefers_xla,
     )
-    self.model = model
     self._config = config.finetuning
     self._lengths = config.lengths
     self._special_ids = special_ids
 
-  def loss_and_logs(self, batch):
+  def loss_and_logs(
+    self, batch: Batch
+  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     scores = self._retrieval_scores(batch)  # [B, N]
     is_hard = self._config.objective == 'hard_em'
     early = span_likelihood.early_update_log_likelihood(
@@ -85,7 +79,8 @@ class FinetuningTrainer(step_trainer.StepTrainer):
       * tf.cast(tf.reduce_any(batch['has_answer'], axis=-1), tf.float32),
     }
 
-  def _retrieval_scores(self, batch):
+  def _retrieval_scores(self, batch: Batch) -> tf.Tensor:
+    """Returns f(x,z), float32 [B, N]; NO_SCORE of blocks that do not count."""
     if 'fixed_scores' in batch:  # The retriever is not trained.
       return tf.where(
         batch['is_compared'], batch['fixed_scores'], exclusion.NO_SCORE
@@ -99,7 +94,9 @@ class FinetuningTrainer(step_trainer.StepTrainer):
       scores = self._with_fresh(scores, queries, batch)
     return tf.where(batch['is_compared'], scores, exclusion.NO_SCORE)
 
-  def _with_fresh(self, scores, queries, batch):
+  def _with_fresh(
+    self, scores: tf.Tensor, queries: tf.Tensor, batch: Batch
+  ) -> tf.Tensor:
     """Returns f(x,z), [B, N], computed again for the blocks that are read."""
     blocks = self.model.embed_blocks(
       joining.pack_longest(
@@ -116,7 +113,9 @@ class FinetuningTrainer(step_trainer.StepTrainer):
     return tf.where(is_read, tf.einsum('bk,bkn->bn', fresh, place), scores)
 
 
-def _trained(model, config):
+def _trained(
+  model: realm_model.RealmModel, config: config_lib.FinetuningConfig
+) -> list[tf.Variable]:
   """Returns the variables that learn."""
   variables = [*model.span_reader.trainable_variables]
   if not config.freeze_block_tower:

@@ -38,7 +38,7 @@ class ModelChoice:
     self._loop, self._run_dir = run_loop, job.run_dir
     self._exact_match = exact_match
     self._config = config
-    self._is_chief = job.setup.is_chief
+    self._is_chief = job.is_chief
     self._path = layout.dev_metrics_file(job.run_dir)
     if self._is_chief:
       metrics_log.cut(self._path, run_loop.step)

@@ -1,12 +1,10 @@
-"""ICT examples: a sentence, and the block around it.
-
-block table -> [this file] -> 'query_ids', 'title_ids', 'body_ids'
-"""
+"""ICT examples: a sentence, and the block around it."""
 
 from collections.abc import Iterator
-from typing import Optional
+from typing import Optional, TypedDict
 
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.records import block_table
@@ -17,6 +15,27 @@ from realm_tf.records import sampling
 _QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Batches are trimmed to multiples of these.
 
 
+class Batch(TypedDict, total=False):
+  """Queries and blocks of a step of the warm start, zero-padded wordpieces.
+
+  Attributes:
+    query_ids: int32 [B, Lx].
+    title_ids: int32 [B, Lt].
+    body_ids: int32 [B, Lz].
+    is_compared: Blocks in each query's sum, bool [B, N]; by default all. The
+      N blocks are the B blocks and, if any, B hard negatives.
+    hard_title_ids: int32 [B, Lt]; only with hard negatives.
+    hard_body_ids: int32 [B, Lz]; only with hard negatives.
+  """
+
+  query_ids: np.ndarray | tf.Tensor
+  title_ids: np.ndarray | tf.Tensor
+  body_ids: np.ndarray | tf.Tensor
+  is_compared: np.ndarray | tf.Tensor
+  hard_title_ids: np.ndarray | tf.Tensor
+  hard_body_ids: np.ndarray | tf.Tensor
+
+
 def batches(
   table: block_table.BlockTable,
   ordinary_ids: np.ndarray,
@@ -24,8 +43,8 @@ def batches(
   *,
   share: sampling.Share = sampling.WHOLE,
   rows: Optional[np.ndarray] = None,
-) -> Iterator[dict[str, np.ndarray]]:
-  """Yields endless batches; those of a step depend on seed and step only.
+) -> Iterator[Batch]:
+  """Yields endless batches, which depend on seed and step only.
 
   Section 4 of Lee et al. 2019: a random sentence of a block is the query, and
   it is cut out of the block 90 % of the time, so that a model must match
@@ -35,11 +54,7 @@ def batches(
   Args:
     table: Blocks; those of a single sentence keep it.
     ordinary_ids: Wordpieces for noise.
-    share: This process's part of each batch, and the first step.
-    rows: Blocks to use, int64 [n]; by default those not held out.
-
-  Yields:
-    See `inverse_cloze_trainer.InverseClozeTrainer`.
+    rows: Blocks to use, int64 [n]; by default all that are not held out.
   """
   config = experiment.inverse_cloze
   if rows is None:
@@ -57,9 +72,9 @@ def batches(
     queries = cloze_sentences.change(
       queries, ordinary_ids, config, rng, own, config.batch_size
     )
-    yield {
-      'query_ids': share.trim(queries, _QUERY_WIDTH),
-      'title_ids': titles,
-      'body_ids': share.trim(bodies, _BODY_WIDTH),
-    }
+    yield Batch(
+      query_ids=share.trim(queries, _QUERY_WIDTH),
+      title_ids=titles,
+      body_ids=share.trim(bodies, _BODY_WIDTH),
+    )
     step += 1

@@ -1,14 +1,12 @@
 """The gradient of a large batch in the memory of a chunk of it.
 
-  batch -> chunks, without tape -> embeddings -> their gradients (the trainer's)
-        -> the same chunks, with a tape -> [this file] -> gradients of variables
-
 Gradient caching, Gao et al. 2021 (https://arxiv.org/abs/2101.06983): the loss
 compares all examples, but an example's embedding e depends on it alone, so
 
   dL/dw = sum_chunks sum_{e of the chunk} dL/de de/dw
 
-is exact, and of each chunk only e and dL/de are kept.
+is exact, and of each chunk only e and dL/de are kept. The trainer embeds the
+chunks without a tape, computes dL/de, and embeds them again with a tape.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,13 +17,11 @@ import tensorflow as tf
 from realm_tf.training import gradients as gradients_lib
 
 # (arrays of a chunk [c, ...], its number int32 []) -> embeddings, each [c, D].
-# Called twice for each chunk, so what it draws must follow from the number.
-Embed = Callable[[Mapping[str, tf.Tensor], tf.Tensor], Sequence[tf.Tensor]]
+# Called twice for each chunk, so random draws must follow from the number.
+Embed = Callable[[Any, tf.Tensor], Sequence[tf.Tensor]]
 
 
-def split(
-  batch: Mapping[Any, tf.Tensor], chunk_size: int
-) -> dict[Any, tf.Tensor]:
+def split(batch: Mapping[Any, Any], chunk_size: int) -> dict[Any, tf.Tensor]:
   """Returns the arrays [b, ...] as chunks [b / c, c, ...], in their order."""
   return {
     name: tf.reshape(value, [-1, chunk_size, *value.shape[1:]])
@@ -36,12 +32,10 @@ def split(
 def embeddings(
   embed: Embed, chunks: Mapping[str, tf.Tensor], number: int = 2
 ) -> list[tf.Tensor]:
-  """Returns what `embed` gives for all chunks, each float32 [b, D].
+  """Returns the embeddings of all chunks, each float32 [b, D].
 
   Args:
-    embed: Embeds with two towers; returns queries, then blocks.
-    chunks: Chunks from `split`.
-    number: What `embed` returns: 2, or 3 with hard negatives.
+    number: Number of tensors that `embed` returns.
   """
   parts = tf.map_fn(
     lambda i: tuple(embed(_at(chunks, i), i)),
@@ -63,17 +57,18 @@ def gradients(
   """Returns dL/dw of each variable, dense; None where L does not depend on it.
 
   Args:
-    embed: The same function as for `embeddings`.
-    of_embeddings: dL/de of each of them, float32 [b, D].
+    of_embeddings: dL/de of each of `embeddings`, float32 [b, D].
     variables: The w.
-    jit_compile: Whether XLA compiles what is done with a chunk.
+    jit_compile: Whether XLA compiles the work on a chunk.
   """
   number = _number(chunks)
   cached = dict(enumerate(of_embeddings))
   cached = split(cached, next(iter(chunks.values())).shape[1])
   is_used = [False] * len(variables)  # Known once the loop is traced.
 
-  def of_chunk(chunk, own, i):
+  def of_chunk(
+    chunk: Any, own: list[tf.Tensor], i: tf.Tensor
+  ) -> list[tf.Tensor]:
     with tf.GradientTape() as tape:
       outputs = embed(chunk, i)
     found = tape.gradient(outputs, variables, output_gradients=own)
@@ -83,7 +78,9 @@ def gradients(
   if jit_compile:
     of_chunk = tf.function(of_chunk, jit_compile=True)
 
-  def add(i, sums):
+  def add(
+    i: tf.Tensor, sums: list[tf.Tensor]
+  ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     found = iter(of_chunk(_at(chunks, i), list(_at(cached, i).values()), i))
     return i + 1, [
       _add(total, next(found)) if used else total
@@ -99,15 +96,15 @@ def gradients(
   ]
 
 
-def _number(chunks):
+def _number(chunks: Mapping[Any, tf.Tensor]) -> int:
   return next(iter(chunks.values())).shape[0]
 
 
-def _at(chunks, i):
+def _at(chunks: Mapping[Any, tf.Tensor], i: tf.Tensor) -> dict[Any, tf.Tensor]:
   return {name: value[i] for name, value in chunks.items()}
 
 
-def _add(total, gradient):
+def _add(total: tf.Tensor, gradient: tf.Tensor | tf.IndexedSlices) -> tf.Tensor:
   """Returns the sum; of a table's gradient only the rows that are there."""
   if isinstance(gradient, tf.IndexedSlices):
     return tf.tensor_scatter_nd_add(

@@ -24,15 +24,13 @@ from realm_tf.training import loop
 from realm_tf.training import prefetch
 from realm_tf.training import question_search
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
-from realm_tf.training import step_trainer
 from realm_tf.training.inverse_cloze import hard_negatives
 from realm_tf.training.inverse_cloze import held_out_cloze
 from realm_tf.training.inverse_cloze import inverse_cloze_batches
 from realm_tf.training.inverse_cloze import inverse_cloze_trainer
 from realm_tf.training.inverse_cloze import question_pairs
 
-_BatchesOf = Callable[[sampling.Share], Iterator[step_trainer.Batch]]
+_BatchesOf = Callable[[sampling.Share], Iterator[inverse_cloze_batches.Batch]]
 
 
 def run(
@@ -58,13 +56,15 @@ def run(
       no block answers a question.
   """
   config = inputs.config
-  is_measured = job.share(config.inverse_cloze).count == 1
-  _check_chunks(config.inverse_cloze, job.setup)
+  is_measured = job.share(config.inverse_cloze.batch_size).count == 1
+  _check_chunks(config.inverse_cloze, job)
   whole_blocks.check(inputs.table, config.lengths)
   batches_of = _batches_of(inputs, questions, search, retriever)
-  model, left_over = job.create_model(inputs, [realm_model.EMBEDDER])
-  job.keep_untrained(left_over, config.model)
-  run_loop = job.start(
+  model = job.create_model(
+    inputs, [realm_model.EMBEDDER], keep=realm_model.READER_PREFIXES
+  )
+  run_loop = loop.Loop(
+    job,
     config.inverse_cloze,
     config.seed,
     lambda optimizer: inverse_cloze_trainer.InverseClozeTrainer(
@@ -140,9 +140,9 @@ def _batches_of(
 
 
 def _check_chunks(
-  config: config_lib.InverseClozeConfig, setup: setup_lib.Setup
+  config: config_lib.InverseClozeConfig, job: job_lib.Job
 ) -> None:
-  count = setup.resolved.num_replicas_in_sync
+  count = job.strategy.num_replicas_in_sync
   part, size = config.batch_size // count, config.chunk_size
   if size and part % size:
     raise errors.UserError(

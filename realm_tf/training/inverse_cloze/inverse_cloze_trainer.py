@@ -4,7 +4,8 @@ Each replica embeds its part of the batch, and compares its queries with the
 blocks of all replicas.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Optional
 
 import tensorflow as tf
 import tf_keras
@@ -15,19 +16,14 @@ from realm_tf.objectives import inverse_cloze
 from realm_tf.records import joining
 from realm_tf.training import gradients as gradients_lib
 from realm_tf.training import step_trainer
+from realm_tf.training.inverse_cloze import inverse_cloze_batches
 from realm_tf.training.inverse_cloze import inverse_cloze_chunks
 
-_KINDS = ('', 'hard_')  # Blocks of the queries, and hard negatives.
+Batch = inverse_cloze_batches.Batch
 
 
-class InverseClozeTrainer(step_trainer.StepTrainer):
+class InverseClozeTrainer(step_trainer.StepTrainer[Batch]):
   """Maximizes the in-batch log p(z|x), Lee et al. 2019, Section 4.
-
-  Batches of `inverse_cloze_batches` have 'query_ids' int32 [B, Lx], 'title_ids'
-  int32 [B, Lt] and 'body_ids' int32 [B, Lz], wordpieces with zeros after them.
-  Batches of `question_pairs` also have 'is_compared' bool [B, N], because some
-  blocks of the batch are no negatives of some queries; and 'hard_title_ids' and
-  'hard_body_ids' of B further blocks, so that N is 2 B.
 
   Args:
     optimizer: Updates both towers.
@@ -47,46 +43,45 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     special_ids: tuple[int, int],
   ):
     super().__init__(
-      optimizer,
-      model.trainable_variables,
-      config.jit_compile and model.prefers_xla,
+      optimizer, model, jit_compile=config.jit_compile and model.prefers_xla
     )
-    self.model = model
     self._lengths = lengths
     self._special_ids = special_ids
     self._chunk_size = config.chunk_size
 
-  def loss_and_logs(self, batch):
+  def loss_and_logs(
+    self, batch: Batch
+  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     return _loss_and_logs(self.embed(batch), batch.get('is_compared'))
 
-  def embed(
-    self, batch: Mapping[str, tf.Tensor], training: bool = True
-  ) -> tuple[tf.Tensor, ...]:
-    """Returns embeddings of queries, blocks and, if any, hard negatives.
-
-    Each is float32 [b, D].
-    """
+  def embed(self, batch: Batch, training: bool = True) -> tuple[tf.Tensor, ...]:
+    """Returns embeddings of queries, blocks and any hard negatives, [b, D]."""
     queries = self.model.embed_queries(
       joining.pack_longest(
         batch['query_ids'], None, *self._special_ids, self._lengths.query_tokens
       ),
       training=training,
     )
-    kinds = [kind for kind in _KINDS if f'{kind}title_ids' in batch]
-    return queries, *(self._embed_blocks(batch, k, training) for k in kinds)
+    embeddings = [
+      queries,
+      self._embed_blocks(batch['title_ids'], batch['body_ids'], training),
+    ]
+    if 'hard_title_ids' in batch:
+      hard = batch['hard_title_ids'], batch['hard_body_ids']
+      embeddings.append(self._embed_blocks(*hard, training))
+    return tuple(embeddings)
 
-  def _embed_blocks(self, batch, kind, training):
+  def _embed_blocks(
+    self, title_ids: tf.Tensor, body_ids: tf.Tensor, training: bool
+  ) -> tf.Tensor:
     return self.model.embed_blocks(
       joining.pack_longest(
-        batch[f'{kind}title_ids'],
-        batch[f'{kind}body_ids'],
-        *self._special_ids,
-        self._lengths.block_tokens,
+        title_ids, body_ids, *self._special_ids, self._lengths.block_tokens
       ),
       training=training,
     )
 
-  def compute(self, batch):
+  def compute(self, batch: Batch) -> step_trainer.Computed:
     if not self._chunk_size:
       return super().compute(batch)
     chunks = inverse_cloze_chunks.split(batch, self._chunk_size)
@@ -111,14 +106,18 @@ class InverseClozeTrainer(step_trainer.StepTrainer):
     )
     return loss, logs, gradients
 
-  def _embed_chunk(self, batch, number):
+  def _embed_chunk(
+    self, batch: Batch, number: tf.Tensor
+  ) -> tuple[tf.Tensor, ...]:
     # Both times that a chunk is embedded it has the same dropout.
     with self._dropout(self.global_step, number):
       return self.embed(batch)
 
 
-def _loss_and_logs(embeddings, is_compared):
-  """Returns those of a replica's queries; see `loss_and_logs`."""
+def _loss_and_logs(
+  embeddings: Sequence[tf.Tensor], is_compared: Optional[tf.Tensor]
+) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+  """Returns loss and logs of one replica's queries."""
   queries, *parts = embeddings
   parts, (first, *_) = zip(*map(_of_all_replicas, parts), strict=True)
   blocks = tf.concat(parts, axis=0)
@@ -131,12 +130,12 @@ def _loss_and_logs(embeddings, is_compared):
   return -tf.reduce_mean(log_p), {'log_likelihood': log_p, 'accuracy': accuracy}
 
 
-def _of_all_replicas(blocks):
+def _of_all_replicas(blocks: tf.Tensor) -> tuple[tf.Tensor, int | tf.Tensor]:
   """Returns the global batch [B, D], and where in it these [B / R, D] are.
 
-  The gradient of the sum is a sum, so each block's gradient has what every
-  replica's queries want of it. An `all_gather` would say the same, but outside
-  TPUs its gradient has no static shape.
+  The gradient of the sum is a sum, so each block gets the gradients of every
+  replica's queries. An `all_gather` has no static shape in its gradient outside
+  TPUs.
   """
   replica = tf.distribute.get_replica_context()
   count = replica.num_replicas_in_sync

@@ -16,10 +16,12 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.records import block_table
 from realm_tf.records import sampling
 from realm_tf.training import answer_labels
 from realm_tf.training import question_search
 from realm_tf.training.inverse_cloze import hard_negatives
+from realm_tf.training.inverse_cloze import inverse_cloze_batches
 from realm_tf.training.inverse_cloze import title_groups
 
 # Batches are trimmed to multiples of these: each shape is compiled.
@@ -83,18 +85,15 @@ def batches(
   *,
   share: sampling.Share = sampling.WHOLE,
   negatives: Optional[np.ndarray] = None,
-) -> Iterator[dict[str, np.ndarray]]:
-  """Yields endless batches; those of a step depend on seed and step only.
+) -> Iterator[inverse_cloze_batches.Batch]:
+  """Yields endless batches, which depend on seed and step only.
 
   Args:
     negatives: Blocks from `hard_negatives.mine`; a step draws one of each
       question's.
     share: This process's part of each batch, and the first step.
-
-  Yields:
-    See `inverse_cloze_trainer.InverseClozeTrainer`.
   """
-  config, lengths = experiment.inverse_cloze, experiment.lengths
+  config = experiment.inverse_cloze
   sampler = title_groups.sampler(
     pairs.block_ids,
     labels.table.titles(pairs.block_ids),
@@ -110,30 +109,40 @@ def batches(
     block_ids = columns = pairs.block_ids[dealt]
     own = share.rows(config.batch_size)
     rows = pairs.rows[dealt[own]]
-    hard = {}
     if negatives is not None:
       drawn = hard_negatives.draw(negatives[dealt], experiment.seed, step)
       columns = np.concatenate([block_ids, drawn])
-      hard = _blocks('hard_', drawn[own], labels, lengths, share)
     is_own = np.eye(len(block_ids), len(columns), dtype=bool)[own]
     may_answer = (block_ids[own, None] == columns) | labels.hold_text(
       rows, np.maximum(columns, 0)
     )
-    yield {
-      'query_ids': share.trim(labels.questions.ids[rows], _QUERY_WIDTH),
-      'is_compared': is_own | (~may_answer & (columns >= 0)),
-      **_blocks('', block_ids[own], labels, lengths, share),
-      **hard,
-    }
+    titles, bodies = _read(
+      labels.table, block_ids[own], experiment.lengths, share
+    )
+    batch = inverse_cloze_batches.Batch(
+      query_ids=share.trim(labels.questions.ids[rows], _QUERY_WIDTH),
+      title_ids=titles,
+      body_ids=bodies,
+      is_compared=is_own | (~may_answer & (columns >= 0)),
+    )
+    if negatives is not None:
+      titles, bodies = _read(
+        labels.table, drawn[own], experiment.lengths, share
+      )
+      batch['hard_title_ids'] = titles
+      batch['hard_body_ids'] = bodies
+    yield batch
     step += 1
 
 
-def _blocks(kind, block_ids, labels, lengths, share):
-  """Returns the wordpieces of blocks, by names that begin with `kind`."""
-  titles, bodies = labels.table.gather(
+def _read(
+  table: block_table.BlockTable,
+  block_ids: np.ndarray,
+  lengths: config_lib.LengthConfig,
+  share: sampling.Share,
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns titles and bodies of blocks, int32 [b, L] each."""
+  titles, bodies = table.gather(
     block_ids, lengths.title_tokens, lengths.block_tokens
   )
-  return {
-    f'{kind}title_ids': titles,
-    f'{kind}body_ids': share.trim(bodies, _BODY_WIDTH),
-  }
+  return titles, share.trim(bodies, _BODY_WIDTH)

@@ -18,19 +18,20 @@ from realm_tf.records import block_table
 from realm_tf.records import cloze_sentences
 from realm_tf.records import held_out
 from realm_tf.records import sampling
+from realm_tf.training.pretraining import pretraining_batches
 
 _WIDTH = 16  # Batches are trimmed to multiples of it: each shape is traced.
-_USE = 1  # Of a step's random numbers, beside the choice of masks.
+_USE = 1  # Random stream 1 of a step; stream 0 draws the masks.
 
 
 def with_sentences(
-  batches: Iterator[dict[str, np.ndarray]],
+  batches: Iterator[pretraining_batches.Batch],
   table: block_table.BlockTable,
   ordinary_ids: np.ndarray,
   *,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
-) -> Iterator[dict[str, np.ndarray]]:
+) -> Iterator[pretraining_batches.Batch]:
   """Adds 'cloze_ids', int32 [b, K - 1, Lx], to batches of pre-training.
 
   A sentence stays in its block; noise and dropped words are those of

@@ -1,8 +1,7 @@
 """Measures the age of the index that a step's candidates came from.
 
-The age is in steps since the index's parameters, and in seconds since they were
-published: by the monotonic clock where this process published them, otherwise
-by the time of their files.
+The age is in steps since the index's parameters, and in seconds since their
+files were written.
 """
 
 from collections.abc import Callable
@@ -21,41 +20,30 @@ class IndexAge:
   """Collects the ages over the steps of one row of the log.
 
   Args:
-    secs_since: Returns the seconds since the parameters of a step were
-      published, for those of another process.
-    clock: Monotonic seconds.
+    clock: Seconds, on the clock of the files.
   """
 
-  def __init__(
-    self,
-    secs_since: Callable[[int], float],
-    clock: Callable[[], float] = time.monotonic,
-  ):
-    self._secs_since = secs_since
-    self._clock = clock
-    self._published: dict[int, float] = {}  # Step -> by `clock`.
+  def __init__(self, run_dir: str, clock: Callable[[], float] = time.time):
+    self._run_dir, self._clock = run_dir, clock
+    self._written: dict[int, float] = {}  # By step of the parameters.
     self._seen: list[tuple[int, float]] = []
-
-  def published(self, step: int) -> None:
-    """Notes that the parameters of `step` are published now."""
-    self._published.setdefault(step, self._clock())
 
   def see(self, index_step: int, step: int) -> None:
     """Notes that training step `step` uses the index of `index_step`."""
     now = self._clock()
-    if index_step not in self._published:
-      # A wall clock may have been set back meanwhile.
-      self._published[index_step] = now - max(0.0, self._secs_since(index_step))
-    # A trainer that resumes from before the index's step finds it too new.
+    if index_step not in self._written:
+      self._written[index_step] = self._time_of(index_step, now)
+    # A trainer that resumes from before the index's step finds it too new, and
+    # another machine's clock may be ahead.
     self._seen.append(
-      (max(0, step - index_step), now - self._published[index_step])
+      (max(0, step - index_step), max(0.0, now - self._written[index_step]))
     )
 
   def reset(self) -> None:
     self._seen = []
 
   def logs(self) -> dict[str, float]:
-    """Returns mean and maximum since `reset`; nothing if nothing was seen."""
+    """Returns mean and maximum since `reset`; {} without any."""
     if not self._seen:
       return {}
     steps, secs = np.array(self._seen, np.float64).T
@@ -66,16 +54,16 @@ class IndexAge:
       'index_age_seconds_max': float(secs.max()),
     }
 
+  def _time_of(self, step: int, default: float) -> float:
+    """Returns when the parameters of `step`, or else their index, were written.
 
-def secs_since_written(run_dir: str, step: int) -> float:
-  """Returns the age of parameter version `step`'s files, by the wall clock.
-
-  If it was removed, the age of its index; 0 if both are gone.
-  """
-  for root in (layout.params_root(run_dir), layout.index_root(run_dir)):
-    manifest = os.path.join(versions.version_path(root, step), manifests.NAME)
-    try:
-      return time.time() - tf.io.gfile.stat(manifest).mtime_nsec / 1e9
-    except (OSError, tf.errors.OpError):
-      continue
-  return 0.0
+    Returns `default` if neither is there.
+    """
+    for root in (layout.params_root, layout.index_root):
+      path = versions.version_path(root(self._run_dir), step)
+      try:
+        stat = tf.io.gfile.stat(os.path.join(path, manifests.NAME))
+        return stat.mtime_nsec / 1e9
+      except (OSError, tf.errors.OpError):
+        continue
+    return default

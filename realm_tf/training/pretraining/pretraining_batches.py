@@ -7,9 +7,10 @@ the index version, so that query and block embeddings fit each other.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol
+from typing import Protocol, TypedDict, cast
 
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.records import block_table
@@ -28,6 +29,35 @@ _LOOKED_THROUGH = 20
 _OWN, _CANDIDATES = 'own_block', 'candidate_ids'  # Fields of a batch.
 
 
+class Batch(TypedDict, total=False):
+  """Masked queries of a step with their K candidates.
+
+  Attributes:
+    query_ids: Wordpieces, int32 [B, Lx].
+    masked_positions: int32 [B, M].
+    gold_ids: Masked wordpieces, int32 [B, M].
+    token_mask: 1.0 at a masked token, 0.0 at padding, float32 [B, M].
+    candidate_ids: Block ids, int32 [B, K].
+    is_real: Whether there is such a candidate, bool [B, K].
+    title_ids: int32 [B, K, Lt].
+    body_ids: int32 [B, K, Lz].
+    cloze_ids: Sentences of the candidates, int32 [B, K - 1, Lx]; only with
+      `inverse_cloze_weight`.
+    index_step: Step of the searched index; only on the host.
+  """
+
+  query_ids: np.ndarray | tf.Tensor
+  masked_positions: np.ndarray | tf.Tensor
+  gold_ids: np.ndarray | tf.Tensor
+  token_mask: np.ndarray | tf.Tensor
+  candidate_ids: np.ndarray | tf.Tensor
+  is_real: np.ndarray | tf.Tensor
+  title_ids: np.ndarray | tf.Tensor
+  body_ids: np.ndarray | tf.Tensor
+  cloze_ids: np.ndarray | tf.Tensor
+  index_step: int
+
+
 class HasStep(Protocol):
   """A search in the index of a training step, `step`."""
 
@@ -43,17 +73,14 @@ def batches(
   mask_id: int,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
-) -> Iterator[dict[str, np.ndarray]]:
-  """Yields endless batches; see `pretraining_trainer.PretrainingTrainer`.
+) -> Iterator[Batch]:
+  """Yields endless batches.
 
   Args:
     search: Called once a step.
     experiment: Batch size, K, masking, lengths, and the seed of order and
       masks.
     share: This process's part of each batch, and the first step.
-
-  Yields:
-    Batches, with 'candidate_ids' int32 [B, K] beside what the trainer needs.
   """
   config, lengths = experiment.pretraining, experiment.lengths
   seed = experiment.seed
@@ -77,16 +104,14 @@ def batches(
     if config.oversampling == 1:
       batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
     del batch[_OWN]
-    yield {
-      **batch,
-      **with_blocks(batch[_CANDIDATES], table, lengths, share=share),
-    }
+    blocks = with_blocks(batch[_CANDIDATES], table, lengths, share=share)
+    yield cast(Batch, {**batch, **blocks})
     step += 1
 
 
 def with_index_step(
-  batches: Iterator[dict[str, np.ndarray]], search: HasStep
-) -> Iterator[dict[str, np.ndarray]]:
+  batches: Iterator[Batch], search: HasStep
+) -> Iterator[Batch]:
   """Adds 'index_step' to batches: the step of the index that was searched."""
   for batch in batches:
     yield {**batch, 'index_step': search.step}

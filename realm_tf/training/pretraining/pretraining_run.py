@@ -4,7 +4,6 @@ queries, corpus, index versions -> [this file] -> parameter versions
 """
 
 from collections.abc import Iterator
-import functools
 from typing import Optional
 
 from absl import logging
@@ -22,7 +21,6 @@ from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 from realm_tf.training import prefetch
 from realm_tf.training import runs
-from realm_tf.training import step_trainer
 from realm_tf.training.pretraining import candidate_cloze
 from realm_tf.training.pretraining import candidate_report
 from realm_tf.training.pretraining import held_out_queries
@@ -60,11 +58,11 @@ def run(
   config = inputs.config
   measured = _measured(queries, inputs, job, keep_best)
   parts = [realm_model.MASKED_LM, realm_model.EMBEDDER]
-  model, _ = job.create_model(inputs, parts)
+  model = job.create_model(inputs, parts)
   search = fixed_search or _index_search(inputs, job, model, sparse)
-  written = functools.partial(index_age.secs_since_written, job.run_dir)
-  age = index_age.IndexAge(written)
-  run_loop = job.start(
+  age = index_age.IndexAge(job.run_dir)
+  run_loop = loop.Loop(
+    job,
     config.pretraining,
     config.seed,
     lambda optimizer: pretraining_trainer.PretrainingTrainer(
@@ -84,7 +82,7 @@ def run(
       fixed_search=fixed_search,
       metric=keep_best,
     )
-  _train(inputs, job.run_dir, run_loop, batches, age=age, held_out=held_out)
+  _train(inputs, job.run_dir, run_loop, batches, held_out=held_out)
 
 
 def _index_search(
@@ -94,7 +92,7 @@ def _index_search(
   sparse: Optional[candidates.Search],
 ) -> index_search.IndexSearch:
   """Returns a search in the refresher's indexes."""
-  process = job.share(inputs.config.pretraining).number
+  process = job.share(inputs.config.pretraining.batch_size).number
   search = index_search.IndexSearch(inputs, job.run_dir, model, process=process)
   if sparse:
     search.take_turns_with(sparse)
@@ -122,7 +120,7 @@ def _measured(
   keep_best: Optional[str],
 ) -> np.ndarray:
   """Returns the rows of the held-out queries to measure, int64 [n]."""
-  share = job.share(inputs.config.pretraining)
+  share = job.share(inputs.config.pretraining.batch_size)
   rows = held_out_queries.choose(queries, inputs)
   if share.count > 1 and len(rows):
     logging.warning('Held-out queries are measured by single processes only.')
@@ -141,7 +139,7 @@ def _batches(
   queries: query_table.QueryTable,
   search: candidates.Search,
   share: sampling.Share,
-) -> Iterator[step_trainer.Batch]:
+) -> Iterator[pretraining_batches.Batch]:
   batches = pretraining_batches.batches(
     queries,
     inputs.table,
@@ -168,9 +166,8 @@ def _train(
   inputs: runs.Inputs,
   run_dir: str,
   run_loop: loop.Loop[pretraining_trainer.PretrainingTrainer],
-  batches: Iterator[step_trainer.Batch],
+  batches: Iterator[pretraining_batches.Batch],
   *,
-  age: index_age.IndexAge,
   held_out: Optional[held_out_versions.HeldOutVersions],
 ) -> None:
   """Trains from one parameter version to the next, and publishes each.
@@ -181,18 +178,14 @@ def _train(
   config = inputs.config.pretraining
   num_steps = run_loop.num_steps
 
-  def publish():
-    if run_loop.publish() is not None:
-      age.published(run_loop.step)
-
   # A resumed run has versions; one more would make the index fresher.
   if versions.newest(layout.params_root(run_dir)) is None:
-    publish()
+    run_loop.publish()
   while run_loop.step < num_steps:
     every = config.refresh_every_steps
     until = (run_loop.step // every + 1) * every
     run_loop.train(min(num_steps, until), batches)
-    publish()
+    run_loop.publish()
     needed = held_out.needed() if held_out else ()
     versions.prune(layout.params_root(run_dir), _KEPT_VERSIONS, needed)
     if held_out:

@@ -1,7 +1,5 @@
 """One step of REALM pre-training.
 
-  queries + candidates -> [this file] -> updated parameters
-
 Retrieval is not part of the step: each query arrives with its K candidate
 blocks, so the whole step compiles. The stale index only picked the candidates;
 p(z|x) is computed here from the current parameters (Section 3.3).
@@ -22,6 +20,9 @@ from realm_tf.records import joining
 from realm_tf.training import step_trainer
 from realm_tf.training.pretraining import candidate_cloze
 from realm_tf.training.pretraining import index_age
+from realm_tf.training.pretraining import pretraining_batches
+
+Batch = pretraining_batches.Batch
 
 
 class _Blocks(NamedTuple):
@@ -30,18 +31,12 @@ class _Blocks(NamedTuple):
   is_null: bool
 
 
-class PretrainingTrainer(step_trainer.StepTrainer):
+class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
   """Maximizes log p(y|x) of the masked tokens, Eq. 1.
 
   With `embedder_rate_scale` 0 only the reader learns, and the retriever has no
   dropout: a reader that cannot use blocks yet teaches the retriever to prefer
   the null block, which is the reverse of the cold start in Section 3.4.
-
-  Batches of `pretraining_batches` have 'query_ids' int32 [B, Lx],
-  'masked_positions', 'gold_ids' int32 [B, M], 'token_mask' float32 [B, M],
-  'title_ids' int32 [B, K, Lt], 'body_ids' int32 [B, K, Lz], 'is_real' bool
-  [B, K]; with `inverse_cloze_weight` 'candidate_ids' int32 [B, K] and
-  'cloze_ids' int32 [B, K - 1, Lx], see `candidate_cloze`.
 
   Args:
     optimizer: Updates all of the model, or all but its embedders.
@@ -59,20 +54,15 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     special_ids: tuple[int, int],
     age: Optional[index_age.IndexAge] = None,
   ):
-    self._trains_retriever = (
-      config.pretraining.optimizer.embedder_rate_scale > 0
-    )
+    scale = config.pretraining.optimizer.embedder_rate_scale
+    self._trains_retriever = scale > 0
+    frozen = () if self._trains_retriever else realm_model.EMBEDDER_PREFIXES
     super().__init__(
       optimizer,
-      [
-        variable
-        for variable in model.trainable_variables
-        if self._trains_retriever
-        or not variable.name.startswith(realm_model.EMBEDDER_PREFIXES)
-      ],
-      config.pretraining.jit_compile and model.prefers_xla,
+      model,
+      [v for v in model.trainable_variables if not v.name.startswith(frozen)],
+      jit_compile=config.pretraining.jit_compile and model.prefers_xla,
     )
-    self.model = model
     self._config = config.pretraining
     self._is_uniform = (
       self._config.candidates == 'recurring_span'
@@ -82,22 +72,24 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     self._special_ids = special_ids
     self._age = age
 
-  def train_loop_begin(self):
+  def train_loop_begin(self) -> None:
     super().train_loop_begin()
     if self._age is not None:
       self._age.reset()
 
-  def before_step(self, batch, step):
-    batch = dict(batch)
+  def before_step(self, batch: Batch, step: int) -> Batch:
+    batch = batch.copy()
     index_step = batch.pop('index_step', None)
     if self._age is not None and index_step is not None:
       self._age.see(index_step, step)
     return batch
 
-  def host_logs(self):
+  def host_logs(self) -> dict[str, float]:
     return {} if self._age is None else self._age.logs()
 
-  def loss_and_logs(self, batch):
+  def loss_and_logs(
+    self, batch: Batch
+  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     scores, token_log_probs, embeddings = self._score(batch, training=True)
     mask = batch['token_mask']
     log_p_y_given_z = marginal_likelihood.query_log_likelihood(
@@ -127,12 +119,14 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       loss += self._config.inverse_cloze_weight * tf.reduce_mean(cloze)
     return loss, logs
 
-  def score(self, batch):
+  def score(self, batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns f(x,z), [B, K], and log p(y_j|z,x), [B, K, M]."""
     return self._score(batch, training=False)[:2]
 
-  def _score(self, batch, training):
-    """Returns what `score` does, and the embeddings of each of `_parts`."""
+  def _score(
+    self, batch: Batch, training: bool
+  ) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
+    """Returns `score`, and the embeddings of each of `_parts`."""
     parts = self._parts(batch)
     token_log_probs = tf.concat(
       [self._read(batch, part, training) for part in parts], axis=1
@@ -143,7 +137,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     scores = tf.where(batch['is_real'], scores, exclusion.NO_SCORE)
     return scores, token_log_probs, embeddings
 
-  def _parts(self, batch):
+  def _parts(self, batch: Batch) -> list[_Blocks]:
     """Separates the null block from the others.
 
     It is empty and the same for all queries. At the others' width, once for
@@ -158,7 +152,8 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       ]
     return [part for part in parts if part.body_ids.shape[1]]
 
-  def _read(self, batch, blocks, training):
+  def _read(self, batch: Batch, blocks: _Blocks, training: bool) -> tf.Tensor:
+    """Returns log p(y_j|z,x), [B, K, M]."""
     joint = joining.pack_pairs(
       batch['query_ids'],
       blocks.body_ids,
@@ -169,7 +164,9 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       joint, batch['masked_positions'] + 1, batch['gold_ids'], training=training
     )  # + 1: [CLS] comes first.
 
-  def _retrieval_scores(self, batch, parts, training):
+  def _retrieval_scores(
+    self, batch: Batch, parts: list[_Blocks], training: bool
+  ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     if self._is_uniform:
       return tf.zeros(batch['body_ids'].shape[:2]), []
     queries = self._embed_queries(batch['query_ids'], training)  # [B, D]
@@ -177,8 +174,8 @@ class PretrainingTrainer(step_trainer.StepTrainer):
     scores = [tf.linalg.matvec(blocks, queries) for blocks in embeddings]
     return self.model.with_null_bias(tf.concat(scores, axis=1)), embeddings
 
-  def _cloze_loss(self, batch, embeddings):
-    """Returns that of each candidate without the null block, [b (K - 1)]."""
+  def _cloze_loss(self, batch: Batch, embeddings: list[tf.Tensor]) -> tf.Tensor:
+    """Returns the ICT loss of every candidate but the null block, [B*(K-1)]."""
     ids = batch['cloze_ids']
     query_ids = tf.reshape(ids, [-1, ids.shape[-1]])
     queries = self._embed_queries(query_ids, training=True)
@@ -189,7 +186,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       has_query=tf.reduce_any(query_ids > 0, axis=-1),
     )
 
-  def _embed_queries(self, query_ids, training):
+  def _embed_queries(self, query_ids: tf.Tensor, training: bool) -> tf.Tensor:
     return self.model.embed_queries(
       joining.pack_longest(
         query_ids, None, *self._special_ids, self._lengths.query_tokens
@@ -197,7 +194,7 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       training=training,
     )
 
-  def _embed(self, blocks, training):
+  def _embed(self, blocks: _Blocks, training: bool) -> tf.Tensor:
     """Returns embeddings [B, K, D]; [1, 1, D] of the null block."""
     rows = slice(1) if blocks.is_null else slice(None)
     return self.model.embed_blocks(
@@ -210,7 +207,13 @@ class PretrainingTrainer(step_trainer.StepTrainer):
       training=training,
     )
 
-  def _loss(self, scores, token_log_probs, mask, log_p_y):
+  def _loss(
+    self,
+    scores: tf.Tensor,
+    token_log_probs: tf.Tensor,
+    mask: tf.Tensor,
+    log_p_y: tf.Tensor,
+  ) -> tf.Tensor:
     if self._config.objective == 'per_query':
       return -tf.reduce_mean(log_p_y)
     log_p = marginal_likelihood.per_token_log_likelihood(

@@ -1,10 +1,9 @@
 """Averages a model's embedders with those it was trained from.
 
-  before, after -> [this file] -> (1 - w) before + w after
-
 Training on one kind of query makes an encoder forget others: sentences have no
-"when" and no "where". The average of both weights keeps what either knows
-(Wortsman et al. 2022, Robust fine-tuning of zero-shot models, Section 2).
+"when" and no "where". The average (1 - w) before + w after keeps the knowledge
+of both (Wortsman et al. 2022, Robust fine-tuning of zero-shot models, Section
+2).
 """
 
 from collections.abc import Mapping
@@ -23,13 +22,7 @@ from realm_tf.training import params_export
 def write(
   model_dir: str, before_dir: str, weight: float, *, output_dir: str
 ) -> versions.Version:
-  """Writes a model with averaged embedders; all else is `model_dir`'s.
-
-  Args:
-    model_dir: The trained model, w of the average.
-    before_dir: Model with the same embedders, 1 - w of the average.
-    weight: w, in [0, 1].
-    output_dir: New model directory, of the same step as `model_dir`.
+  """Writes a new model directory, of the step and the reader of `model_dir`.
 
   Raises:
     UserError: A directory is no model directory or has no embedders, the two
@@ -69,15 +62,13 @@ def average(
   *,
   where: str,
 ) -> dict[str, np.ndarray]:
-  """Returns `after` with the embedders' weights averaged.
+  """Returns `after`, by name, with the embedders' weights averaged.
 
-  The scalars that only `after` has learned, of normalized embeddings, stay.
+  Scalars of normalized embeddings stay if only `after` has learned them.
 
   Args:
-    after: Weights by name.
-    before: Weights by name.
     weight: Of `after`'s, in [0, 1].
-    where: Says where `before` comes from, for errors.
+    where: Source of `before`, for errors.
 
   Raises:
     UserError: An embedder's weight lacks in `before`, or has another shape.

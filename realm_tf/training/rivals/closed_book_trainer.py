@@ -1,36 +1,146 @@
-"""One step of the closed-book model: write the answer, wordpiece by wordpiece.
+"""Examples of the closed-book model, and a step of its training on them.
 
-questions or masked sentences with answers -> [this file] -> updated parameters
+Sentences or questions -> input and output of an encoder-decoder -> a step that
+writes the output, wordpiece by wordpiece.
 """
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypedDict, cast
+
+import numpy as np
 import tensorflow as tf
 import tf_keras
 
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.corpus import questions as questions_lib
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import seq2seq
 from realm_tf.modeling import strategies
+from realm_tf.records import masking
+from realm_tf.records import query_table
+from realm_tf.records import sampling
+from realm_tf.training import answer_labels
 from realm_tf.training import step_trainer
 
+_WIDTH = 8  # Batches are trimmed to multiples of it: each shape is compiled.
 
-class ClosedBookTrainer(step_trainer.StepTrainer):
-  """Maximizes log p(y|x) of an encoder-decoder, the mean over wordpieces.
 
-  Batches are those of `closed_book_batches`.
+class Pairs(NamedTuple):
+  """Inputs with their outputs.
+
+  Attributes:
+    number: Number of pairs.
+    get: (rows, random numbers) -> wordpieces of each row's input and output.
+  """
+
+  number: int
+  get: Callable[
+    [np.ndarray, np.random.Generator],
+    tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
+  ]
+
+
+class Batch(TypedDict):
+  """Pairs of a step, int32 [B, L] each, ended and zero-padded."""
+
+  input_ids: np.ndarray | tf.Tensor
+  target_ids: np.ndarray | tf.Tensor
+
+
+def of_queries(
+  table: query_table.QueryTable,
+  config: config_lib.ClosedBookConfig,
+  mask_id: int,
+) -> Pairs:
+  """Returns salient spans as outputs, and the rest with one mask as inputs.
+
+  Raffel et al. 2020, Section 3.1.4, with the spans of Guu et al. 2020, as
+  Roberts et al. 2020 train it on.
+  """
+  kind = masking.Masking(
+    'salient', config.input_tokens, config.answer_tokens - 1, mask_id
+  )
+
+  def get(
+    rows: np.ndarray, rng: np.random.Generator
+  ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    batch = masking.mask_batch(table, rows, kind, rng)
+    is_masked = batch['token_mask'] > 0
+    inputs = [
+      np.delete(ids, positions[own][1:])
+      for ids, positions, own in zip(
+        batch['query_ids'], batch['masked_positions'], is_masked
+      )
+    ]
+    return inputs, [ids[own] for ids, own in zip(batch['gold_ids'], is_masked)]
+
+  return Pairs(table.num_queries, get)
+
+
+def of_questions(
+  questions: Sequence[questions_lib.Question],
+  tokenizer: answer_labels.Tokenizer,
+  config: config_lib.ClosedBookConfig,
+) -> Pairs:
+  """Returns questions with their first answers.
+
+  Raises:
+    UserError: No question has an answer that is a text.
+  """
+  given = [q for q in questions if q.answers and not q.regex]
+  if not given:
+    raise errors.UserError(
+      'Training needs questions with an answer. Found none in '
+      f'{len(questions)} questions. Give others as --questions.'
+    )
+  found = answer_labels.tokenize(given, tokenizer, config.input_tokens)
+  answers = [answers[0] for answers in found.answers]
+  return Pairs(
+    len(given), lambda rows, _: (found.ids[rows], [answers[i] for i in rows])
+  )
+
+
+def batches(
+  pairs: Pairs,
+  end_id: int,
+  *,
+  experiment: config_lib.ExperimentConfig,
+  share: sampling.Share = sampling.WHOLE,
+) -> Iterator[Batch]:
+  """Yields endless batches, which depend on seed and step only.
 
   Args:
-    optimizer: Updates all of the encoder-decoder.
-    model: Model with the SEQ2SEQ part.
+    end_id: Wordpiece that ends an input and an output, as in T5.
   """
+  config = experiment.closed_book
+  sampler = sampling.Sampler(pairs.number, config.batch_size, experiment.seed)
+  step = share.first_step
+  while True:
+    rng = sampling.step_rng(experiment.seed, step, 1)
+    inputs, outputs = pairs.get(sampler.rows(step), rng)
+    input_ids = sampling.end_rows(inputs, config.input_tokens, end_id)
+    target_ids = sampling.end_rows(outputs, config.answer_tokens, end_id)
+    input_ids = share.trim(input_ids, _WIDTH)
+    yield cast(
+      Batch, share.take({'input_ids': input_ids, 'target_ids': target_ids})
+    )
+    step += 1
+
+
+class ClosedBookTrainer(step_trainer.StepTrainer[Batch]):
+  """Maximizes log p(y|x) of an encoder-decoder, the mean over wordpieces."""
 
   def __init__(
     self,
     optimizer: tf_keras.optimizers.Optimizer,
     model: realm_model.RealmModel,
   ):
-    super().__init__(optimizer, model.seq2seq.trainable_variables)
-    self.model = model
+    super().__init__(optimizer, model, model.seq2seq.trainable_variables)
 
-  def loss_and_logs(self, batch):
+  def loss_and_logs(
+    self, batch: Batch
+  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     targets = batch['target_ids']  # [B, Ly]
     logits = self.model.seq2seq.logits(batch['input_ids'], targets)
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)

@@ -9,7 +9,6 @@ import dataclasses
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import query_embeddings
-from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import whole_blocks
 from realm_tf.retrieval import linked_blocks
@@ -17,9 +16,9 @@ from realm_tf.retrieval import path_searcher
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_index
 from realm_tf.training import job as job_lib
+from realm_tf.training import loop
 from realm_tf.training import question_search
 from realm_tf.training import runs
-from realm_tf.training.rivals import path_batches
 from realm_tf.training.rivals import path_trainer
 
 
@@ -33,26 +32,25 @@ def run(
 ) -> None:
   """Trains Embed_input and the path scorer; publishes them, with an index.
 
-  The reader of `job.init_from` is published unchanged.
-
   Args:
-    job: Its `init_from` is a model directory with embedders.
+    job: Its `init_from` has embedders; a reader is published unchanged.
     linked: Finds the blocks that a block's links lead to.
     words: Finds further seeds of training, by words.
-
-  Raises:
-    UserError: The model does not fit the corpus.
   """
   inputs = inputs._replace(config=_fitted(inputs.config))
   config = inputs.config
   whole_blocks.check(inputs.table, config.lengths)
-  job.share(config.path)  # Checked before the run begins.
+  job.share(config.path.batch_size)  # Checked before the run begins.
   labels = answer_labels.of_questions(questions, inputs, config.finetuning)
   parts = [realm_model.EMBEDDER, realm_model.PATH]
-  model, left_over = job.create_model(inputs, parts)
-  job.keep_untrained(left_over, config.model)
-  index = _index(inputs, model, job)
-  run_loop = job.start(
+  model = job.create_model(inputs, parts, keep=realm_model.READER_PREFIXES)
+  indexes = finetuning_index.FinetuningIndex(
+    inputs, model, job.run_dir, init_from=job.init_from.model_dir
+  )
+  indexes.build(0)  # With the first parameters: a checkpoint is not read yet.
+  index = indexes.at(0)  # The only one: Embed_doc never changes.
+  run_loop = loop.Loop(
+    job,
     config.path,
     config.seed,
     lambda optimizer: path_trainer.PathTrainer(
@@ -61,7 +59,7 @@ def run(
   )
   # Not ahead of the step: seeds are found with the current parameters.
   run_loop.run(
-    path_batches.batches(
+    path_trainer.batches(
       labels,
       query_embeddings.compile_embedding(
         model, config.lengths.query_tokens, inputs.special_ids, any_size=True
@@ -73,17 +71,6 @@ def run(
       share=run_loop.share,
     )
   )
-
-
-def _index(
-  inputs: runs.Inputs, model: realm_model.RealmModel, job: job_lib.Job
-) -> storage.Index:
-  """Builds the only index: Embed_doc never changes."""
-  indexes = finetuning_index.FinetuningIndex(
-    inputs, model, job.run_dir, init_from=job.init_from.model_dir
-  )
-  indexes.build(0)  # With the first parameters: a checkpoint is not read yet.
-  return indexes.at(0)
 
 
 def _fitted(config: config_lib.ExperimentConfig) -> config_lib.ExperimentConfig:

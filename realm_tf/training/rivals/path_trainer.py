@@ -1,31 +1,108 @@
-"""One step of path retrieval: rewards all paths that end at an answer.
+"""Batches of paths, and a step of path retrieval on them.
 
-questions + seeds + blocks behind them -> [this file] -> Embed_input, scorer
+questions -> seeds, and the blocks that their links lead to -> Embed_input and
+the scorer of paths, rewarded for all paths that end at an answer
 """
 
+from collections.abc import Callable, Iterator
+from typing import TypedDict
+
+import numpy as np
 import tensorflow as tf
 import tf_keras
 
+from realm_tf import config as config_lib
+from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import realm_model
 from realm_tf.objectives import span_likelihood
 from realm_tf.records import joining
+from realm_tf.records import sampling
+from realm_tf.retrieval import path_searcher
+from realm_tf.training import answer_labels
+from realm_tf.training import question_search
 from realm_tf.training import step_trainer
 
+_QUESTION_WIDTH = 32  # Batches are trimmed to multiples of it.
+# Seeds found by words: at first, embeddings find few articles that links of a
+# question's own article lead away from.
+NUM_BY_WORDS = 4
 
-class PathTrainer(step_trainer.StepTrainer):
+
+class Batch(TypedDict):
+  """Questions of a step with F seeds each and M blocks that each leads to.
+
+  Attributes:
+    question_ids: Wordpieces, int32 [B, Lq].
+    block_embeddings: Seed and linked blocks, float32 [B, F, 1 + M, D].
+    has_answer: Whether a path ends at an answer, bool [B, F, 1 + M].
+    is_compared: Whether a path counts, bool [B, F, 1 + M].
+  """
+
+  question_ids: np.ndarray | tf.Tensor
+  block_embeddings: np.ndarray | tf.Tensor
+  has_answer: np.ndarray | tf.Tensor
+  is_compared: np.ndarray | tf.Tensor
+
+
+def batches(
+  labels: answer_labels.AnswerLabels,
+  embed: Callable[[np.ndarray], np.ndarray],
+  searcher: searcher_lib.Searcher,
+  *,
+  words: question_search.Search,
+  paths: path_searcher.Paths,
+  experiment: config_lib.ExperimentConfig,
+  share: sampling.Share = sampling.WHOLE,
+) -> Iterator[Batch]:
+  """Yields endless batches.
+
+  Args:
+    embed: Embeds wordpieces with the current parameters.
+    searcher: Finds seeds by their embeddings.
+    words: Finds further seeds.
+  """
+  config = experiment.path
+  sampler = sampling.Sampler(
+    len(labels.questions.ids), config.batch_size, experiment.seed
+  )
+  step = share.first_step
+  while True:
+    rows = sampler.rows(step)[share.rows(config.batch_size)]
+    question_ids = share.trim(labels.questions.ids[rows], _QUESTION_WIDTH)
+    queries = embed(question_ids)
+    by_words = words(rows, question_ids, NUM_BY_WORDS).block_ids
+    found = searcher.search(queries, path_searcher.NUM_SEEDS - NUM_BY_WORDS)
+    seeds = _joined(found.block_ids, by_words)
+    blocks, vectors = paths.of(queries, seeds)  # [B, F, 1 + M], [..., D]
+    has_answer, is_compared = (
+      np.stack(
+        [
+          label(row, ids.ravel()).reshape(ids.shape)
+          for row, ids in zip(rows, blocks)
+        ]
+      )
+      for label in (labels.has_answer, labels.is_compared)
+    )
+    yield Batch(
+      question_ids=question_ids,
+      block_embeddings=vectors,
+      has_answer=has_answer,
+      is_compared=is_compared & (blocks >= 0),
+    )
+    step += 1
+
+
+def _joined(seeds: np.ndarray, others: np.ndarray) -> np.ndarray:
+  """Returns `others`, then the `seeds` that are not among them, [B, F]."""
+  is_double = (seeds[:, :, None] == others[:, None]).any(axis=-1)
+  return np.concatenate([others, np.where(is_double, -1, seeds)], axis=1)
+
+
+class PathTrainer(step_trainer.StepTrainer[Batch]):
   """Maximizes log p(y|x), the log of the sum of p(path|x) of paths to y.
 
   No path need be known: a question that links help with has its probability on
   the paths that end at a block with the answer.
-
-  Batches of `path_batches` have 'question_ids' int32 [B, Lq],
-  'block_embeddings' float32 [B, F, 1 + M, D], 'has_answer' and 'is_compared'
-  bool [B, F, 1 + M]; see `path_scorer.PathScorer`.
-
-  Args:
-    optimizer: Updates Embed_input and the scorer.
-    model: Model with the EMBEDDER and PATH parts.
-    special_ids: The vocabulary's [CLS] and [SEP].
   """
 
   def __init__(
@@ -40,11 +117,12 @@ class PathTrainer(step_trainer.StepTrainer):
     ]
     if model.log_temperature is not None:
       variables.append(model.log_temperature)
-    super().__init__(optimizer, variables)
-    self.model = model
+    super().__init__(optimizer, model, variables)
     self._special_ids = special_ids
 
-  def loss_and_logs(self, batch):
+  def loss_and_logs(
+    self, batch: Batch
+  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     queries = self.model.embed_queries(
       joining.pack_longest(batch['question_ids'], None, *self._special_ids),
       training=True,
@@ -57,9 +135,9 @@ class PathTrainer(step_trainer.StepTrainer):
     likelihood = span_likelihood.early_update_log_likelihood(flat, is_right)
     best = tf.argmax(flat, axis=-1, output_type=tf.int32)
     found = tf.gather(is_right, best, batch_dims=1)
+    has_any = tf.reduce_any(is_right, axis=-1)
     return -tf.reduce_mean(likelihood), {
       'path_log_likelihood': likelihood,
       'best_path_has_answer': 100.0 * tf.cast(found, tf.float32),
-      'a_path_has_answer': 100.0
-      * tf.cast(tf.reduce_any(is_right, axis=-1), tf.float32),
+      'a_path_has_answer': 100.0 * tf.cast(has_any, tf.float32),
     }

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 import dataclasses
 import json
 import os
-from typing import NamedTuple, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -16,24 +15,13 @@ from realm_tf.corpus import entity_labels
 from realm_tf.index import model_files
 from realm_tf.modeling import token_tagger
 from realm_tf.rundir import layout
-from realm_tf.rundir import model_directory
 from realm_tf.tagging import bert_tagger
 from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 from realm_tf.training import job as job_lib
+from realm_tf.training import loop
 from realm_tf.training import prefetch
-from realm_tf.training import runs
-from realm_tf.training.tagger import tagger_batches
 from realm_tf.training.tagger import tagger_trainer
-
-
-class _Inputs(NamedTuple):
-  """Config with the vocabulary's size, vocabulary and first weights."""
-
-  config: config_lib.ExperimentConfig
-  vocab_file: str
-  tokenizer: wordpiece.WordpieceTokenizer
-  arrays: dict[str, np.ndarray]
 
 
 def run(
@@ -41,7 +29,7 @@ def run(
   sentences: Sequence[conll.LabeledSentence],
   job: job_lib.Job,
   *,
-  vocab_file: Optional[str] = None,
+  vocab_file: str = '',
 ) -> None:
   """Trains a tagger and writes its directory.
 
@@ -54,18 +42,26 @@ def run(
   Raises:
     UserError: The directory holds a run, and `job` does not resume.
   """
-  inputs = _open(config, vocab_file, job.init_from.model_dir)
-  config = inputs.config
-  job.share(config.tagger)  # Checked before the run begins.
+  arrays: dict[str, np.ndarray] = {}
+  if init_from := job.init_from.model_dir:
+    opened = model_files.open_model(init_from)
+    arrays = opened.read_params()
+    config = dataclasses.replace(config, model=opened.config.model)
+    vocab_file = layout.vocab_file(init_from)
+  tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
+  config = _with_vocab_size(config, tokenizer.vocab_size)
+  job.share(config.tagger.batch_size)  # Checked before the run begins.
   tf_keras.utils.set_random_seed(config.seed)
   names = token_labels.label_names(sentences)
-  if job.setup.is_chief:
-    _begin(inputs, job, names)
-  with job.setup.scope():
+  job.begin(config, vocab_file)
+  if job.is_chief:
+    with tf.io.gfile.GFile(layout.labels_file(job.run_dir), 'w') as file:
+      file.write('\n'.join(names) + '\n')
+  with job.scope():
     model = token_tagger.TokenTagger(config.model.reader_bert, len(names))
-    model.load(inputs.arrays)
-  tokenizer = inputs.tokenizer
-  run_loop = job.start(
+    model.load(arrays)
+  run_loop = loop.Loop(
+    job,
     config.tagger,
     config.seed,
     lambda optimizer: tagger_trainer.TaggerTrainer(
@@ -74,41 +70,19 @@ def run(
   )
   run_loop.run(
     prefetch.prefetch(
-      tagger_batches.batches(
+      tagger_trainer.batches(
         sentences, tokenizer, names, experiment=config, share=run_loop.share
       )
     )
   )
 
 
-def _open(
-  config: config_lib.ExperimentConfig,
-  vocab_file: Optional[str],
-  init_from: Optional[str],
-) -> _Inputs:
-  """Finds vocabulary, sizes and first weights."""
-  arrays = {}
-  if init_from:
-    opened = model_files.open_model(init_from)
-    arrays = opened.read_params()
-    config = dataclasses.replace(config, model=opened.config.model)
-    vocab_file = layout.vocab_file(init_from)
-  tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
-  bert = dataclasses.replace(
-    config.model.reader_bert, vocab_size=tokenizer.vocab_size
-  )
+def _with_vocab_size(
+  config: config_lib.ExperimentConfig, vocab_size: int
+) -> config_lib.ExperimentConfig:
+  bert = dataclasses.replace(config.model.reader_bert, vocab_size=vocab_size)
   model = dataclasses.replace(config.model, reader_bert=bert)
-  config = dataclasses.replace(config, model=model)
-  return _Inputs(config, vocab_file, tokenizer, arrays)
-
-
-def _begin(inputs: _Inputs, job: job_lib.Job, names: Sequence[str]) -> None:
-  """Writes config, vocabulary and labels."""
-  if not job.setup.resume:
-    runs.check_new(job.run_dir)
-  model_directory.create(job.run_dir, inputs.config, inputs.vocab_file)
-  with tf.io.gfile.GFile(layout.labels_file(job.run_dir), 'w') as file:
-    file.write('\n'.join(names) + '\n')
+  return dataclasses.replace(config, model=model)
 
 
 def evaluate(

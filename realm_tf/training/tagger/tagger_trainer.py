@@ -1,29 +1,72 @@
-"""One step of the tagger's training: label the words of a batch.
+"""Batches of labeled sentences, and a step of the tagger's training on them."""
 
-sentences with label ids -> [this file] -> updated parameters
-"""
+from collections.abc import Iterator, Sequence
+from typing import TypedDict, cast
 
+import numpy as np
 import tensorflow as tf
 import tf_keras
 
+from realm_tf import config as config_lib
+from realm_tf.corpus import conll
 from realm_tf.modeling import strategies
 from realm_tf.modeling import token_tagger
 from realm_tf.records import joining
+from realm_tf.records import sampling
 from realm_tf.tagging import token_labels
+from realm_tf.text import wordpiece
 from realm_tf.training import step_trainer
 
+_WIDTH = 16  # Batches are trimmed to a multiple of this.
 
-class TaggerTrainer(step_trainer.StepTrainer):
-  """Minimizes the cross entropy of the words' labels.
 
-  Batches of `tagger_batches` have 'ids' int32 [B, L] and 'label_ids' int32
-  [B, L], NO_LABEL where nothing is to be learned.
+class Batch(TypedDict):
+  """Sentences of a step.
+
+  Attributes:
+    ids: Wordpieces, int32 [B, L], zero-padded.
+    label_ids: Labels, int32 [B, L]; NO_LABEL where nothing is to be learned.
+  """
+
+  ids: np.ndarray | tf.Tensor
+  label_ids: np.ndarray | tf.Tensor
+
+
+def batches(
+  sentences: Sequence[conll.LabeledSentence],
+  tokenizer: wordpiece.WordpieceTokenizer,
+  names: Sequence[str],
+  *,
+  experiment: config_lib.ExperimentConfig,
+  share: sampling.Share = sampling.WHOLE,
+) -> Iterator[Batch]:
+  """Yields endless batches, which depend on seed and step only.
 
   Args:
-    optimizer: Updates all of the model.
-    model: The tagger.
-    special_ids: The vocabulary's [CLS] and [SEP].
+    names: Names of the labels.
   """
+  config = experiment.tagger
+  tokens = tokenizer.tokenize_batch([s.text for s in sentences])
+  labels = [
+    token_labels.encode(sentence, own, tokenizer, names)
+    for sentence, own in zip(sentences, tokens, strict=True)
+  ]
+  sampler = sampling.Sampler(len(sentences), config.batch_size, experiment.seed)
+  length, step = config.max_tokens - 2, share.first_step
+  while True:
+    rows = sampler.rows(step)
+    ids = share.trim(
+      sampling.pad_rows([tokens[row].ids for row in rows], length), _WIDTH
+    )
+    label_ids = sampling.pad_rows(
+      [labels[row] for row in rows], ids.shape[1], token_labels.NO_LABEL
+    )
+    yield cast(Batch, share.take({'ids': ids, 'label_ids': label_ids}))
+    step += 1
+
+
+class TaggerTrainer(step_trainer.StepTrainer[Batch]):
+  """Minimizes the cross entropy of the words' labels."""
 
   def __init__(
     self,
@@ -31,11 +74,12 @@ class TaggerTrainer(step_trainer.StepTrainer):
     model: token_tagger.TokenTagger,
     special_ids: tuple[int, int],
   ):
-    super().__init__(optimizer, model.trainable_variables)
-    self.model = model
+    super().__init__(optimizer, model)
     self._special_ids = special_ids
 
-  def loss_and_logs(self, batch):
+  def loss_and_logs(
+    self, batch: Batch
+  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
     tokens = joining.pack_longest(batch['ids'], None, *self._special_ids)
     logits = self.model(tokens, training=True)[:, 1:-1]
     labels = batch['label_ids']

@@ -14,7 +14,6 @@ from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.training import job
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from realm_tf.training.inverse_cloze import inverse_cloze_run
 from tests import tiny
 
@@ -104,11 +103,7 @@ class InverseClozeRunTest(absltest.TestCase):
     with self.assertRaisesRegex(
       errors.UserError, 'Found 2 examples on each of 4 replicas, and .*size=4'
     ):
-      inverse_cloze_run.run(
-        inputs,
-        [],
-        job.Job(self.directory, setup=setup_lib.Setup(strategy=four)),
-      )
+      inverse_cloze_run.run(inputs, [], job.Job(self.directory, devices=four))
 
   def test_a_batch_that_is_not_whole_chunks_is_no_config(self):
     with self.assertRaisesRegex(ValueError, 'batch_size=8, chunk_size=3'):

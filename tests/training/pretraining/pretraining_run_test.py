@@ -24,7 +24,6 @@ from realm_tf.training import job
 from realm_tf.training import loop
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from realm_tf.training.pretraining import held_out_queries
 from realm_tf.training.pretraining import pretraining_run
 from tests import tiny
@@ -67,7 +66,7 @@ class PretrainingRunTest(absltest.TestCase):
         dataclasses.replace(config, pretraining=pretraining), self.corpus_dir
       ),
       self.queries_dir,
-      job.Job(self.run_dir, init_from, setup_lib.Setup(resume=resume)),
+      job.Job(self.run_dir, init_from, resume=resume),
       fixed_search=lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1]),
       keep_best=keep_best,
     )
@@ -79,7 +78,7 @@ class PretrainingRunTest(absltest.TestCase):
     for variable in model.variables:
       variable.assign(tf.fill(variable.shape, value))
     path = os.path.join(os.path.dirname(self.corpus_dir), name)
-    runs.start(path, inputs, setup_lib.ALONE)
+    job.Job(path).begin(inputs.config, inputs.vocab_file)
     params_export.publish(path, 0, model)
     return path
 

@@ -9,9 +9,9 @@ from realm_tf import errors
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
+from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from realm_tf.training.pretraining import weight_average
 from tests import tiny
 
@@ -74,7 +74,7 @@ class WriteTest(tf.test.TestCase):
     for variable in model.variables:
       variable.assign(tf.random.normal(variable.shape))
     path = os.path.join(self.directory, name)
-    runs.start(path, self.inputs, setup_lib.ALONE)
+    job_lib.Job(path).begin(self.inputs.config, self.inputs.vocab_file)
     params_export.publish(path, step, model)
     return path
 
@@ -107,7 +107,7 @@ class WriteTest(tf.test.TestCase):
       self.inputs.config.model, [realm_model.MASKED_LM]
     )
     path = os.path.join(self.directory, 'reader')
-    runs.start(path, self.inputs, setup_lib.ALONE)
+    job_lib.Job(path).begin(self.inputs.config, self.inputs.vocab_file)
     params_export.publish(path, 0, model)
     with self.assertRaisesRegex(errors.UserError, 'must have embedders'):
       weight_average.write(path, path, 0.5, output_dir=self.output)

@@ -16,9 +16,8 @@ from realm_tf.rundir import layout
 from realm_tf.training import initial_params
 from realm_tf.training import job
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
-from realm_tf.training.rivals import closed_book_batches
 from realm_tf.training.rivals import closed_book_run
+from realm_tf.training.rivals import closed_book_trainer
 from tests import tiny
 
 _MASK, _END = tiny.TOKENIZER.mask_id, tiny.SPECIAL_IDS[1]
@@ -61,11 +60,7 @@ class ClosedBookRunTest(absltest.TestCase):
   def _train(self, name, examples, config=None, init_from=None, resume=False):
     inputs = runs.open_inputs(config or _config(), self.corpus_dir)
     run_dir = os.path.join(self.directory, name)
-    run = job.Job(
-      run_dir,
-      initial_params.InitFrom(init_from),
-      setup_lib.Setup(resume=resume),
-    )
+    run = job.Job(run_dir, initial_params.InitFrom(init_from), resume=resume)
     closed_book_run.run(inputs, examples, run)
     with open(layout.metrics_file(run_dir)) as file:
       return run_dir, [json.loads(line) for line in file]
@@ -75,8 +70,8 @@ class ClosedBookRunTest(absltest.TestCase):
       self.directory, [('A b c d e f.', [(1, 3)], 0)] * 2
     )
     config = _config()
-    pairs = closed_book_batches.of_queries(table, config.closed_book, _MASK)
-    batch = next(closed_book_batches.batches(pairs, 2, _END, experiment=config))
+    pairs = closed_book_trainer.of_queries(table, config.closed_book, _MASK)
+    batch = next(closed_book_trainer.batches(pairs, _END, experiment=config))
     # 6 wordpieces are kept, of which two become one mask, and the end.
     kept = _ids('A b c d e f')
     expected = [kept[0], _MASK, *kept[3:], _END]
@@ -86,15 +81,13 @@ class ClosedBookRunTest(absltest.TestCase):
 
   def test_a_question_has_its_first_answer(self):
     config = _config()
-    pairs, number = closed_book_batches.of_questions(
+    pairs = closed_book_trainer.of_questions(
       [*_QUESTIONS, questions_lib.Question('d', ('x.*',), regex=True)],
       tiny.TOKENIZER,
       config.closed_book,
     )
-    self.assertEqual(number, 3)  # A pattern is no text to write.
-    batch = next(
-      closed_book_batches.batches(pairs, number, _END, experiment=config)
-    )
+    self.assertEqual(pairs.number, 3)  # A pattern is no text to write.
+    batch = next(closed_book_trainer.batches(pairs, _END, experiment=config))
     answers = {
       tuple(inputs[inputs > 0][:-1]): targets[targets > 0].tolist()
       for inputs, targets in zip(batch['input_ids'], batch['target_ids'])

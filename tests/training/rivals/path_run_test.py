@@ -24,7 +24,6 @@ from realm_tf.rundir import layout
 from realm_tf.training import initial_params
 from realm_tf.training import job
 from realm_tf.training import runs
-from realm_tf.training import setup as setup_lib
 from realm_tf.training.finetuning import finetuning_run
 from realm_tf.training.inverse_cloze import inverse_cloze_run
 from realm_tf.training.rivals import path_run
@@ -98,9 +97,7 @@ class PathRunTest(absltest.TestCase):
     run_dir = os.path.join(self.directory, name)
     inputs = self._inputs()
     linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
-    run = job.Job(
-      run_dir, initial_params.InitFrom(self.ict), setup_lib.Setup(resume=resume)
-    )
+    run = job.Job(run_dir, initial_params.InitFrom(self.ict), resume=resume)
     path_run.run(inputs, _QUESTIONS, run, linked=linked, words=_first_two)
     return run_dir
 
