@@ -10,6 +10,7 @@ batch as hard negatives: see `title_groups`; others may come from an index: see
 """
 
 from collections.abc import Iterator
+import functools
 from typing import NamedTuple, Optional
 
 import numpy as np
@@ -103,6 +104,7 @@ def batches(
     bucket_batches=config.bucket_batches,
     seed=experiment.seed,
   )
+  read = functools.partial(_read, labels.table, experiment.lengths, share)
   step = share.first_step
   while True:
     dealt = sampler(step)
@@ -116,9 +118,7 @@ def batches(
     may_answer = (block_ids[own, None] == columns) | labels.hold_text(
       rows, np.maximum(columns, 0)
     )
-    titles, bodies = _read(
-      labels.table, block_ids[own], experiment.lengths, share
-    )
+    titles, bodies = read(block_ids[own])
     batch = inverse_cloze_batches.Batch(
       query_ids=share.trim(labels.questions.ids[rows], _QUERY_WIDTH),
       title_ids=titles,
@@ -126,20 +126,16 @@ def batches(
       is_compared=is_own | (~may_answer & (columns >= 0)),
     )
     if negatives is not None:
-      titles, bodies = _read(
-        labels.table, drawn[own], experiment.lengths, share
-      )
-      batch['hard_title_ids'] = titles
-      batch['hard_body_ids'] = bodies
+      batch['hard_title_ids'], batch['hard_body_ids'] = read(drawn[own])
     yield batch
     step += 1
 
 
 def _read(
   table: block_table.BlockTable,
-  block_ids: np.ndarray,
   lengths: config_lib.LengthConfig,
   share: sampling.Share,
+  block_ids: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns titles and bodies of blocks, int32 [b, L] each."""
   titles, bodies = table.gather(

@@ -35,12 +35,8 @@ def run(
 
   Args:
     config: Its `model.reader_bert` gives the sizes, without `job.init_from`.
-    sentences: Labeled sentences.
     job: The BERT of `job.init_from` gives first weights, sizes and vocabulary.
     vocab_file: Wordpieces of a tagger that starts from random weights.
-
-  Raises:
-    UserError: The directory holds a run, and `job` does not resume.
   """
   arrays: dict[str, np.ndarray] = {}
   if init_from := job.init_from.model_dir:
