@@ -31,23 +31,6 @@ _JSON = flags.DEFINE_bool(
   'json', False, 'Print a JSON object per line, as predictions.jsonl.'
 )
 
-_MARGIN = 60  # Characters shown on either side of an answer.
-
-
-def _print(answer):
-  print(
-    f'{answer.question}\n  {answer.prediction or "(no answer found)"}'
-    f'  ({answer.probability:.1%} if a block read has the answer; '
-    f'{answer.null_probability:.1%} that none has)'
-  )
-  for item in answer.evidence:
-    before = item.text[max(0, item.start - _MARGIN) : item.start]
-    after = item.text[item.end : item.end + _MARGIN]
-    context = ' '.join(f'{before}[{item.answer}]{after}'.split())
-    print(
-      f'    {item.retrieval_probability:6.1%}  {item.title}: ...{context}...'
-    )
-
 
 def main(_):
   answerer = reading_flags.load(_MODEL_DIR.value, _RETRIEVER.value)
@@ -58,7 +41,7 @@ def main(_):
     if _JSON.value:
       print(json.dumps(answer.as_json(), ensure_ascii=False), flush=True)
     else:
-      _print(answer)
+      print(answer.as_text())
 
 
 if __name__ == '__main__':

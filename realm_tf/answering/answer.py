@@ -1,4 +1,4 @@
-"""Answers and their evidence; a notebook shows them as HTML.
+"""Answers and their evidence, as JSON, as text, and as HTML in a notebook.
 
 The HTML has the blocks with their spans marked and p(z|x) as bars. Texts are
 only ever text there: `reporting.elements` escapes them. Colors are the
@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, Optional
 
 from realm_tf.reporting import elements
 
-_MARGIN = 160  # Characters shown on either side of a span.
+_MARGIN = 160  # Characters on either side of a span in HTML,
+_TEXT_MARGIN = 60  # and in text.
 _BAR = 'background:#4c8bf5;height:.5em;border-radius:.25em;width:{:.1%}'
 _TRACK = 'background:#8883;border-radius:.25em;max-width:16em;margin:.2em 0'
 _MARK = 'background:#ffe08a;color:#000;border-radius:.2em;padding:0 .1em'
@@ -75,6 +76,22 @@ class Answer(NamedTuple):
     """Returns the object that predictions.jsonl and --json show."""
     evidence = [item._asdict() for item in self.evidence]
     return {**self._asdict(), 'evidence': evidence}
+
+  def as_text(self) -> str:
+    """Returns the answer in one line, and each block of evidence in another."""
+    lines = [
+      self.question,
+      f'  {self.prediction or "(no answer found)"}'
+      f'  ({self.probability:.1%} if a block read has the answer; '
+      f'{self.null_probability:.1%} that none has)',
+    ]
+    for item in self.evidence:
+      before = item.text[max(0, item.start - _TEXT_MARGIN) : item.start]
+      after = item.text[item.end : item.end + _TEXT_MARGIN]
+      context = ' '.join(f'{before}[{item.answer}]{after}'.split())
+      share = f'{item.retrieval_probability:6.1%}'
+      lines.append(f'    {share}  {item.title}: ...{context}...')
+    return '\n'.join(lines)
 
   def _repr_html_(self) -> str:
     """Returns HTML; notebooks call this name."""
