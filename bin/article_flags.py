@@ -127,12 +127,13 @@ def build_on_beam(
     flags.FLAGS.format,
     _DROP_LISTS.value,
     _ON_ERROR.value == 'skip',
+    # Next to the output, which every worker can write.
+    f'{_OUTPUT_DIR.value.rstrip("/")}.{uuid.uuid4().hex[:8]}.beam',
+    beam_flags.options(),
     first_number,
     article_records.Keys(*(key.value for key in _KEYS)),
   )
-  # Temporary files are next to the output, which every worker can write.
-  work_dir = f'{_OUTPUT_DIR.value.rstrip("/")}.{uuid.uuid4().hex[:8]}.beam'
-  return pipeline.build(reading, work, work_dir, beam_flags.options(), counts)
+  return pipeline.build(reading, work, counts)
 
 
 def description(counts: counts_lib.Counts) -> dict[str, Any]:

@@ -75,10 +75,10 @@ def read_texts(path: str) -> Iterator[bytes]:
 
 
 def _read_shape(file: BinaryIO, size: int) -> tuple[int, ...]:
-  type_name, shape, _ = npy_files.read_header(file)
+  dtype, shape, _ = npy_files.read_header(file)
   # A text takes two bytes at least: a repetition of one before it.
-  if type_name != '|O' or len(shape) != 1 or 2 * shape[0] > size:
-    raise _Refused(f'shape {shape} and type {type_name} in {size} bytes')
+  if dtype.kind != 'O' or len(shape) != 1 or 2 * shape[0] > size:
+    raise _Refused(f'shape {shape} and type {dtype.str} in {size} bytes')
   return shape
 
 

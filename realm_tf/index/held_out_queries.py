@@ -31,9 +31,8 @@ def sample(
   for block in blocks:
     # Cut first: the span must stand in what is left.
     row = _sentence(table, int(block), rng)[:length].copy()
-    row[masking_lib.mask_random_span(row, None, rng, lengths.max_masked)] = (
-      mask_id
-    )
+    masked = masking_lib.mask_random_span(len(row), rng, lengths.max_masked)
+    row[masked] = mask_id
     rows.append(row)
   sentences = sampling.pad_rows(rows, length)
   return np.concatenate(

@@ -23,28 +23,25 @@ from realm_tf.records import encoded_blocks
 def build(
   reading: reading_lib.Reading,
   cutter: tuple[Sequence[str], int],
-  work_dir: str,
-  options: Sequence[str],
   counts: counts_lib.Counts,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
   """Cuts on a Beam runner, then yields the blocks of `corpus_building.build`.
 
   Args:
-    reading: See `reading.run`; so for `work_dir`, `options` and `counts`.
     cutter: Arguments of `corpus_building.Cutter`.
+    counts: Receives the counts of all workers.
 
   Raises:
     UserError: A missing file or a bad record.
   """
-  work = _Cut(cutter, work_dir)
-  with reading_lib.run(
-    reading, blocks.batches, work, work_dir, options, counts
-  ) as paths:
+  work = _Cut(cutter, reading)
+  with reading_lib.run(reading, blocks.batches, work, counts) as paths:
     batches = (
       encoded_blocks.EncodedBlocks(**batch_files.read(path)) for path in paths
     )
-    batches = with_different_ids(batches)
-    yield from corpus_building.without_duplicates(batches, counts)
+    yield from corpus_building.without_duplicates(
+      with_different_ids(batches), counts
+    )
 
 
 def with_different_ids(
@@ -68,13 +65,15 @@ def with_different_ids(
 class _Cut(beam.DoFn):
   """Cuts a batch of articles and writes the file of its blocks."""
 
-  def __init__(self, cutter, work_dir: str):
-    self._arguments, self._work_dir = cutter, work_dir
+  def __init__(
+    self, cutter: tuple[Sequence[str], int], reading: reading_lib.Reading
+  ):
+    self._arguments, self._reading = cutter, reading
 
   def setup(self):
     self._cut = corpus_building.Cutter(*self._arguments)
 
   def process(self, element):
     name, articles = element
-    path = reading_lib.batch_path(self._work_dir, name)
+    path = self._reading.batch_path(name)
     batch_files.write(self._cut(articles)._asdict(), path)

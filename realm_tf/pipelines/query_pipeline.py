@@ -28,8 +28,8 @@ class Tagging(NamedTuple):
 
   Attributes:
     corpus_dir: Corpus in which own blocks are looked up.
-    tagger: See `taggers.make`; None keeps sentences without a span.
-    gazetteer: See `taggers.make`.
+    tagger: Name for `taggers.make`; None keeps sentences without a span.
+    gazetteer: Names for `taggers.make`.
   """
 
   corpus_dir: str
@@ -38,25 +38,18 @@ class Tagging(NamedTuple):
 
 
 def build(
-  reading: reading_lib.Reading,
-  tagging: Tagging,
-  work_dir: str,
-  options: Sequence[str],
-  counts: counts_lib.Counts,
+  reading: reading_lib.Reading, tagging: Tagging, counts: counts_lib.Counts
 ) -> Iterator[query_table.Query]:
   """Tags on a Beam runner, then yields all queries in order.
 
   Args:
-    reading: See `reading.run`; so for `work_dir`, `options` and `counts`.
-    tagging: What the workers do.
+    counts: Receives the counts of all workers.
 
   Raises:
     UserError: A missing file or a bad record.
   """
-  work = _Tag(tagging, work_dir)
-  with reading_lib.run(
-    reading, sources.in_batches, work, work_dir, options, counts
-  ) as paths:
+  work = _Tag(tagging, reading)
+  with reading_lib.run(reading, sources.in_batches, work, counts) as paths:
     for path in paths:
       columns = batch_files.read(path)
       yield from query_table.EncodedQueries(**columns).decode()
@@ -65,8 +58,8 @@ def build(
 class _Tag(beam.DoFn):
   """Makes the queries of a batch of articles and writes their file."""
 
-  def __init__(self, tagging: Tagging, work_dir: str):
-    self._tagging, self._work_dir = tagging, work_dir
+  def __init__(self, tagging: Tagging, reading: reading_lib.Reading):
+    self._tagging, self._reading = tagging, reading
 
   def setup(self):
     given = self._tagging
@@ -86,6 +79,6 @@ class _Tag(beam.DoFn):
       self._table,
       counts,
     )
-    path = reading_lib.batch_path(self._work_dir, name)
-    batch_files.write(query_table.encode(list(queries))._asdict(), path)
-    reading_lib.write_counts(self._work_dir, f'of-{name}', counts)
+    columns = query_table.encode(list(queries))._asdict()
+    batch_files.write(columns, self._reading.batch_path(name))
+    self._reading.report(f'of-{name}', counts)

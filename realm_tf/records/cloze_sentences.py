@@ -40,6 +40,7 @@ def change(
   ordinary_ids: np.ndarray,
   config: config_lib.InverseClozeConfig,
   rng: np.random.Generator,
+  *,
   own: slice,
   size: int,
 ) -> np.ndarray:
@@ -49,10 +50,12 @@ def change(
     queries: int32 [b, Lx], rows `own` of a batch of `size`.
     ordinary_ids: Wordpieces for noise.
   """
-  rate = config.query_noise_rate
-  queries = noise.add_noise(queries, rate, ordinary_ids, rng, own, size)
-  rate = config.query_drop_rate
-  return noise.drop_words(queries, rate, ordinary_ids[0], rng, own, size)
+  queries = noise.add_noise(
+    queries, config.query_noise_rate, ordinary_ids, rng, own=own, size=size
+  )
+  return noise.drop_words(
+    queries, config.query_drop_rate, ordinary_ids, rng, own=own, size=size
+  )
 
 
 def _cut_to_what_is_embedded(titles, bodies, sentence_ends, block_tokens):

@@ -34,7 +34,7 @@ class Masking(NamedTuple):
 
 
 def mask_salient(
-  ids: np.ndarray, spans: np.ndarray, rng: np.random.Generator, max_masked: int
+  spans: np.ndarray, rng: np.random.Generator, max_masked: int
 ) -> np.ndarray:
   """Returns the positions of one of the spans, int64 [at most max_masked].
 
@@ -42,12 +42,8 @@ def mask_salient(
   away the rest. Without a shorter one, nothing is masked.
 
   Args:
-    ids: int32 [L]; not used.
     spans: int32 [S, 2]; tokens [start, end).
-    rng: Chooses the span uniformly.
-    max_masked: M.
   """
-  del ids
   fitting = spans[spans[:, 1] - spans[:, 0] <= max_masked]
   if not len(fitting):
     return np.zeros(0, np.int64)
@@ -55,39 +51,30 @@ def mask_salient(
 
 
 def mask_random_span(
-  ids: np.ndarray, spans: np.ndarray, rng: np.random.Generator, max_masked: int
+  num_tokens: int, rng: np.random.Generator, max_masked: int
 ) -> np.ndarray:
-  """Returns the positions of one random span; see `mask_salient`.
+  """Returns the positions of one random span.
 
   Deviation: SpanBERT masks spans of whole words, 15 % of the text. This is one
   span of wordpieces, for comparison with one salient span.
   """
-  del spans
-  if not len(ids):
+  if not num_tokens:
     return np.zeros(0, np.int64)
-  width = min(rng.geometric(_SPAN_STOP_RATE), max_masked, len(ids))
-  return rng.integers(len(ids) - width + 1) + np.arange(width)
+  width = min(rng.geometric(_SPAN_STOP_RATE), max_masked, num_tokens)
+  return rng.integers(num_tokens - width + 1) + np.arange(width)
 
 
 def mask_random_token(
-  ids: np.ndarray, spans: np.ndarray, rng: np.random.Generator, max_masked: int
+  num_tokens: int, rng: np.random.Generator, max_masked: int
 ) -> np.ndarray:
-  """Returns 15 % of all positions, at least one; see `mask_salient`.
+  """Returns 15 % of all positions, at least one.
 
   Deviation: every one becomes [MASK]; BERT leaves or changes one in five.
   """
-  del spans
-  if not len(ids):
+  if not num_tokens:
     return np.zeros(0, np.int64)
-  number = min(max(1, round(_TOKEN_RATE * len(ids))), max_masked)
-  return np.sort(rng.choice(len(ids), number, replace=False))
-
-
-_KINDS = {
-  'salient': mask_salient,
-  'random_span': mask_random_span,
-  'random_token': mask_random_token,
-}
+  number = min(max(1, round(_TOKEN_RATE * num_tokens)), max_masked)
+  return np.sort(rng.choice(num_tokens, number, replace=False))
 
 
 def mask_batch(
@@ -108,10 +95,6 @@ def mask_batch(
     token_mask, float32 [B, M]: 1.0 at a masked token.
     own_block, int64 [B]: block ids, or query_table.NO_BLOCK.
   """
-  if masking.kind not in _KINDS:
-    raise ValueError(
-      f'`kind` must be one of {", ".join(_KINDS)}. Got {masking.kind!r}.'
-    )
   size, length, num_masked = len(rows), masking.length, masking.max_masked
   query_ids = np.zeros((size, length), np.int32)
   masked_positions = np.zeros((size, num_masked), np.int32)
@@ -133,14 +116,20 @@ def mask_batch(
   )
 
 
-def _choose(query: query_table.Query, masking: Masking, rng):
+def _choose(
+  query: query_table.Query, masking: Masking, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
   """Returns the kept ids, unmasked, and their positions to mask."""
   ids, length = query.ids, masking.length
-  if masking.kind == 'random_token':
-    ids = ids[:length]  # No window holds positions all over the query.
-  positions = _KINDS[masking.kind](
-    ids, query.spans, rng, min(masking.max_masked, length)
-  )
+  max_masked = min(masking.max_masked, length)
+  match masking.kind:
+    case 'salient':
+      positions = mask_salient(query.spans, rng, max_masked)
+    case 'random_span':
+      positions = mask_random_span(len(ids), rng, max_masked)
+    case 'random_token':
+      ids = ids[:length]  # No window holds positions all over the query.
+      positions = mask_random_token(len(ids), rng, max_masked)
   start = 0
   if len(ids) > length and len(positions) and positions[-1] >= length:
     # Centers the mask, as far as the query's ends allow.

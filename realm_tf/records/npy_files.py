@@ -1,15 +1,11 @@
 """Opens .npy files that must hold an array of a known type and shape.
 
-  NAME.npy -> header compared with type, shape and size of file -> memory map
-
-NumPy's reader takes any type and shape, and ends in many ways with headers that
-are damaged. Only headers as NumPy writes them are read here.
+NAME.npy -> header compared with type, shape and size of file -> memory map
 """
 
 from collections.abc import Callable, Iterator, Sequence
 import math
-import re
-from typing import Any, Optional
+from typing import Any, BinaryIO, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -17,14 +13,9 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf import input_files
 
-_MAGIC = b'\x93NUMPY'
-_MAX_HEADER_BYTES = 10_000  # As NumPy's own limit.
-_HEADER = re.compile(
-  rb"\{'descr': '([^']{1,16})', 'fortran_order': (True|False), "
-  rb"'shape': \(((?:[0-9]{1,18}, ?)*[0-9]{0,18})\), \} *\n"
-)
-# Arrays of up to so many values are checked whole; of longer ones, as many in
-# some pieces, which a disk reads in a moment.
+_MAX_HEADER_BYTES = 10_000
+# Arrays of up to this many values are checked whole; of longer ones, this many
+# in some pieces, which a disk reads in a moment.
 _CHECKED_VALUES = 4 << 20
 _NUM_PIECES = 16
 
@@ -44,8 +35,13 @@ def open_array(
   dtype = np.dtype(dtype)
   try:
     with tf.io.gfile.GFile(path, 'rb') as file:
-      type_name, found, offset = read_header(file)
-      _check(type_name, found, dtype, shape)
+      found_dtype, found, offset = read_header(file)
+      if found_dtype != dtype:
+        raise ValueError(f'type {found_dtype.str!r}')
+      if len(found) != len(shape) or any(
+        size not in (None, found_size) for size, found_size in zip(shape, found)
+      ):
+        raise ValueError(f'shape {found}')
       size = math.prod(found) * dtype.itemsize
       total = tf.io.gfile.stat(path).length
       if offset + size != total:
@@ -57,10 +53,10 @@ def open_array(
     return np.memmap(path, dtype, 'r', offset, found)
   except (tf.errors.OpError, OSError, ValueError) as error:
     reason = getattr(error, 'message', '') or str(error)
+    sizes = ', '.join('any' if size is None else str(size) for size in shape)
     raise errors.UserError(
-      f'{path} must be a .npy file of {dtype} and shape '
-      f'{_shown(shape)}. Found: {reason}. Copy it from elsewhere, or make its '
-      'directory again.'
+      f'{path} must be a .npy file of {dtype} and shape [{sizes}]. Found: '
+      f'{reason}. Copy it from elsewhere, or make its directory again.'
     ) from error
 
 
@@ -110,40 +106,21 @@ def pieces(length: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
     yield int(start), int(start) + size + overlap
 
 
-def read_header(file) -> tuple[str, tuple[int, ...], int]:
+def read_header(file: BinaryIO) -> tuple[np.dtype, tuple[int, ...], int]:
   """Returns type and shape of an array, and where its values begin.
 
   Raises:
-    ValueError: The header is damaged, or not as NumPy writes it.
+    ValueError: The header is damaged, or of an array in FORTRAN's order.
   """
-  magic = file.read(8)
-  if magic[:6] != _MAGIC:
-    raise ValueError(f'bytes {magic[:6]!r}, which begin no .npy file')
-  if magic[6:] not in (b'\x01\x00', b'\x02\x00'):
-    raise ValueError(f'version {magic[6:].hex()} of the format')
-  num_bytes = 2 if magic[6] == 1 else 4
-  length = int.from_bytes(file.read(num_bytes), 'little')
-  if length > _MAX_HEADER_BYTES:
-    raise ValueError(f'a header of {length} bytes')
-  header = file.read(length)
-  match = _HEADER.fullmatch(header)
-  if match is None:
-    raise ValueError(f'the header {header[:80]!r}')
-  if match[2] == b'True':
+  readers = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+  }
+  try:
+    read = readers[np.lib.format.read_magic(file)]
+    shape, is_fortran, dtype = read(file, _MAX_HEADER_BYTES)
+  except Exception as error:  # NumPy's parser ends in many ways.
+    raise ValueError(f'a damaged header, {str(error)[:80]!r}') from error
+  if is_fortran:
     raise ValueError("an array in FORTRAN's order")
-  sizes = [int(size) for size in match[3].split(b',') if size.strip()]
-  return match[1].decode('latin-1'), tuple(sizes), 8 + num_bytes + length
-
-
-def _check(type_name, found, dtype, shape):
-  if type_name != np.lib.format.dtype_to_descr(dtype):
-    raise ValueError(f'type {type_name!r}')
-  if len(found) != len(shape) or any(
-    wanted not in (None, size) for wanted, size in zip(shape, found)
-  ):
-    raise ValueError(f'shape {found}')
-
-
-def _shown(shape):
-  sizes = ', '.join('any' if size is None else str(size) for size in shape)
-  return f'[{sizes}]'
+  return dtype, shape, file.tell()

@@ -45,10 +45,15 @@ class CorpusPipelineTest(parameterized.TestCase):
     """Cuts with Beam and returns the manifest."""
     counts = counts_lib.Counts(skip_errors)
     batches = corpus_pipeline.build(
-      reading_lib.Reading([self.inputs], 'auto', True, skip_errors),
+      reading_lib.Reading(
+        [self.inputs],
+        'auto',
+        True,
+        skip_errors,
+        os.path.join(self.directory, 'work'),
+        ['--runner=DirectRunner', *options],
+      ),
       (tiny.TOKENIZER, _MAX),
-      os.path.join(self.directory, 'work'),
-      ['--runner=DirectRunner', *options],
       counts,
     )
     return self._write('beam', batches, counts)

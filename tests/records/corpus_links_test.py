@@ -213,9 +213,7 @@ class TitleLinksTest(absltest.TestCase):
     texts = [' '.join(f'w{i}' for i in rng.integers(0, 9, 200)) for _ in titles]
     table = _Table(titles, texts)
     whole = title_links.edges(table)
-    with absltest.mock.patch.multiple(
-      title_links, _BATCH_CHARACTERS=500, _BATCH_TITLES=7
-    ):
+    with absltest.mock.patch.multiple(title_links, _BATCH_BLOCKS=7):
       np.testing.assert_array_equal(title_links.edges(table), whole)
     self.assertGreater(len(whole[0]), 100)
 

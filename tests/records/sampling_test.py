@@ -95,8 +95,9 @@ class AddNoiseTest(absltest.TestCase):
     self.ids = np.array([row] * 200, np.int32)
 
   def _noisy(self, rate, seed=0):
+    rng = np.random.default_rng(seed)
     return noise.add_noise(
-      self.ids, rate, self.ordinary, np.random.default_rng(seed)
+      self.ids, rate, self.ordinary, rng, own=slice(None), size=200
     )
 
   def test_replaces_the_share_and_keeps_specials_and_padding(self):
@@ -131,7 +132,10 @@ class DropWordsTest(absltest.TestCase):
 
   def _drop(self, rate, rows=slice(None)):
     rng = np.random.default_rng(0)
-    return noise.drop_words(self.ids[rows], rate, 5, rng, rows, 200)
+    ordinary = np.arange(5, 45)
+    return noise.drop_words(
+      self.ids[rows], rate, ordinary, rng, own=rows, size=200
+    )
 
   def test_leaves_out_the_share_and_keeps_the_order(self):
     dropped = self._drop(0.25)

@@ -70,7 +70,7 @@ def batches(
       table, rows[sampler.rows(step)[own]], draws, config, experiment.lengths
     )
     queries = cloze_sentences.change(
-      queries, ordinary_ids, config, rng, own, config.batch_size
+      queries, ordinary_ids, config, rng, own=own, size=config.batch_size
     )
     yield Batch(
       query_ids=share.trim(queries, _QUERY_WIDTH),

@@ -60,7 +60,7 @@ def with_sentences(
     )
     queries[(ids.ravel() < 0) | is_held_out[rows]] = 0
     queries = cloze_sentences.change(
-      queries, ordinary_ids, config, rng, own, number
+      queries, ordinary_ids, config, rng, own=own, size=number
     )
     queries = share.trim(queries, _WIDTH).reshape([*ids.shape, -1])
     yield {**batch, 'cloze_ids': queries}
