@@ -30,10 +30,10 @@ from benchmarks import printing
 from realm_tf import config as config_lib
 from realm_tf.answering import loading
 from realm_tf.index import searchers
+from realm_tf.live import document_log
+from realm_tf.live import edited_corpus
 from realm_tf.records import block_table
 from realm_tf.retrieval import hot_swap
-from realm_tf.serving import corpus_edits
-from realm_tf.serving import document_log
 from realm_tf.serving import document_request
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
@@ -82,7 +82,7 @@ def _serve(log: str) -> service_lib.Service:
     table=_RepeatedTable(loaded.table, num_blocks),
     index=loaded.index._replace(searcher=built.searcher),
   )
-  edits = corpus_edits.EditedCorpus(loaded)
+  edits = edited_corpus.EditedCorpus(loaded)
   edits.warm()
   loaded = dataclasses.replace(loaded, table=edits.table)
   answerer = loading.answerer_of(loaded, retriever=edits.retriever)
@@ -107,7 +107,7 @@ def _ask(service, questions, seconds, until: threading.Event) -> None:
 
 
 def _post(service, body: dict[str, Any]) -> None:
-  service.change_documents(document_request.parse(body)).result()
+  service.writer.submit(document_request.parse(body)).result()
 
 
 def _change(service) -> float:

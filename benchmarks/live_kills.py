@@ -24,8 +24,8 @@ from absl import flags
 
 from benchmarks import printing
 from benchmarks import running_server
+from realm_tf.live import document_log
 from realm_tf.records import block_table
-from realm_tf.serving import document_log
 
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Served.', required=True)
 _CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Its.', required=True)

@@ -7,10 +7,10 @@ from . import corpus_flags
 from absl import flags
 
 from realm_tf import errors
+from realm_tf.live import corpus_watch
+from realm_tf.live import document_log
+from realm_tf.live import writer as writer_lib
 from realm_tf.records import block_table
-from realm_tf.serving import corpus_watch
-from realm_tf.serving import document_log
-from realm_tf.serving import service as service_lib
 
 _LOG = flags.DEFINE_string(
   'documents_log', None, 'Local file that keeps documents posted to the server.'
@@ -40,13 +40,13 @@ def open_log() -> Optional[document_log.DocumentLog]:
 
 
 def watch(
-  service: service_lib.Service, poll_secs: float
+  writer: Optional[writer_lib.Writer], poll_secs: float
 ) -> Optional[corpus_watch.CorpusWatch]:
   """Begins to follow --watch_corpus, if it is given; it must be closed."""
-  if not _WATCHED.value:
+  if not _WATCHED.value or writer is None:
     return None
   watch = corpus_watch.CorpusWatch(
-    service, corpus_flags.CORPUS_DIR.value, _WATCHED.value
+    writer, corpus_flags.CORPUS_DIR.value, _WATCHED.value
   )
   watch.watch(poll_secs)
   return watch

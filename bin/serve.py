@@ -69,18 +69,24 @@ def main(_):
     from realm_tf.serving import grpc_server  # Its packages are an extra.
 
     rpc = grpc_server.Server(_HOST.value, _GRPC_PORT.value)
-  completer = _PRETRAINED_DIR.value and masked_sentence.load(
-    _PRETRAINED_DIR.value, arguments['corpus_dir']
-  )
+  completer = None
+  if _PRETRAINED_DIR.value:
+    completer = masked_sentence.load(
+      _PRETRAINED_DIR.value, arguments['corpus_dir']
+    )
   metrics = metrics_lib.Metrics()
   arguments.update(allow_edits=_ALLOW_EDITS.value, is_live=log is not None)
-  live = served_model.live(**arguments, observe=metrics.count_swap)
   service = service_lib.Service(
-    *(live, completer, metrics, log),
-    **{flag.name: flag.value for flag in (_TOP_K, _BATCH_SIZE, _QUEUE_SIZE)},
+    served_model.live(**arguments),
+    log=log,
+    completer=completer,
+    metrics=metrics,
+    top_k=_TOP_K.value,
+    batch_size=_BATCH_SIZE.value,
+    queue_size=_QUEUE_SIZE.value,
   )
-  live.watch(_POLL_SECS.value)
-  watch = document_flags.watch(service, _POLL_SECS.value)
+  service.watch(_POLL_SECS.value)
+  watch = document_flags.watch(service.writer, _POLL_SECS.value)
   settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)
   if rpc:
     rpc.start(service, settings)
@@ -89,7 +95,7 @@ def main(_):
   print(f'Serving at http://{host}:{port}/ until Ctrl-C.', flush=True)
   quiet_log.install(metrics)
   app = http_server.make_app(service, settings)
-  uvicorn_server.Server(app, metrics.count_drop).serve_on(listener)
+  uvicorn_server.Server(app, metrics).serve_on(listener)
   for closed in filter(None, (rpc, watch)):
     closed.close()
   service.close()

@@ -1,4 +1,4 @@
-"""Errors that binaries print as one line: user mistakes, requested stops."""
+"""Errors for other people: of users, of clients, and requested stops."""
 
 
 class UserError(Exception):
@@ -14,3 +14,17 @@ class UserError(Exception):
 
 class Stopped(Exception):  # noqa: N818, no error.
   """A requested stop that lost nothing; the message says how to continue."""
+
+
+class RequestError(Exception):
+  """A request that the server refuses.
+
+  Attributes:
+    status: Status code of HTTP.
+    message: What must hold, and what the server found; clients read it.
+  """
+
+  def __init__(self, status: int, message: str):
+    super().__init__(message)
+    self.status = status
+    self.message = message

@@ -41,9 +41,10 @@ MAY_IMPORT = {
   'export': (
     'config rundir objectives text records modeling index importing answering'
   ),
+  'live': 'rundir text corpus records index retrieval',
   'serving': (
-    'config rundir objectives text corpus records modeling index retrieval'
-    ' answering'
+    'config rundir objectives text records modeling index retrieval answering'
+    ' live'
   ),
 }
 

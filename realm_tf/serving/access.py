@@ -1,14 +1,12 @@
 """Checks the bearer token of requests, and which pages may change texts."""
 
+from collections.abc import Mapping
 import hmac
 import ipaddress
 from typing import Optional
 
-import tensorflow as tf
-
 from realm_tf import errors
 from realm_tf import input_files
-from realm_tf.serving import request_body
 
 _FEWEST_CHARACTERS = 16
 _MOST_CHARACTERS = 4096
@@ -21,11 +19,8 @@ def read_token(path: str) -> str:
     UserError: There is no such file, or no long enough token in it.
   """
   try:
-    if input_files.kind(path):
-      raise OSError('No file.')
-    with tf.io.gfile.GFile(path, 'rb') as file:
-      token = file.read(_MOST_CHARACTERS + 1).decode('utf-8').strip()
-  except (OSError, tf.errors.OpError, UnicodeDecodeError) as error:
+    token = input_files.read(path).decode('utf-8').strip()
+  except (errors.UserError, UnicodeDecodeError) as error:
     raise errors.UserError(
       f'--token_file must be a text file that can be read. {path} is not.'
     ) from error
@@ -55,30 +50,27 @@ def check_token(authorization: Optional[str], token: Optional[str]) -> None:
     given.strip().encode('utf-8', 'replace'), token.encode('utf-8')
   )
   if scheme.lower() != 'bearer' or not is_right:
-    raise request_body.RequestError(
+    raise errors.RequestError(
       401, 'A request must bear the token: "Authorization: Bearer TOKEN".'
     )
 
 
-def check_writer(
-  content_type: Optional[str], host: Optional[str], token: Optional[str]
-) -> None:
+def check_writer(headers: Mapping[str, str], token: Optional[str]) -> None:
   """Raises RequestError unless a request comes from our page or a program.
 
   A browser lets no foreign page send JSON here without asking first, and the
-  server refuses that. But a foreign page could let its own host name point to
-  this server; then the name is in `host`.
+  server refuses that. But the owner of a foreign page can let its host name
+  point to this server; then the Host header has that name.
 
   Args:
-    content_type: The Content-Type header, if there is one.
-    host: The Host header, if there is one.
+    headers: Headers of the request, by names in lower case.
     token: The server's token, already checked: no foreign page has it.
   """
-  kind = (content_type or '').partition(';')[0].strip().lower()
+  kind = headers.get('content-type', '').partition(';')[0].strip().lower()
   if kind != 'application/json':
-    raise request_body.RequestError(415, 'The body must be application/json.')
-  if token is None and not _is_address(host or ''):
-    raise request_body.RequestError(
+    raise errors.RequestError(415, 'The body must be application/json.')
+  if token is None and not _is_address(headers.get('host', '')):
+    raise errors.RequestError(
       403,
       'Without a token, texts can be changed only at localhost or an IP '
       'address. Start the server with --token_file.',

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from realm_tf.serving import document_log
+from realm_tf import errors
+from realm_tf.live import changes
 from realm_tf.serving import request_body
 
 MAX_DOCUMENTS = 64  # In a request, added and removed ones together.
@@ -10,7 +11,7 @@ MAX_CHARACTERS = 100_000  # Of a text; the body's limit is for all together.
 _SHORT = 1000  # Characters of an id or a title.
 
 
-def parse(fields: dict[str, Any]) -> document_log.Change:
+def parse(fields: dict[str, Any]) -> changes.Change:
   """Returns the change that {'add': [...], 'remove': [...]} asks for.
 
   Raises:
@@ -18,28 +19,28 @@ def parse(fields: dict[str, Any]) -> document_log.Change:
   """
   add, remove = fields['add'], fields['remove']
   if not isinstance(add, list) or not isinstance(remove, list):
-    raise request_body.RequestError(400, '"add" and "remove" must be lists.')
+    raise errors.RequestError(400, '"add" and "remove" must be lists.')
   number = len(add) + len(remove)
   if not 1 <= number <= MAX_DOCUMENTS:
-    raise request_body.RequestError(
+    raise errors.RequestError(
       400, f'A request must have 1 to {MAX_DOCUMENTS} documents. Got {number}.'
     )
-  change = document_log.Change(
+  change = changes.Change(
     [_document(row) for row in add],
     [request_body.check_text(i, 'An id', _SHORT) for i in remove],
   )
   ids = [document.article_id for document in change.add] + [*change.remove]
   if len(set(ids)) < len(ids):
-    raise request_body.RequestError(400, 'An id may occur once in a request.')
+    raise errors.RequestError(400, 'An id may occur once in a request.')
   return change
 
 
-def _document(row: Any) -> document_log.Document:
+def _document(row: Any) -> changes.Document:
   if not isinstance(row, dict) or set(row) != {'id', 'title', 'text'}:
-    raise request_body.RequestError(
+    raise errors.RequestError(
       400, 'A document must have "id", "title" and "text" alone.'
     )
-  return document_log.Document(
+  return changes.Document(
     request_body.check_text(row['id'], 'An id', _SHORT),
     request_body.check_text(row['title'], 'A title', _SHORT),
     request_body.check_text(row['text'], 'A text', MAX_CHARACTERS),

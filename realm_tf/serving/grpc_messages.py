@@ -10,17 +10,16 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import types_pb2
 
+from realm_tf import errors
 from realm_tf.serving import request_body
 from realm_tf.serving import tf_serving_api
-
-_OUTPUTS = {**tf_serving_api.ANSWER_OUTPUTS, **tf_serving_api.EVIDENCE_OUTPUTS}
 
 
 def questions(request: Any, limits: request_body.Limits) -> list[str]:
   """Returns the questions of a request; RequestError if it has none."""
   if list(request.inputs) != [tf_serving_api.INPUT]:
     found = ', '.join(sorted(request.inputs)[:3])[:40] or 'none'
-    raise request_body.RequestError(
+    raise errors.RequestError(
       400, f'The one input is "{tf_serving_api.INPUT}". Got {found}.'
     )
   tensor = request.inputs[tf_serving_api.INPUT]
@@ -29,7 +28,7 @@ def questions(request: Any, limits: request_body.Limits) -> list[str]:
   if tensor.dtype != tf.string.as_datatype_enum or shape != [
     len(tensor.string_val)
   ]:
-    raise request_body.RequestError(
+    raise errors.RequestError(
       400,
       f'"{tf_serving_api.INPUT}" must be strings [B]. Got dtype '
       f'{tensor.dtype}, shape {shape}, {len(tensor.string_val)} strings.',
@@ -43,14 +42,14 @@ def _decoded(value: bytes) -> str:
   try:
     return value.decode('utf-8')
   except UnicodeDecodeError as error:
-    raise request_body.RequestError(
+    raise errors.RequestError(
       400, f'A question must be UTF-8. Byte {error.start} is not.'
     ) from error
 
 
 def fill_tensor(tensor: Any, name: str, values: list) -> None:
   """Copies the output `name` of a response into its protocol buffer."""
-  dtype = _dtype(_OUTPUTS[name])
+  dtype = _dtype(tf_serving_api.OUTPUTS[name])
   if dtype == tf.string:
     flat = np.array(values, object)
     encoded = [text.encode('utf-8', 'replace') for text in flat.flat]
@@ -67,21 +66,11 @@ def _dtype(name: str) -> tf.DType:
 
 def output_names(output_filter: Sequence[str]) -> list[str]:
   """Returns the outputs that are asked for; RequestError for unknown ones."""
-  unknown = sorted(set(output_filter) - set(_OUTPUTS))
+  unknown = sorted(set(output_filter) - set(tf_serving_api.OUTPUTS))
   if unknown:
-    raise request_body.RequestError(
-      400, f'The outputs are {", ".join(_OUTPUTS)}. Got {unknown[0][:40]}.'
+    raise errors.RequestError(
+      400,
+      f'The outputs are {", ".join(tf_serving_api.OUTPUTS)}. Got '
+      f'{unknown[0][:40]}.',
     )
-  return list(output_filter) or list(_OUTPUTS)
-
-
-def fill_signature(signature: Any, found: dict[str, Any]) -> None:
-  """Copies a signature of REST's metadata into its protocol buffer."""
-  signature.method_name = found['method_name']
-  for part in ('inputs', 'outputs'):
-    for name, tensor in found[part].items():
-      info = getattr(signature, part)[name]
-      info.name = tensor['name']
-      info.dtype = _dtype(tensor['dtype']).as_datatype_enum
-      for dim in tensor['tensor_shape']['dim']:
-        info.tensor_shape.dim.add().size = int(dim['size'])
+  return list(output_filter) or list(tf_serving_api.OUTPUTS)

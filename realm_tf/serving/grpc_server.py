@@ -4,13 +4,12 @@
 
 PredictionService (Predict, GetModelMetadata) and ModelService (GetModelStatus)
 with the names, types and error codes of TensorFlow Serving, from the stubs of
-`tensorflow-serving-api`: its clients need no change. The batches are those of
-the HTTP server beside it.
+`tensorflow-serving-api`: its clients need no change. Questions share the
+batches of the HTTP server.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-import concurrent.futures
+from collections.abc import Callable, Coroutine
 import threading
 import time
 from typing import Any
@@ -19,10 +18,8 @@ from absl import logging
 
 from realm_tf import errors
 from realm_tf.serving import access
-from realm_tf.serving import batching
 from realm_tf.serving import grpc_messages
 from realm_tf.serving import handlers
-from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import tf_serving_api
 
@@ -30,6 +27,7 @@ try:
   import grpc
   from tensorflow_serving.apis import get_model_metadata_pb2
   from tensorflow_serving.apis import get_model_status_pb2
+  from tensorflow_serving.apis import model_pb2
   from tensorflow_serving.apis import model_service_pb2_grpc
   from tensorflow_serving.apis import predict_pb2
   from tensorflow_serving.apis import prediction_service_pb2_grpc
@@ -42,47 +40,57 @@ except ImportError as error:
 _MAX_CALLS = 256  # Of a connection at once; others wait at the client.
 _MAX_CONNECTIONS = 128  # Each may have so many calls.
 _DRAIN_SECS = 60  # Longest wait for calls that have begun.
-# The codes of HTTP -> those of gRPC. Clients try again by themselves where
+# The codes of HTTP -> the codes of gRPC. Clients try again by themselves where
 # something is UNAVAILABLE.
 _CODES = {
   400: grpc.StatusCode.INVALID_ARGUMENT,
   401: grpc.StatusCode.UNAUTHENTICATED,
   404: grpc.StatusCode.NOT_FOUND,
   413: grpc.StatusCode.INVALID_ARGUMENT,
+  429: grpc.StatusCode.UNAVAILABLE,
+  503: grpc.StatusCode.UNAVAILABLE,
   504: grpc.StatusCode.DEADLINE_EXCEEDED,
 }
+Handle = Callable[[Any], Coroutine[Any, Any, Any]]
 
 
 class _Servicer(
   prediction_service_pb2_grpc.PredictionServiceServicer,
   model_service_pb2_grpc.ModelServiceServicer,
 ):
-  """Both services: each method maps a request to its response.
-
-  Raises:
-    RequestError: The client's mistake.
-  """
+  """Both services: each method maps a request to its response."""
 
   def __init__(self, service: service_lib.Service, settings: handlers.Settings):
     self._service = service
     self._settings = settings
 
-  async def Predict(self, request, context):
+  async def Predict(
+    self, request: predict_pb2.PredictRequest, context: grpc.aio.ServicerContext
+  ) -> predict_pb2.PredictResponse:
     return await self._guarded('Predict', self._predict, request, context)
 
-  async def GetModelMetadata(self, request, context):
+  async def GetModelMetadata(
+    self,
+    request: get_model_metadata_pb2.GetModelMetadataRequest,
+    context: grpc.aio.ServicerContext,
+  ) -> get_model_metadata_pb2.GetModelMetadataResponse:
     return await self._guarded(
       'GetModelMetadata', self._metadata, request, context
     )
 
-  async def GetModelStatus(self, request, context):
+  async def GetModelStatus(
+    self,
+    request: get_model_status_pb2.GetModelStatusRequest,
+    context: grpc.aio.ServicerContext,
+  ) -> get_model_status_pb2.GetModelStatusResponse:
     return await self._guarded('GetModelStatus', self._status, request, context)
 
-  async def _predict(self, request):
-    self._check_spec(request.model_spec)
+  async def _predict(
+    self, request: predict_pb2.PredictRequest
+  ) -> predict_pb2.PredictResponse:
     questions = grpc_messages.questions(request, self._service.limits)
     names = grpc_messages.output_names(request.output_filter)
-    answers = await self._wait(self._service.ask(questions))
+    answers = await handlers.results_of(self._service.ask(questions))
     columns = tf_serving_api.format_predict(answers, False, self._service.top_k)
     response = predict_pb2.PredictResponse()
     self._name(response.model_spec, tf_serving_api.SIGNATURE)
@@ -92,98 +100,95 @@ class _Servicer(
       )
     return response
 
-  async def _metadata(self, request):
-    self._check_spec(request.model_spec)
+  async def _metadata(
+    self, request: get_model_metadata_pb2.GetModelMetadataRequest
+  ) -> get_model_metadata_pb2.GetModelMetadataResponse:
     if list(request.metadata_field) != ['signature_def']:
-      raise request_body.RequestError(
+      raise errors.RequestError(
         400,
         'metadata_field must be ["signature_def"]. Got '
         f'{list(request.metadata_field)}.',
       )
     response = get_model_metadata_pb2.GetModelMetadataResponse()
     self._name(response.model_spec)
-    found = tf_serving_api.metadata(self._service.version, self._service.top_k)
     signatures = get_model_metadata_pb2.SignatureDefMap()
-    for name, signature in found['metadata']['signature_def'][
-      'signature_def'
-    ].items():
-      grpc_messages.fill_signature(signatures.signature_def[name], signature)
+    signatures.signature_def[tf_serving_api.SIGNATURE].CopyFrom(
+      tf_serving_api.signature(self._service.top_k)
+    )
     response.metadata['signature_def'].Pack(signatures)
     return response
 
-  async def _status(self, request):
-    self._check_spec(request.model_spec)
+  async def _status(
+    self, request: get_model_status_pb2.GetModelStatusRequest
+  ) -> get_model_status_pb2.GetModelStatusResponse:
+    del request
     response = get_model_status_pb2.GetModelStatusResponse()
     status = response.model_version_status.add()
-    status.version = self._service.version
+    status.version = self._version
     status.state = get_model_status_pb2.ModelVersionStatus.AVAILABLE
     return response
 
-  def _check_spec(self, spec):
+  @property
+  def _version(self) -> int:
+    return self._service.versions.params_step
+
+  def _check_spec(self, spec: model_pb2.ModelSpec) -> None:
     """Raises RequestError, 404 or 400, unless `spec` names what is served."""
     if spec.name != tf_serving_api.MODEL_NAME:
-      raise request_body.RequestError(
+      raise errors.RequestError(
         404,
         f'The model is "{tf_serving_api.MODEL_NAME}". Got "{spec.name[:40]}".',
       )
     if spec.version_label:
-      raise request_body.RequestError(400, 'Versions have no labels here.')
-    version = self._service.version
-    if spec.HasField('version') and spec.version.value != version:
-      raise request_body.RequestError(
-        404, f'The version in use is {version}. Got {spec.version.value}.'
+      raise errors.RequestError(400, 'Versions have no labels here.')
+    if spec.HasField('version') and spec.version.value != self._version:
+      raise errors.RequestError(
+        404, f'The version in use is {self._version}. Got {spec.version.value}.'
       )
     if spec.signature_name not in ('', tf_serving_api.SIGNATURE):
-      raise request_body.RequestError(
+      raise errors.RequestError(
         400,
         f'The signature is "{tf_serving_api.SIGNATURE}". Got '
         f'"{spec.signature_name[:40]}".',
       )
 
-  def _name(self, spec, signature_name: str = ''):
+  def _name(self, spec: model_pb2.ModelSpec, signature_name: str = '') -> None:
     spec.name = tf_serving_api.MODEL_NAME
-    spec.version.value = self._service.version
+    spec.version.value = self._version
     spec.signature_name = signature_name
-
-  async def _wait(
-    self, futures: Sequence[concurrent.futures.Future]
-  ) -> list[Any]:
-    """Returns the results, unless there is no time left or the client goes."""
-    try:
-      return await asyncio.wait_for(
-        handlers.wait_for_all(futures), self._settings.timeout_secs
-      )
-    except asyncio.TimeoutError:
-      raise request_body.RequestError(
-        504, f'No answer within {self._settings.timeout_secs:g} seconds.'
-      ) from None
-    finally:
-      for future in futures:
-        future.cancel()  # Questions that still wait are not answered.
 
   async def _guarded(
     self,
     name: str,
-    handle: Callable[[Any], Awaitable[Any]],
+    handle: Handle,
     request: Any,
     context: grpc.aio.ServicerContext,
   ) -> Any:
     """Returns the response, or ends the call with the error's code."""
     begun, code = time.monotonic(), grpc.StatusCode.OK
+    timeout_secs = self._settings.timeout_secs
     try:
       metadata = dict(context.invocation_metadata() or ())
       access.check_token(metadata.get('authorization'), self._settings.token)
-      return await handle(request)
+      self._check_spec(request.model_spec)
+      return await asyncio.wait_for(handle(request), timeout_secs)
     except asyncio.CancelledError:  # The client has gone, or its deadline has.
       code = grpc.StatusCode.CANCELLED
       raise
+    except asyncio.TimeoutError:
+      code = grpc.StatusCode.DEADLINE_EXCEEDED
+      await context.abort(code, f'No answer within {timeout_secs:g} seconds.')
+    except errors.RequestError as error:
+      code = _CODES[error.status]
+      await context.abort(code, error.message)
     except Exception as error:
-      code, message = _failure(name, error)
-      await context.abort(code, message)
+      logging.error('%s failed.', name, exc_info=error)
+      code = grpc.StatusCode.INTERNAL
+      await context.abort(code, 'The server failed. Its log says why.')
     finally:
-      self._service.metrics.count_request(
-        f'grpc:{name}', code.name, time.monotonic() - begun
-      )
+      metrics = self._service.metrics
+      metrics.request_seconds.observe(time.monotonic() - begun)
+      metrics.requests.labels(f'grpc:{name}', code.name).inc()
 
 
 class Server:
@@ -252,18 +257,3 @@ async def _bind(host: str, port: int) -> tuple[grpc.aio.Server, int]:
       f'--host and --grpc_port must be an address to listen at. {address} '
       'cannot be had. Choose another --grpc_port.'
     ) from error
-
-
-def _failure(name: str, error: Exception) -> tuple[grpc.StatusCode, str]:
-  """Returns the code and the message of a call that failed."""
-  if isinstance(error, request_body.RequestError):
-    return _CODES[error.status], error.message
-  if isinstance(error, batching.FullError):
-    return (
-      grpc.StatusCode.UNAVAILABLE,
-      'Too many questions wait. Try again later.',
-    )
-  if isinstance(error, batching.ClosedError):
-    return grpc.StatusCode.UNAVAILABLE, 'The server ends.'
-  logging.error('%s failed.', name, exc_info=error)
-  return grpc.StatusCode.INTERNAL, 'The server failed. Its log says why.'

@@ -4,11 +4,12 @@ Every route is fixed but for a version's number: no path of a request becomes
 the path of a file.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
 import json
 import pathlib
 import time
-from typing import Any, Optional
+from typing import Any
 
 from absl import logging
 import orjson
@@ -18,9 +19,10 @@ from starlette import requests
 from starlette import responses
 from starlette import routing
 
+from realm_tf import errors
 from realm_tf.serving import access
-from realm_tf.serving import batching
 from realm_tf.serving import handlers
+from realm_tf.serving import http_connection
 from realm_tf.serving import metrics as metrics_lib
 from realm_tf.serving import request_body
 from realm_tf.serving import service as service_lib
@@ -43,24 +45,37 @@ _HEADERS = {
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 }
-# Errors after which part of the body may still come: the connection ends.
-_CLOSING = (408, 413, 503)
-_RETRIED = (429, 503)
+# Headers of an error: after some, part of the body may still come.
+_ERROR_HEADERS = {
+  401: {'WWW-Authenticate': 'Bearer'},
+  408: {'Connection': 'close'},
+  413: {'Connection': 'close'},
+  429: {'Retry-After': '1'},
+  503: {'Connection': 'close', 'Retry-After': '1'},
+}
 _MODEL_PATH = f'/v1/models/{tf_serving_api.MODEL_NAME}'
 
-
-Handler = Callable[[requests.Request], Awaitable[Any]]
+Handler = Callable[[handlers.Call], Coroutine[Any, Any, dict[str, Any]]]
+Endpoint = Callable[[requests.Request], Awaitable[responses.Response]]
 
 
 def make_app(
   service: service_lib.Service, settings: handlers.Settings
 ) -> applications.Starlette:
   """Returns the ASGI application of a service."""
-  api = handlers.Api(service, settings)
+  api = handlers.Api(service, settings.token)
 
-  def route(path: str, handler: Handler, method: str = 'GET'):
-    endpoint = _guarded(handler, path, service, settings.token)
+  def route(path: str, handler: Handler, method: str = 'GET') -> routing.Route:
+    endpoint = _endpoint(path, handler, service, settings)
     return routing.Route(path, endpoint, methods=[method])
+
+  def ready() -> responses.Response:
+    if service.is_ready:
+      return _text('ready\n')
+    return _text('not ready\n', 503)
+
+  def metrics() -> responses.Response:
+    return _text(service.metrics.text(), media_type=metrics_lib.MEDIA_TYPE)
 
   versions = (_MODEL_PATH, _MODEL_PATH + '/versions/{version:int}')
   return applications.Starlette(
@@ -74,72 +89,96 @@ def make_app(
       route('/api/edit', api.edit, 'POST'),
       route('/api/documents', api.documents, 'POST'),
       _plain('/healthz', lambda: _text('ok\n')),
-      _plain(
-        '/readyz',
-        lambda: (
-          _text('ready\n') if service.is_ready else _text('not ready\n', 503)
-        ),
-      ),
-      _plain(
-        '/metrics',
-        lambda: _text(
-          service.metrics.text(), media_type=metrics_lib.MEDIA_TYPE
-        ),
-        settings.token,
-      ),
+      _plain('/readyz', ready),
+      _plain('/metrics', metrics, settings.token),
       *(_file(path, *file) for path, file in _STATIC_FILES.items()),
     ],
     exception_handlers={exceptions.HTTPException: _unknown(service)},
   )
 
 
-def _guarded(
-  handler: Handler,
+def _endpoint(
   name: str,
+  handler: Handler,
   service: service_lib.Service,
-  token: Optional[str],
-) -> Callable[[requests.Request], Awaitable[responses.Response]]:
-  """Returns `handler` with its token, its errors and its metrics."""
+  settings: handlers.Settings,
+) -> Endpoint:
+  """Returns `handler` with its token, its limits, its errors, its metrics."""
 
-  async def respond(request):
+  async def answer(request: requests.Request) -> dict[str, Any]:
+    if request.scope['state'].get(http_connection.IS_FULL):
+      raise errors.RequestError(503, 'Too many connections. Try again later.')
+    headers = request.headers
+    access.check_token(headers.get('authorization'), settings.token)
+    body = b''
+    if request.method == 'POST':
+      body = await request_body.read(
+        request.stream(),
+        headers.get('content-length'),
+        settings.body_bytes,
+        settings.body_timeout_secs,
+      )
+    version = request.path_params.get('version')
+    work = handler(handlers.Call(body, headers, version))
+    return await _in_time(work, request, settings.timeout_secs)
+
+  async def endpoint(request: requests.Request) -> responses.Response:
+    begun = time.monotonic()
     try:
-      if request.scope['state'].get(handlers.IS_FULL):
-        return _error(503, 'Too many connections. Try again later.')
-      access.check_token(request.headers.get('authorization'), token)
-      return _json(200, await handler(request))
-    except request_body.RequestError as error:
-      return _error(error.status, error.message)
+      response = _json(200, await answer(request))
+    except errors.RequestError as error:
+      response = _error(error.status, error.message)
     except requests.ClientDisconnect:
-      return _error(499, 'The client has gone.')
-    except batching.FullError:
-      return _error(429, 'Too many questions wait. Try again later.')
-    except batching.ClosedError:
-      return _error(503, 'The server ends.')
+      response = _error(499, 'The client has gone.')
     except Exception:  # Clients see no details.
       logging.exception('%s failed.', name)
-      return _error(500, 'The server failed. Its log says why.')
-
-  async def endpoint(request):
-    begun = time.monotonic()
-    response = await respond(request)
-    seconds = time.monotonic() - begun
-    service.metrics.count_request(name, response.status_code, seconds)
+      response = _error(500, 'The server failed. Its log says why.')
+    service.metrics.request_seconds.observe(time.monotonic() - begun)
+    service.metrics.requests.labels(name, str(response.status_code)).inc()
     return response
 
   return endpoint
 
 
+async def _in_time(
+  work: Coroutine[Any, Any, dict[str, Any]],
+  request: requests.Request,
+  timeout_secs: float,
+) -> dict[str, Any]:
+  """Returns the result of `work`, if it is in time and the client waits."""
+  result = asyncio.ensure_future(work)
+  gone = asyncio.ensure_future(_client_gone(request))
+  try:
+    await asyncio.wait(
+      [result, gone], timeout=timeout_secs, return_when=asyncio.FIRST_COMPLETED
+    )
+    if result.done():
+      return result.result()
+    if gone.done():
+      raise errors.RequestError(499, 'The client has gone.')
+    raise errors.RequestError(
+      504, f'No answer within {timeout_secs:g} seconds.'
+    )
+  finally:
+    gone.cancel()
+    result.cancel()
+
+
+async def _client_gone(request: requests.Request) -> None:
+  """Returns when the client has; its body must have been read."""
+  while (await request.receive())['type'] != 'http.disconnect':
+    pass
+
+
 def _plain(
-  path: str,
-  respond: Callable[[], responses.Response],
-  token: Optional[str] = None,
+  path: str, respond: Callable[[], responses.Response], token: str | None = None
 ) -> routing.Route:
   """Returns a route that reads nothing of a request and is not counted."""
 
-  async def endpoint(request):
+  async def endpoint(request: requests.Request) -> responses.Response:
     try:
       access.check_token(request.headers.get('authorization'), token)
-    except request_body.RequestError as error:
+    except errors.RequestError as error:
       return _error(error.status, error.message)
     return respond()
 
@@ -152,16 +191,18 @@ def _file(path: str, name: str, media_type: str) -> routing.Route:
 
 
 def _text(
-  content: Any, code: int = 200, media_type: str = 'text/plain'
+  content: str | bytes, code: int = 200, media_type: str = 'text/plain'
 ) -> responses.Response:
   return responses.Response(content, code, _HEADERS, media_type)
 
 
-def _unknown(service: service_lib.Service):
+def _unknown(service: service_lib.Service) -> Callable[..., Any]:
   """Returns the handler of unknown routes and methods."""
 
-  async def respond(request, error):
-    service.metrics.count_refusal('other', error.status_code)
+  async def respond(
+    request: requests.Request, error: exceptions.HTTPException
+  ) -> responses.Response:
+    service.metrics.requests.labels('other', str(error.status_code)).inc()
     what = json.dumps(f'{request.method} {request.url.path}')[:80]
     response = _error(error.status_code, f'{error.detail}: {what}.')
     response.headers.update(error.headers or {})
@@ -170,19 +211,13 @@ def _unknown(service: service_lib.Service):
   return respond
 
 
-def _json(code: int, content: Any) -> responses.Response:
+def _json(code: int, content: dict[str, Any]) -> responses.Response:
   try:
     body = orjson.dumps(content)
   except orjson.JSONEncodeError:  # Lone surrogates have no UTF-8.
     text = json.dumps(content, ensure_ascii=False, separators=(',', ':'))
     body = text.encode('utf-8', 'replace')
-  headers = dict(_HEADERS)
-  if code in _CLOSING:
-    headers['Connection'] = 'close'
-  if code == 401:
-    headers['WWW-Authenticate'] = 'Bearer'
-  if code in _RETRIED:
-    headers['Retry-After'] = '1'
+  headers = {**_HEADERS, **_ERROR_HEADERS.get(code, {})}
   return responses.Response(body, code, headers, media_type='application/json')
 
 

@@ -25,7 +25,6 @@ from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.rundir import layout
-from realm_tf.serving import request_body
 from realm_tf.text import wordpiece
 
 _NUM_SHOWN = 5  # Likeliest words per mask.
@@ -88,7 +87,7 @@ class Completer:
     parts = sentence.split(wordpiece.MASK)
     num_masks, most = len(parts) - 1, self._config.lengths.max_masked
     if not 1 <= num_masks <= most:
-      raise request_body.RequestError(
+      raise errors.RequestError(
         400,
         f'A sentence must have 1 to {most} {wordpiece.MASK}, one for each '
         f'wordpiece to find. Got {num_masks}.',
@@ -101,7 +100,7 @@ class Completer:
     # [CLS] and [SEP] take two.
     longest = self._config.lengths.query_tokens - 2
     if len(ids) > longest:
-      raise request_body.RequestError(
+      raise errors.RequestError(
         400, f'A sentence may have {longest} wordpieces. Got {len(ids)}.'
       )
     return ids, np.flatnonzero(ids == self._tokenizer.mask_id).astype(np.int32)

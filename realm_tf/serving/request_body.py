@@ -20,19 +20,6 @@ _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 _CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]')
 
 
-class RequestError(Exception):
-  """A client's mistake.
-
-  Attributes:
-    message: What must hold, and what was found.
-  """
-
-  def __init__(self, status: int, message: str):
-    super().__init__(message)
-    self.status = status
-    self.message = message
-
-
 class Limits(NamedTuple):
   """Most questions in a request, and most characters in each of its texts."""
 
@@ -58,7 +45,7 @@ async def read(
     RequestError: 413 if it is too large, 408 if it does not come.
   """
   body, size = [], 0
-  too_large = RequestError(
+  too_large = errors.RequestError(
     413, f'The body may have {at_most} bytes. It has more.'
   )
   if declared is not None and int(declared) > _MOST_DRAINED:
@@ -76,7 +63,7 @@ async def read(
   try:
     await asyncio.wait_for(gather(), timeout_secs)
   except asyncio.TimeoutError as error:
-    raise RequestError(
+    raise errors.RequestError(
       408, f'The body must come within {timeout_secs:g} seconds.'
     ) from error
   if size > at_most:
@@ -91,14 +78,16 @@ def parse_json(body: bytes) -> dict[str, Any]:
     RequestError: 400; it is not UTF-8, not JSON, no object, or too deep.
   """
   if not body.strip():
-    raise RequestError(400, 'The body must be a JSON object. It is empty.')
+    raise errors.RequestError(
+      400, 'The body must be a JSON object. It is empty.'
+    )
   _check_depth(body)
   try:
     parsed = json_text.parse(body, 'The body', '')
   except errors.UserError as error:
-    raise RequestError(400, str(error)) from error
+    raise errors.RequestError(400, str(error)) from error
   if not isinstance(parsed, dict):
-    raise RequestError(
+    raise errors.RequestError(
       400, f'The body must be a JSON object. Got {kind_of(parsed)}.'
     )
   return parsed
@@ -114,15 +103,17 @@ def check_text(text: Any, what: str, characters: int) -> str:
     RequestError: 400.
   """
   if not isinstance(text, str):
-    raise RequestError(400, f'{what} must be a string. Got {kind_of(text)}.')
+    raise errors.RequestError(
+      400, f'{what} must be a string. Got {kind_of(text)}.'
+    )
   if not text.strip():
-    raise RequestError(400, f'{what} must not be empty.')
+    raise errors.RequestError(400, f'{what} must not be empty.')
   if len(text) > characters:
-    raise RequestError(
+    raise errors.RequestError(
       400, f'{what} may have {characters} characters. Got {len(text)}.'
     )
   if _CONTROLS.search(text):
-    raise RequestError(400, f'{what} must not have control characters.')
+    raise errors.RequestError(400, f'{what} must not have control characters.')
   return text
 
 
@@ -144,6 +135,6 @@ def _check_depth(body: bytes):
   for bracket in re.finditer(rb'[\[\]{}]', _STRING.sub(b'', body)):
     depth += 1 if bracket.group() in b'[{' else -1
     if depth > _MAX_DEPTH:
-      raise RequestError(
+      raise errors.RequestError(
         400, f'The body must be JSON of at most {_MAX_DEPTH} levels.'
       )

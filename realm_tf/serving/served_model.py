@@ -3,20 +3,18 @@
 model directory -> `load` -> answerer, edits -> `live`: newer ones in its place
 """
 
-from collections.abc import Callable
-import dataclasses
 import functools
 from typing import Any, NamedTuple, Optional
 
 from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
+from realm_tf.live import edited_corpus
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hot_swap
 from realm_tf.rundir import background_check
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
-from realm_tf.serving import corpus_edits
 
 
 class Versions(NamedTuple):
@@ -42,7 +40,7 @@ class ServedModel(NamedTuple):
   """
 
   answerer: answerer_lib.Answerer
-  edits: Optional[corpus_edits.EditedCorpus]
+  edits: Optional[edited_corpus.EditedCorpus]
   can_edit: bool = False
 
 
@@ -87,8 +85,8 @@ def load(
   loaded = loading.load(model_dir, corpus_dir, index_dir)
   edits = None
   if allow_edits or is_live:
-    edits = corpus_edits.EditedCorpus(loaded)
-    loaded = dataclasses.replace(loaded, table=edits.table)
+    edits = edited_corpus.EditedCorpus(loaded)
+    loaded = edits.over(loaded)
   answerer = loading.answerer_of(
     loaded, choices, build_sparse, retriever=edits and edits.retriever
   )
@@ -103,34 +101,24 @@ def live(
   model_dir: str,
   corpus_dir: str,
   index_dir: Optional[str] = None,
-  observe: Callable[[str], None] = lambda result: None,
   **options: Any,
-) -> hot_swap.HotSwap[ServedModel]:
-  """Loads a model that newer versions replace; its edited texts stay.
+) -> hot_swap.HotSwap[Versions, ServedModel]:
+  """Loads a model that newer versions may replace.
 
   Args:
     index_dir: See `newest`.
-    observe: Told 'loaded' or 'refused' for each newer version.
     **options: Further arguments of `load`.
   """
   build_sparse = bm25.KeptOverTable()
-  swap = hot_swap.HotSwap(
+  swap: hot_swap.HotSwap[Versions, ServedModel] = hot_swap.HotSwap(
     functools.partial(newest, model_dir, index_dir),
     lambda _: load(
       model_dir, corpus_dir, index_dir, build_sparse=build_sparse, **options
     ),
-    adopt=_adopt,
-    observe=observe,
   )
   swap.load_first()
   background_check.start(corpus_dir, swap.current.answerer.table.manifest)
   return swap
-
-
-def _adopt(new: ServedModel, old: Optional[ServedModel]) -> None:
-  """Gives `new` the texts and documents that were changed in `old`."""
-  if new.edits is not None and old is not None:
-    new.edits.adopt(old.edits)
 
 
 def _warm(answerer: answerer_lib.Answerer) -> None:

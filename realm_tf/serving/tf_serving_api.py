@@ -16,10 +16,14 @@ from collections.abc import Sequence
 import json
 from typing import Any, NamedTuple
 
+from google.protobuf import json_format
+from tensorflow.core.framework import types_pb2
+from tensorflow.core.protobuf import meta_graph_pb2
+
+from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
 from realm_tf.serving import request_body
 
-RequestError = request_body.RequestError
 SIGNATURE = 'serving_default'
 INPUT = 'questions'
 MODEL_NAME = 'realm'
@@ -40,6 +44,7 @@ EVIDENCE_OUTPUTS = {
   'evidence_scores': 'DT_FLOAT',
   'retrieval_probabilities': 'DT_FLOAT',
 }
+OUTPUTS = {**ANSWER_OUTPUTS, **EVIDENCE_OUTPUTS}
 _NO_SCORE = -1e9  # JSON has no -inf.
 # Stands for missing evidence, in the order of EVIDENCE_OUTPUTS.
 _NO_EVIDENCE = (-1, '', '', 0, 0, '', _NO_SCORE, 0.0)
@@ -66,14 +71,14 @@ def parse_predict(body: bytes, limits: request_body.Limits) -> Predict:
   request = request_body.parse_json(body)
   unknown = set(request) - {'signature_name', 'instances', 'inputs'}
   if unknown:
-    raise RequestError(400, f'Unknown key {_shown(min(unknown))}.')
+    raise errors.RequestError(400, f'Unknown key {_shown(min(unknown))}.')
   signature = request.get('signature_name', SIGNATURE)
   if signature not in (SIGNATURE, ''):
-    raise RequestError(
+    raise errors.RequestError(
       400, f'The signature is "{SIGNATURE}". Got {_shown(signature)}.'
     )
   if ('instances' in request) == ('inputs' in request):
-    raise RequestError(
+    raise errors.RequestError(
       400, 'A request must have either "instances" or "inputs".'
     )
   by_rows = 'instances' in request
@@ -100,9 +105,11 @@ def check_questions(
     RequestError: 400, or 413 if there are too many.
   """
   if not questions:
-    raise RequestError(400, 'A request must have questions. It has none.')
+    raise errors.RequestError(
+      400, 'A request must have questions. It has none.'
+    )
   if len(questions) > limits.questions:
-    raise RequestError(
+    raise errors.RequestError(
       413,
       f'A request may have {limits.questions} questions. Got {len(questions)}.',
     )
@@ -123,8 +130,7 @@ def format_predict(
   rows = [_row(answer, top_k) for answer in answers]
   if by_rows:
     return {'predictions': rows}
-  names = (*ANSWER_OUTPUTS, *EVIDENCE_OUTPUTS)
-  return {'outputs': {name: [row[name] for row in rows] for name in names}}
+  return {'outputs': {name: [row[name] for row in rows] for name in OUTPUTS}}
 
 
 def status(version: int) -> dict[str, Any]:
@@ -142,27 +148,44 @@ def status(version: int) -> dict[str, Any]:
 
 def metadata(version: int, top_k: int) -> dict[str, Any]:
   """Returns the body of GET /v1/models/realm/metadata."""
-  outputs = {name: (kind, [-1]) for name, kind in ANSWER_OUTPUTS.items()}
-  for name, kind in EVIDENCE_OUTPUTS.items():
-    outputs[name] = kind, [-1, top_k]
-  signature = {
-    'inputs': {INPUT: _tensor(f'{SIGNATURE}_{INPUT}:0', 'DT_STRING', [-1])},
-    'outputs': {
-      # A SavedModel numbers its outputs in the order of their names.
-      name: _tensor(f'StatefulPartitionedCall:{i}', *outputs[name])
-      for i, name in enumerate(sorted(outputs))
-    },
-    'method_name': 'tensorflow/serving/predict',
-    'defaults': {},
-  }
   return {
     'model_spec': {
       'name': MODEL_NAME,
       'signature_name': '',
       'version': str(version),
     },
-    'metadata': {'signature_def': {'signature_def': {SIGNATURE: signature}}},
+    'metadata': {
+      'signature_def': {
+        'signature_def': {
+          SIGNATURE: json_format.MessageToDict(
+            signature(top_k),
+            always_print_fields_with_no_presence=True,
+            preserving_proto_field_name=True,
+          )
+        }
+      }
+    },
   }
+
+
+def signature(top_k: int) -> meta_graph_pb2.SignatureDef:
+  """Returns the model's one signature, as its SavedModel has it."""
+  found = meta_graph_pb2.SignatureDef(method_name='tensorflow/serving/predict')
+  _fill(found.inputs[INPUT], f'{SIGNATURE}_{INPUT}:0', 'DT_STRING', [-1])
+  # A SavedModel numbers its outputs in the order of their names.
+  for i, (name, kind) in enumerate(sorted(OUTPUTS.items())):
+    shape = [-1, top_k] if name in EVIDENCE_OUTPUTS else [-1]
+    _fill(found.outputs[name], f'StatefulPartitionedCall:{i}', kind, shape)
+  return found
+
+
+def _fill(
+  info: meta_graph_pb2.TensorInfo, name: str, kind: str, shape: Sequence[int]
+) -> None:
+  info.name = name
+  info.dtype = types_pb2.DataType.Value(kind)
+  for size in shape:
+    info.tensor_shape.dim.add(size=size)
 
 
 def _row(answer: answer_lib.Answer, top_k: int) -> dict[str, Any]:
@@ -186,34 +209,23 @@ def _row(answer: answer_lib.Answer, top_k: int) -> dict[str, Any]:
   }
 
 
-def _tensor(name, kind, shape):
-  return {
-    'dtype': kind,
-    'tensor_shape': {
-      'dim': [{'size': str(size), 'name': ''} for size in shape],
-      'unknown_rank': False,
-    },
-    'name': name,
-  }
-
-
 def _named(value: Any) -> Any:
   """Returns the input's value: given alone, or under its name."""
   if not isinstance(value, dict) or set(value) == {'b64'}:
     return value
   if set(value) != {INPUT}:
     found = ', '.join(_shown(name) for name in sorted(value)[:3]) or 'none'
-    raise RequestError(400, f'The one input is "{INPUT}". Got {found}.')
+    raise errors.RequestError(400, f'The one input is "{INPUT}". Got {found}.')
   return value[INPUT]
 
 
 def _list(value: Any, what: str) -> list:
   if not isinstance(value, list):
-    raise RequestError(
+    raise errors.RequestError(
       400, f'{what} must be a list. Got {request_body.kind_of(value)}.'
     )
   if not value:
-    raise RequestError(400, f'{what} must not be empty.')
+    raise errors.RequestError(400, f'{what} must not be empty.')
   return value
 
 
@@ -222,7 +234,7 @@ def _decoded(value: Any) -> str:
   try:
     return base64.b64decode(value, validate=True).decode('utf-8')
   except (TypeError, ValueError, binascii.Error) as error:
-    raise RequestError(
+    raise errors.RequestError(
       400, '"b64" must be the base64 of a question in UTF-8.'
     ) from error
 

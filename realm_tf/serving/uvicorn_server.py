@@ -5,7 +5,7 @@ connection. A second signal ends it at once.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import resource
 import signal
@@ -18,8 +18,10 @@ import uvloop
 
 from realm_tf import errors
 from realm_tf.serving import http_connection
+from realm_tf.serving import metrics as metrics_lib
 
 _IDLE_SECS = 10
+_DRAIN_SECS = 60  # Longest wait for requests that have begun.
 _MAX_CONNECTIONS = 512
 _OTHER_FILES = 256  # Of the model, the corpus and gRPC.
 _WANTED_FILES = 4096
@@ -30,8 +32,7 @@ class Server(uvicorn.Server):
   """Serves on a socket; `should_exit` set ends it gracefully.
 
   Args:
-    observe: Told 'idle' or 'slow' for each connection that is dropped.
-    drain_secs: Longest wait for requests that have begun.
+    metrics: Counts the connections that are dropped.
     idle_secs: Longest time without a complete request on a connection.
     max_connections: By default, as many as the process can have.
   """
@@ -39,15 +40,15 @@ class Server(uvicorn.Server):
   def __init__(
     self,
     app: Any,
-    observe: Callable[[str], None] = lambda client: None,
-    drain_secs: int = 60,
+    metrics: metrics_lib.Metrics,
+    *,
     idle_secs: float = _IDLE_SECS,
     max_connections: Optional[int] = None,
   ):
     super().__init__(
       http_connection.Config(
         app,
-        observe,
+        metrics,
         max_connections or _most_connections(),
         http=http_connection.Protocol,
         ws='none',
@@ -60,12 +61,12 @@ class Server(uvicorn.Server):
         server_header=False,
         backlog=_BACKLOG,
         timeout_keep_alive=idle_secs,
-        timeout_graceful_shutdown=drain_secs,
+        timeout_graceful_shutdown=_DRAIN_SECS,
       )
     )
 
   @contextlib.contextmanager
-  def capture_signals(self):
+  def capture_signals(self) -> Iterator[None]:
     """Ends on signals and, unlike uvicorn, does not raise them again."""
     try:
       before = {
@@ -83,7 +84,7 @@ class Server(uvicorn.Server):
   def serve_on(self, listener: socket.socket) -> None:
     """Serves until a signal, or `should_exit`, ends it."""
 
-    async def serve():
+    async def serve() -> None:
       loop = asyncio.get_running_loop()
       loop.set_exception_handler(
         lambda _, context: logging.error(

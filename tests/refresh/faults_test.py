@@ -66,7 +66,7 @@ class FaultsTest(absltest.TestCase):
     self.reader = hot_swap.HotSwap(
       lambda: versions.newest(self.index_root),
       lambda version: storage.load(version.path, self.fingerprint),
-      _in_foreground,
+      submit=_in_foreground,
     )
 
   def _publish_params(self, step):
@@ -104,7 +104,7 @@ class FaultsTest(absltest.TestCase):
     """Lets the reader take what is there; checks what it holds."""
     self.reader.poll()
     self.reader.poll()
-    if self.reader.current is not None:
+    if self.reader.version is not None:
       step = self.reader.version.step
       np.testing.assert_allclose(
         self.reader.current.embeddings, self.expected[step], atol=1e-5

@@ -1,7 +1,6 @@
 """Tests for realm_tf.retrieval.hot_swap: no sleeps."""
 
 import concurrent.futures
-import threading
 import weakref
 
 from absl.testing import absltest
@@ -50,7 +49,10 @@ class HotSwapTest(parameterized.TestCase):
     self.declared = []
     self.background = _Background()
     self.swap = hot_swap.HotSwap(
-      self._newest, self._load, self.background.submit, self._declare
+      self._newest,
+      self._load,
+      submit=self.background.submit,
+      declare=self._declare,
     )
 
   def _newest(self):
@@ -90,8 +92,9 @@ class HotSwapTest(parameterized.TestCase):
 
   def test_nothing_published_is_nothing(self):
     self.assertFalse(self._turn())
-    self.assertIsNone(self.swap.current)
     self.assertIsNone(self.swap.version)
+    with self.assertRaises(ValueError):
+      self.swap.current  # noqa: B018
     self.assertEmpty(self.declared)
 
   def test_swaps_only_on_poll_and_only_when_loaded(self):
@@ -215,85 +218,45 @@ class HotSwapTest(parameterized.TestCase):
     self._assert_uses(500)
 
 
-class WatchTest(absltest.TestCase):
+class InOneThreadTest(absltest.TestCase):
   """Swaps without a background to submit to, as the server does."""
 
   def setUp(self):
     super().setUp()
-    self.newest = 1
-    self.error, self.loads, self.adopted, self.observed = None, 0, [], []
-    self.live = hot_swap.HotSwap(
-      lambda: self.newest,
-      self._load,
-      adopt=self._adopt,
-      observe=self.observed.append,
-    )
-    self.live.load_first()
-    self.adopted.clear()
-    self.observed.clear()
+    self.newest, self.error, self.loads = 1, None, 0
+    self.swap = hot_swap.HotSwap(lambda: self.newest, self._load)
+    self.swap.load_first()
 
   def _load(self, version):
-    del version
     self.loads += 1
     if self.error:
       raise self.error
-    return f'model {self.loads}'
+    return f'model {version}'
 
-  def _adopt(self, new, old):
-    self.adopted.append((new, old, self.live.lock.locked()))
-
-  def test_nothing_new_costs_no_load(self):
-    self.assertEqual(self.live.current, 'model 1')
-    self.assertFalse(self.live.check())
-    self.assertEqual(self.loads, 1)
+  def _check(self):
+    newer = self.swap.find_newer()
+    if newer is not None:
+      self.swap.swap(newer)
+    return self.swap.current, self.loads
 
   def test_the_first_must_load(self):
     self.error = errors.UserError('Damaged.')
     with self.assertRaises(errors.UserError):
-      self.live.load_first()
+      self.swap.load_first()
 
   def test_swaps_to_whatever_is_the_newest(self):
-    for i, version in enumerate([2, 3, 1], start=2):
-      self.newest = version
-      self.assertTrue(self.live.check())
-      self.assertEqual(self.live.current, f'model {i}')
-      self.assertEqual(self.live.version, version)
-    self.assertEqual(self.observed, ['loaded'] * 3)
-
-  def test_what_was_changed_is_adopted_before_the_swap(self):
-    self.newest = 2
-    self.live.check()
-    self.assertEqual(
-      self.adopted,
-      [('model 2', 'model 1', False), ('model 2', 'model 1', True)],
-    )
+    self.assertEqual(self._check(), ('model 1', 1))
+    for i, self.newest in enumerate([2, 3, 1], start=2):
+      self.assertEqual(self._check(), (f'model {self.newest}', i))
+      self.assertEqual(self.swap.version, self.newest)
 
   def test_what_cannot_be_loaded_is_refused_once(self):
-    self.newest = 2
-    self.error = errors.UserError('Damaged.')
-    self.assertFalse(self.live.check())
-    self.assertFalse(self.live.check())
-    self.assertEqual((self.live.current, self.loads), ('model 1', 2))
-    self.assertEqual(self.observed, ['refused'])
+    self.newest, self.error = 2, errors.UserError('Damaged.')
+    self.assertEqual(self._check(), ('model 1', 2))
+    self.assertEqual(self._check(), ('model 1', 2))
+    self.assertEqual(self.swap.refused, 2)
     self.newest, self.error = 3, None
-    self.assertTrue(self.live.check())
-
-  def test_a_directory_that_cannot_be_read_is_looked_at_again(self):
-    def newest():
-      raise tf.errors.UnavailableError(None, None, 'Gone.')
-
-    self.live._newest = newest
-    self.assertFalse(self.live.check())
-    self.assertEqual(self.live.current, 'model 1')
-
-  def test_watches_until_it_is_closed(self):
-    self.newest = 2
-    swapped = threading.Event()
-    self.live._observe = lambda result: swapped.set()
-    self.live.watch(0.001)
-    self.assertTrue(swapped.wait(30))
-    self.live.close()
-    self.assertEqual(self.live.current, 'model 2')
+    self.assertEqual(self._check(), ('model 3', 3))
 
 
 if __name__ == '__main__':

@@ -7,7 +7,6 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.serving import access
-from realm_tf.serving import request_body
 
 
 class AccessTest(parameterized.TestCase):
@@ -23,42 +22,34 @@ class AccessTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, '--token_file must'):
       access.read_token(path)
 
-  def test_no_file(self):
-    with self.assertRaisesRegex(errors.UserError, 'that can be read'):
-      access.read_token('/no/such/file')
-
   def test_what_is_no_file(self):
     folder = self.create_tempdir().full_path
     pipe = os.path.join(folder, 'pipe')
     os.mkfifo(pipe)
-    for path in (folder, pipe, '/dev/zero'):
+    for path in (folder, pipe, '/dev/zero', '/no/such/file'):
       with self.assertRaisesRegex(errors.UserError, 'that can be read'):
         access.read_token(path)
 
   @parameterized.parameters(
-    ('localhost:8501', True),
-    ('127.0.0.1', True),
-    ('[::1]:8501', True),
-    ('evil.example:8501', False),
-    ('localhost.evil.example', False),
-    ('', False),
-    (None, False),
+    ('application/json; charset=utf-8', 'localhost:8501', None),
+    ('application/json', '127.0.0.1', None),
+    ('application/json', '[::1]:8501', None),
+    ('application/json', 'evil.example:8501', 403),
+    ('application/json', 'localhost.evil.example', 403),
+    ('application/json', '', 403),
+    ('text/plain', 'localhost', 415),
+    ('', 'localhost', 415),
   )
-  def test_a_foreign_name_may_not_change_texts(self, host, may):
-    check = lambda token: access.check_writer(
-      'application/json; charset=utf-8', host, token
-    )
-    check('a token')
-    if may:
-      check(None)
+  def test_a_foreign_page_may_not_change_texts(self, kind, host, status):
+    headers = {'content-type': kind, 'host': host}
+    if status == 403:
+      access.check_writer(headers, 'a token')  # No foreign page has it.
+    if status is None:
+      access.check_writer(headers, None)
     else:
-      with self.assertRaises(request_body.RequestError):
-        check(None)
-
-  @parameterized.parameters('text/plain', '', None)
-  def test_what_a_foreign_page_may_send_changes_nothing(self, content_type):
-    with self.assertRaises(request_body.RequestError):
-      access.check_writer(content_type, 'localhost', 'a token')
+      with self.assertRaises(errors.RequestError) as caught:
+        access.check_writer(headers, None)
+      self.assertEqual(caught.exception.status, status)
 
 
 if __name__ == '__main__':

@@ -10,10 +10,8 @@ from absl.testing import parameterized
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.serving import batching
 from realm_tf.serving import handlers
 from realm_tf.serving import request_body
-from realm_tf.serving import service as service_lib
 from tests.serving import running_server
 
 try:
@@ -69,8 +67,8 @@ def _unknown_output(request):
 class GrpcServerTest(parameterized.TestCase):
   def _run(self, **settings):
     self.answerer = running_server.FakeAnswerer()
-    self.service = service_lib.Service(
-      running_server.fake_live(self.answerer), limits=_LIMITS, queue_size=4
+    self.service = running_server.fake_service(
+      self.answerer, limits=_LIMITS, queue_size=4
     )
     self.server = grpc_server.Server('127.0.0.1', 0)
     self.server.start(self.service, handlers.Settings(**settings))
@@ -193,16 +191,14 @@ class GrpcServerTest(parameterized.TestCase):
 
   def test_a_full_queue_and_an_ended_one_are_unavailable(self):
     client = self._run()
-    for error in (batching.FullError, batching.ClosedError):
-
-      def refuse(questions, error=error):
-        raise error()
-
-      self.service.ask = refuse
-      self._assert_code(
-        grpc.StatusCode.UNAVAILABLE,
-        lambda: client.Predict(_request('who'), _SECS),
-      )
+    ask = lambda: client.Predict(_request('who'), _SECS)
+    first = self._held_up(client)
+    self.service.ask(['x'] * 4)
+    self._assert_code(grpc.StatusCode.UNAVAILABLE, ask)
+    self.answerer.gate.set()
+    first.result(_SECS)
+    self.service.close()
+    self._assert_code(grpc.StatusCode.UNAVAILABLE, ask)
 
   def _held_up(self, client):
     """Holds up the model with a question; returns its future response."""
@@ -231,7 +227,7 @@ class GrpcServerTest(parameterized.TestCase):
     first = self._held_up(client)
     cancelled = self._cancelled_by_the_server()
     second = client.Predict.future(_request('second'), _SECS)
-    while not len(self.service._batcher):  # Until it waits.
+    while b'realm_queue_length 1.0' not in self.service.metrics.text():
       pass
     second.cancel()
     self.assertTrue(cancelled.wait(_SECS))

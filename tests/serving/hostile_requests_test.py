@@ -7,39 +7,28 @@ import contextlib
 import json
 import socket
 import struct
-import time
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf.serving import handlers
 from realm_tf.serving import request_body
-from realm_tf.serving import service as service_lib
 from tests.serving import running_server
 
 _LIMITS = request_body.Limits(questions=128, characters=1000)
 _SETTINGS = handlers.Settings(body_timeout_secs=0.2, body_bytes=200_000)
+_PREDICT = b'POST /v1/models/realm:predict HTTP/1.1\r\nHost: x\r\n'
+_HEALTH = b'GET /healthz HTTP/1.1\r\nHost: x\r\n'
 
 
 def _instances(*values):
   return json.dumps({'instances': values}).encode()
 
 
-class HostileRequestsTest(parameterized.TestCase):
+class HostileRequestsTest(running_server.FakeServerTestCase):
   def setUp(self):
     super().setUp()
-    self.answerer = running_server.FakeAnswerer()
-    self.addCleanup(self.answerer.gate.set)
-    self.running = self.enter_context(
-      running_server.run(
-        service_lib.Service(
-          running_server.fake_live(self.answerer), limits=_LIMITS
-        ),
-        _SETTINGS,
-        idle_secs=0.3,
-      )
-    )
-    self.client = self.running.client
+    self.run_fake(_SETTINGS, _LIMITS, idle_secs=0.3)
 
   def tearDown(self):
     # Before the server ends, which cleanups do.
@@ -121,14 +110,14 @@ class HostileRequestsTest(parameterized.TestCase):
     reply = self.client.get(path)
     self.assertEqual((reply.status, list(reply.json)), (404, ['error']))
 
-  def test_method(self):
-    for method, path in (
-      ('GET', '/v1/models/realm:predict'),
-      ('DELETE', '/v1/models/realm'),
-      ('PUT', '/'),
-    ):
-      reply = self.client.request(method, path)
-      self.assertEqual((reply.status, list(reply.json)), (405, ['error']))
+  @parameterized.parameters(
+    ('GET', '/v1/models/realm:predict'),
+    ('DELETE', '/v1/models/realm'),
+    ('PUT', '/'),
+  )
+  def test_method(self, method, path):
+    reply = self.client.request(method, path)
+    self.assertEqual((reply.status, list(reply.json)), (405, ['error']))
 
   @parameterized.parameters(
     ('/api/ask', {'question': 1}, 400),
@@ -140,69 +129,52 @@ class HostileRequestsTest(parameterized.TestCase):
   def test_page_requests(self, path, body, status):
     self.assertEqual(self.client.post(path, body).status, status)
 
-  def test_a_body_that_does_not_come_is_408(self):
+  @parameterized.named_parameters(
+    (
+      'body_that_does_not_come',
+      _PREDICT + b'Content-Length: 100\r\n\r\n{"inst',
+      rb'HTTP/1.1 408 [^~]*must come within 0.2 seconds',
+    ),
+    ('nothing', b'', rb'$'),
+    ('headers_that_do_not_come', _HEALTH + b'X-A: ', rb'$'),
+    ('used_once', _HEALTH + b'\r\nGET /', rb'HTTP/1.1 200 [^~]*ok\n$'),
+    (
+      'no_http',
+      b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n',
+      b'HTTP/1.1 400 ',
+    ),
+    (
+      'headers_without_end',
+      _HEALTH + b'X: ' + b'a' * 100_000,
+      b'HTTP/1.1 400 ',
+    ),
+    (
+      'headers_too_long',
+      _HEALTH + b'X: ' + b'a' * 40_000 + b'\r\n\r\n',
+      b'HTTP/1.1 400 ',
+    ),
+  )
+  def test_connection_ends_after(self, sent, reply):
     with contextlib.closing(self.client.connect()) as connection:
-      connection.sendall(
-        b'POST /v1/models/realm:predict HTTP/1.1\r\nHost: x\r\n'
-        b'Content-Length: 100\r\n\r\n{"inst'
-      )
-      reply = _read_all(connection)
-    self.assertStartsWith(reply, b'HTTP/1.1 408 ')
-    self.assertIn(b'must come within 0.2 seconds', reply)
-
-  def test_headers_that_do_not_come_end_the_connection(self):
-    for start in (b'', b'GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: '):
-      with contextlib.closing(self.client.connect()) as connection:
-        connection.sendall(start)
-        self.assertEqual(_read_all(connection), b'')
-
-  def test_a_connection_that_is_used_once_is_not_kept_forever(self):
-    with contextlib.closing(self.client.connect()) as connection:
-      connection.sendall(b'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /')
-      self.assertIn(b'ok', _read_all(connection))
-
-  def test_no_http_at_all(self):
-    with contextlib.closing(self.client.connect()) as connection:
-      connection.sendall(b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n')
-      self.assertStartsWith(_read_all(connection), b'HTTP/1.1 400 ')
-
-  def test_headers_without_end(self):
-    with contextlib.closing(self.client.connect()) as connection:
-      connection.sendall(b'GET / HTTP/1.1\r\nX: ' + b'a' * 100_000)
-      reply = _read_all(connection)
-    self.assertStartsWith(reply, b'HTTP/1.1 400 ')
-
-  def test_headers_that_end_but_are_too_long(self):
-    with contextlib.closing(self.client.connect()) as connection:
-      connection.sendall(
-        b'GET /healthz HTTP/1.1\r\nX: ' + b'a' * 40_000 + b'\r\n\r\n'
-      )
-      self.assertStartsWith(_read_all(connection), b'HTTP/1.1 400 ')
+      connection.sendall(sent)
+      self.assertRegex(_read_all(connection), b'^' + reply)
 
   def test_a_client_that_goes_is_not_worked_for(self):
-    self.answerer.gate.clear()
-    first = running_server.in_thread(
-      lambda: self.client.predict({'inputs': ['0']})
-    )
-    self.assertTrue(self.answerer.entered.wait(30))
+    first = self.hold()
     connection = self.client.connect()
     body = b'{"inputs": ["gone"]}'
     connection.sendall(
-      b'POST /v1/models/realm:predict HTTP/1.1\r\nHost: x\r\n'
-      b'Content-Length: %d\r\n\r\n%s' % (len(body), body)
+      _PREDICT + b'Content-Length: %d\r\n\r\n%s' % (len(body), body)
     )
-    batcher = self.running.service._batcher
-    with batcher._changed:
-      batcher._changed.wait_for(lambda: len(batcher) == 1, 30)
+    self.wait_for_queue(1)
     # A reset, as of a client that was killed.
     connection.setsockopt(
       socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0)
     )
     connection.close()
-    code = '{code="499",route="/v1/models/realm:predict"} 1.0'
-    deadline = time.monotonic() + 30
-    while code not in self.client.get('/metrics').text:
-      self.assertLess(time.monotonic(), deadline)
+    self.wait_for_metric(
+      'realm_requests_total{code="499",route="/v1/models/realm:predict"} 1.0'
+    )
     self.answerer.gate.set()
     self.assertEqual(first().status, 200)
     self.assertEqual(self.answerer.batches, [['0']])

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.http_server: what is asked rightly, over HTTP."""
+"""Tests for realm_tf.serving.http_server: right requests, over HTTP."""
 
 import socket
 import threading
@@ -7,7 +7,6 @@ from absl.testing import absltest
 
 from realm_tf.serving import handlers
 from realm_tf.serving import request_body
-from realm_tf.serving import service as service_lib
 from realm_tf.serving import uvicorn_server
 from tests.serving import running_server
 
@@ -15,22 +14,9 @@ _LIMITS = request_body.Limits(questions=4, characters=100)
 _TOKEN = 'a-token-of-24-characters'
 
 
-class ServerTest(absltest.TestCase):
+class ServerTest(running_server.FakeServerTestCase):
   def _run(self, **settings):
-    self.answerer = running_server.FakeAnswerer()
-    # Whatever a test holds up goes on at its end.
-    self.addCleanup(self.answerer.gate.set)
-    service = service_lib.Service(
-      running_server.fake_live(self.answerer), limits=_LIMITS, queue_size=4
-    )
-    running = self.enter_context(
-      running_server.run(service, handlers.Settings(**settings))
-    )
-    self.running, self.client = running, running.client
-    return running.client
-
-  def _metric(self, line):
-    self.assertIn(f'\n{line}\n', self.client.get('/metrics').text)
+    return self.run_fake(handlers.Settings(**settings), _LIMITS, queue_size=4)
 
   def test_rows(self):
     reply = self._run().predict({'instances': ['who', {'questions': 'where'}]})
@@ -55,6 +41,19 @@ class ServerTest(absltest.TestCase):
       self.assertEqual(status['version'], '3')
       metadata = client.get(path + '/metadata').json
       self.assertEqual(metadata['model_spec']['version'], '3')
+      signature = metadata['metadata']['signature_def']['signature_def']
+      outputs = signature['serving_default']['outputs']
+      self.assertEqual(
+        outputs['block_ids'],
+        {
+          'dtype': 'DT_INT32',
+          'name': 'StatefulPartitionedCall:1',
+          'tensor_shape': {
+            'dim': [{'size': '-1', 'name': ''}, {'size': '2', 'name': ''}],
+            'unknown_rank': False,
+          },
+        },
+      )
       reply = client.request('POST', path + ':predict', {'inputs': ['who']})
       self.assertEqual(reply.status, 200)
     reply = client.get('/v1/models/realm/versions/2')
@@ -62,41 +61,29 @@ class ServerTest(absltest.TestCase):
     self.assertEqual(reply.json, {'error': 'The version in use is 3. Got 2.'})
 
   def test_questions_that_come_together_are_answered_together(self):
-    client = self._run()
-    self.answerer.gate.clear()
-    waits = [
-      running_server.in_thread(lambda: client.predict({'inputs': ['0']}))
-    ]
-    self.assertTrue(self.answerer.entered.wait(30))
+    self._run()
+    waits = [self.hold()]
     for i in (1, 2, 3):
-      waits.append(
-        running_server.in_thread(lambda: client.predict({'inputs': ['x']}))
-      )
-      self._wait_for_queue(i)
+      waits.append(self.predict_in_thread('x'))
+      self.wait_for_queue(i)
     self.answerer.gate.set()
     self.assertEqual([wait().status for wait in waits], [200] * 4)
     self.assertEqual(self.answerer.batches, [['0'], ['x'] * 3])
-    self._metric('realm_batch_size_bucket{le="4.0"} 2.0')
-    self._metric('realm_batch_size_sum 4.0')
+    self.wait_for_metric('realm_batch_size_bucket{le="4.0"} 2.0')
+    self.wait_for_metric('realm_batch_size_sum 4.0')
 
   def test_a_full_queue_is_429(self):
     client = self._run()
-    self.answerer.gate.clear()
-    first = running_server.in_thread(lambda: client.predict({'inputs': ['0']}))
-    self.assertTrue(self.answerer.entered.wait(30))
-    others = running_server.in_thread(
-      lambda: client.predict({'inputs': ['x'] * 4})
-    )
-    self._wait_for_queue(4)
+    first, others = self.hold(), self.predict_in_thread(*'xxxx')
+    self.wait_for_queue(4)
     reply = client.predict({'inputs': ['y']})
     self.assertEqual(reply.status, 429)
     self.assertIn('Try again later', reply.json['error'])
     self.assertEqual(reply.headers['Retry-After'], '1')
     self.answerer.gate.set()
     self.assertEqual([first().status, others().status], [200, 200])
-    self._metric(
-      'realm_requests_total{code="429",route="/v1/models/realm:predict"} 1.0'
-    )
+    line = 'realm_requests_total{code="429",route="/v1/models/realm:predict"} '
+    self.assertIn(f'\n{line}1.0\n', client.get('/metrics').text)
 
   def test_what_takes_too_long_is_504_and_is_not_answered_later(self):
     client = self._run(timeout_secs=0.05)
@@ -110,16 +97,10 @@ class ServerTest(absltest.TestCase):
   def test_one_that_breaks_the_model_breaks_no_other(self):
     client = self._run()
     self.assertEqual(client.predict({'inputs': ['break']}).status, 500)
-    self.answerer.gate.clear()
-    self.answerer.entered.clear()
-    first = running_server.in_thread(lambda: client.predict({'inputs': ['0']}))
-    self.assertTrue(self.answerer.entered.wait(30))
-    bad = running_server.in_thread(
-      lambda: client.predict({'inputs': ['break']})
-    )
-    self._wait_for_queue(1)
-    good = running_server.in_thread(lambda: client.predict({'inputs': ['x']}))
-    self._wait_for_queue(2)
+    first, bad = self.hold(), self.predict_in_thread('break')
+    self.wait_for_queue(1)
+    good = self.predict_in_thread('x')
+    self.wait_for_queue(2)
     self.answerer.gate.set()
     statuses = [wait().status for wait in (first, bad, good)]
     self.assertEqual(statuses, [200, 500, 200])
@@ -151,11 +132,8 @@ class ServerTest(absltest.TestCase):
 
   def test_ends_when_all_is_answered(self):
     client = self._run()
-    self.answerer.gate.clear()
-    first = running_server.in_thread(lambda: client.predict({'inputs': ['0']}))
-    self.assertTrue(self.answerer.entered.wait(30))
-    second = running_server.in_thread(lambda: client.predict({'inputs': ['1']}))
-    self._wait_for_queue(1)
+    first, second = self.hold(), self.predict_in_thread('1')
+    self.wait_for_queue(1)
     self.running.server.should_exit = True
     threading.Timer(0.2, self.answerer.gate.set).start()
     self.running.thread.join(30)
@@ -163,15 +141,6 @@ class ServerTest(absltest.TestCase):
     self.assertEqual([first().status, second().status], [200, 200])
     with self.assertRaises(ConnectionRefusedError):
       client.get('/healthz')
-
-  def _wait_for_queue(self, length):
-    """Waits until so many questions are in the queue."""
-    batcher = self.running.service._batcher
-    with batcher._changed:
-      # The worker is held up by the gate, so it takes none.
-      self.assertTrue(
-        batcher._changed.wait_for(lambda: len(batcher) == length, 30)
-      )
 
 
 if __name__ == '__main__':

@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.serving import masked_sentence
-from realm_tf.serving import request_body
 from tests import tiny
 from tests.serving import small_models
 
@@ -82,7 +81,7 @@ class MaskedSentenceTest(parameterized.TestCase):
     ('a b', 'Got 0'), ('[MASK] ' * 3, 'Got 3'), ('a ' * 6 + '[MASK]', 'Got 7')
   )
   def test_what_is_no_masked_sentence(self, sentence, message):
-    with self.assertRaisesRegex(request_body.RequestError, message):
+    with self.assertRaisesRegex(errors.RequestError, message):
       self.completer.complete(sentence)
 
   def test_a_model_that_fills_no_masks(self):

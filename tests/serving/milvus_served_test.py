@@ -7,8 +7,8 @@ from absl.testing import absltest
 from realm_tf import errors
 from realm_tf.index import index_builder
 from realm_tf.index import model_files
+from realm_tf.live import changes
 from realm_tf.rundir import layout
-from realm_tf.serving import document_log
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from tests.serving import small_models
@@ -53,7 +53,6 @@ class MilvusServedTest(absltest.TestCase):
     live = served_model.live(
       self.model_dir, self.corpus_dir, self.index_dir, **kwargs
     )
-    self.addCleanup(live.close)
     return live
 
   def _answers(self, live):
@@ -78,7 +77,7 @@ class MilvusServedTest(absltest.TestCase):
     )
     small_models.publish(self.model_dir, self.corpus_dir, model, 1)
     self._index()
-    self.assertTrue(live.check())
+    self.assertTrue(service_lib.Service(live).check())
     self.assertEqual(live.version, served_model.Versions(1, 1))
     self.assertEqual(self._answers(live), self._exact())
 
@@ -90,10 +89,10 @@ class MilvusServedTest(absltest.TestCase):
       live, log=small_models.open_log(log, self.corpus_dir)
     )
     self.addCleanup(service.close)
-    document = document_log.Document('new', 'a', 'F f.')
-    service.change_documents(document_log.Change([document])).result()
-    (ids,), _ = live.current.edits.retriever([[5, 6, 7]], service.num_blocks)
-    self.assertIn('F f.', live.current.edits.table.texts(ids))
+    document = changes.Document('new', 'a', 'F f.')
+    service.writer.submit(changes.Change([document])).result()
+    (ids,), _ = service.writer.edits.retriever([[5, 6, 7]], service.num_blocks)
+    self.assertIn('F f.', service.writer.edits.table.texts(ids))
 
 
 if __name__ == '__main__':

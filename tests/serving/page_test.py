@@ -62,7 +62,9 @@ class PageTest(parameterized.TestCase):
 
   def _serve(self, settings=None, completer=None, allow_edits=False):
     model = self.model if allow_edits else self.model._replace(edits=None)
-    service = service_lib.Service(running_server.live(model), completer)
+    service = service_lib.Service(
+      running_server.live(model), completer=completer
+    )
     running = self.enter_context(
       running_server.run(service, settings or handlers.Settings())
     )

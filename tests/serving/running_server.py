@@ -1,22 +1,26 @@
 """A server in a thread, on a free port of loopback, and a client of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import http.client
 import json
 import socket
 import threading
+import time
 from typing import Any, NamedTuple, Optional
+
+from absl.testing import parameterized
 
 from realm_tf.answering import answer as answer_lib
 from realm_tf.retrieval import hot_swap
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
+from realm_tf.serving import request_body
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import uvicorn_server
 
-_TIMEOUT_SECS = 30  # Far more than anything takes.
+SECS = 30  # Far more than anything takes.
 
 
 class FakeFinetuning(NamedTuple):
@@ -25,8 +29,14 @@ class FakeFinetuning(NamedTuple):
   eval_batch_size: int = 16
 
 
+class FakeTable:
+  """A table of 9 blocks."""
+
+  num_blocks = 9
+
+
 class FakeAnswerer:
-  """Answers 'yes' from block 7; tells what it was asked, and can be held up.
+  """Answers 'yes' from block 7; records questions, and can be held up.
 
   Attributes:
     batches: The questions of each call.
@@ -36,9 +46,9 @@ class FakeAnswerer:
 
   num_read = 2
   finetuning = FakeFinetuning()
+  table = FakeTable()
 
-  def __init__(self, answer: str = 'yes'):
-    self._answer = answer
+  def __init__(self) -> None:
     self.batches: list[list[str]] = []
     self.gate = threading.Event()
     self.gate.set()
@@ -47,25 +57,19 @@ class FakeAnswerer:
   def answer(self, questions: Sequence[str]) -> list[answer_lib.Answer]:
     self.batches.append(list(questions))
     self.entered.set()
-    if not self.gate.wait(_TIMEOUT_SECS):
+    if not self.gate.wait(SECS):
       raise TimeoutError('Nobody opened the gate.')
     if 'break' in questions:
       raise ValueError('Broken.')
     evidence = answer_lib.Evidence(
-      7, 'title', f'Oh {self._answer}.', 3, 6, self._answer, 1.0, 2.5, 'x'
+      7, 'title', 'Oh yes.', 3, 6, 'yes', 1.0, 2.5, 'x'
     )
     return [
-      answer_lib.Answer(question, self._answer, 2.5, [evidence], 0.75, 0.25)
+      answer_lib.Answer(question, 'yes', 2.5, [evidence], 0.75, 0.25)
       if question != 'none'
       else answer_lib.Answer(question, '', None, [])
       for question in questions
     ]
-
-
-class FakeTable:
-  """Of 9 blocks."""
-
-  num_blocks = 9
 
 
 class Reply(NamedTuple):
@@ -78,7 +82,7 @@ class Reply(NamedTuple):
 
 
 class Client:
-  """Asks a server that runs."""
+  """Sends requests to a running server."""
 
   def __init__(self, port: int):
     self.port = port
@@ -94,7 +98,7 @@ class Client:
     if body is not None and not isinstance(body, (bytes, str)):
       body = json.dumps(body)
     connection = http.client.HTTPConnection(
-      '127.0.0.1', self.port, timeout=_TIMEOUT_SECS
+      '127.0.0.1', self.port, timeout=SECS
     )
     with contextlib.closing(connection):
       connection.request(method, path, body, dict(headers or {}))
@@ -107,27 +111,20 @@ class Client:
   def get(self, path: str, **headers: str) -> Reply:
     return self.request('GET', path, headers=headers)
 
-  def predict(self, body: Any, **headers: str) -> Reply:
-    return self.request('POST', '/v1/models/realm:predict', body, headers)
+  def predict(self, body: Any) -> Reply:
+    return self.request('POST', '/v1/models/realm:predict', body)
 
-  def post(self, path: str, body: Any) -> Reply:
-    headers = {'Content-Type': 'application/json'}
+  def post(self, path: str, body: Any, **headers: str) -> Reply:
+    headers['Content-Type'] = 'application/json'
     return self.request('POST', path, body, headers)
 
   def connect(self) -> socket.socket:
     """Returns a connection on which anything may be sent."""
-    return socket.create_connection(('127.0.0.1', self.port), _TIMEOUT_SECS)
+    return socket.create_connection(('127.0.0.1', self.port), SECS)
 
 
 class Running(NamedTuple):
-  """What a test sees of a server.
-
-  Attributes:
-    client: Of it.
-    service: Behind it.
-    server: Itself.
-    thread: That it serves in.
-  """
+  """A server that runs, and the thread in which it does."""
 
   client: Client
   service: service_lib.Service
@@ -137,31 +134,34 @@ class Running(NamedTuple):
 
 def live(
   model: served_model.ServedModel, params_step: int = 0, index_step: int = 0
-) -> hot_swap.HotSwap:
+) -> service_lib.Live:
   """Returns what serves `model` and finds no newer one."""
   versions = served_model.Versions(params_step, index_step)
-  swap = hot_swap.HotSwap(lambda: versions, lambda _: model)
+  swap: service_lib.Live = hot_swap.HotSwap(lambda: versions, lambda _: model)
   swap.load_first()
   return swap
 
 
-def fake_live(answerer: FakeAnswerer) -> hot_swap.HotSwap:
-  """Returns a live model of a fake; its versions are parameters 3, index 2."""
-  answerer.table = FakeTable()
-  return live(served_model.ServedModel(answerer, None), 3, 2)
+def fake_service(answerer: Any, **options: Any) -> service_lib.Service:
+  """Returns the service of a fake; its versions are parameters 3, index 2."""
+  model = served_model.ServedModel(answerer, None)
+  return service_lib.Service(live(model, 3, 2), **options)
 
 
 @contextlib.contextmanager
 def run(
   service: service_lib.Service,
-  settings: handlers.Settings,
+  settings: handlers.Settings = handlers.Settings(),
   idle_secs: float = 60,
-  **options: Any,
-):
-  """Serves until the end of the `with`; gives a `Running`."""
+  max_connections: Optional[int] = None,
+) -> Iterator[Running]:
+  """Serves until the end of the `with`."""
   listener = uvicorn_server.listen('127.0.0.1', 0)
   server = uvicorn_server.Server(
-    http_server.make_app(service, settings), idle_secs=idle_secs, **options
+    http_server.make_app(service, settings),
+    service.metrics,
+    idle_secs=idle_secs,
+    max_connections=max_connections,
   )
   thread = threading.Thread(target=server.serve_on, args=[listener])
   thread.start()
@@ -173,14 +173,63 @@ def run(
     service.close()
 
 
+class FakeServerTestCase(parameterized.TestCase):
+  """Tests of a server whose model is a `FakeAnswerer`.
+
+  Attributes:
+    answerer: The fake; whatever a test holds up goes on at its end.
+    running: The server.
+    client: A client of it.
+  """
+
+  def run_fake(
+    self,
+    settings: handlers.Settings = handlers.Settings(),
+    limits: Optional[request_body.Limits] = None,
+    queue_size: int = 256,
+    **options: Any,
+  ) -> Client:
+    self.answerer = FakeAnswerer()
+    self.addCleanup(self.answerer.gate.set)
+    service = fake_service(self.answerer, limits=limits, queue_size=queue_size)
+    self.running = self.enter_context(run(service, settings, **options))
+    self.client = self.running.client
+    return self.client
+
+  def hold(self) -> Callable[[], Reply]:
+    """Holds up the model with question 0; returns what waits for its reply."""
+    self.answerer.gate.clear()
+    self.answerer.entered.clear()
+    wait = self.predict_in_thread('0')
+    self.assertTrue(self.answerer.entered.wait(SECS))
+    return wait
+
+  def predict_in_thread(self, *questions: str) -> Callable[[], Reply]:
+    return in_thread(lambda: self.client.predict({'inputs': questions}))
+
+  def wait_for_metric(self, line: str) -> None:
+    """Waits until GET /metrics has a line."""
+    self.wait_until(
+      lambda: f'\n{line}\n' in self.running.service.metrics.text().decode()
+    )
+
+  def wait_for_queue(self, length: int) -> None:
+    self.wait_for_metric(f'realm_queue_length {length}.0')
+
+  def wait_until(self, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECS
+    while not condition():
+      self.assertLess(time.monotonic(), deadline)
+
+
 def in_thread(function: Callable[[], Any]) -> Callable[[], Any]:
   """Calls a function in a thread; returns what waits for its result."""
-  results = []
+  results: list[Any] = []
   thread = threading.Thread(target=lambda: results.append(function()))
   thread.start()
 
-  def wait():
-    thread.join(_TIMEOUT_SECS)
+  def wait() -> Any:
+    thread.join(SECS)
     return results[0]
 
   return wait

@@ -14,7 +14,6 @@ from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
-from realm_tf.serving import handlers
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import tf_serving_api
@@ -37,8 +36,8 @@ class ServedModelTest(absltest.TestCase):
     self.live = served_model.live(
       self.model_dir, self.corpus_dir, allow_edits=allow_edits
     )
-    service = service_lib.Service(self.live)
-    running = running_server.run(service, handlers.Settings())
+    self.service = service_lib.Service(self.live)
+    running = running_server.run(self.service)
     return self.enter_context(running).client
 
   def _publish(self, step):
@@ -111,7 +110,7 @@ class ServedModelTest(absltest.TestCase):
     for thread in threads:
       thread.start()
     self._publish(1)
-    self.assertTrue(self.live.check())
+    self.assertTrue(self.service.check())
     after = client.predict({'inputs': ['a b ?']}).json
     done.set()
     for thread in threads:
@@ -141,7 +140,7 @@ class ServedModelTest(absltest.TestCase):
     }
     self.assertEqual(texts.get(block_id, ('F f f.', True)), ('F f f.', True))
     self._publish(1)
-    self.assertTrue(self.live.check())
+    self.assertTrue(self.service.check())
     self.assertEqual(
       self.live.current.edits.table.changed, {block_id: 'F f f.'}
     )

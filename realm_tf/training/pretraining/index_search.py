@@ -102,13 +102,13 @@ class IndexSearch:
     self._every = config.refresh_every_steps
     self._wanted = self._next_step = 0
     self._root = layout.index_root(run_dir)
-    self._swap = hot_swap.HotSwap(
+    self._swap: hot_swap.HotSwap[versions.Version, _Loaded] = hot_swap.HotSwap(
       self._find_wanted
       if self._pinned
       else lambda: versions.newest(self._root, self.step),
       self._load,
-      submit,
-      lambda found: versions.declare_in_use(
+      submit=submit,
+      declare=lambda found: versions.declare_in_use(
         run_dir, process, [version.step for version in found]
       ),
     )
@@ -141,7 +141,7 @@ class IndexSearch:
     if self._pinned:
       self._seek(self._next_step)
       self._next_step += 1
-    elif self._swap.current is None:
+    elif self._swap.version is None:
       self._swap.wait_for_first(self._wait)
     else:
       self._swap.poll()
@@ -189,13 +189,14 @@ class IndexSearch:
     return _Loaded(slot, layer)
 
   def _idle_slot(self):
-    current = self._swap.current
-    return self._slots[current is not None and current.slot is self._slots[0]]
+    if self._swap.version is None:
+      return self._slots[0]
+    return self._slots[self._swap.current.slot is self._slots[0]]
 
   def _warm(self, slot, index):
     """Does once what the first batch would otherwise wait for."""
     shapes = dict(self._shapes)  # A copy: the other thread may add to it.
-    if self._swap.current is None:
+    if self._swap.version is None:
       # Tracing takes Python's lock: both slots do it before there is a step.
       slots = self._slots
     else:

@@ -1,14 +1,14 @@
-"""Lines of a documents log: what is missing, moved or damaged is found.
+"""The lines of a documents log: damaged, missing and moved lines are found.
 
   corpus                                    line 1
   kept: changes that were acknowledged      line 2, the only one that changes
   change, its number, checksum of the line before, own checksum ...
 
-A crash can leave anything behind the last acknowledged change: it is dropped.
-An end that was cut off is found by line 2, unless the file is empty then.
+A crash can leave anything after the last acknowledged change: it is dropped.
+Line 2 tells when the end was cut off, unless the whole file is empty.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 import hashlib
 import json
 from typing import Any, NamedTuple, Optional
@@ -20,6 +20,8 @@ from realm_tf import json_text
 
 _CHECKSUM = 'sha256'
 _CORPUS = 'corpus_fingerprint'
+_FORMAT = 2
+_HEADER_LINES = 2
 _ADVICE = 'Restore the file, or remove it to serve the corpus alone.'
 
 
@@ -37,18 +39,16 @@ class Log(NamedTuple):
     contents: JSON of each change, the oldest first.
     num_bytes: Bytes up to the end of the last change.
     chain: The last change.
-    is_current: False for a log without numbers, of an older version.
   """
 
   contents: list[dict[str, Any]]
   num_bytes: int
   chain: Chain
-  is_current: bool
 
 
 def first(corpus_fingerprint: str) -> tuple[bytes, Chain]:
   """Returns line 1, and what the first change refers to."""
-  return _line({_CORPUS: corpus_fingerprint, 'format': 2}, 0)
+  return _line({_CORPUS: corpus_fingerprint, 'format': _FORMAT}, 0)
 
 
 def kept(number: int) -> bytes:
@@ -59,7 +59,7 @@ def kept(number: int) -> bytes:
 def chained(
   contents: Iterable[dict[str, Any]], chain: Chain
 ) -> tuple[list[bytes], Chain]:
-  """Returns the line of each change behind `chain`, and the last change."""
+  """Returns the lines of changes that follow `chain`, and the last change."""
   lines = []
   for number, content in enumerate(contents, chain.number + 1):
     linked = {'number': number, 'previous': chain.checksum, **content}
@@ -78,27 +78,30 @@ def read(path: str, data: bytes, corpus_fingerprint: str) -> Log:
     UserError: It is of another corpus, is damaged, or lacks changes.
   """
   *lines, tail = data.split(b'\n')  # The tail has no end.
-  header = _header(path, lines, corpus_fingerprint)
-  is_current = 'format' in header
-  num_kept = _num_kept(path, lines) if is_current else None
-  begun = 2 if is_current else 1
-  contents, chain = _follow(path, lines[begun:], begun, header, is_current)
-  end = begun + len(contents)
-  _check_end(path, lines[end:], tail, end, len(contents), num_kept)
+  origin = Chain(0, _header(path, lines, corpus_fingerprint)[_CHECKSUM])
+  num_kept = _num_kept(path, lines)
+  contents, chain = _follow(path, lines, origin)
+  end = _HEADER_LINES + len(contents)
+  is_torn = bool(lines[end:] or tail)
+  if num_kept is None or len(contents) < num_kept:
+    goes_on = any(map(_parse, lines[end:]))
+    _check_end(path, chain.number, num_kept, is_torn=is_torn, goes_on=goes_on)
   num_bytes = sum(map(len, lines[:end])) + end
   if num_bytes < len(data):
     logging.warning(
-      'Dropped %d bytes behind line %d of %s, which are no whole change.',
+      'Dropped %d bytes after line %d of %s, which are no whole change.',
       *(len(data) - num_bytes, end, path),
     )
-  return Log(contents, num_bytes, chain, is_current)
+  return Log(contents, num_bytes, chain)
 
 
-def _header(path, lines, corpus_fingerprint):
+def _header(
+  path: str, lines: Sequence[bytes], corpus_fingerprint: str
+) -> dict[str, Any]:
   header = _parse(lines[0]) if lines else None
-  if header is None or _CORPUS not in header:
+  if header is None or header.get('format') != _FORMAT or _CORPUS not in header:
     raise errors.UserError(
-      f'{path} must be a documents log. Line 1 is not what a server writes. '
+      f'{path} must be a documents log. Line 1 is not what this server writes. '
       'Name another file.'
     )
   if header[_CORPUS] != corpus_fingerprint:
@@ -110,7 +113,7 @@ def _header(path, lines, corpus_fingerprint):
   return header
 
 
-def _num_kept(path, lines) -> Optional[int]:
+def _num_kept(path: str, lines: Sequence[bytes]) -> Optional[int]:
   line = _parse(lines[1]) if len(lines) > 1 else None
   if line is not None and 'kept' in line:
     return int(line['kept'])
@@ -120,45 +123,56 @@ def _num_kept(path, lines) -> Optional[int]:
   return None
 
 
-def _follow(path, lines, begun, header, is_current):
-  """Returns the contents up to the first damaged line, and the last's chain."""
-  contents, chain = [], Chain(0, header[_CHECKSUM])
-  for place, line in enumerate(lines, begun + 1):
+def _follow(
+  path: str, lines: Sequence[bytes], chain: Chain
+) -> tuple[list[dict[str, Any]], Chain]:
+  """Returns the contents up to the first damaged line, and the last change."""
+  contents = []
+  for place, line in enumerate(lines[_HEADER_LINES:], _HEADER_LINES + 1):
     content = _parse(line)
     if content is None:
       break
     number = chain.number + 1
-    if is_current and (
-      content.get('number') != number
-      or content.get('previous') != chain.checksum
-    ):
+    found = content.get('number'), content.get('previous')
+    if found != (number, chain.checksum):
       raise errors.UserError(
-        f'{path}:{place} must be change {number}, behind change {number - 1}. '
-        f'Found change {content.get("number")}: lines are missing, twice or '
-        f'in another order. {_ADVICE}'
+        f'{path}:{place} must be change {number}, after change {number - 1}. '
+        f'Found change {found[0]}: lines are missing, twice or in another '
+        f'order. {_ADVICE}'
       )
     chain = Chain(number, content[_CHECKSUM])
     contents.append(content)
   return contents, chain
 
 
-def _check_end(path, rest, tail, end, number, num_kept):
-  """Raises UserError unless a crash explains what ends the changes."""
-  if num_kept is not None and number >= num_kept:
-    return
-  goes_on, is_torn = any(map(_parse, rest)), bool(rest or tail)
-  if is_torn and not goes_on and number + 1 == num_kept:
+def _check_end(
+  path: str,
+  number: int,
+  num_kept: Optional[int],
+  *,
+  is_torn: bool,
+  goes_on: bool,
+) -> None:
+  """Raises UserError unless a crash explains what follows the last change.
+
+  Args:
+    number: The last whole change.
+    num_kept: Changes that were acknowledged; None if nothing tells.
+    is_torn: Whether bytes follow the last change.
+    goes_on: Whether whole lines are among them.
+  """
+  line = _HEADER_LINES + number + 1
+  if is_torn and not goes_on and num_kept == number + 1:
     logging.warning(
       'Line %d of %s is damaged: the last change, which was acknowledged, is '
       'lost.',
-      *(end + 1, path),
+      *(line, path),
     )
-    return
-  if goes_on or (is_torn and num_kept is not None):
+  elif goes_on or (is_torn and num_kept is not None):
     raise errors.UserError(
-      f'{path} must be as it was written. Line {end + 1} is damaged. {_ADVICE}'
+      f'{path} must be as it was written. Line {line} is damaged. {_ADVICE}'
     )
-  if num_kept is not None:
+  elif num_kept is not None:
     raise errors.UserError(
       f'{path} must hold {num_kept} changes. Found {number}: the end is '
       f'missing. {_ADVICE}'

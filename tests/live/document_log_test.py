@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.document_log."""
+"""Tests for realm_tf.live.document_log."""
 
 import errno
 import os
@@ -10,26 +10,27 @@ from unittest import mock
 from absl.testing import absltest
 
 from realm_tf import errors
-from realm_tf.serving import document_log
-from realm_tf.serving import log_lines
+from realm_tf.live import changes
+from realm_tf.live import document_log
+from realm_tf.live import log_lines
 
-_FIRST = document_log.Change(
-  [document_log.Document('a', 'Títle', 'Line one.\nLine two.')], ['b']
+_FIRST = changes.Change(
+  [changes.Document('a', 'Títle', 'Line one.\nLine two.')], ['b']
 )
-_SECOND = document_log.Change([], ['a'])
+_SECOND = changes.Change([], ['a'])
 # Says each change after it was appended, until it is killed.
 _WRITER = """
 import sys
-from realm_tf.serving import document_log
+from realm_tf.live import changes, document_log
 log = document_log.DocumentLog(sys.argv[1], 'corpus')
 for i in range(10**9):
-  log.append([document_log.Change([], [str(i)])])
+  log.append([changes.Change([], [str(i)])])
   print(i, flush=True)
 """
 # Shortens a log and is killed before the n-th of the calls that touch the disk.
 _SHORTENER = """
 import os, signal, sys
-from realm_tf.serving import document_log
+from realm_tf.live import changes, document_log
 log = document_log.DocumentLog(sys.argv[1], 'corpus')
 calls = iter(range(10**9))
 def killed_before(function):
@@ -40,33 +41,28 @@ def killed_before(function):
   return call
 for name in ('open', 'fchmod', 'fsync', 'replace', 'close'):
   setattr(os, name, killed_before(getattr(os, name)))
-log.shorten(document_log.Change([document_log.Document('c', 'd', 'e')], ['b']))
+log.shorten(changes.Change([changes.Document('c', 'd', 'e')], ['b']))
 """
 # Appends changes of 1,000 bytes until 10 could not be written, and then small
 # ones, printing the ids of those that were.
 _FILLER = """
 import itertools, sys
-from realm_tf.serving import document_log
+from realm_tf.live import changes, document_log
 log = document_log.DocumentLog(sys.argv[1], 'corpus')
 failed = 0
 for i in itertools.count():
   id = str(i) if failed > 9 else f'{i}-' + 1000 * 'x'
   try:
-    log.append([document_log.Change([], [id])])
+    log.append([changes.Change([], [id])])
     print(id, flush=True)
     if failed > 9:
       break
   except OSError:
     failed += 1
 """
-# What the first versions wrote.
-_OLD_LOG = b"""\
-{"corpus_fingerprint": "corpus", "sha256": "06bfe1d72dd847ae"}
-{"add": [], "remove": ["a"], "sha256": "b43ab8639d868be4"}
-"""
 _IN_FORCE = [
-  document_log.Change([], ['b']),
-  document_log.Change([document_log.Document('c', 'd', 'e')], []),
+  changes.Change([], ['b']),
+  changes.Change([changes.Document('c', 'd', 'e')], []),
 ]
 
 
@@ -111,12 +107,6 @@ class DocumentLogTest(absltest.TestCase):
       log.append([_SECOND])
       log.close()
       self.assertEqual(self._bytes(), whole)
-
-  def test_a_log_of_an_older_version_is_read_and_gets_numbers(self):
-    self._replace(_OLD_LOG + b'{"add": [], "rem')
-    self.assertEqual(self._read(), [_SECOND])
-    self.assertIn(log_lines.kept(1), self._bytes())
-    self.assertEqual(self._read(), [_SECOND])
 
   def test_what_is_damaged_is_told_and_left_as_it_is(self):
     self._write()
@@ -249,7 +239,7 @@ class DocumentLogTest(absltest.TestCase):
   def test_a_shortened_log_goes_on(self):
     self._write()
     log = document_log.DocumentLog(self.path, 'corpus')
-    log.shorten(document_log.Change(_IN_FORCE[1].add, ['b']))
+    log.shorten(changes.Change(_IN_FORCE[1].add, ['b']))
     log.append([_SECOND])
     log.close()
     self.assertEqual(self._read(), [*_IN_FORCE, _SECOND])
@@ -258,11 +248,11 @@ class DocumentLogTest(absltest.TestCase):
     self.enter_context(mock.patch.object(document_log, '_MIN_BYTES', 1000))
     log = document_log.DocumentLog(self.path, 'corpus')
     self.assertFalse(log.is_long)
-    log.append([document_log.Change([], ['x' * 1000])])
+    log.append([changes.Change([], ['x' * 1000])])
     self.assertTrue(log.is_long)
-    log.shorten(document_log.Change([], ['x' * 900]))
+    log.shorten(changes.Change([], ['x' * 900]))
     self.assertFalse(log.is_long)
-    log.append([document_log.Change([], ['x' * 1100])])  # There is a header.
+    log.append([changes.Change([], ['x' * 1100])])  # There is a header.
     self.assertTrue(log.is_long)
 
   def test_what_cannot_be_shortened_stays_and_goes_on(self):

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.corpus_watch."""
+"""Tests for realm_tf.live.corpus_watch."""
 
 import os
 import shutil
@@ -6,9 +6,9 @@ import shutil
 from absl.testing import absltest
 
 from realm_tf.corpus import sources
+from realm_tf.live import changes
+from realm_tf.live import corpus_watch
 from realm_tf.records import block_table
-from realm_tf.serving import corpus_watch
-from realm_tf.serving import document_log
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from tests import tiny
@@ -33,9 +33,10 @@ class CorpusWatchTest(absltest.TestCase):
     live = served_model.live(self.model_dir, self.corpus_dir, is_live=True)
     log = small_models.open_log(self.log, self.corpus_dir)
     self.service = service_lib.Service(live, log=log)
-    self.edits = live.current.edits
+    self.writer = self.service.writer
+    self.edits = self.writer.edits
     self.watch = corpus_watch.CorpusWatch(
-      self.service, self.corpus_dir, self.watched_dir
+      self.writer, self.corpus_dir, self.watched_dir
     )
 
   def _end(self):
@@ -80,15 +81,15 @@ class CorpusWatchTest(absltest.TestCase):
     self.assertEqual(os.path.getsize(self.log), size)
 
   def test_posted_documents_stay(self):
-    posted = document_log.Document('posted', 'a', 'E a.')
-    over = document_log.Document(_FIRST.article_id, 'a', 'A c.')
-    change = document_log.Change([posted, over])
-    self.service.change_documents(change).result()
+    posted = changes.Document('posted', 'a', 'E a.')
+    over = changes.Document(_FIRST.article_id, 'a', 'A c.')
+    change = changes.Change([posted, over])
+    self.writer.submit(change).result()
     self._write([*tiny.ARTICLES, _NEW])
     self.watch.check()
-    self.assertTrue(self.service.holds(posted))
-    self.assertTrue(self.service.holds(over))
-    self.assertTrue(self.service.knows('new'))
+    self.assertTrue(self.writer.holds(posted))
+    self.assertTrue(self.writer.holds(over))
+    self.assertTrue(self.writer.knows('new'))
 
   def test_a_closed_watch_stops_and_the_next_goes_on(self):
     self._write([_FIRST, _CHANGED, _NEW])

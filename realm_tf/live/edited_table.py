@@ -11,10 +11,12 @@ from realm_tf.text import wordpiece
 
 
 class EditedTable:
-  """A `BlockTable` with some texts changed and blocks added.
+  """The part of a `BlockTable` that answering uses, with its changes.
 
   Attributes:
-    changed: Block id -> text, of blocks of the corpus.
+    changed: Block id -> text, for blocks of the corpus.
+    num_blocks: Number of ids that blocks have or had; no id is used twice.
+    manifest: Manifest of the corpus.
   """
 
   def __init__(
@@ -22,32 +24,27 @@ class EditedTable:
   ):
     self._table = table
     self._tokenizer = tokenizer
-    self._body_ids: dict[int, np.ndarray] = {}
+    self._body_ids: dict[int, np.ndarray] = {}  # Of changed blocks.
     self._added: dict[int, blocks_lib.Block] = {}
-    self._num_added = 0  # Removed ones included.
     self.changed: dict[int, str] = {}
+    self.num_blocks = table.num_blocks
     self.manifest = table.manifest
-
-  @property
-  def num_blocks(self) -> int:
-    """Number of ids that were given to blocks, removed ones included."""
-    return self._table.num_blocks + self._num_added
 
   def append(self, blocks: Iterable[blocks_lib.Block]) -> np.ndarray:
     """Adds blocks and returns their ids, int64."""
     start = self.num_blocks
     added = dict(enumerate(blocks, start))
     self._added.update(added)
-    self._num_added += len(added)
+    self.num_blocks += len(added)
     return np.arange(start, self.num_blocks)
 
   def remove(self, ids: Iterable[int]) -> None:
-    """Forgets added blocks; nothing may ask for them any more."""
+    """Forgets added blocks; nothing may read them after this call."""
     for block_id in ids:
       del self._added[int(block_id)]
 
   def change(self, block_id: int, text: Optional[str]) -> None:
-    """Gives a block another text; None restores its own."""
+    """Gives a block of the corpus another text; None restores its own."""
     if text is None:
       self.changed.pop(block_id, None)
       self._body_ids.pop(block_id, None)
@@ -77,7 +74,7 @@ class EditedTable:
     title_ids, body_ids = map(
       np.array, self._table.gather(self._own(ids), title_length, body_length)
     )
-    for place in self._places(ids):
+    for place in self._new_places(ids):
       title, body = self._wordpieces(ids[place])
       if title is not None:
         _set(title_ids[place], title)
@@ -85,32 +82,36 @@ class EditedTable:
     return title_ids, body_ids
 
   def lengths(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns lengths as `BlockTable.lengths` does; `ids` must be given."""
+    """Returns lengths as `BlockTable.lengths` does, changes included."""
     ids = np.asarray(ids)
     titles, bodies = map(np.array, self._table.lengths(self._own(ids)))
-    for place in self._places(ids):
+    for place in self._new_places(ids):
       title, body = self._wordpieces(ids[place])
       if title is not None:
         titles[place] = len(title)
       bodies[place] = len(body)
     return titles, bodies
 
-  def _own(self, ids):
-    """Returns `ids` with 0 in place of those of added blocks."""
+  def _own(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Returns `ids` with 0 in place of the ids of added blocks."""
     ids = np.asarray(ids, np.int64)
     return np.where(ids < self._table.num_blocks, ids, 0)
 
-  def _block(self, block_id):
+  def _block(self, block_id: int) -> Optional[blocks_lib.Block]:
+    """Returns an added block; None for a block of the corpus."""
     is_own = block_id < self._table.num_blocks
     return None if is_own else self._added[int(block_id)]
 
-  def _places(self, ids):
-    """Returns where `ids` has changed or added blocks."""
+  def _new_places(self, ids: np.ndarray) -> list[tuple[int, ...]]:
+    """Returns the places in `ids` of changed and added blocks."""
     is_new = ids >= self._table.num_blocks
     is_new |= np.isin(ids, list(self._body_ids))
     return list(zip(*np.nonzero(is_new)))
 
-  def _wordpieces(self, block_id):
+  def _wordpieces(
+    self, block_id: int
+  ) -> tuple[Optional[np.ndarray], np.ndarray]:
+    """Returns title, None for the corpus' own, and body of a new block."""
     block = self._block(block_id)
     if block:
       return block.title_ids, block.body_ids

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.locked_file, as a documents log uses it."""
+"""Tests for realm_tf.live.locked_file, as a documents log uses it."""
 
 import errno
 import os
@@ -7,10 +7,11 @@ from unittest import mock
 from absl.testing import absltest
 
 from realm_tf import errors
-from realm_tf.serving import document_log
-from realm_tf.serving import locked_file
+from realm_tf.live import changes
+from realm_tf.live import document_log
+from realm_tf.live import locked_file
 
-_CHANGE = document_log.Change([], ['a'])
+_CHANGE = changes.Change([], ['a'])
 
 
 class LockedFileTest(absltest.TestCase):

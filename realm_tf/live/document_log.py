@@ -4,9 +4,8 @@
   the lines, after a crash -> the same changes, in the same order
 
 A log has one server: a lock, which ends with the process, is on the file
-itself. What could not be written as a whole is cut off again before anything
-else is. A log that has become long is replaced, in one rename, by what is in
-force.
+itself. A half line is cut off before anything else is written. A log that has
+become long is replaced, in one rename, by what is in force.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,35 +13,16 @@ import contextlib
 import errno
 import os
 import stat
-from typing import Any, NamedTuple
+from typing import Any
 
 from absl import logging
 
 from realm_tf import errors
-from realm_tf.serving import locked_file
-from realm_tf.serving import log_lines
+from realm_tf.live import changes as changes_lib
+from realm_tf.live import locked_file
+from realm_tf.live import log_lines
 
 _MIN_BYTES = 1 << 20  # Of a log that is worth shortening.
-
-
-class Document(NamedTuple):
-  """An article: its id, title and text; no id occurs twice in a corpus."""
-
-  article_id: str
-  title: str
-  text: str
-
-
-class Change(NamedTuple):
-  """What one request changes, as a whole or not at all.
-
-  Attributes:
-    add: Documents; one whose id is there already takes its place.
-    remove: Ids of documents.
-  """
-
-  add: Sequence[Document] = ()
-  remove: Sequence[str] = ()
 
 
 class DocumentLog:
@@ -50,11 +30,11 @@ class DocumentLog:
 
   Args:
     path: A local file; made if it is not there. A link to it is followed.
-    corpus_fingerprint: Corpus that the changes are of.
+    corpus_fingerprint: The corpus that is changed.
 
   Attributes:
-    changes: Those that the file held when it was opened, the oldest first;
-      whoever has replayed them may clear the list.
+    changes: Changes that the file held when it was opened, the oldest first;
+      the list may be cleared once they are made.
 
   Raises:
     UserError: The file cannot be a log, is of another corpus or damaged, or
@@ -79,16 +59,16 @@ class DocumentLog:
         f'{path}: {error.strerror}. Name another file.'
       ) from error
 
-  def _read(self, corpus_fingerprint: str) -> list[Change]:
-    size = os.fstat(self._file).st_size
+  def _read(self, corpus_fingerprint: str) -> list[changes_lib.Change]:
+    with open(self._file, 'rb', closefd=False) as file:
+      data = file.read()
     changes = []
-    if size:
-      with open(self._file, 'rb', closefd=False) as file:
-        log = log_lines.read(self._path, file.read(), corpus_fingerprint)
+    if data:
+      log = log_lines.read(self._path, data, corpus_fingerprint)
       changes = [_change(self._path, content) for content in log.contents]
       self._chain, self._num_bytes = log.chain, log.num_bytes
-    if not size or not log.is_current:
-      self._write_anew(map(_content, changes))
+    else:
+      self._write_anew([])
     self._settle()
     self._count()
     return changes
@@ -98,7 +78,7 @@ class DocumentLog:
     """Whether it has twice the bytes of when it was shortened, or more."""
     return self._num_bytes >= self._long_bytes
 
-  def append(self, changes: Sequence[Change]) -> None:
+  def append(self, changes: Sequence[changes_lib.Change]) -> None:
     """Writes changes; they are on the disk when this returns.
 
     Raises:
@@ -121,13 +101,16 @@ class DocumentLog:
     self._chain = chain
     self._count()
 
-  def shorten(self, in_force: Change) -> None:
+  def shorten(self, in_force: changes_lib.Change) -> None:
     """Replaces all changes by the one that has the effect of all of them.
 
     A crash leaves the old log or the new one. If the new one cannot be written,
     the old one stays.
     """
-    parts = [Change([], in_force.remove), *(Change([d]) for d in in_force.add)]
+    parts = [
+      changes_lib.Change([], in_force.remove),
+      *(changes_lib.Change([d]) for d in in_force.add),
+    ]
     self._long_bytes = 2 * self._num_bytes  # Until then, if this fails.
     try:
       self._write_anew(map(_content, parts))
@@ -191,17 +174,17 @@ def _write(file: int, data: bytes, start: int) -> None:
     rest = rest[os.pwrite(file, rest, start + len(data) - len(rest)) :]
 
 
-def _content(change: Change) -> dict[str, Any]:
+def _content(change: changes_lib.Change) -> dict[str, Any]:
   return {
     'add': [document._asdict() for document in change.add],
     'remove': list(change.remove),
   }
 
 
-def _change(path: str, content: dict[str, Any]) -> Change:
+def _change(path: str, content: dict[str, Any]) -> changes_lib.Change:
   try:
-    return Change(
-      [Document(**row) for row in content['add']], content['remove']
+    return changes_lib.Change(
+      [changes_lib.Document(**row) for row in content['add']], content['remove']
     )
   except (KeyError, TypeError) as error:
     raise errors.UserError(

@@ -1,11 +1,12 @@
-"""Tests for realm_tf.serving.batching."""
+"""Tests for realm_tf.live.batching."""
 
 import concurrent.futures
 import threading
 
 from absl.testing import absltest
 
-from realm_tf.serving import batching
+from realm_tf import errors
+from realm_tf.live import batching
 
 
 class BatcherTest(absltest.TestCase):
@@ -14,16 +15,14 @@ class BatcherTest(absltest.TestCase):
     self.gate, self.entered = threading.Event(), threading.Event()
     self.batches = []
 
-  def _batcher(self, batch_size=2, queue_size=5, wait_secs=0.0, gather_secs=0):
+  def _batcher(self, batch_size=2, wait_secs=0.0, gather_secs=0.0):
     batcher = batching.Batcher(
       self._handle,
       batch_size,
-      queue_size,
-      wait_secs,
-      lambda size: self.sizes.append(size),
-      lambda: gather_secs,
+      queue_size=5,
+      wait_secs=wait_secs,
+      gather_secs=lambda: gather_secs,
     )
-    self.sizes = []
     self.addCleanup(batcher.close)
     self.addCleanup(self.gate.set)
     return batcher
@@ -55,14 +54,14 @@ class BatcherTest(absltest.TestCase):
     self.gate.set()
     self.assertEqual(self._results([held, *futures]), ['HELD', 'A', 'B', 'C'])
     self.assertEqual(self.batches, [['held'], ['a', 'b'], ['c']])
-    self.assertEqual(self.sizes, [1, 2, 1])
 
   def test_takes_all_or_none(self):
     batcher = self._batcher()
     self._hold(batcher)
     batcher.submit(['a', 'b', 'c'])
-    with self.assertRaises(batching.FullError):
+    with self.assertRaisesRegex(errors.RequestError, 'Too many') as caught:
       batcher.submit(['d', 'e', 'f'])
+    self.assertEqual(caught.exception.status, 429)
     self.assertLen(batcher, 3)
 
   def test_cancelled_ones_make_room_and_are_not_worked_on(self):
@@ -86,6 +85,17 @@ class BatcherTest(absltest.TestCase):
     (bad,) = batcher.submit(['bad'])
     self.assertIsInstance(bad.exception(30), ValueError)
     self.assertEqual(self._results(batcher.submit(['b'])), ['B'])
+
+  def test_functions_are_called_alone_and_the_server_s_always_have_room(self):
+    batcher = self._batcher(batch_size=9)
+    self._hold(batcher)
+    alone, item = batcher.submit([lambda: 7, 'a'])
+    batcher.submit(['b', 'c', 'd'])
+    broken = batcher.run(lambda: 1 // 0)  # The sixth of five.
+    self.gate.set()
+    self.assertEqual(self._results([alone, item]), [7, 'A'])
+    self.assertIsInstance(broken.exception(30), ZeroDivisionError)
+    self.assertEqual(self.batches, [['held'], ['a', 'b', 'c', 'd']])
 
   def test_waits_for_as_many_as_the_last_batch_had(self):
     batcher = self._batcher(batch_size=4, wait_secs=30.0)
@@ -134,8 +144,9 @@ class BatcherTest(absltest.TestCase):
     closing.join(30)
     self.assertTrue(all(future.done() for future in futures))
     self.assertFalse(batcher.is_alive)
-    with self.assertRaises(batching.ClosedError):
+    with self.assertRaisesRegex(errors.RequestError, 'ends') as caught:
       batcher.submit(['d'])
+    self.assertEqual(caught.exception.status, 503)
 
 
 if __name__ == '__main__':

@@ -14,7 +14,7 @@ from realm_tf.index import searcher as searcher_lib
 
 
 class LiveSearch:
-  """Embeddings of changed blocks, and which of the index's are hidden.
+  """Embeddings of changed blocks, and which blocks of the index are hidden.
 
   Args:
     num_blocks: Blocks of the index.
@@ -37,14 +37,12 @@ class LiveSearch:
   def remove(self, ids: Iterable[int]) -> None:
     """Makes blocks unfindable."""
     ids = np.fromiter(ids, np.int64)
-    for block_id in map(int, ids):
-      self._forget(block_id)
+    self._forget(ids)
     self._hide(ids, True)
 
   def restore(self, ids: np.ndarray) -> None:
-    """Lets blocks be found by the index again."""
-    for block_id in map(int, ids):
-      self._forget(block_id)
+    """Lets the index find blocks again, by its own embeddings."""
+    self._forget(ids)
     self._hide(ids, False)
 
   def search(
@@ -63,37 +61,34 @@ class LiveSearch:
     Returns:
       int32 and float32 [B, k], best first.
     """
-    hits = self._search_index(index, k)
+    ids, scores = self._search_index(index, k)
     if self._rows:
-      rows, scores = brute_force.BruteForceSearcher(
+      changed = brute_force.BruteForceSearcher(
         self._embeddings[: len(self._rows)]
       ).search(queries, k)
-      hits = searcher_lib.Neighbors(
-        np.concatenate([hits.block_ids, self._ids[rows]], axis=1),
-        np.concatenate([hits.scores, scores], axis=1),
-      )
-    order = np.lexsort([hits.block_ids, -hits.scores], axis=1)[:, :k]
-    ids, scores = (np.take_along_axis(x, order, axis=1) for x in hits)
-    return searcher_lib.fill(
-      searcher_lib.mark_missing(ids, scores.astype(np.float32)), k
+      ids = np.concatenate([ids, self._ids[changed.block_ids]], axis=1)
+      scores = np.concatenate([scores, changed.scores], axis=1)
+    order = np.lexsort([ids, -scores], axis=1)[:, :k]
+    best = searcher_lib.mark_missing(
+      np.take_along_axis(ids, order, axis=1),
+      np.take_along_axis(scores, order, axis=1),
     )
+    return searcher_lib.fill(best, k)
 
-  def _search_index(self, index, k):
-    """Asks for more until `k` of each query are left, or there are no more."""
-    asked_for = k
+  def _search_index(
+    self, index: Callable[[int], searcher_lib.Neighbors], k: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Searches for more until `k` of each query are not hidden, or all are."""
+    number, num_blocks = k, len(self._is_hidden)
     while True:
-      hits = searcher_lib.fill(index(asked_for), asked_for)
-      is_hit = hits.block_ids >= 0
-      is_left = is_hit & ~self._is_hidden[np.maximum(hits.block_ids, 0)]
-      is_enough = (is_left.sum(axis=1) >= k) | ~is_hit.all(axis=1)
-      if is_enough.all() or asked_for >= len(self._is_hidden):
-        return searcher_lib.Neighbors(
-          np.where(is_left, hits.block_ids, searcher_lib.NOT_FOUND),
-          np.where(is_left, hits.scores, -np.inf),
-        )
-      asked_for = min(2 * asked_for, len(self._is_hidden))
+      ids, scores = searcher_lib.fill(index(number), number)
+      is_left = (ids >= 0) & ~self._is_hidden[np.maximum(ids, 0)]
+      is_enough = (is_left.sum(axis=1) >= k) | (ids < 0).any(axis=1)
+      if is_enough.all() or number >= num_blocks:
+        return ids, np.where(is_left, scores, -np.inf)
+      number = min(2 * number, num_blocks)
 
-  def _reserve(self, number, width):
+  def _reserve(self, number: int, width: int) -> None:
     if number > len(self._ids):
       size = max(number, 2 * len(self._ids))
       embeddings = np.zeros([size, width], np.float32)
@@ -101,14 +96,14 @@ class LiveSearch:
         embeddings[: len(self._ids)] = self._embeddings
       self._ids, self._embeddings = np.resize(self._ids, size), embeddings
 
-  def _forget(self, block_id):
-    row = self._rows.pop(block_id, None)
-    last = len(self._rows)
-    if row is not None and row != last:  # The last row takes its place.
-      self._ids[row] = self._ids[last]
-      self._embeddings[row] = self._embeddings[last]
-      self._rows[int(self._ids[row])] = row
+  def _forget(self, ids: np.ndarray) -> None:
+    for block_id in map(int, ids):
+      row = self._rows.pop(block_id, None)
+      last = len(self._rows)
+      if row is not None and row != last:  # The last row takes its place.
+        self._ids[row] = self._ids[last]
+        self._embeddings[row] = self._embeddings[last]
+        self._rows[int(self._ids[row])] = row
 
-  def _hide(self, ids, is_hidden):
-    ids = np.asarray(ids, np.int64)
+  def _hide(self, ids: np.ndarray, is_hidden: bool) -> None:
     self._is_hidden[ids[ids < len(self._is_hidden)]] = is_hidden

@@ -1,6 +1,6 @@
-"""Follows a corpus that grows: what it has gained becomes live documents.
+"""Follows a corpus that grows: articles that it gains become live documents.
 
-make_blocks --append -> a newer corpus -> articles that differ -> `Service`
+make_blocks --append -> a newer corpus -> articles that differ -> `Writer`
 """
 
 from collections.abc import Iterator
@@ -13,11 +13,12 @@ from absl import logging
 import numpy as np
 import tensorflow as tf
 
+from realm_tf.live import changes as changes_lib
+from realm_tf.live import watcher
+from realm_tf.live import writer as writer_lib
 from realm_tf.records import block_table
 from realm_tf.retrieval import hot_swap
 from realm_tf.rundir import manifests
-from realm_tf.serving import document_log
-from realm_tf.serving import service as service_lib
 
 _ARTICLES_AT_ONCE = 16  # Embedded together, between two batches of questions.
 
@@ -40,12 +41,12 @@ class Articles(NamedTuple):
   def article_id(self, row: int) -> str:
     return self.table.article_ids([self.first_blocks[row]])[0]
 
-  def document(self, row: int) -> document_log.Document:
+  def document(self, row: int) -> changes_lib.Document:
     """Returns an article; it is cut into the same blocks again."""
     article_id = self.article_id(row)
     ids = self.table.find_article(article_id)
     (title,) = self.table.titles(ids[:1])
-    return document_log.Document(
+    return changes_lib.Document(
       article_id, title, '\n'.join(self.table.texts(ids))
     )
 
@@ -59,9 +60,9 @@ def articles_of(table: block_table.BlockTable) -> Articles:
 
 
 def compare(old: Articles, new: Articles) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the rows of `new` that `old` lacks, and the reverse, by id.
+  """Returns rows of `new` that `old` lacks or has differently, and the reverse.
 
-  An article whose blocks differ is lacking in `old` only.
+  The reverse, rows of `old` that `new` lacks, goes by ids alone.
   """
   rows = block_table.find_hashes(new.keys, old.keys)
   is_known = rows != block_table.NOT_FOUND
@@ -71,31 +72,44 @@ def compare(old: Articles, new: Articles) -> tuple[np.ndarray, np.ndarray]:
 
 
 class CorpusWatch:
-  """Looks at a corpus directory again and again; ends with `close`.
+  """Makes a server's corpus equal to the newest one in a directory.
 
   Documents that were posted stay, unless the corpus changes the same article.
 
   Args:
-    service: A service with a log of documents.
-    corpus_dir: The corpus that it serves.
-    watched_dir: Where newer ones come, by `make_blocks --overwrite` or a
-      rename; it need not be there yet.
+    writer: Writer of the server; it has a log of documents.
+    corpus_dir: The corpus that the server was started with.
+    watched_dir: Directory that `make_blocks --overwrite` or a rename fills; it
+      need not be there yet.
   """
 
   def __init__(
-    self, service: service_lib.Service, corpus_dir: str, watched_dir: str
+    self, writer: writer_lib.Writer, corpus_dir: str, watched_dir: str
   ):
-    self._service, self._is_closed = service, False
+    self._writer = writer
     self._corpus_dir, self._watched_dir = corpus_dir, watched_dir
-    self._swap: hot_swap.HotSwap[Articles] = hot_swap.HotSwap(
+    self._is_closed = False
+    self._watcher: Optional[watcher.Watcher] = None
+    self._swap: hot_swap.HotSwap[str, Articles] = hot_swap.HotSwap(
       self._newest, self._follow
     )
-    self.check, self.watch = self._swap.check, self._swap.watch
+
+  def watch(self, poll_secs: float) -> None:
+    """Begins to `check` every `poll_secs` seconds, until `close`."""
+    self._watcher = watcher.Watcher(self.check, poll_secs)
+
+  def check(self) -> bool:
+    """Follows a newer corpus in this thread; returns whether there is one."""
+    newer = self._swap.find_newer()
+    if newer is not None:
+      self._swap.swap(newer)
+    return newer is not None
 
   def close(self) -> None:
-    """Ends; what was not followed yet is when the server starts again."""
+    """Ends; the server's next start does the rest."""
     self._is_closed = True
-    self._swap.close()
+    if self._watcher is not None:
+      self._watcher.close()
 
   def _newest(self) -> Optional[str]:
     path = os.path.join(self._watched_dir, manifests.NAME)
@@ -106,29 +120,32 @@ class CorpusWatch:
   def _follow(self, fingerprint: str) -> Articles:
     """Brings the server to the watched corpus; done twice, it does nothing."""
     del fingerprint
-    old = self._swap.current or articles_of(
-      block_table.BlockTable.open(self._corpus_dir)
-    )
+    if self._swap.version is None:
+      old = articles_of(block_table.BlockTable.open(self._corpus_dir))
+    else:
+      old = self._swap.current
     new = articles_of(block_table.BlockTable.open(self._watched_dir))
-    added, gone = compare(old, new)
     number = 0
-    for change in self._changes(old, new, added, gone):
+    for change in self._changes(old, new):
       if self._is_closed:
         break
-      self._service.change_documents(change).result()
+      self._writer.submit(change).result()
       number += len(change.add) + len(change.remove)
     logging.info('Changed %d articles, as %s did.', number, self._watched_dir)
     return new
 
-  def _changes(self, old, new, added, gone) -> Iterator[document_log.Change]:
-    ids = filter(self._service.knows, map(old.article_id, gone))
+  def _changes(
+    self, old: Articles, new: Articles
+  ) -> Iterator[changes_lib.Change]:
+    added, gone = compare(old, new)
+    ids = filter(self._writer.knows, map(old.article_id, gone))
     documents = itertools.filterfalse(
-      self._service.holds, map(new.document, added)
+      self._writer.holds, map(new.document, added)
     )
     while some := list(itertools.islice(ids, _ARTICLES_AT_ONCE)):
-      yield document_log.Change([], some)
+      yield changes_lib.Change([], some)
     while some := list(itertools.islice(documents, _ARTICLES_AT_ONCE)):
-      yield document_log.Change(some)
+      yield changes_lib.Change(some)
 
 
 def _hash(article_id: str) -> int:

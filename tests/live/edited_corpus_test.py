@@ -1,13 +1,11 @@
-"""Tests for realm_tf.serving.corpus_edits, on a real model."""
-
-import dataclasses
+"""Tests for realm_tf.live.edited_corpus, on a real model."""
 
 from absl.testing import absltest
 import numpy as np
 
 from realm_tf.answering import loading
+from realm_tf.live import edited_corpus
 from realm_tf.retrieval import retrieval_layer
-from realm_tf.serving import corpus_edits
 from tests import tiny
 from tests.serving import small_models
 
@@ -21,14 +19,14 @@ class CorpusEditsTest(absltest.TestCase):
       self.create_tempdir().full_path
     )
     self.loaded = loading.load(model_dir, self.corpus_dir)
-    self.edits = corpus_edits.EditedCorpus(self.loaded)
+    self.edits = edited_corpus.EditedCorpus(self.loaded)
     choices = loading.Choices(num_read=4)
     answerer = loading.answerer_of(self.loaded, choices)
     self.before = answerer.answer(_QUESTIONS)
 
   def _answers(self, edits):
     answerer = loading.answerer_of(
-      dataclasses.replace(self.loaded, table=edits.table),
+      edits.over(self.loaded),
       loading.Choices(num_read=4),
       retriever=edits.retriever,
     )
@@ -84,7 +82,7 @@ class CorpusEditsTest(absltest.TestCase):
   def test_another_model_adopts_the_texts(self):
     self.edits.change(1, 'F f.')
     self.edits.change(3, 'A.')
-    other = corpus_edits.EditedCorpus(self.loaded)
+    other = edited_corpus.EditedCorpus(self.loaded)
     other.change(0, 'B.')
     other.adopt(self.edits)
     self.assertEqual(other.table.changed, {1: 'F f.', 3: 'A.'})

@@ -1,0 +1,172 @@
+"""Single requests -> batches, for one worker thread.
+
+  submit(items) -> bounded queue -> worker: handle([item, ...]) -> futures
+
+A model answers sixteen questions in less than sixteen times the time of one, so
+all items that came in while a batch was computed form the next batch. An idle
+worker begins at once. After a batch the worker waits some milliseconds for as
+many items as the batch had: clients that got their answers may ask again, and
+half a batch costs almost as much as a whole.
+"""
+
+import collections
+from collections.abc import Callable, Sequence
+import concurrent.futures
+import threading
+from typing import Any, Generic, Optional, TypeVar, Union
+
+from absl import logging
+
+from realm_tf import errors
+
+Item = TypeVar('Item')
+Result = TypeVar('Result')
+Work = Callable[[], Any]
+Pair = tuple[Union[Item, Work], concurrent.futures.Future]
+
+
+class Batcher(Generic[Item, Result]):
+  """Hands items to `handle` in batches, in the order that they came in.
+
+  An item that is a function is called alone, by the same thread.
+
+  Args:
+    handle: Maps a batch to as many results; a result that is an exception is
+      raised by its item's future. Runs in one thread only.
+    batch_size: Most items in a batch; 1 handles one after the other.
+    queue_size: Most items that wait.
+    wait_secs: Longest wait after a batch for a batch of the same size.
+    gather_secs: Returns the seconds that an idle worker waits for more items
+      once it has one.
+  """
+
+  def __init__(
+    self,
+    handle: Callable[[Sequence[Item]], Sequence[Union[Result, Exception]]],
+    batch_size: int = 16,
+    *,
+    queue_size: int = 256,
+    wait_secs: float = 0.010,
+    gather_secs: Callable[[], float] = lambda: 0.0,
+  ):
+    self._handle = handle
+    self._batch_size, self._queue_size = batch_size, queue_size
+    self._wait_secs, self._gather_secs = wait_secs, gather_secs
+    self._changed = threading.Condition()
+    self._queue: collections.deque[Pair] = collections.deque()
+    self._is_closed = False
+    self._worker = threading.Thread(
+      target=self._work, name='batcher', daemon=True
+    )
+    self._worker.start()
+
+  def __len__(self) -> int:
+    """Returns the number of items that wait."""
+    return len(self._queue)
+
+  @property
+  def is_alive(self) -> bool:
+    """Whether the worker runs and takes items."""
+    return self._worker.is_alive() and not self._is_closed
+
+  def submit(
+    self, items: Sequence[Union[Item, Work]]
+  ) -> list[concurrent.futures.Future]:
+    """Queues all items or none; returns a future for each.
+
+    A future that is cancelled before its turn costs nothing.
+
+    Raises:
+      RequestError: 429, the queue has no room for the items; 503, after
+        `close`.
+    """
+    with self._changed:
+      if len(self._queue) + len(items) > self._queue_size:
+        self._drop_cancelled()
+      if len(self._queue) + len(items) > self._queue_size:
+        raise errors.RequestError(
+          429, 'Too many questions wait. Try again later.'
+        )
+      return self._put(items)
+
+  def run(self, work: Work) -> concurrent.futures.Future:
+    """Queues work of the server itself, for which there is always room."""
+    with self._changed:
+      (future,) = self._put([work])
+    return future
+
+  def close(self) -> None:
+    """Takes no more items; returns when the queue is done."""
+    with self._changed:
+      self._is_closed = True
+      self._changed.notify_all()
+    self._worker.join()
+
+  def _put(
+    self, items: Sequence[Union[Item, Work]]
+  ) -> list[concurrent.futures.Future]:
+    if self._is_closed:
+      raise errors.RequestError(503, 'The server ends.')
+    pairs: list[Pair] = [(item, concurrent.futures.Future()) for item in items]
+    self._queue.extend(pairs)
+    self._changed.notify_all()
+    return [future for _, future in pairs]
+
+  def _drop_cancelled(self) -> None:
+    kept = [pair for pair in self._queue if not pair[1].cancelled()]
+    self._queue.clear()
+    self._queue.extend(kept)
+
+  def _work(self) -> None:
+    last_size = 0
+    while True:
+      batch = self._next_batch(last_size)
+      if batch is None:
+        return
+      last_size = len(batch)
+      self._run(batch)
+      del batch  # Answers hold texts of the corpus: free them now.
+
+  def _next_batch(self, last_size: int) -> Optional[list[Pair]]:
+    """Returns items with their futures, maybe none; None at the end."""
+    with self._changed:
+      self._wait_for(last_size, self._wait_secs)
+      while not self._queue:
+        if self._is_closed:
+          return None
+        self._changed.wait()
+      self._wait_for(self._batch_size, self._gather_secs())
+      size = min(len(self._queue), self._batch_size)
+      taken = [self._queue.popleft() for _ in range(size)]
+    return [pair for pair in taken if pair[1].set_running_or_notify_cancel()]
+
+  def _wait_for(self, number: int, secs: float) -> None:
+    self._changed.wait_for(
+      lambda: len(self._queue) >= number or self._is_closed, secs
+    )
+
+  def _run(self, batch: Sequence[Pair]) -> None:
+    for work, future in batch:
+      if callable(work):
+        _run_alone(work, future)
+    items: list[Any] = [pair for pair in batch if not callable(pair[0])]
+    if not items:
+      return
+    results: Sequence[Union[Result, Exception]]
+    try:
+      results = self._handle([item for item, _ in items])
+    except Exception as error:  # The worker goes on with the next batch.
+      logging.exception('A batch of %d failed.', len(items))
+      results = [error] * len(items)
+    for (_, future), result in zip(items, results, strict=True):
+      if isinstance(result, Exception):
+        future.set_exception(result)
+      else:
+        future.set_result(result)
+
+
+def _run_alone(work: Work, future: concurrent.futures.Future) -> None:
+  try:
+    future.set_result(work())
+  except Exception as error:
+    future.set_exception(error)

@@ -1,0 +1,211 @@
+"""A corpus with changed texts and documents, in memory, and how it is searched.
+
+The live form of Appendix C of Guu et al. 2020: a fact is changed in the corpus,
+its block is embedded again, and the answer follows, without any training.
+Documents are cut as bin.make_blocks cuts articles; their blocks get ids after
+the ids of the corpus.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+from typing import NamedTuple, Optional, cast
+
+import numpy as np
+
+from realm_tf.corpus import blocks as blocks_lib
+from realm_tf.corpus import sources
+from realm_tf.index import block_embeddings
+from realm_tf.index import embed_backend
+from realm_tf.index import model_files
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.live import changes as changes_lib
+from realm_tf.live import edited_table
+from realm_tf.live import live_search
+from realm_tf.records import block_table
+
+_BATCH_WORDPIECES = 4096  # Wordpieces that are embedded at once.
+
+
+class Prepared(NamedTuple):
+  """A change whose blocks are cut and embedded, but that no search sees.
+
+  Attributes:
+    blocks: Ids, int64 [n], and embeddings, float32 [n, D], of the blocks of
+      each added document.
+  """
+
+  change: changes_lib.Change
+  blocks: list[tuple[np.ndarray, np.ndarray]]
+
+
+class EditedCorpus:
+  """The edits and live documents of one opened model.
+
+  `prepare` may run while questions are answered; the other methods that change
+  something may not.
+
+  Attributes:
+    table: The corpus with its changes.
+    documents: Added documents by their ids.
+    removed: Ids of articles of the corpus that were removed or replaced; a
+      dictionary, because its order is that of the removals.
+    num_blocks: Number of blocks that a search can find.
+  """
+
+  def __init__(self, loaded: model_files.OpenModel):
+    config, special_ids = loaded.config, loaded.tokenizer.special_ids
+    self._base, self._tokenizer = loaded.table, loaded.tokenizer
+    self._lengths = config.lengths
+    self._embed_blocks = embed_backend.opener(
+      loaded.model, special_ids, config.index
+    )()
+    self._embed_queries = embed_backend.query_embedding(
+      loaded.model,
+      config.lengths.query_tokens,
+      special_ids,
+      config.index.embed_backend,
+    )
+    self._index = loaded.index.searcher
+    self._search = live_search.LiveSearch(loaded.table.num_blocks)
+    self._block_ids: dict[str, np.ndarray] = {}  # Of `documents`.
+    self._gone: set[int] = set()  # Blocks of `removed`.
+    self.table = edited_table.EditedTable(loaded.table, loaded.tokenizer)
+    # It has all of a `BlockTable` that embedding and answering use.
+    self._as_table = cast(block_table.BlockTable, self.table)
+    self.documents: dict[str, changes_lib.Document] = {}
+    self.removed: dict[str, None] = {}
+    self.num_blocks = loaded.table.num_blocks
+
+  def retriever(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
+    """Returns the best `k` blocks, as the search of an index does.
+
+    Changed blocks are found by their new embeddings, others by the index.
+    """
+    queries = self._embed_queries(np.asarray(query_ids))
+    return self._search.search(
+      lambda number: self._index.search(queries, number), queries, k
+    )
+
+  def over(self, loaded: model_files.OpenModel) -> model_files.OpenModel:
+    """Returns an opened model whose corpus has the changes."""
+    return dataclasses.replace(loaded, table=self._as_table)
+
+  @property
+  def in_force(self) -> changes_lib.Change:
+    """One change that has the effect of all changes of documents."""
+    return changes_lib.Change([*self.documents.values()], [*self.removed])
+
+  def can_change(self, block_id: int) -> bool:
+    """Whether it is a block of the corpus that was not removed."""
+    is_own = 0 <= block_id < self._base.num_blocks
+    return is_own and block_id not in self._gone
+
+  def knows(self, article_id: str) -> bool:
+    """Whether a document or an article of this id can be found."""
+    return article_id in self.documents or (
+      article_id not in self.removed
+      and self._base.find_article(article_id).size > 0
+    )
+
+  def change(self, block_id: int, text: Optional[str]) -> None:
+    """Changes the text of a block and embeds it again; None restores it."""
+    self.table.change(block_id, text)
+    ids = np.array([block_id])
+    if text is None:
+      self._search.restore(ids)
+    else:
+      self._search.put(ids, self._embeddings(ids))
+
+  def prepare(self, changes: Sequence[changes_lib.Change]) -> list[Prepared]:
+    """Cuts and embeds the added documents of all changes at once."""
+    ids = [self._append(each) for change in changes for each in change.add]
+    if not ids:
+      return [Prepared(change, []) for change in changes]
+    embeddings = self._embeddings(np.concatenate(ids))
+    ends = np.cumsum([len(part) for part in ids])[:-1]
+    parts = zip(ids, np.split(embeddings, ends), strict=True)
+    return [
+      Prepared(change, [next(parts) for _ in change.add]) for change in changes
+    ]
+
+  def forget(self, prepared: Sequence[Prepared]) -> None:
+    """Frees the blocks of changes that are not made."""
+    for each in prepared:
+      for ids, _ in each.blocks:
+        self.table.remove(ids)
+
+  def apply(self, prepared: Prepared) -> None:
+    """Lets searches find the added documents, and not the removed ones."""
+    for article_id in prepared.change.remove:
+      self._remove(article_id)
+    for document, (ids, embeddings) in zip(
+      prepared.change.add, prepared.blocks, strict=True
+    ):
+      self._remove(document.article_id)
+      self.documents[document.article_id] = document
+      self._block_ids[document.article_id] = ids
+      self.num_blocks += len(ids)
+      if len(ids):
+        self._search.put(ids, embeddings)
+
+  def become(self, in_force: changes_lib.Change) -> None:
+    """Has the documents of `in_force`; embeds only documents that differ."""
+    documents = {each.article_id: each for each in in_force.add}
+    gone = [i for i in self.documents if i not in documents]
+    gone += [i for i in in_force.remove if i not in self.removed]
+    new = [d for i, d in documents.items() if self.documents.get(i) != d]
+    if gone or new:
+      self.apply(*self.prepare([changes_lib.Change(new, gone)]))
+
+  def adopt(self, other: 'EditedCorpus') -> None:
+    """Takes over the documents and texts of `other`, of the same corpus.
+
+    `other` may change meanwhile; a second call takes over only what differs.
+    """
+    self.become(other.in_force)
+    texts = dict(other.table.changed)
+    for block_id in texts.keys() | self.table.changed.keys():
+      text = texts.get(block_id)
+      if text != self.table.changed.get(block_id) and self.can_change(block_id):
+        self.change(block_id, text)
+
+  def warm(self) -> None:
+    """Does what the first change would wait for, which may take seconds."""
+    self._embeddings(np.array([0]))
+    self._base.find_article('')  # Maps all articles to their blocks.
+
+  def _append(self, document: changes_lib.Document) -> np.ndarray:
+    """Cuts a document; returns the ids of its blocks."""
+    article = sources.Article(
+      document.title, document.text, document.article_id
+    )
+    longest = self.table.manifest['max_block_wordpieces']
+    return self.table.append(
+      block
+      for part in blocks_lib.batches([article])
+      for block in blocks_lib.cut_batch(part, self._tokenizer, longest)
+    )
+
+  def _remove(self, article_id: str) -> None:
+    self.documents.pop(article_id, None)
+    added = self._block_ids.pop(article_id, ())
+    self.num_blocks -= len(added)
+    self._search.remove(added)
+    self.table.remove(added)
+    own = self._base.find_article(article_id)
+    if article_id not in self.removed and own.size:
+      self.removed[article_id] = None
+      for block_id in map(int, own):
+        self.table.change(block_id, None)
+      self._gone.update(map(int, own))
+      self.num_blocks -= len(own)
+      self._search.remove(own)
+
+  def _embeddings(self, block_ids: np.ndarray) -> np.ndarray:
+    return block_embeddings.embed_blocks(
+      self._embed_blocks,
+      self._as_table,
+      block_ids,
+      self._lengths,
+      batch_size=max(1, _BATCH_WORDPIECES // self._lengths.block_tokens),
+    )

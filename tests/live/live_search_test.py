@@ -1,0 +1,62 @@
+"""Tests for realm_tf.live.live_search."""
+
+import tracemalloc
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.index import brute_force
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.live import live_search
+
+
+class LiveSearchTest(absltest.TestCase):
+  def test_agrees_with_exact_search_after_random_changes(self):
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=[40, 4]).astype(np.float32)
+    queries = rng.normal(size=[3, 4]).astype(np.float32)
+    index = brute_force.BruteForceSearcher(base)
+    search = live_search.LiveSearch(40)
+    now = dict(enumerate(base))
+    for _ in range(300):
+      block_id = int(rng.integers(60))
+      if rng.random() < 0.6:
+        search.remove([block_id])
+        now.pop(block_id, None)
+      else:
+        now[block_id] = rng.normal(size=4).astype(np.float32)
+        search.put(np.array([block_id]), now[block_id][None])
+      found = search.search(lambda n: index.search(queries, n), queries, 5)
+      ids = np.array(sorted(now))
+      scores = queries @ np.array([now[i] for i in ids]).T
+      best = np.argsort(-scores, axis=1)[:, :5]
+      np.testing.assert_array_equal(found.block_ids, ids[best])
+
+  def test_all_removed(self):
+    base = np.eye(3, dtype=np.float32)
+    index = brute_force.BruteForceSearcher(base)
+    search = live_search.LiveSearch(3)
+    search.remove(range(3))
+    found = search.search(lambda n: index.search(base, n), base, 2)
+    np.testing.assert_array_equal(found.block_ids, np.full([3, 2], -1))
+    search.restore(np.array([1]))
+    found = search.search(lambda n: index.search(base, n), base, 2)
+    np.testing.assert_array_equal(found.block_ids, [[1, -1]] * 3)
+
+  def test_a_change_copies_nothing_as_long_as_the_corpus(self):
+    search = live_search.LiveSearch(10**6)
+    ones = np.ones([2, 4], np.float32)
+    best = searcher_lib.Neighbors(np.array([[7, 8]]), ones[:1, :2])
+    tracemalloc.start()
+    self.addCleanup(tracemalloc.stop)
+    search.put(np.array([7, 10**6 + 1]), ones)
+    search.remove([5, 10**6 + 1])
+    search.restore(np.array([5]))
+    found = search.search(lambda n: best, ones[:1], 2)
+    self.assertEqual(found.block_ids.tolist(), [[7, 8]])  # 4 and 1.
+    _, peak = tracemalloc.get_traced_memory()
+    self.assertLess(peak, 10**5)  # A byte a block is ten times that.
+
+
+if __name__ == '__main__':
+  absltest.main()
