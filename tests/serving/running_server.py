@@ -21,6 +21,7 @@ from realm_tf.serving import service as service_lib
 from realm_tf.serving import uvicorn_server
 
 SECS = 30  # Far more than anything takes.
+_SETTINGS = handlers.Settings()
 
 
 class FakeFinetuning(NamedTuple):
@@ -151,7 +152,7 @@ def fake_service(answerer: Any, **options: Any) -> service_lib.Service:
 @contextlib.contextmanager
 def run(
   service: service_lib.Service,
-  settings: handlers.Settings = handlers.Settings(),
+  settings: handlers.Settings = _SETTINGS,
   idle_secs: float = 60,
   max_connections: Optional[int] = None,
 ) -> Iterator[Running]:
@@ -184,7 +185,7 @@ class FakeServerTestCase(parameterized.TestCase):
 
   def run_fake(
     self,
-    settings: handlers.Settings = handlers.Settings(),
+    settings: handlers.Settings = _SETTINGS,
     limits: Optional[request_body.Limits] = None,
     queue_size: int = 256,
     **options: Any,
