@@ -162,6 +162,7 @@ async def _in_time(
   finally:
     gone.cancel()
     result.cancel()
+    await asyncio.wait([result])  # It withdraws its questions.
 
 
 async def _client_gone(request: requests.Request) -> None:
