@@ -2,7 +2,7 @@
 
 tests/testdata/transformers_realm.json holds outputs and gradients that
 transformers 4.57.6 computed, in float64, of the weights and inputs of
-realm_weights.py (`tests/importing/peer_realm.py` writes it). Agreement is 1e-4
+realm_weights.py (`tests/parity/peer_realm.py` writes it). Agreement is 1e-4
 relative to an array's largest value.
 """
 
@@ -22,8 +22,8 @@ from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import span_likelihood
-from tests.importing import realm_weights
 from tests.importing import tf1_release
+from tests.parity import realm_weights
 
 _FILE = (
   pathlib.Path(__file__).parent.parent / 'testdata' / 'transformers_realm.json'

@@ -1,6 +1,6 @@
 """A small random REALM under Hugging Face's names, in NumPy alone.
 
-`tests/importing/peer_realm.py` fills transformers' classes with it, so tests
+`tests/parity/peer_realm.py` fills transformers' classes with it, so tests
 need the outputs of transformers, but not its weights.
 """
 

@@ -1,6 +1,6 @@
 """Writes random T5s and their outputs with transformers, to compare with.
 
-  PEERS/bin/python tests/parity/make_t5.py DIR
+  PEERS/bin/python tests/parity/peer_t5.py DIR
 
 PEERS is the environment of benchmarks/peers.sh. DIR/v1_0 and DIR/v1_1 are
 Hugging Face directories, each with arrays.npz.

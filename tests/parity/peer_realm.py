@@ -1,9 +1,9 @@
 r"""Writes outputs and gradients of transformers' REALM for a small model.
 
-  .peers/bin/python -m tests.importing.peer_realm --output=FILE.json
+  .peers/bin/python -m tests.parity.peer_realm --output=FILE.json
 
 Runs in the environment of benchmarks/peers.sh, which has transformers 4.57.6
-and torch. Weights and inputs come from tests/importing/realm_weights.py, so
+and torch. Weights and inputs come from tests/parity/realm_weights.py, so
 only outputs and gradients are written; all is computed in float64.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from transformers.models.deprecated import realm
 
-from tests.importing import realm_weights
+from tests.parity import realm_weights
 
 _CONFIG = realm.RealmConfig(**realm_weights.CONFIG)
 _SCORES = np.array([[0.5, -1.0, 0.25], [2.0, 1.5, 0.0]])

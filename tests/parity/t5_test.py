@@ -1,0 +1,81 @@
+"""Tests that imported T5s compute what transformers computes.
+
+The weights are random; `peer_t5.py` makes them and the outputs in the
+environment of benchmarks/peers.sh. Without it the tests are skipped.
+"""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from benchmarks import processes
+from realm_tf.importing import t5
+
+_AGREEMENT = 1e-4
+_END = 1
+_MAKE = pathlib.Path(__file__).with_name('peer_t5.py')
+
+
+class T5Test(tf.test.TestCase, parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    made = tempfile.TemporaryDirectory()
+    cls.addClassCleanup(made.cleanup)
+    cls.directory = made.name
+    python = processes.peer_python()
+    cls.is_made = (
+      python
+      and not subprocess.run(
+        [python, _MAKE, cls.directory], capture_output=True, check=False
+      ).returncode
+    )
+
+  def _open(self, version):
+    if not self.is_made:
+      self.skipTest('benchmarks/peers.sh has not been run.')
+    directory = os.path.join(self.directory, version)
+    arrays = dict(np.load(os.path.join(directory, 'arrays.npz')))
+    return t5.load(directory), arrays
+
+  @parameterized.parameters('v1_0', 'v1_1')
+  def test_logits_and_loss(self, version):
+    model, arrays = self._open(version)
+    inputs, outputs = (
+      tf.constant(arrays[name], tf.int32) for name in ('inputs', 'outputs')
+    )
+    is_token = arrays['outputs'] != 0
+    self.assertAllClose(
+      model.logits(inputs, outputs)[is_token],
+      arrays['logits'][is_token],
+      _AGREEMENT,
+      _AGREEMENT,
+    )
+    log_p = tf.reduce_sum(model.log_likelihood(inputs, outputs))
+    self.assertAllClose(-log_p / is_token.sum(), arrays['loss'], _AGREEMENT)
+
+  @parameterized.parameters('v1_0', 'v1_1')
+  def test_outputs(self, version):
+    model, arrays = self._open(version)
+    inputs = tf.constant(arrays['inputs'], tf.int32)
+    _, num_beams, length = arrays['beams'].shape
+    greedy = tf.function(lambda ids: model.greedy(ids, length, _END))(inputs)
+    self.assertAllEqual(greedy, arrays['greedy'])
+    ids, scores = tf.function(
+      lambda ids: model.beam(ids, length, _END, num_beams)
+    )(inputs)
+    if version == 'v1_0':
+      self.assertAllEqual(ids, arrays['beams'])
+      self.assertAllClose(scores, arrays['scores'], _AGREEMENT, _AGREEMENT)
+    # transformers drops an end that is not among a step's best 10; here it
+    # competes, so that the beam of each rank is as likely or likelier.
+    self.assertAllGreaterEqual(scores - arrays['scores'], -_AGREEMENT)
+
+
+if __name__ == '__main__':
+  tf.test.main()
