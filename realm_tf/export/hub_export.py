@@ -1,6 +1,6 @@
 """A model directory -> its encoders as TF Hub modules, each with its card.
 
-They are query_embedder, block_embedder and knowledge_encoder, if there.
+The modules are query_embedder, block_embedder and knowledge_encoder, if there.
 """
 
 import os
@@ -8,9 +8,8 @@ import os
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.export import hub_cards
-from realm_tf.export import hub_embedders
-from realm_tf.export import hub_knowledge_encoder
+from realm_tf.export import cards
+from realm_tf.export import hub_encoders
 from realm_tf.export import hub_modules
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
@@ -18,13 +17,11 @@ from realm_tf.rundir import layout
 
 
 def export(model_dir: str, output_dir: str) -> list[str]:
-  """Writes the modules; replaces those that are there.
+  """Writes the modules, and replaces existing ones; returns their directories.
 
   Args:
     model_dir: Directory of a training job or an import.
-
-  Returns:
-    Their directories.
+    output_dir: Directory of the modules' directories.
 
   Raises:
     UserError: The model directory has no encoder, or is damaged.
@@ -39,39 +36,31 @@ def export(model_dir: str, output_dir: str) -> list[str]:
       '--model_dir must hold an embedder or a reader. Found neither in '
       f'{opened.params.path}. Train or import one.'
     )
-  source = hub_modules.Source(
-    opened.model,
-    opened.tokenizer,
-    opened.config.lengths,
-    layout.vocab_file(model_dir),
-  )
-  return [
-    _write(name, module, source, opened, output_dir)
-    for name, module in _modules(source, opened.parts)
-  ]
-
-
-def _modules(source, parts):
-  """Yields names and modules."""
-  if realm_model.EMBEDDER in parts:
-    yield 'query_embedder', hub_embedders.query_embedder(source)
-    yield 'block_embedder', hub_embedders.block_embedder(source)
-  has_masked_lm = realm_model.MASKED_LM in parts
-  if has_masked_lm or realm_model.SPAN in parts:
-    yield (
-      'knowledge_encoder',
-      hub_knowledge_encoder.knowledge_encoder(source, has_masked_lm),
+  paths = []
+  for name, module in _modules(opened).items():
+    path = os.path.join(output_dir, name)
+    module.write(path, opened.tokenizer, layout.vocab_file(model_dir))
+    card = cards.of_module(
+      name,
+      list(module.describe()),
+      opened.config.lengths,
+      opened.tokenizer.vocab_size,
+      f'Step {opened.params.step} of `{opened.path}`.',
     )
+    with tf.io.gfile.GFile(os.path.join(path, 'README.md'), 'w') as file:
+      file.write(card)
+    paths.append(path)
+  return paths
 
 
-def _write(name, module, source, opened, output_dir):
-  path = os.path.join(output_dir, name)
-  trackable, signatures = module
-  tf.saved_model.save(trackable, path, signatures)
-  card = hub_cards.card(
-    name, source.model.config, source.lengths, 'mlm' in signatures
-  )
-  origin = f'Step {opened.params.step} of `{opened.path}`.'
-  with tf.io.gfile.GFile(os.path.join(path, 'README.md'), 'w') as file:
-    file.write(f'{card}\n## Origin\n\n{origin}\n')
-  return path
+def _modules(opened: model_files.OpenModel) -> dict[str, hub_modules.Module]:
+  modules = {}
+  if realm_model.EMBEDDER in opened.parts:
+    modules['query_embedder'] = hub_encoders.query_embedder(opened)
+    modules['block_embedder'] = hub_encoders.block_embedder(opened)
+  has_masked_lm = realm_model.MASKED_LM in opened.parts
+  if has_masked_lm or realm_model.SPAN in opened.parts:
+    modules['knowledge_encoder'] = hub_encoders.knowledge_encoder(
+      opened, has_masked_lm
+    )
+  return modules

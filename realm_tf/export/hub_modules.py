@@ -6,83 +6,72 @@ hub.KerasLayer expects (https://www.tensorflow.org/hub/reusable_saved_models).
 Signatures have the names and the arguments of the authors' TF1 modules.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Optional
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import dataclasses
+from typing import Any
 
 import tensorflow as tf
-import tf_keras
 
-from realm_tf import config as config_lib
-from realm_tf.modeling import realm_model
 from realm_tf.records import joining
 from realm_tf.text import wordpiece
 
 TEXTS = tf.TensorSpec([None], tf.string)
 IDS = tf.TensorSpec([None, None], tf.int32)
-# An object with `__call__`, variables and vocabulary, and its signatures by
-# name; `serving_default` takes strings.
-Module = tuple[
-  tf.train.Checkpoint, dict[str, Callable[..., dict[str, tf.Tensor]]]
-]
+PACKED = dict.fromkeys(joining.NAMES, IDS)
 # Names of packed wordpieces in the authors' modules.
-RELEASED_TOKENS = ('input_ids', 'input_mask', 'segment_ids')
+_RELEASED_NAMES = ('input_ids', 'input_mask', 'segment_ids')
+RELEASED = dict.fromkeys(_RELEASED_NAMES, IDS)
 
 
-class Source(NamedTuple):
-  """A model to make modules of.
+@dataclasses.dataclass(frozen=True)
+class Module:
+  """A module before it is written.
 
   Attributes:
-    model: A model with the parts to export.
-    vocab_file: Path of the vocabulary, which is copied into the module.
+    variables: All variables that `encode` reads.
+    trainable: Variables that fine-tuning trains.
+    encode: Function of inputs and `training`.
+    inputs: Forms of the inputs, as tf.TensorSpecs.
+    signatures: Functions by name; `serving_default` takes strings.
   """
 
-  model: realm_model.RealmModel
-  tokenizer: wordpiece.WordpieceTokenizer
-  lengths: config_lib.LengthConfig
-  vocab_file: str
+  variables: Sequence[tf.Variable]
+  trainable: Sequence[tf.Variable]
+  encode: Callable[[Any, bool], Any]
+  inputs: Sequence[Any]
+  signatures: Mapping[str, Any]
+
+  def write(
+    self, path: str, tokenizer: wordpiece.WordpieceTokenizer, vocab_file: str
+  ) -> None:
+    """Writes the SavedModel with a copy of the vocabulary."""
+    trackable = tf.train.Checkpoint()
+    trackable.variables = list(self.variables)
+    trackable.trainable_variables = list(self.trainable)
+    trackable.regularization_losses = []
+    trackable.vocab_file = tf.saved_model.Asset(vocab_file)
+    trackable.do_lower_case = tf.Variable(
+      tokenizer.rules.lowercase, trainable=False
+    )
+    call = tf.function(
+      lambda inputs, training=False: self.encode(inputs, training)
+    )
+    trackable.__call__ = call
+    for spec in self.inputs:
+      for training in (True, False):
+        call.get_concrete_function(spec, training=training)
+    tf.saved_model.save(trackable, path, dict(self.signatures))
+
+  def describe(self) -> Iterator[tuple[str, str, str]]:
+    """Yields name, inputs and outputs of each signature as Markdown."""
+    for name, function in self.signatures.items():
+      concrete = function.get_concrete_function()
+      inputs = {spec.name: spec for spec in function.input_signature}
+      outputs = concrete.structured_outputs
+      yield f'`{name}`', _described(inputs), _described(outputs)
 
 
-def reusable(
-  source: Source,
-  layer: tf_keras.layers.Layer,
-  trainable: Optional[list[tf.Variable]] = None,
-) -> tf.train.Checkpoint:
-  """Returns an object with the attributes that every module has.
-
-  Args:
-    trainable: Variables to train; by default the layer's trainable ones.
-  """
-  trackable = tf.train.Checkpoint()
-  trackable.variables = list(layer.variables)
-  if trainable is None:
-    trainable = layer.trainable_variables
-  trackable.trainable_variables = list(trainable)
-  trackable.regularization_losses = []
-  trackable.vocab_file = tf.saved_model.Asset(source.vocab_file)
-  trackable.do_lower_case = tf.Variable(
-    source.tokenizer.rules.lowercase, trainable=False
-  )
-  return trackable
-
-
-def make_callable(
-  trackable: tf.train.Checkpoint,
-  function: Callable[[Any, bool], Any],
-  specs: Sequence[Any],
-) -> None:
-  """Makes `trackable` callable: it runs `function` of inputs and `training`.
-
-  Args:
-    specs: Inputs that it takes, as tf.TensorSpecs.
-  """
-  call = tf.function(lambda inputs, training=False: function(inputs, training))
-  trackable.__call__ = call
-  for spec in specs:
-    for training in (True, False):
-      call.get_concrete_function(spec, training=training)
-
-
-def signature(function: Callable[[Any], Any], spec: Any) -> Callable[..., Any]:
+def signature(function: Callable[[Any], Any], spec: Any) -> Any:
   """Returns `function` with named tensors as arguments.
 
   Args:
@@ -101,6 +90,13 @@ def signature(function: Callable[[Any], Any], spec: Any) -> Callable[..., Any]:
 
 def renamed(tokens: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
   """Returns packed wordpieces under our names instead of the authors'."""
-  return {
-    ours: tokens[theirs] for ours, theirs in zip(joining.NAMES, RELEASED_TOKENS)
-  }
+  names = dict(zip(_RELEASED_NAMES, joining.NAMES, strict=True))
+  return {names.get(name, name): value for name, value in tokens.items()}
+
+
+def _described(specs: Mapping[str, tf.TensorSpec]) -> str:
+  return ', '.join(
+    f'`{name}` {spec.dtype.name} '
+    f'[{", ".join("?" if n is None else str(n) for n in spec.shape)}]'
+    for name, spec in specs.items()
+  )

@@ -8,7 +8,7 @@ release's embedder, the span reader): these are left out and listed. All other
 embedders are whole for sentence-transformers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import os
 from typing import Any
 
@@ -17,10 +17,11 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.export import hugging_face_card
+from realm_tf.export import cards
 from realm_tf.export import sentence_files
 from realm_tf.importing import hugging_face_names
 from realm_tf.index import model_files
+from realm_tf.modeling import bert as bert_lib
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.text import tokenizer_files
@@ -77,44 +78,36 @@ def _write_head(output_dir, config, tower, arrays, tokenizer):
   embedder = config.model.embedder
   if tower == 'reader' or not sentence_files.can_express(embedder):
     left_out = sorted(name for name in arrays if name.startswith(_HEADS[tower]))
-    return left_out, hugging_face_card.of_bert(tower, left_out)
-  bert, prompts = config.model.embedder_bert, _prompts(embedder, tokenizer)
+    return left_out, cards.of_bert(tower, left_out)
+  projection = {
+    name.rpartition('/')[2]: value
+    for name, value in arrays.items()
+    if name.startswith(_HEADS[tower]) and '/projection/' in name
+  }
+  prompts = _prompts(embedder, tokenizer)
   sentence_files.write(
-    output_dir, embedder, bert.hidden_size, _projection(arrays, tower)
+    output_dir, config.model, projection, _max_length(config, tower), prompts
   )
-  sentence_files.write_settings(
-    output_dir, _max_length(config, tower, bert), embedder.normalize, prompts
-  )
-  return [], hugging_face_card.of_sentences(tower, config, prompts)
-
-
-def _projection(arrays, tower):
-  """Returns 'kernel' and 'bias' of the embedder's projection, if any."""
-  for name in (tower, 'shared'):
-    prefix = f'{name}_embedder/projection/'
-    found = {
-      key.removeprefix(prefix): value
-      for key, value in arrays.items()
-      if key.startswith(prefix)
-    }
-    if found:
-      return found
-  return {}
+  return [], cards.of_sentences(tower, config, prompts)
 
 
 def _prompts(embedder, tokenizer) -> dict[str, str]:
   """Returns the prompts as texts, by sentence-transformers' names."""
   ids = {'query': embedder.query_prompt, 'document': embedder.block_prompt}
   return {
-    name: sentence_files.text_of(
-      [tokenizer.vocabulary[int(part)] for part in value.split()]
-    )
+    name: _text([tokenizer.vocabulary[int(part)] for part in value.split()])
     for name, value in ids.items()
     if value
   }
 
 
-def _max_length(config, tower, bert) -> int:
+def _text(pieces: Sequence[str]) -> str:
+  """Returns a text of wordpieces that ends with a space."""
+  words = (piece if piece.startswith('##') else f' {piece}' for piece in pieces)
+  return ''.join(word.removeprefix('##') for word in words).lstrip(' ') + ' '
+
+
+def _max_length(config: config_lib.ExperimentConfig, tower: str) -> int:
   """Returns the longest text that the tower embeds, its prompt included."""
   lengths, embedder = config.lengths, config.model.embedder
   longest = {
@@ -122,7 +115,7 @@ def _max_length(config, tower, bert) -> int:
     'block': lengths.block_tokens + len(embedder.block_prompt.split()),
   }
   length = max(longest.values()) if embedder.shared_towers else longest[tower]
-  return min(length, bert.max_positions)
+  return min(length, config.model.embedder_bert.max_positions)
 
 
 def _encoder(arrays, bert, tower, source):
@@ -155,7 +148,7 @@ def _bert_config(
     'hidden_dropout_prob': bert.dropout_rate,
     'attention_probs_dropout_prob': bert.attention_dropout_rate,
     'initializer_range': bert.initializer_range,
-    'layer_norm_eps': 1e-12,
+    'layer_norm_eps': bert_lib.LAYER_NORM_EPSILON,
     'pad_token_id': 0,
     'torch_dtype': 'float32',
   }

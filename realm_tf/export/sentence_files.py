@@ -7,10 +7,10 @@
 The spelling is the old one, which every release of sentence-transformers reads.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import json
 import os
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -18,13 +18,16 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf.modeling import weights
 
-_CONFIG = 'config.json'
 # Poolings of sentence-transformers by our heads.
-_POOLINGS = {'cls': 'cls', 'first': 'cls', 'mean': 'mean', 'max': 'max'}
-_ACTIVATIONS = {
-  'identity': 'torch.nn.modules.linear.Identity',
-  'tanh': 'torch.nn.modules.activation.Tanh',
+_POOLINGS = {
+  'cls': 'cls_token',
+  'first': 'cls_token',
+  'mean': 'mean_tokens',
+  'max': 'max_tokens',
 }
+_MODES = ('cls_token', 'mean_tokens', 'max_tokens', 'mean_sqrt_len_tokens')
+_IDENTITY = 'torch.nn.modules.linear.Identity'
+_TANH = 'torch.nn.modules.activation.Tanh'
 
 
 def can_express(embedder: config_lib.EmbedderConfig) -> bool:
@@ -37,51 +40,35 @@ def can_express(embedder: config_lib.EmbedderConfig) -> bool:
 
 def write(
   directory: str,
-  embedder: config_lib.EmbedderConfig,
-  hidden_size: int,
+  model: config_lib.ModelConfig,
   projection: Mapping[str, np.ndarray],
+  max_length: int,
+  prompts: Mapping[str, str],
 ) -> None:
-  """Writes the modules behind the encoder.
+  """Writes the modules after the encoder, and their settings.
 
   Args:
     directory: Directory that has the encoder.
-    embedder: Head that `can_express` allows.
-    hidden_size: Width of the encoder.
+    model: Config with a head that `can_express` allows.
     projection: 'kernel' [in, out] and, if any, 'bias'; {} without projection.
+    max_length: Longest text in wordpieces.
+    prompts: Prompts by sentence-transformers' names.
   """
-  modules = [('Transformer', '')]
-  _add(directory, modules, 'Pooling', _pooling(embedder.head, hidden_size))
+  embedder = model.embedder
+  modules = _Modules(directory)
+  pooling = _pooling(embedder.head, model.embedder_bert.hidden_size)
+  modules.add('Pooling', pooling)
   if projection:
-    path = _add(directory, modules, 'Dense', _dense(embedder, projection))
-    tensors = {'linear.weight': np.ascontiguousarray(projection['kernel'].T)}
+    path = modules.add('Dense', _dense(embedder, projection))
+    tensors = {'linear.weight': projection['kernel'].T}
     if 'bias' in projection:
       tensors['linear.bias'] = projection['bias']
     weights.write_arrays(
       tensors, os.path.join(path, 'model.safetensors'), {'format': 'pt'}
     )
   if embedder.normalize:
-    _add(directory, modules, 'Normalize', None)
-  write_json(
-    os.path.join(directory, 'modules.json'),
-    [
-      {
-        'idx': i,
-        'name': str(i),
-        'path': path,
-        'type': f'sentence_transformers.models.{kind}',
-      }
-      for i, (kind, path) in enumerate(modules)
-    ],
-  )
-
-
-def write_settings(
-  directory: str,
-  max_length: int,
-  is_normalized: bool,
-  prompts: Mapping[str, str],
-) -> None:
-  """Writes the longest text, the similarity, and prompts by name."""
+    modules.add('Normalize')
+  write_json(os.path.join(directory, 'modules.json'), modules.entries)
   write_json(
     os.path.join(directory, 'sentence_bert_config.json'),
     {'max_seq_length': max_length, 'do_lower_case': False},
@@ -91,7 +78,7 @@ def write_settings(
     {
       'prompts': dict(prompts),
       'default_prompt_name': None,
-      'similarity_fn_name': 'cosine' if is_normalized else 'dot',
+      'similarity_fn_name': 'cosine' if embedder.normalize else 'dot',
     },
   )
 
@@ -102,33 +89,39 @@ def write_json(path: str, value: Any) -> None:
     file.write(json.dumps(value, indent=2, ensure_ascii=False) + '\n')
 
 
-def text_of(pieces: Sequence[str]) -> str:
-  """Returns a text of wordpieces, with a space behind it; '' of none."""
-  return ''.join(
-    piece.removeprefix('##') if piece.startswith('##') else f' {piece}'
-    for piece in [*pieces, '']
-  ).lstrip(' ')
+class _Modules:
+  """The list of modules.json, which begins with the encoder."""
 
+  def __init__(self, directory: str):
+    self._directory = directory
+    self.entries: list[dict[str, Any]] = []
+    self._append('Transformer', '')
 
-def _add(directory, modules, kind, config):
-  """Makes the directory of the next module; returns its path."""
-  name = f'{len(modules)}_{kind}'
-  path = os.path.join(directory, name)
-  tf.io.gfile.makedirs(path)
-  if config is not None:
-    write_json(os.path.join(path, _CONFIG), config)
-  modules.append((kind, name))
-  return path
+  def add(self, kind: str, config: Optional[dict[str, Any]] = None) -> str:
+    """Makes the directory of the next module; returns its path."""
+    name = f'{len(self.entries)}_{kind}'
+    path = os.path.join(self._directory, name)
+    tf.io.gfile.makedirs(path)
+    if config is not None:
+      write_json(os.path.join(path, 'config.json'), config)
+    self._append(kind, name)
+    return path
+
+  def _append(self, kind, path):
+    number = len(self.entries)
+    self.entries.append(
+      {
+        'idx': number,
+        'name': str(number),
+        'path': path,
+        'type': f'sentence_transformers.models.{kind}',
+      }
+    )
 
 
 def _pooling(head, hidden_size):
-  return {
-    'word_embedding_dimension': hidden_size,
-    'pooling_mode_cls_token': _POOLINGS[head] == 'cls',
-    'pooling_mode_mean_tokens': _POOLINGS[head] == 'mean',
-    'pooling_mode_max_tokens': _POOLINGS[head] == 'max',
-    'pooling_mode_mean_sqrt_len_tokens': False,
-  }
+  switches = {f'pooling_mode_{m}': m == _POOLINGS[head] for m in _MODES}
+  return {'word_embedding_dimension': hidden_size, **switches}
 
 
 def _dense(embedder, projection):
@@ -138,5 +131,5 @@ def _dense(embedder, projection):
     'in_features': in_features,
     'out_features': out_features,
     'bias': 'bias' in projection,
-    'activation_function': _ACTIVATIONS['tanh' if is_tanh else 'identity'],
+    'activation_function': _TANH if is_tanh else _IDENTITY,
   }
