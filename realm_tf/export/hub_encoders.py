@@ -171,10 +171,9 @@ def _joined(source: model_files.OpenModel, inputs: Tokens) -> Tokens:
     lengths.query_tokens - 2,
   )
   texts = _ids(source, inputs['texts'], lengths.joint_tokens)
+  cls_id, sep_id = source.tokenizer.special_ids
   tokens = graph_answerer.trim(
-    joining.pack(
-      queries, texts, *source.tokenizer.special_ids, lengths.joint_tokens
-    )
+    joining.pack(queries, texts, cls_id, sep_id, lengths.joint_tokens)
   )
   ids = tokens['input_word_ids']
   places = tf.range(tf.shape(ids)[1]) + tf.zeros_like(ids)
