@@ -147,10 +147,7 @@ class _Bench:
     )
     trainer.seed_dropout(0)
     trainer.train_dataset = finetuning_batches.batches(
-      labels,
-      lambda rows, ids, k: found(ids, k),
-      self._embeddings,
-      experiment=config,
+      labels, found, self._embeddings, experiment=config
     )
     while True:
       begun = time.monotonic()

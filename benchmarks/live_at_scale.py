@@ -84,7 +84,7 @@ def _serve(log: str) -> service_lib.Service:
   )
   edits = edited_corpus.EditedCorpus(loaded)
   edits.warm()
-  answerer = loading.answerer_of(edits.over(loaded), retriever=edits.retriever)
+  answerer = loading.answerer_of(edits.opened)
   model = served_model.ServedModel(answerer, edits)
   versions = served_model.Versions(0, 0)
   live = hot_swap.HotSwap(lambda: versions, lambda _: model)

@@ -64,7 +64,7 @@ class _Training:
     self.model = realm_model.RealmModel(
       self.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
     )
-    self.search = index_search.IndexSearch(inputs, self.run_dir, self.model)
+    self.search = index_search.IndexSearch(inputs, self.run_dir)
     self._trainer = pretraining_trainer.PretrainingTrainer(
       optimizer.create(self.config.pretraining.optimizer),
       self.model,
@@ -80,7 +80,7 @@ class _Training:
           ),
           inputs.table,
           self.search,
-          mask_id=swapping_run.MASK_ID,
+          tokenizer=inputs.tokenizer,
           experiment=self.config,
         ),
         self.search,

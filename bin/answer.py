@@ -18,6 +18,7 @@ from absl import logging
 
 from realm_tf.answering import loading
 from realm_tf.corpus import files
+from realm_tf.retrieval import retrievers
 
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir', None, 'Model directory, from bin.finetune.', required=True
@@ -25,7 +26,7 @@ _MODEL_DIR = flags.DEFINE_string(
 _QUESTION = flags.DEFINE_multi_string(
   'question', None, 'Question; by default, lines of standard input'
 )
-_RETRIEVER = retriever_flags.define(*retriever_flags.BY_LINKS)
+_RETRIEVER = retriever_flags.define(*retrievers.BY_LINKS)
 _TOP_K = flags.DEFINE_integer('top_k', 3, 'Most blocks shown per answer.', 1)
 _JSON = flags.DEFINE_bool(
   'json', False, 'Print a JSON object per line, as predictions.jsonl.'

@@ -7,7 +7,6 @@ from absl import flags
 from realm_tf.corpus import questions
 from realm_tf.records import query_table
 from realm_tf.retrieval import bm25
-from realm_tf.retrieval import word_search
 from realm_tf.training import runs
 from realm_tf.training.finetuning import cloze_questions
 
@@ -30,7 +29,5 @@ def read_or_make(inputs: runs.Inputs) -> list[questions.Question]:
     return question_flags.read()
   queries = query_table.QueryTable.open(QUERIES_DIR.value, verify=True)
   queries.fit_corpus(inputs.table)
-  search = word_search.wordpiece_search(
-    bm25.over_table(inputs.table), inputs.tokenizer
-  )
-  return cloze_questions.from_sentences(queries, inputs, search)
+  words = bm25.over_table(inputs.table)
+  return cloze_questions.from_sentences(queries, inputs, words)

@@ -29,6 +29,7 @@ from realm_tf.evaluation import categories
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
 from realm_tf.evaluation import system_size
+from realm_tf.retrieval import retrievers
 
 _MODEL_DIR = flags.DEFINE_string(
   'model_dir', None, 'Model or run directory; optional with bm25 or tfidf.'
@@ -40,7 +41,7 @@ _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'
 )
 _RETRIEVER = retriever_flags.define(
-  *retriever_flags.BY_LINKS, *retriever_flags.BY_WORDS, 'none'
+  *retrievers.BY_LINKS, *retrievers.BY_WORDS, retrievers.NOTHING
 )
 _COMPARE = flags.DEFINE_string(
   'compare', None, '--output_dir of another run on the same questions.'
@@ -87,9 +88,7 @@ def main(_):
   table = answerer.table if answerer else corpus_flags.open_table()
   recall_at, metrics = [int(k) for k in _RECALL_AT.value], {}
   if sentence_flags.QUERIES_DIR.value:
-    metrics = sentence_flags.measure(
-      table, answerer, _RETRIEVER.value, recall_at
-    )
+    metrics = sentence_flags.measure(table, answerer, retriever, recall_at)
   if question_flags.are_given():
     metrics |= _on_questions(answerer, table, recall_at)
   open_qa.write_metrics(metrics, _OUTPUT_DIR.value)

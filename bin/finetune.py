@@ -24,16 +24,14 @@ from absl import flags
 
 from realm_tf.answering import loading
 from realm_tf.evaluation import validation
-from realm_tf.retrieval import word_search
+from realm_tf.retrieval import retrievers
 from realm_tf.training import runs
 from realm_tf.training.finetuning import finetuning_run
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
-_RETRIEVER = retriever_flags.define(
-  *retriever_flags.BY_LINKS, *retriever_flags.BY_WORDS
-)
+_RETRIEVER = retriever_flags.define(*retrievers.BY_LINKS, *retrievers.BY_WORDS)
 _DEV_QUESTIONS = flags.DEFINE_string(
   'dev_questions', None, 'Questions that choose the best parameters.'
 )
@@ -42,13 +40,13 @@ _READER_INIT_FROM = training_flags.define_reader_init_from()
 flags.register_multi_flags_validator(
   ['retriever', 'init_from'],
   lambda given: (
-    given['retriever'] not in retriever_flags.BY_LINKS or given['init_from']
+    given['retriever'] not in retrievers.BY_LINKS or given['init_from']
   ),
   '--retriever=graph and path search with the model of --init_from.',
 )
 
 
-def _validator(inputs, retrieve):
+def _validator(inputs, retriever):
   """Returns the measure of exact match; None without --dev_questions."""
   if _DEV_QUESTIONS.value is None:
     return None
@@ -58,39 +56,35 @@ def _validator(inputs, retrieve):
     inputs.table,
     inputs.tokenizer,
     inputs.config,
-    retrieve,
+    retriever,
   )
 
 
-def _retrieve(inputs):
-  """Returns the search of --retriever, which is not trained."""
+def _retriever(inputs):
+  """Returns the retriever of --retriever; None if the model is trained."""
   kind = _RETRIEVER.value
-  if kind in retriever_flags.BY_WORDS:
-    return word_search.over_table(kind, inputs.table).retrieve_texts
-  choices = loading.Choices(links=kind)
+  if kind == retrievers.MODEL:
+    return None
+  if kind in retrievers.BY_WORDS:
+    return retrievers.open(kind, inputs.table)
   return loading.load_answerer(
-    training_flags.INIT_FROM.value, corpus_flags.CORPUS_DIR.value, None, choices
-  ).retrieve
+    training_flags.INIT_FROM.value,
+    corpus_flags.CORPUS_DIR.value,
+    choices=loading.Choices(retriever=kind),
+  ).retriever
 
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   questions = cloze_flags.read_or_make(inputs)
-  search = retrieve = None
-  if _RETRIEVER.value != 'model':
-    retrieve = _retrieve(inputs)
-    search = word_search.fixed_search(
-      retrieve,
-      [question.question for question in questions],
-      inputs.config.finetuning.num_searched,
-    )
+  retriever = _retriever(inputs)
   finetuning_run.run(
     inputs,
     questions,
     job,
-    search=search,
-    exact_match=_validator(inputs, retrieve),
+    retriever=retriever,
+    exact_match=_validator(inputs, retriever),
   )
 
 

@@ -13,8 +13,7 @@ from . import training_flags
 from absl import flags
 
 from realm_tf.retrieval import bm25
-from realm_tf.retrieval import candidates
-from realm_tf.retrieval import word_search
+from realm_tf.retrieval import retriever
 from realm_tf.training import runs
 from realm_tf.training.pretraining import held_out_queries
 from realm_tf.training.pretraining import pretraining_run
@@ -34,29 +33,27 @@ _KEEP_BEST = flags.DEFINE_enum(
 _READER_INIT_FROM = training_flags.define_reader_init_from()
 
 
-def _searches(inputs):
-  """Returns a search in place of the refresher's indexes, and one to add."""
+def _retrievers(inputs):
+  """Returns what replaces the indexes, and what alternates with them."""
   config = inputs.config.pretraining
   if config.num_candidates == 1 and config.candidates != 'recurring_span':
-    return candidates.find_nothing, None
+    return retriever.Nothing(), None
   if config.candidates == 'retrieved':
     return None, None
-  by_words = word_search.wordpiece_search(
-    bm25.over_table(inputs.table), inputs.tokenizer
-  )
-  return (None, by_words) if config.candidates == 'hybrid' else (by_words, None)
+  words = retriever.Kept(bm25.over_table(inputs.table))
+  return (None, words) if config.candidates == 'hybrid' else (words, None)
 
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
-  fixed_search, sparse = _searches(inputs)
+  instead, words = _retrievers(inputs)
   pretraining_run.run(
     inputs,
     _QUERIES_DIR.value,
     job,
-    fixed_search=fixed_search,
-    sparse=sparse,
+    retriever=instead,
+    words=words,
     keep_best=_KEEP_BEST.value,
   )
 

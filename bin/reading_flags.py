@@ -4,13 +4,13 @@ from typing import Any
 
 from . import corpus_flags
 from . import reader_flags
-from . import retriever_flags
 
 from absl import flags
 
 from realm_tf.answering import answerer
 from realm_tf.answering import closed_book
 from realm_tf.answering import loading
+from realm_tf.retrieval import retrievers
 
 _SPARSE_WEIGHT = flags.DEFINE_float(
   'sparse_weight',
@@ -28,7 +28,9 @@ _READ_DTYPE = flags.DEFINE_enum(
 )
 
 
-def arguments(model_dir: str, links: str = '') -> dict[str, Any]:
+def arguments(
+  model_dir: str, retriever: str = retrievers.MODEL
+) -> dict[str, Any]:
   """Returns the flags as arguments of `loading.load_answerer`."""
   return {
     'model_dir': model_dir,
@@ -37,7 +39,7 @@ def arguments(model_dir: str, links: str = '') -> dict[str, Any]:
     'choices': reader_flags.choices()._replace(
       sparse_weight=_SPARSE_WEIGHT.value,
       read_dtype=_READ_DTYPE.value,
-      links=links,
+      retriever=retriever,
     ),
   }
 
@@ -46,7 +48,6 @@ def load(
   model_dir: str, retriever: str
 ) -> answerer.Answerer | closed_book.ClosedBook:
   """Returns the answerer that the flags and --retriever describe."""
-  if retriever == 'none':
+  if retriever == retrievers.NOTHING:
     return closed_book.load(model_dir, corpus_flags.CORPUS_DIR.value)
-  links = retriever if retriever in retriever_flags.BY_LINKS else ''
-  return loading.load_answerer(**arguments(model_dir, links))
+  return loading.load_answerer(**arguments(model_dir, retriever))

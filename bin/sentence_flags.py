@@ -1,6 +1,7 @@
 """Defines bin.evaluate's flags of masked sentences, and measures on these."""
 
 from collections.abc import Sequence
+import dataclasses
 from typing import Any, Optional
 
 from . import config_flags
@@ -13,7 +14,7 @@ from realm_tf.evaluation import masked_sentences
 from realm_tf.records import block_table
 from realm_tf.records import masking
 from realm_tf.records import query_table
-from realm_tf.retrieval import word_search
+from realm_tf.retrieval import retrievers
 
 QUERIES_DIR = flags.DEFINE_string(
   'queries_dir',
@@ -54,29 +55,25 @@ def measure(
   """
   seed, config = flags.FLAGS.seed, config_flags.load()
   tokenizer = corpus_flags.tokenizer()
-  is_model = retriever not in word_search.NAMES
-  lengths = answerer.lengths if is_model else config.lengths
+  is_model = retriever not in retrievers.BY_WORDS
   if is_model:
-
-    def search(query_ids, k):
-      return answerer.retriever(query_ids, k).block_ids
-
-  else:
-    search = word_search.wordpiece_search(
-      word_search.over_table(retriever, table), tokenizer
-    )
+    config = dataclasses.replace(config, lengths=answerer.lengths)
   queries = query_table.QueryTable.open(QUERIES_DIR.value)
   queries.fit_corpus(table)
   masked = masked_sentences.mask(
     queries,
     table,
     _HELD_OUT_SHARE.value,
-    masking.Masking(
-      config.pretraining.masking,
-      lengths.query_tokens - 2,
-      lengths.max_masked,
-      tokenizer.mask_id,
-    ),
+    masking.of_config(config, tokenizer.mask_id),
     seed,
   )
-  return masked_sentences.measure(masked, table, search, recall_at, seed)
+  return masked_sentences.measure(
+    masked,
+    table,
+    tokenizer,
+    retriever=(
+      answerer.retriever if answerer else retrievers.open(retriever, table)
+    ),
+    recall_at=recall_at,
+    seed=seed,
+  )

@@ -21,10 +21,8 @@ from absl import flags
 
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
-from realm_tf.retrieval import word_search
 from realm_tf.training import runs
 from realm_tf.training.rivals import path_run
-from realm_tf.training.rivals import path_trainer
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
@@ -37,11 +35,7 @@ def main(_):
   questions = question_flags.read()
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
-  words = word_search.fixed_search(
-    bm25.over_table(inputs.table).retrieve_texts,
-    [question.question for question in questions],
-    path_trainer.NUM_BY_WORDS,
-  )
+  words = bm25.over_table(inputs.table)
   path_run.run(inputs, questions, job, linked=linked, words=words)
 
 

@@ -40,23 +40,20 @@ flags.register_multi_flags_validator(
 )
 
 
-def _retriever():
-  """Returns the search for hard negatives; None without any."""
-  if not _NEGATIVES_FROM.value:
+def _negatives_from():
+  """Returns the retriever of hard negatives; None without any."""
+  model_dir = _NEGATIVES_FROM.value
+  if not model_dir:
     return None
-  loaded = loading.load(_NEGATIVES_FROM.value, corpus_flags.CORPUS_DIR.value)
-  retriever = retrieval_layer.over_index(loaded)
-  return lambda rows, ids, k: retriever(ids, k)
+  loaded = loading.load(model_dir, corpus_flags.CORPUS_DIR.value)
+  return retrieval_layer.over_index(loaded)
 
 
-def _search(inputs, questions):
-  """Returns BM25's search; None if every question names its article."""
+def _words(inputs, questions):
+  """Returns BM25; None if every question names its article."""
   if all(question.gold_id for question in questions):
     return None
-  sparse = bm25.over_table(inputs.table)
-  return lambda rows, _, k: sparse.retrieve_texts(
-    [questions[row].question for row in rows], k
-  )
+  return bm25.over_table(inputs.table)
 
 
 def main(_):
@@ -67,8 +64,8 @@ def main(_):
     inputs,
     questions,
     job,
-    search=_search(inputs, questions),
-    retriever=_retriever(),
+    words=_words(inputs, questions),
+    negatives_from=_negatives_from(),
   )
 
 

@@ -1,10 +1,11 @@
 """Stand-ins for what tests of other parts need: small, and without files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.retrieval import retriever
 from realm_tf.text import wordpiece
 
 NO_SPAN = -1e9
@@ -62,11 +63,11 @@ class FakeRetriever:
     self._block_ids, self._scores = list(block_ids), list(scores)
     self.asked: list[np.ndarray] = []
 
-  def __call__(
-    self, question_ids: np.ndarray, k: int
+  def retrieve(
+    self, queries: retriever.Queries, k: int
   ) -> searcher_lib.Neighbors:
-    self.asked.append(question_ids)
-    repeat = [len(question_ids), 1]
+    self.asked.append(queries.ids)
+    repeat = [len(queries), 1]
     missing = max(0, k - len(self._block_ids))
     block_ids = self._block_ids[:k] + [-1] * missing
     scores = self._scores[:k] + [-np.inf] * missing
@@ -74,6 +75,19 @@ class FakeRetriever:
       np.tile(np.array(block_ids, np.int32), repeat),
       np.tile(np.array(scores, np.float32), repeat),
     )
+
+
+class FoundBy:
+  """Finds what a function of the queries' wordpieces and k returns."""
+
+  def __init__(self, find: Callable[[np.ndarray, int], np.ndarray]):
+    self._find = find
+
+  def retrieve(
+    self, queries: retriever.Queries, k: int
+  ) -> searcher_lib.Neighbors:
+    ids = np.asarray(self._find(queries.ids, k), np.int32)
+    return searcher_lib.Neighbors(ids, np.zeros(ids.shape, np.float32))
 
 
 class FakeReader:

@@ -19,8 +19,7 @@ from realm_tf.answering import answer_choice
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import block_table
 from realm_tf.records import sampling
-from realm_tf.retrieval import hybrid as hybrid_lib
-from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import wordpiece
 
 # Blocks over which p(z|x) tells how likely the answer is in none that is read.
@@ -42,16 +41,14 @@ class Answerer:
     lengths: Longest question, in wordpieces.
     finetuning: Number of blocks to read, joint length, batch size, and whether
       the best span or the best text is the answer.
-    hybrid: Adds BM25's scores to those of the retriever, if it is given.
   """
 
   tokenizer: wordpiece.WordpieceTokenizer
   table: block_table.BlockTable
-  retriever: retrieval_layer.RetrievalLayer
+  retriever: retriever_lib.Retriever
   reader: Optional[Reader]
   lengths: config_lib.LengthConfig
   finetuning: config_lib.FinetuningConfig
-  hybrid: Optional[hybrid_lib.Hybrid] = None
 
   @property
   def num_read(self) -> int:
@@ -79,29 +76,20 @@ class Answerer:
     Args:
       top_k: Evidence kept per answer; by default, of every block read.
     """
-    retrieved = self.retrieve(questions, self.num_compared)
-    return self.read(questions, retrieved, top_k)
+    queries = self.queries(questions)
+    retrieved = self.retriever.retrieve(queries, self.num_compared)
+    return self.read(queries, retrieved, top_k)
 
-  def retrieve(
-    self, questions: Sequence[str], k: int
-  ) -> searcher_lib.Neighbors:
-    """Returns the `k` best blocks of each question, [B, k]."""
-    block_ids = np.full([len(questions), k], -1, np.int32)
-    scores = np.full([len(questions), k], -np.inf, np.float32)
-    # The best by both scores are not always among the k best by one of them.
-    depth = max(k, self.num_compared) if self.hybrid else k
-    for rows, question_ids in self._batches(questions):
-      found = self.retriever(question_ids, depth)
-      num_rows = rows.stop - rows.start
-      found = searcher_lib.Neighbors(*(array[:num_rows] for array in found))
-      if self.hybrid:
-        found = self.hybrid.add(questions[rows], found, k)
-      block_ids[rows], scores[rows] = found
-    return searcher_lib.Neighbors(block_ids, scores)
+  def queries(self, questions: Sequence[str]) -> retriever_lib.Queries:
+    """Tokenizes questions, for the retriever and the reader."""
+    ids = self.tokenizer.token_ids_batch(list(questions))
+    return retriever_lib.of_texts(
+      questions, sampling.pad_rows(ids, self.lengths.question_tokens)
+    )
 
   def read(
     self,
-    questions: Sequence[str],
+    queries: retriever_lib.Queries,
     retrieved: searcher_lib.Neighbors,
     top_k: Optional[int] = None,
   ) -> list[answer_lib.Answer]:
@@ -112,35 +100,19 @@ class Answerer:
         probability that the answer is elsewhere.
     """
     answers = []
-    for rows, question_ids in self._batches(questions):
+    size = self.finetuning.eval_batch_size
+    for start in range(0, len(queries), size):
+      rows = range(len(queries))[start : start + size]
       found = searcher_lib.Neighbors(
-        retrieved.block_ids[rows, : config_lib.NUM_COMPARED],
-        retrieved.scores[rows, : config_lib.NUM_COMPARED],
+        *(array[rows, : config_lib.NUM_COMPARED] for array in retrieved)
       )
       read = searcher_lib.Neighbors(
         *(array[:, : self.num_read] for array in found)
       )
-      spans = self._best_spans(question_ids, read)
-      answers += self._answers(questions[rows], found, spans, top_k)
+      batch = queries.take(rows)
+      spans = self._best_spans(batch.ids, read)
+      answers += self._answers(batch.texts, found, spans, top_k)
     return answers
-
-  def _batches(self, questions: Sequence[str]):
-    """Yields slices and their questions' wordpieces, int32 [P, Lx].
-
-    P is a power of two or the full batch: a searcher that compiles for each
-    size sees few, and one question does not cost as much as a batch.
-    """
-    full = self.finetuning.eval_batch_size
-    for start in range(0, len(questions), full):
-      rows = slice(start, min(start + full, len(questions)))
-      num_rows = rows.stop - rows.start
-      padded = min(full, 1 << (num_rows - 1).bit_length())
-      ids = sampling.pad_rows(
-        self.tokenizer.token_ids_batch(list(questions[rows])),
-        self.lengths.question_tokens,
-      )
-      ids = sampling.trim(ids, 1)
-      yield rows, np.pad(ids, [(0, padded - num_rows), (0, 0)])
 
   def _best_spans(
     self, question_ids: np.ndarray, read: searcher_lib.Neighbors
@@ -153,10 +125,7 @@ class Answerer:
       self.finetuning.joint_tokens - 3,
     )
     scores = self.reader(
-      question_ids[: len(body_ids)],
-      title_ids,
-      sampling.trim(body_ids, 1),
-      _finite(read.scores),
+      question_ids, title_ids, sampling.trim(body_ids, 1), _finite(read.scores)
     )
     scores = np.array(scores)
     scores[read.block_ids < 0] = -np.inf  # No block has no span.

@@ -12,7 +12,6 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf.answering import answer as answer_lib
 from realm_tf.index import model_files
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import seq2seq
 from realm_tf.records import block_table
@@ -54,17 +53,8 @@ class ClosedBook:
 
     self._write = write
 
-  def read(
-    self,
-    questions: Sequence[str],
-    retrieved: searcher_lib.Neighbors | None = None,
-  ) -> list[answer_lib.Answer]:
-    """Answers questions; their score is log p(y|x), and there is no evidence.
-
-    Args:
-      retrieved: Ignored.
-    """
-    del retrieved
+  def answer(self, questions: Sequence[str]) -> list[answer_lib.Answer]:
+    """Answers questions with log p(y|x) as score, and without evidence."""
     ids = sampling.end_rows(
       self._tokenizer.token_ids_batch(list(questions)),
       self._length,

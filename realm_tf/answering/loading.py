@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 import dataclasses
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -15,9 +15,9 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hybrid as hybrid_lib
-from realm_tf.retrieval import linked_blocks
-from realm_tf.retrieval import path_searcher
 from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrievers
 from realm_tf.text import wordpiece
 
 SparseBuilder = Callable[[block_table.BlockTable], bm25.Bm25Retriever]
@@ -35,8 +35,7 @@ class Choices(NamedTuple):
       embeddings; with 0 no BM25 is built.
     read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto';
       see `ModelConfig.train_dtype`.
-    links: How blocks of linked articles are retrieved, too: 'graph', by their
-      own scores, 'path', by the model's scorer of paths, or '', not at all.
+    retriever: How blocks are found; see `retrievers.open`.
   """
 
   num_read: Optional[int] = None
@@ -44,7 +43,7 @@ class Choices(NamedTuple):
   reader_dir: Optional[str] = None
   sparse_weight: float = 0.0
   read_dtype: str = 'auto'
-  links: str = ''
+  retriever: str = retrievers.MODEL
 
 
 DEFAULT_CHOICES = Choices()
@@ -93,8 +92,6 @@ def answerer_of(
   loaded: model_files.OpenModel,
   choices: Choices = DEFAULT_CHOICES,
   build_sparse: SparseBuilder = bm25.over_table,
-  *,
-  retriever: Any = None,
 ) -> answerer_lib.Answerer:
   """Returns the answerer of a model that `load` opened.
 
@@ -102,24 +99,24 @@ def answerer_of(
     loaded: The model.
     choices: How it answers.
     build_sparse: Returns BM25 over the corpus; called if it has a weight.
-    retriever: Search in place of the search of its index.
 
   Raises:
-    UserError: Links are followed, and the corpus has none.
+    UserError: See `retrievers.open`.
   """
   model, finetuning = choose_reader(loaded, choices)
   special_ids = loaded.tokenizer.special_ids
-  retriever = retriever or retrieval_layer.over_index(loaded)
-  if choices.links:
-    retriever = retriever.over(_linked_searcher(loaded, choices.links))
-  hybrid = None
+  retriever = retrievers.open(choices.retriever, loaded.table, loaded)
   if choices.sparse_weight:
-    sparse = build_sparse(loaded.table)
-    hybrid = hybrid_lib.Hybrid(sparse, choices.sparse_weight)
+    retriever = hybrid_lib.Hybrid(
+      retriever,
+      build_sparse(loaded.table),
+      weight=choices.sparse_weight,
+      depth=max(finetuning.num_read, config_lib.NUM_COMPARED),
+    )
   return answerer_lib.Answerer(
     loaded.tokenizer,
     loaded.table,
-    retriever,
+    retriever_lib.InBatches(retriever, finetuning.eval_batch_size),
     model
     and reading.PairReader(
       reading.fastest_score(
@@ -131,25 +128,7 @@ def answerer_of(
     ),
     loaded.config.lengths,
     finetuning,
-    hybrid,
   )
-
-
-def _linked_searcher(loaded, kind):
-  """Returns the searcher that follows links; see `Choices.links`."""
-  linked = linked_blocks.LinkedBlocks.over_table(loaded.table)
-  index, scorer = loaded.index, loaded.model.path_scorer
-  if kind == 'graph':
-    return linked_blocks.LinkedSearcher(
-      linked, index.searcher, index.embeddings
-    )
-  if scorer is None:
-    raise errors.UserError(
-      '--retriever=path wants a model that scores paths. Found none in '
-      f'{loaded.path}. Make one with bin.train_path.'
-    )
-  paths = path_searcher.Paths(linked, index.embeddings)
-  return path_searcher.PathSearcher(paths, index.searcher, scorer)
 
 
 def choose_reader(
@@ -206,8 +185,11 @@ def over_model(
   return answerer_lib.Answerer(
     tokenizer,
     table,
-    retrieval_layer.over_model(
-      model, search, config.lengths.query_tokens, special_ids
+    retriever_lib.InBatches(
+      retrieval_layer.over_model(
+        model, search, config.lengths.query_tokens, special_ids
+      ),
+      config.finetuning.eval_batch_size,
     ),
     reading.PairReader(
       reading.tensorflow_score(model, precision.choose('auto')),

@@ -1,4 +1,4 @@
-"""Masked sentences, a search -> span recall@k, where there are no questions."""
+"""Masked sentences -> span recall@k, where there are no questions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +12,9 @@ from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
-from realm_tf.retrieval import candidates
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import span_recall
+from realm_tf.text import wordpiece
 
 _MOST = 5000  # Sentences: the standard error of recall is below a point.
 
@@ -50,11 +51,15 @@ def mask(
 def measure(
   masked: dict[str, np.ndarray],
   table: block_table.BlockTable,
-  search: candidates.Search,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  *,
+  retriever: retriever_lib.Retriever,
   recall_at: Sequence[int],
   seed: int = 0,
 ) -> dict[str, Any]:
   """Returns span recall@k in percent, with intervals, for metrics.json."""
-  found = span_recall.of_masked(masked, table, search, max(recall_at))
+  found = span_recall.of_masked(
+    masked, table, tokenizer, retriever=retriever, depth=max(recall_at)
+  )
   means, ends = summary.recall('span_recall', found, recall_at, seed)
   return {'num_sentences': len(found), **means, 'span_intervals': ends}

@@ -2,8 +2,7 @@
 
   questions -> retrieve -> blocks -> read -> answers -> metrics
 
-A model finds the blocks, or BM25, or nothing; a model reads them, or nobody
-does, and then only recall is measured.
+A reader extracts answers; without one, only recall is measured.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,7 +27,8 @@ from realm_tf.evaluation import retrieval_recall
 from realm_tf.evaluation import summary
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import block_table
-from realm_tf.retrieval import word_search
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.retrieval import retrievers
 from realm_tf.text import answers as answers_lib
 
 PREDICTIONS = comparison.PREDICTIONS
@@ -36,8 +36,9 @@ RANKS = comparison.RANKS
 METRICS = 'metrics.json'
 COMPARISON = 'comparison.jsonl'
 
+# (queries, their blocks) -> answers.
 Reading = Callable[
-  [Sequence[str], searcher_lib.Neighbors], list[answer_lib.Answer]
+  [retriever_lib.Queries, searcher_lib.Neighbors], list[answer_lib.Answer]
 ]
 # Adds its fields to those of metrics.json.
 Judge = Callable[[outcome_lib.Outcome, dict[str, Any]], None]
@@ -49,9 +50,10 @@ class OpenQa:
 
   Attributes:
     matcher: Tells which blocks hold an answer.
-    retrieve: (questions, k) -> their k best blocks.
-    read: (questions, retrieved blocks) -> answers; None to measure recall only.
-    num_retrieved: Blocks that `read` needs at least.
+    retriever: Finds the blocks.
+    queries: Makes its queries of questions.
+    read: Reads blocks; None to measure recall only.
+    num_retrieved: Fewest blocks that `read` needs.
     batch_size: Questions that are answered together, for progress and latency.
     read_article_ids: Maps block ids to their articles' ids, for recall by
       `gold_id`; None to leave it out.
@@ -59,7 +61,10 @@ class OpenQa:
   """
 
   matcher: answers_lib.AnswerMatcher
-  retrieve: Callable[[Sequence[str], int], searcher_lib.Neighbors]
+  retriever: retriever_lib.Retriever
+  queries: Callable[[Sequence[str]], retriever_lib.Queries] = (
+    retriever_lib.of_texts
+  )
   read: Optional[Reading] = None
   num_retrieved: int = 0
   batch_size: int = 64
@@ -122,9 +127,10 @@ class OpenQa:
       for start in range(0, len(questions), self.batch_size):
         batch = [q.question for q in questions[start : start + self.batch_size]]
         began = self.clock()
-        retrieved = self.retrieve(batch, num_retrieved)
+        queries = self.queries(batch)
+        retrieved = self.retriever.retrieve(queries, num_retrieved)
         if self.read:
-          answers += self.read(batch, retrieved)
+          answers += self.read(queries, retrieved)
         seconds += [(self.clock() - began) / len(batch)] * len(batch)
         found.append(retrieved)
         progress.update(len(batch))
@@ -156,31 +162,27 @@ def system(
   """Returns a system for questions.
 
   Args:
-    retriever: 'model', 'graph' or 'path' (of an answerer that follows links),
-      one of `word_search.NAMES`, or 'none' (closed book).
-    answerer: Reads, if it has a reader; needed unless words are
-      searched; for 'none' a closed book.
+    retriever: `evaluate --retriever`.
+    answerer: Retrieves, and reads if it has a reader. None if words are
+      searched and nothing reads.
   """
+  matcher = answers_lib.AnswerMatcher(table.texts)
   if isinstance(answerer, closed_book.ClosedBook):
     return OpenQa(
-      answers_lib.AnswerMatcher(table.texts),
-      find_nothing,
-      answerer.read,
+      matcher,
+      retrievers.open(retriever, table),
+      read=lambda queries, _: answerer.answer(queries.texts),
       seed=seed,
     )
-  can_read = bool(answerer and answerer.reader)
-  if retriever in word_search.NAMES:
-    retrieve = word_search.over_table(retriever, table).retrieve_texts
-  else:
-    retrieve = answerer.retrieve
-  return OpenQa(
-    answers_lib.AnswerMatcher(table.texts),
-    retrieve,
-    answerer.read if can_read else None,
-    answerer.num_compared if can_read else 0,
-    read_article_ids=table.article_ids,
-    seed=seed,
-  )
+  found = answerer.retriever if answerer else retrievers.open(retriever, table)
+  qa = OpenQa(matcher, found, read_article_ids=table.article_ids, seed=seed)
+  if answerer:
+    qa = dataclasses.replace(qa, queries=answerer.queries)
+  if answerer and answerer.reader:
+    qa = dataclasses.replace(
+      qa, read=answerer.read, num_retrieved=answerer.num_compared
+    )
+  return qa
 
 
 def write_metrics(metrics: Mapping[str, Any], output_dir: str) -> None:
@@ -188,14 +190,6 @@ def write_metrics(metrics: Mapping[str, Any], output_dir: str) -> None:
   tf.io.gfile.makedirs(output_dir)
   with tf.io.gfile.GFile(os.path.join(output_dir, METRICS), 'w') as file:
     file.write(json.dumps(metrics, indent=2) + '\n')
-
-
-def find_nothing(questions: Sequence[str], k: int) -> searcher_lib.Neighbors:
-  """Returns no block: a closed book."""
-  shape = [len(questions), k]
-  return searcher_lib.Neighbors(
-    np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float32)
-  )
 
 
 def _write_lines(path: str, rows: Iterable[dict[str, Any]]):

@@ -11,7 +11,7 @@ import tensorflow as tf
 from realm_tf.index import model_files
 from realm_tf.modeling import path_scorer
 from realm_tf.modeling import seq2seq
-from realm_tf.retrieval import word_search
+from realm_tf.retrieval import retrievers
 
 _QUERY_TOWER = ('shared_', 'query_')
 _PATH = (path_scorer.PREFIX,)
@@ -34,21 +34,21 @@ def measure(
     retriever: `evaluate --retriever`; 'none' reads no corpus.
     index_dir: By default the model directory's newest.
   """
-  searches = retriever not in (*word_search.NAMES, 'none')
+  searches = retriever in (retrievers.MODEL, *retrievers.BY_LINKS)
   num_parameters, num_bytes = 0, 0
   used = {model_dir: _READER if not reader_dir else ()}
   used |= {reader_dir: _READER} if reader_dir else {}
   if searches:
     used[model_dir] += _QUERY_TOWER
-  if retriever == 'path':
+  if retriever == retrievers.PATH:
     used[model_dir] += _PATH
-  if retriever == 'none':
+  if retriever == retrievers.NOTHING:
     used = {model_dir: seq2seq.PREFIXES}
   for directory, prefixes in used.items():
     if directory:
       number, size = _weights(directory, prefixes)
       num_parameters, num_bytes = num_parameters + number, num_bytes + size
-  if retriever != 'none':
+  if retriever != retrievers.NOTHING:
     num_bytes += _files(corpus_dir)
   if searches:
     if not index_dir:

@@ -3,7 +3,7 @@
 Fine-tuning chooses its parameters by it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Optional
 
 from realm_tf import config as config_lib
@@ -11,10 +11,10 @@ from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import exact_match
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import wordpiece
 
 
@@ -23,7 +23,7 @@ class Validator:
 
   Args:
     questions: At least one.
-    retrieve: (questions, k) -> their blocks; by default the model's own search.
+    retriever: Replaces the model's own search.
   """
 
   def __init__(
@@ -32,13 +32,11 @@ class Validator:
     table: block_table.BlockTable,
     tokenizer: wordpiece.WordpieceTokenizer,
     config: config_lib.ExperimentConfig,
-    retrieve: Optional[
-      Callable[[Sequence[str], int], searcher_lib.Neighbors]
-    ] = None,
+    retriever: Optional[retriever_lib.Retriever] = None,
   ):
     self._questions = questions
     self._setting = table, tokenizer, config
-    self._retrieve = retrieve
+    self._retriever = retriever
     self._index: Optional[storage.Index] = None
     self._answerer: Optional[answerer_lib.Answerer] = None
 
@@ -54,10 +52,11 @@ class Validator:
     if index is not self._index:
       self._index = index
       self._answerer = loading.over_model(model, index.searcher, *self._setting)
-    texts = [question.question for question in self._questions]
-    retrieve = self._retrieve or self._answerer.retrieve
-    found = retrieve(texts, self._answerer.num_read)
-    answers = self._answerer.read(texts, found, 1)
+    answerer = self._answerer
+    queries = answerer.queries([each.question for each in self._questions])
+    retriever = self._retriever or answerer.retriever
+    found = retriever.retrieve(queries, answerer.num_read)
+    answers = answerer.read(queries, found, 1)
     predictions = [answer.prediction for answer in answers]
     exact = exact_match.per_question(predictions, self._questions).exact
     return 100 * float(exact.mean())

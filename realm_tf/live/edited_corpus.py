@@ -17,7 +17,6 @@ from realm_tf.corpus import sources
 from realm_tf.index import block_embeddings
 from realm_tf.index import embed_backend
 from realm_tf.index import model_files
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.live import changes as changes_lib
 from realm_tf.live import edited_table
 from realm_tf.live import live_search
@@ -59,14 +58,10 @@ class EditedCorpus:
     self._embed_blocks = embed_backend.opener(
       loaded.model, special_ids, config.index
     )()
-    self._embed_queries = embed_backend.query_embedding(
-      loaded.model,
-      config.lengths.query_tokens,
-      special_ids,
-      config.index.embed_backend,
+    self._loaded = loaded
+    self._search = live_search.LiveSearch(
+      loaded.index.searcher, loaded.table.num_blocks
     )
-    self._index = loaded.index.searcher
-    self._search = live_search.LiveSearch(loaded.table.num_blocks)
     self._block_ids: dict[str, np.ndarray] = {}  # Of `documents`.
     self._gone: set[int] = set()  # Blocks of `removed`.
     self.table = edited_table.EditedTable(loaded.table, loaded.tokenizer)
@@ -76,19 +71,14 @@ class EditedCorpus:
     self.removed: dict[str, None] = {}
     self.num_blocks = loaded.table.num_blocks
 
-  def retriever(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
-    """Returns the best `k` blocks, as the search of an index does.
-
-    Changed blocks are found by their new embeddings, others by the index.
-    """
-    queries = self._embed_queries(np.asarray(query_ids))
-    return self._search.search(
-      lambda number: self._index.search(queries, number), queries, k
+  @property
+  def opened(self) -> model_files.OpenModel:
+    """The model with this corpus and with a search that finds the changes."""
+    return dataclasses.replace(
+      self._loaded,
+      table=self._as_table,
+      index=self._loaded.index._replace(searcher=self._search),
     )
-
-  def over(self, loaded: model_files.OpenModel) -> model_files.OpenModel:
-    """Returns an opened model whose corpus has the changes."""
-    return dataclasses.replace(loaded, table=self._as_table)
 
   @property
   def in_force(self) -> changes_lib.Change:

@@ -5,7 +5,7 @@ index's best, less the hidden blocks --+
 changed blocks' embeddings ------------+
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -14,13 +14,15 @@ from realm_tf.index import searcher as searcher_lib
 
 
 class LiveSearch:
-  """Embeddings of changed blocks, and which blocks of the index are hidden.
+  """A searcher over an index, and over the embeddings of changed blocks.
 
   Args:
+    index: Searcher over the blocks before they were changed.
     num_blocks: Blocks of the index.
   """
 
-  def __init__(self, num_blocks: int):
+  def __init__(self, index: searcher_lib.Searcher, num_blocks: int):
+    self._index = index
     self._is_hidden = np.zeros([num_blocks], bool)
     self._rows: dict[int, int] = {}  # Block id -> row of the two arrays.
     self._ids = np.zeros([0], np.int64)
@@ -45,23 +47,9 @@ class LiveSearch:
     self._forget(ids)
     self._hide(ids, False)
 
-  def search(
-    self,
-    index: Callable[[int], searcher_lib.Neighbors],
-    queries: np.ndarray,
-    k: int,
-  ) -> searcher_lib.Neighbors:
-    """Returns the best `k` of the changed and of the other blocks.
-
-    Args:
-      index: Returns the best n blocks of the index.
-      queries: The queries' embeddings, float32 [B, D].
-      k: Blocks of each query.
-
-    Returns:
-      int32 and float32 [B, k], best first.
-    """
-    ids, scores = self._search_index(index, k)
+  def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
+    """Returns the best `k` of the changed and of the other blocks, [B, k]."""
+    ids, scores = self._search_index(queries, k)
     if self._rows:
       changed = brute_force.BruteForceSearcher(
         self._embeddings[: len(self._rows)]
@@ -76,12 +64,14 @@ class LiveSearch:
     return searcher_lib.fill(best, k)
 
   def _search_index(
-    self, index: Callable[[int], searcher_lib.Neighbors], k: int
+    self, queries: np.ndarray, k: int
   ) -> tuple[np.ndarray, np.ndarray]:
     """Searches for more until `k` of each query are not hidden, or all are."""
     number, num_blocks = k, len(self._is_hidden)
     while True:
-      ids, scores = searcher_lib.fill(index(number), number)
+      ids, scores = searcher_lib.fill(
+        self._index.search(queries, number), number
+      )
       is_left = (ids >= 0) & ~self._is_hidden[np.maximum(ids, 0)]
       is_enough = (is_left.sum(axis=1) >= k) | (ids < 0).any(axis=1)
       if is_enough.all() or number >= num_blocks:

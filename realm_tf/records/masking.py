@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from realm_tf import config as config_lib
 from realm_tf.records import query_table
 
 _TOKEN_RATE = 0.15  # Devlin et al. 2019, Section 3.1.
@@ -31,6 +32,17 @@ class Masking(NamedTuple):
   length: int
   max_masked: int
   mask_id: int
+
+
+def of_config(config: config_lib.ExperimentConfig, mask_id: int) -> Masking:
+  """Returns the masking of pre-training; [CLS] and [SEP] take two places."""
+  lengths = config.lengths
+  return Masking(
+    config.pretraining.masking,
+    lengths.query_tokens - 2,
+    lengths.max_masked,
+    mask_id,
+  )
 
 
 def mask_salient(

@@ -16,6 +16,7 @@ import Stemmer
 from realm_tf import errors
 from realm_tf.index import searcher
 from realm_tf.records import block_table
+from realm_tf.retrieval import retriever
 
 _K1 = 0.9
 _B = 0.4
@@ -48,15 +49,10 @@ class Bm25Retriever:
       )
     self._index.index(tokens, show_progress=False)
 
-  def retrieve_texts(
-    self, questions: Sequence[str], k: int
-  ) -> searcher.Neighbors:
-    """Returns the `k` blocks of largest BM25 score of each question.
-
-    Where the corpus has fewer than `k` blocks, the rest is -1 and -inf.
-    """
+  def retrieve(self, queries: retriever.Queries, k: int) -> searcher.Neighbors:
+    """Returns the `k` blocks of largest BM25 score."""
     found = self._index.retrieve(
-      self._tokenize(questions),
+      self._tokenize(queries.texts),
       k=min(k, self._num_blocks),
       show_progress=False,
       n_threads=_NUM_THREADS,

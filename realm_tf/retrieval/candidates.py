@@ -3,29 +3,12 @@
 Pure NumPy: neighbours in, candidates out.
 """
 
-from typing import Protocol
-
 import numpy as np
 
 from realm_tf.records import answer_spans
 from realm_tf.records import block_table
 
 NULL_BLOCK = block_table.NULL_BLOCK
-
-
-class Search(Protocol):
-  """Finds blocks for masked queries: by an index, by words, or none."""
-
-  def __call__(self, query_ids: np.ndarray, k: int) -> np.ndarray:
-    """Returns at least `k` block ids of each query, best first.
-
-    Args:
-      query_ids: Wordpieces, int32 [B, Lx], zeros behind them.
-      k: Blocks of each query.
-
-    Returns:
-      int [B, >= k]; negative where nothing was found.
-    """
 
 
 def select(
@@ -60,19 +43,6 @@ def select(
   result = np.full([len(ids), num_candidates], NULL_BLOCK, np.int32)
   result[:, 1 : 1 + ids.shape[1]] = ids
   return result
-
-
-def find_nothing(query_ids: np.ndarray, number: int) -> np.ndarray:
-  """Returns -1s, int32 [B, number]: a `Search` that finds no block."""
-  return np.full([len(query_ids), number], -1, np.int32)
-
-
-def take_turns(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-  """Returns the hits of two retrievers, int [B, N] each, by turns, int [B, 2N].
-
-  A block that both found comes twice; `select` drops the second.
-  """
-  return np.stack([one, two], axis=2).reshape([len(one), -1])
 
 
 def is_real(candidate_ids: np.ndarray) -> np.ndarray:

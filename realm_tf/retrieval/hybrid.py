@@ -1,48 +1,77 @@
-"""Adds the scores of BM25 to those of embeddings.
-
-  question -> embeddings' best blocks, BM25's best blocks -> [this file] -> both
+"""Two retrievers as one: sums of their scores, or hits of both alternately.
 
 Names and numbers that training never showed are words that BM25 knows and an
-embedding blurs. f(x,z) = Embed_input(x) . Embed_doc(z) + weight BM25(x,z); what
-only one of the two has found counts for the other as its last one does.
+embedding blurs.
 """
-
-from collections.abc import Sequence
 
 import numpy as np
 
 from realm_tf.index import searcher
-from realm_tf.retrieval import bm25
+from realm_tf.retrieval import retriever
 
 
 class Hybrid:
-  """Adds BM25's scores, times `weight`, to those of embeddings."""
+  """Embed_input(x) . Embed_doc(z) + weight BM25(x,z).
 
-  def __init__(self, sparse: bm25.Bm25Retriever, weight: float):
-    self._sparse, self._weight = sparse, weight
+  A block that one retriever missed gets that retriever's lowest score.
 
-  def add(
-    self, questions: Sequence[str], dense: searcher.Neighbors, k: int
-  ) -> searcher.Neighbors:
-    """Returns the `k` best of `dense`, [B, n], and of the n best by BM25."""
-    depth = dense.block_ids.shape[1]
-    sparse = self._sparse.retrieve_texts(questions, depth)
+  Args:
+    dense: Finds blocks by embeddings.
+    sparse: Finds blocks by words.
+    weight: Factor of the scores of `sparse`.
+    depth: Fewest blocks that each retriever finds: the best by both scores are
+      not always among the k best by one of them.
+  """
+
+  def __init__(
+    self,
+    dense: retriever.Retriever,
+    sparse: retriever.Retriever,
+    *,
+    weight: float,
+    depth: int,
+  ):
+    self._dense, self._sparse = dense, sparse
+    self._weight, self._depth = weight, depth
+
+  def retrieve(self, queries: retriever.Queries, k: int) -> searcher.Neighbors:
+    depth = max(k, self._depth)
+    dense, sparse = (
+      each.retrieve(queries, depth) for each in (self._dense, self._sparse)
+    )
     return fuse(dense, sparse, self._weight, k)
+
+
+class Alternating:
+  """The best of one retriever, the best of the other, and so on.
+
+  A block that both found comes twice; `candidates.select` drops the second.
+  """
+
+  def __init__(self, one: retriever.Retriever, two: retriever.Retriever):
+    self._both = one, two
+
+  def retrieve(self, queries: retriever.Queries, k: int) -> searcher.Neighbors:
+    """Returns [B, 2k]."""
+    found = [each.retrieve(queries, k) for each in self._both]
+    return searcher.Neighbors(
+      *(np.stack(x, axis=2).reshape([len(queries), -1]) for x in zip(*found))
+    )
 
 
 def fuse(
   one: searcher.Neighbors, two: searcher.Neighbors, weight: float, k: int
 ) -> searcher.Neighbors:
-  """Returns the `k` best of what two retrievers have found.
+  """Returns the `k` best by the sum of two retrievers' scores.
 
   Args:
-    one: [B, n]; every row finds something.
-    two: [B, m]; every row finds something.
+    one: [B, n]; every row has a block.
+    two: [B, m]; every row has a block.
     weight: Factor of the scores of `two`.
-    k: Blocks per question.
+    k: Blocks of each query.
 
   Returns:
-    [B, k], with sums of scores; -1 and -inf where both together have fewer.
+    [B, k]; -1 and -inf where both together have fewer.
   """
   same = one.block_ids[:, :, None] == two.block_ids[:, None, :]  # [B, n, m]
   same &= one.block_ids[:, :, None] >= 0
@@ -57,7 +86,7 @@ def fuse(
   return searcher.fill(searcher.mark_missing(*found), k)
 
 
-def _of_other(same, scores):
+def _of_other(same: np.ndarray, scores: np.ndarray) -> np.ndarray:
   """Returns the other's score of each block, or its lowest, [B, n]."""
   lowest = np.min(
     scores, axis=1, where=np.isfinite(scores), initial=np.inf, keepdims=True

@@ -10,7 +10,7 @@ of Wikipedia. Deviation: no relation between two blocks is read; they are read
 one by one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import block_table
 from realm_tf.records import link_graph
 from realm_tf.retrieval import bm25
+from realm_tf.retrieval import retriever
 
 NUM_SEEDS = 10  # Best blocks, whose articles' links are followed.
 # Links followed of an article in each direction: thousands link to a country.
@@ -49,7 +50,7 @@ class LinkedBlocks:
     )
     return cls(graph, table.article_rows)
 
-  def add(
+  def expand(
     self, seeds: searcher_lib.Neighbors, score: Score, k: int
   ) -> searcher_lib.Neighbors:
     """Returns the `k` best of `seeds` and of the blocks that they lead to.
@@ -140,11 +141,11 @@ class LinkedSearcher:
       vectors = np.asarray(self._embeddings[unique], np.float32)
       return np.einsum('nd,nd->n', queries[rows], vectors[places])
 
-    return self._linked.add(seeds, score, k)
+    return self._linked.expand(seeds, score, k)
 
 
 class LinkedBm25:
-  """BM25 that also follows links; retrieves like `bm25.Bm25Retriever`."""
+  """BM25 that also follows links."""
 
   def __init__(self, linked: LinkedBlocks, sparse: bm25.Bm25Retriever):
     self._linked, self._sparse = linked, sparse
@@ -154,13 +155,12 @@ class LinkedBm25:
     """Returns it over a corpus; UserError if the corpus has no links."""
     return cls(LinkedBlocks.over_table(table), bm25.over_table(table))
 
-  def retrieve_texts(
-    self, questions: Sequence[str], k: int
+  def retrieve(
+    self, queries: retriever.Queries, k: int
   ) -> searcher_lib.Neighbors:
-    """Returns the `k` best blocks of each question."""
-    seeds = self._sparse.retrieve_texts(questions, max(k, NUM_SEEDS))
-    return self._linked.add(
-      seeds, lambda *places: self._sparse.score(questions, *places), k
+    seeds = self._sparse.retrieve(queries, max(k, NUM_SEEDS))
+    return self._linked.expand(
+      seeds, lambda *places: self._sparse.score(queries.texts, *places), k
     )
 
 

@@ -2,9 +2,9 @@
 
   query, n blocks -> [this file] -> the k blocks of largest current f(x,z)
 
-Section 3.3 of Guu et al. 2020 takes the stale index's top blocks as they are.
-Searching for more of them, and embedding these anew, makes up for its age if
-the good blocks are among the first n.
+Section 3.3 of Guu et al. 2020 takes the stale index's top blocks. Searching for
+more of them, and embedding these again, makes up for its age if the good blocks
+are among the first n.
 """
 
 import numpy as np
@@ -15,47 +15,45 @@ from realm_tf.index import query_embeddings
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
+from realm_tf.retrieval import retriever as retriever_lib
 
 
-class Reranker:
-  """Embeds queries and blocks with a model's current variables."""
+class Reranked:
+  """Finds blocks by a retriever, and ranks them by a model's variables.
+
+  Args:
+    retriever: Finds `pretraining.over_retrieval` blocks.
+  """
 
   def __init__(
     self,
+    retriever: retriever_lib.Retriever,
     model: realm_model.RealmModel,
     table: block_table.BlockTable,
+    *,
     config: config_lib.ExperimentConfig,
     special_ids: tuple[int, int],
   ):
-    self._table = table
+    self._retriever, self._table = retriever, table
+    self._depth = config.pretraining.over_retrieval
     self._lengths = config.lengths
     self._embed_blocks = block_embeddings.compile_embedding(model, special_ids)
     self._embed_queries = query_embeddings.compile_embedding(
       model, config.lengths.query_tokens, special_ids
     )
 
-  def best(
-    self, query_ids: np.ndarray, block_ids: np.ndarray, k: int
-  ) -> np.ndarray:
-    """Returns the `k` best of each query's blocks.
-
-    Args:
-      query_ids: int32 [B, Lx].
-      block_ids: int [B, n]; negative where nothing was found.
-      k: Blocks wanted, at most n.
-
-    Returns:
-      int32 [B, k], best first; `searcher.NOT_FOUND` where there are fewer. Ties
-      keep their order.
-    """
-    scores = np.where(
-      block_ids < 0, -np.inf, self._scores(query_ids, np.maximum(block_ids, 0))
-    )
+  def retrieve(
+    self, queries: retriever_lib.Queries, k: int
+  ) -> searcher_lib.Neighbors:
+    """Returns the `k` best; equal scores keep the retriever's order."""
+    ids = self._retriever.retrieve(queries, max(k, self._depth)).block_ids
+    scores = self._scores(queries.ids, np.maximum(ids, 0))
+    scores = np.where(ids < 0, -np.inf, scores)
     order = np.argsort(-scores, axis=1, kind='stable')[:, :k]
-    best = np.take_along_axis(block_ids, order, axis=1)
-    return np.where(best < 0, searcher_lib.NOT_FOUND, best).astype(np.int32)
+    best = (np.take_along_axis(each, order, axis=1) for each in (ids, scores))
+    return searcher_lib.mark_missing(*best)
 
-  def _scores(self, query_ids, block_ids):
+  def _scores(self, query_ids: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
     """Returns the current f(x,z), float32 [B, n]."""
     # Blocks that several queries found are embedded once.
     unique, places = np.unique(block_ids, return_inverse=True)

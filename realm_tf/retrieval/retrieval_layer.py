@@ -5,6 +5,7 @@ this layer.
 """
 
 from collections.abc import Callable
+from typing import Optional
 
 import numpy as np
 import tf_keras
@@ -14,6 +15,7 @@ from realm_tf.index import model_files
 from realm_tf.index import query_embeddings
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import realm_model
+from realm_tf.retrieval import retriever
 
 
 class RetrievalLayer(tf_keras.layers.Layer):
@@ -23,37 +25,35 @@ class RetrievalLayer(tf_keras.layers.Layer):
   gradient: f(x,z) is recomputed from the blocks that it selects.
 
   Args:
-    embed: Maps wordpieces, int32 [B, Lx], zeros behind them, to float32 [B, D].
+    embed: Maps wordpieces, int32 [B, Lx], zeros after them, to float32 [B, D].
     searcher: Searcher over the block embeddings. A fresher index comes with a
       layer of its own.
 
   Call arguments:
-    query_ids: Wordpieces, int32 [B, Lx], zeros behind them.
+    query_ids: Wordpieces, int32 [B, Lx], zeros after them.
     k: Blocks of each query.
 
   Returns:
     `searcher.Neighbors`: block ids, int32 [B, k], and scores, float32 [B, k],
-    best first; `searcher.NOT_FOUND` and -inf where the index has fewer blocks.
+    best first; -1 and -inf where the index has fewer blocks.
   """
 
   def __init__(
     self,
     embed: Callable[[np.ndarray], np.ndarray],
     searcher: searcher_lib.Searcher,
-    **kwargs,
   ):
-    super().__init__(**kwargs)
-    self._embed = embed
-    # In a list: Keras would wrap, and try to track, a plain attribute.
-    self._holder = [searcher]
-
-  def over(self, searcher: searcher_lib.Searcher) -> 'RetrievalLayer':
-    """Returns a layer that embeds as this one and searches otherwise."""
-    return RetrievalLayer(self._embed, searcher)
+    super().__init__()
+    self._embed, self._search = embed, searcher.search
 
   def call(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
     queries = self._embed(np.asarray(query_ids))  # [B, D]
-    return searcher_lib.fill(self._holder[0].search(queries, k), k)
+    return searcher_lib.fill(self._search(queries, k), k)
+
+  def retrieve(
+    self, queries: retriever.Queries, k: int
+  ) -> searcher_lib.Neighbors:
+    return self(queries.ids, k)
 
 
 def over_model(
@@ -69,12 +69,20 @@ def over_model(
   return RetrievalLayer(embed, searcher)
 
 
-def over_index(opened: model_files.OpenModel) -> RetrievalLayer:
-  """Returns the layer that searches a model's index, by its own embeddings."""
+def over_index(
+  opened: model_files.OpenModel,
+  searcher: Optional[searcher_lib.Searcher] = None,
+) -> RetrievalLayer:
+  """Returns the layer that searches by a model's embeddings of queries.
+
+  Args:
+    opened: Model with an index.
+    searcher: By default the searcher of its index.
+  """
   embed = embed_backend.query_embedding(
     opened.model,
     opened.config.lengths.query_tokens,
     opened.tokenizer.special_ids,
     opened.config.index.embed_backend,
   )
-  return RetrievalLayer(embed, opened.index.searcher)
+  return RetrievalLayer(embed, searcher or opened.index.searcher)

@@ -1,6 +1,6 @@
 """Measures the recall of masked words: which blocks have them.
 
-  masked queries, a search -> [this file] -> whether each hit has the span
+  masked queries, a retriever -> [this file] -> whether each hit has the span
 
 No labels are needed: a block with the masked words, other than the sentence's
 own, may tell the reader what they are.
@@ -13,6 +13,8 @@ import numpy as np
 
 from realm_tf.records import block_table
 from realm_tf.retrieval import candidates
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.text import wordpiece
 
 SPARE_HITS = 2  # Extra hits, in place of the own block and of repeated ones.
 _BATCH = 64
@@ -50,7 +52,9 @@ def find(
 def of_masked(
   masked: Mapping[str, np.ndarray],
   table: block_table.BlockTable,
-  search: candidates.Search,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  *,
+  retriever: retriever_lib.Retriever,
   depth: int,
 ) -> np.ndarray:
   """Returns which hits of n > 0 masked sentences have the span, [n, depth]."""
@@ -59,6 +63,8 @@ def of_masked(
     batch = {
       name: each[start : start + _BATCH] for name, each in masked.items()
     }
-    hits = search(batch['query_ids'], depth + SPARE_HITS)
-    found.append(find(hits, batch, table, depth)[1])
+    hits = retriever.retrieve(
+      retriever_lib.masked(batch['query_ids'], tokenizer), depth + SPARE_HITS
+    )
+    found.append(find(hits.block_ids, batch, table, depth)[1])
   return np.concatenate(found)

@@ -18,6 +18,7 @@ import scipy.sparse
 
 from realm_tf.index import searcher
 from realm_tf.records import block_table
+from realm_tf.retrieval import retriever
 
 _NUM_COLUMNS = 2**24
 _CHUNK = 64  # Questions whose scores are held at once, a number for each block.
@@ -46,16 +47,11 @@ class TfidfRetriever:
     self._idf = np.log(np.maximum(odds, 1)).astype(np.float32)
     self._columns = self._weighted(counts).T.tocsr()
 
-  def retrieve_texts(
-    self, questions: Sequence[str], k: int
-  ) -> searcher.Neighbors:
-    """Returns the `k` blocks of largest score of each question.
-
-    Where fewer blocks have any of its words, the rest is -1 and -inf.
-    """
+  def retrieve(self, queries: retriever.Queries, k: int) -> searcher.Neighbors:
+    """Returns the `k` best of the blocks that have any of a query's words."""
     found = [
-      self._best(questions[start : start + _CHUNK], k)
-      for start in range(0, len(questions), _CHUNK)
+      self._best(queries.texts[start : start + _CHUNK], k)
+      for start in range(0, len(queries), _CHUNK)
     ]
     return searcher.Neighbors(*map(np.concatenate, zip(*found, strict=True)))
 

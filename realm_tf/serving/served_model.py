@@ -86,10 +86,8 @@ def load(
   edits = None
   if allow_edits or is_live:
     edits = edited_corpus.EditedCorpus(loaded)
-    loaded = edits.over(loaded)
-  answerer = loading.answerer_of(
-    loaded, choices, build_sparse, retriever=edits and edits.retriever
-  )
+    loaded = edits.opened
+  answerer = loading.answerer_of(loaded, choices, build_sparse)
   loading.require_reader(answerer.reader is not None, model_dir)
   _warm(answerer)
   if edits is not None:

@@ -5,7 +5,7 @@ blocks again. (The release tokenizes 5,000 blocks for each question each time.)
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from realm_tf.records import answer_spans
 from realm_tf.records import article_lookup
 from realm_tf.records import block_table
 from realm_tf.records import sampling
+from realm_tf.retrieval import retriever
 from realm_tf.text import answers as answers_lib
 from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
@@ -40,6 +41,14 @@ class Questions(NamedTuple):
   given: Sequence[questions_lib.Question]
   ids: np.ndarray
   answers: Sequence[Sequence[np.ndarray]]
+
+  def texts(self, rows: Sequence[int] | np.ndarray) -> list[str]:
+    return [self.given[row].question for row in rows]
+
+  def queries(self, rows: Optional[np.ndarray] = None) -> retriever.Queries:
+    """Returns some questions, by default all, for a retriever."""
+    rows = np.arange(len(self.given)) if rows is None else rows
+    return retriever.of_texts(self.texts(rows), self.ids[rows])
 
 
 def tokenize(

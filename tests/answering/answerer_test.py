@@ -72,19 +72,20 @@ class AnswererTest(absltest.TestCase):
     retriever = fakes.FakeRetriever([0, 2, 1], [2.0, 1.5, 1.0])
     plain = self._answerer(retriever)
     sparse = bm25.Bm25Retriever(_TITLES, _TEXTS)
-    both = dataclasses.replace(plain, hybrid=hybrid.Hybrid(sparse, 5.0))
+    both = dataclasses.replace(
+      plain, retriever=hybrid.Hybrid(retriever, sparse, weight=5.0, depth=3)
+    )
     questions = ['Who won in Berlin?', 'Who left?'] * 3  # Two batches.
-    found = both.retrieve(questions, 2)
+    queries = both.queries(questions)
+    found = both.retriever.retrieve(queries, 2)
     self.assertEqual(found.block_ids[:, 0].tolist(), [1, 0] * 3)
-    words = sparse.retrieve_texts(questions, 3)
+    words = sparse.retrieve(queries, 3)
     for row, first in enumerate(found.block_ids[:, 0]):
       of_words = dict(zip(words.block_ids[row], words.scores[row]))[first]
       of_embedding = {0: 2.0, 1: 1.0}[int(first)]
       self.assertAlmostEqual(
         found.scores[row, 0], of_embedding + 5.0 * of_words, places=4
       )
-    alone = plain.retrieve(questions, 2)
-    self.assertEqual(alone.block_ids.tolist(), [[0, 2]] * 6)
     self.assertEqual(both.answer(questions[:1])[0].prediction, 'K\u00f6ln')
 
   def test_batches_change_nothing(self):
@@ -98,17 +99,12 @@ class AnswererTest(absltest.TestCase):
       )
       self.assertEqual([answer], alone)
 
-  def test_questions_are_as_wide_as_the_longest_and_cut(self):
+  def test_questions_are_cut(self):
     retriever = fakes.FakeRetriever([0, 1], [0.0, 0.0])
-    self._answerer(retriever).retrieve(['who'] * 4 + ['he left in 1990 ?'], 2)
-    # A full batch of 4, then one row; 4 wordpieces of the last question.
-    self.assertEqual([ids.shape for ids in retriever.asked], [(4, 1), (1, 4)])
-    self.assertTrue(retriever.asked[1].all())
-
-  def test_three_questions_are_padded_to_four(self):
-    retriever = fakes.FakeRetriever([0, 1], [0.0, 0.0])
-    self.assertLen(self._answerer(retriever).answer(['who'] * 3), 3)
-    self.assertLen(retriever.asked[0], 4)
+    self._answerer(retriever).answer(['who', 'he left in 1990 ?'])
+    self.assertEqual(
+      np.count_nonzero(retriever.asked[0], axis=1).tolist(), [1, 4]
+    )
 
   def test_no_block_and_no_span_give_no_evidence(self):
     # Block 2 has no span that the reader likes; -1 is no block.
@@ -125,8 +121,8 @@ class AnswererTest(absltest.TestCase):
   def test_reads_given_blocks(self):
     retriever = fakes.FakeRetriever([0, 1, 2], [3.0, 0.0, 0.0])
     answerer = self._answerer(retriever, num_read=1)
-    retrieved = answerer.retrieve(['who'], 3)
-    (answer,) = answerer.read(['who'], retrieved)
+    queries = answerer.queries(['who'])
+    (answer,) = answerer.read(queries, retriever.retrieve(queries, 3))
     self.assertEqual([e.block_id for e in answer.evidence], [0])
     self.assertEqual(answer.evidence[0].retrieval_probability, 1.0)
 

@@ -48,12 +48,13 @@ class LoadAnswererTest(absltest.TestCase):
   def test_the_reader_of_another_model_reads_what_is_found(self):
     one, two = map(self._load, self.models)
     mixed = self._load(self.models[0], reader_dir=self.models[1])
-    retrieved = mixed.retrieve(_QUESTIONS, 4)
-    np.testing.assert_array_equal(
-      retrieved.scores, one.retrieve(_QUESTIONS, 4).scores
+    queries = mixed.queries(_QUESTIONS)
+    retrieved, expected = (
+      each.retriever.retrieve(queries, 4) for each in (mixed, one)
     )
+    np.testing.assert_array_equal(retrieved.scores, expected.scores)
     # Table 2: the one's blocks with the other's reader.
-    self.assertEqual(mixed.answer(_QUESTIONS), two.read(_QUESTIONS, retrieved))
+    self.assertEqual(mixed.answer(_QUESTIONS), two.read(queries, retrieved))
     self.assertNotEqual(mixed.answer(_QUESTIONS), one.answer(_QUESTIONS))
 
   def test_probabilities_of_a_real_reader_are_some(self):

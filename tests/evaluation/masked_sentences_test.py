@@ -6,16 +6,11 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.evaluation import masked_sentences
 from realm_tf.records import masking
+from tests import fakes
 from tests import tiny
 
 _HOW = masking.Masking('salient', 6, 2, tiny.TOKENIZER.mask_id)
 _BLOCKS = [0, 2, 1]  # Found for every query, best first; 'f' is in 1 alone.
-
-
-def _search(ids, k):
-  found = np.full([len(ids), k], -1)
-  found[:, : len(_BLOCKS)] = _BLOCKS
-  return found
 
 
 class MaskedSentencesTest(absltest.TestCase):
@@ -39,7 +34,11 @@ class MaskedSentencesTest(absltest.TestCase):
 
   def test_recall_leaves_out_the_own_block(self):
     metrics = masked_sentences.measure(
-      self._mask(0.0), self._table, _search, [1, 2]
+      self._mask(0.0),
+      self._table,
+      tiny.TOKENIZER,
+      retriever=fakes.FakeRetriever(_BLOCKS, [0.0] * 3),
+      recall_at=[1, 2],
     )
     self.assertEqual(metrics['num_sentences'], 3)
     self.assertAlmostEqual(metrics['span_recall@1'], 100 / 3)

@@ -5,15 +5,14 @@ import json
 import os
 
 from absl.testing import absltest
-import numpy as np
 
 from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.text import answers
+from tests import fakes
 
 _TEXTS = ['Paris', 'Rome', 'K\u00f6ln']
 _QUESTIONS = [
@@ -23,12 +22,9 @@ _QUESTIONS = [
 ]
 
 
-def _retrieve(questions, k):
-  """Blocks 0, 1, 2, whatever is asked; no block behind them."""
-  row = [0, 1, 2, *[-1] * k][:k]
-  return searcher_lib.Neighbors(
-    np.array([row] * len(questions)), np.zeros([len(questions), k])
-  )
+def _first_three():
+  """Finds blocks 0, 1 and 2 for every question."""
+  return fakes.FakeRetriever([0, 1, 2], [0.0, 0.0, 0.0])
 
 
 def _evidence(block_id, answer, block_answer=None):
@@ -45,14 +41,14 @@ def _evidence(block_id, answer, block_answer=None):
   )
 
 
-def _read(questions, retrieved):
+def _read(queries, retrieved):
   """Answers with the text of the first block."""
   return [
     answer_lib.Answer(
       question, _TEXTS[ids[0]], 2.5, [_evidence(int(ids[0]), _TEXTS[ids[0]])],
       0.5, 0.25,
     )
-    for question, ids in zip(questions, retrieved.block_ids)
+    for question, ids in zip(queries.texts, retrieved.block_ids)
   ]  # fmt: skip
 
 
@@ -68,7 +64,7 @@ class OpenQaTest(absltest.TestCase):
     self.output_dir = os.path.join(self.create_tempdir().full_path, 'new')
 
   def test_metrics_match_hand_computation(self):
-    qa = open_qa.OpenQa(self.matcher, _retrieve, _read, batch_size=2)
+    qa = open_qa.OpenQa(self.matcher, _first_three(), read=_read, batch_size=2)
     metrics = qa.run(_QUESTIONS, [1, 2, 100], self.output_dir)
 
     # 'Paris' is right once of three times. Answers are in block 1, 0, 2.
@@ -112,7 +108,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertEqual(written, metrics)
 
   def test_predictions_have_what_came_out_and_what_was_asked_for(self):
-    qa = open_qa.OpenQa(self.matcher, _retrieve, _read)
+    qa = open_qa.OpenQa(self.matcher, _first_three(), read=_read)
     qa.run(_QUESTIONS, [2], self.output_dir)
     rows = [
       json.loads(line) for line in _lines(self.output_dir, open_qa.PREDICTIONS)
@@ -154,8 +150,8 @@ class OpenQaTest(absltest.TestCase):
   def test_recall_by_gold_id_is_of_questions_that_have_one(self):
     qa = open_qa.OpenQa(
       self.matcher,
-      _retrieve,
-      _read,
+      _first_three(),
+      read=_read,
       read_article_ids=lambda ids: [f'article {i}' for i in ids],
     )
     metrics = qa.run(_QUESTIONS, [1, 3], self.output_dir)
@@ -168,14 +164,14 @@ class OpenQaTest(absltest.TestCase):
     self.assertEqual([row['gold_rank'] for row in rows], [None, 3, 1])
 
   def test_one_block_is_the_first_and_the_oracle_takes_the_best(self):
-    def read(questions, retrieved):
+    def read(queries, retrieved):
       # Summed over both blocks Lyon wins; alone, the first says Rome and the
       # second Paris.
-      (question,) = questions
+      (question,) = queries.texts
       evidence = [_evidence(1, 'Lyon', 'Paris'), _evidence(0, 'Lyon', 'Rome')]
       return [answer_lib.Answer(question, 'Lyon', 2.0, evidence)]
 
-    qa = open_qa.OpenQa(self.matcher, _retrieve, read)
+    qa = open_qa.OpenQa(self.matcher, _first_three(), read=read)
     for answer, expected in (
       ('Lyon', (100.0, 0.0, 0.0)),
       ('Rome', (0.0, 100.0, 100.0)),
@@ -187,13 +183,13 @@ class OpenQaTest(absltest.TestCase):
       self.assertEqual(tuple(metrics[name] for name in names), expected)
 
   def test_reranked_recall_is_in_the_readers_order(self):
-    def read(questions, retrieved):
+    def read(queries, retrieved):
       evidence = [_evidence(2, 'K\u00f6ln'), _evidence(1, 'Rome')]
       return [
-        answer_lib.Answer(q, 'K\u00f6ln', 2.0, evidence) for q in questions
+        answer_lib.Answer(q, 'K\u00f6ln', 2.0, evidence) for q in queries.texts
       ]
 
-    qa = open_qa.OpenQa(self.matcher, _retrieve, read)
+    qa = open_qa.OpenQa(self.matcher, _first_three(), read=read)
     metrics = qa.run(_QUESTIONS, [1, 2, 3], self.output_dir)
     # Of the answers' blocks 1, 0, 2 the reader has the third first, the first
     # second, and never read the other.
@@ -206,7 +202,11 @@ class OpenQaTest(absltest.TestCase):
     # 100 s of compilation, then 0.5 s, then 0.75 s.
     times = itertools.accumulate([0, 100, 7, 0.5, 7, 0.75])
     qa = open_qa.OpenQa(
-      self.matcher, _retrieve, _read, batch_size=2, clock=lambda: next(times)
+      self.matcher,
+      _first_three(),
+      read=_read,
+      batch_size=2,
+      clock=lambda: next(times),
     )
     metrics = qa.run([_QUESTIONS[0]] * 5, [1], self.output_dir)
     # Of 250, 250 and 750 ms; the 95th percentile is interpolated.
@@ -219,7 +219,7 @@ class OpenQaTest(absltest.TestCase):
       for question, prediction in zip(_QUESTIONS, ['Rome', 'y', 'z']):
         row = {'question': question.question, 'prediction': prediction}
         file.write(json.dumps(row) + '\n')
-    qa = open_qa.OpenQa(self.matcher, _retrieve, _read)
+    qa = open_qa.OpenQa(self.matcher, _first_three(), read=_read)
     other = comparison.Other(other_dir, _QUESTIONS)
     metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
     found = metrics['comparison']
@@ -230,27 +230,22 @@ class OpenQaTest(absltest.TestCase):
 
   def test_a_comparison_needs_a_reader(self):
     other_dir = self.create_tempdir().full_path
-    open_qa.OpenQa(self.matcher, _retrieve, _read).run(
+    open_qa.OpenQa(self.matcher, _first_three(), read=_read).run(
       _QUESTIONS, [1], other_dir
     )
     other = comparison.Other(other_dir, _QUESTIONS)
     with self.assertRaisesRegex(errors.UserError, '--compare'):
-      open_qa.OpenQa(self.matcher, _retrieve).run(
+      open_qa.OpenQa(self.matcher, _first_three()).run(
         _QUESTIONS, [1], self.output_dir, other
       )
     with self.subTest('equal runs differ nowhere'):
-      qa = open_qa.OpenQa(self.matcher, _retrieve, _read)
+      qa = open_qa.OpenQa(self.matcher, _first_three(), read=_read)
       metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
       self.assertEqual(metrics['comparison']['p_value'], 1.0)
       self.assertEmpty(_lines(self.output_dir, open_qa.COMPARISON))
 
-  def test_finding_nothing_is_the_null_block_alone(self):
-    found = open_qa.find_nothing(['a', 'b'], 2)
-    self.assertEqual(found.block_ids.tolist(), [[-1, -1], [-1, -1]])
-    self.assertTrue(np.isneginf(found.scores).all())
-
   def test_without_a_reader_measures_recall_only(self):
-    qa = open_qa.OpenQa(self.matcher, _retrieve)
+    qa = open_qa.OpenQa(self.matcher, _first_three())
     metrics = qa.run(_QUESTIONS[:1], [1, 5], self.output_dir)
     self.assertEqual(metrics['num_questions'], 1)
     self.assertEqual((metrics['recall@1'], metrics['recall@5']), (0.0, 100.0))
@@ -267,7 +262,9 @@ class OpenQaTest(absltest.TestCase):
     def judge(outcome, metrics):
       metrics['judged'] = outcome.block_ids.tolist(), outcome.scores.tolist()
 
-    qa = open_qa.OpenQa(self.matcher, _retrieve, lambda *_: self.fail('Read.'))
+    qa = open_qa.OpenQa(
+      self.matcher, _first_three(), read=lambda *_: self.fail('Read.')
+    )
     asked = [questions_lib.Question('who', (), question_id='x')]
     metrics = qa.run(asked, [2], self.output_dir, judge=judge)
     self.assertEqual(metrics['judged'], ([[0, 1]], [[0.0, 0.0]]))
@@ -276,15 +273,17 @@ class OpenQaTest(absltest.TestCase):
     self.assertIn('none', metrics['categories']['answer_type'])
 
   def test_retrieves_more_blocks_than_recall_asks_for(self):
-    asked = []
-
-    def retrieve(questions, k):
-      asked.append(k)
-      return _retrieve(questions, k)
-
-    qa = open_qa.OpenQa(self.matcher, retrieve, _read, num_retrieved=7)
-    qa.run(_QUESTIONS, [1, 5], self.output_dir)
-    self.assertEqual(asked, [7])
+    seen = []
+    qa = open_qa.OpenQa(
+      self.matcher, _first_three(), read=_read, num_retrieved=7
+    )
+    qa.run(
+      _QUESTIONS,
+      [1, 5],
+      self.output_dir,
+      judge=lambda outcome, _: seen.append(outcome.block_ids.shape),
+    )
+    self.assertEqual(seen, [(3, 7)])
 
 
 if __name__ == '__main__':

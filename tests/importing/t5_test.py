@@ -116,7 +116,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     closed_book_run.run(
       inputs, asked, job_lib.Job(run_dir, initial_params.InitFrom(imported))
     )
-    (answer,) = closed_book.load(run_dir, corpus_dir).read(['a b'])
+    (answer,) = closed_book.load(run_dir, corpus_dir).answer(['a b'])
     self.assertEqual(answer.prediction, 'c')
     self.assertGreater(answer.probability, 0.5)  # Of 7 pieces, at random 1/49.
 

@@ -9,6 +9,7 @@ from realm_tf.corpus import sources
 from realm_tf.live import changes
 from realm_tf.live import corpus_watch
 from realm_tf.records import block_table
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from tests import tiny
@@ -49,7 +50,9 @@ class CorpusWatchTest(absltest.TestCase):
 
   def _found(self):
     """Returns title and text of all blocks that a query finds."""
-    (ids,), _ = self.edits.retriever([[5, 6, 7]], self.service.num_blocks)
+    (ids,), _ = retrieval_layer.over_index(self.edits.opened)(
+      [[5, 6, 7]], self.service.num_blocks
+    )
     table = self.edits.table
     return sorted(zip(table.titles(ids), table.texts(ids), strict=True))
 

@@ -25,11 +25,7 @@ class CorpusEditsTest(absltest.TestCase):
     self.before = answerer.answer(_QUESTIONS)
 
   def _answers(self, edits):
-    answerer = loading.answerer_of(
-      edits.over(self.loaded),
-      loading.Choices(num_read=4),
-      retriever=edits.retriever,
-    )
+    answerer = loading.answerer_of(edits.opened, loading.Choices(num_read=4))
     return answerer.answer(_QUESTIONS)
 
   def _assert_same(self, ours, theirs):
@@ -61,7 +57,9 @@ class CorpusEditsTest(absltest.TestCase):
     )
     np.testing.assert_array_equal(bodies[0, 1, : len(ids)], ids)
     self.assertEqual(titles.shape, (1, 2, 2))
-    retrieved = self.edits.retriever(np.array([[5, 6, 7]]), 4)
+    retrieved = retrieval_layer.over_index(self.edits.opened)(
+      np.array([[5, 6, 7]]), 4
+    )
     self.assertCountEqual(retrieved.block_ids[0], range(4))
     own = retrieval_layer.over_index(self.loaded)(np.array([[5, 6, 7]]), 4)
     scores = dict(zip(retrieved.block_ids[0], retrieved.scores[0]))

@@ -1,6 +1,7 @@
 """Tests for realm_tf.live.live_search."""
 
 import tracemalloc
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -16,7 +17,7 @@ class LiveSearchTest(absltest.TestCase):
     base = rng.normal(size=[40, 4]).astype(np.float32)
     queries = rng.normal(size=[3, 4]).astype(np.float32)
     index = brute_force.BruteForceSearcher(base)
-    search = live_search.LiveSearch(40)
+    search = live_search.LiveSearch(index, 40)
     now = dict(enumerate(base))
     for _ in range(300):
       block_id = int(rng.integers(60))
@@ -26,7 +27,7 @@ class LiveSearchTest(absltest.TestCase):
       else:
         now[block_id] = rng.normal(size=4).astype(np.float32)
         search.put(np.array([block_id]), now[block_id][None])
-      found = search.search(lambda n: index.search(queries, n), queries, 5)
+      found = search.search(queries, 5)
       ids = np.array(sorted(now))
       scores = queries @ np.array([now[i] for i in ids]).T
       best = np.argsort(-scores, axis=1)[:, :5]
@@ -35,24 +36,27 @@ class LiveSearchTest(absltest.TestCase):
   def test_all_removed(self):
     base = np.eye(3, dtype=np.float32)
     index = brute_force.BruteForceSearcher(base)
-    search = live_search.LiveSearch(3)
+    search = live_search.LiveSearch(index, 3)
     search.remove(range(3))
-    found = search.search(lambda n: index.search(base, n), base, 2)
+    found = search.search(base, 2)
     np.testing.assert_array_equal(found.block_ids, np.full([3, 2], -1))
     search.restore(np.array([1]))
-    found = search.search(lambda n: index.search(base, n), base, 2)
+    found = search.search(base, 2)
     np.testing.assert_array_equal(found.block_ids, [[1, -1]] * 3)
 
   def test_a_change_copies_nothing_as_long_as_the_corpus(self):
-    search = live_search.LiveSearch(10**6)
     ones = np.ones([2, 4], np.float32)
-    best = searcher_lib.Neighbors(np.array([[7, 8]]), ones[:1, :2])
+    index = mock.Mock()
+    index.search.return_value = searcher_lib.Neighbors(
+      np.array([[7, 8]]), ones[:1, :2]
+    )
+    search = live_search.LiveSearch(index, 10**6)
     tracemalloc.start()
     self.addCleanup(tracemalloc.stop)
     search.put(np.array([7, 10**6 + 1]), ones)
     search.remove([5, 10**6 + 1])
     search.restore(np.array([5]))
-    found = search.search(lambda n: best, ones[:1], 2)
+    found = search.search(ones[:1], 2)
     self.assertEqual(found.block_ids.tolist(), [[7, 8]])  # 4 and 1.
     _, peak = tracemalloc.get_traced_memory()
     self.assertLess(peak, 10**5)  # A byte a block is ten times that.

@@ -11,6 +11,7 @@ from realm_tf import errors
 from realm_tf.records import held_out
 from realm_tf.training.inverse_cloze import inverse_cloze_batches
 from realm_tf.training.pretraining import pretraining_batches
+from tests import fakes
 from tests import tiny
 
 # Hashes of the titles 'a', 'b' and 'c' as shares: .79, .24 and .18.
@@ -63,8 +64,8 @@ class HeldOutTest(absltest.TestCase):
     batches = pretraining_batches.batches(
       self.queries,
       self.table,
-      lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1]),
-      mask_id=4,
+      fakes.FoundBy(lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1])),
+      tokenizer=tiny.TOKENIZER,
       experiment=_config(),
     )
     golds = {

@@ -9,6 +9,7 @@ import numpy as np
 from realm_tf.records import sampling
 from realm_tf.training.inverse_cloze import inverse_cloze_batches
 from realm_tf.training.pretraining import pretraining_batches
+from tests import fakes
 from tests import tiny
 
 _ORDINARY_IDS = np.arange(5, 12, dtype=np.int32)
@@ -83,8 +84,8 @@ class SharedBatchesTest(parameterized.TestCase):
     return pretraining_batches.batches(
       self.queries,
       self.table,
-      search,
-      mask_id=tiny.TOKENIZER.mask_id,
+      fakes.FoundBy(search),
+      tokenizer=tiny.TOKENIZER,
       experiment=_config(),
       share=share,
     )

@@ -7,6 +7,7 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.retrieval import bm25
+from realm_tf.retrieval import retriever as retriever_lib
 
 
 class Bm25RetrieverTest(absltest.TestCase):
@@ -18,7 +19,7 @@ class Bm25RetrieverTest(absltest.TestCase):
     retriever = bm25.Bm25Retriever(
       ['Paris', 'Rome', 'Lyon'], ['city', 'city', 'river city river town']
     )
-    found = retriever.retrieve_texts(['river'], k=1)
+    found = retriever.retrieve(retriever_lib.of_texts(['river']), k=1)
     expected = math.log(1 + 2.5 / 1.5) * 2 / 3.14
     np.testing.assert_array_equal(found.block_ids, [[2]])
     np.testing.assert_allclose(found.scores, [[expected]], rtol=1e-5)
@@ -27,22 +28,24 @@ class Bm25RetrieverTest(absltest.TestCase):
     retriever = bm25.Bm25Retriever(
       ['Danube', 'Rhine', 'Elbe'], ['a river', 'it floods', 'a stream']
     )
-    found = retriever.retrieve_texts(['Which one was flooding?', 'danube'], k=1)
+    found = retriever.retrieve(
+      retriever_lib.of_texts(['Which one was flooding?', 'danube']), k=1
+    )
     np.testing.assert_array_equal(found.block_ids, [[1], [0]])
 
   def test_best_block_is_first_whatever_the_batch(self):
     texts = ['red', 'red green', 'red green blue']
     retriever = bm25.Bm25Retriever([''] * 3, texts)
     questions = ['green blue', 'red']
-    together = retriever.retrieve_texts(questions, k=2)
+    together = retriever.retrieve(retriever_lib.of_texts(questions), k=2)
     np.testing.assert_array_equal(together.block_ids[0], [2, 1])
     for row, question in enumerate(questions):
-      alone = retriever.retrieve_texts([question], k=2)
+      alone = retriever.retrieve(retriever_lib.of_texts([question]), k=2)
       np.testing.assert_array_equal(alone.block_ids[0], together.block_ids[row])
 
   def test_missing_blocks_are_minus_one(self):
     retriever = bm25.Bm25Retriever([''], ['red'])
-    found = retriever.retrieve_texts(['red'], k=3)
+    found = retriever.retrieve(retriever_lib.of_texts(['red']), k=3)
     np.testing.assert_array_equal(found.block_ids, [[0, -1, -1]])
     np.testing.assert_array_equal(found.scores[0, 1:], [-np.inf, -np.inf])
 

@@ -6,6 +6,8 @@ import numpy as np
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hybrid
+from realm_tf.retrieval import retriever
+from tests import fakes
 
 _NONE = -np.inf
 
@@ -51,10 +53,20 @@ class HybridTest(absltest.TestCase):
 
   def test_finds_a_name_that_the_embedding_missed(self):
     texts = ['a river in the north', 'Zyxwq was born here', 'a town']
-    both = hybrid.Hybrid(bm25.Bm25Retriever(['', '', ''], texts), 10.0)
-    dense = _found([[0, 2]], [[1.0, 0.5]])
-    found = both.add(['Where was Zyxwq born?'], dense, 1)
-    self.assertEqual(found.block_ids.tolist(), [[1]])
+    both = hybrid.Hybrid(
+      fakes.FakeRetriever([0, 2], [1.0, 0.5]),
+      bm25.Bm25Retriever(['', '', ''], texts),
+      weight=10.0,
+      depth=2,
+    )
+    queries = retriever.of_texts(['Where was Zyxwq born?'])
+    self.assertEqual(both.retrieve(queries, 1).block_ids.tolist(), [[1]])
+
+  def test_alternates(self):
+    one = fakes.FakeRetriever([4, 7, 9], [3.0, 2.0, 1.0])
+    two = fakes.FakeRetriever([7], [8.0])
+    found = hybrid.Alternating(one, two).retrieve(retriever.of_texts('ab'), 2)
+    self._assert_found(found, [[4, 7, 7, -1]] * 2, [[3, 8, 2, _NONE]] * 2)
 
 
 if __name__ == '__main__':

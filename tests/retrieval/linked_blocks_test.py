@@ -10,6 +10,7 @@ from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import link_graph
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import linked_blocks
+from realm_tf.retrieval import retriever as retriever_lib
 
 # Blocks of five articles: 0, 1 | 2 | 3, 4 | 5 | 6.
 # 0 links to 1, 2; 3 to 0; 4 to 2.
@@ -31,7 +32,7 @@ def _add(block_ids, k):
     ids >= 0, np.take_along_axis(_SCORES[: len(ids)], ids, 1), -np.inf
   )
   seeds = searcher_lib.Neighbors(ids, scores.astype(np.float32))
-  return _linked().add(seeds, lambda rows, blocks: _SCORES[rows, blocks], k)
+  return _linked().expand(seeds, lambda rows, blocks: _SCORES[rows, blocks], k)
 
 
 class LinkedBlocksTest(absltest.TestCase):
@@ -115,7 +116,7 @@ class AdaptersTest(absltest.TestCase):
     )
     questions = ['Fuzhou money', 'the', 'Lima money']
     with mock.patch.object(linked_blocks, 'NUM_SEEDS', 2):
-      found = linked.retrieve_texts(questions, 3)
+      found = linked.retrieve(retriever_lib.of_texts(questions), 3)
     # By words alone, the money of Peru and China are the same.
     self.assertIn(3, found.block_ids[0].tolist())
     self.assertNotIn(2, found.block_ids[0].tolist())
@@ -125,7 +126,7 @@ class AdaptersTest(absltest.TestCase):
   def test_bm25_scores_pairs_as_it_ranks_them(self):
     sparse = bm25.Bm25Retriever(['red', 'blue', 'green'], ['a', 'red', 'red x'])
     questions = ['what red?', 'the', 'blue red']
-    found = sparse.retrieve_texts(questions, 3)
+    found = sparse.retrieve(retriever_lib.of_texts(questions), 3)
     rows, columns = np.nonzero(found.block_ids >= 0)
     scores = sparse.score(questions, rows, found.block_ids[rows, columns])
     np.testing.assert_allclose(scores, found.scores[rows, columns])

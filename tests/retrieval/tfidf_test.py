@@ -5,6 +5,7 @@ import math
 from absl.testing import absltest
 import numpy as np
 
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import tfidf
 
 
@@ -19,7 +20,9 @@ class TfidfRetrieverTest(absltest.TestCase):
   def test_score_matches_hand_computation(self):
     # Lyon alone has "lyon" and "river town": n = 1 of 4, idf = ln(3.5 / 1.5).
     # "river" is in 2 of 4 blocks: ln(2.5 / 2.5) = 0, however often.
-    found = _retriever().retrieve_texts(['Lyon river town?'], k=4)
+    found = _retriever().retrieve(
+      retriever_lib.of_texts(['Lyon river town?']), k=4
+    )
     idf = math.log(3.5 / 1.5)
     # "lyon", "river town" and "lyon river", each once in question and block.
     expected = 3 * (math.log(2) * idf) ** 2
@@ -28,7 +31,9 @@ class TfidfRetrieverTest(absltest.TestCase):
     self.assertTrue(np.isneginf(found.scores[0, 1:]).all())
 
   def test_the_order_of_words_counts(self):
-    found = _retriever().retrieve_texts(['town river', 'river town'], k=1)
+    found = _retriever().retrieve(
+      retriever_lib.of_texts(['town river', 'river town']), k=1
+    )
     np.testing.assert_array_equal(found.block_ids[1], [2])
     # Both Lyon and Oslo have "town river", so it is worth nothing.
     np.testing.assert_array_equal(found.block_ids[0], [-1])
@@ -36,13 +41,13 @@ class TfidfRetrieverTest(absltest.TestCase):
   def test_many_questions_are_as_one_by_one(self):
     texts = [f'word{i} word{i % 7} word{i % 5}' for i in range(40)]
     retriever = tfidf.TfidfRetriever([''] * 40, texts)
-    together = retriever.retrieve_texts(texts * 2, k=3)
+    together = retriever.retrieve(retriever_lib.of_texts(texts * 2), k=3)
     for row, text in enumerate(texts):
-      alone = retriever.retrieve_texts([text], k=3)
+      alone = retriever.retrieve(retriever_lib.of_texts([text]), k=3)
       np.testing.assert_array_equal(alone.scores[0], together.scores[row])
 
   def test_fewer_blocks_than_asked_for(self):
-    found = _retriever().retrieve_texts(['Rome'], k=6)
+    found = _retriever().retrieve(retriever_lib.of_texts(['Rome']), k=6)
     np.testing.assert_array_equal(found.block_ids, [[1, -1, -1, -1, -1, -1]])
 
 

@@ -19,6 +19,7 @@ from realm_tf.index import block_embeddings
 from realm_tf.live import changes
 from realm_tf.live import document_log
 from realm_tf.live import edited_corpus
+from realm_tf.retrieval import retrieval_layer
 from realm_tf.serving import handlers
 from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
@@ -77,7 +78,9 @@ class LiveDocumentsTest(absltest.TestCase):
   def _found(self, k=6):
     """Returns text -> score of all that a query finds."""
     edits = self.writer.edits
-    (ids,), (scores,) = edits.retriever(np.array([[5, 6, 7]]), k)
+    (ids,), (scores,) = retrieval_layer.over_index(edits.opened)(
+      np.array([[5, 6, 7]]), k
+    )
     ids = [i for i in ids if i >= 0]
     return list(zip(edits.table.texts(ids), np.round(scores, 4).tolist()))
 

@@ -12,6 +12,7 @@ from absl.testing import absltest
 from realm_tf import errors
 from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
+from realm_tf.retrieval import retriever
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.serving import served_model
@@ -90,9 +91,9 @@ class ServedModelTest(absltest.TestCase):
       for fingerprint, texts in (('1', ['red', 'blue']), ('2', ['blue', 'red']))
     ]
     kept = bm25.KeptOverTable()
+    queries = retriever.of_texts(['red'])
     best = [
-      int(kept(table).retrieve_texts(['red'], 1).block_ids[0, 0])
-      for table in tables
+      int(kept(table).retrieve(queries, 1).block_ids[0, 0]) for table in tables
     ]
     self.assertEqual(best, [0, 1])
 

@@ -14,7 +14,6 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.records import sampling
@@ -26,6 +25,7 @@ from realm_tf.training.inverse_cloze import inverse_cloze_batches
 from realm_tf.training.inverse_cloze import inverse_cloze_trainer
 from realm_tf.training.pretraining import pretraining_batches
 from realm_tf.training.pretraining import pretraining_trainer
+from tests import fakes
 from tests import tiny
 from tests.index import small
 
@@ -92,8 +92,8 @@ class FixedShapesTest(parameterized.TestCase):
     return pretraining_batches.batches(
       query_table.QueryTable.open(queries_dir),
       self.table,
-      self._search,
-      mask_id=small.TOKENIZER.mask_id,
+      fakes.FoundBy(self._search),
+      tokenizer=small.TOKENIZER,
       experiment=self.config,
       share=share,
     )
@@ -109,10 +109,6 @@ class FixedShapesTest(parameterized.TestCase):
       row[: len(words)] = words
     answers = [[words[:1]] for words in _words(_QUERY_LENGTHS)]
 
-    def search(rows, question_ids, k):
-      block_ids = self._search(question_ids, k)
-      return searcher_lib.Neighbors(block_ids, np.zeros(block_ids.shape))
-
     given = [questions_lib.Question('?', ('!',))] * len(ids)
     labels = answer_labels.AnswerLabels(
       answer_labels.Questions(given, ids, answers),
@@ -122,7 +118,7 @@ class FixedShapesTest(parameterized.TestCase):
     )
     return finetuning_batches.batches(
       labels,
-      search,
+      fakes.FoundBy(self._search),
       np.zeros([self.table.num_blocks, 4], np.float32),
       experiment=self.config,
       share=share,

@@ -18,7 +18,7 @@ from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
-from realm_tf.retrieval import candidates
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import span_recall
 from realm_tf.training import runs
 
@@ -31,7 +31,7 @@ _MOST_TOKENS, _LONGEST_SPAN = 512, 10  # Of a sentence; of `query_table`.
 def from_sentences(
   queries: query_table.QueryTable,
   inputs: runs.Inputs,
-  search: candidates.Search,
+  retriever: retriever_lib.Retriever,
 ) -> list[questions_lib.Question]:
   """Returns questions in random order.
 
@@ -43,7 +43,7 @@ def from_sentences(
     queries: X, after `fit_corpus`.
     inputs: Corpus, its tokenizer, and the config, whose seed is of the order
       and of the spans.
-    search: Finds blocks of masked sentences by their words.
+    retriever: Finds blocks of masked sentences by their words.
 
   Raises:
     UserError: No sentence makes a question.
@@ -54,7 +54,7 @@ def from_sentences(
   rng.shuffle(rows)
   found = []
   for start in range(0, len(rows), _CHUNK):
-    found += _ask(queries, rows[start : start + _CHUNK], inputs, search, rng)
+    found += _ask(queries, rows[start : start + _CHUNK], inputs, retriever, rng)
   if not found:
     raise errors.UserError(
       'Some block must have a name of a sentence that is not from it. Found '
@@ -64,15 +64,20 @@ def from_sentences(
 
 
 def _ask(
-  queries, rows, inputs, search, rng
+  queries, rows, inputs, retriever, rng
 ) -> Iterator[questions_lib.Question]:
   """Yields the questions of some rows."""
   how = masking.Masking(
     'salient', _MOST_TOKENS, _LONGEST_SPAN, inputs.tokenizer.mask_id
   )
   masked = masking.mask_batch(queries, rows, how, rng)
-  hits = search(masked['query_ids'], _DEPTH + span_recall.SPARE_HITS)
-  found, has_span = span_recall.find(hits, masked, inputs.table, _DEPTH)
+  hits = retriever.retrieve(
+    retriever_lib.masked(masked['query_ids'], inputs.tokenizer),
+    _DEPTH + span_recall.SPARE_HITS,
+  )
+  found, has_span = span_recall.find(
+    hits.block_ids, masked, inputs.table, _DEPTH
+  )
   for i in np.flatnonzero(has_span.any(axis=1)):
     question, answer = _blank_out(
       queries.query(rows[i]).text,

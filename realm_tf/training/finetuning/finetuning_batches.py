@@ -12,8 +12,8 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import sampling
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.training import answer_labels
-from realm_tf.training import question_search
 
 # Batches are trimmed to multiples of these: each shape is compiled.
 _QUESTION_WIDTH, _BODY_WIDTH = 32, 64
@@ -49,7 +49,7 @@ class Batch(TypedDict, total=False):
 
 def batches(
   labels: answer_labels.AnswerLabels,
-  search: question_search.Search,
+  retriever: retriever_lib.Retriever,
   embeddings: Optional[np.ndarray],
   *,
   experiment: config_lib.ExperimentConfig,
@@ -58,9 +58,9 @@ def batches(
   """Yields endless batches.
 
   Args:
-    search: Finds blocks with the current parameters, when a batch is asked for.
+    retriever: Finds blocks with the current parameters, batch by batch.
     embeddings: Embeddings of all blocks, float [., D]; None to use the scores
-      of `search`, without a gradient.
+      of `retriever`, without a gradient.
     share: This process's part of each batch, and the first step.
   """
   config = experiment.finetuning
@@ -70,7 +70,10 @@ def batches(
   while True:
     rows = sampler.rows(step)[share.rows(config.batch_size)]
     question_ids = share.trim(questions.ids[rows], _QUESTION_WIDTH)
-    found = search(rows, question_ids, config.num_searched)
+    found = retriever.retrieve(
+      retriever_lib.of_texts(questions.texts(rows), question_ids),
+      config.num_searched,
+    )
     found = _with_gold(found, [labels.gold(row) for row in rows])
     yield {
       'question_ids': question_ids,

@@ -15,11 +15,11 @@ from realm_tf.modeling import path_scorer
 from realm_tf.modeling import realm_model
 from realm_tf.records import whole_blocks
 from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_index
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
-from realm_tf.training import question_search
 from realm_tf.training import runs
 from realm_tf.training.finetuning import finetuning_batches
 from realm_tf.training.finetuning import finetuning_trainer
@@ -34,13 +34,13 @@ def run(
   questions: Sequence[questions_lib.Question],
   job: job_lib.Job,
   *,
-  search: Optional[question_search.Search] = None,
+  retriever: Optional[retriever_lib.Retriever] = None,
   exact_match: Optional[ExactMatch] = None,
 ) -> None:
   """Fine-tunes and publishes the QA model, with an index.
 
   Args:
-    search: Replaces the model's own search and scores, e.g. by BM25.
+    retriever: Replaces the model's own search and scores, e.g. by BM25.
     exact_match: Measures the model on development questions; with it, the run
       publishes its best parameters instead of its last.
   """
@@ -53,7 +53,7 @@ def run(
   model = job.create_model(
     inputs,
     [realm_model.EMBEDDER, realm_model.SPAN],
-    keep=(path_scorer.PREFIX,) if search else (),  # The search may use it.
+    keep=(path_scorer.PREFIX,) if retriever else (),  # It may be used.
   )
   indexes = finetuning_index.FinetuningIndex(
     inputs, model, job.run_dir, init_from=job.init_from.model_dir
@@ -67,16 +67,7 @@ def run(
       optimizer, model, config, special_ids=inputs.special_ids
     ),
   )
-
-  def batches_of(index):
-    return finetuning_batches.batches(
-      labels,
-      search or _search(inputs, model, index),
-      None if search else index.embeddings,
-      experiment=config,
-      share=run_loop.share,
-    )
-
+  batches_of = _batches_of(labels, inputs, run_loop, retriever)
   choice = _choice(run_loop, job, exact_match, config.finetuning)
   _train(run_loop, choice, indexes, batches_of)
 
@@ -135,14 +126,36 @@ def _train(
   run_loop.finish()
 
 
-def _search(
-  inputs: runs.Inputs, model: realm_model.RealmModel, index: storage.Index
-) -> question_search.Search:
-  """Returns a search with the model's current query embedder."""
-  retriever = retrieval_layer.over_model(
-    model,
-    index.searcher,
-    inputs.config.lengths.query_tokens,
-    inputs.special_ids,
-  )
-  return lambda rows, ids, k: retriever(ids, k)
+def _batches_of(
+  labels: answer_labels.AnswerLabels,
+  inputs: runs.Inputs,
+  run_loop: loop.Loop,
+  retriever: Optional[retriever_lib.Retriever],
+) -> Callable[[storage.Index], Iterator[finetuning_batches.Batch]]:
+  """Returns a function from an index to batches.
+
+  The index is searched with the current query embedder, batch by batch; a
+  `retriever` is not trained, so it searches all questions here, once.
+  """
+  config = inputs.config
+  if retriever:
+    retriever = retriever_lib.Kept(retriever)
+    queries = labels.questions.queries()
+    retriever.retrieve(queries, config.finetuning.num_searched)
+
+  def batches_of(index):
+    found_by = retriever or retrieval_layer.over_model(
+      run_loop.trainer.model,
+      index.searcher,
+      config.lengths.query_tokens,
+      inputs.special_ids,
+    )
+    return finetuning_batches.batches(
+      labels,
+      found_by,
+      None if retriever else index.embeddings,
+      experiment=config,
+      share=run_loop.share,
+    )
+
+  return batches_of

@@ -9,8 +9,8 @@ et al. 2024, https://arxiv.org/abs/2407.15831, "TopK-PercPos").
 
 import numpy as np
 
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.training import answer_labels
-from realm_tf.training import question_search
 
 NONE = -1
 _SHARE = 0.95  # Of the own block's score: the most of a negative's.
@@ -22,7 +22,7 @@ def mine(
   block_ids: np.ndarray,
   labels: answer_labels.AnswerLabels,
   *,
-  search: question_search.Search,
+  retriever: retriever_lib.Retriever,
   num_searched: int = 100,
   num_kept: int = 10,
 ) -> np.ndarray:
@@ -34,15 +34,15 @@ def mine(
     rows: Numbers of the questions, [P].
     block_ids: Their own blocks, [P].
     labels: Labels of the questions.
-    search: Finds blocks by the retriever.
+    retriever: Finds the blocks that are taken for the right ones.
     num_searched: Blocks searched for each question.
     num_kept: Most negatives of each.
   """
   kept = np.full([len(rows), num_kept], NONE, np.int64)
   for start in range(0, len(rows), _CHUNK):
     chunk = slice(start, start + _CHUNK)
-    ids, scores = search(
-      rows[chunk], labels.questions.ids[rows[chunk]], num_searched
+    ids, scores = retriever.retrieve(
+      labels.questions.queries(rows[chunk]), num_searched
     )
     limits = _limits(ids == block_ids[chunk, None], scores)
     for place, row in enumerate(rows[chunk]):

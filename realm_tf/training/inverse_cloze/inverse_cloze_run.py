@@ -16,13 +16,13 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.modeling import realm_model
 from realm_tf.records import sampling
 from realm_tf.records import whole_blocks
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.rundir import layout
 from realm_tf.rundir import metrics_log
 from realm_tf.training import answer_labels
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 from realm_tf.training import prefetch
-from realm_tf.training import question_search
 from realm_tf.training import runs
 from realm_tf.training.inverse_cloze import hard_negatives
 from realm_tf.training.inverse_cloze import held_out_cloze
@@ -38,8 +38,8 @@ def run(
   questions: Sequence[questions_lib.Question],
   job: job_lib.Job,
   *,
-  search: Optional[question_search.Search] = None,
-  retriever: Optional[question_search.Search] = None,
+  words: Optional[retriever_lib.Retriever] = None,
+  negatives_from: Optional[retriever_lib.Retriever] = None,
 ) -> None:
   """Trains both embedders and publishes them.
 
@@ -47,9 +47,8 @@ def run(
 
   Args:
     questions: Training questions; without any, the task is ICT.
-    search: Finds blocks for questions that name no article; see
-      `question_pairs.find`.
-    retriever: Finds hard negatives of questions; see `hard_negatives`.
+    words: Finds blocks for questions that name no article.
+    negatives_from: Finds hard negatives of questions.
 
   Raises:
     UserError: A replica's part of the batch cannot be divided into chunks, or
@@ -59,7 +58,7 @@ def run(
   is_measured = job.share(config.inverse_cloze.batch_size).count == 1
   _check_chunks(config.inverse_cloze, job)
   whole_blocks.check(inputs.table, config.lengths)
-  batches_of = _batches_of(inputs, questions, search, retriever)
+  batches_of = _batches_of(inputs, questions, words, negatives_from)
   model = job.create_model(
     inputs, [realm_model.EMBEDDER], keep=realm_model.READER_PREFIXES
   )
@@ -105,8 +104,8 @@ def _measure_of(
 def _batches_of(
   inputs: runs.Inputs,
   questions: Sequence[questions_lib.Question],
-  search: Optional[question_search.Search],
-  retriever: Optional[question_search.Search],
+  words: Optional[retriever_lib.Retriever],
+  negatives_from: Optional[retriever_lib.Retriever],
 ) -> _BatchesOf:
   """Returns a maker of batches, of sentences or of questions."""
   config = inputs.config
@@ -121,15 +120,15 @@ def _batches_of(
     joint_tokens=config.lengths.block_tokens,
   )
   labels = answer_labels.of_questions(questions, inputs, finetuning)
-  pairs = question_pairs.find(labels, search)
+  pairs = question_pairs.find(labels, words)
   logging.info(
     '%d of %d questions have a block that answers them.',
     len(pairs.rows),
     len(questions),
   )
   negatives = None
-  if retriever:
-    negatives = hard_negatives.mine(*pairs, labels, search=retriever)
+  if negatives_from:
+    negatives = hard_negatives.mine(*pairs, labels, retriever=negatives_from)
     logging.info(
       '%d of them have hard negatives.',
       np.sum(negatives[:, 0] != hard_negatives.NONE),

@@ -19,8 +19,8 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.records import block_table
 from realm_tf.records import sampling
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.training import answer_labels
-from realm_tf.training import question_search
 from realm_tf.training.inverse_cloze import hard_negatives
 from realm_tf.training.inverse_cloze import inverse_cloze_batches
 from realm_tf.training.inverse_cloze import title_groups
@@ -44,7 +44,7 @@ class Pairs(NamedTuple):
 
 def find(
   labels: answer_labels.AnswerLabels,
-  search: Optional[question_search.Search] = None,
+  retriever: Optional[retriever_lib.Retriever] = None,
   num_searched: int = config_lib.NUM_COMPARED,
 ) -> Pairs:
   """Finds the block of each question that has one.
@@ -52,8 +52,8 @@ def find(
   Args:
     labels: Labels of the questions; a question with `gold` blocks gets the
       first of these.
-    search: Finds blocks for the other questions, e.g. BM25; the best block with
-      an answer is used.
+    retriever: Finds blocks for the other questions, e.g. BM25; the best block
+      with an answer is used.
     num_searched: Blocks searched for each question.
 
   Raises:
@@ -63,11 +63,11 @@ def find(
   block_ids = np.array(
     [next(iter(labels.gold(row)), -1) for row in range(number)], np.int64
   )
-  others = np.flatnonzero(block_ids < 0) if search else []
+  others = np.flatnonzero(block_ids < 0) if retriever else []
   for start in range(0, len(others), _CHUNK):
     chunk = others[start : start + _CHUNK]
-    found = search(chunk, labels.questions.ids[chunk], num_searched).block_ids
-    for row, ids in zip(chunk, found, strict=True):
+    found = retriever.retrieve(labels.questions.queries(chunk), num_searched)
+    for row, ids in zip(chunk, found.block_ids, strict=True):
       block_ids[row] = next(iter(ids[labels.has_answer(row, ids)]), -1)
   rows = np.flatnonzero(block_ids >= 0)
   if not rows.size:

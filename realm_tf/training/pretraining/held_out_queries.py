@@ -1,6 +1,6 @@
 """Measures pre-training on held-out queries.
 
-held-out queries, a search, the model -> [this file] -> means over the queries
+held-out queries, a retriever, the model -> [this file] -> means of metrics
 """
 
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ from realm_tf.records import held_out
 from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
-from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import span_recall
 from realm_tf.training import runs
 from realm_tf.training.pretraining import pretraining_batches
@@ -47,12 +47,7 @@ class HeldOutQueries:
   ):
     self._inputs, self._rows = inputs, rows
     config, lengths = inputs.config, inputs.config.lengths
-    how = masking.Masking(
-      config.pretraining.masking,
-      lengths.query_tokens - 2,
-      lengths.max_masked,
-      inputs.tokenizer.mask_id,
-    )
+    how = masking.of_config(config, inputs.tokenizer.mask_id)
     rng = sampling.step_rng(config.seed, 0)
     self._masked = masking.mask_batch(queries, rows, how, rng)
     self._score = tf.function(trainer.score)
@@ -60,7 +55,7 @@ class HeldOutQueries:
       trainer.model, lengths.query_tokens, inputs.special_ids
     )
 
-  def index_search(self, version_path: str) -> candidates.Search:
+  def index_layer(self, version_path: str) -> retrieval_layer.RetrievalLayer:
     """Returns a search of an index with the model's current parameters.
 
     It is loaded once more: the batches ahead of the step use the other one.
@@ -68,12 +63,11 @@ class HeldOutQueries:
     index = storage.load(
       version_path, self._inputs.table.manifest['corpus_fingerprint']
     )
-    layer = retrieval_layer.RetrievalLayer(self._embed, index.searcher)
-    return lambda ids, k: layer(ids, k).block_ids
+    return retrieval_layer.RetrievalLayer(self._embed, index.searcher)
 
-  def measure(self, search: candidates.Search) -> dict[str, float]:
+  def measure(self, retriever: retriever_lib.Retriever) -> dict[str, float]:
     """Returns the means over the queries, by the metric's name."""
-    parts = [self._measure(batch, search) for batch in self._batches()]
+    parts = [self._measure(batch, retriever) for batch in self._batches()]
     number = len(self._rows)
     return {
       name: float(
@@ -89,11 +83,14 @@ class HeldOutQueries:
       chosen = np.arange(start, start + size) % len(self._rows)
       yield {name: each[chosen] for name, each in self._masked.items()}
 
-  def _measure(self, batch, search):
+  def _measure(self, batch, retriever):
     """Returns each metric of each query of a batch, [B]."""
     table, config = self._inputs.table, self._inputs.config
     number = max(config.pretraining.num_candidates, _RANKS[-1])
-    hits = search(batch['query_ids'], number + span_recall.SPARE_HITS)
+    hits = retriever.retrieve(
+      retriever_lib.masked(batch['query_ids'], self._inputs.tokenizer),
+      number + span_recall.SPARE_HITS,
+    ).block_ids
     _, has_span = span_recall.find(
       hits, batch, table, _RANKS[-1], config.lengths.block_tokens
     )

@@ -16,7 +16,7 @@ from realm_tf import errors
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
-from realm_tf.retrieval import candidates
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.rundir import layout
 from realm_tf.rundir import listed_files
 from realm_tf.rundir import manifests
@@ -38,7 +38,7 @@ class HeldOutVersions:
   Args:
     model: Model in training; gets each version's parameters temporarily.
     until: Current step of the run; later rows of the log are removed.
-    fixed_search: Replaces the indexes.
+    retriever: Replaces the indexes.
     metric: Metric that decides which version is best; None keeps none.
   """
 
@@ -49,11 +49,11 @@ class HeldOutVersions:
     run_dir: str,
     *,
     until: int,
-    fixed_search: Optional[candidates.Search] = None,
+    retriever: Optional[retriever_lib.Retriever] = None,
     metric: Optional[str] = None,
   ):
     self._queries, self._model, self._metric = queries, model, metric
-    self._run_dir, self._fixed_search = run_dir, fixed_search
+    self._run_dir, self._retriever = run_dir, retriever
     self._path = layout.held_out_file(run_dir)
     metrics_log.cut(self._path, until)
 
@@ -87,9 +87,7 @@ class HeldOutVersions:
         layout.index_root(self._run_dir),
       )
     )
-    for step in (
-      params if self._fixed_search else sorted({*params} & {*indexes})
-    ):
+    for step in params if self._retriever else sorted({*params} & {*indexes}):
       # In order: the report wants steps that increase.
       if step > max(measured, default=-1) and self._is_ready(step):
         self._measure(step)
@@ -166,7 +164,7 @@ class HeldOutVersions:
     return min(secs, default=0.0)
 
   def _is_ready(self, step):
-    return self._fixed_search is not None or versions.is_complete(
+    return self._retriever is not None or versions.is_complete(
       self._index_path(step)
     )
 
@@ -175,10 +173,10 @@ class HeldOutVersions:
     try:
       version = versions.Version(step, self._params_path(step))
       self._model.load(model_files.read_params(version))
-      search = self._fixed_search or self._queries.index_search(
+      retriever = self._retriever or self._queries.index_layer(
         self._index_path(step)
       )
-      means = self._queries.measure(search)
+      means = self._queries.measure(retriever)
       metrics_log.append_held_out(self._run_dir, step, means)
     except (errors.UserError, OSError, tf.errors.OpError) as error:
       logging.warning('Version %d was not measured: %s', step, error)

@@ -1,10 +1,9 @@
 """Finds the candidates of a batch with the newest index of a run directory.
 
-  index versions, current model -> [this file] -> block ids of a batch's queries
+  index versions -> [this file] -> block ids of a batch's queries
 
 Queries are embedded with the parameters of the index version, so that query and
-block embeddings fit each other. The current model takes part only where the
-config wants its fresh scores: see `reranking`.
+block embeddings fit each other.
 """
 
 from collections.abc import Callable
@@ -18,12 +17,12 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.index import model_files
 from realm_tf.index import query_embeddings
+from realm_tf.index import searcher
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
-from realm_tf.retrieval import candidates
 from realm_tf.retrieval import hot_swap
-from realm_tf.retrieval import reranking
 from realm_tf.retrieval import retrieval_layer
+from realm_tf.retrieval import retriever
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import runs
@@ -67,7 +66,6 @@ class IndexSearch:
 
   Args:
     run_dir: Directory that the refresher publishes in.
-    current: Model in training, needed by over-retrieval.
     submit: See `hot_swap.HotSwap`; by default to a thread.
     wait: Called again and again until the index that is needed is there.
     process: Number of this process of the trainer.
@@ -77,13 +75,11 @@ class IndexSearch:
     self,
     inputs: runs.Inputs,
     run_dir: str,
-    current: Optional[realm_model.RealmModel] = None,
     *,
     submit: Optional[hot_swap.Submit] = None,
     wait: Callable[[], None] = lambda: time.sleep(0.2),
     process: int = 0,
   ):
-    self._sparse = None
     config = inputs.config.pretraining
     self._fingerprint = inputs.table.manifest['corpus_fingerprint']
     submit = submit or concurrent.futures.ThreadPoolExecutor(1, 'index').submit
@@ -92,12 +88,6 @@ class IndexSearch:
     # Before any load; Keras deals this thread's seeds to nobody else's layers.
     submit(lambda: self._slots.append(_Slot(inputs)))
     self._shapes: dict[tuple[int, ...], int] = {}  # Of queries -> k.
-    self._num_searched = config.over_retrieval
-    self._reranker = None
-    if config.over_retrieval:
-      self._reranker = reranking.Reranker(
-        current, inputs.table, inputs.config, inputs.special_ids
-      )
     self._pinned = config.pin_index
     self._every = config.refresh_every_steps
     self._wanted = self._next_step = 0
@@ -118,10 +108,6 @@ class IndexSearch:
     """Training step of the index that the last call searched; -1 before."""
     return -1 if self._swap.version is None else self._swap.version.step
 
-  def take_turns_with(self, sparse: candidates.Search) -> None:
-    """Makes the hits of a search by words alternate with the index's."""
-    self._sparse = sparse
-
   def start_at(self, step: int) -> None:
     """Says that the next call is for `step`; the others follow one by one."""
     self._next_step = step
@@ -134,10 +120,8 @@ class IndexSearch:
         self._check_not_removed(step)
         self._wait()
 
-  def __call__(self, query_ids: np.ndarray, k: int) -> np.ndarray:
-    """Returns the ids of the best `k` blocks of each query, int32 [B, >= k]."""
-    num_searched = max(k, self._num_searched)
-    self._shapes[query_ids.shape] = num_searched
+  def retrieve(self, queries: retriever.Queries, k: int) -> searcher.Neighbors:
+    self._shapes[queries.ids.shape] = k
     if self._pinned:
       self._seek(self._next_step)
       self._next_step += 1
@@ -145,13 +129,7 @@ class IndexSearch:
       self._swap.wait_for_first(self._wait)
     else:
       self._swap.poll()
-    block_ids = self._swap.current.layer(query_ids, num_searched).block_ids
-    if self._reranker is not None:
-      block_ids = self._reranker.best(query_ids, block_ids, k)
-    if self._sparse is not None:
-      found = self._sparse(query_ids, block_ids.shape[1])
-      block_ids = candidates.take_turns(block_ids, found)
-    return block_ids
+    return self._swap.current.layer.retrieve(queries, k)
 
   def _check_not_removed(self, step):
     """Raises UserError if the pinned index will never come."""

@@ -19,6 +19,8 @@ from realm_tf.records import masking
 from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
+from realm_tf.retrieval import retriever as retriever_lib
+from realm_tf.text import wordpiece
 
 # Batches are trimmed to multiples of these: each shape is traced.
 _QUERY_WIDTH, _BODY_WIDTH = 32, 16
@@ -68,41 +70,44 @@ class HasStep(Protocol):
 def batches(
   queries: query_table.QueryTable,
   table: block_table.BlockTable,
-  search: candidates.Search,
+  retriever: retriever_lib.Retriever,
   *,
-  mask_id: int,
+  tokenizer: wordpiece.WordpieceTokenizer,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[Batch]:
   """Yields endless batches.
 
   Args:
-    search: Called once a step.
+    retriever: Called once a step.
     experiment: Batch size, K, masking, lengths, and the seed of order and
       masks.
     share: This process's part of each batch, and the first step.
   """
   config, lengths = experiment.pretraining, experiment.lengths
-  seed = experiment.seed
-  how = masking.Masking(
-    config.masking, lengths.query_tokens - 2, lengths.max_masked, mask_id
-  )
+  how = masking.of_config(experiment, tokenizer.mask_id)
+
+  def find(batch):
+    queries = retriever_lib.masked(batch['query_ids'], tokenizer)
+    hits = retriever.retrieve(queries, _num_searched(config)).block_ids
+    return choose(hits, batch, table, experiment=experiment)
+
   num_dealt = config.batch_size * config.oversampling
   rows = held_out.others(
     held_out.queries(queries, table, experiment.held_out.share)
   )
-  sampler = sampling.Sampler(len(rows), num_dealt, seed)
+  sampler = sampling.Sampler(len(rows), num_dealt, experiment.seed)
   step = share.first_step
   while True:
-    rng = sampling.step_rng(seed, step)
+    rng = sampling.step_rng(experiment.seed, step)
     batch = masking.mask_batch(queries, rows[sampler.rows(step)], how, rng)
     batch['query_ids'] = share.trim(batch['query_ids'], _QUERY_WIDTH)
     if config.oversampling > 1:
-      batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
+      batch[_CANDIDATES] = find(batch)
       batch = _most_telling(batch, table, experiment)
     batch = share.take(batch)
     if config.oversampling == 1:
-      batch[_CANDIDATES] = _candidates(batch, table, search, experiment)
+      batch[_CANDIDATES] = find(batch)
     del batch[_OWN]
     blocks = with_blocks(batch[_CANDIDATES], table, lengths, share=share)
     yield cast(Batch, {**batch, **blocks})
@@ -117,14 +122,11 @@ def with_index_step(
     yield {**batch, 'index_step': search.step}
 
 
-def _candidates(batch, table, search, experiment):
-  """Returns the ids of the K candidates of each query, int32 [B, K]."""
-  config = experiment.pretraining
-  number = config.num_candidates + _SPARE_HITS
+def _num_searched(config: config_lib.PretrainingConfig) -> int:
+  """Returns the number of blocks to retrieve for each query."""
   if config.candidates == 'recurring_span':
-    number = _LOOKED_THROUGH
-  hits = search(batch['query_ids'], number)
-  return choose(hits, batch, table, experiment=experiment)
+    return _LOOKED_THROUGH
+  return config.num_candidates + _SPARE_HITS
 
 
 def choose(

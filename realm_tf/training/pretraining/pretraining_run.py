@@ -14,7 +14,9 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.records import whole_blocks
-from realm_tf.retrieval import candidates
+from realm_tf.retrieval import hybrid
+from realm_tf.retrieval import reranking
+from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import job as job_lib
@@ -31,6 +33,7 @@ from realm_tf.training.pretraining import pretraining_batches
 from realm_tf.training.pretraining import pretraining_trainer
 
 _KEPT_VERSIONS = 3
+_PARTS = realm_model.MASKED_LM, realm_model.EMBEDDER
 
 
 def run(
@@ -38,8 +41,8 @@ def run(
   queries_dir: str,
   job: job_lib.Job,
   *,
-  fixed_search: Optional[candidates.Search] = None,
-  sparse: Optional[candidates.Search] = None,
+  retriever: Optional[retriever_lib.Retriever] = None,
+  words: Optional[retriever_lib.Retriever] = None,
   keep_best: Optional[str] = None,
 ) -> None:
   """Pre-trains and publishes parameters for the refresher.
@@ -47,19 +50,17 @@ def run(
   Args:
     queries_dir: Directory of X.
     job: Its directory is shared with the refresher.
-    fixed_search: Replaces the refresher's indexes, e.g. by BM25.
-    sparse: Search to add to the refresher's indexes, for 'hybrid' candidates.
-    keep_best: Metric of held-out queries that decides which version is best.
-
-  Raises:
-    UserError: `keep_best` is given, but no query is held out.
+    retriever: Replaces the refresher's indexes, e.g. by BM25.
+    words: Alternates with the refresher's indexes, for 'hybrid' candidates.
+    keep_best: Metric of held-out queries that decides which version is best;
+      a UserError if no query is held out.
   """
   queries = _open_queries(queries_dir, inputs)
   config = inputs.config
   measured = _measured(queries, inputs, job, keep_best)
-  parts = [realm_model.MASKED_LM, realm_model.EMBEDDER]
-  model = job.create_model(inputs, parts)
-  search = fixed_search or _index_search(inputs, job, model, sparse)
+  model = job.create_model(inputs, _PARTS)
+  index = None if retriever else _index_search(inputs, job)
+  search = retriever or _over_index(index, inputs, model, words)
   age = index_age.IndexAge(job.run_dir)
   run_loop = loop.Loop(
     job,
@@ -69,7 +70,9 @@ def run(
       optimizer, model, config, special_ids=inputs.special_ids, age=age
     ),
   )
-  batches = prefetch.prefetch(_batches(inputs, queries, search, run_loop.share))
+  batches = prefetch.prefetch(
+    _batches(inputs, queries, search, index=index, share=run_loop.share)
+  )
   held_out = None
   if len(measured):
     held_out = held_out_versions.HeldOutVersions(
@@ -79,24 +82,36 @@ def run(
       model,
       job.run_dir,
       until=run_loop.step,
-      fixed_search=fixed_search,
+      retriever=retriever,
       metric=keep_best,
     )
   _train(inputs, job.run_dir, run_loop, batches, held_out=held_out)
 
 
 def _index_search(
-  inputs: runs.Inputs,
-  job: job_lib.Job,
-  model: realm_model.RealmModel,
-  sparse: Optional[candidates.Search],
+  inputs: runs.Inputs, job: job_lib.Job
 ) -> index_search.IndexSearch:
   """Returns a search in the refresher's indexes."""
   process = job.share(inputs.config.pretraining.batch_size).number
-  search = index_search.IndexSearch(inputs, job.run_dir, model, process=process)
-  if sparse:
-    search.take_turns_with(sparse)
-  return search
+  return index_search.IndexSearch(inputs, job.run_dir, process=process)
+
+
+def _over_index(
+  index: retriever_lib.Retriever,
+  inputs: runs.Inputs,
+  model: realm_model.RealmModel,
+  words: Optional[retriever_lib.Retriever],
+) -> retriever_lib.Retriever:
+  """Returns the retriever that the config builds over the index."""
+  if inputs.config.pretraining.over_retrieval:
+    index = reranking.Reranked(
+      index,
+      model,
+      inputs.table,
+      config=inputs.config,
+      special_ids=inputs.special_ids,
+    )
+  return hybrid.Alternating(index, words) if words else index
 
 
 def _open_queries(
@@ -137,14 +152,16 @@ def _measured(
 def _batches(
   inputs: runs.Inputs,
   queries: query_table.QueryTable,
-  search: candidates.Search,
+  retriever: retriever_lib.Retriever,
+  *,
+  index: Optional[index_search.IndexSearch],
   share: sampling.Share,
 ) -> Iterator[pretraining_batches.Batch]:
   batches = pretraining_batches.batches(
     queries,
     inputs.table,
-    search,
-    mask_id=inputs.tokenizer.mask_id,
+    retriever,
+    tokenizer=inputs.tokenizer,
     experiment=inputs.config,
     share=share,
   )
@@ -156,9 +173,9 @@ def _batches(
       experiment=inputs.config,
       share=share,
     )
-  if isinstance(search, index_search.IndexSearch):
-    search.start_at(share.first_step)
-    batches = pretraining_batches.with_index_step(batches, search)
+  if index:
+    index.start_at(share.first_step)
+    batches = pretraining_batches.with_index_step(batches, index)
   return batches
 
 

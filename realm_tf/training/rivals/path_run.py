@@ -13,11 +13,11 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import whole_blocks
 from realm_tf.retrieval import linked_blocks
 from realm_tf.retrieval import path_searcher
+from realm_tf.retrieval import retriever
 from realm_tf.training import answer_labels
 from realm_tf.training import finetuning_index
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
-from realm_tf.training import question_search
 from realm_tf.training import runs
 from realm_tf.training.rivals import path_trainer
 
@@ -28,7 +28,7 @@ def run(
   job: job_lib.Job,
   *,
   linked: linked_blocks.LinkedBlocks,
-  words: question_search.Search,
+  words: retriever.Retriever,
 ) -> None:
   """Trains Embed_input and the path scorer; publishes them, with an index.
 

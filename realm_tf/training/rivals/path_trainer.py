@@ -18,14 +18,14 @@ from realm_tf.objectives import span_likelihood
 from realm_tf.records import joining
 from realm_tf.records import sampling
 from realm_tf.retrieval import path_searcher
+from realm_tf.retrieval import retriever
 from realm_tf.training import answer_labels
-from realm_tf.training import question_search
 from realm_tf.training import step_trainer
 
 _QUESTION_WIDTH = 32  # Batches are trimmed to multiples of it.
 # Seeds found by words: at first, embeddings find few articles that links of a
 # question's own article lead away from.
-NUM_BY_WORDS = 4
+_NUM_BY_WORDS = 4
 
 
 class Batch(TypedDict):
@@ -49,7 +49,7 @@ def batches(
   embed: Callable[[np.ndarray], np.ndarray],
   searcher: searcher_lib.Searcher,
   *,
-  words: question_search.Search,
+  words: retriever.Retriever,
   paths: path_searcher.Paths,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
@@ -59,8 +59,10 @@ def batches(
   Args:
     embed: Embeds wordpieces with the current parameters.
     searcher: Finds seeds by their embeddings.
-    words: Finds further seeds.
+    words: Finds further seeds, once for each question.
   """
+  words = retriever.Kept(words)
+  words.retrieve(labels.questions.queries(), _NUM_BY_WORDS)  # All at once.
   config = experiment.path
   sampler = sampling.Sampler(
     len(labels.questions.ids), config.batch_size, experiment.seed
@@ -70,9 +72,9 @@ def batches(
     rows = sampler.rows(step)[share.rows(config.batch_size)]
     question_ids = share.trim(labels.questions.ids[rows], _QUESTION_WIDTH)
     queries = embed(question_ids)
-    by_words = words(rows, question_ids, NUM_BY_WORDS).block_ids
-    found = searcher.search(queries, path_searcher.NUM_SEEDS - NUM_BY_WORDS)
-    seeds = _joined(found.block_ids, by_words)
+    by_words = words.retrieve(labels.questions.queries(rows), _NUM_BY_WORDS)
+    found = searcher.search(queries, path_searcher.NUM_SEEDS - _NUM_BY_WORDS)
+    seeds = _joined(found.block_ids, by_words.block_ids)
     blocks, vectors = paths.of(queries, seeds)  # [B, F, 1 + M], [..., D]
     has_answer, is_compared = (
       np.stack(

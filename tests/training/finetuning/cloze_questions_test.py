@@ -11,6 +11,7 @@ from realm_tf.corpus import questions
 from realm_tf.records import held_out
 from realm_tf.training import runs
 from realm_tf.training.finetuning import cloze_questions
+from tests import fakes
 from tests import tiny
 
 _BLOCKS = [0, 2, 1]  # Found for every query, best first; 'f' is in 1 alone.
@@ -19,12 +20,6 @@ _QUERIES = [
   ('F a.', [[0, 1]], 1),  # Reads 0 and 2: neither has 'f'.
   ('B d.', [[1, 2]], 2),  # Reads 0 and 1: the first has 'd'.
 ]
-
-
-def _search(ids, k):
-  found = np.full([len(ids), k], -1)
-  found[:, : len(_BLOCKS)] = _BLOCKS
-  return found
 
 
 class ClozeQuestionsTest(absltest.TestCase):
@@ -39,7 +34,9 @@ class ClozeQuestionsTest(absltest.TestCase):
       config, directory, self.table, tiny.TOKENIZER, (0, 0), np.zeros(0)
     )
     return cloze_questions.from_sentences(
-      tiny.open_queries(directory, queries), inputs, _search
+      tiny.open_queries(directory, queries),
+      inputs,
+      fakes.FakeRetriever(_BLOCKS, [0.0] * 3),
     )
 
   def test_a_name_is_left_out_that_another_block_has(self):

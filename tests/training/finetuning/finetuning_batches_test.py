@@ -7,7 +7,6 @@ from absl.testing import absltest
 import numpy as np
 
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.training import answer_labels
 from realm_tf.training.finetuning import finetuning_batches
 from tests import fakes
@@ -40,17 +39,11 @@ class FinetuningBatchesTest(absltest.TestCase):
       config, finetuning=dataclasses.replace(config.finetuning, **changes)
     )
 
-    def search(rows, question_ids, k):
-      self.assertEqual(len(rows), len(question_ids))
-      return searcher_lib.Neighbors(
-        *(np.tile(np.array(x)[:k], [len(rows), 1]) for x in found)
-      )
-
     labels = answer_labels.AnswerLabels(
       questions, self.table, tiny.TOKENIZER, config=config.finetuning
     )
     batches = finetuning_batches.batches(
-      labels, search, embeddings, experiment=config
+      labels, fakes.FakeRetriever(*found), embeddings, experiment=config
     )
     return list(itertools.islice(batches, number))
 
@@ -106,6 +99,7 @@ class FinetuningBatchesTest(absltest.TestCase):
           ([1, 2], scores),
           embeddings,
           supervision='gold',
+          num_searched=2,
           num_read=1,
         )
         self.assertEqual(batch['has_answer'].tolist(), [[False, True]])

@@ -33,15 +33,17 @@ def _labels():
 
 class HardNegativesTest(absltest.TestCase):
   def _mine(self, ids, scores, num_kept=4):
-    search = lambda rows, _, k: searcher_lib.Neighbors(
-      np.array(ids)[rows, :k], np.array(scores, np.float32)[rows, :k]
-    )
+    found = zip(np.array(ids), np.array(scores, np.float32))
+    retriever = mock.Mock()  # One question at a time.
+    retriever.retrieve.side_effect = [
+      searcher_lib.Neighbors(row[None], own[None]) for row, own in found
+    ]
     with mock.patch.object(hard_negatives, '_CHUNK', 1):
       return hard_negatives.mine(
         np.arange(2),
         np.array([0, 4]),
         _labels(),
-        search=search,
+        retriever=retriever,
         num_searched=5,
         num_kept=num_kept,
       ).tolist()

@@ -9,7 +9,6 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import sampling
 from realm_tf.training import answer_labels
 from realm_tf.training.inverse_cloze import question_pairs
@@ -87,15 +86,9 @@ class FindTest(absltest.TestCase):
         questions_lib.Question('?', ('zz',)),
       ]
     )
-    asked = []
-
-    def search(rows, _, num):
-      asked.append((rows.tolist(), num))
-      found = np.tile(np.array([3, 7, 1, -1], np.int32), [len(rows), 1])
-      return searcher_lib.Neighbors(found, np.zeros(found.shape))
-
-    pairs = question_pairs.find(labels, search, 4)
-    self.assertEqual(asked, [([0, 2], 4)])  # The second needs no search.
+    retriever = fakes.FakeRetriever([3, 7, 1, -1], [0.0] * 4)
+    pairs = question_pairs.find(labels, retriever, 4)
+    self.assertEqual([len(ids) for ids in retriever.asked], [2])  # Not 3.
     self.assertEqual(pairs.rows.tolist(), [0, 1])
     self.assertEqual(pairs.block_ids.tolist(), [7, 2])
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 from realm_tf.index import query_embeddings
 from realm_tf.training import runs
 from realm_tf.training.pretraining import held_out_queries
+from tests import fakes
 from tests import tiny
 
 _BLOCKS = [0, 2, 1]  # Found for every query, best first; 'f' is in 1 alone.
@@ -22,12 +23,6 @@ def _score(batch):
   scores = tf.math.log([[1.0, 1.0, 2.0]])
   log_p = tf.math.log([[[0.1, 1.0], [0.2, 1.0], [0.4, 1.0]]])
   return tf.tile(scores, [size, 1]), tf.tile(log_p, [size, 1, 1])
-
-
-def _search(ids, k):
-  found = np.full([len(ids), k], -1)
-  found[:, : len(_BLOCKS)] = _BLOCKS
-  return found
 
 
 class HeldOutQueriesTest(absltest.TestCase):
@@ -57,7 +52,7 @@ class HeldOutQueriesTest(absltest.TestCase):
         trainer=types.SimpleNamespace(model=None, score=_score),
       )
     # A batch has 2, so the last one is filled up with a query seen before.
-    return held_out.measure(_search)
+    return held_out.measure(fakes.FakeRetriever(_BLOCKS, [0.0] * 3))
 
   def test_means_leave_out_own_blocks(self):
     found = self._measure(tiny.config())

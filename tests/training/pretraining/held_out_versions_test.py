@@ -45,7 +45,7 @@ class HeldOutVersionsTest(absltest.TestCase):
     self._publish(layout.params_root)
     self.versions = held_out_versions.HeldOutVersions(
       types.SimpleNamespace(
-        index_search=lambda path: None, measure=lambda search: {_METRIC: -1.0}
+        index_layer=lambda path: None, measure=lambda found: {_METRIC: -1.0}
       ),
       types.SimpleNamespace(variables=[], load=lambda arrays: None),
       self.run_dir,

@@ -18,6 +18,8 @@ from realm_tf.index import block_embeddings
 from realm_tf.index import index_builder
 from realm_tf.index import query_embeddings
 from realm_tf.index import storage
+from realm_tf.retrieval import reranking
+from realm_tf.retrieval import retriever
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import runs
@@ -37,6 +39,10 @@ def _submit(function, *arguments):  # Runs in the foreground, at once.
   except Exception as error:  # As an executor does.
     future.set_exception(error)
   return future
+
+
+def _find(search, k=_K):
+  return search.retrieve(retriever.Queries(_QUERIES, list), k).block_ids
 
 
 class IndexSearchTest(absltest.TestCase):
@@ -76,7 +82,6 @@ class IndexSearchTest(absltest.TestCase):
     self.run_dir = self.create_tempdir().full_path
 
   def _index_search(self, **changes):
-    """Returns a search; the model in training is number 2."""
     config = dataclasses.replace(
       small.CONFIG,
       pretraining=dataclasses.replace(small.CONFIG.pretraining, **changes),
@@ -85,7 +90,7 @@ class IndexSearchTest(absltest.TestCase):
       config, '', self.table, small.TOKENIZER, small.SPECIAL_IDS, None
     )
     return index_search.IndexSearch(
-      inputs, self.run_dir, self.models[2], submit=_submit, wait=lambda: None
+      inputs, self.run_dir, submit=_submit, wait=lambda: None
     )
 
   def _publish(self, step):
@@ -99,31 +104,23 @@ class IndexSearchTest(absltest.TestCase):
     return np.argsort(-self.scores[model], axis=1)[:, :_K]
 
   def _assert_like(self, search, model):
-    np.testing.assert_array_equal(search(_QUERIES, _K), self._exact(model))
+    np.testing.assert_array_equal(_find(search), self._exact(model))
 
   def test_models_rank_differently(self):
     rankings = {str(self._exact(model)) for model in range(3)}
     self.assertLen(rankings, 3)
-
-  def test_a_search_by_words_takes_turns_with_the_index(self):
-    self._publish(0)
-    search = self._index_search()
-    search.take_turns_with(lambda ids, k: np.full([len(ids), k], 99))
-    found = search(_QUERIES, _K)  # One from the index, one 99, ...
-    np.testing.assert_array_equal(found[:, ::2], self._exact(0))
-    self.assertTrue((found[:, 1::2] == 99).all())
 
   def test_each_index_is_searched_with_its_own_parameters(self):
     self._publish(0)
     search = self._index_search()
     self._assert_like(search, 0)
     self._publish(500)
-    search(_QUERIES, _K)  # Loads it.
+    _find(search)  # Loads it.
     self.assertEqual(search.step, 0)
     self._assert_like(search, 1)
     self.assertEqual(search.step, 500)
     self._publish(1000)
-    search(_QUERIES, _K)
+    _find(search)
     self._assert_like(search, 0)
     self.assertEqual(search.step, 1000)
 
@@ -148,7 +145,7 @@ class IndexSearchTest(absltest.TestCase):
     search.start_at(999)
     steps = []
     for _ in range(2):
-      search(_QUERIES, _K)
+      _find(search)
       steps.append(search.step)
     self.assertEqual(steps, [0, 500])
 
@@ -159,7 +156,7 @@ class IndexSearchTest(absltest.TestCase):
     )
     search.start_at(1000)
     with self.assertRaisesRegex(errors.UserError, 'the index of step 500'):
-      search(_QUERIES, _K)
+      _find(search)
 
   def test_loading_changes_nothing_before_the_swap(self):
     self._publish(0)
@@ -171,7 +168,7 @@ class IndexSearchTest(absltest.TestCase):
   def test_a_damaged_version_is_refused_by_the_name_of_its_file(self):
     self._publish(0)
     search = self._index_search()
-    search(_QUERIES, _K)
+    _find(search)
     damaged = layout.params_file(self._publish(500))
     with open(damaged, 'r+b') as file:
       file.seek(-1, os.SEEK_END)
@@ -179,7 +176,7 @@ class IndexSearchTest(absltest.TestCase):
       file.seek(-1, os.SEEK_END)
       file.write(bytes([last ^ 1]))
     with self.assertLogs(level='ERROR') as logs:
-      search(_QUERIES, _K)
+      _find(search)
     self.assertIn(damaged, logs.output[0])
     self._assert_like(search, 0)
     self.assertEqual(search.step, 0)
@@ -187,17 +184,17 @@ class IndexSearchTest(absltest.TestCase):
   def test_goes_on_when_the_version_in_use_is_deleted(self):
     path = self._publish(0)
     search = self._index_search()
-    search(_QUERIES, _K)
+    _find(search)
     shutil.rmtree(path)
     self._assert_like(search, 0)
     self._publish(500)
-    search(_QUERIES, _K)
+    _find(search)
     self._assert_like(search, 1)
 
   def test_a_version_that_vanishes_while_it_is_loaded_is_refused(self):
     self._publish(0)
     search = self._index_search()
-    search(_QUERIES, _K)
+    _find(search)
     vanishing = self._publish(500)
 
     def load(path, *_, **unused):
@@ -208,7 +205,7 @@ class IndexSearchTest(absltest.TestCase):
       mock.patch.object(storage, 'load', load),
       self.assertLogs(level='ERROR') as logs,
     ):
-      search(_QUERIES, _K)
+      _find(search)
     self.assertIn(vanishing, logs.output[0])
     self._assert_like(search, 0)
 
@@ -219,26 +216,36 @@ class IndexSearchTest(absltest.TestCase):
       mock.patch.object(storage, 'load', side_effect=error),
       self.assertRaisesRegex(RuntimeError, 'a mistake'),
     ):
-      self._index_search()(_QUERIES, _K)
+      _find(self._index_search())
 
   def test_declares_what_it_uses(self):
     self._publish(0)
     search = self._index_search()
-    search(_QUERIES, _K)
+    _find(search)
     self._publish(500)
-    search(_QUERIES, _K)
+    _find(search)
     self.assertEqual(versions.read_in_use(self.run_dir), [0, 500])
-    search(_QUERIES, _K)
+    _find(search)
     self.assertEqual(versions.read_in_use(self.run_dir), [500])
 
-  def test_over_retrieval_of_all_blocks_is_exact_search_of_now(self):
+  def _reranked(self, depth):
+    """Returns a search whose hits the model in training ranks, number 2."""
     self._publish(0)
-    self._assert_like(self._index_search(over_retrieval=len(_LENGTHS)), 2)
+    config = dataclasses.replace(small.CONFIG.pretraining, over_retrieval=depth)
+    return reranking.Reranked(
+      self._index_search(),
+      self.models[2],
+      self.table,
+      config=dataclasses.replace(small.CONFIG, pretraining=config),
+      special_ids=small.SPECIAL_IDS,
+    )
+
+  def test_over_retrieval_of_all_blocks_is_exact_search_of_now(self):
+    self._assert_like(self._reranked(len(_LENGTHS)), 2)
 
   def test_over_retrieval_ranks_only_what_the_index_found(self):
-    self._publish(0)
-    found = self._index_search()(_QUERIES, _K + 2)
-    chosen = self._index_search(over_retrieval=_K + 2)(_QUERIES, _K)
+    chosen = _find(self._reranked(_K + 2))
+    found = _find(self._index_search(), _K + 2)
     scores = self.scores[2]
     expected = np.take_along_axis(
       found,

@@ -9,6 +9,7 @@ import numpy as np
 
 from realm_tf.records import sampling
 from realm_tf.training.pretraining import pretraining_batches
+from tests import fakes
 from tests import tiny
 
 _MASK_ID = tiny.TOKENIZER.mask_id
@@ -46,8 +47,8 @@ class PretrainingBatchesTest(absltest.TestCase):
     batches = pretraining_batches.batches(
       self.queries,
       self.table,
-      self._search,
-      mask_id=_MASK_ID,
+      fakes.FoundBy(self._search),
+      tokenizer=tiny.TOKENIZER,
       experiment=config,
       share=sampling.Share(first_step=first_step),
     )

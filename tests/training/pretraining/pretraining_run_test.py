@@ -26,6 +26,7 @@ from realm_tf.training import params_export
 from realm_tf.training import runs
 from realm_tf.training.pretraining import held_out_queries
 from realm_tf.training.pretraining import pretraining_run
+from tests import fakes
 from tests import tiny
 
 _NUM_STEPS = 5
@@ -67,7 +68,9 @@ class PretrainingRunTest(absltest.TestCase):
       ),
       self.queries_dir,
       job.Job(self.run_dir, init_from, resume=resume),
-      fixed_search=lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1]),
+      retriever=fakes.FoundBy(
+        lambda ids, k: np.tile(np.arange(k) % 4, [len(ids), 1])
+      ),
       keep_best=keep_best,
     )
 

@@ -98,7 +98,7 @@ class ClosedBookRunTest(absltest.TestCase):
   def test_what_it_has_learned_it_answers(self):
     run_dir, rows = self._train('run', _QUESTIONS)
     self.assertEqual(rows[-1]['answers_right'], 100.0)
-    found = closed_book.load(run_dir, self.corpus_dir).read(
+    found = closed_book.load(run_dir, self.corpus_dir).answer(
       [question.question for question in _QUESTIONS]
     )
     texts = [answer.prediction for answer in found]

@@ -14,12 +14,10 @@ from realm_tf.answering import loading
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
-from realm_tf.index import searcher
 from realm_tf.records import corpus_building
 from realm_tf.records import corpus_files
 from realm_tf.records import corpus_links
 from realm_tf.retrieval import linked_blocks
-from realm_tf.retrieval import word_search
 from realm_tf.rundir import layout
 from realm_tf.training import initial_params
 from realm_tf.training import job
@@ -28,6 +26,7 @@ from realm_tf.training.finetuning import finetuning_run
 from realm_tf.training.inverse_cloze import inverse_cloze_run
 from realm_tf.training.rivals import path_run
 from realm_tf.training.rivals import path_trainer
+from tests import fakes
 from tests import tiny
 
 # The question's words stand in the first article, its answer behind a link.
@@ -42,14 +41,6 @@ _QUESTIONS = [
   questions_lib.Question('d c', ('d b',), gold_id='fourth'),
   questions_lib.Question('f d', ('e f d',), gold_id='third'),
 ]
-
-
-def _first_two(rows, ids, k):
-  """Finds the blocks that questions are about by their words."""
-  del ids
-  found = np.full([len(rows), k], -1, np.int32)
-  found[:, :2] = 0, 1
-  return searcher.Neighbors(found, np.zeros([len(rows), k], np.float32))
 
 
 class _KilledError(Exception):
@@ -98,7 +89,13 @@ class PathRunTest(absltest.TestCase):
     inputs = self._inputs()
     linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
     run = job.Job(run_dir, initial_params.InitFrom(self.ict), resume=resume)
-    path_run.run(inputs, _QUESTIONS, run, linked=linked, words=_first_two)
+    path_run.run(
+      inputs,
+      _QUESTIONS,
+      run,
+      linked=linked,
+      words=fakes.FakeRetriever([0, 1], [0.0, 0.0]),
+    )
     return run_dir
 
   def _rows(self, run_dir):
@@ -106,7 +103,7 @@ class PathRunTest(absltest.TestCase):
       return [json.loads(line) for line in file]
 
   def _answerer(self, model_dir):
-    choices = loading.Choices(links='path')
+    choices = loading.Choices(retriever='path')
     return loading.load_answerer(model_dir, self.corpus_dir, None, choices)
 
   def test_learns_which_link_leads_to_the_answer(self):
@@ -116,26 +113,28 @@ class PathRunTest(absltest.TestCase):
     self.assertLess(rows[-1]['loss'], rows[0]['loss'] / 2)
     self.assertEqual(rows[-1]['best_path_has_answer'], 100)
     answerer = self._answerer(run_dir)
-    found = answerer.retrieve([q.question for q in _QUESTIONS], 1)
+    queries = answerer.queries([q.question for q in _QUESTIONS])
+    found = answerer.retriever.retrieve(queries, 1)
     ids = answerer.table.article_ids(found.block_ids[:, 0].tolist())
     self.assertEqual(list(ids), ['third', 'fourth', 'third'])
 
   def test_a_reader_trained_on_paths_keeps_their_scorer(self):
     first = self._train('path')
-    retrieve = self._answerer(first).retrieve
-    texts = [question.question for question in _QUESTIONS]
+    before = self._answerer(first)
     run_dir = os.path.join(self.directory, 'qa')
     finetuning_run.run(
       self._inputs(),
       _QUESTIONS,
       job.Job(run_dir, initial_params.InitFrom(first)),
-      search=word_search.fixed_search(retrieve, texts, 3),
+      retriever=before.retriever,
     )
-    found = self._answerer(run_dir)
-    self.assertIsNotNone(found.reader)
-    np.testing.assert_array_equal(
-      found.retrieve(texts, 3).scores, retrieve(texts, 3).scores
+    after = self._answerer(run_dir)
+    self.assertIsNotNone(after.reader)
+    queries = after.queries([question.question for question in _QUESTIONS])
+    found, expected = (
+      each.retriever.retrieve(queries, 3).scores for each in (after, before)
     )
+    np.testing.assert_array_equal(found, expected)
 
   def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(self):
     whole = self._train('whole')

@@ -1,0 +1,127 @@
+"""The interface of every search, its queries, and wrappers of searches.
+
+queries, k -> index, words, links, several of them, or nothing -> Neighbors
+"""
+
+from collections.abc import Callable, Sequence
+import dataclasses
+import functools
+from typing import Optional, Protocol
+
+import numpy as np
+
+from realm_tf.index import searcher
+from realm_tf.records import sampling
+from realm_tf.text import wordpiece
+
+_MOST_KEPT = 200_000  # Queries; 20 blocks of each take about 150 MB.
+
+
+@dataclasses.dataclass(frozen=True)
+class Queries:
+  """B questions or sentences. An index reads `ids`, a search by words `texts`.
+
+  Attributes:
+    ids: Wordpieces, int32 [B, Lx], zeros after them.
+    read_texts: Returns the B texts.
+  """
+
+  ids: np.ndarray
+  read_texts: Callable[[], Sequence[str]]
+
+  @functools.cached_property
+  def texts(self) -> Sequence[str]:
+    return self.read_texts()
+
+  def __len__(self) -> int:
+    return len(self.ids)
+
+  def take(self, rows: Sequence[int] | np.ndarray) -> 'Queries':
+    """Returns some of the queries, as wide as the longest of them."""
+    return Queries(
+      sampling.trim(self.ids[rows], 1),
+      lambda: [self.texts[row] for row in rows],
+    )
+
+
+def of_texts(texts: Sequence[str], ids: Optional[np.ndarray] = None) -> Queries:
+  """Returns questions; without `ids`, only a search by words finds blocks."""
+  if ids is None:
+    ids = np.zeros([len(texts), 1], np.int32)
+  return Queries(ids, lambda: texts)
+
+
+def masked(ids: np.ndarray, tokenizer: wordpiece.WordpieceTokenizer) -> Queries:
+  """Returns masked sentences; their texts lack the masked words."""
+  return Queries(
+    ids,
+    lambda: [
+      tokenizer.detokenize(row[row != tokenizer.mask_id]) for row in ids
+    ],
+  )
+
+
+class Retriever(Protocol):
+  """Finds blocks for queries."""
+
+  def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
+    """Returns the `k` best blocks or more, [B, >= k], best first.
+
+    Block ids are -1 and scores -inf where there are fewer.
+    """
+
+
+class Nothing:
+  """Finds no block."""
+
+  def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
+    shape = len(queries), k
+    return searcher.Neighbors(
+      np.full(shape, searcher.NOT_FOUND, np.int32),
+      np.full(shape, -np.inf, np.float32),
+    )
+
+
+class InBatches:
+  """Retrieves for some queries at a time: a power of two, or `size`.
+
+  A searcher that compiles for each number of queries sees few of them, and one
+  question costs less than a batch. The last query fills a batch up.
+  """
+
+  def __init__(self, retriever: Retriever, size: int):
+    self._retriever, self._size = retriever, size
+
+  def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
+    found = [Nothing().retrieve(queries.take([]), k)]
+    for start in range(0, len(queries), self._size):
+      number = min(self._size, len(queries) - start)
+      filled = min(self._size, 1 << (number - 1).bit_length())
+      rows = start + np.minimum(np.arange(filled), number - 1)
+      batch = self._retriever.retrieve(queries.take(rows), k)
+      found.append(searcher.Neighbors(*(array[:number] for array in batch)))
+    return searcher.Neighbors(*map(np.concatenate, zip(*found)))
+
+
+class Kept:
+  """Retrieves once for each text: training needs it again in each pass."""
+
+  def __init__(self, retriever: Retriever):
+    self._retriever = retriever
+    # (text, k) -> block ids and scores, [k] each.
+    self._kept: dict[tuple[str, int], tuple[np.ndarray, ...]] = {}
+
+  def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
+    rows: dict[str, int] = {}
+    for row, text in enumerate(queries.texts):
+      rows.setdefault(text, row)
+    new = {text: i for text, i in rows.items() if (text, k) not in self._kept}
+    if new and len(self._kept) > _MOST_KEPT:
+      self._kept.clear()
+      new = rows
+    if new:
+      found = self._retriever.retrieve(queries.take([*new.values()]), k)
+      for text, *arrays in zip(new, *found):
+        self._kept[text, k] = tuple(arrays)
+    kept = (self._kept[text, k] for text in queries.texts)
+    return searcher.Neighbors(*map(np.stack, zip(*kept)))

@@ -1,0 +1,88 @@
+"""Tests for realm_tf.retrieval.retriever."""
+
+from unittest import mock
+
+from absl.testing import absltest
+import numpy as np
+
+from realm_tf.index import searcher as searcher_lib
+from realm_tf.retrieval import retriever
+from tests import fakes
+
+_IDS = np.array([[5, 0, 0], [6, 7, 0], [8, 9, 5], [5, 6, 0], [7, 0, 0]])
+
+
+class _Lengths:
+  """Finds the length of a text as a block; keeps what it was asked for."""
+
+  def __init__(self):
+    self.asked = []
+
+  def retrieve(self, queries, k):
+    self.asked.append((list(queries.texts), k))
+    ids = np.array([[len(text)] * k for text in queries.texts], np.int32)
+    return searcher_lib.Neighbors(ids, ids / 2)
+
+
+class QueriesTest(absltest.TestCase):
+  def test_some_are_as_wide_as_the_longest_of_them(self):
+    queries = retriever.of_texts('abcde', _IDS).take([3, 0])
+    self.assertEqual(queries.ids.tolist(), [[5, 6], [5, 0]])
+    self.assertEqual(queries.texts, ['d', 'a'])
+
+  def test_masked_sentences_have_texts_without_the_masked_words(self):
+    tokenizer = fakes.tokenizer('rome river ##s')  # Ids 5, 6 and 7.
+    mask = tokenizer.mask_id
+    ids = np.array([[5, mask, mask, 0], [mask, 6, 7, 0]])
+    queries = retriever.masked(ids, tokenizer)
+    self.assertEqual(queries.texts, ['rome', 'rivers'])
+    self.assertLen(queries, 2)
+
+
+class RetrieversTest(absltest.TestCase):
+  def test_nothing_is_the_null_block_alone(self):
+    found = retriever.Nothing().retrieve(retriever.of_texts('ab'), 2)
+    self.assertEqual(found.block_ids.tolist(), [[-1, -1], [-1, -1]])
+    self.assertTrue(np.isneginf(found.scores).all())
+
+  def test_batches_have_few_sizes_and_change_nothing(self):
+    inner = fakes.FoundBy(lambda ids, k: ids[:, :1] + np.arange(k))
+    queries = retriever.of_texts('abcde', _IDS)
+    for size, shapes in (
+      (4, [(4, 3), (1, 1)]),  # A full batch, then one row of one wordpiece.
+      (8, [(8, 3)]),
+      (2, [(2, 2), (2, 3), (1, 1)]),
+    ):
+      with mock.patch.object(inner, 'retrieve', wraps=inner.retrieve) as asked:
+        found = retriever.InBatches(inner, size).retrieve(queries, 2)
+      np.testing.assert_array_equal(found, inner.retrieve(queries, 2))
+      calls = [call.args[0].ids.shape for call in asked.call_args_list]
+      self.assertEqual(calls, shapes)
+
+  def test_no_query_finds_no_block(self):
+    found = retriever.InBatches(_Lengths(), 4).retrieve(
+      retriever.of_texts([]), 3
+    )
+    self.assertEqual(found.block_ids.shape, (0, 3))
+
+  @mock.patch.object(retriever, '_MOST_KEPT', 2)
+  def test_the_same_text_is_searched_once(self):
+    inner = _Lengths()
+    kept = retriever.Kept(inner)
+
+    def find(texts, k):
+      found = kept.retrieve(retriever.of_texts(texts), k)
+      np.testing.assert_array_equal(found.scores, found.block_ids / 2)
+      return found.block_ids.tolist()
+
+    self.assertEqual(find(['rome', 'rome'], 1), [[4], [4]])
+    self.assertEqual(find(['paris', 'rome'], 1), [[5], [4]])
+    self.assertEqual(inner.asked, [(['rome'], 1), (['paris'], 1)])
+    # Another number of blocks is another search; then there are too many.
+    self.assertEqual(find(['rome'], 2), [[4, 4]])
+    self.assertEqual(find(['paris', 'oslo'], 1), [[5], [4]])
+    self.assertEqual(inner.asked[2:], [(['rome'], 2), (['paris', 'oslo'], 1)])
+
+
+if __name__ == '__main__':
+  absltest.main()
