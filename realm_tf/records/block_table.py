@@ -26,16 +26,6 @@ FOLDER = 'table'
 SCHEMA_VERSION = 2
 _MOST_BLOCKS = 2**31 - 1  # Rows are int32.
 COLUMNS = encoded_blocks.ARTICLE_COLUMNS | encoded_blocks.BLOCK_COLUMNS
-_BLOCKS = 2**31 - 1  # Rows are int32.
-# Column -> type of its values.
-COLUMNS = {
-  'article_ids': np.uint8,
-  'titles': np.uint8,
-  'texts': np.uint8,
-  'title_ids': np.int32,
-  'body_ids': np.int32,
-  'sentence_ends': np.int32,
-}
 _BLOCKS = json_shapes.count(1, _MOST_BLOCKS)
 KIND = manifests.Kind(
   'a corpus directory',
@@ -69,9 +59,6 @@ class BlockTable:
   """The N blocks of a corpus; made by `open`.
 
   Attributes:
-    corpus_dir: The corpus directory.
-    manifest: Its manifest.
-    num_blocks: N.
     vocab_size: Number of wordpieces in the vocabulary.
     article_rows: Number of each block's article, int32 [N], from 0 in the order
       of the corpus.
@@ -93,7 +80,8 @@ class BlockTable:
     self.article_rows = np.asarray(rows)
     self.num_blocks = len(rows)
     num_articles = int(rows[-1]) + 1 if len(rows) else 0
-    self.vocab_size = _num_lines(layout.vocab_file(corpus_dir))
+    vocabulary = input_files.read(layout.vocab_file(corpus_dir))
+    self.vocab_size = vocabulary.count(b'\n')
 
     def column(name, num_rows, below=None):
       dtype = COLUMNS[name]
@@ -124,11 +112,11 @@ class BlockTable:
 
   def all_titles(self) -> list[str]:
     """Returns the title of each article, by row."""
-    return [self._titles.text(row) for row in range(self.num_articles)]
+    return self._titles.slice(0, self.num_articles).texts()
 
   def all_article_ids(self) -> list[str]:
     """Returns the id of each article, by row."""
-    return [self._article_ids.text(row) for row in range(self.num_articles)]
+    return self._article_ids.slice(0, self.num_articles).texts()
 
   def titles(self, ids: Sequence[int]) -> list[str]:
     return [self._titles.text(row) for row in self._rows(ids)]
@@ -170,8 +158,7 @@ class BlockTable:
     """Returns the lengths of titles and bodies in wordpieces, int32 [n] each.
 
     Args:
-      ids: Block ids, int64 [n]; by default all, without reading
-        the columns block by block.
+      ids: Block ids, int64 [n]; by default all.
     """
     rows = self.article_rows if ids is None else self.article_rows[ids]
     return self._title_ids.lengths(rows), self._body_ids.lengths(ids)
@@ -220,15 +207,15 @@ class BlockTable:
 
   @functools.cached_property
   def _rows_of_article_ids(self) -> dict[str, list[int]]:
-    return _rows_of_texts(self._article_ids)
+    return _rows_of_texts(self.all_article_ids())
 
   @functools.cached_property
   def _rows_of_titles(self) -> dict[str, list[int]]:
-    return _rows_of_texts(self._titles)
+    return _rows_of_texts(self.all_titles())
 
 
 def read_manifest(corpus_dir: str, verify: bool = False) -> dict[str, Any]:
-  """Returns the manifest of a corpus; see `BlockTable.open`."""
+  """Returns the checked manifest of a corpus, as `BlockTable.open` does."""
   manifest = manifests.read(corpus_dir, KIND)
   manifests.check(corpus_dir, manifest, verify)
   return manifest
@@ -239,18 +226,14 @@ def fingerprint(corpus_dir: str) -> str:
   return manifests.read(corpus_dir, KIND)['corpus_fingerprint']
 
 
-def _are_rows(rows):
+def _are_rows(rows: np.ndarray) -> bool:
   return npy_files.within(0, 2)(rows[1:] - rows[:-1])
 
 
-def _num_lines(path):
-  return input_files.read(path).count(b'\n')
-
-
-def _rows_of_texts(column: columns.RaggedColumn) -> dict[str, list[int]]:
+def _rows_of_texts(texts: Sequence[str]) -> dict[str, list[int]]:
   rows = collections.defaultdict(list)
-  for row in range(len(column)):
-    rows[column.text(row)].append(row)
+  for row, text in enumerate(texts):
+    rows[text].append(row)
   return rows
 
 

@@ -86,9 +86,6 @@ class RaggedColumn:
     Args:
       num_rows: N; None takes any.
       below: Bound of the values, which are 0 or more; None takes any.
-
-    Raises:
-      UserError: A file is missing or damaged, or does not fit.
     """
     path = os.path.join(directory, name)
     values = npy_files.open_array(f'{path}.npy', dtype, [None])
@@ -142,10 +139,9 @@ class RaggedColumn:
 
     Args:
       rows: Row numbers, [...]; negative ones give zeros.
-      length: L.
 
     Returns:
-      Values, [..., L].
+      Values, [..., length].
     """
     rows = np.asarray(rows)
     if not self.values.size or not rows.size:

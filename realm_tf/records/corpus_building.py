@@ -1,6 +1,6 @@
 """Articles -> encoded blocks, on the cores of a machine.
 
-  articles -> batches -> [worker: plain text, blocks, records] -> new blocks
+  articles -> batches -> [worker: plain text, blocks, columns] -> new blocks
 
 The result is the same for any number of workers.
 """
@@ -31,7 +31,6 @@ def build(
 
   Args:
     articles: Read a few batches ahead.
-    max_block_wordpieces: Upper bound of 3 + title + body.
     counts: Counts 'duplicate block'.
     num_workers: Processes that cut; 1 cuts in this one.
   """

@@ -46,9 +46,7 @@ def queries(
   by a hash of its text.
 
   Args:
-    table: Queries, after `fit_corpus`.
-    corpus: Corpus of the own blocks.
-    share: Share of the articles to hold out.
+    table: Queries, after `fit_corpus` to `corpus`.
   """
   if not share:
     return np.zeros(table.num_queries, bool)

@@ -22,12 +22,7 @@ Pieces = Sequence[tuple[str, bool]]
 
 
 class Histogram(NamedTuple):
-  """Counts of integers in bins of equal width.
-
-  Attributes:
-    summary: Mean and percentiles.
-    bins: (label, count) of each bin, ascending.
-  """
+  """Mean and percentiles of integers, and (label, count) of equal bins."""
 
   summary: str
   bins: list[tuple[str, int]]
@@ -56,11 +51,10 @@ def of_corpus(
   """Reports on the blocks of a corpus."""
   titles, bodies = table.lengths()
   ids = sorted(_sample(table.num_blocks, num_examples, seed))
-  num_articles = int(table.article_rows[-1]) + 1
   facts = {
     'blocks': table.num_blocks,
-    'articles with blocks': num_articles,
-    'blocks per article': round(table.num_blocks / num_articles, 2),
+    'articles with blocks': table.num_articles,
+    'blocks per article': round(table.num_blocks / table.num_articles, 2),
     'wordpieces': int(bodies.sum()),
     'corpus fingerprint': table.manifest['corpus_fingerprint'],
     **_source_facts(table.manifest['source']),
@@ -133,10 +127,10 @@ def _source_facts(source: Mapping[str, Any]) -> dict[str, Any]:
     label = name.replace('_', ' ')
     if isinstance(value, Mapping):
       facts |= {f'{label}: {key}': number for key, number in value.items()}
+    elif isinstance(value, list):
+      facts[label] = ', '.join(map(str, value))
     elif value is not None:
-      facts[label] = (
-        ', '.join(map(str, value)) if isinstance(value, list) else value
-      )
+      facts[label] = value
   return facts
 
 

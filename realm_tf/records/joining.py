@@ -88,17 +88,13 @@ def pack_pairs(
   at_most: int,
   titles: Optional[tf.Tensor] = None,
 ) -> dict[str, tf.Tensor]:
-  """Packs each query with each of its K blocks.
+  """Packs each query with each of its K blocks; int32 [B, K, L <= at_most].
 
   Args:
     first: Queries, int32 [B, La].
     second: Blocks, int32 [B, K, Lb].
-    at_most: Upper bound of L.
     titles: Titles of the blocks, int32 [B, K, Lt], for [CLS] a [SEP] title
       [SEP] b [SEP], in which only b is the second segment.
-
-  Returns:
-    See `pack`, int32 [B, K, L].
   """
   repeated = tf.repeat(first[:, None, :], _size(second, 1), axis=1)
   if titles is not None:

@@ -3,8 +3,7 @@
   links/targets.npy          int32, the articles that each article links to
   links/targets.offsets.npy  int64, where each article's begin
 
-Articles are rows of `block_table.BlockTable`. The files stand in the manifest
-of the corpus and are opened only by who asks for links.
+Articles are rows of `block_table.BlockTable`.
 """
 
 import os
@@ -20,7 +19,7 @@ _NAME = 'targets'
 
 
 class LinkGraph:
-  """Links from A articles to articles.
+  """E links between A articles.
 
   Args:
     targets: int32 [E], ascending within an article, without repeats.
@@ -36,11 +35,7 @@ class LinkGraph:
   def open(
     cls, corpus_dir: str, manifest: dict[str, Any], num_articles: int
   ) -> 'LinkGraph':
-    """Opens the links of a corpus, memory-mapped.
-
-    Raises:
-      UserError: The corpus was made without links, or a file is damaged.
-    """
+    """Opens the links of a corpus, memory-mapped; UserError without links."""
     if not manifest.get('links'):
       raise errors.UserError(
         f'A corpus must hold links between its articles. Found none in '
@@ -60,12 +55,11 @@ class LinkGraph:
   def from_edges(
     cls, origins: np.ndarray, targets: np.ndarray, num_articles: int
   ) -> 'LinkGraph':
-    """Returns the graph of E links, without repeats and links to oneself.
+    """Returns the graph of links, without repeats and links to oneself.
 
     Args:
-      origins: Articles, int [E], in any order.
-      targets: The article that each links to, int [E]; negative ones are left
-        out.
+      origins: Articles, int [n], in any order.
+      targets: Article that each links to, int [n], or a negative number.
     """
     kept = (targets >= 0) & (targets != origins)
     # One number per link sorts ten times as fast as pairs.
@@ -91,12 +85,7 @@ class LinkGraph:
     return LinkGraph(origins[order], np.concatenate([[0], np.cumsum(counts)]))
 
   def linked(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the targets of articles, int [n].
-
-    Returns:
-      The targets end to end, int32 [sum of numbers], and their numbers,
-      int64 [n].
-    """
+    """Returns the targets of n articles end to end, and their n numbers."""
     return gather(self.targets, self.offsets[rows], self.offsets[rows + 1])
 
   def save(self, corpus_dir: str) -> None:
@@ -109,13 +98,7 @@ class LinkGraph:
 def gather(
   values: np.ndarray, starts: np.ndarray, stops: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the slices values[start:stop] end to end, and their lengths.
-
-  Args:
-    values: Numbers, [E].
-    starts: int64 [n].
-    stops: int64 [n].
-  """
+  """Returns the slices values[start:stop] end to end, and their lengths."""
   lengths = stops - starts
   ends = np.cumsum(lengths)
   places = np.arange(ends[-1] if len(ends) else 0)

@@ -2,8 +2,8 @@
 
   articles, redirects -> hashes of titles -> [this file] -> links between rows
 
-A corpus keeps them beside its graph: an article that is appended later is then
-found by the links of those before it.
+A corpus keeps them with its graph, so links of old articles lead to articles
+that are appended later.
 """
 
 import array
@@ -73,7 +73,7 @@ class NamedLinks:
   def edges(
     self, table: block_table.BlockTable
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the links between rows; see `link_graph.LinkGraph.from_edges`.
+    """Returns the links between rows, int64 [n] twice; -1 is no article.
 
     Of several articles of a title the first is meant.
     """
@@ -120,14 +120,10 @@ def join(
   return np.repeat(np.arange(len(keys)), lengths), targets
 
 
-def _look_up(wanted, known, values):
-  """Returns the value of the first equal hash, int64; -1 where there is none.
-
-  Args:
-    wanted: uint64 [n].
-    known: uint64 [m], sorted.
-    values: int [m].
-  """
+def _look_up(
+  wanted: np.ndarray, known: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+  """Returns the value of the first equal hash of `known`, sorted, or -1."""
   if not len(known):
     return np.full(len(wanted), -1, np.int64)
   places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)

@@ -106,7 +106,6 @@ def find_own_blocks(
     sentences: Sentences in the order of the article.
     article_id: Id of the article in the corpus.
     title: Title of the article, for ids that are not the corpus's; or ''.
-    table: The corpus.
   """
   ids = table.find_article(article_id)
   if title:

@@ -12,16 +12,11 @@ import numpy as np
 
 
 class Sampler:
-  """Deals shuffled rows; epochs follow each other without a gap.
-
-  Args:
-    num_rows: Rows 0 to num_rows - 1 are dealt.
-    batch_size: B.
-  """
+  """Deals rows 0 to num_rows - 1, shuffled, epoch after epoch without a gap."""
 
   def __init__(self, num_rows: int, batch_size: int, seed: int):
     if num_rows < 1:
-      raise ValueError(f'`num_rows` must be positive. Got {num_rows}.')
+      raise ValueError(f'`num_rows` must be positive. Found {num_rows}.')
     self._num_rows = num_rows
     self._batch_size = batch_size
     self._permutation = functools.lru_cache(2)(
@@ -58,7 +53,7 @@ class BucketSampler:
     self._num_batches, self._seed = num_batches, seed
 
   def rows(self, step: int) -> np.ndarray:
-    """Returns the rows of batch `step`, int64 [B]; see `Sampler.rows`."""
+    """Returns the rows of batch `step`, int64 [B]."""
     group, place = divmod(step, self._num_batches)
     steps = range(group * self._num_batches, (group + 1) * self._num_batches)
     rows = np.concatenate([self._sampler.rows(each) for each in steps])
@@ -77,8 +72,8 @@ class Share(NamedTuple):
     number: Number of the process, from 0.
     count: Number of processes.
     first_step: Step of the first batch.
-    has_fixed_shapes: Whether all batches have the same, full shapes, as a slow
-      compiler wants.
+    has_fixed_shapes: Whether all batches have the same, full shapes, for a slow
+      compiler.
   """
 
   number: int = 0
@@ -96,7 +91,7 @@ class Share(NamedTuple):
     return {name: each[self.rows(len(each))] for name, each in batch.items()}
 
   def trim(self, ids: np.ndarray, multiple: int) -> np.ndarray:
-    """Trims `ids` like `sampling.trim`, but not where shapes are fixed."""
+    """Trims `ids` like `sampling.trim`, unless shapes are fixed."""
     return ids if self.has_fixed_shapes else trim(ids, multiple)
 
 

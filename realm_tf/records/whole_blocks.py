@@ -25,13 +25,13 @@ class Reading(NamedTuple):
   Attributes:
     field: Config field of its length.
     tokens: Length in wordpieces.
-    beside: Maximum wordpieces beside the block: x, [CLS] and both [SEP].
+    others: Maximum wordpieces next to the block: x, [CLS] and both [SEP].
     with_title: Whether the title and its [SEP] are read, too.
   """
 
   field: str
   tokens: int
-  beside: int
+  others: int
   with_title: bool = False
 
 
@@ -45,12 +45,11 @@ def of_pretraining(config: config_lib.ExperimentConfig) -> Reading:
 
 def of_finetuning(config: config_lib.ExperimentConfig) -> Reading:
   """Returns how the span reader reads."""
-  finetuning = config.finetuning
   return Reading(
     'finetuning.joint_tokens',
-    finetuning.joint_tokens,
+    config.finetuning.joint_tokens,
     config.lengths.question_tokens + 3,
-    finetuning.read_titles,
+    config.finetuning.read_titles,
   )
 
 
@@ -65,10 +64,7 @@ def check(
 
   Args:
     lengths: Lengths at which blocks are embedded.
-    reading: How blocks are read, if they are.
-
-  Raises:
-    UserError: Blocks are cut, and `lengths.cut_blocks` is false.
+    reading: How blocks are read, if the job reads them.
   """
   embedding = Reading('lengths.block_tokens', lengths.block_tokens, 2, True)
   cuts = [_cut(table, lengths, each) for each in (embedding, reading) if each]
@@ -86,14 +82,18 @@ def check(
     )
 
 
-def _cut(table, lengths, reading):
+def _cut(
+  table: block_table.BlockTable,
+  lengths: config_lib.LengthConfig,
+  reading: Reading,
+) -> Optional[tuple[str, str]]:
   """Returns (finding, advice) if blocks are cut, else None."""
   # The manifest's bound is for [CLS] title [SEP] body [SEP].
-  bound = reading.tokens - reading.beside + (2 if reading.with_title else 3)
+  bound = reading.tokens - reading.others + (2 if reading.with_title else 3)
   if table.manifest['max_block_wordpieces'] <= bound:
     return None
   titles, bodies = table.lengths()
-  needed = bodies + reading.beside
+  needed = bodies + reading.others
   if reading.with_title:
     needed = needed + np.minimum(titles, lengths.title_tokens) + 1
   count, longest = np.sum(needed > reading.tokens), needed.max()

@@ -77,7 +77,7 @@ class SamplerTest(parameterized.TestCase):
     self.assertNotEqual(rows[0], rows[2])
 
   def test_no_rows_is_an_error(self):
-    with self.assertRaisesRegex(ValueError, 'Got 0'):
+    with self.assertRaisesRegex(ValueError, 'Found 0'):
       sampling.Sampler(0, 4, seed=3)
 
   def test_random_numbers_of_a_step_follow_from_seed_and_step(self):
