@@ -16,6 +16,7 @@ from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import span_recall
 from realm_tf.text import wordpiece
 
+_BATCH = 64
 _MOST = 5000  # Sentences: the standard error of recall is below a point.
 
 
@@ -58,8 +59,13 @@ def measure(
   seed: int = 0,
 ) -> dict[str, Any]:
   """Returns span recall@k in percent, with intervals, for metrics.json."""
-  found = span_recall.of_masked(
-    masked, table, tokenizer, retriever=retriever, depth=max(recall_at)
-  )
-  means, ends = summary.recall('span_recall', found, recall_at, seed)
-  return {'num_sentences': len(found), **means, 'span_intervals': ends}
+  depth, found = max(recall_at), []
+  for start in range(0, len(masked['query_ids']), _BATCH):
+    rows = slice(start, start + _BATCH)
+    batch = {name: each[rows] for name, each in masked.items()}
+    queries = retriever_lib.masked(batch['query_ids'], tokenizer)
+    hits = retriever.retrieve(queries, depth + span_recall.SPARE_HITS)
+    found.append(span_recall.find(hits.block_ids, batch, table, depth)[1])
+  has_span = np.concatenate(found)
+  means, ends = summary.recall('span_recall', has_span, recall_at, seed)
+  return {'num_sentences': len(has_span), **means, 'span_intervals': ends}

@@ -98,6 +98,14 @@ class TunedSearcher:
     self.at(1).save(directory)
 
 
+def nothing(num_queries: int, k: int) -> Neighbors:
+  """Returns no block for each query, [Q, k]."""
+  shape = num_queries, k
+  return Neighbors(
+    np.full(shape, NOT_FOUND, np.int32), np.full(shape, -np.inf, np.float32)
+  )
+
+
 def fill(neighbors: Neighbors, k: int) -> Neighbors:
   """Returns `neighbors` with `k` columns; `NOT_FOUND` where there are fewer."""
   missing = k - neighbors.block_ids.shape[1]

@@ -7,7 +7,7 @@ Anserini's and DrQA-era baselines' usual values for paragraphs.
 """
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 import bm25s
 import numpy as np
@@ -31,16 +31,11 @@ class Bm25Retriever:
   """
 
   def __init__(self, titles: Sequence[str], texts: Sequence[str]):
-    if len(titles) != len(texts):
-      raise ValueError(
-        'There must be one title per text. Got '
-        f'{len(titles)} titles, {len(texts)} texts.'
-      )
     self._num_blocks = len(texts)
     self._stemmer = Stemmer.Stemmer('english')
     self._index = bm25s.BM25(k1=_K1, b=_B)
     tokens = self._tokenize(
-      [f'{title} {text}' for title, text in zip(titles, texts)]
+      [f'{title} {text}' for title, text in zip(titles, texts, strict=True)]
     )
     if not tokens.vocab:
       raise errors.UserError(
@@ -62,25 +57,15 @@ class Bm25Retriever:
   def score(
     self, questions: Sequence[str], rows: np.ndarray, block_ids: np.ndarray
   ) -> np.ndarray:
-    """Returns the BM25 scores of pairs of a question and a block.
+    """Returns the BM25 scores of pairs of a question and a block, float32 [n].
 
     Args:
-      questions: Q questions.
-      rows: Number of a question in each pair, int [n], ascending.
-      block_ids: Its block, int [n].
-
-    Returns:
-      float32 [n].
+      rows: Number of the question in each pair, int [n], ascending.
+      block_ids: Block in each pair, int [n].
     """
     scores = np.zeros(len(rows), np.float32)
     ends = np.searchsorted(rows, np.arange(len(questions) + 1))
-    tokens = bm25s.tokenize(
-      list(questions),
-      stopwords='en',
-      stemmer=self._stemmer,
-      return_ids=False,
-      show_progress=False,
-    )
+    tokens = self._tokenize(questions, return_ids=False)
     for words, start, stop in zip(tokens, ends, ends[1:]):
       known = self._index.get_tokens_ids(words)
       if known and stop > start:
@@ -88,9 +73,13 @@ class Bm25Retriever:
         scores[start:stop] = found[block_ids[start:stop]]
     return scores
 
-  def _tokenize(self, texts: Sequence[str]):
+  def _tokenize(self, texts: Sequence[str], return_ids: bool = True) -> Any:
     return bm25s.tokenize(
-      list(texts), stopwords='en', stemmer=self._stemmer, show_progress=False
+      list(texts),
+      stopwords='en',
+      stemmer=self._stemmer,
+      return_ids=return_ids,
+      show_progress=False,
     )
 
 
@@ -101,14 +90,13 @@ def over_table(table: block_table.BlockTable) -> Bm25Retriever:
 
 
 class KeptOverTable:
-  """`over_table`, which builds again only for another corpus than the last."""
+  """Builds again only for another corpus than the last."""
 
-  def __init__(self):
+  def __init__(self) -> None:
     self._fingerprint: Optional[str] = None
     self._built: Optional[Bm25Retriever] = None
 
   def __call__(self, table: block_table.BlockTable) -> Bm25Retriever:
-    """Returns a retriever over all blocks of a corpus."""
     fingerprint = table.manifest['corpus_fingerprint']
     if self._built is None or fingerprint != self._fingerprint:
       self._built, self._fingerprint = over_table(table), fingerprint

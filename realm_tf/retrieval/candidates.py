@@ -16,13 +16,12 @@ def select(
 ) -> np.ndarray:
   """Puts the null block first and drops each query's own block.
 
-  Section 3.4 of Guu et al. 2020: the null block is always a candidate, and
-  where X = Z the block that the query was cut from must not be. A dropped
-  block is replaced by the next hit, and so is a repeated one.
+  Section 3.4 of Guu et al. 2020: the null block is always a candidate, and the
+  block that the query was cut from never is. The next hit replaces a dropped
+  block, and a repeated one.
 
   Args:
-    neighbor_ids: int [B, N], best first; negative where nothing was found.
-      N >= `num_candidates` leaves room for one dropped block.
+    neighbor_ids: Found blocks, int [B, N], best first; negative for none.
     own_ids: Each query's own block, int [B]; negative if it has none.
     num_candidates: K, the null block included.
 
@@ -79,14 +78,14 @@ def have_span(
   )
 
 
-def _spans(gold_ids, positions):
+def _spans(gold_ids: np.ndarray, positions: np.ndarray) -> list[np.ndarray]:
   """Returns the wordpieces of each run of masks, int32 [length] each."""
   number = np.count_nonzero(gold_ids)
   ends = np.flatnonzero(np.diff(positions[:number]) != 1) + 1
   return np.split(gold_ids[:number], ends)
 
 
-def _repeats(ids):
+def _repeats(ids: np.ndarray) -> np.ndarray:
   """Returns whether an id repeats one to its left, bool [B, N]."""
   order = np.argsort(ids, axis=1, kind='stable')
   ordered = np.take_along_axis(ids, order, axis=1)

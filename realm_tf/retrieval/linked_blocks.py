@@ -1,13 +1,13 @@
 """Retrieval along links between articles: GraphRetriever.
 
-  best blocks -> articles that they link to, or that link to them
-      -> their blocks, scored -> the best of both
+  best blocks -> articles linked with theirs -> blocks of these, scored
+      -> the best of both
 
-A question of two hops does not name the article that has its answer; an article
-that it names links there. After Min et al. 2019
+A question of two hops does not name the article that has its answer, but an
+article that it names links there. After Min et al. 2019
 (https://arxiv.org/abs/1911.03868), who rank paragraphs by TF-IDF and the links
-of Wikipedia. Deviation: no relation between two blocks is read; they are read
-one by one.
+of Wikipedia. Deviation: blocks are read one by one, without the relation
+between two of them.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class LinkedBlocks:
-  """Adds blocks of linked articles to what a retriever finds.
+  """Blocks of the articles that blocks link to, or that link to them.
 
   Args:
     graph: Links between A articles.
@@ -53,7 +53,7 @@ class LinkedBlocks:
   def expand(
     self, seeds: searcher_lib.Neighbors, score: Score, k: int
   ) -> searcher_lib.Neighbors:
-    """Returns the `k` best of `seeds` and of the blocks that they lead to.
+    """Returns the `k` best of `seeds` and of the blocks linked with them.
 
     The score of a block is the mean of its own and of the best seed that leads
     to it; each seed leads to itself, so its score stays or grows.
@@ -61,10 +61,7 @@ class LinkedBlocks:
     Args:
       seeds: Blocks of Q queries, [Q, n], best first; the links of the first
         NUM_SEEDS are followed.
-      score: Scores blocks like those of `seeds`.
-
-    Returns:
-      [Q, k], best first; `NOT_FOUND` and -inf where there are fewer.
+      score: Scores blocks as the search that found `seeds` does.
     """
     rows, columns = np.nonzero(seeds.block_ids >= 0)
     blocks, scores = (array[rows, columns] for array in seeds)
@@ -79,35 +76,43 @@ class LinkedBlocks:
       np.concatenate([rows, rows2]),
       np.concatenate([blocks, blocks2]),
       np.concatenate([scores, (own + seed_scores) / 2]),
-      (len(seeds.block_ids), k),
+      shape=(len(seeds.block_ids), k),
     )
 
-  def behind(self, blocks: np.ndarray, score: Score, k: int) -> np.ndarray:
-    """Returns the `k` best blocks of articles that each block links to.
+  def targets(self, blocks: np.ndarray, score: Score, k: int) -> np.ndarray:
+    """Returns the `k` best blocks of the articles that each block links to.
 
     Args:
-      blocks: int [n]; negative ones lead nowhere.
-      score: Scores (places in `blocks`, blocks behind them).
+      blocks: int [n]; negative ones link nowhere.
+      score: Scores pairs of a place in `blocks` and a linked block.
 
     Returns:
-      int32 [n, k], best first; `NOT_FOUND` where there are fewer.
+      int32 [n, k], best first; NO_BLOCK where there are fewer.
     """
     (places,) = np.nonzero(blocks >= 0)
     articles = self._article_rows[blocks[places]]
     nothing = np.zeros(len(places), np.float32)
     linked = self._follow(self._graphs[0], places, articles, nothing)
-    places, behind, _ = self._blocks(*linked)
-    own = score(places, behind)
-    return best(places, behind, own, (len(blocks), k)).block_ids
+    places, found, _ = self._blocks(*linked)
+    own = score(places, found)
+    return best(places, found, own, shape=(len(blocks), k)).block_ids
 
-  def _follow(self, graph, rows, articles, scores):
+  def _follow(
+    self,
+    graph: link_graph.LinkGraph,
+    rows: np.ndarray,
+    articles: np.ndarray,
+    scores: np.ndarray,
+  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns (row, linked article, score of the seed) of each link."""
     starts = graph.offsets[articles]
     stops = np.minimum(graph.offsets[articles + 1], starts + MAX_LINKS)
     targets, numbers = link_graph.gather(graph.targets, starts, stops)
     return np.repeat(rows, numbers), targets, np.repeat(scores, numbers)
 
-  def _blocks(self, rows, articles, scores):
+  def _blocks(
+    self, rows: np.ndarray, articles: np.ndarray, scores: np.ndarray
+  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns (row, block, best seed's score), each block once a row."""
     kept = _first_of_each(rows, articles, scores)
     rows, articles, scores = rows[kept], articles[kept], scores[kept]
@@ -119,7 +124,7 @@ class LinkedBlocks:
 
 
 class LinkedSearcher:
-  """A searcher over embeddings that also follows links; a `Searcher`."""
+  """A searcher over embeddings that also follows links."""
 
   def __init__(
     self,
@@ -127,19 +132,15 @@ class LinkedSearcher:
     searcher: searcher_lib.Searcher,
     embeddings: embedding_shards.Embeddings | np.ndarray,
   ):
-    self._linked = linked
-    self._searcher = searcher
+    self._linked, self._searcher = linked, searcher
     self._embeddings = embeddings
 
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
-    """Searches `queries`, float32 [Q, D]; see `Searcher`."""
     seeds = self._searcher.search(queries, max(k, NUM_SEEDS))
 
     def score(rows, block_ids):
-      # Blocks that several queries lead to are read once.
-      unique, places = np.unique(block_ids, return_inverse=True)
-      vectors = np.asarray(self._embeddings[unique], np.float32)
-      return np.einsum('nd,nd->n', queries[rows], vectors[places])
+      vectors = read_vectors(self._embeddings, block_ids)
+      return np.einsum('nd,nd->n', queries[rows], vectors)
 
     return self._linked.expand(seeds, score, k)
 
@@ -152,7 +153,7 @@ class LinkedBm25:
 
   @classmethod
   def over_table(cls, table: block_table.BlockTable) -> 'LinkedBm25':
-    """Returns it over a corpus; UserError if the corpus has no links."""
+    """Searches a corpus; UserError if it has no links."""
     return cls(LinkedBlocks.over_table(table), bm25.over_table(table))
 
   def retrieve(
@@ -164,19 +165,27 @@ class LinkedBm25:
     )
 
 
-def _first_of_each(rows, values, scores):
-  """Returns the places of the best score of each (row, value), sorted."""
-  order = np.lexsort((-scores, values, rows))
-  rows, values = rows[order], values[order]
-  is_first = np.ones(len(order), bool)
+def read_vectors(
+  embeddings: embedding_shards.Embeddings | np.ndarray, block_ids: np.ndarray
+) -> np.ndarray:
+  """Returns embeddings [..., D] of blocks [...]; reads each block once."""
+  unique, places = np.unique(block_ids, return_inverse=True)
+  vectors = np.asarray(embeddings[unique], np.float32)
+  return vectors[places.reshape(block_ids.shape)]
+
+
+def first_of_run(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+  """Returns which sorted pairs differ from the pair before them, bool [n]."""
+  is_first = np.ones(len(rows), bool)
   is_first[1:] = (rows[1:] != rows[:-1]) | (values[1:] != values[:-1])
-  return order[is_first]
+  return is_first
 
 
 def best(
   rows: np.ndarray,
   blocks: np.ndarray,
   scores: np.ndarray,
+  *,
   shape: tuple[int, int],
 ) -> searcher_lib.Neighbors:
   """Returns the best blocks of each row, each once, of `shape` [Q, k].
@@ -190,9 +199,16 @@ def best(
   kept = kept[np.lexsort((-scores[kept], rows[kept]))]
   rows, blocks, scores = rows[kept], blocks[kept], scores[kept]
   ranks = np.arange(len(rows)) - np.searchsorted(rows, rows)
-  places = rows[ranks < shape[1]], ranks[ranks < shape[1]]
-  block_ids = np.full(shape, searcher_lib.NOT_FOUND, np.int32)
-  top = np.full(shape, -np.inf, np.float32)
-  block_ids[places] = blocks[ranks < shape[1]]
-  top[places] = scores[ranks < shape[1]]
-  return searcher_lib.Neighbors(block_ids, top)
+  is_best = ranks < shape[1]
+  found = searcher_lib.nothing(*shape)
+  found.block_ids[rows[is_best], ranks[is_best]] = blocks[is_best]
+  found.scores[rows[is_best], ranks[is_best]] = scores[is_best]
+  return found
+
+
+def _first_of_each(
+  rows: np.ndarray, values: np.ndarray, scores: np.ndarray
+) -> np.ndarray:
+  """Returns the places of the best score of each (row, value), sorted."""
+  order = np.lexsort((-scores, values, rows))
+  return order[first_of_run(rows[order], values[order])]

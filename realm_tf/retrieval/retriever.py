@@ -75,11 +75,7 @@ class Nothing:
   """Finds no block."""
 
   def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
-    shape = len(queries), k
-    return searcher.Neighbors(
-      np.full(shape, searcher.NOT_FOUND, np.int32),
-      np.full(shape, -np.inf, np.float32),
-    )
+    return searcher.nothing(len(queries), k)
 
 
 class InBatches:
@@ -93,7 +89,7 @@ class InBatches:
     self._retriever, self._size = retriever, size
 
   def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
-    found = [Nothing().retrieve(queries.take([]), k)]
+    found = [searcher.nothing(0, k)]
     for start in range(0, len(queries), self._size):
       number = min(self._size, len(queries) - start)
       filled = min(self._size, 1 << (number - 1).bit_length())

@@ -1,6 +1,4 @@
-"""Measures the recall of masked words: which blocks have them.
-
-  masked queries, a retriever -> [this file] -> whether each hit has the span
+"""Masked queries and retrieved blocks -> which blocks have the masked words.
 
 No labels are needed: a block with the masked words, other than the sentence's
 own, may tell the reader what they are.
@@ -13,11 +11,8 @@ import numpy as np
 
 from realm_tf.records import block_table
 from realm_tf.retrieval import candidates
-from realm_tf.retrieval import retriever as retriever_lib
-from realm_tf.text import wordpiece
 
 SPARE_HITS = 2  # Extra hits, in place of the own block and of repeated ones.
-_BATCH = 64
 
 
 def find(
@@ -31,8 +26,7 @@ def find(
 
   Args:
     hits: Block ids, best first, int [B, `depth` + SPARE_HITS].
-    batch: Batch of `masking.mask_batch`; a query's own block does not count.
-    table: The corpus.
+    batch: Masked queries; a query's own block does not count.
     depth: Blocks of each query.
     block_tokens: Wordpieces of a block that are searched; None is all.
 
@@ -47,24 +41,3 @@ def find(
     bodies, batch['gold_ids'], batch['masked_positions']
   )
   return found, has_span
-
-
-def of_masked(
-  masked: Mapping[str, np.ndarray],
-  table: block_table.BlockTable,
-  tokenizer: wordpiece.WordpieceTokenizer,
-  *,
-  retriever: retriever_lib.Retriever,
-  depth: int,
-) -> np.ndarray:
-  """Returns which hits of n > 0 masked sentences have the span, [n, depth]."""
-  found = []
-  for start in range(0, len(masked['query_ids']), _BATCH):
-    batch = {
-      name: each[start : start + _BATCH] for name, each in masked.items()
-    }
-    hits = retriever.retrieve(
-      retriever_lib.masked(batch['query_ids'], tokenizer), depth + SPARE_HITS
-    )
-    found.append(find(hits.block_ids, batch, table, depth)[1])
-  return np.concatenate(found)

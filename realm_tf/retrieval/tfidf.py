@@ -55,7 +55,7 @@ class TfidfRetriever:
     ]
     return searcher.Neighbors(*map(np.concatenate, zip(*found, strict=True)))
 
-  def _best(self, questions, k):
+  def _best(self, questions: Sequence[str], k: int) -> searcher.Neighbors:
     weights = self._weighted(self._hashing.transform(questions))
     scores = (weights @ self._columns).toarray()
     scores[scores == 0] = -np.inf
@@ -66,7 +66,9 @@ class TfidfRetriever:
     best = [np.take_along_axis(each, order, axis=1) for each in (some, of_some)]
     return searcher.fill(searcher.mark_missing(*best), k)
 
-  def _weighted(self, counts: scipy.sparse.csr_matrix):
+  def _weighted(
+    self, counts: scipy.sparse.csr_matrix
+  ) -> scipy.sparse.csr_matrix:
     counts.data = np.log1p(counts.data) * self._idf[counts.indices]
     return counts
 

@@ -49,10 +49,6 @@ class Bm25RetrieverTest(absltest.TestCase):
     np.testing.assert_array_equal(found.block_ids, [[0, -1, -1]])
     np.testing.assert_array_equal(found.scores[0, 1:], [-np.inf, -np.inf])
 
-  def test_titles_and_texts_must_pair_up(self):
-    with self.assertRaisesRegex(ValueError, '2 titles, 1 texts'):
-      bm25.Bm25Retriever(['a', 'b'], ['c'])
-
   def test_a_corpus_without_words_is_the_users_mistake(self):
     with self.assertRaisesRegex(errors.UserError, 'none in 2 blocks'):
       bm25.Bm25Retriever(['a', ''], ['the b', '.'])

@@ -80,7 +80,7 @@ class LinkedBlocksTest(absltest.TestCase):
     scores = np.zeros([len(blocks), 7])
     scores[0, [2, 3, 4]] = 1, 3, 2
     scores[3, [2, 3, 4]] = 3, 1, 2
-    found = _linked().behind(blocks, lambda rows, ids: scores[rows, ids], 2)
+    found = _linked().targets(blocks, lambda rows, ids: scores[rows, ids], 2)
     # Only forwards: article 3 (block 5) links to 0, and none links from 1.
     self.assertEqual(found[:2].tolist(), [[3, 4], [-1, -1]])
     self.assertEqual(sorted(found[2].tolist()), [0, 1])

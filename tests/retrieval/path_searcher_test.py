@@ -87,7 +87,7 @@ class PathSearcherTest(absltest.TestCase):
 
   def test_the_likeliest_blocks_behind_a_seed_are_kept(self):
     seeds = np.array([[0, -1], [3, 2]], np.int32)
-    with mock.patch.object(path_searcher, 'NUM_BEHIND', 2):
+    with mock.patch.object(path_searcher, 'NUM_TARGETS', 2):
       blocks, vectors = self.paths.of(self.queries[:2], seeds)
     scores = self.embeddings[[2, 3, 4]] @ self.queries[0]
     kept = (2 + np.argsort(-scores)[:2]).tolist()
