@@ -32,7 +32,7 @@ setuptools.setup(
   package_data={
     'realm_tf': ['py.typed'],
     'realm_tf.serving': ['static/*'],
-    'realm_tf.text': ['characters.json'],
+    'realm_tf.text': ['characters.json', 'english.json'],
     'realm_tf.wiki': ['names.json'],
     'realm_tf.world': ['countries.json', 'wordings.txt'],
   },

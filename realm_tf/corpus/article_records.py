@@ -18,7 +18,6 @@ class Article(NamedTuple):
   """One document of the knowledge corpus.
 
   Attributes:
-    title: Plain text.
     text: Text, one paragraph a line.
     article_id: Id in the source, else the number of the article, from 0.
     is_wikitext: Whether `text` has MediaWiki's markup; `sources.plain` removes
@@ -69,9 +68,6 @@ def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
 
   A null text is an empty one. A first line that is the title is left out: every
   block has it anyway.
-
-  Args:
-    where: File and line, for errors.
   """
   text = record_fields.find(record, keys.texts)
   if text is None:

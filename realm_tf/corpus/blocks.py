@@ -9,7 +9,7 @@ Its text is an exact slice of the article's.
 
 from collections.abc import Iterable, Iterator, Sequence
 import itertools
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -26,13 +26,10 @@ class Block(NamedTuple):
   """A piece z of an article.
 
   Attributes:
-    title: Title of the article.
     text: The body as written.
-    article_id: Id of the article.
     title_ids: Wordpieces of the title, int32 [Lt], cut if it is too long.
     body_ids: Wordpieces of the body, int32 [Lz].
-    sentence_ends: End of each sentence in `body_ids`, int32 [number of
-      sentences]. The last is Lz.
+    sentence_ends: End of each sentence in `body_ids`, int32; the last is Lz.
   """
 
   title: str
@@ -46,39 +43,28 @@ class Block(NamedTuple):
 def cut_batch(
   articles: Sequence[sources.Article],
   tokenizer: wordpiece.WordpieceTokenizer,
-  max_block_wordpieces: int = 288,
+  max_block_wordpieces: Optional[int] = 288,
 ) -> Iterator[Block]:
-  """Yields the blocks of articles that are tokenized at once."""
+  """Yields the blocks of articles, which are tokenized in one call.
+
+  Args:
+    max_block_wordpieces: None makes each article one block, however long.
+  """
   titles = tokenizer.token_ids_batch([article.title for article in articles])
   texts = tokenizer.tokenize_batch([article.text for article in articles])
   for article, title_ids, tokens in zip(articles, titles, texts):
+    ends = _sentence_token_ends(article.text, tokens)
+    if max_block_wordpieces is None:
+      ends = ends.astype(np.int32)
+      yield Block(*article[:3], title_ids, tokens.ids, ends)
+      continue
     # Titles are labels: they never take more than half a block.
     title_ids = title_ids[: max_block_wordpieces // 2]
     max_body = max_block_wordpieces - _NUM_SPECIALS - len(title_ids)
-    ends = _sentence_token_ends(article.text, tokens)
     if len(ends) and np.max(np.diff(ends, prepend=0)) > max_body:
-      is_start = tokenizer.word_starts(tokens)
-      ends = _split_long(ends, is_start, max_body)
+      ends = _split_long(ends, tokenizer.word_starts(tokens), max_body)
     for pieces in _pack(ends, max_body):
       yield _make_block(article, title_ids, tokens, pieces)
-
-
-def uncut_batch(
-  articles: Sequence[sources.Article], tokenizer: wordpiece.WordpieceTokenizer
-) -> Iterator[Block]:
-  """Yields each article as one block, however long it is."""
-  titles = tokenizer.token_ids_batch([article.title for article in articles])
-  texts = tokenizer.tokenize_batch([article.text for article in articles])
-  for article, title_ids, tokens in zip(articles, titles, texts):
-    ends = _sentence_token_ends(article.text, tokens).astype(np.int32)
-    yield Block(
-      article.title,
-      article.text,
-      article.article_id,
-      title_ids,
-      tokens.ids,
-      ends,
-    )
 
 
 def batches(
@@ -89,7 +75,7 @@ def batches(
   return sources.in_batches(parts, _BATCH_ARTICLES)
 
 
-def _parts(article) -> Iterator[sources.Article]:
+def _parts(article: sources.Article) -> Iterator[sources.Article]:
   """Splits a very long article at the end of a line or, if none, a word."""
   text, start = article.text, 0
   if not article.is_wikitext:
@@ -110,7 +96,9 @@ def _sentence_token_ends(text: str, tokens: wordpiece.Tokens) -> np.ndarray:
   return ends[np.diff(ends, prepend=0) > 0]
 
 
-def _split_long(ends, is_start, max_tokens) -> np.ndarray:
+def _split_long(
+  ends: np.ndarray, is_start: np.ndarray, max_tokens: int
+) -> np.ndarray:
   """Adds ends between words so that no sentence exceeds `max_tokens`."""
   split, start = [], 0
   for end in ends:
@@ -133,14 +121,20 @@ def _pack(ends: np.ndarray, max_tokens: int) -> Iterator[np.ndarray]:
     first = stop
 
 
-def _make_block(article, title_ids, tokens, pieces) -> Block:
+def _make_block(
+  article: sources.Article,
+  title_ids: np.ndarray,
+  tokens: wordpiece.Tokens,
+  pieces: np.ndarray,
+) -> Block:
   start, end = pieces[0], pieces[-1]
   text = article.text[tokens.starts[start] : tokens.ends[end - 1]]
+  ends = (pieces[1:] - start).astype(np.int32)
   return Block(
     article.title,
     text,
     article.article_id,
     title_ids,
     tokens.ids[start:end],
-    (pieces[1:] - start).astype(np.int32),
+    ends,
   )

@@ -38,9 +38,6 @@ def read(paths: Sequence[str]) -> list[LabeledSentence]:
   last; columns between are ignored. Tabs separate the columns of a line that
   has some, otherwise spaces do. Blank lines end sentences; -DOCSTART- lines are
   skipped.
-
-  Raises:
-    UserError: A missing file, a bad line, or no sentence at all.
   """
   sentences = [
     sentence

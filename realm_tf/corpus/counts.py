@@ -21,15 +21,13 @@ class Counts:
   """Counters of a job that reads articles, sentences or queries.
 
   Args:
-    skip_errors: Whether to skip unreadable records and count them. By default
+    skip_errors: Whether unreadable records are skipped and counted. By default
       the first is an error.
 
   Attributes:
-    skips: `skip_errors`.
     kept: 'articles', 'sentences' -> number.
     left_out: Reason -> number.
-    on_redirect: Called with the title of each page that only points to another
-      page, and with that page's; does nothing by default.
+    on_redirect: Called with the title of each redirect, and with its goal.
   """
 
   def __init__(self, skip_errors: bool = False):

@@ -39,12 +39,7 @@ def read(
   """Yields ('file:line', record) of a file with a header.
 
   Args:
-    path: File, plain or compressed.
     names: Names of columns, one of which the header must have.
-    counts: May skip bad rows.
-
-  Raises:
-    UserError: The file is unreadable, or has no such header, or a bad row.
   """
   line = next((line for _, line in files.read_lines(path) if line.strip()), '')
   mark = delimiter(line, names)

@@ -27,10 +27,6 @@ def read(
     item: 'tfds:' and a name for tfds.load, e.g. 'squad', or 'hf_disk:' and a
       folder. A suffix '@SPLIT' replaces the split 'train'; with 'tfds:' SPLIT
       may be a slice.
-    names: Keys that are read.
-
-  Raises:
-    UserError: The dataset cannot be prepared.
   """
   name, split = _split(item)
   if name.startswith(_HF_DISK):

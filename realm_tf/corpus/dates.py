@@ -8,32 +8,23 @@ Numbers with a unit and weekdays alone are not dates.
 
 import re
 
+from realm_tf.text import english
 from realm_tf.text import plain_letters
 
-_MONTHS = (
-  'January|February|March|April|May|June|July|August|September|October|'
-  'November|December'
-)
+_MONTHS = english.one_of('months')
 _MONTH = (
-  rf'(?:(?:{_MONTHS})\b'
+  rf'(?:{_MONTHS}\b'
   r'|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?)'
 )
 # 'May' and 'March' are also words, and abbreviations may be names: they need a
 # preposition or more of a date.
-_PLAIN_MONTH = (
-  r'(?:January|February|April|June|July|August|September|October|November|'
-  r'December)\b'
-)
+_PLAIN_MONTH = rf'(?!March|May){_MONTHS}\b'
 _WEEKDAY = r'(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,? (?:the )?)?'
 _DAY = r'(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?'
 _DAYS = rf'{_DAY}(?: ?[-–] ?{_DAY})?'
 _YEAR = r'(?:1\d|20)\d\d'
 _ERA = r'(?:BCE?|CE|AD|B\.C\.(?:E\.)?|A\.D\.)(?!\w)'
-_ORDINAL = (
-  r'(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|'
-  r'eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|'
-  r'sixteenth|seventeenth|eighteenth|nineteenth|twentieth|twenty-first)'
-)
+_ORDINAL = english.one_of('ordinals')
 _YEAR_OR_OLDER = rf'(?:{_YEAR}|\d{{1,4}} ?{_ERA})'
 _DASH = r'(?: ?[-–—] ?)'
 _TENS = r'(?:[Tt]wen|[Tt]hir|[Ff]or|[Ff]if|[Ss]ix|[Ss]even|[Ee]igh|[Nn]ine)ties'
@@ -41,24 +32,12 @@ _TENS = r'(?:[Tt]wen|[Tt]hir|[Ff]or|[Ff]if|[Ss]ix|[Ss]even|[Ee]igh|[Nn]ine)ties'
 # Words before a number from 1000 to 2099 that make it a year, and words after
 # it that make it a quantity.
 _BEFORE_YEAR = (
-  r'(?:in|since|by|until|till|from|to|before|after|during|around|circa|ca\.|'
-  r'c\.|about|between|early|late|mid|year|born|died|founded|established|'
-  r'season|summer|winter|spring|autumn|the|The|In|Since|By|Until|From|'
-  r'Before|After|During|Around|Between)[ -]|[(]|(?<!population )(?<!total )'
-  r'(?<!height )(?<!elevation )(?<!altitude )(?<!number )(?<!average )'
-  r'(?<!length )(?<!depth )(?<!distance )(?<!area )(?<!maximum )'
-  r'(?<!minimum )(?<!sum )(?<!speed )(?<!capacity )\bof '
+  english.one_of('before a year')
+  + r'[ -]|[(]|'
+  + ''.join(f'(?<!{word} )' for word in english.WORDS['quantities'])
+  + r'\bof '
 )
-_UNITS = (
-  r'(?:k?m|cm|mm|kg|g|mi|ft|mph|hp|[kKMG]?Hz|[kM]?W|%|°|people|persons|men|'
-  r'women|children|inhabitants|residents|households|families|soldiers|troops|'
-  r'students|members|votes|copies|seats|points|goals|runs|times|years|'
-  r'months|weeks|days|hours|minutes|seconds|met(?:er|re)s?|'
-  r'kilomet(?:er|re)s?|miles?|'
-  r'feet|foot|yards?|acres?|hectares?|tons?|tonnes?|pounds?|dollars?|euros?|'
-  r'francs?|square|cubic|percent|million|billion|hundred|thousand|species|'
-  r'workers|employees|prisoners|ships|aircraft|cars|homes|houses|buildings)'
-)
+_UNITS = english.one_of('units')
 _NO_NUMBER_BEHIND = rf'(?![\w°%]|[.,/]\d|[-–]\d|[- ](?:{_UNITS})(?!\w))'
 
 _FORMS = (
@@ -116,7 +95,7 @@ def find_dates(text: str) -> list[tuple[int, int]]:
   return plain.original(_find(plain.text))
 
 
-def _find(text):
+def _find(text: str) -> list[tuple[int, int]]:
   if not _HINT.search(text):
     return []
   spans = [match.span() for match in _DATE.finditer(text)]
@@ -134,7 +113,9 @@ def _find(text):
   return sorted(spans)
 
 
-def _add(spans, taken, span):
+def _add(
+  spans: list[tuple[int, int]], taken: bytearray, span: tuple[int, int]
+) -> None:
   """Appends a span if it overlaps no other."""
   start, end = span
   if not any(taken[start:end]):

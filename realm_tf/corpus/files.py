@@ -51,12 +51,7 @@ def find_files(item: str) -> list[str]:
 
 @contextlib.contextmanager
 def reading(path: str) -> Iterator[BinaryIO]:
-  """Opens a text file for reading its bytes, decompressed.
-
-  Raises:
-    UserError: The file is unreadable or damaged, also while the body reads, or
-      is no text.
-  """
+  """Opens a text file for reading its bytes, decompressed."""
   with _opened(path) as file:
     file_kinds.check(path, file.read(_NUM_HEAD))
     file.seek(0)

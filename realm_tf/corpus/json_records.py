@@ -25,12 +25,8 @@ def read(path: str, counts: counts_lib.Counts = counts_lib.STRICT) -> _Records:
   """Yields ('file:line', object) of JSON lines, of an array, or of objects.
 
   Args:
-    path: File, plain or compressed.
     counts: May skip bad lines. An array or indented objects end at what is no
       JSON.
-
-  Raises:
-    UserError: The file is unreadable, or is no JSON from some line on.
   """
   # Two lines tell lines of objects from one indented object.
   first = files.first_lines(files.head(path), 2)

@@ -51,6 +51,8 @@ _AFTER_LINES = (
 )
 _ODD_LINE = re.compile(r'[|]|!($|[^\w])|(file|image):[^|\n]*\|', re.IGNORECASE)
 _LINE_MARKS = frozenset('=*#:;-|!fFiI')
+# [[Title]], [[Title|words]] and [[Title#Section|words]].
+_LINK = re.compile(r'\[\[:?([^\[\]|#<>{}\n]+)(?=[|#]|\]\])')
 _HAS_WORD = re.compile(r'\w')
 _ITEM = re.compile(r'^(?:[*#:;]+|-{4,})\s*')
 
@@ -58,12 +60,7 @@ _ITEM = re.compile(r'^(?:[*#:;]+|-{4,})\s*')
 def read_articles(
   path: str, counts: counts_lib.Counts
 ) -> Iterator[article_records.Article]:
-  """Yields the articles of a dump, as wikitext; counts the other pages.
-
-  Raises:
-    UserError: The file is not a dump, or ends too early; or a page is broken,
-      and `counts` does not skip it.
-  """
+  """Yields the articles of a dump, as wikitext; counts the other pages."""
   site = page_xml.Site()
   with files.reading(path) as file:
     for page in page_xml.read(file, path, site):
@@ -84,6 +81,21 @@ def read_articles(
         yield article_records.Article(
           page.title, text, page.page_id, is_wikitext=True
         )
+
+
+def normal_title(title: str) -> str:
+  """Returns the one spelling of a title that MediaWiki takes for the same."""
+  title = ' '.join(title.replace('_', ' ').split())
+  return title[:1].upper() + title[1:]
+
+
+def linked_titles(markup: str) -> list[str]:
+  """Returns the normal titles that wikitext links to, in order.
+
+  Titles of other namespaces and wikis are among them. No article has one.
+  """
+  titles = map(html_text.unescape, _LINK.findall(markup))
+  return [*map(normal_title, titles)]
 
 
 def plain_text(markup: str) -> str:

@@ -30,9 +30,6 @@ def ordered_map(
       need not be picklable. Must be importable by name.
     items: Items, read at most a few ahead.
     num_workers: Number of processes; 1, or a single item, uses this process.
-
-  Raises:
-    UserError: A process was killed.
   """
   items = iter(items)
   first = list(itertools.islice(items, _WAITING_PER_WORKER))
@@ -49,7 +46,12 @@ def ordered_map(
     ) from error
 
 
-def _in_processes(make_work, arguments, items, num_workers):
+def _in_processes(
+  make_work: Callable[..., Callable[[_Item], _Result]],
+  arguments: tuple[Any, ...],
+  items: Iterable[_Item],
+  num_workers: int,
+) -> Iterator[_Result]:
   # Workers are forks of a server that has loaded the modules, so they share its
   # memory. TensorFlow must not be forked once it runs, and never runs there.
   context = multiprocessing.get_context('forkserver')
@@ -57,7 +59,7 @@ def _in_processes(make_work, arguments, items, num_workers):
   with futures.ProcessPoolExecutor(
     num_workers, context, _start, (make_work, arguments)
   ) as pool:
-    waiting = collections.deque()
+    waiting: collections.deque[futures.Future] = collections.deque()
     try:
       for item in items:
         waiting.append(pool.submit(_run, item))
@@ -70,10 +72,10 @@ def _in_processes(make_work, arguments, items, num_workers):
         future.cancel()
 
 
-def _start(make_work, arguments):
+def _start(make_work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
   global _work
   _work = make_work(*arguments)
 
 
-def _run(item):
+def _run(item: Any) -> Any:
   return _work(item)

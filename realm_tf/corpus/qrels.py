@@ -21,10 +21,6 @@ def read(path: str) -> Qrels:
     path: File with lines of query id, a column that is ignored, document id,
       relevance; or of query id, document id, relevance. Tabs or spaces are
       between them. The first may be a header.
-
-  Raises:
-    UserError: A missing file, a bad line, no judgement, or two of one pair that
-      differ.
   """
   qrels: Qrels = {}
   first_line: dict[tuple[str, str], int] = {}

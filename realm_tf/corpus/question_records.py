@@ -34,7 +34,6 @@ class Question(NamedTuple):
   """A question and the answers that count as right.
 
   Attributes:
-    question: The question as asked.
     answers: Strings or regular expressions; none in BEIR.
     regex: Whether `answers` are regular expressions (CuratedTREC).
     question_id: Id in the file, or ''.
@@ -56,11 +55,7 @@ def parse(
   A question whose answers are null or empty has none, as in SQuAD 2.
 
   Args:
-    where: File and line, for errors.
     needs_answers: Whether a record without any key of answers is an error.
-
-  Raises:
-    UserError: There is no question, or something else than answers.
   """
   fields = record_fields.lower(record)
   group = next((name for name in _GROUPS if fields.get(name)), '')
@@ -99,11 +94,7 @@ def _error(where: str, must: str, found: str) -> errors.UserError:
 
 
 def listed_answers(where: str, literal: str) -> list[str]:
-  """Returns the answers of a list as Python or JSON writes it, as DPR's.
-
-  Raises:
-    UserError: It is no list of strings.
-  """
+  """Returns the answers of a list as Python or JSON writes it, as DPR's."""
   try:
     if len(literal) > _MAX_LITERAL:
       raise ValueError('it is too long')

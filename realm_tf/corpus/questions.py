@@ -37,9 +37,6 @@ def read_questions(
       shorter one. NaturalQuestions-open uses 5 (Lee et al. 2019).
     may_lack_answers: Whether questions without answers, as in BEIR, will do.
       Otherwise they are left out, and counted in the log.
-
-  Raises:
-    UserError: A missing file, a bad line, or no question with an answer.
   """
   counts = counts_lib.Counts()
   questions = []

@@ -22,7 +22,6 @@ def recognize(path: str, names: Collection[str]) -> tuple[str, str]:
   """Returns the format of a file, '' if it has no records, and its first line.
 
   Args:
-    path: File.
     names: The first line of a CSV file has one of these.
   """
   head = files.head(path)
@@ -44,10 +43,7 @@ def read(
   """Yields (place, record) of a file.
 
   Args:
-    path: File.
-    format: One of FORMATS.
     names: Columns to read, of a table; a CSV file's header must have one.
-    counts: May skip bad records.
   """
   if format == PARQUET:
     return arrow_records.read(path, names)

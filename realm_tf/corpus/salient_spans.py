@@ -9,7 +9,7 @@ import bisect
 from collections.abc import Iterator, Sequence
 import functools
 import itertools
-from typing import Protocol
+from typing import Any, Protocol
 
 from realm_tf import errors
 from realm_tf.corpus import dates
@@ -38,9 +38,6 @@ class SpacyTagger:
   Args:
     name: Name of an installed pipeline, or its directory.
     num_workers: Number of processes; the result does not depend on it.
-
-  Raises:
-    UserError: There is no such pipeline.
   """
 
   def __init__(self, name: str, num_workers: int = 1):
@@ -111,7 +108,7 @@ def with_dates(
 
 
 @functools.lru_cache(1)
-def _load_pipeline(name):
+def _load_pipeline(name: str) -> Any:
   try:
     # spaCy is slow to load, and few runs need it.
     import spacy  # pylint: disable=g-import-not-at-top

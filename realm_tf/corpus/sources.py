@@ -17,20 +17,12 @@ from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import datasets
 from realm_tf.corpus import distinct_ids
 from realm_tf.corpus import files
-from realm_tf.corpus import link_titles
 from realm_tf.corpus import mediawiki
 from realm_tf.corpus import record_files
 from realm_tf.corpus import wikiextractor
 
-_WIKIEXTRACTOR, _MEDIAWIKI, _TEXT = 'wikiextractor', 'mediawiki', 'text'
-FORMATS = (
-  'auto',
-  *record_files.FORMATS,
-  _WIKIEXTRACTOR,
-  _MEDIAWIKI,
-  _TEXT,
-  'tfds',
-)
+_WIKIEXTRACTOR, _MEDIAWIKI, _TEXT = _OWN = 'wikiextractor', 'mediawiki', 'text'
+FORMATS = ('auto', *record_files.FORMATS, *_OWN, 'tfds')
 # Beginning of a file's first line -> its format.
 _BEGINNINGS = {
   '<doc ': _WIKIEXTRACTOR,
@@ -71,13 +63,8 @@ def read_articles(
     drop_lists: Whether to leave out lists, indices, outlines and
       disambiguation pages, like ORQA.
     counts: Counts articles, kept and left out; may skip bad records.
-    keys: Keys of records.
     first_number: Number of the first article, the id of one without an id.
     find_known: Returns where an id is known from, '' for a new one.
-
-  Raises:
-    UserError: A missing file, at once, or, while reading, a bad record or an
-      id that is known or comes twice.
   """
   counts = counts or counts_lib.Counts()
   items = expand(inputs, format)
@@ -94,8 +81,15 @@ def read_articles(
     quiet = counts_lib.Counts()  # No error is before the second place.
     return next(w for w, a in placed(quiet) if a.article_id == article_id)
 
-  kept = _counted(placed(counts), drop_lists, counts)
-  return _distinct(kept, counts, find_known, find_first)
+  def kept() -> Iterator[_Placed]:
+    for where, article in placed(counts):
+      reason = _drop_reason(article, drop_lists)
+      if reason:
+        counts.drop(reason)
+      else:
+        yield where, article
+
+  return _distinct(kept(), counts, find_known, find_first)
 
 
 def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint: disable=redefined-builtin
@@ -129,9 +123,9 @@ def plain(article: Article) -> Article:
 
 
 def linked_titles(article: Article) -> list[str]:
-  """Returns the titles that an article links to, as `link_titles.normal`."""
-  found = link_titles.in_markup(article.text) if article.is_wikitext else []
-  return [*map(link_titles.normal, article.links), *found]
+  """Returns the normal titles that an article links to."""
+  found = mediawiki.linked_titles(article.text) if article.is_wikitext else []
+  return [*map(mediawiki.normal_title, article.links), *found]
 
 
 def in_batches(
@@ -149,18 +143,13 @@ def in_batches(
     yield batch
 
 
-def _counted(
-  articles: Iterable[_Placed], drop_lists: bool, counts: counts_lib.Counts
-) -> Iterator[_Placed]:
-  for where, article in articles:
-    if drop_lists and _LIST_TITLE.match(article.title):
-      counts.drop('list')
-    elif drop_lists and _DISAMBIGUATION_TITLE.match(article.title):
-      counts.drop('disambiguation')
-    elif not _VISIBLE.search(article.text):
-      counts.drop(counts_lib.EMPTY)
-    else:
-      yield where, article
+def _drop_reason(article: Article, drop_lists: bool) -> str:
+  """Returns why an article is left out; '' if it is not."""
+  if drop_lists and _LIST_TITLE.match(article.title):
+    return 'list'
+  if drop_lists and _DISAMBIGUATION_TITLE.match(article.title):
+    return 'disambiguation'
+  return '' if _VISIBLE.search(article.text) else counts_lib.EMPTY
 
 
 def _distinct(

@@ -19,7 +19,6 @@ class TaggedSentence(NamedTuple):
   """A sentence with its salient spans.
 
   Attributes:
-    text: The sentence.
     spans: Character spans (start, end) in `text`.
     article_id: Id of the article that it comes from, or ''.
     title: Title of that article, for ids that are not the corpus's.

@@ -79,13 +79,11 @@ class Cutter:
   def __call__(
     self, articles: Sequence[sources.Article]
   ) -> encoded_blocks.EncodedBlocks:
-    if self._max_block_wordpieces is None:
-      blocks = blocks_lib.uncut_batch(articles, self._tokenizer)
-    else:
-      plain = [sources.plain(article) for article in articles]
-      blocks = blocks_lib.cut_batch(
-        plain, self._tokenizer, self._max_block_wordpieces
-      )
+    if self._max_block_wordpieces is not None:
+      articles = [sources.plain(article) for article in articles]
+    blocks = blocks_lib.cut_batch(
+      articles, self._tokenizer, self._max_block_wordpieces
+    )
     return encoded_blocks.encode(list(blocks))
 
 

@@ -13,7 +13,7 @@ import os
 
 import numpy as np
 
-from realm_tf.corpus import link_titles
+from realm_tf.corpus import mediawiki
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
 from realm_tf.records import link_graph
@@ -140,7 +140,7 @@ def _key(article_id, title):
 
 
 def _title_hash(title):
-  return _hash(link_titles.normal(title))
+  return _hash(mediawiki.normal_title(title))
 
 
 def _hash(text):

@@ -17,9 +17,6 @@ def make(
     spec: 'rules', 'spacy:NAME' with an installed pipeline or its directory, or
       'bert:DIR' with a directory of bin.train_tagger.
     gazetteer: Names for 'rules' to recognize anywhere.
-
-  Raises:
-    UserError: There is no such tagger.
   """
   kind, _, name = spec.partition(':')
   if spec == 'rules':

@@ -7,6 +7,8 @@ an initial, or lower case follows.
 
 import re
 
+from realm_tf.text import english
+
 # A candidate: end marks, closing quotes or brackets, white space. It begins at
 # the first mark of a row: to try each of them would take quadratic time.
 _CANDIDATE = re.compile(r"""([.!?…](?<![.!?…]{2})[.!?…]*)["'”’»)\]]*(\s+)""")
@@ -17,28 +19,12 @@ _LONG_WORD = 7  # Letters; longer than all abbreviations.
 _LONGEST_WORD = 24  # Characters looked at before a dot.
 
 # Never end a sentence: a name follows.
-_TITLES = frozenset(
-  """
-  adm assoc brig capt cf col cmdr dr gen gov hon lt maj messrs mlle mme mr mrs
-  ms mt mts msgr pres prof rep rev sen sgt st ste vs viz
-  """.split()
-)
+_TITLES = frozenset(english.WORDS['titles'])
 # Do not end a sentence before a number.
-_NUMBERED = frozenset('c ca ch fig figs no nos nr op p pp v vol vols'.split())
+_NUMBERED = frozenset(english.WORDS['numbered'])
 # End a sentence only before a word that often starts one.
-_ABBREVIATIONS = frozenset(
-  """
-  al apr approx aug ave bros co corp dec dept dist ed eds esp est etc feb ft inc
-  jan jr jun jul ltd mar md nov oct ph.d sep sept sr univ
-  """.split()
-)
-_STARTERS = frozenset(
-  """
-  After Although An And As At Before But By During For From He Her His However I
-  If In It Its On Most Several She Since Some The Their There These They This
-  Those Today We When While With You
-  """.split()
-)
+_ABBREVIATIONS = frozenset(english.WORDS['abbreviations'])
+_STARTERS = frozenset(english.WORDS['starters'])
 _NEXT_WORD = re.compile(r"""["'“‘«(\[]*([^\W\d_]*)""")
 
 

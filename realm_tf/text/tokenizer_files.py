@@ -68,9 +68,6 @@ def read(path: str) -> tuple[list[str], character_rules.CharacterRules]:
 
   Args:
     path: vocab.txt, by any name, or tokenizer.json, by any name in .json.
-
-  Raises:
-    UserError: A file is no vocabulary of a BERT, or two of them disagree.
   """
   directory = os.path.dirname(path)
   is_json = path.endswith('.json')

@@ -38,10 +38,6 @@ def parse(text: bytes, path: str) -> tuple[list[str], dict[str, Any]]:
 
   Args:
     text: Contents of tokenizer.json.
-    path: Its name, for errors.
-
-  Raises:
-    UserError: It is not the tokenizer of a BERT.
   """
   found = json_text.parse_object(text, path, 'Use the tokenizer of a BERT.')
   for name, wanted in _SECTIONS.items():

@@ -180,11 +180,7 @@ class _Handler:
 
 
 def read(file: BinaryIO, path: str, site: Site) -> Iterator[RawPage]:
-  """Yields the pages of a dump, also those with a problem; fills `site`.
-
-  Raises:
-    UserError: The file at `path` is not a dump, or ends too early.
-  """
+  """Yields the pages of a dump, also those with a problem; fills `site`."""
   handler = _Handler(path, site)
   chunk = b'-'
   while chunk:

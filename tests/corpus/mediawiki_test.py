@@ -8,6 +8,7 @@ from absl.testing import parameterized
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import mediawiki
+from realm_tf.corpus import sources
 from tests import linear_time
 from tests import wiki_dump
 
@@ -33,7 +34,7 @@ class ReadArticlesTest(parameterized.TestCase):
   def test_reads_articles_and_counts_the_other_pages(self):
     counts = counts_lib.Counts()
     xml = wiki_dump.dump(
-      wiki_dump.page('Zürich', "'''Zürich''' <b> is a city.", page_id=7),
+      wiki_dump.page('Zürich', "'''Zürich''' <b> is a [[city]].", page_id=7),
       wiki_dump.page('Old name', '#REDIRECT [[Zürich]]', redirect='Zürich'),
       wiki_dump.page('Talk:Zürich', 'I like it.', namespace=1),
       wiki_dump.page('Mercury', 'A planet.\n{{Disambiguation|x}}'),
@@ -41,8 +42,9 @@ class ReadArticlesTest(parameterized.TestCase):
     )
     (article,) = wiki_dump.read(self, xml, counts)
     self.assertEqual(
-      article, ('Zürich', "'''Zürich''' <b> is a city.", '7', True, ())
+      article, ('Zürich', "'''Zürich''' <b> is a [[city]].", '7', True, ())
     )
+    self.assertEqual(sources.linked_titles(article), ['City'])
     self.assertEqual(
       counts.left_out,
       {'redirect': 1, 'namespace': 1, 'disambiguation': 1, 'empty': 1},
@@ -104,6 +106,26 @@ class ReadArticlesTest(parameterized.TestCase):
   def test_a_broken_dump_is_a_user_error(self, xml, message):
     with self.assertRaisesRegex(errors.UserError, message):
       list(wiki_dump.read(self, xml))
+
+
+class LinkedTitlesTest(absltest.TestCase):
+  def test_one_title_has_one_spelling(self):
+    self.assertEqual(
+      mediawiki.normal_title(' new__York  city '), 'New York city'
+    )
+    self.assertEqual(mediawiki.normal_title('éire'), 'Éire')
+    self.assertEqual(mediawiki.normal_title(''), '')
+
+  def test_wikitext_links_to_titles_without_words_and_sections(self):
+    markup = (
+      "[[lima]] '''[[Peru|the\ncountry]]''' [[AT&amp;T#Bell|x]] [[:Inca]]"
+    )
+    self.assertEqual(
+      mediawiki.linked_titles(
+        markup + ' [[#Here]] [[open [x] {{[[B_c]]}} [[\n]]'
+      ),
+      ['Lima', 'Peru', 'AT&T', 'Inca', 'B c'],
+    )
 
 
 class PlainTextTest(parameterized.TestCase):

@@ -7,6 +7,7 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
+from realm_tf.corpus import sources
 from realm_tf.corpus import wikiextractor
 from tests import linear_time
 
@@ -98,6 +99,33 @@ class WikiExtractorTest(parameterized.TestCase):
     linear_time.check(
       wikiextractor._header, lambda n: '<doc id="1" ' + unit * n + '>', 10_000
     )
+
+
+class LinksTest(absltest.TestCase):
+  def _read(self, text):
+    path = self.create_tempfile(content=text).full_path
+    return list(sources.read_articles([path]))
+
+  def test_wikiextractor_links_become_words(self):
+    raw = '<a href="Puerto%20Rico%23Law">the\nisland</a> and <a href="b">B</a>'
+    for text in (raw, raw.replace('<', '&lt;').replace('>', '&gt;')):
+      (article,) = self._read(
+        f'<doc id="7" url="" title="A">\nA\n\nSee {text}.\n</doc>\n'
+      )
+      self.assertEqual(article.text, 'See the\nisland and B.')
+      self.assertEqual(sources.linked_titles(article), ['Puerto Rico', 'B'])
+
+  def test_wikiextractors_json_is_read_as_its_own(self):
+    (article,) = self._read(
+      '{"id": "7", "url": "u", "title": "A", "text": "A\\n\\nSee '
+      '<a href=\\"b\\">B</a>.<br>It is formula_1."}'
+    )
+    self.assertEqual(article.text, 'See B.')
+    self.assertEqual(sources.linked_titles(article), ['B'])
+
+  def test_other_articles_link_to_nothing(self):
+    (article,) = self._read('{"title": "A", "text": "[[B]]"}')
+    self.assertEqual(sources.linked_titles(article), [])
 
 
 if __name__ == '__main__':
