@@ -7,6 +7,7 @@ import os
 from typing import Any, Union
 
 import numpy as np
+import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import blocks as blocks_lib
@@ -228,6 +229,16 @@ def read_rows(path: str) -> list[dict[str, Any]]:
   """Returns the objects of a file with JSON lines."""
   with open(path) as file:
     return [json.loads(line) for line in file]
+
+
+def tokens(ids: Any) -> dict[str, tf.Tensor]:
+  """Returns BERT's inputs of zero-padded wordpieces, [..., L]."""
+  ids = tf.constant(ids, tf.int32)
+  return {
+    'input_word_ids': ids,
+    'input_mask': tf.cast(ids != 0, tf.int32),
+    'input_type_ids': tf.zeros_like(ids),
+  }
 
 
 def embeddings(num_blocks: int) -> np.ndarray:

@@ -10,16 +10,9 @@ from realm_tf import config as config_lib
 from realm_tf.index import query_embeddings
 from realm_tf.modeling import realm_model
 from realm_tf.records import joining
+from tests import tiny
 
-_BERT = config_lib.BertConfig(
-  vocab_size=12,
-  hidden_size=8,
-  num_layers=1,
-  num_heads=2,
-  intermediate_size=8,
-  max_positions=16,
-  initializer_range=0.5,
-)
+_BERT = tiny.bert(vocab_size=12, max_positions=16, initializer_range=0.5)
 _QUERY_TOKENS = 6
 _SPECIAL_IDS = (2, 3)
 

@@ -14,14 +14,13 @@ from tests import tiny
 
 TOKENIZER = fakes.tokenizer('a b c d e f g h i j k l m n o')  # 20 words.
 SPECIAL_IDS = TOKENIZER.special_ids
-_BERT = config_lib.BertConfig(
+_BERT = tiny.bert(
   vocab_size=TOKENIZER.vocab_size,
-  hidden_size=8,
-  num_layers=1,
-  num_heads=2,
   intermediate_size=16,
   max_positions=64,
   initializer_range=0.5,
+  dropout_rate=0.1,
+  attention_dropout_rate=0.1,
 )
 CONFIG = config_lib.ExperimentConfig(
   model=config_lib.ModelConfig(

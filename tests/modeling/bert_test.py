@@ -6,25 +6,11 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf.modeling import bert
+from tests import tiny
 
-_CONFIG = config_lib.BertConfig(
-  vocab_size=20,
-  hidden_size=8,
-  num_layers=1,
-  num_heads=2,
-  intermediate_size=16,
-  max_positions=12,
-  initializer_range=0.5,
+_CONFIG = tiny.bert(
+  vocab_size=20, intermediate_size=16, max_positions=12, initializer_range=0.5
 )
-
-
-def _tokens(ids):
-  ids = tf.constant(ids, tf.int32)
-  return {
-    'input_word_ids': ids,
-    'input_mask': tf.cast(ids != 0, tf.int32),
-    'input_type_ids': tf.zeros_like(ids),
-  }
 
 
 def _dense(gradients):
@@ -45,8 +31,8 @@ class BertTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(count, 288 + 600 + 72)
 
   def test_padding_is_not_read(self):
-    states = self.encoder(_tokens([[2, 7, 8, 3]]))
-    padded = self.encoder(_tokens([[2, 7, 8, 3, 0, 0]]))
+    states = self.encoder(tiny.tokens([[2, 7, 8, 3]]))
+    padded = self.encoder(tiny.tokens([[2, 7, 8, 3, 0, 0]]))
     self.assertAllClose(
       padded['sequence_output'][:, :4], states['sequence_output'], atol=1e-5
     )
@@ -55,7 +41,7 @@ class BertTest(tf.test.TestCase, parameterized.TestCase):
     )
 
   def test_order_matters(self):
-    states = self.encoder(_tokens([[2, 7, 8, 3], [2, 8, 7, 3]]))
+    states = self.encoder(tiny.tokens([[2, 7, 8, 3], [2, 8, 7, 3]]))
     self.assertNotAllClose(*states['pooled_output'])
 
   def test_cls_only_is_the_same_cls(self):
@@ -67,7 +53,7 @@ class BertTest(tf.test.TestCase, parameterized.TestCase):
       [v.name for v in whole.variables], [v.name for v in short.variables]
     )
     short.set_weights(whole.get_weights())
-    tokens = _tokens([[2, 7, 8, 3], [2, 9, 3, 0]])
+    tokens = tiny.tokens([[2, 7, 8, 3], [2, 9, 3, 0]])
     values, gradients = [], []
     for encoder in (whole, short):
       with tf.GradientTape() as tape:

@@ -3,18 +3,12 @@
 import tensorflow as tf
 import tf_keras
 
-from realm_tf import config as config_lib
 from realm_tf.modeling import bert
 from realm_tf.modeling import bfloat16_head
+from tests import tiny
 
-_CONFIG = config_lib.BertConfig(
-  vocab_size=20,
-  hidden_size=8,
-  num_layers=1,
-  num_heads=2,
-  intermediate_size=16,
-  max_positions=12,
-  initializer_range=0.5,
+_CONFIG = tiny.bert(
+  vocab_size=20, intermediate_size=16, max_positions=12, initializer_range=0.5
 )
 _GOLD = tf.constant([[3, 19, 3], [0, 7, 4]])
 

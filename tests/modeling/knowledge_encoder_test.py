@@ -4,29 +4,14 @@ import numpy as np
 import tensorflow as tf
 import tf_keras
 
-from realm_tf import config as config_lib
 from realm_tf.modeling import bert
 from realm_tf.modeling import knowledge_encoder
+from tests import tiny
 from tests.modeling import one_hot_encoder
 
-_CONFIG = config_lib.BertConfig(
-  vocab_size=20,
-  hidden_size=8,
-  num_layers=1,
-  num_heads=2,
-  intermediate_size=16,
-  max_positions=12,
-  initializer_range=0.5,
+_CONFIG = tiny.bert(
+  vocab_size=20, intermediate_size=16, max_positions=12, initializer_range=0.5
 )
-
-
-def _tokens(ids):
-  ids = tf.constant(ids, tf.int32)
-  return {
-    'input_word_ids': ids,
-    'input_mask': tf.cast(ids != 0, tf.int32),
-    'input_type_ids': tf.zeros_like(ids),
-  }
 
 
 class _TransitionHead(tf_keras.layers.Layer):
@@ -53,7 +38,7 @@ class HandComputedTest(tf.test.TestCase):
     )
     # B = 1, K = 3, M = 2: position 2, gold 3, and position 0, gold 2.
     actual = layer(
-      _tokens([[[1, 2, 3], [2, 3, 1], [3, 1, 2]]]),
+      tiny.tokens([[[1, 2, 3], [2, 3, 1], [3, 1, 2]]]),
       tf.constant([[2, 0]]),
       tf.constant([[3, 2]]),
     )
@@ -79,7 +64,7 @@ class HandComputedTest(tf.test.TestCase):
       ),
     )
     inputs = (
-      _tokens([[[1, 2, 3], [2, 3, 1]]]),
+      tiny.tokens([[[1, 2, 3], [2, 3, 1]]]),
       tf.constant([[2, 0]]),
       tf.constant([[3, 2]]),
     )
@@ -106,10 +91,10 @@ class KnowledgeEncoderTest(tf.test.TestCase):
     self.gold = np.array([[6, 7], [8, 9]], np.int32)
 
   def test_batch_agrees_with_one_pair_at_a_time(self):
-    actual = self.layer(_tokens(self.ids), self.positions, self.gold)
+    actual = self.layer(tiny.tokens(self.ids), self.positions, self.gold)
     for b, k in np.ndindex(2, 3):
       single = self.layer(
-        _tokens(self.ids[b : b + 1, k : k + 1]),
+        tiny.tokens(self.ids[b : b + 1, k : k + 1]),
         self.positions[b : b + 1],
         self.gold[b : b + 1],
       )
@@ -118,16 +103,16 @@ class KnowledgeEncoderTest(tf.test.TestCase):
   def test_is_a_distribution_over_the_vocabulary(self):
     total = sum(
       tf.exp(
-        self.layer(_tokens(self.ids), self.positions, tf.fill([2, 2], word))
+        self.layer(tiny.tokens(self.ids), self.positions, tf.fill([2, 2], word))
       )
       for word in range(20)
     )
     self.assertAllClose(total, tf.ones([2, 3, 2]))
 
   def test_log_probs_are_those_of_the_logits(self):
-    logits = self.layer.logits(_tokens(self.ids), self.positions)
+    logits = self.layer.logits(tiny.tokens(self.ids), self.positions)
     expected = tf.nn.log_softmax(logits)[1, 2, 0, 8]  # Gold of query 1.
-    actual = self.layer(_tokens(self.ids), self.positions, self.gold)
+    actual = self.layer(tiny.tokens(self.ids), self.positions, self.gold)
     self.assertAllClose(actual[1, 2, 0], expected)
 
 

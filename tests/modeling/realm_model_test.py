@@ -10,15 +10,10 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
+from tests import tiny
 
-_BERT = config_lib.BertConfig(
-  vocab_size=20,
-  hidden_size=8,
-  num_layers=1,
-  num_heads=2,
-  intermediate_size=16,
-  max_positions=12,
-  initializer_range=0.5,
+_BERT = tiny.bert(
+  vocab_size=20, intermediate_size=16, max_positions=12, initializer_range=0.5
 )
 _ALL = (realm_model.EMBEDDER, realm_model.MASKED_LM, realm_model.SPAN)
 
@@ -33,15 +28,6 @@ def _config(**embedder):
   )
 
 
-def _tokens(ids):
-  ids = tf.constant(ids, tf.int32)
-  return {
-    'input_word_ids': ids,
-    'input_mask': tf.ones_like(ids),
-    'input_type_ids': tf.zeros_like(ids),
-  }
-
-
 def _arrays(model):
   named = weights.by_name(model.variables)
   return {name: variable.numpy() for name, variable in named.items()}
@@ -51,7 +37,7 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
     tf.random.set_seed(0)
-    self.tokens = _tokens([[1, 7, 2], [1, 8, 2]])
+    self.tokens = tiny.tokens([[1, 7, 2], [1, 8, 2]])
 
   @parameterized.parameters('cls', 'pooled', 'mean')
   def test_file_of_all_parts_fits_each_job(self, head):

@@ -4,21 +4,15 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from realm_tf import config as config_lib
 from realm_tf.modeling import bert
 from realm_tf.modeling import span_reader
 from realm_tf.objectives import exclusion
 from realm_tf.records import joining
+from tests import tiny
 from tests.modeling import one_hot_encoder
 
-_CONFIG = config_lib.BertConfig(
-  vocab_size=20,
-  hidden_size=8,
-  num_layers=1,
-  num_heads=2,
-  intermediate_size=16,
-  max_positions=16,
-  initializer_range=0.5,
+_CONFIG = tiny.bert(
+  vocab_size=20, intermediate_size=16, max_positions=16, initializer_range=0.5
 )
 _CLS, _SEP = 1, 2
 

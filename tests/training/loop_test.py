@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.loop."""
 
-import json
 import os
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from realm_tf.rundir import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import loop
 from realm_tf.training import step_trainer
+from tests import tiny
 
 
 class _Trainer(step_trainer.StepTrainer):
@@ -60,8 +60,7 @@ class LoopTest(absltest.TestCase):
     return made
 
   def _rows(self):
-    with open(layout.metrics_file(self.run_dir)) as file:
-      return [json.loads(line) for line in file]
+    return tiny.read_rows(layout.metrics_file(self.run_dir))
 
   def test_logs_a_json_line_every_so_many_steps(self):
     self._train(_Trainer(), 4, log_every=2, checkpoint_every=4)

@@ -1,7 +1,6 @@
 """Tests for realm_tf.training.finetuning.finetuning_run."""
 
 import dataclasses
-import json
 import os
 
 from absl.testing import absltest
@@ -45,8 +44,7 @@ class FinetuningRunTest(absltest.TestCase):
     return run_dir
 
   def _rows(self, run_dir):
-    with open(layout.metrics_file(run_dir)) as file:
-      return [json.loads(line) for line in file]
+    return tiny.read_rows(layout.metrics_file(run_dir))
 
   def test_learns_the_answers_it_is_shown(self):
     for objective in ('marginal', 'hard_em'):
@@ -106,8 +104,7 @@ class FinetuningRunTest(absltest.TestCase):
       'stopped', options=options, judge_every_steps=1, patience=2
     )
     self.assertEqual(self._rows(run_dir)[-1]['step'], 3)
-    with open(layout.dev_metrics_file(run_dir)) as file:
-      rows = [json.loads(line) for line in file]
+    rows = tiny.read_rows(layout.dev_metrics_file(run_dir))
     self.assertEqual(
       rows, [{'step': step, 'exact_match': 0.0} for step in (1, 2, 3)]
     )

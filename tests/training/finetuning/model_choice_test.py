@@ -1,7 +1,6 @@
 """Tests for realm_tf.training.finetuning.model_choice."""
 
 import dataclasses
-import json
 import os
 
 from absl.testing import absltest
@@ -72,8 +71,7 @@ class ModelChoiceTest(absltest.TestCase):
     return run_loop, choice
 
   def _rows(self):
-    with open(layout.dev_metrics_file(self.run_dir)) as file:
-      return [json.loads(line) for line in file]
+    return tiny.read_rows(layout.dev_metrics_file(self.run_dir))
 
   def test_the_newest_parameters_are_the_best(self):
     run_loop, choice = self._run({2: 5.0, 4: 7.0, 6: 6.0, 8: 7.0, 10: 1.0})

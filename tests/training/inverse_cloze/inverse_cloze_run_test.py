@@ -42,8 +42,7 @@ class InverseClozeRunTest(absltest.TestCase):
     )
     run_dir = f'{self.directory}/{chunk_size}'
     inverse_cloze_run.run(inputs, questions, job.Job(run_dir))
-    with open(layout.metrics_file(run_dir)) as file:
-      return [json.loads(line)['loss'] for line in file]
+    return [row['loss'] for row in tiny.read_rows(layout.metrics_file(run_dir))]
 
   def test_a_run_in_chunks_is_the_run_at_once(self):
     corpus_dir = tiny.write_corpus(self.directory)

@@ -4,7 +4,6 @@ What is published when.
 """
 
 import dataclasses
-import json
 import os
 import shutil
 from unittest import mock
@@ -139,16 +138,16 @@ class PretrainingRunTest(absltest.TestCase):
     )
     self._run(9, resume=True, refresh_every_steps=4)
     self.assertEqual(self._published(), [4, 8, 9])
-    with open(layout.metrics_file(self.run_dir)) as file:
-      steps = [json.loads(line)['step'] for line in file]
+    steps = [
+      row['step'] for row in tiny.read_rows(layout.metrics_file(self.run_dir))
+    ]
     self.assertEqual(steps, list(range(1, 10)))
 
   def _held_out(self):
     return self._rows(layout.held_out_file(self.run_dir))
 
   def _rows(self, path):
-    with open(path) as file:
-      return [json.loads(line) for line in file]
+    return tiny.read_rows(path)
 
   def _weights(self, step):
     root = layout.params_root(self.run_dir)

@@ -1,7 +1,6 @@
 """Tests for realm_tf.training.rivals.closed_book_run, batches and trainer."""
 
 import dataclasses
-import json
 import os
 
 from absl.testing import absltest
@@ -62,8 +61,7 @@ class ClosedBookRunTest(absltest.TestCase):
     run_dir = os.path.join(self.directory, name)
     run = job.Job(run_dir, initial_params.InitFrom(init_from), resume=resume)
     closed_book_run.run(inputs, examples, run)
-    with open(layout.metrics_file(run_dir)) as file:
-      return run_dir, [json.loads(line) for line in file]
+    return run_dir, tiny.read_rows(layout.metrics_file(run_dir))
 
   def test_a_span_becomes_one_mask_and_the_output(self):
     table = tiny.open_queries(

@@ -1,7 +1,6 @@
 """Tests for realm_tf.training.rivals.path_run, batches and trainer."""
 
 import dataclasses
-import json
 import os
 from unittest import mock
 
@@ -99,8 +98,7 @@ class PathRunTest(absltest.TestCase):
     return run_dir
 
   def _rows(self, run_dir):
-    with open(layout.metrics_file(run_dir)) as file:
-      return [json.loads(line) for line in file]
+    return tiny.read_rows(layout.metrics_file(run_dir))
 
   def _answerer(self, model_dir):
     choices = loading.Choices(retriever='path')
