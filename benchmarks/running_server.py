@@ -1,9 +1,15 @@
-"""Runs bin.serve as a process, for benchmarks."""
+"""Runs bin.serve, and clients of it, as processes of their own."""
 
+from collections.abc import Callable, Iterator
+import contextlib
+import json
 import subprocess
 import sys
 import threading
+from typing import Any
 import urllib.request
+
+CLIENTS = 8
 
 
 class Server:
@@ -52,3 +58,28 @@ class Server:
     """Asks it to end, and waits for that."""
     self._process.terminate()
     self._process.wait()
+
+
+@contextlib.contextmanager
+def load(
+  url: str, questions_file: str, requests: int
+) -> Iterator[Callable[[], dict[str, Any]]]:
+  """Has `CLIENTS` clients ask until the end of the `with`.
+
+  Yields:
+    A function that waits for the figures of the next `requests` requests; see
+    `serve_clients`.
+  """
+  with subprocess.Popen(
+    [
+      *(sys.executable, '-m', 'benchmarks.serve_clients', url),
+      *(questions_file, str(CLIENTS), str(requests), 'on'),
+    ],
+    stdin=subprocess.PIPE,
+    stdout=subprocess.PIPE,
+    text=True,
+  ) as clients:
+    yield lambda: json.loads(clients.stdout.readline())
+    clients.stdin.close()
+    for _ in clients.stdout:
+      pass

@@ -3,10 +3,10 @@ r"""The server's model and index replaced under load: failures, memory, p99.
   python -m benchmarks.serve_swaps --model_dir=runs/qa --other_dir=runs/qa_ict \
       --corpus_dir=runs/corpus --questions=runs/world/test_questions.jsonl
 
-Eight clients ask without a pause. The model directory is a copy, into which the
-index and the parameters of the other model and of the first are put in turns,
-as newer and newer versions, as bin.refresh_index would; the next comes when the
-server answers with the last. One row a swap.
+Eight clients ask without a pause. The model directory is a copy. The index and
+the parameters of the other model and of the first are published there in turns,
+as newer and newer versions; the next comes when the server answers with the
+last. One row a swap.
 """
 
 from collections.abc import Iterator
@@ -14,8 +14,6 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from typing import Any
@@ -39,7 +37,6 @@ _QUESTIONS = flags.DEFINE_string(
 _SWAPS = flags.DEFINE_integer('swaps', 10, 'Swaps.')
 _REQUESTS = flags.DEFINE_integer('requests', 300, 'Between two looks.')
 
-_CLIENTS = 8
 _COMPARED = 100  # Questions by which one model is told from the other.
 _FIRST_STEP = 1_000_000  # Newer than what is there.
 
@@ -60,47 +57,35 @@ def _answers(url: str, questions: list[str]) -> list[str]:
 
 
 def _rows(
-  server: running_server.Server, model_dir: str, questions: list[str]
+  server: running_server.Server, model_dir: str
 ) -> Iterator[dict[str, Any]]:
-  compared = questions[:_COMPARED]
+  compared = serve_clients.read_questions(_QUESTIONS.value)[:_COMPARED]
   before = _answers(server.url, compared)
-  with subprocess.Popen(
-    [
-      *(sys.executable, '-m', 'benchmarks.serve_clients', server.url),
-      *(_QUESTIONS.value, str(_CLIENTS), str(_REQUESTS.value), 'on'),
-    ],
-    stdin=subprocess.PIPE,
-    stdout=subprocess.PIPE,
-    text=True,
-  ) as load:
+  with running_server.load(
+    server.url, _QUESTIONS.value, _REQUESTS.value
+  ) as read:
     for number in range(_SWAPS.value):
       source = (_OTHER_DIR, _MODEL_DIR)[number % 2].value
-      figures = [json.loads(load.stdout.readline())]
+      figures = [read()]
       begun = time.monotonic()
       _publish(source, model_dir, _FIRST_STEP + number)
       while (after := _answers(server.url, compared)) == before:
-        figures.append(json.loads(load.stdout.readline()))
+        figures.append(read())
       swapped = time.monotonic() - begun
       changed = sum(a != b for a, b in zip(before, after, strict=True))
-      yield {
-        'case': f'swap {number + 1}: failed requests',
-        'ours': sum(each['failed'] for each in figures),
-        'peer': None,
-        'ratio': None,
-        'seconds_until_seen': swapped,
-        'answers_changed_percent': 100 * changed / len(compared),
-        'p50_ms': figures[-1]['p50_ms'],
-        'p99_ms': max(each['p99_ms'] for each in figures),
-        'memory_mb': server.memory_mb(),
-      }
+      yield printing.row(
+        f'swap {number + 1}: failed requests',
+        sum(each['failed'] for each in figures),
+        seconds_until_seen=swapped,
+        answers_changed_percent=100 * changed / len(compared),
+        p50_ms=figures[-1]['p50_ms'],
+        p99_ms=max(each['p99_ms'] for each in figures),
+        memory_mb=server.memory_mb(),
+      )
       before = after
-    load.stdin.close()
-    for _ in load.stdout:
-      pass
 
 
 def main(_):
-  questions = serve_clients.read_questions(_QUESTIONS.value)
   with tempfile.TemporaryDirectory() as directory:
     model_dir = os.path.join(directory, 'model')
     shutil.copytree(
@@ -110,9 +95,7 @@ def main(_):
     server = running_server.Server(
       model_dir, _CORPUS_DIR.value, '--poll_secs=0.2'
     )
-    printing.print_rows(
-      *('serve_swaps', 'see case'), _rows(server, model_dir, questions)
-    )
+    printing.print_rows('serve_swaps', 'see case', _rows(server, model_dir))
     server.close()
 
 

@@ -4,22 +4,33 @@ r"""Step times of a trainer while the index under it is exchanged.
 
 Real training steps of a small model, fed by a search in the index. Stretches
 with a swap (published, noticed, loaded, swapped, freed) take turns with quiet
-ones, which are the peer here. A stall is what a step takes above the median
-of the quiet ones; at most one such median is the aim.
+ones, which are the peer here. One index of random blocks is made; hard links
+publish it under new steps. A stall is what a step takes above the median of the
+quiet ones; at most one such median is the aim.
 """
 
+from collections.abc import Iterator
 import os
 import tempfile
 import time
+from typing import Any, Optional
 
 from absl import app
 from absl import flags
 import numpy as np
 
+from benchmarks import clustered_vectors
 from benchmarks import printing
-from benchmarks import swapping_run
 from benchmarks import ticker as ticker_lib
+from realm_tf import config as config_lib
+from realm_tf.index import embedding_shards
+from realm_tf.index import index_plan
+from realm_tf.index import searchers
+from realm_tf.index import storage
 from realm_tf.modeling import realm_model
+from realm_tf.records import query_files
+from realm_tf.records import query_table
+from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import optimizer
 from realm_tf.training import prefetch
@@ -28,153 +39,208 @@ from realm_tf.training.pretraining import index_age
 from realm_tf.training.pretraining import index_search
 from realm_tf.training.pretraining import pretraining_batches
 from realm_tf.training.pretraining import pretraining_trainer
+from tests import fakes
 
 _NUM_BLOCKS = flags.DEFINE_integer('num_blocks', 1_000_000, 'N.')
 _NUM_SWAPS = flags.DEFINE_integer('num_swaps', 20, 'Swaps.')
 _STEPS = flags.DEFINE_integer(
   'steps', 20, 'Steps of a quiet stretch, and least of one with a swap.'
 )
-_HIDDEN_SIZE = flags.DEFINE_integer(
-  'hidden_size', 128, 'Width of the two layers.'
+_WARM_UP_STEPS, _STEPS_AFTER = 5, 3  # The old index is freed in the latter.
+_FINGERPRINT = 'random'
+_ORDINARY_IDS = np.arange(5, 8000, dtype=np.int32)
+_NUM_QUERIES, _QUERY_TOKENS = 2000, 30
+_NUM_TEXTS = 4096  # Blocks share texts, to save memory.
+_BERT = config_lib.BertConfig(
+  vocab_size=8000,
+  hidden_size=128,
+  num_layers=2,
+  num_heads=2,
+  intermediate_size=512,
+  max_positions=256,
 )
-_BATCH_SIZE = flags.DEFINE_integer('batch_size', 2, 'Queries of a step.')
-_SEARCHER = flags.DEFINE_string('searcher', 'scann', 'See IndexConfig.')
-_QUICK = flags.DEFINE_boolean('quick', False, '50,000 blocks and 4 swaps.')
+_CONFIG = config_lib.ExperimentConfig(
+  model=config_lib.ModelConfig(embedder_bert=_BERT, reader_bert=_BERT),
+  lengths=config_lib.LengthConfig(
+    query_tokens=34, block_tokens=96, joint_tokens=128, title_tokens=8
+  ),
+  index=config_lib.IndexConfig(searcher='scann'),
+  pretraining=config_lib.PretrainingConfig(
+    optimizer=config_lib.OptimizerConfig(1e-4, 1_000_000),
+    batch_size=2,
+    masking='random_span',
+  ),
+)
 
-_WARM_UP_STEPS = 5
+
+class _RandomTable:
+  """A `block_table.BlockTable` of random wordpieces, all of full length."""
+
+  def __init__(self, num_blocks: int):
+    self.num_blocks = num_blocks
+    self.manifest = {
+      'corpus_fingerprint': _FINGERPRINT,
+      'vocabulary_sha256': _FINGERPRINT,
+    }
+    self.hashes = np.arange(num_blocks, dtype=np.uint64)
+    rng = np.random.default_rng(0)
+    self._texts = rng.choice(_ORDINARY_IDS, [_NUM_TEXTS, 512])
+
+  def gather(
+    self, ids: np.ndarray, title_length: int, body_length: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    ids = np.asarray(ids)
+    known = ids[..., None] >= 0
+    texts = self._texts[ids % _NUM_TEXTS] * known
+    return texts[..., :title_length], texts[..., -body_length:]
+
+
+def _write_queries(directory: str, table: Any) -> query_table.QueryTable:
+  rng = np.random.default_rng(1)
+  no_spans = np.zeros([0, 2], np.int32)
+  query_files.write(
+    (
+      query_table.Query(rng.choice(_ORDINARY_IDS, _QUERY_TOKENS), no_spans)
+      for _ in range(_NUM_QUERIES)
+    ),
+    directory,
+    table,
+    masking='random_span',
+    source={},
+  )
+  return query_table.QueryTable.open(directory)
+
+
+def _make_index(root: str, model: realm_model.RealmModel) -> versions.Version:
+  """Makes version 0 below `root` of clustered vectors."""
+  num_blocks = _NUM_BLOCKS.value
+  version = versions.Version(0, versions.version_path(root, 0))
+  plan = index_plan.make(_CONFIG, model, _FINGERPRINT, num_blocks)
+  index_plan.start(version.path, plan, model)
+  size = _CONFIG.model.embedder.embedding_size
+  blocks = clustered_vectors.draw(
+    clustered_vectors.centres(num_blocks, size),
+    num_blocks,
+    np.random.default_rng(1),
+  )
+  shards = [
+    embedding_shards.write(
+      version.path, f'{i:05d}.npy', blocks[plan.shard_rows(i)], 'float32'
+    )
+    for i in range(plan.num_shards)
+  ]
+  return storage.complete(
+    version,
+    plan,
+    shards,
+    'benchmark',
+    np.arange(num_blocks, dtype=np.uint64),
+    searchers.build(blocks, _CONFIG.index),
+  )
 
 
 class _Training:
   """A trainer and what feeds it; one step a call."""
 
-  def __init__(self, directory, num_blocks):
-    self.config = swapping_run.experiment(
-      _HIDDEN_SIZE.value, _BATCH_SIZE.value, _SEARCHER.value
-    )
-    self.run_dir = os.path.join(directory, 'run')
-    os.makedirs(self.run_dir)
+  def __init__(self, directory: str):
+    self._run_dir = os.path.join(directory, 'run')
+    os.makedirs(self._run_dir)
+    table = _RandomTable(_NUM_BLOCKS.value)
+    tokenizer = fakes.tokenizer(' '.join(f'w{i}' for i in _ORDINARY_IDS))
     inputs = runs.Inputs(
-      self.config,
-      '',
-      swapping_run.RandomTable(num_blocks),
-      None,
-      swapping_run.SPECIAL_IDS,
-      swapping_run.ORDINARY_IDS,
+      _CONFIG, '', table, tokenizer, tokenizer.special_ids, _ORDINARY_IDS
     )
-    self.model = realm_model.RealmModel(
-      self.config.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
+    model = realm_model.RealmModel(
+      _CONFIG.model, [realm_model.MASKED_LM, realm_model.EMBEDDER]
     )
-    self.search = index_search.IndexSearch(inputs, self.run_dir)
+    self._search = index_search.IndexSearch(inputs, self._run_dir)
     self._trainer = pretraining_trainer.PretrainingTrainer(
-      optimizer.create(self.config.pretraining.optimizer),
-      self.model,
-      self.config,
-      special_ids=swapping_run.SPECIAL_IDS,
-      age=index_age.IndexAge(self.run_dir),
+      optimizer.create(_CONFIG.pretraining.optimizer),
+      model,
+      _CONFIG,
+      special_ids=tokenizer.special_ids,
+      age=index_age.IndexAge(self._run_dir),
     )
     self._batches = prefetch.prefetch(
       pretraining_batches.with_index_step(
         pretraining_batches.batches(
-          swapping_run.write_queries(
-            os.path.join(directory, 'queries'), inputs.table
-          ),
-          inputs.table,
-          self.search,
-          tokenizer=inputs.tokenizer,
-          experiment=self.config,
+          _write_queries(os.path.join(directory, 'queries'), table),
+          table,
+          self._search,
+          tokenizer=tokenizer,
+          experiment=_CONFIG,
         ),
-        self.search,
+        self._search,
       )
     )
+    self._index = _make_index(os.path.join(directory, 'made'), model)
+    self._publish(0)
 
-  def step(self) -> float:
-    """Returns the seconds that one more step takes."""
+  def stretch(self, num_steps: int, step: Optional[int] = None) -> list[float]:
+    """Returns the seconds of steps; with `step`, that index is swapped in."""
+    if step is not None:
+      self._publish(step)
+    secs = []
+    while len(secs) < num_steps or self._search.step < (step or 0):
+      secs.append(self._step())
+    return secs + [self._step() for _ in range(_STEPS_AFTER)]
+
+  def _step(self) -> float:
     begun = time.monotonic()
     self._trainer.train_step(self._batches)
     return time.monotonic() - begun
 
+  def _publish(self, step: int) -> None:
+    """Publishes the index again; a reader hashes and loads it anew."""
+    manifest = versions.read_manifest(self._index.path)
+    path = versions.version_path(layout.index_root(self._run_dir), step)
+    for name in manifest['files']:
+      link = os.path.join(path, name)
+      os.makedirs(os.path.dirname(link), exist_ok=True)
+      os.link(os.path.join(self._index.path, name), link)
+    own = ('step', 'files', 'manifest_sha256')
+    metadata = {name: v for name, v in manifest.items() if name not in own}
+    versions.seal(path, step, manifest['files'], metadata)
 
-def _measure(training: _Training, made: versions.Version, num_swaps: int):
-  """Returns seconds of steps and longest gaps, by whether there was a swap."""
-  swapping_run.publish_again(made, training.run_dir, 0)
-  for _ in range(_WARM_UP_STEPS):
-    training.step()
+
+def _rows(training: _Training) -> Iterator[dict[str, Any]]:
+  training.stretch(_WARM_UP_STEPS)
   ticker = ticker_lib.Ticker()
-  secs, gaps = {False: [], True: []}, {False: [], True: []}
-  for step in range(1, num_swaps + 1):
+  secs: dict[bool, list[float]] = {False: [], True: []}
+  gaps = {False: 0.0, True: 0.0}
+  for step in range(1, _NUM_SWAPS.value + 1):
     for with_swap in (False, True):
       ticker.take_longest()
-      taken = _stretch(training, made, step if with_swap else None)
-      secs[with_swap] += taken
-      gaps[with_swap].append(ticker.take_longest())
-    print(f'swap {step}: {len(taken)} steps', flush=True)
-  return secs, gaps
-
-
-def _stretch(training, made, publish_step):
-  """Returns the seconds of the steps of one stretch."""
-  secs = []
-  if publish_step is not None:
-    swapping_run.publish_again(made, training.run_dir, publish_step)
-  num_steps = 4 if _QUICK.value else _STEPS.value
-  while len(secs) < num_steps or training.search.step < (publish_step or 0):
-    secs.append(training.step())
-  # And some more, in which the old one is freed.
-  return secs + [training.step() for _ in range(3)]
-
-
-def _row(case, unit, ours, peer, **more):
-  ratio = peer / ours if ours else None
-  return {
-    'case': case,
-    'unit': unit,
-    'ours': ours,
-    'peer': peer,
-    'ratio': ratio,
-    **more,
-  }
-
-
-def _rows(secs, gaps):
-  quiet, swapping = (1000 * np.array(secs[name]) for name in (False, True))
+      secs[with_swap] += training.stretch(
+        _STEPS.value, step if with_swap else None
+      )
+      gaps[with_swap] = max(gaps[with_swap], ticker.take_longest())
+    print(f'swap {step}', flush=True)
+  swapping, quiet = (1000 * np.array(secs[name]) for name in (True, False))
   for case, percent in (('median', 50), ('99th percentile', 99)):
-    yield _row(
-      case,
-      'ms a step',
+    yield printing.row(
+      f'{case}, ms a step',
       np.percentile(swapping, percent),
       np.percentile(quiet, percent),
       num_steps=[len(swapping), len(quiet)],
     )
   median = np.median(quiet)
-  yield _row(
-    'longest stall',
-    'median steps',
+  yield printing.row(
+    'longest stall, median steps',
     swapping.max() / median - 1,
     quiet.max() / median - 1,
   )
-  yield _row(
-    'longest gap of a thread that ticks every ms',
-    'ms',
-    1000 * max(gaps[True]),
-    1000 * max(gaps[False]),
+  yield printing.row(
+    'longest gap of a thread that ticks every ms, ms',
+    1000 * gaps[True],
+    1000 * gaps[False],
   )
 
 
 def main(_):
-  num_blocks = 50_000 if _QUICK.value else _NUM_BLOCKS.value
-  num_swaps = 4 if _QUICK.value else _NUM_SWAPS.value
   with tempfile.TemporaryDirectory() as directory:
-    training = _Training(directory, num_blocks)
-    begun = time.monotonic()
-    made = swapping_run.make_index(
-      os.path.join(directory, 'made'),
-      training.config,
-      training.model,
-      num_blocks,
-    )
-    print(f'Made the index in {time.monotonic() - begun:.0f} s.', flush=True)
-    rows = _rows(*_measure(training, made, num_swaps))
-  printing.print_rows('swaps', 'see rows', rows)
+    rows = _rows(_Training(directory))
+    printing.print_rows('swaps', 'see case', rows)
 
 
 if __name__ == '__main__':

@@ -27,7 +27,6 @@ try:
   import grpc
   from tensorflow_serving.apis import get_model_metadata_pb2
   from tensorflow_serving.apis import get_model_status_pb2
-  from tensorflow_serving.apis import model_pb2
   from tensorflow_serving.apis import model_service_pb2_grpc
   from tensorflow_serving.apis import predict_pb2
   from tensorflow_serving.apis import prediction_service_pb2_grpc
@@ -49,9 +48,7 @@ _CODES = {
   413: grpc.StatusCode.INVALID_ARGUMENT,
   429: grpc.StatusCode.UNAVAILABLE,
   503: grpc.StatusCode.UNAVAILABLE,
-  504: grpc.StatusCode.DEADLINE_EXCEEDED,
 }
-Handle = Callable[[Any], Coroutine[Any, Any, Any]]
 
 
 class _Servicer(
@@ -64,30 +61,18 @@ class _Servicer(
     self._service = service
     self._settings = settings
 
-  async def Predict(
-    self, request: predict_pb2.PredictRequest, context: grpc.aio.ServicerContext
-  ) -> predict_pb2.PredictResponse:
+  async def Predict(self, request: Any, context: Any) -> Any:
     return await self._guarded('Predict', self._predict, request, context)
 
-  async def GetModelMetadata(
-    self,
-    request: get_model_metadata_pb2.GetModelMetadataRequest,
-    context: grpc.aio.ServicerContext,
-  ) -> get_model_metadata_pb2.GetModelMetadataResponse:
+  async def GetModelMetadata(self, request: Any, context: Any) -> Any:
     return await self._guarded(
       'GetModelMetadata', self._metadata, request, context
     )
 
-  async def GetModelStatus(
-    self,
-    request: get_model_status_pb2.GetModelStatusRequest,
-    context: grpc.aio.ServicerContext,
-  ) -> get_model_status_pb2.GetModelStatusResponse:
+  async def GetModelStatus(self, request: Any, context: Any) -> Any:
     return await self._guarded('GetModelStatus', self._status, request, context)
 
-  async def _predict(
-    self, request: predict_pb2.PredictRequest
-  ) -> predict_pb2.PredictResponse:
+  async def _predict(self, request: Any) -> predict_pb2.PredictResponse:
     questions = grpc_messages.questions(request, self._service.limits)
     names = grpc_messages.output_names(request.output_filter)
     answers = await handlers.results_of(self._service.ask(questions))
@@ -101,13 +86,12 @@ class _Servicer(
     return response
 
   async def _metadata(
-    self, request: get_model_metadata_pb2.GetModelMetadataRequest
+    self, request: Any
   ) -> get_model_metadata_pb2.GetModelMetadataResponse:
-    if list(request.metadata_field) != ['signature_def']:
+    fields = list(request.metadata_field)
+    if fields != ['signature_def']:
       raise errors.RequestError(
-        400,
-        'metadata_field must be ["signature_def"]. Got '
-        f'{list(request.metadata_field)}.',
+        400, f'metadata_field must be ["signature_def"]. Got {fields}.'
       )
     response = get_model_metadata_pb2.GetModelMetadataResponse()
     self._name(response.model_spec)
@@ -119,40 +103,41 @@ class _Servicer(
     return response
 
   async def _status(
-    self, request: get_model_status_pb2.GetModelStatusRequest
+    self, request: Any
   ) -> get_model_status_pb2.GetModelStatusResponse:
     del request
     response = get_model_status_pb2.GetModelStatusResponse()
-    status = response.model_version_status.add()
-    status.version = self._version
-    status.state = get_model_status_pb2.ModelVersionStatus.AVAILABLE
+    response.model_version_status.add(
+      version=self._version,
+      state=get_model_status_pb2.ModelVersionStatus.AVAILABLE,
+    )
     return response
 
   @property
   def _version(self) -> int:
     return self._service.versions.params_step
 
-  def _check_spec(self, spec: model_pb2.ModelSpec) -> None:
+  def _check_spec(self, spec: Any) -> None:
     """Raises RequestError, 404 or 400, unless `spec` names what is served."""
-    if spec.name != tf_serving_api.MODEL_NAME:
+    name, signature = tf_serving_api.MODEL_NAME, tf_serving_api.SIGNATURE
+    version = spec.version.value if spec.HasField('version') else self._version
+    if spec.name != name:
       raise errors.RequestError(
-        404,
-        f'The model is "{tf_serving_api.MODEL_NAME}". Got "{spec.name[:40]}".',
+        404, f'The model is "{name}". Got "{spec.name[:40]}".'
       )
     if spec.version_label:
       raise errors.RequestError(400, 'Versions have no labels here.')
-    if spec.HasField('version') and spec.version.value != self._version:
+    if version != self._version:
       raise errors.RequestError(
-        404, f'The version in use is {self._version}. Got {spec.version.value}.'
+        404, f'The version in use is {self._version}. Got {version}.'
       )
-    if spec.signature_name not in ('', tf_serving_api.SIGNATURE):
+    if spec.signature_name not in ('', signature):
       raise errors.RequestError(
         400,
-        f'The signature is "{tf_serving_api.SIGNATURE}". Got '
-        f'"{spec.signature_name[:40]}".',
+        f'The signature is "{signature}". Got "{spec.signature_name[:40]}".',
       )
 
-  def _name(self, spec: model_pb2.ModelSpec, signature_name: str = '') -> None:
+  def _name(self, spec: Any, signature_name: str = '') -> None:
     spec.name = tf_serving_api.MODEL_NAME
     spec.version.value = self._version
     spec.signature_name = signature_name
@@ -160,7 +145,7 @@ class _Servicer(
   async def _guarded(
     self,
     name: str,
-    handle: Handle,
+    handle: Callable[[Any], Coroutine[Any, Any, Any]],
     request: Any,
     context: grpc.aio.ServicerContext,
   ) -> Any:
@@ -186,9 +171,7 @@ class _Servicer(
       code = grpc.StatusCode.INTERNAL
       await context.abort(code, 'The server failed. Its log says why.')
     finally:
-      metrics = self._service.metrics
-      metrics.request_seconds.observe(time.monotonic() - begun)
-      metrics.requests.labels(f'grpc:{name}', code.name).inc()
+      self._service.metrics.count(f'grpc:{name}', code.name, begun)
 
 
 class Server:

@@ -74,7 +74,11 @@ def make_app(
       return _text('ready\n')
     return _text('not ready\n', 503)
 
-  def metrics() -> responses.Response:
+  async def metrics(request: requests.Request) -> responses.Response:
+    try:
+      access.check_token(request.headers.get('authorization'), settings.token)
+    except errors.RequestError as error:
+      return _error(error.status, error.message)
     return _text(service.metrics.text(), media_type=metrics_lib.MEDIA_TYPE)
 
   versions = (_MODEL_PATH, _MODEL_PATH + '/versions/{version:int}')
@@ -90,7 +94,7 @@ def make_app(
       route('/api/documents', api.documents, 'POST'),
       _plain('/healthz', lambda: _text('ok\n')),
       _plain('/readyz', ready),
-      _plain('/metrics', metrics, settings.token),
+      routing.Route('/metrics', metrics),
       *(_file(path, *file) for path, file in _STATIC_FILES.items()),
     ],
     exception_handlers={exceptions.HTTPException: _unknown(service)},
@@ -133,8 +137,7 @@ def _endpoint(
     except Exception:  # Clients see no details.
       logging.exception('%s failed.', name)
       response = _error(500, 'The server failed. Its log says why.')
-    service.metrics.request_seconds.observe(time.monotonic() - begun)
-    service.metrics.requests.labels(name, str(response.status_code)).inc()
+    service.metrics.count(name, str(response.status_code), begun)
     return response
 
   return endpoint

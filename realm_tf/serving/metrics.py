@@ -1,6 +1,7 @@
 """Counts requests, batches and versions for Prometheus (GET /metrics)."""
 
 from collections.abc import Callable
+import time
 
 import prometheus_client
 
@@ -13,15 +14,7 @@ MEDIA_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 
 class Metrics:
-  """Counters of the server, and the resources of its process.
-
-  Attributes:
-    requests: Requests by route and status code.
-    request_seconds: Seconds from a request's headers to its answer.
-    batch_sizes: Questions that were answered together.
-    swaps: Newer versions by result, 'loaded' or 'refused'.
-    drops: Dropped connections by their client, 'idle' or 'slow'.
-  """
+  """Counters of the server, and the resources of its process."""
 
   def __init__(self) -> None:
     # Not the global registry: a program may have several servers.
@@ -57,6 +50,11 @@ class Metrics:
       registry=self._registry,
     )
     prometheus_client.ProcessCollector(registry=self._registry)
+
+  def count(self, route: str, code: str, begun: float) -> None:
+    """Counts a request that began at `begun` of `time.monotonic`."""
+    self.requests.labels(route, code).inc()
+    self.request_seconds.observe(time.monotonic() - begun)
 
   def add_gauge(self, name: str, about: str, read: Callable[[], float]) -> None:
     """Adds a number that is read at each GET /metrics."""
