@@ -114,7 +114,7 @@ def _rows(url: str) -> Iterator[dict[str, Any]]:
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
       cost = pool.submit(_change, url)
       read()  # Half of it may be from the quiet time.
-      during = []
+      during = [read()]
       while not cost.done():
         during.append(read())
     quiet += [read() for _ in range(4)]
