@@ -70,12 +70,13 @@ def read(path: str) -> Directory:
   model = _model_config(values, config_path, architecture, recipe)
   _refuse_adapter(encoder_dir)
   tensors = safetensors_files.Tensors(encoder_dir)
-  names = tied_names.resolve(
-    tensors, values.get('tie_word_embeddings', True), config_path
-  )
   roles = hugging_face_names.ROLES.get(
     architecture, hugging_face_names.BERT_ROLES
   )
+  names = {hugging_face_names.modern(name): name for name in tensors}
+  if 'reader' in roles.get('', ()):  # Others have a head that is not read.
+    is_tied = values.get('tie_word_embeddings', True)
+    tied_names.resolve(names, tensors, is_tied, config_path)
   shapes = {name: tensors.shape(names[name]) for name in names}
   hugging_face_names.check_sizes(shapes, model, roles, config_path)
   arrays, report = hugging_face_names.convert(

@@ -24,11 +24,15 @@ def is_copy(name: str) -> bool:
 
 
 def resolve(
-  tensors: safetensors_files.Tensors, is_tied: bool, config_path: str
-) -> dict[str, str]:
-  """Returns names that we read -> names in the file.
+  names: dict[str, str],
+  tensors: safetensors_files.Tensors,
+  is_tied: bool,
+  config_path: str,
+) -> None:
+  """Adds to `names` the names that a shared tensor stands under.
 
   Args:
+    names: Name that we read -> name in the file.
     tensors: The file.
     is_tied: Whether the config says that the head shares its weights.
     config_path: config.json, for the error.
@@ -36,7 +40,6 @@ def resolve(
   Raises:
     UserError: Two tensors that the head shares differ.
   """
-  names = {hugging_face_names.modern(name): name for name in tensors}
   if not is_tied and _HEAD in names and _DECODER not in names:
     raise _untied(config_path, f'no {_DECODER}')
   for read, other in _TIED.items():
@@ -44,7 +47,6 @@ def resolve(
       names[read] = names[other]
     elif other in names and not _equal(tensors, names[read], names[other]):
       raise _untied(config_path, f'{names[other]} that is not {names[read]}')
-  return names
 
 
 def _equal(tensors, one, other):

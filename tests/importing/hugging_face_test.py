@@ -217,6 +217,28 @@ class HuggingFaceTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'tie_word_embeddings'):
       hugging_face.read(self.directory)
 
+  def test_an_embedder_has_a_head_that_is_not_read(self):
+    words = self.arrays['embeddings.word_embeddings.weight']
+    projection = np.ones([128, 6], np.float32)
+    arrays = {
+      **{f'realm.{name}': value for name, value in self.arrays.items()},
+      'cls.predictions.decoder.weight': 1 + words,
+      'cls.dense.weight': projection,
+      'cls.dense.bias': projection[:, 0],
+      'cls.LayerNorm.weight': projection[:, 0],
+      'cls.LayerNorm.bias': projection[:, 0],
+    }
+    _write_directory(
+      self.directory,
+      arrays,
+      architectures=['RealmEmbedder'],
+      model_type='realm',
+    )
+    found = hugging_face.read(self.directory).arrays
+    np.testing.assert_array_equal(
+      found['shared_bert/word_embeddings/embeddings'], words
+    )
+
   def test_a_third_segment_is_left_out_and_one_is_too_few(self):
     name = 'embeddings.token_type_embeddings.weight'
     types = self.arrays[name]
