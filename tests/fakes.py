@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.objectives import exclusion
 from realm_tf.retrieval import retriever
 from realm_tf.text import wordpiece
-
-NO_SPAN = -1e9
 
 
 def tokenizer(words: str) -> wordpiece.WordpieceTokenizer:
@@ -103,7 +102,9 @@ class FakeReader:
 
   def __call__(self, question_ids, title_ids, body_ids, retrieval_scores):
     del question_ids, title_ids
-    scores = np.full([*body_ids.shape, self._max_width], NO_SPAN, np.float32)
+    scores = np.full(
+      [*body_ids.shape, self._max_width], exclusion.NO_SCORE, np.float32
+    )
     for row, column in np.ndindex(body_ids.shape[:2]):
       liked = self._liked.get(int(body_ids[row, column, 0]))
       if liked:

@@ -15,6 +15,7 @@ from realm_tf.corpus import sources
 from realm_tf.records import block_table
 from realm_tf.records import corpus_files
 from realm_tf.records import encoded_blocks
+from realm_tf.records import null_block
 from realm_tf.records import query_files
 from realm_tf.records import query_table
 from realm_tf.text import wordpiece
@@ -179,7 +180,7 @@ class Corpus:
 def query(
   ids: Sequence[int],
   spans: Sequence[Sequence[int]] = (),
-  own_block: int = query_table.NO_BLOCK,
+  own_block: int = null_block.ID,
   text: str = '',
 ) -> query_table.Query:
   """Returns a query of wordpieces and its salient spans."""

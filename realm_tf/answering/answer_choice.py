@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from realm_tf.objectives import exclusion
 from realm_tf.text import answers
 
 BY_SPAN, BY_TEXT = 'span', 'text'
 # Spans kept of each block. The rest is in the normalizer only: p(y|x) of an
 # answer is a sum over those of its spans that are among the best ones.
 NUM_SPANS = 20
-# Scores below it belong to spans that do not exist (`modeling.span_reader`).
-NO_SPAN = -1e8
 NOTHING = np.float32(-np.inf)  # Score of what does not exist, from here on.
 
 
@@ -83,7 +82,7 @@ def best_spans(scores: np.ndarray, num_spans: int = NUM_SPANS) -> Spans:
   """
   width = scores.shape[-1]
   flat = scores.reshape(*scores.shape[:2], -1)  # [B, K, Lz * W]
-  flat = np.where(flat > NO_SPAN, flat, NOTHING)
+  flat = np.where(exclusion.exists(flat), flat, NOTHING)
   num = min(num_spans, flat.shape[-1])
   # A full sort would take ten times as long.
   some = np.sort(np.argpartition(-flat, num - 1, axis=-1)[..., :num], axis=-1)

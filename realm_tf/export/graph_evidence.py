@@ -9,10 +9,9 @@ import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
 from realm_tf.answering import answer_choice
+from realm_tf.objectives import exclusion
+from realm_tf.records import null_block
 from realm_tf.text import string_tensors
-
-NO_BLOCK = -1  # Block id where there is less evidence than K.
-NO_SCORE = -1e9  # Score of no span; finite, because JSON has no infinity.
 
 
 class Evidence(NamedTuple):
@@ -68,7 +67,7 @@ def best_spans(scores: tf.Tensor) -> answer_choice.Spans:
   num_read, width = scores.shape[1], scores.shape[3]
   shape = tf.shape(scores)
   flat = tf.reshape(scores, [shape[0], num_read, shape[2] * width])
-  flat = tf.where(flat > answer_choice.NO_SPAN, flat, answer_choice.NOTHING)
+  flat = tf.where(exclusion.exists(flat), flat, answer_choice.NOTHING)
   number = answer_choice.NUM_SPANS
   flat = tf.pad(
     flat, [[0, 0], [0, 0], [0, number]], constant_values=answer_choice.NOTHING
@@ -94,7 +93,7 @@ def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
   elsewhere = 1.0 - tf.reduce_sum(covered, axis=-1)
   return {
     'answers': evidence.of_spans(evidence.texts, '')[:, 0],
-    'scores': tf.where(answered, choice.scores, NO_SCORE),
+    'scores': tf.where(answered, choice.scores, exclusion.NO_SCORE),
     'probabilities': tf.where(
       answered, tf.minimum(tf.exp(log_probabilities), 1.0), 0.0
     ),
@@ -113,11 +112,13 @@ def of_blocks(
   """
   probabilities = answer_choice.softmax(scores[:, : read_ids.shape[1]], tnp)
   return {
-    'block_ids': evidence.of_blocks(read_ids, NO_BLOCK),
+    'block_ids': evidence.of_blocks(read_ids, null_block.ID),
     'starts': evidence.of_spans(evidence.starts, 0),
     'ends': evidence.of_spans(evidence.ends, 0),
     'evidence_answers': evidence.of_spans(evidence.texts, ''),
-    'evidence_scores': evidence.of_spans(evidence.spans.scores, NO_SCORE),
+    'evidence_scores': evidence.of_spans(
+      evidence.spans.scores, exclusion.NO_SCORE
+    ),
     'retrieval_probabilities': evidence.of_blocks(probabilities, 0.0),
   }
 

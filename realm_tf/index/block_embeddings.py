@@ -16,6 +16,7 @@ from realm_tf.modeling import lean_encoder
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
 from realm_tf.records import joining
+from realm_tf.records import null_block
 
 BATCH_SIZE = 128  # Blocks of full length embedded at once.
 _LENGTH_STEP = 32  # Few different shapes: each is compiled, for seconds.
@@ -99,7 +100,7 @@ def embed_blocks(
   )
 
   def embed_batch(batch: _Batch) -> tuple[np.ndarray, tf.Tensor]:
-    ids = np.full([batch.size], block_table.NULL_BLOCK, np.int64)
+    ids = np.full([batch.size], null_block.ID, np.int64)
     ids[: len(batch.rows)] = block_ids[batch.rows]
     tokens = table.gather(ids, lengths.title_tokens, batch.length)
     return batch.rows, embed(*tokens, batch.length)

@@ -21,6 +21,7 @@ import numpy as np
 import tensorflow as tf
 
 from realm_tf.index import searcher
+from realm_tf.records import null_block
 
 _GROUP = 64
 # Scores of one chunk: they stay in the cache, and below the size from which the
@@ -200,7 +201,7 @@ def _scan(part, queries, num_valid, k, top):
     return i + 1, tf.gather(numbers, order, batch_dims=1), values
 
   nothing = (
-    tf.fill([num_queries, k], searcher.NOT_FOUND),
+    tf.fill([num_queries, k], null_block.ID),
     tf.fill([num_queries, k], -np.inf),
   )
   return tf.while_loop(
@@ -245,7 +246,7 @@ def _rescore(part, groups, queries, num_valid, k):
 
   Args:
     part: [S, D].
-    groups: int32 [Q, G]; `NOT_FOUND` for none.
+    groups: int32 [Q, G]; -1 for none.
     queries: float32 [Q, D].
     num_valid: The rows of `part` from this one on are padding.
     k: Rows wanted.
@@ -267,4 +268,4 @@ def _rescore(part, groups, queries, num_valid, k):
 def _ids(rows, scores, first_id):
   """Returns block ids instead of rows of a part."""
   found = scores > -np.inf
-  return tf.where(found, rows + first_id, searcher.NOT_FOUND), scores
+  return tf.where(found, rows + first_id, null_block.ID), scores

@@ -13,6 +13,7 @@ import numpy as np
 
 from realm_tf.index import embedding_shards
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.records import null_block
 
 _QUERIES = 32  # Rescored at once: 8 MB of rows at 480 hits of 128 dimensions.
 
@@ -73,4 +74,4 @@ class DiskRescorer:
     embedding_shards.prefetch(self._embeddings, wanted)
     rows = self._embeddings[wanted]
     scores = np.einsum('qd,qhd->qh', queries, rows[places.reshape(ids.shape)])
-    return ids, np.where(ids == searcher_lib.NOT_FOUND, -np.inf, scores)
+    return ids, np.where(ids == null_block.ID, -np.inf, scores)

@@ -24,6 +24,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.index import searcher
 from realm_tf.index import tuning
+from realm_tf.records import null_block
 from realm_tf.rundir import json_files
 from realm_tf.rundir import json_shapes
 
@@ -125,7 +126,7 @@ class MilvusSearcher:
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
     """See `searcher.Searcher`."""
-    ids = np.full([len(queries), k], searcher.NOT_FOUND, np.int32)
+    ids = np.full([len(queries), k], null_block.ID, np.int32)
     scores = np.full([len(queries), k], -np.inf, np.float32)
     for start in range(0, len(queries), _MAX_QUERIES):
       for row, hits in enumerate(

@@ -18,6 +18,7 @@ from realm_tf import errors
 from realm_tf.index import scann_searcher
 from realm_tf.index import searcher
 from realm_tf.index import tuning
+from realm_tf.records import null_block
 
 # In the order of the op's arguments.
 _STATE = (
@@ -111,6 +112,6 @@ class ScannModule(tf.Module):
     # What was not found has id 0 and a score of NaN.
     found = tf.math.is_finite(scores)
     return (
-      tf.where(found, ids, searcher.NOT_FOUND),
+      tf.where(found, ids, null_block.ID),
       tf.where(found, scores, -float('inf')),
     )

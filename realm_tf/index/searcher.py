@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-NOT_FOUND = -1  # In place of a block id; its score is -inf.
+from realm_tf.records import null_block
 
 
 class Neighbors(NamedTuple):
@@ -40,7 +40,7 @@ class Searcher(Protocol):
     """Searches float32 `queries`, [Q, D], for the top `k` blocks of each.
 
     Where a searcher finds fewer than `k`, it either returns fewer columns or
-    fills the end of a row with `NOT_FOUND`.
+    fills the end of a row with -1.
     """
 
 
@@ -102,24 +102,24 @@ def nothing(num_queries: int, k: int) -> Neighbors:
   """Returns no block for each query, [Q, k]."""
   shape = num_queries, k
   return Neighbors(
-    np.full(shape, NOT_FOUND, np.int32), np.full(shape, -np.inf, np.float32)
+    np.full(shape, null_block.ID, np.int32), np.full(shape, -np.inf, np.float32)
   )
 
 
 def fill(neighbors: Neighbors, k: int) -> Neighbors:
-  """Returns `neighbors` with `k` columns; `NOT_FOUND` where there are fewer."""
+  """Returns `neighbors` with `k` columns; -1 where there are fewer."""
   missing = k - neighbors.block_ids.shape[1]
   if missing <= 0:
     return neighbors
   behind = [[0, 0], [0, missing]]
   return Neighbors(
-    np.pad(neighbors.block_ids, behind, constant_values=NOT_FOUND),
+    np.pad(neighbors.block_ids, behind, constant_values=null_block.ID),
     np.pad(neighbors.scores, behind, constant_values=-np.inf),
   )
 
 
 def mark_missing(block_ids: np.ndarray, scores: np.ndarray) -> Neighbors:
-  """Returns neighbours with `NOT_FOUND` wherever a score is not finite.
+  """Returns neighbours with -1 wherever a score is not finite.
 
   Args:
     block_ids: Integers [Q, K]; anything in places that were not filled.
@@ -127,6 +127,6 @@ def mark_missing(block_ids: np.ndarray, scores: np.ndarray) -> Neighbors:
   """
   found = np.isfinite(scores)
   return Neighbors(
-    np.where(found, block_ids, NOT_FOUND).astype(np.int32),
+    np.where(found, block_ids, null_block.ID).astype(np.int32),
     np.where(found, scores, -np.inf).astype(np.float32),
   )

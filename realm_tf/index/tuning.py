@@ -91,7 +91,7 @@ def recall(found_ids: np.ndarray, expected_ids: np.ndarray) -> float:
   """Returns the share of `expected_ids`, [Q, k], that `found_ids` has.
 
   Args:
-    found_ids: Integers [Q, K], `NOT_FOUND` in places that were not filled.
+    found_ids: Integers [Q, K], -1 in places that were not filled.
     expected_ids: Integers [Q, k].
   """
   # Row by row: all pairs at once take gigabytes where k is thousands.

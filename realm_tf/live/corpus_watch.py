@@ -17,6 +17,7 @@ from realm_tf.live import changes as changes_lib
 from realm_tf.live import watcher
 from realm_tf.live import writer as writer_lib
 from realm_tf.records import block_table
+from realm_tf.records import null_block
 from realm_tf.retrieval import hot_swap
 from realm_tf.rundir import manifests
 
@@ -65,9 +66,9 @@ def compare(old: Articles, new: Articles) -> tuple[np.ndarray, np.ndarray]:
   The reverse, rows of `old` that `new` lacks, goes by ids alone.
   """
   rows = block_table.find_hashes(new.keys, old.keys)
-  is_known = rows != block_table.NOT_FOUND
+  is_known = rows != null_block.ID
   is_same = is_known & (old.digests[rows] == new.digests)
-  is_gone = block_table.find_hashes(old.keys, new.keys) == block_table.NOT_FOUND
+  is_gone = block_table.find_hashes(old.keys, new.keys) == null_block.ID
   return np.flatnonzero(~is_same), np.flatnonzero(is_gone)
 
 

@@ -15,10 +15,10 @@ from official.nlp.modeling.ops import beam_search
 import tensorflow as tf
 
 from realm_tf import config as config_lib
+from realm_tf.objectives import exclusion
 
 PREFIXES = ('t5_transformer/',)  # Of the variables' names.
 PAD_ID = 0  # Also what a decoder begins with.
-_MASKED = -1e9
 _ACTIVATIONS = {'relu': ('relu',), 'gated_gelu': ('gelu', 'linear')}
 
 
@@ -140,7 +140,7 @@ class Seq2Seq(tf.Module):
     """
     step, cache = self._decoding(input_ids, max_tokens + 1)
     vocab_size = self.config.vocab_size
-    only_end = _MASKED * (1.0 - tf.one_hot(end_id, vocab_size))
+    only_end = exclusion.NO_SCORE * (1.0 - tf.one_hot(end_id, vocab_size))
 
     def step_or_end(ids, i, cache):
       # What has not ended by itself competes as it is.
@@ -181,8 +181,9 @@ class Seq2Seq(tf.Module):
       outputs = self._t5.decoder(
         ids,
         cache['encoded'],
-        decoder_mask=_MASKED * is_later[None, None, None],
-        encoder_decoder_mask=_MASKED * cache['is_padding'][:, None, None],
+        decoder_mask=exclusion.NO_SCORE * is_later[None, None, None],
+        encoder_decoder_mask=exclusion.NO_SCORE
+        * cache['is_padding'][:, None, None],
         decode=True,
         decode_position=i,
         cache=dict(enumerate(cache['layers'])),

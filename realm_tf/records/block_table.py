@@ -16,12 +16,11 @@ from realm_tf import input_files
 from realm_tf.records import columns
 from realm_tf.records import encoded_blocks
 from realm_tf.records import npy_files
+from realm_tf.records import null_block
 from realm_tf.rundir import json_shapes
 from realm_tf.rundir import layout
 from realm_tf.rundir import manifests
 
-NULL_BLOCK = -1  # Id of the null block; its title and body are empty.
-NOT_FOUND = -1  # Of `find_hashes`.
 FOLDER = 'table'
 SCHEMA_VERSION = 2
 _MOST_BLOCKS = 2**31 - 1  # Rows are int32.
@@ -135,7 +134,7 @@ class BlockTable:
   def gather(
     self, ids: np.ndarray, title_length: int, body_length: int
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns wordpieces, cut or zero-padded; zeros for NULL_BLOCK.
+    """Returns wordpieces, cut or zero-padded; zeros for -1.
 
     Args:
       ids: Block ids, [...].
@@ -146,7 +145,9 @@ class BlockTable:
       title_ids, int32 [..., Lt], and body_ids, int32 [..., Lz].
     """
     ids = np.asarray(ids)
-    rows = np.where(ids < 0, NULL_BLOCK, self.article_rows[np.maximum(ids, 0)])
+    rows = np.where(
+      ids < 0, null_block.ID, self.article_rows[np.maximum(ids, 0)]
+    )
     return (
       self._title_ids.gather(rows, title_length),
       self._body_ids.gather(ids, body_length),
@@ -238,8 +239,8 @@ def _rows_of_texts(texts: Sequence[str]) -> dict[str, list[int]]:
 
 
 def find_hashes(wanted: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-  """Returns the row of each of `wanted` in `hashes`, int64, or NOT_FOUND."""
+  """Returns the row of each of `wanted` in `hashes`, int64, or -1."""
   order = np.argsort(hashes, kind='stable')
   places = np.searchsorted(hashes, wanted, sorter=order)
   rows = order[np.minimum(places, len(order) - 1)]
-  return np.where(hashes[rows] == wanted, rows, NOT_FOUND)
+  return np.where(hashes[rows] == wanted, rows, null_block.ID)

@@ -10,6 +10,7 @@ import numpy as np
 
 from realm_tf import errors
 from realm_tf.records import block_table
+from realm_tf.records import null_block
 from realm_tf.records import query_table
 from realm_tf.records import sampling
 
@@ -52,7 +53,7 @@ def queries(
     return np.zeros(table.num_queries, bool)
   own = table.own_blocks
   result = blocks(corpus, share)[np.maximum(own, 0)]
-  for row in np.flatnonzero(own == query_table.NO_BLOCK):
+  for row in np.flatnonzero(own == null_block.ID):
     result[row] = is_held_out(table.query(row).text, share)
   return result
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from realm_tf.records import block_table
+from realm_tf.records import null_block
 from realm_tf.records import query_table
 from realm_tf.rundir import examples as examples_lib
 from realm_tf.text import wordpiece
@@ -76,7 +77,7 @@ def of_queries(
   seed: int,
 ) -> Report:
   """Reports on pre-training queries; salient spans are marked."""
-  own = float(np.mean(queries.own_blocks != query_table.NO_BLOCK))
+  own = float(np.mean(queries.own_blocks != null_block.ID))
   dropped = queries.manifest['num_dropped']
   facts = {
     'queries': queries.num_queries,

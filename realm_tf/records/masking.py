@@ -105,7 +105,7 @@ def mask_batch(
     masked_positions, int32 [B, M]: positions in x without [CLS], zero-padded.
     gold_ids, int32 [B, M]: y, zero-padded.
     token_mask, float32 [B, M]: 1.0 at a masked token.
-    own_block, int64 [B]: block ids, or query_table.NO_BLOCK.
+    own_block, int64 [B]: block ids, or -1.
   """
   size, length, num_masked = len(rows), masking.length, masking.max_masked
   query_ids = np.zeros((size, length), np.int32)

@@ -19,6 +19,7 @@ from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
 from realm_tf.corpus import tagged_sentences
 from realm_tf.records import block_table
+from realm_tf.records import null_block
 from realm_tf.records import query_table
 from realm_tf.text import sentences as sentences_lib
 from realm_tf.text import wordpiece
@@ -111,9 +112,9 @@ def find_own_blocks(
   if title:
     ids = np.union1d(ids, table.find_title(title))
   if not len(ids):
-    return [query_table.NO_BLOCK] * len(sentences)
+    return [null_block.ID] * len(sentences)
   return [
-    query_table.NO_BLOCK if row is None else int(ids[row])
+    null_block.ID if row is None else int(ids[row])
     for row in _find_rows(sentences, table.texts(ids))
   ]
 

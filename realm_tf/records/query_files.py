@@ -10,6 +10,7 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.records import block_table
 from realm_tf.records import columns
+from realm_tf.records import null_block
 from realm_tf.records import query_table
 from realm_tf.rundir import manifests
 
@@ -47,9 +48,7 @@ def write(
         'Pre-training needs at least one query; none of the input has a '
         f'span to mask ({dropped}). Check --input and --tagger.'
       )
-    hashes = np.where(
-      own == query_table.NO_BLOCK, 0, table.hashes[np.maximum(own, 0)]
-    )
+    hashes = np.where(own == null_block.ID, 0, table.hashes[np.maximum(own, 0)])
     np.save(os.path.join(staging, 'own_blocks.npy'), own)
     np.save(os.path.join(staging, 'own_hashes.npy'), hashes.astype(np.uint64))
     manifest.update(

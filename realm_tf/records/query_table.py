@@ -17,11 +17,11 @@ from realm_tf import errors
 from realm_tf.records import block_table
 from realm_tf.records import columns
 from realm_tf.records import npy_files
+from realm_tf.records import null_block
 from realm_tf.records import rows as rows_lib
 from realm_tf.rundir import json_shapes
 from realm_tf.rundir import manifests
 
-NO_BLOCK = block_table.NOT_FOUND
 SCHEMA_VERSION = 1
 _MOST_BLOCKS = 2**31 - 1
 # Column -> type of its values.
@@ -53,13 +53,13 @@ class Query(NamedTuple):
   Attributes:
     ids: int32 [L]; without [CLS] and [SEP].
     spans: int32 [S, 2]; tokens [start, end) that may be masked.
-    own_block: Id of the block that it was taken from, or NO_BLOCK.
+    own_block: Id of the block that it was taken from, or -1.
     text: The sentence as written.
   """
 
   ids: np.ndarray
   spans: np.ndarray
-  own_block: int = NO_BLOCK
+  own_block: int = null_block.ID
   text: str = ''
 
 
@@ -106,7 +106,7 @@ class QueryTable:
   Attributes:
     manifest: Manifest of the directory.
     num_queries: Number of queries.
-    own_blocks: Block ids or NO_BLOCK, int64 [num_queries], in the corpus that
+    own_blocks: Block ids or -1, int64 [num_queries], in the corpus that
       the queries were made with or, after `fit_corpus`, in that corpus.
   """
 
@@ -117,8 +117,8 @@ class QueryTable:
     own_blocks = self._open('own_blocks.npy', np.int64)
     npy_files.check_values(
       own_blocks,
-      npy_files.within(NO_BLOCK, _MOST_BLOCKS),
-      f'Ids of blocks, or {NO_BLOCK},',
+      npy_files.within(null_block.ID, _MOST_BLOCKS),
+      f'Ids of blocks, or {null_block.ID},',
     )
     self.own_blocks = np.asarray(own_blocks)
     self._ids, self._spans, self._texts = (
@@ -149,7 +149,7 @@ class QueryTable:
     self._check('vocabulary_sha256', table)
     self._ids.check_below(table.vocab_size)
     key = 'corpus_fingerprint'
-    has_own = self.own_blocks != NO_BLOCK
+    has_own = self.own_blocks != null_block.ID
     if not has_own.any() or self.manifest[key] == table.manifest[key]:
       if self.own_blocks.max() >= table.num_blocks:
         raise errors.UserError(
@@ -160,8 +160,8 @@ class QueryTable:
       return
     hashes = self._open('own_hashes.npy', np.uint64)
     found = block_table.find_hashes(hashes, table.hashes)
-    self.own_blocks = np.where(has_own, found, NO_BLOCK)
-    is_found = self.own_blocks[has_own] != NO_BLOCK
+    self.own_blocks = np.where(has_own, found, null_block.ID)
+    is_found = self.own_blocks[has_own] != null_block.ID
     if not is_found.any():
       self._check(key, table)
     if not is_found.all():

@@ -6,9 +6,7 @@ Pure NumPy: neighbours in, candidates out.
 import numpy as np
 
 from realm_tf.records import answer_spans
-from realm_tf.records import block_table
-
-NULL_BLOCK = block_table.NULL_BLOCK
+from realm_tf.records import null_block
 
 
 def select(
@@ -37,9 +35,9 @@ def select(
   ids = np.where(
     np.take_along_axis(usable, order, axis=1),
     np.take_along_axis(neighbor_ids, order, axis=1),
-    NULL_BLOCK,
+    null_block.ID,
   )
-  result = np.full([len(ids), num_candidates], NULL_BLOCK, np.int32)
+  result = np.full([len(ids), num_candidates], null_block.ID, np.int32)
   result[:, 1 : 1 + ids.shape[1]] = ids
   return result
 
@@ -49,7 +47,7 @@ def is_real(candidate_ids: np.ndarray) -> np.ndarray:
 
   The first null block does; those that only fill a row do not.
   """
-  real = candidate_ids != NULL_BLOCK
+  real = candidate_ids != null_block.ID
   real[:, 0] = True
   return real
 

@@ -87,7 +87,7 @@ class LinkedBlocks:
       score: Scores pairs of a place in `blocks` and a linked block.
 
     Returns:
-      int32 [n, k], best first; NO_BLOCK where there are fewer.
+      int32 [n, k], best first; -1 where there are fewer.
     """
     (places,) = np.nonzero(blocks >= 0)
     articles = self._article_rows[blocks[places]]

@@ -21,6 +21,7 @@ from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
 from realm_tf.records import block_table
 from realm_tf.records import joining
+from realm_tf.records import null_block
 from realm_tf.records import sampling
 from realm_tf.retrieval import candidates
 from realm_tf.retrieval import retrieval_layer
@@ -172,7 +173,7 @@ class Completer:
     }
 
   def _block(self, block_id: int) -> dict[str, Any]:
-    if block_id == block_table.NULL_BLOCK:
+    if block_id == null_block.ID:
       return {'block_id': None, 'title': '', 'text': ''}
     (title,), (text,) = (
       read([block_id]) for read in (self._table.titles, self._table.texts)

@@ -22,6 +22,7 @@ from tensorflow.core.protobuf import meta_graph_pb2
 
 from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
+from realm_tf.objectives import exclusion
 from realm_tf.serving import request_body
 
 SIGNATURE = 'serving_default'
@@ -45,9 +46,8 @@ EVIDENCE_OUTPUTS = {
   'retrieval_probabilities': 'DT_FLOAT',
 }
 OUTPUTS = {**ANSWER_OUTPUTS, **EVIDENCE_OUTPUTS}
-_NO_SCORE = -1e9  # JSON has no -inf.
 # Stands for missing evidence, in the order of EVIDENCE_OUTPUTS.
-_NO_EVIDENCE = (-1, '', '', 0, 0, '', _NO_SCORE, 0.0)
+_NO_EVIDENCE = (-1, '', '', 0, 0, '', exclusion.NO_SCORE, 0.0)
 
 
 class Predict(NamedTuple):
@@ -199,7 +199,7 @@ def _row(answer: answer_lib.Answer, top_k: int) -> dict[str, Any]:
   blocks += [_NO_EVIDENCE] * (top_k - len(blocks))
   return {
     'answers': answer.prediction,
-    'scores': _NO_SCORE if answer.score is None else answer.score,
+    'scores': exclusion.NO_SCORE if answer.score is None else answer.score,
     'probabilities': answer.probability,
     'null_probabilities': answer.null_probability,
     **{

@@ -9,7 +9,7 @@ import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
 from realm_tf.answering import answer_choice
-from tests import fakes
+from realm_tf.objectives import exclusion
 
 # Paris is the best span, but Rome has 3 + 1 + 2 = 6 in all.
 _BLOCKS = (
@@ -110,7 +110,7 @@ class ChooseTest(parameterized.TestCase):
 
 class BestSpansTest(absltest.TestCase):
   def test_matches_hand_computation(self):
-    no = fakes.NO_SPAN
+    no = exclusion.NO_SCORE
     # Two blocks of 2 wordpieces, spans of up to 2: exp(g) of 1, 3, 4 and 2, 5.
     weights = np.array([[[[1, 3], [4, 1]], [[2, 1], [5, 1]]]], np.float32)
     scores = np.log(weights)
@@ -125,7 +125,7 @@ class BestSpansTest(absltest.TestCase):
 
   def test_a_question_without_any_span(self):
     spans = answer_choice.best_spans(
-      np.full([1, 2, 3, 2], fakes.NO_SPAN, np.float32)
+      np.full([1, 2, 3, 2], exclusion.NO_SCORE, np.float32)
     )
     np.testing.assert_array_equal(spans.scores, np.full([1, 2, 6], -np.inf))
     np.testing.assert_array_equal(spans.log_normalizers, [-np.inf])

@@ -6,6 +6,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.answering import answerer as answerer_lib
+from realm_tf.objectives import exclusion
 from tests import fakes
 
 _TEXTS = ['Rome or Paris', 'a Rome', 'Oslo', '']
@@ -23,7 +24,7 @@ class AnswerProbabilityTest(parameterized.TestCase):
     del question_ids, title_ids
     weights = [_WEIGHTS.get(word, 0) for word in self.tokenizer.vocabulary]
     with np.errstate(divide='ignore'):
-      scores = np.maximum(np.log(weights), fakes.NO_SPAN)[body_ids]
+      scores = np.maximum(np.log(weights), exclusion.NO_SCORE)[body_ids]
     return (scores + retrieval_scores[:, :, None])[..., None]
 
   def _answer(self, found, answer_by, num_read=2):

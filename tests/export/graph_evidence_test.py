@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from realm_tf.answering import answer_choice
 from realm_tf.export import graph_evidence
-from tests import fakes
+from realm_tf.objectives import exclusion
 
 
 class BestSpansTest(parameterized.TestCase):
@@ -17,9 +17,9 @@ class BestSpansTest(parameterized.TestCase):
     rng = np.random.default_rng(0)
     scores = rng.permutation(np.prod(shape)).astype(np.float32) / 8
     scores = scores.reshape(shape)  # Distinct: NumPy keeps any of equal ones.
-    scores[rng.random(shape) < 0.3] = fakes.NO_SPAN
-    scores[0, 1] = fakes.NO_SPAN  # A block without any span,
-    scores[1] = fakes.NO_SPAN  # and a question.
+    scores[rng.random(shape) < 0.3] = exclusion.NO_SCORE
+    scores[0, 1] = exclusion.NO_SCORE  # A block without any span,
+    scores[1] = exclusion.NO_SCORE  # and a question.
     expected = answer_choice.best_spans(scores)
     found = graph_evidence.best_spans(tf.constant(scores))
     exists = expected.scores > -np.inf

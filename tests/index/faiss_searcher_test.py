@@ -12,6 +12,7 @@ from realm_tf import config as config_lib
 from realm_tf.index import faiss_searcher
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import tuning
+from realm_tf.records import null_block
 
 
 def _normal(*shape):
@@ -30,7 +31,7 @@ class FaissSearcherTest(parameterized.TestCase):
     )
     self.assertEqual(neighbors.block_ids.shape, (3, 30))
     for row in range(3):
-      found = neighbors.block_ids[row] != searcher_lib.NOT_FOUND
+      found = neighbors.block_ids[row] != null_block.ID
       count = int(found.sum())
       self.assertBetween(count, 1, 29)
       self.assertTrue(found[:count].all())  # Missing ones are behind.

@@ -18,6 +18,7 @@ from realm_tf.index import index_plan
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
 from realm_tf.index import storage
+from realm_tf.records import null_block
 from realm_tf.rundir import versions
 from tests.index import small
 
@@ -80,7 +81,7 @@ class MilvusSearcherTest(absltest.TestCase):
     searcher = self._build().with_effort(searcher_lib.Effort(4, 20))
     found = searcher.search(self.queries, 25)
     self.assertEqual(found.block_ids.shape, (7, 25))
-    self.assertTrue((found.block_ids[:, 20:] == searcher_lib.NOT_FOUND).all())
+    self.assertTrue((found.block_ids[:, 20:] == null_block.ID).all())
     self.assertTrue(np.isneginf(found.scores[:, 20:]).all())
 
   def test_many_queries_and_many_rows_go_in_pieces(self):

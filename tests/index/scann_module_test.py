@@ -9,6 +9,7 @@ from realm_tf import errors
 from realm_tf.index import brute_force
 from realm_tf.index import scann_module
 from realm_tf.index import searcher
+from realm_tf.records import null_block
 
 
 def _clustered(seed):
@@ -51,7 +52,7 @@ class ScannModuleTest(absltest.TestCase):
   def test_what_is_not_found_is_marked(self):
     little = self.module.with_effort(searcher.Effort(1, 400))
     found = little.search(self.points[:3], 300)
-    missing = found.block_ids == searcher.NOT_FOUND
+    missing = found.block_ids == null_block.ID
     self.assertTrue(missing.any())
     np.testing.assert_array_equal(found.scores == -np.inf, missing)
 

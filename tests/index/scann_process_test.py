@@ -12,6 +12,7 @@ from realm_tf import config as config_lib
 from realm_tf.index import scann_process
 from realm_tf.index import scann_searcher
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.records import null_block
 
 _NUM_BLOCKS, _SIZE = 300, 8
 _EFFORT = searcher_lib.Effort(leaves_to_search=9, num_to_rescore=50)
@@ -70,7 +71,7 @@ class ScannProcessTest(absltest.TestCase):
   def test_more_than_there_are_blocks(self):
     found = self._load().search(self.queries[:2], _NUM_BLOCKS + 5)
     self.assertEqual(found.block_ids.shape, (2, _NUM_BLOCKS + 5))
-    self.assertTrue((found.block_ids[:, -5:] == searcher_lib.NOT_FOUND).all())
+    self.assertTrue((found.block_ids[:, -5:] == null_block.ID).all())
     self.assertTrue(np.isneginf(found.scores[:, -5:]).all())
 
   def test_the_process_ends_with_its_searcher(self):

@@ -10,8 +10,8 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.index import scann_searcher
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import tuning
+from realm_tf.records import null_block
 
 
 def _normal(*shape):
@@ -36,7 +36,7 @@ class ScannSearcherTest(parameterized.TestCase):
     )
     self.assertEqual(neighbors.block_ids.shape, (3, 30))
     for row in range(3):
-      found = neighbors.block_ids[row] != searcher_lib.NOT_FOUND
+      found = neighbors.block_ids[row] != null_block.ID
       count = int(found.sum())
       self.assertBetween(count, 1, 29)
       self.assertTrue(found[:count].all())  # Missing ones are behind.
@@ -56,7 +56,7 @@ class ScannSearcherTest(parameterized.TestCase):
     )[0]
     for row in ids:
       self.assertEqual(sorted(row[:20].tolist()), list(range(20)))
-      self.assertEqual(row[20:].tolist(), [searcher_lib.NOT_FOUND] * 5)
+      self.assertEqual(row[20:].tolist(), [null_block.ID] * 5)
 
   def test_smallest_corpus(self):
     blocks = np.eye(tuning.MIN_BLOCKS, dtype=np.float32)

@@ -8,8 +8,8 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf.index import brute_force
-from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import tuning
+from realm_tf.records import null_block
 
 _LEAVES = 10
 
@@ -46,7 +46,7 @@ class TuningTest(parameterized.TestCase):
 
   def test_recall_is_the_share_found(self):
     expected = np.array([[1, 2], [3, 4]])
-    found = np.array([[2, 9, 8], [4, 3, searcher_lib.NOT_FOUND]])
+    found = np.array([[2, 9, 8], [4, 3, null_block.ID]])
     self.assertEqual(tuning.recall(found, expected), 0.75)
 
   @parameterized.parameters(0.15, 0.45, 0.65)

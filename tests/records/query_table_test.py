@@ -3,13 +3,14 @@
 from absl.testing import absltest
 
 from realm_tf import errors
+from realm_tf.records import null_block
 from realm_tf.records import query_table
 from tests import tiny
 
 _ONE = tiny.Corpus('one', [70, 80, 90, *range(100, 110)])
 
 
-def _query(length, *spans, own_block=query_table.NO_BLOCK, text=''):
+def _query(length, *spans, own_block=null_block.ID, text=''):
   return tiny.query(range(1, length + 1), spans, own_block, text)
 
 
@@ -59,8 +60,7 @@ class QueryTableTest(absltest.TestCase):
 
   def test_own_blocks_are_found_in_a_corpus_of_another_cut(self):
     queries = [
-      _query(3, (0, 1), own_block=own)
-      for own in (2, query_table.NO_BLOCK, 0, 1)
+      _query(3, (0, 1), own_block=own) for own in (2, null_block.ID, 0, 1)
     ]
     table = self._write(queries)
     table.fit_corpus(_ONE)

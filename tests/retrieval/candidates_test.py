@@ -4,9 +4,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from realm_tf.records import null_block
 from realm_tf.retrieval import candidates
 
-_NULL = candidates.NULL_BLOCK
+_NULL = null_block.ID
 
 
 def _slow_select(neighbors, own, num_candidates):

@@ -9,10 +9,10 @@ et al. 2024, https://arxiv.org/abs/2407.15831, "TopK-PercPos").
 
 import numpy as np
 
+from realm_tf.records import null_block
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.training import answer_labels
 
-NONE = -1
 _SHARE = 0.95  # Of the own block's score: the most of a negative's.
 _CHUNK = 1000  # Questions that are searched at once.
 
@@ -28,7 +28,7 @@ def mine(
 ) -> np.ndarray:
   """Returns hard negatives of P questions, best first, int64 [P, num_kept].
 
-  NONE where there are no more, as for a question whose own block is not found.
+  -1 where there are no more, as for a question whose own block is not found.
 
   Args:
     rows: Numbers of the questions, [P].
@@ -38,7 +38,7 @@ def mine(
     num_searched: Blocks searched for each question.
     num_kept: Most negatives of each.
   """
-  kept = np.full([len(rows), num_kept], NONE, np.int64)
+  kept = np.full([len(rows), num_kept], null_block.ID, np.int64)
   for start in range(0, len(rows), _CHUNK):
     chunk = slice(start, start + _CHUNK)
     ids, scores = retriever.retrieve(
@@ -61,8 +61,8 @@ def _limits(is_own, scores):
 
 
 def draw(negatives: np.ndarray, seed: int, step: int) -> np.ndarray:
-  """Returns one of each question's negatives [B, n], int64 [B], or NONE."""
-  counts = np.sum(negatives != NONE, axis=1)
+  """Returns one of each question's negatives [B, n], int64 [B], or -1."""
+  counts = np.sum(negatives != null_block.ID, axis=1)
   draws = np.random.default_rng([seed, step]).random(len(negatives))
   chosen = (draws * np.maximum(counts, 1)).astype(np.int64)
   return negatives[np.arange(len(negatives)), chosen]

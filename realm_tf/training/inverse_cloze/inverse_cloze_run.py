@@ -14,6 +14,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.modeling import realm_model
+from realm_tf.records import null_block
 from realm_tf.records import sampling
 from realm_tf.records import whole_blocks
 from realm_tf.retrieval import retriever as retriever_lib
@@ -131,7 +132,7 @@ def _batches_of(
     negatives = hard_negatives.mine(*pairs, labels, retriever=negatives_from)
     logging.info(
       '%d of them have hard negatives.',
-      np.sum(negatives[:, 0] != hard_negatives.NONE),
+      np.sum(negatives[:, 0] != null_block.ID),
     )
   return lambda share: question_pairs.batches(
     pairs, labels, config, share=share, negatives=negatives

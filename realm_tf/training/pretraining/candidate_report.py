@@ -12,6 +12,7 @@ import tensorflow as tf
 from realm_tf.objectives import marginal_likelihood
 from realm_tf.objectives import retrieval_utility
 from realm_tf.records import block_table
+from realm_tf.records import null_block
 from realm_tf.retrieval import candidates
 from realm_tf.rundir import examples as examples_lib
 from realm_tf.text import wordpiece
@@ -102,14 +103,14 @@ def _candidates(
     numbers: p(z|x), p(y|z,x) and utility, float32 [K, 3].
   """
   # While the reader is warmed up, there is no null block to compare with.
-  has_null = ids[retrieval_utility.NULL_POSITION] == block_table.NULL_BLOCK
+  has_null = ids[retrieval_utility.NULL_POSITION] == null_block.ID
   is_real = candidates.is_real(ids[None])[0]
   found = []
   for k in np.argsort(-numbers[:, 0], kind='stable'):
     if not is_real[k]:
       continue
     block, title, text = None, '', ''
-    if ids[k] != block_table.NULL_BLOCK:
+    if ids[k] != null_block.ID:
       block = int(ids[k])
       (title,), (text,) = table.titles([block]), table.texts([block])
     p_z, p_y, utility = (float(f'{x:.{_DIGITS}g}') for x in numbers[k])

@@ -8,6 +8,7 @@ import numpy as np
 
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.records import null_block
 from realm_tf.training import answer_labels
 from realm_tf.training.inverse_cloze import hard_negatives
 from realm_tf.training.inverse_cloze import question_pairs
@@ -77,7 +78,7 @@ class HardNegativesTest(absltest.TestCase):
 class BatchesTest(absltest.TestCase):
   def test_a_batch_has_one_of_each_question_beside_the_blocks(self):
     labels, config = _labels(), tiny.config()
-    negatives = np.array([[5, 5], [hard_negatives.NONE] * 2])
+    negatives = np.array([[5, 5], [null_block.ID] * 2])
     batch = next(
       question_pairs.batches(
         question_pairs.find(labels), labels, config, negatives=negatives
