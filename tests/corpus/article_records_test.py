@@ -6,47 +6,39 @@ import os
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf import errors
 from realm_tf.corpus import article_records
 from realm_tf.corpus import sources
+from tests import input_case
 
 
-class ArticleRecordsTest(parameterized.TestCase):
+class ArticleRecordsTest(input_case.InputCase):
   @parameterized.named_parameters(
     ('tevatron', '{"docid": "a", "title": "T", "text": "B."}'),
     ('pyserini', '{"id": "a", "contents": "B.", "title": "T"}'),
     ('array', '[{"_id": "a",\n"title": "T",\n"text": "B."}]'),
     ('mark', '\ufeff{"id": "a", "title": "T", "text": "B."}'),
     ('kilt', '{"_id": "a", "wikipedia_title": "T", "text": ["T\\n", "B."]}'),
-    (
-      'wikiextractor',
-      '{"id": "a", "revid": "1", "title": "T", "text": "T\\n\\nB."}',
-    ),
+    ('wikiextractor', '{"id": "a", "title": "T", "text": "T\\n\\nB."}'),
     ('null', '{"id": "a", "docid": null, "title": "T", "text": "B."}'),
     ('capitals', '{"ID": "a", "Title": "T", "Text": "B."}'),
   )
   def test_articles_of_the_field_are_read(self, content):
-    path = self.create_tempfile(content=content).full_path
-    expected = sources.Article('T', 'B.', 'a')
-    self.assertEqual(list(sources.read_articles([path])), [expected])
-    packed = self.create_tempfile(content=lzma.compress(content.encode()))
-    articles = list(sources.read_articles([packed.full_path]))
-    self.assertEqual(articles, [expected])
+    data = content.encode()
+    for path in map(self.file, (data, lzma.compress(data))):
+      expected = sources.Article('T', 'B.', 'a')
+      self.assertEqual(self.articles(path), [expected])
 
   def test_a_key_that_is_named_must_be_there(self):
-    path = self.create_tempfile(content='{"a": 1, "text": "B."}').full_path
-    keys = article_records.Keys(article_id='a')
-    articles = sources.read_articles([path], keys=keys)
-    self.assertEqual(list(articles), [sources.Article('', 'B.', '1')])
+    path = self.file('{"a": 1, "text": "B."}')
+    articles = self.articles(path, keys=article_records.Keys('a'))
+    self.assertEqual(articles, [sources.Article('', 'B.', '1')])
     for keys in (article_records.Keys('b'), article_records.Keys(text='b')):
-      with self.assertRaisesRegex(errors.UserError, ":1 must have 'b'; it has"):
-        list(sources.read_articles([path], keys=keys))
+      self.assert_refused(path, ":1 must have 'b'; it has", keys=keys)
 
   def test_a_pipe_is_refused_and_not_waited_for(self):
     path = os.path.join(self.create_tempdir().full_path, 'pipe')
     os.mkfifo(path)
-    with self.assertRaisesRegex(errors.UserError, f'^{path} must be a file;'):
-      list(sources.read_articles([path]))
+    self.assert_refused(path, ' must be a file;')
 
 
 if __name__ == '__main__':

@@ -5,29 +5,9 @@ import numpy as np
 
 from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
-from realm_tf.text import wordpiece
+from tests import fakes
 
-_TOKENIZER = wordpiece.WordpieceTokenizer(
-  [
-    '[PAD]',
-    '[UNK]',
-    '[CLS]',
-    '[SEP]',
-    '[MASK]',
-    '.',
-    'a',
-    'b',
-    'c',
-    'd',
-    'e',
-    'f',
-    '##x',
-    'title',
-    '\u1100',
-    '##\u1161',
-    '##\u11a8',
-  ]
-)
+_TOKENIZER = fakes.tokenizer('. a b c d e f ##x title \u1100 ##\u1161 ##\u11a8')
 
 
 def _cut(text, max_block_wordpieces, title='Title'):

@@ -5,21 +5,17 @@ import gzip
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf import errors
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import csv_records
 from realm_tf.corpus import questions
 from realm_tf.corpus import sources
+from tests import input_case
 
 _LONG = 'word ' * 100_000
 
 
-class ArticlesTest(parameterized.TestCase):
-  def _file(self, content):
-    content = content if isinstance(content, bytes) else content.encode()
-    return self.create_tempfile(content=content).full_path
-
+class ArticlesTest(input_case.InputCase):
   @parameterized.named_parameters(
     ('comma', 'id,title,text\r\n7,Bern,"Old, ""very"".\n\nBig."\r\n'),
     ('mark', '\ufeffid;text;title\n7;"Old, ""very"".\n\nBig.";Bern\n'),
@@ -29,27 +25,24 @@ class ArticlesTest(parameterized.TestCase):
   def test_reads_columns_by_their_header(self, content):
     expected = sources.Article('Bern', 'Old, "very".\n\nBig.', '7')
     for data in (content.encode(), gzip.compress(content.encode())):
-      path = self._file(data)
-      self.assertEqual(list(sources.read_articles([path])), [expected])
+      path = self.file(data)
+      self.assertEqual(self.articles(path), [expected])
 
   def test_a_field_may_be_long_and_a_title_missing(self):
-    path = self._file(f'text\n"{_LONG}"\n""\n')
+    path = self.file(f'text\n"{_LONG}"\n""\n')
     counts = counts_lib.Counts()
-    (article,) = sources.read_articles([path], counts=counts)
+    (article,) = self.articles(path, counts=counts)
     self.assertEqual(article, sources.Article('', _LONG, '0'))
     self.assertEqual(
       counts.summary(), ' 1 articles without a title. Left out: 1 empty.'
     )
 
   def test_flags_name_other_columns(self):
-    path = self._file('key,name,description\nx,A,B.\n')
+    path = self.file('key,name,description\nx,A,B.\n')
     keys = article_records.Keys('key', 'name', 'description')
-    self.assertEqual(
-      list(sources.read_articles([path], keys=keys)),
-      [sources.Article('A', 'B.', 'x')],
-    )
-    with self.assertRaisesRegex(errors.UserError, 'begins with.*--text_key'):
-      list(sources.read_articles([path]))
+    expected = sources.Article('A', 'B.', 'x')
+    self.assertEqual(self.articles(path, keys=keys), [expected])
+    self.assert_refused(path, 'begins with.*--text_key')
 
   @parameterized.named_parameters(
     ('columns', b'id,text\n1,A,B\n2,C\n', ':2 must have 2 columns.*it has 3'),
@@ -57,18 +50,15 @@ class ArticlesTest(parameterized.TestCase):
     ('not_utf8', b'id,text\n1,"A\n\xff\nB"\n2,C\n', ' must be UTF-8.* line 3'),
   )
   def test_a_bad_row_is_a_user_error_or_skipped_whole(self, data, message):
-    path = self._file(data)
-    with self.assertRaisesRegex(errors.UserError, f'^{path}{message}'):
-      list(sources.read_articles([path]))
-    counts = counts_lib.Counts(skip_errors=True)
-    articles = list(sources.read_articles([path], counts=counts))
+    path = self.file(data)
+    self.assert_refused(path, message)
+    articles, left_out = self.skipping(path)
     self.assertEqual(articles, [sources.Article('', 'C', '2')])
-    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
+    self.assertEqual(left_out, {counts_lib.UNREADABLE: 1})
 
   def test_a_file_without_header_is_a_user_error(self):
-    path = self._file('1\tA.\tB\n')
-    with self.assertRaisesRegex(errors.UserError, 'the names of its columns'):
-      list(sources.read_articles([path], 'csv'))
+    path = self.file('1\tA.\tB\n')
+    self.assert_refused(path, 'the names of its columns', format='csv')
 
   @parameterized.named_parameters(
     ('dpr', "who\t['A', \"B's\"]\n", ('A', "B's")),
@@ -78,7 +68,7 @@ class ArticlesTest(parameterized.TestCase):
     ('trec', 't1\tkind\twho\tA.*\n', ('A.*',)),
   )
   def test_reads_questions(self, content, answers):
-    (question,) = questions.read_questions(self._file(content))
+    (question,) = questions.read_questions(self.file(content))
     self.assertEqual(question.question, 'who')
     self.assertEqual(question.answers, answers)
 

@@ -41,8 +41,17 @@ class DatasetsTest(parameterized.TestCase):
   )
   def test_reads_articles_as_tfds_describes_them(self, name):
     with tfds.testing.mock_data(num_examples=3):
-      articles = list(sources.read_articles([f'tfds:{name}']))
+      articles = list(_articles(f'tfds:{name}'))
     self.assertEqual([a.article_id for a in articles], ['0', '1', '2'])
+
+  def test_marks_of_wiki40b_become_a_title_and_lines(self):
+    text = (
+      '\n_START_ARTICLE_\nBern\n_START_SECTION_\nHistory\n'
+      '_START_PARAGRAPH_\nOld._NEWLINE_Very.'
+    )
+    with _holding({'text': text}):
+      (article,) = _articles('tfds:wiki40b/en')
+    self.assertEqual(article[:2], ('Bern', 'History\n\nOld.\nVery.'))
 
   @parameterized.parameters(
     'natural_questions_open', 'web_questions', 'squad', 'trivia_qa/rc.nocontext'
@@ -62,12 +71,7 @@ class DatasetsTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('natural_questions', {'answer': ['B', 'C', 'B']}, ('B', 'C'), ''),
-    (
-      'squad',
-      {'answers': {'text': ['B'], 'answer_start': [7]}, 'id': 'x'},
-      ('B',),
-      'x',
-    ),
+    ('squad', {'answers': {'text': ['B']}, 'id': 'x'}, ('B',), 'x'),
     (
       'trivia_qa',
       {'answer': {'value': 'B', 'aliases': ['D', 'B']}, 'question_id': 'y'},

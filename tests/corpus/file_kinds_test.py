@@ -8,9 +8,8 @@ import zipfile
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from realm_tf import errors
 from realm_tf.corpus import file_kinds
-from realm_tf.corpus import sources
+from tests import input_case
 
 
 def _zip() -> bytes:
@@ -33,7 +32,7 @@ def _database() -> bytes:
     return connection.serialize()
 
 
-class NameTest(parameterized.TestCase):
+class NameTest(input_case.InputCase):
   @parameterized.named_parameters(
     ('zip', _zip(), 'a zip archive'),
     ('tar', _tar(), 'a tar archive'),
@@ -50,10 +49,8 @@ class NameTest(parameterized.TestCase):
   )
   def test_names_what_is_no_text(self, head, kind):
     self.assertIn(kind, file_kinds.name(head))
-    path = self.create_tempfile(content=head).full_path
-    for format in ('auto', 'text', 'jsonl'):  # pylint: disable=redefined-builtin
-      with self.assertRaisesRegex(errors.UserError, f'^{path} .*{kind}'):
-        list(sources.read_articles([path], format))
+    for name in ('auto', 'text', 'jsonl'):
+      self.assert_refused(self.file(head), kind, format=name)
 
   @parameterized.parameters(
     b'', b'{"a": 1}', b'\xef\xbb\xbf# Title', b'<mediawiki>', b'a < b', b'PK is'

@@ -9,37 +9,18 @@ from realm_tf import errors
 from realm_tf.corpus import question_records
 
 Question = question_records.Question
+_QAS = [
+  {'id': 'a', 'question': 'Who?', 'answers': [{'text': t} for t in 'AAB']},
+  {
+    'id': 'b',
+    'question': 'Nobody?',
+    'answers': [],
+    'plausible_answers': [{'text': 'C', 'answer_start': 0}],
+  },
+]
 _SQUAD = {
   'version': 'v2.0',
-  'data': [
-    {
-      'title': 'T',
-      'paragraphs': [
-        {
-          'context': 'C',
-          'qas': [
-            {
-              'id': 'a',
-              'question': 'Who?',
-              'answers': [
-                {'text': 'A', 'answer_start': 0},
-                {'text': 'A', 'answer_start': 7},
-                {'text': 'B', 'answer_start': 9},
-              ],
-              'is_impossible': False,
-            },
-            {
-              'id': 'b',
-              'question': 'Nobody?',
-              'answers': [],
-              'plausible_answers': [{'text': 'C', 'answer_start': 0}],
-              'is_impossible': True,
-            },
-          ],
-        }
-      ],
-    }
-  ],
+  'data': [{'title': 'T', 'paragraphs': [{'context': 'C', 'qas': _QAS}]}],
 }
 _TRIVIA = {
   'Data': [
@@ -47,7 +28,6 @@ _TRIVIA = {
       'Question': 'Who?',
       'QuestionId': 'a',
       'Answer': {'Value': 'A', 'Aliases': ['B', 'A'], 'NormalizedValue': 'a'},
-      'EntityPages': [],
     }
   ],
   'Domain': 'Web',
@@ -55,11 +35,7 @@ _TRIVIA = {
 _KILT = {
   'id': 'a',
   'input': 'Who?',
-  'output': [
-    {'answer': 'A', 'provenance': [{'wikipedia_id': '1'}]},
-    {'provenance': [{'wikipedia_id': '2'}]},
-    {'answer': 'B'},
-  ],
+  'output': [{'answer': 'A', 'provenance': []}, {'x': 2}, {'answer': 'B'}],
 }
 _BOTH = Question('Who?', ('A', 'B'), question_id='a')
 _WHO = {'id': 'a', 'question': 'Who?'}
@@ -72,11 +48,7 @@ class ParseTest(parameterized.TestCase):
     ('kilt', _KILT, [_BOTH]),
     ('flash_rag', {**_WHO, 'golden_answers': ['A', 'B']}, [_BOTH]),
     ('fid', {**_WHO, 'target': 'A', 'answers': ['A', 'B']}, [_BOTH]),
-    (
-      'hugging_face',
-      {**_WHO, 'answers': {'text': ['A', 'B'], 'answer_start': [3, 4]}},
-      [_BOTH],
-    ),
+    ('hugging_face', {**_WHO, 'answers': {'text': ['A', 'B']}}, [_BOTH]),
     ('null', {**_WHO, 'answers': None, 'answer': ['A', 'B']}, [_BOTH]),
     ('blank', {**_WHO, 'answers': ['A', ' ', None, 'B', '']}, [_BOTH]),
     ('column', {**_WHO, 'answers': '["A", "B"]'}, [_BOTH]),

@@ -1,7 +1,5 @@
 """Tests for realm_tf.corpus.wikiextractor."""
 
-import os
-
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -9,16 +7,13 @@ from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.corpus import wikiextractor
+from tests import input_case
 from tests import linear_time
 
 
-class WikiExtractorTest(parameterized.TestCase):
-  def _read(self, text, counts=None):
-    path = os.path.join(self.create_tempdir().full_path, 'wiki_00')
-    with open(path, 'w', encoding='utf-8') as file:
-      file.write(text)
-    counts = counts or counts_lib.Counts()
-    return list(wikiextractor.read_articles(path, counts))
+class WikiExtractorTest(input_case.InputCase):
+  def _read(self, text, counts=counts_lib.STRICT):
+    return list(wikiextractor.read_articles(self.file(text), counts))
 
   @parameterized.parameters(
     ('A <br>b, &lt;br /&gt;c', 'A\nb,\nc'),
@@ -69,11 +64,9 @@ class WikiExtractorTest(parameterized.TestCase):
   def test_a_broken_article_is_left_out_whole(self, broken):
     text = broken + '<doc id="2" title="U">\nWhole.\n</doc>\n'
     data = text.encode('utf-8', 'surrogateescape')
-    path = self.create_tempfile(content=data).full_path
-    counts = counts_lib.Counts(skip_errors=True)
-    found = list(wikiextractor.read_articles(path, counts))
-    self.assertEqual([document.text for document in found], ['Whole.'])
-    self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
+    (article,), left_out = self.skipping(self.file(data))
+    self.assertEqual(article.text, 'Whole.')
+    self.assertEqual(left_out, {counts_lib.UNREADABLE: 1})
 
   @parameterized.parameters(
     '<a href="x">',
@@ -101,10 +94,9 @@ class WikiExtractorTest(parameterized.TestCase):
     )
 
 
-class LinksTest(absltest.TestCase):
+class LinksTest(input_case.InputCase):
   def _read(self, text):
-    path = self.create_tempfile(content=text).full_path
-    return list(sources.read_articles([path]))
+    return self.articles(self.file(text))
 
   def test_wikiextractor_links_become_words(self):
     raw = '<a href="Puerto%20Rico%23Law">the\nisland</a> and <a href="b">B</a>'

@@ -26,37 +26,29 @@ from realm_tf.training import job
 from realm_tf.training.tagger import tagger_run
 from realm_tf.training.tagger import tagger_trainer
 from tests import fakes
+from tests import tiny
 
 _VOCABULARY = 'the rain saw li zo ##e bern , . 4 july'
-_NAMES = {'li': 'PER', 'zoe': 'PER', 'bern': 'LOC'}
+_NAMES = {'li': 'PER', 'zoe': 'PER', 'Rose': 'PER', 'bern': 'LOC'}
+
+
+def _sentence(words):
+  entities = (
+    entity_labels.Entity(i, i + 1, _NAMES[word])
+    for i, word in enumerate(words)
+    if word in _NAMES
+  )
+  return conll.LabeledSentence(words, tuple(entities))
 
 
 def _sentences():
   """Every order of three words; names are always of one type."""
   words = ['the', 'rain', 'saw', 'li', 'zoe', 'bern', ',']
-  return [
-    conll.LabeledSentence(
-      triple,
-      tuple(
-        entity_labels.Entity(i, i + 1, _NAMES[word])
-        for i, word in enumerate(triple)
-        if word in _NAMES
-      ),
-    )
-    for triple in itertools.permutations(words, 3)
-  ]
+  return [*map(_sentence, itertools.permutations(words, 3))]
 
 
 def _config():
-  bert = config_lib.BertConfig(
-    hidden_size=16,
-    num_layers=1,
-    num_heads=2,
-    intermediate_size=16,
-    max_positions=24,
-    dropout_rate=0.0,
-    attention_dropout_rate=0.0,
-  )
+  bert = tiny.bert(hidden_size=16, intermediate_size=16, max_positions=24)
   return config_lib.ExperimentConfig(
     model=config_lib.ModelConfig(embedder_bert=bert, reader_bert=bert),
     tagger=config_lib.TaggerConfig(
@@ -138,20 +130,10 @@ class BertTaggerTest(absltest.TestCase):
     cased = character_rules.CharacterRules(lowercase=False, strip_accents=False)
     tokenizer = fakes.tokenizer('the saw rose Rose')
     tokenizer_files.write(folder, tokenizer.vocabulary, cased)
-    sentences = [
-      conll.LabeledSentence(
-        words,
-        tuple(
-          entity_labels.Entity(i, i + 1, 'PER')
-          for i, word in enumerate(words)
-          if word == 'Rose'
-        ),
-      )
-      for words in itertools.permutations(['the', 'saw', 'rose', 'Rose'])
-    ]
+    words = itertools.permutations(['the', 'saw', 'rose', 'Rose'])
     tagger_run.run(
       _config(),
-      sentences,
+      [*map(_sentence, words)],
       job.Job(folder + '/tagger'),
       vocab_file=layout.vocab_file(folder),
     )
@@ -164,11 +146,8 @@ class BertTaggerTest(absltest.TestCase):
     self.assertEqual(spans, [(0, 2), (7, 13)])
 
   def test_words_beyond_the_longest_sentence_are_in_no_entity(self):
-    every_word_begins = lambda tokens: tf.one_hot(
-      tf.ones_like(tokens['input_word_ids']), 3
-    )
-    tagger = bert_tagger.BertTagger(
-      every_word_begins,
+    tagger = bert_tagger.BertTagger(  # Every word is an entity.
+      lambda tokens: tf.one_hot(tf.ones_like(tokens['input_word_ids']), 3),
       self.tokenizer,
       ['O', 'B-X', 'I-X'],
       max_tokens=6,

@@ -11,62 +11,29 @@ from realm_tf import errors
 from realm_tf.text import wordpiece
 
 _VOCABULARY = (
-  '[PAD]',
-  '[UNK]',
-  '[CLS]',
-  '[SEP]',
-  '[MASK]',
-  'cafe',
-  'au',
-  'la',
-  '##it',
-  '.',
-  'x',
-  '##y',
-  '東',
-  '京',
-  'fine',
-  '##s',
-  '##x',
-  '##\u1112',
-  '##\u1161',
-  '##\u11ab',
+  *'[PAD] [UNK] [CLS] [SEP] [MASK] cafe au la ##it . x ##y 東 京 fine'.split(),
+  *('##s', '##x', '##\u1112', '##\u1161', '##\u11ab'),
 )
-
-
-def _tokenizer():
-  return wordpiece.WordpieceTokenizer(_VOCABULARY)
+_TOKENIZER = wordpiece.WordpieceTokenizer(_VOCABULARY)
 
 
 def _pieces(text):
-  tokens = _tokenizer().tokenize(text)
+  tokens = _TOKENIZER.tokenize(text)
   return [(_VOCABULARY[i], text[a:b]) for i, a, b in zip(*tokens)]
 
 
 class WordpieceTokenizerTest(parameterized.TestCase):
   @parameterized.named_parameters(
-    (
-      'lower_case_and_continuation',
-      'Cafe lait',
-      [('cafe', 'Cafe'), ('la', 'la'), ('##it', 'it')],
-    ),
+    ('case', 'Cafe lait', [('cafe', 'Cafe'), ('la', 'la'), ('##it', 'it')]),
     ('composed_accent', 'Café au', [('cafe', 'Café'), ('au', 'au')]),
     ('combining_mark', 'cafe\u0301 au', [('cafe', 'cafe\u0301'), ('au', 'au')]),
     ('emoji_before', 'x 😀 au', [('x', 'x'), ('[UNK]', '😀'), ('au', 'au')]),
     ('cjk_needs_no_space', '東京x', [('東', '東'), ('京', '京'), ('x', 'x')]),
     ('ligature_stays', 'ﬁnes', [('[UNK]', 'ﬁnes')]),
     ('ellipsis_stays', 'x …', [('x', 'x'), ('[UNK]', '…')]),
-    (
-      'syllable_expands',
-      'x한',
-      [('x', 'x'), ('##ᄒ', '한'), ('##ᅡ', '한')] + [('##ᆫ', '한')],
-    ),
+    ('syllable', 'x한', [('x', 'x'), *((f'##{c}', '한') for c in '한')]),
     ('zero_width', 'x​y', [('x', 'x'), ('##y', 'y')]),
-    (
-      'no_special',
-      '[MASK]',
-      [('[UNK]', '[')] + [('[UNK]', 'MASK'), ('[UNK]', ']')],
-    ),
+    ('no_special', '[MASK]', [('[UNK]', c) for c in ('[', 'MASK', ']')]),
     (
       'longest_word',
       'xy' * 50,
@@ -86,43 +53,32 @@ class WordpieceTokenizerTest(parameterized.TestCase):
     self.assertEqual(_pieces(text), expected)
 
   def test_lone_surrogate_counts_as_one_character(self):
-    tokens = _tokenizer().tokenize('\ud83d au')
+    tokens = _TOKENIZER.tokenize('\ud83d au')
     self.assertEqual(tokens.starts.tolist(), [0, 2])
 
   def test_batch_equals_single_calls(self):
     texts = ['é au lait', '', '😀😀 cafe', '東 x']
-    tokenizer = _tokenizer()
-    batch = tokenizer.tokenize_batch(texts)
-    ids = tokenizer.token_ids_batch(texts)
+    batch = _TOKENIZER.tokenize_batch(texts)
+    ids = _TOKENIZER.token_ids_batch(texts)
     for text, tokens, only_ids in zip(texts, batch, ids, strict=True):
-      for got, expected in zip(tokens, tokenizer.tokenize(text)):
+      for got, expected in zip(tokens, _TOKENIZER.tokenize(text)):
         self.assertEqual(got.dtype, np.int32)
         np.testing.assert_array_equal(got, expected)
       np.testing.assert_array_equal(only_ids, tokens.ids)
-    self.assertEqual(tokenizer.tokenize_batch([]), [])
-    self.assertEqual(tokenizer.token_ids_batch([]), [])
+    self.assertEqual(_TOKENIZER.tokenize_batch([]), [])
+    self.assertEqual(_TOKENIZER.token_ids_batch([]), [])
 
   def test_knows_its_special_ids(self):
-    tokenizer = _tokenizer()
-    self.assertEqual(
-      [
-        tokenizer.pad_id,
-        tokenizer.unk_id,
-        tokenizer.cls_id,
-        tokenizer.sep_id,
-        tokenizer.mask_id,
-      ],
-      [0, 1, 2, 3, 4],
-    )
-    self.assertEqual(tokenizer.vocab_size, 20)
+    ids = (_TOKENIZER.pad_id, _TOKENIZER.unk_id, _TOKENIZER.mask_id)
+    self.assertEqual((*ids, *_TOKENIZER.special_ids), (0, 1, 4, 2, 3))
+    self.assertEqual(_TOKENIZER.vocab_size, 20)
 
   def test_continuation_and_detokenize(self):
-    tokenizer = _tokenizer()
     ids = np.array([7, 8, 9, 0])  # la ##it . [PAD]
     self.assertEqual(
-      tokenizer.continuation(ids).tolist(), [False, True, False, False]
+      _TOKENIZER.continuation(ids).tolist(), [False, True, False, False]
     )
-    self.assertEqual(tokenizer.detokenize(ids), 'lait .')
+    self.assertEqual(_TOKENIZER.detokenize(ids), 'lait .')
 
   def test_from_file_reads_one_piece_per_line(self):
     path = os.path.join(self.create_tempdir(), 'vocab.txt')
