@@ -9,9 +9,9 @@ Without --question, reads questions from standard input, one per line.
 import json
 import sys
 
+from . import answer_flags
+from . import corpus_flags
 from . import launcher
-from . import reading_flags
-from . import retriever_flags
 
 from absl import flags
 from absl import logging
@@ -20,22 +20,21 @@ from realm_tf.answering import loading
 from realm_tf.corpus import files
 from realm_tf.retrieval import retrievers
 
-_MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'Model directory, from bin.finetune.', required=True
-)
 _QUESTION = flags.DEFINE_multi_string(
   'question', None, 'Question; by default, lines of standard input'
 )
-_RETRIEVER = retriever_flags.define(*retrievers.BY_LINKS)
 _TOP_K = flags.DEFINE_integer('top_k', 3, 'Most blocks shown per answer.', 1)
 _JSON = flags.DEFINE_bool(
   'json', False, 'Print a JSON object per line, as predictions.jsonl.'
 )
+answer_flags.define_search()
+corpus_flags.define_retriever(*retrievers.BY_LINKS)
+flags.mark_flag_as_required('model_dir')
 
 
 def main(_):
-  answerer = reading_flags.load(_MODEL_DIR.value, _RETRIEVER.value)
-  loading.require_reader(bool(answerer.reader), _MODEL_DIR.value)
+  answerer = answer_flags.load()
+  loading.require_reader(bool(answerer.reader), answer_flags.MODEL_DIR.value)
   # At once: standard input may be a user.
   for question in _QUESTION.value or files.typed_lines(sys.stdin.buffer):
     (answer,) = answerer.answer([question], _TOP_K.value)

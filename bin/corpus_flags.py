@@ -1,14 +1,25 @@
-"""Defines --corpus_dir of binaries that read a corpus, and opens it."""
+"""Flags of a corpus and of the search in it."""
 
 from absl import flags
 
 from realm_tf.records import block_table
+from realm_tf.retrieval import retrievers
 from realm_tf.rundir import layout
 from realm_tf.text import wordpiece
 
 CORPUS_DIR = flags.DEFINE_string(
   'corpus_dir', None, 'Corpus directory, from bin.make_blocks.', required=True
 )
+
+
+def define_retriever(*others: str) -> flags.FlagHolder[str]:
+  """Defines --retriever: 'model' or one of `others`."""
+  return flags.DEFINE_enum(
+    'retriever',
+    retrievers.MODEL,
+    [retrievers.MODEL, *others],
+    'How blocks are found; graph, path and bm25_graph follow links, too.',
+  )
 
 
 def open_table(verify: bool = False) -> block_table.BlockTable:

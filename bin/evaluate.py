@@ -12,69 +12,104 @@ only one of the two answers. --queries_dir needs no question: it measures how
 often a block has the masked span of a sentence.
 """
 
+import dataclasses
 import json
 
+from . import answer_flags
+from . import config_flags
 from . import corpus_flags
-from . import field_flags
 from . import launcher
 from . import question_flags
-from . import reader_flags
-from . import reading_flags
-from . import retriever_flags
-from . import sentence_flags
 
 from absl import flags
 
+from realm_tf.corpus import beir
 from realm_tf.evaluation import categories
 from realm_tf.evaluation import comparison
+from realm_tf.evaluation import field_judge
+from realm_tf.evaluation import masked_sentences
 from realm_tf.evaluation import open_qa
 from realm_tf.evaluation import system_size
+from realm_tf.records import article_lookup
 from realm_tf.retrieval import retrievers
+from realm_tf.rundir import output_paths
 
-_MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'Model or run directory; optional with bm25 or tfidf.'
-)
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory to write.', required=True
 )
 _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'
 )
-_RETRIEVER = retriever_flags.define(
+_RETRIEVER = corpus_flags.define_retriever(
   *retrievers.BY_LINKS, *retrievers.BY_WORDS, retrievers.NOTHING
 )
 _COMPARE = flags.DEFINE_string(
   'compare', None, '--output_dir of another run on the same questions.'
 )
-
-field_flags.need_questions()
-flags.register_multi_flags_validator(
-  ['questions', 'queries_dir'],
-  lambda given: given['questions'] or given['queries_dir'],
+_FIELD_FILES = [
+  flags.DEFINE_string(name, None, text)
+  for name, text in (
+    ('qrels', 'TREC or BEIR judgements of articles: R@k, MRR@10 and nDCG@10.'),
+    ('trec_run', 'File to write: ranked articles, for trec_eval and others.'),
+    ('dpr_json', 'File to write: retrieved blocks, as DPR and FiD read them.'),
+    ('kilt', "File to write: answers and their articles, in KILT's format."),
+  )
+]
+_QUERIES_DIR = flags.DEFINE_string(
+  'queries_dir',
+  None,
+  'Queries, from bin.make_queries: measures how often the first blocks have '
+  'the masked span of a sentence. Its own block does not count.',
+)
+_HELD_OUT_SHARE = flags.DEFINE_float(
+  'held_out_share',
+  0.0,
+  "Share of articles whose sentences are measured: training's held_out.share. "
+  '0 measures all sentences.',
+  0.0,
+  1.0,
+)
+answer_flags.define_search()
+answer_flags.check_retriever()
+launcher.check_flags(
+  lambda questions, qrels, trec_run, dpr_json, kilt: (
+    questions or not (qrels or trec_run or dpr_json or kilt)
+  ),
+  '--qrels, --trec_run, --dpr_json, --kilt need --questions.',
+)
+launcher.check_flags(
+  lambda questions, queries_dir: questions or queries_dir,
   '--questions or --queries_dir must be given.',
 )
-flags.register_validator(
-  'recall_at',
-  lambda ks: ks and all(k.isdigit() and int(k) for k in ks),
-  'must be positive numbers with commas between them, like 1,5,20.',
+launcher.check_flags(
+  lambda recall_at: (
+    recall_at and all(k.isdigit() and int(k) for k in recall_at)
+  ),
+  '--recall_at must be positive numbers with commas, like 1,5,20.',
 )
-flags.register_multi_flags_validator(
-  ['model_dir', 'reader_dir'],
-  lambda given: given['model_dir'] or not given['reader_dir'],
-  '--reader_dir needs a --model_dir, which it shares the vocabulary with.',
-)
-retriever_flags.check_together()
 
 
-def _on_questions(answerer, table, recall_at):
-  questions = question_flags.read_to_evaluate(field_flags.has_qrels(), table)
+def _on_questions(system, table, recall_at, paths):
+  retriever = _RETRIEVER.value
+  is_beir = question_flags.QUESTIONS.value.startswith(beir.PREFIX)
+  questions = question_flags.read(may_lack_answers=paths.qrels or is_beir)
+  if retriever != retrievers.NOTHING:
+    gold = (question.gold_id for question in questions)
+    article_lookup.check(gold, table, "Questions' gold_id")
   other = _COMPARE.value and comparison.Other(_COMPARE.value, questions)
-  judge = field_flags.judge(questions, table, recall_at)
-  system = open_qa.system(_RETRIEVER.value, table, answerer, flags.FLAGS.seed)
+  judge = None
+  if any(paths):
+    judge = field_judge.FieldJudge(
+      paths, questions, table, recall_at=recall_at, seed=flags.FLAGS.seed
+    )
   metrics = system.run(questions, recall_at, _OUTPUT_DIR.value, other, judge)
-  dirs = corpus_flags.CORPUS_DIR, _MODEL_DIR, reader_flags.READER_DIR
-  sizes = *(flag.value for flag in dirs), reader_flags.INDEX_DIR.value
-  metrics |= system_size.measure(_RETRIEVER.value, *sizes)
+  metrics |= system_size.measure(
+    retriever,
+    corpus_flags.CORPUS_DIR.value,
+    model_dir=answer_flags.MODEL_DIR.value,
+    reader_dir=answer_flags.READER_DIR.value,
+    index_dir=answer_flags.INDEX_DIR.value,
+  )
   print(categories.table(metrics['categories']))
   if other:
     print(comparison.as_text(metrics['comparison']))
@@ -82,15 +117,31 @@ def _on_questions(answerer, table, recall_at):
 
 
 def main(_):
-  field_flags.check_outputs(_OUTPUT_DIR.value)
-  model_dir, retriever = _MODEL_DIR.value, _RETRIEVER.value
-  answerer = model_dir and reading_flags.load(model_dir, retriever)
+  output_paths.check_directory(_OUTPUT_DIR.value)
+  paths = field_judge.Paths(*(flag.value for flag in _FIELD_FILES))
+  for path in paths.outputs():
+    output_paths.check_file(path)
+  answerer = answer_flags.load() if answer_flags.MODEL_DIR.value else None
   table = answerer.table if answerer else corpus_flags.open_table()
+  retriever, seed = _RETRIEVER.value, flags.FLAGS.seed
+  system = open_qa.system(retriever, table, answerer, seed)
   recall_at, metrics = [int(k) for k in _RECALL_AT.value], {}
-  if sentence_flags.QUERIES_DIR.value:
-    metrics = sentence_flags.measure(table, answerer, retriever, recall_at)
-  if question_flags.are_given():
-    metrics |= _on_questions(answerer, table, recall_at)
+  if _QUERIES_DIR.value:
+    config = config_flags.load()
+    if retriever not in retrievers.BY_WORDS:
+      config = dataclasses.replace(config, lengths=answerer.lengths)
+    metrics = masked_sentences.measure_directory(
+      _QUERIES_DIR.value,
+      table,
+      corpus_flags.tokenizer(),
+      retriever=system.retriever,
+      config=config,
+      share=_HELD_OUT_SHARE.value,
+      recall_at=recall_at,
+      seed=seed,
+    )
+  if question_flags.QUESTIONS.value:
+    metrics |= _on_questions(system, table, recall_at, paths)
   open_qa.write_metrics(metrics, _OUTPUT_DIR.value)
   print(json.dumps(metrics))
 

@@ -11,23 +11,26 @@ model.safetensors and vocab.txt. hub writes each encoder as a TF Hub module.
 saved_model writes model, index and corpus as one SavedModel (docs/export.md).
 """
 
+from . import answer_flags
 from . import launcher
-from . import reader_flags
 
 from absl import flags
 from absl import logging
 
-from realm_tf import errors
 from realm_tf.answering import loading
 from realm_tf.export import hub_export
 from realm_tf.export import hugging_face_export
 from realm_tf.export import saved_model
 
-_MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'Model directory, or any run directory.', required=True
-)
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New directory to write.', required=True
+)
+_FORMAT = flags.DEFINE_enum(
+  'format',
+  None,
+  ['hub', 'hugging_face', 'saved_model'],
+  'Format to write.',
+  required=True,
 )
 _TOWER = flags.DEFINE_enum(
   'tower',
@@ -44,50 +47,31 @@ _SEARCHER = flags.DEFINE_enum(
   saved_model.SEARCHERS,
   'Search of --format=saved_model; loading scann needs its package.',
 )
-
-
-def _hugging_face():
-  left_out = hugging_face_export.export(
-    _MODEL_DIR.value, _TOWER.value, _OUTPUT_DIR.value
-  )
-  if left_out:
-    print(f'BertModel has no place for {len(left_out)} weights of its head:')
-    print('\n'.join(f'  {name}' for name in left_out))
-
-
-def _hub():
-  for name in hub_export.export(_MODEL_DIR.value, _OUTPUT_DIR.value):
-    print(name)
-
-
-def _saved_model():
-  if not _CORPUS_DIR.value:
-    raise errors.UserError(
-      '--format=saved_model needs the blocks to answer from. Found no '
-      '--corpus_dir. Give the one that the index is of.'
-    )
-  loaded = loading.load(
-    _MODEL_DIR.value, _CORPUS_DIR.value, reader_flags.INDEX_DIR.value
-  )
-  saved_model.export(
-    loaded, _OUTPUT_DIR.value, reader_flags.choices(), _SEARCHER.value
-  )
-
-
-_FORMATS = {
-  'hub': _hub,
-  'hugging_face': _hugging_face,
-  'saved_model': _saved_model,
-}
-
-_FORMAT = flags.DEFINE_enum(
-  'format', None, sorted(_FORMATS), 'Format to write.', required=True
+flags.mark_flag_as_required('model_dir')
+launcher.check_flags(
+  lambda format, corpus_dir: format != 'saved_model' or corpus_dir,
+  '--format=saved_model needs --corpus_dir, the blocks to answer from: the '
+  'corpus that the index is of.',
 )
 
 
 def main(_):
-  _FORMATS[_FORMAT.value]()
-  print(f'Wrote {_OUTPUT_DIR.value}.')
+  model_dir, output_dir = answer_flags.MODEL_DIR.value, _OUTPUT_DIR.value
+  if _FORMAT.value == 'hub':
+    print('\n'.join(hub_export.export(model_dir, output_dir)))
+  elif _FORMAT.value == 'hugging_face':
+    left_out = hugging_face_export.export(model_dir, _TOWER.value, output_dir)
+    if left_out:
+      print(f'BertModel has no place for {len(left_out)} weights of its head:')
+      print('\n'.join(f'  {name}' for name in left_out))
+  else:
+    opened = loading.load(
+      model_dir, _CORPUS_DIR.value, answer_flags.INDEX_DIR.value
+    )
+    saved_model.export(
+      opened, output_dir, answer_flags.choices(), _SEARCHER.value
+    )
+  print(f'Wrote {output_dir}.')
 
 
 if __name__ == '__main__':

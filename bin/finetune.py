@@ -12,38 +12,51 @@ With --dev_questions the run publishes the parameters that answered them best,
 and ends early if `finetuning.patience` says so; otherwise the last ones.
 """
 
-from . import cloze_flags
 from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import question_flags
-from . import retriever_flags
 from . import training_flags
 
 from absl import flags
 
 from realm_tf.answering import loading
 from realm_tf.evaluation import validation
+from realm_tf.records import query_table
+from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retrievers
 from realm_tf.training import runs
+from realm_tf.training.finetuning import cloze_questions
 from realm_tf.training.finetuning import finetuning_run
 
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
-_RETRIEVER = retriever_flags.define(*retrievers.BY_LINKS, *retrievers.BY_WORDS)
+_RETRIEVER = corpus_flags.define_retriever(
+  *retrievers.BY_LINKS, *retrievers.BY_WORDS
+)
 _DEV_QUESTIONS = flags.DEFINE_string(
   'dev_questions', None, 'Questions that choose the best parameters.'
 )
 _NUM_JUDGED = 1000  # The first of --dev_questions.
 _READER_INIT_FROM = training_flags.define_reader_init_from()
-flags.register_multi_flags_validator(
-  ['retriever', 'init_from'],
-  lambda given: (
-    given['retriever'] not in retrievers.BY_LINKS or given['init_from']
+_QUERIES_DIR = question_flags.define_queries_dir()
+launcher.check_flags(
+  lambda retriever, init_from: (
+    retriever not in retrievers.BY_LINKS or init_from
   ),
   '--retriever=graph and path search with the model of --init_from.',
 )
+
+
+def _questions(inputs):
+  """Returns the questions, or makes them of sentences by a search with BM25."""
+  if not _QUERIES_DIR.value:
+    return question_flags.read()
+  queries = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
+  queries.fit_corpus(inputs.table)
+  words = bm25.over_table(inputs.table)
+  return cloze_questions.from_sentences(queries, inputs, words)
 
 
 def _validator(inputs, retriever):
@@ -77,7 +90,7 @@ def _retriever(inputs):
 def main(_):
   job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
-  questions = cloze_flags.read_or_make(inputs)
+  questions = _questions(inputs)
   retriever = _retriever(inputs)
   finetuning_run.run(
     inputs,

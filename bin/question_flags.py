@@ -1,15 +1,14 @@
-"""Defines the flags of binaries that read questions, and reads these."""
+"""Flags of questions, and of sentences in their place."""
 
 from typing import Optional
 
+from . import launcher
+
 from absl import flags
 
-from realm_tf.corpus import beir
 from realm_tf.corpus import questions
-from realm_tf.records import article_lookup
-from realm_tf.records import block_table
 
-_QUESTIONS = flags.DEFINE_string(
+QUESTIONS = flags.DEFINE_string(
   'questions',
   None,
   'Questions: JSON, CSV or Parquet of SQuAD, DPR, KILT and others, a glob, '
@@ -23,8 +22,19 @@ _MAX_ANSWER_TOKENS = flags.DEFINE_integer(
 )
 
 
-def are_given() -> bool:
-  return _QUESTIONS.value is not None
+def define_queries_dir() -> flags.FlagHolder[Optional[str]]:
+  """Defines --queries_dir of trainers that take sentences, too."""
+  holder = flags.DEFINE_string(
+    'queries_dir',
+    None,
+    'Sentences from bin.make_queries, with salient spans, in place of '
+    '--questions.',
+  )
+  launcher.check_flags(
+    lambda queries_dir, questions: bool(queries_dir) != bool(questions),
+    'One of --queries_dir and --questions must be given.',
+  )
+  return holder
 
 
 def read(
@@ -32,23 +42,5 @@ def read(
 ) -> list[questions.Question]:
   """Returns the questions of `path`, by default of --questions."""
   return questions.read_questions(
-    path or _QUESTIONS.value, _MAX_ANSWER_TOKENS.value, may_lack_answers
+    path or QUESTIONS.value, _MAX_ANSWER_TOKENS.value, may_lack_answers
   )
-
-
-def read_to_evaluate(
-  has_qrels: bool, table: block_table.BlockTable
-) -> list[questions.Question]:
-  """Returns --questions; they need no answers if articles are judged.
-
-  Args:
-    has_qrels: Whether there are judgements.
-    table: The corpus, which their articles are compared with if --retriever
-      searches it.
-  """
-  is_beir = _QUESTIONS.value.startswith(beir.PREFIX)
-  given = read(may_lack_answers=has_qrels or is_beir)
-  if flags.FLAGS.retriever != 'none':
-    gold = (question.gold_id for question in given)
-    article_lookup.check(gold, table, "Questions' gold_id")
-  return given

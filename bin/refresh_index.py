@@ -16,7 +16,6 @@ from . import strategy_flags
 
 from absl import flags
 
-from realm_tf import errors
 from realm_tf.index import index_builder
 from realm_tf.index import storage
 from realm_tf.index import version_work
@@ -41,6 +40,10 @@ _TAKEOVER_SECS = flags.DEFINE_float(
   'takeover_secs', 60.0, 'Seconds of silence after which a worker is dead.', 1.0
 )
 _KEEP = flags.DEFINE_integer('keep', 3, 'Index versions to keep.', 1)
+launcher.check_flags(
+  lambda worker, num_workers: worker < num_workers,
+  '--worker must be below --num_workers: number the workers from 0.',
+)
 _MAX_FAILURES = 20  # In a row; a full disk may be cleared meanwhile.
 
 
@@ -49,15 +52,9 @@ def main(_):
   params_root = layout.params_root(run_dir)
   index_root = layout.index_root(run_dir)
   wait = functools.partial(time.sleep, _POLL_SECS.value)
-  if _WORKER.value >= _NUM_WORKERS.value:
-    raise errors.UserError(
-      f'--worker must be below --num_workers. Found {_WORKER.value} and '
-      f'{_NUM_WORKERS.value}. Number the workers from 0.'
-    )
   strategy = strategy_flags.create_local()
-  block_table.read_manifest(
-    corpus_flags.CORPUS_DIR.value
-  )  # A mistake shows before the wait.
+  # A mistake shows before the wait.
+  block_table.read_manifest(corpus_flags.CORPUS_DIR.value)
   while not _ONCE.value and versions.newest(params_root) is None:
     wait()
   builder = index_builder.open_builder(

@@ -47,7 +47,7 @@ def _seconds() -> dict[str, int]:
 
 
 def main(_):
-  questions = question_flags.read() if question_flags.are_given() else []
+  questions = question_flags.read() if question_flags.QUESTIONS.value else []
   root = os.path.join(_RUN_DIR.value, 'eval')
   tables = []
   for names in _ROWS.value:

@@ -7,12 +7,15 @@ r"""Answers questions: TensorFlow Serving's REST and gRPC APIs, and a page.
 Swaps to newer parameters or a newer index in --model_dir while it runs.
 """
 
-from . import document_flags
+from . import answer_flags
+from . import corpus_flags
 from . import launcher
-from . import reading_flags
 
 from absl import flags
 
+from realm_tf.live import corpus_watch
+from realm_tf.live import document_log
+from realm_tf.records import block_table
 from realm_tf.serving import access
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
@@ -23,9 +26,6 @@ from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import uvicorn_server
 
-_MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'Model directory, from bin.finetune.', required=True
-)
 _HOST = flags.DEFINE_string('host', '127.0.0.1', 'Address to listen on.')
 _PORT = flags.DEFINE_integer(
   'port', 8501, 'Port to listen on; 0 for any.', 0, 65535
@@ -57,27 +57,61 @@ _PRETRAINED_DIR = flags.DEFINE_string(
 _ALLOW_EDITS = flags.DEFINE_bool(
   'allow_edits', False, 'Let the page change blocks, in memory only.'
 )
+_DOCUMENTS_LOG = flags.DEFINE_string(
+  'documents_log', None, 'Local file that keeps documents posted to the server.'
+)
+_WATCH_CORPUS = flags.DEFINE_string(
+  'watch_corpus',
+  None,
+  'Corpus directory that may grow: articles that --corpus_dir lacks are added.',
+)
+answer_flags.define_search()
+flags.mark_flag_as_required('model_dir')
+launcher.check_flags(
+  lambda watch_corpus, documents_log: documents_log or not watch_corpus,
+  '--watch_corpus must be with --documents_log, which keeps what it adds.',
+)
+
+
+def _open_log():
+  """Opens --documents_log, if it is given; quick, as no model is loaded."""
+  if not _DOCUMENTS_LOG.value:
+    return None
+  manifest = block_table.read_manifest(corpus_flags.CORPUS_DIR.value)
+  return document_log.DocumentLog(
+    _DOCUMENTS_LOG.value, manifest['corpus_fingerprint']
+  )
+
+
+def _open_grpc():
+  """Listens at --grpc_port, if it is given."""
+  if _GRPC_PORT.value is None:
+    return None
+  from realm_tf.serving import grpc_server  # Its packages are an extra.
+
+  return grpc_server.Server(_HOST.value, _GRPC_PORT.value)
 
 
 def main(_):
+  corpus_dir = corpus_flags.CORPUS_DIR.value
   token = _TOKEN_FILE.value and access.read_token(_TOKEN_FILE.value)
-  arguments = reading_flags.arguments(_MODEL_DIR.value)
-  log = document_flags.open_log()
+  log = _open_log()
   listener = uvicorn_server.listen(_HOST.value, _PORT.value)
-  rpc = None
-  if _GRPC_PORT.value is not None:
-    from realm_tf.serving import grpc_server  # Its packages are an extra.
-
-    rpc = grpc_server.Server(_HOST.value, _GRPC_PORT.value)
+  rpc = _open_grpc()
   completer = None
   if _PRETRAINED_DIR.value:
-    completer = masked_sentence.load(
-      _PRETRAINED_DIR.value, arguments['corpus_dir']
-    )
+    completer = masked_sentence.load(_PRETRAINED_DIR.value, corpus_dir)
   metrics = metrics_lib.Metrics()
-  arguments.update(allow_edits=_ALLOW_EDITS.value, is_live=log is not None)
+  live = served_model.live(
+    answer_flags.MODEL_DIR.value,
+    corpus_dir,
+    answer_flags.INDEX_DIR.value,
+    choices=answer_flags.choices(),
+    allow_edits=_ALLOW_EDITS.value,
+    is_live=log is not None,
+  )
   service = service_lib.Service(
-    served_model.live(**arguments),
+    live,
     log=log,
     completer=completer,
     metrics=metrics,
@@ -86,7 +120,12 @@ def main(_):
     queue_size=_QUEUE_SIZE.value,
   )
   service.watch(_POLL_SECS.value)
-  watch = document_flags.watch(service.writer, _POLL_SECS.value)
+  watch = None
+  if _WATCH_CORPUS.value:
+    watch = corpus_watch.CorpusWatch(
+      service.writer, corpus_dir, _WATCH_CORPUS.value
+    )
+    watch.watch(_POLL_SECS.value)
   settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)
   if rpc:
     rpc.start(service, settings)

@@ -12,7 +12,6 @@ First it fills in the salient spans of sentences, then it answers questions
 are `closed_book` and `model.seq2seq`.
 """
 
-from . import cloze_flags
 from . import config_flags
 from . import corpus_flags
 from . import launcher
@@ -28,14 +27,13 @@ from realm_tf.training.rivals import closed_book_run
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
+_QUERIES_DIR = question_flags.define_queries_dir()
 
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value)
-  if cloze_flags.QUERIES_DIR.value:
-    examples = query_table.QueryTable.open(
-      cloze_flags.QUERIES_DIR.value, verify=True
-    )
+  if _QUERIES_DIR.value:
+    examples = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   else:
     examples = question_flags.read()
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)

@@ -13,7 +13,6 @@ from . import training_flags
 
 from absl import flags
 
-from realm_tf import errors
 from realm_tf.corpus import conll
 from realm_tf.training.tagger import tagger_run
 
@@ -27,16 +26,14 @@ _OUTPUT_DIR = flags.DEFINE_string(
 _VOCAB_FILE = flags.DEFINE_string(
   'vocab_file', None, 'vocab.txt or tokenizer.json, without --init_from.'
 )
+launcher.check_flags(
+  lambda init_from, vocab_file: bool(init_from) != bool(vocab_file),
+  'A tagger needs the vocabulary of a BERT, or a new one: one of --init_from '
+  'and --vocab_file.',
+)
 
 
 def main(_):
-  init_from = training_flags.INIT_FROM.value
-  if bool(init_from) == bool(_VOCAB_FILE.value):
-    raise errors.UserError(
-      'A tagger needs the vocabulary of a BERT, or a new one: one of '
-      f'--init_from and --vocab_file. Found {init_from!r} and '
-      f'{_VOCAB_FILE.value!r}.'
-    )
   train, dev = conll.read(_TRAIN.value), []
   if _DEV.value:
     dev = conll.read(_DEV.value)  # A mistake in it must not wait for the end.

@@ -33,9 +33,8 @@ _NEGATIVES_FROM = flags.DEFINE_string(
   None,
   'Model directory with an index, which finds hard negatives of --questions.',
 )
-flags.register_multi_flags_validator(
-  ['negatives_from', 'questions'],
-  lambda given: given['questions'] or not given['negatives_from'],
+launcher.check_flags(
+  lambda negatives_from, questions: questions or not negatives_from,
   '--negatives_from finds negatives of questions: --questions must be given.',
 )
 
@@ -58,7 +57,7 @@ def _words(inputs, questions):
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value)
-  questions = question_flags.read() if question_flags.are_given() else []
+  questions = question_flags.read() if question_flags.QUESTIONS.value else []
   inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
   inverse_cloze_run.run(
     inputs,

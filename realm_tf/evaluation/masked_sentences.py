@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.evaluation import summary
 from realm_tf.records import block_table
@@ -69,3 +70,28 @@ def measure(
   has_span = np.concatenate(found)
   means, ends = summary.recall('span_recall', has_span, recall_at, seed)
   return {'num_sentences': len(has_span), **means, 'span_intervals': ends}
+
+
+def measure_directory(
+  queries_dir: str,
+  table: block_table.BlockTable,
+  tokenizer: wordpiece.WordpieceTokenizer,
+  *,
+  retriever: retriever_lib.Retriever,
+  config: config_lib.ExperimentConfig,
+  share: float,
+  recall_at: Sequence[int],
+  seed: int = 0,
+) -> dict[str, Any]:
+  """Masks and measures sentences of bin.make_queries; see `mask`."""
+  queries = query_table.QueryTable.open(queries_dir)
+  queries.fit_corpus(table)
+  how = masking.of_config(config, tokenizer.mask_id)
+  return measure(
+    mask(queries, table, share, how, seed),
+    table,
+    tokenizer,
+    retriever=retriever,
+    recall_at=recall_at,
+    seed=seed,
+  )

@@ -1,0 +1,81 @@
+"""Measures and writes what was retrieved as the field's other tools do."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Optional
+
+from realm_tf import errors
+from realm_tf.corpus import qrels as qrels_lib
+from realm_tf.corpus import questions as questions_lib
+from realm_tf.evaluation import field_files
+from realm_tf.evaluation import outcome as outcome_lib
+from realm_tf.evaluation import rankings
+from realm_tf.records import article_lookup
+from realm_tf.records import block_table
+
+
+class Paths(NamedTuple):
+  """Files in the field's formats; None leaves one out.
+
+  Attributes:
+    qrels: Judgements to read.
+    trec_run: Ranked articles to write.
+    dpr_json: Retrieved blocks to write.
+    kilt: Answers and their articles to write.
+  """
+
+  qrels: Optional[str] = None
+  trec_run: Optional[str] = None
+  dpr_json: Optional[str] = None
+  kilt: Optional[str] = None
+
+  def outputs(self) -> list[str]:
+    return [path for path in self[1:] if path]
+
+
+class FieldJudge:
+  """An `open_qa.Judge` that measures and writes as `paths` say.
+
+  Raises:
+    UserError: `paths.qrels` does not fit the questions or the corpus, or an id
+      does not fit into a TREC run.
+  """
+
+  def __init__(
+    self,
+    paths: Paths,
+    questions: Sequence[questions_lib.Question],
+    table: block_table.BlockTable,
+    *,
+    recall_at: Sequence[int],
+    seed: int,
+  ):
+    if paths.qrels and max(recall_at) < rankings.CUT:
+      raise errors.UserError(
+        f'--qrels needs a k of at least {rankings.CUT} in --recall_at, for '
+        f'MRR and nDCG. Found {max(recall_at)}. Raise it.'
+      )
+    self._paths, self._table = paths, table
+    self._recall_at, self._seed = recall_at, seed
+    self._qrels = qrels_lib.read(paths.qrels) if paths.qrels else None
+    self._ids = rankings.query_ids(questions, self._qrels)
+    if self._qrels:
+      relevant = qrels_lib.relevant(self._qrels, self._ids)
+      article_lookup.check(relevant, table, '--qrels')
+    if paths.trec_run:
+      field_files.check_trec_ids([*self._ids, *table.all_article_ids()])
+
+  def __call__(
+    self, outcome: outcome_lib.Outcome, metrics: dict[str, Any]
+  ) -> None:
+    paths, ids, table = self._paths, self._ids, self._table
+    ranked = rankings.rank_articles(outcome, table.article_ids)
+    if self._qrels:
+      rankings.add_metrics(
+        metrics, self._qrels, ids, ranked, self._recall_at, self._seed
+      )
+    if paths.trec_run:
+      field_files.write_trec_run(paths.trec_run, ids, ranked)
+    if paths.dpr_json:
+      field_files.write_dpr_json(paths.dpr_json, ids, outcome, table)
+    if paths.kilt:
+      field_files.write_kilt(paths.kilt, ids, outcome, ranked, table)
