@@ -108,8 +108,8 @@ def _cut(tokenizer, length, counts, links, update=None):
   if links:
     articles = links.noting(articles)
     counts.on_redirect = links.named.add_redirect
-  return corpus_building.build(
-    articles, tokenizer, length, counts, article_flags.NUM_WORKERS.value
+  return corpus_building.cut(
+    articles, tokenizer, length, article_flags.NUM_WORKERS.value
   )
 
 
@@ -123,8 +123,9 @@ def _write(output, source, counts) -> dict[str, Any]:
   links = None
   if _LINKS.value != 'none':
     links = corpus_links.CorpusLinks(_LINKS.value)
+  batches = _cut(tokenizer, length, counts, links)
   return corpus_files.write(
-    _cut(tokenizer, length, counts, links),
+    corpus_building.without_duplicates(batches, counts),
     output,
     tokenizer,
     source=source,

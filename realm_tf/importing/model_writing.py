@@ -132,7 +132,7 @@ def _write_corpus(imported, corpus_dir, tokenizer, num_workers, block_tokens):
     block_texts.read(imported.blocks_file), rows, imported.blocks_file
   )
   manifest = corpus_files.write(
-    corpus_building.build_uncut(articles, tokenizer, num_workers),
+    corpus_building.cut(articles, tokenizer, None, num_workers),
     corpus_dir,
     tokenizer,
     source={'blocks': imported.blocks_file},

@@ -1,9 +1,9 @@
 """Cuts articles into blocks on Apache Beam, on many machines.
 
   batches of articles -> [workers: cut] -> batch files
-  batch files -> [this process: order, duplicates] -> encoded blocks
+  batch files -> [this process: order, different ids] -> encoded blocks
 
-The blocks are those of `corpus_building.build`.
+The result is that of `corpus_building.cut`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ def build(
   cutter: tuple[Sequence[str], int],
   counts: counts_lib.Counts,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Cuts on a Beam runner, then yields the blocks of `corpus_building.build`.
+  """Cuts on a Beam runner, then yields the result of `corpus_building.cut`.
 
   Args:
     cutter: Arguments of `corpus_building.Cutter`.
@@ -36,11 +36,8 @@ def build(
   """
   work = _Cut(cutter, reading)
   with reading_lib.run(reading, blocks.batches, work, counts) as paths:
-    batches = (
+    yield from with_different_ids(
       encoded_blocks.EncodedBlocks(**batch_files.read(path)) for path in paths
-    )
-    yield from corpus_building.without_duplicates(
-      with_different_ids(batches), counts
     )
 
 

@@ -17,56 +17,35 @@ from realm_tf.corpus import sources
 from realm_tf.records import encoded_blocks
 from realm_tf.text import wordpiece
 
-_BATCH_BLOCKS = 1024
+_BATCH_ARTICLES = 1024
 
 
-def build(
+def cut(
   articles: Iterable[sources.Article],
   tokenizer: wordpiece.WordpieceTokenizer,
-  max_block_wordpieces: int,
-  counts: counts_lib.Counts,
+  max_block_wordpieces: Optional[int],
   num_workers: int = 1,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Yields the blocks of all `articles`, in order, without duplicates.
+  """Yields the blocks of all `articles`, in order, duplicates included.
 
   Args:
     articles: Read a few batches ahead.
-    counts: Counts 'duplicate block'.
+    max_block_wordpieces: Upper bound of 3 + title + body; None makes each
+      article one block, with its text unchanged.
     num_workers: Processes that cut; 1 cuts in this one.
-  """
-  batches = parallel.ordered_map(
-    Cutter,
-    (tokenizer, max_block_wordpieces),
-    blocks_lib.batches(articles),
-    num_workers,
-  )
-  return without_duplicates(batches, counts)
-
-
-def build_uncut(
-  articles: Iterable[sources.Article],
-  tokenizer: wordpiece.WordpieceTokenizer,
-  num_workers: int = 1,
-) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Yields each article as one block, in order, duplicates included.
-
-  For blocks that were cut elsewhere: rows keep their numbers.
   """
   return parallel.ordered_map(
     Cutter,
-    (tokenizer, None),
-    sources.in_batches(articles, _BATCH_BLOCKS),
+    (tokenizer, max_block_wordpieces),
+    blocks_lib.batches(articles)
+    if max_block_wordpieces
+    else sources.in_batches(articles, _BATCH_ARTICLES),
     num_workers,
   )
 
 
 class Cutter:
-  """Cuts batches of articles; one in each worker process.
-
-  Args:
-    max_block_wordpieces: Upper bound of 3 + title + body; None makes each
-      article one block, with its text unchanged.
-  """
+  """Cuts batches of articles; one in each worker process of `cut`."""
 
   def __init__(
     self,

@@ -69,7 +69,7 @@ class EncodedQueries(NamedTuple):
   Attributes:
     own_blocks: int64 [N].
     ids: N rows.
-    spans: N rows: start and end of each span, in turn.
+    spans: N rows, each start, end, start, end, ...
     texts: N texts.
   """
 

@@ -61,12 +61,12 @@ class CorpusPipelineTest(parameterized.TestCase):
   def _cut_here(self):
     counts = counts_lib.Counts()
     articles = sources.read_articles([self.inputs], 'auto', True, counts)
-    batches = corpus_building.build(articles, tiny.TOKENIZER, _MAX, counts)
+    batches = corpus_building.cut(articles, tiny.TOKENIZER, _MAX)
     return self._write('local', batches, counts)
 
   def _write(self, name, batches, counts):
     return corpus_files.write(
-      batches,
+      corpus_building.without_duplicates(batches, counts),
       os.path.join(self.directory, name),
       tiny.TOKENIZER,
       source={'kept': counts.kept, 'left_out': counts.left_out},
@@ -114,11 +114,8 @@ class CorpusPipelineTest(parameterized.TestCase):
   def test_an_id_of_two_files_is_a_user_error(self):
     article = {'id': 'x', **_articles(0, 1)[0]}
     self._write_input('0.jsonl', [article])
-    (batch,) = corpus_building.build(
-      sources.read_articles([self.inputs]),
-      tiny.TOKENIZER,
-      _MAX,
-      counts_lib.Counts(),
+    (batch,) = corpus_building.cut(
+      sources.read_articles([self.inputs]), tiny.TOKENIZER, _MAX
     )
     batches = corpus_pipeline.with_different_ids([batch, batch])
     with self.assertRaisesRegex(errors.UserError, "'x' of .*another file"):

@@ -35,8 +35,8 @@ class CorpusBuildingTest(absltest.TestCase):
     directory = os.path.join(self.create_tempdir(), 'corpus')
     counts = counts_lib.Counts()
     manifest = corpus_files.write(
-      corpus_building.build(
-        articles, tiny.TOKENIZER, _MAX, counts, num_workers
+      corpus_building.without_duplicates(
+        corpus_building.cut(articles, tiny.TOKENIZER, _MAX, num_workers), counts
       ),
       directory,
       tiny.TOKENIZER,
@@ -127,31 +127,14 @@ class EncodedBlocksTest(absltest.TestCase):
     self.assertLen(set(hashes.tolist()), 3)
 
 
-class BuildUncutTest(absltest.TestCase):
+class CutTest(absltest.TestCase):
   def test_every_text_is_a_block_as_it_is(self):
-    (batch,) = corpus_building.build_uncut(_UNCUT, tiny.TOKENIZER)
+    (batch,) = corpus_building.cut(_UNCUT, tiny.TOKENIZER, None)
     self.assertEqual(batch.texts.texts(), [a.text for a in _UNCUT])
     self.assertEqual(batch.body_ids.lengths.tolist(), [6, 2, 0, 500, 6])
     # 'A b .' and 'C d .' are sentences.
     np.testing.assert_array_equal(batch.sentence_ends.arrays()[0], [3, 6])
     np.testing.assert_array_equal(batch.article_rows, [0, 0, 1, 2, 3])
-
-  def test_any_number_of_workers_does_the_same(self):
-    articles = [
-      sources.Article('', 'a b. ' * (i % 7), str(i)) for i in range(3000)
-    ]
-    one, two = (
-      [
-        ids.tolist()
-        for batch in corpus_building.build_uncut(
-          articles, tiny.TOKENIZER, workers
-        )
-        for ids in batch.body_ids.arrays()
-      ]
-      for workers in (1, 2)
-    )
-    self.assertEqual(one, two)
-    self.assertLen(one, 3000)
 
 
 class SeenHashesTest(absltest.TestCase):
@@ -167,13 +150,6 @@ class SeenHashesTest(absltest.TestCase):
         seen.add(np.array(batch, np.uint64)), is_new
       )
     self.assertLen(seen, len(expected))
-
-  def test_runs_stay_few(self):
-    seen = corpus_building.SeenHashes()
-    for i in range(1000):
-      seen.add(np.arange(10 * i, 10 * i + 10, dtype=np.uint64))
-    self.assertLen(seen, 10_000)
-    self.assertLess(len(seen._runs), 16)
 
 
 if __name__ == '__main__':

@@ -55,11 +55,8 @@ class CorpusLinksTest(parameterized.TestCase):
 
   def _blocks(self, articles, links):
     links.named.add_redirect('alias', 'D_d')
-    return corpus_building.build(
-      links.noting(articles),
-      tiny.TOKENIZER,
-      tiny.MAX_BLOCK_WORDPIECES,
-      counts_lib.Counts(),
+    return corpus_building.cut(
+      links.noting(articles), tiny.TOKENIZER, tiny.MAX_BLOCK_WORDPIECES
     )
 
   def _make(self, name, articles, kind):

@@ -34,9 +34,8 @@ class CorpusUpdateTest(parameterized.TestCase):
 
   def _make(self, name, articles):
     """Writes a corpus from scratch."""
-    counts = counts_lib.Counts()
     return corpus_files.write(
-      corpus_building.build(articles, tiny.TOKENIZER, _MAX, counts),
+      corpus_building.cut(articles, tiny.TOKENIZER, _MAX),
       self._path(name),
       tiny.TOKENIZER,
       source={'kept': {'articles': len(articles)}, 'left_out': {'list': 2}},
@@ -46,7 +45,7 @@ class CorpusUpdateTest(parameterized.TestCase):
   def _update(self, name, removed=(), articles=(), counts=None):
     counts = counts or counts_lib.Counts()
     update = corpus_update.CorpusUpdate(self._path('old'), removed)
-    batches = corpus_building.build(articles, update.tokenizer, _MAX, counts)
+    batches = corpus_building.cut(articles, update.tokenizer, _MAX)
     return update.write(
       batches, self._path(name), source={'kept': {'articles': 1}}, counts=counts
     )

@@ -10,7 +10,6 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.answering import loading
-from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import sources
 from realm_tf.records import corpus_building
@@ -53,9 +52,7 @@ class PathRunTest(absltest.TestCase):
     self.corpus_dir = os.path.join(self.directory, 'linked')
     links = corpus_links.CorpusLinks('markup')
     size = tiny.MAX_BLOCK_WORDPIECES
-    batches = corpus_building.build(
-      links.noting(_ARTICLES), tiny.TOKENIZER, size, counts_lib.Counts()
-    )
+    batches = corpus_building.cut(links.noting(_ARTICLES), tiny.TOKENIZER, size)
     corpus_files.write(
       batches,
       self.corpus_dir,
