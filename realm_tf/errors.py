@@ -24,7 +24,7 @@ class RequestError(Exception):
     message: What must hold, and what the server found; clients read it.
   """
 
-  def __init__(self, status: int, message: str):
+  def __init__(self, message: str, *, status: int = 400):
     super().__init__(message)
     self.status = status
     self.message = message

@@ -85,7 +85,7 @@ class Batcher(Generic[Item, Result]):
         self._drop_cancelled()
       if len(self._queue) + len(items) > self._queue_size:
         raise errors.RequestError(
-          429, 'Too many questions wait. Try again later.'
+          'Too many questions wait. Try again later.', status=429
         )
       return self._put(items)
 
@@ -106,7 +106,7 @@ class Batcher(Generic[Item, Result]):
     self, items: Sequence[Union[Item, Work]]
   ) -> list[concurrent.futures.Future]:
     if self._is_closed:
-      raise errors.RequestError(503, 'The server ends.')
+      raise errors.RequestError('The server ends.', status=503)
     pairs: list[Pair] = [(item, concurrent.futures.Future()) for item in items]
     self._queue.extend(pairs)
     self._changed.notify_all()

@@ -131,7 +131,7 @@ class Writer:
     except OSError as error:
       logging.error('Could not write the documents log: %s.', error)
       failed = errors.RequestError(
-        503, f'The documents log cannot be written: {error.strerror}.'
+        f'The documents log cannot be written: {error.strerror}.', status=503
       )
       return [refused or failed for refused in outcomes]
     return outcomes
@@ -177,7 +177,7 @@ class Writer:
     for article_id in change.remove:
       if not known.get(article_id, self.edits.knows(article_id)):
         return errors.RequestError(
-          404, f'There is no document {article_id[:80]!r} to remove.'
+          f'There is no document {article_id[:80]!r} to remove.', status=404
         )
     known.update(dict.fromkeys(change.remove, False))
     known.update((each.article_id, True) for each in change.add)
@@ -186,14 +186,14 @@ class Writer:
   def _check_edit(self, edit: changes_lib.Edit, edited: set[int]) -> Outcome:
     if not self.edits.can_change(edit.block_id):
       return errors.RequestError(
-        404, f'The corpus must have the block. Got {edit.block_id}.'
+        f'The corpus must have the block. Got {edit.block_id}.', status=404
       )
     if edit.text is None:
       edited.discard(edit.block_id)
     elif edit.block_id not in edited:
       if len(edited) >= MAX_EDITS:
         return errors.RequestError(
-          409, f'{MAX_EDITS} blocks may be changed. Restore one.'
+          f'{MAX_EDITS} blocks may be changed. Restore one.', status=409
         )
       edited.add(edit.block_id)
     return None

@@ -51,7 +51,8 @@ def check_token(authorization: Optional[str], token: Optional[str]) -> None:
   )
   if scheme.lower() != 'bearer' or not is_right:
     raise errors.RequestError(
-      401, 'A request must bear the token: "Authorization: Bearer TOKEN".'
+      'A request must bear the token: "Authorization: Bearer TOKEN".',
+      status=401,
     )
 
 
@@ -68,12 +69,12 @@ def check_writer(headers: Mapping[str, str], token: Optional[str]) -> None:
   """
   kind = headers.get('content-type', '').partition(';')[0].strip().lower()
   if kind != 'application/json':
-    raise errors.RequestError(415, 'The body must be application/json.')
+    raise errors.RequestError('The body must be application/json.', status=415)
   if token is None and not _is_address(headers.get('host', '')):
     raise errors.RequestError(
-      403,
       'Without a token, texts can be changed only at localhost or an IP '
       'address. Start the server with --token_file.',
+      status=403,
     )
 
 

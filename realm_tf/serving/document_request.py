@@ -12,18 +12,14 @@ _SHORT = 1000  # Characters of an id or a title.
 
 
 def parse(fields: dict[str, Any]) -> changes.Change:
-  """Returns the change that {'add': [...], 'remove': [...]} asks for.
-
-  Raises:
-    RequestError: 400; nothing of the request may be used.
-  """
+  """Returns the change of {'add': [...], 'remove': [...]}, or RequestError."""
   add, remove = fields['add'], fields['remove']
   if not isinstance(add, list) or not isinstance(remove, list):
-    raise errors.RequestError(400, '"add" and "remove" must be lists.')
+    raise errors.RequestError('"add" and "remove" must be lists.')
   number = len(add) + len(remove)
   if not 1 <= number <= MAX_DOCUMENTS:
     raise errors.RequestError(
-      400, f'A request must have 1 to {MAX_DOCUMENTS} documents. Got {number}.'
+      f'A request must have 1 to {MAX_DOCUMENTS} documents. Got {number}.'
     )
   change = changes.Change(
     [_document(row) for row in add],
@@ -31,14 +27,14 @@ def parse(fields: dict[str, Any]) -> changes.Change:
   )
   ids = [document.article_id for document in change.add] + [*change.remove]
   if len(set(ids)) < len(ids):
-    raise errors.RequestError(400, 'An id may occur once in a request.')
+    raise errors.RequestError('An id may occur once in a request.')
   return change
 
 
 def _document(row: Any) -> changes.Document:
   if not isinstance(row, dict) or set(row) != {'id', 'title', 'text'}:
     raise errors.RequestError(
-      400, 'A document must have "id", "title" and "text" alone.'
+      'A document must have "id", "title" and "text" alone.'
     )
   return changes.Document(
     request_body.check_text(row['id'], 'An id', _SHORT),

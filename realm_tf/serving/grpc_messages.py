@@ -20,7 +20,7 @@ def questions(request: Any, limits: request_body.Limits) -> list[str]:
   if list(request.inputs) != [tf_serving_api.INPUT]:
     found = ', '.join(sorted(request.inputs)[:3])[:40] or 'none'
     raise errors.RequestError(
-      400, f'The one input is "{tf_serving_api.INPUT}". Got {found}.'
+      f'The one input is "{tf_serving_api.INPUT}". Got {found}.'
     )
   tensor = request.inputs[tf_serving_api.INPUT]
   shape = [dim.size for dim in tensor.tensor_shape.dim]
@@ -29,9 +29,8 @@ def questions(request: Any, limits: request_body.Limits) -> list[str]:
     len(tensor.string_val)
   ]:
     raise errors.RequestError(
-      400,
       f'"{tf_serving_api.INPUT}" must be strings [B]. Got dtype '
-      f'{tensor.dtype}, shape {shape}, {len(tensor.string_val)} strings.',
+      f'{tensor.dtype}, shape {shape}, {len(tensor.string_val)} strings.'
     )
   return tf_serving_api.check_questions(
     [_decoded(value) for value in tensor.string_val], limits
@@ -43,7 +42,7 @@ def _decoded(value: bytes) -> str:
     return value.decode('utf-8')
   except UnicodeDecodeError as error:
     raise errors.RequestError(
-      400, f'A question must be UTF-8. Byte {error.start} is not.'
+      f'A question must be UTF-8. Byte {error.start} is not.'
     ) from error
 
 
@@ -69,8 +68,7 @@ def output_names(output_filter: Sequence[str]) -> list[str]:
   unknown = sorted(set(output_filter) - set(tf_serving_api.OUTPUTS))
   if unknown:
     raise errors.RequestError(
-      400,
       f'The outputs are {", ".join(tf_serving_api.OUTPUTS)}. Got '
-      f'{unknown[0][:40]}.',
+      f'{unknown[0][:40]}.'
     )
   return list(output_filter) or list(tf_serving_api.OUTPUTS)

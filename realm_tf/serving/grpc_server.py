@@ -91,7 +91,7 @@ class _Servicer(
     fields = list(request.metadata_field)
     if fields != ['signature_def']:
       raise errors.RequestError(
-        400, f'metadata_field must be ["signature_def"]. Got {fields}.'
+        f'metadata_field must be ["signature_def"]. Got {fields}.'
       )
     response = get_model_metadata_pb2.GetModelMetadataResponse()
     self._name(response.model_spec)
@@ -123,18 +123,17 @@ class _Servicer(
     version = spec.version.value if spec.HasField('version') else self._version
     if spec.name != name:
       raise errors.RequestError(
-        404, f'The model is "{name}". Got "{spec.name[:40]}".'
+        f'The model is "{name}". Got "{spec.name[:40]}".', status=404
       )
     if spec.version_label:
-      raise errors.RequestError(400, 'Versions have no labels here.')
+      raise errors.RequestError('Versions have no labels here.')
     if version != self._version:
       raise errors.RequestError(
-        404, f'The version in use is {self._version}. Got {version}.'
+        f'The version in use is {self._version}. Got {version}.', status=404
       )
     if spec.signature_name not in ('', signature):
       raise errors.RequestError(
-        400,
-        f'The signature is "{signature}". Got "{spec.signature_name[:40]}".',
+        f'The signature is "{signature}". Got "{spec.signature_name[:40]}".'
       )
 
   def _name(self, spec: Any, signature_name: str = '') -> None:

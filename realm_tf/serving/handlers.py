@@ -116,7 +116,9 @@ class Api:
   async def complete(self, call: Call) -> dict[str, Any]:
     completer = self._service.completer
     if completer is None:
-      raise errors.RequestError(404, 'Start the server with --pretrained_dir.')
+      raise errors.RequestError(
+        'Start the server with --pretrained_dir.', status=404
+      )
     fields = _fields(call, 'sentence')
     sentence = self._text(fields['sentence'], 'A sentence')
     (completed,) = await results_of(self._service.complete(completer, sentence))
@@ -125,12 +127,14 @@ class Api:
   async def edit(self, call: Call) -> dict[str, Any]:
     writer = self._service.writer
     if writer is None or not self._service.can_edit:
-      raise errors.RequestError(403, 'Start the server with --allow_edits.')
+      raise errors.RequestError(
+        'Start the server with --allow_edits.', status=403
+      )
     access.check_writer(call.headers, self._token)
     fields = _fields(call, 'block_id', 'text')
     block_id, text = fields['block_id'], fields['text']
     if type(block_id) is not int:  # True is an int, too.
-      raise errors.RequestError(400, 'A block id must be a whole number.')
+      raise errors.RequestError('A block id must be a whole number.')
     if text is not None:
       self._text(text, 'A text')
     await results_of([writer.submit(changes.Edit(block_id, text))])
@@ -139,7 +143,9 @@ class Api:
   async def documents(self, call: Call) -> dict[str, Any]:
     writer = self._service.writer
     if writer is None or not writer.has_documents:
-      raise errors.RequestError(403, 'Start the server with --documents_log.')
+      raise errors.RequestError(
+        'Start the server with --documents_log.', status=403
+      )
     access.check_writer(call.headers, self._token)
     change = document_request.parse(_fields(call, 'add', 'remove'))
     await results_of([writer.submit(change)])
@@ -153,7 +159,7 @@ class Api:
     version = self._service.versions.params_step
     if call.version not in (None, version):
       raise errors.RequestError(
-        404, f'The version in use is {version}. Got {call.version}.'
+        f'The version in use is {version}. Got {call.version}.', status=404
       )
     return version
 
@@ -182,5 +188,5 @@ def _fields(call: Call, *names: str) -> dict[str, Any]:
   fields = request_body.parse_json(call.body)
   if set(fields) != set(names):
     wanted = ' and '.join(f'"{name}"' for name in names)
-    raise errors.RequestError(400, f'The body must have {wanted} alone.')
+    raise errors.RequestError(f'The body must have {wanted} alone.')
   return fields

@@ -111,7 +111,9 @@ def _endpoint(
 
   async def answer(request: requests.Request) -> dict[str, Any]:
     if request.scope['state'].get(http_connection.IS_FULL):
-      raise errors.RequestError(503, 'Too many connections. Try again later.')
+      raise errors.RequestError(
+        'Too many connections. Try again later.', status=503
+      )
     headers = request.headers
     access.check_token(headers.get('authorization'), settings.token)
     body = b''
@@ -158,9 +160,9 @@ async def _in_time(
     if result.done():
       return result.result()
     if gone.done():
-      raise errors.RequestError(499, 'The client has gone.')
+      raise errors.RequestError('The client has gone.', status=499)
     raise errors.RequestError(
-      504, f'No answer within {timeout_secs:g} seconds.'
+      f'No answer within {timeout_secs:g} seconds.', status=504
     )
   finally:
     gone.cancel()

@@ -66,32 +66,40 @@ class Completer:
     Raises:
       RequestError: It has no mask, too many, or too many wordpieces.
     """
-    ids, positions = self._parse(sentence)
-    found = candidates.select(
-      self._retriever(ids[None], self._num_candidates).block_ids,
-      np.array([-1]),
-      self._num_candidates,
-    )[:, : self._num_candidates]
-    found = found[:, candidates.is_real(found)[0]]  # [1, K]
-    scores, log_probs = self._run(ids, positions, found)
-    return self._described(sentence, found[0], scores, log_probs)
-
-  @property
-  def _num_candidates(self):
-    """K, the null block included."""
-    return min(
+    ids = self._parse(sentence)
+    # K, the null block included.
+    number = min(
       self._config.pretraining.num_candidates, self._table.num_blocks + 1
     )
+    found = candidates.select(
+      self._retriever(ids[None], number).block_ids, np.array([-1]), number
+    )[:, :number]
+    found = found[:, candidates.is_real(found)[0]]  # [1, K]
+    lengths = self._config.lengths
+    titles, bodies = self._table.gather(
+      found,
+      lengths.title_tokens,
+      max(lengths.joint_tokens, lengths.block_tokens),
+    )
+    positions = np.flatnonzero(ids == self._tokenizer.mask_id) + 1  # [CLS].
+    scores, log_probs = self._score(
+      tf.constant(sampling.pad_rows([ids], lengths.query_tokens)),
+      tf.constant(positions[None], tf.int32),
+      tf.constant(titles),
+      tf.constant(sampling.trim(bodies, _WIDTH)),
+    )
+    return self._described(
+      sentence, found[0], scores.numpy()[0], log_probs.numpy()[0]
+    )
 
-  def _parse(self, sentence: str) -> tuple[np.ndarray, np.ndarray]:
-    """Returns wordpieces, int32 [L], and which are masks, int32 [M]."""
+  def _parse(self, sentence: str) -> np.ndarray:
+    """Returns wordpieces with the masks, int32 [L]."""
     parts = sentence.split(wordpiece.MASK)
     num_masks, most = len(parts) - 1, self._config.lengths.max_masked
     if not 1 <= num_masks <= most:
       raise errors.RequestError(
-        400,
         f'A sentence must have 1 to {most} {wordpiece.MASK}, one for each '
-        f'wordpiece to find. Got {num_masks}.',
+        f'wordpiece to find. Got {num_masks}.'
       )
     mask = np.array([self._tokenizer.mask_id], np.int32)
     pieces = []
@@ -102,27 +110,17 @@ class Completer:
     longest = self._config.lengths.query_tokens - 2
     if len(ids) > longest:
       raise errors.RequestError(
-        400, f'A sentence may have {longest} wordpieces. Got {len(ids)}.'
+        f'A sentence may have {longest} wordpieces. Got {len(ids)}.'
       )
-    return ids, np.flatnonzero(ids == self._tokenizer.mask_id).astype(np.int32)
+    return ids
 
-  def _run(self, ids, positions, found):
-    """Returns f(x,z), [K], and log p(.|z,x), [K, M, V]."""
-    lengths = self._config.lengths
-    titles, bodies = self._table.gather(
-      found,
-      lengths.title_tokens,
-      max(lengths.joint_tokens, lengths.block_tokens),
-    )
-    scores, log_probs = self._score(
-      tf.constant(sampling.pad_rows([ids], lengths.query_tokens)),
-      tf.constant(positions[None] + 1),  # [CLS] comes first.
-      tf.constant(titles),
-      tf.constant(sampling.trim(bodies, _WIDTH)),
-    )
-    return scores.numpy()[0], log_probs.numpy()[0]
-
-  def _scores(self, query_ids, positions, title_ids, body_ids):
+  def _scores(
+    self,
+    query_ids: tf.Tensor,
+    positions: tf.Tensor,
+    title_ids: tf.Tensor,
+    body_ids: tf.Tensor,
+  ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns f(x,z), [1, K], and log p(.|z,x), [1, K, M, V]."""
     lengths = self._config.lengths
     special_ids = self._tokenizer.special_ids
@@ -143,7 +141,13 @@ class Completer:
     scores = self._model.with_null_bias(tf.linalg.matvec(blocks, query))
     return scores, tf.nn.log_softmax(logits)
 
-  def _described(self, sentence, found, scores, log_probs):
+  def _described(
+    self,
+    sentence: str,
+    found: np.ndarray,
+    scores: np.ndarray,
+    log_probs: np.ndarray,
+  ) -> dict[str, Any]:
     log_p_z = tf.nn.log_softmax(scores).numpy()
     with_retrieval = tf.reduce_logsumexp(
       log_p_z[:, None, None] + log_probs, axis=0
@@ -175,9 +179,8 @@ class Completer:
   def _block(self, block_id: int) -> dict[str, Any]:
     if block_id == null_block.ID:
       return {'block_id': None, 'title': '', 'text': ''}
-    (title,), (text,) = (
-      read([block_id]) for read in (self._table.titles, self._table.texts)
-    )
+    (title,) = self._table.titles([block_id])
+    (text,) = self._table.texts([block_id])
     return {'block_id': block_id, 'title': title, 'text': text}
 
   def _likeliest(self, log_probs: np.ndarray) -> Sequence[Any]:
@@ -196,10 +199,7 @@ class Completer:
 
 
 def load(pretrained_dir: str, corpus_dir: str) -> Completer:
-  """Opens a run directory of pre-training.
-
-  Args:
-    pretrained_dir: Run directory with parameters and an index of the corpus.
+  """Opens a run directory of pre-training that has an index of the corpus.
 
   Raises:
     UserError: Something is missing, damaged, or does not belong together.

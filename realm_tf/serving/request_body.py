@@ -15,6 +15,13 @@ from realm_tf import json_text
 # client that is cut off while it sends would not read the answer.
 _MOST_DRAINED = 16 << 20
 _MAX_DEPTH = 8
+_KINDS: dict[type, str] = {
+  dict: 'an object',
+  list: 'a list',
+  str: 'a string',
+  bool: 'a boolean',
+  type(None): 'null',
+}
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 # Of controls, only what separates words.
 _CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]')
@@ -33,25 +40,23 @@ async def read(
   at_most: int,
   timeout_secs: float,
 ) -> bytes:
-  """Reads a body: not too much of it, and not forever.
+  """Returns a body of `at_most` bytes that comes within `timeout_secs`.
 
   Args:
     parts: The body's parts, as they come in.
     declared: The Content-Length header, if there is one.
-    at_most: Largest body, in bytes.
-    timeout_secs: Longest wait for the whole body.
 
   Raises:
     RequestError: 413 if it is too large, 408 if it does not come.
   """
   body, size = [], 0
   too_large = errors.RequestError(
-    413, f'The body may have {at_most} bytes. It has more.'
+    f'The body may have {at_most} bytes. It has more.', status=413
   )
   if declared is not None and int(declared) > _MOST_DRAINED:
     raise too_large  # HTTP's parser took the number for one.
 
-  async def gather():
+  async def gather() -> None:
     nonlocal size
     async for part in parts:
       size += len(part)
@@ -64,7 +69,7 @@ async def read(
     await asyncio.wait_for(gather(), timeout_secs)
   except asyncio.TimeoutError as error:
     raise errors.RequestError(
-      408, f'The body must come within {timeout_secs:g} seconds.'
+      f'The body must come within {timeout_secs:g} seconds.', status=408
     ) from error
   if size > at_most:
     raise too_large
@@ -72,63 +77,42 @@ async def read(
 
 
 def parse_json(body: bytes) -> dict[str, Any]:
-  """Returns the JSON object that `body` is.
-
-  Raises:
-    RequestError: 400; it is not UTF-8, not JSON, no object, or too deep.
-  """
+  """Returns the JSON object of a body; RequestError if it has none."""
   if not body.strip():
-    raise errors.RequestError(
-      400, 'The body must be a JSON object. It is empty.'
-    )
+    raise errors.RequestError('The body must be a JSON object. It is empty.')
   _check_depth(body)
   try:
     parsed = json_text.parse(body, 'The body', '')
   except errors.UserError as error:
-    raise errors.RequestError(400, str(error)) from error
+    raise errors.RequestError(str(error)) from error
   if not isinstance(parsed, dict):
     raise errors.RequestError(
-      400, f'The body must be a JSON object. Got {kind_of(parsed)}.'
+      f'The body must be a JSON object. Got {kind_of(parsed)}.'
     )
   return parsed
 
 
 def check_text(text: Any, what: str, characters: int) -> str:
-  """Returns `text` if it is a string that can be worked on.
-
-  Args:
-    what: Subject of the error message, such as 'A question'.
-
-  Raises:
-    RequestError: 400.
-  """
+  """Returns `text` if it is a clean string; else RequestError about `what`."""
   if not isinstance(text, str):
-    raise errors.RequestError(
-      400, f'{what} must be a string. Got {kind_of(text)}.'
-    )
+    raise errors.RequestError(f'{what} must be a string. Got {kind_of(text)}.')
   if not text.strip():
-    raise errors.RequestError(400, f'{what} must not be empty.')
+    raise errors.RequestError(f'{what} must not be empty.')
   if len(text) > characters:
     raise errors.RequestError(
-      400, f'{what} may have {characters} characters. Got {len(text)}.'
+      f'{what} may have {characters} characters. Got {len(text)}.'
     )
   if _CONTROLS.search(text):
-    raise errors.RequestError(400, f'{what} must not have control characters.')
+    raise errors.RequestError(f'{what} must not have control characters.')
   return text
 
 
 def kind_of(value: Any) -> str:
   """Returns what JSON calls the type of `value`, for error messages."""
-  names = {
-    dict: 'an object',
-    list: 'a list',
-    str: 'a string',
-    bool: 'a boolean',
-  }
-  return names.get(type(value), 'null' if value is None else 'a number')
+  return _KINDS.get(type(value), 'a number')
 
 
-def _check_depth(body: bytes):
+def _check_depth(body: bytes) -> None:
   if body.count(b'[') + body.count(b'{') <= _MAX_DEPTH:
     return
   depth = 0
@@ -136,5 +120,5 @@ def _check_depth(body: bytes):
     depth += 1 if bracket.group() in b'[{' else -1
     if depth > _MAX_DEPTH:
       raise errors.RequestError(
-        400, f'The body must be JSON of at most {_MAX_DEPTH} levels.'
+        f'The body must be JSON of at most {_MAX_DEPTH} levels.'
       )

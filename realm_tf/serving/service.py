@@ -16,6 +16,7 @@ from typing import Optional, Union
 from absl import logging
 
 from realm_tf.answering import answer as answer_lib
+from realm_tf.answering import answerer as answerer_lib
 from realm_tf.live import batching
 from realm_tf.live import document_log
 from realm_tf.live import watcher
@@ -79,7 +80,20 @@ class Service:
       batch_size or live.current.answerer.finetuning.eval_batch_size,
       queue_size=max(queue_size, self.limits.questions),
     )
-    self._add_gauges()
+    for name, about, read in (
+      ('queue_length', 'Questions that wait.', lambda: len(self._batcher)),
+      (
+        'params_step',
+        'Training step of the model in use.',
+        lambda: self.versions.params_step,
+      ),
+      (
+        'index_step',
+        'Training step of the index in use.',
+        lambda: self.versions.index_step,
+      ),
+    ):
+      self.metrics.add_gauge(name, about, read)
 
   @property
   def is_ready(self) -> bool:
@@ -172,24 +186,11 @@ class Service:
       finally:
         self._busy_until = time.monotonic() + _BUSY_SECS
 
-  def _add_gauges(self) -> None:
-    add = self.metrics.add_gauge
-    add('queue_length', 'Questions that wait.', lambda: len(self._batcher))
-    add(
-      'params_step',
-      'Training step of the model in use.',
-      lambda: self.versions.params_step,
-    )
-    add(
-      'index_step',
-      'Training step of the index in use.',
-      lambda: self.versions.index_step,
-    )
 
-
-def _answer_or_error(answerer, question: str):
+def _answer_or_error(
+  answerer: answerer_lib.Answerer, question: str
+) -> Union[answer_lib.Answer, Exception]:
   try:
-    (answer,) = answerer.answer([question])
+    return answerer.answer([question])[0]
   except Exception as error:
     return error
-  return answer

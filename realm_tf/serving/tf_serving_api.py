@@ -63,23 +63,19 @@ class Predict(NamedTuple):
 
 
 def parse_predict(body: bytes, limits: request_body.Limits) -> Predict:
-  """Returns the questions of the body of a :predict request.
-
-  Raises:
-    RequestError: 400, or 413 if there are too many questions.
-  """
+  """Returns the questions of a :predict request; RequestError if it is bad."""
   request = request_body.parse_json(body)
   unknown = set(request) - {'signature_name', 'instances', 'inputs'}
   if unknown:
-    raise errors.RequestError(400, f'Unknown key {_shown(min(unknown))}.')
+    raise errors.RequestError(f'Unknown key {_shown(min(unknown))}.')
   signature = request.get('signature_name', SIGNATURE)
   if signature not in (SIGNATURE, ''):
     raise errors.RequestError(
-      400, f'The signature is "{SIGNATURE}". Got {_shown(signature)}.'
+      f'The signature is "{SIGNATURE}". Got {_shown(signature)}.'
     )
   if ('instances' in request) == ('inputs' in request):
     raise errors.RequestError(
-      400, 'A request must have either "instances" or "inputs".'
+      'A request must have either "instances" or "inputs".'
     )
   by_rows = 'instances' in request
   if by_rows:
@@ -99,19 +95,13 @@ def parse_predict(body: bytes, limits: request_body.Limits) -> Predict:
 def check_questions(
   questions: Sequence[Any], limits: request_body.Limits
 ) -> list[str]:
-  """Returns the questions of a request if they can be answered.
-
-  Raises:
-    RequestError: 400, or 413 if there are too many.
-  """
+  """Returns questions that can be answered; RequestError if one cannot."""
   if not questions:
-    raise errors.RequestError(
-      400, 'A request must have questions. It has none.'
-    )
+    raise errors.RequestError('A request must have questions. It has none.')
   if len(questions) > limits.questions:
     raise errors.RequestError(
-      413,
       f'A request may have {limits.questions} questions. Got {len(questions)}.',
+      status=413,
     )
   return [
     request_body.check_text(value, 'A question', limits.characters)
@@ -122,11 +112,7 @@ def check_questions(
 def format_predict(
   answers: Sequence[answer_lib.Answer], by_rows: bool, top_k: int
 ) -> dict[str, Any]:
-  """Returns the body of an answered request.
-
-  Args:
-    top_k: Evidence per answer; missing evidence is block -1.
-  """
+  """Returns the reply: `top_k` evidence per answer, -1 where it is missing."""
   rows = [_row(answer, top_k) for answer in answers]
   if by_rows:
     return {'predictions': rows}
@@ -215,17 +201,17 @@ def _named(value: Any) -> Any:
     return value
   if set(value) != {INPUT}:
     found = ', '.join(_shown(name) for name in sorted(value)[:3]) or 'none'
-    raise errors.RequestError(400, f'The one input is "{INPUT}". Got {found}.')
+    raise errors.RequestError(f'The one input is "{INPUT}". Got {found}.')
   return value[INPUT]
 
 
-def _list(value: Any, what: str) -> list:
+def _list(value: Any, what: str) -> list[Any]:
   if not isinstance(value, list):
     raise errors.RequestError(
-      400, f'{what} must be a list. Got {request_body.kind_of(value)}.'
+      f'{what} must be a list. Got {request_body.kind_of(value)}.'
     )
   if not value:
-    raise errors.RequestError(400, f'{what} must not be empty.')
+    raise errors.RequestError(f'{what} must not be empty.')
   return value
 
 
@@ -235,7 +221,7 @@ def _decoded(value: Any) -> str:
     return base64.b64decode(value, validate=True).decode('utf-8')
   except (TypeError, ValueError, binascii.Error) as error:
     raise errors.RequestError(
-      400, '"b64" must be the base64 of a question in UTF-8.'
+      '"b64" must be the base64 of a question in UTF-8.'
     ) from error
 
 

@@ -43,24 +43,21 @@ def _request(*questions, **spec):
   return request
 
 
-def _without_input(request):
-  del request.inputs['questions']
-
-
-def _numbers(request):
-  request.inputs['questions'].CopyFrom(tf.make_tensor_proto([1]))
-
-
-def _huge_shape(request):
-  request.inputs['questions'].tensor_shape.dim[0].size = 10**12
-
-
-def _no_utf8(request):
-  request.inputs['questions'].string_val[0] = b'\xff'
-
-
-def _unknown_output(request):
-  request.output_filter.append('logits')
+def _changed(**fields):
+  """Returns a request with fields of its input "questions" changed."""
+  request = _request('who')
+  for name, value in fields.items():
+    if name == 'shape':
+      request.inputs['questions'].tensor_shape.dim[0].size = value
+    elif name == 'bytes':
+      request.inputs['questions'].string_val[0] = value
+    elif name == 'output':
+      request.output_filter.append(value)
+    elif value is None:
+      del request.inputs['questions']
+    else:
+      request.inputs['questions'].CopyFrom(tf.make_tensor_proto(value))
+  return request
 
 
 @absltest.skipIf(grpc is None, 'tensorflow-serving-api is not installed.')
@@ -131,47 +128,28 @@ class GrpcServerTest(parameterized.TestCase):
     self._assert_code(grpc.StatusCode.NOT_FOUND, lambda: self._status('bert'))
 
   @parameterized.parameters(
-    ({'name': 'bert'}, 'NOT_FOUND', 'The model is "realm". Got "bert".'),
-    ({'version': 2}, 'NOT_FOUND', 'The version in use is 3. Got 2.'),
-    ({'signature_name': 'x'}, 'INVALID_ARGUMENT', 'Got "x".'),
+    (lambda: _request('who', name='bert'), 'NOT_FOUND', 'Got "bert".'),
+    (lambda: _request('who', version=2), 'NOT_FOUND', 'in use is 3. Got 2.'),
+    (lambda: _request('who', signature_name='x'), '', 'Got "x".'),
+    (lambda: _changed(tensor=None), '', 'Got none.'),
+    (lambda: _changed(tensor=[1]), '', 'must be strings [B]'),
+    (lambda: _changed(shape=10**12), '', 'must be strings [B]'),
+    (lambda: _changed(bytes=b'\xff'), '', 'Byte 0 is not.'),
+    (lambda: _changed(output='logits'), '', 'Got logits.'),
+    # The limits of HTTP.
+    (lambda: _request(), '', 'It has none.'),
+    (lambda: _request(*['who'] * 5), '', 'may have 4 questions. Got 5.'),
+    (lambda: _request('x' * 101), '', 'may have 100 characters. Got 101.'),
+    (lambda: _request('\x00'), '', 'control'),
   )
-  def test_other_models_are_refused(self, spec, code, message):
+  def test_bad_requests_are_refused(self, make, code, message):
     client = self._run()
     details = self._assert_code(
-      grpc.StatusCode[code],
-      lambda: client.Predict(_request('who', **spec), _SECS),
-    )
-    self.assertIn(message, details)
-
-  @parameterized.parameters(
-    (_without_input, 'Got none.'),
-    (_numbers, 'must be strings [B]'),
-    (_huge_shape, 'must be strings [B]'),
-    (_no_utf8, 'Byte 0 is not.'),
-    (_unknown_output, 'Got logits.'),
-  )
-  def test_bad_requests_are_refused(self, change, message):
-    client, request = self._run(), _request('who')
-    change(request)
-    details = self._assert_code(
-      grpc.StatusCode.INVALID_ARGUMENT, lambda: client.Predict(request, _SECS)
+      grpc.StatusCode[code or 'INVALID_ARGUMENT'],
+      lambda: client.Predict(make(), _SECS),
     )
     self.assertIn(message, details)
     self.assertEmpty(self.answerer.batches)
-
-  @parameterized.parameters(
-    ((), 'It has none.'),
-    (('who',) * 5, 'may have 4 questions. Got 5.'),
-    (('x' * 101,), 'may have 100 characters. Got 101.'),
-    (('\x00',), 'control'),
-  )
-  def test_limits_are_those_of_http(self, questions, message):
-    client = self._run()
-    details = self._assert_code(
-      grpc.StatusCode.INVALID_ARGUMENT,
-      lambda: client.Predict(_request(*questions), _SECS),
-    )
-    self.assertIn(message, details)
 
   def test_a_token_if_there_is_one(self):
     client = self._run(token=_TOKEN)
