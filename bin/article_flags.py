@@ -16,8 +16,7 @@ from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import sources
 from realm_tf.records import corpus_update
-from realm_tf.rundir import manifests
-from realm_tf.rundir import output_paths
+from realm_tf.rundir import outputs
 from realm_tf.world import inputs
 
 INPUT = flags.DEFINE_multi_string(
@@ -74,8 +73,8 @@ def define_format(
 
 def new_output_dir() -> str:
   """Returns --output_dir, after a check that it may be written."""
-  output_paths.check_directory(_OUTPUT_DIR.value)
-  manifests.check_output(_OUTPUT_DIR.value, _OVERWRITE.value)
+  outputs.check_directory(_OUTPUT_DIR.value)
+  outputs.check_new(_OUTPUT_DIR.value, _OVERWRITE.value)
   return _OUTPUT_DIR.value
 
 

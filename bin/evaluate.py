@@ -32,7 +32,7 @@ from realm_tf.evaluation import open_qa
 from realm_tf.evaluation import system_size
 from realm_tf.records import article_lookup
 from realm_tf.retrieval import retrievers
-from realm_tf.rundir import output_paths
+from realm_tf.rundir import outputs
 
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory to write.', required=True
@@ -117,10 +117,10 @@ def _on_questions(system, table, recall_at, paths):
 
 
 def main(_):
-  output_paths.check_directory(_OUTPUT_DIR.value)
+  outputs.check_directory(_OUTPUT_DIR.value)
   paths = field_judge.Paths(*(flag.value for flag in _FIELD_FILES))
   for path in paths.outputs():
-    output_paths.check_file(path)
+    outputs.check_file(path)
   answerer = answer_flags.load() if answer_flags.MODEL_DIR.value else None
   table = answerer.table if answerer else corpus_flags.open_table()
   retriever, seed = _RETRIEVER.value, flags.FLAGS.seed

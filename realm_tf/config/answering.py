@@ -67,7 +67,7 @@ class FinetuningConfig(JobConfig):
   answer_by: str = fields.one_of('span', 'text')
   jit_compile: bool = True
 
-  def check_together(self):
+  def check_together(self) -> None:
     fields.check(
       not (self.refresh_every_steps and self.freeze_block_tower),
       'An index only changes with Embed_doc: `refresh_every_steps` needs '

@@ -134,13 +134,24 @@ def write(config: experiment.ExperimentConfig, directory: str) -> None:
 
 
 def read(directory: str) -> experiment.ExperimentConfig:
-  """Returns the config in `directory`/config.json."""
+  """Returns the config in `directory`/config.json.
+
+  Fields of the model must be there: other defaults would be another model.
+  """
   path = os.path.join(directory, CONFIG_FILE)
   tree = json_text.parse(input_files.read(path), path)
   try:
-    return from_json(tree)
+    config = from_json(tree)
   except errors.UserError as e:
     raise errors.UserError(f'{path}: {e}') from e
+  found = flatten(tree)
+  for key in _DEFAULTS:
+    if key.startswith('model.') and key not in found:
+      raise errors.UserError(
+        f'{path} must have `{key}`. Found none: another release wrote it. Make '
+        'the directory again.'
+      )
+  return config
 
 
 def _parse(key: str, text: str) -> Any:

@@ -44,7 +44,7 @@ class LengthConfig(fields.Config):
   max_masked: int = fields.positive(10)
   cut_blocks: bool = False
 
-  def check_together(self):
+  def check_together(self) -> None:
     fields.check(
       self.title_tokens + 3 < self.block_tokens,
       '`title_tokens` + 3 must be below `block_tokens`.',

@@ -37,7 +37,7 @@ class BertConfig(fields.Config):
   attention_dropout_rate: float = fields.rate(0.1)
   activation: str = fields.one_of('gelu_tanh', 'gelu', 'relu')
 
-  def check_together(self):
+  def check_together(self) -> None:
     fields.check(
       self.hidden_size % self.num_heads == 0,
       '`hidden_size` must be a multiple of `num_heads`.',

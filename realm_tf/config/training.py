@@ -90,7 +90,7 @@ class InverseClozeConfig(fields.Config):
     """Steps between two lines of the log: 20 lines in a run."""
     return max(1, self.optimizer.num_steps // 20)
 
-  def check_together(self):
+  def check_together(self) -> None:
     fields.check(
       not self.chunk_size or self.batch_size % self.chunk_size == 0,
       '`batch_size` must be a multiple of `chunk_size`, or that 0.',
@@ -145,7 +145,7 @@ class PretrainingConfig(JobConfig):
   inverse_cloze_weight: float = fields.not_negative(0.0)
   jit_compile: bool = True
 
-  def check_together(self):
+  def check_together(self) -> None:
     fields.check(
       not self.inverse_cloze_weight
       or (self.candidates != 'recurring_span' and self.num_candidates > 1),

@@ -27,17 +27,11 @@ Embed = Callable[[np.ndarray, np.ndarray, int], tf.Tensor]
 
 
 class _Batch(NamedTuple):
-  """Blocks that are embedded at once.
+  """Blocks that are embedded at once; null blocks fill up the batch."""
 
-  Attributes:
-    rows: Rows of the given blocks, int64 [at most `size`].
-    size: Rows that are computed; null blocks fill them.
-    length: Wordpieces of a row.
-  """
-
-  rows: np.ndarray
+  rows: np.ndarray  # Rows of the given blocks, int64 [at most `size`].
   size: int
-  length: int
+  length: int  # In wordpieces.
 
 
 def compile_embedding(
@@ -50,7 +44,7 @@ def compile_embedding(
 
   Args:
     model: Model with the EMBEDDER part, made in the strategy's scope.
-    special_ids: The vocabulary's [CLS] and [SEP].
+    special_ids: [CLS] and [SEP].
     dtype: Dtype of the encoder's matmuls: 'float32' or 'bfloat16'.
     strategy: Strategy whose replicas, all on this host, share each batch.
   """

@@ -34,7 +34,7 @@ class BruteForceSearcher:
     )
 
 
-def _top(scores, k):
+def _top(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
   """Returns the columns and values of each row's `k` largest, sorted."""
   k = min(k, scores.shape[1])
   if k < scores.shape[1]:
@@ -49,7 +49,7 @@ def _top(scores, k):
   )
 
 
-def _partition(scores, k):
+def _partition(scores: np.ndarray, k: int) -> np.ndarray:
   """Returns the columns of each row's `k` largest, in no order."""
   columns = np.argpartition(-scores, k - 1, axis=1)[:, :k]
   last = np.take_along_axis(scores, columns, axis=1).min(axis=1)

@@ -1,10 +1,8 @@
 """Rescores approximate hits with embeddings that stay on disk.
 
-  queries -> codes in memory -> hits -> their rows on disk -> top k
-
 Codes are 4 bits for 2 dimensions, so the paper's 13 million blocks of 128
-dimensions take about 1 GB of memory and not 8; the operating system keeps in
-memory the rows that are asked for often, as far as there is room.
+dimensions take about 1 GB of memory and not 8; the operating system keeps rows
+that are read often in memory, as far as there is room.
 """
 
 from typing import Union
@@ -18,13 +16,8 @@ from realm_tf.records import null_block
 _QUERIES = 32  # Rescored at once: 8 MB of rows at 480 hits of 128 dimensions.
 
 
-class DiskRescorer:
-  """An approximate searcher whose exact scores come from disk.
-
-  Args:
-    codes: Searcher that keeps no vectors; its scores are approximate.
-    embeddings: float32 [N, D].
-  """
+class DiskRescorer(searcher_lib.ApproximateSearcher):
+  """A searcher over codes whose exact scores come from disk."""
 
   def __init__(
     self,
@@ -32,16 +25,7 @@ class DiskRescorer:
     embeddings: Union[np.ndarray, embedding_shards.Embeddings],
   ):
     self._codes, self._embeddings = codes, embeddings
-
-  @property
-  def num_leaves(self) -> int:
-    """Number of partitions."""
-    return self._codes.num_leaves
-
-  @property
-  def effort(self) -> searcher_lib.Effort:
-    """Effort of `search`."""
-    return self._codes.effort
+    self.num_leaves, self.effort = codes.num_leaves, codes.effort
 
   def with_effort(self, effort: searcher_lib.Effort) -> 'DiskRescorer':
     """Returns a searcher over the same codes that spends `effort`."""
@@ -66,7 +50,9 @@ class DiskRescorer:
       np.take_along_axis(scores, order, axis=1),
     )
 
-  def _rescore(self, queries, ids):
+  def _rescore(
+    self, queries: np.ndarray, ids: np.ndarray
+  ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the ids in ascending order, and their exact scores."""
     ids = np.sort(ids, axis=1)  # Of equal scores the smaller id comes first.
     # Each row is read once, in the order of the disk.

@@ -1,15 +1,13 @@
 """Chooses what embeds: TensorFlow, or OpenVINO on a CPU.
 
-  model, index config -> [this file] -> embedder of blocks, or of queries
-
 OpenVINO is an extra. On CPUs it embeds several times as many blocks a second
-as TensorFlow's kernels (docs/performance.md), so 'auto' takes it where it is
-installed and no accelerator is there.
+(docs/performance.md), so 'auto' takes it where it is installed and no
+accelerator is there.
 """
 
 from collections.abc import Callable
 import importlib.util
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 import tensorflow as tf
@@ -33,16 +31,13 @@ def opener(
 ) -> Callable[[], block_embeddings.Embed]:
   """Returns a function that returns an embedder over the current variables.
 
-  Call it again after variables change: OpenVINO copies them.
+  Call it again after variables change: OpenVINO copies them. The call raises
+  UserError if OpenVINO was chosen and is not installed.
 
   Args:
     model: Model with the EMBEDDER part; made in the strategy's scope.
-    special_ids: The vocabulary's [CLS] and [SEP].
-    config: `embed_backend` and `embed_dtype`.
-    strategy: Replicas of TensorFlow; with one, OpenVINO is not used.
-
-  Raises:
-    UserError: OpenVINO is asked for and not installed (when called).
+    special_ids: [CLS] and [SEP].
+    strategy: Replicas of TensorFlow; OpenVINO uses none.
   """
   dtype = precision.choose(config.embed_dtype)
   if choose(config.embed_backend, strategy) == 'openvino':
@@ -109,12 +104,7 @@ def query_embedding(
   special_ids: tuple[int, int],
   backend: str,
 ) -> query_embeddings.Embed:
-  """Returns the query embedder of the model's current variables, in float32.
-
-  Args:
-    query_tokens: Longest query, with specials.
-    backend: `IndexConfig.embed_backend`.
-  """
+  """Returns the query embedder of the model's current variables, in float32."""
   if choose(backend) != 'openvino':
     return query_embeddings.compile_embedding(
       model, query_tokens, special_ids, any_size=True
@@ -154,7 +144,9 @@ def query_embedding(
   return embed
 
 
-def _openvino_encoder(model, embedder, dtype):
+def _openvino_encoder(
+  model: realm_model.RealmModel, embedder: Any, dtype: str
+) -> Callable[[dict[str, np.ndarray]], dict[str, tf.Tensor]]:
   from realm_tf.modeling import openvino_encoder  # An extra.
 
   return openvino_encoder.OpenvinoEncoder(

@@ -57,8 +57,8 @@ def write(
 class Embeddings:
   """All shards as one array, float32 [N, D], whatever is on disk.
 
-  It is indexed by slices and arrays of row numbers, and NumPy can convert it.
-  Only the rows asked for are read and decoded.
+  Slices and arrays of row numbers index it, and NumPy can convert it. Only the
+  indexed rows are read and decoded.
   """
 
   dtype = np.dtype(np.float32)
@@ -88,7 +88,7 @@ class Embeddings:
       rows = np.arange(start, stop, step)
     return self._gather(np.asarray(rows))
 
-  def __array__(self, dtype=None, copy=None) -> np.ndarray:
+  def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
     del copy  # Decoded or joined, it is a new array unless it is one file.
     return np.asarray(self._slice(0, len(self)), dtype)
 
@@ -99,7 +99,7 @@ class Embeddings:
       _check_finite(part, self._dtype, begin, part.filename)
       begin = int(end)
 
-  def _slice(self, start, stop):
+  def _slice(self, start: int, stop: int) -> np.ndarray:
     pieces, begin = [], 0
     for part, end in zip(self._parts, self._ends, strict=True):
       if start < end and stop > begin:
@@ -110,7 +110,7 @@ class Embeddings:
       return pieces[0]
     return np.concatenate([np.zeros([0, self.shape[1]], np.float32), *pieces])
 
-  def _gather(self, rows):
+  def _gather(self, rows: np.ndarray) -> np.ndarray:
     result = np.empty([len(rows), self.shape[1]], np.float32)
     for part, places, in_part in self.by_part(rows):
       result[places] = _decode(part[in_part], self._dtype)
@@ -127,7 +127,9 @@ class Embeddings:
       yield self._parts[owner], places, rows[places] - begin
 
 
-def prefetch(embeddings: Union[np.ndarray, Embeddings], rows: np.ndarray):
+def prefetch(
+  embeddings: Union[np.ndarray, Embeddings], rows: np.ndarray
+) -> None:
   """Asks the disk for rows, int [n], all at once and without those around.
 
   Where they are not in memory, reading them is many times as fast then.
@@ -150,12 +152,10 @@ def prefetch(embeddings: Union[np.ndarray, Embeddings], rows: np.ndarray):
     memory.madvise(mmap.MADV_WILLNEED, page, mmap.PAGESIZE + row_bytes)
 
 
-def _check_finite(encoded, dtype, first_block, path):
-  """Raises UserError if rows, as they are on disk, have a number that is none.
-
-  Args:
-    first_block: Block of the first row.
-  """
+def _check_finite(
+  encoded: np.ndarray, dtype: str, first_block: int, path: str
+) -> None:
+  """Raises UserError if rows, as they are on disk, are not finite."""
   for start in range(0, len(encoded), _ROWS_AT_ONCE):
     piece = encoded[start : start + _ROWS_AT_ONCE]
     # A sum reads as fast as memory; it overflows at times where no number does.
@@ -172,13 +172,13 @@ def _check_finite(encoded, dtype, first_block, path):
       )
 
 
-def _encode(rows, dtype):
+def _encode(rows: np.ndarray, dtype: str) -> np.ndarray:
   if dtype == 'bfloat16':
     return rows.astype(_BFLOAT16).view(np.uint16)
   return np.ascontiguousarray(rows, dtype)
 
 
-def _decode(rows, dtype):
+def _decode(rows: np.ndarray, dtype: str) -> np.ndarray:
   if dtype == 'bfloat16':
     return np.asarray(rows).view(_BFLOAT16).astype(np.float32)
   return rows if dtype == 'float32' else np.asarray(rows, np.float32)

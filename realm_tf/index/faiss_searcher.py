@@ -5,6 +5,7 @@ Andre et al. 2017, https://arxiv.org/abs/1704.07355), then exact rescoring.
 """
 
 import os
+from typing import Any
 
 import numpy as np
 
@@ -27,14 +28,15 @@ _TRAINING_BLOCKS = 250_000
 _ADDED_BLOCKS = 1 << 17  # Coded at once.
 
 
-class FaissSearcher:
+class FaissSearcher(searcher.ApproximateSearcher):
   """IVF-PQ FastScan with refinement, in the words of faiss."""
 
-  def __init__(self, index, num_leaves: int, effort: searcher.Effort):
+  def __init__(self, index: Any, num_leaves: int, effort: searcher.Effort):
     self._index = index
     self.num_leaves = num_leaves
     self.effort = effort
-    self._parameters = {}  # By K. Making them takes as long as one search.
+    # By K and effort. Making them takes as long as one search.
+    self._parameters: dict[tuple[int, searcher.Effort], Any] = {}
 
   @classmethod
   def build(
@@ -75,22 +77,19 @@ class FaissSearcher:
     """Writes the searcher into an existing, local directory."""
     faiss.write_index(self._index, os.path.join(directory, _FILE))
 
-  def with_effort(self, effort: searcher.Effort) -> 'FaissSearcher':
-    """Returns a searcher over the same memory that spends `effort`."""
-    return FaissSearcher(self._index, self.num_leaves, effort)
-
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
     """Returns the top `k` of each query; see `searcher.Searcher`."""
     k = min(k, self._index.ntotal)
-    if k not in self._parameters:
-      self._parameters[k] = self._make_parameters(k)
+    key = k, self.effort
+    if key not in self._parameters:
+      self._parameters[key] = self._make_parameters(k)
     scores, ids = self._index.search(
-      np.ascontiguousarray(queries, np.float32), k, params=self._parameters[k]
+      np.ascontiguousarray(queries, np.float32), k, params=self._parameters[key]
     )
     # faiss pads what it did not find with id -1 and the lowest float.
     return searcher.mark_missing(ids, np.where(ids < 0, -np.inf, scores))
 
-  def _make_parameters(self, k):
+  def _make_parameters(self, k: int) -> Any:
     probes = faiss.IVFSearchParameters(nprobe=self.effort.leaves_to_search)
     if not isinstance(self._index, faiss.IndexRefine):
       return probes

@@ -150,5 +150,5 @@ def embedder_fingerprint(model: realm_model.RealmModel) -> str:
   return hashlib.sha256(f'{fingerprint} {prompt}'.encode()).hexdigest()
 
 
-def _plan_file(path):
+def _plan_file(path: str) -> str:
   return os.path.join(path, 'plan.json')

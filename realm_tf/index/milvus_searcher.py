@@ -9,7 +9,8 @@ pymilvus is an extra: `pip install 'realm_tf[milvus]'`. MILVUS_TOKEN holds the
 server's password.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+import contextlib
 import functools
 import hashlib
 import json
@@ -44,15 +45,10 @@ _MAX_QUERIES = 4096  # A server takes at most 16384 at once.
 _MAX_LEAVES = 65536
 
 
-class MilvusSearcher:
-  """Searches one collection by inner product.
+class MilvusSearcher(searcher.ApproximateSearcher):
+  """Searches one complete and loaded collection by inner product.
 
-  Args:
-    uri: URI of the server, or a file.
-    collection: Complete and loaded.
-    index_type: Index type of the collection.
-    num_leaves: Its partitions (nlist).
-    effort: Partitions (nprobe) and rescored hits (reorder_k) of a search.
+  `num_leaves` is Milvus' nlist; `effort` its nprobe and reorder_k.
   """
 
   def __init__(
@@ -75,9 +71,7 @@ class MilvusSearcher:
   ) -> 'MilvusSearcher':
     """Fills a new collection with float32 `embeddings`, [N, D].
 
-    Raises:
-      UserError: The server cannot be reached, or refuses; the collection is
-        dropped again.
+    Where the server refuses, the collection is dropped again.
     """
     leaves, effort = tuning.untuned(config, len(embeddings))
     leaves = min(leaves, _MAX_LEAVES)
@@ -96,16 +90,10 @@ class MilvusSearcher:
   def load(
     cls, directory: str, num_leaves: int, effort: searcher.Effort
   ) -> 'MilvusSearcher':
-    """Opens the collection that `save` wrote the name of.
-
-    Raises:
-      UserError: The server or the collection is not there.
-    """
+    """Opens the collection whose name `save` wrote."""
     saved, client = _open(directory)
-    try:
+    with _refusals(saved['uri']):
       client.load_collection(saved['collection'])
-    except pymilvus.MilvusException as error:
-      raise _refusal(saved['uri'], error) from error
     return cls(**saved, num_leaves=num_leaves, effort=effort)
 
   def save(self, directory: str) -> None:
@@ -117,12 +105,6 @@ class MilvusSearcher:
     }
     with open(os.path.join(directory, _FILE), 'w', encoding='utf-8') as file:
       json.dump(saved, file)
-
-  def with_effort(self, effort: searcher.Effort) -> 'MilvusSearcher':
-    """See `searcher.ApproximateSearcher`."""
-    return MilvusSearcher(
-      *(self._uri, self._collection, self._index_type, self.num_leaves, effort)
-    )
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
     """See `searcher.Searcher`."""
@@ -138,41 +120,31 @@ class MilvusSearcher:
 
   @staticmethod
   def publish(directory: str, name: str) -> None:
-    """Makes the alias of `name` that of a saved collection, and of no other.
-
-    Raises:
-      UserError: The server refuses; the alias stays as it was.
-    """
+    """Moves the alias of `name` to a saved collection."""
     saved, client = _open(directory)
     alias, collection = alias_of(name), saved['collection']
-    try:
+    with _refusals(saved['uri']):
       if alias in _aliases(client):
         client.alter_alias(collection, alias)
       else:
         client.create_alias(collection, alias)
-    except pymilvus.MilvusException as error:
-      raise _refusal(saved['uri'], error) from error
     logging.info('Milvus: %s is now %s.', alias, collection)
 
   @staticmethod
   def drop(directory: str) -> None:
-    """Removes a saved collection, with its aliases.
-
-    Raises:
-      UserError: The server refuses.
-    """
+    """Removes a saved collection, with its aliases."""
     saved, client = _open(directory)
-    try:
+    with _refusals(saved['uri']):
       _drop(client, saved['collection'])
-    except pymilvus.MilvusException as error:
-      raise _refusal(saved['uri'], error) from error
 
-  def _hits(self, queries, k) -> Sequence[Sequence[dict[str, Any]]]:
+  def _hits(
+    self, queries: np.ndarray, k: int
+  ) -> Sequence[Sequence[dict[str, Any]]]:
     effort = {
       'nprobe': min(self.effort.leaves_to_search, self.num_leaves),
       'reorder_k': max(k, self.effort.num_to_rescore),
     }
-    try:
+    with _refusals(self._uri):
       return self._client.search(
         self._collection,
         data=list(np.asarray(queries, np.float32)),
@@ -183,8 +155,6 @@ class MilvusSearcher:
         # 'Strong', single queries take 30 times as long.
         consistency_level='Eventually',
       )
-    except pymilvus.MilvusException as error:
-      raise _refusal(self._uri, error) from error
 
 
 def alias_of(name: str) -> str:
@@ -215,7 +185,9 @@ def _connect(uri: str) -> pymilvus.MilvusClient:
     raise _refusal(uri, error) from error
 
 
-def _fill(client, collection, embeddings) -> None:
+def _fill(
+  client: pymilvus.MilvusClient, collection: str, embeddings: np.ndarray
+) -> None:
   schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
   schema.add_field(_ID, pymilvus.DataType.INT64, is_primary=True)
   num_blocks, width = embeddings.shape
@@ -231,7 +203,7 @@ def _fill(client, collection, embeddings) -> None:
   client.flush(collection)
 
 
-def _index(client, collection, leaves) -> str:
+def _index(client: pymilvus.MilvusClient, collection: str, leaves: int) -> str:
   """Makes the best index that the server knows; returns its type."""
   # milvus-lite knows no SCANN; it compares exact vectors.
   is_lite = client.get_server_version().startswith('milvus_lite')
@@ -249,7 +221,7 @@ def _index(client, collection, leaves) -> str:
   return index_type
 
 
-def _drop(client, collection) -> None:
+def _drop(client: pymilvus.MilvusClient, collection: str) -> None:
   if not client.has_collection(collection):
     return
   for alias in client.list_aliases(collection).get('aliases', []):
@@ -257,7 +229,7 @@ def _drop(client, collection) -> None:
   client.drop_collection(collection)
 
 
-def _aliases(client) -> set[str]:
+def _aliases(client: pymilvus.MilvusClient) -> set[str]:
   return {
     alias
     for collection in client.list_collections()
@@ -265,7 +237,16 @@ def _aliases(client) -> set[str]:
   }
 
 
-def _refusal(uri, error) -> errors.UserError:
+@contextlib.contextmanager
+def _refusals(uri: str) -> Iterator[None]:
+  """Raises UserError where the server refuses what the body does."""
+  try:
+    yield
+  except pymilvus.MilvusException as error:
+    raise _refusal(uri, error) from error
+
+
+def _refusal(uri: str, error: Exception) -> errors.UserError:
   reason = str(error).splitlines()[0][:200]
   return errors.UserError(
     f'`index.uri` must be a Milvus server that works. {uri}: {reason} Start '

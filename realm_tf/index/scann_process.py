@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import threading
+from typing import Any
 import weakref
 
 import numpy as np
@@ -34,6 +35,8 @@ class ScannProcess:
 
   def __init__(self, process: subprocess.Popen):
     self._process = process
+    self._requests: Any = process.stdin
+    self._replies: Any = process.stdout
     self._lock = threading.Lock()  # Replies come in the order of requests.
     weakref.finalize(self, _end, process)
 
@@ -57,28 +60,29 @@ class ScannProcess:
       env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
       start_new_session=True,  # Ctrl-C is for the parent.
     )
-    if process.stdout.read(len(_READY)) != _READY:
+    searcher = cls(process)
+    if searcher._replies.read(len(_READY)) != _READY:
       _end(process)
       raise OSError(
         f'A process could not load {directory}; it ended with code '
         f'{process.returncode}.'
       )
-    return cls(process)
+    return searcher
 
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
     """Returns the top `k` of each query; OSError if the child is gone."""
     queries = np.ascontiguousarray(queries, np.float32)
     with self._lock:
-      self._process.stdin.write(_REQUEST.pack(*queries.shape, k))
-      self._process.stdin.write(queries.tobytes())
-      self._process.stdin.flush()
+      self._requests.write(_REQUEST.pack(*queries.shape, k))
+      self._requests.write(queries.tobytes())
+      self._requests.flush()
       return searcher_lib.Neighbors(
         *(self._read([len(queries), k], dtype) for dtype in ('=i4', '=f4'))
       )
 
-  def _read(self, shape, dtype):
+  def _read(self, shape: list[int], dtype: str) -> np.ndarray:
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    data = self._process.stdout.read(size)
+    data = self._replies.read(size)
     if len(data) < size:
       raise OSError(
         f'The process of a searcher ended with code {self._process.wait()}.'
@@ -86,14 +90,14 @@ class ScannProcess:
     return np.frombuffer(data, dtype).reshape(shape)
 
 
-def _end(process):
+def _end(process: Any) -> None:
   with contextlib.suppress(OSError):  # It may be gone with a request unread.
     process.stdin.close()  # It waits for nothing else.
   process.stdout.close()
   process.wait()
 
 
-def _serve(directory, num_leaves, efforts):
+def _serve(directory: str, num_leaves: str, efforts_json: str) -> None:
   """Answers requests until there can be no more."""
   os.nice(_NICE)
   # ScaNN imports TensorFlow where it can: seconds, and memory, for nothing.
@@ -102,7 +106,7 @@ def _serve(directory, num_leaves, efforts):
 
   requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), 'wb')
   os.dup2(2, 1)  # What a library prints must not get among the replies.
-  efforts = {k: searcher_lib.Effort(*e) for k, e in json.loads(efforts)}
+  efforts = {k: searcher_lib.Effort(*e) for k, e in json.loads(efforts_json)}
   loaded = scann_searcher.ScannSearcher.load(
     directory, int(num_leaves), next(iter(efforts.values()))
   )

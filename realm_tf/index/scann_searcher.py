@@ -26,10 +26,10 @@ _TRAINING_BLOCKS = 250_000
 _QUERIES_PER_TASK = 256  # A thread's share of a batch is at most this.
 
 
-class ScannSearcher:
+class ScannSearcher(searcher.ApproximateSearcher):
   """Tree partitioning, asymmetric hashing, then exact rescoring."""
 
-  def __init__(self, handle, num_leaves: int, effort: searcher.Effort):
+  def __init__(self, handle: Any, num_leaves: int, effort: searcher.Effort):
     self._handle = handle
     self.num_leaves = num_leaves
     self.effort = effort
@@ -72,10 +72,6 @@ class ScannSearcher:
     """Writes the searcher into a local directory, which may be moved."""
     self._handle.serialize(directory, relative_path=True)
 
-  def with_effort(self, effort: searcher.Effort) -> 'ScannSearcher':
-    """Returns a searcher over the same memory that spends `effort`."""
-    return ScannSearcher(self._handle, self.num_leaves, effort)
-
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
     """Returns the top `k` of each query; see `searcher.Searcher`."""
     queries = np.ascontiguousarray(queries, np.float32)
@@ -87,7 +83,7 @@ class ScannSearcher:
     if len(queries) == 1:  # No threads to wake.
       ids, scores = self._handle.search(queries[0], **options)
       return searcher.fill(searcher.mark_missing(ids[None], scores[None]), k)
-    share = math.ceil(len(queries) / os.cpu_count())
+    share = math.ceil(len(queries) / (os.cpu_count() or 1))
     ids, scores = self._handle.search_batched_parallel(
       queries, batch_size=min(_QUERIES_PER_TASK, share), **options
     )

@@ -1,6 +1,7 @@
 """Interface of all nearest-neighbour searchers, and their results."""
 
 from collections.abc import Mapping
+import copy
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -47,16 +48,14 @@ class Searcher(Protocol):
 class ApproximateSearcher(Searcher, Protocol):
   """A searcher over partitions, whose effort can be changed once built."""
 
-  @property
-  def num_leaves(self) -> int:
-    """Number of partitions."""
-
-  @property
-  def effort(self) -> Effort:
-    """Effort of `search`."""
+  num_leaves: int
+  effort: Effort  # Of `search`.
 
   def with_effort(self, effort: Effort) -> 'ApproximateSearcher':
     """Returns a searcher over the same memory that spends `effort`."""
+    changed = copy.copy(self)
+    changed.effort = effort
+    return changed
 
   def save(self, directory: str) -> None:
     """Writes the searcher into an existing, local directory."""
@@ -76,11 +75,6 @@ class TunedSearcher:
     self._searchers = {
       k: searcher.with_effort(effort) for k, effort in self.efforts.items()
     }
-
-  @property
-  def num_leaves(self) -> int:
-    """Number of partitions."""
-    return self.at(1).num_leaves
 
   def at(self, k: int) -> ApproximateSearcher:
     """Returns the searcher, with the effort that `k` blocks need."""
@@ -119,12 +113,7 @@ def fill(neighbors: Neighbors, k: int) -> Neighbors:
 
 
 def mark_missing(block_ids: np.ndarray, scores: np.ndarray) -> Neighbors:
-  """Returns neighbours with -1 wherever a score is not finite.
-
-  Args:
-    block_ids: Integers [Q, K]; anything in places that were not filled.
-    scores: float32 [Q, K]; NaN or -inf in places that were not filled.
-  """
+  """Returns neighbours, [Q, K], with -1 where a score is no number."""
   found = np.isfinite(scores)
   return Neighbors(
     np.where(found, block_ids, null_block.ID).astype(np.int32),

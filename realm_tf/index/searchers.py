@@ -2,9 +2,9 @@
 
   embeddings + config (+ held-out queries) -> [this file] -> searcher, settings
 
-The settings are what searching needs besides the searcher's files: JSON-able,
-for the manifest of an index version. An exact searcher has no files; it is made
-of the embeddings. Searchers are imported when first needed: some load slowly.
+An exact searcher has no files: it is made of the embeddings and the settings,
+which stand in the manifest. Searchers are imported when first needed: some load
+slowly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -92,7 +92,7 @@ def build(
     config: Kind of searcher, and its settings.
     queries: float32 [Q, D], held out; without them, or with a target of 0, the
       effort is that of the config.
-    ks: Numbers of blocks that will be asked for, ascending.
+    ks: Numbers of blocks that jobs search for.
 
   Raises:
     UserError: The searcher's package is not installed.
@@ -129,10 +129,8 @@ def tune(
 
   Args:
     built: Result of `build` without queries.
-    embeddings: float32 [N, D] that it was built of.
-    config: Recall target; 0 keeps the effort, and only measures.
     queries: float32 [Q, D], held out; at least one.
-    ks: Numbers of blocks that will be asked for, ascending; each is tuned for.
+    ks: Numbers of blocks that jobs search for; each is tuned for.
   """
   searcher: Any = built.searcher
   num_blocks = len(embeddings)
@@ -176,7 +174,6 @@ def load(
   """Loads a searcher as it was tuned.
 
   Args:
-    settings: Settings of `Built`.
     directory: Directory that `save` wrote; not read for an exact searcher.
     embeddings: float [N, D] that it was built of.
     own_process: Whether ScaNN, which holds Python's lock while it loads, gets
@@ -206,8 +203,6 @@ def publish(settings: dict[str, Any], directory: str, name: str) -> None:
   """Makes a saved searcher the one that a server's other users find.
 
   Args:
-    settings: Settings of `Built`.
-    directory: Directory that `save` wrote.
     name: The same for all versions of an index.
   """
   if settings['kind'] == 'milvus':

@@ -73,11 +73,7 @@ def complete(
   hashes: np.ndarray,
   built: searchers.Built,
 ) -> versions.Version:
-  """Writes the searcher's assets, then the manifest; all shards are written.
-
-  Returns:
-    The version, completed by this process or by a faster one.
-  """
+  """Writes the searcher's assets, then the manifest, after all shards."""
   assets = f'assets-{worker_name}'
   directory = os.path.join(version.path, assets)
   tf.io.gfile.makedirs(directory)
@@ -159,11 +155,7 @@ def load(
 
 
 def read_manifest(path: str) -> dict[str, Any]:
-  """Returns a version's manifest; its files are not checked.
-
-  Raises:
-    UserError: There is none, it is damaged, or of another form.
-  """
+  """Returns a version's manifest, or raises UserError; checks no other file."""
   manifest = versions.read_manifest(path, KIND)
   number = sum(num_blocks for _, num_blocks in manifest['shards'])
   if number != manifest['num_blocks']:
@@ -204,7 +196,9 @@ def read_hashes(path: str, manifest: dict[str, Any]) -> np.ndarray:
   return npy_files.open_array(hashes_file, np.uint64, [manifest['num_blocks']])
 
 
-def _files(path, shards, directory):
+def _files(
+  path: str, shards: Sequence[embedding_shards.Shard], directory: str
+) -> dict[str, dict[str, Any]]:
   """Returns the manifest's `files`: all that belongs to the version."""
   files = {
     shard.file: {'size': shard.size, 'sha256': shard.sha256} for shard in shards
@@ -217,11 +211,11 @@ def _files(path, shards, directory):
   return files
 
 
-def _hashes_file(assets):
+def _hashes_file(assets: str) -> str:
   return os.path.join(assets, 'hashes.npy')
 
 
-def _searcher_dir(assets):
+def _searcher_dir(assets: str) -> str:
   return os.path.join(assets, 'searcher')
 
 

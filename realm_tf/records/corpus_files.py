@@ -20,7 +20,7 @@ from realm_tf.records import block_table
 from realm_tf.records import columns
 from realm_tf.records import corpus_links
 from realm_tf.records import encoded_blocks
-from realm_tf.rundir import manifests
+from realm_tf.rundir import outputs
 from realm_tf.text import tokenizer_files
 from realm_tf.text import wordpiece
 
@@ -46,7 +46,7 @@ def write(
   Raises:
     UserError: There are no blocks.
   """
-  with manifests.publishing(output_dir) as (staging, manifest):
+  with outputs.publishing(output_dir) as (staging, manifest):
     table = _TableWriter(os.path.join(staging, block_table.FOLDER))
     try:
       for batch in batches:

@@ -12,7 +12,7 @@ from realm_tf.records import block_table
 from realm_tf.records import columns
 from realm_tf.records import null_block
 from realm_tf.records import query_table
-from realm_tf.rundir import manifests
+from realm_tf.rundir import outputs
 
 _MAX_SPAN = 10  # Wordpieces; the paper masks at most 10 in a query.
 _BATCH_QUERIES = 4096
@@ -40,7 +40,7 @@ def write(
     UserError: No query is left.
   """
   dropped = {'spans_too_long': 0, 'queries_without_span': 0}
-  with manifests.publishing(output_dir) as (staging, manifest):
+  with outputs.publishing(output_dir) as (staging, manifest):
     kept = _with_short_spans(queries, masking == 'salient', dropped)
     own = _write_columns(kept, staging)
     if not len(own):

@@ -17,7 +17,7 @@ class Progress:
   """Shows progress; an instance is a `version_work.Job.watch`.
 
   Args:
-    summary_dir: Log directory of TensorBoard; None writes no summaries.
+    summary_dir: Log directory of TensorBoard, if any.
     clock: Monotonic seconds.
   """
 
@@ -57,7 +57,7 @@ class Progress:
       self._log(done, total, now)
       self._logged = done, now
 
-  def _log(self, done, total, now):
+  def _log(self, done: int, total: int, now: float) -> None:
     secs = max(now - self._first[1], 1e-9)
     rate = (done - self._first[0]) / secs
     left = (total - done) / rate if rate > 0 else float('inf')
@@ -74,7 +74,7 @@ class Progress:
       except tf.errors.OpError as error:  # On a full disk, go on.
         logging.warning('Could not write to %s: %s', self._summary_dir, error)
 
-  def _write_summary(self, rate, share):
+  def _write_summary(self, rate: float, share: float) -> None:
     if self._writer is None:
       self._writer = tf.summary.create_file_writer(self._summary_dir)
     with self._writer.as_default(step=self._num_embedded):

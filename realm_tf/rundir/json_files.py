@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 import json
 import os
-from typing import Any, Optional
+from typing import Any
 import uuid
 
 import tensorflow as tf
@@ -27,7 +27,7 @@ def write_lines(path: str, values: Iterable[Any]) -> None:
   _replace(path, ''.join(json.dumps(value) + '\n' for value in values))
 
 
-def read(path: str) -> Optional[Any]:
+def read(path: str) -> Any:
   """Returns the value of a file; None if there is none, or not JSON."""
   try:
     return json_text.parse(input_files.read(path), path)
@@ -40,7 +40,7 @@ def read_object(path: str, advice: str = 'Correct it.') -> dict[str, Any]:
   return json_text.parse_object(input_files.read(path), path, advice)
 
 
-def _replace(path, text):
+def _replace(path: str, text: str) -> None:
   folder, name = os.path.split(path)
   staging = os.path.join(folder, f'.{name}.{uuid.uuid4().hex}')
   with tf.io.gfile.GFile(staging, 'w') as file:

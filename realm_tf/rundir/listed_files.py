@@ -66,14 +66,14 @@ def remove(paths: Iterable[str]) -> None:
       tf.io.gfile.remove(path)
 
 
-def _is_below(name):
+def _is_below(name: str) -> bool:
   parts = name.split('/')
   return not any(part in ('', '.', '..') for part in parts) and not any(
     character in _FORBIDDEN or not character.isprintable() for character in name
   )
 
 
-def _refusal(directory, name, problem):
+def _refusal(directory: str, name: str, problem: str) -> errors.UserError:
   return errors.UserError(
     f'Names in the manifest of {directory} must be of files below it. '
     f'{name[:200]!r} {problem}. Nothing was opened or deleted. Make the '

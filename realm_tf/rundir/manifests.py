@@ -11,17 +11,16 @@ A manifest is read as a stranger's: each kind declares its fields, and names
 lead nowhere but below the directory (`listed_files`), also to delete files.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-import contextlib
+from collections.abc import Callable, Mapping, Sequence
 import hashlib
 import itertools
 import json
 import os
-import shutil
-import tempfile
-from typing import Any, NamedTuple
-import uuid
+import threading
+import time
+from typing import Any, NamedTuple, Optional
 
+from absl import logging
 import tensorflow as tf
 
 from realm_tf import errors
@@ -35,6 +34,7 @@ NAME = 'manifest.json'
 SMALL_BYTES = 8 << 20
 _OWN_SHA256 = 'manifest_sha256'
 _CHUNK_BYTES = 1 << 20
+_PAUSE_SECS = 0.01  # At most 100 MB/s, a tenth of a core.
 _FILE = {'size': json_shapes.COUNT, 'sha256': json_shapes.SHA256}
 _FIELDS = {
   'files': json_shapes.map_of(json_shapes.object_of(_FILE)),
@@ -65,64 +65,6 @@ ANY = Kind('a directory with a manifest', 'the job that wrote it', {})
 def is_complete(directory: str) -> bool:
   """Returns whether `directory` has its manifest."""
   return tf.io.gfile.exists(os.path.join(directory, NAME))
-
-
-def check_output(output_dir: str, overwrite: bool = False) -> None:
-  """Raises UserError if `output_dir` is complete and must be kept.
-
-  What is to be overwritten must be whole, too: its manifest says what is
-  deleted.
-  """
-  if not is_complete(output_dir):
-    return
-  if not overwrite:
-    raise errors.UserError(
-      f'--output_dir must be new; {output_dir} has a {NAME} already. Give '
-      'another directory, or --overwrite.'
-    )
-  _published(output_dir)
-
-
-@contextlib.contextmanager
-def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields (staging directory, metadata) to fill, then publishes both.
-
-  The files of an older manifest in `output_dir` are deleted first. If the body
-  raises, nothing is published.
-
-  Raises:
-    UserError: A file cannot be written, here or in the body; or the older
-      manifest is damaged, so that nobody knows what to delete.
-  """
-  is_remote = '://' in output_dir
-  if is_remote:
-    staging = tempfile.mkdtemp()
-  else:
-    # On the file system of `output_dir`, so that a move is a rename.
-    staging = f'{output_dir.rstrip("/")}.{uuid.uuid4().hex[:8]}.tmp'
-    os.makedirs(staging)
-  published = []
-  try:
-    metadata: dict[str, Any] = {}
-    yield staging, metadata
-    files = describe_all(staging)
-    listed_files.check_names(output_dir, files, NAME)
-    _delete_published(output_dir)
-    for name in files:
-      path = os.path.join(output_dir, name)
-      published.append(path)
-      tf.io.gfile.makedirs(os.path.dirname(path))
-      move = tf.io.gfile.copy if is_remote else os.replace
-      move(os.path.join(staging, name), path)
-    metadata.update(write(output_dir, files, metadata))
-  except (OSError, tf.errors.OpError) as error:  # Usually a full disk.
-    listed_files.remove(published)
-    raise errors.UserError(
-      f'{output_dir} must be writable and have room; writing ended with: '
-      f'{error}. Nothing is left of it. Free some space, or write elsewhere.'
-    ) from error
-  finally:
-    shutil.rmtree(staging, ignore_errors=True)
 
 
 def write(
@@ -232,6 +174,56 @@ def check_file(
     )
 
 
+def check_in_background(
+  directory: str,
+  manifest: Mapping[str, Any],
+  pause: Callable[[], None] = lambda: time.sleep(_PAUSE_SECS),
+) -> Optional[threading.Thread]:
+  """Begins to hash the large files; returns None if there are none.
+
+  Opening a directory hashes only small files; a server has the time to read the
+  others while it answers. A changed file is an error in the log; the server
+  goes on.
+
+  Args:
+    pause: Called after each MiB.
+  """
+  large = {
+    name: entry
+    for name, entry in manifest['files'].items()
+    if entry['size'] > SMALL_BYTES
+  }
+  if not large:
+    return None
+  thread = threading.Thread(
+    target=_check_large, args=[directory, large, pause], daemon=True
+  )
+  thread.start()
+  return thread
+
+
+def _check_large(
+  directory: str,
+  large: Mapping[str, Mapping[str, Any]],
+  pause: Callable[[], None],
+) -> None:
+  begun = time.monotonic()
+  try:
+    for name, entry in large.items():
+      check_file(directory, name, entry, contents=True, pause=pause)
+  except errors.UserError as error:
+    logging.error('A check in the background found damage: %s', error)
+    return
+  logging.info(
+    'The %d large files of %s are as they were written: %.1f GB, read in %.0f '
+    's.',
+    len(large),
+    directory,
+    sum(entry['size'] for entry in large.values()) / 1e9,
+    time.monotonic() - begun,
+  )
+
+
 def describe(
   path: str, pause: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
@@ -260,32 +252,10 @@ def describe_all(directory: str) -> dict[str, dict[str, Any]]:
   return {os.path.relpath(path, directory): describe(path) for path in paths}
 
 
-def _own_sha256(manifest):
+def _own_sha256(manifest: Mapping[str, Any]) -> str:
   rest = {name: v for name, v in manifest.items() if name != _OWN_SHA256}
   try:
     text = json.dumps(rest, sort_keys=True)
   except RecursionError:  # A few levels deeper than the parser goes.
     return ''
   return hashlib.sha256(text.encode('utf-8')).hexdigest()
-
-
-def _published(output_dir) -> list[str]:
-  """Returns the paths that a complete directory's manifest lists."""
-  try:
-    names = read(output_dir, ANY)['files']
-  except errors.UserError as error:
-    raise errors.UserError(
-      f'What is overwritten must have a whole {NAME}, which says what to '
-      f'delete. {error} Nothing was deleted. Give another --output_dir, or '
-      f'remove {os.path.join(output_dir, NAME)} yourself.'
-    ) from error
-  return [os.path.join(output_dir, name) for name in names]
-
-
-def _delete_published(output_dir):
-  if not is_complete(output_dir):
-    return
-  paths = _published(output_dir)
-  # First: readers trust nothing without it.
-  tf.io.gfile.remove(os.path.join(output_dir, NAME))
-  listed_files.remove(paths)

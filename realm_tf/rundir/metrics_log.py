@@ -149,7 +149,7 @@ def _parse(line: bytes, where: str) -> Row:
   return {**numbers, STEP: fields[STEP]}
 
 
-def _float(value):
+def _float(value: float) -> float:
   try:
     return float(value)
   except OverflowError:  # A whole number of hundreds of digits.

@@ -187,7 +187,7 @@ def read_in_use(run_dir: str) -> list[int]:
   return sorted(in_use)
 
 
-def _remove(path):
+def _remove(path: str) -> None:
   # The manifest goes first, so that nobody opens a half-removed version.
   for remove, name in (
     (tf.io.gfile.remove, os.path.join(path, manifests.NAME)),

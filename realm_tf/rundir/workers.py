@@ -30,7 +30,9 @@ def this_worker() -> Worker:
 
 
 @functools.cache
-def _worker(number):  # A fork must not inherit its parent's identity.
+def _worker(
+  number: int,
+) -> Worker:  # A fork must not inherit its parent's identity.
   name = f'{platform.node() or "worker"}-{number}-{uuid.uuid4().hex[:8]}'
   return Worker(name, _this_machine(), _process(number) or '')
 
@@ -44,7 +46,7 @@ def is_running(worker: Worker) -> Optional[bool]:
   return is_number and _process(number) == worker.process
 
 
-def _this_machine():
+def _this_machine() -> str:
   """Returns an id that containers of one host name do not share."""
   try:
     boot = (_PROC / 'sys/kernel/random/boot_id').read_text().strip()
@@ -53,7 +55,7 @@ def _this_machine():
     return ''
 
 
-def _process(number):
+def _process(number: int | str) -> Optional[str]:
   """Returns '<number> <start time>' of a running process, or None."""
   try:
     fields = (_PROC / str(number) / 'stat').read_text().rpartition(')')[2]

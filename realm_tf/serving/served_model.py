@@ -12,8 +12,8 @@ from realm_tf.answering import loading
 from realm_tf.live import edited_corpus
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hot_swap
-from realm_tf.rundir import background_check
 from realm_tf.rundir import layout
+from realm_tf.rundir import manifests
 from realm_tf.rundir import versions
 
 
@@ -115,7 +115,9 @@ def live(
     ),
   )
   swap.load_first()
-  background_check.start(corpus_dir, swap.current.answerer.table.manifest)
+  manifests.check_in_background(
+    corpus_dir, swap.current.answerer.table.manifest
+  )
   return swap
 
 

@@ -239,6 +239,15 @@ class ConfigIoTest(parameterized.TestCase):
     self.assertIn(message, str(raised.exception))
     self.assertIn(path, str(raised.exception))
 
+  def test_a_model_of_another_release_is_refused(self):
+    tree = dataclasses.asdict(config_lib.ExperimentConfig())
+    del tree['finetuning'], tree['model']['embedder']['layer_norm_epsilon']
+    path = self._write('config.json', json.dumps(tree))
+    with self.assertRaisesRegex(
+      errors.UserError, '`model.embedder.layer_norm_epsilon`.*Make .* again'
+    ):
+      config_files.read(os.path.dirname(path))
+
   def test_read_names_the_line_that_is_not_json(self):
     path = self._write('config.json', '{\n"seed": }')
     with self.assertRaisesRegex(errors.UserError, 'config.json.*line 2'):

@@ -9,10 +9,11 @@ import tensorflow as tf
 
 from realm_tf.export import graph_search
 from realm_tf.index import brute_force
+from realm_tf.index import exact_search
 
 
 class GraphSearchTest(parameterized.TestCase):
-  @parameterized.product(number=[1, 7, 64, 100], k=[1, 5, 100])
+  @parameterized.product(number=[1, 7, 64, 300], k=[1, 5, 100])
   def test_finds_what_brute_force_finds(self, number, k):
     rng = np.random.default_rng(0)
     # Whole numbers: many scores are equal, and all are exact.
@@ -21,10 +22,7 @@ class GraphSearchTest(parameterized.TestCase):
     k = min(k, number)
     module = graph_search.ExactSearch(embeddings)
     spec = [tf.TensorSpec([None, 4], tf.float32)]
-    # 16 blocks at a time, of which the last chunk has fewer.
-    with mock.patch.multiple(
-      graph_search, _MIN_CHUNK_BLOCKS=16, _MAX_CHUNK_BLOCKS=16
-    ):
+    with mock.patch.object(exact_search, '_MAX_CHUNK_ROWS', 64):
       find = tf.function(
         lambda queries: module.find(queries, k), input_signature=spec
       )

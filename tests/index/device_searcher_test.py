@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from realm_tf.index import brute_force
 from realm_tf.index import device_searcher
+from realm_tf.index import exact_search
 
 
 def _ties(*shape):
@@ -33,7 +34,7 @@ def check(num_replicas: int):
   for num_blocks, k in ((1, 1), (65, 3), (700, 2), (700, 90), (3001, 8)):
     blocks, queries = _ties(num_blocks, 3), _ties(5, 3)
     searcher = device_searcher.DeviceSearcher(blocks, strategy=strategy)
-    with mock.patch.object(device_searcher, '_MAX_CHUNK_BLOCKS', 256):
+    with mock.patch.object(exact_search, '_MAX_CHUNK_ROWS', 256):
       actual = searcher.search(queries, k)
     expected = brute_force.BruteForceSearcher(blocks).search(queries, k)
     np.testing.assert_array_equal(actual.block_ids, expected.block_ids)
@@ -41,14 +42,14 @@ def check(num_replicas: int):
 
 
 class DeviceSearcherTest(parameterized.TestCase):
-  # 256 makes chunks of 4 groups: a `k` from 4 on looks at all blocks.
+  # 256 makes chunks of 4 groups: a `k` from 2 on sorts whole chunks.
   @parameterized.product(
     chunk=(256, 1024), num_blocks=(3, 64, 1000, 2048), k=(1, 3, 8, 200)
   )
   def test_agrees_with_exact_search_ties_included(self, chunk, num_blocks, k):
     blocks, queries = _ties(num_blocks, 3), _ties(6, 3)
     searcher = device_searcher.DeviceSearcher(blocks, strategy=_strategy())
-    with mock.patch.object(device_searcher, '_MAX_CHUNK_BLOCKS', chunk):
+    with mock.patch.object(exact_search, '_MAX_CHUNK_ROWS', chunk):
       actual = searcher.search(queries, k)
     expected = brute_force.BruteForceSearcher(blocks).search(queries, k)
     np.testing.assert_array_equal(actual.block_ids, expected.block_ids)
@@ -90,16 +91,6 @@ class DeviceSearcherTest(parameterized.TestCase):
     expected = brute_force.BruteForceSearcher(blocks).search(queries, 5)
     np.testing.assert_array_equal(actual.block_ids, expected.block_ids)
 
-  def test_few_shapes_are_compiled(self):
-    strategy = _strategy()
-    for seed in range(2):  # As an index and the one that replaces it.
-      blocks = np.random.default_rng(seed).normal(size=[100, 4])
-      searcher = device_searcher.DeviceSearcher(blocks, strategy=strategy)
-      for num_queries in (5, 6, 7, 8, 1):
-        searcher.search(np.ones([num_queries, 4], np.float32), 3)
-    compiled = device_searcher._compiled(strategy)
-    self.assertEqual(compiled.experimental_get_tracing_count(), 2)
-
   def test_replicas_share_the_blocks(self):
     # Logical devices must be made before TensorFlow starts.
     code = (
@@ -118,15 +109,14 @@ class DeviceSearcherTest(parameterized.TestCase):
   def test_approximate_top_of_a_tpu_has_the_same_form(self):
     # Off a TPU, XLA makes it exact.
     blocks, queries = tf.constant(_ties(512, 3)), tf.constant(_ties(4, 3))
-    arguments = blocks, tf.constant(1000), queries, tf.constant(1300)
-    ids, scores = tf.function(
-      device_searcher._search_approximately, jit_compile=True
-    )(*arguments, k=5)
-    _, expected = device_searcher._search_part(*arguments, k=5)
+    rows, scores = tf.function(exact_search.top_rows, jit_compile=True)(
+      blocks, queries, tf.constant(300), 5, exact_search.approximate_top
+    )
+    _, expected = exact_search.top_rows(blocks, queries, 300, 5)
     np.testing.assert_array_equal(scores, expected)
-    found = tf.gather(blocks, ids - 1000)  # [4, 5, 3]
+    found = tf.gather(blocks, rows)  # [4, 5, 3]
     np.testing.assert_array_equal(tf.linalg.matvec(found, queries), scores)
-    self.assertBetween(np.max(ids), 1000, 1299)
+    self.assertLess(np.max(rows), 300)
 
 
 if __name__ == '__main__':

@@ -13,8 +13,6 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.index import brute_force
-from realm_tf.index import embedding_shards
-from realm_tf.index import index_plan
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.index import searchers
 from realm_tf.index import storage
@@ -108,16 +106,7 @@ class MilvusSearcherTest(absltest.TestCase):
 
   def _complete(self, root, step):
     """Completes an index version of the blocks; returns its collection."""
-    version = versions.Version(step, versions.version_path(root, step))
-    model = small.model()
-    plan = index_plan.make(small.CONFIG, model, 'f' * 64, len(self.blocks))
-    index_plan.start(version.path, plan, model)
-    shard = embedding_shards.write(
-      version.path, 'embeddings.npy', self.blocks, 'float32'
-    )
-    built = searchers.build(self.blocks, self.config)
-    hashes = np.arange(len(self.blocks), dtype=np.uint64)
-    storage.complete(version, plan, [shard], 'worker', hashes, built)
+    _, built = small.complete(root, step, self.blocks, config=self.config)
     return built.searcher._collection
 
   def _alias(self, root):
@@ -138,7 +127,7 @@ class MilvusSearcherTest(absltest.TestCase):
     self.assertCountEqual(self.client.list_collections(), [first, second])
     storage.prune(root, keep=1)
     self.assertEqual(self.client.list_collections(), [second])
-    index = storage.load(versions.newest(root).path, 'f' * 64)
+    index = storage.load(versions.newest(root).path, small.FINGERPRINT)
     self.assertEqual(
       index.searcher.search(self.queries, 5).block_ids.shape, (7, 5)
     )

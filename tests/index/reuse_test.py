@@ -7,13 +7,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.index import embedding_shards
 from realm_tf.index import index_plan
 from realm_tf.index import reuse
-from realm_tf.index import searchers
-from realm_tf.index import storage
 from realm_tf.rundir import versions
 from tests.index import small
 
@@ -24,22 +20,14 @@ _HASHES = np.array([30, 10, 2**63 + 1, 20], np.uint64)  # In no order.
 class BaseTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    root = os.path.join(self.create_tempdir().full_path, 'index')
-    self.plan = index_plan.make(small.CONFIG, small.model(), 'f' * 64, 4)
-    self.path = versions.version_path(root, 500)
+    self.root = os.path.join(self.create_tempdir().full_path, 'index')
+    self.path = versions.version_path(self.root, 500)
+    self.plan = index_plan.make(
+      small.CONFIG, small.model(), small.FINGERPRINT, 4
+    )
 
   def _complete(self, rows=_ROWS, hashes=_HASHES):
-    version = versions.Version(500, self.path)
-    index_plan.start(self.path, self.plan, small.model())
-    shards = [embedding_shards.write(self.path, 'e.npy', rows, 'float32')]
-    storage.complete(
-      version,
-      self.plan._replace(num_blocks=len(rows)),
-      shards,
-      'x',
-      hashes,
-      searchers.build(rows, config_lib.IndexConfig(searcher='brute_force')),
-    )
+    small.complete(self.root, 500, rows, hashes=hashes)
 
   @parameterized.parameters(
     ([10], [1]),
@@ -88,8 +76,8 @@ class BaseTest(parameterized.TestCase):
 
   def test_a_damaged_index_is_a_user_error(self):
     self._complete()
-    pathlib.Path(self.path, 'e.npy').write_bytes(b'')
-    with self.assertRaisesRegex(errors.UserError, 'e.npy must'):
+    pathlib.Path(self.path, 'embeddings-0-x.npy').write_bytes(b'')
+    with self.assertRaisesRegex(errors.UserError, '0-x.npy must'):
       reuse.Base(self.path, self.plan)
 
 

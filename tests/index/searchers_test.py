@@ -160,6 +160,20 @@ class SearchersTest(parameterized.TestCase):
     )
     self.assertEqual(done.stdout.strip(), '[]')
 
+  def test_how_to_install_faiss_is_said(self):
+    code = (
+      'import sys; sys.modules["faiss"] = None\n'
+      'from realm_tf import errors\n'
+      'try:\n'
+      '  from realm_tf.index import faiss_searcher\n'
+      'except errors.UserError as error:\n'
+      '  print(error)'
+    )
+    done = subprocess.run(
+      [sys.executable, '-c', code], capture_output=True, text=True, check=True
+    )
+    self.assertIn("pip install 'realm_tf[faiss]'", done.stdout)
+
 
 if __name__ == '__main__':
   absltest.main()

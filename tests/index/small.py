@@ -7,13 +7,19 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import blocks as blocks_lib
+from realm_tf.index import embedding_shards
+from realm_tf.index import index_plan
+from realm_tf.index import searchers
+from realm_tf.index import storage
 from realm_tf.modeling import realm_model
 from realm_tf.records import block_table
+from realm_tf.rundir import versions
 from tests import fakes
 from tests import tiny
 
 TOKENIZER = fakes.tokenizer('a b c d e f g h i j k l m n o')  # 20 words.
 SPECIAL_IDS = TOKENIZER.special_ids
+FINGERPRINT = 'f' * 64  # Of the corpus that `complete` indexes.
 _BERT = tiny.bert(
   vocab_size=TOKENIZER.vocab_size,
   intermediate_size=16,
@@ -71,3 +77,30 @@ def write_corpus(directory: str, body_lengths) -> str:
 def open_corpus(directory: str, body_lengths) -> block_table.BlockTable:
   """Writes a corpus below `directory` and opens it."""
   return block_table.BlockTable.open(write_corpus(directory, body_lengths))
+
+
+def complete(
+  root: str,
+  step: int,
+  embeddings: np.ndarray,
+  *,
+  config: config_lib.IndexConfig = CONFIG.index,
+  hashes: np.ndarray | None = None,
+  name: str = 'x',
+) -> tuple[versions.Version, searchers.Built]:
+  """Completes an index version of up to three shards, as one worker does."""
+  version = versions.Version(step, versions.version_path(root, step))
+  plan = index_plan.make(CONFIG, model(), FINGERPRINT, len(embeddings))
+  index_plan.start(version.path, plan, model())
+  shards_of = [
+    embedding_shards.write(
+      version.path, f'embeddings-{i}-{name}.npy', rows, plan.storage_dtype
+    )
+    for i, rows in enumerate(np.split(embeddings, [16, 32]))
+    if len(rows) or not i
+  ]
+  if hashes is None:
+    hashes = np.arange(len(embeddings), dtype=np.uint64) * 3
+  built = searchers.build(embeddings, config)
+  version = storage.complete(version, plan, shards_of, name, hashes, built)
+  return version, built

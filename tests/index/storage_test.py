@@ -9,9 +9,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
-from realm_tf.index import embedding_shards
 from realm_tf.index import index_plan
-from realm_tf.index import searchers
 from realm_tf.index import storage
 from realm_tf.rundir import layout
 from realm_tf.rundir import manifests
@@ -33,27 +31,17 @@ class StorageTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.root = os.path.join(self.create_tempdir().full_path, 'index')
-    self.model = small.model()
 
   def _complete(self, config=_EXACT, name='x'):
-    """Completes version 500, of three shards, as one worker does."""
-    version = versions.Version(500, versions.version_path(self.root, 500))
-    plan = index_plan.make(small.CONFIG, self.model, 'f' * 64, 40)
-    index_plan.start(version.path, plan, self.model)
-    shards = [
-      embedding_shards.write(
-        version.path, f'embeddings-{i}-{name}.npy', rows, plan.storage_dtype
-      )
-      for i, rows in enumerate(np.split(_EMBEDDINGS, [16, 32]))
-    ]
-    built = searchers.build(_EMBEDDINGS, config)
-    return storage.complete(version, plan, shards, name, _HASHES, built)
+    return small.complete(
+      self.root, 500, _EMBEDDINGS, config=config, name=name
+    )[0]
 
   @parameterized.named_parameters(('brute_force', _EXACT), ('scann', _SCANN))
   def test_round_trip(self, config):
     version = self._complete(config)
     self.assertEqual(version, versions.newest(self.root))
-    index = storage.load(version.path, 'f' * 64)
+    index = storage.load(version.path, small.FINGERPRINT)
     self.assertEqual((index.step, index.path), (500, version.path))
     self.assertEqual(index.manifest['searcher']['kind'], config.searcher)
     self.assertEqual(index.manifest['num_blocks'], 40)
@@ -71,7 +59,7 @@ class StorageTest(parameterized.TestCase):
 
   def test_manifest_names_corpus_and_parameters(self):
     manifest = storage.read_manifest(self._complete().path)
-    plan = index_plan.make(small.CONFIG, self.model, 'f' * 64, 40)
+    plan = index_plan.make(small.CONFIG, small.model(), small.FINGERPRINT, 40)
     for name, value in plan._asdict().items():
       self.assertEqual(manifest[name], value, name)
 
@@ -79,7 +67,7 @@ class StorageTest(parameterized.TestCase):
     first = storage.read_manifest(self._complete(name='x').path)
     second = storage.read_manifest(self._complete(name='y').path)
     self.assertEqual(second, first)
-    storage.load(versions.version_path(self.root, 500), 'f' * 64)
+    storage.load(versions.version_path(self.root, 500), small.FINGERPRINT)
 
   def test_a_version_is_whole_whoever_wrote_its_last_file(self):
     # Both looked before either had completed it.
@@ -89,7 +77,9 @@ class StorageTest(parameterized.TestCase):
     versions.is_complete = lambda path: False
     self._complete(name='y')
     versions.is_complete = is_complete
-    index = storage.load(versions.version_path(self.root, 500), 'f' * 64)
+    index = storage.load(
+      versions.version_path(self.root, 500), small.FINGERPRINT
+    )
     self.assertEqual(index.manifest['assets'], 'assets-y')
     np.testing.assert_array_equal(index.embeddings, _EMBEDDINGS)
 
@@ -102,10 +92,13 @@ class StorageTest(parameterized.TestCase):
 
   def test_a_version_of_something_else_is_refused(self):
     version = versions.publish(
-      self.root, 500, lambda path: None, {'corpus_fingerprint': 'f' * 64}
+      self.root,
+      500,
+      lambda path: None,
+      {'corpus_fingerprint': small.FINGERPRINT},
     )
     with self.assertRaisesRegex(errors.UserError, "no 'shards'.*build_index"):
-      storage.load(version.path, 'f' * 64)
+      storage.load(version.path, small.FINGERPRINT)
 
   def test_any_flipped_byte_is_refused_by_name(self):
     version = self._complete(_SCANN)
@@ -132,9 +125,9 @@ class StorageTest(parameterized.TestCase):
       flipped[len(data) // 2] ^= 1
       path.write_bytes(flipped)
       with self.assertRaisesRegex(errors.UserError, f'^{path} must'):
-        storage.load(version.path, 'f' * 64)
+        storage.load(version.path, small.FINGERPRINT)
       path.write_bytes(data)
-    storage.load(version.path, 'f' * 64)  # Whole again.
+    storage.load(version.path, small.FINGERPRINT)  # Whole again.
 
 
 if __name__ == '__main__':

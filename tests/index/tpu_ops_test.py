@@ -13,6 +13,7 @@ import tensorflow as tf
 from realm_tf.index import block_embeddings
 from realm_tf.index import brute_force
 from realm_tf.index import device_searcher
+from realm_tf.index import exact_search
 from realm_tf.index import query_embeddings
 from realm_tf.records import joining
 from tests import xla_graphs
@@ -61,7 +62,7 @@ class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
     stand_in = type(strategy) if is_tpu else tf.distribute.TPUStrategy
     with (
       mock.patch.object(tf.distribute, 'TPUStrategy', stand_in),
-      mock.patch.object(device_searcher, '_MAX_CHUNK_BLOCKS', 128),
+      mock.patch.object(exact_search, '_MAX_CHUNK_ROWS', 128),
       xla_graphs.recorded() as functions,
     ):
       searcher = device_searcher.DeviceSearcher(blocks, dtype, strategy)

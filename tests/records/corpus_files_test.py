@@ -10,7 +10,7 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
-from realm_tf.rundir import manifests
+from realm_tf.rundir import outputs
 from realm_tf.text import character_rules
 from realm_tf.text import wordpiece
 from tests import fakes
@@ -117,8 +117,8 @@ class CorpusFilesTest(absltest.TestCase):
   def test_complete_output_is_refused_and_then_replaced(self):
     old = self._write()
     with self.assertRaisesRegex(errors.UserError, '--overwrite'):
-      manifests.check_output(self.directory)
-    manifests.check_output(self.directory, overwrite=True)
+      outputs.check_new(self.directory)
+    outputs.check_new(self.directory, overwrite=True)
     stray = os.path.join(self.directory, 'notes.txt')
     with open(stray, 'w') as file:
       file.write('not ours')
@@ -130,7 +130,7 @@ class CorpusFilesTest(absltest.TestCase):
   def test_a_full_disk_is_a_user_error_and_leaves_nothing(self):
     with (
       self.assertRaisesRegex(errors.UserError, f'{self.directory}.*No space'),
-      manifests.publishing(self.directory) as (staging, _),
+      outputs.publishing(self.directory) as (staging, _),
     ):
       with open(os.path.join(staging, 'table'), 'w') as file:
         file.write('half')

@@ -4,6 +4,7 @@ import shutil
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import tensorflow as tf
 
 from realm_tf import errors
@@ -18,7 +19,7 @@ def _newest(steps):
   )
 
 
-class RefreshUntilDoneTest(absltest.TestCase):
+class RefreshUntilDoneTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.exported = []  # Steps that the trainer has published so far.
@@ -88,26 +89,17 @@ class RefreshUntilDoneTest(absltest.TestCase):
     self._refresh(end_training)
     self.assertEqual(self.built, [5, 10])
 
-  def test_restart_builds_no_published_version_again(self):
-    self.exported, self.indexed = [5, 10], [5, 10]
-    self.assertEqual(self._refresh(lambda: True), 0)
-    self.assertEmpty(self.built)
-
-  def test_restart_goes_on_with_newer_parameters(self):
-    self.exported, self.indexed = [5, 10], [5]
-    self.assertEqual(self._refresh(lambda: True), 1)
-    self.assertEqual(self.built, [10])
-
-  def test_older_parameters_are_never_built_after_newer(self):
+  @parameterized.named_parameters(
+    ('nothing_twice', [5, 10], [5, 10], []),
+    ('what_is_newer', [5, 10], [5], [10]),
     # As if the run directory's newest parameters were removed.
-    self.exported, self.indexed = [5], [10]
-    self.assertEqual(self._refresh(lambda: True), 0)
-    self.assertEmpty(self.built)
-
-  def test_parameters_of_step_zero_are_built(self):
-    self.exported = [0]
-    self._refresh(lambda: True)
-    self.assertEqual(self.built, [0])
+    ('nothing_older', [5], [10], []),
+    ('step_zero', [0], [], [0]),
+  )
+  def test_a_restart_builds(self, exported, indexed, expected):
+    self.exported, self.indexed = exported, indexed
+    self.assertEqual(self._refresh(lambda: True), len(expected))
+    self.assertEqual(self.built, expected)
 
   def test_waits_while_there_is_nothing_to_do(self):
     waits = []

@@ -29,23 +29,6 @@ class LayoutTest(absltest.TestCase):
       },
     )
 
-  def test_no_two_things_share_a_path(self):
-    paths = [
-      name('run')
-      for name in (
-        layout.params_root,
-        layout.index_root,
-        layout.index_in_use_file,
-        layout.checkpoint_dir,
-        layout.summary_dir,
-        layout.metrics_file,
-        layout.examples_file,
-        layout.vocab_file,
-        layout.done_file,
-      )
-    ]
-    self.assertLen(set(paths), len(paths))
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -12,6 +12,7 @@ from absl.testing import parameterized
 from realm_tf import errors
 from realm_tf.rundir import json_shapes
 from realm_tf.rundir import manifests
+from realm_tf.rundir import outputs
 
 _KIND = manifests.Kind(
   'a corpus', 'bin.make', {'num_blocks': json_shapes.COUNT}, ['table/x.npy']
@@ -34,7 +35,7 @@ class ManifestsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.directory = os.path.join(self.create_tempdir().full_path, 'corpus')
-    with manifests.publishing(self.directory) as (staging, metadata):
+    with outputs.publishing(self.directory) as (staging, metadata):
       os.mkdir(os.path.join(staging, 'table'))
       pathlib.Path(staging, 'table', 'x.npy').write_bytes(b'abc')
       pathlib.Path(staging, 'empty').write_bytes(b'')
@@ -150,10 +151,10 @@ class ManifestsTest(parameterized.TestCase):
     with self.assertRaises(errors.UserError):
       _read(self.directory)
     with self.assertRaisesRegex(errors.UserError, 'Nothing was deleted'):
-      manifests.check_output(self.directory, overwrite=True)
+      outputs.check_new(self.directory, overwrite=True)
     with (
       self.assertRaisesRegex(errors.UserError, 'Nothing was deleted'),
-      manifests.publishing(self.directory),
+      outputs.publishing(self.directory),
     ):
       pass
     self.assertEqual(thesis.read_text(), 'mine')
@@ -167,7 +168,7 @@ class ManifestsTest(parameterized.TestCase):
     (other / 'table').symlink_to(elsewhere)
     with (
       self.assertRaisesRegex(errors.UserError, 'by a link'),
-      manifests.publishing(str(other)) as (staging, _),
+      outputs.publishing(str(other)) as (staging, _),
     ):
       os.mkdir(os.path.join(staging, 'table'))
       pathlib.Path(staging, 'table', 'x.npy').write_bytes(b'abc')
@@ -186,14 +187,14 @@ class ManifestsTest(parameterized.TestCase):
     self.path.write_text('{"num_blocks"')
     with (
       self.assertRaisesRegex(errors.UserError, 'Nothing was deleted'),
-      manifests.publishing(self.directory),
+      outputs.publishing(self.directory),
     ):
       pass
     self.assertTrue((self.path.parent / 'table' / 'x.npy').exists())
 
   def test_replaces_what_the_manifest_lists_and_nothing_else(self):
     (self.path.parent / 'mine').write_bytes(b'a')
-    with manifests.publishing(self.directory) as (staging, metadata):
+    with outputs.publishing(self.directory) as (staging, metadata):
       pathlib.Path(staging, 'new').write_bytes(b'b')
       metadata['num_blocks'] = 0
     self.assertEqual(
@@ -217,6 +218,40 @@ class ManifestsTest(parameterized.TestCase):
     os.mkfifo(self.path)
     with self.assertRaisesRegex(errors.UserError, 'Found a FIFO'):
       _read(self.directory)
+
+
+class BackgroundCheckTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.directory = os.path.join(self.create_tempdir().full_path, 'x')
+    with outputs.publishing(self.directory) as (staging, _):
+      pathlib.Path(staging, 'large').write_bytes(b'abc')
+      pathlib.Path(staging, 'small').write_bytes(b'ab')
+    self.manifest = manifests.read(self.directory, manifests.ANY)
+    self.enter_context(mock.patch.object(manifests, 'SMALL_BYTES', 2))
+
+  def _start(self, pause=lambda: None):
+    return manifests.check_in_background(self.directory, self.manifest, pause)
+
+  def test_says_in_one_line_that_all_is_well(self):
+    pause = mock.Mock()
+    with self.assertLogs('absl', 'INFO') as logs:
+      self._start(pause).join()
+    self.assertLen(logs.records, 1)
+    self.assertIn('1 large files', logs.records[0].getMessage())
+    pause.assert_called_once()
+
+  def test_names_a_file_that_was_changed(self):
+    pathlib.Path(self.directory, 'large').write_bytes(b'abd')
+    with self.assertLogs('absl', 'INFO') as logs:
+      self._start().join()
+    (record,) = logs.records
+    self.assertEqual(record.levelname, 'ERROR')
+    self.assertIn('large must be as it was', record.getMessage())
+
+  def test_small_files_need_no_thread(self):
+    self.manifest['files'].pop('large')
+    self.assertIsNone(self._start())
 
 
 if __name__ == '__main__':

@@ -1,24 +1,24 @@
-"""Tests for realm_tf.rundir.output_paths."""
+"""Tests for realm_tf.rundir.outputs."""
 
 import os
 
 from absl.testing import absltest
 
 from realm_tf import errors
-from realm_tf.rundir import output_paths
+from realm_tf.rundir import outputs
 
 
-class OutputPathsTest(absltest.TestCase):
+class OutputsTest(absltest.TestCase):
   def test_new_paths_are_writable_and_stay_new(self):
     folder = self.create_tempdir().full_path
-    output_paths.check_directory(os.path.join(folder, 'a', 'b'))
-    output_paths.check_file(os.path.join(folder, 'a', 'b.txt'))
-    output_paths.check_file('gs://bucket/b.txt')
+    outputs.check_directory(os.path.join(folder, 'a', 'b'))
+    outputs.check_file(os.path.join(folder, 'a', 'b.txt'))
+    outputs.check_file('gs://bucket/b.txt')
     self.assertEmpty(os.listdir(folder))
 
   def test_below_a_file_nothing_is_writable(self):
     file = self.create_tempfile().full_path
-    for check in (output_paths.check_directory, output_paths.check_file):
+    for check in (outputs.check_directory, outputs.check_file):
       path = os.path.join(file, 'a', 'b')
       with self.assertRaisesRegex(errors.UserError, f'^{path} must .*{file}:'):
         check(path)
@@ -26,7 +26,7 @@ class OutputPathsTest(absltest.TestCase):
   def test_a_directory_is_no_file_to_write(self):
     folder = self.create_tempdir().full_path
     with self.assertRaisesRegex(errors.UserError, f'^{folder} must be a file'):
-      output_paths.check_file(folder)
+      outputs.check_file(folder)
 
 
 if __name__ == '__main__':

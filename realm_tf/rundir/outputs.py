@@ -1,0 +1,126 @@
+"""Checks and fills what a job writes: files, and directories with a manifest.
+
+check -> work -> staging directory -> published directory
+"""
+
+from collections.abc import Iterator
+import contextlib
+import os
+import shutil
+import tempfile
+from typing import Any
+import uuid
+
+import tensorflow as tf
+
+from realm_tf import errors
+from realm_tf.rundir import listed_files
+from realm_tf.rundir import manifests
+
+
+def check_directory(path: str) -> None:
+  """Raises UserError if a local directory cannot be made or written."""
+  _check_writable(path, path)
+
+
+def check_file(path: str) -> None:
+  """Raises UserError if a local file cannot be written."""
+  if os.path.isdir(path):
+    raise errors.UserError(
+      f'{path} must be a file to write; it is a directory. Name a file.'
+    )
+  _check_writable(path, os.path.dirname(path) or '.')
+
+
+def check_new(output_dir: str, overwrite: bool = False) -> None:
+  """Raises UserError if `output_dir` is complete and must be kept.
+
+  A directory to overwrite must be whole: its manifest says what is deleted.
+  """
+  if not manifests.is_complete(output_dir):
+    return
+  if not overwrite:
+    raise errors.UserError(
+      f'--output_dir must be new; {output_dir} has a {manifests.NAME} already. '
+      'Give another directory, or --overwrite.'
+    )
+  _published(output_dir)
+
+
+@contextlib.contextmanager
+def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
+  """Yields (staging directory, metadata) to fill, then publishes both.
+
+  The files of an older manifest in `output_dir` are deleted first. If the body
+  raises, nothing is published.
+
+  Raises:
+    UserError: A file cannot be written, here or in the body; or the older
+      manifest is damaged, so that nobody knows what to delete.
+  """
+  is_remote = '://' in output_dir
+  if is_remote:
+    staging = tempfile.mkdtemp()
+  else:
+    # On the file system of `output_dir`, so that a move is a rename.
+    staging = f'{output_dir.rstrip("/")}.{uuid.uuid4().hex[:8]}.tmp'
+    os.makedirs(staging)
+  published = []
+  try:
+    metadata: dict[str, Any] = {}
+    yield staging, metadata
+    files = manifests.describe_all(staging)
+    listed_files.check_names(output_dir, files, manifests.NAME)
+    _delete_published(output_dir)
+    for name in files:
+      path = os.path.join(output_dir, name)
+      published.append(path)
+      tf.io.gfile.makedirs(os.path.dirname(path))
+      move = tf.io.gfile.copy if is_remote else os.replace
+      move(os.path.join(staging, name), path)
+    metadata.update(manifests.write(output_dir, files, metadata))
+  except (OSError, tf.errors.OpError) as error:  # Usually a full disk.
+    listed_files.remove(published)
+    raise errors.UserError(
+      f'{output_dir} must be writable and have room; writing ended with: '
+      f'{error}. Nothing is left of it. Free some space, or write elsewhere.'
+    ) from error
+  finally:
+    shutil.rmtree(staging, ignore_errors=True)
+
+
+def _published(output_dir: str) -> list[str]:
+  """Returns the paths that a complete directory's manifest lists."""
+  try:
+    names = manifests.read(output_dir, manifests.ANY)['files']
+  except errors.UserError as error:
+    raise errors.UserError(
+      'A directory to overwrite must have a whole manifest, which says what to '
+      f'delete. {error} Nothing was deleted. Give another --output_dir, or '
+      f'remove {os.path.join(output_dir, manifests.NAME)} yourself.'
+    ) from error
+  return [os.path.join(output_dir, name) for name in names]
+
+
+def _delete_published(output_dir: str) -> None:
+  if not manifests.is_complete(output_dir):
+    return
+  paths = _published(output_dir)
+  # First: readers trust nothing without it.
+  tf.io.gfile.remove(os.path.join(output_dir, manifests.NAME))
+  listed_files.remove(paths)
+
+
+def _check_writable(path: str, folder: str) -> None:
+  if '://' in path:
+    return
+  while not os.path.lexists(folder):
+    folder = os.path.dirname(folder.rstrip('/')) or '.'
+  try:
+    with tempfile.TemporaryFile(dir=folder):
+      pass
+  except OSError as error:
+    raise errors.UserError(
+      f'{path} must be writable. Found {folder}: {error.strerror}. Choose '
+      'another place.'
+    ) from error
