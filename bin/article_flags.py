@@ -7,7 +7,6 @@ from typing import Any, Optional
 import uuid
 
 from . import beam_flags
-from . import config_flags
 from . import launcher
 
 from absl import flags
@@ -99,7 +98,7 @@ def read(
   articles = inputs.read_articles(
     inputs.split(INPUT.value),
     flags.FLAGS.format,
-    config_flags.load().world,
+    launcher.config().world,
     _DROP_LISTS.value,
     counts or new_counts(),
     article_records.Keys(*(key.value for key in _KEYS)),

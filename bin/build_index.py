@@ -8,7 +8,6 @@ the new blocks only. --runner embeds on many machines, with Apache Beam.
 """
 
 from . import beam_flags
-from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import strategy_flags
@@ -50,7 +49,7 @@ def _embed_with_beam(builder, params, overrides):
 
 def main(_):
   params = model_files.open_model(_MODEL_DIR.value).params
-  overrides = config_flags.overrides()
+  overrides = launcher.overrides()
   if _RECALL_TARGET.value is not None:
     overrides.append(f'index.recall_target={_RECALL_TARGET.value}')
   builder = index_builder.open_builder(

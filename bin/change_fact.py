@@ -11,7 +11,6 @@ question, its old and its new answer). Nothing is trained again (Appendix C).
 import json
 import os
 
-from . import config_flags
 from . import launcher
 
 from absl import flags
@@ -55,7 +54,7 @@ def _first_right():
 
 def main(_):
   question = _first_right()
-  world = generation.generate(config_flags.load().world)
+  world = generation.generate(launcher.config().world)
   changed = generation.change_asked_fact(world, question.question_id)
   tf.io.gfile.makedirs(_OUTPUT_DIR.value)
   generation.write_articles(

@@ -16,7 +16,6 @@ import dataclasses
 import json
 
 from . import answer_flags
-from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import question_flags
@@ -127,7 +126,7 @@ def main(_):
   system = open_qa.system(retriever, table, answerer, seed)
   recall_at, metrics = [int(k) for k in _RECALL_AT.value], {}
   if _QUERIES_DIR.value:
-    config = config_flags.load()
+    config = launcher.config()
     if retriever not in retrievers.BY_WORDS:
       config = dataclasses.replace(config, lengths=answerer.lengths)
     metrics = masked_sentences.measure_directory(

@@ -12,7 +12,6 @@ With --dev_questions the run publishes the parameters that answered them best,
 and ends early if `finetuning.patience` says so; otherwise the last ones.
 """
 
-from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import question_flags
@@ -89,7 +88,7 @@ def _retriever(inputs):
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value, _READER_INIT_FROM)
-  inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
+  inputs = runs.open_inputs(launcher.config(), corpus_flags.CORPUS_DIR.value)
   questions = _questions(inputs)
   retriever = _retriever(inputs)
   finetuning_run.run(

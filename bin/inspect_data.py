@@ -10,7 +10,6 @@ salient spans of queries marked. --verify compares every file with its checksum.
 
 import sys
 
-from . import config_flags
 from . import corpus_flags
 from . import launcher
 
@@ -62,7 +61,7 @@ def _verify_model(model_dir, table) -> None:
 
 
 def main(_):
-  report = _report(config_flags.load().seed)
+  report = _report(launcher.config().seed)
   if _VERIFY.value:
     checked = [corpus_flags.CORPUS_DIR, _QUERIES_DIR, _MODEL_DIR]
     for directory in filter(None, (flag.value for flag in checked)):

@@ -1,6 +1,8 @@
-"""Runs a binary: logs on stdout, a user's mistake in one line, code 2."""
+"""Runs a binary with its config; a mistake is one line on stderr, and code 2."""
 
 from collections.abc import Callable, Iterable
+import dataclasses
+import functools
 import gc
 import inspect
 import logging as py_logging
@@ -10,14 +12,29 @@ import runpy
 import sys
 from typing import Any
 
-from . import config_flags
-
 from absl import app
 from absl import flags
 from absl import logging
 import tqdm
 
+from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.config import config_files
+
+_CONFIG = flags.DEFINE_string(
+  'config',
+  None,
+  "Launch module: file or importable name; by default the paper's values.",
+)
+_SET = flags.DEFINE_multi_string(
+  'set', [], 'Config field to change, as pretraining.batch_size=8'
+)
+_MODEL_OF = flags.DEFINE_string(
+  'model_of',
+  None,
+  "Model directory whose model.* replaces the config's, before --set.",
+)
+_SEED = flags.DEFINE_integer('seed', 0, 'Random seed.')
 
 
 def console():
@@ -37,6 +54,26 @@ def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
   logging.get_absl_handler().python_handler.stream = sys.stdout
   py_logging.getLogger('tensorflow').setLevel('ERROR')
   app.run(lambda argv: _run_main(main, argv), flags_parser=_parse_flags)
+
+
+@functools.cache
+def config() -> config_lib.ExperimentConfig:
+  """Returns the config of --config, --model_of, --set and, if given, --seed."""
+  given = overrides()
+  if flags.FLAGS['seed'].present:
+    given += [f'seed={_SEED.value}', f'world.seed={_SEED.value}']
+  result = config_lib.ExperimentConfig()
+  if _CONFIG.value:
+    result = config_files.load(_CONFIG.value)
+  if _MODEL_OF.value:
+    model = config_files.read(_MODEL_OF.value).model
+    result = dataclasses.replace(result, model=model)
+  return config_files.override(result, given)
+
+
+def overrides() -> list[str]:
+  """Returns --set as given."""
+  return list(_SET.value)
 
 
 def check_flags(rule: Callable[..., Any], message: str) -> None:
@@ -93,7 +130,7 @@ def _parse_flags(argv: list[str]) -> list[str]:
 
 def _run_main(main, argv):
   try:
-    config_flags.load()  # A wrong key is a mistake even where no key is read.
+    config()  # A wrong key is a mistake even where no key is read.
     main(argv)
   except errors.Stopped as stopped:
     print(stopped)

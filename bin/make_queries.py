@@ -10,7 +10,6 @@ Beam; the queries are the same.
 
 from . import article_flags
 from . import beam_flags
-from . import config_flags
 from . import corpus_flags
 from . import launcher
 
@@ -50,7 +49,7 @@ def _queries(tokenizer, table, counts):
   sentences = inputs.read_tagged_sentences(
     inputs.split(article_flags.INPUT.value),
     flags.FLAGS.format,
-    config_flags.load().world,
+    launcher.config().world,
     counts,
   )
   if sentences is not None:

@@ -12,7 +12,6 @@ article that they do not name.
 
 import os
 
-from . import config_flags
 from . import launcher
 
 from absl import flags
@@ -32,7 +31,7 @@ def _path(name):
 
 
 def main(_):
-  world = generation.generate(config_flags.load().world)
+  world = generation.generate(launcher.config().world)
   # Training questions keep to the articles' words.
   reworded = asking.reword_splits(
     {split: world.questions[split] for split in ('dev', 'test')},

@@ -9,7 +9,6 @@ processes share the work with --num_workers=N and --worker=0 to N - 1.
 import functools
 import time
 
-from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import strategy_flags
@@ -58,7 +57,7 @@ def main(_):
   while not _ONCE.value and versions.newest(params_root) is None:
     wait()
   builder = index_builder.open_builder(
-    run_dir, corpus_flags.CORPUS_DIR.value, config_flags.overrides(), strategy
+    run_dir, corpus_flags.CORPUS_DIR.value, launcher.overrides(), strategy
   )
   is_pinned = builder.config.pretraining.pin_index
   keep = max(_KEEP.value, 3) if is_pinned else _KEEP.value  # For --resume.

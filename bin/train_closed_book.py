@@ -12,7 +12,6 @@ First it fills in the salient spans of sentences, then it answers questions
 are `closed_book` and `model.seq2seq`.
 """
 
-from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import question_flags
@@ -36,7 +35,7 @@ def main(_):
     examples = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
   else:
     examples = question_flags.read()
-  inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
+  inputs = runs.open_inputs(launcher.config(), corpus_flags.CORPUS_DIR.value)
   closed_book_run.run(inputs, examples, job)
 
 

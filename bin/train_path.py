@@ -11,7 +11,6 @@ After PathRetriever (Asai et al. 2020). Questions need no path: all paths that
 end at a block with the answer are rewarded. The config's section is `path`.
 """
 
-from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import question_flags
@@ -33,7 +32,7 @@ flags.mark_flags_as_required(['questions', 'init_from'])
 def main(_):
   job = training_flags.job(_RUN_DIR.value)
   questions = question_flags.read()
-  inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
+  inputs = runs.open_inputs(launcher.config(), corpus_flags.CORPUS_DIR.value)
   linked = linked_blocks.LinkedBlocks.over_table(inputs.table)
   words = bm25.over_table(inputs.table)
   path_run.run(inputs, questions, job, linked=linked, words=words)

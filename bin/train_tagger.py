@@ -7,7 +7,6 @@ r"""Trains a BERT that finds named entities, to be masked in pre-training.
 Files have CoNLL-2003's columns: a word and, last, its IOB1 or IOB2 label.
 """
 
-from . import config_flags
 from . import launcher
 from . import training_flags
 
@@ -38,7 +37,7 @@ def main(_):
   if _DEV.value:
     dev = conll.read(_DEV.value)  # A mistake in it must not wait for the end.
   job = training_flags.job(_OUTPUT_DIR.value)
-  tagger_run.run(config_flags.load(), train, job, vocab_file=_VOCAB_FILE.value)
+  tagger_run.run(launcher.config(), train, job, vocab_file=_VOCAB_FILE.value)
   if dev:
     scores = tagger_run.evaluate(_OUTPUT_DIR.value, dev)
     print(

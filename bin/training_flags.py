@@ -2,11 +2,11 @@
 
 from typing import Optional
 
+from . import launcher
 from . import strategy_flags
 
 from absl import flags
 
-from realm_tf import errors
 from realm_tf.training import initial_params
 from realm_tf.training import job as job_lib
 
@@ -20,6 +20,15 @@ _RESUME = flags.DEFINE_bool(
 )
 _PROFILE_STEPS = flags.DEFINE_list(
   'profile_steps', [], 'First and last step to profile, as 100,110.'
+)
+launcher.check_flags(
+  lambda profile_steps: (
+    not profile_steps
+    or len(profile_steps) == 2
+    and all(step.isdigit() for step in profile_steps)
+    and int(profile_steps[0]) <= int(profile_steps[1])
+  ),
+  '--profile_steps must be two steps, the later one last, like 100,110.',
 )
 
 
@@ -44,22 +53,11 @@ def job(run_dir: str, reader: Optional[flags.FlagHolder] = None) -> job_lib.Job:
   """
   reader_dir = None if reader is None else reader.value
   init_from = initial_params.InitFrom(INIT_FROM.value, reader_dir)
-  return job_lib.Job(
-    run_dir, init_from, strategy_flags.create(), _RESUME.value, _profile_steps()
-  )
-
-
-def _profile_steps() -> Optional[tuple[int, int]]:
   steps = _PROFILE_STEPS.value
-  if not steps:
-    return None
-  if (
-    len(steps) != 2
-    or not all(each.isdigit() for each in steps)
-    or int(steps[0]) > int(steps[1])
-  ):
-    raise errors.UserError(
-      '--profile_steps must be two steps, the later one last. Found '
-      f'{",".join(steps)}. Give --profile_steps=100,110, for example.'
-    )
-  return int(steps[0]), int(steps[1])
+  return job_lib.Job(
+    run_dir,
+    init_from,
+    devices=strategy_flags.create(),
+    resume=_RESUME.value,
+    profile_steps=(int(steps[0]), int(steps[1])) if steps else None,
+  )

@@ -11,7 +11,6 @@ at most 95 % of the question's own block. The config's section is
 `inverse_cloze`. The reader of --init_from is published along, unchanged.
 """
 
-from . import config_flags
 from . import corpus_flags
 from . import launcher
 from . import question_flags
@@ -58,7 +57,7 @@ def _words(inputs, questions):
 def main(_):
   job = training_flags.job(_RUN_DIR.value)
   questions = question_flags.read() if question_flags.QUESTIONS.value else []
-  inputs = runs.open_inputs(config_flags.load(), corpus_flags.CORPUS_DIR.value)
+  inputs = runs.open_inputs(launcher.config(), corpus_flags.CORPUS_DIR.value)
   inverse_cloze_run.run(
     inputs,
     questions,
