@@ -1,34 +1,53 @@
-"""Reads sentences with named entities in the format of CoNLL-2003."""
+"""Sentences with named entities, as in CoNLL-2003: files, labels and scores."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import re
 from typing import NamedTuple
 
 from realm_tf import errors
-from realm_tf.corpus import entity_labels
 from realm_tf.corpus import files
 
+OUTSIDE = 'O'
 _LABEL = re.compile(r'O|[BI]-\S+')
 _DOCUMENT = '-DOCSTART-'
+
+
+class Entity(NamedTuple):
+  """Words [start, end) that name something of `type`."""
+
+  start: int
+  end: int
+  type: str
+
+
+class Scores(NamedTuple):
+  """Scores in percent; an entity is right if its edges and type are."""
+
+  precision: float
+  recall: float
+  f1: float
 
 
 class LabeledSentence(NamedTuple):
   """A sentence of one or more words, with entities as ranges of words."""
 
   words: tuple[str, ...]
-  entities: tuple[entity_labels.Entity, ...]
+  entities: tuple[Entity, ...]
 
   @property
   def text(self) -> str:
     """The words, separated by spaces."""
     return ' '.join(self.words)
 
-  def character_spans(self) -> list[tuple[int, int]]:
-    """Returns the characters (start, end) of each entity in `text`."""
+  def in_characters(self) -> list[Entity]:
+    """Returns the entities as ranges of characters of `text`."""
     starts = [0]
     for word in self.words:
       starts.append(starts[-1] + len(word) + 1)
-    return [(starts[e.start], starts[e.end] - 1) for e in self.entities]
+    return [
+      Entity(starts[start], starts[end] - 1, kind)
+      for start, end, kind in self.entities
+    ]
 
 
 def read(paths: Sequence[str]) -> list[LabeledSentence]:
@@ -87,4 +106,49 @@ def _columns(line: str) -> list[str]:
 
 
 def _sentence(words, labels) -> LabeledSentence:
-  return LabeledSentence(tuple(words), tuple(entity_labels.decode(labels)))
+  return LabeledSentence(tuple(words), tuple(decode(labels)))
+
+
+def decode(labels: Sequence[str]) -> list[Entity]:
+  """Returns the entities of IOB1 or IOB2 labels, in order.
+
+  Like conlleval, an entity begins at B-X, and at I-X unless the label before is
+  also of type X.
+
+  Args:
+    labels: 'O', 'B-X' or 'I-X' for each word.
+  """
+  entities, start = [], 0
+  for i, label in enumerate([*labels, OUTSIDE]):
+    prefix, _, kind = label.partition('-')
+    before = labels[i - 1].partition('-')[2] if i else ''
+    if before and (prefix != 'I' or kind != before):
+      entities.append(Entity(start, i, before))
+    if kind and (prefix == 'B' or kind != before):
+      start = i
+  return entities
+
+
+def encode(num_words: int, entities: Iterable[Entity]) -> list[str]:
+  """Returns the IOB2 labels of entities, which must not overlap."""
+  labels = [OUTSIDE] * num_words
+  for start, end, kind in entities:
+    labels[start:end] = [f'B-{kind}'] + [f'I-{kind}'] * (end - start - 1)
+  return labels
+
+
+def score(
+  gold: Iterable[Sequence[Entity]], predicted: Iterable[Sequence[Entity]]
+) -> Scores:
+  """Returns the scores over the entities of all sentences."""
+  num_gold = num_predicted = num_right = 0
+  for want, got in zip(gold, predicted, strict=True):
+    num_gold += len(want)
+    num_predicted += len(got)
+    num_right += len(set(want) & set(got))
+  precision = 100.0 * num_right / max(num_predicted, 1)
+  recall = 100.0 * num_right / max(num_gold, 1)
+  total = precision + recall
+  return Scores(
+    precision, recall, 2 * precision * recall / total if total else 0.0
+  )

@@ -1,6 +1,6 @@
 """Reads MediaWiki's XML dumps and removes markup.
 
-dump -> pages (page_xml) -> plain text (wikitext, wiki_templates, holes)
+dump -> pages (page_xml) -> plain text (wikitext, holes)
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,6 @@ from realm_tf.wiki import disambiguation
 from realm_tf.wiki import holes
 from realm_tf.wiki import html_text
 from realm_tf.wiki import page_xml
-from realm_tf.wiki import wiki_templates
 from realm_tf.wiki import wikitext
 
 _REDIRECT = re.compile(
@@ -105,7 +104,7 @@ def plain_text(markup: str) -> str:
   files and templates are removed, except templates that hold words or numbers
   of a sentence. A sentence that lacks a word afterwards is removed.
   """
-  text = wikitext.read(markup, wiki_templates.evaluate)
+  text = wikitext.read(markup)
   text = html_text.strip_tags(html_text.unescape(text))
   for pattern, value in _BEFORE_LINES:
     text = pattern.sub(value, text)

@@ -26,8 +26,8 @@ def ordered_map(
   """Yields work(item) for each of `items`, lazily and in order.
 
   Args:
-    make_work: Makes `work` from `arguments`, once per process, so that `work`
-      need not be picklable. Must be importable by name.
+    make_work: Makes `work` from `arguments`, once per process. Must be
+      importable by name.
     items: Items, read at most a few ahead.
     num_workers: Number of processes; 1, or a single item, uses this process.
   """

@@ -1,8 +1,6 @@
-"""Streams the records of a file or dataset, whatever its format.
+"""Streams the records of a file: JSON, CSV or TSV, Parquet or Arrow.
 
-JSON, CSV or TSV, Parquet or Arrow, 'tfds:NAME', 'hf_disk:DIR' -> records
-
-A file's format is recognized by its content, not by its name.
+The format is recognized by content, not by name.
 """
 
 from collections.abc import Collection, Iterator

@@ -2,8 +2,7 @@
 
 Replaces the paper's tagger, a BERT trained on CoNLL-2003 (Section 3.4). A name
 is a run of capitalized words, joined by 'of', 'de', 'van' and the like. The
-first word of a sentence, always capitalized, needs more evidence: see
-`_Evidence`.
+first word of a sentence, always capitalized, needs more evidence.
 """
 
 import bisect

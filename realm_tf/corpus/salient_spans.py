@@ -1,8 +1,6 @@
-"""Protocol of taggers of salient spans, and the one that uses spaCy.
+"""Protocol of taggers of salient spans (Section 3.4), and spaCy's tagger.
 
-  sentences -> tagger -> spans of named entities and dates (Section 3.4)
-
-The only import of `spacy`, done when a spaCy pipeline is asked for.
+The only import of `spacy`, done when a spaCy pipeline is opened.
 """
 
 import bisect

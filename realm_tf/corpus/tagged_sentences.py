@@ -47,17 +47,14 @@ def _read(
   items: Iterable[str], counts: counts_lib.Counts
 ) -> Iterator[TaggedSentence]:
   for item in items:
-    is_dataset = item.startswith(datasets.PREFIXES)
-    for sentence in (_read_dataset if is_dataset else _read_file)(item, counts):
+    if item.startswith(datasets.PREFIXES):
+      found = _read_dataset(item, counts)
+    else:
+      records = json_records.read_lines(item, counts)
+      found = (sentence for _, sentence in counts.parsed(records, _parse))
+    for sentence in found:
       counts.keep('sentences')
       yield sentence
-
-
-def _read_file(
-  path: str, counts: counts_lib.Counts
-) -> Iterator[TaggedSentence]:
-  records = json_records.read_lines(path, counts)
-  return (sentence for _, sentence in counts.parsed(records, _parse))
 
 
 def _read_dataset(

@@ -1,7 +1,4 @@
-"""Tags named entities with a BERT that was trained for it (Section 3.4).
-
-model directory of bin.train_tagger -> `BertTagger` -> entities of texts
-"""
+"""Tags named entities with a BERT of bin.train_tagger (Section 3.4)."""
 
 from collections.abc import Sequence
 
@@ -10,7 +7,7 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf import input_files
-from realm_tf.corpus import entity_labels
+from realm_tf.corpus import conll
 from realm_tf.corpus import salient_spans
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
@@ -55,7 +52,7 @@ class BertTagger:
 
     self._label = label
 
-  def entities(self, texts: Sequence[str]) -> list[list[entity_labels.Entity]]:
+  def entities(self, texts: Sequence[str]) -> list[list[conll.Entity]]:
     """Returns the entities of each text, in characters."""
     tokens = self._tokenizer.tokenize_batch(texts)
     # Sorted by length, which saves padding.

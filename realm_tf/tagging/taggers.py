@@ -11,12 +11,10 @@ from realm_tf.tagging import bert_tagger
 def make(
   spec: str, gazetteer: Iterable[str] = (), num_workers: int = 1
 ) -> salient_spans.Tagger:
-  """Returns the tagger of a flag.
+  """Returns the tagger of a flag, e.g. 'bert:DIR'.
 
   Args:
-    spec: 'rules', 'spacy:NAME' with an installed pipeline or its directory, or
-      'bert:DIR' with a directory of bin.train_tagger.
-    gazetteer: Names for 'rules' to recognize anywhere.
+    gazetteer: Names that 'rules' recognizes anywhere.
   """
   kind, _, name = spec.partition(':')
   if spec == 'rules':

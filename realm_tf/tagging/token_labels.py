@@ -1,15 +1,10 @@
-"""Converts entities to labels of wordpieces, and predicted labels to entities.
-
-A word is a wordpiece with its continuations, so texts need not be split into
-words.
-"""
+"""Entities <-> labels of wordpieces: one for each that begins a word."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from realm_tf.corpus import conll
-from realm_tf.corpus import entity_labels
 from realm_tf.text import wordpiece
 
 NO_LABEL = -1
@@ -19,7 +14,7 @@ def label_names(sentences: Sequence[conll.LabeledSentence]) -> list[str]:
   """Returns the IOB2 labels of all types, 'O' first."""
   kinds = sorted({e.type for s in sentences for e in s.entities})
   pairs = ([f'B-{kind}', f'I-{kind}'] for kind in kinds)
-  return [entity_labels.OUTSIDE, *(label for pair in pairs for label in pair)]
+  return [conll.OUTSIDE, *(label for pair in pairs for label in pair)]
 
 
 def encode(
@@ -31,46 +26,39 @@ def encode(
   """Returns a label id for each wordpiece of `sentence.text`.
 
   Args:
-    sentence: A sentence, with entities of types in `names`.
-    tokens: The L wordpieces of its text.
+    tokens: The L wordpieces of the text.
     names: Result of `label_names`.
 
   Returns:
     int [L]; NO_LABEL for pieces that do not begin a word.
   """
   numbers = {name: i for i, name in enumerate(names)}
-  pieces = [
-    entity_labels.Entity._make(
-      (*np.searchsorted(tokens.starts, span), entity.type)
-    )
-    for entity, span in zip(
-      sentence.entities, sentence.character_spans(), strict=True
-    )
-  ]
-  labels = entity_labels.encode(
-    len(tokens.ids), (piece for piece in pieces if piece.start < piece.end)
+  pieces = (
+    conll.Entity._make((*np.searchsorted(tokens.starts, e[:2]), e.type))
+    for e in sentence.in_characters()
   )
+  labels = conll.encode(len(tokens.ids), (p for p in pieces if p.start < p.end))
   ids = np.array([numbers[label] for label in labels], np.int32)
   return np.where(tokenizer.word_starts(tokens), ids, NO_LABEL)
 
 
 def decode(
   tokens: wordpiece.Tokens, is_start: np.ndarray, labels: Sequence[str]
-) -> list[entity_labels.Entity]:
-  """Returns the entities, in characters.
+) -> list[conll.Entity]:
+  """Returns the entities in characters.
 
   Args:
     tokens: L wordpieces of a text.
     is_start: Whether each piece begins a word, bool [L].
-    labels: Label of each word.
+    labels: A label for each word.
   """
   first = np.flatnonzero(is_start)
   stops = np.append(first[1:], len(tokens.ids))
   return [
-    entity_labels.Entity(
+    conll.Entity(
       int(tokens.starts[first[start]]),
       int(tokens.ends[stops[end - 1] - 1]),
       kind,
     )
-    for start, end, kind in entity_labels.decode(labels)
+    for start, end, kind in conll.decode(labels)
   ]

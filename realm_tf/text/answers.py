@@ -1,8 +1,5 @@
 """Rules by which an answer is right, and by which a block holds an answer.
 
-For evaluation (exact match, recall@k), BM25's figures, and training where
-answers are regular expressions.
-
 * Exact match and F1 compare normalized strings as ORQA does (Lee et al. 2019):
   SQuAD's rule after Unicode decomposition, which deletes ASCII punctuation.
 * A block holds an answer if it has the answer's words in a row. Punctuation
@@ -12,10 +9,7 @@ answers are regular expressions.
 
 Training matches plain answers as ORQA does, wordpiece by wordpiece
 (`records.answer_spans`), because the reader learns spans of wordpieces. There,
-"the Louvre" is not "a Louvre", and "Israel" is in "Israeli" (israel, ##i). Of
-SQuAD's paragraphs that hold an answer by either rule (600 validation questions,
-all 2,067 paragraphs), 10 % hold it only by words and 1 % only by wordpieces,
-but none of those that the questions were written from.
+"the Louvre" is not "a Louvre", and "Israel" is in "Israeli" (israel, ##i).
 """
 
 import collections
@@ -36,11 +30,7 @@ _DELETE_PUNCTUATION = str.maketrans('', '', string.punctuation)
 
 
 def normalize_answer(text: str) -> str:
-  """Normalizes a string for comparison.
-
-  Decomposes (NFD), lower-cases, deletes ASCII punctuation ("U.S." becomes
-  "us"), drops the words a, an and the, and folds white space.
-  """
+  """Decomposes (NFD), lower-cases, drops ASCII punctuation, a, an and the."""
   text = normal_forms.normalize('NFD', text).lower()
   text = _ARTICLES.sub(' ', text.translate(_DELETE_PUNCTUATION))
   return ' '.join(text.split())
@@ -52,10 +42,9 @@ def exact_match(
   """Returns whether the prediction equals any of the answers.
 
   Args:
-    answers: References, of which one must match.
-    regex: Whether the references are regular expressions (CuratedTREC). Like
-      DrQA and ORQA, they are matched with the start of the raw prediction, in
-      any case. A match that takes too long fails; see `timed_pattern`.
+    regex: Whether the answers are regular expressions (CuratedTREC). Like DrQA
+      and ORQA, they are matched with the start of the raw prediction, in any
+      case. A match that takes too long fails.
   """
   if regex:
     return any(_compile(a).matches_start(prediction) for a in answers)
@@ -74,22 +63,15 @@ def contains_answer(
   """Returns whether any answer occurs in `text`.
 
   Args:
-    answers: References, of which one must occur. One without a letter or a
-      digit is never found.
-    regex: Whether the references are regular expressions, to search in the raw
-      text in any case. Otherwise the answer's words must occur in a row, in any
+    regex: Whether the answers are regular expressions, to search in the raw
+      text in any case. Otherwise an answer's words must occur in a row, in any
       case, with any punctuation and a, an or the between.
   """
   return _contains(_searchable(text, regex), answers, regex)
 
 
 def find_matches(text: str, patterns: Sequence[str]) -> list[tuple[int, int]]:
-  """Returns where regular expressions match in `text`; see `contains_answer`.
-
-  Returns:
-    Characters (start, end) of all matches, sorted and distinct; they may
-    overlap. A pattern that matches the empty string gives empty spans.
-  """
+  """Returns the distinct (start, end) of all matches, sorted, in characters."""
   return sorted({span for p in patterns for span in _compile(p).spans(text)})
 
 
@@ -123,7 +105,7 @@ class AnswerMatcher:
 
     Args:
       block_ids: int [B, K]; negative ids are no block.
-      answers: References of each of B questions.
+      answers: Answers of each of B questions.
       regexes: Whether these are regular expressions, B values.
 
     Returns:
@@ -162,11 +144,7 @@ def _contains(searchable: str, answers: Sequence[str], regex: bool) -> bool:
 
 
 def _spaced_words(text: str) -> str:
-  """Returns all words but articles, with single spaces around each.
-
-  An answer's words occur in a row in a text if the answer's result is a part of
-  the text's result.
-  """
+  """Returns all words but a, an and the, with single spaces around each."""
   # NFC, so that an accent does not end a word.
   words = _WORD.findall(normal_forms.normalize('NFC', text).lower())
   return f' {" ".join(word for word in words if word not in _DROPPED)} '

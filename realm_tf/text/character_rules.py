@@ -2,11 +2,9 @@
 
   a character -> its spelling in words, ' 東 ' for one that is a word by itself
 
-BERT drops control characters, decomposes, strips accents, lower-cases, and
-splits at white space, punctuation and Chinese characters (Devlin et al. 2019).
-Hugging Face's tokenizers 0.22 does so with the tables of Unicode 8, and of 17
-for lower case. characters.json has these tables: Python's own differ between
-its versions, and a character of another class would give other wordpieces.
+Hugging Face's tokenizers 0.22 has the tables of Unicode 8, and of 17 for lower
+case. characters.json has them, too: Python's own differ between its versions,
+and a character of another class would give other wordpieces.
 """
 
 import bisect

@@ -54,7 +54,6 @@ class CharacterTable:
     actions: Action of each character, int32 [0x110000].
     starts: First of each action's characters in `outputs`, int64 [A].
     sizes: Number of each action's characters, int64 [A].
-    outputs: Characters, uint32.
     unknown: The letter that stands for characters that no piece has.
     mark: Action of accents that are dropped.
   """

@@ -21,7 +21,6 @@ class Plain(NamedTuple):
   """A text that is written plainly.
 
   Attributes:
-    text: The plain text.
     places: The original's character of each plain one, and its length; None if
       they are the same. What was left out belongs to the character before it.
   """

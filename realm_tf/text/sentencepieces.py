@@ -1,7 +1,4 @@
-"""T5's tokenizer: text <-> pieces of a SentencePiece model.
-
-spiece.model -> [this file] -> ids, and the text of what a T5 wrote
-"""
+"""T5's tokenizer: text <-> ids of pieces of a SentencePiece model."""
 
 from collections.abc import Sequence
 import hashlib
@@ -24,7 +21,6 @@ class SentencepieceTokenizer:
 
   Attributes:
     special_ids: Ids of an output's start (<pad>) and end (</s>).
-    vocabulary_sha256: Fingerprint of the model.
   """
 
   def __init__(self, model: bytes):
@@ -56,6 +52,5 @@ class SentencepieceTokenizer:
   def detokenize(self, ids: Sequence[int]) -> str:
     """Returns the text of ids; those that are no pieces are left out."""
     known = [int(i) for i in ids if i < self.vocab_size]  # A T5 has a few more.
-    return (
-      self._pieces.detokenize(tf.constant(known, tf.int32)).numpy().decode()
-    )
+    text = self._pieces.detokenize(tf.constant(known, tf.int32))
+    return text.numpy().decode()

@@ -2,8 +2,7 @@
 
   string [n] -> wordpiece ids, byte offsets, character offsets, normalized text
 
-For SavedModels, in which no Python runs; see `wordpiece` and `answers`. Strings
-are UTF-8.
+For SavedModels, in which no Python runs. Strings are UTF-8.
 """
 
 from typing import NamedTuple

@@ -1,12 +1,8 @@
 """Regular expressions with limits of time and size, for untrusted answers.
 
-The only import of `regex`, which has a time limit; Python's `re` has none, and
-(a+)+$ keeps it busy for years. A search that exceeds the limit is no match and
-is logged once. A pattern that exceeds it often is given up, because a question
-may have thousands of blocks.
-
-What is repeated at least n times is compiled n times, so a few characters may
-take gigabytes: the size is bounded before anything is compiled.
+The only import of `regex`, which has a time limit; (a+)+$ keeps Python's `re`
+busy for years. A search above the limit is no match. Repetitions are compiled
+as often as they must match, so the size is bounded before compiling.
 """
 
 from collections.abc import Callable

@@ -61,10 +61,9 @@ def find(directory: str) -> Optional[str]:
 
 
 def read(path: str) -> tuple[list[str], character_rules.CharacterRules]:
-  """Reads the pieces of a file, and the rules of its directory.
+  """Returns the pieces of a file, and the rules of its directory.
 
-  What tokenizer_config.json says counts more than tokenizer.json, as in
-  transformers.
+  As in transformers, tokenizer_config.json counts more than tokenizer.json.
 
   Args:
     path: vocab.txt, by any name, or tokenizer.json, by any name in .json.
@@ -116,11 +115,7 @@ def write_hugging_face(
   rules: character_rules.CharacterRules,
   max_length: int,
 ) -> None:
-  """Writes all files with which transformers opens the same tokenizer.
-
-  Args:
-    max_length: Longest sequence, with [CLS] and [SEP].
-  """
+  """Writes all files with which transformers opens the same tokenizer."""
   _write_lines(directory, pieces)
   config = _config(rules)
   normalizer = {'clean_text': rules.clean_text} | _normalizer(config)

@@ -34,11 +34,7 @@ _SECTIONS: dict[str, dict[str, Any]] = {
 
 
 def parse(text: bytes, path: str) -> tuple[list[str], dict[str, Any]]:
-  """Returns the pieces by id, and the normalizer's settings.
-
-  Args:
-    text: Contents of tokenizer.json.
-  """
+  """Returns the pieces by id, and the normalizer's settings."""
   found = json_text.parse_object(text, path, 'Use the tokenizer of a BERT.')
   for name, wanted in _SECTIONS.items():
     section = found.setdefault(name, {})

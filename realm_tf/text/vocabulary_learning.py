@@ -1,7 +1,4 @@
-"""Learns an uncased vocabulary of wordpieces from texts.
-
-texts -> words with their numbers -> TensorFlow Text's learner -> pieces
-"""
+"""Learns an uncased vocabulary of wordpieces with TensorFlow Text's learner."""
 
 import collections
 from collections.abc import Iterable

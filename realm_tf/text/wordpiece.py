@@ -1,8 +1,6 @@
 """Tokenizes text into wordpieces, with character offsets into the original.
 
-BERT's tokenization: clean, lower-case and strip accents if the vocabulary is
-uncased, split at white space and punctuation (see `character_rules`), then
-greedily into wordpieces. See `string_tensors` for graphs.
+`character_rules` spell the text; TensorFlow Text cuts its words into pieces.
 """
 
 from collections.abc import Iterable, Sequence
@@ -67,9 +65,8 @@ class WordpieceTokenizer:
     vocabulary: Pieces in the order of their ids, '[PAD]' first.
 
   Attributes:
-    vocabulary_sha256: Fingerprint of the pieces and of rules that are not the
-      default.
-    special_ids: Ids of [CLS] and [SEP], for `records.joining`.
+    vocabulary_sha256: Fingerprint of the pieces and of unusual rules.
+    special_ids: Ids of [CLS] and [SEP].
     table: Table that normalizes texts.
     wordpieces: Op of tensorflow_text from normalized text to ids.
   """

@@ -54,7 +54,6 @@ def is_one(markup: str, category_names: str = '') -> bool:
   """Returns whether a page with `markup` is a disambiguation page.
 
   Args:
-    markup: Wikitext.
     category_names: Expression for the names of the namespace of categories.
   """
   if not _HINT.search(markup) and '__DISAMBIG__' not in markup:

@@ -32,9 +32,8 @@ class RawPage(NamedTuple):
 
   Attributes:
     title: Title with the namespace.
-    page_id: MediaWiki's id.
     namespace: Number of the namespace; 0 for articles.
-    text: Wikitext, or whatever `model` says.
+    text: Wikitext, unless `model` is something else.
     model: Content model; '' in old dumps.
     format: Media type of the text; '' in old dumps.
     redirect: Title of the page that it redirects to, None if it does not.

@@ -1,7 +1,6 @@
 """Measures in MediaWiki's templates: '{{convert|5|ft|6|in|m}}' is '5 ft 6 in'.
 
-The measure stays as its author wrote it; its conversion, which is computed,
-goes.
+The measure stays as its author wrote it, without the computed conversion.
 """
 
 import re

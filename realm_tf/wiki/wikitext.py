@@ -4,12 +4,12 @@ Templates, links, tables and tags are evaluated when they close, innermost
 first, so nothing is ever read twice. What nobody closes loses its marks.
 """
 
-from collections.abc import Callable
 import re
 from typing import Optional
 
 from realm_tf.wiki import html_text
 from realm_tf.wiki import wiki_links
+from realm_tf.wiki import wiki_templates
 from realm_tf.wiki.holes import HOLE
 from realm_tf.wiki.holes import LOST
 
@@ -50,17 +50,11 @@ class _Frame:
     self.part: list[str] = []
     self.num_lines = 0
 
-  def finish(self) -> list[str]:
-    """Returns the parts between bars."""
-    self.parts.append(''.join(self.part))
-    return self.parts
-
 
 class _Reader:
   """The stack of open marks; `text` is the part that grows."""
 
-  def __init__(self, evaluate: Callable[[list[str]], str]):
-    self._evaluate = evaluate
+  def __init__(self) -> None:
     self._frames = [_Frame('page')]
     self._depths = dict.fromkeys(
       ('template', 'parameter', 'link', 'address', 'table', 'html_table'), 0
@@ -111,11 +105,10 @@ class _Reader:
 
   def give_up(self) -> None:
     """Makes text of the innermost mark, which has no end."""
-    frame = self._pop()
-    parts = frame.finish()
-    if frame.kind == 'link':
+    kind, parts = self._pop()
+    if kind == 'link':
       text = wiki_links.unclosed(parts)
-    elif frame.kind in ('template', 'parameter'):
+    elif kind in ('template', 'parameter'):
       # The line of the mark is no sentence; the next ones may be.
       _, newline, rest = '|'.join(parts).partition('\n')
       text = HOLE + newline + rest
@@ -129,18 +122,16 @@ class _Reader:
       return ''
     while self.top() not in kinds:
       self.give_up()
-    frame = self._pop()
-    parts = frame.finish()
-    if frame.kind == 'link':
+    kind, parts = self._pop()
+    if kind == 'link':
       self.add(wiki_links.words(parts))
-    elif frame.kind == 'address':
+    elif kind == 'address':
       self.add(''.join(parts).strip())
-    elif frame.kind == 'template':
-      value = self._evaluate(parts)
-      self.add(value.replace('=', _EQUALS))
-    elif frame.kind == 'parameter':
+    elif kind == 'template':
+      self.add(wiki_templates.evaluate(parts).replace('=', _EQUALS))
+    elif kind == 'parameter':
       self.add(parts[1] if len(parts) > 1 else HOLE)
-    return frame.kind
+    return kind
 
   def open_braces(self, number: int) -> None:
     if number == 3:
@@ -169,24 +160,21 @@ class _Reader:
       self.give_up()
     return ''.join(self._frames[0].part).translate(_RESTORE)
 
-  def _pop(self) -> _Frame:
+  def _pop(self) -> tuple[str, list[str]]:
+    """Closes the innermost mark; returns its kind and its parts."""
     frame = self._frames.pop()
     self._depths[frame.kind] -= 1
-    return frame
+    return frame.kind, [*frame.parts, ''.join(frame.part)]
 
 
-def read(markup: str, evaluate: Callable[[list[str]], str]) -> str:
-  """Returns the words of `markup`, with HOLE for some that it cannot tell.
+def read(markup: str) -> str:
+  """Returns the words of wikitext, with HOLE for some that it cannot tell.
 
-  Lists, headings, bold type and character references stay as they are.
-
-  Args:
-    markup: Wikitext.
-    evaluate: Returns the text of a template, given its name and arguments.
+  Lists, headings, bold type and character references stay.
   """
   if '<sup' in markup:
     markup = html_text.raise_exponents(markup)
-  reader, tags = _Reader(evaluate), _Tags(markup)
+  reader, tags = _Reader(), _Tags(markup)
   position = 0
   while match := _TOKEN.search(markup, position):
     if match.start() > position:

@@ -13,7 +13,6 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import conll
-from realm_tf.corpus import entity_labels
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
@@ -34,7 +33,7 @@ _NAMES = {'li': 'PER', 'zoe': 'PER', 'Rose': 'PER', 'bern': 'LOC'}
 
 def _sentence(words):
   entities = (
-    entity_labels.Entity(i, i + 1, _NAMES[word])
+    conll.Entity(i, i + 1, _NAMES[word])
     for i, word in enumerate(words)
     if word in _NAMES
   )
@@ -166,7 +165,7 @@ class TokenLabelsTest(absltest.TestCase):
     tokenizer = fakes.tokenizer(_VOCABULARY)
     sentence = conll.LabeledSentence(
       ('Zoe', 'Li', 'saw', 'Bern'),
-      (entity_labels.Entity(0, 2, 'PER'), entity_labels.Entity(3, 4, 'LOC')),
+      (conll.Entity(0, 2, 'PER'), conll.Entity(3, 4, 'LOC')),
     )
     names = token_labels.label_names([sentence])
     self.assertEqual(names, ['O', 'B-LOC', 'I-LOC', 'B-PER', 'I-PER'])

@@ -11,7 +11,6 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import conll
-from realm_tf.corpus import entity_labels
 from realm_tf.index import model_files
 from realm_tf.modeling import token_tagger
 from realm_tf.rundir import layout
@@ -83,17 +82,11 @@ def _with_vocab_size(
 
 def evaluate(
   tagger_dir: str, dev: Sequence[conll.LabeledSentence]
-) -> entity_labels.Scores:
+) -> conll.Scores:
   """Scores a tagger by entity, as conlleval does; writes metrics.json."""
   predicted = bert_tagger.load(tagger_dir).entities([s.text for s in dev])
-  gold = [
-    [
-      entity_labels.Entity(*span, entity.type)
-      for span, entity in zip(s.character_spans(), s.entities, strict=True)
-    ]
-    for s in dev
-  ]
-  scores = entity_labels.score(gold, predicted)
+  gold = [sentence.in_characters() for sentence in dev]
+  scores = conll.score(gold, predicted)
   with tf.io.gfile.GFile(os.path.join(tagger_dir, 'metrics.json'), 'w') as file:
     metrics = {'num_sentences': len(dev), **scores._asdict()}
     file.write(json.dumps(metrics) + '\n')
