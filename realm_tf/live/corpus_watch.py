@@ -25,10 +25,9 @@ _ARTICLES_AT_ONCE = 16  # Embedded together, between two batches of questions.
 
 
 class Articles(NamedTuple):
-  """The articles of a corpus, in a form that two corpora can be compared by.
+  """The articles of a corpus, to be compared with another corpus' articles.
 
   Attributes:
-    table: The corpus.
     keys: Hashes of the articles' ids, uint64 [A].
     digests: Sums of the hashes of their blocks, uint64 [A].
     first_blocks: The first block of each, int64 [A].

@@ -29,16 +29,14 @@ class DocumentLog:
   """Appends changes to a file of one corpus.
 
   Args:
-    path: A local file; made if it is not there. A link to it is followed.
+    path: A local file, which may be missing, or a link to one.
     corpus_fingerprint: The corpus that is changed.
 
   Attributes:
-    changes: Changes that the file held when it was opened, the oldest first;
-      the list may be cleared once they are made.
+    changes: Changes that the file held when it was opened, the oldest first.
 
   Raises:
-    UserError: The file cannot be a log, is of another corpus or damaged, or
-      another server has it.
+    UserError: The file is no log of this corpus, or another server has it.
   """
 
   def __init__(self, path: str, corpus_fingerprint: str):

@@ -14,12 +14,7 @@ from realm_tf.index import searcher as searcher_lib
 
 
 class LiveSearch:
-  """A searcher over an index, and over the embeddings of changed blocks.
-
-  Args:
-    index: Searcher over the blocks before they were changed.
-    num_blocks: Blocks of the index.
-  """
+  """A searcher over an index of `num_blocks` blocks and over changed blocks."""
 
   def __init__(self, index: searcher_lib.Searcher, num_blocks: int):
     self._index = index

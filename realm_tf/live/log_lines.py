@@ -33,13 +33,7 @@ class Chain(NamedTuple):
 
 
 class Log(NamedTuple):
-  """What was read.
-
-  Attributes:
-    contents: JSON of each change, the oldest first.
-    num_bytes: Bytes up to the end of the last change.
-    chain: The last change.
-  """
+  """Changes in JSON, oldest first; where the last one ends, and the last."""
 
   contents: list[dict[str, Any]]
   num_bytes: int
@@ -69,10 +63,7 @@ def chained(
 
 
 def read(path: str, data: bytes, corpus_fingerprint: str) -> Log:
-  """Returns the changes of a log; what no server acknowledged is left out.
-
-  Args:
-    path: Its file, for messages.
+  """Returns the changes of a log, less what no server acknowledged.
 
   Raises:
     UserError: It is of another corpus, is damaged, or lacks changes.
@@ -153,12 +144,11 @@ def _check_end(
   is_torn: bool,
   goes_on: bool,
 ) -> None:
-  """Raises UserError unless a crash explains what follows the last change.
+  """Raises UserError unless a crash explains what follows change `number`.
 
   Args:
-    number: The last whole change.
     num_kept: Changes that were acknowledged; None if nothing tells.
-    is_torn: Whether bytes follow the last change.
+    is_torn: Whether bytes follow.
     goes_on: Whether whole lines are among them.
   """
   line = _HEADER_LINES + number + 1

@@ -13,11 +13,7 @@ _MOST_CHARACTERS = 4096
 
 
 def read_token(path: str) -> str:
-  """Returns the token that is the only line of a file.
-
-  Raises:
-    UserError: There is no such file, or no long enough token in it.
-  """
+  """Returns the token that is the only line of a file, or raises UserError."""
   try:
     token = input_files.read(path).decode('utf-8').strip()
   except (errors.UserError, UnicodeDecodeError) as error:
@@ -36,12 +32,7 @@ def read_token(path: str) -> str:
 
 
 def check_token(authorization: Optional[str], token: Optional[str]) -> None:
-  """Raises RequestError, 401, unless the header has the token.
-
-  Args:
-    authorization: The Authorization header, if there is one.
-    token: The token; None if the server has none.
-  """
+  """Raises RequestError, 401, unless the header has the server's token."""
   if token is None:
     return
   scheme, _, given = (authorization or '').partition(' ')

@@ -28,31 +28,20 @@ from realm_tf.serving import tf_serving_api
 
 
 class Settings(NamedTuple):
-  """Limits of a request.
+  """Limits of a request, and the bearer token that it must have, if any."""
 
-  Attributes:
-    timeout_secs: Longest time from the body's end to the answer.
-    body_timeout_secs: Longest time for the body to come.
-    body_bytes: Largest body.
-    token: Bearer token that a request must have, if any.
-  """
-
-  timeout_secs: float = 30.0
+  timeout_secs: float = 30.0  # From the body's end to the answer.
   body_timeout_secs: float = 10.0
   body_bytes: int = 512 << 10
   token: Optional[str] = None
 
 
 class Call(NamedTuple):
-  """A request whose token is right and whose body has come.
-
-  Attributes:
-    version: The model's version in the path, if there is one.
-  """
+  """A request whose token is right and whose body has come."""
 
   body: bytes
   headers: Mapping[str, str]
-  version: Optional[int] = None
+  version: Optional[int] = None  # Of the model, if the path has one.
 
 
 class Api:

@@ -27,11 +27,7 @@ _END_OF_HEADERS = b'\r\n\r\n'
 
 
 class _Flow(flow_control.FlowControl):
-  """Lets nothing more come in while requests wait for their turn.
-
-  Args:
-    waiting: Bytes of such requests.
-  """
+  """Lets nothing more come in while bytes of requests wait for their turn."""
 
   def __init__(self, transport: asyncio.Transport, waiting: bytearray):
     super().__init__(transport)
@@ -156,13 +152,7 @@ class Protocol(httptools_impl.HttpToolsProtocol):
 
 
 class Config(uvicorn.Config):
-  """Settings, and which connections make room for others.
-
-  Args:
-    metrics: Counts the connections that are dropped.
-    max_connections: Most connections; the files of the process have room.
-    **options: Options of uvicorn.
-  """
+  """uvicorn's settings, and which connections make room for others."""
 
   def __init__(
     self,

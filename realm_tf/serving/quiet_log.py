@@ -3,7 +3,7 @@
 from collections.abc import Callable
 import logging
 import time
-from typing import NamedTuple
+from typing import Any
 
 from absl import logging as absl_logging
 
@@ -13,12 +13,11 @@ _SECS = 60.0
 _MOST_LINES = 8  # Of a place in the code, in a minute.
 
 
-class _Minute(NamedTuple):
+class _Minute:
   """What a place in the code wrote since a moment, and how often in vain."""
 
-  begun: float
-  said: set[str]
-  dropped: int = 0
+  def __init__(self, begun: float, *said: str):
+    self.begun, self.said, self.dropped = begun, set(said), 0
 
 
 class OnceAMinute(logging.Filter):
@@ -33,7 +32,7 @@ class OnceAMinute(logging.Filter):
   def __init__(self, clock: Callable[[], float] = time.monotonic):
     super().__init__()
     self._clock = clock
-    self._places: dict[tuple, _Minute] = {}
+    self._places: dict[Any, _Minute] = {}
     self.num_dropped = 0
 
   def filter(self, record: logging.LogRecord) -> bool:
@@ -41,25 +40,23 @@ class OnceAMinute(logging.Filter):
       return True
     kind, error, _ = record.exc_info or (None, None, None)
     place, now = (record.pathname, record.lineno, kind), self._clock()
-    minute = self._places.get(place)
-    if minute is None:
-      self._places[place] = _Minute(now, {record.getMessage()})
-      return True
-    cause = f' {kind.__name__}: {error}' if kind else ''
     text, before = record.getMessage(), ''
+    if place not in self._places:
+      self._places[place] = _Minute(now, text)
+      return True
+    minute = self._places[place]
     if now >= minute.begun + _SECS:
       before = f' ({minute.dropped} more before.)'
-      minute = _Minute(now, set())
-    is_new = text not in minute.said and len(minute.said) < _MOST_LINES
-    if is_new:
-      minute.said.add(text)
-    else:
-      self.num_dropped += 1
-      minute = minute._replace(dropped=minute.dropped + 1)
-    self._places[place] = minute
+      minute = self._places[place] = _Minute(now)
+    cause = f' {kind.__name__}: {error}' if kind else ''
     record.msg = text + cause + before
     record.args = record.exc_info = record.exc_text = None
-    return is_new
+    if text in minute.said or len(minute.said) >= _MOST_LINES:
+      self.num_dropped += 1
+      minute.dropped += 1
+      return False
+    minute.said.add(text)
+    return True
 
 
 def install(metrics: metrics_lib.Metrics) -> None:

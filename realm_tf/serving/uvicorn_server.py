@@ -32,7 +32,6 @@ class Server(uvicorn.Server):
   """Serves on a socket; `should_exit` set ends it gracefully.
 
   Args:
-    metrics: Counts the connections that are dropped.
     idle_secs: Longest time without a complete request on a connection.
     max_connections: By default, as many as the process can have.
   """
