@@ -60,7 +60,7 @@ def load(
   config = module.get('CONFIG')
   if not isinstance(config, experiment.ExperimentConfig):
     raise errors.UserError(
-      f'{path} must define CONFIG, a realm_tf.config.ExperimentConfig. Got '
+      f'{path} must define CONFIG, a realm_tf.config.ExperimentConfig. Found '
       f'{type(config).__name__}. See the modules under launch/.'
     )
   return override(config, overrides)
@@ -79,7 +79,7 @@ def override(
     key, equals, value = (part.strip() for part in text.partition('='))
     if not equals:
       raise errors.UserError(
-        f"An override must read 'a.b=value'. Got {text!r}."
+        f"An override must read 'a.b=value'. Found {text!r}."
       )
     *sections, name = key.split('.')
     parsed = _parse(key, value)
@@ -166,12 +166,12 @@ def _parse(key: str, text: str) -> Any:
   if kind is bool:
     if text.lower() in _SWITCHES:
       return _SWITCHES[text.lower()]
-    raise errors.UserError(f'`{key}` must be true or false. Got {text!r}.')
+    raise errors.UserError(f'`{key}` must be true or false. Found {text!r}.')
   try:
     return kind(text)
   except ValueError:
     raise errors.UserError(
-      f'`{key}` must be of type {kind.__name__}. Got {text!r}.'
+      f'`{key}` must be of type {kind.__name__}. Found {text!r}.'
     ) from None
 
 
@@ -183,7 +183,7 @@ def _merge(config: Any, tree: Any, prefix: str) -> Any:
   """
   if not isinstance(tree, dict):
     raise errors.UserError(
-      f'`{prefix[:-1] or "the config"}` must be an object. Got '
+      f'`{prefix[:-1] or "the config"}` must be an object. Found '
       f'{reprlib.repr(tree)}.'
     )
   values = {}
@@ -209,10 +209,11 @@ def _checked(key: str, value: Any, expected: Any) -> Any:
   # By `type`: to isinstance, a bool is an int.
   if type(value) is not expected:
     raise errors.UserError(
-      f'`{key}` must be of type {expected.__name__}. Got {reprlib.repr(value)}.'
+      f'`{key}` must be of type {expected.__name__}. Found '
+      f'{reprlib.repr(value)}.'
     )
   if expected is float and not math.isfinite(value):
-    raise errors.UserError(f'`{key}` must be a finite float. Got {value!r}.')
+    raise errors.UserError(f'`{key}` must be a finite float. Found {value!r}.')
   return value
 
 

@@ -79,4 +79,4 @@ def check(condition: bool, must_hold: str, **found: Any) -> None:
   """Raises ValueError with what must hold and the values found."""
   if not condition:
     values = ', '.join(f'{name}={value!r}' for name, value in found.items())
-    raise ValueError(f'{must_hold} Got {values}.')
+    raise ValueError(f'{must_hold} Found {values}.')

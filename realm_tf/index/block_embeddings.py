@@ -6,7 +6,7 @@ wordpieces at any length: the shorter the blocks, the more of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Optional, TypeVar
+from typing import Any, NamedTuple, Optional, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -56,7 +56,7 @@ def compile_embedding(
   is_tpu = isinstance(strategy, tf.distribute.TPUStrategy)
 
   @tf.function(jit_compile=not is_tpu and lean_encoder.prefers_xla(dtype))
-  def embed(titles, bodies, length):
+  def embed(titles: Any, bodies: Any, length: int) -> tf.Tensor:
     tokens = model.with_block_prompt(
       joining.pack(titles, bodies, *special_ids, length)
     )
@@ -150,15 +150,15 @@ def _distribute(embed: Embed, strategy: tf.distribute.Strategy) -> Embed:
   number = strategy.num_replicas_in_sync
 
   @tf.function
-  def run(titles, bodies, length):
-    def embed_part(titles, bodies):
+  def run(titles: Any, bodies: Any, length: int) -> Any:
+    def embed_part(titles: tf.Tensor, bodies: tf.Tensor) -> tf.Tensor:
       part = tf.distribute.get_replica_context().replica_id_in_sync_group
       return embed(titles[part], bodies[part], length)
 
     # All get all wordpieces, which are few bytes, and each takes its part.
     return strategy.run(embed_part, args=(titles, bodies))
 
-  def split(titles, bodies, length):
+  def split(titles: np.ndarray, bodies: np.ndarray, length: int) -> tf.Tensor:
     size = -(-len(titles) // number)
     missing = number * size - len(titles)
     parts = (

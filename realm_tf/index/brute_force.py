@@ -19,7 +19,7 @@ class BruteForceSearcher:
     self._embeddings = embeddings
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """Returns the top `k` of each query; see `searcher.Searcher`."""
+    """Returns the top `k` of each query."""
     ids, scores = [], []
     step = min(_CHUNK_BLOCKS, max(1, _CHUNK_SCORES // max(1, len(queries))))
     for start in range(0, len(self._embeddings), step):

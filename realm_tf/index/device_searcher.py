@@ -1,7 +1,7 @@
 """Exact search on the devices of a distribution strategy.
 
-Each replica holds a part of the embeddings, and finds the best of them
-(`exact_search`); the host merges what the replicas found.
+Each replica holds a part of the embeddings and finds its best blocks
+(`exact_search`); the host merges the replicas' results.
 """
 
 import functools
@@ -41,11 +41,11 @@ class DeviceSearcher:
     self._num_blocks = len(embeddings)
     share = -(-self._num_blocks // self._strategy.num_replicas_in_sync)
 
-    def part(context):
+    def part(context: Any) -> tf.Tensor:
       first = context.replica_id_in_sync_group * share
       return tf.constant(padded(embeddings, first, first + share, dtype))
 
-    def rows(context):
+    def rows(context: Any) -> tf.Tensor:
       first = context.replica_id_in_sync_group * share
       return tf.constant([first, min(share, self._num_blocks - first)])
 
@@ -53,7 +53,7 @@ class DeviceSearcher:
     self._parts = distribute(part), distribute(rows)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """Returns the top `k` of each query; see `searcher.Searcher`."""
+    """Returns the top `k` of each query."""
     k = min(k, self._num_blocks)
     found = [
       self._search(queries[start : start + _MAX_QUERIES], k)
@@ -84,7 +84,7 @@ class DeviceSearcher:
 def padded(
   embeddings: np.ndarray, start: int, end: int, dtype: str = 'float32'
 ) -> np.ndarray:
-  """Returns rows [start, end) with zeros behind them, up to whole groups."""
+  """Returns rows [start, end), padded with zeros to whole groups."""
   size = -(-(end - start) // exact_search.GROUP) * exact_search.GROUP
   result = np.zeros(
     [size, embeddings.shape[1]], tf.as_dtype(dtype).as_numpy_dtype
@@ -109,8 +109,10 @@ def _compiled(strategy: tf.distribute.Strategy) -> Any:
   top = exact_search.approximate_top if is_tpu else None
 
   @tf.function
-  def search(parts, rows, queries, k):
-    def search_part(part, rows, queries):
+  def search(parts: Any, rows: Any, queries: tf.Tensor, k: int) -> Any:
+    def search_part(
+      part: tf.Tensor, rows: tf.Tensor, queries: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
       first, number = rows[0], rows[1]
       found, scores = exact_search.top_rows(part, queries, number, k, top)
       return tf.where(found >= 0, found + first, found), scores

@@ -36,7 +36,7 @@ class DiskRescorer(searcher_lib.ApproximateSearcher):
     self._codes.save(directory)
 
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
-    """Returns the top `k` of each query; see `searcher.Searcher`."""
+    """Returns the top `k` of each query."""
     queries = np.asarray(queries, np.float32)
     hits = self._codes.search(queries, max(k, self.effort.num_to_rescore))
     parts = [

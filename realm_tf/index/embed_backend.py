@@ -54,7 +54,7 @@ def choose(
   """Returns 'tensorflow' or 'openvino', for `IndexConfig.embed_backend`."""
   if backend != 'auto':
     return backend
-  # Binaries pass TensorFlow's default strategy where none is asked for.
+  # Without a flag, binaries pass TensorFlow's default strategy.
   is_alone = strategy is None or strategy.num_replicas_in_sync == 1
   has_accelerator = any(map(tf.config.list_physical_devices, ('GPU', 'TPU')))
   is_better = (
@@ -80,7 +80,7 @@ def openvino_embedding(
     input_signature=[ids, ids, tf.TensorSpec([], tf.int32)],
   )
 
-  def embed_some(tokens):
+  def embed_some(tokens: dict[str, np.ndarray]) -> tf.Tensor:
     return embedder.from_outputs(encode(tokens), tokens['input_mask'])
 
   def embed(titles: np.ndarray, bodies: np.ndarray, length: int) -> tf.Tensor:

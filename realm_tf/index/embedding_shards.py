@@ -55,7 +55,7 @@ def write(
 
 
 class Embeddings:
-  """All shards as one array, float32 [N, D], whatever is on disk.
+  """All shards as one array, float32 [N, D], in any dtype on disk.
 
   Slices and arrays of row numbers index it, and NumPy can convert it. Only the
   indexed rows are read and decoded.

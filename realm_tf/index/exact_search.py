@@ -2,9 +2,9 @@
 
   queries [Q, D], blocks [S, D] -> scores of a chunk -> top K -> merged top K
 
-Of equal scores the smaller row comes first, as in `brute_force`. Sorting a
-whole chunk is slow, so a chunk is first cut into groups of 64 rows, and only
-the K groups with the largest maxima are sorted. That is exact:
+Ties go to the smaller row, as in `brute_force`. Sorting a whole chunk is slow,
+so a chunk is first cut into groups of 64 rows, and only the K groups with the
+largest maxima are sorted. That is exact:
 
   Order rows by score, ties by number, and groups by their first row in that
   order. If one of the top K rows were in a group after the K first groups, the
@@ -54,7 +54,7 @@ def top_rows(
   num_queries = tf.shape(queries)[0] if static is None else static
   chunk = _chunk_rows(num_queries, size)
 
-  def step(i, numbers, values):
+  def step(i: tf.Tensor, numbers: tf.Tensor, values: tf.Tensor) -> tuple:
     # The last chunk is moved back to be as long as the others.
     start = tf.minimum(i * chunk, size - chunk)
     some = tf.cast(tf.slice(rows, [start, 0], [chunk, width]), tf.float32)

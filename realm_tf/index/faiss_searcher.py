@@ -78,7 +78,7 @@ class FaissSearcher(searcher.ApproximateSearcher):
     faiss.write_index(self._index, os.path.join(directory, _FILE))
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """Returns the top `k` of each query; see `searcher.Searcher`."""
+    """Returns the top `k` of each query."""
     k = min(k, self._index.ntotal)
     key = k, self.effort
     if key not in self._parameters:

@@ -97,7 +97,7 @@ class MilvusSearcher(searcher.ApproximateSearcher):
     return cls(**saved, num_leaves=num_leaves, effort=effort)
 
   def save(self, directory: str) -> None:
-    """See `searcher.ApproximateSearcher`; the vectors stay on the server."""
+    """Writes the name of the collection; the vectors stay on the server."""
     saved = {
       'uri': self._uri,
       'collection': self._collection,
@@ -107,7 +107,7 @@ class MilvusSearcher(searcher.ApproximateSearcher):
       json.dump(saved, file)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """See `searcher.Searcher`."""
+    """Returns the top `k` of each query."""
     ids = np.full([len(queries), k], null_block.ID, np.int32)
     scores = np.full([len(queries), k], -np.inf, np.float32)
     for start in range(0, len(queries), _MAX_QUERIES):

@@ -8,7 +8,7 @@ import tensorflow as tf
 from realm_tf.modeling import realm_model
 from realm_tf.records import joining
 
-# Wordpieces, int32 [B, Lx], zeros behind them -> float32 [B, D].
+# Wordpieces, int32 [B, Lx], padded with zeros -> float32 [B, D].
 Embed = Callable[[np.ndarray], np.ndarray]
 
 
@@ -31,7 +31,7 @@ def compile_embedding(
   signature = [tf.TensorSpec([None, None], tf.int32)] if any_size else None
 
   @tf.function(input_signature=signature)
-  def embed(query_ids):
+  def embed(query_ids: tf.Tensor) -> tf.Tensor:
     return model.embed_queries(
       joining.pack_longest(query_ids, None, *special_ids, query_tokens)
     )

@@ -81,7 +81,7 @@ class ScannModule(tf.Module):
     return ScannModule(self._state, self._shared_name, self.num_leaves, effort)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """Returns the top `k` of each query; see `searcher.Searcher`."""
+    """Returns the top `k` of each query."""
     found = self.find(tf.constant(queries, tf.float32), k)
     return searcher.Neighbors(*(values.numpy() for values in found))
 

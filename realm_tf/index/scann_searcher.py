@@ -73,7 +73,7 @@ class ScannSearcher(searcher.ApproximateSearcher):
     self._handle.serialize(directory, relative_path=True)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """Returns the top `k` of each query; see `searcher.Searcher`."""
+    """Returns the top `k` of each query."""
     queries = np.ascontiguousarray(queries, np.float32)
     options = {
       'final_num_neighbors': k,

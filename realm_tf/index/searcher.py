@@ -84,7 +84,7 @@ class TunedSearcher:
     ]
 
   def search(self, queries: np.ndarray, k: int) -> Neighbors:
-    """Returns the top `k` of each query; see `searcher.Searcher`."""
+    """Returns the top `k` of each query."""
     return self.at(k).search(queries, k)
 
   def save(self, directory: str) -> None:

@@ -146,8 +146,8 @@ class ConfigIoTest(parameterized.TestCase):
     ),
     ('section', 'model.embedder=1', '`model.embedder` is a section.'),
     ('beyond_a_field', 'seed.x=1', 'The nearest is `seed`.'),
-    ('no_value', 'seed', "must read 'a.b=value'. Got 'seed'."),
-    ('not_an_int', 'seed=1.5', "`seed` must be of type int. Got '1.5'."),
+    ('no_value', 'seed', "must read 'a.b=value'. Found 'seed'."),
+    ('not_an_int', 'seed=1.5', "`seed` must be of type int. Found '1.5'."),
     ('not_a_bool', 'model.embedder.normalize=maybe', 'true or false'),
     ('not_finite', 'model.embedder.score_scale=nan', 'a finite float'),
     (
@@ -168,7 +168,7 @@ class ConfigIoTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('no_config', 'X = 1', 'must define CONFIG'),
-    ('wrong_type', 'CONFIG = 1', 'Got int.'),
+    ('wrong_type', 'CONFIG = 1', 'Found int.'),
     ('syntax', 'CONFIG = (', 'SyntaxError'),
     (
       'bad_value',
@@ -224,11 +224,11 @@ class ConfigIoTest(parameterized.TestCase):
     (
       'type',
       {'pretraining': {'batch_size': '1'}},
-      "`pretraining.batch_size` must be of type int. Got '1'.",
+      "`pretraining.batch_size` must be of type int. Found '1'.",
     ),
     ('bool_is_no_int', {'seed': True}, '`seed` must be of type int.'),
-    ('null', {'seed': None}, '`seed` must be of type int. Got None.'),
-    ('section', {'model': 1}, '`model` must be an object. Got 1.'),
+    ('null', {'seed': None}, '`seed` must be of type int. Found None.'),
+    ('section', {'model': 1}, '`model` must be an object. Found 1.'),
     ('range', {'index': {'searcher': 'hnsw'}}, 'In `index`: `searcher`'),
     ('list', [], '`the config` must be an object.'),
   )

@@ -30,14 +30,14 @@ class FieldsTest(parameterized.TestCase):
     _Config(10, 0, 0.0)
 
   @parameterized.parameters(
-    ('num_read', 0, '`num_read` must be positive. Got num_read=0.'),
+    ('num_read', 0, '`num_read` must be positive. Found num_read=0.'),
     ('num_searched', -1, '`num_searched` must not be negative.'),
-    ('dropout_rate', 1.1, r'must be in \[0, 1\]. Got dropout_rate=1.1.'),
+    ('dropout_rate', 1.1, r'must be in \[0, 1\]. Found dropout_rate=1.1.'),
     ('dropout_rate', -0.1, r'must be in \[0, 1\].'),
     ('held_out', 1.0, r'must be in \[0, 1\)\.'),
     ('max_tokens', 2, '`max_tokens` must be above 2.'),
-    ('searcher', 'x', "must be one of exact, scann. Got searcher='x'."),
-    ('num_read', 11, r'^Too many. Got num_read=11.$'),
+    ('searcher', 'x', "must be one of exact, scann. Found searcher='x'."),
+    ('num_read', 11, r'^Too many. Found num_read=11.$'),
   )
   def test_a_value_out_of_bounds_is_refused(self, name, value, message):
     with self.assertRaisesRegex(ValueError, message):
