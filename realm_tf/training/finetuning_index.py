@@ -1,7 +1,5 @@
 """Builds and loads the indexes of a fine-tuning run.
 
-  model, corpus -> [this file] -> <run_dir>/index/<step>/, loaded
-
 Embed_doc is frozen in Section 3.3 of Guu et al. 2020, so one index suffices.
 Otherwise the index is built again every `refresh_every_steps` and at the end,
 between two steps, so that runs are reproducible.
@@ -36,7 +34,7 @@ class FinetuningIndex:
     *,
     init_from: Optional[str] = None,
   ):
-    config = inputs.config.finetuning
+    self._config = inputs.config.finetuning
     self._builder = index_builder.IndexBuilder(
       inputs.table,
       inputs.config,
@@ -45,8 +43,6 @@ class FinetuningIndex:
       model,
     )
     self._root = layout.index_root(run_dir)
-    self._every = config.refresh_every_steps
-    self._is_frozen = config.freeze_block_tower
     base = init_from and model_files.open_model(init_from).newest_index
     self._base = base.path if base else None
 
@@ -62,10 +58,11 @@ class FinetuningIndex:
     Raises:
       UserError: An earlier process built it, and it is gone.
     """
-    built_at = step // self._every * self._every if self._every else 0
-    path = versions.version_path(self._root, built_at)
+    every = self._config.refresh_every_steps
+    built_at = step // every * every if every else 0
     if built_at == step:
       self.build(step)
+    path = versions.version_path(self._root, built_at)
     if not versions.is_complete(path):
       raise errors.UserError(
         f'To go on from step {step} there must be the index of step {built_at}.'
@@ -75,11 +72,10 @@ class FinetuningIndex:
 
   def next_build(self, step: int, num_steps: int) -> int:
     """Returns the first step after `step` that needs a newer index."""
-    if not self._every:
-      return num_steps
-    return min(num_steps, (step // self._every + 1) * self._every)
+    every = self._config.refresh_every_steps or num_steps
+    return min(num_steps, (step // every + 1) * every)
 
   def finish(self, step: int) -> None:
     """Builds the index of the last parameters, unless no block moved."""
-    if not self._is_frozen:
+    if not self._config.freeze_block_tower:
       self.build(step)

@@ -1,7 +1,5 @@
 """Sums, measures and clips gradients, between the tape and the optimizer.
 
-  each replica's gradients -> sums -> norms -> clipped
-
 The result is the same under any strategy: norms are of the whole batch.
 """
 
@@ -18,9 +16,9 @@ Gradient = Optional[tf.Tensor]
 def sum_over_replicas(
   gradients: Sequence[tf.Tensor | tf.IndexedSlices | None],
 ) -> list[Gradient]:
-  """Returns the gradients of the whole batch, dense; None stays None.
+  """Returns the gradients of the whole batch; None stays None.
 
-  Dense, because the norm of slices counts a repeated row twice.
+  They are dense, because the norm of slices counts a repeated row twice.
   """
   there = [tf.convert_to_tensor(each) for each in gradients if each is not None]
   summed = iter(all_reduce(there))
@@ -28,10 +26,7 @@ def sum_over_replicas(
 
 
 def all_reduce(values: list[tf.Tensor]) -> list[tf.Tensor]:
-  """Returns the sums over all replicas; the values themselves if there is one.
-
-  Called in a replica.
-  """
+  """Returns the sums over all replicas; called in a replica."""
   replica = tf.distribute.get_replica_context()
   if replica.num_replicas_in_sync == 1 or not values:
     return values

@@ -1,7 +1,7 @@
 """BERT's AdamW with linear warm-up and decay, from official.nlp."""
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 from official.nlp import optimization
 import tensorflow as tf
@@ -11,6 +11,8 @@ from realm_tf import config as config_lib
 from realm_tf.modeling import realm_model
 from realm_tf.training import gradients as gradients_lib
 
+# (device, dtype) -> learning rate and betas of a step, by Keras' names.
+_State = dict[tuple[str, tf.DType], dict[str, tf.Tensor]]
 _CLIP_NORM = 1.0  # BERT's bound on the global norm.
 
 # Rates of scalars over `learning_rate`: they are of the size of scores, or of
@@ -24,9 +26,7 @@ _SCALAR_RATE_SCALES = {
 def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
   """Builds the optimizer of every training job.
 
-  Decoupled weight decay except for LayerNorm, biases and scalars, gradients
-  clipped by their global norm, learning rate 0 -> `learning_rate` -> 0, the
-  embedders' by `embedder_rate_scale`.
+  Decoupled weight decay except for LayerNorm, biases and scalars.
 
   Deviation: BERT's own AdamW has no bias correction; official's corrects.
   """
@@ -56,10 +56,7 @@ def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
 def make_moments(
   optimizer: tf_keras.optimizers.Optimizer, variables: Sequence[tf.Variable]
 ) -> None:
-  """Makes what the optimizer keeps for each variable, outside of any step.
-
-  A step that created them would be traced and compiled twice.
-  """
+  """Makes the moments: a step that made them would be compiled twice."""
   optimizer._create_all_weights(variables)  # pylint: disable=protected-access
 
 
@@ -74,7 +71,7 @@ def apply(
 
   Args:
     optimizer: Optimizer from `create`, or one without moments.
-    gradients: Gradients of the whole batch, dense; None skips the variable.
+    gradients: Summed and clipped gradients, dense; None skips the variable.
     is_good: bool []; if false, variables and moments do not change.
   """
   if isinstance(optimizer, _AdamW):
@@ -84,66 +81,49 @@ def apply(
     for gradient, variable in zip(gradients, variables, strict=True)
     if gradient is not None
   ]
-  # They are summed and clipped already.
   optimizer.apply_gradients(pairs, experimental_aggregate_gradients=False)
 
 
 class _AdamW(optimization.AdamWeightDecay):
   """AdamW that can skip, and has a learning rate of its own for the embedders.
 
-  Adam's steps do not change when gradients are scaled, so the rate itself is.
-
-  Args:
-    embedder_rate_scale: Factor of the embedders' rate, and so of their decay.
-    **kwargs: Arguments of AdamWeightDecay.
+  Adam's steps do not change when gradients are scaled, so the rate is scaled,
+  and with it the decay.
   """
 
-  def __init__(self, embedder_rate_scale: float, **kwargs):
+  def __init__(self, embedder_rate_scale: float, **kwargs: Any):
     super().__init__(**kwargs)
     self._embedder_rate_scale = embedder_rate_scale
     self.is_good: Optional[tf.Tensor] = None  # See `apply`.
 
-  def get_config(self):
-    return {
-      **super().get_config(),
-      'embedder_rate_scale': self._embedder_rate_scale,
-    }
-
-  def _prepare_local(self, var_device, var_dtype, apply_state):
+  def _prepare_local(
+    self, var_device: str, var_dtype: tf.DType, apply_state: _State
+  ) -> None:
     super()._prepare_local(var_device, var_dtype, apply_state)
     if self.is_good is None:
       return
     # No branch, which replicas could not take together: with these numbers
     # Adam's update changes nothing.
     state = apply_state[var_device, var_dtype]
-    for names, value in (
-      (('lr', 'lr_t', 'one_minus_beta_1_t', 'one_minus_beta_2_t'), 0.0),
-      (('beta_1_t', 'beta_2_t'), 1.0),
-    ):
-      for name in names:
-        state[name] = tf.where(
-          self.is_good, state[name], tf.cast(value, state[name].dtype)
-        )
+    for name, value in ('lr_t', 0.0), ('beta_1_t', 1.0), ('beta_2_t', 1.0):
+      state[name] = tf.where(
+        self.is_good, state[name], tf.cast(value, state[name].dtype)
+      )
 
-  def _resource_apply_dense(self, grad, var, apply_state=None):
+  def _resource_apply_dense(
+    self, grad: tf.Tensor, var: tf.Variable, apply_state: _State
+  ) -> tf.Operation:
     return super()._resource_apply_dense(
       grad, var, self._scaled(var, apply_state)
     )
 
-  def _resource_apply_sparse(self, grad, var, indices, apply_state=None):
-    return super()._resource_apply_sparse(
-      grad, var, indices, self._scaled(var, apply_state)
-    )
-
-  def _scaled(self, var, apply_state):
+  def _scaled(self, var: tf.Variable, apply_state: _State) -> _State:
     """Returns `apply_state` with the learning rate of `var`."""
     if not var.name.startswith(realm_model.EMBEDDER_PREFIXES):
       return apply_state
     key = (var.device, var.dtype.base_dtype)
-    state = dict(apply_state[key])
     scale = _SCALAR_RATE_SCALES.get(
       var.name.split(':')[0], self._embedder_rate_scale
     )
-    for name in ('lr', 'lr_t'):  # Of sparse and of dense gradients.
-      state[name] *= scale
-    return {key: state}
+    state = apply_state[key]
+    return {key: {**state, 'lr_t': state['lr_t'] * scale}}

@@ -1,8 +1,6 @@
 """Collects the logs of compiled steps: a vector per step, a row per loop.
 
-  scalars of a step -> vector on the device -> means over the loop on the host
-
-The host reads them from the device once per loop.
+The vectors stay on the device; the host reads them once per loop.
 """
 
 from collections.abc import Mapping

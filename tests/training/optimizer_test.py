@@ -91,11 +91,9 @@ class OptimizerTest(tf.test.TestCase):
         1e-2, 100, 1, weight_decay_rate=0.1, embedder_rate_scale=0.25
       )
     )
-    sparse = tf.IndexedSlices(tf.constant([[0.5]]), [0], [2, 1])
     for _ in range(2):  # The first step of the warm-up has rate 0.
       optimizer.apply_gradients(
-        [(sparse, variables[0]), (sparse, reader)]
-        + [([[0.5], [0.0]], variable) for variable in variables[1:]]
+        [([[0.5], [0.0]], variable) for variable in (*variables, reader)]
       )
     rate = 1e-2 * 0.99  # With a gradient's own direction 1, and a decay of 0.1.
     self.assertAllClose(reader, [[1 - rate * 1.1], [1 - rate * 0.1]], atol=1e-6)

@@ -1,6 +1,4 @@
-"""Keeps the best of a run's parameters, and stops training early.
-
-  exact match on development questions -> [this file] -> params/<best step>/
+"""Keeps the best of a run's parameters, by exact match on other questions.
 
 A resumed run reads the log of measurements, and so knows the best so far.
 """
@@ -21,7 +19,7 @@ from realm_tf.training import loop
 
 
 class ModelChoice:
-  """Publishes parameters that are better than all before.
+  """Publishes parameters that are better than all earlier ones.
 
   Args:
     exact_match: Measures the model with an index, in percent.
@@ -35,56 +33,57 @@ class ModelChoice:
     *,
     config: config_lib.FinetuningConfig,
   ):
-    self._loop, self._run_dir = run_loop, job.run_dir
-    self._exact_match = exact_match
-    self._config = config
+    self._loop, self._config, self._exact_match = run_loop, config, exact_match
     self._is_chief = job.is_chief
-    self._path = layout.dev_metrics_file(job.run_dir)
+    self._root = layout.params_root(job.run_dir)
+    self._log = layout.dev_metrics_file(job.run_dir)
     if self._is_chief:
-      metrics_log.cut(self._path, run_loop.step)
+      metrics_log.cut(self._log, run_loop.step)
     self._scores = {  # By step.
       step: score
-      for step, score in metrics_log.values(self._path, 'exact_match').items()
+      for step, score in metrics_log.values(self._log, 'exact_match').items()
       if step <= run_loop.step
     }
 
   @property
   def best_step(self) -> int:
     """First step with the highest score; 0 without any."""
-    return max(self._scores, key=self._scores.get, default=0)
+    return max(self._scores, key=lambda step: self._scores[step], default=0)
+
+  @property
+  def is_over(self) -> bool:
+    """Whether the last `patience` measurements were no improvement."""
+    since = sum(step > self.best_step for step in self._scores)
+    return 0 < self._config.patience <= since
 
   def next_step(self, until: int) -> int:
     """Returns the next step to measure, or `until` if that comes first."""
     every = self._config.judge_every_steps
     return min(until, (self._loop.step // every + 1) * every)
 
-  def must_stop(self, index: storage.Index) -> bool:
-    """Measures the current parameters if they are due.
-
-    Returns:
-      Whether the last `patience` measurements were no improvement.
-    """
+  def measure_if_due(self, index: storage.Index) -> None:
+    """Measures the current parameters if their step is due, and only once."""
     step, config = self._loop.step, self._config
     is_last = step == config.optimizer.num_steps
-    is_due = step and (step % config.judge_every_steps == 0 or is_last)
-    if is_due and step not in self._scores:
-      self._measure(step, index)
-    since = sum(other > self.best_step for other in self._scores)
-    return 0 < config.patience <= since
+    if not step or step in self._scores:
+      return
+    if step % config.judge_every_steps == 0 or is_last:
+      # As many digits as the log has, so that a resumed run compares the same.
+      score = self._scores[step] = round(self._exact_match(index), 6)
+      logging.info('Exact match at step %d: %.2f.', step, score)
+      self._keep(step, score)
 
   def restore_best(self, model: realm_model.RealmModel) -> None:
-    """Gives the model the best parameters."""
-    if self.best_step != self._loop.step:
-      newest = versions.newest(layout.params_root(self._run_dir))
+    """Gives the model the best parameters, which are the newest version."""
+    newest = versions.newest(self._root)
+    if newest and self.best_step != self._loop.step:
       model.load(model_files.read_params(newest))
 
-  def _measure(self, step, index):
-    # As many digits as the log has, so that a resumed run compares the same.
-    score = self._scores[step] = round(self._exact_match(index), 6)
-    logging.info('Exact match at step %d: %.2f.', step, score)
+  def _keep(self, step: int, score: float) -> None:
+    """Publishes the parameters if they are the best; logs the score after."""
     if self.best_step == step:
       self._loop.publish()
-      if self._is_chief:  # The newest is the best.
-        versions.prune(layout.params_root(self._run_dir), 1)
+      if self._is_chief:
+        versions.prune(self._root, 1)
     if self._is_chief:
-      metrics_log.append(self._path, step, {'exact_match': score})
+      metrics_log.append(self._log, step, {'exact_match': score})

@@ -64,10 +64,10 @@ class ModelChoiceTest(absltest.TestCase):
     choice = model_choice.ModelChoice(
       run_loop, job.Job(self.run_dir), judge, config=config
     )
-    while not choice.must_stop('index') and run_loop.step < 10:
-      if run_loop.step == killed_after:
-        break
+    choice.measure_if_due('index')
+    while not choice.is_over and run_loop.step not in (10, killed_after):
       run_loop.train(choice.next_step(10))
+      choice.measure_if_due('index')
     return run_loop, choice
 
   def _rows(self):

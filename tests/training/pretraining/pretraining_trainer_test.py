@@ -263,7 +263,7 @@ class PretrainingTrainerTest(tf.test.TestCase):
     self.assertAllClose(model.scores, [5.0, 0.0])
 
   def test_logs_the_age_of_each_batch_s_index(self):
-    age = index_age.IndexAge(lambda step: 0.0, lambda: 0.0)
+    age = index_age.IndexAge('', lambda: 0.0)
     trainer = _trainer(_FakeModel([0.0], [[1.0]]), None, age)
     steps = (0, 0, 1, 1)
     trainer.train_dataset = iter(
