@@ -1,11 +1,8 @@
 """Questions made of sentences: a name is left out, and a block has it.
 
-  sentences with spans, corpus -> [this file] -> questions for fine-tuning
-
-From them a reader of spans learns what an answer is, and where it ends, before
-it sees a question: recurring span selection (Ram et al. 2021,
-https://arxiv.org/abs/2101.00438), with a block that BM25 finds in place of
-another part of the passage.
+A reader of spans learns what an answer is before it sees a question: recurring
+span selection (Ram et al. 2021, https://arxiv.org/abs/2101.00438), with a block
+that BM25 finds in place of another part of the passage.
 """
 
 from collections.abc import Iterator
@@ -20,6 +17,7 @@ from realm_tf.records import query_table
 from realm_tf.records import sampling
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.retrieval import span_recall
+from realm_tf.text import wordpiece
 from realm_tf.training import runs
 
 _BLANK = 'what'  # Stands for the name, as the word does in most questions.
@@ -36,13 +34,11 @@ def from_sentences(
   """Returns questions in random order.
 
   A sentence makes one question, of a random span, if one of the first blocks
-  that are found for the rest has the span; its own block does not count.
-  Held-out articles (`held_out.share`) make none.
+  for the rest has the span; its own block does not count. Held-out articles
+  (`held_out.share`) make none.
 
   Args:
     queries: X, after `fit_corpus`.
-    inputs: Corpus, its tokenizer, and the config, whose seed is of the order
-      and of the spans.
     retriever: Finds blocks of masked sentences by their words.
 
   Raises:
@@ -64,7 +60,11 @@ def from_sentences(
 
 
 def _ask(
-  queries, rows, inputs, retriever, rng
+  queries: query_table.QueryTable,
+  rows: np.ndarray,
+  inputs: runs.Inputs,
+  retriever: retriever_lib.Retriever,
+  rng: np.random.Generator,
 ) -> Iterator[questions_lib.Question]:
   """Yields the questions of some rows."""
   how = masking.Masking(
@@ -93,7 +93,9 @@ def _ask(
     )
 
 
-def _blank_out(text, positions, tokenizer):
+def _blank_out(
+  text: str, positions: np.ndarray, tokenizer: wordpiece.WordpieceTokenizer
+) -> tuple[str, str]:
   """Returns the text without the wordpieces at `positions`, and their text."""
   tokens = tokenizer.tokenize(text)
   start, end = tokens.starts[positions[0]], tokens.ends[positions[-1]]

@@ -1,9 +1,6 @@
-"""QA examples: questions with searched blocks and where their answers stand.
+"""QA examples: questions with searched blocks and where their answers stand."""
 
-questions -> search with current parameters -> [this file] -> batch
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Optional, TypedDict
 
 import numpy as np
@@ -61,7 +58,6 @@ def batches(
     retriever: Finds blocks with the current parameters, batch by batch.
     embeddings: Embeddings of all blocks, float [., D]; None to use the scores
       of `retriever`, without a gradient.
-    share: This process's part of each batch, and the first step.
   """
   config = experiment.finetuning
   questions = labels.questions
@@ -83,7 +79,11 @@ def batches(
     step += 1
 
 
-def _sampler(labels, config, seed):
+def _sampler(
+  labels: answer_labels.AnswerLabels,
+  config: config_lib.FinetuningConfig,
+  seed: int,
+) -> sampling.Sampler | sampling.BucketSampler:
   num_questions = len(labels.questions.ids)
   sampler = sampling.Sampler(num_questions, config.batch_size, seed)
   if config.bucket_batches == 1:
@@ -97,7 +97,9 @@ def _sampler(labels, config, seed):
   )
 
 
-def _with_gold(found, gold):
+def _with_gold(
+  found: searcher_lib.Neighbors, gold: Sequence[np.ndarray]
+) -> searcher_lib.Neighbors:
   """Puts a block of `gold` last in rows of `found` without any."""
   block_ids, scores = found.block_ids.copy(), found.scores.copy()
   for i, ids in enumerate(gold):
@@ -111,7 +113,9 @@ def _with_gold(found, gold):
   return searcher_lib.Neighbors(block_ids, scores)
 
 
-def _scoring(found, embeddings):
+def _scoring(
+  found: searcher_lib.Neighbors, embeddings: Optional[np.ndarray]
+) -> Batch:
   """Returns fixed scores or embeddings of the searched blocks."""
   if embeddings is None:
     is_found = found.block_ids >= 0
@@ -123,7 +127,13 @@ def _scoring(found, embeddings):
   return {'block_embeddings': vectors}
 
 
-def _labels(labels, rows, block_ids, experiment, share):
+def _labels(
+  labels: answer_labels.AnswerLabels,
+  rows: np.ndarray,
+  block_ids: np.ndarray,
+  experiment: config_lib.ExperimentConfig,
+  share: sampling.Share,
+) -> Batch:
   """Returns the fields for the blocks that are read, and for the answers."""
   config, max_width = experiment.finetuning, experiment.model.max_span_width
   num_read = config.num_read

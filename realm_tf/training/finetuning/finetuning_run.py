@@ -6,9 +6,9 @@ By default Embed_doc is frozen: only Embed_input and the reader are trained
 
 from collections.abc import Callable, Iterator, Sequence
 import dataclasses
+import functools
 from typing import Optional
 
-from realm_tf import config as config_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.index import storage
 from realm_tf.modeling import path_scorer
@@ -49,7 +49,10 @@ def run(
   )
   inputs = inputs._replace(config=config)
   job.share(config.finetuning.batch_size)  # Checked before the run begins.
-  labels = _labels(inputs, questions)
+  whole_blocks.check(
+    inputs.table, config.lengths, whole_blocks.of_finetuning(config)
+  )
+  labels = answer_labels.of_questions(questions, inputs, config.finetuning)
   model = job.create_model(
     inputs,
     [realm_model.EMBEDDER, realm_model.SPAN],
@@ -68,34 +71,13 @@ def run(
     ),
   )
   batches_of = _batches_of(labels, inputs, run_loop, retriever)
-  choice = _choice(run_loop, job, exact_match, config.finetuning)
+  choice = None
+  if exact_match:
+    measure = functools.partial(exact_match, model)
+    choice = model_choice.ModelChoice(
+      run_loop, job, measure, config=config.finetuning
+    )
   _train(run_loop, choice, indexes, batches_of)
-
-
-def _labels(
-  inputs: runs.Inputs, questions: Sequence[questions_lib.Question]
-) -> answer_labels.AnswerLabels:
-  """Labels the questions; checks that no block is longer than is read."""
-  config = inputs.config
-  whole_blocks.check(
-    inputs.table, config.lengths, whole_blocks.of_finetuning(config)
-  )
-  return answer_labels.of_questions(questions, inputs, config.finetuning)
-
-
-def _choice(
-  run_loop: loop.Loop,
-  job: job_lib.Job,
-  exact_match: Optional[ExactMatch],
-  config: config_lib.FinetuningConfig,
-) -> Optional[model_choice.ModelChoice]:
-  """Returns the keeper of the best parameters; None without a measure."""
-  if not exact_match:
-    return None
-  model = run_loop.trainer.model
-  return model_choice.ModelChoice(
-    run_loop, job, lambda index: exact_match(model, index), config=config
-  )
 
 
 def _train(
@@ -105,19 +87,21 @@ def _train(
   batches_of: Callable[[storage.Index], Iterator[finetuning_batches.Batch]],
 ) -> None:
   """Trains to the end or an early stop; publishes parameters and index."""
-  is_done = False
-  while not is_done:
+  is_over = False
+  while not is_over:
     index = indexes.at(min(run_loop.step, run_loop.num_steps - 1))
     batches = batches_of(index)
     until = indexes.next_build(run_loop.step, run_loop.num_steps)
     while True:
       # Measured first: a run may be killed between its checkpoint and this.
-      is_done = choice is not None and choice.must_stop(index)
+      if choice:
+        choice.measure_if_due(index)
+        is_over = choice.is_over
       run_loop.save()
-      if is_done or run_loop.step >= until:
+      if is_over or run_loop.step >= until:
         break
       run_loop.train(choice.next_step(until) if choice else until, batches)
-    is_done = is_done or run_loop.step >= run_loop.num_steps
+    is_over = is_over or run_loop.step >= run_loop.num_steps
   if choice:
     choice.restore_best(run_loop.trainer.model)
   indexes.finish(run_loop.step)
@@ -143,7 +127,7 @@ def _batches_of(
     queries = labels.questions.queries()
     retriever.retrieve(queries, config.finetuning.num_searched)
 
-  def batches_of(index):
+  def batches_of(index: storage.Index) -> Iterator[finetuning_batches.Batch]:
     found_by = retriever or retrieval_layer.over_model(
       run_loop.trainer.model,
       index.searcher,

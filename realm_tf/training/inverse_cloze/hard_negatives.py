@@ -1,7 +1,5 @@
 """Finds blocks that a retriever takes for the right one: hard negatives.
 
-  questions with a block, an index -> [this file] -> negatives of each question
-
 Blocks that hold an answer are left out, and so are those that score nearly as
 high as the question's own block, which often answer it in other words (Moreira
 et al. 2024, https://arxiv.org/abs/2407.15831, "TopK-PercPos").
@@ -33,10 +31,6 @@ def mine(
   Args:
     rows: Numbers of the questions, [P].
     block_ids: Their own blocks, [P].
-    labels: Labels of the questions.
-    retriever: Finds the blocks that are taken for the right ones.
-    num_searched: Blocks searched for each question.
-    num_kept: Most negatives of each.
   """
   kept = np.full([len(rows), num_kept], null_block.ID, np.int64)
   for start in range(0, len(rows), _CHUNK):
@@ -54,7 +48,7 @@ def mine(
   return kept
 
 
-def _limits(is_own, scores):
+def _limits(is_own: np.ndarray, scores: np.ndarray) -> np.ndarray:
   """Returns the highest score of a negative, [n]; -inf without own block."""
   own = np.max(np.where(is_own, scores, -np.inf), axis=1)
   return own - (1 - _SHARE) * np.abs(own)

@@ -1,10 +1,7 @@
 """Measures ICT on sentences of held-out articles.
 
-held-out blocks, the model -> [this file] -> accuracy among a batch's blocks
-
-Measures with the sentence cut out of its block and with it left in: a model
-that only compares words is right in the second case alone (Lee et al. 2019,
-Section 4).
+The sentence is cut out of its block, and left in: a model that only compares
+words is right in the second case alone (Lee et al. 2019, Section 4).
 """
 
 import dataclasses

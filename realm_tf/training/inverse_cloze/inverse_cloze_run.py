@@ -56,7 +56,7 @@ def run(
       no block answers a question.
   """
   config = inputs.config
-  is_measured = job.share(config.inverse_cloze.batch_size).count == 1
+  is_alone = job.share(config.inverse_cloze.batch_size).count == 1
   _check_chunks(config.inverse_cloze, job)
   whole_blocks.check(inputs.table, config.lengths)
   batches_of = _batches_of(inputs, questions, words, negatives_from)
@@ -76,30 +76,25 @@ def run(
     ),
   )
   batches = prefetch.prefetch(batches_of(run_loop.share))
-  measure = _measure_of(inputs, job.run_dir, run_loop, is_measured)
-  measure()
+  held_out = held_out_cloze.rows(inputs) if is_alone else ()
+  metrics_log.cut(layout.held_out_file(job.run_dir), run_loop.step - 1)
+  _measure(inputs, job.run_dir, run_loop, held_out)
   run_loop.train(run_loop.num_steps, batches)
   run_loop.publish()
-  measure()
+  _measure(inputs, job.run_dir, run_loop, held_out)
   run_loop.finish()
 
 
-def _measure_of(
+def _measure(
   inputs: runs.Inputs,
   run_dir: str,
   run_loop: loop.Loop[inverse_cloze_trainer.InverseClozeTrainer],
-  is_measured: bool,
-) -> Callable[[], None]:
-  """Returns a function that measures ICT on held-out articles, if any."""
-  blocks = held_out_cloze.rows(inputs) if is_measured else ()
-  metrics_log.cut(layout.held_out_file(run_dir), run_loop.step - 1)
-
-  def measure():
-    if len(blocks):
-      means = held_out_cloze.measure(inputs, run_loop.trainer, blocks)
-      metrics_log.append_held_out(run_dir, run_loop.step, means)
-
-  return measure
+  held_out: Sequence[int] | np.ndarray,
+) -> None:
+  """Measures and logs ICT on held-out blocks, if any."""
+  if len(held_out):
+    means = held_out_cloze.measure(inputs, run_loop.trainer, held_out)
+    metrics_log.append_held_out(run_dir, run_loop.step, means)
 
 
 def _batches_of(

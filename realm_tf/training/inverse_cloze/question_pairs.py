@@ -1,12 +1,8 @@
 """Pairs questions with a block that answers them, to train both towers.
 
-  questions + corpus -> [this file] -> 'query_ids', 'title_ids', 'body_ids'
-
 Dense passage retrieval, Karpukhin et al. 2020 (https://arxiv.org/abs/
-2004.04906): the other blocks of the batch are a question's negatives, except
-those that hold its answer. Questions on blocks of one title are in the same
-batch as hard negatives: see `title_groups`; others may come from an index: see
-`hard_negatives`.
+2004.04906): the other blocks of the batch are a question's negatives, unless
+they hold its answer. `title_groups` and `hard_negatives` add hard ones.
 """
 
 from collections.abc import Iterator
@@ -47,23 +43,17 @@ def find(
   retriever: Optional[retriever_lib.Retriever] = None,
   num_searched: int = config_lib.NUM_COMPARED,
 ) -> Pairs:
-  """Finds the block of each question that has one.
+  """Finds the block of each question that has one; UserError if none has.
 
-  Args:
-    labels: Labels of the questions; a question with `gold` blocks gets the
-      first of these.
-    retriever: Finds blocks for the other questions, e.g. BM25; the best block
-      with an answer is used.
-    num_searched: Blocks searched for each question.
-
-  Raises:
-    UserError: No question has such a block.
+  A question with `gold` blocks gets the first of these; for the others
+  `retriever` finds blocks, and the best with an answer is used.
   """
   number = len(labels.questions.given)
   block_ids = np.array(
     [next(iter(labels.gold(row)), -1) for row in range(number)], np.int64
   )
-  others = np.flatnonzero(block_ids < 0) if retriever else []
+  retriever = retriever or retriever_lib.Nothing()
+  others = np.flatnonzero(block_ids < 0)
   for start in range(0, len(others), _CHUNK):
     chunk = others[start : start + _CHUNK]
     found = retriever.retrieve(labels.questions.queries(chunk), num_searched)
@@ -92,7 +82,6 @@ def batches(
   Args:
     negatives: Blocks from `hard_negatives.mine`; a step draws one of each
       question's.
-    share: This process's part of each batch, and the first step.
   """
   config = experiment.inverse_cloze
   sampler = title_groups.sampler(

@@ -1,7 +1,5 @@
 """Groups examples of one title in a batch, as hard negatives of each other.
 
-  titles and lengths of the examples -> [this file] -> step -> their numbers
-
 The subject alone distinguishes blocks of different articles; only blocks of
 the same title make a retriever use the rest of the text.
 """
@@ -46,7 +44,13 @@ def sampler(
   return lambda step: groups[dealt.rows(step)].ravel()
 
 
-def _groups(block_ids, titles, lengths, size, seed):
+def _groups(
+  block_ids: np.ndarray,
+  titles: Sequence[str],
+  lengths: np.ndarray,
+  size: int,
+  seed: int,
+) -> np.ndarray:
   """Returns groups of examples, [G, size], most of one title, other blocks.
 
   Within a title, blocks take turns and are sorted by length, so that the
@@ -65,7 +69,7 @@ def _groups(block_ids, titles, lengths, size, seed):
   return np.concatenate([whole, rest]).reshape([-1, size])
 
 
-def _turns(ids):
+def _turns(ids: np.ndarray) -> np.ndarray:
   """Returns how often each id occurred before its place, int [P]."""
   order = np.argsort(ids, kind='stable')
   _, first, counts = np.unique(

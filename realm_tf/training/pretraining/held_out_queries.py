@@ -1,7 +1,4 @@
-"""Measures pre-training on held-out queries.
-
-held-out queries, a retriever, the model -> [this file] -> means of metrics
-"""
+"""Measures pre-training on held-out queries."""
 
 from collections.abc import Iterator
 
@@ -83,7 +80,9 @@ class HeldOutQueries:
       chosen = np.arange(start, start + size) % len(self._rows)
       yield {name: each[chosen] for name, each in self._masked.items()}
 
-  def _measure(self, batch, retriever):
+  def _measure(
+    self, batch: dict[str, np.ndarray], retriever: retriever_lib.Retriever
+  ) -> dict[str, np.ndarray]:
     """Returns each metric of each query of a batch, [B]."""
     table, config = self._inputs.table, self._inputs.config
     number = max(config.pretraining.num_candidates, _RANKS[-1])
@@ -106,15 +105,12 @@ class HeldOutQueries:
       },
     }
 
-  def _read(self, batch):
+  def _read(self, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Returns the model's metrics on the candidates, [B] each."""
-    batch = {
-      name: tf.constant(each)
-      for name, each in batch.items()
-      if name != 'own_block'
-    }
-    scores, log_p = self._score(batch)
-    mask = batch['token_mask']
+    del batch['own_block']
+    tensors = {name: tf.constant(each) for name, each in batch.items()}
+    scores, log_p = self._score(tensors)
+    mask = tensors['token_mask']
     log_p_y = marginal_likelihood.marginal_log_likelihood(scores, log_p, mask)
     result = {'held_out_log_likelihood': log_p_y.numpy()}
     if self._inputs.config.pretraining.candidates == 'recurring_span':

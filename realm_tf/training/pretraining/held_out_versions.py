@@ -1,8 +1,6 @@
 """Measures parameter versions with their indexes, and keeps the best.
 
-params/, index/ -> [this file] -> held_out_metrics.jsonl, TensorBoard, the best
-
-A resumed run reads the log, so it measures no version twice.
+A resumed run reads held_out_metrics.jsonl, so it measures no version twice.
 """
 
 import os
@@ -23,6 +21,7 @@ from realm_tf.rundir import manifests
 from realm_tf.rundir import metrics_log
 from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
+from realm_tf.training import params_export
 from realm_tf.training import runs
 from realm_tf.training.pretraining import held_out_queries
 
@@ -54,44 +53,25 @@ class HeldOutVersions:
   ):
     self._queries, self._model, self._metric = queries, model, metric
     self._run_dir, self._retriever = run_dir, retriever
+    self._params_root = layout.params_root(run_dir)
+    self._index_root = layout.index_root(run_dir)
     self._path = layout.held_out_file(run_dir)
     metrics_log.cut(self._path, until)
 
-  def needed(self) -> tuple[int, ...]:
+  def needed(self) -> list[int]:
     """Returns the steps of versions that will be measured or kept."""
-    steps = {*versions.steps(layout.index_root(self._run_dir)), self._best()}
-    return tuple(steps - {None})
-
-  def _best(self) -> Optional[int]:
-    """Returns the first step of the highest value; None if none has one.
-
-    A run that resumed from before a better version may lack the next best.
-    """
-    if self._metric is None:
-      return None
-    present = versions.steps(layout.params_root(self._run_dir))
-    scores = {
-      step: score
-      for step, score in metrics_log.values(self._path, self._metric).items()
-      if step in present
-    }
-    return max(scores, key=scores.get, default=None)
+    best = self._best()
+    kept = [] if best is None else [best]
+    return [*versions.steps(self._index_root), *kept]
 
   def measure_new(self) -> None:
-    """Measures the versions that have an index now and had none before."""
+    """Measures the versions whose index was published since the last call."""
     measured = metrics_log.values(self._path, held_out_queries.METRICS[0])
-    params, indexes = (
-      versions.steps(root)
-      for root in (
-        layout.params_root(self._run_dir),
-        layout.index_root(self._run_dir),
-      )
-    )
-    for step in params if self._retriever else sorted({*params} & {*indexes}):
-      # In order: the report wants steps that increase.
-      if step > max(measured, default=-1) and self._is_ready(step):
-        self._measure(step)
-        measured[step] = 0.0
+    last = max(measured, default=-1)
+    for step in versions.steps(self._params_root):
+      # In order, because the report needs steps that increase.
+      if step > last and self._is_ready(step):
+        self._measure(versions.Version(step, self._params_path(step)))
 
   def wait_for(self, step: int) -> None:
     """Waits a limited time for the last version's index; measures that."""
@@ -124,36 +104,35 @@ class HeldOutVersions:
     best_dir = layout.best_dir(self._run_dir)
     if tf.io.gfile.exists(best_dir):
       listed_files.remove_tree(best_dir)
-    source = self._params_path(best)
-    model_directory.create(
-      best_dir, inputs.config, layout.vocab_file(inputs.corpus_dir)
-    )
-    versions.publish(
-      layout.params_root(best_dir),
-      best,
-      lambda path: tf.io.gfile.copy(
-        layout.params_file(source), layout.params_file(path)
-      ),
-      {
-        'params_fingerprint': versions.read_manifest(source)[
-          'params_fingerprint'
-        ]
-      },
-    )
+    model_directory.create(best_dir, inputs.config, inputs.vocab_file)
+    version = versions.Version(best, self._params_path(best))
+    arrays = model_files.read_params(version)
+    params_export.publish_arrays(best_dir, best, arrays)
 
-  def _params_path(self, step):
-    return versions.version_path(layout.params_root(self._run_dir), step)
+  def _best(self) -> Optional[int]:
+    """Returns the first step of the highest value; None if none has one.
 
-  def _index_path(self, step):
-    return versions.version_path(layout.index_root(self._run_dir), step)
+    A run that resumed from before a better version may lack the next best.
+    """
+    if self._metric is None:
+      return None
+    scores = metrics_log.values(self._path, self._metric)
+    present = [s for s in versions.steps(self._params_root) if s in scores]
+    return max(present, key=lambda step: scores[step], default=None)
 
-  def _refresh_secs(self):
+  def _params_path(self, step: int) -> str:
+    return versions.version_path(self._params_root, step)
+
+  def _index_path(self, step: int) -> str:
+    return versions.version_path(self._index_root, step)
+
+  def _refresh_secs(self) -> float:
     """Returns the shortest time from parameters to their index, in seconds.
 
     Longer ones may include waiting for a refresher to start.
     """
     secs = []
-    for step in versions.steps(layout.index_root(self._run_dir)):
+    for step in versions.steps(self._index_root):
       paths = self._params_path(step), self._index_path(step)
       if all(map(versions.is_complete, paths)):
         begin, end = (
@@ -163,22 +142,20 @@ class HeldOutVersions:
         secs.append((end - begin) / 1e9)
     return min(secs, default=0.0)
 
-  def _is_ready(self, step):
-    return self._retriever is not None or versions.is_complete(
-      self._index_path(step)
-    )
+  def _is_ready(self, step: int) -> bool:
+    has_index = versions.is_complete(self._index_path(step))
+    return has_index or self._retriever is not None
 
-  def _measure(self, step):
+  def _measure(self, version: versions.Version) -> None:
     current = weights.values(self._model.variables)
     try:
-      version = versions.Version(step, self._params_path(step))
       self._model.load(model_files.read_params(version))
       retriever = self._retriever or self._queries.index_layer(
-        self._index_path(step)
+        self._index_path(version.step)
       )
       means = self._queries.measure(retriever)
-      metrics_log.append_held_out(self._run_dir, step, means)
+      metrics_log.append_held_out(self._run_dir, version.step, means)
     except (errors.UserError, OSError, tf.errors.OpError) as error:
-      logging.warning('Version %d was not measured: %s', step, error)
+      logging.warning('Version %d was not measured: %s', version.step, error)
     finally:
       weights.assign(self._model.variables, current)

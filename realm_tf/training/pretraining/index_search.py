@@ -1,7 +1,5 @@
 """Finds the candidates of a batch with the newest index of a run directory.
 
-  index versions -> [this file] -> block ids of a batch's queries
-
 Queries are embedded with the parameters of the index version, so that query and
 block embeddings fit each other.
 """
@@ -20,6 +18,7 @@ from realm_tf.index import query_embeddings
 from realm_tf.index import searcher
 from realm_tf.index import storage
 from realm_tf.modeling import realm_model
+from realm_tf.records import sampling
 from realm_tf.retrieval import hot_swap
 from realm_tf.retrieval import retrieval_layer
 from realm_tf.retrieval import retriever
@@ -60,15 +59,15 @@ class _Loaded(NamedTuple):
 class IndexSearch:
   """Searches the newest index with that index's own parameters.
 
-  There are two slots for the parameters: while one is in use, those of the next
-  version go into the other, so that slot and searcher are swapped together
-  between two batches, at no cost.
+  There are two slots for parameters: while one is in use, the next version's
+  go into the other, so that slot and searcher are swapped together between two
+  batches, at no cost.
 
   Args:
     run_dir: Directory that the refresher publishes in.
     submit: See `hot_swap.HotSwap`; by default to a thread.
-    wait: Called again and again until the index that is needed is there.
-    process: Number of this process of the trainer.
+    wait: Called until the index that is needed is there.
+    share: Number of this process, and the first step; a step searches once.
   """
 
   def __init__(
@@ -78,19 +77,20 @@ class IndexSearch:
     *,
     submit: Optional[hot_swap.Submit] = None,
     wait: Callable[[], None] = lambda: time.sleep(0.2),
-    process: int = 0,
+    share: sampling.Share = sampling.WHOLE,
   ):
     config = inputs.config.pretraining
     self._fingerprint = inputs.table.manifest['corpus_fingerprint']
     submit = submit or concurrent.futures.ThreadPoolExecutor(1, 'index').submit
     self._wait = wait
     self._slots = [_Slot(inputs)]
-    # Before any load; Keras deals this thread's seeds to nobody else's layers.
+    # Must precede any load. Built in its own thread, this model draws no seeds
+    # from the main thread's generator.
     submit(lambda: self._slots.append(_Slot(inputs)))
     self._shapes: dict[tuple[int, ...], int] = {}  # Of queries -> k.
     self._pinned = config.pin_index
     self._every = config.refresh_every_steps
-    self._wanted = self._next_step = 0
+    self._wanted, self._next_step = 0, share.first_step
     self._root = layout.index_root(run_dir)
     self._swap: hot_swap.HotSwap[versions.Version, _Loaded] = hot_swap.HotSwap(
       self._find_wanted
@@ -99,7 +99,7 @@ class IndexSearch:
       self._load,
       submit=submit,
       declare=lambda found: versions.declare_in_use(
-        run_dir, process, [version.step for version in found]
+        run_dir, share.number, [version.step for version in found]
       ),
     )
 
@@ -108,11 +108,7 @@ class IndexSearch:
     """Training step of the index that the last call searched; -1 before."""
     return -1 if self._swap.version is None else self._swap.version.step
 
-  def start_at(self, step: int) -> None:
-    """Says that the next call is for `step`; the others follow one by one."""
-    self._next_step = step
-
-  def _seek(self, step):
+  def _seek(self, step: int) -> None:
     """Waits until the index that belongs to the step is loaded."""
     self._wanted = pinned_step(step, self._every)
     while self.step != self._wanted:
@@ -131,7 +127,7 @@ class IndexSearch:
       self._swap.poll()
     return self._swap.current.layer.retrieve(queries, k)
 
-  def _check_not_removed(self, step):
+  def _check_not_removed(self, step: int) -> None:
     """Raises UserError if the pinned index will never come."""
     newest = versions.newest(self._root, self._wanted)
     if newest is None or versions.is_complete(
@@ -144,14 +140,13 @@ class IndexSearch:
       'again with bin.build_index, or resume without pin_index.'
     )
 
-  def _find_wanted(self):
+  def _find_wanted(self) -> Optional[versions.Version]:
     """Returns the pinned version once it is complete, else None."""
-    version = versions.Version(
-      self._wanted, versions.version_path(self._root, self._wanted)
-    )
-    return version if versions.is_complete(version.path) else None
+    path = versions.version_path(self._root, self._wanted)
+    is_there = versions.is_complete(path)
+    return versions.Version(self._wanted, path) if is_there else None
 
-  def _load(self, version):
+  def _load(self, version: versions.Version) -> _Loaded:
     """Runs in the background."""
     try:
       index = storage.load(version.path, self._fingerprint, own_process=True)
@@ -166,19 +161,16 @@ class IndexSearch:
     layer = retrieval_layer.RetrievalLayer(slot.embed, index.searcher)
     return _Loaded(slot, layer)
 
-  def _idle_slot(self):
+  def _idle_slot(self) -> _Slot:
     if self._swap.version is None:
       return self._slots[0]
     return self._slots[self._swap.current.slot is self._slots[0]]
 
-  def _warm(self, slot, index):
-    """Does once what the first batch would otherwise wait for."""
+  def _warm(self, slot: _Slot, index: storage.Index) -> None:
+    """Traces and searches once, so that the first batch need not."""
     shapes = dict(self._shapes)  # A copy: the other thread may add to it.
-    if self._swap.version is None:
-      # Tracing takes Python's lock: both slots do it before there is a step.
-      slots = self._slots
-    else:
-      slots = [slot]
+    # Tracing takes Python's lock: both slots do it before there is a step.
+    slots = self._slots if self._swap.version is None else [slot]
     for (shape, k), each in itertools.product(shapes.items(), slots):
       queries = each.embed(np.zeros(shape, np.int32))
       if each is slot:

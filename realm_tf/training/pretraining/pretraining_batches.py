@@ -1,13 +1,10 @@
 """Pre-training examples: a masked query with its K candidate blocks.
 
-  query table -> masks -> search with the newest index -> [this file] -> batch
-
-Runs on the host ahead of the step. Queries are embedded with the parameters of
-the index version, so that query and block embeddings fit each other.
+query table -> masks -> retrieval -> batch, on the host ahead of the step
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol, TypedDict, cast
+from typing import Optional, Protocol, TypedDict, cast
 
 import numpy as np
 import tensorflow as tf
@@ -29,6 +26,7 @@ _SPARE_HITS = 2
 # Hits among which a recurring span is looked for.
 _LOOKED_THROUGH = 20
 _OWN, _CANDIDATES = 'own_block', 'candidate_ids'  # Fields of a batch.
+_Fields = Mapping[str, np.ndarray]
 
 
 class Batch(TypedDict, total=False):
@@ -61,7 +59,7 @@ class Batch(TypedDict, total=False):
 
 
 class HasStep(Protocol):
-  """A search in the index of a training step, `step`."""
+  """A search in the index of a training step."""
 
   @property
   def step(self) -> int: ...
@@ -75,19 +73,18 @@ def batches(
   tokenizer: wordpiece.WordpieceTokenizer,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
+  index: Optional[HasStep] = None,
 ) -> Iterator[Batch]:
   """Yields endless batches.
 
   Args:
     retriever: Called once a step.
-    experiment: Batch size, K, masking, lengths, and the seed of order and
-      masks.
-    share: This process's part of each batch, and the first step.
+    index: Index that `retriever` searches, to say its age.
   """
   config, lengths = experiment.pretraining, experiment.lengths
   how = masking.of_config(experiment, tokenizer.mask_id)
 
-  def find(batch):
+  def find(batch: _Fields) -> np.ndarray:
     queries = retriever_lib.masked(batch['query_ids'], tokenizer)
     hits = retriever.retrieve(queries, _num_searched(config)).block_ids
     return choose(hits, batch, table, experiment=experiment)
@@ -110,16 +107,11 @@ def batches(
       batch[_CANDIDATES] = find(batch)
     del batch[_OWN]
     blocks = with_blocks(batch[_CANDIDATES], table, lengths, share=share)
-    yield cast(Batch, {**batch, **blocks})
+    whole = cast(Batch, {**batch, **blocks})
+    if index:
+      whole['index_step'] = index.step
+    yield whole
     step += 1
-
-
-def with_index_step(
-  batches: Iterator[Batch], search: HasStep
-) -> Iterator[Batch]:
-  """Adds 'index_step' to batches: the step of the index that was searched."""
-  for batch in batches:
-    yield {**batch, 'index_step': search.step}
 
 
 def _num_searched(config: config_lib.PretrainingConfig) -> int:
@@ -131,7 +123,7 @@ def _num_searched(config: config_lib.PretrainingConfig) -> int:
 
 def choose(
   hits: np.ndarray,
-  batch: Mapping[str, np.ndarray],
+  batch: _Fields,
   table: block_table.BlockTable,
   *,
   experiment: config_lib.ExperimentConfig,
@@ -152,7 +144,11 @@ def choose(
   return candidates.select(hits, own, k + 1)[:, 1:]  # No null block.
 
 
-def _most_telling(batch, table, experiment):
+def _most_telling(
+  batch: _Fields,
+  table: block_table.BlockTable,
+  experiment: config_lib.ExperimentConfig,
+) -> dict[str, np.ndarray]:
   """Returns B queries, first those with a candidate that holds the span."""
   has_span = _has_span(batch[_CANDIDATES], batch, table, experiment)
   used = np.argsort(~has_span.any(axis=1), kind='stable')[
@@ -161,7 +157,12 @@ def _most_telling(batch, table, experiment):
   return {name: field[used] for name, field in batch.items()}
 
 
-def _has_span(ids, batch, table, experiment):
+def _has_span(
+  ids: np.ndarray,
+  batch: _Fields,
+  table: block_table.BlockTable,
+  experiment: config_lib.ExperimentConfig,
+) -> np.ndarray:
   """Returns which blocks hold their query's masked wordpieces, bool [B, N]."""
   _, bodies = table.gather(ids, 1, experiment.lengths.block_tokens)
   return candidates.have_span(

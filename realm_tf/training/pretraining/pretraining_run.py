@@ -1,7 +1,4 @@
-"""Runs REALM pre-training, beside a refresher on the same run directory.
-
-queries, corpus, index versions -> [this file] -> parameter versions
-"""
+"""Runs REALM pre-training next to a refresher on the same run directory."""
 
 from collections.abc import Iterator
 from typing import Optional
@@ -59,8 +56,6 @@ def run(
   config = inputs.config
   measured = _measured(queries, inputs, job, keep_best)
   model = job.create_model(inputs, _PARTS)
-  index = None if retriever else _index_search(inputs, job)
-  search = retriever or _over_index(index, inputs, model, words)
   age = index_age.IndexAge(job.run_dir)
   run_loop = loop.Loop(
     job,
@@ -70,9 +65,11 @@ def run(
       optimizer, model, config, special_ids=inputs.special_ids, age=age
     ),
   )
-  batches = prefetch.prefetch(
-    _batches(inputs, queries, search, index=index, share=run_loop.share)
-  )
+  index = None
+  if not retriever:
+    index = index_search.IndexSearch(inputs, job.run_dir, share=run_loop.share)
+    retriever = _over_index(index, inputs, model, words)
+  batches = _batches(inputs, queries, retriever, index, run_loop.share)
   held_out = None
   if len(measured):
     held_out = held_out_versions.HeldOutVersions(
@@ -82,18 +79,10 @@ def run(
       model,
       job.run_dir,
       until=run_loop.step,
-      retriever=retriever,
+      retriever=None if index else retriever,
       metric=keep_best,
     )
-  _train(inputs, job.run_dir, run_loop, batches, held_out=held_out)
-
-
-def _index_search(
-  inputs: runs.Inputs, job: job_lib.Job
-) -> index_search.IndexSearch:
-  """Returns a search in the refresher's indexes."""
-  process = job.share(inputs.config.pretraining.batch_size).number
-  return index_search.IndexSearch(inputs, job.run_dir, process=process)
+  _train(inputs, job.run_dir, run_loop, batches, held_out)
 
 
 def _over_index(
@@ -153,10 +142,10 @@ def _batches(
   inputs: runs.Inputs,
   queries: query_table.QueryTable,
   retriever: retriever_lib.Retriever,
-  *,
   index: Optional[index_search.IndexSearch],
   share: sampling.Share,
 ) -> Iterator[pretraining_batches.Batch]:
+  """Returns the batches, prepared ahead of the step."""
   batches = pretraining_batches.batches(
     queries,
     inputs.table,
@@ -164,6 +153,7 @@ def _batches(
     tokenizer=inputs.tokenizer,
     experiment=inputs.config,
     share=share,
+    index=index,
   )
   if inputs.config.pretraining.inverse_cloze_weight:
     batches = candidate_cloze.with_sentences(
@@ -173,10 +163,7 @@ def _batches(
       experiment=inputs.config,
       share=share,
     )
-  if index:
-    index.start_at(share.first_step)
-    batches = pretraining_batches.with_index_step(batches, index)
-  return batches
+  return prefetch.prefetch(batches)
 
 
 def _train(
@@ -184,27 +171,23 @@ def _train(
   run_dir: str,
   run_loop: loop.Loop[pretraining_trainer.PretrainingTrainer],
   batches: Iterator[pretraining_batches.Batch],
-  *,
   held_out: Optional[held_out_versions.HeldOutVersions],
 ) -> None:
   """Trains from one parameter version to the next, and publishes each.
 
   Versions are `refresh_every_steps` apart; the last step is always published.
-  With `keep_best`, the best is copied to best/.
   """
-  config = inputs.config.pretraining
-  num_steps = run_loop.num_steps
-
+  root = layout.params_root(run_dir)
+  every = inputs.config.pretraining.refresh_every_steps
   # A resumed run has versions; one more would make the index fresher.
-  if versions.newest(layout.params_root(run_dir)) is None:
+  if versions.newest(root) is None:
     run_loop.publish()
-  while run_loop.step < num_steps:
-    every = config.refresh_every_steps
+  while run_loop.step < run_loop.num_steps:
     until = (run_loop.step // every + 1) * every
-    run_loop.train(min(num_steps, until), batches)
+    run_loop.train(min(run_loop.num_steps, until), batches)
     run_loop.publish()
     needed = held_out.needed() if held_out else ()
-    versions.prune(layout.params_root(run_dir), _KEPT_VERSIONS, needed)
+    versions.prune(root, _KEPT_VERSIONS, needed)
     if held_out:
       held_out.measure_new()
     candidate_report.write(

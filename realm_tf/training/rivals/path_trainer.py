@@ -13,6 +13,7 @@ import tf_keras
 
 from realm_tf import config as config_lib
 from realm_tf.index import searcher as searcher_lib
+from realm_tf.modeling import path_scorer
 from realm_tf.modeling import realm_model
 from realm_tf.objectives import span_likelihood
 from realm_tf.records import joining
@@ -113,9 +114,10 @@ class PathTrainer(step_trainer.StepTrainer[Batch]):
     model: realm_model.RealmModel,
     special_ids: tuple[int, int],
   ):
+    scorer: path_scorer.PathScorer = model.path_scorer
     variables = [
       *model.query_embedder.trainable_variables,
-      *model.path_scorer.trainable_variables,
+      *scorer.trainable_variables,
     ]
     if model.log_temperature is not None:
       variables.append(model.log_temperature)

@@ -18,6 +18,7 @@ from realm_tf.index import block_embeddings
 from realm_tf.index import index_builder
 from realm_tf.index import query_embeddings
 from realm_tf.index import storage
+from realm_tf.records import sampling
 from realm_tf.retrieval import reranking
 from realm_tf.retrieval import retriever
 from realm_tf.rundir import layout
@@ -81,7 +82,7 @@ class IndexSearchTest(absltest.TestCase):
     super().setUp()
     self.run_dir = self.create_tempdir().full_path
 
-  def _index_search(self, **changes):
+  def _index_search(self, first_step=0, **changes):
     config = dataclasses.replace(
       small.CONFIG,
       pretraining=dataclasses.replace(small.CONFIG.pretraining, **changes),
@@ -90,7 +91,19 @@ class IndexSearchTest(absltest.TestCase):
       config, '', self.table, small.TOKENIZER, small.SPECIAL_IDS, None
     )
     return index_search.IndexSearch(
-      inputs, self.run_dir, submit=_submit, wait=lambda: None
+      inputs,
+      self.run_dir,
+      submit=_submit,
+      wait=lambda: None,
+      share=sampling.Share(first_step=first_step),
+    )
+
+  def _pinned(self, first_step):
+    return self._index_search(
+      first_step,
+      pin_index=True,
+      refresh_every_steps=500,
+      checkpoint_every_steps=500,
     )
 
   def _publish(self, step):
@@ -127,22 +140,16 @@ class IndexSearchTest(absltest.TestCase):
   def test_a_pinned_index_follows_from_the_step(self):
     for step in (0, 500, 1000):
       self._publish(step)  # Newer ones are there all the time.
-    search = self._index_search(
-      pin_index=True, refresh_every_steps=500, checkpoint_every_steps=500
-    )
     # Those of the period before: 0 for steps up to 999, and then 500.
     for step, expected in ((499, 0), (999, 0), (1000, 500), (1500, 1000)):
-      search.start_at(step)
+      search = self._pinned(step)
       self._assert_like(search, _MODEL_OF_STEP[expected])
       self.assertEqual(search.step, expected)
 
   def test_calls_are_for_one_step_after_the_other(self):
     self._publish(0)
     self._publish(500)
-    search = self._index_search(
-      pin_index=True, refresh_every_steps=500, checkpoint_every_steps=500
-    )
-    search.start_at(999)
+    search = self._pinned(999)
     steps = []
     for _ in range(2):
       _find(search)
@@ -151,10 +158,7 @@ class IndexSearchTest(absltest.TestCase):
 
   def test_a_pinned_index_that_was_removed_is_a_user_error(self):
     self._publish(1000)
-    search = self._index_search(
-      pin_index=True, refresh_every_steps=500, checkpoint_every_steps=500
-    )
-    search.start_at(1000)
+    search = self._pinned(1000)
     with self.assertRaisesRegex(errors.UserError, 'the index of step 500'):
       _find(search)
 

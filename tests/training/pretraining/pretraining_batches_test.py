@@ -39,8 +39,11 @@ class PretrainingBatchesTest(absltest.TestCase):
     )
     self.searched = []
 
+    self.index = types.SimpleNamespace(step=-1)
+
   def _search(self, query_ids, k):
     self.searched.append(query_ids)
+    self.index.step = 500 * (len(self.searched) > 2)  # Swapped in batch 3.
     return np.tile(np.arange(k) % self.table.num_blocks, [len(query_ids), 1])
 
   def _take(self, number, config, first_step=0):
@@ -51,6 +54,7 @@ class PretrainingBatchesTest(absltest.TestCase):
       tokenizer=tiny.TOKENIZER,
       experiment=config,
       share=sampling.Share(first_step=first_step),
+      index=self.index,
     )
     return list(itertools.islice(batches, number))
 
@@ -149,17 +153,8 @@ class PretrainingBatchesTest(absltest.TestCase):
     self.assertTrue(any(not all(row[:2]) and sum(row) >= 2 for row in helped))
 
   def test_says_which_index_each_batch_was_searched_in(self):
-    search = types.SimpleNamespace(step=-1)
-
-    def batches():
-      for search.step in (0, 0, 500):  # As a swap while a batch is made.
-        yield {'query_ids': search.step}
-
-    steps = pretraining_batches.with_index_step(batches(), search)
-    self.assertEqual(
-      list(steps),
-      [{'query_ids': step, 'index_step': step} for step in (0, 0, 500)],
-    )
+    steps = [batch['index_step'] for batch in self._take(3, _config())]
+    self.assertEqual(steps, [0, 0, 500])
 
   def _helped(self, query_ids):
     span, own = self._span_and_own(query_ids)
