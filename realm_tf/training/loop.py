@@ -1,7 +1,5 @@
 """Runs a trainer: logs, checkpoints, preemption, profile.
 
-  trainer -> [this file] -> checkpoints/, metrics.jsonl, summaries/ of a run
-
 A checkpoint holds parameters, optimizer, step and skipped steps. Batches and
 dropout are functions of seed and step, so a resumed run has the losses of an
 uninterrupted one.
@@ -81,7 +79,7 @@ class Loop(Generic[Trainer]):
     self._controller = orbit.Controller(
       global_step=trainer.global_step,
       trainer=trainer,
-      train_actions=[self._log, self._save_if_due],
+      train_actions=[self._log_and_save],
       steps_per_loop=self._steps_to_next_row,
       summary_dir=summary_dir if job.is_chief else None,
     )
@@ -104,7 +102,7 @@ class Loop(Generic[Trainer]):
 
     Args:
       until: Number of the last step.
-      batches: Endless; this process's share, from the current step on.
+      batches: Endless; this process's `share`.
 
     Raises:
       Stopped: The process received a signal; a checkpoint is written.
@@ -141,7 +139,7 @@ class Loop(Generic[Trainer]):
   def finish(self) -> None:
     """Saves the last state and marks the run as done.
 
-    Every process logs the fingerprint of its parameters: all must be equal.
+    Every process logs the fingerprint of its parameters; all must be equal.
     """
     self.save()
     logging.info(
@@ -155,11 +153,7 @@ class Loop(Generic[Trainer]):
         file.write('')
 
   def save(self) -> None:
-    """Writes a checkpoint, unless this step has one.
-
-    Raises:
-      UserError: Writing failed; earlier checkpoints are unchanged.
-    """
+    """Writes a checkpoint, unless this step has one; UserError if it fails."""
     if not self._job.is_chief or self._last_saved == self.step > 0:
       return
     try:
@@ -179,11 +173,6 @@ class Loop(Generic[Trainer]):
       for every in (config.log_every_steps, config.checkpoint_every_steps)
     )
 
-  def _save_if_due(self, output: Mapping[str, float]) -> None:
-    del output
-    if self.step % self._config.checkpoint_every_steps == 0:
-      self.save()
-
   def _is_full(self, error: Exception) -> errors.UserError:
     return errors.UserError(
       f'The files of a run must fit on the disk. Found at step {self.step}: '
@@ -199,7 +188,7 @@ class Loop(Generic[Trainer]):
     if self._job.is_chief:
       metrics_log.cut(layout.metrics_file(self._run_dir), self.step)
 
-  def _log(self, output: Mapping[str, float]) -> None:
+  def _log_and_save(self, output: Mapping[str, float]) -> None:
     step = self.step
     if self._job.is_chief:
       row = metrics_log.append(layout.metrics_file(self._run_dir), step, output)
@@ -214,6 +203,8 @@ class Loop(Generic[Trainer]):
         'Lower optimizer.learning_rate, or look at the data, and go on with '
         '--resume.'
       )
+    if step % self._config.checkpoint_every_steps == 0:
+      self.save()
 
 
 def _short(row: metrics_log.Row) -> str:

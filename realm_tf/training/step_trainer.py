@@ -85,14 +85,11 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
     self.last_batch: Optional[Batch] = None
 
   @abc.abstractmethod
-  def loss_and_logs(
-    self, batch: Batch
-  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
-    """Returns the scalar loss and what to log, each of any shape.
+  def loss_and_logs(self, batch: Batch) -> LossAndLogs:
+    """Returns the scalar loss, and logs of any shapes.
 
     Runs inside the compiled step, on one replica's part of the batch. The mean
-    over replicas is the loss of the batch; see `strategies.weighted_mean` where
-    examples count differently.
+    over replicas is the loss of the batch.
     """
 
   @property
@@ -113,10 +110,9 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
     self._next_step = int(self.global_step.numpy())
 
   def request_stop(self) -> None:
-    """Makes `train_step` raise `StopRequested` before the next step.
+    """Makes `train_step` raise `StopRequested`; called by a signal handler.
 
-    Called by a signal handler. With several processes all stop before the same
-    step, once each has heard from the others; unless they wait for batches.
+    Several processes stop before the same step, unless they wait for batches.
     """
     self._stop_requested = True
     if self._is_waiting:

@@ -45,9 +45,7 @@ class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
     self._lengths = config.lengths
     self._special_ids = special_ids
 
-  def loss_and_logs(
-    self, batch: Batch
-  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+  def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
     scores = self._retrieval_scores(batch)  # [B, N]
     is_hard = self._config.objective == 'hard_em'
     early = span_likelihood.early_update_log_likelihood(

@@ -49,9 +49,7 @@ class InverseClozeTrainer(step_trainer.StepTrainer[Batch]):
     self._special_ids = special_ids
     self._chunk_size = config.chunk_size
 
-  def loss_and_logs(
-    self, batch: Batch
-  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+  def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
     return _loss_and_logs(self.embed(batch), batch.get('is_compared'))
 
   def embed(self, batch: Batch, training: bool = True) -> tuple[tf.Tensor, ...]:
@@ -116,7 +114,7 @@ class InverseClozeTrainer(step_trainer.StepTrainer[Batch]):
 
 def _loss_and_logs(
   embeddings: Sequence[tf.Tensor], is_compared: Optional[tf.Tensor]
-) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+) -> step_trainer.LossAndLogs:
   """Returns loss and logs of one replica's queries."""
   queries, *parts = embeddings
   parts, (first, *_) = zip(*map(_of_all_replicas, parts), strict=True)

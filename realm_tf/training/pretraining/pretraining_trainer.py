@@ -87,9 +87,7 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
   def host_logs(self) -> dict[str, float]:
     return {} if self._age is None else self._age.logs()
 
-  def loss_and_logs(
-    self, batch: Batch
-  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+  def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
     scores, token_log_probs, embeddings = self._score(batch, training=True)
     mask = batch['token_mask']
     log_p_y_given_z = marginal_likelihood.query_log_likelihood(

@@ -138,9 +138,7 @@ class ClosedBookTrainer(step_trainer.StepTrainer[Batch]):
   ):
     super().__init__(optimizer, model, model.seq2seq.trainable_variables)
 
-  def loss_and_logs(
-    self, batch: Batch
-  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+  def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
     targets = batch['target_ids']  # [B, Ly]
     logits = self.model.seq2seq.logits(batch['input_ids'], targets)
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)

@@ -124,9 +124,7 @@ class PathTrainer(step_trainer.StepTrainer[Batch]):
     super().__init__(optimizer, model, variables)
     self._special_ids = special_ids
 
-  def loss_and_logs(
-    self, batch: Batch
-  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+  def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
     queries = self.model.embed_queries(
       joining.pack_longest(batch['question_ids'], None, *self._special_ids),
       training=True,

@@ -77,9 +77,7 @@ class TaggerTrainer(step_trainer.StepTrainer[Batch]):
     super().__init__(optimizer, model)
     self._special_ids = special_ids
 
-  def loss_and_logs(
-    self, batch: Batch
-  ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+  def loss_and_logs(self, batch: Batch) -> step_trainer.LossAndLogs:
     tokens = joining.pack_longest(batch['ids'], None, *self._special_ids)
     logits = self.model(tokens, training=True)[:, 1:-1]
     labels = batch['label_ids']
