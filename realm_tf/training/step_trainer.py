@@ -23,6 +23,7 @@ from realm_tf.training import step_logs
 
 # A TypedDict of a job: NumPy arrays on the host, tensors in the compiled step.
 Batch = TypeVar('Batch', bound=Mapping[str, Any])
+LossAndLogs = tuple[tf.Tensor, dict[str, tf.Tensor]]
 # Loss, logs and gradients of one replica.
 Computed = tuple[tf.Tensor, dict[str, tf.Tensor], list[gradients_lib.Gradient]]
 _STOP = 'stop'  # Whether any process was asked to; logged with the rest.
