@@ -48,48 +48,64 @@ def bert(**changes: Any) -> config_lib.BertConfig:
   return dataclasses.replace(_BERT, **changes)
 
 
-def config() -> config_lib.ExperimentConfig:
-  """Returns a config for `TOKENIZER`; only what tests change is left out."""
-  return config_lib.ExperimentConfig(
-    model=config_lib.ModelConfig(
-      embedder_bert=_BERT,
-      reader_bert=_BERT,
-      embedder=config_lib.EmbedderConfig(embedding_size=4),
-      span_hidden_size=4,
-      max_span_width=2,
-      train_dtype='float32',
-    ),
-    lengths=config_lib.LengthConfig(
-      query_tokens=8,
-      block_tokens=12,
-      joint_tokens=20,
-      question_tokens=6,
-      title_tokens=2,
-      max_masked=2,
-    ),
-    inverse_cloze=config_lib.InverseClozeConfig(
-      optimizer=config_lib.OptimizerConfig(1e-2, 4),
-      batch_size=2,
-      query_tokens=8,
-      jit_compile=False,
-    ),
-    pretraining=config_lib.PretrainingConfig(
-      jit_compile=False,  # It takes longer than a test.
-      optimizer=config_lib.OptimizerConfig(1e-2, 4),
-      batch_size=2,
-      num_candidates=3,
-    ),
-    finetuning=config_lib.FinetuningConfig(
-      optimizer=config_lib.OptimizerConfig(1e-2, 4),
-      batch_size=1,
-      num_searched=3,
-      num_read=2,
-      supervision='answer',
-      read_answer_block=False,
-      joint_tokens=20,
-      jit_compile=False,
-    ),
+def changed(config: Any, **changes: Any) -> Any:
+  """Returns a config with changes; a dict changes fields of a section."""
+  return dataclasses.replace(
+    config,
+    **{
+      name: changed(getattr(config, name), **value)
+      if isinstance(value, dict)
+      else value
+      for name, value in changes.items()
+    },
   )
+
+
+def config(**changes: Any) -> config_lib.ExperimentConfig:
+  """Returns a config for `TOKENIZER`, but for `changes`."""
+  return changed(_CONFIG, **changes)
+
+
+_CONFIG = config_lib.ExperimentConfig(
+  model=config_lib.ModelConfig(
+    embedder_bert=_BERT,
+    reader_bert=_BERT,
+    embedder=config_lib.EmbedderConfig(embedding_size=4),
+    span_hidden_size=4,
+    max_span_width=2,
+    train_dtype='float32',
+  ),
+  lengths=config_lib.LengthConfig(
+    query_tokens=8,
+    block_tokens=12,
+    joint_tokens=20,
+    question_tokens=6,
+    title_tokens=2,
+    max_masked=2,
+  ),
+  inverse_cloze=config_lib.InverseClozeConfig(
+    optimizer=config_lib.OptimizerConfig(1e-2, 4),
+    batch_size=2,
+    query_tokens=8,
+    jit_compile=False,
+  ),
+  pretraining=config_lib.PretrainingConfig(
+    jit_compile=False,  # It takes longer than a test.
+    optimizer=config_lib.OptimizerConfig(1e-2, 4),
+    batch_size=2,
+    num_candidates=3,
+  ),
+  finetuning=config_lib.FinetuningConfig(
+    optimizer=config_lib.OptimizerConfig(1e-2, 4),
+    batch_size=1,
+    num_searched=3,
+    num_read=2,
+    supervision='answer',
+    read_answer_block=False,
+    joint_tokens=20,
+    jit_compile=False,
+  ),
+)
 
 
 def with_dropout(

@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.answer_labels."""
 
-import dataclasses
 from unittest import mock
 
 from absl.testing import absltest
@@ -28,7 +27,7 @@ class _CountingTable(fakes.FakeTable):
 
 def _labels(*questions, **changes):
   table = _CountingTable(tiny.TOKENIZER, ['a', 'b', 'c', 'd'], _TEXTS)
-  config = dataclasses.replace(tiny.config().finetuning, **changes)
+  config = tiny.config(finetuning=changes).finetuning
   tokenized = answer_labels.tokenize(questions, tiny.TOKENIZER, 6)
   return answer_labels.AnswerLabels(
     tokenized, table, tiny.TOKENIZER, config=config

@@ -1,6 +1,5 @@
 """Tests that no training job reads blocks that it would cut."""
 
-import dataclasses
 import os
 
 from absl.testing import absltest
@@ -51,25 +50,15 @@ class CutBlocksTest(parameterized.TestCase):
   def test_is_refused_and_leaves_no_run_behind(
     self, job, lengths, finetuning, message
   ):
-    config = tiny.config()
-    config = dataclasses.replace(
-      config,
-      lengths=dataclasses.replace(config.lengths, **lengths),
-      finetuning=dataclasses.replace(config.finetuning, **finetuning),
-    )
+    config = tiny.config(lengths=lengths, finetuning=finetuning)
     inputs = runs.open_inputs(config, self.corpus_dir)
     with self.assertRaisesRegex(errors.UserError, message):
       self._run(job, inputs)
     self.assertFalse(os.path.exists(self.run_dir))
 
   def test_if_asked_for_it_is_cut_with_a_warning(self):
-    config = tiny.config()
-    lengths = dataclasses.replace(
-      config.lengths, block_tokens=9, cut_blocks=True
-    )
-    inputs = runs.open_inputs(
-      dataclasses.replace(config, lengths=lengths), self.corpus_dir
-    )
+    config = tiny.config(lengths={'block_tokens': 9, 'cut_blocks': True})
+    inputs = runs.open_inputs(config, self.corpus_dir)
     with self.assertLogs('absl', 'WARNING') as logs:
       self._run('warm_start', inputs)
     self.assertIn('4 of 4 blocks', ''.join(logs.output))

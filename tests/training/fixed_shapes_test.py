@@ -3,7 +3,6 @@
 A TPU's compiler takes minutes for each. Elsewhere batches are trimmed.
 """
 
-import dataclasses
 import itertools
 import os
 
@@ -38,11 +37,10 @@ _OPTIMIZER = config_lib.OptimizerConfig(1e-3, 10)
 
 def _config():
   """Returns one whose lengths are above several trimmed widths."""
-  config = small.CONFIG
-  return dataclasses.replace(
-    config,
-    model=dataclasses.replace(config.model, max_span_width=2),
-    lengths=dataclasses.replace(config.lengths, query_tokens=48),
+  return tiny.changed(
+    small.CONFIG,
+    model={'max_span_width': 2},
+    lengths={'query_tokens': 48},
     inverse_cloze=config_lib.InverseClozeConfig(
       _OPTIMIZER, batch_size=2, jit_compile=False
     ),

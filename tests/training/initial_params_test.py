@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.initial_params."""
 
-import dataclasses
 import os
 
 import tensorflow as tf
@@ -111,10 +110,8 @@ class InitialParamsTest(tf.test.TestCase):
       errors.UserError, f'--reader_init_from must .*Found none in {towers}'
     ):
       self._load(model, None, towers)
-    two_layers = self.inputs.config.model
-    two_layers = dataclasses.replace(
-      two_layers,
-      reader_bert=dataclasses.replace(two_layers.reader_bert, num_layers=2),
+    two_layers = tiny.changed(
+      self.inputs.config.model, reader_bert={'num_layers': 2}
     )
     one_layer, _ = self._publish('one_layer', realm_model.MASKED_LM)
     model = realm_model.RealmModel(two_layers, [realm_model.MASKED_LM])

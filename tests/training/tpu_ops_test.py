@@ -6,7 +6,6 @@ in it has one size. What is compiled for a TPU is just this step, by
 `Strategy.run`; a TPU itself these tests do not see.
 """
 
-import dataclasses
 import itertools
 
 from absl.testing import parameterized
@@ -40,20 +39,18 @@ def _ids(*shape):
 
 def _config(embedder=None, **pretraining):
   """Returns a config with all the dropout there is."""
-  config = tiny.config()
-  with_dropout = {'dropout_rate': 0.1, 'attention_dropout_rate': 0.1}
-  model = dataclasses.replace(
-    config.model,
-    embedder_bert=dataclasses.replace(
-      config.model.embedder_bert, **with_dropout
-    ),
-    reader_bert=dataclasses.replace(config.model.reader_bert, **with_dropout),
-    embedder=dataclasses.replace(config.model.embedder, **(embedder or {})),
-  )
-  return dataclasses.replace(
-    config,
-    model=realm_model.with_vocab_size(model, tiny.TOKENIZER.vocab_size),
-    pretraining=dataclasses.replace(config.pretraining, **pretraining),
+  bert = {
+    'dropout_rate': 0.1,
+    'attention_dropout_rate': 0.1,
+    'vocab_size': tiny.TOKENIZER.vocab_size,
+  }
+  return tiny.config(
+    model={
+      'embedder_bert': bert,
+      'reader_bert': bert,
+      'embedder': embedder or {},
+    },
+    pretraining=pretraining,
   )
 
 
@@ -106,9 +103,7 @@ def _inverse_cloze(config):
 
 
 def _finetuning(config, is_fixed=False, **changes):
-  config = dataclasses.replace(
-    config, finetuning=dataclasses.replace(config.finetuning, **changes)
-  )
+  config = tiny.changed(config, finetuning=changes)
   trainer = finetuning_trainer.FinetuningTrainer(
     _optimizer(),
     _model(config, realm_model.EMBEDDER, realm_model.SPAN),

@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.finetuning.finetuning_batches."""
 
-import dataclasses
 import itertools
 
 from absl.testing import absltest
@@ -34,10 +33,7 @@ class FinetuningBatchesTest(absltest.TestCase):
 
   def _take(self, number, questions, found, embeddings=_EMBEDDINGS, **changes):
     """Takes batches; `found` are the ids and scores of every search."""
-    config = tiny.config()
-    config = dataclasses.replace(
-      config, finetuning=dataclasses.replace(config.finetuning, **changes)
-    )
+    config = tiny.config(finetuning=changes)
 
     labels = answer_labels.AnswerLabels(
       questions, self.table, tiny.TOKENIZER, config=config.finetuning

@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.finetuning.finetuning_run."""
 
-import dataclasses
 import os
 
 from absl.testing import absltest
@@ -31,13 +30,10 @@ class FinetuningRunTest(absltest.TestCase):
     self.corpus_dir = tiny.write_corpus(self.directory)
 
   def _run(self, name, questions=_QUESTIONS, options=None, **changes):
-    config = tiny.config()
-    finetuning = dataclasses.replace(
-      config.finetuning, batch_size=3, log_every_steps=1, **changes
+    config = tiny.config(
+      finetuning={'batch_size': 3, 'log_every_steps': 1, **changes}
     )
-    inputs = runs.open_inputs(
-      dataclasses.replace(config, finetuning=finetuning), self.corpus_dir
-    )
+    inputs = runs.open_inputs(config, self.corpus_dir)
     run_dir = os.path.join(self.directory, name)
     options = options(inputs) if options else {}
     finetuning_run.run(inputs, questions, job.Job(run_dir), **options)

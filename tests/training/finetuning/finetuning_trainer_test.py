@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.finetuning.finetuning_trainer."""
 
-import dataclasses
 import functools
 import math
 import types
@@ -75,9 +74,7 @@ def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
 
 
 def _trainer(model, batch, **changes):
-  config = tiny.config()
-  finetuning = dataclasses.replace(config.finetuning, **changes)
-  config = dataclasses.replace(config, finetuning=finetuning)
+  config = tiny.config(finetuning=changes)
   trainer = finetuning_trainer.FinetuningTrainer(
     tf_keras.optimizers.legacy.SGD(1.0),
     model,

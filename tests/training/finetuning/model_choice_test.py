@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.finetuning.model_choice."""
 
-import dataclasses
 import os
 
 from absl.testing import absltest
@@ -48,7 +47,7 @@ class ModelChoiceTest(absltest.TestCase):
 
   def _run(self, scores, step=0, killed_after=None, **changes):
     """Runs to the end or a stop; `scores` are by step."""
-    config = dataclasses.replace(
+    config = tiny.changed(
       tiny.config().finetuning,
       optimizer=config_lib.OptimizerConfig(1e-2, 10),
       judge_every_steps=2,

@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.inverse_cloze.hard_negatives."""
 
-import dataclasses
 from unittest import mock
 
 from absl.testing import absltest
@@ -19,7 +18,7 @@ _TEXTS = ['a b', 'a c', 'd', 'e', 'f', 'd f']
 
 
 def _labels():
-  config = dataclasses.replace(tiny.config().finetuning, supervision='gold')
+  config = tiny.config(finetuning={'supervision': 'gold'}).finetuning
   questions = [
     questions_lib.Question('?', ('a',), gold_id='article 0'),
     questions_lib.Question('?', ('f',), gold_id='article 4'),

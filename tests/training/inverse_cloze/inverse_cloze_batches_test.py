@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.inverse_cloze.inverse_cloze_batches."""
 
-import dataclasses
 import itertools
 
 from absl.testing import absltest
@@ -15,10 +14,7 @@ _ORDINARY_IDS = np.arange(5, 12, dtype=np.int32)
 
 
 def _config(**changes):
-  config = tiny.config()
-  return dataclasses.replace(
-    config, inverse_cloze=dataclasses.replace(config.inverse_cloze, **changes)
-  )
+  return tiny.config(inverse_cloze=changes)
 
 
 def _words(ids):
@@ -95,10 +91,8 @@ class InverseClozeBatchesTest(parameterized.TestCase):
   def test_only_sentences_that_are_embedded_whole_are_queries(
     self, block_tokens, query_length, body_length
   ):
-    config = _config(remove_rate=1.0)
-    config = dataclasses.replace(
-      config,
-      lengths=dataclasses.replace(config.lengths, block_tokens=block_tokens),
+    config = tiny.config(
+      inverse_cloze={'remove_rate': 1.0}, lengths={'block_tokens': block_tokens}
     )
     starts = {self.table.texts([i])[0][:3].lower() for i in range(4)}
     for batch in self._take(10, config):

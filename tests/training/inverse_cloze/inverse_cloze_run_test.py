@@ -1,13 +1,11 @@
 """Tests for realm_tf.training.inverse_cloze.inverse_cloze_run."""
 
-import dataclasses
 import json
 import os
 import types
 
 from absl.testing import absltest
 
-from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.records import block_table
@@ -20,14 +18,12 @@ from tests import tiny
 
 def _config(**changes):
   """Returns a config with scores far from 0, from which it learns fast."""
-  config = tiny.config()
-  model = config.model
-  bert = dataclasses.replace(model.embedder_bert, initializer_range=0.5)
-  embedder = dataclasses.replace(model.embedder, score_scale=100.0)
-  return dataclasses.replace(
-    config,
-    model=dataclasses.replace(model, embedder_bert=bert, embedder=embedder),
-    inverse_cloze=dataclasses.replace(config.inverse_cloze, **changes),
+  return tiny.config(
+    model={
+      'embedder_bert': {'initializer_range': 0.5},
+      'embedder': {'score_scale': 100.0},
+    },
+    inverse_cloze=changes,
   )
 
 
@@ -54,10 +50,8 @@ class InverseClozeRunTest(absltest.TestCase):
 
   def test_held_out_articles_are_measured_before_and_after(self):
     corpus_dir = tiny.write_corpus(self.directory)
-    config = dataclasses.replace(
-      _config(batch_size=2, remove_rate=0.0),
-      held_out=config_lib.HeldOutConfig(share=0.7),
-    )
+    config = _config(batch_size=2, remove_rate=0.0)
+    config = tiny.changed(config, held_out={'share': 0.7})
     run_dir = f'{self.directory}/held_out'
     inverse_cloze_run.run(
       runs.open_inputs(config, corpus_dir), [], job.Job(run_dir)

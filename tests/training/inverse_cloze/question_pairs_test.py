@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.inverse_cloze.question_pairs."""
 
-import dataclasses
 import itertools
 
 from absl.testing import absltest
@@ -22,21 +21,13 @@ _NAMES = 'query_ids', 'title_ids', 'body_ids'
 _ANSWERS = [text[0] for text in _TEXTS]
 
 
-def _config(batch_size=4, questions_of_title=2, bucket_batches=1):
-  config = tiny.config()
-  return dataclasses.replace(
-    config,
-    inverse_cloze=dataclasses.replace(
-      config.inverse_cloze,
-      batch_size=batch_size,
-      questions_of_title=questions_of_title,
-      bucket_batches=bucket_batches,
-    ),
-  )
+def _config(**changes):
+  defaults = {'batch_size': 4, 'questions_of_title': 2}
+  return tiny.config(inverse_cloze=defaults | changes)
 
 
 def _labels(questions):
-  config = dataclasses.replace(tiny.config().finetuning, supervision='gold')
+  config = tiny.config(finetuning={'supervision': 'gold'}).finetuning
   table = fakes.FakeTable(tiny.TOKENIZER, _TITLES, _TEXTS)
   tokenized = answer_labels.tokenize(questions, tiny.TOKENIZER, 6)
   return answer_labels.AnswerLabels(
@@ -167,7 +158,7 @@ class BatchesTest(parameterized.TestCase):
     for actual, expected in zip(resumed, whole[2:], strict=True):
       for name, value in expected.items():
         np.testing.assert_array_equal(actual[name], value, name)
-    other = _take(4, labels, dataclasses.replace(config, seed=1))
+    other = _take(4, labels, tiny.changed(config, seed=1))
     self.assertTrue(
       any(
         (one['is_compared'].shape != two['is_compared'].shape)

@@ -23,17 +23,6 @@ def _sampler(of_title, batch_size=4, block_ids=None, seed=0):
 
 
 class TitleGroupsTest(absltest.TestCase):
-  def test_each_half_of_a_batch_is_of_one_title(self):
-    deal = _sampler(2)
-    for step in range(3):
-      for half in deal(step).reshape(2, 2):
-        self.assertLen({_TITLES[i] for i in half}, 1)
-
-  def test_an_epoch_deals_each_example_once(self):
-    deal = _sampler(2)
-    dealt = np.concatenate([deal(step) for step in range(3)])
-    np.testing.assert_array_equal(np.sort(dealt), np.arange(12))
-
   def test_blocks_of_a_group_differ_where_there_are_others(self):
     block_ids = np.arange(12) // 2
     deal = _sampler(3, 3, block_ids)
@@ -46,11 +35,6 @@ class TitleGroupsTest(absltest.TestCase):
     deal = _sampler(6, 4)  # Their largest common divisor is 2.
     for half in deal(0).reshape(2, 2):
       self.assertLen({_TITLES[i] for i in half}, 1)
-
-  def test_the_seed_decides(self):
-    same, other = _sampler(2)(0), _sampler(2, seed=1)(0)
-    np.testing.assert_array_equal(_sampler(2)(0), same)
-    self.assertTrue((other != same).any())
 
 
 if __name__ == '__main__':

@@ -1,7 +1,5 @@
 """Tests for realm_tf.training.pretraining.candidate_cloze."""
 
-import dataclasses
-
 import numpy as np
 import tensorflow as tf
 
@@ -13,12 +11,7 @@ _ORDINARY_IDS = np.arange(5, 12, dtype=np.int32)
 
 
 def _config(share=0.0, **changes):
-  config = tiny.config()
-  return dataclasses.replace(
-    config,
-    inverse_cloze=dataclasses.replace(config.inverse_cloze, **changes),
-    held_out=dataclasses.replace(config.held_out, share=share),
-  )
+  return tiny.config(inverse_cloze=changes, held_out={'share': share})
 
 
 def _words(ids):
@@ -32,12 +25,11 @@ class SentencesTest(tf.test.TestCase):
 
   def _take(self, ids, config, share=sampling.WHOLE):
     ids = np.array([[-1, *row] for row in ids], np.int32)
-    pretraining = dataclasses.replace(config.pretraining, batch_size=len(ids))
     (batch,) = candidate_cloze.with_sentences(
       iter([share.take({'candidate_ids': ids})]),
       self.table,
       _ORDINARY_IDS,
-      experiment=dataclasses.replace(config, pretraining=pretraining),
+      experiment=tiny.changed(config, pretraining={'batch_size': len(ids)}),
       share=share,
     )
     return batch['cloze_ids']

@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.pretraining.held_out_queries, by hand."""
 
-import dataclasses
 import types
 from unittest import mock
 
@@ -70,8 +69,6 @@ class HeldOutQueriesTest(absltest.TestCase):
       self.assertAlmostEqual(found[name], value, 5, name)
 
   def test_a_readers_warm_up_is_measured_beside_blocks_with_the_span(self):
-    config = tiny.config()
-
     def score(batch):
       """Log p(y|z,x) is the number of the block."""
       chosen = tf.cast(batch['candidate_ids'], tf.float32)  # [B, 1]
@@ -79,11 +76,8 @@ class HeldOutQueriesTest(absltest.TestCase):
 
     with mock.patch.dict(globals(), _score=score):
       found = self._measure(
-        dataclasses.replace(
-          config,
-          pretraining=dataclasses.replace(
-            config.pretraining, candidates='recurring_span', num_candidates=1
-          ),
+        tiny.config(
+          pretraining={'candidates': 'recurring_span', 'num_candidates': 1}
         )
       )
     # Of 2, 1 the second has 'a'; of 0, 2 none 'f'; of 0, 1 the first 'b'.

@@ -4,7 +4,6 @@ Real files, no threads.
 """
 
 import concurrent.futures
-import dataclasses
 import os
 import shutil
 import tempfile
@@ -25,6 +24,7 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 from realm_tf.training import runs
 from realm_tf.training.pretraining import index_search
+from tests import tiny
 from tests.index import small
 
 _LENGTHS = (3, 30, 12, 7, 20, 9, 15, 5, 25, 11, 4, 18)
@@ -83,10 +83,7 @@ class IndexSearchTest(absltest.TestCase):
     self.run_dir = self.create_tempdir().full_path
 
   def _index_search(self, first_step=0, **changes):
-    config = dataclasses.replace(
-      small.CONFIG,
-      pretraining=dataclasses.replace(small.CONFIG.pretraining, **changes),
-    )
+    config = tiny.changed(small.CONFIG, pretraining=changes)
     inputs = runs.Inputs(
       config, '', self.table, small.TOKENIZER, small.SPECIAL_IDS, None
     )
@@ -235,12 +232,11 @@ class IndexSearchTest(absltest.TestCase):
   def _reranked(self, depth):
     """Returns a search whose hits the model in training ranks, number 2."""
     self._publish(0)
-    config = dataclasses.replace(small.CONFIG.pretraining, over_retrieval=depth)
     return reranking.Reranked(
       self._index_search(),
       self.models[2],
       self.table,
-      config=dataclasses.replace(small.CONFIG, pretraining=config),
+      config=tiny.changed(small.CONFIG, pretraining={'over_retrieval': depth}),
       special_ids=small.SPECIAL_IDS,
     )
 

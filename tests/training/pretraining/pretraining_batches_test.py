@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.pretraining.pretraining_batches."""
 
-import dataclasses
 import itertools
 import types
 
@@ -23,10 +22,7 @@ _QUERIES = (
 
 
 def _config(**changes):
-  config = tiny.config()
-  return dataclasses.replace(
-    config, pretraining=dataclasses.replace(config.pretraining, **changes)
-  )
+  return tiny.config(pretraining=changes)
 
 
 class PretrainingBatchesTest(absltest.TestCase):

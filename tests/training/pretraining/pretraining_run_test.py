@@ -3,7 +3,6 @@
 What is published when.
 """
 
-import dataclasses
 import os
 import shutil
 from unittest import mock
@@ -51,20 +50,15 @@ class PretrainingRunTest(absltest.TestCase):
     keep_best=None,
     **changes,
   ):
-    config = dataclasses.replace(
-      tiny.config(), held_out=config_lib.HeldOutConfig(share, 3)
+    config = tiny.config(
+      held_out={'share': share, 'num_queries': 3},
+      pretraining={'log_every_steps': 1, **changes},
     )
-    pretraining = dataclasses.replace(
-      config.pretraining, log_every_steps=1, **changes
-    )
-    pretraining = dataclasses.replace(
-      pretraining,
-      optimizer=dataclasses.replace(pretraining.optimizer, num_steps=num_steps),
+    config = tiny.changed(
+      config, pretraining={'optimizer': {'num_steps': num_steps}}
     )
     pretraining_run.run(
-      runs.open_inputs(
-        dataclasses.replace(config, pretraining=pretraining), self.corpus_dir
-      ),
+      runs.open_inputs(config, self.corpus_dir),
       self.queries_dir,
       job.Job(self.run_dir, init_from, resume=resume),
       retriever=fakes.FoundBy(

@@ -77,10 +77,7 @@ def _batch(num_candidates, num_masked):
 
 
 def _trainer(model, batch, age=None, **changes):
-  config = tiny.config()
-  config = dataclasses.replace(
-    config, pretraining=dataclasses.replace(config.pretraining, **changes)
-  )
+  config = tiny.config(pretraining=changes)
   trainer = pretraining_trainer.PretrainingTrainer(
     tf_keras.optimizers.legacy.SGD(1.0),
     model,
@@ -194,11 +191,8 @@ class PretrainingTrainerTest(tf.test.TestCase):
     )
 
   def test_the_null_block_s_bias_learns_by_the_gradient_of_appendix_a(self):
-    config = tiny.config().model
-    embedder = dataclasses.replace(
-      config.embedder, normalize=True, score_scale=5.0
-    )
-    model = _real_model(dataclasses.replace(config, embedder=embedder))
+    embedder = {'normalize': True, 'score_scale': 5.0}
+    model = _real_model(tiny.config(model={'embedder': embedder}).model)
     for variable in model.trainable_variables:
       if len(variable.shape) > 1:  # So that blocks differ.
         variable.assign(variable * 20.0)

@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.rivals.closed_book_run, batches and trainer."""
 
-import dataclasses
 import os
 
 from absl.testing import absltest
@@ -32,13 +31,11 @@ def _ids(text):
 
 
 def _config(num_steps=120):
-  config = tiny.config()
   network = config_lib.Seq2SeqConfig(
     hidden_size=16, head_size=8, num_layers=1, num_heads=2, intermediate_size=16
   )
-  return dataclasses.replace(
-    config,
-    model=dataclasses.replace(config.model, seq2seq=network),
+  return tiny.config(
+    model={'seq2seq': network},
     closed_book=config_lib.ClosedBookConfig(
       optimizer=config_lib.OptimizerConfig(1e-2, num_steps, warmup_steps=5),
       batch_size=3,

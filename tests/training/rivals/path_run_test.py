@@ -1,6 +1,5 @@
 """Tests for realm_tf.training.rivals.path_run, batches and trainer."""
 
-import dataclasses
 import os
 from unittest import mock
 
@@ -61,12 +60,10 @@ class PathRunTest(absltest.TestCase):
       max_block_wordpieces=size,
       links=links,
     )
-    config = tiny.config()
     # Other heads make all embeddings of so small a network the same.
     embedder = config_lib.EmbedderConfig(head='mean')
-    self.config = dataclasses.replace(
-      config,
-      model=dataclasses.replace(config.model, embedder=embedder),
+    self.config = tiny.config(
+      model={'embedder': embedder},
       path=config_lib.PathConfig(
         optimizer=config_lib.OptimizerConfig(1e-2, 60, warmup_steps=5),
         batch_size=3,
