@@ -1,4 +1,4 @@
-"""Runs a binary with its config; a mistake is one line on stderr, and code 2."""
+"""Runs a binary with its config; a mistake is one line on stderr and code 2."""
 
 from collections.abc import Callable, Iterable
 import dataclasses
