@@ -6,6 +6,7 @@ model, index and corpus directories -> [this file] -> columns of Table 1
 import os
 from typing import Optional
 
+import numpy as np
 import tensorflow as tf
 
 from realm_tf.index import model_files
@@ -35,36 +36,41 @@ def measure(
     index_dir: By default the model directory's newest.
   """
   searches = retriever in (retrievers.MODEL, *retrievers.BY_LINKS)
-  num_parameters, num_bytes = 0, 0
-  used = {model_dir: _READER if not reader_dir else ()}
-  used |= {reader_dir: _READER} if reader_dir else {}
-  if searches:
-    used[model_dir] += _QUERY_TOWER
-  if retriever == retrievers.PATH:
-    used[model_dir] += _PATH
-  if retriever == retrievers.NOTHING:
-    used = {model_dir: seq2seq.PREFIXES}
-  for directory, prefixes in used.items():
-    if directory:
-      number, size = _weights(directory, prefixes)
-      num_parameters, num_bytes = num_parameters + number, num_bytes + size
+  used = _used(retriever, model_dir, reader_dir) if model_dir else {}
+  arrays = [array for each in used.items() for array in _arrays(*each)]
+  num_bytes = sum(array.nbytes for array in arrays)
   if retriever != retrievers.NOTHING:
-    num_bytes += _files(corpus_dir)
-  if searches:
-    if not index_dir:
-      index_dir = model_files.open_model(model_dir).newest_index.path
-    num_bytes += _files(index_dir)
-  return {'parameters': num_parameters, 'megabytes': num_bytes / 1e6}
+    num_bytes += _num_bytes(corpus_dir)
+  if searches and model_dir:
+    newest = model_files.open_model(model_dir).newest_index
+    num_bytes += _num_bytes(index_dir or (newest.path if newest else ''))
+  return {
+    'parameters': sum(array.size for array in arrays),
+    'megabytes': num_bytes / 1e6,
+  }
 
 
-def _weights(model_dir, prefixes):
-  """Returns the number and the bytes of a model's weights of these names."""
+def _used(
+  retriever: str, model_dir: str, reader_dir: Optional[str]
+) -> dict[str, tuple[str, ...]]:
+  """Returns model directory -> prefixes of the weights used from there."""
+  if retriever == retrievers.NOTHING:
+    return {model_dir: seq2seq.PREFIXES}
+  used: dict[str, tuple[str, ...]] = {reader_dir or model_dir: _READER}
+  if retriever in (retrievers.MODEL, *retrievers.BY_LINKS):
+    used[model_dir] = (*used.get(model_dir, ()), *_QUERY_TOWER)
+  if retriever == retrievers.PATH:
+    used[model_dir] = (*used.get(model_dir, ()), *_PATH)
+  return used
+
+
+def _arrays(model_dir: str, prefixes: tuple[str, ...]) -> list[np.ndarray]:
+  """Returns a model's weights whose names begin so."""
   arrays = model_files.open_model(model_dir).read_params()
-  used = [arrays[name] for name in arrays if name.startswith(prefixes)]
-  return sum(a.size for a in used), sum(a.nbytes for a in used)
+  return [arrays[name] for name in arrays if name.startswith(prefixes)]
 
 
-def _files(directory):
+def _num_bytes(directory: str) -> int:
   """Returns the bytes of a directory's files."""
   return sum(
     tf.io.gfile.stat(os.path.join(folder, name)).length
