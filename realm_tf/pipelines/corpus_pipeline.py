@@ -3,7 +3,7 @@
   batches of articles -> [workers: cut] -> batch files
   batch files -> [this process: order, different ids] -> encoded blocks
 
-The result is that of `corpus_building.cut`.
+`corpus_building.cut` has the same result.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -14,7 +14,7 @@ class Embedding(NamedTuple):
   """Files that every worker must be able to read, by the same paths.
 
   Attributes:
-    model_dir: Model directory; the parameters are those of `version`.
+    model_dir: Model directory, whose parameters `version` names.
     corpus_dir: Corpus directory.
     overrides: Arguments of `index_builder.open_builder`.
     version: A begun version, writable from every worker.

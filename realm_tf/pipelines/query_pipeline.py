@@ -3,7 +3,7 @@
   batches of articles -> [workers: tag, tokenize] -> batch files
   batch files -> [this process: order] -> queries
 
-The queries are those of `query_building.queries_from_articles`.
+`query_building.queries_from_articles` has the same result.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ class Tagging(NamedTuple):
   """Arguments of each worker's tagger; paths must be readable by all.
 
   Attributes:
-    corpus_dir: Corpus in which own blocks are looked up.
+    corpus_dir: Corpus of the own blocks.
     tagger: Name for `taggers.make`; None keeps sentences without a span.
     gazetteer: Names for `taggers.make`.
   """

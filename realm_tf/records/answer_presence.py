@@ -21,12 +21,10 @@ _FACTORS = np.random.default_rng(0).integers(
 def is_any_in(
   table: block_table.BlockTable, answers: Sequence[np.ndarray], length: int
 ) -> bool:
-  """Returns whether a block has one of the answers; see `answer_spans.find`.
+  """Returns whether a block has an answer in its first `length` wordpieces.
 
   Args:
-    table: The corpus.
     answers: Wordpieces of each, int32 [width].
-    length: Wordpieces of a block that are searched.
   """
   wanted = collections.defaultdict(list)  # By width and hash.
   for answer in answers:

@@ -1,6 +1,6 @@
 """Finds answers in blocks by exact match of wordpieces, for training.
 
-Evaluation compares words: see `text.answers`, also for how often they disagree.
+Evaluation compares words: `text.answers` says how often the two disagree.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def find(
 
 
 def contain(body_ids: np.ndarray, answers: Sequence[np.ndarray]) -> np.ndarray:
-  """Returns whether each block has an answer, bool [N]; see `find`."""
+  """Returns whether each block of `body_ids` has an answer, bool [N]."""
   has_answer = np.zeros([len(body_ids)], bool)
   for answer in answers:
     has_answer[_occurrences(body_ids, answer)[0]] = True

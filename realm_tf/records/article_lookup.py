@@ -1,6 +1,6 @@
 """Compares ids of articles, of questions or judgements, with a corpus."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from absl import logging
 import numpy as np
@@ -17,26 +17,22 @@ def check(
   what: str,
   needs_one: bool = True,
 ) -> None:
-  """Warns of ids that the corpus lacks.
+  """Warns of ids that the corpus lacks; UserError if it lacks all of them.
 
   Args:
     ids: Ids of articles; '' is none.
-    table: The corpus.
-    what: Whose ids they are, for the message.
-    needs_one: Whether it is an error that the corpus has none of them.
-
-  Raises:
-    UserError: It has none.
+    what: Owner of the ids, for the message.
+    needs_one: Whether to raise; otherwise, a corpus without any is warned of.
   """
-  wanted = set(ids) - {''}
-  lacking = wanted.difference(*_known(wanted, table)) if wanted else set()
+  asked = set(ids) - {''}
+  lacking = asked.difference(*_known(asked, table)) if asked else set()
   if not lacking:
     return
   found = (
-    f'{len(lacking)} of {len(wanted)} that are not in {table.corpus_dir}, such '
+    f'{len(lacking)} of {len(asked)} that are not in {table.corpus_dir}, such '
     f'as {min(lacking)!r:.40}'
   )
-  if needs_one and lacking == wanted:
+  if needs_one and lacking == asked:
     raise errors.UserError(
       f'{what} must name articles of the corpus. Found {found}; it has e.g. '
       f'{next(iter(table.article_ids([0])), "")!r:.40}. Give the corpus that '
@@ -45,9 +41,9 @@ def check(
   logging.warning('%s should name articles. Found %s.', what, found)
 
 
-def _known(wanted, table):
-  """Yields the ids of `wanted` that the corpus has, in parts."""
+def _known(ids: set[str], table: block_table.BlockTable) -> Iterator[set[str]]:
+  """Yields the ids that the corpus has, in parts."""
   first_blocks = np.flatnonzero(np.diff(table.article_rows, prepend=-1))
   for start in range(0, len(first_blocks), _CHUNK):
     chunk = first_blocks[start : start + _CHUNK].tolist()
-    yield wanted.intersection(table.article_ids(chunk))
+    yield ids.intersection(table.article_ids(chunk))

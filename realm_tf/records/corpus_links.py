@@ -1,6 +1,6 @@
 """Links of a corpus that is being made: from its source, or by titles.
 
-corpus directory with its table -> [this file] -> links/ beside it
+corpus directory with its table -> [this file] -> its links/
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ class CorpusLinks:
   def noting(
     self, articles: Iterable[sources.Article]
   ) -> Iterable[sources.Article]:
-    """Returns the new articles, whose links are kept as they are read."""
+    """Returns the new articles; reading one keeps its links."""
     return self.named.noting(articles) if self.kind == MARKUP else articles
 
   def write(self, corpus_dir: str) -> dict[str, Any]:

@@ -37,12 +37,8 @@ class CorpusUpdate:
   Attributes:
     manifest: Manifest of the old corpus.
     tokenizer: Tokenizer of both corpora.
-    num_articles: Articles that the old corpus was made from, including those
-      that were left out.
+    num_articles: Articles of the old corpus's sources, kept or left out.
     links: Links that go on from the old corpus; None if it has none.
-
-  Raises:
-    UserError: `corpus_dir` is no corpus, was changed, or lacks a removed id.
   """
 
   def __init__(self, corpus_dir: str, removed_ids: Sequence[str]):
@@ -103,7 +99,7 @@ class CorpusUpdate:
     )
 
   def _kept(self) -> Iterator[encoded_blocks.EncodedBlocks]:
-    """Yields the old blocks without those of removed articles."""
+    """Yields the old blocks, without blocks of removed articles."""
     for start in range(0, self._table.num_blocks, _BATCH_BLOCKS):
       is_kept = self._is_kept[start : start + _BATCH_BLOCKS]
       batch = self._table.encoded(start, start + len(is_kept))

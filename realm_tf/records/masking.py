@@ -97,8 +97,7 @@ def mask_batch(
 ) -> dict[str, np.ndarray]:
   """Masks the queries `rows` of `table`.
 
-  Args:
-    masking: Parameters. A longer query is cut to a window with the mask.
+  A query that is longer than `masking.length` is cut to a window with the mask.
 
   Returns:
     query_ids, int32 [B, Lx]: x with [MASK], zero-padded.

@@ -49,7 +49,7 @@ class NamedLinks:
   def noting(
     self, articles: Iterable[sources.Article]
   ) -> Iterator[sources.Article]:
-    """Yields the articles, and keeps what they link to."""
+    """Yields the articles, and keeps their links."""
     for article in articles:
       key = _key(article.article_id, article.title)
       new = self._new['named']
@@ -62,7 +62,7 @@ class NamedLinks:
     self._new['redirects'].extend(map(_title_hash, (title, goal)))
 
   def save(self, corpus_dir: str, table: block_table.BlockTable) -> None:
-    """Writes what is known of the table's articles and all redirects."""
+    """Writes the links of the table's articles, and all redirects."""
     folder = os.path.join(corpus_dir, link_graph.FOLDER)
     os.makedirs(folder, exist_ok=True)
     links = self._all('named')

@@ -46,8 +46,7 @@ def queries_from_articles(
   Args:
     tagger: Finds salient spans; sentences without one are dropped. None keeps
       all, for random masks.
-    table: Corpus in which own blocks are looked up by the article's id or
-      title.
+    table: Corpus of the own blocks, which the article's id or title finds.
     counts: Counts sentences, kept and left out.
   """
   for batch in sources.in_batches(articles):
@@ -77,7 +76,7 @@ def queries_from_sentences(
 
   Args:
     sentences: Sentences, read lazily; an article's are neighbours.
-    table: Corpus in which own blocks are looked up.
+    table: Corpus of the own blocks.
   """
   sentences = iter(sentences)
   while batch := list(itertools.islice(sentences, _BATCH_SENTENCES)):
@@ -143,7 +142,7 @@ def _find_rows(
 
 
 def _has_all(known: np.ndarray, sentence: str) -> bool:
-  """Returns whether the sorted hashes `known` have those of a sentence."""
+  """Returns whether the sorted hashes `known` have a sentence's hashes."""
   wanted = _windows(sentence)
   if not len(known):
     return not len(wanted)

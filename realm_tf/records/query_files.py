@@ -33,7 +33,7 @@ def write(
 
   Args:
     table: Corpus of the own blocks; its hashes find them in other corpora.
-    masking: See `masking.Masking.kind`; only 'salient' queries need spans.
+    masking: Kind of `masking.Masking`; only 'salient' queries need spans.
     source: Source of the sentences.
 
   Raises:

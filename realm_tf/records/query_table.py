@@ -64,7 +64,7 @@ class Query(NamedTuple):
 
 
 class EncodedQueries(NamedTuple):
-  """N queries as the arrays that are written to disk; see `Query`.
+  """N queries as the arrays that are written to disk.
 
   Attributes:
     own_blocks: int64 [N].
@@ -135,7 +135,7 @@ class QueryTable:
 
   @classmethod
   def open(cls, queries_dir: str, verify: bool = False) -> 'QueryTable':
-    """Opens a directory of bin.make_queries; see `BlockTable.open`."""
+    """Opens a directory of bin.make_queries; `verify` reads all files."""
     manifest = manifests.read(queries_dir, KIND)
     manifests.check(queries_dir, manifest, verify)
     return cls(queries_dir, manifest)

@@ -138,8 +138,8 @@ def sample(
 ) -> list[tuple[gazetteer.Entity, _Choice]]:
   """Picks (entity, choice) pairs evenly over entities and relations.
 
-  In each round, every entity gives the remaining choice whose relation has been
-  asked least.
+  In each round, every entity gives the remaining choice with the least asked
+  relation.
 
   Args:
     choices: What can be asked about each entity.

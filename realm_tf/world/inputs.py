@@ -44,11 +44,11 @@ def read_articles(
   counts: Optional[counts_lib.Counts] = None,
   *reading: Any,
 ) -> Iterator[sources.Article]:
-  """Returns the articles of 'world', or those of `sources.read_articles`.
+  """Returns the articles of 'world', or the result of `sources.read_articles`.
 
   Args:
-    reading: Further arguments of `sources.read_articles`; so for the others.
     world: Config of 'world'.
+    reading: Further arguments of `sources.read_articles`.
   """
   if is_world(inputs, format):
     return iter(generate_world(world).articles)

@@ -5,8 +5,8 @@
 Every relation has disjoint sets of wordings: for the statements of articles,
 for pre-training sentences (X), and for questions. Articles and X share few
 content words, so a model must learn that "pay with" and "currency" mean the
-same. Questions use the words of the articles, or reworded those of X: then
-matching words finds the article, but not the right block of it.
+same. Questions use the words of the articles; reworded questions use the words
+of X, so matching words finds the article, but not its right block.
 """
 
 from collections.abc import Sequence

@@ -31,9 +31,9 @@ class _Hops(NamedTuple):
 def ask_splits(world: generation.World) -> dict[str, list[questions.Question]]:
   """Returns the questions of PREFIX and 'train', 'dev' and 'test'.
 
-  Both entities of a question are of its split, as `asking.split_entities` has
-  them: no training question, of one hop or two, is about an entity of the test.
-  The maximum numbers are those of the questions of one hop.
+  Both entities of a question are of its split (`asking.split_entities`): no
+  training question, of one hop or two, is about an entity of the test. The
+  maximum numbers are the same as for questions of one hop.
   """
   config = world.config
   places = gazetteer.load_places(config)

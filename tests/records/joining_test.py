@@ -50,27 +50,29 @@ class PackTest(tf.test.TestCase, parameterized.TestCase):
       [[0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]],
     )
 
-  def test_titles_go_between(self):
+  @parameterized.product(at_most=(9, 30), has_titles=(True, False))
+  def test_pairs_are_packed_with_titles_between(self, at_most, has_titles):
     rng = np.random.default_rng(3)
     first = _random_ids(rng, 5, 4)
     titles, second = (
       _random_ids(rng, 10, width).reshape([5, 2, width]) for width in (3, 6)
     )
-    for at_most in (9, 30):
-      packed = joining.pack_pairs(
-        tf.constant(first),
-        tf.constant(second),
-        _CLS,
-        _SEP,
-        at_most,
-        tf.constant(titles),
-      )
-      length = min(at_most, 4 + 1 + 3 + 6 + 3)
-      for b, k in np.ndindex(5, 2):
-        words = [[i for i in ids if i] for ids in (first[b], titles[b, k])]
-        expected = _plain([*words[0], _SEP, *words[1]], second[b, k], length)
-        for name, values in zip(_NAMES, expected, strict=True):
-          self.assertAllEqual(packed[name][b, k], values)
+    packed = joining.pack_pairs(
+      tf.constant(first),
+      tf.constant(second),
+      _CLS,
+      _SEP,
+      at_most,
+      tf.constant(titles) if has_titles else None,
+    )
+    length = min(at_most, 4 + 6 + 3 + (1 + 3 if has_titles else 0))
+    for b, k in np.ndindex(5, 2):
+      words = [i for i in first[b] if i]
+      if has_titles:
+        words += [_SEP, *(i for i in titles[b, k] if i)]
+      expected = _plain(words, second[b, k], length)
+      for name, values in zip(_NAMES, expected, strict=True):
+        self.assertAllEqual(packed[name][b, k], values)
 
   def test_two_texts(self):
     # Row 1 is the null block.
@@ -93,10 +95,6 @@ class PackTest(tf.test.TestCase, parameterized.TestCase):
   def test_truncation_order(self, length, expected):
     packed = _pack(tf.constant([1, 2]), tf.constant([3, 4, 5]), length)
     self.assertAllEqual(packed['input_word_ids'], expected)
-
-  def test_truncates_one_text(self):
-    packed = _pack(tf.constant([1, 2, 3]), None, 4)
-    self.assertAllEqual(packed['input_word_ids'], [_CLS, 1, 2, _SEP])
 
   def test_results_are_int32(self):
     packed = _pack(tf.constant([1, 2]), tf.constant([3]), 9)
@@ -155,17 +153,6 @@ class PackPairsTest(tf.test.TestCase):
         ],
       ],
     )
-
-  def test_agrees_with_pack_of_each_pair(self):
-    rng = np.random.default_rng(0)
-    first = _random_ids(rng, 4, 5)
-    second = _random_ids(rng, 12, 6).reshape(4, 3, 6)
-    packed = joining.pack_pairs(
-      tf.constant(first), tf.constant(second), _CLS, _SEP, at_most=9
-    )
-    for i, k in np.ndindex(4, 3):
-      for name, expected in zip(_NAMES, _plain(first[i], second[i, k], 9)):
-        self.assertAllEqual(packed[name][i, k], expected)
 
   def test_sizes_may_be_unknown(self):
     rng = np.random.default_rng(0)

@@ -69,13 +69,6 @@ class SamplerTest(parameterized.TestCase):
       self.assertEqual(resumed.rows(step).tolist(), batches[step])
       self.assertEqual(resumed.rows(0).tolist(), batches[0])
 
-  def test_seed_decides(self):
-    rows = [
-      sampling.Sampler(50, 50, seed).rows(0).tolist() for seed in (1, 1, 2)
-    ]
-    self.assertEqual(rows[0], rows[1])
-    self.assertNotEqual(rows[0], rows[2])
-
   def test_no_rows_is_an_error(self):
     with self.assertRaisesRegex(ValueError, 'Found 0'):
       sampling.Sampler(0, 4, seed=3)
@@ -110,11 +103,6 @@ class AddNoiseTest(absltest.TestCase):
     self.assertGreaterEqual(noisy[:, 2:42].min(), 5)
     self.assertGreater(len(np.unique(noisy)), 500)  # Not one word for all.
     self.assertEqual(noisy.dtype, np.int32)
-
-  def test_rate_one_replaces_every_ordinary_wordpiece(self):
-    # One of 995 draws gives back what was there.
-    changed = self._noisy(1.0)[:, 2:42] != 999
-    self.assertGreater(changed.mean(), 0.99)
 
   def test_rate_zero_changes_nothing(self):
     np.testing.assert_array_equal(self._noisy(0.0), self.ids)
