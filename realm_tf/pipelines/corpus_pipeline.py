@@ -6,7 +6,7 @@
 `corpus_building.cut` has the same result.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import apache_beam as beam
 
@@ -14,15 +14,17 @@ from realm_tf import errors
 from realm_tf.corpus import blocks
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import distinct_ids
+from realm_tf.corpus import sources
 from realm_tf.pipelines import reading as reading_lib
 from realm_tf.records import batch_files
 from realm_tf.records import corpus_building
 from realm_tf.records import encoded_blocks
+from realm_tf.text import wordpiece
 
 
 def build(
   reading: reading_lib.Reading,
-  cutter: tuple[Sequence[str], int],
+  cutter: tuple[wordpiece.WordpieceTokenizer, int],
   counts: counts_lib.Counts,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
   """Cuts on a Beam runner, then yields the result of `corpus_building.cut`.
@@ -63,14 +65,16 @@ class _Cut(beam.DoFn):
   """Cuts a batch of articles and writes the file of its blocks."""
 
   def __init__(
-    self, cutter: tuple[Sequence[str], int], reading: reading_lib.Reading
+    self,
+    cutter: tuple[wordpiece.WordpieceTokenizer, int],
+    reading: reading_lib.Reading,
   ):
     self._arguments, self._reading = cutter, reading
 
-  def setup(self):
+  def setup(self) -> None:
     self._cut = corpus_building.Cutter(*self._arguments)
 
-  def process(self, element):
+  def process(self, element: tuple[str, list[sources.Article]]) -> None:
     name, articles = element
     path = self._reading.batch_path(name)
     batch_files.write(self._cut(articles)._asdict(), path)

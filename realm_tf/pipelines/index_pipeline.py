@@ -56,12 +56,12 @@ class _Embed(beam.DoFn):
   def __init__(self, embedding: Embedding):
     self._embedding = embedding
 
-  def setup(self):
+  def setup(self) -> None:
     given = self._embedding
     builder = index_builder.open_builder(
       given.model_dir, given.corpus_dir, given.overrides
     )
     self._make = builder.shard_maker(given.version, given.base)
 
-  def process(self, element):
+  def process(self, element: int) -> None:
     self._make(element)

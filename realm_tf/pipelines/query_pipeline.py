@@ -61,15 +61,17 @@ class _Tag(beam.DoFn):
   def __init__(self, tagging: Tagging, reading: reading_lib.Reading):
     self._tagging, self._reading = tagging, reading
 
-  def setup(self):
+  def setup(self) -> None:
     given = self._tagging
     self._tokenizer = wordpiece.WordpieceTokenizer.from_file(
       layout.vocab_file(given.corpus_dir)
     )
     self._table = block_table.BlockTable.open(given.corpus_dir)
-    self._tagger = given.tagger and taggers.make(given.tagger, given.gazetteer)
+    self._tagger = None
+    if given.tagger:
+      self._tagger = taggers.make(given.tagger, given.gazetteer)
 
-  def process(self, element):
+  def process(self, element: tuple[str, list[sources.Article]]) -> None:
     name, articles = element
     counts = counts_lib.Counts()
     queries = query_building.queries_from_articles(

@@ -4,7 +4,7 @@ answers, blocks -> hashes of their wordpieces -> the first that agree
 """
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -41,7 +41,9 @@ def is_any_in(
   return False
 
 
-def _is_any_in(bodies, wanted) -> bool:
+def _is_any_in(
+  bodies: np.ndarray, wanted: Mapping[tuple[int, int], list[np.ndarray]]
+) -> bool:
   for width, hashes in enumerate(_hashes(bodies), 1):
     known = np.array([h for w, h in wanted if w == width], np.uint64)
     for value in np.intersect1d(hashes, known):

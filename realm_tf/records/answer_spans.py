@@ -43,11 +43,13 @@ def contain(body_ids: np.ndarray, answers: Sequence[np.ndarray]) -> np.ndarray:
   return has_answer
 
 
-def _occurrences(body_ids, answer):
+def _occurrences(
+  body_ids: np.ndarray, answer: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
   """Returns the block and the first wordpiece of each occurrence."""
   width, length = len(answer), body_ids.shape[1]
   if not 0 < width <= length:
-    return np.zeros([2, 0], np.int64)
+    return np.zeros(0, np.int64), np.zeros(0, np.int64)
   # Few positions have the first wordpiece; only these are compared further.
   blocks, starts = np.nonzero(body_ids[:, : length - width + 1] == answer[0])
   for offset in range(1, width):

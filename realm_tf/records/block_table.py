@@ -82,7 +82,9 @@ class BlockTable:
     vocabulary = input_files.read(layout.vocab_file(corpus_dir))
     self.vocab_size = vocabulary.count(b'\n')
 
-    def column(name, num_rows, below=None):
+    def column(
+      name: str, num_rows: int, below: Optional[int] = None
+    ) -> columns.RaggedColumn:
       dtype = COLUMNS[name]
       return columns.RaggedColumn.open(folder, name, dtype, num_rows, below)
 

@@ -3,6 +3,8 @@
 block table -> [this file] -> titles, bodies, sentences, int32 [b, L] each
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from realm_tf import config as config_lib
@@ -31,7 +33,7 @@ def take(
     rows, lengths.title_tokens, lengths.block_tokens
   )
   ends = [table.sentence_ends(row) for row in rows]
-  ends = _cut_to_what_is_embedded(titles, bodies, ends, lengths.block_tokens)
+  ends = _cut_to_embedded(titles, bodies, ends, lengths.block_tokens)
   return titles, bodies, _take_sentences(bodies, ends, draws, config)
 
 
@@ -58,7 +60,12 @@ def change(
   )
 
 
-def _cut_to_what_is_embedded(titles, bodies, sentence_ends, block_tokens):
+def _cut_to_embedded(
+  titles: np.ndarray,
+  bodies: np.ndarray,
+  sentence_ends: Sequence[np.ndarray],
+  block_tokens: int,
+) -> list[np.ndarray]:
   """Cuts bodies in place; returns where their sentences end, each list."""
   room = block_tokens - 3 - np.count_nonzero(titles, axis=1)  # [CLS], 2 [SEP].
   result = []
@@ -69,7 +76,12 @@ def _cut_to_what_is_embedded(titles, bodies, sentence_ends, block_tokens):
   return result
 
 
-def _take_sentences(bodies, sentence_ends, draws, config):
+def _take_sentences(
+  bodies: np.ndarray,
+  sentence_ends: Sequence[np.ndarray],
+  draws: np.ndarray,
+  config: config_lib.InverseClozeConfig,
+) -> np.ndarray:
   """Returns a sentence of each body, and cuts most of them out in place."""
   queries = np.zeros([len(bodies), config.query_tokens - 2], np.int32)
   for query, body, ends, (where, removal) in zip(
@@ -84,14 +96,14 @@ def _take_sentences(bodies, sentence_ends, draws, config):
   return queries
 
 
-def _remove(body, start, end):
+def _remove(body: np.ndarray, start: int, end: int) -> None:
   """Cuts [start, end) out of a zero-padded body, in place."""
   rest = body[end:].copy()
   body[start:] = 0
   body[start : start + len(rest)] = rest
 
 
-def _pick_sentence(sentence_ends, draw):
+def _pick_sentence(sentence_ends: np.ndarray, draw: float) -> tuple[int, int]:
   """Returns where the sentence begins and ends; `draw` is in [0, 1)."""
   i = int(draw * len(sentence_ends))
   return (int(sentence_ends[i - 1]) if i else 0), int(sentence_ends[i])

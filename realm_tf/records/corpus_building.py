@@ -96,7 +96,7 @@ class SeenHashes:
   sorted a logarithmic number of times.
   """
 
-  def __init__(self):
+  def __init__(self) -> None:
     self._runs: list[np.ndarray] = []  # Sorted, longest first.
 
   def __len__(self) -> int:

@@ -117,7 +117,7 @@ def as_text(report: Report, colored: bool) -> str:
   return '\n'.join(lines) + '\n'
 
 
-def _sample(number, num_examples, seed) -> list[int]:
+def _sample(number: int, num_examples: int, seed: int) -> list[int]:
   return random.Random(seed).sample(range(number), min(number, num_examples))
 
 
@@ -135,7 +135,9 @@ def _source_facts(source: Mapping[str, Any]) -> dict[str, Any]:
   return facts
 
 
-def _mark(query: query_table.Query, tokenizer) -> Pieces:
+def _mark(
+  query: query_table.Query, tokenizer: wordpiece.WordpieceTokenizer
+) -> Pieces:
   tokens = tokenizer.tokenize(query.text)
   spans = [tokens.characters(*span) for span in sorted(query.spans.tolist())]
   return examples_lib.cut_at(query.text, spans)

@@ -85,7 +85,7 @@ class NamedLinks:
       self._all('redirects'),
     )
 
-  def _all(self, name):
+  def _all(self, name: str) -> np.ndarray:
     """Returns old and new pairs without repeats, sorted, uint64 [n, 2]."""
     new = np.frombuffer(self._new[name], np.uint64).reshape(-1, 2)
     pairs = np.concatenate([self._pairs[name], new])
@@ -130,19 +130,19 @@ def _look_up(
   return np.where(known[places] == wanted, values[places], -1)
 
 
-def _keys(table):
+def _keys(table: block_table.BlockTable) -> np.ndarray:
   pairs = zip(table.all_article_ids(), table.all_titles())
   return np.array([_key(*pair) for pair in pairs], np.uint64)
 
 
-def _key(article_id, title):
+def _key(article_id: str, title: str) -> int:
   return _hash(f'{article_id}\n{title}')
 
 
-def _title_hash(title):
+def _title_hash(title: str) -> int:
   return _hash(mediawiki.normal_title(title))
 
 
-def _hash(text):
+def _hash(text: str) -> int:
   data = text.encode('utf-8', 'replace')
   return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), 'big')

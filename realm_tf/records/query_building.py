@@ -159,7 +159,9 @@ def _windows(text: str) -> np.ndarray:
   return runs @ _FACTORS
 
 
-def _split_article(article, counts):
+def _split_article(
+  article: sources.Article, counts: counts_lib.Counts
+) -> list[str]:
   spans = sentences_lib.split_sentences(article.text)
   texts = [
     article.text[start:end]
@@ -170,7 +172,12 @@ def _split_article(article, counts):
   return texts
 
 
-def _make_queries(texts, spans, blocks, tokenizer):
+def _make_queries(
+  texts: Sequence[str],
+  spans: Sequence[Sequence[tuple[int, int]]],
+  blocks: Sequence[int],
+  tokenizer: wordpiece.WordpieceTokenizer,
+) -> Iterator[query_table.Query]:
   for text, tokens, found, block in zip(
     texts, tokenizer.tokenize_batch(texts), spans, blocks
   ):

@@ -101,7 +101,7 @@ def reword_splits(
   """
   asked_about = {entity.article_id: entity for entity in entities}
 
-  def reword(question):
+  def reword(question: questions.Question) -> questions.Question:
     article_id, relation = question.question_id.rsplit('/', 1)
     entity = asked_about[article_id]
     wordings = templates.all_wordings()[entity.kind, relation].rewordings

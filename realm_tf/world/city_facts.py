@@ -5,14 +5,16 @@ article can only guess. "Nearest" is among cities with an article; ranks are
 among all cities of the country.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 import random
+from typing import Optional
 
 import numpy as np
 
 from realm_tf.world import gazetteer
 from realm_tf.world import measures
 
+City = gazetteer.City
 Fact = gazetteer.Fact
 
 
@@ -40,7 +42,9 @@ def city_entities(
     )
 
 
-def _table_facts(city, countries, seed):
+def _table_facts(
+  city: City, countries: Mapping[str, gazetteer.Entity], seed: int
+) -> Iterator[Fact]:
   yield Fact('country', (countries[city.countrycode].name,))
   yield Fact('population', (measures.rounded_count(city.population),))
   yield Fact('timezone', (city.timezone,))
@@ -51,7 +55,7 @@ def _table_facts(city, countries, seed):
     yield Fact('other_name', (rng.choice(names),))
 
 
-def _distinct_names(city):
+def _distinct_names(city: City) -> list[str]:
   """Returns other names that do not resemble the first."""
   own = gazetteer.fold(city.name)
   # Short names and capitals are airport codes or abbreviations.
@@ -69,7 +73,9 @@ def _distinct_names(city):
   ]
 
 
-def _nearest_facts(listed, distances, abroad):
+def _nearest_facts(
+  listed: Sequence[City], distances: np.ndarray, abroad: np.ndarray
+) -> Iterator[Fact]:
   nearest = int(np.argmin(distances))
   if np.isfinite(distances[nearest]):
     yield Fact('nearest_city', (listed[nearest].name,))
@@ -79,7 +85,7 @@ def _nearest_facts(listed, distances, abroad):
     yield Fact('foreign_city', (listed[foreign].name,))
 
 
-def _rank_facts(city, compatriots):
+def _rank_facts(city: City, compatriots: Sequence[City]) -> Iterator[Fact]:
   rank = compatriots.index(city)
   yield Fact('rank', (str(rank + 1),))
   if rank:
@@ -90,7 +96,11 @@ def _rank_facts(city, compatriots):
       yield Fact('next_larger', (larger,))
 
 
-def _capital_facts(city, countries, compatriots):
+def _capital_facts(
+  city: City,
+  countries: Mapping[str, gazetteer.Entity],
+  compatriots: Sequence[City],
+) -> Iterator[Fact]:
   capital = _find_capital(countries[city.countrycode], compatriots)
   if capital is None or capital == city:
     return
@@ -100,7 +110,9 @@ def _capital_facts(city, countries, compatriots):
   yield Fact('direction', (measures.compass_direction(there, here),))
 
 
-def _find_capital(country, cities):
+def _find_capital(
+  country: gazetteer.Entity, cities: Sequence[City]
+) -> Optional[City]:
   """Returns the largest of a country's cities with the capital's name."""
   for capital in map(gazetteer.fold, country.values('capital')):
     for city in cities:
@@ -112,12 +124,12 @@ def _find_capital(country, cities):
   return None
 
 
-def _points(cities):
+def _points(cities: Sequence[City]) -> np.ndarray:
   return np.array([[c.latitude, c.longitude] for c in cities])
 
 
-def _by_country(cities):
-  grouped = {}
+def _by_country(cities: Sequence[City]) -> dict[str, list[City]]:
+  grouped: dict[str, list[City]] = {}
   for city in cities:
     grouped.setdefault(city.countrycode, []).append(city)
   return grouped

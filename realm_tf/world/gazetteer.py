@@ -6,6 +6,7 @@ Nothing about a place is written by hand: all was read or computed from the
 tables of GeoNames.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 import functools
 import json
 import pathlib
@@ -138,7 +139,11 @@ def _countries() -> dict[str, Entity]:
   }
 
 
-def _select(cities, countries, config):
+def _select(
+  cities: Sequence[City],
+  countries: Mapping[str, Entity],
+  config: config_lib.WorldConfig,
+) -> Iterator[City]:
   """Yields the largest cities with unambiguous names."""
   taken = {fold(country.name) for country in countries.values()}
   selected, num_selected = {}, 0  # Coordinates by country.
@@ -160,7 +165,7 @@ def _select(cities, countries, config):
     yield city
 
 
-def _is_near(city, points):
+def _is_near(city: City, points: Sequence[tuple[float, float]]) -> bool:
   if not points:
     return False
   distances = measures.distances_km(

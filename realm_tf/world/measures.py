@@ -51,7 +51,7 @@ def latitude(degrees: float) -> str:
   return f'{abs(degrees):.0f} degrees {"north" if degrees >= 0 else "south"}'
 
 
-def _unit_vectors(points):
+def _unit_vectors(points: np.ndarray) -> np.ndarray:
   """Maps degrees, [A, 2], to points on the unit sphere, [A, 3]."""
   lat, lon = np.radians(np.asarray(points, np.float64).reshape(-1, 2)).T
   return np.stack(

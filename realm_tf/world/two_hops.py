@@ -78,7 +78,9 @@ def _hops(
         yield _Hops(first, other, second)
 
 
-def _ask(entity, hops, texts, seed) -> questions.Question:
+def _ask(
+  entity: gazetteer.Entity, hops: _Hops, texts: Mapping[str, str], seed: int
+) -> questions.Question:
   """Returns the question, with id ARTICLE_ID/RELATION/RELATION."""
   relations = f'{hops.first.relation}/{hops.second.relation}'
   question_id = f'{entity.article_id}/{relations}'

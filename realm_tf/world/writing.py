@@ -72,7 +72,12 @@ def write_sentences(
       )
 
 
-def _state(fact, entity, wording, rng):
+def _state(
+  fact: gazetteer.Fact,
+  entity: gazetteer.Entity,
+  wording: str,
+  rng: random.Random,
+) -> tagged_sentences.TaggedSentence:
   is_long = rng.random() < _LONG_MENTION_RATE
   name = entity.name
   if is_long and entity.kind == 'city':
