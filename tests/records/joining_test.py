@@ -51,7 +51,7 @@ class PackTest(tf.test.TestCase, parameterized.TestCase):
     )
 
   @parameterized.product(at_most=(9, 30), has_titles=(True, False))
-  def test_pairs_are_packed_with_titles_between(self, at_most, has_titles):
+  def test_titles_go_between(self, at_most, has_titles):
     rng = np.random.default_rng(3)
     first = _random_ids(rng, 5, 4)
     titles, second = (
