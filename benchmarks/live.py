@@ -39,10 +39,11 @@ _QUESTIONS = flags.DEFINE_string(
   'questions', None, 'JSONL, "question".', required=True
 )
 _CHANGES = flags.DEFINE_integer('changes', 3000, 'Requests that change.')
+_REQUESTS = flags.DEFINE_integer('requests', 500, 'Between two looks.')
 _RATE = flags.DEFINE_float('rate', 100.0, 'Changes a second, at most.')
 _NUM_BLOCKS = flags.DEFINE_integer('num_blocks', None, 'Size of the corpus.')
 _NOISE = 0.05  # Standard deviation, in that of the embeddings' entries.
-_REQUESTS, _WRITERS, _FOUND = 500, 32, 20
+_WRITERS, _FOUND = 32, 20
 _connections = threading.local()  # One a thread, kept open.
 
 
@@ -108,7 +109,7 @@ def _found_secs(url: str, number: int) -> float:
 
 
 def _rows(url: str) -> Iterator[dict[str, Any]]:
-  with running_server.load(url, _QUESTIONS.value, _REQUESTS) as read:
+  with running_server.load(url, _QUESTIONS.value, _REQUESTS.value) as read:
     read()  # Warms up.
     quiet = [read() for _ in range(4)]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
