@@ -25,8 +25,8 @@ def in_batch_log_likelihood(
     block_embeddings: float32 [N, D], of the whole batch; row `first` + b is the
       block of query b.
     first: Queries of the batch before these, int32 [].
-    is_compared: bool [B, N], which blocks b' the sum has; not those that may be
-      right, too, as the same block once more. By default all.
+    is_compared: Whether the sum has block b', bool [B, N]; false for a block
+      that may be right, too, such as the same block again. By default all.
 
   Returns:
     float32 [B].
@@ -54,7 +54,12 @@ def in_batch_accuracy(
   return tf.cast(tf.equal(best, own), tf.float32)
 
 
-def _scores_and_own(queries, blocks, first, is_compared):
+def _scores_and_own(
+  queries: tf.Tensor,
+  blocks: tf.Tensor,
+  first: int | tf.Tensor,
+  is_compared: Optional[tf.Tensor],
+) -> tuple[tf.Tensor, tf.Tensor]:
   """Returns f(x,z), float32 [B, N], and which z is each query's, int32 [B]."""
   scores = tf.matmul(queries, blocks, transpose_b=True)
   if is_compared is not None:

@@ -52,7 +52,9 @@ def early_update_log_likelihood(
   return _masked_log_likelihood(retrieval_scores, has_answer, hard)
 
 
-def _masked_log_likelihood(scores, positive, hard):
+def _masked_log_likelihood(
+  scores: tf.Tensor, positive: tf.Tensor, hard: bool
+) -> tf.Tensor:
   scores = tf.maximum(tf.cast(scores, tf.float32), exclusion.NO_SCORE)
   positive = tf.logical_and(positive, exclusion.exists(scores))
   join = tf.reduce_max if hard else tf.reduce_logsumexp

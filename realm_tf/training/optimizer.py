@@ -94,7 +94,7 @@ class _AdamW(optimization.AdamWeightDecay):
   def __init__(self, embedder_rate_scale: float, **kwargs: Any):
     super().__init__(**kwargs)
     self._embedder_rate_scale = embedder_rate_scale
-    self.is_good: Optional[tf.Tensor] = None  # See `apply`.
+    self.is_good: Optional[tf.Tensor] = None  # Set by `apply`.
 
   def _prepare_local(
     self, var_device: str, var_dtype: tf.DType, apply_state: _State

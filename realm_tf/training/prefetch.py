@@ -18,7 +18,7 @@ def prefetch(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
   ready: queue.Queue = queue.Queue(depth)
   closed = threading.Event()
 
-  def work():
+  def work() -> None:
     try:
       for item in items:
         if not _put(ready, (item, None), closed):
@@ -40,8 +40,10 @@ def prefetch(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
     closed.set()
 
 
-def _put(ready, entry, closed):
-  """Waits for room; returns False if nobody will take the entry any more."""
+def _put(
+  ready: queue.Queue, entry: tuple[object, object], closed: threading.Event
+) -> bool:
+  """Waits for room; returns False if the reader is gone."""
   while not closed.is_set():
     try:
       ready.put(entry, timeout=0.1)

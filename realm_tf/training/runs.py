@@ -47,7 +47,7 @@ def open_inputs(config: config_lib.ExperimentConfig, corpus_dir: str) -> Inputs:
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
     layout.vocab_file(corpus_dir)
   )
-  config = precision.resolve(config)  # The run's config says what was chosen.
+  config = precision.resolve(config)  # The run's config has the choice.
   config = dataclasses.replace(
     config,
     model=realm_model.with_vocab_size(config.model, tokenizer.vocab_size),

@@ -2,7 +2,7 @@
 
 The loop runs on the host, one compiled function a step, so retrieval and index
 swaps happen between two steps. Under a strategy each replica gets its part of
-the batch; loss, gradients, norms and logs are those of the whole batch.
+the batch; loss, gradients, norms and logs belong to the whole batch.
 """
 
 import abc
@@ -42,7 +42,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
   Args:
     optimizer: Its `iterations` are the global step.
     model: The model in training.
-    variables: Variables that learn; by default all trainable ones of `model`.
+    variables: Variables that learn; by default all that `model` trains.
     jit_compile: Whether XLA compiles loss and gradients where there is one
       device. It fuses all between two matmuls, forwards and backwards: half of
       a step on CPU. Several replicas talk to one another, which it cannot.
@@ -173,7 +173,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
   def _must_stop(self) -> bool:
     if strategies.num_workers(self._strategy) == 1:
       return self._stop_requested
-    # Not that of the last step, which may still be computed.
+    # The last step may still be running, so its vector is not read.
     return self._logs.before_last(_STOP) > 0
 
   def _wait_for_batch(self, iterator: Iterator[Batch]) -> Batch:

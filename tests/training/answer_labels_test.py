@@ -16,7 +16,7 @@ _TEXTS = ['a b . c d', 'e a b f', 'd d d d', 'f']
 
 
 class _CountingTable(fakes.FakeTable):
-  """Counts the blocks whose text is asked for."""
+  """Counts the blocks that are read."""
 
   num_gathered = 0
 

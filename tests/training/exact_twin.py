@@ -20,7 +20,7 @@ def assert_same_step(
   Args:
     test: That asserts.
     make_trainer: Takes jit_compile; of the same model each time.
-    batch: Of a step.
+    batch: Batch of a step.
     layers: Of the model, those that train with a `lean` encoder.
   """
   batch = {name: tf.constant(value) for name, value in batch.items()}

@@ -1,6 +1,6 @@
 """Tests that all strategies train alike: one process, two devices, two hosts.
 
-The same examples and the same loss in each step, whoever computes which part.
+Each step has the same examples and the same loss under all strategies.
 """
 
 import re

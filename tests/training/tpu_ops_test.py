@@ -30,7 +30,7 @@ _SEED = 7
 
 
 def _ids(*shape):
-  """Returns wordpieces with zeros behind them, the same at each call."""
+  """Returns wordpieces with zeros after them, the same at each call."""
   rng = np.random.default_rng(shape)
   ids = rng.integers(5, tiny.TOKENIZER.vocab_size, shape)
   lengths = rng.integers(1, shape[-1] + 1, [*shape[:-1], 1])

@@ -23,7 +23,7 @@ class Runs:
 
   Args:
     directory: New.
-    num_steps: Of each run.
+    num_steps: Steps of each run.
     *settings: Fields of the config, as for --set.
   """
 
@@ -106,7 +106,7 @@ class Runs:
     return {row['step']: row['loss'] for row in self.rows(name)}
 
   def fingerprint(self, name: str) -> str:
-    """Returns that of the last parameters."""
+    """Returns the fingerprint of the last parameters."""
     newest = versions.newest(layout.params_root(self.run_dir(name)))
     return versions.read_manifest(newest.path)['params_fingerprint']
 

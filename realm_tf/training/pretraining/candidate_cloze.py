@@ -34,9 +34,8 @@ def with_sentences(
 ) -> Iterator[pretraining_batches.Batch]:
   """Adds 'cloze_ids', int32 [b, K - 1, Lx], to batches of pre-training.
 
-  A sentence stays in its block; noise and dropped words are those of
-  `inverse_cloze`. Zeros stand for a candidate that is none, or that is of a
-  held-out article.
+  A sentence stays in its block; `inverse_cloze` sets its noise and its dropped
+  words. Zeros stand for padding, and for a block of a held-out article.
 
   Args:
     table: The corpus.

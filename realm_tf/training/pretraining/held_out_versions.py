@@ -98,9 +98,9 @@ class HeldOutVersions:
       return
     best = self._best()
     if best is None:
-      logging.warning('No version was measured, so none is the best.')
+      logging.warning('No version was measured: there is no best one.')
       return
-    logging.info('The best by %s is that of step %d.', self._metric, best)
+    logging.info('The best version by %s has step %d.', self._metric, best)
     best_dir = layout.best_dir(self._run_dir)
     if tf.io.gfile.exists(best_dir):
       listed_files.remove_tree(best_dir)

@@ -65,7 +65,7 @@ class IndexSearch:
 
   Args:
     run_dir: Directory that the refresher publishes in.
-    submit: See `hot_swap.HotSwap`; by default to a thread.
+    submit: Runs a load in the background; by default in a thread.
     wait: Called until the index that is needed is there.
     share: Number of this process, and the first step; a step searches once.
   """
@@ -136,7 +136,7 @@ class IndexSearch:
       return
     raise errors.UserError(
       f'With pin_index, step {step} needs the index of step {self._wanted}. '
-      f'Found none in {self._root}, but that of step {newest.step}. Build it '
+      f'Found step {newest.step} as the newest in {self._root}. Build it '
       'again with bin.build_index, or resume without pin_index.'
     )
 

@@ -132,7 +132,7 @@ def choose(
 
   Args:
     hits: Block ids, best first, int [B, N].
-    batch: Masked queries; see `masking.mask_batch`.
+    batch: Masked queries from `masking.mask_batch`.
   """
   own, k = batch[_OWN], experiment.pretraining.num_candidates
   if experiment.pretraining.candidates != 'recurring_span':

@@ -67,7 +67,7 @@ def average(
   Scalars of normalized embeddings stay if only `after` has learned them.
 
   Args:
-    weight: Of `after`'s, in [0, 1].
+    weight: Weight of `after`, in [0, 1].
     where: Source of `before`, for errors.
 
   Raises:

@@ -20,7 +20,7 @@ def _id(piece):
 
 
 def _trainer(candidate_ids):
-  """Returns a trainer that has seen 'a [MASK]', of which 'b' is masked."""
+  """Returns a trainer that has seen 'a [MASK]'; the mask hides 'b'."""
   return types.SimpleNamespace(
     global_step=tf.Variable(7),
     last_batch={
