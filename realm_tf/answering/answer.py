@@ -45,11 +45,11 @@ class Evidence(NamedTuple):
 class Answer(NamedTuple):
   """An answer, and how sure it is in two factors.
 
-  The reader is trained on questions of which a block that is read holds the
-  answer (Section 3.2), and a constant added to all of its scores changes
-  nothing. So its scores cannot say that there is no answer. The retriever's
-  can: the early-update loss trains them to give the probability that a block
-  holds it. The answer is right with `probability * (1 - null_probability)`.
+  The reader is trained on questions whose answer is in a block that it reads
+  (Section 3.2), so its scores cannot say that there is no answer. The scores of
+  the retriever can: the early-update loss trains them as the probability that a
+  block holds it. The answer is right with
+  `probability * (1 - null_probability)`.
 
   Attributes:
     prediction: The first evidence's answer; '' if no block could be read.
@@ -57,12 +57,12 @@ class Answer(NamedTuple):
       the log sum exp of their scores. None if there is no span.
     evidence: At most one per block, that of the prediction first, then by
       score, best first.
-    probability: p(y|x) of the predicted text, in any spelling that counts as
-      the same, if a block that was read has the answer: the softmax over all
-      spans of these blocks, summed over the text's. 0 if there is none.
-    null_probability: Probability that none of these blocks has the answer: what
-      softmax f(x,z) over the blocks found, at most `config.NUM_COMPARED`,
-      gives to others or to the null block. 1 if no block could be read.
+    probability: p(y|x) of the predicted text if a block that was read has the
+      answer: the softmax over all spans of these blocks, summed over the spans
+      of the text. 0 without a span.
+    null_probability: Probability that no block that was read has the answer:
+      the rest of the softmax of f(x,z) over at most `config.NUM_COMPARED`
+      blocks. 1 if no block could be read.
   """
 
   question: str

@@ -66,10 +66,7 @@ class Choice(NamedTuple):
 
 
 def key(text: str) -> str:
-  """Returns what is compared of a span's text: exact match's normal form.
-
-  A text of which normalizing leaves nothing is compared as it is.
-  """
+  """Returns the normal form of exact match, or the text if that is empty."""
   return answers.normalize_answer(text) or text
 
 
@@ -150,7 +147,7 @@ def log_sum_exp(scores: Any, xp: ModuleType = np) -> Any:
   return xp.where(exists, logs, NOTHING)
 
 
-def _shown(scores, preferred, xp):
+def _shown(scores: Any, preferred: Any, xp: ModuleType) -> tuple[Any, Any, Any]:
   """Returns `columns`, `places` and `exists` of `Choice`."""
   has_text = xp.any(preferred, axis=-1)  # [B, K]
   allowed = xp.where(preferred | ~has_text[..., None], scores, NOTHING)
@@ -164,5 +161,5 @@ def _shown(scores, preferred, xp):
   return columns, places, _take(best, columns, xp) > NOTHING
 
 
-def _take(values, columns, xp):
+def _take(values: Any, columns: Any, xp: ModuleType) -> Any:
   return xp.take_along_axis(values, columns, axis=1)

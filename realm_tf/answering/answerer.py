@@ -6,10 +6,10 @@ Answers are cut from the block's text by character offsets: joined wordpieces
 would answer "u . s ." for "U.S.".
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import math
-from typing import Optional
+from typing import Any, Optional, cast
 
 import numpy as np
 
@@ -124,14 +124,16 @@ class Answerer:
       self.lengths.title_tokens,
       self.finetuning.joint_tokens - 3,
     )
-    scores = self.reader(
+    scores = cast(Reader, self.reader)(
       question_ids, title_ids, sampling.trim(body_ids, 1), _finite(read.scores)
     )
     scores = np.array(scores)
     scores[read.block_ids < 0] = -np.inf  # No block has no span.
     return answer_choice.best_spans(scores)
 
-  def _cut(self, block_ids: np.ndarray, spans: answer_choice.Spans):
+  def _cut(
+    self, block_ids: np.ndarray, spans: answer_choice.Spans
+  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns the spans' first characters, ends and texts, [B, K, S] each."""
     exists = spans.scores > answer_choice.NOTHING
     readable = np.argwhere(exists.any(axis=-1))
@@ -197,7 +199,9 @@ class Answerer:
       )
     return answers
 
-  def _evidence(self, block_ids, fields) -> list[answer_lib.Evidence]:
+  def _evidence(
+    self, block_ids: np.ndarray, fields: Iterable[tuple[Any, ...]]
+  ) -> list[answer_lib.Evidence]:
     """Returns the evidence of the blocks; `fields` are those after the text."""
     ids = block_ids.tolist()
     blocks = zip(ids, self.table.titles(ids), self.table.texts(ids), fields)

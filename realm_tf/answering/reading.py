@@ -47,7 +47,9 @@ def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
     input_signature=[spec, spec, spec, tf.TensorSpec([], tf.int32)],
   )
 
-  def score_pairs(tokens, body_length):
+  def score_pairs(
+    tokens: dict[str, np.ndarray], body_length: int
+  ) -> np.ndarray:
     arrays = [tokens[name][:, None] for name in joining.NAMES]
     return score(*arrays, body_length)[:, 0].numpy()
 
@@ -128,7 +130,9 @@ class PairReader:
       scores[rows, :longest] = self._score(some, longest)
     return scores.reshape(shape) + retrieval_scores[:, :, None, None]
 
-  def _pack(self, question_ids, title_ids, body_ids):
+  def _pack(
+    self, question_ids: np.ndarray, title_ids: np.ndarray, body_ids: np.ndarray
+  ) -> dict[str, np.ndarray]:
     """Returns BERT's input of all pairs, int32 [B * K, L] each."""
     joint = self._pack_pairs(
       *(tf.constant(ids) for ids in (question_ids, body_ids, title_ids))

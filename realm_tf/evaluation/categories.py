@@ -84,7 +84,9 @@ def table(categories: Categories) -> str:
   return '\n'.join(lines)
 
 
-def _means(labels, values):
+def _means(
+  labels: Sequence[str], values: Mapping[str, np.ndarray]
+) -> dict[str, dict[str, float]]:
   names, label_of, counts = np.unique(
     labels, return_inverse=True, return_counts=True
   )

@@ -60,10 +60,9 @@ class Other:
     """Compares this run with the other.
 
     Returns:
-      For metrics.json: exact match of both runs in percent, the numbers of
-      questions that both, only one or neither answers exactly, and the p-value
-      of McNemar's test. And the rows of comparison.jsonl: the questions on
-      which just one run is right.
+      Fields of metrics.json: exact match in percent, numbers of questions, and
+      McNemar's p-value. Rows of comparison.jsonl: the questions on which just
+      one run is right.
     """
     this = exact_match.per_question(predictions, self._questions).exact
     other = exact_match.per_question(self.predictions, self._questions).exact
@@ -133,21 +132,23 @@ def read_right(
 
 
 def p_value(this: np.ndarray, other: np.ndarray) -> float:
-  """Returns McNemar's p-value of two systems' right questions, bool [Q]."""
-  return mcnemar_p_value(int((this & ~other).sum()), int((other & ~this).sum()))
-
-
-def mcnemar_p_value(only_this: int, only_other: int) -> float:
   """Returns the exact two-sided p-value of McNemar's test.
 
-  If the runs were equal, `only_this` of n = only_this + only_other would be the
-  heads in n throws of a coin.
+  Of the n questions on which just one of two equal systems is right, one system
+  has as many as a coin has heads in n throws.
+
+  Args:
+    this: Questions that one system has right, bool [Q].
+    other: Questions that the other system has right, bool [Q].
   """
-  num = only_this + only_other
+  num = int((this != other).sum())
+  only_this = int((this & ~other).sum())
   return float(stats.binomtest(only_this, num).pvalue) if num else 1.0
 
 
-def _read(path, questions):
+def _read(
+  path: str, questions: Sequence[questions_lib.Question]
+) -> list[tuple[str, dict[str, Any]]]:
   """Returns (place, object) of each line, checked to be of the questions."""
   rows = list(json_records.read_lines(path))
   if len(rows) != len(questions):

@@ -30,14 +30,9 @@ def per_question(
   Args:
     predictions: Answers, in the order of `questions`; '' for none.
   """
-  if not questions or len(predictions) != len(questions):
-    raise ValueError(
-      'There must be one prediction per question, and at least one. Got '
-      f'{len(predictions)} predictions, {len(questions)} questions.'
-    )
   exact = [
     answers.exact_match(prediction, question.answers, question.regex)
-    for prediction, question in zip(predictions, questions)
+    for prediction, question in zip(predictions, questions, strict=True)
   ]
   overlap = [
     is_exact if question.regex else answers.f1(prediction, question.answers)

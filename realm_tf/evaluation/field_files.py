@@ -106,7 +106,7 @@ def write_kilt(
       file.write(json.dumps(record, ensure_ascii=False) + '\n')
 
 
-def _writing(path: str):
+def _writing(path: str) -> tf.io.gfile.GFile:
   if os.path.dirname(path):
     tf.io.gfile.makedirs(os.path.dirname(path))
   file = tf.io.gfile.GFile(path, 'w')
@@ -114,7 +114,9 @@ def _writing(path: str):
   return file
 
 
-def _contexts(outcome, row, table) -> Iterator[dict[str, Any]]:
+def _contexts(
+  outcome: outcome_lib.Outcome, row: int, table: block_table.BlockTable
+) -> Iterator[dict[str, Any]]:
   columns = outcome.block_ids[row] >= 0
   ids = outcome.block_ids[row][columns].tolist()
   for block_id, title, text, score, has_answer in zip(

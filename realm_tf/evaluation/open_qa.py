@@ -80,21 +80,16 @@ class OpenQa:
     other: Optional[comparison.Other] = None,
     judge: Optional[Judge] = None,
   ) -> dict[str, Any]:
-    """Answers all questions and writes predictions.jsonl and comparison.jsonl.
+    """Answers all questions and returns the fields of metrics.json.
+
+    Writes predictions.jsonl, or ranks.jsonl without a reader, and
+    comparison.jsonl if there is another run.
 
     Args:
       questions: At least one.
       recall_at: Each k of recall@k; a corpus with fewer blocks counts whole.
-      output_dir: Made if missing. Without a reader, ranks are written in place
-        of predictions; comparison.jsonl if there is another run.
-      other: A run to compare with; needs a reader.
+      other: A run to compare with; a UserError without a reader.
       judge: Measures more of the outcome, or writes it elsewhere.
-
-    Returns:
-      The fields of metrics.json; see `summary`. `write_metrics` writes them.
-
-    Raises:
-      UserError: There is another run, but no reader.
     """
     if self.read and not any(question.answers for question in questions):
       # There is nothing to compare what is read with.
@@ -121,8 +116,12 @@ class OpenQa:
       _write_lines(os.path.join(output_dir, COMPARISON), rows)
     return metrics
 
-  def _answer(self, questions, num_retrieved) -> outcome_lib.Outcome:
-    found, answers, seconds = [], [], []
+  def _answer(
+    self, questions: Sequence[questions_lib.Question], num_retrieved: int
+  ) -> outcome_lib.Outcome:
+    found: list[searcher_lib.Neighbors] = []
+    answers: list[answer_lib.Answer] = []
+    seconds: list[float] = []
     with tqdm.tqdm(total=len(questions), unit='question') as progress:
       for start in range(0, len(questions), self.batch_size):
         batch = [q.question for q in questions[start : start + self.batch_size]]
@@ -148,7 +147,7 @@ class OpenQa:
       np.concatenate([each.scores for each in found]),
       retrieval_recall.holds_answer(block_ids, self.matcher, questions),
       is_gold,
-      answers if self.read else None,
+      answers,
       np.array(warm),
     )
 
@@ -192,7 +191,7 @@ def write_metrics(metrics: Mapping[str, Any], output_dir: str) -> None:
     file.write(json.dumps(metrics, indent=2) + '\n')
 
 
-def _write_lines(path: str, rows: Iterable[dict[str, Any]]):
+def _write_lines(path: str, rows: Iterable[dict[str, Any]]) -> None:
   with tf.io.gfile.GFile(path, 'w') as file:
     file.write('')  # Without rows there would be no file.
     for row in rows:

@@ -23,9 +23,9 @@ class Outcome:
     holds_answer: Whether they hold an answer, bool [Q, K].
     is_gold: Whether they are of the article of `gold_id`, bool [Q, K]; None if
       no question has one.
-    answers: Q answers; None without a reader.
-    seconds: Time to retrieve and read per question, as its share of the batch;
-      for some of the questions.
+    answers: Q answers; empty without a reader.
+    seconds: Time to retrieve and read a question, its share of the batch; for
+      some of the questions.
   """
 
   questions: Sequence[questions_lib.Question]
@@ -33,7 +33,7 @@ class Outcome:
   scores: np.ndarray
   holds_answer: np.ndarray
   is_gold: Optional[np.ndarray]
-  answers: Optional[Sequence[answer_lib.Answer]]
+  answers: Sequence[answer_lib.Answer]
   seconds: np.ndarray
 
   @functools.cached_property
@@ -58,9 +58,8 @@ class Outcome:
   def reading(self) -> dict[str, np.ndarray]:
     """Returns metric -> value of each question in [0, 1], [Q].
 
-    exact_match and f1 rate the prediction, exact_match_one_block the answer
-    from the first retrieved block alone, and reader_oracle the best of the
-    answers from each block alone.
+    exact_match_one_block rates the answer from the first retrieved block alone,
+    and reader_oracle the best of the answers from each block alone.
     """
     return {
       'exact_match': self.quality.exact.astype(np.float64),
@@ -72,8 +71,7 @@ class Outcome:
   def reranked(self, found: np.ndarray) -> np.ndarray:
     """Returns the blocks that are right in the reader's order, bool [Q, K].
 
-    The reader compares question and block word by word: it reranks what the
-    retriever found. Blocks that it did not read are never right.
+    Blocks that it did not read are never right.
 
     Args:
       found: Whether each retrieved block is right, bool [Q, K].
@@ -110,14 +108,14 @@ class Outcome:
       rows.append({**answer.as_json(), **references, **ranks})
     return rows
 
-  def _first_block_is_right(self):
+  def _first_block_is_right(self) -> np.ndarray:
     given = [
       next((e.block_answer for e in answer.evidence if e.block_id == first), '')
       for answer, first in zip(self.answers, self.block_ids[:, 0], strict=True)
     ]
     return exact_match.per_question(given, self.questions).exact * 1.0
 
-  def _some_block_is_right(self):
+  def _some_block_is_right(self) -> np.ndarray:
     right = [
       any(
         exact_match.per_question([item.block_answer], [question]).exact[0]

@@ -38,13 +38,15 @@ def query_ids(
       f'Questions must have different ids, or none. Found {twice!r} twice. '
       'Change the "id" of one.'
     )
-  if qrels and not any(name in qrels for name in ids):
+  if not qrels:
+    return ids
+  if not any(name in qrels for name in ids):
     raise errors.UserError(
       '--qrels must judge some of the questions, by their ids. Found '
       f'{next(iter(qrels))!r} there, and {ids[0]!r} as a question. Give the '
       "questions' own."
     )
-  num_other = len(qrels.keys() - set(ids)) if qrels else 0
+  num_other = len(qrels.keys() - set(ids))
   if num_other:
     logging.warning(
       '--qrels judge %d questions, of which %d are not asked.',
@@ -77,7 +79,7 @@ def rank_articles(
       articles[name] = max(articles.get(name, score), score)
     rankings.append([])
     last = np.float32(np.inf)
-    for name in sorted(articles, key=articles.get, reverse=True):
+    for name in sorted(articles, key=lambda n: articles[n], reverse=True):
       last = min(articles[name], np.nextafter(last, np.float32(-np.inf)))
       rankings[-1].append((name, float(last)))
   return rankings
@@ -123,12 +125,14 @@ def add_metrics(
   )
 
 
-def _recall(relevance, found):
+def _recall(relevance: Mapping[str, int], found: Sequence[str]) -> float:
   relevant = {name for name, value in relevance.items() if value > 0}
   return len(relevant.intersection(found)) / max(1, len(relevant))
 
 
-def _reciprocal_rank(relevance, found):
+def _reciprocal_rank(
+  relevance: Mapping[str, int], found: Sequence[str]
+) -> float:
   ranks = (
     rank
     for rank, name in enumerate(found[:CUT], 1)
@@ -137,12 +141,12 @@ def _reciprocal_rank(relevance, found):
   return 1 / next(ranks, math.inf)
 
 
-def _ndcg(relevance, found):
+def _ndcg(relevance: Mapping[str, int], found: Sequence[str]) -> float:
   best = _dcg(sorted(relevance.values(), reverse=True))
   return _dcg([relevance.get(name, 0) for name in found]) / best if best else 0
 
 
-def _dcg(gains):
+def _dcg(gains: Sequence[int]) -> float:
   return sum(
     max(gain, 0) / math.log2(rank + 1)
     for rank, gain in enumerate(gains[:CUT], 1)

@@ -26,11 +26,6 @@ def holds_answer(
     matcher: Tells which block holds which answer.
     questions: B questions, at least one.
   """
-  if not questions or len(block_ids) != len(questions):
-    raise ValueError(
-      'There must be one row of blocks per question, and at least one. Got '
-      f'{len(block_ids)} rows, {len(questions)} questions.'
-    )
   return matcher.matches(
     block_ids,
     [question.answers for question in questions],
@@ -61,8 +56,6 @@ def is_of_gold_article(
 
 def within(found: np.ndarray, k: int) -> np.ndarray:
   """Returns whether one of the first k, or of all if fewer, is right, [B]."""
-  if k < 1:
-    raise ValueError(f'k must be positive. Got {k}.')
   return found[:, :k].any(axis=1)
 
 

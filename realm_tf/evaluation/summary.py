@@ -23,7 +23,7 @@ def summarize(
     outcome: Outcome of at least one question.
     recall_at: Each k of recall@k; where fewer blocks were retrieved, all count.
   """
-  read = {} if outcome.answers is None else outcome.reading()
+  read = outcome.reading() if outcome.answers else {}
   recall = (
     _recall('recall', outcome.holds_answer, recall_at)
     if outcome.has_answers and (outcome.block_ids >= 0).any()
@@ -41,7 +41,7 @@ def summarize(
     metrics['num_with_gold_id'] = int(outcome.has_gold.sum())
     metrics.update(_means(gold))
     ends.update(_intervals(gold, seed))
-  if outcome.answers is not None:
+  if outcome.answers:
     metrics.update(_calibration(outcome))
   metrics.update(_latency(outcome.seconds))
   metrics['intervals'] = ends
@@ -64,7 +64,9 @@ def recall(
   return _means(values), _intervals(values, seed)
 
 
-def _recall(name, found, recall_at):
+def _recall(
+  name: str, found: np.ndarray, recall_at: Sequence[int]
+) -> dict[str, np.ndarray]:
   return {
     f'{name}@{k}': retrieval_recall.within(found, k).astype(np.float64)
     for k in recall_at
@@ -87,7 +89,9 @@ def _means(values: Mapping[str, np.ndarray]) -> dict[str, float]:
   return {name: 100 * float(value.mean()) for name, value in values.items()}
 
 
-def _intervals(values, seed):
+def _intervals(
+  values: Mapping[str, np.ndarray], seed: int
+) -> dict[str, list[float]]:
   """Returns metric -> [lower end, upper end]."""
   if not values:
     return {}
@@ -95,7 +99,7 @@ def _intervals(values, seed):
   return dict(zip(values, (100 * ends).tolist(), strict=True))
 
 
-def _calibration(outcome):
+def _calibration(outcome: outcome_lib.Outcome) -> dict[str, float]:
   """Returns the error of `probability`, and of its product with 1 - null."""
   probabilities, null = (
     np.array([getattr(answer, name) for answer in outcome.answers])

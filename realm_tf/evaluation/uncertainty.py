@@ -13,9 +13,9 @@ def bootstrap(
 ) -> np.ndarray:
   """Returns 95 % intervals of the means, by the percentile bootstrap.
 
-  Questions are drawn with replacement, as many as there are, and all metrics
-  share the draws (Efron and Tibshirani 1993, chapter 13). The ends are those of
-  scipy.stats.bootstrap with the same seed, which takes three times as long.
+  Q questions are drawn with replacement, and all metrics share the draws (Efron
+  and Tibshirani 1993, chapter 13). scipy.stats.bootstrap returns the same ends
+  for a seed, in three times the time.
 
   Args:
     values: M metrics of Q questions, [Q, M]; Q at least 1.
@@ -47,9 +47,8 @@ def expected_calibration_error(
 
   Args:
     probabilities: Probability of each answer, [Q]; Q at least 1.
-    correct: Whether it is right, bool [Q].
-    num_bins: Bins of [0, 1]. A probability at an edge belongs to the bin
-      above, and 1 to the last one.
+    correct: Whether each answer is right, bool [Q].
+    num_bins: Bins of [0, 1]; an edge belongs to the bin above it.
   """
   probabilities = np.asarray(probabilities, np.float64)
   bins = np.minimum((probabilities * num_bins).astype(int), num_bins - 1)
@@ -60,7 +59,9 @@ def expected_calibration_error(
   return float(np.abs(gaps).sum() / len(probabilities))
 
 
-def _counts(rng, num_draws, num_questions):
+def _counts(
+  rng: np.random.Generator, num_draws: int, num_questions: int
+) -> np.ndarray:
   """Returns how often each question is drawn, float64 [draws, Q]."""
   drawn = rng.integers(num_questions, size=[num_draws, num_questions])
   drawn += np.arange(num_draws)[:, None] * num_questions

@@ -49,10 +49,10 @@ class Validator:
       model: The same object in every call.
       index: Index to search. Compiled functions are kept until it changes.
     """
-    if index is not self._index:
-      self._index = index
-      self._answerer = loading.over_model(model, index.searcher, *self._setting)
     answerer = self._answerer
+    if answerer is None or index is not self._index:
+      answerer = loading.over_model(model, index.searcher, *self._setting)
+      self._index, self._answerer = index, answerer
     queries = answerer.queries([each.question for each in self._questions])
     retriever = self._retriever or answerer.retriever
     found = retriever.retrieve(queries, answerer.num_read)

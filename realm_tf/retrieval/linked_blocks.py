@@ -138,7 +138,7 @@ class LinkedSearcher:
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
     seeds = self._searcher.search(queries, max(k, NUM_SEEDS))
 
-    def score(rows, block_ids):
+    def score(rows: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
       vectors = read_vectors(self._embeddings, block_ids)
       return np.einsum('nd,nd->n', queries[rows], vectors)
 

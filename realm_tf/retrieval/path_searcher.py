@@ -49,7 +49,7 @@ class Paths:
     """
     num_seeds = seeds.shape[1]
 
-    def score(rows, block_ids):
+    def score(rows: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
       vectors = linked_blocks.read_vectors(self._embeddings, block_ids)
       return np.einsum('nd,nd->n', queries[rows // num_seeds], vectors)
 

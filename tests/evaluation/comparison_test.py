@@ -17,6 +17,11 @@ _QUESTIONS = [
 ]
 
 
+def _p_value(only_this, only_other):
+  this = np.arange(only_this + only_other) < only_this
+  return comparison.p_value(this, ~this)
+
+
 class McNemarTest(parameterized.TestCase):
   @parameterized.parameters(
     (0, 0, 1.0),
@@ -29,15 +34,13 @@ class McNemarTest(parameterized.TestCase):
     (1, 0, 1.0),
   )
   def test_matches_hand_computation(self, this, other, expected):
-    self.assertAlmostEqual(comparison.mcnemar_p_value(this, other), expected)
+    self.assertAlmostEqual(_p_value(this, other), expected)
 
   def test_many_questions(self):
     # Fifty deviations from the middle: less than any float, yet no error.
-    self.assertEqual(comparison.mcnemar_p_value(9000, 10), 0.0)
+    self.assertEqual(_p_value(9000, 10), 0.0)
     # A normal approximation: z = (|500 - 560| - 1) / sqrt(1060) = 1.812.
-    self.assertAlmostEqual(
-      comparison.mcnemar_p_value(500, 560), 0.0700, places=3
-    )
+    self.assertAlmostEqual(_p_value(500, 560), 0.0700, places=3)
 
 
 class OtherTest(absltest.TestCase):

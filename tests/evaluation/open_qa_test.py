@@ -11,6 +11,7 @@ from realm_tf.answering import answer as answer_lib
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import open_qa
+from realm_tf.retrieval import retriever
 from realm_tf.text import answers
 from tests import fakes
 
@@ -63,8 +64,11 @@ class OpenQaTest(absltest.TestCase):
     self.matcher = answers.AnswerMatcher(lambda ids: [_TEXTS[i] for i in ids])
     self.output_dir = os.path.join(self.create_tempdir().full_path, 'new')
 
+  def _qa(self, read=_read, **changes):
+    return open_qa.OpenQa(self.matcher, _first_three(), read=read, **changes)
+
   def test_metrics_match_hand_computation(self):
-    qa = open_qa.OpenQa(self.matcher, _first_three(), read=_read, batch_size=2)
+    qa = self._qa(batch_size=2)
     metrics = qa.run(_QUESTIONS, [1, 2, 100], self.output_dir)
 
     # 'Paris' is right once of three times. Answers are in block 1, 0, 2.
@@ -108,7 +112,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertEqual(written, metrics)
 
   def test_predictions_have_what_came_out_and_what_was_asked_for(self):
-    qa = open_qa.OpenQa(self.matcher, _first_three(), read=_read)
+    qa = self._qa()
     qa.run(_QUESTIONS, [2], self.output_dir)
     rows = [
       json.loads(line) for line in _lines(self.output_dir, open_qa.PREDICTIONS)
@@ -117,27 +121,12 @@ class OpenQaTest(absltest.TestCase):
       [row['question'] for row in rows], ['where', 'what', 'who']
     )
     self.assertEqual([row['answer_rank'] for row in rows], [2, 1, None])
+    queries = retriever.of_texts(['where'])
+    (answer,) = _read(queries, _first_three().retrieve(queries, 2))
     self.assertEqual(
       rows[0],
       {
-        'question': 'where',
-        'prediction': 'Paris',
-        'score': 2.5,
-        'evidence': [
-          {
-            'block_id': 0,
-            'title': 'T',
-            'text': 'Paris',
-            'start': 0,
-            'end': 5,
-            'answer': 'Paris',
-            'retrieval_probability': 0.5,
-            'score': 2.5,
-            'block_answer': 'Paris',
-          }
-        ],
-        'probability': 0.5,
-        'null_probability': 0.25,
+        **answer.as_json(),
         'id': 'x',
         'answers': ['Rome'],
         'regex': False,
@@ -148,12 +137,7 @@ class OpenQaTest(absltest.TestCase):
     )
 
   def test_recall_by_gold_id_is_of_questions_that_have_one(self):
-    qa = open_qa.OpenQa(
-      self.matcher,
-      _first_three(),
-      read=_read,
-      read_article_ids=lambda ids: [f'article {i}' for i in ids],
-    )
+    qa = self._qa(read_article_ids=lambda ids: [f'article {i}' for i in ids])
     metrics = qa.run(_QUESTIONS, [1, 3], self.output_dir)
     self.assertEqual(metrics['num_with_gold_id'], 2)
     # Article 2 is third, article 0 is first.
@@ -171,7 +155,7 @@ class OpenQaTest(absltest.TestCase):
       evidence = [_evidence(1, 'Lyon', 'Paris'), _evidence(0, 'Lyon', 'Rome')]
       return [answer_lib.Answer(question, 'Lyon', 2.0, evidence)]
 
-    qa = open_qa.OpenQa(self.matcher, _first_three(), read=read)
+    qa = self._qa(read=read)
     for answer, expected in (
       ('Lyon', (100.0, 0.0, 0.0)),
       ('Rome', (0.0, 100.0, 100.0)),
@@ -189,7 +173,7 @@ class OpenQaTest(absltest.TestCase):
         answer_lib.Answer(q, 'K\u00f6ln', 2.0, evidence) for q in queries.texts
       ]
 
-    qa = open_qa.OpenQa(self.matcher, _first_three(), read=read)
+    qa = self._qa(read=read)
     metrics = qa.run(_QUESTIONS, [1, 2, 3], self.output_dir)
     # Of the answers' blocks 1, 0, 2 the reader has the third first, the first
     # second, and never read the other.
@@ -201,13 +185,7 @@ class OpenQaTest(absltest.TestCase):
     # The clock is read before and after each batch, of 2, 2 and 1 questions:
     # 100 s of compilation, then 0.5 s, then 0.75 s.
     times = itertools.accumulate([0, 100, 7, 0.5, 7, 0.75])
-    qa = open_qa.OpenQa(
-      self.matcher,
-      _first_three(),
-      read=_read,
-      batch_size=2,
-      clock=lambda: next(times),
-    )
+    qa = self._qa(batch_size=2, clock=lambda: next(times))
     metrics = qa.run([_QUESTIONS[0]] * 5, [1], self.output_dir)
     # Of 250, 250 and 750 ms; the 95th percentile is interpolated.
     self.assertAlmostEqual(metrics['latency_ms_median'], 250)
@@ -219,7 +197,7 @@ class OpenQaTest(absltest.TestCase):
       for question, prediction in zip(_QUESTIONS, ['Rome', 'y', 'z']):
         row = {'question': question.question, 'prediction': prediction}
         file.write(json.dumps(row) + '\n')
-    qa = open_qa.OpenQa(self.matcher, _first_three(), read=_read)
+    qa = self._qa()
     other = comparison.Other(other_dir, _QUESTIONS)
     metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
     found = metrics['comparison']
@@ -230,22 +208,18 @@ class OpenQaTest(absltest.TestCase):
 
   def test_a_comparison_needs_a_reader(self):
     other_dir = self.create_tempdir().full_path
-    open_qa.OpenQa(self.matcher, _first_three(), read=_read).run(
-      _QUESTIONS, [1], other_dir
-    )
+    self._qa().run(_QUESTIONS, [1], other_dir)
     other = comparison.Other(other_dir, _QUESTIONS)
     with self.assertRaisesRegex(errors.UserError, '--compare'):
-      open_qa.OpenQa(self.matcher, _first_three()).run(
-        _QUESTIONS, [1], self.output_dir, other
-      )
+      self._qa(read=None).run(_QUESTIONS, [1], self.output_dir, other)
     with self.subTest('equal runs differ nowhere'):
-      qa = open_qa.OpenQa(self.matcher, _first_three(), read=_read)
+      qa = self._qa()
       metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
       self.assertEqual(metrics['comparison']['p_value'], 1.0)
       self.assertEmpty(_lines(self.output_dir, open_qa.COMPARISON))
 
   def test_without_a_reader_measures_recall_only(self):
-    qa = open_qa.OpenQa(self.matcher, _first_three())
+    qa = self._qa(read=None)
     metrics = qa.run(_QUESTIONS[:1], [1, 5], self.output_dir)
     self.assertEqual(metrics['num_questions'], 1)
     self.assertEqual((metrics['recall@1'], metrics['recall@5']), (0.0, 100.0))
@@ -262,9 +236,7 @@ class OpenQaTest(absltest.TestCase):
     def judge(outcome, metrics):
       metrics['judged'] = outcome.block_ids.tolist(), outcome.scores.tolist()
 
-    qa = open_qa.OpenQa(
-      self.matcher, _first_three(), read=lambda *_: self.fail('Read.')
-    )
+    qa = self._qa(read=lambda *_: self.fail('Read.'))
     asked = [questions_lib.Question('who', (), question_id='x')]
     metrics = qa.run(asked, [2], self.output_dir, judge=judge)
     self.assertEqual(metrics['judged'], ([[0, 1]], [[0.0, 0.0]]))
@@ -274,9 +246,7 @@ class OpenQaTest(absltest.TestCase):
 
   def test_retrieves_more_blocks_than_recall_asks_for(self):
     seen = []
-    qa = open_qa.OpenQa(
-      self.matcher, _first_three(), read=_read, num_retrieved=7
-    )
+    qa = self._qa(num_retrieved=7)
     qa.run(
       _QUESTIONS,
       [1, 5],

@@ -1,5 +1,6 @@
 """Tests for realm_tf.evaluation.rankings and field_files."""
 
+import dataclasses
 import json
 import math
 import os
@@ -109,14 +110,8 @@ class RankingsTest(absltest.TestCase):
 
   def test_questions_without_answers_have_no_answer_recall(self):
     asked = [question._replace(answers=()) for question in _QUESTIONS]
-    outcome = outcome_lib.Outcome(
-      asked,
-      _OUTCOME.block_ids,
-      _OUTCOME.scores,
-      np.zeros([2, 4], bool),
-      None,
-      None,
-      np.ones(2),
+    outcome = dataclasses.replace(
+      _OUTCOME, questions=asked, holds_answer=np.zeros([2, 4], bool), answers=()
     )
     metrics = summary.summarize(outcome, [1])
     self.assertNotIn('recall@1', metrics)
@@ -260,7 +255,7 @@ def _random_run(rng, num_questions=200, num_blocks=600):
         for name in sorted(judged)
       ]
   outcome = outcome_lib.Outcome(
-    questions, block_ids, scores, block_ids < 0, None, None, np.ones(1)
+    questions, block_ids, scores, block_ids < 0, None, (), np.ones(1)
   )
   return outcome, articles, '\n'.join(lines) + '\n'
 
