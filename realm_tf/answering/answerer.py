@@ -36,11 +36,7 @@ class Answerer:
   """Answers questions in batches.
 
   Attributes:
-    reader: Scores spans. None in a model without a span reader, which then only
-      retrieves.
-    lengths: Longest question, in wordpieces.
-    finetuning: Number of blocks to read, joint length, batch size, and whether
-      the best span or the best text is the answer.
+    reader: Scores spans; None in a model that only retrieves.
   """
 
   tokenizer: wordpiece.WordpieceTokenizer
@@ -71,11 +67,7 @@ class Answerer:
   def answer(
     self, questions: Sequence[str], top_k: Optional[int] = None
   ) -> list[answer_lib.Answer]:
-    """Answers questions, in order.
-
-    Args:
-      top_k: Evidence kept per answer; by default, of every block read.
-    """
+    """Answers questions; `top_k` is the evidence kept, by default all."""
     queries = self.queries(questions)
     retrieved = self.retriever.retrieve(queries, self.num_compared)
     return self.read(queries, retrieved, top_k)
@@ -93,11 +85,9 @@ class Answerer:
     retrieved: searcher_lib.Neighbors,
     top_k: Optional[int] = None,
   ) -> list[answer_lib.Answer]:
-    """Reads the first `num_read` retrieved blocks of each question.
+    """Reads the first `num_read` of the retrieved blocks, [B, k].
 
-    Args:
-      retrieved: Blocks, [B, k]. Those that are not read only count for the
-        probability that the answer is elsewhere.
+    The other blocks count for the probability that the answer is elsewhere.
     """
     answers = []
     size = self.finetuning.eval_batch_size

@@ -78,13 +78,11 @@ def fastest_score(
 class PairReader:
   """Reads (question, block) pairs; an `answerer.Reader`.
 
-  It reads pairs in the order of their length, some at a time, so that it hardly
-  computes padding, and skips pairs without a block.
+  Pairs are read in the order of their length, some at a time, so that padding
+  is hardly computed. Pairs without a block are skipped.
 
   Args:
-    score: Span reader.
     max_width: W, in wordpieces.
-    config: Longest joint sequence, and whether it has titles.
   """
 
   def __init__(

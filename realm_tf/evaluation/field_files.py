@@ -35,11 +35,10 @@ def check_trec_ids(ids: Iterable[str]) -> None:
 def write_trec_run(
   path: str, ids: Sequence[str], rankings: Sequence[rankings_lib.Ranking]
 ) -> None:
-  """Writes a line for each article; see `rankings.rank_articles`.
+  """Writes a line for each ranked article of each question.
 
   Args:
-    ids: Ids of the Q questions, as `check_trec_ids` needs them; so those of
-      articles.
+    ids: Ids of the Q questions; `check_trec_ids` accepts them and the articles.
   """
   with _writing(path) as file:
     for query, ranking in zip(ids, rankings, strict=True):
@@ -53,12 +52,10 @@ def write_dpr_json(
   outcome: outcome_lib.Outcome,
   table: block_table.BlockTable,
 ) -> None:
-  """Writes each question's blocks, best first; `id` is that of the block.
+  """Writes the blocks of each of Q questions, best first.
 
-  Args:
-    path: With .jsonl at its end it gets one object a line, as FiD reads them;
-      otherwise one array.
-    ids: Ids of the Q questions.
+  A path that ends with .jsonl gets one object a line, as FiD reads them, and
+  another path one array.
   """
   is_lines = path.endswith('.jsonl')
   before, between, after = ('', '', '') if is_lines else ('[\n', ',', ']\n')
@@ -86,10 +83,7 @@ def write_kilt(
 ) -> None:
   """Writes the prediction, '' without a reader, and the ranked articles.
 
-  Args:
-    ids: Ids of the Q questions.
-    rankings: Articles of each; their ids are Wikipedia's if the corpus was made
-      from KILT's or a Wikipedia dump.
+  Articles have Wikipedia's ids if the corpus is from KILT or Wikipedia's dump.
   """
   with _writing(path) as file:
     for row, question in enumerate(outcome.questions):

@@ -68,7 +68,8 @@ def measure(
     hits = retriever.retrieve(queries, depth + span_recall.SPARE_HITS)
     found.append(span_recall.find(hits.block_ids, batch, table, depth)[1])
   has_span = np.concatenate(found)
-  means, ends = summary.recall('span_recall', has_span, recall_at, seed)
+  recall = summary.recall('span_recall', has_span, recall_at)
+  means, ends = summary.means(recall, seed)
   return {'num_sentences': len(has_span), **means, 'span_intervals': ends}
 
 

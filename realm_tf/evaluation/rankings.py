@@ -62,10 +62,9 @@ def rank_articles(
 ) -> list[Ranking]:
   """Returns the articles of each question's blocks, Q rankings.
 
-  The field's tools order a run by its scores, whatever its ranks say, and each
-  orders equal scores in another way. So of equal scores, in the order of
-  retrieval, each is lowered to the next float32 below the one before it; with
-  more digits trec_eval would find them equal again.
+  The field's tools order a run by its scores alone, and equal scores each in
+  another way. So each of several equal scores is lowered to the next float32
+  below the score before it; trec_eval would not see a smaller difference.
 
   Args:
     read_article_ids: Maps block ids to the ids of their articles.
@@ -105,8 +104,7 @@ def add_metrics(
   Args:
     qrels: Judgements of at least one of the questions.
     ids: Ids of the Q questions.
-    rankings: Articles of each.
-    recall_at: Each k of R@k.
+    rankings: Articles of each question.
   """
   judged = [
     (qrels[name], [article for article, _ in ranking])
@@ -119,10 +117,11 @@ def add_metrics(
   }
   values[f'MRR@{CUT}'] = [_reciprocal_rank(*each) for each in judged]
   values[f'nDCG@{CUT}'] = [_ndcg(*each) for each in judged]
-  metrics['num_with_qrels'] = len(judged)
-  summary.add_means(
-    metrics, {name: np.array(each) for name, each in values.items()}, seed
+  means, ends = summary.means(
+    {name: np.array(each) for name, each in values.items()}, seed
   )
+  metrics |= {'num_with_qrels': len(judged), **means}
+  metrics['intervals'] |= ends
 
 
 def _recall(relevance: Mapping[str, int], found: Sequence[str]) -> float:

@@ -21,82 +21,67 @@ def summarize(
 
   Args:
     outcome: Outcome of at least one question.
-    recall_at: Each k of recall@k; where fewer blocks were retrieved, all count.
+    recall_at: Each k of recall@k; where there are fewer blocks, all count.
   """
   read = outcome.reading() if outcome.answers else {}
-  recall = (
-    _recall('recall', outcome.holds_answer, recall_at)
-    if outcome.has_answers and (outcome.block_ids >= 0).any()
-    else {}
-  )
-  values = {**read, **recall}
-  if read and recall:
+  found = {}
+  if outcome.has_answers and (outcome.block_ids >= 0).any():
+    found = recall('recall', outcome.holds_answer, recall_at)
+  values = {**read, **found}
+  if read and found:
     reranked = outcome.reranked(outcome.holds_answer)
-    values |= _recall('reranked_recall', reranked, recall_at)
-  metrics: dict[str, Any] = {'num_questions': len(outcome.questions)}
-  metrics.update(_means(values))
-  ends = _intervals(values, seed)
+    values |= recall('reranked_recall', reranked, recall_at)
+  own_means, ends = means(values, seed)
+  metrics: dict[str, Any] = {
+    'num_questions': len(outcome.questions),
+    **own_means,
+  }
   if outcome.is_gold is not None:
-    gold = _recall('gold_recall', outcome.is_gold[outcome.has_gold], recall_at)
-    metrics['num_with_gold_id'] = int(outcome.has_gold.sum())
-    metrics.update(_means(gold))
-    ends.update(_intervals(gold, seed))
+    is_gold = outcome.is_gold[outcome.has_gold]
+    gold, gold_ends = means(recall('gold_recall', is_gold, recall_at), seed)
+    metrics |= {'num_with_gold_id': len(is_gold), **gold}
+    ends |= gold_ends
   if outcome.answers:
     metrics.update(_calibration(outcome))
   metrics.update(_latency(outcome.seconds))
   metrics['intervals'] = ends
   shown = {name: read[name] for name in ('exact_match', 'f1') if name in read}
   metrics['categories'] = categories.by_category(
-    outcome.questions, {**shown, **recall}
+    outcome.questions, {**shown, **found}
   )
   return metrics
 
 
 def recall(
-  name: str, found: np.ndarray, recall_at: Sequence[int], seed: int
-) -> tuple[dict[str, float], dict[str, list[float]]]:
-  """Returns recall@k and its interval, each by NAME@k.
+  name: str, found: np.ndarray, recall_at: Sequence[int]
+) -> dict[str, np.ndarray]:
+  """Returns NAME@k -> whether one of the first k blocks is right, float [Q].
 
   Args:
     found: Whether each block of each query is right, bool [Q, K].
   """
-  values = _recall(name, found, recall_at)
-  return _means(values), _intervals(values, seed)
-
-
-def _recall(
-  name: str, found: np.ndarray, recall_at: Sequence[int]
-) -> dict[str, np.ndarray]:
   return {
     f'{name}@{k}': retrieval_recall.within(found, k).astype(np.float64)
     for k in recall_at
   }
 
 
-def add_means(
-  metrics: dict[str, Any], values: Mapping[str, np.ndarray], seed: int
-) -> None:
-  """Adds means and their intervals to the fields of metrics.json.
+def means(
+  values: Mapping[str, np.ndarray], seed: int
+) -> tuple[dict[str, float], dict[str, list[float]]]:
+  """Returns metric -> mean, and metric -> [lower end, upper end].
 
   Args:
     values: Metric -> value of each question in [0, 1], [Q].
+    seed: Random seed of the intervals.
   """
-  metrics.update(_means(values))
-  metrics['intervals'].update(_intervals(values, seed))
-
-
-def _means(values: Mapping[str, np.ndarray]) -> dict[str, float]:
-  return {name: 100 * float(value.mean()) for name, value in values.items()}
-
-
-def _intervals(
-  values: Mapping[str, np.ndarray], seed: int
-) -> dict[str, list[float]]:
-  """Returns metric -> [lower end, upper end]."""
   if not values:
-    return {}
+    return {}, {}
   ends = uncertainty.bootstrap(np.stack(list(values.values()), axis=1), seed)
-  return dict(zip(values, (100 * ends).tolist(), strict=True))
+  return (
+    {name: 100 * float(value.mean()) for name, value in values.items()},
+    dict(zip(values, (100 * ends).tolist(), strict=True)),
+  )
 
 
 def _calibration(outcome: outcome_lib.Outcome) -> dict[str, float]:

@@ -2,8 +2,7 @@
 
   block titles and texts -> [this file] -> questions -> K blocks each
 
-The only file that imports the BM25 library and its stemmer. k1 and b are
-Anserini's and DrQA-era baselines' usual values for paragraphs.
+k1 and b are the usual values for paragraphs, Anserini's.
 """
 
 from collections.abc import Sequence
@@ -24,10 +23,9 @@ _NUM_THREADS = 2
 
 
 class Bm25Retriever:
-  """Ranks blocks by the words they share with a question.
+  """Ranks blocks by the words that a question shares with title and text.
 
-  Words are lower-cased and stemmed, English stop words are dropped. The title
-  is part of the text, as most blocks do not repeat what they are about.
+  Words are lower-cased and stemmed, English stop words are dropped.
   """
 
   def __init__(self, titles: Sequence[str], texts: Sequence[str]):

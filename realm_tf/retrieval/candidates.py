@@ -59,14 +59,12 @@ def have_span(
 
   Recurring spans teach a reader to look things up without any labels, as they
   teach a retriever in Ram et al. 2022 (https://arxiv.org/abs/2112.07708). Masks
-  that stand apart, as random tokens do, are several spans, and a block must
-  have each of them somewhere.
+  that stand apart are several spans, and a block must have each of them.
 
   Args:
-    body_ids: Wordpieces of the blocks, int32 [B, N, Lz]; zeros where there is
-      no block.
-    gold_ids: The masked wordpieces, int32 [B, M], zeros behind.
-    positions: Their positions in the query, int32 [B, M], ascending.
+    body_ids: Wordpieces of the blocks, int32 [B, N, Lz]; zeros for no block.
+    gold_ids: Masked wordpieces, int32 [B, M], zeros after them.
+    positions: Positions of the masks in the query, int32 [B, M], ascending.
   """
   return np.stack(
     [

@@ -62,16 +62,12 @@ class Alternating:
 def fuse(
   one: searcher.Neighbors, two: searcher.Neighbors, weight: float, k: int
 ) -> searcher.Neighbors:
-  """Returns the `k` best by the sum of two retrievers' scores.
+  """Returns the `k` best by the sum of two retrievers' scores, [B, k].
 
   Args:
     one: [B, n]; every row has a block.
     two: [B, m]; every row has a block.
     weight: Factor of the scores of `two`.
-    k: Blocks of each query.
-
-  Returns:
-    [B, k]; -1 and -inf where both together have fewer.
   """
   same = one.block_ids[:, :, None] == two.block_ids[:, None, :]  # [B, n, m]
   same &= one.block_ids[:, :, None] >= 0

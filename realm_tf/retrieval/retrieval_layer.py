@@ -28,14 +28,6 @@ class RetrievalLayer(tf_keras.layers.Layer):
     embed: Maps wordpieces, int32 [B, Lx], zeros after them, to float32 [B, D].
     searcher: Searcher over the block embeddings. A fresher index comes with a
       layer of its own.
-
-  Call arguments:
-    query_ids: Wordpieces, int32 [B, Lx], zeros after them.
-    k: Blocks of each query.
-
-  Returns:
-    `searcher.Neighbors`: block ids, int32 [B, k], and scores, float32 [B, k],
-    best first; -1 and -inf where the index has fewer blocks.
   """
 
   def __init__(
@@ -47,6 +39,7 @@ class RetrievalLayer(tf_keras.layers.Layer):
     self._embed, self._search = embed, searcher.search
 
   def call(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
+    """Returns the best blocks of wordpieces, int32 [B, Lx], [B, k]."""
     queries = self._embed(np.asarray(query_ids))  # [B, D]
     return searcher_lib.fill(self._search(queries, k), k)
 
