@@ -23,7 +23,7 @@ class Evidence(NamedTuple):
   Attributes:
     block_id: Row number in the corpus.
     start: First character of the answer in `text`.
-    end: Character behind the last one.
+    end: First character after the answer.
     answer: text[start:end], the block's best span; where the same text is
       summed over spans, its best span with the predicted text, if it has one.
     retrieval_probability: p(z|x) among the blocks that were read.
@@ -53,10 +53,10 @@ class Answer(NamedTuple):
 
   Attributes:
     prediction: The first evidence's answer; '' if no block could be read.
-    score: Score of the best span; where the same text is summed over spans,
-      the log sum exp of their scores. None if there is no span.
-    evidence: At most one per block, that of the prediction first, then by
-      score, best first.
+    score: Score of the best span, or log sum exp of the scores of all spans of
+      the best text. None if there is no span.
+    evidence: At most one per block: first the evidence of the prediction, then
+      the others by score.
     probability: p(y|x) of the predicted text if a block that was read has the
       answer: the softmax over all spans of these blocks, summed over the spans
       of the text. 0 without a span.

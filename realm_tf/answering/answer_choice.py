@@ -20,8 +20,7 @@ from realm_tf.objectives import exclusion
 from realm_tf.text import answers
 
 BY_SPAN, BY_TEXT = 'span', 'text'
-# Spans kept of each block. The rest is in the normalizer only: p(y|x) of an
-# answer is a sum over those of its spans that are among the best ones.
+# Spans kept of each block: the others count for the normalizer only.
 NUM_SPANS = 20
 NOTHING = np.float32(-np.inf)  # Score of what does not exist, from here on.
 
@@ -48,10 +47,10 @@ class Choice(NamedTuple):
   """The answer given, and the span that each block shows.
 
   Attributes:
-    columns: Blocks in the order in which they are shown, that of the answer
-      first, int [B, K].
-    places: Which of its S spans each of them shows, int [B, K].
-    exists: Whether such a block has any span, bool [B, K].
+    columns: Blocks in the order of showing, int [B, K]: first the block of the
+      answer.
+    places: Which of its S spans each of these blocks shows, int [B, K].
+    exists: Whether each of these blocks has any span, bool [B, K].
     scores: Score of the best span, or log sum exp over the spans of the text
       with the largest sum, [B].
     log_sums: log sum exp over the spans of the text given, [B]: log p(y|x)
@@ -109,7 +108,7 @@ def choose(
   keys = xp.reshape(keys, [-1, num_read * num_spans])
   same = keys[:, :, None] == keys[:, None, :]
   log_sums = log_sum_exp(xp.where(same, flat[:, None, :], NOTHING), xp)
-  # A span that does not exist has a key too, that of an empty text.
+  # A span that does not exist has the key of an empty text.
   log_sums = xp.where(flat > NOTHING, log_sums, NOTHING)
   by_text = answer_by == BY_TEXT
   ranked = log_sums if by_text else flat

@@ -22,8 +22,6 @@ from realm_tf.records import sampling
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import wordpiece
 
-# Blocks over which p(z|x) tells how likely the answer is in none that is read.
-# Constant, so that this probability does not depend on the k of recall@k.
 # (question_ids int32 [B, Lx], title_ids int32 [B, K, Lt], body_ids int32
 # [B, K, Lz], retrieval_scores float32 [B, K]) -> scores of spans by the body's
 # wordpiece that they start at and width - 1, float32 [B, K, Lz, W], retrieval

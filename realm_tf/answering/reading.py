@@ -31,7 +31,7 @@ def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
   No question waits for a compilation.
 
   Args:
-    model: A model with the SPAN part, used as it is at each call.
+    model: A model with the SPAN part; each call uses its current variables.
     dtype: Dtype of the encoder's matmuls, 'float32' or 'bfloat16'.
   """
   encode = None
@@ -114,7 +114,7 @@ class PairReader:
     body_ids: np.ndarray,
     retrieval_scores: np.ndarray,
   ) -> np.ndarray:
-    """Returns the scores of all spans; see `answerer.Reader`."""
+    """Returns the scores of all spans, as an `answerer.Reader`."""
     shape = *body_ids.shape, self._max_width  # B, K, Lz, W
     tokens = self._pack(question_ids, title_ids, body_ids)
     # Wordpieces of the body: the second segment without its [SEP].

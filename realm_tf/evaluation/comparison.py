@@ -1,7 +1,7 @@
 """This run's predictions and another's -> which is better, and where.
 
-Means of two runs may differ by chance. The questions on which just one run is
-right tell whether they do: McNemar's test (1947), in its exact form.
+Means of two runs may differ by chance. McNemar's exact test (1947) compares the
+numbers of questions that just one run answers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,8 +61,8 @@ class Other:
 
     Returns:
       Fields of metrics.json: exact match in percent, numbers of questions, and
-      McNemar's p-value. Rows of comparison.jsonl: the questions on which just
-      one run is right.
+      McNemar's p-value. Rows of comparison.jsonl: the questions that just one
+      run answers.
     """
     this = exact_match.per_question(predictions, self._questions).exact
     other = exact_match.per_question(self.predictions, self._questions).exact
@@ -134,8 +134,8 @@ def read_right(
 def p_value(this: np.ndarray, other: np.ndarray) -> float:
   """Returns the exact two-sided p-value of McNemar's test.
 
-  Of the n questions on which just one of two equal systems is right, one system
-  has as many as a coin has heads in n throws.
+  If n questions are answered by just one of two equal systems, the number of
+  one system is the number of heads in n throws of a coin.
 
   Args:
     this: Questions that one system has right, bool [Q].

@@ -1,4 +1,4 @@
-"""Writes what was retrieved in the formats of the field's own tools.
+"""Writes retrieved blocks in the formats of the field's own tools.
 
 TREC run   qid Q0 article-id rank score tag
 DPR, FiD   [{"id", "question", "answers", "ctxs": [{"id", "title", "text",

@@ -1,4 +1,4 @@
-"""Measures and writes what was retrieved as the field's other tools do."""
+"""Measures and writes retrieved blocks as the field's other tools do."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional

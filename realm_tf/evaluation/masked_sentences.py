@@ -28,7 +28,7 @@ def mask(
   how: masking.Masking,
   seed: int,
 ) -> dict[str, np.ndarray]:
-  """Returns masked sentences of held-out articles; see `masking.mask_batch`.
+  """Returns a batch of masked sentences of held-out articles.
 
   Args:
     queries: Sentences, after `fit_corpus`.
@@ -84,7 +84,7 @@ def measure_directory(
   recall_at: Sequence[int],
   seed: int = 0,
 ) -> dict[str, Any]:
-  """Masks and measures sentences of bin.make_queries; see `mask`."""
+  """Masks and measures the sentences of bin.make_queries."""
   queries = query_table.QueryTable.open(queries_dir)
   queries.fit_corpus(table)
   how = masking.of_config(config, tokenizer.mask_id)

@@ -40,7 +40,7 @@ COMPARISON = 'comparison.jsonl'
 Reading = Callable[
   [retriever_lib.Queries, searcher_lib.Neighbors], list[answer_lib.Answer]
 ]
-# Adds its fields to those of metrics.json.
+# (outcome, fields of metrics.json, to which it adds).
 Judge = Callable[[outcome_lib.Outcome, dict[str, Any]], None]
 
 
@@ -92,7 +92,7 @@ class OpenQa:
       judge: Measures more of the outcome, or writes it elsewhere.
     """
     if self.read and not any(question.answers for question in questions):
-      # There is nothing to compare what is read with.
+      # No reference to compare an answer with.
       only_found = dataclasses.replace(self, read=None)
       return only_found.run(questions, recall_at, output_dir, other, judge)
     if other and not self.read:

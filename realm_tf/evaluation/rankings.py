@@ -19,7 +19,7 @@ from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.evaluation import summary
 
 CUT = 10  # Articles that MRR@10 and nDCG@10 look at.
-Qrels = Mapping[str, Mapping[str, int]]  # See `corpus.qrels.read`.
+Qrels = Mapping[str, Mapping[str, int]]  # Question -> article -> relevance.
 Ranking = list[tuple[str, float]]  # (article id, score), the best first.
 
 

@@ -1,4 +1,4 @@
-"""Recall@k: how often one of the first k blocks is right.
+"""Recall@k: how often any of the first k blocks is right.
 
 A block is right if it holds an answer or, for gold recall, if it is of the
 article that the question was written on: an answer such as "two" is in many
@@ -19,7 +19,7 @@ def holds_answer(
   matcher: answers.AnswerMatcher,
   questions: Sequence[questions_lib.Question],
 ) -> np.ndarray:
-  """Returns which blocks hold one of their question's answers, bool [B, K].
+  """Returns which blocks hold an answer to their question, bool [B, K].
 
   Args:
     block_ids: Retrieved blocks, best first, int [B, K]; -1 for none.
@@ -55,7 +55,7 @@ def is_of_gold_article(
 
 
 def within(found: np.ndarray, k: int) -> np.ndarray:
-  """Returns whether one of the first k, or of all if fewer, is right, [B]."""
+  """Returns whether any of the first k blocks is right, bool [B]."""
   return found[:, :k].any(axis=1)
 
 

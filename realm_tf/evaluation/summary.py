@@ -55,7 +55,7 @@ def summarize(
 def recall(
   name: str, found: np.ndarray, recall_at: Sequence[int]
 ) -> dict[str, np.ndarray]:
-  """Returns NAME@k -> whether one of the first k blocks is right, float [Q].
+  """Returns NAME@k -> whether any of the first k blocks is right, float [Q].
 
   Args:
     found: Whether each block of each query is right, bool [Q, K].

@@ -62,7 +62,7 @@ def rows(
 
 
 def as_text(table: Sequence[Mapping[str, Any]]) -> str:
-  """Returns aligned columns: those of the first row, then those of others."""
+  """Returns aligned columns: the columns of the first row, then others."""
   names = list(dict.fromkeys(name for row in table for name in row))
   cells = [names, *([_cell(row.get(n, '-')) for n in names] for row in table)]
   widths = [max(map(len, column)) for column in zip(*cells)]

@@ -25,7 +25,7 @@ def select(
 
   Returns:
     int32 [B, K]. Where too few blocks are left, the row ends with further null
-    blocks, which `is_real` tells from real ones.
+    blocks, which are not `is_real`.
   """
   neighbor_ids = np.asarray(neighbor_ids)
   usable = (neighbor_ids >= 0) & (neighbor_ids != np.asarray(own_ids)[:, None])

@@ -20,7 +20,7 @@ class Hybrid:
     sparse: Finds blocks by words.
     weight: Factor of the scores of `sparse`.
     depth: Fewest blocks that each retriever finds: the best by both scores are
-      not always among the k best by one of them.
+      not always among the k best by embeddings or by words.
   """
 
   def __init__(
@@ -73,7 +73,7 @@ def fuse(
   same &= one.block_ids[:, :, None] >= 0
   of_one = one.scores + weight * _of_other(same, two.scores)
   of_two = weight * two.scores + _of_other(same.swapaxes(1, 2), one.scores)
-  of_two[same.any(axis=1)] = -np.inf  # It stands among those of `one`.
+  of_two[same.any(axis=1)] = -np.inf  # `of_one` has it.
   ids = np.concatenate([one.block_ids, two.block_ids], axis=1)
   scores = np.concatenate([of_one, of_two], axis=1)
   scores[ids < 0] = -np.inf

@@ -21,7 +21,7 @@ from realm_tf.records import link_graph
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
 
-NUM_SEEDS = 10  # Best blocks, whose articles' links are followed.
+NUM_SEEDS = 10  # The links of the best blocks' articles are followed.
 # Links followed of an article in each direction: thousands link to a country.
 MAX_LINKS = 1000
 # (rows of queries int [n], block ids int [n]) -> scores, float [n].

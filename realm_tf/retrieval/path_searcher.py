@@ -16,7 +16,7 @@ from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import path_scorer
 from realm_tf.retrieval import linked_blocks
 
-NUM_SEEDS = 16  # Blocks at which a path may begin.
+NUM_SEEDS = 16  # Blocks where a path may begin.
 NUM_TARGETS = 32  # Blocks that a seed links to: those likest to the question.
 
 

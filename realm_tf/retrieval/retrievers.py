@@ -33,7 +33,7 @@ def open(
   """Opens the retriever that --retriever names.
 
   Args:
-    kind: MODEL, NOTHING, or one of `BY_LINKS` or `BY_WORDS`.
+    kind: MODEL, NOTHING, or a name in `BY_LINKS` or `BY_WORDS`.
     table: The corpus.
     opened: Model with an index of the corpus; MODEL and `BY_LINKS` need it.
 

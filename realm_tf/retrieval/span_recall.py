@@ -1,7 +1,7 @@
 """Masked queries and retrieved blocks -> which blocks have the masked words.
 
 No labels are needed: a block with the masked words, other than the sentence's
-own, may tell the reader what they are.
+own, may help the reader to find them.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def find(
     hits: Block ids, best first, int [B, `depth` + SPARE_HITS].
     batch: Masked queries; a query's own block does not count.
     depth: Blocks of each query.
-    block_tokens: Wordpieces of a block that are searched; None is all.
+    block_tokens: Wordpieces of a block that are searched; by default all.
 
   Returns:
     Block ids, int32 [B, depth], and bool [B, depth].

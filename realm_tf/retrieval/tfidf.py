@@ -21,7 +21,7 @@ from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
 
 _NUM_COLUMNS = 2**24
-_CHUNK = 64  # Questions whose scores are held at once, a number for each block.
+_CHUNK = 64  # Questions at once; each has a score for every block.
 
 
 class TfidfRetriever:

@@ -1,17 +1,15 @@
 """Tests for realm_tf.retrieval.retrieval_layer."""
 
-from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
 from realm_tf.index import brute_force
 from realm_tf.retrieval import retrieval_layer
-from tests import source_tree
 
 _QUERIES = np.array([[5, 6, 7], [7, 5, 6]], np.int32)
 
 
-class RetrievalLayerTest(tf.test.TestCase, parameterized.TestCase):
+class RetrievalLayerTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
     # Query wordpieces stand for their embedding; blocks are the unit vectors.
@@ -31,18 +29,6 @@ class RetrievalLayerTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllEqual(found.scores[0], [7, 6, 5, -np.inf, -np.inf])
     self.assertEqual(found.block_ids.dtype, np.int32)
     self.assertEqual(found.scores.dtype, np.float32)
-
-  @parameterized.parameters(
-    'training/pretraining/index_search',  # Pre-training.
-    'training/pretraining/held_out_queries',
-    'training/finetuning/finetuning_run',
-    'answering/loading',  # Evaluation, answering and the server.
-    'serving/masked_sentence',
-  )
-  def test_every_job_searches_by_it(self, name):
-    imports = source_tree.imports(f'realm_tf/{name}.py')
-    imported = {module for _, module in imports}
-    self.assertIn('realm_tf.retrieval.retrieval_layer', imported)
 
 
 if __name__ == '__main__':
