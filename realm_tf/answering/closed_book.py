@@ -47,7 +47,7 @@ class ClosedBook:
         tf.TensorSpec([_BATCH_SIZE, config.input_tokens], tf.int32)
       ]
     )
-    def write(ids):
+    def write(ids: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
       found = model.seq2seq.greedy(ids, config.answer_tokens, self._end_id)
       return found, model.seq2seq.log_likelihood(ids, found)
 
