@@ -22,19 +22,6 @@ from realm_tf.rundir import json_shapes
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 
-FIELDS = {
-  'corpus_fingerprint': json_shapes.TEXT,
-  'num_blocks': json_shapes.COUNT,
-  'params_fingerprint': json_shapes.TEXT,
-  'embedder_fingerprint': json_shapes.TEXT,
-  'block_tokens': json_shapes.count(1),
-  'title_tokens': json_shapes.COUNT,
-  'embed_dtype': json_shapes.TEXT,
-  'storage_dtype': json_shapes.one_of('float32', 'float16', 'bfloat16'),
-  'shard_blocks': json_shapes.count(1),
-}
-_PLAN = json_shapes.object_of(FIELDS)
-
 
 class Plan(NamedTuple):
   """An index version before its embeddings.
@@ -71,6 +58,15 @@ class Plan(NamedTuple):
     """Returns the blocks of a shard."""
     start = shard * self.shard_blocks
     return range(start, min(start + self.shard_blocks, self.num_blocks))
+
+
+FIELDS = {
+  **json_shapes.fields_of(Plan),
+  'block_tokens': json_shapes.count(1),
+  'storage_dtype': json_shapes.one_of('float32', 'float16', 'bfloat16'),
+  'shard_blocks': json_shapes.count(1),
+}
+_PLAN = json_shapes.object_of(FIELDS)
 
 
 def make(

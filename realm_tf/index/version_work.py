@@ -25,11 +25,8 @@ from realm_tf.rundir import workers
 # (block ids int64 [n], function of the number embedded) -> float32 [n, D].
 EmbedRows = Callable[[np.ndarray, Callable[[int], None]], np.ndarray]
 _COMPLETE = 'complete'  # The last task.
-# Of an `embedding_shards.Shard`.
 _RESULT = {
-  'file': json_shapes.TEXT,
-  'num_blocks': json_shapes.COUNT,
-  'size': json_shapes.COUNT,
+  **json_shapes.fields_of(embedding_shards.Shard),
   'sha256': json_shapes.SHA256,
 }
 

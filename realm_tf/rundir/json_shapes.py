@@ -9,7 +9,7 @@ The one checker of JSON from outside of the process; a single field is read by
 
 from collections.abc import Callable, Mapping
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 from realm_tf import errors
 
@@ -55,6 +55,12 @@ SHA256 = Shape(
     and all(character in '0123456789abcdef' for character in value)
   ),
 )
+
+
+def fields_of(record: type[Any]) -> dict[str, Shape]:
+  """Returns the fields of a NamedTuple of texts and counts, by its types."""
+  shapes = {str: TEXT, int: COUNT}
+  return {name: shapes[kind] for name, kind in get_type_hints(record).items()}
 
 
 def one_of(*values: Any) -> Shape:

@@ -23,9 +23,7 @@ from realm_tf.rundir import json_files
 from realm_tf.rundir import json_shapes
 from realm_tf.rundir import workers
 
-_CLAIM = json_shapes.object_of(
-  dict.fromkeys(workers.Worker._fields, json_shapes.TEXT)
-)
+_CLAIM = json_shapes.object_of(json_shapes.fields_of(workers.Worker))
 _BEATS_PER_TAKEOVER = 6  # Tolerates a few late beats.
 
 

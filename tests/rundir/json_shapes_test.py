@@ -1,5 +1,7 @@
 """Tests for realm_tf.rundir.json_shapes."""
 
+from typing import NamedTuple
+
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -30,6 +32,16 @@ class JsonShapesTest(parameterized.TestCase):
   def test_holds_for_these_values_alone(self, shape, good, bad):
     self.assertEqual([value for value in good if not shape.holds(value)], [])
     self.assertEqual([value for value in bad if shape.holds(value)], [])
+
+  def test_a_record_declares_its_fields(self):
+    class Record(NamedTuple):
+      name: str
+      number: int
+
+    self.assertEqual(
+      json_shapes.fields_of(Record),
+      {'name': json_shapes.TEXT, 'number': json_shapes.COUNT},
+    )
 
   @parameterized.parameters(
     ({}, "must have 'a', a string. Found no 'a'. Do."),
