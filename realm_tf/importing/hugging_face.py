@@ -22,6 +22,8 @@ from realm_tf.importing import safetensors_files
 from realm_tf.importing import sentence_transformers
 from realm_tf.importing import tied_names
 from realm_tf.modeling import bert
+from realm_tf.modeling import config_sizes
+from realm_tf.modeling import realm_model
 
 _BLOCK_EMBEDDINGS = 'block_emb'  # The name of the index's matrix.
 _NORMALIZED_SCALE = 20.0  # As sentence-transformers trains them.
@@ -77,16 +79,20 @@ def read(path: str) -> Directory:
   if 'reader' in roles.get('', ()):  # Others have a head that is not read.
     is_tied = values.get('tie_word_embeddings', True)
     tied_names.resolve(names, tensors, is_tied, config_path)
-  shapes = {name: tensors.shape(names[name]) for name in names}
-  hugging_face_names.check_sizes(shapes, model, roles, config_path)
+  _check_layers(model.reader_bert.num_layers, names, config_path)
   arrays, report = hugging_face_names.convert(
     tensors, model.reader_bert, roles, names
   )
   imported.check_whole(report, path)
+  shapes = {name: array.shape for name, array in arrays.items()}
+  config_sizes.check(model, shapes, path)
   arrays |= _unread_poolers(model, report)
   if recipe.dense is not None:
     for name, value in recipe.dense.read().items():
       arrays[f'shared_embedder/projection/{name}'] = value
+  if model.embedder.normalize:  # Learned from 1 and 0 on.
+    for name in (realm_model.LOG_TEMPERATURE, realm_model.NULL_BIAS):
+      arrays[name] = np.zeros([], np.float32)
   rows = tensors.rows(_BLOCK_EMBEDDINGS)
   return Directory(
     path,
@@ -98,6 +104,16 @@ def read(path: str) -> Directory:
     _with_known_names(report),
     rows,
   )
+
+
+def _check_layers(number, names, config_path):
+  found = hugging_face_names.num_layers(names)
+  if number > found:
+    raise errors.UserError(
+      f'{config_path} must have the sizes of the weights. Found {found} '
+      f'layers, where it needs {number}. Choose another model, or copy both '
+      'again.'
+    )
 
 
 def _with_known_names(report):

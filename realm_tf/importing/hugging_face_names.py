@@ -6,7 +6,7 @@ nn.Linear keeps kernels as [out, in]; ours are [in, out], with the attention
 heads as an axis of their own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 import re
 from typing import NamedTuple, Optional
 
@@ -27,66 +27,54 @@ BERT_ROLES = {'': ('shared', 'reader')}  # A plain BERT starts both.
 _NUM_TYPES = 2  # Segments of a sequence: a query or title, and a body.
 
 
-class _Weight(NamedTuple):
-  """A weight's name there and here, and the letters of its shape there.
-
-  '{n}' is the number of a layer. V wordpieces, P positions, T segments, H
-  hidden, I inner, D embedding, S span, Q both ends of it.
-  """
-
-  theirs: str
-  ours: str
-  letters: str
-
-
-def _dense(theirs, ours, letters):
+def _dense(theirs, ours):
   return (
-    _Weight(f'{theirs}.weight', f'{ours}/kernel', letters),
-    _Weight(f'{theirs}.bias', f'{ours}/bias', letters[0]),
+    (f'{theirs}.weight', f'{ours}/kernel'),
+    (f'{theirs}.bias', f'{ours}/bias'),
   )
 
 
-def _norm(theirs, ours, letter='H'):
+def _norm(theirs, ours):
   return (
-    _Weight(f'{theirs}.weight', f'{ours}/gamma', letter),
-    _Weight(f'{theirs}.bias', f'{ours}/beta', letter),
+    (f'{theirs}.weight', f'{ours}/gamma'),
+    (f'{theirs}.bias', f'{ours}/beta'),
   )
 
 
-def _table(theirs, ours, letters):
-  name = f'embeddings.{theirs}_embeddings.weight'
-  return _Weight(name, f'{ours}/embeddings', letters)
+def _table(theirs, ours):
+  return f'embeddings.{theirs}_embeddings.weight', f'{ours}/embeddings'
 
 
+# (their name, our name) of each weight, with '{n}' for the number of a layer.
 _THEIR_LAYER, _LAYER = 'encoder.layer.{n}.', 'transformer/layer_{n}/'
 _THEIRS, _OURS = _THEIR_LAYER + 'attention.', _LAYER + 'self_attention'
 _ENCODER = (
-  _table('word', 'word_embeddings', 'VH'),
-  _table('position', 'position_embedding', 'PH'),
-  _table('token_type', 'type_embeddings', 'TH'),
+  _table('word', 'word_embeddings'),
+  _table('position', 'position_embedding'),
+  _table('token_type', 'type_embeddings'),
   *_norm('embeddings.LayerNorm', 'embeddings/layer_norm'),
-  *_dense(_THEIRS + 'self.query', _OURS + '/query', 'HH'),
-  *_dense(_THEIRS + 'self.key', _OURS + '/key', 'HH'),
-  *_dense(_THEIRS + 'self.value', _OURS + '/value', 'HH'),
-  *_dense(_THEIRS + 'output.dense', _OURS + '/attention_output', 'HH'),
+  *_dense(_THEIRS + 'self.query', _OURS + '/query'),
+  *_dense(_THEIRS + 'self.key', _OURS + '/key'),
+  *_dense(_THEIRS + 'self.value', _OURS + '/value'),
+  *_dense(_THEIRS + 'output.dense', _OURS + '/attention_output'),
   *_norm(_THEIRS + 'output.LayerNorm', _OURS + '_layer_norm'),
-  *_dense(_THEIR_LAYER + 'intermediate.dense', _LAYER + 'intermediate', 'IH'),
-  *_dense(_THEIR_LAYER + 'output.dense', _LAYER + 'output', 'HI'),
+  *_dense(_THEIR_LAYER + 'intermediate.dense', _LAYER + 'intermediate'),
+  *_dense(_THEIR_LAYER + 'output.dense', _LAYER + 'output'),
   *_norm(_THEIR_LAYER + 'output.LayerNorm', _LAYER + 'output_layer_norm'),
-  *_dense('pooler.dense', 'pooler_transform', 'HH'),
+  *_dense('pooler.dense', 'pooler_transform'),
 )
 _EMBEDDER_HEAD = (
-  *_dense('cls.dense', 'projection', 'DH'),
-  *_norm('cls.LayerNorm', 'layer_norm', 'D'),
+  *_dense('cls.dense', 'projection'),
+  *_norm('cls.LayerNorm', 'layer_norm'),
 )
 _LM, _QA = 'cls.predictions', 'qa_outputs'
 _READER_HEADS = (
-  *_dense(f'{_LM}.transform.dense', 'masked_lm/transform/dense', 'HH'),
+  *_dense(f'{_LM}.transform.dense', 'masked_lm/transform/dense'),
   *_norm(f'{_LM}.transform.LayerNorm', 'masked_lm/transform/LayerNorm'),
-  _Weight(f'{_LM}.bias', 'masked_lm/output_bias/bias', 'V'),
-  *_dense(f'{_QA}.dense_intermediate', 'span_reader/projection', 'QH'),
-  *_norm(f'{_QA}.layer_normalization', 'span_reader/layer_norm', 'S'),
-  *_dense(f'{_QA}.dense_output', 'span_reader/score', '1S'),
+  (f'{_LM}.bias', 'masked_lm/output_bias/bias'),
+  *_dense(f'{_QA}.dense_intermediate', 'span_reader/projection'),
+  *_norm(f'{_QA}.layer_normalization', 'span_reader/layer_norm'),
+  *_dense(f'{_QA}.dense_output', 'span_reader/score'),
 )
 
 
@@ -123,14 +111,14 @@ def convert(
   originals = originals or {modern(name): name for name in theirs}
   for prefix, towers in roles.items():
     for tower in towers:
-      for weight in _weights(tower, config.num_layers):
-        original = originals.get(prefix + weight.theirs)
+      for name, our_name in _names(tower, config.num_layers):
+        original = originals.get(prefix + name)
         if original is None:
-          absent.append(weight.ours)
+          absent.append(our_name)
         else:
           used.add(original)
-          ours[weight.ours] = _reshaped(
-            theirs[original], original, weight.ours, config
+          ours[our_name] = _reshaped(
+            theirs[original], original, our_name, config
           )
   # A head may be absent as a whole.
   heads = {name.partition('/')[0] for name in ours}
@@ -142,61 +130,6 @@ def convert(
   return ours, Report(sorted(used), sorted(missing), sorted(set(theirs) - used))
 
 
-def check_sizes(
-  shapes: Mapping[str, tuple[int, ...]],
-  model: config_lib.ModelConfig,
-  roles: Mapping[str, tuple[str, ...]],
-  source: str,
-) -> None:
-  """Compares the sizes of a config with a file's, before either is built.
-
-  Args:
-    shapes: Shapes by `modern` names.
-    model: Config, both of whose encoders have these sizes.
-    roles: Which towers a name's prefix fills.
-    source: config.json, for the error.
-
-  Raises:
-    UserError: A shape is another one.
-  """
-  bert = model.reader_bert
-  layers = re.findall(r'encoder\.layer\.(\d+)\.', ' '.join(shapes))
-  found = 1 + max(map(int, layers), default=-1)
-  if bert.num_layers > found:
-    raise _other_size(source, f'{found} layers', bert.num_layers)
-  sizes = {
-    'V': bert.vocab_size,
-    'P': bert.max_positions,
-    'T': _NUM_TYPES,
-    'H': bert.hidden_size,
-    'I': bert.intermediate_size,
-    'D': model.embedder.embedding_size,
-    'S': model.span_hidden_size,
-    'Q': 2 * model.span_hidden_size,
-    '1': 1,
-  }
-  weights = [
-    (prefix + weight.theirs, weight.letters)
-    for prefix, towers in roles.items()
-    for tower in towers
-    for weight in _weights(tower, bert.num_layers)
-  ]
-  for name, letters in weights:
-    expected = tuple(sizes[letter] for letter in letters)
-    shape = shapes.get(name, expected)
-    if letters == 'TH' and shape[:1] > expected[:1]:
-      shape = (_NUM_TYPES, *shape[1:])  # Further segments are left out.
-    if shape != expected:
-      raise _other_size(source, f'{name} of shape {shape}', expected)
-
-
-def _other_size(source, found, needed):
-  return errors.UserError(
-    f'{source} must have the sizes of the weights. Found {found}, where it '
-    f'needs {needed}. Choose another model, or copy both again.'
-  )
-
-
 def invert(
   ours: Mapping[str, np.ndarray], config: config_lib.BertConfig, tower: str
 ) -> dict[str, np.ndarray]:
@@ -206,25 +139,28 @@ def invert(
     Arrays by Hugging Face's names, float32; kernels are [out, in].
   """
   return {
-    weight.theirs: _flattened(ours[weight.ours], weight.ours, config)
-    for weight in _weights(tower, config.num_layers)
-    if weight.ours.startswith(f'{tower}_bert/') and weight.ours in ours
+    theirs: _flattened(ours[name], name, config)
+    for theirs, name in _names(tower, config.num_layers)
+    if name.startswith(f'{tower}_bert/') and name in ours
   }
 
 
-def _weights(tower: str, num_layers: int) -> Iterator[_Weight]:
-  """Yields all weights that a tower can hold."""
-  for weight in _ENCODER:
-    for n in range(num_layers if '{n}' in weight.theirs else 1):
-      yield weight._replace(
-        theirs=weight.theirs.format(n=n),
-        ours=f'{tower}_bert/{weight.ours.format(n=n)}',
-      )
+def _names(tower: str, num_layers: int) -> Iterator[tuple[str, str]]:
+  """Yields (their name, our name) of all weights that a tower can hold."""
+  for theirs, ours in _ENCODER:
+    for n in range(num_layers if '{n}' in theirs else 1):
+      yield theirs.format(n=n), f'{tower}_bert/{ours.format(n=n)}'
   if tower == 'reader':
     yield from _READER_HEADS
   else:
-    for weight in _EMBEDDER_HEAD:
-      yield weight._replace(ours=f'{tower}_embedder/{weight.ours}')
+    for theirs, ours in _EMBEDDER_HEAD:
+      yield theirs, f'{tower}_embedder/{ours}'
+
+
+def num_layers(names: Iterable[str]) -> int:
+  """Returns how many layers have weights of these names."""
+  found = re.findall(r'encoder\.layer\.(\d+)\.', ' '.join(names))
+  return 1 + max(map(int, found), default=-1)
 
 
 def modern(name: str) -> str:

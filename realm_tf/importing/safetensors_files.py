@@ -5,7 +5,6 @@ Files of an object store are first copied to this machine.
 """
 
 from collections.abc import Iterator, Mapping
-import math
 import os
 import tempfile
 from typing import Any, NamedTuple, Optional
@@ -66,11 +65,6 @@ class Tensors(Mapping[str, np.ndarray]):
   def shape(self, name: str) -> tuple[int, ...]:
     """Returns a tensor's shape without reading it."""
     return tuple(self._slice(name).get_shape())
-
-  @property
-  def num_values(self) -> int:
-    """Number of numbers in all tensors."""
-    return sum(math.prod(self.shape(name)) for name in self)
 
   def require(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Raises UserError unless tensors are there and have these shapes."""

@@ -6,8 +6,10 @@ Reads v1.0 and v1.1 without torch or transformers.
 """
 
 import os
-from typing import Any
+import re
+from typing import Any, Optional
 
+import numpy as np
 import tensorflow as tf
 
 from realm_tf import config as config_lib
@@ -16,6 +18,8 @@ from realm_tf.importing import hugging_face_names
 from realm_tf.importing import imported
 from realm_tf.importing import json_files
 from realm_tf.importing import safetensors_files
+from realm_tf.modeling import config_sizes
+from realm_tf.modeling import realm_model
 from realm_tf.modeling import seq2seq
 from realm_tf.modeling import weights
 from realm_tf.rundir import json_shapes
@@ -40,9 +44,58 @@ _FIELDS = {
   ),
   'relative_attention_max_distance': json_shapes.optional(json_files.SIZE),
 }
-_LOGITS = 'lm_head.weight'
+_LAYER = r'(encoder|decoder)\.block\.(\d+)\.layer\.\d\.'
+_BLOCK = r'\1/\1_block_\2/'
+# Their names -> ours. Matrices of torch are the transposed of our kernels.
+_NAMES = (
+  (r'shared\.weight', 'shared/embedding'),
+  (r'lm_head\.weight', 'decoder/logits/kernel'),
+  (
+    r'(encoder|decoder)\.final_layer_norm\.weight',
+    r'\1/final_layer_norm/scale',
+  ),
+  (
+    r'(encoder|decoder)\.block\.0\.layer\.0\.SelfAttention\.'
+    r'relative_attention_bias\.weight',
+    r'\1/relative_posemb/rel_embedding/embedding',
+  ),
+  (
+    _LAYER + r'SelfAttention\.([qkvo])\.weight',
+    _BLOCK + r'self_attention/attention/\3/kernel',
+  ),
+  (
+    _LAYER + r'EncDecAttention\.([qkvo])\.weight',
+    _BLOCK + r'cross_attention/attention/\3/kernel',
+  ),
+  (
+    _LAYER + r'DenseReluDense\.(wi|wi_0|wi_1|wo)\.weight',
+    _BLOCK + r'ffn/\3/kernel',
+  ),
+  (
+    r'(encoder|decoder)\.block\.(\d+)\.layer\.0\.layer_norm\.weight',
+    _BLOCK + 'self_attention/layer_norm/scale',
+  ),
+  (
+    r'(decoder)\.block\.(\d+)\.layer\.1\.layer_norm\.weight',
+    _BLOCK + 'cross_attention/layer_norm/scale',
+  ),
+  (
+    r'(encoder|decoder)\.block\.(\d+)\.layer\.[12]\.layer_norm\.weight',
+    _BLOCK + 'ffn_layer_norm/scale',
+  ),
+)
+(_PREFIX,) = seq2seq.PREFIXES
+_SHARED, _LOGITS = 'shared.weight', 'lm_head.weight'
 # Copies of the embeddings that some files also have.
 _COPIES = 'encoder.embed_tokens.weight', 'decoder.embed_tokens.weight'
+# Weights from which all sizes are known.
+_NEEDED = (
+  'shared/embedding',
+  'encoder/encoder_block_0/self_attention/attention/q/kernel',
+  'encoder/encoder_block_0/ffn/wo/kernel',
+  'encoder/relative_posemb/rel_embedding/embedding',
+  'decoder/decoder_block_0/self_attention/attention/q/kernel',
+)
 
 
 def is_t5(directory: str) -> bool:
@@ -74,11 +127,11 @@ def load_imported(
       f'in {path} and {model.config.vocab_size} embeddings. Give the right '
       '--vocab_file.'
     )
-  names = sorted(each.name for each in model.named())
+  arrays = weights.values(model.trainable_variables)
   return imported.Imported(
     config_lib.ModelConfig(seq2seq=model.config),
-    weights.values(model.trainable_variables),
-    hugging_face_names.Report(names, [], []),
+    arrays,
+    hugging_face_names.Report(sorted(arrays), [], []),
     vocab_file=path,
   )
 
@@ -92,39 +145,46 @@ def load(directory: str) -> seq2seq.Seq2Seq:
   values = json_files.require(directory, 'config.json', _FIELDS)
   path = os.path.join(directory, 'config.json')
   config = _config(values, path)
-  tensors = safetensors_files.Tensors(directory)
-  needed = _num_values(config)
-  if needed > tensors.num_values:
-    raise json_files.wrong(
-      path,
-      'have the sizes of the weights',
-      f'sizes of {needed} numbers at least, and weights of '
-      f'{tensors.num_values}',
-    )
+  arrays = _arrays(directory)
+  shapes = {name: array.shape for name, array in arrays.items()}
+  config_sizes.check(config_lib.ModelConfig(seq2seq=config), shapes, directory)
   model = seq2seq.Seq2Seq(config)
-  names = set(tensors) - set(_COPIES)
-  for name, variable, is_transposed in model.named():
-    if name not in names and name == 'shared.weight' and _LOGITS in names:
-      name = _LOGITS  # Stored once if tied.
-    shape = tuple(variable.shape)
-    tensors.require({name: shape[::-1] if is_transposed else shape})
-    variable.assign(tensors[name].T if is_transposed else tensors[name])
-    names.discard(name)
-  names.discard(_LOGITS)
-  if names:
-    raise errors.UserError(
-      f'{directory} must have the weights of a T5 alone. Found also '
-      f'{min(names)}. Check --source=hf:DIR.'
-    )
+  report = weights.assign(model.variables, arrays)
+  realm_model.require_parts(report, directory)
   return model
 
 
-def _num_values(config: config_lib.Seq2SeqConfig) -> int:
-  """Returns how many numbers a model of these sizes has at least."""
-  attention = 4 * config.num_heads * config.head_size
-  layers = config.num_layers + config.num_decoder_layers
-  layer = attention + 2 * config.intermediate_size
-  return config.hidden_size * (config.vocab_size + layers * layer)
+def _arrays(directory: str) -> dict[str, np.ndarray]:
+  """Returns the weights by our names."""
+  tensors = safetensors_files.Tensors(directory)
+  arrays = {}
+  for name in tensors:
+    ours = _our_name(name)
+    if ours is not None:
+      value = tensors[name].T if ours.endswith('/kernel') else tensors[name]
+      arrays[_PREFIX + ours] = value
+    elif name not in _COPIES:
+      raise errors.UserError(
+        f'{directory} must have the weights of a T5 alone. Found also {name}. '
+        'Check --source=hf:DIR.'
+      )
+  if _SHARED not in tensors and _LOGITS in tensors:  # Stored once if tied.
+    arrays[_PREFIX + 'shared/embedding'] = tensors[_LOGITS]
+  lacking = [name for name in _NEEDED if _PREFIX + name not in arrays]
+  if lacking:
+    raise errors.UserError(
+      f'{directory} must have the weights of a T5. Found no {lacking[0]}. Copy '
+      'it again.'
+    )
+  return arrays
+
+
+def _our_name(name: str) -> Optional[str]:
+  for theirs, ours in _NAMES:
+    match = re.fullmatch(theirs, name)
+    if match:
+      return match.expand(ours)
+  return None
 
 
 def _config(values: dict[str, Any], path: str) -> config_lib.Seq2SeqConfig:

@@ -191,12 +191,10 @@ def _bert_config(
 ) -> config_lib.BertConfig:
   """Returns the sizes of an encoder, from its shapes."""
   vocab_size, width = part.arrays[_WORDS].shape
-  layers = {
-    int(name.split('.')[2]) for name in part.arrays if '.layer.' in name
-  }
+  num_layers = hugging_face_names.num_layers(part.arrays)
   inner = part.arrays.get('encoder.layer.0.intermediate.dense.bias')
   positions = part.arrays.get('embeddings.position_embeddings.weight')
-  if not layers or inner is None or positions is None:
+  if not num_layers or inner is None or positions is None:
     raise errors.UserError(
       f'{part.source} must hold a whole BERT encoder. Found word embeddings '
       'without position embeddings or a first layer. Check --source.'
@@ -214,7 +212,7 @@ def _bert_config(
   return config_lib.BertConfig(
     vocab_size=vocab_size,
     hidden_size=width,
-    num_layers=max(layers) + 1,
+    num_layers=num_layers,
     num_heads=num_heads or width // _HEAD_SIZE,
     intermediate_size=len(inner),
     max_positions=len(positions),

@@ -1,6 +1,6 @@
 """Builds BERT and its masked-language-model head from official.nlp."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import os
 
 os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # official is tf_keras.
@@ -26,15 +26,12 @@ def build_encoder(
   Args:
     config: Sizes; `vocab_size` must be set.
     name: Name of the layer.
-    cls_only: Whether the last layer computes [CLS] alone, as it would be.
+    cls_only: Whether the last layer computes [CLS] alone.
 
   Returns:
     A layer that maps {'input_word_ids', 'input_mask', 'input_type_ids'}, each
     int32 [B, L], to a dict with 'sequence_output', float [B, L, H], or
     [B, 1, H] if `cls_only`, and 'pooled_output', float [B, H].
-
-  Raises:
-    ValueError: `vocab_size` is not set.
   """
   if not config.vocab_size:
     raise ValueError('`vocab_size` must be set before BERT is built. Got 0.')
@@ -55,14 +52,7 @@ def build_encoder(
     output_range=1 if cls_only else None,
     name=name,
   )
-  example = tf.zeros([1, 4], tf.int32)
-  encoder(
-    {
-      'input_word_ids': example,
-      'input_mask': example,
-      'input_type_ids': example,
-    }
-  )  # Creates the weights.
+  encoder(example_tokens((1, 4)))  # Creates the weights.
   if config.initializer == 'mimetic':
     initialization.make_encoder_mimetic(encoder)
   return encoder
@@ -95,6 +85,12 @@ def build_masked_lm_head(
   return head
 
 
+def example_tokens(shape: Sequence[int]) -> dict[str, tf.Tensor]:
+  """Returns the encoder's input dict, filled with zeros."""
+  ids = tf.zeros(shape, tf.int32)
+  return {'input_word_ids': ids, 'input_mask': ids, 'input_type_ids': ids}
+
+
 def activation(
   config: config_lib.BertConfig,
 ) -> Callable[[tf.Tensor], tf.Tensor]:
@@ -109,6 +105,6 @@ def _tanh_gelu(x):
 
 
 def size(tensor: tf.Tensor, axis: int) -> int | tf.Tensor:
-  """Returns a dimension; an int where it is static, as XLA wants it."""
+  """Returns a dimension; an int where it is static, as XLA needs it."""
   known = tensor.shape[axis]
   return tf.shape(tensor)[axis] if known is None else known

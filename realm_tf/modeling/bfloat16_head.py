@@ -1,10 +1,7 @@
 """Computes log p of masked tokens with the vocabulary product in bfloat16.
 
-  the encoder's outputs, gold tokens -> [this file] -> log p(y_j|z,x)
-
-The same as `bert.build_masked_lm_head`'s layer and a cross entropy, on CPUs
-that multiply bfloat16; see `islands`. TensorFlow's softmax kernel is several
-times as fast as its cross entropy.
+The function is `bert.build_masked_lm_head`'s layer and a cross entropy.
+TensorFlow's softmax kernel is several times as fast as its cross entropy.
 """
 
 import tensorflow as tf
@@ -20,7 +17,7 @@ class Bfloat16Head:
     head: Head from `bert.build_masked_lm_head`.
 
   Call arguments:
-    states: The encoder's at masked positions, float32 [N, M, H].
+    states: The encoder's states at masked positions, float32 [N, M, H].
     gold_ids: The tokens that were masked, int32 [N, M].
 
   Returns:

@@ -1,9 +1,6 @@
 """Computes a layer of BERT in bfloat16 on a CPU: products and islands.
 
-  states, a layer's variables -> [this file] -> the next layer's states
-
-The same function as `lean_encoder`'s layer, but states are bfloat16 between two
-islands; see `islands`.
+The function is `lean_encoder`'s layer; states are bfloat16 between islands.
 """
 
 from collections.abc import Mapping
@@ -17,7 +14,7 @@ from realm_tf.modeling import islands
 
 
 class Bfloat16Layer:
-  """Computes what one of an encoder's layers computes.
+  """One layer of an encoder.
 
   Args:
     variables: The layer's variables, by their names in it.
@@ -28,7 +25,7 @@ class Bfloat16Layer:
     bias: Added to the scores of each position, float32 [B, L].
     seeds: Dropout seeds of probabilities, attention's output and the layer's
       output; None drops nothing.
-    positions: Positions to compute, int32 [B, M]; None is all.
+    positions: Positions to compute, int32 [B, M]; all by default.
 
   Returns:
     bfloat16 [B, M, H], or [B, L, H].

@@ -15,15 +15,12 @@ class Embedder(tf_keras.layers.Layer):
   The head is the paper's W BERT_CLS(s), the TF1 release's
   LayerNorm(Dense(tanh(Dense(BERT_CLS(s))))) with dropout, or, for encoders that
   were trained elsewhere, mean, maximum or first of the wordpieces' states, with
-  a Dense layer behind it or none.
+  or without a Dense layer.
 
   Args:
-    encoder: Maps {'input_word_ids', 'input_mask', 'input_type_ids'}, each int32
-      [B, L], to a dict with 'sequence_output', [B, L, H], of which the 'cls'
-      head needs only the first position, and, for the 'pooled' head,
-      'pooled_output', [B, H].
+    encoder: A BERT encoder of `bert.build_encoder`'s form.
     config: Head, and sizes.
-    lean: Stands in for `encoder` in training; see `lean_encoder.LeanEncoder`.
+    lean: `LeanEncoder` that stands in for `encoder` in training.
 
   Call arguments:
     tokens: The encoder's input dict, of any leading dimensions: int32 [..., L].
@@ -74,7 +71,7 @@ class Embedder(tf_keras.layers.Layer):
     return tf.reshape(embeddings, shape)  # [..., D]
 
   def read_positions(self, tokens: dict[str, tf.Tensor]) -> Optional[tf.Tensor]:
-    """Returns what the head reads of [B, L], int32 [B, 1]; None for all."""
+    """Returns the positions that the head reads, int32 [B, 1]; None for all."""
     if self.config.reads_all:
       return None
     return tf.zeros_like(tokens['input_word_ids'][:, :1])

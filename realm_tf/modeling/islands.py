@@ -1,13 +1,10 @@
-"""Compiles what lies between two bfloat16 matmuls of BERT by XLA.
+"""Compiles the operations between two bfloat16 matmuls of BERT by XLA.
 
-  a product, what is added to it -> [this file] -> the next product's input
-
-On CPUs the products are TensorFlow's own kernels, which use the processor's
-bfloat16 instructions, and XLA's are not. But one after the other, the small
-operations between them pass through memory in float32, and take longer than the
-products. An island is what stands between two of them as one loop: float32
-inside, bfloat16 at its borders, and for its gradient one more island, which
-computes what it needs again from the inputs.
+On a CPU TensorFlow's own kernels multiply with the processor's bfloat16
+instructions, and XLA's do not. But the small operations between two products
+pass through memory in float32 one by one, and take longer than the products. An
+island is these operations as one loop: float32 inside, bfloat16 at its borders.
+Its gradient is one more island, which computes again from the inputs.
 """
 
 from collections.abc import Callable
@@ -25,13 +22,12 @@ compiled = functools.partial(tf.function, jit_compile=True, autograph=False)
 def island(function: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
   """Returns `function`, compiled, with a gradient that is compiled, too.
 
-  Sums over rows, which the gradients of vectors are, stay outside: as a matmul
+  The gradients of vectors are sums over rows. They stay outside: as a matmul
   they take a third of the time.
 
   Args:
-    function: Function of a product, bfloat16 [..., C], what is added to it
-      first, float [C], and any further tensors; of those, vectors of floats
-      multiply rows or are added to them. TensorFlow derives its gradient.
+    function: Function of a product, bfloat16 [..., C], its bias, float [C], and
+      any further tensors; vectors of floats multiply rows or are added to them.
   """
   forward, backward = compiled(function), _gradient_of(function)
 
@@ -51,9 +47,9 @@ def island(function: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
 
 
 def _gradient_of(function):
-  """Returns an island: an island's inputs and upstream gradients, to its own.
+  """Returns an island: inputs and upstream gradients, to the inputs' gradients.
 
-  It leaves out the second input's, and vectors' are of rows, before their sum.
+  The bias has none here; a vector's gradient is that of each row.
   """
 
   @compiled
@@ -88,7 +84,7 @@ def sum_rows(tensor):
 def split_heads(
   num_heads: int, scales: tuple[float, ...]
 ) -> Callable[..., tuple[tf.Tensor, ...]]:
-  """Returns an island: projections side by side, to parts with heads.
+  """Returns an island that splits projections side by side into parts.
 
   Args:
     num_heads: A.
@@ -116,10 +112,7 @@ def split_heads(
 def residual_norm(rate: float, epsilon: float) -> Callable[..., tf.Tensor]:
   """Returns an island: layer_norm(states + drop(product + bias)).
 
-  Returns:
-    A function of product, bfloat16 [..., H], bias, float32 [H], states,
-    bfloat16 [..., H], scale and offset, float32 [H], and where there is dropout
-    of its seed, to bfloat16 [..., H].
+  It takes product, bias, states, scale, offset and, for dropout, a seed.
   """
 
   def norm(product, bias, states, scale, offset, *seed):

@@ -15,13 +15,12 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
   head runs on the masked positions only.
 
   Args:
-    encoder: A BERT encoder, see `Embedder`.
+    encoder: A BERT encoder of `bert.build_encoder`'s form.
     masked_lm: Maps (sequence output [B, L, H], positions int32 [B, M]) to
       logits [B, M, V].
-    lean: Stands in for `encoder` in training, and computes the last layer at
-      the masked positions only; see `lean_encoder.LeanEncoder`.
-    lean_head: Stands in for `masked_lm` in training, with `lean`; see
-      `bfloat16_head.Bfloat16Head`.
+    lean: `LeanEncoder` that stands in for `encoder` in training, and computes
+      the last layer at the masked positions only.
+    lean_head: `Bfloat16Head` that stands in for `masked_lm` in training.
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L].

@@ -1,14 +1,7 @@
 """A faster forward and backward pass over a Model Garden BERT's variables.
 
-  a BERT encoder's variables, packed tokens -> [this file] -> its outputs
-
-The same numbers, and gradients, as `bert.build_encoder`'s layer (Devlin et al.
-2019, https://arxiv.org/abs/1810.04805), from the same variables, with dropout
-in the same places. Gains over Model Garden's layers: any computation dtype; one
-matmul for query, key and value; the last layer only where it is read; keys
-transposed once, and softmax divided after the product with the values, which
-suits XLA's CPU matmuls. XLA should compile it and fuses the rest; without XLA,
-see `prefers_xla`, layers are `bfloat16_layer`'s.
+The numbers and gradients are Model Garden's, with dropout in the same places.
+docs/performance.md compares the four forward passes.
 """
 
 from typing import NamedTuple, Optional
@@ -27,8 +20,8 @@ from realm_tf.objectives import exclusion
 def prefers_xla(dtype: str) -> bool:
   """Returns whether XLA makes the encoder faster on this machine's devices.
 
-  Where a CPU multiplies bfloat16 matrices, TensorFlow's own kernels do it with
-  its instructions for that (AVX512_BF16, AMX); XLA's convert to float32.
+  On a CPU TensorFlow's own kernels use the instructions for bfloat16
+  (AVX512_BF16, AMX); XLA's kernels convert to float32.
   """
   return dtype == 'float32' or bool(tf.config.list_physical_devices('GPU'))
 
@@ -48,27 +41,26 @@ class _Seeds(NamedTuple):
 
 
 class LeanEncoder:
-  """Computes what an encoder computes; reads its current variables.
+  """Computes an encoder's function with its current variables.
 
   Args:
     encoder: Encoder from `bert.build_encoder`.
     config: Config of the encoder.
-    dtype: Dtype of matmuls and of what passes between them: 'float32' or
-      'bfloat16'. Layer norm, activations and sums of layers are float32.
+    dtype: Dtype of matmuls and of values between them, 'float32' or 'bfloat16'.
+      Layer norm, activations and sums of layers are float32.
     recompute: Whether the backward pass computes a layer's activations once
       more, from its input, instead of keeping them.
-    islands: Whether layers are `bfloat16_layer`'s, which are for bfloat16, and
-      compiled for each shape of a batch; see `prefers_islands`.
+    islands: Whether layers are `bfloat16_layer`'s.
 
   Call arguments:
-    tokens: 'input_word_ids', 'input_mask' and 'input_type_ids', int32 [B, L].
-    positions: Positions that the last layer computes, int32 [B, M]; None is
-      all.
+    tokens: The encoder's input dict, int32 [B, L].
+    positions: Positions that the last layer computes, int32 [B, M]; all by
+      default.
     training: Whether there is dropout.
 
   Returns:
     'sequence_output', float32 [B, M, H], or [B, L, H] without `positions`, and
-    'pooled_output', float32 [B, H], of the first of them.
+    'pooled_output', float32 [B, H], of the first position.
   """
 
   def __init__(

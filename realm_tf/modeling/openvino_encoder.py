@@ -1,13 +1,7 @@
 """Runs BERT on OpenVINO, for inference on CPUs: the only import of openvino.
 
-  an encoder's variables, packed tokens -> [this file] -> its outputs
-
-The same function as `bert.build_encoder`'s layer (Devlin et al. 2019,
-https://arxiv.org/abs/1810.04805). OpenVINO fuses what TensorFlow's CPU kernels
-pass through memory: bias and activation into the products, softmax between
-scores and mixing. The graph is written here operation by operation, because a
-converted one would keep TensorFlow's order, which OpenVINO does not fuse.
-openvino is an extra: `pip install 'realm_tf[openvino]'`.
+The graph is written operation by operation: OpenVINO does not fuse the order of
+a graph that was converted from TensorFlow.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,24 +29,23 @@ _INPUTS = ('input_word_ids', 'input_mask', 'input_type_ids')
 # A graph's inputs -> its outputs.
 Run = Callable[[Sequence[np.ndarray]], list[np.ndarray]]
 _PRECISIONS = {'float32': 'f32', 'bfloat16': 'bf16'}
-# One for all graphs, never freed. Each sets a stack for signal handlers, since
-# AMX's state is large, and frees it with itself. Were there several, the stack
-# in use could be one that was freed: then the next signal ends the process.
+# One for all graphs, never freed. Each Core sets a stack for signal handlers
+# and frees it at its end. With several, the stack in use may be a freed one:
+# then the next signal ends the process.
 _CORE = openvino.Core()
 
 
 class OpenvinoEncoder:
-  """Computes what an encoder computed with the variables of construction.
+  """Computes an encoder's function with a copy of its variables.
 
   Args:
-    encoder: Encoder from `bert.build_encoder`. Its variables are copied: make
-      a new OpenvinoEncoder after they change.
+    encoder: Encoder from `bert.build_encoder`.
     config: Sizes of the encoder.
     dtype: Dtype of matmuls, 'float32' or 'bfloat16'.
     cls_only: Whether the last layer computes the first position alone.
 
   Call arguments:
-    tokens: 'input_word_ids', 'input_mask' and 'input_type_ids', int32 [B, L].
+    tokens: The encoder's input dict, int32 [B, L].
 
   Returns:
     'sequence_output', float32 [B, L, H], or [B, 1, H] if `cls_only`, and
@@ -78,10 +71,7 @@ class OpenvinoEncoder:
 
 
 def compile_graph(graph: openvino.Model, dtype: str) -> Run:
-  """Returns a function of a graph's inputs, for this machine's cores.
-
-  Threads take turns.
-  """
+  """Returns a function of a graph's inputs, which one thread runs at a time."""
   compiled = _CORE.compile_model(
     graph,
     'CPU',
@@ -189,11 +179,9 @@ class _Graph:
   def _dense(self, name, states):
     # Attention's kernels have an axis for the heads.
     kernel = self._arrays[f'{name}/kernel']
-    inner = (
-      self._config.intermediate_size
-      if name.endswith('/output')
-      else (self._width)
-    )
+    inner = self._width
+    if name.endswith('/output'):
+      inner = self._config.intermediate_size
     product = ops.matmul(
       states, floats(kernel.reshape(inner, -1)), False, False
     )

@@ -1,9 +1,7 @@
 """Runs the span reader on OpenVINO, for inference on CPUs.
 
-  a reader's variables, packed pairs -> [this file] -> scores of all spans
-
-The same function as `span_reader.SpanReader`, whose head passes every span's
-hidden layer through memory several times. The head computes in float32.
+The function is `span_reader.SpanReader`, whose head passes every span's hidden
+layer through memory several times. The head computes in float32.
 """
 
 from collections.abc import Mapping
@@ -19,20 +17,19 @@ openvino, ops = openvino_encoder.openvino, openvino_encoder.ops
 
 
 class OpenvinoReader:
-  """Computes what a span reader computed with the variables of construction.
+  """Computes a span reader's function with a copy of its variables.
 
   Args:
-    reader: Its variables are copied: make a new OpenvinoReader after they
-      change.
+    reader: A reader.
     config: Sizes of the reader's encoder.
     dtype: Dtype of the encoder's matmuls, 'float32' or 'bfloat16'.
 
   Call arguments:
-    tokens: 'input_word_ids', 'input_mask' and 'input_type_ids', int32 [B, L].
-    body_length: Lz; see `SpanReader`.
+    tokens: The encoder's input dict, int32 [B, L].
+    body_length: Lz, wordpieces of the second segment to score.
 
   Returns:
-    float32 [B, Lz, W]; see `SpanReader`.
+    Scores of spans, float32 [B, Lz, W].
   """
 
   def __init__(

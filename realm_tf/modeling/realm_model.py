@@ -40,6 +40,12 @@ READER_PREFIXES = ('reader_', 'masked_lm/', 'span_reader/')
 # Scalars of normalized embeddings, whose products are bounded: they sharpen
 # p(z|x) and score the null block.
 LOG_TEMPERATURE, NULL_BIAS = 'shared_log_temperature', 'shared_null_bias'
+# Tower -> towers that it may start from, best first.
+_SOURCES = {
+  'query': ('shared',),
+  'block': ('shared',),
+  'reader': ('query', 'shared'),
+}
 
 
 class RealmModel(tf.Module):
@@ -54,22 +60,22 @@ class RealmModel(tf.Module):
 
   Attributes:
     query_embedder: Maps join(x), with its prompt, to [B, D], before
-      `score_scale`; see `embed_queries`.
+      `score_scale`.
     block_embedder: Maps join(title, body), with its prompt, to [B, D]; the same
-      object as `query_embedder` if towers are shared; see `embed_blocks`.
+      object as `query_embedder` if towers are shared.
     knowledge_encoder: `KnowledgeEncoder`, with the MASKED_LM part.
     span_reader: `SpanReader`, with the SPAN part.
     path_scorer: `PathScorer`, with the PATH part; None without it.
     seq2seq: `Seq2Seq`, with the SEQ2SEQ part.
-    log_temperature: Logarithm of the learned divisor of f(x,z), float32 [];
+    log_temperature: Logarithm of the learned divisor of f(x,z), float32 [].
+    null_bias: Learned addition to the null block's f(x,z), float32 []. Both are
       None unless embeddings are normalized.
-    null_bias: Learned addition to the null block's f(x,z), float32 []; None
-      unless embeddings are normalized.
   """
 
   def __init__(self, config: config_lib.ModelConfig, parts: Sequence[str]):
     super().__init__(name='realm')
     self.config = config
+    self._dtype = precision.choose(config.train_dtype)
     self.log_temperature = self.null_bias = self.path_scorer = None
     if EMBEDDER in parts:
       if config.embedder.normalize:
@@ -103,7 +109,7 @@ class RealmModel(tf.Module):
         self._lean(reader_bert, config.reader_bert),
         name='span_reader',
       )
-      self.span_reader(_example((1, 1, 4)), body_length=1)
+      self.span_reader(bert.example_tokens((1, 1, 4)), body_length=1)
 
   def _embedder(self, tower):
     encoder = bert.build_encoder(
@@ -117,28 +123,26 @@ class RealmModel(tf.Module):
       self._lean(encoder, self.config.embedder_bert),
       name=f'{tower}_embedder',
     )
-    embedder(_example((1, 4)))
+    embedder(bert.example_tokens((1, 4)))
     return embedder
 
   def _lean(self, encoder, bert_config):
-    dtype = precision.choose(self.config.train_dtype)
     return lean_encoder.LeanEncoder(
       encoder,
       bert_config,
-      dtype,
+      self._dtype,
       self.config.recompute_activations,
-      lean_encoder.prefers_islands(dtype),
+      lean_encoder.prefers_islands(self._dtype),
     )
 
   def _lean_head(self, head):
-    dtype = precision.choose(self.config.train_dtype)
-    has_islands = lean_encoder.prefers_islands(dtype)
+    has_islands = lean_encoder.prefers_islands(self._dtype)
     return bfloat16_head.Bfloat16Head(head) if has_islands else None
 
   @property
   def prefers_xla(self) -> bool:
     """Whether XLA makes a training step faster on this machine."""
-    return lean_encoder.prefers_xla(precision.choose(self.config.train_dtype))
+    return lean_encoder.prefers_xla(self._dtype)
 
   @property
   def score_scale(self) -> float | tf.Tensor:
@@ -149,7 +153,7 @@ class RealmModel(tf.Module):
     return scale * tf.exp(-self.log_temperature)
 
   def with_null_bias(self, scores: tf.Tensor) -> tf.Tensor:
-    """Returns f(x,z) of products [B, K], of which the null block's is first."""
+    """Returns f(x,z) of products [B, K]; the null block's product is first."""
     if self.null_bias is None:
       return scores
     return scores + self.null_bias * tf.one_hot(0, scores.shape[1])
@@ -173,13 +177,13 @@ class RealmModel(tf.Module):
   def with_query_prompt(
     self, tokens: dict[str, tf.Tensor]
   ) -> dict[str, tf.Tensor]:
-    """Returns packed queries as `query_embedder` wants them."""
+    """Returns packed queries with their prompt."""
     return prompts.insert(tokens, self.config.embedder.query_prompt)
 
   def with_block_prompt(
     self, tokens: dict[str, tf.Tensor]
   ) -> dict[str, tf.Tensor]:
-    """Returns packed blocks as `block_embedder` wants them."""
+    """Returns packed blocks with their prompt."""
     return prompts.insert(tokens, self.config.embedder.block_prompt)
 
   def load(self, arrays: dict[str, np.ndarray]) -> weights.LoadReport:
@@ -187,11 +191,20 @@ class RealmModel(tf.Module):
 
     A file with one shared tower fills two separate ones. A file without any
     reader starts the reader's BERT from the tower's, where the sizes agree, as
-    the paper starts all of them from one BERT. Embedders from before there were
-    temperature and null bias have them at 0.
+    the paper starts all of them from one BERT.
     """
-    arrays = {**_stand_ins(weights.by_name(self.variables), arrays), **arrays}
-    report = weights.assign(self.variables, arrays)
+    values = dict(arrays)
+    for name, variable in weights.by_name(self.variables).items():
+      tower, _, rest = name.partition('_')
+      if tower == 'reader' and has_reader(arrays):
+        continue
+      for other in _SOURCES.get(tower, ()):
+        value = arrays.get(f'{other}_{rest}')
+        if value is not None and (
+          tower != 'reader' or value.shape == tuple(variable.shape)
+        ):
+          values.setdefault(name, value)
+    report = weights.assign(self.variables, values)
     left_over = [
       name for name in report.left_over if not name.startswith('shared_')
     ]
@@ -203,25 +216,6 @@ def _path_scorer(config):
   scorer = path_scorer.PathScorer(size, name='path_scorer')
   scorer(tf.zeros([1, size]), tf.zeros([1, 1, 2, size]), tf.ones([1, 1, 2]) > 0)
   return scorer
-
-
-def _stand_ins(variables, arrays):
-  """Returns defaults by name for variables that `arrays` may lack."""
-  has_embedder = any(name.startswith(EMBEDDER_PREFIXES) for name in arrays)
-  values = {}
-  if has_embedder:
-    scalars = variables.keys() & {LOG_TEMPERATURE, NULL_BIAS}
-    values = dict.fromkeys(scalars, np.zeros([], np.float32))
-  for name, variable in variables.items():
-    tower, _, rest = name.partition('_')
-    value = arrays.get(f'shared_{rest}')
-    if tower == 'reader' and not has_reader(arrays):
-      value = arrays.get(f'query_{rest}', value)
-      if value is not None and value.shape == tuple(variable.shape):
-        values[name] = value
-    elif tower in ('query', 'block') and value is not None:
-      values[name] = value
-  return values
 
 
 def parts_of(names: Iterable[str]) -> list[str]:
@@ -278,8 +272,3 @@ def with_vocab_size(
     reader_bert=sized(config.reader_bert),
     seq2seq=sized(config.seq2seq),
   )
-
-
-def _example(shape):
-  ids = tf.zeros(shape, tf.int32)
-  return {'input_word_ids': ids, 'input_mask': ids, 'input_type_ids': ids}

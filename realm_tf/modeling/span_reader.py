@@ -18,10 +18,10 @@ class SpanReader(tf_keras.layers.Layer):
   half, so that the hidden layer of a span is the sum of two precomputed halves.
 
   Args:
-    encoder: A BERT encoder, see `Embedder`.
+    encoder: A BERT encoder of `bert.build_encoder`'s form.
     hidden_size: Width of a half; 256 in ORQA.
     max_span_width: W, in wordpieces; 10 in ORQA.
-    lean: Stands in for `encoder` in training; see `lean_encoder.LeanEncoder`.
+    lean: `LeanEncoder` that stands in for `encoder` in training.
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L]; spans lie
@@ -81,11 +81,8 @@ class SpanReader(tf_keras.layers.Layer):
   def _width_scores(self, start, end, allowed, width):
     """Returns the scores of all spans of `width` + 1 pieces, [B, Lz]."""
     length = bert.size(end, 1)
-    width = (
-      min(width, length)
-      if isinstance(length, int)
-      else (tf.minimum(width, length))
-    )
+    smaller = min if isinstance(length, int) else tf.minimum
+    width = smaller(width, length)
     ends = tf.pad(end[:, width:, :], [[0, 0], [0, width], [0, 0]])
     # The body is contiguous: a span lies in it if both of its ends do.
     inside = allowed & tf.pad(allowed[:, width:], [[0, 0], [0, width]])

@@ -14,23 +14,14 @@ import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf import input_files
-from realm_tf import json_text
-
-_MAX_HEADER_BYTES = 100_000_000  # As safetensors' own limit.
 
 
 class LoadReport(NamedTuple):
-  """Result of `assign`; each field is a sorted list of names.
+  """Result of `assign`; each field is a sorted list of names."""
 
-  Attributes:
-    used: Variables that got a value.
-    missing: Variables that keep theirs: there was no value of that name.
-    left_over: Values that no variable has the name of.
-  """
-
-  used: list[str]
-  missing: list[str]
-  left_over: list[str]
+  used: list[str]  # Variables that got a value.
+  missing: list[str]  # Variables that keep theirs, for lack of a value.
+  left_over: list[str]  # Values without a variable.
 
 
 def by_name(variables: Iterable[tf.Variable]) -> dict[str, tf.Variable]:
@@ -65,7 +56,7 @@ def values(variables: Iterable[tf.Variable]) -> dict[str, np.ndarray]:
 
 
 def write(variables: Iterable[tf.Variable], path: str) -> None:
-  """Writes variables to one safetensors file, anywhere gfile writes."""
+  """Writes variables to one safetensors file."""
   write_arrays(values(variables), path)
 
 
@@ -111,26 +102,11 @@ def open_file(path: str) -> Any:
 
 
 def read_shapes(path: str) -> dict[str, list[int]]:
-  """Returns the shape of each array, from the header of a safetensors file.
-
-  Raises:
-    UserError: The header is damaged.
-  """
-  input_files.check(path)
-  with tf.io.gfile.GFile(path, 'rb') as file:
-    length = int.from_bytes(file.read(8), 'little')
-    if length > min(_MAX_HEADER_BYTES, tf.io.gfile.stat(path).length):
-      raise errors.UserError(
-        f'{path} must begin with a header. Found a length of {length} bytes. '
-        'Copy it again.'
-      )
-    header = json_text.parse_object(file.read(length), path, 'Copy it again.')
-  shapes = {}
-  for name, entry in header.items():
-    shape = entry.get('shape') if isinstance(entry, dict) else None
-    if isinstance(shape, list) and all(type(size) is int for size in shape):
-      shapes[name] = shape
-  return shapes
+  """Returns the shape of each array; UserError if the file is damaged."""
+  if '://' in path:  # The library maps local files only.
+    return {name: list(value.shape) for name, value in read(path).items()}
+  file = open_file(path)
+  return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
 
 
 def assign(
@@ -162,11 +138,11 @@ def assign(
 def fingerprint(
   variables: Iterable[tf.Variable], without_prefixes: Sequence[str] = ()
 ) -> str:
-  """Returns the sha256 of names, shapes and values.
+  """Returns the sha256 of names, shapes and values, in the names' order.
 
   Args:
     variables: Variables, in any order.
-    without_prefixes: The first of these that a name begins with is left out.
+    without_prefixes: Beginnings that a name loses, the first one that fits.
   """
   return fingerprint_arrays(values(variables), without_prefixes)
 

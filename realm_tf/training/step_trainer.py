@@ -15,7 +15,7 @@ import orbit
 import tensorflow as tf
 import tf_keras
 
-from realm_tf.modeling import step_dropout
+from realm_tf.modeling import dropout
 from realm_tf.modeling import strategies
 from realm_tf.training import gradients as gradients_lib
 from realm_tf.training import optimizer as optimizer_lib
@@ -104,7 +104,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
 
   def seed_dropout(self, seed: int) -> None:
     """Makes the dropout of `model` a function of `seed` and step."""
-    self._dropout = step_dropout.StepDropout(self.model, seed).at
+    self._dropout = dropout.StepDropout(self.model, seed).at
 
   def train_loop_begin(self) -> None:
     self._logs.reset()

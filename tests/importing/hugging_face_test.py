@@ -151,15 +151,15 @@ class HuggingFaceTest(parameterized.TestCase):
     ({'hidden_act': ['gelu']}, 'hidden_act'),
     ({'hidden_act': 'silu'}, "'hidden_act'.*'silu'"),
     ({'hidden_size': '6'}, 'hidden_size'),
-    ({'hidden_size': 10**9}, 'num_heads|sizes'),
+    ({'hidden_size': 10**9}, 'hidden_size'),
     ({'hidden_size': 10**400}, 'hidden_size'),
     ({'hidden_size': -6}, 'hidden_size'),
     ({'vocab_size': True}, 'vocab_size'),
-    ({'vocab_size': 12}, 'sizes of the weights'),
-    ({'intermediate_size': 10**9}, 'sizes of the weights'),
+    ({'vocab_size': 12}, 'embedder_bert.vocab_size'),
+    ({'intermediate_size': 10**9}, 'intermediate_size'),
     ({'num_hidden_layers': 10**9}, '2 layers, where it needs 1000000000'),
     ({'num_hidden_layers': 3}, '2 layers, where it needs 3'),
-    ({'max_position_embeddings': 8}, 'sizes of the weights'),
+    ({'max_position_embeddings': 8}, 'max_positions'),
     ({'layer_norm_eps': 'small'}, 'layer_norm_eps'),
     ({'layer_norm_eps': 1e-5}, "'layer_norm_eps'.*1e-05"),
     ({'architectures': 'BertModel'}, 'architectures'),
@@ -246,8 +246,10 @@ class HuggingFaceTest(parameterized.TestCase):
     found = hugging_face.read(self.directory)
     self.assertLen(found.arrays['shared_bert/type_embeddings/embeddings'], 2)
     _write_directory(self.directory, {**self.arrays, name: types[:1]})
-    with self.assertRaisesRegex(errors.UserError, r'needs \(2, 6\)'):
-      hugging_face.read(self.directory)
+    found = hugging_face.read(self.directory)
+    model = realm_model.RealmModel(found.model, [realm_model.EMBEDDER])
+    with self.assertRaisesRegex(errors.UserError, r'must have shape \(2, 6\)'):
+      model.load(found.arrays)
 
   @parameterized.parameters(np.nan, np.inf)
   def test_weights_that_are_not_finite_are_refused(self, value):

@@ -2,10 +2,12 @@
 
 import numpy as np
 import tensorflow as tf
+import tf_keras
 
 from realm_tf.modeling import dropout
 
 _SEED = tf.constant([3, -4])
+_SIZE = 256  # Two random masks are the same by chance once in 2^256 times.
 
 
 class DropoutTest(tf.test.TestCase):
@@ -54,6 +56,95 @@ class DropoutTest(tf.test.TestCase):
         self.assertNotAllEqual(dropout.draw_seed(), dropout.draw_seed())
       self.assertAllEqual(dropout.draw_seed(), _SEED)
     self.assertNotAllEqual(dropout.draw_seed(), dropout.draw_seed())
+
+
+class _Model(tf.Module):
+  """Two dropout layers, one of them within another layer."""
+
+  def __init__(self):
+    super().__init__()
+    self.first = tf_keras.layers.Dropout(0.5)
+    self.second = tf_keras.Sequential([tf_keras.layers.Dropout(0.5)])
+    self()  # Builds it, which is a call of its layer as well.
+
+  def __call__(self):
+    ones = tf.ones([_SIZE])
+    return tf.stack(
+      [self.first(ones, training=True), self.second(ones, training=True)]
+    )
+
+
+class StepDropoutTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.model = _Model()
+    self.dropout = dropout.StepDropout(self.model, seed=1)
+
+  def _masks(self, step, *part):
+    with self.dropout.at(tf.constant(step, tf.int64), *part):
+      return self.model().numpy()
+
+  def _assert_differ(self, *masks):
+    """Fails unless each row of each differs from all others."""
+    rows = np.concatenate(masks)
+    self.assertLen(np.unique(rows, axis=0), len(rows))
+
+  def test_follows_from_seed_step_part_and_order(self):
+    masks = self._masks(7)
+    self.assertAllEqual(self._masks(7), masks)
+    self.assertAllEqual(self._masks(7, 0), masks)
+    other = dropout.StepDropout(self.model, seed=2)
+    with other.at(tf.constant(7)):
+      of_other_seed = self.model()
+    self._assert_differ(masks, self._masks(8), self._masks(7, 1), of_other_seed)
+
+  def test_another_process_has_the_same(self):
+    again = _Model()
+    with dropout.StepDropout(again, seed=1).at(tf.constant(7)):
+      self.assertAllEqual(again(), self._masks(7))
+
+  def test_keeps_half_and_doubles_it(self):
+    masks = np.concatenate([self._masks(step) for step in range(8)])
+    self.assertEqual(set(np.unique(masks)), {0.0, 2.0})
+    # Of 4,096; the standard deviation of their mean is 1 / 64.
+    self.assertAllClose(masks.mean(), 1.0, atol=0.1)
+
+  def test_outside_it_layers_draw_as_before(self):
+    self._assert_differ(self.model(), self.model(), self._masks(7))
+    self.assertIsNone(self.dropout.next_seed())
+
+  def test_what_is_around_a_part_goes_on_behind_it(self):
+    with self.dropout.at(tf.constant(7)):
+      ones = tf.ones([_SIZE])
+      first = self.model.first(ones, training=True)
+      self.assertAllEqual(self._masks(7, 3), self._masks(7, 3))
+      second = self.model.second(ones, training=True)
+    self.assertAllEqual(self._masks(7), [first, second])
+
+  def test_a_compiled_loop_counts_parts_as_python_does(self):
+    def masks_of(part):
+      with self.dropout.at(tf.constant(7), part):
+        return self.model()
+
+    @tf.function
+    def loop():
+      return tf.map_fn(masks_of, tf.range(3), fn_output_signature=tf.float32)
+
+    self.assertAllEqual(loop(), [self._masks(7, part) for part in range(3)])
+
+  def test_two_passes_under_xla_have_the_same(self):
+    def masks_of(part):
+      with self.dropout.at(tf.constant(7), part):
+        return self.model()
+
+    @tf.function(jit_compile=True)
+    def passes():
+      once = tf.map_fn(masks_of, tf.range(3), fn_output_signature=tf.float32)
+      return once, tf.stack([masks_of(part) for part in range(3)])
+
+    once, again = passes()
+    self.assertAllEqual(once, again)
+    self._assert_differ(*once)
 
 
 if __name__ == '__main__':

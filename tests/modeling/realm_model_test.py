@@ -199,24 +199,6 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(model.embed_queries(self.tokens), fresh / 2)
     self.assertAllClose(model.with_null_bias(scores), [[5.0, 2.0, 3.0]])
 
-  def test_a_file_from_before_them_has_them_at_zero(self):
-    config = _config(normalize=True, score_scale=20.0)
-    source = realm_model.RealmModel(config, _ALL)
-    arrays = _arrays(source)
-    target = realm_model.RealmModel(config, _ALL)
-    for scalar in (target.log_temperature, target.null_bias):
-      scalar.assign(3.0)  # Of the file that was loaded before.
-    del arrays[realm_model.LOG_TEMPERATURE], arrays[realm_model.NULL_BIAS]
-    realm_model.require_parts(target.load(arrays), 'x')
-    self.assertAllEqual([target.log_temperature, target.null_bias], [0, 0])
-    self.assertAllEqual(
-      target.embed_queries(self.tokens), source.embed_queries(self.tokens)
-    )
-    # What holds no embedder says nothing about them.
-    target.null_bias.assign(3.0)
-    target.load({k: v for k, v in arrays.items() if k.startswith('reader_')})
-    self.assertAllEqual(target.null_bias, 3.0)
-
   def test_missing_parts_are_a_user_error(self):
     model = realm_model.RealmModel(_config(), [realm_model.MASKED_LM])
     arrays = _arrays(model)

@@ -17,7 +17,7 @@ _VERSIONS = {
   'v1_0': {'feed_forward_proj': 'relu', 'tie_word_embeddings': True},
   'v1_1': {'feed_forward_proj': 'gated-gelu', 'tie_word_embeddings': False},
 }
-_VOCAB, _BATCH, _INPUT, _OUTPUT, _BEAMS = 60, 8, 40, 12, 10
+_VOCAB, _BATCH, _INPUT, _OUTPUT = 60, 8, 40, 12
 
 
 def _model(changes):
@@ -72,16 +72,6 @@ def _write(directory, changes):
   labels = torch.tensor(np.where(outputs == 0, -100, outputs))
   taught = model(**given, labels=labels)
   how = {'max_new_tokens': _OUTPUT, 'do_sample': False}
-  beams = model.generate(
-    **given,
-    **how,
-    num_beams=_BEAMS,
-    num_return_sequences=_BEAMS,
-    length_penalty=0.0,
-    early_stopping='never',
-    return_dict_in_generate=True,
-    output_scores=True,
-  )
   np.savez(
     os.path.join(directory, 'arrays.npz'),
     inputs=inputs,
@@ -89,8 +79,6 @@ def _write(directory, changes):
     logits=taught.logits.numpy(),
     loss=taught.loss.numpy(),
     greedy=_generated(model.generate(**given, **how)),
-    beams=_generated(beams.sequences).reshape(_BATCH, _BEAMS, _OUTPUT),
-    scores=beams.sequences_scores.numpy().reshape(_BATCH, _BEAMS),
   )
 
 

@@ -60,21 +60,12 @@ class T5Test(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(-log_p / is_token.sum(), arrays['loss'], _AGREEMENT)
 
   @parameterized.parameters('v1_0', 'v1_1')
-  def test_outputs(self, version):
+  def test_greedy_outputs(self, version):
     model, arrays = self._open(version)
     inputs = tf.constant(arrays['inputs'], tf.int32)
-    _, num_beams, length = arrays['beams'].shape
+    length = arrays['greedy'].shape[1]
     greedy = tf.function(lambda ids: model.greedy(ids, length, _END))(inputs)
     self.assertAllEqual(greedy, arrays['greedy'])
-    ids, scores = tf.function(
-      lambda ids: model.beam(ids, length, _END, num_beams)
-    )(inputs)
-    if version == 'v1_0':
-      self.assertAllEqual(ids, arrays['beams'])
-      self.assertAllClose(scores, arrays['scores'], _AGREEMENT, _AGREEMENT)
-    # transformers drops an end that is not among a step's best 10; here it
-    # competes, so that the beam of each rank is as likely or likelier.
-    self.assertAllGreaterEqual(scores - arrays['scores'], -_AGREEMENT)
 
 
 if __name__ == '__main__':
