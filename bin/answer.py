@@ -34,7 +34,7 @@ flags.mark_flag_as_required('model_dir')
 
 def main(_):
   answerer = answer_flags.load()
-  loading.require_reader(bool(answerer.reader), answer_flags.MODEL_DIR.value)
+  loading.require_reader(answerer.reader, answer_flags.MODEL_DIR.value)
   # At once: standard input may be a user.
   for question in _QUESTION.value or files.typed_lines(sys.stdin.buffer):
     (answer,) = answerer.answer([question], _TOP_K.value)

@@ -41,50 +41,29 @@ class XlaGraphsTest(parameterized.TestCase):
     (lambda x: tf.boolean_mask(x, x > 0), 'Where'),
     (lambda x: tf.unique(tf.reshape(x, [-1]))[0], 'Unique'),
     (_printed, 'Print'),
+    (lambda x: tf.as_string(x), 'a type that a TPU lacks'),
     (lambda x: next(iter(tf.data.Dataset.from_tensors(x))), 'Iterator'),
     (lambda x: tf.map_fn(_sines, x), 'map_while_body.*PyFunc'),
   )  # fmt: skip
   def test_finds_what_it_does_not(self, function, op):
     self.assertRegex(' '.join(_problems(function, tf.ones([2, 3]))), op)
 
-  def test_finds_types_that_it_lacks(self):
-    found = _problems(lambda x: tf.identity(x), tf.constant(['a']))
-    self.assertRegex(' '.join(found), 'a type that a TPU lacks')
-
   def test_finds_sizes_that_are_not_static(self):
     found = _problems(lambda x: x + 1, tf.TensorSpec([None, 3]))
     self.assertRegex(' '.join(found), r'add \(AddV2\) .*not static.* -1 ')
-
-  def test_finds_them_in_loops(self):
-    found = _problems(
-      lambda x: tf.while_loop(
-        lambda y: tf.size(y) < 9,
-        lambda y: [tf.concat([y, y], axis=0)],
-        [x],
-        shape_invariants=[tf.TensorShape([None, 3])],
-      )[0],
-      tf.ones([2, 3]),
-    )
-    self.assertRegex(
-      ' '.join(found), r'while_body\S+concat \(ConcatV2\) .*not static'
-    )
 
   def test_records_and_compiles_functions(self):
     with xla_graphs.recorded() as functions:
       plain = tf.function(lambda x: x + 1)
       decorated = tf.function(reduce_retracing=True)(lambda x: x * 2)
     self.assertEqual([plain, decorated], functions)
-    self.assertAllEqual(plain(tf.ones([2])), [2, 2])
-    plain(tf.ones([2]))
+    np.testing.assert_array_equal(plain(tf.ones([2])), [2, 2])
     self.assertLen(plain.graphs(), 1)
     self.assertIn('AddV2', str(plain.graphs()[0].as_graph_def()))
     self.assertEmpty(decorated.graphs())
     self.assertIn(
       'HloModule', plain.experimental_get_compiler_ir(tf.ones([2]))()
     )
-
-  def assertAllEqual(self, actual, expected):  # noqa: N802
-    np.testing.assert_array_equal(actual, expected)
 
 
 if __name__ == '__main__':

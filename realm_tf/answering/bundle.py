@@ -30,5 +30,5 @@ def load(
   answerer = loading.load_answerer(
     model_dir, corpus_dir, index_dir, loading.Choices(**choices)
   )
-  loading.require_reader(answerer.reader is not None, model_dir)
+  loading.require_reader(answerer.reader, model_dir)
   return answerer

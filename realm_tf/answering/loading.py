@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 import dataclasses
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, TypeVar
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -21,6 +21,8 @@ from realm_tf.retrieval import retrievers
 from realm_tf.text import wordpiece
 
 SparseBuilder = Callable[[block_table.BlockTable], bm25.Bm25Retriever]
+
+_Reader = TypeVar('_Reader')
 
 
 class Choices(NamedTuple):
@@ -160,13 +162,14 @@ def choose_reader(
   return model, finetuning
 
 
-def require_reader(has_reader: bool, model_dir: str) -> None:
-  """Raises UserError unless there is a span reader."""
-  if not has_reader:
+def require_reader(reader: Optional[_Reader], model_dir: str) -> _Reader:
+  """Returns a span reader; UserError if there is none."""
+  if reader is None:
     raise errors.UserError(
       '--model_dir must hold a model that reads answers. Found none in '
       f'{model_dir}. Make one with bin.finetune, or give a --reader_dir.'
     )
+  return reader
 
 
 def over_model(

@@ -34,8 +34,10 @@ def query_embedder(source: model_files.OpenModel) -> hub_modules.Module:
   # Makes the inner product with a block's embedding f(x,z).
   scale = float(source.model.score_scale)
   prompted = source.model.with_query_prompt
-  encode = _embedding(source.model.query_embedder, pack, prompted, scale)
-  return _embedder(source.model.query_embedder, encode, hub_modules.TEXTS)
+  embedder = source.model.query_embedder
+  encode = _embedding(embedder, pack, prompted, scale)
+  example = "['who wrote Fidelio']"
+  return _embedder(embedder, encode, hub_modules.TEXTS, example, length)
 
 
 def block_embedder(source: model_files.OpenModel) -> hub_modules.Module:
@@ -51,8 +53,10 @@ def block_embedder(source: model_files.OpenModel) -> hub_modules.Module:
     )
 
   prompted = source.model.with_block_prompt
-  encode = _embedding(source.model.block_embedder, pack, prompted, 1.0)
-  return _embedder(source.model.block_embedder, encode, _BLOCKS)
+  embedder = source.model.block_embedder
+  encode = _embedding(embedder, pack, prompted, 1.0)
+  example = "{'titles': ['Fidelio'], 'texts': ['An opera in two acts.']}"
+  return _embedder(embedder, encode, _BLOCKS, example, lengths.block_tokens)
 
 
 def knowledge_encoder(
@@ -90,7 +94,13 @@ def knowledge_encoder(
       {**released, **_POSITIONS},
     )
   return hub_modules.Module(
-    layer.variables, layer.trainable_variables, encode, inputs, signatures
+    layer.variables,
+    layer.trainable_variables,
+    encode,
+    inputs,
+    signatures,
+    "{'queries': ['The [MASK] of Fidelio'], 'texts': ['An opera.']}",
+    source.config.lengths.joint_tokens,
   )
 
 
@@ -120,7 +130,9 @@ def _embedding(
   return encode
 
 
-def _embedder(embedder, encode, strings) -> hub_modules.Module:
+def _embedder(
+  embedder, encode, strings, example, max_length
+) -> hub_modules.Module:
   """Returns the module of one tower."""
   # BERT's pooler is there whether or not the head reads it.
   reads_pooler = embedder.config.head == 'pooled'
@@ -140,7 +152,13 @@ def _embedder(embedder, encode, strings) -> hub_modules.Module:
   }
   inputs = [strings, hub_modules.PACKED]
   return hub_modules.Module(
-    embedder.variables, trainable, encode, inputs, signatures
+    embedder.variables,
+    trainable,
+    encode,
+    inputs,
+    signatures,
+    example,
+    max_length,
   )
 
 

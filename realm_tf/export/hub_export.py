@@ -42,9 +42,9 @@ def export(model_dir: str, output_dir: str) -> list[str]:
     module.write(path, opened.tokenizer, layout.vocab_file(model_dir))
     card = cards.of_module(
       name,
+      module.example,
+      module.max_length,
       list(module.describe()),
-      opened.config.lengths,
-      opened.tokenizer.vocab_size,
       f'Step {opened.params.step} of `{opened.path}`.',
     )
     with tf.io.gfile.GFile(os.path.join(path, 'README.md'), 'w') as file:

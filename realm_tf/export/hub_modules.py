@@ -33,6 +33,8 @@ class Module:
     encode: Function of inputs and `training`.
     inputs: Forms of the inputs, as tf.TensorSpecs.
     signatures: Functions by name; `serving_default` takes strings.
+    example: Python of an input.
+    max_length: Longest input, in wordpieces.
   """
 
   variables: Sequence[tf.Variable]
@@ -40,6 +42,8 @@ class Module:
   encode: Callable[[Any, bool], Any]
   inputs: Sequence[Any]
   signatures: Mapping[str, Any]
+  example: str
+  max_length: int
 
   def write(
     self, path: str, tokenizer: wordpiece.WordpieceTokenizer, vocab_file: str

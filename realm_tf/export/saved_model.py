@@ -3,7 +3,7 @@
   model directory, corpus -> SavedModel with serving_default(questions)
 
 Loading it needs tensorflow and tensorflow_text, and nothing of this project.
-TensorFlow Serving runs it as it is; docs/export.md says how.
+docs/export.md says how TensorFlow Serving runs it.
 """
 
 import tensorflow as tf
@@ -29,18 +29,22 @@ def export(
   choices: loading.Choices = loading.DEFAULT_CHOICES,
   searcher: str = 'exact',
 ) -> None:
-  """Writes the SavedModel; replaces the files that are in `output_dir`.
+  """Writes the SavedModel; replaces the files in `output_dir`.
 
   Args:
-    choices: How it answers, but for BM25, which has no ops, and for the dtype,
-      which is always float32.
+    choices: How it answers, without BM25, which has no ops; in float32.
     searcher: One of `SEARCHERS`; 'scann' needs scann where the model is loaded.
 
   Raises:
     UserError: There is no reader, or there are no blocks.
   """
-  reader, finetuning = loading.choose_reader(loaded, choices)
-  _check(reader, loaded)
+  found, finetuning = loading.choose_reader(loaded, choices)
+  reader = loading.require_reader(found, loaded.path)
+  if not loaded.table.num_blocks:
+    raise errors.UserError(
+      '--corpus_dir must hold blocks to answer from. Found none. Make them '
+      'with bin.make_blocks.'
+    )
   module = tf.train.Checkpoint()
   module.searcher = _searcher(
     loaded,
@@ -64,15 +68,6 @@ def export(
   module.vocab_file = tf.saved_model.Asset(layout.vocab_file(loaded.path))
   module.answer = in_batches(answerer)
   tf.saved_model.save(module, output_dir, {SIGNATURE: module.answer})
-
-
-def _check(reader, loaded):
-  loading.require_reader(reader is not None, loaded.path)
-  if not loaded.table.num_blocks:
-    raise errors.UserError(
-      '--corpus_dir must hold blocks to answer from. Found none. Make them '
-      'with bin.make_blocks.'
-    )
 
 
 def _searcher(loaded, name, k):

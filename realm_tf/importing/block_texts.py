@@ -58,7 +58,7 @@ def _title(titles: Optional[Iterator[bytes]], path: str, row: int) -> str:
   return title.decode('utf-8', 'replace')
 
 
-def _other_number(path, count):
+def _other_number(path: str, count: int | str) -> errors.UserError:
   return errors.UserError(
     f'{path} must have a title for each block beside it. Found {count}. Copy '
     'it again, or move it away.'

@@ -6,6 +6,7 @@ Reads BERT and REALM models (`google/realm-*`), and sentence-transformers of
 BERTs, without torch or transformers. Every file is read once.
 """
 
+from collections.abc import Iterable
 import os
 from typing import Any, NamedTuple, Optional
 
@@ -106,7 +107,7 @@ def read(path: str) -> Directory:
   )
 
 
-def _check_layers(number, names, config_path):
+def _check_layers(number: int, names: Iterable[str], config_path: str) -> None:
   found = hugging_face_names.num_layers(names)
   if number > found:
     raise errors.UserError(
@@ -116,7 +117,9 @@ def _check_layers(number, names, config_path):
     )
 
 
-def _with_known_names(report):
+def _with_known_names(
+  report: hugging_face_names.Report,
+) -> hugging_face_names.Report:
   """Counts the index's matrix as used, and leaves out second names."""
   used, left_over = list(report.used), []
   for name in report.left_over:
@@ -127,7 +130,9 @@ def _with_known_names(report):
   return report._replace(used=sorted(used), left_over=left_over)
 
 
-def _unread_poolers(model, report):
+def _unread_poolers(
+  model: config_lib.ModelConfig, report: hugging_face_names.Report
+) -> dict[str, np.ndarray]:
   """Returns zeros for the poolers that a file lacks and no head reads."""
   size = model.reader_bert.hidden_size
   shapes = {'bias': (size,), 'kernel': (size, size)}
@@ -138,7 +143,7 @@ def _unread_poolers(model, report):
   }
 
 
-def _refuse_adapter(directory):
+def _refuse_adapter(directory: str) -> None:
   if tf.io.gfile.exists(os.path.join(directory, 'adapter_config.json')):
     raise errors.UserError(
       'A Hugging Face directory must hold a whole model. Found the adapter of '
@@ -173,7 +178,9 @@ def _model_config(
   )
 
 
-def _sentence_embedder(recipe, hidden_size):
+def _sentence_embedder(
+  recipe: sentence_transformers.Recipe, hidden_size: int
+) -> config_lib.EmbedderConfig:
   dense = recipe.dense
   if dense is not None and dense.in_features != hidden_size:
     raise json_files.wrong(

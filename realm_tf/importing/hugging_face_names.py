@@ -24,24 +24,25 @@ ROLES = {
   'RealmForOpenQA': {'embedder.': ('shared',), 'reader.': ('reader',)},
 }
 BERT_ROLES = {'': ('shared', 'reader')}  # A plain BERT starts both.
+_Pair = tuple[str, str]  # Their name, our name.
 _NUM_TYPES = 2  # Segments of a sequence: a query or title, and a body.
 
 
-def _dense(theirs, ours):
+def _dense(theirs: str, ours: str) -> tuple[_Pair, _Pair]:
   return (
     (f'{theirs}.weight', f'{ours}/kernel'),
     (f'{theirs}.bias', f'{ours}/bias'),
   )
 
 
-def _norm(theirs, ours):
+def _norm(theirs: str, ours: str) -> tuple[_Pair, _Pair]:
   return (
     (f'{theirs}.weight', f'{ours}/gamma'),
     (f'{theirs}.bias', f'{ours}/beta'),
   )
 
 
-def _table(theirs, ours):
+def _table(theirs: str, ours: str) -> _Pair:
   return f'embeddings.{theirs}_embeddings.weight', f'{ours}/embeddings'
 
 
@@ -174,7 +175,9 @@ def modern(name: str) -> str:
   return re.sub(r'\.beta$', '.bias', name)
 
 
-def _reshaped(value, original, our_name, config):
+def _reshaped(
+  value: np.ndarray, original: str, our_name: str, config: config_lib.BertConfig
+) -> np.ndarray:
   try:
     return _reshape(value, original, our_name, config)
   except ValueError as error:

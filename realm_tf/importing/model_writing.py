@@ -6,11 +6,12 @@
 Parts that the source lacks are not written: training starts them anew.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 import os
 from typing import Optional
 
 from absl import logging
+import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -52,7 +53,8 @@ def write(
   Raises:
     UserError: Vocabulary, weights, blocks and embeddings do not fit together.
   """
-  if not imported.vocab_file:
+  vocab_file = imported.vocab_file
+  if not vocab_file:
     raise errors.UserError(
       'The source must have the vocabulary of the weights, vocab.txt. Found '
       'none. Give it as --vocab_file.'
@@ -61,11 +63,12 @@ def write(
   tokenizer = None  # A T5 has no blocks.
   config = config_lib.ExperimentConfig(model=imported.model)
   if realm_model.SEQ2SEQ not in parts:
-    tokenizer = _tokenizer(imported)
+    tokenizer = _tokenizer(imported.model, vocab_file)
     config = text_lengths.fit(imported, tokenizer)
   model = realm_model.RealmModel(config.model, parts)
   loaded = model.load(imported.arrays)  # Checks every shape.
-  written = [_write_params(imported, config, output_dir)]
+  model_directory.create(output_dir, config, vocab_file)
+  written = [_write_params(imported.arrays, output_dir)]
   corpus_dir = corpus_dir or os.path.join(output_dir, 'corpus')
   if imported.blocks_file and not manifests.is_complete(corpus_dir):
     block_tokens = config.lengths.block_tokens
@@ -81,20 +84,19 @@ def write(
   return written
 
 
-def _write_params(imported, config, output_dir):
-  """Makes the model directory; returns the path of its parameters."""
-  model_directory.create(output_dir, config, imported.vocab_file)
+def _write_params(arrays: dict[str, np.ndarray], output_dir: str) -> str:
+  """Publishes the parameters; returns their path."""
   return versions.publish(
     layout.params_root(output_dir),
     _STEP,
     lambda path: weights.write_arrays(
-      dict(sorted(imported.arrays.items())), layout.params_file(path)
+      dict(sorted(arrays.items())), layout.params_file(path)
     ),
-    {'params_fingerprint': weights.fingerprint_arrays(imported.arrays)},
+    {'params_fingerprint': weights.fingerprint_arrays(arrays)},
   ).path
 
 
-def _require_embedder(loaded):
+def _require_embedder(loaded: weights.LoadReport) -> None:
   """Raises UserError unless the embedders, which search, are all there."""
   missing = [
     name
@@ -106,15 +108,15 @@ def _require_embedder(loaded):
   )
 
 
-def _tokenizer(imported):
-  tokenizer = wordpiece.WordpieceTokenizer.from_file(imported.vocab_file)
-  imported_lib.check_vocabulary(
-    imported.model, tokenizer.vocab_size, imported.vocab_file
-  )
+def _tokenizer(
+  model: config_lib.ModelConfig, vocab_file: str
+) -> wordpiece.WordpieceTokenizer:
+  tokenizer = wordpiece.WordpieceTokenizer.from_file(vocab_file)
+  imported_lib.check_vocabulary(model, tokenizer.vocab_size, vocab_file)
   return tokenizer
 
 
-def _parts(arrays):
+def _parts(arrays: Collection[str]) -> list[str]:
   """Returns the parts of a model that can hold the arrays."""
   if realm_model.SEQ2SEQ in realm_model.parts_of(arrays):
     return [realm_model.SEQ2SEQ]
@@ -153,14 +155,14 @@ def _counted(
     raise _other_number(rows, count, path)
 
 
-def _other_number(rows, count, where):
+def _other_number(rows: int, count: int, where: str) -> errors.UserError:
   return errors.UserError(
     f'Each block must have a row of block_emb. Found {rows} rows and {count} '
     f'blocks in {where}. Give the blocks that were embedded, as --blocks.'
   )
 
 
-def _has_corpus(corpus_dir):
+def _has_corpus(corpus_dir: str) -> bool:
   if manifests.is_complete(corpus_dir):
     return True
   logging.info(

@@ -10,7 +10,7 @@ looks up and calls nothing, and refuses any other instruction.
 import array
 from collections.abc import Iterator
 import pickletools
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import tensorflow as tf
 
@@ -87,8 +87,7 @@ def _items(file: BinaryIO, left_to_repeat: int) -> Iterator[bytes]:
   # Texts are noted by their place in the file: there are millions.
   notes = array.array('q')
   allowed, last = _BEFORE, -1
-  for opcode, argument, position in pickletools.genops(file):
-    name = opcode.name
+  for name, argument, position in _instructions(file):
     if name in _TEXTS and allowed is _INSIDE:
       last = position
       yield argument
@@ -111,6 +110,12 @@ def _items(file: BinaryIO, left_to_repeat: int) -> Iterator[bytes]:
       raise _Refused(f'the instruction {name}')
 
 
+def _instructions(file: BinaryIO) -> Iterator[tuple[str, Any, int]]:
+  """Yields name, argument and place of each instruction."""
+  for opcode, argument, position in pickletools.genops(file):
+    yield opcode.name, argument, position or 0
+
+
 def _note(notes: array.array, index: int, position: int) -> None:
   """Notes the place of a text; -1 for anything else."""
   if index > len(notes):
@@ -127,6 +132,6 @@ def _text_at(file: BinaryIO, notes: array.array, index: int) -> bytes:
     raise _Refused('a repetition of something that is no text')
   after = file.tell()
   file.seek(position)
-  _, text, _ = next(pickletools.genops(file))
+  _, text, _ = next(_instructions(file))
   file.seek(after)
   return text

@@ -93,11 +93,11 @@ class Tensors(Mapping[str, np.ndarray]):
       )
     return imported.Rows(shape, lambda rows: self._slice(name)[rows], path)
 
-  def _slice(self, name):
+  def _slice(self, name: str) -> Any:
     place = self._places[name]
     return place.file.get_slice(place.name)
 
-  def _add(self, path):
+  def _add(self, path: str) -> None:
     """Adds the tensors of a file, and the second names in its metadata."""
     local = path
     if '://' in path:

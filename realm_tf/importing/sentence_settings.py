@@ -116,7 +116,7 @@ def tokenizer_length(encoder_dir: str) -> Optional[int]:
   return int(length) if abs(length) < _NO_LIMIT else None
 
 
-def _tokenizer(encoder_dir):
+def _tokenizer(encoder_dir: str) -> dict[str, Any]:
   name = 'tokenizer_config.json'
   return json_files.read(encoder_dir, name, _TOKENIZER) or {}
 

@@ -158,7 +158,7 @@ def read(directory: str) -> Recipe:
   )
 
 
-def _modules(directory, path) -> dict[str, str]:
+def _modules(directory: str, path: str) -> dict[str, str]:
   """Returns the directory of each kind of module."""
   entries = json_text.parse(input_files.read(path), path, 'Copy it again.')
   if not isinstance(entries, list):

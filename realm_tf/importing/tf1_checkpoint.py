@@ -120,7 +120,7 @@ def _read(reader: Any, name: str, prefix: str) -> np.ndarray:
     raise _damaged(prefix, error) from error
 
 
-def _damaged(prefix, error):
+def _damaged(prefix: str, error: Exception) -> errors.UserError:
   return errors.UserError(
     f'tf1:{prefix} must be a whole checkpoint. Found: {error}. Copy all of its '
     'files again.'

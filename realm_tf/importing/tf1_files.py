@@ -59,7 +59,7 @@ def find(source: str) -> Found:
   return Found(sorted(set(prefixes)), others)
 
 
-def _no_checkpoint(source, found):
+def _no_checkpoint(source: str, found: str) -> errors.UserError:
   return errors.UserError(
     f'tf1:{source} must be the prefix of a checkpoint, whose files are '
     f'PREFIX.index and PREFIX.data-..., or a directory with some. Found '
@@ -67,7 +67,7 @@ def _no_checkpoint(source, found):
   )
 
 
-def _search(directory):
+def _search(directory: str) -> tuple[list[str], list[str]]:
   """Returns the checkpoints at any depth, and all other files."""
   prefixes, files = [], []
   for folder, _, names in tf.io.gfile.walk(directory):
@@ -83,7 +83,7 @@ def _search(directory):
   return prefixes, files
 
 
-def _beside(folder):
+def _beside(folder: str) -> list[str]:
   """Returns the files that a TF Hub module keeps next to its variables."""
   parent = os.path.dirname(folder)
   paths = [

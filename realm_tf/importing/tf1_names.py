@@ -8,7 +8,7 @@ often as a module was wrapped, "reader/" in a QA model. An embedder's head sits
 one module above its BERT; a BERT without a head above it is a reader's.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 import re
 from typing import NamedTuple, Optional
 
@@ -90,7 +90,9 @@ def recognize(names: Iterable[str], source: str) -> Recognized:
   )
 
 
-def _part_and_name(name, heads):
+def _part_and_name(
+  name: str, heads: Collection[str]
+) -> Optional[tuple[str, str]]:
   """Returns (part, Hugging Face's name); None if it is neither's."""
   if match := _BERT.fullmatch(name):
     where = match['where']
@@ -103,7 +105,8 @@ def _part_and_name(name, heads):
   if match := _HEAD.fullmatch(name):
     part = READER if _is_reader(match['where']) else EMBEDDER
     layer = _HEADS[part].get(match['layer'])
-    return layer and (part, f'{layer}.{_suffix(match["rest"])}')
+    if layer:
+      return part, f'{layer}.{_suffix(match["rest"])}'
   return None
 
 

@@ -49,13 +49,13 @@ def resolve(
       raise _untied(config_path, f'{names[other]} that is not {names[read]}')
 
 
-def _equal(tensors, one, other):
+def _equal(tensors: safetensors_files.Tensors, one: str, other: str) -> bool:
   return tensors.shape(one) == tensors.shape(other) and np.array_equal(
     tensors[one], tensors[other]
   )
 
 
-def _untied(config_path, found):
+def _untied(config_path: str, found: str) -> errors.UserError:
   return errors.UserError(
     'The masked-LM head must share its weights with the encoder '
     f'(tie_word_embeddings in {config_path}). Found {found}. Choose another '

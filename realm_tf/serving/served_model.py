@@ -88,7 +88,7 @@ def load(
     edits = edited_corpus.EditedCorpus(loaded)
     loaded = edits.opened
   answerer = loading.answerer_of(loaded, choices, build_sparse)
-  loading.require_reader(answerer.reader is not None, model_dir)
+  loading.require_reader(answerer.reader, model_dir)
   _warm(answerer)
   if edits is not None:
     edits.warm()
