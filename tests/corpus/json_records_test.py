@@ -10,6 +10,7 @@ from absl.testing import parameterized
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import json_records
+from tests import input_case
 
 _RECORDS = [
   {'a': 'x' * 40, 'b': [1, {'c': None}]},
@@ -18,15 +19,11 @@ _RECORDS = [
 ]
 
 
-class ReadTest(parameterized.TestCase):
-  def _file(self, content):
-    content = content if isinstance(content, bytes) else content.encode()
-    return self.create_tempfile(content=content).full_path
-
+class ReadTest(input_case.InputCase):
   @parameterized.product(chunk=[1, 7, 1 << 20], indent=[None, 4])
   def test_an_array_is_read_by_pieces(self, chunk, indent):
     text = json.dumps(_RECORDS, indent=indent, ensure_ascii=False)
-    path = self._file(gzip.compress(f'\n {text}\n\n'.encode()))
+    path = self.file(gzip.compress(f'\n {text}\n\n'.encode()))
     with mock.patch.object(json_records, '_CHUNK', chunk):
       found = list(json_records.read(path))
     self.assertEqual([record for _, record in found], _RECORDS)
@@ -37,13 +34,13 @@ class ReadTest(parameterized.TestCase):
     )
 
   def test_lines_and_an_empty_array_are_read(self):
-    found = list(json_records.read(self._file('\n{"a": 1}\n{}\n')))
+    found = list(json_records.read(self.file('\n{"a": 1}\n{}\n')))
     self.assertEqual([record for _, record in found], [{'a': 1}, {}])
-    self.assertEmpty(list(json_records.read(self._file('[\n]'))))
+    self.assertEmpty(list(json_records.read(self.file('[\n]'))))
 
   def test_indented_objects_are_read(self):
     text = '\ufeff' + '\n'.join(json.dumps(r, indent=1) for r in _RECORDS)
-    path = self._file(text)
+    path = self.file(text)
     found = list(json_records.read(path))
     self.assertEqual([record for _, record in found], _RECORDS)
     self.assertEqual(
@@ -52,12 +49,12 @@ class ReadTest(parameterized.TestCase):
 
   def test_elements_that_are_no_objects_may_be_skipped(self):
     counts = counts_lib.Counts(skip_errors=True)
-    found = json_records.read(self._file('[{"a": 1}, 7, {"a": 2}]'), counts)
+    found = json_records.read(self.file('[{"a": 1}, 7, {"a": 2}]'), counts)
     self.assertEqual([record for _, record in found], [{'a': 1}, {'a': 2}])
     self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
 
   def test_is_lazy(self):
-    records = json_records.read(self._file('[{"a": 1},\n{"a": broken'))
+    records = json_records.read(self.file('[{"a": 1},\n{"a": broken'))
     self.assertEqual(next(records)[1], {'a': 1})
 
   @parameterized.named_parameters(
@@ -77,7 +74,7 @@ class ReadTest(parameterized.TestCase):
   )
   def test_a_bad_file_is_a_user_error_with_its_line(self, text, message):
     for chunk in (1, 1 << 20):
-      path = self._file(text)
+      path = self.file(text)
       with (
         mock.patch.object(json_records, '_CHUNK', chunk),
         self.assertRaisesRegex(errors.UserError, f'^{path}{message}'),
@@ -85,17 +82,15 @@ class ReadTest(parameterized.TestCase):
         list(json_records.read(path))
 
 
-class ReadTextsTest(absltest.TestCase):
+class ReadTextsTest(input_case.InputCase):
   def test_reads_the_text_of_every_line(self):
-    path = self.create_tempfile('a', '{"text": "A."}\n\n{"text": "B."}')
-    self.assertEqual(
-      list(json_records.read_texts([path.full_path])), ['A.', 'B.']
-    )
+    path = self.file('{"text": "A."}\n\n{"text": "B."}')
+    self.assertEqual(list(json_records.read_texts([path])), ['A.', 'B.'])
 
   def test_a_line_without_text_is_a_user_error(self):
-    path = self.create_tempfile('a', '{"text": "a"}\n{"x": 1}\n')
+    path = self.file('{"text": "a"}\n{"x": 1}\n')
     with self.assertRaisesRegex(errors.UserError, ':2 must have "text"'):
-      list(json_records.read_texts([path.full_path]))
+      list(json_records.read_texts([path]))
 
 
 if __name__ == '__main__':

@@ -5,12 +5,10 @@ from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.corpus import qrels
+from tests import input_case
 
 
-class ReadTest(parameterized.TestCase):
-  def _file(self, content):
-    return self.create_tempfile(content=content).full_path
-
+class ReadTest(input_case.InputCase):
   @parameterized.named_parameters(
     ('trec', 'q1 0 d1 2\n\nq1\t0\td2\t-1\n'),
     ('beir', 'query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t-1\n'),
@@ -18,15 +16,15 @@ class ReadTest(parameterized.TestCase):
     ('header_of_trec', 'query_id 0 doc_id relevance\nq1 Q0 d1 2\nq1 Q0 d2 -1'),
   )
   def test_reads_columns(self, content):
-    found = qrels.read(self._file(content))
+    found = qrels.read(self.file(content))
     self.assertEqual(found, {'q1': {'d1': 2, 'd2': -1}})
 
   def test_ids_between_tabs_may_have_spaces(self):
-    found = qrels.read(self._file('my query\tmy doc\t1\n'))
+    found = qrels.read(self.file('my query\tmy doc\t1\n'))
     self.assertEqual(found, {'my query': {'my doc': 1}})
 
   def test_repeated_judgements_count_once_and_are_told(self):
-    path = self._file('q d 1\nq d 1\nq e 0\nq d 1\n')
+    path = self.file('q d 1\nq d 1\nq e 0\nq d 1\n')
     with self.assertLogs(level='WARNING') as logs:
       self.assertEqual(qrels.read(path), {'q': {'d': 1, 'e': 0}})
     self.assertIn('repeats 2 judgements', logs.output[0])
@@ -43,7 +41,7 @@ class ReadTest(parameterized.TestCase):
     ('', ' must have a judgement'),
   )
   def test_a_bad_file_is_a_user_error(self, content, message):
-    path = self._file(content)
+    path = self.file(content)
     with self.assertRaisesRegex(errors.UserError, f'^{path}{message}'):
       qrels.read(path)
 

@@ -2,26 +2,20 @@
 
 import gzip
 import json
-import os
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from realm_tf import errors
 from realm_tf.corpus import questions
+from tests import input_case
 
 
-class ReadQuestionsTest(parameterized.TestCase):
-  def _write(self, name, content):
-    path = os.path.join(self.create_tempdir(), name)
-    with open(path, 'wb') as file:
-      file.write(content)
-    return path
-
+class ReadQuestionsTest(input_case.InputCase):
   def test_reads_every_key(self):
-    path = self._write(
-      'q.jsonl',
-      b"""
+    path = self.file(
+      name='q.jsonl',
+      content=b"""
 {"question": "Who?", "answers": ["A", "B"], "id": 3, "gold_id": "g"}
 {"question": "When?", "answer": ["19\\\\d\\\\d"], "regex": true}
 {"question": "What?", "answer": "C"}
@@ -45,7 +39,9 @@ class ReadQuestionsTest(parameterized.TestCase):
       'hard_negative_ctxs': [],
     }
     fid = {'id': 'f', 'question': 'What?', 'target': 'C', 'ctxs': []}
-    path = self._write('nq.json', json.dumps([dpr, fid], indent=4).encode())
+    path = self.file(
+      name='nq.json', content=json.dumps([dpr, fid], indent=4).encode()
+    )
     self.assertEqual(
       questions.read_questions(path),
       [
@@ -56,20 +52,21 @@ class ReadQuestionsTest(parameterized.TestCase):
 
   def test_reads_a_glob_of_compressed_files(self):
     line = b'{"question": "Who?", "answers": ["A"]}\n'
-    path = self._write('q-0.jsonl.gz', gzip.compress(line * 2))
+    path = self.file(name='q-0.jsonl.gz', content=gzip.compress(line * 2))
     self.assertLen(questions.read_questions(path.replace('q-0', 'q-*')), 2)
 
   def test_a_curated_trec_file_has_regular_expressions(self):
     line = b'{"question": "When?", "answer": ["19\\\\d\\\\d"]}\n'
-    path = self._write('CuratedTrec.resplit.dev.jsonl', line)
+    path = self.file(name='CuratedTrec.resplit.dev.jsonl', content=line)
     expected = questions.Question('When?', (r'19\d\d',), True)
     self.assertEqual(questions.read_questions(path), [expected])
-    path = self._write('WebQuestions.resplit.dev.jsonl', line)
+    path = self.file(name='WebQuestions.resplit.dev.jsonl', content=line)
     self.assertFalse(questions.read_questions(path)[0].regex)
 
   def test_reads_columns_of_curated_trec(self):
-    path = self._write(
-      'curated-test.tsv', b'trec1\tdate\tWhen?\t19\\d\\d|then\r\n\n'
+    path = self.file(
+      name='curated-test.tsv',
+      content=b'trec1\tdate\tWhen?\t19\\d\\d|then\r\n\n',
     )
     self.assertEqual(
       questions.read_questions(path),
@@ -77,9 +74,9 @@ class ReadQuestionsTest(parameterized.TestCase):
     )
 
   def test_long_answers_are_left_out_if_told(self):
-    path = self._write(
-      'q.jsonl',
-      b"""
+    path = self.file(
+      name='q.jsonl',
+      content=b"""
 {"question": "Who?", "answers": ["a b c", "a  b"]}
 {"question": "What?", "answers": ["a b c"]}
 {"question": "When?", "answers": ["a b c"], "regex": true}
@@ -96,28 +93,24 @@ class ReadQuestionsTest(parameterized.TestCase):
     (b'1\td\tW\tx\n1\td\tW\t(x\n', ':2 must have a regular expression'),
   )
   def test_bad_columns_are_a_user_error(self, content, message):
-    path = self._write('bad.tsv', content)
+    path = self.file(name='bad.tsv', content=content)
     with self.assertRaisesRegex(errors.UserError, f'{path}{message}'):
       questions.read_questions(path)
 
   @parameterized.named_parameters(
     ('no_question', b'{"answers": ["A"]}', ":1 must have 'question'"),
     ('no_answers', b'\n{"question": "Who?"}', ":2 must have 'answers'"),
-    (
-      'empty_answers',
-      b'{"question": "Who?", "answers": []}',
-      '1 question with',
-    ),
+    ('empty', b'{"question": "Who?", "answers": []}', '1 question with'),
     ('numbers', b'{"question": "Who?", "answers": [1]}', 'it has 1 in them'),
     ('regex', b'{"question": "W?", "answers": ["A"], "regex": 1}', "'regex'"),
     ('pattern', b'{"question": "W?", "answer": "(", "regex": true}', ':1.*reg'),
     ('broken', b'{"question"', ':1 must be JSON'),
     ('cut_array', b'[\n{"question": "W', ':2 must be JSON'),
     ('bad_element', b'[\n{"question": "W"}]', ":2 must have 'answers'"),
-    ('empty', b'', 'at least one question'),
+    ('nothing', b'', 'at least one question'),
   )
   def test_bad_line_is_a_user_error(self, content, message):
-    path = self._write('bad.jsonl', content)
+    path = self.file(name='bad.jsonl', content=content)
     with self.assertRaisesRegex(errors.UserError, f'{path}.*{message}'):
       questions.read_questions(path)
 

@@ -6,17 +6,15 @@ from absl.testing import parameterized
 from realm_tf import errors
 from realm_tf.corpus import counts as counts_lib
 from realm_tf.corpus import tagged_sentences
+from tests import input_case
 
 _GOOD = '{"text": "Bern is old.", "spans": [[0, 4]], "id": 7}\n'
 
 
-class TaggedSentencesTest(parameterized.TestCase):
-  def _file(self, content):
-    return self.create_tempfile(content=content).full_path
-
+class TaggedSentencesTest(input_case.InputCase):
   def test_reads_and_counts(self):
     counts = counts_lib.Counts()
-    path = self._file(_GOOD + '\n{"text": "No.", "spans": [], "id": null}')
+    path = self.file(_GOOD + '\n{"text": "No.", "spans": [], "id": null}')
     self.assertEqual(
       list(tagged_sentences.read([path], counts)),
       [
@@ -35,7 +33,7 @@ class TaggedSentencesTest(parameterized.TestCase):
     '{"text": "Bern", "spans": [[0, true]]}',
   )
   def test_a_bad_line_is_a_user_error_or_skipped(self, line):
-    path = self._file(f'{_GOOD}{line}\n{_GOOD}')
+    path = self.file(f'{_GOOD}{line}\n{_GOOD}')
     with self.assertRaisesRegex(errors.UserError, f'{path}:2 must'):
       list(tagged_sentences.read([path]))
     counts = counts_lib.Counts(skip_errors=True)
