@@ -103,17 +103,16 @@ def _rows(
 
 def _row(case: str, loads: Sequence[dict], bare: float) -> dict:
   ours = sorted(loads, key=lambda load: load['rate'])[len(loads) // 2]
-  return {
-    'case': f'{case}, queries a second',
-    'ours': ours['rate'],
-    'peer': bare,
-    'ratio': ours['rate'] / bare,
-    'beside': 'the bare call',
-    'p50_ms': ours['p50_ms'],
-    'p99_ms': ours['p99_ms'],
-    'client_cpu_ms': ours['cpu_ms'],
-    'failed': sum(load['failed'] for load in loads),
-  }
+  return printing.row(
+    f'{case}, queries a second',
+    ours['rate'],
+    bare,
+    beside='the bare call',
+    p50_ms=ours['p50_ms'],
+    p99_ms=ours['p99_ms'],
+    client_cpu_ms=ours['cpu_ms'],
+    failed=sum(load['failed'] for load in loads),
+  )
 
 
 def _same_row(server: running_server.Server, questions: Sequence[str]) -> dict:
@@ -127,26 +126,20 @@ def _same_row(server: running_server.Server, questions: Sequence[str]) -> dict:
     )
     client.close()
   pairs = list(zip(*answers, strict=True))
-  return {
-    'case': 'same answers by REST and gRPC, share of questions',
-    'ours': sum(rest[0] == rpc[0] for rest, rpc in pairs) / len(pairs),
-    'peer': None,
-    'ratio': None,
-    'probability_difference': max(abs(a[1] - b[1]) for a, b in pairs),
-  }
+  return printing.row(
+    'same answers by REST and gRPC, share of questions',
+    sum(rest[0] == rpc[0] for rest, rpc in pairs) / len(pairs),
+    probability_difference=max(abs(a[1] - b[1]) for a, b in pairs),
+  )
 
 
 def _memory_row(server: running_server.Server, questions_file: str) -> dict:
   before = server.memory_mb()
   number = 500 if _QUICK.value else _MEMORY_REQUESTS.value
   _load(server.url, questions_file, 8, number)
-  return {
-    'case': f'memory after {number} requests, MB',
-    'ours': server.memory_mb(),
-    'peer': None,
-    'ratio': None,
-    'before': before,
-  }
+  return printing.row(
+    f'memory after {number} requests, MB', server.memory_mb(), before=before
+  )
 
 
 def main(_):
