@@ -35,7 +35,7 @@ def read_queries(item: str) -> Iterator[tuple[str, str, str]]:
   folder, split = _parse(item)
   qrels = qrels_lib.read(_file(folder, os.path.join('qrels', f'{split}.tsv')))
   best = {
-    query: max(documents, key=documents.get)
+    query: max(documents, key=documents.__getitem__)
     for query, documents in qrels.items()
     if max(documents.values()) > 0
   }

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import itertools
 import json
 import re
-from typing import Any
+from typing import Any, cast
 
 from realm_tf import errors
 from realm_tf import json_text
@@ -115,7 +115,8 @@ class _Text:
   def next_mark(self) -> str:
     """Returns the next character that is no space; '' at the end."""
     while True:
-      self._move(_SPACE.match(self._text, self._at).end())
+      space = cast(re.Match, _SPACE.match(self._text, self._at))
+      self._move(space.end())
       if self._at < len(self._text):
         return self._text[self._at]
       if not self._grow():

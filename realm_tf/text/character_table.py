@@ -75,9 +75,10 @@ class CharacterTable:
       actions[[*character_rules.codes(character_rules.CHINESE)]] = 1
     if rules.clean_text:
       actions[[*character_rules.codes(character_rules.DROPPED)]] = 2
-    spellings = dict.fromkeys([*range(128), *map(ord, alphabet)])
-    for code in spellings:
-      spellings[code] = rules.spell(chr(code))
+    spellings = {
+      code: rules.spell(chr(code))
+      for code in [*range(128), *map(ord, alphabet)]
+    }
     spellings.update(character_rules.irregular(rules))
     for code, spelled in spellings.items():
       if code < 128:

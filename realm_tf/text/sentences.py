@@ -6,6 +6,7 @@ an initial, or lower case follows.
 """
 
 import re
+from typing import cast
 
 from realm_tf.text import english
 
@@ -55,7 +56,7 @@ def _append_stripped(sentences, text, start, end):
 
 def _is_end(text: str, match: re.Match) -> bool:
   """Returns whether a sentence ends at the candidate `match`."""
-  next_word = _NEXT_WORD.match(text, match.end()).group(1)
+  next_word = cast(re.Match, _NEXT_WORD.match(text, match.end()))[1]
   if next_word[:1].islower():
     return False
   if match.group(1) != '.':
@@ -63,7 +64,8 @@ def _is_end(text: str, match: re.Match) -> bool:
   dot = match.start(1)
   if text[dot - _LONG_WORD : dot].isalpha() and dot >= _LONG_WORD:
     return True  # The common case, decided fast.
-  word = _LAST_WORD.search(text[max(0, dot - _LONGEST_WORD) : dot]).group()
+  before = text[max(0, dot - _LONGEST_WORD) : dot]
+  word = cast(re.Match, _LAST_WORD.search(before)).group()
   if word.lower() in _TITLES:
     return False
   if word.lower() in _NUMBERED and text[match.end()].isdigit():

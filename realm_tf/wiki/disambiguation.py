@@ -93,4 +93,4 @@ def _is_template(name: str) -> bool:
   if name in _NAMES:
     return True
   family = _FAMILY.fullmatch(name)
-  return bool(family) and not _NO_KIND.fullmatch(family.group('kind'))
+  return family is not None and not _NO_KIND.fullmatch(family['kind'])

@@ -7,6 +7,7 @@ the sea.' it was a value, and the rest is no sentence, or a false one.
 """
 
 import re
+from typing import cast
 
 from realm_tf.text import sentences
 from realm_tf.wiki import names
@@ -81,7 +82,7 @@ def _is_missed(left: str, hole: str, after: str) -> bool:
     return False  # Behind a word: a note.
   if last in '([.!?:;,•·':  # Between two items or two sentences.
     return after.islower() or joined and last not in '.!?'
-  word = _LAST_WORD.search(before).group().lower()
+  word = cast(re.Match, _LAST_WORD.search(before)).group().lower()
   if last in _SIGNS or word in _DEMANDING or word.isdigit():
     return True
   return after.isalnum() or after in ('(', *_DASHES)

@@ -5,7 +5,7 @@ first, so nothing is ever read twice. What nobody closes loses its marks.
 """
 
 import re
-from typing import Optional
+from typing import Optional, cast
 
 from realm_tf.wiki import html_text
 from realm_tf.wiki import wiki_links
@@ -180,7 +180,7 @@ def read(markup: str) -> str:
     if match.start() > position:
       reader.add(markup[position : match.start()])
     position = match.end()
-    kind, token = match.lastgroup, match.group()
+    kind, token = str(match.lastgroup), match.group()
     if kind == 'bar':
       reader.bar()
     elif kind == 'line':
@@ -224,7 +224,7 @@ class _Tags:
 
   def read(self, match: re.Match, reader: _Reader) -> int:
     """Adds what the tag `match` leaves; returns where to read on."""
-    tag = html_text.TAG.match(match.group())
+    tag = cast(re.Match, html_text.TAG.match(match.group()))
     is_end, name = tag.group(1), tag.group(2).lower()
     start = match.end()
     if name == 'table':
