@@ -1,9 +1,4 @@
-"""Searches by words with BM25, the baseline of learned retrievers.
-
-  block titles and texts -> [this file] -> questions -> K blocks each
-
-k1 and b are the usual values for paragraphs, Anserini's.
-"""
+"""BM25, the baseline of learned retrievers: a search by words."""
 
 from collections.abc import Sequence
 from typing import Any, Optional
@@ -17,15 +12,14 @@ from realm_tf.index import searcher
 from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
 
-_K1 = 0.9
-_B = 0.4
+_K1, _B = 0.9, 0.4  # Anserini's values, usual for paragraphs.
 _NUM_THREADS = 2
 
 
 class Bm25Retriever:
   """Ranks blocks by the words that a question shares with title and text.
 
-  Words are lower-cased and stemmed, English stop words are dropped.
+  Words are lower-cased and stemmed. English stop words are dropped.
   """
 
   def __init__(self, titles: Sequence[str], texts: Sequence[str]):
@@ -37,13 +31,12 @@ class Bm25Retriever:
     )
     if not tokens.vocab:
       raise errors.UserError(
-        'BM25 finds blocks by their words of two letters or more that are no '
-        f'stop words. Found none in {len(texts)} blocks. Use another corpus.'
+        'BM25 needs blocks with words of two letters or more other than stop '
+        f'words. Found none in {len(texts)} blocks. Use another corpus.'
       )
     self._index.index(tokens, show_progress=False)
 
   def retrieve(self, queries: retriever.Queries, k: int) -> searcher.Neighbors:
-    """Returns the `k` blocks of largest BM25 score."""
     found = self._index.retrieve(
       self._tokenize(queries.texts),
       k=min(k, self._num_blocks),
@@ -55,11 +48,11 @@ class Bm25Retriever:
   def score(
     self, questions: Sequence[str], rows: np.ndarray, block_ids: np.ndarray
   ) -> np.ndarray:
-    """Returns the BM25 scores of pairs of a question and a block, float32 [n].
+    """Returns the BM25 scores of n pairs of a question and a block, float32.
 
     Args:
-      rows: Number of the question in each pair, int [n], ascending.
-      block_ids: Block in each pair, int [n].
+      rows: Index of each pair's question, int [n], ascending.
+      block_ids: Each pair's block, int [n].
     """
     scores = np.zeros(len(rows), np.float32)
     ends = np.searchsorted(rows, np.arange(len(questions) + 1))
@@ -88,7 +81,7 @@ def over_table(table: block_table.BlockTable) -> Bm25Retriever:
 
 
 class KeptOverTable:
-  """Builds again only for another corpus than the last."""
+  """Builds a retriever, and keeps it until another corpus is given."""
 
   def __init__(self) -> None:
     self._fingerprint: Optional[str] = None

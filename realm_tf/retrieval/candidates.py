@@ -1,7 +1,4 @@
-"""Selects the K blocks that a query is read with: null block and best others.
-
-Pure NumPy: neighbours in, candidates out.
-"""
+"""Neighbours of a query -> its K candidates: null block and best others."""
 
 import numpy as np
 
@@ -14,9 +11,9 @@ def select(
 ) -> np.ndarray:
   """Puts the null block first and drops each query's own block.
 
-  Section 3.4 of Guu et al. 2020: the null block is always a candidate, and the
-  block that the query was cut from never is. The next hit replaces a dropped
-  block, and a repeated one.
+  Section 3.4 of Guu et al. 2020: the null block is always a candidate, the
+  block that the query was cut from never is. The next hit replaces an own block
+  or a repeated one.
 
   Args:
     neighbor_ids: Found blocks, int [B, N], best first; negative for none.
@@ -24,8 +21,8 @@ def select(
     num_candidates: K, the null block included.
 
   Returns:
-    int32 [B, K]. Where too few blocks are left, the row ends with further null
-    blocks, which are not `is_real`.
+    int32 [B, K]. Null blocks that are not `is_real` fill a row that is too
+    short.
   """
   neighbor_ids = np.asarray(neighbor_ids)
   usable = (neighbor_ids >= 0) & (neighbor_ids != np.asarray(own_ids)[:, None])
@@ -45,7 +42,7 @@ def select(
 def is_real(candidate_ids: np.ndarray) -> np.ndarray:
   """Returns whether a candidate takes part in p(z|x), bool [B, K].
 
-  The first null block does; those that only fill a row do not.
+  The first null block does; null blocks that fill a row do not.
   """
   real = candidate_ids != null_block.ID
   real[:, 0] = True
@@ -57,9 +54,9 @@ def have_span(
 ) -> np.ndarray:
   """Returns whether blocks contain the masked words of a query, bool [B, N].
 
-  Recurring spans teach a reader to look things up without any labels, as they
-  teach a retriever in Ram et al. 2022 (https://arxiv.org/abs/2112.07708). Masks
-  that stand apart are several spans, and a block must have each of them.
+  Recurring spans teach a reader to look things up without labels, as they teach
+  a retriever in Ram et al. 2022 (https://arxiv.org/abs/2112.07708). Each run of
+  neighbouring masks is a span, and a block must have all spans.
 
   Args:
     body_ids: Wordpieces of the blocks, int32 [B, N, Lz]; zeros for no block.

@@ -1,10 +1,8 @@
-"""A newer version between two uses, loaded while the one before is in use.
+"""Replaces a version in use by a newer one, without a pause.
 
-  newest on disk -> background: load, warm -> `swap` between two uses
-
-Looking for a newer version, loading it, warming it and freeing the one before
-are done in the background: `find_newer`. The swap itself exchanges two
-references, so a caller keeps the version that it uses until it is done.
+`find_newer` looks for a version, loads it and frees the previous one, all in
+the background. `swap` only exchanges two references, so a caller keeps the
+version that it works with until the work is done.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +16,7 @@ from realm_tf import errors
 
 Version = TypeVar('Version')
 Loaded = TypeVar('Loaded')
-# What reading a damaged version raises.
+# Errors from reading a damaged version.
 _DAMAGE = (
   *(errors.UserError, OSError, tf.errors.OpError),
   *(AttributeError, LookupError, TypeError, ValueError),
@@ -29,20 +27,19 @@ Submit = Callable[..., concurrent.futures.Future]
 class HotSwap(Generic[Version, Loaded]):
   """Holds the version in use and replaces it by newer ones.
 
-  At most two versions are in memory: the one in use and the one being loaded,
-  which begins only after the one before was freed. A version that does not
-  verify, or that vanishes while it is loaded, is refused with one line in the
-  log, and the one in use stays until there is a newer one.
+  At most two versions are in memory: one in use and one being loaded. A version
+  that is damaged, or vanishes during loading, is refused with one line in the
+  log; the version in use stays until a newer one loads.
 
   Args:
-    newest: Returns the newest version, or None. Versions must be comparable.
+    newest: Returns the newest version, or None.
     load: Reads a version from disk and warms it.
     submit: Runs a function in the background and returns its future, such as
       `ThreadPoolExecutor(1).submit`; `poll` needs it.
     declare: Called with the versions in memory whenever they change.
 
   Attributes:
-    version: The version in use; None before the first.
+    version: The version in use; None if none was loaded.
     refused: The last version that could not be loaded, if any.
   """
 
@@ -65,15 +62,15 @@ class HotSwap(Generic[Version, Loaded]):
 
   @property
   def current(self) -> Loaded:
-    """What was loaded and is in use; there must be a version."""
+    """The loaded object in use; there must be a version."""
     if self._current is None:
       raise ValueError('Nothing was loaded yet.')
     return self._current
 
   def find_newer(self) -> Optional[tuple[Version, Loaded]]:
-    """Frees what was replaced; returns a newer version, loaded, or None.
+    """Frees the replaced version; loads and returns a newer one, or None.
 
-    It runs in the background, and `swap` is not called meanwhile.
+    Made for a background thread; `swap` must not be called until it returns.
     """
     self.free()
     try:
@@ -94,12 +91,12 @@ class HotSwap(Generic[Version, Loaded]):
       return None
 
   def swap(self, newer: tuple[Version, Loaded]) -> None:
-    """Uses what `find_newer` returned from now on."""
+    """Puts the result of `find_newer` into use."""
     self._replaced = self._current
     self.version, self._current = newer
 
   def free(self) -> None:
-    """Drops the last reference to what was replaced."""
+    """Drops the last reference to the replaced version."""
     self._replaced = None
     self._say([] if self.version is None else [self.version])
 
@@ -111,10 +108,9 @@ class HotSwap(Generic[Version, Loaded]):
     self.swap((version, self._load(version)))
 
   def poll(self) -> bool:
-    """Swaps if a newer version is loaded, or looks for one; never waits.
+    """Swaps if a newer version is loaded, and starts to look for the next.
 
-    Returns:
-      Whether `current` is another version than before the call.
+    Never waits. Returns whether `current` changed.
     """
     newer = None
     if self._pending is not None and self._pending.done():
@@ -126,7 +122,7 @@ class HotSwap(Generic[Version, Loaded]):
     return newer is not None
 
   def wait_for_first(self, wait: Callable[[], None]) -> None:
-    """Polls until a version is loaded, calling `wait` in between."""
+    """Polls until a version is loaded; calls `wait` between two polls."""
     while self.version is None and not self.poll():
       wait()
 

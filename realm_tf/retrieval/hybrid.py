@@ -1,7 +1,6 @@
-"""Two retrievers as one: sums of their scores, or hits of both alternately.
+"""Two retrievers as one: by the sum of their scores, or by hits alternately.
 
-Names and numbers that training never showed are words that BM25 knows and an
-embedding blurs.
+BM25 matches names and numbers that training never showed; embeddings blur them.
 """
 
 import numpy as np
@@ -11,16 +10,10 @@ from realm_tf.retrieval import retriever
 
 
 class Hybrid:
-  """Embed_input(x) . Embed_doc(z) + weight BM25(x,z).
+  """Ranks by Embed_input(x) . Embed_doc(z) + weight BM25(x,z).
 
-  A block that one retriever missed gets that retriever's lowest score.
-
-  Args:
-    dense: Finds blocks by embeddings.
-    sparse: Finds blocks by words.
-    weight: Factor of the scores of `sparse`.
-    depth: Fewest blocks that each retriever finds: the best by both scores are
-      not always among the k best by embeddings or by words.
+  A block that one retriever missed gets that retriever's lowest score. Each
+  finds max(k, depth) blocks, because the best sums may be beyond its k best.
   """
 
   def __init__(
@@ -43,7 +36,7 @@ class Hybrid:
 
 
 class Alternating:
-  """The best of one retriever, the best of the other, and so on.
+  """Takes hits from two retrievers alternately, best first.
 
   A block that both found comes twice; `candidates.select` drops the second.
   """
@@ -62,12 +55,11 @@ class Alternating:
 def fuse(
   one: searcher.Neighbors, two: searcher.Neighbors, weight: float, k: int
 ) -> searcher.Neighbors:
-  """Returns the `k` best by the sum of two retrievers' scores, [B, k].
+  """Returns the `k` best blocks by the score of `one` + `weight` * `two`.
 
   Args:
     one: [B, n]; every row has a block.
     two: [B, m]; every row has a block.
-    weight: Factor of the scores of `two`.
   """
   same = one.block_ids[:, :, None] == two.block_ids[:, None, :]  # [B, n, m]
   same &= one.block_ids[:, :, None] >= 0
@@ -83,7 +75,12 @@ def fuse(
 
 
 def _of_other(same: np.ndarray, scores: np.ndarray) -> np.ndarray:
-  """Returns the other's score of each block, or its lowest, [B, n]."""
+  """Returns the other retriever's score of each block, or its lowest, [B, n].
+
+  Args:
+    same: Whether two blocks are the same, bool [B, n, m].
+    scores: The other retriever's scores, [B, m].
+  """
   lowest = np.min(
     scores, axis=1, where=np.isfinite(scores), initial=np.inf, keepdims=True
   )

@@ -1,13 +1,9 @@
 """Retrieval along links between articles: GraphRetriever.
 
-  best blocks -> articles linked with theirs -> blocks of these, scored
-      -> the best of both
-
-A question of two hops does not name the article that has its answer, but an
-article that it names links there. After Min et al. 2019
-(https://arxiv.org/abs/1911.03868), who rank paragraphs by TF-IDF and the links
-of Wikipedia. Deviation: blocks are read one by one, without the relation
-between two of them.
+A two-hop question does not name the article with its answer, but an article
+that links there. After Min et al. 2019 (https://arxiv.org/abs/1911.03868), who
+rank paragraphs by TF-IDF and Wikipedia's links. Deviation: blocks are read one
+by one, without the relation between two of them.
 """
 
 from collections.abc import Callable
@@ -21,18 +17,17 @@ from realm_tf.records import link_graph
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
 
-NUM_SEEDS = 10  # The links of the best blocks' articles are followed.
-# Links followed of an article in each direction: thousands link to a country.
+NUM_SEEDS = 10  # Best blocks; the links of their articles are followed.
+# Links followed per article and direction: thousands link to a country.
 MAX_LINKS = 1000
 # (rows of queries int [n], block ids int [n]) -> scores, float [n].
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class LinkedBlocks:
-  """Blocks of the articles that blocks link to, or that link to them.
+  """Finds the blocks of articles that are linked with given blocks' articles.
 
   Args:
-    graph: Links between A articles.
     article_rows: Article of each block, int [N], ascending.
   """
 
@@ -53,15 +48,15 @@ class LinkedBlocks:
   def expand(
     self, seeds: searcher_lib.Neighbors, score: Score, k: int
   ) -> searcher_lib.Neighbors:
-    """Returns the `k` best of `seeds` and of the blocks linked with them.
+    """Returns the `k` best of `seeds` and the blocks linked with them.
 
-    The score of a block is the mean of its own and of the best seed that leads
-    to it; each seed leads to itself, so its score stays or grows.
+    A linked block's score is the mean of its own score and the score of the
+    best seed that leads to it. A seed never scores lower than in `seeds`.
 
     Args:
       seeds: Blocks of Q queries, [Q, n], best first; the links of the first
         NUM_SEEDS are followed.
-      score: Scores blocks as the search that found `seeds` does.
+      score: Scores blocks like the search that found `seeds`.
     """
     rows, columns = np.nonzero(seeds.block_ids >= 0)
     blocks, scores = (array[rows, columns] for array in seeds)
@@ -83,8 +78,8 @@ class LinkedBlocks:
     """Returns the `k` best blocks of the articles that each block links to.
 
     Args:
-      blocks: int [n]; negative ones link nowhere.
-      score: Scores pairs of a place in `blocks` and a linked block.
+      blocks: int [n]; negative for none.
+      score: Its rows are indices into `blocks`.
 
     Returns:
       int32 [n, k], best first; -1 where there are fewer.
@@ -104,7 +99,7 @@ class LinkedBlocks:
     articles: np.ndarray,
     scores: np.ndarray,
   ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns (row, linked article, score of the seed) of each link."""
+    """Returns each link's row, linked article and seed score."""
     starts = graph.offsets[articles]
     stops = np.minimum(graph.offsets[articles + 1], starts + MAX_LINKS)
     targets, numbers = link_graph.gather(graph.targets, starts, stops)
@@ -113,7 +108,7 @@ class LinkedBlocks:
   def _blocks(
     self, rows: np.ndarray, articles: np.ndarray, scores: np.ndarray
   ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns (row, block, best seed's score), each block once a row."""
+    """Returns row, block and best seed score, each block once per row."""
     kept = _first_of_each(rows, articles, scores)
     rows, articles, scores = rows[kept], articles[kept], scores[kept]
     starts, stops = (self._first_blocks[articles + i] for i in (0, 1))
@@ -153,7 +148,7 @@ class LinkedBm25:
 
   @classmethod
   def over_table(cls, table: block_table.BlockTable) -> 'LinkedBm25':
-    """Searches a corpus; UserError if it has no links."""
+    """Opens a corpus; UserError if it has no links."""
     return cls(LinkedBlocks.over_table(table), bm25.over_table(table))
 
   def retrieve(
@@ -168,14 +163,14 @@ class LinkedBm25:
 def read_vectors(
   embeddings: embedding_shards.Embeddings | np.ndarray, block_ids: np.ndarray
 ) -> np.ndarray:
-  """Returns embeddings [..., D] of blocks [...]; reads each block once."""
+  """Returns float32 embeddings of blocks, [..., D]; reads each block once."""
   unique, places = np.unique(block_ids, return_inverse=True)
   vectors = np.asarray(embeddings[unique], np.float32)
   return vectors[places.reshape(block_ids.shape)]
 
 
 def first_of_run(rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-  """Returns which sorted pairs differ from the pair before them, bool [n]."""
+  """Returns whether each sorted pair differs from its predecessor, bool [n]."""
   is_first = np.ones(len(rows), bool)
   is_first[1:] = (rows[1:] != rows[:-1]) | (values[1:] != values[:-1])
   return is_first
@@ -188,12 +183,13 @@ def best(
   *,
   shape: tuple[int, int],
 ) -> searcher_lib.Neighbors:
-  """Returns the best blocks of each row, each once, of `shape` [Q, k].
+  """Returns the best blocks of each row, without repeats.
 
   Args:
-    rows: int [n], in any order.
+    rows: Query of each of n hits, int [n], in any order.
     blocks: int [n].
-    scores: Floats, [n].
+    scores: float [n].
+    shape: Shape of the result, [Q, k].
   """
   kept = _first_of_each(rows, blocks, scores)
   kept = kept[np.lexsort((-scores[kept], rows[kept]))]
@@ -209,6 +205,6 @@ def best(
 def _first_of_each(
   rows: np.ndarray, values: np.ndarray, scores: np.ndarray
 ) -> np.ndarray:
-  """Returns the places of the best score of each (row, value), sorted."""
+  """Returns the index of the best score of each (row, value), sorted."""
   order = np.lexsort((-scores, values, rows))
   return order[first_of_run(rows[order], values[order])]

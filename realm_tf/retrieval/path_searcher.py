@@ -1,11 +1,8 @@
 """Retrieval along learned paths of links: PathRetriever.
 
-  question -> seeds -> blocks that they link to -> p(path|x) -> p(z|x)
-
 After Asai et al. 2020 (https://arxiv.org/abs/1911.10470). Deviations: seeds are
 found by embeddings instead of TF-IDF; a path has at most two blocks; the
-reader reads its last block; and all paths of the seeds are scored, so there is
-no beam that could lose one.
+reader reads its last block; all paths of the seeds are scored, without a beam.
 """
 
 import numpy as np
@@ -17,15 +14,11 @@ from realm_tf.modeling import path_scorer
 from realm_tf.retrieval import linked_blocks
 
 NUM_SEEDS = 16  # Blocks where a path may begin.
-NUM_TARGETS = 32  # Blocks that a seed links to: those likest to the question.
+NUM_TARGETS = 32  # Linked blocks per seed: the nearest to the question.
 
 
 class Paths:
-  """The paths that begin at given blocks.
-
-  Args:
-    embeddings: Embeddings of the N blocks, [N, D].
-  """
+  """Finds the paths that begin at given blocks; `embeddings` are [N, D]."""
 
   def __init__(
     self,
@@ -41,11 +34,11 @@ class Paths:
 
     Args:
       queries: float32 [Q, D].
-      seeds: Blocks, int [Q, F]; negative where there is none.
+      seeds: Blocks, int [Q, F]; negative for none.
 
     Returns:
-      Blocks, int32 [Q, F, 1 + M]: each seed, then the blocks that it links to;
-      -1 where there are fewer. Embeddings, float32 [Q, F, 1 + M, D].
+      Blocks, int32 [Q, F, 1 + M]: each seed and the M best blocks that it links
+      to; -1 where there are fewer. Embeddings, float32 [Q, F, 1 + M, D].
     """
     num_seeds = seeds.shape[1]
 
@@ -63,7 +56,7 @@ class Paths:
 
 
 class PathSearcher:
-  """A searcher by p(z|x), the sum of p(path|x) of the paths to a block."""
+  """Searches by p(z|x), the sum of p(path|x) over the paths to a block."""
 
   def __init__(
     self,
@@ -94,7 +87,7 @@ class PathSearcher:
 def _add_up(
   rows: np.ndarray, blocks: np.ndarray, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-  """Joins paths of a row to the same block, with the log of their sum."""
+  """Merges a row's paths to the same block: log of the summed probabilities."""
   order = np.lexsort((blocks, rows))
   rows, blocks, scores = rows[order], blocks[order], scores[order]
   is_first = linked_blocks.first_of_run(rows, blocks)

@@ -1,10 +1,8 @@
 """Ranks the blocks that a stale index found by the current parameters.
 
-  query, n blocks -> [this file] -> the k blocks of largest current f(x,z)
-
-Section 3.3 of Guu et al. 2020 takes the stale index's top blocks. Searching for
-more of them, and embedding these again, makes up for its age if the good blocks
-are among the first n.
+Section 3.3 of Guu et al. 2020 takes the stale index's top k blocks. Finding
+more and embedding them again corrects for the index's age, if the good blocks
+are among the found ones.
 """
 
 import numpy as np
@@ -19,11 +17,7 @@ from realm_tf.retrieval import retriever as retriever_lib
 
 
 class Reranked:
-  """Finds blocks by a retriever, and ranks them by a model's variables.
-
-  Args:
-    retriever: Finds `pretraining.over_retrieval` blocks.
-  """
+  """Ranks a retriever's `pretraining.over_retrieval` blocks by a model."""
 
   def __init__(
     self,
@@ -45,7 +39,7 @@ class Reranked:
   def retrieve(
     self, queries: retriever_lib.Queries, k: int
   ) -> searcher_lib.Neighbors:
-    """Returns the `k` best; equal scores keep the retriever's order."""
+    """Returns the `k` best blocks; ties keep the retriever's order."""
     ids = self._retriever.retrieve(queries, max(k, self._depth)).block_ids
     scores = self._scores(queries.ids, np.maximum(ids, 0))
     scores = np.where(ids < 0, -np.inf, scores)

@@ -1,8 +1,4 @@
-"""A searcher as a Keras layer: wordpieces of queries in, the best blocks out.
-
-Pre-training, fine-tuning, evaluation, answering and the server all search by
-this layer.
-"""
+"""A searcher as a Keras layer: wordpieces of queries in, best blocks out."""
 
 from collections.abc import Callable
 from typing import Optional
@@ -21,13 +17,13 @@ from realm_tf.retrieval import retriever
 class RetrievalLayer(tf_keras.layers.Layer):
   """Finds the blocks of largest f(x,z), Section 3.3 of Guu et al. 2020.
 
-  The layer runs eagerly, on the host, ahead of the compiled step, and has no
-  gradient: f(x,z) is recomputed from the blocks that it selects.
+  The layer runs eagerly, on the host, ahead of the compiled step. It has no
+  gradient: the step computes f(x,z) of the found blocks again.
 
   Args:
     embed: Maps wordpieces, int32 [B, Lx], zeros after them, to float32 [B, D].
-    searcher: Searcher over the block embeddings. A fresher index comes with a
-      layer of its own.
+    searcher: Searcher over the block embeddings. A newer index gets its own
+      layer.
   """
 
   def __init__(
@@ -39,7 +35,7 @@ class RetrievalLayer(tf_keras.layers.Layer):
     self._embed, self._search = embed, searcher.search
 
   def call(self, query_ids: np.ndarray, k: int) -> searcher_lib.Neighbors:
-    """Returns the best blocks of wordpieces, int32 [B, Lx], [B, k]."""
+    """Returns the best blocks, [B, k], of wordpieces, int32 [B, Lx]."""
     queries = self._embed(np.asarray(query_ids))  # [B, D]
     return searcher_lib.fill(self._search(queries, k), k)
 
@@ -55,7 +51,7 @@ def over_model(
   query_tokens: int,
   special_ids: tuple[int, int],
 ) -> RetrievalLayer:
-  """Returns the layer that embeds queries with a model's current variables."""
+  """Returns a layer that embeds queries with a model's current variables."""
   embed = query_embeddings.compile_embedding(
     model, query_tokens, special_ids, any_size=True
   )
@@ -66,12 +62,7 @@ def over_index(
   opened: model_files.OpenModel,
   searcher: Optional[searcher_lib.Searcher] = None,
 ) -> RetrievalLayer:
-  """Returns the layer that searches by a model's embeddings of queries.
-
-  Args:
-    opened: Model with an index.
-    searcher: By default the searcher of its index.
-  """
+  """Returns a layer over a model's index, or over another `searcher`."""
   embed = embed_backend.query_embedding(
     opened.model,
     opened.config.lengths.query_tokens,

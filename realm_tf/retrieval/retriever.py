@@ -1,7 +1,4 @@
-"""The interface of every search, its queries, and wrappers of searches.
-
-queries, k -> index, words, links, several of them, or nothing -> Neighbors
-"""
+"""The interface of every search, its queries, and wrappers of searches."""
 
 from collections.abc import Callable, Sequence
 import dataclasses
@@ -23,7 +20,6 @@ class Queries:
 
   Attributes:
     ids: Wordpieces, int32 [B, Lx], zeros after them.
-    read_texts: Returns the B texts.
   """
 
   ids: np.ndarray
@@ -37,7 +33,7 @@ class Queries:
     return len(self.ids)
 
   def take(self, rows: Sequence[int] | np.ndarray) -> 'Queries':
-    """Returns some of the queries, as wide as the longest of them."""
+    """Returns the queries of `rows`, trimmed to the longest one."""
     return Queries(
       sampling.trim(self.ids[rows], 1),
       lambda: [self.texts[row] for row in rows],
@@ -45,14 +41,14 @@ class Queries:
 
 
 def of_texts(texts: Sequence[str], ids: Optional[np.ndarray] = None) -> Queries:
-  """Returns questions; without `ids`, only a search by words finds blocks."""
+  """Returns questions; without `ids`, only a search by words works."""
   if ids is None:
     ids = np.zeros([len(texts), 1], np.int32)
   return Queries(ids, lambda: texts)
 
 
 def masked(ids: np.ndarray, tokenizer: wordpiece.WordpieceTokenizer) -> Queries:
-  """Returns masked sentences; their texts lack the masked words."""
+  """Returns masked sentences as queries; their texts lack the masked words."""
   return Queries(
     ids,
     lambda: [
@@ -67,7 +63,7 @@ class Retriever(Protocol):
   def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
     """Returns the `k` best blocks or more, [B, >= k], best first.
 
-    Block ids are -1 and scores -inf where there are fewer.
+    Where there are fewer, block ids are -1 and scores -inf.
     """
 
 
@@ -79,10 +75,10 @@ class Nothing:
 
 
 class InBatches:
-  """Retrieves for some queries at a time: a power of two, or `size`.
+  """Retrieves in batches of `size` queries, the last one of a power of two.
 
-  A searcher that compiles for each number of queries sees few of them, and one
-  question costs less than a batch. The last query fills a batch up.
+  A searcher that compiles for each batch size sees few sizes, and one question
+  costs less than a whole batch. Copies of the last query fill a batch up.
   """
 
   def __init__(self, retriever: Retriever, size: int):
@@ -100,7 +96,7 @@ class InBatches:
 
 
 class Kept:
-  """Retrieves once for each text: training needs it again in each pass."""
+  """Keeps the blocks of each text, because training needs them every pass."""
 
   def __init__(self, retriever: Retriever):
     self._retriever = retriever

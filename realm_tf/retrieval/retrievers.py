@@ -21,7 +21,7 @@ _BY_WORDS = {
   'bm25_graph': linked_blocks.LinkedBm25.over_table,
 }
 MODEL, NOTHING = 'model', 'none'
-GRAPH, PATH = BY_LINKS = 'graph', 'path'  # Of a model.
+GRAPH, PATH = BY_LINKS = 'graph', 'path'  # Both need a model's embeddings.
 BY_WORDS = tuple(_BY_WORDS)
 
 
@@ -33,13 +33,11 @@ def open(
   """Opens the retriever that --retriever names.
 
   Args:
-    kind: MODEL, NOTHING, or a name in `BY_LINKS` or `BY_WORDS`.
-    table: The corpus.
     opened: Model with an index of the corpus; MODEL and `BY_LINKS` need it.
 
   Raises:
-    UserError: Links are followed, and the corpus has none; or paths are, and
-      the model does not score them.
+    UserError: The kind follows links and the corpus has none, or the kind is
+      PATH and the model does not score paths.
   """
   if kind == NOTHING:
     return retriever.Nothing()

@@ -1,4 +1,4 @@
-"""Masked queries and retrieved blocks -> which blocks have the masked words.
+"""Tells which retrieved blocks have the masked words of a query.
 
 No labels are needed: a block with the masked words, other than the sentence's
 own, may help the reader to find them.
@@ -12,7 +12,7 @@ import numpy as np
 from realm_tf.records import block_table
 from realm_tf.retrieval import candidates
 
-SPARE_HITS = 2  # Extra hits, in place of the own block and of repeated ones.
+SPARE_HITS = 2  # Extra hits: they replace the own block and repeated ones.
 
 
 def find(
@@ -22,16 +22,12 @@ def find(
   depth: int,
   block_tokens: Optional[int] = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the best blocks, and whether each has the masked span.
+  """Returns the best blocks, and whether each has the masked span, [B, depth].
 
   Args:
-    hits: Block ids, best first, int [B, `depth` + SPARE_HITS].
+    hits: Block ids, best first, int [B, depth + SPARE_HITS].
     batch: Masked queries; a query's own block does not count.
-    depth: Blocks of each query.
     block_tokens: Wordpieces of a block that are searched; by default all.
-
-  Returns:
-    Block ids, int32 [B, depth], and bool [B, depth].
   """
   found = candidates.select(hits, batch['own_block'], depth + 1)[:, 1:]
   if block_tokens is None:

@@ -1,14 +1,12 @@
-"""Searches by hashed words and pairs of words, as DrQA does.
-
-  block titles and texts -> [this file] -> questions -> K blocks each
+"""TF-IDF over hashed words and pairs of words, as in DrQA.
 
 Chen et al. 2017, Section 3.1 (https://arxiv.org/abs/1704.00051): unigrams and
-bigrams, hashed to 2^24 columns; a column's weight in a text is
+bigrams are hashed to 2^24 columns. The weight of a column that occurs tf times
+in a text and in n of the N blocks is
 
   log(1 + tf) * max(0, log((N - n + 1/2) / (n + 1/2)))
 
-where the text has it tf times, and n of the N blocks have it. A block's score
-is the inner product with the question.
+A block's score is its inner product with the question.
 """
 
 from collections.abc import Sequence
@@ -21,14 +19,14 @@ from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
 
 _NUM_COLUMNS = 2**24
-_CHUNK = 64  # Questions at once; each has a score for every block.
+_CHUNK = 64  # Questions per product, which has N scores for each.
 
 
 class TfidfRetriever:
-  """Ranks blocks by the weighted words and pairs of words of a question."""
+  """Ranks blocks by the words and pairs of words that a question shares."""
 
   def __init__(self, titles: Sequence[str], texts: Sequence[str]):
-    # Here, because it takes a second that no other job should wait for.
+    # The import takes a second, which other jobs need not wait for.
     from sklearn.feature_extraction import text as features  # pylint: disable=g-import-not-at-top
 
     self._hashing = features.HashingVectorizer(
@@ -48,7 +46,7 @@ class TfidfRetriever:
     self._columns = self._weighted(counts).T.tocsr()
 
   def retrieve(self, queries: retriever.Queries, k: int) -> searcher.Neighbors:
-    """Returns the `k` best of the blocks that have any of a query's words."""
+    """Returns the `k` best blocks that have any of a query's words."""
     found = [
       self._best(queries.texts[start : start + _CHUNK], k)
       for start in range(0, len(queries), _CHUNK)
