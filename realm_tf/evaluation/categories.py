@@ -1,7 +1,4 @@
-"""Metrics by kind of question: by wh-word and by type of answer.
-
-The rules are simple: they show where a model is weak, and are no linguistics.
-"""
+"""Metrics by wh-word and by type of answer, to show where a model is weak."""
 
 from collections.abc import Mapping, Sequence
 import re
@@ -29,7 +26,7 @@ Categories = dict[str, dict[str, dict[str, float]]]
 
 
 def wh_word(question: str) -> str:
-  """Returns the first question word, 'how many' as one; 'other' for none."""
+  """Returns the first question word, such as 'how many'; 'other' for none."""
   found = _WH_WORD.search(question.lower())
   return _SAME.get(found.group(), found.group()) if found else 'other'
 
@@ -37,8 +34,8 @@ def wh_word(question: str) -> str:
 def answer_type(question: questions_lib.Question) -> str:
   """Returns 'number or date', 'name', 'other', 'pattern' or 'none'.
 
-  A digit, number word or month in the first reference makes it a number or
-  date; else a capital makes it a name. A regular expression is a 'pattern'.
+  The first reference decides: a digit, number word or month makes a number or
+  date, else a capital a name. A regular expression is a 'pattern'.
   """
   if question.regex:
     return 'pattern'
@@ -53,14 +50,14 @@ def answer_type(question: questions_lib.Question) -> str:
 def by_category(
   questions: Sequence[questions_lib.Question], values: Mapping[str, np.ndarray]
 ) -> Categories:
-  """Returns the means of each category.
+  """Returns the means of each category, the largest category first.
 
   Args:
     values: Metric -> value of each question, [Q].
 
   Returns:
     {'wh_word' or 'answer_type': {category: {'num_questions': count, metric:
-    mean in percent}}}, the largest category first.
+    mean in percent}}}.
   """
   return {
     'wh_word': _means([wh_word(q.question) for q in questions], values),
@@ -69,7 +66,7 @@ def by_category(
 
 
 def table(categories: Categories) -> str:
-  """Returns the categories as lines of text, one each."""
+  """Returns the categories as text, one per line."""
   lines = []
   for kind, rows in categories.items():
     columns = list(next(iter(rows.values()), {}))

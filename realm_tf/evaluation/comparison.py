@@ -1,7 +1,7 @@
-"""This run's predictions and another's -> which is better, and where.
+"""Compares two runs' predictions: which run is better, and on which questions.
 
 Means of two runs may differ by chance. McNemar's exact test (1947) compares the
-numbers of questions that just one run answers.
+numbers of questions that only one run has right.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,8 @@ class Other:
     directory: The --output_dir of its `bin.evaluate`.
 
   Raises:
-    UserError: It has no predictions, or they are of other questions.
-
-  Attributes:
-    predictions: Q answers.
+    UserError: The directory has no predictions, or they are for other
+      questions.
   """
 
   def __init__(
@@ -60,9 +58,9 @@ class Other:
     """Compares this run with the other.
 
     Returns:
-      Fields of metrics.json: exact match in percent, numbers of questions, and
-      McNemar's p-value. Rows of comparison.jsonl: the questions that just one
-      run answers.
+      Fields of metrics.json: exact match in percent, numbers of questions,
+      McNemar's p-value. Rows of comparison.jsonl: the questions that only one
+      run has right.
     """
     this = exact_match.per_question(predictions, self._questions).exact
     other = exact_match.per_question(self.predictions, self._questions).exact
@@ -89,7 +87,7 @@ class Other:
 
 
 def as_text(counts: Mapping[str, Any]) -> str:
-  """Returns a comparison, as metrics.json has it, as lines of text."""
+  """Formats the fields of a comparison in metrics.json as lines of text."""
   return (
     'exact match  this {exact_match:.1f}  other {other_exact_match:.1f}\n'
     'questions    both right {both}  only this {only_this}  '
@@ -101,14 +99,14 @@ def as_text(counts: Mapping[str, Any]) -> str:
 def read_right(
   directory: str, questions: Sequence[questions_lib.Question], metric: str
 ) -> np.ndarray:
-  """Returns which questions an evaluation has right, bool [Q].
+  """Returns whether an evaluation has each question right, bool [Q].
 
   Args:
     directory: The --output_dir of `bin.evaluate`.
-    metric: 'exact_match', or recall@k where nothing was read.
+    metric: 'exact_match', or recall@k if the run had no reader.
 
   Raises:
-    UserError: There is no such evaluation, or it is of other questions.
+    UserError: There is no such evaluation, or its questions are others.
   """
   if metric == 'exact_match':
     predictions = Other(directory, questions).predictions
@@ -134,12 +132,12 @@ def read_right(
 def p_value(this: np.ndarray, other: np.ndarray) -> float:
   """Returns the exact two-sided p-value of McNemar's test.
 
-  If n questions are answered by just one of two equal systems, the number of
-  one system is the number of heads in n throws of a coin.
+  Under equal systems, each question that only one of them has right is a toss
+  of a coin.
 
   Args:
-    this: Questions that one system has right, bool [Q].
-    other: Questions that the other system has right, bool [Q].
+    this: Whether one system has each question right, bool [Q].
+    other: The same for the other system.
   """
   num = int((this != other).sum())
   only_this = int((this & ~other).sum())
@@ -149,7 +147,7 @@ def p_value(this: np.ndarray, other: np.ndarray) -> float:
 def _read(
   path: str, questions: Sequence[questions_lib.Question]
 ) -> list[tuple[str, dict[str, Any]]]:
-  """Returns (place, object) of each line, checked to be of the questions."""
+  """Returns (place, object) of each line; UserError for other questions."""
   rows = list(json_records.read_lines(path))
   if len(rows) != len(questions):
     raise _other_questions(

@@ -1,4 +1,4 @@
-"""Exact match and F1 of predictions (Section 4.1), by question."""
+"""Exact match and F1 of each question's prediction (Section 4.1)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,9 +13,9 @@ class PerQuestion(NamedTuple):
   """Quality of the answers to Q questions.
 
   Attributes:
-    exact: Whether each is answered exactly, bool [Q].
-    f1: Word overlap with the best reference, in [0, 1], [Q]. Regular
-      expressions have no words to overlap with: there it is `exact`.
+    exact: Whether a prediction matches a reference exactly, bool [Q].
+    f1: Word overlap with the best reference, in [0, 1], [Q]; equal to `exact`
+      for a regular expression, which has no words.
   """
 
   exact: np.ndarray
@@ -25,11 +25,7 @@ class PerQuestion(NamedTuple):
 def per_question(
   predictions: Sequence[str], questions: Sequence[questions_lib.Question]
 ) -> PerQuestion:
-  """Compares one prediction per question with its references.
-
-  Args:
-    predictions: Answers, in the order of `questions`; '' for none.
-  """
+  """Compares a prediction per question, '' for none, with its references."""
   exact = [
     answers.exact_match(prediction, question.answers, question.regex)
     for prediction, question in zip(predictions, questions, strict=True)

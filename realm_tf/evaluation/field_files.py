@@ -1,10 +1,10 @@
-"""Writes retrieved blocks in the formats of the field's own tools.
+"""Writes retrieved blocks in the file formats of other tools.
 
 TREC run   qid Q0 article-id rank score tag
 DPR, FiD   [{"id", "question", "answers", "ctxs": [{"id", "title", "text",
            "score", "has_answer"}]}]
 KILT       {"id", "input", "output": [{"answer", "provenance":
-           [{"wikipedia_id", "title"}]}]}, one a line
+           [{"wikipedia_id", "title"}]}]}, one per line
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,11 +23,11 @@ _TAG = 'realm_tf'
 
 
 def check_trec_ids(ids: Iterable[str]) -> None:
-  """Raises UserError if an id has a space, which separates a run's columns."""
+  """Raises UserError for an id with a space: spaces separate columns."""
   for name in ids:
     if len(name.split()) != 1:
       raise errors.UserError(
-        'A TREC run must have ids without spaces, of questions and articles. '
+        'A TREC run must have ids of questions and articles without spaces. '
         f'Found {name!r}. Change it, or leave out --trec_run.'
       )
 
@@ -35,11 +35,7 @@ def check_trec_ids(ids: Iterable[str]) -> None:
 def write_trec_run(
   path: str, ids: Sequence[str], rankings: Sequence[rankings_lib.Ranking]
 ) -> None:
-  """Writes a line for each ranked article of each question.
-
-  Args:
-    ids: Ids of the Q questions; `check_trec_ids` accepts them and the articles.
-  """
+  """Writes a line per question and article; `check_trec_ids` checks ids."""
   with _writing(path) as file:
     for query, ranking in zip(ids, rankings, strict=True):
       for rank, (article, score) in enumerate(ranking, 1):
@@ -52,10 +48,10 @@ def write_dpr_json(
   outcome: outcome_lib.Outcome,
   table: block_table.BlockTable,
 ) -> None:
-  """Writes the blocks of each of Q questions, best first.
+  """Writes the blocks of each question, best first.
 
-  A path that ends with .jsonl gets one object a line, as FiD reads them, and
-  another path one array.
+  A path that ends with .jsonl gets one object per line, for FiD. Any other path
+  gets one array.
   """
   is_lines = path.endswith('.jsonl')
   before, between, after = ('', '', '') if is_lines else ('[\n', ',', ']\n')
@@ -83,7 +79,7 @@ def write_kilt(
 ) -> None:
   """Writes the prediction, '' without a reader, and the ranked articles.
 
-  Articles have Wikipedia's ids if the corpus is from KILT or Wikipedia's dump.
+  The articles' ids are Wikipedia's in a corpus from KILT or Wikipedia's dump.
   """
   with _writing(path) as file:
     for row, question in enumerate(outcome.questions):
@@ -104,7 +100,7 @@ def _writing(path: str) -> tf.io.gfile.GFile:
   if os.path.dirname(path):
     tf.io.gfile.makedirs(os.path.dirname(path))
   file = tf.io.gfile.GFile(path, 'w')
-  file.write('')  # Without a line there would be no file.
+  file.write('')  # GFile makes a file only on writing.
   return file
 
 

@@ -1,4 +1,4 @@
-"""Measures and writes retrieved blocks as the field's other tools do."""
+"""Measures retrieved blocks by qrels, and writes them for other tools."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional
@@ -14,14 +14,7 @@ from realm_tf.records import block_table
 
 
 class Paths(NamedTuple):
-  """Files in the field's formats; None leaves one out.
-
-  Attributes:
-    qrels: Judgements to read.
-    trec_run: Ranked articles to write.
-    dpr_json: Retrieved blocks to write.
-    kilt: Answers and their articles to write.
-  """
+  """A file to read, `qrels`, and files to write; None leaves one out."""
 
   qrels: Optional[str] = None
   trec_run: Optional[str] = None
@@ -33,11 +26,11 @@ class Paths(NamedTuple):
 
 
 class FieldJudge:
-  """An `open_qa.Judge` that measures and writes as `paths` say.
+  """An `open_qa.Judge` that reads and writes the files of `paths`.
 
   Raises:
-    UserError: `paths.qrels` does not fit the questions or the corpus, or an id
-      does not fit into a TREC run.
+    UserError: `paths.qrels` does not fit the questions or the corpus, or a TREC
+      run cannot hold an id.
   """
 
   def __init__(
@@ -51,8 +44,8 @@ class FieldJudge:
   ):
     if paths.qrels and max(recall_at) < rankings.CUT:
       raise errors.UserError(
-        f'--qrels needs a k of at least {rankings.CUT} in --recall_at, for '
-        f'MRR and nDCG. Found {max(recall_at)}. Raise it.'
+        f'--recall_at must have a k of at least {rankings.CUT} with --qrels, '
+        f'for MRR and nDCG. Found {max(recall_at)}. Raise it.'
       )
     self._paths, self._table = paths, table
     self._recall_at, self._seed = recall_at, seed

@@ -1,4 +1,4 @@
-"""Masked sentences -> span recall@k, where there are no questions."""
+"""Span recall@k of masked sentences, for a corpus without questions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from realm_tf.retrieval import span_recall
 from realm_tf.text import wordpiece
 
 _BATCH = 64
-_MOST = 5000  # Sentences: the standard error of recall is below a point.
+_MOST = 5000  # Sentences: recall's standard error is below a percentage point.
 
 
 def mask(
@@ -28,21 +28,20 @@ def mask(
   how: masking.Masking,
   seed: int,
 ) -> dict[str, np.ndarray]:
-  """Returns a batch of masked sentences of held-out articles.
+  """Returns a batch of masked sentences from held-out articles.
 
   Args:
     queries: Sentences, after `fit_corpus`.
-    share: Share of articles that is held out; 0 measures all sentences.
-    how: Which words are masked.
+    share: Share of articles that is held out; 0 takes all sentences.
     seed: Random seed of the choice of sentences and masks.
 
   Raises:
-    UserError: No sentence is of a held-out article.
+    UserError: No sentence is from a held-out article.
   """
   chosen = held_out.queries(queries, table, share)
   if share and not chosen.any():
     raise errors.UserError(
-      'Some sentences must be of held-out articles. Found none of '
+      'Some sentences must be from held-out articles. Found none among '
       f'{queries.num_queries} with a share of {share}. Raise '
       '--held_out_share.'
     )
@@ -59,7 +58,7 @@ def measure(
   recall_at: Sequence[int],
   seed: int = 0,
 ) -> dict[str, Any]:
-  """Returns span recall@k in percent, with intervals, for metrics.json."""
+  """Returns fields of metrics.json: span recall@k in percent, intervals."""
   depth, found = max(recall_at), []
   for start in range(0, len(masked['query_ids']), _BATCH):
     rows = slice(start, start + _BATCH)
@@ -84,7 +83,7 @@ def measure_directory(
   recall_at: Sequence[int],
   seed: int = 0,
 ) -> dict[str, Any]:
-  """Masks and measures the sentences of bin.make_queries."""
+  """Masks and measures the sentences that bin.make_queries wrote."""
   queries = query_table.QueryTable.open(queries_dir)
   queries.fit_corpus(table)
   how = masking.of_config(config, tokenizer.mask_id)

@@ -1,8 +1,8 @@
-"""A question set -> metrics, predictions or ranks, and a comparison, as files.
+"""Evaluates a system on a question set, and writes metrics and predictions.
 
   questions -> retrieve -> blocks -> read -> answers -> metrics
 
-A reader extracts answers; without one, only recall is measured.
+Without a reader, only recall is measured.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,11 +36,11 @@ RANKS = comparison.RANKS
 METRICS = 'metrics.json'
 COMPARISON = 'comparison.jsonl'
 
-# (queries, their blocks) -> answers.
+# (queries, blocks of each query) -> answers.
 Reading = Callable[
   [retriever_lib.Queries, searcher_lib.Neighbors], list[answer_lib.Answer]
 ]
-# (outcome, fields of metrics.json, to which it adds).
+# Adds to the fields of metrics.json, its second argument.
 Judge = Callable[[outcome_lib.Outcome, dict[str, Any]], None]
 
 
@@ -50,13 +50,12 @@ class OpenQa:
 
   Attributes:
     matcher: Tells which blocks hold an answer.
-    retriever: Finds the blocks.
-    queries: Makes its queries of questions.
+    queries: Makes the retriever's queries from questions.
     read: Reads blocks; None to measure recall only.
-    num_retrieved: Fewest blocks that `read` needs.
-    batch_size: Questions that are answered together, for progress and latency.
-    read_article_ids: Maps block ids to their articles' ids, for recall by
-      `gold_id`; None to leave it out.
+    num_retrieved: Number of blocks that `read` needs.
+    batch_size: Questions that are answered together.
+    read_article_ids: Maps block ids to their articles' ids, for gold recall;
+      None leaves that out.
     clock: Returns seconds, for the latency.
   """
 
@@ -80,24 +79,22 @@ class OpenQa:
     other: Optional[comparison.Other] = None,
     judge: Optional[Judge] = None,
   ) -> dict[str, Any]:
-    """Answers all questions and returns the fields of metrics.json.
+    """Answers at least one question; returns the fields of metrics.json.
 
     Writes predictions.jsonl, or ranks.jsonl without a reader, and
-    comparison.jsonl if there is another run.
+    comparison.jsonl with `other`.
 
     Args:
-      questions: At least one.
-      recall_at: Each k of recall@k; a corpus with fewer blocks counts whole.
+      recall_at: Each k of recall@k.
       other: A run to compare with; a UserError without a reader.
-      judge: Measures more of the outcome, or writes it elsewhere.
     """
     if self.read and not any(question.answers for question in questions):
-      # No reference to compare an answer with.
+      # There is no reference to compare an answer with.
       only_found = dataclasses.replace(self, read=None)
       return only_found.run(questions, recall_at, output_dir, other, judge)
     if other and not self.read:
       raise errors.UserError(
-        '--compare is about answers, so something must read. Found no reader. '
+        '--compare must come with a model that reads answers. Found no reader. '
         'Give a --model_dir from bin.finetune.'
       )
     outcome = self._answer(questions, max(self.num_retrieved, *recall_at))
@@ -139,7 +136,7 @@ class OpenQa:
       is_gold = retrieval_recall.is_of_gold_article(
         block_ids, self.read_article_ids, questions
       )
-    # The first batch waits for compilation: it only counts if it is alone.
+    # The first batch waits for compilation: it counts only if it is alone.
     warm = seconds[self.batch_size :] or seconds
     return outcome_lib.Outcome(
       questions,
@@ -158,12 +155,12 @@ def system(
   answerer: Optional[answerer_lib.Answerer | closed_book.ClosedBook],
   seed: int,
 ) -> OpenQa:
-  """Returns a system for questions.
+  """Returns the system to evaluate.
 
   Args:
     retriever: `evaluate --retriever`.
-    answerer: Retrieves, and reads if it has a reader. None if words are
-      searched and nothing reads.
+    answerer: Retrieves, and reads if it has a reader. None for a search by
+      words without a reader.
   """
   matcher = answers_lib.AnswerMatcher(table.texts)
   if isinstance(answerer, closed_book.ClosedBook):
@@ -185,7 +182,7 @@ def system(
 
 
 def write_metrics(metrics: Mapping[str, Any], output_dir: str) -> None:
-  """Writes metrics.json; the directory is made if it is missing."""
+  """Writes metrics.json, and makes the directory if it is missing."""
   tf.io.gfile.makedirs(output_dir)
   with tf.io.gfile.GFile(os.path.join(output_dir, METRICS), 'w') as file:
     file.write(json.dumps(metrics, indent=2) + '\n')
@@ -193,6 +190,6 @@ def write_metrics(metrics: Mapping[str, Any], output_dir: str) -> None:
 
 def _write_lines(path: str, rows: Iterable[dict[str, Any]]) -> None:
   with tf.io.gfile.GFile(path, 'w') as file:
-    file.write('')  # Without rows there would be no file.
+    file.write('')  # GFile makes a file only on writing.
     for row in rows:
       file.write(json.dumps(row, ensure_ascii=False) + '\n')

@@ -1,4 +1,4 @@
-"""Blocks and answers of each question -> its metrics, before averaging."""
+"""Retrieved blocks and answers of each question -> metrics of each question."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -19,13 +19,13 @@ class Outcome:
 
   Attributes:
     block_ids: Retrieved blocks, best first, int [Q, K]; -1 for none.
-    scores: Their retrieval scores, float [Q, K].
-    holds_answer: Whether they hold an answer, bool [Q, K].
-    is_gold: Whether they are of the article of `gold_id`, bool [Q, K]; None if
-      no question has one.
+    scores: Retrieval scores of the blocks, float [Q, K].
+    holds_answer: Whether a block holds an answer, bool [Q, K].
+    is_gold: Whether a block is from the article `gold_id`, bool [Q, K]; None if
+      no question has a `gold_id`.
     answers: Q answers; empty without a reader.
-    seconds: Time to retrieve and read a question, its share of the batch; for
-      some of the questions.
+    seconds: Time to retrieve and read a question, its share of the batch; some
+      questions are left out.
   """
 
   questions: Sequence[questions_lib.Question]
@@ -38,7 +38,6 @@ class Outcome:
 
   @functools.cached_property
   def quality(self) -> exact_match.PerQuestion:
-    """Exact match and F1 of the predictions."""
     return exact_match.per_question(self.predictions, self.questions)
 
   @property
@@ -47,19 +46,19 @@ class Outcome:
 
   @property
   def has_answers(self) -> bool:
-    """Whether there are answers to compare with; BEIR's questions lack them."""
+    """Whether any question has references; BEIR's questions have none."""
     return any(question.answers for question in self.questions)
 
   @property
   def has_gold(self) -> np.ndarray:
-    """Mask of the questions with a `gold_id`, bool [Q]."""
+    """Whether each question has a `gold_id`, bool [Q]."""
     return np.array([bool(question.gold_id) for question in self.questions])
 
   def reading(self) -> dict[str, np.ndarray]:
     """Returns metric -> value of each question in [0, 1], [Q].
 
-    exact_match_one_block rates the answer from the first retrieved block alone,
-    and reader_oracle the best of the answers from each block alone.
+    exact_match_one_block rates the answer from the first retrieved block alone.
+    reader_oracle rates the best of the answers from each block alone.
     """
     return {
       'exact_match': self.quality.exact.astype(np.float64),
@@ -69,12 +68,9 @@ class Outcome:
     }
 
   def reranked(self, found: np.ndarray) -> np.ndarray:
-    """Returns the blocks that are right in the reader's order, bool [Q, K].
+    """Puts `found`, bool [Q, K], into the reader's order of blocks.
 
-    Blocks that it did not read are never right.
-
-    Args:
-      found: Whether each retrieved block is right, bool [Q, K].
+    Blocks that the reader did not read are never right.
     """
     order = np.full(self.block_ids.shape, -1)
     for row, answer in enumerate(self.answers):

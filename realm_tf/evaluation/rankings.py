@@ -1,8 +1,8 @@
 """Retrieved blocks -> ranked articles -> R@k, MRR@10 and nDCG@10.
 
-Judgements of relevance (qrels) are about articles, so an article has the score
-of its best block. The other recall of this package is about answers: whether
-one of the first k blocks holds one, which the field calls Success@k.
+Relevance judgements (qrels) are about articles, so an article gets the score of
+its best block. Elsewhere in this package, recall@k is about answers: whether
+one of the first k blocks holds one, also called Success@k.
 """
 
 import collections
@@ -18,18 +18,18 @@ from realm_tf.corpus import questions as questions_lib
 from realm_tf.evaluation import outcome as outcome_lib
 from realm_tf.evaluation import summary
 
-CUT = 10  # Articles that MRR@10 and nDCG@10 look at.
+CUT = 10  # Articles that count for MRR@10 and nDCG@10.
 Qrels = Mapping[str, Mapping[str, int]]  # Question -> article -> relevance.
-Ranking = list[tuple[str, float]]  # (article id, score), the best first.
+Ranking = list[tuple[str, float]]  # (article id, score), best first.
 
 
 def query_ids(
   questions: Sequence[questions_lib.Question], qrels: Optional[Qrels] = None
 ) -> list[str]:
-  """Returns the ids of questions; without one, its number from 0.
+  """Returns the questions' ids; a question without an id gets its number.
 
   Raises:
-    UserError: Two questions have the same id, or `qrels` has none of them.
+    UserError: Two questions have the same id, or `qrels` judges no question.
   """
   ids = [q.question_id or str(i) for i, q in enumerate(questions)]
   if len(set(ids)) < len(ids):
@@ -44,12 +44,12 @@ def query_ids(
     raise errors.UserError(
       '--qrels must judge some of the questions, by their ids. Found '
       f'{next(iter(qrels))!r} there, and {ids[0]!r} as a question. Give the '
-      "questions' own."
+      'qrels of these questions.'
     )
   num_other = len(qrels.keys() - set(ids))
   if num_other:
     logging.warning(
-      '--qrels judge %d questions, of which %d are not asked.',
+      '--qrels judge %d questions; %d of them are not among --questions.',
       len(qrels),
       num_other,
     )
@@ -60,11 +60,11 @@ def rank_articles(
   outcome: outcome_lib.Outcome,
   read_article_ids: Callable[[Sequence[int]], Sequence[str]],
 ) -> list[Ranking]:
-  """Returns the articles of each question's blocks, Q rankings.
+  """Returns the ranked articles of each question's blocks, Q rankings.
 
-  The field's tools order a run by its scores alone, and equal scores each in
-  another way. So each of several equal scores is lowered to the next float32
-  below the score before it; trec_eval would not see a smaller difference.
+  Tools order a run by its scores alone, and each tool breaks ties differently.
+  So a tied score is lowered to the next float32 below its predecessor, the
+  smallest difference that trec_eval sees.
 
   Args:
     read_article_ids: Maps block ids to the ids of their articles.
@@ -94,17 +94,13 @@ def add_metrics(
 ) -> None:
   """Adds R@k, MRR@10 and nDCG@10, in percent, to the fields of metrics.json.
 
-  They are means over the questions that `qrels` judges, as trec_eval's are:
+  Means are over the questions that `qrels` judges, at least one, as in
+  trec_eval:
 
     R@k = relevant articles among the first k / relevant articles
-    MRR@10 = 1 / rank of the first relevant one; 0 if that is above 10
+    MRR@10 = 1 / rank of the first relevant article; 0 if that is above 10
     nDCG@10 = DCG@10 / DCG@10 of the best order,
     DCG@10 = sum over ranks i <= 10 of relevance_i / log2(i + 1)
-
-  Args:
-    qrels: Judgements of at least one of the questions.
-    ids: Ids of the Q questions.
-    rankings: Articles of each question.
   """
   judged = [
     (qrels[name], [article for article, _ in ranking])

@@ -1,9 +1,8 @@
-"""Recall@k: how often any of the first k blocks is right.
+"""Recall@k: the share of questions with a right block among the first k.
 
-A block is right if it holds an answer or, for gold recall, if it is of the
-article that the question was written on: an answer such as "two" is in many
-blocks that do not answer the question. Before any fine-tuning, recall@k is the
-paper's zero-shot recall (Table 2), which compares two pre-trainings.
+A block is right if it holds an answer. For gold recall it must be from the
+article that the question was written on, because an answer such as "two" is in
+many blocks. Without fine-tuning, recall@k is Table 2's zero-shot recall.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,11 +18,10 @@ def holds_answer(
   matcher: answers.AnswerMatcher,
   questions: Sequence[questions_lib.Question],
 ) -> np.ndarray:
-  """Returns which blocks hold an answer to their question, bool [B, K].
+  """Returns whether each block holds an answer to its question, bool [B, K].
 
   Args:
-    block_ids: Retrieved blocks, best first, int [B, K]; -1 for none.
-    matcher: Tells which block holds which answer.
+    block_ids: Retrieved blocks, int [B, K]; -1 for none.
     questions: B questions, at least one.
   """
   return matcher.matches(
@@ -38,12 +36,12 @@ def is_of_gold_article(
   read_article_ids: Callable[[Sequence[int]], Sequence[str]],
   questions: Sequence[questions_lib.Question],
 ) -> np.ndarray:
-  """Returns which blocks are of the article of `gold_id`, bool [B, K].
+  """Returns whether each block is from the article `gold_id`, bool [B, K].
 
   Args:
     block_ids: Retrieved blocks, int [B, K]; -1 for none.
     read_article_ids: Maps block ids to the ids of their articles.
-    questions: B questions; one without a `gold_id` has no such block.
+    questions: B questions; without a `gold_id`, no block is gold.
   """
   ids, place = np.unique(block_ids, return_inverse=True)
   articles = np.full(ids.shape, None, object)
@@ -60,5 +58,5 @@ def within(found: np.ndarray, k: int) -> np.ndarray:
 
 
 def first_rank(found: np.ndarray) -> np.ndarray:
-  """Returns the rank of each row's first right block, from 1, or 0, int [B]."""
+  """Returns the rank from 1 of each row's first right block, or 0, int [B]."""
   return np.where(found.any(axis=1), found.argmax(axis=1) + 1, 0)

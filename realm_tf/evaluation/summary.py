@@ -1,7 +1,4 @@
-"""Outcomes of questions -> the fields of metrics.json.
-
-Means are in percent, 0 to 100; so are their confidence intervals.
-"""
+"""Outcome of questions -> fields of metrics.json, in percent with intervals."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +18,7 @@ def summarize(
 
   Args:
     outcome: Outcome of at least one question.
-    recall_at: Each k of recall@k; where there are fewer blocks, all count.
+    recall_at: Each k of recall@k; with fewer than k blocks, all count.
   """
   read = outcome.reading() if outcome.answers else {}
   found = {}
@@ -55,11 +52,7 @@ def summarize(
 def recall(
   name: str, found: np.ndarray, recall_at: Sequence[int]
 ) -> dict[str, np.ndarray]:
-  """Returns NAME@k -> whether any of the first k blocks is right, float [Q].
-
-  Args:
-    found: Whether each block of each query is right, bool [Q, K].
-  """
+  """Returns NAME@k -> whether any of the first k blocks is right, float [Q]."""
   return {
     f'{name}@{k}': retrieval_recall.within(found, k).astype(np.float64)
     for k in recall_at
@@ -69,11 +62,10 @@ def recall(
 def means(
   values: Mapping[str, np.ndarray], seed: int
 ) -> tuple[dict[str, float], dict[str, list[float]]]:
-  """Returns metric -> mean, and metric -> [lower end, upper end].
+  """Returns metric -> mean, and metric -> [lower end, upper end], in percent.
 
   Args:
     values: Metric -> value of each question in [0, 1], [Q].
-    seed: Random seed of the intervals.
   """
   if not values:
     return {}, {}
@@ -85,7 +77,10 @@ def means(
 
 
 def _calibration(outcome: outcome_lib.Outcome) -> dict[str, float]:
-  """Returns the error of `probability`, and of its product with 1 - null."""
+  """Returns the calibration error of an answer's probability, in percent.
+
+  The second field is the error of probability * (1 - null_probability).
+  """
   probabilities, null = (
     np.array([getattr(answer, name) for answer in outcome.answers])
     for name in ('probability', 'null_probability')
@@ -101,6 +96,6 @@ def _calibration(outcome: outcome_lib.Outcome) -> dict[str, float]:
 
 
 def _latency(seconds: np.ndarray) -> dict[str, float]:
-  """Returns milliseconds; 19 of 20 questions take no longer than p95."""
+  """Returns the milliseconds of a question: median and 95th percentile."""
   median, slow = 1000 * np.quantile(seconds, [0.5, 0.95])
   return {'latency_ms_median': float(median), 'latency_ms_p95': float(slow)}

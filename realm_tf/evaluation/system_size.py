@@ -1,7 +1,4 @@
-"""Measures what a system needs to answer: parameters and megabytes.
-
-model, index and corpus directories -> [this file] -> columns of Table 1
-"""
+"""Parameters and megabytes that a system needs to answer, as in Table 1."""
 
 import os
 from typing import Optional
@@ -28,8 +25,8 @@ def measure(
 ) -> dict[str, float]:
   """Returns the parameters used for a question, and megabytes of files read.
 
-  Embed_doc and the head for masked words answer no question. Words are searched
-  in memory, so of BM25 and TF-IDF only the corpus counts.
+  Embed_doc and the head for masked words do not count: no question uses them.
+  For BM25 and TF-IDF only the corpus counts: their index is never on disk.
 
   Args:
     retriever: `evaluate --retriever`; 'none' reads no corpus.
@@ -53,7 +50,7 @@ def measure(
 def _used(
   retriever: str, model_dir: str, reader_dir: Optional[str]
 ) -> dict[str, tuple[str, ...]]:
-  """Returns model directory -> prefixes of the weights used from there."""
+  """Returns model directory -> prefixes of its weights that are used."""
   if retriever == retrievers.NOTHING:
     return {model_dir: seq2seq.PREFIXES}
   used: dict[str, tuple[str, ...]] = {reader_dir or model_dir: _READER}
@@ -65,13 +62,12 @@ def _used(
 
 
 def _arrays(model_dir: str, prefixes: tuple[str, ...]) -> list[np.ndarray]:
-  """Returns a model's weights whose names begin so."""
+  """Returns a model's weights by the prefixes of their names."""
   arrays = model_files.open_model(model_dir).read_params()
   return [arrays[name] for name in arrays if name.startswith(prefixes)]
 
 
 def _num_bytes(directory: str) -> int:
-  """Returns the bytes of a directory's files."""
   return sum(
     tf.io.gfile.stat(os.path.join(folder, name)).length
     for folder, _, names in tf.io.gfile.walk(directory)

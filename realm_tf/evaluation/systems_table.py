@@ -1,4 +1,4 @@
-"""Evaluations of several systems -> a table, one row per system."""
+"""Evaluations of several systems -> a table with a row per system."""
 
 from collections.abc import Mapping, Sequence
 import os
@@ -18,7 +18,7 @@ _RECALLS = [
 ]
 _READING = ['exact_match', 'f1']
 _COSTS = ['latency_ms_median', 'parameters', 'megabytes']
-# Metrics -> where their intervals are; the first metric of a system is tested.
+# Metric -> field of its intervals; McNemar tests a system's first metric.
 _INTERVALS = {
   'exact_match': 'intervals',
   'recall@5': 'intervals',
@@ -31,16 +31,16 @@ def rows(
   questions: Sequence[questions_lib.Question],
   with_costs: bool = False,
 ) -> list[dict[str, Any]]:
-  """Returns the cells of each system by the column's name.
+  """Returns each system's cells by the name of the column.
 
   Args:
     eval_dirs: The --output_dir of bin.evaluate for each system.
-    questions: Questions of all evaluations, for p of McNemar's exact test
+    questions: Questions of all evaluations, for the p of McNemar's exact test
       against the first system; [] leaves p out.
     with_costs: Whether to add milliseconds, parameters and megabytes.
 
   Raises:
-    UserError: An evaluation is missing, or is of other questions.
+    UserError: An evaluation is missing, or its questions are others.
   """
   result = []
   first: dict[str, Any] = {}
@@ -62,7 +62,7 @@ def rows(
 
 
 def as_text(table: Sequence[Mapping[str, Any]]) -> str:
-  """Returns aligned columns: the columns of the first row, then others."""
+  """Returns the rows as aligned columns."""
   names = list(dict.fromkeys(name for row in table for name in row))
   cells = [names, *([_cell(row.get(n, '-')) for n in names] for row in table)]
   widths = [max(map(len, column)) for column in zip(*cells)]
@@ -77,7 +77,7 @@ def _read_metrics(eval_dir: str) -> dict[str, Any]:
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
       f'Every evaluation must be done. Found no {path}. Run the launch script '
-      'again: it goes on where it stopped.'
+      'again: it resumes.'
     )
   return json_text.parse_object(input_files.read(path), path, 'Evaluate again.')
 

@@ -4,7 +4,7 @@ import numpy as np
 
 NUM_RESAMPLES = 1000
 _LEVEL = 0.95
-_CHUNK = 4_000_000  # Draws at once; 32 MB each of numbers and of counts.
+_CHUNK = 4_000_000  # Draws at once: 32 MB of indices and 32 MB of counts.
 _NUM_BINS = 15
 
 
@@ -15,13 +15,13 @@ def bootstrap(
 
   Q questions are drawn with replacement, and all metrics share the draws (Efron
   and Tibshirani 1993, chapter 13). scipy.stats.bootstrap returns the same ends
-  for a seed, in three times the time.
+  for a seed, but takes three times as long.
 
   Args:
     values: M metrics of Q questions, [Q, M]; Q at least 1.
 
   Returns:
-    Lower and upper ends in the unit of `values`, float64 [M, 2].
+    Lower and upper ends, float64 [M, 2].
   """
   values = np.asarray(values, np.float64)
   num_questions = len(values)
@@ -39,10 +39,10 @@ def bootstrap(
 def expected_calibration_error(
   probabilities: np.ndarray, correct: np.ndarray, num_bins: int = _NUM_BINS
 ) -> float:
-  """Returns the mean distance of confidence and accuracy, in [0, 1].
+  """Returns the expected distance between confidence and accuracy, in [0, 1].
 
-  Naeini et al. 2015, as Guo et al. 2017 use it: questions are put in bins of
-  equal width by probability; a bin counts |accuracy - mean probability|,
+  Naeini et al. 2015, in the form of Guo et al. 2017: bins of equal width divide
+  the questions by probability. Each bin's |accuracy - mean probability| is
   weighted by its share of the questions.
 
   Args:
@@ -52,7 +52,7 @@ def expected_calibration_error(
   """
   probabilities = np.asarray(probabilities, np.float64)
   bins = np.minimum((probabilities * num_bins).astype(int), num_bins - 1)
-  # Means times shares: the bins' sizes cancel out.
+  # A mean times a share: the bin's size cancels out.
   gaps = np.bincount(
     bins, weights=np.asarray(correct, np.float64) - probabilities
   )

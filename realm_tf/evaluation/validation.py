@@ -1,7 +1,4 @@
-"""Exact match of a model in training, on questions that are kept apart.
-
-Fine-tuning chooses its parameters by it.
-"""
+"""Exact match of a model in training, by which fine-tuning picks parameters."""
 
 from collections.abc import Sequence
 from typing import Optional
@@ -19,10 +16,9 @@ from realm_tf.text import wordpiece
 
 
 class Validator:
-  """Measures exact match as `bin.evaluate` does.
+  """Measures exact match like `bin.evaluate`, on at least one question.
 
   Args:
-    questions: At least one.
     retriever: Replaces the model's own search.
   """
 
@@ -47,7 +43,7 @@ class Validator:
 
     Args:
       model: The same object in every call.
-      index: Index to search. Compiled functions are kept until it changes.
+      index: Index to search. Another index compiles the functions again.
     """
     answerer = self._answerer
     if answerer is None or index is not self._index:
