@@ -1,7 +1,4 @@
-"""Finds out whether any answer stands in any block, in one pass.
-
-answers, blocks -> hashes of their wordpieces -> the first that agree
-"""
+"""Searches a corpus for any of many answers, by hashes of wordpieces."""
 
 import collections
 from collections.abc import Mapping, Sequence
@@ -11,8 +8,8 @@ import numpy as np
 from realm_tf.records import answer_spans
 from realm_tf.records import block_table
 
-_FIRST_BLOCKS, _MAX_BLOCKS = 256, 8192  # Most corpora end in the first chunk.
-_MAX_WIDTH = 8  # Wordpieces that are hashed; longer answers begin alike.
+_FIRST_BLOCKS, _MAX_BLOCKS = 256, 8192  # Most searches end early.
+_MAX_WIDTH = 8  # Wordpieces; only the first 8 of an answer are hashed.
 _FACTORS = np.random.default_rng(0).integers(
   1, 1 << 62, _MAX_WIDTH, np.uint64
 ) * np.uint64(2) + np.uint64(1)
@@ -23,8 +20,7 @@ def is_any_in(
 ) -> bool:
   """Returns whether a block has an answer in its first `length` wordpieces.
 
-  Args:
-    answers: Wordpieces of each, int32 [width].
+  Each answer is its wordpieces, int32 [width].
   """
   wanted = collections.defaultdict(list)  # By width and hash.
   for answer in answers:
@@ -53,7 +49,7 @@ def _is_any_in(
 
 
 def _hashes(ids: np.ndarray) -> list[np.ndarray]:
-  """Returns hashes of 1, 2, ... neighbours, uint64 [N, L], [N, L - 1], ..."""
+  """Returns hashes of 1, 2, ... wordpieces, uint64 [N, L], [N, L - 1], ..."""
   ids, result = ids.astype(np.uint64), []
   for width in range(1, min(_MAX_WIDTH, ids.shape[1]) + 1):
     part = ids[:, width - 1 :] * _FACTORS[width - 1]

@@ -1,6 +1,6 @@
 """Finds answers in blocks by exact match of wordpieces, for training.
 
-Evaluation compares words: `text.answers` says how often the two disagree.
+Evaluation compares words; `text.answers` says how often the results differ.
 """
 
 from collections.abc import Sequence
@@ -11,19 +11,16 @@ import numpy as np
 def find(
   body_ids: np.ndarray, answers: Sequence[np.ndarray], max_width: int
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Marks every occurrence of any answer.
-
-  S(z,y) of Section 3.2 of Guu et al. 2020, matched as ORQA does: wordpiece by
-  wordpiece.
+  """Marks S(z,y) of Section 3.2 of Guu et al. 2020, matched as in ORQA.
 
   Args:
     body_ids: int32 [N, Lz], zero-padded.
-    answers: Wordpieces of each answer, int32 [length].
+    answers: Wordpieces of each answer, int32 [width].
     max_width: W. Longer answers mark their block but have no span.
 
   Returns:
-    Whether each block has an answer, bool [N], and whether the span of w + 1
-    wordpieces from position s is an answer, bool [N, Lz, W].
+    Blocks with an answer, bool [N], and answers, bool [N, Lz, W]: element [n,
+    s, w] is the span of w + 1 wordpieces from position s of block n.
   """
   is_answer = np.zeros([*body_ids.shape, max_width], bool)
   has_answer = np.zeros([len(body_ids)], bool)
@@ -46,11 +43,10 @@ def contain(body_ids: np.ndarray, answers: Sequence[np.ndarray]) -> np.ndarray:
 def _occurrences(
   body_ids: np.ndarray, answer: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the block and the first wordpiece of each occurrence."""
   width, length = len(answer), body_ids.shape[1]
   if not 0 < width <= length:
     return np.zeros(0, np.int64), np.zeros(0, np.int64)
-  # Few positions have the first wordpiece; only these are compared further.
+  # Few positions have the first wordpiece; the others are not compared again.
   blocks, starts = np.nonzero(body_ids[:, : length - width + 1] == answer[0])
   for offset in range(1, width):
     same = body_ids[blocks, starts + offset] == answer[offset]

@@ -1,4 +1,4 @@
-"""Compares ids of articles, of questions or judgements, with a corpus."""
+"""Checks that article ids in questions or judgements are in the corpus."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,12 +17,12 @@ def check(
   what: str,
   needs_one: bool = True,
 ) -> None:
-  """Warns of ids that the corpus lacks; UserError if it lacks all of them.
+  """Warns if the corpus lacks some ids; UserError if it lacks all of them.
 
   Args:
-    ids: Ids of articles; '' is none.
+    ids: Ids of articles; '' is ignored.
     what: Owner of the ids, for the message.
-    needs_one: Whether to raise; otherwise, a corpus without any is warned of.
+    needs_one: False warns even if the corpus lacks all ids.
   """
   asked = set(ids) - {''}
   lacking = asked.difference(*_known(asked, table)) if asked else set()
@@ -42,7 +42,7 @@ def check(
 
 
 def _known(ids: set[str], table: block_table.BlockTable) -> Iterator[set[str]]:
-  """Yields the ids that the corpus has, in parts."""
+  """Yields the ids that the corpus has, in several sets."""
   first_blocks = np.flatnonzero(np.diff(table.article_rows, prepend=-1))
   for start in range(0, len(first_blocks), _CHUNK):
     chunk = first_blocks[start : start + _CHUNK].tolist()

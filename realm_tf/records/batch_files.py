@@ -1,7 +1,4 @@
-"""Files that carry batches from Beam's workers to the process that writes.
-
-columns of blocks or queries <-> one .npz of plain arrays, never pickled
-"""
+"""Files of blocks or queries, from Beam's workers to the main process."""
 
 from collections.abc import Mapping
 import io
@@ -17,7 +14,7 @@ _Columns = Mapping[str, Union[np.ndarray, rows_lib.Rows]]
 
 
 def write(columns: _Columns, path: str) -> None:
-  """Writes columns by name, replacing the file; `path` may be remote."""
+  """Writes or replaces a file of columns by name; `path` may be remote."""
   arrays = {}
   for name, column in columns.items():
     if isinstance(column, rows_lib.Rows):
@@ -25,7 +22,7 @@ def write(columns: _Columns, path: str) -> None:
     arrays[name] = column
   buffer = io.BytesIO()
   np.savez(buffer, **arrays)
-  # Beam may make a batch twice at the same time.
+  # Two workers of Beam may write the same batch at the same time.
   part = f'{path}.{uuid.uuid4().hex[:8]}.part'
   with tf.io.gfile.GFile(part, 'wb') as file:
     file.write(buffer.getvalue())

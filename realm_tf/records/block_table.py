@@ -1,7 +1,7 @@
 """Memory-mapped table of a corpus: block ids -> wordpieces and texts.
 
-A block's id is its row number in the corpus. Title and id of an article are
-stored once; an article's blocks are neighbours.
+A block's id is its row number. The blocks of an article are adjacent rows; they
+share one stored title and article id.
 """
 
 import collections
@@ -55,13 +55,7 @@ KIND = manifests.Kind(
 
 
 class BlockTable:
-  """The N blocks of a corpus; made by `open`.
-
-  Attributes:
-    vocab_size: Number of wordpieces in the vocabulary.
-    article_rows: Number of each block's article, int32 [N], from 0 in the order
-      of the corpus.
-  """
+  """The N blocks of a corpus; made by `open`."""
 
   def __init__(self, corpus_dir: str, manifest: dict[str, Any]):
     folder = self._folder = os.path.join(corpus_dir, FOLDER)
@@ -72,11 +66,11 @@ class BlockTable:
       np.int32,
       [manifest.get('num_blocks')],
     )
-    npy_files.check_values(rows[:1], npy_files.within(0, 1), 'A first row of 0')
+    npy_files.check_values(rows[:1], npy_files.within(0, 1), 'begin with 0')
     npy_files.check_values(
-      rows, _are_rows, 'Rows that stay or go up by 1', overlap=1
+      rows, _are_rows, 'rise by 0 or 1 from row to row', overlap=1
     )
-    self.article_rows = np.asarray(rows)
+    self.article_rows = np.asarray(rows)  # int32 [N], ascending.
     self.num_blocks = len(rows)
     num_articles = int(rows[-1]) + 1 if len(rows) else 0
     vocabulary = input_files.read(layout.vocab_file(corpus_dir))
@@ -97,14 +91,7 @@ class BlockTable:
 
   @classmethod
   def open(cls, corpus_dir: str, verify: bool = False) -> 'BlockTable':
-    """Opens a corpus directory.
-
-    Args:
-      verify: Whether to read all files and compare their checksums.
-
-    Raises:
-      UserError: It is no corpus, or incomplete, or a file was changed.
-    """
+    """Opens a corpus; `verify` reads all files and compares their checksums."""
     return cls(corpus_dir, read_manifest(corpus_dir, verify))
 
   @property
@@ -112,39 +99,31 @@ class BlockTable:
     return len(self._titles)
 
   def all_titles(self) -> list[str]:
-    """Returns the title of each article, by row."""
     return self._titles.slice(0, self.num_articles).texts()
 
   def all_article_ids(self) -> list[str]:
-    """Returns the id of each article, by row."""
     return self._article_ids.slice(0, self.num_articles).texts()
 
   def titles(self, ids: Sequence[int]) -> list[str]:
     return [self._titles.text(row) for row in self._rows(ids)]
 
   def texts(self, ids: Sequence[int]) -> list[str]:
-    """Returns the bodies as written."""
     return [self._texts.text(i) for i in ids]
 
   def article_ids(self, ids: Sequence[int]) -> list[str]:
     return [self._article_ids.text(row) for row in self._rows(ids)]
 
   def sentence_ends(self, block_id: int) -> np.ndarray:
-    """Returns the ends of the body's sentences in wordpieces, int32."""
+    """Returns where each sentence of the body ends, in wordpieces, int32."""
     return self._sentence_ends.row(block_id)
 
   def gather(
     self, ids: np.ndarray, title_length: int, body_length: int
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns wordpieces, cut or zero-padded; zeros for -1.
-
-    Args:
-      ids: Block ids, [...].
-      title_length: Lt.
-      body_length: Lz.
+    """Returns wordpieces of blocks [...], cut or zero-padded; zeros for -1.
 
     Returns:
-      title_ids, int32 [..., Lt], and body_ids, int32 [..., Lz].
+      Titles, int32 [..., title_length], and bodies, int32 [..., body_length].
     """
     ids = np.asarray(ids)
     rows = np.where(
@@ -158,16 +137,12 @@ class BlockTable:
   def lengths(
     self, ids: Optional[np.ndarray] = None
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the lengths of titles and bodies in wordpieces, int32 [n] each.
-
-    Args:
-      ids: Block ids, int64 [n]; by default all.
-    """
+    """Returns the wordpieces per title and body, int32; by default of all."""
     rows = self.article_rows if ids is None else self.article_rows[ids]
     return self._title_ids.lengths(rows), self._body_ids.lengths(ids)
 
   def encoded(self, start: int, stop: int) -> encoded_blocks.EncodedBlocks:
-    """Returns the blocks from row `start` up to row `stop`, encoded."""
+    """Returns the blocks of rows [start, stop)."""
     rows = np.asarray(self.article_rows[start:stop])
     first, last = int(rows[0]), int(rows[-1])
     return encoded_blocks.EncodedBlocks(
@@ -182,16 +157,16 @@ class BlockTable:
     )
 
   def find_article(self, article_id: str) -> np.ndarray:
-    """Returns the ids of the article's blocks, int64; empty if unknown."""
+    """Returns the ids of an article's blocks, int64; none if it is unknown."""
     return self._blocks_of(self._rows_of_article_ids.get(article_id, []))
 
   def find_title(self, title: str) -> np.ndarray:
-    """Returns the ids of the blocks of all articles of a title, int64."""
+    """Returns the ids of all blocks with a title, int64."""
     return self._blocks_of(self._rows_of_titles.get(title, []))
 
   @functools.cached_property
   def hashes(self) -> np.ndarray:
-    """Hashes of title and body, uint64 [N]; equal blocks have equal hashes."""
+    """Hash of title and body of each block, uint64 [N]."""
     path = os.path.join(self._folder, 'hashes.npy')
     return npy_files.open_array(path, np.uint64, [self.num_blocks])
 
@@ -199,8 +174,7 @@ class BlockTable:
     return self.article_rows[np.asarray(ids, np.int64)]
 
   def _blocks_of(self, rows: Sequence[int]) -> np.ndarray:
-    # Rows ascend, so an article is found by bisection: in their own dtype, as
-    # NumPy would copy all of them to a wider one.
+    # Bounds of another dtype would make NumPy copy all rows.
     dtype = self.article_rows.dtype
     bounds = (np.array([row, row + 1], dtype) for row in rows)
     return np.concatenate(
@@ -218,14 +192,14 @@ class BlockTable:
 
 
 def read_manifest(corpus_dir: str, verify: bool = False) -> dict[str, Any]:
-  """Returns the checked manifest of a corpus, as `BlockTable.open` does."""
+  """Returns the manifest of a corpus, checked like `BlockTable.open`."""
   manifest = manifests.read(corpus_dir, KIND)
   manifests.check(corpus_dir, manifest, verify)
   return manifest
 
 
 def fingerprint(corpus_dir: str) -> str:
-  """Returns the fingerprint of a corpus, whose files are not looked at."""
+  """Returns the fingerprint in a corpus's manifest; checks no other file."""
   return manifests.read(corpus_dir, KIND)['corpus_fingerprint']
 
 
@@ -240,9 +214,9 @@ def _rows_of_texts(texts: Sequence[str]) -> dict[str, list[int]]:
   return rows
 
 
-def find_hashes(wanted: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-  """Returns the row of each of `wanted` in `hashes`, int64, or -1."""
+def find_hashes(keys: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+  """Returns the row of each key in `hashes`, int64, or -1."""
   order = np.argsort(hashes, kind='stable')
-  places = np.searchsorted(hashes, wanted, sorter=order)
+  places = np.searchsorted(hashes, keys, sorter=order)
   rows = order[np.minimum(places, len(order) - 1)]
-  return np.where(hashes[rows] == wanted, rows, null_block.ID)
+  return np.where(hashes[rows] == keys, rows, null_block.ID)

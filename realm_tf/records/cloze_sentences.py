@@ -1,7 +1,4 @@
-"""Takes sentences out of blocks, as ICT's queries.
-
-block table -> [this file] -> titles, bodies, sentences, int32 [b, L] each
-"""
+"""Takes sentences out of blocks, as queries of the Inverse Cloze Task (ICT)."""
 
 from collections.abc import Sequence
 
@@ -19,12 +16,12 @@ def take(
   config: config_lib.InverseClozeConfig,
   lengths: config_lib.LengthConfig,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-  """Takes a sentence of each block, and cuts it out if `draws` says so.
+  """Picks a sentence of each block, and removes it from most blocks.
 
   Args:
-    table: The corpus.
-    rows: Blocks, int [b].
-    draws: Which sentence, and whether it is cut out; in [0, 1), float [b, 2].
+    rows: Block ids, int [b].
+    draws: Random numbers that pick the sentence and decide on its removal, in
+      [0, 1), float [b, 2].
 
   Returns:
     Titles int32 [b, Lt], bodies int32 [b, Lz], sentences int32 [b, Lx].
@@ -46,11 +43,9 @@ def change(
   own: slice,
   size: int,
 ) -> np.ndarray:
-  """Returns the queries with noise, and without the words that are dropped.
+  """Returns the queries, int32 [b, Lx], with wordpieces replaced or dropped.
 
-  Args:
-    queries: int32 [b, Lx], rows `own` of a batch of `size`.
-    ordinary_ids: Wordpieces for noise.
+  The queries are rows `own` of a batch of `size`.
   """
   queries = noise.add_noise(
     queries, config.query_noise_rate, ordinary_ids, rng, own=own, size=size
@@ -66,7 +61,7 @@ def _cut_to_embedded(
   sentence_ends: Sequence[np.ndarray],
   block_tokens: int,
 ) -> list[np.ndarray]:
-  """Cuts bodies in place; returns where their sentences end, each list."""
+  """Cuts bodies in place; returns the ends of each body's whole sentences."""
   room = block_tokens - 3 - np.count_nonzero(titles, axis=1)  # [CLS], 2 [SEP].
   result = []
   for body, ends, kept in zip(bodies, sentence_ends, room, strict=True):
@@ -82,7 +77,6 @@ def _take_sentences(
   draws: np.ndarray,
   config: config_lib.InverseClozeConfig,
 ) -> np.ndarray:
-  """Returns a sentence of each body, and cuts most of them out in place."""
   queries = np.zeros([len(bodies), config.query_tokens - 2], np.int32)
   for query, body, ends, (where, removal) in zip(
     queries, bodies, sentence_ends, draws, strict=True
@@ -104,6 +98,5 @@ def _remove(body: np.ndarray, start: int, end: int) -> None:
 
 
 def _pick_sentence(sentence_ends: np.ndarray, draw: float) -> tuple[int, int]:
-  """Returns where the sentence begins and ends; `draw` is in [0, 1)."""
   i = int(draw * len(sentence_ends))
   return (int(sentence_ends[i - 1]) if i else 0), int(sentence_ends[i])

@@ -1,7 +1,7 @@
 """Columns of rows of different lengths, as flat .npy memory maps.
 
-Column `name` is two files: NAME.npy holds the rows end to end, NAME.offsets.npy
-(int64, one more than rows) where each begins. Text is UTF-8 in uint8.
+NAME.npy holds the rows end to end; texts are UTF-8, uint8. NAME.offsets.npy
+holds where each row begins, and where the last one ends, int64.
 """
 
 import hashlib
@@ -16,14 +16,14 @@ from realm_tf.records import rows as rows_lib
 
 
 class ColumnWriter:
-  """Appends rows to a local column; holds only their lengths in memory."""
+  """Appends rows to a local column; keeps only their lengths in memory."""
 
   def __init__(self, directory: str, name: str, dtype: Any):
     self._path = os.path.join(directory, name)
     self._dtype = np.dtype(dtype)
     self._lengths = [np.zeros(0, np.int32)]
     self._digest = hashlib.sha256()
-    self._file = open(self._path + '.npy', 'wb')  # noqa: SIM115, see close.
+    self._file = open(self._path + '.npy', 'wb')  # noqa: SIM115, until close.
     self._header_bytes = self._write_header(0)
 
   def extend(self, rows: rows_lib.Rows) -> None:
@@ -38,7 +38,7 @@ class ColumnWriter:
     self._digest.update(lengths.tobytes())
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     self._file.seek(0)
-    # NumPy pads the header so that a growing array can be given its length.
+    # NumPy pads the header, so the final length fits in its place.
     if self._write_header(int(offsets[-1])) != self._header_bytes:
       raise ValueError(f'{self._path}.npy outgrew its header.')
     self._file.close()
@@ -61,12 +61,7 @@ class ColumnWriter:
 
 
 class RaggedColumn:
-  """N rows of different lengths.
-
-  Attributes:
-    values: The rows end to end.
-    offsets: int64 [N + 1]; row i is values[offsets[i]:offsets[i + 1]].
-  """
+  """N rows; row i is values[offsets[i]:offsets[i + 1]]."""
 
   def __init__(self, values: np.ndarray, offsets: np.ndarray):
     self.values = values
@@ -81,12 +76,7 @@ class RaggedColumn:
     num_rows: Optional[int] = None,
     below: Optional[int] = None,
   ) -> 'RaggedColumn':
-    """Opens a column, memory-mapped.
-
-    Args:
-      num_rows: N; None takes any.
-      below: Bound of the values, which are 0 or more; None takes any.
-    """
+    """Opens a column, memory-mapped; its values must be in [0, below)."""
     path = os.path.join(directory, name)
     values = npy_files.open_array(f'{path}.npy', dtype, [None])
     num_offsets = None if num_rows is None else num_rows + 1
@@ -98,25 +88,25 @@ class RaggedColumn:
         f'{path}.offsets.npy must begin with 0 and end with {len(values)}, the '
         f'length of {path}.npy. Found something else. Make its directory again.'
       )
-    npy_files.check_values(
-      offsets, npy_files.is_ascending, 'An ascending order', overlap=1
-    )
+    npy_files.check_values(offsets, npy_files.is_ascending, 'ascend', overlap=1)
     column = cls(values, np.asarray(offsets))
     if below is not None:
       column.check_below(below)
     return column
 
   def check_below(self, bound: int) -> None:
-    """Raises UserError unless values are in [0, bound); long: some pieces."""
+    """Raises UserError for values outside [0, bound); samples long columns."""
     npy_files.check_values(
-      self.values, npy_files.within(0, bound), f'Values from 0 to {bound - 1}'
+      self.values,
+      npy_files.within(0, bound),
+      f'have values from 0 to {bound - 1}',
     )
 
   def __len__(self) -> int:
     return len(self.offsets) - 1
 
   def lengths(self, rows: Optional[np.ndarray] = None) -> np.ndarray:
-    """Returns the lengths of `rows`, int64 [n], by default of all, int32."""
+    """Returns the lengths of `rows`, by default of all, int32 [n]."""
     if rows is None:
       return np.diff(self.offsets).astype(np.int32)
     return (self.offsets[rows + 1] - self.offsets[rows]).astype(np.int32)
@@ -125,24 +115,15 @@ class RaggedColumn:
     return np.array(self.values[self.offsets[i] : self.offsets[i + 1]])
 
   def slice(self, start: int, stop: int) -> rows_lib.Rows:
-    """Returns rows [start, stop)."""
     offsets = self.offsets[start : stop + 1]
     lengths = np.diff(offsets).astype(np.int32)
     return rows_lib.Rows(self.values[offsets[0] : offsets[-1]], lengths)
 
   def text(self, i: int) -> str:
-    """Returns row `i` of a text column."""
     return self.row(i).tobytes().decode('utf-8', 'replace')
 
   def gather(self, rows: np.ndarray, length: int) -> np.ndarray:
-    """Returns rows cut or zero-padded to `length`.
-
-    Args:
-      rows: Row numbers, [...]; negative ones give zeros.
-
-    Returns:
-      Values, [..., length].
-    """
+    """Returns rows [...] as [..., length], cut or zero-padded; zeros for -1."""
     rows = np.asarray(rows)
     if not self.values.size or not rows.size:
       return np.zeros((*rows.shape, length), self.values.dtype)

@@ -1,9 +1,4 @@
-"""Articles -> encoded blocks, on the cores of a machine.
-
-  articles -> batches -> [worker: plain text, blocks, columns] -> new blocks
-
-The result is the same for any number of workers.
-"""
+"""Cuts articles into encoded blocks, the same with any number of workers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
@@ -29,10 +24,10 @@ def cut(
   """Yields the blocks of all `articles`, in order, duplicates included.
 
   Args:
-    articles: Read a few batches ahead.
+    articles: Articles, read a few batches ahead.
     max_block_wordpieces: Upper bound of 3 + title + body; None makes each
       article one block, with its text unchanged.
-    num_workers: Processes that cut; 1 cuts in this one.
+    num_workers: Number of processes; 1 cuts in this process.
   """
   return parallel.ordered_map(
     Cutter,
@@ -71,12 +66,7 @@ def without_duplicates(
   counts: counts_lib.Counts,
   known: Optional[np.ndarray] = None,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Yields the batches with only the first block of each content.
-
-  Args:
-    counts: Counts 'duplicate block'.
-    known: Hashes of blocks that the corpus has already.
-  """
+  """Yields the batches without repeats and blocks with `known` hashes."""
   seen = SeenHashes()
   if known is not None:
     seen.add(known)
@@ -90,11 +80,7 @@ def without_duplicates(
 
 
 class SeenHashes:
-  """Growing set of uint64: 8 bytes each, no Python object per hash.
-
-  It keeps sorted runs and merges those of similar length, so each hash is
-  sorted a logarithmic number of times.
-  """
+  """Growing set of n uint64, in sorted runs: each is merged O(log n) times."""
 
   def __init__(self) -> None:
     self._runs: list[np.ndarray] = []  # Sorted, longest first.
@@ -103,10 +89,7 @@ class SeenHashes:
     return sum(map(len, self._runs))
 
   def add(self, hashes: np.ndarray) -> np.ndarray:
-    """Adds uint64 [N] and returns which are new, bool [N].
-
-    The first of equal `hashes` counts as new.
-    """
+    """Adds uint64 [N]; returns which are new, bool [N]: the first of equals."""
     values, first = np.unique(hashes, return_index=True)
     is_known = np.zeros(len(values), bool)
     for run in self._runs:

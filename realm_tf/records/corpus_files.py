@@ -2,9 +2,8 @@
 
 manifest.json   schema_version, num_blocks, vocabulary_sha256, source, files,
                 corpus_fingerprint, max_block_wordpieces
-vocab.txt       the vocabulary of the blocks' wordpieces; its rules, if not the
-                default, in tokenizer_config.json
-table/          the blocks, memory-mapped (records/block_table.py)
+vocab.txt       vocabulary; tokenizer_config.json has non-default rules
+table/          blocks, memory-mapped (records/block_table.py)
 links/          links between articles, optional (records/link_graph.py)
 """
 
@@ -37,14 +36,11 @@ def write(
   """Writes or replaces a corpus in one pass; returns its manifest.
 
   Args:
-    batches: Blocks; an article's are neighbours.
+    batches: Blocks in the order of the corpus; UserError if there are none.
     source: Source of the articles; read last, so it may hold counts that grow
       while `batches` are made.
     max_block_wordpieces: Upper bound of 3 + title + body.
-    links: Links between the articles, found once all are written.
-
-  Raises:
-    UserError: There are no blocks.
+    links: Finds the links between the written articles.
   """
   with outputs.publishing(output_dir) as (staging, manifest):
     table = _TableWriter(os.path.join(staging, block_table.FOLDER))
@@ -73,7 +69,7 @@ def write(
 
 
 class _TableWriter:
-  """Writes the table of a corpus batch by batch, to a new local folder."""
+  """Writes the table of a corpus, batch by batch, to a new local folder."""
 
   def __init__(self, folder: str):
     os.makedirs(folder)
@@ -114,7 +110,7 @@ class _TableWriter:
       np.save(os.path.join(self._folder, name), np.concatenate(parts))
 
   def fingerprint(self) -> str:
-    """Returns the SHA-256 of the blocks' content, after `close`."""
+    """Returns the SHA-256 of the blocks' content; call `close` first."""
     digest = hashlib.sha256(np.concatenate(self._article_rows).tobytes())
     for name in block_table.COLUMNS:
       digest.update(self._columns[name].sha256())

@@ -1,7 +1,4 @@
-"""Links of a corpus that is being made: from its source, or by titles.
-
-corpus directory with its table -> [this file] -> its links/
-"""
+"""Makes the links/ of a new corpus, from its source or by titles."""
 
 from collections.abc import Iterable
 from typing import Any, Optional
@@ -19,8 +16,8 @@ class CorpusLinks:
   """Finds the links of a corpus and writes them.
 
   Args:
-    kind: MARKUP: links of the source; TITLES: titles that occur in texts.
-    named: Links of the articles that the corpus begins with.
+    kind: MARKUP: links of the source. TITLES: titles that occur in texts.
+    named: Links of the old articles of a corpus that grows.
   """
 
   def __init__(self, kind: str, named: Optional[named_links.NamedLinks] = None):
@@ -31,7 +28,7 @@ class CorpusLinks:
   def of_corpus(
     cls, corpus_dir: str, manifest: dict[str, Any]
   ) -> Optional['CorpusLinks']:
-    """Returns the links that go on from a corpus; None if it has none."""
+    """Returns the links to extend for a larger corpus; None if it has none."""
     if not manifest.get('links'):
       return None
     kind = manifest['links']['kind']
@@ -41,11 +38,11 @@ class CorpusLinks:
   def noting(
     self, articles: Iterable[sources.Article]
   ) -> Iterable[sources.Article]:
-    """Returns the new articles; reading one keeps its links."""
+    """Returns the new articles, and notes the links of each that is read."""
     return self.named.noting(articles) if self.kind == MARKUP else articles
 
   def write(self, corpus_dir: str) -> dict[str, Any]:
-    """Writes the links of a local corpus and returns what its manifest says."""
+    """Writes the links of a local corpus; returns their manifest entry."""
     table = block_table.BlockTable(corpus_dir, {})
     if self.kind == MARKUP:
       self.named.save(corpus_dir, table)

@@ -1,7 +1,7 @@
 """Makes a corpus from another one by adding and removing articles.
 
 Block ids before the first removed block stay; new blocks come last. Queries
-find their own blocks again by content (`query_table.QueryTable.fit_corpus`).
+then find their own blocks by content (`query_table.QueryTable.fit_corpus`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,17 +32,14 @@ _ADVICE = f'Make it again with {block_table.KIND.made_by}.'
 
 
 class CorpusUpdate:
-  """An update of a corpus, which itself does not change.
+  """A new corpus made from an old one, which does not change.
 
   Attributes:
-    manifest: Manifest of the old corpus.
-    tokenizer: Tokenizer of both corpora.
-    num_articles: Articles of the old corpus's sources, kept or left out.
-    links: Links that go on from the old corpus; None if it has none.
+    num_articles: Articles that the old corpus's sources held.
+    links: Links of the old corpus, to extend; None if it has none.
   """
 
   def __init__(self, corpus_dir: str, removed_ids: Sequence[str]):
-    # An item is an id, or several with commas between them.
     self._dir = corpus_dir
     self.tokenizer = wordpiece.WordpieceTokenizer.from_file(
       os.path.join(corpus_dir, 'vocab.txt')
@@ -56,19 +53,19 @@ class CorpusUpdate:
     self.num_articles = _num_articles(self.manifest['source'])
 
   def find(self, article_id: str) -> str:
-    """Returns the directory that keeps blocks of an article; '' if none."""
+    """Returns the old corpus's directory if it keeps an article, else ''."""
     rows = self._table.find_article(article_id)
     return self._dir if self._is_kept[rows].any() else ''
 
   def _remove(self, value: str) -> None:
-    """Removes the article of an id, which may have commas, or of several."""
+    """Removes the article of an id, else of each id between commas."""
     is_one = len(self._table.find_article(value)) > 0
     for article_id in [value] if is_one else filter(None, value.split(',')):
       rows = self._table.find_article(article_id)
       if not len(rows):
         raise errors.UserError(
           f'--remove must name articles of {self._dir}. Found none with id '
-          f'{article_id!r}. Leave it out.'
+          f'{article_id!r}. Leave this id out.'
         )
       self._is_kept[rows] = False
 
@@ -80,12 +77,7 @@ class CorpusUpdate:
     source: dict[str, Any],
     counts: counts_lib.Counts,
   ) -> dict[str, Any]:
-    """Writes the new corpus; returns its manifest.
-
-    Args:
-      batches: New blocks; duplicates of kept blocks are left out.
-      counts: Counts 'duplicate block' and 'removed block'.
-    """
+    """Writes the kept blocks and those of `batches`; returns the manifest."""
     known = self._table.hashes[self._is_kept]
     counts.drop('removed block', int(np.sum(~self._is_kept)))
     new = corpus_building.without_duplicates(batches, counts, known)
@@ -99,7 +91,6 @@ class CorpusUpdate:
     )
 
   def _kept(self) -> Iterator[encoded_blocks.EncodedBlocks]:
-    """Yields the old blocks, without blocks of removed articles."""
     for start in range(0, self._table.num_blocks, _BATCH_BLOCKS):
       is_kept = self._is_kept[start : start + _BATCH_BLOCKS]
       batch = self._table.encoded(start, start + len(is_kept))
@@ -108,7 +99,7 @@ class CorpusUpdate:
   def _checked(
     self, batch: encoded_blocks.EncodedBlocks
   ) -> encoded_blocks.EncodedBlocks:
-    """Returns `batch`; UserError if the corpus has one of its articles."""
+    """Returns `batch`; UserError if the corpus keeps one of its articles."""
     for article_id, _ in batch.articles():
       if self.find(article_id):
         raise errors.UserError(
@@ -119,7 +110,7 @@ class CorpusUpdate:
 
 
 def _num_articles(source: dict[str, Any]) -> int:
-  """Returns the number of numbered articles, also of those left out."""
+  """Returns how many articles the sources numbered, dropped ones included."""
   number = 0
   while source:
     json_shapes.check(source, _SOURCE, "'source' of the corpus", _ADVICE)

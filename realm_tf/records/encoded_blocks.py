@@ -1,7 +1,7 @@
 """Batches of blocks as the arrays that are written to disk.
 
-Worker processes encode the blocks that they cut: a few large arrays are cheap
-to send to the process that writes.
+Worker processes encode their blocks, because a few large arrays are cheap to
+send to the main process.
 """
 
 from collections.abc import Sequence
@@ -30,14 +30,12 @@ class EncodedBlocks(NamedTuple):
   """N blocks of A articles, in order.
 
   Attributes:
-    hashes: Hashes of title and body, uint64 [N]: equal for exact duplicates.
+    hashes: Hash of title and body, uint64 [N]: equal for exact duplicates.
     article_rows: Article of each block, int32 [N], ascending from 0 to A - 1.
-    article_ids: A texts.
-    titles: A texts.
     title_ids: Wordpieces of the A titles.
     texts: N bodies.
     body_ids: Wordpieces of the N bodies.
-    sentence_ends: Ends of the sentences of the N bodies, in wordpieces.
+    sentence_ends: Where each sentence of the N bodies ends, in wordpieces.
   """
 
   hashes: np.ndarray
@@ -54,7 +52,7 @@ class EncodedBlocks(NamedTuple):
     return list(zip(self.article_ids.texts(), self.titles.texts(), strict=True))
 
   def select(self, is_kept: np.ndarray) -> 'EncodedBlocks':
-    """Returns the blocks where bool [N] `is_kept`, and their articles."""
+    """Returns the blocks where `is_kept`, bool [N], and their articles."""
     kept_rows, article_rows = np.unique(
       self.article_rows[is_kept], return_inverse=True
     )
@@ -72,8 +70,8 @@ class EncodedBlocks(NamedTuple):
 
 
 def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
-  """Encodes blocks; an article's blocks are neighbours."""
-  articles: list[blocks_lib.Block] = []  # The first block of each.
+  """Encodes blocks; the blocks of an article must be adjacent."""
+  articles: list[blocks_lib.Block] = []  # First block of each.
   article_rows = np.zeros(len(blocks), np.int32)
   for i, block in enumerate(blocks):
     if not articles or _article(block) != _article(articles[-1]):

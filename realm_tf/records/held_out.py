@@ -1,7 +1,7 @@
-"""Held-out sentences, which are never trained on: a fixed share of articles.
+"""Held-out articles: a fixed share that is never trained on.
 
-An article is held out by a hash of its title, or of its id if it has none, so
-all jobs agree, on any corpus.
+A hash of an article's title, or of its id if it has no title, decides; so all
+jobs agree, on any corpus.
 """
 
 import hashlib
@@ -18,10 +18,7 @@ _BYTES = 8
 
 
 def is_held_out(name: str, share: float) -> bool:
-  """Returns whether the article of this title (or id) is held out.
-
-  A larger share holds out the same articles and more.
-  """
+  """Returns whether an article is held out; a larger share adds articles."""
   digest = hashlib.sha256(name.encode()).digest()[:_BYTES]
   return int.from_bytes(digest, 'big') < share * 256**_BYTES
 
@@ -41,13 +38,9 @@ def blocks(table: block_table.BlockTable, share: float) -> np.ndarray:
 def queries(
   table: query_table.QueryTable, corpus: block_table.BlockTable, share: float
 ) -> np.ndarray:
-  """Returns whether each query is held out, bool [num_queries].
+  """Returns whether the article of each query is held out, bool [num_queries].
 
-  A query is held out with the article of its own block; without an own block,
-  by a hash of its text.
-
-  Args:
-    table: Queries, after `fit_corpus` to `corpus`.
+  A hash of its text decides for a query without an own block in `corpus`.
   """
   if not share:
     return np.zeros(table.num_queries, bool)

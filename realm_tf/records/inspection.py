@@ -1,7 +1,4 @@
-"""Reports on a corpus or queries: counts, lengths, random examples.
-
-corpus or queries -> `Report` -> text, or HTML by reporting.inspection_page
-"""
+"""Reports on a corpus or queries: counts, lengths, random examples."""
 
 from collections.abc import Mapping, Sequence
 import random
@@ -30,12 +27,9 @@ class Histogram(NamedTuple):
 
 
 class Report(NamedTuple):
-  """Content of an inspection.
+  """Report on a corpus or queries.
 
   Attributes:
-    title: Heading of the report.
-    facts: Name -> value.
-    histograms: Name -> histogram over blocks or queries.
     examples: (heading, pieces) of each example; a piece is a part of the text
       and whether training may mask it.
   """
@@ -96,7 +90,7 @@ def of_queries(
 
 
 def as_text(report: Report, colored: bool) -> str:
-  """Returns `report` for a terminal; marks are [brackets] without color."""
+  """Returns `report` for a terminal; without color, [brackets] mark spans."""
   bold, mark, plain = (_BOLD, _MARK, _PLAIN) if colored else ('', '[', ']')
   end = plain if colored else ''
   lines = [f'{bold}{report.title}{end}']
@@ -144,7 +138,7 @@ def _mark(
 
 
 def histogram(values: np.ndarray) -> Histogram:
-  """Returns the histogram of integers, [N]."""
+  """Returns the histogram of integers [N]."""
   low, high = int(values.min()), int(values.max())
   width = max(1, -(-(high - low + 1) // _NUM_BINS))
   counts = np.bincount((values - low) // width)

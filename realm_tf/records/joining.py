@@ -1,9 +1,7 @@
-"""Packs [CLS] a [SEP] b [SEP], for training, indexing and serving.
+"""Packs wordpieces into BERT's input, for training, indexing and serving.
 
-  wordpieces without specials -> [this file] -> BERT's input tensors
-
-Plain TensorFlow ops: the same function runs eagerly, in the compiled training
-step, under XLA, and in graphs of unknown sizes; known sizes are static.
+Plain TensorFlow ops: the same functions run eagerly, under XLA, and in graphs
+of unknown sizes; known sizes are static.
 """
 
 from typing import Optional, Union
@@ -25,16 +23,15 @@ def pack(
 ) -> dict[str, tf.Tensor]:
   """Packs join_BERT(a) = [CLS] a [SEP], or join_BERT(a, b) = ... b [SEP].
 
-  Section 3.2 of Guu et al. 2020. To fit in `length`, first the end of `second`
-  is cut, then the end of `first`. The last [SEP] stays.
+  Section 3.2 of Guu et al. 2020. To fit in L = `length`, first the end of
+  `second` is cut, then the end of `first`. The last [SEP] stays.
 
   Args:
     first: Wordpieces, int32 [..., La], zero-padded.
     second: Wordpieces, int32 [..., Lb], zero-padded, or None.
-    length: L.
 
   Returns:
-    'input_word_ids', 'input_mask' (1 = a wordpiece), 'input_type_ids' (1 =
+    'input_word_ids', 'input_mask' (1: a wordpiece), 'input_type_ids' (1:
     `second` and its [SEP]), each int32 [..., L].
   """
   num_specials = 2 if second is None else 3
@@ -70,7 +67,7 @@ def pack_longest(
   sep_id: int,
   at_most: Optional[int] = None,
 ) -> dict[str, tf.Tensor]:
-  """Packs to the smallest L that the arrays' widths need, up to `at_most`."""
+  """Packs to the smallest L that fits the arrays' widths, up to `at_most`."""
   length = 2 + _size(first, -1)
   if second is not None:
     length += 1 + _size(second, -1)
@@ -103,17 +100,17 @@ def pack_pairs(
 
 
 def _joined(first: tf.Tensor, second: tf.Tensor, sep_id: int) -> tf.Tensor:
-  """Returns a [SEP] b, zero-padded, int32 [..., La + 1 + Lb]."""
+  """Returns a [SEP] b, int32 [..., La + 1 + Lb], zero-padded."""
   length = _size(first, -1) + 1 + _size(second, -1)
   a, b = _length(first, length), _length(second, length)
   position = tf.range(length, dtype=tf.int32)
-  behind = tf.gather(
+  after = tf.gather(
     second,
     _source(position - a - 1, second),
     batch_dims=(second.shape.rank - 1),
   )
   words = tf.where(position < a, _shifted(first, 0, length), sep_id)
-  words = tf.where(position > a, behind, words)
+  words = tf.where(position > a, after, words)
   return tf.where(position <= a + b, words, PAD_ID)
 
 
@@ -128,10 +125,9 @@ def _length(ids: tf.Tensor, at_most: _Size) -> tf.Tensor:
 
 
 def _shifted(ids: tf.Tensor, by: int, length: _Size) -> tf.Tensor:
-  """`ids` moved right by `by`, cut or padded to `length`, [..., L]."""
   ids = ids[..., : length - by]
-  behind = length - by - _size(ids, -1)
-  return tf.pad(ids, [[0, 0]] * (ids.shape.rank - 1) + [[by, behind]])
+  after = length - by - _size(ids, -1)
+  return tf.pad(ids, [[0, 0]] * (ids.shape.rank - 1) + [[by, after]])
 
 
 def _source(index: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:

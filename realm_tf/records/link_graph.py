@@ -1,9 +1,9 @@
 """Links between the articles of a corpus, as a compressed sparse row graph.
 
-  links/targets.npy          int32, the articles that each article links to
-  links/targets.offsets.npy  int64, where each article's begin
+  links/targets.npy          int32, targets of each article's links
+  links/targets.offsets.npy  int64, where each article's targets begin
 
-Articles are rows of `block_table.BlockTable`.
+Articles are numbered by their rows in `block_table.BlockTable`.
 """
 
 import os
@@ -23,8 +23,7 @@ class LinkGraph:
 
   Args:
     targets: int32 [E], ascending within an article, without repeats.
-    offsets: int64 [A + 1]; article i links to
-      targets[offsets[i]:offsets[i + 1]].
+    offsets: Where each article's targets begin, int64 [A + 1].
   """
 
   def __init__(self, targets: np.ndarray, offsets: np.ndarray):
@@ -55,12 +54,7 @@ class LinkGraph:
   def from_edges(
     cls, origins: np.ndarray, targets: np.ndarray, num_articles: int
   ) -> 'LinkGraph':
-    """Returns the graph of links, without repeats and links to oneself.
-
-    Args:
-      origins: Articles, int [n], in any order.
-      targets: Article that each links to, int [n], or a negative number.
-    """
+    """Returns the graph without repeats, loops and negative targets."""
     kept = (targets >= 0) & (targets != origins)
     # One number per link sorts ten times as fast as pairs.
     codes = origins[kept].astype(np.int64)
@@ -76,7 +70,7 @@ class LinkGraph:
     return cls(codes.astype(np.int32), offsets.astype(np.int64))
 
   def transposed(self) -> 'LinkGraph':
-    """Returns the links backwards: from an article to those that name it."""
+    """Returns the graph with all links reversed."""
     num = len(self.offsets) - 1
     origins = np.repeat(np.arange(num, dtype=np.int32), np.diff(self.offsets))
     # A stable sort keeps the origins of an article ascending.
@@ -85,7 +79,7 @@ class LinkGraph:
     return LinkGraph(origins[order], np.concatenate([[0], np.cumsum(counts)]))
 
   def linked(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the targets of n articles end to end, and their n numbers."""
+    """Returns the targets of n articles end to end, and how many each has."""
     return gather(self.targets, self.offsets[rows], self.offsets[rows + 1])
 
   def save(self, corpus_dir: str) -> None:

@@ -4,7 +4,7 @@
   random_span   one span of geometric length (SpanBERT)
   random_token  15 % of the tokens (BERT)
 
-Pure NumPy; all random numbers come from the generator that is passed in.
+Pure NumPy; all random numbers come from the caller's generator.
 """
 
 from typing import NamedTuple
@@ -19,18 +19,11 @@ _SPAN_STOP_RATE = 0.2  # Joshi et al. 2020, Section 3.1; the mean is about 4.
 
 
 class Masking(NamedTuple):
-  """Parameters of masking.
+  """Parameters of masking."""
 
-  Attributes:
-    kind: 'salient', 'random_span' or 'random_token'.
-    length: Lx, the maximum number of wordpieces kept of a query.
-    max_masked: M.
-    mask_id: Id of [MASK].
-  """
-
-  kind: str
-  length: int
-  max_masked: int
+  kind: str  # 'salient', 'random_span' or 'random_token'.
+  length: int  # Lx, the most wordpieces of a query.
+  max_masked: int  # M.
   mask_id: int
 
 
@@ -48,13 +41,10 @@ def of_config(config: config_lib.ExperimentConfig, mask_id: int) -> Masking:
 def mask_salient(
   spans: np.ndarray, rng: np.random.Generator, max_masked: int
 ) -> np.ndarray:
-  """Returns the positions of one of the spans, int64 [at most max_masked].
+  """Returns the positions of one of the spans [start, end), int32 [S, 2].
 
   Spans longer than `max_masked` are never chosen: part of a name would give
-  away the rest. Without a shorter one, nothing is masked.
-
-  Args:
-    spans: int32 [S, 2]; tokens [start, end).
+  away the rest. If all are longer, nothing is masked.
   """
   fitting = spans[spans[:, 1] - spans[:, 0] <= max_masked]
   if not len(fitting):
@@ -67,8 +57,8 @@ def mask_random_span(
 ) -> np.ndarray:
   """Returns the positions of one random span.
 
-  Deviation: SpanBERT masks spans of whole words, 15 % of the text. This is one
-  span of wordpieces, for comparison with one salient span.
+  Deviation: SpanBERT masks spans of whole words, 15 % of the text. One span of
+  wordpieces is comparable with one salient span.
   """
   if not num_tokens:
     return np.zeros(0, np.int64)
@@ -81,7 +71,7 @@ def mask_random_token(
 ) -> np.ndarray:
   """Returns 15 % of all positions, at least one.
 
-  Deviation: every one becomes [MASK]; BERT leaves or changes one in five.
+  Deviation: all become [MASK]; BERT keeps or replaces one in five.
   """
   if not num_tokens:
     return np.zeros(0, np.int64)
@@ -97,7 +87,7 @@ def mask_batch(
 ) -> dict[str, np.ndarray]:
   """Masks the queries `rows` of `table`.
 
-  A query that is longer than `masking.length` is cut to a window with the mask.
+  A query longer than `masking.length` is cut to a window around the mask.
 
   Returns:
     query_ids, int32 [B, Lx]: x with [MASK], zero-padded.
@@ -130,7 +120,7 @@ def mask_batch(
 def _choose(
   query: query_table.Query, masking: Masking, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the kept ids, unmasked, and their positions to mask."""
+  """Returns the window's ids, unmasked, and the positions to mask in it."""
   ids, length = query.ids, masking.length
   max_masked = min(masking.max_masked, length)
   match masking.kind:
@@ -139,11 +129,11 @@ def _choose(
     case 'random_span':
       positions = mask_random_span(len(ids), rng, max_masked)
     case 'random_token':
-      ids = ids[:length]  # No window holds positions all over the query.
+      ids = ids[:length]  # These positions are spread over the whole query.
       positions = mask_random_token(len(ids), rng, max_masked)
   start = 0
   if len(ids) > length and len(positions) and positions[-1] >= length:
-    # Centers the mask, as far as the query's ends allow.
+    # The mask is centered, unless the query ends too soon.
     middle = (positions[0] + positions[-1] + 1) // 2
     start = int(np.clip(middle - length // 2, 0, len(ids) - length))
   return ids[start : start + length], positions - start

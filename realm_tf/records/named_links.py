@@ -1,9 +1,7 @@
-"""Links as their source writes them, by title: 16 bytes each.
+"""Links by title, as their source writes them: 16 bytes each.
 
-  articles, redirects -> hashes of titles -> [this file] -> links between rows
-
-A corpus keeps them with its graph, so links of old articles lead to articles
-that are appended later.
+A corpus keeps them next to its graph, so links of old articles can lead to
+articles that are added later.
 """
 
 import array
@@ -24,14 +22,10 @@ _NONE = np.zeros([0, 2], np.uint64)
 
 
 class NamedLinks:
-  """Pairs (article, title that it links to) and (title, redirected title).
+  """Links (article, title) and redirects (title, title), uint64 [n, 2] each.
 
-  All are hashes of 64 bits: two of ten million titles are confused with a
-  probability of 1 in 400,000.
-
-  Args:
-    links: uint64 [E, 2].
-    redirects: uint64 [R, 2].
+  All are hashes: of ten million titles, some two collide with a probability of
+  1 in 400,000.
   """
 
   def __init__(self, links: np.ndarray = _NONE, redirects: np.ndarray = _NONE):
@@ -49,7 +43,7 @@ class NamedLinks:
   def noting(
     self, articles: Iterable[sources.Article]
   ) -> Iterator[sources.Article]:
-    """Yields the articles, and keeps their links."""
+    """Yields the articles, and notes their links."""
     for article in articles:
       key = _key(article.article_id, article.title)
       new = self._new['named']
@@ -58,7 +52,7 @@ class NamedLinks:
       yield article
 
   def add_redirect(self, title: str, goal: str) -> None:
-    """Lets links to one title lead to another."""
+    """Makes links to `title` lead to `goal`."""
     self._new['redirects'].extend(map(_title_hash, (title, goal)))
 
   def save(self, corpus_dir: str, table: block_table.BlockTable) -> None:
@@ -73,10 +67,7 @@ class NamedLinks:
   def edges(
     self, table: block_table.BlockTable
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the links between rows, int64 [n] twice; -1 is no article.
-
-    Of several articles of a title the first is meant.
-    """
+    """Returns (origins, targets) of the links between rows, like `join`."""
     titles = [_title_hash(title) for title in table.all_titles()]
     return join(
       _keys(table),
@@ -86,7 +77,7 @@ class NamedLinks:
     )
 
   def _all(self, name: str) -> np.ndarray:
-    """Returns old and new pairs without repeats, sorted, uint64 [n, 2]."""
+    """Returns all pairs, sorted and without repeats, uint64 [n, 2]."""
     new = np.frombuffer(self._new[name], np.uint64).reshape(-1, 2)
     pairs = np.concatenate([self._pairs[name], new])
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
@@ -98,14 +89,15 @@ class NamedLinks:
 def join(
   keys: np.ndarray, titles: np.ndarray, links: np.ndarray, redirects: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the links between A articles, int64 [n] twice; -1 is no article.
+  """Returns (origins, targets) between A articles, int64 [n]; -1: no target.
 
   Args:
     keys: Hash of each article, uint64 [A].
-    titles: Hash of each title, uint64 [A].
+    titles: Hash of each article's title, uint64 [A].
     links: (key, title), uint64 [E, 2], sorted.
     redirects: (title, title), uint64 [R, 2], sorted.
   """
+  # Of several articles with one title, links lead to the first.
   known, rows = np.unique(titles, return_index=True)
   goals = _look_up(links[:, 1], known, rows)
   lost = np.flatnonzero(goals < 0)
@@ -121,13 +113,13 @@ def join(
 
 
 def _look_up(
-  wanted: np.ndarray, known: np.ndarray, values: np.ndarray
+  hashes: np.ndarray, known: np.ndarray, values: np.ndarray
 ) -> np.ndarray:
-  """Returns the value of the first equal hash of `known`, sorted, or -1."""
+  """Returns the value of each hash in `known`, which is sorted, or -1."""
   if not len(known):
-    return np.full(len(wanted), -1, np.int64)
-  places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-  return np.where(known[places] == wanted, values[places], -1)
+    return np.full(len(hashes), -1, np.int64)
+  places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+  return np.where(known[places] == hashes, values[places], -1)
 
 
 def _keys(table: block_table.BlockTable) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Random changes of a batch's wordpieces: replaced, or dropped.
+"""Replaces or drops random wordpieces of a batch.
 
-Random numbers are drawn for the whole batch of `size` rows, so they do not
-depend on how many processes share it. `ids` are the rows `own` of it, int32
-[b, L], zero-padded. Ids below the first of `ordinary_ids` stay, as [MASK] does.
+Random numbers are drawn for all `size` rows of the batch, so they do not depend
+on how many processes share it. `ids` are its rows `own`, int32 [b, L],
+zero-padded. Ids below `ordinary_ids[0]`, such as [MASK], stay.
 """
 
 import numpy as np

@@ -1,7 +1,4 @@
-"""Opens .npy files that must hold an array of a known type and shape.
-
-NAME.npy -> header compared with type, shape and size of file -> memory map
-"""
+"""Opens .npy files that must hold an array of a known type and shape."""
 
 from collections.abc import Callable, Iterator, Sequence
 import math
@@ -14,8 +11,7 @@ from realm_tf import errors
 from realm_tf import input_files
 
 _MAX_HEADER_BYTES = 10_000
-# Arrays of up to this many values are checked whole; of longer ones, this many
-# in some pieces, which a disk reads in a moment.
+# Values to check: all of a short array, some pieces of a long one.
 _CHECKED_VALUES = 4 << 20
 _NUM_PIECES = 16
 
@@ -25,11 +21,8 @@ def open_array(
 ) -> np.ndarray:
   """Opens an array: memory-mapped if local, else read into memory.
 
-  Args:
-    shape: Size of each axis; None takes any.
-
-  Raises:
-    UserError: It is missing, damaged, or of another type, shape or size.
+  UserError if it is missing, damaged, or of another type or shape; a size of
+  None accepts any.
   """
   input_files.check(path)
   dtype = np.dtype(dtype)
@@ -63,41 +56,39 @@ def open_array(
 def check_values(
   array: np.ndarray,
   holds: Callable[[np.ndarray], bool],
-  must_hold: str,
+  must: str,
   overlap: int = 0,
 ) -> None:
-  """Raises UserError unless a piece of the memory-mapped array `holds`.
-
-  All pieces of a short array are checked, and some of a long one.
+  """Raises UserError unless every checked piece of an array `holds`.
 
   Args:
-    must_hold: What must hold, for the error.
-    overlap: Values that a piece has in common with the next one.
+    must: Predicate for the error, such as 'ascend'.
+    overlap: Number of values that adjacent pieces share.
   """
   for start, stop in pieces(len(array), overlap):
     if not holds(array[start:stop]):
       name = getattr(array, 'filename', None) or 'An array'
       raise errors.UserError(
-        f'{must_hold} must hold in {name}. Found something else in rows '
-        f'{start} to {stop}: it was changed, or the disk is faulty. Copy it '
-        'from elsewhere, or make its directory again.'
+        f'{name} must {must}. Found something else in rows {start} to {stop}: '
+        'it was changed, or the disk is faulty. Copy it from elsewhere, or '
+        'make its directory again.'
       )
 
 
 def is_ascending(values: np.ndarray) -> bool:
-  """Returns whether no value is below the one before."""
+  """Returns whether no value is below its predecessor."""
   return not (values[1:] < values[:-1]).any()
 
 
 def within(low: int, below: int) -> Callable[[np.ndarray], bool]:
-  """Returns what tests that all values are in [low, below)."""
+  """Returns a test that all values are in [low, below)."""
   return lambda values: (
     not values.size or (values.min() >= low and values.max() < below)
   )
 
 
 def pieces(length: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
-  """Yields (start, stop) of the rows to check: all, or some of many."""
+  """Yields (start, stop) of the pieces to check."""
   if length <= _CHECKED_VALUES:
     yield 0, length
     return
@@ -109,8 +100,7 @@ def pieces(length: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
 def read_header(file: BinaryIO) -> tuple[np.dtype, tuple[int, ...], int]:
   """Returns type and shape of an array, and where its values begin.
 
-  Raises:
-    ValueError: The header is damaged, or of an array in FORTRAN's order.
+  ValueError if the header is damaged, or the array is in FORTRAN's order.
   """
   readers = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -119,7 +109,7 @@ def read_header(file: BinaryIO) -> tuple[np.dtype, tuple[int, ...], int]:
   try:
     read = readers[np.lib.format.read_magic(file)]
     shape, is_fortran, dtype = read(file, _MAX_HEADER_BYTES)
-  except Exception as error:  # NumPy's parser ends in many ways.
+  except Exception as error:  # NumPy's parser raises many kinds of errors.
     raise ValueError(f'a damaged header, {str(error)[:80]!r}') from error
   if is_fortran:
     raise ValueError("an array in FORTRAN's order")

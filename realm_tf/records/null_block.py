@@ -1,3 +1,3 @@
-"""The null block, which stands in place of a block that is not there."""
+"""The null block: an empty candidate, and the mark of a missing block."""
 
-ID = -1  # Ids of blocks are rows of the corpus, from 0.
+ID = -1  # Ids of other blocks are rows of the corpus, from 0.

@@ -1,10 +1,7 @@
 """Makes pre-training queries x from sentences: wordpieces and salient spans.
 
-  articles -> sentences -> tagger -> spans in wordpieces -> query_table
-                              corpus table -> the block that x came from
-
-Retrieval must not return the own block: reading it would make the prediction
-trivial (Section 3.4).
+A query names its own block, which holds the sentence: retrieval leaves it out,
+as reading it would make the prediction trivial (Section 3.4).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,8 +43,8 @@ def queries_from_articles(
   Args:
     tagger: Finds salient spans; sentences without one are dropped. None keeps
       all, for random masks.
-    table: Corpus of the own blocks, which the article's id or title finds.
-    counts: Counts sentences, kept and left out.
+    table: Corpus of the own blocks; articles match it by id or title.
+    counts: Receives the sentences that are kept and left out.
   """
   for batch in sources.in_batches(articles):
     texts, blocks = [], []
@@ -72,12 +69,7 @@ def queries_from_sentences(
   tokenizer: wordpiece.WordpieceTokenizer,
   table: block_table.BlockTable,
 ) -> Iterator[query_table.Query]:
-  """Yields a query per sentence.
-
-  Args:
-    sentences: Sentences, read lazily; an article's are neighbours.
-    table: Corpus of the own blocks.
-  """
+  """Yields a query for each sentence that is long enough."""
   sentences = iter(sentences)
   while batch := list(itertools.islice(sentences, _BATCH_SENTENCES)):
     blocks = []
@@ -102,10 +94,8 @@ def find_own_blocks(
 ) -> list[int]:
   """Returns the block that holds each sentence of an article, or -1.
 
-  Args:
-    sentences: Sentences in the order of the article.
-    article_id: Id of the article in the corpus.
-    title: Title of the article, for ids that are not the corpus's; or ''.
+  Sentences must be in the article's order. The title, unless it is '', finds an
+  article that has another id in the corpus.
   """
   ids = table.find_article(article_id)
   if title:
@@ -127,7 +117,7 @@ def _find_rows(
     if known is not None and not _has_all(known, sentence):
       yield None
       continue
-    # Sentences come in order, so the search goes on where the last one ended.
+    # Sentences come in order, so the search continues from the last hit.
     for step in range(len(bodies)):
       row = (current + step) % len(bodies)
       if sentence in bodies[row]:
@@ -135,19 +125,19 @@ def _find_rows(
         yield row
         break
     else:
-      # To search all bodies for each that none holds would take quadratic time.
+      # Searching all bodies for every missing sentence takes quadratic time.
       if known is None:
         known = np.unique(np.concatenate([_windows(body) for body in bodies]))
       yield None
 
 
 def _has_all(known: np.ndarray, sentence: str) -> bool:
-  """Returns whether the sorted hashes `known` have a sentence's hashes."""
-  wanted = _windows(sentence)
+  """Returns whether `known`, sorted, has all hashes of a sentence."""
+  hashes = _windows(sentence)
   if not len(known):
-    return not len(wanted)
-  places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-  return bool((known[places] == wanted).all())
+    return not len(hashes)
+  places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+  return bool((known[places] == hashes).all())
 
 
 def _windows(text: str) -> np.ndarray:

@@ -28,16 +28,13 @@ def write(
 ) -> dict[str, Any]:
   """Writes or replaces a directory of queries; returns its manifest.
 
-  Spans above 10 wordpieces are dropped; then, for salient masking, queries
-  without spans. 'num_dropped' of the manifest counts both.
+  Spans above 10 wordpieces are dropped; for 'salient' masking, queries without
+  a span too. 'num_dropped' of the manifest counts both. UserError if no query
+  is left.
 
   Args:
     table: Corpus of the own blocks; its hashes find them in other corpora.
-    masking: Kind of `masking.Masking`; only 'salient' queries need spans.
-    source: Source of the sentences.
-
-  Raises:
-    UserError: No query is left.
+    masking: Kind of `masking.Masking`.
   """
   dropped = {'spans_too_long': 0, 'queries_without_span': 0}
   with outputs.publishing(output_dir) as (staging, manifest):
@@ -68,7 +65,7 @@ def _with_short_spans(
   needs_span: bool,
   dropped: dict[str, int],
 ) -> Iterator[query_table.Query]:
-  """Yields the queries to keep without their long spans; counts the others."""
+  """Yields the kept queries without long spans; counts what it drops."""
   for query in queries:
     fits = query.spans[:, 1] - query.spans[:, 0] <= _MAX_SPAN
     dropped['spans_too_long'] += int(np.sum(~fits))

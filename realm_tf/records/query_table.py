@@ -2,8 +2,8 @@
 
 manifest.json   schema_version, num_queries, vocabulary_sha256, masking,
                 corpus_fingerprint, num_dropped, source, files
-*.npy           columns (records/columns.py); own_hashes finds own blocks in a
-                corpus that was cut at another time
+*.npy           columns (records/columns.py); own_hashes finds the own blocks
+                in another corpus
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,10 +51,9 @@ class Query(NamedTuple):
   """A sentence x before masking.
 
   Attributes:
-    ids: int32 [L]; without [CLS] and [SEP].
-    spans: int32 [S, 2]; tokens [start, end) that may be masked.
-    own_block: Id of the block that it was taken from, or -1.
-    text: The sentence as written.
+    ids: Wordpieces without [CLS] and [SEP], int32 [L].
+    spans: Tokens [start, end) that may be masked, int32 [S, 2].
+    own_block: Id of the block with this sentence, or -1.
   """
 
   ids: np.ndarray
@@ -64,14 +63,7 @@ class Query(NamedTuple):
 
 
 class EncodedQueries(NamedTuple):
-  """N queries as the arrays that are written to disk.
-
-  Attributes:
-    own_blocks: int64 [N].
-    ids: N rows.
-    spans: N rows, each start, end, start, end, ...
-    texts: N texts.
-  """
+  """N queries as arrays; a row of `spans` is start, end, start, end, ..."""
 
   own_blocks: np.ndarray
   ids: rows_lib.Rows
@@ -104,10 +96,8 @@ class QueryTable:
   """Memory-mapped queries X; made by `open`.
 
   Attributes:
-    manifest: Manifest of the directory.
-    num_queries: Number of queries.
-    own_blocks: Block ids or -1, int64 [num_queries], in the corpus that
-      the queries were made with or, after `fit_corpus`, in that corpus.
+    own_blocks: Block ids or -1, int64 [num_queries], in the corpus that the
+      queries were made with, or in the corpus of `fit_corpus`.
   """
 
   def __init__(self, queries_dir: str, manifest: dict[str, Any]):
@@ -118,7 +108,7 @@ class QueryTable:
     npy_files.check_values(
       own_blocks,
       npy_files.within(null_block.ID, _MOST_BLOCKS),
-      f'Ids of blocks, or {null_block.ID},',
+      f'have ids of blocks, or {null_block.ID}',
     )
     self.own_blocks = np.asarray(own_blocks)
     self._ids, self._spans, self._texts = (
@@ -141,7 +131,7 @@ class QueryTable:
     return cls(queries_dir, manifest)
 
   def fit_corpus(self, table: block_table.BlockTable) -> None:
-    """Maps `own_blocks` to a corpus, which may be another one by content.
+    """Maps `own_blocks` to any corpus, by content.
 
     Raises:
       UserError: It has another vocabulary, or none of the own blocks.
@@ -166,15 +156,15 @@ class QueryTable:
       self._check(key, table)
     if not is_found.all():
       logging.warning(
-        '%d queries have a block of their own; this corpus lacks that of %d. '
-        'If it was cut with other lengths, run bin.make_queries again: these '
-        'queries may read their own text.',
+        '%d queries have a block of their own; this corpus lacks %d of these '
+        'blocks. If it was cut with other lengths, run bin.make_queries again: '
+        'these queries may read their own text.',
         len(is_found),
         np.sum(~is_found),
       )
 
   def _check_spans(self) -> None:
-    """Raises UserError if a span is none of its query; many: some of them."""
+    """Raises UserError if a checked span is outside its query."""
     for start, stop in npy_files.pieces(self.num_queries):
       values, sizes = self._spans.slice(start, stop)
       ends = np.repeat(self._ids.slice(start, stop).lengths, sizes // 2)
@@ -201,7 +191,6 @@ class QueryTable:
       )
 
   def query(self, i: int) -> Query:
-    """Returns query `i`, unmasked."""
     return Query(
       self._ids.row(i),
       self._spans.row(i).reshape(-1, 2),
@@ -210,7 +199,7 @@ class QueryTable:
     )
 
   def num_spans(self) -> np.ndarray:
-    """Returns the salient spans per query, int32 [num_queries]."""
+    """Returns the number of salient spans per query, int32 [num_queries]."""
     return self._spans.lengths() // 2
 
   def lengths(self) -> np.ndarray:

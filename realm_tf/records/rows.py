@@ -1,4 +1,4 @@
-"""N rows of different lengths, as one flat array."""
+"""Rows of different lengths, as one flat array."""
 
 from collections.abc import Sequence
 import itertools
@@ -8,12 +8,7 @@ import numpy as np
 
 
 class Rows(NamedTuple):
-  """N rows, end to end; made by `of_texts` or `of_ids`.
-
-  Attributes:
-    values: Characters in UTF-8, uint8, or ids, int32.
-    lengths: int32 [N].
-  """
+  """N rows end to end: texts as UTF-8, uint8, or ids, int32."""
 
   values: np.ndarray
   lengths: np.ndarray
@@ -29,7 +24,7 @@ class Rows(NamedTuple):
     return cls(values.astype(np.int32), _lengths(arrays))
 
   def select(self, is_kept: np.ndarray) -> 'Rows':
-    """Returns the rows where bool [N] `is_kept`."""
+    """Returns the rows where `is_kept`, bool [N]."""
     return Rows(
       self.values[np.repeat(is_kept, self.lengths)], self.lengths[is_kept]
     )

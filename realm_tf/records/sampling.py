@@ -1,7 +1,7 @@
-"""Rows that make up the batch of a step, and the part that a process makes.
+"""Rows of each step's batch, and the share of each process.
 
-The rows of step t follow from the seed and t alone, so a resumed run gets the
-batches that it would have got; no example is skipped or repeated.
+The rows of step t follow from the seed and t alone, so a resumed run neither
+skips nor repeats an example.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Sampler:
-  """Deals rows 0 to num_rows - 1, shuffled, epoch after epoch without a gap."""
+  """Deals rows 0 to num_rows - 1, shuffled in each epoch, without a gap."""
 
   def __init__(self, num_rows: int, batch_size: int, seed: int):
     if num_rows < 1:
@@ -38,12 +38,9 @@ class Sampler:
 
 
 class BucketSampler:
-  """Deals the rows of several batches by length, which saves padding.
+  """Sorts rows by length within `num_batches` batches, which saves padding.
 
-  Args:
-    lengths: Length of each row, int [num_rows].
-    num_batches: Number of batches that are sorted together; they are dealt in
-      random order.
+  The sorted batches are dealt in random order. `lengths` are int [num_rows].
   """
 
   def __init__(
@@ -53,7 +50,6 @@ class BucketSampler:
     self._num_batches, self._seed = num_batches, seed
 
   def rows(self, step: int) -> np.ndarray:
-    """Returns the rows of batch `step`, int64 [B]."""
     group, place = divmod(step, self._num_batches)
     steps = range(group * self._num_batches, (group + 1) * self._num_batches)
     rows = np.concatenate([self._sampler.rows(each) for each in steps])
@@ -63,17 +59,15 @@ class BucketSampler:
 
 
 class Share(NamedTuple):
-  """Equal part of each batch that one process makes.
+  """One process's share of each batch; all shares are equal.
 
   Random numbers are drawn for the whole batch, so a batch does not depend on
   how many processes share it.
 
   Attributes:
-    number: Number of the process, from 0.
-    count: Number of processes.
-    first_step: Step of the first batch.
-    has_fixed_shapes: Whether all batches have the same, full shapes, for a slow
-      compiler.
+    number: Number of this process, from 0, among `count`.
+    has_fixed_shapes: Whether batches stay untrimmed, so that the step compiles
+      once.
   """
 
   number: int = 0
@@ -82,16 +76,15 @@ class Share(NamedTuple):
   has_fixed_shapes: bool = False
 
   def rows(self, size: int) -> slice:
-    """Returns this process's rows of `size`, a multiple of `count`."""
+    """Returns this process's rows; `size` must be a multiple of `count`."""
     part = size // self.count
     return slice(self.number * part, (self.number + 1) * part)
 
   def take(self, batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Returns this process's rows of each array, [B, ...]."""
+    """Returns this process's rows of each array [B, ...]."""
     return {name: each[self.rows(len(each))] for name, each in batch.items()}
 
   def trim(self, ids: np.ndarray, multiple: int) -> np.ndarray:
-    """Trims `ids` like `sampling.trim`, unless shapes are fixed."""
     return ids if self.has_fixed_shapes else trim(ids, multiple)
 
 
@@ -99,17 +92,14 @@ WHOLE = Share()
 
 
 def step_rng(seed: int, step: int, *use: int) -> np.random.Generator:
-  """Returns the random generator of one step, and of one `use` of it.
-
-  Generators of other steps and uses are independent.
-  """
+  """Returns a generator that is independent of other steps and uses."""
   return np.random.default_rng([seed, step, *use])
 
 
 def pad_rows(
   rows: Sequence[np.ndarray], length: int, filler: int = 0
 ) -> np.ndarray:
-  """Returns rows of different lengths as int32 [N, length], cut or filled."""
+  """Returns the rows as int32 [N, length], cut or filled."""
   padded = np.full([len(rows), length], filler, np.int32)
   for i, row in enumerate(rows):
     padded[i, : len(row)] = row[:length]
@@ -119,22 +109,16 @@ def pad_rows(
 def end_rows(
   rows: Sequence[np.ndarray], length: int, end_id: int
 ) -> np.ndarray:
-  """Returns rows with their end, cut to fit, zero-padded int32 [N, length]."""
+  """Returns the rows, cut to fit, with `end_id`; int32 [N, length]."""
   ended = [np.append(row[: length - 1], end_id) for row in rows]
   return pad_rows(ended, length)
 
 
 def trim(ids: np.ndarray, multiple: int) -> np.ndarray:
-  """Cuts columns that are zero in every row, down to a multiple of `multiple`.
+  """Cuts zero columns off the end of zero-padded `ids`, int [..., L].
 
-  Fewer widths mean fewer traces of the compiled step.
-
-  Args:
-    ids: int [..., L], zero-padded.
-    multiple: The new width is a multiple of it, but L at most.
-
-  Returns:
-    int [..., L'], L' >= 1.
+  The new width is 1 or more and, unless it is L, a multiple of `multiple`:
+  fewer widths mean fewer traces of the compiled step.
   """
   used = np.flatnonzero(ids.reshape([-1, ids.shape[-1]]).any(axis=0))
   width = int(used[-1]) + 1 if len(used) else 1

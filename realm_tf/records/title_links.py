@@ -1,8 +1,8 @@
-"""Links to the articles whose titles a text contains, where none are written.
+"""Links from texts to the articles with titles in them, for unlinked corpora.
 
-Titles are found in the case that they are written in, as whole words, and begin
-and end with a letter or digit. Where titles overlap, the longest counts, then
-the first. Of several articles of a title the first is meant.
+Titles match whole words, case included; they must begin and end with a letter
+or digit. Of overlapping titles the longest counts, then the first. Of several
+articles with one title the first counts.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import numpy as np
 
 from realm_tf.records import block_table
 
-_MAX_WORDS = 8  # Longer titles are not looked for.
+_MAX_WORDS = 8  # Longer titles get no links.
 _BATCH_BLOCKS = 1024
 _WORD = re.compile(r'[^\W_]+')
 
@@ -28,18 +28,18 @@ def edges(table: block_table.BlockTable) -> tuple[np.ndarray, np.ndarray]:
       for i, text in zip(ids, table.texts(ids))
       for row in titles.find(text)
     ]
-    # A title often stands many times in a text.
+    # A title often occurs many times in a text.
     pairs = np.array(pairs, np.int64).reshape(-1, 2)
     found.append(np.unique(pairs, axis=0).T)
   return tuple(np.concatenate(found, axis=1))
 
 
 class _Titles:
-  """Titles, by themselves and by their first words."""
+  """Titles, and the widths of the titles that begin with each word."""
 
   def __init__(self, titles: list[str]):
     self._rows: dict[str, int] = {}
-    self._widths: dict[str, tuple[int, ...]] = {}  # Of the first word's titles.
+    self._widths: dict[str, tuple[int, ...]] = {}  # By first word.
     for row, title in enumerate(titles):
       words = list(_WORD.finditer(title))
       # The words must reach from the first character to the last.
@@ -52,7 +52,7 @@ class _Titles:
       self._widths[words[0][0]] = tuple(sorted(widths))
 
   def find(self, text: str) -> Iterator[int]:
-    """Yields the row of each title in a text."""
+    """Yields the row of each title in `text`."""
     words = list(_WORD.finditer(text))
     found = []  # Minus the width, first word, row.
     for first, word in enumerate(words):

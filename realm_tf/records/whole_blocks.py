@@ -1,4 +1,4 @@
-"""Checks that a corpus's blocks fit in the lengths of a job.
+"""Checks that the blocks of a corpus fit in a job's sequences.
 
   embedding   [CLS] title [SEP] body [SEP]   lengths.block_tokens
   reading     [CLS] x [SEP] body [SEP]       lengths.joint_tokens, and
@@ -6,7 +6,7 @@
 
 Titles count with at most `lengths.title_tokens` wordpieces, x with its maximum
 length. Longer blocks would silently lose their ends, so they are refused unless
-`lengths.cut_blocks` allows it.
+`lengths.cut_blocks` is set.
 """
 
 from typing import NamedTuple, Optional
@@ -25,8 +25,8 @@ class Reading(NamedTuple):
   Attributes:
     field: Config field of its length.
     tokens: Length in wordpieces.
-    others: Maximum wordpieces next to the block: x, [CLS] and both [SEP].
-    with_title: Whether the title and its [SEP] are read, too.
+    others: Maximum number of other wordpieces, such as x, [CLS] and [SEP].
+    with_title: Whether it also holds the title and another [SEP].
   """
 
   field: str
@@ -36,7 +36,7 @@ class Reading(NamedTuple):
 
 
 def of_pretraining(config: config_lib.ExperimentConfig) -> Reading:
-  """Returns how the knowledge-augmented encoder reads."""
+  """Returns the sequence of the knowledge-augmented encoder."""
   lengths = config.lengths
   return Reading(
     'lengths.joint_tokens', lengths.joint_tokens, lengths.query_tokens + 1
@@ -44,7 +44,7 @@ def of_pretraining(config: config_lib.ExperimentConfig) -> Reading:
 
 
 def of_finetuning(config: config_lib.ExperimentConfig) -> Reading:
-  """Returns how the span reader reads."""
+  """Returns the sequence of the span reader."""
   return Reading(
     'finetuning.joint_tokens',
     config.finetuning.joint_tokens,
@@ -58,13 +58,10 @@ def check(
   lengths: config_lib.LengthConfig,
   reading: Optional[Reading] = None,
 ) -> None:
-  """Checks that no block of a corpus is cut, or warns if that is allowed.
+  """Raises UserError if blocks would be cut; warns if `cut_blocks` allows it.
 
-  If the manifest's `max_block_wordpieces` fits, blocks are not looked at.
-
-  Args:
-    lengths: Lengths at which blocks are embedded.
-    reading: How blocks are read, if the job reads them.
+  Blocks are measured only if the manifest's `max_block_wordpieces` does not
+  fit. `reading` is the sequence of a job that also reads blocks.
   """
   embedding = Reading('lengths.block_tokens', lengths.block_tokens, 2, True)
   cuts = [_cut(table, lengths, each) for each in (embedding, reading) if each]
@@ -72,7 +69,7 @@ def check(
   if cuts and not lengths.cut_blocks:
     found, advice = cuts[0]
     raise errors.UserError(
-      f'Blocks must be read whole. Found {found}. {advice}, or take only the '
+      f'Blocks must be read whole. Found {found}. {advice}, or read only the '
       'beginnings of blocks with --set=lengths.cut_blocks=true.'
     )
   if cuts:
@@ -88,7 +85,7 @@ def _cut(
   reading: Reading,
 ) -> Optional[tuple[str, str]]:
   """Returns (finding, advice) if blocks are cut, else None."""
-  # The manifest's bound is for [CLS] title [SEP] body [SEP].
+  # The manifest's bound counts [CLS] title [SEP] body [SEP].
   bound = reading.tokens - reading.others + (2 if reading.with_title else 3)
   if table.manifest['max_block_wordpieces'] <= bound:
     return None

@@ -69,7 +69,7 @@ class QueryTableTest(absltest.TestCase):
       # The second block, of hash 80, is gone, and others are new.
       table.fit_corpus(tiny.Corpus('two', [60, 90, 10, 70]))
     self.assertEqual(table.own_blocks.tolist(), [1, -1, 3, -1])
-    self.assertIn('this corpus lacks that of 1', logs.output[0])
+    self.assertIn('this corpus lacks 1 of these', logs.output[0])
 
   def test_a_corpus_of_other_text_is_a_user_error(self):
     table = self._write([_query(3, (0, 1), own_block=0)])
