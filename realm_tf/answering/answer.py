@@ -1,16 +1,15 @@
 """Answers and their evidence, as JSON, as text, and as HTML in a notebook.
 
-The HTML has the blocks with their spans marked and p(z|x) as bars. Texts are
-only ever text there: `reporting.elements` escapes them. Colors are the
-notebook's own, so that it can be light or dark.
+The HTML marks the spans and shows p(z|x) as bars. `reporting.elements` escapes
+all texts. Colors suit a light and a dark notebook.
 """
 
 from typing import Any, NamedTuple, Optional
 
 from realm_tf.reporting import elements
 
-_MARGIN = 160  # Characters on either side of a span in HTML,
-_TEXT_MARGIN = 60  # and in text.
+_MARGIN = 160  # Characters on either side of a span in HTML.
+_TEXT_MARGIN = 60  # The same in text.
 _BAR = 'background:#4c8bf5;height:.5em;border-radius:.25em;width:{:.1%}'
 _TRACK = 'background:#8883;border-radius:.25em;max-width:16em;margin:.2em 0'
 _MARK = 'background:#ffe08a;color:#000;border-radius:.2em;padding:0 .1em'
@@ -22,10 +21,8 @@ class Evidence(NamedTuple):
 
   Attributes:
     block_id: Row number in the corpus.
-    start: First character of the answer in `text`.
-    end: First character after the answer.
-    answer: text[start:end], the block's best span; where the same text is
-      summed over spans, its best span with the predicted text, if it has one.
+    answer: text[start:end], the block's best span. With answer_by='text', the
+      best span with the predicted text, if the block has one.
     retrieval_probability: p(z|x) among the blocks that were read.
     score: Score of the span, the retrieval score included.
     block_answer: The prediction if no other block were read.
@@ -43,25 +40,24 @@ class Evidence(NamedTuple):
 
 
 class Answer(NamedTuple):
-  """An answer, and how sure it is in two factors.
+  """An answer, right with probability * (1 - null_probability).
 
-  The reader is trained on questions whose answer is in a block that it reads
-  (Section 3.2), so its scores cannot say that there is no answer. The scores of
-  the retriever can: the early-update loss trains them as the probability that a
-  block holds it. The answer is right with
-  `probability * (1 - null_probability)`.
+  The reader trains on questions with the answer in a block that it reads
+  (Section 3.2), so its scores cannot say that there is no answer. The
+  retriever's scores can: the early-update loss trains them as the probability
+  that a block holds the answer.
 
   Attributes:
     prediction: The first evidence's answer; '' if no block could be read.
     score: Score of the best span, or log sum exp of the scores of all spans of
       the best text. None if there is no span.
-    evidence: At most one per block: first the evidence of the prediction, then
-      the others by score.
-    probability: p(y|x) of the predicted text if a block that was read has the
-      answer: the softmax over all spans of these blocks, summed over the spans
-      of the text. 0 without a span.
-    null_probability: Probability that no block that was read has the answer:
-      the rest of the softmax of f(x,z) over at most `config.NUM_COMPARED`
+    evidence: At most one per block: the prediction's evidence, then the other
+      blocks by score.
+    probability: p(y|x) of the predicted text if a read block has the answer:
+      the softmax over all spans of the read blocks, summed over the spans with
+      this text. 0 without a span.
+    null_probability: Probability that no read block has the answer: the other
+      blocks' share in the softmax of f(x,z) over at most `config.NUM_COMPARED`
       blocks. 1 if no block could be read.
   """
 
@@ -73,12 +69,12 @@ class Answer(NamedTuple):
   null_probability: float = 1.0
 
   def as_json(self) -> dict[str, Any]:
-    """Returns the object that predictions.jsonl and --json show."""
+    """Returns the object for predictions.jsonl and --json."""
     evidence = [item._asdict() for item in self.evidence]
     return {**self._asdict(), 'evidence': evidence}
 
   def as_text(self) -> str:
-    """Returns the answer in one line, and each block of evidence in another."""
+    """Returns a line for the answer, and a line for each block of evidence."""
     lines = [
       self.question,
       f'  {self.prediction or "(no answer found)"}'
@@ -94,7 +90,7 @@ class Answer(NamedTuple):
     return '\n'.join(lines)
 
   def _repr_html_(self) -> str:
-    """Returns HTML; notebooks call this name."""
+    """Returns HTML for notebooks, which call this method."""
     e = elements.element
     page = e(
       'div',
@@ -113,7 +109,7 @@ class Answer(NamedTuple):
 
 
 def _item(evidence: Evidence) -> elements.Element:
-  """Returns one block: its title, its share of p(z|x) and its span."""
+  """Returns one block: title, p(z|x) and the marked span."""
   e = elements.element
   share = evidence.retrieval_probability
   first = max(0, evidence.start - _MARGIN)

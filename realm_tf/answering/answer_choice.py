@@ -1,14 +1,10 @@
 """Scores of all spans of the read blocks -> the answer and the spans to show.
 
-  scores [B, K, Lz, W] -> `best_spans` -> the S best of each block, [B, K, S]
-  their scores and texts -> `choose` -> the answer, and a span of each block
+The answer is the likeliest span, as in ORQA, or the likeliest text: p(y|x) of
+Section 3.2 is a sum over the spans that match y, so a text that occurs in
+several blocks may win against the best single span.
 
-Either the likeliest span is the answer, as in ORQA, or the likeliest text:
-p(y|x) of Section 3.2 is a sum over the spans that match y, so a text that
-several spans and blocks have may win against the best single span.
-
-`xp` is NumPy or, in a graph, `tensorflow.experimental.numpy`: a SavedModel
-chooses by the same code.
+`xp` is NumPy or, in the graph of a SavedModel, `tensorflow.experimental.numpy`.
 """
 
 from types import ModuleType
@@ -20,21 +16,21 @@ from realm_tf.objectives import exclusion
 from realm_tf.text import answers
 
 BY_SPAN, BY_TEXT = 'span', 'text'
-# Spans kept of each block: the others count for the normalizer only.
+# Spans kept per block. The other spans count only for the normalizer.
 NUM_SPANS = 20
-NOTHING = np.float32(-np.inf)  # Score of what does not exist, from here on.
+NOTHING = np.float32(-np.inf)  # Score of a span or block that does not exist.
 
 
 class Spans(NamedTuple):
-  """The best spans of each block, best first; of equal ones the first.
+  """The best spans of each block, best first; ties keep the body's order.
 
   Attributes:
     firsts: First wordpiece in the body, int [B, K, S].
     lasts: Last wordpiece, int [B, K, S].
-    scores: g(s), retrieval score included, float32 [B, K, S]; NOTHING if there
-      is no such span.
+    scores: g(s), retrieval score included, float32 [B, K, S]; NOTHING for no
+      span.
     log_normalizers: log sum_s exp(g(s)) over all spans of all K blocks, [B];
-      NOTHING if there is none.
+      NOTHING without a span.
   """
 
   firsts: Any
@@ -44,17 +40,16 @@ class Spans(NamedTuple):
 
 
 class Choice(NamedTuple):
-  """The answer given, and the span that each block shows.
+  """The chosen answer, and the span to show of each block.
 
   Attributes:
-    columns: Blocks in the order of showing, int [B, K]: first the block of the
-      answer.
-    places: Which of its S spans each of these blocks shows, int [B, K].
-    exists: Whether each of these blocks has any span, bool [B, K].
-    scores: Score of the best span, or log sum exp over the spans of the text
-      with the largest sum, [B].
-    log_sums: log sum exp over the spans of the text given, [B]: log p(y|x)
-      before it is normalized.
+    columns: Blocks in the order to show, int [B, K]; the answer's block first.
+    places: Index of each block's span among its S spans, int [B, K].
+    exists: Whether each block has a span, bool [B, K].
+    scores: Score of the best span, or log sum exp over the spans of the best
+      text, [B].
+    log_sums: log sum exp over the spans of the answer's text, [B]: log p(y|x)
+      before normalization.
   """
 
   columns: Any
@@ -65,22 +60,21 @@ class Choice(NamedTuple):
 
 
 def key(text: str) -> str:
-  """Returns the normal form of exact match, or the text if that is empty."""
+  """Returns the text as exact match normalizes it, or unchanged if empty."""
   return answers.normalize_answer(text) or text
 
 
 def best_spans(scores: np.ndarray, num_spans: int = NUM_SPANS) -> Spans:
-  """Finds the best spans of each block.
+  """Finds the `num_spans` best spans of each block; a short body has fewer.
 
   Args:
     scores: By first wordpiece and width - 1, float32 [B, K, Lz, W].
-    num_spans: S at most; a short body has fewer.
   """
   width = scores.shape[-1]
   flat = scores.reshape(*scores.shape[:2], -1)  # [B, K, Lz * W]
   flat = np.where(exclusion.exists(flat), flat, NOTHING)
   num = min(num_spans, flat.shape[-1])
-  # A full sort would take ten times as long.
+  # A full sort takes ten times as long.
   some = np.sort(np.argpartition(-flat, num - 1, axis=-1)[..., :num], axis=-1)
   values = np.take_along_axis(flat, some, axis=-1)
   order = np.argsort(-values, axis=-1, kind='stable')
@@ -97,18 +91,18 @@ def best_spans(scores: np.ndarray, num_spans: int = NUM_SPANS) -> Spans:
 def choose(
   scores: Any, keys: Any, answer_by: str, xp: ModuleType = np
 ) -> Choice:
-  """Chooses among the spans of each question; of equal ones the first wins.
+  """Chooses among the spans of each question; the first of tied spans wins.
 
   Args:
     scores: `Spans.scores`, [B, K, S]; K and S are static.
-    keys: Integers that are equal where the `key`s of texts are, [B, K, S].
+    keys: Integers, equal for texts of equal `key`, [B, K, S].
   """
   num_read, num_spans = scores.shape[1:]
   flat = xp.reshape(scores, [-1, num_read * num_spans])  # [B, C]
   keys = xp.reshape(keys, [-1, num_read * num_spans])
   same = keys[:, :, None] == keys[:, None, :]
   log_sums = log_sum_exp(xp.where(same, flat[:, None, :], NOTHING), xp)
-  # A span that does not exist has the key of an empty text.
+  # A missing span has the key of the empty text.
   log_sums = xp.where(flat > NOTHING, log_sums, NOTHING)
   by_text = answer_by == BY_TEXT
   ranked = log_sums if by_text else flat
@@ -137,7 +131,7 @@ def softmax(scores: Any, xp: ModuleType = np) -> Any:
 
 
 def log_sum_exp(scores: Any, xp: ModuleType = np) -> Any:
-  """Returns log sum exp over the last axis; NOTHING of nothing."""
+  """Returns log sum exp over the last axis; NOTHING if all scores are."""
   largest = xp.max(scores, axis=-1)
   largest = xp.where(largest > NOTHING, largest, np.float32(0))
   total = xp.sum(xp.exp(scores - largest[..., None]), axis=-1)
@@ -151,7 +145,7 @@ def _shown(scores: Any, preferred: Any, xp: ModuleType) -> tuple[Any, Any, Any]:
   has_text = xp.any(preferred, axis=-1)  # [B, K]
   allowed = xp.where(preferred | ~has_text[..., None], scores, NOTHING)
   best = xp.max(allowed, axis=-1)
-  # By text first, then by score: two stable sorts, the last one counts most.
+  # Two stable sorts: the second, by text, has precedence over scores.
   columns = xp.argsort(-best, axis=-1, kind='stable')
   without = xp.where(has_text, 0, 1)
   order = xp.argsort(_take(without, columns, xp), axis=-1, kind='stable')

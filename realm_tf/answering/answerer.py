@@ -1,4 +1,4 @@
-"""A question -> ranked answers, each cut from the text of its block.
+"""A question -> an answer, with evidence from several blocks.
 
   question -> wordpieces -> K blocks -> span scores -> characters of a block
 
@@ -23,9 +23,9 @@ from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.text import wordpiece
 
 # (question_ids int32 [B, Lx], title_ids int32 [B, K, Lt], body_ids int32
-# [B, K, Lz], retrieval_scores float32 [B, K]) -> scores of spans by the body's
-# wordpiece that they start at and width - 1, float32 [B, K, Lz, W], retrieval
-# scores included.
+# [B, K, Lz], retrieval_scores float32 [B, K]) -> scores of spans by first
+# wordpiece in the body and width - 1, float32 [B, K, Lz, W], retrieval scores
+# included.
 Reader = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -46,12 +46,12 @@ class Answerer:
 
   @property
   def num_read(self) -> int:
-    """K, the blocks that are read for a question."""
+    """K, the number of blocks to read for a question."""
     return min(self.finetuning.num_read, self.table.num_blocks)
 
   @property
   def num_compared(self) -> int:
-    """Blocks to retrieve: those to read, and those they are compared with."""
+    """Number of blocks to retrieve, to read or only to compare."""
     return min(
       max(self.num_read, config_lib.NUM_COMPARED), self.table.num_blocks
     )
@@ -59,19 +59,19 @@ class Answerer:
   def ask(
     self, question: str, top_k: Optional[int] = None
   ) -> answer_lib.Answer:
-    """Answers one question; `answer` is faster for many."""
+    """Answers one question; for many questions, `answer` is faster."""
     return self.answer([question], top_k)[0]
 
   def answer(
     self, questions: Sequence[str], top_k: Optional[int] = None
   ) -> list[answer_lib.Answer]:
-    """Answers questions; `top_k` is the evidence kept, by default all."""
+    """Answers questions with at most `top_k` pieces of evidence each."""
     queries = self.queries(questions)
     retrieved = self.retriever.retrieve(queries, self.num_compared)
     return self.read(queries, retrieved, top_k)
 
   def queries(self, questions: Sequence[str]) -> retriever_lib.Queries:
-    """Tokenizes questions, for the retriever and the reader."""
+    """Tokenizes questions for retriever and reader."""
     ids = self.tokenizer.token_ids_batch(list(questions))
     return retriever_lib.of_texts(
       questions, sampling.pad_rows(ids, self.lengths.question_tokens)
@@ -85,7 +85,7 @@ class Answerer:
   ) -> list[answer_lib.Answer]:
     """Reads the first `num_read` of the retrieved blocks, [B, k].
 
-    The other blocks count for the probability that the answer is elsewhere.
+    The other blocks only count for `null_probability`.
     """
     answers = []
     size = self.finetuning.eval_batch_size
@@ -105,8 +105,8 @@ class Answerer:
   def _best_spans(
     self, question_ids: np.ndarray, read: searcher_lib.Neighbors
   ) -> answer_choice.Spans:
-    """Returns the best spans of each block that is read, [B, K, S]."""
-    # [CLS] question [SEP] body [SEP]: the packer cuts what does not fit.
+    """Returns the best spans of each read block, [B, K, S]."""
+    # [CLS] question [SEP] body [SEP]: the packer cuts longer bodies.
     title_ids, body_ids = self.table.gather(
       read.block_ids,
       self.lengths.title_tokens,
@@ -122,12 +122,12 @@ class Answerer:
   def _cut(
     self, block_ids: np.ndarray, spans: answer_choice.Spans
   ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns the spans' first characters, ends and texts, [B, K, S] each."""
+    """Returns starts and ends in characters and texts, [B, K, S] each."""
     exists = spans.scores > answer_choice.NOTHING
     readable = np.argwhere(exists.any(axis=-1))
     ids = sorted({int(block_ids[tuple(place)]) for place in readable})
     texts = self.table.texts(ids)
-    # The same wordpieces as the table's, but now with their offsets.
+    # The table has the same wordpieces, but without offsets.
     texts = dict(zip(ids, zip(texts, self.tokenizer.tokenize_batch(texts))))
     starts, ends = np.zeros([2, *exists.shape], np.int64)
     cut = np.full(exists.shape, '', object)
@@ -152,7 +152,7 @@ class Answerer:
     keys = np.unique(keys, return_inverse=True)[1].reshape(texts.shape)
     by = self.finetuning.answer_by
     choice = answer_choice.choose(spans.scores, keys, by)
-    # Each block as if it were the only one.
+    # The choice if each block were the only one.
     single = [len(questions) * texts.shape[1], 1, texts.shape[2]]
     alone = answer_choice.choose(
       spans.scores.reshape(single), keys.reshape(single), by
@@ -190,12 +190,12 @@ class Answerer:
   def _evidence(
     self, block_ids: np.ndarray, fields: Iterable[tuple[Any, ...]]
   ) -> list[answer_lib.Evidence]:
-    """Returns the evidence of the blocks; `fields` are those after the text."""
+    """Returns the blocks' evidence; `fields` are its fields after the text."""
     ids = block_ids.tolist()
     blocks = zip(ids, self.table.titles(ids), self.table.texts(ids), fields)
     return [answer_lib.Evidence(*block[:3], *block[3]) for block in blocks]
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:
-  """Keeps -inf, the score of no block, from becoming NaN in the reader."""
+  """Replaces -inf, the score of no block: the reader would make NaN of it."""
   return np.where(np.isfinite(scores), scores, 0.0).astype(np.float32)

@@ -1,4 +1,4 @@
-"""A model with its index, vocabulary and corpus, opened for questions.
+"""Opens a QA model from Python.
 
 from realm_tf.answering import bundle
 realm = bundle.load('runs/qa', 'data/corpus')
@@ -18,14 +18,10 @@ def load(
   index_dir: Optional[str] = None,
   **choices: Any,
 ) -> answerer_lib.Answerer:
-  """Opens a QA model.
-
-  Args:
-    **choices: Fields of `loading.Choices`: `num_read`, `answer_by`,
-      `reader_dir`, `sparse_weight`, `read_dtype`.
+  """Opens a QA model; `choices` are fields of `loading.Choices`.
 
   Raises:
-    UserError: Something is missing, or does not belong together.
+    UserError: A part is missing, or parts do not belong together.
   """
   answerer = loading.load_answerer(
     model_dir, corpus_dir, index_dir, loading.Choices(**choices)

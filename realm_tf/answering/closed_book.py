@@ -1,7 +1,4 @@
-"""Questions -> answers that a model remembers, without looking anything up.
-
-question -> wordpieces -> encoder-decoder -> wordpieces -> text
-"""
+"""Answers from an encoder-decoder's memory alone, without retrieval."""
 
 from collections.abc import Sequence
 import math
@@ -23,11 +20,7 @@ _BATCH_SIZE = 64
 
 
 class ClosedBook:
-  """Answers by greedy decoding.
-
-  Attributes:
-    table: The corpus; only its vocabulary is used.
-  """
+  """Answers by greedy decoding."""
 
   def __init__(
     self,
@@ -54,7 +47,7 @@ class ClosedBook:
     self._write = write
 
   def answer(self, questions: Sequence[str]) -> list[answer_lib.Answer]:
-    """Answers questions with log p(y|x) as score, and without evidence."""
+    """Answers questions without evidence; `score` is log p(y|x)."""
     ids = sampling.end_rows(
       self._tokenizer.token_ids_batch(list(questions)),
       self._length,
@@ -79,7 +72,8 @@ def load(model_dir: str, corpus_dir: str) -> ClosedBook:
   """Opens a model directory of bin.train_closed_book.
 
   Raises:
-    UserError: It has no encoder-decoder, or another vocabulary.
+    UserError: The model has no encoder-decoder, or another vocabulary than the
+      corpus.
   """
   table = block_table.BlockTable.open(corpus_dir)
   opened = model_files.open_model(model_dir, [realm_model.SEQ2SEQ], table=table)

@@ -26,18 +26,18 @@ _Reader = TypeVar('_Reader')
 
 
 class Choices(NamedTuple):
-  """Overrides of how a model answers; by default, its config decides.
+  """Settings of an answerer; None takes the value of the model's config.
 
   Attributes:
     num_read: Blocks to read.
     answer_by: 'span' or 'text'.
-    reader_dir: A model directory whose reader, with its own config, reads the
-      blocks that the model finds (Table 2).
-    sparse_weight: Weight of BM25's scores, which are added to those of the
-      embeddings; with 0 no BM25 is built.
-    read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto';
-      see `ModelConfig.train_dtype`.
-    retriever: How blocks are found; see `retrievers.open`.
+    reader_dir: Another model directory: its reader, with its own config, reads
+      the blocks (Table 2).
+    sparse_weight: Factor of BM25's scores in the sum with the embeddings'
+      scores; with 0 no BM25 is built.
+    read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto',
+      which is bfloat16 where hardware multiplies it.
+    retriever: Name of a retriever in `retrievers`.
   """
 
   num_read: Optional[int] = None
@@ -58,15 +58,14 @@ def load(
 
   Args:
     model_dir: Directory of a training job or an import.
-    corpus_dir: Corpus directory.
-    index_dir: An index version, or a directory of them; by default the model
-      directory's own newest.
+    index_dir: An index version, or a directory of versions; by default the
+      model directory's newest.
 
   Returns:
     A model with the EMBEDDER part; also SPAN and PATH if it has them.
 
   Raises:
-    UserError: Something is missing, damaged, or does not belong together.
+    UserError: A part is missing or damaged, or parts do not belong together.
   """
   return model_files.open_model(
     model_dir,
@@ -82,10 +81,9 @@ def load_answerer(
   index_dir: Optional[str] = None,
   choices: Choices = DEFAULT_CHOICES,
 ) -> answerer_lib.Answerer:
-  """Opens a QA model; see `load` for arguments and errors.
+  """Makes an answerer of the model that `load` opens.
 
-  Returns:
-    The answerer; without a `reader` if the model has no span reader.
+  The answerer has no `reader` if the model has no span reader.
   """
   return answerer_of(load(model_dir, corpus_dir, index_dir), choices)
 
@@ -98,12 +96,10 @@ def answerer_of(
   """Returns the answerer of a model that `load` opened.
 
   Args:
-    loaded: The model.
-    choices: How it answers.
-    build_sparse: Returns BM25 over the corpus; called if it has a weight.
+    build_sparse: Makes BM25 over the corpus, if `choices` give it a weight.
 
   Raises:
-    UserError: See `retrievers.open`.
+    UserError: The model or corpus lacks a part that `choices` require.
   """
   model, finetuning = choose_reader(loaded, choices)
   special_ids = loaded.tokenizer.special_ids
@@ -136,10 +132,10 @@ def answerer_of(
 def choose_reader(
   loaded: model_files.OpenModel, choices: Choices
 ) -> tuple[Optional[realm_model.RealmModel], config_lib.FinetuningConfig]:
-  """Returns the model that reads, if there is one, and its config.
+  """Returns the model that reads, or None, and its config.
 
   Raises:
-    UserError: `reader_dir` holds no reader, or does not fit.
+    UserError: `reader_dir` holds no reader, or does not fit the corpus.
   """
   model = loaded.model if realm_model.SPAN in loaded.parts else None
   finetuning = loaded.config.finetuning
@@ -182,7 +178,8 @@ def over_model(
   """Returns the answerer of a model in memory, such as one in training.
 
   Args:
-    model: A model with the EMBEDDER and SPAN parts, used as it is at each call.
+    model: A model with the EMBEDDER and SPAN parts; each call uses its current
+      variables.
   """
   special_ids = tokenizer.special_ids
   return answerer_lib.Answerer(

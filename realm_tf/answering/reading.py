@@ -1,7 +1,4 @@
-"""A model's span reader as a function of arrays.
-
-It may be of another model than the retriever: Table 2 exchanges them.
-"""
+"""A model's span reader as a function of arrays."""
 
 from collections.abc import Callable, Iterator
 
@@ -16,8 +13,8 @@ from realm_tf.modeling import realm_model
 from realm_tf.objectives import exclusion
 from realm_tf.records import joining
 
-# Wordpieces that are read at once: enough for efficient matmuls, and few enough
-# for pairs of about the same length.
+# Wordpieces per batch: enough for efficient matmuls, few enough that the pairs
+# have about the same length.
 _GROUP_TOKENS = 4096
 
 
@@ -26,9 +23,7 @@ Score = Callable[[dict[str, np.ndarray], int], np.ndarray]
 
 
 def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
-  """Returns the span reader as one graph of unknown sizes.
-
-  No question waits for a compilation.
+  """Returns the span reader as one graph of all sizes: no question retraces it.
 
   Args:
     model: A model with the SPAN part; each call uses its current variables.
@@ -59,16 +54,17 @@ def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
 def fastest_score(
   model: realm_model.RealmModel, dtype: str, backend: str
 ) -> Score:
-  """Returns the span reader with the model's current variables.
+  """Returns the span reader in TensorFlow or OpenVINO.
 
   Args:
-    dtype: 'float32', 'bfloat16' or 'auto'; see `ModelConfig.train_dtype`.
+    dtype: 'float32', 'bfloat16' or 'auto': bfloat16 where hardware multiplies
+      it.
     backend: `IndexConfig.embed_backend`.
   """
   dtype = precision.choose(dtype)
   if embed_backend.choose(backend) != 'openvino':
     return tensorflow_score(model, dtype)
-  from realm_tf.modeling import openvino_reader  # An extra.
+  from realm_tf.modeling import openvino_reader  # Needs an optional library.
 
   return openvino_reader.OpenvinoReader(
     model.span_reader, model.config.reader_bert, dtype
@@ -78,8 +74,8 @@ def fastest_score(
 class PairReader:
   """Reads (question, block) pairs; an `answerer.Reader`.
 
-  Pairs are read in the order of their length, some at a time, so that padding
-  is hardly computed. Pairs without a block are skipped.
+  Batches hold pairs of similar length, which saves padding. Pairs without a
+  block are skipped.
 
   Args:
     max_width: W, in wordpieces.
@@ -94,7 +90,7 @@ class PairReader:
   ):
     self._score = score
     self._max_width = max_width
-    # Eagerly, its many small operations would take longer than the encoder.
+    # Run eagerly, the many small operations take longer than the encoder.
     ids, blocks = (tf.TensorSpec([None] * rank, tf.int32) for rank in (2, 3))
     self._pack_pairs = tf.function(
       lambda questions, bodies, titles: joining.pack_pairs(
@@ -114,10 +110,9 @@ class PairReader:
     body_ids: np.ndarray,
     retrieval_scores: np.ndarray,
   ) -> np.ndarray:
-    """Returns the scores of all spans, as an `answerer.Reader`."""
     shape = *body_ids.shape, self._max_width  # B, K, Lz, W
     tokens = self._pack(question_ids, title_ids, body_ids)
-    # Wordpieces of the body: the second segment without its [SEP].
+    # The body's wordpieces: the second segment without its [SEP].
     num_body = tokens['input_type_ids'].sum(axis=1) - 1
     scores = np.full(
       [len(num_body), *shape[2:]], exclusion.NO_SCORE, np.float32
@@ -144,7 +139,7 @@ class PairReader:
 def _groups(
   lengths: np.ndarray, num_body: np.ndarray
 ) -> Iterator[tuple[np.ndarray, int]]:
-  """Yields rows to read together and their largest length; longest first."""
+  """Yields rows of a batch and their largest length, longest pairs first."""
   rows = np.flatnonzero(num_body > 0)
   rows = rows[np.argsort(-lengths[rows], kind='stable')]
   while rows.size:
