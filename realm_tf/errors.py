@@ -1,11 +1,11 @@
-"""Errors for other people: of users, of clients, and requested stops."""
+"""Exceptions for mistakes of users and clients, and for requested stops."""
 
 
 class UserError(Exception):
   """A mistake in the user's flags or files; binaries exit with code 2.
 
-  The message is a single line: what must hold, what was found (with file and
-  line), and what to do. Programming errors raise ValueError instead.
+  The message is one line: "X must ... Found ... (file, line). Do ...".
+  Programming errors raise ValueError instead.
   """
 
   def __init__(self, message: str):
@@ -17,12 +17,7 @@ class Stopped(Exception):  # noqa: N818, no error.
 
 
 class RequestError(Exception):
-  """A request that the server refuses.
-
-  Attributes:
-    status: Status code of HTTP.
-    message: What must hold, and what the server found; clients read it.
-  """
+  """A refused request; clients read its message and HTTP status code."""
 
   def __init__(self, message: str, *, status: int = 400):
     super().__init__(message)

@@ -1,7 +1,7 @@
-"""Reads whole small files that somebody else wrote.
+"""Reads small files from outside whole.
 
-A FIFO or a device in the place of a file would be waited for, or read, for
-ever. Whoever opens a file in another way asks `check` or `kind` first.
+Opening a FIFO, or reading a device, might never end. Code that opens files
+itself calls `check` or `kind` first.
 """
 
 import os
@@ -19,12 +19,12 @@ _KINDS = {
 
 
 def kind(path: str) -> str:
-  """Returns e.g. 'a FIFO' if `path` is there and no file; else ''."""
+  """Returns e.g. 'a FIFO' if `path` exists and is no file, else ''."""
   if '://' in path:
     return ''
   try:
     mode = os.stat(path).st_mode
-  except (OSError, ValueError):  # Whoever opens it says what is wrong.
+  except (OSError, ValueError):  # Opening it raises a better error.
     return ''
   if stat.S_ISREG(mode):
     return ''
@@ -32,7 +32,7 @@ def kind(path: str) -> str:
 
 
 def check(path: str) -> None:
-  """Raises UserError if `path` is there, but neither a file nor an object."""
+  """Raises UserError if `path` exists and is no regular file."""
   found = kind(path)
   if found:
     raise errors.UserError(

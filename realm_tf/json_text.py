@@ -1,10 +1,7 @@
-"""Parses JSON that somebody else wrote: whatever is wrong is one line.
+"""Parses all JSON from outside of the process, with errors of one line.
 
-  bytes or text of a file, or of a request -> [this file] -> value, or UserError
-
-Python's parser ends with four kinds of exceptions on such text, among them
-RecursionError, and returns strings that no file can hold. All JSON that comes
-from outside of the process is parsed here.
+Python's parser raises four kinds of exceptions, such as RecursionError, and
+returns strings that cannot be written to a file.
 """
 
 import json
@@ -19,12 +16,9 @@ _UTF16_MARKS = (b'\xff\xfe', b'\xfe\xff')
 
 
 def parse(text: bytes | str, where: str, advice: str = 'Correct it.') -> Any:
-  """Returns the value that `text` is the JSON of.
-
-  A byte order mark at the beginning is left out.
+  """Returns the value of JSON in UTF-8, with or without a byte order mark.
 
   Args:
-    text: JSON; bytes are UTF-8.
     where: File, or file and line, for the error.
     advice: Last sentence of the error.
 
@@ -36,7 +30,7 @@ def parse(text: bytes | str, where: str, advice: str = 'Correct it.') -> Any:
     if isinstance(text, bytes):
       text = decode(text)
     value = json.loads(text.removeprefix('\ufeff'))
-    if '\\u' in text:  # Only an escape can bring half of a pair into `value`.
+    if '\\u' in text:  # Half of a pair can only come from an escape.
       _check_surrogates(value)
     return value
   except json.JSONDecodeError as error:
@@ -50,11 +44,11 @@ def parse(text: bytes | str, where: str, advice: str = 'Correct it.') -> Any:
 
 
 def take(text: str, start: int) -> tuple[Any, int]:
-  """Returns the value that begins at `start` of a text, and where it ends.
+  """Returns the value that begins at `start`, and where it ends.
 
   Raises:
-    JSONDecodeError: There is none, or the text ends within it.
-    ValueError: As `parse`; the message says what is wrong.
+    JSONDecodeError: No complete value begins there.
+    ValueError: Another fault of `parse`; the message names it.
   """
   try:
     value, end = _DECODER.raw_decode(text, start)
@@ -68,7 +62,7 @@ def take(text: str, start: int) -> tuple[Any, int]:
 def parse_object(
   text: bytes | str, where: str, advice: str = 'Correct it.'
 ) -> dict[str, Any]:
-  """Returns `parse`'s value; UserError unless it is an object."""
+  """Like `parse`; UserError unless the value is an object."""
   value = parse(text, where, advice)
   if not isinstance(value, dict):
     raise errors.UserError(
@@ -78,7 +72,7 @@ def parse_object(
 
 
 def decode(data: bytes) -> str:
-  """Returns UTF-8 as text; ValueError says what other encoding it seems."""
+  """Decodes UTF-8; the ValueError says if it seems to be UTF-16."""
   if data.startswith(_UTF16_MARKS):
     raise ValueError('UTF-16, where UTF-8 is needed')
   try:

@@ -1,4 +1,4 @@
-"""Inverse Cloze Task: pick the block that a sentence was taken from."""
+"""Inverse Cloze Task: find the block that a sentence was taken from."""
 
 from typing import Optional
 
@@ -13,23 +13,19 @@ def in_batch_log_likelihood(
   first: int | tf.Tensor = 0,
   is_compared: Optional[tf.Tensor] = None,
 ) -> tf.Tensor:
-  """Returns log p(z|x) of each query's own block among the batch's blocks.
+  """Returns log p(z|x) of each query's own block in the batch, float32 [B].
 
-  Lee et al. 2019, Eq. 9 (https://arxiv.org/abs/1906.00300): the other blocks of
-  the batch stand for the corpus,
+  Lee et al. 2019, Eq. 9 (https://arxiv.org/abs/1906.00300), with the blocks of
+  the batch in place of the corpus:
 
     p(z_b|x_b) = exp(f(x_b, z_b)) / sum_{b'} exp(f(x_b, z_b'))
 
   Args:
-    query_embeddings: float32 [B, D]; all of the batch, or a part.
-    block_embeddings: float32 [N, D], of the whole batch; row `first` + b is the
-      block of query b.
-    first: Queries of the batch before these, int32 [].
-    is_compared: Whether the sum has block b', bool [B, N]; false for a block
-      that may be right, too, such as the same block again. By default all.
-
-  Returns:
-    float32 [B].
+    query_embeddings: A part of the batch, float32 [B, D].
+    block_embeddings: The whole batch, float32 [N, D]; query b's own block is
+      row `first` + b.
+    is_compared: Whether the sum includes block b', bool [B, N]; false for a
+      block that may be right too, such as a repetition. By default all.
   """
   scores, own = _scores_and_own(
     query_embeddings, block_embeddings, first, is_compared
@@ -43,10 +39,7 @@ def in_batch_accuracy(
   first: int | tf.Tensor = 0,
   is_compared: Optional[tf.Tensor] = None,
 ) -> tf.Tensor:
-  """Returns 1.0 where a query scores its own block highest, float32 [B].
-
-  Arguments are those of `in_batch_log_likelihood`.
-  """
+  """Returns 1.0 where a query scores its own block highest, float32 [B]."""
   scores, own = _scores_and_own(
     query_embeddings, block_embeddings, first, is_compared
   )
@@ -60,7 +53,7 @@ def _scores_and_own(
   first: int | tf.Tensor,
   is_compared: Optional[tf.Tensor],
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Returns f(x,z), float32 [B, N], and which z is each query's, int32 [B]."""
+  """Returns f(x,z), float32 [B, N], and each query's own row z, int32 [B]."""
   scores = tf.matmul(queries, blocks, transpose_b=True)
   if is_compared is not None:
     scores = tf.where(is_compared, scores, exclusion.NO_SCORE)

@@ -6,15 +6,9 @@ NULL_POSITION = 0  # The null block is always the first candidate.
 
 
 def block_utility(log_p_y_given_z: tf.Tensor) -> tf.Tensor:
-  """Returns RU(z|x) = log p(y|z,x) - log p(y|null,x) of every candidate.
+  """Returns RU(z|x) = log p(y|z,x) - log p(y|null,x), float32 [B, K].
 
-  Appendix D of Guu et al. 2020. The null block's own utility is 0.
-
-  Args:
-    log_p_y_given_z: log p(y|z,x), float32 [B, K]; the null block is first.
-
-  Returns:
-    float32 [B, K].
+  Appendix D of Guu et al. 2020; the null block's utility is 0.
   """
   null = log_p_y_given_z[:, NULL_POSITION : NULL_POSITION + 1]  # [B, 1]
   return log_p_y_given_z - null
@@ -23,29 +17,22 @@ def block_utility(log_p_y_given_z: tf.Tensor) -> tf.Tensor:
 def marginal_utility(
   log_p_y: tf.Tensor, log_p_y_given_z: tf.Tensor
 ) -> tf.Tensor:
-  """Returns log p(y|x) - log p(y|null,x) of every query.
+  """Returns log p(y|x) - log p(y|null,x), float32 [B].
 
   The authors' release calls it retrieval utility and selects models by it.
-
-  Args:
-    log_p_y: log p(y|x), float32 [B].
-    log_p_y_given_z: log p(y|z,x), float32 [B, K]; the null block is first.
-
-  Returns:
-    float32 [B].
   """
   return log_p_y - log_p_y_given_z[:, NULL_POSITION]
 
 
 def rank_of_best(scores: tf.Tensor, log_p_y_given_z: tf.Tensor) -> tf.Tensor:
-  """Returns the retriever's rank of the block that helps most, from 1.
+  """Returns the retriever's rank of the most useful block, float32 [B].
+
+  Ranks begin at 1; equal scores share the better rank. The first of equally
+  useful blocks counts.
 
   Args:
     scores: f(x,z), float32 [B, K].
-    log_p_y_given_z: log p(y|z,x), float32 [B, K]; the first of equals counts.
-
-  Returns:
-    float32 [B]; blocks of an equal score do not count as above it.
+    log_p_y_given_z: log p(y|z,x), float32 [B, K].
   """
   best = tf.argmax(log_p_y_given_z, axis=-1, output_type=tf.int32)  # [B]
   of_best = tf.gather(scores, best, batch_dims=1)[:, None]

@@ -8,9 +8,9 @@ from realm_tf.objectives import exclusion
 def span_log_likelihood(
   span_scores: tf.Tensor, is_answer: tf.Tensor, hard: bool = False
 ) -> tf.Tensor:
-  """Returns the marginal log-likelihood of the answer's spans.
+  """Returns the marginal log-likelihood of the answer's spans, float32 [B].
 
-  Section 3.2 of Guu et al. 2020, as ORQA normalizes it, over the spans of all
+  Section 3.2 of Guu et al. 2020, normalized as in ORQA over the spans of all
   read blocks jointly:
 
     log p(y|x) = log sum_{s in S(y)} exp(g(s)) - log sum_s exp(g(s))
@@ -18,16 +18,11 @@ def span_log_likelihood(
   where g(s) is the reader's span score plus the block's retrieval score.
 
   Args:
-    span_scores: g(s), float32 [B, S]; -inf or `NO_SCORE` where there is no such
-      span, or none that counts.
-    is_answer: Whether the span matches an answer, bool [B, S].
-    hard: Whether only the likeliest of S(y) counts, log max_{s in S(y)} p(s):
-      HardEM (Min et al. 2019), for answers whose other occurrences have
-      nothing to do with the question.
-
-  Returns:
-    float32 [B]; 0.0 for a question without a matching span, so that it has no
-    gradient.
+    span_scores: g(s), float32 [B, S]; -inf or `NO_SCORE` excludes a span.
+    is_answer: Whether the span is in S(y), bool [B, S]. A question without any
+      gets 0.0, so it has no gradient.
+    hard: Whether only the likeliest span counts, log max_{s in S(y)} p(s):
+      HardEM (Min et al. 2019), for answers with irrelevant occurrences.
   """
   return _masked_log_likelihood(span_scores, is_answer, hard)
 
@@ -35,19 +30,17 @@ def span_log_likelihood(
 def early_update_log_likelihood(
   retrieval_scores: tf.Tensor, has_answer: tf.Tensor, hard: bool = False
 ) -> tf.Tensor:
-  """Returns the marginal log-likelihood of the blocks with an answer.
+  """Returns log sum_z p(z|x) over the blocks with an answer, float32 [B].
 
-  ORQA's "early update" (Lee et al. 2019, Section 5): it reaches many more
-  blocks than can be read.
+  ORQA's "early update" (Lee et al. 2019, Section 5), which reaches many more
+  blocks than the reader can read.
 
   Args:
-    retrieval_scores: f(x,z) of the searched blocks, float32 [B, N]; -inf or
-      `NO_SCORE` of a block that does not count.
-    has_answer: Whether the block contains an answer string, bool [B, N].
-    hard: Whether only the likeliest of them counts.
-
-  Returns:
-    float32 [B]; 0.0 where no block has an answer.
+    retrieval_scores: f(x,z), float32 [B, N]; -inf or `NO_SCORE` excludes a
+      block.
+    has_answer: Whether a block has an answer, bool [B, N]. A question without
+      any gets 0.0.
+    hard: Whether only the likeliest of these blocks counts.
   """
   return _masked_log_likelihood(retrieval_scores, has_answer, hard)
 

@@ -1,10 +1,4 @@
-"""Cuts articles into blocks on Apache Beam, on many machines.
-
-  batches of articles -> [workers: cut] -> batch files
-  batch files -> [this process: order, different ids] -> encoded blocks
-
-`corpus_building.cut` has the same result.
-"""
+"""Cuts articles into blocks on Apache Beam, on many machines."""
 
 from collections.abc import Iterable, Iterator
 
@@ -27,14 +21,11 @@ def build(
   cutter: tuple[wordpiece.WordpieceTokenizer, int],
   counts: counts_lib.Counts,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Cuts on a Beam runner, then yields the result of `corpus_building.cut`.
+  """Cuts on a Beam runner, with the result of `corpus_building.cut`.
 
   Args:
     cutter: Arguments of `corpus_building.Cutter`.
     counts: Receives the counts of all workers.
-
-  Raises:
-    UserError: A missing file or a bad record.
   """
   work = _Cut(cutter, reading)
   with reading_lib.run(reading, blocks.batches, work, counts) as paths:
@@ -46,9 +37,9 @@ def build(
 def with_different_ids(
   batches: Iterable[encoded_blocks.EncodedBlocks],
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Yields the batches; UserError if an article of another has the same id.
+  """Yields the batches; UserError if articles of two files share an id.
 
-  Each worker sees the ids of its own file only.
+  A worker sees only the ids of its own file.
   """
   seen = distinct_ids.SeenIds()
   for batch in batches:
@@ -62,7 +53,7 @@ def with_different_ids(
 
 
 class _Cut(beam.DoFn):
-  """Cuts a batch of articles and writes the file of its blocks."""
+  """Cuts a batch of articles and writes its file."""
 
   def __init__(
     self,

@@ -11,14 +11,12 @@ from realm_tf.rundir import versions
 
 
 class Embedding(NamedTuple):
-  """Files that every worker must be able to read, by the same paths.
+  """Arguments of each worker; every worker must be able to read the paths.
 
   Attributes:
-    model_dir: Model directory, whose parameters `version` names.
-    corpus_dir: Corpus directory.
-    overrides: Arguments of `index_builder.open_builder`.
-    version: A begun version, writable from every worker.
-    base: Version whose embeddings must be reused.
+    overrides: Config overrides of `index_builder.open_builder`.
+    version: A begun version of the model's parameters, writable by all.
+    base: Version to reuse embeddings of.
   """
 
   model_dir: str
@@ -31,15 +29,9 @@ class Embedding(NamedTuple):
 def embed(
   embedding: Embedding, num_shards: int, options: Sequence[str]
 ) -> None:
-  """Makes all shards; `IndexBuilder.publish` then completes the version.
+  """Makes all shards of a version; `IndexBuilder.publish` completes it.
 
-  Args:
-    embedding: What to embed.
-    num_shards: Shards of the version.
-    options: Options of Beam, e.g. '--runner=DirectRunner'.
-
-  Raises:
-    UserError: Beam failed.
+  `options` are Beam's, e.g. '--runner=DirectRunner'. UserError if Beam fails.
   """
   with running.pipeline(options) as pipeline:
     _ = (
@@ -51,7 +43,7 @@ def embed(
 
 
 class _Embed(beam.DoFn):
-  """Makes the shard of a number; its files are all its result."""
+  """Makes a shard by its number; workers return nothing."""
 
   def __init__(self, embedding: Embedding):
     self._embedding = embedding

@@ -1,10 +1,4 @@
-"""Makes pre-training queries on Apache Beam, on many machines.
-
-  batches of articles -> [workers: tag, tokenize] -> batch files
-  batch files -> [this process: order] -> queries
-
-`query_building.queries_from_articles` has the same result.
-"""
+"""Makes pre-training queries on Apache Beam, on many machines."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Optional
@@ -24,7 +18,7 @@ from realm_tf.text import wordpiece
 
 
 class Tagging(NamedTuple):
-  """Arguments of each worker's tagger; paths must be readable by all.
+  """Arguments of each worker; every worker must be able to read the paths.
 
   Attributes:
     corpus_dir: Corpus of the own blocks.
@@ -40,13 +34,9 @@ class Tagging(NamedTuple):
 def build(
   reading: reading_lib.Reading, tagging: Tagging, counts: counts_lib.Counts
 ) -> Iterator[query_table.Query]:
-  """Tags on a Beam runner, then yields all queries in order.
+  """Tags on a Beam runner; yields `query_building.queries_from_articles`.
 
-  Args:
-    counts: Receives the counts of all workers.
-
-  Raises:
-    UserError: A missing file or a bad record.
+  `counts` receives the counts of all workers.
   """
   work = _Tag(tagging, reading)
   with reading_lib.run(reading, sources.in_batches, work, counts) as paths:
@@ -56,7 +46,7 @@ def build(
 
 
 class _Tag(beam.DoFn):
-  """Makes the queries of a batch of articles and writes their file."""
+  """Makes the queries of a batch of articles and writes its file."""
 
   def __init__(self, tagging: Tagging, reading: reading_lib.Reading):
     self._tagging, self._reading = tagging, reading

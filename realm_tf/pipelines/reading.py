@@ -1,8 +1,8 @@
-"""Works on articles on Apache Beam, batch by batch.
+"""Gives articles in batches to workers of Apache Beam.
 
   files -> count -> [workers: read, batch] -> [workers: work] -> batch files
 
-Counts of workers, and a user's mistake that one finds, go through files.
+Workers also report counts and a user's mistake in files.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,13 +32,11 @@ class Reading(NamedTuple):
     inputs: Files, directories, globs, datasets; every worker must be able to
       read them.
     format: One of `sources.FORMATS`.
-    drop_lists: Whether to leave out lists and the like.
+    drop_lists: Whether to leave out lists and similar articles.
     skip_errors: Whether to skip unreadable records.
-    work_dir: New directory, writable from every worker, which is deleted at the
-      end.
+    work_dir: New temporary directory, writable from every worker.
     options: Options of Beam, e.g. '--runner=DirectRunner'.
-    first_number: Number of the first article.
-    keys: Keys of records.
+    first_number: Number of the first article, for ids of articles without one.
   """
 
   inputs: Sequence[str]
@@ -51,13 +49,12 @@ class Reading(NamedTuple):
   keys: article_records.Keys = article_records.Keys()
 
   def batch_path(self, name: str) -> str:
-    """Returns the file of a batch by its name, 'file-batch'."""
     return os.path.join(self.work_dir, f'{_BATCH}{name}')
 
   def report(
     self, name: str, counts: counts_lib.Counts, mistake: str = ''
   ) -> None:
-    """Writes the counts of a share of the work, and a mistake of the user."""
+    """Writes the counts of one worker's task, and a mistake of the user."""
     path = os.path.join(self.work_dir, f'{_REPORT}{name}')
     with tf.io.gfile.GFile(path, 'w') as file:
       file.write(json.dumps([counts.kept, counts.left_out, mistake]))
@@ -70,23 +67,21 @@ def run(
   work: beam.DoFn,
   counts: counts_lib.Counts,
 ) -> Iterator[list[str]]:
-  """Gives all articles to workers, and yields the files that they wrote.
+  """Yields the files that workers wrote about all articles, in order.
+
+  UserError for a missing file or a bad record.
 
   Args:
     batches: Groups articles.
-    work: Gets ('file-batch', articles), and writes a file to
-      `reading.batch_path`.
+    work: Receives ('file-batch', articles) and writes `reading.batch_path`.
     counts: Receives the counts of all workers.
-
-  Raises:
-    UserError: A missing file or a bad record.
   """
   items = list(enumerate(sources.expand(reading.inputs, reading.format)))
   tf.io.gfile.makedirs(reading.work_dir)
   try:
     with running.pipeline(reading.options) as pipeline:
       files = pipeline | beam.Create(items) | 'SpreadFiles' >> beam.Reshuffle()
-      # The id of an article without one is its number in the whole input.
+      # An article without an id gets its number in the whole input.
       numbers = beam.pvalue.AsDict(files | beam.Map(_count, reading))
       _ = (
         files
@@ -101,7 +96,7 @@ def run(
 
 
 def _count(item: tuple[int, str], reading: Reading) -> tuple[int, int]:
-  """Returns (number of the file, number of its articles)."""
+  """Returns (number of the file, its number of articles)."""
   number, path = item
   counts = counts_lib.Counts(reading.skip_errors)
   articles = sources.read_articles(
@@ -121,7 +116,7 @@ def _read(
   reading: Reading,
   batches: _Batches,
 ) -> Iterator[tuple[str, list]]:
-  """Yields ('file-batch', articles) for a file, and reports on it."""
+  """Yields ('file-batch', articles) of a file, and reports on it."""
   number, path = item
   counts = counts_lib.Counts(reading.skip_errors)
   articles = sources.read_articles(
@@ -143,7 +138,7 @@ def _read(
 
 
 def _gather(work_dir: str, counts: counts_lib.Counts) -> None:
-  """Adds what workers counted to `counts`; UserError for the first mistake."""
+  """Adds the workers' counts; UserError for the first reported mistake."""
   for path in _paths(work_dir, _REPORT):
     with tf.io.gfile.GFile(path) as file:
       kept, left_out, mistake = json.loads(file.read())
@@ -156,7 +151,6 @@ def _gather(work_dir: str, counts: counts_lib.Counts) -> None:
 
 
 def _paths(work_dir: str, prefix: str) -> list[str]:
-  """Returns the complete files of a kind, in order."""
   return sorted(
     os.path.join(work_dir, name)
     for name in tf.io.gfile.listdir(work_dir)

@@ -18,7 +18,7 @@ def pipeline(options: Sequence[str]) -> Iterator[beam.Pipeline]:
       options=pipeline_options.PipelineOptions(list(options))
     ) as result:
       yield result
-  except Exception as error:  # Any of Beam, its runners, and their services.
+  except Exception as error:  # Beam, runners and services raise any kind.
     logging.info('Beam ended with:', exc_info=True)
     raise errors.UserError(
       f'Beam must run with {" ".join(options)}. Found {type(error).__name__}: '

@@ -1,4 +1,4 @@
-"""Writes questions about facts, whose answers are in the entity's article.
+"""Writes questions about facts in the articles of entities.
 
 The splits ask about different entities, so training questions teach how to look
 up a fact, not the facts of the test.
@@ -25,11 +25,7 @@ def ask_splits(
   articles: Sequence[sources.Article],
   config: config_lib.WorldConfig,
 ) -> dict[str, list[questions.Question]]:
-  """Returns the questions of 'train', 'dev' and 'test'.
-
-  Args:
-    config: Seed, and the maximum number of questions of each split.
-  """
+  """Returns the questions of 'train', 'dev' and 'test'."""
   texts = {article.article_id: article.text for article in articles}
   splits = split_entities(entities, config.seed)
   return {
@@ -50,7 +46,7 @@ def ask_splits(
 
 
 def question_limits(config: config_lib.WorldConfig) -> dict[str, int]:
-  """Returns the maximum number of questions of each split."""
+  """Returns the maximum number of questions in each split."""
   return {
     'train': config.num_train_questions,
     'dev': config.num_dev_questions,
@@ -94,10 +90,10 @@ def reword_splits(
   entities: Sequence[gazetteer.Entity],
   seed: int,
 ) -> dict[str, list[questions.Question]]:
-  """Returns the questions of `ask_splits`, split by split, in the words of X.
+  """Returns the questions of `ask_splits` in the words of X.
 
-  Articles and the training questions do not use these words. Ids and answers
-  stay, so a model can be compared with itself on each fact.
+  Articles and training questions do not use these words. Ids and answers stay,
+  so each fact is comparable in both wordings.
   """
   asked_about = {entity.article_id: entity for entity in entities}
 
@@ -116,12 +112,12 @@ def reword_splits(
 
 
 def is_asked(entity: gazetteer.Entity, fact: gazetteer.Fact) -> bool:
-  """Returns whether the relation has questions."""
+  """Returns whether the fact's relation has questions."""
   return bool(templates.wordings(entity, fact).questions)
 
 
 def answers(fact: gazetteer.Fact, text: str) -> tuple[str, ...]:
-  """Returns the values, and equivalent variants that the text has too."""
+  """Returns the values, and equivalent variants that occur in the text."""
   variants = [f'{value} {unit}' for value in fact.values for unit in fact.units]
   if fact.relation == 'latitude':
     variants.append(fact.values[0].split()[0])
@@ -136,15 +132,10 @@ def sample(
   limit: int,
   seed: str,
 ) -> list[tuple[gazetteer.Entity, _Choice]]:
-  """Picks (entity, choice) pairs evenly over entities and relations.
+  """Picks at most `limit` pairs, evenly over entities and relations.
 
-  In each round, every entity gives the remaining choice with the least asked
-  relation.
-
-  Args:
-    choices: What can be asked about each entity.
-    relation: Returns the relation of a choice.
-    limit: Most pairs.
+  In each round, every entity gives the remaining choice with the rarest
+  relation so far.
   """
   rng = random.Random(seed)
   pending = {

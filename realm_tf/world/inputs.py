@@ -1,7 +1,4 @@
-"""Opens the --input of binaries: files, or the generated world.
-
---input, --format -> [this file] -> articles, or tagged sentences
-"""
+"""Opens the --input of binaries: files, or the generated world."""
 
 from collections.abc import Iterator, Sequence
 import functools
@@ -20,17 +17,17 @@ FORMATS = (*sources.FORMATS, WORLD)
 
 
 def split(values: Sequence[str]) -> list[str]:
-  """Returns the inputs of a repeatable flag that also takes commas."""
+  """Returns the inputs of a repeatable flag with commas."""
   return [part for value in values for part in value.split(',') if part]
 
 
 def is_world(inputs: Sequence[str], format: str) -> bool:  # pylint: disable=redefined-builtin
-  """Returns whether the input is the world; UserError if it is not alone."""
+  """Returns whether the input is the world; UserError for other inputs too."""
   if WORLD not in (format, *inputs):
     return False
   if list(inputs) != [WORLD]:
     raise errors.UserError(
-      'The world must be the only input, --input=world; got --input='
+      'The world must be the only input, --input=world. Found --input='
       f'{",".join(inputs)}. Write it to a file with bin.make_world first.'
     )
   return True
@@ -44,11 +41,9 @@ def read_articles(
   counts: Optional[counts_lib.Counts] = None,
   *reading: Any,
 ) -> Iterator[sources.Article]:
-  """Returns the articles of 'world', or the result of `sources.read_articles`.
+  """Returns the articles of the world, or of `sources.read_articles`.
 
-  Args:
-    world: Config of 'world'.
-    reading: Further arguments of `sources.read_articles`.
+  `reading` holds further arguments of `sources.read_articles`.
   """
   if is_world(inputs, format):
     return iter(generate_world(world).articles)
@@ -61,12 +56,9 @@ def read_tagged_sentences(
   world: config_lib.WorldConfig,
   counts: Optional[counts_lib.Counts] = None,
 ) -> Optional[Iterator[tagged_sentences.TaggedSentence]]:
-  """Returns the sentences that need no tagger; None if the input has articles.
+  """Returns sentences that need no tagger; None if the input has articles.
 
-  Args:
-    inputs: 'world', or inputs of `tagged_sentences.read`.
-    format: TAGGED, or one of FORMATS.
-    counts: Counts sentences; may skip bad lines.
+  `format` is TAGGED, or one of FORMATS.
   """
   if is_world(inputs, format):
     return iter(generate_world(world).sentences)
@@ -75,5 +67,5 @@ def read_tagged_sentences(
 
 @functools.lru_cache(1)
 def generate_world(config: config_lib.WorldConfig) -> generation.World:
-  """Returns the world of a config, cached."""
+  """Returns the world of a config; the last one is cached."""
   return generation.generate(config)

@@ -11,19 +11,14 @@ _COMPASS = (
 def distances_km(origins: np.ndarray, targets: np.ndarray) -> np.ndarray:
   """Returns great-circle distances in kilometres, float64 [A, B].
 
-  Args:
-    origins: Latitudes and longitudes in degrees, [A, 2].
-    targets: Latitudes and longitudes in degrees, [B, 2].
+  Points are latitudes and longitudes in degrees, [A, 2] and [B, 2].
   """
   cosines = _unit_vectors(origins) @ _unit_vectors(targets).T  # [A, B]
   return _EARTH_RADIUS_KM * np.arccos(np.clip(cosines, -1.0, 1.0))
 
 
 def compass_direction(origin: np.ndarray, target: np.ndarray) -> str:
-  """Returns the direction from `origin` to `target`: 'north', 'northeast', ...
-
-  Both are latitude and longitude in degrees, [2].
-  """
+  """Returns 'north', 'northeast', ... for (latitude, longitude) in degrees."""
   (lat1, lon1), (lat2, lon2) = np.radians(origin), np.radians(target)
   east = np.sin(lon2 - lon1) * np.cos(lat2)
   north = np.cos(lat1) * np.sin(lat2) - np.sin(lat1) * np.cos(lat2) * np.cos(

@@ -1,12 +1,10 @@
-"""Sentences from facts: wordings with an entity and a value filled in.
+"""Fills an entity and a value into wordings of wordings.txt.
 
-  wordings.txt -> wordings by kind of entity and relation -> sentences
-
-Every relation has disjoint sets of wordings: for the statements of articles,
-for pre-training sentences (X), and for questions. Articles and X share few
-content words, so a model must learn that "pay with" and "currency" mean the
-same. Questions use the words of the articles; reworded questions use the words
-of X, so matching words finds the article, but not its right block.
+Every relation has separate wordings for articles, for pre-training sentences
+(X) and for questions. Articles and X share few content words, so a model must
+learn that "pay with" and "currency" mean the same. Questions use the words of
+articles; reworded questions use the words of X, so word matching finds the
+article, but not its right block.
 """
 
 from collections.abc import Sequence
@@ -30,10 +28,9 @@ class Wordings(NamedTuple):
   Attributes:
     statements: Sentences of articles.
     sentences: Sentences of X.
-    questions: Questions, without '{v}'; none where the answer could be guessed
-      without reading.
-    rewordings: Questions in words of the sentences, without '{v}'.
-    bridges: Names of the value, for questions of two hops, without '{v}'.
+    questions: Questions; none where an answer is easy to guess.
+    rewordings: Questions in the words of X.
+    bridges: Descriptions of the value, for questions of two hops.
   """
 
   statements: tuple[str, ...]
@@ -58,11 +55,10 @@ def wordings(entity: gazetteer.Entity, fact: gazetteer.Fact) -> Wordings:
 
 @functools.cache
 def all_wordings() -> dict[tuple[str, str], Wordings]:
-  """Returns (kind, relation) -> wordings.
+  """Returns the wordings by (kind, relation).
 
   wordings.txt has a section [KIND RELATION] for each. Its lines begin with Z
-  for statements, X for sentences, ? for questions, ~ for rewordings and > for
-  bridges.
+  (statements), X (sentences), ? (questions), ~ (rewordings) or > (bridges).
   """
   text = pathlib.Path(__file__).with_name('wordings.txt').read_text('utf-8')
   result = {}
@@ -76,10 +72,9 @@ def all_wordings() -> dict[tuple[str, str], Wordings]:
 
 
 def fill(wording: str, entity: str, values: Sequence[str] = ()) -> Filled:
-  """Fills the blanks of a wording.
+  """Fills a wording: 'United States' becomes 'the United States' outside spans.
 
-  Names such as 'United States' get an article, which is not part of the span.
-  Several values are joined as 'A, B and C'. The text starts with a capital.
+  Several values become 'A, B and C'. The text starts with a capital.
   """
   text, spans, names = '', [], []
   for part in re.split(r'(\{[ev]\})', wording):
@@ -99,5 +94,5 @@ def fill(wording: str, entity: str, values: Sequence[str] = ()) -> Filled:
 
 
 def with_article(name: str) -> str:
-  """Returns the name, with 'the' in front where English has it."""
+  """Returns the name, with 'the' where English needs it."""
   return f'the {name}' if _TAKES_ARTICLE.fullmatch(name) else name

@@ -3,8 +3,7 @@
   fact "country of Fuzhou: China", fact "currency of China: Yuan"
       -> "What is the currency of the country of Fuzhou?"
 
-The article of the named entity links to the one with the answer, and has no
-answer itself.
+The article of the named entity has no answer; it links to the article with one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +20,7 @@ PREFIX = 'two_hop_'
 
 
 class _Hops(NamedTuple):
-  """A fact of the named entity, the entity that it leads to, and its fact."""
+  """A fact of the named entity, the entity in its value, and a fact of that."""
 
   first: gazetteer.Fact
   entity: gazetteer.Entity
@@ -29,11 +28,11 @@ class _Hops(NamedTuple):
 
 
 def ask_splits(world: generation.World) -> dict[str, list[questions.Question]]:
-  """Returns the questions of PREFIX and 'train', 'dev' and 'test'.
+  """Returns the questions of PREFIX plus 'train', 'dev' and 'test'.
 
-  Both entities of a question are of its split (`asking.split_entities`): no
-  training question, of one hop or two, is about an entity of the test. The
-  maximum numbers are the same as for questions of one hop.
+  Both entities of a question are in its split (`asking.split_entities`), so no
+  training question is about an entity of the test. The splits have the same
+  maximum sizes as questions of one hop.
   """
   config = world.config
   places = gazetteer.load_places(config)
@@ -61,12 +60,12 @@ def _hops(
   countries: Mapping[str, str],
   texts: Mapping[str, str],
 ) -> Iterator[_Hops]:
-  """Yields all pairs of facts that can be asked."""
+  """Yields all pairs of facts that fit in a question."""
   for first in entity.facts:
     other = named.get(first.values[0])
     if not templates.wordings(entity, first).bridges or other is None:
       continue
-    # A capital that has no article may have the name of a city that has.
+    # A capital without an article may share its name with a listed city.
     if entity.kind == 'country' and entity.article_id != (
       f'country/{countries.get(other.article_id)}'
     ):

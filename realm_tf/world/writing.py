@@ -1,9 +1,8 @@
 """Writes articles and pre-training sentences about entities.
 
-An article states every fact twice, in two wordings and in two paragraphs of
-different order. Cut into blocks of two to four sentences, an entity has several
-blocks, and each fact is in two of them, among different facts. So the entity's
-name is not enough to retrieve the right block.
+An article states every fact in two paragraphs, with different wordings and
+orders. Blocks have two to four sentences, so an entity has several blocks. Two
+of them hold a given fact: the entity's name is not enough to find them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,10 +14,10 @@ from realm_tf.world import gazetteer
 from realm_tf.world import templates
 
 _LONG_MENTION_RATE = 0.15  # Share of 'the city of Lyon' for 'Lyon'.
-# The last facts of one paragraph do not begin the next, so that no block states
-# a fact twice.
+# The last facts of one paragraph do not begin the next: no block states a fact
+# twice.
 _SEPARATION = 3
-_MAX_LISTED = 5  # Longer lists of values are sampled in X.
+_MAX_LISTED = 5  # Values of a fact in X, at most.
 
 
 def write_article(
@@ -38,7 +37,7 @@ def write_paragraphs(
 ) -> list[list[tagged_sentences.TaggedSentence]]:
   """Returns the statements of the article's two paragraphs, with spans.
 
-  No choice depends on a value: a changed value changes only its statements.
+  No random choice depends on a value: a new value changes only its statements.
   """
   rng = random.Random(f'{seed}/article/{entity.article_id}')
   first = rng.sample(entity.facts, len(entity.facts))
