@@ -1,12 +1,8 @@
 """Single requests -> batches, for one worker thread.
 
-  submit(items) -> bounded queue -> worker: handle([item, ...]) -> futures
-
-A model answers sixteen questions in less than sixteen times the time of one, so
-all items that came in while a batch was computed form the next batch. An idle
-worker begins at once. After a batch the worker waits some milliseconds for as
-many items as the batch had: clients that got their answers may ask again, and
-half a batch costs almost as much as a whole.
+A batch costs less than its items one by one, so items that arrive during a
+batch form the next one. An idle worker starts at once. After a batch it waits
+some milliseconds for a batch of that size: clients with answers may ask again.
 """
 
 import collections
@@ -26,18 +22,16 @@ Pair = tuple[Union[Item, Work], concurrent.futures.Future]
 
 
 class Batcher(Generic[Item, Result]):
-  """Hands items to `handle` in batches, in the order that they came in.
+  """Hands items to `handle` in batches, in their order of arrival.
 
-  An item that is a function is called alone, by the same thread.
+  The worker calls an item that is a function alone.
 
   Args:
-    handle: Maps a batch to as many results; a result that is an exception is
-      raised by its item's future. Runs in one thread only.
-    batch_size: Most items in a batch; 1 handles one after the other.
-    queue_size: Most items that wait.
+    handle: Returns one result for each item of a batch; a future raises a
+      result that is an exception. Runs in one thread only.
     wait_secs: Longest wait after a batch for a batch of the same size.
-    gather_secs: Returns the seconds that an idle worker waits for more items
-      once it has one.
+    gather_secs: Returns how long an idle worker waits for more items after it
+      got the first one.
   """
 
   def __init__(
@@ -61,7 +55,7 @@ class Batcher(Generic[Item, Result]):
     self._worker.start()
 
   def __len__(self) -> int:
-    """Returns the number of items that wait."""
+    """Returns the number of waiting items."""
     return len(self._queue)
 
   @property
@@ -74,11 +68,8 @@ class Batcher(Generic[Item, Result]):
   ) -> list[concurrent.futures.Future]:
     """Queues all items or none; returns a future for each.
 
-    A future that is cancelled before its turn costs nothing.
-
-    Raises:
-      RequestError: 429, the queue has no room for the items; 503, after
-        `close`.
+    Items with a cancelled future are not handled. Raises RequestError: 429 if
+    the queue is full, 503 after `close`.
     """
     with self._changed:
       if len(self._queue) + len(items) > self._queue_size:
@@ -90,13 +81,13 @@ class Batcher(Generic[Item, Result]):
       return self._put(items)
 
   def run(self, work: Work) -> concurrent.futures.Future:
-    """Queues work of the server itself, for which there is always room."""
+    """Queues work of the server itself, even if the queue is full."""
     with self._changed:
       (future,) = self._put([work])
     return future
 
   def close(self) -> None:
-    """Takes no more items; returns when the queue is done."""
+    """Refuses new items and returns after all queued ones are handled."""
     with self._changed:
       self._is_closed = True
       self._changed.notify_all()
@@ -106,7 +97,7 @@ class Batcher(Generic[Item, Result]):
     self, items: Sequence[Union[Item, Work]]
   ) -> list[concurrent.futures.Future]:
     if self._is_closed:
-      raise errors.RequestError('The server ends.', status=503)
+      raise errors.RequestError('The server is shutting down.', status=503)
     pairs: list[Pair] = [(item, concurrent.futures.Future()) for item in items]
     self._queue.extend(pairs)
     self._changed.notify_all()
@@ -125,10 +116,10 @@ class Batcher(Generic[Item, Result]):
         return
       last_size = len(batch)
       self._run(batch)
-      del batch  # Answers hold texts of the corpus: free them now.
+      del batch  # Frees the answers, which hold texts of the corpus.
 
   def _next_batch(self, last_size: int) -> Optional[list[Pair]]:
-    """Returns items with their futures, maybe none; None at the end."""
+    """Returns items with their futures, maybe none; None after `close`."""
     with self._changed:
       self._wait_for(last_size, self._wait_secs)
       while not self._queue:
@@ -155,7 +146,7 @@ class Batcher(Generic[Item, Result]):
     results: Sequence[Union[Result, Exception]]
     try:
       results = self._handle([item for item, _ in items])
-    except Exception as error:  # The worker goes on with the next batch.
+    except Exception as error:  # The worker must survive a failed batch.
       logging.exception('A batch of %d failed.', len(items))
       results = [error] * len(items)
     for (_, future), result in zip(items, results, strict=True):

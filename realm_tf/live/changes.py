@@ -1,11 +1,11 @@
-"""Changes of a corpus that is served: texts of its blocks, and documents."""
+"""Changes to a served corpus: new texts of blocks, and documents."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Optional
 
 
 class Document(NamedTuple):
-  """An article: its id, title and text; no id occurs twice in a corpus."""
+  """An article; its id is unique in the corpus."""
 
   article_id: str
   title: str
@@ -13,11 +13,10 @@ class Document(NamedTuple):
 
 
 class Change(NamedTuple):
-  """What one request changes, as a whole or not at all.
+  """The changes of one request: all of them are made, or none.
 
-  Attributes:
-    add: Documents; a document replaces the document or article of its id.
-    remove: Ids of documents or articles.
+  An added document replaces the document or article with the same id.
+  `remove` has the ids of documents or articles.
   """
 
   add: Sequence[Document] = ()
@@ -25,14 +24,14 @@ class Change(NamedTuple):
 
 
 class Edit(NamedTuple):
-  """Another text for a block; None restores the block's own text."""
+  """A new text for a block; None restores the block's own text."""
 
   block_id: int
   text: Optional[str]
 
 
 def in_force(changes: Iterable[Change]) -> Change:
-  """Returns one change that has the effect of all changes, in their order."""
+  """Returns one change with the effect of all changes, made in their order."""
   documents: dict[str, Document] = {}
   removed: dict[str, None] = {}
   for change in changes:

@@ -1,7 +1,4 @@
-"""Follows a corpus that grows: articles that it gains become live documents.
-
-make_blocks --append -> a newer corpus -> articles that differ -> `Writer`
-"""
+"""Follows a growing corpus: its new articles become live documents."""
 
 from collections.abc import Iterator
 import hashlib
@@ -21,16 +18,16 @@ from realm_tf.records import null_block
 from realm_tf.retrieval import hot_swap
 from realm_tf.rundir import manifests
 
-_ARTICLES_AT_ONCE = 16  # Embedded together, between two batches of questions.
+_ARTICLES_AT_ONCE = 16  # Articles in one change.
 
 
 class Articles(NamedTuple):
-  """The articles of a corpus, to be compared with another corpus' articles.
+  """The A articles of a corpus, in a form that is quick to compare.
 
   Attributes:
     keys: Hashes of the articles' ids, uint64 [A].
-    digests: Sums of the hashes of their blocks, uint64 [A].
-    first_blocks: The first block of each, int64 [A].
+    digests: Sum of the hashes of each article's blocks, uint64 [A].
+    first_blocks: Id of each article's first block, int64 [A].
   """
 
   table: block_table.BlockTable
@@ -42,7 +39,7 @@ class Articles(NamedTuple):
     return self.table.article_ids([self.first_blocks[row]])[0]
 
   def document(self, row: int) -> changes_lib.Document:
-    """Returns an article; it is cut into the same blocks again."""
+    """Returns an article as a document, which is cut into the same blocks."""
     article_id = self.article_id(row)
     ids = self.table.find_article(article_id)
     (title,) = self.table.titles(ids[:1])
@@ -60,9 +57,9 @@ def articles_of(table: block_table.BlockTable) -> Articles:
 
 
 def compare(old: Articles, new: Articles) -> tuple[np.ndarray, np.ndarray]:
-  """Returns rows of `new` that `old` lacks or has differently, and the reverse.
+  """Returns the rows of new or changed articles, and of removed ones.
 
-  The reverse, rows of `old` that `new` lacks, goes by ids alone.
+  The first are rows of `new`, and the second are rows of `old`.
   """
   rows = block_table.find_hashes(new.keys, old.keys)
   is_known = rows != null_block.ID
@@ -72,15 +69,10 @@ def compare(old: Articles, new: Articles) -> tuple[np.ndarray, np.ndarray]:
 
 
 class CorpusWatch:
-  """Makes a server's corpus equal to the newest one in a directory.
+  """Makes a server's corpus equal to the newest corpus in a directory.
 
-  Documents that were posted stay, unless the corpus changes the same article.
-
-  Args:
-    writer: Writer of the server; it has a log of documents.
-    corpus_dir: The corpus that the server was started with.
-    watched_dir: Directory that `make_blocks --overwrite` or a rename fills; it
-      need not be there yet.
+  Posted documents stay, unless the watched corpus changes the same article.
+  `watched_dir` may be missing at first; `corpus_dir` is the server's corpus.
   """
 
   def __init__(
@@ -95,18 +87,18 @@ class CorpusWatch:
     )
 
   def watch(self, poll_secs: float) -> None:
-    """Begins to `check` every `poll_secs` seconds, until `close`."""
+    """Starts a thread that calls `check` every `poll_secs` until `close`."""
     self._watcher = watcher.Watcher(self.check, poll_secs)
 
   def check(self) -> bool:
-    """Follows a newer corpus in this thread; returns whether there is one."""
+    """Applies a newer corpus in this thread; returns whether there is one."""
     newer = self._swap.find_newer()
     if newer is not None:
       self._swap.swap(newer)
     return newer is not None
 
   def close(self) -> None:
-    """Ends; the server's next start does the rest."""
+    """Stops; pending changes are made after the server's next start."""
     self._is_closed = True
     if self._watcher is not None:
       self._watcher.close()
@@ -118,7 +110,6 @@ class CorpusWatch:
     return block_table.fingerprint(self._watched_dir)
 
   def _follow(self, fingerprint: str) -> Articles:
-    """Brings the server to the watched corpus; done twice, it does nothing."""
     del fingerprint
     if self._swap.version is None:
       old = articles_of(block_table.BlockTable.open(self._corpus_dir))
@@ -131,7 +122,7 @@ class CorpusWatch:
         break
       self._writer.submit(change).result()
       number += len(change.add) + len(change.remove)
-    logging.info('Changed %d articles, as %s did.', number, self._watched_dir)
+    logging.info('Changed %d articles to follow %s.', number, self._watched_dir)
     return new
 
   def _changes(

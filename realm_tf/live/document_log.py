@@ -1,11 +1,8 @@
 """Keeps added and removed documents on disk, so that a crash loses none.
 
-  change -> one line (`log_lines`), flushed to the disk -> acknowledged
-  the lines, after a crash -> the same changes, in the same order
-
-A log has one server: a lock, which ends with the process, is on the file
-itself. A half line is cut off before anything else is written. A log that has
-become long is replaced, in one rename, by what is in force.
+A change is acknowledged after its line (`log_lines`) is flushed to the disk.
+A start reads all changes again. A half line is cut off before the next write.
+One rename replaces a long log by a log of the documents in force.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,21 +19,17 @@ from realm_tf.live import changes as changes_lib
 from realm_tf.live import locked_file
 from realm_tf.live import log_lines
 
-_MIN_BYTES = 1 << 20  # Of a log that is worth shortening.
+_MIN_BYTES = 1 << 20  # Shorter logs are not shortened.
 
 
 class DocumentLog:
-  """Appends changes to a file of one corpus.
-
-  Args:
-    path: A local file, which may be missing, or a link to one.
-    corpus_fingerprint: The corpus that is changed.
+  """Appends changes to the log of one corpus, a local file or a link to one.
 
   Attributes:
-    changes: Changes that the file held when it was opened, the oldest first.
+    changes: Changes of the file when it was opened, the oldest first.
 
   Raises:
-    UserError: The file is no log of this corpus, or another server has it.
+    UserError: The file is not a log of this corpus, or another server uses it.
   """
 
   def __init__(self, path: str, corpus_fingerprint: str):
@@ -53,8 +46,8 @@ class DocumentLog:
         raise
     except OSError as error:
       raise errors.UserError(
-        '--documents_log must be a local file that can be written. '
-        f'{path}: {error.strerror}. Name another file.'
+        '--documents_log must be a local file that can be written. Found: '
+        f'{error.strerror} ({path}). Name another file.'
       ) from error
 
   def _read(self, corpus_fingerprint: str) -> list[changes_lib.Change]:
@@ -66,22 +59,18 @@ class DocumentLog:
       changes = [_change(self._path, content) for content in log.contents]
       self._chain, self._num_bytes = log.chain, log.num_bytes
     else:
-      self._write_anew([])
+      self._replace_file([])
     self._settle()
     self._count()
     return changes
 
   @property
   def is_long(self) -> bool:
-    """Whether it has twice the bytes of when it was shortened, or more."""
+    """Whether the file has doubled since it was shortened."""
     return self._num_bytes >= self._long_bytes
 
   def append(self, changes: Sequence[changes_lib.Change]) -> None:
-    """Writes changes; they are on the disk when this returns.
-
-    Raises:
-      OSError: They could not be written; nothing of them counts.
-    """
+    """Writes and flushes all changes, or none of them and raises OSError."""
     self._check_place()
     if not self._is_settled:
       self._settle()
@@ -92,7 +81,7 @@ class DocumentLog:
       os.fsync(self._file)
     except OSError:
       self._is_settled = False
-      with contextlib.suppress(OSError):  # Else before the next ones.
+      with contextlib.suppress(OSError):  # The next `append` tries again.
         self._settle()
       raise
     self._num_bytes += len(data)
@@ -100,18 +89,17 @@ class DocumentLog:
     self._count()
 
   def shorten(self, in_force: changes_lib.Change) -> None:
-    """Replaces all changes by the one that has the effect of all of them.
+    """Replaces all changes by one change with the same effect.
 
-    A crash leaves the old log or the new one. If the new one cannot be written,
-    the old one stays.
+    After a crash or a failed write, the old log or the new one is complete.
     """
     parts = [
       changes_lib.Change([], in_force.remove),
       *(changes_lib.Change([d]) for d in in_force.add),
     ]
-    self._long_bytes = 2 * self._num_bytes  # Until then, if this fails.
+    self._long_bytes = 2 * self._num_bytes  # The next try, if this one fails.
     try:
-      self._write_anew(map(_content, parts))
+      self._replace_file(map(_content, parts))
     except OSError as error:
       logging.error('Could not shorten %s: %s.', self._path, error.strerror)
 
@@ -119,13 +107,13 @@ class DocumentLog:
     os.close(self._file)
 
   def _check_place(self) -> None:
-    """Raises OSError if the next start would not find what is written."""
+    """Raises OSError if another process cut, moved or replaced the file."""
     is_cut = os.fstat(self._file).st_size < self._num_bytes
     if is_cut or not locked_file.is_at(self._file, self._path):
       raise OSError(errno.ESTALE, f'{self._path} was changed by somebody else')
 
   def _settle(self) -> None:
-    """Cuts off what was not acknowledged; makes the file's name durable."""
+    """Cuts off unacknowledged bytes; flushes the file and its directory."""
     os.ftruncate(self._file, self._num_bytes)
     os.fsync(self._file)
     directory = os.open(os.path.dirname(self._path), os.O_RDONLY)
@@ -136,13 +124,13 @@ class DocumentLog:
     self._is_settled = True
 
   def _count(self) -> None:
-    """Notes how many changes are kept, on the disk with the next ones."""
-    with contextlib.suppress(OSError):  # A lower number is true, too.
+    """Writes the number of kept changes; the next `append` flushes it."""
+    with contextlib.suppress(OSError):  # A number that is too low is harmless.
       number = log_lines.kept(self._chain.number)
       os.pwrite(self._file, number, len(self._header))
 
-  def _write_anew(self, contents: Iterable[dict[str, Any]]) -> None:
-    """Replaces the file, and its lock, by one that has these changes."""
+  def _replace_file(self, contents: Iterable[dict[str, Any]]) -> None:
+    """Replaces the file, and its lock, by a new file with these changes."""
     aside = self._path + '.new'
     with contextlib.suppress(FileNotFoundError):
       os.unlink(aside)  # A crash left it.
@@ -162,11 +150,11 @@ class DocumentLog:
     os.close(self._file)
     self._file, self._chain, self._num_bytes = new, chain, len(data)
     self._long_bytes = max(_MIN_BYTES, 2 * len(data))
-    self._is_settled = False  # Its name may not be on the disk yet.
+    self._is_settled = False  # The directory is not flushed yet.
 
 
 def _write(file: int, data: bytes, start: int) -> None:
-  """Writes all of `data` at byte `start`; a call may write a part."""
+  """Writes all of `data` at byte `start`, in several calls if necessary."""
   rest = memoryview(data)
   while rest:
     rest = rest[os.pwrite(file, rest, start + len(data) - len(rest)) :]
@@ -186,6 +174,6 @@ def _change(path: str, content: dict[str, Any]) -> changes_lib.Change:
     )
   except (KeyError, TypeError) as error:
     raise errors.UserError(
-      f'{path} must hold changes of documents. Found {str(content)[:80]}. Name '
-      'another file.'
+      f'{path} must contain changes of documents. Found {str(content)[:80]}. '
+      'Name another file.'
     ) from error

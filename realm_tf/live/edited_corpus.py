@@ -1,9 +1,8 @@
-"""A corpus with changed texts and documents, in memory, and how it is searched.
+"""A corpus with changed texts and documents, in memory, and its search.
 
-The live form of Appendix C of Guu et al. 2020: a fact is changed in the corpus,
-its block is embedded again, and the answer follows, without any training.
-Documents are cut as bin.make_blocks cuts articles; their blocks get ids after
-the ids of the corpus.
+Appendix C of Guu et al. 2020, live: a changed block is embedded again, and
+answers follow without any training. Documents are cut as bin.make_blocks cuts
+articles; their blocks get ids after the ids of the corpus.
 """
 
 from collections.abc import Sequence
@@ -22,15 +21,14 @@ from realm_tf.live import edited_table
 from realm_tf.live import live_search
 from realm_tf.records import block_table
 
-_BATCH_WORDPIECES = 4096  # Wordpieces that are embedded at once.
+_BATCH_WORDPIECES = 4096
 
 
 class Prepared(NamedTuple):
-  """A change whose blocks are cut and embedded, but that no search sees.
+  """A change with cut and embedded blocks that no search finds yet.
 
-  Attributes:
-    blocks: Ids, int64 [n], and embeddings, float32 [n, D], of the blocks of
-      each added document.
+  `blocks` has ids, int64 [n], and embeddings, float32 [n, D], of the n blocks
+  of each added document.
   """
 
   change: changes_lib.Change
@@ -40,14 +38,14 @@ class Prepared(NamedTuple):
 class EditedCorpus:
   """The edits and live documents of one opened model.
 
-  `prepare` may run while questions are answered; the other methods that change
-  something may not.
+  `prepare` may run while questions are answered; other changing methods may
+  not.
 
   Attributes:
     table: The corpus with its changes.
     documents: Added documents by their ids.
-    removed: Ids of articles of the corpus that were removed or replaced; a
-      dictionary, because its order is that of the removals.
+    removed: Ids of removed or replaced articles of the corpus, in the order of
+      their removal (a dictionary as an ordered set).
     num_blocks: Number of blocks that a search can find.
   """
 
@@ -62,10 +60,10 @@ class EditedCorpus:
     self._search = live_search.LiveSearch(
       loaded.index.searcher, loaded.table.num_blocks
     )
-    self._block_ids: dict[str, np.ndarray] = {}  # Of `documents`.
+    self._block_ids: dict[str, np.ndarray] = {}  # By id in `documents`.
     self._gone: set[int] = set()  # Blocks of `removed`.
     self.table = edited_table.EditedTable(loaded.table, loaded.tokenizer)
-    # It has all of a `BlockTable` that embedding and answering use.
+    # `EditedTable` has every method of `BlockTable` that its users call.
     self._as_table = cast(block_table.BlockTable, self.table)
     self.documents: dict[str, changes_lib.Document] = {}
     self.removed: dict[str, None] = {}
@@ -82,23 +80,23 @@ class EditedCorpus:
 
   @property
   def in_force(self) -> changes_lib.Change:
-    """One change that has the effect of all changes of documents."""
+    """One change with the effect of all changes of documents."""
     return changes_lib.Change([*self.documents.values()], [*self.removed])
 
   def can_change(self, block_id: int) -> bool:
-    """Whether it is a block of the corpus that was not removed."""
+    """Whether the block belongs to the corpus and was not removed."""
     is_own = 0 <= block_id < self._base.num_blocks
     return is_own and block_id not in self._gone
 
   def knows(self, article_id: str) -> bool:
-    """Whether a document or an article of this id can be found."""
+    """Whether a search can find a document or an article of this id."""
     return article_id in self.documents or (
       article_id not in self.removed
       and self._base.find_article(article_id).size > 0
     )
 
   def change(self, block_id: int, text: Optional[str]) -> None:
-    """Changes the text of a block and embeds it again; None restores it."""
+    """Changes and embeds a block's text; None restores its own text."""
     self.table.change(block_id, text)
     ids = np.array([block_id])
     if text is None:
@@ -119,13 +117,13 @@ class EditedCorpus:
     ]
 
   def forget(self, prepared: Sequence[Prepared]) -> None:
-    """Frees the blocks of changes that are not made."""
+    """Frees the blocks of refused changes."""
     for each in prepared:
       for ids, _ in each.blocks:
         self.table.remove(ids)
 
   def apply(self, prepared: Prepared) -> None:
-    """Lets searches find the added documents, and not the removed ones."""
+    """Adds and removes documents for all later searches."""
     for article_id in prepared.change.remove:
       self._remove(article_id)
     for document, (ids, embeddings) in zip(
@@ -139,7 +137,7 @@ class EditedCorpus:
         self._search.put(ids, embeddings)
 
   def become(self, in_force: changes_lib.Change) -> None:
-    """Has the documents of `in_force`; embeds only documents that differ."""
+    """Takes over all documents of `in_force`; embeds only different ones."""
     documents = {each.article_id: each for each in in_force.add}
     gone = [i for i in self.documents if i not in documents]
     gone += [i for i in in_force.remove if i not in self.removed]
@@ -148,10 +146,7 @@ class EditedCorpus:
       self.apply(*self.prepare([changes_lib.Change(new, gone)]))
 
   def adopt(self, other: 'EditedCorpus') -> None:
-    """Takes over the documents and texts of `other`, of the same corpus.
-
-    `other` may change meanwhile; a second call takes over only what differs.
-    """
+    """Takes over all documents and texts of `other` that are different."""
     self.become(other.in_force)
     texts = dict(other.table.changed)
     for block_id in texts.keys() | self.table.changed.keys():
@@ -160,12 +155,11 @@ class EditedCorpus:
         self.change(block_id, text)
 
   def warm(self) -> None:
-    """Does what the first change would wait for, which may take seconds."""
+    """Compiles and reads ahead what would delay the first change by seconds."""
     self._embeddings(np.array([0]))
     self._base.find_article('')  # Maps all articles to their blocks.
 
   def _append(self, document: changes_lib.Document) -> np.ndarray:
-    """Cuts a document; returns the ids of its blocks."""
     article = sources.Article(
       document.title, document.text, document.article_id
     )

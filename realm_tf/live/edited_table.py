@@ -1,4 +1,4 @@
-"""A corpus with some texts changed and blocks added, in memory."""
+"""A corpus with changed texts and added blocks, in memory."""
 
 from collections.abc import Iterable, Sequence
 from typing import Optional
@@ -11,12 +11,12 @@ from realm_tf.text import wordpiece
 
 
 class EditedTable:
-  """The part of a `BlockTable` that answering uses, with its changes.
+  """The part of a `BlockTable` that answering uses, with changes.
 
   Attributes:
-    changed: Block id -> text, for blocks of the corpus.
-    num_blocks: Number of ids that blocks have or had; no id is used twice.
-    manifest: Manifest of the corpus.
+    changed: Block id -> new text, for blocks of the corpus.
+    num_blocks: Number of ids in use so far, with removed blocks; no id is used
+      twice.
   """
 
   def __init__(
@@ -24,14 +24,14 @@ class EditedTable:
   ):
     self._table = table
     self._tokenizer = tokenizer
-    self._body_ids: dict[int, np.ndarray] = {}  # Of changed blocks.
+    self._body_ids: dict[int, np.ndarray] = {}  # By id in `changed`.
     self._added: dict[int, blocks_lib.Block] = {}
     self.changed: dict[int, str] = {}
     self.num_blocks = table.num_blocks
     self.manifest = table.manifest
 
   def append(self, blocks: Iterable[blocks_lib.Block]) -> np.ndarray:
-    """Adds blocks and returns their ids, int64."""
+    """Adds blocks; returns their ids, int64 [n]."""
     start = self.num_blocks
     added = dict(enumerate(blocks, start))
     self._added.update(added)
@@ -39,12 +39,12 @@ class EditedTable:
     return np.arange(start, self.num_blocks)
 
   def remove(self, ids: Iterable[int]) -> None:
-    """Forgets added blocks; nothing may read them after this call."""
+    """Frees added blocks; a later read of them fails."""
     for block_id in ids:
       del self._added[int(block_id)]
 
   def change(self, block_id: int, text: Optional[str]) -> None:
-    """Gives a block of the corpus another text; None restores its own."""
+    """Changes the text of a block of the corpus; None restores its own."""
     if text is None:
       self.changed.pop(block_id, None)
       self._body_ids.pop(block_id, None)
@@ -69,7 +69,7 @@ class EditedTable:
   def gather(
     self, ids: np.ndarray, title_length: int, body_length: int
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Gathers wordpieces as `BlockTable.gather` does, changes included."""
+    """Returns the result of `BlockTable.gather`, with the changes."""
     ids = np.asarray(ids)
     title_ids, body_ids = map(
       np.array, self._table.gather(self._own(ids), title_length, body_length)
@@ -82,7 +82,7 @@ class EditedTable:
     return title_ids, body_ids
 
   def lengths(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns lengths as `BlockTable.lengths` does, changes included."""
+    """Returns the result of `BlockTable.lengths`, with the changes."""
     ids = np.asarray(ids)
     titles, bodies = map(np.array, self._table.lengths(self._own(ids)))
     for place in self._new_places(ids):
@@ -93,7 +93,7 @@ class EditedTable:
     return titles, bodies
 
   def _own(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Returns `ids` with 0 in place of the ids of added blocks."""
+    """Returns `ids`, with 0 for added blocks."""
     ids = np.asarray(ids, np.int64)
     return np.where(ids < self._table.num_blocks, ids, 0)
 
@@ -103,7 +103,6 @@ class EditedTable:
     return None if is_own else self._added[int(block_id)]
 
   def _new_places(self, ids: np.ndarray) -> list[tuple[int, ...]]:
-    """Returns the places in `ids` of changed and added blocks."""
     is_new = ids >= self._table.num_blocks
     is_new |= np.isin(ids, list(self._body_ids))
     return list(zip(*np.nonzero(is_new)))
@@ -111,7 +110,7 @@ class EditedTable:
   def _wordpieces(
     self, block_id: int
   ) -> tuple[Optional[np.ndarray], np.ndarray]:
-    """Returns title, None for the corpus' own, and body of a new block."""
+    """Returns title and body of a new block; None: the corpus has the title."""
     block = self._block(block_id)
     if block:
       return block.title_ids, block.body_ids
@@ -119,6 +118,5 @@ class EditedTable:
 
 
 def _set(row: np.ndarray, wordpieces: np.ndarray) -> None:
-  """Fills a row with wordpieces, cut or zero-padded."""
   row[:] = 0
   row[: len(wordpieces)] = wordpieces[: len(row)]

@@ -1,9 +1,4 @@
-"""Searches an index and, exactly, the blocks that were changed since.
-
-index's best, less the hidden blocks --+
-                                       +--> best of both
-changed blocks' embeddings ------------+
-"""
+"""Searches an index together with changed blocks, which it searches exactly."""
 
 from collections.abc import Iterable
 
@@ -14,17 +9,21 @@ from realm_tf.index import searcher as searcher_lib
 
 
 class LiveSearch:
-  """A searcher over an index of `num_blocks` blocks and over changed blocks."""
+  """A searcher over an index of `num_blocks` blocks and over changed blocks.
+
+  The index still has the old embeddings of changed and removed blocks, so hits
+  on them are hidden.
+  """
 
   def __init__(self, index: searcher_lib.Searcher, num_blocks: int):
     self._index = index
     self._is_hidden = np.zeros([num_blocks], bool)
-    self._rows: dict[int, int] = {}  # Block id -> row of the two arrays.
+    self._rows: dict[int, int] = {}  # Block id -> row in the two arrays.
     self._ids = np.zeros([0], np.int64)
     self._embeddings = np.zeros([0, 0], np.float32)
 
   def put(self, ids: np.ndarray, embeddings: np.ndarray) -> None:
-    """Adds blocks, or replaces their embeddings, float32 [n, D]."""
+    """Adds blocks, or replaces their embeddings, [n, D]."""
     self._reserve(len(self._rows) + len(ids), embeddings.shape[1])
     for block_id, embedding in zip(map(int, ids), embeddings):
       row = self._rows.setdefault(block_id, len(self._rows))
@@ -32,18 +31,17 @@ class LiveSearch:
     self._hide(ids, True)
 
   def remove(self, ids: Iterable[int]) -> None:
-    """Makes blocks unfindable."""
     ids = np.fromiter(ids, np.int64)
     self._forget(ids)
     self._hide(ids, True)
 
   def restore(self, ids: np.ndarray) -> None:
-    """Lets the index find blocks again, by its own embeddings."""
+    """Returns blocks of the index to their embeddings in the index."""
     self._forget(ids)
     self._hide(ids, False)
 
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
-    """Returns the best `k` of the changed and of the other blocks, [B, k]."""
+    """Returns the best `k` of all blocks, [B, k]."""
     ids, scores = self._search_index(queries, k)
     if self._rows:
       changed = brute_force.BruteForceSearcher(
@@ -61,7 +59,7 @@ class LiveSearch:
   def _search_index(
     self, queries: np.ndarray, k: int
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Searches for more until `k` of each query are not hidden, or all are."""
+    """Doubles the search until each query has `k` hits that are not hidden."""
     number, num_blocks = k, len(self._is_hidden)
     while True:
       ids, scores = searcher_lib.fill(
@@ -85,7 +83,7 @@ class LiveSearch:
     for block_id in map(int, ids):
       row = self._rows.pop(block_id, None)
       last = len(self._rows)
-      if row is not None and row != last:  # The last row takes its place.
+      if row is not None and row != last:  # The last row fills the gap.
         self._ids[row] = self._ids[last]
         self._embeddings[row] = self._embeddings[last]
         self._rows[int(self._ids[row])] = row

@@ -1,7 +1,7 @@
-"""Opens a file for one server alone: the lock ends with the process.
+"""Opens a file for one server at a time.
 
-The lock is on the file itself, so it holds by whatever name or link the file is
-opened. Who replaces the file locks the new one before it takes the name.
+The lock is on the file, not on its name: it works through links too, and ends
+with the process. A replacement must be locked before it gets the file's name.
 """
 
 import fcntl
@@ -14,21 +14,20 @@ from realm_tf import input_files
 
 
 def open_file(path: str) -> int:
-  """Opens a file, or makes it, that no other server has.
+  """Opens or creates a file and locks it; returns its descriptor.
 
-  Raises:
-    UserError: It is no file, or another server has it.
-    OSError: It cannot be opened.
+  Raises UserError if another server uses the file or `path` is not a file.
   """
-  if input_files.kind(path):
+  if kind := input_files.kind(path):
     raise errors.UserError(
-      f'--documents_log must be a file. {path} is none. Name another one.'
+      f'--documents_log must be a file. Found {kind} ({path}). Name another '
+      'file.'
     )
   while True:
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
       lock(file, path)
-      # Its server may have put another one in its place meanwhile.
+      # The file may have been replaced between `open` and `lock`.
       if is_at(file, path):
         return file
     except BaseException:
@@ -38,7 +37,7 @@ def open_file(path: str) -> int:
 
 
 def is_at(file: int, path: str) -> bool:
-  """Whether `path` is the name of the open file."""
+  """Whether `path` leads to the open file."""
   try:
     return os.path.samestat(os.fstat(file), os.stat(path))
   except FileNotFoundError:
@@ -46,16 +45,16 @@ def is_at(file: int, path: str) -> bool:
 
 
 def lock(file: int, path: str) -> None:
-  """Locks a file until it is closed or the process ends, however it does."""
+  """Locks a file until it is closed or the process ends or is killed."""
   try:
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
   except BlockingIOError as error:
     raise errors.UserError(
-      f'--documents_log must have one server. Another one uses {path}. End '
-      'that one, or name another file.'
+      '--documents_log must be a file that no other server uses. Found a lock '
+      f'on {path}. Stop the other server, or name another file.'
     ) from error
   except OSError as error:  # Some network file systems have no locks.
     logging.warning(
-      '%s cannot be locked: %s. See to it that no other server uses it.',
+      'Cannot lock %s: %s. Make sure that no other server uses this file.',
       *(path, error.strerror),
     )

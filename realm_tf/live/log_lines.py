@@ -1,11 +1,11 @@
-"""The lines of a documents log: damaged, missing and moved lines are found.
+"""The lines of a documents log, which reveal damaged, missing and moved lines.
 
-  corpus                                    line 1
-  kept: changes that were acknowledged      line 2, the only one that changes
-  change, its number, checksum of the line before, own checksum ...
+  line 1   the corpus
+  line 2   number of acknowledged changes; the only line that changes
+  line 3.. a change, its number, the previous line's checksum, its own checksum
 
-A crash can leave anything after the last acknowledged change: it is dropped.
-Line 2 tells when the end was cut off, unless the whole file is empty.
+Any bytes after the last acknowledged change come from a crash and are dropped.
+Line 2 reveals a missing end, unless the whole file is empty.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,14 +26,14 @@ _ADVICE = 'Restore the file, or remove it to serve the corpus alone.'
 
 
 class Chain(NamedTuple):
-  """The last change of a log: its number, 0 for none, and its checksum."""
+  """Number and checksum of a log's last change; number 0: no change yet."""
 
   number: int
   checksum: str
 
 
 class Log(NamedTuple):
-  """Changes in JSON, oldest first; where the last one ends, and the last."""
+  """Changes in JSON, oldest first; bytes up to their end; the last change."""
 
   contents: list[dict[str, Any]]
   num_bytes: int
@@ -41,19 +41,19 @@ class Log(NamedTuple):
 
 
 def first(corpus_fingerprint: str) -> tuple[bytes, Chain]:
-  """Returns line 1, and what the first change refers to."""
+  """Returns line 1, and the chain that the first change follows."""
   return _line({_CORPUS: corpus_fingerprint, 'format': _FORMAT}, 0)
 
 
 def kept(number: int) -> bytes:
-  """Returns line 2, which always has the same length."""
+  """Returns line 2; its length is always the same."""
   return _line({'kept': f'{number:012}'}, 0)[0]
 
 
 def chained(
   contents: Iterable[dict[str, Any]], chain: Chain
 ) -> tuple[list[bytes], Chain]:
-  """Returns the lines of changes that follow `chain`, and the last change."""
+  """Returns the lines of changes that follow `chain`, and the new chain."""
   lines = []
   for number, content in enumerate(contents, chain.number + 1):
     linked = {'number': number, 'previous': chain.checksum, **content}
@@ -63,12 +63,11 @@ def chained(
 
 
 def read(path: str, data: bytes, corpus_fingerprint: str) -> Log:
-  """Returns the changes of a log, less what no server acknowledged.
+  """Returns the changes of a log, without a half-written end.
 
-  Raises:
-    UserError: It is of another corpus, is damaged, or lacks changes.
+  Raises UserError if the log is damaged or belongs to another corpus.
   """
-  *lines, tail = data.split(b'\n')  # The tail has no end.
+  *lines, tail = data.split(b'\n')  # The tail is a line without its end.
   origin = Chain(0, _header(path, lines, corpus_fingerprint)[_CHECKSUM])
   num_kept = _num_kept(path, lines)
   contents, chain = _follow(path, lines, origin)
@@ -80,7 +79,7 @@ def read(path: str, data: bytes, corpus_fingerprint: str) -> Log:
   num_bytes = sum(map(len, lines[:end])) + end
   if num_bytes < len(data):
     logging.warning(
-      'Dropped %d bytes after line %d of %s, which are no whole change.',
+      'Dropped %d bytes after line %d of %s: they are not a whole change.',
       *(len(data) - num_bytes, end, path),
     )
   return Log(contents, num_bytes, chain)
@@ -92,14 +91,13 @@ def _header(
   header = _parse(lines[0]) if lines else None
   if header is None or header.get('format') != _FORMAT or _CORPUS not in header:
     raise errors.UserError(
-      f'{path} must be a documents log. Line 1 is not what this server writes. '
-      'Name another file.'
+      f'{path} must be a documents log. Found another first line. Name another '
+      'file.'
     )
   if header[_CORPUS] != corpus_fingerprint:
     raise errors.UserError(
-      f'{path} must hold changes of the corpus that is served, '
-      f'{corpus_fingerprint[:12]}. Found those of {str(header[_CORPUS])[:12]}. '
-      'Name another file, or remove it.'
+      f'{path} must contain changes to corpus {corpus_fingerprint[:12]}. Found '
+      f'corpus {str(header[_CORPUS])[:12]}. Name another file, or remove it.'
     )
   return header
 
@@ -109,7 +107,7 @@ def _num_kept(path: str, lines: Sequence[bytes]) -> Optional[int]:
   if line is not None and 'kept' in line:
     return int(line['kept'])
   logging.warning(
-    'Line 2 of %s is damaged: nothing tells whether the end is missing.', path
+    'Line 2 of %s is damaged. The log may lack changes at its end.', path
   )
   return None
 
@@ -117,7 +115,7 @@ def _num_kept(path: str, lines: Sequence[bytes]) -> Optional[int]:
 def _follow(
   path: str, lines: Sequence[bytes], chain: Chain
 ) -> tuple[list[dict[str, Any]], Chain]:
-  """Returns the contents up to the first damaged line, and the last change."""
+  """Returns the changes before the first damaged line, and their chain."""
   contents = []
   for place, line in enumerate(lines[_HEADER_LINES:], _HEADER_LINES + 1):
     content = _parse(line)
@@ -128,7 +126,7 @@ def _follow(
     if found != (number, chain.checksum):
       raise errors.UserError(
         f'{path}:{place} must be change {number}, after change {number - 1}. '
-        f'Found change {found[0]}: lines are missing, twice or in another '
+        f'Found change {found[0]}: lines are missing, repeated or in another '
         f'order. {_ADVICE}'
       )
     chain = Chain(number, content[_CHECKSUM])
@@ -144,27 +142,27 @@ def _check_end(
   is_torn: bool,
   goes_on: bool,
 ) -> None:
-  """Raises UserError unless a crash explains what follows change `number`.
+  """Raises UserError unless a crash explains the end after change `number`.
 
   Args:
-    num_kept: Changes that were acknowledged; None if nothing tells.
-    is_torn: Whether bytes follow.
-    goes_on: Whether whole lines are among them.
+    num_kept: Number of acknowledged changes; None if line 2 is damaged.
+    is_torn: Whether bytes follow change `number`.
+    goes_on: Whether whole lines are among these bytes.
   """
   line = _HEADER_LINES + number + 1
   if is_torn and not goes_on and num_kept == number + 1:
     logging.warning(
-      'Line %d of %s is damaged: the last change, which was acknowledged, is '
-      'lost.',
+      'Line %d of %s is damaged. The last acknowledged change is lost.',
       *(line, path),
     )
   elif goes_on or (is_torn and num_kept is not None):
     raise errors.UserError(
-      f'{path} must be as it was written. Line {line} is damaged. {_ADVICE}'
+      f'{path} must have undamaged lines. Found damage in line {line}. '
+      f'{_ADVICE}'
     )
   elif num_kept is not None:
     raise errors.UserError(
-      f'{path} must hold {num_kept} changes. Found {number}: the end is '
+      f'{path} must contain {num_kept} changes. Found {number}: the end is '
       f'missing. {_ADVICE}'
     )
 
@@ -176,7 +174,7 @@ def _line(content: dict[str, Any], number: int) -> tuple[bytes, Chain]:
 
 
 def _parse(line: bytes) -> Optional[dict[str, Any]]:
-  """Returns a line's content and checksum; None if `_line` did not write it."""
+  """Returns a line's content and checksum; None for a damaged line."""
   try:
     content = json_text.parse_object(line, '')
   except errors.UserError:

@@ -1,4 +1,4 @@
-"""Calls a function again and again, in a thread of its own."""
+"""Calls a function at regular times, in a thread of its own."""
 
 from collections.abc import Callable
 import threading
@@ -7,11 +7,7 @@ from absl import logging
 
 
 class Watcher:
-  """Calls `look` every `poll_secs` seconds until `close`.
-
-  An exception of `look` is logged, and the next call comes in time: a watcher
-  that died would be missed much later.
-  """
+  """Calls `look` every `poll_secs` seconds until `close`, even after errors."""
 
   def __init__(self, look: Callable[[], object], poll_secs: float):
     self._look, self._poll_secs = look, poll_secs
@@ -22,7 +18,7 @@ class Watcher:
     self._thread.start()
 
   def close(self) -> None:
-    """Ends the calls; waits for the end of a call that has begun."""
+    """Stops the calls and waits until the current one has ended."""
     self._closed.set()
     self._thread.join()
 
@@ -31,4 +27,4 @@ class Watcher:
       try:
         self._look()
       except Exception:
-        logging.exception('A look for something newer failed.')
+        logging.exception('A look for newer versions failed.')

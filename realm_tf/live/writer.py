@@ -1,29 +1,20 @@
-"""The one way by which the corpus of a running server changes.
+"""The only way to change the corpus of a running server.
 
-From a posted document to the search that finds it:
+1. `handlers.Api.documents` gives a request's `Change` to `Writer.submit` and
+   waits for its future. Edits of single blocks come the same way.
+2. The change waits in a queue. While questions are answered, the writer's
+   thread waits 0.1 s for more changes: several cost hardly more than one.
+3. `_check` refuses impossible changes; their futures raise the errors.
+4. `EditedCorpus.prepare` cuts and embeds the documents while questions go on.
+5. `DocumentLog.append` flushes the changes to the disk. If it fails, the blocks
+   are freed, and all changes get 503.
+6. Between two batches of questions `EditedCorpus.apply` makes the documents
+   searchable. The future is done: a crash does not lose the change.
 
-1. `serving.handlers.Api.documents` parses a request into a `Change`, gives it
-   to `Writer.submit`, and waits for its future.
-2. The change waits in the writer's queue, a `Batcher`. While questions are
-   answered, the writer's thread waits 0.1 s for more changes: several cost
-   hardly more than one. Edits of single blocks come the same way.
-3. `_check` refuses what cannot be done, in the order of the changes. The future
-   of a refused change raises its error; nothing of the change is used.
-4. `EditedCorpus.prepare` cuts and embeds the documents of all changes while
-   questions go on. No search finds the new blocks yet.
-5. `DocumentLog.append` writes the changes and flushes them to the disk. If it
-   cannot, the blocks are freed, and all changes get 503.
-6. Between two batches of questions `EditedCorpus.apply` puts the embeddings
-   into `LiveSearch`, which adds them to the hits of the index. The future is
-   done: the next question finds the document, and a crash does not lose it.
-
-A newer model takes over in the same thread (`take_over`), so no change can fall
-between the old model and the new one.
-
-Two queues: one for questions and one for changes, since embedding a large
-document must not hold up questions. One lock, `answering`: a question must not
-see a change that is half made. Nothing else is shared: only the writer's thread
-changes the corpus.
+Questions have another queue, because embedding must not delay them. The lock
+`answering` hides half-made changes from questions. Only the writer's thread
+changes the corpus, also for a newer model (`take_over`), so no change is lost
+between two models.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,12 +39,12 @@ Outcome = Optional[errors.RequestError]
 
 
 class Writer:
-  """Makes edits and changes of documents, in the order that they came in.
+  """Makes edits and changes of documents, in their order of arrival.
 
   Args:
-    edits: The corpus of the model in use; changes of the log are made at once.
-    log: Keeps changes of documents; None if only texts may be edited.
-    answering: Lock that the thread that answers holds while it does.
+    log: Log of documents; its changes are made at once. None: only texts may be
+      edited.
+    answering: Lock that is held while questions are answered.
     is_busy: Returns whether a question was answered a moment ago.
 
   Attributes:
@@ -72,7 +63,7 @@ class Writer:
     self.has_documents = log is not None
     if log is not None:
       edits.become(changes_lib.in_force(log.changes))
-      log.changes.clear()  # Only what is in force stays in memory.
+      log.changes.clear()  # Frees the texts of replaced documents.
       self._shorten(log)
     self._queue: batching.Batcher[AnyChange, Outcome] = batching.Batcher(
       self._write,
@@ -84,16 +75,12 @@ class Writer:
   def submit(self, change: AnyChange) -> concurrent.futures.Future:
     """Returns a future that is done when questions find the change.
 
-    A change of documents is on disk by then. The future raises RequestError if
-    the change cannot be made.
-
-    Raises:
-      RequestError: 429, too many changes wait; 503, the server ends.
+    By then a change of documents is on disk. The future of a refused change
+    raises RequestError; so does this call if the queue is full (429).
     """
     return self._queue.submit([change])[0]
 
   def knows(self, article_id: str) -> bool:
-    """Whether an article or a live document of this id can be found."""
     return self.edits.knows(article_id)
 
   def holds(self, document: changes_lib.Document) -> bool:
@@ -103,8 +90,8 @@ class Writer:
   def take_over(
     self, edits: edited_corpus.EditedCorpus, swap: Callable[[], None]
   ) -> None:
-    """Gives all changes to a newer model's corpus, and then calls `swap`."""
-    edits.adopt(self.edits)  # Most of them, while changes still come in.
+    """Gives all changes to a newer model's corpus, then calls `swap`."""
+    edits.adopt(self.edits)  # Most of the work, while changes still arrive.
 
     def finish() -> None:
       edits.adopt(self.edits)
@@ -114,7 +101,7 @@ class Writer:
     self._queue.run(finish).result()
 
   def close(self) -> None:
-    """Takes no more changes; returns when all are made."""
+    """Refuses new changes and returns after all queued ones are made."""
     self._queue.close()
     if self._log is not None:
       self._log.close()
@@ -137,12 +124,12 @@ class Writer:
     return outcomes
 
   def _make(self, changes: Sequence[AnyChange]) -> None:
-    """Makes all changes; OSError if the log fails, and then it makes none."""
+    """Makes all changes; if the log fails, makes none and raises OSError."""
     documents = [c for c in changes if isinstance(c, changes_lib.Change)]
     prepared = self.edits.prepare(documents)
     if documents and self._log is not None:
       try:
-        self._log.append(documents)  # From here on, a crash loses none.
+        self._log.append(documents)
       except OSError:
         self.edits.forget(prepared)
         raise
@@ -161,7 +148,7 @@ class Writer:
       log.shorten(self.edits.in_force)
 
   def _check(self, changes: Sequence[AnyChange]) -> list[Outcome]:
-    """Returns the error of each change, after the accepted ones before it."""
+    """Returns each change's error, given the accepted changes before it."""
     known: dict[str, bool] = {}  # Documents of this batch.
     edited = set(self.edits.table.changed)
     return [
@@ -177,7 +164,8 @@ class Writer:
     for article_id in change.remove:
       if not known.get(article_id, self.edits.knows(article_id)):
         return errors.RequestError(
-          f'There is no document {article_id[:80]!r} to remove.', status=404
+          f'The corpus must have document {article_id[:80]!r} to remove it.',
+          status=404,
         )
     known.update(dict.fromkeys(change.remove, False))
     known.update((each.article_id, True) for each in change.add)
@@ -186,14 +174,15 @@ class Writer:
   def _check_edit(self, edit: changes_lib.Edit, edited: set[int]) -> Outcome:
     if not self.edits.can_change(edit.block_id):
       return errors.RequestError(
-        f'The corpus must have the block. Got {edit.block_id}.', status=404
+        f'The corpus must have the block. Found {edit.block_id}.', status=404
       )
     if edit.text is None:
       edited.discard(edit.block_id)
     elif edit.block_id not in edited:
       if len(edited) >= MAX_EDITS:
         return errors.RequestError(
-          f'{MAX_EDITS} blocks may be changed. Restore one.', status=409
+          f'At most {MAX_EDITS} blocks may be changed. Restore one first.',
+          status=409,
         )
       edited.add(edit.block_id)
     return None

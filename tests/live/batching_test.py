@@ -38,7 +38,7 @@ class BatcherTest(absltest.TestCase):
     ]
 
   def _hold(self, batcher):
-    """Has the worker begin a batch that does not end before `gate`."""
+    """Starts a batch that ends after `gate` is set; returns its future."""
     (future,) = batcher.submit(['held'])
     self.assertTrue(self.entered.wait(30))
     return future
@@ -64,7 +64,7 @@ class BatcherTest(absltest.TestCase):
     self.assertEqual(caught.exception.status, 429)
     self.assertLen(batcher, 3)
 
-  def test_cancelled_ones_make_room_and_are_not_worked_on(self):
+  def test_cancelled_items_make_room_and_are_not_handled(self):
     batcher = self._batcher()
     self._hold(batcher)
     futures = batcher.submit(['a', 'b', 'c', 'd', 'e'])
@@ -76,7 +76,7 @@ class BatcherTest(absltest.TestCase):
     self.assertNotIn('a', sum(self.batches, []))
     self.assertNotIn('b', sum(self.batches, []))
 
-  def test_exceptions_reach_those_who_asked(self):
+  def test_futures_raise_the_exceptions_of_their_items(self):
     batcher = self._batcher()
     self.gate.set()
     good, error = batcher.submit(['a', 'error'])
@@ -86,18 +86,18 @@ class BatcherTest(absltest.TestCase):
     self.assertIsInstance(bad.exception(30), ValueError)
     self.assertEqual(self._results(batcher.submit(['b'])), ['B'])
 
-  def test_functions_are_called_alone_and_the_server_s_always_have_room(self):
+  def test_functions_are_called_alone_and_run_ignores_the_queue_size(self):
     batcher = self._batcher(batch_size=9)
     self._hold(batcher)
     alone, item = batcher.submit([lambda: 7, 'a'])
     batcher.submit(['b', 'c', 'd'])
-    broken = batcher.run(lambda: 1 // 0)  # The sixth of five.
+    broken = batcher.run(lambda: 1 // 0)  # Five items fill the queue already.
     self.gate.set()
     self.assertEqual(self._results([alone, item]), [7, 'A'])
     self.assertIsInstance(broken.exception(30), ZeroDivisionError)
     self.assertEqual(self.batches, [['held'], ['a', 'b', 'c', 'd']])
 
-  def test_waits_for_as_many_as_the_last_batch_had(self):
+  def test_waits_for_a_batch_of_the_last_size(self):
     batcher = self._batcher(batch_size=4, wait_secs=30.0)
     self._hold(batcher)
     futures = batcher.submit(['a', 'b'])
@@ -110,19 +110,19 @@ class BatcherTest(absltest.TestCase):
     self.assertEqual(self._results([third, fourth]), ['C', 'D'])
     self.assertEqual(self.batches, [['held'], ['a', 'b'], ['c', 'd']])
 
-  def test_one_after_the_other_never_wait(self):
+  def test_single_items_never_wait(self):
     self.gate.set()
     batcher = self._batcher(wait_secs=30.0)
     for item in 'abc':
       self.assertEqual(batcher.submit([item])[0].result(10), item.upper())
 
-  def test_waits_no_longer_than_it_may(self):
+  def test_waits_at_most_wait_secs(self):
     self.gate.set()
     batcher = self._batcher(batch_size=4, wait_secs=0.01)
     self._results(batcher.submit(['a', 'b']))
     self.assertEqual(batcher.submit(['c'])[0].result(10), 'C')
 
-  def test_an_idle_worker_gathers_up_to_a_full_batch_or_the_end(self):
+  def test_an_idle_worker_gathers_until_a_full_batch_or_close(self):
     self.gate.set()
     batcher = self._batcher(gather_secs=30.0)
     (first,) = batcher.submit(['a'])
@@ -144,7 +144,7 @@ class BatcherTest(absltest.TestCase):
     closing.join(30)
     self.assertTrue(all(future.done() for future in futures))
     self.assertFalse(batcher.is_alive)
-    with self.assertRaisesRegex(errors.RequestError, 'ends') as caught:
+    with self.assertRaisesRegex(errors.RequestError, 'shutting') as caught:
       batcher.submit(['d'])
     self.assertEqual(caught.exception.status, 503)
 

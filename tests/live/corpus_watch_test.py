@@ -28,7 +28,7 @@ class CorpusWatchTest(absltest.TestCase):
     self.watched_dir = os.path.join(self.directory, 'watched', 'corpus')
     self.log = os.path.join(self.directory, 'log')
     self._serve()
-    self.addCleanup(lambda: self._end())  # The last.
+    self.addCleanup(lambda: self._end())  # Tests replace the service.
 
   def _serve(self):
     live = served_model.live(self.model_dir, self.corpus_dir, is_live=True)
@@ -49,7 +49,6 @@ class CorpusWatchTest(absltest.TestCase):
     tiny.write_corpus(os.path.dirname(self.watched_dir), articles)
 
   def _found(self):
-    """Returns title and text of all blocks that a query finds."""
     (ids,), _ = retrieval_layer.over_index(self.edits.opened)(
       [[5, 6, 7]], self.service.num_blocks
     )
@@ -61,8 +60,8 @@ class CorpusWatchTest(absltest.TestCase):
     ids = range(table.num_blocks)
     return sorted(zip(table.titles(ids), table.texts(ids), strict=True))
 
-  def test_what_is_found_are_the_blocks_of_the_newer_corpus(self):
-    self.assertFalse(self.watch.check())  # There is none yet.
+  def test_a_search_finds_exactly_the_blocks_of_the_newer_corpus(self):
+    self.assertFalse(self.watch.check())
     self._write([_FIRST, _CHANGED, _NEW])
     self.assertTrue(self.watch.check())
     self.assertEqual(self._found(), self._in_corpus())
@@ -73,7 +72,7 @@ class CorpusWatchTest(absltest.TestCase):
     self.assertTrue(self.watch.check())
     self.assertEqual(self._found(), self._in_corpus())
 
-  def test_a_server_that_starts_again_does_nothing_twice(self):
+  def test_a_restarted_server_makes_no_change_twice(self):
     self._write([_FIRST, _CHANGED, _NEW])
     self.watch.check()
     before, size = self._found(), os.path.getsize(self.log)
@@ -94,7 +93,7 @@ class CorpusWatchTest(absltest.TestCase):
     self.assertTrue(self.writer.holds(over))
     self.assertTrue(self.writer.knows('new'))
 
-  def test_a_closed_watch_stops_and_the_next_goes_on(self):
+  def test_a_closed_watch_stops_and_the_next_one_continues(self):
     self._write([_FIRST, _CHANGED, _NEW])
     self.watch.close()
     self.watch.check()

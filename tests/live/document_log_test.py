@@ -18,7 +18,7 @@ _FIRST = changes.Change(
   [changes.Document('a', 'Títle', 'Line one.\nLine two.')], ['b']
 )
 _SECOND = changes.Change([], ['a'])
-# Says each change after it was appended, until it is killed.
+# Appends changes and prints the number of each, until a kill.
 _WRITER = """
 import sys
 from realm_tf.live import changes, document_log
@@ -27,7 +27,7 @@ for i in range(10**9):
   log.append([changes.Change([], [str(i)])])
   print(i, flush=True)
 """
-# Shortens a log and is killed before the n-th of the calls that touch the disk.
+# Shortens a log and kills itself before disk call number argv[2].
 _SHORTENER = """
 import os, signal, sys
 from realm_tf.live import changes, document_log
@@ -43,8 +43,8 @@ for name in ('open', 'fchmod', 'fsync', 'replace', 'close'):
   setattr(os, name, killed_before(getattr(os, name)))
 log.shorten(changes.Change([changes.Document('c', 'd', 'e')], ['b']))
 """
-# Appends changes of 1,000 bytes until 10 could not be written, and then small
-# ones, printing the ids of those that were.
+# Appends changes of 1,000 bytes until 10 of them fail, and then a small change;
+# prints the ids of all successful changes.
 _FILLER = """
 import itertools, sys
 from realm_tf.live import changes, document_log
@@ -94,10 +94,10 @@ class DocumentLogTest(absltest.TestCase):
     self._write()
     self.assertEqual(self._read(), [_FIRST, _SECOND])
 
-  def test_a_line_cut_short_anywhere_is_absent_and_the_log_goes_on(self):
+  def test_a_half_line_is_dropped_and_the_log_takes_more_changes(self):
     self._write()
     whole = self._bytes()
-    # Before its last change was acknowledged.
+    # The log before its last change was acknowledged.
     begun = whole.replace(log_lines.kept(2), log_lines.kept(1))
     start = begun.rstrip(b'\n').rfind(b'\n') + 1
     for end in range(start, len(begun)):
@@ -108,21 +108,21 @@ class DocumentLogTest(absltest.TestCase):
       log.close()
       self.assertEqual(self._bytes(), whole)
 
-  def test_what_is_damaged_is_told_and_left_as_it_is(self):
+  def test_a_damaged_file_is_refused_and_not_changed(self):
     self._write()
     for whole in (self._bytes(), b'My thesis.'):
       damaged = whole.replace(b'"add"', b'"odd"', 1)
       self._replace(damaged)
-      with self.assertRaisesRegex(errors.UserError, 'is damaged|log. Line 1'):
+      with self.assertRaisesRegex(errors.UserError, 'damage|first line'):
         self._read()
       self.assertEqual(self._bytes(), damaged)
 
-  def test_another_corpus_is_told(self):
+  def test_the_log_of_another_corpus_is_refused(self):
     self._write()
-    with self.assertRaisesRegex(errors.UserError, 'Found those of corpus'):
+    with self.assertRaisesRegex(errors.UserError, 'Found corpus corpus'):
       document_log.DocumentLog(self.path, 'other corpus')
 
-  def test_what_cannot_be_written_leaves_nothing(self):
+  def test_a_failed_append_leaves_no_bytes(self):
     log = document_log.DocumentLog(self.path, 'corpus')
     log.append([_FIRST])
     whole = self._bytes()
@@ -141,7 +141,7 @@ class DocumentLogTest(absltest.TestCase):
     whole = self._bytes()
     full = OSError(errno.ENOSPC, 'disk full')
     pwrite = os.pwrite
-    # Ten bytes at a time, and then none.
+    # Three writes of ten bytes succeed; the next one fails.
     parts = iter([10, 10, 10])
 
     def write_some(file, data, start):
@@ -164,7 +164,7 @@ class DocumentLogTest(absltest.TestCase):
     log.close()
     self.assertEqual(self._read(), [_FIRST, _SECOND])
 
-  def test_nothing_is_acknowledged_in_a_file_that_was_taken_away(self):
+  def test_nothing_is_acknowledged_in_a_moved_or_cut_file(self):
     log = document_log.DocumentLog(self.path, 'corpus')
     log.append([_FIRST])
     os.rename(self.path, self.path + '.1')  # As logrotate does.
@@ -201,7 +201,7 @@ class DocumentLogTest(absltest.TestCase):
     found = [change.remove[0] for change in self._read()]
     self.assertEqual(found, acknowledged)
 
-  def test_what_was_acknowledged_survives_a_kill(self):
+  def test_acknowledged_changes_survive_a_kill(self):
     writer = subprocess.Popen(
       [sys.executable, '-c', _WRITER, self.path],
       stdout=subprocess.PIPE,
@@ -215,10 +215,10 @@ class DocumentLogTest(absltest.TestCase):
     acknowledged = max([acknowledged, *map(int, rest)])
     ids = [change.remove[0] for change in self._read()]
     self.assertEqual(ids, [str(i) for i in range(len(ids))])
-    # One more may have been written and not told.
+    # The kill may have come after a write and before its number was printed.
     self.assertIn(len(ids), (acknowledged + 1, acknowledged + 2))
 
-  def test_a_kill_at_any_point_of_shortening_leaves_the_old_or_the_new(self):
+  def test_a_kill_during_shortening_leaves_the_old_log_or_the_new_one(self):
     self._write()
     whole, seen = self._bytes(), []
     for point in range(20):
@@ -232,11 +232,11 @@ class DocumentLogTest(absltest.TestCase):
       self.assertEqual(code, -signal.SIGKILL)
       self.assertIn(changes, ([_FIRST, _SECOND], _IN_FORCE))
       seen.append(changes == _IN_FORCE)
-    # Before open, fchmod, fsync and replace; then before close.
+    # The kills came before open, fchmod, fsync, replace, and close.
     self.assertEqual(seen, [False] * 4 + [True])
     self.assertEqual(changes, _IN_FORCE)
 
-  def test_a_shortened_log_goes_on(self):
+  def test_a_shortened_log_takes_more_changes(self):
     self._write()
     log = document_log.DocumentLog(self.path, 'corpus')
     log.shorten(changes.Change(_IN_FORCE[1].add, ['b']))
@@ -252,10 +252,10 @@ class DocumentLogTest(absltest.TestCase):
     self.assertTrue(log.is_long)
     log.shorten(changes.Change([], ['x' * 900]))
     self.assertFalse(log.is_long)
-    log.append([changes.Change([], ['x' * 1100])])  # There is a header.
+    log.append([changes.Change([], ['x' * 1100])])  # More than 900 + headers.
     self.assertTrue(log.is_long)
 
-  def test_what_cannot_be_shortened_stays_and_goes_on(self):
+  def test_a_log_stays_in_use_if_it_cannot_be_shortened(self):
     log = document_log.DocumentLog(self.path, 'corpus')
     log.append([_FIRST])
     full = mock.patch.object(os, 'fsync', side_effect=OSError('disk full'))

@@ -42,14 +42,14 @@ class CorpusEditsTest(absltest.TestCase):
   def test_without_edits_nothing_changes(self):
     self._assert_same(self._answers(self.edits), self.before)
 
-  def test_the_new_text_is_found_and_read(self):
+  def test_search_and_reader_use_the_new_text(self):
     self.edits.change(1, 'F f. D d d d.')
     for answer in self._answers(self.edits):
       for item in answer.evidence:  # All four blocks are read.
         is_edited = item.text == 'F f. D d d d.'
         self.assertEqual(item.block_id == 1, is_edited)
         self.assertEqual(item.text[item.start : item.end], item.answer)
-    # What the model finds is by the new text's own embedding.
+    # The score of the changed block comes from its new embedding.
     ids = tiny.TOKENIZER.token_ids_batch(['F f. D d d d.'])[0]
     lengths = self.loaded.config.lengths
     titles, bodies = self.edits.table.gather(
@@ -69,7 +69,7 @@ class CorpusEditsTest(absltest.TestCase):
       else:
         self.assertAlmostEqual(scores[block_id], score, places=6)
 
-  def test_a_restored_block_is_as_before(self):
+  def test_restored_blocks_give_the_first_answers_again(self):
     self.edits.change(1, 'F f.')
     self.edits.change(2, 'A.')
     self.edits.change(1, None)

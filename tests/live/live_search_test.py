@@ -44,7 +44,7 @@ class LiveSearchTest(absltest.TestCase):
     found = search.search(base, 2)
     np.testing.assert_array_equal(found.block_ids, [[1, -1]] * 3)
 
-  def test_a_change_copies_nothing_as_long_as_the_corpus(self):
+  def test_a_change_copies_no_array_of_the_length_of_the_corpus(self):
     ones = np.ones([2, 4], np.float32)
     index = mock.Mock()
     index.search.return_value = searcher_lib.Neighbors(
@@ -57,9 +57,9 @@ class LiveSearchTest(absltest.TestCase):
     search.remove([5, 10**6 + 1])
     search.restore(np.array([5]))
     found = search.search(ones[:1], 2)
-    self.assertEqual(found.block_ids.tolist(), [[7, 8]])  # 4 and 1.
+    self.assertEqual(found.block_ids.tolist(), [[7, 8]])  # Scores 4 and 1.
     _, peak = tracemalloc.get_traced_memory()
-    self.assertLess(peak, 10**5)  # A byte a block is ten times that.
+    self.assertLess(peak, 10**5)  # One byte for each block is 10**6.
 
 
 if __name__ == '__main__':

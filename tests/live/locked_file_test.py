@@ -20,7 +20,7 @@ class LockedFileTest(absltest.TestCase):
     self.folder = self.create_tempdir().full_path
     self.path = os.path.join(self.folder, 'log')
 
-  def test_what_is_no_local_file_is_told(self):
+  def test_paths_that_are_not_local_files_are_refused(self):
     os.mkfifo(os.path.join(self.folder, 'fifo'))
     os.symlink('loop', os.path.join(self.folder, 'loop'))
     for name in ('fifo', 'loop', '', 'none/log', '/dev/full', 'n' * 300):
@@ -33,10 +33,10 @@ class LockedFileTest(absltest.TestCase):
     log = document_log.DocumentLog(soft, 'corpus')
     os.link(self.path, hard)
     for other in (self.path, soft, os.path.relpath(self.path), hard):
-      with self.assertRaisesRegex(errors.UserError, 'must have one server'):
+      with self.assertRaisesRegex(errors.UserError, 'no other server uses'):
         document_log.DocumentLog(other, 'corpus')
     log.shorten(_CHANGE)
-    with self.assertRaisesRegex(errors.UserError, 'must have one server'):
+    with self.assertRaisesRegex(errors.UserError, 'no other server uses'):
       document_log.DocumentLog(self.path, 'corpus')
     log.close()
     self.assertTrue(os.path.islink(soft))
@@ -44,11 +44,11 @@ class LockedFileTest(absltest.TestCase):
     again.close()
     self.assertEqual(again.changes, [_CHANGE])
 
-  def test_a_file_that_is_replaced_while_it_is_opened(self):
+  def test_a_file_that_is_replaced_during_open_is_opened_again(self):
     lock, rounds = locked_file.lock, []
 
     def replaced_before(file, path):
-      if not rounds:  # By the server that ends.
+      if not rounds:
         os.replace(self.path, self.path + '.old')
       rounds.append(file)
       lock(file, path)
@@ -59,7 +59,7 @@ class LockedFileTest(absltest.TestCase):
     self.assertTrue(os.path.samestat(os.fstat(file), os.stat(self.path)))
     os.close(file)
 
-  def test_a_file_system_without_locks_is_said(self):
+  def test_a_file_system_without_locks_gives_a_warning(self):
     no_locks = OSError(errno.ENOLCK, 'No locks available')
     self.enter_context(
       mock.patch.object(locked_file.fcntl, 'flock', side_effect=no_locks)

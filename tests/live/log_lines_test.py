@@ -1,4 +1,4 @@
-"""Tests for realm_tf.live.log_lines: whatever is not as written is told."""
+"""Tests for realm_tf.live.log_lines."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -12,7 +12,6 @@ def _contents(*ids):
 
 
 def _log(contents, num_kept=None):
-  """Returns the lines of a log."""
   header, chain = log_lines.first('corpus')
   changes, chain = log_lines.chained(contents, chain)
   if num_kept is None:
@@ -21,13 +20,13 @@ def _log(contents, num_kept=None):
 
 
 def _read(data):
-  """Returns the changed ids, and the bytes that they take."""
+  """Returns the removed ids, and the bytes up to the last change's end."""
   log = log_lines.read('log', data, 'corpus')
   return [content['remove'][0] for content in log.contents], log.num_bytes
 
 
 class LogLinesTest(parameterized.TestCase):
-  def test_what_was_written_is_read(self):
+  def test_written_changes_are_read_again(self):
     lines = _log(_contents('é', 'b'))
     data = b''.join(lines)
     log = log_lines.read('log', data, 'corpus')
@@ -42,22 +41,22 @@ class LogLinesTest(parameterized.TestCase):
     b'\0' * 99 + b'\n',
     b'\xff\n{',
     b'[' * 200_000 + b'\n',
-    _log(_contents('a', 'b', 'c'))[-1][:-1],  # All but its end.
+    _log(_contents('a', 'b', 'c'))[-1][:-1],  # A line without its end.
   )
-  def test_what_no_server_acknowledged_is_dropped_and_said(self, tail):
+  def test_bytes_after_the_last_acknowledged_change_are_dropped(self, tail):
     whole = b''.join(_log(_contents('a', 'b')))
     with self.assertLogs(level='WARNING') as logs:
       self.assertEqual(_read(whole + tail), (['a', 'b'], len(whole)))
     self.assertIn(f'Dropped {len(tail)} bytes', logs.output[0])
 
-  def test_a_last_change_of_which_a_part_is_left_is_lost_and_said(self):
+  def test_a_damaged_last_change_is_lost_with_a_warning(self):
     lines = _log(_contents('a', 'b', 'c'))
     for part in (b'{', lines[-1][:-1], b'\0' * 99 + b'\n'):
       with self.assertLogs(level='WARNING') as logs:
         found, _ = _read(b''.join(lines[:-1]) + part)
       self.assertEqual(found, ['a', 'b'])
-      self.assertIn('which was acknowledged, is lost', logs.output[0])
-      with self.assertRaisesRegex(errors.UserError, 'Line 4 is damaged'):
+      self.assertIn('last acknowledged change is lost', logs.output[0])
+      with self.assertRaisesRegex(errors.UserError, 'damage in line 4'):
         _read(b''.join(lines[:-2]) + part)
 
   def test_pages_of_one_write_can_be_lost_in_any_order(self):
@@ -65,7 +64,7 @@ class LogLinesTest(parameterized.TestCase):
     lines[3] = b'\0' * len(lines[3])
     self.assertEqual(_read(b''.join(lines))[0], ['a'])
 
-  def test_a_flipped_byte_is_told(self):
+  def test_every_flipped_bit_is_noticed(self):
     lines = _log(_contents('a', 'b'))
     whole = b''.join(lines)
     line_2 = range(len(lines[0]), len(lines[0] + lines[1]) - 1)
@@ -88,16 +87,16 @@ class LogLinesTest(parameterized.TestCase):
     ('exchanged', [0, 2, 1, 3], 'must be change 2, .* Found change 3'),
     ('twice', [0, 1, 1, 2, 3], 'must be change 3, .* Found change 2'),
     ('last_twice', [0, 1, 2, 3, 3], 'must be change 5, .* Found change 4'),
-    ('one_cut_off', [0, 1, 2], 'must hold 4 changes. Found 3'),
-    ('all_cut_off', [], 'must hold 4 changes. Found 0'),
+    ('one_cut_off', [0, 1, 2], 'must contain 4 changes. Found 3'),
+    ('all_cut_off', [], 'must contain 4 changes. Found 0'),
   )
-  def test_lines_that_are_not_all_there_in_order(self, places, message):
+  def test_missing_and_moved_lines_are_refused(self, places, message):
     one, two, *changes = _log(_contents('a', 'b', 'c', 'd'))
     data = one + two + b''.join(changes[i] for i in places)
     with self.assertRaisesRegex(errors.UserError, message):
       _read(data)
 
-  def test_a_line_of_another_log_in_its_place(self):
+  def test_a_line_of_another_log_is_refused(self):
     ours = _log(_contents('a', 'b', 'c'))
     ours[3] = _log(_contents('x', 'b', 'c'))[3]
     with self.assertRaisesRegex(errors.UserError, 'log:4 .*after change 1'):
@@ -113,7 +112,7 @@ class LogLinesTest(parameterized.TestCase):
     b'{"corpus_fingerprint": "corpus", "sha256": "06bfe1d72dd847ae"}\n',
     b''.join(_log([])).replace(b'\n', b'\r\n'),
   )
-  def test_another_file_is_told(self, data):
+  def test_other_files_are_refused(self, data):
     with self.assertRaisesRegex(errors.UserError, 'must be a documents log'):
       _read(data)
 

@@ -8,7 +8,7 @@ from realm_tf.live import watcher
 
 
 class WatcherTest(absltest.TestCase):
-  def test_looks_until_it_is_closed_also_after_an_error(self):
+  def test_calls_go_on_after_an_error_until_close(self):
     looks, enough = [], threading.Event()
 
     def look():
