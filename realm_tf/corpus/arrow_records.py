@@ -1,7 +1,7 @@
 """Streams the records of Parquet and Arrow files, and of folders of these.
 
-The only import of pyarrow, done when such a file is read. Files are read in
-batches, memory-mapped, and only the columns that are used.
+Only this file imports pyarrow, when it reads such a file. It maps the file into
+memory and reads the requested columns in batches.
 """
 
 from collections.abc import Container, Iterator
@@ -20,8 +20,7 @@ def read(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
   """Yields ('file, row number', record) of a local Parquet or Arrow file.
 
-  Args:
-    names: Columns to read, in any case; a file without any is read whole.
+  Reads the columns in `names`, in any case; without any such column, all.
   """
   import pyarrow as pa  # pylint: disable=g-import-not-at-top
 
@@ -33,7 +32,7 @@ def read(
         yield f'{path}, row {number}', record
   except (OSError, TypeError, ValueError, pa.ArrowException) as error:
     raise errors.UserError(
-      f'{path} must be a Parquet or an Arrow file; it is not, from row '
+      f'{path} must be a Parquet or an Arrow file. Found other data from row '
       f'{number + 1} on: {str(error)[:200]}. Check it, or save it again.'
     ) from error
 
@@ -41,10 +40,7 @@ def read(
 def read_folder(
   folder: str, split: str, names: Container[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields records of a Hugging Face dataset, or of `split` of a DatasetDict.
-
-  `Dataset.save_to_disk` writes Arrow streams, and lists them in state.json.
-  """
+  """Yields `Dataset.save_to_disk`'s records, or `split` of a DatasetDict's."""
   if os.path.exists(os.path.join(folder, 'dataset_dict.json')):
     folder = os.path.join(folder, split)
   path = os.path.join(folder, 'state.json')
@@ -52,7 +48,7 @@ def read_folder(
   if not os.path.isfile(path):
     raise errors.UserError(
       f'{path} must be a file that `save_to_disk` of the datasets library '
-      f'wrote; there is none. {advice}'
+      f'wrote. Found no file. {advice}'
     )
   with files.reading(path) as file:
     state = json_text.parse_object(file.read(), path, advice)
@@ -60,7 +56,7 @@ def read_folder(
     parts = [os.path.join(folder, f['filename']) for f in state['_data_files']]
   except (KeyError, TypeError) as error:
     raise errors.UserError(
-      f'{path} must list the files of the dataset; it does not. {advice}'
+      f'{path} must list the files of the dataset. Found no list. {advice}'
     ) from error
   for part in parts:
     yield from read(part, names)
@@ -75,17 +71,17 @@ def _batches(path: str, names: Container[str]) -> Iterator:
     source.seek(0)
     if magic[:4] == b'PAR1':
       with parquet.ParquetFile(source) as file:
-        wanted = _wanted(file.schema_arrow.names, names)
-        yield from file.iter_batches(_BATCH_ROWS, columns=wanted)
+        columns = _columns(file.schema_arrow.names, names)
+        yield from file.iter_batches(_BATCH_ROWS, columns=columns)
       return
     is_file = magic == b'ARROW1'
     with (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source) as table:
-      wanted = _wanted(table.schema.names, names)
+      columns = _columns(table.schema.names, names)
       numbers = range(table.num_record_batches) if is_file else ()
       for batch in map(table.get_batch, numbers) if is_file else table:
         for start in range(0, len(batch), _BATCH_ROWS):
-          yield batch.select(wanted).slice(start, _BATCH_ROWS)
+          yield batch.select(columns).slice(start, _BATCH_ROWS)
 
 
-def _wanted(columns, names) -> list[str]:
+def _columns(columns, names) -> list[str]:
   return [c for c in columns if c in names or c.lower() in names] or columns

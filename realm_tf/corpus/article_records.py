@@ -1,7 +1,4 @@
-"""Articles, and how they are made of the records of many tools.
-
-{"id", "title", "text"}, or other keys of the field -> Article
-"""
+"""Articles, parsed from {"id", "title", "text"} and other tools' records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,10 +15,9 @@ class Article(NamedTuple):
   """One document of the knowledge corpus.
 
   Attributes:
-    text: Text, one paragraph a line.
-    article_id: Id in the source, else the number of the article, from 0.
-    is_wikitext: Whether `text` has MediaWiki's markup; `sources.plain` removes
-      it.
+    text: One paragraph a line.
+    article_id: Id in the source, else the article's number, from 0.
+    is_wikitext: Whether `text` still has MediaWiki's markup.
     links: Titles that the source links to, without the links in wikitext.
   """
 
@@ -33,12 +29,10 @@ class Article(NamedTuple):
 
 
 class Keys(NamedTuple):
-  """Keys of articles; where one is '', the first known one that is there.
+  """Keys to read articles by; '' means the first known key in the record.
 
-  Attributes:
-    article_id: Every record must have it if it is given; so for `text`.
-    title: A record without it, or with null, has an empty title.
-    text: A string, or a list of paragraphs.
+  A given `article_id` or `text` must be in every record. A missing or null
+  title is an empty one. The text is a string or a list of paragraphs.
   """
 
   article_id: str = ''
@@ -59,15 +53,14 @@ class Keys(NamedTuple):
 
   @property
   def names(self) -> set[str]:
-    """Names of all keys that are read."""
     return {*self.ids, *self.titles, *self.texts}
 
 
 def parse(where: str, record: Mapping[str, Any], keys: Keys) -> Article:
-  """Returns the article of a record; UserError without a text or with others.
+  """Returns the article of a record; UserError if a field is unusable.
 
-  A null text is an empty one. A first line that is the title is left out: every
-  block has it anyway.
+  A null text is an empty one. A first line that repeats the title is dropped,
+  because every block begins with the title.
   """
   text = record_fields.find(record, keys.texts)
   if text is None:
@@ -92,7 +85,7 @@ def _need(
   if not record_fields.has(record, names):
     raise errors.UserError(
       f'{where} must have {"one of " * (len(names) > 1)}'
-      f'{", ".join(map(repr, names))}; it has '
+      f'{", ".join(map(repr, names))}. Found '
       f'{", ".join(map(repr, list(record)[:9])) or "nothing"}. An article is '
       f'{{"title": ..., "text": ..., "id": optional}}; {flag} names another '
       'key.'

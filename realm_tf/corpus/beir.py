@@ -1,10 +1,8 @@
-"""Reads BEIR folders.
+"""Reads BEIR folders (Thakur et al. 2021, https://arxiv.org/abs/2104.08663).
 
-  DIR/corpus.jsonl     {"_id", "title", "text"}
-  DIR/queries.jsonl    {"_id", "text"}
-  DIR/qrels/SPLIT.tsv  query-id, corpus-id, score, with a header
-
-Thakur et al. 2021 (https://arxiv.org/abs/2104.08663).
+DIR/corpus.jsonl     {"_id", "title", "text"}
+DIR/queries.jsonl    {"_id", "text"}
+DIR/qrels/SPLIT.tsv  query-id, corpus-id, score, with a header
 """
 
 from collections.abc import Iterator
@@ -21,16 +19,15 @@ PREFIX = 'beir:'
 
 
 def corpus_file(item: str) -> str:
-  """Returns the file of articles of 'beir:DIR'."""
+  """Returns the articles' file of 'beir:DIR'."""
   return _file(_parse(item)[0], 'corpus.jsonl')
 
 
 def read_queries(item: str) -> Iterator[tuple[str, str, str]]:
   """Yields (query id, text, id of its most relevant article).
 
-  Args:
-    item: 'beir:DIR' or 'beir:DIR@SPLIT'; SPLIT is 'test' by default. Queries
-      without a relevant article in the split are left out.
+  Leaves out queries without a relevant article in the split ('beir:DIR@SPLIT',
+  default 'test').
   """
   folder, split = _parse(item)
   qrels = qrels_lib.read(_file(folder, os.path.join('qrels', f'{split}.tsv')))

@@ -23,12 +23,12 @@ _LONGEST_PART = 500_000  # Characters; longer articles are tokenized in parts.
 
 
 class Block(NamedTuple):
-  """A piece z of an article.
+  """A block z of an article.
 
   Attributes:
-    text: The body as written.
-    title_ids: Wordpieces of the title, int32 [Lt], cut if it is too long.
-    body_ids: Wordpieces of the body, int32 [Lz].
+    text: The body.
+    title_ids: int32 [Lt], cut to at most half a block.
+    body_ids: int32 [Lz].
     sentence_ends: End of each sentence in `body_ids`, int32; the last is Lz.
   """
 
@@ -45,10 +45,9 @@ def cut_batch(
   tokenizer: wordpiece.WordpieceTokenizer,
   max_block_wordpieces: Optional[int] = 288,
 ) -> Iterator[Block]:
-  """Yields the blocks of articles, which are tokenized in one call.
+  """Yields the blocks of articles, which one call tokenizes.
 
-  Args:
-    max_block_wordpieces: None makes each article one block, however long.
+  With `max_block_wordpieces` None each article is one block.
   """
   titles = tokenizer.token_ids_batch([article.title for article in articles])
   texts = tokenizer.tokenize_batch([article.text for article in articles])
@@ -58,7 +57,7 @@ def cut_batch(
       ends = ends.astype(np.int32)
       yield Block(*article[:3], title_ids, tokens.ids, ends)
       continue
-    # Titles are labels: they never take more than half a block.
+    # A long title must leave room for the body.
     title_ids = title_ids[: max_block_wordpieces // 2]
     max_body = max_block_wordpieces - _NUM_SPECIALS - len(title_ids)
     if len(ends) and np.max(np.diff(ends, prepend=0)) > max_body:
@@ -70,13 +69,13 @@ def cut_batch(
 def batches(
   articles: Iterable[sources.Article],
 ) -> Iterator[list[sources.Article]]:
-  """Groups articles for `cut_batch`, bounded in number and in characters."""
+  """Yields lists for `cut_batch`, bounded in number and in characters."""
   parts = itertools.chain.from_iterable(map(_parts, articles))
   return sources.in_batches(parts, _BATCH_ARTICLES)
 
 
 def _parts(article: sources.Article) -> Iterator[sources.Article]:
-  """Splits a very long article at the end of a line or, if none, a word."""
+  """Splits a very long article at a line's end or, without one, a space."""
   text, start = article.text, 0
   if not article.is_wikitext:
     while len(text) - start > _LONGEST_PART:
@@ -90,7 +89,7 @@ def _parts(article: sources.Article) -> Iterator[sources.Article]:
 
 def _sentence_token_ends(text: str, tokens: wordpiece.Tokens) -> np.ndarray:
   """Returns the end of each non-empty sentence in `tokens`, int64."""
-  # Sentences end at white space, so none ends inside a token.
+  # Sentences end at white space, never inside a token.
   spans = sentences.split_sentences(text)
   ends = np.searchsorted(tokens.starts, [end for _, end in spans])
   return ends[np.diff(ends, prepend=0) > 0]

@@ -1,4 +1,4 @@
-"""Sentences with named entities, as in CoNLL-2003: files, labels and scores."""
+"""CoNLL-2003's sentences with named entities: files, labels and scores."""
 
 from collections.abc import Iterable, Iterator, Sequence
 import re
@@ -13,7 +13,7 @@ _DOCUMENT = '-DOCSTART-'
 
 
 class Entity(NamedTuple):
-  """Words [start, end) that name something of `type`."""
+  """A named entity: words or characters [start, end)."""
 
   start: int
   end: int
@@ -21,7 +21,7 @@ class Entity(NamedTuple):
 
 
 class Scores(NamedTuple):
-  """Scores in percent; an entity is right if its edges and type are."""
+  """Scores in percent; a right entity has the right edges and type."""
 
   precision: float
   recall: float
@@ -29,14 +29,13 @@ class Scores(NamedTuple):
 
 
 class LabeledSentence(NamedTuple):
-  """A sentence of one or more words, with entities as ranges of words."""
+  """One or more words, with entities as ranges of words."""
 
   words: tuple[str, ...]
   entities: tuple[Entity, ...]
 
   @property
   def text(self) -> str:
-    """The words, separated by spaces."""
     return ' '.join(self.words)
 
   def in_characters(self) -> list[Entity]:
@@ -51,12 +50,11 @@ class LabeledSentence(NamedTuple):
 
 
 def read(paths: Sequence[str]) -> list[LabeledSentence]:
-  """Reads all sentences of all files.
+  """Reads all sentences of files and globs.
 
-  A line has a word in its first column and the word's IOB1 or IOB2 label in its
-  last; columns between are ignored. Tabs separate the columns of a line that
-  has some, otherwise spaces do. Blank lines end sentences; -DOCSTART- lines are
-  skipped.
+  The first column of a line is a word, and the last its IOB1 or IOB2 label.
+  Tabs separate columns or, in a line without tabs, spaces. A blank line ends a
+  sentence; -DOCSTART- lines are skipped.
   """
   sentences = [
     sentence
@@ -66,7 +64,7 @@ def read(paths: Sequence[str]) -> list[LabeledSentence]:
   ]
   if not sentences:
     raise errors.UserError(
-      f'{", ".join(paths)} must have labeled sentences; it has none.'
+      f'{", ".join(paths)} must have labeled sentences. Found none.'
     )
   return sentences
 
@@ -82,7 +80,7 @@ def _read_file(path: str) -> Iterator[LabeledSentence]:
       if len(columns) < 2 or not word or not _LABEL.fullmatch(label):
         raise errors.UserError(
           f'{path}:{number} must be a word and, in the last column, O, B-TYPE '
-          f'or I-TYPE; it reads {line.strip()[:40]!r}. Correct it.'
+          f'or I-TYPE. Found {line.strip()[:40]!r}. Correct it.'
         )
       words.append(word)
       labels.append(label)
@@ -94,12 +92,9 @@ def _read_file(path: str) -> Iterator[LabeledSentence]:
 
 
 def _columns(line: str) -> list[str]:
-  """Returns the columns of a line, none if it is blank.
-
-  Other spaces, such as U+00A0, are a part of a word.
-  """
   if not line.strip():
     return []
+  # Other spaces, such as U+00A0, are a part of a word.
   if '\t' in line:
     return [column.strip(' ') for column in line.strip('\r\n').split('\t')]
   return re.split(' +', line.strip(' \r\n'))
@@ -110,14 +105,7 @@ def _sentence(words, labels) -> LabeledSentence:
 
 
 def decode(labels: Sequence[str]) -> list[Entity]:
-  """Returns the entities of IOB1 or IOB2 labels, in order.
-
-  Like conlleval, an entity begins at B-X, and at I-X unless the label before is
-  also of type X.
-
-  Args:
-    labels: 'O', 'B-X' or 'I-X' for each word.
-  """
+  """Returns the entities of IOB1 or IOB2 labels, as conlleval does."""
   entities, start = [], 0
   for i, label in enumerate([*labels, OUTSIDE]):
     prefix, _, kind = label.partition('-')
@@ -130,7 +118,7 @@ def decode(labels: Sequence[str]) -> list[Entity]:
 
 
 def encode(num_words: int, entities: Iterable[Entity]) -> list[str]:
-  """Returns the IOB2 labels of entities, which must not overlap."""
+  """Returns the IOB2 labels of entities that do not overlap."""
   labels = [OUTSIDE] * num_words
   for start, end, kind in entities:
     labels[start:end] = [f'B-{kind}'] + [f'I-{kind}'] * (end - start - 1)
@@ -140,12 +128,12 @@ def encode(num_words: int, entities: Iterable[Entity]) -> list[str]:
 def score(
   gold: Iterable[Sequence[Entity]], predicted: Iterable[Sequence[Entity]]
 ) -> Scores:
-  """Returns the scores over the entities of all sentences."""
+  """Returns micro-averaged scores over all sentences."""
   num_gold = num_predicted = num_right = 0
-  for want, got in zip(gold, predicted, strict=True):
-    num_gold += len(want)
-    num_predicted += len(got)
-    num_right += len(set(want) & set(got))
+  for expected, found in zip(gold, predicted, strict=True):
+    num_gold += len(expected)
+    num_predicted += len(found)
+    num_right += len(set(expected) & set(found))
   precision = 100.0 * num_right / max(num_predicted, 1)
   recall = 100.0 * num_right / max(num_gold, 1)
   total = precision + recall

@@ -1,4 +1,4 @@
-"""Counts of what reading keeps and of what it leaves out, by reason."""
+"""Counts the records that a reader keeps and leaves out, by reason."""
 
 import collections
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ UNREADABLE = 'unreadable'
 EMPTY = 'empty'
 REPEATED = 'repeated id'
 UNTITLED = 'articles without a title'
-_NUM_LOGGED = 20  # A file that is no text at all would fill the log.
+_NUM_LOGGED = 20  # A binary file would fill the log.
 _Given = TypeVar('_Given')
 _Made = TypeVar('_Made')
 
@@ -21,13 +21,12 @@ class Counts:
   """Counters of a job that reads articles, sentences or queries.
 
   Args:
-    skip_errors: Whether unreadable records are skipped and counted. By default
-      the first is an error.
+    skip_errors: Whether unreadable records are skipped, or raise an error.
 
   Attributes:
     kept: 'articles', 'sentences' -> number.
     left_out: Reason -> number.
-    on_redirect: Called with the title of each redirect, and with its goal.
+    on_redirect: Receives the title of each redirect and its goal.
   """
 
   def __init__(self, skip_errors: bool = False):
@@ -40,12 +39,12 @@ class Counts:
     self.kept[what] += number
 
   def drop(self, reason: str, number: int = 1) -> None:
-    """Counts what is left out on purpose."""
+    """Counts records that are left out on purpose."""
     if number:
       self.left_out[reason] += number
 
   def error(self, error: errors.UserError, reason: str = UNREADABLE) -> None:
-    """Counts a record that cannot be used, or raises `error`."""
+    """Counts an unusable record, or raises `error`."""
     if not self.skips:
       raise error
     self.left_out[reason] += 1
@@ -57,11 +56,7 @@ class Counts:
     records: Iterable[tuple[str, _Given]],
     parse: Callable[[str, _Given], _Made],
   ) -> Iterator[tuple[str, _Made]]:
-    """Yields (place, parse(place, record)); `error` gets what `parse` raises.
-
-    Args:
-      records: (Place, record); what their reader raises is not caught.
-    """
+    """Yields (place, parse(place, record)); counts the errors of `parse`."""
     for where, record in records:
       try:
         made = parse(where, record)
@@ -80,10 +75,10 @@ class Counts:
     return f'{text} Left out: {", ".join(numbers)}.'
 
 
-STRICT = Counts()  # For readers that count nothing: the first error is raised.
+STRICT = Counts()  # Raises the first error; readers may share it.
 
 
 def num_articles(kept: Mapping[str, int], left_out: Mapping[str, int]) -> int:
-  """Returns the number of articles that got a number, also of those dropped."""
+  """Returns the number of articles with a number: kept and dropped ones."""
   reasons = 'list', 'disambiguation', EMPTY, REPEATED
   return kept.get('articles', 0) + sum(left_out.get(r, 0) for r in reasons)

@@ -1,4 +1,4 @@
-"""Streams the rows of CSV and TSV files, as records if they have a header."""
+"""Streams the rows of CSV and TSV files; a header makes records of them."""
 
 from collections.abc import Container, Iterator
 import csv
@@ -15,12 +15,7 @@ csv.field_size_limit(sys.maxsize)  # A field may be a long article.
 
 
 def delimiter(header: str, names: Container[str]) -> str:
-  """Returns what separates the columns of a header; '' if it is none.
-
-  Args:
-    header: First line of a file.
-    names: A header has one of these, in any case.
-  """
+  """Returns a header's delimiter; '' if it has none of `names` in any case."""
   for mark in _DELIMITERS:
     try:
       columns = next(csv.reader([header], delimiter=mark), [])
@@ -36,16 +31,12 @@ def read(
   names: Container[str],
   counts: counts_lib.Counts = counts_lib.STRICT,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields ('file:line', record) of a file with a header.
-
-  Args:
-    names: Names of columns, one of which the header must have.
-  """
+  """Yields ('file:line', record); the header must have a column in `names`."""
   line = next((line for _, line in files.read_lines(path) if line.strip()), '')
   mark = delimiter(line, names)
   if not mark:
     raise errors.UserError(
-      f'{path} must begin with the names of its columns; it begins with '
+      f'{path} must begin with the names of its columns. Found '
       f'{line.strip()[:60]!r}. Add a header, or name its columns by --id_key, '
       '--title_key and --text_key.'
     )
@@ -55,7 +46,7 @@ def read(
   def record(where: str, row: list[str]) -> dict[str, Any]:
     if len(row) != len(header):
       raise errors.UserError(
-        f'{where} must have {len(header)} columns, as the header; it has '
+        f'{where} must have {len(header)} columns, as the header. Found '
         f'{len(row)}. Correct it.'
       )
     return dict(zip(header, row, strict=True))
@@ -66,10 +57,10 @@ def read(
 def rows(
   path: str, mark: str, counts: counts_lib.Counts = counts_lib.STRICT
 ) -> Iterator[tuple[str, list[str]]]:
-  """Yields ('file:line', columns) of each row; quotes may enclose lines."""
+  """Yields ('file:line', columns); a quoted field may span lines."""
   undecoded: list[errors.UserError] = []
 
-  def lines() -> Iterator[str]:  # All, so that none is missing within quotes.
+  def lines() -> Iterator[str]:  # Keeps bad lines, which may be inside quotes.
     for _, line, problem in files.read_all_lines(path):
       if problem:
         undecoded.append(problem)
@@ -85,7 +76,8 @@ def rows(
       return
     except csv.Error as error:
       problem = errors.UserError(
-        f'{where} must be a row with quotes in pairs: {error}. Correct it.'
+        f'{where} must be a row with quotes in pairs. Found: {error}. Correct '
+        'it.'
       )
     problem = undecoded[0] if undecoded else problem
     undecoded.clear()

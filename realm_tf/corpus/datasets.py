@@ -1,7 +1,6 @@
 """Streams the records of 'tfds:NAME[@SPLIT]' and 'hf_disk:DIR[@SPLIT]'.
 
-TensorFlow Datasets, and Hugging Face datasets that were saved to disk. The only
-import of tensorflow_datasets, done when such a dataset is read.
+Only this file imports tensorflow_datasets, when it reads such a dataset.
 """
 
 from collections.abc import Container, Iterator
@@ -13,7 +12,7 @@ from realm_tf.corpus import arrow_records
 
 _TFDS, _HF_DISK = PREFIXES = 'tfds:', 'hf_disk:'
 
-# How wiki40b marks up its texts.
+# Marks in wiki40b's texts.
 _WIKI40B_TITLE = re.compile(r'\s*_START_ARTICLE_\n(.*)\n')
 _WIKI40B_MARK = re.compile(r'_START_(SECTION|PARAGRAPH)_\n|_NEWLINE_')
 
@@ -21,12 +20,11 @@ _WIKI40B_MARK = re.compile(r'_START_(SECTION|PARAGRAPH)_\n|_NEWLINE_')
 def read(
   item: str, names: Container[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields (place, record) of a dataset, without wiki40b's marks in a "text".
+  """Yields (place, record) of a dataset; removes wiki40b's marks from texts.
 
   Args:
-    item: 'tfds:' and a name for tfds.load, e.g. 'squad', or 'hf_disk:' and a
-      folder. A suffix '@SPLIT' replaces the split 'train'; with 'tfds:' SPLIT
-      may be a slice.
+    item: 'tfds:NAME' for tfds.load, or 'hf_disk:DIR'. A suffix '@SPLIT'
+      replaces the split 'train'; for 'tfds:' it may be a slice.
   """
   name, split = _split(item)
   if name.startswith(_HF_DISK):
@@ -48,21 +46,20 @@ def read(
 def read_tagged_sentences(
   item: str,
 ) -> Iterator[tuple[str, str, list[Optional[tuple[int, int]]]]]:
-  """Yields (title, text, spans in characters) of a dataset of TensorFlow's.
+  """Yields (title, text, character spans) of a TensorFlow dataset.
 
-  The authors of REALM trained on salient_span_wikipedia/sentences. Its spans
-  are in bytes; one that cuts a character in two becomes None.
+  A span in bytes that cuts a character in two becomes None.
   """
   if item.startswith(_HF_DISK):
     raise errors.UserError(
-      f"Tagged sentences of a dataset must be '{_TFDS}NAME'; got {item}. Write "
-      'them to a JSONL file.'
+      f"Tagged sentences of a dataset must be '{_TFDS}NAME'. Found {item}. "
+      'Write them to a JSONL file.'
     )
   name, split = _split(item)
   for record in _load_tfds(name, split):
     if not {'text', 'spans'}.issubset(record):
       raise errors.UserError(
-        f"'{name}' must have tagged sentences, with text and spans; it has "
+        f"'{name}' must have tagged sentences, with text and spans. Found "
         f'{", ".join(record)}. Choose e.g. salient_span_wikipedia/sentences.'
       )
     text, spans = record['text'], record['spans']
@@ -84,15 +81,15 @@ def _load_tfds(name: str, split: str) -> Iterator[dict[str, Any]]:
   name = name.removeprefix(_TFDS)
   try:
     return iter(tfds.as_numpy(tfds.load(name, split=split)))
-  except Exception as error:  # Any of dozens of types.
+  except Exception as error:  # tfds.load raises dozens of types.
     raise errors.UserError(
       f"'{_TFDS}{name}' must be a dataset, and {split!r} a split of it, that "
-      f'tfds.load can prepare; it says: {str(error)[:200]}'
+      f'tfds.load can prepare. Found: {str(error)[:200]}'
     ) from error
 
 
 def _as_text(value: Any) -> Any:
-  """Returns a record of NumPy's types in Python's, with text for bytes."""
+  """Converts NumPy's types to Python's, and bytes to text."""
   if isinstance(value, bytes):
     return value.decode('utf-8', 'replace')
   if isinstance(value, dict):

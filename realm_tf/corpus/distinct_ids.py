@@ -1,4 +1,4 @@
-"""Finds ids that come twice, in bounded memory."""
+"""Finds repeated ids in little memory."""
 
 import array
 import bisect
@@ -9,9 +9,9 @@ _NUM_RECENT = 1 << 20
 
 
 class SeenIds:
-  """A growing set of ids: 8 bytes each, of which the last are in a dictionary.
+  """A growing set of hashes of ids: 8 bytes each, except the newest 2^20.
 
-  It keeps hashes: of 10^7 ids two have the same with a probability of 3e-6.
+  Two of 10^7 ids have the same hash with a probability of 3e-6.
   """
 
   def __init__(self):

@@ -1,9 +1,10 @@
-"""Names files that are no text, by their first bytes."""
+"""Recognizes files that are no text by their first bytes."""
 
 from realm_tf import errors
 
-# First bytes -> kind. What pyarrow reads is in TABLES.
+# First bytes of files that pyarrow reads.
 TABLES = (b'PAR1', b'ARROW1', b'\xff\xff\xff\xff')
+# First bytes -> kind.
 _KINDS = {
   b'PK\x03\x04': 'a zip archive (.zip, .docx, .xlsx, .odt or .epub)',
   b'PK\x05\x06': 'an empty zip archive',
@@ -37,21 +38,21 @@ _KINDS = {
 _PICKLES = tuple(b'\x80%c' % version for version in range(2, 6))
 _HTML = b'<!doctype html', b'<html'
 _TAR_MARK = slice(257, 262)
-_NUM_HTML = 1024  # Bytes in which an HTML page says what it is.
+_NUM_HTML = 1024  # Bytes to search for the mark of an HTML page.
 
 
 def check(path: str, head: bytes) -> None:
-  """Raises UserError if a file that begins with `head` is no UTF-8 text."""
+  """Raises UserError if a file with the first bytes `head` is no text."""
   kind = name(head)
   if kind:
     raise errors.UserError(
-      f'{path} must be plain text in UTF-8 here; it is {kind}. Unpack or '
+      f'{path} must be plain text in UTF-8 here. Found {kind}. Unpack or '
       'convert it.'
     )
 
 
 def name(head: bytes) -> str:
-  """Returns what a file that begins with `head` is; '' if it may be text."""
+  """Returns the kind of a file, 'a PDF'; '' if it may be text."""
   for beginning, kind in _KINDS.items():
     if head.startswith(beginning):
       return kind

@@ -1,7 +1,6 @@
 """Streams the objects of a JSON file: lines, one array, or indented objects.
 
-The field's question files (DPR, FiD) are one array, often of gigabytes, and
-SQuAD's are one object, on one line or indented.
+DPR's and FiD's files are one array, often of gigabytes; SQuAD's are one object.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,13 +21,11 @@ _LONGEST_WORD = 16  # Characters of a JSON word, e.g. 'false', or an escape.
 
 
 def read(path: str, counts: counts_lib.Counts = counts_lib.STRICT) -> _Records:
-  """Yields ('file:line', object) of JSON lines, of an array, or of objects.
+  """Yields ('file:line', object); `counts` may skip bad JSON lines.
 
-  Args:
-    counts: May skip bad lines. An array or indented objects end at what is no
-      JSON.
+  A syntax error in an array or in indented objects always raises UserError.
   """
-  # Two lines tell lines of objects from one indented object.
+  # Two lines tell JSON lines from one indented object.
   first = files.first_lines(files.head(path), 2)
   is_array = bool(first) and first[0].startswith('[')
   if is_array or (len(first) == 2 and not any(map(_is_object, first))):
@@ -39,7 +36,7 @@ def read(path: str, counts: counts_lib.Counts = counts_lib.STRICT) -> _Records:
 def read_lines(
   path: str, counts: counts_lib.Counts = counts_lib.STRICT
 ) -> _Records:
-  """Yields ('file:line', object) of each line; `counts` may skip bad lines."""
+  """Yields ('file:line', object) of each line; `counts` may skip bad ones."""
   lines = (
     (f'{path}:{number}', line.rstrip())
     for number, line in files.read_lines(path, counts)
@@ -51,7 +48,7 @@ def read_lines(
 
 
 def read_texts(paths: Iterable[str]) -> Iterator[str]:
-  """Returns "text" of each line of JSONL files; finds missing ones at once."""
+  """Returns each line's "text"; reports missing files at once."""
   found = [file for path in paths for file in files.find_files(path)]
   records = itertools.chain.from_iterable(map(read_lines, found))
   return itertools.starmap(_text, records)
@@ -75,7 +72,7 @@ def _is_object(line: str) -> bool:
 def _object(where: str, value: Any) -> dict[str, Any]:
   if not isinstance(value, dict):
     raise errors.UserError(
-      f'{where} must be a JSON object; it is a {type(value).__name__}. '
+      f'{where} must be a JSON object. Found a {type(value).__name__}. '
       'Correct it.'
     )
   return value
@@ -101,7 +98,7 @@ def _elements(text: '_Text') -> Iterator[tuple[str, Any]]:
 
 
 class _Text:
-  """The text of a file; only the next part is in memory."""
+  """A position in the text of a file; only the next part is in memory."""
 
   def __init__(self, path: str):
     self._path = path
@@ -113,7 +110,7 @@ class _Text:
     return f'{self._path}:{self._number}'
 
   def next_mark(self) -> str:
-    """Returns the next character that is no space; '' at the end."""
+    """Skips white space; returns the next character, '' at the end."""
     while True:
       space = cast(re.Match, _SPACE.match(self._text, self._at))
       self._move(space.end())
@@ -123,16 +120,16 @@ class _Text:
         return ''
 
   def take(self, marks: str) -> str:
-    """Returns and passes the next character, which must be one of `marks`."""
+    """Returns and passes the next mark; UserError if not in `marks`."""
     mark = self.next_mark()
     if not mark or mark not in marks:
       found = repr(mark) if mark else 'the end of the file'
-      raise self.error(f'must have {" or ".join(marks)}; found {found}')
+      raise self.error(f'must have {" or ".join(marks)}. Found {found}')
     self._move(self._at + 1)
     return mark
 
   def take_value(self) -> Any:
-    """Returns and passes a JSON value that is longer than a word."""
+    """Returns and passes a JSON value."""
     while True:
       try:
         value, end = json_text.take(self._text, self._at)
@@ -158,11 +155,11 @@ class _Text:
     self._at = end
 
   def _grow(self) -> bool:
-    """Reads as much again as is not yet passed; False at the end."""
+    """Doubles the text in memory; returns False at the end of the file."""
     parts, number = [], 0
-    # Doubles, so that a long value is not parsed again for every line.
-    wanted = max(_CHUNK, len(self._text) - self._at)
-    while number < wanted and (line := next(self._lines, '')):
+    # Doubling bounds how often a long value is parsed again.
+    needed = max(_CHUNK, len(self._text) - self._at)
+    while number < needed and (line := next(self._lines, '')):
       parts.append(line)
       number += len(line)
     if parts:

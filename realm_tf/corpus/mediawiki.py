@@ -1,7 +1,4 @@
-"""Reads MediaWiki's XML dumps and removes markup.
-
-dump -> pages (page_xml) -> plain text (wikitext, holes)
-"""
+"""Reads MediaWiki's XML dumps and removes markup."""
 
 from collections.abc import Iterator
 import re
@@ -32,14 +29,14 @@ _BEFORE_LINES = (
     re.compile(r'\b(?:https?|ftp)://[^\s<>\[\]|"]*[^\s<>\[\]|".,;:!?)]'),
     holes.HOLE,
   ),
-  # Remains of markup that is not closed.
+  # Markup that is not closed.
   (re.compile(r'<ref\b[^\n]*', re.IGNORECASE), ''),
   (re.compile(r"\[\[|\]\]|\{\{+|\}\}+|\{\||\|\}|''+|<!--|-->|<nowiki/?"), ''),
   (re.compile(r'__[A-Z]{3,}__'), ''),  # Behavior switches.
   (_SPACES, ' '),
 )
-# Remains of a removed template in brackets: '( ; born 1900)'. A run of marks is
-# entered at its beginning only, or the time is quadratic in its length.
+# A removed template may leave '( ; born 1900)'. A run of marks matches only at
+# its first mark, or the time would be quadratic in its length.
 _AFTER_LINES = (
   (re.compile(r' ?[(\[][ ,;:–-]*[)\]]'), ''),
   (re.compile(r'([(\[])[ ,;:]+'), r'\1'),
@@ -59,7 +56,7 @@ _ITEM = re.compile(r'^(?:[*#:;]+|-{4,})\s*')
 def read_articles(
   path: str, counts: counts_lib.Counts
 ) -> Iterator[article_records.Article]:
-  """Yields the articles of a dump, as wikitext; counts the other pages."""
+  """Yields the articles of a dump as wikitext; counts the other pages."""
   site = page_xml.Site()
   with files.reading(path) as file:
     for page in page_xml.read(file, path, site):
@@ -83,7 +80,7 @@ def read_articles(
 
 
 def normal_title(title: str) -> str:
-  """Returns the one spelling of a title that MediaWiki takes for the same."""
+  """Returns a title as MediaWiki compares it: 'the_rain ' is 'The rain'."""
   title = ' '.join(title.replace('_', ' ').split())
   return title[:1].upper() + title[1:]
 
@@ -91,7 +88,7 @@ def normal_title(title: str) -> str:
 def linked_titles(markup: str) -> list[str]:
   """Returns the normal titles that wikitext links to, in order.
 
-  Titles of other namespaces and wikis are among them. No article has one.
+  Links to other namespaces and wikis are included; no article has such a title.
   """
   titles = map(html_text.unescape, _LINK.findall(markup))
   return [*map(normal_title, titles)]
@@ -100,9 +97,8 @@ def linked_titles(markup: str) -> list[str]:
 def plain_text(markup: str) -> str:
   """Returns the text of a page, one paragraph or list item a line.
 
-  Links are replaced by their words. Headings, tables, references, comments,
-  files and templates are removed, except templates that hold words or numbers
-  of a sentence. A sentence that lacks a word afterwards is removed.
+  Links and known templates are replaced by their words. Headings, tables,
+  references, comments, files and sentences that lose a word are removed.
   """
   text = wikitext.read(markup)
   text = html_text.strip_tags(html_text.unescape(text))
@@ -144,7 +140,7 @@ def _drop_reason(
 
 
 def _in_english(markup: str, title: str, site: page_xml.Site) -> str:
-  """Replaces what only the dump can tell: its names, the page's title."""
+  """Replaces the dump's own namespaces and the title variable."""
   for key, name in _NAMESPACES.items():
     names = site.pattern(key)
     if names:
@@ -154,5 +150,5 @@ def _in_english(markup: str, title: str, site: page_xml.Site) -> str:
   if 'PAGENAME' in markup:
     markup = _PAGE_NAME.sub(lambda match: title, markup)
   if site.language not in ('', 'en', 'simple'):
-    markup = _FORMATTED.sub(r'\1', markup)  # Its marks are those of English.
+    markup = _FORMATTED.sub(r'\1', markup)  # Else English commas would appear.
   return markup

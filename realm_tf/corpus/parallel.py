@@ -1,4 +1,4 @@
-"""Maps a function over items in several processes, keeping their order."""
+"""Maps a function over items in several processes, in order."""
 
 import collections
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +12,7 @@ from realm_tf import errors
 
 _Item = TypeVar('_Item')
 _Result = TypeVar('_Result')
-_WAITING_PER_WORKER = 2  # Items in flight; bounds the memory.
+_WAITING_PER_WORKER = 2  # Items in flight: bounds memory.
 
 _work: Callable[[Any], Any]  # Set in worker processes.
 
@@ -23,12 +23,11 @@ def ordered_map(
   items: Iterable[_Item],
   num_workers: int,
 ) -> Iterator[_Result]:
-  """Yields work(item) for each of `items`, lazily and in order.
+  """Yields work(item) lazily and in order; reads only a few items ahead.
 
   Args:
     make_work: Makes `work` from `arguments`, once per process. Must be
       importable by name.
-    items: Items, read at most a few ahead.
     num_workers: Number of processes; 1, or a single item, uses this process.
   """
   items = iter(items)
@@ -41,8 +40,8 @@ def ordered_map(
     yield from _in_processes(make_work, arguments, items, num_workers)
   except process.BrokenProcessPool as error:
     raise errors.UserError(
-      'A worker process was killed, as the system does when memory runs out. '
-      f'Use fewer --num_workers than {num_workers}.'
+      'Worker processes must have enough memory. Found that the system killed '
+      f'one. Use fewer --num_workers than {num_workers}.'
     ) from error
 
 
@@ -52,8 +51,8 @@ def _in_processes(
   items: Iterable[_Item],
   num_workers: int,
 ) -> Iterator[_Result]:
-  # Workers are forks of a server that has loaded the modules, so they share its
-  # memory. TensorFlow must not be forked once it runs, and never runs there.
+  # Workers are forks of a server that has loaded the modules, and share its
+  # memory. A running TensorFlow must not be forked; the server never runs it.
   context = multiprocessing.get_context('forkserver')
   context.set_forkserver_preload([make_work.__module__])
   with futures.ProcessPoolExecutor(

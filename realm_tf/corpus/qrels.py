@@ -8,19 +8,17 @@ from absl import logging
 from realm_tf import errors
 from realm_tf.corpus import files
 
-# Query id -> document id -> relevance; at 0 and below it is not relevant.
+# Query id -> document id -> grade; documents above 0 are relevant.
 Qrels = dict[str, dict[str, int]]
 _GRADE = re.compile(r'[-+]?[0-9]{1,9}')
 _HEADERS = ('score', 'relevance', 'rel', 'label', 'grade', 'judgment', 'qrel')
 
 
 def read(path: str) -> Qrels:
-  """Reads judgements; one that comes again counts once.
+  """Reads judgements; a repeated one counts once.
 
-  Args:
-    path: File with lines of query id, a column that is ignored, document id,
-      relevance; or of query id, document id, relevance. Tabs or spaces are
-      between them. The first may be a header.
+  Columns are query id, an ignored one (only in TREC's files), document id and
+  relevance, between tabs or spaces. The first line may be a header.
   """
   qrels: Qrels = {}
   first_line: dict[tuple[str, str], int] = {}
@@ -36,27 +34,26 @@ def read(path: str) -> Qrels:
         f'{path}:{number} must agree with line '
         f'{first_line[query, document]}, which judges article '
         f'{document!r:.40} of query {query!r:.40} as '
-        f'{qrels[query][document]}; it says {grade}. Remove one.'
+        f'{qrels[query][document]}. Found {grade}. Remove one.'
       )
   if not qrels:
-    raise errors.UserError(f'{path} must have a judgement; it has none.')
+    raise errors.UserError(f'{path} must have a judgement. Found none.')
   if num_again:
     logging.warning('%s repeats %d judgements.', path, num_again)
   return qrels
 
 
 def relevant(qrels: Qrels, queries: Iterable[str]) -> set[str]:
-  """Returns the documents that are relevant to one of `queries`."""
+  """Returns the documents that are relevant to any of `queries`."""
   judged = (qrels.get(query, {}) for query in queries)
   return {name for each in judged for name, grade in each.items() if grade > 0}
 
 
 def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
-  """Yields (line, columns) of each judgement."""
   found = files.find_files(path)
   if len(found) > 1:
     raise errors.UserError(
-      f'{path} must be one file of judgements; it is {len(found)}.'
+      f'{path} must be one file of judgements. Found {len(found)} files.'
     )
   for number, line in files.read_lines(found[0]):
     columns = line.strip().split('\t' if '\t' in line.strip() else None)
@@ -67,7 +64,7 @@ def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
     if not is_good or not _GRADE.fullmatch(columns[-1]):
       raise errors.UserError(
         f'{found[0]}:{number} must be query id, document id and relevance, an '
-        "integer of at most 9 digits, or TREC's four columns with another "
-        f'before the document id. Found {line.strip()!r:.60}.'
+        "integer of at most 9 digits, or TREC's four columns with an ignored "
+        f'one before the document id. Found {line.strip()!r:.60}.'
       )
     yield number, columns

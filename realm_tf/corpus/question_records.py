@@ -1,7 +1,4 @@
-"""Questions, and how they are made of the records of many tools.
-
-JSONL, DPR, FiD, SQuAD, KILT, TriviaQA, FlashRAG, Hugging Face -> Question
-"""
+"""Parses questions of DPR, FiD, SQuAD, KILT, TriviaQA, FlashRAG and others."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -15,28 +12,27 @@ from realm_tf.corpus import record_fields
 from realm_tf.text import timed_pattern
 
 _QUESTIONS = 'question', 'query', 'input'
-# ORQA's, FiD's, FlashRAG's, KILT's and PopQA's come after our own.
+# Our own key, then those used by ORQA, FiD, FlashRAG, KILT and PopQA.
 _ANSWERS = (
   'answers answer target golden_answers output possible_answers'.split()
 )
 _IDS = 'id', '_id', 'qid', 'question_id', 'query_id', 'questionid'
 # Keys of an answer that is an object.
 _TEXTS = 'text', 'answer', 'value', 'aliases'
-_GROUPS = 'data', 'paragraphs', 'qas'  # Lists of what holds questions.
+_GROUPS = 'data', 'paragraphs', 'qas'  # Lists of groups of questions.
 _GOLD, _REGEX = 'gold_id', 'regex'
 NAMES = {*_QUESTIONS, *_ANSWERS, *_GROUPS, *_IDS, _GOLD, _REGEX}
 _LIST = re.compile(r"""\s*\[(\s*['"].*)?\]\s*""", re.DOTALL)
 _MAX_DEPTH = 3
-_MAX_LITERAL = 1_000_000  # Characters of a list as Python writes it.
+_MAX_LITERAL = 1_000_000  # Characters of a Python list.
 
 
 class Question(NamedTuple):
-  """A question and the answers that count as right.
+  """A question and its right answers.
 
   Attributes:
-    answers: Strings or regular expressions; none in BEIR.
+    answers: Empty for BEIR.
     regex: Whether `answers` are regular expressions (CuratedTREC).
-    question_id: Id in the file, or ''.
     gold_id: Id of the article that the question was written from, or ''.
   """
 
@@ -50,12 +46,10 @@ class Question(NamedTuple):
 def parse(
   where: str, record: Mapping[str, Any], needs_answers: bool = True
 ) -> Iterator[Question]:
-  """Yields the question of a record, or all that are in its lists.
+  """Yields the question of a record, or all questions in its lists.
 
-  A question whose answers are null or empty has none, as in SQuAD 2.
-
-  Args:
-    needs_answers: Whether a record without any key of answers is an error.
+  Null or empty answers are no error, as in SQuAD 2. A record without any key
+  for answers is an error if `needs_answers`.
   """
   fields = record_fields.lower(record)
   group = next((name for name in _GROUPS if fields.get(name)), '')
@@ -90,34 +84,34 @@ def parse(
 
 
 def _error(where: str, must: str, found: str) -> errors.UserError:
-  return errors.UserError(f'{where} must have {must}; it has {found}.')
+  return errors.UserError(f'{where} must have {must}. Found {found}.')
 
 
 def listed_answers(where: str, literal: str) -> list[str]:
-  """Returns the answers of a list as Python or JSON writes it, as DPR's."""
+  """Parses a list of answers that Python or JSON wrote, as in DPR's files."""
   try:
     if len(literal) > _MAX_LITERAL:
       raise ValueError('it is too long')
     value = ast.literal_eval(literal.strip())
     if not isinstance(value, list):
       raise ValueError('it is no list')
-    ''.join(value).encode()  # Fails on other types and halves of pairs.
+    ''.join(value).encode()  # Fails on other types and lone surrogates.
     tokens = tokenize.generate_tokens(io.StringIO(literal.strip()).readline)
     if sum(token.type == tokenize.STRING for token in tokens) == len(value):
       return value
-    problem = 'a comma is missing between two strings'  # As NumPy writes.
+    problem = 'a comma is missing between two strings'  # As NumPy prints lists.
   except (ValueError, TypeError, SyntaxError, MemoryError) as error:
     problem = str(error).partition('\n')[0][:60]
   except RecursionError:
     problem = 'it is nested too deeply'
   raise errors.UserError(
-    f"{where} must have a list of answers, like ['one', 'two']; it has "
+    f"{where} must have a list of answers, like ['one', 'two']. Found "
     f'{literal!r:.40}: {problem}. Correct it.'
   )
 
 
 def check_regex(where: str, pattern: str) -> None:
-  """Raises UserError unless `pattern` is a regular expression."""
+  """Raises UserError unless `pattern` is a usable regular expression."""
   problem = timed_pattern.problem(pattern)
   if problem:
     raise errors.UserError(
@@ -127,7 +121,7 @@ def check_regex(where: str, pattern: str) -> None:
 
 
 def _answers(where: str, fields: Mapping[str, Any]) -> list[str]:
-  """Returns the different answers of the first key that has some."""
+  """Returns the distinct answers under the first key that has any."""
   for name in _ANSWERS:
     found = filter(str.strip, _texts(where, fields.get(name)))
     answers = list(dict.fromkeys(found))
@@ -137,7 +131,7 @@ def _answers(where: str, fields: Mapping[str, Any]) -> list[str]:
 
 
 def _texts(where: str, value: Any, depth: int = 0) -> Iterator[str]:
-  """Yields the strings of answers in any of the field's forms."""
+  """Yields the strings in a string, a list or an object of answers."""
   if value is None:
     return
   if isinstance(value, str):
@@ -151,6 +145,6 @@ def _texts(where: str, value: Any, depth: int = 0) -> Iterator[str]:
       yield from _texts(where, each, depth + 1)
   else:
     raise errors.UserError(
-      f"{where} must have 'answers', a list of strings; it has {value!r:.40} "
+      f"{where} must have 'answers', a list of strings. Found {value!r:.40} "
       'in them. Correct it.'
     )

@@ -1,4 +1,4 @@
-"""Reads questions: files in the forms of many tools, BEIR, datasets."""
+"""Reads questions from many tools' files, BEIR folders and datasets."""
 
 from collections.abc import Iterable, Iterator
 import os
@@ -26,17 +26,16 @@ def read_questions(
   """Reads questions from a file, a glob, a BEIR folder or a dataset.
 
   A record is {"question": str, "answers": [str], "regex": optional bool, "id":
-  optional, "gold_id": optional}, or another form of the field. As in ORQA,
-  answers are regular expressions in a file with CuratedTrec in its name.
-  Columns without a header are DPR's (question, list of answers) or
-  CuratedTREC's (id, kind, question, regular expression).
+  optional, "gold_id": optional}, or another tool's form. As in ORQA, answers
+  are regular expressions in a file with CuratedTrec in its name. Columns
+  without a header are DPR's (question, list of answers) or CuratedTREC's (id,
+  kind, question, regular expression).
 
   Args:
-    path: File, plain or compressed, 'beir:DIR', 'tfds:NAME' or 'hf_disk:DIR'.
-    max_answer_tokens: Leaves out longer answers, and questions that have no
-      shorter one. NaturalQuestions-open uses 5 (Lee et al. 2019).
-    may_lack_answers: Whether questions without answers, as in BEIR, will do.
-      Otherwise they are left out, and counted in the log.
+    path: File or glob, 'beir:DIR', 'tfds:NAME' or 'hf_disk:DIR'.
+    max_answer_tokens: Leaves out longer answers, and questions with no other.
+      NaturalQuestions-open uses 5 (Lee et al. 2019).
+    may_lack_answers: Whether to keep questions without answers, as in BEIR.
   """
   counts = counts_lib.Counts()
   questions = []
@@ -50,7 +49,7 @@ def read_questions(
       counts.drop('question without an answer')
   if not questions:
     raise errors.UserError(
-      f'{path} must have at least one question with an answer; it has none.'
+      f'{path} must have at least one question with an answer. Found none.'
       f'{counts.summary()} Give other questions.'
     )
   if counts.left_out:
@@ -72,8 +71,8 @@ def _read(path: str, may_lack_answers: bool) -> Iterator[Question]:
       yield Question(text, (), question_id=query, gold_id=gold)
   else:
     raise errors.UserError(
-      f'Questions must have answers here; those of {path} have none: they '
-      'only measure retrieval, with bin.evaluate. Give other questions.'
+      f'Questions must have answers here. Found none in {path}, which only '
+      'measures retrieval, with bin.evaluate. Give other questions.'
     )
 
 
@@ -98,7 +97,6 @@ def _parsed(
 
 
 def _read_dpr(path: str) -> Iterator[Question]:
-  """Reads two columns without a header: question, list of answers."""
   for where, row in csv_records.rows(path, '\t'):
     _check_columns(where, row, 2, 'question, answers')
     answers = question_records.listed_answers(where, row[1])
@@ -106,7 +104,7 @@ def _read_dpr(path: str) -> Iterator[Question]:
 
 
 def _read_curated_trec(path: str) -> Iterator[Question]:
-  """Reads four columns without a header, which quotes do not enclose."""
+  """Reads four columns without a header; quotes have no meaning."""
   for number, line in files.read_lines(path):
     if line.strip():
       where, row = f'{path}:{number}', line.rstrip('\r\n').split('\t')
@@ -118,13 +116,13 @@ def _read_curated_trec(path: str) -> Iterator[Question]:
 def _check_columns(where: str, row: list[str], number: int, names: str) -> None:
   if len(row) != number or not all(row[-2:]):
     raise errors.UserError(
-      f'{where} must have {number} columns, tabs between them: {names}; or the '
-      f'file JSON, or a header. Found {len(row)}: {" ".join(row)!r:.60}.'
+      f'{where} must have {number} columns, tabs between them: {names}. Found '
+      f'{len(row)}: {" ".join(row)!r:.60}. Correct it, add a header, or give '
+      'JSON.'
     )
 
 
 def _short(question: Question, max_tokens: Optional[int]) -> Question:
-  """Returns `question` with its short answers only."""
   if question.regex or not max_tokens:
     return question
   short = [a for a in question.answers if len(a.split()) <= max_tokens]

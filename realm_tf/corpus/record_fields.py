@@ -1,4 +1,4 @@
-"""Finds the fields of records, which each tool names in its own way."""
+"""Finds fields of records under the names that different tools use."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -7,11 +7,11 @@ from realm_tf import errors
 
 
 def find(record: Mapping[str, Any], names: Sequence[str]) -> Any:
-  """Returns the value of the first of `names` that has one; else None.
+  """Returns the first value under `names` that is not null; else None.
 
-  Capital letters of the record's names count only if one of `names` is there.
+  Case is ignored if the record has none of `names` exactly.
   """
-  for name in names:  # A loop: each article of a corpus comes here.
+  for name in names:  # A plain loop is fast; every article passes here.
     value = record.get(name)
     if value is not None:
       return value
@@ -28,26 +28,26 @@ def lower(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def has(record: Mapping[str, Any], names: Iterable[str]) -> bool:
-  """Returns whether `record` has one of `names`, if only as null."""
+  """Returns whether `record` has one of `names`, even as null."""
   return not {*record, *lower(record)}.isdisjoint(names)
 
 
 def as_id(where: str, value: Any) -> str:
-  """Returns an id as text, '' for null; UserError unless it is str or int."""
+  """Returns a str or int id as text, '' for null; else UserError."""
   if value is None:
     return ''
   if isinstance(value, (str, int)) and not isinstance(value, bool):
     return str(value)
   raise errors.UserError(
-    f'{where} must have a string or an integer as id; it has {value!r:.40}. '
+    f'{where} must have a string or an integer as id. Found {value!r:.40}. '
     'Write it as a string.'
   )
 
 
 def as_text(where: str, name: str, value: Any) -> str:
-  """Returns a string, '' for null; UserError if `value` is something else."""
+  """Returns a string, '' for null; else UserError."""
   if value is None or isinstance(value, str):
     return value or ''
   raise errors.UserError(
-    f"{where} must have '{name}', a string; it has {value!r:.40}. Correct it."
+    f"{where} must have '{name}', a string. Found {value!r:.40}. Correct it."
   )

@@ -1,7 +1,4 @@
-"""Streams the records of a file: JSON, CSV or TSV, Parquet or Arrow.
-
-The format is recognized by content, not by name.
-"""
+"""Recognizes JSON, CSV, TSV, Parquet and Arrow files and streams records."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -17,11 +14,7 @@ JSONL, CSV, PARQUET = FORMATS = 'jsonl', 'csv', 'parquet'
 
 
 def recognize(path: str, names: Collection[str]) -> tuple[str, str]:
-  """Returns the format of a file, '' if it has no records, and its first line.
-
-  Args:
-    names: The first line of a CSV file has one of these.
-  """
+  """Returns (format or '', first line); a CSV header has one of `names`."""
   head = files.head(path)
   if head.startswith(file_kinds.TABLES):
     return PARQUET, ''
@@ -38,11 +31,7 @@ def read(
   names: Collection[str],
   counts: counts_lib.Counts = counts_lib.STRICT,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Yields (place, record) of a file.
-
-  Args:
-    names: Columns to read, of a table; a CSV file's header must have one.
-  """
+  """Yields (place, record); reads the columns `names` of a table."""
   if format == PARQUET:
     return arrow_records.read(path, names)
   if format == CSV:

@@ -1,8 +1,8 @@
 """Tags dates and capitalized names by rules, without a model.
 
-Replaces the paper's tagger, a BERT trained on CoNLL-2003 (Section 3.4). A name
-is a run of capitalized words, joined by 'of', 'de', 'van' and the like. The
-first word of a sentence, always capitalized, needs more evidence.
+The paper's tagger is a BERT trained on CoNLL-2003 (Section 3.4). Here a name is
+a run of capitalized words, which 'of', 'de', 'van' and the like may join. The
+first word of a sentence is always capitalized and needs more evidence.
 """
 
 import bisect
@@ -33,15 +33,14 @@ _RUN = re.compile(
 _UPPERCASE = re.compile(_UPPER)
 _NO_SPACE = re.compile(r'\S+')
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-# The first word of a sentence: at the start of a line or after an end mark. It
-# may be missing, so that a search goes on behind spaces without a word.
+# First word of a sentence: at the start of a line or after an end mark. It is
+# optional, so a search continues after spaces without a word.
 _FIRST_WORD = re.compile(
   r'(?:^|[.!?]["”’)\]]* |\n)[\s"“‘\'(\[*•–-]*([^\W_]+(?:[\'’-][^\W_]+)*)?'
 )
 _NUMERAL_OR_LETTER = re.compile(r'[IVXLC]+|.')
-# English words that are not names, though a sentence may begin with them:
-# function words, numerals, and the days and months that `dates` tags in dates.
-# May is also a function word; it may be a name elsewhere.
+# English words that may begin a sentence but are no names: function words,
+# numerals, and the days and months that `dates` tags. 'May' is one of them.
 _LOWER_WORDS = frozenset(english.WORDS['lower words'])
 _MAX_WORDS = 8  # Longer runs are headings or shouting.
 
@@ -50,19 +49,17 @@ class RulesTagger:
   """Tags dates and capitalized names.
 
   Args:
-    gazetteer: Names, e.g. of countries, that need no more evidence at the start
-      of a sentence.
+    gazetteer: Names, e.g. countries, that need no evidence as first words.
   """
 
   def __init__(self, gazetteer: Iterable[str] = ()):
     self._gazetteer = frozenset(gazetteer)
 
   def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """Returns each text's character spans, sorted and not overlapping.
+    """Returns each text's character spans, sorted, without overlaps.
 
-    Args:
-      texts: Sentences or longer texts. All together are the evidence about
-        first words, so texts of one document belong in one call.
+    All `texts` are evidence about first words, so pass those from one document
+    in one call.
     """
     plain = [plain_letters.write(text) for text in texts]
     evidence = _Evidence([each.text for each in plain], self._gazetteer)
@@ -70,7 +67,7 @@ class RulesTagger:
 
 
 class _Evidence:
-  """Counts of how words are written inside sentences."""
+  """Counts how often words inside sentences are capitalized or not."""
 
   def __init__(self, texts, gazetteer):
     self._gazetteer = gazetteer
@@ -80,7 +77,7 @@ class _Evidence:
       self._counts.subtract(_FIRST_WORD.findall(text))
 
   def is_name(self, word: str) -> bool:
-    """Returns whether a capitalized first word is (part of) a name."""
+    """Returns whether a capitalized first word begins a name."""
     lower = word.lower()
     if word in self._gazetteer:
       return True
@@ -89,7 +86,7 @@ class _Evidence:
     return self._counts[word] > self._counts[lower]
 
   def may_be_name(self, word: str) -> bool:
-    """Returns whether it is one if a capitalized word follows it."""
+    """Returns whether a first word before a capitalized word is a name."""
     return (
       not _is_lower_word(word)
       and self._counts[word] >= self._counts[word.lower()]
@@ -123,19 +120,14 @@ def _cut_at_dates(run, date_spans, date_ends):
     yield start, end
 
 
-def _trim(text, start, end, begins, evidence):
-  """Returns the run without other words at its ends; None if none is left.
-
-  Args:
-    begins: Whether a sentence begins with the run.
-    evidence: How words are written elsewhere.
-  """
+def _trim(text, start, end, begins_sentence, evidence):
+  """Returns a run without words at its ends that are no names, else None."""
   words = [match.span() for match in _NO_SPACE.finditer(text, start, end)]
   if len(words) > _MAX_WORDS:
     return None
-  while words and not _opens_name(text, words, begins, evidence):
+  while words and not _opens_name(text, words, begins_sentence, evidence):
     words.pop(0)
-    begins = False
+    begins_sentence = False
   while words and not _closes_name(text, words):
     words.pop()
   if not words or _NUMERAL_OR_LETTER.fullmatch(text, words[0][0], words[-1][1]):
@@ -165,6 +157,6 @@ def _closes_name(text, words):
 
 
 def _is_lower_word(word):
-  """Returns whether a word is no name: 'Us' and 'Who', not 'US' and 'WHO'."""
+  """Returns True for 'Us' and 'Who', but False for 'US' and 'WHO'."""
   is_acronym = len(word) > 1 and word.isupper()
   return word.lower() in _LOWER_WORDS and not is_acronym

@@ -1,6 +1,6 @@
 """Protocol of taggers of salient spans (Section 3.4), and spaCy's tagger.
 
-The only import of `spacy`, done when a spaCy pipeline is opened.
+Only this file imports `spacy`, when it opens a spaCy pipeline.
 """
 
 import bisect
@@ -14,8 +14,8 @@ from realm_tf.corpus import dates
 from realm_tf.corpus import parallel
 from realm_tf.text import plain_letters
 
-_BATCH_TEXTS = 512  # Texts that a worker tags at once.
-_LONGEST_PART = 10_000  # Characters; spaCy refuses, or tags slowly, much more.
+_BATCH_TEXTS = 512  # Texts in one task of a worker.
+_LONGEST_PART = 10_000  # Characters; spaCy is slow on longer texts.
 
 # Numbers are not named entities; `dates` finds the dates.
 _SKIPPED_LABELS = frozenset(
@@ -27,24 +27,23 @@ class Tagger(Protocol):
   """Finds salient spans."""
 
   def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """Returns each text's character spans, sorted and not overlapping."""
+    """Returns each text's character spans, sorted, without overlaps."""
 
 
 class SpacyTagger:
-  """The named entities of a spaCy pipeline, and dates.
+  """Tags the named entities of a spaCy pipeline, and dates.
 
   Args:
     name: Name of an installed pipeline, or its directory.
-    num_workers: Number of processes; the result does not depend on it.
   """
 
   def __init__(self, name: str, num_workers: int = 1):
-    _load_pipeline(name)  # Finds a mistake in the name at once.
+    _load_pipeline(name)  # Reports a wrong name before any work.
     self._name = name
     self._num_workers = num_workers
 
   def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """Returns the spans; a date replaces the entities that it overlaps."""
+    """Returns each text's spans; a date replaces entities that it overlaps."""
     # spaCy's own n_process forks, and TensorFlow must not be forked.
     starts = range(0, len(texts), _BATCH_TEXTS)
     batches = [texts[start : start + _BATCH_TEXTS] for start in starts]
@@ -81,7 +80,7 @@ class SpacyWork:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-  """Yields the first character of each part of a text, and the part."""
+  """Yields (index of its first character, part), cut at spaces if possible."""
   start = 0
   while len(text) - start > _LONGEST_PART:
     stop = text.rfind(' ', start + 1, start + _LONGEST_PART)
@@ -94,12 +93,12 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 def with_dates(
   text: str, entities: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-  """Returns the dates of `text`, and `entities` that overlap none, sorted."""
+  """Returns the dates of `text` and the `entities` outside them, sorted."""
   found = dates.find_dates(text)
   ends = [end for _, end in found]
   kept = []
   for start, end in entities:
-    place = bisect.bisect(ends, start)  # The first date that ends behind it.
+    place = bisect.bisect(ends, start)  # First date that ends after `start`.
     if place == len(found) or end <= found[place][0]:
       kept.append((start, end))
   return sorted(found + kept)
@@ -112,14 +111,14 @@ def _load_pipeline(name: str) -> Any:
     import spacy  # pylint: disable=g-import-not-at-top
   except ImportError as error:
     raise errors.UserError(
-      '--tagger=spacy:NAME needs spaCy, which is not installed; run `pip '
+      '--tagger=spacy:NAME needs spaCy, which is not installed. Run `pip '
       'install spacy`, or use --tagger=rules.'
     ) from error
   try:
     return spacy.load(name)
   except OSError as error:
     raise errors.UserError(
-      '--tagger=spacy:NAME needs an installed spaCy pipeline or its '
-      f'directory; found none named {name!r}. Run `python -m spacy download '
+      '--tagger=spacy:NAME must name an installed spaCy pipeline or its '
+      f'directory. Found none named {name!r}. Run `python -m spacy download '
       f'{name}`, or use --tagger=rules.'
     ) from error

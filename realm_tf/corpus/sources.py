@@ -1,6 +1,6 @@
 """Streams articles from files, BEIR folders and datasets.
 
-JSON, CSV, Parquet, WikiExtractor's output, MediaWiki dumps, texts -> articles
+Files are JSON, CSV, Parquet, WikiExtractor's output, MediaWiki dumps or texts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,18 +30,23 @@ _BEGINNINGS = {
   '<?xml': _MEDIAWIKI,
 }
 _ANY_KEYS = article_records.Keys()
-_WIKIEXTRACTOR_KEYS = {'id', 'url', 'title', 'text'}  # Of its --json.
+_WIKIEXTRACTOR_KEYS = {
+  'id',
+  'url',
+  'title',
+  'text',
+}  # WikiExtractor --json writes these.
 _BATCH_CHARACTERS = 1_000_000  # Bounds the memory of one tokenizer call.
 _LIST_TITLE = re.compile(r'(lists?|index|outline) of ', re.IGNORECASE)
-# Endings of names that are no part of a title.
+# File endings to remove from a title.
 _ENDINGS = '.txt', '.text', '.md', '.gz', '.bz2', '.xz'
-# Neither space nor a character that nobody sees, such as U+200B.
+# Neither white space nor an invisible character, such as U+200B.
 _VISIBLE = re.compile('[^\\s\0-\x1f\x7f\xad\u200b-\u200f\u2060-\u2064\ufeff]')
 _DISAMBIGUATION_TITLE = re.compile(r'.*\(disambiguation\)', re.IGNORECASE)
 
 
 Article = article_records.Article
-_Placed = tuple[str, Article]  # With file and line, or title.
+_Placed = tuple[str, Article]  # Place: file and line, or title.
 
 
 def read_articles(
@@ -58,13 +63,13 @@ def read_articles(
   Args:
     inputs: Files, directories (searched recursively), globs, 'beir:DIR',
       'tfds:NAME' or 'hf_disk:DIR'.
-    format: One of FORMATS; 'auto' looks at each file's beginning. With 'text'
-      each file is an article and its name the title.
+    format: One of FORMATS; 'auto' recognizes each file. With 'text' each file
+      is an article and its name the title.
     drop_lists: Whether to leave out lists, indices, outlines and
-      disambiguation pages, like ORQA.
-    counts: Counts articles, kept and left out; may skip bad records.
-    first_number: Number of the first article, the id of one without an id.
-    find_known: Returns where an id is known from, '' for a new one.
+      disambiguation pages, as ORQA does.
+    first_number: Number of the first article; articles without an id get their
+      number.
+    find_known: Maps an id to the place that has it already, or ''.
   """
   counts = counts or counts_lib.Counts()
   items = expand(inputs, format)
@@ -78,7 +83,7 @@ def read_articles(
       yield where, article._replace(article_id=article_id)
 
   def find_first(article_id: str) -> str:
-    quiet = counts_lib.Counts()  # No error is before the second place.
+    quiet = counts_lib.Counts()  # No error precedes this repeated id.
     return next(w for w, a in placed(quiet) if a.article_id == article_id)
 
   def kept() -> Iterator[_Placed]:
@@ -93,10 +98,10 @@ def read_articles(
 
 
 def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint: disable=redefined-builtin
-  """Returns the files and datasets of `inputs`; see `read_articles`."""
+  """Returns the files and the datasets that `inputs` name."""
   if format not in FORMATS:
     raise errors.UserError(
-      f'--format must be one of {", ".join(FORMATS)}; got {format!r}.'
+      f'--format must be one of {", ".join(FORMATS)}. Found {format!r}.'
     )
   items = []
   for item in inputs:
@@ -104,7 +109,7 @@ def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint:
       items.append(item)
     elif format == 'tfds':
       raise errors.UserError(
-        f"With --format=tfds, --input must be 'tfds:NAME'; got {item}."
+        f"With --format=tfds, --input must be 'tfds:NAME'. Found {item}."
       )
     elif item.startswith(beir.PREFIX):
       items.append(beir.corpus_file(item))
@@ -114,7 +119,7 @@ def expand(inputs: Sequence[str], format: str = 'auto') -> list[str]:  # pylint:
 
 
 def plain(article: Article) -> Article:
-  """Returns `article` without markup: the slow half of reading a dump."""
+  """Returns `article` without markup; slow, so workers may run it."""
   if not article.is_wikitext:
     return article
   return article._replace(
@@ -131,7 +136,7 @@ def linked_titles(article: Article) -> list[str]:
 def in_batches(
   articles: Iterable[Article], max_articles: Optional[int] = None
 ) -> Iterator[list[Article]]:
-  """Groups articles lazily, bounded in number and in characters."""
+  """Yields lists of articles, bounded in number and in characters."""
   batch, num_characters = [], 0
   for article in articles:
     batch.append(article)
@@ -158,7 +163,7 @@ def _distinct(
   find_known: Callable[[str], str],
   find_first: Callable[[str], str],
 ) -> Iterator[Article]:
-  """Yields articles with new ids, and counts them."""
+  """Yields and counts articles with new ids; reports the others."""
   seen = distinct_ids.SeenIds()
   for where, article in articles:
     name = article.article_id
@@ -170,10 +175,10 @@ def _distinct(
       yield article
       continue
     if not before:
-      before = 'an article before it' if counts.skips else find_first(name)
+      before = 'an earlier article' if counts.skips else find_first(name)
     counts.error(
       errors.UserError(
-        'Articles must have different ids; one without has its number. Found '
+        'Articles must have different ids; the default id is the number. Found '
         f'{name!r:.40} at {where} and at {before}. Change one, or --remove the '
         'old one of --append.'
       ),
@@ -196,7 +201,7 @@ def _read_item(
         return
       records = record_files.read(item, name, keys.names, counts)
     yield from counts.parsed(records, functools.partial(_parse, keys))
-  except errors.UserError as error:  # The rest of the file is lost.
+  except errors.UserError as error:  # Skips the rest of the file.
     counts.error(error)
 
 
@@ -219,14 +224,14 @@ def _recognize(path: str, keys: article_records.Keys) -> str:
       return name
   raise errors.UserError(
     f'{path} must be JSON, CSV with a header, Parquet, WikiExtractor output or '
-    f'a MediaWiki dump; it begins with {first[:40]!r}. Give --format '
-    '(--format=text: a file is an article) or --text_key, or convert the file.'
+    f'a MediaWiki dump. Found {first[:40]!r}. Give --format (--format=text: a '
+    'file is an article) or --text_key, or convert the file.'
   )
 
 
 def _read_text(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
-  """Yields a whole file as an article; its name is the title."""
-  del counts  # A file is read whole or not at all.
+  """Yields a whole file as one article, with its name as the title."""
+  del counts  # No part of a file can be skipped.
   text = ''.join(line for _, line in files.read_lines(path)).strip()
   name = os.path.basename(path)
   while os.path.splitext(name)[1].lower() in _ENDINGS:

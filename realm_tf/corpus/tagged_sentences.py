@@ -1,8 +1,4 @@
-"""Reads sentences with known salient spans, from JSONL and datasets.
-
-Sources are text that another tagger has tagged, such as salient_span_wikipedia,
-and the generated world.
-"""
+"""Reads sentences with known salient spans from JSONL files and datasets."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional
@@ -16,12 +12,9 @@ from realm_tf.corpus import sources
 
 
 class TaggedSentence(NamedTuple):
-  """A sentence with its salient spans.
+  """A sentence with its salient spans, (start, end) in characters.
 
-  Attributes:
-    spans: Character spans (start, end) in `text`.
-    article_id: Id of the article that it comes from, or ''.
-    title: Title of that article, for ids that are not the corpus's.
+  A dataset with other ids than the corpus has the article's title instead.
   """
 
   text: str
@@ -33,12 +26,11 @@ class TaggedSentence(NamedTuple):
 def read(
   inputs: Sequence[str], counts: Optional[counts_lib.Counts] = None
 ) -> Iterator[TaggedSentence]:
-  """Returns the sentences of all `inputs`; a missing file is found at once.
+  """Returns the sentences of all `inputs`; reports missing files at once.
 
   Args:
     inputs: Files, directories and globs of lines {"text": str, "spans":
       [[start, end]], "id": optional}, or 'tfds:NAME'.
-    counts: Counts sentences; may skip bad lines.
   """
   return _read(sources.expand(inputs), counts or counts_lib.Counts())
 

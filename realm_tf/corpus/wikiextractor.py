@@ -1,4 +1,4 @@
-"""Reads what WikiExtractor writes, and removes the markup that it leaves."""
+"""Reads WikiExtractor's files and removes the markup that is left in them."""
 
 from collections.abc import Iterator
 import re
@@ -14,11 +14,11 @@ from realm_tf.wiki import holes
 from realm_tf.wiki import html_text
 
 Article = article_records.Article
-# What WikiExtractor --links writes. It escapes the title as in an address.
+# WikiExtractor --links writes these, with the title escaped as in a URL.
 _ANCHOR = re.compile(r'<a href="([^"<>]*)">|</a>')
 _BEGIN = '<doc id="'
 _END = '</doc>'
-# Markup that ends in another line than it begins.
+# Markup that may span lines.
 _LONG = ('[[', '{{', '{|', '<!--')
 _LONG_TAGS = '|'.join(sorted(html_text.HIDDEN | html_text.FORMULAS))
 _LONG_TAG = re.compile(rf'<(?i:table|{_LONG_TAGS})\b')
@@ -26,19 +26,15 @@ _SHORT = ('<', ']]', '}}', holes.LOST)
 _REMAINS = (
   ('Section::::', re.compile(r'^Section::::.*$', re.MULTILINE), ''),
   ('BULLET::::', re.compile(r'^BULLET::::(?:- )?', re.MULTILINE), ''),
-  ('[update', re.compile(r'\[ ?\[update\]{0,2}'), ''),  # Of {{as of}}.
-  # What WikiExtractor puts in place of <math> and <code>.
+  ('[update', re.compile(r'\[ ?\[update\]{0,2}'), ''),  # From {{as of}}.
+  # WikiExtractor replaces <math> and <code> by these.
   ('formula_', re.compile(r'formula_\d+'), holes.LOST),
   ('codice_', re.compile(r'codice_\d+'), holes.LOST),
 )
 
 
 def read_articles(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
-  """Yields each <doc id="..." url="..." title="..."> ... </doc>.
-
-  An article that lacks its end, or has a line that is not UTF-8, is an error as
-  a whole.
-  """
+  """Yields each <doc ...> ... </doc>; a bad line spoils its whole article."""
   header, lines, problem, number = None, [], None, 0
   for number, line, bad in files.read_all_lines(path):
     words = line.rstrip()
@@ -53,7 +49,7 @@ def read_articles(path: str, counts: counts_lib.Counts) -> Iterator[Article]:
         counts.error(
           errors.UserError(
             f'{path}:{number} must begin an article, <doc id="..." ... '
-            f'title="...">; it reads {words[:40]!r}. Run WikiExtractor again.'
+            f'title="...">. Found {words[:40]!r}. Run WikiExtractor again.'
           )
         )
       continue
@@ -77,20 +73,16 @@ def _unclosed(
   path: str, number: int, header: tuple[str, str], found: str
 ) -> errors.UserError:
   return errors.UserError(
-    f'{path}:{number} must be {_END}; {found} inside of article {header[1]!r}. '
-    'Run WikiExtractor again.'
+    f'{path}:{number} must be {_END}. Found that {found} inside article '
+    f'{header[1]!r}. Run WikiExtractor again.'
   )
 
 
 def clean(text: str, title: str) -> tuple[str, tuple[str, ...]]:
-  """Returns an article's text without markup, and the titles that it links to.
-
-  Templates that WikiExtractor did not expand, tags, links and placeholders of
-  formulas are treated as in MediaWiki's own text.
-  """
+  """Returns an article's text without markup, and the titles it links to."""
   text, links = _cut_anchors(html_text.unescape(text).strip())
   first, _, rest = text.partition('\n')
-  # Drops the title from the text; every block has it anyway.
+  # Every block begins with the title, so the text does not repeat it.
   text = rest.strip() if first.strip() == title else text
   for hint, pattern, value in _REMAINS:
     if hint in text:
@@ -103,7 +95,7 @@ def clean(text: str, title: str) -> tuple[str, tuple[str, ...]]:
   lines = []
   for line in text.split('\n'):
     if '<' in line or ']]' in line or '}}' in line or holes.LOST in line:
-      # The line of a tag alone goes.
+      # Drops a line that had only a tag.
       lines += filter(None, [mediawiki.plain_text(line)])
     else:
       lines.append(line)
@@ -120,7 +112,7 @@ def _header(line: str) -> Optional[tuple[str, str]]:
 
 
 def _cut_anchors(text: str) -> tuple[str, tuple[str, ...]]:
-  """Returns a text with links replaced by their words, and their titles."""
+  """Replaces links by their words; returns the text and the links' titles."""
   if '<a href=' not in text:
     return text, ()
   titles = (parse.unquote(href) for href in _ANCHOR.findall(text) if href)

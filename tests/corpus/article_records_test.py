@@ -33,12 +33,12 @@ class ArticleRecordsTest(input_case.InputCase):
     articles = self.articles(path, keys=article_records.Keys('a'))
     self.assertEqual(articles, [sources.Article('', 'B.', '1')])
     for keys in (article_records.Keys('b'), article_records.Keys(text='b')):
-      self.assert_refused(path, ":1 must have 'b'; it has", keys=keys)
+      self.assert_refused(path, ":1 must have 'b'. Found", keys=keys)
 
   def test_a_pipe_is_refused_and_not_waited_for(self):
     path = os.path.join(self.create_tempdir().full_path, 'pipe')
     os.mkfifo(path)
-    self.assert_refused(path, ' must be a file;')
+    self.assert_refused(path, ' must be a file. Found a FIFO')
 
 
 if __name__ == '__main__':

@@ -42,10 +42,10 @@ class ArticlesTest(input_case.InputCase):
     keys = article_records.Keys('key', 'name', 'description')
     expected = sources.Article('A', 'B.', 'x')
     self.assertEqual(self.articles(path, keys=keys), [expected])
-    self.assert_refused(path, 'begins with.*--text_key')
+    self.assert_refused(path, 'Found .*--text_key')
 
   @parameterized.named_parameters(
-    ('columns', b'id,text\n1,A,B\n2,C\n', ':2 must have 2 columns.*it has 3'),
+    ('columns', b'id,text\n1,A,B\n2,C\n', ':2 must have 2 columns.*Found 3'),
     ('quotes', b'id,text\n1,"A" b\n2,C\n', ':2 must be a row with quotes'),
     ('not_utf8', b'id,text\n1,"A\n\xff\nB"\n2,C\n', ' must be UTF-8.* line 3'),
   )

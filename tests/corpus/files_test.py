@@ -24,7 +24,7 @@ class ReadLinesTest(absltest.TestCase):
     stream = io.BytesIO(b'\xef\xbb\xbfWho?\r\n\n  Where? \xe2\x82\xac\n\xe9\n')
     lines = files.typed_lines(stream)
     self.assertEqual([next(lines), next(lines)], ['Who?', 'Where? €'])
-    with self.assertRaisesRegex(errors.UserError, 'line 4 is not'):
+    with self.assertRaisesRegex(errors.UserError, 'bytes in line 4'):
       next(lines)
 
 

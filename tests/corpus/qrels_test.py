@@ -30,7 +30,10 @@ class ReadTest(input_case.InputCase):
     self.assertIn('repeats 2 judgements', logs.output[0])
 
   @parameterized.parameters(
-    ('q d 1\nq e 1\nq d 0\n', ":3 must agree with line 1, .*'d'.* as 1;.* 0"),
+    (
+      'q d 1\nq e 1\nq d 0\n',
+      ":3 must agree with line 1, .*'d'.* as 1.*Found 0",
+    ),
     (f'q 0 d {"9" * 5000}\n', ':1 must be query id.*9 digits'),
     ('q d 0.5\n', ':1 must be query id'),
     ('q d\n', ':1 must be query id'),

@@ -76,10 +76,10 @@ class ParseTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('no_question', {'answers': ['A']}, "f:1 must have 'question'"),
-    ('no_key', {'question': 'W?', 'Gold': 'A'}, "'answers'.*it has 'question'"),
-    ('number', {**_WHO, 'answers': [7]}, 'it has 7 in them'),
-    ('id', {**_WHO, 'id': 7.0, 'answers': ['A']}, 'as id; it has 7.0'),
-    ('switch', {**_WHO, 'gold_id': True, 'answers': ['A']}, 'as id; it has Tr'),
+    ('no_key', {'question': 'W?', 'Gold': 'A'}, "'answers'.*Found 'question'"),
+    ('number', {**_WHO, 'answers': [7]}, 'Found 7 in them'),
+    ('id', {**_WHO, 'id': 7.0, 'answers': ['A']}, 'as id. Found 7.0'),
+    ('switch', {**_WHO, 'gold_id': True, 'answers': ['A']}, 'as id. Found Tr'),
     ('nested', {**_WHO, 'answers': [[[['A']]]]}, 'in them'),
     ('groups', {'data': {'a': 1}}, "f:1 must have 'data', a list of objects"),
     (

@@ -101,7 +101,7 @@ class ReadQuestionsTest(input_case.InputCase):
     ('no_question', b'{"answers": ["A"]}', ":1 must have 'question'"),
     ('no_answers', b'\n{"question": "Who?"}', ":2 must have 'answers'"),
     ('empty', b'{"question": "Who?", "answers": []}', '1 question with'),
-    ('numbers', b'{"question": "Who?", "answers": [1]}', 'it has 1 in them'),
+    ('numbers', b'{"question": "Who?", "answers": [1]}', 'Found 1 in them'),
     ('regex', b'{"question": "W?", "answers": ["A"], "regex": 1}', "'regex'"),
     ('pattern', b'{"question": "W?", "answer": "(", "regex": true}', ':1.*reg'),
     ('broken', b'{"question"', ':1 must be JSON'),

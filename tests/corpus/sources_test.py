@@ -66,20 +66,20 @@ class ReadArticlesTest(input_case.InputCase):
   @parameterized.named_parameters(
     ('broken_json', '{"title": "A", "text": "B"}\n{"title"', ':2 must be'),
     ('not_an_object', '{"title": "A", "text": "B"}\n[1]', ':2 .* a list'),
-    ('no_text', '{"title": "B"}', ":1 must have one of 'text'.*it has 'title'"),
+    ('no_text', '{"title": "B"}', ":1 must have one of 'text'.*Found 'title'"),
     ('title_is_no_string', '{"title": 7, "text": "B"}', ":1 .*'title'.* 7"),
-    ('id_is_a_number', '{"id": 7.0, "text": "B"}', ':1 .* as id; it has 7.0'),
-    ('id_is_a_switch', '{"id": true, "text": "B"}', ':1 .* as id; it has True'),
+    ('id_is_a_number', '{"id": 7.0, "text": "B"}', ':1 .* as id. Found 7.0'),
+    ('id_is_a_switch', '{"id": true, "text": "B"}', ':1 .* as id. Found True'),
     ('long_id', '{"id": ' + '9' * 5000 + '}', ':1 must be JSON.*5000 digits'),
     ('deep', '{"a": ' + '[' * 100_000, ':1 must be JSON.*nested too deeply'),
     ('half', r'{"text": "\ud83d"}', ':1 must be JSON.*surrogate'),
     ('text_is_no_string', '{"title": "B", "text": 3}', ":1 .*'text'.* 3"),
-    ('other_format', 'Dear all', "begins with 'Dear all'"),
-    ('web_page', '\ufeff<!DOCTYPE HTML>', 'it is an HTML page'),
+    ('other_format', 'Dear all', "Found 'Dear all'"),
+    ('web_page', '\ufeff<!DOCTYPE HTML>', 'Found an HTML page'),
     ('cut_dump', wiki_dump.dump()[:-9], 'must be a MediaWiki dump'),
     ('unclosed_article', '<doc id="1" title="A">\nB', ':2 must be </doc>'),
     ('outside', '<doc id="1" title="A">\n</doc>\nB', ':3 must begin'),
-    ('not_utf8', b'{}'[:1] + b'"title": "\xff"}', 'line 1 is not'),
+    ('not_utf8', b'{}'[:1] + b'"title": "\xff"}', 'bytes in line 1'),
     ('cut_gzip', gzip.compress(_JSONL.encode() * 99)[:60], 'readable'),
   )
   def test_bad_file_is_a_user_error_with_its_line(self, content, message):
@@ -90,7 +90,7 @@ class ReadArticlesTest(input_case.InputCase):
       sources.read_articles(['/no/file-*'])
 
   def test_unknown_format_is_a_user_error(self):
-    with self.assertRaisesRegex(errors.UserError, "got 'xml'"):
+    with self.assertRaisesRegex(errors.UserError, "Found 'xml'"):
       sources.read_articles([], 'xml')
 
 

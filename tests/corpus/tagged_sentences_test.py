@@ -41,7 +41,7 @@ class TaggedSentencesTest(input_case.InputCase):
     self.assertEqual(counts.left_out, {counts_lib.UNREADABLE: 1})
 
   def test_a_missing_file_is_a_user_error_at_once(self):
-    with self.assertRaisesRegex(errors.UserError, 'nothing is at /no/file'):
+    with self.assertRaisesRegex(errors.UserError, 'Found nothing at /no/file'):
       tagged_sentences.read(['/no/file'])
 
 

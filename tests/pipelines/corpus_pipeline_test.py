@@ -108,7 +108,7 @@ class CorpusPipelineTest(parameterized.TestCase):
 
   def test_a_missing_file_is_a_user_error(self):
     os.rmdir(self.inputs)
-    with self.assertRaisesRegex(errors.UserError, 'nothing is at'):
+    with self.assertRaisesRegex(errors.UserError, 'Found nothing at'):
       self._cut()
 
   def test_an_id_of_two_files_is_a_user_error(self):
