@@ -27,7 +27,7 @@ _SQUAD = [
 
 
 def _save(folder, records):
-  """Writes what `Dataset.save_to_disk` does, a file for each record."""
+  """Writes files as `Dataset.save_to_disk` does, one for each record."""
   os.makedirs(folder, exist_ok=True)
   names = []
   for number, record in enumerate(records):
@@ -45,7 +45,7 @@ def _save(folder, records):
 
 class ReadTest(parameterized.TestCase):
   @parameterized.parameters('parquet', 'file', 'stream')
-  def test_reads_the_wanted_columns_of_every_row(self, kind):
+  def test_reads_the_requested_columns_of_every_row(self, kind):
     path = os.path.join(self.create_tempdir(), 'x')
     rows = [{'ID': i, 'text': None, 'vector': [0.5]} for i in range(3000)]
     table = pa.Table.from_pylist(rows)
@@ -116,7 +116,7 @@ class ReadFolderTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'must have one of .text'):
       list(sources.read_articles([f'hf_disk:{self._folder}']))
 
-  def test_reads_what_the_library_saves(self):
+  def test_reads_files_of_the_datasets_library(self):
     try:
       import datasets  # pylint: disable=g-import-not-at-top
     except ImportError:

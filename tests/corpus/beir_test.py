@@ -59,7 +59,7 @@ class BeirTest(parameterized.TestCase):
         [expected],
       )
 
-  def test_questions_without_answers_are_refused_where_these_are_needed(self):
+  def test_questions_without_answers_are_refused_where_needed(self):
     with self.assertRaisesRegex(errors.UserError, 'must have answers'):
       questions.read_questions(f'beir:{self._folder()}')
 

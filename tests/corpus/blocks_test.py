@@ -32,7 +32,7 @@ class CutBlocksTest(absltest.TestCase):
     self.assertEqual(got[0].title_ids.tolist(), [13])
     self.assertEqual(got[1].body_ids.tolist(), [9, 10, 11, 5])
 
-  def test_sentence_of_the_limit_fits_and_one_more_does_not(self):
+  def test_only_sentences_up_to_the_limit_fit(self):
     self.assertLen(_cut('A b c d.', 9), 1)  # 3 + 1 + 5.
     self.assertLen(_cut('A b c d.', 8), 2)
 
@@ -51,7 +51,7 @@ class CutBlocksTest(absltest.TestCase):
     self.assertEqual([block.text for block in got], ['axxx', 'xx b.'])
 
   def test_expanded_character_is_not_cut(self):
-    # BERT reads a Korean syllable as its letters, here of a piece each.
+    # BERT splits a Korean syllable into its letters, here three pieces.
     got = _cut('a b c 각 d', 8)
     self.assertEqual([block.text for block in got], ['a b c', '각 d'])
 
@@ -63,7 +63,7 @@ class CutBlocksTest(absltest.TestCase):
   def test_article_without_tokens_has_no_blocks(self):
     self.assertEmpty(_cut(' \n', 9))
 
-  def test_tokens_are_those_of_the_text(self):
+  def test_tokens_match_the_text(self):
     text = 'Á b. C “d” … e\u0301 😀 f! 東京 a? B c ' * 20
     got = _cut(text, 20)
     position = 0

@@ -32,7 +32,7 @@ class ConllTest(parameterized.TestCase):
     self.assertEqual(first.entities, (Entity(0, 2, 'PER'), Entity(3, 4, 'LOC')))
     self.assertEqual(second, (('Rain',), ()))
 
-  def test_entities_stand_in_the_text(self):
+  def test_entities_have_characters_of_the_text(self):
     sentence = conll.read([self._file(_FILE)])[0]
     self.assertEqual(sentence.text, 'Zoe Li saw Bern')
     self.assertEqual(
@@ -40,7 +40,7 @@ class ConllTest(parameterized.TestCase):
       ['Zoe Li', 'Bern'],
     )
 
-  def test_tabs_alone_cut_the_columns_of_a_line_that_has_some(self):
+  def test_spaces_cut_no_columns_of_a_line_with_tabs(self):
     path = self._file(
       'New York\tNNP\tB-LOC\nZoe\u0301\xa0Li\tNNP\tB-PER\n\n'
       'Zoe\u0301\xa0Li  NNP B-PER\r\n'
@@ -88,7 +88,7 @@ class LabelsTest(parameterized.TestCase):
     self.assertEqual(conll.decode(labels.split()), expected)
 
   @hypothesis.given(_entities())
-  def test_encode_is_undone_by_decode(self, case):
+  def test_decode_inverts_encode(self, case):
     num_words, entities = case
     labels = conll.encode(num_words, entities)
     self.assertLen(labels, num_words)
@@ -99,7 +99,7 @@ class ScoreTest(absltest.TestCase):
   def test_counts_whole_entities_over_all_sentences(self):
     gold = [[Entity(0, 2, 'A'), Entity(3, 4, 'B')], [Entity(0, 1, 'A')]]
     predicted = [[Entity(0, 2, 'A'), Entity(3, 4, 'A'), Entity(5, 6, 'A')], []]
-    # One of three is right: one has another type, one is not there.
+    # One of three is right: one has another type, one is not in `gold`.
     scores = conll.score(gold, predicted)
     self.assertSequenceAlmostEqual(scores, [100 / 3] * 3)
 

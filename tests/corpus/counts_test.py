@@ -7,7 +7,7 @@ from realm_tf.corpus import counts as counts_lib
 
 
 class CountsTest(absltest.TestCase):
-  def test_an_error_is_raised_unless_it_is_to_be_skipped(self):
+  def test_an_error_is_raised_or_skipped(self):
     error = errors.UserError('Line 3 must be JSON.')
     with self.assertRaisesRegex(errors.UserError, 'Line 3'):
       counts_lib.Counts().error(error)

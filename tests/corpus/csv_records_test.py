@@ -72,7 +72,7 @@ class ArticlesTest(input_case.InputCase):
     self.assertEqual(question.question, 'who')
     self.assertEqual(question.answers, answers)
 
-  def test_delimiter_is_that_of_a_header_with_a_known_name(self):
+  def test_finds_the_delimiter_of_a_header_with_a_known_name(self):
     self.assertEqual(csv_records.delimiter('a,b\ttext', {'text'}), '\t')
     self.assertEqual(csv_records.delimiter('a,b c', {'text'}), '')
 

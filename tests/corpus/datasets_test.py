@@ -1,4 +1,4 @@
-"""Tests for realm_tf.corpus.datasets, on datasets that TFDS mocks."""
+"""Tests for realm_tf.corpus.datasets, with mock datasets of TFDS."""
 
 import functools
 
@@ -105,8 +105,7 @@ class DatasetsTest(parameterized.TestCase):
 
   def test_spans_in_bytes_become_spans_in_characters(self):
     spans = {'start': [0, 8, 1], 'limit': [7, 12, 7], 'type': ['L', 'D', 'X']}
-    # 'ü' has two bytes, and the third span begins within none of them; the
-    # last ends within it.
+    # 'ü' has bytes 1 and 2: the span [1, 7) includes both, [0, 2) cuts them.
     record = {'title': 'T', 'text': 'Zürich 1969.', 'spans': spans}
     cut = dict(record, spans={'start': [0], 'limit': [2], 'type': ['L']})
     counts = counts_lib.Counts()
@@ -121,7 +120,7 @@ class DatasetsTest(parameterized.TestCase):
     self.assertEqual(counts.left_out, {'span that cuts a character': 1})
     self.assertEqual(counts.kept, {'sentences': 2})
 
-  def test_tagged_sentences_are_of_tfds(self):
+  def test_tagged_sentences_must_come_from_tfds(self):
     with self.assertRaisesRegex(errors.UserError, "must be 'tfds:NAME'"):
       list(tagged_sentences.read(['hf_disk:/data']))
 

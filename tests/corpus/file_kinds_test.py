@@ -47,7 +47,7 @@ class NameTest(input_case.InputCase):
     ('xhtml', b'<?xml version="1.0"?>\n<!DOCTYPE html>\n', 'HTML'),
     ('other', b'\x01\x02\x03\x00\x07\x08\x09\x10', 'binary data'),
   )
-  def test_names_what_is_no_text(self, head, kind):
+  def test_names_files_that_are_no_text(self, head, kind):
     self.assertIn(kind, file_kinds.name(head))
     for name in ('auto', 'text', 'jsonl'):
       self.assert_refused(self.file(head), kind, format=name)

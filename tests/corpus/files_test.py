@@ -1,4 +1,4 @@
-"""Tests for realm_tf.corpus.files; sources_test has the kinds of files."""
+"""Tests for realm_tf.corpus.files; sources_test reads compressed files."""
 
 import io
 
@@ -10,7 +10,7 @@ from realm_tf.corpus import files
 
 
 class ReadLinesTest(absltest.TestCase):
-  def test_skips_lines_that_are_no_utf8_if_told(self):
+  def test_may_skip_lines_that_are_not_utf8(self):
     path = self.create_tempfile('a', b'one\n\xff\nthree').full_path
     counts = counts_lib.Counts(skip_errors=True)
     self.assertEqual(
@@ -20,7 +20,7 @@ class ReadLinesTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, f'{path}.* line 2 '):
       list(files.read_lines(path))
 
-  def test_typed_lines_come_without_mark_and_spaces(self):
+  def test_typed_lines_lose_mark_and_spaces(self):
     stream = io.BytesIO(b'\xef\xbb\xbfWho?\r\n\n  Where? \xe2\x82\xac\n\xe9\n')
     lines = files.typed_lines(stream)
     self.assertEqual([next(lines), next(lines)], ['Who?', 'Where? €'])

@@ -21,7 +21,7 @@ _RECORDS = [
 
 class ReadTest(input_case.InputCase):
   @parameterized.product(chunk=[1, 7, 1 << 20], indent=[None, 4])
-  def test_an_array_is_read_by_pieces(self, chunk, indent):
+  def test_an_array_is_read_in_pieces(self, chunk, indent):
     text = json.dumps(_RECORDS, indent=indent, ensure_ascii=False)
     path = self.file(gzip.compress(f'\n {text}\n\n'.encode()))
     with mock.patch.object(json_records, '_CHUNK', chunk):

@@ -12,7 +12,7 @@ from realm_tf.corpus import sources
 from tests import linear_time
 from tests import wiki_dump
 
-# Each was quadratic, or may become so.
+# Markup that an expression could read in quadratic time.
 _HOSTILE = (
   *('\n', ' ', '[[', '{{', '{{{', '<', '<!--', "''", '|', '=', '(', '&', '-{'),
   *('<ref', '<ref>', '<a href', '[http://', '[http://x ', '\n:;*#', '\n{|'),
@@ -55,7 +55,7 @@ class ReadArticlesTest(parameterized.TestCase):
     (article,) = wiki_dump.read(self, wiki_dump.dump(page))
     self.assertEqual(article.text, 'Newest.')
 
-  def test_names_are_those_of_the_dump(self):
+  def test_reads_the_namespaces_of_the_dump(self):
     xml = wiki_dump.dump(
       wiki_dump.page(
         'Bern',
@@ -196,7 +196,7 @@ class PlainTextTest(parameterized.TestCase):
   def test_time_is_linear(self, unit):
     linear_time.check(mediawiki.plain_text, lambda n: unit * n, 500)
 
-  def test_blank_lines_and_edges_go(self):
+  def test_drops_blank_lines_and_edges(self):
     self.assertEqual(mediawiki.plain_text('\n\n A  b. \n\n\nC.\n'), 'A b.\nC.')
 
 

@@ -12,11 +12,11 @@ _KILLS = 10**9
 
 
 class Work:
-  """Multiplies, and says where; cannot be sent to another process."""
+  """Multiplies, and returns its process id; cannot be pickled."""
 
   def __init__(self, factor: int):
     self._factor = factor
-    self._cannot_be_sent = lambda: None
+    self._cannot_be_pickled = lambda: None
 
   def __call__(self, item: int) -> tuple[int, int]:
     if item == _KILLS:
@@ -27,7 +27,7 @@ class Work:
 
 
 class OrderedMapTest(absltest.TestCase):
-  def test_results_come_in_order_whoever_makes_them(self):
+  def test_results_keep_their_order(self):
     for num_workers in (1, 2):
       results = list(parallel.ordered_map(Work, (3,), range(40), num_workers))
       self.assertEqual([value for value, _ in results], list(range(0, 120, 3)))

@@ -23,7 +23,7 @@ class ReadTest(input_case.InputCase):
     found = qrels.read(self.file('my query\tmy doc\t1\n'))
     self.assertEqual(found, {'my query': {'my doc': 1}})
 
-  def test_repeated_judgements_count_once_and_are_told(self):
+  def test_repeated_judgements_count_once_and_are_logged(self):
     path = self.file('q d 1\nq d 1\nq e 0\nq d 1\n')
     with self.assertLogs(level='WARNING') as logs:
       self.assertEqual(qrels.read(path), {'q': {'d': 1, 'e': 0}})

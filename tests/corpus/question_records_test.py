@@ -88,7 +88,7 @@ class ParseTest(parameterized.TestCase):
       "f:1, data 1, paragraphs 1, qas 1 must have 'question'",
     ),
   )
-  def test_what_is_no_question_is_a_user_error(self, record, message):
+  def test_other_records_are_a_user_error(self, record, message):
     with self.assertRaisesRegex(errors.UserError, message):
       list(question_records.parse('f:1', record))
 
@@ -100,7 +100,7 @@ class ListedAnswersTest(parameterized.TestCase):
     ('["caf\\u00e9"]', ['café']),
     ('[]', []),
   )
-  def test_reads_what_python_writes(self, literal, expected):
+  def test_reads_lists_of_python(self, literal, expected):
     self.assertEqual(question_records.listed_answers('f:1', literal), expected)
 
   @parameterized.parameters(
@@ -115,7 +115,7 @@ class ListedAnswersTest(parameterized.TestCase):
     "{'a': 1}",
     '',
   )
-  def test_else_it_is_a_user_error(self, literal):
+  def test_other_texts_are_a_user_error(self, literal):
     with self.assertRaisesRegex(errors.UserError, '^f:1 must have a list of'):
       question_records.listed_answers('f:1', literal)
 

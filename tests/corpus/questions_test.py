@@ -73,7 +73,7 @@ class ReadQuestionsTest(input_case.InputCase):
       [questions.Question('When?', (r'19\d\d|then',), True, 'trec1')],
     )
 
-  def test_long_answers_are_left_out_if_told(self):
+  def test_may_leave_out_long_answers(self):
     path = self.file(
       name='q.jsonl',
       content=b"""

@@ -78,25 +78,25 @@ class RulesTaggerTest(parameterized.TestCase):
   def test_tags(self, text, expected):
     self.assertEqual(_found(text), [expected])
 
-  def test_first_word_counts_if_another_text_has_it_inside(self):
+  def test_first_word_is_a_name_if_another_text_has_it_inside(self):
     self.assertEqual(
       _found('Berlin is large.', 'Wine is red.', 'He likes Berlin and wine.'),
       [['Berlin'], [], ['Berlin']],
     )
 
-  def test_first_word_counts_however_its_accent_is_written(self):
+  def test_first_word_is_a_name_with_any_form_of_accent(self):
     self.assertEqual(
       _found('Zu\u0308rich is large.', 'He likes Zürich.'),
       [['Zu\u0308rich'], ['Zürich']],
     )
 
-  def test_first_word_counts_if_the_gazetteer_has_it(self):
+  def test_first_word_is_a_name_if_the_gazetteer_has_it(self):
     self.assertEqual(
       _found('Chad is dry. Sand is dry.', gazetteer=['Chad']), [['Chad']]
     )
 
   def test_common_first_word_is_cut_from_a_name(self):
-    # 'President' is a name's part; 'Critics' is only seen in lower case.
+    # 'President' is part of a name; 'critics' occurs only in lower case.
     self.assertEqual(
       _found('Painter Pablo Picasso lived.', 'A painter is here.'),
       [['Pablo Picasso'], []],

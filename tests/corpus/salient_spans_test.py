@@ -8,7 +8,7 @@ from realm_tf.corpus import salient_spans
 
 class SpacyTaggerTest(absltest.TestCase):
   def _pipeline(self):
-    # A pipeline of our own: spaCy's trained ones cannot be pip installed.
+    # pip cannot install spaCy's trained pipelines.
     import spacy  # pylint: disable=g-import-not-at-top
 
     pipeline = spacy.blank('en')
@@ -35,7 +35,7 @@ class SpacyTaggerTest(absltest.TestCase):
     self.assertEqual(empty, [])
 
   def test_long_texts_are_tagged_in_parts(self):
-    text = 'Neil Armstrong flew. ' * 60_000  # spaCy takes 1,000,000 characters.
+    text = 'Neil Armstrong flew. ' * 60_000  # spaCy takes at most 1e6.
     [spans] = salient_spans.SpacyTagger(self._pipeline()).tag([text])
     self.assertGreater(len(spans), 59_800)  # A few are cut.
     self.assertEqual({text[a:b] for a, b in spans}, {'Neil Armstrong'})

@@ -107,7 +107,7 @@ class RepeatedIdsTest(input_case.InputCase):
     ):
       self.articles(self._first, self._second)
 
-  def test_are_left_out_and_counted_if_told(self):
+  def test_may_be_left_out_and_counted(self):
     articles, left_out = self.skipping(self._first, self._second)
     self.assertEqual([a.text for a in articles], ['B1.', 'B2.'])
     self.assertEqual(left_out, {counts_lib.REPEATED: 1})
@@ -131,7 +131,7 @@ class LeftOutTest(input_case.InputCase):
     self.assertEqual(left_out, {'list': 4, 'disambiguation': 1})
     self.assertLen(self.articles(path), len(titles))
 
-  def test_reads_dumps_and_counts_what_is_left_out(self):
+  def test_reads_dumps_and_counts_other_pages(self):
     path = self.file(
       wiki_dump.dump(
         wiki_dump.page('Bern', "A ''[[city]]''.", page_id=3),
@@ -179,7 +179,7 @@ class LeftOutTest(input_case.InputCase):
     self.assertEqual(articles, [sources.Article('good', 'A town.', '0')])
     self.assertEqual(left_out, {counts_lib.UNREADABLE: 3})
 
-  def test_skips_and_counts_what_is_broken(self):
+  def test_skips_and_counts_broken_records(self):
     articles, left_out = self.skipping(
       self.file(
         b'{"title": "\xff", "text": "B"}\n{"title": "A", "text": "B"}\n'
@@ -190,7 +190,7 @@ class LeftOutTest(input_case.InputCase):
       self.file(bz2.compress(_JSONL.encode() * 999)[:-9]),
     )
     self.assertEqual([a.title for a in articles[:4]], ['A', 'D', 'F', 'H'])
-    # Four lines, the end of the dump, a line outside of articles, and the file.
+    # Four lines, the end of the dump, a line outside articles, and the file.
     self.assertEqual(left_out[counts_lib.UNREADABLE], 7)
 
 

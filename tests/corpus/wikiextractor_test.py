@@ -107,7 +107,7 @@ class LinksTest(input_case.InputCase):
       self.assertEqual(article.text, 'See the\nisland and B.')
       self.assertEqual(sources.linked_titles(article), ['Puerto Rico', 'B'])
 
-  def test_wikiextractors_json_is_read_as_its_own(self):
+  def test_wikiextractors_json_is_cleaned_too(self):
     (article,) = self._read(
       '{"id": "7", "url": "u", "title": "A", "text": "A\\n\\nSee '
       '<a href=\\"b\\">B</a>.<br>It is formula_1."}'

@@ -72,7 +72,7 @@ class BertTaggerTest(absltest.TestCase):
       _config(), _sentences(), job.Job(cls.directory), vocab_file=cls.vocab_file
     )
 
-  def test_a_killed_run_goes_on_as_if_it_never_was(self):
+  def test_a_killed_run_resumes_to_the_same_result(self):
     tagger = dataclasses.replace(_config().tagger, checkpoint_every_steps=20)
     config = dataclasses.replace(_config(), tagger=tagger)
     directory = self.create_tempdir().full_path + '/tagger'
@@ -124,7 +124,7 @@ class BertTaggerTest(absltest.TestCase):
         ],
       )
 
-  def test_a_cased_vocabulary_tells_names_from_words(self):
+  def test_a_cased_vocabulary_distinguishes_names_from_words(self):
     folder = self.create_tempdir().full_path
     cased = character_rules.CharacterRules(lowercase=False, strip_accents=False)
     tokenizer = fakes.tokenizer('the saw rose Rose')
@@ -144,7 +144,7 @@ class BertTaggerTest(absltest.TestCase):
     (spans,) = taggers.make(f'bert:{self.directory}').tag(['li saw 4 July'])
     self.assertEqual(spans, [(0, 2), (7, 13)])
 
-  def test_words_beyond_the_longest_sentence_are_in_no_entity(self):
+  def test_words_beyond_the_maximum_length_are_in_no_entity(self):
     tagger = bert_tagger.BertTagger(  # Every word is an entity.
       lambda tokens: tf.one_hot(tf.ones_like(tokens['input_word_ids']), 3),
       self.tokenizer,
@@ -161,7 +161,7 @@ class BertTaggerTest(absltest.TestCase):
 
 
 class TokenLabelsTest(absltest.TestCase):
-  def test_encode_is_undone_by_decode(self):
+  def test_decode_inverts_encode(self):
     tokenizer = fakes.tokenizer(_VOCABULARY)
     sentence = conll.LabeledSentence(
       ('Zoe', 'Li', 'saw', 'Bern'),
@@ -179,7 +179,7 @@ class TokenLabelsTest(absltest.TestCase):
     )
     self.assertEqual(entities, [(0, 6, 'PER'), (11, 15, 'LOC')])
 
-  def test_batches_are_of_one_width_and_repeat(self):
+  def test_batches_have_one_width_and_repeat(self):
     tokenizer = fakes.tokenizer(_VOCABULARY)
     config = _config()
     tagger = dataclasses.replace(config.tagger, max_tokens=10)

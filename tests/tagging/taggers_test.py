@@ -16,14 +16,14 @@ class MakeTest(parameterized.TestCase):
     ('spacy:en_none', 'spacy download en_none'),
     ('bert:/no/such', 'bin.train_tagger'),
   )
-  def test_a_missing_model_is_the_users_mistake(self, spec, message):
+  def test_a_missing_model_is_a_user_error(self, spec, message):
     with self.assertRaisesRegex(errors.UserError, message):
       taggers.make(spec)
 
   @parameterized.parameters(
     '', 'rule', 'spacy', 'spacy:', 'rules:x', 'bert', 'bert:'
   )
-  def test_unknown_tagger_is_the_users_mistake(self, spec):
+  def test_unknown_tagger_is_a_user_error(self, spec):
     with self.assertRaisesRegex(errors.UserError, "'rules', 'spacy:NAME'"):
       taggers.make(spec)
 

@@ -111,7 +111,7 @@ class CharacterRulesTest(parameterized.TestCase):
 class CharacterTableTest(parameterized.TestCase):
   @hypothesis.given(_TEXTS, st.sampled_from(_ALL_RULES))
   @hypothesis.settings(max_examples=300, deadline=None)
-  def test_wordpieces_are_those_of_the_slow_algorithm(self, text, rules):
+  def test_wordpieces_match_the_slow_algorithm(self, text, rules):
     tokenizer = _tokenizer(rules)
     (ids,) = tokenizer.token_ids_batch([text])
     self.assertEqual(

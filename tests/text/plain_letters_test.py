@@ -22,7 +22,7 @@ class WriteTest(parameterized.TestCase):
   def test_writes(self, text, expected):
     self.assertEqual(plain_letters.write(text).text, expected)
 
-  def test_spans_are_of_the_original_and_hold_the_marks_behind_them(self):
+  def test_spans_of_the_original_include_the_marks_after_a_letter(self):
     text = '\u200bZu\u0308rich, Jose\u0301 and Par\xadis'
     plain = plain_letters.write(text)
     words = ('Zürich', 'José', 'and', 'Paris')

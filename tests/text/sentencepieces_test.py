@@ -33,7 +33,7 @@ class SentencepiecesTest(absltest.TestCase):
     self.assertEqual(self.tokenizer.special_ids, (0, 1))
     self.assertEqual(self.tokenizer.vocab_size, 3 + len(_WORDS))
 
-  def test_another_file_is_a_mistake(self):
+  def test_another_file_is_a_user_error(self):
     path = os.path.join(self.create_tempdir().full_path, 'spiece.model')
     with open(path, 'wb') as file:
       file.write(b'not a model')

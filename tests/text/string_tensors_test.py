@@ -25,7 +25,7 @@ _TEXTS = [
 
 
 class StringTensorsTest(absltest.TestCase):
-  def test_wordpieces_are_the_tokenizers(self):
+  def test_wordpieces_match_the_tokenizer(self):
     ids = string_tensors.token_ids(_TOKENIZER, tf.constant(_TEXTS), 6)
     for row, tokens in zip(ids.numpy(), _TOKENIZER.tokenize_batch(_TEXTS)):
       expected = tokens.ids[:6]
@@ -77,7 +77,7 @@ class StringTensorsTest(absltest.TestCase):
       [answers.normalize_answer(t).replace('\0', '\ufffd') for t in texts],
     )
 
-  def test_bytes_that_are_no_text_become_some(self):
+  def test_invalid_bytes_become_text(self):
     found = string_tensors.valid(tf.constant([b'a\xff\xc3', 'é'.encode()]))
     self.assertEqual(found[0].numpy().decode()[0], 'a')
     self.assertEqual(found[1].numpy().decode(), 'é')

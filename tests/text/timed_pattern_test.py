@@ -29,7 +29,7 @@ class TimedPatternTest(parameterized.TestCase):
     self.assertEqual(pattern.occurs(text), within)
     self.assertEqual(pattern.spans(text), spans)
 
-  def test_a_broken_one_is_the_users_mistake(self):
+  def test_a_broken_pattern_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, r"'\(May'"):
       timed_pattern.TimedPattern('(May')
 
@@ -49,7 +49,7 @@ class TimedPatternTest(parameterized.TestCase):
     (r'\L<names>', 'undefined named list'),
     ('{1000}{1000}{1000}', 'repetitions multiply'),
   )
-  def test_a_large_or_contradictory_one_is_the_users_mistake(self, source, why):
+  def test_a_large_or_contradictory_pattern_is_a_user_error(self, source, why):
     self.assertIn(why, timed_pattern.problem(source))
     with self.assertRaisesRegex(errors.UserError, why) as caught:
       timed_pattern.TimedPattern(source)
@@ -61,11 +61,11 @@ class TimedPatternTest(parameterized.TestCase):
     r'((green|white|red)\s*,?\s*(and)?\s*){3}|(?i)x{200}|\(?xenon',
     '|'.join(['(?:[a-z]{2,20} ){2}'] * 8),
   )
-  def test_an_ordinary_one_is_accepted(self, source):
+  def test_an_ordinary_pattern_is_accepted(self, source):
     self.assertEqual(timed_pattern.problem(source), '')
 
   @parameterized.parameters(_HOSTILE, '(a+)+$', '(.*a){20}$')
-  def test_a_hostile_one_ends_and_counts_as_no_match(self, source):
+  def test_a_hostile_pattern_ends_and_counts_as_no_match(self, source):
     pattern = timed_pattern.TimedPattern(source, limit_secs=0.01)
     start = time.process_time()
     with self.assertLogs(level='WARNING') as logs:
@@ -76,7 +76,7 @@ class TimedPatternTest(parameterized.TestCase):
     self.assertLen(logs.output, 1)  # Once, though it ran out three times.
     self.assertIn(source, logs.output[0])
 
-  def test_a_hostile_one_still_finds_what_is_easy(self):
+  def test_a_hostile_pattern_still_finds_easy_matches(self):
     pattern = timed_pattern.TimedPattern(_HOSTILE, limit_secs=0.01)
     pattern.occurs(_TEXT)
     self.assertTrue(pattern.occurs('b aa'))

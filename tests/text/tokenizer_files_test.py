@@ -94,7 +94,7 @@ class TokenizerFilesTest(parameterized.TestCase):
     ('cased', _CASED),
     ('all_else', character_rules.CharacterRules(True, False, False, False)),
   )
-  def test_what_is_written_is_read(self, rules):
+  def test_read_inverts_write(self, rules):
     tokenizer_files.write(self.folder, _PIECES, rules)
     path = tokenizer_files.find(self.folder)
     self.assertEqual(tokenizer_files.read(path), (_PIECES, rules))
@@ -196,7 +196,7 @@ class TokenizerFilesTest(parameterized.TestCase):
       tokenizer_files.read(self._write(vocab_txt=text))[0], _PIECES
     )
 
-  def test_separators_of_unicode_end_no_line(self):
+  def test_unicode_separators_end_no_line(self):
     pieces = [*_PIECES, '\u2028', '\x85', 'a b', '##', '##.', 'x' * 300]
     path = self._write(vocab_txt='\n'.join(pieces))
     tokenizer = wordpiece.WordpieceTokenizer.from_file(path)

@@ -25,7 +25,7 @@ class HolesTest(parameterized.TestCase):
     'It is the phoneme @.',
     'Its size, @, is known.',
   )
-  def test_a_sentence_that_lacks_a_word_goes(self, sentence):
+  def test_drops_a_sentence_that_lacks_a_word(self, sentence):
     self.assertEqual(
       _cut(f'It is old. {sentence} It rains.'), 'It is old. It rains.'
     )

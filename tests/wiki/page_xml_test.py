@@ -68,7 +68,7 @@ class PageXmlTest(parameterized.TestCase):
     (article,) = wiki_dump.read(self, wiki_dump.dump(page))
     self.assertEqual(article.text, 'Words.')
 
-  def test_the_site_says_its_language_and_namespaces(self):
+  def test_reads_language_and_namespaces_of_the_site(self):
     xml = wiki_dump.dump(_GOOD).replace(
       '<mediawiki ', '<mediawiki xml:lang="de-AT" '
     )

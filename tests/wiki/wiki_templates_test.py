@@ -124,7 +124,7 @@ class WikiTemplatesTest(parameterized.TestCase):
     ('#invoke:math|add|1', holes.HOLE),
     ('IPA|/a/', holes.LOST),
   )
-  def test_leaves_its_words(self, template, expected):
+  def test_templates_leave_their_words(self, template, expected):
     self.assertEqual(wiki_templates.evaluate(template.split('|')), expected)
 
   def test_arguments_have_positions_or_names(self):
