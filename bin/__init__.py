@@ -1,4 +1,4 @@
-"""Binaries. What must be set before TensorFlow is loaded is set here."""
+"""Binaries. Importing the package sets up the process before TensorFlow."""
 
 import contextlib
 import ctypes
@@ -8,10 +8,10 @@ import os
 def _keep_freed_memory():
   """Makes glibc keep large freed blocks, in one arena for all threads.
 
-  It must be called before TensorFlow, whose threads would have arenas of their
-  own: these give back what is freed, and a larger block than 64 MB at once.
+  Must precede TensorFlow's threads: per-thread arenas return freed memory to
+  the system, and blocks above 64 MB immediately.
   """
-  # Clearing new ones costs a sixth of a small model's step on CPU.
+  # Clearing new pages costs a sixth of a small model's step on CPU.
   with contextlib.suppress(OSError, AttributeError):  # Another C library.
     mallopt = ctypes.CDLL('libc.so.6').mallopt
     for name, value in ((-3, 1 << 30), (-1, (1 << 31) - 1), (-8, 1)):

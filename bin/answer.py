@@ -21,11 +21,11 @@ from realm_tf.corpus import files
 from realm_tf.retrieval import retrievers
 
 _QUESTION = flags.DEFINE_multi_string(
-  'question', None, 'Question; by default, lines of standard input'
+  'question', None, 'Question; by default each line of standard input'
 )
 _TOP_K = flags.DEFINE_integer('top_k', 3, 'Most blocks shown per answer.', 1)
 _JSON = flags.DEFINE_bool(
-  'json', False, 'Print a JSON object per line, as predictions.jsonl.'
+  'json', False, 'Print JSON lines in the format of predictions.jsonl.'
 )
 answer_flags.define_search()
 corpus_flags.define_retriever(*retrievers.BY_LINKS)
@@ -35,7 +35,7 @@ flags.mark_flag_as_required('model_dir')
 def main(_):
   answerer = answer_flags.load()
   loading.require_reader(answerer.reader, answer_flags.MODEL_DIR.value)
-  # At once: standard input may be a user.
+  # One by one: a user may be typing.
   for question in _QUESTION.value or files.typed_lines(sys.stdin.buffer):
     (answer,) = answerer.answer([question], _TOP_K.value)
     if _JSON.value:

@@ -18,25 +18,24 @@ INDEX_DIR = flags.DEFINE_string(
 _NUM_READ = flags.DEFINE_integer(
   'num_read',
   None,
-  "Blocks to read per question; by default the config's number.",
+  "Blocks read per question; by default the config's number.",
   1,
 )
 _ANSWER_BY = flags.DEFINE_enum(
   'answer_by',
   None,
   ['span', 'text'],
-  'Answer with the best span, or with the text whose spans have the largest '
-  "probability in sum. By default the config's choice.",
+  "'span' answers with the best span, 'text' with the text of the largest "
+  "summed probability over its spans. By default the config's choice.",
 )
 READER_DIR = flags.DEFINE_string(
   'reader_dir',
   None,
-  'Model directory whose reader reads the blocks that --model_dir retrieves; '
-  "by default --model_dir's own.",
+  'Model directory of the reader; by default --model_dir, which retrieves.',
 )
 launcher.check_flags(
   lambda model_dir, reader_dir: model_dir or not reader_dir,
-  '--reader_dir needs a --model_dir, which it shares the vocabulary with.',
+  '--reader_dir needs --model_dir, a model with the same vocabulary.',
 )
 
 
@@ -45,21 +44,21 @@ def define_search() -> None:
   flags.DEFINE_float(
     'sparse_weight',
     0.0,
-    "Weight of BM25's scores, added to those of the embeddings: finds names "
-    'and numbers that training never showed. Try 0.5; 0 is embeddings alone.',
+    "Weight of BM25's scores in a sum with the embeddings' scores: BM25 finds "
+    'names and numbers unseen in training. Try 0.5; 0 is embeddings only.',
     0.0,
   )
   flags.DEFINE_enum(
     'read_dtype',
     'auto',
     ['auto', 'float32', 'bfloat16'],
-    "Dtype of the reader's matmuls; 'auto' is bfloat16 if the hardware "
-    'multiplies it, in half the time.',
+    "Dtype of the reader's matrix products; 'auto' is bfloat16 where the "
+    'hardware multiplies bfloat16 (in half the time), else float32.',
   )
 
 
 def check_retriever() -> None:
-  """Makes --retriever fit the other flags of bin.evaluate."""
+  """Checks --retriever of bin.evaluate against the other flags."""
   launcher.check_flags(
     lambda model_dir, retriever: model_dir or retriever in retrievers.BY_WORDS,
     '--model_dir must be given, unless --retriever is a search by words.',
@@ -68,25 +67,25 @@ def check_retriever() -> None:
     lambda retriever, sparse_weight: (
       retriever == retrievers.MODEL or not sparse_weight
     ),
-    '--sparse_weight adds BM25 to --retriever=model, and to nothing else.',
+    '--sparse_weight must go with --retriever=model, which it adds BM25 to.',
   )
   launcher.check_flags(
     lambda queries_dir, retriever, sparse_weight: (
       not queries_dir or (retriever != retrievers.NOTHING and not sparse_weight)
     ),
-    '--queries_dir measures a model or BM25, and not their sum: leave out '
+    '--queries_dir measures a model or BM25, not their sum: leave out '
     '--sparse_weight and --retriever=none.',
   )
 
 
 def choices() -> loading.Choices:
-  """Returns the values of all flags that are called as a field of it."""
+  """Returns the flags that are named like a field of Choices."""
   names = [name for name in loading.Choices._fields if name in flags.FLAGS]
   return loading.Choices(**{name: flags.FLAGS[name].value for name in names})
 
 
 def load() -> answerer.Answerer | closed_book.ClosedBook:
-  """Returns the answerer that the flags describe, --retriever among them."""
+  """Returns the answerer that the flags describe."""
   model_dir, corpus_dir = MODEL_DIR.value, flags.FLAGS.corpus_dir
   if choices().retriever == retrievers.NOTHING:
     return closed_book.load(model_dir, corpus_dir)

@@ -28,35 +28,35 @@ _MAX_ARTICLES = flags.DEFINE_integer(
   'max_articles', None, 'Most articles to read; by default all.', 1
 )
 _DROP_LISTS = flags.DEFINE_boolean(
-  'drop_lists', True, 'Leave out lists, indices, outlines, disambiguations.'
+  'drop_lists', True, 'Skip lists, indices, outlines and disambiguations.'
 )
 _ON_ERROR = flags.DEFINE_enum(
   'on_error',
   'stop',
   ['stop', 'skip'],
-  'What to do with a record that cannot be read: end, or skip and count it.',
+  'Treatment of an unreadable record: stop, or skip and count it.',
 )
 _KEYS = [
   flags.DEFINE_string(
-    f'{name}_key', '', f'Key or column of the {name} of an article.'
+    f'{name}_key', '', f"Key or column of an article's {name}."
   )
   for name in ('id', 'title', 'text')
 ]
 NUM_WORKERS = flags.DEFINE_integer(
-  'num_workers', os.cpu_count(), 'Processes; results do not depend on it.', 1
+  'num_workers', os.cpu_count(), 'Processes; any number gives one result.', 1
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New directory to write.', required=True
 )
 _OVERWRITE = flags.DEFINE_boolean(
-  'overwrite', False, 'Replace what --output_dir holds.'
+  'overwrite', False, 'Replace an existing --output_dir.'
 )
 
 
 def define_format(
   more: Sequence[str] = (), text: str = 'Format of --input.'
 ) -> None:
-  """Defines --format, with formats besides those of articles."""
+  """Defines --format: the formats of articles, and `more`."""
   made_up = {inputs.WORLD, inputs.TAGGED}
   flags.DEFINE_enum('format', 'auto', [*inputs.FORMATS, *more], text)
   launcher.check_flags(
@@ -71,7 +71,7 @@ def define_format(
 
 
 def new_output_dir() -> str:
-  """Returns --output_dir, after a check that it may be written."""
+  """Returns --output_dir after checking that it may be written."""
   outputs.check_directory(_OUTPUT_DIR.value)
   outputs.check_new(_OUTPUT_DIR.value, _OVERWRITE.value)
   return _OUTPUT_DIR.value
@@ -87,12 +87,12 @@ def read(
   plain: bool = True,
   update: Optional[corpus_update.CorpusUpdate] = None,
 ) -> Iterable[sources.Article]:
-  """Returns the articles that the flags name, with a progress bar.
+  """Returns the articles of --input, with a progress bar.
 
   Args:
     what: Caption of the progress bar.
-    plain: Whether to remove markup; otherwise the caller does.
-    update: Corpus that the articles are added to.
+    plain: Whether to remove markup.
+    update: Corpus to add the articles to.
   """
   added = (update.num_articles, update.find) if update else ()
   articles = inputs.read_articles(
@@ -113,11 +113,11 @@ def read(
 def build_on_beam(
   pipeline: Any, work: Any, counts: counts_lib.Counts, first_number: int = 0
 ) -> Iterator[Any]:
-  """Returns what a runner of Beam makes of the articles that the flags name.
+  """Runs a Beam pipeline over --input and yields its results.
 
   Args:
     pipeline: Module of `realm_tf.pipelines`, from `beam_flags.load`.
-    work: What each worker does with articles, of `pipeline.build`.
+    work: Second argument of `pipeline.build`.
     first_number: Number of the first article, if articles have no ids.
   """
   reading = beam_flags.load('reading').Reading(
@@ -125,7 +125,7 @@ def build_on_beam(
     flags.FLAGS.format,
     _DROP_LISTS.value,
     _ON_ERROR.value == 'skip',
-    # Next to the output, which every worker can write.
+    # All workers can write next to the output.
     f'{_OUTPUT_DIR.value.rstrip("/")}.{uuid.uuid4().hex[:8]}.beam',
     beam_flags.options(),
     first_number,
@@ -135,7 +135,7 @@ def build_on_beam(
 
 
 def description(counts: counts_lib.Counts) -> dict[str, Any]:
-  """Returns what a manifest says about the input."""
+  """Returns the input's description for a manifest."""
   return {
     'format': flags.FLAGS.format,
     'input': inputs.split(INPUT.value or []),

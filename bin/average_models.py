@@ -1,11 +1,10 @@
-r"""Averages the embedders of a model with those it was trained from.
+r"""Averages a model's embedders before and after a training.
 
   python -m bin.average_models --model_dir=runs/adapt/realm/best \
       --before_dir=runs/adapt/start --output_dir=runs/adapt/model
 
-An encoder that was trained on questions, and then on masked sentences, has
-forgotten some kinds of questions; the average of both weights has not. All but
-the embedders is that of --model_dir.
+An encoder trained on questions and then on masked sentences forgets some kinds
+of questions; the average does not. The other weights are --model_dir's.
 """
 
 from . import launcher

@@ -1,4 +1,4 @@
-"""Flags of Apache Beam, and the pipelines that need it."""
+"""Flags of Apache Beam, and access to its pipelines."""
 
 import importlib
 from types import ModuleType
@@ -18,7 +18,7 @@ _RUNNER = flags.DEFINE_enum(
   'runner',
   'local',
   ['local', *_RUNNERS],
-  'Where the work is done: in local processes, or by a runner of Apache Beam.',
+  'Local processes, or a runner of Apache Beam, to do the work.',
 )
 _BEAM_OPTION = flags.DEFINE_multi_string(
   'beam_option', [], 'Flag of Apache Beam, as --beam_option=--project=P'
@@ -30,14 +30,13 @@ def is_local() -> bool:
 
 
 def options() -> list[str]:
-  """Returns Beam's options."""
   return [f'--runner={_RUNNERS[_RUNNER.value]}', *_BEAM_OPTION.value]
 
 
 def load(module: str) -> ModuleType:
   """Returns a module of `realm_tf.pipelines`; UserError without Beam."""
   try:
-    # Beam is an extra: few need it, and it is slow to load.
+    # Beam is an optional install and slow to load.
     return importlib.import_module(f'realm_tf.pipelines.{module}')
   except ImportError as error:
     raise errors.UserError(

@@ -1,10 +1,10 @@
-r"""Embeds a corpus with a model's newest parameters, as an index version.
+r"""Embeds a corpus with a model's newest parameters into an index version.
 
 python -m bin.build_index --model_dir=runs/qa --corpus_dir=runs/corpus \
     --output_dir=runs/index
 
 After bin.make_blocks --append or --remove, --base=runs/index/000000500 embeds
-the new blocks only. --runner embeds on many machines, with Apache Beam.
+only the new blocks. --runner embeds on many machines with Apache Beam.
 """
 
 from . import beam_flags
@@ -26,7 +26,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory of index versions.', required=True
 )
 _BASE = flags.DEFINE_string(
-  'base', None, 'Index version whose embeddings are reused for equal blocks.'
+  'base', None, 'Index version to take the embeddings of equal blocks from.'
 )
 _RECALL_TARGET = flags.DEFINE_float(
   'recall_target', None, 'Share of the exact top blocks to find.', 0.0, 1.0

@@ -3,9 +3,9 @@ r"""Changes one fact of the demonstration corpus: knowledge is modular.
   python -m bin.change_fact --questions=runs/world/test_questions.jsonl \
       --predictions=runs/qa/eval/predictions.jsonl --output_dir=runs/changed
 
-Takes the first question that was answered right, gives its fact the value that
-another entity has, and writes the changed articles.jsonl and changed.json (the
-question, its old and its new answer). Nothing is trained again (Appendix C).
+Takes the first correctly answered question, gives its fact another entity's
+value, and writes articles.jsonl with the change and changed.json (the question,
+its old and its new answer). No training is needed (Appendix C).
 """
 
 import json
@@ -26,7 +26,7 @@ _QUESTIONS = flags.DEFINE_string(
   'questions', None, 'Questions, from bin.make_world.', required=True
 )
 _PREDICTIONS = flags.DEFINE_string(
-  'predictions', None, 'Their predictions, from bin.evaluate.', required=True
+  'predictions', None, 'predictions.jsonl of bin.evaluate.', required=True
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory to write.', required=True
@@ -40,14 +40,14 @@ def _first_right():
     question.question for question in questions
   ]:
     raise errors.UserError(
-      '--predictions must be of --questions, in order. Found others in '
+      '--predictions must answer --questions, in order. Found others in '
       f'{_PREDICTIONS.value}. Run bin.evaluate on {_QUESTIONS.value}.'
     )
   for question, (_, row) in zip(questions, predictions, strict=True):
     if answers.exact_match(row['prediction'], question.answers):
       return question
   raise errors.UserError(
-    'A fact can be changed only under a right answer. Found none in '
+    '--predictions must hold a right answer, to change its fact. Found none in '
     f'{_PREDICTIONS.value}. Train longer.'
   )
 

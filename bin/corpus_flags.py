@@ -1,4 +1,4 @@
-"""Flags of a corpus and of the search in it."""
+"""Flags of a corpus and its retriever."""
 
 from absl import flags
 
@@ -18,7 +18,7 @@ def define_retriever(*others: str) -> flags.FlagHolder[str]:
     'retriever',
     retrievers.MODEL,
     [retrievers.MODEL, *others],
-    'How blocks are found; graph, path and bm25_graph follow links, too.',
+    'Search method; graph, path and bm25_graph also follow links.',
   )
 
 

@@ -1,15 +1,13 @@
-r"""Measures a model, or BM25, on questions, on masked sentences, or on both.
+r"""Measures a model or BM25 on questions, masked sentences, or both.
 
   python -m bin.evaluate --model_dir=runs/qa --corpus_dir=runs/corpus \
       --questions=test.jsonl --output_dir=runs/qa/test
 
-Writes metrics.json (percent) and predictions.jsonl; without a reader, recall
-only. With --retriever=bm25 the model reads BM25's blocks and sees its scores.
---retriever=graph, path and bm25_graph also follow the links of the corpus; none
-looks nothing up, with a model of bin.train_closed_book.
---compare=runs/other/test, another run's --output_dir, writes the questions that
-only one of the two answers. --queries_dir needs no question: it measures how
-often a block has the masked span of a sentence.
+Writes metrics.json (percent) and predictions.jsonl; a model without a reader
+gets only recall. With --retriever=bm25 the model reads BM25's blocks, with
+their scores. --retriever=none: closed book, for a model of
+bin.train_closed_book. --compare also writes the questions that only one of two
+runs answers.
 """
 
 import dataclasses
@@ -37,7 +35,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory to write.', required=True
 )
 _RECALL_AT = flags.DEFINE_list(
-  'recall_at', ['1', '5', '20', '100'], 'Each k of recall@k, in blocks.'
+  'recall_at', ['1', '5', '20', '100'], 'Values of k for recall@k, in blocks.'
 )
 _RETRIEVER = corpus_flags.define_retriever(
   *retrievers.BY_LINKS, *retrievers.BY_WORDS, retrievers.NOTHING
@@ -49,21 +47,21 @@ _FIELD_FILES = [
   flags.DEFINE_string(name, None, text)
   for name, text in (
     ('qrels', 'TREC or BEIR judgements of articles: R@k, MRR@10 and nDCG@10.'),
-    ('trec_run', 'File to write: ranked articles, for trec_eval and others.'),
-    ('dpr_json', 'File to write: retrieved blocks, as DPR and FiD read them.'),
-    ('kilt', "File to write: answers and their articles, in KILT's format."),
+    ('trec_run', 'File for ranked articles, in the format of trec_eval.'),
+    ('dpr_json', 'File for retrieved blocks, in the format of DPR and FiD.'),
+    ('kilt', "File for answers and their articles, in KILT's format."),
   )
 ]
 _QUERIES_DIR = flags.DEFINE_string(
   'queries_dir',
   None,
-  'Queries, from bin.make_queries: measures how often the first blocks have '
-  'the masked span of a sentence. Its own block does not count.',
+  'Queries, from bin.make_queries: measures how often the first blocks contain '
+  "the sentence's masked span. The sentence's own block does not count.",
 )
 _HELD_OUT_SHARE = flags.DEFINE_float(
   'held_out_share',
   0.0,
-  "Share of articles whose sentences are measured: training's held_out.share. "
+  "Share of articles with measured sentences: training's held_out.share. "
   '0 measures all sentences.',
   0.0,
   1.0,
@@ -74,7 +72,7 @@ launcher.check_flags(
   lambda questions, qrels, trec_run, dpr_json, kilt: (
     questions or not (qrels or trec_run or dpr_json or kilt)
   ),
-  '--qrels, --trec_run, --dpr_json, --kilt need --questions.',
+  '--qrels, --trec_run, --dpr_json and --kilt need --questions.',
 )
 launcher.check_flags(
   lambda questions, queries_dir: questions or queries_dir,
@@ -84,7 +82,7 @@ launcher.check_flags(
   lambda recall_at: (
     recall_at and all(k.isdigit() and int(k) for k in recall_at)
   ),
-  '--recall_at must be positive numbers with commas, like 1,5,20.',
+  '--recall_at must be comma-separated positive numbers, like 1,5,20.',
 )
 
 

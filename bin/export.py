@@ -1,4 +1,4 @@
-r"""Exports a model to run without this code.
+r"""Exports a model into a format that runs without this code.
 
   python -m bin.export --format=hugging_face --model_dir=runs/qa \
       --tower=reader --output_dir=/tmp/reader
@@ -45,13 +45,12 @@ _SEARCHER = flags.DEFINE_enum(
   'searcher',
   'exact',
   saved_model.SEARCHERS,
-  'Search of --format=saved_model; loading scann needs its package.',
+  'Searcher of --format=saved_model; loading scann needs its package.',
 )
 flags.mark_flag_as_required('model_dir')
 launcher.check_flags(
   lambda format, corpus_dir: format != 'saved_model' or corpus_dir,
-  '--format=saved_model needs --corpus_dir, the blocks to answer from: the '
-  'corpus that the index is of.',
+  '--format=saved_model needs --corpus_dir, the corpus of the index.',
 )
 
 
@@ -62,7 +61,7 @@ def main(_):
   elif _FORMAT.value == 'hugging_face':
     left_out = hugging_face_export.export(model_dir, _TOWER.value, output_dir)
     if left_out:
-      print(f'BertModel has no place for {len(left_out)} weights of its head:')
+      print(f'BertModel has no place for {len(left_out)} weights of the head:')
       print('\n'.join(f'  {name}' for name in left_out))
   else:
     opened = loading.load(
@@ -75,4 +74,4 @@ def main(_):
 
 
 if __name__ == '__main__':
-  launcher.run(main, logging.ERROR)  # Keras logs what it traces.
+  launcher.run(main, logging.ERROR)  # Hides Keras's log of traced functions.

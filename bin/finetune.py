@@ -5,11 +5,10 @@ python -m bin.finetune --config=launch/quickstart.py \
     --run_dir=runs/qa --init_from=runs/realm \
     [--dev_questions=runs/world/dev_questions.jsonl]
 
-With --queries_dir in place of --questions, sentences without a name are the
-questions: the reader learns to cut answers out of blocks from text alone.
-
-With --dev_questions the run publishes the parameters that answered them best,
-and ends early if `finetuning.patience` says so; otherwise the last ones.
+--queries_dir, in place of --questions, uses sentences with a blank for a name:
+the reader learns to extract answers from unlabelled text. With --dev_questions,
+the run publishes the parameters with the best exact match, and may end early
+(`finetuning.patience`). Without, it publishes the last parameters.
 """
 
 from . import corpus_flags
@@ -35,21 +34,21 @@ _RETRIEVER = corpus_flags.define_retriever(
   *retrievers.BY_LINKS, *retrievers.BY_WORDS
 )
 _DEV_QUESTIONS = flags.DEFINE_string(
-  'dev_questions', None, 'Questions that choose the best parameters.'
+  'dev_questions', None, 'Questions to choose the best parameters by.'
 )
-_NUM_JUDGED = 1000  # The first of --dev_questions.
+_NUM_JUDGED = 1000  # Most questions of --dev_questions that are answered.
 _READER_INIT_FROM = training_flags.define_reader_init_from()
 _QUERIES_DIR = question_flags.define_queries_dir()
 launcher.check_flags(
   lambda retriever, init_from: (
     retriever not in retrievers.BY_LINKS or init_from
   ),
-  '--retriever=graph and path search with the model of --init_from.',
+  '--retriever=graph and --retriever=path need --init_from, their model.',
 )
 
 
 def _questions(inputs):
-  """Returns the questions, or makes them of sentences by a search with BM25."""
+  """Returns the questions; BM25 makes questions of --queries_dir."""
   if not _QUERIES_DIR.value:
     return question_flags.read()
   queries = query_table.QueryTable.open(_QUERIES_DIR.value, verify=True)
@@ -59,7 +58,7 @@ def _questions(inputs):
 
 
 def _validator(inputs, retriever):
-  """Returns the measure of exact match; None without --dev_questions."""
+  """Returns the scorer of exact match; None without --dev_questions."""
   if _DEV_QUESTIONS.value is None:
     return None
   questions = question_flags.read(_DEV_QUESTIONS.value)
@@ -73,7 +72,7 @@ def _validator(inputs, retriever):
 
 
 def _retriever(inputs):
-  """Returns the retriever of --retriever; None if the model is trained."""
+  """Returns the retriever of --retriever; None for the trained model."""
   kind = _RETRIEVER.value
   if kind == retrievers.MODEL:
     return None

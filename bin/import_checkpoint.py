@@ -1,15 +1,15 @@
-r"""Makes a model directory from weights that were trained elsewhere.
+r"""Makes a model directory from weights of another project.
 
   python -m bin.import_checkpoint --source=hf:DIR --output_dir=runs/imported
   python -m bin.import_checkpoint --output_dir=runs/nq \
       --source=tf1:realm-data/orqa_nq_model_from_realm,cc_news_pretrained \
       --blocks=enwiki-20181220/blocks.tfr --vocab_file=vocab.txt
 
-hf: names a Hugging Face BERT, REALM or T5 directory, tf1: checkpoints of the
-authors' release, or directories with them, separated by commas. Embeddings of
-blocks become an index, and their texts a corpus directory. Prints which weights
-were and were not used. Parts that the source lacks (say, a span reader) are not
-written: training starts them from random weights.
+hf: takes Hugging Face directories (BERT, REALM or T5); tf1: takes checkpoints
+of the authors' release, or their directories, separated by commas. Block
+embeddings become an index, block texts a corpus directory. Parts that the
+source lacks (such as a span reader) start from random weights in training.
+Prints the used and the unused weights.
 """
 
 import os
@@ -33,7 +33,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
 _CORPUS_DIR = flags.DEFINE_string(
   'corpus_dir',
   None,
-  "Corpus directory for the source's blocks, new or made of them before; by "
+  "Corpus directory of the source's blocks, written unless it exists; by "
   'default OUTPUT_DIR/corpus.',
 )
 _VOCAB_FILE = flags.DEFINE_string(
@@ -43,7 +43,7 @@ _BLOCKS = flags.DEFINE_string(
   'blocks', None, "blocks.tfr or block_records.npy; by default the source's."
 )
 _NUM_HEADS = flags.DEFINE_integer(
-  'num_heads', None, 'Heads of a tf1: source; by default width / 64.', 1
+  'num_heads', None, 'Heads of a tf1: source; by default hidden size / 64.', 1
 )
 _NUM_WORKERS = flags.DEFINE_integer(
   'num_workers', os.cpu_count(), 'Processes that tokenize blocks.', 1
@@ -71,7 +71,7 @@ def main(_):
   )
   for title, names in imported.report._asdict().items():
     print(f'{title.replace("_", " ")}: {len(names)}')
-    if title != 'used':  # A long list, and none of it needs a look.
+    if title != 'used':  # The list is long and needs no action.
       for name in names:
         print(f'  {name}')
   for note in imported.notes:

@@ -1,11 +1,11 @@
-r"""Shows what a corpus or a directory of queries holds.
+r"""Shows the content of a corpus or a directory of queries.
 
   python -m bin.inspect_data --corpus_dir=Z
   python -m bin.inspect_data --corpus_dir=Z --queries_dir=X --html=x.html
   python -m bin.inspect_data --corpus_dir=Z --model_dir=Y --verify
 
-Prints counts, what was left out and why, lengths, and random examples, with the
-salient spans of queries marked. --verify compares every file with its checksum.
+Prints counts, skipped articles by reason, lengths, and random examples, with
+salient spans marked.
 """
 
 import sys
@@ -24,10 +24,10 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 
 _QUERIES_DIR = flags.DEFINE_string(
-  'queries_dir', None, 'Queries to show instead, from bin.make_queries.'
+  'queries_dir', None, 'Queries to show in place of the corpus.'
 )
 _MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'Model directory for --verify to check, too.'
+  'model_dir', None, 'Model directory that --verify checks, too.'
 )
 _NUM_EXAMPLES = flags.DEFINE_integer(
   'num_examples', 10, 'Random blocks or queries to show.', 0
@@ -36,7 +36,7 @@ _VERIFY = flags.DEFINE_bool(
   'verify', False, 'Compare all files with their checksums.'
 )
 _HTML = flags.DEFINE_string(
-  'html', None, 'HTML file to write, instead of printing.'
+  'html', None, 'HTML file to write in place of printed text.'
 )
 
 
@@ -65,7 +65,7 @@ def main(_):
   if _VERIFY.value:
     checked = [corpus_flags.CORPUS_DIR, _QUERIES_DIR, _MODEL_DIR]
     for directory in filter(None, (flag.value for flag in checked)):
-      print(f'{directory} is as it was written.')
+      print(f'{directory} agrees with its checksums.')
   if not _HTML.value:
     print(inspection.as_text(report, colored=sys.stdout.isatty()), end='')
     return

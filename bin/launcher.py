@@ -1,4 +1,7 @@
-"""Runs a binary with its config; a mistake is one line on stderr and code 2."""
+"""Runs a binary with its config.
+
+A user's mistake is one line on stderr and exit code 2.
+"""
 
 from collections.abc import Callable, Iterable
 import dataclasses
@@ -24,29 +27,27 @@ from realm_tf.config import config_files
 _CONFIG = flags.DEFINE_string(
   'config',
   None,
-  "Launch module: file or importable name; by default the paper's values.",
+  "Launch module, a file or a module name; by default the paper's values.",
 )
 _SET = flags.DEFINE_multi_string(
   'set', [], 'Config field to change, as pretraining.batch_size=8'
 )
 _MODEL_OF = flags.DEFINE_string(
-  'model_of',
-  None,
-  "Model directory whose model.* replaces the config's, before --set.",
+  'model_of', None, 'Model directory to take model.* from, before --set.'
 )
 _SEED = flags.DEFINE_integer('seed', 0, 'Random seed.')
 
 
 def console():
-  """Runs the binary that a console command is called after, as realm-answer."""
+  """Runs the binary of a console command: bin.answer for realm-answer."""
   name = os.path.basename(sys.argv[0]).removeprefix('realm-').replace('-', '_')
   runpy.run_module(f'{__package__}.{name}', run_name='__main__', alter_sys=True)
 
 
 def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
   """Runs `main`; a user's mistake exits with code 2."""
-  # 400,000 objects of imported modules, which each full collection, and the one
-  # at exit, would visit: a seventh of evaluating 2,000 questions.
+  # Imported modules hold 400,000 objects. Visiting them in each collection
+  # takes a seventh of evaluating 2,000 questions.
   gc.freeze()
   _complete_help()
   logging.set_verbosity(verbosity)
@@ -58,7 +59,7 @@ def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
 
 @functools.cache
 def config() -> config_lib.ExperimentConfig:
-  """Returns the config of --config, --model_of, --set and, if given, --seed."""
+  """Returns the config of --config, --model_of, --set and --seed."""
   given = overrides()
   if flags.FLAGS['seed'].present:
     given += [f'seed={_SEED.value}', f'world.seed={_SEED.value}']
@@ -72,7 +73,7 @@ def config() -> config_lib.ExperimentConfig:
 
 
 def overrides() -> list[str]:
-  """Returns --set as given."""
+  """Returns the values of --set."""
   return list(_SET.value)
 
 
@@ -80,9 +81,8 @@ def check_flags(rule: Callable[..., Any], message: str) -> None:
   """Makes a wrong combination of flags a user's mistake.
 
   Args:
-    rule: Function whose arguments are names of flags, and get their values;
-      returns something false for a mistake.
-    message: The line that the user sees.
+    rule: Function of the flags that its arguments name; false for a mistake.
+    message: The user's line.
   """
   flags.register_multi_flags_validator(
     list(inspect.signature(rule).parameters),
@@ -92,12 +92,12 @@ def check_flags(rule: Callable[..., Any], message: str) -> None:
 
 
 def progress(items: Iterable, what: str, unit: str) -> Iterable:
-  """Returns `items` with a progress bar, on stdout: stderr is for errors."""
+  """Returns `items` with a progress bar on stdout; stderr is for errors."""
   return tqdm.tqdm(items, what, unit=f' {unit}', mininterval=1, file=sys.stdout)
 
 
 def _complete_help():
-  """Lists flags of the shared modules in --help, beside the binary's own."""
+  """Adds the shared modules' flags to the binary's --help."""
   main = sys.modules['__main__']
   main.__doc__ = _as_installed(main.__doc__)
   for module, defined in flags.FLAGS.flags_by_module_dict().items():
@@ -108,7 +108,7 @@ def _complete_help():
 
 
 def _as_installed(text: str) -> str:
-  """Returns `text` with realm-answer for bin.answer outside of a checkout."""
+  """Writes bin.answer as realm-answer, unless run from a checkout."""
   if __package__ == 'bin':
     return text
   return re.sub(
@@ -124,13 +124,13 @@ def _parse_flags(argv: list[str]) -> list[str]:
   except flags.Error as error:
     _exit(f'{str(error).rstrip(".")}. See --help.')
   if len(rest) > 1:
-    _exit(f'Flags must begin with --; got {rest[1]!r}. See --help.')
+    _exit(f'Flags must begin with --. Found {rest[1]!r}. See --help.')
   return rest
 
 
 def _run_main(main, argv):
   try:
-    config()  # A wrong key is a mistake even where no key is read.
+    config()  # Reports a wrong key even if the binary reads no config.
     main(argv)
   except errors.Stopped as stopped:
     print(stopped)

@@ -5,11 +5,10 @@ r"""Cuts articles into blocks and writes a corpus directory.
   python -m bin.make_blocks --append=/tmp/corpus --input=new.jsonl \
       --remove=17,old-article --output_dir=/tmp/newer_corpus
 
---input=world writes the demonstration corpus. Without --vocab_file a vocabulary
-is learned from the articles, which are then read twice. If queries come from
-another text, give it as --vocab_text: it has words that no article has.
---runner cuts on many machines, with Apache Beam; the blocks are the same.
---links keeps what articles link to; --append goes on as the corpus began.
+--input=world writes the demonstration corpus. Without --vocab_file, a
+vocabulary is learned from the articles, which are read twice; --vocab_text adds
+the words of the queries' text. --runner cuts the same blocks on many machines,
+with Apache Beam.
 """
 
 import itertools
@@ -33,30 +32,30 @@ from realm_tf.world import inputs
 
 article_flags.define_format()
 _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
-  'max_block_wordpieces', 288, 'Longest block: 3 + title + body.', 8
+  'max_block_wordpieces', 288, 'Longest block: title + body + 3.', 8
 )
 _VOCAB_FILE = flags.DEFINE_string(
   'vocab_file',
   None,
-  'vocab.txt or tokenizer.json; by default learned from --input.',
+  'vocab.txt or tokenizer.json; by default a vocabulary is learned.',
 )
 _VOCAB_SIZE = flags.DEFINE_integer(
   'vocab_size', 8000, 'Most wordpieces to learn.', 100
 )
 _VOCAB_TEXT = flags.DEFINE_multi_string(
-  'vocab_text', [], 'JSONL file whose "text" teaches wordpieces, too'
+  'vocab_text', [], 'JSONL file; the vocabulary is also learned from its "text"'
 )
 _APPEND = flags.DEFINE_string(
-  'append', None, 'Corpus directory whose blocks the new corpus begins with.'
+  'append', None, 'Corpus directory with the first blocks of the new corpus.'
 )
 _REMOVE = flags.DEFINE_multi_string(
-  'remove', [], 'Ids, with commas, of articles of --append to leave out'
+  'remove', [], 'Comma-separated ids of articles in --append to leave out'
 )
 _LINKS = flags.DEFINE_enum(
   'links',
   'none',
   ['none', corpus_links.MARKUP, corpus_links.TITLES],
-  'Links between articles: none, those of the source, or titles in texts.',
+  "Links to store: none, the source's markup, or article titles in texts.",
 )
 
 launcher.check_flags(
@@ -70,13 +69,13 @@ launcher.check_flags(
   lambda append, links, vocab_file: (
     not append or (links == 'none' and not vocab_file)
   ),
-  '--append keeps the vocabulary and the kind of links that the corpus has: no '
-  '--vocab_file and no --links with it.',
+  "--append keeps the corpus's vocabulary and kind of links: leave out "
+  '--vocab_file and --links.',
 )
 
 
 def _tokenizer() -> wordpiece.WordpieceTokenizer:
-  """Returns the tokenizer of --vocab_file, or of wordpieces learned now."""
+  """Returns the tokenizer of --vocab_file, or of a learned vocabulary."""
   if _VOCAB_FILE.value:
     return wordpiece.WordpieceTokenizer.from_file(_VOCAB_FILE.value)
   articles = article_flags.read('Learning wordpieces')
@@ -90,14 +89,13 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
 
 
 def _cut(tokenizer, length, counts, links, update=None):
-  """Returns the blocks of --input."""
   if not article_flags.INPUT.value:
     return iter([])
   if not beam_flags.is_local():
     if links and links.kind == corpus_links.MARKUP:
       raise errors.UserError(
-        'Links of the source need one process that reads all articles. Found '
-        '--runner. Leave it out, or use a corpus with --links=titles.'
+        'Links of the source must be read in one process. Found --runner. '
+        'Leave out --runner, or use a corpus with --links=titles.'
       )
     pipeline = beam_flags.load('corpus_pipeline')
     first_number = update.num_articles if update else 0

@@ -3,9 +3,8 @@ r"""Makes pre-training queries: sentences with their salient spans.
   python -m bin.make_queries --input=world --corpus_dir=runs/corpus \
       --output_dir=runs/queries
 
-Each query has the number of the block of --corpus_dir that it came from, if
-any. The vocabulary is the corpus's. --runner tags on many machines, with Apache
-Beam; the queries are the same.
+Each query stores the id of its block in --corpus_dir, if any. --runner tags the
+same queries on many machines, with Apache Beam.
 """
 
 from . import article_flags
@@ -27,18 +26,17 @@ article_flags.define_format(
   "Format of --input; 'tagged' is JSONL with text, spans and id.",
 )
 _TAGGER = flags.DEFINE_string(
-  'tagger', 'rules', "Finder of spans: 'rules', 'spacy:NAME' or 'bert:DIR'."
+  'tagger', 'rules', "Salient spans by 'rules', 'spacy:NAME' or 'bert:DIR'."
 )
 _MASKING = flags.DEFINE_enum(
   'masking',
   'salient',
   ['salient', 'random_span', 'random_token'],
-  'What training masks; only salient uses --tagger.',
+  'Tokens to mask in training; only salient uses --tagger.',
 )
 
 
 def _queries(tokenizer, table, counts):
-  """Returns the queries of --input."""
   tagger = _TAGGER.value if _MASKING.value == 'salient' else None
   if not beam_flags.is_local():
     pipeline = beam_flags.load('query_pipeline')

@@ -1,13 +1,12 @@
-r"""Writes the demonstration corpus as files, to read it or use it elsewhere.
+r"""Writes the demonstration corpus as JSONL files.
 
   python -m bin.make_world --output_dir=/tmp/world
 
-Writes articles.jsonl, statements.jsonl (their sentences), sentences.jsonl (text
-and the character spans that may be masked) and
-{train,dev,test}_questions.jsonl; reworded_{dev,test}_*, the same in words that
-articles do not use; and two_hop_{train,dev,test}_*, whose answers are in an
-article that they do not name.
---set=world.num_cities=500 makes it smaller.
+Files: articles, statements (the articles' sentences), sentences (pre-training
+text with maskable character spans), {train,dev,test}_questions,
+reworded_{dev,test}_questions (the same facts in words that no article uses) and
+two_hop_{train,dev,test}_questions (the question does not name the answer's
+article). --set=world.num_cities=500 makes a smaller world.
 """
 
 import os
@@ -32,7 +31,7 @@ def _path(name):
 
 def main(_):
   world = generation.generate(launcher.config().world)
-  # Training questions keep to the articles' words.
+  # Training questions use only the articles' words.
   reworded = asking.reword_splits(
     {split: world.questions[split] for split in ('dev', 'test')},
     world.entities,

@@ -1,4 +1,4 @@
-r"""Pre-trains REALM; run bin.refresh_index beside it on the same --run_dir.
+r"""Pre-trains REALM while bin.refresh_index runs on the same --run_dir.
 
 python -m bin.pretrain --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --queries_dir=runs/queries \
@@ -27,13 +27,13 @@ _KEEP_BEST = flags.DEFINE_enum(
   'keep_best',
   None,
   held_out_queries.METRICS,
-  'Metric of held-out queries; its best version goes to RUN_DIR/best.',
+  'Metric of held-out queries; its best version is copied to RUN_DIR/best.',
 )
 _READER_INIT_FROM = training_flags.define_reader_init_from()
 
 
 def _retrievers(inputs):
-  """Returns what replaces the indexes, and what alternates with them."""
+  """Returns the retrievers that replace and that alternate with the index."""
   config = inputs.config.pretraining
   if config.num_candidates == 1 and config.candidates != 'recurring_span':
     return retriever.Nothing(), None

@@ -1,4 +1,4 @@
-"""Flags of questions, and of sentences in their place."""
+"""Flags of questions, and of sentences in place of questions."""
 
 from typing import Optional
 
@@ -17,17 +17,17 @@ QUESTIONS = flags.DEFINE_string(
 _MAX_ANSWER_TOKENS = flags.DEFINE_integer(
   'max_answer_tokens',
   None,
-  'Longest answer to keep, in tokens (NQ-open: 5).',
+  'Tokens of the longest answer to keep (NQ-open: 5).',
   1,
 )
 
 
 def define_queries_dir() -> flags.FlagHolder[Optional[str]]:
-  """Defines --queries_dir of trainers that take sentences, too."""
+  """Defines --queries_dir, in place of --questions."""
   holder = flags.DEFINE_string(
     'queries_dir',
     None,
-    'Sentences from bin.make_queries, with salient spans, in place of '
+    'Sentences with salient spans, from bin.make_queries, in place of '
     '--questions.',
   )
   launcher.check_flags(

@@ -2,7 +2,7 @@ r"""Rebuilds the index whenever the trainer publishes new parameters.
 
   python -m bin.refresh_index --run_dir=runs/realm --corpus_dir=runs/corpus
 
-Ends when training is done; started again after a crash, it continues. Several
+Ends with training, and continues when restarted after a crash. Several
 processes share the work with --num_workers=N and --worker=0 to N - 1.
 """
 
@@ -28,22 +28,22 @@ _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'Run directory, shared with bin.pretrain.', required=True
 )
 _POLL_SECS = flags.DEFINE_float(
-  'poll_secs', 1.0, 'Seconds between two looks for new parameters.', 0.001
+  'poll_secs', 1.0, 'Seconds between checks for new parameters.', 0.001
 )
 _ONCE = flags.DEFINE_bool(
-  'once', False, 'End after the newest parameters there are.'
+  'once', False, 'End after indexing the newest parameters.'
 )
 _WORKER = flags.DEFINE_integer('worker', 0, 'Index of this worker.', 0)
-_NUM_WORKERS = flags.DEFINE_integer('num_workers', 1, 'Workers in all.', 1)
+_NUM_WORKERS = flags.DEFINE_integer('num_workers', 1, 'Number of workers.', 1)
 _TAKEOVER_SECS = flags.DEFINE_float(
-  'takeover_secs', 60.0, 'Seconds of silence after which a worker is dead.', 1.0
+  'takeover_secs', 60.0, 'Seconds until a silent worker counts as dead.', 1.0
 )
 _KEEP = flags.DEFINE_integer('keep', 3, 'Index versions to keep.', 1)
 launcher.check_flags(
   lambda worker, num_workers: worker < num_workers,
   '--worker must be below --num_workers: number the workers from 0.',
 )
-_MAX_FAILURES = 20  # In a row; a full disk may be cleared meanwhile.
+_MAX_FAILURES = 20  # In a row, so that a full disk can be cleared.
 
 
 def main(_):
@@ -52,7 +52,7 @@ def main(_):
   index_root = layout.index_root(run_dir)
   wait = functools.partial(time.sleep, _POLL_SECS.value)
   strategy = strategy_flags.create_local()
-  # A mistake shows before the wait.
+  # Reports a mistake before the wait for parameters.
   block_table.read_manifest(corpus_flags.CORPUS_DIR.value)
   while not _ONCE.value and versions.newest(params_root) is None:
     wait()

@@ -1,13 +1,13 @@
-r"""Writes a training run as one HTML page, without outside resources.
+r"""Writes a training run as one self-contained HTML page.
 
   python -m bin.report --run_dir=runs/pretrain
   python -m bin.report --run_dir=runs/qa --run_dir=runs/qa_bm25 \
       --eval_dir=runs/eval/qa --output=both.html
   python -m bin.report --run_dir=runs/qa --results=runs/results.json
 
-The page has the curves and last values of metrics.jsonl, evaluations, masked
-sentences with their candidates, and the config. Curves of several runs share a
-plot. A run may still be going on.
+The page shows the curves and last values of metrics.jsonl, evaluations, masked
+sentences with their candidates, and the config. Several runs share each plot.
+The runs may be unfinished.
 """
 
 import os
@@ -25,7 +25,7 @@ _RUN_DIR = flags.DEFINE_multi_string(
   'run_dir', None, 'Run directory of a trainer', required=True
 )
 _EVAL_DIR = flags.DEFINE_multi_string(
-  'eval_dir', [], '--output_dir of bin.evaluate, if outside of --run_dir'
+  'eval_dir', [], '--output_dir of bin.evaluate outside --run_dir'
 )
 _RESULTS = flags.DEFINE_multi_string(
   'results', [], 'Table of systems: --output of bin.results_table'
@@ -38,7 +38,7 @@ _OUTPUT = flags.DEFINE_string(
 def main(_):
   runs = run_reader.read(_RUN_DIR.value)
   evaluations = run_reader.evaluations(runs, _EVAL_DIR.value)
-  # JSON may hold lone surrogates, which have no UTF-8.
+  # JSON may hold lone surrogates, which UTF-8 cannot encode.
   data = page.build(
     runs, evaluations, run_reader.results(_RESULTS.value)
   ).encode('utf-8', 'replace')

@@ -1,13 +1,13 @@
-r"""Prints evaluations as tables, one row per system, and writes a JSON file.
+r"""Prints evaluations as tables with a row per system; writes them as JSON.
 
 python -m bin.results_table --run_dir=runs/quickstart \
     --rows=realm_0,ict_0,bm25_0 --rows=realm_all,ict_all,bm25_all \
     --questions=runs/quickstart/world/test_questions.jsonl
 
-A row is the --output_dir RUN_DIR/eval/ROW of bin.evaluate; each --rows is a
-table. Exact match, or recall@5 where nothing was read, has its 95 % interval
-(bootstrap over questions) and, with --questions, p of McNemar's exact test
-against the first row.
+Each --rows is a table; its rows are directories RUN_DIR/eval/ROW of
+bin.evaluate. Exact match (recall@5 without a reader) has a 95 % interval
+(bootstrap over questions) and, with --questions, the p-value of McNemar's exact
+test against the first row.
 """
 
 import collections
@@ -23,7 +23,7 @@ import tensorflow as tf
 from realm_tf.evaluation import systems_table
 
 _RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'Run directory of a launch script.', required=True
+  'run_dir', None, 'Directory of a launch script.', required=True
 )
 _ROWS = flags.DEFINE_multi_string(
   'rows', None, 'Systems of a table, as a,b,c', required=True
@@ -32,7 +32,7 @@ _OUTPUT = flags.DEFINE_string(
   'output', None, 'File to write; by default results.json of --run_dir.'
 )
 _WITH_COSTS = flags.DEFINE_bool(
-  'costs', False, 'Adds milliseconds a question, parameters and megabytes.'
+  'costs', False, 'Add milliseconds per question, parameters and megabytes.'
 )
 
 

@@ -1,10 +1,10 @@
-r"""Answers questions: TensorFlow Serving's REST and gRPC APIs, and a page.
+r"""Serves answers: TensorFlow Serving's REST and gRPC APIs, and a web page.
 
   python -m bin.serve --model_dir=runs/qa --corpus_dir=runs/corpus
   curl localhost:8501/v1/models/realm:predict \
       -d '{"instances": ["What is the capital of Peru?"]}'
 
-Swaps to newer parameters or a newer index in --model_dir while it runs.
+Newer parameters or indexes in --model_dir are loaded while it runs.
 """
 
 from . import answer_flags
@@ -31,50 +31,50 @@ _PORT = flags.DEFINE_integer(
   'port', 8501, 'Port to listen on; 0 for any.', 0, 65535
 )
 _GRPC_PORT = flags.DEFINE_integer(
-  'grpc_port', None, 'Port for gRPC, too; 0 for any.', 0, 65535
+  'grpc_port', None, 'Port of gRPC; 0 for any. By default no gRPC.', 0, 65535
 )
 _TOKEN_FILE = flags.DEFINE_string(
-  'token_file', None, 'File with the bearer token that requests must have.'
+  'token_file', None, 'File with the bearer token that requests must send.'
 )
 _TOP_K = flags.DEFINE_integer(
-  'top_k', None, 'Most evidence per answer; by default, all read.', 1
+  'top_k', None, 'Most blocks shown per answer; by default all read.', 1
 )
 _BATCH_SIZE = flags.DEFINE_integer(
-  'batch_size', None, "Most questions at once; by default the config's.", 1
+  'batch_size', None, "Most questions per batch; by default the config's.", 1
 )
 _QUEUE_SIZE = flags.DEFINE_integer(
-  'queue_size', 256, 'Most questions that wait; then status 429.', 1
+  'queue_size', 256, 'Most waiting questions; more get status 429.', 1
 )
 _TIMEOUT_SECS = flags.DEFINE_float(
-  'timeout_secs', 30.0, 'Most seconds of a request; then status 504.', 0.001
+  'timeout_secs', 30.0, 'Seconds until a request gets status 504.', 0.001
 )
 _POLL_SECS = flags.DEFINE_float(
-  'poll_secs', 10.0, 'Seconds between looks for newer versions.', 0.1
+  'poll_secs', 10.0, 'Seconds between checks for newer versions.', 0.1
 )
 _PRETRAINED_DIR = flags.DEFINE_string(
-  'pretrained_dir', None, 'Run of bin.pretrain, to complete masked sentences.'
+  'pretrained_dir', None, 'Pre-trained model to complete masked sentences.'
 )
 _ALLOW_EDITS = flags.DEFINE_bool(
   'allow_edits', False, 'Let the page change blocks, in memory only.'
 )
 _DOCUMENTS_LOG = flags.DEFINE_string(
-  'documents_log', None, 'Local file that keeps documents posted to the server.'
+  'documents_log', None, 'Local file to store posted documents in.'
 )
 _WATCH_CORPUS = flags.DEFINE_string(
   'watch_corpus',
   None,
-  'Corpus directory that may grow: articles that --corpus_dir lacks are added.',
+  'Growing corpus directory; articles that --corpus_dir lacks are added.',
 )
 answer_flags.define_search()
 flags.mark_flag_as_required('model_dir')
 launcher.check_flags(
   lambda watch_corpus, documents_log: documents_log or not watch_corpus,
-  '--watch_corpus must be with --documents_log, which keeps what it adds.',
+  '--watch_corpus needs --documents_log, which stores the added articles.',
 )
 
 
 def _open_log():
-  """Opens --documents_log, if it is given; quick, as no model is loaded."""
+  """Opens --documents_log, if given, without loading a model."""
   if not _DOCUMENTS_LOG.value:
     return None
   manifest = block_table.read_manifest(corpus_flags.CORPUS_DIR.value)
@@ -84,10 +84,10 @@ def _open_log():
 
 
 def _open_grpc():
-  """Listens at --grpc_port, if it is given."""
+  """Listens at --grpc_port, if given."""
   if _GRPC_PORT.value is None:
     return None
-  from realm_tf.serving import grpc_server  # Its packages are an extra.
+  from realm_tf.serving import grpc_server  # gRPC is an optional install.
 
   return grpc_server.Server(_HOST.value, _GRPC_PORT.value)
 
@@ -138,7 +138,7 @@ def main(_):
   for closed in filter(None, (rpc, watch)):
     closed.close()
   service.close()
-  print('Served all that was asked.')
+  print('Served all requests.')
 
 
 if __name__ == '__main__':

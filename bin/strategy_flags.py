@@ -1,4 +1,4 @@
-"""Defines the flags of devices, and makes the strategy of tf.distribute."""
+"""Flags of devices -> the strategy of tf.distribute."""
 
 from absl import flags
 import tensorflow as tf
@@ -9,12 +9,12 @@ from realm_tf.modeling import strategies
 _STRATEGY = flags.DEFINE_enum(
   'distribution_strategy', 'off', strategies.NAMES, 'Strategy of tf.distribute.'
 )
-_TPU = flags.DEFINE_string('tpu', '', "Address of the TPU; '' is a local one.")
+_TPU = flags.DEFINE_string('tpu', '', "TPU address; '' is a local TPU.")
 _LOGICAL_CPUS = flags.DEFINE_integer(
-  'logical_cpus', 1, 'Devices to split the CPU into, to try a strategy.', 1
+  'logical_cpus', 1, 'Virtual CPU devices, to test a strategy.', 1
 )
 _WORKER_HOSTS = flags.DEFINE_string(
-  'worker_hosts', '', 'host:port,host:port,... of multi_worker_mirrored.'
+  'worker_hosts', '', 'Workers of multi_worker_mirrored: host:port,host:port'
 )
 _TASK_INDEX = flags.DEFINE_integer(
   'task_index', 0, 'Index of this process among --worker_hosts.'
@@ -22,11 +22,7 @@ _TASK_INDEX = flags.DEFINE_integer(
 
 
 def create() -> tf.distribute.Strategy:
-  """Returns the strategy to train under; before TensorFlow uses a device.
-
-  Raises:
-    UserError: There are no such devices, or this process is not among them.
-  """
+  """Returns the strategy; must be called before TensorFlow uses a device."""
   if _LOGICAL_CPUS.value > 1:
     strategies.split_cpu(_LOGICAL_CPUS.value)
   if _STRATEGY.value == 'multi_worker_mirrored':
@@ -35,15 +31,11 @@ def create() -> tf.distribute.Strategy:
 
 
 def create_local() -> tf.distribute.Strategy:
-  """Returns the strategy, whose devices are all of this machine.
-
-  Raises:
-    UserError: They are not, or there are none.
-  """
+  """Returns `create()`; UserError if it spans several machines."""
   if _STRATEGY.value == 'multi_worker_mirrored':
     raise errors.UserError(
-      'Machines embed apart, each with its own devices. Found '
+      'Embedding must run on the devices of one machine. Found '
       '--distribution_strategy=multi_worker_mirrored. Start bin.refresh_index '
-      'on each, with --worker and --num_workers.'
+      'on each machine, with --worker and --num_workers.'
     )
   return create()

@@ -1,4 +1,4 @@
-r"""Trains a T5 that answers from its weights alone: what does it remember?
+r"""Trains a T5 that answers from its weights, without blocks (closed book).
 
 python -m bin.train_closed_book --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --queries_dir=runs/queries --run_dir=runs/t5
@@ -7,9 +7,9 @@ python -m bin.train_closed_book --config=launch/quickstart.py \
     --run_dir=runs/qa_t5
 python -m bin.evaluate --retriever=none --model_dir=runs/qa_t5 ...
 
-First it fills in the salient spans of sentences, then it answers questions
-(Roberts et al. 2020). The corpus gives the vocabulary. The config's sections
-are `closed_book` and `model.seq2seq`.
+The first run learns to fill in salient spans, the second to answer questions
+(Roberts et al. 2020). The corpus provides only the vocabulary. The config's
+sections are `closed_book` and `model.seq2seq`.
 """
 
 from . import corpus_flags

@@ -1,4 +1,4 @@
-r"""Trains retrieval along links: which link leads from a block to the answer?
+r"""Trains retrieval along links, after PathRetriever (Asai et al. 2020).
 
 python -m bin.make_blocks --links=titles ...
 python -m bin.train_path --config=launch/quickstart.py \
@@ -7,8 +7,8 @@ python -m bin.train_path --config=launch/quickstart.py \
 python -m bin.finetune --retriever=path --init_from=runs/path ...
 python -m bin.evaluate --retriever=path --model_dir=runs/qa_path ...
 
-After PathRetriever (Asai et al. 2020). Questions need no path: all paths that
-end at a block with the answer are rewarded. The config's section is `path`.
+Questions need no labelled path: training rewards all paths to a block with the
+answer. The config's section is `path`.
 """
 
 from . import corpus_flags

@@ -1,10 +1,10 @@
-r"""Trains a BERT that finds named entities, to be masked in pre-training.
+r"""Trains a BERT to find named entities, for pre-training to mask.
 
   python -m bin.train_tagger --train=eng.train --dev=eng.testa \
       --init_from=runs/bert --output_dir=runs/tagger
   python -m bin.make_queries --tagger=bert:runs/tagger ...
 
-Files have CoNLL-2003's columns: a word and, last, its IOB1 or IOB2 label.
+Files have CoNLL-2003's columns: first a word, last its IOB1 or IOB2 label.
 """
 
 from . import launcher
@@ -20,22 +20,21 @@ _TRAIN = flags.DEFINE_multi_string(
 )
 _DEV = flags.DEFINE_multi_string('dev', [], 'CoNLL files to evaluate on.')
 _OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'New directory for the tagger to write.', required=True
+  'output_dir', None, 'New directory of the tagger.', required=True
 )
 _VOCAB_FILE = flags.DEFINE_string(
-  'vocab_file', None, 'vocab.txt or tokenizer.json, without --init_from.'
+  'vocab_file', None, 'vocab.txt or tokenizer.json, in place of --init_from.'
 )
 launcher.check_flags(
   lambda init_from, vocab_file: bool(init_from) != bool(vocab_file),
-  'A tagger needs the vocabulary of a BERT, or a new one: one of --init_from '
-  'and --vocab_file.',
+  'One of --init_from and --vocab_file must be given: it has the vocabulary.',
 )
 
 
 def main(_):
   train, dev = conll.read(_TRAIN.value), []
   if _DEV.value:
-    dev = conll.read(_DEV.value)  # A mistake in it must not wait for the end.
+    dev = conll.read(_DEV.value)  # Reports a mistake before training.
   job = training_flags.job(_OUTPUT_DIR.value)
   tagger_run.run(launcher.config(), train, job, vocab_file=_VOCAB_FILE.value)
   if dev:

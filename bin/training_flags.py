@@ -1,4 +1,4 @@
-"""Defines the flags of all trainers: what to start from, devices, --resume."""
+"""Flags of all trainers: initial weights, devices, --resume, profiling."""
 
 from typing import Optional
 
@@ -13,13 +13,13 @@ from realm_tf.training import job as job_lib
 INIT_FROM = flags.DEFINE_string(
   'init_from',
   None,
-  'Model directory to start from; parts that it lacks start at random.',
+  'Model directory to start from; missing parts start at random.',
 )
 _RESUME = flags.DEFINE_bool(
-  'resume', False, 'Continue from the last checkpoint of the run.'
+  'resume', False, "Continue from the run's last checkpoint."
 )
 _PROFILE_STEPS = flags.DEFINE_list(
-  'profile_steps', [], 'First and last step to profile, as 100,110.'
+  'profile_steps', [], 'First and last step to profile, like 100,110.'
 )
 launcher.check_flags(
   lambda profile_steps: (
@@ -33,23 +33,19 @@ launcher.check_flags(
 
 
 def define_reader_init_from() -> flags.FlagHolder:
-  """Defines the flag of trainers that can join two models."""
+  """Defines --reader_init_from, for trainers that can join two models."""
   return flags.DEFINE_string(
     'reader_init_from',
     None,
-    'Model directory whose reader, with its heads, replaces that of '
-    '--init_from.',
+    "Model directory to take the reader and its heads from, not --init_from's.",
   )
 
 
 def job(run_dir: str, reader: Optional[flags.FlagHolder] = None) -> job_lib.Job:
-  """Returns where, from which weights and on which devices a job runs.
-
-  Must be called before any tensor is made: it may split the CPU.
+  """Returns the job's settings. Must precede any tensor: may split the CPU.
 
   Args:
-    run_dir: Value of --run_dir.
-    reader: Flag from `define_reader_init_from`, where there is one.
+    reader: Flag from `define_reader_init_from`, if defined.
   """
   reader_dir = None if reader is None else reader.value
   init_from = initial_params.InitFrom(INIT_FROM.value, reader_dir)

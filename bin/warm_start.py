@@ -1,14 +1,13 @@
-r"""Trains both embedders: by the Inverse Cloze Task, or on questions.
+r"""Trains both embedders on the Inverse Cloze Task or on questions.
 
 python -m bin.warm_start --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --run_dir=runs/ict [--questions=train.jsonl]
 
-With --questions, a question's block is the one of its article (`gold_id`) that
-has the answer; without a gold_id, the best that BM25 finds with the answer. The
-other blocks of the batch are the negatives; --negatives_from adds one for each
-question that a model's index finds, which does not hold the answer and scores
-at most 95 % of the question's own block. The config's section is
-`inverse_cloze`. The reader of --init_from is published along, unchanged.
+A question's positive is a block with the answer: in its article (`gold_id`), or
+without a gold_id BM25's best. The negatives are the other blocks of the batch.
+--negatives_from adds one per question from a model's index: a block without the
+answer that scores at most 95 % of the positive. The config's section is
+`inverse_cloze`. The reader of --init_from is published unchanged.
 """
 
 from . import corpus_flags
@@ -30,16 +29,16 @@ _RUN_DIR = flags.DEFINE_string(
 _NEGATIVES_FROM = flags.DEFINE_string(
   'negatives_from',
   None,
-  'Model directory with an index, which finds hard negatives of --questions.',
+  'Model directory with an index, to find hard negatives of --questions with.',
 )
 launcher.check_flags(
   lambda negatives_from, questions: questions or not negatives_from,
-  '--negatives_from finds negatives of questions: --questions must be given.',
+  '--questions must be given with --negatives_from, which searches for them.',
 )
 
 
 def _negatives_from():
-  """Returns the retriever of hard negatives; None without any."""
+  """Returns the retriever of hard negatives, or None."""
   model_dir = _NEGATIVES_FROM.value
   if not model_dir:
     return None

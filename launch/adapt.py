@@ -2,11 +2,10 @@
 
   bash launch/adapt.sh ARTICLES MODEL RUN_DIR [QUESTIONS] [FLAGS...]
 
-The sizes are the imported encoder's (--model_of). For 2 CPU cores and a few
-thousand paragraphs. From MiniLM, on SQuAD's 2,067 validation paragraphs, it
-takes 70 minutes of one core without AMX and raises recall@1/5/20 of their
-questions from 67.9 / 90.1 / 96.6 to 72.1 / 92.4 / 97.7. More text deserves more
-steps.
+The steps suit a few thousand paragraphs and 2 CPU cores; more text needs more.
+On SQuAD's 2,067 validation paragraphs, MiniLM's recall@1/5/20 rises from 67.9 /
+90.1 / 96.6 to 72.1 / 92.4 / 97.7 in 70 minutes of one core without AMX. The
+model's sizes are the imported encoder's (--model_of).
 """
 
 from realm_tf import config
@@ -23,7 +22,7 @@ CONFIG = config.ExperimentConfig(
   ),
   held_out=config.HeldOutConfig(share=0.1),
   # The encoder already finds the block of a whole sentence. It learns from
-  # sentences without most of their words: a question has few of them, too.
+  # sentences without most of their words, because questions have few words.
   inverse_cloze=config.InverseClozeConfig(
     optimizer=config.OptimizerConfig(2e-5, 150, warmup_steps=15),
     batch_size=64,

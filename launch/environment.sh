@@ -2,20 +2,20 @@
 # Makes the Python environment for all scripts, once.
 #
 #   source launch/environment.sh      # then "$PYTHON" is its interpreter
-#   bash launch/environment.sh        # makes it, and no more
+#   bash launch/environment.sh        # only makes it
 #
-# The environment is .venv, or $REALM_VENV. Its Python is the first of
-# python3.12, 3.11, 3.10 and python3 that works and is in range ($REALM_PYTHON
-# names another); its packages have the exact versions of constraints.txt. A
-# stamp holds the hash of setup.py, pyproject.toml and constraints.txt: while
-# they stay the same, a second run installs nothing.
+# The environment is .venv, or $REALM_VENV. Its Python is $REALM_PYTHON or the
+# first of python3.12, 3.11, 3.10 and python3 that works and is in range. Its
+# packages have the exact versions of constraints.txt. A stamp holds the hash of
+# setup.py, pyproject.toml and constraints.txt: while the hash stays the same, a
+# second run installs nothing.
 
 realm_find_python() {
   local candidate
   for candidate in "${REALM_PYTHON:-}" python3.12 python3.11 python3.10 python3
   do
     [ -n "$candidate" ] || continue
-    # Run it: a version manager's shim may stand for a version it lacks.
+    # A version manager's shim may exist for a version that is not installed.
     if "$candidate" -c 'import sys, venv, ensurepip
 sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
       command -v "$candidate"
@@ -28,7 +28,7 @@ sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
   return 2
 }
 
-# Shows pip's few hundred lines as one moving line; all of them go to a log.
+# Shows pip's few hundred lines of output as one moving line.
 realm_show_progress() {  # TOTAL
   local line count=0 end='\n' every=50
   if [ -t 1 ]; then
@@ -48,8 +48,8 @@ realm_show_progress() {  # TOTAL
 }
 
 realm_pip_install() {  # ROOT VENV
-  # Source packages are built with the pinned setuptools too, and a constraint
-  # given by -c would not reach their builds.
+  # Source packages must be built with the pinned setuptools, too. The flag -c
+  # would not reach their builds; PIP_CONSTRAINT does.
   PYTHONUNBUFFERED=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_CONSTRAINT=$1/constraints.txt \
     "$2/bin/python" -m pip install -e "$1[test]" 2>&1 |
@@ -70,12 +70,12 @@ realm_make_environment() {
   stamp=$venv/realm_tf.stamp
   wanted=$(cat "$root"/{setup.py,pyproject.toml,constraints.txt} | cksum) ||
     return
-  wanted="$wanted $root"  # The install is editable: it points at this folder.
+  wanted="$wanted $root"  # The editable install points at this folder.
   if [ -x "$venv/bin/python" ] &&
       [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
     echo "Environment: $venv (nothing to install)"
   else
-    # It has no pip: it is missing, or making it was interrupted.
+    # Without pip, the environment is missing or only half made.
     if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
       python=$(realm_find_python) || return
       echo "Environment: making $venv with $python"

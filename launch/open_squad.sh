@@ -8,10 +8,9 @@
 # paragraphs as articles (title, text, id), and questions (question, answers,
 # gold_id).
 #
-# First both towers learn to find the paragraph that a question was written on,
-# among others of its article. Then the reader learns from that paragraph, and
-# then to prefer it to the best other one. docs/results/real_text.md has the
-# results and the time it takes.
+# First both towers learn to find a question's own paragraph among others of its
+# article. Then the reader learns from that paragraph, and then to prefer it to
+# the best other one. docs/results/real_text.md has results and times.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo 'Three arguments must be given: RUN_DIR INIT_FROM SQUAD_OPEN. Found' \
@@ -27,7 +26,7 @@ mkdir -p "$run"
   --input="$squad/train_corpus.jsonl.gz" --input="$squad/val_corpus.jsonl.gz" \
   --vocab_file="$init_from/vocab.txt" --max_block_wordpieces=288 \
   --output_dir="$run/corpus"
-# Reading would make Embed_input memorize the training articles.
+# Trained with the reader, Embed_input would memorize the training articles.
 reader_only=--set=finetuning.freeze_query_tower=true
 train() {  # BINARY NAME INIT_FROM FLAGS...
   local binary=$1 name=$2 from=$3
@@ -42,7 +41,7 @@ train() {  # BINARY NAME INIT_FROM FLAGS...
 }
 train warm_start retriever "$init_from"
 train finetune gold "$run/retriever" "$reader_only"
-# Another seed, so that the order of the questions differs.
+# Another seed gives another order of the questions.
 train finetune qa "$run/gold" "$reader_only" --seed=1 --set=finetuning.num_read=2 \
   --set=finetuning.optimizer.learning_rate=1e-4 \
   --set=finetuning.optimizer.num_steps=560 \
@@ -58,7 +57,7 @@ evaluate model --corpus_dir="$run/corpus"
 evaluate hybrid --corpus_dir="$run/corpus" --sparse_weight=0.5
 evaluate bm25 --corpus_dir="$run/corpus" --retriever=bm25
 
-# Only the paragraphs of the evaluated articles.
+# A smaller corpus: only the paragraphs of the evaluated articles.
 [ -e "$run/val_corpus/manifest.json" ] || "$PYTHON" -m bin.make_blocks \
   --input="$squad/val_corpus.jsonl.gz" \
   --vocab_file="$init_from/vocab.txt" --max_block_wordpieces=288 \

@@ -1,15 +1,16 @@
-"""Settings of QA fine-tuning exactly as in ORQA and REALM: one question a step.
+"""Settings of QA fine-tuning exactly as in ORQA and REALM.
 
   python -m bin.finetune --config=launch/orqa_faithful.py \
       --corpus_dir=CORPUS --questions=NQ_TRAIN --init_from=MODEL --run_dir=RUN
 
-Section 4.3 of Guu et al. 2020, completed by Lee et al. 2019: the early-update
-loss over 5,000 blocks, five of them read at 320 wordpieces with the question
-and without titles, spans of at most ten, every block with an answer's text
-counts as correct, Embed_doc frozen. The paper's networks and 13 million blocks
-need an accelerator; this has not been run here. The paper reports 40.4 exact
-match on NaturalQuestions-open after two epochs from a CC-News pre-training. We
-recommend the defaults of `config.FinetuningConfig` instead.
+Section 4.3 of Guu et al. 2020, completed by Lee et al. 2019: one question a
+step, the early-update loss over 5,000 blocks, five blocks read at 320
+wordpieces with the question and without titles, spans of at most ten
+wordpieces, every block with an answer's text counted as correct, Embed_doc
+frozen. The paper reports 40.4 exact match on NaturalQuestions-open after two
+epochs from a CC-News pre-training. Not run here: the networks and 13 million
+blocks need an accelerator. We recommend the defaults of
+`config.FinetuningConfig` instead.
 """
 
 from realm_tf import config

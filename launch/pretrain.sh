@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Pre-trains REALM: runs the trainer and, beside it, the refresher.
+# Pre-trains REALM: runs trainer and refresher at the same time.
 #
 #   bash launch/pretrain.sh RUN_DIR CORPUS_DIR QUERIES_DIR CONFIG [FLAGS...]
 #
 # FLAGS go to bin.pretrain, e.g. --init_from=runs/ict or --resume. The
-# refresher logs to RUN_DIR/refresher.log and ends when training is done; if
-# training fails, it is stopped.
+# refresher logs to RUN_DIR/refresher.log, and ends when training ends or fails.
 set -euo pipefail
 if [ $# -lt 4 ]; then
   echo 'Four arguments must be given: RUN_DIR CORPUS_DIR QUERIES_DIR CONFIG.' \
@@ -25,4 +24,4 @@ trap 'kill "$refresher" 2>/dev/null || true' EXIT
 "$PYTHON" -m bin.pretrain --run_dir="$run_dir" --corpus_dir="$corpus_dir" \
   --queries_dir="$queries_dir" --config="$config" "$@"
 trap - EXIT
-wait "$refresher"  # It builds the index of the last parameters.
+wait "$refresher"  # Waits for the index of the last parameters.

@@ -2,12 +2,12 @@
 
   bash launch/quickstart.sh
 
-Takes 11 to 34 minutes to the tables on 2 CPU cores without AMX. After 1,000
+All stages take 11 to 34 minutes on 2 CPU cores without AMX. After 1,000
 questions REALM's exact match is 79 to 80, 5 to 12 points above ICT's and 8 to
-12 above BM25's; after all it is 90 to 91, 2 to 3 and 8 to 10 points above.
-Asked in words that only the sentences of pre-training use, REALM and BM25
-together have 59 to 68, BM25 49 to 62 and ICT 24 to 35.
-docs/results/quickstart.md has the tables.
+12 above BM25's; after all it is 90 to 91, 2 to 3 and 8 to 10 points above. On
+reworded questions, in words that only the pre-training sentences use, REALM
+with BM25 has 59 to 68, BM25 49 to 62 and ICT 24 to 35
+(docs/results/quickstart.md).
 """
 
 from realm_tf import config
@@ -65,7 +65,7 @@ CONFIG = config.ExperimentConfig(
     batch_size=32,
     num_searched=50,
     num_read=2,
-    # A "9" stands in many blocks, and answers in that of the article alone.
+    # An answer "9" stands in many blocks; only the article's own is correct.
     supervision='gold',
     joint_tokens=59,
     log_every_steps=50,
@@ -73,7 +73,7 @@ CONFIG = config.ExperimentConfig(
   path=config.PathConfig(
     optimizer=config.OptimizerConfig(1e-3, 1500, warmup_steps=50)
   ),
-  # The rival without retrieval; it takes as long as the reader's warm-up.
+  # The rival without retrieval. It trains as long as the reader's warm-up.
   closed_book=config.ClosedBookConfig(
     optimizer=config.OptimizerConfig(3e-3, 2500, warmup_steps=100),
     batch_size=64,

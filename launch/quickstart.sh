@@ -4,7 +4,7 @@
 #   bash launch/quickstart.sh [RUN_DIR] [FLAGS...]
 #
 # RUN_DIR is runs/quickstart by default; FLAGS go to every training job, e.g.
-# --seed=1. Run it again at any time: finished stages are skipped.
+# --seed=1. A second run resumes: finished stages are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source launch/environment.sh
@@ -19,7 +19,7 @@ source launch/stages.sh
 train() {  # BINARY RUN_DIR FLAGS...
   local binary=$1 run_dir=$2
   shift 2
-  # An interrupted run is incomplete: start it again.
+  # Removes an interrupted run.
   rm -rf "$run_dir"
   "$PYTHON" -m "bin.$binary" --config=$config --corpus_dir="$corpus" \
     --run_dir="$run_dir" "$@" ${extra[@]+"${extra[@]}"}
@@ -32,8 +32,8 @@ pretrain_realm() {
     ${extra[@]+"${extra[@]}"}
 }
 
-# The same facts are asked for twice: in words of the articles, and reworded, in
-# words that only the sentences of pre-training use.
+# Two test sets ask for the same facts: in words of the articles, and reworded,
+# in words that only the pre-training sentences use.
 evaluate() {  # NAME FLAGS...
   local name=$1 words
   shift
@@ -62,8 +62,8 @@ stage ict "$run/ict/DONE" train warm_start "$run/ict"
 stage ict_index "$run/ict/index" \
   "$PYTHON" -m bin.build_index --model_dir="$run/ict" \
   --corpus_dir="$corpus" --output_dir="$run/ict/index"
-# The reader's warm-up, from text alone: a masked sentence beside a block that
-# BM25 finds for it and that holds the masked words.
+# The reader's warm-up, from text alone: it fills in a masked sentence from a
+# block with the masked words, found by BM25.
 stage reader "$run/reader/DONE" \
   train pretrain "$run/reader" --queries_dir="$run/reader_queries" \
   --init_from="$run/ict" --set=pretraining.candidates=recurring_span \
@@ -71,17 +71,17 @@ stage reader "$run/reader/DONE" \
   --set=pretraining.num_candidates=1 --set=pretraining.batch_size=64 \
   --set=pretraining.optimizer.learning_rate=3e-3 \
   --set=pretraining.optimizer.num_steps=2000
-# The reader's second half, still from text alone: a sentence with a name left
-# out is a question, and a block that BM25 finds has the answer.
+# The reader's second half, still from text alone: a sentence with a blank for a
+# name is a question, and a block found by BM25 has the answer.
 learn_spans() {
   stage span_reader "$run/span_reader/DONE" \
     train finetune "$run/span_reader" --retriever=bm25 \
     --queries_dir="$run/reader_queries" --init_from="$run/reader" \
     --set=finetuning.num_read=1 --set=finetuning.optimizer.num_steps=1500
 }
-# REALM learns the words of its text and forgets some of the articles', which
-# ICT taught. The average of their weights knows both, so it is the retriever
-# before any question; questions teach the articles' words again.
+# REALM learns the words of the sentences, and forgets some words of the
+# articles that ICT taught. The average of both weights knows both, so it is the
+# retriever until questions teach the articles' words again.
 realm() {
   stage realm "$run/realm/DONE" pretrain_realm
   stage average "$run/model/params" "$PYTHON" -m bin.average_models \
@@ -101,7 +101,7 @@ row() {  # NAME EMBEDDERS RETRIEVER [EMBEDDERS_BEFORE_QUESTIONS]
   tuned "${name}_1000" "$run/1000_questions.jsonl" 200
   tuned "${name}_all" "$world/train_questions.jsonl" 700
 }
-tuned() {  # NAME QUESTIONS STEPS; wants what row() says
+tuned() {  # NAME QUESTIONS STEPS; reads the variables of row()
   stage "qa_$1" "$run/qa_$1/DONE" \
     train finetune "$run/qa_$1" "$retriever" --questions="$2" \
     --init_from="$embedders" --reader_init_from="$run/span_reader" \
@@ -110,7 +110,7 @@ tuned() {  # NAME QUESTIONS STEPS; wants what row() says
 }
 realm_row() {
   row realm "$run/realm" model "$run/model"
-  # The same models, with BM25's scores added when they search.
+  # The same models, with BM25's scores added in search.
   evaluate hybrid_0 --model_dir="$run/model" --sparse_weight=1 \
     --reader_dir="$run/span_reader"
   for number in 1000 all; do
@@ -119,8 +119,8 @@ realm_row() {
 }
 ict_row() { row ict "$run/ict" model; }
 bm25_row() { row bm25 "$run/ict" bm25; }
-# Two jobs of about equal length. beside() waits for the first one first, and
-# stops both if it fails, so the second cannot wait for ever.
+# Two jobs of about equal length. beside() waits for the first one first and
+# stops both if it fails, so the second cannot wait forever.
 spans_and_rows() {
   learn_spans
   ict_row
@@ -132,7 +132,7 @@ realm_and_row() {
   realm_row
 }
 beside spans_and_rows realm_and_row
-echo "total $SECONDS" >>"$run/seconds.txt"  # The rows' stages overlap.
+echo "total $SECONDS" >>"$run/seconds.txt"  # Stages overlap: no sum of them.
 for words in '' reworded_; do
   echo "Questions in words of ${words:+other text than }the articles:"
   rows=()

@@ -1,16 +1,15 @@
-"""Settings of QA fine-tuning after REALM++: the same model, trained better.
+"""Settings of QA fine-tuning after REALM++.
 
   python -m bin.finetune --config=launch/realm_plus_plus.py \
       --corpus_dir=CORPUS --questions=NQ_TRAIN --init_from=MODEL --run_dir=RUN
   python -m bin.evaluate --model_dir=RUN --num_read=100 ...
 
-Balachandran et al. 2021 (https://arxiv.org/abs/2104.08710) change the settings
-of launch/orqa_faithful.py: more questions a step, more blocks read in training
-and still more in answering, and where a question names its article, only blocks
-of that article count as correct. All but the number of blocks are the defaults
-of `config.FinetuningConfig`. They report 5.5 points of exact match for all of
-it; docs/results/quickstart.md has what each part brought here. These networks
-need an accelerator and have not been run here.
+Balachandran et al. 2021 (https://arxiv.org/abs/2104.08710) train the model of
+launch/orqa_faithful.py with more questions a step, read more blocks in training
+and still more in answering, and accept only blocks of the question's article
+where the question names one. They report a gain of 5.5 points of exact match;
+docs/results/quickstart.md measures the parts. Not run here: the networks need
+an accelerator.
 """
 
 from realm_tf import config

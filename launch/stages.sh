@@ -1,7 +1,7 @@
-# Functions for scripts of several stages, to be sourced. Needs $run, the run's
-# directory.
+# Functions for scripts of several stages, to be sourced. $run is the directory
+# of the run.
 
-# Ends the script with one line if a name that the user gave is not known.
+# Ends the script with one line if a name is not in KNOWN.
 check_names() {  # VARIABLE NAMES KNOWN
   local name
   for name in ${2//,/ }; do
@@ -16,8 +16,8 @@ check_names() {  # VARIABLE NAMES KNOWN
   done
 }
 
-# Runs a stage unless its result is there; its output goes to a log, of which
-# the moving progress bar is shown.
+# Runs a stage unless its result exists. Its output goes to a log; a terminal
+# shows only the progress bar.
 stage() {  # NAME RESULT COMMAND...
   local name=$1 result=$2 begun secs
   shift 2
@@ -42,9 +42,9 @@ stage() {  # NAME RESULT COMMAND...
   echo "[$name] $secs s"
 }
 
-# Prints the flag that resumes a training job; without a checkpoint it removes
-# what is left of the job, unless that is done: arguments of a stage are expanded
-# even if it is skipped.
+# Prints the flag that resumes a training job. Without a checkpoint, it removes
+# the rest of an unfinished job. A finished job stays: bash expands a stage's
+# arguments even if the stage is skipped.
 begin() {  # RUN_DIR
   if [ -e "$1/checkpoints" ]; then
     echo --resume
@@ -55,12 +55,12 @@ begin() {  # RUN_DIR
 
 progress_to() { if [ -t 1 ]; then echo /dev/tty; else echo /dev/null; fi; }
 
-# Runs functions beside each other with one thread each: several processes of
-# one thread use the cores better than one process with small matrices.
+# Runs functions at the same time with one thread each. With small matrices,
+# several one-thread processes use the cores better than one process.
 beside() {  # FUNCTION...
   local job jobs_of
   export TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
-  set -m  # Each is a process group, to be stopped with all that it has started.
+  set -m  # Makes each job a process group, so that its children stop with it.
   for job in "$@"; do "$job" & done
   jobs_of=$(jobs -p)
   trap 'for job in '"${jobs_of//$'\n'/ }"'; do

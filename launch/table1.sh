@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Makes the paper's Table 1 in small: REALM beside its rivals, one reader size.
+# Makes a small version of the paper's Table 1: REALM and its rivals.
 #
 #   bash launch/table1.sh RUN_DIR CONFIG TRAIN TEST[,TEST...] [FLAGS...]
 #
-# RUN_DIR is that of launch/quickstart.sh or launch/tables.sh, which has made
-# corpus, queries, what readers start from, ict and realm; CONFIG is its module,
-# launch/*.py. TRAIN and TEST are questions; each TEST makes a table. FLAGS go to
-# every training job, e.g. --seed=1. ROWS=realm,t5 in the environment makes only
-# these rows. TABLE=two_hops names what other questions TRAIN, beside table1 in one
-# RUN_DIR. All tables and curves are in RUN_DIR/table1.html. Run it again at any
-# time: finished stages are skipped.
+# RUN_DIR is a finished run of launch/quickstart.sh or launch/tables.sh; CONFIG
+# is the script's module, launch/*.py. TRAIN and TEST are questions; each TEST
+# makes a table. FLAGS go to every training job, e.g. --seed=1. ROWS=realm,t5 in
+# the environment makes only these rows. TABLE=two_hops replaces the name
+# table1, for other TRAIN questions in the same RUN_DIR. RUN_DIR/table1.html has
+# all tables and curves. A second run resumes: finished stages are skipped.
 set -euo pipefail
 if [ $# -lt 4 ]; then
   echo 'Four arguments must be given: RUN_DIR CONFIG TRAIN TEST [FLAGS...].' \
@@ -22,7 +21,7 @@ extra=("$@")
 cd "$(dirname "$0")/.."
 source launch/stages.sh
 table=${TABLE:-table1}
-# An imported encoder reads as it is; that of the world learned from its text.
+# Readers start from the imported encoder, or from quickstart.sh's span reader.
 queries=$run/queries reader=$run/start
 if [ -e "$run/span_reader" ]; then
   queries=$run/reader_queries reader=$run/span_reader
@@ -67,7 +66,7 @@ for name in ${rows//,/ }; do
     realm) row realm realm model ;;
     orqa) row orqa ict model ;;
     bm25 | tfidf) row "$name" ict "$name" ;;
-    # These two want a corpus of make_blocks --links.
+    # The next two rows need a corpus of make_blocks --links.
     graph) row graph ict bm25_graph ;;
     path)
       job train_path "${table}_paths" --questions="$train" \

@@ -1,16 +1,15 @@
-"""Settings of all rows of the paper's Tables 1 and 2, in small.
+"""Settings of all rows of the paper's Tables 1 and 2, at a small size.
 
   bash launch/tables.sh RUN_DIR MODEL SQUAD_OPEN [ARTICLES] [FLAGS...]
 
-The sizes are the imported encoder's (--model_of), except for [CLS]'s
-projection, which is new: only the two rows that say so start from a trained
-retriever.
+The sizes are the imported encoder's (--model_of). The projection of [CLS] is
+new, except in the two rows that start from a trained retriever.
 """
 
 from realm_tf import config
 
 CONFIG = config.ExperimentConfig(
-  # The T5 of launch/table1.sh: as wide as MiniLM, and as many layers in all.
+  # The T5 of launch/table1.sh has MiniLM's width and number of layers.
   model=config.ModelConfig(
     seq2seq=config.Seq2SeqConfig(
       hidden_size=384,

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Makes Tables 1 and 2 of the paper in small: what each part of REALM gains.
+# Makes small versions of the paper's Tables 1 and 2: what each part gains.
 #
 #   bash launch/tables.sh RUN_DIR MODEL SQUAD_OPEN [ARTICLES] [FLAGS...]
 #
 # MODEL is a Hugging Face BERT directory; SQUAD_OPEN holds {train,val}_{corpus,
 # qa}.jsonl.gz as for launch/open_squad.sh. Z is all paragraphs. X is their
-# sentences, or those of ARTICLES in the row of the paper's second corpus. No
-# row sees a question before fine-tuning. FLAGS go to every training job, e.g.
-# --seed=1; what makes a row, or the reader before them, stays as it is here.
-# ROWS=realm,ict in the environment makes only these rows; all are compared with
-# the first. TUNED=realm fine-tunes only these of them. KEEP_HEAD=1 keeps MODEL's
-# way to pool its output: after few layers [CLS] is nearly the same for all
-# texts. Run it again at any time: finished stages are skipped, and a training
-# job continues from its last checkpoint.
+# sentences; in row realm_other_text, the sentences of ARTICLES. No row sees a
+# question before fine-tuning. FLAGS go to every training job, e.g. --seed=1,
+# but cannot override settings that define a row or its reader. ROWS=realm,ict
+# in the environment makes only these rows; all are compared with the first.
+# TUNED=realm fine-tunes only these rows. KEEP_HEAD=1 keeps MODEL's pooling:
+# after few layers [CLS] is nearly the same for all texts. A second run resumes:
+# finished stages are skipped, and a training job continues from its last
+# checkpoint.
 set -euo pipefail
 if [ $# -lt 3 ]; then
   echo 'Three arguments must be given: RUN_DIR MODEL SQUAD_OPEN [ARTICLES]' \
@@ -37,7 +37,7 @@ check_names TUNED "$tuned" "$rows"
 source launch/environment.sh
 corpus=$run/corpus start=$run/start
 
-# A new projection of [CLS], except in the rows that start from a retriever.
+# A new projection of [CLS], except in rows that start from a trained retriever.
 fresh=(--set=model.embedder.head=cls --set=model.embedder.embedding_size=128
   --set=model.embedder.normalize=false --set=model.embedder.score_scale=1)
 if [ -n "${KEEP_HEAD:-}" ]; then
@@ -102,9 +102,9 @@ stage corpus "$corpus/manifest.json" "$PYTHON" -m bin.make_blocks \
   "${paragraphs[@]/#/--input=}" --vocab_file="$start/vocab.txt" \
   --max_block_wordpieces=100 --links=titles --output_dir="$corpus"
 queries queries "${paragraphs[@]}"
-# The reader that REALM starts from: the encoder, with a head for masked words
-# beside blocks. Questions start from the encoder as it is, because masked words
-# make it forget how to read, the more the higher the rate.
+# REALM's reader starts from the encoder, trained to fill in masked words from
+# blocks. The reader of questions starts from the encoder itself: masked words
+# make it forget how to read, the more, the higher the learning rate.
 warm_up_reader() {
   train pretrain reader --queries_dir="$run/queries" "${fresh[@]}" \
     --init_from="$start" --set=pretraining.candidates=recurring_span \
@@ -148,7 +148,7 @@ for name in ${rows//,/ }; do
       realm "$name" ict reader queries "${fresh[@]}" --set="pretraining.$changed"
       row "$name" "$name" start model "${fresh[@]}"
       ;;
-    realm_best)  # The options that help.
+    realm_best)  # All options that help.
       realm realm_best ict reader queries "${fresh[@]}" \
         --set=pretraining.candidates=hybrid \
         --set=pretraining.inverse_cloze_weight=1 \

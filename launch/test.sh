@@ -3,13 +3,13 @@
 #
 #   bash launch/test.sh [pytest arguments]
 #
-# The first run installs (see launch/environment.sh). The tests take some
-# minutes on 2 cores. Continuous integration runs this script.
+# The first run installs the environment. The tests take some minutes on 2
+# cores. Continuous integration runs this script.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source launch/environment.sh
 
-# The tests run even if the style is wrong: one run should tell everything.
+# The tests run even if the style is wrong, so that one run shows all faults.
 failed=
 echo 'Style: ruff check, ruff format --check'
 "$PYTHON" -m ruff check --quiet --output-format concise . || failed=style
@@ -22,7 +22,7 @@ if [ $# -eq 0 ]; then
   set -- tests/tutorial_test.py tests  # The longest file first.
 fi
 echo "Tests: pytest $*"
-# A process that crashes ends the run: to go on without it can take for ever.
+# A crashed process ends the run: without the process, pytest can wait forever.
 "$PYTHON" -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
   --max-worker-restart=0 -q --durations=15 "$@"
 if [ -n "$failed" ]; then

