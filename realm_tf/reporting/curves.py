@@ -178,7 +178,7 @@ def _inline(svg: ElementTree.Element, name: str) -> ElementTree.Element:
     node.attrib = {_local(k): _on_page(v) for k, v in node.attrib.items()}
     if node.tag == 'g':
       node.attrib.pop('id', None)  # 'axes_1' is in every drawing.
-  svg.attrib = {'viewBox': svg.get('viewBox')}
+  svg.attrib = {'viewBox': svg.attrib['viewBox']}
   svg.attrib |= {'class': 'curves', 'role': 'img', 'aria-label': name}
   return svg
 

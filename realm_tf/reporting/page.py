@@ -44,7 +44,7 @@ def build(
   title = f'Report: {", ".join(run.name for run in runs)}'
   sections = list(_sections(runs, evaluations, results))
   links = [
-    element('li', element('a', section.find('h2').text, href=f'#{section_id}'))
+    element('li', element('a', section.findtext('h2'), href=f'#{section_id}'))
     for section in sections
     if (section_id := section.get('id'))
   ]
@@ -75,7 +75,7 @@ def head(title: str) -> elements.Element:
 def _sections(runs, evaluations, results) -> Iterator[elements.Element]:
   yield _section(
     'Overview',
-    figures_section.headlines(runs[0]) if len(runs) == 1 else None,
+    *(figures_section.headlines(run) for run in runs if len(runs) == 1),
     figures_section.runs_table(runs),
     element('p', _ABOUT_CURVES),
   )

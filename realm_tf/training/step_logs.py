@@ -17,7 +17,7 @@ _SKIPPED, _IN_A_ROW = 'skipped_steps', 'skipped_in_a_row'
 class SkippedSteps(tf.Module):
   """Counts steps whose loss or gradient is not finite; part of checkpoints."""
 
-  def __init__(self):
+  def __init__(self) -> None:
     super().__init__(name='skipped_steps')
     self.total = _counter('total')
     self.in_a_row = _counter('in_a_row')
@@ -34,7 +34,7 @@ class SkippedSteps(tf.Module):
 class StepLogs:
   """Collects the vectors of a loop and averages them."""
 
-  def __init__(self):
+  def __init__(self) -> None:
     self._names: list[str] = []
     self.reset()
 
