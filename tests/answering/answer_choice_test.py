@@ -11,7 +11,7 @@ import tensorflow.experimental.numpy as tnp
 from realm_tf.answering import answer_choice
 from realm_tf.objectives import exclusion
 
-# Paris is the best span, but Rome has 3 + 1 + 2 = 6 in all.
+# Paris is the best span, but the sum for Rome is 3 + 1 + 2 = 6.
 _BLOCKS = (
   (('Paris', 5), ('Rome', 3)),
   (('Lyon', 4), ('the Rome', 1)),
@@ -20,7 +20,7 @@ _BLOCKS = (
 
 
 def _arrays(blocks):
-  """Returns scores and keys, [1, K, 2], of (text, exp(score))s by block."""
+  """Returns scores and keys, [1, K, 2], of (text, exp(score)) by block."""
   scores = np.full([1, len(blocks), 2], -np.inf, np.float32)
   texts = np.full(scores.shape, '', object)
   for column, block in enumerate(blocks):
@@ -32,7 +32,7 @@ def _arrays(blocks):
 
 
 def _in_graph(scores, keys, answer_by):
-  """Chooses in a graph that does not know how many questions there are."""
+  """Chooses in a graph with an unknown number of questions."""
   spec = [None, *scores.shape[1:]]
   function = tf.function(
     lambda scores, keys: answer_choice.choose(scores, keys, answer_by, tnp),
@@ -44,7 +44,7 @@ def _in_graph(scores, keys, answer_by):
 
 
 def _shown(choice, blocks):
-  """Returns (column, text) of what is shown for the only question."""
+  """Returns (column, text) of the spans shown for the only question."""
   places = zip(choice.columns[0], choice.places[0], choice.exists[0])
   return [
     (int(column), blocks[column][place][0])
@@ -73,29 +73,29 @@ class ChooseTest(parameterized.TestCase):
     np.testing.assert_allclose(np.exp(choice.scores), [6], rtol=1e-6)
     np.testing.assert_allclose(np.exp(choice.log_sums), [6], rtol=1e-6)
 
-  def test_a_block_without_the_text_comes_behind_with_its_own(self, choose):
+  def test_a_block_without_the_text_comes_last_with_its_own(self, choose):
     blocks = (*_BLOCKS, (('Oslo', 4),))
     choice = choose(*_arrays(blocks), 'text')
     self.assertEqual(_shown(choice, blocks)[-1], (3, 'Oslo'))
 
-  def test_by_span_the_sum_is_that_of_the_spans_text(self, choose):
+  def test_by_span_the_sum_is_over_the_text_of_the_span(self, choose):
     blocks = (*_BLOCKS[:2], (('rome.', 2), ('PARIS', 2)))
     choice = choose(*_arrays(blocks), 'span')
     np.testing.assert_allclose(np.exp(choice.scores), [5], rtol=1e-6)
     np.testing.assert_allclose(np.exp(choice.log_sums), [7], rtol=1e-6)
 
-  def test_the_first_of_equals(self, choose):
+  def test_the_first_of_tied_spans_wins(self, choose):
     blocks = ((('x', 1),), (('y', 1),))
     for answer_by in ('span', 'text'):
       choice = choose(*_arrays(blocks), answer_by)
       self.assertEqual(_shown(choice, blocks), [(0, 'x'), (1, 'y')])
 
-  def test_texts_of_which_nothing_is_left_are_not_the_same(self, choose):
+  def test_texts_that_normalize_to_nothing_stay_different(self, choose):
     blocks = ((('x', 3),), (('.', 2), ('the', 2)))
     choice = choose(*_arrays(blocks), 'text')
     self.assertEqual(_shown(choice, blocks)[0], (0, 'x'))
 
-  def test_far_scores_stay_finite(self, choose):
+  def test_very_low_scores_stay_finite(self, choose):
     scores, keys = _arrays(((('x', 1), ('y', 1)),))
     scores[..., 1] = -5000
     np.testing.assert_allclose(choose(scores, keys, 'text').log_sums, [0])
@@ -120,7 +120,7 @@ class BestSpansTest(absltest.TestCase):
     np.testing.assert_array_equal(spans.firsts, [[[1, 0], [1, 0]]])
     np.testing.assert_array_equal(spans.lasts, [[[1, 1], [1, 0]]])
     np.testing.assert_allclose(np.exp(spans.scores), [[[4, 3], [5, 2]]])
-    # All five count, though four are kept: 1 + 3 + 4 + 2 + 5 = 15.
+    # All five spans count, but four are kept: 1 + 3 + 4 + 2 + 5 = 15.
     np.testing.assert_allclose(np.exp(spans.log_normalizers), [15], rtol=1e-6)
 
   def test_a_question_without_any_span(self):
@@ -130,7 +130,7 @@ class BestSpansTest(absltest.TestCase):
     np.testing.assert_array_equal(spans.scores, np.full([1, 2, 6], -np.inf))
     np.testing.assert_array_equal(spans.log_normalizers, [-np.inf])
 
-  def test_no_block_has_no_span(self):
+  def test_a_missing_block_has_no_span(self):
     scores = np.full([1, 2, 2, 1], -np.inf, np.float32)
     scores[0, 0, 0, 0] = 2.0
     spans = answer_choice.best_spans(scores)
@@ -157,7 +157,7 @@ class BestSpansTest(absltest.TestCase):
 
 
 class SoftmaxTest(absltest.TestCase):
-  def test_minus_infinity_has_none(self):
+  def test_minus_infinity_has_probability_zero(self):
     scores = np.array([[np.log(3), 0, -np.inf], [-np.inf] * 3], np.float32)
     expected = [[3 / 4, 1 / 4, 0], [0, 0, 0]]
     for xp, array in ((np, scores), (tnp, tf.constant(scores))):

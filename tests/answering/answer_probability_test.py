@@ -1,4 +1,4 @@
-"""Tests the probabilities of answers through an Answerer."""
+"""Tests the probabilities of an Answerer's answers."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -28,7 +28,7 @@ class AnswerProbabilityTest(parameterized.TestCase):
     return (scores + retrieval_scores[:, :, None])[..., None]
 
   def _answer(self, found, answer_by, num_read=2):
-    """Answers from blocks found with p(z|x) proportional to `found`'s."""
+    """Answers from blocks with p(z|x) proportional to the values of `found`."""
     answerer = answerer_lib.Answerer(
       self.tokenizer,
       fakes.FakeTable(self.tokenizer, [''] * 4, _TEXTS),
@@ -42,7 +42,7 @@ class AnswerProbabilityTest(parameterized.TestCase):
     return answerer.answer(['who'])[0]
 
   def test_the_best_span_and_the_best_text(self):
-    # exp(g): 3, 1, 4 in block 0, and 1, 3 in block 1: 12 in all. Rome has 6.
+    # exp(g): 3, 1, 4 in block 0; 1, 3 in block 1. Sum: 12; Rome: 3 + 3 = 6.
     found = {0: 1.0, 1: 1.0}
     by_span = self._answer(found, 'span')
     self.assertEqual(by_span.prediction, 'Paris')
@@ -55,30 +55,30 @@ class AnswerProbabilityTest(parameterized.TestCase):
     self.assertAlmostEqual(by_text.probability, 6 / 12, places=6)
     self.assertAlmostEqual(by_text.score, np.log(6), places=6)
     self.assertEqual([item.answer for item in by_text.evidence], ['Rome'] * 2)
-    # Alone, the first block would have answered otherwise.
+    # The first block alone gives another answer.
     self.assertEqual(
       [item.block_answer for item in by_text.evidence], ['Paris', 'Rome']
     )
 
   @parameterized.parameters('span', 'text')
   def test_retrieval_scores_weigh_the_spans(self, answer_by):
-    # exp(g): 3, 1, 4 in block 0, and 9 * (1, 3) in block 1: 44 in all.
+    # exp(g): 3, 1, 4 in block 0; 9 * (1, 3) in block 1. Sum: 44.
     answer = self._answer({1: 9.0, 0: 1.0}, answer_by)
     self.assertEqual(answer.prediction, 'Rome')
     self.assertAlmostEqual(answer.probability, 30 / 44, places=6)
 
-  def test_the_null_probability_is_of_blocks_that_are_not_read(self):
-    # p(z|x) = 5/8, 1/8, 2/8, of which the first two are read.
+  def test_the_null_probability_is_p_of_blocks_that_are_not_read(self):
+    # p(z|x) = 5/8, 1/8, 2/8; the first two blocks are read.
     answer = self._answer({0: 5.0, 1: 1.0, 2: 2.0}, 'span')
     self.assertAlmostEqual(answer.null_probability, 2 / 8, places=6)
     whole = self._answer({0: 5.0, 1: 1.0, 2: 2.0}, 'span', num_read=3)
     self.assertAlmostEqual(whole.null_probability, 0, places=6)
 
   @parameterized.parameters(-1, 3)
-  def test_null_blocks_and_empty_ones_hold_nothing(self, empty):
+  def test_null_blocks_and_empty_blocks_have_no_span(self, empty):
     answer = self._answer({empty: 3.0, 0: 1.0}, 'span')
     self.assertAlmostEqual(answer.null_probability, 3 / 4, places=6)
-    # The softmax over spans knows nothing of a block without any.
+    # A block without spans has no part in the softmax over spans.
     self.assertAlmostEqual(answer.probability, 4 / 8, places=6)
 
   def test_nothing_to_read(self):

@@ -67,8 +67,8 @@ class AnswererTest(absltest.TestCase):
     self.assertEqual(answer.prediction, 'U.S.')
     self.assertLen(answer.evidence, 1)
 
-  def test_words_count_beside_embeddings_if_told(self):
-    # By embeddings alone block 0 is the best of all, and 1 the last of two.
+  def test_bm25_scores_add_to_embedding_scores(self):
+    # By embeddings alone, block 0 is the best and block 1 the last.
     retriever = fakes.FakeRetriever([0, 2, 1], [2.0, 1.5, 1.0])
     plain = self._answerer(retriever)
     sparse = bm25.Bm25Retriever(_TITLES, _TEXTS)
@@ -88,7 +88,7 @@ class AnswererTest(absltest.TestCase):
       )
     self.assertEqual(both.answer(questions[:1])[0].prediction, 'K\u00f6ln')
 
-  def test_batches_change_nothing(self):
+  def test_batches_do_not_change_answers(self):
     questions = ['Who?', 'When ?', 'who in Berlin won ?', '', 'he']
     together = self._answerer(fakes.FakeRetriever([1, 0], [1.0, 0.5])).answer(
       questions
@@ -99,7 +99,7 @@ class AnswererTest(absltest.TestCase):
       )
       self.assertEqual([answer], alone)
 
-  def test_questions_are_cut(self):
+  def test_long_questions_are_cut(self):
     retriever = fakes.FakeRetriever([0, 1], [0.0, 0.0])
     self._answerer(retriever).answer(['who', 'he left in 1990 ?'])
     self.assertEqual(
@@ -107,7 +107,7 @@ class AnswererTest(absltest.TestCase):
     )
 
   def test_no_block_and_no_span_give_no_evidence(self):
-    # Block 2 has no span that the reader likes; -1 is no block.
+    # The reader finds no span in block 2; -1 is no block.
     retriever = fakes.FakeRetriever([2, -1], [0.0, -np.inf])
     (answer,) = self._answerer(retriever).answer(['who'])
     self.assertEqual(answer, answer_lib.Answer('who', '', None, [], 0.0, 1.0))
@@ -148,8 +148,8 @@ class AnswererTest(absltest.TestCase):
             'block_answer': 'U.S.',
           }
         ],
-        'probability': 1.0,  # The reader knows no other span,
-        'null_probability': 0.0,  # and no other block was found.
+        'probability': 1.0,  # The reader finds no other span.
+        'null_probability': 0.0,  # The retriever finds no other block.
       },
     )
 

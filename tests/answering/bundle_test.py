@@ -1,4 +1,4 @@
-"""Tests for realm_tf.answering.bundle and how a notebook shows its answers."""
+"""Tests for realm_tf.answering.bundle and the HTML of answers."""
 
 import os
 
@@ -26,7 +26,7 @@ class BundleTest(absltest.TestCase):
     self.assertLen(answer.evidence, 3)
     self.assertIn(answer.evidence[0].title, answer._repr_html_())
 
-  def test_a_model_that_only_retrieves_cannot_be_asked(self):
+  def test_a_model_without_a_reader_is_a_user_error(self):
     paths = self._model(realm_model.EMBEDDER)
     with self.assertRaisesRegex(errors.UserError, 'that reads answers'):
       bundle.load(*paths)
@@ -49,7 +49,7 @@ class NotebookTest(absltest.TestCase):
     self.assertIn('50.0% if a block read has the answer, 10.0%', html)
     self.assertLess(html.count('x'), 300)
 
-  def test_shows_that_there_is_no_answer(self):
+  def test_shows_a_missing_answer(self):
     html = answer_lib.Answer('a', '', None, [])._repr_html_()
     self.assertIn('(no answer found)', html)
 

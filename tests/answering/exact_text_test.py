@@ -1,4 +1,4 @@
-"""Tests that answers come out as the text has them, and count as right."""
+"""Tests that answers are cut from the text unchanged, and count as right."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.answering.loading: parts of two models put together."""
+"""Tests for realm_tf.answering.loading, with parts of two models."""
 
 import os
 
@@ -28,11 +28,11 @@ class LoadAnswererTest(absltest.TestCase):
     ]
 
   def _make_model(self, name, seed):
-    """Writes a model directory of random parameters; returns its path."""
+    """Writes a model directory of random parameters."""
     path = os.path.join(self.directory, name)
     inputs = runs.open_inputs(tiny.config(), self.corpus)
     job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
-    tf_keras.utils.set_random_seed(seed)  # After `start`, which sets one too.
+    tf_keras.utils.set_random_seed(seed)  # `begin` sets a seed too.
     model = realm_model.RealmModel(
       inputs.config.model, [realm_model.EMBEDDER, realm_model.SPAN]
     )
@@ -45,7 +45,7 @@ class LoadAnswererTest(absltest.TestCase):
       model_dir, self.corpus, choices=loading.Choices(**overrides)
     )
 
-  def test_the_reader_of_another_model_reads_what_is_found(self):
+  def test_the_reader_of_another_model_reads_the_blocks(self):
     one, two = map(self._load, self.models)
     mixed = self._load(self.models[0], reader_dir=self.models[1])
     queries = mixed.queries(_QUESTIONS)
@@ -53,11 +53,11 @@ class LoadAnswererTest(absltest.TestCase):
       each.retriever.retrieve(queries, 4) for each in (mixed, one)
     )
     np.testing.assert_array_equal(retrieved.scores, expected.scores)
-    # Table 2: the one's blocks with the other's reader.
+    # Table 2: blocks of one model, reader of the other.
     self.assertEqual(mixed.answer(_QUESTIONS), two.read(queries, retrieved))
     self.assertNotEqual(mixed.answer(_QUESTIONS), one.answer(_QUESTIONS))
 
-  def test_probabilities_of_a_real_reader_are_some(self):
+  def test_probabilities_of_a_real_reader_are_neither_0_nor_1(self):
     for answer_by in ('span', 'text'):
       answerer = self._load(self.models[0], answer_by=answer_by, num_read=3)
       self.assertEqual(answerer.finetuning.answer_by, answer_by)

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.answering.reading: pairs read in groups, and all at once.
+"""Tests for realm_tf.answering.reading.
 
 The exact twin packs all pairs to the longest and reads them in one call.
 """
@@ -18,13 +18,13 @@ from realm_tf.records import joining
 from tests.index import small
 
 _JOINT_TOKENS = 24
-# Wordpieces of the blocks of each question; 0 is no block.
+# Number of wordpieces of each question's blocks; 0 for no block.
 _BODIES = ((3, 20, 0), (1, 7, 30), (0, 0, 0), (12, 4, 20))
 _QUESTIONS = (4, 1, 2, 0)
 
 
 def _ids(lengths):
-  """Returns random wordpieces, zeros behind, int32 [..., longest]."""
+  """Returns random wordpieces, zeros after them, int32 [..., longest]."""
   lengths = np.array(lengths)
   rng = np.random.default_rng(0)
   ids = rng.integers(5, 20, [*lengths.shape, lengths.max()])
@@ -71,7 +71,7 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     tokens=[1, 60, 4096],
     backend=['tensorflow', 'openvino'],
   )
-  def test_groups_change_nothing(self, read_titles, tokens, backend):
+  def test_groups_do_not_change_scores(self, read_titles, tokens, backend):
     reader = self._reader(read_titles=read_titles, backend=backend)
     with mock.patch.object(reading, '_GROUP_TOKENS', tokens):
       actual = reader(*self.arrays, self.scores)
@@ -81,7 +81,7 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     )
     self.assertEqual(actual.dtype, np.float32)
     self.assertAllClose(actual, expected, rtol=1e-5, atol=1e-5)
-    # Spans there are, and in the cut block none where it is cut.
+    # The cut block has spans only before the cut.
     is_span = exclusion.exists(actual).any(axis=-1).sum(axis=-1)
     cut = 30 - 10 - (3 if read_titles else 0)
     self.assertAllEqual(is_span[1], [1, 7, cut])
@@ -93,9 +93,9 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     is_span = exclusion.exists(exact)
     np.testing.assert_array_equal(exclusion.exists(close), is_span)
     difference = np.abs(close - exact)[is_span]
-    # OpenVINO keeps float32 where the processor multiplies nothing less.
+    # OpenVINO keeps float32 on processors that do not multiply bfloat16.
     is_exact = backend == 'openvino' and not precision.multiplies_bfloat16()
-    # Other, but not by much.
+    # Close, but not equal.
     self.assertBetween(difference.max(), 0 if is_exact else 1e-6, 0.02)
 
   @parameterized.parameters('float32', 'bfloat16')
@@ -114,7 +114,7 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
         reader(*arrays)
     self.assertLen(traced, 1)
 
-  def test_a_model_in_training_is_read_as_it_is(self):
+  def test_each_call_uses_the_current_variables(self):
     score = reading.tensorflow_score(self.model, 'float32')
     reader = reading.PairReader(
       score, self.model.config.max_span_width, small.SPECIAL_IDS, self.config
@@ -150,7 +150,7 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(sum(rows for rows, _ in sizes), 8)
     self.assertBetween(computed, lengths, 1.2 * lengths)
 
-  def test_no_block_at_all(self):
+  def test_without_a_block_there_is_no_span(self):
     question_ids, title_ids, body_ids = self.arrays
     actual = self._reader()(
       question_ids, title_ids, np.zeros_like(body_ids), self.scores

@@ -25,7 +25,7 @@ def _p_value(only_this, only_other):
 class McNemarTest(parameterized.TestCase):
   @parameterized.parameters(
     (0, 0, 1.0),
-    # Of 2^5 sequences of 5 throws 1 has no head: 2 * 1 / 32.
+    # 1 of 2^5 sequences of throws has no head: 2 * 1 / 32.
     (5, 0, 2 / 32),
     # (1 + 10) of 2^10 have at most one: 2 * 11 / 1024.
     (1, 9, 22 / 1024),
@@ -37,7 +37,7 @@ class McNemarTest(parameterized.TestCase):
     self.assertAlmostEqual(_p_value(this, other), expected)
 
   def test_many_questions(self):
-    # Fifty deviations from the middle: less than any float, yet no error.
+    # Fifty standard deviations from the mean: below any float, without error.
     self.assertEqual(_p_value(9000, 10), 0.0)
     # A normal approximation: z = (|500 - 560| - 1) / sqrt(1060) = 1.812.
     self.assertAlmostEqual(_p_value(500, 560), 0.0700, places=3)
@@ -56,11 +56,11 @@ class OtherTest(absltest.TestCase):
       for question, prediction in zip(_QUESTIONS, predictions)
     )
 
-  def test_counts_and_lists_what_differs(self):
+  def test_counts_and_lists_the_differences(self):
     directory = self._run(['rome', 'Lyon', 'oslo', 'x'])
     other = comparison.Other(directory, _QUESTIONS)
     counts, rows = other.compare(['Rome', 'paris', 'y', 'z'])
-    # Right: this in 0 and 1, the other in 0 and 2.
+    # This run is right on 0 and 1, the other on 0 and 2.
     self.assertEqual([*counts.values()], [50.0, 50.0, 1, 1, 1, 1, 1.0])
     self.assertEqual(
       rows,
@@ -85,7 +85,7 @@ class OtherTest(absltest.TestCase):
     self.assertIn('only this 1  only other 1', text)
     self.assertIn('p = 1', text)
 
-  def test_other_questions_are_the_users_mistake(self):
+  def test_other_questions_are_a_user_error(self):
     swapped = self._run(['a', 'b', 'c', 'd'])
     with self.assertRaisesRegex(errors.UserError, r"'q0' in .*:1 .*'q3'"):
       comparison.Other(swapped, _QUESTIONS[::-1])
@@ -101,7 +101,7 @@ class OtherTest(absltest.TestCase):
 
 
 class RecalledTest(absltest.TestCase):
-  def test_ranks_are_of_the_same_questions(self):
+  def test_ranks_must_have_the_same_questions(self):
     directory = self.create_tempdir().full_path
     with self.assertRaisesRegex(errors.UserError, 'must have ranks.jsonl'):
       comparison.read_right(directory, _QUESTIONS, 'recall@5')
@@ -114,7 +114,7 @@ class RecalledTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, '4 in .* have 3'):
       comparison.read_right(directory, _QUESTIONS[:3], 'recall@5')
 
-  def test_a_line_without_a_rank_is_the_users_mistake(self):
+  def test_a_line_without_a_rank_is_a_user_error(self):
     path = self.create_tempdir().create_file('ranks.jsonl').full_path
     for row in ({'question': 'q0'}, {'question': 'q0', 'answer_rank': '1'}):
       with open(path, 'w') as file:
@@ -127,7 +127,7 @@ class RecalledTest(absltest.TestCase):
   def test_p_value_matches_hand_computation(self):
     this = np.array([1, 1, 1, 1, 0, 1, 0], bool)
     other = np.array([0, 0, 0, 0, 1, 1, 0], bool)
-    # Only this in four, only the other in one: P(at most 1 of 5) = 6 / 32.
+    # Only this run: four. Only the other: one. P(at most 1 of 5) = 6 / 32.
     self.assertAlmostEqual(comparison.p_value(this, other), 12 / 32)
     self.assertEqual(comparison.p_value(this, this), 1.0)
 

@@ -22,7 +22,7 @@ class PerQuestionTest(absltest.TestCase):
 
   def test_a_regex_is_not_compared_word_by_word(self):
     question = questions_lib.Question('q', ('May (1945)?',), regex=True)
-    # As words, "1945" would overlap.
+    # A comparison by words would count "1945".
     self.assertEqual(exact_match.per_question(['1945'], [question]), (False, 0))
 
 

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.evaluation.masked_sentences, by hand."""
+"""Tests for realm_tf.evaluation.masked_sentences."""
 
 from absl.testing import absltest
 import numpy as np
@@ -10,7 +10,7 @@ from tests import fakes
 from tests import tiny
 
 _HOW = masking.Masking('salient', 6, 2, tiny.TOKENIZER.mask_id)
-_BLOCKS = [0, 2, 1]  # Found for every query, best first; 'f' is in 1 alone.
+_BLOCKS = [0, 2, 1]  # Hits of every query, best first; only block 1 has 'f'.
 
 
 class MaskedSentencesTest(absltest.TestCase):
@@ -21,9 +21,9 @@ class MaskedSentencesTest(absltest.TestCase):
     self._queries = tiny.open_queries(
       self._dir,
       [
-        ('a b .', [[0, 1]], 0),  # Of 2, 1: the second has 'a'.
-        ('f a .', [[0, 1]], 1),  # Of 0, 2: none has 'f'.
-        ('b d .', [[0, 1]], 2),  # Of 0, 1: the first has 'b'.
+        ('a b .', [[0, 1]], 0),  # Own block 0; of 2 and 1, the second has 'a'.
+        ('f a .', [[0, 1]], 1),  # Own block 1; neither 0 nor 2 has 'f'.
+        ('b d .', [[0, 1]], 2),  # Own block 2; of 0 and 1, the first has 'b'.
       ],
     )
 
@@ -59,7 +59,7 @@ class MaskedSentencesTest(absltest.TestCase):
     except errors.UserError:
       return 0
 
-  def test_none_held_out_is_a_mistake(self):
+  def test_no_held_out_sentence_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'Raise --held_out_share'):
       self._mask(1e-9)
 

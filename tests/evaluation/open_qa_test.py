@@ -71,25 +71,25 @@ class OpenQaTest(absltest.TestCase):
     qa = self._qa(batch_size=2)
     metrics = qa.run(_QUESTIONS, [1, 2, 100], self.output_dir)
 
-    # 'Paris' is right once of three times. Answers are in block 1, 0, 2.
+    # 'Paris' is right for one of three questions. Answers: blocks 1, 0, 2.
     expected = {
       'num_questions': 3,
       'exact_match': 100 / 3,
       'f1': 100 / 3,
-      'exact_match_one_block': 100 / 3,  # Here, only the first is read.
+      'exact_match_one_block': 100 / 3,  # `_read` reads only the first block.
       'reader_oracle': 100 / 3,
       'recall@1': 100 / 3,
       'recall@2': 200 / 3,
       'recall@100': 100.0,
       'reranked_recall@100': 100 / 3,
-      # 0.5, and 0.5 * 0.75 = 0.375, where a third is right.
+      # Probabilities 0.5 and 0.5 * 0.75 = 0.375; a third is right.
       'expected_calibration_error': 100 * (0.5 - 1 / 3),
       'expected_calibration_error_with_null': 100 * (0.375 - 1 / 3),
       'latency_batch_size': 2,
     }
     for name, value in expected.items():
       self.assertAlmostEqual(metrics[name], value, msg=name)
-    self.assertNotIn('gold_recall@1', metrics)  # Nobody knows the articles.
+    self.assertNotIn('gold_recall@1', metrics)  # No article ids.
     for name, (low, high) in metrics['intervals'].items():
       self.assertBetween(metrics[name], low, high, name)
     self.assertIn('recall@100', metrics['intervals'])
@@ -104,14 +104,14 @@ class OpenQaTest(absltest.TestCase):
         'recall@100': 100.0,
       },
     )
-    # The caller writes them, once, with those of masked sentences.
+    # The caller writes them together with the metrics of masked sentences.
     path = os.path.join(self.output_dir, open_qa.METRICS)
     self.assertFalse(os.path.exists(path))
     open_qa.write_metrics(metrics, self.output_dir)
     written = json.loads(''.join(_lines(self.output_dir, open_qa.METRICS)))
     self.assertEqual(written, metrics)
 
-  def test_predictions_have_what_came_out_and_what_was_asked_for(self):
+  def test_predictions_have_answers_and_references(self):
     qa = self._qa()
     qa.run(_QUESTIONS, [2], self.output_dir)
     rows = [
@@ -136,7 +136,7 @@ class OpenQaTest(absltest.TestCase):
       },
     )
 
-  def test_recall_by_gold_id_is_of_questions_that_have_one(self):
+  def test_gold_recall_counts_questions_with_a_gold_id(self):
     qa = self._qa(read_article_ids=lambda ids: [f'article {i}' for i in ids])
     metrics = qa.run(_QUESTIONS, [1, 3], self.output_dir)
     self.assertEqual(metrics['num_with_gold_id'], 2)
@@ -147,10 +147,10 @@ class OpenQaTest(absltest.TestCase):
     rows = map(json.loads, _lines(self.output_dir, open_qa.PREDICTIONS))
     self.assertEqual([row['gold_rank'] for row in rows], [None, 3, 1])
 
-  def test_one_block_is_the_first_and_the_oracle_takes_the_best(self):
+  def test_one_block_is_the_first_and_the_oracle_the_best(self):
     def read(queries, retrieved):
-      # Summed over both blocks Lyon wins; alone, the first says Rome and the
-      # second Paris.
+      # Lyon wins in the sum over both blocks. Alone, block 0 gives Rome and
+      # block 1 gives Paris.
       (question,) = queries.texts
       evidence = [_evidence(1, 'Lyon', 'Paris'), _evidence(0, 'Lyon', 'Rome')]
       return [answer_lib.Answer(question, 'Lyon', 2.0, evidence)]
@@ -175,19 +175,19 @@ class OpenQaTest(absltest.TestCase):
 
     qa = self._qa(read=read)
     metrics = qa.run(_QUESTIONS, [1, 2, 3], self.output_dir)
-    # Of the answers' blocks 1, 0, 2 the reader has the third first, the first
-    # second, and never read the other.
+    # Answers are in blocks 1, 0 and 2. The reader puts block 2 first, 1 second,
+    # and did not read 0.
     for k, recall in (1, 1 / 3), (2, 2 / 3), (3, 2 / 3):
       self.assertAlmostEqual(metrics[f'reranked_recall@{k}'], 100 * recall)
     self.assertEqual(metrics['recall@3'], 100)
 
-  def test_latency_is_a_batchs_share_and_the_first_one_does_not_count(self):
+  def test_latency_is_a_share_of_the_batch_without_the_first(self):
     # The clock is read before and after each batch, of 2, 2 and 1 questions:
     # 100 s of compilation, then 0.5 s, then 0.75 s.
     times = itertools.accumulate([0, 100, 7, 0.5, 7, 0.75])
     qa = self._qa(batch_size=2, clock=lambda: next(times))
     metrics = qa.run([_QUESTIONS[0]] * 5, [1], self.output_dir)
-    # Of 250, 250 and 750 ms; the 95th percentile is interpolated.
+    # 250, 250 and 750 ms; the 95th percentile is interpolated.
     self.assertAlmostEqual(metrics['latency_ms_median'], 250)
     self.assertAlmostEqual(metrics['latency_ms_p95'], 250 + 0.9 * 500)
 
@@ -212,7 +212,7 @@ class OpenQaTest(absltest.TestCase):
     other = comparison.Other(other_dir, _QUESTIONS)
     with self.assertRaisesRegex(errors.UserError, '--compare'):
       self._qa(read=None).run(_QUESTIONS, [1], self.output_dir, other)
-    with self.subTest('equal runs differ nowhere'):
+    with self.subTest('equal runs'):
       qa = self._qa()
       metrics = qa.run(_QUESTIONS, [1], self.output_dir, other)
       self.assertEqual(metrics['comparison']['p_value'], 1.0)
@@ -225,14 +225,14 @@ class OpenQaTest(absltest.TestCase):
     self.assertEqual((metrics['recall@1'], metrics['recall@5']), (0.0, 100.0))
     self.assertNotIn('exact_match', metrics)
     self.assertEqual(os.listdir(self.output_dir), [open_qa.RANKS])
-    # The first block does not hold the answer, a later one does.
+    # Only the second block holds the answer.
     for k, is_right in ((1, False), (2, True)):
       found = comparison.read_right(
         self.output_dir, _QUESTIONS[:1], f'recall@{k}'
       )
       self.assertEqual(found.tolist(), [is_right])
 
-  def test_questions_without_answers_are_not_read_but_judged(self):
+  def test_questions_without_references_are_judged_but_not_read(self):
     def judge(outcome, metrics):
       metrics['judged'] = outcome.block_ids.tolist(), outcome.scores.tolist()
 
@@ -244,7 +244,7 @@ class OpenQaTest(absltest.TestCase):
     self.assertNotIn('exact_match', metrics)
     self.assertIn('none', metrics['categories']['answer_type'])
 
-  def test_retrieves_more_blocks_than_recall_asks_for(self):
+  def test_retrieves_more_blocks_than_recall_needs(self):
     seen = []
     qa = self._qa(num_retrieved=7)
     qa.run(

@@ -22,7 +22,7 @@ _QUESTIONS = [
   questions_lib.Question('who', ('A',), question_id='q1'),
   questions_lib.Question('what', ('B',), question_id='q2'),
 ]
-# Blocks 0 and 3 are of one article. Two scores are equal.
+# Blocks 0 and 3 are from one article. Two scores are equal.
 _ARTICLES = ['x', 'y', 'z', 'x']
 _OUTCOME = outcome_lib.Outcome(
   _QUESTIONS,
@@ -43,7 +43,7 @@ def _article_ids(ids):
 
 
 class _Table:
-  """Stands in for a `block_table.BlockTable`."""
+  """A fake `block_table.BlockTable`."""
 
   def article_ids(self, ids):
     return _article_ids(ids)
@@ -63,16 +63,16 @@ def _measure(qrels, ids, ranked, recall_at=(1, 2)):
 
 class RankingsTest(absltest.TestCase):
   def test_an_article_has_the_score_of_its_best_block(self):
-    # Of two equal scores the second is a float32 lower.
+    # The second of two equal scores is one float32 lower.
     self.assertEqual(rankings.rank_articles(_OUTCOME, _article_ids), _RANKED)
 
   def test_metrics_match_hand_computation(self):
     qrels = {
-      # Ranks 3 and 2, in the best order ranks 1 and 2; z counts for nothing.
+      # Ranks 3 and 2; in the best order 1 and 2. z has no relevance.
       'q1': {'y': 2, 'x': 1, 'z': 0},
-      # Relevant are the second article and one that was not found.
+      # Relevant: the second article and an article that was not found.
       'q2': {'z': 1, 'w': 1},
-      'not asked': {'x': 1},
+      'other': {'x': 1},
     }
     metrics = _measure(qrels, ['q1', 'q2', 'not judged'], [*_RANKED, []])
     log3 = math.log2(3)
@@ -90,7 +90,7 @@ class RankingsTest(absltest.TestCase):
       self.assertAlmostEqual(metrics[name], value, 12, name)
     self.assertEqual(ends['R@2'], [50.0, 50.0])
 
-  def test_ranks_above_ten_count_for_recall_only(self):
+  def test_ranks_above_ten_only_count_for_recall(self):
     ranking = [(f'd{i}', -float(i)) for i in range(1, 12)]
     metrics = _measure({'q': {'d11': 1}}, ['q'], [ranking], [10, 11])
     names = 'R@10', 'R@11', 'MRR@10', 'nDCG@10'
@@ -100,7 +100,7 @@ class RankingsTest(absltest.TestCase):
     metrics = _measure({'q1': {'x': 0}, 'q2': {'y': 1}}, ['q1', 'q2'], _RANKED)
     self.assertEqual((metrics['R@1'], metrics['nDCG@10']), (50, 50))
 
-  def test_ids_must_be_different_and_judged(self):
+  def test_ids_must_differ_and_have_judgements(self):
     unnamed = [questions_lib.Question('q', ('a',))] * 2
     self.assertEqual(rankings.query_ids(unnamed), ['0', '1'])
     with self.assertRaisesRegex(errors.UserError, "different ids.*'q1' twice"):
@@ -207,7 +207,7 @@ class FieldFilesTest(absltest.TestCase):
       },
     )
 
-  def test_another_tool_measures_the_same_on_our_run(self):
+  def test_ir_measures_finds_the_same_values(self):
     try:
       import ir_measures  # pylint: disable=g-import-not-at-top
     except ImportError:
@@ -239,7 +239,7 @@ def _random_run(rng, num_questions=200, num_blocks=600):
   block_ids = np.stack(
     [rng.permutation(num_blocks)[:100] for _ in range(num_questions)]
   )
-  # Few different scores; the best first, and some rows shorter.
+  # Few distinct scores, best first; some rows are shorter.
   scores = -np.sort(rng.integers(-60, 60, block_ids.shape) / 7, axis=1)
   block_ids[::10, 50:] = -1
   questions = [
@@ -248,7 +248,7 @@ def _random_run(rng, num_questions=200, num_blocks=600):
   ]
   lines = []
   for row, ids in enumerate(block_ids):
-    if row % 7:  # The others are not judged.
+    if row % 7:  # Other questions have no judgement.
       judged = {articles[i] for i in [*ids[:9], *rng.integers(0, 600, 6)]}
       lines += [
         f'q{row} 0 {name} {rng.integers(0, 4) * (row % 5 > 0)}'

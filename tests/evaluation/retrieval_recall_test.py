@@ -35,7 +35,7 @@ class HoldsAnswerTest(absltest.TestCase):
       retrieval_recall.first_rank(found), [2, 1, 0, 3]
     )
 
-  def test_no_block_holds_nothing(self):
+  def test_a_missing_block_holds_no_answer(self):
     question = questions_lib.Question('q', ('May',))
     found = retrieval_recall.holds_answer(
       np.array([[-1, 2]]), _matcher(), [question]
@@ -67,7 +67,7 @@ class IsOfGoldArticleTest(absltest.TestCase):
     )
     self.assertEqual(found.dtype, bool)
 
-  def test_articles_without_an_id_are_nobodys(self):
+  def test_an_article_without_an_id_is_never_gold(self):
     question = questions_lib.Question('q', ('x',))
     found = retrieval_recall.is_of_gold_article(
       np.array([[0, -1]]), lambda ids: [''] * len(ids), [question]

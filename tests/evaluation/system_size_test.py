@@ -14,7 +14,7 @@ from tests import tiny
 
 
 def _model(directory, corpus_dir, **sizes):
-  """Writes a model directory with weights of so many numbers."""
+  """Writes a model directory; `sizes` are name -> number of weights."""
   vocab_file = layout.vocab_file(corpus_dir)
   model_directory.create(directory, tiny.config(), vocab_file)
   arrays = {
@@ -60,7 +60,7 @@ class SystemSizeTest(absltest.TestCase):
     found = system_size.measure(retriever, self.corpus, self.model, **dirs)
     return found['parameters'], found['megabytes'] * 1e6
 
-  def test_what_a_question_uses_counts(self):
+  def test_weights_that_a_question_uses_count(self):
     corpus = _bytes(self.corpus)
     # The query tower, the reader and its head: 10 + 3 + 4.
     parameters, size = self._measure('model', index_dir=self.index)

@@ -10,7 +10,7 @@ from realm_tf.evaluation import systems_table
 
 
 def _metrics(first, prefix, intervals):
-  """Returns metrics.json with recall@1 `first`, and one more at 5 and at 20."""
+  """Returns fields of metrics.json: recall@1, @5 and @20 rise from `first`."""
   recall = {f'{prefix}recall@{k}': first + i for i, k in enumerate((1, 5, 20))}
   return {**recall, intervals: {f'{prefix}recall@5': [first, first + 2]}}
 
@@ -21,7 +21,7 @@ def _sentences(first):
 
 class SystemsTableTest(absltest.TestCase):
   def _rows(self, **metrics):
-    """Returns the rows of systems with these metrics."""
+    """Returns the rows of systems, name -> fields of metrics.json."""
     directory = self.create_tempdir()
     for name, values in metrics.items():
       directory.create_file(f'{name}/metrics.json', json.dumps(values))
@@ -39,7 +39,7 @@ class SystemsTableTest(absltest.TestCase):
       ],
     )
 
-  def test_the_interval_is_of_questions_if_there_are_any(self):
+  def test_the_interval_of_questions_comes_before_sentences(self):
     both = {**_sentences(10.0), **_metrics(20.0, '', 'intervals')}
     (row,) = self._rows(a=both)
     self.assertEqual(row['span_recall@5'], 11.0)

@@ -10,15 +10,15 @@ _error = uncertainty.expected_calibration_error
 
 
 class BootstrapTest(absltest.TestCase):
-  def test_is_that_of_the_binomial_distribution(self):
-    # Of 400 questions half are right: the deviation of the mean is
+  def test_matches_the_binomial_distribution(self):
+    # Half of 400 questions are right: the mean's standard deviation is
     # sqrt(1/4 / 400) = 0.025, and 95 % lie within 1.96 of them.
     values = np.repeat([[0.0], [1.0]], 200, axis=0)
     ((low, high),) = uncertainty.bootstrap(values, num_resamples=4000)
     self.assertAlmostEqual(low, 0.5 - 1.96 * 0.025, delta=0.004)
     self.assertAlmostEqual(high, 0.5 + 1.96 * 0.025, delta=0.004)
 
-  def test_what_never_varies_has_no_width(self):
+  def test_constant_values_have_an_interval_without_width(self):
     ends = uncertainty.bootstrap(np.array([[1.0, 0.0, 0.3]] * 5))
     np.testing.assert_allclose(ends, [[1, 1], [0, 0], [0.3, 0.3]])
 
@@ -27,7 +27,7 @@ class BootstrapTest(absltest.TestCase):
     ends = uncertainty.bootstrap(np.array([[0.0], [1.0]]))
     np.testing.assert_array_equal(ends, [[0, 1]])
 
-  def test_metrics_share_their_draws_and_the_seed_decides(self):
+  def test_metrics_share_draws_that_depend_on_the_seed(self):
     values = np.random.default_rng(0).random([30, 1])
     both = uncertainty.bootstrap(np.hstack([values, 1 - values]))
     np.testing.assert_allclose(both[1], 1 - both[0, ::-1])
@@ -55,12 +55,12 @@ class ExpectedCalibrationErrorTest(absltest.TestCase):
     correct = np.array([True, False, True, False, True])
     self.assertAlmostEqual(_error(probabilities, correct, num_bins=2), 0.2)
 
-  def test_nothing_is_wrong_where_confidence_is_accuracy(self):
+  def test_no_error_if_confidence_equals_accuracy(self):
     self.assertAlmostEqual(
       _error(np.full(4, 0.75), np.array([True, True, True, False])), 0
     )
 
-  def test_always_sure_and_always_wrong(self):
+  def test_certain_and_always_wrong(self):
     self.assertEqual(_error(np.ones(3), np.zeros(3, bool)), 1.0)
 
   def test_there_are_15_bins(self):

@@ -31,7 +31,7 @@ def _questions(answers):
 class ValidatorTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    # Else weights depend on the tests before these in the same process.
+    # Otherwise the weights depend on earlier tests in the same process.
     tf_keras.utils.set_random_seed(1)
     self.table = tiny.open_corpus(self.create_tempdir().full_path)
     self.config = tiny.config()
@@ -52,12 +52,12 @@ class ValidatorTest(absltest.TestCase):
       _questions(answers), self.table, tiny.TOKENIZER, self.config, retriever
     )
 
-  def test_measures_what_the_model_answers_as_it_is_now(self):
+  def test_measures_with_the_current_variables(self):
     first, second, third = self._predictions()
     validate = self._validator([first, 'no such answer', third])
     self.assertAlmostEqual(validate(self.model, self.index), 100 * 2 / 3)
     for variable in self.model.span_reader.trainable_variables:
-      variable.assign(-variable)  # The best spans are the worst ones now.
+      variable.assign(-variable)  # Reverses the order of spans.
     worst = exact_match.per_question(
       self._predictions(), _questions([first, 'no such answer', third])
     ).exact.mean()
@@ -72,9 +72,9 @@ class ValidatorTest(absltest.TestCase):
     self.assertEqual(expected(self.model, self.index), 100)
     self.assertLess(validate(self.model, self.index), 100)
 
-  def test_blocks_may_be_found_by_something_else(self):
+  def test_another_retriever_can_find_the_blocks(self):
     validate = self._validator('bcd', retriever.Nothing())
-    self.assertEqual(validate(self.model, self.index), 0)  # Nothing to read.
+    self.assertEqual(validate(self.model, self.index), 0)  # No block to read.
 
 
 if __name__ == '__main__':

@@ -33,7 +33,7 @@ class Bm25RetrieverTest(absltest.TestCase):
     )
     np.testing.assert_array_equal(found.block_ids, [[1], [0]])
 
-  def test_best_block_is_first_whatever_the_batch(self):
+  def test_the_batch_does_not_change_the_order(self):
     texts = ['red', 'red green', 'red green blue']
     retriever = bm25.Bm25Retriever([''] * 3, texts)
     questions = ['green blue', 'red']
@@ -49,7 +49,7 @@ class Bm25RetrieverTest(absltest.TestCase):
     np.testing.assert_array_equal(found.block_ids, [[0, -1, -1]])
     np.testing.assert_array_equal(found.scores[0, 1:], [-np.inf, -np.inf])
 
-  def test_a_corpus_without_words_is_the_users_mistake(self):
+  def test_a_corpus_without_words_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'none in 2 blocks'):
       bm25.Bm25Retriever(['a', ''], ['the b', '.'])
 

@@ -24,12 +24,12 @@ class SelectTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('null_block_first', [5, 3, 8, 1], -1, [_NULL, 5, 3]),
     ('own_block_is_replaced_by_the_next', [5, 3, 8, 1], 5, [_NULL, 3, 8]),
-    ('own_block_behind_is_no_matter', [5, 3, 8, 1], 8, [_NULL, 5, 3]),
-    ('block_zero_may_be_own', [0, 3, 8, 1], 0, [_NULL, 3, 8]),
+    ('own_block_after_the_best', [5, 3, 8, 1], 8, [_NULL, 5, 3]),
+    ('block_zero_can_be_the_own_block', [0, 3, 8, 1], 0, [_NULL, 3, 8]),
     ('repeats_are_dropped', [5, 5, 3, 5], -1, [_NULL, 5, 3]),
-    ('not_found_is_passed_over', [5, -1, 3, -1], -1, [_NULL, 5, 3]),
-    ('too_few_are_filled_up', [5, 5, 3, -1], 3, [_NULL, 5, _NULL]),
-    ('none_are_filled_up', [-1, -1, -1, -1], -1, [_NULL, _NULL, _NULL]),
+    ('missing_blocks_are_skipped', [5, -1, 3, -1], -1, [_NULL, 5, 3]),
+    ('null_blocks_fill_a_short_row', [5, 5, 3, -1], 3, [_NULL, 5, _NULL]),
+    ('null_blocks_fill_all', [-1, -1, -1, -1], -1, [_NULL, _NULL, _NULL]),
     ('fewer_neighbors_than_candidates', [5], -1, [_NULL, 5, _NULL]),
   )
   def test_one_query(self, neighbors, own, expected):
@@ -37,19 +37,19 @@ class SelectTest(parameterized.TestCase):
     self.assertEqual(actual.tolist(), [expected])
     self.assertEqual(actual.dtype, np.int32)
 
-  def test_queries_keep_to_their_rows(self):
+  def test_each_row_has_its_own_query(self):
     actual = candidates.select(
       np.array([[5, 3, 8], [8, 5, 3]]), np.array([8, 8]), 3
     )
     self.assertEqual(actual.tolist(), [[_NULL, 5, 3], [_NULL, 5, 3]])
 
-  def test_only_the_null_block(self):
+  def test_one_candidate_is_the_null_block(self):
     actual = candidates.select(np.array([[5, 3]]), np.array([-1]), 1)
     self.assertEqual(actual.tolist(), [[_NULL]])
 
   def test_agrees_with_a_slow_loop(self):
     rng = np.random.default_rng(0)
-    neighbors = rng.integers(-1, 8, [500, 6])  # Full of repeats.
+    neighbors = rng.integers(-1, 8, [500, 6])  # Many repeats.
     own = rng.integers(-1, 8, 500)
     for num_candidates in (1, 2, 4, 9):
       expected = [
@@ -73,8 +73,8 @@ class IsRealTest(absltest.TestCase):
 
 class HaveSpanTest(absltest.TestCase):
   def test_finds_the_whole_span_and_nothing_else(self):
-    # Query 0 masks [7, 8]: blocks 2 and 3 have it; block 1 has 7 and 8 apart.
-    # Query 1 masks [9]: block 1 has it, and block 3 is none.
+    # Query 0 masks [7, 8]: blocks 2 and 3 have it; in block 1, 9 is in between.
+    # Query 1 masks [9]: block 1 has it; block 3 does not exist.
     has_span = candidates.have_span(
       np.array(
         [
@@ -90,15 +90,15 @@ class HaveSpanTest(absltest.TestCase):
       [[False, False, True, True], [False, True, False, False]],
     )
 
-  def test_nothing_masked_is_in_no_block(self):
+  def test_without_masks_no_block_has_the_span(self):
     has_span = candidates.have_span(
       np.array([[[7, 0], [0, 0]]]), np.array([[0, 0]]), np.array([[0, 0]])
     )
     self.assertEqual(has_span.tolist(), [[False, False]])
 
-  def test_masks_that_stand_apart_are_looked_for_apart(self):
-    # Masked are 7, at 1, and [8, 9], from 3 on: block 0 has both; block 1 has
-    # them in the other order; block 2 has 8 and 9 apart; block 3 has no 7.
+  def test_a_block_must_have_each_run_of_masks(self):
+    # Masks: 7 at position 1, [8, 9] from 3 on. Block 0 has both; block 1 has
+    # both in the other order; block 2 has 8 without 9 after it; block 3 no 7.
     has_span = candidates.have_span(
       np.array([[[7, 6, 8, 9], [8, 9, 7, 0], [7, 8, 6, 9], [6, 8, 9, 0]]]),
       np.array([[7, 8, 9, 0]]),

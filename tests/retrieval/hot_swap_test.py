@@ -1,4 +1,4 @@
-"""Tests for realm_tf.retrieval.hot_swap: no sleeps."""
+"""Tests for realm_tf.retrieval.hot_swap."""
 
 import concurrent.futures
 import weakref
@@ -13,7 +13,7 @@ from realm_tf.rundir import versions
 
 
 class _Background:
-  """Runs what is submitted when told to."""
+  """An executor that runs a submitted function in `finish`."""
 
   def __init__(self):
     self.waiting = []
@@ -27,12 +27,12 @@ class _Background:
     future, function, arguments = self.waiting.pop()
     try:
       future.set_result(function(*arguments))
-    except Exception as error:  # As an executor does.
+    except Exception as error:  # Executors do the same.
       future.set_exception(error)
 
 
 class _Index:
-  """Something loaded whose life can be watched."""
+  """A loaded object for weak references."""
 
   def __init__(self, path):
     self.path = path
@@ -42,7 +42,7 @@ class HotSwapTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.published = []  # Steps on disk.
-    self.loads = []  # Steps that were loaded or tried to be.
+    self.loads = []  # Steps of successful and failed loads.
     self.damaged = {}  # Step -> error.
     self.in_memory = weakref.WeakSet()
     self.most_in_memory = 0
@@ -74,7 +74,7 @@ class HotSwapTest(parameterized.TestCase):
     return index
 
   def _turn(self):
-    """Lets the background do one thing; returns whether that led to a swap."""
+    """Runs one background task; returns whether a swap follows."""
     self.swap.poll()
     self.assertLen(self.background.waiting, 1)
     self.background.finish()
@@ -90,7 +90,7 @@ class HotSwapTest(parameterized.TestCase):
       (f'/{step}', versions.Version(step, f'/{step}')),
     )
 
-  def test_nothing_published_is_nothing(self):
+  def test_without_a_published_version_there_is_none(self):
     self.assertFalse(self._turn())
     self.assertIsNone(self.swap.version)
     with self.assertRaises(ValueError):
@@ -122,7 +122,7 @@ class HotSwapTest(parameterized.TestCase):
     self.assertEqual(self.loads, [0])
     self.assertEqual(self.declared, [[0]])
 
-  def test_loads_one_version_at_a_time_and_then_the_newest(self):
+  def test_loads_one_version_at_a_time_then_the_newest(self):
     self._start_with(500)
     self.published.append(1000)
     self.swap.poll()
@@ -147,15 +147,15 @@ class HotSwapTest(parameterized.TestCase):
     self._turn()
     self.assertLen(self.in_memory, 1)
 
-  def test_the_background_frees_the_version_before(self):
+  def test_the_background_frees_the_previous_version(self):
     self._start_with(500)
     self._start_with(1000)
-    # The polling thread has only let go of it.
+    # The polling thread only dropped its reference.
     self.assertLen(self.in_memory, 2)
     self.background.finish()
     self.assertLen(self.in_memory, 1)
 
-  def test_declares_what_is_in_memory(self):
+  def test_declares_the_versions_in_memory(self):
     self._start_with(500)
     self._turn()
     self._start_with(1000)
@@ -169,8 +169,8 @@ class HotSwapTest(parameterized.TestCase):
 
   @parameterized.parameters(
     errors.UserError('A byte is flipped.'),
-    FileNotFoundError('Pruned meanwhile.'),
-    tf.errors.NotFoundError(None, None, 'Pruned meanwhile.'),
+    FileNotFoundError('Pruned.'),
+    tf.errors.NotFoundError(None, None, 'Pruned.'),
   )
   def test_damaged_version_is_refused_and_not_retried(self, error):
     self._start_with(500)
@@ -187,7 +187,7 @@ class HotSwapTest(parameterized.TestCase):
     self._start_with(1500)
     self._assert_uses(1500)
 
-  def test_goes_on_while_the_directory_cannot_be_read(self):
+  def test_an_unreadable_directory_is_tried_again(self):
     self._start_with(500)
     self.published.append(None)
     self.assertFalse(self._turn())
@@ -213,13 +213,13 @@ class HotSwapTest(parameterized.TestCase):
       self.background.finish()
 
     self.swap.wait_for_first(wait)
-    # Nothing is found; then 500 is loaded; then it is there.
+    # First look: no version. Second look: 500 is loaded.
     self.assertEqual(waits, [0, 0])
     self._assert_uses(500)
 
 
 class InOneThreadTest(absltest.TestCase):
-  """Swaps without a background to submit to, as the server does."""
+  """Swaps without an executor, like the server."""
 
   def setUp(self):
     super().setUp()
@@ -244,13 +244,13 @@ class InOneThreadTest(absltest.TestCase):
     with self.assertRaises(errors.UserError):
       self.swap.load_first()
 
-  def test_swaps_to_whatever_is_the_newest(self):
+  def test_swaps_to_the_newest_version(self):
     self.assertEqual(self._check(), ('model 1', 1))
     for i, self.newest in enumerate([2, 3, 1], start=2):
       self.assertEqual(self._check(), (f'model {self.newest}', i))
       self.assertEqual(self.swap.version, self.newest)
 
-  def test_what_cannot_be_loaded_is_refused_once(self):
+  def test_a_damaged_version_is_refused_once(self):
     self.newest, self.error = 2, errors.UserError('Damaged.')
     self.assertEqual(self._check(), ('model 1', 2))
     self.assertEqual(self._check(), ('model 1', 2))

@@ -24,14 +24,14 @@ class HybridTest(absltest.TestCase):
     np.testing.assert_allclose(actual.scores, scores, rtol=1e-6)
 
   def test_adds_the_scores_of_both(self):
-    # Block 7 has 3 + 0.5 * 8. Block 4 has 5, and of BM25 what its last one has,
-    # 2; block 9 has 0.5 * 2, and what the last of the embeddings has, 3.
+    # Block 7: 3 + 0.5 * 8. Block 4: 5 + 0.5 * 2, the lowest score of BM25.
+    # Block 9: 3 + 0.5 * 2, with the lowest score of the embeddings.
     actual = hybrid.fuse(
       _found([[4, 7]], [[5, 3]]), _found([[7, 9]], [[8, 2]]), 0.5, 3
     )
     self._assert_found(actual, [[7, 4, 9]], [[7.0, 6.0, 4.0]])
 
-  def test_the_best_of_each_question_alone(self):
+  def test_each_question_has_its_own_best_block(self):
     actual = hybrid.fuse(
       _found([[0, 1], [2, 3]], [[2, 1], [9, 1]]),
       _found([[1, 0], [3, 5]], [[6, 2], [1, 0]]),
@@ -40,12 +40,12 @@ class HybridTest(absltest.TestCase):
     )
     self._assert_found(actual, [[1], [2]], [[7.0], [9.0]])
 
-  def test_without_weight_it_is_the_embeddings_order(self):
+  def test_weight_zero_keeps_the_order_of_the_embeddings(self):
     dense = _found([[3, 1, 2]], [[3, 2, 1]])
     actual = hybrid.fuse(dense, _found([[2, 5, 1]], [[9, 8, 7]]), 0.0, 3)
     self._assert_found(actual, [[3, 1, 2]], [[3.0, 2.0, 1.0]])
 
-  def test_a_corpus_of_fewer_blocks(self):
+  def test_a_corpus_with_fewer_than_k_blocks(self):
     dense = _found([[1, 0, -1]], [[2, 1, _NONE]])
     sparse = _found([[0, 1, -1]], [[4, 2, _NONE]])
     actual = hybrid.fuse(dense, sparse, 1.0, 8)

@@ -25,8 +25,8 @@ def _linked():
   return linked_blocks.LinkedBlocks(graph, _ARTICLE_ROWS)
 
 
-def _add(block_ids, k):
-  """Returns what the blocks lead to, scored by _SCORES."""
+def _expand(block_ids, k):
+  """Expands the blocks as seeds, scored by _SCORES."""
   ids = np.array(block_ids, np.int32)
   scores = np.where(
     ids >= 0, np.take_along_axis(_SCORES[: len(ids)], ids, 1), -np.inf
@@ -38,41 +38,42 @@ def _add(block_ids, k):
 class LinkedBlocksTest(absltest.TestCase):
   def test_scores_are_means_of_a_block_and_its_seed(self):
     # Article 0 links to 1 and 2, and 3 links to it: blocks 2, 3, 4 and 5.
-    found = _add([[0]], 6)
+    found = _expand([[0]], 6)
     self.assertEqual(found.block_ids.tolist(), [[0, 4, 3, 2, 5, -1]])
     np.testing.assert_array_equal(
       found.scores, [[9, (7 + 9) / 2, (5 + 9) / 2, (3 + 9) / 2, 5.5, -np.inf]]
     )
 
-  def test_the_best_seed_counts_and_a_seed_may_grow(self):
+  def test_the_best_seed_counts_and_a_seed_can_score_higher(self):
     # Article 4 (block 6) links to 2, whose block 4 is a seed as well. Article 2
     # leads back to 0 and 4: (9 + 7) / 2 < 9, and block 1 by (1 + 7) / 2 = 4.
-    found = _add([[6, 4]], 9)
+    found = _expand([[6, 4]], 9)
     best = dict(zip(found.block_ids[0].tolist(), found.scores[0].tolist()))
     expected = {6: 8, 0: 8, 4: 7.5, 3: (5 + 8) / 2, 1: 4, -1: -np.inf}
     self.assertEqual(best, expected)
 
-  def test_queries_are_apart_and_k_cuts(self):
-    found = _add([[0, -1], [6, -1]], 2)
+  def test_queries_do_not_mix_and_k_cuts(self):
+    found = _expand([[0, -1], [6, -1]], 2)
     self.assertEqual(found.block_ids.tolist(), [[0, 4], [6, 3]])
     self.assertEqual(found.scores.tolist(), [[9, 8], [4, 2]])
     self.assertEqual(found.block_ids.dtype, np.int32)
     self.assertEqual(found.scores.dtype, np.float32)
 
-  def test_nothing_leads_to_nothing(self):
-    found = _add([[-1, -1]], 2)
+  def test_without_seeds_there_is_no_block(self):
+    found = _expand([[-1, -1]], 2)
     self.assertEqual(found.block_ids.tolist(), [[-1, -1]])
     self.assertEqual(found.scores.tolist(), [[-np.inf, -np.inf]])
 
   @mock.patch.object(linked_blocks, 'NUM_SEEDS', 1)
   def test_only_the_first_seeds_are_followed(self):
-    found = _add([[5, 6]], 9)  # Article 3 links to 0; 4's links stay alone.
+    # Article 3 links to 0; the links of 4 are not followed.
+    found = _expand([[5, 6]], 9)
     self.assertEqual(sorted(found.block_ids[0].tolist())[-4:], [0, 1, 5, 6])
     self.assertEqual(np.sum(found.block_ids >= 0), 4)
 
   @mock.patch.object(linked_blocks, 'MAX_LINKS', 1)
   def test_an_articles_first_links_are_followed(self):
-    found = _add([[0]], 9)  # To article 1, not to 2; from article 3.
+    found = _expand([[0]], 9)  # To article 1, not to 2; from article 3.
     self.assertEqual(found.block_ids[0, :4].tolist(), [0, 2, 5, -1])
 
   def test_what_is_behind_a_block_is_ranked_by_place(self):
@@ -103,7 +104,7 @@ class AdaptersTest(absltest.TestCase):
     self.assertEqual(two.block_ids[0].tolist(), [5, 6, 0])
     self.assertEqual(two.scores[0].tolist(), [6, 4, 3])
 
-  def test_bm25_finds_the_article_that_is_not_named(self):
+  def test_bm25_finds_an_article_by_a_link_to_it(self):
     titles = ['Fuzhou'] * 2 + ['Peru'] + ['China'] * 2 + ['Lima', 'Oslo']
     texts = ['a city', 'near the sea', 'money: sol', 'money: yuan', 'big']
     texts += ['a city', 'money']
@@ -117,13 +118,13 @@ class AdaptersTest(absltest.TestCase):
     questions = ['Fuzhou money', 'the', 'Lima money']
     with mock.patch.object(linked_blocks, 'NUM_SEEDS', 2):
       found = linked.retrieve(retriever_lib.of_texts(questions), 3)
-    # By words alone, the money of Peru and China are the same.
+    # By words alone, the blocks of Peru and China have equal scores.
     self.assertIn(3, found.block_ids[0].tolist())
     self.assertNotIn(2, found.block_ids[0].tolist())
     self.assertIn(2, found.block_ids[2].tolist())
     self.assertNotIn(3, found.block_ids[2].tolist())
 
-  def test_bm25_scores_pairs_as_it_ranks_them(self):
+  def test_bm25_scores_of_pairs_equal_the_ranking(self):
     sparse = bm25.Bm25Retriever(['red', 'blue', 'green'], ['a', 'red', 'red x'])
     questions = ['what red?', 'the', 'blue red']
     found = sparse.retrieve(retriever_lib.of_texts(questions), 3)

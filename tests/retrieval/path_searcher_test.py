@@ -15,7 +15,7 @@ from realm_tf.retrieval import path_searcher
 # Blocks of four articles: 0, 1 | 2 | 3, 4 | 5. 0 links to 1 and 2, 2 to 1.
 _ARTICLE_ROWS = np.array([0, 0, 1, 2, 2, 3], np.int32)
 _EDGES = np.array([[0, 1], [0, 2], [2, 1]]).T
-_BEHIND = {0: [2, 3, 4], 1: [2, 3, 4], 3: [2], 4: [2], 2: [], 5: []}
+_TARGETS = {0: [2, 3, 4], 1: [2, 3, 4], 3: [2], 4: [2], 2: [], 5: []}
 _SIZE = 4
 
 
@@ -25,12 +25,12 @@ def _exact(queries, embeddings, scorer):
   result = np.zeros([len(queries), len(seeds)])
   for row, query in enumerate(queries):
     for seed in seeds:
-      # The other seeds are in the first softmax only.
-      width = 1 + max(map(len, _BEHIND.values()))
+      # Other seeds are only in the first softmax.
+      width = 1 + max(map(len, _TARGETS.values()))
       blocks = np.zeros([len(seeds), width], np.int32)
       exists = np.zeros(blocks.shape, bool)
       for place, other in enumerate(seeds):
-        own = [other, *(_BEHIND[other] if other == seed else ())]
+        own = [other, *(_TARGETS[other] if other == seed else ())]
         blocks[place, : len(own)], exists[place, : len(own)] = own, True
       paths = scorer(
         tf.constant(query[None]),
@@ -73,19 +73,20 @@ class PathSearcherTest(absltest.TestCase):
     )
     self.assertTrue((np.diff(found.scores) <= 0).all())
 
-  def test_fewer_blocks_than_wanted_and_more(self):
+  def test_fewer_and_more_blocks_than_k(self):
     with mock.patch.object(path_searcher, 'NUM_SEEDS', 1):
       found = self._searcher().search(self.queries, 6)
       best = (self.queries @ self.embeddings.T).argmax(axis=1)
       for row, seed in enumerate(best):
         reached = found.block_ids[row]
         self.assertEqual(
-          sorted(reached[reached >= 0].tolist()), sorted([seed, *_BEHIND[seed]])
+          sorted(reached[reached >= 0].tolist()),
+          sorted([seed, *_TARGETS[seed]]),
         )
       first = self._searcher().search(self.queries, 1)
     np.testing.assert_array_equal(first.block_ids, found.block_ids[:, :1])
 
-  def test_the_likeliest_blocks_behind_a_seed_are_kept(self):
+  def test_the_best_linked_blocks_of_a_seed_are_kept(self):
     seeds = np.array([[0, -1], [3, 2]], np.int32)
     with mock.patch.object(path_searcher, 'NUM_TARGETS', 2):
       blocks, vectors = self.paths.of(self.queries[:2], seeds)

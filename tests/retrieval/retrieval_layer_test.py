@@ -12,7 +12,7 @@ _QUERIES = np.array([[5, 6, 7], [7, 5, 6]], np.int32)
 class RetrievalLayerTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
-    # Query wordpieces stand for their embedding; blocks are the unit vectors.
+    # Wordpieces of a query are its embedding; blocks are the unit vectors.
     self.layer = retrieval_layer.RetrievalLayer(
       lambda ids: ids.astype(np.float32),
       brute_force.BruteForceSearcher(np.eye(3, dtype=np.float32)),
@@ -23,7 +23,7 @@ class RetrievalLayerTest(tf.test.TestCase):
     self.assertAllEqual(found.block_ids, [[2, 1], [0, 2]])
     self.assertAllEqual(found.scores, [[7, 6], [7, 6]])
 
-  def test_fills_up_a_small_index(self):
+  def test_fills_rows_of_a_small_index(self):
     found = self.layer(_QUERIES, k=5)
     self.assertAllEqual(found.block_ids, [[2, 1, 0, -1, -1], [0, 2, 1, -1, -1]])
     self.assertAllEqual(found.scores[0], [7, 6, 5, -np.inf, -np.inf])

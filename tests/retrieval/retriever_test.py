@@ -13,19 +13,19 @@ _IDS = np.array([[5, 0, 0], [6, 7, 0], [8, 9, 5], [5, 6, 0], [7, 0, 0]])
 
 
 class _Lengths:
-  """Finds the length of a text as a block; keeps what it was asked for."""
+  """Finds block len(text) for a text; keeps the calls."""
 
   def __init__(self):
-    self.asked = []
+    self.calls = []
 
   def retrieve(self, queries, k):
-    self.asked.append((list(queries.texts), k))
+    self.calls.append((list(queries.texts), k))
     ids = np.array([[len(text)] * k for text in queries.texts], np.int32)
     return searcher_lib.Neighbors(ids, ids / 2)
 
 
 class QueriesTest(absltest.TestCase):
-  def test_some_are_as_wide_as_the_longest_of_them(self):
+  def test_taken_queries_are_trimmed_to_the_longest(self):
     queries = retriever.of_texts('abcde', _IDS).take([3, 0])
     self.assertEqual(queries.ids.tolist(), [[5, 6], [5, 0]])
     self.assertEqual(queries.texts, ['d', 'a'])
@@ -40,12 +40,12 @@ class QueriesTest(absltest.TestCase):
 
 
 class RetrieversTest(absltest.TestCase):
-  def test_nothing_is_the_null_block_alone(self):
+  def test_nothing_finds_no_block(self):
     found = retriever.Nothing().retrieve(retriever.of_texts('ab'), 2)
     self.assertEqual(found.block_ids.tolist(), [[-1, -1], [-1, -1]])
     self.assertTrue(np.isneginf(found.scores).all())
 
-  def test_batches_have_few_sizes_and_change_nothing(self):
+  def test_batches_have_few_sizes_and_do_not_change_results(self):
     inner = fakes.FoundBy(lambda ids, k: ids[:, :1] + np.arange(k))
     queries = retriever.of_texts('abcde', _IDS)
     for size, shapes in (
@@ -53,13 +53,13 @@ class RetrieversTest(absltest.TestCase):
       (8, [(8, 3)]),
       (2, [(2, 2), (2, 3), (1, 1)]),
     ):
-      with mock.patch.object(inner, 'retrieve', wraps=inner.retrieve) as asked:
+      with mock.patch.object(inner, 'retrieve', wraps=inner.retrieve) as spy:
         found = retriever.InBatches(inner, size).retrieve(queries, 2)
       np.testing.assert_array_equal(found, inner.retrieve(queries, 2))
-      calls = [call.args[0].ids.shape for call in asked.call_args_list]
+      calls = [call.args[0].ids.shape for call in spy.call_args_list]
       self.assertEqual(calls, shapes)
 
-  def test_no_query_finds_no_block(self):
+  def test_no_query_gets_an_empty_result(self):
     found = retriever.InBatches(_Lengths(), 4).retrieve(
       retriever.of_texts([]), 3
     )
@@ -77,11 +77,11 @@ class RetrieversTest(absltest.TestCase):
 
     self.assertEqual(find(['rome', 'rome'], 1), [[4], [4]])
     self.assertEqual(find(['paris', 'rome'], 1), [[5], [4]])
-    self.assertEqual(inner.asked, [(['rome'], 1), (['paris'], 1)])
-    # Another number of blocks is another search; then there are too many.
+    self.assertEqual(inner.calls, [(['rome'], 1), (['paris'], 1)])
+    # Another k is another search. The next texts exceed _MOST_KEPT.
     self.assertEqual(find(['rome'], 2), [[4, 4]])
     self.assertEqual(find(['paris', 'oslo'], 1), [[5], [4]])
-    self.assertEqual(inner.asked[2:], [(['rome'], 2), (['paris', 'oslo'], 1)])
+    self.assertEqual(inner.calls[2:], [(['rome'], 2), (['paris', 'oslo'], 1)])
 
 
 if __name__ == '__main__':

@@ -48,7 +48,7 @@ class OpenTest(parameterized.TestCase):
       )
     )
     self.enter_context(
-      mock.patch.object(  # Wordpieces stand for their embeddings.
+      mock.patch.object(  # Wordpieces are their own embeddings.
         retrieval_layer.embed_backend, 'query_embedding', lambda *_: np.float32
       )
     )

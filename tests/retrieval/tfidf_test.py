@@ -18,8 +18,8 @@ def _retriever():
 
 class TfidfRetrieverTest(absltest.TestCase):
   def test_score_matches_hand_computation(self):
-    # Lyon alone has "lyon" and "river town": n = 1 of 4, idf = ln(3.5 / 1.5).
-    # "river" is in 2 of 4 blocks: ln(2.5 / 2.5) = 0, however often.
+    # Only Lyon has "lyon" and "river town": n = 1 of 4, idf = ln(3.5 / 1.5).
+    # "river" is in 2 of 4 blocks: ln(2.5 / 2.5) = 0, at any frequency.
     found = _retriever().retrieve(
       retriever_lib.of_texts(['Lyon river town?']), k=4
     )
@@ -35,10 +35,10 @@ class TfidfRetrieverTest(absltest.TestCase):
       retriever_lib.of_texts(['town river', 'river town']), k=1
     )
     np.testing.assert_array_equal(found.block_ids[1], [2])
-    # Both Lyon and Oslo have "town river", so it is worth nothing.
+    # Both Lyon and Oslo have "town river": its idf is 0.
     np.testing.assert_array_equal(found.block_ids[0], [-1])
 
-  def test_many_questions_are_as_one_by_one(self):
+  def test_a_batch_gives_the_scores_of_single_questions(self):
     texts = [f'word{i} word{i % 7} word{i % 5}' for i in range(40)]
     retriever = tfidf.TfidfRetriever([''] * 40, texts)
     together = retriever.retrieve(retriever_lib.of_texts(texts * 2), k=3)
@@ -46,7 +46,7 @@ class TfidfRetrieverTest(absltest.TestCase):
       alone = retriever.retrieve(retriever_lib.of_texts([text]), k=3)
       np.testing.assert_array_equal(alone.scores[0], together.scores[row])
 
-  def test_fewer_blocks_than_asked_for(self):
+  def test_fewer_blocks_than_k(self):
     found = _retriever().retrieve(retriever_lib.of_texts(['Rome']), k=6)
     np.testing.assert_array_equal(found.block_ids, [[1, -1, -1, -1, -1, -1]])
 
