@@ -77,7 +77,7 @@ class CorpusUpdate:
     source: dict[str, Any],
     counts: counts_lib.Counts,
   ) -> dict[str, Any]:
-    """Writes the kept blocks and those of `batches`; returns the manifest."""
+    """Writes the kept blocks and the new blocks; returns the manifest."""
     known = self._table.hashes[self._is_kept]
     counts.drop('removed block', int(np.sum(~self._is_kept)))
     new = corpus_building.without_duplicates(batches, counts, known)

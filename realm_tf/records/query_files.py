@@ -65,7 +65,7 @@ def _with_short_spans(
   needs_span: bool,
   dropped: dict[str, int],
 ) -> Iterator[query_table.Query]:
-  """Yields the kept queries without long spans; counts what it drops."""
+  """Yields the kept queries without long spans; counts the dropped."""
   for query in queries:
     fits = query.spans[:, 1] - query.spans[:, 0] <= _MAX_SPAN
     dropped['spans_too_long'] += int(np.sum(~fits))

@@ -17,9 +17,9 @@ class InverseClozeTest(tf.test.TestCase):
     self.assertAllClose(tf.exp(actual), [2 / 5, 4 / 5])
 
   def test_gradient_pulls_to_the_own_block(self):
-    # d log p(z_b|x_b) / d f(x_b, z_b') = 1[b = b'] - p(z_b'|x_b), so query b
-    # moves by sum_b' of that times z_b': query 0 by 3/5 (z_0 - z_1) and query 1
-    # by 1/5 (z_1 - z_0).
+    # d log p(z_b|x_b) / d f(x_b, z_b') = 1[b = b'] - p(z_b'|x_b); query b's
+    # gradient is the sum over b' of this factor times z_b': 3/5 (z_0 - z_1) for
+    # query 0 and 1/5 (z_1 - z_0) for query 1.
     with tf.GradientTape() as tape:
       tape.watch(_QUERIES)
       value = inverse_cloze.in_batch_log_likelihood(_QUERIES, _BLOCKS)
@@ -29,8 +29,8 @@ class InverseClozeTest(tf.test.TestCase):
     )
 
   def test_accuracy_is_per_query(self):
-    # Query 0 likes block 1 better than its own; query 1 likes its own. Over
-    # the queries both blocks would be right.
+    # Query 0 scores block 1 above its own, query 1 its own above block 0. An
+    # argmax over queries would find both right.
     self.assertAllEqual(
       inverse_cloze.in_batch_accuracy(_QUERIES, _BLOCKS), [0.0, 1.0]
     )
@@ -41,12 +41,12 @@ class InverseClozeTest(tf.test.TestCase):
     actual = inverse_cloze.in_batch_log_likelihood(*part)
     self.assertAllClose(tf.exp(actual), [4 / 5])
     self.assertAllEqual(inverse_cloze.in_batch_accuracy(*part), [1.0])
-    # Taken for query 0 it would be 1 / (1 + 4).
+    # With `first` = 0 its block is the first: 1 / (1 + 4).
     actual = inverse_cloze.in_batch_log_likelihood(_QUERIES[1:], _BLOCKS)
     self.assertAllClose(tf.exp(actual), [1 / 5])
 
-  def test_blocks_that_are_not_compared_count_for_nothing(self):
-    # Query 0 of blocks 0 and 1 has 2 / (2 + 3), and without block 1 2 / 2.
+  def test_excluded_blocks_do_not_count(self):
+    # Query 0 has 2 / (2 + 3) over both blocks, and 2 / 2 without block 1.
     is_compared = tf.constant([[True, False], [True, True]])
     with tf.GradientTape() as tape:
       tape.watch(_BLOCKS)
@@ -54,7 +54,7 @@ class InverseClozeTest(tf.test.TestCase):
         _QUERIES, _BLOCKS, is_compared=is_compared
       )
     self.assertAllClose(tf.exp(value), [1.0, 4 / 5])
-    # By the formula above, of query 1 alone: 1/5 (1[b = b'] - ...) of it.
+    # The formula above with query 1 alone: -1/5 and 1/5 times x_1.
     self.assertAllClose(
       tape.gradient(value, _BLOCKS), [[0.0, -1 / 5], [0.0, 1 / 5]]
     )

@@ -24,7 +24,7 @@ def _gradient(function, scores, token_log_probs, token_mask):
 
 
 def _slow(scores, token_log_probs, token_mask):
-  """Eq. 1 of one query, term by term, in float64."""
+  """Returns Eq. 1 for one query, term by term, in float64."""
   p_z = np.exp(scores) / np.sum(np.exp(scores))
   total = 0.0
   for k, log_probs in enumerate(token_log_probs):
@@ -48,7 +48,7 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
       [1.0, 1.0],
       5 / 32,
     ),
-    # As `one_token`: the second position is padding.
+    # The same as `one_token`: the second position is padding.
     (
       'padding',
       [1 / 4, 3 / 4],
@@ -92,8 +92,8 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(gradient[0, 0], 0.133, atol=5e-4)
     self.assertAllClose(tf.reduce_sum(gradient), 0.0)
 
-  def test_one_perfect_block_makes_it_supervised(self):
-    # Appendix B: the gradient becomes that of log p(z*|x), [0, 1, 0] - p(z|x).
+  def test_one_perfect_block_gives_the_supervised_gradient(self):
+    # Appendix B: the gradient equals d log p(z*|x) / d f = [0, 1, 0] - p(z|x).
     gradient = _gradient(
       marginal_likelihood.marginal_log_likelihood,
       tf.constant([[2.0, 1.0, 0.0]]),
@@ -102,7 +102,7 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
     )
     self.assertAllClose(gradient, [[-0.66524, 1 - 0.24473, -0.09003]], 1e-4)
 
-  def test_without_tokens_nothing_moves(self):
+  def test_without_tokens_the_gradient_is_zero(self):
     gradient = _gradient(
       marginal_likelihood.marginal_log_likelihood,
       tf.constant([[2.0, 1.0]]),
@@ -113,7 +113,7 @@ class MarginalLogLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
 
   @parameterized.named_parameters(*_FUNCTIONS)
   def test_candidates_of_score_minus_infinity_do_not_count(self, function):
-    # As `one_token`, with a filler that would be perfect.
+    # The same as `one_token`, plus an excluded candidate with p(y|z,x) = 1.
     scores = tf.constant([[np.log(1 / 4), np.log(3 / 4), -np.inf]], tf.float32)
     arguments = _log([[[1 / 2], [1 / 6], [1.0]]]), tf.constant([[1.0]])
     self.assertAllClose(
@@ -146,7 +146,7 @@ class PerTokenLogLikelihoodTest(tf.test.TestCase):
     self.assertAllClose(tf.exp(actual), [[3 / 8, 3 / 16]])
 
   def test_is_not_the_papers_objective(self):
-    # The two_tokens case above: 9/64 here, 5/32 there.
+    # `two_tokens` above has 5/32.
     actual = marginal_likelihood.per_token_log_likelihood(
       _log([[1 / 2, 1 / 2]]),
       _log([[[1 / 2, 1 / 2], [1 / 4, 1 / 4]]]),
@@ -154,7 +154,7 @@ class PerTokenLogLikelihoodTest(tf.test.TestCase):
     )
     self.assertAllClose(tf.exp(tf.reduce_sum(actual)), 9 / 64)
 
-  def test_padding_is_zero_and_moves_nothing(self):
+  def test_padding_is_zero_and_has_no_gradient(self):
     scores = _log([[1 / 4, 3 / 4]])
     arguments = (
       _log([[[1 / 2, 0.9], [1 / 6, 0.1]]]),
@@ -162,7 +162,7 @@ class PerTokenLogLikelihoodTest(tf.test.TestCase):
     )
     function = marginal_likelihood.per_token_log_likelihood
     self.assertAllClose(function(scores, *arguments), [[np.log(1 / 4), 0.0]])
-    # As with one token: see test_gradient_is_posterior_minus_prior.
+    # The same as in test_gradient_is_posterior_minus_prior.
     self.assertAllClose(
       _gradient(function, scores, *arguments), [[1 / 4, -1 / 4]]
     )

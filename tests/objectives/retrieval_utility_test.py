@@ -25,7 +25,7 @@ class RetrievalUtilityTest(tf.test.TestCase):
     )
     self.assertAllClose(tf.exp(actual), [2.0, 1 / 3])
 
-  def test_only_the_null_block_has_no_utility(self):
+  def test_the_null_block_alone_has_utility_zero(self):
     log_p_y = _log([1 / 7])
     self.assertAllClose(
       retrieval_utility.marginal_utility(log_p_y, log_p_y[:, None]), [0.0]
@@ -34,7 +34,7 @@ class RetrievalUtilityTest(tf.test.TestCase):
       retrieval_utility.block_utility(log_p_y[:, None]), [[0.0]]
     )
 
-  def test_rank_counts_the_blocks_scored_above_the_most_helpful_one(self):
+  def test_rank_counts_the_blocks_scored_above_the_most_useful_block(self):
     actual = retrieval_utility.rank_of_best(
       tf.constant([[5.0, 1.0, 3.0], [0.0, 9.0, 2.0], [4.0, 4.0, 1.0]]),
       _log([[0.1, 0.2, 0.6], [0.1, 0.5, 0.4], [0.3, 0.2, 0.1]]),

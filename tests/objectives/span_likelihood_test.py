@@ -45,7 +45,7 @@ class SpanLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
     )
 
   def test_hard_counts_the_likeliest_positive_only(self, function):
-    # Of 2/10 and 4/10 the second: its gradient is [0, 0, 0, 1] - p.
+    # 4/10 is likelier than 2/10; its gradient is [0, 0, 0, 1] - p.
     log_likelihood, gradient = _with_gradient(
       functools.partial(function, hard=True),
       np.log([[1.0, 2.0, 3.0, 4.0]]),
@@ -61,8 +61,8 @@ class SpanLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(log_likelihood, [0.0])
     self.assertAllClose(gradient, [[0.0, 0.0]])
 
-  def test_missing_entries_do_not_count(self, function):
-    # 2 / (1 + 2): the third entry does not exist, although it is "positive".
+  def test_excluded_entries_do_not_count(self, function):
+    # 2 / (1 + 2): the third entry is positive, but excluded.
     log_likelihood, gradient = _with_gradient(
       function, [[0.0, np.log(2.0), -_INF]], [[False, True, True]]
     )
@@ -72,11 +72,11 @@ class SpanLikelihoodTest(tf.test.TestCase, parameterized.TestCase):
   def test_row_without_positive_has_no_gradient(self, function):
     log_likelihood, gradient = _with_gradient(
       function,
-      # Nothing right; the right one is missing; nothing there at all.
+      # No positive; an excluded positive; all excluded.
       [[1.0, 2.0], [1.0, -_INF], [-_INF, -_INF], [np.log(3.0), 0.0]],
       [[False, False], [False, True], [True, False], [True, False]],
     )
-    # The last row, 3 / (3 + 1), is not disturbed.
+    # The last row is not affected: 3 / (3 + 1).
     self.assertAllClose(log_likelihood, [0.0, 0.0, 0.0, np.log(3 / 4)])
     self.assertAllClose(
       gradient, [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1 / 4, -1 / 4]]

@@ -20,7 +20,7 @@ _LETTERS = 'abcdef'
 
 
 def _articles(first, number):
-  """Returns articles of which the first twelve of a hundred are alike."""
+  """Returns articles; numbers that differ by 100 have the same title."""
   return [
     {
       'title': ' '.join(_LETTERS[(i % 100) // 6**j % 6] for j in range(3)),
@@ -75,7 +75,7 @@ class CorpusPipelineTest(parameterized.TestCase):
 
   @parameterized.parameters('in_memory', 'multi_threading', 'multi_processing')
   def test_same_corpus_as_without_beam(self, mode):
-    # Articles are known by their number, some come twice, and one is a list.
+    # Articles get numbers as ids; some are duplicates, and one is a list.
     for i, number in enumerate([120, 0, 30, 1]):
       self._write_input(f'{i}.jsonl', _articles(50 * i, number))
     self._write_input('4.jsonl', [{'title': 'List of a', 'text': 'A.'}])
@@ -99,7 +99,7 @@ class CorpusPipelineTest(parameterized.TestCase):
     self.assertEqual(source['kept'], {'articles': 4})
     self.assertEqual(source['left_out'][counts_lib.UNREADABLE], 1)
 
-  def test_what_beam_refuses_is_a_user_error_of_one_line(self):
+  def test_a_failure_of_beam_is_a_user_error_of_one_line(self):
     self._write_input('0.jsonl', _articles(0, 3))
     with self.assertRaisesRegex(
       errors.UserError, '^Beam must run with .*NoSuchRunner.*Check --runner.*$'
@@ -111,7 +111,7 @@ class CorpusPipelineTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'Found nothing at'):
       self._cut()
 
-  def test_an_id_of_two_files_is_a_user_error(self):
+  def test_an_id_in_two_files_is_a_user_error(self):
     article = {'id': 'x', **_articles(0, 1)[0]}
     self._write_input('0.jsonl', [article])
     (batch,) = corpus_building.cut(

@@ -55,7 +55,7 @@ class IndexPipelineTest(absltest.TestCase):
     return glob.glob(os.path.join(version.path, 'work-*', '*.done'))
 
   def _check(self, version):
-    """Checks that workers made all shards, and that they are as made here."""
+    """Checks that workers made all shards, equal to shards made here."""
     self.assertLen(self._done(version), _NUM_SHARDS)
     self.builder.publish(self.params, self.root)
     local = self.builder.publish(
@@ -72,7 +72,7 @@ class IndexPipelineTest(absltest.TestCase):
         storage.read_manifest(local)[name],
       )
 
-  def test_two_processes_make_what_one_makes(self):
+  def test_two_processes_agree_with_one(self):
     version, embedding = self._begin()
     index_pipeline.embed(
       embedding,
@@ -85,7 +85,7 @@ class IndexPipelineTest(absltest.TestCase):
     )
     self._check(version)
 
-  def test_a_shard_that_is_done_is_not_made_again(self):
+  def test_a_finished_shard_is_not_made_again(self):
     version, embedding = self._begin()
     make = self.builder.shard_maker(embedding.version)
     make(3)
@@ -94,7 +94,7 @@ class IndexPipelineTest(absltest.TestCase):
     self.assertEqual(set(os.listdir(version.path)), files)
     self.assertLen(self._done(version), 1)
 
-  def test_dask_makes_all_shards_though_a_worker_is_killed(self):
+  def test_dask_makes_all_shards_even_if_a_worker_is_killed(self):
     distributed = pytest.importorskip('distributed')
     version, embedding = self._begin()
     with distributed.LocalCluster(

@@ -32,7 +32,7 @@ class QueryPipelineTest(parameterized.TestCase):
     os.makedirs(self.inputs)
 
   def _write_inputs(self):
-    """Writes articles with own blocks, without, and a list."""
+    """Writes articles with and without own blocks, and a list."""
     for name, articles in (
       ('0', [_IN_CORPUS[:2], ('d', 'It is a b c of 17 March 1999.')]),
       ('1', []),

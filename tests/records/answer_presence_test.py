@@ -36,7 +36,7 @@ class IsAnyInTest(absltest.TestCase):
           found.add(expected)
     self.assertEqual(found, {True, False})
 
-  def test_nothing_is_nowhere(self):
+  def test_no_answer_is_never_found(self):
     table = _Table(np.ones([3, 4], np.int32))
     for answers in ([], [np.zeros(0, np.int32)]):
       self.assertFalse(answer_presence.is_any_in(table, answers, 4))

@@ -25,8 +25,8 @@ class BlockTableTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.directory = os.path.join(self.create_tempdir(), 'corpus')
-    # Bodies: at most 10 - 3 - 2 = 5 tokens of 'A b' and 6 of 'C', so the blocks
-    # are 'A b.' (with 'C a.' it would be 6), 'C a. B.' and 'C. B a.'.
+    # Bodies have at most 10 - 3 - 2 = 5 wordpieces for 'A b' and 6 for 'C', so
+    # the blocks are 'A b.' (with 'C a.' it has 6), 'C a. B.' and 'C. B a.'.
     tiny.write_blocks(
       tiny.cut(_ARTICLES, _TOKENIZER, 10), self.directory, _TOKENIZER
     )
@@ -69,7 +69,7 @@ class BlockTableTest(absltest.TestCase):
 
   def test_finding_an_article_copies_no_column(self):
     rows = np.arange(-1, 10**6, dtype=np.int32)
-    rows[:3] = [0, 0, 1]  # As they are, and then many more.
+    rows[:3] = [0, 0, 1]  # The same three, and many more.
     self.table.article_rows = rows
     self.table.find_article('first')  # Maps articles to rows, once.
     tracemalloc.start()

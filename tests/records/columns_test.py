@@ -26,7 +26,7 @@ class RaggedColumnTest(absltest.TestCase):
     self.assertEqual(column.lengths().tolist(), [3, 0, 1])
     self.assertIsInstance(column.values, np.memmap)
 
-  def test_gather_cuts_pads_and_knows_missing_rows(self):
+  def test_gather_cuts_and_pads_and_gives_zeros_for_missing_rows(self):
     column = self._column([[1, 2, 3], [], [4]])
     np.testing.assert_array_equal(
       column.gather(np.array([[2, 0], [-1, 1]]), 2),

@@ -20,10 +20,10 @@ from tests import tiny
 _MAX = tiny.MAX_BLOCK_WORDPIECES
 _UNCUT = [
   sources.Article('A', 'A b. C d.', '0'),
-  sources.Article('A', ' e  f ', '0'),  # White space is text, too.
+  sources.Article('A', ' e  f ', '0'),  # White space stays.
   sources.Article('', '', '2'),
   sources.Article('', 'a ' * 500, '3'),  # Longer than any block.
-  sources.Article('A', 'A b. C d.', '4'),  # The first once more.
+  sources.Article('A', 'A b. C d.', '4'),  # A repetition of the first.
 ]
 _HASHES = st.lists(
   st.one_of(st.integers(0, 20), st.integers(2**64 - 20, 2**64 - 1))
@@ -46,7 +46,7 @@ class CorpusBuildingTest(absltest.TestCase):
     return block_table.BlockTable.open(directory), manifest, counts
 
   def test_any_number_of_workers_writes_the_same_corpus(self):
-    # Enough for several batches of 1024 articles; each has its own title.
+    # Three batches of 1024 articles; each article has its own title.
     letters = 'abcdef'
     articles = [
       sources.Article(
@@ -62,7 +62,7 @@ class CorpusBuildingTest(absltest.TestCase):
     self.assertEqual(one[key], two[key])
     self.assertGreater(one['num_blocks'], 3000)
 
-  def test_cuts_as_without_batches(self):
+  def test_batches_do_not_change_the_blocks(self):
     _, manifest, _ = self._write(tiny.ARTICLES)
     expected = tiny.write_blocks(
       tiny.cut(), os.path.join(self.create_tempdir(), 'corpus')
@@ -77,7 +77,7 @@ class CorpusBuildingTest(absltest.TestCase):
     table, manifest, counts = self._write(
       [*tiny.ARTICLES, again, other_title, once]
     )
-    # All blocks of 'again' are there already; what has another title is not.
+    # Both blocks of 'again' are duplicates; 'other' has another title.
     self.assertEqual(manifest['num_blocks'], 4 + 2)
     self.assertEqual(counts.left_out, {'duplicate block': 2})
     self.assertEqual(
@@ -128,7 +128,7 @@ class EncodedBlocksTest(absltest.TestCase):
 
 
 class CutTest(absltest.TestCase):
-  def test_every_text_is_a_block_as_it_is(self):
+  def test_without_a_bound_each_text_is_one_unchanged_block(self):
     (batch,) = corpus_building.cut(_UNCUT, tiny.TOKENIZER, None)
     self.assertEqual(batch.texts.texts(), [a.text for a in _UNCUT])
     self.assertEqual(batch.body_ids.lengths.tolist(), [6, 2, 0, 500, 6])
@@ -139,7 +139,7 @@ class CutTest(absltest.TestCase):
 
 class SeenHashesTest(absltest.TestCase):
   @hypothesis.given(st.lists(_HASHES))
-  def test_does_what_a_set_does(self, batches):
+  def test_agrees_with_a_set(self, batches):
     seen, expected = corpus_building.SeenHashes(), set()
     for batch in batches:
       is_new = []

@@ -27,7 +27,7 @@ class CorpusFilesTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.directory = os.path.join(self.create_tempdir(), 'corpus')
-    # 4 tokens of body: [A b.] [C a.] and so on.
+    # Bodies have at most 4 wordpieces: [A b.] [C a.] ...
     self.blocks = tiny.cut(_ARTICLES, _TOKENIZER, 8)
 
   def _write(self, blocks=None, tokenizer=_TOKENIZER):
@@ -51,7 +51,7 @@ class CorpusFilesTest(absltest.TestCase):
         table.sentence_ends(row), block.sentence_ends
       )
 
-  def test_manifest_says_what_the_contract_asks(self):
+  def test_manifest_has_the_fields_of_the_contract(self):
     manifest = self._write()
     self.assertContainsSubset(
       [
@@ -70,7 +70,7 @@ class CorpusFilesTest(absltest.TestCase):
     self.assertEqual(block_table.read_manifest(self.directory), manifest)
     self.assertEqual(os.listdir(os.path.dirname(self.directory)), ['corpus'])
 
-  def test_rules_go_with_the_vocabulary(self):
+  def test_rules_are_written_with_the_vocabulary(self):
     cased = wordpiece.WordpieceTokenizer(
       _TOKENIZER.vocabulary, character_rules.CharacterRules(lowercase=False)
     )
@@ -82,7 +82,7 @@ class CorpusFilesTest(absltest.TestCase):
     self.assertEqual(found.vocabulary_sha256, manifest['vocabulary_sha256'])
     self.assertNotEqual(found.vocabulary_sha256, _TOKENIZER.vocabulary_sha256)
 
-  def test_fingerprint_is_of_the_ordered_content(self):
+  def test_fingerprint_depends_on_content_and_order(self):
     fingerprints = {
       self._write(blocks)['corpus_fingerprint']
       for blocks in (

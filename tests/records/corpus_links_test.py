@@ -1,4 +1,4 @@
-"""Tests for realm_tf.records.corpus_links and what it writes with."""
+"""Tests for realm_tf.records.{corpus_links,named_links,title_links}."""
 
 import os
 
@@ -35,7 +35,7 @@ _ARTICLES = [
 ]
 _BY_MARKUP = {'A': ['B c', 'D d'], 'B c': ['A'], 'C': ['E'], 'D d': ['C']}
 _BY_MARKUP['E'] = ['D d']
-# 'B c' is longer than 'C'; 'c' is another word than 'C'; 'D' is no title.
+# 'B c' is longer than 'C', 'c' is not 'C', and 'D' is no title.
 _BY_TITLES = {
   'A': ['D d', 'E'],
   'B c': ['A', 'C', 'D d'],
@@ -82,7 +82,7 @@ class CorpusLinksTest(parameterized.TestCase):
     )
 
   def _links(self, name):
-    """Returns title -> titles, of articles with links."""
+    """Returns title -> linked titles, for articles with links."""
     table = block_table.BlockTable.open(self._path(name), verify=True)
     graph = link_graph.LinkGraph.open(
       self._path(name), table.manifest, table.num_articles
@@ -106,14 +106,14 @@ class CorpusLinksTest(parameterized.TestCase):
     self.assertEqual(self._links('new'), expected)
 
   @parameterized.product(kind=('markup', 'titles'), number=(1, 3, 5))
-  def test_appended_are_as_made_at_once(self, kind, number):
+  def test_appending_equals_making_at_once(self, kind, number):
     self._make('whole', _ARTICLES, kind)
     self._make('old', _ARTICLES[:number], kind)
     self._update('old', 'new', [], _ARTICLES[number:])
     self._assert_same('new', 'whole')
 
   @parameterized.product(kind=('markup', 'titles'), row=(0, 2, 4, 5))
-  def test_removed_are_as_made_without_and_come_back(self, kind, row):
+  def test_removing_equals_making_without_and_can_be_undone(self, kind, row):
     self._make('old', _ARTICLES, kind)
     gone = _ARTICLES[row]
     rest = [article for article in _ARTICLES if article != gone]
@@ -145,7 +145,7 @@ class CorpusLinksTest(parameterized.TestCase):
 
 
 class JoinTest(absltest.TestCase):
-  def test_a_redirect_is_followed_once_and_titles_come_first(self):
+  def test_follows_one_redirect_and_prefers_titles(self):
     keys = np.array([10, 11, 12], np.uint64)
     titles = np.array([30, 20, 20], np.uint64)
     redirects = np.array([[30, 20], [40, 50], [50, 20], [60, 30]], np.uint64)
@@ -179,7 +179,7 @@ class TitleLinksTest(absltest.TestCase):
     self.assertEqual(set(origins.tolist()), {0} if len(origins) else set())
     return [titles[i] for i in targets]
 
-  def test_longer_titles_come_first_then_earlier(self):
+  def test_the_longest_title_counts_then_the_first(self):
     titles = ['New York', 'York City', 'York', 'City of London', 'London']
     self.assertEqual(
       self._find(titles, 'New York City of London'),
@@ -200,11 +200,11 @@ class TitleLinksTest(absltest.TestCase):
     ]
     self.assertEqual(
       self._find(titles, '“Rome”—São Tomé;東京! St. John’s, 𝔘. No. 1 (film)'),
-      titles[:5],  # A title that ends with a bracket is not looked for.
+      titles[:5],  # A title must end with a letter or digit.
     )
     self.assertEmpty(self._find(titles, 'Romeo rome São-Tomé 東京都 ROME'))
 
-  def test_texts_in_batches_give_the_same(self):
+  def test_batches_do_not_change_the_links(self):
     rng = np.random.default_rng(0)
     titles = [f'w{i} w{i + 1}' for i in range(60)] + ['w3', 'w5 w6 w7']
     texts = [' '.join(f'w{i}' for i in rng.integers(0, 9, 200)) for _ in titles]

@@ -51,7 +51,7 @@ class CorpusUpdateTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(1, 3, 4096)
-  def test_appended_is_as_made_at_once(self, batch_blocks):
+  def test_appending_equals_making_at_once(self, batch_blocks):
     old = self._make('old', _ARTICLES[:4])
     whole = self._make('whole', _ARTICLES)
     with mock.patch.object(corpus_update, '_BATCH_BLOCKS', batch_blocks):
@@ -61,7 +61,7 @@ class CorpusUpdateTest(parameterized.TestCase):
     self.assertEqual(block_table.read_manifest(self._path('old')), old)
 
   @parameterized.parameters(('a',), ('c',), ('f',), ('b', 'e'))
-  def test_removed_is_as_made_without(self, *removed):
+  def test_removing_equals_making_without(self, *removed):
     old = self._make('old', _ARTICLES)
     whole = self._make(
       'whole', [a for a in _ARTICLES if a.article_id not in removed]
@@ -84,7 +84,7 @@ class CorpusUpdateTest(parameterized.TestCase):
     self.assertGreater(counts.left_out['duplicate block'], 1)
     self.assertLen(set(table.hashes.tolist()), new['num_blocks'])
 
-  def test_a_removed_block_may_come_back(self):
+  def test_a_removed_article_may_be_added_again(self):
     old = self._make('old', _ARTICLES)
     new = self._update('new', ['f'], _ARTICLES[5:])
     self.assertEqual(new['corpus_fingerprint'], old['corpus_fingerprint'])
@@ -92,12 +92,12 @@ class CorpusUpdateTest(parameterized.TestCase):
   def test_new_articles_get_new_numbers(self):
     self._make('old', _ARTICLES)
     update = corpus_update.CorpusUpdate(self._path('old'), [])
-    self.assertEqual(update.num_articles, 8)  # Two lists had numbers too.
+    self.assertEqual(update.num_articles, 8)  # The two lists have numbers too.
     self._update('new', articles=_ARTICLES[:1])
     again = corpus_update.CorpusUpdate(self._path('new'), [])
     self.assertEqual(again.num_articles, 9)
 
-  def test_removing_what_is_not_there_or_all_is_a_user_error(self):
+  def test_removing_an_unknown_article_or_all_is_a_user_error(self):
     self._make('old', _ARTICLES[:1])
     with self.assertRaisesRegex(errors.UserError, "none with id 'z'"):
       self._update('new', ['z'])

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.records.held_out, and of batches without such rows."""
+"""Tests for realm_tf.records.held_out, and that batches leave its rows out."""
 
 import dataclasses
 import itertools
@@ -14,9 +14,10 @@ from realm_tf.training.pretraining import pretraining_batches
 from tests import fakes
 from tests import tiny
 
-# Hashes of the titles 'a', 'b' and 'c' as shares: .79, .24 and .18.
-_SHARE = 0.5  # Holds out the last two.
-_HELD_OUT = [False, True, True, True]  # The last two blocks are of one.
+# The hashes of the titles 'a', 'b' and 'c', as shares, are .79, .24 and .18, so
+# 'b' and 'c' are held out. 'c' has two blocks.
+_SHARE = 0.5
+_HELD_OUT = [False, True, True, True]
 
 
 def _config():
@@ -46,15 +47,14 @@ class HeldOutTest(absltest.TestCase):
     names = self.table.titles(range(4))
     self.assertEqual(found, [held_out.is_held_out(n, _SHARE) for n in names])
     self.assertEqual(found, _HELD_OUT)
-    self.assertEqual(found[2], found[3])  # Of one article.
     self.assertFalse(held_out.blocks(self.table, 0.0).any())
 
-  def test_a_share_is_that_of_articles(self):
+  def test_the_share_counts_articles(self):
     names = [f'article {i}' for i in range(5000)]
     share = np.mean([held_out.is_held_out(name, 0.1) for name in names])
     self.assertBetween(share, 0.085, 0.115)
 
-  def test_queries_go_with_their_blocks_or_their_words(self):
+  def test_queries_follow_their_own_block_or_their_text(self):
     found = held_out.queries(self.queries, self.table, _SHARE).tolist()
     self.assertEqual(found[:4], _HELD_OUT)
     self.assertEqual(found[4], held_out.is_held_out('first', _SHARE))

@@ -72,7 +72,7 @@ class InspectionTest(absltest.TestCase):
       self.assertEqual([int(line.split()[-1]) for line in lines], counts)
 
   def test_the_percentiles_of_a_histogram(self):
-    # Of 0 to 100 each percentile is its own number.
+    # From 0 to 100, percentile p is p.
     self.assertEqual(
       inspection.histogram(np.arange(101)).summary,
       'mean 50.0, median 50, 5 % below 5, 5 % above 95',

@@ -26,7 +26,7 @@ def _plain(first, second, length):
 
 
 def _random_ids(rng, size, width):
-  """Returns rows of random length, zeros behind; some are empty or full."""
+  """Returns zero-padded rows of random length; some are empty or full."""
   ids = rng.integers(1, 100, [size, width])
   lengths = rng.integers(0, width + 1, [size, 1])
   return np.where(np.arange(width) < lengths, ids, 0).astype(np.int32)
@@ -51,7 +51,7 @@ class PackTest(tf.test.TestCase, parameterized.TestCase):
     )
 
   @parameterized.product(at_most=(9, 30), has_titles=(True, False))
-  def test_titles_go_between(self, at_most, has_titles):
+  def test_titles_come_between_query_and_block(self, at_most, has_titles):
     rng = np.random.default_rng(3)
     first = _random_ids(rng, 5, 4)
     titles, second = (
@@ -129,7 +129,7 @@ class PackTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class PackPairsTest(tf.test.TestCase):
-  def test_every_query_meets_its_own_blocks(self):
+  def test_each_query_is_paired_with_its_own_blocks(self):
     packed = joining.pack_pairs(
       tf.constant([[7, 0], [8, 9]]),
       tf.constant([[[1], [2], [0]], [[3], [4], [5]]]),
@@ -137,7 +137,7 @@ class PackPairsTest(tf.test.TestCase):
       _SEP,
       at_most=50,
     )
-    # As long as the arrays' widths need: 2 + 1 + 3.
+    # Widths 2 and 1, and 3 special tokens.
     self.assertAllEqual(
       packed['input_word_ids'],
       [

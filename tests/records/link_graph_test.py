@@ -23,18 +23,18 @@ class LinkGraphTest(absltest.TestCase):
     self.assertEqual(graph.targets.dtype, np.int32)
     self.assertEqual(graph.offsets.dtype, np.int64)
 
-  def test_lost_links_and_links_to_oneself_are_left_out(self):
+  def test_negative_targets_and_loops_are_left_out(self):
     origins, targets = np.array([0, 0, 1]), np.array([-1, 0, 0])
     graph = link_graph.LinkGraph.from_edges(origins, targets, 2)
     self.assertEqual(graph.targets.tolist(), [0])
     self.assertEqual(graph.offsets.tolist(), [0, 0, 1])
 
-  def test_transposed_leads_back(self):
+  def test_transposed_reverses_all_links(self):
     back = _graph().transposed()
     self.assertEqual(back.targets.tolist(), [1, 0, 3, 0])
     self.assertEqual(back.offsets.tolist(), [0, 1, 3, 3, 4])
 
-  def test_linked_are_the_targets_of_each_end_to_end(self):
+  def test_linked_joins_the_targets_end_to_end(self):
     targets, numbers = _graph().linked(np.array([3, 2, 0]))
     self.assertEqual(targets.tolist(), [1, 1, 3])
     self.assertEqual(numbers.tolist(), [1, 0, 2])

@@ -16,7 +16,7 @@ class ChooseTest(parameterized.TestCase):
     spans = np.array([[0, 2], [5, 8], [0, 9]])
     rng = np.random.default_rng(0)
     chosen = [tuple(masking.mask_salient(spans, rng, 3)) for _ in range(200)]
-    # The span of 9 does not fit into 3.
+    # The span of 9 tokens is longer than 3.
     self.assertEqual(set(chosen), {(0, 1), (5, 6, 7)})
     self.assertBetween(chosen.count((0, 1)), 70, 130)  # 100 +- 4 sigma.
 
@@ -36,7 +36,7 @@ class ChooseTest(parameterized.TestCase):
       )
       self.assertBetween(positions[-1], 0, 49)
       widths.append(len(positions))
-    # P(width = 1) = 0.2; P(width >= 10) = 0.8^9 = 0.134, all of it at the cap.
+    # P(width = 1) = 0.2; P(width = 10) = 0.8^9 = 0.134, as 10 is the bound.
     self.assertAlmostEqual(np.mean(np.equal(widths, 1)), 0.2, delta=0.04)
     self.assertAlmostEqual(np.mean(np.equal(widths, 10)), 0.134, delta=0.04)
     self.assertEqual(max(widths), 10)

@@ -50,7 +50,7 @@ class NpyFilesTest(parameterized.TestCase):
     (np.zeros([0], np.uint8), (None,)),
     (np.arange(3, dtype=np.uint64), (3,)),
   )
-  def test_opens_what_numpy_wrote(self, array, shape):
+  def test_opens_arrays_written_by_numpy(self, array, shape):
     found = self._open(_npy(array), array.dtype, shape)
     self.assertIsInstance(found, np.memmap)
     self.assertEqual(found.dtype, array.dtype)
@@ -94,13 +94,13 @@ class NpyFilesTest(parameterized.TestCase):
     for place in (0, 50, 99):
       values[:] = 0
       values[place] = 7
-      with self.assertRaisesRegex(errors.UserError, 'Values below 7'):
-        npy_files.check_values(values, npy_files.within(0, 7), 'Values below 7')
+      with self.assertRaisesRegex(errors.UserError, 'must be below 7'):
+        npy_files.check_values(values, npy_files.within(0, 7), 'be below 7')
     with (
       mock.patch.object(npy_files, '_CHECKED_VALUES', 32),
       self.assertRaisesRegex(errors.UserError, 'rows 98 to 100'),
     ):
-      npy_files.check_values(values, npy_files.within(0, 7), 'Values below 7')
+      npy_files.check_values(values, npy_files.within(0, 7), 'be below 7')
 
 
 if __name__ == '__main__':

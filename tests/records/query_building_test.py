@@ -33,7 +33,7 @@ class _Sentence(NamedTuple):
 
 
 class _Texts:
-  """A table with one article, which has every id."""
+  """A table with one article, found by any id."""
 
   def __init__(self, texts=()):
     self._texts = texts
@@ -70,8 +70,8 @@ class QueryBuildingTest(absltest.TestCase):
 
   def _table(self):
     directory = self.create_tempdir().full_path + '/corpus'
-    # Paris has 1 wordpiece as a title, so bodies of 12 fit one sentence each
-    # of the first two: 6 + 7 > 12.
+    # The title Paris has 1 wordpiece, so bodies have at most 16 - 3 - 1 = 12:
+    # the first two sentences, of 6 and 7, do not share a block.
     tiny.write_blocks(
       tiny.cut(self.articles, _TOKENIZER, 16), directory, _TOKENIZER
     )
@@ -80,7 +80,8 @@ class QueryBuildingTest(absltest.TestCase):
   def test_salient_queries_have_spans_in_wordpieces(self):
     queries = self._queries(rules_tagger.RulesTagger(), _NO_TEXTS)
 
-    # The rain has no span, the heading no full stop, 'See Paris.' 3 wordpieces.
+    # Dropped: the rain has no span, the heading no full stop, and 'See Paris.'
+    # only 3 wordpieces.
     self.assertEqual(
       [query.text for query in queries],
       ['He lives in Paris now.', 'She was born in May 1940.'],
@@ -108,9 +109,9 @@ class QueryBuildingTest(absltest.TestCase):
       self.assertIn(query.text, text)
     self.assertGreater(len({query.own_block for query in queries}), 2)
 
-  def test_own_block_is_of_the_same_article(self):
+  def test_own_block_is_in_the_same_article(self):
     table = self._table()
-    sentence = 'The rain is never warm.'  # Stands in article a only.
+    sentence = 'The rain is never warm.'  # Only in article a.
     for article_id, title, expected in (
       ('a', '', [0]),
       ('b', '', [-1]),
@@ -124,7 +125,7 @@ class QueryBuildingTest(absltest.TestCase):
       )
       self.assertEqual(found, expected)
 
-  def test_own_block_is_one_that_holds_the_sentence_or_none_does(self):
+  def test_finds_an_own_block_exactly_if_one_holds_the_sentence(self):
     rng = random.Random(0)
     for _ in range(200):
       texts = [
@@ -153,7 +154,7 @@ class QueryBuildingTest(absltest.TestCase):
 
     linear_time.check(find, linear_time.TEXTS['sentences'], 1000)
 
-  def test_known_spans_are_kept_and_cut_words_dropped(self):
+  def test_keeps_known_spans_and_drops_parts_of_words(self):
     sentences = [
       _Sentence('He lives in Paris now.', ((12, 17),)),
       _Sentence('He lives in Paris now.', ((13, 17), (0, 8))),

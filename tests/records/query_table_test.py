@@ -39,7 +39,7 @@ class QueryTableTest(absltest.TestCase):
     self.assertEqual(table.own_blocks.tolist(), [7, -1])
     self.assertEqual(table.lengths().tolist(), [3, 2])
 
-  def test_drops_and_counts_what_cannot_be_masked(self):
+  def test_drops_and_counts_long_spans_and_queries_without_a_span(self):
     table = self._write(
       [
         _query(20, (0, 11), (5, 15)),  # 11 and 10 wordpieces.
@@ -58,7 +58,7 @@ class QueryTableTest(absltest.TestCase):
     table = self._write([_query(4)], 'random_token')
     self.assertEqual(table.query(0).spans.shape, (0, 2))
 
-  def test_own_blocks_are_found_in_a_corpus_of_another_cut(self):
+  def test_finds_own_blocks_in_a_corpus_with_other_blocks(self):
     queries = [
       _query(3, (0, 1), own_block=own) for own in (2, null_block.ID, 0, 1)
     ]
@@ -66,7 +66,7 @@ class QueryTableTest(absltest.TestCase):
     table.fit_corpus(_ONE)
     self.assertEqual(table.own_blocks.tolist(), [2, -1, 0, 1])
     with self.assertLogs(level='WARNING') as logs:
-      # The second block, of hash 80, is gone, and others are new.
+      # The second block, with hash 80, is missing; 60 and 10 are new.
       table.fit_corpus(tiny.Corpus('two', [60, 90, 10, 70]))
     self.assertEqual(table.own_blocks.tolist(), [1, -1, 3, -1])
     self.assertIn('this corpus lacks 1 of these', logs.output[0])
@@ -80,7 +80,7 @@ class QueryTableTest(absltest.TestCase):
       with self.assertRaisesRegex(errors.UserError, 'must be made with the co'):
         table.fit_corpus(other)
 
-  def test_queries_without_own_blocks_fit_any(self):
+  def test_queries_without_own_blocks_fit_any_corpus(self):
     table = self._write([_query(3, (0, 1))])
     table.fit_corpus(tiny.Corpus('two', []))
     self.assertEqual(table.own_blocks.tolist(), [-1])

@@ -20,19 +20,19 @@ class BucketSamplerTest(absltest.TestCase):
     sampler = sampling.BucketSampler(self.sampler, self.lengths, 4, seed)
     return [sampler.rows(step).tolist() for step in range(24)]
 
-  def test_deals_the_same_rows_of_a_group_by_length(self):
+  def test_sorts_the_rows_of_a_group_by_length(self):
     for group, rows in enumerate(np.split(np.array(self._rows(2)), 6)):
       steps = range(4 * group, 4 * group + 4)
       dealt = np.concatenate([self.sampler.rows(step) for step in steps])
       self.assertCountEqual(rows.ravel(), dealt)
-      # No batch begins before another one has ended.
+      # The lengths of two batches do not overlap.
       spans = sorted(
         (self.lengths[each].min(), self.lengths[each].max()) for each in rows
       )
       for (_, end), (begin, _) in itertools.pairwise(spans):
         self.assertLessEqual(end, begin)
 
-  def test_the_order_is_random_and_that_of_the_seed(self):
+  def test_the_order_is_random_and_follows_from_the_seed(self):
     self.assertEqual(self._rows(2), self._rows(2))
     self.assertNotEqual(self._rows(2), self._rows(3))
     longest = [
@@ -63,7 +63,7 @@ class SamplerTest(parameterized.TestCase):
   def test_resumes_at_any_step(self):
     steady = sampling.Sampler(10, 4, seed=3)
     batches = [steady.rows(step).tolist() for step in range(9)]
-    # New objects, as after a restart, that begin late; 7 * 4 is in epoch 2.
+    # New objects, as after a restart; position 7 * 4 is in epoch 2.
     for step in (7, 2, 8):
       resumed = sampling.Sampler(10, 4, seed=3)
       self.assertEqual(resumed.rows(step).tolist(), batches[step])
@@ -83,7 +83,7 @@ class AddNoiseTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.ordinary = np.arange(5, 1000, dtype=np.int32)
-    # 200 rows: [CLS]-like 2, [MASK]-like 4, 40 ordinary 999, padding.
+    # 200 rows: [CLS] 2, [MASK] 4, 40 times the ordinary 999, padding.
     row = [2, 4] + [999] * 40 + [0] * 8
     self.ids = np.array([row] * 200, np.int32)
 
@@ -101,7 +101,7 @@ class AddNoiseTest(absltest.TestCase):
     # 8000 draws: 0.25 +- 4 sigma of 0.005.
     self.assertAlmostEqual(changed[:, 2:42].mean(), 0.25, delta=0.02)
     self.assertGreaterEqual(noisy[:, 2:42].min(), 5)
-    self.assertGreater(len(np.unique(noisy)), 500)  # Not one word for all.
+    self.assertGreater(len(np.unique(noisy)), 500)  # Many different words.
     self.assertEqual(noisy.dtype, np.int32)
 
   def test_rate_zero_changes_nothing(self):
@@ -115,7 +115,7 @@ class AddNoiseTest(absltest.TestCase):
 class DropWordsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    # 200 rows: [MASK]-like 4, 40 ordinary ones, padding.
+    # 200 rows: [MASK] 4, 40 ordinary wordpieces, padding.
     self.ids = np.array([[4, *range(5, 45), *[0] * 9]] * 200, np.int32)
 
   def _drop(self, rate, rows=slice(None)):
@@ -125,7 +125,7 @@ class DropWordsTest(absltest.TestCase):
       self.ids[rows], rate, ordinary, rng, own=rows, size=200
     )
 
-  def test_leaves_out_the_share_and_keeps_the_order(self):
+  def test_drops_the_share_and_keeps_the_order(self):
     dropped = self._drop(0.25)
     # 8000 draws: 0.75 +- 4 sigma of 0.005.
     self.assertAlmostEqual((dropped >= 5).mean() * 50 / 40, 0.75, delta=0.02)
@@ -139,7 +139,7 @@ class DropWordsTest(absltest.TestCase):
     self.assertTrue(((self._drop(1.0) >= 5).sum(axis=1) == 1).all())
     np.testing.assert_array_equal(self._drop(0.0), self.ids)
 
-  def test_a_part_of_a_batch_drops_what_the_whole_does(self):
+  def test_a_part_of_a_batch_agrees_with_the_whole(self):
     rows = slice(50, 60)
     np.testing.assert_array_equal(self._drop(0.5, rows), self._drop(0.5)[rows])
 
@@ -149,7 +149,7 @@ class TrimTest(parameterized.TestCase):
     # The longest row has 3 wordpieces, rounded up.
     ('to_the_longest', 1, [[1, 2, 3], [4, 0, 0]]),
     ('to_a_multiple', 4, [[1, 2, 3, 0], [4, 0, 0, 0]]),
-    ('never_wider_than_it_was', 8, [[1, 2, 3, 0, 0, 0], [4, 0, 0, 0, 0, 0]]),
+    ('never_wider_than_before', 8, [[1, 2, 3, 0, 0, 0], [4, 0, 0, 0, 0, 0]]),
   )
   def test_cuts_columns_of_zeros(self, multiple, expected):
     ids = np.array([[1, 2, 3, 0, 0, 0], [4, 0, 0, 0, 0, 0]])
@@ -160,7 +160,7 @@ class TrimTest(parameterized.TestCase):
     ids[1, 2, :5] = 7
     np.testing.assert_array_equal(sampling.trim(ids, 2), ids[..., :6])
 
-  def test_nothing_but_padding_keeps_a_column(self):
+  def test_padding_alone_keeps_one_column(self):
     self.assertEqual(sampling.trim(np.zeros([2, 9]), 1).shape, (2, 1))
 
 

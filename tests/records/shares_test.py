@@ -1,4 +1,4 @@
-"""Tests for realm_tf.records.sampling.Share, and that batches keep to it."""
+"""Tests for realm_tf.records.sampling.Share, and that batches follow it."""
 
 import dataclasses
 
@@ -35,7 +35,7 @@ def _steps(batches):
 
 
 def _together(parts):
-  """Joins arrays that were trimmed to different widths."""
+  """Joins arrays of different widths."""
   shape = np.max([part.shape[1:] for part in parts], axis=0, initial=0)
   rows = [
     np.pad(row, [(0, n - m) for n, m in zip(shape, row.shape)])
@@ -79,7 +79,7 @@ class SharedBatchesTest(parameterized.TestCase):
     )
 
   def _pretraining(self, share):
-    # Finds other blocks for other queries.
+    # Different queries find different blocks.
     search = lambda ids, k: (ids.sum(axis=1)[:, None] + np.arange(k)) % 4
     return pretraining_batches.batches(
       self.queries,
@@ -102,7 +102,7 @@ class SharedBatchesTest(parameterized.TestCase):
         np.testing.assert_array_equal(joined, value, field)
 
   @parameterized.parameters('_inverse_cloze', '_pretraining')
-  def test_a_share_goes_on_from_any_step(self, name):
+  def test_a_share_starts_at_any_step(self, name):
     make = getattr(self, name)
     whole = _steps(make(sampling.Share(1, 2)))
     later = next(make(sampling.Share(1, 2, first_step=2)))

@@ -16,8 +16,8 @@ from realm_tf.records import joining
 from realm_tf.records import whole_blocks
 from tests import tiny
 
-# Titles of 2, 1 and 5 wordpieces, of which 3 are kept, and bodies of 3, 6 and
-# 2: embedded they need 8, 10 and 8.
+# Titles have 2, 1 and 5 wordpieces, and bodies 3, 6 and 2. At most 3 of a title
+# count, so embedding needs 8, 10 and 8.
 _ARTICLES = (
   sources.Article('a b', 'A b.', '0'),
   sources.Article('c', 'C d e f a.', '1'),
@@ -33,7 +33,7 @@ def _lengths(**changes):
     **{
       'query_tokens': 5,
       'block_tokens': 10,
-      'joint_tokens': 12,  # [CLS] x [SEP] and [SEP] leave 6 for the body.
+      'joint_tokens': 12,  # Less [CLS], 3 of x and both [SEP]: 6 for the body.
       'question_tokens': 4,
       'title_tokens': _TITLE_TOKENS,
       **changes,
@@ -103,7 +103,7 @@ class WholeBlocksTest(parameterized.TestCase):
     self.assertEqual(self._accepts(_lengths(block_tokens=tokens)), is_whole)
 
   @parameterized.parameters(10, 11, 12, 13, 14, 15, 16)
-  def test_so_is_reading_beside_the_longest_query(self, tokens):
+  def test_so_is_reading_with_the_longest_query(self, tokens):
     # x has 3 wordpieces.
     is_whole = self._packed(tokens, 3, False) == self._packed(50, 3, False)
     self.assertEqual(is_whole, tokens >= 3 + 3 + 6)
@@ -114,11 +114,11 @@ class WholeBlocksTest(parameterized.TestCase):
   @parameterized.product(
     tokens=[11, 12, 13, 14, 15, 16, 17, 18], read_titles=[False, True]
   )
-  def test_so_is_reading_beside_the_longest_question(self, tokens, read_titles):
+  def test_so_is_reading_with_the_longest_question(self, tokens, read_titles):
     is_whole = self._packed(tokens, 4, read_titles) == self._packed(
       50, 4, read_titles
     )
-    # With the title, [SEP] and one of a or three of the last block's are read.
+    # The block with 6 wordpieces is the longest; its title adds 1 and a [SEP].
     self.assertEqual(is_whole, tokens >= 4 + 3 + 6 + 2 * read_titles)
     self.assertEqual(self._accepts(*_finetuning(tokens, read_titles)), is_whole)
 
@@ -132,13 +132,13 @@ class WholeBlocksTest(parameterized.TestCase):
       whole_blocks.check(self.table, _lengths(block_tokens=9))
 
   def test_the_bound_that_it_names_is_one_that_fits(self):
-    # 12 - 4 - 3 are left for a body, that is 8 with [CLS] and two [SEP].
+    # 12 - 4 - 3 = 5 are left for a body: 8 with [CLS] and two [SEP].
     with self.assertRaisesRegex(errors.UserError, 'max_block_wordpieces=8,'):
       whole_blocks.check(self.table, *_finetuning(12, False))
-    self.table = self._write(8, 288)  # Which has to be looked at.
+    self.table = self._write(8, 288)  # 288: blocks are measured.
     self.assertTrue(self._accepts(*_finetuning(12, False)))
 
-  def test_cutting_may_be_allowed_and_is_warned_of_once(self):
+  def test_allowed_cutting_warns_once(self):
     lengths, reading = _pretraining(
       block_tokens=9, joint_tokens=11, cut_blocks=True
     )
@@ -148,7 +148,7 @@ class WholeBlocksTest(parameterized.TestCase):
     self.assertRegex(line, 'block_tokens=9, up to 10; 1 .*joint_tokens=11')
 
   def test_a_manifest_that_fits_is_trusted(self):
-    # As of blocks that were cut elsewhere, of which a few are longer.
+    # The manifest of this test understates the longest block.
     self.table = self._write(_BOUND, 9)
     self.assertTrue(self._accepts(_lengths(block_tokens=9)))
 

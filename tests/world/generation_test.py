@@ -1,4 +1,4 @@
-"""Tests for realm_tf.world.generation and the files behind it."""
+"""Tests for realm_tf.world: generation, writing, asking, city_facts."""
 
 import dataclasses
 import hashlib
@@ -40,7 +40,7 @@ class WorldTest(absltest.TestCase):
     names = [gazetteer.fold(a.title) for a in self.world.articles]
     self.assertLen(set(names), len(names))
 
-  def test_an_article_tells_some_of_the_facts(self):
+  def test_an_article_states_some_of_the_facts(self):
     known = {
       entity.article_id: entity.facts
       for entity in generation.generate(_ALL_FACTS).entities
@@ -49,19 +49,19 @@ class WorldTest(absltest.TestCase):
     for entity in self.world.entities:
       facts = known[entity.article_id]
       self.assertLen(entity.facts, min(_CONFIG.facts_per_article, len(facts)))
-      self.assertEqual(  # In the order in which they are known.
+      self.assertEqual(  # The order does not change.
         entity.facts, tuple(f for f in facts if f in entity.facts)
       )
       chosen.add(tuple(fact.relation for fact in entity.facts))
     self.assertGreater(len(chosen), 100)
 
-  def test_every_answer_stands_in_the_article(self):
+  def test_every_answer_occurs_in_the_article(self):
     for questions in self.world.questions.values():
       for question in questions:
         for answer in question.answers:
           self.assertIn(answer, self.texts[question.gold_id])
 
-  def test_splits_have_their_sizes_and_no_entity_in_common(self):
+  def test_splits_have_their_sizes_and_share_no_entity(self):
     questions = self.world.questions
     self.assertEqual(
       {split: len(q) for split, q in questions.items()},
@@ -93,7 +93,7 @@ class WorldTest(absltest.TestCase):
           for paragraph in paragraphs:
             self.assertIn(value, paragraph)
 
-  def test_sentences_of_x_stand_nowhere_else(self):
+  def test_sentences_of_x_occur_nowhere_else(self):
     articles = '\n'.join(self.texts.values())
     questions = {
       q.question
@@ -123,7 +123,7 @@ class WorldTest(absltest.TestCase):
     )
 
   def test_another_process_generates_the_same_world(self):
-    # A process of its own hashes strings with a seed of its own.
+    # Another process hashes strings with another seed.
     program = (
       'import hashlib; from realm_tf import config;'
       'from realm_tf.world import generation;'
@@ -142,7 +142,7 @@ class WorldTest(absltest.TestCase):
       digest, hashlib.sha256(repr(self.world).encode()).hexdigest()
     )
 
-  def test_another_seed_writes_another_world(self):
+  def test_another_seed_gives_another_world(self):
     other = generation.generate(
       config_lib.WorldConfig(seed=4, num_cities=5, num_test_questions=10)
     )
@@ -164,7 +164,7 @@ class WorldTest(absltest.TestCase):
       },
     )
 
-  def test_the_same_facts_are_asked_for_in_other_words(self):
+  def test_rewording_keeps_the_facts_and_changes_the_words(self):
     arguments = self.world.questions, self.world.entities
     reworded, again, other = (
       asking.reword_splits(*arguments, seed) for seed in (3, 3, 4)
@@ -194,7 +194,7 @@ class FactsTest(absltest.TestCase):
       for f in e.facts
     }
 
-  def test_knows_what_everybody_knows(self):
+  def test_knows_common_facts(self):
     for name, relation, value in (
       ('France', 'capital', 'Paris'),
       ('France', 'currency', 'Euro'),
@@ -229,7 +229,7 @@ class ChangeFactTest(absltest.TestCase):
   def test_changes_every_statement_and_nothing_else(self):
     original = generation.generate(_ALL_FACTS)
     changed = generation.change_asked_fact(original, 'country/FR/currency')
-    # Gabon is the next country that has another currency.
+    # Gabon is the next country with another currency.
     self.assertEqual(changed[1:], ('Euro', 'Franc'))
     [(before, after)] = [
       (a, b) for a, b in zip(original.articles, changed.articles) if a != b

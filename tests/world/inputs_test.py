@@ -22,7 +22,7 @@ class InputsTest(absltest.TestCase):
     self.assertEqual(first.text, world.sentences[0].text)
     self.assertNotEmpty(first.spans)
 
-  def test_the_world_is_an_input_alone(self):
+  def test_the_world_must_be_the_only_input(self):
     with self.assertRaisesRegex(errors.UserError, 'the only input'):
       inputs.read_articles(['world', 'x.jsonl'], 'auto', _WORLD)
 

@@ -10,7 +10,7 @@ _QUARTER_KM = 6371.0 * np.pi / 2  # From the equator to a pole.
 
 
 class DistancesTest(parameterized.TestCase):
-  def test_distances_have_an_origin_per_row(self):
+  def test_distances_have_one_row_per_origin(self):
     equator = np.array([[0.0, 0.0], [0.0, 90.0], [0.0, 180.0]])
     poles = np.array([[90.0, 0.0], [-90.0, 77.0]])
     np.testing.assert_allclose(

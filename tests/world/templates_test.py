@@ -7,7 +7,7 @@ from absl.testing import parameterized
 
 from realm_tf.world import templates
 
-# Words without which no question can be asked, and a unit.
+# Words that any question may use, and the unit km.
 _FUNCTION_WORDS = set(
   'a all an another are at by do does from has have how in into is it km many'
   ' much of on one show the to under what where which who whom with'.split()
@@ -32,7 +32,7 @@ class FillTest(parameterized.TestCase):
     self.assertEqual([text[a:b] for a, b in spans], ['Niger', 'Libya', 'Sudan'])
     self.assertEqual([text[a:b] for a, b in names], ['Chad'])
 
-  def test_article_is_no_part_of_the_span(self):
+  def test_the_article_is_outside_the_span(self):
     text, spans, names = templates.fill(
       '{v} is next to {e}.', 'Canada', ['United States']
     )

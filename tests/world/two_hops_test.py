@@ -34,7 +34,7 @@ class TwoHopsTest(absltest.TestCase):
     cls.texts = {a.article_id: a.text for a in cls.world.articles}
 
   def _all(self):
-    """Yields (split, question, named entity, first fact, entity asked for)."""
+    """Yields (split, question, named entity, first fact, second entity)."""
     for split, questions in self.questions.items():
       for question in questions:
         named, first, _ = question.question_id.rsplit('/', 2)
@@ -42,7 +42,7 @@ class TwoHopsTest(absltest.TestCase):
         (fact,) = (f for f in entity.facts if f.relation == first)
         yield split, question, entity, fact, self.entities[question.gold_id]
 
-  def test_the_world_stays_as_it_is_and_questions_are_the_same_again(self):
+  def test_asking_again_gives_the_same_questions_and_keeps_the_world(self):
     self.assertEqual(repr(self.world), self.before)
     self.assertEqual(two_hops.ask_splits(self.world), self.questions)
 
@@ -63,7 +63,7 @@ class TwoHopsTest(absltest.TestCase):
         self.assertIn(answer, self.texts[other.article_id])
         self.assertNotIn(answer, self.texts[entity.article_id])
 
-  def test_both_entities_are_of_the_split(self):
+  def test_both_entities_are_in_the_split(self):
     splits = asking.split_entities(self.world.entities, _CONFIG.seed)
     ids = {s: {e.article_id for e in members} for s, members in splits.items()}
     for split, _, entity, _, other in self._all():
@@ -79,7 +79,7 @@ class TwoHopsTest(absltest.TestCase):
     self.assertGreater(len(pairs), 40)
     self.assertLess(max(pairs.values()), 40)
 
-  def test_questions_are_put_together_in_english(self):
+  def test_questions_are_complete_sentences(self):
     for _, question, *_ in self._all():
       self.assertNotRegex(question.question, r'[{}]|\bthe the\b')
       self.assertRegex(question.question, '^[A-Z]')
@@ -97,7 +97,7 @@ class TwoHopsTest(absltest.TestCase):
 
 
 class SameFilesTest(absltest.TestCase):
-  def test_questions_of_one_hop_are_those_of_before_two_hops(self):
+  def test_questions_of_one_hop_do_not_change(self):
     world = generation.generate(config_lib.WorldConfig(num_cities=20))
     asked = [
       [list(q)[:2] for q in world.questions[split]]
