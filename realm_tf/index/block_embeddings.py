@@ -1,8 +1,7 @@
-"""Embeds blocks of a corpus: block table, block ids -> [n, D].
+"""Embeds blocks of a corpus.
 
-Blocks are taken in order of length, so that a batch is padded only to the
-longest of its own blocks, rounded up. A batch has about the same number of
-wordpieces at any length: the shorter the blocks, the more of them.
+Batches take the blocks in order of length: each is padded only to its longest
+block, and batches of short blocks have more blocks.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +18,7 @@ from realm_tf.records import joining
 from realm_tf.records import null_block
 
 BATCH_SIZE = 128  # Blocks of full length embedded at once.
-_LENGTH_STEP = 32  # Few different shapes: each is compiled, for seconds.
+_LENGTH_STEP = 32  # Few lengths: compiling each takes seconds.
 
 _T = TypeVar('_T')
 # (title_ids [B, Lt], body_ids [B, Lz], L) -> embeddings, float32 [B, D].
@@ -27,9 +26,9 @@ Embed = Callable[[np.ndarray, np.ndarray, int], tf.Tensor]
 
 
 class _Batch(NamedTuple):
-  """Blocks that are embedded at once; null blocks fill up the batch."""
+  """Blocks embedded at once, filled up to `size` with null blocks."""
 
-  rows: np.ndarray  # Rows of the given blocks, int64 [at most `size`].
+  rows: np.ndarray  # Positions in `block_ids`, int64 [at most `size`].
   size: int
   length: int  # In wordpieces.
 
@@ -40,19 +39,19 @@ def compile_embedding(
   dtype: str = 'float32',
   strategy: Optional[tf.distribute.Strategy] = None,
 ) -> Embed:
-  """Returns the compiled block embedder; it reads the current variables.
+  """Returns the compiled block embedder, which reads the current variables.
 
   Args:
     model: Model with the EMBEDDER part, made in the strategy's scope.
     special_ids: [CLS] and [SEP].
     dtype: Dtype of the encoder's matmuls: 'float32' or 'bfloat16'.
-    strategy: Strategy whose replicas, all on this host, share each batch.
+    strategy: Splits each batch over its replicas, all on this host.
   """
   embedder = model.block_embedder
   encode = lean_encoder.LeanEncoder(
     embedder.encoder, model.config.embedder_bert, dtype
   )
-  # A TPU's functions are compiled as a whole.
+  # TPUStrategy compiles the whole function by itself.
   is_tpu = isinstance(strategy, tf.distribute.TPUStrategy)
 
   @tf.function(jit_compile=not is_tpu and lean_encoder.prefers_xla(dtype))
@@ -75,17 +74,11 @@ def embed_blocks(
   batch_size: int = BATCH_SIZE,
   progress: Callable[[int], None] = lambda number: None,
 ) -> np.ndarray:
-  """Embeds some blocks.
+  """Returns the embeddings of `block_ids`, int64 [n], as float32 [n, D].
 
   Args:
-    embed: Embedder from `compile_embedding`.
-    block_ids: int64 [n], in any order.
-    lengths: `block_tokens` and `title_tokens`.
     batch_size: Blocks of full length embedded at once.
     progress: Called after each batch with the number of its blocks.
-
-  Returns:
-    float32 [n, D]; row i belongs to block `block_ids[i]`.
   """
   block_ids = np.asarray(block_ids, np.int64)
   titles, bodies = table.lengths(block_ids)
@@ -99,7 +92,7 @@ def embed_blocks(
     tokens = table.gather(ids, lengths.title_tokens, batch.length)
     return batch.rows, embed(*tokens, batch.length)
 
-  if not len(block_ids):  # Only the embedder knows D.
+  if not len(block_ids):  # Embedding a null block shows D.
     nothing = _Batch(block_ids, 1, min(_LENGTH_STEP, lengths.block_tokens))
     return np.zeros([0, embed_batch(nothing)[1].shape[-1]], np.float32)
   result: Optional[np.ndarray] = None
@@ -114,10 +107,10 @@ def embed_blocks(
 
 
 def _one_late(items: Iterable[_T]) -> Iterator[_T]:
-  """Yields each item once the next one is made.
+  """Yields each item after the next one is made.
 
-  An accelerator computes in the background until its result is read, so the
-  host gathers and sends the next batch first.
+  The host thus sends the next batch to an accelerator before it waits for the
+  result of the previous one.
   """
   items = iter(items)
   waiting = next(items)
@@ -130,9 +123,9 @@ def _one_late(items: Iterable[_T]) -> Iterator[_T]:
 def _batches(
   totals: np.ndarray, lengths: config_lib.LengthConfig, batch_size: int
 ) -> Iterator[_Batch]:
-  # Longest first: a batch that does not fit into memory fails at once.
+  # Longest first: a batch too large for the memory fails at the start.
   order = np.argsort(-totals, kind='stable')
-  # Few blocks must not be filled up to many.
+  # A few blocks get a small batch.
   at_most = 1 << max(len(order) - 1, 0).bit_length()
   start = 0
   while start < len(order):
@@ -146,7 +139,6 @@ def _batches(
 
 
 def _distribute(embed: Embed, strategy: tf.distribute.Strategy) -> Embed:
-  """Returns `embed` with each batch split over the replicas."""
   number = strategy.num_replicas_in_sync
 
   @tf.function
@@ -155,7 +147,7 @@ def _distribute(embed: Embed, strategy: tf.distribute.Strategy) -> Embed:
       part = tf.distribute.get_replica_context().replica_id_in_sync_group
       return embed(titles[part], bodies[part], length)
 
-    # All get all wordpieces, which are few bytes, and each takes its part.
+    # Each replica gets all wordpieces, a few bytes, and takes its part.
     return strategy.run(embed_part, args=(titles, bodies))
 
   def split(titles: np.ndarray, bodies: np.ndarray, length: int) -> tf.Tensor:

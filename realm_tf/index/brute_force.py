@@ -5,21 +5,19 @@ import numpy as np
 from realm_tf.index import searcher
 
 _CHUNK_BLOCKS = 1 << 18
-_CHUNK_SCORES = 1 << 23  # 32 MB; partitioning them takes some times that.
+_CHUNK_SCORES = 1 << 23  # 32 MB; partitioning takes a multiple of that.
 
 
 class BruteForceSearcher:
-  """Scores every block; of equal scores the smaller block id comes first.
+  """Scores all blocks of float [N, D], which may be memory-mapped.
 
-  Args:
-    embeddings: float [N, D]; may be memory-mapped.
+  Equal scores are ordered by block id.
   """
 
   def __init__(self, embeddings: np.ndarray):
     self._embeddings = embeddings
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """Returns the top `k` of each query."""
     ids, scores = [], []
     step = min(_CHUNK_BLOCKS, max(1, _CHUNK_SCORES // max(1, len(queries))))
     for start in range(0, len(self._embeddings), step):
@@ -35,7 +33,7 @@ class BruteForceSearcher:
 
 
 def _top(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the columns and values of each row's `k` largest, sorted."""
+  """Returns columns and values of each row's `k` largest, best first."""
   k = min(k, scores.shape[1])
   if k < scores.shape[1]:
     columns = np.sort(_partition(scores, k), axis=1)
@@ -50,10 +48,10 @@ def _top(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _partition(scores: np.ndarray, k: int) -> np.ndarray:
-  """Returns the columns of each row's `k` largest, in no order."""
+  """Returns the columns of each row's `k` largest, unordered."""
   columns = np.argpartition(-scores, k - 1, axis=1)[:, :k]
   last = np.take_along_axis(scores, columns, axis=1).min(axis=1)
-  # Of columns that tie for the last place, argpartition takes any.
+  # argpartition breaks ties for the last place arbitrarily.
   is_candidate = scores >= last[:, None]
   for row in np.flatnonzero(np.count_nonzero(is_candidate, axis=1) > k):
     tied = np.flatnonzero(is_candidate[row])

@@ -1,7 +1,7 @@
 """Exact search on the devices of a distribution strategy.
 
-Each replica holds a part of the embeddings and finds its best blocks
-(`exact_search`); the host merges the replicas' results.
+Each replica searches its part of the embeddings with `exact_search`. The host
+merges the results.
 """
 
 import functools
@@ -18,17 +18,16 @@ _MAX_QUERIES = 4096
 
 
 class DeviceSearcher:
-  """Scores every block; of equal scores the smaller block id comes first.
+  """Scores every block. Equal scores are ordered by block id.
 
-  On a TPU the top K of a chunk is `tf.math.approx_max_k`, which may miss some.
-  Products have the devices' precision: TPUs and newer GPUs round the factors.
+  On a TPU `tf.math.approx_max_k` finds the top K of a chunk and may miss some.
+  TPUs and newer GPUs round the factors of a product.
 
   Args:
-    embeddings: float [N, D]; may be memory-mapped. They are copied.
-    dtype: Dtype in which they are kept, 'float32' or 'bfloat16'; scores are
-      summed in float32.
-    strategy: Strategy whose replicas share the blocks; by default the first
-      GPU, else the CPU.
+    embeddings: float [N, D]; may be memory-mapped.
+    dtype: 'float32' or 'bfloat16', on the device. Sums are float32.
+    strategy: Splits the blocks over its replicas; by default the first GPU,
+      else the CPU.
   """
 
   def __init__(
@@ -53,7 +52,6 @@ class DeviceSearcher:
     self._parts = distribute(part), distribute(rows)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """Returns the top `k` of each query."""
     k = min(k, self._num_blocks)
     found = [
       self._search(queries[start : start + _MAX_QUERIES], k)
@@ -62,7 +60,7 @@ class DeviceSearcher:
     return searcher.Neighbors(*map(np.concatenate, zip(*found)))
 
   def _search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    # Powers of two, so that few shapes are compiled.
+    # Padding to powers of two: few shapes are compiled.
     padded = np.zeros(
       [1 << (len(queries) - 1).bit_length(), queries.shape[1]], np.float32
     )
@@ -73,7 +71,7 @@ class DeviceSearcher:
       np.concatenate([x.numpy()[: len(queries)] for x in local(values)], axis=1)
       for values in found
     )
-    # Replicas are in the order of ids, and the sort is stable.
+    # Replicas are in the order of ids: the stable sort keeps it for ties.
     order = np.argsort(-scores, axis=1, kind='stable')[:, :k]
     return searcher.Neighbors(
       np.take_along_axis(ids, order, axis=1),
@@ -84,13 +82,14 @@ class DeviceSearcher:
 def padded(
   embeddings: np.ndarray, start: int, end: int, dtype: str = 'float32'
 ) -> np.ndarray:
-  """Returns rows [start, end), padded with zeros to whole groups."""
+  """Returns rows [start, end), padded with zeros to a multiple of `GROUP`."""
   size = -(-(end - start) // exact_search.GROUP) * exact_search.GROUP
   result = np.zeros(
     [size, embeddings.shape[1]], tf.as_dtype(dtype).as_numpy_dtype
   )
   end = min(end, len(embeddings))
-  for first in range(start, end, _COPIED_BLOCKS):  # They may be decoded.
+  # In pieces: a slice of embeddings on disk is a decoded copy.
+  for first in range(start, end, _COPIED_BLOCKS):
     rows = embeddings[first : min(first + _COPIED_BLOCKS, end)]
     result[first - start : first - start + len(rows)] = rows
   return result
@@ -104,7 +103,7 @@ def _one_device() -> tf.distribute.Strategy:
 
 @functools.cache
 def _compiled(strategy: tf.distribute.Strategy) -> Any:
-  """Returns the search on all replicas; all indexes of a shape share it."""
+  """Returns the search on all replicas, shared by all indexes of a shape."""
   is_tpu = isinstance(strategy, tf.distribute.TPUStrategy)
   top = exact_search.approximate_top if is_tpu else None
 

@@ -1,8 +1,8 @@
 """Rescores approximate hits with embeddings that stay on disk.
 
-Codes are 4 bits for 2 dimensions, so the paper's 13 million blocks of 128
-dimensions take about 1 GB of memory and not 8; the operating system keeps rows
-that are read often in memory, as far as there is room.
+Codes have 4 bits for 2 dimensions: the paper's 13 million blocks of 128
+dimensions take about 1 GB of memory instead of 8. The operating system caches
+rows that are read often.
 """
 
 from typing import Union
@@ -17,7 +17,7 @@ _QUERIES = 32  # Rescored at once: 8 MB of rows at 480 hits of 128 dimensions.
 
 
 class DiskRescorer(searcher_lib.ApproximateSearcher):
-  """A searcher over codes whose exact scores come from disk."""
+  """Searches codes in memory and takes the exact scores from disk."""
 
   def __init__(
     self,
@@ -28,15 +28,12 @@ class DiskRescorer(searcher_lib.ApproximateSearcher):
     self.num_leaves, self.effort = codes.num_leaves, codes.effort
 
   def with_effort(self, effort: searcher_lib.Effort) -> 'DiskRescorer':
-    """Returns a searcher over the same codes that spends `effort`."""
     return DiskRescorer(self._codes.with_effort(effort), self._embeddings)
 
   def save(self, directory: str) -> None:
-    """Writes the codes into an existing, local directory."""
     self._codes.save(directory)
 
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
-    """Returns the top `k` of each query."""
     queries = np.asarray(queries, np.float32)
     hits = self._codes.search(queries, max(k, self.effort.num_to_rescore))
     parts = [
@@ -54,8 +51,8 @@ class DiskRescorer(searcher_lib.ApproximateSearcher):
     self, queries: np.ndarray, ids: np.ndarray
   ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the ids in ascending order, and their exact scores."""
-    ids = np.sort(ids, axis=1)  # Of equal scores the smaller id comes first.
-    # Each row is read once, in the order of the disk.
+    ids = np.sort(ids, axis=1)  # Equal scores are ordered by id.
+    # Each row is read once, in its order on disk.
     wanted, places = np.unique(np.maximum(ids, 0), return_inverse=True)
     embedding_shards.prefetch(self._embeddings, wanted)
     rows = self._embeddings[wanted]

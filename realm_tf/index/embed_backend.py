@@ -1,8 +1,8 @@
-"""Chooses what embeds: TensorFlow, or OpenVINO on a CPU.
+"""Chooses between TensorFlow and OpenVINO for embedding.
 
-OpenVINO is an extra. On CPUs it embeds several times as many blocks a second
-(docs/performance.md), so 'auto' takes it where it is installed and no
-accelerator is there.
+OpenVINO, an extra, embeds several times as many blocks a second on CPUs
+(docs/performance.md). 'auto' takes OpenVINO if it is installed and there is no
+accelerator.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from realm_tf.modeling import precision
 from realm_tf.modeling import realm_model
 from realm_tf.records import joining
 
-# Sequences of one call: more of them leave the cores' caches.
+# Larger calls leave the cores' caches.
 _WORDPIECES_AT_ONCE = 4096
 
 
@@ -31,13 +31,13 @@ def opener(
 ) -> Callable[[], block_embeddings.Embed]:
   """Returns a function that returns an embedder over the current variables.
 
-  Call it again after variables change: OpenVINO copies them. The call raises
-  UserError if OpenVINO was chosen and is not installed.
+  OpenVINO copies the variables: call the function again after they change. The
+  call raises UserError if OpenVINO was chosen and is not installed.
 
   Args:
-    model: Model with the EMBEDDER part; made in the strategy's scope.
+    model: Model with the EMBEDDER part, made in the strategy's scope.
     special_ids: [CLS] and [SEP].
-    strategy: Replicas of TensorFlow; OpenVINO uses none.
+    strategy: For TensorFlow only.
   """
   dtype = precision.choose(config.embed_dtype)
   if choose(config.embed_backend, strategy) == 'openvino':
@@ -54,7 +54,7 @@ def choose(
   """Returns 'tensorflow' or 'openvino', for `IndexConfig.embed_backend`."""
   if backend != 'auto':
     return backend
-  # Without a flag, binaries pass TensorFlow's default strategy.
+  # Binaries pass TensorFlow's default strategy where no flag chose one.
   is_alone = strategy is None or strategy.num_replicas_in_sync == 1
   has_accelerator = any(map(tf.config.list_physical_devices, ('GPU', 'TPU')))
   is_better = (
@@ -68,7 +68,7 @@ def choose(
 def openvino_embedding(
   model: realm_model.RealmModel, special_ids: tuple[int, int], dtype: str
 ) -> block_embeddings.Embed:
-  """Returns the block embedder of the model's current variables on OpenVINO."""
+  """Returns the block embedder on OpenVINO, with the current variables."""
   embedder = model.block_embedder
   encode = _openvino_encoder(model, embedder, dtype)
 
@@ -104,7 +104,7 @@ def query_embedding(
   special_ids: tuple[int, int],
   backend: str,
 ) -> query_embeddings.Embed:
-  """Returns the query embedder of the model's current variables, in float32."""
+  """Returns the query embedder, in float32, with the current variables."""
   if choose(backend) != 'openvino':
     return query_embeddings.compile_embedding(
       model, query_tokens, special_ids, any_size=True
@@ -113,7 +113,7 @@ def query_embedding(
   encode = _openvino_encoder(model, embedder, 'float32')
   size = model.config.embedder_bert.hidden_size
   ids = tf.TensorSpec([None, None], tf.int32)
-  # Of any sizes: no query waits for a compilation.
+  # One graph for all shapes: no query waits for a compilation.
   pack = tf.function(
     lambda ids: model.with_query_prompt(
       joining.pack_longest(ids, None, *special_ids, query_tokens)

@@ -1,7 +1,7 @@
 """The embeddings of all blocks, [N, D], as shards on disk.
 
-Each shard is a .npy file of some rows, memory-mapped on reading. NumPy knows no
-bfloat16, so such a shard holds its bits as uint16.
+A shard is a .npy file of consecutive rows, memory-mapped on reading. NumPy has
+no bfloat16: such a shard holds the bits as uint16.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,15 +35,11 @@ class Shard(NamedTuple):
 def write(
   directory: str, name: str, rows: np.ndarray, dtype: str, first_block: int = 0
 ) -> Shard:
-  """Writes a shard.
+  """Writes a shard; UserError if a number is not finite in `dtype`.
 
-  Args:
-    first_block: Block of the first row, for the error.
-
-  Raises:
-    UserError: A number is NaN or infinite, or too large for `dtype`.
+  The error names blocks, counted from `first_block`.
   """
-  with np.errstate(over='ignore'):  # Found by the check.
+  with np.errstate(over='ignore'):  # `_check_finite` finds overflows.
     encoded = _encode(rows, dtype)
   _check_finite(encoded, dtype, first_block, os.path.join(directory, name))
   buffer = io.BytesIO()
@@ -55,10 +51,10 @@ def write(
 
 
 class Embeddings:
-  """All shards as one array, float32 [N, D], in any dtype on disk.
+  """All shards as one array, float32 [N, D].
 
-  Slices and arrays of row numbers index it, and NumPy can convert it. Only the
-  indexed rows are read and decoded.
+  Slices and arrays of row numbers index it; only these rows are read and
+  decoded. NumPy can convert it.
   """
 
   dtype = np.dtype(np.float32)
@@ -89,11 +85,11 @@ class Embeddings:
     return self._gather(np.asarray(rows))
 
   def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-    del copy  # Decoded or joined, it is a new array unless it is one file.
+    del copy  # Only a single float32 shard is returned without a copy.
     return np.asarray(self._slice(0, len(self)), dtype)
 
   def check_finite(self) -> None:
-    """Reads all shards; UserError if a number is NaN or infinite."""
+    """Raises UserError if a number in any shard is NaN or infinite."""
     begin = 0
     for part, end in zip(self._parts, self._ends, strict=True):
       _check_finite(part, self._dtype, begin, part.filename)
@@ -119,7 +115,7 @@ class Embeddings:
   def by_part(
     self, rows: np.ndarray
   ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yields parts, and the places and numbers there of the rows in them."""
+    """Yields parts, with the places in `rows` and in the part of their rows."""
     owners = np.searchsorted(self._ends, rows, side='right')
     for owner in np.unique(owners):
       places = np.flatnonzero(owners == owner)
@@ -130,9 +126,9 @@ class Embeddings:
 def prefetch(
   embeddings: Union[np.ndarray, Embeddings], rows: np.ndarray
 ) -> None:
-  """Asks the disk for rows, int [n], all at once and without those around.
+  """Requests `rows`, int [n], from the disk in parallel, without readahead.
 
-  Where they are not in memory, reading them is many times as fast then.
+  Reading rows that are not in memory becomes many times faster.
   """
   if isinstance(embeddings, Embeddings):
     for part, _, in_part in embeddings.by_part(rows):
@@ -141,7 +137,7 @@ def prefetch(
   memory = embeddings.base
   if not isinstance(memory, mmap.mmap) or not hasattr(mmap, 'MADV_WILLNEED'):
     return
-  # Else each read brings 128 KB, which push other rows out of memory.
+  # Readahead of 128 KB would push other rows out of memory.
   memory.madvise(mmap.MADV_RANDOM)
   row_bytes = embeddings.strides[0]
   starts = embeddings.offset % mmap.ALLOCATIONGRANULARITY
@@ -155,10 +151,10 @@ def prefetch(
 def _check_finite(
   encoded: np.ndarray, dtype: str, first_block: int, path: str
 ) -> None:
-  """Raises UserError if rows, as they are on disk, are not finite."""
+  """Raises UserError if rows, encoded as on disk, are not finite."""
   for start in range(0, len(encoded), _ROWS_AT_ONCE):
     piece = encoded[start : start + _ROWS_AT_ONCE]
-    # A sum reads as fast as memory; it overflows at times where no number does.
+    # The sum is as fast as memory, but may overflow although no number does.
     with np.errstate(over='ignore', invalid='ignore'):
       if dtype == 'float32' and np.isfinite(piece.sum()):
         continue

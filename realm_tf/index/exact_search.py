@@ -1,17 +1,14 @@
 """Exact search in a TensorFlow graph, on any device.
 
-  queries [Q, D], blocks [S, D] -> scores of a chunk -> top K -> merged top K
+Ties go to the smaller row, as in `brute_force`. Sorting a whole chunk of rows
+is slow. A chunk is cut into groups of 64 rows, and only the K groups with the
+largest maxima are sorted. The result is exact:
 
-Ties go to the smaller row, as in `brute_force`. Sorting a whole chunk is slow,
-so a chunk is first cut into groups of 64 rows, and only the K groups with the
-largest maxima are sorted. That is exact:
-
-  Order rows by score, ties by number, and groups by their first row in that
-  order. If one of the top K rows were in a group after the K first groups, the
-  first row of each of those would precede it: K rows, so it would not be in the
-  top K. Groups are ranges of numbers, so among groups of equal maximum the one
-  with smaller numbers comes first; tf.math.top_k, too, prefers the smaller
-  index.
+  Order rows by score, ties by number, and groups by their best row. A row in
+  none of the first K groups has K rows before it, the best row of each group,
+  and is not in the top K. Groups are ranges of numbers: of two groups with
+  equal maxima, the one with the smaller numbers comes first. tf.math.top_k
+  also prefers the smaller index.
 """
 
 from collections.abc import Callable
@@ -23,8 +20,8 @@ import tensorflow as tf
 from realm_tf.records import null_block
 
 GROUP = 64
-# 16 MB of scores: they stay in the cache, and below the size from which the
-# memory of an array goes back to the system each time.
+# 16 MB: scores stay in the cache, and malloc keeps memory of this size instead
+# of returning it to the system each time.
 _CHUNK_SCORES = 1 << 22
 _MAX_CHUNK_ROWS = 1 << 16
 
@@ -40,8 +37,7 @@ def top_rows(
   Args:
     rows: Tensor or variable, [S, D]; S is a multiple of `GROUP`.
     queries: float32 [Q, D]; Q may be unknown.
-    num_rows: Rows from this one on are padding.
-    k: Number of rows to find.
+    num_rows: Number of rows that are not padding.
     top: Top of a chunk; by default the exact one.
 
   Returns:
@@ -55,7 +51,7 @@ def top_rows(
   chunk = _chunk_rows(num_queries, size)
 
   def step(i: tf.Tensor, numbers: tf.Tensor, values: tf.Tensor) -> tuple:
-    # The last chunk is moved back to be as long as the others.
+    # The last chunk starts earlier, to be as long as the others.
     start = tf.minimum(i * chunk, size - chunk)
     some = tf.cast(tf.slice(rows, [start, 0], [chunk, width]), tf.float32)
     scores = tf.matmul(queries, some, transpose_b=True)  # [Q, chunk]
@@ -65,7 +61,7 @@ def top_rows(
       lambda: scores,
     )
     new_values, columns = top(scores, k)
-    # Earlier chunks have smaller numbers, and come first among equals.
+    # Earlier chunks have smaller numbers: they come first among ties.
     values, order = tf.math.top_k(tf.concat([values, new_values], axis=1), k)
     numbers = tf.concat([numbers, columns + start], axis=1)
     return i + 1, tf.gather(numbers, order, batch_dims=1), values
@@ -84,7 +80,7 @@ def top_rows(
 
 
 def approximate_top(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
-  """Returns the top of a chunk, a few missed; fast only on TPUs."""
+  """Returns most of a chunk's top `k`; fast only on TPUs."""
   return tf.math.approx_max_k(scores, min(k, scores.shape[1]))
 
 
@@ -117,7 +113,7 @@ def _top_by_groups(scores: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _chunk_rows(num_queries: Any, size: int) -> Any:
-  """Returns the rows scored at once, a multiple of `GROUP`."""
+  """Returns the number of rows scored at once, a multiple of `GROUP`."""
   most = min(_MAX_CHUNK_ROWS, size)
   if isinstance(num_queries, int):
     wanted = _CHUNK_SCORES // max(1, num_queries) // GROUP * GROUP
@@ -129,7 +125,7 @@ def _chunk_rows(num_queries: Any, size: int) -> Any:
 def _mask(
   scores: tf.Tensor, start: tf.Tensor, first: tf.Tensor, end: Any
 ) -> tf.Tensor:
-  """Returns -inf but for rows first, ..., end - 1; column 0 is row `start`."""
+  """Sets scores outside of rows [first, end) to -inf; column 0 is `start`."""
   numbers = start + tf.range(tf.shape(scores)[1])
   is_valid = (numbers >= first) & (numbers < end)
   return tf.where(is_valid[None], scores, -np.inf)

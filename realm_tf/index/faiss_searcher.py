@@ -1,7 +1,7 @@
-"""Approximate search by faiss: the only import of it, which is an extra.
+"""Approximate search by faiss, an extra: partitions, codes, exact rescoring.
 
-Partitions, codes of 4 bits for 2 dimensions scanned in registers (FastScan,
-Andre et al. 2017, https://arxiv.org/abs/1704.07355), then exact rescoring.
+Codes of 4 bits for 2 dimensions are scanned in registers (FastScan, Andre et
+al. 2017, https://arxiv.org/abs/1704.07355).
 """
 
 import os
@@ -29,20 +29,20 @@ _ADDED_BLOCKS = 1 << 17  # Coded at once.
 
 
 class FaissSearcher(searcher.ApproximateSearcher):
-  """IVF-PQ FastScan with refinement, in the words of faiss."""
+  """IVF-PQ FastScan with refinement, in faiss' terms."""
 
   def __init__(self, index: Any, num_leaves: int, effort: searcher.Effort):
     self._index = index
     self.num_leaves = num_leaves
     self.effort = effort
-    # By K and effort. Making them takes as long as one search.
+    # (K, effort) -> parameters. Making them takes as long as one search.
     self._parameters: dict[tuple[int, searcher.Effort], Any] = {}
 
   @classmethod
   def build(
     cls, embeddings: np.ndarray, config: config_lib.IndexConfig
   ) -> 'FaissSearcher':
-    """Builds a searcher over float32 `embeddings`, [N, D], N >= 16."""
+    """Builds a searcher over float32 [N, D], N >= 16."""
     num_blocks, width = embeddings.shape
     on_disk = config.vectors == 'disk'
     leaves, effort = tuning.untuned(config, num_blocks)
@@ -56,7 +56,7 @@ class FaissSearcher(searcher.ApproximateSearcher):
     ivf = faiss.extract_index_ivf(index)
     ivf.cp.seed = _SEED
     faiss.downcast_index(ivf).pq.cp.seed = _SEED
-    # Blocks spread over the corpus: those of an article stand side by side.
+    # Every `step`-th block, as neighbouring blocks share an article.
     step = max(1, num_blocks // _TRAINING_BLOCKS)
     index.train(np.ascontiguousarray(embeddings[::step], np.float32))
     for start in range(0, num_blocks, _ADDED_BLOCKS):
@@ -68,17 +68,15 @@ class FaissSearcher(searcher.ApproximateSearcher):
   def load(
     cls, directory: str, num_leaves: int, effort: searcher.Effort
   ) -> 'FaissSearcher':
-    """Loads what `save` wrote into a local directory."""
+    """Loads the file that `save` wrote into a local directory."""
     faiss.omp_set_num_threads(os.cpu_count())
     index = faiss.read_index(os.path.join(directory, _FILE))
     return cls(index, num_leaves, effort)
 
   def save(self, directory: str) -> None:
-    """Writes the searcher into an existing, local directory."""
     faiss.write_index(self._index, os.path.join(directory, _FILE))
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """Returns the top `k` of each query."""
     k = min(k, self._index.ntotal)
     key = k, self.effort
     if key not in self._parameters:
@@ -86,7 +84,7 @@ class FaissSearcher(searcher.ApproximateSearcher):
     scores, ids = self._index.search(
       np.ascontiguousarray(queries, np.float32), k, params=self._parameters[key]
     )
-    # faiss pads what it did not find with id -1 and the lowest float.
+    # faiss pads missing hits with id -1 and the lowest float.
     return searcher.mark_missing(ids, np.where(ids < 0, -np.inf, scores))
 
   def _make_parameters(self, k: int) -> Any:

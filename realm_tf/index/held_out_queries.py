@@ -1,7 +1,7 @@
-"""Samples queries to measure an index with: masked sentences of its blocks.
+"""Samples queries that measure an index: masked sentences of its blocks.
 
-As in pre-training (Section 3.4), a random span of each is [MASK]: whole
-sentences would be found more easily than any query that an index gets.
+A random span of each sentence is masked, as in pre-training (Section 3.4).
+Searching for unmasked sentences is easier than any real query.
 """
 
 import numpy as np
@@ -23,13 +23,13 @@ def sample(
   mask_id: int,
   count: int = _NUM_QUERIES,
 ) -> np.ndarray:
-  """Returns embedded masked sentences, the same every time, float32 [Q, D]."""
+  """Returns the same embedded masked sentences each time, float32 [Q, D]."""
   rng = np.random.default_rng(0)
   blocks = rng.integers(0, table.num_blocks, count)
   length = lengths.query_tokens - 2
   rows = []
   for block in blocks:
-    # Cut first: the span must stand in what is left.
+    # Cut before masking: the span must be in the sentence that is embedded.
     row = _sentence(table, int(block), rng)[:length].copy()
     masked = masking_lib.mask_random_span(len(row), rng, lengths.max_masked)
     row[masked] = mask_id
@@ -43,7 +43,7 @@ def sample(
 def _sentence(
   table: block_table.BlockTable, block: int, rng: np.random.Generator
 ) -> np.ndarray:
-  """Returns the wordpieces of a random sentence of the block, int32 [n]."""
+  """Returns the wordpieces of a random sentence, int32 [n]."""
   ends = table.sentence_ends(block)
   if not len(ends):
     return np.zeros(0, np.int32)

@@ -30,19 +30,20 @@ from realm_tf.records import block_table
 from realm_tf.records import whole_blocks
 from realm_tf.rundir import versions
 
-_SETTABLE = ('index.', 'lengths.cut_blocks=')  # Of the model's config.
+# Prefixes of the model's settings that an index may override.
+_SETTABLE = ('index.', 'lengths.cut_blocks=')
 
 
 class IndexBuilder:
-  """Embeds one corpus again and again, with ever newer parameters.
+  """Builds index versions of one corpus, each with newer parameters.
 
   Args:
-    config: `vocab_size` is set.
+    config: Config with `vocab_size` set.
     special_ids: [CLS] and [SEP].
     model: Model with the EMBEDDER part, made in the strategy's scope; by
       default a new one.
-    strategy: Strategy whose replicas, all of this machine, share each batch;
-      by default one device.
+    strategy: Splits each batch over its replicas, all on this machine; by
+      default one device.
   """
 
   def __init__(
@@ -78,14 +79,12 @@ class IndexBuilder:
     *,
     base: Optional[str] = None,
   ) -> Optional[versions.Version]:
-    """Builds the index version of a parameter version; see `build`.
+    """Loads `params` and calls `build`.
 
-    Args:
-      params: A parameter version, or an unfinished index version, which holds
-        the embedders too.
+    An unfinished index version can be `params`, since it holds the embedders.
 
     Raises:
-      UserError: The parameters are damaged or lack an embedder.
+      UserError: As `build`; or `params` are damaged or lack an embedder.
     """
     self._load(params)
     return self.build(params.step, index_root, job, base=base)
@@ -103,18 +102,17 @@ class IndexBuilder:
     """Builds the index version of a step with the model's current variables.
 
     Args:
-      index_root: Directory of all index versions.
       job: This worker's part of the work.
       base: Index version whose embeddings are reused for equal blocks; by
         default the newest one that fits.
-      fits: Whether a `base` that was embedded otherwise is an error.
+      fits: Whether a `base` that was embedded differently is an error.
       embeddings: Embeddings made elsewhere, float32 [N, D]; must take slices.
 
     Returns:
-      The complete version; None if it was overtaken.
+      The complete version, or None if it was overtaken.
 
     Raises:
-      UserError: Another index stands in its place, or `base` does not fit.
+      UserError: The step has another complete index, or `base` does not fit.
     """
     begun = time.monotonic()
     version, plan = self._begin(step, index_root)
@@ -141,11 +139,7 @@ class IndexBuilder:
   def begin(
     self, params: versions.Version, index_root: str
   ) -> Optional[tuple[versions.Version, int]]:
-    """Returns a begun version and its number of shards; None if complete.
-
-    Raises:
-      UserError: The parameters are damaged or lack an embedder.
-    """
+    """Returns a begun version and its number of shards; None if complete."""
     self._load(params)
     version, plan = self._begin(params.step, index_root)
     return (
@@ -155,14 +149,12 @@ class IndexBuilder:
   def shard_maker(
     self, version: versions.Version, base: Optional[str] = None
   ) -> Callable[[int], None]:
-    """Returns what makes a shard of a begun version, unless it is done.
+    """Returns a function that makes a shard of a begun version.
 
-    Args:
-      version: The begun version; its own parameters are used.
-      base: As in `build`.
+    The parameters are loaded from the version. A shard that is done is skipped.
 
     Raises:
-      UserError: This machine would embed otherwise than the version's plan.
+      UserError: This machine's plan differs from the version's.
     """
     model_files.load_version(self._model, version.path)
     plan = self._plan()
@@ -189,7 +181,6 @@ class IndexBuilder:
   def _begin(
     self, step: int, index_root: str
   ) -> tuple[versions.Version, index_plan.Plan]:
-    """Writes a version's plan and parameters, unless they are there."""
     plan = self._plan()
     version = versions.Version(step, versions.version_path(index_root, step))
     if versions.is_complete(version.path):
@@ -205,13 +196,13 @@ class IndexBuilder:
     base: Optional[str],
     fits: bool,
   ) -> version_work.EmbedRows:
-    """Returns what embeds blocks, or takes them over from another version."""
+    """Returns a function that embeds blocks or reuses their embeddings."""
     if base is not None and fits:
       known: Optional[reuse.Base] = reuse.Base(base, plan)
     else:
       newest = versions.newest(index_root)
       known = reuse.first_fit([base, newest and newest.path], plan)
-    # Made anew for each version, as it may copy the parameters.
+    # Opened once per version: the embedder may copy the parameters.
     open_embed = functools.cache(self._open_embed)
 
     def embed(
@@ -274,12 +265,7 @@ def open_builder(
   overrides: Sequence[str] = (),
   strategy: Optional[tf.distribute.Strategy] = None,
 ) -> IndexBuilder:
-  """Returns a builder for the model of a directory and a corpus.
-
-  Raises:
-    UserError: A file is missing or changed, the vocabularies differ, blocks are
-      too long for the model, or an override is of something else.
-  """
+  """Returns a builder; UserError if model, corpus and overrides do not fit."""
   opened = model_files.open_model(model_dir)
   for override in overrides:
     if not override.startswith(_SETTABLE):
@@ -288,7 +274,7 @@ def open_builder(
         f"the rest is the model's. Found --set={override}. Leave it out."
       )
   config = config_files.override(opened.config, overrides)
-  # All of it is read for an index, which would keep a fault for good.
+  # Checksums are compared because an index would keep a fault forever.
   table = block_table.BlockTable.open(corpus_dir, verify=True)
   whole_blocks.check(table, config.lengths)
   tokenizer = opened.tokenizer

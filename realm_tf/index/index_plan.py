@@ -1,9 +1,9 @@
-"""Plans an index version: the two files from which any worker can build it.
+"""Begins an index version with two files, from which any worker can build it.
 
-  <version>/params.safetensors  the embedders, to embed queries and blocks with
-  <version>/plan.json           written next: what is to be embedded, and how
+<version>/params.safetensors  the embedders of queries and blocks
+<version>/plan.json           `Plan`, written second
 
-A worker can go on with them after the trainer has removed its parameters.
+Workers need no other parameters, so the trainer may remove its own.
 """
 
 import hashlib
@@ -24,20 +24,15 @@ from realm_tf.rundir import versions
 
 
 class Plan(NamedTuple):
-  """An index version before its embeddings.
+  """The content of an index version: corpus, parameters and settings.
 
-  Lengths are those of `config.LengthConfig`, dtypes and shards those of
-  `config.IndexConfig`.
-
-  Attributes:
-    params_fingerprint: Fingerprint of both embedders.
-    embedder_fingerprint: Fingerprint of the block embedder alone.
+  `config.LengthConfig` and `config.IndexConfig` describe the settings.
   """
 
   corpus_fingerprint: str
   num_blocks: int
-  params_fingerprint: str
-  embedder_fingerprint: str
+  params_fingerprint: str  # Of both embedders.
+  embedder_fingerprint: str  # Of the block embedder alone.
   block_tokens: int
   title_tokens: int
   embed_dtype: str
@@ -55,7 +50,6 @@ class Plan(NamedTuple):
     return -(-self.num_blocks // self.shard_blocks)
 
   def shard_rows(self, shard: int) -> range:
-    """Returns the blocks of a shard."""
     start = shard * self.shard_blocks
     return range(start, min(start + self.shard_blocks, self.num_blocks))
 
@@ -75,7 +69,7 @@ def make(
   corpus_fingerprint: str,
   num_blocks: int,
 ) -> Plan:
-  """Returns the plan to embed a corpus with the model's current variables."""
+  """Returns the plan for a corpus and the model's current variables."""
   return Plan(
     corpus_fingerprint=corpus_fingerprint,
     num_blocks=num_blocks,
@@ -90,11 +84,11 @@ def make(
 
 
 def start(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
-  """Begins the version at `path`, unless it is begun already."""
+  """Begins the version at `path`, unless it has begun."""
   if read(path) == plan:
     return
   tf.io.gfile.makedirs(path)
-  # Another process may begin the same version, and a third read it.
+  # Other processes may begin or read the same version at the same time.
   params_file = layout.params_file(path)
   staging = f'{params_file}.{uuid.uuid4().hex}'
   weights.write(embedder_variables(model), staging)
@@ -103,10 +97,10 @@ def start(path: str, plan: Plan, model: realm_model.RealmModel) -> None:
 
 
 def read(path: str) -> Optional[Plan]:
-  """Returns the plan of the version at `path`; None if it has none."""
+  """Returns the plan of the version at `path`, or None."""
   fields = json_files.read(_plan_file(path))
   if not _PLAN.holds(fields) or fields.keys() != FIELDS.keys():
-    return None  # No file, or not of this form.
+    return None  # No file, or another form.
   return Plan(**fields)
 
 
@@ -125,7 +119,7 @@ def find_unfinished(
 
 
 def embedder_variables(model: realm_model.RealmModel) -> list[tf.Variable]:
-  """Returns both towers' variables, each once."""
+  """Returns the variables of both towers; a shared tower counts once."""
   towers = {
     id(tower): tower for tower in (model.query_embedder, model.block_embedder)
   }
@@ -133,9 +127,10 @@ def embedder_variables(model: realm_model.RealmModel) -> list[tf.Variable]:
 
 
 def embedder_fingerprint(model: realm_model.RealmModel) -> str:
-  """Returns the sha256 of the block embedder, in whatever tower it stands.
+  """Returns the SHA-256 of the block embedder.
 
-  A shared tower that becomes two embeds blocks as before.
+  A tower shared with queries and a separate tower of equal weights have the
+  same fingerprint: both embed blocks equally.
   """
   fingerprint = weights.fingerprint(
     model.block_embedder.variables, realm_model.EMBEDDER_PREFIXES

@@ -1,12 +1,8 @@
-"""Search on a Milvus server, over machines: the only import of pymilvus.
+"""Search on a Milvus server or cluster; pymilvus is an extra.
 
-  embeddings -> a collection of their own -> searches over the network
-
-`index.uri` names a server or cluster, or a file of milvus-lite, which runs in
-this process. A version of an index is a collection; an alias, the same for all
-versions, moves to it when it is complete, for other users of the server.
-pymilvus is an extra: `pip install 'realm_tf[milvus]'`. MILVUS_TOKEN holds the
-server's password.
+Each index version is a collection. An alias moves to the newest complete
+version, for other users of the server. `index.uri` names the server, or a file
+of milvus-lite, which runs in this process. MILVUS_TOKEN holds the password.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,9 +42,9 @@ _MAX_LEAVES = 65536
 
 
 class MilvusSearcher(searcher.ApproximateSearcher):
-  """Searches one complete and loaded collection by inner product.
+  """Searches one complete, loaded collection by inner product.
 
-  `num_leaves` is Milvus' nlist; `effort` its nprobe and reorder_k.
+  `num_leaves` is Milvus' nlist; `effort` is its nprobe and reorder_k.
   """
 
   def __init__(
@@ -69,10 +65,7 @@ class MilvusSearcher(searcher.ApproximateSearcher):
   def build(
     cls, embeddings: np.ndarray, config: config_lib.IndexConfig
   ) -> 'MilvusSearcher':
-    """Fills a new collection with float32 `embeddings`, [N, D].
-
-    Where the server refuses, the collection is dropped again.
-    """
+    """Fills a new collection with float32 [N, D]; drops it after an error."""
     leaves, effort = tuning.untuned(config, len(embeddings))
     leaves = min(leaves, _MAX_LEAVES)
     collection = f'realm_{uuid.uuid4().hex[:12]}'
@@ -107,7 +100,6 @@ class MilvusSearcher(searcher.ApproximateSearcher):
       json.dump(saved, file)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """Returns the top `k` of each query."""
     ids = np.full([len(queries), k], null_block.ID, np.int32)
     scores = np.full([len(queries), k], -np.inf, np.float32)
     for start in range(0, len(queries), _MAX_QUERIES):
@@ -151,8 +143,8 @@ class MilvusSearcher(searcher.ApproximateSearcher):
         limit=k,
         output_fields=[_ID],
         search_params={'metric_type': 'IP', 'params': effort},
-        # The collection never changes, so there is nothing to wait for; with
-        # 'Strong', single queries take 30 times as long.
+        # The collection never changes, so no search has to wait for writes.
+        # With 'Strong', single queries take 30 times as long.
         consistency_level='Eventually',
       )
 
@@ -164,7 +156,7 @@ def alias_of(name: str) -> str:
 
 
 def _open(directory: str) -> tuple[dict[str, str], pymilvus.MilvusClient]:
-  """Returns what `save` wrote, and a client of its server."""
+  """Returns the fields that `save` wrote, and a client of the server."""
   path = os.path.join(directory, _FILE)
   advice = 'Build the index again with bin.build_index.'
   saved = json_shapes.check(json_files.read_object(path), _SAVED, path, advice)
@@ -181,7 +173,7 @@ def _connect(uri: str) -> pymilvus.MilvusClient:
     )
   try:
     return pymilvus.MilvusClient(uri, token=os.environ.get('MILVUS_TOKEN', ''))
-  except Exception as error:  # gRPC's, or of a file that is none of Milvus'.
+  except Exception as error:  # From gRPC, or from a damaged file.
     raise _refusal(uri, error) from error
 
 
@@ -204,8 +196,8 @@ def _fill(
 
 
 def _index(client: pymilvus.MilvusClient, collection: str, leaves: int) -> str:
-  """Makes the best index that the server knows; returns its type."""
-  # milvus-lite knows no SCANN; it compares exact vectors.
+  """Makes the best index that the server supports; returns its type."""
+  # milvus-lite lacks SCANN; it compares exact vectors.
   is_lite = client.get_server_version().startswith('milvus_lite')
   index_type = 'IVF_FLAT' if is_lite else 'SCANN'
   settings = {'nlist': leaves, **({} if is_lite else {'with_raw_data': True})}
@@ -214,7 +206,7 @@ def _index(client: pymilvus.MilvusClient, collection: str, leaves: int) -> str:
     _EMBEDDING,
     index_type=index_type,
     metric_type='IP',
-    # As JSON, the older form: milvus-lite does not read the newer one.
+    # milvus-lite reads parameters only as JSON text.
     params={'params': json.dumps(settings)},
   )
   client.create_index(collection, params)
@@ -239,7 +231,7 @@ def _aliases(client: pymilvus.MilvusClient) -> set[str]:
 
 @contextlib.contextmanager
 def _refusals(uri: str) -> Iterator[None]:
-  """Raises UserError where the server refuses what the body does."""
+  """Turns an error of the server into a UserError."""
   try:
     yield
   except pymilvus.MilvusException as error:
@@ -249,6 +241,6 @@ def _refusals(uri: str) -> Iterator[None]:
 def _refusal(uri: str, error: Exception) -> errors.UserError:
   reason = str(error).splitlines()[0][:200]
   return errors.UserError(
-    f'`index.uri` must be a Milvus server that works. {uri}: {reason} Start '
-    'it, or give another.'
+    f'`index.uri` must be a Milvus server that works. Found {uri}: {reason} '
+    'Start it, or name another one.'
   )

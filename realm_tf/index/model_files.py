@@ -24,7 +24,7 @@ from realm_tf.rundir import versions
 from realm_tf.text import sentencepieces
 from realm_tf.text import wordpiece
 
-# Part of a model -> what it does, and which job makes it.
+# Part of a model -> its use, and the job that makes it.
 _PARTS = {
   realm_model.EMBEDDER: ('embeds queries and blocks', 'bin.pretrain'),
   realm_model.MASKED_LM: ('fills masks', 'bin.pretrain'),
@@ -37,49 +37,36 @@ _NOT_OPENED: Any = None
 
 @dataclasses.dataclass(frozen=True)
 class OpenModel:
-  """A model directory and what was opened of it.
-
-  Attributes:
-    path: Model directory.
-    config: Config that the model was made with.
-    params: Newest version of the parameters.
-    newest_index: Newest index version in the directory, if any.
-    tokenizer: A `SentencepieceTokenizer` for an imported T5.
-    parts: Parts that `model` has.
-    model: Model with the newest parameters; None if no part was named.
-    table: Corpus; None if none was given.
-    index: Index of the corpus; None without `with_index`.
-  """
+  """A model directory and its opened files."""
 
   path: str
   config: config_lib.ExperimentConfig
-  params: versions.Version
-  newest_index: Optional[versions.Version]
-  tokenizer: Any
-  parts: list[str] = dataclasses.field(default_factory=list)
-  model: realm_model.RealmModel = _NOT_OPENED
-  table: block_table.BlockTable = _NOT_OPENED
-  index: storage.Index = _NOT_OPENED
+  params: versions.Version  # The newest.
+  newest_index: Optional[versions.Version]  # In the model directory.
+  tokenizer: Any  # Wordpieces, or SentencePieces for an imported T5.
+  parts: list[str] = dataclasses.field(default_factory=list)  # Of `model`.
+  model: realm_model.RealmModel = _NOT_OPENED  # None if no part was requested.
+  table: block_table.BlockTable = _NOT_OPENED  # Corpus; None if not given.
+  index: storage.Index = _NOT_OPENED  # None without `with_index`.
 
   def read_params(self) -> dict[str, np.ndarray]:
-    """Reads the newest parameters; UserError if they are damaged."""
+    """Returns the newest parameters; raises UserError if damaged."""
     return read_params(self.params)
 
   def check_sizes(self) -> None:
-    """Raises UserError unless the config has the sizes of the weights."""
+    """Raises UserError unless config and weights have the same sizes."""
     path = self.params.path
     shapes = weights.read_shapes(layout.params_file(path))
     config_sizes.check(self.config.model, shapes, path)
 
   def with_index(self, index_dir: Optional[str] = None) -> 'OpenModel':
-    """Loads an index of the corpus, embedded with the model's parameters.
+    """Returns this model with an index of the corpus, by default the newest.
 
     Args:
-      index_dir: An index version, or a directory of them; by default
-        `newest_index`.
+      index_dir: An index version, or a directory of versions.
 
     Raises:
-      UserError: The index is missing, damaged, or does not fit.
+      UserError: The index is missing, damaged, or from other parameters.
     """
     path = self._index_path(index_dir)
     index = storage.load(path, self.table.manifest['corpus_fingerprint'])
@@ -87,7 +74,7 @@ class OpenModel:
     if index.manifest['embedder_fingerprint'] != expected:
       raise errors.UserError(
         "An index must be embedded with the model's own parameters. Found "
-        f'{path}, embedded with others. Build it again with bin.build_index.'
+        f'other parameters in {path}. Build it again with bin.build_index.'
       )
     return dataclasses.replace(self, index=index)
 
@@ -120,15 +107,14 @@ def open_model(
   """Opens a model directory.
 
   Args:
-    model_dir: Model directory.
-    parts: Parts that it must have.
-    optional: Parts that are built if it has them.
-    table: Corpus that the model is used with.
+    parts: Parts to build; the model must have them.
+    optional: Parts to build if the model has them.
+    table: Corpus to use the model with.
     flag: Flag that names `model_dir`, for the error.
 
   Raises:
-    UserError: Something is missing or damaged, or the corpus has another
-      vocabulary.
+    UserError: A file is missing or damaged, the model lacks a part, or the
+      corpus has another vocabulary.
   """
   opened = _open_directory(model_dir)
   if table is not None:
@@ -154,7 +140,6 @@ def open_model(
 
 
 def _open_directory(path: str) -> OpenModel:
-  """Finds config, vocabulary and newest versions."""
   vocab_file = layout.vocab_file(path)
   sentencepiece_file = layout.sentencepiece_file(path)
   has_sentencepieces = tf.io.gfile.exists(sentencepiece_file)
@@ -199,12 +184,12 @@ def check_vocabulary(
 
 
 def read_params(params: versions.Version) -> dict[str, np.ndarray]:
-  """Reads a version of parameters; UserError if they are damaged."""
+  """Returns a version of parameters; raises UserError if damaged."""
   versions.verify(params.path)
   return weights.read(layout.params_file(params.path))
 
 
 def load_version(model: realm_model.RealmModel, path: str) -> None:
-  """Loads parameters of a version; UserError if `model` needs more of them."""
+  """Loads a version's parameters; raises UserError if `model` needs others."""
   arrays = weights.read(layout.params_file(path))
   realm_model.require_parts(model.load(arrays), path)

@@ -1,4 +1,4 @@
-"""Embeds queries: wordpieces -> [B, D]."""
+"""Embeds queries."""
 
 from collections.abc import Callable
 
@@ -19,14 +19,11 @@ def compile_embedding(
   *,
   any_size: bool = False,
 ) -> Embed:
-  """Returns the compiled query embedder, wordpieces to embeddings.
-
-  It reads the model's variables at each call: tuned or swapped parameters take
-  effect at once.
+  """Returns the compiled query embedder, which reads the current variables.
 
   Args:
-    any_size: Compiles one graph for all shapes, so no question waits for a
-      compilation. By default each shape has its own, as accelerators need it.
+    any_size: Whether one graph serves all shapes, so that no question waits for
+      a compilation. By default each shape has its own: accelerators need it.
   """
   signature = [tf.TensorSpec([None, None], tf.int32)] if any_size else None
 

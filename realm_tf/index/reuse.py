@@ -1,8 +1,8 @@
 """Takes the embeddings of unchanged blocks from an older index version.
 
-The same block, embedded by the same parameters, has the same embedding in any
-corpus; blocks are told apart by the hash of title and body. Only new articles
-are embedded, and parameters that differ only in the reader cost nothing.
+Blocks with the same hash of title and body have the same embedding in any
+corpus, as long as the embedder's parameters are the same. Only new blocks are
+embedded. A change of the reader's parameters costs nothing.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ from realm_tf.index import storage
 from realm_tf.index import version_work
 from realm_tf.rundir import versions
 
-# Fields of a plan that decide about the embedding of a block.
+# Fields of a plan that determine the embedding of a block.
 _SAME = (
   'embedder_fingerprint',
   'block_tokens',
@@ -28,11 +28,7 @@ _SAME = (
 
 
 class Base:
-  """An older version, whose embeddings are found by the hash of a block.
-
-  Raises:
-    UserError: The version is damaged, or embedded in another way.
-  """
+  """An older version; UserError if damaged, or embedded differently."""
 
   def __init__(self, path: str, plan: index_plan.Plan):
     manifest = storage.read_manifest(path)
@@ -40,9 +36,9 @@ class Base:
       expected, found = str(getattr(plan, name)), str(manifest[name])
       if found != expected:
         raise errors.UserError(
-          'Embeddings can only be reused of an index that was embedded in the '
-          f'same way. Found {name} {found[:12]} in {path}, and {expected[:12]} '
-          'here. Build the index without it.'
+          'A reused index must have been embedded in the same way. Found '
+          f'{name} {found[:12]} in {path}, and {expected[:12]} here. Build the '
+          'index without it.'
         )
     versions.verify(path)
     self._embeddings = storage.read_embeddings(path, manifest)
@@ -57,12 +53,13 @@ class Base:
     block_ids: np.ndarray,
     progress: Callable[[int], None],
   ) -> np.ndarray:
-    """Returns embeddings of blocks, float32 [n, D]; embeds only unknown ones.
+    """Returns embeddings of blocks, float32 [n, D]; embeds only unknown blocks.
 
     Args:
       all_hashes: Hashes of the corpus's blocks, uint64 [N].
+      embed_new: Embeds unknown blocks.
       block_ids: int64 [n].
-      progress: Called with the number of blocks taken over.
+      progress: Called with the number of reused or newly embedded blocks.
     """
     is_known, old = self.find(np.asarray(all_hashes[block_ids]))
     progress(len(old))
@@ -75,8 +72,7 @@ class Base:
   def find(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Finds blocks by their hashes, uint64 [n].
 
-    Returns:
-      Which are known, bool [n], and the embeddings of these, float32 [m, D].
+    Returns whether each is known, bool [n], and the embeddings of known blocks.
     """
     if not len(self._sorted):
       return np.zeros(len(hashes), bool), self._embeddings[0:0]

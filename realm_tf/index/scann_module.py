@@ -1,10 +1,8 @@
-"""ScaNN's search as an op of a graph, for SavedModels: its other adapter.
+"""ScaNN's search as a TensorFlow op, for SavedModels.
 
-  embeddings -> partitions and codes as variables -> ids and scores
-
-As `scann_searcher`, without second partitions for blocks (SOAR), which ScaNN's
-TensorFlow ops lack. The op that makes the searcher of the variables does so
-once per process, and keeps it under a name for good: so the name is unique.
+Unlike in `scann_searcher`, blocks have no second partition (SOAR): ScaNN's ops
+lack it. An op makes the searcher from variables once per process and keeps it
+under a name forever. The name must be unique.
 """
 
 import uuid
@@ -20,7 +18,7 @@ from realm_tf.index import searcher
 from realm_tf.index import tuning
 from realm_tf.records import null_block
 
-# In the order of the op's arguments.
+# The op's arguments, in order.
 _STATE = (
   'dataset',
   'scann_config',
@@ -35,10 +33,9 @@ _STATE = (
 
 
 class ScannModule(tf.Module):
-  """Searches N blocks approximately, inside a graph; made by `build`.
+  """Searches blocks approximately, inside a graph; made by `build`.
 
-  It is a `searcher.ApproximateSearcher` but for `save`, so that it is tuned as
-  the others are.
+  The class is a `searcher.ApproximateSearcher` without `save`.
   """
 
   def __init__(
@@ -58,15 +55,11 @@ class ScannModule(tf.Module):
   def build(
     cls, embeddings: np.ndarray, config: config_lib.IndexConfig
   ) -> 'ScannModule':
-    """Builds a searcher over float32 `embeddings`, [N, D].
-
-    Raises:
-      UserError: There are too few blocks.
-    """
+    """Builds a searcher over float32 [N, D]; UserError if N is too small."""
     number = len(embeddings)
     if number < tuning.MIN_BLOCKS:
       raise errors.UserError(
-        f'--searcher=scann needs {tuning.MIN_BLOCKS} blocks or more. '
+        f'--searcher=scann must search {tuning.MIN_BLOCKS} blocks or more. '
         f'Found {number}. Use --searcher=exact.'
       )
     leaves, effort = tuning.untuned(config, number)
@@ -77,16 +70,14 @@ class ScannModule(tf.Module):
     return cls(state, f'realm_tf-{uuid.uuid4()}', leaves, effort)
 
   def with_effort(self, effort: searcher.Effort) -> 'ScannModule':
-    """Returns a searcher over the same memory that spends `effort`."""
     return ScannModule(self._state, self._shared_name, self.num_leaves, effort)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """Returns the top `k` of each query."""
     found = self.find(tf.constant(queries, tf.float32), k)
     return searcher.Neighbors(*(values.numpy() for values in found))
 
   def find(self, queries: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns what `search` does, as tensors and inside a graph, [B, k]."""
+    """Returns ids and scores of the top `k` as tensors, [B, k]."""
     # The op refuses an empty batch.
     number = tf.shape(queries)[0]
     padded = tf.pad(queries, [[0, tf.cast(number == 0, tf.int32)], [0, 0]])
@@ -102,14 +93,14 @@ class ScannModule(tf.Module):
       self.effort.leaves_to_search,
       False,
     )
-    # It returns no more columns than the longest row of blocks it found.
+    # The op returns fewer than k columns if no query has k hits.
     missing = [[0, 0], [0, k - tf.shape(ids)[1]]]
     ids = tf.pad(ids, missing)
     scores = tf.pad(scores, missing, constant_values=-float('inf'))
     ids, scores = (
       tf.ensure_shape(values[:number], [None, k]) for values in (ids, scores)
     )
-    # What was not found has id 0 and a score of NaN.
+    # ScaNN pads missing hits with id 0 and a score of NaN.
     found = tf.math.is_finite(scores)
     return (
       tf.where(found, ids, null_block.ID),

@@ -1,11 +1,9 @@
-"""A ScaNN searcher in a process of its own, for readers that must not stall.
+"""A ScaNN searcher in a child process, for trainers that must not stall.
 
-  queries [Q, D] -> pipe -> child with the searcher -> pipe -> neighbours
-
-ScaNN holds Python's lock all the while it loads: two seconds a million blocks,
-half a minute for the paper's index. A trainer that loaded it in a thread could
-begin no step meanwhile. The child ends when its searcher is let go, or with the
-parent, however that ends; so its memory is free at once.
+ScaNN holds Python's lock while it loads: two seconds per million blocks, half a
+minute for the paper's index. Loaded in a thread, it would stop training for
+that time. The child ends, and frees its memory, when its searcher is garbage or
+the parent ends.
 """
 
 from collections.abc import Mapping
@@ -24,14 +22,13 @@ import numpy as np
 from realm_tf.index import searcher as searcher_lib
 
 _REQUEST = struct.Struct('=qqq')  # Q, D and k; float32 [Q, D] follows.
-_READY = b'ready'  # Each reply is int32 and float32 [Q, k].
-# A training step that computes on the same cores goes first. One that waits for
-# this search leaves them to it.
+_READY = b'ready'  # Replies follow, each int32 and float32 [Q, k].
+# A training step on the same cores goes first, unless it waits for this search.
 _NICE = 10
 
 
 class ScannProcess:
-  """The parent's side; made by `load`."""
+  """The searcher as the parent sees it; made by `load`."""
 
   def __init__(self, process: subprocess.Popen):
     self._process = process
@@ -47,10 +44,9 @@ class ScannProcess:
     num_leaves: int,
     efforts: Mapping[int, searcher_lib.Effort],
   ) -> 'ScannProcess':
-    """Loads what `ScannSearcher.save` wrote into a local directory.
+    """Starts a child that loads what `ScannSearcher.save` wrote.
 
-    Raises:
-      OSError: The child could not load it; its stderr says why.
+    A failure is an OSError; the child's stderr has the reason.
     """
     process = subprocess.Popen(
       [sys.executable, '-m', __name__, directory, str(num_leaves)]
@@ -70,7 +66,7 @@ class ScannProcess:
     return searcher
 
   def search(self, queries: np.ndarray, k: int) -> searcher_lib.Neighbors:
-    """Returns the top `k` of each query; OSError if the child is gone."""
+    """Returns the top `k` of each query; OSError if the child has ended."""
     queries = np.ascontiguousarray(queries, np.float32)
     with self._lock:
       self._requests.write(_REQUEST.pack(*queries.shape, k))
@@ -91,21 +87,21 @@ class ScannProcess:
 
 
 def _end(process: Any) -> None:
-  with contextlib.suppress(OSError):  # It may be gone with a request unread.
-    process.stdin.close()  # It waits for nothing else.
+  with contextlib.suppress(OSError):  # A dead child leaves requests unread.
+    process.stdin.close()  # The child ends at the end of its input.
   process.stdout.close()
   process.wait()
 
 
 def _serve(directory: str, num_leaves: str, efforts_json: str) -> None:
-  """Answers requests until there can be no more."""
+  """Answers requests until the parent closes the pipe."""
   os.nice(_NICE)
-  # ScaNN imports TensorFlow where it can: seconds, and memory, for nothing.
+  # ScaNN would import TensorFlow, which costs seconds and memory.
   sys.modules['tensorflow'] = None
   from realm_tf.index import scann_searcher
 
   requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), 'wb')
-  os.dup2(2, 1)  # What a library prints must not get among the replies.
+  os.dup2(2, 1)  # Keeps libraries' prints out of the replies.
   efforts = {k: searcher_lib.Effort(*e) for k, e in json.loads(efforts_json)}
   loaded = scann_searcher.ScannSearcher.load(
     directory, int(num_leaves), next(iter(efforts.values()))

@@ -1,11 +1,9 @@
 """Approximate search by ScaNN, through its pybind API.
 
-Partitions (Guo et al. 2020, https://arxiv.org/abs/1908.10396) with a second one
-for each block (SOAR, Sun et al. 2024, https://arxiv.org/abs/2404.00774), codes
-of 4 bits for 2 dimensions, then rescoring.
-
-The pybind searcher frees its memory with the object and swaps cleanly; the
-TensorFlow-op searcher keeps a resource that outlives it.
+Partitions (Guo et al. 2020, https://arxiv.org/abs/1908.10396), a second one for
+each block (SOAR, Sun et al. 2024, https://arxiv.org/abs/2404.00774), codes of 4
+bits for 2 dimensions, then rescoring. A pybind searcher's memory is freed with
+the object; the TensorFlow op's memory is not.
 """
 
 from collections.abc import Callable
@@ -21,9 +19,9 @@ from realm_tf.index import searcher
 from realm_tf.index import tuning
 
 _SOAR_LAMBDA = 1.5
-_MIN_SPILLING_BLOCKS = 1000  # Below, a second partition finds nothing more.
+_MIN_SPILLING_BLOCKS = 1000  # With fewer, a second partition does not help.
 _TRAINING_BLOCKS = 250_000
-_QUERIES_PER_TASK = 256  # A thread's share of a batch is at most this.
+_QUERIES_PER_TASK = 256  # At most; a batch is split over threads.
 
 
 class ScannSearcher(searcher.ApproximateSearcher):
@@ -38,9 +36,9 @@ class ScannSearcher(searcher.ApproximateSearcher):
   def build(
     cls, embeddings: np.ndarray, config: config_lib.IndexConfig
   ) -> 'ScannSearcher':
-    """Builds a searcher over float32 `embeddings`, [N, D], N >= MIN_BLOCKS.
+    """Builds a searcher over float32 [N, D], N >= `tuning.MIN_BLOCKS`.
 
-    They may be memory-mapped: ScaNN copies them once, Python does not.
+    Memory-mapped embeddings are copied only once, by ScaNN.
     """
     num_blocks = len(embeddings)
     leaves, effort = tuning.untuned(config, num_blocks)
@@ -59,21 +57,20 @@ class ScannSearcher(searcher.ApproximateSearcher):
   def load(
     cls, directory: str, num_leaves: int, effort: searcher.Effort
   ) -> 'ScannSearcher':
-    """Loads what `save` wrote into a local directory."""
+    """Loads the files that `save` wrote into a local directory."""
     with open(os.path.join(directory, 'scann_assets.pbtxt')) as file:
       assets = file.read()
-    # Not by `load_searcher`: that one unpickles a file if there is one.
+    # `load_searcher` might unpickle a file.
     handle = scann_ops_pybind.ScannSearcher(
       scann_ops_pybind.scann_pybind.ScannNumpy(directory, assets)
     )
     return cls(handle, num_leaves, effort)
 
   def save(self, directory: str) -> None:
-    """Writes the searcher into a local directory, which may be moved."""
+    """Writes the searcher into a local directory, which can be moved."""
     self._handle.serialize(directory, relative_path=True)
 
   def search(self, queries: np.ndarray, k: int) -> searcher.Neighbors:
-    """Returns the top `k` of each query."""
     queries = np.ascontiguousarray(queries, np.float32)
     options = {
       'final_num_neighbors': k,
@@ -87,7 +84,7 @@ class ScannSearcher(searcher.ApproximateSearcher):
     ids, scores = self._handle.search_batched_parallel(
       queries, batch_size=min(_QUERIES_PER_TASK, share), **options
     )
-    # ScaNN pads what it did not find with id 0 and a score of NaN.
+    # ScaNN pads missing hits with id 0 and a score of NaN.
     return searcher.mark_missing(ids, scores)
 
 
@@ -98,12 +95,12 @@ def prepare(
   effort: searcher.Effort,
   **tree_options: Any,
 ) -> Any:
-  """Returns a ScaNN builder, ready to build a searcher without rescoring."""
+  """Returns a configured ScaNN builder, without rescoring."""
   number = len(embeddings)
   builder = make_builder(
     np.ascontiguousarray(embeddings, np.float32), 10, 'dot_product'
   )
-  # No random start: the same index every time.
+  # No random start, so that each build gives the same index.
   builder = builder.tree(
     leaves,
     effort.leaves_to_search,

@@ -1,10 +1,7 @@
-"""Builds, tunes, writes and reads the searcher of an index, by its kind.
+"""Builds, tunes, writes and reads the searcher of an index.
 
-  embeddings + config (+ held-out queries) -> [this file] -> searcher, settings
-
-An exact searcher has no files: it is made of the embeddings and the settings,
-which stand in the manifest. Searchers are imported when first needed: some load
-slowly.
+An exact searcher has no files: the embeddings and the settings in the manifest
+suffice. Searchers are imported when first used, since some load slowly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,12 +24,13 @@ from realm_tf.rundir import json_shapes
 
 _EXACT_KINDS = ('brute_force', 'device')
 _TOP = 10
+# The effort for a tuned k; 'measured', the recall there, may be missing.
 _EFFORT = {
   'k': json_shapes.count(1),
   'leaves_to_search': json_shapes.count(1),
   'num_to_rescore': json_shapes.COUNT,
 }
-# What a manifest says of an index's searcher.
+# The field 'searcher' of an index's manifest.
 SHAPE = json_shapes.object_of(
   {
     'kind': json_shapes.one_of(*_EXACT_KINDS, 'scann', 'faiss', 'milvus'),
@@ -47,23 +45,16 @@ SHAPE = json_shapes.object_of(
 
 
 class Built(NamedTuple):
-  """A searcher and how it was made.
-
-  Attributes:
-    searcher: Ready to search, as tuned.
-    settings: Fields of `SHAPE`. Of an approximate searcher, `efforts` are what
-      is searched for each tuned k, with the recall 'measured' there.
-  """
+  """A searcher and its settings, for the manifest."""
 
   searcher: searcher_lib.Searcher
-  settings: dict[str, Any]
+  settings: dict[str, Any]  # Fields of `SHAPE`.
 
 
 def kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
-  """Returns which searcher `num_blocks` blocks get: never 'auto'.
+  """Returns the kind of searcher for `num_blocks` blocks: never 'auto'.
 
-  An approximate one cannot be trained on a few blocks; they are searched
-  exactly.
+  Blocks too few to train an approximate searcher are searched exactly.
   """
   if is_exact(config.searcher):
     return config.searcher
@@ -75,7 +66,7 @@ def kind(config: config_lib.IndexConfig, num_blocks: int) -> str:
 
 
 def is_exact(chosen: str) -> bool:
-  """Returns whether searchers of a kind find the exact top blocks."""
+  """Returns whether searchers of a kind are exact."""
   return chosen in _EXACT_KINDS
 
 
@@ -85,23 +76,19 @@ def build(
   queries: Optional[np.ndarray] = None,
   ks: Sequence[int] = (_TOP,),
 ) -> Built:
-  """Builds the searcher of the config, and tunes it on `queries`.
+  """Builds the config's searcher, and tunes it on `queries`.
 
   Args:
     embeddings: float32 [N, D]; may be memory-mapped.
-    config: Kind of searcher, and its settings.
-    queries: float32 [Q, D], held out; without them, or with a target of 0, the
-      effort is that of the config.
+    queries: float32 [Q, D], held out. Without queries, or with a recall target
+      of 0, the config sets the effort.
     ks: Numbers of blocks that jobs search for.
-
-  Raises:
-    UserError: The searcher's package is not installed.
   """
   chosen = kind(config, len(embeddings))
   if is_exact(chosen):
     settings: dict[str, Any] = {'kind': chosen}
     if chosen == 'device' and config.storage_dtype == 'bfloat16':
-      settings['dtype'] = 'bfloat16'  # So it is on disk already.
+      settings['dtype'] = 'bfloat16'  # The dtype on disk.
     return Built(_exact(settings, embeddings), settings)
   searcher = _adapter(chosen).build(embeddings, config)
   settings = {
@@ -125,12 +112,12 @@ def tune(
   queries: np.ndarray,
   ks: Sequence[int] = (_TOP,),
 ) -> Built:
-  """Returns an approximate searcher with the efforts that `queries` need.
+  """Returns the approximate searcher with efforts tuned on `queries`.
 
   Args:
     built: Result of `build` without queries.
-    queries: float32 [Q, D], held out; at least one.
-    ks: Numbers of blocks that jobs search for; each is tuned for.
+    queries: float32 [Q, D], held out; Q > 0.
+    ks: Numbers of blocks that jobs search for; each gets its effort.
   """
   searcher: Any = built.searcher
   num_blocks = len(embeddings)
@@ -171,16 +158,13 @@ def load(
   embeddings: np.ndarray,
   own_process: bool = False,
 ) -> searcher_lib.Searcher:
-  """Loads a searcher as it was tuned.
+  """Loads a searcher with its tuned efforts.
 
   Args:
     directory: Directory that `save` wrote; not read for an exact searcher.
-    embeddings: float [N, D] that it was built of.
-    own_process: Whether ScaNN, which holds Python's lock while it loads, gets
-      a process of its own; see `scann_process`.
-
-  Raises:
-    UserError: The searcher's package is not installed.
+    embeddings: float [N, D] from which the searcher was built.
+    own_process: Whether ScaNN runs in a process of its own, since it holds
+      Python's lock while it loads.
   """
   if is_exact(settings['kind']):
     return _exact(settings, embeddings)
@@ -188,7 +172,7 @@ def load(
   leaves = settings['num_leaves']
   on_disk = settings.get('vectors') == 'disk'
   with _local(directory) as path:
-    # Codes alone load fast.
+    # With vectors on disk, ScaNN loads fast enough for a thread.
     if own_process and settings['kind'] == 'scann' and not on_disk:
       return scann_process.ScannProcess.load(path, leaves, efforts)
     searcher = _adapter(settings['kind']).load(
@@ -200,18 +184,14 @@ def load(
 
 
 def publish(settings: dict[str, Any], directory: str, name: str) -> None:
-  """Makes a saved searcher the one that a server's other users find.
-
-  Args:
-    name: The same for all versions of an index.
-  """
+  """Lets a server's other users find a saved searcher as `name`."""
   if settings['kind'] == 'milvus':
     with _local(directory) as path:
       _adapter('milvus').publish(path, name)
 
 
 def release(settings: dict[str, Any], directory: str) -> None:
-  """Drops what a saved searcher holds on a server, if anything."""
+  """Drops a saved searcher's data on a server."""
   if settings['kind'] == 'milvus':
     with _local(directory) as path:
       _adapter('milvus').drop(path)
@@ -220,7 +200,6 @@ def release(settings: dict[str, Any], directory: str) -> None:
 def _efforts(
   settings: dict[str, Any], directory: str
 ) -> dict[int, searcher_lib.Effort]:
-  """Returns k -> effort of an approximate searcher."""
   rows = settings.get('efforts')
   if not rows or 'num_leaves' not in settings:
     raise errors.UserError(
@@ -268,7 +247,7 @@ def _is_remote(directory: str) -> bool:
 
 @contextlib.contextmanager
 def _local(directory: str) -> Iterator[str]:
-  """Gives a local directory with the files of `directory`."""
+  """Yields a local directory with the files of `directory`."""
   if not _is_remote(directory):
     yield directory
     return
@@ -278,7 +257,7 @@ def _local(directory: str) -> Iterator[str]:
 
 
 def _copy(source: str, target: str) -> None:
-  # Neither library reads or writes anything but local files.
+  # The searchers' libraries read and write only local files.
   for name in tf.io.gfile.listdir(source):
     tf.io.gfile.copy(
       os.path.join(source, name), os.path.join(target, name), overwrite=True

@@ -1,12 +1,12 @@
 """Writes and reads index versions: embeddings, searcher and manifest.
 
 <root>/000000500/manifest.json      last: sizes, sha256, fingerprints, settings
-plan.json, params.safetensors       first; see index_plan
-embeddings-00003-WORKER.npy         a shard; see embedding_shards
-assets-WORKER/hashes.npy            uint64 [N], of the blocks; see reuse
-assets-WORKER/searcher/             what the searcher needs, if anything
+plan.json, params.safetensors       first (index_plan)
+embeddings-00003-WORKER.npy         a shard (embedding_shards)
+assets-WORKER/hashes.npy            hashes of the blocks, uint64 [N] (reuse)
+assets-WORKER/searcher/             files of the searcher, if any
 
-What workers write has their name: two that do the same never meet in a file.
+Files bear their worker's name, so two workers never write the same file.
 """
 
 from collections.abc import Sequence
@@ -48,19 +48,11 @@ _ADVICE = f'Build it again with {KIND.made_by}.'
 
 
 class Index(NamedTuple):
-  """A loaded index version.
+  """A loaded index version."""
 
-  Attributes:
-    step: Training step of its parameters.
-    path: Directory of the version.
-    embeddings: float32 [N, D], memory-mapped where the file system allows it.
-    searcher: Searcher over `embeddings`.
-    manifest: Manifest of the version.
-  """
-
-  step: int
+  step: int  # Training step of its parameters.
   path: str
-  embeddings: embedding_shards.Embeddings
+  embeddings: embedding_shards.Embeddings  # [N, D].
   searcher: searcher_lib.Searcher
   manifest: dict[str, Any]
 
@@ -73,7 +65,7 @@ def complete(
   hashes: np.ndarray,
   built: searchers.Built,
 ) -> versions.Version:
-  """Writes the searcher's assets, then the manifest, after all shards."""
+  """Writes the searcher's assets and the manifest, once all shards exist."""
   assets = f'assets-{worker_name}'
   directory = os.path.join(version.path, assets)
   tf.io.gfile.makedirs(directory)
@@ -105,12 +97,12 @@ def complete(
 
 
 def prune(root: str, keep: int, in_use: Sequence[int] = ()) -> None:
-  """Removes old index versions, with what they hold on a server."""
+  """Removes old index versions, and their data on a server."""
   versions.prune(root, keep, in_use, _release)
 
 
 def _release(path: str) -> None:
-  """Frees what a version holds outside of its directory, as far as it can."""
+  """Tries to remove a version's data on a server; logs a failure."""
   try:
     manifest = read_manifest(path)
     searchers.release(
@@ -118,17 +110,13 @@ def _release(path: str) -> None:
       _searcher_dir(os.path.join(path, manifest['assets'])),
     )
   except (errors.UserError, OSError, tf.errors.OpError) as error:
-    logging.warning('Removing %s alone: %s', path, error)
+    logging.warning('Data of %s may stay on its server: %s', path, error)
 
 
 def load(
   path: str, corpus_fingerprint: str, own_process: bool = False
 ) -> Index:
-  """Loads a version after checking all of it.
-
-  Raises:
-    UserError: A file is damaged, or the index is of another corpus.
-  """
+  """Loads a version; UserError if damaged, or of another corpus."""
   manifest = read_manifest(path)
   if manifest['corpus_fingerprint'] != corpus_fingerprint:
     raise errors.UserError(
@@ -172,7 +160,7 @@ def read_manifest(path: str) -> dict[str, Any]:
 def read_embeddings(
   path: str, manifest: dict[str, Any]
 ) -> embedding_shards.Embeddings:
-  """Opens the embeddings of a version; UserError if they do not fit."""
+  """Opens a version's embeddings; UserError if manifest and files differ."""
   shards = []
   for name, num_blocks in manifest['shards']:
     entry = manifest['files'][name]
@@ -191,7 +179,7 @@ def read_embeddings(
 
 
 def read_hashes(path: str, manifest: dict[str, Any]) -> np.ndarray:
-  """Returns the hashes of the blocks of a complete version, uint64 [N]."""
+  """Returns the hashes of a complete version's blocks, uint64 [N]."""
   hashes_file = _hashes_file(os.path.join(path, manifest['assets']))
   return npy_files.open_array(hashes_file, np.uint64, [manifest['num_blocks']])
 
@@ -199,7 +187,6 @@ def read_hashes(path: str, manifest: dict[str, Any]) -> np.ndarray:
 def _files(
   path: str, shards: Sequence[embedding_shards.Shard], directory: str
 ) -> dict[str, dict[str, Any]]:
-  """Returns the manifest's `files`: all that belongs to the version."""
   files = {
     shard.file: {'size': shard.size, 'sha256': shard.sha256} for shard in shards
   }
@@ -220,7 +207,7 @@ def _searcher_dir(assets: str) -> str:
 
 
 def check_same(path: str, plan: index_plan.Plan) -> None:
-  """Raises UserError unless the complete version at `path` is the plan's."""
+  """Raises UserError unless the complete version has the plan's content."""
   manifest = read_manifest(path)
   for name in ('corpus_fingerprint', 'params_fingerprint'):
     if manifest[name] != getattr(plan, name):

@@ -1,10 +1,8 @@
-"""Tunes how much an approximate searcher spends, by its recall.
+"""Tunes the effort of an approximate searcher to reach a recall.
 
-  searcher + held-out queries + k -> [this file] -> effort, measured recall
-
-Recall@k is the share of the exact top k blocks that are among the k found, as
-in the benchmark of Aumueller et al. 2018 (https://arxiv.org/abs/1807.05614).
-No clock is read, so the same index and queries give the same choice anywhere.
+Recall@k is the share of the exact top k blocks among the k found, as in the
+benchmark of Aumueller et al. 2018 (https://arxiv.org/abs/1807.05614). No time
+is measured: the same index and queries give the same effort on any machine.
 """
 
 from collections.abc import Sequence
@@ -17,35 +15,29 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf.index import searcher as searcher_lib
 
-_LEAVES_RATIO = 1.25  # Between two numbers of leaves that are tried.
-# Blocks to rescore, in multiples of k: fewer than k change nothing. Large k
-# need few times as many, and many would take minutes to try.
+_LEAVES_RATIO = 1.25  # Of successive numbers of leaves to try.
+# Multiples of k to rescore, up to max(_MOST_RESCORED, _MOST_MULTIPLE * k)
+# blocks. Larger numbers would take minutes to try, and large k need fewer.
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _MOST_RESCORED = 640
-_MOST_MULTIPLE = 16  # Where that is more.
-MIN_BLOCKS = 16  # Codebooks of 4 bits are trained on no fewer points.
-# Blocks scored by their codes in the time in which one is rescored.
+_MOST_MULTIPLE = 16
+MIN_BLOCKS = 16  # The fewest points to train a codebook of 4 bits on.
+# Blocks scored by codes in the time of rescoring one block.
 _BLOCKS_PER_RESCORE = 40
 
 
 class Choice(NamedTuple):
-  """An effort and the recall that it reaches.
-
-  Attributes:
-    effort: The cheapest one that reaches the target, else the largest.
-    recall: Measured share of the exact top blocks, in [0, 1].
-    num_tried: Efforts that were measured.
-  """
+  """The cheapest effort that reaches the target, else the largest."""
 
   effort: searcher_lib.Effort
-  recall: float
-  num_tried: int
+  recall: float  # Measured, in [0, 1].
+  num_tried: int  # Efforts that were measured.
 
 
 def untuned(
   config: config_lib.IndexConfig, num_blocks: int
 ) -> tuple[int, searcher_lib.Effort]:
-  """Returns the number of leaves and the effort that the config names."""
+  """Returns the config's number of leaves and effort."""
   leaves = config.num_leaves or max(1, round(math.sqrt(num_blocks)))
   leaves = min(leaves, num_blocks)
   to_search = max(1, math.ceil(leaves * config.leaves_to_search_fraction))
@@ -60,19 +52,18 @@ def tune(
   ks: Sequence[int],
   target: float,
 ) -> dict[int, Choice]:
-  """Returns the effort that each k needs.
+  """Returns the effort for each of `ks`, ascending.
 
   Args:
     queries: float32 [Q, D], held out.
-    expected_ids: Their exact top blocks, [Q, the largest k].
-    ks: Numbers of blocks that jobs will ask for, ascending.
-    target: Recall to reach; 0 keeps the searcher's effort, and only measures.
+    expected_ids: Exact top blocks of the queries, [Q, the largest k].
+    target: Recall to reach; 0 only measures the searcher's own effort.
   """
   choices, leaves = {}, 1
   for k in ks:
     candidates = [searcher.effort]
     if target:
-      # Too few leaves for a smaller k are too few for a larger one.
+      # A larger k needs at least the leaves of a smaller k.
       candidates = efforts(searcher.num_leaves, num_blocks, k, leaves)
     choice = choose(searcher, candidates, queries, expected_ids[:, :k], target)
     choices[k], leaves = choice, choice.effort.leaves_to_search
@@ -88,13 +79,8 @@ def tune(
 
 
 def recall(found_ids: np.ndarray, expected_ids: np.ndarray) -> float:
-  """Returns the share of `expected_ids`, [Q, k], that `found_ids` has.
-
-  Args:
-    found_ids: Integers [Q, K], -1 in places that were not filled.
-    expected_ids: Integers [Q, k].
-  """
-  # Row by row: all pairs at once take gigabytes where k is thousands.
+  """Returns the share of `expected_ids`, [Q, k], in `found_ids`, [Q, K]."""
+  # Row by row: all pairs at once take gigabytes if k is in the thousands.
   hits = sum(
     np.count_nonzero(np.isin(expected, found))
     for found, expected in zip(found_ids, expected_ids, strict=True)
@@ -105,16 +91,13 @@ def recall(found_ids: np.ndarray, expected_ids: np.ndarray) -> float:
 def efforts(
   num_leaves: int, num_blocks: int, k: int, min_leaves: int = 1
 ) -> list[searcher_lib.Effort]:
-  """Returns the efforts worth trying, the cheapest first.
+  """Returns the efforts to try for the top `k`, the cheapest first.
 
-  The cost is counted in blocks scored by their codes: those of the leaves
-  visited, and `_BLOCKS_PER_RESCORE` for each that is rescored.
+  The cost is the number of blocks in the visited leaves, plus
+  `_BLOCKS_PER_RESCORE` for each rescored block.
 
   Args:
-    num_leaves: Number of partitions.
-    num_blocks: Number of blocks, N.
-    k: Blocks that are asked for.
-    min_leaves: Fewest leaves to try, those of a smaller k.
+    min_leaves: Fewest leaves to try: the number that a smaller k needs.
   """
   leaves = [number for number in _geometric(num_leaves) if number >= min_leaves]
   most = max(_MOST_RESCORED, _MOST_MULTIPLE * k)
@@ -139,19 +122,18 @@ def choose(
   expected_ids: np.ndarray,
   target: float,
 ) -> Choice:
-  """Returns the first of `candidates` that reaches the target.
+  """Returns the first candidate that reaches the target.
+
+  If none does, logs a warning and returns the most thorough effort.
 
   Args:
     candidates: Efforts, the cheapest first.
     queries: float32 [Q, D], held out.
-    expected_ids: Their exact top k blocks, [Q, k].
+    expected_ids: Exact top k blocks of the queries, [Q, k].
     target: Recall@k, in [0, 1].
-
-  Returns:
-    The most thorough effort if none reaches the target; that is logged.
   """
   thorough = max(effort.num_to_rescore for effort in candidates)
-  # Leaves -> whether the most rescoring is enough there.
+  # Leaves -> whether rescoring the most hits reaches the target.
   within_reach: dict[int, bool] = {}
   num_tried = 0
 
@@ -184,7 +166,7 @@ def choose(
 
 
 def _geometric(largest: int) -> list[int]:
-  """Returns whole numbers from 1 to `largest`, each about a quarter above."""
+  """Returns integers from 1 to `largest`, in steps of about a quarter."""
   result, number = [], 1
   while number < largest:
     result.append(number)

@@ -1,7 +1,7 @@
 """Shares the building of one index version among workers.
 
-Each shard is a task; completing the version is the last one. Workers meet in a
-folder of the version, so a worker that starts after a crash does what is left.
+Each shard is a task; the last task completes the version. Workers coordinate in
+a folder of the version, so a worker that starts after a crash goes on.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from realm_tf.rundir import shared_work
 from realm_tf.rundir import versions
 from realm_tf.rundir import workers
 
-# (block ids int64 [n], function of the number embedded) -> float32 [n, D].
+# (block ids int64 [n], progress(number embedded)) -> float32 [n, D].
 EmbedRows = Callable[[np.ndarray, Callable[[int], None]], np.ndarray]
 _COMPLETE = 'complete'  # The last task.
 _RESULT = {
@@ -35,13 +35,13 @@ class Job(NamedTuple):
   """One worker's part of the work.
 
   Attributes:
-    number: Number of this worker, from 0; it begins with shards `number`,
-      `number` + `num_workers`, ...
-    num_workers: Expected workers; the work is done even if some are missing.
+    number: Number of this worker, from 0. The worker begins with shards
+      `number`, `number` + `num_workers`, ...
+    num_workers: Expected workers; the others do the shards of a missing one.
     takeover_secs: Seconds of silence after which another worker is dead.
-    wait: Called while other workers do all that is left.
+    wait: Called while other workers do all remaining tasks.
     watch: Called with the numbers of embedded blocks and of all blocks.
-    ends_overtaken: Whether to leave the version once a newer one is complete.
+    ends_overtaken: Whether to stop once a newer version is complete.
   """
 
   number: int = 0
@@ -56,7 +56,7 @@ ALONE = Job()
 
 
 class VersionWork:
-  """One worker's part in building the version at a path."""
+  """One worker's part in building a version."""
 
   def __init__(
     self, version: versions.Version, plan: index_plan.Plan, job: Job = ALONE
@@ -80,8 +80,8 @@ class VersionWork:
     """Works until the version is complete; returns False if overtaken.
 
     Args:
-      complete: Writes the manifest, from all shards and a part of file names
-        that no other worker has.
+      complete: Writes the manifest, given all shards and a unique part for
+        names of files.
     """
     path = self._version.path
     has_completed = False
@@ -101,7 +101,7 @@ class VersionWork:
       if has_completed:
         listed_files.remove_tree(self._directory)
     except (tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
-      # Another worker may have completed it, and clears up at the same time.
+      # Another worker completed the version and is removing the folder.
       if not versions.is_complete(path):
         raise
     return True
@@ -124,16 +124,15 @@ class VersionWork:
     )
 
   def make_shard(self, shard: int, embed_rows: EmbedRows) -> None:
-    """Embeds a shard unless it is done, for a caller that shares out shards.
+    """Embeds a shard unless it is done, for a caller that distributes shards.
 
-    No claim is taken: a retry must not wait for a worker that died, and if two
-    workers make one shard, the first counts.
+    No claim is taken, so a retry does not wait for a dead worker. If two
+    workers make a shard, the first counts.
     """
     if not self._tasks.num_done([_name(shard)]):
       self._embed(_name(shard), embed_rows)
 
   def _embed(self, task: str, embed_rows: EmbedRows) -> None:
-    """Embeds a shard, and writes its file and its result."""
     rows = self._plan.shard_rows(int(task))
     total = self._plan.num_blocks
     done = self._tasks.num_done(self._names) * self._plan.shard_blocks
@@ -154,21 +153,22 @@ class VersionWork:
       tf.io.gfile.remove(os.path.join(self._version.path, shard.file))
 
   def _shards(self) -> list[embedding_shards.Shard]:
-    """Returns all shards, once they are done; UserError if one is damaged."""
+    """Returns all shards; raises UserError if a result is damaged."""
     return [
       embedding_shards.Shard(*(result[name] for name in _RESULT))
       for result in self._tasks.results(self._names, _RESULT)
     ]
 
   def _unique_name(self) -> str:
-    """Returns a part of a file name; a worker may do a task again."""
+    """Returns a new part of a file name, as a worker may repeat a task."""
     return f'{self._name}-{uuid.uuid4().hex[:6]}'
 
 
 def _order(num_shards: int, number: int, num_workers: int) -> Iterator[int]:
-  """Yields all shards: this worker's, then the others', last ones first.
+  """Yields this worker's shards, then the others' in reverse.
 
-  Workers meet late, and none is idle while another lags behind.
+  Fast workers thus help slow ones from the end, and rarely choose the same
+  shard.
   """
   own = range(number, num_shards, num_workers)
   yield from own
