@@ -1,15 +1,13 @@
 """Rules by which an answer is right, and by which a block holds an answer.
 
-* Exact match and F1 compare normalized strings as ORQA does (Lee et al. 2019):
-  SQuAD's rule after Unicode decomposition, which deletes ASCII punctuation.
+* Exact match and F1 use ORQA's normalization (Lee et al. 2019): SQuAD's rule
+  after Unicode decomposition, which deletes ASCII punctuation.
 * A block holds an answer if it has the answer's words in a row. Punctuation
-  separates words, as in DPR's has_answer: deleting it would make "New
-  York-based" "new yorkbased", and 1.8 % of SQuAD's own paragraphs would lack
-  their answer (0.2 % with this rule).
+  separates words, as in DPR's has_answer; deleting it ("New York-based" -> "new
+  yorkbased") would lose the answer of 1.8 % of SQuAD's paragraphs, not 0.2 %.
 
-Training matches plain answers as ORQA does, wordpiece by wordpiece
-(`records.answer_spans`), because the reader learns spans of wordpieces. There,
-"the Louvre" is not "a Louvre", and "Israel" is in "Israeli" (israel, ##i).
+Training matches wordpieces as ORQA does (`records.answer_spans`): "the Louvre"
+is not "a Louvre", and "Israel" is in "Israeli" (israel, ##i).
 """
 
 import collections
@@ -41,10 +39,8 @@ def exact_match(
 ) -> bool:
   """Returns whether the prediction equals any of the answers.
 
-  Args:
-    regex: Whether the answers are regular expressions (CuratedTREC). Like DrQA
-      and ORQA, they are matched with the start of the raw prediction, in any
-      case. A match that takes too long fails.
+  With `regex`, an answer must match the start of the raw prediction, in any
+  case, as in DrQA and ORQA.
   """
   if regex:
     return any(_compile(a).matches_start(prediction) for a in answers)
@@ -53,37 +49,31 @@ def exact_match(
 
 
 def f1(prediction: str, answers: Sequence[str]) -> float:
-  """Returns SQuAD's word-overlap F1, in [0, 1], of the best reference."""
+  """Returns SQuAD's word-overlap F1 in [0, 1] with the best answer."""
   return max((_f1(prediction, answer) for answer in answers), default=0.0)
 
 
 def contains_answer(
   text: str, answers: Sequence[str], regex: bool = False
 ) -> bool:
-  """Returns whether any answer occurs in `text`.
+  """Returns whether any answer occurs in `text`, in any case.
 
-  Args:
-    regex: Whether the answers are regular expressions, to search in the raw
-      text in any case. Otherwise an answer's words must occur in a row, in any
-      case, with any punctuation and a, an or the between.
+  Without `regex` an answer's words must occur in a row; punctuation and a, an
+  or the may be between them.
   """
   return _contains(_searchable(text, regex), answers, regex)
 
 
 def find_matches(text: str, patterns: Sequence[str]) -> list[tuple[int, int]]:
-  """Returns the distinct (start, end) of all matches, sorted, in characters."""
+  """Returns the distinct character spans of all matches, sorted."""
   return sorted({span for p in patterns for span in _compile(p).spans(text)})
 
 
 class AnswerMatcher:
   """Finds blocks that hold an answer, and caches the words of blocks.
 
-  Questions retrieve the same blocks: with the cache, 10,000 questions with 20
-  blocks each take seconds rather than minutes.
-
-  Args:
-    read_texts: Maps block ids to the blocks' texts.
-    max_cached: Size at which the cache is emptied.
+  The cache shortens 10,000 questions with 20 blocks from minutes to seconds. At
+  `max_cached` blocks it is emptied.
   """
 
   def __init__(
@@ -101,15 +91,12 @@ class AnswerMatcher:
     answers: Sequence[Sequence[str]],
     regexes: Sequence[bool],
   ) -> np.ndarray:
-    """Returns which of each question's blocks hold one of its answers.
+    """Returns whether each block holds an answer, bool [B, K].
 
     Args:
       block_ids: int [B, K]; negative ids are no block.
       answers: Answers of each of B questions.
-      regexes: Whether these are regular expressions, B values.
-
-    Returns:
-      bool [B, K].
+      regexes: Whether each question's answers are regular expressions.
     """
     found = np.zeros(block_ids.shape, bool)
     for row, (ids, regex) in enumerate(zip(block_ids, regexes, strict=True)):
@@ -144,8 +131,8 @@ def _contains(searchable: str, answers: Sequence[str], regex: bool) -> bool:
 
 
 def _spaced_words(text: str) -> str:
-  """Returns all words but a, an and the, with single spaces around each."""
-  # NFC, so that an accent does not end a word.
+  """Returns the words, without a, an and the, with spaces around each."""
+  # A separate accent would end a word; NFC joins it.
   words = _WORD.findall(normal_forms.normalize('NFC', text).lower())
   return f' {" ".join(word for word in words if word not in _DROPPED)} '
 
@@ -164,5 +151,5 @@ def _f1(prediction: str, answer: str) -> float:
   shared = collections.Counter(predicted) & collections.Counter(expected)
   common = shared.total()
   if not common:
-    return float(predicted == expected)  # Both empty: equal.
+    return float(predicted == expected)  # Two empty texts are equal.
   return 2 * common / (len(predicted) + len(expected))

@@ -1,10 +1,7 @@
-"""BERT's basic tokenization, character by character, as `tokenizers` has it.
+"""BERT's basic tokenization by character: '東' -> ' 東 ', a word by itself.
 
-  a character -> its spelling in words, ' 東 ' for one that is a word by itself
-
-Hugging Face's tokenizers 0.22 has the tables of Unicode 8, and of 17 for lower
-case. characters.json has them, too: Python's own differ between its versions,
-and a character of another class would give other wordpieces.
+characters.json has the tables of Hugging Face's tokenizers 0.22: Unicode 8, and
+17 for lower case. Python's own tables differ between its versions.
 """
 
 import bisect
@@ -22,7 +19,7 @@ _TABLES = json.loads(
 
 
 def _bounds(ranges: str | list[str]) -> tuple[int, ...]:
-  """Parses 'first-last first-last' to first, last + 1, first, last + 1."""
+  """Parses hexadecimal 'first-last ...' to (first, last + 1, ...)."""
   text = ranges if isinstance(ranges, str) else ' '.join(ranges)
   pairs = (part.partition('-') for part in text.split())
   return tuple(
@@ -33,7 +30,7 @@ def _bounds(ranges: str | list[str]) -> tuple[int, ...]:
 
 
 def codes(bounds: tuple[int, ...]) -> Iterator[int]:
-  """Yields the numbers of all characters within `bounds`."""
+  """Yields the codes of all characters within `bounds`."""
   for first, stop in zip(bounds[::2], bounds[1::2], strict=True):
     yield from range(first, stop)
 
@@ -49,7 +46,7 @@ def _is_in(bounds: tuple[int, ...], character: str) -> bool:
 # Control, format and private characters, and U+FFFD.
 DROPPED = _bounds(_TABLES['dropped'])
 CHINESE = _bounds(_TABLES['chinese'])
-# Characters outside of these are neither decomposed nor lower-cased.
+# All characters that may be decomposed or lower-cased.
 _CHANGING = _bounds(_TABLES['changing'])
 # Categories P*, and ASCII's symbols.
 _PUNCTUATION = _characters(_TABLES['punctuation'])
@@ -57,7 +54,7 @@ _MARKS = _characters(_TABLES['marks'])  # Accents: category Mn.
 _SPACES = _characters(_TABLES['spaces'])
 # Characters newer than the table of decompositions.
 _WHOLE = _characters(_TABLES['whole'])
-# Capitals that Pythons differ in, by the distance of the small letter.
+# Capital -> small letter, where versions of Python differ.
 _NEW_LOWER = {
   capital: chr(ord(capital) + int(distance))
   for distance, capitals in _TABLES['new capitals'].items()
@@ -67,10 +64,9 @@ _NEW_LOWER = {
 
 @dataclasses.dataclass(frozen=True)
 class CharacterRules:
-  """Rules of a vocabulary; the default is BERT's uncased ones.
+  """Rules of a vocabulary, by default BERT's uncased ones.
 
   Attributes:
-    lowercase: Whether letters become lower case.
     strip_accents: Whether characters are decomposed and lose their accents.
     split_chinese: Whether each Chinese character is a word.
     clean_text: Whether control characters are dropped.
@@ -82,7 +78,7 @@ class CharacterRules:
   clean_text: bool = True
 
   def spell(self, character: str) -> str:
-    """Returns what a character becomes, with spaces where words end."""
+    """Returns a character's normalized form, with spaces where words end."""
     if self.clean_text and _is_in(DROPPED, character):
       return ''
     spelled = character
@@ -97,7 +93,7 @@ class CharacterRules:
     return spelled
 
   def is_word(self, text: str) -> bool:
-    """Returns whether a text of final form is one word."""
+    """Returns whether a normalized text is one word."""
     if not text or not _SPACES.isdisjoint(text):
       return False
     return len(text) == 1 or not any(
@@ -110,22 +106,21 @@ UNCASED = CharacterRules()
 
 
 def is_mark(character: str) -> bool:
-  """Returns whether a character is an accent."""
+  """Returns whether a character is an accent (category Mn)."""
   return character in _MARKS
 
 
 @functools.cache
 def irregular(rules: CharacterRules) -> dict[int, str]:
-  """Returns the characters that do not stay as they are, and their spelling.
+  """Returns code -> spelling of all characters that change.
 
-  Those that are only dropped, or only set apart as Chinese, may be missing.
+  Characters that are only dropped or only split as Chinese may be missing.
   """
   pairs = ((code, rules.spell(chr(code))) for code in codes(_CHANGING))
   return {code: spelled for code, spelled in pairs if spelled != chr(code)}
 
 
 def _apart(character: str) -> str:
-  """Returns a space for white space, and punctuation between spaces."""
   if character in _SPACES:
     return ' '
   return f' {character} ' if character in _PUNCTUATION else character

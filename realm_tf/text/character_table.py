@@ -1,12 +1,8 @@
-"""Spells texts by `character_rules`, with the origin of each character.
+"""Normalizes texts by `character_rules` for tensorflow_text's wordpiece op.
 
-  texts -> [this file] -> one normalized text in the alphabet of a vocabulary
-
-tensorflow_text's FastWordpieceTokenizer splits into words by tables of its own,
-which are not BERT's. So it gets no character about which the two could differ:
-beyond ASCII, each character of the vocabulary has a letter that stands in for
-it, in the pieces and in the texts, and all others have one letter. Spaces stand
-where BERT ends a word.
+FastWordpieceTokenizer splits words by other tables than BERT's. So each of the
+vocabulary's characters beyond ASCII is replaced by a letter, in pieces and in
+texts; all other characters share one letter. Spaces mark BERT's word ends.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,26 +13,26 @@ import numpy as np
 
 from realm_tf.text import character_rules
 
-MAX_WORD = 100  # BERT makes [UNK] of longer words.
-# Letters of all versions of Unicode, short ones first, then private characters.
+MAX_WORD = 100  # Characters; a longer word is [UNK] in BERT.
+# Letters in all versions of Unicode, those with short UTF-8 first.
 _LETTERS = ((0x100, 0x250), (0x400, 0x482), (0x48A, 0x530), (0xAC00, 0xD7A4))
 _PRIVATE = (0x100000, 0x10FFF0)
-NEVER = '\U0010ffff'  # Begins pieces that no text has.
+NEVER = '\U0010ffff'  # Begins pieces that no text can have.
 _SPACE = ord(' ')
 _PAGE = 64  # Characters.
 _ODD = np.uint32(0xFFFFFFFF)
 ENDS_WORD = np.array(
   [32 <= i < 127 and not chr(i).isalnum() for i in range(129)]
-)  # The last is for all characters beyond ASCII.
+)  # The last entry is for all characters beyond ASCII.
 
 
 class Spelled(NamedTuple):
   """Normalized texts, joined with spaces.
 
   Attributes:
-    codes: The N normalized characters, uint32.
-    origins: Index in the joined texts of each, int32 [N]; None for 0, 1, 2, ...
-    marks: Indices in the joined texts of accents that were dropped, sorted.
+    codes: Normalized characters, uint32 [N].
+    origins: Index of each in the joined input, int32 [N]; None for 0, 1, 2, ...
+    marks: Sorted indices in the joined input of dropped accents.
   """
 
   codes: np.ndarray
@@ -45,17 +41,18 @@ class Spelled(NamedTuple):
 
 
 class CharacterTable:
-  """What each character becomes: an action, with a row of characters.
+  """Table of A actions; an action replaces a character by 0 to n others.
 
   Args:
-    pieces: All wordpieces, without the prefix of those that continue a word.
+    pieces: All wordpieces, without the prefix '##'.
 
   Attributes:
     actions: Action of each character, int32 [0x110000].
+    outputs: Characters of all actions, concatenated, uint32.
     starts: First of each action's characters in `outputs`, int64 [A].
     sizes: Number of each action's characters, int64 [A].
-    unknown: The letter that stands for characters that no piece has.
-    mark: Action of accents that are dropped.
+    unknown: Letter for all characters that are in no piece.
+    mark: Action of a dropped accent.
   """
 
   def __init__(
@@ -81,8 +78,8 @@ class CharacterTable:
     }
     spellings.update(character_rules.irregular(rules))
     for code, spelled in spellings.items():
-      if code < 128:
-        spelled = spelled.strip() or spelled  # The op ends words at these.
+      if code < 128:  # The op itself ends words at ASCII punctuation.
+        spelled = spelled.strip() or spelled
       actions[code] = numbers.setdefault(
         ''.join(
           c if c.isascii() else self._letters.get(c, unknown) for c in spelled
@@ -96,12 +93,12 @@ class CharacterTable:
     self.sizes = np.array([len(row) for row in rows], np.int64)
     self.starts = np.cumsum(self.sizes) - self.sizes
     self.outputs = _codes(''.join(rows))
-    # What it becomes, or _ODD if that is not one character.
+    # Each character's output, or _ODD if it is not one character.
     single = np.append(self.outputs, np.uint32(0))[self.starts]
     self._single = np.where(self.sizes == 1, single, _ODD)[actions]
 
   def letters(self, piece: str) -> str:
-    """Returns a wordpiece in the letters that stand in for its characters."""
+    """Returns a wordpiece with its characters replaced by their letters."""
     if piece.isascii():
       return piece
     return ''.join(self._letters.get(c, c) for c in piece)
@@ -117,8 +114,8 @@ class CharacterTable:
     actions = self.actions[given[odd]]
     sizes = self.sizes[actions]
     begins = odd + np.cumsum(sizes - 1) - (sizes - 1)
-    # From one character to the next it is one step in the given ones, but two
-    # over a dropped one, and none inside of what one becomes.
+    # Steps of the input index between outputs: 1, but 2 over a dropped input,
+    # and 0 within the outputs of one input.
     steps = np.ones(len(given) + np.sum(sizes - 1) + 1, np.int32)
     np.add.at(steps, begins[sizes == 0], 1)
     for place in range(1, max(sizes)):
@@ -137,9 +134,7 @@ class CharacterTable:
   def pages(self) -> tuple[np.ndarray, np.ndarray]:
     """Returns `actions` in a tenth of the space, for graphs.
 
-    Returns:
-      Row of each page of characters, int32, and the different rows, int32 [R,
-      characters of a page].
+    First the row of each page, int32; then the rows, int32 [R, page length].
     """
     rows, pages = np.unique(
       self.actions.reshape(-1, _PAGE), axis=0, return_inverse=True
@@ -148,12 +143,12 @@ class CharacterTable:
 
 
 def _codes(text: str) -> np.ndarray:
-  # '?' replaces a lone surrogate, which JSON may hold.
+  # '?' replaces a lone surrogate, which JSON may contain.
   return np.frombuffer(text.encode('utf-32-le', 'replace'), '<u4')
 
 
 def _hide_long_words(codes: np.ndarray, unknown: int) -> None:
-  """Makes words above MAX_WORD characters of one that is unknown."""
+  """Replaces the characters of words above MAX_WORD by `unknown`."""
   spaces = np.flatnonzero(codes == _SPACE)
   if np.diff(spaces, prepend=-1, append=len(codes)).max() <= MAX_WORD + 1:
     return

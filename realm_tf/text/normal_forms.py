@@ -1,7 +1,6 @@
-"""Unicode's normal forms in linear time, for texts from outside.
+"""Unicode's normal forms in linear time, for untrusted texts.
 
-`unicodedata` sorts the marks behind a letter by insertion: 40,000 of them in
-the wrong order take 6 seconds.
+With `unicodedata` alone, 40,000 unsorted marks of a letter take 6 seconds.
 """
 
 import itertools
@@ -9,7 +8,7 @@ import re
 from typing import Literal
 import unicodedata
 
-_MANY_MARKS = re.compile(r'[^\w\s]{32,}')  # Or punctuation, which stays.
+_MANY_MARKS = re.compile(r'[^\w\s]{32,}')  # Or punctuation; it is unchanged.
 
 
 def normalize(form: Literal['NFC', 'NFD'], text: str) -> str:
@@ -20,12 +19,12 @@ def normalize(form: Literal['NFC', 'NFD'], text: str) -> str:
 
 
 def _sorted_marks(match: re.Match) -> str:
-  # One by one, for some characters of class 0 are two marks.
+  # Each alone: some characters of class 0 decompose into two marks.
   marks = itertools.chain.from_iterable(
     unicodedata.normalize('NFD', mark) for mark in match.group()
   )
   parts: list[str] = []
-  # Characters of class 0 end a row of marks.
+  # A character of class 0 ends a run of marks.
   for _, group in itertools.groupby(
     marks, lambda c: not unicodedata.combining(c)
   ):

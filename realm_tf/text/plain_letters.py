@@ -1,7 +1,7 @@
-"""Writes text with one character for each letter, as taggers' rules need it.
+"""Normalizes text for taggers' rules: one character for each letter.
 
 Accents join their letters; other marks and invisible characters, such as soft
-hyphens and zero-width joiners, go; special spaces and hyphens become plain.
+hyphens, are dropped; special spaces and hyphens become plain.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,25 +18,25 @@ _LONGEST_CLUSTER = 32  # Composing a letter and n marks takes n^2 steps.
 
 
 class Plain(NamedTuple):
-  """A text that is written plainly.
+  """A normalized text.
 
   Attributes:
-    places: The original's character of each plain one, and its length; None if
-      they are the same. What was left out belongs to the character before it.
+    places: Index in the original of each character, and the original's length;
+      None if nothing moved. A dropped character belongs to the one before it.
   """
 
   text: str
   places: Optional[Sequence[int]]
 
   def original(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Converts spans of plain characters to spans of the original's."""
+    """Converts spans of this text to spans of the original."""
     if self.places is None:
       return list(spans)
     return [(self.places[start], self.places[end]) for start, end in spans]
 
 
 def write(text: str) -> Plain:
-  """Writes `text` plainly."""
+  """Returns `text` in plain letters."""
   if text.isascii():
     return Plain(text, None)
   special, cluster = _patterns()
@@ -66,8 +66,8 @@ def _composed(cluster: re.Match) -> str:
 
 @functools.cache
 def _patterns() -> tuple[re.Pattern, re.Pattern]:
-  """Returns patterns of what is not plain, and of a character and its marks."""
-  # Classes of characters beyond 0xFFFF would be a hundred times slower.
+  """Returns patterns of a special character, and of a letter with marks."""
+  # Character classes beyond 0xFFFF would be a hundred times slower.
   every = map(chr, range(0x10000))
   marks = ''.join(c for c in every if unicodedata.category(c) in _MARKS)
   return (

@@ -1,4 +1,4 @@
-"""T5's tokenizer: text <-> ids of pieces of a SentencePiece model."""
+"""T5's tokenizer: text <-> ids of SentencePiece pieces."""
 
 from collections.abc import Sequence
 import hashlib
@@ -16,11 +16,8 @@ _PAD, _END = '<pad>', '</s>'
 class SentencepieceTokenizer:
   """Tokenizes as T5 does (Raffel et al. 2020, Section 2.2); cased.
 
-  Args:
-    model: A serialized SentencePiece model with <pad> and </s>.
-
-  Attributes:
-    special_ids: Ids of an output's start (<pad>) and end (</s>).
+  `model` is a serialized SentencePiece model. `special_ids` are the ids of an
+  output's start (<pad>) and end (</s>).
   """
 
   def __init__(self, model: bytes):
@@ -32,7 +29,7 @@ class SentencepieceTokenizer:
 
   @classmethod
   def from_file(cls, path: str) -> 'SentencepieceTokenizer':
-    """Reads a spiece.model; UserError if it is no SentencePiece model."""
+    """Reads a spiece.model; UserError if the file is another one."""
     model = input_files.read(path)
     try:
       return cls(model)
@@ -50,7 +47,8 @@ class SentencepieceTokenizer:
     return [values[a:b] for a, b in zip(splits[:-1], splits[1:])]
 
   def detokenize(self, ids: Sequence[int]) -> str:
-    """Returns the text of ids; those that are no pieces are left out."""
-    known = [int(i) for i in ids if i < self.vocab_size]  # A T5 has a few more.
+    """Returns the text of ids, without ids that have no piece."""
+    # T5 has a few more embeddings than pieces.
+    known = [int(i) for i in ids if i < self.vocab_size]
     text = self._pieces.detokenize(tf.constant(known, tf.int32))
     return text.numpy().decode()

@@ -1,8 +1,7 @@
-"""Splits text into sentences, at white space only.
+"""Splits text into sentences by rules for English.
 
-Rules for English, without a model. A sentence ends at the end of a line and at
-'.', '!' or '?' before white space, unless the dot belongs to an abbreviation or
-an initial, or lower case follows.
+A sentence ends with its line, and at '.', '!' or '?' before white space, unless
+the dot belongs to an abbreviation or lower case follows.
 """
 
 import re
@@ -11,29 +10,28 @@ from typing import cast
 from realm_tf.text import english
 
 # A candidate: end marks, closing quotes or brackets, white space. It begins at
-# the first mark of a row: to try each of them would take quadratic time.
+# the first of several marks, which keeps the time linear.
 _CANDIDATE = re.compile(r"""([.!?…](?<![.!?…]{2})[.!?…]*)["'”’»)\]]*(\s+)""")
 _LINE = re.compile(r'[^\r\n\u2028\u2029]+')
 _LAST_WORD = re.compile(r"""[^\s("'“‘«\[—–/-]*$""")
 _INITIALS = re.compile(r'([A-Z]|[^\W\d_](\.[^\W\d_])+)$')  # No final dot.
-_LONG_WORD = 7  # Letters; longer than all abbreviations.
+_LONG_WORD = 7  # Letters; no abbreviation is as long.
 _LONGEST_WORD = 24  # Characters looked at before a dot.
 
-# Never end a sentence: a name follows.
+# A name follows: the dot never ends a sentence.
 _TITLES = frozenset(english.WORDS['titles'])
-# Do not end a sentence before a number.
+# The dot ends no sentence before a number.
 _NUMBERED = frozenset(english.WORDS['numbered'])
-# End a sentence only before a word that often starts one.
+# The dot ends a sentence only before a word that often starts one.
 _ABBREVIATIONS = frozenset(english.WORDS['abbreviations'])
 _STARTERS = frozenset(english.WORDS['starters'])
 _NEXT_WORD = re.compile(r"""["'“‘«(\[]*([^\W\d_]*)""")
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
-  """Returns the (start, end) characters of each sentence of `text`.
+  """Returns the (start, end) characters of each sentence, in order.
 
-  Sentences are in order, do not overlap, have no white space at their edges,
-  and together hold every character that is not white space.
+  Every character but white space between sentences is in exactly one of them.
   """
   sentences = []
   for line in _LINE.finditer(text):
@@ -55,7 +53,6 @@ def _append_stripped(sentences, text, start, end):
 
 
 def _is_end(text: str, match: re.Match) -> bool:
-  """Returns whether a sentence ends at the candidate `match`."""
   next_word = cast(re.Match, _NEXT_WORD.match(text, match.end()))[1]
   if next_word[:1].islower():
     return False

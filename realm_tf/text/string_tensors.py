@@ -1,9 +1,4 @@
-"""Tokenization and answer normalization of string tensors, inside a graph.
-
-  string [n] -> wordpiece ids, byte offsets, character offsets, normalized text
-
-For SavedModels, in which no Python runs. Strings are UTF-8.
-"""
+"""Tokenizes and normalizes UTF-8 string tensors in graphs, for SavedModels."""
 
 from typing import NamedTuple
 
@@ -13,7 +8,7 @@ import tensorflow_text as tf_text
 from realm_tf.text import character_table
 from realm_tf.text import wordpiece
 
-_PUNCTUATION = r'[!-/:-@\[-`{-~]'  # ASCII's, as string.punctuation.
+_PUNCTUATION = r'[!-/:-@\[-`{-~]'  # string.punctuation.
 _ARTICLES = r'\b(a|an|the)\b'
 # White space of str.split(); RE2's \s lacks some of it.
 _SPACES = r'[\s\x0b\x1c-\x1f\x{85}\p{Z}]+'
@@ -25,7 +20,7 @@ class Tokens(NamedTuple):
   Attributes:
     ids: Ragged int32 [n, (L)].
     starts: Ragged int64 [n, (L)], first byte of each piece in its string.
-    ends: Ragged int64 [n, (L)], end byte; see `wordpiece.Tokens`.
+    ends: Ragged int64 [n, (L)], end byte.
   """
 
   ids: tf.RaggedTensor
@@ -34,14 +29,13 @@ class Tokens(NamedTuple):
 
 
 class _Spelled(NamedTuple):
-  """Strings as `character_table` spells them.
+  """Strings that `character_table` spelled.
 
   Attributes:
-    texts: The spelled strings, [n].
-    codes: Their m characters, int32 [m].
-    origins: Index of the given character of each, int64 [m].
-    actions: The actions of all given characters, ragged int32 [n, (c)].
-    bytes: First byte of each given character in its string, int64, flat.
+    codes: All m characters of `texts`, int32 [m].
+    origins: Index of each one's input character, int64 [m].
+    actions: Actions of all input characters, ragged int32 [n, (c)].
+    bytes: First byte of each input character in its string, int64, flat.
   """
 
   texts: tf.Tensor
@@ -52,21 +46,21 @@ class _Spelled(NamedTuple):
 
 
 def valid(texts: tf.Tensor) -> tf.Tensor:
-  """Returns strings of any bytes as UTF-8, with U+FFFD for invalid bytes."""
+  """Replaces invalid bytes by U+FFFD."""
   return tf.strings.unicode_transcode(texts, 'UTF-8', 'UTF-8')
 
 
 def token_ids(
   tokenizer: wordpiece.WordpieceTokenizer, texts: tf.Tensor, length: int
 ) -> tf.Tensor:
-  """Returns wordpieces, cut or zero-padded, int32 [n, length]."""
+  """Returns wordpiece ids, cut or zero-padded, int32 [n, length]."""
   return _pad(_ids(tokenizer, texts), length)
 
 
 def masked_token_ids(
   tokenizer: wordpiece.WordpieceTokenizer, texts: tf.Tensor, length: int
 ) -> tf.Tensor:
-  """Returns `token_ids` of strings in which '[MASK]' is a wordpiece."""
+  """Returns `token_ids`, with each '[MASK]' as one wordpiece."""
   parts = tf.strings.split(texts, wordpiece.MASK)  # [n, (parts)]
   ids = _ids(tokenizer, parts.values)
   mask = tf.fill([ids.nrows(), 1], tokenizer.mask_id)
@@ -77,18 +71,18 @@ def masked_token_ids(
 def tokenize(
   tokenizer: wordpiece.WordpieceTokenizer, texts: tf.Tensor
 ) -> Tokens:
-  """Returns the wordpieces of `texts`, string [n], with byte offsets."""
+  """Returns the wordpieces of string [n]."""
   table = tokenizer.table
   spelled = _spell(table, texts)
   ids, starts, ends = tokenizer.wordpieces.tokenize_with_offsets(spelled.texts)
-  # From bytes of the spelled strings, joined, to characters of the given ones.
+  # Converts bytes of the joined spelled strings to input characters.
   sizes = tf.strings.length(spelled.texts)
   shift = tf.gather(tf.cumsum(sizes, exclusive=True), ids.value_rowids())
   widths = _num_bytes(spelled.codes)
   number = tf.repeat(spelled.origins, widths)
   firsts = tf.gather(number, tf.cast(starts.values, tf.int32) + shift)
   lasts = tf.gather(number, tf.cast(ends.values, tf.int32) + shift - 1)
-  # Accents that are dropped belong to the character before them.
+  # A dropped accent belongs to the character before it.
   stays = tf.where(spelled.actions.values != table.mark)[:, 0]
   stays = tf.concat([stays, [tf.size(spelled.actions.values, tf.int64)]], 0)
   stops = tf.gather(stays, tf.searchsorted(stays, lasts, side='right'))
@@ -114,10 +108,10 @@ def characters(texts: tf.Tensor, places: tf.Tensor) -> tf.Tensor:
 def normalize_answers(texts: tf.Tensor) -> tf.Tensor:
   """Returns `answers.normalize_answer` of strings, with U+FFFD for NUL.
 
-  The result may differ only for letters whose lower case differs between
-  Python and ICU, and for words that touch a, an or the in another script.
+  Results may differ for letters with another lower case in ICU than in Python,
+  and for words of another script that touch a, an or the.
   """
-  # `lower` stops at NUL.
+  # `tf.strings.lower` stops at NUL.
   texts = tf.strings.regex_replace(texts, r'\x00', '\ufffd')
   texts = tf.strings.lower(tf_text.normalize_utf8(texts, 'NFD'), 'utf-8')
   texts = tf.strings.regex_replace(texts, _PUNCTUATION, '')
@@ -131,7 +125,7 @@ def _ids(tokenizer, texts):
 
 
 def _spell(table: character_table.CharacterTable, texts: tf.Tensor) -> _Spelled:
-  """Spells strings, string [n], as `CharacterTable.spell` does."""
+  """Does the same as `CharacterTable.spell`."""
   given, places = tf.strings.unicode_decode_with_offsets(texts, 'UTF-8')
   pages, rows = table.pages()
   page = tf.cast(tf.gather(pages, given.values // rows.shape[1]), tf.int32)
@@ -143,7 +137,7 @@ def _spell(table: character_table.CharacterTable, texts: tf.Tensor) -> _Spelled:
   origins = becomes.value_rowids()
   text = tf.gather(given.value_rowids(), origins)
   codes = tf.cast(becomes.values, tf.int32)
-  # A word above the limit becomes one of unknown letters.
+  # A word above the limit becomes [UNK].
   ends = tf.gather(character_table.ENDS_WORD, tf.minimum(codes, 128))
   word = tf.cast(tf.cumsum(tf.cast(ends, tf.int64)) + text, tf.int32)
   sizes = tf.math.bincount(word, weights=tf.cast(~ends, tf.int32))
@@ -160,7 +154,7 @@ def _spell(table: character_table.CharacterTable, texts: tf.Tensor) -> _Spelled:
 
 
 def _num_bytes(codes):
-  """Returns the lengths of characters in UTF-8, int32."""
+  """Returns each character's length in UTF-8, int32."""
   bounds = tf.constant([0x80, 0x800, 0x10000])
   return 1 + tf.searchsorted(bounds, codes, side='right')
 

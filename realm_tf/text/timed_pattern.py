@@ -1,8 +1,7 @@
 """Regular expressions with limits of time and size, for untrusted answers.
 
-The only import of `regex`, which has a time limit; (a+)+$ keeps Python's `re`
-busy for years. A search above the limit is no match. Repetitions are compiled
-as often as they must match, so the size is bounded before compiling.
+Only this file imports `regex`, which has a time limit; (a+)+$ keeps `re` busy
+for years. It compiles {n} as n copies, so the size is limited, too.
 """
 
 from collections.abc import Callable
@@ -14,13 +13,13 @@ import regex
 
 from realm_tf import errors
 
-_LIMIT_SECS = 0.1  # For one search; 288 wordpieces usually take 1e-5.
-_MAX_TIMEOUTS = 50  # For one pattern: at most 5 seconds are lost.
+_LIMIT_SECS = 0.1  # A search of 288 wordpieces usually takes 1e-5.
+_MAX_TIMEOUTS = 50  # A pattern costs at most 5 seconds.
 _MAX_CHARACTERS = 10_000  # The longest of CuratedTREC has 1,310.
 _MAX_SIZE = 500_000  # Compiled parts; they take up to 0.2 KB each.
-# The least number of a repetition, {n} or {n,m}, and what it repeats.
+# Last character of the repeated part, and the n of {n} or {n,m}.
 _REPETITION = re.compile(r'(?s)(.?)\{\s*([0-9]+)')
-# A group of flags with 'x', which lets comments stand between the two.
+# Flag 'x' allows comments between the repeated part and {n}.
 _FREE_SPACING = re.compile(
   r'(?<!\\)(?:\\\\)*\(\?[a-zA-Z0-9]*x[a-zA-Z0-9]*[-:)]'
 )
@@ -28,7 +27,7 @@ _WRONG = (regex.error, LookupError, OverflowError, ValueError)
 
 
 def problem(pattern: str) -> str:
-  """Returns why `pattern` is no usable regular expression; '' if it is one."""
+  """Returns the fault of a regular expression; '' if it is usable."""
   try:
     _compile(pattern)
   except RecursionError:
@@ -39,11 +38,7 @@ def problem(pattern: str) -> str:
 
 
 class TimedPattern:
-  """A regular expression that ignores case; '^' and '$' match at each line.
-
-  Args:
-    limit_secs: Time limit of one match, search or list of spans.
-  """
+  """A regular expression that ignores case; '^' and '$' match at each line."""
 
   def __init__(self, pattern: str, limit_secs: float = _LIMIT_SECS):
     self._limit_secs = limit_secs
@@ -52,7 +47,7 @@ class TimedPattern:
     if wrong:
       raise errors.UserError(
         'An answer of a question with "regex": true must be a regular '
-        f'expression. Got {pattern!r:.60} ({wrong}). Correct it in the '
+        f'expression. Found {pattern!r:.60} ({wrong}). Correct it in the '
         'questions file.'
       )
     self._regex = _compile(pattern)
@@ -72,7 +67,6 @@ class TimedPattern:
   def _spans(
     self, text: str, find: Callable[..., Any]
   ) -> list[tuple[int, int]]:
-    """Returns the spans that a method of the pattern finds."""
     found: list[tuple[int, int]] = []
     if self._num_timeouts >= _MAX_TIMEOUTS:
       return found
@@ -91,7 +85,7 @@ class TimedPattern:
     if self._num_timeouts == 1:
       logging.warning(
         'The search for answer %r in a text took more than %g seconds and '
-        'counts as no match; it is given up after %d such texts.',
+        'counts as no match. After %d such texts all searches for it stop.',
         self._regex.pattern,
         self._limit_secs,
         _MAX_TIMEOUTS,
@@ -100,16 +94,15 @@ class TimedPattern:
 
 def _compile(pattern: str) -> regex.Pattern:
   _check_size(pattern)
-  # Version 0 is the behaviour of `re`.
+  # VERSION0 behaves as `re` does.
   flags = regex.IGNORECASE | regex.MULTILINE | regex.VERSION0
   return regex.compile(pattern, flags)
 
 
 def _check_size(pattern: str) -> None:
-  """Raises ValueError if a bound of the compiled size is too large.
+  """Raises ValueError if an upper bound of the compiled size is too large.
 
-  The bound takes every repetition of a group for one inside the others, so it
-  needs no parser, and no trick with brackets makes it too small.
+  The bound assumes that all repeated groups are nested, so it needs no parser.
   """
   if len(pattern) > _MAX_CHARACTERS:
     raise ValueError(f'it has more than {_MAX_CHARACTERS:,} characters')
@@ -118,7 +111,7 @@ def _check_size(pattern: str) -> None:
   longest, size = 1, len(pattern)
   for repeated, number in _REPETITION.findall(pattern):
     least = int(number[:9])
-    if repeated in ')}':  # A group, perhaps with a fuzzy constraint.
+    if repeated in ')}':  # A group, or its fuzzy constraint.
       size *= max(least, 1)
     else:
       longest = max(longest, least)

@@ -1,9 +1,6 @@
-"""Files of a tokenizer: vocab.txt or tokenizer.json, and the rules near them.
+"""Reads and writes a tokenizer's pieces and rules, in Hugging Face's files.
 
-  DIR/{vocab.txt,tokenizer.json,tokenizer_config.json} <-> pieces, rules
-
-The names and keys are Hugging Face's. Without a file or a key that says
-otherwise a vocabulary is uncased.
+Files: vocab.txt, tokenizer.json, tokenizer_config.json. The default is uncased.
 """
 
 from collections.abc import Sequence
@@ -29,9 +26,9 @@ _KEYS = {
   'do_lower_case': 'lowercase',
   'strip_accents': 'strip_accents',
   'tokenize_chinese_chars': 'handle_chinese_chars',
-  'clean_text': 'clean_text',  # Only ours; transformers reads tokenizer.json.
+  'clean_text': 'clean_text',  # Our key; transformers ignores it.
 }
-# Key of tokenizer_config.json -> the piece that it names.
+# Key of tokenizer_config.json -> its special piece.
 _PIECES = {
   f'{special[1:-1].lower()}_token': special for special in vocabulary.SPECIALS
 }
@@ -41,7 +38,7 @@ _VALUES = {
   **_PIECES,
 }
 _CLASS = 'BertTokenizer'
-# Beginnings of classes that tokenize as BERT does: BertTokenizerFast.
+# Classes that tokenize as BERT does, without the suffix Fast.
 _CLASSES = {
   name + 'Tokenizer'
   for name in (
@@ -52,7 +49,7 @@ _CLASSES = {
 
 
 def find(directory: str) -> Optional[str]:
-  """Returns the vocabulary of a Hugging Face directory, for `read`."""
+  """Returns the path of a directory's vocabulary; None if it has none."""
   for name in (_VOCABULARY, _JSON):
     path = os.path.join(directory, name)
     if tf.io.gfile.exists(path):
@@ -63,10 +60,8 @@ def find(directory: str) -> Optional[str]:
 def read(path: str) -> tuple[list[str], character_rules.CharacterRules]:
   """Returns the pieces of a file, and the rules of its directory.
 
-  As in transformers, tokenizer_config.json counts more than tokenizer.json.
-
-  Args:
-    path: vocab.txt, by any name, or tokenizer.json, by any name in .json.
+  `path` is a tokenizer.json if it ends in .json, else a vocab.txt. As in
+  transformers, tokenizer_config.json overrides tokenizer.json.
   """
   directory = os.path.dirname(path)
   is_json = path.endswith('.json')
@@ -95,7 +90,7 @@ def read(path: str) -> tuple[list[str], character_rules.CharacterRules]:
 def write(
   directory: str, pieces: Sequence[str], rules: character_rules.CharacterRules
 ) -> None:
-  """Writes or replaces vocab.txt, and its rules if they are not the default."""
+  """Writes or replaces vocab.txt, and the rules unless they are the default."""
   _write_lines(directory, pieces)
   path = os.path.join(directory, _CONFIG)
   if rules != character_rules.UNCASED:
@@ -105,7 +100,7 @@ def write(
 
 
 def copy(vocab_file: str, directory: str) -> None:
-  """Writes the pieces and rules that `read` returns to a directory."""
+  """Copies pieces and rules to another directory."""
   write(directory, *read(vocab_file))
 
 
@@ -115,7 +110,7 @@ def write_hugging_face(
   rules: character_rules.CharacterRules,
   max_length: int,
 ) -> None:
-  """Writes all files with which transformers opens the same tokenizer."""
+  """Writes all files that transformers needs for the same tokenizer."""
   _write_lines(directory, pieces)
   config = _config(rules)
   normalizer = {'clean_text': rules.clean_text} | _normalizer(config)
@@ -128,12 +123,11 @@ def write_hugging_face(
 
 
 def _normalizer(config: dict[str, Any]) -> dict[str, Any]:
-  """Returns the settings of tokenizer_config.json by tokenizer.json's keys."""
+  """Renames the settings of tokenizer_config.json to tokenizer.json's keys."""
   return {_KEYS[key]: config[key] for key in _KEYS if key in config}
 
 
 def _config(rules: character_rules.CharacterRules) -> dict[str, Any]:
-  """Returns tokenizer_config.json of rules."""
   config = {
     'tokenizer_class': _CLASS,
     'do_lower_case': rules.lowercase,
@@ -144,21 +138,21 @@ def _config(rules: character_rules.CharacterRules) -> dict[str, Any]:
 
 
 def _check_config(config: dict[str, Any], path: str) -> None:
-  """Raises UserError if tokenizer_config.json is of another tokenizer."""
+  """Raises UserError if tokenizer_config.json describes another tokenizer."""
   kind = config.get('tokenizer_class') or _CLASS
   if str(kind).removesuffix('Fast') not in _CLASSES:
     raise refusal(path, f'the tokenizer_class {_CLASS}', kind)
-  for key, wanted in _VALUES.items():
+  for key, expected in _VALUES.items():
     value = config.get(key)
     value = value.get('content') if isinstance(value, dict) else value
-    if value not in (None, wanted):
-      raise refusal(path, f'the {key} {wanted}', value)
+    if value not in (None, expected):
+      raise refusal(path, f'the {key} {expected}', value)
 
 
 def _rules(
   normalizer: dict[str, Any], config_path: str, json_path: str
 ) -> character_rules.CharacterRules:
-  """Returns the rules of the settings; accents go with capitals by default."""
+  """Returns the rules; by default lower case also strips accents."""
   values = {key: normalizer.get(key) for key in _KEYS.values()}
   for key, value in values.items():
     if value is not None and not isinstance(value, bool):

@@ -1,7 +1,6 @@
 """Hugging Face's tokenizer.json of a BERT <-> pieces and the normalizer.
 
-What is not BERT's (another model, normalizer or splitter, tokens that were
-added) is refused: it would give a text other ids than the weights know.
+Files of other tokenizers are refused: texts would get wrong ids.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ _NORMALIZER: dict[str, Any] = {
   'strip_accents': None,
   'lowercase': True,
 }
-# Section -> values that it must have where it has the keys.
+# Section -> required values of its optional keys.
 _SECTIONS: dict[str, dict[str, Any]] = {
   'model': {
     'type': 'WordPiece',
@@ -36,13 +35,13 @@ _SECTIONS: dict[str, dict[str, Any]] = {
 def parse(text: bytes, path: str) -> tuple[list[str], dict[str, Any]]:
   """Returns the pieces by id, and the normalizer's settings."""
   found = json_text.parse_object(text, path, 'Use the tokenizer of a BERT.')
-  for name, wanted in _SECTIONS.items():
+  for name, required in _SECTIONS.items():
     section = found.setdefault(name, {})
     if not isinstance(section, dict):
       raise refusal(path, f'an object {name}', section)
     if 'merges' in section:
       raise refusal(path, 'a WordPiece model', 'merges')
-    for key, value in wanted.items():
+    for key, value in required.items():
       if section.get(key, value) != value:
         raise refusal(path, f'{key} {value!r} as its {name}', section[key])
   pieces = _pieces(found['model'].get('vocab'), path)
@@ -55,7 +54,7 @@ def parse(text: bytes, path: str) -> tuple[list[str], dict[str, Any]]:
 def build(
   pieces: Sequence[str], normalizer: Mapping[str, Any]
 ) -> dict[str, Any]:
-  """Returns the contents of tokenizer.json, the inverse of `parse`."""
+  """Returns the content of tokenizer.json."""
   ids = {piece: i for i, piece in enumerate(pieces)}
   flags = {'single_word': False, 'lstrip': False, 'rstrip': False}
   flags |= {'normalized': False, 'special': True}
@@ -94,7 +93,7 @@ def build(
 
 
 def _pieces(ids: Any, path: str) -> list[str]:
-  """Returns the pieces of {piece: id}, whose ids are 0, 1, 2, ..."""
+  """Returns the pieces by id; UserError unless ids are 0, 1, 2, ..."""
   if not isinstance(ids, dict) or not all(type(i) is int for i in ids.values()):
     raise refusal(path, 'model.vocab, the ids by piece', type(ids).__name__)
   pieces = sorted(ids, key=ids.__getitem__)
@@ -105,7 +104,6 @@ def _pieces(ids: Any, path: str) -> list[str]:
 
 
 def _check_added(added: Any, pieces: Sequence[str], path: str) -> None:
-  """Raises UserError if added tokens change the ids of texts."""
   ids = {piece: i for i, piece in enumerate(pieces)}
   if not isinstance(added, list):
     raise refusal(path, 'a list added_tokens', added)
@@ -119,13 +117,13 @@ def _check_added(added: Any, pieces: Sequence[str], path: str) -> None:
 
 
 def _check_specials(processor: Any, path: str) -> None:
-  """Raises UserError unless texts are put between [CLS] and [SEP]."""
+  """Raises UserError unless texts get [CLS] and [SEP]."""
   if processor is None:
     return
   kind = processor.get('type') if isinstance(processor, dict) else None
-  wanted = build(vocabulary.SPECIALS, {})['post_processor']
+  template = build(vocabulary.SPECIALS, {})['post_processor']
   is_template = (
-    kind == wanted['type'] and processor.get('single') == wanted['single']
+    kind == template['type'] and processor.get('single') == template['single']
   )
   if kind != 'BertProcessing' and not is_template:
     raise refusal(path, '[CLS] and [SEP] around each text', processor)

@@ -1,4 +1,4 @@
-"""A BERT's vocabulary: what it must have, and its file, vocab.txt."""
+"""Reads and checks a BERT's vocabulary, vocab.txt."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,20 +11,20 @@ from realm_tf import json_text
 
 SPECIALS = ('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]')
 CONTINUATION = '##'
-_MAX_SHOWN = 40  # Characters of a line, in an error.
+_MAX_SHOWN = 40  # Characters of a line in an error.
 _ADVICE = 'Use a BERT vocabulary (vocab.txt or tokenizer.json).'
 
 
-def refusal(path: str, wanted: str, found: Any) -> errors.UserError:
-  """Returns the error of a tokenizer's file that is not a BERT's."""
+def refusal(path: str, must: str, found: Any) -> errors.UserError:
+  """Returns the error of a file of another tokenizer than BERT's."""
   return errors.UserError(
-    f'{path} must have {wanted}. Found {found!r:.80}. Use the tokenizer '
-    'of a BERT.'
+    f'{path} must have {must}. Found {found!r:.80}. Use the tokenizer of a '
+    'BERT.'
   )
 
 
 def read(path: str) -> list[str]:
-  """Returns the lines of vocab.txt, one piece each; they pass `check`."""
+  """Returns the checked pieces of vocab.txt, one per line."""
   try:
     text = json_text.decode(read_bytes(path)).removeprefix('\ufeff')
   except ValueError as error:
@@ -40,11 +40,11 @@ def read(path: str) -> list[str]:
 
 
 def read_bytes(path: str) -> bytes:
-  """Returns the contents of a file of a vocabulary; UserError without it."""
+  """Returns a vocabulary file's content; UserError if it is missing."""
   if not tf.io.gfile.exists(path) or tf.io.gfile.isdir(path):
     raise errors.UserError(
-      f'The vocabulary must be a file with one wordpiece per line; {path} '
-      'is not there. Give another --vocab_file.'
+      'The vocabulary must be a file with one wordpiece per line. Found no '
+      f'file at {path}. Give another --vocab_file.'
     )
   return input_files.read(path)
 
@@ -59,19 +59,19 @@ def check(pieces: Sequence[str], name: str) -> None:
 def _problem(pieces: Sequence[str]) -> str:
   if not pieces or pieces[0] != SPECIALS[0]:
     found = repr(pieces[0][:_MAX_SHOWN]) if pieces else 'nothing'
-    return f"begin with '[PAD]', as padding has id 0; it begins with {found}"
+    return f"begin with '[PAD]', as padding has id 0. Found {found}"
   seen: set[str] = set()
   for line, piece in enumerate(pieces, 1):
     shown = repr(piece[:_MAX_SHOWN])
     if not piece or piece in seen:
       found = f'{shown} again' if piece else 'empty'
-      return f'have a different piece on every line; line {line} is {found}'
+      return f'have a different piece on every line. Found line {line}: {found}'
     if '\n' in piece or '\r' in piece:
-      return f'have pieces without line breaks; piece {line - 1} is {shown}'
+      return f'have pieces without line breaks. Found piece {line - 1}: {shown}'
     seen.add(piece)
   missing = [special for special in SPECIALS if special not in seen]
   if missing:
     return (
-      f'have the pieces {", ".join(SPECIALS)}; it lacks {", ".join(missing)}'
+      f'have the pieces {", ".join(SPECIALS)}. Found no {", ".join(missing)}'
     )
   return ''

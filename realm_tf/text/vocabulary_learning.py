@@ -15,21 +15,16 @@ _MAX_LEARNING_WORDS = 50_000  # Bounds the learner's time.
 
 
 def learn_vocabulary(texts: Iterable[str], size: int) -> list[str]:
-  """Returns at most `size` pieces of texts that are read once.
-
-  The result is deterministic: specials, characters, then other pieces by
-  descending frequency.
-  """
+  """Returns `size` or fewer pieces: special ones, characters, then by count."""
   counts = _count_words(texts)
   if not counts:
     raise errors.UserError(
-      'A vocabulary is learned from words. Found none in the texts. Check '
+      'The texts must have words to learn a vocabulary. Found none. Check '
       '--input, or give a --vocab_file.'
     )
   by_count = sorted(counts.values(), reverse=True)
-  # The learner bisects the minimum count of a piece. At this bound words alone
-  # fill the vocabulary; starting here and not at the count of 'the' halves the
-  # number of rounds.
+  # The learner bisects the minimum count of a piece. From this upper bound, at
+  # which words alone fill the vocabulary, it needs half the rounds.
   upper = by_count[min(size // 4, len(by_count) - 1)]
   learned = learner.learn(
     sorted(counts.items()),
@@ -38,14 +33,14 @@ def learn_vocabulary(texts: Iterable[str], size: int) -> list[str]:
     upper_thresh=max(upper, 2),
     lower_thresh=2,
     max_input_tokens=_MAX_LEARNING_WORDS,
-    # A character takes two pieces; leaves room beside those of foreign scripts.
+    # A character takes two pieces; foreign scripts must leave room for words.
     max_unique_chars=max(100, min(1000, size // 20)),
   )
   return learned[:size]
 
 
 class _Spelling(dict):
-  """Translates characters as `CharacterRules.spell` does, for str.translate."""
+  """Code -> spelling, for str.translate."""
 
   def __missing__(self, code: int) -> str:
     self[code] = character_rules.UNCASED.spell(chr(code))
@@ -59,7 +54,7 @@ def _count_words(texts: Iterable[str]) -> dict[str, int]:
   counts: collections.Counter[str] = collections.Counter()
   spelling = _Spelling()
   for word, number in given.items():
-    # '?' replaces a lone surrogate, as in the tokenizer.
+    # The tokenizer, too, replaces a lone surrogate by '?'.
     word = word.encode('utf-8', 'replace').decode('utf-8')
     for part in filter(None, word.translate(spelling).split(' ')):
       counts[part] += number

@@ -1,7 +1,4 @@
-"""Tokenizes text into wordpieces, with character offsets into the original.
-
-`character_rules` spell the text; TensorFlow Text cuts its words into pieces.
-"""
+"""Tokenizes text into wordpieces, with character offsets into the original."""
 
 from collections.abc import Iterable, Sequence
 import hashlib
@@ -19,7 +16,7 @@ from realm_tf.text import vocabulary as vocabulary_lib
 
 PAD, UNK, CLS, SEP, MASK = vocabulary_lib.SPECIALS
 _CONTINUATION = vocabulary_lib.CONTINUATION
-_MAX_BYTES = 1 << 30  # Of a word; `character_table` sees to longer ones.
+_MAX_BYTES = 1 << 30  # No limit here: `character_table` hides long words.
 
 
 class Tokens(NamedTuple):
@@ -28,9 +25,8 @@ class Tokens(NamedTuple):
   Attributes:
     ids: int32 [L].
     starts: int32 [L].
-    ends: int32 [L], above `starts`. An accent that is dropped belongs to the
-      piece before it. If a character expands to several pieces (a syllable of
-      Hangul), each piece covers that character.
+    ends: int32 [L], above `starts`. A dropped accent belongs to the piece
+      before it. Each piece of an expanded character (Hangul) covers it.
   """
 
   ids: np.ndarray
@@ -40,8 +36,7 @@ class Tokens(NamedTuple):
   def span(self, start: int, end: int) -> Optional[tuple[int, int]]:
     """Returns the pieces [first, stop) of exactly the characters [start, end).
 
-    White space at the edges is ignored. Returns None if an edge cuts a piece or
-    no piece lies inside.
+    Ignores spaces at the edges. None if an edge cuts a piece, or without one.
     """
     first = int(np.searchsorted(self.ends, start, side='right'))
     stop = int(np.searchsorted(self.starts, end, side='left'))
@@ -57,18 +52,13 @@ class Tokens(NamedTuple):
 
 
 class WordpieceTokenizer:
-  """Tokenizes with the rules of a BERT; adds no [CLS] or [SEP].
-
-  No text becomes a special token: '[MASK]' is three words.
-
-  Args:
-    vocabulary: Pieces in the order of their ids, '[PAD]' first.
+  """Tokenizes as BERT does, without special tokens: '[MASK]' is three words.
 
   Attributes:
-    vocabulary_sha256: Fingerprint of the pieces and of unusual rules.
+    vocabulary: V pieces in the order of their ids, '[PAD]' first.
+    vocabulary_sha256: Fingerprint of pieces and rules.
     special_ids: Ids of [CLS] and [SEP].
-    table: Table that normalizes texts.
-    wordpieces: Op of tensorflow_text from normalized text to ids.
+    table: Normalizes texts for `wordpieces`, an op of tensorflow_text.
   """
 
   def __init__(
@@ -95,7 +85,7 @@ class WordpieceTokenizer:
     self.wordpieces = self._op(bodies)
 
   def _op(self, bodies: Sequence[str]) -> tf_text.FastWordpieceTokenizer:
-    """Returns the op over the pieces that a text can have."""
+    """Returns the op, with other names for pieces that no text can have."""
     pieces = [
       _CONTINUATION * goes_on + self.table.letters(body)
       if _can_match(body, goes_on, self.rules)
@@ -118,12 +108,12 @@ class WordpieceTokenizer:
       ) from error
 
   def __reduce__(self):
-    """Pickles the arguments, for worker processes."""
+    """Pickles only the arguments: ops cannot be pickled."""
     return WordpieceTokenizer, (self.vocabulary, self.rules)
 
   @classmethod
   def from_file(cls, path: str) -> 'WordpieceTokenizer':
-    """Reads vocab.txt or tokenizer.json, and the rules in the files near it."""
+    """Reads vocab.txt or tokenizer.json, and the rules next to it."""
     return cls(*tokenizer_files.read(path))
 
   @property
@@ -143,11 +133,13 @@ class WordpieceTokenizer:
       part.values.numpy()
       for part in self.wordpieces.tokenize_with_offsets([encoded])
     )
-    if len(encoded) > len(spelled.codes):  # From bytes to characters.
+    if len(encoded) > len(spelled.codes):  # Converts bytes to characters.
       is_first = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
       number = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
       starts, ends = number[starts], number[ends - 1] + 1
-    if spelled.origins is not None:  # To characters of the joined texts.
+    if (
+      spelled.origins is not None
+    ):  # Converts to characters of the joined texts.
       starts, ends = spelled.origins[starts], spelled.origins[ends - 1] + 1
     ends = _with_marks(ends, spelled.marks)
     begins = _begins(texts)
@@ -169,13 +161,13 @@ class WordpieceTokenizer:
     breaks = _begins(texts)[1:-1] - 1
     if spelled.origins is not None:
       breaks = np.searchsorted(spelled.origins, breaks)
-    spelled.codes[breaks] = ord('\n')  # Those of the texts became spaces.
+    spelled.codes[breaks] = ord('\n')  # Line breaks within texts are spaces.
     ids = self.wordpieces.tokenize(_encode(spelled.codes).split(b'\n'))
     splits, values = ids.row_splits.numpy(), ids.values.numpy()
     return [values[a:b] for a, b in zip(splits[:-1], splits[1:])]
 
   def continuation(self, ids: np.ndarray) -> np.ndarray:
-    """Returns whether each piece continues the word of the one before it."""
+    """Returns whether each piece continues a word, bool like `ids`."""
     return self._continues[ids]
 
   def word_starts(self, tokens: Tokens) -> np.ndarray:
@@ -191,14 +183,13 @@ class WordpieceTokenizer:
 def _can_match(
   body: str, goes_on: bool, rules: character_rules.CharacterRules
 ) -> bool:
-  """Returns whether a text can have a piece with this body."""
   is_word = len(body) <= character_table.MAX_WORD and rules.is_word(body)
-  # Nothing is before punctuation in its word.
+  # Punctuation is a word by itself and continues none.
   return is_word and (not goes_on or rules.is_word('a' + body))
 
 
 def _with_marks(ends: np.ndarray, marks: np.ndarray) -> np.ndarray:
-  """Moves sorted ends behind runs of `marks`, sorted indices, at them."""
+  """Moves each of the sorted `ends` past the run of sorted `marks` there."""
   if not len(marks):
     return ends
   is_first = np.diff(marks, prepend=-2) > 1
@@ -206,7 +197,7 @@ def _with_marks(ends: np.ndarray, marks: np.ndarray) -> np.ndarray:
   lasts = marks[np.append(is_first[1:], True)]
   lefts = np.searchsorted(ends, firsts)
   rights = np.searchsorted(ends, firsts, 'right')
-  counts = rights - lefts  # Several pieces may be of one character.
+  counts = rights - lefts  # One character may have several pieces.
   moved = np.arange(counts.sum()) + np.repeat(
     rights - np.cumsum(counts), counts
   )
@@ -219,6 +210,6 @@ def _encode(codes: np.ndarray) -> bytes:
 
 
 def _begins(texts: Sequence[str]) -> np.ndarray:
-  """Returns where each text begins when joined, int64 [B + 1]."""
+  """Returns the begin of each text in the joined texts, int64 [B + 1]."""
   lengths = np.array([len(text) + 1 for text in texts], np.int64)
   return np.append(0, np.cumsum(lengths))

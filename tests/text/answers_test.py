@@ -13,7 +13,7 @@ class NormalizeAnswerTest(parameterized.TestCase):
     ('articles_and_case', 'The Holy  Roman\tEmpire', 'holy roman empire'),
     ('punctuation_is_deleted', 'U.S. (1776)', 'us 1776'),
     ('articles_inside_words_stay', 'Theodore an Athens', 'theodore athens'),
-    # NFD: é is e and U+0301, so both spellings end up as the second.
+    # NFD turns é into e and U+0301, the second spelling.
     ('accents_are_split_off', 'Caf\u00e9', 'cafe\u0301'),
     ('only_ascii_punctuation', '1914\u20131918', '1914\u20131918'),
     ('nothing_left', 'The "A".', ''),
@@ -46,7 +46,7 @@ class F1Test(parameterized.TestCase):
   @parameterized.named_parameters(
     # 1 common word of 2 and of 1: P = 1/2, R = 1, F1 = 2/3.
     ('half_right', 'Barack Obama', ['Obama'], 2 / 3),
-    # Repeated words count as often as both have them: 1 of 2 and of 3.
+    # A word counts as often as both texts have it: 1 common word of 2 and of 3.
     ('repeated_words', 'paris paris', ['paris in france'], 2 / 5),
     ('best_reference', 'a b c', ['x', 'c b'], 1.0),  # "a" is an article.
     ('nothing_common', 'x', ['y'], 0.0),
@@ -115,7 +115,7 @@ class AnswerMatcherTest(absltest.TestCase):
     found = matcher.matches(ids, [['Paris,'], [r's, f']], [False, True])
     np.testing.assert_array_equal(found, [[True], [True]])
 
-  def test_full_memory_is_emptied_and_answers_stay_right(self):
+  def test_a_full_cache_is_emptied(self):
     matcher = answers.AnswerMatcher(self.read_texts, max_cached=2)
     ids = np.array([[0, 1], [2, 1]])
     found = matcher.matches(ids, [['france']] * 2, [False] * 2)

@@ -34,7 +34,7 @@ _TEXTS = st.lists(
 
 
 def _slow_pieces(text, rules):
-  """BERT's algorithm, a word and a piece at a time."""
+  """BERT's algorithm, one word and one piece at a time."""
   words = ''.join(map(rules.spell, text)).split(' ')
   for word in filter(None, words):
     pieces, start = [], 0

@@ -9,8 +9,8 @@ from absl.testing import parameterized
 from realm_tf.text import normal_forms
 from tests import linear_time
 
-# Marks of classes 230, 202, 240, 9, 1; two of class 0 that are two marks each;
-# one that joins the mark before it; letters and punctuation.
+# Marks of classes 230, 202, 240, 9, 1; two of class 0 that decompose into two;
+# a mark that joins the mark before it; letters and punctuation.
 _CHARACTERS = (
   '\u0301\u0327\u0345\u094d\u0338\u0f73\u0f81\u09be\u0344ae-=≠é가\u11a8'
 )

@@ -10,7 +10,7 @@ import numpy as np
 from realm_tf.text import wordpiece
 
 # Letters with and without marks, combining marks alone, CJK, emoji of several
-# characters, ligatures and what expands, right-to-left, all kinds of space.
+# characters, ligatures, expanding letters, right-to-left, all kinds of space.
 _ODD = (
   'aZéÅßıİǅñ'
   '\u0301\u0327\u20dd'
@@ -25,7 +25,7 @@ _TEXTS = st.lists(
   st.one_of(
     st.sampled_from(_ODD),
     st.sampled_from(['Zürich', 'affine', '1969', 'e\u0301']),
-    # Lone surrogates are no text: nothing can encode them.
+    # UTF-8 cannot encode lone surrogates.
     st.characters(exclude_categories=['Cs']),
   ),
   max_size=30,

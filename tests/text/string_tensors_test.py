@@ -1,4 +1,4 @@
-"""Tests that graphs treat strings as realm_tf.text does."""
+"""Tests for realm_tf.text.string_tensors, compared with Python."""
 
 from absl.testing import absltest
 import numpy as np

@@ -9,8 +9,8 @@ from realm_tf import errors
 from realm_tf.text import answers
 from realm_tf.text import timed_pattern
 
-# Each 'a' may be taken alone or with the next: 2^n ways, and none of them ends
-# at the end of the line.
+# Each 'a' may match alone or with the next: 2^n ways, and none of them ends at
+# the end of the line.
 _HOSTILE = '(a|aa)+$'
 _TEXT = 'a' * 5000 + 'b'
 
@@ -73,7 +73,7 @@ class TimedPatternTest(parameterized.TestCase):
       self.assertFalse(pattern.occurs(_TEXT))
       self.assertEqual(pattern.spans(_TEXT), [])
     self.assertLess(time.process_time() - start, 1)
-    self.assertLen(logs.output, 1)  # Once, though it ran out three times.
+    self.assertLen(logs.output, 1)  # One warning for three timeouts.
     self.assertIn(source, logs.output[0])
 
   def test_a_hostile_pattern_still_finds_easy_matches(self):
@@ -82,7 +82,7 @@ class TimedPatternTest(parameterized.TestCase):
     self.assertTrue(pattern.occurs('b aa'))
     self.assertEqual(pattern.spans('aa\n' + _TEXT), [(0, 2)])
 
-  def test_is_given_up_after_too_many_texts(self):
+  def test_stops_after_too_many_timeouts(self):
     pattern = timed_pattern.TimedPattern(_HOSTILE, limit_secs=1e-4)
     for _ in range(60):
       pattern.occurs(_TEXT)

@@ -12,7 +12,7 @@ def _tokens(*extents):
   return wordpiece.Tokens(np.zeros(len(extents), np.int32), starts, ends)
 
 
-# 'In July 1969 ...': in, ju ##ly, 1969, and three dots from one character.
+# 'In July 1969 ...': in, ju ##ly, 1969; one character becomes three dots.
 _TOKENS = _tokens((0, 2), (3, 5), (5, 7), (8, 12), (13, 14), (13, 14), (13, 14))
 
 

@@ -17,7 +17,7 @@ _TEXT = 'The é'
 
 
 def _json(**changes):
-  """Returns tokenizer.json; changes by section."""
+  """Returns tokenizer.json with changes, given by section."""
   found = {
     'added_tokens': [{'id': 3, 'content': '[SEP]', 'special': True}],
     'normalizer': {'type': 'BertNormalizer', 'lowercase': True},
@@ -41,7 +41,7 @@ class TokenizerFilesTest(parameterized.TestCase):
     self.folder = self.create_tempdir().full_path
 
   def _write(self, **files):
-    """Writes files, named with _ for the dot; returns the vocabulary's path."""
+    """Writes files (vocab_txt: vocab.txt); returns the vocabulary's path."""
     for name, content in files.items():
       path = os.path.join(self.folder, '.'.join(name.rsplit('_', 1)))
       data = content if isinstance(content, bytes) else content.encode()
@@ -178,7 +178,7 @@ class TokenizerFilesTest(parameterized.TestCase):
     ),
     ('latin_1', {'vocab_txt': 'caf\xe9'.encode('latin-1')}, 'not UTF-8'),
     ('utf_16', {'vocab_txt': '[PAD]'.encode('utf-16')}, 'UTF-16'),
-    ('blank', {'vocab_txt': '[PAD]\n\na'}, 'line 2 is empty'),
+    ('blank', {'vocab_txt': '[PAD]\n\na'}, 'line 2: empty'),
     ('long_line', {'vocab_txt': '{"[PAD]": 0, ' + 'x' * 1000}, r'x{27}\'\.'),
   )
   def test_broken_files_are_refused(self, files, message):

@@ -20,7 +20,7 @@ class LearnVocabularyTest(absltest.TestCase):
       vocabulary, vocabulary_learning.learn_vocabulary(reversed(texts), size=60)
     )
     tokenizer = wordpiece.WordpieceTokenizer(vocabulary)
-    # Every seen character is a piece, so no word of seen characters is [UNK].
+    # Every character of the texts is a piece, so no word of them is [UNK].
     self.assertNotIn(tokenizer.unk_id, tokenizer.tokenize('rrr thecity').ids)
 
   def test_never_exceeds_the_size(self):

@@ -93,8 +93,8 @@ class WordpieceTokenizerTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('pad_not_first', ['[UNK]', '[PAD]'], r"begin with '\[PAD\]'"),
-    ('missing', ['[PAD]', '[UNK]', '[CLS]', '[SEP]'], r'lacks \[MASK\]'),
-    ('twice', [*_VOCABULARY, 'x'], "line 21 is 'x' again"),
+    ('missing', ['[PAD]', '[UNK]', '[CLS]', '[SEP]'], r'Found no \[MASK\]'),
+    ('twice', [*_VOCABULARY, 'x'], "line 21: 'x' again"),
     ('empty', [], 'nothing'),
   )
   def test_unusable_vocabulary_is_a_user_error(self, pieces, message):
