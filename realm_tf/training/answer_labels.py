@@ -1,7 +1,7 @@
-"""Labels blocks for a question: which hold an answer, and where.
+"""Labels the blocks of each question: which blocks hold an answer, and where.
 
-Labels are cached, because the next search of a question finds most of its
-blocks again. (The release tokenizes 5,000 blocks for each question each time.)
+A cache keeps the labels, because the next search of a question finds mostly the
+same blocks.
 """
 
 from collections.abc import Sequence
@@ -30,23 +30,18 @@ Tokenizer = wordpiece.WordpieceTokenizer | sentencepieces.SentencepieceTokenizer
 
 
 class Questions(NamedTuple):
-  """Tokenized questions of a training set.
+  """Tokenized questions of a training set."""
 
-  Attributes:
-    given: The Q questions.
-    ids: Wordpieces, int32 [Q, Lq], zero-padded.
-    answers: Wordpieces of each answer; empty for regular expressions.
-  """
-
-  given: Sequence[questions_lib.Question]
-  ids: np.ndarray
+  given: Sequence[questions_lib.Question]  # Q questions.
+  ids: np.ndarray  # Wordpieces, int32 [Q, Lq], zero-padded.
+  # Wordpieces of each answer; a regular expression has none.
   answers: Sequence[Sequence[np.ndarray]]
 
   def texts(self, rows: Sequence[int] | np.ndarray) -> list[str]:
     return [self.given[row].question for row in rows]
 
   def queries(self, rows: Optional[np.ndarray] = None) -> retriever.Queries:
-    """Returns some questions, by default all, for a retriever."""
+    """Returns the retriever's input for these rows, by default for all."""
     rows = np.arange(len(self.given)) if rows is None else rows
     return retriever.of_texts(self.texts(rows), self.ids[rows])
 
@@ -54,7 +49,7 @@ class Questions(NamedTuple):
 def tokenize(
   given: Sequence[questions_lib.Question], tokenizer: Tokenizer, length: int
 ) -> Questions:
-  """Tokenizes questions, cut to `length` wordpieces, and their answers."""
+  """Tokenizes questions and answers; cuts questions to `length` wordpieces."""
   ids = sampling.pad_rows(
     tokenizer.token_ids_batch([question.question for question in given]), length
   )
@@ -74,15 +69,12 @@ def check(
 ) -> None:
   """Checks that questions and corpus belong together.
 
-  Questions on articles that the corpus lacks get a warning. Regular expressions
-  are not searched for.
-
-  Args:
-    length: Wordpieces of a block that are read.
-    needs_gold: Whether some `gold_id`, if there is one, must be in the corpus.
+  A `gold_id` that the corpus lacks gives a warning. One regular expression
+  among the answers suffices: the check does not search for it.
 
   Raises:
-    UserError: No block has an answer, or no article of a `gold_id` is there.
+    UserError: No answer is in the first `length` wordpieces of a block, or
+      `needs_gold` and the corpus lacks every `gold_id`.
   """
   given = questions.given
   gold = (question.gold_id for question in given)
@@ -101,11 +93,7 @@ def check(
 
 
 class AnswerLabels:
-  """Labels of blocks for each question.
-
-  Args:
-    config: Gives `supervision`, and the wordpieces of a block that are read.
-  """
+  """Labels of blocks for each question."""
 
   def __init__(
     self,
@@ -127,13 +115,13 @@ class AnswerLabels:
       self._find_gold()
 
   def gold(self, row: int) -> np.ndarray:
-    """Returns the blocks of the question's own article with its answer."""
+    """Returns the question's `gold_id` blocks with its answer, int64 [n]."""
     return self._gold.get(row, np.zeros([0], np.int64))
 
   def has_answer(self, row: int, block_ids: np.ndarray) -> np.ndarray:
     """Returns which of the blocks [N] are positives of a question, bool [N].
 
-    These are the blocks of `gold`, if any, otherwise all with an answer's text.
+    Positives are the blocks of `gold`, if any, else all blocks with an answer.
     """
     gold = self.gold(row)
     if gold.size:
@@ -143,8 +131,8 @@ class AnswerLabels:
   def is_compared(self, row: int, block_ids: np.ndarray) -> np.ndarray:
     """Returns which of the blocks [N] are positives or negatives, bool [N].
 
-    Excludes blocks with the answer's text that are not in `gold`: they may or
-    may not answer the question.
+    A block outside `gold` that holds an answer's text is neither: whether it
+    answers the question is unknown.
     """
     gold = self.gold(row)
     if not gold.size:
@@ -152,11 +140,11 @@ class AnswerLabels:
     return np.isin(block_ids, gold) | ~self._holds_text(row, block_ids)
 
   def hold_text(self, rows: np.ndarray, block_ids: np.ndarray) -> np.ndarray:
-    """Returns which blocks hold an answer of which question, bool [R, N].
+    """Returns whether a block holds an answer of a question, bool [R, N].
 
     Args:
       rows: Numbers of the questions, [R].
-      block_ids: Blocks, the same for each question, int [N]; no padding.
+      block_ids: int [N], without padding.
     """
     unique, places = np.unique(block_ids, return_inverse=True)
     bodies = self._bodies(unique)
@@ -166,15 +154,14 @@ class AnswerLabels:
   def spans(
     self, row: int, block_ids: np.ndarray, bodies: np.ndarray, *, max_width: int
   ) -> np.ndarray:
-    """Returns which spans of blocks are answers of the question `row`.
+    """Returns which spans are answers of the question `row`, bool [K, Lz, W].
+
+    Element [k, s, w] is for the span of w + 1 wordpieces from s on.
 
     Args:
       block_ids: int [K].
       bodies: Wordpieces of the blocks, int32 [K, Lz].
       max_width: W.
-
-    Returns:
-      bool [K, Lz, W]; [k, s, w] is the span of w + 1 wordpieces from s on.
     """
     question = self.questions.given[row]
     if not question.regex:
@@ -192,7 +179,7 @@ class AnswerLabels:
     return is_answer
 
   def _holds_text(self, row: int, block_ids: np.ndarray) -> np.ndarray:
-    """Returns `hold_text` of one question, cached, bool [N]; -1 is padding."""
+    """Returns `hold_text` for one question, bool [N]; uses the cache."""
     nothing = np.zeros([0], np.int32), np.zeros([0], bool)
     ids, labels = self._known.get(row, nothing)
     is_real = block_ids >= 0
@@ -216,7 +203,6 @@ class AnswerLabels:
   def _matches(
     self, row: int, block_ids: np.ndarray, bodies: np.ndarray
   ) -> np.ndarray:
-    """Returns which blocks hold an answer's text, bool [N]."""
     question = self.questions.given[row]
     if not question.regex:
       return answer_spans.contain(bodies, self.questions.answers[row])
@@ -226,7 +212,6 @@ class AnswerLabels:
     )
 
   def _find_gold(self) -> None:
-    """Finds the blocks of all articles that questions name."""
     blocks: dict[str, list[int]] = {
       question.gold_id: [] for question in self.questions.given
     }
@@ -247,7 +232,7 @@ def of_questions(
   inputs: runs.Inputs,
   config: config_lib.FinetuningConfig,
 ) -> AnswerLabels:
-  """Returns the labels of a job's questions, after `check`."""
+  """Tokenizes and checks a job's questions; returns their labels."""
   tokenized = tokenize(
     given, inputs.tokenizer, inputs.config.lengths.question_tokens
   )

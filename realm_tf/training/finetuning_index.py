@@ -1,7 +1,7 @@
-"""Builds and loads the indexes of a fine-tuning run.
+"""Builds and loads the index versions of a fine-tuning run.
 
-Embed_doc is frozen in Section 3.3 of Guu et al. 2020, so one index suffices.
-Otherwise the index is built again every `refresh_every_steps` and at the end,
+With a frozen Embed_doc (Guu et al. 2020, Section 3.3) one index suffices. Else
+the run builds an index every `refresh_every_steps` and at the end. It does so
 between two steps, so that runs are reproducible.
 """
 
@@ -20,10 +20,10 @@ _KEPT_VERSIONS = 2
 
 
 class FinetuningIndex:
-  """Builds and loads the index versions of a run.
+  """Builds and loads index versions.
 
   Args:
-    init_from: Model directory whose index may hold the same embeddings.
+    init_from: Model directory; the first build reuses embeddings of its index.
   """
 
   def __init__(
@@ -47,17 +47,13 @@ class FinetuningIndex:
     self._base = base.path if base else None
 
   def build(self, step: int) -> None:
-    """Builds the version of `step` with the current parameters."""
+    """Builds version `step` with the current parameters."""
     self._builder.build(step, self._root, base=self._base, fits=False)
     self._base = None
     storage.prune(self._root, _KEPT_VERSIONS)
 
   def at(self, step: int) -> storage.Index:
-    """Returns the index for batches of `step`.
-
-    Raises:
-      UserError: An earlier process built it, and it is gone.
-    """
+    """Returns the index for batches of `step`; UserError if it is missing."""
     every = self._config.refresh_every_steps
     built_at = step // every * every if every else 0
     if built_at == step:
@@ -65,17 +61,17 @@ class FinetuningIndex:
     path = versions.version_path(self._root, built_at)
     if not versions.is_complete(path):
       raise errors.UserError(
-        f'To go on from step {step} there must be the index of step {built_at}.'
-        f' Found none in {self._root}. Start anew in another directory.'
+        f'Training from step {step} must have the index of step {built_at}. '
+        f'Found none in {self._root}. Start again in another directory.'
       )
     return storage.load(path, self._builder.corpus_fingerprint)
 
   def next_build(self, step: int, num_steps: int) -> int:
-    """Returns the first step after `step` that needs a newer index."""
+    """Returns the next step that needs a newer index, at most `num_steps`."""
     every = self._config.refresh_every_steps or num_steps
     return min(num_steps, (step // every + 1) * every)
 
   def finish(self, step: int) -> None:
-    """Builds the index of the last parameters, unless no block moved."""
+    """Builds the last index, unless Embed_doc is frozen."""
     if not self._config.freeze_block_tower:
       self.build(step)

@@ -1,6 +1,6 @@
 """Sums, measures and clips gradients, between the tape and the optimizer.
 
-The result is the same under any strategy: norms are of the whole batch.
+Norms belong to the whole batch, so every strategy gives the same result.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,17 +16,15 @@ Gradient = Optional[tf.Tensor]
 def sum_over_replicas(
   gradients: Sequence[tf.Tensor | tf.IndexedSlices | None],
 ) -> list[Gradient]:
-  """Returns the gradients of the whole batch; None stays None.
-
-  They are dense, because the norm of slices counts a repeated row twice.
-  """
+  """Returns the gradients of the whole batch, dense; None stays None."""
+  # Dense: the norm of slices would count a repeated row twice.
   there = [tf.convert_to_tensor(each) for each in gradients if each is not None]
   summed = iter(all_reduce(there))
   return [None if each is None else next(summed) for each in gradients]
 
 
 def all_reduce(values: list[tf.Tensor]) -> list[tf.Tensor]:
-  """Returns the sums over all replicas; called in a replica."""
+  """Returns the sums over all replicas; runs in a replica."""
   replica = tf.distribute.get_replica_context()
   if replica.num_replicas_in_sync == 1 or not values:
     return values
@@ -36,7 +34,7 @@ def all_reduce(values: list[tf.Tensor]) -> list[tf.Tensor]:
 def norms(
   gradients: Sequence[Gradient], variables: Sequence[tf.Variable]
 ) -> dict[str, tf.Tensor]:
-  """Returns the norms of all gradients and of each tower's, float32 []."""
+  """Returns the global norm, and each tower's if there are two or more."""
   squares: dict[str, list[tf.Tensor]] = {}
   for gradient, variable in zip(gradients, variables, strict=True):
     if gradient is not None:
@@ -56,20 +54,15 @@ def _tower(name: str) -> str:
 
 
 def _root(squares: Iterable[tf.Tensor]) -> tf.Tensor:
-  # Not `add_n`: its order of summation, and so the last bit, depends on which
-  # thread is faster.
+  # Not `add_n`: its order of summation depends on the threads' speed, and so
+  # does the last bit of the sum.
   return tf.sqrt(tf.reduce_sum(tf.stack([tf.zeros([]), *squares])))
 
 
 def clip(
   gradients: Sequence[Gradient], norm: tf.Tensor, limit: float
 ) -> list[Gradient]:
-  """Returns gradients whose global norm is at most `limit`.
-
-  Args:
-    norm: Global norm of `gradients`, which are dense, float32 [].
-    limit: 0 disables clipping.
-  """
+  """Scales dense gradients of global `norm` to at most `limit`; 0: no limit."""
   if not limit:
     return list(gradients)
   scale = limit / tf.maximum(norm, limit)

@@ -1,7 +1,5 @@
 """Initializes a job's model from one model directory, or from two.
 
-  --init_from, --reader_init_from -> [this file] -> model's variables
-
 The second directory gives the reader, to combine the embedders of a warm start
 with the reader of another model.
 """
@@ -18,15 +16,10 @@ from realm_tf.training import runs
 
 
 class InitFrom(NamedTuple):
-  """Model directories that a job starts from; None means random weights.
+  """Model directories that a job starts from; None means random weights."""
 
-  Attributes:
-    model_dir: Gives all parameters that fit.
-    reader_dir: Gives the reader and its heads instead.
-  """
-
-  model_dir: Optional[str] = None
-  reader_dir: Optional[str] = None
+  model_dir: Optional[str] = None  # Gives all parameters that fit.
+  reader_dir: Optional[str] = None  # Gives the reader and its heads instead.
 
 
 NOTHING = InitFrom()
@@ -35,14 +28,11 @@ NOTHING = InitFrom()
 def load(
   model: realm_model.RealmModel, inputs: runs.Inputs, init_from: InitFrom
 ) -> dict[str, np.ndarray]:
-  """Loads the newest parameters of model directories, as far as they fit.
-
-  Returns:
-    Weights that the model has no variables for, by name.
+  """Loads the newest parameters that fit; returns the other weights by name.
 
   Raises:
-    UserError: A directory is no model directory, has another vocabulary, or
-      lacks a complete reader where that is wanted.
+    UserError: A directory is no model directory or has another vocabulary, or
+      `reader_dir` lacks a complete reader.
   """
   arrays: dict[str, np.ndarray] = {}
   if init_from.model_dir:
@@ -79,7 +69,7 @@ def _read(model_dir: str, inputs: runs.Inputs) -> dict[str, np.ndarray]:
 def _with_reader(
   arrays: dict[str, np.ndarray], reader_dir: str, inputs: runs.Inputs
 ) -> dict[str, np.ndarray]:
-  """Returns `arrays` with the reader of `reader_dir` in place of their own."""
+  """Returns `arrays` with their reader replaced by the one in `reader_dir`."""
   found = _read(reader_dir, inputs)
   if not realm_model.has_reader(found):
     raise errors.UserError(

@@ -1,8 +1,8 @@
-"""The part of a training job that all jobs have in common.
+"""The common part of all training jobs.
 
-A kind of job is a function `NAME_run.run(inputs, examples, job, ...)`. It
-checks its examples, creates its model, and runs a loop on its batches. The
-order matters: a user's mistake in the examples leaves no run directory.
+Each kind of job is a function `NAME_run.run(inputs, examples, job, ...)` that
+checks its examples, creates its model, and runs a loop on its batches. With
+this order a user's mistake in the examples leaves no run directory.
 """
 
 from collections.abc import Sequence
@@ -27,21 +27,13 @@ from realm_tf.training import runs
 
 
 class Job(NamedTuple):
-  """Where, from which weights and on which devices a job runs.
-
-  Attributes:
-    run_dir: New model directory to write.
-    init_from: Model directories to start from.
-    devices: Strategy whose devices share a batch; None for one device.
-    resume: Whether to continue from the last checkpoint.
-    profile_steps: First and last step to profile; None for no profile.
-  """
+  """Run directory, first weights and devices of a job."""
 
   run_dir: str
   init_from: initial_params.InitFrom = initial_params.NOTHING
-  devices: Optional[tf.distribute.Strategy] = None
+  devices: Optional[tf.distribute.Strategy] = None  # None: one device.
   resume: bool = False
-  profile_steps: Optional[tuple[int, int]] = None
+  profile_steps: Optional[tuple[int, int]] = None  # First and last.
 
   @property
   def strategy(self) -> tf.distribute.Strategy:
@@ -53,15 +45,11 @@ class Job(NamedTuple):
     return strategies.worker(self.strategy) == 0
 
   def scope(self) -> contextlib.AbstractContextManager[object]:
-    """Returns the scope to create models, optimizers and trainers in."""
+    """Returns the scope in which models, optimizers, trainers are created."""
     return self.strategy.scope()
 
   def share(self, batch_size: int) -> sampling.Share:
-    """Returns this process's share of batches of `batch_size`.
-
-    Raises:
-      UserError: The replicas cannot get equal parts.
-    """
+    """Returns this process's share; UserError if replicas get unequal parts."""
     number = self.strategy.num_replicas_in_sync
     if batch_size % number:
       raise errors.UserError(
@@ -75,7 +63,7 @@ class Job(NamedTuple):
     )
 
   def begin(self, config: config_lib.ExperimentConfig, vocab_file: str) -> None:
-    """Makes the run directory; only the chief does.
+    """Makes the run directory, in the chief.
 
     Raises:
       UserError: The directory holds a run, and the job does not resume.
@@ -102,12 +90,11 @@ class Job(NamedTuple):
     *,
     keep: tuple[str, ...] = (),
   ) -> realm_model.RealmModel:
-    """Makes the run directory and the model, with the weights of `init_from`.
+    """Calls `begin`, then makes the model with the weights of `init_from`.
 
     Args:
-      inputs: Config, corpus and vocabulary.
-      parts: Parts of the model.
-      keep: Prefixes of weights outside the model that are published along.
+      keep: Prefixes of weights of `init_from` that the model lacks, and that
+        the job publishes unchanged.
 
     Raises:
       UserError: The directory holds a run and the job does not resume, or
@@ -127,7 +114,6 @@ class Job(NamedTuple):
     return model
 
   def _check_new(self) -> None:
-    """Raises UserError if the directory holds a run."""
     roots = (
       layout.params_root(self.run_dir),
       layout.checkpoint_dir(self.run_dir),

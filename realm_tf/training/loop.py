@@ -1,8 +1,8 @@
 """Runs a trainer: logs, checkpoints, preemption, profile.
 
 A checkpoint holds parameters, optimizer, step and skipped steps. Batches and
-dropout are functions of seed and step, so a resumed run has the losses of an
-uninterrupted one.
+dropout are functions of seed and step, so a resumed run has the same losses as
+an uninterrupted run.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -32,11 +32,9 @@ Trainer = TypeVar('Trainer', bound=step_trainer.StepTrainer)
 
 
 class Loop(Generic[Trainer]):
-  """Makes a job's trainer and trains, from the last checkpoint if it resumes.
+  """Makes a job's trainer and trains; `job.resume` reads the last checkpoint.
 
   Args:
-    job: Run directory, devices, resume and profile.
-    config: The job's section of the config.
     seed: Random seed of dropout.
     make_trainer: Optimizer -> trainer; called in the scope of the devices.
   """
@@ -73,8 +71,8 @@ class Loop(Generic[Trainer]):
       mininterval=1,
       disable=not job.is_chief,
     )
-    # The controller's own checkpoints are at a distance, not at multiples, and
-    # every process would write them.
+    # No checkpoints by the controller: in a resumed run their steps would be no
+    # multiples, and every process would write them.
     summary_dir = layout.summary_dir(self._run_dir)
     self._controller = orbit.Controller(
       global_step=trainer.global_step,
@@ -88,39 +86,35 @@ class Loop(Generic[Trainer]):
 
   @property
   def step(self) -> int:
-    """Steps that are done."""
+    """Number of finished steps."""
     return int(self.trainer.global_step.numpy())
 
   @property
   def share(self) -> sampling.Share:
-    """This process's share of batches, from the current step on."""
+    """This process's share of each batch, from the current step on."""
     share = self._job.share(self._config.batch_size)
     return share._replace(first_step=self.step)
 
   def train(self, until: int, batches: Iterator[Mapping[str, Any]]) -> None:
-    """Trains up to step `until`, with logs and checkpoints.
-
-    Args:
-      until: Number of the last step.
-      batches: Endless; this process's `share`.
+    """Trains on batches of this process's `share` up to step `until`.
 
     Raises:
-      Stopped: The process received a signal; a checkpoint is written.
-      UserError: Too many steps were not finite, or the disk is full.
+      Stopped: The process received a signal, and wrote a checkpoint.
+      UserError: Too many steps in a row were not finite, or the disk is full.
     """
     self.trainer.train_dataset = batches
     with _asked_to_stop(self.trainer):
       try:
         self._controller.train(until)
       except (OSError, tf.errors.ResourceExhaustedError) as error:
-        # TensorFlow raises the same error when memory is short.
+        # TensorFlow raises the same error without free memory.
         if 'No space left' not in str(error):
           raise
         raise self._is_full(error) from error
       except step_trainer.StopRequested:
         self.save()
         raise errors.Stopped(
-          f'Training was asked to stop. Found a checkpoint saved at step '
+          f'A signal stopped training. Found a checkpoint saved at step '
           f'{self.step} in {self._run_dir}. Go on with --resume.'
         ) from None
 
@@ -131,7 +125,7 @@ class Loop(Generic[Trainer]):
     self.finish()
 
   def publish(self) -> Optional[versions.Version]:
-    """Publishes the current parameters; returns None if not the chief."""
+    """Publishes the current parameters, in the chief; others return None."""
     if not self._job.is_chief:
       return None
     return params_export.publish(self._run_dir, self.step, self.trainer.model)
@@ -139,7 +133,7 @@ class Loop(Generic[Trainer]):
   def finish(self) -> None:
     """Saves the last state and marks the run as done.
 
-    Every process logs the fingerprint of its parameters; all must be equal.
+    Every process logs its parameters' fingerprint, to compare the processes.
     """
     self.save()
     logging.info(
@@ -153,7 +147,7 @@ class Loop(Generic[Trainer]):
         file.write('')
 
   def save(self) -> None:
-    """Writes a checkpoint, unless this step has one; UserError if it fails."""
+    """Writes this step's checkpoint if there is none; UserError if it fails."""
     if not self._job.is_chief or self._last_saved == self.step > 0:
       return
     try:
@@ -165,7 +159,7 @@ class Loop(Generic[Trainer]):
   def _steps_to_next_row(self, step: int) -> int:
     """Returns the steps until the next row of the log or checkpoint.
 
-    Both are at multiples of their numbers, wherever a run was interrupted.
+    Their steps are multiples of the config's numbers, in resumed runs too.
     """
     config = self._config
     return min(
@@ -182,7 +176,7 @@ class Loop(Generic[Trainer]):
     )
 
   def _restore(self) -> None:
-    """Reads the last checkpoint, if any, and removes later rows of the log."""
+    """Reads the last checkpoint, if any, and cuts later rows off the log."""
     if self._manager.restore_or_initialize() is None:
       logging.info('There is no checkpoint in %s yet.', self._run_dir)
     if self._job.is_chief:
@@ -199,16 +193,15 @@ class Loop(Generic[Trainer]):
     if limit and in_a_row >= limit:
       raise errors.UserError(
         f'Loss and gradients must be finite. Found {int(in_a_row)} steps in a '
-        f'row up to step {step} that are not, and changed no parameter. '
-        'Lower optimizer.learning_rate, or look at the data, and go on with '
-        '--resume.'
+        f'row up to step {step} with NaN or infinity, and skipped them. Lower '
+        'optimizer.learning_rate, or look at the data, and go on with --resume.'
       )
     if step % self._config.checkpoint_every_steps == 0:
       self.save()
 
 
 def _short(row: metrics_log.Row) -> str:
-  """Returns the metrics that a progress bar has room for."""
+  """Returns the few metrics of the progress bar."""
   names = ('loss', 'accuracy', 'marginal_retrieval_utility', 'exact_match')
   return ', '.join(f'{name} {row[name]:.3g}' for name in names if name in row)
 
@@ -231,7 +224,7 @@ def _profiler(first: int, last: int, directory: str) -> Callable[[int], None]:
 
 @contextlib.contextmanager
 def _asked_to_stop(trainer: step_trainer.StepTrainer) -> Iterator[None]:
-  """Makes SIGTERM and the first Ctrl-C end training after a step."""
+  """Makes SIGTERM and Ctrl-C request the end of training after a step."""
 
   def ask(signum: int, frame: object) -> None:
     del frame

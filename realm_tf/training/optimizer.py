@@ -15,8 +15,8 @@ from realm_tf.training import gradients as gradients_lib
 _State = dict[tuple[str, tf.DType], dict[str, tf.Tensor]]
 _CLIP_NORM = 1.0  # BERT's bound on the global norm.
 
-# Rates of scalars over `learning_rate`: they are of the size of scores, or of
-# its logarithm, and weights of hundredths.
+# Rates of scalars over `learning_rate`. A bias is as large as scores and a
+# temperature as their logarithm, but weights are hundredths.
 _SCALAR_RATE_SCALES = {
   realm_model.LOG_TEMPERATURE: 10.0,
   realm_model.NULL_BIAS: 100.0,
@@ -24,11 +24,9 @@ _SCALAR_RATE_SCALES = {
 
 
 def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
-  """Builds the optimizer of every training job.
+  """Builds every job's optimizer; LayerNorm, biases, scalars do not decay.
 
-  Decoupled weight decay except for LayerNorm, biases and scalars.
-
-  Deviation: BERT's own AdamW has no bias correction; official's corrects.
+  Deviation: official's AdamW has bias correction, BERT's own has none.
   """
   decay = tf_keras.optimizers.schedules.PolynomialDecay(
     config.learning_rate, config.num_steps, end_learning_rate=0.0
@@ -56,7 +54,7 @@ def create(config: config_lib.OptimizerConfig) -> tf_keras.optimizers.Optimizer:
 def make_moments(
   optimizer: tf_keras.optimizers.Optimizer, variables: Sequence[tf.Variable]
 ) -> None:
-  """Makes the moments: a step that made them would be compiled twice."""
+  """Makes the moments: else the first step makes them and compiles twice."""
   optimizer._create_all_weights(variables)  # pylint: disable=protected-access
 
 
@@ -67,12 +65,12 @@ def apply(
   *,
   is_good: tf.Tensor,
 ) -> None:
-  """Updates the variables, or skips the step; it counts either way.
+  """Updates the variables, or skips the step, and counts it in both cases.
 
   Args:
     optimizer: Optimizer from `create`, or one without moments.
     gradients: Summed and clipped gradients, dense; None skips the variable.
-    is_good: bool []; if false, variables and moments do not change.
+    is_good: bool []; false skips the step.
   """
   if isinstance(optimizer, _AdamW):
     optimizer.is_good = is_good
@@ -85,10 +83,10 @@ def apply(
 
 
 class _AdamW(optimization.AdamWeightDecay):
-  """AdamW that can skip, and has a learning rate of its own for the embedders.
+  """AdamW that can skip a step and scales the embedders' learning rate.
 
-  Adam's steps do not change when gradients are scaled, so the rate is scaled,
-  and with it the decay.
+  Scaled gradients would not change Adam's steps. The scaled rate also scales
+  the decay.
   """
 
   def __init__(self, embedder_rate_scale: float, **kwargs: Any):
@@ -102,8 +100,8 @@ class _AdamW(optimization.AdamWeightDecay):
     super()._prepare_local(var_device, var_dtype, apply_state)
     if self.is_good is None:
       return
-    # No branch, which replicas could not take together: with these numbers
-    # Adam's update changes nothing.
+    # With these numbers Adam's update changes nothing. Replicas could not take
+    # a branch together.
     state = apply_state[var_device, var_dtype]
     for name, value in ('lr_t', 0.0), ('beta_1_t', 1.0), ('beta_2_t', 1.0):
       state[name] = tf.where(

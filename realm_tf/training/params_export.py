@@ -1,8 +1,8 @@
-"""Publishes a run's parameters, with weights of --init_from that it keeps.
+"""Publishes a run's parameters, with the untrained weights of --init_from.
 
-ICT trains the embedders alone (Section 3.4) and publishes the reader of
---init_from unchanged. untrained.safetensors holds such a reader from the run's
-beginning, so a resumed run has the same one.
+ICT, for one, trains only the embedders (Section 3.4) and publishes the reader
+of --init_from unchanged. untrained.safetensors keeps that reader from the run's
+start, so a resumed run publishes the same one.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def publish(run_dir: str, step: int, model: tf.Module) -> versions.Version:
 def publish_arrays(
   model_dir: str, step: int, arrays: Mapping[str, np.ndarray]
 ) -> versions.Version:
-  """Writes params/<step>/ of a model directory with these weights."""
+  """Writes params/<step>/ of a model directory."""
   return versions.publish(
     layout.params_root(model_dir),
     step,
@@ -57,13 +57,10 @@ def keep_untrained(
   *,
   model: config_lib.ModelConfig,
 ) -> None:
-  """Stores weights that the job does not train, to publish them along.
+  """Stores weights of `init_from` that the job publishes but does not train.
 
   Args:
-    init_from: Model directory that the run starts from.
-    arrays: Weights of `init_from`.
-    model: Config of the run. A reader of other sizes is left out, with a
-      warning.
+    model: Config of the run. A reader with other sizes is not stored.
   """
   theirs = config_files.read(init_from).model
   left_out: tuple[str, ...] = ()
@@ -71,7 +68,7 @@ def keep_untrained(
     left_out = realm_model.READER_PREFIXES
     if any(name.startswith(left_out) for name in arrays):
       logging.warning(
-        'The reader of %s is left out: its sizes are not those of '
+        'The reader of %s is left out: its sizes differ from '
         '`model.reader_bert`.',
         init_from,
       )
@@ -81,17 +78,17 @@ def keep_untrained(
   forget_untrained(run_dir)
   if kept:
     weights.write_arrays(kept, layout.untrained_file(run_dir))
-    logging.info('%d untrained weights are published along.', len(kept))
+    logging.info('%d untrained weights are published too.', len(kept))
 
 
 def forget_untrained(run_dir: str) -> None:
-  """Removes the reader that an earlier run, which never began, stored."""
+  """Removes weights that a failed start left in `run_dir`."""
   if tf.io.gfile.exists(layout.untrained_file(run_dir)):
     tf.io.gfile.remove(layout.untrained_file(run_dir))
 
 
 def read_untrained(run_dir: str) -> dict[str, np.ndarray]:
-  """Returns the stored weights by name; {} in most runs."""
+  """Returns the stored weights by name, or {}."""
   path = layout.untrained_file(run_dir)
   return weights.read(path) if tf.io.gfile.exists(path) else {}
 

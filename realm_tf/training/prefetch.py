@@ -7,15 +7,16 @@ from typing import TypeVar
 
 Item = TypeVar('Item')
 _END = object()
+_DEPTH = 2  # Limit of prepared items.
 
 
-def prefetch(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
-  """Yields `items` in order, up to `depth` of them prepared ahead.
+def prefetch(items: Iterator[Item]) -> Iterator[Item]:
+  """Yields `items` in order; a thread prepares the next ones.
 
-  What the iterator raises is raised here, at its place in the order. The thread
+  An error of the iterator is raised here, at its place in the order. The thread
   ends with the process, or when the returned generator is closed.
   """
-  ready: queue.Queue = queue.Queue(depth)
+  ready: queue.Queue = queue.Queue(_DEPTH)
   closed = threading.Event()
 
   def work() -> None:
@@ -43,7 +44,7 @@ def prefetch(items: Iterator[Item], depth: int = 2) -> Iterator[Item]:
 def _put(
   ready: queue.Queue, entry: tuple[object, object], closed: threading.Event
 ) -> bool:
-  """Waits for room; returns False if the reader is gone."""
+  """Waits for room; returns False once the reader has closed."""
   while not closed.is_set():
     try:
       ready.put(entry, timeout=0.1)

@@ -16,22 +16,14 @@ from realm_tf.text import wordpiece
 
 
 class Inputs(NamedTuple):
-  """Inputs of all jobs.
+  """Inputs of all jobs."""
 
-  Attributes:
-    config: Config with the vocabulary's size.
-    table: The corpus.
-    tokenizer: The corpus's tokenizer.
-    special_ids: Ids of [CLS] and [SEP].
-    ordinary_ids: Ids without [PAD], [MASK] and other special ones, int32.
-  """
-
-  config: config_lib.ExperimentConfig
+  config: config_lib.ExperimentConfig  # With the vocabulary's size.
   corpus_dir: str
   table: block_table.BlockTable
   tokenizer: wordpiece.WordpieceTokenizer
-  special_ids: tuple[int, int]
-  ordinary_ids: np.ndarray
+  special_ids: tuple[int, int]  # [CLS] and [SEP].
+  ordinary_ids: np.ndarray  # All but [PAD], [MASK] and the like, int32 [n].
 
   @property
   def vocab_file(self) -> str:
@@ -47,7 +39,7 @@ def open_inputs(config: config_lib.ExperimentConfig, corpus_dir: str) -> Inputs:
   tokenizer = wordpiece.WordpieceTokenizer.from_file(
     layout.vocab_file(corpus_dir)
   )
-  config = precision.resolve(config)  # The run's config has the choice.
+  config = precision.resolve(config)  # The run's config holds the result.
   config = dataclasses.replace(
     config,
     model=realm_model.with_vocab_size(config.model, tokenizer.vocab_size),

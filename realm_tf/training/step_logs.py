@@ -1,6 +1,6 @@
 """Collects the logs of compiled steps: a vector per step, a row per loop.
 
-The vectors stay on the device; the host reads them once per loop.
+The vectors stay on the device until the host reads them, once per loop.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class SkippedSteps(tf.Module):
     self.in_a_row = _counter('in_a_row')
 
   def count(self, is_good: tf.Tensor) -> dict[str, tf.Tensor]:
-    """Counts a step, in a replica; returns the counts as logs."""
+    """Counts a step, in a replica; returns both counts as logs."""
     bad = 1 - tf.cast(is_good, tf.int32)
     total, in_a_row = self.total + bad, (self.in_a_row + 1) * bad
     self.total.assign(total)
@@ -47,7 +47,7 @@ class StepLogs:
   def mean_over_replicas(
     self, logs: Mapping[str, tf.Tensor]
   ) -> dict[str, tf.Tensor]:
-    """Returns the mean of each over all examples, float32 []; in a replica."""
+    """Returns each log's mean over the batch, float32 []; in a replica."""
     means = [
       tf.reduce_mean(tf.cast(each, tf.float32)) for each in logs.values()
     ]
@@ -57,7 +57,7 @@ class StepLogs:
     return dict(zip(logs, tf.unstack(total), strict=True))
 
   def as_vector(self, logs: Mapping[str, tf.Tensor]) -> tf.Tensor:
-    """Returns scalars as float32 [n]; called when a step is traced."""
+    """Returns scalars as float32 [n] and keeps their names, while tracing."""
     self._names = sorted(logs)
     return tf.stack([tf.cast(logs[name], tf.float32) for name in self._names])
 
@@ -65,13 +65,13 @@ class StepLogs:
     self._vectors.append(vector)
 
   def before_last(self, name: str) -> float:
-    """Returns a log of the loop's second to last step; 0 without one."""
+    """Returns a log of the loop's second to last step, or 0."""
     if len(self._vectors) < 2:
       return 0.0
     return float(self._vectors[-2][self._names.index(name)])
 
   def waited(self, secs: float, num_examples: int) -> None:
-    """Adds the time waited for a batch, and its size."""
+    """Adds the waiting time for a batch, and the batch's size."""
     self._waited_secs += secs
     self._num_examples += num_examples
 

@@ -1,8 +1,8 @@
 """Base class of all trainers: batches from the host, one compiled step.
 
-The loop runs on the host, one compiled function a step, so retrieval and index
-swaps happen between two steps. Under a strategy each replica gets its part of
-the batch; loss, gradients, norms and logs belong to the whole batch.
+The loop runs on the host, so retrieval and index swaps happen between two
+steps. Under a strategy each replica gets its part of the batch; loss,
+gradients, norms and logs belong to the whole batch.
 """
 
 import abc
@@ -26,30 +26,28 @@ Batch = TypeVar('Batch', bound=Mapping[str, Any])
 LossAndLogs = tuple[tf.Tensor, dict[str, tf.Tensor]]
 # Loss, logs and gradients of one replica.
 Computed = tuple[tf.Tensor, dict[str, tf.Tensor], list[gradients_lib.Gradient]]
-_STOP = 'stop'  # Whether any process was asked to; logged with the rest.
+# Log: above 0 if any process received a request to stop.
+_STOP = 'stop'
 
 
 class StopRequested(Exception):  # noqa: N818, no error.
-  """Raised between two steps; the variables hold all that was computed."""
+  """Raised between two steps: the variables have the last finished step."""
 
 
 class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
   """Runs one compiled update per batch; subclasses define the loss.
 
-  Created in the scope of the strategy that it runs under. The loop sets
-  `train_dataset`, an endless iterator of this host's part of each batch.
+  Must be created in the scope of its strategy. The loop sets `train_dataset`,
+  an endless iterator of this host's part of each batch.
 
   Args:
-    optimizer: Its `iterations` are the global step.
-    model: The model in training.
-    variables: Variables that learn; by default all that `model` trains.
-    jit_compile: Whether XLA compiles loss and gradients where there is one
-      device. It fuses all between two matmuls, forwards and backwards: half of
-      a step on CPU. Several replicas talk to one another, which it cannot.
+    variables: Variables to train; by default all trainable ones of `model`.
+    jit_compile: Whether XLA compiles loss and gradients, on one device only: it
+      cannot compile the communication of replicas. XLA fuses all operations
+      between two matmuls, forwards and backwards: half of a step on CPU.
 
   Attributes:
     before_steps: Called before each step with its number.
-    skipped: Steps that were left out because loss or gradient was not finite.
     last_batch: The host's part of the last batch.
   """
 
@@ -82,15 +80,15 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
       lambda step, part=0: contextlib.nullcontext()
     )
     self._logs = step_logs.StepLogs()
-    self._next_step = 0  # Known without asking the device.
+    self._next_step = 0  # A copy: reading the global step waits for the device.
     self.last_batch: Optional[Batch] = None
 
   @abc.abstractmethod
   def loss_and_logs(self, batch: Batch) -> LossAndLogs:
     """Returns the scalar loss, and logs of any shapes.
 
-    Runs inside the compiled step, on one replica's part of the batch. The mean
-    over replicas is the loss of the batch.
+    Runs in the compiled step on one replica's part of the batch. The batch's
+    loss is the mean over replicas.
     """
 
   @property
@@ -99,7 +97,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
 
   @property
   def num_traces(self) -> int:
-    """Number of traces of the step: one per shape of a batch."""
+    """Number of traces of the step: one for each shape of a batch."""
     return self._compiled_step.experimental_get_tracing_count()
 
   def seed_dropout(self, seed: int) -> None:
@@ -111,7 +109,7 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
     self._next_step = int(self.global_step.numpy())
 
   def request_stop(self) -> None:
-    """Makes `train_step` raise `StopRequested`; called by a signal handler.
+    """Makes `train_step` raise `StopRequested`; for a signal handler.
 
     Several processes stop before the same step, unless they wait for batches.
     """
@@ -149,11 +147,11 @@ class StepTrainer(orbit.StandardTrainer, abc.ABC, Generic[Batch]):
     return batch
 
   def host_logs(self) -> dict[str, float]:
-    """Returns further metrics to log at the end of a loop."""
+    """Returns more metrics for the end of a loop."""
     return {}
 
   def compute(self, batch: Batch) -> Computed:
-    """Returns loss, logs, and gradients to be summed: dense, or None."""
+    """Returns loss, logs and this replica's gradients: dense, or None."""
     if not self._jit_compile:
       return self._compute(batch)
     # A new function, because it captures this trace's dropout seed.

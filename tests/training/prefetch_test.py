@@ -43,7 +43,7 @@ class PrefetchTest(absltest.TestCase):
         made.append(i)
         yield i
 
-    ahead = prefetch.prefetch(items(), depth=2)
+    ahead = prefetch.prefetch(items())
     self.assertEqual([next(ahead) for _ in range(3)], [0, 1, 2])
     ahead.close()
     # 3 taken, 2 in the queue, 1 waiting for room.

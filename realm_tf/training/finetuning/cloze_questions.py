@@ -1,8 +1,8 @@
-"""Questions made of sentences: a name is left out, and a block has it.
+"""Makes questions of sentences: a blank replaces a name that a block holds.
 
-A reader of spans learns what an answer is before it sees a question: recurring
-span selection (Ram et al. 2021, https://arxiv.org/abs/2101.00438), with a block
-that BM25 finds in place of another part of the passage.
+The reader learns to find answers without real questions: recurring span
+selection (Ram et al. 2021, https://arxiv.org/abs/2101.00438). BM25 finds the
+block; in the paper, the span recurs within one passage.
 """
 
 from collections.abc import Iterator
@@ -20,10 +20,10 @@ from realm_tf.retrieval import span_recall
 from realm_tf.text import wordpiece
 from realm_tf.training import runs
 
-_BLANK = 'what'  # Stands for the name, as the word does in most questions.
+_BLANK = 'what'  # Replaces the name, as in most questions.
 _CHUNK = 512
-_DEPTH = 20  # Blocks that are looked through for the name.
-_MOST_TOKENS, _LONGEST_SPAN = 512, 10  # Of a sentence; of `query_table`.
+_DEPTH = 20  # Blocks that may hold the name.
+_MOST_TOKENS, _LONGEST_SPAN = 512, 10  # Limits of `query_table`.
 
 
 def from_sentences(
@@ -31,18 +31,17 @@ def from_sentences(
   inputs: runs.Inputs,
   retriever: retriever_lib.Retriever,
 ) -> list[questions_lib.Question]:
-  """Returns questions in random order.
+  """Returns at most one question for each sentence, in random order.
 
-  A sentence makes one question, of a random span, if one of the first blocks
-  for the rest has the span; its own block does not count. Held-out articles
-  (`held_out.share`) make none.
+  A random span of the sentence is the answer, if one of the retriever's first
+  blocks for the rest has the span; the sentence's own block does not count.
+  Sentences of held-out articles (`held_out.share`) give no question.
 
   Args:
     queries: X, after `fit_corpus`.
-    retriever: Finds blocks of masked sentences by their words.
 
   Raises:
-    UserError: No sentence makes a question.
+    UserError: No sentence gives a question.
   """
   share = inputs.config.held_out.share
   rows = held_out.others(held_out.queries(queries, inputs.table, share))
@@ -53,7 +52,7 @@ def from_sentences(
     found += _ask(queries, rows[start : start + _CHUNK], inputs, retriever, rng)
   if not found:
     raise errors.UserError(
-      'Some block must have a name of a sentence that is not from it. Found '
+      'A block must have a name that a sentence of another block has. Found '
       f'none for {len(rows)} sentences. Use a larger corpus.'
     )
   return found
@@ -66,7 +65,6 @@ def _ask(
   retriever: retriever_lib.Retriever,
   rng: np.random.Generator,
 ) -> Iterator[questions_lib.Question]:
-  """Yields the questions of some rows."""
   how = masking.Masking(
     'salient', _MOST_TOKENS, _LONGEST_SPAN, inputs.tokenizer.mask_id
   )

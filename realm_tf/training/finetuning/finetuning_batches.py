@@ -1,4 +1,4 @@
-"""QA examples: questions with searched blocks and where their answers stand."""
+"""Batches of QA: questions, their searched blocks, and the answers in them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Optional, TypedDict
@@ -17,31 +17,20 @@ _QUESTION_WIDTH, _BODY_WIDTH = 32, 64
 
 
 class Batch(TypedDict, total=False):
-  """Questions of a step, their N searched blocks, and the K blocks to read.
+  """Questions of a step, their N searched blocks, and the K blocks to read."""
 
-  Attributes:
-    question_ids: Wordpieces, int32 [B, Lq].
-    block_embeddings: float32 [B, N, D]; not with fixed scores.
-    fixed_scores: Scores of an untrained retriever, float32 [B, N].
-    has_answer: Whether a block is a positive, bool [B, N].
-    is_compared: Blocks that count in the sums over blocks and spans, bool
-      [B, N]: neither padding, nor blocks that may or may not answer.
-    read_rows: Which of the N blocks are read, int32 [B, K].
-    title_ids: int32 [B, K, Lt].
-    body_ids: int32 [B, K, Lz].
-    is_answer: Whether the span of w + 1 wordpieces from s on is an answer, bool
-      [B, K, Lz, W].
-  """
-
-  question_ids: np.ndarray | tf.Tensor
-  block_embeddings: np.ndarray | tf.Tensor
-  fixed_scores: np.ndarray | tf.Tensor
-  has_answer: np.ndarray | tf.Tensor
+  question_ids: np.ndarray | tf.Tensor  # Wordpieces, int32 [B, Lq].
+  block_embeddings: np.ndarray | tf.Tensor  # float32 [B, N, D]; trained scores.
+  fixed_scores: np.ndarray | tf.Tensor  # float32 [B, N]; untrained scores.
+  has_answer: np.ndarray | tf.Tensor  # Positive blocks, bool [B, N].
+  # Positives and negatives, bool [B, N]. Padding and blocks with an unknown
+  # label are neither, and stay out of the sums over blocks and spans.
   is_compared: np.ndarray | tf.Tensor
-  read_rows: np.ndarray | tf.Tensor
-  title_ids: np.ndarray | tf.Tensor
-  body_ids: np.ndarray | tf.Tensor
-  is_answer: np.ndarray | tf.Tensor
+  read_rows: np.ndarray | tf.Tensor  # Places of the K in the N, int32 [B, K].
+  title_ids: np.ndarray | tf.Tensor  # int32 [B, K, Lt].
+  body_ids: np.ndarray | tf.Tensor  # int32 [B, K, Lz].
+  # Whether the span of w + 1 wordpieces from s on is an answer.
+  is_answer: np.ndarray | tf.Tensor  # bool [B, K, Lz, W].
 
 
 def batches(
@@ -55,9 +44,8 @@ def batches(
   """Yields endless batches.
 
   Args:
-    retriever: Finds blocks with the current parameters, batch by batch.
-    embeddings: Embeddings of all blocks, float [., D]; None to use the scores
-      of `retriever`, without a gradient.
+    embeddings: Embeddings of all blocks, float [., D]. None: the scores of
+      `retriever` become `fixed_scores`.
   """
   config = experiment.finetuning
   questions = labels.questions
@@ -100,11 +88,11 @@ def _sampler(
 def _with_gold(
   found: searcher_lib.Neighbors, gold: Sequence[np.ndarray]
 ) -> searcher_lib.Neighbors:
-  """Puts a block of `gold` last in rows of `found` without any."""
+  """Replaces the last block by a gold block, in rows of `found` without one."""
   block_ids, scores = found.block_ids.copy(), found.scores.copy()
   for i, ids in enumerate(gold):
     if ids.size and not np.isin(block_ids[i], ids).any():
-      # Where scores are fixed, the block gets the lowest.
+      # With fixed scores, the block gets the row's lowest score.
       block_ids[i, -1] = ids[0]
       if not np.isfinite(scores[i, -1]):
         scores[i, -1] = np.min(
@@ -134,7 +122,7 @@ def _labels(
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share,
 ) -> Batch:
-  """Returns the fields for the blocks that are read, and for the answers."""
+  """Returns the fields of labels, and of the blocks to read."""
   config, max_width = experiment.finetuning, experiment.model.max_span_width
   num_read = config.num_read
   has_answer, is_compared = (
@@ -145,7 +133,7 @@ def _labels(
   if config.read_answer_block or config.supervision == 'gold':
     for i, answer in enumerate(has_answer):
       if not answer[:num_read].any():
-        # The first block with the answer, or without any the last that is read.
+        # The first block with the answer, or no change without such a block.
         read_rows[i, -1] = np.argmax(answer) or num_read - 1
   read_ids = np.take_along_axis(block_ids, read_rows, axis=1)
   titles, bodies = labels.table.gather(
@@ -158,7 +146,7 @@ def _labels(
       for i, row in enumerate(rows)
     ]
   )
-  # The answer's text in a block that is no positive is no answer.
+  # A block that is no positive has no answers, even if it holds their text.
   teaches = np.take_along_axis(has_answer, read_rows, axis=1)
   return {
     'has_answer': has_answer,

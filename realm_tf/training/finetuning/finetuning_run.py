@@ -1,7 +1,6 @@
 """Fine-tunes for QA: questions + a pre-trained model -> a QA model.
 
-By default Embed_doc is frozen: only Embed_input and the reader are trained
-(Section 3.3).
+By default only Embed_input and the reader learn (Section 3.3).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,8 +40,8 @@ def run(
 
   Args:
     retriever: Replaces the model's own search and scores, e.g. by BM25.
-    exact_match: Measures the model on development questions; with it, the run
-      publishes its best parameters instead of its last.
+    exact_match: Measures the model on development questions. With it, the run
+      publishes the best parameters; without it, the last.
   """
   config = dataclasses.replace(
     inputs.config, model=realm_model.separate_towers(inputs.config.model)
@@ -56,12 +55,12 @@ def run(
   model = job.create_model(
     inputs,
     [realm_model.EMBEDDER, realm_model.SPAN],
-    keep=(path_scorer.PREFIX,) if retriever else (),  # It may be used.
+    keep=(path_scorer.PREFIX,) if retriever else (),  # For a path retriever.
   )
   indexes = finetuning_index.FinetuningIndex(
     inputs, model, job.run_dir, init_from=job.init_from.model_dir
   )
-  indexes.build(0)  # With the first parameters: a checkpoint is not read yet.
+  indexes.build(0)  # The first parameters: no checkpoint is read yet.
   run_loop = loop.Loop(
     job,
     config.finetuning,
@@ -93,7 +92,7 @@ def _train(
     batches = batches_of(index)
     until = indexes.next_build(run_loop.step, run_loop.num_steps)
     while True:
-      # Measured first: a run may be killed between its checkpoint and this.
+      # First: a resumed run may lack the measurement of its checkpoint.
       if choice:
         choice.measure_if_due(index)
         is_over = choice.is_over
@@ -118,8 +117,8 @@ def _batches_of(
 ) -> Callable[[storage.Index], Iterator[finetuning_batches.Batch]]:
   """Returns a function from an index to batches.
 
-  The index is searched with the current query embedder, batch by batch; a
-  `retriever` is not trained, so it searches all questions here, once.
+  Each batch searches the index with the current query embedder. A `retriever`
+  does not learn, so it searches once here for all questions.
   """
   config = inputs.config
   if retriever:

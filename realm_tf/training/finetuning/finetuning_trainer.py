@@ -1,4 +1,4 @@
-"""One step of open-domain QA: reads blocks and rewards answer spans."""
+"""Trains open-domain QA: one step reads blocks and rewards answer spans."""
 
 import tensorflow as tf
 import tf_keras
@@ -18,13 +18,9 @@ class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
   """Maximizes the answers' span likelihood plus the early-update likelihood.
 
   Section 3.2 of Guu et al. 2020 with ORQA's losses; a term without a positive
-  is zero. Blocks have the index's embeddings; if Embed_doc is not frozen, it
-  embeds the blocks that are read again and is trained on them.
-
-  Args:
-    optimizer: Updates the reader, and the towers that are not frozen.
-    model: Model with the EMBEDDER and SPAN parts.
-    special_ids: The vocabulary's [CLS] and [SEP].
+  is zero. Blocks have the index's embeddings. An Embed_doc that is not frozen
+  embeds the K blocks to read again, and learns from them. The model must have
+  the EMBEDDER and SPAN parts.
   """
 
   def __init__(
@@ -78,8 +74,8 @@ class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
     }
 
   def _retrieval_scores(self, batch: Batch) -> tf.Tensor:
-    """Returns f(x,z), float32 [B, N]; NO_SCORE of blocks that do not count."""
-    if 'fixed_scores' in batch:  # The retriever is not trained.
+    """Returns f(x,z), float32 [B, N]; NO_SCORE without `is_compared`."""
+    if 'fixed_scores' in batch:
       return tf.where(
         batch['is_compared'], batch['fixed_scores'], exclusion.NO_SCORE
       )
@@ -95,7 +91,7 @@ class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
   def _with_fresh(
     self, scores: tf.Tensor, queries: tf.Tensor, batch: Batch
   ) -> tf.Tensor:
-    """Returns f(x,z), [B, N], computed again for the blocks that are read."""
+    """Returns f(x,z), [B, N], with new scores of the K blocks to read."""
     blocks = self.model.embed_blocks(
       joining.pack_longest(
         batch['title_ids'],
@@ -114,7 +110,6 @@ class FinetuningTrainer(step_trainer.StepTrainer[Batch]):
 def _trained(
   model: realm_model.RealmModel, config: config_lib.FinetuningConfig
 ) -> list[tf.Variable]:
-  """Returns the variables that learn."""
   variables = [*model.span_reader.trainable_variables]
   if not config.freeze_block_tower:
     variables = [*model.block_embedder.trainable_variables, *variables]

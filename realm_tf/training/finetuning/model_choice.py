@@ -1,6 +1,6 @@
-"""Keeps the best of a run's parameters, by exact match on other questions.
+"""Keeps a run's best parameters, by exact match on development questions.
 
-A resumed run reads the log of measurements, and so knows the best so far.
+A resumed run reads the earlier measurements from their log.
 """
 
 from collections.abc import Callable
@@ -19,11 +19,7 @@ from realm_tf.training import loop
 
 
 class ModelChoice:
-  """Publishes parameters that are better than all earlier ones.
-
-  Args:
-    exact_match: Measures the model with an index, in percent.
-  """
+  """Publishes parameters if their exact match is the run's highest so far."""
 
   def __init__(
     self,
@@ -47,40 +43,40 @@ class ModelChoice:
 
   @property
   def best_step(self) -> int:
-    """First step with the highest score; 0 without any."""
+    """First step with the highest score; 0 without scores."""
     return max(self._scores, key=lambda step: self._scores[step], default=0)
 
   @property
   def is_over(self) -> bool:
-    """Whether the last `patience` measurements were no improvement."""
+    """Whether the last `patience` measurements brought no improvement."""
     since = sum(step > self.best_step for step in self._scores)
     return 0 < self._config.patience <= since
 
   def next_step(self, until: int) -> int:
-    """Returns the next step to measure, or `until` if that comes first."""
+    """Returns the next step to measure, at most `until`."""
     every = self._config.judge_every_steps
     return min(until, (self._loop.step // every + 1) * every)
 
   def measure_if_due(self, index: storage.Index) -> None:
-    """Measures the current parameters if their step is due, and only once."""
+    """Measures the current parameters if their step is due and new."""
     step, config = self._loop.step, self._config
     is_last = step == config.optimizer.num_steps
     if not step or step in self._scores:
       return
     if step % config.judge_every_steps == 0 or is_last:
-      # As many digits as the log has, so that a resumed run compares the same.
+      # The log's number of digits: a resumed run compares the same scores.
       score = self._scores[step] = round(self._exact_match(index), 6)
       logging.info('Exact match at step %d: %.2f.', step, score)
       self._keep(step, score)
 
   def restore_best(self, model: realm_model.RealmModel) -> None:
-    """Gives the model the best parameters, which are the newest version."""
+    """Loads the best parameters, the newest version, into the model."""
     newest = versions.newest(self._root)
     if newest and self.best_step != self._loop.step:
       model.load(model_files.read_params(newest))
 
   def _keep(self, step: int, score: float) -> None:
-    """Publishes the parameters if they are the best; logs the score after."""
+    """Publishes the parameters if they are the best; then logs the score."""
     if self.best_step == step:
       self._loop.publish()
       if self._is_chief:

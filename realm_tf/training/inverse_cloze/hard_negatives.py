@@ -1,8 +1,8 @@
-"""Finds blocks that a retriever takes for the right one: hard negatives.
+"""Finds hard negatives: blocks that a retriever mistakes for the right block.
 
-Blocks that hold an answer are left out, and so are those that score nearly as
-high as the question's own block, which often answer it in other words (Moreira
-et al. 2024, https://arxiv.org/abs/2407.15831, "TopK-PercPos").
+Blocks with an answer are left out. So are blocks with nearly the score of the
+question's own block: they often answer it in other words (Moreira et al. 2024,
+https://arxiv.org/abs/2407.15831, "TopK-PercPos").
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ from realm_tf.records import null_block
 from realm_tf.retrieval import retriever as retriever_lib
 from realm_tf.training import answer_labels
 
-_SHARE = 0.95  # Of the own block's score: the most of a negative's.
-_CHUNK = 1000  # Questions that are searched at once.
+_SHARE = 0.95  # A negative's highest score, over the own block's score.
+_CHUNK = 1000  # Questions of one search.
 
 
 def mine(
@@ -26,11 +26,11 @@ def mine(
 ) -> np.ndarray:
   """Returns hard negatives of P questions, best first, int64 [P, num_kept].
 
-  -1 where there are no more, as for a question whose own block is not found.
+  -1 fills a row up. A question whose own block is not found has no negative.
 
   Args:
     rows: Numbers of the questions, [P].
-    block_ids: Their own blocks, [P].
+    block_ids: The questions' own blocks, [P].
   """
   kept = np.full([len(rows), num_kept], null_block.ID, np.int64)
   for start in range(0, len(rows), _CHUNK):
@@ -49,13 +49,13 @@ def mine(
 
 
 def _limits(is_own: np.ndarray, scores: np.ndarray) -> np.ndarray:
-  """Returns the highest score of a negative, [n]; -inf without own block."""
+  """Returns a negative's highest score, [n]; -inf without the own block."""
   own = np.max(np.where(is_own, scores, -np.inf), axis=1)
   return own - (1 - _SHARE) * np.abs(own)
 
 
 def draw(negatives: np.ndarray, seed: int, step: int) -> np.ndarray:
-  """Returns one of each question's negatives [B, n], int64 [B], or -1."""
+  """Draws one of each question's negatives [B, n]: int64 [B], -1 without."""
   counts = np.sum(negatives != null_block.ID, axis=1)
   draws = np.random.default_rng([seed, step]).random(len(negatives))
   chosen = (draws * np.maximum(counts, 1)).astype(np.int64)

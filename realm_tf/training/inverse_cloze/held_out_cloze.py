@@ -1,7 +1,7 @@
 """Measures ICT on sentences of held-out articles.
 
-The sentence is cut out of its block, and left in: a model that only compares
-words is right in the second case alone (Lee et al. 2019, Section 4).
+Each sentence is once cut out of its block and once left in. A model that only
+compares words succeeds in the second case alone (Lee et al. 2019, Section 4).
 """
 
 import dataclasses
@@ -16,14 +16,12 @@ from realm_tf.training import runs
 from realm_tf.training.inverse_cloze import inverse_cloze_batches
 from realm_tf.training.inverse_cloze import inverse_cloze_trainer
 
-_NAMES = {
-  'held_out_accuracy': 1.0,
-  'held_out_accuracy_left_in': 0.0,
-}  # Metric -> share of sentences that are cut out.
+# Metric -> share of sentences that are cut out.
+_NAMES = {'held_out_accuracy': 1.0, 'held_out_accuracy_left_in': 0.0}
 
 
 def rows(inputs: runs.Inputs) -> np.ndarray:
-  """Returns the held-out blocks that are measured, int64 [n], ascending."""
+  """Returns the held-out blocks to measure, int64 [n], ascending."""
   config = inputs.config
   is_held_out = held_out.blocks(inputs.table, config.held_out.share)
   return held_out.choose(is_held_out, config.held_out.num_queries, config.seed)
@@ -34,12 +32,7 @@ def measure(
   trainer: inverse_cloze_trainer.InverseClozeTrainer,
   blocks: np.ndarray,
 ) -> dict[str, float]:
-  """Returns the mean accuracy over blocks, by the metric's name.
-
-  Args:
-    trainer: Trainer whose model is measured, without dropout.
-    blocks: Blocks from `rows`, at least one.
-  """
+  """Returns the mean accuracy over at least one block, by the metric's name."""
   config = inputs.config
   size = min(config.inverse_cloze.batch_size, len(blocks))
   embed = tf.function(lambda batch: trainer.embed(batch, training=False))

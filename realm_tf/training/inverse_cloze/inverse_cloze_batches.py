@@ -1,4 +1,4 @@
-"""ICT examples: a sentence, and the block around it."""
+"""Batches of ICT: sentences, and the blocks around them."""
 
 from collections.abc import Iterator
 from typing import Optional, TypedDict
@@ -16,24 +16,16 @@ _QUERY_WIDTH, _BODY_WIDTH = 8, 16  # Batches are trimmed to multiples of these.
 
 
 class Batch(TypedDict, total=False):
-  """Queries and blocks of a step of the warm start, zero-padded wordpieces.
+  """Queries and blocks of a step of the warm start, zero-padded wordpieces."""
 
-  Attributes:
-    query_ids: int32 [B, Lx].
-    title_ids: int32 [B, Lt].
-    body_ids: int32 [B, Lz].
-    is_compared: Blocks in each query's sum, bool [B, N]; by default all. The
-      N blocks are the B blocks and, if any, B hard negatives.
-    hard_title_ids: int32 [B, Lt]; only with hard negatives.
-    hard_body_ids: int32 [B, Lz]; only with hard negatives.
-  """
-
-  query_ids: np.ndarray | tf.Tensor
-  title_ids: np.ndarray | tf.Tensor
-  body_ids: np.ndarray | tf.Tensor
+  query_ids: np.ndarray | tf.Tensor  # int32 [B, Lx].
+  title_ids: np.ndarray | tf.Tensor  # int32 [B, Lt].
+  body_ids: np.ndarray | tf.Tensor  # int32 [B, Lz].
+  # Blocks in each query's sum, bool [B, N]; by default all. The N blocks are
+  # the B blocks and, if any, B hard negatives.
   is_compared: np.ndarray | tf.Tensor
-  hard_title_ids: np.ndarray | tf.Tensor
-  hard_body_ids: np.ndarray | tf.Tensor
+  hard_title_ids: np.ndarray | tf.Tensor  # int32 [B, Lt].
+  hard_body_ids: np.ndarray | tf.Tensor  # int32 [B, Lz].
 
 
 def batches(
@@ -44,16 +36,14 @@ def batches(
   share: sampling.Share = sampling.WHOLE,
   rows: Optional[np.ndarray] = None,
 ) -> Iterator[Batch]:
-  """Yields endless batches, which depend on seed and step only.
+  """Yields endless batches, functions of seed and step.
 
-  Section 4 of Lee et al. 2019: a random sentence of a block is the query, and
-  it is cut out of the block 90 % of the time, so that a model must match
-  meaning but also learns that equal words matter. Sentences come from the part
-  of a block that is embedded (`lengths.cut_blocks`), and are whole if possible.
+  Section 4 of Lee et al. 2019: the query is a random sentence of a block. 90 %
+  of the queries are cut out of their block, so that the model must match
+  meaning; the others teach that equal words matter. A block's only sentence
+  stays. Sentences come from the embedded part of a block.
 
   Args:
-    table: Blocks; those of a single sentence keep it.
-    ordinary_ids: Wordpieces for noise.
     rows: Blocks to use, int64 [n]; by default all that are not held out.
   """
   config = experiment.inverse_cloze
@@ -64,7 +54,7 @@ def batches(
   step = share.first_step
   while True:
     rng = sampling.step_rng(experiment.seed, step)
-    # Where in its block the sentence is, and whether it is cut out.
+    # The choice of the sentence, and whether it is cut out.
     draws = rng.random([config.batch_size, 2])[own]
     titles, bodies, queries = cloze_sentences.take(
       table, rows[sampler.rows(step)[own]], draws, config, experiment.lengths

@@ -1,12 +1,12 @@
-"""The gradient of a large batch in the memory of a chunk of it.
+"""Computes a large batch's gradient in the memory of one chunk.
 
 Gradient caching, Gao et al. 2021 (https://arxiv.org/abs/2101.06983): the loss
-compares all examples, but an example's embedding e depends on it alone, so
+compares all examples, but an embedding e depends on its own example only, so
 
   dL/dw = sum_chunks sum_{e of the chunk} dL/de de/dw
 
-is exact, and of each chunk only e and dL/de are kept. The trainer embeds the
-chunks without a tape, computes dL/de, and embeds them again with a tape.
+is exact, and only e and dL/de stay in memory. The trainer embeds the chunks
+without a tape, computes dL/de, and embeds the chunks again with a tape.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +17,12 @@ import tensorflow as tf
 from realm_tf.training import gradients as gradients_lib
 
 # (arrays of a chunk [c, ...], its number int32 []) -> embeddings, each [c, D].
-# Called twice for each chunk, so random draws must follow from the number.
+# It runs twice for each chunk, so the number must determine random draws.
 Embed = Callable[[Any, tf.Tensor], Sequence[tf.Tensor]]
 
 
 def split(batch: Mapping[Any, Any], chunk_size: int) -> dict[Any, tf.Tensor]:
-  """Returns the arrays [b, ...] as chunks [b / c, c, ...], in their order."""
+  """Returns the arrays [b, ...] as chunks [b / c, c, ...]."""
   return {
     name: tf.reshape(value, [-1, chunk_size, *value.shape[1:]])
     for name, value in batch.items()
@@ -32,15 +32,11 @@ def split(batch: Mapping[Any, Any], chunk_size: int) -> dict[Any, tf.Tensor]:
 def embeddings(
   embed: Embed, chunks: Mapping[str, tf.Tensor], number: int = 2
 ) -> list[tf.Tensor]:
-  """Returns the embeddings of all chunks, each float32 [b, D].
-
-  Args:
-    number: Number of tensors that `embed` returns.
-  """
+  """Returns the `number` outputs of `embed` for all chunks, float32 [b, D]."""
   parts = tf.map_fn(
     lambda i: tuple(embed(_at(chunks, i), i)),
     tf.range(_number(chunks)),
-    parallel_iterations=1,  # More would take the memory of as many chunks.
+    parallel_iterations=1,  # Two would take the memory of two chunks.
     fn_output_signature=(tf.float32,) * number,
   )
   return [tf.reshape(each, [-1, each.shape[-1]]) for each in parts]
@@ -54,11 +50,10 @@ def gradients(
   variables: Sequence[tf.Variable],
   jit_compile: bool = False,
 ) -> list[gradients_lib.Gradient]:
-  """Returns dL/dw of each variable, dense; None where L does not depend on it.
+  """Returns dL/dw, dense, for each variable; None for one without influence.
 
   Args:
     of_embeddings: dL/de of each of `embeddings`, float32 [b, D].
-    variables: The w.
     jit_compile: Whether XLA compiles the work on a chunk.
   """
   number = _number(chunks)
@@ -105,7 +100,7 @@ def _at(chunks: Mapping[Any, tf.Tensor], i: tf.Tensor) -> dict[Any, tf.Tensor]:
 
 
 def _add(total: tf.Tensor, gradient: tf.Tensor | tf.IndexedSlices) -> tf.Tensor:
-  """Returns the sum; of a table's gradient only the rows that are there."""
+  """Returns the sum; adds only the rows that a table's gradient has."""
   if isinstance(gradient, tf.IndexedSlices):
     return tf.tensor_scatter_nd_add(
       total, gradient.indices[:, None], gradient.values

@@ -1,6 +1,6 @@
 """Runs the warm start: corpus -> model directory with embedders.
 
-Trains on sentences of the corpus (ICT), or on questions that it answers.
+Examples are sentences of the corpus (ICT), or questions that it answers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,13 +42,11 @@ def run(
   words: Optional[retriever_lib.Retriever] = None,
   negatives_from: Optional[retriever_lib.Retriever] = None,
 ) -> None:
-  """Trains both embedders and publishes them.
-
-  The reader of `job.init_from` is published unchanged.
+  """Trains and publishes both embedders, with the reader of `job.init_from`.
 
   Args:
-    questions: Training questions; without any, the task is ICT.
-    words: Finds blocks for questions that name no article.
+    questions: Training questions; none for ICT.
+    words: Finds blocks for questions without `gold_id`.
     negatives_from: Finds hard negatives of questions.
 
   Raises:
@@ -91,7 +89,6 @@ def _measure(
   run_loop: loop.Loop[inverse_cloze_trainer.InverseClozeTrainer],
   held_out: Sequence[int] | np.ndarray,
 ) -> None:
-  """Measures and logs ICT on held-out blocks, if any."""
   if len(held_out):
     means = held_out_cloze.measure(inputs, run_loop.trainer, held_out)
     metrics_log.append_held_out(run_dir, run_loop.step, means)
@@ -103,13 +100,13 @@ def _batches_of(
   words: Optional[retriever_lib.Retriever],
   negatives_from: Optional[retriever_lib.Retriever],
 ) -> _BatchesOf:
-  """Returns a maker of batches, of sentences or of questions."""
+  """Returns a maker of batches, from sentences or from questions."""
   config = inputs.config
   if not questions:
     return lambda share: inverse_cloze_batches.batches(
       inputs.table, inputs.ordinary_ids, config, share=share
     )
-  # Labels for the retriever, of the wordpieces that are embedded.
+  # Labels for the retriever: answers count in the embedded wordpieces only.
   finetuning = dataclasses.replace(
     config.finetuning,
     supervision='gold',

@@ -1,4 +1,4 @@
-"""Trains the ICT warm start by one step: a sentence finds its block.
+"""Trains the ICT warm start: one step teaches a sentence to find its block.
 
 Each replica embeds its part of the batch, and compares its queries with the
 blocks of all replicas.
@@ -25,12 +25,8 @@ Batch = inverse_cloze_batches.Batch
 class InverseClozeTrainer(step_trainer.StepTrainer[Batch]):
   """Maximizes the in-batch log p(z|x), Lee et al. 2019, Section 4.
 
-  Args:
-    optimizer: Updates both towers.
-    model: Model with the EMBEDDER part.
-    config: Its `chunk_size` divides each replica's part of B.
-    lengths: `query_tokens` and `block_tokens`.
-    special_ids: The vocabulary's [CLS] and [SEP].
+  `config.chunk_size` must divide each replica's part of B. The model must have
+  the EMBEDDER part.
   """
 
   def __init__(
@@ -83,8 +79,7 @@ class InverseClozeTrainer(step_trainer.StepTrainer[Batch]):
     if not self._chunk_size:
       return super().compute(batch)
     chunks = inverse_cloze_chunks.split(batch, self._chunk_size)
-    # Compiled chunk by chunk: of a loop that is compiled as a whole XLA uses
-    # one core only.
+    # Compiled for each chunk: XLA would run a whole compiled loop on one core.
     embed = self._embed_chunk
     if self._jit_compile:
       embed = tf.function(embed, jit_compile=True)
@@ -107,7 +102,7 @@ class InverseClozeTrainer(step_trainer.StepTrainer[Batch]):
   def _embed_chunk(
     self, batch: Batch, number: tf.Tensor
   ) -> tuple[tf.Tensor, ...]:
-    # Both times that a chunk is embedded it has the same dropout.
+    # A chunk has the same dropout both times that it is embedded.
     with self._dropout(self.global_step, number):
       return self.embed(batch)
 
@@ -129,11 +124,11 @@ def _loss_and_logs(
 
 
 def _of_all_replicas(blocks: tf.Tensor) -> tuple[tf.Tensor, int | tf.Tensor]:
-  """Returns the global batch [B, D], and where in it these [B / R, D] are.
+  """Returns the global batch [B, D], and the first row of these [B / R, D].
 
-  The gradient of the sum is a sum, so each block gets the gradients of every
-  replica's queries. An `all_gather` has no static shape in its gradient outside
-  TPUs.
+  Each block must get the gradients of every replica's queries: the gradient of
+  a sum over replicas is such a sum. The gradient of an `all_gather` has no
+  static shape outside TPUs.
   """
   replica = tf.distribute.get_replica_context()
   count = replica.num_replicas_in_sync

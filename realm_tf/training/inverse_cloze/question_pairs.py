@@ -1,8 +1,8 @@
-"""Pairs questions with a block that answers them, to train both towers.
+"""Pairs each question with a block that answers it, to train both towers.
 
 Dense passage retrieval, Karpukhin et al. 2020 (https://arxiv.org/abs/
-2004.04906): the other blocks of the batch are a question's negatives, unless
-they hold its answer. `title_groups` and `hard_negatives` add hard ones.
+2004.04906): the batch's other blocks are negatives unless they hold an answer
+of the question. `title_groups` and `hard_negatives` add hard negatives.
 """
 
 from collections.abc import Iterator
@@ -23,19 +23,14 @@ from realm_tf.training.inverse_cloze import title_groups
 
 # Batches are trimmed to multiples of these: each shape is compiled.
 _QUERY_WIDTH, _BODY_WIDTH = 16, 64
-_CHUNK = 1000  # Questions that are searched at once.
+_CHUNK = 1000  # Questions of one search.
 
 
 class Pairs(NamedTuple):
-  """P questions, each with a block that answers it.
+  """P questions, each with a block that answers it."""
 
-  Attributes:
-    rows: Numbers of the questions, int64 [P].
-    block_ids: int64 [P].
-  """
-
-  rows: np.ndarray
-  block_ids: np.ndarray
+  rows: np.ndarray  # Numbers of the questions, int64 [P].
+  block_ids: np.ndarray  # int64 [P].
 
 
 def find(
@@ -43,10 +38,10 @@ def find(
   retriever: Optional[retriever_lib.Retriever] = None,
   num_searched: int = config_lib.NUM_COMPARED,
 ) -> Pairs:
-  """Finds the block of each question that has one; UserError if none has.
+  """Finds blocks that answer questions; UserError if no question has a block.
 
-  A question with `gold` blocks gets the first of these; for the others
-  `retriever` finds blocks, and the best with an answer is used.
+  A question gets its first `gold` block, else the first block with an answer
+  that `retriever` finds.
   """
   number = len(labels.questions.given)
   block_ids = np.array(
@@ -77,11 +72,11 @@ def batches(
   share: sampling.Share = sampling.WHOLE,
   negatives: Optional[np.ndarray] = None,
 ) -> Iterator[inverse_cloze_batches.Batch]:
-  """Yields endless batches, which depend on seed and step only.
+  """Yields endless batches, functions of seed and step.
 
   Args:
-    negatives: Blocks from `hard_negatives.mine`; a step draws one of each
-      question's.
+    negatives: Result of `hard_negatives.mine`; a step draws one for each
+      question.
   """
   config = experiment.inverse_cloze
   sampler = title_groups.sampler(

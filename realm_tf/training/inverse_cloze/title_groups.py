@@ -1,7 +1,7 @@
 """Groups examples of one title in a batch, as hard negatives of each other.
 
-The subject alone distinguishes blocks of different articles; only blocks of
-the same title make a retriever use the rest of the text.
+The subject alone distinguishes blocks of different articles. Blocks of one
+title teach the retriever to use the rest of the text.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,13 +25,13 @@ def sampler(
   """Returns a function from a step to the numbers of its examples, [B].
 
   Args:
-    block_ids: Block of each example, int [P]; examples of one block are kept
-      apart where its title has other blocks.
+    block_ids: Block of each of P examples. A group holds different blocks of
+      its title where it can.
     titles: Titles of the P blocks.
     lengths: Lengths of the P blocks, int [P].
-    of_title: Examples of one title in a group; its greatest common divisor with
-      `batch_size` is used.
-    bucket_batches: Batches that are sorted by length; see `BucketSampler`.
+    of_title: Size of a group; its greatest common divisor with `batch_size` is
+      used.
+    bucket_batches: Number of batches that are sorted together by length.
   """
   size = math.gcd(of_title, batch_size)
   groups = _groups(block_ids, titles, lengths, size, seed)
@@ -51,11 +51,11 @@ def _groups(
   size: int,
   seed: int,
 ) -> np.ndarray:
-  """Returns groups of examples, [G, size], most of one title, other blocks.
+  """Returns groups of examples, [G, size].
 
-  Within a title, blocks take turns and are sorted by length, so that the
-  lengths in a group are similar. The remaining examples form groups of several
-  titles; the last group may repeat an example.
+  Each title's examples are sorted by round (the first example of each block,
+  then the second), then by length, and cut into groups. The rest forms groups
+  of several titles; the last group may repeat examples.
   """
   order = np.random.default_rng(seed).permutation(len(block_ids))
   turns = _turns(block_ids[order])
@@ -70,7 +70,7 @@ def _groups(
 
 
 def _turns(ids: np.ndarray) -> np.ndarray:
-  """Returns how often each id occurred before its place, int [P]."""
+  """Returns the number of earlier occurrences of each id, int [P]."""
   order = np.argsort(ids, kind='stable')
   _, first, counts = np.unique(
     ids[order], return_index=True, return_counts=True

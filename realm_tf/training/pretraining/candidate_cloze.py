@@ -1,9 +1,7 @@
-"""ICT on what pre-training retrieves: a sentence of a candidate must find it.
+"""ICT on the candidates of pre-training: a sentence must find its candidate.
 
-  candidates of a batch -> [this file] -> 'cloze_ids' -> their loss
-
-The candidates are embedded anyway, so this costs the embedding of sentences
-only, and blocks retrieved for one query are hard negatives of each other.
+Pre-training embeds the candidates anyway, so only embedding the sentences costs
+time. The candidates of one query are hard negatives of each other.
 """
 
 from collections.abc import Iterator
@@ -34,13 +32,8 @@ def with_sentences(
 ) -> Iterator[pretraining_batches.Batch]:
   """Adds 'cloze_ids', int32 [b, K - 1, Lx], to batches of pre-training.
 
-  A sentence stays in its block; `inverse_cloze` sets its noise and its dropped
-  words. Zeros stand for padding, and for a block of a held-out article.
-
-  Args:
-    table: The corpus.
-    ordinary_ids: Wordpieces for noise.
-    share: This process's part of each batch, and the first step.
+  A sentence stays in its block; `experiment.inverse_cloze` sets dropped words
+  and noise (from `ordinary_ids`). Padding and held-out articles get zeros.
   """
   config = dataclasses.replace(
     experiment.inverse_cloze,
@@ -68,14 +61,14 @@ def with_sentences(
 def loss(
   queries: tf.Tensor, blocks: tf.Tensor, ids: tf.Tensor, *, has_query: tf.Tensor
 ) -> tf.Tensor:
-  """Returns -log p(z|x) of each sentence's own block among all of them, [N].
+  """Returns -log p(z|x) of each sentence's own block among all blocks, [N].
 
   Args:
     queries: Embeddings of sentences, float32 [N, D].
     blocks: Embeddings of their blocks, float32 [N, D].
-    ids: Block ids, int32 [N]. A block that comes again is no negative of
-      itself, and neither is a place without a block.
-    has_query: Which sentences there are, bool [N]; the others' loss is 0.
+    ids: Block ids, int32 [N]. Padding and other copies of a sentence's own
+      block are no negatives.
+    has_query: False gives the loss 0, bool [N].
   """
   is_own = tf.eye(tf.shape(ids)[0], dtype=tf.bool)
   is_other = (ids[:, None] != ids) & (ids >= 0)

@@ -1,7 +1,4 @@
-"""Masked sentences with their candidates, as in the paper's Table 3.
-
-last batch + scores of the trainer -> <run_dir>/examples.jsonl
-"""
+"""Writes examples.jsonl: sentences with their candidates, as in Table 3."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -30,11 +27,7 @@ def write(
   *,
   run_dir: str,
 ) -> None:
-  """Replaces the examples by the first queries of the last batch, scored now.
-
-  Args:
-    trainer: Trainer after at least one step.
-  """
+  """Replaces the examples by the last batch's first queries, scored now."""
   last: Mapping[str, Any] = trainer.last_batch or {}
   batch = {name: each[:_NUM_QUERIES] for name, each in last.items()}
   scores, token_log_probs = trainer.score(
@@ -66,11 +59,7 @@ def write(
 def _query(
   row: dict[str, np.ndarray], tokenizer: wordpiece.WordpieceTokenizer
 ) -> tuple[str, list[tuple[int, int]]]:
-  """Returns a query, masks filled in, and the characters under them.
-
-  Args:
-    row: One query of a batch.
-  """
+  """Returns a query's unmasked text, and the masked ranges of characters."""
   ids = row['query_ids'].copy()
   positions = row['masked_positions'][row['token_mask'] > 0]
   is_masked = np.zeros(len(ids), bool)
@@ -80,7 +69,7 @@ def _query(
   for piece, hidden in zip(ids, is_masked):
     if piece == tokenizer.pad_id:
       continue
-    # One piece at a time tells the characters; '##' joins it to the last one.
+    # Single pieces, for their characters; '##' continues the last piece's word.
     longer = tokenizer.detokenize([piece])
     glued = bool(tokenizer.continuation(piece)) or not text
     start = len(text) + (not glued)
@@ -98,11 +87,9 @@ def _candidates(
 ) -> list[examples_lib.Candidate]:
   """Returns one query's candidates, the most probable first.
 
-  Args:
-    ids: int32 [K].
-    numbers: p(z|x), p(y|z,x) and utility, float32 [K, 3].
+  `numbers` are p(z|x), p(y|z,x) and utility, float32 [K, 3].
   """
-  # While the reader is warmed up, there is no null block to compare with.
+  # Without a null block (in the reader's warm-up) there is no utility.
   has_null = ids[retrieval_utility.NULL_POSITION] == null_block.ID
   is_real = candidates.is_real(ids[None])[0]
   found = []

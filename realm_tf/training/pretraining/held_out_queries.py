@@ -27,12 +27,7 @@ _FIXED = sampling.Share(has_fixed_shapes=True)
 
 
 class HeldOutQueries:
-  """A fixed set of masked queries, and metrics of the model on them.
-
-  Args:
-    queries: X.
-    rows: Held-out queries to measure, int64 [n]; n > 0.
-  """
+  """A fixed set of masked queries, and metrics of the model on them."""
 
   def __init__(
     self,
@@ -55,7 +50,7 @@ class HeldOutQueries:
   def index_layer(self, version_path: str) -> retrieval_layer.RetrievalLayer:
     """Returns a search of an index with the model's current parameters.
 
-    It is loaded once more: the batches ahead of the step use the other one.
+    Loads the index again: training's own copy serves the prepared batches.
     """
     index = storage.load(
       version_path, self._inputs.table.manifest['corpus_fingerprint']
@@ -63,7 +58,7 @@ class HeldOutQueries:
     return retrieval_layer.RetrievalLayer(self._embed, index.searcher)
 
   def measure(self, retriever: retriever_lib.Retriever) -> dict[str, float]:
-    """Returns the means over the queries, by the metric's name."""
+    """Returns each metric's mean over the queries, by name."""
     parts = [self._measure(batch, retriever) for batch in self._batches()]
     number = len(self._rows)
     return {
@@ -74,7 +69,7 @@ class HeldOutQueries:
     }
 
   def _batches(self) -> Iterator[dict[str, np.ndarray]]:
-    """Yields batches of one size; the last is filled up with the first rows."""
+    """Yields batches of one size; the first rows fill the last batch up."""
     size = self._inputs.config.pretraining.batch_size
     for start in range(0, len(self._rows), size):
       chosen = np.arange(start, start + size) % len(self._rows)
@@ -83,7 +78,7 @@ class HeldOutQueries:
   def _measure(
     self, batch: dict[str, np.ndarray], retriever: retriever_lib.Retriever
   ) -> dict[str, np.ndarray]:
-    """Returns each metric of each query of a batch, [B]."""
+    """Returns each metric for the queries of a batch, [B]."""
     table, config = self._inputs.table, self._inputs.config
     number = max(config.pretraining.num_candidates, _RANKS[-1])
     hits = retriever.retrieve(
@@ -114,7 +109,7 @@ class HeldOutQueries:
     log_p_y = marginal_likelihood.marginal_log_likelihood(scores, log_p, mask)
     result = {'held_out_log_likelihood': log_p_y.numpy()}
     if self._inputs.config.pretraining.candidates == 'recurring_span':
-      return result  # There is no null block to compare with.
+      return result  # There is no null block.
     utility = retrieval_utility.marginal_utility(
       log_p_y, marginal_likelihood.query_log_likelihood(log_p, mask)
     )
@@ -134,9 +129,9 @@ METRICS = (
 
 
 def choose(queries: query_table.QueryTable, inputs: runs.Inputs) -> np.ndarray:
-  """Returns the held-out rows that are measured, int64 [n], ascending."""
+  """Returns the held-out rows to measure, int64 [n], ascending."""
   config = inputs.config.held_out
   is_held_out = held_out.queries(queries, inputs.table, config.share)
   if config.share and not is_held_out.any():
-    logging.info('No query is of a held-out article; nothing is measured.')
+    logging.info('No query is from a held-out article; nothing is measured.')
   return held_out.choose(is_held_out, config.num_queries, inputs.config.seed)

@@ -1,4 +1,4 @@
-"""Measures parameter versions with their indexes, and keeps the best.
+"""Measures parameter versions with their indexes, and keeps the best version.
 
 A resumed run reads held_out_metrics.jsonl, so it measures no version twice.
 """
@@ -26,8 +26,8 @@ from realm_tf.training import runs
 from realm_tf.training.pretraining import held_out_queries
 
 _LOG_SECS = 60
-# The last index may wait for the one before it, so it takes up to twice as long
-# as one alone. After three times as long, the refresher is considered dead.
+# The last index may wait for the previous one, so it takes up to twice the time
+# of one refresh. After three times this time, the refresher is considered dead.
 _WAIT_FACTOR, _LEAST_WAIT_SECS = 3, 30.0
 
 
@@ -38,7 +38,7 @@ class HeldOutVersions:
     model: Model in training; gets each version's parameters temporarily.
     until: Current step of the run; later rows of the log are removed.
     retriever: Replaces the indexes.
-    metric: Metric that decides which version is best; None keeps none.
+    metric: Metric of the best version; None keeps no best version.
   """
 
   def __init__(
@@ -59,7 +59,7 @@ class HeldOutVersions:
     metrics_log.cut(self._path, until)
 
   def needed(self) -> list[int]:
-    """Returns the steps of versions that will be measured or kept."""
+    """Returns the steps of versions that must not be removed yet."""
     best = self._best()
     kept = [] if best is None else [best]
     return [*versions.steps(self._index_root), *kept]
@@ -74,7 +74,7 @@ class HeldOutVersions:
         self._measure(versions.Version(step, self._params_path(step)))
 
   def wait_for(self, step: int) -> None:
-    """Waits a limited time for the last version's index; measures that."""
+    """Waits a limited time for the last version's index; then `measure_new`."""
     wait_secs = max(_LEAST_WAIT_SECS, _WAIT_FACTOR * self._refresh_secs())
     ends = time.monotonic() + wait_secs
     while not self._is_ready(step) and time.monotonic() < ends:
@@ -90,10 +90,7 @@ class HeldOutVersions:
     self.measure_new()
 
   def publish_best(self, inputs: runs.Inputs) -> None:
-    """Copies the best version to the model directory best/, given a metric.
-
-    The run's own versions stay, for --resume.
-    """
+    """Copies the best version, if any, to the model directory best/."""
     if self._metric is None:
       return
     best = self._best()
@@ -110,9 +107,9 @@ class HeldOutVersions:
     params_export.publish_arrays(best_dir, best, arrays)
 
   def _best(self) -> Optional[int]:
-    """Returns the first step of the highest value; None if none has one.
+    """Returns the first step with the metric's highest value, if any.
 
-    A run that resumed from before a better version may lack the next best.
+    Only present versions count: after a resume, a good one may be missing.
     """
     if self._metric is None:
       return None
@@ -127,10 +124,8 @@ class HeldOutVersions:
     return versions.version_path(self._index_root, step)
 
   def _refresh_secs(self) -> float:
-    """Returns the shortest time from parameters to their index, in seconds.
-
-    Longer ones may include waiting for a refresher to start.
-    """
+    """Returns the shortest time from parameters to their index, in seconds."""
+    # Longer times may include waiting for a refresher to start.
     secs = []
     for step in versions.steps(self._index_root):
       paths = self._params_path(step), self._index_path(step)

@@ -1,7 +1,7 @@
-"""Measures the age of the index that a step's candidates came from.
+"""Measures the age of the index that gave a step's candidates.
 
-The age is in steps since the index's parameters, and in seconds since their
-files were written.
+The age is in steps since the index's parameters, and in seconds since the
+parameters' files were written.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class IndexAge:
   """Collects the ages over the steps of one row of the log.
 
   Args:
-    clock: Seconds, on the clock of the files.
+    clock: Seconds since the epoch, like the files' times.
   """
 
   def __init__(self, run_dir: str, clock: Callable[[], float] = time.time):
@@ -29,12 +29,12 @@ class IndexAge:
     self._seen: list[tuple[int, float]] = []
 
   def see(self, index_step: int, step: int) -> None:
-    """Notes that training step `step` uses the index of `index_step`."""
+    """Records that training step `step` uses the index of `index_step`."""
     now = self._clock()
     if index_step not in self._written:
       self._written[index_step] = self._time_of(index_step, now)
-    # A trainer that resumes from before the index's step finds it too new, and
-    # another machine's clock may be ahead.
+    # No negative age: a resumed trainer may be at an earlier step than the
+    # index, and another machine's clock may be ahead.
     self._seen.append(
       (max(0, step - index_step), max(0.0, now - self._written[index_step]))
     )
@@ -43,7 +43,7 @@ class IndexAge:
     self._seen = []
 
   def logs(self) -> dict[str, float]:
-    """Returns mean and maximum since `reset`; {} without any."""
+    """Returns mean and maximum since `reset`, or {}."""
     if not self._seen:
       return {}
     steps, secs = np.array(self._seen, np.float64).T
@@ -55,10 +55,7 @@ class IndexAge:
     }
 
   def _time_of(self, step: int, default: float) -> float:
-    """Returns when the parameters of `step`, or else their index, were written.
-
-    Returns `default` if neither is there.
-    """
+    """Returns when parameters `step`, else their index, were written."""
     for root in (layout.params_root, layout.index_root):
       path = versions.version_path(root(self._run_dir), step)
       try:

@@ -1,7 +1,7 @@
 """Finds the candidates of a batch with the newest index of a run directory.
 
-Queries are embedded with the parameters of the index version, so that query and
-block embeddings fit each other.
+The index's own parameters embed the queries, so that query and block embeddings
+fit each other.
 """
 
 from collections.abc import Callable
@@ -28,19 +28,17 @@ from realm_tf.training import runs
 
 
 def pinned_step(step: int, every: int) -> int:
-  """Returns the step of the index that a pinned step's candidates come from.
+  """Returns the step of the index that `step` searches with `pin_index`.
 
-  The parameters of a refresh period's beginning are embedded during it, and
-  searched in the next one; so the trainer seldom waits.
-
-  Args:
-    every: Steps of a refresh period.
+  The refresher embeds with the parameters of a refresh period's start during
+  that period of `every` steps, and the trainer searches the result in the next
+  period. So the trainer seldom waits.
   """
   return max(0, step // every - 1) * every
 
 
 class _Slot:
-  """A model for the queries of one index version after the other."""
+  """A query embedder that holds one index version's parameters at a time."""
 
   def __init__(self, inputs: runs.Inputs):
     self.model = realm_model.RealmModel(
@@ -59,14 +57,12 @@ class _Loaded(NamedTuple):
 class IndexSearch:
   """Searches the newest index with that index's own parameters.
 
-  There are two slots for parameters: while one is in use, the next version's
-  go into the other, so that slot and searcher are swapped together between two
-  batches, at no cost.
+  One of two slots is in use while the next version's parameters load into the
+  other. Slot and searcher are swapped together between two batches, at no cost.
 
   Args:
-    run_dir: Directory that the refresher publishes in.
     submit: Runs a load in the background; by default in a thread.
-    wait: Called until the index that is needed is there.
+    wait: Called again and again until the needed index is complete.
     share: Number of this process, and the first step; a step searches once.
   """
 
@@ -87,7 +83,7 @@ class IndexSearch:
     # Must precede any load. Built in its own thread, this model draws no seeds
     # from the main thread's generator.
     submit(lambda: self._slots.append(_Slot(inputs)))
-    self._shapes: dict[tuple[int, ...], int] = {}  # Of queries -> k.
+    self._shapes: dict[tuple[int, ...], int] = {}  # Queries' shape -> k.
     self._pinned = config.pin_index
     self._every = config.refresh_every_steps
     self._wanted, self._next_step = 0, share.first_step
@@ -105,11 +101,11 @@ class IndexSearch:
 
   @property
   def step(self) -> int:
-    """Training step of the index that the last call searched; -1 before."""
+    """Training step of the last searched index; -1 without a search."""
     return -1 if self._swap.version is None else self._swap.version.step
 
   def _seek(self, step: int) -> None:
-    """Waits until the index that belongs to the step is loaded."""
+    """Waits until the pinned index of `step` is loaded."""
     self._wanted = pinned_step(step, self._every)
     while self.step != self._wanted:
       if not self._swap.poll():
@@ -154,8 +150,8 @@ class IndexSearch:
       model_files.load_version(slot.model, version.path)
       self._warm(slot, index)
     except Exception:
-      # Readers fail in many ways on what vanishes under them. If it did, this
-      # raises what `HotSwap` refuses.
+      # A version that is removed while it loads causes many kinds of errors;
+      # for all of them, `verify` raises the error that `HotSwap` expects.
       versions.verify(version.path)
       raise
     layer = retrieval_layer.RetrievalLayer(slot.embed, index.searcher)
@@ -167,9 +163,9 @@ class IndexSearch:
     return self._slots[self._swap.current.slot is self._slots[0]]
 
   def _warm(self, slot: _Slot, index: storage.Index) -> None:
-    """Traces and searches once, so that the first batch need not."""
-    shapes = dict(self._shapes)  # A copy: the other thread may add to it.
-    # Tracing takes Python's lock: both slots do it before there is a step.
+    """Traces and searches once, to save the first batch this time."""
+    shapes = dict(self._shapes)  # A copy: the other thread may add shapes.
+    # Tracing holds Python's lock, so both slots trace before the first step.
     slots = self._slots if self._swap.version is None else [slot]
     for (shape, k), each in itertools.product(shapes.items(), slots):
       queries = each.embed(np.zeros(shape, np.int32))

@@ -1,6 +1,6 @@
-"""Pre-training examples: a masked query with its K candidate blocks.
+"""Batches of pre-training: masked queries with their K candidate blocks.
 
-query table -> masks -> retrieval -> batch, on the host ahead of the step
+Masking and retrieval run on the host, ahead of the step.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,45 +21,31 @@ from realm_tf.text import wordpiece
 
 # Batches are trimmed to multiples of these: each shape is traced.
 _QUERY_WIDTH, _BODY_WIDTH = 32, 16
-# Hits beyond K - 1, to replace the query's own block and repeated ones.
+# Hits beyond K - 1, to replace the query's own block and repeated blocks.
 _SPARE_HITS = 2
-# Hits among which a recurring span is looked for.
-_LOOKED_THROUGH = 20
+_LOOKED_THROUGH = 20  # Hits that may hold a recurring span.
 _OWN, _CANDIDATES = 'own_block', 'candidate_ids'  # Fields of a batch.
 _Fields = Mapping[str, np.ndarray]
 
 
 class Batch(TypedDict, total=False):
-  """Masked queries of a step with their K candidates.
+  """Masked queries of a step with their K candidates."""
 
-  Attributes:
-    query_ids: Wordpieces, int32 [B, Lx].
-    masked_positions: int32 [B, M].
-    gold_ids: Masked wordpieces, int32 [B, M].
-    token_mask: 1.0 at a masked token, 0.0 at padding, float32 [B, M].
-    candidate_ids: Block ids, int32 [B, K].
-    is_real: Whether there is such a candidate, bool [B, K].
-    title_ids: int32 [B, K, Lt].
-    body_ids: int32 [B, K, Lz].
-    cloze_ids: Sentences of the candidates, int32 [B, K - 1, Lx]; only with
-      `inverse_cloze_weight`.
-    index_step: Step of the searched index; only on the host.
-  """
-
-  query_ids: np.ndarray | tf.Tensor
-  masked_positions: np.ndarray | tf.Tensor
-  gold_ids: np.ndarray | tf.Tensor
-  token_mask: np.ndarray | tf.Tensor
-  candidate_ids: np.ndarray | tf.Tensor
-  is_real: np.ndarray | tf.Tensor
-  title_ids: np.ndarray | tf.Tensor
-  body_ids: np.ndarray | tf.Tensor
-  cloze_ids: np.ndarray | tf.Tensor
-  index_step: int
+  query_ids: np.ndarray | tf.Tensor  # Wordpieces, int32 [B, Lx].
+  masked_positions: np.ndarray | tf.Tensor  # int32 [B, M].
+  gold_ids: np.ndarray | tf.Tensor  # Masked wordpieces, int32 [B, M].
+  token_mask: np.ndarray | tf.Tensor  # 1.0, padding has 0.0, float32 [B, M].
+  candidate_ids: np.ndarray | tf.Tensor  # Block ids, int32 [B, K].
+  is_real: np.ndarray | tf.Tensor  # False for padding, bool [B, K].
+  title_ids: np.ndarray | tf.Tensor  # int32 [B, K, Lt].
+  body_ids: np.ndarray | tf.Tensor  # int32 [B, K, Lz].
+  # Sentences of the candidates, with `inverse_cloze_weight` only.
+  cloze_ids: np.ndarray | tf.Tensor  # int32 [B, K - 1, Lx].
+  index_step: int  # Step of the searched index; only on the host.
 
 
 class HasStep(Protocol):
-  """A search in the index of a training step."""
+  """An index of the parameters of a training step."""
 
   @property
   def step(self) -> int: ...
@@ -75,11 +61,10 @@ def batches(
   share: sampling.Share = sampling.WHOLE,
   index: Optional[HasStep] = None,
 ) -> Iterator[Batch]:
-  """Yields endless batches.
+  """Yields endless batches; calls `retriever` once a step.
 
   Args:
-    retriever: Called once a step.
-    index: Index that `retriever` searches, to say its age.
+    index: Index that `retriever` searches; adds 'index_step' to the batches.
   """
   config, lengths = experiment.pretraining, experiment.lengths
   how = masking.of_config(experiment, tokenizer.mask_id)
@@ -115,7 +100,6 @@ def batches(
 
 
 def _num_searched(config: config_lib.PretrainingConfig) -> int:
-  """Returns the number of blocks to retrieve for each query."""
   if config.candidates == 'recurring_span':
     return _LOOKED_THROUGH
   return config.num_candidates + _SPARE_HITS
@@ -149,7 +133,7 @@ def _most_telling(
   table: block_table.BlockTable,
   experiment: config_lib.ExperimentConfig,
 ) -> dict[str, np.ndarray]:
-  """Returns B queries, first those with a candidate that holds the span."""
+  """Returns B queries, preferably with a candidate that holds the span."""
   has_span = _has_span(batch[_CANDIDATES], batch, table, experiment)
   used = np.argsort(~has_span.any(axis=1), kind='stable')[
     : experiment.pretraining.batch_size
@@ -163,7 +147,7 @@ def _has_span(
   table: block_table.BlockTable,
   experiment: config_lib.ExperimentConfig,
 ) -> np.ndarray:
-  """Returns which blocks hold their query's masked wordpieces, bool [B, N]."""
+  """Returns whether blocks hold the query's masked wordpieces, bool [B, N]."""
   _, bodies = table.gather(ids, 1, experiment.lengths.block_tokens)
   return candidates.have_span(
     bodies, batch['gold_ids'], batch['masked_positions']
@@ -177,7 +161,7 @@ def with_blocks(
   *,
   share: sampling.Share = sampling.WHOLE,
 ) -> dict[str, np.ndarray]:
-  """Returns the batch's fields with a K axis: wordpieces, ids, padding."""
+  """Returns the batch's fields with a K axis."""
   titles, bodies = table.gather(
     chosen, lengths.title_tokens, lengths.block_tokens
   )

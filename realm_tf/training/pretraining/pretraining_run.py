@@ -46,11 +46,9 @@ def run(
 
   Args:
     queries_dir: Directory of X.
-    job: Its directory is shared with the refresher.
     retriever: Replaces the refresher's indexes, e.g. by BM25.
     words: Alternates with the refresher's indexes, for 'hybrid' candidates.
-    keep_best: Metric of held-out queries that decides which version is best;
-      a UserError if no query is held out.
+    keep_best: Metric of the best version; a UserError without held-out queries.
   """
   queries = _open_queries(queries_dir, inputs)
   config = inputs.config
@@ -91,7 +89,6 @@ def _over_index(
   model: realm_model.RealmModel,
   words: Optional[retriever_lib.Retriever],
 ) -> retriever_lib.Retriever:
-  """Returns the retriever that the config builds over the index."""
   if inputs.config.pretraining.over_retrieval:
     index = reranking.Reranked(
       index,
@@ -106,7 +103,7 @@ def _over_index(
 def _open_queries(
   queries_dir: str, inputs: runs.Inputs
 ) -> query_table.QueryTable:
-  """Opens X; checks that it fits the corpus, and the corpus the lengths."""
+  """Opens X; checks that it fits the corpus, and that blocks are not cut."""
   queries = query_table.QueryTable.open(queries_dir, verify=True)
   queries.fit_corpus(inputs.table)
   whole_blocks.check(
@@ -145,7 +142,6 @@ def _batches(
   index: Optional[index_search.IndexSearch],
   share: sampling.Share,
 ) -> Iterator[pretraining_batches.Batch]:
-  """Returns the batches, prepared ahead of the step."""
   batches = pretraining_batches.batches(
     queries,
     inputs.table,

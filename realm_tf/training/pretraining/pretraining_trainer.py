@@ -1,8 +1,8 @@
-"""One step of REALM pre-training.
+"""Trains REALM: one step of pre-training.
 
-Retrieval is not part of the step: each query arrives with its K candidate
-blocks, so the whole step compiles. The stale index only picked the candidates;
-p(z|x) is computed here from the current parameters (Section 3.3).
+The whole step compiles, because queries arrive with their K candidate blocks.
+The stale index only chose the candidates; the step computes p(z|x) from the
+current parameters (Section 3.3).
 """
 
 from typing import NamedTuple, Optional
@@ -36,13 +36,11 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
 
   With `embedder_rate_scale` 0 only the reader learns, and the retriever has no
   dropout: a reader that cannot use blocks yet teaches the retriever to prefer
-  the null block, which is the reverse of the cold start in Section 3.4.
+  the null block, the reverse of the cold start in Section 3.4.
 
   Args:
-    optimizer: Updates all of the model, or all but its embedders.
-    model: Model with the MASKED_LM part; without EMBEDDER, p(z|x) is uniform.
-    special_ids: The vocabulary's [CLS] and [SEP].
-    age: Logs the index's age, of batches that have 'index_step'.
+    model: Model with MASKED_LM and, unless p(z|x) is uniform, EMBEDDER.
+    age: Logs the index's age, from batches with 'index_step'.
   """
 
   def __init__(
@@ -124,7 +122,7 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
   def _score(
     self, batch: Batch, training: bool
   ) -> tuple[tf.Tensor, tf.Tensor, list[tf.Tensor]]:
-    """Returns `score`, and the embeddings of each of `_parts`."""
+    """Returns `score`, and the embeddings of all `_parts`."""
     parts = self._parts(batch)
     token_log_probs = tf.concat(
       [self._read(batch, part, training) for part in parts], axis=1
@@ -138,8 +136,8 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
   def _parts(self, batch: Batch) -> list[_Blocks]:
     """Separates the null block from the others.
 
-    It is empty and the same for all queries. At the others' width, once for
-    each query, it would take 1/K of the step.
+    The null block is empty and the same for all queries. At full width and once
+    for each query, it would take 1/K of the step.
     """
     titles, bodies = batch['title_ids'], batch['body_ids']
     parts = [_Blocks(titles, bodies, False)]
@@ -193,7 +191,7 @@ class PretrainingTrainer(step_trainer.StepTrainer[Batch]):
     )
 
   def _embed(self, blocks: _Blocks, training: bool) -> tf.Tensor:
-    """Returns embeddings [B, K, D]; [1, 1, D] of the null block."""
+    """Returns embeddings [B, K, D]; [1, 1, D] for the null block."""
     rows = slice(1) if blocks.is_null else slice(None)
     return self.model.embed_blocks(
       joining.pack_longest(

@@ -1,4 +1,4 @@
-"""Averages a model's embedders with those it was trained from.
+"""Averages a model's embedders with the embedders that training started from.
 
 Training on one kind of query makes an encoder forget others: sentences have no
 "when" and no "where". The average (1 - w) before + w after keeps the knowledge
@@ -22,11 +22,11 @@ from realm_tf.training import params_export
 def write(
   model_dir: str, before_dir: str, weight: float, *, output_dir: str
 ) -> versions.Version:
-  """Writes a new model directory, of the step and the reader of `model_dir`.
+  """Writes a new model directory with the step and reader of `model_dir`.
 
   Raises:
-    UserError: A directory is no model directory or has no embedders, the two
-      have other vocabularies or other embedders, or `output_dir` holds
+    UserError: A directory is no model directory or has no embedders, the
+      vocabularies or the embedders' shapes differ, or `output_dir` holds
       parameters.
   """
   opened = model_files.open_model(model_dir)
@@ -41,7 +41,7 @@ def write(
   if opened.tokenizer.vocabulary_sha256 != sha256:
     raise errors.UserError(
       f'Both models must have one vocabulary. Found another in {before_dir} '
-      f'than in {model_dir}. Average a model with the one it was trained from.'
+      f'than in {model_dir}. Average a model with its own --init_from.'
     )
   if versions.steps(layout.params_root(output_dir)):
     raise errors.UserError(
@@ -64,14 +64,14 @@ def average(
 ) -> dict[str, np.ndarray]:
   """Returns `after`, by name, with the embedders' weights averaged.
 
-  Scalars of normalized embeddings stay if only `after` has learned them.
+  Learned scalars (temperature, null bias) that only `after` has do not change.
 
   Args:
     weight: Weight of `after`, in [0, 1].
     where: Source of `before`, for errors.
 
   Raises:
-    UserError: An embedder's weight lacks in `before`, or has another shape.
+    UserError: `before` lacks an embedder's weight, or has another shape.
   """
   result = dict(after)
   learned = realm_model.LOG_TEMPERATURE, realm_model.NULL_BIAS
@@ -84,8 +84,8 @@ def average(
     if found != value.shape:
       raise errors.UserError(
         f'Embedders to be averaged must have the same shapes. Found {name} of '
-        f'{value.shape}, and {found} in {where}. Average a model with the one '
-        'it was trained from.'
+        f'{value.shape}, and {found} in {where}. Average a model with its own '
+        '--init_from.'
       )
     mean = weight * value + (1 - weight) * before[name]
     result[name] = np.asarray(mean, value.dtype)  # Scalars are no arrays.

@@ -1,7 +1,4 @@
-"""Trains a model that answers from its weights alone (Roberts et al. 2020).
-
-corpus's vocabulary, queries or questions -> model directory
-"""
+"""Trains a model that answers from its weights alone (Roberts et al. 2020)."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -28,14 +25,12 @@ Examples = query_table.QueryTable | Sequence[questions_lib.Question]
 def run(inputs: runs.Inputs, examples: Examples, job: job_lib.Job) -> None:
   """Trains on salient spans, or on questions, and publishes the parameters.
 
-  Args:
-    inputs: Config, and the corpus whose vocabulary is used.
-    examples: Masked sentences or questions.
-    job: An imported T5 in its `init_from` brings its sizes and its pieces.
+  An imported T5 as `job.init_from` brings its sizes and its sentencepieces.
+  Other models have the corpus's vocabulary.
 
   Raises:
-    UserError: Queries have another vocabulary, or no question has its answer
-      in the corpus, or queries are given to an imported T5.
+    UserError: Queries have another vocabulary or come with an imported T5, or
+      no question has its answer in the corpus.
   """
   init_from = job.init_from.model_dir or ''
   pieces = layout.sentencepiece_file(init_from)
@@ -71,7 +66,7 @@ def run(inputs: runs.Inputs, examples: Examples, job: job_lib.Job) -> None:
 def _pairs(
   inputs: runs.Inputs, examples: Examples, tokenizer: answer_labels.Tokenizer
 ) -> closed_book_trainer.Pairs:
-  """Returns pairs of input and output; checks that they fit the corpus."""
+  """Returns inputs with their outputs; checks that they fit the corpus."""
   config = inputs.config.closed_book
   if not isinstance(examples, query_table.QueryTable):
     length = inputs.config.lengths.block_tokens
@@ -80,7 +75,7 @@ def _pairs(
     return closed_book_trainer.of_questions(examples, tokenizer, config)
   if tokenizer is not inputs.tokenizer:
     raise errors.UserError(
-      "Sentences of --queries_dir have the corpus's wordpieces. Found a T5 "
+      "A model for --queries_dir must have the corpus's wordpieces. Found a T5 "
       'with others as --init_from. Give --questions instead.'
     )
   examples.fit_corpus(inputs.table)
@@ -92,6 +87,5 @@ def _pairs(
 def _with_sizes_of(
   t5: config_lib.ModelConfig, inputs: runs.Inputs
 ) -> runs.Inputs:
-  """Returns inputs whose config has the sizes of an imported T5."""
   model = dataclasses.replace(inputs.config.model, seq2seq=t5.seq2seq)
   return inputs._replace(config=dataclasses.replace(inputs.config, model=model))

@@ -1,7 +1,6 @@
-"""Examples of the closed-book model, and a step of its training on them.
+"""Trains the closed-book model: its examples, its batches, and the step's loss.
 
-Sentences or questions -> input and output of an encoder-decoder -> a step that
-writes the output, wordpiece by wordpiece.
+Sentences or questions become inputs and outputs of an encoder-decoder.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,14 +26,10 @@ _WIDTH = 8  # Batches are trimmed to multiples of it: each shape is compiled.
 
 
 class Pairs(NamedTuple):
-  """Inputs with their outputs.
-
-  Attributes:
-    number: Number of pairs.
-    get: (rows, random numbers) -> wordpieces of each row's input and output.
-  """
+  """Inputs with their outputs; `number` of them."""
 
   number: int
+  # (rows, random generator) -> wordpieces of the rows' inputs and outputs.
   get: Callable[
     [np.ndarray, np.random.Generator],
     tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
@@ -53,10 +48,10 @@ def of_queries(
   config: config_lib.ClosedBookConfig,
   mask_id: int,
 ) -> Pairs:
-  """Returns salient spans as outputs, and the rest with one mask as inputs.
+  """Returns sentences with one mask as inputs, and salient spans as outputs.
 
-  Raffel et al. 2020, Section 3.1.4, with the spans of Guu et al. 2020, as
-  Roberts et al. 2020 train it on.
+  Raffel et al. 2020, Section 3.1.4, with salient spans (Guu et al. 2020), as in
+  Roberts et al. 2020.
   """
   kind = masking.Masking(
     'salient', config.input_tokens, config.answer_tokens - 1, mask_id
@@ -83,10 +78,9 @@ def of_questions(
   tokenizer: answer_labels.Tokenizer,
   config: config_lib.ClosedBookConfig,
 ) -> Pairs:
-  """Returns questions with their first answers.
+  """Returns questions with their first answers; UserError without any.
 
-  Raises:
-    UserError: No question has an answer that is a text.
+  Questions with regular expressions are left out.
   """
   given = [q for q in questions if q.answers and not q.regex]
   if not given:
@@ -108,11 +102,7 @@ def batches(
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[Batch]:
-  """Yields endless batches, which depend on seed and step only.
-
-  Args:
-    end_id: Wordpiece that ends an input and an output, as in T5.
-  """
+  """Yields endless batches, functions of seed and step; `end_id` ends rows."""
   config = experiment.closed_book
   sampler = sampling.Sampler(pairs.number, config.batch_size, experiment.seed)
   step = share.first_step
@@ -129,7 +119,7 @@ def batches(
 
 
 class ClosedBookTrainer(step_trainer.StepTrainer[Batch]):
-  """Maximizes log p(y|x) of an encoder-decoder, the mean over wordpieces."""
+  """Maximizes log p(y|x), the mean over the output's wordpieces."""
 
   def __init__(
     self,

@@ -1,6 +1,6 @@
 """Trains path retrieval: questions, a corpus with links -> model directory.
 
-Embed_doc is frozen, so the index of the model that it starts from stays valid.
+Embed_doc is frozen, so one index serves the whole run.
 """
 
 from collections.abc import Sequence
@@ -33,8 +33,8 @@ def run(
   """Trains Embed_input and the path scorer; publishes them, with an index.
 
   Args:
-    job: Its `init_from` has embedders; a reader is published unchanged.
-    linked: Finds the blocks that a block's links lead to.
+    job: Its `init_from` gives embedders, and a reader to publish unchanged.
+    linked: Finds the blocks that a block links to.
     words: Finds further seeds of training, by words.
   """
   inputs = inputs._replace(config=_fitted(inputs.config))
@@ -47,8 +47,8 @@ def run(
   indexes = finetuning_index.FinetuningIndex(
     inputs, model, job.run_dir, init_from=job.init_from.model_dir
   )
-  indexes.build(0)  # With the first parameters: a checkpoint is not read yet.
-  index = indexes.at(0)  # The only one: Embed_doc never changes.
+  indexes.build(0)  # The first parameters: no checkpoint is read yet.
+  index = indexes.at(0)
   run_loop = loop.Loop(
     job,
     config.path,
@@ -57,7 +57,7 @@ def run(
       optimizer, model, inputs.special_ids
     ),
   )
-  # Not ahead of the step: seeds are found with the current parameters.
+  # No prefetch: the search for seeds needs the current parameters.
   run_loop.run(
     path_trainer.batches(
       labels,
@@ -74,7 +74,7 @@ def run(
 
 
 def _fitted(config: config_lib.ExperimentConfig) -> config_lib.ExperimentConfig:
-  """Returns the config with two towers and labels of the whole block."""
+  """Returns the config with two towers, gold labels and a frozen Embed_doc."""
   return dataclasses.replace(
     config,
     model=realm_model.separate_towers(config.model),

@@ -1,7 +1,7 @@
-"""Batches of paths, and a step of path retrieval on them.
+"""Trains path retrieval: batches of paths, and the step's loss.
 
-questions -> seeds, and the blocks that their links lead to -> Embed_input and
-the scorer of paths, rewarded for all paths that end at an answer
+A path is a seed block, or a seed and a block that the seed links to.
+Embed_input and the path scorer learn from all paths that end at an answer.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,23 +24,17 @@ from realm_tf.training import answer_labels
 from realm_tf.training import step_trainer
 
 _QUESTION_WIDTH = 32  # Batches are trimmed to multiples of it.
-# Seeds found by words: at first, embeddings find few articles that links of a
-# question's own article lead away from.
+# Seeds found by words: at first, embeddings find too few articles with links to
+# the answer.
 _NUM_BY_WORDS = 4
 
 
 class Batch(TypedDict):
-  """Questions of a step with F seeds each and M blocks that each leads to.
+  """Questions of a step, F seeds of each, and M linked blocks of each seed."""
 
-  Attributes:
-    question_ids: Wordpieces, int32 [B, Lq].
-    block_embeddings: Seed and linked blocks, float32 [B, F, 1 + M, D].
-    has_answer: Whether a path ends at an answer, bool [B, F, 1 + M].
-    is_compared: Whether a path counts, bool [B, F, 1 + M].
-  """
-
-  question_ids: np.ndarray | tf.Tensor
-  block_embeddings: np.ndarray | tf.Tensor
+  question_ids: np.ndarray | tf.Tensor  # Wordpieces, int32 [B, Lq].
+  block_embeddings: np.ndarray | tf.Tensor  # float32 [B, F, 1 + M, D].
+  # Paths that end at an answer, and paths that count, bool [B, F, 1 + M].
   has_answer: np.ndarray | tf.Tensor
   is_compared: np.ndarray | tf.Tensor
 
@@ -60,7 +54,7 @@ def batches(
   Args:
     embed: Embeds wordpieces with the current parameters.
     searcher: Finds seeds by their embeddings.
-    words: Finds further seeds, once for each question.
+    words: Finds further seeds; searches once for each question.
   """
   words = retriever.Kept(words)
   words.retrieve(labels.questions.queries(), _NUM_BY_WORDS)  # All at once.
@@ -96,16 +90,15 @@ def batches(
 
 
 def _joined(seeds: np.ndarray, others: np.ndarray) -> np.ndarray:
-  """Returns `others`, then the `seeds` that are not among them, [B, F]."""
+  """Returns `others`, then `seeds`, [B, F]; -1 in place of a repeated block."""
   is_double = (seeds[:, :, None] == others[:, None]).any(axis=-1)
   return np.concatenate([others, np.where(is_double, -1, seeds)], axis=1)
 
 
 class PathTrainer(step_trainer.StepTrainer[Batch]):
-  """Maximizes log p(y|x), the log of the sum of p(path|x) of paths to y.
+  """Maximizes log p(y|x), the log of the sum of p(path|x) over paths to y.
 
-  No path need be known: a question that links help with has its probability on
-  the paths that end at a block with the answer.
+  Training needs no labeled paths: every path to a block with the answer counts.
   """
 
   def __init__(

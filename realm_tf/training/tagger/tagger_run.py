@@ -32,10 +32,8 @@ def run(
 ) -> None:
   """Trains a tagger and writes its directory.
 
-  Args:
-    config: Its `model.reader_bert` gives the sizes, without `job.init_from`.
-    job: The BERT of `job.init_from` gives first weights, sizes and vocabulary.
-    vocab_file: Wordpieces of a tagger that starts from random weights.
+  A BERT as `job.init_from` gives weights, sizes and vocabulary. Without it,
+  `config.model.reader_bert` gives the sizes and `vocab_file` the vocabulary.
   """
   arrays: dict[str, np.ndarray] = {}
   if init_from := job.init_from.model_dir:
@@ -83,7 +81,7 @@ def _with_vocab_size(
 def evaluate(
   tagger_dir: str, dev: Sequence[conll.LabeledSentence]
 ) -> conll.Scores:
-  """Scores a tagger by entity, as conlleval does; writes metrics.json."""
+  """Scores a tagger's entities like conlleval; writes metrics.json."""
   predicted = bert_tagger.load(tagger_dir).entities([s.text for s in dev])
   gold = [sentence.in_characters() for sentence in dev]
   scores = conll.score(gold, predicted)

@@ -1,4 +1,4 @@
-"""Batches of labeled sentences, and a step of the tagger's training on them."""
+"""Trains the tagger: batches of labeled sentences, and the step's loss."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypedDict, cast
@@ -21,15 +21,10 @@ _WIDTH = 16  # Batches are trimmed to a multiple of this.
 
 
 class Batch(TypedDict):
-  """Sentences of a step.
+  """Sentences of a step, int32 [B, L] each."""
 
-  Attributes:
-    ids: Wordpieces, int32 [B, L], zero-padded.
-    label_ids: Labels, int32 [B, L]; NO_LABEL where nothing is to be learned.
-  """
-
-  ids: np.ndarray | tf.Tensor
-  label_ids: np.ndarray | tf.Tensor
+  ids: np.ndarray | tf.Tensor  # Wordpieces, zero-padded.
+  label_ids: np.ndarray | tf.Tensor  # NO_LABEL: no loss at this wordpiece.
 
 
 def batches(
@@ -40,11 +35,7 @@ def batches(
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share = sampling.WHOLE,
 ) -> Iterator[Batch]:
-  """Yields endless batches, which depend on seed and step only.
-
-  Args:
-    names: Names of the labels.
-  """
+  """Yields endless batches, functions of seed and step; `names` of labels."""
   config = experiment.tagger
   tokens = tokenizer.tokenize_batch([s.text for s in sentences])
   labels = [
@@ -66,7 +57,7 @@ def batches(
 
 
 class TaggerTrainer(step_trainer.StepTrainer[Batch]):
-  """Minimizes the cross entropy of the words' labels."""
+  """Minimizes the mean cross entropy of the labels."""
 
   def __init__(
     self,
