@@ -1,6 +1,6 @@
 """Vectors like real embeddings: a mixture of about sqrt(N) Gaussian clusters.
 
-Written chunk by chunk, so that any number fits; the same for the same seed.
+Written chunk by chunk, so any number fits into memory. The seed is fixed.
 """
 
 import os
@@ -8,7 +8,7 @@ import os
 import numpy as np
 
 DIMENSIONS = 128
-_SPREAD = 0.7  # Standard deviation in a cluster; that of the centres is 1.
+_SPREAD = 0.7  # Standard deviation in a cluster; centres have 1.
 _CHUNK = 1 << 17
 
 
@@ -34,13 +34,13 @@ def write(directory: str, num_vectors: int, num_queries: int) -> None:
 
 
 def centres(num_vectors: int, dimensions: int) -> np.ndarray:
-  """Returns the centres of so many vectors, float32 [about sqrt(N), D]."""
+  """Returns the centres of N vectors, float32 [about sqrt(N), D]."""
   shape = [max(1, round(num_vectors**0.5)), dimensions]
   return np.random.default_rng(0).standard_normal(shape, np.float32)
 
 
 def draw(around: np.ndarray, number: int, rng: np.random.Generator):
-  """Returns vectors around random ones of some centres, float32 [n, D]."""
+  """Returns `number` vectors around randomly drawn centres, float32 [n, D]."""
   which = rng.integers(0, len(around), number)
   noise = rng.standard_normal([number, around.shape[1]], np.float32)
   return around[which] + _SPREAD * noise

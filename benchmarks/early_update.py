@@ -1,17 +1,16 @@
-r"""QA fine-tuning with a beam of 5,000 blocks: questions a second.
+r"""QA fine-tuning with a beam of 5,000 blocks: questions per second.
 
   python -m benchmarks.early_update [--quick]
 
-Random blocks of 288 wordpieces, each question with an answer that some of them
-hold; a 2x128 reader of 5 blocks at 320 wordpieces and 2x128 towers, the paper's
-vocabulary size, exact search, 2 threads. Rows alternate, one step each, and
-show medians:
+Random blocks of 288 wordpieces; some hold the answer. 2x128 reader of 5 blocks
+at 320 wordpieces, 2x128 towers, the paper's vocabulary size, exact search, 2
+threads. Rows run alternately, one step each. Medians; `share` is the part of
+the time that "no beam" saves.
 
   beam        the early-update loss over 5,000 blocks
-  seen        the same, of questions whose blocks were looked at before
-  no beam     only the blocks that are read: `ours` over it is what the
-              early-update loss costs (`share`)
-  tokenizing  5,000 blocks tokenized for each question, as the release does
+  seen        the same with cached labels: the questions repeat
+  no beam     no early-update loss: only the blocks that are read
+  tokenizing  5,000 blocks tokenized for each question, like the release
 """
 
 import dataclasses
@@ -43,8 +42,8 @@ from realm_tf.training.finetuning import finetuning_batches
 from realm_tf.training.finetuning import finetuning_trainer
 
 _QUICK = flags.DEFINE_boolean('quick', False, 'A beam of 50, few steps.')
-_BATCH_SIZE = flags.DEFINE_integer('batch_size', 4, 'Questions of a step.')
-_STEPS = flags.DEFINE_integer('steps', 6, 'Steps of each row, after one more.')
+_BATCH_SIZE = flags.DEFINE_integer('batch_size', 4, 'Questions per step.')
+_STEPS = flags.DEFINE_integer('steps', 6, 'Steps per row after a warm-up step.')
 
 _BODY_WIDTH = 285
 
@@ -56,7 +55,7 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
 
 
 def _corpus(directory, tokenizer, num_blocks):
-  """Writes random blocks and opens them."""
+  """Writes a corpus of random blocks and opens it."""
   rng = np.random.default_rng(0)
   words = np.array(tokenizer.vocabulary)
 
@@ -79,7 +78,7 @@ def _corpus(directory, tokenizer, num_blocks):
 
 
 def _questions(table, number):
-  """Returns questions of 12 words with an answer of one block each."""
+  """Yields questions of 12 words of a block; the answer is two of the words."""
   rng = np.random.default_rng(1)
   for block_id in rng.integers(0, table.num_blocks, number):
     words = table.texts([int(block_id)])[0].split()
@@ -91,7 +90,7 @@ def _questions(table, number):
 
 
 class _Tokenizing(answer_labels.AnswerLabels):
-  """Looks at every block of every question anew, as text."""
+  """Tokenizes every block of every question again."""
 
   def has_answer(self, row, block_ids):
     texts = self.table.texts(block_ids.tolist())
@@ -100,7 +99,7 @@ class _Tokenizing(answer_labels.AnswerLabels):
 
 
 class _Bench:
-  """Model, corpus and questions that the rows share."""
+  """The model and corpus of all rows."""
 
   def __init__(self, table, tokenizer):
     self._table, self._tokenizer = table, tokenizer
@@ -124,7 +123,7 @@ class _Bench:
     self._embeddings = self._embeddings.astype(np.float32)
 
   def steps(self, labels_class, num_questions, **changes):
-    """Yields the seconds of one step after another."""
+    """Yields the seconds of each step."""
     finetuning = dataclasses.replace(self._config.finetuning, **changes)
     config = dataclasses.replace(self._config, finetuning=finetuning)
     tokenized = answer_labels.tokenize(
@@ -156,7 +155,7 @@ class _Bench:
 
 
 def _measure(bench: _Bench) -> dict[str, float]:
-  """Returns each row's median seconds a step."""
+  """Returns each row's median seconds per step."""
   labels, num_steps = answer_labels.AnswerLabels, _STEPS.value
   many = _BATCH_SIZE.value * (num_steps + 2)
   rows = {

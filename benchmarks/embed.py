@@ -1,20 +1,17 @@
-r"""Blocks embedded a second, compared with what else a user could install.
+r"""Blocks embedded per second, compared with other libraries.
 
   bash benchmarks/peers.sh
   python -m benchmarks.embed [--corpus_dir=DIR] [--quick]
 
-Peers: today's BertModel of transformers on torch, the same converted to
-OpenVINO, and, for the record, transformers' own RealmEmbedder. All have the
-same random weights, 2 threads and the row's dtype; each peer takes its fastest
-batch size of --peer_batch_sizes. All take turns, each once before it counts;
-medians; `ratio` is to the best peer. 'N padded': every block has N wordpieces,
-so there is no padding to skip. 'real lengths': blocks of --corpus_dir (else of
-made-up lengths), which peers take in order of length, each batch padded to its
-longest.
+Peers: transformers' BertModel on torch and converted to OpenVINO, and its
+RealmEmbedder. All have the same random weights, 2 threads and the row's dtype;
+each peer uses its fastest batch size. Runs alternate after a warm-up; medians;
+`ratio` is to the best peer.
 
-`of_peak` is our arithmetic as a share of the machine's best float32 matmul;
-`difference` the largest one between our embeddings and RealmEmbedder's in
-float32.
+'N padded': every block has N wordpieces, without padding. 'real lengths':
+blocks of --corpus_dir or of random lengths; peers sort blocks by length and pad
+a batch to its longest. `of_peak`: our FLOP as a share of the machine's
+best float32 matmul. `difference`: the largest from RealmEmbedder's embeddings.
 """
 
 import os
@@ -40,29 +37,29 @@ from realm_tf.modeling import realm_model
 from realm_tf.records import joining
 
 _CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus; None makes lengths up.'
+  'corpus_dir', None, 'Corpus; by default random lengths.'
 )
 _SIZES = flags.DEFINE_list(
   'sizes', ['2x128', '6x384', '12x768'], 'Layers x width.'
 )
-_BLOCK_TOKENS = flags.DEFINE_integer('block_tokens', 288, 'At most.')
+_BLOCK_TOKENS = flags.DEFINE_integer('block_tokens', 288, 'Longest block.')
 _BATCH_SIZE = flags.DEFINE_integer(
-  'batch_size', block_embeddings.BATCH_SIZE, 'Ours.'
+  'batch_size', block_embeddings.BATCH_SIZE, 'Our batch size.'
 )
 _PEER_BATCH_SIZES = flags.DEFINE_list(
   'peer_batch_sizes', ['8', '32'], 'Batch sizes of the peers.'
 )
 _DTYPES = flags.DEFINE_list(
-  'dtypes', None, 'Dtypes of matmuls; by default what this machine multiplies.'
+  'dtypes', None, 'Dtypes of matmuls; by default what hardware multiplies.'
 )
 _BACKEND = flags.DEFINE_enum(
-  'backend', 'auto', ['auto', 'tensorflow', 'openvino'], 'What runs ours.'
+  'backend', 'auto', ['auto', 'tensorflow', 'openvino'], 'Our backend.'
 )
-_REPEATS = flags.DEFINE_integer('repeats', 5, 'Turns; the median counts.')
+_REPEATS = flags.DEFINE_integer('repeats', 5, 'Runs; the median counts.')
 _QUICK = flags.DEFINE_boolean('quick', False, 'Only 2x128, few blocks.')
 
 _NUM_THREADS = 2
-_BLOCKS = {128: 2048, 384: 256, 768: 64}  # Of a run, by width: seconds each.
+_BLOCKS = {128: 2048, 384: 256, 768: 64}  # Per run, by width: seconds each.
 _STRONG, _LEGACY = ('bert', 'openvino'), 'realm'
 
 
@@ -80,10 +77,10 @@ class _Peer:
     script = [processes.peer_python(), 'benchmarks/peer_embed.py']
     self._worker = processes.Worker([*script, self.model_dir, *shape])
     self.close = self._worker.close
-    self._worker.ask(None)  # The model is written.
+    self._worker.ask(None)  # Waits until the model is written.
 
   def write(self, case: embed_cases.Case, ids: np.ndarray) -> str:
-    """Writes the packed blocks; returns the file."""
+    """Writes the packed blocks; returns the path."""
     path = os.path.join(self._dir, 'tokens.npz')
     length = case.block_tokens
     titles, bodies = case.table.gather(ids, case.lengths.title_tokens, length)
@@ -94,7 +91,7 @@ class _Peer:
     return path
 
   def embed(self, **request) -> tuple[float, np.ndarray]:
-    """Returns seconds and embeddings, [n, D]; peer_embed.py has the fields."""
+    """Returns seconds and embeddings, [n, D]; fields are in peer_embed.py."""
     output = os.path.join(self._dir, 'embeddings.npy')
     answer = self._worker.ask({**request, 'output': output})
     return answer['secs'], np.load(output)
@@ -102,7 +99,7 @@ class _Peer:
 
 def _load(peer: Optional[_Peer], size: str):
   """Returns our model, with the peer's weights if there is one."""
-  # The release's head, which the peer has too.
+  # The release's head: the peer has the same.
   head = config_lib.EmbedderConfig(
     head='pooled', shared_towers=True, layer_norm_epsilon=1e-12
   )
@@ -146,13 +143,13 @@ def _fastest_requests(peer: _Peer, case: embed_cases.Case, dtype: str):
     choices = [
       {**named, 'batch_size': int(size)} for size in _PEER_BATCH_SIZES.value
     ]
-    peer.embed(**choices[0])  # Makes it.
+    peer.embed(**choices[0])  # Makes the model.
     requests[name] = min(choices, key=lambda choice: peer.embed(**choice)[0])
   return requests, order
 
 
 def _measure(name: str, embed, peer: Optional[_Peer], case, dtype: str):
-  """Runs ours and the peers in turns; returns the row."""
+  """Runs ours and the peers alternately; returns the row."""
   number = len(case.block_ids)
   _embed(embed, case)  # Compiles.
   requests, order = _fastest_requests(peer, case, dtype) if peer else ({}, None)

@@ -14,13 +14,7 @@ _TITLE_TOKENS = 4
 
 
 class Case(NamedTuple):
-  """Blocks to embed.
-
-  Attributes:
-    table: A block table, or a stand-in.
-    block_ids: int64 [n].
-    block_tokens: Longest block.
-  """
+  """Blocks to embed; `block_tokens` is the longest length."""
 
   name: str
   table: block_table.BlockTable
@@ -34,18 +28,14 @@ class Case(NamedTuple):
 
   @property
   def totals(self) -> np.ndarray:
-    """Wordpieces of each block, specials included, int32 [n]."""
+    """Wordpieces of each block with specials, int32 [n]."""
     titles, bodies = self.table.lengths(self.block_ids)
     totals = np.minimum(titles, self.lengths.title_tokens) + bodies + 3
     return np.minimum(totals, self.block_tokens)
 
 
 class _MadeUpTable:
-  """A block table of random wordpieces.
-
-  Args:
-    totals: Length of each block, specials included, [N].
-  """
+  """A block table of random wordpieces; `totals` are lengths with specials."""
 
   def __init__(self, totals: np.ndarray):
     self._bodies = np.asarray(totals, np.int32) - _TITLE_TOKENS - 3
@@ -63,7 +53,7 @@ class _MadeUpTable:
 
 
 def _words(ids, lengths, width):
-  """Words that depend on block and place, int32 [n, width]; zeros after."""
+  """Returns words by block and position, int32 [n, width]; zeros after them."""
   places = np.arange(width)
   words = (np.asarray(ids)[:, None] * 7919 + places * 104_729) % (
     sizes.VOCAB_SIZE - sizes.FIRST_WORD
@@ -73,11 +63,10 @@ def _words(ids, lengths, width):
 
 
 def _made_up_lengths(number: int, longest: int) -> np.ndarray:
-  """Lengths like those of cut-up Wikipedia articles, int64 [number].
+  """Returns random lengths as in a Wikipedia corpus, int64 [number].
 
-  Blocks are filled with whole sentences, so seven in eight end within 40
-  wordpieces of the limit; one in eight is the rest of an article, of any
-  length.
+  Seven blocks in eight end within 40 wordpieces of the limit, where a sentence
+  ends. One in eight is the rest of an article, of any length.
   """
   rng = np.random.default_rng(0)
   full = longest - rng.integers(0, 41, number)
@@ -88,12 +77,11 @@ def _made_up_lengths(number: int, longest: int) -> np.ndarray:
 def cases(
   number: int, corpus_dir: Optional[str], block_tokens: int
 ) -> Iterator[Case]:
-  """Yields the cases.
+  """Yields cases of `number` blocks.
 
   Args:
-    number: Blocks of each.
-    corpus_dir: Whose blocks have the real lengths; None makes lengths up.
-    block_tokens: Longest of the real ones.
+    corpus_dir: Corpus with the real lengths; None takes random ones.
+    block_tokens: Longest block of the real lengths.
   """
   ids = np.arange(number)
   for length in (192, 288):

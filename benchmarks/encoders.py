@@ -3,10 +3,9 @@ r"""Compares imported encoders with sentence-transformers.
   bash benchmarks/peers.sh
   python -m benchmarks.encoders DIR [DIR...]
 
-DIR is a Hugging Face directory. Embeds queries and blocks by sentence-
-transformers and by the imported model, exports the model and embeds them by
-sentence-transformers again. Prints the largest difference of a value, and of
-1 - cosine, or the line that says why a directory is refused.
+Embeds queries and blocks with each Hugging Face directory DIR, with its import
+and with the export of that. Prints the largest difference of a value, and the
+largest 1 - cosine, or the reason why a directory is refused.
 """
 
 import functools
@@ -45,7 +44,7 @@ _BATCH = 16
 
 
 def _texts():
-  """Returns queries, and blocks with titles; some are very long."""
+  """Returns queries and blocks with titles; some are very long."""
   texts = [
     f'{_SHORT[i % len(_SHORT)]} {" ".join(_SHORT[: i % 5])}'.strip()
     for i in range(_NUM_TEXTS - 4)
@@ -70,7 +69,7 @@ def _embed(opened, texts, length):
   block_tokens = length - len(embedder.block_prompt.split())
 
   def batches(columns, at_most):
-    """Yields rows and their packed wordpieces, of about the same length."""
+    """Yields rows of about the same length and their packed wordpieces."""
     ids = [tokenizer.token_ids_batch(column) for column in columns]
     order = np.argsort([sum(map(len, row)) for row in zip(*ids, strict=True)])
     for start in range(0, len(order), _BATCH):
@@ -116,7 +115,7 @@ class _Peer:
     )
 
   def embed(self, directory):
-    """Returns embeddings and the longest text; ValueError with its error."""
+    """Returns embeddings and the longest length; ValueError if it fails."""
     output = os.path.join(self._directory, 'peer.npz')
     request = {'directory': directory, 'texts': self._texts, 'output': output}
     answer = self._worker.ask(request)
@@ -168,7 +167,9 @@ def _row(directory, peer, texts, work_dir):
 def main(argv):
   logging.set_verbosity(logging.ERROR)
   if processes.peer_python() is None:
-    sys.exit('The peers must be there. Found none. Run benchmarks/peers.sh.')
+    sys.exit(
+      'The peers must be installed. Found none. Run benchmarks/peers.sh.'
+    )
   texts = _texts()
   with tempfile.TemporaryDirectory() as directory:
     peer = _Peer(texts, directory)

@@ -1,7 +1,6 @@
-"""Vectors of a real index, and of real questions, as clustered_vectors writes.
+"""Vectors of a real index and real questions, in clustered_vectors' files.
 
-Questions do not lie as blocks do, so a searcher that is fast on blocks' own
-neighbours may be slow on them.
+Questions are distributed unlike blocks, so a searcher may be slower on them.
 """
 
 import numpy as np
@@ -24,9 +23,9 @@ def write(
 
   Args:
     index: An index version.
-    model_dir: Model that embedded it.
-    questions: File of at least 2 `num_queries` questions.
-    num_queries: Questions to search with, and others to tune on.
+    model_dir: Model that embedded the index.
+    questions: File of at least 2 `num_queries` questions: half to search with,
+      half to tune on.
   """
   opened = model_files.open_model(model_dir, [realm_model.EMBEDDER])
   embeddings = storage.read_embeddings(index, storage.read_manifest(index))

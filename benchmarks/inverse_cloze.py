@@ -2,11 +2,10 @@ r"""A step of ICT at a large batch: memory and seconds, at once and in chunks.
 
   python -m benchmarks.inverse_cloze [--quick]
 
-Each case is a process of its own: 2x128 with the paper's vocabulary, random
-wordpieces of full lengths, dropout, update included. `ours` is the peak of the
-process's memory, `loaded_mb` the memory before the first step. A batch at once
-is left out where memory is too small, judged by the two smaller batches
-(`left_out`, MB).
+Each case has its own process: 2x128, the paper's vocabulary, random wordpieces
+of full lengths, dropout, with update. `ours`: the process's peak memory.
+`loaded_mb`: memory before the first step. `left_out`: MB that a batch at once
+would need, by the two smaller batches, where that is more than --max_mb.
 """
 
 import itertools
@@ -25,13 +24,13 @@ from benchmarks import sizes
 from realm_tf import config as config_lib
 
 _BATCH_SIZES = flags.DEFINE_list(
-  'batch_sizes', ['512', '1024', '4096'], 'B; the smallest first.'
+  'batch_sizes', ['512', '1024', '4096'], 'Batch sizes, ascending.'
 )
-_CHUNK_SIZE = flags.DEFINE_integer('chunk_size', 256, 'Pairs of a chunk.')
-_STEPS = flags.DEFINE_integer('steps', 2, 'Timed steps, after one more.')
-_MAX_MB = flags.DEFINE_integer('max_mb', 20_000, 'Memory of a process.')
+_CHUNK_SIZE = flags.DEFINE_integer('chunk_size', 256, 'Pairs per chunk.')
+_STEPS = flags.DEFINE_integer('steps', 2, 'Timed steps after a warm-up step.')
+_MAX_MB = flags.DEFINE_integer('max_mb', 20_000, 'Most memory of a process.')
 _QUICK = flags.DEFINE_boolean('quick', False, 'Batches of 32 and 64.')
-_CASE = flags.DEFINE_string('case', None, 'BATCH,CHUNK: of the child.')
+_CASE = flags.DEFINE_string('case', None, 'BATCH,CHUNK of a child process.')
 
 _NUM_THREADS = 2
 _LENGTHS = config_lib.LengthConfig(query_tokens=64, block_tokens=192)
@@ -85,7 +84,6 @@ def _measure(batch_size: int, chunk_size: int) -> dict[str, float]:
 
 
 def _run(batch_size: int, chunk_size: int) -> dict[str, float]:
-  """Measures a case in a process of its own."""
   result = subprocess.run(
     [
       *(sys.executable, '-m', 'benchmarks.inverse_cloze'),
@@ -115,7 +113,7 @@ def _rows():
 
 
 def _expected_mb(plain: dict[int, float], batch_size: int) -> float:
-  """Returns the peak on a line through the last two batches; 0 for unknown."""
+  """Extrapolates the peak from the last two batches; 0 for unknown."""
   if len(plain) < 2:
     return 0.0
   (size, peak), (last_size, last_peak) = list(plain.items())[-2:]

@@ -1,14 +1,13 @@
-r"""A server whose documents change: speed, p99, and when they are found.
+r"""A server during changes of documents: speed, p99, seconds until found.
 
   python -m benchmarks.live --model_dir=runs/qa --corpus_dir=runs/corpus \
       --questions=runs/world/test_questions.jsonl [--num_blocks=1000000]
 
-Eight clients ask without a pause. Meanwhile --changes documents are added,
-replaced and removed, a third each, one a request, at most --rate a second.
-`ours` of the first row is questions a second during that, `peer` without it.
-With --num_blocks the corpus and its embeddings, with a little noise, are
-repeated up to that number and searched by ScaNN, in the process of the
-benchmark. `benchmarks.live_kills` kills such a server.
+Eight clients ask without a pause, while --changes requests add, replace and
+remove a document each, a third each, at most --rate per second. First row:
+`ours` is questions per second during the changes, `peer` without changes. With
+--num_blocks, the benchmark's process searches that number of blocks by ScaNN:
+the corpus repeated, with a little noise in the embeddings.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,18 +32,18 @@ import numpy as np
 from benchmarks import printing
 from benchmarks import running_server
 
-_MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Served.', required=True)
-_CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Its.', required=True)
+_MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Model.', required=True)
+_CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Corpus.', required=True)
 _QUESTIONS = flags.DEFINE_string(
   'questions', None, 'JSONL, "question".', required=True
 )
-_CHANGES = flags.DEFINE_integer('changes', 3000, 'Requests that change.')
-_REQUESTS = flags.DEFINE_integer('requests', 500, 'Between two looks.')
-_RATE = flags.DEFINE_float('rate', 100.0, 'Changes a second, at most.')
+_CHANGES = flags.DEFINE_integer('changes', 3000, 'Changes of a document.')
+_REQUESTS = flags.DEFINE_integer('requests', 500, 'Questions per measurement.')
+_RATE = flags.DEFINE_float('rate', 100.0, 'Most changes per second.')
 _NUM_BLOCKS = flags.DEFINE_integer('num_blocks', None, 'Size of the corpus.')
-_NOISE = 0.05  # Standard deviation, in that of the embeddings' entries.
+_NOISE = 0.05  # Standard deviation, relative to the embeddings' entries.
 _WRITERS, _FOUND = 32, 20
-_connections = threading.local()  # One a thread, kept open.
+_connections = threading.local()  # One open connection per thread.
 
 
 def _post(url: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +75,7 @@ def _bodies(number: int) -> Iterator[dict[str, Any]]:
 
 
 def _change(url: str) -> dict[str, float]:
-  """Makes all changes; returns their rate and milliseconds."""
+  """Sends all changes; returns their rate and milliseconds."""
   begun, seconds = time.monotonic(), []
 
   def post(numbered: tuple[int, dict[str, Any]]) -> None:
@@ -105,7 +104,7 @@ def _found_secs(url: str, number: int) -> float:
   evidence = _post(url, '/api/ask', asked)['evidence']
   if any(item['title'] == name for item in evidence):
     return time.monotonic() - begun
-  return float('inf')  # It is there, but the model reads other blocks.
+  return float('inf')  # The model reads other blocks than the document's.
 
 
 def _rows(url: str) -> Iterator[dict[str, Any]]:
@@ -114,13 +113,13 @@ def _rows(url: str) -> Iterator[dict[str, Any]]:
     quiet = [read() for _ in range(4)]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
       cost = pool.submit(_change, url)
-      read()  # Half of it may be from the quiet time.
+      read()  # May begin before the changes.
       during = [read()]
       while not cost.done():
         during.append(read())
     quiet += [read() for _ in range(4)]
     found = [_found_secs(url, i) for i in range(_FOUND)]
-  during = during[:-1] or during  # The last ended later.
+  during = during[:-1] or during  # The last may end after the changes.
   rates = [statistics.median(x['rate'] for x in y) for y in (during, quiet)]
   yield printing.row(
     f'questions a second, {running_server.CLIENTS} clients',
@@ -139,7 +138,7 @@ def _rows(url: str) -> Iterator[dict[str, Any]]:
 
 
 class _RepeatedTable:
-  """A table of `num_blocks` blocks that repeat the blocks of another."""
+  """A table of `num_blocks` blocks that repeat another table's blocks."""
 
   def __init__(self, table: Any, num_blocks: int):
     self._table, self.num_blocks = table, num_blocks
@@ -147,7 +146,7 @@ class _RepeatedTable:
 
   def __getattr__(self, name: str) -> Callable[..., Any]:
     method, own = getattr(self._table, name), self._table.num_blocks
-    # Null blocks, which are negative, stay as they are.
+    # Null blocks are negative and stay unchanged.
     return lambda ids, *rest: method(
       np.where(np.less(ids, 0), ids, np.mod(ids, own)), *rest
     )
@@ -156,7 +155,7 @@ class _RepeatedTable:
 @contextlib.contextmanager
 def _repeated(log: str, num_blocks: int) -> Iterator[str]:
   """Serves a repeated corpus in threads; yields the server's address."""
-  # For a server in another process, nothing of this is needed.
+  # A server in another process needs no import of TensorFlow here.
   from realm_tf import config as config_lib
   from realm_tf.answering import loading
   from realm_tf.index import searchers

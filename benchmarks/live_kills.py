@@ -1,11 +1,11 @@
-r"""A server of live documents, killed at random moments: is anything lost?
+r"""Kills a server of live documents at random moments: is anything lost?
 
   python -m benchmarks.live_kills --model_dir=runs/qa --corpus_dir=runs/corpus
 
-One client sends batches; each adds a document, replaces one and removes one.
-After a kill (SIGKILL) the server starts again with the same log. The log must
-have all batches that were answered, and the one that was not wholly or not at
-all; the server must count its documents. Ends with code 1 otherwise.
+One client sends batches; each adds, replaces and removes a document. After
+SIGKILL the server starts again with the same log. The log must have all
+answered batches, and the last one either complete or not at all. The server
+must count the log's documents. Exits with 1 otherwise.
 """
 
 import collections
@@ -29,9 +29,9 @@ from realm_tf.live import changes
 from realm_tf.live import document_log
 from realm_tf.records import block_table
 
-_MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Served.', required=True)
-_CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Its.', required=True)
-_KILLS = flags.DEFINE_integer('kills', 20, 'Times that the server is killed.')
+_MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Model.', required=True)
+_CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Corpus.', required=True)
+_KILLS = flags.DEFINE_integer('kills', 20, 'Number of kills.')
 _SEED = flags.DEFINE_integer('seed', 0, 'Random seed of the moments.')
 _MOST_SECS = 2.0  # From the first batch to the kill.
 
@@ -51,7 +51,7 @@ def _after(documents: Documents, number: int) -> tuple[Documents, Any]:
 
 
 def _send_until_killed(url: str, documents: Documents, number: int):
-  """Returns what was acknowledged, what may be, and the next number."""
+  """Returns the acknowledged documents, the last tried ones, and a number."""
   headers = {'Content-Type': 'application/json'}
   while True:
     after, body = _after(documents, number)

@@ -1,12 +1,11 @@
-r"""From files to cached wordpieces: speed a core, and memory.
+r"""From files to cached wordpieces: MB of text per second of CPU, and memory.
 
   bash benchmarks/peers.sh
   python -m benchmarks.make_blocks --input=FILES --vocab_file=vocab.txt
 
-The peer only tokenizes the same texts, with Hugging Face's fast tokenizer; ours
-reads, splits sentences, cuts, encodes and writes. Both in MB of text a second
-of CPU time. What starting costs is measured with one article and taken off; the
-row 'with start' leaves it in.
+Ours reads, splits sentences, cuts, encodes and writes; the peer, Hugging Face's
+fast tokenizer, only tokenizes. The start's cost, measured with one article, is
+subtracted except in 'with start'.
 """
 
 import json
@@ -25,7 +24,7 @@ _INPUT = flags.DEFINE_multi_string('input', None, 'Articles.', required=True)
 _VOCAB_FILE = flags.DEFINE_string(
   'vocab_file', None, 'vocab.txt', required=True
 )
-_NUM_WORKERS = flags.DEFINE_list('num_workers', ['1', '2'], 'Each is a row.')
+_NUM_WORKERS = flags.DEFINE_list('num_workers', ['1', '2'], 'A row for each.')
 _QUICK = flags.DEFINE_boolean('quick', False, 'Only the first 10 MB.')
 _REPEATS = flags.DEFINE_integer('repeats', 3, 'Runs; the median counts.')
 

@@ -2,13 +2,12 @@
 
   python -m benchmarks.own_train_step WHAT SIZE DTYPE THREADS
 
-WHAT is 'step', a whole step, or 'reader', which leaves out towers and update.
-Answers each line "step" with {"secs", "peak_mb"} of a step and of this process
-so far, and "profile" with step_profile's shares, the arithmetic of a step's
-matmuls (`flops`) and the machine's best in a second (`peak_flops`).
+WHAT is 'step', a whole step, or 'reader', without towers and update. Answers
+each line "step" with {"secs", "peak_mb"}, and "profile" with step_profile's
+shares, the FLOP of a step's matmuls and the machine's best FLOP per second.
 
-The batch: 4 queries of 64 wordpieces with 8 candidates each, of 192, packed to
-joint sequences of 192. All have the full length: there is no padding to skip.
+The batch has 4 queries of 64 wordpieces with 8 candidates of 192 each, packed
+to joint sequences of 192, without padding.
 """
 
 import json
@@ -85,7 +84,6 @@ def peers_batch() -> dict[str, np.ndarray]:
 
 
 def _make_step(what: str, size: str, dtype: str):
-  """Returns a function that runs one step."""
   import tensorflow as tf
 
   from realm_tf.modeling import realm_model
@@ -93,7 +91,7 @@ def _make_step(what: str, size: str, dtype: str):
   from realm_tf.training.pretraining import pretraining_trainer
 
   class Reader(pretraining_trainer.PretrainingTrainer):
-    """Without towers: as if the retriever had no opinion."""
+    """A trainer without towers: all retrieval scores are equal."""
 
     def _retrieval_scores(self, batch, parts, training):
       return tf.zeros(batch['body_ids'].shape[:2]), []
@@ -126,7 +124,7 @@ def _make_step(what: str, size: str, dtype: str):
 
 
 def _flops(what: str, size: str) -> float:
-  """Returns the matmuls' arithmetic of a step, forward and backward."""
+  """Returns the FLOP of a step's matmuls, forward and backward."""
   whole, masked = what == 'step', _LENGTHS.max_masked
   _, width = map(int, size.split('x'))
   joint = sizes.products(size, _LENGTHS.joint_tokens, masked)

@@ -1,15 +1,14 @@
-"""Embeds blocks with torch or OpenVINO, and says how long it took.
+"""Embeds blocks with torch or OpenVINO, and measures the seconds.
 
 Run by benchmarks/embed.py with the interpreter of benchmarks/peers.sh:
 
   python benchmarks/peer_embed.py MODEL_DIR HIDDEN LAYERS HEADS
 
-Makes transformers' RealmEmbedder with random weights and writes it to
-MODEL_DIR. Answers the line null with {} and each JSON line of its input,
-{"peer", "dtype", "tokens", "batch_size", "pad_to", "output"}, with {"secs"}: it
-embeds the rows of the .npz file `tokens` in order, each batch padded to
-`pad_to`, or to its longest row where that is 0. Peers, all with the same
-encoder's weights:
+Writes transformers' RealmEmbedder with random weights to MODEL_DIR. Answers the
+line null with {}, and each JSON line {"peer", "dtype", "tokens", "batch_size",
+"pad_to", "output"} with {"secs"}: embeds the rows of the .npz file `tokens` in
+order, each batch padded to `pad_to`, or to its longest row if that is 0. Peers
+with the same encoder weights:
 
   realm     RealmEmbedder, with its own attention and its projection
   bert      BertModel, with scaled-dot-product attention
@@ -45,7 +44,7 @@ def _make_model(directory, hidden_size, num_layers, num_heads):
 
 
 def _bert(realm):
-  """Returns today's BertModel with the embedder's encoder."""
+  """Returns a BertModel with the embedder's encoder."""
   config = transformers.BertConfig.from_dict(realm.config.to_dict())
   config.architectures = None
   model = transformers.BertModel(config).eval()
@@ -54,7 +53,7 @@ def _bert(realm):
 
 
 def _openvino(bert, dtype):
-  """Returns `bert` on OpenVINO, from three int64 arrays to [n, H]."""
+  """Returns `bert` on OpenVINO: ids, mask and types, int64 [n, L] -> [n, H]."""
   import openvino
 
   example = torch.ones([2, 16], dtype=torch.int64)
@@ -74,14 +73,14 @@ def _openvino(bert, dtype):
       'INFERENCE_PRECISION_HINT': {'float32': 'f32', 'bfloat16': 'bf16'}[dtype],
     },
   )
-  # Its second output is the pooled one.
+  # The second output is the pooled one.
   return lambda ids, mask, types: compiled(
     {'input_ids': ids, 'attention_mask': mask, 'token_type_ids': types}
   )[1]
 
 
 def _peer(name, dtype, realm):
-  """Returns a function of int64 arrays ids, mask and types, to [n, ...]."""
+  """Returns a function of ids, mask and types, int64 [n, L], to [n, ...]."""
   if name == 'openvino':
     return _openvino(_bert(realm), dtype)
   model = realm if name == 'realm' else _bert(realm)

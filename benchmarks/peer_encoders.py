@@ -1,13 +1,13 @@
-"""Embeds texts with sentence-transformers, one directory after the other.
+"""Embeds texts with sentence-transformers.
 
 Run by benchmarks/encoders.py with the interpreter of benchmarks/peers.sh:
 
   python benchmarks/peer_encoders.py
 
-Answers each JSON line of its input, {"directory", "texts", "output"}, with
-{"length"}, the longest text in wordpieces, or {"error"}. `texts` names a JSON
-file of {"queries": [TEXT], "blocks": [[TITLE, TEXT]]}; `output`.npz gets their
-embeddings under the same names.
+Answers each JSON line {"directory", "texts", "output"} with {"length"}, the
+longest length in wordpieces, or {"error"}. `texts` is a JSON file of
+{"queries": [TEXT], "blocks": [[TITLE, TEXT]]}; `output` is the .npz file for
+the embeddings.
 """
 
 import json
@@ -26,7 +26,7 @@ def _embed(request):
   with open(request['texts']) as file:
     texts = json.load(file)
   blocks = [tuple(pair) for pair in texts['blocks']]
-  # Release 5.7 looks for the prompt 'document' alone.
+  # Release 5.7 only looks for the prompt 'document'.
   names = [n for n in ('document', 'passage', 'corpus') if model.prompts.get(n)]
   np.savez(
     request['output'],
@@ -42,7 +42,7 @@ def main():
   for line in sys.stdin:
     try:
       answer = _embed(json.loads(line))
-    except Exception as error:  # Whatever it says of a directory.
+    except Exception as error:  # Any fault of a directory.
       answer = {'error': f'{type(error).__name__}: {error}'.split('\n')[0]}
     print(json.dumps(answer), flush=True)
 

@@ -4,8 +4,7 @@ Run by benchmarks/search.py with the interpreter of benchmarks/peers.sh:
 
   python -m benchmarks.peer_search DIRECTORY NUM_THREADS
 
-Each line of input is ["build", NAME] or ["time", NAME, BATCH, SECONDS]; each
-line of output is the answer, as JSON.
+Answers each JSON line ["build", NAME] or ["time", NAME, BATCH, SECONDS].
 """
 
 from collections.abc import Callable
@@ -33,7 +32,7 @@ def recall(found: np.ndarray, expected: np.ndarray) -> float:
 def queries_per_second(
   search: Search, queries: np.ndarray, batch: int, secs: float
 ) -> float:
-  """Searches batch after batch for so long, and at least one."""
+  """Searches batches for `secs` seconds, at least one batch."""
   search(queries[:batch], TOP)
   done, begun = 0, time.perf_counter()
   while True:
@@ -55,7 +54,7 @@ def _build_flat(blocks, num_threads):
 
 
 def _build_fast_scan(blocks, num_threads):
-  """Returns searches, the cheap ones first, one row for each refinement."""
+  """Returns a row of searches for each refinement, cheap searches first."""
   import faiss
 
   faiss.omp_set_num_threads(num_threads)
@@ -158,9 +157,9 @@ _BUILDERS = {
 
 
 def _tune(rows, queries, expected):
-  """Returns the fastest search that reaches the recall, and its recall.
+  """Returns the recall of the fastest search that reaches RECALL, and it.
 
-  If none does, it is the most accurate one.
+  If none reaches RECALL, the most accurate search counts.
   """
   best, most_accurate = (0.0, 0.0, None), (0.0, None)
   for searches in rows:

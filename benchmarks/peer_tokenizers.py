@@ -1,4 +1,4 @@
-"""Tokenizes texts with Hugging Face's tokenizers; prints the CPU seconds.
+"""Tokenizes texts with Hugging Face's tokenizers; prints CPU seconds.
 
 Run by benchmarks/make_blocks.py with the interpreter of benchmarks/peers.sh:
 

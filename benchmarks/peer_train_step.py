@@ -1,18 +1,17 @@
-"""Steps of transformers' encoders and heads, and how long they took.
+"""Steps of transformers' encoders and heads, with their seconds.
 
 Run by benchmarks/train_step.py with the interpreter of benchmarks/peers.sh:
 
   python benchmarks/peer_train_step.py PEER BATCH.npz THREADS WIDTH LAYERS HEADS
 
-Makes a model of random weights. Then answers each line of its input with
-{"secs", "peak_mb"}: of a forward and a backward pass in train mode over the
-joint sequences of BATCH.npz, and of this process so far. It neither embeds nor
-updates. Peers:
+Answers each line with {"secs", "peak_mb"} of a forward and a backward pass in
+train mode over the joint sequences of BATCH.npz, with random weights, without
+embedding and update. Peers:
 
-  legacy         RealmKnowledgeAugEncoder, float32, its own attention, its head
-                 at all positions
-  bert           today's BertForMaskedLM, float32, scaled-dot-product attention,
-                 its head at the masked positions
+  legacy         RealmKnowledgeAugEncoder, float32, its own attention, head at
+                 all positions
+  bert           BertForMaskedLM, float32, scaled-dot-product attention, head at
+                 the masked positions
   bert_autocast  the same under torch.autocast to bfloat16
   bert_bfloat16  the same with weights of bfloat16
 """

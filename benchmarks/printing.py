@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 
 def print_rows(name: str, unit: str, rows: Iterable[Mapping[str, Any]]) -> None:
-  """Prints each row when it is measured, and all rows as the last line."""
+  """Prints each row once measured, and all rows as the last line."""
   measured = []
   for row in rows:
     print(json.dumps(row), flush=True)

@@ -1,4 +1,4 @@
-"""Runs commands and workers in processes of their own, and measures them."""
+"""Runs and measures commands and workers in their own processes."""
 
 from collections.abc import Sequence
 import json
@@ -16,13 +16,7 @@ _PEERS = pathlib.Path(__file__).parent.parent / '.peers'
 
 
 class Cost(NamedTuple):
-  """Cost of a command and its children.
-
-  Attributes:
-    cpu_secs: User and system time.
-    peak_mb: Peak memory; shared memory counts once.
-    output: Standard output.
-  """
+  """Cost of a command and its children; shared memory counts once."""
 
   wall_secs: float
   cpu_secs: float
@@ -34,7 +28,7 @@ def run(command: Sequence[str], **environment: str) -> Cost:
   """Runs a command that must succeed."""
   used = resource.getrusage(resource.RUSAGE_CHILDREN)
   begun, peak = time.monotonic(), 0.0
-  seen: dict[int, float] = {}  # CPU seconds of each process, so far.
+  seen: dict[int, float] = {}  # CPU seconds of each process so far.
   with subprocess.Popen(
     command,
     stdout=subprocess.PIPE,
@@ -51,8 +45,8 @@ def run(command: Sequence[str], **environment: str) -> Cost:
     sys.exit(f'{" ".join(command)} ended with {process.returncode}: {output}')
   now = resource.getrusage(resource.RUSAGE_CHILDREN)
   cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
-  # The system's sum lacks the workers of a fork server; the sampled sum lacks
-  # the time after the last sample.
+  # The system's sum lacks workers of a fork server. The sampled sum lacks the
+  # time after the last sample.
   return Cost(wall, max(cpu, sum(seen.values())), peak, output)
 
 
@@ -60,8 +54,7 @@ class Worker:
   """A process that answers each line of JSON with a line of JSON.
 
   Args:
-    command: Program and arguments.
-    environment: Variables that the process gets besides this one's.
+    environment: Environment variables to add.
   """
 
   def __init__(self, command: Sequence[str], **environment: str):
@@ -81,7 +74,7 @@ class Worker:
     self._process.stdin.flush()
     line = self._process.stdout.readline()
     if not line:
-      sys.exit(f'It must run, but ended: {" ".join(self._command)}')
+      sys.exit(f'The worker must run. Found its end: {" ".join(self._command)}')
     return json.loads(line)
 
   def close(self) -> None:
@@ -91,13 +84,13 @@ class Worker:
 
 
 def memory_mb(field: str) -> float:
-  """Returns VmRSS, this process's memory, or VmHWM, the peak of it."""
+  """Returns VmRSS, this process's memory, or VmHWM, its peak."""
   status = pathlib.Path('/proc/self/status').read_text()
   return int(re.search(rf'{field}:\s+(\d+)', status)[1]) / 1024
 
 
 def peer_python() -> Optional[str]:
-  """Returns the interpreter of benchmarks/peers.sh; None if it was not run."""
+  """Returns the interpreter that benchmarks/peers.sh installed, or None."""
   python = (
     pathlib.Path(os.environ.get('REALM_PEERS', _PEERS)) / 'bin' / 'python'
   )
@@ -105,7 +98,10 @@ def peer_python() -> Optional[str]:
 
 
 def _tree_mb(pid: int, seen: dict[int, float]) -> float:
-  """Proportional set size of a process and its descendants; times them."""
+  """Returns the proportional set size of a process and its descendants.
+
+  Adds the CPU seconds of each process to `seen`.
+  """
   total = 0.0
   try:
     rollup = pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text()
@@ -113,7 +109,7 @@ def _tree_mb(pid: int, seen: dict[int, float]) -> float:
       if line.startswith('Pss:'):
         total += int(line.split()[1]) / 1024
     times = pathlib.Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2]
-    ticks = sum(map(int, times.split()[11:13]))  # User's and the system's.
+    ticks = sum(map(int, times.split()[11:13]))  # User and system time.
     seen[pid] = ticks / os.sysconf('SC_CLK_TCK')
     children = [
       child

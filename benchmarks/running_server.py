@@ -1,4 +1,4 @@
-"""Runs bin.serve, and clients of it, as processes of their own."""
+"""Runs bin.serve and its clients in their own processes."""
 
 from collections.abc import Callable, Iterator
 import contextlib
@@ -13,12 +13,7 @@ CLIENTS = 8
 
 
 class Server:
-  """A running bin.serve.
-
-  Attributes:
-    url: Address on loopback.
-    grpc_url: The same for gRPC, with --grpc_port.
-  """
+  """A running bin.serve; `grpc_url` exists with --grpc_port."""
 
   def __init__(self, model_dir: str, corpus_dir: str, *flags: str):
     self._process = subprocess.Popen(
@@ -38,7 +33,7 @@ class Server:
         break
     else:
       sys.exit('bin.serve did not start.')
-    # Else it would wait for a reader of its log.
+    # Reads the log, or the server would block on a full pipe.
     threading.Thread(target=self._process.stdout.read, daemon=True).start()
 
   def memory_mb(self) -> float:
@@ -50,12 +45,12 @@ class Server:
     return float('nan')
 
   def kill(self) -> None:
-    """Ends it as a power cut would."""
+    """Sends SIGKILL."""
     self._process.kill()
     self._process.wait()
 
   def close(self) -> None:
-    """Asks it to end, and waits for that."""
+    """Sends SIGTERM, and waits for the end."""
     self._process.terminate()
     self._process.wait()
 
@@ -64,11 +59,10 @@ class Server:
 def load(
   url: str, questions_file: str, requests: int
 ) -> Iterator[Callable[[], dict[str, Any]]]:
-  """Has `CLIENTS` clients ask until the end of the `with`.
+  """Lets `CLIENTS` clients ask until the end of the `with`.
 
   Yields:
-    A function that waits for the figures of the next `requests` requests; see
-    `serve_clients`.
+    A function that waits for `serve_clients`' figures of the next `requests`.
   """
   with subprocess.Popen(
     [

@@ -2,10 +2,9 @@
 
   python -m benchmarks.scale                     # The tables of docs/scale.md.
 
-Costs of N blocks follow from constants that were measured at 200,000 vectors
-of 128 numbers, in core seconds: processor time of one core, which other work on
-the machine hardly changes. docs/scale.md has the assumptions and the
-measurements that the model was compared with.
+The constants were measured at 200,000 vectors of 128 numbers, in core seconds:
+other work on the machine hardly changes them. docs/scale.md has the assumptions
+and compares the model with measurements.
 """
 
 import math
@@ -14,32 +13,32 @@ from typing import Any
 from absl import app
 from absl import flags
 
-_BLOCKS = flags.DEFINE_list('blocks', ['1e8', '1e9', '1e10'], "Tables' rows.")
+_BLOCKS = flags.DEFINE_list('blocks', ['1e8', '1e9', '1e10'], 'A row for each.')
 
-# Core seconds to build: to code a block, to compare a training block with a
+# Core seconds to build: to encode a block, to compare a training block with a
 # centre in all of k-means, to compare a block with a centre, to tune.
 _CODE, _TRAIN, _ASSIGN, _TUNE = 41.3e-6, 0.128e-6, 0.00893e-6, 8.82e-6
 _TRAINING_BLOCKS = 250_000
-# Core seconds of a query: itself, a centre compared, a partition visited, a
-# code read (once for all queries of a batch), a code scored, a block rescored.
+# Core seconds of a query: per call, per centre compared, per partition visited,
+# per code read (once for a batch), per code scored, per block rescored.
 _CALL, _LEAF, _VISIT, _READ = 1.43e-6, 7.3e-9, 0.3e-6, 2.82e-9
 _SCORE, _RESCORE = 1.85e-9, 70.5e-9
 _COPIES = 2  # SOAR: a block's code is in two partitions.
-# Bytes of a ScaNN index per block and per partition; of a corpus per wordpiece.
+# Bytes of a ScaNN index per block and per partition, of a corpus per wordpiece.
 _BLOCK_BYTES, _LEAF_BYTES, _CORPUS_BYTES = 648, 1044, 9.4
 _VECTOR_BYTES = 4 * 128
-_CODES_BYTES = 40.4  # A block's in memory, faiss, `index.vectors=disk`.
+_CODES_BYTES = 40.4  # Memory per block, faiss with `index.vectors=disk`.
 _INT32_BLOCKS = 2**31
 
-# docs/tpu.md: a block by BERT-base, a trainer's step, and the trainer's chips.
+# docs/tpu.md: BERT-base on a block, a trainer's step, the trainer's chips.
 _LAYERS, _WIDTH, _TOKENS, _MEAN_TOKENS = 12, 768, 288, 260
 _STEP_FLOPS, _TRAINER_CHIPS = 1376e12, 64
-_PEAKS = (197e12, 989e12)  # TPU v5e and H100, dense bfloat16 FLOP a second.
-_CHIP_DOLLARS = (1.2, 3.0)  # An hour.
-_SHARES = (0.3, 0.4, 0.5)  # Of the peak that embedding and steps reach.
-# A machine that searches: assumed.
+_PEAKS = (197e12, 989e12)  # TPU v5e and H100, dense bfloat16 FLOP per second.
+_CHIP_DOLLARS = (1.2, 3.0)  # Per hour.
+_SHARES = (0.3, 0.4, 0.5)  # Shares of the peak that embedding and steps reach.
+# An assumed machine for search.
 _MACHINE_BYTES, _MACHINE_CORES, _MACHINE_DOLLARS = 0.8 * 128e9, 16, 1.0
-_LEAF_SHARES = (0.002, 0.03)  # Searched of all partitions.
+_LEAF_SHARES = (0.002, 0.03)  # Shares of the partitions that are searched.
 _RESCORED, _BATCH = 480, 512
 
 
@@ -56,7 +55,7 @@ def build_secs(blocks: float) -> float:
 
 
 def search_secs(blocks: float, visits: float) -> float:
-  """Returns the core seconds of a query of a batch that visits partitions."""
+  """Returns the core seconds of a query in a batch; `visits` partitions."""
   leaves = math.sqrt(blocks)
   codes = _COPIES * blocks * visits / leaves
   reads = codes / max(1, _BATCH * visits / leaves)
@@ -65,18 +64,17 @@ def search_secs(blocks: float, visits: float) -> float:
 
 
 def block_flops() -> float:
-  """Returns the FLOP to embed a block, the last layer for [CLS] alone."""
+  """Returns the FLOP to embed a block, with the last layer only for [CLS]."""
   dense = (12 * (_LAYERS - 1) + 2) * _WIDTH**2 * _TOKENS
   return 2.0 * dense + 4.0 * (_LAYERS - 1) * _WIDTH * _TOKENS**2
 
 
 def _embed_hours(blocks: float, peak: float, share: float = 0.4) -> float:
-  """Returns chip hours."""
   return blocks * block_flops() / (peak * share) / 3600
 
 
 def _machines(blocks: float) -> tuple[int, int]:
-  """Returns machines that hold two ScaNN indexes, and the same as codes."""
+  """Returns the machines for two ScaNN indexes, and for two of codes."""
   by_scann = math.ceil(2 * index_bytes(blocks) / _MACHINE_BYTES)
   by_codes = math.ceil(2 * _CODES_BYTES * blocks / _MACHINE_BYTES)
   return max(by_scann, math.ceil(blocks / _INT32_BLOCKS)), by_codes
@@ -108,7 +106,7 @@ def _search_row(blocks: float) -> list[Any]:
 
 
 def _stale_row(blocks: float) -> list[Any]:
-  # At an equal share of the peak, whatever the chips are.
+  # Assumes that embedding and steps reach equal shares of the peak.
   steps = blocks * block_flops() / _STEP_FLOPS * _TRAINER_CHIPS
   return [*(steps / n for n in (16, 64, 256, 1024)), steps / 500]
 

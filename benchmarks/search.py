@@ -1,17 +1,16 @@
-r"""Search over clustered or real vectors: queries a second, time to build.
+r"""Search over clustered or real vectors: queries per second, time to build.
 
   bash benchmarks/peers.sh
   python -m benchmarks.search --n=1000000
-  python -m benchmarks.search --n=13353718      # No peers; see search_at_scale.
+  python -m benchmarks.search --n=13353718      # Runs search_at_scale.
   python -m benchmarks.search --index=RUN/index/000000500 --model_dir=RUN \
       --questions=FILE                          # Real vectors.
   python -m benchmarks.search --n=100000 --uris=http://localhost:19530,lite.db
 
-K is 8; every approximate searcher is tuned to a recall@8 of at least 0.95 in
-the same run, ours as an index is built. Ours and the peers take turns on the
-same cores, and the median of the turns counts. The rival of exact search is
-faiss' IndexFlatIP, of approximate search the fastest approximate peer, of
-Milvus (a server or a file of milvus-lite) our ScaNN.
+K is 8. The run tunes approximate searchers to a recall@8 of at least 0.95. Ours
+and the peers run alternately on the same cores; medians count. Rivals: faiss'
+IndexFlatIP for exact search, the fastest approximate peer for approximate
+search, our ScaNN for Milvus (a server or a file of milvus-lite).
 """
 
 import os
@@ -31,7 +30,7 @@ from benchmarks import search_at_scale
 
 _N = flags.DEFINE_integer('n', 1_000_000, 'Vectors.')
 _QUICK = flags.DEFINE_bool('quick', False, 'Few vectors, short turns.')
-_TURNS = flags.DEFINE_integer('turns', 5, 'Turns of each; the median counts.')
+_TURNS = flags.DEFINE_integer('turns', 5, 'Runs of each; the median counts.')
 _PEERS_UP_TO = flags.DEFINE_integer('peers_up_to', 2_000_000, 'Vectors.')
 _INDEX = flags.DEFINE_string('index', None, 'Index version to search.')
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, "The index's model.")
@@ -68,11 +67,7 @@ class _Ours:
     self._searchers = {}
 
   def build(self, name):
-    """Builds as an index does; returns seconds without tuning, and recall.
-
-    Args:
-      name: Searcher, or URI of a Milvus.
-    """
+    """Builds a searcher or a Milvus URI; `build_secs` are without tuning."""
     from realm_tf import config as config_lib
     from realm_tf.index import searchers
 
@@ -92,7 +87,7 @@ class _Ours:
     return {'build_secs': secs, 'recall': recall}
 
   def close(self):
-    """Drops what the servers hold."""
+    """Deletes the collections on Milvus servers."""
     from realm_tf.index import searchers
 
     for uri in _URIS.value:
@@ -110,7 +105,7 @@ class _Ours:
 
 
 def _take_turns(ours, peers, batch):
-  """Returns the median queries a second of each, by name."""
+  """Returns name -> median queries per second."""
   rates = {}
   secs = 0.3 if _QUICK.value else 2
   for _ in range(2 if _QUICK.value else _TURNS.value):
@@ -122,7 +117,7 @@ def _take_turns(ours, peers, batch):
 
 
 def _rivals(rates, built) -> dict[str, str]:
-  """Returns the competitor of each of ours: the fastest that is as accurate."""
+  """Returns our searcher -> its rival, the fastest with enough recall."""
   best = max(
     _APPROXIMATE,
     key=lambda name: (
@@ -169,7 +164,7 @@ def _compare(directory: str):
 
 
 def main(_):
-  # All take their number of threads from here; so does what they start.
+  # All libraries and child processes take their number of threads from here.
   os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:_NUM_THREADS])
   num_vectors = 50_000 if _QUICK.value else _N.value
   with tempfile.TemporaryDirectory() as temporary:

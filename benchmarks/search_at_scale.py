@@ -3,10 +3,8 @@
   python -m benchmarks.search_at_scale build DIRECTORY SEARCHER VECTORS
   python -m benchmarks.search_at_scale serve DIRECTORY SEARCHER VECTORS
 
-SEARCHER and VECTORS are those of `config.IndexConfig`.
-
-Run by benchmarks/search.py, each in a process of its own, so that its memory is
-measured alone. Pauses are those of benchmarks/ticker.py.
+SEARCHER and VECTORS are fields of `config.IndexConfig`. benchmarks/search.py
+runs each command in its own process, to measure its memory.
 """
 
 from collections.abc import Iterator
@@ -29,13 +27,7 @@ _SECS = 5.0
 def measure(
   directory: str, searcher: str, vectors: str
 ) -> Iterator[tuple[str, float]]:
-  """Yields cases and their values.
-
-  Args:
-    directory: Folder with the arrays of clustered_vectors.
-    searcher: 'scann' or 'faiss'.
-    vectors: 'memory' or 'disk'.
-  """
+  """Yields cases and values for clustered_vectors' arrays in a directory."""
   for phase in ('build', 'serve'):
     cost = processes.run(
       [
@@ -97,7 +89,7 @@ def _serve(directory: str, *_: str) -> dict[str, float]:
     searcher = load(own_process)
     result |= {
       f'seconds to load {where} process': time.perf_counter() - begun,
-      f'longest pause meanwhile, {where} process, ms': _longest_ms(pauses),
+      f'longest pause of a load {where} process, ms': _longest_ms(pauses),
     }
     for batch in (1, 512):
       result[f'batch {batch}, {where} process, queries a second'] = (
@@ -112,10 +104,10 @@ def _serve(directory: str, *_: str) -> dict[str, float]:
 
 
 def _swap(searcher, load, queries, pauses):
-  """Loads another index in the background of searches, and replaces this.
+  """Loads another index during searches, then replaces the searcher.
 
   Returns:
-    The pauses, and the other searcher.
+    The pauses, and the new searcher.
   """
   loaded = []
   thread = threading.Thread(target=lambda: loaded.append(load()))
@@ -126,13 +118,13 @@ def _swap(searcher, load, queries, pauses):
     begun = time.perf_counter()
     searcher.search(queries[:512], peer_search.TOP)
     slowest = max(slowest, time.perf_counter() - begun)
-  beside = _longest_ms(pauses)
+  during = _longest_ms(pauses)
   searcher = loaded.pop()
   searcher.search(queries[:512], peer_search.TOP)
   return {
-    'longest pause while another loads beside searches, ms': beside,
-    'slowest batch of 512 meanwhile, ms': slowest * 1e3,
-    'longest pause while it replaces the other, ms': _longest_ms(pauses),
+    'longest pause of searches during a load, ms': during,
+    'slowest batch of 512 during a load, ms': slowest * 1e3,
+    'longest pause of a replacement, ms': _longest_ms(pauses),
   }, searcher
 
 

@@ -1,13 +1,12 @@
-r"""The server under load: queries a second, p50, p99, memory.
+r"""The server under load: queries per second, p50, p99, memory.
 
   python -m benchmarks.serve --model_dir=runs/qa --corpus_dir=runs/corpus \
       --questions=runs/world/test_questions.jsonl
 
-Clients in a process of their own ask over loopback, one question a request,
-each as soon as it has its answer; 1, 8 and 32 of them, with batching and
-without, over REST and gRPC in turns. Beside it the bare call of the Answerer,
-with batches as large as the number of clients lets them be. Memory is that of
-the server before and after 10,000 requests more. gRPC needs `realm_tf[grpc]`.
+1, 8 and 32 clients in another process ask over loopback without a pause, one
+question per request, with and without batching, over REST and gRPC alternately.
+The peer is a bare call of the Answerer with a batch of the number of clients.
+Memory is the server's after 10,000 more requests. gRPC needs `realm_tf[grpc]`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,9 +28,9 @@ from benchmarks import serve_clients
 _MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Fine-tuned model.')
 _CORPUS_DIR = flags.DEFINE_string('corpus_dir', None, 'Its corpus.')
 _QUESTIONS = flags.DEFINE_string('questions', None, 'JSONL, "question".')
-_REQUESTS = flags.DEFINE_integer('requests', 2000, 'Requests of each case.')
+_REQUESTS = flags.DEFINE_integer('requests', 2000, 'Requests per case.')
 _MEMORY_REQUESTS = flags.DEFINE_integer(
-  'memory_requests', 10_000, 'Between two looks at the memory.'
+  'memory_requests', 10_000, 'Requests between two measurements of memory.'
 )
 _QUICK = flags.DEFINE_bool('quick', False, 'A tiny model, few requests.')
 
@@ -39,7 +38,7 @@ _CLIENTS = (1, 8, 32)
 
 
 def _load(url: str, questions_file: str, clients: int, requests: int):
-  """Returns what the clients' process says."""
+  """Returns `serve_clients`' figures."""
   done = subprocess.run(
     [
       *(sys.executable, '-m', 'benchmarks.serve_clients', url),
@@ -55,7 +54,7 @@ def _load(url: str, questions_file: str, clients: int, requests: int):
 def _bare(
   model_dir: str, corpus_dir: str, questions: Sequence[str], requests: int
 ) -> dict[int, float]:
-  """Returns queries a second of the Answerer, by the size of a batch."""
+  """Returns number of clients -> the Answerer's queries per second."""
   from realm_tf.serving import served_model
 
   answerer = served_model.load(model_dir, corpus_dir).answerer
@@ -86,7 +85,7 @@ def _rows(
     )
     urls = {name: server.url, f'{name}, gRPC': server.grpc_url}
     for url in urls.values():
-      # The first requests are slower: threads start, files come into memory.
+      # The first requests are slower: threads start, files are read.
       _load(url, questions_file, 8, min(requests, 4 * len(questions)))
     for clients in _CLIENTS:
       turns = [
@@ -116,7 +115,7 @@ def _row(case: str, loads: Sequence[dict], bare: float) -> dict:
 
 
 def _same_row(server: running_server.Server, questions: Sequence[str]) -> dict:
-  """Compares the answers of both protocols, one question a request."""
+  """Compares the answers of both protocols."""
   answers = []
   for url in (server.url, server.grpc_url):
     parsed = parse.urlparse(url)

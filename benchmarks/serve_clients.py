@@ -3,9 +3,8 @@ r"""Clients of a server on loopback; run by benchmarks.serve.
   python -m benchmarks.serve_clients URL QUESTIONS NUM_CLIENTS NUM_REQUESTS [on]
 
 URL is http://127.0.0.1:PORT/ or grpc://127.0.0.1:PORT. Prints one JSON object:
-rate, p50_ms, p99_ms, failed, and cpu_ms, what a request costs the clients. With
-`on` it goes on until its input is closed, and prints one for every
-NUM_REQUESTS.
+rate, p50_ms, p99_ms, failed, and cpu_ms, the clients' CPU time per request.
+With `on`, prints an object after every NUM_REQUESTS until its input is closed.
 """
 
 import http.client
@@ -28,11 +27,7 @@ def read_questions(path: str) -> list[str]:
 
 
 class HttpClient:
-  """A connection to TensorFlow Serving's REST API.
-
-  Args:
-    host: HOST:PORT.
-  """
+  """A connection to TensorFlow Serving's REST API at HOST:PORT."""
 
   def __init__(self, host: str):
     self._connection = http.client.HTTPConnection(host, timeout=_SECS)
@@ -60,13 +55,13 @@ class HttpClient:
 
 
 class GrpcClient:
-  """The same over gRPC."""
+  """A connection over gRPC."""
 
   def __init__(self, host: str):
     import grpc
     from tensorflow_serving.apis import prediction_service_pb2_grpc
 
-    options = [('grpc.use_local_subchannel_pool', 1)]  # Its own connection.
+    options = [('grpc.use_local_subchannel_pool', 1)]  # One connection each.
     channel = grpc.insecure_channel(host, options)
     service = prediction_service_pb2_grpc.PredictionServiceStub(channel)
     self._predict, self.close = service.Predict, channel.close
@@ -116,7 +111,7 @@ def run(url: str, questions: list[str], clients: int, requests: int) -> dict:
   """Asks `requests` questions and returns the figures."""
   parsed = parse.urlparse(url)
   if parsed.hostname != '127.0.0.1':
-    sys.exit(f'Only a server on loopback is loaded. Got {url}.')
+    sys.exit(f'The server must be on loopback. Found {url}. Change the URL.')
   client = CLIENTS[parsed.scheme]
   asked = [
     client.request(questions[i % len(questions)]) for i in range(requests)

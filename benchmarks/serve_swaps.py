@@ -3,10 +3,9 @@ r"""The server's model and index replaced under load: failures, memory, p99.
   python -m benchmarks.serve_swaps --model_dir=runs/qa --other_dir=runs/qa_ict \
       --corpus_dir=runs/corpus --questions=runs/world/test_questions.jsonl
 
-Eight clients ask without a pause. The model directory is a copy. The index and
-the parameters of the other model and of the first are published there in turns,
-as newer and newer versions; the next comes when the server answers with the
-last. One row a swap.
+Eight clients ask without a pause. Index and parameters of the two models are
+published alternately as newer versions in a copy of the model directory, the
+next once the server answers with the last. A row per swap.
 """
 
 from collections.abc import Iterator
@@ -26,24 +25,24 @@ from benchmarks import printing
 from benchmarks import running_server
 from benchmarks import serve_clients
 
-_MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Served.', required=True)
-_OTHER_DIR = flags.DEFINE_string('other_dir', None, 'Too.', required=True)
+_MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Model.', required=True)
+_OTHER_DIR = flags.DEFINE_string('other_dir', None, 'Model 2.', required=True)
 _CORPUS_DIR = flags.DEFINE_string(
   'corpus_dir', None, 'Corpus of both models.', required=True
 )
 _QUESTIONS = flags.DEFINE_string(
   'questions', None, 'JSONL, "question".', required=True
 )
-_SWAPS = flags.DEFINE_integer('swaps', 10, 'Swaps.')
-_REQUESTS = flags.DEFINE_integer('requests', 300, 'Between two looks.')
+_SWAPS = flags.DEFINE_integer('swaps', 10, 'Number of swaps.')
+_REQUESTS = flags.DEFINE_integer('requests', 300, 'Questions per measurement.')
 
-_COMPARED = 100  # Questions by which one model is told from the other.
-_FIRST_STEP = 1_000_000  # Newer than what is there.
+_COMPARED = 100  # Questions whose answers identify the model.
+_FIRST_STEP = 1_000_000  # Newer than the models' own versions.
 
 
 def _publish(source: str, model_dir: str, step: int) -> None:
-  """Puts the versions of `source` into `model_dir`, as those of a step."""
-  for folder in ('index', 'params'):  # The index is of no use before them.
+  """Copies the newest versions of `source` into `model_dir` as `step`."""
+  for folder in ('index', 'params'):  # An index is unused without parameters.
     (newest,) = sorted(pathlib.Path(source, folder).iterdir())[-1:]
     hidden = os.path.join(model_dir, 'coming')
     shutil.copytree(newest, hidden)

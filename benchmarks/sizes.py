@@ -1,17 +1,17 @@
-"""BERT encoders of the benchmarks, their arithmetic, and the machine's."""
+"""The benchmarks' BERT encoders, their FLOP and the machine's peak FLOP."""
 
 import time
 
 from realm_tf import config as config_lib
 
 VOCAB_SIZE = 30_522
-FIRST_WORD = 1000  # Ids below are special or single characters.
+FIRST_WORD = 1000  # Smaller ids are special or single characters.
 SPECIAL_IDS = (101, 102)  # [CLS] and [SEP] of BERT's vocabularies.
-_HEAD_WIDTH = {128: 64, 384: 32, 768: 64}  # As in the released small BERTs.
+_HEAD_WIDTH = {128: 64, 384: 32, 768: 64}  # The released small BERTs' widths.
 
 
 def bert(size: str = '2x128') -> config_lib.BertConfig:
-  """Returns the encoder of a size, 'LAYERSxWIDTH'."""
+  """Returns the encoder of size 'LAYERSxWIDTH'."""
   layers, width = map(int, size.split('x'))
   return config_lib.BertConfig(
     vocab_size=VOCAB_SIZE,
@@ -26,19 +26,18 @@ def products(size: str, length, read: int = 1):
   """Returns the multiplications of a text's forward pass.
 
   Args:
-    size: 'LAYERSxWIDTH'.
     length: Wordpieces of the text; a number or an array.
-    read: Positions that the last layer computes; others give key and value.
+    read: Positions that the last layer computes; the others give key and value.
   """
   layers, width = map(int, size.split('x'))
-  # Query, key, value, output and 8 widths of feed-forward; attention.
+  # Query, key, value, output: 4; feed-forward: 8 widths; attention.
   whole = length * (12 * width**2 + 2 * length * width)
   last = length * 2 * width**2 + read * (10 * width**2 + 2 * length * width)
   return (layers - 1) * whole + last
 
 
 def peak_flops(dtype: str) -> float:
-  """Returns the FLOP a second of this machine's best matmul."""
+  """Returns the FLOP per second of this machine's fastest matmul."""
   import tensorflow as tf
 
   matrix = tf.cast(tf.random.normal([2048, 2048]), dtype)

@@ -1,10 +1,8 @@
 """Measures a compiled step's processor time by kind of operation.
 
-  a step, run a few times under TensorFlow's profiler -> [this file] -> shares
-
-XLA's thunks on CPU report each operation on the thread that runs it, but
-matmuls hand most of their work to other threads without a word. So the time of
-all else is summed, and what is left of the process's time is called matmul.
+XLA's thunks on CPU report each operation on the thread that runs it, but the
+threads that do most of a matmul's work report nothing. So matmul is the
+process's time minus the time of all other operations.
 """
 
 import collections
@@ -28,15 +26,15 @@ _MATMUL = (
   '_MklBatchMatMulV2',
   '_MklNativeFusedMatMul',
 )
-# They contain others, or wait for them.
+# Events that contain other events or wait for them.
 _FRAMES = re.compile(
   r'__|TFE|Eager|Local|Thunk|Xla|.*PartitionedCall|call\b|end:|Executor|.*::'
 )
 
 
 def _own_times(line) -> Iterator[tuple[int, float]]:
-  """Yields the seconds of each event of a thread, without those inside it."""
-  stack = []  # Of [end, metadata id, picoseconds].
+  """Yields the seconds of each event of a thread, without inner events."""
+  stack = []  # [end, metadata id, picoseconds] of the open events.
   events = sorted(line.events, key=lambda e: (e.offset_ps, -e.duration_ps))
   for event in events:
     while stack and stack[-1][0] <= event.offset_ps:
@@ -51,7 +49,7 @@ def _own_times(line) -> Iterator[tuple[int, float]]:
 
 
 def _kind(name: str) -> str:
-  """Returns 'reduce' of 'reduce.17.clone', 'Mul' of 'a/b/mul_1:Mul'."""
+  """Returns 'reduce' for 'reduce.17.clone', 'Mul' for 'a/b/mul_1:Mul'."""
   return re.sub(r'\.(\d|clone).*', '', name.split(':')[-1])
 
 
@@ -72,7 +70,7 @@ def _seconds_by_kind(directory: str) -> collections.Counter:
 
 
 def profile(step: Callable[[], object]) -> dict:
-  """Returns 'not_matmul', a share of processor time, and shares 'by_kind'."""
+  """Returns shares of processor time: 'not_matmul', and 'by_kind'."""
   with tempfile.TemporaryDirectory() as directory:
     tf.profiler.experimental.start(directory)
     begun = time.process_time()

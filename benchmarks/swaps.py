@@ -1,12 +1,11 @@
-r"""Step times of a trainer while the index under it is exchanged.
+r"""A trainer's step times during swaps of its index.
 
   python -m benchmarks.swaps --num_blocks=1000000 --num_swaps=20
 
-Real training steps of a small model, fed by a search in the index. Stretches
-with a swap (published, noticed, loaded, swapped, freed) take turns with quiet
-ones, which are the peer here. One index of random blocks is made; hard links
-publish it under new steps. A stall is what a step takes above the median of the
-quiet ones; at most one such median is the aim.
+Training steps of a small model search the index. Stretches with a swap
+alternate with quiet stretches, the peer. Hard links publish one index of random
+blocks under new steps. A stall is a step's time above the quiet median; the aim
+is at most one median.
 """
 
 from collections.abc import Iterator
@@ -41,12 +40,12 @@ from realm_tf.training.pretraining import pretraining_batches
 from realm_tf.training.pretraining import pretraining_trainer
 from tests import fakes
 
-_NUM_BLOCKS = flags.DEFINE_integer('num_blocks', 1_000_000, 'N.')
-_NUM_SWAPS = flags.DEFINE_integer('num_swaps', 20, 'Swaps.')
+_NUM_BLOCKS = flags.DEFINE_integer('num_blocks', 1_000_000, 'Blocks, N.')
+_NUM_SWAPS = flags.DEFINE_integer('num_swaps', 20, 'Number of swaps.')
 _STEPS = flags.DEFINE_integer(
-  'steps', 20, 'Steps of a quiet stretch, and least of one with a swap.'
+  'steps', 20, 'Steps of a quiet stretch; fewest of a stretch with a swap.'
 )
-_WARM_UP_STEPS, _STEPS_AFTER = 5, 3  # The old index is freed in the latter.
+_WARM_UP_STEPS, _STEPS_AFTER = 5, 3  # The last 3 steps free the old index.
 _FINGERPRINT = 'random'
 _ORDINARY_IDS = np.arange(5, 8000, dtype=np.int32)
 _NUM_QUERIES, _QUERY_TOKENS = 2000, 30
@@ -74,7 +73,7 @@ _CONFIG = config_lib.ExperimentConfig(
 
 
 class _RandomTable:
-  """A `block_table.BlockTable` of random wordpieces, all of full length."""
+  """A `block_table.BlockTable` of random wordpieces of full length."""
 
   def __init__(self, num_blocks: int):
     self.num_blocks = num_blocks
@@ -112,7 +111,7 @@ def _write_queries(directory: str, table: Any) -> query_table.QueryTable:
 
 
 def _make_index(root: str, model: realm_model.RealmModel) -> versions.Version:
-  """Makes version 0 below `root` of clustered vectors."""
+  """Makes an index version of clustered vectors in `root`."""
   num_blocks = _NUM_BLOCKS.value
   version = versions.Version(0, versions.version_path(root, 0))
   plan = index_plan.make(_CONFIG, model, _FINGERPRINT, num_blocks)
@@ -140,7 +139,7 @@ def _make_index(root: str, model: realm_model.RealmModel) -> versions.Version:
 
 
 class _Training:
-  """A trainer and what feeds it; one step a call."""
+  """A trainer with its batches and index."""
 
   def __init__(self, directory: str):
     self._run_dir = os.path.join(directory, 'run')
@@ -177,7 +176,7 @@ class _Training:
     self._publish(0)
 
   def stretch(self, num_steps: int, step: Optional[int] = None) -> list[float]:
-    """Returns the seconds of steps; with `step`, that index is swapped in."""
+    """Returns the seconds of steps, with a swap to the index of `step`."""
     if step is not None:
       self._publish(step)
     secs = []
@@ -191,7 +190,7 @@ class _Training:
     return time.monotonic() - begun
 
   def _publish(self, step: int) -> None:
-    """Publishes the index again; a reader hashes and loads it anew."""
+    """Publishes the index again; a reader hashes and loads it again."""
     manifest = versions.read_manifest(self._index.path)
     path = versions.version_path(layout.index_root(self._run_dir), step)
     for name in manifest['files']:

@@ -1,7 +1,4 @@
-"""Measures the longest pause of a Python thread.
-
-Causes are the interpreter's lock and a lack of free cores.
-"""
+"""Measures the longest pause of a thread, by Python's lock or missing cores."""
 
 import threading
 import time
@@ -10,14 +7,14 @@ _TICK_SECS = 0.001
 
 
 class Ticker:
-  """A thread that wakes up every millisecond, until the process ends."""
+  """A thread that wakes every millisecond until the process ends."""
 
   def __init__(self):
     self._longest = 0.0
     threading.Thread(target=self._work, daemon=True).start()
 
   def take_longest(self) -> float:
-    """Returns the longest gap since the last call, in seconds."""
+    """Returns the longest gap since the last call, seconds."""
     longest, self._longest = self._longest, 0.0
     return longest
 

@@ -5,16 +5,14 @@ r"""A step of pre-training, compared with transformers' BERT on torch.
     [--threads=2] [--quick]
 
 4 queries with 8 candidates, joint sequences of 192, 10 masked wordpieces each,
-a vocabulary of 30,522, dropout 0.1. Each competitor has a process of its own;
-all take turns, one step each, after two that do not count. The peers of
-peer_train_step.py run forward and backward over the joint sequences, without
-towers and update; 'reader' is the same work of ours, 'step' all of a step, with
-both towers, the null block, clipping and AdamW.
+a vocabulary of 30,522, dropout 0.1. Each program has its own process; steps
+alternate after two warm-up steps. The peers run forward and backward over the
+joint sequences; 'reader' is the same work of ours, 'step' a whole step with
+towers, null block, clipping and AdamW.
 
-`ratio` is the fastest peer's seconds over ours. Other columns: peak memory of
-the process (`peak_mb`), the share of processor time outside of matmuls and what
-takes it, and the arithmetic of our matmuls as a share of the machine's best
-matmul of that dtype (`of_peak`).
+`ratio`: the fastest peer's seconds over ours. `not_matmul`: the share of
+processor time outside matmuls. `of_peak`: our matmuls' FLOP as a share of the
+machine's fastest matmul of that dtype.
 """
 
 import os
@@ -35,7 +33,9 @@ _DTYPE = flags.DEFINE_enum(
   'dtype', 'float32', ['float32', 'bfloat16'], 'Data type of matmuls.'
 )
 _THREADS = flags.DEFINE_integer('threads', 2, 'Threads of each process.')
-_REPEATS = flags.DEFINE_integer('repeats', 7, 'Steps of each; medians count.')
+_REPEATS = flags.DEFINE_integer(
+  'repeats', 7, 'Steps of each; the median counts.'
+)
 _QUICK = flags.DEFINE_boolean('quick', False, 'Only 2x128, few steps.')
 
 _PEERS = {
@@ -46,7 +46,7 @@ _WHATS = ('reader', 'step')
 
 
 def _workers(size: str, batch_file: str) -> dict[str, processes.Worker]:
-  """Returns our workers and the peers', by name."""
+  """Returns name -> worker, ours and the peers'."""
   threads = str(_THREADS.value)
   own = [sys.executable, '-m', 'benchmarks.own_train_step']
   workers = {
