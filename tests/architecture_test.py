@@ -1,6 +1,6 @@
-"""Tests the shape of the code: import order, adapters, sizes, forbidden ways.
+"""Tests the structure of the code: imports, sizes, forbidden calls.
 
-Every failure lists all offenders, as file:line, and what to do instead.
+Every failure lists all offenders, as file:line, and the remedy.
 """
 
 import ast
@@ -13,8 +13,8 @@ from absl.testing import parameterized
 
 from tests import source_tree
 
-# A heavy package -> the files, or folders, that may import it. Whatever is not
-# an adapter can be read and tested without the package.
+# Heavy package -> the only files, or folders, that may import it. All other
+# files can be read and tested without the package.
 _ADAPTERS = {
   'Stemmer': ['realm_tf/retrieval/bm25.py'],
   'apache_beam': ['realm_tf/pipelines/'],
@@ -93,7 +93,7 @@ def _num_arguments(function: ast.FunctionDef) -> int:
 
 
 def _is_forbidden(node: ast.AST) -> str:
-  """Returns what is wrong with `node`, '' if nothing is."""
+  """Returns the fault of `node`, or ''."""
   if isinstance(node, ast.Assert):
     return 'assert: it vanishes under -O. Raise ValueError or UserError.'
   if isinstance(node, ast.keyword) and node.arg == 'allow_pickle':
@@ -164,10 +164,10 @@ class ArchitectureTest(parameterized.TestCase):
     self._assert_none(
       offences,
       'A wing imports only itself and the shared files of its package. Move '
-      'what two wings need one folder up.',
+      'code that two wings need one folder up.',
     )
 
-  def test_nothing_but_its_tests_imports_bin(self):
+  def test_only_tests_import_bin(self):
     offences = []
     for name in source_tree.python_files(*_SOURCES):
       for line, module in source_tree.imports(name):
@@ -177,8 +177,8 @@ class ArchitectureTest(parameterized.TestCase):
           offences.append(f'{name}:{line} imports {module}')
     self._assert_none(offences, 'Logic belongs in realm_tf, not in bin.')
 
-  def test_bin_imports_itself_by_a_dot(self):
-    # A checkout's bin.launcher is realm_tf.bin.launcher where it is installed.
+  def test_bin_uses_relative_imports(self):
+    # bin.launcher of a checkout is realm_tf.bin.launcher when installed.
     offences = [
       f'{name}:{node.lineno}'
       for name in source_tree.python_files('bin')
@@ -222,12 +222,11 @@ class ArchitectureTest(parameterized.TestCase):
       for node in ast.walk(source_tree.parse(name)):
         problem = _is_forbidden(node)
         if problem:
-          # A keyword has a line from Python 3.9 on, as all the others do.
           offences.append(f'{name}:{node.lineno} {problem}')
-    self._assert_none(offences, 'Found what must not be in the sources.')
+    self._assert_none(offences, 'The sources have forbidden code.')
 
-  def test_no_open_ends(self):
-    mark = 'TO' + 'DO'  # Cut in two, for this file is searched as well.
+  def test_no_unfinished_work(self):
+    mark = 'TO' + 'DO'  # In two parts, because this file is searched too.
     offences = [
       f'{name}:{i}'
       for name in source_tree.python_files(*_SOURCES, 'tests')
@@ -285,8 +284,8 @@ class ArchitectureTest(parameterized.TestCase):
       name
       for name in source_tree.python_files(*_SOURCES, 'tests')
       if name.endswith('__init__.py')
-      # Launch modules name all configs as `config.NAME`; what is set in bin/
-      # must be set before any of its modules loads TensorFlow.
+      # Launch modules name all configs as `config.NAME`; bin/ sets variables
+      # before any of its modules loads TensorFlow.
       and name not in ('realm_tf/config/__init__.py', 'bin/__init__.py')
       and (source_tree.ROOT / name).read_text()
     ]

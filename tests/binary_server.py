@@ -1,7 +1,4 @@
-"""Starts binaries as forks of one process, which loads TensorFlow once.
-
-Unlike `forked_binaries` it does not wait for them, so that they can be killed.
-"""
+"""Starts binaries, which tests may kill, as forks of one process."""
 
 import json
 import os
@@ -15,10 +12,9 @@ from tests import source_tree
 
 
 class BinaryServer:
-  """Runs in a process of its own until `close`.
+  """Forks binaries in another process, which loads TensorFlow once.
 
-  Args:
-    log_dir: Where stdout and stderr of the binaries go.
+  `log_dir` receives stdout and stderr of the binaries. `close` must be called.
   """
 
   def __init__(self, log_dir: str):
@@ -32,27 +28,23 @@ class BinaryServer:
     )
 
   def start(self, name: str, *flags: str, clock_offset: float = 0.0) -> int:
-    """Starts `python -m bin.NAME FLAGS`; returns its process number.
+    """Starts `python -m bin.NAME FLAGS`; returns its process id.
 
-    Args:
-      name: NAME.
-      *flags: FLAGS.
-      clock_offset: Seconds that its clock is set forward.
+    Its clock is `clock_offset` seconds fast.
     """
     log = os.path.join(self._log_dir, f'{name}.{time.monotonic_ns()}')
     return self._ask('start', name, flags, clock_offset, log)
 
   def kill(self, pid: int) -> None:
-    """Ends a binary as a power cut would; one that has ended stays so."""
-    os.kill(pid, signal.SIGKILL)  # Until `wait` it is there, ended or not.
+    """Ends a binary without warning, like a power cut."""
+    os.kill(pid, signal.SIGKILL)  # Before `wait`, even an ended process exists.
     self.wait(pid)
 
   def wait(self, pid: int) -> int:
-    """Waits for the end of a binary; returns its exit code."""
+    """Returns a binary's exit code, once it has ended."""
     return self._ask('wait', pid)
 
   def is_running(self, pid: int) -> bool:
-    """Returns whether a binary has not ended yet; also before `wait`."""
     return self._ask('is_running', pid)
 
   def close(self) -> None:
@@ -61,7 +53,6 @@ class BinaryServer:
     self._process.stdout.close()
 
   def logs(self) -> str:
-    """Returns all that the binaries have printed."""
     texts = []
     for name in sorted(os.listdir(self._log_dir)):
       with open(os.path.join(self._log_dir, name)) as file:
@@ -92,7 +83,7 @@ def _wait(pid):
 
 
 def _is_running(pid):
-  # It is left to `wait`.
+  # WNOWAIT: `wait` can still collect the exit code.
   flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
   return os.waitid(os.P_PID, pid, flags) is None
 

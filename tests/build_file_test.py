@@ -1,7 +1,7 @@
-"""Tests that BUILD says what the code does: targets, sources, dependencies.
+"""Tests that BUILD agrees with the code: targets, sources, dependencies.
 
-BUILD is run as Python, which its language is a part of, with rules that only
-note what they are given.
+Its language is a part of Python, so BUILD is run as Python, with rules that
+only note their arguments.
 """
 
 import pathlib
@@ -24,7 +24,7 @@ def _glob(patterns, exclude=(), allow_empty=False):
 
 
 def _rules() -> dict[str, dict[str, Any]]:
-  """Returns name -> attributes, 'kind' among them, of BUILD's rules."""
+  """Returns BUILD's rules, name -> attributes, with 'kind'."""
   rules = {}
 
   def rule_of(kind):
@@ -45,7 +45,7 @@ def _rules() -> dict[str, dict[str, Any]]:
 
 
 def _with_dependencies(rules, name: str) -> set[str]:
-  """Returns the rule `name` and all that it needs, directly or not."""
+  """Returns the rule `name` and all its direct and indirect dependencies."""
   found, to_do = set(), [name]
   while to_do:
     name = to_do.pop()
@@ -56,7 +56,7 @@ def _with_dependencies(rules, name: str) -> set[str]:
 
 
 def _imported_files(path: str) -> set[str]:
-  """Returns the files of this repository that the file `path` imports."""
+  """Returns the files of this repository that `path` imports."""
   found = set()
   for _, module in source_tree.imports(path):
     parts = module.split('.')
@@ -88,14 +88,14 @@ class BuildFileTest(parameterized.TestCase):
       files = {path for other in needed for path in rules[other]['srcs']}
       for path in rule['srcs']:
         missing += [f'{name}: {f}' for f in _imported_files(path) - files]
-    self.assertEmpty(missing, 'A rule imports what it does not depend on.')
+    self.assertEmpty(missing, 'A rule must depend on all its imports.')
 
   @parameterized.parameters(
     ('tests', '_test.py', 'py_test'),
     ('bin', '.py', 'py_binary'),
     ('benchmarks', '.py', 'py_binary'),
   )
-  def test_a_rule_per_file_that_runs(self, folder, ending, kind):
+  def test_every_runnable_file_has_a_rule(self, folder, ending, kind):
     rules = _rules()
     for path in source_tree.python_files(folder):
       text = (source_tree.ROOT / path).read_text()

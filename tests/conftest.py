@@ -1,7 +1,6 @@
-"""Lets pytest run absl tests, seeded, and the longest files first.
+"""Runs absl tests under pytest: seeded, and the longest files first.
 
-Their temporary directories need parsed flags. Files are dealt to processes in
-their order: were a long one the last, all but one process would wait for it.
+A long file at the end would keep one process busy after the others are idle.
 """
 
 import random
@@ -14,7 +13,7 @@ import pytest
 
 from realm_tf.modeling import precision
 
-# Minutes each; the longest first.
+# Files that take minutes; the longest first.
 _LONG = (
   'end_to_end_test.py',
   'refresh/faults_test.py',
@@ -29,8 +28,8 @@ _LONG = (
   'training/inverse_cloze/inverse_cloze_trainer_test.py',
 )
 
-flags.FLAGS.mark_as_parsed()
-# The same examples in each run, and no error because a machine is busy.
+flags.FLAGS.mark_as_parsed()  # absl's temporary directories need it.
+# The same examples in each run, and no errors on a busy machine.
 hypothesis.settings.register_profile(
   'seeded',
   derandomize=True,
@@ -42,24 +41,19 @@ hypothesis.settings.load_profile('seeded')
 
 @pytest.fixture(scope='session', autouse=True)
 def _float32():
-  """Makes 'auto' mean float32, whatever this machine multiplies."""
+  """Makes 'auto' mean float32 on every machine."""
   with mock.patch.object(precision, 'multiplies_bfloat16', lambda: False):
     yield
 
 
 @pytest.fixture(scope='module', autouse=True)
 def _seed():
-  """Seeds what Keras draws initial weights from, before `setUpClass`.
-
-  A file's tests then see the same weights whichever files ran before it.
-  """
+  """Seeds Keras's initial weights, so other files do not change them."""
   random.seed(0)
   np.random.seed(0)
 
 
 def pytest_collection_modifyitems(items):
-  """Sorts tests, stably: those of long files come first."""
-
   def rank(item):
     path = item.path.as_posix()
     return next(

@@ -1,4 +1,4 @@
-"""Tests that whatever a manifest says is opened, or refused in one line."""
+"""Tests that damaged manifests are refused in one line, or work."""
 
 import copy
 import hashlib
@@ -47,7 +47,7 @@ def _open_index(directory):
 
 
 def _variants(tree):
-  """Yields (path, copy of `tree` with another value there, or without it)."""
+  """Yields (path, copy of `tree` with that value replaced or deleted)."""
   for path in _paths(tree):
     for value in (*_VALUES, _DELETED):
       changed = copy.deepcopy(tree)
@@ -93,7 +93,7 @@ class DamagedManifestsTest(parameterized.TestCase):
     ('queries', 'queries', _open_queries),
     ('index', 'model/index/000000000', _open_index),
   )
-  def test_every_field_of_a_wrong_type_is_refused_or_works(self, name, job):
+  def test_a_field_with_another_value_is_refused_or_works(self, name, job):
     directory = self._copy()
     path = pathlib.Path(directory, name, 'manifest.json')
     intact = path.read_text()

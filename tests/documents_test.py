@@ -8,7 +8,7 @@ from absl.testing import parameterized
 
 from tests import source_tree
 
-# CHANGELOG.md names what is gone, so only its links are checked.
+# CHANGELOG.md names removed files too, so only its links are checked.
 _DOCUMENTS = (
   'README.md',
   'CONTRIBUTING.md',
@@ -23,7 +23,7 @@ _PATH = re.compile(
 )
 _TEST = re.compile(r'`(tests/\w[\w/]*\.py)::(test_\w+)`')
 _RUN_MODULE = re.compile(r'python -m ((?:bin|benchmarks)\.\w+)')
-# [text](path#heading); addresses with a scheme are not followed.
+# [text](path#heading), without links that have a scheme.
 _LINK = re.compile(r'\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)')
 
 
@@ -35,7 +35,7 @@ def _rows(document: str, heading: str) -> Iterator[list[str]]:
   """Yields the cells of each row of the first table under `heading`."""
   section = _text(document).split(f'\n## {heading}\n')[1].split('\n## ')[0]
   rows = [line for line in section.splitlines() if line.startswith('|')]
-  for row in rows[2:]:  # After the header and the rule under it.
+  for row in rows[2:]:  # Without the header and its rule.
     yield [cell.strip() for cell in row.strip('|').split('|')]
 
 
@@ -55,7 +55,7 @@ class DocumentsTest(parameterized.TestCase):
       path
       for path in set(_PATH.findall(_text(document)))
       if not (source_tree.ROOT / path).exists()
-      # A placeholder of a form: launch/NAME.py.
+      # A placeholder, as in launch/NAME.py.
       and not re.search('NAME', path)
     )
     self.assertEmpty(missing, f'{document} names files that do not exist.')
@@ -107,7 +107,7 @@ class DocumentsTest(parameterized.TestCase):
     for row in rows:
       self.assertRegex(row[-1], _TEST, f'No test of {row[0]!r}')
 
-  def test_import_table_is_that_of_the_tests(self):
+  def test_import_table_agrees_with_the_tests(self):
     documented = {
       name.strip('`'): imports.replace('-', '').split()
       for name, _, imports in _rows('docs/design.md', 'Packages')

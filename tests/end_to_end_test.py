@@ -1,10 +1,10 @@
 """Runs every step of a REALM from the command line, with two crashes.
 
-  world -> corpus, queries -> warm start -> pretrain beside refresh -> finetune
+  world -> corpus, queries -> warm start -> pretrain and refresh -> finetune
   -> evaluate, answer
 
 The refresher is killed while it writes an index, the trainer after its first
-checkpoint; both are started again and have to go on where they were.
+checkpoint. Both must continue after a restart.
 """
 
 import json
@@ -21,19 +21,19 @@ from realm_tf.rundir import versions
 from tests import processes
 
 _CONFIG = '--config=tests/testdata/end_to_end_launch.py'
-_NUM_STEPS = 60  # Of the config.
-_TIMEOUT_SECS = 300.0  # Of one step; takes about 10 on two free cores.
+_NUM_STEPS = 60  # As in the config.
+_TIMEOUT_SECS = 300.0  # A step takes about 10 on two free cores.
 _QUESTION = 'What is the capital of Peru?'
 
 
 class _Pipeline:
-  """Paths and processes below one directory, and what was seen on the way.
+  """Runs the steps below one directory, and records the kills.
 
   Attributes:
-    partial: The version that the refresher was killed at.
-    newest_at_kill: Newest index version that readers saw then, or None.
-    partial_error: What a reader of `partial` would have been told then.
-    rows_at_kill: Training steps that were logged when the trainer was killed.
+    partial: Version that the refresher was writing when it was killed.
+    newest_at_kill: Newest complete version at that time, or None.
+    partial_error: Error of opening `partial` at that time.
+    rows_at_kill: Logged training steps when the trainer was killed.
     answer: stdout of bin.answer.
   """
 
@@ -133,7 +133,7 @@ class _Pipeline:
     if not path:
       return ''
     refresher.signal(signal.SIGSTOP)
-    if versions.is_complete(path):  # It was faster.
+    if versions.is_complete(path):  # The refresher was faster.
       refresher.signal(signal.SIGCONT)
       return ''
     return path
@@ -193,7 +193,7 @@ class EndToEndTest(absltest.TestCase):
     cls.addClassCleanup(cls.pipeline.clean_up)
     cls.pipeline.run()
 
-  def test_nobody_reads_an_index_that_is_being_written(self):
+  def test_an_incomplete_index_is_never_read(self):
     partial_step = int(os.path.basename(self.pipeline.partial))
     newest = self.pipeline.newest_at_kill
     self.assertLess(newest.step if newest else -1, partial_step)
@@ -206,13 +206,13 @@ class EndToEndTest(absltest.TestCase):
     params = versions.newest(layout.params_root(self.pipeline.run_dir))
     self.assertEqual(params.step, _NUM_STEPS)
 
-  def test_a_killed_trainer_goes_on_from_its_checkpoint(self):
+  def test_a_killed_trainer_resumes_from_its_checkpoint(self):
     before = self.pipeline.rows_at_kill
     steps = self.pipeline.logged_steps()
     after = steps[len(before) :]
     self.assertNotEmpty(before)
-    # It began anew neither from 0 nor after what was never saved, and went on
-    # in whole loops of 10 to the end.
+    # It resumed neither from 0 nor after the last saved step, and logged every
+    # loop of 10 steps to the end.
     self.assertLessEqual(after[0], before[-1] + 10)
     self.assertGreater(after[0], 10)
     self.assertEqual(after, list(range(after[0], _NUM_STEPS + 1, 10)))
@@ -221,7 +221,7 @@ class EndToEndTest(absltest.TestCase):
   def test_the_trainer_uses_the_indexes_of_the_refresher(self):
     rows = _json_lines(layout.metrics_file(self.pipeline.run_dir))
     for row in rows:
-      # At worst the first index is still in use.
+      # The oldest possible index is the first.
       self.assertBetween(row['index_age_steps'], 0, row['step'])
 
   def test_evaluation_counts_all_questions(self):

@@ -1,4 +1,4 @@
-"""Stand-ins for what tests of other parts need: small, and without files."""
+"""Small stand-ins without files: tokenizer, corpus, retrievers, reader."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ from realm_tf.text import wordpiece
 
 
 def tokenizer(words: str) -> wordpiece.WordpieceTokenizer:
-  """Returns a tokenizer of the specials (ids 0 to 4) and of `words`."""
+  """Returns a tokenizer with special tokens (ids 0 to 4) and `words`."""
   return wordpiece.WordpieceTokenizer(
     ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', *words.split()]
   )
@@ -56,7 +56,7 @@ class FakeTable:
 
 
 class FakeRetriever:
-  """Finds the same blocks for every question; records how it was asked."""
+  """Finds the same blocks for every question, and records the questions."""
 
   def __init__(self, block_ids: Sequence[int], scores: Sequence[float]):
     self._block_ids, self._scores = list(block_ids), list(scores)
@@ -77,7 +77,7 @@ class FakeRetriever:
 
 
 class FoundBy:
-  """Finds what a function of the queries' wordpieces and k returns."""
+  """Finds block ids by a function of the queries' wordpieces and k."""
 
   def __init__(self, find: Callable[[np.ndarray, int], np.ndarray]):
     self._find = find
@@ -90,10 +90,10 @@ class FoundBy:
 
 
 class FakeReader:
-  """Likes one span of each body, which it knows by the body's first id.
+  """Prefers one span in each body.
 
   Args:
-    liked: {first id of a body: (first wordpiece, width, score)}.
+    liked: First wordpiece id of a body -> (start, width, score) of the span.
     max_width: W.
   """
 

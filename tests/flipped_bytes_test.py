@@ -1,4 +1,4 @@
-"""Tests that a flipped bit of any file is found, by --verify and by jobs."""
+"""Tests that --verify and jobs find a flipped bit in any file."""
 
 import os
 import pathlib
@@ -48,7 +48,7 @@ class FlippedBytesTest(parameterized.TestCase):
     whole_directories.write(cls.intact)
 
   def _copy(self, name=''):
-    """Returns a copy of all, with a flipped bit in the file `name`."""
+    """Returns a copy of the directories, with a flipped bit in file `name`."""
     directory = os.path.join(self.create_tempdir().full_path, 'copy')
     shutil.copytree(self.intact, directory)
     if name:
@@ -71,12 +71,12 @@ class FlippedBytesTest(parameterized.TestCase):
       ]
     )
 
-  def test_verify_finds_it_in_every_file(self):
+  def test_verify_finds_a_flipped_bit_in_every_file(self):
     names = [''] + sorted(
       os.path.relpath(path, self.intact)
       for path in pathlib.Path(self.intact).rglob('*')
-      # A config has no checksum: it may be edited. A complete index no longer
-      # needs its plan.
+      # A config has no checksum, as users may edit it. A complete index does
+      # not need its plan.
       if path.name not in ('config.json', 'plan.json')
       and path.is_file()
       and path.stat().st_size
@@ -105,14 +105,14 @@ class FlippedBytesTest(parameterized.TestCase):
     ),
     ('search', 'model/index/000000000/params.safetensors', _load_index),
   )
-  def test_a_job_finds_it(self, name, job):
+  def test_a_job_finds_a_flipped_bit(self, name, job):
     directory = self._copy()
     job(f'{directory}/corpus', f'{directory}/model')
     directory = self._copy(name)
     with self.assertRaisesRegex(errors.UserError, f'{name} must be as'):
       job(f'{directory}/corpus', f'{directory}/model')
 
-  def test_training_finds_it_in_queries(self):
+  def test_training_finds_a_flipped_bit_in_queries(self):
     directory = self._copy('queries/ids.npy')
     (result,) = self._run(
       [('pretrain', directory, [f'--run_dir={directory}/run'])]

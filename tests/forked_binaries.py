@@ -1,6 +1,6 @@
 """Runs binaries in forks of one process, which loads TensorFlow once.
 
-[[name, flags], ...] as JSON on stdin -> [this program] -> results on stdout
+As a program, it reads [[name, flags], ...] as JSON and prints the results.
 """
 
 import json
@@ -15,7 +15,7 @@ from tests import source_tree
 
 
 class Result(NamedTuple):
-  """How a binary ended."""
+  """Exit code and output of a binary."""
 
   code: int
   stdout: str
@@ -38,9 +38,8 @@ def run_all(cases: list[tuple[str, list[str]]]) -> list[Result]:
 
 
 def preload():
-  """Imports what the binaries import."""
-  # In the binaries' order: bin/ quiets what is loaded after it. Nothing
-  # is computed here, so no thread exists that a fork would lose.
+  """Imports the modules of the binaries; starts no thread, as forks lose it."""
+  # bin/ comes first, because it quiets the modules after it.
   from bin import launcher  # noqa: F401
   from realm_tf.answering import loading  # noqa: F401
   from realm_tf.evaluation import open_qa  # noqa: F401
@@ -69,7 +68,7 @@ def _run(name, flags):
 
 
 def become(name, flags):
-  """Runs the binary in this process and ends it."""
+  """Runs a binary in this process, then ends the process."""
   sys.argv = [f'bin/{name}.py', *flags]
   code = 1
   try:
@@ -77,7 +76,7 @@ def become(name, flags):
     code = 0
   except SystemExit as end:
     code = end.code or 0
-  except BaseException:  # As the interpreter would.
+  except BaseException:  # Like the interpreter.
     sys.excepthook(*sys.exc_info())
   finally:
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""A test of what reads articles: files with contents, and what is read."""
+"""A base class for tests of readers of articles."""
 
 from typing import Any, Optional
 
@@ -21,12 +21,12 @@ class InputCase(parameterized.TestCase):
   def skipping(
     self, *paths: str, **options: Any
   ) -> tuple[list[sources.Article], dict[str, int]]:
-    """Returns the articles, and the counts of what is left out."""
+    """Returns the articles, and the counts of skipped records by reason."""
     counts = counts_lib.Counts(skip_errors=True)
     articles = self.articles(*paths, counts=counts, **options)
     return articles, dict(counts.left_out)
 
   def assert_refused(self, path: str, message: str, **options: Any) -> None:
-    """Fails unless reading articles raises one line that begins with `path`."""
+    """Checks that reading raises a UserError that begins with `path`."""
     with self.assertRaisesRegex(errors.UserError, f'^{path}.*{message}'):
       self.articles(path, **options)

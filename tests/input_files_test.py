@@ -28,7 +28,7 @@ class InputFilesTest(parameterized.TestCase):
     ('device', lambda path: os.symlink('/dev/zero', path), 'a device'),
     ('loop', lambda path: os.symlink(path, path), 'must be a readable'),
   )
-  def test_what_is_no_file_is_a_user_error(self, make, message):
+  def test_other_kinds_of_files_are_user_errors(self, make, message):
     make(self.path)
     with self.assertRaisesRegex(errors.UserError, message):
       input_files.read(self.path)

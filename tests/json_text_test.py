@@ -15,7 +15,7 @@ class JsonTextTest(parameterized.TestCase):
     (b'\xef\xbb\xbf[]', []),
     (r'"\ud83d\ude00"', '\U0001f600'),
   )
-  def test_json_is_parsed_with_and_without_byte_order_mark(self, text, value):
+  def test_parses_json_with_and_without_byte_order_mark(self, text, value):
     self.assertEqual(json_text.parse(text, 'a.json'), value)
 
   @parameterized.parameters(
@@ -27,11 +27,11 @@ class JsonTextTest(parameterized.TestCase):
     (b'"\xff"', 'not UTF-8'),
     ('[1]'.encode('utf-16'), 'UTF-16'),
   )
-  def test_anything_else_is_one_line(self, text, problem):
+  def test_other_text_is_an_error_of_one_line(self, text, problem):
     with self.assertRaisesRegex(errors.UserError, f'^a.json.*{problem}'):
       json_text.parse(text, 'a.json')
 
-  def test_an_object_is_no_list(self):
+  def test_a_list_is_no_object(self):
     self.assertEqual(json_text.parse_object('{}', 'a.json'), {})
     with self.assertRaisesRegex(errors.UserError, 'Found a list. Fix it.'):
       json_text.parse_object('[]', 'a.json', 'Fix it.')

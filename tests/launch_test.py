@@ -1,4 +1,4 @@
-"""Tests of the scripts in launch/, without the network or an environment."""
+"""Tests for launch/, without network or .venv."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ _MODULES = sorted(
 )
 _READINGS = (whole_blocks.of_pretraining, whole_blocks.of_finetuning)
 _TPU_DIRS = ('gs://bucket/run', 'gs://bucket/corpus', 'gs://bucket/queries')
-# VMs are folders of $CLOUD/vms, each the home of its user, and gs:// is $CLOUD.
+# A fake cloud: a VM is a folder of $CLOUD/vms, and gs:// is $CLOUD.
 _GCLOUD = r"""#!/usr/bin/env bash
 echo "$*" | head -n 1 >>"$CLOUD/calls"
 vm=$CLOUD/vms/$5
@@ -78,7 +78,7 @@ def _run(script, *arguments, **variables):
 
 
 def _check_lengths(config, max_block_wordpieces, *readings):
-  """Raises unless blocks that may be as long as that are read whole."""
+  """Raises UserError unless blocks of that length are read whole."""
   table = types.SimpleNamespace(
     manifest={'max_block_wordpieces': max_block_wordpieces},
     lengths=lambda: (np.array([0]), np.array([max_block_wordpieces - 3])),
@@ -89,13 +89,13 @@ def _check_lengths(config, max_block_wordpieces, *readings):
 
 class LaunchTest(parameterized.TestCase):
   @parameterized.parameters(*_SCRIPTS)
-  def test_bash_reads_it(self, script):
+  def test_bash_accepts_the_script(self, script):
     subprocess.run(
       ['bash', '-n', source_tree.ROOT / 'launch' / script]
     ).check_returncode()
 
   @parameterized.parameters(*_MODULES)
-  def test_a_module_reads_blocks_whole_as_long_as_it_embeds(self, module):
+  def test_a_config_reads_every_block_that_it_embeds_whole(self, module):
     config = config_files.load(f'launch/{module}')
     _check_lengths(config, config.lengths.block_tokens, *_READINGS)
 
@@ -126,7 +126,7 @@ class LaunchTest(parameterized.TestCase):
     (('checkpoints', 'DONE'), '--resume', True),
     (('params',), '', False),
   )
-  def test_begin_removes_only_a_job_that_cannot_go_on(
+  def test_begin_removes_only_a_job_that_cannot_be_resumed(
     self, files, printed, is_kept
   ):
     run = self.create_tempdir()
@@ -143,7 +143,7 @@ class LaunchTest(parameterized.TestCase):
     self.assertEqual(done.stdout.strip(), printed)
     self.assertEqual(os.path.exists(f'{run.full_path}/job'), is_kept)
 
-  def test_so_does_the_papers_config(self):
+  def test_the_papers_config_reads_its_blocks_whole(self):
     _check_lengths(config_lib.ExperimentConfig(), 288, *_READINGS)
 
   @parameterized.parameters(
@@ -209,7 +209,7 @@ class TpuVmTest(absltest.TestCase):
     return (self.cloud / name).read_text().splitlines()
 
   def _verbs(self, vm):
-    """Returns what was done to a VM, each once in a row."""
+    """Returns the 'create' and 'delete' calls for a VM, in order."""
     return [
       line.split()[3]
       for line in self._lines('calls')
@@ -231,7 +231,7 @@ class TpuVmTest(absltest.TestCase):
     ):
       self.assertRegex(done.stdout, expected)
 
-  def test_a_run_from_no_vm_to_none(self):
+  def test_a_run_creates_and_deletes_its_vms(self):
     odd = "--init_from=it's a 'name'"
     done = self._launch(odd, NAME='mine')
     self.assertEqual((done.returncode, done.stderr), (0, ''))
@@ -255,7 +255,7 @@ class TpuVmTest(absltest.TestCase):
         jobs,
       )
 
-  def test_flags_are_those_of_the_binaries(self):
+  def test_the_binaries_define_all_flags(self):
     printed = self._launch(DRY_RUN='1').stdout
     shared = ('corpus_flags', 'strategy_flags', 'training_flags')
     for binary in ('pretrain', 'refresh_index'):
@@ -269,7 +269,7 @@ class TpuVmTest(absltest.TestCase):
       for name in names:
         self.assertIn(f"'{name}'", defined)
 
-  def test_what_is_preempted_is_made_anew(self):
+  def test_a_preempted_vm_is_created_again(self):
     vm = self.cloud / 'vms' / 'realm-train'
     vm.mkdir()
     (vm / 'state').write_text('PREEMPTED\n')
@@ -277,7 +277,7 @@ class TpuVmTest(absltest.TestCase):
     self.assertEqual((done.returncode, done.stderr), (0, ''))
     self.assertEqual(self._verbs('realm-train'), ['delete', 'create', 'delete'])
 
-  def test_a_mistake_ends_it_in_one_line_and_leaves_the_vms(self):
+  def test_a_mistake_ends_the_run_in_one_line_and_keeps_the_vms(self):
     done = self._launch(MISTAKE='There must be a corpus.')
     self.assertEqual(done.returncode, 2)
     self.assertEqual(

@@ -1,13 +1,13 @@
-"""Checks that time is linear in the text, and the texts that broke it."""
+"""Checks that functions of text take linear time, on difficult texts."""
 
 from collections.abc import Callable
 import time
 from typing import Any
 
-_GROWTH = 8  # Three doublings, each of which takes at most 2.5 times the time.
+_GROWTH = 8  # Three doublings; each may take 2.5 times the time.
 _MOST = 2.5**3  # A quadratic function takes 64 times the time.
-_TRIES = 8  # The best counts, so that a busy machine fails no test.
-_TOO_SHORT_SECS = 0.01  # To tell anything.
+_TRIES = 8  # One success suffices, so a busy machine fails no test.
+_TOO_SHORT_SECS = 0.01  # Shorter times always pass.
 
 # Name -> text of n repetitions.
 TEXTS: dict[str, Callable[[int], str]] = {
@@ -69,11 +69,10 @@ def check(
   """Fails if three doublings of the size take more than 2.5^3 times the time.
 
   Args:
-    function: What is measured.
+    function: Function to measure.
     make: Size -> its argument, e.g. one of `TEXTS`.
-    size: The smaller size. Choose it such that `function` takes 0.5 to 5 ms.
+    size: Smaller size; `function` should take 0.5 to 5 ms for it.
   """
-  # Retried, for one fast run shows that the work is linear.
   small, large = make(size), make(_GROWTH * size)
   least = min(_seconds(function, small) for _ in range(3))
   for _ in range(_TRIES):

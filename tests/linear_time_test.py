@@ -1,4 +1,4 @@
-"""Tests that what reads text takes time linear in it, whatever the text is."""
+"""Tests that functions of text take linear time."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -38,10 +38,10 @@ class LinearTimeTest(parameterized.TestCase):
     ),
     kind=list(linear_time.TEXTS),
   )
-  def test_eight_times_the_text(self, function, size, kind):
+  def test_eight_times_the_text_takes_linear_time(self, function, size, kind):
     linear_time.check(function, linear_time.TEXTS[kind], size)
 
-  def test_notices_quadratic_work(self):
+  def test_quadratic_time_is_found(self):
     with self.assertRaisesRegex(AssertionError, 'times the time'):
       linear_time.check(
         lambda text: [text[i:].count('b') for i in range(len(text))],

@@ -1,4 +1,4 @@
-"""Builds the index version of a model that a test has just made."""
+"""Builds an index with a test's model."""
 
 from realm_tf.index import index_builder
 from realm_tf.modeling import realm_model
@@ -13,7 +13,7 @@ def build(
   root: str,
   step: int = 0,
 ) -> None:
-  """Builds version `step` of a corpus's index in the directory `root`."""
+  """Builds version `step` of the index in the directory `root`."""
   index_builder.IndexBuilder(
     block_table.BlockTable.open(corpus_dir),
     inputs.config,

@@ -1,4 +1,4 @@
-"""Runs the binaries as a user does: each in a process of its own."""
+"""Runs each binary in its own process, as a user does."""
 
 from collections.abc import Callable
 import os
@@ -12,7 +12,7 @@ from tests import source_tree
 Found = TypeVar('Found')
 
 _POLL_SECS = 0.05
-# Several processes share few cores: more threads only get in their way.
+# Several processes share few cores, so each gets one thread.
 _ENVIRONMENT = {
   'OMP_NUM_THREADS': '1',
   'TF_NUM_INTRAOP_THREADS': '1',
@@ -21,13 +21,7 @@ _ENVIRONMENT = {
 
 
 class Binary:
-  """A running `python -m bin.NAME`.
-
-  Args:
-    name: NAME.
-    *flags: As on the command line.
-    log_dir: Where stdout and stderr go.
-  """
+  """A running `python -m bin.NAME FLAGS`, with its output in `log_dir`."""
 
   def __init__(self, name: str, *flags: str, log_dir: str):
     self._name = name
@@ -60,16 +54,12 @@ class Binary:
     self._process.send_signal(number)
 
   def kill(self):
-    """Ends it as a power cut would (SIGKILL); ended ones stay as they are."""
+    """Ends the process by SIGKILL, without warning like a power cut."""
     self._process.kill()
     self._process.wait()
 
   def wait(self, timeout_secs: float) -> str:
-    """Waits for success; returns stdout.
-
-    Raises:
-      RuntimeError: It failed, or did not end in time.
-    """
+    """Returns stdout; RuntimeError if the binary fails or exceeds its time."""
     try:
       code = self._process.wait(timeout_secs)
     except subprocess.TimeoutExpired:
@@ -77,7 +67,7 @@ class Binary:
       code = f'none within {timeout_secs:.0f} s'
     if code != 0:
       raise RuntimeError(
-        f'bin.{self._name} must exit with 0. Got {code}, and on stderr:\n'
+        f'bin.{self._name} must exit with 0. Found {code}, and on stderr:\n'
         f'{self.stderr[-4000:]}'
       )
     return self.stdout
@@ -88,11 +78,7 @@ def poll(
   timeout_secs: float,
   interval_secs: float = _POLL_SECS,
 ) -> Found:
-  """Returns the first true result of `find`.
-
-  Raises:
-    TimeoutError: There was none within `timeout_secs`.
-  """
+  """Returns the first true result of `find`; TimeoutError if none comes."""
   deadline = time.monotonic() + timeout_secs
   while not (found := find()):
     if time.monotonic() > deadline:

@@ -1,11 +1,11 @@
-"""A SentencePiece model of a few pieces, written byte by byte."""
+"""Writes SentencePiece models of a few pieces, byte by byte."""
 
 from collections.abc import Sequence
 import struct
 
 _CONTROL, _NORMAL, _UNKNOWN = 3, 1, 2
-_SPACE = '\u2581'  # Stands before a word.
-# Ids 0 to 2 as in T5, then words from 3 on.
+_SPACE = '\u2581'  # Comes before a word.
+# Ids 0 to 2, as in T5; words have ids from 3.
 _SPECIALS = (('<pad>', _CONTROL), ('</s>', _CONTROL), ('<unk>', _UNKNOWN))
 # TrainerSpec: unigram; ids of <unk>, <s> (none), </s> and <pad>.
 _NUMBERS = ((3, 1), (40, 2), (41, -1), (42, 1), (43, 0))

@@ -1,4 +1,4 @@
-"""What may import what, and how the tests of the code's shape read the code."""
+"""The import table, and functions for tests that read the source code."""
 
 import ast
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Package -> packages it may import. All may import `_LEAVES`.
+# Package -> packages that it may import. All may import `_LEAVES`.
 MAY_IMPORT = {
   'errors': '',
   'json_text': '',
@@ -24,7 +24,7 @@ MAY_IMPORT = {
   'tagging': 'rundir text corpus records modeling index',
   'index': 'config rundir text records modeling',
   'importing': 'config rundir text corpus records modeling index',
-  # The trainer and the refresher talk only through the run directory.
+  # The trainer and the refresher share only the run directory.
   'refresh': 'rundir index',
   'retrieval': 'config rundir text records modeling index',
   'training': (
@@ -48,21 +48,20 @@ MAY_IMPORT = {
   ),
 }
 
-# Package -> its wings: folders inside its folder. A wing may import what its
-# package may, and the package's shared files. The shared files import no wing,
-# and no wing imports another.
+# Package -> its wings: folders inside its folder. A wing may import the shared
+# files of its package, and the packages in its row. The shared files import no
+# wing, and no wing imports another.
 WINGS = {'training': 'pretraining inverse_cloze finetuning rivals tagger'}
 
-# Packages without a folder of their own -> their files.
+# Packages without their own folder -> their files.
 FILES_OF = {
   'errors': ['realm_tf/__init__.py', 'realm_tf/errors.py'],
   'json_text': ['realm_tf/json_text.py'],
   'input_files': ['realm_tf/input_files.py'],
 }
-_LEAVES = ('errors', 'json_text', 'input_files')
-# Each may import only those before it.
+_LEAVES = ('errors', 'json_text', 'input_files')  # Each imports earlier ones.
 
-# Modules of bin/ that do not run, but are shared by those that do.
+# Modules of bin/ that binaries share.
 SHARED_BY_BINARIES = tuple(
   sorted(
     path.stem
@@ -80,7 +79,7 @@ def binaries() -> list[str]:
 
 
 def allowed(package: str) -> set[str]:
-  """Returns what files of `package` may import of realm_tf, itself included."""
+  """Returns the packages that `package` may import, itself included."""
   leaves = _LEAVES
   if package in leaves:
     leaves = leaves[: leaves.index(package)]
@@ -88,7 +87,7 @@ def allowed(package: str) -> set[str]:
 
 
 def python_files(*folders: str) -> list[str]:
-  """Returns the paths of the Python files under `folders`, from the root."""
+  """Returns the Python files under `folders`, as paths from the root."""
   return sorted(
     path.relative_to(ROOT).as_posix()
     for folder in folders
@@ -97,15 +96,15 @@ def python_files(*folders: str) -> list[str]:
 
 
 def parse(name: str) -> ast.Module:
-  """Returns the syntax tree of the file `name`, a path from the root."""
+  """Returns the syntax tree of a file; `name` is a path from the root."""
   return ast.parse((ROOT / name).read_text(), name)
 
 
 def imports(name: str) -> Iterator[tuple[int, str]]:
   """Yields (line, dotted module) of every import in the file `name`.
 
-  `from . import launcher` in bin/ is 'bin.launcher'. Other packages have no
-  relative imports; theirs would come with their dots.
+  `from . import launcher` in bin/ gives 'bin.launcher'; relative imports of
+  other packages, which are forbidden, keep their dots.
   """
   for node in ast.walk(parse(name)):
     if isinstance(node, ast.Import):
@@ -118,12 +117,12 @@ def imports(name: str) -> Iterator[tuple[int, str]]:
 
 
 def wing_of(module: str) -> str:
-  """Returns the wing that 'realm_tf.NAME...' belongs to; '' if to none."""
+  """Returns the wing of a module 'realm_tf.NAME...', or ''."""
   _, package, *rest = module.split('.')
   wings = WINGS.get(package, '').split()
   return rest[0] if rest and rest[0] in wings else ''
 
 
 def package_of(module: str) -> str:
-  """Returns the row of MAY_IMPORT that 'realm_tf.NAME...' belongs to."""
+  """Returns the package of a module 'realm_tf.NAME...', as in MAY_IMPORT."""
   return module.split('.')[1]

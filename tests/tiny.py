@@ -1,4 +1,4 @@
-"""A corpus, queries and a config that are small enough for a unit test."""
+"""A corpus, queries and a config for unit tests."""
 
 from collections.abc import Iterable, Sequence
 import dataclasses
@@ -24,8 +24,8 @@ from tests import fakes
 TOKENIZER = fakes.tokenizer('. a b c d e f')  # Ids 5 to 11.
 SPECIAL_IDS = TOKENIZER.special_ids
 MAX_BLOCK_WORDPIECES = 10
-# With 3 specials and a title of one wordpiece, a block takes two sentences: so
-# there are 4 blocks, of which the last two are of one article.
+# With 3 special tokens and a title of one wordpiece, two sentences fit in a
+# block, so there are 4 blocks. The last two are from one article.
 ARTICLES = (
   sources.Article('a', 'A b. C d.', 'first'),
   sources.Article('b', 'E f. A c.', 'second'),
@@ -44,12 +44,12 @@ _BERT = config_lib.BertConfig(
 
 
 def bert(**changes: Any) -> config_lib.BertConfig:
-  """Returns an encoder of one layer without dropout, but for `changes`."""
+  """Returns a config of one layer without dropout, with `changes`."""
   return dataclasses.replace(_BERT, **changes)
 
 
 def changed(config: Any, **changes: Any) -> Any:
-  """Returns a config with changes; a dict changes fields of a section."""
+  """Returns `config` with `changes`; a dict changes fields of a section."""
   return dataclasses.replace(
     config,
     **{
@@ -62,7 +62,7 @@ def changed(config: Any, **changes: Any) -> Any:
 
 
 def config(**changes: Any) -> config_lib.ExperimentConfig:
-  """Returns a config for `TOKENIZER`, but for `changes`."""
+  """Returns a config for `TOKENIZER`, with `changes`."""
   return changed(_CONFIG, **changes)
 
 
@@ -90,7 +90,7 @@ _CONFIG = config_lib.ExperimentConfig(
     jit_compile=False,
   ),
   pretraining=config_lib.PretrainingConfig(
-    jit_compile=False,  # It takes longer than a test.
+    jit_compile=False,  # Compiling takes longer than a test.
     optimizer=config_lib.OptimizerConfig(1e-2, 4),
     batch_size=2,
     num_candidates=3,
@@ -111,7 +111,7 @@ _CONFIG = config_lib.ExperimentConfig(
 def with_dropout(
   model: config_lib.ModelConfig, rate: float
 ) -> config_lib.ModelConfig:
-  """Returns `model` with all kinds of dropout, and the vocabulary's size."""
+  """Returns `model` with all kinds of dropout, for `TOKENIZER`."""
   encoder = bert(
     vocab_size=TOKENIZER.vocab_size,
     dropout_rate=rate,
@@ -121,7 +121,7 @@ def with_dropout(
     model.embedder,
     head='pooled',
     dropout_rate=rate,
-    layer_norm_epsilon=1e-12,  # Such small embeddings vanish in a larger one.
+    layer_norm_epsilon=1e-12,  # Small next to small embeddings.
   )
   return dataclasses.replace(
     model, embedder_bert=encoder, reader_bert=encoder, embedder=embedder
@@ -133,7 +133,6 @@ def cut(
   tokenizer: wordpiece.WordpieceTokenizer = TOKENIZER,
   max_block_wordpieces: int = MAX_BLOCK_WORDPIECES,
 ) -> list[blocks_lib.Block]:
-  """Returns the blocks of articles."""
   return list(
     blocks_lib.cut_batch(list(articles), tokenizer, max_block_wordpieces)
   )
@@ -145,7 +144,7 @@ def write_blocks(
   tokenizer: wordpiece.WordpieceTokenizer = TOKENIZER,
   max_block_wordpieces: int = MAX_BLOCK_WORDPIECES,
 ) -> dict[str, Any]:
-  """Writes a corpus of blocks; returns its manifest."""
+  """Returns the manifest of a new corpus."""
   return corpus_files.write(
     [encoded_blocks.encode(blocks)],
     corpus_dir,
@@ -160,23 +159,19 @@ def write_corpus(
   articles: Iterable[sources.Article] = ARTICLES,
   name: str = 'corpus',
 ) -> str:
-  """Writes a corpus of articles below `directory`; returns its path."""
+  """Returns the path of a new corpus below `directory`."""
   corpus_dir = os.path.join(directory, name)
   write_blocks(cut(articles), corpus_dir)
   return corpus_dir
 
 
 def open_corpus(directory: str) -> block_table.BlockTable:
-  """Writes the corpus of `ARTICLES` below `directory` and opens it."""
+  """Returns a new corpus of `ARTICLES` below `directory`."""
   return block_table.BlockTable.open(write_corpus(directory))
 
 
 class Corpus:
-  """The part of a `BlockTable` that queries need, without files.
-
-  Args:
-    hashes: Hash of each block.
-  """
+  """The part of a `BlockTable` that queries need, without files."""
 
   def __init__(
     self,
@@ -199,7 +194,6 @@ def query(
   own_block: int = null_block.ID,
   text: str = '',
 ) -> query_table.Query:
-  """Returns a query of wordpieces and its salient spans."""
   return query_table.Query(
     np.array(ids, np.int32),
     np.array(spans, np.int32).reshape([-1, 2]),
@@ -214,7 +208,7 @@ def write_queries(
   masking: str = 'salient',
   corpus: Union[Corpus, block_table.BlockTable] = Corpus(),  # noqa: B008
 ) -> str:
-  """Writes queries below `directory`; returns their path."""
+  """Returns the path of new queries below `directory`."""
   queries_dir = os.path.join(directory, 'queries')
   query_files.write(queries, queries_dir, corpus, masking=masking, source={})
   return queries_dir
@@ -225,10 +219,9 @@ def open_queries(
   queries: Iterable[tuple[str, list, int]],
   masking: str = 'salient',
 ) -> query_table.QueryTable:
-  """Writes queries below `directory` and opens them.
+  """Returns new queries below `directory`.
 
-  Args:
-    queries: Text, salient spans in wordpieces, and own block of each query.
+  Each is (text, salient spans in wordpieces, own block).
   """
   return query_table.QueryTable.open(
     write_queries(
@@ -243,13 +236,13 @@ def open_queries(
 
 
 def read_rows(path: str) -> list[dict[str, Any]]:
-  """Returns the objects of a file with JSON lines."""
+  """Returns the rows of a JSONL file."""
   with open(path) as file:
     return [json.loads(line) for line in file]
 
 
 def tokens(ids: Any) -> dict[str, tf.Tensor]:
-  """Returns BERT's inputs of zero-padded wordpieces, [..., L]."""
+  """Returns BERT's inputs for zero-padded wordpieces, [..., L]."""
   ids = tf.constant(ids, tf.int32)
   return {
     'input_word_ids': ids,
@@ -259,5 +252,5 @@ def tokens(ids: Any) -> dict[str, tf.Tensor]:
 
 
 def embeddings(num_blocks: int) -> np.ndarray:
-  """Returns block embeddings of the config's size, [num_blocks, 4]."""
+  """Returns different block embeddings, [num_blocks, 4]."""
   return np.arange(num_blocks * 4, dtype=np.float32).reshape([num_blocks, 4])

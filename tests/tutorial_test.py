@@ -1,4 +1,4 @@
-"""Runs docs/tutorial.ipynb, and checks that it shows what it promises."""
+"""Runs docs/tutorial.ipynb and checks its results."""
 
 import json
 import os
@@ -43,10 +43,10 @@ class TutorialTest(absltest.TestCase):
       )
     self.assertEqual(done.returncode, 0, done.stderr[-3000:])
     shown = json.loads(done.stdout.splitlines()[-1])
-    # Of 20 questions; a guess among the names of 20 articles is right for one.
+    # In percent of 20 questions; a guess among 20 names is right for one.
     self.assertGreaterEqual(shown['after']['exact_match'], 50)
-    # One answer may be wrong, as fine-tuning differs from run to run; its block
-    # is that of the question, and has the new fact.
+    # Fine-tuning differs from run to run, so this one answer may be wrong. Its
+    # block must be the question's block, with the new fact.
     self.assertIn('<mark', shown['html'])
     for name, keeper in (
       ('answer', 'Simon Beck'),
@@ -56,7 +56,7 @@ class TutorialTest(absltest.TestCase):
       self.assertEqual(best['title'], 'Pilot Hill')
       self.assertIn(keeper, best['text'])
 
-  def test_is_stored_with_its_outputs_and_pictures(self):
+  def test_the_file_has_its_outputs_and_pictures(self):
     types, kinds = set(), set()
     for cell in _CELLS:
       for output in cell.get('outputs', []):

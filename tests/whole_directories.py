@@ -1,4 +1,4 @@
-"""Writes a corpus, queries and a model with an index, for tests of damage."""
+"""Writes a corpus, queries and a model, for tests that damage files."""
 
 import os
 

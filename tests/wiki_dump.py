@@ -20,7 +20,7 @@ _HEAD = (
 
 
 def dump(*pages: str) -> str:
-  """Returns a dump of `pages`, which may be broken."""
+  """Returns a dump of `pages`; broken ones give a broken dump."""
   return _HEAD + ''.join(pages) + '</mediawiki>\n'
 
 
@@ -32,7 +32,7 @@ def page(
   redirect: Optional[str] = None,
   revisions: Sequence[str] = (),
 ) -> str:
-  """Returns a <page>; `revisions` follow the one of `markup`."""
+  """Returns a <page>; `revisions` follow the revision with `markup`."""
   texts = ''.join(
     f'<revision><id>{i + 1}</id><text>{saxutils.escape(text)}</text></revision>'
     for i, text in enumerate([markup, *revisions])

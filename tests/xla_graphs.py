@@ -1,17 +1,16 @@
-"""What XLA and a TPU would make of tf.functions: their ops, types and shapes.
+"""Finds ops, types and shapes that a TPU does not accept, without a TPU.
 
   code under test -> `recorded()` -> functions compiled by XLA -> `problems()`
 
-The list of a TPU's ops is not in TensorFlow's wheel for CPUs: the TPU registers
-its backend in tensorflow/core/tpu/tpu_compilation_device.cc, part of the wheel
-`tensorflow-tpu`. But it says there what it takes: of the kernels of tf2xla all
-(its filter, TpuOpFilter of tpu_node_device_util.cc, refuses none), for the
-types `kTpuAllTypes` of tpu_defs.h. A kernel of tf2xla is registered for every
-backend unless it names those it is for. So an op that both backends of this
-wheel, XLA_CPU_JIT and XLA_GPU_JIT, have is one of the TPU's, with each type
-that its kernels and the TPU allow. Compared once with the backend XLA_TPU_JIT
-of tensorflow-tpu 2.20.0: its list of 537 has all 489 that are found here, with
-all their types; the others sum over cores and serve sparse embeddings.
+TensorFlow's wheel for CPUs lacks the list of a TPU's ops. By the sources, a TPU
+accepts all kernels of tf2xla (TpuOpFilter in tpu_node_device_util.cc refuses
+none), with the types `kTpuAllTypes` of tpu_defs.h. tf2xla registers a kernel
+for every backend unless the kernel names its backends. So a TPU accepts every
+op that both backends of this wheel, XLA_CPU_JIT and XLA_GPU_JIT, have, with the
+types that both its kernels and the TPU allow. The backend XLA_TPU_JIT of
+tensorflow-tpu 2.20.0 confirms it: its 537 ops include all 489 that are found
+here, with all their types; the others sum over cores and serve sparse
+embeddings.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +24,7 @@ import tensorflow as tf
 from tensorflow.python.framework import kernels
 from tensorflow.python.framework import op_def_registry
 
-# Those of kTpuAllTypes that a model may have; and what holds no numbers.
+# Types in kTpuAllTypes that a model may have, and types without numbers.
 _TYPES = frozenset(
   dtype.as_datatype_enum
   for dtype in (
@@ -34,17 +33,17 @@ _TYPES = frozenset(
     tf.resource, tf.variant,
   )
 )  # fmt: skip
-# Arguments of a function, and what it captures; an order, and nothing else.
+# Arguments and captures of a function; control dependencies.
 _NO_KERNEL_NEEDED = frozenset(['Placeholder', 'NoOp'])
-# They have kernels, but sizes that follow from values, or act on the host.
+# Ops with kernels whose sizes depend on values, or that act on the host.
 _FORBIDDEN = frozenset([
   'Assert', 'BooleanMask', 'NonMaxSuppressionV3', 'Print', 'PrintV2', 'Unique',
   'UniqueV2', 'UniqueWithCounts', 'Where', 'XlaHostCompute', 'XlaSendToHost',
   'XlaRecvFromHost',
 ])  # fmt: skip
 
-# Outputs of which TensorFlow does not say the size, but the compiler knows it:
-# the axes in which static shapes differ, and what batch norm keeps on GPUs.
+# Outputs without a static size in TensorFlow, but with one in the compiler: the
+# axes in which static shapes differ, and the state of batch norm on GPUs.
 _KNOWN_WHEN_COMPILED = frozenset([
   ('BroadcastGradientArgs', 0), ('BroadcastGradientArgs', 1),
   ('FusedBatchNormV3', 5),
@@ -53,7 +52,7 @@ _KEPT_BY_BATCH_NORM = re.compile(r'/FusedBatchNormV3\w*:5$')  # Its gradient: 0.
 
 
 class RecordedFunction:
-  """A tf.function that remembers how it was called."""
+  """A tf.function that records the arguments of its calls."""
 
   def __init__(self, python_function: Callable[..., Any], **options: Any):
     self._function = tf_function(python_function, **options)
@@ -61,7 +60,7 @@ class RecordedFunction:
     functools.update_wrapper(self, python_function)
 
   def __call__(self, *args, **kwargs):
-    if tf.executing_eagerly():  # Else it is part of another one's graph.
+    if tf.executing_eagerly():  # Else it is part of another function's graph.
       self._calls.append((args, kwargs))
     return self._function(*args, **kwargs)
 
@@ -69,7 +68,7 @@ class RecordedFunction:
     return getattr(self._function, name)
 
   def graphs(self) -> list[tf.Graph]:
-    """Returns what it was traced to, one graph for each shape."""
+    """Returns its traced graphs, one for each shape."""
     found = [
       self._function.get_concrete_function(*args, **kwargs).graph
       for args, kwargs in self._calls
@@ -82,10 +81,9 @@ tf_function = tf.function
 
 @contextlib.contextmanager
 def recorded(jit_compile: bool = True) -> Iterator[list[RecordedFunction]]:
-  """Within it, whoever makes a tf.function gets one of these.
+  """Records every tf.function that is made in this context.
 
-  Args:
-    jit_compile: Whether XLA compiles each of them, whatever its maker wants.
+  `jit_compile` replaces the setting of each function.
   """
   functions = []
 
@@ -101,7 +99,7 @@ def recorded(jit_compile: bool = True) -> Iterator[list[RecordedFunction]]:
 
 
 def problems(graph: tf.Graph) -> list[str]:
-  """Returns what a TPU would not take, or not at one size; library included."""
+  """Returns ops that a TPU does not accept, or that have no static shape."""
   graph_def = graph.as_graph_def(add_shapes=True)
   nodes = [('', node) for node in graph_def.node]
   for function in graph_def.library.function:
@@ -115,7 +113,7 @@ def problems(graph: tf.Graph) -> list[str]:
 
 
 def num_ops(graph: tf.Graph) -> int:
-  """Returns how many ops `problems` looks at."""
+  """Returns the number of ops that `problems` checks."""
   graph_def = graph.as_graph_def()
   return len(graph_def.node) + sum(
     len(function.node_def) for function in graph_def.library.function
@@ -124,7 +122,7 @@ def num_ops(graph: tf.Graph) -> int:
 
 @functools.cache
 def tpu_kernels() -> Mapping[str, list[dict[str, frozenset[int]]]]:
-  """Returns op -> for each of its kernels, attribute -> types it may have."""
+  """Returns op -> its kernels, each as attribute -> allowed types."""
   # XLA registers its kernels when it first compiles.
   tf_function(lambda: tf.zeros([]), jit_compile=True)()
   found: dict[str, dict[str, list]] = {'XLA_CPU_JIT': {}, 'XLA_GPU_JIT': {}}
@@ -141,7 +139,7 @@ def tpu_kernels() -> Mapping[str, list[dict[str, frozenset[int]]]]:
 
 def _op_problems(node):
   if node.op in _FORBIDDEN:
-    yield 'has a size that follows from values, or acts on the host'
+    yield 'has a size that depends on values, or acts on the host'
   elif node.op not in _NO_KERNEL_NEEDED:
     of_op = tpu_kernels().get(node.op, [])
     if not of_op:

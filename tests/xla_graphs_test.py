@@ -1,4 +1,4 @@
-"""Tests that tests.xla_graphs finds what a TPU would not take."""
+"""Tests for tests.xla_graphs."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -30,7 +30,7 @@ class XlaGraphsTest(parameterized.TestCase):
     (lambda x: tf.map_fn(tf.reduce_sum, x),),
     (lambda x: tf.where(x > 0, x, 0),),
   )
-  def test_takes_what_a_tpu_takes(self, function):
+  def test_accepts_ops_of_a_tpu(self, function):
     self.assertEmpty(_problems(function, tf.ones([2, 3])))
 
   @parameterized.parameters(
@@ -45,7 +45,7 @@ class XlaGraphsTest(parameterized.TestCase):
     (lambda x: next(iter(tf.data.Dataset.from_tensors(x))), 'Iterator'),
     (lambda x: tf.map_fn(_sines, x), 'map_while_body.*PyFunc'),
   )  # fmt: skip
-  def test_finds_what_it_does_not(self, function, op):
+  def test_finds_ops_that_a_tpu_lacks(self, function, op):
     self.assertRegex(' '.join(_problems(function, tf.ones([2, 3]))), op)
 
   def test_finds_sizes_that_are_not_static(self):
