@@ -14,7 +14,7 @@ import tf_keras  # noqa: E402
 from realm_tf import config as config_lib  # noqa: E402
 from realm_tf.modeling import initialization  # noqa: E402
 
-# Model Garden's, in every computation of these encoders.
+# Model Garden's value, for all four forward passes.
 LAYER_NORM_EPSILON = 1e-12
 
 
@@ -23,18 +23,12 @@ def build_encoder(
 ) -> tf_keras.layers.Layer:
   """Builds a BERT encoder with random weights.
 
-  Args:
-    config: Sizes; `vocab_size` must be set.
-    name: Name of the layer.
-    cls_only: Whether the last layer computes [CLS] alone.
-
-  Returns:
-    A layer that maps {'input_word_ids', 'input_mask', 'input_type_ids'}, each
-    int32 [B, L], to a dict with 'sequence_output', float [B, L, H], or
-    [B, 1, H] if `cls_only`, and 'pooled_output', float [B, H].
+  The layer maps {'input_word_ids', 'input_mask', 'input_type_ids'}, each int32
+  [B, L], to {'sequence_output', float [B, L, H], and 'pooled_output', [B, H]}.
+  With `cls_only`, 'sequence_output' has only [CLS], [B, 1, H].
   """
   if not config.vocab_size:
-    raise ValueError('`vocab_size` must be set before BERT is built. Got 0.')
+    raise ValueError('`vocab_size` must be set before BERT is built. Found 0.')
   encoder = networks.BertEncoderV2(
     vocab_size=config.vocab_size,
     hidden_size=config.hidden_size,
@@ -63,11 +57,10 @@ def build_masked_lm_head(
   config: config_lib.BertConfig,
   name: str = 'masked_lm',
 ) -> tf_keras.layers.Layer:
-  """Builds p(y_j|z,x)'s head, tied to the encoder's word embeddings.
+  """Builds the head of p(y_j|z,x), tied to the encoder's word embeddings.
 
-  Returns:
-    A layer that maps (sequence_output [B, L, H], positions int32 [B, M]) to
-    logits, float [B, M, V]; other positions have no effect.
+  The layer maps (sequence_output [B, L, H], positions int32 [B, M]) to the
+  logits at these positions, float [B, M, V].
   """
   table = encoder.get_embedding_table()
   head = layers.MaskedLM(
@@ -94,7 +87,7 @@ def example_tokens(shape: Sequence[int]) -> dict[str, tf.Tensor]:
 def activation(
   config: config_lib.BertConfig,
 ) -> Callable[[tf.Tensor], tf.Tensor]:
-  """Returns the encoder's activation, of any shape and float dtype."""
+  """Returns the encoder's activation function."""
   if config.activation == 'relu':
     return tf.nn.relu
   return _tanh_gelu if config.activation == 'gelu_tanh' else tf.nn.gelu
@@ -105,6 +98,6 @@ def _tanh_gelu(x):
 
 
 def size(tensor: tf.Tensor, axis: int) -> int | tf.Tensor:
-  """Returns a dimension; an int where it is static, as XLA needs it."""
+  """Returns the size of an axis: an int if it is static, as XLA requires."""
   known = tensor.shape[axis]
   return tf.shape(tensor)[axis] if known is None else known

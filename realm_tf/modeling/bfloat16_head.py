@@ -1,6 +1,6 @@
 """Computes log p of masked tokens with the vocabulary product in bfloat16.
 
-The function is `bert.build_masked_lm_head`'s layer and a cross entropy.
+The result equals `bert.build_masked_lm_head`'s layer with a cross entropy.
 TensorFlow's softmax kernel is several times as fast as its cross entropy.
 """
 
@@ -11,17 +11,11 @@ from realm_tf.modeling import islands
 
 
 class Bfloat16Head:
-  """Computes log probabilities with the current variables of a head.
-
-  Args:
-    head: Head from `bert.build_masked_lm_head`.
+  """Computes log probabilities with a head's current variables, float32 [N, M].
 
   Call arguments:
     states: The encoder's states at masked positions, float32 [N, M, H].
-    gold_ids: The tokens that were masked, int32 [N, M].
-
-  Returns:
-    float32 [N, M].
+    gold_ids: Original tokens at these positions, int32 [N, M].
   """
 
   def __init__(self, head: tf_keras.layers.Layer):
@@ -41,12 +35,12 @@ class Bfloat16Head:
 
 @tf.custom_gradient
 def _log_probs(states, table, bias, gold_ids):
-  """Returns float32 [N] of bfloat16 [N, H] and [V, H], and float32 [V]."""
+  """Returns float32 [N] from bfloat16 [N, H] and [V, H], and float32 [V]."""
   products = tf.matmul(states, table, transpose_b=True)
-  # The graph's optimizer does not look into islands, and warns of ranks.
+  # The graph optimizer sees no shape of an island, and would warn of ranks.
   logits = tf.ensure_shape(_biased(products, bias), products.shape)
   probabilities = tf.nn.softmax(logits)
-  # The largest probability never underflows, as the gold token's may.
+  # The gold token's probability can underflow; the largest one cannot.
   log_sums = tf.reduce_max(logits, axis=-1) - tf.math.log(
     tf.reduce_max(probabilities, axis=-1)
   )

@@ -1,6 +1,6 @@
 """Computes a layer of BERT in bfloat16 on a CPU: products and islands.
 
-The function is `lean_encoder`'s layer; states are bfloat16 between islands.
+The result equals `lean_encoder`'s layer. States between islands are bfloat16.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,7 @@ class Bfloat16Layer:
   """One layer of an encoder.
 
   Args:
-    variables: The layer's variables, by their names in it.
-    config: Config of the encoder.
+    variables: The layer's variables, by their names inside the layer.
 
   Call arguments:
     states: bfloat16 [B, L, H].
@@ -28,7 +27,7 @@ class Bfloat16Layer:
     positions: Positions to compute, int32 [B, M]; all by default.
 
   Returns:
-    bfloat16 [B, M, H], or [B, L, H].
+    bfloat16 [B, M, H], or [B, L, H] without `positions`.
   """
 
   def __init__(
@@ -51,7 +50,7 @@ class Bfloat16Layer:
       query, key, value, bias, config.attention_dropout_rate, of_scores
     )
     joined = tf.reshape(tf.transpose(mixed, [0, 2, 1, 3]), tf.shape(states))
-    # Model Garden drops attention's output out at the rate of attention.
+    # Model Garden's dropout of attention's output has attention's rate.
     states = self._norm(
       'self_attention_layer_norm',
       states,
@@ -93,7 +92,7 @@ class Bfloat16Layer:
     return split(product, tf.concat(biases, axis=0))
 
   def _norm(self, name, states, change, drop):
-    """Returns layer_norm(states + drop(change)), of product and bias."""
+    """Returns layer_norm(states + drop(product + bias))."""
     rate, seed = drop
     return islands.residual_norm(rate, bert.LAYER_NORM_EPSILON)(
       *change,
@@ -103,7 +102,7 @@ class Bfloat16Layer:
     )
 
   def _dense(self, name, inputs):
-    """Returns inputs @ kernel, and the bias that it lacks."""
+    """Returns inputs @ kernel, and the bias to add."""
     # Attention's output kernel is [A, H/A, H].
     kernel = tf.reshape(self._get(f'{name}/kernel'), [inputs.shape[-1], -1])
     return _matmul(inputs, kernel), self._get(f'{name}/bias')

@@ -1,7 +1,7 @@
-"""Compares the sizes in a config with the weights, before a model is built.
+"""Compares the sizes in a config with the weights before a model is built.
 
-A config that was damaged may have a hidden size of a billion or a thousand
-layers: a network of that size takes all memory, or minutes.
+A damaged config may have a hidden size of a billion or a thousand layers, which
+would take all memory or minutes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 
 Shapes = Mapping[str, Sequence[int]]
-# Weights -> field of each axis; None is no field, or a field of another weight.
+# Weights -> the config field of each axis; None leaves an axis unchecked.
 _Axes = Mapping[str, tuple[Optional[str], ...]]
 _BERT_AXES: _Axes = {
   'word_embeddings/embeddings': ('vocab_size', 'hidden_size'),
@@ -28,7 +28,7 @@ _T5_AXES: _Axes = {
   'encoder/encoder_block_0/ffn/wo/kernel': ('intermediate_size', None),
 }
 _T5_QUERY = 'encoder/encoder_block_0/self_attention/attention/q/kernel'
-# Section of `ModelConfig` -> prefixes of its networks, axes, names of layers.
+# Section of `ModelConfig` -> prefixes of networks, axes, prefixes of layers.
 _NETWORKS = {
   'embedder_bert': (
     ('query_bert/', 'block_bert/', 'shared_bert/'),
@@ -58,13 +58,9 @@ _PROJECTIONS = [
 def check(
   config: config_lib.ModelConfig, shapes: Shapes, params_path: str
 ) -> None:
-  """Raises UserError for the first field that the weights do not have.
+  """Raises UserError for the first size that differs from the weights.
 
-  Networks without weights in `shapes` are not checked.
-
-  Args:
-    shapes: Name of each weight -> its shape.
-    params_path: Directory of the weights, for the error.
+  Networks without weights are not checked.
   """
   for section, (prefixes, axes, layers) in _NETWORKS.items():
     sizes = getattr(config, section)
@@ -90,13 +86,13 @@ def check(
   if found and config.max_span_width > longest:
     raise errors.UserError(
       f'`model.max_span_width` in config.json must be at most {longest}, the '
-      f'longest sequence. Found {config.max_span_width}. Use the config that '
-      'the model was trained with.'
+      f'longest sequence. Found {config.max_span_width}. Use the config of the '
+      "model's training."
     )
 
 
 def _sizes(shapes: Shapes, prefix: str, axes: _Axes) -> dict[str, int]:
-  """Returns field -> size in the weights, 0 where there are none."""
+  """Returns fields -> sizes in the weights, 0 for absent weights."""
   return {
     field: _axis(shapes, prefix + name, axis)
     for name, fields in axes.items()
@@ -111,7 +107,7 @@ def _axis(shapes: Shapes, name: str, axis: int) -> int:
 
 
 def _num_layers(shapes: Shapes, prefix: str) -> int:
-  """Returns the number of different layers with names that begin so."""
+  """Returns the number of layers under a prefix."""
   names = [name for name in shapes if name.startswith(prefix)]
   return len({name[len(prefix) :].partition('/')[0] for name in names})
 
@@ -120,6 +116,5 @@ def _compare(field: str, size: int, found: int, params_path: str) -> None:
   if found and size != found:
     raise errors.UserError(
       f'`model.{field}` in config.json must be {found}, as in the weights of '
-      f'{params_path}. Found {size}. Use the config that they were trained '
-      'with.'
+      f'{params_path}. Found {size}. Use the config of their training.'
     )

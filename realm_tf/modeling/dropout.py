@@ -1,9 +1,9 @@
-"""Drops out values in compiled training steps, by hashes of their places.
+"""Dropout for compiled training steps: masks are hashes of positions.
 
-A mask is a function of the seed and the element's number, of five operations
-on integers. XLA computes it where it is used, in the forward pass and once
-more in the backward pass, so it is never stored: on CPU its cost cannot be
-measured, where TensorFlow's Philox takes a seventh of a step.
+A mask is a function of the seed and the element's number, in five integer
+operations. XLA computes the mask in the forward and the backward pass and never
+stores it. On a CPU the cost is not measurable; TensorFlow's Philox takes a
+seventh of a step.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from typing import Optional
 import tensorflow as tf
 import tf_keras
 
-# Returns the seed of the next call, int32 [2], or None.
+# () -> seed of the next call, int32 [2], or None.
 NextSeed = Callable[[], Optional[tf.Tensor]]
 
 _next_seed: contextvars.ContextVar[Optional[NextSeed]] = contextvars.ContextVar(
@@ -24,7 +24,7 @@ _next_seed: contextvars.ContextVar[Optional[NextSeed]] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def seeds_from(next_seed: NextSeed) -> Iterator[None]:
-  """Draws seeds from `next_seed` inside the context, unless it returns None."""
+  """Draws seeds from `next_seed` inside the context, where it returns one."""
   token = _next_seed.set(next_seed)
   try:
     yield
@@ -33,7 +33,7 @@ def seeds_from(next_seed: NextSeed) -> Iterator[None]:
 
 
 def draw_seed() -> tf.Tensor:
-  """Returns a seed of `seeds_from`, else one of TensorFlow's; int32 [2]."""
+  """Returns a seed of `seeds_from`, or else of TensorFlow, int32 [2]."""
   next_seed = _next_seed.get()
   seed = next_seed() if next_seed is not None else None
   if seed is None:
@@ -43,15 +43,9 @@ def draw_seed() -> tf.Tensor:
 
 
 def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
-  """Sets each element to 0 with probability `rate`, and scales the others.
+  """Sets elements to 0 with probability `rate`; keeps the expectation.
 
-  Args:
-    values: Float, of any shape; fewer than 2^31 elements.
-    rate: Probability, below 1; 0 returns `values`.
-    seed: int32 [2]; the same seed gives the same elements.
-
-  Returns:
-    Values of the same shape and expectation.
+  The values are fewer than 2^31 floats of any shape. The seed is int32 [2].
   """
   if not rate:
     return values
@@ -61,23 +55,23 @@ def drop(values: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
 
 
 def scale(rate: float) -> float:
-  """Returns the factor of the elements that `drop` keeps."""
+  """Returns the factor of kept elements."""
   return 1 / (1 - rate)
 
 
 def _hash(number: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Returns uint32 [number]: the places, mixed, with keys from `seed`.
+  """Returns hashes of the positions 0 to `number` - 1, uint32 [number].
 
-  The second key keeps the masks of two seeds from being one mask, shifted.
+  Without the second key, masks of two seeds could be shifts of one mask.
   """
   first, second = tf.unstack(_mix(tf.bitcast(seed, tf.uint32)))
-  second = _mix(second + first)  # Near seeds have keys that are far apart.
+  second = _mix(second + first)  # Similar seeds get dissimilar keys.
   places = tf.cast(tf.range(number, dtype=tf.int32), tf.uint32)
   return _mix(places + first, second)
 
 
 def _mix(bits: tf.Tensor, key: Optional[tf.Tensor] = None) -> tf.Tensor:
-  """Returns lowbias32 of uint32 of any shape.
+  """Returns lowbias32 of uint32 values, with an optional key.
 
   C. Wellons, "Prospecting for hash functions" (2018): each bit of the input
   changes each bit of the output with probability 1/2, within 0.2 %.
@@ -96,11 +90,10 @@ def _fold(bits, by):
 
 
 class StepDropout:
-  """Makes the masks of a model's dropout a function of seed and training step.
+  """Makes a model's dropout masks a function of seed and training step.
 
-  Keras draws from a state that no checkpoint holds: a resumed run would go on
-  with other masks than an uninterrupted one. Outside `at` layers draw as Keras
-  does.
+  Keras draws from a state that no checkpoint holds, so a resumed run would get
+  other masks than an uninterrupted one. Outside `at`, Keras draws.
   """
 
   def __init__(self, model: tf.Module, seed: int):
@@ -109,18 +102,17 @@ class StepDropout:
     self._num_calls = 0
     for module in model.submodules:
       if isinstance(module, tf_keras.layers.Dropout):
-        # Keras has no public way to give a layer of another library a seed
-        # that is a tensor.
+        # Keras has no public way to give a tensor as seed to another library's
+        # layer.
         module._random_generator = _Generator(self, module._random_generator)  # pylint: disable=protected-access
 
   @contextlib.contextmanager
   def at(self, step: tf.Tensor, part: int | tf.Tensor = 0) -> Iterator[None]:
-    """Makes masks depend on step, part, replica and order of calls only.
+    """Makes masks depend only on step, part, replica and order of calls.
 
     Args:
       step: Integer scalar.
-      part: Number of the part of a step that is computed in parts; int32 []
-        where a compiled loop counts them.
+      part: Number of the part, if a step is computed in parts.
     """
     before = self._now, self._num_calls
     replica = tf.distribute.get_replica_context()
@@ -165,6 +157,6 @@ class _Generator:
 
 
 def _fold_in(seed, value):
-  """Returns a seed of both, not negative: XLA takes the sign for a bit."""
+  """Returns a non-negative seed of both: XLA would drop the sign bit."""
   folded = tf.random.experimental.stateless_fold_in(seed, value)
   return tf.bitwise.bitwise_and(folded, tf.constant(tf.int32.max))

@@ -1,4 +1,4 @@
-"""Embeds a query or a block as one vector for inner-product search."""
+"""Embeds queries and blocks as vectors for inner-product search."""
 
 from collections.abc import Callable
 from typing import Optional
@@ -12,21 +12,16 @@ from realm_tf import config as config_lib
 class Embedder(tf_keras.layers.Layer):
   """Maps text to the search space: Embed(s), Section 3.2 of Guu et al. 2020.
 
-  The head is the paper's W BERT_CLS(s), the TF1 release's
-  LayerNorm(Dense(tanh(Dense(BERT_CLS(s))))) with dropout, or, for encoders that
-  were trained elsewhere, mean, maximum or first of the wordpieces' states, with
-  or without a Dense layer.
+  The head is the paper's W BERT_CLS(s); the TF1 release's
+  LayerNorm(Dense(tanh(Dense(BERT_CLS(s))))) with dropout; or, for imported
+  encoders, mean, maximum or first of the wordpieces' states, with an optional
+  Dense layer.
+
+  A call maps the encoder's input dict, int32 [..., L], to embeddings, float32
+  [..., D].
 
   Args:
-    encoder: A BERT encoder of `bert.build_encoder`'s form.
-    config: Head, and sizes.
-    lean: `LeanEncoder` that stands in for `encoder` in training.
-
-  Call arguments:
-    tokens: The encoder's input dict, of any leading dimensions: int32 [..., L].
-
-  Returns:
-    Embeddings, float32 [..., D]. f(x,z) is their plain inner product.
+    lean: `LeanEncoder` to use in training.
   """
 
   def __init__(
@@ -71,7 +66,7 @@ class Embedder(tf_keras.layers.Layer):
     return tf.reshape(embeddings, shape)  # [..., D]
 
   def read_positions(self, tokens: dict[str, tf.Tensor]) -> Optional[tf.Tensor]:
-    """Returns the positions that the head reads, int32 [B, 1]; None for all."""
+    """Returns the head's input positions, int32 [B, 1]; None for all."""
     if self.config.reads_all:
       return None
     return tf.zeros_like(tokens['input_word_ids'][:, :1])
@@ -79,14 +74,13 @@ class Embedder(tf_keras.layers.Layer):
   def from_outputs(
     self, outputs: dict[str, tf.Tensor], mask: tf.Tensor, training: bool = False
   ) -> tf.Tensor:
-    """Returns the embeddings of encoded texts, float32 [B, D]."""
+    """Returns embeddings of encoded texts, float32 [B, D]."""
     embeddings = self._head(outputs, mask, training)
     if self.config.normalize:
       embeddings = tf.math.l2_normalize(embeddings, axis=-1)
     return embeddings
 
   def _head(self, outputs, mask, training):
-    """Returns float32 [B, D]."""
     if self.config.head == 'pooled':
       pooled = tf.cast(outputs['pooled_output'], tf.float32)  # [B, H]
       return self.dropout(
@@ -98,7 +92,7 @@ class Embedder(tf_keras.layers.Layer):
 
 
 def _pool(head, states, mask):
-  """Returns one state of [B, L, H], float32 [B, H]."""
+  """Returns the pooled states, float32 [B, H]."""
   if head == 'mean':
     weights = tf.cast(mask, tf.float32)[:, :, None]  # [B, L, 1]
     count = tf.maximum(tf.reduce_sum(weights, axis=1), 1.0)

@@ -1,27 +1,26 @@
-"""Makes fresh weights look like trained ones.
+"""Initializes attention near the identity: mimetic initialization.
 
-In trained transformers the product of a head's query and key matrices, and that
-of its value and output matrices, are near a multiple of the identity: a token
-attends to its like and passes on what it is. Trockman and Kolter 2023
-(https://arxiv.org/abs/2305.09828) start from there. A reader needs just that to
-copy a word from a block, and from small random weights it takes thousands of
-steps to find it.
+In trained transformers, W_Q W_K^T and W_V W_O of a head are near a multiple of
+the identity: a token attends to equal tokens and copies their states. Trockman
+and Kolter 2023 (https://arxiv.org/abs/2305.09828) start from such weights. A
+reader needs this to copy a word from a block; small random weights learn it
+only after thousands of steps.
 """
 
 import numpy as np
 import tensorflow as tf
 import tf_keras
 
-# Scale of the identity in W_Q and W_K: a token's logit for its like is then a
-# few units above that for any other token.
+# Scale of the identity in W_Q and W_K: the attention logit of an equal token is
+# then a few units above the logits of other tokens.
 _QUERY_KEY_SCALE = 0.5
 
 
 def make_encoder_mimetic(encoder: tf_keras.layers.Layer):
-  """Adds the identity to attention, and gives word vectors a length near 1.
+  """Adds the identity to attention, and scales word vectors to a mean length 1.
 
-  At that length, and with the head below, the logit of a copied wordpiece
-  stands out of the vocabulary's noise from the first step.
+  At this length, with `make_head_mimetic`, the logit of a copied wordpiece
+  exceeds the noise of the vocabulary from the first step.
   """
   scales = {
     'self_attention/query/kernel:0': _QUERY_KEY_SCALE,

@@ -1,10 +1,10 @@
 """Compiles the operations between two bfloat16 matmuls of BERT by XLA.
 
-On a CPU TensorFlow's own kernels multiply with the processor's bfloat16
-instructions, and XLA's do not. But the small operations between two products
-pass through memory in float32 one by one, and take longer than the products. An
-island is these operations as one loop: float32 inside, bfloat16 at its borders.
-Its gradient is one more island, which computes again from the inputs.
+On a CPU, TensorFlow's kernels multiply with bfloat16 instructions and XLA's do
+not. But TensorFlow's small operations between two products pass through memory
+one by one in float32, and take longer than the products. An island is these
+operations as one loop, float32 inside, bfloat16 outside. Its gradient is a
+second island that recomputes from the inputs.
 """
 
 from collections.abc import Callable
@@ -15,19 +15,18 @@ import tensorflow as tf
 
 from realm_tf.modeling import dropout
 
-# Makes a function an island that has no gradient.
+# Makes a function an island without a gradient.
 compiled = functools.partial(tf.function, jit_compile=True, autograph=False)
 
 
 def island(function: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
-  """Returns `function`, compiled, with a gradient that is compiled, too.
+  """Compiles a function and its gradient.
 
-  The gradients of vectors are sums over rows. They stay outside: as a matmul
-  they take a third of the time.
+  Gradients of vectors are sums over rows. The sums are matmuls outside the
+  island, which take a third of the time.
 
-  Args:
-    function: Function of a product, bfloat16 [..., C], its bias, float [C], and
-      any further tensors; vectors of floats multiply rows or are added to them.
+  The function takes a product, bfloat16 [..., C], its bias, float [C], and any
+  further tensors; float vectors are broadcast over rows.
   """
   forward, backward = compiled(function), _gradient_of(function)
 
@@ -47,9 +46,10 @@ def island(function: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
 
 
 def _gradient_of(function):
-  """Returns an island: inputs and upstream gradients, to the inputs' gradients.
+  """Returns an island of inputs and upstream gradients.
 
-  The bias has none here; a vector's gradient is that of each row.
+  The island returns the gradients of all inputs but the bias. A vector has one
+  gradient per row.
   """
 
   @compiled
@@ -74,7 +74,7 @@ def _is_vector(tensor):
 
 
 def sum_rows(tensor):
-  """Returns float32 [C] of bfloat16 [..., C]."""
+  """Returns float32 [C] from bfloat16 [..., C]."""
   flat = tf.reshape(tensor, [-1, tensor.shape[-1]])
   ones = tf.ones([1, tf.shape(flat)[0]], flat.dtype)
   return tf.cast((ones @ flat)[0], tf.float32)
@@ -84,15 +84,10 @@ def sum_rows(tensor):
 def split_heads(
   num_heads: int, scales: tuple[float, ...]
 ) -> Callable[..., tuple[tf.Tensor, ...]]:
-  """Returns an island that splits projections side by side into parts.
+  """Returns an island that splits concatenated projections by part and head.
 
-  Args:
-    num_heads: A.
-    scales: Factor of each part.
-
-  Returns:
-    A function of bfloat16 [B, L, P * H] and biases, float32 [P * H], to P
-    tensors, bfloat16 [B, A, L, H / A].
+  The island maps bfloat16 [B, L, P * H] and biases, float32 [P * H], to P
+  tensors, bfloat16 [B, A, L, H / A], times their `scales`.
   """
 
   def split(projected, bias):
@@ -110,10 +105,7 @@ def split_heads(
 
 @functools.cache
 def residual_norm(rate: float, epsilon: float) -> Callable[..., tf.Tensor]:
-  """Returns an island: layer_norm(states + drop(product + bias)).
-
-  It takes product, bias, states, scale, offset and, for dropout, a seed.
-  """
+  """Returns an island: layer_norm(states + drop(product + bias))."""
 
   def norm(product, bias, states, scale, offset, *seed):
     change = _float(product) + bias
@@ -145,16 +137,15 @@ def attend(
 ) -> tf.Tensor:
   """Returns drop(softmax(query @ key^T + bias)) @ value, bfloat16 [B, A, M, D].
 
-  Its gradient sums gradients of probabilities where they are few: for each
-  query, probabilities times their gradients sum up to the output times its
-  gradient (Dao et al. 2022, https://arxiv.org/abs/2205.14135, Appendix B.2).
+  The gradient uses that, for each query, the sum of probabilities times their
+  gradients is the inner product of the output with its gradient: D terms, not L
+  (Dao et al. 2022, https://arxiv.org/abs/2205.14135, Appendix B.2).
 
   Args:
     query: bfloat16 [B, A, M, D], scaled.
     key: bfloat16 [B, A, L, D].
     value: bfloat16 [B, A, L, D].
     bias: Added to each key's scores, float32 [B, L].
-    rate: Rate of dropout.
     seed: Seed of dropout; None drops nothing.
   """
 
@@ -187,7 +178,7 @@ def attend(
 
 
 def _softmax(scores, bias):
-  # The graph's optimizer does not look into islands, and warns of ranks.
+  # The graph optimizer sees no shape of an island, and would warn of ranks.
   return tf.nn.softmax(tf.ensure_shape(_biased(scores, bias), scores.shape))
 
 
@@ -210,7 +201,7 @@ def _softmax_gradient(probabilities, kept, d_kept, mixed, d_mixed, scale):
 
 
 def _mean(values):
-  """Returns float32 [..., 1], by a product: XLA's sums of rows are slow."""
+  """Returns float32 [..., 1] by a product, because XLA's row sums are slow."""
   width = values.shape[-1]
   return values @ tf.fill([width, 1], 1 / width)
 

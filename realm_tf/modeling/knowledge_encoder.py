@@ -1,4 +1,4 @@
-"""Reads a query together with a block and predicts the masked tokens."""
+"""Reads a query with a block and predicts the masked tokens."""
 
 from collections.abc import Callable
 from typing import Optional
@@ -11,21 +11,17 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
   """The knowledge-augmented encoder of pre-training.
 
   p(y_j|z,x) is proportional to exp(w_j . BERT_MASK(j)(join(x, z_body))),
-  Section 3.2 of Guu et al. 2020, with BERT's transform before the product. The
-  head runs on the masked positions only.
+  Section 3.2 of Guu et al. 2020, with BERT's transform before the product.
 
   Args:
-    encoder: A BERT encoder of `bert.build_encoder`'s form.
-    masked_lm: Maps (sequence output [B, L, H], positions int32 [B, M]) to
-      logits [B, M, V].
-    lean: `LeanEncoder` that stands in for `encoder` in training, and computes
-      the last layer at the masked positions only.
-    lean_head: `Bfloat16Head` that stands in for `masked_lm` in training.
+    masked_lm: Head like `bert.build_masked_lm_head`'s.
+    lean: `LeanEncoder` to use in training.
+    lean_head: `Bfloat16Head` to use in training.
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L].
     positions: Masked positions of the joint sequence, int32 [B, M].
-    gold_ids: The tokens that were masked, int32 [B, M].
+    gold_ids: Original tokens at these positions, int32 [B, M].
 
   Returns:
     log p(y_j|z,x), float32 [B, K, M].
@@ -72,7 +68,7 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
     repeated = tf.repeat(positions, num_candidates, axis=0)  # [B * K, M]
     if training and self.lean is not None:
       states = self._lean_states(tokens, positions)
-      # They are all that there is.
+      # The states are only at the masked positions.
       repeated = tf.zeros_like(repeated) + tf.range(positions.shape[1])
     else:
       encoded = self.encoder(_flat(tokens), training=training)
@@ -82,13 +78,13 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
     return tf.cast(tf.reshape(logits, shape), tf.float32)
 
   def _lean_states(self, tokens, positions):
-    """Returns training's states at `positions`, [B * K, M, H]."""
+    """Returns the states at `positions` in training, [B * K, M, H]."""
     repeated = tf.repeat(positions, tokens['input_word_ids'].shape[1], axis=0)
     return self.lean(_flat(tokens), repeated, True)['sequence_output']
 
 
 def _flat(tokens):
-  """Returns [B * K, L] of [B, K, L]."""
+  """Reshapes [B, K, L] to [B * K, L]."""
   return {
     name: tf.reshape(value, [-1, value.shape[-1]])
     for name, value in tokens.items()

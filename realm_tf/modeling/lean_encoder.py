@@ -1,6 +1,6 @@
 """A faster forward and backward pass over a Model Garden BERT's variables.
 
-The numbers and gradients are Model Garden's, with dropout in the same places.
+Outputs, gradients and places of dropout equal Model Garden's.
 docs/performance.md compares the four forward passes.
 """
 
@@ -18,17 +18,17 @@ from realm_tf.objectives import exclusion
 
 
 def prefers_xla(dtype: str) -> bool:
-  """Returns whether XLA makes the encoder faster on this machine's devices.
+  """Returns whether XLA makes the encoder faster on this machine.
 
-  On a CPU TensorFlow's own kernels use the instructions for bfloat16
-  (AVX512_BF16, AMX); XLA's kernels convert to float32.
+  On a CPU, TensorFlow's kernels use the instructions for bfloat16 (AVX512_BF16,
+  AMX); XLA's kernels convert to float32.
   """
   return dtype == 'float32' or bool(tf.config.list_physical_devices('GPU'))
 
 
 def prefers_islands(dtype: str) -> bool:
-  """Returns whether islands make training faster on this machine's devices."""
-  # What runs on a TPU is compiled as a whole.
+  """Returns whether islands make training faster on this machine."""
+  # TPUs compile the whole step.
   return not prefers_xla(dtype) and not tf.config.list_physical_devices('TPU')
 
 
@@ -44,23 +44,16 @@ class LeanEncoder:
   """Computes an encoder's function with its current variables.
 
   Args:
-    encoder: Encoder from `bert.build_encoder`.
-    config: Config of the encoder.
     dtype: Dtype of matmuls and of values between them, 'float32' or 'bfloat16'.
       Layer norm, activations and sums of layers are float32.
-    recompute: Whether the backward pass computes a layer's activations once
-      more, from its input, instead of keeping them.
-    islands: Whether layers are `bfloat16_layer`'s.
+    recompute: Whether the backward pass recomputes a layer's activations
+      instead of storing them.
+    islands: Whether to use the layers of `bfloat16_layer`.
 
   Call arguments:
     tokens: The encoder's input dict, int32 [B, L].
-    positions: Positions that the last layer computes, int32 [B, M]; all by
-      default.
-    training: Whether there is dropout.
-
-  Returns:
-    'sequence_output', float32 [B, M, H], or [B, L, H] without `positions`, and
-    'pooled_output', float32 [B, H], of the first position.
+    positions: Positions of the last layer to compute, int32 [B, M]; by default
+      all. With `positions`, 'sequence_output' is float32 [B, M, H].
   """
 
   def __init__(
@@ -92,7 +85,7 @@ class LeanEncoder:
     bias = tf.cast(1 - tokens['input_mask'], tf.float32) * exclusion.NO_SCORE
     last = self._config.num_layers - 1
     for i in range(last + 1):
-      # Drawn outside of the layer: it may be computed twice.
+      # Drawn outside the layer, which may be computed twice.
       seeds = _Seeds(*(dropout.draw_seed() for _ in range(3 * training)))
       states = self._layer(i, bias, seeds, positions if i == last else None)(
         states
@@ -107,7 +100,7 @@ class LeanEncoder:
       self._variables[f'{name}/embeddings']
       for name in ('word_embeddings', 'position_embedding', 'type_embeddings')
     )
-    # The gradient of a gather would be a scatter, row by row.
+    # Faster than a gather, whose gradient scatters row by row.
     one_hot = tf.one_hot(tokens['input_type_ids'], types.shape[0])
     sums = (
       tf.gather(words, tokens['input_word_ids'])
@@ -144,7 +137,7 @@ class LeanEncoder:
       )
       if positions is not None:
         states = tf.gather(states, positions, batch_dims=1)
-      # Model Garden drops attention's output out at the rate of attention.
+      # Model Garden's dropout of attention's output has attention's rate.
       attended = _drop(attended, config.attention_dropout_rate, seeds.attended)
       states = self._layer_norm(
         f'{name}self_attention_layer_norm', states + attended
@@ -187,7 +180,7 @@ class LeanEncoder:
   def _mix(self, scores, value, seed):
     """Returns softmax(scores) @ value."""
     rate = self._config.attention_dropout_rate
-    if self._dtype != tf.float32:  # One kernel, and it keeps half of the bits.
+    if self._dtype != tf.float32:  # One kernel, and it stores half the bits.
       return self._matmul(_drop(tf.nn.softmax(scores), rate, seed), value)
     scores -= tf.stop_gradient(tf.reduce_max(scores, axis=-1, keepdims=True))
     weight = tf.exp(scores)
@@ -200,7 +193,7 @@ class LeanEncoder:
     return tf.reshape(projected, [-1, length, heads, width // heads])
 
   def _project(self, name, parts, states):
-    """Returns the projections side by side, [B, L, H * len(parts)]."""
+    """Returns the concatenated projections, [B, L, H * len(parts)]."""
     width = states.shape[-1]
 
     def joined(kind, shape):
@@ -218,7 +211,7 @@ class LeanEncoder:
     return self._matmul(states, kernel) + bias
 
   def _matmul(self, left, right):
-    """Returns [..., M, N] of [..., M, K] and [..., K, N] or [K, N]."""
+    """Multiplies [..., M, K] by [..., K, N] or [K, N]."""
     left, right = (tf.cast(x, self._dtype) for x in (left, right))
     if right.shape.rank > 2:
       return left @ right

@@ -1,7 +1,7 @@
 """Runs BERT on OpenVINO, for inference on CPUs: the only import of openvino.
 
-The graph is written operation by operation: OpenVINO does not fuse the order of
-a graph that was converted from TensorFlow.
+The graph is written by hand, because OpenVINO does not fuse the operations of a
+graph converted from TensorFlow.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,30 +26,23 @@ except ImportError as error:
   ) from error
 
 _INPUTS = ('input_word_ids', 'input_mask', 'input_type_ids')
-# A graph's inputs -> its outputs.
+# Inputs of a graph -> outputs.
 Run = Callable[[Sequence[np.ndarray]], list[np.ndarray]]
 _PRECISIONS = {'float32': 'f32', 'bfloat16': 'bf16'}
-# One for all graphs, never freed. Each Core sets a stack for signal handlers
-# and frees it at its end. With several, the stack in use may be a freed one:
-# then the next signal ends the process.
+# A single Core, never freed. Each Core sets a stack for signal handlers and
+# frees it at its end. With several Cores, the stack in use may be a freed one,
+# and the next signal would end the process.
 _CORE = openvino.Core()
 
 
 class OpenvinoEncoder:
   """Computes an encoder's function with a copy of its variables.
 
+  A call takes and returns dicts like `bert.build_encoder`'s layer.
+
   Args:
-    encoder: Encoder from `bert.build_encoder`.
-    config: Sizes of the encoder.
     dtype: Dtype of matmuls, 'float32' or 'bfloat16'.
-    cls_only: Whether the last layer computes the first position alone.
-
-  Call arguments:
-    tokens: The encoder's input dict, int32 [B, L].
-
-  Returns:
-    'sequence_output', float32 [B, L, H], or [B, 1, H] if `cls_only`, and
-    'pooled_output', float32 [B, H].
+    cls_only: Whether the last layer computes only the first position.
   """
 
   def __init__(
@@ -71,14 +64,14 @@ class OpenvinoEncoder:
 
 
 def compile_graph(graph: openvino.Model, dtype: str) -> Run:
-  """Returns a function of a graph's inputs, which one thread runs at a time."""
+  """Compiles a graph into a function that one thread runs at a time."""
   compiled = _CORE.compile_model(
     graph,
     'CPU',
     {
       'INFERENCE_PRECISION_HINT': _PRECISIONS[dtype],
       'PERFORMANCE_HINT': 'LATENCY',
-      # A trainer may run beside: the scheduler places threads better.
+      # A trainer may run on the same CPU: the scheduler places threads better.
       'ENABLE_CPU_PINNING': False,
     },
   )
@@ -93,17 +86,17 @@ def compile_graph(graph: openvino.Model, dtype: str) -> Run:
 
 
 def floats(values) -> openvino.Node:
-  """Returns a constant, float32."""
+  """Returns a float32 constant."""
   return ops.constant(np.ascontiguousarray(values, np.float32))
 
 
 def ints(values) -> openvino.Node:
-  """Returns a constant, int64."""
+  """Returns an int64 constant."""
   return ops.constant(np.asarray(values, np.int64))
 
 
 class _Graph:
-  """BERT in OpenVINO's operations, over constant weights."""
+  """BERT in OpenVINO's operations, with constant weights."""
 
   def __init__(
     self, arrays: dict[str, np.ndarray], config: config_lib.BertConfig

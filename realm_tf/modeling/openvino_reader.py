@@ -1,7 +1,7 @@
 """Runs the span reader on OpenVINO, for inference on CPUs.
 
-The function is `span_reader.SpanReader`, whose head passes every span's hidden
-layer through memory several times. The head computes in float32.
+The result equals `span_reader.SpanReader`'s, but the hidden layers of spans do
+not pass through memory several times. The head computes in float32.
 """
 
 from collections.abc import Mapping
@@ -19,17 +19,12 @@ openvino, ops = openvino_encoder.openvino, openvino_encoder.ops
 class OpenvinoReader:
   """Computes a span reader's function with a copy of its variables.
 
+  A call maps the encoder's input dict, int32 [B, L], and Lz, the wordpieces of
+  the second segment to score, to scores of spans, float32 [B, Lz, W].
+
   Args:
-    reader: A reader.
-    config: Sizes of the reader's encoder.
+    config: Config of the reader's encoder.
     dtype: Dtype of the encoder's matmuls, 'float32' or 'bfloat16'.
-
-  Call arguments:
-    tokens: The encoder's input dict, int32 [B, L].
-    body_length: Lz, wordpieces of the second segment to score.
-
-  Returns:
-    Scores of spans, float32 [B, Lz, W].
   """
 
   def __init__(
@@ -48,7 +43,7 @@ class OpenvinoReader:
     self, tokens: Mapping[str, np.ndarray], body_length: int
   ) -> np.ndarray:
     types = tokens['input_type_ids']
-    # Spans that begin at the last positions end behind them.
+    # Spans from the last positions end after the body.
     places = np.arange(body_length + self._max_width - 1, dtype=np.int32)
     places = types.argmax(axis=1).astype(np.int32)[:, None] + places
     (scores,) = self._head(
@@ -57,7 +52,7 @@ class OpenvinoReader:
         np.minimum(places, types.shape[1] - 1),
       ]
     )
-    num_body = types.sum(axis=1) - 1  # Its last one is [SEP].
+    num_body = types.sum(axis=1) - 1  # Without [SEP].
     ends = np.add.outer(np.arange(body_length), np.arange(self._max_width))
     is_inside = ends < num_body[:, None, None]
     return np.where(is_inside, scores, np.float32(exclusion.NO_SCORE))
@@ -66,8 +61,8 @@ class OpenvinoReader:
 def _head(reader):
   """Returns the head as an `openvino.Model`.
 
-  It takes states, float32 [B, L, H], and the positions to read, int32
-  [B, Lz + W - 1], and returns the scores, float32 [B, Lz, W].
+  Its inputs are states, float32 [B, L, H], and the positions to read, int32
+  [B, Lz + W - 1]; its output is scores, float32 [B, Lz, W].
   """
   floats, ints = openvino_encoder.floats, openvino_encoder.ints
   width = reader.max_span_width
@@ -91,7 +86,7 @@ def _head(reader):
   )
   starts = rows_from(starts, 0)
   norm, score = reader.layer_norm, reader.score
-  # The norm's scale and offset, and the product behind them, are one product.
+  # The norm's scale and offset are merged with the product after them.
   weights = norm.gamma.numpy()[:, None] * score.kernel.numpy()
   offset = norm.beta.numpy() @ score.kernel.numpy() + score.bias.numpy()
   scores = []

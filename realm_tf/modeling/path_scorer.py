@@ -1,7 +1,4 @@
-"""Scores paths of one or two blocks, the second behind a link of the first.
-
-question, block -> state of the path -> it ends here, or where it goes on
-"""
+"""Scores paths of one block, or of two blocks with a link between them."""
 
 import tensorflow as tf
 import tf_keras
@@ -9,37 +6,32 @@ import tf_keras
 from realm_tf.objectives import exclusion
 
 PREFIX = 'path_scorer/'
-_WIDTH = 4  # Hidden units of the state's network, in embedding sizes.
+_WIDTH = 4  # Hidden units of the state's MLP, in embedding sizes.
 
 
 class PathScorer(tf_keras.layers.Layer):
-  """log p(path|x), step by step, after Asai et al. 2020, Section 3.1.
+  """log p(path|x), after Asai et al. 2020, Section 3.1.
 
-  https://arxiv.org/abs/1911.10470. A path's state is first the question's
-  embedding h_0 = Embed_input(x), then
+  https://arxiv.org/abs/1911.10470. With the question's embedding
+  h_0 = Embed_input(x):
 
     h_1 = h_0 + MLP([h_0; Embed_doc(z_1)])
     p(z_1|x) = softmax over seeds of h_0 . Embed_doc(z_1)
-    p(z_2|x, z_1) = softmax over blocks behind z_1 of h_1 . Embed_doc(z_2),
-      and over the end of the path, which has a learned score of h_1.
+    p(z_2|x, z_1) = softmax over linked blocks of h_1 . Embed_doc(z_2), and
+      over the end of the path, with a learned score of h_1.
 
-  Deviations: a state is added to the last one, and a block is not read together
-  with the question: its embedding of the index is used, so that a step costs a
-  product instead of a BERT. Each step is one softmax instead of a sigmoid per
-  block, so that the probabilities of paths add up to one.
+  Deviations: the MLP's output is added to the last state. A step uses the
+  block's embedding from the index, and costs a product instead of a BERT over
+  question and block. Each step is one softmax instead of a sigmoid per block,
+  so that the probabilities of paths add up to one.
 
-  Args:
-    size: D, the width of embeddings.
+  A call returns log p of the path that ends at the seed, and of each path to a
+  linked block, float32 [B, F, 1 + M]; NO_SCORE where a block does not exist.
 
   Call arguments:
-    queries: f(x,z)'s left side, `RealmModel.embed_queries`, [B, D].
-    blocks: Embeddings, [B, F, 1 + M, D]: each of F seeds, then M blocks behind
-      it.
-    exists: Which of them exist, bool [B, F, 1 + M].
-
-  Returns:
-    float32 [B, F, 1 + M]: log p of the path that ends at the seed, then of
-    those that go on to a block behind it; NO_SCORE where there is none.
+    queries: Embeddings from `RealmModel.embed_queries`, [B, D].
+    blocks: Embeddings of each of F seeds and its M links, [B, F, 1 + M, D].
+    exists: Whether each block exists, bool [B, F, 1 + M].
   """
 
   def __init__(self, size: int, **kwargs):
@@ -47,7 +39,7 @@ class PathScorer(tf_keras.layers.Layer):
     dense = tf_keras.layers.Dense
     self._norm = tf_keras.layers.LayerNormalization(name='norm')
     self._hidden = dense(_WIDTH * size, 'relu', name='hidden')
-    # From 0 on: at first a path goes on as the question would.
+    # Zeros: at first, the second step scores blocks like the question does.
     self._change = dense(size, name='change', kernel_initializer='zeros')
     self._end = dense(1, name='end', kernel_initializer='zeros')
 
@@ -66,5 +58,5 @@ class PathScorer(tf_keras.layers.Layer):
 
 
 def _log_softmax(scores, exists):
-  """Returns log-probabilities of the last axis over what exists."""
+  """Returns log-probabilities over existing blocks in the last axis."""
   return tf.nn.log_softmax(tf.where(exists, scores, exclusion.NO_SCORE))

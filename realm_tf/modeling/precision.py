@@ -1,7 +1,7 @@
 """Chooses the dtype of matmuls on this machine.
 
-'auto' is bfloat16 where the hardware multiplies it, else float32. Variables,
-sums, softmax and losses are always float32.
+'auto' is bfloat16 where the hardware multiplies bfloat16, else float32.
+Variables, sums, softmax and losses are always float32.
 """
 
 import dataclasses
@@ -11,21 +11,21 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 
-# Processor features, as Linux names them, that multiply bfloat16 matrices.
+# Linux's names of processor features that multiply bfloat16 matrices.
 _CPU_FLAGS = frozenset(['amx_bf16', 'avx512_bf16'])
 _CPU_INFO = '/proc/cpuinfo'
-_AMPERE = (8, 0)  # The first GPUs whose tensor cores take bfloat16.
+_AMPERE = (8, 0)  # The first GPUs with tensor cores for bfloat16.
 
 
 def choose(dtype: str) -> str:
-  """Returns 'float32' or 'bfloat16', for 'auto' or one of the two."""
+  """Returns 'float32' or 'bfloat16' for one of these or 'auto'."""
   if dtype != 'auto':
     return dtype
   return 'bfloat16' if multiplies_bfloat16() else 'float32'
 
 
 def resolve(config: config_lib.ExperimentConfig) -> config_lib.ExperimentConfig:
-  """Returns `config` with the chosen dtypes in place of 'auto'."""
+  """Returns `config` with each 'auto' replaced by a dtype."""
   return dataclasses.replace(
     config,
     model=dataclasses.replace(
@@ -49,7 +49,7 @@ def multiplies_bfloat16() -> bool:
 
 
 def accelerator_multiplies_bfloat16() -> bool:
-  """Returns whether there is a TPU, or a GPU of Ampere or later."""
+  """Returns whether the accelerator is a TPU or a GPU since Ampere."""
   if tf.config.list_physical_devices('TPU'):
     return True
   gpu = tf.config.list_physical_devices('GPU')[0]

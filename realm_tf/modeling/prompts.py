@@ -1,20 +1,15 @@
-"""Puts a prompt behind [CLS], for encoders that were trained with one.
+"""Inserts a prompt after [CLS], for encoders that were trained with one.
 
-[CLS] x [SEP] -> [this file] -> [CLS] "query : " x [SEP]
+[CLS] x [SEP] -> [CLS] "query : " x [SEP]
 """
 
 import tensorflow as tf
 
 
 def insert(tokens: dict[str, tf.Tensor], prompt: str) -> dict[str, tf.Tensor]:
-  """Returns packed wordpieces with a prompt behind the first of each row.
+  """Inserts P wordpiece ids, separated by spaces, in the first segment.
 
-  Args:
-    tokens: 'input_word_ids', 'input_mask' and 'input_type_ids', int32 [..., L].
-    prompt: P ids with spaces between them; see `EmbedderConfig.query_prompt`.
-
-  Returns:
-    The same, int32 [..., L + P]. The prompt is of the first segment.
+  The encoder's input dict, int32 [..., L], becomes int32 [..., L + P].
   """
   if not prompt:
     return tokens

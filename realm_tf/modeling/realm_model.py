@@ -1,4 +1,4 @@
-"""Composes the networks of REALM: two embedders and a reader.
+"""Combines the networks of REALM: two embedders and a reader.
 
   query ---> query_embedder ---+
                                +--> f(x,z)
@@ -31,16 +31,16 @@ from realm_tf.modeling import span_reader as span_reader_lib
 from realm_tf.modeling import weights
 
 EMBEDDER, MASKED_LM, SPAN = 'embedder', 'masked_lm', 'span'
-PATH = 'path'  # Retrieval along links, a rival.
+PATH = 'path'  # A rival with retrieval along links.
 SEQ2SEQ = 'seq2seq'  # A rival without retrieval.
 
-# Prefixes of the variables of the embedders, and of the reader and its heads.
+# Prefixes of variable names.
 EMBEDDER_PREFIXES = ('shared_', 'query_', 'block_')
 READER_PREFIXES = ('reader_', 'masked_lm/', 'span_reader/')
-# Scalars of normalized embeddings, whose products are bounded: they sharpen
-# p(z|x) and score the null block.
+# Scalars that sharpen p(z|x) and score the null block. Products of normalized
+# embeddings are bounded and need them.
 LOG_TEMPERATURE, NULL_BIAS = 'shared_log_temperature', 'shared_null_bias'
-# Tower -> towers that it may start from, best first.
+# Tower -> towers to start from, best first.
 _SOURCES = {
   'query': ('shared',),
   'block': ('shared',),
@@ -59,17 +59,16 @@ class RealmModel(tf.Module):
     parts: Parts to build: EMBEDDER, MASKED_LM, SPAN, PATH, SEQ2SEQ.
 
   Attributes:
-    query_embedder: Maps join(x), with its prompt, to [B, D], before
-      `score_scale`.
-    block_embedder: Maps join(title, body), with its prompt, to [B, D]; the same
+    query_embedder: Maps join(x) with a prompt to [B, D], before `score_scale`.
+    block_embedder: Maps join(title, body) with a prompt to [B, D]; the same
       object as `query_embedder` if towers are shared.
-    knowledge_encoder: `KnowledgeEncoder`, with the MASKED_LM part.
-    span_reader: `SpanReader`, with the SPAN part.
-    path_scorer: `PathScorer`, with the PATH part; None without it.
-    seq2seq: `Seq2Seq`, with the SEQ2SEQ part.
+    knowledge_encoder: With the MASKED_LM part.
+    span_reader: With the SPAN part.
+    path_scorer: With the PATH part, else None.
+    seq2seq: With the SEQ2SEQ part.
     log_temperature: Logarithm of the learned divisor of f(x,z), float32 [].
-    null_bias: Learned addition to the null block's f(x,z), float32 []. Both are
-      None unless embeddings are normalized.
+      This and `null_bias` are None unless embeddings are normalized.
+    null_bias: Learned addition to the null block's f(x,z), float32 [].
   """
 
   def __init__(self, config: config_lib.ModelConfig, parts: Sequence[str]):
@@ -146,14 +145,14 @@ class RealmModel(tf.Module):
 
   @property
   def score_scale(self) -> float | tf.Tensor:
-    """Factor that makes products of embeddings f(x,z)."""
+    """Factor between products of embeddings and f(x,z)."""
     scale = self.config.embedder.score_scale
     if self.log_temperature is None:
       return scale
     return scale * tf.exp(-self.log_temperature)
 
   def with_null_bias(self, scores: tf.Tensor) -> tf.Tensor:
-    """Returns f(x,z) of products [B, K]; the null block's product is first."""
+    """Adds the null bias to scores [B, K]; the null block is first."""
     if self.null_bias is None:
       return scores
     return scores + self.null_bias * tf.one_hot(0, scores.shape[1])
@@ -161,7 +160,7 @@ class RealmModel(tf.Module):
   def embed_queries(
     self, tokens: dict[str, tf.Tensor], training: bool = False
   ) -> tf.Tensor:
-    """Returns query embeddings, scaled so that products are f(x,z), [B, D]."""
+    """Returns query embeddings times `score_scale`, [B, D]."""
     return self.score_scale * self.query_embedder(
       self.with_query_prompt(tokens), training=training
     )
@@ -177,21 +176,21 @@ class RealmModel(tf.Module):
   def with_query_prompt(
     self, tokens: dict[str, tf.Tensor]
   ) -> dict[str, tf.Tensor]:
-    """Returns packed queries with their prompt."""
+    """Inserts the query prompt."""
     return prompts.insert(tokens, self.config.embedder.query_prompt)
 
   def with_block_prompt(
     self, tokens: dict[str, tf.Tensor]
   ) -> dict[str, tf.Tensor]:
-    """Returns packed blocks with their prompt."""
+    """Inserts the block prompt."""
     return prompts.insert(tokens, self.config.embedder.block_prompt)
 
   def load(self, arrays: dict[str, np.ndarray]) -> weights.LoadReport:
-    """Takes over all weights that have a variable's name.
+    """Assigns weights to the variables of the same names.
 
-    A file with one shared tower fills two separate ones. A file without any
-    reader starts the reader's BERT from the tower's, where the sizes agree, as
-    the paper starts all of them from one BERT.
+    A shared tower fills two separate towers. Without reader weights, the
+    reader's BERT starts from the tower's BERT, if the sizes agree: the paper
+    starts all networks from one BERT.
     """
     values = dict(arrays)
     for name, variable in weights.by_name(self.variables).items():
@@ -219,7 +218,7 @@ def _path_scorer(config):
 
 
 def parts_of(names: Iterable[str]) -> list[str]:
-  """Returns the parts that parameters of these names have weights of."""
+  """Returns the parts with weights of these names."""
   prefixes = {
     EMBEDDER: EMBEDDER_PREFIXES,
     MASKED_LM: ('masked_lm/',),
@@ -235,26 +234,25 @@ def parts_of(names: Iterable[str]) -> list[str]:
 
 
 def has_reader(names: Iterable[str]) -> bool:
-  """Returns whether parameters of these names have the reader's BERT."""
+  """Returns whether weights of these names include the reader's BERT."""
   return any(name.startswith('reader_') for name in names)
 
 
 def require_parts(report: weights.LoadReport, source: str) -> None:
-  """Raises UserError unless every variable was found in `source`."""
+  """Raises UserError unless `source` had every variable."""
   if report.missing:
     raise errors.UserError(
       f'Parameters must fit the config. {source} lacks {report.missing[0]} '
       f'and {len(report.missing) - 1} more of '
-      f'{len(report.missing) + len(report.used)} variables. Use the config '
-      'that they were trained with.'
+      f'{len(report.missing) + len(report.used)} variables. Use the config of '
+      'their training.'
     )
 
 
 def separate_towers(config: config_lib.ModelConfig) -> config_lib.ModelConfig:
-  """Returns `config` with a tower of its own for queries and for blocks.
+  """Returns `config` with separate towers for queries and blocks.
 
-  Fine-tuning tunes Embed_input and freezes Embed_doc (Section 3.3), so a
-  shared tower becomes two.
+  Fine-tuning trains Embed_input and freezes Embed_doc (Section 3.3).
   """
   return dataclasses.replace(
     config, embedder=dataclasses.replace(config.embedder, shared_towers=False)

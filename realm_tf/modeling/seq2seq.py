@@ -1,10 +1,8 @@
 """A T5 that answers from its weights alone (Roberts et al. 2020).
 
-  wordpieces of x -> encoder -> decoder, one wordpiece after the other -> y
-
-Model Garden's encoder-decoder (Raffel et al. 2020, https://arxiv.org/abs/
-1910.10683), with the log-likelihood to train it by, and greedy decoding in one
-compiled graph.
+Model Garden's encoder-decoder (Raffel et al. 2020,
+https://arxiv.org/abs/1910.10683) with the log-likelihood for training, and
+greedy decoding in one compiled graph.
 """
 
 from official.nlp.modeling.models import t5
@@ -13,13 +11,13 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf.objectives import exclusion
 
-PREFIXES = ('t5_transformer/',)  # Of the variables' names.
-PAD_ID = 0  # Also what a decoder begins with.
+PREFIXES = ('t5_transformer/',)  # Variable names begin with these.
+PAD_ID = 0  # Also the first input of a decoder.
 _ACTIVATIONS = {'relu': ('relu',), 'gated_gelu': ('gelu', 'linear')}
 
 
 class Seq2Seq(tf.Module):
-  """An encoder-decoder of the sizes of `config`."""
+  """An encoder-decoder with the sizes of `config`."""
 
   def __init__(self, config: config_lib.Seq2SeqConfig):
     super().__init__()
@@ -49,9 +47,7 @@ class Seq2Seq(tf.Module):
   ) -> tf.Tensor:
     """Returns log p(y|x), the sum over y's wordpieces, float32 [B].
 
-    Args:
-      input_ids: x, int32 [B, Lx], padded with zeros.
-      target_ids: y with its end, int32 [B, Ly], padded with zeros.
+    x is int32 [B, Lx]; y with </s> is int32 [B, Ly]. Zeros are padding.
     """
     logits = self.logits(input_ids, target_ids, training)
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(target_ids, logits)
@@ -73,11 +69,9 @@ class Seq2Seq(tf.Module):
   def greedy(
     self, input_ids: tf.Tensor, max_tokens: int, end_id: int
   ) -> tf.Tensor:
-    """Returns the likeliest wordpieces, one by one, int32 [B, max_tokens].
+    """Decodes greedily; returns int32 [B, max_tokens], zeros after `end_id`.
 
-    Args:
-      input_ids: x, int32 [B, Lx], padded with zeros; B is static.
-      end_id: Wordpiece that ends an output; zeros follow.
+    The inputs are int32 [B, Lx], padded with zeros; B must be static.
     """
     step, cache = self._decoding(input_ids, max_tokens)
     ids = tf.fill([input_ids.shape[0], 1], PAD_ID)
@@ -100,10 +94,10 @@ class Seq2Seq(tf.Module):
     return tf.transpose(found.stack())
 
   def _decoding(self, input_ids, max_tokens):
-    """Returns a function of one position, and the cache that it begins with.
+    """Returns the decoder's step function and its first cache.
 
-    The function gives a wordpiece [N, 1] at position i, and the cache, to the
-    decoder; it returns the logits of the next one, [N, V], and the cache.
+    The step takes wordpieces [N, 1], their position i and the cache. It returns
+    the logits of the next wordpieces, [N, V], and the new cache.
     """
     config, batch_size = self.config, input_ids.shape[0]
     shape = [batch_size, max_tokens, config.num_heads, config.head_size]
@@ -115,7 +109,7 @@ class Seq2Seq(tf.Module):
     }
 
     def step(ids, i, cache):
-      # Model Garden's own decoding also attends to the empty places behind i.
+      # Without a mask, Model Garden also attends to empty positions after i.
       is_later = tf.cast(tf.range(max_tokens) > i, tf.float32)
       outputs = self._t5.decoder(
         ids,

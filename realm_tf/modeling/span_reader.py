@@ -1,4 +1,4 @@
-"""Scores the spans of a block as answers: the ORQA head."""
+"""Scores spans of a block as answers: the head of ORQA."""
 
 from collections.abc import Callable
 from typing import Optional
@@ -14,24 +14,23 @@ class SpanReader(tf_keras.layers.Layer):
   """MLP([h_START(s); h_END(s)]) of every span s of at most W wordpieces.
 
   Section 3.2 of Guu et al. 2020 as ORQA computes it (Lee et al. 2019, Section
-  5): one Dense layer on the sequence output, split into a start and an end
-  half, so that the hidden layer of a span is the sum of two precomputed halves.
+  5): one Dense layer on the sequence output has a start half and an end half. A
+  span's hidden layer is the sum of two precomputed halves.
 
   Args:
-    encoder: A BERT encoder of `bert.build_encoder`'s form.
     hidden_size: Width of a half; 256 in ORQA.
     max_span_width: W, in wordpieces; 10 in ORQA.
-    lean: `LeanEncoder` that stands in for `encoder` in training.
+    lean: `LeanEncoder` to use in training.
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L]; spans lie
       in the second segment, without its [SEP].
-    body_length: Lz, wordpieces to score, counted from the second segment's
-      first. It and L may be tensors and unknown, as in a SavedModel.
+    body_length: Lz, number of first wordpieces of the second segment to score;
+      Lz and L may be unknown when the graph is built, as in a SavedModel.
 
   Returns:
     Scores, float32 [B, K, Lz, W]: entry (s, w) is the span of w + 1 wordpieces
-    that starts at the block's wordpiece s; NO_SCORE where it leaves the block.
+    from the block's wordpiece s; NO_SCORE for spans that leave the block.
   """
 
   def __init__(
@@ -79,12 +78,12 @@ class SpanReader(tf_keras.layers.Layer):
     return tf.reshape(scores, [-1, num_read, body_length, self.max_span_width])
 
   def _width_scores(self, start, end, allowed, width):
-    """Returns the scores of all spans of `width` + 1 pieces, [B, Lz]."""
+    """Returns the scores of all spans of `width` + 1 wordpieces, [B, Lz]."""
     length = bert.size(end, 1)
     smaller = min if isinstance(length, int) else tf.minimum
     width = smaller(width, length)
     ends = tf.pad(end[:, width:, :], [[0, 0], [0, width], [0, 0]])
-    # The body is contiguous: a span lies in it if both of its ends do.
+    # The body is contiguous: a span with both ends in the body lies in it.
     inside = allowed & tf.pad(allowed[:, width:], [[0, 0], [0, width]])
     hidden = self.layer_norm(tf.nn.relu(start + ends))
     score = tf.squeeze(self.score(hidden), axis=-1)
@@ -95,12 +94,12 @@ def _body(states, type_ids, body_length):
   """Moves the second segment to the front.
 
   Returns:
-    Its states, [B, Lz, H], and where they are of a wordpiece of the block and
-    not of its [SEP] or of padding, bool [B, Lz].
+    The segment's states, [B, Lz, H], and a mask of the block's wordpieces,
+    without [SEP] and padding, bool [B, Lz].
   """
   first = tf.argmax(type_ids, axis=-1, output_type=tf.int32)  # [B]
   index = first[:, None] + tf.range(body_length)  # [B, Lz]
-  num_body = tf.reduce_sum(type_ids, axis=-1) - 1  # Its last one is [SEP].
+  num_body = tf.reduce_sum(type_ids, axis=-1) - 1  # Without [SEP].
   allowed = tf.range(body_length) < num_body[:, None]
   index = tf.minimum(index, bert.size(states, 1) - 1)
   return tf.gather(states, index, batch_dims=1), allowed

@@ -1,4 +1,4 @@
-"""Creates strategies of tf.distribute; splits batches among replicas."""
+"""Creates strategies of tf.distribute, and splits batches among replicas."""
 
 from collections.abc import Mapping
 import os
@@ -13,20 +13,17 @@ import tensorflow as tf  # noqa: E402
 
 from realm_tf import errors  # noqa: E402
 
-# The Model Garden's names.
+# Model Garden's names.
 NAMES = ('off', 'one_device', 'mirrored', 'multi_worker_mirrored', 'tpu')
 
 
 def create(name: str, tpu: str = '') -> tf.distribute.Strategy:
-  """Returns the strategy of a name, over all devices that it can use.
+  """Returns a strategy over all its devices; UserError if there are none.
 
   Args:
-    name: One of `NAMES`; 'off' is TensorFlow's own choice of one device.
-      Without GPUs, 'mirrored' takes all logical CPU devices.
-    tpu: Address of the TPU; '' or 'local' is this machine's.
-
-  Raises:
-    UserError: There is no such device.
+    name: One of `NAMES`. 'off' lets TensorFlow choose one device. Without GPUs,
+      'mirrored' uses all logical CPU devices.
+    tpu: TPU address; '' or 'local' is this machine's TPU.
   """
   num_gpus = len(tf.config.list_physical_devices('GPU'))
   if name == 'mirrored' and not num_gpus:
@@ -51,11 +48,8 @@ def join_cluster(worker_hosts: str, task_index: int) -> None:
   """Sets the processes of multi_worker_mirrored, before `create`.
 
   Args:
-    worker_hosts: 'host:port,host:port'; '' leaves TF_CONFIG as it is.
-    task_index: Number of this process among them.
-
-  Raises:
-    UserError: There is no such process.
+    worker_hosts: 'host:port,host:port'; '' keeps TF_CONFIG.
+    task_index: Number of this process in `worker_hosts`.
   """
   hosts = worker_hosts.split(',') if worker_hosts else []
   if hosts and not 0 <= task_index < len(hosts):
@@ -67,7 +61,7 @@ def join_cluster(worker_hosts: str, task_index: int) -> None:
 
 
 def split_cpu(number: int) -> None:
-  """Makes `number` logical devices of the CPU, before TensorFlow uses it."""
+  """Splits the CPU into logical devices, before TensorFlow uses it."""
   cpu = tf.config.list_physical_devices('CPU')[0]
   tf.config.set_logical_device_configuration(
     cpu, [tf.config.LogicalDeviceConfiguration()] * number
@@ -75,25 +69,22 @@ def split_cpu(number: int) -> None:
 
 
 def num_workers(strategy: tf.distribute.Strategy) -> int:
-  """Returns how many processes train together, each with its own batches."""
+  """Returns the number of training processes, each with its own batches."""
   resolver = strategy.cluster_resolver
   if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
-    return 1  # A TPU's hosts, too, are fed by one process.
+    return 1  # One process feeds all hosts of a TPU.
   return max(1, len(resolver.cluster_spec().as_dict().get('worker', ())))
 
 
 def worker(strategy: tf.distribute.Strategy) -> int:
-  """Returns this process's number among `num_workers`; 0 is the chief."""
+  """Returns the number of this process; 0 is the chief."""
   return strategy.cluster_resolver.task_id if num_workers(strategy) > 1 else 0
 
 
 def spread(
   strategy: tf.distribute.Strategy, batch: Mapping[str, np.ndarray]
 ) -> dict[str, Any]:
-  """Returns a batch, [b, ...], split among the replicas of this process.
-
-  b must be a multiple of these replicas.
-  """
+  """Splits a batch, [b, ...], among this process's replicas, which divide b."""
   if strategy.num_replicas_in_sync == 1:
     return {name: tf.constant(value) for name, value in batch.items()}
   number = strategy.num_replicas_in_sync // num_workers(strategy)
@@ -111,14 +102,10 @@ def spread(
 
 
 def weighted_mean(values: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-  """Returns a replica's part of the mean over the batch, float32 [].
+  """Returns a replica's part of the weighted mean over the batch, float32 [].
 
-  Args:
-    values: Values times their weights, of any shape.
-    weights: Weights, of any shape; where all are 0, so is the mean.
-
-  Returns:
-    A number whose mean over the replicas is sum(values) / sum(weights).
+  The mean of all parts is sum(values) / sum(weights), or 0 for zero weights.
+  `values` are products with the weights.
   """
   total = tf.stop_gradient(tf.reduce_sum(weights))
   replica = tf.distribute.get_replica_context()

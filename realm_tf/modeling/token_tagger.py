@@ -1,4 +1,4 @@
-"""Labels wordpieces: BERT and a linear layer (Devlin et al. 2019, Sec. 5.3)."""
+"""Labels wordpieces by BERT and a linear layer (Devlin et al. 2019, 5.3)."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ _TOWERS = ('reader', 'query', 'shared')  # BERTs to start from, best first.
 
 
 class TokenTagger(tf.Module):
-  """Scores C labels of each wordpiece."""
+  """Scores C labels for each wordpiece."""
 
   def __init__(self, config: config_lib.BertConfig, num_labels: int):
     super().__init__(name='tagger')
@@ -27,17 +27,17 @@ class TokenTagger(tf.Module):
         stddev=config.initializer_range
       ),
     )
-    self.head(tf.zeros([1, config.hidden_size]))  # Names its weights.
+    self.head(tf.zeros([1, config.hidden_size]))  # Creates the weights.
 
   def __call__(
     self, tokens: dict[str, tf.Tensor], training: bool = False
   ) -> tf.Tensor:
-    """Returns logits, float32 [B, L, C], of the encoder's input dict."""
+    """Maps the encoder's input dict to logits, float32 [B, L, C]."""
     states = self.encoder(tokens, training=training)['sequence_output']
     return self.head(tf.cast(states, tf.float32))
 
   def load(self, arrays: Mapping[str, np.ndarray]) -> weights.LoadReport:
-    """Takes over a tagger's weights, or the BERT of a model without tagger."""
+    """Assigns a tagger's weights, or the BERT of a model without tagger."""
     if not any(name.startswith('tagger_') for name in arrays):
       arrays = _of_tower(arrays)
     return weights.assign(self.variables, arrays)

@@ -1,6 +1,6 @@
 """Writes and reads weights as safetensors, and assigns them by name.
 
-The only import of safetensors, whose files can hold nothing but numbers.
+This is the only import of safetensors; such files can only hold numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,17 +19,13 @@ from realm_tf import input_files
 class LoadReport(NamedTuple):
   """Result of `assign`; each field is a sorted list of names."""
 
-  used: list[str]  # Variables that got a value.
-  missing: list[str]  # Variables that keep theirs, for lack of a value.
+  used: list[str]  # Assigned variables.
+  missing: list[str]  # Variables without a new value.
   left_over: list[str]  # Values without a variable.
 
 
 def by_name(variables: Iterable[tf.Variable]) -> dict[str, tf.Variable]:
-  """Returns the variables by name, without ':0'.
-
-  Raises:
-    ValueError: Two different variables have one name.
-  """
+  """Returns variables by name without ':0'; ValueError if two share a name."""
   named = {}
   for variable in variables:
     name = variable.name.split(':')[0]
@@ -39,7 +35,7 @@ def by_name(variables: Iterable[tf.Variable]) -> dict[str, tf.Variable]:
 
 
 def by_local_name(layer: tf.Module) -> dict[str, tf.Variable]:
-  """Returns a layer's variables by name, without the layer's own."""
+  """Returns a layer's variables by name, without the layer's name."""
   prefix = f'{layer.name}/'
   return {
     name.removeprefix(prefix): variable
@@ -48,7 +44,7 @@ def by_local_name(layer: tf.Module) -> dict[str, tf.Variable]:
 
 
 def values(variables: Iterable[tf.Variable]) -> dict[str, np.ndarray]:
-  """Returns the variables' values by name, sorted."""
+  """Returns the values of variables by name, sorted."""
   return {
     name: np.asarray(variable.numpy(), order='C')
     for name, variable in sorted(by_name(variables).items())
@@ -66,7 +62,7 @@ def write_arrays(
   metadata: Optional[Mapping[str, str]] = None,
 ) -> None:
   """Writes arrays to one safetensors file, with metadata in its header."""
-  # The library would write the memory of a transposed view as it lies there.
+  # The library would write a transposed view in the wrong order.
   ordered = {name: np.asarray(v, order='C') for name, v in arrays.items()}
   data = safetensors.numpy.save(ordered, dict(metadata) if metadata else None)
   with tf.io.gfile.GFile(path, 'wb') as file:
@@ -74,11 +70,7 @@ def write_arrays(
 
 
 def read(path: str) -> dict[str, np.ndarray]:
-  """Reads a safetensors file.
-
-  Raises:
-    UserError: It is missing or not a whole safetensors file.
-  """
+  """Reads a safetensors file; UserError if it is missing or damaged."""
   if not tf.io.gfile.exists(path):
     raise errors.UserError(f'Weights must exist. Found no file {path}.')
   data = input_files.read(path)
@@ -89,10 +81,10 @@ def read(path: str) -> dict[str, np.ndarray]:
 
 
 def open_file(path: str) -> Any:
-  """Opens a local safetensors file, whose tensors are read when needed.
+  """Opens a local safetensors file without reading tensors.
 
   Raises:
-    UserError: It is not a whole safetensors file.
+    UserError: The file is damaged.
   """
   input_files.check(path)
   try:
@@ -112,10 +104,10 @@ def read_shapes(path: str) -> dict[str, list[int]]:
 def assign(
   variables: Iterable[tf.Variable], arrays: Mapping[str, np.ndarray]
 ) -> LoadReport:
-  """Gives each variable the array of its name.
+  """Assigns arrays to the variables of the same names.
 
   Raises:
-    UserError: An array's shape is not its variable's.
+    UserError: Array and variable have different shapes.
   """
   named = by_name(variables)
   used = sorted(named.keys() & arrays.keys())
@@ -123,8 +115,7 @@ def assign(
     if tuple(named[name].shape) != arrays[name].shape:
       raise errors.UserError(
         f'Weights {name} must have shape {tuple(named[name].shape)} by the '
-        f'config. Found {arrays[name].shape}. Use the config that they were '
-        'trained with.'
+        f'config. Found {arrays[name].shape}. Use the config of their training.'
       )
   for name in used:
     named[name].assign(arrays[name])
@@ -138,11 +129,10 @@ def assign(
 def fingerprint(
   variables: Iterable[tf.Variable], without_prefixes: Sequence[str] = ()
 ) -> str:
-  """Returns the sha256 of names, shapes and values, in the names' order.
+  """Returns the sha256 of names, shapes and values, sorted by name.
 
   Args:
-    variables: Variables, in any order.
-    without_prefixes: Beginnings that a name loses, the first one that fits.
+    without_prefixes: Prefixes to remove from names, at most one per name.
   """
   return fingerprint_arrays(values(variables), without_prefixes)
 
@@ -150,7 +140,7 @@ def fingerprint(
 def fingerprint_arrays(
   arrays: Mapping[str, np.ndarray], without_prefixes: Sequence[str] = ()
 ) -> str:
-  """Returns the `fingerprint` of variables with these names and values."""
+  """Returns `fingerprint` for arrays in place of variables."""
   digest = hashlib.sha256()
   for name, value in sorted(arrays.items()):
     prefix = next((p for p in without_prefixes if name.startswith(p)), '')
