@@ -18,16 +18,14 @@ from realm_tf.rundir import layout
 from realm_tf.tagging import token_labels
 from realm_tf.text import wordpiece
 
-_BATCH_SIZE = 256  # Sentences tagged at once.
-_LENGTH_STEP = 16  # Few shapes mean few traces.
+_BATCH_SIZE = 256  # Sentences.
+_LENGTH_STEP = 16  # Tokens; few shapes mean few traces.
 
 
 class BertTagger:
-  """Finds entities and, as a `salient_spans.Tagger`, also dates.
+  """Finds entities and, as a `salient_spans.Tagger`, dates.
 
-  Args:
-    max_tokens: Maximum sequence length; later words are in no entity.
-    batch_size: Number of texts labeled at once.
+  Words beyond `max_tokens`, the maximum sequence length, are in no entity.
   """
 
   def __init__(
@@ -53,9 +51,9 @@ class BertTagger:
     self._label = label
 
   def entities(self, texts: Sequence[str]) -> list[list[conll.Entity]]:
-    """Returns the entities of each text, in characters."""
+    """Returns each text's entities, in characters."""
     tokens = self._tokenizer.tokenize_batch(texts)
-    # Sorted by length, which saves padding.
+    # Texts of similar length need little padding.
     order = np.argsort([-len(t.ids) for t in tokens], kind='stable')
     found = [[] for _ in texts]
     for start in range(0, len(order), self._batch_size):
@@ -66,7 +64,7 @@ class BertTagger:
     return found
 
   def tag(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """Returns the spans; a date replaces the entities that it overlaps."""
+    """Returns each text's spans; a date replaces entities that it overlaps."""
     return [
       salient_spans.with_dates(text, [(e.start, e.end) for e in entities])
       for text, entities in zip(texts, self.entities(texts), strict=True)
@@ -76,7 +74,7 @@ class BertTagger:
     ids = sampling.trim(
       sampling.pad_rows(rows, self._max_tokens - 2), _LENGTH_STEP
     )
-    # A constant batch size: one trace per length.
+    # A constant batch size limits traces to one per length.
     ids = np.pad(ids, [(0, self._batch_size - len(rows)), (0, 0)])
     return self._label(tf.constant(ids)).numpy()[: len(rows)]
 
@@ -89,7 +87,7 @@ class BertTagger:
 
 
 def load(tagger_dir: str) -> BertTagger:
-  """Opens a directory of bin.train_tagger; UserError if missing or damaged."""
+  """Opens a directory of bin.train_tagger; UserError if it is unusable."""
   if not tf.io.gfile.exists(layout.labels_file(tagger_dir)):
     raise errors.UserError(
       '--tagger=bert:DIR must be a directory of bin.train_tagger. Found no '

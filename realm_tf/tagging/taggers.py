@@ -1,4 +1,4 @@
-"""Opens any tagger of salient spans by the name that a flag gives."""
+"""Opens a tagger of salient spans by the value of --tagger."""
 
 from collections.abc import Iterable
 
@@ -11,11 +11,7 @@ from realm_tf.tagging import bert_tagger
 def make(
   spec: str, gazetteer: Iterable[str] = (), num_workers: int = 1
 ) -> salient_spans.Tagger:
-  """Returns the tagger of a flag, e.g. 'bert:DIR'.
-
-  Args:
-    gazetteer: Names that 'rules' recognizes anywhere.
-  """
+  """Returns the tagger of e.g. 'bert:DIR'; only 'rules' reads `gazetteer`."""
   kind, _, name = spec.partition(':')
   if spec == 'rules':
     return rules_tagger.RulesTagger(gazetteer)
@@ -24,5 +20,5 @@ def make(
   if kind == 'bert' and name:
     return bert_tagger.load(name)
   raise errors.UserError(
-    f"--tagger must be 'rules', 'spacy:NAME' or 'bert:DIR'; found {spec!r}."
+    f"--tagger must be 'rules', 'spacy:NAME' or 'bert:DIR'. Found {spec!r}."
   )

@@ -1,4 +1,4 @@
-"""Entities <-> labels of wordpieces: one for each that begins a word."""
+"""Entities <-> labels of the wordpieces that begin a word."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ NO_LABEL = -1
 
 
 def label_names(sentences: Sequence[conll.LabeledSentence]) -> list[str]:
-  """Returns the IOB2 labels of all types, 'O' first."""
+  """Returns the IOB2 labels of all entity types, 'O' first."""
   kinds = sorted({e.type for s in sentences for e in s.entities})
   pairs = ([f'B-{kind}', f'I-{kind}'] for kind in kinds)
   return [conll.OUTSIDE, *(label for pair in pairs for label in pair)]
@@ -23,14 +23,9 @@ def encode(
   tokenizer: wordpiece.WordpieceTokenizer,
   names: Sequence[str],
 ) -> np.ndarray:
-  """Returns a label id for each wordpiece of `sentence.text`.
+  """Returns the label id of each of the L wordpieces of a text, int [L].
 
-  Args:
-    tokens: The L wordpieces of the text.
-    names: Result of `label_names`.
-
-  Returns:
-    int [L]; NO_LABEL for pieces that do not begin a word.
+  Pieces that do not begin a word have NO_LABEL; `names` come from `label_names`.
   """
   numbers = {name: i for i, name in enumerate(names)}
   pieces = (
@@ -48,9 +43,8 @@ def decode(
   """Returns the entities in characters.
 
   Args:
-    tokens: L wordpieces of a text.
-    is_start: Whether each piece begins a word, bool [L].
-    labels: A label for each word.
+    is_start: Whether each of the L pieces begins a word, bool [L].
+    labels: One label a word.
   """
   first = np.flatnonzero(is_start)
   stops = np.append(first[1:], len(tokens.ids))

@@ -1,8 +1,4 @@
-"""Tells a disambiguation page of a MediaWiki by its templates and categories.
-
-Whole names count: '{{School disambiguation}}' makes one, '{{disambiguation
-needed}}' does not. So do surname and given name pages.
-"""
+"""Recognizes disambiguation and name pages by templates and categories."""
 
 import re
 
@@ -10,7 +6,7 @@ from realm_tf.wiki import names
 from realm_tf.wiki import template_call
 from realm_tf.wiki.names import NAMES
 
-# A page without any of these is none, decided fast.
+# Rules out most pages quickly.
 _HINT = re.compile(
   r'disambig|\{\{\s?(?:template:\s?)?(?:dab|[\w-]*dis\b|[\w-]*dab\b|surname|given|forename|'
   r'letter|begriffs|homonym|desambig|disambigua|doorverwijs|dp\b|förgren|gren|'
@@ -34,7 +30,7 @@ _NAMES = frozenset(names.split(NAMES['templates']['disambiguation']))
 _FAMILY = re.compile(
   r'(?P<kind>.*?)[ -]?disambig(?:uation)?(?: page)?(?:[ -]cleanup)?'
 )
-# '{{for disambiguation}}' talks about such a page.
+# '{{disambiguation needed}}' only refers to such a page.
 _NO_KIND = re.compile(
   r'(?:no|not|non|need|needs|needing|missing|for|see|about|redirect|r|to|from|'
   r'incomplete|other|hatnote|wikiproject|user|template|link|use|unlinked|'
@@ -53,8 +49,7 @@ _NO_CATEGORY = re.compile(
 def is_one(markup: str, category_names: str = '') -> bool:
   """Returns whether a page with `markup` is a disambiguation page.
 
-  Args:
-    category_names: Expression for the names of the namespace of categories.
+  `category_names` is a regular expression of the category namespace's names.
   """
   if not _HINT.search(markup) and '__DISAMBIG__' not in markup:
     return False
@@ -69,7 +64,7 @@ def is_one(markup: str, category_names: str = '') -> bool:
       if end:
         position = end.end()
       elif kind == 'comment':
-        return False  # It hides the rest.
+        return False  # An unclosed comment hides the rest.
       else:
         missing.add(kind)
     elif kind == 'template':

@@ -1,9 +1,8 @@
-"""Cuts sentences that lack a word, because its markup could not be read.
+"""Removes sentences that lack a word, because its markup could not be read.
 
-A reader of markup writes LOST where it drops a word, such as a formula, and
-HOLE where it drops what may have been one. Behind a word or between sentences a
-HOLE was a note or an icon, and the sentence is whole. In 'It lies HOLE above
-the sea.' it was a value, and the rest is no sentence, or a false one.
+LOST stands for a dropped word, such as a formula; HOLE for markup that may have
+been one. After a word or between sentences HOLE was a note or an icon, and the
+sentence is whole. In 'It lies HOLE above the sea.' it was a value.
 """
 
 import re
@@ -13,14 +12,14 @@ from realm_tf.text import sentences
 from realm_tf.wiki import names
 from realm_tf.wiki.names import NAMES
 
-# Characters that Unicode gives no meaning.
+# Private characters of Unicode.
 HOLE = '\ue000'
 LOST = '\ue003'
 _DEMANDING = frozenset(names.split(NAMES['words before a word']))
 _HOLE = re.compile(rf'[{HOLE}{LOST}][{HOLE}{LOST} ]*')
 _LAST_WORD = re.compile(r"[\w'’]*$")
 _BRACKETS = re.compile(r'\s*[(\[]([^()\[\]]*)[)\]]')
-_LONGEST_WORD = 20  # Characters looked at before a hole.
+_LONGEST_WORD = 20  # Characters to inspect before a hole.
 _SIGNS = frozenset('$£€¥₹+-−–—/×=~≈<>±‘“«#^*')
 _DASHES = ('–', '—', '-')
 
@@ -60,7 +59,7 @@ def _cut_brackets(match: re.Match) -> str:
 
 
 def _is_broken(text: str, in_brackets: bool = False) -> bool:
-  """Returns whether a sentence, or what is in brackets, lacks a word."""
+  """Returns whether a sentence, or the text in brackets, lacks a word."""
   for match in _HOLE.finditer(text):
     left = text[max(0, match.start() - _LONGEST_WORD) : match.start()]
     is_item = in_brackets and left.rstrip()[-1:] in ('', ',', ';', ':')
@@ -79,7 +78,7 @@ def _is_missed(left: str, hole: str, after: str) -> bool:
   spaced, last = before != left, before[-1]
   joined = after.isalnum() and hole[-1] != ' '
   if not (spaced or joined or last in _SIGNS):
-    return False  # Behind a word: a note.
+    return False  # After a word: a note.
   if last in '([.!?:;,•·':  # Between two items or two sentences.
     return after.islower() or joined and last not in '.!?'
   word = cast(re.Match, _LAST_WORD.search(before)).group().lower()

@@ -1,8 +1,4 @@
-"""Turns HTML in a text into the words that a reader sees.
-
-Tags are those of HTML and of MediaWiki; anything else in '<...>' stays, as in
-'a<b' and 'vector<int>'.
-"""
+"""Turns tags of HTML and MediaWiki into words; 'a<b' and 'vector<int>' stay."""
 
 import html
 import re
@@ -13,8 +9,8 @@ from realm_tf.wiki.names import NAMES
 _TAGS = {
   kind: frozenset(names.split(tags)) for kind, tags in NAMES['tags'].items()
 }
-# The contents of hidden tags are not words of the article; formulas are part of
-# a sentence, but cannot be read as words.
+# The content of hidden tags is no text of the article. Formulas belong to a
+# sentence, but are no words.
 HIDDEN, FORMULAS = _TAGS['hidden'], _TAGS['formulas']
 _KNOWN = frozenset().union(*_TAGS.values())
 TAG = re.compile(r'<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>')
@@ -29,10 +25,7 @@ _REFERENCE = re.compile(r'&(?:#?\w{1,16});')
 
 
 def unescape(text: str) -> str:
-  """Returns `text` with its characters for '&nbsp;', '&#33;', '&amp;lt;'.
-
-  Articles have many references that were escaped twice.
-  """
+  """Replaces '&nbsp;', '&#33;' and, as many are escaped twice, '&amp;lt;'."""
   for _ in range(2):
     if '&' not in text:
       break
@@ -49,7 +42,7 @@ def is_tag(match: re.Match) -> bool:
 
 
 def value_of(match: re.Match) -> str:
-  """Returns what a match of TAG leaves of itself: a new line or nothing."""
+  """Returns the replacement of a match of TAG: a new line or nothing."""
   if not is_tag(match):
     return match.group()
   return '\n' if match.group(2).lower() in _TAGS['lines'] else ''
@@ -63,12 +56,12 @@ def strip_tags(text: str) -> str:
 
 
 def raise_exponents(text: str) -> str:
-  """Returns `text` with '10<sup>6</sup>' as '10⁶', '18<sup>th</sup>' as is."""
+  """Turns '10<sup>6</sup>' into '10⁶', and '18<sup>th</sup>' into '18th'."""
   return _SUPERSCRIPT.sub(lambda match: raised(match.group(1)), text)
 
 
 def raised(text: str) -> str:
-  """Returns an exponent as it can be read in a plain text."""
+  """Returns an exponent in plain text: '⁶', '^n', 'th'."""
   text = unescape(text).replace("''", '').strip()
   if _NUMBER.fullmatch(text):
     return text.translate(_RAISED)

@@ -9,13 +9,13 @@ NAMES: dict[str, Any] = json.loads(_FILE.read_text('utf-8'))
 
 
 def split(lists: str | list[str]) -> list[str]:
-  """Returns the names of lists with commas."""
+  """Splits names at commas, in a string or in several."""
   text = lists if isinstance(lists, str) else ','.join(lists)
   return [name.strip() for name in text.split(',')]
 
 
 def inverse(section: str) -> dict[str, str]:
-  """Returns name -> what it shows, of a section {shown: names}."""
+  """Returns {name: displayed text} of a section {displayed text: names}."""
   return {
     name: shown
     for shown, names in NAMES[section].items()
@@ -32,7 +32,7 @@ _ENDINGS = (
 
 
 def is_invisible(template: str) -> bool:
-  """Returns whether a template is a note, a box or a list of links."""
+  """Returns whether a template shows no word of a sentence: a note or a box."""
   return (
     template in _INVISIBLE
     or template.startswith(_BEGINNINGS)

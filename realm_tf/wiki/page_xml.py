@@ -1,4 +1,4 @@
-"""Reads the pages of MediaWiki's XML, with their lines, in constant memory."""
+"""Reads the pages of MediaWiki's XML in constant memory."""
 
 from collections.abc import Iterator
 import datetime
@@ -28,16 +28,15 @@ _NUMBER = re.compile(r'-?[0-9]{1,18}')
 
 
 class RawPage(NamedTuple):
-  """A page as its XML has it, with the text of its newest revision.
+  """A page with the text of its newest revision.
 
   Attributes:
     title: Title with the namespace.
-    namespace: Number of the namespace; 0 for articles.
-    text: Wikitext, unless `model` is something else.
-    model: Content model; '' in old dumps.
-    format: Media type of the text; '' in old dumps.
-    redirect: Title of the page that it redirects to, None if it does not.
-    problem: What is wrong with the page; None if nothing is.
+    namespace: 0 for articles.
+    model: Content model of `text`, '' in old dumps.
+    format: Media type of `text`, '' in old dumps.
+    redirect: Title of the redirect's goal; None for other pages.
+    problem: Error of a broken page, else None.
   """
 
   title: str = ''
@@ -51,35 +50,30 @@ class RawPage(NamedTuple):
 
 
 class Site:
-  """What a dump says of its wiki.
-
-  Attributes:
-    language: Code of its language; '' if the dump does not say.
-    namespaces: Key -> name, '14' -> 'Kategorie'.
-  """
+  """The wiki of a dump: language code or '', and names of namespaces by key."""
 
   def __init__(self) -> None:
     self.language = ''
     self.namespaces: dict[str, str] = {}
 
   def pattern(self, key: str) -> str:
-    """Returns an expression for the name of a namespace; '' if unknown."""
+    """Returns a regular expression for a namespace's name; '' if unknown."""
     name = self.namespaces.get(key, '')
     return re.escape(name).replace('_', r'\ ').replace(r'\ ', '[ _]')
 
   def namespace_of(self, title: str) -> str:
-    """Returns the key of a title's namespace, for dumps that lack <ns>."""
+    """Returns the key of a title's namespace, for dumps without <ns>."""
     prefix, colon, _ = title.partition(':')
     keys = {name: key for key, name in self.namespaces.items()}
     return keys.get(prefix, '0') if colon else '0'
 
 
 class _Handler:
-  """Collects the pages that expat's events tell of."""
+  """Collects pages from expat's events."""
 
   def __init__(self, path: str, site: Site):
     self.pages: list[RawPage] = []
-    self.title = ''  # Of the last page.
+    self.title = ''  # The last page's title.
     self._file = path
     self._site = site
     self._stack: list[str] = []
@@ -103,13 +97,13 @@ class _Handler:
       self._site.language = attributes.get('xml:lang', '').partition('-')[0]
       self._stack.append('')
       return
-    # A path is built of two, so a deep document costs no more than a flat one.
+    # Extending the parent's path keeps a deep document as fast as a flat one.
     path = f'{self._stack[-1]}/{name}'.lstrip('/')
     self._stack.append(path if len(self._stack) < _MAX_DEPTH else '/')
     if path == 'page':
       self._texts, self._redirect, self._problem = {}, None, ''
       self._line = self.parser.CurrentLineNumber
-    elif path == 'page/revision':  # The last one counts.
+    elif path == 'page/revision':  # The last revision counts.
       for key in (_TEXT, _MODEL, _FORMAT):
         self._texts.pop(key, None)
     elif path == 'page/redirect':
@@ -146,18 +140,18 @@ class _Handler:
   def _report(self, must: str, text: str) -> None:
     line = self.parser.CurrentLineNumber
     self._problem = self._problem or (
-      f'{self._file}:{line} must have {must}; it has {text!r:.40}.'
-      ' Download the dump again.'
+      f'{self._file}:{line} must have {must}. Found {text!r:.40}. Download '
+      'the dump again.'
     )
 
   def _page(self) -> RawPage:
     texts, self._texts = self._texts, {}
     title = texts.get('page/title', '').replace('_', ' ').strip()
-    for key, what in (('page/title', 'title'), ('page/id', 'id')):
+    for key, name in (('page/title', 'title'), ('page/id', 'id')):
       if not texts.get(key, '').strip() and not self._problem:
         self._problem = (
-          f'{self._file}:{self._line} must begin a page with a <{what}>; it '
-          'has none. Download the dump again.'
+          f'{self._file}:{self._line} must begin a page with a <{name}>. '
+          'Found none. Download the dump again.'
         )
     if self._problem:
       return RawPage(title, problem=errors.UserError(self._problem))
@@ -179,7 +173,7 @@ class _Handler:
 
 
 def read(file: BinaryIO, path: str, site: Site) -> Iterator[RawPage]:
-  """Yields the pages of a dump, also those with a problem; fills `site`."""
+  """Yields all pages of a dump, including broken ones; fills `site`."""
   handler = _Handler(path, site)
   chunk = b'-'
   while chunk:
@@ -194,6 +188,6 @@ def read(file: BinaryIO, path: str, site: Site) -> Iterator[RawPage]:
       title = handler.title
       where = f'after page {title!r}' if title else 'at its beginning'
       raise errors.UserError(
-        f'{path} must be a MediaWiki dump in XML; {where} it is not: {problem}.'
-        ' Download it again.'
+        f'{path} must be a MediaWiki dump in XML. Found {where}: {problem}. '
+        'Download it again.'
       ) from problem

@@ -1,4 +1,4 @@
-"""A template as it stands in a page: its name and its arguments."""
+"""Parses a template of a page into its name and its arguments."""
 
 import re
 from typing import NamedTuple
@@ -8,38 +8,32 @@ _PREFIX = re.compile(r'(template|subst|safesubst|vorlage|msg)\s*:\s*')
 
 
 class Call(NamedTuple):
-  """A template with its arguments, which are plain text.
-
-  Attributes:
-    name: Name in lower case, with single spaces.
-    unnamed: Arguments by position, without white space around them.
-    named: Other arguments.
-  """
+  """A template with a normal name and with stripped arguments in plain text."""
 
   name: str
   unnamed: list[str]
   named: dict[str, str]
 
   def first(self, *positions: int) -> str:
-    """Returns the first argument at `positions` that has words, else ''."""
+    """Returns the first argument at `positions` that is not empty, else ''."""
     for position in positions:
       if position < len(self.unnamed) and self.unnamed[position]:
         return self.unnamed[position]
     return ''
 
   def joined(self, mark: str) -> str:
-    """Returns the unnamed arguments that have words, with `mark` between."""
+    """Joins the unnamed arguments that are not empty."""
     return mark.join(filter(None, self.unnamed))
 
 
 def normal(name: str) -> str:
-  """Returns the one spelling of a template's name."""
+  """Returns a template's name in lower case, without prefix."""
   name = _SPACES.sub(' ', name).strip().lower()
   return _PREFIX.sub('', name, count=1) if ':' in name else name
 
 
 def parse(parts: list[str]) -> Call:
-  """Returns the template whose parts between bars are `parts`."""
+  """Parses a template, given its parts between bars."""
   unnamed: list[str] = []
   named = {}
   for part in parts[1:]:

@@ -1,7 +1,4 @@
-"""Dates in MediaWiki's templates: '{{birth date|1910|3|5}}' is 'March 5, 1910'.
-
-Ages that depend on today are left out.
-"""
+"""Dates in MediaWiki's templates: {{dob|1910|3|5}} is 'March 5, 1910'."""
 
 import re
 
@@ -25,7 +22,7 @@ def _month(text: str) -> str:
 
 
 def _date(call: Call, year: str, month: str, day: str) -> str:
-  """Returns the date in words, in the order that the template sets."""
+  """Returns the date in words; the template's arguments set the order."""
   name = _month(month)
   if not name or (day and not day.isdecimal()) or len(day) > 2:
     return year or LOST

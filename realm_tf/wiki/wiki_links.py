@@ -1,11 +1,11 @@
-"""Decides which words of a wikitext link a reader sees."""
+"""Returns the words of a wikitext link that a reader sees."""
 
 import re
 
 from realm_tf.wiki import names
 from realm_tf.wiki.names import NAMES
 
-_BAR = '\ue002'  # Of the template {{!}}.
+_BAR = '\ue002'  # Stands for the template {{!}}.
 _NAMESPACES, _LANGUAGES, _OTHER_WIKIS = (
   frozenset(names.split(NAMES['links'][kind]))
   for kind in ('files and categories', 'languages', 'other wikis')
@@ -30,13 +30,13 @@ def words(parts: list[str]) -> str:
   if rest:
     if _is_hidden(name):
       return text if title[0] == ':' else ''
-    # '[[de:Bern]]' is a note to the software.
+    # '[[de:Bern]]' links another language's page and shows nothing.
     if prefix.lower() in _LANGUAGES and not (
       prefix[0].isupper() and rest[0] == ' '  # '[[It: Chapter Two]]'.
     ):
       return (text or rest) if title[0] == ':' else ''
     if prefix.lower() in _OTHER_WIKIS:
-      # Also through several: '[[:w:de:Bern]]'.
+      # A link may have several prefixes: '[[:w:de:Bern]]'.
       return text or rest.rpartition(':')[2]
   if len(parts) > 1:
     return text or _IN_BRACKETS.sub('', name)
@@ -44,7 +44,7 @@ def words(parts: list[str]) -> str:
 
 
 def unclosed(parts: list[str]) -> str:
-  """Returns the words of a link without an end; a file's line goes."""
+  """Returns the words of a link without an end; drops the line of a file."""
   if _is_hidden(parts[0]):
     _, newline, rest = ' '.join(parts).partition('\n')
     return newline + rest

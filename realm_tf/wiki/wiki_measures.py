@@ -1,7 +1,4 @@
-"""Measures in MediaWiki's templates: '{{convert|5|ft|6|in|m}}' is '5 ft 6 in'.
-
-The measure stays as its author wrote it, without the computed conversion.
-"""
+"""Measures in MediaWiki's templates: {{convert|5|ft|6|in|m}} is '5 ft 6 in'."""
 
 import re
 
@@ -11,7 +8,7 @@ from realm_tf.wiki.holes import LOST
 from realm_tf.wiki.names import NAMES
 from realm_tf.wiki.template_call import Call
 
-# What is displayed for a code; other codes are displayed as they are.
+# Code of a unit -> displayed text; other codes are displayed unchanged.
 _SYMBOLS = names.inverse('units')
 # Unit -> units that make one measure with it: 5 ft 6 in.
 _SMALLER = {
@@ -33,7 +30,7 @@ _MAX_ARGUMENTS = 40
 
 
 def _convert(call: Call) -> str:
-  """Reads a number, or a range, or a list, and its unit or pair of units."""
+  """Reads a number, a range or a list, with its unit or pair of units."""
   args = _with_fractions(
     [
       text.replace('&nbsp;', ' ').replace("''", '').strip()
@@ -41,7 +38,7 @@ def _convert(call: Call) -> str:
     ]
   )
   if 'number' in call.named.get('disp', '') or call.named.get('disp') == 'unit':
-    return LOST  # Half of the converted measure.
+    return LOST  # Shows only half of the converted measure.
   words, position = [], 0
   while position < len(args):
     number = args[position]
@@ -81,7 +78,7 @@ def _with_fractions(args: list[str]) -> list[str]:
 
 
 def _with_unit(number: str, unit: str) -> str:
-  """Returns a number with a unit of {{convert}} as it is displayed."""
+  """Returns a number with a unit of {{convert}}, in displayed form."""
   number = wiki_numbers.grouped(number)
   if match := _LARGE_UNIT.fullmatch(unit):
     number, unit = f'{number} {_LARGE[match.group(1)]}', match.group(2)
@@ -112,7 +109,7 @@ def _height(call: Call) -> str:
 
 
 def _fixed(call: Call) -> str:
-  """Reads {{km to mi|5}}, whose name has the unit."""
+  """Reads {{km to mi|5}}: the name contains the unit."""
   number = call.first(0)
   if not wiki_numbers.is_number(number):
     return LOST

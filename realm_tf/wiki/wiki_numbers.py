@@ -1,4 +1,4 @@
-"""Numbers in MediaWiki's templates: grouped, raised, divided, as money."""
+"""Numbers in MediaWiki's templates: grouped, powers, fractions, money."""
 
 import ast
 import decimal
@@ -16,7 +16,7 @@ _FRACTION = re.compile(r'([-+−]?\d+)[+ -](\d+)//?(\d+)')
 _THOUSAND = re.compile(r'(?<=\d)(?=(?:\d{3})+$)')
 _RATIO = re.compile(r'([-+−]?\d+)//?(\d+)')
 _NUMBER = re.compile(r'[-+−–±~]?[\d.,][\d., \u2009]*')
-# Between two numbers of a range -> what is displayed.
+# Word between two numbers of a range -> displayed text.
 RANGES = {
   word: f'{shown} '.replace('– ', '–')
   for shown, words in (
@@ -51,10 +51,9 @@ _LARGE = {
 
 
 def grouped(number: str) -> str:
-  """Returns a number as it is displayed: '1300' is '1,300'.
+  """Returns a number in displayed form: '1300' is '1,300'.
 
-  Also reads '1.2e6' (1.2×10⁶), '5+1/2' (5 1/2) and '-5' (−5). What is not one
-  number comes back as it is.
+  '1.2e6' is '1.2×10⁶', '5+1/2' is '5 1/2', '-5' is '−5'; other text stays.
   """
   number = number.strip().replace('&minus;', '−')
   if match := _SCIENTIFIC.fullmatch(number):
@@ -78,7 +77,7 @@ def is_number(text: str) -> bool:
 
 
 def sum_of(text: str) -> str:
-  """Returns the value of '2 * (3+4)', LOST for anything else."""
+  """Returns the value of '2 * (3+4)'; LOST for other text."""
   text = text.strip().replace('−', '-')
   if not _SUM.fullmatch(text):
     return LOST
@@ -154,7 +153,7 @@ def _percentage(call: Call) -> str:
     )
     # MediaWiki rounds 12.5 to 13, and Python's format to 12.
     part = (100 * value / whole).quantize(step, decimal.ROUND_HALF_UP)
-  except ArithmeticError:  # Decimal's own errors are among them.
+  except ArithmeticError:  # Decimal's errors are subclasses.
     return LOST
   return f'{part:f}%' if part.is_finite() else LOST
 
@@ -174,7 +173,7 @@ def _power(call: Call) -> str:
 
 
 def money(call: Call) -> str:
-  """Reads {{US$|5|...}}, whose name is a currency, and {{INRConvert|5|c}}."""
+  """Reads {{US$|5|...}}, named after a currency, and {{INRConvert|5|c}}."""
   large = call.first(1).lower() if 'convert' in call.name else ''
   return SIGNS[call.name] + grouped(call.first(0)) + _LARGE.get(large, '')
 

@@ -1,7 +1,6 @@
-"""What MediaWiki's templates leave in a sentence.
+"""Replaces MediaWiki's templates by the words that a reader sees.
 
-A template that has words or a number in its arguments leaves them. A note, a
-box or a list of links leaves nothing. Any other may have been a word: HOLE.
+A note, a box or a list of links has no words. An unknown template becomes HOLE.
 """
 
 from collections.abc import Callable
@@ -23,7 +22,7 @@ _FRACTION = re.compile(r'\d+/\d+')
 
 
 def evaluate(parts: list[str]) -> str:
-  """Returns the words of the template whose parts between bars are `parts`."""
+  """Returns the words of a template, given its parts between bars."""
   call = template_call.parse(parts)
   template = _TEMPLATES.get(call.name)
   if template:
@@ -66,15 +65,11 @@ _FUNCTIONS: dict[str, Callable[[str], str]] = {
 
 
 def _words(call: Call) -> str:
-  """Returns the first argument, or the one that is called its text."""
+  """Returns the first argument, else one named text, quote and the like."""
   for name in ('text', 'quote', 'content', 'title'):
     if not call.first(0) and call.named.get(name):
       return call.named[name]
   return call.first(0) or LOST
-
-
-def _lines(call: Call) -> str:
-  return '\n'.join(['', *filter(None, call.unnamed), ''])
 
 
 def _chinese(call: Call) -> str:
@@ -122,12 +117,12 @@ def _coordinates(call: Call) -> str:
 
 
 def _japanese(call: Call) -> str:
-  """Reads {{nihongo|words|script|pronunciation}}; any may lack."""
+  """Reads {{nihongo|words|script|pronunciation}}; each is optional."""
   return call.first(0, 2, 1) or LOST
 
 
 _CHARACTERS = names.inverse('characters')
-# Section of names.json -> what a template of it leaves.
+# Section of names.json -> function for its templates.
 _READERS: dict[str, Callable[[Call], str]] = {
   'words': _words,
   'second': lambda call: call.first(1) or call.named.get('text') or LOST,

@@ -1,7 +1,7 @@
 """Wikitext -> the words that a reader sees, in one pass and in linear time.
 
 Templates, links, tables and tags are evaluated when they close, innermost
-first, so nothing is ever read twice. What nobody closes loses its marks.
+first, so no text is read twice. Unclosed markup loses its marks.
 """
 
 import re
@@ -29,9 +29,10 @@ _TOKEN = re.compile(
   """,
   re.VERBOSE,
 )
-_MAX_DEPTH = 40  # Of MediaWiki's templates; bounds the copies of a character.
-_MAX_LINK_LINES = 30  # A link without an end does not reach further.
-# Inside of template arguments, so that they are not taken for 'name=value'.
+_MAX_DEPTH = 40  # MediaWiki's limit; bounds how often a character is copied.
+_MAX_LINK_LINES = 30  # An unclosed link ends here.
+# Stand for '=' and '|' in the results of templates, which may be arguments of
+# others.
 _EQUALS, _BAR = '\ue001', '\ue002'
 _RESTORE = str.maketrans({_EQUALS: '=', _BAR: None})
 _RAW = html_text.HIDDEN | html_text.FORMULAS | {'nowiki'}
@@ -40,7 +41,7 @@ _SIMPLE_FORMULA = re.compile(r'[\w +=<>.,()^*!−-]{1,40}')
 
 
 class _Frame:
-  """A mark that is open: its kind, and its finished and current parts."""
+  """Open markup: its kind, its finished parts and the current one."""
 
   __slots__ = ('kind', 'parts', 'part', 'num_lines')
 
@@ -52,7 +53,7 @@ class _Frame:
 
 
 class _Reader:
-  """The stack of open marks; `text` is the part that grows."""
+  """The stack of open markup; text is added to the innermost."""
 
   def __init__(self) -> None:
     self._frames = [_Frame('page')]
@@ -69,7 +70,7 @@ class _Reader:
       self._frames.append(_Frame(kind))
 
   def is_link_on_top(self) -> bool:
-    """Returns whether ']]' ends a link, and not one around a template."""
+    """Returns whether ']]' ends a link inside the innermost template."""
     for frame in reversed(self._frames):
       if frame.kind not in ('address', 'link'):
         return False
@@ -92,7 +93,7 @@ class _Reader:
       frame.part.append('|')
 
   def line(self) -> None:
-    """Ends addresses and links that cannot go on in the next line."""
+    """Ends addresses and links that may not continue in the next line."""
     while self.top() == 'address' or (
       self.top() == 'link' and not self._frames[-1].parts
     ):
@@ -104,12 +105,12 @@ class _Reader:
     self.add('\n')
 
   def give_up(self) -> None:
-    """Makes text of the innermost mark, which has no end."""
+    """Replaces the innermost markup, which has no end, by its text."""
     kind, parts = self._pop()
     if kind == 'link':
       text = wiki_links.unclosed(parts)
     elif kind in ('template', 'parameter'):
-      # The line of the mark is no sentence; the next ones may be.
+      # The line of the mark is no sentence, but the next lines may be.
       _, newline, rest = '|'.join(parts).partition('\n')
       text = HOLE + newline + rest
     else:
@@ -117,7 +118,7 @@ class _Reader:
     self.add(text)
 
   def close(self, *kinds: str) -> str:
-    """Evaluates the innermost mark of `kinds`; returns its kind, or ''."""
+    """Evaluates the innermost markup of `kinds`; returns its kind or ''."""
     if not self.is_open(*kinds):
       return ''
     while self.top() not in kinds:
@@ -161,17 +162,14 @@ class _Reader:
     return ''.join(self._frames[0].part).translate(_RESTORE)
 
   def _pop(self) -> tuple[str, list[str]]:
-    """Closes the innermost mark; returns its kind and its parts."""
+    """Removes the innermost markup; returns its kind and its parts."""
     frame = self._frames.pop()
     self._depths[frame.kind] -= 1
     return frame.kind, [*frame.parts, ''.join(frame.part)]
 
 
 def read(markup: str) -> str:
-  """Returns the words of wikitext, with HOLE for some that it cannot tell.
-
-  Lists, headings, bold type and character references stay.
-  """
+  """Returns words, lists, headings and bold type; HOLE and LOST mark gaps."""
   if '<sup' in markup:
     markup = html_text.raise_exponents(markup)
   reader, tags = _Reader(), _Tags(markup)
@@ -207,14 +205,13 @@ def read(markup: str) -> str:
 
 
 class _Tags:
-  """Reads tags; remembers which ends are missing, so as to look once."""
+  """Reads tags; searches for a missing end only once."""
 
   def __init__(self, markup: str):
     self._markup = markup
     self._missing: set[str] = set()
 
   def find(self, mark: str, start: int) -> Optional[re.Match]:
-    """Returns the next `mark`, in any case."""
     if mark in self._missing:
       return None
     found = re.compile(mark, re.IGNORECASE).search(self._markup, start)
@@ -223,7 +220,7 @@ class _Tags:
     return found
 
   def read(self, match: re.Match, reader: _Reader) -> int:
-    """Adds what the tag `match` leaves; returns where to read on."""
+    """Adds the words of the tag `match`; returns its end in the markup."""
     tag = cast(re.Match, html_text.TAG.match(match.group()))
     is_end, name = tag.group(1), tag.group(2).lower()
     start = match.end()
@@ -233,7 +230,7 @@ class _Tags:
       reader.add(html_text.value_of(tag))
     else:
       end = self.find(rf'</{name}\s{{0,9}}>', start)
-      if not end:  # A note without an end reaches to the end of its line.
+      if not end:  # A note without an end ends with its line.
         line = self._markup.find('\n', start) if name == 'ref' else start
         return line if line >= 0 else len(self._markup)
       body = self._markup[start : end.start()]
@@ -249,7 +246,7 @@ class _Tags:
 
 
 def _formula(text: str) -> str:
-  """Returns a formula that is written as it is read, 'E=mc²'; else LOST."""
+  """Returns a formula in plain characters, 'E=mc²'; LOST for others."""
   if not _SIMPLE_FORMULA.fullmatch(text.strip()):
     return LOST
   return _POWER.sub(

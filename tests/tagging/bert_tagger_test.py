@@ -1,4 +1,4 @@
-"""Tests for realm_tf.{tagging.bert_tagger,training.tagger_*}: one of each."""
+"""Tests for realm_tf.tagging.bert_tagger and realm_tf.training.tagger."""
 
 import dataclasses
 import itertools
@@ -41,7 +41,7 @@ def _sentence(words):
 
 
 def _sentences():
-  """Every order of three words; names are always of one type."""
+  """Returns every order of three words; each name has one type."""
   words = ['the', 'rain', 'saw', 'li', 'zoe', 'bern', ',']
   return [*map(_sentence, itertools.permutations(words, 3))]
 
@@ -154,7 +154,7 @@ class BertTaggerTest(absltest.TestCase):
     )
     text = 'Zoe saw the rain, Bern'
     (entities,) = tagger.entities([text])
-    # Of six wordpieces [CLS] and [SEP] are two, and 'zo ##e' two.
+    # Six wordpieces: [CLS], [SEP], 'zo ##e' and two others.
     self.assertEqual(
       [text[e.start : e.end] for e in entities], ['Zoe', 'saw', 'the']
     )
@@ -171,7 +171,7 @@ class TokenLabelsTest(absltest.TestCase):
     self.assertEqual(names, ['O', 'B-LOC', 'I-LOC', 'B-PER', 'I-PER'])
     tokens = tokenizer.tokenize(sentence.text)
     labels = token_labels.encode(sentence, tokens, tokenizer, names)
-    # 'Zoe' is 'zo ##e'; only the first piece has a label.
+    # Only the first piece of 'Zoe', 'zo ##e', has a label.
     np.testing.assert_array_equal(labels, [3, -1, 4, 0, 1])
     is_start = tokenizer.word_starts(tokens)
     entities = token_labels.decode(

@@ -42,7 +42,7 @@ class PageXmlTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('<page><title>A</title><ns>0</ns><id>1</id></page>', 'empty'),
-    # An old dump has its namespaces in titles.
+    # An old dump has namespaces only in titles.
     (wiki_dump.page('Talk:A', 'x').replace('<ns>0</ns>', ''), 'namespace'),
     *(
       (wiki_dump.page('A', 'x').replace('<text>', f'{kind}<text>'), kind_name)
