@@ -1,6 +1,6 @@
 """Finds dates in English text by regular expression (Section 3.4).
 
-Examples: "20 July 1969", "30 May – 2 June 1940", "the '60s", "44 BC", "1939–45",
+Examples: "20 July 1969", "30 May – 2 June 1940", "the '60s", "44 BC",
 "19th century", "in 1969". Numbers with a unit and lone weekdays are no dates.
 """
 

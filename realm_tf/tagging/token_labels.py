@@ -25,7 +25,7 @@ def encode(
 ) -> np.ndarray:
   """Returns the label id of each of the L wordpieces of a text, int [L].
 
-  Pieces that do not begin a word have NO_LABEL; `names` come from `label_names`.
+  Pieces that do not begin a word have NO_LABEL. `names` are `label_names`.
   """
   numbers = {name: i for i, name in enumerate(names)}
   pieces = (
