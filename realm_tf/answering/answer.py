@@ -1,8 +1,4 @@
-"""Answers and their evidence, as JSON, as text, and as HTML in a notebook.
-
-The HTML marks the spans and shows p(z|x) as bars. `reporting.elements` escapes
-all texts. Colors suit a light and a dark notebook.
-"""
+"""Answers and their evidence, as JSON, as text, and as HTML in a notebook."""
 
 from typing import Any, NamedTuple, Optional
 
@@ -10,6 +6,7 @@ from realm_tf.reporting import elements
 
 _MARGIN = 160  # Characters on either side of a span in HTML.
 _TEXT_MARGIN = 60  # The same in text.
+# Colors suit a light and a dark notebook.
 _BAR = 'background:#4c8bf5;height:.5em;border-radius:.25em;width:{:.1%}'
 _TRACK = 'background:#8883;border-radius:.25em;max-width:16em;margin:.2em 0'
 _MARK = 'background:#ffe08a;color:#000;border-radius:.2em;padding:0 .1em'
@@ -20,7 +17,6 @@ class Evidence(NamedTuple):
   """One block that was read, and the span to show.
 
   Attributes:
-    block_id: Row number in the corpus.
     answer: text[start:end], the block's best span. With answer_by='text', the
       best span with the predicted text, if the block has one.
     retrieval_probability: p(z|x) among the blocks that were read.

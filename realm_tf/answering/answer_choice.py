@@ -27,10 +27,8 @@ class Spans(NamedTuple):
   Attributes:
     firsts: First wordpiece in the body, int [B, K, S].
     lasts: Last wordpiece, int [B, K, S].
-    scores: g(s), retrieval score included, float32 [B, K, S]; NOTHING for no
-      span.
-    log_normalizers: log sum_s exp(g(s)) over all spans of all K blocks, [B];
-      NOTHING without a span.
+    scores: g(s), with the retrieval score, float32 [B, K, S], or NOTHING.
+    log_normalizers: log sum_s exp(g(s)) over all spans of all K blocks, [B].
   """
 
   firsts: Any
@@ -46,10 +44,9 @@ class Choice(NamedTuple):
     columns: Blocks in the order to show, int [B, K]; the answer's block first.
     places: Index of each block's span among its S spans, int [B, K].
     exists: Whether each block has a span, bool [B, K].
-    scores: Score of the best span, or log sum exp over the spans of the best
-      text, [B].
-    log_sums: log sum exp over the spans of the answer's text, [B]: log p(y|x)
-      before normalization.
+    scores: Score of the best span, or of the best text (log sum exp), [B].
+    log_sums: log p(y|x) before normalization: log sum exp over the spans of the
+      answer's text, [B].
   """
 
   columns: Any

@@ -1,6 +1,4 @@
-"""A question -> an answer, with evidence from several blocks.
-
-  question -> wordpieces -> K blocks -> span scores -> characters of a block
+"""Question -> wordpieces -> K blocks -> span scores -> answer with evidence.
 
 Answers are cut from the block's text by character offsets: joined wordpieces
 would answer "u . s ." for "U.S.".
@@ -31,11 +29,7 @@ Reader = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 @dataclasses.dataclass(frozen=True)
 class Answerer:
-  """Answers questions in batches.
-
-  Attributes:
-    reader: Scores spans; None in a model that only retrieves.
-  """
+  """Answers questions in batches; a model without `reader` only retrieves."""
 
   tokenizer: wordpiece.WordpieceTokenizer
   table: block_table.BlockTable

@@ -18,11 +18,7 @@ def load(
   index_dir: Optional[str] = None,
   **choices: Any,
 ) -> answerer_lib.Answerer:
-  """Opens a QA model; `choices` are fields of `loading.Choices`.
-
-  Raises:
-    UserError: A part is missing, or parts do not belong together.
-  """
+  """Opens a QA model; `choices` are fields of `loading.Choices`."""
   answerer = loading.load_answerer(
     model_dir, corpus_dir, index_dir, loading.Choices(**choices)
   )

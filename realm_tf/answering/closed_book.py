@@ -71,9 +71,8 @@ class ClosedBook:
 def load(model_dir: str, corpus_dir: str) -> ClosedBook:
   """Opens a model directory of bin.train_closed_book.
 
-  Raises:
-    UserError: The model has no encoder-decoder, or another vocabulary than the
-      corpus.
+  Raises UserError for another kind of model, or another vocabulary than the
+  corpus.
   """
   table = block_table.BlockTable.open(corpus_dir)
   opened = model_files.open_model(model_dir, [realm_model.SEQ2SEQ], table=table)

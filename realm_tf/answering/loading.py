@@ -29,15 +29,13 @@ class Choices(NamedTuple):
   """Settings of an answerer; None takes the value of the model's config.
 
   Attributes:
-    num_read: Blocks to read.
     answer_by: 'span' or 'text'.
     reader_dir: Another model directory: its reader, with its own config, reads
       the blocks (Table 2).
     sparse_weight: Factor of BM25's scores in the sum with the embeddings'
       scores; with 0 no BM25 is built.
-    read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto',
-      which is bfloat16 where hardware multiplies it.
-    retriever: Name of a retriever in `retrievers`.
+    read_dtype: Dtype of the reader's matmuls: 'float32', 'bfloat16' or 'auto'.
+    retriever: A name in `retrievers`.
   """
 
   num_read: Optional[int] = None
@@ -56,16 +54,11 @@ def load(
 ) -> model_files.OpenModel:
   """Opens the newest parameters with an index of the corpus.
 
+  Opens the EMBEDDER part, and SPAN and PATH if the model has them.
+
   Args:
-    model_dir: Directory of a training job or an import.
     index_dir: An index version, or a directory of versions; by default the
       model directory's newest.
-
-  Returns:
-    A model with the EMBEDDER part; also SPAN and PATH if it has them.
-
-  Raises:
-    UserError: A part is missing or damaged, or parts do not belong together.
   """
   return model_files.open_model(
     model_dir,
@@ -81,10 +74,7 @@ def load_answerer(
   index_dir: Optional[str] = None,
   choices: Choices = DEFAULT_CHOICES,
 ) -> answerer_lib.Answerer:
-  """Makes an answerer of the model that `load` opens.
-
-  The answerer has no `reader` if the model has no span reader.
-  """
+  """Makes an answerer of the model that `load` opens; it may lack a reader."""
   return answerer_of(load(model_dir, corpus_dir, index_dir), choices)
 
 
@@ -95,11 +85,7 @@ def answerer_of(
 ) -> answerer_lib.Answerer:
   """Returns the answerer of a model that `load` opened.
 
-  Args:
-    build_sparse: Makes BM25 over the corpus, if `choices` give it a weight.
-
-  Raises:
-    UserError: The model or corpus lacks a part that `choices` require.
+  Calls `build_sparse` if `choices` give BM25 a weight.
   """
   model, finetuning = choose_reader(loaded, choices)
   special_ids = loaded.tokenizer.special_ids
@@ -132,11 +118,7 @@ def answerer_of(
 def choose_reader(
   loaded: model_files.OpenModel, choices: Choices
 ) -> tuple[Optional[realm_model.RealmModel], config_lib.FinetuningConfig]:
-  """Returns the model that reads, or None, and its config.
-
-  Raises:
-    UserError: `reader_dir` holds no reader, or does not fit the corpus.
-  """
+  """Returns the model that reads, or None, and its config."""
   model = loaded.model if realm_model.SPAN in loaded.parts else None
   finetuning = loaded.config.finetuning
   if choices.reader_dir:
@@ -177,9 +159,7 @@ def over_model(
 ) -> answerer_lib.Answerer:
   """Returns the answerer of a model in memory, such as one in training.
 
-  Args:
-    model: A model with the EMBEDDER and SPAN parts; each call uses its current
-      variables.
+  Each call uses the current variables of the EMBEDDER and SPAN parts.
   """
   special_ids = tokenizer.special_ids
   return answerer_lib.Answerer(

@@ -25,9 +25,7 @@ Score = Callable[[dict[str, np.ndarray], int], np.ndarray]
 def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
   """Returns the span reader as one graph of all sizes: no question retraces it.
 
-  Args:
-    model: A model with the SPAN part; each call uses its current variables.
-    dtype: Dtype of the encoder's matmuls, 'float32' or 'bfloat16'.
+  Each call uses the current variables; `dtype` is of the encoder's matmuls.
   """
   encode = None
   if dtype != 'float32':
@@ -57,8 +55,7 @@ def fastest_score(
   """Returns the span reader in TensorFlow or OpenVINO.
 
   Args:
-    dtype: 'float32', 'bfloat16' or 'auto': bfloat16 where hardware multiplies
-      it.
+    dtype: 'float32', 'bfloat16' or 'auto': bfloat16 if hardware multiplies it.
     backend: `IndexConfig.embed_backend`.
   """
   dtype = precision.choose(dtype)
@@ -76,9 +73,6 @@ class PairReader:
 
   Batches hold pairs of similar length, which saves padding. Pairs without a
   block are skipped.
-
-  Args:
-    max_width: W, in wordpieces.
   """
 
   def __init__(

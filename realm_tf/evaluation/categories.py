@@ -50,14 +50,10 @@ def answer_type(question: questions_lib.Question) -> str:
 def by_category(
   questions: Sequence[questions_lib.Question], values: Mapping[str, np.ndarray]
 ) -> Categories:
-  """Returns the means of each category, the largest category first.
+  """Returns each category's number of questions and means in percent.
 
-  Args:
-    values: Metric -> value of each question, [Q].
-
-  Returns:
-    {'wh_word' or 'answer_type': {category: {'num_questions': count, metric:
-    mean in percent}}}.
+  The keys are 'wh_word' or 'answer_type', category (the largest first), metric.
+  `values` maps a metric to each question's value, [Q].
   """
   return {
     'wh_word': _means([wh_word(q.question) for q in questions], values),

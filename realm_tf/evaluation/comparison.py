@@ -22,14 +22,10 @@ RANKS = 'ranks.jsonl'
 
 
 class Other:
-  """The other run's predictions for the same questions.
-
-  Args:
-    directory: The --output_dir of its `bin.evaluate`.
+  """The predictions in another run's --output_dir of `bin.evaluate`.
 
   Raises:
-    UserError: The directory has no predictions, or they are for other
-      questions.
+    UserError: There are no predictions, or their questions are others.
   """
 
   def __init__(
@@ -55,12 +51,9 @@ class Other:
   def compare(
     self, predictions: Sequence[str]
   ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Compares this run with the other.
+    """Returns fields of metrics.json and rows of comparison.jsonl.
 
-    Returns:
-      Fields of metrics.json: exact match in percent, numbers of questions,
-      McNemar's p-value. Rows of comparison.jsonl: the questions that only one
-      run has right.
+    The rows are the questions that only one run has right.
     """
     this = exact_match.per_question(predictions, self._questions).exact
     other = exact_match.per_question(self.predictions, self._questions).exact
@@ -101,9 +94,7 @@ def read_right(
 ) -> np.ndarray:
   """Returns whether an evaluation has each question right, bool [Q].
 
-  Args:
-    directory: The --output_dir of `bin.evaluate`.
-    metric: 'exact_match', or recall@k if the run had no reader.
+  `metric` is 'exact_match', or recall@k for a run without a reader.
 
   Raises:
     UserError: There is no such evaluation, or its questions are others.
@@ -132,12 +123,8 @@ def read_right(
 def p_value(this: np.ndarray, other: np.ndarray) -> float:
   """Returns the exact two-sided p-value of McNemar's test.
 
-  Under equal systems, each question that only one of them has right is a toss
-  of a coin.
-
-  Args:
-    this: Whether one system has each question right, bool [Q].
-    other: The same for the other system.
+  `this` and `other`, bool [Q], tell which questions two systems have right. If
+  they are equal, each question that only one has right is a toss of a coin.
   """
   num = int((this != other).sum())
   only_this = int((this & ~other).sum())

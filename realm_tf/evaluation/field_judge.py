@@ -28,9 +28,8 @@ class Paths(NamedTuple):
 class FieldJudge:
   """An `open_qa.Judge` that reads and writes the files of `paths`.
 
-  Raises:
-    UserError: `paths.qrels` does not fit the questions or the corpus, or a TREC
-      run cannot hold an id.
+  Raises UserError if qrels do not fit the questions or the corpus, or an id does
+  not fit a TREC run.
   """
 
   def __init__(

@@ -33,10 +33,6 @@ def mask(
   Args:
     queries: Sentences, after `fit_corpus`.
     share: Share of articles that is held out; 0 takes all sentences.
-    seed: Random seed of the choice of sentences and masks.
-
-  Raises:
-    UserError: No sentence is from a held-out article.
   """
   chosen = held_out.queries(queries, table, share)
   if share and not chosen.any():

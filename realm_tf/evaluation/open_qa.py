@@ -1,9 +1,4 @@
-"""Evaluates a system on a question set, and writes metrics and predictions.
-
-  questions -> retrieve -> blocks -> read -> answers -> metrics
-
-Without a reader, only recall is measured.
-"""
+"""Evaluates a system on a question set, and writes metrics and predictions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
@@ -51,12 +46,9 @@ class OpenQa:
   Attributes:
     matcher: Tells which blocks hold an answer.
     queries: Makes the retriever's queries from questions.
-    read: Reads blocks; None to measure recall only.
+    read: Reads blocks; None measures recall only.
     num_retrieved: Number of blocks that `read` needs.
-    batch_size: Questions that are answered together.
-    read_article_ids: Maps block ids to their articles' ids, for gold recall;
-      None leaves that out.
-    clock: Returns seconds, for the latency.
+    read_article_ids: Maps block ids to their articles' ids, for gold recall.
   """
 
   matcher: answers_lib.AnswerMatcher
@@ -82,11 +74,7 @@ class OpenQa:
     """Answers at least one question; returns the fields of metrics.json.
 
     Writes predictions.jsonl, or ranks.jsonl without a reader, and
-    comparison.jsonl with `other`.
-
-    Args:
-      recall_at: Each k of recall@k.
-      other: A run to compare with; a UserError without a reader.
+    comparison.jsonl with `other`, which needs a reader.
     """
     if self.read and not any(question.answers for question in questions):
       # There is no reference to compare an answer with.
@@ -155,12 +143,9 @@ def system(
   answerer: Optional[answerer_lib.Answerer | closed_book.ClosedBook],
   seed: int,
 ) -> OpenQa:
-  """Returns the system to evaluate.
+  """Returns the system of `evaluate --retriever`.
 
-  Args:
-    retriever: `evaluate --retriever`.
-    answerer: Retrieves, and reads if it has a reader. None for a search by
-      words without a reader.
+  The answerer, if any, retrieves, and reads if it has a reader.
   """
   matcher = answers_lib.AnswerMatcher(table.texts)
   if isinstance(answerer, closed_book.ClosedBook):

@@ -19,13 +19,11 @@ class Outcome:
 
   Attributes:
     block_ids: Retrieved blocks, best first, int [Q, K]; -1 for none.
-    scores: Retrieval scores of the blocks, float [Q, K].
+    scores: Retrieval scores, float [Q, K].
     holds_answer: Whether a block holds an answer, bool [Q, K].
-    is_gold: Whether a block is from the article `gold_id`, bool [Q, K]; None if
-      no question has a `gold_id`.
+    is_gold: Whether a block is from the article `gold_id`, bool [Q, K].
     answers: Q answers; empty without a reader.
-    seconds: Time to retrieve and read a question, its share of the batch; some
-      questions are left out.
+    seconds: Shares of a batch's time; the first batch may be left out.
   """
 
   questions: Sequence[questions_lib.Question]

@@ -1,8 +1,7 @@
 """Retrieved blocks -> ranked articles -> R@k, MRR@10 and nDCG@10.
 
 Relevance judgements (qrels) are about articles, so an article gets the score of
-its best block. Elsewhere in this package, recall@k is about answers: whether
-one of the first k blocks holds one, also called Success@k.
+its best block. The package's recall@k is about answers, also called Success@k.
 """
 
 import collections
@@ -28,8 +27,7 @@ def query_ids(
 ) -> list[str]:
   """Returns the questions' ids; a question without an id gets its number.
 
-  Raises:
-    UserError: Two questions have the same id, or `qrels` judges no question.
+  Raises UserError if two ids are the same, or `qrels` judges no question.
   """
   ids = [q.question_id or str(i) for i, q in enumerate(questions)]
   if len(set(ids)) < len(ids):
@@ -65,9 +63,6 @@ def rank_articles(
   Tools order a run by its scores alone, and each tool breaks ties differently.
   So a tied score is lowered to the next float32 below its predecessor, the
   smallest difference that trec_eval sees.
-
-  Args:
-    read_article_ids: Maps block ids to the ids of their articles.
   """
   rankings: list[Ranking] = []
   for ids, scores in zip(outcome.block_ids, outcome.scores, strict=True):

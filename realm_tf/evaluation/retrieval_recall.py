@@ -18,12 +18,7 @@ def holds_answer(
   matcher: answers.AnswerMatcher,
   questions: Sequence[questions_lib.Question],
 ) -> np.ndarray:
-  """Returns whether each block holds an answer to its question, bool [B, K].
-
-  Args:
-    block_ids: Retrieved blocks, int [B, K]; -1 for none.
-    questions: B questions, at least one.
-  """
+  """Returns whether each block holds an answer to its question, bool [B, K]."""
   return matcher.matches(
     block_ids,
     [question.answers for question in questions],
@@ -38,10 +33,7 @@ def is_of_gold_article(
 ) -> np.ndarray:
   """Returns whether each block is from the article `gold_id`, bool [B, K].
 
-  Args:
-    block_ids: Retrieved blocks, int [B, K]; -1 for none.
-    read_article_ids: Maps block ids to the ids of their articles.
-    questions: B questions; without a `gold_id`, no block is gold.
+  No block is gold for a question without a `gold_id`.
   """
   ids, place = np.unique(block_ids, return_inverse=True)
   articles = np.full(ids.shape, None, object)

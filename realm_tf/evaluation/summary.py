@@ -16,9 +16,7 @@ def summarize(
 ) -> dict[str, Any]:
   """Returns counts, means, intervals and the table by category.
 
-  Args:
-    outcome: Outcome of at least one question.
-    recall_at: Each k of recall@k; with fewer than k blocks, all count.
+  There must be a question. With fewer than k blocks, recall@k counts all.
   """
   read = outcome.reading() if outcome.answers else {}
   found = {}
@@ -64,8 +62,7 @@ def means(
 ) -> tuple[dict[str, float], dict[str, list[float]]]:
   """Returns metric -> mean, and metric -> [lower end, upper end], in percent.
 
-  Args:
-    values: Metric -> value of each question in [0, 1], [Q].
+  `values` maps a metric to each question's value in [0, 1], [Q].
   """
   if not values:
     return {}, {}

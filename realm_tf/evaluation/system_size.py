@@ -27,10 +27,6 @@ def measure(
 
   Embed_doc and the head for masked words do not count: no question uses them.
   For BM25 and TF-IDF only the corpus counts: their index is never on disk.
-
-  Args:
-    retriever: `evaluate --retriever`; 'none' reads no corpus.
-    index_dir: By default the model directory's newest.
   """
   searches = retriever in (retrievers.MODEL, *retrievers.BY_LINKS)
   used = _used(retriever, model_dir, reader_dir) if model_dir else {}

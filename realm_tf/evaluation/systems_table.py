@@ -38,9 +38,6 @@ def rows(
     questions: Questions of all evaluations, for the p of McNemar's exact test
       against the first system; [] leaves p out.
     with_costs: Whether to add milliseconds, parameters and megabytes.
-
-  Raises:
-    UserError: An evaluation is missing, or its questions are others.
   """
   result = []
   first: dict[str, Any] = {}

@@ -18,10 +18,7 @@ def bootstrap(
   for a seed, but takes three times as long.
 
   Args:
-    values: M metrics of Q questions, [Q, M]; Q at least 1.
-
-  Returns:
-    Lower and upper ends, float64 [M, 2].
+    values: M metrics of Q >= 1 questions, [Q, M]; the result is [M, 2].
   """
   values = np.asarray(values, np.float64)
   num_questions = len(values)
@@ -46,8 +43,7 @@ def expected_calibration_error(
   weighted by its share of the questions.
 
   Args:
-    probabilities: Probability of each answer, [Q]; Q at least 1.
-    correct: Whether each answer is right, bool [Q].
+    probabilities: Probability of each of Q >= 1 answers.
     num_bins: Bins of [0, 1]; an edge belongs to the bin above it.
   """
   probabilities = np.asarray(probabilities, np.float64)

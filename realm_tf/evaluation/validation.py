@@ -18,8 +18,7 @@ from realm_tf.text import wordpiece
 class Validator:
   """Measures exact match like `bin.evaluate`, on at least one question.
 
-  Args:
-    retriever: Replaces the model's own search.
+  `retriever` replaces the model's own search.
   """
 
   def __init__(
@@ -41,9 +40,7 @@ class Validator:
   ) -> float:
     """Returns the exact match of the current parameters, in percent.
 
-    Args:
-      model: The same object in every call.
-      index: Index to search. Another index compiles the functions again.
+    The model must be the same object in every call.
     """
     answerer = self._answerer
     if answerer is None or index is not self._index:

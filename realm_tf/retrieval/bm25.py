@@ -48,11 +48,9 @@ class Bm25Retriever:
   def score(
     self, questions: Sequence[str], rows: np.ndarray, block_ids: np.ndarray
   ) -> np.ndarray:
-    """Returns the BM25 scores of n pairs of a question and a block, float32.
+    """Returns the scores of pairs of a question and a block, float32 [n].
 
-    Args:
-      rows: Index of each pair's question, int [n], ascending.
-      block_ids: Each pair's block, int [n].
+    `rows`, int [n], are the indices of the pairs' questions, ascending.
     """
     scores = np.zeros(len(rows), np.float32)
     ends = np.searchsorted(rows, np.arange(len(questions) + 1))

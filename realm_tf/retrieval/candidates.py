@@ -21,8 +21,7 @@ def select(
     num_candidates: K, the null block included.
 
   Returns:
-    int32 [B, K]. Null blocks that are not `is_real` fill a row that is too
-    short.
+    int32 [B, K]. Null blocks that are not `is_real` fill a short row.
   """
   neighbor_ids = np.asarray(neighbor_ids)
   usable = (neighbor_ids >= 0) & (neighbor_ids != np.asarray(own_ids)[:, None])

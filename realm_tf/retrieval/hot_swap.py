@@ -1,8 +1,7 @@
 """Replaces a version in use by a newer one, without a pause.
 
-`find_newer` looks for a version, loads it and frees the previous one, all in
-the background. `swap` only exchanges two references, so a caller keeps the
-version that it works with until the work is done.
+`find_newer` loads a version and frees the previous one in the background.
+`swap` only exchanges two references: callers keep the version that they use.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,10 +36,6 @@ class HotSwap(Generic[Version, Loaded]):
     submit: Runs a function in the background and returns its future, such as
       `ThreadPoolExecutor(1).submit`; `poll` needs it.
     declare: Called with the versions in memory whenever they change.
-
-  Attributes:
-    version: The version in use; None if none was loaded.
-    refused: The last version that could not be loaded, if any.
   """
 
   def __init__(
@@ -57,8 +52,8 @@ class HotSwap(Generic[Version, Loaded]):
     self._pending: Optional[concurrent.futures.Future] = None
     self._current: Optional[Loaded] = None
     self._replaced: Optional[Loaded] = None  # The background frees it.
-    self.version: Optional[Version] = None
-    self.refused: Optional[Version] = None
+    self.version: Optional[Version] = None  # In use.
+    self.refused: Optional[Version] = None  # The last damaged one.
 
   @property
   def current(self) -> Loaded:

@@ -57,9 +57,7 @@ def fuse(
 ) -> searcher.Neighbors:
   """Returns the `k` best blocks by the score of `one` + `weight` * `two`.
 
-  Args:
-    one: [B, n]; every row has a block.
-    two: [B, m]; every row has a block.
+  Every row must have a block.
   """
   same = one.block_ids[:, :, None] == two.block_ids[:, None, :]  # [B, n, m]
   same &= one.block_ids[:, :, None] >= 0
@@ -75,12 +73,7 @@ def fuse(
 
 
 def _of_other(same: np.ndarray, scores: np.ndarray) -> np.ndarray:
-  """Returns the other retriever's score of each block, or its lowest, [B, n].
-
-  Args:
-    same: Whether two blocks are the same, bool [B, n, m].
-    scores: The other retriever's scores, [B, m].
-  """
+  """Returns the other retriever's score per block, or its lowest, [B, n]."""
   lowest = np.min(
     scores, axis=1, where=np.isfinite(scores), initial=np.inf, keepdims=True
   )

@@ -25,15 +25,11 @@ Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class LinkedBlocks:
-  """Finds the blocks of articles that are linked with given blocks' articles.
-
-  Args:
-    article_rows: Article of each block, int [N], ascending.
-  """
+  """Finds blocks of articles that are linked with given blocks' articles."""
 
   def __init__(self, graph: link_graph.LinkGraph, article_rows: np.ndarray):
     self._graphs = graph, graph.transposed()
-    self._article_rows = article_rows
+    self._article_rows = article_rows  # Of each block, int [N], ascending.
     articles = np.arange(len(graph.offsets))
     self._first_blocks = np.searchsorted(article_rows, articles)  # [A + 1]
 
@@ -53,10 +49,8 @@ class LinkedBlocks:
     A linked block's score is the mean of its own score and the score of the
     best seed that leads to it. A seed never scores lower than in `seeds`.
 
-    Args:
-      seeds: Blocks of Q queries, [Q, n], best first; the links of the first
-        NUM_SEEDS are followed.
-      score: Scores blocks like the search that found `seeds`.
+    Follows the links of the first NUM_SEEDS seeds. `score` must score blocks
+    like the search that found `seeds`.
     """
     rows, columns = np.nonzero(seeds.block_ids >= 0)
     blocks, scores = (array[rows, columns] for array in seeds)
@@ -75,14 +69,10 @@ class LinkedBlocks:
     )
 
   def targets(self, blocks: np.ndarray, score: Score, k: int) -> np.ndarray:
-    """Returns the `k` best blocks of the articles that each block links to.
+    """Returns the `k` best blocks that each block's article links to, [n, k].
 
-    Args:
-      blocks: int [n]; negative for none.
-      score: Its rows are indices into `blocks`.
-
-    Returns:
-      int32 [n, k], best first; -1 where there are fewer.
+    Negative ids in `blocks` and in the result are no blocks. The rows of
+    `score` are indices into `blocks`.
     """
     (places,) = np.nonzero(blocks >= 0)
     articles = self._article_rows[blocks[places]]
@@ -186,9 +176,7 @@ def best(
   """Returns the best blocks of each row, without repeats.
 
   Args:
-    rows: Query of each of n hits, int [n], in any order.
-    blocks: int [n].
-    scores: float [n].
+    rows: Query of each of n hits, in any order.
     shape: Shape of the result, [Q, k].
   """
   kept = _first_of_each(rows, blocks, scores)

@@ -1,8 +1,7 @@
 """Ranks the blocks that a stale index found by the current parameters.
 
-Section 3.3 of Guu et al. 2020 takes the stale index's top k blocks. Finding
-more and embedding them again corrects for the index's age, if the good blocks
-are among the found ones.
+Section 3.3 of Guu et al. 2020 takes a stale index's top k blocks. Finding more
+blocks and embedding them again corrects for the index's age.
 """
 
 import numpy as np

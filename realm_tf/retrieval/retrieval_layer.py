@@ -22,8 +22,6 @@ class RetrievalLayer(tf_keras.layers.Layer):
 
   Args:
     embed: Maps wordpieces, int32 [B, Lx], zeros after them, to float32 [B, D].
-    searcher: Searcher over the block embeddings. A newer index gets its own
-      layer.
   """
 
   def __init__(

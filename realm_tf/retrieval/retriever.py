@@ -16,13 +16,9 @@ _MOST_KEPT = 200_000  # Queries; 20 blocks of each take about 150 MB.
 
 @dataclasses.dataclass(frozen=True)
 class Queries:
-  """B questions or sentences. An index reads `ids`, a search by words `texts`.
+  """B texts. An index reads their `ids`, a search by words their `texts`."""
 
-  Attributes:
-    ids: Wordpieces, int32 [B, Lx], zeros after them.
-  """
-
-  ids: np.ndarray
+  ids: np.ndarray  # Wordpieces, int32 [B, Lx], zeros after them.
   read_texts: Callable[[], Sequence[str]]
 
   @functools.cached_property
@@ -77,8 +73,8 @@ class Nothing:
 class InBatches:
   """Retrieves in batches of `size` queries, the last one of a power of two.
 
-  A searcher that compiles for each batch size sees few sizes, and one question
-  costs less than a whole batch. Copies of the last query fill a batch up.
+  Few sizes save compilations, and one question costs less than a whole batch.
+  Copies of the last query fill a batch up.
   """
 
   def __init__(self, retriever: Retriever, size: int):

@@ -32,12 +32,10 @@ def open(
 ) -> retriever.Retriever:
   """Opens the retriever that --retriever names.
 
-  Args:
-    opened: Model with an index of the corpus; MODEL and `BY_LINKS` need it.
+  MODEL and `BY_LINKS` need a model with an index of the corpus.
 
   Raises:
-    UserError: The kind follows links and the corpus has none, or the kind is
-      PATH and the model does not score paths.
+    UserError: The corpus has no links, or the model does not score paths.
   """
   if kind == NOTHING:
     return retriever.Nothing()

@@ -1,8 +1,4 @@
-"""Tells which retrieved blocks have the masked words of a query.
-
-No labels are needed: a block with the masked words, other than the sentence's
-own, may help the reader to find them.
-"""
+"""Tells which retrieved blocks have a query's masked words: needs no labels."""
 
 from collections.abc import Mapping
 from typing import Optional
@@ -24,9 +20,10 @@ def find(
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns the best blocks, and whether each has the masked span, [B, depth].
 
+  A query's own block does not count.
+
   Args:
     hits: Block ids, best first, int [B, depth + SPARE_HITS].
-    batch: Masked queries; a query's own block does not count.
     block_tokens: Wordpieces of a block that are searched; by default all.
   """
   found = candidates.select(hits, batch['own_block'], depth + 1)[:, 1:]
