@@ -28,8 +28,8 @@ class Paths(NamedTuple):
 class FieldJudge:
   """An `open_qa.Judge` that reads and writes the files of `paths`.
 
-  Raises UserError if qrels do not fit the questions or the corpus, or an id does
-  not fit a TREC run.
+  Raises UserError if qrels do not fit the questions or the corpus, or if an id
+  does not fit a TREC run.
   """
 
   def __init__(

@@ -29,7 +29,7 @@ class LinkedBlocks:
 
   def __init__(self, graph: link_graph.LinkGraph, article_rows: np.ndarray):
     self._graphs = graph, graph.transposed()
-    self._article_rows = article_rows  # Of each block, int [N], ascending.
+    self._article_rows = article_rows  # Each block's article, ascending, [N].
     articles = np.arange(len(graph.offsets))
     self._first_blocks = np.searchsorted(article_rows, articles)  # [A + 1]
 
