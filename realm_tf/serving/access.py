@@ -1,4 +1,4 @@
-"""Checks the bearer token of requests, and which pages may change texts."""
+"""Checks the bearer token of a request, and the right to change texts."""
 
 from collections.abc import Mapping
 import hmac
@@ -13,57 +13,58 @@ _MOST_CHARACTERS = 4096
 
 
 def read_token(path: str) -> str:
-  """Returns the token that is the only line of a file, or raises UserError."""
+  """Returns the token in a file of one line, or raises UserError."""
   try:
     token = input_files.read(path).decode('utf-8').strip()
   except (errors.UserError, UnicodeDecodeError) as error:
     raise errors.UserError(
-      f'--token_file must be a text file that can be read. {path} is not.'
+      '--token_file must be a readable text file. Found an unreadable one '
+      f'({path}). Name another file.'
     ) from error
   if not _FEWEST_CHARACTERS <= len(token) <= _MOST_CHARACTERS or not (
     token.isascii() and token.isprintable() and ' ' not in token
   ):
     raise errors.UserError(
       f'--token_file must hold one token of {_FEWEST_CHARACTERS} to '
-      f'{_MOST_CHARACTERS} ASCII characters without spaces. {path} does not. '
-      'Make one with: openssl rand -hex 32.'
+      f'{_MOST_CHARACTERS} ASCII characters without spaces. Found another '
+      f'content ({path}). Make a token with: openssl rand -hex 32.'
     )
   return token
 
 
 def check_token(authorization: Optional[str], token: Optional[str]) -> None:
-  """Raises RequestError, 401, unless the header has the server's token."""
+  """Raises RequestError, 401, unless the header contains the token."""
   if token is None:
     return
   scheme, _, given = (authorization or '').partition(' ')
-  # Takes equally long for any wrong token, so that time does not tell it.
+  # A comparison in constant time does not leak the token.
   is_right = hmac.compare_digest(
     given.strip().encode('utf-8', 'replace'), token.encode('utf-8')
   )
   if scheme.lower() != 'bearer' or not is_right:
     raise errors.RequestError(
-      'A request must bear the token: "Authorization: Bearer TOKEN".',
+      'A request must have the header "Authorization: Bearer TOKEN".',
       status=401,
     )
 
 
 def check_writer(headers: Mapping[str, str], token: Optional[str]) -> None:
-  """Raises RequestError unless a request comes from our page or a program.
+  """Raises RequestError if a page of another site may have sent the request.
 
-  A browser lets no foreign page send JSON here without asking first, and the
-  server refuses that. But the owner of a foreign page can let its host name
-  point to this server; then the Host header has that name.
+  Browsers send JSON to another site only after a preflight request, which this
+  server refuses. DNS rebinding avoids the preflight: a site's name then points
+  to this server, and the Host header has that name.
 
   Args:
     headers: Headers of the request, by names in lower case.
-    token: The server's token, already checked: no foreign page has it.
+    token: The server's token, already checked: no other site knows it.
   """
   kind = headers.get('content-type', '').partition(';')[0].strip().lower()
   if kind != 'application/json':
     raise errors.RequestError('The body must be application/json.', status=415)
   if token is None and not _is_address(headers.get('host', '')):
     raise errors.RequestError(
-      'Without a token, texts can be changed only at localhost or an IP '
+      'Without a token, texts can be changed only through localhost or an IP '
       'address. Start the server with --token_file.',
       status=403,
     )

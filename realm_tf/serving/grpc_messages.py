@@ -1,7 +1,4 @@
-"""Protocol buffers of TensorFlow Serving's gRPC API -> questions, and back.
-
-Names and types are those of the REST API beside it. Nothing here imports gRPC.
-"""
+"""Protocol buffers of TensorFlow Serving's gRPC API -> questions, and back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,20 +13,20 @@ from realm_tf.serving import tf_serving_api
 
 
 def questions(request: Any, limits: request_body.Limits) -> list[str]:
-  """Returns the questions of a request; RequestError if it has none."""
+  """Returns the checked questions of a PredictRequest, or RequestError."""
   if list(request.inputs) != [tf_serving_api.INPUT]:
     found = ', '.join(sorted(request.inputs)[:3])[:40] or 'none'
     raise errors.RequestError(
-      f'The one input is "{tf_serving_api.INPUT}". Got {found}.'
+      f'The input must be "{tf_serving_api.INPUT}" alone. Found {found}.'
     )
   tensor = request.inputs[tf_serving_api.INPUT]
   shape = [dim.size for dim in tensor.tensor_shape.dim]
-  # Not by tf.make_ndarray: it fills whatever shape it is told of.
+  # tf.make_ndarray would allocate any shape, even of terabytes.
   if tensor.dtype != tf.string.as_datatype_enum or shape != [
     len(tensor.string_val)
   ]:
     raise errors.RequestError(
-      f'"{tf_serving_api.INPUT}" must be strings [B]. Got dtype '
+      f'"{tf_serving_api.INPUT}" must be strings [B]. Found dtype '
       f'{tensor.dtype}, shape {shape}, {len(tensor.string_val)} strings.'
     )
   return tf_serving_api.check_questions(
@@ -42,7 +39,7 @@ def _decoded(value: bytes) -> str:
     return value.decode('utf-8')
   except UnicodeDecodeError as error:
     raise errors.RequestError(
-      f'A question must be UTF-8. Byte {error.start} is not.'
+      f'A question must be UTF-8. Found a wrong byte {error.start}.'
     ) from error
 
 
@@ -59,16 +56,16 @@ def fill_tensor(tensor: Any, name: str, values: list) -> None:
 
 
 def _dtype(name: str) -> tf.DType:
-  """Returns the dtype that protocol buffers call `name`, as 'DT_STRING'."""
+  """Returns the dtype of a protocol buffer's name, such as 'DT_STRING'."""
   return tf.dtypes.as_dtype(types_pb2.DataType.Value(name))
 
 
 def output_names(output_filter: Sequence[str]) -> list[str]:
-  """Returns the outputs that are asked for; RequestError for unknown ones."""
+  """Returns the requested outputs, by default all; or RequestError."""
   unknown = sorted(set(output_filter) - set(tf_serving_api.OUTPUTS))
   if unknown:
     raise errors.RequestError(
-      f'The outputs are {", ".join(tf_serving_api.OUTPUTS)}. Got '
+      f'Outputs must be some of {", ".join(tf_serving_api.OUTPUTS)}. Found '
       f'{unknown[0][:40]}.'
     )
   return list(output_filter) or list(tf_serving_api.OUTPUTS)

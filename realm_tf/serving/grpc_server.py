@@ -1,11 +1,8 @@
-"""TensorFlow Serving's gRPC API over the service. The only use of grpc.
+"""TensorFlow Serving's gRPC API over the service; the only file with grpc.
 
-  PredictRequest -> [this file: token, limits, errors, metrics] -> service
-
-PredictionService (Predict, GetModelMetadata) and ModelService (GetModelStatus)
-with the names, types and error codes of TensorFlow Serving, from the stubs of
-`tensorflow-serving-api`: its clients need no change. Questions share the
-batches of the HTTP server.
+It has Predict, GetModelMetadata and GetModelStatus with TensorFlow Serving's
+names, types and error codes, so clients need no change. Its questions share
+batches with the HTTP server.
 """
 
 import asyncio
@@ -36,11 +33,10 @@ except ImportError as error:
     f"Found: {error}. Run: pip install 'realm_tf[grpc]'"
   ) from error
 
-_MAX_CALLS = 256  # Of a connection at once; others wait at the client.
-_MAX_CONNECTIONS = 128  # Each may have so many calls.
-_DRAIN_SECS = 60  # Longest wait for calls that have begun.
-# The codes of HTTP -> the codes of gRPC. Clients try again by themselves where
-# something is UNAVAILABLE.
+_MAX_CALLS = 256  # Concurrent calls of a connection; more wait at the client.
+_MAX_CONNECTIONS = 128
+_DRAIN_SECS = 60  # Longest wait for running calls.
+# HTTP's codes -> gRPC's codes. Clients repeat UNAVAILABLE calls by themselves.
 _CODES = {
   400: grpc.StatusCode.INVALID_ARGUMENT,
   401: grpc.StatusCode.UNAUTHENTICATED,
@@ -55,7 +51,7 @@ class _Servicer(
   prediction_service_pb2_grpc.PredictionServiceServicer,
   model_service_pb2_grpc.ModelServiceServicer,
 ):
-  """Both services: each method maps a request to its response."""
+  """Both gRPC services."""
 
   def __init__(self, service: service_lib.Service, settings: handlers.Settings):
     self._service = service
@@ -91,7 +87,7 @@ class _Servicer(
     fields = list(request.metadata_field)
     if fields != ['signature_def']:
       raise errors.RequestError(
-        f'metadata_field must be ["signature_def"]. Got {fields}.'
+        f'metadata_field must be ["signature_def"]. Found {fields}.'
       )
     response = get_model_metadata_pb2.GetModelMetadataResponse()
     self._name(response.model_spec)
@@ -118,22 +114,23 @@ class _Servicer(
     return self._service.versions.params_step
 
   def _check_spec(self, spec: Any) -> None:
-    """Raises RequestError, 404 or 400, unless `spec` names what is served."""
+    """Raises RequestError, 404 or 400, unless `spec` fits the served model."""
     name, signature = tf_serving_api.MODEL_NAME, tf_serving_api.SIGNATURE
     version = spec.version.value if spec.HasField('version') else self._version
     if spec.name != name:
       raise errors.RequestError(
-        f'The model is "{name}". Got "{spec.name[:40]}".', status=404
+        f'The model must be "{name}". Found "{spec.name[:40]}".', status=404
       )
     if spec.version_label:
-      raise errors.RequestError('Versions have no labels here.')
+      raise errors.RequestError('A version must be a number, not a label.')
     if version != self._version:
       raise errors.RequestError(
-        f'The version in use is {self._version}. Got {version}.', status=404
+        f'The version must be {self._version}. Found {version}.', status=404
       )
     if spec.signature_name not in ('', signature):
       raise errors.RequestError(
-        f'The signature is "{signature}". Got "{spec.signature_name[:40]}".'
+        f'The signature must be "{signature}". Found '
+        f'"{spec.signature_name[:40]}".'
       )
 
   def _name(self, spec: Any, signature_name: str = '') -> None:
@@ -148,7 +145,7 @@ class _Servicer(
     request: Any,
     context: grpc.aio.ServicerContext,
   ) -> Any:
-    """Returns the response, or ends the call with the error's code."""
+    """Returns the response, or aborts the call with the error's code."""
     begun, code = time.monotonic(), grpc.StatusCode.OK
     timeout_secs = self._settings.timeout_secs
     try:
@@ -156,7 +153,7 @@ class _Servicer(
       access.check_token(metadata.get('authorization'), self._settings.token)
       self._check_spec(request.model_spec)
       return await asyncio.wait_for(handle(request), timeout_secs)
-    except asyncio.CancelledError:  # The client has gone, or its deadline has.
+    except asyncio.CancelledError:  # By the client or its deadline.
       code = grpc.StatusCode.CANCELLED
       raise
     except asyncio.TimeoutError:
@@ -174,17 +171,10 @@ class _Servicer(
 
 
 class Server:
-  """Serves in a thread of its own.
+  """A gRPC server in a thread of its own.
 
-  Args:
-    host: Address to listen at.
-    port: Port to listen at; 0 takes a free one.
-
-  Attributes:
-    port: Port that it listens at, taken at once.
-
-  Raises:
-    UserError: The address cannot be had.
+  It binds `host` and `port` at once, or raises UserError. Port 0 takes a free
+  one, and the attribute `port` has its number.
   """
 
   def __init__(self, host: str, port: int):
@@ -198,7 +188,7 @@ class Server:
   def start(
     self, service: service_lib.Service, settings: handlers.Settings
   ) -> None:
-    """Answers calls from now on; `settings` are those of HTTP."""
+    """Starts to answer calls, with the same settings as the HTTP server."""
     servicer = _Servicer(service, settings)
     prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
       servicer, self._server
@@ -209,7 +199,7 @@ class Server:
     self._run(self._server.start())
 
   def close(self) -> None:
-    """Takes no more calls; returns when those that have begun are answered."""
+    """Refuses new calls and returns after all running ones are answered."""
     if self._thread.is_alive():
       self._run(self._server.stop(_DRAIN_SECS))
       self._loop.call_soon_threadsafe(self._loop.stop)
@@ -223,7 +213,7 @@ async def _bind(host: str, port: int) -> tuple[grpc.aio.Server, int]:
   server = grpc.aio.server(
     options=[
       ('grpc.max_receive_message_length', handlers.Settings().body_bytes),
-      ('grpc.so_reuseport', 0),  # A port has one server, as for HTTP.
+      ('grpc.so_reuseport', 0),  # A second server on the port must fail.
       ('grpc.max_concurrent_streams', _MAX_CALLS),
       ('grpc.max_allowed_incoming_connections', _MAX_CONNECTIONS),
       ('grpc.server_handshake_timeout_ms', 10_000),
@@ -236,6 +226,6 @@ async def _bind(host: str, port: int) -> tuple[grpc.aio.Server, int]:
     return server, server.add_insecure_port(address)
   except RuntimeError as error:
     raise errors.UserError(
-      f'--host and --grpc_port must be an address to listen at. {address} '
-      'cannot be had. Choose another --grpc_port.'
+      f'--host and --grpc_port must be a free address. Found {address}, which '
+      'is in use or unknown. Choose another --grpc_port.'
     ) from error

@@ -1,15 +1,12 @@
-"""The server's routes: a request in, what becomes JSON out.
+"""The server's routes, without HTTP's library: a request -> content for JSON.
 
-TensorFlow Serving's API answers questions (`tf_serving_api`); the page has
-routes of plain objects:
+TensorFlow Serving's routes are in `tf_serving_api`. The page and clients use:
 
-  GET  /api/about                          what the server can do
+  GET  /api/about                          sizes, versions and options in use
   POST /api/ask       {"question"}         the answer with all of its evidence
   POST /api/complete  {"sentence"}         a masked sentence, both ways
-  POST /api/edit      {"block_id", "text"} another text in memory; null restores
-  POST /api/documents {"add", "remove"}    documents, on disk when it returns
-
-Nothing here knows HTTP's library.
+  POST /api/edit      {"block_id", "text"} a new text in memory; null restores
+  POST /api/documents {"add", "remove"}    documents, on disk before the reply
 """
 
 import asyncio
@@ -28,24 +25,24 @@ from realm_tf.serving import tf_serving_api
 
 
 class Settings(NamedTuple):
-  """Limits of a request, and the bearer token that it must have, if any."""
+  """Limits of a request, and its bearer token; None: no token is needed."""
 
-  timeout_secs: float = 30.0  # From the body's end to the answer.
+  timeout_secs: float = 30.0  # From the end of the body to the answer.
   body_timeout_secs: float = 10.0
   body_bytes: int = 512 << 10
   token: Optional[str] = None
 
 
 class Call(NamedTuple):
-  """A request whose token is right and whose body has come."""
+  """A request with a valid token and a complete body."""
 
   body: bytes
   headers: Mapping[str, str]
-  version: Optional[int] = None  # Of the model, if the path has one.
+  version: Optional[int] = None  # The model's version in the path, if any.
 
 
 class Api:
-  """The handlers of all routes; each returns what becomes JSON."""
+  """The handlers of all routes; each returns the content of its JSON reply."""
 
   def __init__(self, service: service_lib.Service, token: Optional[str]):
     self._service, self._token = service, token
@@ -82,8 +79,8 @@ class Api:
     fields = _fields(call, 'question')
     question = self._text(fields['question'], 'A question')
     (answer,) = await results_of(self._service.ask([question]))
-    # p(z|x) of an answer that may be in no block that was read: the null block
-    # and all others have `null_probability`.
+    # p(z|x) with the null block: blocks that were not read, and the null block,
+    # have `null_probability` together.
     found = 1.0 - answer.null_probability
     writer = self._service.writer
     changed = writer.edits.table.changed if writer is not None else {}
@@ -122,7 +119,7 @@ class Api:
     access.check_writer(call.headers, self._token)
     fields = _fields(call, 'block_id', 'text')
     block_id, text = fields['block_id'], fields['text']
-    if type(block_id) is not int:  # True is an int, too.
+    if type(block_id) is not int:  # isinstance would accept True.
       raise errors.RequestError('A block id must be a whole number.')
     if text is not None:
       self._text(text, 'A text')
@@ -144,11 +141,11 @@ class Api:
     }
 
   def _version(self, call: Call) -> int:
-    """Returns the version in use; 404 if the path names another one."""
+    """Returns the version in use; RequestError for another one in the path."""
     version = self._service.versions.params_step
     if call.version not in (None, version):
       raise errors.RequestError(
-        f'The version in use is {version}. Got {call.version}.', status=404
+        f'The version must be {version}. Found {call.version}.', status=404
       )
     return version
 
@@ -159,7 +156,7 @@ class Api:
 async def results_of(futures: Sequence[concurrent.futures.Future]) -> list[Any]:
   """Returns the results of all futures, or raises the first error.
 
-  Futures that still wait when the caller is cancelled are not computed.
+  If the caller is cancelled, waiting futures are cancelled too.
   """
   try:
     return [await asyncio.wrap_future(future) for future in futures]
@@ -173,9 +170,9 @@ def _num_documents(writer: Optional[writer_lib.Writer]) -> int:
 
 
 def _fields(call: Call, *names: str) -> dict[str, Any]:
-  """Returns the fields of a JSON body, which must be just `names`."""
+  """Returns the fields of a JSON body; RequestError unless they are `names`."""
   fields = request_body.parse_json(call.body)
   if set(fields) != set(names):
-    wanted = ' and '.join(f'"{name}"' for name in names)
-    raise errors.RequestError(f'The body must have {wanted} alone.')
+    listed = ' and '.join(f'"{name}"' for name in names)
+    raise errors.RequestError(f'The body must have {listed}, and nothing else.')
   return fields

@@ -1,8 +1,7 @@
-"""A connection over HTTP/1: what its client can make the server do and hold.
+"""Limits of HTTP/1 connections, so that no client can exhaust the server.
 
-  bytes -> one request after the other -> application -> as much as is read
-
-When there are too many connections, those that wait for their clients go.
+A connection answers one request at a time. With too many connections, the idle
+ones are dropped.
 """
 
 import asyncio
@@ -16,18 +15,19 @@ from uvicorn.protocols.http import httptools_impl
 
 from realm_tf.serving import metrics as metrics_lib
 
-# In a request's state: its connection is one too many.
+# Key in a request's state: whether the server has too many connections.
 IS_FULL = 'is_full'
 _MAX_HEADER_BYTES = 32 << 10
-# Whole requests; far more than is read of a body that is too large.
+# The limit of a whole request is above the limits of `request_body`, which give
+# a better reply.
 _MAX_REQUEST_BYTES = 32 << 20
-# A client that takes less of an answer between two looks is cut off.
+# A client must read at least this much of an answer between two checks.
 _LEAST_BYTES = 64 << 10
 _END_OF_HEADERS = b'\r\n\r\n'
 
 
 class _Flow(flow_control.FlowControl):
-  """Lets nothing more come in while bytes of requests wait for their turn."""
+  """Does not resume reading while unparsed bytes wait."""
 
   def __init__(self, transport: asyncio.Transport, waiting: bytearray):
     super().__init__(transport)
@@ -39,23 +39,23 @@ class _Flow(flow_control.FlowControl):
 
 
 class Protocol(httptools_impl.HttpToolsProtocol):
-  """Bounds what a connection can make the server do, hold and wait for.
+  """Limits the work, memory and time of one connection.
 
-  The parser gets the next request when the one before is answered; until then,
-  what is sent stays in the client's buffers. A connection on which nothing
-  completes for too long ends, and so does one whose client does not read. The
-  parser, unlike h11, does not bound the size of a request; this class does.
+  The parser gets the next request after the previous answer; until then, the
+  client's bytes stay in its own buffers. Connections without a complete request
+  or with a client that does not read are closed after a while. httptools,
+  unlike h11, does not limit the size of a request; this class does.
   """
 
   config: 'Config'
 
   def connection_made(self, transport: Any) -> None:
     super().connection_made(transport)
-    self._waiting = bytearray()  # Not parsed yet.
+    self._waiting = bytearray()  # Bytes that are not parsed yet.
     self.flow = _Flow(transport, self._waiting)
-    # The request that is being answered.
+    # The current request; after its answer, the last one.
     self._running: Optional[httptools_impl.RequestResponseCycle] = None
-    self._num_bytes = 0  # Of the request that comes in.
+    self._num_bytes = 0  # Bytes of the incoming request so far.
     self._in_headers = True
     self._since = time.monotonic()
     self._look_again(None, 0)
@@ -66,7 +66,7 @@ class Protocol(httptools_impl.HttpToolsProtocol):
     self._parse()
 
   def _parse(self) -> None:
-    """Parses what waits up to the end of a request that is not answered."""
+    """Parses waiting bytes up to the end of the first unanswered request."""
     while self._waiting and not self.transport.is_closing():
       if self._is_answering():
         self.flow.pause_reading()
@@ -96,8 +96,8 @@ class Protocol(httptools_impl.HttpToolsProtocol):
     self._in_headers = False
     headers = sum(len(name) + len(value) for name, value in self.headers)
     if len(self.url) + headers > _MAX_HEADER_BYTES:
-      raise ValueError('The headers are too long.')  # Becomes the parser's.
-    # If none of the others was idle, this one is one too many.
+      raise ValueError('The headers are too long.')  # httptools reports it.
+    # True only if `make_room` found no idle connection to drop.
     is_full = len(self.connections) > self.config.max_connections
     self.scope['state'][IS_FULL] = is_full
     super().on_headers_complete()
@@ -112,18 +112,18 @@ class Protocol(httptools_impl.HttpToolsProtocol):
   def on_response_complete(self) -> None:
     self._since = time.monotonic()
     super().on_response_complete()
-    self._running = self.cycle  # No more than one waited.
+    self._running = self.cycle  # At most one request was waiting.
     self._parse()
 
   @property
   def is_idle(self) -> bool:
-    """Whether it waits for its client, to send a request or read an answer."""
+    """Whether the client must act: send a request or read an answer."""
     cycle = self._running
     return cycle is None or cycle.response_complete or self.flow.write_paused
 
   @property
   def use(self) -> tuple[bool, float]:
-    """Its worth: the least is dropped first for another connection."""
+    """Sort key: connections without a request first, then the oldest ones."""
     return self._running is not None, self._since
 
   def _look_again(self, cycle: Any, unread: int) -> None:
@@ -132,7 +132,7 @@ class Protocol(httptools_impl.HttpToolsProtocol):
     )
 
   def _look(self, cycle: Any, unread: int) -> None:
-    """Ends the connection if nothing happened on it since the last look."""
+    """Closes the connection if nothing happened since the last check."""
     now_unread = self.transport.get_write_buffer_size()
     if cycle is self.cycle and self.is_idle:
       if now_unread > max(0, unread - _LEAST_BYTES) and unread:
@@ -147,12 +147,13 @@ class Protocol(httptools_impl.HttpToolsProtocol):
     self._waiting.clear()
     super().connection_lost(exc)
     if self._running is not None and not self._running.response_complete:
-      self._running.disconnected = True  # It may not be the last.
+      # uvicorn marks only the last request, which may be another one.
+      self._running.disconnected = True
       self._running.message_event.set()
 
 
 class Config(uvicorn.Config):
-  """uvicorn's settings, and which connections make room for others."""
+  """uvicorn's settings, and the limit of connections."""
 
   def __init__(
     self,
@@ -165,11 +166,11 @@ class Config(uvicorn.Config):
     self._metrics, self.max_connections = metrics, max_connections
 
   def make_room(self, connections: set[Any]) -> None:
-    """Drops idle connections if there are too many."""
+    """Drops some idle connections if there are too many connections."""
     if len(connections) > self.max_connections:
       idle = [each for each in connections if each.is_idle]
-      # Some at once, so that they are seldom looked for. The newest stay: their
-      # first request may be on its way.
+      # Dropping several at once makes the search rare. The newest ones stay,
+      # because their first request may be on its way.
       some = max(1, self.max_connections // 16)
       number = max(0, min(some, len(idle) - 2 * some))
       for each in sorted(idle, key=lambda each: each.use)[:number]:

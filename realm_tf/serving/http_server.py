@@ -1,7 +1,6 @@
 """The service over HTTP: routes, token, errors and metrics, with Starlette.
 
-Every route is fixed but for a version's number: no path of a request becomes
-the path of a file.
+Only a version's number is variable in a route; no request names a file.
 """
 
 import asyncio
@@ -45,7 +44,7 @@ _HEADERS = {
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 }
-# Headers of an error: after some, part of the body may still come.
+# A connection closes where unread bytes of the body may remain.
 _ERROR_HEADERS = {
   401: {'WWW-Authenticate': 'Bearer'},
   408: {'Connection': 'close'},
@@ -62,7 +61,7 @@ Endpoint = Callable[[requests.Request], Awaitable[responses.Response]]
 def make_app(
   service: service_lib.Service, settings: handlers.Settings
 ) -> applications.Starlette:
-  """Returns the ASGI application of a service."""
+  """Returns the ASGI application."""
   api = handlers.Api(service, settings.token)
 
   def route(path: str, handler: Handler, method: str = 'GET') -> routing.Route:
@@ -107,7 +106,7 @@ def _endpoint(
   service: service_lib.Service,
   settings: handlers.Settings,
 ) -> Endpoint:
-  """Returns `handler` with its token, its limits, its errors, its metrics."""
+  """Returns `handler` with checks of token and limits, errors and metrics."""
 
   async def answer(request: requests.Request) -> dict[str, Any]:
     if request.scope['state'].get(http_connection.IS_FULL):
@@ -136,7 +135,7 @@ def _endpoint(
       response = _error(error.status, error.message)
     except requests.ClientDisconnect:
       response = _error(499, 'The client has gone.')
-    except Exception:  # Clients see no details.
+    except Exception:  # Details go only to the log.
       logging.exception('%s failed.', name)
       response = _error(500, 'The server failed. Its log says why.')
     service.metrics.count(name, str(response.status_code), begun)
@@ -150,7 +149,7 @@ async def _in_time(
   request: requests.Request,
   timeout_secs: float,
 ) -> dict[str, Any]:
-  """Returns the result of `work`, if it is in time and the client waits."""
+  """Returns the result of `work`; RequestError if time or client is gone."""
   result = asyncio.ensure_future(work)
   gone = asyncio.ensure_future(_client_gone(request))
   try:
@@ -167,25 +166,22 @@ async def _in_time(
   finally:
     gone.cancel()
     result.cancel()
-    await asyncio.wait([result])  # It withdraws its questions.
+    await asyncio.wait([result])  # Until its questions are cancelled.
 
 
 async def _client_gone(request: requests.Request) -> None:
-  """Returns when the client has; its body must have been read."""
+  """Returns when the client has disconnected; call it after the body."""
   while (await request.receive())['type'] != 'http.disconnect':
     pass
 
 
 def _plain(
-  path: str, respond: Callable[[], responses.Response], token: str | None = None
+  path: str, respond: Callable[[], responses.Response]
 ) -> routing.Route:
-  """Returns a route that reads nothing of a request and is not counted."""
+  """Returns a route without a token, which ignores the request's content."""
 
   async def endpoint(request: requests.Request) -> responses.Response:
-    try:
-      access.check_token(request.headers.get('authorization'), token)
-    except errors.RequestError as error:
-      return _error(error.status, error.message)
+    del request
     return respond()
 
   return routing.Route(path, endpoint)
@@ -220,7 +216,7 @@ def _unknown(service: service_lib.Service) -> Callable[..., Any]:
 def _json(code: int, content: dict[str, Any]) -> responses.Response:
   try:
     body = orjson.dumps(content)
-  except orjson.JSONEncodeError:  # Lone surrogates have no UTF-8.
+  except orjson.JSONEncodeError:  # orjson refuses lone surrogates.
     text = json.dumps(content, ensure_ascii=False, separators=(',', ':'))
     body = text.encode('utf-8', 'replace')
   headers = {**_HEADERS, **_ERROR_HEADERS.get(code, {})}

@@ -1,9 +1,8 @@
-"""A masked sentence, completed with and without retrieval: Table 3, live.
+"""Completes a masked sentence with and without retrieval: Table 3, live.
 
-  "The [MASK] is ..." -> null block and the best K - 1 -> p(y|z,x) of each block
-
-Without retrieval the encoder reads the null block alone. A block's gain over it
-in log p(y|z,x) is its retrieval utility (Appendix D of Guu et al. 2020).
+Retrieval reads the null block and the best K - 1 blocks; without it the encoder
+reads the null block alone. A block's gain in log p(y|z,x) over the null block
+is its retrieval utility (Appendix D of Guu et al. 2020).
 """
 
 from collections.abc import Sequence
@@ -29,17 +28,14 @@ from realm_tf.rundir import layout
 from realm_tf.text import wordpiece
 
 _NUM_SHOWN = 5  # Likeliest words per mask.
-_WIDTH = 32  # Bodies and queries are cut to a multiple: few shapes to compile.
+_WIDTH = 32  # Lengths of bodies are multiples: few shapes to compile.
 
 
 class Completer:
   """Completes sentences with a pre-trained model.
 
-  Args:
-    model: A model with the EMBEDDER and MASKED_LM parts.
-    retriever: Searches an index of the corpus, which may be older than the
-      model.
-    config: Lengths, and the number of candidates.
+  `model` has the EMBEDDER and MASKED_LM parts; the index of `retriever` may be
+  older.
   """
 
   def __init__(
@@ -58,16 +54,12 @@ class Completer:
     self._score = tf.function(self._scores)
 
   def complete(self, sentence: str) -> dict[str, Any]:
-    """Returns the completions and the candidates, the null block first.
+    """Returns completions and candidates (null block first), or RequestError.
 
-    Args:
-      sentence: A sentence with [MASK] in place of each wordpiece to find.
-
-    Raises:
-      RequestError: It has no mask, too many, or too many wordpieces.
+    `sentence` has a [MASK] for each missing wordpiece.
     """
     ids = self._parse(sentence)
-    # K, the null block included.
+    # K, with the null block.
     number = min(
       self._config.pretraining.num_candidates, self._table.num_blocks + 1
     )
@@ -81,7 +73,8 @@ class Completer:
       lengths.title_tokens,
       max(lengths.joint_tokens, lengths.block_tokens),
     )
-    positions = np.flatnonzero(ids == self._tokenizer.mask_id) + 1  # [CLS].
+    # [CLS] moves all positions by 1.
+    positions = np.flatnonzero(ids == self._tokenizer.mask_id) + 1
     scores, log_probs = self._score(
       tf.constant(sampling.pad_rows([ids], lengths.query_tokens)),
       tf.constant(positions[None], tf.int32),
@@ -93,24 +86,23 @@ class Completer:
     )
 
   def _parse(self, sentence: str) -> np.ndarray:
-    """Returns wordpieces with the masks, int32 [L]."""
+    """Returns the sentence's wordpieces and masks, int32 [L]."""
     parts = sentence.split(wordpiece.MASK)
     num_masks, most = len(parts) - 1, self._config.lengths.max_masked
     if not 1 <= num_masks <= most:
       raise errors.RequestError(
         f'A sentence must have 1 to {most} {wordpiece.MASK}, one for each '
-        f'wordpiece to find. Got {num_masks}.'
+        f'missing wordpiece. Found {num_masks}.'
       )
     mask = np.array([self._tokenizer.mask_id], np.int32)
     pieces = []
     for part in self._tokenizer.token_ids_batch(parts):
       pieces += [part, mask]
     ids = np.concatenate(pieces[:-1]).astype(np.int32)
-    # [CLS] and [SEP] take two.
-    longest = self._config.lengths.query_tokens - 2
+    longest = self._config.lengths.query_tokens - 2  # Without [CLS] and [SEP].
     if len(ids) > longest:
       raise errors.RequestError(
-        f'A sentence may have {longest} wordpieces. Got {len(ids)}.'
+        f'A sentence must have at most {longest} wordpieces. Found {len(ids)}.'
       )
     return ids
 
@@ -184,7 +176,7 @@ class Completer:
     return {'block_id': block_id, 'title': title, 'text': text}
 
   def _likeliest(self, log_probs: np.ndarray) -> Sequence[Any]:
-    """Returns the likeliest wordpieces of each mask, from [M, V]."""
+    """Returns the likeliest wordpieces of each mask; `log_probs` are [M, V]."""
     best = np.argsort(-log_probs, axis=-1, kind='stable')[:, :_NUM_SHOWN]
     return [
       [
@@ -199,11 +191,7 @@ class Completer:
 
 
 def load(pretrained_dir: str, corpus_dir: str) -> Completer:
-  """Opens a run directory of pre-training that has an index of the corpus.
-
-  Raises:
-    UserError: Something is missing, damaged, or does not belong together.
-  """
+  """Opens a pre-training run with an index of the corpus, or UserError."""
   table = block_table.BlockTable.open(corpus_dir)
   opened = model_files.open_model(
     pretrained_dir,
@@ -213,15 +201,15 @@ def load(pretrained_dir: str, corpus_dir: str) -> Completer:
   )
   if opened.newest_index is None:
     raise errors.UserError(
-      '--pretrained_dir must hold an index to search. Found none in '
+      '--pretrained_dir must contain an index. Found none in '
       f'{layout.index_root(pretrained_dir)}. Run bin.refresh_index --once.'
     )
   config, tokenizer = opened.config, opened.tokenizer
   index = storage.load(
     opened.newest_index.path, table.manifest['corpus_fingerprint']
   )
-  # Queries of an index are embedded with its own parameters; p(z|x) is then
-  # computed with the current ones, as in training.
+  # As in training, the index's own parameters embed the queries of a search,
+  # and the current parameters give p(z|x).
   older = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
   model_files.load_version(older, index.path)
   retriever = retrieval_layer.over_model(

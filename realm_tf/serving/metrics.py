@@ -1,4 +1,4 @@
-"""Counts requests, batches and versions for Prometheus (GET /metrics)."""
+"""The server's metrics for Prometheus (GET /metrics)."""
 
 from collections.abc import Callable
 import time
@@ -17,7 +17,7 @@ class Metrics:
   """Counters of the server, and the resources of its process."""
 
   def __init__(self) -> None:
-    # Not the global registry: a program may have several servers.
+    # An own registry allows several servers in one process.
     self._registry = prometheus_client.CollectorRegistry()
     self.requests = prometheus_client.Counter(
       'realm_requests',
@@ -45,23 +45,22 @@ class Metrics:
     )
     self.drops = prometheus_client.Counter(
       'realm_dropped_connections',
-      'Connections that were dropped: idle for others, slow to read.',
+      'Dropped connections: idle ones to make room, and slow readers.',
       ['client'],
       registry=self._registry,
     )
     prometheus_client.ProcessCollector(registry=self._registry)
 
   def count(self, route: str, code: str, begun: float) -> None:
-    """Counts a request that began at `begun` of `time.monotonic`."""
+    """Counts a request that began at `begun`, from `time.monotonic`."""
     self.requests.labels(route, code).inc()
     self.request_seconds.observe(time.monotonic() - begun)
 
   def add_gauge(self, name: str, about: str, read: Callable[[], float]) -> None:
-    """Adds a number that is read at each GET /metrics."""
+    """Adds a number that every GET /metrics reads again."""
     prometheus_client.Gauge(
       f'realm_{name}', about, registry=self._registry
     ).set_function(read)
 
   def text(self) -> bytes:
-    """Returns everything in Prometheus' text format 0.0.4."""
     return prometheus_client.generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""Keeps a log short: the same line once a minute, with how often it came."""
+"""Keeps the log short: writes repeated lines at most once a minute."""
 
 from collections.abc import Callable
 import logging
@@ -10,11 +10,11 @@ from absl import logging as absl_logging
 from realm_tf.serving import metrics as metrics_lib
 
 _SECS = 60.0
-_MOST_LINES = 8  # Of a place in the code, in a minute.
+_MOST_LINES = 8  # Most lines from one place in the code in a minute.
 
 
 class _Minute:
-  """What a place in the code wrote since a moment, and how often in vain."""
+  """The lines from one place in the code since `begun`, and dropped ones."""
 
   def __init__(self, begun: float, *said: str):
     self.begun, self.said, self.dropped = begun, set(said), 0
@@ -23,10 +23,8 @@ class _Minute:
 class OnceAMinute(logging.Filter):
   """Drops warnings and errors that were written in the last minute.
 
-  The first one of a place in the code has its traceback; the others are lines.
-
-  Attributes:
-    num_dropped: Lines that were dropped so far.
+  The first error of a place in the code keeps its traceback; later ones are one
+  line each. `num_dropped` counts dropped lines.
   """
 
   def __init__(self, clock: Callable[[], float] = time.monotonic):
@@ -46,7 +44,7 @@ class OnceAMinute(logging.Filter):
       return True
     minute = self._places[place]
     if now >= minute.begun + _SECS:
-      before = f' ({minute.dropped} more before.)'
+      before = f' ({minute.dropped} more dropped.)'
       minute = self._places[place] = _Minute(now)
     cause = f' {kind.__name__}: {error}' if kind else ''
     record.msg = text + cause + before
@@ -60,9 +58,9 @@ class OnceAMinute(logging.Filter):
 
 
 def install(metrics: metrics_lib.Metrics) -> None:
-  """Makes the log of this process short; what is dropped is counted."""
+  """Shortens the log of this process; a metric counts the dropped lines."""
   short = OnceAMinute()
-  # OpenVINO takes absl's handler away.
+  # OpenVINO removes absl's handler.
   logging.getLogger().handlers.clear()
   absl_logging.use_absl_handler()
   absl_logging.get_absl_handler().addFilter(short)

@@ -1,6 +1,6 @@
-"""The body of a request -> a JSON object, and texts that are safe to work on.
+"""The body of a request -> a JSON object and checked texts.
 
-A client's mistake becomes a RequestError with its HTTP status.
+A client's mistake raises RequestError with its HTTP status.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Optional
 from realm_tf import errors
 from realm_tf import json_text
 
-# Bytes of a body that is too large which are still read, and thrown away: a
-# client that is cut off while it sends would not read the answer.
+# A body that is too large is read and dropped up to this size, because a client
+# reads the reply only after it has sent the body.
 _MOST_DRAINED = 16 << 20
 _MAX_DEPTH = 8
 _KINDS: dict[type, str] = {
@@ -23,12 +23,12 @@ _KINDS: dict[type, str] = {
   type(None): 'null',
 }
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
-# Of controls, only what separates words.
+# Control characters but for tab, line feed and carriage return.
 _CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]')
 
 
 class Limits(NamedTuple):
-  """Most questions in a request, and most characters in each of its texts."""
+  """Most questions in a request, and most characters in a text."""
 
   questions: int = 128
   characters: int = 4096
@@ -40,21 +40,22 @@ async def read(
   at_most: int,
   timeout_secs: float,
 ) -> bytes:
-  """Returns a body of `at_most` bytes that comes within `timeout_secs`.
+  """Returns the whole body.
 
   Args:
-    parts: The body's parts, as they come in.
-    declared: The Content-Length header, if there is one.
+    parts: The body's parts, as they arrive.
+    declared: The Content-Length header, if any.
+    at_most: Largest size in bytes.
 
   Raises:
-    RequestError: 413 if it is too large, 408 if it does not come.
+    RequestError: 413, the body is too large; 408, it is not complete in time.
   """
   body, size = [], 0
   too_large = errors.RequestError(
-    f'The body may have {at_most} bytes. It has more.', status=413
+    f'The body must have at most {at_most} bytes. Found more.', status=413
   )
   if declared is not None and int(declared) > _MOST_DRAINED:
-    raise too_large  # HTTP's parser took the number for one.
+    raise too_large
 
   async def gather() -> None:
     nonlocal size
@@ -69,7 +70,7 @@ async def read(
     await asyncio.wait_for(gather(), timeout_secs)
   except asyncio.TimeoutError as error:
     raise errors.RequestError(
-      f'The body must come within {timeout_secs:g} seconds.', status=408
+      f'The body must arrive within {timeout_secs:g} seconds.', status=408
     ) from error
   if size > at_most:
     raise too_large
@@ -77,9 +78,9 @@ async def read(
 
 
 def parse_json(body: bytes) -> dict[str, Any]:
-  """Returns the JSON object of a body; RequestError if it has none."""
+  """Returns the JSON object in a body, or RequestError."""
   if not body.strip():
-    raise errors.RequestError('The body must be a JSON object. It is empty.')
+    raise errors.RequestError('The body must be a JSON object. Found no body.')
   _check_depth(body)
   try:
     parsed = json_text.parse(body, 'The body', '')
@@ -87,20 +88,22 @@ def parse_json(body: bytes) -> dict[str, Any]:
     raise errors.RequestError(str(error)) from error
   if not isinstance(parsed, dict):
     raise errors.RequestError(
-      f'The body must be a JSON object. Got {kind_of(parsed)}.'
+      f'The body must be a JSON object. Found {kind_of(parsed)}.'
     )
   return parsed
 
 
 def check_text(text: Any, what: str, characters: int) -> str:
-  """Returns `text` if it is a clean string; else RequestError about `what`."""
+  """Returns `text` if it is a valid string; `what` names it in RequestError."""
   if not isinstance(text, str):
-    raise errors.RequestError(f'{what} must be a string. Got {kind_of(text)}.')
+    raise errors.RequestError(
+      f'{what} must be a string. Found {kind_of(text)}.'
+    )
   if not text.strip():
     raise errors.RequestError(f'{what} must not be empty.')
   if len(text) > characters:
     raise errors.RequestError(
-      f'{what} may have {characters} characters. Got {len(text)}.'
+      f'{what} must have at most {characters} characters. Found {len(text)}.'
     )
   if _CONTROLS.search(text):
     raise errors.RequestError(f'{what} must not have control characters.')
@@ -108,7 +111,7 @@ def check_text(text: Any, what: str, characters: int) -> str:
 
 
 def kind_of(value: Any) -> str:
-  """Returns what JSON calls the type of `value`, for error messages."""
+  """Returns JSON's name of a value's type, for error messages."""
   return _KINDS.get(type(value), 'a number')
 
 

@@ -1,7 +1,4 @@
-"""The model that the server answers with: found, opened, warmed and swapped.
-
-model directory -> `load` -> answerer, edits -> `live`: newer ones in its place
-"""
+"""Finds, opens, warms and swaps the model of the server."""
 
 import functools
 from typing import Any, NamedTuple, Optional
@@ -18,12 +15,9 @@ from realm_tf.rundir import versions
 
 
 class Versions(NamedTuple):
-  """The newest versions in a model directory.
+  """Steps of the newest parameters and index of a model.
 
-  Attributes:
-    params_step: Step of the newest parameters; -1 if there are none.
-    index_step: Step of the newest index; -1 if there is none, or if it is an
-      index that stays the same.
+  A step is -1 where there is no version, or where the index is fixed.
   """
 
   params_step: int
@@ -31,13 +25,7 @@ class Versions(NamedTuple):
 
 
 class ServedModel(NamedTuple):
-  """A model to answer with.
-
-  Attributes:
-    answerer: An answerer with a reader.
-    edits: Changed texts and documents; None if neither may be changed.
-    can_edit: Whether the page may change texts.
-  """
+  """A model with a reader; `edits` is None if nothing may be changed."""
 
   answerer: answerer_lib.Answerer
   edits: Optional[edited_corpus.EditedCorpus]
@@ -48,8 +36,8 @@ def newest(model_dir: str, index_dir: Optional[str] = None) -> Versions:
   """Returns the newest versions.
 
   Args:
-    index_dir: An index version, which stays the same, or a directory of them;
-      by default the model directory's own.
+    index_dir: A fixed index version, or a directory of versions; by default
+      the model directory's own.
   """
   params = versions.newest(layout.params_root(model_dir))
   index = None
@@ -67,20 +55,22 @@ def load(
   is_live: bool = False,
   build_sparse: loading.SparseBuilder = bm25.over_table,
 ) -> ServedModel:
-  """Opens a model and warms it; see `loading.load_answerer`.
+  """Opens a model and warms it.
 
   Args:
+    allow_edits: Whether the page may change texts.
     is_live: Whether documents may be added and removed.
-    build_sparse: See `loading.answerer_of`; one that keeps what it built saves
-      the work when the next model of the same corpus is loaded.
+    build_sparse: Makes BM25 over the corpus; it may return the same object for
+      the next model.
 
   Raises:
-    UserError: See `loading.load_answerer`; or it has no reader.
+    UserError: The model has no reader, or a part is missing, damaged or of
+      another model.
   """
   if is_live and choices.sparse_weight:
     raise errors.UserError(
-      '--documents_log must be without --sparse_weight: BM25 does not know '
-      f'added documents. Found {choices.sparse_weight:g}. Leave one out.'
+      '--documents_log must be without --sparse_weight, because BM25 does not '
+      f'find added documents. Found {choices.sparse_weight:g}. Remove one flag.'
     )
   loaded = loading.load(model_dir, corpus_dir, index_dir)
   edits = None
@@ -101,12 +91,7 @@ def live(
   index_dir: Optional[str] = None,
   **options: Any,
 ) -> hot_swap.HotSwap[Versions, ServedModel]:
-  """Loads a model that newer versions may replace.
-
-  Args:
-    index_dir: See `newest`.
-    **options: Further arguments of `load`.
-  """
+  """Loads a model that newer versions may replace; arguments as for `load`."""
   build_sparse = bm25.KeptOverTable()
   swap: hot_swap.HotSwap[Versions, ServedModel] = hot_swap.HotSwap(
     functools.partial(newest, model_dir, index_dir),
@@ -122,7 +107,7 @@ def live(
 
 
 def _warm(answerer: answerer_lib.Answerer) -> None:
-  """Answers a question at each batch size that a searcher may compile for."""
+  """Answers one batch of each size that a searcher may compile for."""
   full = answerer.finetuning.eval_batch_size
   question = ' '.join(answerer.table.titles([0])) or '?'
   sizes = [1 << power for power in range(full.bit_length())]

@@ -1,8 +1,7 @@
-"""The server without HTTP: questions in, futures out.
+"""The server without HTTP: it returns a future answer for each question.
 
-questions -> batcher -> the one thread that answers -> model in use -> futures
-changes of the corpus -> `live.writer` -> between two batches
-newer versions -> `check` -> between two batches
+One thread answers all questions. Changes of the corpus (`live.writer`) and
+newer versions (`check`) come into use between two batches.
 """
 
 from collections.abc import Sequence
@@ -27,23 +26,20 @@ from realm_tf.serving import metrics as metrics_lib
 from realm_tf.serving import request_body
 from realm_tf.serving import served_model
 
-# So long after an answer, changes of the corpus still wait for other changes.
-_BUSY_SECS = 0.1
+_BUSY_SECS = 0.1  # The server counts as busy for this time after an answer.
 Live = hot_swap.HotSwap[served_model.Versions, served_model.ServedModel]
 
 
 class Service:
-  """Answers questions with a model that may be replaced meanwhile.
+  """Answers questions with a model that newer versions may replace.
 
   Args:
-    live: The model, loaded.
-    log: Log of live documents, which are added again at once; closed at the
-      end. None if there are none.
-    completer: Completes masked sentences, if it is given.
-    top_k: Evidence per answer; None for all blocks that are read.
-    batch_size: Questions answered together; None for the config's
-      `eval_batch_size`, 1 for one after the other.
-    queue_size: Questions that may wait.
+    live: The loaded model.
+    log: Log of live documents, which are added again at once. `close` closes
+      it. None: no documents can be added.
+    top_k: Evidence per answer; None: all blocks that are read.
+    batch_size: Most questions in a batch; None: the config's `eval_batch_size`.
+    queue_size: Most waiting questions.
 
   Attributes:
     writer: Changes the corpus; None if the model has no edits.
@@ -66,7 +62,7 @@ class Service:
     self.metrics = metrics or metrics_lib.Metrics()
     self.completer = completer
     self._answering = threading.Lock()
-    self._busy_until = 0.0  # By the clock that never goes back.
+    self._busy_until = 0.0  # A time of time.monotonic.
     self._watcher: Optional[watcher.Watcher] = None
     edits = live.current.edits
     self.writer: Optional[writer_lib.Writer] = None
@@ -106,18 +102,17 @@ class Service:
 
   @property
   def top_k(self) -> int:
-    """Evidence of each answer."""
+    """Number of blocks of evidence per answer."""
     num_read = self._live.current.answerer.num_read
     return min(self._top_k or num_read, num_read)
 
   @property
   def can_edit(self) -> bool:
-    """Whether the page may change texts."""
     return self._live.current.can_edit and self.writer is not None
 
   @property
   def num_blocks(self) -> int:
-    """Blocks that can be found."""
+    """Number of blocks that a search can find."""
     if self.writer is not None:
       return self.writer.edits.num_blocks
     return self._live.current.answerer.table.num_blocks
@@ -125,25 +120,24 @@ class Service:
   def ask(self, questions: Sequence[str]) -> list[concurrent.futures.Future]:
     """Returns a future `answer.Answer` for each question.
 
-    Raises:
-      RequestError: 429, too many questions wait; 503, the server ends.
+    Raises RequestError: 429 if the queue is full, 503 after `close`.
     """
     return self._batcher.submit(questions)
 
   def complete(
     self, completer: masked_sentence.Completer, sentence: str
   ) -> list[concurrent.futures.Future]:
-    """Returns the future completion of a masked sentence; raises as `ask`."""
+    """Returns the future completion of a sentence; the same errors as `ask`."""
     return self._batcher.submit(
       [functools.partial(completer.complete, sentence)]
     )
 
   def watch(self, poll_secs: float) -> None:
-    """Begins to `check` every `poll_secs` seconds, until `close`."""
+    """Starts a thread that calls `check` every `poll_secs` until `close`."""
     self._watcher = watcher.Watcher(self.check, poll_secs)
 
   def check(self) -> bool:
-    """Swaps to a newer version, if there is one; returns whether it did."""
+    """Swaps to a newer version; returns False if there is none."""
     refused = self._live.refused
     newer = self._live.find_newer()
     if newer is None:
@@ -157,13 +151,13 @@ class Service:
     else:
       swap()
     self._live.free()
-    gc.collect()  # A model is a web of objects that point at each other.
-    logging.info('Uses %s from now on.', self._live.version)
+    gc.collect()  # A model has cycles of references.
+    logging.info('Swapped to %s.', self._live.version)
     self.metrics.swaps.labels('loaded').inc()
     return True
 
   def close(self) -> None:
-    """Takes no more questions, answers those that wait, and ends."""
+    """Refuses new questions and returns after all waiting ones are answered."""
     if self._watcher is not None:
       self._watcher.close()
     if self.writer is not None:
@@ -181,7 +175,7 @@ class Service:
       except Exception:
         if len(questions) == 1:
           raise
-        # A question that breaks the model must not fail its whole batch.
+        # A question that fails must not fail its whole batch.
         return [_answer_or_error(answerer, question) for question in questions]
       finally:
         self._busy_until = time.monotonic() + _BUSY_SECS

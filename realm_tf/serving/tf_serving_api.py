@@ -1,13 +1,10 @@
-"""TensorFlow Serving's REST API: what comes in and what goes out.
+"""TensorFlow Serving's REST API: requests -> questions, answers -> replies.
 
-  {"instances": ["who ...?", ...]}         -> questions, by rows
-  {"inputs": {"questions": ["who ...?"]}}  -> questions, by columns
-  answers            -> {"predictions": [{...}, ...]} or {"outputs": {...}}
-  a version's number -> its status, its metadata
+  {"instances": ["who ...?", ...]}         -> {"predictions": [{...}, ...]}
+  {"inputs": {"questions": ["who ...?"]}}  -> {"outputs": {...}}
 
-Forms and codes are TensorFlow Serving's; names and types are those of the
-SavedModel of bin.export: a client of one server needs no change for the other
-(https://www.tensorflow.org/tfx/serving/api_rest).
+Names and types agree with the SavedModel of bin.export, so clients can change
+servers (https://www.tensorflow.org/tfx/serving/api_rest).
 """
 
 import base64
@@ -28,7 +25,7 @@ from realm_tf.serving import request_body
 SIGNATURE = 'serving_default'
 INPUT = 'questions'
 MODEL_NAME = 'realm'
-# Names and types of the outputs per answer, [B], and per evidence, [B, top_k].
+# Outputs per answer, [B], and per block of evidence, [B, top_k].
 ANSWER_OUTPUTS = {
   'answers': 'DT_STRING',
   'scores': 'DT_FLOAT',
@@ -46,32 +43,30 @@ EVIDENCE_OUTPUTS = {
   'retrieval_probabilities': 'DT_FLOAT',
 }
 OUTPUTS = {**ANSWER_OUTPUTS, **EVIDENCE_OUTPUTS}
-# Stands for missing evidence, in the order of EVIDENCE_OUTPUTS.
+# Missing evidence, in the order of EVIDENCE_OUTPUTS.
 _NO_EVIDENCE = (-1, '', '', 0, 0, '', exclusion.NO_SCORE, 0.0)
 
 
 class Predict(NamedTuple):
-  """A parsed request.
-
-  Attributes:
-    questions: At least one.
-    by_rows: Whether it came as "instances", and is answered so.
-  """
+  """A request; `by_rows` if it has "instances", not "inputs"."""
 
   questions: list[str]
   by_rows: bool
 
 
 def parse_predict(body: bytes, limits: request_body.Limits) -> Predict:
-  """Returns the questions of a :predict request; RequestError if it is bad."""
+  """Returns the questions of a :predict request, or RequestError."""
   request = request_body.parse_json(body)
   unknown = set(request) - {'signature_name', 'instances', 'inputs'}
   if unknown:
-    raise errors.RequestError(f'Unknown key {_shown(min(unknown))}.')
+    raise errors.RequestError(
+      'The keys must be "signature_name", "instances" or "inputs". Found '
+      f'{_shown(min(unknown))}.'
+    )
   signature = request.get('signature_name', SIGNATURE)
   if signature not in (SIGNATURE, ''):
     raise errors.RequestError(
-      f'The signature is "{SIGNATURE}". Got {_shown(signature)}.'
+      f'The signature must be "{SIGNATURE}". Found {_shown(signature)}.'
     )
   if ('instances' in request) == ('inputs' in request):
     raise errors.RequestError(
@@ -95,12 +90,13 @@ def parse_predict(body: bytes, limits: request_body.Limits) -> Predict:
 def check_questions(
   questions: Sequence[Any], limits: request_body.Limits
 ) -> list[str]:
-  """Returns questions that can be answered; RequestError if one cannot."""
+  """Returns the questions if all are within the limits, or RequestError."""
   if not questions:
-    raise errors.RequestError('A request must have questions. It has none.')
+    raise errors.RequestError('A request must have questions. Found none.')
   if len(questions) > limits.questions:
     raise errors.RequestError(
-      f'A request may have {limits.questions} questions. Got {len(questions)}.',
+      f'A request must have at most {limits.questions} questions. Found '
+      f'{len(questions)}.',
       status=413,
     )
   return [
@@ -112,7 +108,7 @@ def check_questions(
 def format_predict(
   answers: Sequence[answer_lib.Answer], by_rows: bool, top_k: int
 ) -> dict[str, Any]:
-  """Returns the reply: `top_k` evidence per answer, -1 where it is missing."""
+  """Returns the reply, with `top_k` blocks of evidence per answer."""
   rows = [_row(answer, top_k) for answer in answers]
   if by_rows:
     return {'predictions': rows}
@@ -155,7 +151,7 @@ def metadata(version: int, top_k: int) -> dict[str, Any]:
 
 
 def signature(top_k: int) -> meta_graph_pb2.SignatureDef:
-  """Returns the model's one signature, as its SavedModel has it."""
+  """Returns the signature of the model's SavedModel."""
   found = meta_graph_pb2.SignatureDef(method_name='tensorflow/serving/predict')
   _fill(found.inputs[INPUT], f'{SIGNATURE}_{INPUT}:0', 'DT_STRING', [-1])
   # A SavedModel numbers its outputs in the order of their names.
@@ -196,19 +192,21 @@ def _row(answer: answer_lib.Answer, top_k: int) -> dict[str, Any]:
 
 
 def _named(value: Any) -> Any:
-  """Returns the input's value: given alone, or under its name."""
+  """Returns the value of {"questions": value}; other values unchanged."""
   if not isinstance(value, dict) or set(value) == {'b64'}:
     return value
   if set(value) != {INPUT}:
     found = ', '.join(_shown(name) for name in sorted(value)[:3]) or 'none'
-    raise errors.RequestError(f'The one input is "{INPUT}". Got {found}.')
+    raise errors.RequestError(
+      f'The input must be "{INPUT}" alone. Found {found}.'
+    )
   return value[INPUT]
 
 
 def _list(value: Any, what: str) -> list[Any]:
   if not isinstance(value, list):
     raise errors.RequestError(
-      f'{what} must be a list. Got {request_body.kind_of(value)}.'
+      f'{what} must be a list. Found {request_body.kind_of(value)}.'
     )
   if not value:
     raise errors.RequestError(f'{what} must not be empty.')
@@ -216,7 +214,7 @@ def _list(value: Any, what: str) -> list[Any]:
 
 
 def _decoded(value: Any) -> str:
-  """Returns the text of {"b64": value}, TensorFlow Serving's way for bytes."""
+  """Returns the text of {"b64": value}, TensorFlow Serving's form of bytes."""
   try:
     return base64.b64decode(value, validate=True).decode('utf-8')
   except (TypeError, ValueError, binascii.Error) as error:
@@ -226,5 +224,5 @@ def _decoded(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-  """Returns a short, printable form of what a client sent."""
+  """Returns a short, printable form of a client's value."""
   return json.dumps(value)[:40]

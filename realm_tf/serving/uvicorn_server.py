@@ -1,7 +1,7 @@
-"""Runs the application with uvicorn until a signal ends it.
+"""Runs the application with uvicorn until SIGTERM or Ctrl-C.
 
-After SIGTERM or Ctrl-C it answers the requests that have begun and takes no new
-connection. A second signal ends it at once.
+The server then answers running requests and refuses new connections. A second
+signal ends it at once.
 """
 
 import asyncio
@@ -21,19 +21,19 @@ from realm_tf.serving import http_connection
 from realm_tf.serving import metrics as metrics_lib
 
 _IDLE_SECS = 10
-_DRAIN_SECS = 60  # Longest wait for requests that have begun.
+_DRAIN_SECS = 60  # Longest wait for running requests.
 _MAX_CONNECTIONS = 512
-_OTHER_FILES = 256  # Of the model, the corpus and gRPC.
-_WANTED_FILES = 4096
+_OTHER_FILES = 256  # Open files of the model, the corpus and gRPC.
+_BEST_FILES = 4096  # Limit of open files that the server sets if it may.
 _BACKLOG = 128
 
 
 class Server(uvicorn.Server):
-  """Serves on a socket; `should_exit` set ends it gracefully.
+  """An HTTP server; setting `should_exit` ends it gracefully.
 
   Args:
     idle_secs: Longest time without a complete request on a connection.
-    max_connections: By default, as many as the process can have.
+    max_connections: By default, the most that the limit of open files allows.
   """
 
   def __init__(
@@ -66,13 +66,13 @@ class Server(uvicorn.Server):
 
   @contextlib.contextmanager
   def capture_signals(self) -> Iterator[None]:
-    """Ends on signals and, unlike uvicorn, does not raise them again."""
+    """Shuts down on signals; uvicorn's method also raises them again."""
     try:
       before = {
         number: signal.signal(number, self.handle_exit)
         for number in (signal.SIGINT, signal.SIGTERM)
       }
-    except ValueError:  # Tests serve in another thread, where none arrive.
+    except ValueError:  # Tests serve in another thread, which gets no signal.
       before = {}
     try:
       yield
@@ -81,7 +81,7 @@ class Server(uvicorn.Server):
         signal.signal(number, handler)
 
   def serve_on(self, listener: socket.socket) -> None:
-    """Serves until a signal, or `should_exit`, ends it."""
+    """Serves until a signal or `should_exit`."""
 
     async def serve() -> None:
       loop = asyncio.get_running_loop()
@@ -96,35 +96,31 @@ class Server(uvicorn.Server):
 
 
 def _most_connections() -> int:
-  """Lets the process open more files, if it may; returns what they allow."""
+  """Raises the limit of open files; returns how many connections it allows."""
   files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-  wanted = _WANTED_FILES if most < 0 else min(most, _WANTED_FILES)
-  if 0 <= files < wanted:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
-    files = wanted
-  room = files - _OTHER_FILES - 2 * _BACKLOG if files >= 0 else _WANTED_FILES
+  best = _BEST_FILES if most < 0 else min(most, _BEST_FILES)
+  if 0 <= files < best:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (best, most))
+    files = best
+  room = files - _OTHER_FILES - 2 * _BACKLOG if files >= 0 else _BEST_FILES
   return max(_BACKLOG // 4, min(room, _MAX_CONNECTIONS))
 
 
 def listen(host: str, port: int) -> socket.socket:
-  """Returns a socket that listens; port 0 takes a free one.
-
-  Raises:
-    UserError: The address cannot be listened at.
-  """
+  """Returns a listening socket, or UserError; port 0 takes a free port."""
   try:
     family, kind, protocol, _, address = socket.getaddrinfo(
       host, port, type=socket.SOCK_STREAM
     )[0]
-    # `protocol` tells asyncio that this is TCP. Without it, an answer's body
-    # waits 40 ms for the client to confirm its headers.
+    # `protocol` lets asyncio set TCP_NODELAY. Without it, an answer's body
+    # waits 40 ms for the client to confirm the headers.
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(address)
     listener.listen(_BACKLOG)
   except (OSError, OverflowError) as error:
     raise errors.UserError(
-      f'--host and --port must be an address to listen at. {host}:{port} is '
-      f'not: {error}. Choose another --port.'
+      f'--host and --port must be a free address. Found {host}:{port}: '
+      f'{error}. Choose another --port.'
     ) from error
   return listener

@@ -17,17 +17,17 @@ class AccessTest(parameterized.TestCase):
   @parameterized.parameters(
     b'', b'short', b'0123456789 abcdef', b'\xff' * 20, b'x' * 5000
   )
-  def test_what_is_no_token(self, content):
+  def test_wrong_tokens_are_refused(self, content):
     path = self.create_tempfile(content=content, mode='wb').full_path
     with self.assertRaisesRegex(errors.UserError, '--token_file must'):
       access.read_token(path)
 
-  def test_what_is_no_file(self):
+  def test_unreadable_files_are_refused(self):
     folder = self.create_tempdir().full_path
     pipe = os.path.join(folder, 'pipe')
     os.mkfifo(pipe)
     for path in (folder, pipe, '/dev/zero', '/no/such/file'):
-      with self.assertRaisesRegex(errors.UserError, 'that can be read'):
+      with self.assertRaisesRegex(errors.UserError, 'readable text file'):
         access.read_token(path)
 
   @parameterized.parameters(
@@ -40,10 +40,10 @@ class AccessTest(parameterized.TestCase):
     ('text/plain', 'localhost', 415),
     ('', 'localhost', 415),
   )
-  def test_a_foreign_page_may_not_change_texts(self, kind, host, status):
+  def test_pages_of_other_sites_may_not_change_texts(self, kind, host, status):
     headers = {'content-type': kind, 'host': host}
     if status == 403:
-      access.check_writer(headers, 'a token')  # No foreign page has it.
+      access.check_writer(headers, 'a token')  # Other sites have no token.
     if status is None:
       access.check_writer(headers, None)
     else:

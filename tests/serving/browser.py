@@ -1,6 +1,6 @@
 """Headless Chromium, driven over the DevTools protocol's pipe.
 
-Messages are JSON with a zero byte behind: no port, no WebSocket, no package.
+Messages are JSON followed by a zero byte, so no package is needed.
 """
 
 import base64
@@ -12,7 +12,7 @@ import subprocess
 import time
 from typing import Any, Optional
 
-# What axe-core finds, as one line each: rule, what is wrong, where.
+# The faults that axe-core finds, one line each: rule, fault, elements.
 _AXE = """axe.run().then((found) => found.violations.map((each) =>
   `${each.id}: ${each.help}: ` +
   each.nodes.map((node) => node.target.join(' ')).join(', ')))"""
@@ -22,23 +22,18 @@ _KEYS = {'Tab': 9, 'Enter': 13, 'Escape': 27}
 
 
 def find() -> Optional[str]:
-  """Returns the path of $REALM_CHROMIUM or of an installed one, or None."""
+  """Returns the path in $REALM_CHROMIUM, or of an installed Chromium."""
   given = os.environ.get('REALM_CHROMIUM')
   return given or next(filter(None, map(shutil.which, _NAMES)), None)
 
 
 def find_axe() -> Optional[str]:
-  """Returns the path of axe-core's script, $REALM_AXE, or None."""
+  """Returns the path of axe-core's script in $REALM_AXE."""
   return os.environ.get('REALM_AXE') or None
 
 
 class Browser:
-  """One page of a browser.
-
-  Args:
-    path: Of Chromium.
-    profile_dir: An empty directory.
-  """
+  """One page of the Chromium at `path`; `profile_dir` is an empty directory."""
 
   def __init__(self, path: str, profile_dir: str):
     self._number = 0
@@ -48,12 +43,12 @@ class Browser:
     self._from, from_browser = os.pipe()
     self._process = subprocess.Popen(
       [
-        # 3 and 4, where the browser looks; whatever numbers the pipes have.
+        # The browser uses file descriptors 3 and 4.
         *('bash', '-c', 'exec 3<&"$0" 4>&"$1"; shift; exec "$@"'),
         *(str(to_browser), str(from_browser), path),
         *('--headless=new', '--no-sandbox', '--disable-gpu'),
         *('--disable-dev-shm-usage', '--hide-scrollbars', '--no-first-run'),
-        # It asks nothing but the pages it is shown.
+        # The browser sends no requests of its own.
         *('--disable-background-networking', '--disable-component-update'),
         *('--remote-debugging-pipe', f'--user-data-dir={profile_dir}'),
         'about:blank',
@@ -72,7 +67,7 @@ class Browser:
       self.send(f'{domain}.enable')
 
   def send(self, method: str, **params: Any) -> dict[str, Any]:
-    """Sends a command and returns its result."""
+    """Sends a command of the protocol; returns its result."""
     self._number += 1
     message = {'id': self._number, 'method': method, 'params': params}
     if self._session:
@@ -85,7 +80,7 @@ class Browser:
     return reply['result']
 
   def show(self, url: str, width: int, height: int, scheme: str) -> None:
-    """Opens a page in a window of this size, 'light' or 'dark'."""
+    """Opens a page in a window; `scheme` is 'light' or 'dark'."""
     self.send(
       'Emulation.setDeviceMetricsOverride',
       **{'width': width, 'height': height, 'deviceScaleFactor': 1},
@@ -102,7 +97,7 @@ class Browser:
     self.wait('document.readyState === "complete"')
 
   def evaluate(self, expression: str) -> Any:
-    """Returns the value of an expression of JavaScript."""
+    """Returns the value of a JavaScript expression."""
     result = self.send(
       'Runtime.evaluate',
       expression=expression,
@@ -114,7 +109,7 @@ class Browser:
     return result['result'].get('value')
 
   def wait(self, expression: str) -> Any:
-    """Returns the first true value of an expression."""
+    """Evaluates an expression until it is true; returns its value."""
     deadline = time.monotonic() + _TIMEOUT_SECS
     while not (value := self.evaluate(expression)):
       if time.monotonic() > deadline:
@@ -122,7 +117,7 @@ class Browser:
     return value
 
   def violations(self) -> list[str]:
-    """Returns what axe-core finds wrong with the page, if it is there."""
+    """Returns the faults that axe-core finds; [] without axe-core."""
     path = find_axe()
     if path is None:
       return []
@@ -132,11 +127,10 @@ class Browser:
     return self.evaluate(_AXE)
 
   def type(self, text: str) -> None:
-    """Types text where the focus is."""
     self.send('Input.insertText', text=text)
 
   def press(self, key: str) -> None:
-    """Presses 'Tab', 'Enter' or 'Escape'."""
+    """Presses a key in `_KEYS`."""
     about = {'key': key, 'code': key, 'windowsVirtualKeyCode': _KEYS[key]}
     if key == 'Enter':
       about['text'] = '\r'

@@ -1,7 +1,4 @@
-"""Tests for realm_tf.serving.grpc_server, by TensorFlow Serving's own client.
-
-They are skipped where `tensorflow-serving-api` is not installed.
-"""
+"""Tests for realm_tf.serving.grpc_server, with TensorFlow Serving's client."""
 
 import threading
 
@@ -28,7 +25,7 @@ except ImportError:
 
 _LIMITS = request_body.Limits(questions=4, characters=100)
 _TOKEN = 'a-token-of-24-characters'
-_SECS = 30  # Far more than anything takes.
+_SECS = 30  # Timeout of a step that should take far less.
 
 
 def _request(*questions, **spec):
@@ -44,7 +41,7 @@ def _request(*questions, **spec):
 
 
 def _changed(**fields):
-  """Returns a request with fields of its input "questions" changed."""
+  """Returns a request with changed fields of its input "questions"."""
   request = _request('who')
   for name, value in fields.items():
     if name == 'shape':
@@ -103,7 +100,7 @@ class GrpcServerTest(parameterized.TestCase):
       list(self._run().Predict(request, _SECS).outputs), ['answers']
     )
 
-  def test_metadata_is_that_of_a_saved_model(self):
+  def test_metadata_has_the_saved_model_s_signature(self):
     request = get_model_metadata_pb2.GetModelMetadataRequest()
     request.model_spec.name = 'realm'
     request.metadata_field.append('signature_def')
@@ -128,18 +125,18 @@ class GrpcServerTest(parameterized.TestCase):
     self._assert_code(grpc.StatusCode.NOT_FOUND, lambda: self._status('bert'))
 
   @parameterized.parameters(
-    (lambda: _request('who', name='bert'), 'NOT_FOUND', 'Got "bert".'),
-    (lambda: _request('who', version=2), 'NOT_FOUND', 'in use is 3. Got 2.'),
-    (lambda: _request('who', signature_name='x'), '', 'Got "x".'),
-    (lambda: _changed(tensor=None), '', 'Got none.'),
+    (lambda: _request('who', name='bert'), 'NOT_FOUND', 'Found "bert".'),
+    (lambda: _request('who', version=2), 'NOT_FOUND', 'be 3. Found 2.'),
+    (lambda: _request('who', signature_name='x'), '', 'Found "x".'),
+    (lambda: _changed(tensor=None), '', 'Found none.'),
     (lambda: _changed(tensor=[1]), '', 'must be strings [B]'),
     (lambda: _changed(shape=10**12), '', 'must be strings [B]'),
-    (lambda: _changed(bytes=b'\xff'), '', 'Byte 0 is not.'),
-    (lambda: _changed(output='logits'), '', 'Got logits.'),
-    # The limits of HTTP.
-    (lambda: _request(), '', 'It has none.'),
-    (lambda: _request(*['who'] * 5), '', 'may have 4 questions. Got 5.'),
-    (lambda: _request('x' * 101), '', 'may have 100 characters. Got 101.'),
+    (lambda: _changed(bytes=b'\xff'), '', 'wrong byte 0.'),
+    (lambda: _changed(output='logits'), '', 'Found logits.'),
+    # The same limits as over HTTP.
+    (lambda: _request(), '', 'Found none.'),
+    (lambda: _request(*['who'] * 5), '', 'at most 4 questions. Found 5.'),
+    (lambda: _request('x' * 101), '', 'at most 100 characters. Found 101.'),
     (lambda: _request('\x00'), '', 'control'),
   )
   def test_bad_requests_are_refused(self, make, code, message):
@@ -151,7 +148,7 @@ class GrpcServerTest(parameterized.TestCase):
     self.assertIn(message, details)
     self.assertEmpty(self.answerer.batches)
 
-  def test_a_token_if_there_is_one(self):
+  def test_calls_need_the_token(self):
     client = self._run(token=_TOKEN)
     self._assert_code(
       grpc.StatusCode.UNAUTHENTICATED,
@@ -160,14 +157,14 @@ class GrpcServerTest(parameterized.TestCase):
     metadata = [('authorization', f'Bearer {_TOKEN}')]
     client.Predict(_request('who'), _SECS, metadata=metadata)
 
-  def test_a_model_that_fails_tells_nothing(self):
+  def test_a_client_sees_no_details_of_a_failure(self):
     client = self._run()
     details = self._assert_code(
       grpc.StatusCode.INTERNAL, lambda: client.Predict(_request('break'), _SECS)
     )
     self.assertNotIn('Broken', details)
 
-  def test_a_full_queue_and_an_ended_one_are_unavailable(self):
+  def test_a_full_queue_and_a_closed_one_are_unavailable(self):
     client = self._run()
     ask = lambda: client.Predict(_request('who'), _SECS)
     first = self._held_up(client)
@@ -179,14 +176,14 @@ class GrpcServerTest(parameterized.TestCase):
     self._assert_code(grpc.StatusCode.UNAVAILABLE, ask)
 
   def _held_up(self, client):
-    """Holds up the model with a question; returns its future response."""
+    """Blocks the model with a question; returns its future response."""
     self.answerer.gate.clear()
     first = client.Predict.future(_request('first'), _SECS)
     self.assertTrue(self.answerer.entered.wait(_SECS))
     return first
 
   def _cancelled_by_the_server(self):
-    """Returns an event: a future that `ask` gave out was cancelled."""
+    """Returns an event that is set when a future of `ask` is cancelled."""
     cancelled, ask = threading.Event(), self.service.ask
 
     def watched(questions):
@@ -200,7 +197,7 @@ class GrpcServerTest(parameterized.TestCase):
     self.service.ask = watched
     return cancelled
 
-  def test_who_cancels_costs_nothing(self):
+  def test_a_cancelled_call_is_not_answered(self):
     client = self._run()
     first = self._held_up(client)
     cancelled = self._cancelled_by_the_server()
@@ -214,7 +211,7 @@ class GrpcServerTest(parameterized.TestCase):
     client.Predict(_request('third'), _SECS)
     self.assertEqual(self.answerer.batches, [['first'], ['third']])
 
-  def test_who_is_out_of_time_costs_nothing(self):
+  def test_a_call_after_its_deadline_is_not_answered(self):
     client = self._run()
     first = self._held_up(client)
     cancelled = self._cancelled_by_the_server()
@@ -228,7 +225,7 @@ class GrpcServerTest(parameterized.TestCase):
     client.Predict(_request('third'), _SECS)
     self.assertEqual(self.answerer.batches, [['first'], ['third']])
 
-  def test_the_server_s_own_time_is_a_deadline(self):
+  def test_timeout_secs_is_a_deadline(self):
     client = self._run(timeout_secs=0.05)
     self.answerer.gate.clear()
     details = self._assert_code(
@@ -237,7 +234,7 @@ class GrpcServerTest(parameterized.TestCase):
     )
     self.assertEqual(details, 'No answer within 0.05 seconds.')
 
-  def test_a_port_that_is_taken_is_told(self):
+  def test_a_taken_port_is_refused(self):
     self._run()
     with self.assertRaisesRegex(errors.UserError, 'Choose another --grpc_port'):
       grpc_server.Server('127.0.0.1', self.server.port)
@@ -251,7 +248,7 @@ class GrpcServerTest(parameterized.TestCase):
       self.service.metrics.text().decode(),
     )
 
-  def test_calls_that_have_begun_are_answered_when_it_ends(self):
+  def test_running_calls_are_answered_before_close_returns(self):
     client = self._run()
     first = self._held_up(client)
     wait = running_server.in_thread(self.server.close)

@@ -1,6 +1,6 @@
-"""Tests that hostile requests get one clear message, and nothing else happens.
+"""Tests that hostile requests get one clear message and do no harm.
 
-After each of them the server must still answer.
+The server must answer another request after each of them.
 """
 
 import contextlib
@@ -31,48 +31,47 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
     self.run_fake(_SETTINGS, _LIMITS, idle_secs=0.3)
 
   def tearDown(self):
-    # Before the server ends, which cleanups do.
     self.assertEqual(self.client.predict({'inputs': ['still?']}).status, 200)
     super().tearDown()
 
   @parameterized.parameters(
-    (b'', 400, 'It is empty'),
-    (b' \n', 400, 'It is empty'),
+    (b'', 400, 'Found no body'),
+    (b' \n', 400, 'Found no body'),
     (b'{"instances": [', 400, 'must be JSON'),
     (b'\xff\xfe{"instances": ["a"]}', 400, 'UTF-16'),
     (b'{"instances": ["a\xc3"]}', 400, 'not UTF-8'),
     (b'{"instances": ["a\x00b"]}', 400, 'must be JSON'),
     (b'{"instances": ["a\\u0000b"]}', 400, 'control characters'),
     (b'{"instances": ["\\ud800"]}', 400, 'half of a surrogate pair'),
-    (b'{"instances": ["' + b'x' * 1001 + b'"]}', 400, 'Got 1001'),
-    (b'{"instances": [NaN]}', 400, 'Got a number'),
+    (b'{"instances": ["' + b'x' * 1001 + b'"]}', 400, 'Found 1001'),
+    (b'{"instances": [NaN]}', 400, 'Found a number'),
     (b'{"instances": [' + b'9' * 5000 + b']}', 400, '4300 digits'),
-    (b'["a"]', 400, 'Got a list'),
-    (b'null', 400, 'Got null'),
+    (b'["a"]', 400, 'Found a list'),
+    (b'null', 400, 'Found null'),
     (b'{}', 400, 'either "instances" or "inputs"'),
     (b'{"instances": ["a"], "inputs": ["a"]}', 400, 'either'),
-    (b'{"instances": "a"}', 400, 'Got a string'),
+    (b'{"instances": "a"}', 400, 'Found a string'),
     (b'{"instances": []}', 400, 'must not be empty'),
-    (b'{"instances": [1]}', 400, 'Got a number'),
-    (b'{"instances": [true]}', 400, 'Got a boolean'),
-    (b'{"instances": [["a"]]}', 400, 'Got a list'),
-    (b'{"instances": [{"query": "a"}]}', 400, 'Got "query"'),
-    (b'{"instances": [{}]}', 400, 'Got none'),
+    (b'{"instances": [1]}', 400, 'Found a number'),
+    (b'{"instances": [true]}', 400, 'Found a boolean'),
+    (b'{"instances": [["a"]]}', 400, 'Found a list'),
+    (b'{"instances": [{"query": "a"}]}', 400, 'Found "query"'),
+    (b'{"instances": [{}]}', 400, 'Found none'),
     (b'{"instances": [" "]}', 400, 'must not be empty'),
     (b'{"instances": [{"b64": "%%"}]}', 400, 'base64'),
     (b'{"instances": [{"b64": "/w=="}]}', 400, 'base64'),
     (b'{"instances": [{"b64": 1}]}', 400, 'base64'),
     (b'{"inputs": "a"}', 400, 'must be a list'),
-    (b'{"inputs": {"questions": ["a"], "x": 1}}', 400, 'Got "questions", "x"'),
-    (b'{"instances": ["a"], "pickle": "a"}', 400, 'Unknown key "pickle"'),
-    (b'{"instances": ["a"], "signature_name": "x"}', 400, 'Got "x"'),
-    (b'{"instances": ["a"], "signature_name": [1]}', 400, 'Got [1]'),
+    (b'{"inputs": {"questions": ["a"], "x": 1}}', 400, 'Found "questions"'),
+    (b'{"instances": ["a"], "pickle": "a"}', 400, 'Found "pickle"'),
+    (b'{"instances": ["a"], "signature_name": "x"}', 400, 'Found "x"'),
+    (b'{"instances": ["a"], "signature_name": [1]}', 400, 'Found [1]'),
     (b'{"inputs": ' + b'[' * 9 + b']' * 9 + b'}', 400, 'levels'),
     (b'[' * 100_000, 400, 'levels'),
     (b'{"a":' * 20_000, 400, 'levels'),
     (b'"' + b'\\"' * 90_000 + b'[' * 9, 400, 'must be JSON'),
-    (_instances(*['a'] * 129), 413, 'Got 129'),
-    (_instances(*['a'] * 10_000), 413, 'Got 10000'),
+    (_instances(*['a'] * 129), 413, 'Found 129'),
+    (_instances(*['a'] * 10_000), 413, 'Found 10000'),
     (b'x' * 1_000_000, 413, '200000 bytes'),
     (_instances('a' * 1_000_000), 413, '200000 bytes'),
   )
@@ -83,7 +82,7 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
     self.assertLess(len(reply.json['error']), 200)
     self.assertEmpty(self.answerer.batches)
 
-  def test_brackets_in_strings_are_no_depth(self):
+  def test_brackets_in_strings_do_not_count_as_levels(self):
     reply = self.client.predict(_instances('[' * 50 + '\\"{{{'))
     self.assertEqual(reply.status, 200)
     self.assertEqual(self.answerer.batches, [['[' * 50 + '\\"{{{']])
@@ -123,23 +122,23 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
     ('/api/ask', {'question': 1}, 400),
     ('/api/ask', {'question': 'a', 'model_dir': '/etc'}, 400),
     ('/api/ask', {}, 400),
-    ('/api/complete', {'sentence': '[MASK]'}, 404),  # No model for it.
-    ('/api/edit', {'block_id': 0, 'text': 'x'}, 403),  # Not allowed.
+    ('/api/complete', {'sentence': '[MASK]'}, 404),  # No --pretrained_dir.
+    ('/api/edit', {'block_id': 0, 'text': 'x'}, 403),  # No --allow_edits.
   )
   def test_page_requests(self, path, body, status):
     self.assertEqual(self.client.post(path, body).status, status)
 
   @parameterized.named_parameters(
     (
-      'body_that_does_not_come',
+      'half_a_body',
       _PREDICT + b'Content-Length: 100\r\n\r\n{"inst',
-      rb'HTTP/1.1 408 [^~]*must come within 0.2 seconds',
+      rb'HTTP/1.1 408 [^~]*must arrive within 0.2 seconds',
     ),
     ('nothing', b'', rb'$'),
-    ('headers_that_do_not_come', _HEALTH + b'X-A: ', rb'$'),
+    ('half_of_the_headers', _HEALTH + b'X-A: ', rb'$'),
     ('used_once', _HEALTH + b'\r\nGET /', rb'HTTP/1.1 200 [^~]*ok\n$'),
     (
-      'no_http',
+      'another_protocol',
       b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n',
       b'HTTP/1.1 400 ',
     ),
@@ -159,7 +158,7 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
       connection.sendall(sent)
       self.assertRegex(_read_all(connection), b'^' + reply)
 
-  def test_a_client_that_goes_is_not_worked_for(self):
+  def test_questions_of_a_disconnected_client_are_not_answered(self):
     first = self.hold()
     connection = self.client.connect()
     body = b'{"inputs": ["gone"]}'
@@ -167,7 +166,7 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
       _PREDICT + b'Content-Length: %d\r\n\r\n%s' % (len(body), body)
     )
     self.wait_for_queue(1)
-    # A reset, as of a client that was killed.
+    # A reset, as after the kill of a client.
     connection.setsockopt(
       socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0)
     )
@@ -181,7 +180,7 @@ class HostileRequestsTest(running_server.FakeServerTestCase):
 
 
 def _read_all(connection):
-  """Returns what is sent until the other side closes, or resets."""
+  """Returns all bytes until the other side closes or resets the connection."""
   received = b''
   with contextlib.suppress(ConnectionResetError):
     while part := connection.recv(65536):

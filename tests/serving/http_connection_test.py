@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.http_connection: clients that take too much."""
+"""Tests for realm_tf.serving.http_connection."""
 
 import contextlib
 
@@ -27,7 +27,7 @@ class HttpConnectionTest(running_server.FakeServerTestCase):
   def test_pipelined_requests_are_answered_in_order(self):
     client = self.run_fake()
     connection = self._connect()
-    # Cut in the middle of what ends the headers, and of a body.
+    # Parts of 7 bytes also cut the end of the headers, and the bodies.
     sent = _ASK + _HEALTH + _ASK + _ASK + _HEALTH.replace(b'x', b'x' * 9)
     for start in range(0, len(sent), 7):
       connection.sendall(sent[start : start + 7])
@@ -38,7 +38,7 @@ class HttpConnectionTest(running_server.FakeServerTestCase):
     self.assertEqual(order, [1, 2, 0])
     self.assertEqual(client.get('/healthz').status, 200)
 
-  def test_who_sends_and_does_not_read_fills_no_memory(self):
+  def test_a_client_that_only_sends_fills_no_memory(self):
     client = self.run_fake()
     connection = self._connect()
     connection.settimeout(0.2)
@@ -53,12 +53,12 @@ class HttpConnectionTest(running_server.FakeServerTestCase):
     self.assertLessEqual(len(held.pipeline), 1)
     self.assertLess(held.transport.get_write_buffer_size(), 1 << 17)
 
-  def test_who_does_not_read_is_cut_off(self):
+  def test_a_client_that_does_not_read_is_dropped(self):
     client = self.run_fake(idle_secs=0.2)
     connection = self._connect()
     connection.settimeout(0.5)
     with contextlib.suppress(OSError):
-      while True:  # Until it is cut off, or waits.
+      while True:  # Until the server drops the connection, or a timeout.
         connection.send(_GET * 10_000)
     self.wait_for_metric(_DROPPED % 'slow')
     self.assertEqual(client.get('/healthz').status, 200)
@@ -76,7 +76,7 @@ class HttpConnectionTest(running_server.FakeServerTestCase):
     metrics = client.get('/metrics').text
     self.assertIn('realm_dropped_connections_total{client="idle"}', metrics)
     self.assertLessEqual(len(self._connections), 10)
-    used.sendall(_HEALTH)  # It was used, so it was worth more.
+    used.sendall(_HEALTH)  # Used connections are dropped last.
     self.assertIn(b'ok', used.recv(65536))
 
   def test_too_many_requests_are_refused_and_health_is_answered(self):
@@ -92,7 +92,7 @@ class HttpConnectionTest(running_server.FakeServerTestCase):
     for path in ('/healthz', '/readyz', '/metrics', '/'):
       self.assertEqual(client.get(path).status, 200)
 
-  def test_a_client_that_goes_amid_its_requests_leaves_no_traceback(self):
+  def test_a_disconnect_between_requests_leaves_no_traceback(self):
     client = self.run_fake()
     self.answerer.gate.clear()
     connection = self._connect()

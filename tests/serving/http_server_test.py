@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.http_server: right requests, over HTTP."""
+"""Tests for realm_tf.serving.http_server."""
 
 import socket
 import threading
@@ -24,7 +24,7 @@ class ServerTest(running_server.FakeServerTestCase):
     first, second = reply.json['predictions']
     self.assertEqual(first, second)
     self.assertEqual(first['answers'], 'yes')
-    self.assertEqual(first['block_ids'], [7, -1])  # As long as `num_read`.
+    self.assertEqual(first['block_ids'], [7, -1])  # `num_read` is 2.
     self.assertEqual(self.answerer.batches, [['who', 'where']])
 
   def test_columns(self):
@@ -58,9 +58,9 @@ class ServerTest(running_server.FakeServerTestCase):
       self.assertEqual(reply.status, 200)
     reply = client.get('/v1/models/realm/versions/2')
     self.assertEqual(reply.status, 404)
-    self.assertEqual(reply.json, {'error': 'The version in use is 3. Got 2.'})
+    self.assertEqual(reply.json, {'error': 'The version must be 3. Found 2.'})
 
-  def test_questions_that_come_together_are_answered_together(self):
+  def test_questions_that_wait_together_are_answered_together(self):
     self._run()
     waits = [self.hold()]
     for i in (1, 2, 3):
@@ -85,7 +85,7 @@ class ServerTest(running_server.FakeServerTestCase):
     line = 'realm_requests_total{code="429",route="/v1/models/realm:predict"} '
     self.assertIn(f'\n{line}1.0\n', client.get('/metrics').text)
 
-  def test_what_takes_too_long_is_504_and_is_not_answered_later(self):
+  def test_a_late_answer_is_504_and_waiting_questions_are_dropped(self):
     client = self._run(timeout_secs=0.05)
     self.answerer.gate.clear()
     self.assertEqual(client.predict({'inputs': ['slow']}).status, 504)
@@ -94,7 +94,7 @@ class ServerTest(running_server.FakeServerTestCase):
     self.running.service.ask(['last'])[0].result(30)
     self.assertEqual(self.answerer.batches, [['slow'], ['last']])
 
-  def test_one_that_breaks_the_model_breaks_no_other(self):
+  def test_a_question_that_fails_fails_alone(self):
     client = self._run()
     self.assertEqual(client.predict({'inputs': ['break']}).status, 500)
     first, bad = self.hold(), self.predict_in_thread('break')
@@ -112,25 +112,25 @@ class ServerTest(running_server.FakeServerTestCase):
         headers = {'Authorization': header} if header else {}
         reply = client.get(path, **headers)
         self.assertEqual(reply.status, 401)
-        self.assertIn('bear the token', reply.json['error'])
+        self.assertIn('Bearer TOKEN', reply.json['error'])
       reply = client.get(path, Authorization=f'Bearer {_TOKEN}')
       self.assertEqual(reply.status, 200)
-    # A prober has no token, and the page holds no secret.
+    # Health checks have no token, and the page contains no secret.
     for path in ('/healthz', '/readyz', '/', '/page.js', '/page.css'):
       self.assertEqual(client.get(path).status, 200)
 
-  def test_what_is_sent_is_sent_at_once(self):
+  def test_the_listener_is_tcp_so_that_replies_are_not_delayed(self):
     with uvicorn_server.listen('127.0.0.1', 0) as listener:
       self.assertEqual(listener.proto, socket.IPPROTO_TCP)
 
-  def test_page_is_confined(self):
+  def test_the_page_may_load_nothing_from_elsewhere(self):
     reply = self._run().get('/')
     policy = reply.headers['Content-Security-Policy']
     self.assertIn("default-src 'none'", policy)
     self.assertNotIn('unsafe', policy)
     self.assertNotRegex(reply.text, r'https?://|\sstyle=|\son\w+=')
 
-  def test_ends_when_all_is_answered(self):
+  def test_shuts_down_after_all_requests_are_answered(self):
     client = self._run()
     first, second = self.hold(), self.predict_in_thread('1')
     self.wait_for_queue(1)

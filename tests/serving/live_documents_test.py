@@ -1,4 +1,4 @@
-"""Tests of live documents over HTTP: the log, newer models, broken requests."""
+"""Tests of live documents over HTTP."""
 
 import contextlib
 import errno
@@ -16,6 +16,7 @@ from realm_tf import errors
 from realm_tf.corpus import blocks
 from realm_tf.corpus import sources
 from realm_tf.index import block_embeddings
+from realm_tf.index import model_files
 from realm_tf.live import changes
 from realm_tf.live import document_log
 from realm_tf.live import edited_corpus
@@ -28,7 +29,7 @@ from tests.serving import running_server
 from tests.serving import small_models
 
 _TEXT = 'F f.'  # One block.
-# Adds documents 0, 1, ... and prints each when it was acknowledged.
+# Adds documents 0, 1, ... and prints each number after the acknowledgement.
 _SERVER = """
 import itertools, sys
 from realm_tf.live import changes, document_log
@@ -54,15 +55,13 @@ class LiveDocumentsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.directory = self.create_tempdir().full_path
-    self.corpus_dir = tiny.write_corpus(self.directory)
-    self.model_dir = os.path.join(self.directory, 'qa')
-    self.model = small_models.write(self.model_dir, self.corpus_dir)
+    self.model_dir, self.corpus_dir = small_models.write_all(self.directory)
     self.running = self.enter_context(contextlib.ExitStack())
 
   def _serve(self, model_dir=None, corpus_dir=None, log='log', token=None):
     model_dir = model_dir or self.model_dir
     corpus_dir = corpus_dir or self.corpus_dir
-    self.running.close()  # A log has one server.
+    self.running.close()  # Only one server may use a log.
     path = os.path.join(self.directory, log)
     self.service = service_lib.Service(
       served_model.live(model_dir, corpus_dir, is_live=True),
@@ -72,11 +71,15 @@ class LiveDocumentsTest(absltest.TestCase):
     running = running_server.run(self.service, handlers.Settings(token=token))
     self.client = self.running.enter_context(running).client
 
+  def _publish_again(self):
+    model = model_files.open_model(self.model_dir, small_models.QA).model
+    small_models.publish(self.model_dir, self.corpus_dir, model, 1)
+
   def _post(self, add=(), remove=()):
     return self.client.post('/api/documents', {'add': add, 'remove': remove})
 
   def _found(self, k=6):
-    """Returns text -> score of all that a query finds."""
+    """Returns texts and scores of the best `k` blocks of a query."""
     edits = self.writer.edits
     (ids,), (scores,) = retrieval_layer.over_index(edits.opened)(
       np.array([[5, 6, 7]]), k
@@ -84,7 +87,7 @@ class LiveDocumentsTest(absltest.TestCase):
     ids = [i for i in ids if i >= 0]
     return list(zip(edits.table.texts(ids), np.round(scores, 4).tolist()))
 
-  def test_added_replaced_removed_and_replayed(self):
+  def test_documents_are_added_replaced_removed_and_replayed(self):
     self._serve()
     reply = self._post([_document('x'), _document('y', 'A c.')])
     self.assertEqual(reply.json, {'num_documents': 2, 'num_blocks': 6})
@@ -94,13 +97,13 @@ class LiveDocumentsTest(absltest.TestCase):
     after = self._found()
     self.assertContainsSubset({'E a.'}, dict(after))
     self.assertNoCommonElements({_TEXT, 'A c.'}, dict(after))
-    self._serve()  # Again, from the log.
+    self._serve()  # The second server reads the log.
     self.assertEqual(self._found(), after)
-    small_models.publish(self.model_dir, self.corpus_dir, self.model, 1)
+    self._publish_again()
     self.assertTrue(self.service.check())
-    self.assertEqual(self._found(), after)  # The same weights once more.
+    self.assertEqual(self._found(), after)  # Both versions are equal.
 
-  def test_a_change_while_a_newer_model_takes_over_is_not_lost(self):
+  def test_a_change_during_a_swap_is_not_lost(self):
     self._serve()
     adopt = edited_corpus.EditedCorpus.adopt
     changing = []
@@ -110,7 +113,7 @@ class LiveDocumentsTest(absltest.TestCase):
       if not changing:
         changing.append(self._post([_document('x')]).status)
 
-    small_models.publish(self.model_dir, self.corpus_dir, self.model, 1)
+    self._publish_again()
     with mock.patch.object(
       edited_corpus.EditedCorpus, 'adopt', adopt_and_change
     ):
@@ -118,7 +121,7 @@ class LiveDocumentsTest(absltest.TestCase):
     self.assertEqual(changing, [200])
     self.assertIn(_TEXT, dict(self._found()))
 
-  def test_a_long_log_is_shortened_to_what_is_in_force(self):
+  def test_a_long_log_is_shortened_to_the_documents_in_force(self):
     self.enter_context(mock.patch.object(document_log, '_MIN_BYTES', 2000))
     self._serve()
     own = tiny.ARTICLES[0].article_id
@@ -132,7 +135,7 @@ class LiveDocumentsTest(absltest.TestCase):
     self.assertEqual(self._found(), after)
     self.assertNotIn('E a.', dict(after))
 
-  def test_what_cannot_be_logged_is_503_and_leaves_nothing(self):
+  def test_a_change_that_cannot_be_logged_is_503_and_leaves_nothing(self):
     self._serve()
     before = self._found()
     full = OSError(errno.ENOSPC, 'No space left on device')
@@ -144,7 +147,7 @@ class LiveDocumentsTest(absltest.TestCase):
     self.assertEmpty(self._added_texts())
     self.assertEqual(self._post([_document('x')]).json['num_documents'], 1)
 
-  def test_what_is_replaced_is_freed(self):
+  def test_replaced_documents_are_freed(self):
     self._serve()
     for text in (_TEXT, 'A c.', 'E a.') * 3:
       self.assertEqual(self._post([_document('x', text)]).status, 200)
@@ -152,7 +155,7 @@ class LiveDocumentsTest(absltest.TestCase):
     self.assertIn('E a.', dict(self._found()))
 
   def _added_texts(self):
-    """Returns the texts of all added blocks that are still in memory."""
+    """Returns the texts of document x's blocks in memory."""
     gc.collect()
     return [
       each.text
@@ -160,7 +163,7 @@ class LiveDocumentsTest(absltest.TestCase):
       if isinstance(each, blocks.Block) and each.article_id == 'x'
     ]
 
-  def test_as_in_a_corpus_that_is_cut_and_indexed_again(self):
+  def test_finds_the_same_as_a_new_index_of_the_changed_corpus(self):
     self._serve()
     second = _document('second', 'A f. C e.')
     fourth = _document('fourth', 'D e. F a. B c. A a. D d.')
@@ -178,7 +181,7 @@ class LiveDocumentsTest(absltest.TestCase):
     self._serve(model_dir, corpus_dir, 'again_log')
     self.assertCountEqual(changed, self._found(10))
 
-  def test_requests_that_come_together_follow_each_other(self):
+  def test_requests_of_one_batch_are_checked_in_order(self):
     self._serve()
     begun, gate = threading.Event(), threading.Event()
     append = document_log.DocumentLog.append
@@ -200,7 +203,7 @@ class LiveDocumentsTest(absltest.TestCase):
     self.assertEqual(outcomes, [none, none, errors.RequestError, none])
     self.assertIn(_TEXT, dict(self._found()))
 
-  def test_health_and_questions_go_on_while_a_document_is_embedded(self):
+  def test_questions_are_answered_while_a_document_is_embedded(self):
     self._serve()
     begun, gate = threading.Event(), threading.Event()
     embed = block_embeddings.embed_blocks
@@ -223,7 +226,7 @@ class LiveDocumentsTest(absltest.TestCase):
       self.assertEqual(wait().status, 200)
     self.assertIn(_TEXT, dict(self._found()))
 
-  def test_what_was_acknowledged_survives_a_kill(self):
+  def test_acknowledged_documents_survive_a_kill(self):
     log = os.path.join(self.directory, 'log')
     with subprocess.Popen(
       [sys.executable, '-c', _SERVER, self.model_dir, self.corpus_dir, log],
@@ -238,10 +241,10 @@ class LiveDocumentsTest(absltest.TestCase):
     found = set(self.writer.edits.documents)
     whole = {f'{i}-{part}' for i in range(acknowledged + 1) for part in 'ab'}
     self.assertContainsSubset(whole, found)
-    # The next one may be there, too, but not half of it.
+    # The last, unacknowledged change may be there as a whole.
     self.assertIn(len(found) - len(whole), (0, 2))
 
-  def test_a_token_is_asked_for(self):
+  def test_changes_need_the_token(self):
     self._serve(token='secret')
     body = {'add': [_document('x')], 'remove': []}
     for token, status in (('', 401), ('other', 401), ('secret', 200)):

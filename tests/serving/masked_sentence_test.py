@@ -30,7 +30,7 @@ class MaskedSentenceTest(parameterized.TestCase):
     small_models.write(path, cls.corpus_dir, parts)
     return path
 
-  def test_adds_up_to_equation_1(self):
+  def test_probabilities_follow_equation_1(self):
     done = self.completer.complete('a [MASK] d [MASK]')
     self.assertLen(done['candidates'], 3)
     null, *others = done['candidates']
@@ -52,7 +52,7 @@ class MaskedSentenceTest(parameterized.TestCase):
         shares = [word['probability'] for word in words]
         self.assertEqual(shares, sorted(shares, reverse=True))
 
-  def test_of_one_mask_p_is_the_sum_over_blocks(self):
+  def test_p_of_one_mask_is_the_sum_over_blocks(self):
     done = self.completer.complete('a [MASK] d')
     expected = sum(z['p_z'] * z['p_y'] for z in done['candidates'])
     first = done['with_retrieval'][0][0]
@@ -71,20 +71,22 @@ class MaskedSentenceTest(parameterized.TestCase):
     with mock.patch.object(model, 'with_null_bias', biased):
       self.completer._score = tf.function(self.completer._scores)
       done = self.completer.complete('[MASK]')
-    # Its odds are three times what they were.
+    # A bias of log 3 makes the odds of the null block three times as large.
     p_null, expected = done['candidates'][0]['p_z'], 3 * before[0]
     self.assertAlmostEqual(
       p_null, expected / (expected + 1 - before[0]), places=5
     )
 
   @parameterized.parameters(
-    ('a b', 'Got 0'), ('[MASK] ' * 3, 'Got 3'), ('a ' * 6 + '[MASK]', 'Got 7')
+    ('a b', 'Found 0'),
+    ('[MASK] ' * 3, 'Found 3'),
+    ('a ' * 6 + '[MASK]', 'Found 7'),
   )
-  def test_what_is_no_masked_sentence(self, sentence, message):
+  def test_wrong_sentences_are_refused(self, sentence, message):
     with self.assertRaisesRegex(errors.RequestError, message):
       self.completer.complete(sentence)
 
-  def test_a_model_that_fills_no_masks(self):
+  def test_a_model_without_masked_lm_is_refused(self):
     with self.assertRaisesRegex(errors.UserError, 'fills masks'):
       masked_sentence.load(self._path('qa', small_models.QA), self.corpus_dir)
 

@@ -8,7 +8,7 @@ from realm_tf.serving import metrics as metrics_lib
 
 
 def _values(metrics):
-  """Returns {name with labels: value}, once every line is understood."""
+  """Returns {name with labels: value}."""
   values = {}
   for line in metrics.text().decode().splitlines():
     if not line.startswith('#'):
@@ -20,14 +20,14 @@ def _values(metrics):
 class MetricsTest(absltest.TestCase):
   def test_counters_and_gauges(self):
     metrics, queue = metrics_lib.Metrics(), []
-    metrics_lib.Metrics().batch_sizes.observe(3)  # Another server's.
+    metrics_lib.Metrics().batch_sizes.observe(3)  # Another server.
     metrics.requests.labels('/b', '200').inc(2)
     metrics.swaps.labels('refused').inc()
     metrics.drops.labels('slow').inc()
     metrics.add_gauge('queue_length', 'Waiting.', lambda: len(queue))
     for size in (1, 4, 5):
       metrics.batch_sizes.observe(size)
-    queue.append(1)  # Gauges are read when somebody looks.
+    queue.append(1)  # `text` reads the gauge later.
     values = _values(metrics)
     self.assertContainsSubset(
       {

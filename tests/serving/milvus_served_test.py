@@ -1,4 +1,4 @@
-"""Tests a served model whose index is in Milvus (milvus-lite here)."""
+"""Tests of a served model with an index in Milvus (milvus-lite here)."""
 
 import os
 
@@ -51,10 +51,9 @@ class MilvusServedTest(absltest.TestCase):
     builder.publish(params, self.index_dir)
 
   def _serve(self, **kwargs):
-    live = served_model.live(
+    return served_model.live(
       self.model_dir, self.corpus_dir, self.index_dir, **kwargs
     )
-    return live
 
   def _answers(self, live):
     return [
@@ -69,7 +68,7 @@ class MilvusServedTest(absltest.TestCase):
       )
     )
 
-  def test_answers_as_with_exact_search_also_after_a_swap(self):
+  def test_answers_agree_with_exact_search_before_and_after_a_swap(self):
     self._index()
     live = self._serve()
     self.assertEqual(self._answers(live), self._exact())
@@ -82,7 +81,7 @@ class MilvusServedTest(absltest.TestCase):
     self.assertEqual(live.version, served_model.Versions(1, 1))
     self.assertEqual(self._answers(live), self._exact())
 
-  def test_documents_are_found_beside_it(self):
+  def test_live_documents_are_found(self):
     self._index()
     live = self._serve(is_live=True)
     log = os.path.join(self.directory, 'log')

@@ -1,4 +1,4 @@
-"""Model directories for tests of what is exported, and a process without us."""
+"""Model directories for tests of exported models, and a separate process."""
 
 import dataclasses
 import json
@@ -19,8 +19,8 @@ from realm_tf.training import runs
 from tests import model_index
 from tests import tiny
 
-# Bytes, characters and wordpieces are different numbers in each; '…' is three
-# wordpieces of one character.
+# Each text has different numbers of bytes, characters and wordpieces; '…' is
+# one character and three wordpieces.
 ARTICLES = (
   sources.Article('Á', 'Ä b… Ç d. E 😀 f. The a, c. A, the C.', 'first'),
   sources.Article('b', 'É f. A c. «Ä» ... b.', 'second'),
@@ -30,12 +30,12 @@ QUESTIONS = ('a b ?', 'Ç… D', '', '日本 \x00', 'e f ' * 50, '😀', 'c', 'A
 
 
 def write_corpus(directory: str) -> str:
-  """Writes the corpus of `ARTICLES` below `directory`; returns where."""
+  """Writes the corpus of `ARTICLES` below `directory`; returns its path."""
   return tiny.write_corpus(directory, ARTICLES)
 
 
 def config(**finetuning: Any) -> config_lib.ExperimentConfig:
-  """Returns the tiny config with fields of its `finetuning` changed."""
+  """Returns the tiny config with changed fields of `finetuning`."""
   base = tiny.config()
   return dataclasses.replace(
     base, finetuning=dataclasses.replace(base.finetuning, **finetuning)
@@ -51,10 +51,10 @@ def write_model(
   """Writes a model directory of large random parameters; returns `path`."""
   inputs = runs.open_inputs(config, corpus_dir)
   job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
-  tf_keras.utils.set_random_seed(1)  # After `start`, which sets one too.
+  tf_keras.utils.set_random_seed(1)  # `begin` sets another seed.
   model = realm_model.RealmModel(inputs.config.model, parts)
   for variable in model.trainable_variables:
-    # With weights of 0.02, all spans would be about as good.
+    # With weights of 0.02, all spans would have nearly equal scores.
     if len(variable.shape) > 1:
       variable.assign(variable * 20.0)
   params_export.publish(path, 0, model)
@@ -63,15 +63,10 @@ def write_model(
 
 
 def run_alone(script: str, request: Any) -> Any:
-  """Runs a script by its path, so that it cannot import what is beside it.
+  """Runs a script that cannot import realm_tf, with `request` as JSON on stdin.
 
-  $REALM_USER_PYTHON may name the interpreter of an environment with nothing of
-  ours, not even the libraries: tensorflow, tensorflow-text, tensorflow-hub.
-
-  Args:
-    script: Its path. It reads JSON from stdin and ends its stdout with a line
-      of JSON.
-    request: What it reads.
+  Returns the last line of stdout, parsed. $REALM_USER_PYTHON may name another
+  interpreter, with tensorflow, tensorflow-text and tensorflow-hub alone.
   """
   process = subprocess.run(
     [os.environ.get('REALM_USER_PYTHON', sys.executable), '-I', script],

@@ -1,4 +1,4 @@
-"""Drives the page in headless Chromium, where one is installed."""
+"""Tests of the page in headless Chromium."""
 
 import os
 import tempfile
@@ -19,21 +19,21 @@ _SIZES = [
 ]
 _HEIGHT = 844
 _TOKEN = 'a-token-of-24-characters'
-# Contrast by WCAG 2, of each element that has text of its own.
+# Elements with own text and less contrast than WCAG 2 requires.
 _LOW_CONTRAST = """(() => {
   const parse = (color) => color.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) =>
     c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
     .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const behind = (node) => {
+  const back = (node) => {
     const color = parse(getComputedStyle(node).backgroundColor);
-    return color[3] === 0 ? behind(node.parentElement) : color;
+    return color[3] === 0 ? back(node.parentElement) : color;
   };
   return [...document.querySelectorAll('body *')].filter((node) =>
     node.checkVisibility() && ([...node.childNodes].some((child) =>
       child.nodeType === 3 && child.data.trim()) || 'value' in node))
     .filter((node) => {
-      const both = [parse(getComputedStyle(node).color), behind(node)];
+      const both = [parse(getComputedStyle(node).color), back(node)];
       const [low, high] = both.map(light).sort((a, b) => a - b);
       return (high + 0.05) / (low + 0.05) < 4.5;
     }).map((node) => node.outerHTML.slice(0, 80));
@@ -80,7 +80,7 @@ class PageTest(parameterized.TestCase):
     )
 
   def _tab_to(self, condition):
-    """Presses Tab until the focused element `node` meets a condition."""
+    """Presses Tab until `condition` is true for the focused element `node`."""
     for _ in range(30):
       self.browser.press('Tab')
       found = f'((node) => {condition})(document.activeElement)'
@@ -103,17 +103,17 @@ class PageTest(parameterized.TestCase):
     self.assertEmpty(self.browser.evaluate(_LOW_CONTRAST))
     self.assertEmpty(self.browser.violations())
 
-  def _check_nothing_went_wrong(self, url):
+  def _check_no_errors_and_no_foreign_requests(self, url):
     for message in self.browser.messages:
       self.assertNotIn(
         message.get('method'), ('Log.entryAdded', 'Runtime.exceptionThrown')
       )
       if message.get('method') == 'Network.requestWillBeSent':
-        asked = message['params']['request']['url']
-        self.assertStartsWith(asked.replace('data:,', url), url)
+        requested = message['params']['request']['url']
+        self.assertStartsWith(requested.replace('data:,', url), url)
 
   @parameterized.parameters(*_SIZES)
-  def test_with_the_keyboard_alone(self, width, scheme):
+  def test_answers_and_completes_with_the_keyboard_alone(self, width, scheme):
     url = self._serve(completer=self.completer, allow_edits=True)
     self._show(url, width, scheme)
     self.browser.wait('about.can_complete')
@@ -121,14 +121,14 @@ class PageTest(parameterized.TestCase):
     self._submit('question', 'a b ?', 'evidence')
     (answer,) = self._text('#ask-status .answer')
     self.assertEqual(self._text('#blocks mark')[0], answer)
-    self.assertLen(self._text('#blocks li'), 3)  # The null block is one.
+    self.assertLen(self._text('#blocks li'), 3)  # With the null block.
     shares = [float(n.split()[0]) for n in self._text('#blocks .number')]
     self.assertAlmostEqual(sum(shares), 100.0, delta=0.2)
     self._submit('sentence', 'a [MASK] d', 'completion')
     self.assertLen(self._text('#with dt'), 5)
     self.assertLen(self._text('#candidates li'), 3)
     self._check_accessible(width)
-    self._check_nothing_went_wrong(url)
+    self._check_no_errors_and_no_foreign_requests(url)
 
   @parameterized.parameters(*_SIZES)
   def test_edits_a_block(self, width, scheme):
@@ -144,7 +144,7 @@ class PageTest(parameterized.TestCase):
     self.browser.press('Enter')
     self.browser.press('Escape')
     self.assertEmpty(self._text('textarea'))
-    self.browser.press('Enter')  # The focus is where it was.
+    self.browser.press('Enter')  # Escape restored the focus.
     self._check_accessible(width)
     self.browser.evaluate('document.activeElement.select()')
     text = '<img src=x onerror=alert(1)> \U0001f600 e f.'
@@ -156,14 +156,14 @@ class PageTest(parameterized.TestCase):
       '!document.querySelector("[aria-disabled]")'
     )
     shown = self._text(f'[data-block="{block}"] .text')
-    self.assertIn(shown, ([], [text]))  # If it is still among the read.
+    self.assertIn(shown, ([], [text]))  # The block may be read no more.
     self.assertEmpty(self._text('img'))
     self._check_accessible(width)
-    self._check_nothing_went_wrong(url)
+    self._check_no_errors_and_no_foreign_requests(url)
     for block_id in [*self.model.edits.table.changed]:
-      self.model.edits.change(block_id, None)  # For the next test.
+      self.model.edits.change(block_id, None)  # All tests share the model.
 
-  def test_axe_finds_what_is_wrong(self):
+  def test_axe_finds_a_fault(self):
     if browser_lib.find_axe() is None:
       self.skipTest('$REALM_AXE does not name axe-core.')
     self._show(self._serve())
@@ -174,7 +174,7 @@ class PageTest(parameterized.TestCase):
     (found,) = self.browser.violations()
     self.assertStartsWith(found, 'button-name: ')
 
-  def test_marks_count_characters_not_utf_16(self):
+  def test_marks_count_characters_not_utf_16_units(self):
     self._show(self._serve())
     self.assertEqual(
       self.browser.evaluate(
@@ -184,7 +184,7 @@ class PageTest(parameterized.TestCase):
       'yes',
     )
 
-  def test_hides_what_there_is_not_and_shows_errors(self):
+  def test_hides_missing_features_and_shows_errors(self):
     self._show(self._serve())
     self.browser.wait('about.num_blocks')
     hidden = 'document.getElementById("complete-section").checkVisibility()'
@@ -200,7 +200,7 @@ class PageTest(parameterized.TestCase):
     self.assertEqual(error, 'A question must not be empty.')
     self._check_accessible(1280)
 
-  def test_asks_for_the_token(self):
+  def test_has_a_form_for_the_token(self):
     self._show(self._serve(handlers.Settings(token=_TOKEN)))
     self.browser.wait('!document.getElementById("token-form").hidden')
     self._check_accessible(1280)

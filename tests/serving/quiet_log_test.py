@@ -24,18 +24,18 @@ class OnceAMinuteTest(absltest.TestCase):
   def test_a_line_comes_once_a_minute_with_a_count(self):
     for self.now in range(0, 122, 2):
       self._say('one')
-    again = 'Dropped one. (29 more before.)'
+    again = 'Dropped one. (29 more dropped.)'
     lines = ['Dropped one.', again, again]
     self.assertEqual(self.text.getvalue().splitlines(), lines)
     self.assertEqual(self.short.num_dropped, 58)
 
-  def test_a_place_writes_some_lines_a_minute(self):
+  def test_a_place_in_the_code_writes_at_most_8_lines_a_minute(self):
     for number in range(100):
       self._say(number)
     lines = [f'Dropped {number}.' for number in range(8)]
     self.assertEqual(self.text.getvalue().splitlines(), lines)
 
-  def test_other_places_and_what_is_no_trouble_are_kept(self):
+  def test_other_places_and_infos_are_kept(self):
     for _ in range(2):
       self._say('one')
       self.log.warning('Dropped %s.', 'two')
@@ -43,7 +43,7 @@ class OnceAMinuteTest(absltest.TestCase):
     lines = ['Dropped one.', 'Dropped two.', 'Three.', 'Three.']
     self.assertEqual(self.text.getvalue().splitlines(), lines)
 
-  def test_a_traceback_comes_once(self):
+  def test_each_kind_of_error_has_one_traceback(self):
     for self.now in (0, 1, 61, 122):
       for kind in (ValueError, KeyError):
         try:
@@ -52,8 +52,8 @@ class OnceAMinuteTest(absltest.TestCase):
           self.log.exception('Failed.')
     text = self.text.getvalue()
     self.assertEqual(text.count('Traceback'), 2)
-    self.assertIn('Failed. ValueError: x (1 more before.)\n', text)
-    self.assertIn("Failed. KeyError: 'x' (0 more before.)\n", text)
+    self.assertIn('Failed. ValueError: x (1 more dropped.)\n', text)
+    self.assertIn("Failed. KeyError: 'x' (0 more dropped.)\n", text)
 
 
 if __name__ == '__main__':

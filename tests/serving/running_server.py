@@ -1,4 +1,4 @@
-"""A server in a thread, on a free port of loopback, and a client of it."""
+"""A server in a thread, on a free port of localhost, and its client."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
@@ -20,7 +20,7 @@ from realm_tf.serving import served_model
 from realm_tf.serving import service as service_lib
 from realm_tf.serving import uvicorn_server
 
-SECS = 30  # Far more than anything takes.
+SECS = 30  # Timeout of a step that should take far less.
 _SETTINGS = handlers.Settings()
 
 
@@ -37,12 +37,9 @@ class FakeTable:
 
 
 class FakeAnswerer:
-  """Answers 'yes' from block 7; records questions, and can be held up.
+  """Answers 'yes' from block 7 and records the questions in `batches`.
 
-  Attributes:
-    batches: The questions of each call.
-    gate: Calls wait until it is set.
-    entered: Set whenever a call has begun.
+  Calls set `entered`, and then wait for `gate`.
   """
 
   num_read = 2
@@ -59,7 +56,7 @@ class FakeAnswerer:
     self.batches.append(list(questions))
     self.entered.set()
     if not self.gate.wait(SECS):
-      raise TimeoutError('Nobody opened the gate.')
+      raise TimeoutError('`gate` was not set.')
     if 'break' in questions:
       raise ValueError('Broken.')
     evidence = answer_lib.Evidence(
@@ -74,7 +71,7 @@ class FakeAnswerer:
 
 
 class Reply(NamedTuple):
-  """What came back; `json` is None where it is none."""
+  """A reply; `json` is None for other types of content."""
 
   status: int
   json: Any
@@ -95,7 +92,7 @@ class Client:
     body: Any = None,
     headers: Optional[Mapping[str, str]] = None,
   ) -> Reply:
-    """Sends a request; a `body` that is no bytes or str is sent as JSON."""
+    """Sends a request; converts a `body` to JSON unless it is bytes or str."""
     if body is not None and not isinstance(body, (bytes, str)):
       body = json.dumps(body)
     connection = http.client.HTTPConnection(
@@ -120,12 +117,12 @@ class Client:
     return self.request('POST', path, body, headers)
 
   def connect(self) -> socket.socket:
-    """Returns a connection on which anything may be sent."""
+    """Returns a socket for arbitrary bytes."""
     return socket.create_connection(('127.0.0.1', self.port), SECS)
 
 
 class Running(NamedTuple):
-  """A server that runs, and the thread in which it does."""
+  """A running server and its thread."""
 
   client: Client
   service: service_lib.Service
@@ -136,7 +133,7 @@ class Running(NamedTuple):
 def live(
   model: served_model.ServedModel, params_step: int = 0, index_step: int = 0
 ) -> service_lib.Live:
-  """Returns what serves `model` and finds no newer one."""
+  """Returns a holder of `model` that never finds a newer version."""
   versions = served_model.Versions(params_step, index_step)
   swap: service_lib.Live = hot_swap.HotSwap(lambda: versions, lambda _: model)
   swap.load_first()
@@ -144,7 +141,7 @@ def live(
 
 
 def fake_service(answerer: Any, **options: Any) -> service_lib.Service:
-  """Returns the service of a fake; its versions are parameters 3, index 2."""
+  """Returns a service with parameters of step 3 and an index of step 2."""
   model = served_model.ServedModel(answerer, None)
   return service_lib.Service(live(model, 3, 2), **options)
 
@@ -156,7 +153,7 @@ def run(
   idle_secs: float = 60,
   max_connections: Optional[int] = None,
 ) -> Iterator[Running]:
-  """Serves until the end of the `with`."""
+  """Serves until the end of the `with` block."""
   listener = uvicorn_server.listen('127.0.0.1', 0)
   server = uvicorn_server.Server(
     http_server.make_app(service, settings),
@@ -175,12 +172,9 @@ def run(
 
 
 class FakeServerTestCase(parameterized.TestCase):
-  """Tests of a server whose model is a `FakeAnswerer`.
+  """Base of tests of a server with a `FakeAnswerer`.
 
-  Attributes:
-    answerer: The fake; whatever a test holds up goes on at its end.
-    running: The server.
-    client: A client of it.
+  `run_fake` sets `answerer`, `running` and `client`.
   """
 
   def run_fake(
@@ -198,7 +192,7 @@ class FakeServerTestCase(parameterized.TestCase):
     return self.client
 
   def hold(self) -> Callable[[], Reply]:
-    """Holds up the model with question 0; returns what waits for its reply."""
+    """Blocks the model with question 0; returns a function for its reply."""
     self.answerer.gate.clear()
     self.answerer.entered.clear()
     wait = self.predict_in_thread('0')
@@ -209,7 +203,6 @@ class FakeServerTestCase(parameterized.TestCase):
     return in_thread(lambda: self.client.predict({'inputs': questions}))
 
   def wait_for_metric(self, line: str) -> None:
-    """Waits until GET /metrics has a line."""
     self.wait_until(
       lambda: f'\n{line}\n' in self.running.service.metrics.text().decode()
     )
@@ -224,7 +217,7 @@ class FakeServerTestCase(parameterized.TestCase):
 
 
 def in_thread(function: Callable[[], Any]) -> Callable[[], Any]:
-  """Calls a function in a thread; returns what waits for its result."""
+  """Calls a function in a thread; returns a function for its result."""
   results: list[Any] = []
   thread = threading.Thread(target=lambda: results.append(function()))
   thread.start()

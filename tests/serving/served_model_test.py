@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.served_model: a real model, swapped under load."""
+"""Tests for realm_tf.serving.served_model."""
 
 import functools
 import gc
@@ -46,7 +46,7 @@ class ServedModelTest(absltest.TestCase):
       variable.assign(variable * 1.5)
     small_models.publish(self.model_dir, self.corpus_dir, self.model, step)
 
-  def test_answers_as_the_model_itself(self):
+  def test_answers_are_equal_to_the_answerer_s(self):
     reply = self._serve().predict({'instances': ['a b ?']})
     (answer,) = self.live.current.answerer.answer(['a b ?'])
     (row,) = reply.json['predictions']
@@ -63,7 +63,7 @@ class ServedModelTest(absltest.TestCase):
     )
 
   def test_words_of_a_corpus_are_indexed_once(self):
-    # The tiny corpus has no word of two letters, which BM25 wants.
+    # BM25 needs words of two letters, which the tiny corpus does not have.
     build = lambda table: bm25.Bm25Retriever(
       *(['red'] * table.num_blocks, ['blue'] * table.num_blocks)
     )
@@ -125,9 +125,9 @@ class ServedModelTest(absltest.TestCase):
     )
     self.assertEqual(client.get('/api/about').json['params_step'], 1)
     gc.collect()
-    self.assertIsNone(old(), 'The model that was replaced is still in memory.')
+    self.assertIsNone(old(), 'The replaced model is still in memory.')
 
-  def test_edits_change_answers_and_outlive_a_swap(self):
+  def test_edits_change_answers_and_survive_a_swap(self):
     client = self._serve(allow_edits=True)
     ask = lambda: client.post('/api/ask', {'question': 'a b ?'}).json
     before = ask()
@@ -148,7 +148,7 @@ class ServedModelTest(absltest.TestCase):
     self.assertEqual(edit(None).status, 200)
     self.assertEmpty(self.live.current.edits.table.changed)
 
-  def test_what_cannot_be_edited(self):
+  def test_wrong_edits_are_refused(self):
     client = self._serve(allow_edits=True)
     for block_id, text, status in (
       (4, 'a', 404),
@@ -165,7 +165,7 @@ class ServedModelTest(absltest.TestCase):
     self.assertEqual(client.request('POST', '/api/edit', body).status, 415)
     self.assertEmpty(self.live.current.edits.table.changed)
 
-  def test_a_model_without_reader(self):
+  def test_a_model_without_reader_is_refused(self):
     path = os.path.join(self.directory, 'pretrained')
     small_models.write(path, self.corpus_dir, small_models.PRETRAINED)
     with self.assertRaisesRegex(errors.UserError, 'that reads answers'):
@@ -191,7 +191,7 @@ class NewestTest(absltest.TestCase):
 
 
 def _score(reply):
-  # In a batch of another size, the last bits are others.
+  # The last bits depend on the size of the batch.
   return round(reply['outputs']['scores'][0], 5)
 
 

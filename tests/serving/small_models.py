@@ -1,8 +1,11 @@
-"""Model directories of random parameters over the corpus of `tiny`."""
+"""Model directories with random parameters over the corpus of `tiny`."""
 
 from collections.abc import Sequence
 import dataclasses
+import functools
 import os
+import shutil
+import tempfile
 from typing import Any
 
 import tf_keras
@@ -24,14 +27,10 @@ PRETRAINED = (realm_model.EMBEDDER, realm_model.MASKED_LM)
 def write(
   path: str, corpus_dir: str, parts: Sequence[str] = QA, seed: int = 0
 ) -> Any:
-  """Writes a model directory, version 0 of parameters and index.
-
-  Returns:
-    The model.
-  """
+  """Writes version 0 of parameters and index; returns the model."""
   inputs = runs.open_inputs(_config(), corpus_dir)
   job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
-  tf_keras.utils.set_random_seed(seed)  # After `start`, which sets one too.
+  tf_keras.utils.set_random_seed(seed)  # `begin` sets another seed.
   model = realm_model.RealmModel(inputs.config.model, parts)
   publish(path, corpus_dir, model, 0)
   return model
@@ -39,27 +38,35 @@ def write(
 
 def _config():
   config = tiny.config()
-  # Each size up to it is compiled when a model is loaded.
+  # A load compiles each batch size up to this one.
   finetuning = dataclasses.replace(config.finetuning, eval_batch_size=2)
   return dataclasses.replace(config, finetuning=finetuning)
 
 
 def publish(path: str, corpus_dir: str, model: Any, step: int) -> None:
-  """Publishes a version of a model: its index first, then its parameters."""
+  """Publishes a version of a model's index and parameters."""
   inputs = runs.open_inputs(_config(), corpus_dir)
   model_index.build(inputs, model, corpus_dir, layout.index_root(path), step)
   params_export.publish(path, step, model)
 
 
 def open_log(path: str, corpus_dir: str) -> document_log.DocumentLog:
-  """Opens a documents log of a corpus."""
   manifest = block_table.read_manifest(corpus_dir)
   return document_log.DocumentLog(path, manifest['corpus_fingerprint'])
 
 
+@functools.cache
+def _written() -> tempfile.TemporaryDirectory:
+  directory = tempfile.TemporaryDirectory()
+  corpus_dir = tiny.write_corpus(directory.name)
+  write(os.path.join(directory.name, 'qa'), corpus_dir)
+  return directory
+
+
 def write_all(directory: str) -> tuple[str, str]:
-  """Writes a corpus and a QA model; returns the paths of both."""
-  corpus_dir = tiny.write_corpus(directory)
-  model_dir = os.path.join(directory, 'qa')
-  write(model_dir, corpus_dir)
-  return model_dir, corpus_dir
+  """Writes a corpus and a QA model; returns the paths of model and corpus.
+
+  All tests of a process get copies of one model.
+  """
+  shutil.copytree(_written().name, directory, dirs_exist_ok=True)
+  return os.path.join(directory, 'qa'), os.path.join(directory, 'corpus')
