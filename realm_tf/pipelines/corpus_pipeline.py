@@ -47,7 +47,7 @@ def with_different_ids(
       if not seen.add(name):
         raise errors.UserError(
           f'Articles must have different ids. Found {name!r:.40} of '
-          f'{title!r:.60} in another file, too. --runner=local says where.'
+          f'{title!r:.60} in another file, too. --runner=local shows where.'
         )
     yield batch
 

@@ -51,8 +51,8 @@ def write(
       table.close()
     if not table.num_blocks:
       raise errors.UserError(
-        'A corpus needs at least one block; the articles of --input have no '
-        'text. Check --input and --format.'
+        'A corpus must have at least one block. Found no text in the articles '
+        'of --input. Check --input and --format.'
       )
     tokenizer_files.write(staging, tokenizer.vocabulary, tokenizer.rules)
     if links:

@@ -78,10 +78,6 @@ class LinkGraph:
     counts = np.bincount(self.targets, minlength=num)
     return LinkGraph(origins[order], np.concatenate([[0], np.cumsum(counts)]))
 
-  def linked(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the targets of n articles end to end, and how many each has."""
-    return gather(self.targets, self.offsets[rows], self.offsets[rows + 1])
-
   def save(self, corpus_dir: str) -> None:
     path = os.path.join(corpus_dir, FOLDER)
     os.makedirs(path, exist_ok=True)

@@ -42,8 +42,8 @@ def write(
     own = _write_columns(kept, staging)
     if not len(own):
       raise errors.UserError(
-        'Pre-training needs at least one query; none of the input has a '
-        f'span to mask ({dropped}). Check --input and --tagger.'
+        'Pre-training must have at least one query. Found no span to mask in '
+        f'the input ({dropped}). Check --input and --tagger.'
       )
     hashes = np.where(own == null_block.ID, 0, table.hashes[np.maximum(own, 0)])
     np.save(os.path.join(staging, 'own_blocks.npy'), own)

@@ -34,13 +34,14 @@ class LinkGraphTest(absltest.TestCase):
     self.assertEqual(back.targets.tolist(), [1, 0, 3, 0])
     self.assertEqual(back.offsets.tolist(), [0, 1, 3, 3, 4])
 
-  def test_linked_joins_the_targets_end_to_end(self):
-    targets, numbers = _graph().linked(np.array([3, 2, 0]))
-    self.assertEqual(targets.tolist(), [1, 1, 3])
-    self.assertEqual(numbers.tolist(), [1, 0, 2])
-    targets, numbers = _graph().linked(np.zeros(0, np.int64))
-    self.assertEmpty(targets)
-    self.assertEmpty(numbers)
+  def test_gather_joins_slices_end_to_end(self):
+    starts, stops = np.array([7, 5, 0]), np.array([8, 5, 2])
+    values, lengths = link_graph.gather(np.arange(9), starts, stops)
+    self.assertEqual(values.tolist(), [7, 0, 1])
+    self.assertEqual(lengths.tolist(), [1, 0, 2])
+    values, lengths = link_graph.gather(values, starts[:0], stops[:0])
+    self.assertEmpty(values)
+    self.assertEmpty(lengths)
 
   def test_saved_is_opened_and_a_corpus_without_links_is_refused(self):
     directory = self.create_tempdir().full_path
