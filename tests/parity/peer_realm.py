@@ -1,6 +1,7 @@
 r"""Writes outputs and gradients of transformers' REALM for a small model.
 
-  .peers/bin/python -m tests.parity.peer_realm --output=FILE.json
+  .peers/bin/python -m tests.parity.peer_realm \
+    --output=tests/testdata/transformers_realm.json
 
 Runs in the environment of benchmarks/peers.sh, which has transformers 4.57.6
 and torch. Weights and inputs come from tests/parity/realm_weights.py, so
@@ -9,6 +10,8 @@ only outputs and gradients are written; all is computed in float64.
 
 import argparse
 import json
+import os
+import tempfile
 
 import numpy as np
 import torch
@@ -17,8 +20,14 @@ from transformers.models.deprecated import realm
 from tests.parity import realm_weights
 
 _CONFIG = realm.RealmConfig(**realm_weights.CONFIG)
-_SCORES = np.array([[0.5, -1.0, 0.25], [2.0, 1.5, 0.0]])
-_BLOCK_SCORES = np.array([1.0, 0.25, -0.5, -2.0])
+_RETRIEVED = ('block_ids', 'input_ids', 'attention_mask', 'token_type_ids')
+_LOSSES = ('loss', 'retriever_loss', 'reader_loss')
+_READER_INPUTS = (
+  'relevance_score',
+  'has_answers',
+  'start_positions',
+  'end_positions',
+)
 
 
 def _fill(model, weights):
@@ -51,71 +60,102 @@ def _embedder():
   }
 
 
-def _encoder():
-  weights = realm_weights.knowledge_encoder(2)
-  model = _fill(realm.RealmKnowledgeAugEncoder(_CONFIG), weights)
-  scores = torch.tensor(_SCORES, requires_grad=True)
-  labels, mask = np.full([2, 14], -100), np.zeros([2, 14], np.int64)
-  labels[0, [1, 3]], labels[1, 2] = (7, 11), 20
-  mask[0, [1, 3]], mask[1, 2] = 1, 1
-  loss = model(
+def _joint():
+  """Feeds the scores of two towers into the loss of the encoder."""
+  towers = realm.RealmScorer(_CONFIG, realm.RealmEmbedder(_CONFIG))
+  scorer = _fill(towers, realm_weights.scorer(9))
+  encoder = realm.RealmKnowledgeAugEncoder(_CONFIG)
+  encoder = _fill(encoder, realm_weights.knowledge_encoder(2))
+  blocks = _tensors(realm_weights.tokens(9, 2, 3, 12))
+  scored = scorer(
+    **_tensors(realm_weights.tokens(8, 2, 9)),
+    **{f'candidate_{name}': value for name, value in blocks.items()},
+  )
+  scores = scored.relevance_score
+  scores.retain_grad()
+  rows, places = np.arange(2)[:, None], realm_weights.MASKED_POSITIONS
+  gold, is_masked = realm_weights.MASKED_TOKENS, realm_weights.IS_MASKED > 0
+  labels = np.full([2, 14], -100)
+  labels[np.where(is_masked)[0], places[is_masked]] = gold[is_masked]
+  output = encoder(
     **_tensors(realm_weights.tokens(3, 2, 3, 14)),
     relevance_score=scores,
     labels=torch.tensor(labels),
-    mlm_mask=torch.tensor(mask),
-  ).loss
-  loss.backward()
+    mlm_mask=torch.tensor(labels >= 0),
+  )
+  output.loss.backward()
+  log_probs = output.logits.view(2, 3, 14, -1).log_softmax(-1)
+  log_probs = log_probs.detach().numpy()[rows, :, places, gold]  # [B, M, K]
   return {
-    'encoder.loss': loss.detach().numpy(),
-    'encoder.scores': _SCORES,
-    'encoder.scores_grad': scores.grad.numpy(),
-    'encoder.labels': labels,
-    'encoder.mask': mask,
-    **_gradients('encoder', model),
+    'scorer.query_score': scored.query_score.detach().numpy(),
+    'scorer.candidate_score': scored.candidate_score.detach().numpy(),
+    'scorer.relevance_score': scores.detach().numpy(),
+    'joint.log_probs': log_probs.transpose(0, 2, 1) * is_masked[:, None],
+    'joint.p_z': scores.softmax(-1).detach().numpy(),
+    'joint.loss': output.loss.detach().numpy(),
+    'joint.scores.grad': scores.grad.numpy(),
+    **_gradients('scorer', scorer),
+    **_gradients('encoder', encoder),
   }
 
 
-def _reader():
-  model = _fill(realm.RealmReader(_CONFIG), realm_weights.reader(4))
-  inputs = realm_weights.tokens(5, 4, 16)
-  is_block = inputs['token_type_ids'] * inputs['attention_mask']
-  is_block[np.arange(4), is_block.cumsum(1).argmax(1)] = 0  # The last [SEP].
-  starts, ends = np.full([4, 2], -1), np.full([4, 2], -1)
-  starts[0], ends[0] = (7, 10), (8, 10)
-  starts[3, 0], ends[3, 0] = 9, 9
-  has_answer = np.array([True, False, False, True])
+def _open_qa():
+  """Answers a question in training mode, which searches more than it reads."""
+  with tempfile.TemporaryDirectory() as directory:
+    vocab_file = os.path.join(directory, 'vocab.txt')
+    with open(vocab_file, 'w') as file:
+      file.write('\n'.join(realm_weights.VOCABULARY))
+    tokenizer = realm.RealmTokenizer(vocab_file)
+  blocks = np.array([text.encode() for text in realm_weights.BLOCKS], object)
+  retriever, seen = realm.RealmRetriever(blocks, tokenizer), {}
+
+  def retrieve(block_ids, *args, **kwargs):
+    *labels, packed = retriever(block_ids, *args, **kwargs)
+    seen.update(block_ids=block_ids, **packed)
+    return *labels, packed
+
+  model = realm.RealmForOpenQA(_CONFIG, retrieve)
+  model = _fill(model, realm_weights.open_qa(49)).train()
+  model.reader.register_forward_pre_hook(
+    lambda module, args, kwargs: seen.update(
+      {name: kwargs[name] for name in _READER_INPUTS}
+    ),
+    with_kwargs=True,
+  )
+  model.reader.qa_outputs.register_forward_hook(
+    lambda module, args, outputs: seen.update(spans=outputs[0])
+  )
   output = model(
-    **{name: value[:2] for name, value in _tensors(inputs).items()},
-    relevance_score=torch.tensor(_BLOCK_SCORES),
-    block_mask=torch.tensor(is_block.astype(bool)),
-    start_positions=torch.tensor(starts),
-    end_positions=torch.tensor(ends),
-    has_answers=torch.tensor(has_answer),
+    **tokenizer([realm_weights.QUESTION], return_tensors='pt'),
+    answer_ids=tokenizer(
+      list(realm_weights.ANSWERS), add_special_tokens=False
+    ).input_ids,
     return_dict=True,
   )
-  output.loss.backward()
-  names = ('loss', 'retriever_loss', 'reader_loss', 'block_idx')
+  read = output.reader_output
+  read.loss.backward()
+  # The reader adds `relevance_score` in place.
+  arrays = {
+    **{name: seen[name] for name in (*_RETRIEVED, *_READER_INPUTS)},
+    **{name: getattr(read, name) for name in _LOSSES},
+    'best_scores': seen['spans'].amax(dim=1),
+    'answer_ids': output.predicted_answer_ids,
+  }
   return {
-    **{
-      f'reader.{name}': getattr(output, name).detach().numpy()
-      for name in (*names, 'start_pos', 'end_pos')
-    },
-    'reader.scores': _BLOCK_SCORES,
-    'reader.has_answer': has_answer,
-    'reader.starts': starts,
-    'reader.ends': ends,
-    **_gradients('reader', model),
+    **{f'open_qa.{name}': v.detach().numpy() for name, v in arrays.items()},
+    **_gradients('open_qa', model),
   }
 
 
 def main():
-  """Writes the arrays; gradients as float32, for the file shall be small."""
+  """Writes the arrays; reals with the digits of float32."""
   parser = argparse.ArgumentParser()
   parser.add_argument('--output', required=True)
+  arrays = {**_embedder(), **_joint(), **_open_qa()}
   lines = []
-  for name, value in {**_embedder(), **_encoder(), **_reader()}.items():
+  for name, value in arrays.items():
     value = np.asarray(value)
-    if '.grad.' in name:
+    if value.dtype == np.float64:
       value = value.astype(np.float32)
     array = {'dtype': str(value.dtype), 'values': _numbers(value)}
     lines.append(f' {json.dumps(name)}: {json.dumps(array)}')
@@ -124,7 +164,7 @@ def main():
 
 
 def _numbers(value):
-  """Returns nested lists; float32 with no more digits than it has."""
+  """Returns nested lists; reals in their shortest form."""
   if value.ndim:
     return [_numbers(each) for each in value]
   return float(str(value)) if value.dtype == np.float32 else value.item()

@@ -1,4 +1,4 @@
-"""A small random REALM under Hugging Face's names, in NumPy alone.
+"""A small random REALM under Hugging Face's names, and inputs, in NumPy alone.
 
 `tests/parity/peer_realm.py` fills transformers' classes with it, so tests
 need the outputs of transformers, but not its weights.
@@ -8,6 +8,26 @@ import numpy as np
 
 from tests.importing import numpy_bert
 
+VOCABULARY = (
+  '[PAD] [UNK] [CLS] [SEP] [MASK] the a river lake city port of in on by north'
+  ' south sea bridge old new tower ##s ##er is what where ? . ,'
+).split()
+BLOCKS = (
+  'The older bridge is by the South Lake.',
+  'A port is on the North Sea, by the old towers.',
+  'Where is a tower? The city is old.',
+  'The river is in the north of the city, by a bridge. The bridge is newer.',
+  'The North Sea.',
+  'Towers of the city, old and new: a port in the south.',
+  'In the north sea is the tower of the North Sea.',
+  'A new lake.',
+)
+QUESTION = 'Where is the older port?'
+ANSWERS = ('North Sea', 'tower')
+# Masked tokens of the two queries, [B, M], and whether they are no padding.
+MASKED_POSITIONS = np.array([[1, 3], [2, 0]], np.int32)
+MASKED_TOKENS = np.array([[7, 11], [20, 0]], np.int32)
+IS_MASKED = np.array([[1, 1], [1, 0]], np.float32)
 CONFIG = {
   'model_type': 'realm',
   'hidden_act': 'gelu_new',
@@ -15,15 +35,16 @@ CONFIG = {
   'num_hidden_layers': 2,
   'num_attention_heads': 2,
   'intermediate_size': 12,
-  'vocab_size': 30,
+  'vocab_size': len(VOCABULARY),
   'max_position_embeddings': 24,
   'retriever_proj_size': 6,
   'span_hidden_size': 5,
   'max_span_width': 3,
   'reader_beam_size': 2,
-  'reader_seq_len': 16,
+  'reader_seq_len': 24,
   'searcher_beam_size': 4,
   'num_candidates': 3,
+  'num_block_records': len(BLOCKS),
   'hidden_dropout_prob': 0.0,
   'attention_probs_dropout_prob': 0.0,
   'layer_norm_eps': 1e-12,
@@ -55,14 +76,21 @@ def knowledge_encoder(seed: int) -> dict[str, np.ndarray]:
   }
 
 
-def reader(seed: int) -> dict[str, np.ndarray]:
-  """Returns RealmReader's weights, by name."""
+def scorer(seed: int) -> dict[str, np.ndarray]:
+  """Returns the weights of RealmScorer with two towers, by name."""
+  return {
+    **_below('query_embedder.', embedder(seed)),
+    **_below('embedder.', embedder(seed + 1)),
+  }
+
+
+def open_qa(seed: int) -> dict[str, np.ndarray]:
+  """Returns RealmForOpenQA's weights and block embeddings, by name."""
   rng = np.random.default_rng(seed)
   return {
-    **_bert(rng),
-    **_linear(rng, 'qa_outputs.dense_intermediate', _HIDDEN, 2 * _SPAN),
-    **_norm(rng, 'qa_outputs.layer_normalization', _SPAN),
-    **_linear(rng, 'qa_outputs.dense_output', _SPAN, 1),
+    **_below('embedder.', embedder(seed + 1)),
+    **_below('reader.', _reader(seed + 2)),
+    'block_emb': _normal(rng, len(BLOCKS), _WIDTH),
   }
 
 
@@ -86,10 +114,34 @@ def tokens(seed: int, *shape: int) -> dict[str, np.ndarray]:
   }
 
 
+def _reader(seed):
+  rng = np.random.default_rng(seed)
+  return {
+    **_bert(rng),
+    **_linear(rng, 'qa_outputs.dense_intermediate', _HIDDEN, 2 * _SPAN),
+    **_norm(rng, 'qa_outputs.layer_normalization', _SPAN),
+    **_linear(rng, 'qa_outputs.dense_output', _SPAN, 1),
+  }
+
+
+def _below(prefix, weights):
+  return {prefix + name: value for name, value in weights.items()}
+
+
 def _bert(rng):
   weights = numpy_bert.random_weights(CONFIG, rng)
-  # So that gradients are of one size: deep ones would vanish or explode.
-  return {f'realm.{name}': value / 1.5 for name, value in weights.items()}
+  return {f'realm.{name}': _tamed(name, v) for name, v in weights.items()}
+
+
+def _tamed(name, value):
+  """Returns the value so that [CLS] depends on all wordpieces.
+
+  Large biases would make embeddings of all texts nearly the same, and their
+  gradients the rounded differences of nearly equal terms.
+  """
+  if name.endswith('.bias'):
+    return value / 4
+  return 1 + value / 4 if name.endswith('LayerNorm.weight') else value / 1.5
 
 
 def _linear(rng, name, fan_in, fan_out):
