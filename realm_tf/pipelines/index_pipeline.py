@@ -16,7 +16,7 @@ class Embedding(NamedTuple):
   Attributes:
     overrides: Config overrides of `index_builder.open_builder`.
     version: A begun version of the model's parameters, writable by all.
-    base: Version to reuse embeddings of.
+    base: Version with embeddings that must be reused.
   """
 
   model_dir: str

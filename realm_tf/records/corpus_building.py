@@ -66,7 +66,7 @@ def without_duplicates(
   counts: counts_lib.Counts,
   known: Optional[np.ndarray] = None,
 ) -> Iterator[encoded_blocks.EncodedBlocks]:
-  """Yields the batches without repeats and blocks with `known` hashes."""
+  """Yields the batches without repeated blocks and `known` hashes."""
   seen = SeenHashes()
   if known is not None:
     seen.add(known)
@@ -80,7 +80,7 @@ def without_duplicates(
 
 
 class SeenHashes:
-  """Growing set of n uint64, in sorted runs: each is merged O(log n) times."""
+  """Growing set of n uint64 in sorted runs; each value moves O(log n) times."""
 
   def __init__(self) -> None:
     self._runs: list[np.ndarray] = []  # Sorted, longest first.

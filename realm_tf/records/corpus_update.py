@@ -35,7 +35,7 @@ class CorpusUpdate:
   """A new corpus made from an old one, which does not change.
 
   Attributes:
-    num_articles: Articles that the old corpus's sources held.
+    num_articles: Number of articles in the old corpus's sources.
     links: Links of the old corpus, to extend; None if it has none.
   """
 
@@ -58,7 +58,7 @@ class CorpusUpdate:
     return self._dir if self._is_kept[rows].any() else ''
 
   def _remove(self, value: str) -> None:
-    """Removes the article of an id, else of each id between commas."""
+    """Removes the article with this id, or with each id between its commas."""
     is_one = len(self._table.find_article(value)) > 0
     for article_id in [value] if is_one else filter(None, value.split(',')):
       rows = self._table.find_article(article_id)

@@ -112,7 +112,7 @@ def _capital_facts(
 def _find_capital(
   country: gazetteer.Entity, cities: Sequence[City]
 ) -> Optional[City]:
-  """Returns the largest city with the capital's name, else alternate name."""
+  """Returns the largest city with the capital's name, also as a second name."""
   for capital in map(gazetteer.fold, country.values('capital')):
     for city in cities:
       if gazetteer.fold(city.name) == capital:

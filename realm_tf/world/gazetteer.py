@@ -88,7 +88,7 @@ def fold(name: str) -> str:
 
 
 def is_usable_name(name: str) -> bool:
-  """Returns whether a name is Latin script without digits and rare marks."""
+  """Returns whether a name is Latin script without digits or rare marks."""
   return bool(_USABLE_NAME.fullmatch(name)) and all(
     ord(c) < 0x250 or 0x1E00 <= ord(c) < 0x1F00 or c == '’' for c in name
   )

@@ -80,7 +80,7 @@ def _with_some_facts(
 
 
 def change_asked_fact(world: World, question_id: str) -> ChangedFact:
-  """Replaces a question's fact by the next different value of its relation.
+  """Replaces the value of a question's fact by another entity's value.
 
   `question_id` is 'ARTICLE_ID/RELATION'.
   """

@@ -17,12 +17,12 @@ FORMATS = (*sources.FORMATS, WORLD)
 
 
 def split(values: Sequence[str]) -> list[str]:
-  """Returns the inputs of a repeatable flag with commas."""
+  """Splits the values of a repeatable flag at commas."""
   return [part for value in values for part in value.split(',') if part]
 
 
 def is_world(inputs: Sequence[str], format: str) -> bool:  # pylint: disable=redefined-builtin
-  """Returns whether the input is the world; UserError for other inputs too."""
+  """Returns whether the input is the world; UserError if among other inputs."""
   if WORLD not in (format, *inputs):
     return False
   if list(inputs) != [WORLD]:

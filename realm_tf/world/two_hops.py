@@ -20,7 +20,7 @@ PREFIX = 'two_hop_'
 
 
 class _Hops(NamedTuple):
-  """A fact of the named entity, the entity in its value, and a fact of that."""
+  """A fact of the named entity, the entity in its value, and its fact."""
 
   first: gazetteer.Fact
   entity: gazetteer.Entity
