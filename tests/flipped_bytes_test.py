@@ -109,7 +109,7 @@ class FlippedBytesTest(parameterized.TestCase):
     directory = self._copy()
     job(f'{directory}/corpus', f'{directory}/model')
     directory = self._copy(name)
-    with self.assertRaisesRegex(errors.UserError, f'{name} must be as'):
+    with self.assertRaisesRegex(errors.UserError, f'{name} must be unchanged'):
       job(f'{directory}/corpus', f'{directory}/model')
 
   def test_training_finds_a_flipped_bit_in_queries(self):
@@ -118,7 +118,7 @@ class FlippedBytesTest(parameterized.TestCase):
       [('pretrain', directory, [f'--run_dir={directory}/run'])]
     )
     self.assertEqual(result.code, 2, result)
-    self.assertIn('queries/ids.npy must be as', result.stderr)
+    self.assertIn('queries/ids.npy must be unchanged', result.stderr)
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-"""Progress of a refresh: a bar, log lines, and TensorBoard."""
+"""Progress of a refresh: a bar, log lines and TensorBoard."""
 
 from collections.abc import Callable
 import os
@@ -14,11 +14,9 @@ _LOG_SECS = 60.0
 
 
 class Progress:
-  """Shows progress; an instance is a `version_work.Job.watch`.
+  """Shows a refresh's progress; an instance is a `version_work.Job.watch`.
 
-  Args:
-    summary_dir: Log directory of TensorBoard, if any.
-    clock: Monotonic seconds.
+  `summary_dir` is for TensorBoard; `clock` returns monotonic seconds.
   """
 
   def __init__(
@@ -33,7 +31,6 @@ class Progress:
     self._bar: Optional[tqdm.tqdm] = None
 
   def start(self) -> None:
-    """Begins a new refresh."""
     self._bar = None
 
   def __call__(self, done: int, total: int) -> None:
@@ -71,7 +68,7 @@ class Progress:
     if self._summary_dir:
       try:
         self._write_summary(rate, done / total)
-      except tf.errors.OpError as error:  # On a full disk, go on.
+      except tf.errors.OpError as error:  # A full disk stops no refresh.
         logging.warning('Could not write to %s: %s', self._summary_dir, error)
 
   def _write_summary(self, rate: float, share: float) -> None:

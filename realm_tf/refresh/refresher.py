@@ -1,9 +1,7 @@
-"""Re-embeds the corpus whenever the trainer publishes new parameters.
+"""Embeds the corpus again whenever the trainer publishes new parameters.
 
-  parameter version -> [this file] -> index version
-
-The second of the two jobs of Section 3.3 of Guu et al. 2020. Trainer and
-workers communicate through the run directory only.
+This is the second job of Section 3.3 of Guu et al. 2020. Trainer and refresher
+communicate only through the run directory.
 """
 
 from collections.abc import Callable, Container
@@ -21,21 +19,15 @@ from realm_tf.rundir import versions
 
 @dataclasses.dataclass(frozen=True)
 class RunDirectory:
-  """State of a trainer's run directory; each method reads it anew.
-
-  Attributes:
-    corpus_fingerprint: Fingerprint of the corpus that is embedded.
-    in_order: Whether to embed every parameter version, oldest first.
-    once: Whether to treat training as done.
-  """
+  """A trainer's run directory; each method reads its current state."""
 
   path: str
   corpus_fingerprint: str
-  in_order: bool = False
-  once: bool = False
+  in_order: bool = False  # Whether to embed all parameters, oldest first.
+  once: bool = False  # Whether to treat training as done.
 
   def next_params(self) -> Optional[versions.Version]:
-    """Returns the parameter version to embed with next, or None."""
+    """Returns the next parameter version to embed with, or None."""
     root = layout.params_root(self.path)
     if not self.in_order:
       return versions.newest(root)
@@ -51,7 +43,6 @@ class RunDirectory:
     return index_plan.find_unfinished(root, self.corpus_fingerprint)
 
   def is_training_done(self) -> bool:
-    """Returns whether the trainer publishes nothing more."""
     return self.once or tf.io.gfile.exists(layout.done_file(self.path))
 
 
@@ -61,12 +52,11 @@ def refresh_until_done(
   wait: Callable[[], None],
   max_failures: int = 1,
 ) -> int:
-  """Publishes one index per parameter version until training is done.
+  """Publishes indexes of `run.next_params` until training is done.
 
-  A new index is built from `run.next_params`. No index is built twice, nor an
-  older one after a newer one, even after a restart. An index that was begun is
-  finished first: otherwise a job that is stopped more often than a refresh
-  takes would never publish one.
+  No index is built twice, nor an older one after a newer one, even after a
+  restart. A begun index is finished first; otherwise a job that is often
+  stopped might never publish one.
 
   Args:
     publish_index: Embeds all blocks with the version and publishes the index.
@@ -74,7 +64,7 @@ def refresh_until_done(
     max_failures: Consecutive failures, e.g. of the disk, that end the job.
 
   Returns:
-    The number of index versions published.
+    The number of published index versions.
 
   Raises:
     UserError: The last of `max_failures` failures.
@@ -82,7 +72,7 @@ def refresh_until_done(
   num_published, num_failures = 0, 0
   given_up: set[int] = set()  # Unfinished versions that failed.
   while True:
-    done = run.is_training_done()  # Read first, so the last one is not missed.
+    done = run.is_training_done()  # Read first: no parameters are missed.
     target = _target(run, given_up)
     if target is not None:
       logging.info('Building the index of step %d.', target.step)
@@ -102,7 +92,7 @@ def refresh_until_done(
 def _target(
   run: RunDirectory, given_up: Container[int]
 ) -> Optional[versions.Version]:
-  """Returns the version to build the index of, if any."""
+  """Returns the version for the next index, or None."""
   params, index = run.next_params(), run.newest_index()
   published_step = -1 if index is None else index.step
   unfinished = run.unfinished_index()

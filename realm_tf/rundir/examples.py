@@ -1,9 +1,7 @@
 """Masked queries and their candidates, as in Table 3 of the paper.
 
-  trainer -> <run_dir>/examples.jsonl -> reports
-
-The file has one query a line, all scored at the same step; it is replaced as a
-whole.
+<run_dir>/examples.jsonl has one query per line, all scored at the same step.
+The trainer replaces the file as a whole; reports read it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,23 +18,15 @@ from realm_tf.rundir import layout
 
 
 class Candidate(NamedTuple):
-  """A block beside a query.
-
-  Attributes:
-    block_id: Row in the corpus; None is the null block.
-    title: Title of the article; '' for the null block.
-    text: Text of the block; '' for the null block.
-    p_z: p(z|x).
-    p_y: p(y|z,x), the product over all masked wordpieces.
-    utility: log p(y|z,x) - log p(y|null,x) (Appendix D); None if the null block
-      is not a candidate.
-  """
+  """A candidate of a query. The null block has no id and empty texts."""
 
   block_id: Optional[int]
   title: str
   text: str
-  p_z: float
-  p_y: float
+  p_z: float  # p(z|x).
+  p_y: float  # p(y|z,x), the product over all masked wordpieces.
+  # log p(y|z,x) - log p(y|null,x) (Appendix D); None if the null block is not a
+  # candidate.
   utility: Optional[float]
 
 
@@ -61,22 +51,15 @@ _FIELDS = {
 
 
 class Example(NamedTuple):
-  """A query x, its masked words y and its candidates z.
+  """A query x, its masked words y and its candidates z."""
 
-  Attributes:
-    step: Training step of the parameters.
-    query: x with the masked words filled in.
-    masked: Spans (start, end) of `query` that were masked.
-    candidates: Candidates by descending p(z|x).
-  """
-
-  step: int
-  query: str
-  masked: Sequence[tuple[int, int]]
-  candidates: Sequence[Candidate]
+  step: int  # Training step of the parameters.
+  query: str  # x with the masked words filled in.
+  masked: Sequence[tuple[int, int]]  # Spans (start, end) of `query`.
+  candidates: Sequence[Candidate]  # By descending p(z|x).
 
   def pieces(self) -> list[tuple[str, bool]]:
-    """Returns `query` cut into parts: (text, whether it was masked)."""
+    """Returns the parts of `query`: (text, whether it was masked)."""
     return cut_at(self.query, self.masked)
 
 
@@ -85,8 +68,7 @@ def cut_at(
 ) -> list[tuple[str, bool]]:
   """Returns the non-empty parts of `text`: (part, whether it is a span).
 
-  Args:
-    spans: Spans (start, end), sorted and not overlapping.
+  `spans` are (start, end), sorted and not overlapping.
   """
   pieces, position = [], 0
   for start, end in spans:
@@ -120,7 +102,7 @@ def read(run_dir: str) -> list[Example]:
 
 
 def _parse(line: bytes, where: str) -> Example:
-  advice = 'Remove the file: the trainer writes it anew.'
+  advice = 'Remove the file: the trainer writes it again.'
   fields = json_shapes.check(
     json_text.parse(line, where, advice), _FIELDS, where, advice
   )

@@ -1,4 +1,4 @@
-"""Small JSON files that other processes read while they are being replaced."""
+"""Small JSON files that processes can read while another replaces them."""
 
 from collections.abc import Iterable
 import json
@@ -14,21 +14,21 @@ from realm_tf import json_text
 
 
 def write(path: str, value: Any) -> None:
-  """Writes or replaces a file; a reader sees the old or the new one, whole.
+  """Writes or replaces a file; a reader sees all of the old or the new one.
 
-  A POSIX file system shows half-written files, so the file is written under
-  another name and renamed. On an object store the rename is a cheap copy.
+  The file is written under another name and renamed, because POSIX shows
+  half-written files. On an object store the rename is a cheap copy.
   """
   _replace(path, json.dumps(value, indent=1, sort_keys=True))
 
 
 def write_lines(path: str, values: Iterable[Any]) -> None:
-  """Writes or replaces a JSONL file as a whole; see `write`."""
+  """Writes or replaces a JSONL file, as `write` does."""
   _replace(path, ''.join(json.dumps(value) + '\n' for value in values))
 
 
 def read(path: str) -> Any:
-  """Returns the value of a file; None if there is none, or not JSON."""
+  """Returns the value of a file, or None if it is missing or not JSON."""
   try:
     return json_text.parse(input_files.read(path), path)
   except errors.UserError:
@@ -36,7 +36,7 @@ def read(path: str) -> Any:
 
 
 def read_object(path: str, advice: str = 'Correct it.') -> dict[str, Any]:
-  """Returns the object of a file; UserError if there is none, or no object."""
+  """Returns the object of a file; UserError if it is missing or no object."""
   return json_text.parse_object(input_files.read(path), path, advice)
 
 

@@ -3,8 +3,7 @@
   FIELDS = {'num_blocks': COUNT, 'files': OBJECT, 'links': optional(OBJECT)}
   check(value, FIELDS, path, advice)
 
-The one checker of JSON from outside of the process; a single field is read by
-`field(value, 'num_blocks', COUNT, path, advice)`.
+All JSON from outside of the process is checked here.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ _SHOWN_CHARACTERS = 60
 
 
 class Shape(NamedTuple):
-  """A set of JSON values: "must be `description`", which `holds` tests."""
+  """A set of JSON values, tested by `holds`: "must be `description`"."""
 
   description: str
   holds: Callable[[Any], bool]
@@ -26,10 +25,10 @@ class Shape(NamedTuple):
 
 
 def count(at_least: int = 0, at_most: int = _MOST) -> Shape:
-  """Returns the shape of a whole number in these bounds."""
+  """Returns the shape of an integer in these bounds."""
   return Shape(
     f'a whole number from {at_least} to {at_most}',
-    # By `type`: to isinstance, a bool is an int.
+    # isinstance takes a bool for an int.
     lambda value: type(value) is int and at_least <= value <= at_most,
   )
 
@@ -38,7 +37,6 @@ COUNT = count()
 WHOLE = count(-_MOST)
 TEXT = Shape('a string', lambda value: isinstance(value, str))
 SWITCH = Shape('true or false', lambda value: isinstance(value, bool))
-LIST = Shape('a list', lambda value: isinstance(value, list))
 OBJECT = Shape('an object', lambda value: isinstance(value, dict))
 NUMBER = Shape(
   'a finite number',
@@ -58,13 +56,13 @@ SHA256 = Shape(
 
 
 def fields_of(record: type[Any]) -> dict[str, Shape]:
-  """Returns the fields of a NamedTuple of texts and counts, by its types."""
+  """Returns the fields of a NamedTuple whose types are str and int."""
   shapes = {str: TEXT, int: COUNT}
   return {name: shapes[kind] for name, kind in get_type_hints(record).items()}
 
 
 def one_of(*values: Any) -> Shape:
-  """Returns the shape of one of some values; True is not 1."""
+  """Returns the shape of one of `values`, which distinguishes True from 1."""
   names = ', '.join(map(str, values))
   return Shape(
     f'one of {names}' if len(values) > 1 else names,
@@ -106,7 +104,7 @@ def row_of(*shapes: Shape) -> Shape:
 
 
 def map_of(shape: Shape) -> Shape:
-  """Returns the shape of an object with any names, and values of `shape`."""
+  """Returns the shape of an object with values of `shape` and any names."""
   return Shape(
     f'an object with values that are {shape.description}',
     lambda value: (
@@ -116,7 +114,7 @@ def map_of(shape: Shape) -> Shape:
 
 
 def object_of(fields: Mapping[str, Shape]) -> Shape:
-  """Returns the shape of an object that has `fields`, and maybe others."""
+  """Returns the shape of an object that has `fields`; it may have others."""
   parts = (f'`{name}`, {shape.description}' for name, shape in fields.items())
   return Shape(
     f'an object with {"; ".join(parts)}',
@@ -133,14 +131,14 @@ def object_of(fields: Mapping[str, Shape]) -> Shape:
 def check(
   value: Any, fields: Mapping[str, Shape], where: str, advice: str
 ) -> dict[str, Any]:
-  """Returns `value`, an object that has `fields`, and maybe others.
+  """Returns `value` if it is an object that has `fields`.
 
   Args:
     where: File, or file and line, for the error.
     advice: Last sentence of the error.
 
   Raises:
-    UserError: Names the first field that is missing or of another shape.
+    UserError: Names the first field that is missing or has another shape.
   """
   if not isinstance(value, dict):
     raise errors.UserError(
@@ -154,11 +152,7 @@ def check(
 def field(
   values: Mapping[str, Any], name: str, shape: Shape, where: str, advice: str
 ) -> Any:
-  """Returns one field of an object; None if it may be missing and is.
-
-  Raises:
-    UserError: The field is missing, or of another shape; see `check`.
-  """
+  """Returns a field; None if optional and missing, UserError if wrong."""
   if name in values:
     if not shape.holds(values[name]):
       raise errors.UserError(
@@ -174,7 +168,7 @@ def field(
 
 
 def shown(value: Any) -> str:
-  """Returns a short description of any value for an error."""
+  """Returns a short description of a value for an error."""
   if isinstance(value, (dict, list)):
     kind = 'an object' if isinstance(value, dict) else 'a list'
     return f'{kind} of {len(value)}'

@@ -1,8 +1,7 @@
-"""Keeps what a directory's files are named inside of the directory.
+"""Checks that the files of a manifest are inside of its directory.
 
-A manifest that a stranger wrote may name any path; whoever deletes, copies or
-opens what it lists would do so anywhere. So its names are checked as it is
-read, and links that lead out of the directory are refused like '..'.
+A manifest from a stranger may name any path, and jobs open, copy and delete the
+named files. Links that lead out of the directory are refused, as '..' is.
 """
 
 from collections.abc import Iterable
@@ -15,15 +14,15 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf import input_files
 
-_FORBIDDEN = '\\:\0'  # Of other systems' paths, drives and URLs.
+_FORBIDDEN = '\\:\0'  # Occur in other systems' paths, drives and URLs.
 
 
 def check_names(directory: str, names: Iterable[str], reserved: str) -> None:
-  """Raises UserError unless all names are of files below `directory`.
+  """Raises UserError unless all names are files below `directory`.
 
   Args:
-    names: Paths with '/', which need not exist.
-    reserved: A name that none may be.
+    names: Paths with '/'. The files need not exist.
+    reserved: A forbidden name.
   """
   root = None if '://' in directory else os.path.realpath(directory)
   for name in names:
@@ -42,10 +41,11 @@ def check_names(directory: str, names: Iterable[str], reserved: str) -> None:
 
 
 def remove_tree(path: str) -> None:
-  """Removes a directory, and links in it but never what they lead to.
+  """Removes a directory with its links, but not the links' targets.
 
   Raises:
-    tf.errors.NotFoundError: It is not there, or another process is faster.
+    tf.errors.NotFoundError: The directory is missing, or another process is
+      removing it.
   """
   if '://' in path:
     tf.io.gfile.rmtree(path)
@@ -60,7 +60,7 @@ def remove_tree(path: str) -> None:
 
 
 def remove(paths: Iterable[str]) -> None:
-  """Removes files, as far as they are there."""
+  """Removes the files that exist."""
   for path in paths:
     with contextlib.suppress(tf.errors.NotFoundError):
       tf.io.gfile.remove(path)
@@ -75,7 +75,7 @@ def _is_below(name: str) -> bool:
 
 def _refusal(directory: str, name: str, problem: str) -> errors.UserError:
   return errors.UserError(
-    f'Names in the manifest of {directory} must be of files below it. '
-    f'{name[:200]!r} {problem}. Nothing was opened or deleted. Make the '
+    f'Names in the manifest of {directory} must be of files below it. Found '
+    f'{name[:200]!r}, which {problem}. Nothing was opened or deleted. Make the '
     'directory again, or take it from somebody whom you trust.'
   )

@@ -1,14 +1,11 @@
-"""Directories that are complete once their manifest.json, written last, exists.
+"""Directories that are complete once manifest.json exists, written last.
 
-  files -> manifest.json: size and SHA-256 of each file, and of the manifest
+The manifest has the size and SHA-256 of each file, and its own SHA-256. Readers
+need no lock, and no directory is renamed: object stores cannot. Opening
+compares sizes and hashes small files; `check` with `contents` hashes all files.
 
-Completeness needs no rename of a directory, which object stores lack, and
-readers need no lock. Opening compares sizes, which is cheap for memory-mapped
-files of any length, and hashes small files; `check` with `contents` hashes
-every file. A file that the manifest does not list is not part of the directory.
-
-A manifest is read as a stranger's: each kind declares its fields, and names
-lead nowhere but below the directory (`listed_files`), also to delete files.
+Manifests may come from strangers: all fields are checked, and names that lead
+out of the directory are refused (`listed_files`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,8 +26,8 @@ from realm_tf.rundir import json_shapes
 from realm_tf.rundir import listed_files
 
 NAME = 'manifest.json'
-# Files up to this are hashed whenever a directory is opened, in some 10 ms
-# each; of larger ones, readers check samples.
+# Files up to this size are hashed when a directory is opened, in some 10 ms
+# each. Readers check samples of larger files.
 SMALL_BYTES = 8 << 20
 _OWN_SHA256 = 'manifest_sha256'
 _CHUNK_BYTES = 1 << 20
@@ -43,20 +40,13 @@ _FIELDS = {
 
 
 class Kind(NamedTuple):
-  """A kind of directories with a manifest.
+  """A kind of directories with a manifest."""
 
-  Attributes:
-    what: Its name, for errors, e.g. 'a corpus directory'.
-    made_by: What writes such directories, e.g. 'bin.make_blocks'.
-    fields: Fields of the manifest besides those of all kinds; the first is one
-      that only this kind has.
-    files: Files that the manifest must list.
-  """
-
-  what: str
-  made_by: str
+  what: str  # For errors, e.g. 'a corpus directory'.
+  made_by: str  # For errors, e.g. 'bin.make_blocks'.
+  # Further fields of the manifest; no other kind has the first one.
   fields: Mapping[str, json_shapes.Shape]
-  files: Sequence[str] = ()
+  files: Sequence[str] = ()  # Files that the manifest must list.
 
 
 ANY = Kind('a directory with a manifest', 'the job that wrote it', {})
@@ -72,10 +62,9 @@ def write(
   files: Mapping[str, Mapping[str, Any]],
   metadata: Mapping[str, Any],
 ) -> dict[str, Any]:
-  """Completes a directory by writing its manifest, and returns that.
+  """Completes a directory by writing its manifest; returns the manifest.
 
   Args:
-    directory: Holds all files already.
     files: Path below `directory` -> result of `describe` or `describe_bytes`.
     metadata: Further entries of the manifest.
   """
@@ -89,8 +78,8 @@ def read(directory: str, kind: Kind) -> dict[str, Any]:
   """Returns the manifest of a directory; each file has 'size' and 'sha256'.
 
   Raises:
-    UserError: There is no manifest, it was changed, is of another kind, or
-      names what is not below the directory.
+    UserError: The manifest is missing, changed, of another kind, or names a
+      file outside of the directory.
   """
   path = os.path.join(directory, NAME)
   if not tf.io.gfile.exists(path):
@@ -109,8 +98,7 @@ def read(directory: str, kind: Kind) -> dict[str, Any]:
   json_shapes.check(manifest, {**_FIELDS, **kind.fields}, path, advice)
   if manifest[_OWN_SHA256] != _own_sha256(manifest):
     raise errors.UserError(
-      f'{path} must be as it was written. Found another SHA-256 than its own. '
-      f'{advice}'
+      f'{path} must be unchanged. Found another SHA-256 than its own. {advice}'
     )
   listed_files.check_names(directory, manifest['files'], NAME)
   require_files(manifest, kind.files, path, advice)
@@ -120,7 +108,7 @@ def read(directory: str, kind: Kind) -> dict[str, Any]:
 def require_files(
   manifest: Mapping[str, Any], names: Sequence[str], path: str, advice: str
 ) -> None:
-  """Raises UserError if the manifest, from `path`, does not list a file."""
+  """Raises UserError if the manifest, from `path`, lacks a file."""
   for name in names:
     if name not in manifest['files']:
       raise errors.UserError(
@@ -132,9 +120,8 @@ def check(directory: str, manifest: Mapping[str, Any], contents: bool) -> None:
   """Compares the files of a directory with its manifest.
 
   Args:
-    manifest: Its manifest, from `read`.
-    contents: Whether to read all files and compare their SHA-256; otherwise
-      this is done for small files, and only sizes are compared of others.
+    contents: Whether to compare the SHA-256 of large files too; sizes are
+      always compared.
 
   Raises:
     UserError: Names the first file that is missing, unreadable or changed.
@@ -151,9 +138,10 @@ def check_file(
   contents: bool,
   pause: Callable[[], None] = lambda: None,
 ) -> None:
-  """Compares one file with its entry in the manifest; see `check`.
+  """Raises UserError unless a file fits its entry in the manifest.
 
   Args:
+    contents: Whether to compare the SHA-256 too.
     pause: Called after each MiB that is read.
   """
   path = os.path.join(directory, name)
@@ -163,13 +151,13 @@ def check_file(
       found = describe(path, pause)
   except (tf.errors.OpError, OSError) as error:
     raise errors.UserError(
-      f'{path} must be there, as {NAME} lists it. Found: '
+      f'{path} must be there: {NAME} lists it. Found: '
       f'{getattr(error, "message", "") or error}. Make {directory} again.'
     ) from error
   if any(found[key] != expected[key] for key in found):
     raise errors.UserError(
-      f'{path} must be as it was written, {expected}. Found {found}: it was '
-      'changed, or the disk is faulty. Copy it from elsewhere, or make '
+      f'{path} must be unchanged, {expected}. Found {found}: it was changed, '
+      'or the disk is faulty. Copy it from elsewhere, or make '
       f'{directory} again.'
     )
 
@@ -179,11 +167,9 @@ def check_in_background(
   manifest: Mapping[str, Any],
   pause: Callable[[], None] = lambda: time.sleep(_PAUSE_SECS),
 ) -> Optional[threading.Thread]:
-  """Begins to hash the large files; returns None if there are none.
+  """Hashes the large files in a thread; returns None if there are none.
 
-  Opening a directory hashes only small files; a server has the time to read the
-  others while it answers. A changed file is an error in the log; the server
-  goes on.
+  A server can thus answer at once. A changed file is logged as an error.
 
   Args:
     pause: Called after each MiB.
@@ -215,8 +201,7 @@ def _check_large(
     logging.error('A check in the background found damage: %s', error)
     return
   logging.info(
-    'The %d large files of %s are as they were written: %.1f GB, read in %.0f '
-    's.',
+    'The %d large files of %s are unchanged: %.1f GB, read in %.0f s.',
     len(large),
     directory,
     sum(entry['size'] for entry in large.values()) / 1e9,
@@ -227,7 +212,7 @@ def _check_large(
 def describe(
   path: str, pause: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
-  """Returns size and SHA-256 of a file; `pause` is called after each MiB."""
+  """Returns size and SHA-256 of a file; calls `pause` after each MiB."""
   digest, size = hashlib.sha256(), 0
   with tf.io.gfile.GFile(path, 'rb') as file:
     while chunk := file.read(_CHUNK_BYTES):
@@ -238,12 +223,12 @@ def describe(
 
 
 def describe_bytes(data: bytes) -> dict[str, Any]:
-  """Returns the result of `describe` for a file that holds `data`."""
+  """Returns the result of `describe` for a file with `data`."""
   return {'size': len(data), 'sha256': hashlib.sha256(data).hexdigest()}
 
 
 def describe_all(directory: str) -> dict[str, dict[str, Any]]:
-  """Returns path below `directory` -> `describe`, for files at any depth."""
+  """Returns the result of `describe` for each file's path below `directory`."""
   paths = sorted(
     os.path.join(folder, name)
     for folder, _, names in tf.io.gfile.walk(directory)
@@ -256,6 +241,6 @@ def _own_sha256(manifest: Mapping[str, Any]) -> str:
   rest = {name: v for name, v in manifest.items() if name != _OWN_SHA256}
   try:
     text = json.dumps(rest, sort_keys=True)
-  except RecursionError:  # A few levels deeper than the parser goes.
+  except RecursionError:  # The parser allows a few more levels.
     return ''
   return hashlib.sha256(text.encode('utf-8')).hexdigest()

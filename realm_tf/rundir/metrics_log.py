@@ -1,7 +1,4 @@
-"""Writes and reads logs of measurements: a JSON object with a step per line.
-
-metrics of a step <-> [this file] <-> metrics.jsonl, held_out_metrics.jsonl
-"""
+"""Writes and reads metrics.jsonl and other logs, one step per line."""
 
 from collections.abc import Mapping
 import json
@@ -24,19 +21,14 @@ Row = dict[str, float]
 
 
 class Series(NamedTuple):
-  """One metric over the training.
+  """One metric over the training."""
 
-  Attributes:
-    steps: Increasing, int64 [N].
-    values: NaN and infinities included, float64 [N].
-  """
-
-  steps: np.ndarray
-  values: np.ndarray
+  steps: np.ndarray  # Increasing, int64 [N].
+  values: np.ndarray  # NaN and infinities included, float64 [N].
 
 
 def append(path: str, step: int, metrics: Mapping[str, Any]) -> Row:
-  """Adds and returns a row of the metrics that are finite."""
+  """Adds and returns a row of the finite metrics."""
   numbers = {name: float(f'{float(x):.8g}') for name, x in metrics.items()}
   finite = {name: x for name, x in numbers.items() if np.isfinite(x)}
   with tf.io.gfile.GFile(path, 'a') as file:
@@ -47,7 +39,7 @@ def append(path: str, step: int, metrics: Mapping[str, Any]) -> Row:
 def append_held_out(
   run_dir: str, step: int, metrics: Mapping[str, float]
 ) -> None:
-  """Adds a row to held_out_metrics.jsonl, and the values to TensorBoard."""
+  """Adds a row to held_out_metrics.jsonl and to TensorBoard."""
   logging.info('Held out, step %d: %s', step, metrics)
   append(layout.held_out_file(run_dir), step, metrics)
   writer = tf.summary.create_file_writer(layout.summary_dir(run_dir))
@@ -58,7 +50,7 @@ def append_held_out(
 
 
 def cut(path: str, step: int) -> None:
-  """Removes rows after `step`, and a line that a crash cut off."""
+  """Removes rows after `step`, and an incomplete last line."""
   if not tf.io.gfile.exists(path):
     return
   lines = input_files.read(path).splitlines()
@@ -68,7 +60,7 @@ def cut(path: str, step: int) -> None:
 
 
 def values(path: str, metric: str) -> dict[int, float]:
-  """Returns step -> value of one metric; {} if the file does not exist."""
+  """Returns step -> value of one metric; {} without a file."""
   if not tf.io.gfile.exists(path):
     return {}
   rows = _rows(path)
@@ -76,13 +68,13 @@ def values(path: str, metric: str) -> dict[int, float]:
 
 
 def read(path: str) -> list[Row]:
-  """Returns the rows, each with its numbers and an int 'step', increasing.
+  """Returns the rows, by an increasing int 'step'.
 
-  The file may be growing: an incomplete last line is left out. A resumed run
-  may have logged a step twice: the later row is used.
+  An incomplete last line is skipped: the file may be growing. If a resumed run
+  logged a step twice, the later row counts.
 
   Raises:
-    UserError: There is no file or no row, or a line is no row.
+    UserError: There is no file or no row, or a line is damaged.
   """
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
@@ -99,7 +91,7 @@ def read(path: str) -> list[Row]:
 
 
 def by_metric(rows: list[Row]) -> dict[str, Series]:
-  """Returns the series of each metric, in the order of their first rows."""
+  """Returns each metric's series, in the order of the first rows."""
   names = dict.fromkeys(name for row in rows for name in row if name != STEP)
   found = {}
   for name in names:
@@ -132,19 +124,18 @@ def _rows(path: str) -> list[Row]:
 def _step_of(line: bytes) -> float:
   try:
     return _parse(line, '')[STEP]
-  except errors.UserError:  # Cut off by a crash.
+  except errors.UserError:  # A crash left half a line.
     return float('inf')
 
 
 def _parse(line: bytes, where: str) -> Row:
-  """Returns the numbers of a line; UserError if it is no row."""
   advice = 'Fix or remove the line.'
   fields = json_text.parse_object(line.rstrip(), where, advice)
   json_shapes.check(fields, _FIELDS, where, advice)
   numbers = {
     name: _float(value)
     for name, value in fields.items()
-    if type(value) in (int, float)  # To isinstance, a bool is an int.
+    if type(value) in (int, float)  # isinstance takes a bool for an int.
   }
   return {**numbers, STEP: fields[STEP]}
 
@@ -152,5 +143,5 @@ def _parse(line: bytes, where: str) -> Row:
 def _float(value: float) -> float:
   try:
     return float(value)
-  except OverflowError:  # A whole number of hundreds of digits.
+  except OverflowError:  # An integer with hundreds of digits.
     return math.inf if value > 0 else -math.inf

@@ -1,4 +1,4 @@
-"""Makes model directories: the config and vocabulary of later parameters."""
+"""Makes model directories, to which jobs add parameters."""
 
 import tensorflow as tf
 
@@ -11,7 +11,7 @@ from realm_tf.text import tokenizer_files
 def create(
   path: str, config: config_lib.ExperimentConfig, vocab_file: str
 ) -> None:
-  """Writes or replaces config.json and a vocabulary, or a T5's pieces."""
+  """Writes or replaces config.json, and a vocabulary or a T5's pieces."""
   tf.io.gfile.makedirs(path)
   config_files.write(config, path)
   if vocab_file.endswith('.model'):

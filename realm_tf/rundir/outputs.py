@@ -1,7 +1,4 @@
-"""Checks and fills what a job writes: files, and directories with a manifest.
-
-check -> work -> staging directory -> published directory
-"""
+"""Checks a job's output files and directories, and publishes directories."""
 
 from collections.abc import Iterator
 import contextlib
@@ -27,21 +24,21 @@ def check_file(path: str) -> None:
   """Raises UserError if a local file cannot be written."""
   if os.path.isdir(path):
     raise errors.UserError(
-      f'{path} must be a file to write; it is a directory. Name a file.'
+      f'{path} must be a file to write. Found a directory. Name a file.'
     )
   _check_writable(path, os.path.dirname(path) or '.')
 
 
 def check_new(output_dir: str, overwrite: bool = False) -> None:
-  """Raises UserError if `output_dir` is complete and must be kept.
+  """Raises UserError if `output_dir` is complete and cannot be overwritten.
 
-  A directory to overwrite must be whole: its manifest says what is deleted.
+  A directory to overwrite needs an intact manifest, with the files to delete.
   """
   if not manifests.is_complete(output_dir):
     return
   if not overwrite:
     raise errors.UserError(
-      f'--output_dir must be new; {output_dir} has a {manifests.NAME} already. '
+      f'--output_dir must be new. Found a {manifests.NAME} in {output_dir}. '
       'Give another directory, or --overwrite.'
     )
   _published(output_dir)
@@ -51,18 +48,18 @@ def check_new(output_dir: str, overwrite: bool = False) -> None:
 def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
   """Yields (staging directory, metadata) to fill, then publishes both.
 
-  The files of an older manifest in `output_dir` are deleted first. If the body
-  raises, nothing is published.
+  Published files replace the files of an older manifest in `output_dir`. If the
+  body raises, nothing is published.
 
   Raises:
     UserError: A file cannot be written, here or in the body; or the older
-      manifest is damaged, so that nobody knows what to delete.
+      manifest is damaged.
   """
   is_remote = '://' in output_dir
   if is_remote:
     staging = tempfile.mkdtemp()
   else:
-    # On the file system of `output_dir`, so that a move is a rename.
+    # The same file system as `output_dir`, so that a move is a rename.
     staging = f'{output_dir.rstrip("/")}.{uuid.uuid4().hex[:8]}.tmp'
     os.makedirs(staging)
   published = []
@@ -82,8 +79,8 @@ def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
   except (OSError, tf.errors.OpError) as error:  # Usually a full disk.
     listed_files.remove(published)
     raise errors.UserError(
-      f'{output_dir} must be writable and have room; writing ended with: '
-      f'{error}. Nothing is left of it. Free some space, or write elsewhere.'
+      f'{output_dir} must be writable and have room. Found: {error}. Nothing '
+      'is left of it. Free some space, or write elsewhere.'
     ) from error
   finally:
     shutil.rmtree(staging, ignore_errors=True)
@@ -95,9 +92,9 @@ def _published(output_dir: str) -> list[str]:
     names = manifests.read(output_dir, manifests.ANY)['files']
   except errors.UserError as error:
     raise errors.UserError(
-      'A directory to overwrite must have a whole manifest, which says what to '
-      f'delete. {error} Nothing was deleted. Give another --output_dir, or '
-      f'remove {os.path.join(output_dir, manifests.NAME)} yourself.'
+      'A directory to overwrite must have an intact manifest, which names the '
+      f'files. Found: {error} Nothing was deleted. Give another --output_dir, '
+      f'or remove {os.path.join(output_dir, manifests.NAME)} yourself.'
     ) from error
   return [os.path.join(output_dir, name) for name in names]
 
@@ -106,7 +103,7 @@ def _delete_published(output_dir: str) -> None:
   if not manifests.is_complete(output_dir):
     return
   paths = _published(output_dir)
-  # First: readers trust nothing without it.
+  # The manifest goes first: without it, readers use none of the files.
   tf.io.gfile.remove(os.path.join(output_dir, manifests.NAME))
   listed_files.remove(paths)
 

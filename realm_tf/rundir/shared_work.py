@@ -4,10 +4,10 @@
   <directory>/TASK.claim  worker that does the task
   <directory>/WORKER.beat counter that the worker raises while it lives
 
-Object stores have no locks, so a claim only saves work: if two workers take one
-task, each writes files under its own name and the first `done` counts. A worker
-is dead once its counter has stood still for `takeover_secs` by the observer's
-own monotonic clock; clocks of two machines are never compared.
+Object stores have no locks, so a claim only saves work: if two workers do one
+task, each writes files under its own name, and the first `done` counts. A
+worker is dead once its counter has not changed for `takeover_secs` on the
+observer's monotonic clock. Clocks of two machines are never compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,8 +33,7 @@ class SharedWork:
   Args:
     takeover_secs: Seconds without a beat after which a worker counts as dead.
     clock: Monotonic seconds.
-    is_running: Returns whether a worker's process runs on this machine; None
-      if unknown.
+    is_running: As `workers.is_running`.
   """
 
   def __init__(
@@ -51,19 +50,16 @@ class SharedWork:
     self._clock = clock
     self._is_running = is_running
     self._num_beats = 0
-    # Worker -> (last counter, when that was first seen).
+    # Worker -> (last counter, time of its first sight).
     self._seen: dict[str, tuple[Any, float]] = {}
     tf.io.gfile.makedirs(directory)
 
   @contextlib.contextmanager
   def claim(self, tasks: Iterable[str]) -> Iterator[Optional[str]]:
-    """Claims the first task that is neither done nor claimed, for the body.
+    """Yields the first task that is neither done nor claimed, or None.
 
-    An error in the body releases the task to the others. They take over the
-    task of a process that was killed.
-
-    Yields:
-      The task; None if there is none.
+    An error in the body releases the task. Other workers also take over the
+    tasks of dead workers.
     """
     task = self._take(tasks)
     try:
@@ -95,18 +91,13 @@ class SharedWork:
     return True
 
   def num_done(self, tasks: Iterable[str]) -> int:
-    """Returns the number of tasks that are done."""
     names = self._names()
     return sum(f'{task}.done' in names for task in tasks)
 
   def results(
     self, tasks: Iterable[str], fields: Mapping[str, json_shapes.Shape]
   ) -> list[dict[str, Any]]:
-    """Returns the results of done tasks; UserError if one is damaged.
-
-    Args:
-      fields: Fields of a result.
-    """
+    """Returns results with `fields`; raises UserError if one is damaged."""
     paths = [self._path(f'{task}.done') for task in tasks]
     found = [json_files.read(path) for path in paths]
     advice = f'Remove {self._directory} and run the command again.'
@@ -115,7 +106,6 @@ class SharedWork:
     return found
 
   def beat(self) -> None:
-    """Raises this worker's counter."""
     self._num_beats += 1
     json_files.write(self._beat_path(self._worker.name), self._num_beats)
 
@@ -126,7 +116,7 @@ class SharedWork:
 
     def work() -> None:
       while not ended.wait(self._takeover_secs / _BEATS_PER_TAKEOVER):
-        # A full disk stops the beat; the task itself will report it.
+        # After an error, e.g. a full disk, the task itself reports it.
         with contextlib.suppress(OSError, tf.errors.OpError):
           self.beat()
 
@@ -146,7 +136,7 @@ class SharedWork:
   def _is_being_done(self, task: str) -> bool:
     claimant = self._claimant(task)
     if claimant is None or claimant == self._worker:
-      return False  # Unreadable, or this worker's own.
+      return False  # An unreadable claim, or this worker's own.
     running = self._is_running(claimant)
     if running is not None:
       return running

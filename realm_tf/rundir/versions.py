@@ -1,9 +1,7 @@
-"""Numbered, immutable directories: how the trainer and refresher talk.
+"""Numbered, immutable directories, by which trainer and refresher communicate.
 
-  <root>/000000500/manifest.json and what it lists
-
-A version counts only once its manifest is there (see `manifests`), so readers
-never lock or wait.
+A version such as <root>/000000500 counts only once its manifest is there
+(`manifests`), so readers never lock or wait.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +20,7 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import listed_files
 from realm_tf.rundir import manifests
 
-# As `version_path` writes it; '²' and '٣' are digits to `str.isdigit`.
+# Names from `version_path`. `str.isdigit` also accepts '²' and '٣'.
 _NAME = re.compile('[0-9]{9}|[1-9][0-9]{9,17}')
 KIND = manifests.Kind(
   'a complete version', 'the job that wrote it', {'step': json_shapes.COUNT}
@@ -46,14 +44,10 @@ def publish(
   write: Callable[[str], None],
   metadata: Mapping[str, Any],
 ) -> Version:
-  """Publishes what `write(directory)` writes as version `step`.
+  """Publishes the files from `write(directory)` as version `step`.
 
-  A complete version is returned unchanged. An incomplete one, left by a crash,
-  is removed first.
-
-  Args:
-    write: Writes files, at any depth, into the directory that it is given.
-    metadata: Further entries of the manifest.
+  A complete version is returned unchanged. An incomplete version, left by a
+  crash, is removed first. `metadata` are further entries of the manifest.
   """
   path = version_path(root, step)
   if is_complete(path):
@@ -71,13 +65,13 @@ def seal(
   files: Mapping[str, Mapping[str, Any]],
   metadata: Mapping[str, Any],
 ) -> Version:
-  """Completes the version at `path`; see `manifests.write`."""
+  """Completes the version at `path` by writing its manifest."""
   manifests.write(path, files, {**metadata, 'step': step})
   return Version(step, path)
 
 
 def version_path(root: str, step: int) -> str:
-  """Returns where the version of a step is, or will be."""
+  """Returns the path of a step's version, which need not exist."""
   return os.path.join(root, f'{step:09d}')
 
 
@@ -85,19 +79,19 @@ is_complete = manifests.is_complete
 
 
 def newest(root: str, above: int = -1) -> Optional[Version]:
-  """Returns the complete version of the highest step > `above`, or None."""
+  """Returns the complete version with the highest step > `above`, or None."""
   return next(complete(root, above, newest_first=True), None)
 
 
 def oldest(root: str, above: int = -1) -> Optional[Version]:
-  """Returns the complete version of the lowest step > `above`, or None."""
+  """Returns the complete version with the lowest step > `above`, or None."""
   return next(complete(root, above), None)
 
 
 def complete(
   root: str, above: int = -1, newest_first: bool = False
 ) -> Iterator[Version]:
-  """Yields the complete versions of steps > `above`, ascending by default."""
+  """Yields the complete versions with steps > `above`, ascending by default."""
   for step in sorted(steps(root), reverse=newest_first):
     path = version_path(root, step)
     if step > above and is_complete(path):
@@ -105,12 +99,12 @@ def complete(
 
 
 def steps(root: str) -> list[int]:
-  """Returns the steps of all versions, also incomplete ones, ascending."""
+  """Returns the steps of all versions, complete or not, ascending."""
   try:
     names = tf.io.gfile.listdir(root)
   except tf.errors.NotFoundError:
     return []
-  # An object store's folders end in a slash. Others are no versions' names.
+  # An object store's folders end in a slash.
   return sorted(
     int(name)
     for name in (name.rstrip('/') for name in names)
@@ -124,7 +118,7 @@ def read_manifest(path: str, kind: manifests.Kind = KIND) -> dict[str, Any]:
 
 
 def verify(path: str) -> dict[str, Any]:
-  """Reads and checks every file of a version, and returns its manifest.
+  """Checks every file of a version and returns the manifest.
 
   Raises:
     UserError: Names the first file that is missing or changed.
@@ -140,12 +134,10 @@ def prune(
   in_use: Sequence[int] = (),
   release: Callable[[str], None] = lambda path: None,
 ) -> None:
-  """Removes all but the newest `keep` complete versions and those in use.
+  """Removes versions, except the newest `keep` complete ones and `in_use`.
 
-  Incomplete versions older than these are removed too: nobody completes them.
-
-  Args:
-    release: Frees what a version holds elsewhere, before it is removed.
+  Older incomplete versions are removed too. `release` frees a version's
+  resources elsewhere before it is removed.
   """
   newest_first = [version.step for version in complete(root, -1, True)]
   if len(newest_first) < keep:
@@ -157,15 +149,14 @@ def prune(
 
 
 def declare_in_use(run_dir: str, process: int, in_use: Sequence[int]) -> None:
-  """Declares which index versions a trainer uses, so that pruning keeps them.
+  """Declares the index versions that a trainer uses, for pruning to keep.
 
-  A file that cannot be written is only logged: if a version in use is removed,
-  the trainer keeps what it has loaded, or loads a newer one.
+  A failure is only logged: if a version in use is removed, the trainer keeps
+  the loaded one, or loads a newer one.
 
   Args:
     process: Number of this process; each has its own file.
-    in_use: Steps of the loaded version and of the one being loaded, if any.
-      They replace what was declared before.
+    in_use: Steps of the loaded and the loading version; replace earlier ones.
   """
   path = layout.index_in_use_file(run_dir, process)
   try:
@@ -188,11 +179,11 @@ def read_in_use(run_dir: str) -> list[int]:
 
 
 def _remove(path: str) -> None:
-  # The manifest goes first, so that nobody opens a half-removed version.
+  # The manifest goes first, so that no reader opens a half-removed version.
   for remove, name in (
     (tf.io.gfile.remove, os.path.join(path, manifests.NAME)),
     (listed_files.remove_tree, path),
   ):
-    # It may be incomplete, or another process may be faster.
+    # The version may be incomplete, or another process may remove it.
     with contextlib.suppress(tf.errors.NotFoundError):
       remove(name)

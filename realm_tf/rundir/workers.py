@@ -1,4 +1,4 @@
-"""Identity of a worker process, and whether it still runs."""
+"""Identifies worker processes, and tells whether one still runs."""
 
 import functools
 import os
@@ -11,17 +11,11 @@ _PROC = pathlib.Path('/proc')
 
 
 class Worker(NamedTuple):
-  """A process that shares work with others.
+  """A process that shares work with others."""
 
-  Attributes:
-    name: Unique name.
-    machine: Machine, boot and process namespace; '' if unknown.
-    process: '<process id> <start time>': ids are used again.
-  """
-
-  name: str
-  machine: str
-  process: str
+  name: str  # Unique.
+  machine: str  # Host, boot and process namespace; '' if unknown.
+  process: str  # '<process id> <start time>', as ids are reused.
 
 
 def this_worker() -> Worker:
@@ -29,16 +23,14 @@ def this_worker() -> Worker:
   return _worker(os.getpid())
 
 
-@functools.cache
-def _worker(
-  number: int,
-) -> Worker:  # A fork must not inherit its parent's identity.
+@functools.cache  # By process id: a fork gets an identity of its own.
+def _worker(number: int) -> Worker:
   name = f'{platform.node() or "worker"}-{number}-{uuid.uuid4().hex[:8]}'
   return Worker(name, _this_machine(), _process(number) or '')
 
 
 def is_running(worker: Worker) -> Optional[bool]:
-  """Returns whether a worker runs; None if it is of another machine."""
+  """Returns whether a worker runs; None if it is on another machine."""
   if not worker.machine or worker.machine != _this_machine():
     return None
   number = worker.process.partition(' ')[0]
@@ -47,7 +39,7 @@ def is_running(worker: Worker) -> Optional[bool]:
 
 
 def _this_machine() -> str:
-  """Returns an id that containers of one host name do not share."""
+  """Returns an id that differs between containers with the same host name."""
   try:
     boot = (_PROC / 'sys/kernel/random/boot_id').read_text().strip()
     return f'{platform.node()} {boot} {os.readlink(_PROC / "self/ns/pid")}'

@@ -66,7 +66,7 @@ class ManifestsTest(parameterized.TestCase):
     manifest, file = _read(self.directory), self.path.parent / 'table' / 'x.npy'
     file.write_bytes(b'abd')
     manifests.check(self.directory, manifest, contents=False)
-    with self.assertRaisesRegex(errors.UserError, 'x.npy must be as'):
+    with self.assertRaisesRegex(errors.UserError, 'x.npy must be unchanged'):
       manifests.check(self.directory, manifest, contents=True)
     file.write_bytes(b'ab')
     with self.assertRaisesRegex(errors.UserError, "3.* Found {'size': 2}"):
@@ -78,7 +78,7 @@ class ManifestsTest(parameterized.TestCase):
   def test_contents_of_small_files_are_checked_always(self):
     (self.path.parent / 'table' / 'x.npy').write_bytes(b'abd')
     manifest = _read(self.directory)
-    with self.assertRaisesRegex(errors.UserError, 'x.npy must be as'):
+    with self.assertRaisesRegex(errors.UserError, 'x.npy must be unchanged'):
       manifests.check(self.directory, manifest, contents=False)
 
   @parameterized.named_parameters(
@@ -247,7 +247,7 @@ class BackgroundCheckTest(absltest.TestCase):
       self._start().join()
     (record,) = logs.records
     self.assertEqual(record.levelname, 'ERROR')
-    self.assertIn('large must be as it was', record.getMessage())
+    self.assertIn('large must be unchanged', record.getMessage())
 
   def test_small_files_need_no_thread(self):
     self.manifest['files'].pop('large')
