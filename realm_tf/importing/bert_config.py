@@ -1,6 +1,6 @@
 """config.json of a BERT or a REALM -> our configs.
 
-A field that would change what the model computes is refused by its name.
+Unsupported fields that would change the model's outputs are refused by name.
 """
 
 from typing import Any
@@ -64,7 +64,7 @@ FIELDS = {
 
 
 def encoder(values: dict[str, Any], path: str) -> config_lib.BertConfig:
-  """Returns the sizes of an encoder from config.json, a file at `path`."""
+  """Returns the sizes of an encoder; `path` is for errors."""
   try:
     return config_lib.BertConfig(
       vocab_size=values['vocab_size'],
@@ -79,12 +79,12 @@ def encoder(values: dict[str, Any], path: str) -> config_lib.BertConfig:
       ),
       activation=_ACTIVATIONS[values.get('hidden_act', 'gelu')],
     )
-  except ValueError as error:  # From the config's own checks.
+  except ValueError as error:  # A check of BertConfig failed.
     raise json_files.wrong(path, 'be the config of a BERT', error) from error
 
 
 def finetuning(values: dict[str, Any]) -> config_lib.FinetuningConfig:
-  """Returns how a REALM reads blocks; the paper's values for a BERT."""
+  """Returns a REALM's settings of reading, or the defaults for a BERT."""
   default = config_lib.FinetuningConfig()
   if values['model_type'] != 'realm':
     return default

@@ -1,6 +1,4 @@
-"""Reads the texts of a released index's blocks, in the order of its rows.
-
-  blocks.tfr, or block_records.npy -> [this file] -> blocks, not cut anew
+"""blocks.tfr or block_records.npy of a release -> blocks, in their order.
 
 A block's id is its row in block_emb: no block is cut, joined or left out.
 """
@@ -19,16 +17,16 @@ _TITLES = 'titles.tfr'
 
 
 def read(path: str) -> Iterator[sources.Article]:
-  """Yields each block as an article of its own.
+  """Yields each block as an article.
 
-  The release's blocks have no titles; a titles.tfr in the same directory has
-  one for each. Neighbours of one title are of one article.
+  Titles come from titles.tfr in the same directory, if it exists. Neighbouring
+  blocks of one title get the same article id.
 
   Args:
     path: A TFRecord file of UTF-8 strings, or a .npy file of bytes objects.
 
   Raises:
-    UserError: It is missing, damaged, or has another number of titles.
+    UserError: A file is missing or damaged, or the numbers differ.
   """
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
@@ -60,8 +58,8 @@ def _title(titles: Optional[Iterator[bytes]], path: str, row: int) -> str:
 
 def _other_number(path: str, count: int | str) -> errors.UserError:
   return errors.UserError(
-    f'{path} must have a title for each block beside it. Found {count}. Copy '
-    'it again, or move it away.'
+    f'{path} must have one title for each block. Found {count}. Copy it again, '
+    'or move it away.'
   )
 
 

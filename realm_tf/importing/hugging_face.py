@@ -1,9 +1,7 @@
 """A Hugging Face directory -> our config and values of our variables.
 
-  config.json, modules.json, model.safetensors -> [this file] -> Directory
-
 Reads BERT and REALM models (`google/realm-*`), and sentence-transformers of
-BERTs, without torch or transformers. Every file is read once.
+BERTs, without torch or transformers.
 """
 
 from collections.abc import Iterable
@@ -26,23 +24,18 @@ from realm_tf.modeling import bert
 from realm_tf.modeling import config_sizes
 from realm_tf.modeling import realm_model
 
-_BLOCK_EMBEDDINGS = 'block_emb'  # The name of the index's matrix.
-_NORMALIZED_SCALE = 20.0  # As sentence-transformers trains them.
+_BLOCK_EMBEDDINGS = 'block_emb'  # Name of the index's matrix.
+_NORMALIZED_SCALE = 20.0  # The scale of sentence-transformers' training.
 
 
 class Directory(NamedTuple):
   """Contents of a directory.
 
   Attributes:
-    path: The directory.
     architecture: Class of the model, '' if config.json has none.
-    recipe: Files, pooling and prompts.
-    model: The networks that the weights belong to.
-    finetuning: How the reader reads blocks.
-    arrays: Values by our names, without `rows`. One shared embedder tower is
-      named 'shared_'; `RealmModel.load` fills two from it.
-    report: Use made of the weights.
-    rows: Embeddings of the blocks, if there are any.
+    arrays: Values by our names, without `rows`. The names of a shared embedder
+      tower begin with 'shared_'.
+    rows: Embeddings of the blocks, if any.
   """
 
   path: str
@@ -62,8 +55,8 @@ def read(path: str) -> Directory:
   """Reads a directory.
 
   Raises:
-    UserError: A file is missing or damaged, the encoder is not whole, or it is
-      a model that realm_tf does not compute.
+    UserError: A file is missing or damaged, the encoder is incomplete, or
+      realm_tf does not support the model.
   """
   recipe = sentence_transformers.read(path)
   encoder_dir = recipe.encoder_dir
@@ -77,7 +70,7 @@ def read(path: str) -> Directory:
     architecture, hugging_face_names.BERT_ROLES
   )
   names = {hugging_face_names.modern(name): name for name in tensors}
-  if 'reader' in roles.get('', ()):  # Others have a head that is not read.
+  if 'reader' in roles.get('', ()):  # Other heads are not read.
     is_tied = values.get('tie_word_embeddings', True)
     tied_names.resolve(names, tensors, is_tied, config_path)
   _check_layers(model.reader_bert.num_layers, names, config_path)
@@ -91,7 +84,7 @@ def read(path: str) -> Directory:
   if recipe.dense is not None:
     for name, value in recipe.dense.read().items():
       arrays[f'shared_embedder/projection/{name}'] = value
-  if model.embedder.normalize:  # Learned from 1 and 0 on.
+  if model.embedder.normalize:  # Training starts with temperature 1, bias 0.
     for name in (realm_model.LOG_TEMPERATURE, realm_model.NULL_BIAS):
       arrays[name] = np.zeros([], np.float32)
   rows = tensors.rows(_BLOCK_EMBEDDINGS)
@@ -120,7 +113,7 @@ def _check_layers(number: int, names: Iterable[str], config_path: str) -> None:
 def _with_known_names(
   report: hugging_face_names.Report,
 ) -> hugging_face_names.Report:
-  """Counts the index's matrix as used, and leaves out second names."""
+  """Counts the index's matrix as used, and omits second names of tensors."""
   used, left_over = list(report.used), []
   for name in report.left_over:
     if name == _BLOCK_EMBEDDINGS:
@@ -133,7 +126,7 @@ def _with_known_names(
 def _unread_poolers(
   model: config_lib.ModelConfig, report: hugging_face_names.Report
 ) -> dict[str, np.ndarray]:
-  """Returns zeros for the poolers that a file lacks and no head reads."""
+  """Returns zeros for missing poolers that no head reads."""
   size = model.reader_bert.hidden_size
   shapes = {'bias': (size,), 'kernel': (size, size)}
   return {
@@ -158,7 +151,7 @@ def _model_config(
   architecture: str,
   recipe: sentence_transformers.Recipe,
 ) -> config_lib.ModelConfig:
-  """Returns the networks; REALM models have the release's embedder."""
+  """Returns the networks' config; REALM models have the release's embedder."""
   encoder = bert_config.encoder(values, path)
   if values['model_type'] == 'realm':
     embedder = config_lib.EmbedderConfig(

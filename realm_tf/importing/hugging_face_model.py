@@ -1,10 +1,7 @@
 """Joins Hugging Face directories into one model with its index.
 
-  DIR, or QA_DIR,EMBEDDER_DIR -> [this file] -> Imported
-
-RealmForOpenQA holds the embedder of the queries, the reader and the embeddings
-of the blocks. The embedder of the blocks, Embed_doc before fine-tuning (Section
-3.3), is a directory of its own.
+RealmForOpenQA holds Embed_input, the reader and the embeddings of the blocks.
+Embed_doc, which fine-tuning freezes (Section 3.3), is a separate directory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,14 +28,10 @@ _Parts = Sequence[hugging_face.Directory]
 def load(
   source: str, given: imported.Given = imported.NOTHING
 ) -> imported.Imported:
-  """Reads all parts of a model.
-
-  Args:
-    source: Directories with commas between them.
-    given: Choices of the user.
+  """Reads the parts of a model from comma-separated directories.
 
   Raises:
-    UserError: Something is missing, damaged, or there twice.
+    UserError: A part is missing, damaged or duplicate.
   """
   directories = [each for each in source.split(',') if each]
   if len(directories) == 1 and t5.is_t5(directories[0]):
@@ -85,7 +78,7 @@ def _vocabulary(parts: _Parts) -> Optional[str]:
 
 
 def _merge(parts: _Parts) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
-  """Returns all arrays, each tower from one directory, and notes."""
+  """Returns the arrays of all towers, and notes for the user."""
   tuned = [part for part in parts if part.architecture == 'RealmForOpenQA']
   embedders = [part for part in parts if part.has('shared')]
   readers = [part for part in parts if part.has('reader')]
@@ -132,7 +125,7 @@ def _model_config(
 
 
 def _notes(embedder: hugging_face.Directory) -> Iterator[str]:
-  """Yields sentences on what happens before and after the encoder."""
+  """Yields notes on prompts and normalization."""
   recipe = embedder.recipe
   prompts = {
     'query': recipe.settings.query_prompt,
@@ -140,10 +133,10 @@ def _notes(embedder: hugging_face.Directory) -> Iterator[str]:
   }
   for what, prompt in prompts.items():
     if prompt:
-      yield f'Before each {what} stands {prompt!r}, as in training.'
+      yield f'Each {what} gets the prompt {prompt!r}, as in training.'
   if recipe.has_modules and not recipe.normalizes:
     yield (
-      'Embeddings are normalized, as scores must be cosines.'
+      'Embeddings are normalized: scores are cosines.'
       if recipe.normalize
       else 'Embeddings are not normalized: scores are inner products.'
     )

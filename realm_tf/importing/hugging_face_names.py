@@ -1,9 +1,7 @@
-"""Translates names and shapes of weights between Hugging Face and here.
+"""Translates names and shapes of weights between Hugging Face and realm_tf.
 
-  {their name: array} -> [this file] -> {our variable's name: array}
-
-nn.Linear keeps kernels as [out, in]; ours are [in, out], with the attention
-heads as an axis of their own.
+Kernels of nn.Linear are [out, in]; ours are [in, out], with an axis for the
+attention heads.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +13,7 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf import errors
 
-# Which of our towers a name's prefix fills, by the model's architecture.
+# Architecture -> prefix of Hugging Face's names -> our towers.
 ROLES = {
   'RealmEmbedder': {'': ('shared',)},
   'RealmScorer': {'query_embedder.': ('query',), 'embedder.': ('block',)},
@@ -23,7 +21,7 @@ ROLES = {
   'RealmReader': {'': ('reader',)},
   'RealmForOpenQA': {'embedder.': ('shared',), 'reader.': ('reader',)},
 }
-BERT_ROLES = {'': ('shared', 'reader')}  # A plain BERT starts both.
+BERT_ROLES = {'': ('shared', 'reader')}  # Both start from a plain BERT.
 _Pair = tuple[str, str]  # Their name, our name.
 _NUM_TYPES = 2  # Segments of a sequence: a query or title, and a body.
 
@@ -46,7 +44,7 @@ def _table(theirs: str, ours: str) -> _Pair:
   return f'embeddings.{theirs}_embeddings.weight', f'{ours}/embeddings'
 
 
-# (their name, our name) of each weight, with '{n}' for the number of a layer.
+# (their name, our name) of each weight; '{n}' is the number of a layer.
 _THEIR_LAYER, _LAYER = 'encoder.layer.{n}.', 'transformer/layer_{n}/'
 _THEIRS, _OURS = _THEIR_LAYER + 'attention.', _LAYER + 'self_attention'
 _ENCODER = (
@@ -80,13 +78,13 @@ _READER_HEADS = (
 
 
 class Report(NamedTuple):
-  """Use made of a file's tensors; each field is a sorted list of names.
+  """Sorted names of used, missing and unused weights.
 
   Attributes:
-    used: Their names of the tensors that were taken.
-    missing: Our names of variables without a value, in an encoder, or in a
-      head that has others.
-    left_over: Their names of the tensors that were not taken.
+    used: Their names of the imported tensors.
+    missing: Our names of variables without a value, in encoders and in heads
+      that are not missing as a whole.
+    left_over: Their names of the other tensors.
   """
 
   used: list[str]
@@ -103,10 +101,9 @@ def convert(
   """Returns arrays by our names, and the report.
 
   Args:
-    theirs: Tensors by Hugging Face's names; only those that are used are read.
-    config: Sizes of the encoder.
-    roles: Which towers a name's prefix fills.
-    originals: `modern` name -> name in `theirs`; by default of all names.
+    theirs: Tensors by Hugging Face's names; unused tensors are not read.
+    roles: Prefix of names -> towers.
+    originals: `modern` name -> name in `theirs`; by default for all names.
   """
   ours, used, absent = {}, set(), []
   originals = originals or {modern(name): name for name in theirs}
@@ -121,7 +118,7 @@ def convert(
           ours[our_name] = _reshaped(
             theirs[original], original, our_name, config
           )
-  # A head may be absent as a whole.
+  # A missing head is no fault; an incomplete head is.
   heads = {name.partition('/')[0] for name in ours}
   missing = [
     name
@@ -134,11 +131,7 @@ def convert(
 def invert(
   ours: Mapping[str, np.ndarray], config: config_lib.BertConfig, tower: str
 ) -> dict[str, np.ndarray]:
-  """Returns the encoder of a tower as BertModel's weights are named.
-
-  Returns:
-    Arrays by Hugging Face's names, float32; kernels are [out, in].
-  """
+  """Returns a tower's encoder by the names and shapes of BertModel, float32."""
   return {
     theirs: _flattened(ours[name], name, config)
     for theirs, name in _names(tower, config.num_layers)
@@ -159,13 +152,13 @@ def _names(tower: str, num_layers: int) -> Iterator[tuple[str, str]]:
 
 
 def num_layers(names: Iterable[str]) -> int:
-  """Returns how many layers have weights of these names."""
+  """Returns the number of layers in weights of these names."""
   found = re.findall(r'encoder\.layer\.(\d+)\.', ' '.join(names))
   return 1 + max(map(int, found), default=-1)
 
 
 def modern(name: str) -> str:
-  """Returns the name without 'bert.' or 'realm.', in today's spelling."""
+  """Returns the name without 'bert.' or 'realm.', in the current spelling."""
   name = re.sub(
     r'^((?:query_embedder|embedder|reader)\.)?(bert|realm)\.',
     lambda match: match.group(1) or '',

@@ -1,4 +1,4 @@
-"""Defines what every importer returns, and checks it."""
+"""The result of all importers, and its checks."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Optional
@@ -11,17 +11,16 @@ from realm_tf.importing import hugging_face_names
 from realm_tf.importing import sentence_settings
 
 ONE_TOWER = (
-  'The embedder is that of the queries. What embedded the blocks is not there, '
-  'so it stands in: add the pre-trained embedder to --source before blocks are '
-  'embedded anew.'
+  'The source has only the embedder of queries, which also serves blocks. Add '
+  'the pre-trained embedder to --source before you embed blocks again.'
 )
-_MAX_PADDING = 128  # Rows; some pad the table to a multiple of up to this.
+_MAX_PADDING = 128  # Rows. Some tables are padded to a multiple of 128 or less.
 
 
 class Rows:
-  """Embeddings of blocks, float32 [N, D], which are read by slices.
+  """Embeddings of blocks, float32 [N, D], read by slices.
 
-  The authors' block embeddings take 6.84 GB (Section 3.3): an index takes them
+  The authors' block embeddings take 6.84 GB (Section 3.3). An index copies them
   shard by shard.
 
   Args:
@@ -41,7 +40,7 @@ class Rows:
     return self.shape[0]
 
   def __getitem__(self, rows: slice) -> np.ndarray:
-    """Reads a slice without step, float32 [n, D]."""
+    """Reads a slice of step 1, float32 [n, D]."""
     start, stop, _ = rows.indices(len(self))
     if start >= stop:
       return np.zeros([0, self.shape[1]], np.float32)
@@ -55,18 +54,15 @@ class Rows:
 
 
 class Imported(NamedTuple):
-  """A model from elsewhere.
+  """An imported model.
 
   Attributes:
-    model: Config with the sizes of the weights; `text_lengths` adds prompts.
+    model: Config with the sizes of the weights, without prompts.
     arrays: Values by our names, for `RealmModel.load`.
-    report: Use made of the source's weights.
-    finetuning: How the reader reads blocks.
-    embeddings: Embeddings of the blocks; None if the source has none.
-    blocks_file: Texts of the blocks, for `block_texts`, if there are any.
-    vocab_file: Vocabulary, if there is one.
+    embeddings: Embeddings of the blocks, if any.
+    blocks_file: Texts of the blocks, for `block_texts`, if any.
     notes: Sentences for the user.
-    settings: Prompts and length that texts are embedded with.
+    settings: Prompts and maximum length of embedded texts.
   """
 
   model: config_lib.ModelConfig
@@ -81,14 +77,7 @@ class Imported(NamedTuple):
 
 
 class Given(NamedTuple):
-  """Choices of a user besides --source.
-
-  Attributes:
-    vocab_file: Vocabulary instead of the source's own.
-    blocks_file: Texts of the blocks instead of the source's own.
-    num_heads: Attention heads, if the source does not say; by default one for
-      each 64 of width.
-  """
+  """The user's choices, in place of the source's own files and defaults."""
 
   vocab_file: Optional[str] = None
   blocks_file: Optional[str] = None
@@ -99,8 +88,8 @@ NOTHING = Given()
 
 
 def check_whole(report: hugging_face_names.Report, source: str) -> None:
-  """Raises UserError unless encoders and heads are whole."""
-  # Many files lack the pooler; training starts it anew where a head reads it.
+  """Raises UserError if an encoder or a head is incomplete."""
+  # Many files lack the pooler; training starts it from random weights.
   lacking = [n for n in report.missing if '/pooler_transform/' not in n]
   if lacking:
     raise errors.UserError(
@@ -112,11 +101,11 @@ def check_whole(report: hugging_face_names.Report, source: str) -> None:
 def check_vocabulary(
   model: config_lib.ModelConfig, num_pieces: int, vocab_file: str
 ) -> None:
-  """Raises UserError unless the word embeddings are of the vocabulary."""
+  """Raises UserError unless vocabulary and word embeddings have one size."""
   for bert in (model.embedder_bert, model.reader_bert):
     if not 0 <= bert.vocab_size - num_pieces < _MAX_PADDING:
       raise errors.UserError(
-        'The vocabulary must be that of the weights. Found '
+        'The vocabulary must fit the weights. Found '
         f'{bert.vocab_size} word embeddings and {num_pieces} lines in '
         f'{vocab_file}. Give the right --vocab_file.'
       )

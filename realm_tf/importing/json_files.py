@@ -1,4 +1,4 @@
-"""Reads the JSON files of a Hugging Face directory, with their fields."""
+"""Reads and checks the JSON files of a Hugging Face directory."""
 
 from collections.abc import Mapping
 import os
@@ -18,10 +18,10 @@ Fields = Mapping[str, json_shapes.Shape]
 
 
 def read(directory: str, name: str, fields: Fields) -> Optional[dict[str, Any]]:
-  """Returns the object of a file without its nulls; None without the file.
+  """Returns a file's object without its nulls; None without the file.
 
   Raises:
-    UserError: The file is damaged, or a field has another shape.
+    UserError: The file is damaged, or a field is wrong.
   """
   path = os.path.join(directory, name)
   if not tf.io.gfile.exists(path):
@@ -33,7 +33,7 @@ def read(directory: str, name: str, fields: Fields) -> Optional[dict[str, Any]]:
 
 
 def require(directory: str, name: str, fields: Fields) -> dict[str, Any]:
-  """Returns what `read` returns; UserError without the file."""
+  """Does `read`; UserError without the file."""
   values = read(directory, name, fields)
   if values is None:
     raise errors.UserError(
@@ -44,12 +44,12 @@ def require(directory: str, name: str, fields: Fields) -> dict[str, Any]:
 
 
 def check(values: Any, fields: Fields, path: str) -> dict[str, Any]:
-  """Returns an object without its nulls, each of which counts as missing."""
+  """Checks an object; returns it without its nulls, which count as missing."""
   if isinstance(values, dict):
     values = {name: v for name, v in values.items() if v is not None}
   return json_shapes.check(values, fields, path, _ADVICE)
 
 
 def wrong(path: str, must: str, found: Any) -> errors.UserError:
-  """Returns the error that a file `must` have other contents."""
+  """Returns the error for wrong content of a file."""
   return errors.UserError(f'{path} must {must}. Found {found}. {_ADVICE}')

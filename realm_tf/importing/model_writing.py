@@ -1,9 +1,7 @@
 """Writes an imported model as model directory, corpus and index.
 
-  Imported -> [this file] -> OUTPUT_DIR/{config.json,vocab.txt,params,index}
-                             CORPUS_DIR
-
-Parts that the source lacks are not written: training starts them anew.
+Parts that the source lacks are not written; training starts them from random
+weights.
 """
 
 from collections.abc import Collection, Iterator
@@ -32,7 +30,7 @@ from realm_tf.rundir import model_directory
 from realm_tf.rundir import versions
 from realm_tf.text import wordpiece
 
-_STEP = 0  # The first of a training that may follow.
+_STEP = 0  # A later training continues from here.
 
 
 def write(
@@ -41,13 +39,13 @@ def write(
   corpus_dir: Optional[str] = None,
   num_workers: int = 1,
 ) -> list[str]:
-  """Writes all that the source has; returns the paths written.
+  """Writes all parts of the source; returns the written paths.
 
   Args:
     imported: The model.
-    output_dir: Model directory to make.
-    corpus_dir: Corpus of the source's blocks, made unless it exists; by default
-      `output_dir`/corpus.
+    output_dir: New model directory.
+    corpus_dir: Corpus of the source's blocks, written unless it exists; by
+      default `output_dir`/corpus.
     num_workers: Processes that tokenize blocks.
 
   Raises:
@@ -85,7 +83,6 @@ def write(
 
 
 def _write_params(arrays: dict[str, np.ndarray], output_dir: str) -> str:
-  """Publishes the parameters; returns their path."""
   return versions.publish(
     layout.params_root(output_dir),
     _STEP,
@@ -97,7 +94,7 @@ def _write_params(arrays: dict[str, np.ndarray], output_dir: str) -> str:
 
 
 def _require_embedder(loaded: weights.LoadReport) -> None:
-  """Raises UserError unless the embedders, which search, are all there."""
+  """Raises UserError if embedder weights are missing."""
   missing = [
     name
     for name in loaded.missing
@@ -117,7 +114,7 @@ def _tokenizer(
 
 
 def _parts(arrays: Collection[str]) -> list[str]:
-  """Returns the parts of a model that can hold the arrays."""
+  """Returns the parts of a model that hold the arrays."""
   if realm_model.SEQ2SEQ in realm_model.parts_of(arrays):
     return [realm_model.SEQ2SEQ]
   parts = [realm_model.EMBEDDER]
@@ -146,7 +143,7 @@ def _write_corpus(imported, corpus_dir, tokenizer, num_workers, block_tokens):
 def _counted(
   articles: Iterator[sources.Article], rows: Optional[int], path: str
 ) -> Iterator[sources.Article]:
-  """Yields all; UserError at the end if there are not as many as `rows`."""
+  """Yields the articles; UserError at the end unless there are `rows`."""
   count = 0
   for article in articles:
     count += 1
@@ -158,7 +155,7 @@ def _counted(
 def _other_number(rows: int, count: int, where: str) -> errors.UserError:
   return errors.UserError(
     f'Each block must have a row of block_emb. Found {rows} rows and {count} '
-    f'blocks in {where}. Give the blocks that were embedded, as --blocks.'
+    f'blocks in {where}. Give the embedded blocks as --blocks.'
   )
 
 
@@ -166,14 +163,14 @@ def _has_corpus(corpus_dir: str) -> bool:
   if manifests.is_complete(corpus_dir):
     return True
   logging.info(
-    'Left out the index: it needs the texts of its blocks. Give them as '
-    '--blocks, or their corpus as --corpus_dir.'
+    'Wrote no index: an index needs the texts of its blocks. Give --blocks, or '
+    'their corpus as --corpus_dir.'
   )
   return False
 
 
 def _write_index(embeddings, config, model, output_dir, corpus_dir, tokenizer):
-  """Makes the index version of the source's embeddings; returns its path."""
+  """Writes the source's embeddings as an index version; returns its path."""
   table = block_table.BlockTable.open(corpus_dir, verify=True)
   if table.num_blocks != len(embeddings):
     raise _other_number(len(embeddings), table.num_blocks, corpus_dir)

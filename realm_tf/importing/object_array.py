@@ -1,10 +1,8 @@
 """Reads texts of a .npy file of Python objects without running any code.
 
-Such a file is a pickle: a program that may name any function and call it. This
-reader follows the few instructions that NumPy writes for an array of bytes. It
-looks up and calls nothing, and refuses any other instruction.
-
-  instruction by instruction -> [this file] -> one text after the other
+Such a file is a pickle: a program that may call any function. This reader
+follows the few instructions that NumPy writes for an array of bytes objects. It
+looks up and calls nothing, and refuses all other instructions.
 """
 
 import array
@@ -26,8 +24,7 @@ _WORDS = frozenset(
   'numpy.core.multiarray numpy._core.multiarray _reconstruct numpy ndarray '
   'dtype O8 |'.split()
 )
-# Instructions before the list of texts, which make an array; in the list, which
-# comes in pieces; and after the list.
+# Allowed instructions before, inside and after the list of texts.
 _BEFORE = frozenset(
   'PROTO FRAME MARK STACK_GLOBAL SHORT_BINBYTES TUPLE TUPLE1 TUPLE2 TUPLE3 '
   'BINGET REDUCE BUILD BININT BININT1 BININT2 LONG1 NONE NEWTRUE '
@@ -35,22 +32,22 @@ _BEFORE = frozenset(
 )
 _INSIDE = frozenset(['FRAME', 'MARK', 'APPEND', 'APPENDS'])
 _AFTER = frozenset(['BUILD', 'STOP'])
-# An array repeats a text that is the same object. Repeated ones are at most so
-# many times the file, or so many bytes: a small file must not fill the memory.
+# A pickle stores a repeated object once. Repeated texts may take 4 times the
+# file's bytes, or 64 MiB, so that a small file cannot fill the memory.
 _MOST_REPEATED = 4
 _ALWAYS_REPEATED_BYTES = 64 << 20
 
 
 class _Refused(ValueError):
-  """The file is not an array of bytes."""
+  """The file is not an array of bytes objects."""
 
 
 def read_texts(path: str) -> Iterator[bytes]:
-  """Yields the items of an array of N bytes objects, in order.
+  """Yields the items of an array of bytes objects.
 
   Raises:
-    UserError: It holds anything else, or ends too soon; this may come after
-      some texts.
+    UserError: The file has other content or ends early; the error may come
+      after some texts.
   """
   input_files.check(path)
   size = tf.io.gfile.stat(path).length
@@ -68,23 +65,23 @@ def read_texts(path: str) -> Iterator[bytes]:
         raise _Refused(f'{count} texts and shape {shape}')
     except (ValueError, MemoryError, OverflowError, tf.errors.OpError) as error:
       raise errors.UserError(
-        f'{path} must be an array of texts, as NumPy writes one. Found: '
-        f'{error}. It is a pickle and is read without running it; give the '
+        f"{path} must be NumPy's file of an array of texts. Found: {error}. "
+        'Such a file is a pickle, which is read but never run. Give the '
         "release's blocks.tfr as --blocks instead."
       ) from error
 
 
 def _read_shape(file: BinaryIO, size: int) -> tuple[int, ...]:
   dtype, shape, _ = npy_files.read_header(file)
-  # A text takes two bytes at least: a repetition of one before it.
+  # The shortest text is a repetition of 2 bytes.
   if dtype.kind != 'O' or len(shape) != 1 or 2 * shape[0] > size:
     raise _Refused(f'shape {shape} and type {dtype.str} in {size} bytes')
   return shape
 
 
 def _items(file: BinaryIO, left_to_repeat: int) -> Iterator[bytes]:
-  """Yields the texts of the list, from instruction to instruction."""
-  # Texts are noted by their place in the file: there are millions.
+  """Yields the texts of the list."""
+  # Memorized texts are positions in the file: there are millions of texts.
   notes = array.array('q')
   allowed, last = _BEFORE, -1
   for name, argument, position in _instructions(file):
@@ -111,13 +108,13 @@ def _items(file: BinaryIO, left_to_repeat: int) -> Iterator[bytes]:
 
 
 def _instructions(file: BinaryIO) -> Iterator[tuple[str, Any, int]]:
-  """Yields name, argument and place of each instruction."""
+  """Yields name, argument and position of each instruction."""
   for opcode, argument, position in pickletools.genops(file):
     yield opcode.name, argument, position or 0
 
 
 def _note(notes: array.array, index: int, position: int) -> None:
-  """Notes the place of a text; -1 for anything else."""
+  """Memorizes the position of a text, or -1 for another object."""
   if index > len(notes):
     raise _Refused('a note that skips others')
   if index == len(notes):
@@ -126,7 +123,7 @@ def _note(notes: array.array, index: int, position: int) -> None:
 
 
 def _text_at(file: BinaryIO, notes: array.array, index: int) -> bytes:
-  """Returns a text that was noted, and leaves the file where it is."""
+  """Returns a memorized text, and restores the file's position."""
   position = notes[index] if index < len(notes) else -1
   if position < 0:
     raise _Refused('a repetition of something that is no text')

@@ -1,7 +1,7 @@
-"""Reads a directory's safetensors, each when somebody takes it, or by rows.
+"""Reads the safetensors of a directory on demand, whole or by rows.
 
-A tensor of several gigabytes stays in its file, which is mapped into memory.
-Files of an object store are first copied to this machine.
+Large tensors stay in their files, which are mapped into memory. Files of an
+object store are first copied to this machine.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,12 +32,11 @@ class _Place(NamedTuple):
 class Tensors(Mapping[str, np.ndarray]):
   """The tensors of a directory by name, float32.
 
-  Args:
-    directory: Directory with model.safetensors, or with parts of it and
-      model.safetensors.index.json.
+  The directory has model.safetensors, or its parts and
+  model.safetensors.index.json.
 
   Raises:
-    UserError: There is no such file, or it is cut off or damaged.
+    UserError: A file is missing or damaged.
   """
 
   def __init__(self, directory: str):
@@ -67,7 +66,7 @@ class Tensors(Mapping[str, np.ndarray]):
     return tuple(self._slice(name).get_shape())
 
   def require(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raises UserError unless tensors are there and have these shapes."""
+    """Raises UserError unless the tensors exist with these shapes."""
     for name, shape in shapes.items():
       found = self.shape(name) if name in self else 'none'
       if found != shape:
@@ -77,10 +76,10 @@ class Tensors(Mapping[str, np.ndarray]):
         )
 
   def rows(self, name: str) -> Optional[imported.Rows]:
-    """Returns a matrix to read by rows; None if there is none.
+    """Returns a matrix to read by rows, or None if it does not exist.
 
     Raises:
-      UserError: The tensor is no matrix of float32.
+      UserError: The tensor is not a float32 matrix.
     """
     if name not in self:
       return None
@@ -98,7 +97,7 @@ class Tensors(Mapping[str, np.ndarray]):
     return place.file.get_slice(place.name)
 
   def _add(self, path: str) -> None:
-    """Adds the tensors of a file, and the second names in its metadata."""
+    """Adds a file's tensors, and the second names in the file's metadata."""
     local = path
     if '://' in path:
       local = os.path.join(self._copies.name, os.path.basename(path))

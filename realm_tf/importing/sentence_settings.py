@@ -1,7 +1,7 @@
-"""Reads the settings of a sentence-transformers model.
+"""Reads prompts, length and similarity of a sentence-transformers model.
 
-config_sentence_transformers.json, sentence_bert_config.json,
-tokenizer_config.json -> [this file] -> prompts, length, similarity
+From config_sentence_transformers.json, sentence_bert_config.json and
+tokenizer_config.json.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional
 from realm_tf.importing import json_files
 from realm_tf.rundir import json_shapes
 
-# Names of prompts; the first that has a text is taken.
+# Names of prompts; the first non-empty prompt counts.
 _QUERY_PROMPTS = ('query',)
 _BLOCK_PROMPTS = ('document', 'passage', 'corpus')
 _MODEL_FILE = 'config_sentence_transformers.json'
@@ -26,8 +26,8 @@ _MODEL = {
   ),
   'default_prompt_name': json_shapes.optional(json_shapes.TEXT),
 }
-# Arguments for transformers, in the old and the new spelling, and the ones
-# that change no result, or only its last digits.
+# Arguments for transformers, in the old and the new spelling. The harmless ones
+# change at most the last digits of results.
 _ARGUMENTS = (
   'model_args',
   'model_kwargs',
@@ -55,7 +55,7 @@ _ENCODER = {
   'max_seq_length': json_shapes.optional(json_shapes.COUNT),
   **dict.fromkeys(_ARGUMENTS, json_shapes.optional(json_shapes.OBJECT)),
 }
-# transformers writes 1e30 for no limit, as a whole number or as a float.
+# transformers writes 1e30 for no limit, as an integer or a float.
 _NO_LIMIT = 1e9
 _LENGTH = json_shapes.optional(
   json_shapes.Shape('a number', lambda value: type(value) in (int, float))
@@ -68,14 +68,12 @@ _TOKENIZER = {
 
 
 class Settings(NamedTuple):
-  """Use of a model.
+  """Prompts, '' for none, and other settings.
 
   Attributes:
-    query_prompt: Text that stands before each query, '' for none.
-    block_prompt: Text that stands before each block, '' for none.
-    max_length: Longest text in wordpieces, [CLS] and [SEP] included; None for
-      all wordpieces that have a position.
-    similarity: 'cosine', 'dot', or '' if the directory does not say.
+    max_length: Wordpieces of the longest text with [CLS] and [SEP]; None for
+      the number of positions.
+    similarity: 'cosine', 'dot', or '' if unknown.
   """
 
   query_prompt: str = ''
@@ -85,14 +83,10 @@ class Settings(NamedTuple):
 
 
 def read(directory: str, encoder_dir: str) -> Settings:
-  """Returns the settings of a directory.
-
-  Args:
-    directory: Directory of modules.json.
-    encoder_dir: Directory of the BERT.
+  """Returns the settings from the directories of modules.json and of the BERT.
 
   Raises:
-    UserError: A file is damaged, or has what realm_tf does not compute.
+    UserError: A file is damaged, or realm_tf does not support a setting.
   """
   max_length = tokenizer_length(encoder_dir)
   encoder = json_files.read(encoder_dir, _ENCODER_FILE, _ENCODER)
@@ -110,7 +104,7 @@ def read(directory: str, encoder_dir: str) -> Settings:
 
 
 def tokenizer_length(encoder_dir: str) -> Optional[int]:
-  """Returns the tokenizer's longest text; None if it has no limit."""
+  """Returns the tokenizer's maximum length; None without a limit."""
   values = _tokenizer(encoder_dir)
   length = values.get('model_max_length', values.get('max_len', _NO_LIMIT))
   return int(length) if abs(length) < _NO_LIMIT else None
@@ -122,7 +116,7 @@ def _tokenizer(encoder_dir: str) -> dict[str, Any]:
 
 
 def _check_encoder(values: dict[str, Any], directory: str) -> None:
-  """Refuses what sentence_bert_config.json changes except the length."""
+  """Refuses unsupported settings in sentence_bert_config.json."""
   path = os.path.join(directory, _ENCODER_FILE)
   for name in _ARGUMENTS:
     others = sorted(set(values.get(name, ())) - set(_HARMLESS))
@@ -140,10 +134,7 @@ def _check_encoder(values: dict[str, Any], directory: str) -> None:
 
 
 def _prompt(model: dict[str, Any], names: Sequence[str], path: str) -> str:
-  """Returns the first prompt of these names that has a text.
-
-  Without one it is the prompt of default_prompt_name, as in `encode`.
-  """
+  """Returns the first non-empty prompt of `names`, or the default prompt."""
   prompts = model.get('prompts', {})
   default = model.get('default_prompt_name', '')
   if default and default not in prompts:

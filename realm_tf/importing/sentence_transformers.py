@@ -1,10 +1,7 @@
-"""Reads how sentence-transformers makes a vector of a text.
+"""Reads pooling, projection and normalization of a sentence-transformers model.
 
-  modules.json and the files that belong to it -> [this file] -> Recipe
-
-As in sentence-transformers, modules.json names the modules, their order and
-their directories. A module or a setting that changes vectors or scores, and
-that realm_tf does not compute, is refused by its name.
+modules.json names the modules, their order and their directories. Unsupported
+modules and settings that change vectors or scores are refused by name.
 """
 
 import os
@@ -29,9 +26,9 @@ _ORDERS = (
   ('Transformer', 'Pooling', 'Dense', 'Normalize'),
 )
 _MODULE = {'type': json_shapes.TEXT, 'path': json_shapes.TEXT}
-# Our heads by the modes of Pooling; other modes are refused.
+# Mode of Pooling -> our head. Other modes are refused.
 _HEADS = {'cls': 'first', 'mean': 'mean', 'max': 'max'}
-# Modes in the spelling of releases up to 4, one switch for each.
+# Switch of each mode in releases up to 4.
 _SWITCHES = {
   'pooling_mode_cls_token': 'cls',
   'pooling_mode_max_tokens': 'max',
@@ -62,14 +59,7 @@ _DENSE = {
 
 
 class Dense(NamedTuple):
-  """A projection after the pooling.
-
-  Attributes:
-    directory: Directory of its weights.
-    activation: 'tanh' or 'identity'.
-    in_features: Width of a pooled state.
-    out_features: Width of the embeddings.
-  """
+  """A projection after the pooling; its activation is 'tanh' or 'identity'."""
 
   directory: str
   activation: str
@@ -77,11 +67,7 @@ class Dense(NamedTuple):
   out_features: int
 
   def read(self) -> dict[str, np.ndarray]:
-    """Returns 'kernel' [in, out] and 'bias' [out]; zeros without a bias.
-
-    Raises:
-      UserError: The weights are missing, damaged, or of other sizes.
-    """
+    """Returns 'kernel' [in, out] and 'bias' [out], zeros without a bias."""
     tensors = safetensors_files.Tensors(self.directory)
     shape = self.out_features, self.in_features
     tensors.require({'linear.weight': shape})
@@ -94,16 +80,13 @@ class Dense(NamedTuple):
 
 
 class Recipe(NamedTuple):
-  """The way from a text to its vector.
+  """The steps from a text to its vector.
 
   Attributes:
     directory: Directory of modules.json.
     encoder_dir: Directory of the BERT.
-    has_modules: Whether there is a modules.json.
-    head: Pooling, one of the values of `EmbedderConfig.head`.
-    dense: Projection, if there is one.
-    normalizes: Whether a module gives vectors the length 1.
-    settings: Prompts, length and similarity.
+    head: Pooling, a value of `EmbedderConfig.head`.
+    normalizes: Whether a module scales vectors to length 1.
   """
 
   directory: str
@@ -120,18 +103,18 @@ class Recipe(NamedTuple):
 
   @property
   def normalize(self) -> bool:
-    """Whether scores are cosines, products of vectors of length 1."""
+    """Whether scores are cosines."""
     return self.normalizes or self.settings.similarity == 'cosine'
 
 
 def read(directory: str) -> Recipe:
   """Returns the recipe of a directory.
 
-  Without modules.json it is the normalized mean over wordpieces, as
-  sentence-transformers takes it.
+  The default without modules.json is sentence-transformers', the normalized
+  mean over wordpieces.
 
   Raises:
-    UserError: A file is damaged, or has what realm_tf does not compute.
+    UserError: A file is damaged, or realm_tf does not support a module.
   """
   path = os.path.join(directory, _FILE)
   if not tf.io.gfile.exists(path):
@@ -187,7 +170,7 @@ def _modules(directory: str, path: str) -> dict[str, str]:
 
 
 def _head(pooling: dict[str, Any], directory: str) -> str:
-  """Returns our head of a Pooling in the old or the new spelling."""
+  """Returns our head for a Pooling in the old or the new spelling."""
   modes = pooling.get('pooling_mode')
   if modes is None:
     modes = [mode for name, mode in _SWITCHES.items() if pooling.get(name)]

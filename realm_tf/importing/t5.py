@@ -1,8 +1,7 @@
-"""A Hugging Face T5 directory -> a `Seq2Seq` with its weights.
+"""A Hugging Face T5 directory, v1.0 or v1.1 -> a `Seq2Seq` with its weights.
 
-  config.json, model.safetensors, spiece.model -> [this file] -> encoder-decoder
-
-Reads v1.0 and v1.1 without torch or transformers.
+Reads config.json, model.safetensors and spiece.model without torch or
+transformers.
 """
 
 import os
@@ -46,7 +45,7 @@ _FIELDS = {
 }
 _LAYER = r'(encoder|decoder)\.block\.(\d+)\.layer\.\d\.'
 _BLOCK = r'\1/\1_block_\2/'
-# Their names -> ours. Matrices of torch are the transposed of our kernels.
+# Their names -> ours. Torch's matrices are our kernels, transposed.
 _NAMES = (
   (r'shared\.weight', 'shared/embedding'),
   (r'lm_head\.weight', 'decoder/logits/kernel'),
@@ -86,9 +85,9 @@ _NAMES = (
 )
 (_PREFIX,) = seq2seq.PREFIXES
 _SHARED, _LOGITS = 'shared.weight', 'lm_head.weight'
-# Copies of the embeddings that some files also have.
+# Some files also have copies of the embeddings.
 _COPIES = 'encoder.embed_tokens.weight', 'decoder.embed_tokens.weight'
-# Weights from which all sizes are known.
+# These weights determine all sizes.
 _NEEDED = (
   'shared/embedding',
   'encoder/encoder_block_0/self_attention/attention/q/kernel',
@@ -99,7 +98,7 @@ _NEEDED = (
 
 
 def is_t5(directory: str) -> bool:
-  """Returns whether a Hugging Face directory says that it holds a T5."""
+  """Returns whether config.json names a T5."""
   values = json_files.read(directory, 'config.json', {}) or {}
   return values.get('model_type') == 't5'
 
@@ -110,8 +109,7 @@ def load_imported(
   """Returns a directory's T5 with its SentencePiece model.
 
   Raises:
-    UserError: `load` finds a mistake; or there is no SentencePiece model, or
-      one with more pieces than embeddings.
+    UserError: `load` fails, or no SentencePiece model fits.
   """
   path = given.vocab_file or layout.sentencepiece_file(directory)
   if not tf.io.gfile.exists(path):
@@ -140,7 +138,7 @@ def load(directory: str) -> seq2seq.Seq2Seq:
   """Returns the model of a directory.
 
   Raises:
-    UserError: A file is missing or damaged, or it is another kind of model.
+    UserError: A file is missing or damaged, or the model is no T5.
   """
   values = json_files.require(directory, 'config.json', _FIELDS)
   path = os.path.join(directory, 'config.json')
@@ -168,7 +166,7 @@ def _arrays(directory: str) -> dict[str, np.ndarray]:
         f'{directory} must have the weights of a T5 alone. Found also {name}. '
         'Check --source=hf:DIR.'
       )
-  if _SHARED not in tensors and _LOGITS in tensors:  # Stored once if tied.
+  if _SHARED not in tensors and _LOGITS in tensors:  # Tied and stored once.
     arrays[_PREFIX + 'shared/embedding'] = tensors[_LOGITS]
   lacking = [name for name in _NEEDED if _PREFIX + name not in arrays]
   if lacking:
@@ -203,5 +201,5 @@ def _config(values: dict[str, Any], path: str) -> config_lib.Seq2SeqConfig:
       num_buckets=values.get('relative_attention_num_buckets', 32),
       max_distance=values.get('relative_attention_max_distance', 128),
     )
-  except ValueError as error:  # From the config's own checks.
+  except ValueError as error:  # A check of Seq2SeqConfig failed.
     raise json_files.wrong(path, 'be the config of a T5', error) from error

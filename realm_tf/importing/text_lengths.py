@@ -1,7 +1,4 @@
-"""Fits prompts and lengths of texts to an imported model.
-
-Imported, tokenizer -> [this file] -> ExperimentConfig
-"""
+"""Fits prompts and lengths of texts to an imported model."""
 
 import dataclasses
 
@@ -11,18 +8,18 @@ from realm_tf.importing import imported as imported_lib
 from realm_tf.text import wordpiece
 
 _MIN_TOKENS = 5  # [CLS] title [SEP] body [SEP].
-# Texts that may follow a prompt, to see that it ends where they begin.
+# Sample texts, to check that a prompt's last word does not grow by a text.
 _FOLLOWING = 'a', '1'
 
 
 def fit(
   imported: imported_lib.Imported, tokenizer: wordpiece.WordpieceTokenizer
 ) -> config_lib.ExperimentConfig:
-  """Returns the paper's config, its lengths cut to what the model takes.
+  """Returns the paper's config with lengths that the model can read.
 
   Raises:
-    UserError: A prompt and the text after it would be one word, or there is no
-      room for a text.
+    UserError: A prompt's last word would grow by the text after it, or the
+      model has no room for a text.
   """
   settings = imported.settings
   embedder = dataclasses.replace(
@@ -58,7 +55,7 @@ def fit(
 
 
 def _room(tokens: int, longest: int, prompt: str) -> int:
-  """Returns the length of a text that has a prompt before it."""
+  """Returns the maximum length of a text after a prompt."""
   room = longest - len(prompt.split())
   if room < _MIN_TOKENS:
     raise errors.UserError(
@@ -70,7 +67,7 @@ def _room(tokens: int, longest: int, prompt: str) -> int:
 
 
 def _ids(text: str, tokenizer: wordpiece.WordpieceTokenizer) -> str:
-  """Returns a prompt's wordpieces as `EmbedderConfig` has them."""
+  """Returns a prompt's wordpiece ids, separated by spaces."""
   if not text.strip():
     return ''
   alone, *parts = tokenizer.token_ids_batch(

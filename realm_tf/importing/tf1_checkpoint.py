@@ -1,10 +1,8 @@
 """Reads the authors' TF1 checkpoints as our config and variables.
 
-  PREFIX,PREFIX,... or a directory with them -> [this file] -> Imported
-
-The release keeps a model in several checkpoints (Section 7 of their notes):
+The release stores a model in several checkpoints (Section 7 of their notes):
 the reader's BERT, the embedder as a TF Hub module, the index as one variable,
-and a QA model whose embedder is the queries' alone.
+and a QA model with the embedder of queries only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +19,8 @@ from realm_tf.importing import tf1_files
 from realm_tf.importing import tf1_names
 from realm_tf.modeling import bert
 
-_HEAD_SIZE = 64  # BERT's, at every hidden size.
-# Errors that TensorFlow's reader raises.
+_HEAD_SIZE = 64  # BERT's head size at every hidden size.
+# Errors of TensorFlow's reader.
 _DAMAGE = (tf.errors.OpError, LookupError, RuntimeError, ValueError)
 _WORDS = 'embeddings.word_embeddings.weight'
 
@@ -46,14 +44,10 @@ class _Part(NamedTuple):
 def load(
   source: str, given: imported.Given = imported.NOTHING
 ) -> imported.Imported:
-  """Reads all parts of a model.
-
-  Args:
-    source: Prefixes with commas between them, or directories.
-    given: Choices of the user.
+  """Reads the parts of a model from comma-separated prefixes or directories.
 
   Raises:
-    UserError: Something is missing, damaged, or there twice.
+    UserError: A part is missing, damaged or duplicate.
   """
   found = tf1_files.find(source)
   parts, embeddings, left_over = [], [], []
@@ -108,7 +102,7 @@ def _read_all(
   arrays = {}
   for theirs, name in names.items():
     value = _read(reader, name, prefix)
-    # nn.Linear keeps kernels the other way round.
+    # Kernels of nn.Linear are transposed.
     arrays[theirs] = value.T if name.endswith('/kernel') else value
   return arrays
 
@@ -128,7 +122,7 @@ def _damaged(prefix: str, error: Exception) -> errors.UserError:
 
 
 def _rows(reader: Any, name: str, prefix: str) -> imported.Rows:
-  """Returns the index's matrix, whose checksum TensorFlow compares."""
+  """Returns the index's matrix; TensorFlow compares its checksum."""
   rows = _read(reader, name, prefix)
   if rows.ndim != 2:
     raise errors.UserError(
@@ -168,14 +162,14 @@ def _towers(
   frozen = [part for part in embedders if part.source not in qa_sources]
   if len(tuned) > 1 or len(frozen) > 1:
     raise _found_twice('embedder', [part.source for part in embedders])
-  if tuned and frozen:  # Fine-tuning moves Embed_input alone (Section 3.3).
+  if tuned and frozen:  # Fine-tuning changes only Embed_input (Section 3.3).
     return [('query', tuned[0]), ('block', frozen[0]), *towers], ()
   notes = (imported.ONE_TOWER,) if tuned else ()
   return [*(('shared', part) for part in embedders), *towers], notes
 
 
 def _is_of_realm(part: _Part) -> bool:
-  """Returns whether a reader has a span head, which no released BERT has."""
+  """Returns whether a reader has a span head; no released BERT has one."""
   return any(name.startswith('qa_outputs.') for name in part.names)
 
 
@@ -189,7 +183,7 @@ def _found_twice(what: str, prefixes: Sequence[str]) -> errors.UserError:
 def _bert_config(
   part: _Part, num_heads: Optional[int]
 ) -> config_lib.BertConfig:
-  """Returns the sizes of an encoder, from its shapes."""
+  """Returns the sizes of an encoder, from the shapes of its weights."""
   vocab_size, width = part.arrays[_WORDS].shape
   num_layers = hugging_face_names.num_layers(part.arrays)
   inner = part.arrays.get('encoder.layer.0.intermediate.dense.bias')

@@ -1,4 +1,4 @@
-"""Finds the checkpoints and files that --source=tf1:... names."""
+"""Finds the checkpoints and files of --source=tf1:..."""
 
 import os
 import re
@@ -12,16 +12,16 @@ _STEP = re.compile(r'(.*)-(\d+)')
 
 
 class Found(NamedTuple):
-  """Sorted prefixes of a model's checkpoints, and other files beside them."""
+  """Sorted prefixes of a model's checkpoints, and other files."""
 
   prefixes: list[str]
   others: list[str]
 
   def only(self, name: str) -> Optional[str]:
-    """Returns the other file of a name; None if there is none.
+    """Returns the other file of a name, or None.
 
     Raises:
-      UserError: There are several, and they are not of one size.
+      UserError: Several such files differ in size.
     """
     paths = sorted({p for p in self.others if os.path.basename(p) == name})
     if len({tf.io.gfile.stat(path).length for path in paths}) > 1:
@@ -34,14 +34,13 @@ class Found(NamedTuple):
 
 
 def find(source: str) -> Found:
-  """Finds checkpoints, the newest of each training job, and their files.
+  """Finds the newest checkpoint of each training job, and other files.
 
   Args:
-    source: Prefixes or directories with commas between them; directories are
-      searched at any depth.
+    source: Comma-separated prefixes, or directories to search at any depth.
 
   Raises:
-    UserError: There is no checkpoint.
+    UserError: No checkpoint exists.
   """
   prefixes, others = [], []
   for item in filter(None, source.split(',')):
@@ -61,8 +60,8 @@ def find(source: str) -> Found:
 
 def _no_checkpoint(source: str, found: str) -> errors.UserError:
   return errors.UserError(
-    f'tf1:{source} must be the prefix of a checkpoint, whose files are '
-    f'PREFIX.index and PREFIX.data-..., or a directory with some. Found '
+    f'tf1:{source} must be the prefix of a checkpoint with the files '
+    f'PREFIX.index and PREFIX.data-..., or a directory of checkpoints. Found '
     f'{found}. Check --source.'
   )
 
@@ -84,7 +83,7 @@ def _search(directory: str) -> tuple[list[str], list[str]]:
 
 
 def _beside(folder: str) -> list[str]:
-  """Returns the files that a TF Hub module keeps next to its variables."""
+  """Returns the vocabulary and blocks next to a checkpoint or TF Hub module."""
   parent = os.path.dirname(folder)
   paths = [
     os.path.join(place, 'vocab.txt')

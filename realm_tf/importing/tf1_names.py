@@ -1,11 +1,9 @@
-"""Recognizes REALM's weights in the TF1 release by the ends of their names.
+"""Names of variables in the TF1 release -> parts, by Hugging Face's names.
 
-  variable names -> [this file] -> which part each belongs to, as Hugging Face
-                                   names it (hugging_face_names goes on)
-
-What stands before a name differs between the release's artefacts: "module/" as
-often as a module was wrapped, "reader/" in a QA model. An embedder's head sits
-one module above its BERT; a BERT without a head above it is a reader's.
+The ends of names identify weights. Their prefixes differ between files:
+"module/" repeats for each wrapped module, "reader/" marks a QA model. An
+embedder's head is one module above its BERT; a BERT without such a head belongs
+to a reader.
 """
 
 from collections.abc import Collection, Iterable
@@ -44,11 +42,11 @@ _SUFFIXES = {'kernel': 'weight', 'gamma': 'weight', 'beta': 'bias'}
 
 
 class Recognized(NamedTuple):
-  """Names of one checkpoint, sorted by what they are.
+  """Names of one checkpoint, by kind.
 
   Attributes:
     parts: EMBEDDER or READER -> {Hugging Face's name: name in the file}.
-    block_embeddings: Name of the index's matrix; None if there is none.
+    block_embeddings: Name of the index's matrix, if any.
     left_over: All other names.
   """
 
@@ -58,11 +56,7 @@ class Recognized(NamedTuple):
 
 
 def recognize(names: Iterable[str], source: str) -> Recognized:
-  """Sorts the names of a checkpoint.
-
-  Raises:
-    UserError: Two variables are the same weight of one part.
-  """
+  """Sorts names by kind; UserError if two are the same weight of one part."""
   kept = [name for name in sorted(names) if not _SKIPPED.search(name)]
   blocks = [name for name in kept if name.split('/')[-1] == 'block_emb']
   heads = {
@@ -93,14 +87,14 @@ def recognize(names: Iterable[str], source: str) -> Recognized:
 def _part_and_name(
   name: str, heads: Collection[str]
 ) -> Optional[tuple[str, str]]:
-  """Returns (part, Hugging Face's name); None if it is neither's."""
+  """Returns (part, Hugging Face's name), or None for another variable."""
   if match := _BERT.fullmatch(name):
     where = match['where']
     above = re.sub(r'module(_\d+)?/$', '', where)
     is_below = not _is_reader(where) and where != above and above in heads
     return EMBEDDER if is_below else READER, _dotted(match['rest'])
   if match := _MASKED_LM.fullmatch(name):
-    # A checkpoint of BERT has the head of its other task here, too.
+    # Checkpoints of BERT also have the next-sentence head here.
     return READER, _dotted(match['rest'])
   if match := _HEAD.fullmatch(name):
     part = READER if _is_reader(match['where']) else EMBEDDER
@@ -115,7 +109,7 @@ def _is_reader(where: str) -> bool:
 
 
 def _dotted(rest: str) -> str:
-  """Translates a name below 'bert/', or 'cls/predictions/...'."""
+  """Translates a name without 'bert/', or 'cls/predictions/...'."""
   *path, last = re.sub(r'layer_(\d+)', r'layer/\1', rest).split('/')
   if last.endswith('_embeddings'):
     path += [last, 'weight']

@@ -1,6 +1,6 @@
 """Finds the tensors that BERT's masked-LM head shares with its encoder.
 
-Files keep a shared tensor under either of its names, or under both.
+Files store a shared tensor under either name, or under both.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from realm_tf.importing import hugging_face_names
 from realm_tf.importing import safetensors_files
 
 _DECODER = 'cls.predictions.decoder.weight'
-# Name that we read -> its other name.
+# Name that we read -> second name.
 _TIED = {
   'embeddings.word_embeddings.weight': _DECODER,
   'cls.predictions.bias': 'cls.predictions.decoder.bias',
@@ -19,7 +19,7 @@ _HEAD = 'cls.predictions.transform.dense.weight'
 
 
 def is_copy(name: str) -> bool:
-  """Returns whether a file's name is the second one of a shared tensor."""
+  """Returns whether a name is the second name of a shared tensor."""
   return hugging_face_names.modern(name) in _TIED.values()
 
 
@@ -29,16 +29,15 @@ def resolve(
   is_tied: bool,
   config_path: str,
 ) -> None:
-  """Adds to `names` the names that a shared tensor stands under.
+  """Adds the second names of shared tensors to `names`.
 
   Args:
     names: Name that we read -> name in the file.
-    tensors: The file.
-    is_tied: Whether the config says that the head shares its weights.
+    is_tied: Whether the config declares shared weights.
     config_path: config.json, for the error.
 
   Raises:
-    UserError: Two tensors that the head shares differ.
+    UserError: The head does not share its weights.
   """
   if not is_tied and _HEAD in names and _DECODER not in names:
     raise _untied(config_path, f'no {_DECODER}')

@@ -24,7 +24,7 @@ def build_encoder(
   """Builds a BERT encoder with random weights.
 
   The layer maps {'input_word_ids', 'input_mask', 'input_type_ids'}, each int32
-  [B, L], to {'sequence_output', float [B, L, H], and 'pooled_output', [B, H]}.
+  [B, L], to 'sequence_output', float [B, L, H], and 'pooled_output', [B, H].
   With `cls_only`, 'sequence_output' has only [CLS], [B, 1, H].
   """
   if not config.vocab_size:
