@@ -1,4 +1,4 @@
-"""Writes the README.md of an exported encoder from one template."""
+"""Writes the README.md of exported encoders from one template."""
 
 from collections.abc import Mapping, Sequence
 import string
@@ -73,10 +73,10 @@ def of_module(
 
   Args:
     name: 'query_embedder', 'block_embedder' or 'knowledge_encoder'.
-    example: Python of an input.
-    limit: Longest input, in wordpieces.
+    example: Python code of an input.
+    limit: Wordpieces of the longest input.
     signatures: Name, inputs and outputs of each signature.
-    origin: Sentence on the model.
+    origin: Sentence on the model's origin.
   """
   tower = name.partition('_')[0]
   return _CARD.substitute(
@@ -96,7 +96,7 @@ def of_module(
 def of_sentences(
   tower: str, config: config_lib.ExperimentConfig, prompts: Mapping[str, str]
 ) -> str:
-  """Returns the card of a directory that sentence-transformers opens."""
+  """Returns the card of a directory for sentence-transformers."""
   lengths = config.lengths
   facts = [
     'A block is a pair of title and text. realm_tf embeds at most '
@@ -105,7 +105,9 @@ def of_sentences(
     f'{config.model.embedder.score_scale:g} times the inner product, before '
     'its temperature.'
   ]
-  facts += [f'Before each {name} stands `{p}`.' for name, p in prompts.items()]
+  facts += [
+    f'Each {name} gets the prompt `{p}`.' for name, p in prompts.items()
+  ]
   return _CARD.substitute(
     before=_front_matter(f'sentence-transformers{_SENTENCES_TAGS}'),
     title=f'realm_tf {tower} embedder',
@@ -117,7 +119,7 @@ def of_sentences(
 
 
 def of_bert(tower: str, left_out: Sequence[str]) -> str:
-  """Returns the card of a BERT, and of the head's weights that it lacks."""
+  """Returns the card of a BERT, with a list of omitted weights."""
   facts = 'It is the BERT alone.'
   if left_out:
     names = '\n'.join(f'- `{name}`' for name in left_out)

@@ -2,9 +2,9 @@
 
   string [B] -> wordpieces -> f(x,z) of all blocks -> K blocks -> spans -> text
 
-A SavedModel gives the answers of `answering.answerer` without any Python. The
-texts of the K blocks are tokenized for each question: that is far cheaper than
-reading them, and gives the offsets of their wordpieces.
+The graph gives the answers of `answering.answerer` without Python. It tokenizes
+the K blocks for each question, which costs far less than reading them, and
+gives the offsets of wordpieces.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from realm_tf.text import wordpiece
 def num_searched(
   finetuning: config_lib.FinetuningConfig, num_blocks: int
 ) -> int:
-  """Returns the number of blocks that are searched for a question."""
+  """Returns the number of blocks to search for per question."""
   return min(max(finetuning.num_read, config_lib.NUM_COMPARED), num_blocks)
 
 
@@ -37,9 +37,7 @@ class GraphAnswerer:
     embedder: A model with the EMBEDDER part.
     reader: A model with the SPAN part.
     search: (queries float32 [B, D], k) -> block ids int32 [B, k] and scores
-      float32 [B, k], best first; -1 and -inf where nothing was found.
-    lengths: Longest question and title, in wordpieces.
-    finetuning: Number of blocks to read, joint length, and the answer rule.
+      float32 [B, k], best first; -1 and -inf fill the rest.
   """
 
   tokenizer: wordpiece.WordpieceTokenizer
@@ -53,15 +51,15 @@ class GraphAnswerer:
 
   @property
   def num_read(self) -> int:
-    """K, the blocks that are read for a question."""
+    """K, the number of blocks read per question."""
     return min(self.finetuning.num_read, self.num_blocks)
 
   def answer(self, questions: tf.Tensor) -> dict[str, tf.Tensor]:
-    """Answers all of `questions`, string [B], at once.
+    """Answers `questions`, string [B], as one batch.
 
     Returns:
-      The fields of `answer.Answer`: 'answers' string [B], 'scores',
-      'probabilities' and 'null_probabilities' float32 [B]; and those of
+      Fields of `answer.Answer`: 'answers' string [B], 'scores',
+      'probabilities' and 'null_probabilities' float32 [B]. Fields of
       `answer.Evidence`: 'block_ids', 'starts' and 'ends' int32 [B, K],
       'titles', 'texts' and 'evidence_answers' string [B, K], and
       'retrieval_probabilities' and 'evidence_scores' float32 [B, K].
@@ -91,14 +89,13 @@ class GraphAnswerer:
     }
 
   def _embed(self, question_ids):
-    """Returns query embeddings, float32 [B, D]."""
     tokens = joining.pack_longest(
       question_ids, None, *self.tokenizer.special_ids, self.lengths.query_tokens
     )
     return self.embedder.embed_queries(tokens)
 
   def _read(self, question_ids, read_ids, body_ids, scores):
-    """Returns the scores of spans, retrieval included, [B, K, Lz, W]."""
+    """Returns sums of span and retrieval scores, [B, K, Lz, W]."""
     num_read, at_most = self.num_read, self.finetuning.joint_tokens
     bodies = body_ids[:, : at_most - 3].to_tensor(shape=[None, at_most - 3])
     titles = None
@@ -125,11 +122,7 @@ class GraphAnswerer:
 
 
 def trim(tokens: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-  """Cuts columns that are padding in every row.
-
-  Args:
-    tokens: Packed wordpieces from `joining`, int32 [..., L].
-  """
+  """Removes columns with padding in every row from packed wordpieces."""
   used = tf.reduce_sum(tokens['input_mask'], axis=-1)
-  length = tf.maximum(tf.reduce_max(used), 2)  # 2 if there is no row.
+  length = tf.maximum(tf.reduce_max(used), 2)  # 2 for an empty batch.
   return {name: value[..., :length] for name, value in tokens.items()}

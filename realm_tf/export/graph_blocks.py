@@ -1,7 +1,7 @@
 """Titles and texts of a corpus as variables of a SavedModel.
 
-Variables are written beside the graph, which may not exceed 2 GB. A title is
-stored once per article, as in `records.block_table`.
+Variables are not part of the graph, which may not exceed 2 GB. Each article's
+title is stored once.
 """
 
 import numpy as np
@@ -26,16 +26,16 @@ class GraphBlocks(tf.Module):
     )
 
   def texts(self, block_ids: tf.Tensor) -> tf.Tensor:
-    """Returns the texts of blocks, string of the shape of `block_ids`."""
+    """Returns the texts of blocks, in the shape of `block_ids`."""
     return tf.gather(self._texts, block_ids)
 
   def titles(self, block_ids: tf.Tensor) -> tf.Tensor:
-    """Returns the titles of blocks, string of the shape of `block_ids`."""
+    """Returns the titles of blocks, in the shape of `block_ids`."""
     return tf.gather(self._titles, tf.gather(self._article_rows, block_ids))
 
 
 def _strings(read, ids, name):
-  """Returns the strings that `read` returns for `ids`, string [n]."""
+  """Reads strings in chunks into one variable, string [n]."""
   parts = []
   for start in range(0, len(ids), _CHUNK_BLOCKS):
     texts = read(ids[start : start + _CHUNK_BLOCKS])

@@ -1,6 +1,6 @@
-"""Scores of spans of the read blocks -> the answer and its evidence, as text.
+"""Scores of spans in the read blocks -> the answer and its evidence, as text.
 
-The results have the names and meanings of `answering.answer`.
+Names and meanings of the results are `answering.answer`'s.
 """
 
 from typing import NamedTuple
@@ -15,13 +15,13 @@ from realm_tf.text import string_tensors
 
 
 class Evidence(NamedTuple):
-  """The spans of each block, and which of them are shown.
+  """The best spans of each block, and the choice to show.
 
   Attributes:
     spans: The best S of each block.
     choice: The spans to show, in order.
     starts: First character of each span in the block's text, int32 [B, K, S].
-    ends: Character behind the last one, int32 [B, K, S].
+    ends: First character after each span, int32 [B, K, S].
     texts: Text of each span, string [B, K, S].
   """
 
@@ -32,12 +32,12 @@ class Evidence(NamedTuple):
   texts: tf.Tensor
 
   def of_blocks(self, values: tf.Tensor, nothing) -> tf.Tensor:
-    """Returns `values` of the shown blocks, else `nothing`, [B, K]."""
+    """Returns `values` of the shown blocks, or `nothing`, [B, K]."""
     shown = tf.gather(values, self.choice.columns, batch_dims=1)
     return tf.where(self.choice.exists, shown, nothing)
 
   def of_spans(self, values: tf.Tensor, nothing) -> tf.Tensor:
-    """Returns `values`, [B, K, S], of the shown spans, likewise, [B, K]."""
+    """Returns `values`, [B, K, S], of the shown spans, or `nothing`, [B, K]."""
     rows = tf.gather(values, self.choice.columns, batch_dims=1)
     shown = tf.gather(rows, self.choice.places, batch_dims=2)
     return tf.where(self.choice.exists, shown, nothing)
@@ -54,7 +54,7 @@ def find(
   Args:
     texts: Texts of the blocks, string [B, K].
     tokens: Wordpieces of the B * K texts.
-    scores: Scores of spans, retrieval included, float32 [B, K, Lz, W].
+    scores: Sums of span and retrieval scores, float32 [B, K, Lz, W].
   """
   spans = best_spans(scores)
   starts, ends, cut = _cut(texts, tokens, spans)
@@ -63,7 +63,7 @@ def find(
 
 
 def best_spans(scores: tf.Tensor) -> answer_choice.Spans:
-  """Finds the spans of `answer_choice.best_spans`; S is always NUM_SPANS."""
+  """Does `answer_choice.best_spans` in a graph, always with S = NUM_SPANS."""
   num_read, width = scores.shape[1], scores.shape[3]
   shape = tf.shape(scores)
   flat = tf.reshape(scores, [shape[0], num_read, shape[2] * width])
@@ -81,10 +81,10 @@ def best_spans(scores: tf.Tensor) -> answer_choice.Spans:
 
 
 def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
-  """Returns the fields of `answer.Answer` without its evidence, [B] each.
+  """Returns the fields of `answer.Answer` without evidence, [B] each.
 
   Args:
-    scores: f(x,z) of all blocks found, read or not, float32 [B, k].
+    scores: f(x,z) of all found blocks, also of unread ones, float32 [B, k].
   """
   choice = evidence.choice
   covered = evidence.of_blocks(answer_choice.softmax(scores, tnp), 0.0)
@@ -107,8 +107,8 @@ def of_blocks(
   """Returns the fields of `answer.Evidence` but titles and texts, [B, K] each.
 
   Args:
-    scores: See `summary`.
-    read_ids: Ids of the blocks that were read, int32 [B, K].
+    scores: f(x,z) of all found blocks, float32 [B, k].
+    read_ids: Ids of the read blocks, int32 [B, K].
   """
   probabilities = answer_choice.softmax(scores[:, : read_ids.shape[1]], tnp)
   return {
@@ -135,14 +135,14 @@ def _cut(texts, tokens, spans):
   def place(offsets, pieces):
     pieces = row_starts + tf.cast(tf.reshape(pieces, [-1]), tf.int64)
     pieces = tf.where(exists, pieces, 0)
-    # There may be no wordpiece at all.
+    # One element more, in case there is no wordpiece.
     values = tf.concat([offsets.values, [0]], axis=0)
     places = tf.where(exists, tf.gather(values, pieces), 0)
     return string_tensors.characters(texts, places)
 
   starts = place(tokens.starts, spans.firsts)
   last_starts = place(tokens.starts, spans.lasts)
-  # Of an expanded character, only the last piece comes with a width.
+  # Of the pieces of an expanded character, only the last one has a width.
   ends = tf.maximum(place(tokens.ends, spans.lasts), last_starts + 1)
   ends = tf.where(exists, ends, 0)
   cut = tf.strings.substr(texts, starts, ends - starts, unit='UTF8_CHAR')
@@ -150,7 +150,7 @@ def _cut(texts, tokens, spans):
 
 
 def _keys(texts):
-  """Returns integers that are equal where `answer_choice.key`s are."""
+  """Returns integers that are equal where `answer_choice.key` is equal."""
   keys = string_tensors.normalize_answers(texts)
   keys = tf.reshape(tf.where(keys == '', texts, keys), [-1])
   return tf.reshape(tf.unique(keys).idx, tf.shape(texts))

@@ -8,11 +8,9 @@ from realm_tf.index import exact_search
 
 
 class ExactSearch(tf.Module):
-  """Scores every block; of equal scores the smaller block id comes first.
+  """Scores every block; equal scores are sorted by block id.
 
-  Args:
-    embeddings: Block embeddings, float32 [N, D]; may be memory-mapped. The
-      module copies them.
+  The module copies the embeddings, float32 [N, D], which may be memory-mapped.
   """
 
   def __init__(self, embeddings: np.ndarray):
@@ -23,11 +21,7 @@ class ExactSearch(tf.Module):
     )
 
   def find(self, queries: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns ids, int32 [B, k], and scores, float32 [B, k], best first.
-
-    Args:
-      k: Number of blocks, at most N.
-    """
+    """Returns ids, int32 [B, k], and scores, float32 [B, k]; k <= N."""
     found = exact_search.top_rows(
       self._embeddings, queries, self._num_blocks, k
     )

@@ -1,9 +1,4 @@
-"""The encoders of a model as TF Hub modules, Section 3.2.
-
-Embed_input: texts -> [B, D]
-Embed_doc: titles and texts -> [B, D]
-knowledge encoder: queries and texts -> states, logits of masked tokens
-"""
+"""The encoders of a model as TF Hub modules, Section 3.2 of the paper."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -31,7 +26,7 @@ def query_embedder(source: model_files.OpenModel) -> hub_modules.Module:
     ids = _ids(source, texts, length - 2)
     return joining.pack(ids, None, *source.tokenizer.special_ids, length)
 
-  # Makes the inner product with a block's embedding f(x,z).
+  # With this scale, f(x,z) is the inner product with a block's embedding.
   scale = float(source.model.score_scale)
   prompted = source.model.with_query_prompt
   embedder = source.model.query_embedder
@@ -64,13 +59,13 @@ def knowledge_encoder(
 ) -> hub_modules.Module:
   """Returns BERT of join(x, z): {'queries', 'texts'} string [B], or packed.
 
-  It gives {'sequence_output' [B, L, H], 'pooled_output' [B, H]} and, with a
-  masked-LM head, 'mlm_logits' [B, M, V] at 'mlm_positions'; in strings these
-  are the places of '[MASK]'.
+  Outputs are 'sequence_output' [B, L, H], 'pooled_output' [B, H] and, with a
+  masked-LM head, 'mlm_logits' [B, M, V] at 'mlm_positions', which in strings
+  are the positions of '[MASK]'.
 
   Args:
     source: A model with the MASKED_LM part, or else the SPAN part.
-    has_masked_lm: Whether it is the MASKED_LM part.
+    has_masked_lm: Whether `source` has the MASKED_LM part.
   """
   if has_masked_lm:
     layer = source.model.knowledge_encoder
@@ -116,7 +111,7 @@ def _embedding(
   prompted: Callable[[Tokens], Tokens],
   scale: float,
 ) -> Callable[[Any, bool], tf.Tensor]:
-  """Returns a function of inputs and `training`, to float32 [B, D]."""
+  """Returns a function from (inputs, training) to float32 [B, D]."""
 
   def encode(inputs, training):
     is_packed = isinstance(inputs, Mapping) and joining.NAMES[0] in inputs
@@ -133,8 +128,7 @@ def _embedding(
 def _embedder(
   embedder, encode, strings, example, max_length
 ) -> hub_modules.Module:
-  """Returns the module of one tower."""
-  # BERT's pooler is there whether or not the head reads it.
+  # BERT always has a pooler, even if the head does not read it.
   reads_pooler = embedder.config.head == 'pooled'
   trainable = [
     variable
@@ -163,7 +157,7 @@ def _embedder(
 
 
 def _reading(source, bert, masked_lm) -> Callable[[Tokens, bool], Tokens]:
-  """Returns a function of inputs and `training`, to states and logits."""
+  """Returns a function from (inputs, training) to states and logits."""
 
   def encode(inputs, training):
     is_packed = joining.NAMES[0] in inputs

@@ -1,7 +1,4 @@
-"""A model directory -> its encoders as TF Hub modules, each with its card.
-
-The modules are query_embedder, block_embedder and knowledge_encoder, if there.
-"""
+"""A model directory -> its encoders as TF Hub modules, each with a card."""
 
 import os
 
@@ -17,11 +14,10 @@ from realm_tf.rundir import layout
 
 
 def export(model_dir: str, output_dir: str) -> list[str]:
-  """Writes the modules, and replaces existing ones; returns their directories.
+  """Writes or replaces the modules, each in a directory of `output_dir`.
 
-  Args:
-    model_dir: Directory of a training job or an import.
-    output_dir: Directory of the modules' directories.
+  Returns:
+    The modules' directories.
 
   Raises:
     UserError: The model directory has no encoder, or is damaged.

@@ -1,9 +1,8 @@
 """An encoder and its vocabulary -> a TF2 SavedModel that can be fine-tuned.
 
-A module is called with strings or with packed wordpieces and `training`, and
-has `variables`, `trainable_variables` and `regularization_losses`, as
-hub.KerasLayer expects (https://www.tensorflow.org/hub/reusable_saved_models).
-Signatures have the names and the arguments of the authors' TF1 modules.
+A call takes strings or packed wordpieces, and `training`. The attributes are
+hub.KerasLayer's (https://www.tensorflow.org/hub/reusable_saved_models), names
+and arguments of signatures are the authors' TF1 modules'.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,16 +24,16 @@ RELEASED = dict.fromkeys(_RELEASED_NAMES, IDS)
 
 @dataclasses.dataclass(frozen=True)
 class Module:
-  """A module before it is written.
+  """A module to write.
 
   Attributes:
-    variables: All variables that `encode` reads.
+    variables: All variables of `encode`.
     trainable: Variables that fine-tuning trains.
     encode: Function of inputs and `training`.
-    inputs: Forms of the inputs, as tf.TensorSpecs.
+    inputs: tf.TensorSpecs of each form of input.
     signatures: Functions by name; `serving_default` takes strings.
-    example: Python of an input.
-    max_length: Longest input, in wordpieces.
+    example: Python code of an input.
+    max_length: Wordpieces of the longest input.
   """
 
   variables: Sequence[tf.Variable]
@@ -79,7 +78,7 @@ def signature(function: Callable[[Any], Any], spec: Any) -> Any:
   """Returns `function` with named tensors as arguments.
 
   Args:
-    function: Takes a dict of tensors, or one tensor, which is named 'texts'.
+    function: Takes a dict of tensors, or one tensor to be named 'texts'.
     spec: tf.TensorSpecs in the same form.
   """
   if not isinstance(spec, Mapping):
@@ -93,7 +92,7 @@ def signature(function: Callable[[Any], Any], spec: Any) -> Any:
 
 
 def renamed(tokens: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-  """Returns packed wordpieces under our names instead of the authors'."""
+  """Renames packed wordpieces from the authors' names to ours."""
   names = dict(zip(_RELEASED_NAMES, joining.NAMES, strict=True))
   return {names.get(name, name): value for name, value in tokens.items()}
 

@@ -1,11 +1,8 @@
 """A model's encoder -> a Hugging Face directory, the inverse of the importer.
 
-  model directory -> config.json, model.safetensors, tokenizer, README.md,
-                     and what sentence-transformers reads (sentence_files)
-
-transformers opens it as a BertModel, which has no place for some heads (the
-release's embedder, the span reader): these are left out and listed. All other
-embedders are whole for sentence-transformers.
+transformers opens the directory as a BertModel. BertModel has no place for the
+heads of the release's embedder and of readers: they are omitted and listed. All
+other embedders are complete for sentence-transformers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,15 +33,10 @@ _HEADS = {
 
 
 def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
-  """Writes the directory.
-
-  Args:
-    model_dir: Directory of a training job or an import.
-    tower: One of `TOWERS`.
-    output_dir: Directory to make; files that are there are replaced.
+  """Writes the directory of a tower of `TOWERS`, or replaces its files.
 
   Returns:
-    Names of the tower's weights that BertModel has no place for.
+    Names of the omitted weights.
 
   Raises:
     UserError: The model directory has no such encoder.
@@ -74,7 +66,7 @@ def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
 
 
 def _write_head(output_dir, config, tower, arrays, tokenizer):
-  """Writes the head's modules; returns what was left out, and the card."""
+  """Writes the head's modules; returns the omitted weights, and the card."""
   embedder = config.model.embedder
   if tower == 'reader' or not sentence_files.can_express(embedder):
     left_out = sorted(name for name in arrays if name.startswith(_HEADS[tower]))
@@ -102,13 +94,13 @@ def _prompts(embedder, tokenizer) -> dict[str, str]:
 
 
 def _text(pieces: Sequence[str]) -> str:
-  """Returns a text of wordpieces that ends with a space."""
+  """Joins wordpieces to a text with a space at the end."""
   words = (piece if piece.startswith('##') else f' {piece}' for piece in pieces)
   return ''.join(word.removeprefix('##') for word in words).lstrip(' ') + ' '
 
 
 def _max_length(config: config_lib.ExperimentConfig, tower: str) -> int:
-  """Returns the longest text that the tower embeds, its prompt included."""
+  """Returns the length of the tower's longest text, including the prompt."""
   lengths, embedder = config.lengths, config.model.embedder
   longest = {
     'query': lengths.query_tokens + len(embedder.query_prompt.split()),
@@ -119,7 +111,7 @@ def _max_length(config: config_lib.ExperimentConfig, tower: str) -> int:
 
 
 def _encoder(arrays, bert, tower, source):
-  """Returns the weights of the tower, or of the tower that both share."""
+  """Returns the weights of the tower, or of the shared tower."""
   for name in (tower, 'shared') if tower != 'reader' else (tower,):
     theirs = hugging_face_names.invert(arrays, bert, name)
     if theirs:
@@ -133,7 +125,7 @@ def _encoder(arrays, bert, tower, source):
 def _bert_config(
   bert: config_lib.BertConfig, theirs: Mapping[str, np.ndarray]
 ) -> dict[str, Any]:
-  """Returns config.json of a BertModel."""
+  """Returns the config.json of a BertModel."""
   return {
     'architectures': ['BertModel'],
     'model_type': 'bert',

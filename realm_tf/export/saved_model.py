@@ -1,9 +1,7 @@
-"""A QA model, its index and its corpus as one SavedModel that answers strings.
+"""A QA model, its index and its corpus -> one SavedModel that answers strings.
 
-  model directory, corpus -> SavedModel with serving_default(questions)
-
-Loading it needs tensorflow and tensorflow_text, and nothing of this project.
-docs/export.md says how TensorFlow Serving runs it.
+Loading it needs only tensorflow and tensorflow_text. docs/export.md shows how
+TensorFlow Serving runs it.
 """
 
 import tensorflow as tf
@@ -29,14 +27,14 @@ def export(
   choices: loading.Choices = loading.DEFAULT_CHOICES,
   searcher: str = 'exact',
 ) -> None:
-  """Writes the SavedModel; replaces the files in `output_dir`.
+  """Writes the SavedModel, or replaces the files in `output_dir`.
 
   Args:
-    choices: How it answers, without BM25, which has no ops; in float32.
-    searcher: One of `SEARCHERS`; 'scann' needs scann where the model is loaded.
+    choices: Without BM25, which has no ops; the graph computes in float32.
+    searcher: One of `SEARCHERS`; loading a model with 'scann' needs scann.
 
   Raises:
-    UserError: There is no reader, or there are no blocks.
+    UserError: The model has no reader, or the corpus no blocks.
   """
   found, finetuning = loading.choose_reader(loaded, choices)
   reader = loading.require_reader(found, loaded.path)
@@ -71,7 +69,7 @@ def export(
 
 
 def _searcher(loaded, name, k):
-  """Returns a module whose `find` searches the top `k` inside a graph."""
+  """Returns a module; its `find` searches the top `k` inside a graph."""
   embeddings, config = loaded.index.embeddings, loaded.config.index
   if name == 'exact':
     return graph_search.ExactSearch(embeddings)
@@ -79,7 +77,7 @@ def _searcher(loaded, name, k):
 
   built = scann_module.ScannModule.build(embeddings, config)
   lengths, tokenizer = loaded.config.lengths, loaded.tokenizer
-  # Its partitions differ from the index's own, so it is tuned anew.
+  # The index was tuned with other partitions.
   queries = held_out_queries.sample(
     loaded.table,
     query_embeddings.compile_embedding(
@@ -98,7 +96,8 @@ def _searcher(loaded, name, k):
 def in_batches(answerer: graph_answerer.GraphAnswerer):
   """Returns a function of string [B] that answers any number of questions.
 
-  It answers `eval_batch_size` at a time: only the results' memory grows with B.
+  The function answers `eval_batch_size` questions at a time, so that only the
+  results' memory grows with B.
   """
   size = answerer.finetuning.eval_batch_size
   spec = tf.TensorSpec([None], tf.string, name='questions')

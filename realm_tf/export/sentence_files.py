@@ -1,10 +1,6 @@
-"""An embedder's head -> the files by which sentence-transformers computes it.
+"""An embedder's head -> the files that sentence-transformers reads.
 
-  EmbedderConfig, weights -> modules.json, 1_Pooling, 2_Dense, 2_Normalize,
-                             sentence_bert_config.json,
-                             config_sentence_transformers.json
-
-The spelling is the old one, which every release of sentence-transformers reads.
+The spelling is the old one, which all releases of sentence-transformers read.
 """
 
 from collections.abc import Mapping
@@ -18,7 +14,7 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf.modeling import weights
 
-# Poolings of sentence-transformers by our heads.
+# Our head -> pooling of sentence-transformers.
 _POOLINGS = {
   'cls': 'cls_token',
   'first': 'cls_token',
@@ -33,7 +29,7 @@ _TANH = 'torch.nn.modules.activation.Tanh'
 def can_express(embedder: config_lib.EmbedderConfig) -> bool:
   """Returns whether sentence-transformers has modules for a head.
 
-  Its LayerNorm has another epsilon than the 'pooled' head's.
+  The 'pooled' head's LayerNorm has another epsilon.
   """
   return embedder.head in _POOLINGS
 
@@ -48,10 +44,9 @@ def write(
   """Writes the modules after the encoder, and their settings.
 
   Args:
-    directory: Directory that has the encoder.
-    model: Config with a head that `can_express` allows.
+    directory: Directory of the encoder.
     projection: 'kernel' [in, out] and, if any, 'bias'; {} without projection.
-    max_length: Longest text in wordpieces.
+    max_length: Wordpieces of the longest text.
     prompts: Prompts by sentence-transformers' names.
   """
   embedder = model.embedder
@@ -84,13 +79,13 @@ def write(
 
 
 def write_json(path: str, value: Any) -> None:
-  """Writes a value as a file that people can read."""
+  """Writes a value as indented JSON."""
   with tf.io.gfile.GFile(path, 'w') as file:
     file.write(json.dumps(value, indent=2, ensure_ascii=False) + '\n')
 
 
 class _Modules:
-  """The list of modules.json, which begins with the encoder."""
+  """The list in modules.json; the encoder is the first entry."""
 
   def __init__(self, directory: str):
     self._directory = directory

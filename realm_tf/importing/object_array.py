@@ -65,8 +65,8 @@ def read_texts(path: str) -> Iterator[bytes]:
         raise _Refused(f'{count} texts and shape {shape}')
     except (ValueError, MemoryError, OverflowError, tf.errors.OpError) as error:
       raise errors.UserError(
-        f"{path} must be NumPy's file of an array of texts. Found: {error}. "
-        'Such a file is a pickle, which is read but never run. Give the '
+        f'{path} must be an array of texts, written by NumPy. Found: {error}. '
+        'The file is a pickle, which is read but never run. Give the '
         "release's blocks.tfr as --blocks instead."
       ) from error
 

@@ -14,12 +14,12 @@ _NO_FIELD = '–'
 def build(
   runs: Sequence[run_reader.Run], defaults: Mapping[str, Any]
 ) -> list[elements.Element]:
-  """Returns a table of the fields that differ, and the others folded away.
+  """Returns a table of changed fields, and a folded table of the others.
 
   Args:
     defaults: 'a.b' -> default value.
   """
-  # The defaults' order is that of the sources; what they lack comes last.
+  # Fields have the order of the defaults; fields without a default come last.
   names = [
     name
     for name in {**defaults, **{n: 0 for run in runs for n in run.config}}
@@ -71,7 +71,7 @@ def _differs(
 
 
 def _text(value: Any) -> str:
-  """Returns a value as `--set` takes it."""
+  """Returns a value in the spelling of --set."""
   if value is None:
     return 'none'
   return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Series of metrics -> figures with curves, in groups, each explained."""
+"""Series of metrics -> groups of figures with curves and explanations."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,10 +15,9 @@ _Line = tuple[str, int, metrics_log.Series]  # Text, color, series.
 
 
 def build(runs: Sequence[run_reader.Run]) -> list[elements.Element]:
-  """Returns a <section> of each group of metrics.
+  """Returns a <section> for each group of metrics.
 
-  With one run, a panel shows metrics that belong together; with several, one
-  metric of all runs.
+  A panel shows related metrics of one run, or one metric of several runs.
   """
   names = dict.fromkeys(name for run in runs for name in run.series)
   last_step = max(run.rows[-1][metrics_log.STEP] for run in runs)
@@ -38,7 +37,7 @@ def build(runs: Sequence[run_reader.Run]) -> list[elements.Element]:
 
 
 def section_id(title: str) -> str:
-  """Returns the id of the section with this title, for links."""
+  """Returns the id of a section, for links."""
   return title.lower().replace(' ', '-')
 
 
@@ -78,7 +77,7 @@ def _lines(
 
 
 def _legend(line: _Line) -> elements.Element:
-  """Returns the name of a line, and its last value."""
+  """Returns a line's name and last value."""
   text, color, series = line
   last = elements.number(float(series.values[-1]))
   return element('li', curves.swatch(color), f'{text} ', element('b', last))

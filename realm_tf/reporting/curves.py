@@ -1,7 +1,7 @@
 """Series of a metric -> curves as inline SVG, drawn by matplotlib.
 
-The drawing takes its colors and its font from the page around it (the custom
-properties of `page_style`), so that it suits a light and a dark page.
+Colors and font come from the page (custom properties of `page_style`), so that
+a drawing suits light and dark pages.
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ import numpy as np
 from realm_tf.reporting import elements
 from realm_tf.rundir import metrics_log
 
-NUM_COLORS = 8  # Further curves take the first color again.
+NUM_COLORS = 8  # More curves repeat the colors.
 _SIZE = (4.4, 2.4)  # Inches of 72 points: about the size on a phone.
-_MAX_POINTS = 200  # More would be loaded, but not seen.
-_FEW_POINTS = 30  # Curves of at most so many points show each as a dot.
+_MAX_POINTS = 200  # More points would not be visible.
+_FEW_POINTS = 30  # Curves of at most 30 points show dots.
 # Colors in matplotlib's drawing -> colors on the page.
 _INK, _GRID = '#00ff01', '#00ff02'
 _ON_PAGE = {
@@ -51,7 +51,7 @@ _STYLE = {
   'ytick.color': _GRID,
   'ytick.labelcolor': _INK,
 }
-_WIDE = 20  # A maximum above so many medians makes an axis logarithmic.
+_WIDE = 20  # A maximum above 20 medians makes an axis logarithmic.
 _MARGIN = 0.06  # Share of the axis above the highest value.
 _TICKS = [1, 2, 2.5, 5, 10]  # Multiples of powers of 10.
 _NO_METADATA = dict.fromkeys(['Creator', 'Date', 'Format', 'Type'])
@@ -63,8 +63,7 @@ class Axes(NamedTuple):
 
   Attributes:
     name: Description for screen readers; unique on a page.
-    may_be_log: Whether it is logarithmic where a few values are far above the
-      others.
+    may_be_log: Whether a few very high values make the axis logarithmic.
   """
 
   name: str
@@ -77,12 +76,12 @@ class Axes(NamedTuple):
 def draw(
   curves: Mapping[int, metrics_log.Series], axes: Axes
 ) -> ElementTree.Element:
-  """Returns an <svg> with curve i in the color --curve-i of the page.
+  """Returns an <svg> with curve i in the page's color --curve-i.
 
-  Values that are not finite leave a gap. A long curve is averaged over
-  neighbours, with a band from the lowest to the highest.
+  Values that are not finite leave a gap. A long curve shows means of
+  neighbours, with a band from the lowest to the highest value.
   """
-  # Ids are hashed with the salt: they differ between the drawings of a page.
+  # The salt makes ids unique on the page.
   salt = {'svg.hashsalt': axes.name}
   with style.context('default'), matplotlib.rc_context({**_STYLE, **salt}):
     figure = figure_lib.Figure(figsize=_SIZE)
@@ -107,14 +106,14 @@ def _plot(plot, curve: metrics_log.Series, color: str) -> None:
     color=color,
     marker='o' if few else '',
     markersize=3,
-    clip_on=False,  # The last point stands on the edge.
+    clip_on=False,  # The last point is on the edge.
   )
   if len(steps) < len(values):
     plot.fill_between(steps, low, high, color=color, alpha=0.2, linewidth=0)
 
 
 def _thinned(steps: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, ...]:
-  """Returns (step, lowest, mean, highest) of runs of neighbours, [n] each."""
+  """Returns (step, lowest, mean, highest) of groups of neighbours, [n] each."""
   per_point = -(-len(values) // _MAX_POINTS)
   firsts = np.arange(0, len(values), per_point)
   counts = np.diff([*firsts, len(values)])
@@ -138,14 +137,14 @@ def _scale(plot, axes: Axes) -> None:
   )
   plot.xaxis.set_major_formatter(ticker.StrMethodFormatter('{x:,.0f}'))
   plot.yaxis.set_major_locator(ticker.MaxNLocator(5, steps=_TICKS))
-  low, high = plot.dataLim.intervaly  # Not finite where no value is.
+  low, high = plot.dataLim.intervaly  # Not finite without any value.
   if axes.from_zero and np.isfinite(high):
     low = min(0.0, low)
     plot.set_ylim(low, high + _MARGIN * (high - low) or 1.0)
 
 
 def _is_wide(curves: Mapping[int, metrics_log.Series]) -> bool:
-  """Returns whether some values are far above the median, and all above 0."""
+  """Returns whether values are positive, and some far above the median."""
   values = np.concatenate([curve.values for curve in curves.values()])
   values = values[np.isfinite(values)]
   return (
@@ -164,10 +163,10 @@ def _make_log(plot) -> None:
 
 
 def _inline(svg: ElementTree.Element, name: str) -> ElementTree.Element:
-  """Returns matplotlib's <svg> as a part of a page."""
+  """Makes matplotlib's <svg> a part of a page."""
   for parent in svg.iter():
     for child in list(parent):
-      # Its style sheet would apply to the whole page.
+      # The drawing's style sheet would apply to the whole page.
       if child.find('{*}style') is not None:
         parent.remove(child)
   for node in svg.iter():
@@ -184,7 +183,7 @@ def _inline(svg: ElementTree.Element, name: str) -> ElementTree.Element:
 
 
 def _local(name: str) -> str:
-  """Drops the name space of a tag or attribute; HTML needs none."""
+  """Removes the namespace of a tag or attribute; HTML needs none."""
   return name.rpartition('}')[2]
 
 

@@ -1,8 +1,4 @@
-"""Builds HTML as a tree, so that text can only ever be text.
-
-Titles of articles and names of metrics go into the tree as strings, and the
-serializer escapes them: no part of a page pastes strings.
-"""
+"""Builds HTML as a tree of elements; the serializer escapes all text."""
 
 import math
 from typing import Any
@@ -15,9 +11,9 @@ def element(tag: str, *children: Any, **attributes: Any) -> Element:
   """Returns <tag attributes>children</tag>.
 
   Args:
-    *children: Elements, or values that become text; None is left out.
-    **attributes: Names as in HTML, but `class_` and `aria_label`; None is left
-      out.
+    *children: Elements, or values that become text; None is skipped.
+    **attributes: HTML's attributes, written like `class_` and `aria_label`;
+      None is skipped.
   """
   node = Element(tag)
   for name, value in attributes.items():
@@ -43,11 +39,11 @@ def add(node: Element, child: Any) -> None:
 def table(
   headings: list[Any], rows: list[list[Any]], class_: str = ''
 ) -> Element:
-  """Returns a table that scrolls where it is wider than the page.
+  """Returns a table that scrolls if it is wider than the page.
 
   Args:
-    rows: Cells. The first one of a row is its heading; <th> and <td> elements
-      stay as they are.
+    rows: Cells: <th> or <td> elements, or their contents. The first cell is the
+      row's heading.
   """
   head = element('tr', *(element('th', h, scope='col') for h in headings))
   body = element('tbody')
@@ -58,12 +54,12 @@ def table(
     'div',
     element('table', element('thead', head), body, class_=class_ or None),
     class_='scrolls',
-    tabindex='0',  # Can be scrolled by keyboard.
+    tabindex='0',  # Makes the keyboard scroll the table.
   )
 
 
 def to_page(root: Element) -> str:
-  """Returns a whole page; `root` is its <html>."""
+  """Returns a page of the <html> element `root`."""
   return f'<!doctype html>\n{to_html(root)}\n'
 
 
@@ -73,7 +69,7 @@ def to_html(node: Element) -> str:
 
 
 def number(value: Any) -> str:
-  """Returns a number with about four digits; anything else as it is."""
+  """Returns numbers with about four digits, and other values unchanged."""
   if isinstance(value, bool) or not isinstance(value, (int, float)):
     return str(value)
   if isinstance(value, int):

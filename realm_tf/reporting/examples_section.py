@@ -1,4 +1,4 @@
-"""Masked sentences -> tables of their candidates, as the paper's Table 3."""
+"""Masked sentences -> tables of candidates, like the paper's Table 3."""
 
 from collections.abc import Sequence
 import re
@@ -10,7 +10,7 @@ from realm_tf.rundir import examples as examples_lib
 element = elements.element
 
 _SHOWN_CHARACTERS = 300
-_BEFORE_THE_WORDS = 80  # Characters of a cut text before the masked words.
+_BEFORE_THE_WORDS = 80  # Shown characters before the masked words.
 
 
 def build(examples: Sequence[examples_lib.Example]) -> list[elements.Element]:
@@ -53,7 +53,7 @@ def _utility(candidate: examples_lib.Candidate) -> elements.Element:
   if candidate.utility is None:
     return element('td', '–')
   text = f'{candidate.utility:+.2f}'.replace('-', '\N{MINUS SIGN}')
-  if candidate.block_id is None:  # The others are compared with it.
+  if candidate.block_id is None:  # The null block is the baseline.
     return element('td', text)
   return element('td', text, class_='helps' if text[0] == '+' else 'hurts')
 
@@ -77,13 +77,13 @@ def _probability(value: float) -> str:
 
 
 def _pattern(example: examples_lib.Example) -> Optional[re.Pattern]:
-  """Returns a pattern that finds the masked words in a block, in any case."""
+  """Returns a pattern that finds the masked words in upper or lower case."""
   found = []
   for start, end in example.masked:
     words = example.query[start:end].split()
-    # A single letter is found everywhere.
+    # A single letter would match everywhere.
     if len(''.join(words)) > 1 or ''.join(words).isdigit():
-      # Wordpieces are joined by spaces: 'u . s .' stands for 'U.S.'.
+      # Joined wordpieces have extra spaces: 'u . s .' for 'U.S.'.
       found.append(r'\s*'.join(re.escape(word) for word in words))
   if not found:
     return None
@@ -91,7 +91,7 @@ def _pattern(example: examples_lib.Example) -> Optional[re.Pattern]:
 
 
 def _cut(text: str, pattern: Optional[re.Pattern]) -> str:
-  """Returns a part of `text`, with the masked words if it has them."""
+  """Returns a part of `text` with the masked words, if found."""
   match = pattern.search(text) if pattern else None
   start = 0
   if match and match.end() > _SHOWN_CHARACTERS:
@@ -105,7 +105,7 @@ def _cut(text: str, pattern: Optional[re.Pattern]) -> str:
 
 
 def _marked(text: str, pattern: Optional[re.Pattern]) -> list:
-  """Returns `text` in pieces; <mark> where `pattern` is found."""
+  """Returns `text` in pieces, with <mark> elements for matches."""
   pieces, position = [], 0
   for match in pattern.finditer(text) if pattern else ():
     pieces += [text[position : match.start()], element('mark', match.group())]

@@ -11,7 +11,7 @@ from realm_tf.rundir import metrics_log
 element = elements.element
 
 _NO_VALUE = '–'
-# Metrics that are shown large, if they were logged.
+# Metrics to show in large type, if logged.
 _HEADLINES = (
   'loss',
   'exact_match',
@@ -38,7 +38,7 @@ def headlines(run: run_reader.Run) -> elements.Element:
 
 
 def runs_table(runs: Sequence[run_reader.Run]) -> elements.Element:
-  """Returns a table of the runs and how far they came."""
+  """Returns a table of the runs and their progress."""
   return elements.table(
     ['run', 'state', 'last step', 'rows', 'directory'],
     [
@@ -55,7 +55,7 @@ def runs_table(runs: Sequence[run_reader.Run]) -> elements.Element:
 
 
 def final_figures(runs: Sequence[run_reader.Run]) -> elements.Element:
-  """Returns each metric's last value; for a single run the first one too."""
+  """Returns each metric's last value, and the first one of a single run."""
   groups = panels.arrange(
     dict.fromkeys(name for run in runs for name in run.series),
     one_metric_each=True,
@@ -74,10 +74,7 @@ def final_figures(runs: Sequence[run_reader.Run]) -> elements.Element:
 
 
 def evaluations(found: Sequence[run_reader.Evaluation]) -> elements.Element:
-  """Returns a table with a column for each evaluation.
-
-  It leaves out the means by category, which bin.evaluate prints as a table.
-  """
+  """Returns a table with a column for each evaluation, without categories."""
   names = dict.fromkeys(
     name
     for e in found
@@ -98,14 +95,14 @@ def evaluations(found: Sequence[run_reader.Evaluation]) -> elements.Element:
 
 
 def systems(rows: Sequence[Mapping[str, Any]]) -> elements.Element:
-  """Returns a table of bin.results_table, with a row for each system."""
+  """Returns a table with a row for each system, from bin.results_table."""
   names = list(dict.fromkeys(name for row in rows for name in row))
   cells = [[_short(row.get(name, _NO_VALUE)) for name in names] for row in rows]
   return elements.table(names, cells, 'numbers')
 
 
 def _short(value) -> str:
-  """Returns a value of metrics.json; an interval as 'LOW to HIGH'."""
+  """Returns a value of metrics.json as text, an interval as 'LOW to HIGH'."""
   if isinstance(value, list):
     return ' to '.join(map(elements.number, value))
   return elements.number(value)

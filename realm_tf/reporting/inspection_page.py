@@ -1,7 +1,4 @@
-"""A corpus or queries as a page: facts, histograms, examples.
-
-report of `records.inspection`, as plain values -> [this file] -> HTML
-"""
+"""A report of `records.inspection` on a corpus or queries -> an HTML page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +18,6 @@ def build(
   """Returns the page.
 
   Args:
-    title: Heading of the page.
     facts: Name -> value.
     histograms: Name -> (summary, (label, count) of each bin).
     examples: (heading, pieces) of each; a piece is (text, whether to mark it).

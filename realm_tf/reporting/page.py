@@ -1,6 +1,6 @@
-"""Runs and evaluations -> the report, one HTML page without outside resources.
+"""Runs and evaluations -> the report, one self-contained HTML page.
 
-The same input gives the same page: it has no date.
+The page has no date: equal inputs give equal pages.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,21 +15,21 @@ from realm_tf.reporting import run_reader
 
 element = elements.element
 
-# No script runs and nothing is loaded, whatever a text holds.
+# Forbids scripts and loading, for any text in the page.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _VIEWPORT = 'width=device-width, initial-scale=1'
 _ABOUT_CURVES = (
-  'A point of a curve is a row of metrics.jsonl. In a long run it is the mean '
-  'of several, and a band behind it shows the lowest and the highest.'
+  'A point of a curve is a row of metrics.jsonl. In a long run, a point is the '
+  'mean of several rows, with a band from the lowest to the highest value.'
 )
 _ABOUT_SYSTEMS = (
   'From bin.results_table: recall, exact match and F1 in %; the 95 % interval '
-  'of exact match, or of recall@5 where nothing was read, and p of '
+  'of exact match (of recall@5 without a reader), and the p-value of '
   "McNemar's exact test against the first row."
 )
 _ABOUT_EXAMPLES = (
-  'Sentences of a training batch, scored with the parameters of the step that '
-  'is named. Marked are the masked words y, also where a candidate has them. '
+  'Sentences of a training batch, scored with the parameters of the given '
+  'step. The masked words y are marked, in the candidates too. '
   'Candidates z are sorted by p(z|x). Utility is log p(y|z,x) − '
   'log p(y|null,x): above 0, the block helps to predict y.'
 )
@@ -40,7 +40,7 @@ def build(
   evaluations: Sequence[run_reader.Evaluation],
   results: Sequence[run_reader.Results] = (),
 ) -> str:
-  """Returns the page of one run, or of several side by side."""
+  """Returns the page of one run, or of several runs."""
   title = f'Report: {", ".join(run.name for run in runs)}'
   sections = list(_sections(runs, evaluations, results))
   links = [
@@ -58,7 +58,7 @@ def build(
 
 
 def head(title: str) -> elements.Element:
-  """Returns the <head> of a page: style, and a policy against any script."""
+  """Returns the <head> of a page: style, and a policy against scripts."""
   policy = element('meta', content=_POLICY)
   policy.set('http-equiv', 'Content-Security-Policy')
   return element(
@@ -107,14 +107,14 @@ def _section(title: str, *content: elements.Element) -> elements.Element:
 
 
 def _systems(results) -> Iterator[elements.Element]:
-  """Yields the tables of each file under its name."""
+  """Yields the name and the tables of each file."""
   for name, tables in results:
     yield element('h3', name)
     yield from map(figures_section.systems, tables)
 
 
 def _examples(runs) -> Iterator[elements.Element]:
-  """Yields the examples of each run under its name."""
+  """Yields the name and the examples of each run."""
   for run in runs:
     if run.examples:
       step = elements.number(run.examples[0].step)

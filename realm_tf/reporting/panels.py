@@ -1,7 +1,7 @@
-"""Names of metrics -> panels of metrics that belong together, explained.
+"""Names of metrics -> panels of related metrics, with explanations.
 
-A trainer may log any metric. One that is not named here gets a panel of its own
-at the end; 'a/b', as `gradient_norm/query`, is drawn beside 'a'.
+An unknown metric gets a panel at the end. A metric 'a/b', such as
+`gradient_norm/query`, is drawn in the panel of 'a'.
 """
 
 from collections.abc import Collection, Iterator
@@ -12,9 +12,9 @@ class Panel(NamedTuple):
   """Axes with the curves of metrics of one unit.
 
   Attributes:
-    about: Meaning of the metrics, in a sentence or two.
-    metrics: Name in metrics.jsonl -> its label; '' where the title says it.
-    may_be_log: Whether outliers make it logarithmic.
+    about: Meaning of the metrics.
+    metrics: Name in metrics.jsonl -> label; '' if the title is enough.
+    may_be_log: Whether outliers make the axis logarithmic.
   """
 
   title: str
@@ -195,11 +195,10 @@ _GROUPS = {
 def arrange(
   names: Collection[str], one_metric_each: bool
 ) -> dict[str, list[Panel]]:
-  """Returns heading -> panels of the metrics that were logged.
+  """Returns headings -> panels of the logged metrics.
 
   Args:
-    one_metric_each: Whether each gets its own panel, which then shows several
-      runs.
+    one_metric_each: Whether each metric gets a panel, to show several runs.
   """
   left = list(names)
   groups = {}
@@ -217,7 +216,7 @@ def arrange(
 
 
 def label(name: str) -> str:
-  """Returns the title of a panel with this metric alone."""
+  """Returns the title of a metric's own panel."""
   ((panel,),) = arrange([name], one_metric_each=True).values()
   return panel.title
 
@@ -237,7 +236,7 @@ def _unknown(name: str) -> Panel:
 
 
 def _split(panels: Collection[Panel]) -> Iterator[Panel]:
-  """Yields a panel of each metric; the title says which."""
+  """Yields a panel for each metric, with the metric in the title."""
   for panel in panels:
     for name, text in panel.metrics.items():
       title = f'{panel.title}: {text}' if text else panel.title

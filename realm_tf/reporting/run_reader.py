@@ -1,7 +1,7 @@
-"""Reads run directories: series, config, examples, evaluations; tables, too.
+"""Reads run directories: series, config, examples, evaluations and tables.
 
-Any job may have written them. A config of another version of this project is
-shown as it is, so it is read as plain JSON.
+A config may be from another version of this project, so it is read as plain
+JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,10 +31,9 @@ class Run(NamedTuple):
 
   Attributes:
     name: Short name, unique among the runs.
-    path: The directory, as it was given.
     rows: Rows of metrics.jsonl, by step.
     series: The same numbers by metric.
-    config: 'a.b' -> value; empty where there is no config.json.
+    config: 'a.b' -> value; empty without config.json.
     examples: Queries with candidates, written by pre-training.
   """
 
@@ -48,14 +47,14 @@ class Run(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-  """A metrics.json: where it is, and 'a.b' -> value."""
+  """A metrics.json: a name, and 'a.b' -> value."""
 
   name: str
   metrics: Mapping[str, Any]
 
 
 class Results(NamedTuple):
-  """A file of bin.results_table: its name, and tables as rows of cells."""
+  """A file of bin.results_table: a name, and tables as rows of cells."""
 
   name: str
   tables: Sequence[Sequence[Mapping[str, Any]]]
@@ -65,7 +64,7 @@ def read(paths: Sequence[str]) -> list[Run]:
   """Reads run directories.
 
   Raises:
-    UserError: A path is no directory, has no log, or has a broken file.
+    UserError: A directory is missing, has no log, or has a damaged file.
   """
   for path in paths:
     if not tf.io.gfile.isdir(path):
@@ -79,12 +78,12 @@ def read(paths: Sequence[str]) -> list[Run]:
 def evaluations(
   runs: Sequence[Run], eval_dirs: Sequence[str]
 ) -> list[Evaluation]:
-  """Returns the evaluations inside the runs, and those of `eval_dirs`.
+  """Returns the evaluations inside the runs and in `eval_dirs`.
 
   Raises:
-    UserError: One of `eval_dirs` has none, or a file is broken.
+    UserError: One of `eval_dirs` has no evaluation, or a file is damaged.
   """
-  found = {}  # By absolute path: a directory may be named in two ways.
+  found = {}  # Absolute paths as keys: a directory may have two names.
   for run in runs:
     for folder, _, files in sorted(tf.io.gfile.walk(run.path)):
       if _EVALUATION_FILE in files:
@@ -105,11 +104,7 @@ def evaluations(
 
 
 def results(paths: Sequence[str]) -> list[Results]:
-  """Reads files of bin.results_table.
-
-  Raises:
-    UserError: A file is not there, or is none of these.
-  """
+  """Reads files of bin.results_table; UserError for any other file."""
   found = []
   for name, path in zip(_names(paths), paths):
     advice = 'Give the --output of bin.results_table as --results.'
@@ -120,7 +115,7 @@ def results(paths: Sequence[str]) -> list[Results]:
 
 
 def default_config() -> dict[str, Any]:
-  """Returns 'a.b' -> value of the default config."""
+  """Returns the default config as 'a.b' -> value."""
   return config_files.flatten(dataclasses.asdict(config_lib.ExperimentConfig()))
 
 
@@ -139,7 +134,7 @@ def _read(name: str, path: str) -> Run:
 
 
 def _held_out(path: str) -> dict[str, metrics_log.Series]:
-  """Returns the series of the held-out metrics, if there are any."""
+  """Returns the series of held-out metrics, if any."""
   file_name = layout.held_out_file(path)
   if (
     not tf.io.gfile.exists(file_name) or not tf.io.gfile.stat(file_name).length
@@ -149,7 +144,7 @@ def _held_out(path: str) -> dict[str, metrics_log.Series]:
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-  """Returns the shortest ends of the paths that tell them apart."""
+  """Returns the shortest ends of the paths that differ."""
   parts = [_absolute(path).split(os.sep) for path in paths]
   for length in range(1, max(map(len, parts), default=0) + 1):
     names = ['/'.join(part[-length:]) for part in parts]
@@ -163,5 +158,5 @@ def _absolute(path: str) -> str:
 
 
 def _read_tree(path: str) -> dict[str, Any]:
-  """Returns 'a.b' -> value of a JSON file."""
+  """Returns a JSON file as 'a.b' -> value."""
   return config_files.flatten(json_files.read_object(path))

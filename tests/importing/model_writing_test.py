@@ -202,7 +202,7 @@ class ModelWritingTest(parameterized.TestCase):
 
   def test_refuses_fewer_titles_than_blocks(self):
     tf1_release.write_blocks(self._path('titles.tfr'), ['A'])
-    self._assert_refused(self._release(), 'a title for each block')
+    self._assert_refused(self._release(), 'one title for each block')
 
   def test_pickled_weights_are_refused(self):
     directory = self._hugging_face()

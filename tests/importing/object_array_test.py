@@ -105,7 +105,7 @@ class ObjectArrayTest(parameterized.TestCase):
     np.save(self.path, _array([b'a' * 300, b'b' * 300]), allow_pickle=True)
     with open(self.path, 'r+b') as file:
       file.truncate(os.path.getsize(self.path) - 200)
-    self._assert_refused('give the release.s blocks.tfr as --blocks')
+    self._assert_refused('Give the release.s blocks.tfr as --blocks')
 
   def test_a_matrix_or_numbers_are_refused(self):
     np.save(self.path, np.zeros([2, 2]))
