@@ -35,7 +35,7 @@ _TYPES = frozenset(
 )  # fmt: skip
 # Arguments and captures of a function; control dependencies.
 _NO_KERNEL_NEEDED = frozenset(['Placeholder', 'NoOp'])
-# Ops with kernels whose sizes depend on values, or that act on the host.
+# Ops that have kernels, but act on the host or have sizes that follow values.
 _FORBIDDEN = frozenset([
   'Assert', 'BooleanMask', 'NonMaxSuppressionV3', 'Print', 'PrintV2', 'Unique',
   'UniqueV2', 'UniqueWithCounts', 'Where', 'XlaHostCompute', 'XlaSendToHost',
