@@ -28,21 +28,23 @@ from benchmarks import printing
 from benchmarks import processes
 from benchmarks import search_at_scale
 
-_N = flags.DEFINE_integer('n', 1_000_000, 'Vectors.')
-_QUICK = flags.DEFINE_bool('quick', False, 'Few vectors, short turns.')
+_N = flags.DEFINE_integer('n', 1_000_000, 'Number of vectors.')
+_QUICK = flags.DEFINE_bool('quick', False, 'Few vectors, short runs.')
 _TURNS = flags.DEFINE_integer('turns', 5, 'Runs of each; the median counts.')
-_PEERS_UP_TO = flags.DEFINE_integer('peers_up_to', 2_000_000, 'Vectors.')
+_PEERS_UP_TO = flags.DEFINE_integer(
+  'peers_up_to', 2_000_000, 'Most vectors for a comparison with peers.'
+)
 _INDEX = flags.DEFINE_string('index', None, 'Index version to search.')
-_MODEL_DIR = flags.DEFINE_string('model_dir', None, "The index's model.")
+_MODEL_DIR = flags.DEFINE_string('model_dir', None, 'Model of --index.')
 _QUESTIONS = flags.DEFINE_string('questions', None, 'Queries of --index.')
 _SEARCHER = flags.DEFINE_enum(
-  'searcher', 'scann', ['scann', 'faiss'], 'Searcher of many vectors.'
+  'searcher', 'scann', ['scann', 'faiss'], 'Searcher above --peers_up_to.'
 )
 _VECTORS = flags.DEFINE_enum(
-  'vectors', 'memory', ['memory', 'disk'], 'Where it keeps them.'
+  'vectors', 'memory', ['memory', 'disk'], 'Where --searcher keeps its vectors.'
 )
 _DIRECTORY = flags.DEFINE_string('directory', None, 'Directory for vectors.')
-_URIS = flags.DEFINE_list('uris', [], "Milvus', as `index.uri`.")
+_URIS = flags.DEFINE_list('uris', [], 'URIs of Milvus.')
 
 _BATCHES = (1, 512)
 _OURS = ('brute_force', 'device', 'scann', 'faiss')

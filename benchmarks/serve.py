@@ -106,7 +106,7 @@ def _row(case: str, loads: Sequence[dict], bare: float) -> dict:
     f'{case}, queries a second',
     ours['rate'],
     bare,
-    beside='the bare call',
+    rival='the bare call',
     p50_ms=ours['p50_ms'],
     p99_ms=ours['p99_ms'],
     client_cpu_ms=ours['cpu_ms'],

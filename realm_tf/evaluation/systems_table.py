@@ -73,8 +73,8 @@ def _read_metrics(eval_dir: str) -> dict[str, Any]:
   path = os.path.join(eval_dir, open_qa.METRICS)
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
-      f'Every evaluation must be done. Found no {path}. Run the launch script '
-      'again: it resumes.'
+      f'Every system must have an evaluation. Found no {path}. Run the launch '
+      'script again: it resumes.'
     )
   return json_text.parse_object(input_files.read(path), path, 'Evaluate again.')
 

@@ -29,16 +29,9 @@ def _first_three():
 
 
 def _evidence(block_id, answer, block_answer=None):
+  own = block_answer or answer
   return answer_lib.Evidence(
-    block_id,
-    'T',
-    answer,
-    0,
-    len(answer),
-    answer,
-    0.5,
-    2.5,
-    answer if block_answer is None else block_answer,
+    block_id, 'T', answer, 0, len(answer), answer, 0.5, 2.5, own
   )
 
 
@@ -93,16 +86,10 @@ class OpenQaTest(absltest.TestCase):
     for name, (low, high) in metrics['intervals'].items():
       self.assertBetween(metrics[name], low, high, name)
     self.assertIn('recall@100', metrics['intervals'])
+    names = 'exact_match', 'f1', 'recall@1', 'recall@2', 'recall@100'
     self.assertEqual(
       metrics['categories']['wh_word']['what'],
-      {
-        'num_questions': 1,
-        'exact_match': 100.0,
-        'f1': 100.0,
-        'recall@1': 100.0,
-        'recall@2': 100.0,
-        'recall@100': 100.0,
-      },
+      {'num_questions': 1, **dict.fromkeys(names, 100.0)},
     )
     # The caller writes them together with the metrics of masked sentences.
     path = os.path.join(self.output_dir, open_qa.METRICS)
@@ -246,13 +233,9 @@ class OpenQaTest(absltest.TestCase):
 
   def test_retrieves_more_blocks_than_recall_needs(self):
     seen = []
+    judge = lambda outcome, _: seen.append(outcome.block_ids.shape)
     qa = self._qa(num_retrieved=7)
-    qa.run(
-      _QUESTIONS,
-      [1, 5],
-      self.output_dir,
-      judge=lambda outcome, _: seen.append(outcome.block_ids.shape),
-    )
+    qa.run(_QUESTIONS, [1, 5], self.output_dir, judge=judge)
     self.assertEqual(seen, [(3, 7)])
 
 

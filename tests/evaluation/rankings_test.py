@@ -156,29 +156,15 @@ class FieldFilesTest(absltest.TestCase):
       written, [json.loads(line) for line in self._text(lines).splitlines()]
     )
     self.assertEqual([len(each['ctxs']) for each in written], [4, 2])
+    fields = 'id', 'title', 'text', 'score', 'has_answer'
+    expected = (
+      ('2', 'title z', 'text 2', 4.5, True),
+      ('0', 'title x', 'text 0', 3.0, False),
+    )
+    contexts = [dict(zip(fields, row, strict=True)) for row in expected]
     self.assertEqual(
       {**written[0], 'ctxs': written[0]['ctxs'][:2]},
-      {
-        'id': 'q1',
-        'question': 'who',
-        'answers': ['A'],
-        'ctxs': [
-          {
-            'id': '2',
-            'title': 'title z',
-            'text': 'text 2',
-            'score': 4.5,
-            'has_answer': True,
-          },
-          {
-            'id': '0',
-            'title': 'title x',
-            'text': 'text 0',
-            'score': 3.0,
-            'has_answer': False,
-          },
-        ],
-      },
+      {'id': 'q1', 'question': 'who', 'answers': ['A'], 'ctxs': contexts},
     )
     self.assertEqual(
       [record for _, record in json_records.read(self._path)], written
@@ -190,22 +176,12 @@ class FieldFilesTest(absltest.TestCase):
       self._path, ['q1', 'q2'], _OUTCOME, _RANKED, _Table()
     )
     rows = [json.loads(line) for line in self._text().splitlines()]
-    self.assertEqual(
-      rows[1],
-      {
-        'id': 'q2',
-        'input': 'what',
-        'output': [
-          {
-            'answer': 'B',
-            'provenance': [
-              {'wikipedia_id': 'y', 'title': 'title y'},
-              {'wikipedia_id': 'z', 'title': 'title z'},
-            ],
-          }
-        ],
-      },
-    )
+    provenance = [
+      {'wikipedia_id': 'y', 'title': 'title y'},
+      {'wikipedia_id': 'z', 'title': 'title z'},
+    ]
+    output = [{'answer': 'B', 'provenance': provenance}]
+    self.assertEqual(rows[1], {'id': 'q2', 'input': 'what', 'output': output})
 
   def test_ir_measures_finds_the_same_values(self):
     try:
