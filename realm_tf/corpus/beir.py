@@ -41,7 +41,7 @@ def read_queries(item: str) -> Iterator[tuple[str, str, str]]:
     query = record_fields.as_id(where, query)
     if not query or not isinstance(text, str):
       raise errors.UserError(
-        f'{where} must have "_id" and "text". Found {record!r:.60}.'
+        f'{where} must have "_id" and "text". Found {record!r:.60}. Correct it.'
       )
     if query in best:
       yield query, text, best[query]

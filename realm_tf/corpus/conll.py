@@ -64,7 +64,8 @@ def read(paths: Sequence[str]) -> list[LabeledSentence]:
   ]
   if not sentences:
     raise errors.UserError(
-      f'{", ".join(paths)} must have labeled sentences. Found none.'
+      f'{", ".join(paths)} must have labeled sentences. Found none. Give '
+      'other files.'
     )
   return sentences
 

@@ -36,7 +36,7 @@ _BEFORE_YEAR = (
   + r'\bof '
 )
 _UNITS = english.one_of('units')
-_NO_NUMBER_BEHIND = rf'(?![\w°%]|[.,/]\d|[-–]\d|[- ](?:{_UNITS})(?!\w))'
+_NO_NUMBER_AFTER = rf'(?![\w°%]|[.,/]\d|[-–]\d|[- ](?:{_UNITS})(?!\w))'
 
 _FORMS = (
   # 'May 30 – June 2, 1940', '30 May – 2 June 1940', 'June–August 1940'.
@@ -49,7 +49,7 @@ _FORMS = (
   rf'{_YEAR}-(?:0\d|1[0-2])-(?:[0-2]\d|3[01])(?!\d)',
   rf'\d{{1,2}}/\d{{1,2}}/{_YEAR}(?!\d)',
   rf'(?:[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter)'
-  rf'(?: of|,)? {_YEAR}(?:[-–/]\d\d)?{_NO_NUMBER_BEHIND}',
+  rf'(?: of|,)? {_YEAR}(?:[-–/]\d\d)?{_NO_NUMBER_AFTER}',
   rf'(?i:{_ORDINAL}(?:(?:,? and | to | or | ?[-–] ?){_ORDINAL})?)'
   rf'[- ]centur(?:y|ies)(?: {_ERA})?',
   rf'(?i:{_ORDINAL}(?: and {_ORDINAL})?)[- ]millenni(?:um|a)(?: {_ERA})?',
@@ -60,7 +60,7 @@ _FORMS = (
   rf'\d{{1,5}}(?: ?[-–] ?\d{{1,4}})? ?{_ERA}',
   r'(?:AD|A\.D\.) ?\d{1,4}(?!\w)',
   # The second half of a range may be short, '1939–45'.
-  rf'{_YEAR} ?[-–—] ?(?:{_YEAR}|\d\d(?! {_MONTH})|present){_NO_NUMBER_BEHIND}',
+  rf'{_YEAR} ?[-–—] ?(?:{_YEAR}|\d\d(?! {_MONTH})|present){_NO_NUMBER_AFTER}',
   r'(?<=(?:in|of|by) )(?:March|May)\b(?! \w+ (?:be|have))',
   r'(?<=(?:since|until|early|after) )(?:March|May)\b',
   rf'{_PLAIN_MONTH}',
@@ -73,10 +73,10 @@ _DATE = re.compile(
   r'(?!\w)'
 )
 _LONE_YEAR = re.compile(
-  rf'(?:(?<!\w)(?:{_BEFORE_YEAR}))(?P<year>{_YEAR}){_NO_NUMBER_BEHIND}'
+  rf'(?:(?<!\w)(?:{_BEFORE_YEAR}))(?P<year>{_YEAR}){_NO_NUMBER_AFTER}'
 )
 _NEXT_YEAR = re.compile(
-  rf'(?:,? (?:and|or|to) |, |; )(?P<year>{_YEAR}){_NO_NUMBER_BEHIND}'
+  rf'(?:,? (?:and|or|to) |, |; )(?P<year>{_YEAR}){_NO_NUMBER_AFTER}'
 )
 
 

@@ -87,7 +87,7 @@ def read_all_lines(path: str) -> Iterator[_Line]:
 
 
 def decoded(lines: Iterable[bytes], name: str) -> Iterator[_Line]:
-  """Yields (number from 1, line, its error or None); drops the order mark."""
+  """Yields (number from 1, line, error or None); drops a byte order mark."""
   for number, line in enumerate(lines, 1):
     problem = None
     try:

@@ -57,7 +57,7 @@ def read_texts(paths: Iterable[str]) -> Iterator[str]:
 def _text(where: str, record: dict[str, Any]) -> str:
   if not isinstance(record.get('text'), str):
     raise errors.UserError(
-      f'{where} must have "text", a string. Found {record!r:.60}.'
+      f'{where} must have "text", a string. Found {record!r:.60}. Correct it.'
     )
   return record['text']
 
@@ -72,8 +72,8 @@ def _is_object(line: str) -> bool:
 def _object(where: str, value: Any) -> dict[str, Any]:
   if not isinstance(value, dict):
     raise errors.UserError(
-      f'{where} must be a JSON object. Found a {type(value).__name__}. '
-      'Correct it.'
+      f'{where} must be a JSON object. Found {type(value).__name__}. Correct '
+      'it.'
     )
   return value
 

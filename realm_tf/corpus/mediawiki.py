@@ -18,7 +18,7 @@ _REDIRECT = re.compile(
   r'\s{0,9}:?\s{0,9}\[\[:?([^\[\]|#\n]{1,255})',
   re.IGNORECASE,
 )
-# MediaWiki's namespaces of files and categories have these names everywhere.
+# Key of a namespace -> its name that wikis of all languages accept.
 _NAMESPACES = {'-2': 'Media', '6': 'File', '14': 'Category'}
 _PAGE_NAME = re.compile(r'\{\{\s?(?:FULL|BASE|SUB)?PAGENAMEE?\s?\}\}')
 _FORMATTED = re.compile(r'\{\{\s?formatnum:([^{}|]{1,40})\}\}', re.IGNORECASE)

@@ -37,7 +37,9 @@ def read(path: str) -> Qrels:
         f'{qrels[query][document]}. Found {grade}. Remove one.'
       )
   if not qrels:
-    raise errors.UserError(f'{path} must have a judgement. Found none.')
+    raise errors.UserError(
+      f'{path} must have a judgement. Found none. Give others.'
+    )
   if num_again:
     logging.warning('%s repeats %d judgements.', path, num_again)
   return qrels
@@ -53,7 +55,8 @@ def _rows(path: str) -> Iterator[tuple[int, list[str]]]:
   found = files.find_files(path)
   if len(found) > 1:
     raise errors.UserError(
-      f'{path} must be one file of judgements. Found {len(found)} files.'
+      f'{path} must be one file of judgements. Found {len(found)} files. Name '
+      'one.'
     )
   for number, line in files.read_lines(found[0]):
     columns = line.strip().split('\t' if '\t' in line.strip() else None)

@@ -63,14 +63,14 @@ def _parse(where: str, record: dict[str, Any]) -> TaggedSentence:
   if not isinstance(text, str) or not isinstance(spans, list):
     raise errors.UserError(
       f'{where} must have "text", a string, and "spans", a list. Found '
-      f'{record!r:.60}.'
+      f'{record!r:.60}. Correct it.'
     )
   for span in spans:
     is_pair = isinstance(span, list) and [type(x) for x in span] == [int, int]
     if not is_pair or not 0 <= span[0] < span[1] <= len(text):
       raise errors.UserError(
         f'{where} must have spans [start, end] within its text of {len(text)} '
-        f'characters. Found {span!r:.40}.'
+        f'characters. Found {span!r:.40}. Correct it.'
       )
   return TaggedSentence(
     text,

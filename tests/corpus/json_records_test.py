@@ -64,7 +64,7 @@ class ReadTest(input_case.InputCase):
     ('cut_in_a_word', '[{"a": 1},\n{"b": tr', ':2 must be JSON'),
     ('wrong_line', '[\n{"a": 1},\n{"b" 1},\n{}]', ':3 must be JSON'),
     ('no_comma', '[\n{"a": 1}\n{"b": 1}]', ":3 must have , or ]. Found '{'"),
-    ('no_object', '[{},\n7]', ':2 must be a JSON object. Found a int'),
+    ('no_object', '[{},\n7]', ':2 must be a JSON object. Found int'),
     ('more', '[{}]\n[{}]', ':2 must be the end'),
     ('cut_line', '{"a": 1}\n{"a"', ':2 must be JSON'),
     ('deep', '[{},\n' + '[' * 100_000, ':2 must be JSON; .*nested too deep'),
