@@ -87,12 +87,9 @@ def read(
   plain: bool = True,
   update: Optional[corpus_update.CorpusUpdate] = None,
 ) -> Iterable[sources.Article]:
-  """Returns the articles of --input, with a progress bar.
+  """Returns the articles of --input, with `what` as caption of a progress bar.
 
-  Args:
-    what: Caption of the progress bar.
-    plain: Whether to remove markup.
-    update: Corpus to add the articles to.
+  `plain` removes markup. `update` is the corpus to add the articles to.
   """
   added = (update.num_articles, update.find) if update else ()
   articles = inputs.read_articles(
@@ -113,12 +110,10 @@ def read(
 def build_on_beam(
   pipeline: Any, work: Any, counts: counts_lib.Counts, first_number: int = 0
 ) -> Iterator[Any]:
-  """Runs a Beam pipeline over --input and yields its results.
+  """Runs a module of `realm_tf.pipelines` over --input; yields its results.
 
-  Args:
-    pipeline: Module of `realm_tf.pipelines`, from `beam_flags.load`.
-    work: Second argument of `pipeline.build`.
-    first_number: Number of the first article, if articles have no ids.
+  `work` is the second argument of `pipeline.build`. `first_number` is the
+  number of the first article, if articles have no ids.
   """
   reading = beam_flags.load('reading').Reading(
     inputs.split(INPUT.value),

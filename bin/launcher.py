@@ -1,7 +1,4 @@
-"""Runs a binary with its config.
-
-A user's mistake is one line on stderr and exit code 2.
-"""
+"""Runs a binary with its config; mistakes end with one line and code 2."""
 
 from collections.abc import Callable, Iterable
 import dataclasses
@@ -80,9 +77,7 @@ def overrides() -> list[str]:
 def check_flags(rule: Callable[..., Any], message: str) -> None:
   """Makes a wrong combination of flags a user's mistake.
 
-  Args:
-    rule: Function of the flags that its arguments name; false for a mistake.
-    message: The user's line.
+  The arguments of `rule` are names of flags; it returns false for a mistake.
   """
   flags.register_multi_flags_validator(
     list(inspect.signature(rule).parameters),

@@ -42,11 +42,7 @@ def define_reader_init_from() -> flags.FlagHolder:
 
 
 def job(run_dir: str, reader: Optional[flags.FlagHolder] = None) -> job_lib.Job:
-  """Returns the job's settings. Must precede any tensor: may split the CPU.
-
-  Args:
-    reader: Flag from `define_reader_init_from`, if defined.
-  """
+  """Returns the job's settings; must precede any tensor, to split the CPU."""
   reader_dir = None if reader is None else reader.value
   init_from = initial_params.InitFrom(INIT_FROM.value, reader_dir)
   steps = _PROFILE_STEPS.value

@@ -66,8 +66,8 @@ CONFIG = config.ExperimentConfig(
     log_every_steps=25,
   ),
   finetuning=config.FinetuningConfig(
-    # The reader learns what a question is from some ten thousand questions.
-    # Each is read with one block, its own.
+    # The reader needs some ten thousand questions to learn the task. Each
+    # question is read with one block, its own.
     optimizer=config.OptimizerConfig(
       2e-4, 1800, warmup_steps=100, embedder_rate_scale=0.25
     ),

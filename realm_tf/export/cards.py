@@ -76,7 +76,7 @@ def of_module(
     example: Python code of an input.
     limit: Wordpieces of the longest input.
     signatures: Name, inputs and outputs of each signature.
-    origin: Sentence on the model's origin.
+    origin: The model's origin.
   """
   tower = name.partition('_')[0]
   return _CARD.substitute(

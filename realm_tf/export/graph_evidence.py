@@ -83,8 +83,7 @@ def best_spans(scores: tf.Tensor) -> answer_choice.Spans:
 def summary(evidence: Evidence, scores: tf.Tensor) -> dict[str, tf.Tensor]:
   """Returns the fields of `answer.Answer` without evidence, [B] each.
 
-  Args:
-    scores: f(x,z) of all found blocks, also of unread ones, float32 [B, k].
+  `scores` are f(x,z) of all found blocks, also of unread ones, float32 [B, k].
   """
   choice = evidence.choice
   covered = evidence.of_blocks(answer_choice.softmax(scores, tnp), 0.0)
@@ -106,9 +105,7 @@ def of_blocks(
 ) -> dict[str, tf.Tensor]:
   """Returns the fields of `answer.Evidence` but titles and texts, [B, K] each.
 
-  Args:
-    scores: f(x,z) of all found blocks, float32 [B, k].
-    read_ids: Ids of the read blocks, int32 [B, K].
+  `scores` are f(x,z) of all found blocks; `read_ids` are int32 [B, K].
   """
   probabilities = answer_choice.softmax(scores[:, : read_ids.shape[1]], tnp)
   return {

@@ -61,11 +61,7 @@ def knowledge_encoder(
 
   Outputs are 'sequence_output' [B, L, H], 'pooled_output' [B, H] and, with a
   masked-LM head, 'mlm_logits' [B, M, V] at 'mlm_positions', which in strings
-  are the positions of '[MASK]'.
-
-  Args:
-    source: A model with the MASKED_LM part, or else the SPAN part.
-    has_masked_lm: Whether `source` has the MASKED_LM part.
+  are the positions of '[MASK]'. The model has the MASKED_LM or the SPAN part.
   """
   if has_masked_lm:
     layer = source.model.knowledge_encoder

@@ -14,14 +14,7 @@ from realm_tf.rundir import layout
 
 
 def export(model_dir: str, output_dir: str) -> list[str]:
-  """Writes or replaces the modules, each in a directory of `output_dir`.
-
-  Returns:
-    The modules' directories.
-
-  Raises:
-    UserError: The model directory has no encoder, or is damaged.
-  """
+  """Writes each module into a directory of `output_dir`; returns the paths."""
   opened = model_files.open_model(
     model_dir,
     [],

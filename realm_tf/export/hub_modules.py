@@ -77,9 +77,7 @@ class Module:
 def signature(function: Callable[[Any], Any], spec: Any) -> Any:
   """Returns `function` with named tensors as arguments.
 
-  Args:
-    function: Takes a dict of tensors, or one tensor to be named 'texts'.
-    spec: tf.TensorSpecs in the same form.
+  A dict of tensors becomes an argument per name; a single tensor is 'texts'.
   """
   if not isinstance(spec, Mapping):
     named = tf.TensorSpec(spec.shape, spec.dtype, 'texts')

@@ -33,14 +33,7 @@ _HEADS = {
 
 
 def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
-  """Writes the directory of a tower of `TOWERS`, or replaces its files.
-
-  Returns:
-    Names of the omitted weights.
-
-  Raises:
-    UserError: The model directory has no such encoder.
-  """
+  """Writes one of `TOWERS`; returns the names of omitted weights."""
   opened = model_files.open_model(model_dir)
   config, tokenizer = opened.config, opened.tokenizer
   arrays = opened.read_params()

@@ -32,9 +32,6 @@ def export(
   Args:
     choices: Without BM25, which has no ops; the graph computes in float32.
     searcher: One of `SEARCHERS`; loading a model with 'scann' needs scann.
-
-  Raises:
-    UserError: The model has no reader, or the corpus no blocks.
   """
   found, finetuning = loading.choose_reader(loaded, choices)
   reader = loading.require_reader(found, loaded.path)

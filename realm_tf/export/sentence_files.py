@@ -27,10 +27,7 @@ _TANH = 'torch.nn.modules.activation.Tanh'
 
 
 def can_express(embedder: config_lib.EmbedderConfig) -> bool:
-  """Returns whether sentence-transformers has modules for a head.
-
-  The 'pooled' head's LayerNorm has another epsilon.
-  """
+  """Returns whether sentence-transformers has modules for a head."""
   return embedder.head in _POOLINGS
 
 

@@ -19,14 +19,9 @@ _TITLES = 'titles.tfr'
 def read(path: str) -> Iterator[sources.Article]:
   """Yields each block as an article.
 
+  The file has UTF-8 strings as TFRecords, or is a .npy file of bytes objects.
   Titles come from titles.tfr in the same directory, if it exists. Neighbouring
   blocks of one title get the same article id.
-
-  Args:
-    path: A TFRecord file of UTF-8 strings, or a .npy file of bytes objects.
-
-  Raises:
-    UserError: A file is missing or damaged, or the numbers differ.
   """
   if not tf.io.gfile.exists(path):
     raise errors.UserError(

@@ -52,12 +52,7 @@ class Directory(NamedTuple):
 
 
 def read(path: str) -> Directory:
-  """Reads a directory.
-
-  Raises:
-    UserError: A file is missing or damaged, the encoder is incomplete, or
-      realm_tf does not support the model.
-  """
+  """Reads a directory; UserError for damaged files and unsupported models."""
   recipe = sentence_transformers.read(path)
   encoder_dir = recipe.encoder_dir
   values = json_files.require(encoder_dir, 'config.json', bert_config.FIELDS)

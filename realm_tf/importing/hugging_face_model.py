@@ -30,8 +30,7 @@ def load(
 ) -> imported.Imported:
   """Reads the parts of a model from comma-separated directories.
 
-  Raises:
-    UserError: A part is missing, damaged or duplicate.
+  Missing, damaged and duplicate parts raise UserError.
   """
   directories = [each for each in source.split(',') if each]
   if len(directories) == 1 and t5.is_t5(directories[0]):

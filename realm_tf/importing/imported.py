@@ -21,12 +21,7 @@ class Rows:
   """Embeddings of blocks, float32 [N, D], read by slices.
 
   The authors' block embeddings take 6.84 GB (Section 3.3). An index copies them
-  shard by shard.
-
-  Args:
-    shape: (N, D).
-    read: Returns the rows of a slice.
-    path: File of the rows, for errors.
+  shard by shard. `path` is for errors.
   """
 
   def __init__(

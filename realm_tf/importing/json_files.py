@@ -18,11 +18,7 @@ Fields = Mapping[str, json_shapes.Shape]
 
 
 def read(directory: str, name: str, fields: Fields) -> Optional[dict[str, Any]]:
-  """Returns a file's object without its nulls; None without the file.
-
-  Raises:
-    UserError: The file is damaged, or a field is wrong.
-  """
+  """Checks a file; returns its object without nulls, or None for no file."""
   path = os.path.join(directory, name)
   if not tf.io.gfile.exists(path):
     return None

@@ -1,7 +1,6 @@
 """Writes an imported model as model directory, corpus and index.
 
-Parts that the source lacks are not written; training starts them from random
-weights.
+Training starts missing parts from random weights.
 """
 
 from collections.abc import Collection, Iterator
@@ -41,15 +40,8 @@ def write(
 ) -> list[str]:
   """Writes all parts of the source; returns the written paths.
 
-  Args:
-    imported: The model.
-    output_dir: New model directory.
-    corpus_dir: Corpus of the source's blocks, written unless it exists; by
-      default `output_dir`/corpus.
-    num_workers: Processes that tokenize blocks.
-
-  Raises:
-    UserError: Vocabulary, weights, blocks and embeddings do not fit together.
+  The corpus of the source's blocks is written unless it exists; by default
+  `corpus_dir` is `output_dir`/corpus.
   """
   vocab_file = imported.vocab_file
   if not vocab_file:

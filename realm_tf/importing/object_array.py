@@ -45,9 +45,7 @@ class _Refused(ValueError):
 def read_texts(path: str) -> Iterator[bytes]:
   """Yields the items of an array of bytes objects.
 
-  Raises:
-    UserError: The file has other content or ends early; the error may come
-      after some texts.
+  For other content, UserError is raised, which may come after some texts.
   """
   input_files.check(path)
   size = tf.io.gfile.stat(path).length

@@ -32,11 +32,7 @@ class _Place(NamedTuple):
 class Tensors(Mapping[str, np.ndarray]):
   """The tensors of a directory by name, float32.
 
-  The directory has model.safetensors, or its parts and
-  model.safetensors.index.json.
-
-  Raises:
-    UserError: A file is missing or damaged.
+  They are in model.safetensors, or in parts with model.safetensors.index.json.
   """
 
   def __init__(self, directory: str):
@@ -76,11 +72,7 @@ class Tensors(Mapping[str, np.ndarray]):
         )
 
   def rows(self, name: str) -> Optional[imported.Rows]:
-    """Returns a matrix to read by rows, or None if it does not exist.
-
-    Raises:
-      UserError: The tensor is not a float32 matrix.
-    """
+    """Returns a float32 matrix to read by rows, or None if it is missing."""
     if name not in self:
       return None
     path, shape = self._places[name].path, self.shape(name)

@@ -1,8 +1,4 @@
-"""Reads prompts, length and similarity of a sentence-transformers model.
-
-From config_sentence_transformers.json, sentence_bert_config.json and
-tokenizer_config.json.
-"""
+"""Reads prompts, length and similarity of a sentence-transformers model."""
 
 from collections.abc import Sequence
 import os
@@ -83,11 +79,7 @@ class Settings(NamedTuple):
 
 
 def read(directory: str, encoder_dir: str) -> Settings:
-  """Returns the settings from the directories of modules.json and of the BERT.
-
-  Raises:
-    UserError: A file is damaged, or realm_tf does not support a setting.
-  """
+  """Returns the settings; UserError if realm_tf does not support one."""
   max_length = tokenizer_length(encoder_dir)
   encoder = json_files.read(encoder_dir, _ENCODER_FILE, _ENCODER)
   if encoder is not None:

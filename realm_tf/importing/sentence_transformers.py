@@ -108,13 +108,9 @@ class Recipe(NamedTuple):
 
 
 def read(directory: str) -> Recipe:
-  """Returns the recipe of a directory.
+  """Returns a directory's recipe; UserError if realm_tf does not support it.
 
-  The default without modules.json is sentence-transformers', the normalized
-  mean over wordpieces.
-
-  Raises:
-    UserError: A file is damaged, or realm_tf does not support a module.
+  Without modules.json, sentence-transformers' default is the normalized mean.
   """
   path = os.path.join(directory, _FILE)
   if not tf.io.gfile.exists(path):

@@ -1,7 +1,6 @@
 """A Hugging Face T5 directory, v1.0 or v1.1 -> a `Seq2Seq` with its weights.
 
-Reads config.json, model.safetensors and spiece.model without torch or
-transformers.
+Needs neither torch nor transformers.
 """
 
 import os
@@ -106,11 +105,7 @@ def is_t5(directory: str) -> bool:
 def load_imported(
   directory: str, given: imported.Given = imported.NOTHING
 ) -> imported.Imported:
-  """Returns a directory's T5 with its SentencePiece model.
-
-  Raises:
-    UserError: `load` fails, or no SentencePiece model fits.
-  """
+  """Returns a directory's T5; UserError without fitting SentencePiece model."""
   path = given.vocab_file or layout.sentencepiece_file(directory)
   if not tf.io.gfile.exists(path):
     raise errors.UserError(
@@ -135,11 +130,7 @@ def load_imported(
 
 
 def load(directory: str) -> seq2seq.Seq2Seq:
-  """Returns the model of a directory.
-
-  Raises:
-    UserError: A file is missing or damaged, or the model is no T5.
-  """
+  """Returns a directory's model; UserError for damaged or other models."""
   values = json_files.require(directory, 'config.json', _FIELDS)
   path = os.path.join(directory, 'config.json')
   config = _config(values, path)

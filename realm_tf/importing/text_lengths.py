@@ -15,12 +15,7 @@ _FOLLOWING = 'a', '1'
 def fit(
   imported: imported_lib.Imported, tokenizer: wordpiece.WordpieceTokenizer
 ) -> config_lib.ExperimentConfig:
-  """Returns the paper's config with lengths that the model can read.
-
-  Raises:
-    UserError: A prompt's last word would grow by the text after it, or the
-      model has no room for a text.
-  """
+  """Returns the paper's config with lengths that the model can read."""
   settings = imported.settings
   embedder = dataclasses.replace(
     imported.model.embedder,

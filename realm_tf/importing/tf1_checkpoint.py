@@ -29,7 +29,7 @@ class _Part(NamedTuple):
   """An encoder with its heads.
 
   Attributes:
-    kind: tf1_names.EMBEDDER or tf1_names.READER.
+    kind: EMBEDDER or READER of tf1_names.
     source: Prefix of the checkpoint.
     names: Hugging Face's name -> name in the checkpoint.
     arrays: Values by Hugging Face's names; kernels are [out, in].
@@ -46,8 +46,7 @@ def load(
 ) -> imported.Imported:
   """Reads the parts of a model from comma-separated prefixes or directories.
 
-  Raises:
-    UserError: A part is missing, damaged or duplicate.
+  Missing, damaged and duplicate parts raise UserError.
   """
   found = tf1_files.find(source)
   parts, embeddings, left_over = [], [], []

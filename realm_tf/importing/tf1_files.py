@@ -18,11 +18,7 @@ class Found(NamedTuple):
   others: list[str]
 
   def only(self, name: str) -> Optional[str]:
-    """Returns the other file of a name, or None.
-
-    Raises:
-      UserError: Several such files differ in size.
-    """
+    """Returns the file of a name, or None; UserError for different files."""
     paths = sorted({p for p in self.others if os.path.basename(p) == name})
     if len({tf.io.gfile.stat(path).length for path in paths}) > 1:
       raise errors.UserError(
@@ -36,11 +32,7 @@ class Found(NamedTuple):
 def find(source: str) -> Found:
   """Finds the newest checkpoint of each training job, and other files.
 
-  Args:
-    source: Comma-separated prefixes, or directories to search at any depth.
-
-  Raises:
-    UserError: No checkpoint exists.
+  The source is comma-separated prefixes, or directories to search at any depth.
   """
   prefixes, others = [], []
   for item in filter(None, source.split(',')):

@@ -29,15 +29,12 @@ def resolve(
   is_tied: bool,
   config_path: str,
 ) -> None:
-  """Adds the second names of shared tensors to `names`.
+  """Adds shared tensors to `names`; UserError if the head's tensors differ.
 
   Args:
     names: Name that we read -> name in the file.
     is_tied: Whether the config declares shared weights.
     config_path: config.json, for the error.
-
-  Raises:
-    UserError: The head does not share its weights.
   """
   if not is_tied and _HEAD in names and _DECODER not in names:
     raise _untied(config_path, f'no {_DECODER}')

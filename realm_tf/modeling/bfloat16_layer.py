@@ -24,10 +24,7 @@ class Bfloat16Layer:
     bias: Added to the scores of each position, float32 [B, L].
     seeds: Dropout seeds of probabilities, attention's output and the layer's
       output; None drops nothing.
-    positions: Positions to compute, int32 [B, M]; all by default.
-
-  Returns:
-    bfloat16 [B, M, H], or [B, L, H] without `positions`.
+    positions: Positions to compute, int32 [B, M]; by default all L.
   """
 
   def __init__(

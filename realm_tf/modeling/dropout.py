@@ -1,9 +1,8 @@
 """Dropout for compiled training steps: masks are hashes of positions.
 
-A mask is a function of the seed and the element's number, in five integer
-operations. XLA computes the mask in the forward and the backward pass and never
-stores it. On a CPU the cost is not measurable; TensorFlow's Philox takes a
-seventh of a step.
+A mask takes five integer operations on the seed and the element's number. XLA
+computes the mask in both passes and never stores it. On a CPU the cost is not
+measurable; TensorFlow's Philox takes a seventh of a step.
 """
 
 from collections.abc import Callable, Iterator
@@ -110,9 +109,7 @@ class StepDropout:
   def at(self, step: tf.Tensor, part: int | tf.Tensor = 0) -> Iterator[None]:
     """Makes masks depend only on step, part, replica and order of calls.
 
-    Args:
-      step: Integer scalar.
-      part: Number of the part, if a step is computed in parts.
+    `part` is the number of a part, if a step is computed in parts.
     """
     before = self._now, self._num_calls
     replica = tf.distribute.get_replica_context()

@@ -18,10 +18,7 @@ class Embedder(tf_keras.layers.Layer):
   Dense layer.
 
   A call maps the encoder's input dict, int32 [..., L], to embeddings, float32
-  [..., D].
-
-  Args:
-    lean: `LeanEncoder` to use in training.
+  [..., D]. In training, the `LeanEncoder` `lean` replaces the encoder.
   """
 
   def __init__(

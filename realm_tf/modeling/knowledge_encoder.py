@@ -11,20 +11,15 @@ class KnowledgeEncoder(tf_keras.layers.Layer):
   """The knowledge-augmented encoder of pre-training.
 
   p(y_j|z,x) is proportional to exp(w_j . BERT_MASK(j)(join(x, z_body))),
-  Section 3.2 of Guu et al. 2020, with BERT's transform before the product.
+  Section 3.2 of Guu et al. 2020, with BERT's transform before the product. In
+  training, a `LeanEncoder` and a `Bfloat16Head` can replace encoder and head.
 
-  Args:
-    masked_lm: Head like `bert.build_masked_lm_head`'s.
-    lean: `LeanEncoder` to use in training.
-    lean_head: `Bfloat16Head` to use in training.
+  A call returns log p(y_j|z,x), float32 [B, K, M].
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L].
     positions: Masked positions of the joint sequence, int32 [B, M].
     gold_ids: Original tokens at these positions, int32 [B, M].
-
-  Returns:
-    log p(y_j|z,x), float32 [B, K, M].
   """
 
   def __init__(

@@ -11,7 +11,7 @@ from realm_tf.objectives import exclusion
 
 
 class SpanReader(tf_keras.layers.Layer):
-  """MLP([h_START(s); h_END(s)]) of every span s of at most W wordpieces.
+  """MLP([h_START(s); h_END(s)]) of all spans s of at most W wordpieces.
 
   Section 3.2 of Guu et al. 2020 as ORQA computes it (Lee et al. 2019, Section
   5): one Dense layer on the sequence output has a start half and an end half. A
@@ -28,9 +28,8 @@ class SpanReader(tf_keras.layers.Layer):
     body_length: Lz, number of first wordpieces of the second segment to score;
       Lz and L may be unknown when the graph is built, as in a SavedModel.
 
-  Returns:
-    Scores, float32 [B, K, Lz, W]: entry (s, w) is the span of w + 1 wordpieces
-    from the block's wordpiece s; NO_SCORE for spans that leave the block.
+  A call returns scores, float32 [B, K, Lz, W]. Entry (s, w) scores the w + 1
+  wordpieces from the block's wordpiece s, NO_SCORE if they leave the block.
   """
 
   def __init__(
@@ -91,11 +90,9 @@ class SpanReader(tf_keras.layers.Layer):
 
 
 def _body(states, type_ids, body_length):
-  """Moves the second segment to the front.
+  """Moves the second segment's states to the front, [B, Lz, H].
 
-  Returns:
-    The segment's states, [B, Lz, H], and a mask of the block's wordpieces,
-    without [SEP] and padding, bool [B, Lz].
+  Also returns the mask of wordpieces without [SEP] and padding, bool [B, Lz].
   """
   first = tf.argmax(type_ids, axis=-1, output_type=tf.int32)  # [B]
   index = first[:, None] + tf.range(body_length)  # [B, Lz]

@@ -18,12 +18,10 @@ NAMES = ('off', 'one_device', 'mirrored', 'multi_worker_mirrored', 'tpu')
 
 
 def create(name: str, tpu: str = '') -> tf.distribute.Strategy:
-  """Returns a strategy over all its devices; UserError if there are none.
+  """Returns a strategy of `NAMES`; UserError if there are no devices for it.
 
-  Args:
-    name: One of `NAMES`. 'off' lets TensorFlow choose one device. Without GPUs,
-      'mirrored' uses all logical CPU devices.
-    tpu: TPU address; '' or 'local' is this machine's TPU.
+  'off' lets TensorFlow choose one device. Without GPUs, 'mirrored' uses all
+  logical CPU devices. The TPU address '' or 'local' is this machine's TPU.
   """
   num_gpus = len(tf.config.list_physical_devices('GPU'))
   if name == 'mirrored' and not num_gpus:
@@ -47,9 +45,7 @@ def create(name: str, tpu: str = '') -> tf.distribute.Strategy:
 def join_cluster(worker_hosts: str, task_index: int) -> None:
   """Sets the processes of multi_worker_mirrored, before `create`.
 
-  Args:
-    worker_hosts: 'host:port,host:port'; '' keeps TF_CONFIG.
-    task_index: Number of this process in `worker_hosts`.
+  The hosts are 'host:port,host:port'; '' keeps TF_CONFIG.
   """
   hosts = worker_hosts.split(',') if worker_hosts else []
   if hosts and not 0 <= task_index < len(hosts):
@@ -102,10 +98,9 @@ def spread(
 
 
 def weighted_mean(values: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-  """Returns a replica's part of the weighted mean over the batch, float32 [].
+  """Returns a replica's part of the mean over the batch, float32 [].
 
   The mean of all parts is sum(values) / sum(weights), or 0 for zero weights.
-  `values` are products with the weights.
   """
   total = tf.stop_gradient(tf.reduce_sum(weights))
   replica = tf.distribute.get_replica_context()

@@ -81,11 +81,7 @@ def read(path: str) -> dict[str, np.ndarray]:
 
 
 def open_file(path: str) -> Any:
-  """Opens a local safetensors file without reading tensors.
-
-  Raises:
-    UserError: The file is damaged.
-  """
+  """Opens a local safetensors file without reading tensors."""
   input_files.check(path)
   try:
     return safetensors.safe_open(path, 'np')
@@ -104,11 +100,7 @@ def read_shapes(path: str) -> dict[str, list[int]]:
 def assign(
   variables: Iterable[tf.Variable], arrays: Mapping[str, np.ndarray]
 ) -> LoadReport:
-  """Assigns arrays to the variables of the same names.
-
-  Raises:
-    UserError: Array and variable have different shapes.
-  """
+  """Assigns arrays to variables by name; UserError if a shape differs."""
   named = by_name(variables)
   used = sorted(named.keys() & arrays.keys())
   for name in used:
@@ -131,8 +123,7 @@ def fingerprint(
 ) -> str:
   """Returns the sha256 of names, shapes and values, sorted by name.
 
-  Args:
-    without_prefixes: Prefixes to remove from names, at most one per name.
+  At most one of `without_prefixes` is removed from each name.
   """
   return fingerprint_arrays(values(variables), without_prefixes)
 

@@ -14,11 +14,7 @@ _NO_FIELD = '–'
 def build(
   runs: Sequence[run_reader.Run], defaults: Mapping[str, Any]
 ) -> list[elements.Element]:
-  """Returns a table of changed fields, and a folded table of the others.
-
-  Args:
-    defaults: 'a.b' -> default value.
-  """
+  """Returns a table of changed fields, and a folded table of the others."""
   # Fields have the order of the defaults; fields without a default come last.
   names = [
     name

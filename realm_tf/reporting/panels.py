@@ -195,11 +195,7 @@ _GROUPS = {
 def arrange(
   names: Collection[str], one_metric_each: bool
 ) -> dict[str, list[Panel]]:
-  """Returns headings -> panels of the logged metrics.
-
-  Args:
-    one_metric_each: Whether each metric gets a panel, to show several runs.
-  """
+  """Returns headings -> panels of the logged metrics."""
   left = list(names)
   groups = {}
   for title, panels in _GROUPS.items():

@@ -1,7 +1,6 @@
 """Reads run directories: series, config, examples, evaluations and tables.
 
-A config may be from another version of this project, so it is read as plain
-JSON.
+A config is read as plain JSON: it may be from another version of realm_tf.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,11 +60,7 @@ class Results(NamedTuple):
 
 
 def read(paths: Sequence[str]) -> list[Run]:
-  """Reads run directories.
-
-  Raises:
-    UserError: A directory is missing, has no log, or has a damaged file.
-  """
+  """Reads run directories; UserError for a missing or damaged file."""
   for path in paths:
     if not tf.io.gfile.isdir(path):
       raise errors.UserError(
@@ -78,11 +73,7 @@ def read(paths: Sequence[str]) -> list[Run]:
 def evaluations(
   runs: Sequence[Run], eval_dirs: Sequence[str]
 ) -> list[Evaluation]:
-  """Returns the evaluations inside the runs and in `eval_dirs`.
-
-  Raises:
-    UserError: One of `eval_dirs` has no evaluation, or a file is damaged.
-  """
+  """Returns the evaluations inside the runs and in `eval_dirs`."""
   found = {}  # Absolute paths as keys: a directory may have two names.
   for run in runs:
     for folder, _, files in sorted(tf.io.gfile.walk(run.path)):
