@@ -47,7 +47,7 @@ class SentencepieceTokenizer:
     return [values[a:b] for a, b in zip(splits[:-1], splits[1:])]
 
   def detokenize(self, ids: Sequence[int]) -> str:
-    """Returns the text of ids, without ids that have no piece."""
+    """Returns the text of ids; ids without a piece are left out."""
     # T5 has a few more embeddings than pieces.
     known = [int(i) for i in ids if i < self.vocab_size]
     text = self._pieces.detokenize(tf.constant(known, tf.int32))

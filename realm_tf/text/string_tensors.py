@@ -46,7 +46,7 @@ class _Spelled(NamedTuple):
 
 
 def valid(texts: tf.Tensor) -> tf.Tensor:
-  """Replaces invalid bytes by U+FFFD."""
+  """Returns `texts` with U+FFFD for invalid bytes."""
   return tf.strings.unicode_transcode(texts, 'UTF-8', 'UTF-8')
 
 
@@ -71,7 +71,7 @@ def masked_token_ids(
 def tokenize(
   tokenizer: wordpiece.WordpieceTokenizer, texts: tf.Tensor
 ) -> Tokens:
-  """Returns the wordpieces of string [n]."""
+  """Returns the wordpieces of `texts`, string [n]."""
   table = tokenizer.table
   spelled = _spell(table, texts)
   ids, starts, ends = tokenizer.wordpieces.tokenize_with_offsets(spelled.texts)
@@ -125,7 +125,7 @@ def _ids(tokenizer, texts):
 
 
 def _spell(table: character_table.CharacterTable, texts: tf.Tensor) -> _Spelled:
-  """Does the same as `CharacterTable.spell`."""
+  """Spells `texts`, string [n], as `CharacterTable.spell` does."""
   given, places = tf.strings.unicode_decode_with_offsets(texts, 'UTF-8')
   pages, rows = table.pages()
   page = tf.cast(tf.gather(pages, given.values // rows.shape[1]), tf.int32)

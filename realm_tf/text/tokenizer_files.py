@@ -100,7 +100,7 @@ def write(
 
 
 def copy(vocab_file: str, directory: str) -> None:
-  """Copies pieces and rules to another directory."""
+  """Copies the pieces and rules of `vocab_file` to a directory."""
   write(directory, *read(vocab_file))
 
 

@@ -113,7 +113,7 @@ def _cases(files):
   yield 'evaluate', {'model_dir': ''}, 'model_dir'
   yield 'evaluate', {'answer_by': 'token'}, 'answer_by'
   yield 'evaluate', {'compare': missing}, missing
-  for k, said in (('9', 'at least 10 in --recall_at'), ('10', f'{broken}:2')):
+  for k, said in (('9', 'k of at least 10'), ('10', f'{broken}:2')):
     yield 'evaluate', {'qrels': broken, 'recall_at': k}, said
   unasked = {'queries_dir': files.queries, 'questions': '', 'kilt': files.new}
   yield 'evaluate', unasked, '--kilt need --questions'
