@@ -1,7 +1,7 @@
 """BM25, the baseline of learned retrievers: a search by words."""
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 import bm25s
 import numpy as np
@@ -76,17 +76,3 @@ def over_table(table: block_table.BlockTable) -> Bm25Retriever:
   """Returns a retriever over all blocks of a corpus."""
   ids = range(table.num_blocks)
   return Bm25Retriever(table.titles(ids), table.texts(ids))
-
-
-class KeptOverTable:
-  """Builds a retriever, and keeps it until another corpus is given."""
-
-  def __init__(self) -> None:
-    self._fingerprint: Optional[str] = None
-    self._built: Optional[Bm25Retriever] = None
-
-  def __call__(self, table: block_table.BlockTable) -> Bm25Retriever:
-    fingerprint = table.manifest['corpus_fingerprint']
-    if self._built is None or fingerprint != self._fingerprint:
-      self._built, self._fingerprint = over_table(table), fingerprint
-    return self._built

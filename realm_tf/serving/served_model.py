@@ -7,6 +7,7 @@ from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
 from realm_tf.live import edited_corpus
+from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import hot_swap
 from realm_tf.rundir import layout
@@ -30,6 +31,20 @@ class ServedModel(NamedTuple):
   answerer: answerer_lib.Answerer
   edits: Optional[edited_corpus.EditedCorpus]
   can_edit: bool = False
+
+
+class KeptBm25:
+  """Builds BM25, and keeps it until another corpus is given."""
+
+  def __init__(self) -> None:
+    self._fingerprint: Optional[str] = None
+    self._built: Optional[bm25.Bm25Retriever] = None
+
+  def __call__(self, table: block_table.BlockTable) -> bm25.Bm25Retriever:
+    fingerprint = table.manifest['corpus_fingerprint']
+    if self._built is None or fingerprint != self._fingerprint:
+      self._built, self._fingerprint = bm25.over_table(table), fingerprint
+    return self._built
 
 
 def newest(model_dir: str, index_dir: Optional[str] = None) -> Versions:
@@ -92,7 +107,7 @@ def live(
   **options: Any,
 ) -> hot_swap.HotSwap[Versions, ServedModel]:
   """Loads a model that newer versions may replace; arguments as for `load`."""
-  build_sparse = bm25.KeptOverTable()
+  build_sparse = KeptBm25()
   swap: hot_swap.HotSwap[Versions, ServedModel] = hot_swap.HotSwap(
     functools.partial(newest, model_dir, index_dir),
     lambda _: load(

@@ -68,7 +68,7 @@ class ServedModelTest(absltest.TestCase):
       *(['red'] * table.num_blocks, ['blue'] * table.num_blocks)
     )
     with mock.patch.object(bm25, 'over_table', side_effect=build) as over:
-      kept = bm25.KeptOverTable()
+      kept = served_model.KeptBm25()
       load = functools.partial(
         *(served_model.load, self.model_dir, self.corpus_dir),
         choices=loading.Choices(sparse_weight=0.5),
@@ -90,7 +90,7 @@ class ServedModelTest(absltest.TestCase):
       )
       for fingerprint, texts in (('1', ['red', 'blue']), ('2', ['blue', 'red']))
     ]
-    kept = bm25.KeptOverTable()
+    kept = served_model.KeptBm25()
     queries = retriever.of_texts(['red'])
     best = [
       int(kept(table).retrieve(queries, 1).block_ids[0, 0]) for table in tables
