@@ -1,8 +1,7 @@
 """Every hyperparameter of the project, as frozen, checked dataclasses.
 
-A function takes the smallest config that it reads: the ScaNN builder takes an
-`IndexConfig`, never an `ExperimentConfig`. Defaults are the paper's values
-(Guu et al. 2020, Section 4 and Appendix).
+Defaults are the paper's values (Guu et al. 2020, Section 4 and Appendix). A
+function takes the smallest config that it reads, such as `IndexConfig`.
 """
 
 from realm_tf.config.answering import ClosedBookConfig as ClosedBookConfig

@@ -11,41 +11,40 @@ from realm_tf.config.training import OptimizerConfig
 class FinetuningConfig(JobConfig):
   """Open-domain QA by span extraction (Section 3.2, ORQA).
 
-  ORQA's own choices, which train too little, are launch/orqa_faithful.py.
+  ORQA's own settings, which train too little, are in launch/orqa_faithful.py.
 
   Attributes:
-    optimizer: The paper trains at 1e-5, one question a step.
-    bucket_batches: Batches whose questions are sorted by the length of the
-      blocks that teach them, where those are known beforehand (`gold_id`):
-      less of each batch is padding. 1 sorts none.
+    optimizer: The paper trains at 1e-5, one question per step.
+    bucket_batches: Batches whose questions are sorted together by the length of
+      their gold blocks, if known (`gold_id`), for less padding. 1 sorts none.
     num_searched: Blocks of the early-update loss (the release: 5000).
     num_read: K, blocks that are read.
     objective: 'marginal', over all occurrences of an answer (Section 3.2), or
       'hard_em', the likeliest span and block only (Min et al. 2019).
-    supervision: Which blocks teach: 'answer', those with an answer's text; or
-      'gold', of questions that name their article (`gold_id`), those with the
-      answer in that article. It is always read, found or not; other blocks
-      with the answer's text are then neither right nor wrong.
+    supervision: 'answer': all blocks with an answer's text are right. 'gold':
+      if a question names its article (`gold_id`), only its blocks with the
+      answer are right. A right block is then always read, found or not. Other
+      blocks with the answer's text count neither as right nor as wrong.
     read_titles: Whether the reader sees [CLS] question [SEP] title [SEP] body
-      [SEP] and not, as ORQA's, [CLS] question [SEP] body [SEP].
-    read_answer_block: Whether training always reads a block that has the
-      answer: where the first K lack it, the best other block that has it takes
-      the last place. ORQA's reader learns nothing from such questions.
-    freeze_query_tower: Whether Embed_input stays as it was pre-trained.
-    freeze_block_tower: Whether Embed_doc does (Section 3.3). If not, each step
-      embeds the blocks that it reads and learns from them; the others are
-      scored by the index, which is built again at the end.
-    refresh_every_steps: Steps between two rebuilds of the index; 0 builds it
-      only at the end.
-    judge_every_steps: Steps between two measurements of exact match on
-      --dev_questions; the parameters that score best are kept.
-    patience: Measurements in a row without a better one, after which training
-      stops; 0 is never.
-    joint_tokens: [CLS] question [SEP] body [SEP].
+      [SEP], instead of ORQA's [CLS] question [SEP] body [SEP].
+    read_answer_block: Whether training always reads a block with the answer. If
+      the first K lack it, the best other block that has it replaces the last.
+      ORQA's reader learns nothing from such questions.
+    freeze_query_tower: Whether Embed_input is not trained.
+    freeze_block_tower: Whether Embed_doc is not trained (Section 3.3). If it
+      is, each step embeds the blocks that it reads. The index, which is built
+      again at the end, scores the other blocks.
+    refresh_every_steps: Steps between rebuilds of the index; 0 builds it only
+      at the end.
+    judge_every_steps: Steps between measurements of exact match on
+      --dev_questions. The best parameters are kept.
+    patience: Successive measurements without improvement that end training; 0
+      never ends it.
+    joint_tokens: Length of [CLS] question [SEP] body [SEP].
     eval_batch_size: Questions answered at once.
-    answer_by: What is answered: the best 'span', as in ORQA, or the best
-      'text', with the probabilities of all its spans summed.
-    jit_compile: Whether XLA compiles the step; see `PretrainingConfig`.
+    answer_by: 'span' answers the likeliest span, as ORQA; 'text' sums the
+      probabilities of spans with the same text.
+    jit_compile: As in `PretrainingConfig`.
   """
 
   optimizer: OptimizerConfig = OptimizerConfig(3e-5, 25_000)
@@ -70,8 +69,8 @@ class FinetuningConfig(JobConfig):
   def check_together(self) -> None:
     fields.check(
       not (self.refresh_every_steps and self.freeze_block_tower),
-      'An index only changes with Embed_doc: `refresh_every_steps` needs '
-      '`freeze_block_tower=false`.',
+      '`refresh_every_steps` must be 0 with `freeze_block_tower`: the index '
+      'changes only with Embed_doc.',
       refresh_every_steps=self.refresh_every_steps,
     )
     fields.check(
@@ -84,28 +83,20 @@ class FinetuningConfig(JobConfig):
 
 @dataclasses.dataclass(frozen=True)
 class PathConfig(JobConfig):
-  """Training of retrieval along links (Asai et al. 2020).
+  """Training of retrieval along links (Asai et al. 2020)."""
 
-  Attributes:
-    optimizer: Updates Embed_input and the scorer of paths.
-  """
-
+  # Updates Embed_input and the scorer of paths.
   optimizer: OptimizerConfig = OptimizerConfig(1e-4, 3000)
 
 
 @dataclasses.dataclass(frozen=True)
 class ClosedBookConfig(JobConfig):
-  """Training of the encoder-decoder (Roberts et al. 2020).
+  """Training of the encoder-decoder `model.seq2seq` (Roberts et al. 2020)."""
 
-  Its networks' sizes are those of `model.seq2seq`.
-
-  Attributes:
-    optimizer: AdamW instead of T5's Adafactor.
-    input_tokens: Wordpieces kept of a sentence with its mask, or of a question.
-    answer_tokens: Longest span or answer, with its end.
-  """
-
+  # AdamW instead of T5's Adafactor.
   optimizer: OptimizerConfig = OptimizerConfig(1e-3, 100_000)
   batch_size: int = fields.positive(128)
+  # Of a masked sentence or a question; the rest is cut off.
   input_tokens: int = fields.positive(96)
+  # Of the longest span or answer, with its end token.
   answer_tokens: int = fields.above(1, 16)

@@ -1,10 +1,7 @@
-"""Loads, overrides, writes and reads an `ExperimentConfig`.
+"""Loads launch modules, applies overrides, writes and reads config.json.
 
-  launch/NAME.py + 'a.b=value' overrides -> [this file] -> ExperimentConfig
-  ExperimentConfig <-> config.json of a run directory
-
-Files and overrides are the user's: a mistake raises `errors.UserError` with the
-field's dotted key.
+A mistake in a file or an override raises `errors.UserError` with the field's
+dotted key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,26 +33,25 @@ def load(
   """Returns the `CONFIG` of a launch module, with `overrides` applied.
 
   Args:
-    path: A file, as 'launch/quickstart.py' (any path tf.io.gfile reads), or an
-      importable module, as 'realm_tf.launch.quickstart'.
+    path: A file such as 'launch/quickstart.py' (any path that tf.io.gfile
+      reads), or an importable module such as 'realm_tf.launch.quickstart'.
 
   Raises:
-    UserError: No such file, no `CONFIG` in it, an unknown key, or a value that
-      the field does not take.
+    UserError: The module fails, lacks `CONFIG`, or an override is wrong.
   """
   try:
     if path.endswith('.py'):
       source = input_files.read(path)
       module = {'__name__': os.path.basename(path)[:-3], '__file__': path}
-      exec(compile(source, path, 'exec'), module)  # As an import would.
+      exec(compile(source, path, 'exec'), module)
     else:
       module = vars(importlib.import_module(path))
   except errors.UserError:
     raise
-  except Exception as e:  # The module is the user's; so is all it raises.
+  except Exception as e:  # Any error in the module is the user's.
     raise errors.UserError(
       f'--config={path} must be a Python file or an importable module that '
-      f'runs. {type(e).__name__}: {e}'
+      f'runs. Found {type(e).__name__}: {e}'
     ) from e
   config = module.get('CONFIG')
   if not isinstance(config, experiment.ExperimentConfig):
@@ -71,8 +67,8 @@ def override(
 ) -> experiment.ExperimentConfig:
   """Returns `config` with each 'a.b=value' of `overrides` applied.
 
-  Values are parsed by the type of their field. They are checked together, after
-  the last: two that are valid only in common are fine, in either order.
+  All values are checked together after the last override, so their order does
+  not matter.
   """
   tree: dict[str, Any] = {}
   for text in overrides:
@@ -91,12 +87,10 @@ def override(
 
 
 def from_json(tree: Any) -> experiment.ExperimentConfig:
-  """Returns the config that `dataclasses.asdict` made `tree` of.
+  """Returns the config from a tree that `dataclasses.asdict` made.
 
-  Fields that `tree` lacks get their defaults.
-
-  Raises:
-    UserError: An unknown field, or a value of a wrong type or range.
+  Missing fields get their defaults. Unknown fields and wrong values raise
+  UserError.
   """
   return _merge(experiment.ExperimentConfig(), tree, '')
 
@@ -105,7 +99,7 @@ def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
   """Returns dotted key -> value of nested dicts."""
   flat: dict[str, Any] = {}
   stack = list(tree.items())[::-1]
-  while stack:  # Not by recursion: a stranger's tree may be deep.
+  while stack:  # A tree from a stranger may be too deep for recursion.
     key, value = stack.pop()
     if isinstance(value, Mapping):
       stack += [(f'{key}.{name}', v) for name, v in value.items()][::-1]
@@ -136,7 +130,7 @@ def write(config: experiment.ExperimentConfig, directory: str) -> None:
 def read(directory: str) -> experiment.ExperimentConfig:
   """Returns the config in `directory`/config.json.
 
-  Fields of the model must be there: other defaults would be another model.
+  No field of the model may be missing: other defaults make another model.
   """
   path = os.path.join(directory, CONFIG_FILE)
   tree = json_text.parse(input_files.read(path), path)
@@ -155,7 +149,6 @@ def read(directory: str) -> experiment.ExperimentConfig:
 
 
 def _parse(key: str, text: str) -> Any:
-  """Returns `text` as a value of the field `key`."""
   if inside := [known for known in _DEFAULTS if known.startswith(f'{key}.')]:
     raise errors.UserError(
       f'`{key}` is a section. Set one of its fields: {", ".join(inside)}.'
@@ -176,10 +169,9 @@ def _parse(key: str, text: str) -> Any:
 
 
 def _merge(config: Any, tree: Any, prefix: str) -> Any:
-  """Returns `config`, or a section of it, with the values of `tree`.
+  """Returns a section, `config`, with the values of `tree`.
 
-  Args:
-    prefix: Dotted key of the section, with a dot at its end.
+  `prefix` is the section's dotted key with a dot at the end.
   """
   if not isinstance(tree, dict):
     raise errors.UserError(
@@ -203,10 +195,10 @@ def _merge(config: Any, tree: Any, prefix: str) -> Any:
 
 
 def _checked(key: str, value: Any, expected: Any) -> Any:
-  """Returns `value`, after a check that the field `key` takes its type."""
+  """Returns `value` if it has the expected type; an int may be a float."""
   if expected is float and type(value) is int:  # JSON may write 1.0 as 1.
     value = float(value)
-  # By `type`: to isinstance, a bool is an int.
+  # isinstance takes a bool for an int.
   if type(value) is not expected:
     raise errors.UserError(
       f'`{key}` must be of type {expected.__name__}. Found '
@@ -218,7 +210,7 @@ def _checked(key: str, value: Any, expected: Any) -> Any:
 
 
 def _unknown(key: str) -> errors.UserError:
-  # The field's name is usually right where the section is missing or wrong.
+  # If the section is missing or wrong, the field's name is usually right.
   name = key.rpartition('.')[2]
   near = [k for k in _DEFAULTS if k.rpartition('.')[2] == name] or _DEFAULTS
   nearest = difflib.get_close_matches(key, near, n=1, cutoff=0.0)[0]

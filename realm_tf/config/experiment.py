@@ -1,4 +1,4 @@
-"""Configures a whole experiment: lengths, data, and all other sections."""
+"""Configures a whole experiment: lengths, data and all other sections."""
 
 import dataclasses
 
@@ -11,37 +11,28 @@ from realm_tf.config.training import InverseClozeConfig
 from realm_tf.config.training import PretrainingConfig
 from realm_tf.config.training import TaggerConfig
 
-# Blocks whose scores an answer's probability is a share of, and among which
-# training on questions looks for wrong ones, as Karpukhin et al. 2020 do.
+# Top blocks over which an answer's probability is normalized, and from which
+# training on questions takes negatives, as Karpukhin et al. 2020 do.
 NUM_COMPARED = 100
-_SHOWN = 10  # Blocks that people look at.
-_MOST_TOKENS = 65_536  # Memory grows with it before a question comes.
+_SHOWN = 10  # Blocks shown to people.
+_MOST_TOKENS = 65_536  # Memory for this length is reserved in advance.
 
 
 @dataclasses.dataclass(frozen=True)
 class LengthConfig(fields.Config):
-  """Sequence lengths in wordpieces, special tokens included (Section 4).
+  """Longest sequences, in wordpieces (Section 4)."""
 
-  Attributes:
-    query_tokens: [CLS] x [SEP], for embedding.
-    block_tokens: [CLS] title [SEP] body [SEP], for embedding.
-    joint_tokens: [CLS] x [SEP] body [SEP], for reading.
-    question_tokens: Wordpieces kept of a question.
-    title_tokens: Wordpieces kept of a title.
-    max_masked: M, masked wordpieces of a query that are predicted.
-    cut_blocks: Cuts blocks that are too long to be embedded, or to be read
-      beside the longest query, with a warning; otherwise their corpus is
-      refused.
-  """
-
-  query_tokens: int = 96
-  block_tokens: int = 288
-  joint_tokens: int = 384
+  query_tokens: int = 96  # [CLS] x [SEP], for embedding.
+  block_tokens: int = 288  # [CLS] title [SEP] body [SEP], for embedding.
+  joint_tokens: int = 384  # [CLS] x [SEP] body [SEP], for reading.
+  # Questions and titles count without special tokens, and are cut.
   question_tokens: int = fields.bounded(
     30, f'be in [1, {_MOST_TOKENS}]', lambda value: 1 <= value <= _MOST_TOKENS
   )
   title_tokens: int = fields.positive(32)
-  max_masked: int = fields.positive(10)
+  max_masked: int = fields.positive(10)  # M, masked wordpieces of a query.
+  # Whether a block too long to embed, or to read with the longest query, is cut
+  # with a warning; otherwise the corpus is refused.
   cut_blocks: bool = False
 
   def check_together(self) -> None:
@@ -61,31 +52,31 @@ class LengthConfig(fields.Config):
 
 @dataclasses.dataclass(frozen=True)
 class IndexConfig(fields.Config):
-  """How the block index is built and searched.
+  """Settings to build and search the block index.
 
   Attributes:
     searcher: 'brute_force' (exact, in NumPy), 'device' (exact, in TensorFlow on
       the accelerators), 'scann', 'faiss' (an extra), 'milvus' (an extra, on a
-      server), or 'auto': 'brute_force' below `exact_below_blocks` blocks, ScaNN
-      above.
-    uri: Milvus server or cluster, as 'http://HOST:19530'; or a file 'NAME.db'
+      server), or 'auto': 'brute_force' below `exact_below_blocks` blocks,
+      'scann' above.
+    uri: Milvus server or cluster, e.g. 'http://HOST:19530'; or a file 'NAME.db'
       of milvus-lite, which runs in the process.
     num_leaves: Partitions of an approximate searcher; 0 means about
       sqrt(number of blocks).
-    recall_target: Share of the exact top k blocks that the search must find,
-      for each k that jobs ask for. Masked sentences measure how much must be
-      searched for that; 0 leaves it to the next two fields.
-    leaves_to_search_fraction: Share of the partitions visited per query; 1
-      makes the search exhaustive.
+    recall_target: Share of the exact top k blocks to find, for each k that jobs
+      search for. The effort is tuned on masked sentences; with 0, the next two
+      fields set it.
+    leaves_to_search_fraction: Share of the partitions visited per query; 1 is
+      exhaustive.
     num_to_rescore: Approximate hits that are rescored exactly.
-    vectors: Where ScaNN and faiss keep the vectors that rescore: in 'memory',
-      or on 'disk', for indexes larger than memory.
-    embed_backend: What embeds blocks, and reads them to answer: 'tensorflow',
-      'openvino' (an extra, for CPUs), or 'auto': OpenVINO if it is installed
-      and there is no accelerator.
-    embed_dtype: Dtype of matmuls; see `ModelConfig.train_dtype`.
+    vectors: Where ScaNN and faiss keep the vectors for rescoring: 'memory', or
+      'disk' for indexes larger than memory.
+    embed_backend: Library that embeds blocks, and reads them for answers:
+      'tensorflow', 'openvino' (an extra, for CPUs), or 'auto': OpenVINO if it
+      is installed and there is no accelerator.
+    embed_dtype: Dtype of matmuls. 'auto' is as in `ModelConfig.train_dtype`.
     storage_dtype: Dtype of the embeddings on disk.
-    shard_blocks: Blocks of one embedding shard: the most a crash can lose.
+    shard_blocks: Blocks per embedding shard; a crash loses at most one shard.
   """
 
   searcher: str = fields.one_of(
@@ -108,21 +99,13 @@ class IndexConfig(fields.Config):
 
 @dataclasses.dataclass(frozen=True)
 class WorldConfig(fields.Config):
-  """The demonstration corpus, written from geographical facts.
+  """The demonstration corpus, written from geographical facts."""
 
-  Attributes:
-    seed: Random seed of the articles and the questions.
-    num_cities: Cities with an article; the largest ones, at most
-      `max_cities_per_country` of a country.
-    facts_per_article: Facts stated of the dozen known about an entity.
-    num_train_questions: Upper bounds of the three splits.
-    num_test_questions: No other split asks about the entities of this one.
-  """
-
-  seed: int = 0
-  num_cities: int = 2500
+  seed: int = 0  # For the articles and the questions.
+  num_cities: int = 2500  # The largest ones; each has an article.
   max_cities_per_country: int = 60
-  facts_per_article: int = 6
+  facts_per_article: int = 6  # An article states some of a dozen known facts.
+  # At most; test questions are about entities that no other split has.
   num_train_questions: int = 12_000
   num_dev_questions: int = 500
   num_test_questions: int = 2000
@@ -130,21 +113,17 @@ class WorldConfig(fields.Config):
 
 @dataclasses.dataclass(frozen=True)
 class HeldOutConfig(fields.Config):
-  """Held-out sentences: they measure pre-training and ICT, and never train.
+  """Sentences that measure pre-training and ICT, but never train."""
 
-  Attributes:
-    share: Share of the articles whose sentences are held out; their blocks
-      stay in the corpus. 0 holds out none, as in the paper.
-    num_queries: Most sentences that are measured.
-  """
-
+  # Share of the articles with such sentences; their blocks stay in the corpus.
+  # The paper holds out none.
   share: float = fields.below_one(0.0)
-  num_queries: int = fields.positive(256)
+  num_queries: int = fields.positive(256)  # At most.
 
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentConfig(fields.Config):
-  """Everything a launch module configures."""
+  """The whole configuration, which a launch module defines."""
 
   seed: int = 0
   model: networks.ModelConfig = networks.ModelConfig()

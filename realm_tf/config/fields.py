@@ -15,7 +15,7 @@ _Number = TypeVar('_Number', int, float)
 
 
 def bounded(default: _T, bound: str, holds: Callable[[_T], bool]) -> _T:
-  """Returns a field that "must `bound`", which `holds` tests."""
+  """Returns a field that "must `bound`"; `holds` tests a value."""
   return dataclasses.field(default=default, metadata={bound: holds})
 
 
@@ -35,7 +35,7 @@ def rate(default: float) -> float:
 
 
 def below_one(default: float) -> float:
-  """Returns a field for a share that cannot be all."""
+  """Returns a field for a number in [0, 1)."""
   return bounded(default, 'be in [0, 1)', lambda value: 0 <= value < 1)
 
 
@@ -61,7 +61,7 @@ def ids() -> str:
 
 
 class Config:
-  """Base of the configs: checks each field, then `check_together`."""
+  """Base of the configs: checks each field, then all together."""
 
   def __post_init__(self) -> None:
     for field in dataclasses.fields(self):  # type: ignore[arg-type]
@@ -76,7 +76,7 @@ class Config:
 
 
 def check(condition: bool, must_hold: str, **found: Any) -> None:
-  """Raises ValueError with what must hold and the values found."""
+  """Raises ValueError, with `must_hold` and the values, unless `condition`."""
   if not condition:
     values = ', '.join(f'{name}={value!r}' for name, value in found.items())
     raise ValueError(f'{must_hold} Found {values}.')

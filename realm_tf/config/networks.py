@@ -14,15 +14,14 @@ class BertConfig(fields.Config):
     hidden_size: H, the width of a layer.
     intermediate_size: Width of the feed-forward layer.
     max_positions: Longest sequence, in wordpieces.
-    initializer_range: Standard deviation of fresh weights.
-    initializer: 'truncated_normal' as BERT's; 'mimetic' adds the identity where
-      trained attention has it (modeling/initialization.py): an encoder without
-      pre-trained weights learns to copy from a block many times sooner.
-    dropout_rate: Dropout of hidden states, in training.
-    attention_dropout_rate: Dropout of attention probabilities, in training.
-    activation: 'gelu_tanh' is GELU as BERT's release computes it; 'gelu' the
-      exact one, for weights that were trained with it; 'relu' is a fifth of
-      GELU's work on CPU.
+    initializer_range: Standard deviation of initial weights.
+    initializer: 'truncated_normal', as BERT's; 'mimetic' adds the identity, as
+      in trained attention (modeling/initialization.py). An encoder without
+      pre-trained weights then learns to copy from a block many times sooner.
+    dropout_rate: Dropout of hidden states.
+    attention_dropout_rate: Dropout of attention probabilities.
+    activation: 'gelu_tanh' is the approximate GELU of BERT's release; 'gelu' is
+      exact, for weights trained with it; 'relu' costs a fifth of GELU on CPU.
   """
 
   vocab_size: int = fields.not_negative(0)
@@ -48,29 +47,26 @@ class BertConfig(fields.Config):
 
 @dataclasses.dataclass(frozen=True)
 class EmbedderConfig(fields.Config):
-  """How BERT's output becomes one vector (Section 3.2).
+  """Head that makes one vector of BERT's output (Section 3.2).
 
   Attributes:
-    head: 'cls' is the paper's linear projection of [CLS]; 'pooled' the
-      release's tanh pooler, Dense, LayerNorm and dropout. Encoders from
-      elsewhere have the 'mean' or the 'max' over wordpieces, or the 'first',
-      [CLS] itself.
-    dense: Projection with bias behind 'mean', 'max' and 'first', and its
-      activation; ignored by the other heads.
-    embedding_size: D, the width of the search space; without projection it is
-      the encoder's hidden size instead.
-    normalize: Scales embeddings to length 1. Then f(x,z) also has a
-      temperature, and the null block's a bias, both learned, from 1 and 0 on.
-    score_scale: Multiplies query embeddings, hence f(x,z); above 1 for
-      normalized embeddings, whose inner products are too flat for a softmax.
+    head: 'cls', the paper's linear projection of [CLS]; 'pooled', the release's
+      tanh pooler, Dense, LayerNorm and dropout; 'mean' or 'max' over wordpieces
+      or 'first', [CLS] itself, for imported encoders.
+    dense: Activation of a projection with bias after 'mean', 'max' or 'first';
+      'none' is no projection.
+    embedding_size: D; without projection D is the encoder's hidden size.
+    normalize: Whether embeddings have length 1. f(x,z) then has a learned
+      temperature, initially 1, and the null block a learned bias, initially 0.
+    score_scale: Factor of query embeddings, hence of f(x,z). Normalized
+      embeddings need more than 1: their softmax is too flat.
     shared_towers: Whether queries and blocks share one encoder.
-    dropout_rate: Dropout of the 'pooled' head, in training.
-    query_prompt: Wordpieces behind [CLS] of each query, as ids with spaces
-      between them, where the encoder was trained so. They come on top of
-      `LengthConfig.query_tokens`.
-    block_prompt: Wordpieces behind [CLS] of each block.
-    layer_norm_epsilon: Epsilon of the 'pooled' head; 1e-3 as the release's ICT.
-      Models imported from Hugging Face have 1e-12.
+    dropout_rate: Dropout of the 'pooled' head.
+    query_prompt: Wordpiece ids after each query's [CLS], separated by spaces,
+      for encoders trained with them. `LengthConfig.query_tokens` excludes them.
+    block_prompt: As `query_prompt`, after each block's [CLS].
+    layer_norm_epsilon: Epsilon of the 'pooled' head; 1e-3 in the release's ICT,
+      1e-12 in models imported from Hugging Face.
   """
 
   head: str = fields.one_of('cls', 'pooled', 'mean', 'max', 'first')
@@ -86,7 +82,7 @@ class EmbedderConfig(fields.Config):
 
   @property
   def reads_all(self) -> bool:
-    """Whether the head reads all positions, not only [CLS]."""
+    """Whether the head reads all positions instead of only [CLS]."""
     return self.head in ('mean', 'max')
 
   @property
@@ -94,39 +90,25 @@ class EmbedderConfig(fields.Config):
     return self.head in ('cls', 'pooled') or self.dense != 'none'
 
   def width(self, hidden_size: int) -> int:
-    """Returns D for an encoder of this hidden size."""
+    """Returns D for an encoder's hidden size."""
     return self.embedding_size if self.has_projection else hidden_size
 
 
 @dataclasses.dataclass(frozen=True)
 class Seq2SeqConfig(fields.Config):
-  """A T5, Raffel et al. 2020; the defaults are v1.0's small one.
+  """A T5 (Raffel et al. 2020) without dropout; defaults are T5 v1.0 small."""
 
-  It has no dropout, as v1.1's pre-training.
-
-  Attributes:
-    vocab_size: Wordpieces; 0 means the size of the corpus's vocabulary.
-    hidden_size: Width of a layer.
-    head_size: Width of an attention head.
-    num_decoder_layers: Layers of the decoder; 0 means as many as `num_layers`.
-    intermediate_size: Width of the feed-forward layer.
-    activation: 'relu', or 'gated_gelu' as in v1.1.
-    tied_logits: Whether the embeddings also give the logits, as in v1.0.
-    num_buckets: Relative positions that attention tells apart.
-    max_distance: From this relative position on all are one.
-  """
-
-  vocab_size: int = fields.not_negative(0)
-  hidden_size: int = fields.positive(512)
-  head_size: int = fields.positive(64)
+  vocab_size: int = fields.not_negative(0)  # 0: as the corpus's vocabulary.
+  hidden_size: int = fields.positive(512)  # Width of a layer.
+  head_size: int = fields.positive(64)  # Width of an attention head.
   num_layers: int = fields.positive(6)
-  num_decoder_layers: int = fields.not_negative(0)
+  num_decoder_layers: int = fields.not_negative(0)  # 0: `num_layers`.
   num_heads: int = fields.positive(8)
-  intermediate_size: int = fields.positive(2048)
-  activation: str = fields.one_of('relu', 'gated_gelu')
-  tied_logits: bool = True
-  num_buckets: int = fields.positive(32)
-  max_distance: int = fields.positive(128)
+  intermediate_size: int = fields.positive(2048)  # Of the feed-forward layer.
+  activation: str = fields.one_of('relu', 'gated_gelu')  # v1.1: the latter.
+  tied_logits: bool = True  # Whether embeddings give the logits, as in v1.0.
+  num_buckets: int = fields.positive(32)  # Of relative positions.
+  max_distance: int = fields.positive(128)  # Farther positions are one bucket.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,16 +118,14 @@ class ModelConfig(fields.Config):
   Attributes:
     embedder_bert: Encoder under the embedders.
     reader_bert: Encoder of the knowledge-augmented encoder and span reader.
-    embedder: Head of the embedders.
     span_hidden_size: Half the width of the span reader's projection (ORQA).
     max_span_width: Longest answer, in wordpieces (ORQA).
     seq2seq: Encoder-decoder that answers closed book.
     train_dtype: Dtype of the encoders' matmuls in training. 'auto' is bfloat16
       where the hardware multiplies it (CPUs with AMX or AVX512-BF16, TPUs, GPUs
       since Ampere). Variables, sums, softmax and loss stay float32.
-    recompute_activations: Computes a layer's activations again in the backward
-      pass instead of keeping them: a third more work, and the memory of one
-      layer.
+    recompute_activations: Whether the backward pass computes activations again:
+      a third more work, but the memory of only one layer.
   """
 
   embedder_bert: BertConfig = BertConfig()

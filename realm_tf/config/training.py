@@ -7,24 +7,17 @@ from realm_tf.config import fields
 
 @dataclasses.dataclass(frozen=True)
 class OptimizerConfig(fields.Config):
-  """BERT's AdamW with linear warm-up and linear decay to zero.
+  """BERT's AdamW with linear warm-up and linear decay to zero."""
 
-  Attributes:
-    learning_rate: Peak, at the end of the warm-up.
-    warmup_steps: 0 means min(10000, max(100, num_steps / 10)), and never more
-      than half the steps.
-    weight_decay_rate: Decoupled; none for LayerNorm and biases.
-    embedder_rate_scale: The embedders' learning rate over `learning_rate`; 0
-      leaves them unchanged.
-    max_skipped_steps: Training ends after so many steps in a row whose loss or
-      gradient is not finite; each of them is left out. 0 never ends it.
-  """
-
-  learning_rate: float = fields.positive(3e-5)
+  learning_rate: float = fields.positive(3e-5)  # Peak, after the warm-up.
   num_steps: int = fields.positive(200_000)
+  # At most half the steps. 0 means min(10000, max(100, num_steps / 10)).
   warmup_steps: int = 0
-  weight_decay_rate: float = 0.01
+  weight_decay_rate: float = 0.01  # Decoupled; not for LayerNorm and biases.
+  # The embedders' learning rate over `learning_rate`; 0 freezes them.
   embedder_rate_scale: float = fields.not_negative(1.0)
+  # Steps whose loss or gradient is not finite are skipped. So many in a row end
+  # training; 0 never ends it.
   max_skipped_steps: int = fields.not_negative(10)
 
   @property
@@ -35,17 +28,11 @@ class OptimizerConfig(fields.Config):
 
 @dataclasses.dataclass(frozen=True)
 class JobConfig(fields.Config):
-  """What most training jobs have in common.
-
-  Attributes:
-    batch_size: Examples of a step.
-    checkpoint_every_steps: Steps between two checkpoints for --resume.
-    log_every_steps: Steps between two lines of the log.
-  """
+  """Fields that most training jobs share."""
 
   optimizer: OptimizerConfig = OptimizerConfig()
   batch_size: int = fields.positive(32)
-  checkpoint_every_steps: int = fields.positive(500)
+  checkpoint_every_steps: int = fields.positive(500)  # For --resume.
   log_every_steps: int = fields.positive(100)
 
 
@@ -55,22 +42,22 @@ class InverseClozeConfig(fields.Config):
 
   Attributes:
     optimizer: The paper trains 100k steps at 1e-4.
-    batch_size: Queries of a step; the other blocks are the negatives.
-    chunk_size: Examples that a replica embeds at once: activations need the
-      memory of a chunk, for about a third more arithmetic. 0 embeds a replica's
-      whole part of the batch at once.
-    query_tokens: [CLS] sentence [SEP].
-    remove_rate: How often the sentence is cut out of its block.
-    query_noise_rate: Share of the query's wordpieces replaced at random: words
-      that statements lack (who, which) then do no harm later.
-    query_drop_rate: Share of the query's wordpieces left out: a question has
-      few of its block's words.
+    batch_size: Queries per step; blocks of other queries are the negatives.
+    chunk_size: Examples that a replica embeds at once. Activations need the
+      memory of one chunk, for about a third more arithmetic. 0 embeds all at
+      once.
+    query_tokens: Length of [CLS] sentence [SEP].
+    remove_rate: Probability that the sentence is cut out of its block.
+    query_noise_rate: Share of the query's wordpieces replaced at random, so
+      that question words, which statements lack, do no harm later.
+    query_drop_rate: Share of the query's wordpieces dropped, since a question
+      has few of its block's words.
     questions_of_title: Questions on blocks of one title that share a batch, as
-      hard negatives of each other. Where the batch size is no multiple, their
-      largest common divisor.
-    bucket_batches: See `FinetuningConfig`.
-    jit_compile: Whether XLA compiles the step; see `PretrainingConfig`.
-    checkpoint_every_steps: Steps between two checkpoints for --resume.
+      hard negatives of each other. If the batch size is no multiple, the
+      largest common divisor is used.
+    bucket_batches: As in `FinetuningConfig`.
+    jit_compile: As in `PretrainingConfig`.
+    checkpoint_every_steps: As in `JobConfig`.
   """
 
   optimizer: OptimizerConfig = OptimizerConfig(1e-4, 100_000)
@@ -87,13 +74,13 @@ class InverseClozeConfig(fields.Config):
 
   @property
   def log_every_steps(self) -> int:
-    """Steps between two lines of the log: 20 lines in a run."""
+    """Steps between lines of the log, for 20 lines in a run."""
     return max(1, self.optimizer.num_steps // 20)
 
   def check_together(self) -> None:
     fields.check(
       not self.chunk_size or self.batch_size % self.chunk_size == 0,
-      '`batch_size` must be a multiple of `chunk_size`, or that 0.',
+      '`batch_size` must be a multiple of `chunk_size`, unless that is 0.',
       batch_size=self.batch_size,
       chunk_size=self.chunk_size,
     )
@@ -105,31 +92,29 @@ class PretrainingConfig(JobConfig):
 
   Attributes:
     optimizer: The paper trains 200k steps at 3e-5.
-    num_candidates: K, the null block included. 1 is masked language modelling
-      without blocks, as BERT's: it needs no index.
-    objective: 'per_query' is the paper's log-likelihood; 'per_token' the
+    num_candidates: K, the null block included. 1 is BERT's masked language
+      modelling, without blocks and index.
+    objective: 'per_query' is the paper's log-likelihood; 'per_token' is the
       release's.
-    masking: Which words are masked (Table 2).
-    candidates: 'retrieved', from the index; 'hybrid', from the index and BM25
-      by turns; 'recurring_span', from BM25, blocks with the masked span first,
-      under a uniform p(z|x): this warms up the reader from text alone and needs
-      no index.
-    oversampling: Queries drawn for each one used. Those with a candidate that
-      has the masked span are used first: in a small corpus few have.
-    refresh_every_steps: Steps between two parameter versions (Section 3.3);
-      Table 2 of the paper has 30 times as many.
-    over_retrieval: Blocks searched for each query, to be ranked again with the
-      current parameters; 0 takes the index's own ranking.
-    pin_index: Makes a step's index a function of the step: that of the
-      parameters from before the current refresh period. Training waits for it,
-      and every run of a seed is the same, also across a crash. Otherwise the
-      newest index is used.
-    inverse_cloze_weight: Weight of ICT on the candidates beside the loss: a
-      sentence of each, changed as `inverse_cloze` says, must find it among all
-      of the step. 0 is the paper's loss.
-    jit_compile: Whether XLA compiles the step of a single device. It halves a
-      step's time on CPU, after half a minute of compilation for each shape of a
-      batch. A CPU's step in bfloat16 (`model.train_dtype`) is never compiled.
+    masking: Kind of words to mask (Table 2).
+    candidates: 'retrieved', from the index; 'hybrid', alternately from the
+      index and BM25; 'recurring_span', from BM25, blocks with the masked span
+      first, with uniform p(z|x). The last warms up the reader without an index.
+    oversampling: Queries drawn for each one used. Queries with the masked span
+      in a candidate are used first; they are rare in a small corpus.
+    refresh_every_steps: Steps between two parameter versions (Section 3.3).
+      Table 2 of the paper has indexes 30 times as old.
+    over_retrieval: Blocks found for each query and ranked again with the
+      current parameters; 0 takes the index's ranking.
+    pin_index: Whether each step uses the index built one refresh period
+      earlier. Training waits for it, and runs of one seed are identical, even
+      across a crash. Otherwise the newest index is used.
+    inverse_cloze_weight: Weight of an additional ICT loss: a sentence of each
+      candidate, changed as in `inverse_cloze`, must find its block among all
+      candidates of the step. 0 is the paper's loss.
+    jit_compile: Whether XLA compiles the step of a single device. On a CPU,
+      compiled steps take half the time, after half a minute of compilation for
+      each shape of a batch; steps in bfloat16 are never compiled there.
   """
 
   optimizer: OptimizerConfig = OptimizerConfig(3e-5, 200_000)
@@ -149,38 +134,35 @@ class PretrainingConfig(JobConfig):
     fields.check(
       not self.inverse_cloze_weight
       or (self.candidates != 'recurring_span' and self.num_candidates > 1),
-      '`inverse_cloze_weight` needs candidates that are embedded: retrieved or '
-      'hybrid ones beside the null block.',
+      '`inverse_cloze_weight` must be 0 without embedded candidates: retrieved '
+      'or hybrid ones, and more than the null block.',
       candidates=self.candidates,
       num_candidates=self.num_candidates,
     )
     fields.check(
       not self.pin_index
       or self.checkpoint_every_steps <= self.refresh_every_steps,
-      '`pin_index` needs a checkpoint at least as often as a refresh: older '
-      'indexes are removed.',
+      '`pin_index` must have a checkpoint at least as often as a refresh: '
+      'older indexes are removed.',
       checkpoint_every_steps=self.checkpoint_every_steps,
       refresh_every_steps=self.refresh_every_steps,
     )
     fields.check(
       not (self.pin_index and self.over_retrieval),
-      '`pin_index` needs candidates that depend on the index alone, so no '
-      '`over_retrieval`.',
+      '`pin_index` must be false with `over_retrieval`: candidates must depend '
+      'on the index alone.',
       over_retrieval=self.over_retrieval,
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class TaggerConfig(JobConfig):
-  """A BERT that labels words (Section 3.4 uses one for named entities).
+  """A BERT that labels words, as Section 3.4 does for named entities.
 
-  Its networks' sizes are those of `model.reader_bert`.
-
-  Attributes:
-    optimizer: The release says nothing; BERT's own values for CoNLL-2003.
-    max_tokens: Longest sentence in training, [CLS] and [SEP] included; words
-      beyond have no label.
+  The BERT is `model.reader_bert`.
   """
 
+  # BERT's values for CoNLL-2003; REALM's release has none.
   optimizer: OptimizerConfig = OptimizerConfig(5e-5, 1500)
+  # Of a training sentence, [CLS] and [SEP] included; the rest has no labels.
   max_tokens: int = fields.above(2, 128)
