@@ -57,7 +57,7 @@ class Choice(NamedTuple):
 
 
 def key(text: str) -> str:
-  """Returns the text as exact match normalizes it, or unchanged if empty."""
+  """Returns exact match's normal form of a text, or the text if that is ''."""
   return answers.normalize_answer(text) or text
 
 

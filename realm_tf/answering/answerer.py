@@ -59,7 +59,7 @@ class Answerer:
   def answer(
     self, questions: Sequence[str], top_k: Optional[int] = None
   ) -> list[answer_lib.Answer]:
-    """Answers questions with at most `top_k` pieces of evidence each."""
+    """Answers questions; `top_k` limits the evidence of each."""
     queries = self.queries(questions)
     retrieved = self.retriever.retrieve(queries, self.num_compared)
     return self.read(queries, retrieved, top_k)
@@ -191,5 +191,5 @@ class Answerer:
 
 
 def _finite(scores: np.ndarray) -> np.ndarray:
-  """Replaces -inf, the score of no block: the reader would make NaN of it."""
+  """Replaces -inf, the score of no block, by 0: the reader would make NaN."""
   return np.where(np.isfinite(scores), scores, 0.0).astype(np.float32)

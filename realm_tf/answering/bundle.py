@@ -18,7 +18,10 @@ def load(
   index_dir: Optional[str] = None,
   **choices: Any,
 ) -> answerer_lib.Answerer:
-  """Opens a QA model; `choices` are fields of `loading.Choices`."""
+  """Opens a QA model; `choices` are fields of `loading.Choices`.
+
+  Raises UserError if a part is missing, or parts do not belong together.
+  """
   answerer = loading.load_answerer(
     model_dir, corpus_dir, index_dir, loading.Choices(**choices)
   )

@@ -54,7 +54,8 @@ def load(
 ) -> model_files.OpenModel:
   """Opens the newest parameters with an index of the corpus.
 
-  Opens the EMBEDDER part, and SPAN and PATH if the model has them.
+  Opens the EMBEDDER part, and SPAN and PATH if the model has them. Raises
+  UserError if a part is missing or damaged, or parts do not belong together.
 
   Args:
     index_dir: An index version, or a directory of versions; by default the

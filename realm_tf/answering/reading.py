@@ -25,7 +25,7 @@ Score = Callable[[dict[str, np.ndarray], int], np.ndarray]
 def tensorflow_score(model: realm_model.RealmModel, dtype: str) -> Score:
   """Returns the span reader as one graph of all sizes: no question retraces it.
 
-  Each call uses the current variables; `dtype` is of the encoder's matmuls.
+  Each call uses the current variables; `dtype` is for the encoder's matmuls.
   """
   encode = None
   if dtype != 'float32':

@@ -35,7 +35,8 @@ def answer_type(question: questions_lib.Question) -> str:
   """Returns 'number or date', 'name', 'other', 'pattern' or 'none'.
 
   The first reference decides: a digit, number word or month makes a number or
-  date, else a capital a name. A regular expression is a 'pattern'.
+  date, else a capital a name. A regular expression is a 'pattern'; 'none' has
+  no reference.
   """
   if question.regex:
     return 'pattern'

@@ -1,7 +1,7 @@
 """Retrieval along links between articles: GraphRetriever.
 
-A two-hop question does not name the article with its answer, but an article
-that links there. After Min et al. 2019 (https://arxiv.org/abs/1911.03868), who
+A two-hop question names not the article with its answer, but an article that is
+linked with it. After Min et al. 2019 (https://arxiv.org/abs/1911.03868), who
 rank paragraphs by TF-IDF and Wikipedia's links. Deviation: blocks are read one
 by one, without the relation between two of them.
 """

@@ -1,4 +1,4 @@
-"""Ranks the blocks that a stale index found by the current parameters.
+"""Ranks a stale index's blocks again, by the current parameters.
 
 Section 3.3 of Guu et al. 2020 takes a stale index's top k blocks. Finding more
 blocks and embedding them again corrects for the index's age.

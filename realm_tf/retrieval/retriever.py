@@ -71,7 +71,7 @@ class Nothing:
 
 
 class InBatches:
-  """Retrieves in batches of `size` queries, the last one of a power of two.
+  """Retrieves in batches of `size` queries; the last has a power of two.
 
   Few sizes save compilations, and one question costs less than a whole batch.
   Copies of the last query fill a batch up.

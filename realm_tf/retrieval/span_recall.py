@@ -1,4 +1,4 @@
-"""Tells which retrieved blocks have a query's masked words: needs no labels."""
+"""Finds which retrieved blocks have a query's masked words, without labels."""
 
 from collections.abc import Mapping
 from typing import Optional
