@@ -157,10 +157,7 @@ _BUILDERS = {
 
 
 def _tune(rows, queries, expected):
-  """Returns the recall of the fastest search that reaches RECALL, and it.
-
-  If none reaches RECALL, the most accurate search counts.
-  """
+  """Returns recall and search: the fastest with RECALL, else the best."""
   best, most_accurate = (0.0, 0.0, None), (0.0, None)
   for searches in rows:
     for search in searches:

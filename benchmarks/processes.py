@@ -51,11 +51,7 @@ def run(command: Sequence[str], **environment: str) -> Cost:
 
 
 class Worker:
-  """A process that answers each line of JSON with a line of JSON.
-
-  Args:
-    environment: Environment variables to add.
-  """
+  """A process that answers each line of JSON with a line of JSON."""
 
   def __init__(self, command: Sequence[str], **environment: str):
     self._command = command

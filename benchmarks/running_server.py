@@ -61,8 +61,7 @@ def load(
 ) -> Iterator[Callable[[], dict[str, Any]]]:
   """Lets `CLIENTS` clients ask until the end of the `with`.
 
-  Yields:
-    A function that waits for `serve_clients`' figures of the next `requests`.
+  Yields a function that waits for the figures of the next `requests`.
   """
   with subprocess.Popen(
     [

@@ -104,11 +104,7 @@ def _serve(directory: str, *_: str) -> dict[str, float]:
 
 
 def _swap(searcher, load, queries, pauses):
-  """Loads another index during searches, then replaces the searcher.
-
-  Returns:
-    The pauses, and the new searcher.
-  """
+  """Loads another searcher during searches; returns the pauses and it."""
   loaded = []
   thread = threading.Thread(target=lambda: loaded.append(load()))
   slowest = 0.0
