@@ -1,4 +1,4 @@
-"""Tests that bin.export writes what bin.import_checkpoint made."""
+"""Tests that bin.export writes the model of bin.import_checkpoint."""
 
 import os
 

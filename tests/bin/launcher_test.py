@@ -24,7 +24,7 @@ _FREEZES = """import gc
 from bin import launcher
 launcher.run(lambda _: print(gc.get_freeze_count() > 100_000))"""
 
-# Prints the C library's account of its arenas once many threads have asked.
+# Prints the C library's list of arenas after several threads have allocated.
 _ARENAS = """import ctypes, threading
 from bin import evaluate
 libc = ctypes.CDLL(None)
@@ -62,16 +62,16 @@ class ConsoleTest(absltest.TestCase):
       folder = arguments['package_dir'].get(package, package.replace('.', '/'))
       self.assertTrue((source_tree.ROOT / folder / '__init__.py').exists())
 
-  def test_a_command_runs_the_binary_of_its_name(self):
+  def test_a_command_runs_the_binary_of_the_same_name(self):
     help_text = _python(_COMMAND).stdout
     self.assertIn('Cuts articles into blocks', help_text)
-    # Flags of the shared modules, too.
+    # The help has the flags of the shared modules, too.
     for flag in ('input', 'output_dir', 'vocab_file', 'runner', 'set', 'seed'):
       self.assertIn(f'\n  --{flag}: ', help_text)
 
 
 class LauncherTest(absltest.TestCase):
-  def test_writes_a_corpus_or_explains_a_broken_line(self):
+  def test_writes_a_corpus_or_reports_a_broken_line(self):
     directory = self.create_tempdir()
     vocabulary = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', 'a', 'b', '.']
     articles = directory.create_file(
@@ -94,15 +94,15 @@ class LauncherTest(absltest.TestCase):
     self.assertEqual((good.code, good.stderr), (0, ''))
     self.assertEqual(bad.code, 2)
     self.assertRegex(bad.stderr, rf'^ERROR: {broken}:1 must be .*\n$')
-    # The mistake left the old corpus as it was.
+    # The old corpus is unchanged.
     with open(f'{directory.full_path}/corpus/manifest.json') as file:
       self.assertEqual(json.load(file)['num_blocks'], 1)
 
-  def test_what_was_imported_is_no_garbage(self):
+  def test_imported_modules_are_not_collected(self):
     self.assertEqual(_python(_FREEZES).stdout, 'True\n')
 
   @unittest.skipUnless(hasattr(ctypes.CDLL(None), 'malloc_info'), 'No glibc')
-  def test_threads_share_the_memory_that_is_kept(self):
+  def test_threads_share_one_arena(self):
     result = _python(_ARENAS)
     self.assertEqual(result.stdout.count('<heap nr='), 1)
     self.assertEqual(result.stderr, '')  # TensorFlow's logs are quiet, too.

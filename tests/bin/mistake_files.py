@@ -1,4 +1,4 @@
-"""Makes what the binaries are pointed at in tests of users' mistakes."""
+"""Makes the files for the tests of users' mistakes."""
 
 import os
 
@@ -14,7 +14,7 @@ from tests import tiny
 
 
 class Files:
-  """All are good, except those whose names say otherwise."""
+  """Files for the flags of binaries; the names tell which are bad."""
 
   def __init__(self, directory):
     self._directory = directory
@@ -60,7 +60,7 @@ class Files:
     return self._path(name)
 
   def _make_log(self, name, text):
-    """Returns a run directory that holds a log only."""
+    """Returns a run directory with only a log."""
     path = self._path(f'log_{name}')
     os.mkdir(path)
     with open(layout.metrics_file(path), 'w') as file:
@@ -87,7 +87,7 @@ class Files:
     )
 
   def good_flags(self, name):
-    """Returns flags that are right for the binary `name`."""
+    """Returns correct flags for a binary."""
     corpus, out = {'corpus_dir': self.corpus}, {'output_dir': self.new}
     asked = {'model_dir': self.model, 'questions': self.questions}
     tagged = {'train': self.broken, 'vocab_file': self.vocabulary}

@@ -12,7 +12,7 @@ _BINARIES = source_tree.binaries()
 
 
 def _cases(files):
-  """Yields (binary, flags that are wrong, what the line must say)."""
+  """Yields (binary, wrong flags, text that the error must contain)."""
   missing, broken, other = files.missing, files.broken, files.other_corpus
   for name in _BINARIES:
     yield name, {'set': 'model.no_such=1'}, 'model.no_such'
@@ -149,7 +149,6 @@ def _serve_cases(files):
 
 
 def _report_cases(files):
-  """Yields the cases of bin.report; see `_cases`."""
   log, missing = files.log, files.missing
   yield 'report', {'run_dir': missing}, missing
   yield 'report', {'run_dir': files.corpus}, 'metrics.jsonl'

@@ -1,4 +1,4 @@
-"""Tests that graphs find the spans that realm_tf.answering finds."""
+"""Tests that graphs find the same spans as realm_tf.answering."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -16,7 +16,7 @@ class BestSpansTest(parameterized.TestCase):
     shape = [4, 3, length, width]
     rng = np.random.default_rng(0)
     scores = rng.permutation(np.prod(shape)).astype(np.float32) / 8
-    scores = scores.reshape(shape)  # Distinct: NumPy keeps any of equal ones.
+    scores = scores.reshape(shape)  # Distinct: order is clear.
     scores[rng.random(shape) < 0.3] = exclusion.NO_SCORE
     scores[0, 1] = exclusion.NO_SCORE  # A block without any span,
     scores[1] = exclusion.NO_SCORE  # and a question.

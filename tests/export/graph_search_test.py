@@ -14,9 +14,9 @@ from realm_tf.index import exact_search
 
 class GraphSearchTest(parameterized.TestCase):
   @parameterized.product(number=[1, 7, 64, 300], k=[1, 5, 100])
-  def test_finds_what_brute_force_finds(self, number, k):
+  def test_agrees_with_brute_force(self, number, k):
     rng = np.random.default_rng(0)
-    # Whole numbers: many scores are equal, and all are exact.
+    # With whole numbers, many scores are equal, and all are exact.
     embeddings = rng.integers(-2, 3, [number, 4]).astype(np.float32)
     queries = rng.integers(-2, 3, [6, 4]).astype(np.float32)
     k = min(k, number)

@@ -117,7 +117,7 @@ class HubExportTest(absltest.TestCase):
       ids[0, :7].tolist(), [cls_id, a, mask, c, mask, dot, sep_id]
     )
     self.assertEqual(ids[1, :3].tolist(), [cls_id, mask, sep_id])
-    # Behind a row's own ones are zeros.
+    # Zeros follow the positions of each row.
     self.assertEqual(result['mlm_positions'], [[2, 4], [1, 0], [0, 0]])
     self.assertEqual(
       np.shape(result['mlm_logits']), (3, 2, len(tiny.TOKENIZER.vocabulary))
@@ -130,12 +130,12 @@ class HubExportTest(absltest.TestCase):
       self.assertEqual(result['without_gradient'], 0)
       self.assertGreater(result['num_weights'], 10)
       self.assertEqual(result['losses'], 0)
-      # The loss was the mean square.
+      # The loss is the mean square.
       self.assertLess(
         np.square(result['after']).mean(), np.square(result['before']).mean()
       )
 
-  def test_vocabulary_and_card_go_with_it(self):
+  def test_has_vocabulary_and_card(self):
     vocabulary = list(tiny.TOKENIZER.vocabulary)
     self.assertEqual(self.results['vocabulary'], vocabulary)
     self.assertTrue(self.results['do_lower_case'])

@@ -57,7 +57,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
     return model_dir, weights.by_name(model.variables)
 
   @parameterized.parameters('query', 'block', 'reader')
-  def test_what_is_imported_again_is_what_was_exported(self, tower):
+  def test_round_trip_through_the_importer_is_exact(self, tower):
     model_dir, variables = self._model_dir(
       [realm_model.EMBEDDER, realm_model.SPAN]
     )
@@ -68,11 +68,11 @@ class HuggingFaceExportTest(parameterized.TestCase):
     self.assertEmpty(report.left_over)
     arrays.pop('shared_embedder/projection/kernel', None)
     encoder = {n: v for n, v in variables.items() if n.startswith(tower + '_b')}
-    self.assertLen(encoder, 23)  # 5 of the embeddings, 16 a layer, 2 pooling.
+    self.assertLen(encoder, 23)  # Embeddings 5, layer 16, pooler 2.
     for name, variable in encoder.items():
       ours = 'reader' + name.removeprefix(tower)
       np.testing.assert_array_equal(arrays[ours], variable.numpy(), name)
-    # Only the span reader has no place; [CLS]'s projection is 2_Dense.
+    # Only the span reader is omitted; the projection of [CLS] is 2_Dense.
     self.assertEqual(
       left_out,
       sorted(n for n in variables if n.startswith('span_reader/'))
@@ -82,7 +82,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
     bert = found.model.reader_bert
     self.assertEqual((bert.num_heads, bert.hidden_size), (2, 8))
 
-  def test_names_and_shapes_are_those_of_a_bert_model(self):
+  def test_names_and_shapes_fit_bert_model(self):
     model_dir, _ = self._model_dir([realm_model.EMBEDDER])
     hugging_face_export.export(model_dir, 'query', self.exported)
     exported = weights.read(self.exported + '/model.safetensors')
@@ -99,7 +99,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
       {name: value.shape for name, value in expected.items()},
     )
 
-  def test_a_shared_tower_is_both(self):
+  def test_a_shared_tower_serves_queries_and_blocks(self):
     model_dir, variables = self._model_dir(
       [realm_model.EMBEDDER], shared_towers=True
     )
@@ -108,7 +108,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
     name = 'shared_bert/word_embeddings/embeddings'
     np.testing.assert_array_equal(arrays[name], variables[name].numpy())
 
-  def test_an_embedder_by_the_mean_is_whole(self):
+  def test_a_mean_embedder_is_complete(self):
     model_dir, _ = self._model_dir(
       [realm_model.EMBEDDER], head='mean', normalize=True
     )
@@ -123,9 +123,9 @@ class HuggingFaceExportTest(parameterized.TestCase):
     {'head': 'first', 'normalize': True},
     {'head': 'mean', 'dense': 'tanh', 'normalize': True},
     {'head': 'first', 'dense': 'identity'},
-    {'head': 'cls'},  # Comes back as the same function: 'first' with Dense.
+    {'head': 'cls'},  # Imported as 'first' with Dense, the same function.
   )
-  def test_comes_back_as_the_same_embedder(self, **head):
+  def test_round_trip_keeps_the_embedder(self, **head):
     model_dir, variables = self._model_dir(
       [realm_model.EMBEDDER],
       shared_towers=True,
@@ -159,7 +159,7 @@ class HuggingFaceExportTest(parameterized.TestCase):
     with open(f'{self.exported}/README.md') as card:
       self.assertIn('`query_embedder/layer_norm/beta`', card.read())
 
-  def test_an_encoder_that_is_not_there_is_named(self):
+  def test_a_missing_encoder_is_named(self):
     model_dir, _ = self._model_dir([realm_model.EMBEDDER])
     with self.assertRaisesRegex(errors.UserError, '--tower=reader'):
       hugging_face_export.export(model_dir, 'reader', self.exported)

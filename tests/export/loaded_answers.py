@@ -1,4 +1,4 @@
-"""Answers with SavedModels; knows nothing but tensorflow and tensorflow_text.
+"""Answers with SavedModels; imports only tensorflow and tensorflow_text.
 
 [{"path", "batches": [[question]]}] on stdin -> [[outputs of each batch]]
 """
@@ -36,7 +36,7 @@ def main():
         for output in outputs
       ]
     )
-  # Nor what realm_tf is made of.
+  # Loading must import neither realm_tf nor its dependencies.
   ours = {'realm_tf', 'official', 'orbit', 'scann'} & set(sys.modules)
   if ours:
     raise RuntimeError(f'The SavedModel needed {ours}.')

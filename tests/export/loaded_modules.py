@@ -1,4 +1,4 @@
-"""Calls and trains TF Hub modules; knows nothing of this project.
+"""Calls and trains TF Hub modules, without realm_tf.
 
 {"query": PATH, "block": PATH, "knowledge": PATH, "inputs": {...}} on stdin ->
 {name of a result: values}
@@ -23,7 +23,7 @@ def _released(packed):
 
 
 def _trained(path, inputs):
-  """Returns embeddings before and after one step, and what was trained."""
+  """Returns embeddings before and after one step, and counts of weights."""
   layer = hub.KerasLayer(path, trainable=True)
   before = layer(inputs)
   with tf.GradientTape() as tape:
@@ -79,7 +79,7 @@ def _as_json(values):
 
 def main():
   results = {name: _as_json(v) for name, v in _call(json.load(sys.stdin))}
-  # Nor what realm_tf is made of.
+  # Loading must import neither realm_tf nor its dependencies.
   ours = {'realm_tf', 'official', 'orbit', 'scann'} & set(sys.modules)
   if ours:
     raise RuntimeError(f'The modules needed {ours}.')

@@ -15,12 +15,12 @@ from tests.export import loaded_answers
 from tests.serving import models
 
 _CASES = {
-  # Three questions at a time: a batch goes through a loop.
+  # Three questions at a time, so that a batch takes several turns.
   'plain': {'eval_batch_size': 3},
   'all_blocks': {
     'read_titles': True,
     'answer_by': 'text',
-    'num_read': 100,  # More than there are.
+    'num_read': 100,  # More than all blocks.
     'num_searched': 100,
   },
 }
@@ -52,7 +52,7 @@ class SavedModelTest(parameterized.TestCase):
     cls.outputs = dict(zip(_CASES, results, strict=True))
 
   def _check(self, expected, output, row):
-    """Holds row `row` of an output to an answer."""
+    """Compares row `row` of an output with an answer."""
     self.assertEqual(output['answers'][row], expected.prediction)
     numbers = [
       output[name][row]
@@ -86,12 +86,12 @@ class SavedModelTest(parameterized.TestCase):
       )
 
   @parameterized.parameters(*_CASES)
-  def test_answers_as_the_answerer_one_by_one(self, case):
+  def test_agrees_with_the_answerer_one_by_one(self, case):
     for answer, output in zip(self.expected[case], self.outputs[case]):
       self._check(answer, output, 0)
 
   @parameterized.parameters(*_CASES)
-  def test_answers_the_same_in_batches_of_any_size(self, case):
+  def test_batches_of_any_size_have_the_same_answers(self, case):
     of_all, of_four, of_none = self.outputs[case][len(models.QUESTIONS) :]
     for row, answer in enumerate(self.expected[case]):
       self._check(answer, of_all, row)
@@ -113,7 +113,7 @@ class SavedModelTest(parameterized.TestCase):
         self.assertEqual(text[start:end], answer)
         self.assertNotEmpty(answer)
         texts.add(text)
-    # All blocks were read, also those in which bytes are no characters.
+    # All blocks are read, also blocks with characters of several bytes.
     self.assertTrue(any('😀' in text for text in texts), texts)
 
   def test_a_model_without_a_reader_is_refused(self):

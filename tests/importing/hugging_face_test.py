@@ -59,7 +59,7 @@ class HuggingFaceTest(parameterized.TestCase):
     return encoder(tokens)
 
   @parameterized.parameters('gelu', 'gelu_new')
-  def test_encoder_computes_what_the_weights_mean(self, activation):
+  def test_encoder_agrees_with_numpy(self, activation):
     _write_directory(self.directory, self.arrays, hidden_act=activation)
     ids = np.array([[2, 7, 3, 9, 3], [2, 5, 3, 0, 0]], np.int32)
     types = np.array([[0, 0, 0, 1, 1], [0, 0, 0, 0, 0]], np.int32)
@@ -92,7 +92,7 @@ class HuggingFaceTest(parameterized.TestCase):
 
     self.assertEmpty(found.report.left_over)
     self.assertEmpty(loaded.left_over)
-    # What a BERT does not have: the span reader's head.
+    # BERT lacks only the span reader's head.
     self.assertEqual(
       {name.split('/')[0] for name in loaded.missing}, {'span_reader'}
     )
@@ -102,7 +102,7 @@ class HuggingFaceTest(parameterized.TestCase):
         self.arrays['embeddings.word_embeddings.weight'],
       )
 
-  def test_report_names_what_was_not_used(self):
+  def test_report_names_unused_weights(self):
     arrays = {
       name: value
       for name, value in self.arrays.items()
@@ -113,7 +113,7 @@ class HuggingFaceTest(parameterized.TestCase):
     )
     found = hugging_face.read(self.directory)
     report = found.report
-    # Nothing reads it, and a model that is opened has to be whole.
+    # No head reads the missing pooler, so zeros complete the model.
     self.assertFalse(found.arrays['shared_bert/pooler_transform/kernel'].any())
     self.assertEqual(report.left_over, ['embeddings.position_ids'])
     self.assertEqual(
@@ -168,7 +168,7 @@ class HuggingFaceTest(parameterized.TestCase):
     ({'num_attention_heads': 4}, 'num_heads=4'),
     ({'tie_word_embeddings': 1}, 'tie_word_embeddings'),
   )
-  def test_refuses_another_config_by_its_field(self, changes, found):
+  def test_refuses_unsupported_fields_by_name(self, changes, found):
     _write_directory(self.directory, self.arrays, **changes)
     with self.assertRaisesRegex(errors.UserError, found):
       hugging_face.read(self.directory)
@@ -185,7 +185,7 @@ class HuggingFaceTest(parameterized.TestCase):
       **more,
     }
 
-  def test_the_other_names_of_shared_weights_are_read(self):
+  def test_second_names_of_shared_weights_are_read(self):
     bias = np.arange(11, dtype=np.float32)
     arrays = self._mlm(**{'cls.predictions.decoder.bias': bias})
     words = arrays.pop('bert.embeddings.word_embeddings.weight')
@@ -201,7 +201,7 @@ class HuggingFaceTest(parameterized.TestCase):
     self.assertEmpty(found.report.left_over)
 
   @parameterized.parameters('weight', 'bias')
-  def test_a_head_that_shares_no_weights_is_refused(self, end):
+  def test_a_head_without_shared_weights_is_refused(self, end):
     bias = np.zeros(11, np.float32)
     decoder = {
       'weight': 1 + self.arrays['embeddings.word_embeddings.weight'],
@@ -217,7 +217,7 @@ class HuggingFaceTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'tie_word_embeddings'):
       hugging_face.read(self.directory)
 
-  def test_an_embedder_has_a_head_that_is_not_read(self):
+  def test_the_masked_lm_head_of_an_embedder_is_ignored(self):
     words = self.arrays['embeddings.word_embeddings.weight']
     projection = np.ones([128, 6], np.float32)
     arrays = {
@@ -239,7 +239,7 @@ class HuggingFaceTest(parameterized.TestCase):
       found['shared_bert/word_embeddings/embeddings'], words
     )
 
-  def test_a_third_segment_is_left_out_and_one_is_too_few(self):
+  def test_a_third_segment_is_dropped_and_one_segment_is_refused(self):
     name = 'embeddings.token_type_embeddings.weight'
     types = self.arrays[name]
     _write_directory(self.directory, {**self.arrays, name: types.repeat(2, 0)})
@@ -259,7 +259,7 @@ class HuggingFaceTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, name):
       hugging_face.read(self.directory)
 
-  def test_a_directory_without_config_is_named(self):
+  def test_a_missing_config_is_named(self):
     with self.assertRaisesRegex(errors.UserError, self.directory):
       hugging_face.read(self.directory)
 

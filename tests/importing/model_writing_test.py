@@ -58,7 +58,7 @@ class ModelWritingTest(parameterized.TestCase):
     )
 
   def _release(self, rows=None):
-    """Writes a QA model as the release keeps it; returns it imported."""
+    """Writes a QA model in the release's format; returns it imported."""
     tuned = tf1_release.embedder(self.rng, 'fine_tuned')
     prefixes = [
       tf1_release.save(self._path(name), values)
@@ -123,7 +123,7 @@ class ModelWritingTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(np.asarray(index.embeddings), self.rows)
 
-  def test_titles_that_lie_beside_the_blocks_are_theirs(self):
+  def test_titles_file_gives_the_titles_of_blocks(self):
     titles = ['A', 'A', 'b', 'c', 'c', 'A']
     tf1_release.write_blocks(self._path('titles.tfr'), titles)
     model_writing.write(self._release(), self.output_dir)
@@ -132,7 +132,7 @@ class ModelWritingTest(parameterized.TestCase):
     np.testing.assert_array_equal(table.article_rows, [0, 0, 1, 2, 2, 3])
     os.remove(self._path('titles.tfr'))
 
-  def test_hugging_faces_whole_model_answers(self):
+  def test_a_complete_hugging_face_model_answers(self):
     directory = self._hugging_face(block_emb=self.rows)
     texts = np.empty(len(_TEXTS), object)
     texts[:] = [text.encode() for text in _TEXTS]
@@ -140,13 +140,13 @@ class ModelWritingTest(parameterized.TestCase):
     found = hugging_face_model.load(directory, imported.Given(self.vocab_file))
     self.assertIn('block_emb', found.report.used)
     self.assertEqual(found.finetuning.num_read, 2)
-    self.assertNotEmpty(found.notes)  # Embed_doc is not there.
+    self.assertNotEmpty(found.notes)  # Embed_doc is missing.
     corpus_dir = self._path('corpus')
     model_writing.write(found, self.output_dir, corpus_dir)
     loaded = loading.load(self.output_dir, corpus_dir)
     self.assertEqual(loaded.table.texts(range(6)), _TEXTS)
 
-  def test_the_embedder_of_the_blocks_may_be_given_besides(self):
+  def test_a_separate_embedder_of_blocks_is_used(self):
     both = ','.join(
       [
         self._hugging_face(block_emb=self.rows),

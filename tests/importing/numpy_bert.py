@@ -1,4 +1,4 @@
-"""BERT in NumPy under Hugging Face's names: the exact twin of the importer."""
+"""BERT in NumPy with Hugging Face's names, to compare imported models with."""
 
 import math
 

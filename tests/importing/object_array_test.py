@@ -14,7 +14,7 @@ _HEADER = (
   b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, "
   b"'shape': (1,), }"
 ).ljust(127) + b'\n'
-# os.system('touch FILE'), and the same through the array's own functions.
+# A pickle that calls os.system('touch FILE'), and one that makes an array.
 _CALL = b'\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x04%s\x85R.'
 _RECONSTRUCT = (
   b'\x80\x04cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85'
@@ -42,15 +42,15 @@ class ObjectArrayTest(parameterized.TestCase):
       list(object_array.read_texts(self.path))
 
   @parameterized.parameters(1, 2, 999, 1000, 1001, 2500)
-  def test_reads_what_numpy_writes(self, count):
-    # A text above 255 bytes, one above 64 KiB, and an empty one.
+  def test_reads_files_of_numpy(self, count):
+    # Texts of more than 255 bytes, more than 64 KiB, and 0 bytes.
     texts = [(b'%d ' % i) * (i % 200) for i in range(count)]
     texts[-1] = b'x' * 70_000
     np.save(self.path, _array(texts), allow_pickle=True)
     self.assertEqual(list(object_array.read_texts(self.path)), texts)
 
-  def test_a_text_that_is_there_twice_is_read_twice(self):
-    text = b'the same object'  # Which NumPy writes once, and refers to.
+  def test_a_repeated_text_is_read_twice(self):
+    text = b'the same object'  # NumPy writes the object once.
     texts = [text, b'another', text, text]
     np.save(self.path, _array(texts), allow_pickle=True)
     self.assertEqual(list(object_array.read_texts(self.path)), texts)
@@ -84,7 +84,7 @@ class ObjectArrayTest(parameterized.TestCase):
     ('a_far_note', b'\x80\x02K\x01r\xff\xff\xff\xff.', 'skips others'),
     ('a_huge_text', b'\x80\x04\x8e' + b'\xff' * 7 + b'\x7f', 'array of texts'),
   )
-  def test_anything_else_is_refused_and_nothing_runs(self, program, message):
+  def test_other_content_is_refused_and_never_run(self, program, message):
     self._write(_HEADER + program)
     reached = []
     own = {name: getattr(builtins, name) for name in ('eval', 'exec')}
@@ -97,7 +97,7 @@ class ObjectArrayTest(parameterized.TestCase):
       self._assert_refused(message)
     self.assertEmpty(reached)
 
-  def test_objects_that_are_no_texts_are_refused(self):
+  def test_objects_other_than_texts_are_refused(self):
     np.save(self.path, _array([b'a', 'b']), allow_pickle=True)
     self._assert_refused('the instruction')
 

@@ -53,7 +53,7 @@ class SafetensorsFilesTest(parameterized.TestCase):
     _file({'a': _entry(), 'b': _entry()}, bytes(8)),
     _file({'a': _entry(), 'b': _entry(offsets=(4, 12))}, bytes(12)),
   )
-  def test_refuses_headers_that_do_not_fit_the_file(self, data):
+  def test_refuses_headers_that_contradict_the_file(self, data):
     self._write(data)
     with self.assertRaisesRegex(errors.UserError, 'whole safetensors file'):
       self._open()
@@ -76,14 +76,14 @@ class SafetensorsFilesTest(parameterized.TestCase):
       np.testing.assert_array_equal(array, values, name)
       self.assertEqual(array.dtype, np.float32)
 
-  def test_reads_only_what_it_is_asked_for(self):
+  def test_reads_only_requested_tensors(self):
     self._write(_file({'a': _entry('I64', (1,))}, bytes(8)))
     tensors = self._open()
     self.assertEqual(tensors.shape('a'), (1,))
     with self.assertRaisesRegex(errors.UserError, 'a of I64'):
       tensors['a']
 
-  def test_a_name_of_the_metadata_is_another_name_of_a_tensor(self):
+  def test_metadata_gives_second_names(self):
     weights.write_arrays(
       {'a': np.ones(2, np.float32)}, self.path, {'b': 'a', 'c': 'x'}
     )
@@ -98,7 +98,7 @@ class SafetensorsFilesTest(parameterized.TestCase):
     ('{"weight_map": {"a": "x.safetensors"}}', 'no .*x.safetensors'),
     ('{"weight_map": {}}', 'All parts'),
   )
-  def test_refuses_an_index_of_other_form(self, text, found):
+  def test_refuses_a_malformed_index(self, text, found):
     self._write(text.encode(), 'model.safetensors.index.json')
     with self.assertRaisesRegex(errors.UserError, found):
       self._open()
@@ -127,7 +127,7 @@ class SafetensorsFilesTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'must be a matrix'):
       tensors.rows('b')
 
-  def test_a_file_of_an_object_store_is_copied_first(self):
+  def test_remote_files_are_copied_first(self):
     values = np.ones([2, 3], np.float32)
     weights.write_arrays({'a': values}, self.path)
     path = f'file://{self.directory}'
@@ -135,7 +135,7 @@ class SafetensorsFilesTest(parameterized.TestCase):
       safetensors_files.Tensors(path).rows('a')[0:2], values
     )
 
-  def test_a_pipe_is_refused_and_not_waited_for(self):
+  def test_a_pipe_is_refused_without_waiting(self):
     os.mkfifo(self.path)
     with self.assertRaisesRegex(errors.UserError, 'Found a FIFO'):
       self._open()

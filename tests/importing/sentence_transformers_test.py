@@ -1,6 +1,6 @@
 """Tests for realm_tf.importing.{sentence_transformers,sentence_settings}.
 
-The prompts and lengths are `text_lengths`'.
+`text_lengths` makes the prompts and lengths.
 """
 
 import json
@@ -104,7 +104,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, found):
       self._embedder()
 
-  def test_modules_decide_and_not_directories(self):
+  def test_modules_json_decides_not_the_directories(self):
     self._write(
       'modules.json',
       [
@@ -132,12 +132,12 @@ class SentenceTransformersTest(parameterized.TestCase):
       self._embedder()
 
   @parameterized.parameters('{}', '3', '[3]', '[{"type": 3}]', 'x', '')
-  def test_refuses_a_list_that_is_none(self, text):
+  def test_refuses_a_malformed_list(self, text):
     self._write('modules.json', text)
     with self.assertRaisesRegex(errors.UserError, 'modules.json'):
       self._embedder()
 
-  def test_the_old_layout_has_the_encoder_below(self):
+  def test_the_old_layout_has_an_encoder_directory(self):
     for name in ('config.json', 'model.safetensors', 'vocab.txt'):
       os.rename(self._path(name), self._path(f'0_Transformer/{name}'))
     self._modules('Transformer', 'Pooling', Transformer='0_Transformer')
@@ -146,7 +146,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     self.assertNotEmpty(found.arrays)
 
   @parameterized.parameters(True, False)
-  def test_dense_is_the_projection(self, has_bias):
+  def test_dense_becomes_the_projection(self, has_bias):
     self._modules('Transformer', 'Pooling', 'Dense')
     self._write('2_Dense/config.json', _DENSE)
     kernel = np.arange(18, dtype=np.float32).reshape(3, 6)
@@ -188,7 +188,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     ({'query': 'a ', 'other': 'c '}, 'other', 'a', 'c'),
     ({'other': 'c '}, None, '', ''),
   )
-  def test_prompts_are_wordpieces_of_the_config(self, texts, name, *expected):
+  def test_prompts_become_wordpieces_of_config(self, texts, name, *expected):
     self._write(_SETTINGS, {'prompts': texts, 'default_prompt_name': name})
     embedder = self._config().model.embedder
     pieces = tiny.TOKENIZER.vocabulary
@@ -230,7 +230,7 @@ class SentenceTransformersTest(parameterized.TestCase):
   @parameterized.parameters(
     ('cosine', True, 20.0), ('dot', False, 1.0), (None, False, 1.0)
   )
-  def test_similarity_decides_where_nothing_normalizes(
+  def test_similarity_decides_without_a_normalize_module(
     self, name, normalize, scale
   ):
     self._modules('Transformer', 'Pooling')
@@ -249,7 +249,7 @@ class SentenceTransformersTest(parameterized.TestCase):
     (None, 10**30, 40),
     (None, 1e30, 40),
   )
-  def test_lengths_end_where_the_library_cuts(self, own, tokenizers, longest):
+  def test_lengths_respect_the_librarys_limits(self, own, tokenizers, longest):
     self._write('sentence_bert_config.json', {'max_seq_length': own})
     self._write('tokenizer_config.json', {'model_max_length': tokenizers})
     self._write(_SETTINGS, {'prompts': {'query': 'a ', 'document': 'a b '}})

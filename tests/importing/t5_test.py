@@ -77,7 +77,7 @@ _THEIR_NAMES = _their_names()
 
 
 class ImportTest(tf.test.TestCase, parameterized.TestCase):
-  """Directories that the test writes itself."""
+  """Tests on directories that they write."""
 
   def setUp(self):
     super().setUp()
@@ -116,7 +116,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     for name, value in expected.items():
       self.assertAllEqual(loaded[name], value, name)
 
-  def test_a_weight_that_is_not_there_or_too_much_is_a_mistake(self):
+  def test_missing_and_extra_weights_are_mistakes(self):
     extra = {'lm_head.bias': np.zeros(7, np.float32)}
     self.arrays |= extra
     with self.assertRaisesRegex(errors.UserError, 'lm_head.bias'):
@@ -139,8 +139,8 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     model_writing.write(found, written)
     return written
 
-  def test_is_imported_trained_and_answers(self):
-    self._write_pieces('a', 'b', 'c')  # And <pad>, </s>, <unk>.
+  def test_an_imported_t5_is_trained_and_answers(self):
+    self._write_pieces('a', 'b', 'c')  # With <pad>, </s>, <unk>.
     imported = self._import()
     corpus_dir = tiny.write_corpus(self.directory)
     asked = [questions_lib.Question('a b', ('c',))]
@@ -159,9 +159,9 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     )
     (answer,) = closed_book.load(run_dir, corpus_dir).answer(['a b'])
     self.assertEqual(answer.prediction, 'c')
-    self.assertGreater(answer.probability, 0.5)  # Of 7 pieces, at random 1/49.
+    self.assertGreater(answer.probability, 0.5)  # 1/49 at random.
 
-  def test_has_the_weights_that_were_read(self):
+  def test_keeps_the_weights(self):
     self._write_pieces('a')
     arrays = model_files.open_model(self._import()).read_params()
     expected = weights.values(self.model.trainable_variables)
@@ -169,14 +169,14 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     for name, value in expected.items():
       self.assertAllEqual(arrays[name], value)
 
-  def test_needs_its_pieces(self):
+  def test_needs_a_fitting_sentencepiece_model(self):
     with self.assertRaisesRegex(errors.UserError, '--vocab_file'):
       self._import()
-    self._write_pieces('a', 'b', 'c', 'd', 'e')  # 8, and 7 embeddings.
+    self._write_pieces('a', 'b', 'c', 'd', 'e')  # 8 pieces, 7 embeddings.
     with self.assertRaisesRegex(errors.UserError, '8 pieces'):
       self._import()
 
-  def test_reads_no_sentences_of_other_wordpieces(self):
+  def test_refuses_sentences_of_other_wordpieces(self):
     self._write_pieces('a')
     corpus_dir = tiny.write_corpus(self.directory)
     inputs = runs.open_inputs(tiny.config(), corpus_dir)
@@ -201,7 +201,7 @@ class ImportTest(tf.test.TestCase, parameterized.TestCase):
     ({'d_model': 10**9}, 'seq2seq.hidden_size'),
     ({'num_layers': 10**9}, 'seq2seq.num_layers'),
   )
-  def test_another_model_is_a_mistake(self, changes, said):
+  def test_other_models_are_mistakes(self, changes, said):
     with self.assertRaisesRegex(errors.UserError, said):
       self._load(**changes)
 

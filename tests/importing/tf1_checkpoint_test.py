@@ -36,7 +36,7 @@ class Tf1CheckpointTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, message):
       tf1_checkpoint.load(source, given)
 
-  def test_encoder_computes_what_the_weights_mean(self):
+  def test_encoder_agrees_with_numpy(self):
     theirs, values = tf1_release.bert(self.rng)
     values |= tf1_release.masked_lm(self.rng)
     found = tf1_checkpoint.load(self._save('bert/model.ckpt', values), _GIVEN)
@@ -59,7 +59,7 @@ class Tf1CheckpointTest(parameterized.TestCase):
     np.testing.assert_allclose(outputs['pooled_output'], pooled, atol=2e-5)
 
   @parameterized.parameters(*tf1_release.EMBEDDERS)
-  def test_every_prefix_of_the_embedder_is_known(self, kind):
+  def test_all_prefixes_of_the_embedder_are_known(self, kind):
     values = tf1_release.embedder(self.rng, kind)
     found = tf1_checkpoint.load(self._save('m/variables', values), _GIVEN)
     self.assertEmpty(found.report.left_over)
@@ -76,7 +76,7 @@ class Tf1CheckpointTest(parameterized.TestCase):
     model = realm_model.RealmModel(found.model, [realm_model.EMBEDDER])
     self.assertEmpty(model.load(found.arrays).missing)
 
-  def test_a_qa_model_has_a_tower_of_its_own_for_queries(self):
+  def test_a_qa_model_has_a_separate_tower_for_queries(self):
     tuned = tf1_release.embedder(self.rng, 'fine_tuned')
     frozen = tf1_release.embedder(self.rng)
     source = ','.join(
@@ -98,7 +98,7 @@ class Tf1CheckpointTest(parameterized.TestCase):
       )
     self.assertFalse(found.model.embedder.shared_towers)
     self.assertEqual(found.model.span_hidden_size, tf1_release.SPAN)
-    self.assertEmpty(found.report.left_over)  # Slots count as training's own.
+    self.assertEmpty(found.report.left_over)  # Optimizer slots are ignored.
     model = realm_model.RealmModel(
       found.model, [realm_model.EMBEDDER, realm_model.SPAN]
     )
@@ -136,11 +136,11 @@ class Tf1CheckpointTest(parameterized.TestCase):
     self.assertEndsWith(found.blocks_file, 'blocks.tfr')
     self.assertEndsWith(found.vocab_file, 'assets/vocab.txt')
 
-  def test_heads_are_64_wide_unless_told(self):
+  def test_heads_are_64_wide_by_default(self):
     source = self._save('m/model', tf1_release.embedder(self.rng))
     self._assert_refused(source, 'Give --num_heads', imported.NOTHING)
 
-  def test_refuses_what_is_not_there(self):
+  def test_refuses_missing_files(self):
     self._assert_refused(self.directory + '/none', r'none\.index')
     self._assert_refused(self.directory, r'no file \*\.index')
     self._assert_refused(
@@ -151,7 +151,7 @@ class Tf1CheckpointTest(parameterized.TestCase):
     ('layer', 'module/module/module/bert/encoder/layer_0/output/dense/kernel'),
     ('head', 'module/module/LayerNorm/gamma'),
   )
-  def test_refuses_what_is_not_whole(self, name):
+  def test_refuses_incomplete_encoders(self, name):
     values = tf1_release.embedder(self.rng)
     del values[name]
     self._assert_refused(self._save('m/model', values), 'It lacks 1 values')
@@ -182,7 +182,7 @@ class Tf1CheckpointTest(parameterized.TestCase):
 
 
 class Tf1NamesTest(absltest.TestCase):
-  def test_a_prefix_is_no_part_of_a_name(self):
+  def test_a_prefix_is_not_matched_inside_a_name(self):
     found = tf1_names.recognize(
       [
         'module_1/dense/kernel',

@@ -17,7 +17,7 @@ CONFIG = {
   'max_position_embeddings': 32,
   'hidden_act': 'gelu_new',
 }
-# Prefixes of (the projection, its LayerNorm, BERT), by where they are found.
+# File of the release -> prefixes of (the projection, its LayerNorm, BERT).
 EMBEDDERS = {
   'hub_module': ('module/module/', 'LayerNorm', 'module/module/module/'),
   'fine_tuned': (
@@ -30,7 +30,7 @@ EMBEDDERS = {
 
 
 def save(prefix: str, values: dict[str, np.ndarray]) -> str:
-  """Writes a checkpoint as TF1's Saver does; returns its prefix."""
+  """Writes a checkpoint in the format of TF1's Saver; returns its prefix."""
   os.makedirs(os.path.dirname(prefix), exist_ok=True)
   names = sorted(values)
   tf.raw_ops.SaveV2(
@@ -62,7 +62,7 @@ def named(theirs, below: str, prefix: str) -> dict[str, np.ndarray]:
 
 
 def embedder(rng, kind: str = 'hub_module') -> dict[str, np.ndarray]:
-  """Returns an embedder's variables; see `EMBEDDERS`."""
+  """Returns an embedder's variables, with prefixes of `EMBEDDERS`."""
   head, norm, below = EMBEDDERS[kind]
   return {
     f'{head}dense/kernel': _normal(rng, HIDDEN, WIDTH),
@@ -86,7 +86,7 @@ def masked_lm(rng) -> dict[str, np.ndarray]:
 
 
 def qa_reader(rng) -> dict[str, np.ndarray]:
-  """Returns a QA reader, and what only its training needed."""
+  """Returns a QA reader with optimizer slots."""
   values = {
     'reader/dense/kernel': _normal(rng, HIDDEN, 2 * SPAN),
     'reader/dense/bias': _normal(rng, 2 * SPAN),
@@ -105,7 +105,7 @@ def qa_reader(rng) -> dict[str, np.ndarray]:
 
 
 def write_blocks(path: str, texts: list[str]) -> str:
-  """Writes texts as the release's blocks.tfr; returns `path`."""
+  """Writes texts in the format of the release's blocks.tfr; returns `path`."""
   with tf.io.TFRecordWriter(path) as writer:
     for text in texts:
       writer.write(text.encode())

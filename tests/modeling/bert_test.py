@@ -23,7 +23,7 @@ class BertTest(tf.test.TestCase, parameterized.TestCase):
     tf.random.set_seed(0)
     self.encoder = bert.build_encoder(_CONFIG)
 
-  def test_weights_exist_at_once(self):
+  def test_building_creates_all_weights(self):
     # Word, position, type: (20 + 12 + 2) * 8 and a LayerNorm of 16: 288. The
     # layer: 4 * (8 * 8 + 8) + 2 * 16 + (8 * 16 + 16) + (16 * 8 + 8) = 600. The
     # pooler has 8 * 8 + 8 = 72.
@@ -44,7 +44,7 @@ class BertTest(tf.test.TestCase, parameterized.TestCase):
     states = self.encoder(tiny.tokens([[2, 7, 8, 3], [2, 8, 7, 3]]))
     self.assertNotAllClose(*states['pooled_output'])
 
-  def test_cls_only_is_the_same_cls(self):
+  def test_cls_only_gives_the_same_cls(self):
     whole, short = (
       bert.build_encoder(_CONFIG, cls_only=cls_only)
       for cls_only in (False, True)

@@ -27,7 +27,7 @@ class Bfloat16HeadTest(tf.test.TestCase):
     logits = self.head(self.states, tf.constant([[0, 1, 2]] * 2))
     return -tf.nn.sparse_softmax_cross_entropy_with_logits(_GOLD, logits)
 
-  def test_log_probs_and_gradients_are_near_the_head_s(self):
+  def test_log_probs_and_gradients_are_near_the_float32_head(self):
     variables = [*self.head.trainable_variables, self.head.embedding_table]
     results = []
     for compute in (lambda: self.lean(self.states, _GOLD), self._exact):
@@ -42,10 +42,10 @@ class Bfloat16HeadTest(tf.test.TestCase):
       error = tf.linalg.norm(ours - exact) / tf.linalg.norm(exact)
       self.assertLess(float(error), 0.03)
 
-  def test_a_hopeless_token_has_a_finite_log_prob(self):
+  def test_an_impossible_token_has_a_finite_log_prob(self):
     self.head.bias.assign(tf.one_hot(5, 20) * 1000.0)
     log_probs = self.lean(self.states, _GOLD)
-    # All tokens but 5 have the probability e^-1000, less or more a few.
+    # All tokens but 5 have a probability near e^-1000.
     self.assertAllClose(log_probs, tf.fill([2, 3], -1000.0), atol=20)
 
 

@@ -41,7 +41,7 @@ class ConfigSizesTest(parameterized.TestCase):
       for name, array in weights.values(model.variables).items()
     }
 
-  def test_the_weights_fit_their_own_config(self):
+  def test_weights_fit_their_own_config(self):
     config_sizes.check(_CONFIG, self.shapes, 'params')
     config_sizes.check(_with('reader_bert.num_layers', 9), {}, 'params')
 
@@ -70,11 +70,11 @@ class ConfigSizesTest(parameterized.TestCase):
     ('seq2seq.intermediate_size', 10**9),
     ('seq2seq.num_buckets', 10**9),
   )
-  def test_another_size_is_named(self, path, value):
+  def test_a_wrong_size_is_named(self, path, value):
     with self.assertRaisesRegex(errors.UserError, f'`model.{path}` .*{value}'):
       config_sizes.check(_with(path, value), self.shapes, 'params')
 
-  def test_shapes_come_from_the_header(self):
+  def test_shapes_are_read_from_the_header(self):
     path = os.path.join(self.create_tempdir().full_path, 'x')
     weights.write(self.variables, path)
     shapes = weights.read_shapes(path)

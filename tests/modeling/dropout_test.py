@@ -7,11 +7,11 @@ import tf_keras
 from realm_tf.modeling import dropout
 
 _SEED = tf.constant([3, -4])
-_SIZE = 256  # Two random masks are the same by chance once in 2^256 times.
+_SIZE = 256  # Two random masks are equal with probability 2^-256.
 
 
 class DropoutTest(tf.test.TestCase):
-  def test_drops_that_share_and_scales_the_others(self):
+  def test_drops_the_given_share_and_scales_the_rest(self):
     dropped = dropout.drop(tf.ones([500, 400]), 0.25, _SEED).numpy()
     self.assertAllClose(np.unique(dropped), [0.0, 4 / 3])
     # 200,000 draws: the share's standard deviation is 0.001.
@@ -24,21 +24,21 @@ class DropoutTest(tf.test.TestCase):
       dropout.drop(tf.ones(shape), 0.5, tf.constant(seed)).numpy() - 1
       for seed in ([3, -3], [4, -4], [0, 0])
     ]
-    # Also the same mask, shifted: neighbouring seeds begin near each other.
+    # Neighbouring seeds must not give the same mask, shifted.
     others += [np.roll(first, by) for by in (1, 2, 64, 192, 1024)]
     others += [np.roll(other, by) for other in others[:3] for by in (1, -1)]
     for other in others:
-      # Of +-1: standard deviation 1 / 256.
+      # A mean of +-1 with standard deviation 1 / 256.
       self.assertAllClose(np.mean(first * other), 0.0, atol=5 / 256)
 
-  def test_a_seed_is_a_mask_compiled_or_not(self):
+  def test_compiled_masks_equal_uncompiled_masks(self):
     values = tf.random.normal([7, 33])
     compiled = tf.function(dropout.drop, jit_compile=True)
     self.assertAllClose(
       dropout.drop(values, 0.3, _SEED), compiled(values, 0.3, _SEED)
     )
 
-  def test_gradient_has_the_mask_of_the_values(self):
+  def test_gradient_has_the_same_mask_as_the_values(self):
     values = tf.ones([100])
     with tf.GradientTape() as tape:
       tape.watch(values)
@@ -49,7 +49,7 @@ class DropoutTest(tf.test.TestCase):
     values = tf.random.normal([5])
     self.assertAllEqual(dropout.drop(values, 0.0, _SEED), values)
 
-  def test_seeds_come_from_the_innermost_source_that_has_one(self):
+  def test_seeds_come_from_the_innermost_source_with_a_seed(self):
     with dropout.seeds_from(lambda: _SEED):
       self.assertAllEqual(dropout.draw_seed(), _SEED)
       with dropout.seeds_from(lambda: None):
@@ -59,13 +59,13 @@ class DropoutTest(tf.test.TestCase):
 
 
 class _Model(tf.Module):
-  """Two dropout layers, one of them within another layer."""
+  """Two dropout layers, one of them inside another layer."""
 
   def __init__(self):
     super().__init__()
     self.first = tf_keras.layers.Dropout(0.5)
     self.second = tf_keras.Sequential([tf_keras.layers.Dropout(0.5)])
-    self()  # Builds it, which is a call of its layer as well.
+    self()  # Building the Sequential calls its layer once.
 
   def __call__(self):
     ones = tf.ones([_SIZE])
@@ -85,11 +85,11 @@ class StepDropoutTest(tf.test.TestCase):
       return self.model().numpy()
 
   def _assert_differ(self, *masks):
-    """Fails unless each row of each differs from all others."""
+    """Asserts that all rows of all masks differ."""
     rows = np.concatenate(masks)
     self.assertLen(np.unique(rows, axis=0), len(rows))
 
-  def test_follows_from_seed_step_part_and_order(self):
+  def test_masks_depend_on_seed_step_part_and_order(self):
     masks = self._masks(7)
     self.assertAllEqual(self._masks(7), masks)
     self.assertAllEqual(self._masks(7, 0), masks)
@@ -98,22 +98,22 @@ class StepDropoutTest(tf.test.TestCase):
       of_other_seed = self.model()
     self._assert_differ(masks, self._masks(8), self._masks(7, 1), of_other_seed)
 
-  def test_another_process_has_the_same(self):
+  def test_another_process_has_the_same_masks(self):
     again = _Model()
     with dropout.StepDropout(again, seed=1).at(tf.constant(7)):
       self.assertAllEqual(again(), self._masks(7))
 
-  def test_keeps_half_and_doubles_it(self):
+  def test_keeps_and_doubles_half_of_the_values(self):
     masks = np.concatenate([self._masks(step) for step in range(8)])
     self.assertEqual(set(np.unique(masks)), {0.0, 2.0})
-    # Of 4,096; the standard deviation of their mean is 1 / 64.
+    # The mean of 4,096 values has the standard deviation 1 / 64.
     self.assertAllClose(masks.mean(), 1.0, atol=0.1)
 
-  def test_outside_it_layers_draw_as_before(self):
+  def test_outside_at_keras_draws_the_masks(self):
     self._assert_differ(self.model(), self.model(), self._masks(7))
     self.assertIsNone(self.dropout.next_seed())
 
-  def test_what_is_around_a_part_goes_on_behind_it(self):
+  def test_calls_after_a_nested_part_continue(self):
     with self.dropout.at(tf.constant(7)):
       ones = tf.ones([_SIZE])
       first = self.model.first(ones, training=True)
@@ -121,7 +121,7 @@ class StepDropoutTest(tf.test.TestCase):
       second = self.model.second(ones, training=True)
     self.assertAllEqual(self._masks(7), [first, second])
 
-  def test_a_compiled_loop_counts_parts_as_python_does(self):
+  def test_parts_in_a_compiled_loop_equal_parts_in_python(self):
     def masks_of(part):
       with self.dropout.at(tf.constant(7), part):
         return self.model()
@@ -132,7 +132,7 @@ class StepDropoutTest(tf.test.TestCase):
 
     self.assertAllEqual(loop(), [self._masks(7, part) for part in range(3)])
 
-  def test_two_passes_under_xla_have_the_same(self):
+  def test_two_passes_under_xla_have_the_same_masks(self):
     def masks_of(part):
       with self.dropout.at(tf.constant(7), part):
         return self.model()

@@ -45,7 +45,7 @@ class ClsHeadTest(tf.test.TestCase):
     embeddings = self.layer(_tokens([[[0, 1], [1, 1], [2, 1]]]))
     self.assertAllClose(embeddings, [[[9.0, 8.0], [3.0, 4.0], [7.0, 6.0]]])
 
-  def test_normalizes_if_asked(self):
+  def test_normalizes_if_configured(self):
     layer = _embedder(head='cls', normalize=True)
     layer.projection.set_weights([_KERNEL])
     # (3, 4) has length 5, (9, 8) has length sqrt(145) = 12.0416.
@@ -80,7 +80,7 @@ class PooledHeadTest(tf.test.TestCase):
       self.layer(_tokens([[1, 2], [2, 1]])), [[10.0, -9.0], [-10.0, 11.0]]
     )
 
-  def test_epsilon_is_the_configs(self):
+  def test_epsilon_comes_from_the_config(self):
     layer = _embedder(head='pooled', layer_norm_epsilon=3.0)
     # Token 1 gives -(3, 4), of variance 1/4, which becomes 3.25.
     layer.projection.set_weights([_KERNEL, np.zeros(2)])
@@ -89,13 +89,13 @@ class PooledHeadTest(tf.test.TestCase):
       np.abs(layer(_tokens([[1]]))), [[half, half]], atol=1e-6
     )
 
-  def test_epsilon_is_the_releases_by_default(self):
+  def test_default_epsilon_is_the_releases(self):
     self.assertEqual(_embedder(head='pooled').layer_norm.epsilon, 1e-3)
 
-  def test_dropout_in_training_only(self):
+  def test_drops_only_in_training(self):
     tokens = _tokens([[1, 2]] * 100)
     dropped = self.layer(tokens, training=True).numpy()
-    # Half of the values; the others are doubled.
+    # Half of the values are dropped; the others are doubled.
     self.assertEqual(set(np.unique(dropped[:, 0]).round()), {-20.0, 0.0})
     self.assertAllClose(self.layer(tokens)[:, 0], np.full([100], -10.0))
 
@@ -109,7 +109,7 @@ class MeanHeadTest(tf.test.TestCase):
       [[0.0, 1 / 3, 2 / 3], [0.0, 1.0, 0.0]],
     )
 
-  def test_nothing_but_padding_is_zero(self):
+  def test_a_row_of_padding_is_zero(self):
     layer = _embedder(head='mean')
     self.assertAllClose(layer(_tokens([[0, 0]], [[0, 0]])), [[0.0, 0.0, 0.0]])
 
@@ -125,12 +125,12 @@ class HeadsFromElsewhereTest(tf.test.TestCase):
       [[1.0, 1.0, 1.0], [0.0, 1.0, 0.0]],
     )
 
-  def test_first_is_the_state_of_cls(self):
+  def test_first_is_the_cls_state(self):
     layer = _embedder(head='first')
     self.assertAllClose(layer(_tokens([[2, 1]])), [[0.0, 0.0, 1.0]])
     self.assertEmpty(layer.variables)
 
-  def test_dense_stands_behind_the_pooling(self):
+  def test_dense_follows_the_pooling(self):
     layer = _embedder(head='mean', dense='tanh')
     layer.projection.set_weights([_KERNEL / 10, np.array([0.0, 0.1])])
     # The mean of tokens 1 and 2 gives ((3 + 7) / 20, (4 + 6) / 20).

@@ -23,7 +23,7 @@ _SENTENCE = [2, 17, _MASK, 3, 101, 250, 33, 3]
 
 
 def _mean_rank(config, seed):
-  """Returns the mean rank of _SENTENCE's wordpieces where one is masked."""
+  """Returns the mean rank of _SENTENCE's wordpieces, each masked in turn."""
   tf_keras.utils.set_random_seed(seed)  # Keras draws from Python's random.
   encoder = bert.build_encoder(config)
   head = bert.build_masked_lm_head(encoder, config)
@@ -41,13 +41,13 @@ def _mean_rank(config, seed):
 
 
 class MimeticInitializationTest(tf.test.TestCase):
-  def test_tokens_of_the_block_are_likelier_than_others_before_training(self):
+  def test_untrained_heads_prefer_tokens_of_the_block(self):
     normal = dataclasses.replace(_CONFIG, initializer='truncated_normal')
     mimetic_rank, normal_rank = (
       np.mean([_mean_rank(config, seed) for seed in range(5)])
       for config in (_CONFIG, normal)
     )
-    self.assertLess(mimetic_rank, 75)  # Of 300; 150 by chance.
+    self.assertLess(mimetic_rank, 75)  # 150 of 300 by chance.
     self.assertLess(mimetic_rank, 0.6 * normal_rank)
 
   def test_products_of_attention_are_near_the_identity(self):

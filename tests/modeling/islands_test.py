@@ -1,4 +1,4 @@
-"""Tests for realm_tf.modeling.islands: each beside its formula in float32."""
+"""Tests for realm_tf.modeling.islands, compared with formulas in float32."""
 
 from absl.testing import parameterized
 import tensorflow as tf
@@ -17,7 +17,7 @@ def _random(*shape):
 
 
 def _half(*shape):
-  """Returns random bfloat16, which float32 has, too."""
+  """Returns random float32 values that bfloat16 can represent."""
   return tf.cast(_random(*shape), tf.bfloat16)
 
 
@@ -39,8 +39,8 @@ class IslandsTest(tf.test.TestCase, parameterized.TestCase):
   def _assert_near(self, function, formula, *inputs):
     """Compares outputs, and gradients for the inputs, within bfloat16.
 
-    A processor with AVX2 alone adds up products less exactly: where the formula
-    in bfloat16 is off by 0.01, so may ours be, by 0.02 at most.
+    A processor with only AVX2 adds products less exactly. Where the formula in
+    bfloat16 is off by 0.01, ours may be off by at most 0.02.
     """
     results = []
     for compute, cast in (

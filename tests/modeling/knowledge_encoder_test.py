@@ -27,7 +27,7 @@ class _TransitionHead(tf_keras.layers.Layer):
   ).astype(np.float32)
 
   def call(self, states, positions):
-    # 5 more everywhere: without normalization, log p would be wrong.
+    # A constant of 5 is added: without normalization, log p would be wrong.
     return 5 + tf.gather(states, positions, batch_dims=1) @ self._LOGITS
 
 
@@ -48,7 +48,7 @@ class HandComputedTest(tf.test.TestCase):
       tf.exp(actual), [[[1 / 2, 1 / 4], [1 / 2, 1 / 8], [1 / 8, 3 / 8]]]
     )
 
-  def test_lean_stand_ins_train_and_do_nothing_else(self):
+  def test_lean_replacements_are_used_only_in_training(self):
     lean = lambda tokens, positions, training: {
       'sequence_output': tf.one_hot(
         tf.gather(tokens['input_word_ids'], positions, batch_dims=1), 4
@@ -58,7 +58,7 @@ class HandComputedTest(tf.test.TestCase):
       one_hot_encoder.OneHotEncoder(4),
       _TransitionHead(),
       lean,
-      # p = 1/10 of the gold token's number, times that of the states.
+      # p = gold token's number * state's number / 10.
       lambda states, gold: tf.math.log(
         tf.cast(gold * tf.argmax(states, -1, tf.int32), tf.float32) / 10
       ),
@@ -109,7 +109,7 @@ class KnowledgeEncoderTest(tf.test.TestCase):
     )
     self.assertAllClose(total, tf.ones([2, 3, 2]))
 
-  def test_log_probs_are_those_of_the_logits(self):
+  def test_log_probs_follow_from_the_logits(self):
     logits = self.layer.logits(tiny.tokens(self.ids), self.positions)
     expected = tf.nn.log_softmax(logits)[1, 2, 0, 8]  # Gold of query 1.
     actual = self.layer(tiny.tokens(self.ids), self.positions, self.gold)

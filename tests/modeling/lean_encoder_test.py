@@ -41,7 +41,7 @@ def _encoder(config=_CONFIG):
 
 
 def _gradients(function, variables):
-  """Returns an odd loss of a function's outputs, and its dense gradients."""
+  """Returns a sum of sines of a function's outputs, and its dense gradients."""
   with tf.GradientTape() as tape:
     loss = tf.add_n([tf.reduce_sum(tf.sin(y)) for y in function()])
   gradients = tape.gradient(loss, variables)
@@ -51,7 +51,7 @@ def _gradients(function, variables):
 class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
   def _assert_same_gradients(self, actual, expected):
     for one, other in zip(actual, expected, strict=True):
-      # The keys' biases have none: a softmax does not see them.
+      # Biases of keys have zero gradients: softmax is invariant to them.
       limit = 1e-5 * max(1.0, float(tf.reduce_max(tf.abs(other))))
       self.assertAllClose(one, other, rtol=0, atol=limit)
 
@@ -80,7 +80,7 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.product(
     compiled=(False, True), some=(False, True), recompute=(False, True)
   )
-  def test_gradients_agree_with_the_encoder_s(self, compiled, some, recompute):
+  def test_gradients_agree_with_the_encoder(self, compiled, some, recompute):
     encoder = _encoder()
     lean = lean_encoder.LeanEncoder(encoder, _CONFIG, recompute=recompute)
 
@@ -135,9 +135,7 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
     ('bfloat16', 'TPU', False, False),
     ('bfloat16', 'CPU', False, True),
   )
-  def test_only_a_cpu_does_bfloat16_without_xla(
-    self, dtype, device, xla, islands
-  ):
+  def test_only_cpus_do_bfloat16_without_xla(self, dtype, device, xla, islands):
     with mock.patch.object(
       tf.config,
       'list_physical_devices',
@@ -147,7 +145,7 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
       self.assertEqual(lean_encoder.prefers_islands(dtype), islands)
 
   @parameterized.parameters(False, True)
-  def test_bfloat16_is_near_and_comes_out_as_float32(self, islands):
+  def test_bfloat16_is_near_and_returns_float32(self, islands):
     encoder = _encoder()
     exact = encoder(_TOKENS)['sequence_output']
     encode = lean_encoder.LeanEncoder(
@@ -155,7 +153,7 @@ class LeanEncoderTest(tf.test.TestCase, parameterized.TestCase):
     )
     actual = encode(_TOKENS)['sequence_output']
     self.assertEqual(actual.dtype, tf.float32)
-    # 8 bits of mantissa: each value is rounded by up to 0.4 % a matmul.
+    # With 8 bits of mantissa, each matmul rounds values by up to 0.4 %.
     error = tf.reduce_mean(tf.abs(actual - exact)) / tf.math.reduce_std(exact)
     self.assertBetween(float(error), 1e-4, 0.05)
 
@@ -196,8 +194,8 @@ class TrainingTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(self._states(config, training=False)[0], exact)
     self.assertNotAllClose(self._states(config)[0], exact)
 
-  def test_mean_over_many_masks_is_the_exact_one(self):
-    # One layer, and no activation behind dropout but the last layer norm.
+  def test_mean_over_many_masks_is_the_exact_output(self):
+    # One layer, with only the last layer norm after dropout.
     config = dataclasses.replace(
       _CONFIG, num_layers=1, dropout_rate=0.02, attention_dropout_rate=0.02
     )
@@ -209,7 +207,7 @@ class TrainingTest(tf.test.TestCase, parameterized.TestCase):
     self.assertLess(np.abs(mean - exact).mean(), 0.05 * np.std(exact))
 
   @parameterized.product(some=(False, True), recompute=(False, True))
-  def test_bfloat16_has_the_masks_of_float32(self, some, recompute):
+  def test_bfloat16_has_the_same_masks_as_float32(self, some, recompute):
     norm = lambda tensors: float(tf.linalg.global_norm(tensors))
 
     def error(training):
@@ -219,7 +217,7 @@ class TrainingTest(tf.test.TestCase, parameterized.TestCase):
         exact
       )
 
-    # AVX2 alone adds up products less exactly: 0.03 without masks, 0.24 with.
+    # Processors with only AVX2 add less exactly: 0.03 without masks, 0.24 with.
     most = 0.2 if error(training=False) < 0.025 else 0.3
     self.assertLess(error(training=True), most)  # Other masks: above 1.
 

@@ -1,14 +1,14 @@
-"""Stands in for BERT where a test computes by hand."""
+"""A replacement of BERT for computation by hand."""
 
 import tensorflow as tf
 import tf_keras
 
 
 class OneHotEncoder(tf_keras.layers.Layer):
-  """Position i's output is the one-hot of token i; pooled is -1 times [CLS]'s.
+  """Outputs the one-hot of each token; the pooled output is minus [CLS]'s.
 
   Args:
-    vocab_size: V, which is the hidden size too.
+    vocab_size: V, also the hidden size.
   """
 
   def __init__(self, vocab_size: int):

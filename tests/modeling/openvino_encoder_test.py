@@ -13,7 +13,7 @@ from realm_tf.modeling import bert
 from realm_tf.modeling import openvino_encoder
 from tests import source_tree
 
-_LENGTHS = (11, 4, 1)  # Of three rows; the rest of each is padding.
+_LENGTHS = (11, 4, 1)  # Lengths of three rows without padding.
 
 
 def _config(**kwargs):
@@ -39,7 +39,7 @@ def _tokens():
   }
 
 
-# Compiles graphs, frees them in the order of their making, and gets a signal.
+# Compiles graphs, frees them in the same order, and gets a signal.
 _SIGNALLED = """
 import signal
 import numpy as np
@@ -62,7 +62,7 @@ for i in range(6):
 class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
   def _exact(self, config):
     encoder = bert.build_encoder(config)
-    for variable in encoder.variables:  # Biases and norms are 0 and 1 at first.
+    for variable in encoder.variables:  # Replaces biases of 0 and gains of 1.
       noise = tf.random.stateless_normal(variable.shape, seed=[1, 2])
       variable.assign_add(0.1 * noise)
     return encoder, encoder(_tokens())
@@ -82,7 +82,7 @@ class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
         atol=1e-5,
       )
 
-  def test_the_first_position_alone_is_the_same(self):
+  def test_the_first_position_is_the_same_alone(self):
     encoder, exact = self._exact(_config())
     actual = openvino_encoder.OpenvinoEncoder(
       encoder, _config(), cls_only=True
@@ -107,7 +107,7 @@ class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
     )
     self.assertAllGreater(cosine, 0.999)
 
-  def test_keeps_the_variables_of_its_construction(self):
+  def test_copies_the_variables(self):
     encoder, exact = self._exact(_config())
     kept = openvino_encoder.OpenvinoEncoder(encoder, _config())
     encoder.variables[0].assign_add(tf.ones_like(encoder.variables[0]))
@@ -115,10 +115,10 @@ class OpenvinoEncoderTest(tf.test.TestCase, parameterized.TestCase):
       kept(_tokens())['pooled_output'], exact['pooled_output'], atol=1e-5
     )
 
-  def test_a_signal_is_handled_after_graphs_were_freed(self):
+  def test_signals_work_after_graphs_are_freed(self):
     self.assertEqual(_printed_by(_SIGNALLED).split(), ['handled'] * 6)
 
-  def test_the_missing_extra_is_named(self):
+  def test_a_missing_openvino_is_named(self):
     said = _printed_by(
       'import sys; sys.modules["openvino"] = None\n'
       'from realm_tf import errors\n'

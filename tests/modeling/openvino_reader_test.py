@@ -1,4 +1,4 @@
-"""Tests for realm_tf.modeling.openvino_reader: spans' scores, by its twin."""
+"""Tests for realm_tf.modeling.openvino_reader against the exact reader."""
 
 from concurrent import futures
 
@@ -21,7 +21,7 @@ _CONFIG = config_lib.BertConfig(
   max_positions=32,
   initializer_range=0.3,
 )
-# Of four rows: wordpieces of the question, with specials, and of the body.
+# For each of four rows: wordpieces of [CLS] x [SEP], and of the body.
 _LENGTHS = ((3, 9), (5, 1), (2, 20), (4, 6))
 
 
@@ -46,11 +46,11 @@ class OpenvinoReaderTest(tf.test.TestCase):
     tokens = _tokens()
     pairs = {name: ids[:, None] for name, ids in tokens.items()}
     exact(pairs, 20)
-    for variable in exact.variables:  # Biases and norms are 0 and 1 at first.
+    for variable in exact.variables:  # Replaces biases of 0 and gains of 1.
       noise = tf.random.stateless_normal(variable.shape, seed=[1, 2])
       variable.assign_add(0.1 * noise)
     reader = openvino_reader.OpenvinoReader(exact, _CONFIG, 'float32')
-    for body_length in (20, 22):  # The longest body, and more than there is.
+    for body_length in (20, 22):  # The longest body, and a longer one.
       expected = exact(pairs, body_length)[:, 0].numpy()
       actual = reader(tokens, body_length)
       self.assertEqual(actual.dtype, np.float32)

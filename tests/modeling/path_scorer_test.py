@@ -23,7 +23,7 @@ class PathScorerTest(absltest.TestCase):
     self.blocks = rng.normal(size=[2, 3, 1 + 2, _SIZE]).astype(np.float32)
     self.exists = np.ones([2, 3, 3], bool)
     self.scorer = path_scorer.PathScorer(_SIZE)
-    self._score()  # Makes the variables.
+    self._score()  # Creates the variables.
 
   def _score(self):
     return self.scorer(
@@ -37,7 +37,7 @@ class PathScorerTest(absltest.TestCase):
     for variable in self.scorer.variables:
       variable.assign(rng.normal(size=variable.shape) / 2)
 
-  def test_a_new_scorer_goes_on_as_the_question_would(self):
+  def test_an_untrained_scorer_scores_by_the_question(self):
     query, blocks = self.queries[1], self.blocks[1]
     first = _log_softmax(blocks[:, 0] @ query)
     second = _log_softmax([0, *blocks[2, 1:] @ query])
@@ -45,7 +45,7 @@ class PathScorerTest(absltest.TestCase):
       self._score()[1, 2], first[2] + second, rtol=1e-5
     )
 
-  def test_a_step_is_its_formula(self):
+  def test_a_step_follows_the_formula(self):
     self._randomize()
     norm, hidden, change, end = (
       [
@@ -65,10 +65,10 @@ class PathScorerTest(absltest.TestCase):
     first = _log_softmax(blocks[:, 0] @ query)[1]
     np.testing.assert_allclose(self._score()[0, 1], first + second, rtol=1e-4)
 
-  def test_probabilities_of_paths_that_exist_add_up_to_one(self):
+  def test_probabilities_of_existing_paths_add_up_to_one(self):
     self._randomize()
     self.exists[0, 0, 1:] = False  # A seed without links.
-    self.exists[1, 2] = False  # No seed.
+    self.exists[1, 2] = False  # A missing seed.
     self.exists[1, 1, 2] = False
     paths = self._score()
     np.testing.assert_allclose(np.exp(paths).sum(axis=(1, 2)), 1, rtol=1e-5)

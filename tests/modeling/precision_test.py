@@ -9,17 +9,17 @@ import tensorflow as tf
 from realm_tf import config as config_lib
 from realm_tf.modeling import precision
 
-# tests/conftest.py replaces the module's name by a fixed answer.
+# The original function: tests/conftest.py replaces the module's.
 _FLAGS_LINE = 'processor : 0\nflags\t\t: fpu {} sse2\n'
 
 
 class PrecisionTest(parameterized.TestCase):
   @parameterized.parameters('float32', 'bfloat16')
-  def test_what_is_asked_for_stays(self, dtype):
+  def test_an_explicit_dtype_is_kept(self, dtype):
     self.assertEqual(precision.choose(dtype), dtype)
 
   @parameterized.parameters((True, 'bfloat16'), (False, 'float32'))
-  def test_auto_is_what_the_hardware_multiplies(self, multiplies, expected):
+  def test_auto_follows_the_hardware(self, multiplies, expected):
     with mock.patch.object(
       precision, 'multiplies_bfloat16', lambda: multiplies
     ):
@@ -28,7 +28,7 @@ class PrecisionTest(parameterized.TestCase):
     self.assertEqual(resolved.model.train_dtype, expected)
     self.assertEqual(resolved.index.embed_dtype, expected)
 
-  def test_the_config_says_auto_until_a_job_starts(self):
+  def test_the_default_config_says_auto(self):
     config = config_lib.ExperimentConfig()
     self.assertEqual(config.model.train_dtype, 'auto')
     self.assertEqual(config.index.embed_dtype, 'auto')
@@ -39,17 +39,17 @@ class PrecisionTest(parameterized.TestCase):
     ('avx2 avx512f', False),
     ('not_amx_bf16', False),
   )
-  def test_a_cpu_is_asked_for_its_features(self, features, expected):
+  def test_cpu_features_decide(self, features, expected):
     path = self.create_tempfile(content=_FLAGS_LINE.format(features)).full_path
     with mock.patch.object(precision, '_CPU_INFO', path):
       self.assertEqual(precision.cpu_multiplies_bfloat16(), expected)
 
-  def test_a_machine_that_does_not_tell_has_float32(self):
+  def test_unknown_machines_use_float32(self):
     with mock.patch.object(precision, '_CPU_INFO', '/no/such/file'):
       self.assertFalse(precision.cpu_multiplies_bfloat16())
 
   @parameterized.parameters(((8, 0), True), ((7, 5), False), (None, False))
-  def test_a_gpu_is_asked_for_its_generation(self, capability, expected):
+  def test_gpu_generation_decides(self, capability, expected):
     details = {} if capability is None else {'compute_capability': capability}
     with (
       mock.patch.object(

@@ -16,7 +16,7 @@ class PromptsTest(tf.test.TestCase):
     self.queries = tf.constant([[7, 8, 9], [7, 0, 0]])
     self.packed = joining.pack(self.queries, None, *tiny.SPECIAL_IDS, 5)
 
-  def test_is_as_if_the_prompt_had_been_packed(self):
+  def test_equals_packing_with_the_prompt(self):
     inserted = prompts.insert(self.packed, '6 5')
     expected = joining.pack(
       tf.constant([[6, 5, 7, 8, 9], [6, 5, 7, 0, 0]]),
@@ -26,7 +26,7 @@ class PromptsTest(tf.test.TestCase):
     )
     self.assertAllClose(inserted, expected)
 
-  def test_stands_before_a_blocks_title(self):
+  def test_prompt_precedes_the_title(self):
     titles = tf.constant([[9, 0]])
     bodies = tf.constant([[7, 8]])
     packed = joining.pack(titles, bodies, *tiny.SPECIAL_IDS, 6)
@@ -35,7 +35,7 @@ class PromptsTest(tf.test.TestCase):
     )
     self.assertAllClose(prompts.insert(packed, '6'), expected)
 
-  def test_queries_and_blocks_have_their_own(self):
+  def test_queries_and_blocks_have_separate_prompts(self):
     config = realm_model.with_vocab_size(
       tiny.config().model, tiny.TOKENIZER.vocab_size
     )

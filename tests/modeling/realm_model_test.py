@@ -40,7 +40,7 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     self.tokens = tiny.tokens([[1, 7, 2], [1, 8, 2]])
 
   @parameterized.parameters('cls', 'pooled', 'mean')
-  def test_file_of_all_parts_fits_each_job(self, head):
+  def test_file_of_all_parts_fits_every_job(self, head):
     config = _config(head=head)
     path = os.path.join(self.create_tempdir().full_path, 'x.safetensors')
     everything = realm_model.RealmModel(config, _ALL)
@@ -77,7 +77,7 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     self.assertLen(shared.variables, len(separate.variables) // 2)
 
   @parameterized.parameters(True, False)
-  def test_names_tell_embedders_from_readers(self, shared):
+  def test_names_distinguish_embedders_and_readers(self, shared):
     model = realm_model.RealmModel(_config(shared_towers=shared), _ALL)
     for part, expected in (
       (model.query_embedder, True),
@@ -114,13 +114,13 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
       model.span_reader.encoder(self.tokens)['pooled_output'],
       tower.query_embedder.encoder(self.tokens)['pooled_output'],
     )
-    # What no tower has stays missing, and is said to.
+    # The report names the weights that no tower has.
     self.assertTrue(report.missing)
     self.assertTrue(
       all(name.startswith('span_reader/') for name in report.missing)
     )
 
-  def test_reader_of_another_size_starts_afresh(self):
+  def test_reader_of_another_size_starts_at_random(self):
     tower = realm_model.RealmModel(_config(), [realm_model.EMBEDDER])
     config = dataclasses.replace(
       _config(),
@@ -136,13 +136,13 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     )
 
   @parameterized.named_parameters(
-    # The other tower must not silently take its place.
+    # The other tower must not replace a missing one.
     ('block_is_missing', 'block_', False),
     ('query_is_missing', 'query_', False),
-    # A shared tower cannot be both of two.
+    # A shared tower cannot take two towers.
     ('two_into_one', '', True),
   )
-  def test_towers_do_not_stand_in_for_each_other(self, removed, shared):
+  def test_towers_do_not_replace_each_other(self, removed, shared):
     arrays = _arrays(realm_model.RealmModel(_config(), [realm_model.EMBEDDER]))
     arrays = {
       name: value
@@ -185,7 +185,7 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
     scores = tf.constant([[1.0, 2.0, 3.0]])
     self.assertIs(plain.with_null_bias(scores), scores)
     self.assertEqual(plain.score_scale, 1.0)
-    # They are of the retriever: no reader has them.
+    # Only retrievers have these scalars.
     config = _config(normalize=True, score_scale=20.0)
     reader = realm_model.RealmModel(config, _ALL[1:])
     self.assertEmpty(scalars & _arrays(reader).keys())
@@ -219,7 +219,7 @@ class RealmModelTest(tf.test.TestCase, parameterized.TestCase):
         _arrays(small)
       )
 
-  def test_with_vocab_size_sets_all_networks_and_nothing_else(self):
+  def test_with_vocab_size_changes_only_the_vocabularies(self):
     config = realm_model.with_vocab_size(_config(), 99)
     self.assertEqual(config.embedder_bert.vocab_size, 99)
     self.assertEqual(config.reader_bert.vocab_size, 99)

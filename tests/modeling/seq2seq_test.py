@@ -16,7 +16,7 @@ _VERSIONS = {'v1_0': {}, 'v1_1': _V11}
 
 
 def _model(**changes):
-  """Returns a model whose outputs differ much from each other."""
+  """Returns a model with clearly different outputs."""
   tf_keras.utils.set_random_seed(1)
   config = config_lib.Seq2SeqConfig(
     vocab_size=_VOCAB,
@@ -44,7 +44,7 @@ class Seq2SeqTest(tf.test.TestCase, parameterized.TestCase):
     model = _model()
     for variable in model.variables:
       variable.assign(tf.zeros_like(variable))
-    # All logits are 0, so each wordpiece has a probability of 1 in 5.
+    # All logits are 0, so each wordpiece has the probability 1/5.
     found = model.log_likelihood(
       _inputs([2, 3], [4, 0]), _inputs([2, 3, 1], [1, 0, 0])
     )
@@ -75,7 +75,7 @@ class Seq2SeqTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(padded[0], alone[0], 1e-5, 1e-5)
 
   @parameterized.named_parameters(_VERSIONS.items())
-  def test_greedy_is_the_argmax_of_whole_logits(self, changes):
+  def test_greedy_is_the_argmax_of_all_logits(self, changes):
     model = _model(**changes)
     inputs = _inputs([2, 3, 4, 0], [4, 0, 0, 0], [3, 3, 2, 2])
     found = tf.function(lambda ids: model.greedy(ids, 6, _END))(inputs).numpy()

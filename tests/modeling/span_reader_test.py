@@ -28,11 +28,11 @@ def _pairs(questions, bodies, at_most=16):
 
 
 def _slow_scores(layer, states, question_length, body_length):
-  """{(s, w): score} of one block by the formula, in NumPy.
+  """Returns {(s, w): score} of one block by the formula, in NumPy.
 
   Args:
     layer: The span reader.
-    states: Of [CLS] x [SEP] body [SEP], float [L, H].
+    states: States of [CLS] x [SEP] body [SEP], float [L, H].
     question_length: Wordpieces of x.
     body_length: Wordpieces of the body.
   """
@@ -89,7 +89,7 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
       [[0, 0, 0, 0, 0], [13, 14, 15, 16, 0]],
     ]
     self.layer(_pairs(self.questions, self.bodies), body_length=5)
-    rng = np.random.default_rng(0)  # Biases and gains are 0 and 1 at first.
+    rng = np.random.default_rng(0)  # Replaces biases of 0 and gains of 1.
     for part in (
       self.layer.projection,
       self.layer.layer_norm,
@@ -97,7 +97,7 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
     ):
       part.set_weights([rng.normal(size=v.shape) for v in part.variables])
 
-  # Fewer positions than the longest body has, as many, and more.
+  # Fewer positions than the longest body, as many, and more.
   @parameterized.parameters(4, 5, 7)
   def test_agrees_with_a_slow_loop(self, body_length):
     actual = self.layer(

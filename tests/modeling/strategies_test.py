@@ -14,14 +14,14 @@ class StrategiesTest(parameterized.TestCase):
     ('one_device', tf.distribute.OneDeviceStrategy),
     ('mirrored', tf.distribute.MirroredStrategy),
   )
-  def test_of_a_name(self, name, expected):
+  def test_creates_the_named_strategy(self, name, expected):
     strategy = strategies.create(name)
     self.assertIsInstance(strategy, expected)
     gpus = len(tf.config.list_physical_devices('GPU'))
     replicas = max(gpus, 1) if name == 'mirrored' else 1
     self.assertEqual(strategy.num_replicas_in_sync, replicas)
 
-  def test_a_tpu_that_is_not_there_is_a_user_error(self):
+  def test_a_missing_tpu_is_a_user_error(self):
     if tf.config.list_physical_devices('TPU'):
       self.skipTest('There is one.')
     with self.assertRaisesRegex(errors.UserError, 'strategy=tpu must find'):

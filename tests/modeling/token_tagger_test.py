@@ -44,7 +44,7 @@ class TokenTaggerTest(tf.test.TestCase, parameterized.TestCase):
       if name not in _HEAD:
         self.assertAllEqual(value, arrays[name.replace('tagger_', f'{tower}_')])
 
-  def test_a_tagger_comes_back_whole(self):
+  def test_a_saved_tagger_is_loaded_whole(self):
     other = token_tagger.TokenTagger(_CONFIG.reader_bert, 3)
     report = other.load(_arrays(self.tagger))
     self.assertEmpty(report.missing + report.left_over)

@@ -32,7 +32,7 @@ class WeightsTest(tf.test.TestCase, parameterized.TestCase):
       self.assertEqual(arrays[name].shape, tuple(variable.shape))
       self.assertEqual(arrays[name].tobytes(), variable.numpy().tobytes())
 
-  def test_assign_goes_by_name_and_reports(self):
+  def test_assign_matches_names_and_reports(self):
     variables = _variables()[:2]
     report = weights.assign(
       variables, {'layer/bias': np.array([7.0, 8.0, 9.0]), 'other': np.zeros(1)}
@@ -71,15 +71,15 @@ class WeightsTest(tf.test.TestCase, parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'no file .*x.safetensors'):
       weights.read(self.path)
 
-  def test_two_variables_of_one_name_are_an_error(self):
+  def test_two_variables_with_one_name_are_an_error(self):
     with self.assertRaisesRegex(ValueError, 'named layer/kernel'):
       weights.by_name([*_variables(), *_variables()])
 
-  def test_one_variable_twice_is_none(self):
+  def test_a_repeated_variable_is_no_error(self):
     variables = _variables()
     self.assertLen(weights.by_name([*variables, *variables]), 3)
 
-  def test_fingerprint_is_of_names_shapes_and_values(self):
+  def test_fingerprint_covers_names_shapes_and_values(self):
     same = weights.fingerprint(reversed(_variables()))
     self.assertEqual(weights.fingerprint(_variables()), same)
     kernel, bias, step = _variables()

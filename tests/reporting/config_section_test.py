@@ -24,7 +24,7 @@ class ConfigSectionTest(absltest.TestCase):
     self.assertEqual(folded.tag, 'details')
     return changed, folded
 
-  def test_what_differs_comes_first_the_rest_is_folded_away(self):
+  def test_changed_fields_come_first_and_others_are_folded(self):
     changed, folded = self._build(
       {
         'new': None,
@@ -38,7 +38,7 @@ class ConfigSectionTest(absltest.TestCase):
         ['field', 'a', 'default'],
         ['seed', '12345', '0'],
         ['a.on', 'false', 'true'],
-        ['new', 'none', '–'],  # Of another version of the project.
+        ['new', 'none', '–'],  # A field of another version.
       ],
     )
     self.assertEqual(
@@ -49,7 +49,7 @@ class ConfigSectionTest(absltest.TestCase):
       [['a.rate', '1e-05', '1e-05'], ['a.name', 'x', 'x']],
     )
 
-  def test_fields_in_which_runs_differ_are_marked(self):
+  def test_differences_between_runs_are_marked(self):
     changed, _ = self._build(
       {'seed': 1, 'a': {'name': 'y'}}, {'seed': 1, 'a': {'name': 'x'}}
     )
@@ -59,7 +59,7 @@ class ConfigSectionTest(absltest.TestCase):
     )
     self.assertEqual([mark.text for mark in changed.iter('mark')], ['y', 'x'])
 
-  def test_nothing_may_differ(self):
+  def test_a_config_without_changes(self):
     changed, _ = self._build({'seed': 0})
     self.assertIn('defaults', elements.to_page(changed))
 

@@ -21,7 +21,7 @@ class CurveSectionTest(absltest.TestCase):
       [small_run.write(f'{folder}/{name}', r) for name, r in rows.items()]
     )
 
-  def test_of_one_run_metrics_share_a_panel(self):
+  def test_metrics_of_one_run_share_a_panel(self):
     rows = [{'step': 1, 'index_age_steps': 2, 'index_age_steps_max': 3}]
     [section] = curve_section.build(self._runs(a=rows))
     self.assertEqual(section.get('id'), 'speed-and-index')
@@ -36,7 +36,7 @@ class CurveSectionTest(absltest.TestCase):
     )
     self.assertLen(list(figure.iter('svg')), 1)
 
-  def test_of_several_a_run_has_one_color_in_all_panels(self):
+  def test_each_of_several_runs_has_one_color(self):
     runs = self._runs(
       a=[{'step': 1, 'loss': 2.5, 'p_null': 0.25}],
       b=[{'step': 1, 'loss': 3.5, 'entropy': 0.5}],

@@ -32,7 +32,7 @@ class CurvesTest(absltest.TestCase):
   def test_a_curve_follows_its_values(self):
     svg = curves.draw({0: _series([0.0, 3.0, 1.0], every=10)}, _AXES)
     x, y = _points(svg, 0).T
-    # Steps 10, 20 and 30 stand at equal distances; values are 0, 3 and 1.
+    # Steps 10, 20 and 30 have equal distances; values are 0, 3 and 1.
     np.testing.assert_allclose(x[1] - x[0], x[2] - x[1])
     np.testing.assert_allclose((y[0] - y[2]) / (y[0] - y[1]), 1 / 3, atol=1e-5)
 
@@ -56,7 +56,7 @@ class CurvesTest(absltest.TestCase):
     self.assertIn('training step', text)
     self.assertIn('nats', text)
 
-  def test_drawings_of_one_page_share_no_id(self):
+  def test_ids_are_unique_on_a_page(self):
     ids = [
       set(
         re.findall(
@@ -78,7 +78,7 @@ class CurvesTest(absltest.TestCase):
     )
     self.assertEqual(first, second)
 
-  def test_what_is_not_finite_leaves_a_gap(self):
+  def test_values_that_are_not_finite_leave_a_gap(self):
     svg = curves.draw({0: _series([1, 2, np.nan, 4, np.inf, 6, 7])}, _AXES)
     [path] = [
       p.get('d')
@@ -87,11 +87,11 @@ class CurvesTest(absltest.TestCase):
       and 'fill: none' in p.get('style')
     ]
     self.assertEqual(path.count('M'), 3)  # 1 2, 4, and 6 7.
-    curves.draw({0: _series([np.nan])}, _AXES)  # Nothing to scale by.
+    curves.draw({0: _series([np.nan])}, _AXES)  # No finite value.
 
-  def test_a_long_curve_is_averaged_and_its_range_shown(self):
+  def test_a_long_curve_shows_means_and_a_band(self):
     values = np.tile([0.0, 4.0], 2000)
-    values[1234] = 100.0  # An outlier must be seen all the same.
+    values[1234] = 100.0  # An outlier must stay visible.
     axes = _AXES._replace(last_step=len(values))
     svg = curves.draw({0: _series(values)}, axes)
     self.assertLessEqual(len(_points(svg, 0)), 200)
@@ -101,8 +101,8 @@ class CurvesTest(absltest.TestCase):
     short = elements.to_page(curves.draw({0: _series(values[:200])}, axes))
     self.assertNotIn('opacity: 0.2', short)
 
-  def test_outliers_may_make_the_axis_logarithmic(self):
-    # The median is 1; 30 is more than 20 times as much, 15 is not.
+  def test_outliers_make_the_axis_logarithmic(self):
+    # The median is 1. 30 is above 20 medians, 15 is not.
     for last, label in ((30.0, 'nats, logarithmic'), (15.0, 'nats')):
       text = elements.to_page(
         curves.draw(

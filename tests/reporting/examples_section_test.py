@@ -33,7 +33,7 @@ class ExamplesSectionTest(parameterized.TestCase):
       ],
     )
 
-  def test_who_helps_and_who_hurts(self):
+  def test_helpful_and_harmful_blocks_are_marked(self):
     [article] = examples_section.build([small_run.EXAMPLE])
     rows = list(article.iter('tr'))[1:]
     kinds = [row[2].get('class') for row in rows]
@@ -64,14 +64,14 @@ class ExamplesSectionTest(parameterized.TestCase):
     ('match_at_the_end', 'word ' * 100 + 'pound', '… word', 'pound'),
     ('no_space', 'w' * 400, 'www', 'w …'),
   )
-  def test_a_long_text_is_cut_around_them(self, text, start, end):
+  def test_a_long_text_is_cut_around_the_masked_words(self, text, start, end):
     shown = tables.cells(_build(text=text))[1][3].removeprefix('T ')
     self.assertStartsWith(shown, start)
     self.assertEndsWith(shown, end)
     self.assertBetween(len(shown), 60, 310)
     self.assertEqual('pound' in text, 'pound' in shown)
 
-  def test_articles_may_say_anything(self):
+  def test_text_of_articles_is_escaped(self):
     evil = '<script>alert(1)</script><img src=x onerror=alert(1)>'
     candidate = examples_lib.Candidate(1, evil, evil, 0.5, 0.5, None)
     [article] = examples_section.build(

@@ -17,13 +17,13 @@ class FiguresSectionTest(absltest.TestCase):
       [small_run.write(f'{folder}/a'), small_run.write(f'{folder}/b', other)]
     )
 
-  def test_of_one_run_the_first_and_the_last_row(self):
+  def test_one_run_shows_the_first_and_the_last_row(self):
     self.assertEqual(
       tables.cells(figures_section.final_figures([self.first])),
       [['metric', 'first row', 'last row'], ['Loss loss', '4', '2.5']],
     )
 
-  def test_of_several_the_last_rows_side_by_side(self):
+  def test_several_runs_show_their_last_rows(self):
     self.assertEqual(
       tables.cells(figures_section.final_figures([self.first, self.second])),
       [
@@ -37,14 +37,14 @@ class FiguresSectionTest(absltest.TestCase):
     text = list(figures_section.headlines(self.second).itertext())
     self.assertEqual(text, ['Training step', '1,234', 'Exact match', '55'])
 
-  def test_how_far_the_runs_came(self):
+  def test_table_of_runs_shows_progress(self):
     _, first, second = tables.cells(
       figures_section.runs_table([self.first, self.second])
     )
     self.assertEqual(first, ['a', 'not ended', '10', '2', self.first.path])
     self.assertEqual(second[:4], ['b', 'not ended', '1,234', '1'])
 
-  def test_systems_have_a_row_each_and_all_columns(self):
+  def test_each_system_has_a_row_with_all_columns(self):
     rows = [
       {'system': 'realm', 'exact_match': 83.2, 'interval': [80.8, 85.5]},
       {'system': 'bm25', 'recall@5': 99.8},
@@ -58,7 +58,7 @@ class FiguresSectionTest(absltest.TestCase):
       ],
     )
 
-  def test_evaluations_have_a_column_each(self):
+  def test_each_evaluation_has_a_column(self):
     found = [
       run_reader.Evaluation('dev', {'num_questions': 1000, 'f1': 50.25}),
       run_reader.Evaluation('test', {'f1': 49.0, 'recall@5': 99.75}),
@@ -73,7 +73,7 @@ class FiguresSectionTest(absltest.TestCase):
       ],
     )
 
-  def test_intervals_have_two_ends_and_categories_stay_away(self):
+  def test_intervals_have_two_ends_and_categories_are_omitted(self):
     metrics = {'intervals.f1': [48.5, 52.0], 'categories.wh_word.who.f1': 50.0}
     found = [run_reader.Evaluation('dev', metrics)]
     self.assertEqual(

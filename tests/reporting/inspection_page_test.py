@@ -27,10 +27,10 @@ class InspectionPageTest(absltest.TestCase):
     self.assertNotIn('<img', page)
     escaped = _HOSTILE.replace('&', '&amp;').replace('<', '&lt;')
     escaped = escaped.replace('>', '&gt;')
-    # Title twice, name, value, histogram twice, heading and example.
+    # Title (twice), name, value, histogram (twice), heading and example.
     self.assertEqual(page.count(escaped), 8)
 
-  def test_shows_all_and_marks_what_is_marked(self):
+  def test_shows_facts_histograms_and_marked_spans(self):
     page = self._page('!')
     self.assertIn('A <mark>b c !</mark>.', page)
     self.assertIn('<td>value !</td>', page)

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.reporting.page: what a reader gets as a whole."""
+"""Tests for realm_tf.reporting.page: the whole page."""
 
 import html.parser
 import json
@@ -16,7 +16,7 @@ _EVIL = '</title><script>alert("x")</script><b onclick="x">'
 
 
 class _Reader(html.parser.HTMLParser):
-  """Collects tags and attributes as a browser would find them."""
+  """Collects tags and attributes of HTML."""
 
   def __init__(self, text):
     super().__init__()
@@ -44,7 +44,7 @@ class PageTest(absltest.TestCase):
     runs = run_reader.read(paths)
     return page.build(runs, run_reader.evaluations(runs, eval_dirs))
 
-  def test_has_a_section_for_all_that_is_there(self):
+  def test_every_kind_of_content_has_a_section(self):
     text = self._build(
       'run',
       config={'seed': 3},
@@ -65,7 +65,7 @@ class PageTest(absltest.TestCase):
     self.assertIn('61.5', text)
     self.assertIn('<mark>pound</mark>', text)
 
-  def test_systems_are_a_table_each_under_the_name_of_their_file(self):
+  def test_each_results_file_has_a_heading_and_tables(self):
     path = os.path.join(self.folder, 'table1.json')
     tables = [[{'system': 'realm', 'f1': 61.5}], [{'system': _EVIL}]]
     with open(path, 'w') as file:
@@ -81,7 +81,7 @@ class PageTest(absltest.TestCase):
     self.assertIn('61.5', text)
     self.assertNotIn('script', _Reader(text).tags)
 
-  def test_a_run_with_a_log_only_has_no_empty_section(self):
+  def test_a_run_with_only_a_log_has_no_empty_section(self):
     self.assertEqual(
       re.findall('<h2>([^<]*)', self._build('run')),
       ['Overview', 'Learning', 'Final figures'],
@@ -97,7 +97,7 @@ class PageTest(absltest.TestCase):
     ids = reader.values('id')
     self.assertLen(set(ids), len(ids))
 
-  def test_nothing_comes_from_outside(self):
+  def test_the_page_is_self_contained(self):
     text = self._build('run', config={}, examples=[small_run.EXAMPLE])
     reader = _Reader(text)
     for name in ('src', 'href', 'data', 'action'):
@@ -107,7 +107,7 @@ class PageTest(absltest.TestCase):
       reader.tags, ['script', 'link', 'iframe', 'object', 'img']
     )
     self.assertNotRegex(text, r'https?:|@import|url\((?!#)')
-    # A browser would refuse it, too.
+    # The policy makes browsers refuse resources, too.
     self.assertIn("default-src 'none'", reader.values('content')[0])
 
   def test_untrusted_text_stays_text(self):
@@ -130,12 +130,12 @@ class PageTest(absltest.TestCase):
     runs = run_reader.read([os.path.join(self.folder, 'run')])
     self.assertEqual(page.build(runs, []), first)
 
-  def test_several_runs_side_by_side(self):
+  def test_several_runs_share_a_drawing(self):
     text = self._build('a', 'b', config={}, examples=[small_run.EXAMPLE])
     self.assertIn('<h1>Report: a, b</h1>', text)
     self.assertIn('<h3>a, step 10</h3>', text)
     self.assertIn('<h3>b, step 10</h3>', text)
-    self.assertEqual(text.count('<svg'), 1)  # Both in one drawing.
+    self.assertEqual(text.count('<svg'), 1)  # One drawing shows both runs.
 
 
 if __name__ == '__main__':

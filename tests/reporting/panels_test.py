@@ -12,7 +12,7 @@ def _titles(groups):
 
 
 class PanelsTest(absltest.TestCase):
-  def test_only_what_was_logged_and_in_order(self):
+  def test_shows_only_logged_metrics_in_order(self):
     groups = panels.arrange(
       ['p_null', 'loss', 'index_age_steps'], one_metric_each=False
     )
@@ -44,7 +44,7 @@ class PanelsTest(absltest.TestCase):
       },
     )
 
-  def test_each_may_have_its_own(self):
+  def test_each_metric_can_have_a_panel(self):
     names = ['gradient_norm/query', 'gradient_norm', 'loss']
     groups = panels.arrange(names, one_metric_each=True)
     self.assertEqual(
@@ -58,7 +58,7 @@ class PanelsTest(absltest.TestCase):
       },
     )
 
-  def test_nothing_that_was_logged_is_left_out(self):
+  def test_all_logged_metrics_are_shown(self):
     names = ['loss', 'my_own', 'lossless', 'loss/a']
     groups = panels.arrange(names, one_metric_each=False)
     self.assertEqual(

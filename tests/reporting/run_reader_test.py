@@ -20,7 +20,7 @@ class RunReaderTest(parameterized.TestCase):
   def _path(self, *names):
     return os.path.join(self.folder, *names)
 
-  def test_reads_what_is_there(self):
+  def test_reads_all_files(self):
     path = small_run.write(
       self._path('run'),
       config={'seed': 1, 'a': {'b': 2}},
@@ -34,7 +34,7 @@ class RunReaderTest(parameterized.TestCase):
     self.assertEqual(run.config, {'seed': 1, 'a.b': 2})
     self.assertEqual(run.examples, [small_run.EXAMPLE])
 
-  def test_only_the_log_must_be_there(self):
+  def test_only_the_log_is_required(self):
     path = small_run.write(self._path('run'))
     pathlib.Path(layout.done_file(path)).touch()
     [run] = run_reader.read([path])
@@ -48,18 +48,18 @@ class RunReaderTest(parameterized.TestCase):
     runs = run_reader.read([small_run.write(self._path(p)) for p in paths])
     self.assertEqual([run.name for run in runs], expected)
 
-  def test_a_run_beside_itself_has_two_names(self):
+  def test_a_repeated_run_has_two_names(self):
     path = small_run.write(self._path('run'))
     runs = run_reader.read([path, path])
     self.assertLen({run.name for run in runs}, 2)
 
-  def test_evaluations_inside_and_elsewhere(self):
+  def test_finds_evaluations_inside_and_outside_the_run(self):
     path = small_run.write(
       self._path('run'),
       metrics={'.': {'f1': 1.5}, 'eval/test': {'recall': {'1': 2}}},
     )
     other = small_run.write(self._path('other'), metrics={'.': {'f1': 3}})
-    inside = os.path.join(path, 'eval', '..', 'eval', 'test')  # Once only.
+    inside = os.path.join(path, 'eval', '..', 'eval', 'test')  # Found once.
     found = run_reader.evaluations(run_reader.read([path]), [other, inside])
     self.assertEqual(
       [(e.name, e.metrics) for e in found],

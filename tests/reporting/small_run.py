@@ -1,4 +1,4 @@
-"""Writes run directories as small as the tests of the report need them."""
+"""Writes small run directories for the tests of the report."""
 
 from collections.abc import Sequence
 import json
@@ -30,11 +30,10 @@ def write(
   """Writes a run directory; returns its path.
 
   Args:
-    path: Of the directory.
-    rows: Of metrics.jsonl.
-    config: Tree of config.json, if there is one.
-    examples: Of examples.jsonl.
-    metrics: Folder in it -> its metrics.json.
+    rows: Rows of metrics.jsonl.
+    config: Tree of config.json, if any.
+    examples: Content of examples.jsonl.
+    metrics: Folder in the directory -> content of metrics.json.
   """
   os.makedirs(path)
   with open(layout.metrics_file(path), 'w') as file:
