@@ -23,7 +23,7 @@ class ConfigIoTest(parameterized.TestCase):
   def _write(self, name: str, text: str) -> str:
     return self.create_tempfile(name, content=text).full_path
 
-  def test_says_which_fields_differ(self):
+  def test_differences_name_the_fields(self):
     old = config_lib.ExperimentConfig()
     new = config_files.override(old, ['seed=2', 'pretraining.batch_size=16'])
     self.assertEqual(
@@ -32,18 +32,18 @@ class ConfigIoTest(parameterized.TestCase):
     )
     self.assertEqual(config_files.differences(new, new), [])
 
-  def test_every_k_that_a_job_searches_is_named(self):
+  def test_searched_ks_has_the_k_of_every_job(self):
     config = config_files.override(
       config_lib.ExperimentConfig(),
       ['pretraining.num_candidates=8', 'finetuning.num_searched=60'],
     )
     self.assertEqual(config.searched_ks(10**6), [8, 10, 60, 100])
-    self.assertEqual(config.searched_ks(50), [8, 10, 50])  # No more than all.
+    self.assertEqual(config.searched_ks(50), [8, 10, 50])  # At most N.
     config = config_files.override(config, ['pretraining.over_retrieval=40'])
     self.assertEqual(config.searched_ks(10**6), [10, 40, 60, 100])
 
   def test_every_default_has_the_type_of_its_field(self):
-    # An override and config.json are read by the default's type.
+    # Overrides and config.json are parsed by the default's type.
     sections = [config_lib.ExperimentConfig()]
     while sections:
       section = sections.pop()
@@ -53,10 +53,10 @@ class ConfigIoTest(parameterized.TestCase):
         if dataclasses.is_dataclass(value):
           sections.append(value)
 
-  def test_a_missing_field_is_that_of_the_section_around_it(self):
+  def test_a_missing_field_has_the_default_of_its_section(self):
     tree = {'inverse_cloze': {'optimizer': {'num_steps': 7}}}
     optimizer = config_files.from_json(tree).inverse_cloze.optimizer
-    self.assertEqual(optimizer.learning_rate, 1e-4)  # Not 3e-5, as elsewhere.
+    self.assertEqual(optimizer.learning_rate, 1e-4)  # 3e-5 in other sections.
 
   def test_loads_a_launch_file(self):
     config = config_files.load(self._write('tiny.py', _LAUNCH))
@@ -96,7 +96,7 @@ class ConfigIoTest(parameterized.TestCase):
     self.assertEqual(value, expected)
     self.assertIs(type(value), type(expected))
 
-  def test_override_leaves_the_rest_alone(self):
+  def test_override_changes_no_other_field(self):
     before = config_files.load(self._write('tiny.py', _LAUNCH))
     after = config_files.override(before, ['pretraining.num_candidates=5'])
     self.assertEqual(
@@ -117,8 +117,8 @@ class ConfigIoTest(parameterized.TestCase):
 
   @parameterized.parameters([(False,)], [(True,)])
   def test_overrides_are_checked_together(self, swap):
-    # Read 8 of 4 searched blocks is an error; 8 of 10 is not, though each
-    # override alone contradicts the start: 2 read of 4.
+    # Initially 2 of 4 searched blocks are read. One override alone may give 8
+    # of 4, an error; both give 8 of 10.
     start = config_files.override(
       config_lib.ExperimentConfig(),
       ['finetuning.num_read=2', 'finetuning.num_searched=4'],
@@ -207,7 +207,7 @@ class ConfigIoTest(parameterized.TestCase):
     b'{"seed": {"a": 1}}',
     b'{"model": 3}',
     b'{"seed": NaN}',
-    b'{"init_from": "runs/ict"}',  # Of an older release.
+    b'{"init_from": "runs/ict"}',  # A field of an older release.
   )
   def test_a_damaged_file_is_a_user_error(self, data):
     path = pathlib.Path(self.create_tempdir().full_path, 'config.json')
@@ -253,7 +253,7 @@ class ConfigIoTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'config.json.*line 2'):
       config_files.read(os.path.dirname(path))
 
-  def test_read_says_that_there_is_no_config(self):
+  def test_read_without_a_file_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'config.json.*no such file'):
       config_files.read(self.create_tempdir().full_path)
 

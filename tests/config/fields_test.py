@@ -25,7 +25,7 @@ class FieldsTest(parameterized.TestCase):
   def test_defaults(self):
     self.assertEqual(_Config(), _Config(5, 8, 0.5, 0.0, 64, 'exact'))
 
-  def test_limits_that_are_included(self):
+  def test_inclusive_limits_are_accepted(self):
     _Config(1, 0, 1.0, 0.0, 3, 'scann')
     _Config(10, 0, 0.0)
 

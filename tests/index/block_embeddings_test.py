@@ -13,7 +13,7 @@ from realm_tf.records import joining
 from tests import source_tree
 from tests.index import small
 
-_LENGTHS = small.CONFIG.lengths  # 40 wordpieces, 3 of them of the title.
+_LENGTHS = small.CONFIG.lengths  # 40 wordpieces; 3 from the title.
 _BODY_LENGTHS = (2, 60, 1, 13, 30, 13, 7, 36, 20)
 _ALL = np.arange(9)
 
@@ -24,12 +24,12 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     self.table = small.open_corpus(
       self.create_tempdir().full_path, _BODY_LENGTHS
     )
-    self.asked = []  # (rows, length, wordpieces of each body) of each batch.
+    self.batches = []  # A (rows, length, wordpieces of each body) per batch.
 
   def _count(self, titles, bodies, length):
-    """Stands in for the model: the numbers of title's and body's wordpieces."""
+    """Stands in for the model: counts the wordpieces of title and body."""
     counts = [np.count_nonzero(ids, axis=1) for ids in (titles, bodies)]
-    self.asked.append((len(titles), length, counts[1].tolist()))
+    self.batches.append((len(titles), length, counts[1].tolist()))
     return tf.constant(np.stack(counts, axis=1), tf.float32)
 
   def _embed(self, model, block_ids, batch_size, **kwargs):
@@ -42,9 +42,9 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     )
 
   @parameterized.parameters(1, 4, 50)
-  def test_agrees_with_one_block_at_a_time(self, batch_size):
+  def test_batches_agree_with_single_blocks(self, batch_size):
     model = small.model()
-    # Any blocks, in any order, one of them twice.
+    # Some blocks in any order; block 1 twice.
     block_ids = np.array([8, 1, 0, 5, 7, 1], np.int64)
     actual = self._embed(model, block_ids, batch_size)
     self.assertEqual((actual.shape, actual.dtype), ((6, 4), np.float32))
@@ -60,19 +60,19 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
         actual[row : row + 1], model.block_embedder(tokens), atol=1e-5
       )
 
-  def test_batches_are_long_to_short_and_of_as_many_wordpieces(self):
+  def test_longer_batches_come_first_and_have_fewer_blocks(self):
     embeddings = block_embeddings.embed_blocks(
       self._count, self.table, _ALL, _LENGTHS, batch_size=4
     )
-    # Titles have 1, 2, 3, 4, 5, 1, 2, 3, 4 wordpieces, of which 3 are kept.
+    # Titles have 1, 2, 3, 4, 5, 1, 2, 3, 4 wordpieces; at most 3 are kept.
     # With 3 specials the blocks have 6, 65, 7, 19, 36, 17, 12, 42 and 26
-    # wordpieces, those of 65 and 42 cut to 40. Four of 40, then, as 32 hold
-    # the others, 4 * 40 / 32 = 5 at once; all have found room by then.
-    self.assertEqual([size for size, _, _ in self.asked], [4, 5])
-    self.assertEqual([length for _, length, _ in self.asked], [40, 32])
-    self.assertEqual(self.asked[1][2], [13, 13, 7, 1, 2])
+    # wordpieces; 65 and 42 are cut to 40. The first batch has 4 blocks of
+    # length 40. The others fit into length 32: a batch has 4 * 40 / 32 = 5.
+    self.assertEqual([size for size, _, _ in self.batches], [4, 5])
+    self.assertEqual([length for _, length, _ in self.batches], [40, 32])
+    self.assertEqual(self.batches[1][2], [13, 13, 7, 1, 2])
     self.assertAllEqual(embeddings[:, 0], [1, 2, 3, 3, 3, 1, 2, 3, 3])
-    # `pack` cuts bodies; here they are as wide as the batch is long.
+    # `pack` cuts bodies; here they are as wide as the batch.
     self.assertAllEqual(
       embeddings[:, 1], [min(length, 40) for length in _BODY_LENGTHS]
     )
@@ -81,15 +81,15 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     block_embeddings.embed_blocks(
       self._count, self.table, _ALL, _LENGTHS, batch_size=5
     )
-    self.assertEqual(self.asked[1][2], [13, 7, 1, 2, 0, 0])
+    self.assertEqual(self.batches[1][2], [13, 7, 1, 2, 0, 0])
 
-  def test_few_blocks_are_not_filled_up_to_many(self):
+  def test_few_blocks_make_a_small_batch(self):
     block_embeddings.embed_blocks(
       self._count, self.table, _ALL[:3], _LENGTHS, batch_size=100
     )
-    self.assertEqual([size for size, _, _ in self.asked], [4])
+    self.assertEqual([size for size, _, _ in self.batches], [4])
 
-  def test_no_blocks_are_an_empty_array(self):
+  def test_no_blocks_give_an_empty_array(self):
     embeddings = self._embed(small.model(), np.zeros([0], np.int64), 4)
     self.assertEqual((embeddings.shape, embeddings.dtype), ((0, 4), np.float32))
 
@@ -105,7 +105,7 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     )
     self.assertEqual(done, [4, 5])
 
-  def test_a_batch_is_sent_before_the_last_one_is_read(self):
+  def test_a_batch_is_sent_before_the_previous_one_is_read(self):
     events = []
 
     class _Pending:
@@ -140,7 +140,7 @@ class EmbedBlocksTest(tf.test.TestCase, parameterized.TestCase):
     after = block_embeddings.embed_blocks(*arguments)
     self.assertAllClose(after, 3 * before, rtol=1e-5)
 
-  def test_bfloat16_comes_out_as_float32_and_near(self):
+  def test_bfloat16_gives_close_float32_embeddings(self):
     model = small.model()
     exact = self._embed(model, _ALL, 9)
     rounded = self._embed(model, _ALL, 9, dtype='bfloat16')

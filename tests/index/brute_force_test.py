@@ -37,13 +37,13 @@ class BruteForceSearcherTest(parameterized.TestCase):
     np.testing.assert_array_equal(neighbors.block_ids, [[1, 0], [0, 1], [1, 0]])
 
   @parameterized.parameters(1, 3, 999)
-  def test_of_equal_scores_the_smaller_id_comes_first(self, k):
+  def test_equal_scores_are_ordered_by_id(self, k):
     neighbors = brute_force.BruteForceSearcher(np.ones([1000, 2], np.float32))
     ids = neighbors.search(_float([[1, 1], [0, 0]]), k).block_ids
     np.testing.assert_array_equal(ids, [np.arange(k)] * 2)
 
-  # Small integers are exact in float32, and full of ties. 7 makes chunks of 7
-  # blocks; the last is shorter than k.
+  # Small integers are exact in float32 and have many ties. With chunks of 7
+  # blocks, the last chunk is shorter than k.
   @parameterized.product(chunk=(1, 7, 300), k=(1, 5, 299))
   def test_chunks_agree_with_sorting(self, chunk, k):
     rng = np.random.default_rng(0)

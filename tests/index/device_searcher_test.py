@@ -1,4 +1,4 @@
-"""Tests for realm_tf.index.device_searcher: it is exact search, but faster."""
+"""Tests that realm_tf.index.device_searcher agrees with exact search."""
 
 import subprocess
 import sys
@@ -15,18 +15,18 @@ from realm_tf.index import exact_search
 
 
 def _ties(*shape):
-  """Small integers: their products are exact in float32, and full of ties."""
+  """Returns small integers: products are exact in float32, with many ties."""
   rng = np.random.default_rng(0)
   return rng.integers(-2, 3, shape).astype(np.float32)
 
 
 def _strategy():
-  # A new one for each test, so that what is patched is compiled anew.
+  # A new strategy for each test, so that patched code is compiled again.
   return tf.distribute.OneDeviceStrategy('/cpu:0')
 
 
 def check(num_replicas: int):
-  """Compares with exact search over logical devices; run by a process."""
+  """Compares with exact search, in a process with logical devices."""
   devices = [f'/cpu:{i}' for i in range(num_replicas)]
   strategy = tf.distribute.MirroredStrategy(devices)
   if strategy.num_replicas_in_sync != num_replicas:
@@ -42,11 +42,11 @@ def check(num_replicas: int):
 
 
 class DeviceSearcherTest(parameterized.TestCase):
-  # 256 makes chunks of 4 groups: a `k` from 2 on sorts whole chunks.
+  # 256 makes chunks of 4 groups: with `k` >= 2 whole chunks are sorted.
   @parameterized.product(
     chunk=(256, 1024), num_blocks=(3, 64, 1000, 2048), k=(1, 3, 8, 200)
   )
-  def test_agrees_with_exact_search_ties_included(self, chunk, num_blocks, k):
+  def test_agrees_with_exact_search_including_ties(self, chunk, num_blocks, k):
     blocks, queries = _ties(num_blocks, 3), _ties(6, 3)
     searcher = device_searcher.DeviceSearcher(blocks, strategy=_strategy())
     with mock.patch.object(exact_search, '_MAX_CHUNK_ROWS', chunk):
@@ -57,7 +57,7 @@ class DeviceSearcherTest(parameterized.TestCase):
     self.assertEqual(actual.block_ids.dtype, np.int32)
     self.assertEqual(actual.scores.dtype, np.float32)
 
-  def test_padding_is_not_found_where_all_scores_are_negative(self):
+  def test_padding_is_not_found_if_all_scores_are_negative(self):
     blocks = -np.ones([70, 2], np.float32)
     found = device_searcher.DeviceSearcher(blocks).search(-blocks[:1], 80)
     self.assertEqual(found.block_ids.tolist(), [list(range(70))])
@@ -107,7 +107,7 @@ class DeviceSearcherTest(parameterized.TestCase):
     self.assertEqual(done.stdout.split()[-1:], ['agreed'], done.stderr[-2000:])
 
   def test_approximate_top_of_a_tpu_has_the_same_form(self):
-    # Off a TPU, XLA makes it exact.
+    # Without a TPU, XLA's result is exact.
     blocks, queries = tf.constant(_ties(512, 3)), tf.constant(_ties(4, 3))
     rows, scores = tf.function(exact_search.top_rows, jit_compile=True)(
       blocks, queries, tf.constant(300), 5, exact_search.approximate_top

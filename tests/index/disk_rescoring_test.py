@@ -1,4 +1,4 @@
-"""Vectors on disk: exact scores of approximate hits, at the same results."""
+"""Tests for realm_tf.index.disk_rescoring."""
 
 import os
 
@@ -14,7 +14,7 @@ from realm_tf.index import searchers
 
 
 class _Codes:
-  """A searcher of given hits, whose scores are wrong."""
+  """A searcher with given hits and wrong scores."""
 
   num_leaves = 1
 
@@ -26,7 +26,7 @@ class _Codes:
     return _Codes(self._hits, effort.num_to_rescore)
 
   def search(self, queries, k):
-    self.asked = k
+    self.searched_k = k
     ids = self._hits[: len(queries), :k]
     return searcher_lib.Neighbors(ids, np.zeros(ids.shape, np.float32))
 
@@ -39,19 +39,19 @@ class DiskRescorerTest(parameterized.TestCase):
     found = rescorer.search(np.array([[1, 0], [1, 1]]), 2)
     self.assertEqual(found.block_ids.tolist(), [[1, 2], [3, 2]])
     self.assertEqual(found.scores.tolist(), [[3, 2], [9, 2]])
-    self.assertEqual(codes.asked, 3)
+    self.assertEqual(codes.searched_k, 3)
 
-  def test_more_are_asked_for_than_are_rescored(self):
+  def test_k_may_be_above_the_number_to_rescore(self):
     codes = _Codes([[0, 1, 2]], num_to_rescore=1)
     rescorer = disk_rescoring.DiskRescorer(codes, np.eye(3, dtype=np.float32))
     self.assertEqual(rescorer.search(np.ones([1, 3]), 3)[0].shape, (1, 3))
-    self.assertEqual(codes.asked, 3)
+    self.assertEqual(codes.searched_k, 3)
     larger = rescorer.with_effort(searcher_lib.Effort(1, 2))
     self.assertEqual(larger.effort.num_to_rescore, 2)
 
-  def test_what_was_not_found_stays_so(self):
+  def test_missing_hits_stay_missing(self):
     codes = _Codes([[1, -1, -1]], num_to_rescore=3)
-    # The block that stands in for a missing one would score more.
+    # A missing hit is read as block 0, which would score more.
     embeddings = np.array([[9], [1]], np.float32)
     found = disk_rescoring.DiskRescorer(codes, embeddings).search(
       np.ones([1, 1]), 2
@@ -59,7 +59,7 @@ class DiskRescorerTest(parameterized.TestCase):
     self.assertEqual(found.block_ids.tolist(), [[1, -1]])
     self.assertEqual(found.scores.tolist(), [[1, -np.inf]])
 
-  def test_of_equal_scores_the_smaller_id_comes_first(self):
+  def test_equal_scores_are_ordered_by_id(self):
     codes = _Codes([[2, 0, 1]], num_to_rescore=3)
     found = disk_rescoring.DiskRescorer(codes, np.ones([3, 1])).search(
       np.ones([1, 1]), 3
@@ -67,7 +67,7 @@ class DiskRescorerTest(parameterized.TestCase):
     self.assertEqual(found.block_ids.tolist(), [[0, 1, 2]])
 
   @parameterized.product(kind=('scann', 'faiss'), dtype=('float32', 'bfloat16'))
-  def test_as_exact_as_vectors_in_memory(self, kind, dtype):
+  def test_agrees_with_vectors_in_memory(self, kind, dtype):
     rng = np.random.default_rng(0)
     rows = rng.standard_normal([2000, 16]).astype(np.float32)
     queries = rng.standard_normal([70, 16]).astype(np.float32)

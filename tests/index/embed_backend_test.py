@@ -58,11 +58,11 @@ class EmbedBackendTest(tf.test.TestCase, parameterized.TestCase):
       embed_backend.query_embedding(model, 7, small.SPECIAL_IDS, backend)
       for backend in ('tensorflow', 'openvino')
     )
-    for size in (1, 4, 9):  # The last is cut.
+    for size in (1, 4, 9):  # The last query is cut.
       ids = np.arange(5, 5 + 2 * size, dtype=np.int32).reshape(2, size)
       self.assertAllClose(fast(ids), slow(ids), atol=1e-5)
 
-  def test_embedders_opened_again_have_the_current_variables(self):
+  def test_a_reopened_embedder_has_the_current_variables(self):
     open_embed = self._open(embed_backend='openvino')
     before = self._embed(open_embed())
     projection = self.model.block_embedder.projection.kernel
@@ -74,9 +74,9 @@ class EmbedBackendTest(tf.test.TestCase, parameterized.TestCase):
     expected = self._embed(self._open(embed_backend='tensorflow')())
     self.assertAllClose(after, expected, atol=1e-5)
 
-  def test_auto_takes_openvino_on_one_cpu_where_it_is_installed(self):
+  def test_auto_takes_openvino_on_one_cpu_if_installed(self):
     self.assertEqual(embed_backend.choose('auto'), 'openvino')
-    # That of a binary without --distribution_strategy.
+    # The strategy of a binary without --distribution_strategy.
     alone = tf.distribute.get_strategy()
     self.assertEqual(embed_backend.choose('auto', alone), 'openvino')
     two = mock.Mock(num_replicas_in_sync=2)

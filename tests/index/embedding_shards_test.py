@@ -12,7 +12,7 @@ import numpy as np
 from realm_tf import errors
 from realm_tf.index import embedding_shards
 
-# Exact in any of the three types.
+# Exact in each of the three types.
 _ROWS = np.arange(24, dtype=np.float32).reshape([8, 3]) / 4
 _DTYPES = ('float32', 'bfloat16', 'float16')
 
@@ -51,7 +51,7 @@ class EmbeddingShardsTest(parameterized.TestCase):
       [],
     ),
   )
-  def test_rows_are_those_of_the_array(self, dtype, rows):
+  def test_indexing_agrees_with_numpy(self, dtype, rows):
     embeddings, _ = self._open(dtype)
     if isinstance(rows, list):
       rows = np.array(rows, np.int64)
@@ -63,9 +63,9 @@ class EmbeddingShardsTest(parameterized.TestCase):
     ('float32', np.nan),
     ('float32', -np.inf),
     ('bfloat16', np.nan),
-    ('float16', 1e6),  # Above its largest number.
+    ('float16', 1e6),  # Above float16's largest number.
   )
-  def test_numbers_that_are_none_are_refused(self, dtype, value):
+  def test_numbers_that_are_not_finite_are_refused(self, dtype, value):
     rows = _ROWS.copy()
     rows[5, 1] = value
     with self.assertRaisesRegex(errors.UserError, f'block 15, in .*{dtype}'):
@@ -88,14 +88,14 @@ class EmbeddingShardsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, '32-1.npy must be a .npy'):
       embedding_shards.Embeddings(self.path, shards, 'float32')
 
-  def test_prefetch_asks_for_the_pages_of_rows_alone(self):
-    asked = []
+  def test_prefetch_requests_only_the_pages_of_the_rows(self):
+    advice = []
 
     class Memory:
-      madvise = lambda self, *args: asked.append(args)
+      madvise = lambda self, *args: advice.append(args)
 
-    # Rows of 512 bytes behind a header of 128: rows 0 and 7 begin on page 0,
-    # row 8 on page 1, row 100 at 51,328, on page 12; the last is behind 4 GB.
+    # Rows of 512 bytes after a header of 128: rows 0 and 7 begin on page 0, row
+    # 8 on page 1, row 100 at byte 51,328, on page 12; the last is beyond 4 GB.
     array = mock.Mock(base=Memory(), offset=4096 + 128, strides=(512,))
     with mock.patch.multiple(
       embedding_shards.mmap,
@@ -112,7 +112,7 @@ class EmbeddingShardsTest(parameterized.TestCase):
     pages = [
       ('needed', 4096 * page, 4096 + 512) for page in (0, 1, 12, 1_250_000)
     ]
-    self.assertEqual(asked, [('random',), *pages])
+    self.assertEqual(advice, [('random',), *pages])
 
   @parameterized.parameters(*_DTYPES)
   def test_prefetch_changes_nothing(self, dtype):
@@ -126,8 +126,8 @@ class EmbeddingShardsTest(parameterized.TestCase):
     self.assertIsInstance(embeddings[2:5], np.memmap)
     self.assertIsInstance(np.asarray(embeddings).base, np.memmap)
 
-  # bfloat16 keeps 8 bits, float16 11: 1 + 2^-9 and 1 + 2^-12 round down to 1,
-  # 1 + 3 * 2^-9 up to 1 + 2^-7, half a step being 2^-8.
+  # bfloat16 has 8 bits, float16 11: 1 + 2^-9 and 1 + 2^-12 round down to 1,
+  # 1 + 3 * 2^-9 rounds up to 1 + 2^-7, since half a step is 2^-8.
   @parameterized.parameters(
     ('bfloat16', 1 + 2**-9, 1.0),
     ('bfloat16', 1 + 3 * 2**-9, 1 + 2**-7),
@@ -139,7 +139,7 @@ class EmbeddingShardsTest(parameterized.TestCase):
     self.assertEqual(embeddings[0:1].item(), expected)
 
   @parameterized.parameters(('float32', 4), ('bfloat16', 2), ('float16', 2))
-  def test_tells_the_size_and_sha256_of_the_file(self, dtype, item_bytes):
+  def test_returns_size_and_sha256_of_the_file(self, dtype, item_bytes):
     _, shards = self._open(dtype)
     self.assertEqual([shard.num_blocks for shard in shards], [3, 4, 1])
     for shard in shards:
@@ -147,9 +147,9 @@ class EmbeddingShardsTest(parameterized.TestCase):
       self.assertEqual(shard.size, len(data))
       self.assertEqual(shard.sha256, hashlib.sha256(data).hexdigest())
       header = len(data) - shard.num_blocks * 3 * item_bytes
-      self.assertEqual(header, 128)  # NumPy's.
+      self.assertEqual(header, 128)  # Bytes of NumPy's header.
 
-  def test_no_shards_are_no_rows(self):
+  def test_no_shards_give_no_rows(self):
     embeddings = embedding_shards.Embeddings(self.path, [], 'float32')
     self.assertEqual(np.asarray(embeddings).shape, (0, 0))
 

@@ -24,7 +24,7 @@ class HeldOutQueriesTest(absltest.TestCase):
     seen = []
 
     def embed(ids):
-      """Returns the sum of each query's wordpieces, and their number."""
+      """Returns the sum and the number of each query's wordpieces."""
       seen.extend(row[row > 0].tolist() for row in ids)
       columns = [ids.sum(axis=1), (ids > 0).sum(axis=1)]
       return np.stack(columns, axis=1).astype(np.float32)
@@ -52,18 +52,18 @@ class HeldOutQueriesTest(absltest.TestCase):
         if len(sentence) == len(row)
         and all(b in (a, _MASK) for a, b in zip(sentence, row))
       }
-    # All of them, as 100 are drawn of 8: each is missed by 1.6e-6.
+    # 100 draws miss one of 8 sentences with a probability of 1.6e-6.
     self.assertCountEqual(sources, expected)
     np.testing.assert_array_equal(
       queries, [[sum(row), len(row)] for row in seen]
     )
     self.assertEqual(queries.dtype, np.float32)
 
-  def test_the_same_queries_every_time(self):
+  def test_queries_are_the_same_every_time(self):
     self.assertEqual(self._sample(10)[0], self._sample(10)[0])
 
   def test_long_sentences_are_cut(self):
-    # [CLS] and [SEP] are added when they are embedded.
+    # Embedding adds [CLS] and [SEP].
     seen, _ = self._sample(5, query_tokens=4)
     self.assertEqual({len(row) for row in seen}, {2})
     self.assertTrue(all(_MASK in row for row in seen))

@@ -63,7 +63,7 @@ class IndexBuilderTest(absltest.TestCase):
 
   @contextlib.contextmanager
   def _counting(self):
-    """Gives a list of the blocks that are embedded meanwhile."""
+    """Yields a list that collects the blocks embedded in the body."""
     embedded, embed_blocks = [], block_embeddings.embed_blocks
 
     def count(embed, table, block_ids, *args, **kwargs):
@@ -73,7 +73,7 @@ class IndexBuilderTest(absltest.TestCase):
     with mock.patch.object(block_embeddings, 'embed_blocks', count):
       yield embedded
 
-  def test_embeds_with_each_versions_own_parameters(self):
+  def test_each_version_is_embedded_with_its_own_parameters(self):
     models = [small.model(seed) for seed in (1, 2)]
     params = [
       self._publish_params(500 * seed, model)
@@ -90,7 +90,7 @@ class IndexBuilderTest(absltest.TestCase):
         index_plan.embedder_fingerprint(model),
       )
 
-  def test_shards_are_the_same_blocks_as_one(self):
+  def test_shards_have_all_blocks(self):
     model = small.model(1)
     params = self._publish_params(0, model)
     builder = self._open(None, 'index.shard_blocks=2')
@@ -100,7 +100,7 @@ class IndexBuilderTest(absltest.TestCase):
       index.embeddings, self._expected(model), atol=1e-5
     )
 
-  def test_does_not_embed_again_with_the_same_block_embedder(self):
+  def test_an_unchanged_block_embedder_embeds_nothing(self):
     model = small.model(1)
     self._publish_params(0, model)
     builder = self._open()
@@ -114,8 +114,8 @@ class IndexBuilderTest(absltest.TestCase):
       self.assertEqual(embedded, [0, 1, 2] * 2)
     self.assertFalse(np.allclose(changed.embeddings, first.embeddings))
 
-  def test_of_a_changed_corpus_only_new_blocks_are_embedded(self):
-    # Blocks are drawn in order, so the first three are the same ones.
+  def test_only_new_blocks_of_a_changed_corpus_are_embedded(self):
+    # Blocks are drawn in order, so the first three stay the same.
     newer_dir = small.write_corpus(os.path.join(self.temp, 'b'), [3, 9, 5, 2])
     model = small.model(1)
     params = self._publish_params(0, model)
@@ -144,7 +144,7 @@ class IndexBuilderTest(absltest.TestCase):
       atol=1e-5,
     )
 
-  def test_goes_on_without_the_parameters_it_was_begun_with(self):
+  def test_a_begun_version_needs_no_parameters_of_the_trainer(self):
     model = small.model(1)
     params = self._publish_params(500, model)
     builder = self._open()
@@ -173,7 +173,7 @@ class IndexBuilderTest(absltest.TestCase):
       self._publish_index(builder, params)
     self.assertEmpty(embedded)
 
-  def test_another_index_in_its_place_is_a_user_error(self):
+  def test_another_index_of_the_step_is_a_user_error(self):
     params = self._publish_params(0, small.model(1))
     self._publish_index(self._open(), params)
     other = small.write_corpus(os.path.join(self.temp, 'b'), [3])
@@ -199,8 +199,8 @@ class IndexBuilderTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, '--set=lengths.block_tokens'):
       self._open(None, 'lengths.block_tokens=9')
 
-  def test_blocks_that_it_would_cut_are_refused_or_warned_of(self):
-    # 38 wordpieces, a title of one and three specials: 42 for 40.
+  def test_too_long_blocks_are_refused_or_cut_with_a_warning(self):
+    # 38 wordpieces, a title of one and three specials are 42, above 40.
     corpus_dir = small.write_corpus(os.path.join(self.temp, 'b'), [38, 5])
     self._publish_params(0, small.model())
     found = '1 of 2 blocks .* lengths.block_tokens=40, up to 42'

@@ -34,7 +34,7 @@ class IndexPlanTest(parameterized.TestCase):
     self.assertEqual(index_plan.read(self._path(500)), plan)
     self.assertFalse(versions.is_complete(self._path(500)))
 
-  def test_holds_the_parameters_that_queries_are_embedded_with(self):
+  def test_a_begun_version_holds_the_embedders(self):
     index_plan.start(self._path(500), _plan(self.model), self.model)
     self.assertCountEqual(
       os.listdir(self._path(500)), ['params.safetensors', 'plan.json']
@@ -50,9 +50,9 @@ class IndexPlanTest(parameterized.TestCase):
     plan = _plan(self.model)
     index_plan.start(self._path(500), plan, self.model)
     params = pathlib.Path(layout.params_file(self._path(500)))
-    params.write_bytes(b'as it was')
+    params.write_bytes(b'old')
     index_plan.start(self._path(500), plan, self.model)
-    self.assertEqual(params.read_bytes(), b'as it was')
+    self.assertEqual(params.read_bytes(), b'old')
 
   def test_other_parameters_make_another_plan(self):
     other = small.model(seed=1)
@@ -71,15 +71,15 @@ class IndexPlanTest(parameterized.TestCase):
     self.assertEqual([len(shard) for shard in rows], lengths)
     self.assertEqual([i for shard in rows for i in shard], [*range(num_blocks)])
 
-  def test_finds_what_was_begun_and_not_overtaken(self):
+  def test_finds_the_newest_begun_version(self):
     find = lambda: index_plan.find_unfinished(self.root, 'c' * 64)
     self.assertIsNone(find())
-    os.makedirs(self._path(1500))  # Begun so far only by its directory.
+    os.makedirs(self._path(1500))  # Only a directory yet.
     self.assertIsNone(find())
     for step in (500, 1000):
       index_plan.start(self._path(step), _plan(self.model), self.model)
     self.assertEqual(find(), versions.Version(1000, self._path(1000)))
-    # Of another corpus.
+    # A version of another corpus is ignored.
     index_plan.start(
       self._path(2000), _plan(self.model, corpus='d' * 64), self.model
     )
@@ -88,7 +88,7 @@ class IndexPlanTest(parameterized.TestCase):
     self.assertIsNone(find())
 
   @parameterized.parameters('', '{"num_blocks": 3}', '[]')
-  def test_a_plan_that_cannot_be_read_is_none(self, text):
+  def test_an_unreadable_plan_is_none(self, text):
     index_plan.start(self._path(500), _plan(self.model), self.model)
     pathlib.Path(self._path(500), 'plan.json').write_text(text)
     self.assertIsNone(index_plan.read(self._path(500)))
@@ -104,7 +104,7 @@ class IndexPlanTest(parameterized.TestCase):
       index_plan.embedder_variables(self.model), len(towers[0].variables)
     )
 
-  def test_a_block_embedder_is_the_same_in_either_tower(self):
+  def test_shared_and_separate_towers_have_equal_fingerprints(self):
     before = index_plan.embedder_fingerprint(self.model)
     query, block = self.model.query_embedder, self.model.block_embedder
     self.model.block_embedder = query

@@ -1,7 +1,7 @@
 """Tests for realm_tf.index.milvus_searcher, on milvus-lite in this process.
 
-They are skipped without pymilvus. REALM_MILVUS_URI names a server to run them
-on instead, as http://localhost:19530.
+Without pymilvus the tests are skipped. REALM_MILVUS_URI names a server to use
+instead, such as http://localhost:19530.
 """
 
 import os
@@ -56,13 +56,13 @@ class MilvusSearcherTest(absltest.TestCase):
   def _exact(self, k):
     return brute_force.BruteForceSearcher(self.blocks).search(self.queries, k)
 
-  def test_all_leaves_find_what_exact_search_finds(self):
+  def test_searching_all_leaves_is_exact(self):
     searcher = self._build().with_effort(searcher_lib.Effort(4, 300))
     found, expected = searcher.search(self.queries, 9), self._exact(9)
     np.testing.assert_array_equal(found.block_ids, expected.block_ids)
     np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
 
-  def test_the_effort_counts(self):
+  def test_more_effort_finds_more(self):
     searcher = self._build()
     expected = self._exact(10).block_ids
     few, all_leaves = (
@@ -74,7 +74,7 @@ class MilvusSearcherTest(absltest.TestCase):
     self.assertLess((few == expected).mean(), 1)
     self.assertEqual((all_leaves == expected).mean(), 1)
 
-  def test_more_than_there_are_is_filled(self):
+  def test_k_above_the_number_of_blocks_is_filled_up(self):
     self.blocks = self.blocks[:20]
     searcher = self._build().with_effort(searcher_lib.Effort(4, 20))
     found = searcher.search(self.queries, 25)
@@ -82,7 +82,7 @@ class MilvusSearcherTest(absltest.TestCase):
     self.assertTrue((found.block_ids[:, 20:] == null_block.ID).all())
     self.assertTrue(np.isneginf(found.scores[:, 20:]).all())
 
-  def test_many_queries_and_many_rows_go_in_pieces(self):
+  def test_many_queries_and_rows_are_sent_in_parts(self):
     with (
       mock.patch.object(milvus_searcher, '_INSERT_BYTES', 4 * 8 * 77),
       mock.patch.object(milvus_searcher, '_MAX_QUERIES', 3),
@@ -91,7 +91,7 @@ class MilvusSearcherTest(absltest.TestCase):
       found = searcher.search(self.queries, 5)
     np.testing.assert_array_equal(found.block_ids, self._exact(5).block_ids)
 
-  def test_is_tuned_saved_and_loaded_like_any_other(self):
+  def test_is_tuned_saved_and_loaded_as_other_searchers(self):
     queries = _vectors(64, seed=2)
     built = searchers.build(self.blocks, self.config, queries, (5,))
     self.assertGreaterEqual(built.settings['efforts'][0]['measured'], 0.95)
@@ -106,8 +106,16 @@ class MilvusSearcherTest(absltest.TestCase):
 
   def _complete(self, root, step):
     """Completes an index version of the blocks; returns its collection."""
-    _, built = small.complete(root, step, self.blocks, config=self.config)
-    return built.searcher._collection
+    before = set(self.client.list_collections())
+    small.complete(root, step, self.blocks, config=self.config)
+    (collection,) = set(self.client.list_collections()) - before
+    return collection
+
+  def _fails(self):
+    failed = pymilvus.MilvusException(message='no room')
+    return mock.patch.object(
+      pymilvus.MilvusClient, 'create_index', side_effect=failed
+    )
 
   def _alias(self, root):
     alias = milvus_searcher.alias_of(root)
@@ -117,9 +125,7 @@ class MilvusSearcherTest(absltest.TestCase):
     root = self.create_tempdir().full_path
     first = self._complete(root, 1)
     self.assertEqual(self._alias(root), first)
-    failed = pymilvus.MilvusException(message='no room')
-    fails = mock.patch.object(milvus_searcher, '_index', side_effect=failed)
-    with fails, self.assertRaises(errors.UserError):
+    with self._fails(), self.assertRaises(errors.UserError):
       self._complete(root, 2)
     self.assertEqual(self._alias(root), first)
     second = self._complete(root, 3)
@@ -132,15 +138,13 @@ class MilvusSearcherTest(absltest.TestCase):
       index.searcher.search(self.queries, 5).block_ids.shape, (7, 5)
     )
 
-  def test_a_failed_build_leaves_nothing_behind(self):
+  def test_a_failed_build_leaves_no_collection(self):
     before = sorted(self.client.list_collections())
-    failed = pymilvus.MilvusException(message='no room')
-    fails = mock.patch.object(milvus_searcher, '_index', side_effect=failed)
-    with fails, self.assertRaisesRegex(errors.UserError, 'no room'):
+    with self._fails(), self.assertRaisesRegex(errors.UserError, 'no room'):
       milvus_searcher.MilvusSearcher.build(self.blocks, self.config)
     self.assertEqual(sorted(self.client.list_collections()), before)
 
-  def test_a_collection_that_is_gone_is_told(self):
+  def test_a_missing_collection_is_a_user_error(self):
     searcher = self._build()
     path = self.create_tempdir().full_path
     searcher.save(path)
@@ -148,7 +152,7 @@ class MilvusSearcherTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, '`index.uri` must be'):
       milvus_searcher.MilvusSearcher.load(path, 4, searcher.effort)
 
-  def test_no_uri_is_told(self):
+  def test_no_uri_is_a_user_error(self):
     config = config_lib.IndexConfig(searcher='milvus')
     with self.assertRaisesRegex(errors.UserError, 'Found none'):
       milvus_searcher.MilvusSearcher.build(self.blocks, config)

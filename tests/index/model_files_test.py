@@ -49,18 +49,18 @@ class ModelFilesTest(absltest.TestCase):
     rules = pathlib.Path(self.path, 'tokenizer_config.json')
     self.assertFalse(rules.exists())
     self.vocab_file.write_text(f'{_VOCABULARY}The\n')
-    beside = self.vocab_file.with_name('tokenizer_config.json')
-    beside.write_text('{"do_lower_case": false}')
+    rules_of_vocabulary = self.vocab_file.with_name('tokenizer_config.json')
+    rules_of_vocabulary.write_text('{"do_lower_case": false}')
     self._create(seed=8)
     opened = model_files.open_model(self.path)
     self.assertEqual(opened.config.seed, 8)
     self.assertEqual(opened.tokenizer.vocabulary[-1], 'The')
     self.assertIn('"do_lower_case": false', rules.read_text())
-    beside.unlink()
+    rules_of_vocabulary.unlink()
     self._create()
     self.assertFalse(rules.exists())
 
-  def test_what_is_missing_is_a_user_error(self):
+  def test_missing_files_are_user_errors(self):
     with self.assertRaisesRegex(errors.UserError, 'no .*run/vocab.txt'):
       model_files.open_model(self.path)
     self._create()

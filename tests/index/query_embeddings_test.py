@@ -66,7 +66,7 @@ class CompileEmbeddingTest(tf.test.TestCase):
 class CompileAnySizeTest(CompileEmbeddingTest):
   compile = functools.partial(query_embeddings.compile_embedding, any_size=True)
 
-  def test_one_graph_for_all_sizes(self):
+  def test_one_graph_serves_all_sizes(self):
     with mock.patch.object(
       self.model, 'embed_queries', wraps=self.model.embed_queries
     ) as traced:

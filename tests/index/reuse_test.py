@@ -14,7 +14,7 @@ from realm_tf.rundir import versions
 from tests.index import small
 
 _ROWS = np.arange(8, dtype=np.float32).reshape([4, 2])
-_HASHES = np.array([30, 10, 2**63 + 1, 20], np.uint64)  # In no order.
+_HASHES = np.array([30, 10, 2**63 + 1, 20], np.uint64)  # Unsorted.
 
 
 class BaseTest(parameterized.TestCase):
@@ -47,13 +47,13 @@ class BaseTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(found, _ROWS[rows])
 
-  def test_an_empty_index_knows_nothing(self):
+  def test_an_empty_index_has_no_known_blocks(self):
     self._complete(_ROWS[:0], _HASHES[:0])
     is_known, found = reuse.Base(self.path, self.plan).find(_HASHES)
     self.assertFalse(is_known.any())
     self.assertEqual(found.shape, (0, 2))
 
-  def test_another_corpus_and_reader_do_no_harm(self):
+  def test_an_index_of_another_corpus_fits(self):
     self._complete()
     reuse.Base(
       self.path,
@@ -67,7 +67,7 @@ class BaseTest(parameterized.TestCase):
     ('embed_dtype', 'bfloat16'),
     ('storage_dtype', 'float16'),
   )
-  def test_other_embeddings_are_a_user_error(self, name, value):
+  def test_an_index_embedded_differently_is_a_user_error(self, name, value):
     self._complete()
     with self.assertRaisesRegex(
       errors.UserError, f'Found {name} .* in {self.path}, and {str(value)[:12]}'

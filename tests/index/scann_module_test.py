@@ -20,7 +20,7 @@ def _clustered(seed):
 
 
 def _saved(module, path):
-  """Saves and loads its search for the best 5."""
+  """Returns the search for the best 5, saved and loaded."""
   holder = tf.train.Checkpoint()
   holder.module = module
   holder.find = tf.function(
@@ -38,7 +38,7 @@ class ScannModuleTest(absltest.TestCase):
     self.points = _clustered(0)
     self.module = scann_module.ScannModule.build(self.points, self.config)
 
-  def test_finds_what_exact_search_finds(self):
+  def test_searching_all_leaves_is_exact(self):
     queries = self.points[:7]
     expected = brute_force.BruteForceSearcher(self.points).search(queries, 5)
     found = self.module.search(queries, 5)
@@ -49,14 +49,14 @@ class ScannModuleTest(absltest.TestCase):
     found = self.module.search(np.zeros([0, 8], np.float32), 5)
     self.assertEqual(found.block_ids.shape, (0, 5))
 
-  def test_what_is_not_found_is_marked(self):
+  def test_missing_hits_are_marked(self):
     little = self.module.with_effort(searcher.Effort(1, 400))
     found = little.search(self.points[:3], 300)
     missing = found.block_ids == null_block.ID
     self.assertTrue(missing.any())
     np.testing.assert_array_equal(found.scores == -np.inf, missing)
 
-  def test_two_that_were_saved_do_not_mix_in_one_process(self):
+  def test_two_saved_modules_stay_separate_in_one_process(self):
     other = scann_module.ScannModule.build(_clustered(1), self.config)
     queries = tf.constant(self.points[:3])
     for i, module in enumerate((self.module, other)):

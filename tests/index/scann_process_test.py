@@ -1,4 +1,4 @@
-"""Tests for realm_tf.index.scann_process, against the searcher itself."""
+"""Tests that realm_tf.index.scann_process agrees with ScannSearcher."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from realm_tf.records import null_block
 _NUM_BLOCKS, _SIZE = 300, 8
 _EFFORT = searcher_lib.Effort(leaves_to_search=9, num_to_rescore=50)
 
-# Loads a searcher and dies without any clean-up.
+# Loads a searcher and is killed before any clean-up.
 _DYING_PARENT = """
 import os, signal, sys
 import numpy
@@ -51,7 +51,7 @@ class ScannProcessTest(absltest.TestCase):
       self.directory, self.built.num_leaves, efforts or {10: _EFFORT}
     )
 
-  def test_finds_what_the_searcher_itself_finds(self):
+  def test_agrees_with_the_searcher_in_this_process(self):
     loaded = self._load()
     for num_queries, k in ((1, 3), (40, 10), (2, 1)):
       queries = self.queries[:num_queries]
@@ -68,7 +68,7 @@ class ScannProcessTest(absltest.TestCase):
         self.built.with_effort(effort).search(self.queries, k).block_ids,
       )
 
-  def test_more_than_there_are_blocks(self):
+  def test_k_above_the_number_of_blocks_is_filled_up(self):
     found = self._load().search(self.queries[:2], _NUM_BLOCKS + 5)
     self.assertEqual(found.block_ids.shape, (2, _NUM_BLOCKS + 5))
     self.assertTrue((found.block_ids[:, -5:] == null_block.ID).all())
@@ -81,8 +81,8 @@ class ScannProcessTest(absltest.TestCase):
     del loaded
     self.assertEqual(process.returncode, 0)
 
-  def test_the_process_ends_with_a_parent_that_is_killed(self):
-    # The child has the parent's stderr, so reading that ends with the child.
+  def test_the_process_ends_with_a_killed_parent(self):
+    # The child inherits stderr, so `run` waits for the child's end.
     parent = subprocess.run(
       [sys.executable, '-c', _DYING_PARENT, self.directory]
       + [str(self.built.num_leaves)],
@@ -93,12 +93,12 @@ class ScannProcessTest(absltest.TestCase):
     )
     self.assertEqual(parent.returncode, -signal.SIGKILL)
 
-  def test_what_cannot_be_loaded_is_an_error(self):
+  def test_a_damaged_searcher_is_an_error(self):
     os.remove(os.path.join(self.directory, 'scann_config.pb'))
     with self.assertRaisesRegex(OSError, self.directory):
       self._load()
 
-  def test_a_process_that_is_gone_is_an_error(self):
+  def test_a_killed_process_is_an_error(self):
     loaded = self._load()
     loaded._process.kill()
     with self.assertRaises(OSError):

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.index.scann_searcher beyond those of all searchers."""
+"""Tests for realm_tf.index.scann_searcher; searcher_test.py has more."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ def _normal(*shape):
 
 
 class ScannSearcherTest(absltest.TestCase):
-  def test_soar_finds_more_in_as_many_partitions(self):
+  def test_soar_finds_more_in_the_same_number_of_partitions(self):
     blocks, queries = _normal(3000, 16), -_normal(200, 16)
     exact = np.argsort(-(queries @ blocks.T), axis=1)[:, :10]
     recalls = []
@@ -28,23 +28,23 @@ class ScannSearcherTest(absltest.TestCase):
       recalls.append(tuning.recall(searcher.search(queries, 10)[0], exact))
     self.assertGreater(recalls[1], recalls[0] + 0.02)
 
-  def test_one_query_finds_what_it_finds_in_a_batch(self):
+  def test_single_queries_agree_with_a_batch(self):
     blocks, queries = _normal(2000, 8), -_normal(40, 8)
     searcher = scann_searcher.ScannSearcher.build(
       blocks, config_lib.IndexConfig()
     )
     together = searcher.search(queries, 10).block_ids
     alone = [searcher.search(query[None], 10).block_ids for query in queries]
-    # A batch rounds its tables otherwise, so the last of 10 may differ.
+    # A batch rounds its tables differently, so the last of 10 may differ.
     self.assertGreater(tuning.recall(np.concatenate(alone), together), 0.97)
 
-  def test_a_saved_searcher_may_move_and_nothing_is_unpickled(self):
+  def test_a_saved_searcher_can_move_and_nothing_is_unpickled(self):
     blocks, queries = _normal(200, 8), -_normal(5, 8)
     config = config_lib.IndexConfig(leaves_to_search_fraction=0.5)
     built = scann_searcher.ScannSearcher.build(blocks, config)
     path = self.create_tempdir().full_path
     built.save(path)
-    # Reading it would raise.
+    # Unpickling this file would raise.
     pathlib.Path(path, 'scann_docids.pkl').write_bytes(b'no pickle')
     os.rename(path, path + '_moved')
     loaded = scann_searcher.ScannSearcher.load(

@@ -1,4 +1,4 @@
-"""Tests that all searchers keep the protocol, and agree with exact search."""
+"""Tests that all searchers keep the protocol and agree with exact search."""
 
 import pathlib
 
@@ -55,8 +55,8 @@ class SearcherTest(parameterized.TestCase):
       )
 
   @parameterized.parameters(*_APPROXIMATE)
-  def test_what_is_not_found_has_no_id(self, kind):
-    # One of 8 partitions is searched, and it holds about 5 of 40 blocks.
+  def test_missing_hits_have_no_id(self, kind):
+    # One of 8 partitions is searched; a partition has about 5 of 40 blocks.
     config = config_lib.IndexConfig(
       num_leaves=8, leaves_to_search_fraction=1 / 8, num_to_rescore=40
     )
@@ -67,7 +67,7 @@ class SearcherTest(parameterized.TestCase):
       found = neighbors.block_ids[row] != null_block.ID
       count = int(found.sum())
       self.assertBetween(count, 1, 29)
-      self.assertTrue(found[:count].all())  # Missing ones come last.
+      self.assertTrue(found[:count].all())  # Missing hits come last.
       self.assertTrue(np.isneginf(neighbors.scores[row, count:]).all())
       np.testing.assert_allclose(
         neighbors.scores[row, :count],
@@ -85,7 +85,7 @@ class SearcherTest(parameterized.TestCase):
       self.assertEqual(sorted(row[:16]), list(range(16)))
       self.assertEqual(row[16:], [null_block.ID] * 9)
 
-  # The last is with SOAR, a second partition for each block.
+  # With 3000 blocks, SOAR adds a second partition for each block.
   @parameterized.parameters(
     (faiss_searcher.FaissSearcher, 200),
     (scann_searcher.ScannSearcher, 200),

@@ -38,7 +38,9 @@ class SearchersTest(parameterized.TestCase):
     ('device', 20, 1, 'device'),
     ('brute_force', 20, 10**7, 'brute_force'),
   )
-  def test_kind(self, searcher, exact_below, num_blocks, expected):
+  def test_kind_depends_on_the_number_of_blocks(
+    self, searcher, exact_below, num_blocks, expected
+  ):
     config = _config(searcher, exact_below_blocks=exact_below)
     self.assertEqual(searchers.kind(config, num_blocks), expected)
 
@@ -57,7 +59,9 @@ class SearchersTest(parameterized.TestCase):
     )
 
   def test_bfloat16_on_disk_is_bfloat16_on_the_device(self):
-    blocks = np.array([[1, 0], [1 + 2**-9, 0]], np.float32)  # 1 in 8 bits.
+    blocks = np.array(
+      [[1, 0], [1 + 2**-9, 0]], np.float32
+    )  # Both are 1 in bfloat16.
     for dtype, best in (('float32', 1), ('bfloat16', 0), ('float16', 1)):
       built = searchers.build(blocks, _config('device', storage_dtype=dtype))
       loaded = searchers.load(built.settings, '', blocks)
@@ -68,7 +72,7 @@ class SearchersTest(parameterized.TestCase):
   @parameterized.product(
     kind=('scann', 'faiss'), is_remote=(False, True), vectors=('memory', 'disk')
   )
-  def test_tuned_searcher_survives_the_disk(self, kind, is_remote, vectors):
+  def test_a_tuned_searcher_is_saved_and_loaded(self, kind, is_remote, vectors):
     blocks, queries = _normal(2000, 8), -_normal(50, 8)
     config = _config(kind, recall_target=0.9, vectors=vectors)
     built = searchers.build(blocks, config, queries, (10, 100, 5000))
@@ -76,7 +80,7 @@ class SearchersTest(parameterized.TestCase):
     self.assertEqual(settings['recall'], {'target': 0.9, 'num_queries': 50})
     self.assertEqual((settings['kind'], settings['num_leaves']), (kind, 45))
     rows = {row.pop('k'): row for row in settings['efforts']}
-    self.assertEqual(list(rows), [10, 100, 2000])  # There are no more.
+    self.assertEqual(list(rows), [10, 100, 2000])  # At most N.
     for k, row in rows.items():
       self.assertBetween(row.pop('measured'), 0.9, 1.0)
       self.assertEqual(row, built.searcher.efforts[k]._asdict())
@@ -93,10 +97,10 @@ class SearchersTest(parameterized.TestCase):
       for actual, expected in zip(
         loaded.search(queries, k), built.searcher.search(queries, k)
       ):
-        # Vectors that lie elsewhere in memory may be summed otherwise.
+        # Vectors at other addresses may be summed in another order.
         np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
-  def test_each_k_that_is_asked_reaches_the_target(self):
+  def test_each_tuned_k_reaches_the_target(self):
     centres = clustered_vectors.centres(4000, 16)
     blocks, queries, others = (
       clustered_vectors.draw(centres, number, np.random.default_rng(number))
@@ -113,13 +117,13 @@ class SearchersTest(parameterized.TestCase):
         ]
       )
     at_ten, at_each = recalls
-    # Other queries than those of the tuning: a little less than the target.
+    # Queries that were not tuned on may miss the target by a little.
     self.assertGreater(min(at_ten[0], *at_each), 0.94)
     self.assertLess(at_ten[1], 0.9)
     self.assertLess(at_ten[2], 0.8)
 
   @parameterized.parameters('scann', 'faiss')
-  def test_recall_in_the_settings_is_that_of_the_searcher(self, kind):
+  def test_the_settings_have_the_measured_recall(self, kind):
     blocks, queries = _normal(2000, 8), -_normal(50, 8)
     built = searchers.build(blocks, _config(kind, recall_target=0.6), queries)
     found = built.searcher.search(queries, 10).block_ids
@@ -130,7 +134,7 @@ class SearchersTest(parameterized.TestCase):
     )
 
   @parameterized.parameters('scann', 'faiss')
-  def test_without_a_target_the_effort_is_the_configs(self, kind):
+  def test_without_a_target_the_config_sets_the_effort(self, kind):
     config = _config(
       kind,
       num_leaves=20,
@@ -147,7 +151,7 @@ class SearchersTest(parameterized.TestCase):
     self.assertIn('recall', built.settings)
 
   def test_unused_searchers_are_not_imported(self):
-    # In a process of its own: others here import them.
+    # A process of its own, since other tests here import them.
     code = (
       'import sys, numpy as np; from realm_tf import config; '
       'from realm_tf.index import searchers; '
@@ -160,7 +164,7 @@ class SearchersTest(parameterized.TestCase):
     )
     self.assertEqual(done.stdout.strip(), '[]')
 
-  def test_how_to_install_faiss_is_said(self):
+  def test_an_error_says_how_to_install_faiss(self):
     code = (
       'import sys; sys.modules["faiss"] = None\n'
       'from realm_tf import errors\n'

@@ -44,7 +44,7 @@ CONFIG = config_lib.ExperimentConfig(
 
 def model(seed: int = 0) -> realm_model.RealmModel:
   """Returns both embedders with random weights."""
-  tf_keras.utils.set_random_seed(seed)  # Keras draws from Python's random.
+  tf_keras.utils.set_random_seed(seed)  # Keras uses Python's random.
   return realm_model.RealmModel(CONFIG.model, [realm_model.EMBEDDER])
 
 
@@ -68,7 +68,7 @@ def blocks(body_lengths) -> list[blocks_lib.Block]:
 
 
 def write_corpus(directory: str, body_lengths) -> str:
-  """Writes a corpus below `directory`; returns where."""
+  """Writes a corpus below `directory` and returns its path."""
   corpus_dir = os.path.join(directory, 'corpus')
   tiny.write_blocks(blocks(body_lengths), corpus_dir, TOKENIZER, 288)
   return corpus_dir

@@ -63,14 +63,14 @@ class StorageTest(parameterized.TestCase):
     for name, value in plan._asdict().items():
       self.assertEqual(manifest[name], value, name)
 
-  def test_the_first_of_two_who_complete_a_version_stands(self):
+  def test_the_first_worker_to_complete_a_version_wins(self):
     first = storage.read_manifest(self._complete(name='x').path)
     second = storage.read_manifest(self._complete(name='y').path)
     self.assertEqual(second, first)
     storage.load(versions.version_path(self.root, 500), small.FINGERPRINT)
 
-  def test_a_version_is_whole_whoever_wrote_its_last_file(self):
-    # Both looked before either had completed it.
+  def test_a_version_is_whole_if_two_workers_complete_it(self):
+    # Both workers found the version incomplete.
     is_complete = versions.is_complete
     self.addCleanup(setattr, versions, 'is_complete', is_complete)
     self._complete(name='x')
@@ -90,7 +90,7 @@ class StorageTest(parameterized.TestCase):
     ):
       storage.load(version.path, 'e' * 64)
 
-  def test_a_version_of_something_else_is_refused(self):
+  def test_a_version_of_another_kind_is_refused(self):
     version = versions.publish(
       self.root,
       500,
@@ -100,13 +100,13 @@ class StorageTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "no 'shards'.*build_index"):
       storage.load(version.path, small.FINGERPRINT)
 
-  def test_any_flipped_byte_is_refused_by_name(self):
+  def test_a_flipped_byte_in_any_file_is_refused_by_name(self):
     version = self._complete(_SCANN)
     names = [
       os.path.join(folder, name)
       for folder, _, names in os.walk(version.path)
       for name in names
-      # What the version was begun with is not part of it any more.
+      # The plan is not part of a complete version.
       if name != 'plan.json'
     ]
     self.assertContainsSubset(
@@ -127,7 +127,7 @@ class StorageTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.UserError, f'^{path} must'):
         storage.load(version.path, small.FINGERPRINT)
       path.write_bytes(data)
-    storage.load(version.path, small.FINGERPRINT)  # Whole again.
+    storage.load(version.path, small.FINGERPRINT)  # Intact again.
 
 
 if __name__ == '__main__':

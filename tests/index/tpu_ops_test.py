@@ -1,7 +1,7 @@
-"""Tests that embedding and searching on devices are what a TPU can run.
+"""Tests that a TPU can run embedding and search.
 
-As tests/training/tpu_ops_test.py has it of the trainers: the same numbers when
-compiled by XLA, ops of a TPU's list only, and one size of each tensor.
+As in tests/training/tpu_ops_test.py: XLA gives the same numbers, all ops are in
+a TPU's list, and each tensor has one size.
 """
 
 from unittest import mock
@@ -55,7 +55,7 @@ class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.product(is_tpu=[True, False], dtype=['float32', 'bfloat16'])
   def test_search(self, is_tpu, dtype):
     rng = np.random.default_rng(0)
-    # Small integers, which bfloat16 has as well.
+    # Small integers, which are exact in bfloat16.
     blocks = rng.integers(-9, 9, [300, 4]).astype(np.float32)
     queries = rng.integers(-9, 9, [8, 4]).astype(np.float32)
     strategy = tf.distribute.OneDeviceStrategy('/cpu:0')
@@ -68,7 +68,7 @@ class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
       searcher = device_searcher.DeviceSearcher(blocks, dtype, strategy)
       actual = searcher.search(queries, 5)
     expected = brute_force.BruteForceSearcher(blocks).search(queries, 5)
-    # Off a TPU, XLA makes the approximate top exact, but for ties.
+    # Without a TPU, XLA's approximate top is exact, except for ties.
     np.testing.assert_array_equal(actual.scores, expected.scores)
     self._check(functions)
     (graph,) = functions[0].graphs()

@@ -15,7 +15,7 @@ _LEAVES = 10
 
 
 class _SlicedTwin:
-  """Exact search among the first blocks only: a leaf is a tenth of them."""
+  """Exact search among the first blocks; each leaf is a tenth of all."""
 
   def __init__(self, embeddings, effort=None):
     self.num_leaves = _LEAVES
@@ -29,7 +29,7 @@ class _SlicedTwin:
 
   def search(self, queries, k):
     seen = len(self._embeddings) * self.effort.leaves_to_search // _LEAVES
-    # Too little rescoring loses all.
+    # Too little rescoring finds nothing.
     blocks = self._embeddings * (self.effort.num_to_rescore >= 40)
     return brute_force.BruteForceSearcher(blocks[:seen]).search(queries, k)
 
@@ -55,11 +55,11 @@ class TuningTest(parameterized.TestCase):
     choice = tuning.choose(
       twin, self.candidates, self.queries, self.expected, target
     )
-    # A leaf holds a tenth of the top blocks, more or less.
+    # A leaf has about a tenth of the top blocks.
     in_leaf = self.expected // 100
     shares = [(in_leaf < leaves).mean() for leaves in range(_LEAVES + 1)]
     needed = next(i for i, share in enumerate(shares) if share >= target)
-    # Less rescoring never suffices.
+    # Rescoring fewer than 40 never suffices.
     self.assertEqual(choice.effort, (needed, 40))
     self.assertAlmostEqual(choice.recall, shares[needed])
     self.assertGreaterEqual(choice.recall, target)
@@ -77,7 +77,7 @@ class TuningTest(parameterized.TestCase):
     self.assertEqual(choice.effort, (_LEAVES, 40))
     self.assertEqual(choice.recall, 1.0)
 
-  def test_unreachable_target_takes_the_most_thorough_and_says_so(self):
+  def test_an_unreachable_target_logs_the_most_thorough_effort(self):
     twin = _SlicedTwin(self.embeddings[:700])
     with self.assertLogs(level='WARNING') as logs:
       choice = tuning.choose(
@@ -89,14 +89,14 @@ class TuningTest(parameterized.TestCase):
     self.assertIn(f'Recall@10 is {share:.4f}', logs.output[0])
 
   @parameterized.parameters((1, 16), (7, 100), (1000, 1_000_000))
-  def test_efforts_reach_from_least_to_most(self, num_leaves, num_blocks):
+  def test_efforts_range_from_least_to_most(self, num_leaves, num_blocks):
     efforts = tuning.efforts(num_leaves, num_blocks, 10)
     self.assertEqual(efforts[0], (1, 10))
     self.assertEqual(efforts[-1], (num_leaves, min(640, num_blocks)))
     self.assertLen(set(efforts), len(efforts))
     self.assertLess(len(efforts), 400)
 
-  def test_rescoring_goes_on_above_a_large_k(self):
+  def test_a_large_k_has_larger_numbers_to_rescore(self):
     efforts = tuning.efforts(40, 20_000, 1000, min_leaves=10)
     rescored = {effort.num_to_rescore for effort in efforts}
     self.assertEqual(
@@ -115,7 +115,7 @@ class TuningTest(parameterized.TestCase):
     self.assertEqual(tuning.recall(ids[:, :3000], ids), 0.75)
     self.assertLess(tracemalloc.get_traced_memory()[1], 10e6)  # Not 240 MB.
 
-  def test_untuned_effort_is_that_of_the_config(self):
+  def test_the_config_sets_the_untuned_effort(self):
     config = config_lib.IndexConfig(
       leaves_to_search_fraction=0.05, num_to_rescore=30
     )

@@ -1,8 +1,8 @@
-"""Embeds blocks on one device and split over two; run as a program.
+"""A program that embeds blocks on one device and on two, and compares.
 
-Devices can be made only before TensorFlow starts, so this needs a process of
-its own. Writes JSON: replicas of the strategy, the shape of the embeddings, the
-largest value on one device, and the largest difference from it.
+Devices must be made before TensorFlow starts, which needs a new process. The
+output is JSON: replicas, shape of the embeddings, largest value on one device,
+and largest difference.
 """
 
 import json

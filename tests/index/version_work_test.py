@@ -1,4 +1,4 @@
-"""Tests for realm_tf.index.version_work: crashes, several workers."""
+"""Tests for realm_tf.index.version_work: crashes and several workers."""
 
 import os
 import pathlib
@@ -31,7 +31,7 @@ _PLAN = index_plan.Plan(
 
 
 class _Crash(Exception):
-  """An error in the midst of a task."""
+  """An error in the middle of a task."""
 
 
 class VersionWorkTest(parameterized.TestCase):
@@ -42,14 +42,10 @@ class VersionWorkTest(parameterized.TestCase):
     self.version = versions.Version(500, path)
     self.work_dir = os.path.join(path, f'work-{_PLAN.name}')
     self.embedded = []  # (worker, first block) of each shard, in order.
-    self.completed = []  # Workers.
+    self.completed = []  # Workers that completed the version.
 
   def _run(self, name='x', before=None, complete=None, **job):
-    """Runs a worker.
-
-    Args:
-      before: Called with the first block of each shard before it is embedded.
-    """
+    """Runs a worker; calls `before` with each shard's first block."""
 
     def embed_rows(block_ids, progress):
       first = int(block_ids[0])
@@ -92,13 +88,13 @@ class VersionWorkTest(parameterized.TestCase):
     self.assertEqual(self.embedded, [('x', 0), ('x', 4), ('x', 8)])
     self._assert_whole()
     self.assertEqual(seen, [(4, 10), (8, 10), (10, 10)])
-    # The tasks are cleared up; the shards and the manifest stay.
+    # The tasks are removed; three shards and the manifest stay.
     self.assertLen(os.listdir(self.version.path), 4)
-    self.assertTrue(self._run('y'))  # A complete version is left alone.
+    self.assertTrue(self._run('y'))  # A complete version is unchanged.
     self.assertLen(self.embedded, 3)
 
   @parameterized.parameters(*range(3))
-  def test_after_an_error_only_the_shard_at_hand_is_done_again(self, at):
+  def test_after_an_error_only_unfinished_shards_are_embedded(self, at):
     with self.assertRaises(_Crash):
       self._run(before=self._crash_at(4 * at))
     self._run('y')
@@ -107,7 +103,7 @@ class VersionWorkTest(parameterized.TestCase):
     )
     self._assert_whole()
 
-  def test_after_an_error_while_completing_nothing_is_embedded_again(self):
+  def test_after_an_error_in_completing_no_shard_is_embedded_again(self):
     with self.assertRaises(_Crash):
       self._run(complete=mock.Mock(side_effect=_Crash))
     self._run('y')
@@ -115,8 +111,8 @@ class VersionWorkTest(parameterized.TestCase):
     self.assertEqual(self.completed, ['y'])
 
   def test_workers_share_the_shards(self):
-    # While the first embeds its first shard, the second does all it can, and
-    # would wait for the first.
+    # While the first worker embeds its first shard, the second embeds all
+    # others and then waits.
     def do_others(first):
       if first == 0:
         with self.assertRaises(_Crash):
@@ -131,7 +127,7 @@ class VersionWorkTest(parameterized.TestCase):
     self._run(number=1, num_workers=2)
     self.assertEqual([first for _, first in self.embedded], [4, 8, 0])
 
-  def test_waits_for_the_others_and_takes_over_from_the_dead(self):
+  def test_waits_for_other_workers_and_takes_over_from_dead_ones(self):
     other = shared_work.SharedWork(
       self.work_dir, workers.this_worker()._replace(name='other'), 60.0
     )
@@ -141,7 +137,7 @@ class VersionWorkTest(parameterized.TestCase):
     def wait():
       waits.append([first for _, first in self.embedded])
       claim = pathlib.Path(self.work_dir, '00001.claim')
-      # A process number that is no process: as if it had been killed.
+      # A process id of no process, as if the worker had been killed.
       text = claim.read_text().replace('"process": "', '"process": "0')
       claim.write_text(text)
 
@@ -150,7 +146,7 @@ class VersionWorkTest(parameterized.TestCase):
     self.assertEqual([first for _, first in self.embedded], [0, 8, 4])
 
   @parameterized.parameters(True, False)
-  def test_is_left_when_overtaken(self, ends_overtaken):
+  def test_an_overtaken_version_is_left_on_request(self, ends_overtaken):
     def publish_newer(first):
       if first == 4:
         newer = versions.version_path(os.path.dirname(self.version.path), 501)
@@ -161,18 +157,18 @@ class VersionWorkTest(parameterized.TestCase):
     self.assertEqual(is_complete, not ends_overtaken)
     self.assertLen(self.embedded, 2 if ends_overtaken else 3)
 
-  def test_a_version_that_another_completed_meanwhile_is_done(self):
+  def test_another_worker_may_complete_the_version_first(self):
     def do_all(first):
       if first == 4:
         claim = pathlib.Path(self.work_dir, '00001.claim')
         claim.unlink()
-        self._run('y')  # It clears up, too.
+        self._run('y')  # 'y' also removes the tasks.
 
     self.assertTrue(self._run(before=do_all))
     self.assertEqual(self.completed, ['y'])
     self._assert_whole()
 
-  def test_another_may_clear_up_at_the_same_time(self):
+  def test_another_worker_may_remove_the_tasks_first(self):
     def complete(shards, unique):
       versions.seal(self.version.path, 500, {}, {})
       shutil.rmtree(self.work_dir)
@@ -180,7 +176,7 @@ class VersionWorkTest(parameterized.TestCase):
     self.assertTrue(self._run(complete=complete))
 
   @parameterized.parameters(True, False)
-  def test_a_late_worker_finds_the_work_cleared_up(self, is_complete):
+  def test_a_late_worker_may_find_no_tasks(self, is_complete):
     beat = shared_work.SharedWork.beat
 
     def clear_up_first(work):
@@ -192,7 +188,7 @@ class VersionWorkTest(parameterized.TestCase):
     with mock.patch.object(shared_work.SharedWork, 'beat', clear_up_first):
       if is_complete:
         self.assertTrue(self._run())
-      else:  # Then it is no business of another worker.
+      else:  # No other worker removes the tasks of an incomplete version.
         with self.assertRaises(tf.errors.NotFoundError):
           self._run()
     self.assertEmpty(self.embedded)
