@@ -59,9 +59,8 @@ class SearchersTest(parameterized.TestCase):
     )
 
   def test_bfloat16_on_disk_is_bfloat16_on_the_device(self):
-    blocks = np.array(
-      [[1, 0], [1 + 2**-9, 0]], np.float32
-    )  # Both are 1 in bfloat16.
+    # Both are 1 in bfloat16.
+    blocks = np.array([[1, 0], [1 + 2**-9, 0]], np.float32)
     for dtype, best in (('float32', 1), ('bfloat16', 0), ('float16', 1)):
       built = searchers.build(blocks, _config('device', storage_dtype=dtype))
       loaded = searchers.load(built.settings, '', blocks)

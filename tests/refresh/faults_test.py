@@ -1,8 +1,8 @@
-"""Tests a refresher, as a process, and a reader beside it, against faults.
+"""Tests a refresher process, and a reader of its indexes, with faults.
 
-It is killed, its disk is full, it has a double, its clock is set back; the
-versions are damaged or deleted. The reader stands for the trainer: whatever it
-holds must be the index of a parameter version, whole and exact.
+The refresher is killed, runs twice, has a full disk or a clock set back; index
+versions are damaged or deleted. The reader stands for the trainer: its index
+must always be exact for one parameter version.
 """
 
 import concurrent.futures
@@ -101,7 +101,7 @@ class FaultsTest(absltest.TestCase):
     self.assertEqual(codes, [0] * len(pids), self.server.logs()[-3000:])
 
   def _read(self):
-    """Lets the reader take what is there; checks what it holds."""
+    """Lets the reader load the newest index; checks and returns its step."""
     self.reader.poll()
     self.reader.poll()
     if self.reader.version is not None:
@@ -120,8 +120,8 @@ class FaultsTest(absltest.TestCase):
     return glob.glob(os.path.join(self.index_root, pattern), recursive=True)
 
   def _unfinished_shards(self):
-    """Returns how many shards of incomplete versions are claimed, not done."""
-    # Of a complete one, a kill may have left half of what was cleared up.
+    """Counts shards of incomplete versions that are claimed but not done."""
+    # A kill may leave some tasks of a complete version.
     tasks = [
       path
       for path in self._files('*/work-*/0*')
@@ -138,7 +138,8 @@ class FaultsTest(absltest.TestCase):
       self._publish_params(step)
       while self._read() != step:
         pid = self._start()
-        # Each shard makes a claim, itself, and `done`: so moments of all kinds.
+        # Each shard adds three files (claim, shard and `done`): a kill can
+        # come after any of them.
         until = len(self._files()) + rng.randrange(1, 14)
         while len(self._files()) < until and self._newest_step() != step:
           pass
@@ -154,7 +155,7 @@ class FaultsTest(absltest.TestCase):
     newest = versions.newest(self.index_root)
     return newest.step if newest else -1
 
-  def test_two_refreshers_by_mistake_do_no_harm(self):
+  def test_a_second_refresher_does_no_harm(self):
     for step in (500, 1000):
       self._publish_params(step)
       self._assert_ends_well(self._start(), self._start())
@@ -172,7 +173,7 @@ class FaultsTest(absltest.TestCase):
     }
     self.assertGreater(len(writers), 1)
 
-  def test_a_clock_that_is_set_back_changes_nothing(self):
+  def test_a_clock_set_back_changes_nothing(self):
     self._publish_params(500)
     self._assert_ends_well(self._start())
     self.assertEqual(self._read(), 500)
@@ -207,7 +208,7 @@ class FaultsTest(absltest.TestCase):
     self._assert_ends_well(self._start())
     self.assertEqual(self._read(), 2500)
 
-  def test_a_version_that_is_deleted_while_in_use_stays_in_use(self):
+  def test_a_loaded_version_stays_in_use_after_its_deletion(self):
     self._publish_params(500)
     self._assert_ends_well(self._start())
     self.assertEqual(self._read(), 500)
@@ -217,7 +218,7 @@ class FaultsTest(absltest.TestCase):
     self._assert_ends_well(self._start())
     self.assertEqual(self._read(), 1000)
 
-  def test_a_full_disk_ends_in_a_line_and_is_made_good(self):
+  def test_a_full_disk_is_one_error_line_and_a_restart_works(self):
     disk = self.create_tempdir().full_path
     mount = ['mount', '-t', 'tmpfs', '-o', 'size=1m', 'none', disk]
     if subprocess.run(mount, capture_output=True, check=False).returncode:

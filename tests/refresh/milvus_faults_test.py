@@ -1,7 +1,7 @@
-"""Tests a refresher, as a process, that is killed while it fills a Milvus.
+"""Tests a refresher process that is killed while it fills Milvus.
 
-milvus-lite runs in this process and outlives it, as a server would.
-REALM_MILVUS_URI names a server to run it on instead.
+milvus-lite runs in this process and outlives the refresher, as a server would.
+REALM_MILVUS_URI names a server to use instead.
 """
 
 import os
@@ -80,7 +80,7 @@ class MilvusFaultsTest(absltest.TestCase):
       '--once',
       '--set=index.searcher=milvus',
       f'--set=index.uri={self.uri}',
-      '--set=index.recall_target=0',  # Tuning takes long, and comes later.
+      '--set=index.recall_target=0',  # Tuning is slow and not tested here.
     )
 
   def _alias(self):
@@ -92,11 +92,7 @@ class MilvusFaultsTest(absltest.TestCase):
     return [x for x in self.client.list_collections() if x not in old]
 
   def _is_killed_half_way(self, step, is_reached):
-    """Kills a refresh when its collection fulfils `is_reached`.
-
-    Returns:
-      Whether it was not complete by then.
-    """
+    """Kills a refresh at `is_reached`; returns whether it was incomplete."""
     old = self.client.list_collections()
     before = versions.newest(layout.index_root(self.run_dir))
     refresher = self._refresh(step)
@@ -106,7 +102,7 @@ class MilvusFaultsTest(absltest.TestCase):
     self.server.kill(refresher)
     return versions.newest(layout.index_root(self.run_dir)) == before
 
-  def test_killed_half_way_leaves_the_alias_where_it_was(self):
+  def test_a_refresh_killed_half_way_keeps_the_alias(self):
     self.assertEqual(self.server.wait(self._refresh(0)), 0, self.server.logs())
     moments = {
       'made': lambda name: True,

@@ -33,7 +33,7 @@ class ProgressTest(absltest.TestCase):
 
   def test_logs_rate_and_expected_end_each_minute(self):
     with self.assertLogs('absl', 'INFO') as logs:
-      self._embed(100, 1000, at=50)  # 100 were there already.
+      self._embed(100, 1000, at=50)  # 100 were embedded earlier.
       self._embed(200, 1000, at=100)
       self._embed(400, 1000, at=110)  # 300 in 60 s; 600 to go.
       self._embed(1000, 1000, at=125)
@@ -54,7 +54,7 @@ class ProgressTest(absltest.TestCase):
       },
     )
 
-  def test_each_refresh_begins_anew(self):
+  def test_each_refresh_has_its_own_rate(self):
     with self.assertLogs('absl', 'INFO') as logs:
       self._embed(0, 10, at=0)
       self._embed(10, 10, at=2)
@@ -64,7 +64,7 @@ class ProgressTest(absltest.TestCase):
     self.assertLen(logs.output, 2)
     self.assertIn('5 a second', logs.output[0])
     self.assertIn('1 a second', logs.output[1])
-    # The axis of TensorBoard goes on.
+    # TensorBoard's axis continues.
     self.assertIn(('refresh/share_embedded', 20), _scalars(self.directory))
 
   def test_works_without_tensorboard(self):

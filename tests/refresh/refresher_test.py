@@ -25,7 +25,7 @@ class RefreshUntilDoneTest(parameterized.TestCase):
     self.exported = []  # Steps that the trainer has published so far.
     self.built = []  # Steps of the index versions that this process built.
     self.indexed = []  # Steps of all index versions on disk.
-    self.begun = []  # Steps of those that are begun and not overtaken.
+    self.begun = []  # Steps of unfinished index versions.
 
   def _build(self, params):
     self.assertEqual(params.path, f'/params/{params.step}')
@@ -49,17 +49,17 @@ class RefreshUntilDoneTest(parameterized.TestCase):
   def test_skips_stale_versions_and_builds_the_last(self):
     def build(params):
       self._build(params)
-      self.exported.append(15)  # Training moves on meanwhile.
+      self.exported.append(15)  # Training goes on.
 
     num_published = self._refresh(
       is_training_done=lambda: 15 in self.exported,
       build=build,
-      wait=lambda: self.exported.extend([5, 10]),  # Both while idle.
+      wait=lambda: self.exported.extend([5, 10]),  # Both in one wait.
     )
     self.assertEqual(self.built, [10, 15])
     self.assertEqual(num_published, 2)
 
-  def test_in_order_none_is_skipped(self):
+  def test_in_order_skips_no_version(self):
     directory = self.create_tempdir().full_path
     for root, step in ((layout.params_root, 5), (layout.params_root, 10)):
       versions.publish(root(directory), step, lambda path: None, {})
@@ -92,7 +92,7 @@ class RefreshUntilDoneTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('nothing_twice', [5, 10], [5, 10], []),
     ('what_is_newer', [5, 10], [5], [10]),
-    # As if the run directory's newest parameters were removed.
+    # The newest parameters of the run directory were removed.
     ('nothing_older', [5], [10], []),
     ('step_zero', [0], [], [0]),
   )
@@ -109,12 +109,12 @@ class RefreshUntilDoneTest(parameterized.TestCase):
       if len(waits) == 2:
         self.exported.append(5)
 
-    # Done after a third wait: the index of step 5 is built by then.
+    # Training ends after the third wait, when the index of step 5 is built.
     self._refresh(lambda: len(waits) == 3, wait=wait)
     self.assertEqual(waits, [[], [], [5]])
 
-  def test_what_was_begun_is_finished_before_newer_parameters(self):
-    # Else a job that is killed in every refresh would never publish any.
+  def test_a_begun_index_is_finished_before_a_newer_one(self):
+    # Otherwise a job killed in every refresh would never publish an index.
     self.exported, self.begun = [5, 10], [5]
 
     def build(params):
@@ -124,7 +124,7 @@ class RefreshUntilDoneTest(parameterized.TestCase):
     self._refresh(lambda: True, build=build)
     self.assertEqual(self.built, [5, 10])
 
-  def test_what_was_begun_and_is_of_no_use_is_given_up(self):
+  def test_a_begun_index_that_fails_is_given_up(self):
     self.exported, self.begun = [10], [5]
 
     def build(params):
@@ -152,7 +152,7 @@ class RefreshUntilDoneTest(parameterized.TestCase):
       lambda: True, build, wait=lambda: waits.append(self.built[:]), failures=3
     )
     self.assertEqual(self.built, [5])
-    self.assertEqual(waits, [[], []])  # It never spins.
+    self.assertEqual(waits, [[], []])  # One wait per failure.
 
   def test_failures_in_a_row_end_the_job(self):
     self.exported = [5]
@@ -160,7 +160,7 @@ class RefreshUntilDoneTest(parameterized.TestCase):
 
     def build(params):
       self.tries += 1
-      if self.tries == 2:  # Success starts the count anew.
+      if self.tries == 2:  # Success resets the count.
         self.exported.append(10)
         self._build(params)
       else:
@@ -170,7 +170,7 @@ class RefreshUntilDoneTest(parameterized.TestCase):
       self._refresh(lambda: True, build, wait=lambda: None, failures=3)
     self.assertEqual(self.tries, 5)
 
-  def test_a_users_mistake_is_told_in_its_own_words(self):
+  def test_a_user_error_is_raised_unchanged(self):
     self.exported = [5]
     mistake = errors.UserError('Must hold. Found. Do.')
 

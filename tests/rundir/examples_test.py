@@ -50,14 +50,14 @@ class ExamplesTest(parameterized.TestCase):
       },
     )
 
-  def test_pieces_make_the_query(self):
+  def test_pieces_join_to_the_query(self):
     pieces = _EXAMPLE._replace(masked=[(0, 3), (4, 9)]).pieces()
     self.assertEqual(
       pieces,
       [('the', True), (' ', False), ('pound', True), (' is a currency', False)],
     )
 
-  def test_a_run_may_have_none(self):
+  def test_a_run_may_have_no_examples(self):
     self.assertEqual(examples.read(self.run_dir), [])
 
   @parameterized.parameters(

@@ -24,7 +24,7 @@ class JsonFilesTest(parameterized.TestCase):
       self.assertEqual(json_files.read(self.path), value)
     self.assertEqual(os.listdir(self.folder), ['a.json'])
 
-  def test_readers_never_see_half_of_a_new_file(self):
+  def test_readers_never_see_half_a_file(self):
     json_files.write(self.path, 'old')
     seen = []
 
@@ -59,11 +59,11 @@ class JsonFilesTest(parameterized.TestCase):
     self.assertLen(set(names), 2)
 
   @parameterized.parameters(b'', b'{"a": 1', b'\xff\xfe"')
-  def test_what_is_not_json_is_none(self, data):
+  def test_a_file_that_is_not_json_is_none(self, data):
     pathlib.Path(self.path).write_bytes(data)
     self.assertIsNone(json_files.read(self.path))
 
-  def test_no_file_is_none(self):
+  def test_a_missing_file_is_none(self):
     self.assertIsNone(json_files.read(self.path))
     self.assertIsNone(json_files.read(os.path.join(self.folder, 'b', 'c')))
 

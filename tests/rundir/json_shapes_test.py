@@ -29,7 +29,7 @@ class JsonShapesTest(parameterized.TestCase):
       [{}, {'a': 0}, {'a': '', 'b': 0}, [], None],
     ),
   )
-  def test_holds_for_these_values_alone(self, shape, good, bad):
+  def test_holds_only_for_good_values(self, shape, good, bad):
     self.assertEqual([value for value in good if not shape.holds(value)], [])
     self.assertEqual([value for value in bad if shape.holds(value)], [])
 
@@ -49,7 +49,7 @@ class JsonShapesTest(parameterized.TestCase):
     ({'a': 'x', 'b': ['y' * 999]}, "'b' .* Found a list of 1. Do."),
     ([], 'x:1 must be an object. Found a list of 0. Do.'),
   )
-  def test_names_the_field_and_what_was_found(self, value, message):
+  def test_names_the_field_and_the_value(self, value, message):
     fields = {'a': json_shapes.TEXT, 'b': json_shapes.optional(_PAIR)}
     with self.assertRaisesRegex(errors.UserError, message):
       json_shapes.check(value, fields, 'x:1', 'Do.')

@@ -8,7 +8,7 @@ from realm_tf.rundir import layout
 
 
 class LayoutTest(absltest.TestCase):
-  def test_names_are_those_of_the_documents(self):
+  def test_names_agree_with_the_documents(self):
     self.assertEqual(
       {
         layout.params_root('run'),

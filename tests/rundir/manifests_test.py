@@ -24,7 +24,7 @@ def _read(directory):
 
 
 def _write(path, manifest):
-  """Writes a manifest as whoever knows its form, with its own checksum."""
+  """Writes a manifest with a correct checksum of itself."""
   rest = {k: v for k, v in manifest.items() if k != 'manifest_sha256'}
   text = json.dumps(rest, sort_keys=True).encode()
   own = {'manifest_sha256': hashlib.sha256(text).hexdigest()}
@@ -39,7 +39,7 @@ class ManifestsTest(parameterized.TestCase):
       os.mkdir(os.path.join(staging, 'table'))
       pathlib.Path(staging, 'table', 'x.npy').write_bytes(b'abc')
       pathlib.Path(staging, 'empty').write_bytes(b'')
-      # JSON makes the numbers strings, and their order another.
+      # JSON turns the keys into strings, which are ordered differently.
       metadata.update(num_blocks=3, counts={9: 'ä', 10: 'b'})
     self.path = pathlib.Path(self.directory, manifests.NAME)
 
@@ -62,7 +62,7 @@ class ManifestsTest(parameterized.TestCase):
     self.assertEqual(os.listdir(os.path.dirname(self.directory)), ['corpus'])
 
   @mock.patch.object(manifests, 'SMALL_BYTES', 2)
-  def test_a_size_is_checked_always_and_contents_when_asked(self):
+  def test_large_files_are_hashed_only_with_contents(self):
     manifest, file = _read(self.directory), self.path.parent / 'table' / 'x.npy'
     file.write_bytes(b'abd')
     manifests.check(self.directory, manifest, contents=False)
@@ -75,7 +75,7 @@ class ManifestsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'x.npy must be there'):
       manifests.check(self.directory, manifest, contents=False)
 
-  def test_contents_of_small_files_are_checked_always(self):
+  def test_small_files_are_always_hashed(self):
     (self.path.parent / 'table' / 'x.npy').write_bytes(b'abd')
     manifest = _read(self.directory)
     with self.assertRaisesRegex(errors.UserError, 'x.npy must be unchanged'):
@@ -85,7 +85,7 @@ class ManifestsTest(parameterized.TestCase):
     ('changed', lambda m: m.update(num_blocks=4), 'another SHA-256'),
     ('other', lambda m: m.pop('num_blocks'), "no 'num_blocks'"),
     ('no_files', lambda m: m.pop('files'), 'Found no'),
-    # As the oldest corpora, which may be verified by nothing.
+    # Without a checksum nothing verifies the manifest.
     ('unsealed', lambda m: m.pop('manifest_sha256'), 'must have'),
   )
   def test_a_changed_manifest_is_a_user_error(self, change, message):
@@ -93,7 +93,7 @@ class ManifestsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, message):
       _read(self.directory)
 
-  def test_no_manifest_or_no_json_is_a_user_error(self):
+  def test_a_missing_or_cut_manifest_is_a_user_error(self):
     self.path.write_text('[{')
     with self.assertRaisesRegex(errors.UserError, 'must be JSON'):
       _read(self.directory)
@@ -124,7 +124,7 @@ class ManifestsTest(parameterized.TestCase):
   @parameterized.parameters(
     '../home/thesis.txt',
     'table/../../home/thesis.txt',
-    'THESIS',  # Replaced by its absolute path.
+    'THESIS',  # Stands for the absolute path.
     'table//x.npy',
     './empty',
     '..\\home\\thesis.txt',
@@ -135,10 +135,10 @@ class ManifestsTest(parameterized.TestCase):
     '.',
     'table',  # A directory.
     'manifest.json',
-    'link/thesis.txt',  # A folder elsewhere.
+    'link/thesis.txt',  # Below a link to another folder.
     'linked_file',
   )
-  def test_names_lead_nowhere_else(self, name):
+  def test_names_outside_of_the_directory_are_refused(self, name):
     thesis = pathlib.Path(self.directory).parent / 'home' / 'thesis.txt'
     thesis.parent.mkdir()
     thesis.write_text('mine')
@@ -160,7 +160,7 @@ class ManifestsTest(parameterized.TestCase):
     self.assertEqual(thesis.read_text(), 'mine')
     self.assertEqual(sorted(pathlib.Path(self.directory).rglob('*')), before)
 
-  def test_writes_into_no_folder_elsewhere(self):
+  def test_writes_into_no_linked_folder(self):
     elsewhere = pathlib.Path(self.directory).parent / 'home'
     elsewhere.mkdir()
     other = pathlib.Path(self.directory).parent / 'other'
@@ -174,7 +174,7 @@ class ManifestsTest(parameterized.TestCase):
       pathlib.Path(staging, 'table', 'x.npy').write_bytes(b'abc')
     self.assertEmpty(os.listdir(elsewhere))
 
-  def test_a_link_within_the_directory_and_a_link_to_it_are_fine(self):
+  def test_links_within_and_to_the_directory_are_allowed(self):
     (self.path.parent / 'same').symlink_to('table/x.npy')
     self._edit(
       lambda m: m['files'].update(same=manifests.describe_bytes(b'abc'))
@@ -192,7 +192,7 @@ class ManifestsTest(parameterized.TestCase):
       pass
     self.assertTrue((self.path.parent / 'table' / 'x.npy').exists())
 
-  def test_replaces_what_the_manifest_lists_and_nothing_else(self):
+  def test_replaces_only_files_that_the_manifest_lists(self):
     (self.path.parent / 'mine').write_bytes(b'a')
     with outputs.publishing(self.directory) as (staging, metadata):
       pathlib.Path(staging, 'new').write_bytes(b'b')
@@ -204,7 +204,7 @@ class ManifestsTest(parameterized.TestCase):
     self.assertEmpty(os.listdir(os.path.join(self.directory, 'table')))
 
   @parameterized.parameters('{"a": ' * 100_000, '\xff', '7' * 6000, '[]', '')
-  def test_what_is_no_json_is_a_user_error(self, text):
+  def test_a_manifest_that_is_no_json_object_is_a_user_error(self, text):
     self.path.write_bytes(text.encode('latin-1'))
     with self.assertRaisesRegex(errors.UserError, 'manifest.json must be'):
       _read(self.directory)
@@ -233,7 +233,7 @@ class BackgroundCheckTest(absltest.TestCase):
   def _start(self, pause=lambda: None):
     return manifests.check_in_background(self.directory, self.manifest, pause)
 
-  def test_says_in_one_line_that_all_is_well(self):
+  def test_logs_one_line_if_all_files_are_unchanged(self):
     pause = mock.Mock()
     with self.assertLogs('absl', 'INFO') as logs:
       self._start(pause).join()
@@ -241,7 +241,7 @@ class BackgroundCheckTest(absltest.TestCase):
     self.assertIn('1 large files', logs.records[0].getMessage())
     pause.assert_called_once()
 
-  def test_names_a_file_that_was_changed(self):
+  def test_names_a_changed_file(self):
     pathlib.Path(self.directory, 'large').write_bytes(b'abd')
     with self.assertLogs('absl', 'INFO') as logs:
       self._start().join()

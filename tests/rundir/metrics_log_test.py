@@ -35,14 +35,14 @@ class MetricsLogTest(parameterized.TestCase):
   @parameterized.parameters(
     '{"step": 2, "lo', '{"ste', '{"step": 2, "a": "\udcc3'
   )
-  def test_a_last_line_that_is_being_written_is_left_out(self, end):
+  def test_an_incomplete_last_line_is_skipped(self, end):
     self.assertEqual(self._read('{"step": 1}\n' + end), [{'step': 1}])
 
-  def test_a_whole_last_line_needs_no_end(self):
+  def test_a_complete_last_line_needs_no_newline(self):
     rows = self._read('{"step": 1}\n{"step": 2}')
     self.assertEqual(rows, [{'step': 1}, {'step': 2}])
 
-  def test_what_a_resumed_run_did_last_stands(self):
+  def test_rows_of_a_resumed_run_replace_earlier_ones(self):
     rows = self._read(
       '{"step": 2, "loss": 1}\n{"step": 4, "loss": 2}\n{"step": 6, "loss": 3}\n'
       '{"step": 3, "loss": 4}\n{"step": 4, "loss": 5}\n'
@@ -67,11 +67,11 @@ class MetricsLogTest(parameterized.TestCase):
       self._read(f'{{"step": 1}}\n{line}\n{{"step": 3}}\n')
 
   @parameterized.parameters('', '\n', '{"step"')
-  def test_no_row_yet(self, text):
+  def test_no_row_is_a_user_error(self, text):
     with self.assertRaisesRegex(errors.UserError, 'Wait for it'):
       self._read(text)
 
-  def test_no_file(self):
+  def test_no_file_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'must hold metrics.jsonl'):
       metrics_log.read(self.path)
 

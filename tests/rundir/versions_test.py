@@ -46,20 +46,20 @@ class VersionsTest(parameterized.TestCase):
     self.assertStartsWith(
       manifest['files']['deep/x.txt']['sha256'], 'ba7816bf8f01cfea'
     )
-    # Nothing but what was written and the manifest.
+    # Only the written files and the manifest.
     self.assertEqual(
       sorted(os.listdir(version.path)), ['deep', 'manifest.json', 'y.bin']
     )
 
   def test_newest_is_the_highest_step(self):
-    # In the order of digits, 1500 is before 500.
+    # As texts, 1500 would precede 500.
     for step in (500, 1500, 1000):
       self._publish(step)
     self.assertEqual(versions.newest(self.root).step, 1500)
     self.assertEqual(versions.newest(self.root, above=1000).step, 1500)
     self.assertIsNone(versions.newest(self.root, above=1500))
 
-  def test_nothing_published_is_none(self):
+  def test_newest_of_no_versions_is_none(self):
     self.assertIsNone(versions.newest(self.root))
     os.makedirs(self.root)
     self.assertIsNone(versions.newest(self.root))
@@ -76,7 +76,7 @@ class VersionsTest(parameterized.TestCase):
     self.assertEqual(seen, [500])
     self.assertEqual(versions.newest(self.root).step, 1000)
 
-  def test_leftover_of_a_crash_is_replaced(self):
+  def test_an_incomplete_version_is_replaced(self):
     def crash(path):
       pathlib.Path(path, 'half.bin').write_bytes(b'x')
       raise RuntimeError('Out of memory.')
@@ -135,7 +135,7 @@ class VersionsTest(parameterized.TestCase):
     versions.prune(self.root, keep=2, in_use=(1000,))
     self.assertEqual(self._steps(), [1000, 2000, 10000])
 
-  def test_names_that_are_no_steps_are_ignored(self):
+  def test_other_names_are_ignored(self):
     self._publish(500)
     for name in ('²', '٣', '٠٠٠٠٠٠٠٠٧', '7', '00000000000000007', '9' * 200):
       os.makedirs(os.path.join(self.root, name))

@@ -10,7 +10,7 @@ from realm_tf.rundir import workers
 
 
 class WorkersTest(absltest.TestCase):
-  def test_a_process_has_one_name_that_no_other_has(self):
+  def test_a_process_has_one_unique_name(self):
     worker = workers.this_worker()
     self.assertEqual(workers.this_worker(), worker)
     self.assertNotIn('/', worker.name)
@@ -24,7 +24,7 @@ class WorkersTest(absltest.TestCase):
 
   def test_tells_whether_a_process_runs(self):
     worker = workers.this_worker()
-    self.assertTrue(worker.machine)  # Else these tests would show nothing.
+    self.assertTrue(worker.machine)  # Without it, the result is None.
     self.assertTrue(workers.is_running(worker))
 
     process = subprocess.Popen(
@@ -34,18 +34,18 @@ class WorkersTest(absltest.TestCase):
       start = file.read().rpartition(')')[2].split()[19]
     other = worker._replace(process=f'{process.pid} {start}')
     self.assertTrue(workers.is_running(other))
-    # The number is another process's by now.
+    # Another process has the same id.
     self.assertFalse(
       workers.is_running(other._replace(process=f'{process.pid} 1'))
     )
     process.kill()
-    # Not yet waited for: the system still lists it.
+    # A zombie: the system still lists the process.
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     self.assertFalse(workers.is_running(other))
     process.communicate()
     self.assertFalse(workers.is_running(other))
 
-  def test_of_other_machines_nothing_is_known(self):
+  def test_workers_of_other_machines_are_unknown(self):
     worker = workers.this_worker()
     for machine in ('', 'elsewhere'):
       self.assertIsNone(workers.is_running(worker._replace(machine=machine)))
