@@ -96,7 +96,7 @@ class ClosedBookConfig(JobConfig):
   # AdamW instead of T5's Adafactor.
   optimizer: OptimizerConfig = OptimizerConfig(1e-3, 100_000)
   batch_size: int = fields.positive(128)
-  # Of a masked sentence or a question; the rest is cut off.
+  # Wordpieces kept of a masked sentence or a question.
   input_tokens: int = fields.positive(96)
-  # Of the longest span or answer, with its end token.
+  # Longest span or answer, with its end token.
   answer_tokens: int = fields.above(1, 16)

@@ -104,10 +104,10 @@ class Seq2SeqConfig(fields.Config):
   num_layers: int = fields.positive(6)
   num_decoder_layers: int = fields.not_negative(0)  # 0: `num_layers`.
   num_heads: int = fields.positive(8)
-  intermediate_size: int = fields.positive(2048)  # Of the feed-forward layer.
+  intermediate_size: int = fields.positive(2048)  # Feed-forward width.
   activation: str = fields.one_of('relu', 'gated_gelu')  # v1.1: the latter.
   tied_logits: bool = True  # Whether embeddings give the logits, as in v1.0.
-  num_buckets: int = fields.positive(32)  # Of relative positions.
+  num_buckets: int = fields.positive(32)  # For relative positions.
   max_distance: int = fields.positive(128)  # Farther positions are one bucket.
 
 

@@ -164,5 +164,5 @@ class TaggerConfig(JobConfig):
 
   # BERT's values for CoNLL-2003; REALM's release has none.
   optimizer: OptimizerConfig = OptimizerConfig(5e-5, 1500)
-  # Of a training sentence, [CLS] and [SEP] included; the rest has no labels.
+  # Longest training sentence, with [CLS] and [SEP]; the rest has no labels.
   max_tokens: int = fields.above(2, 128)

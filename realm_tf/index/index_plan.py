@@ -31,8 +31,8 @@ class Plan(NamedTuple):
 
   corpus_fingerprint: str
   num_blocks: int
-  params_fingerprint: str  # Of both embedders.
-  embedder_fingerprint: str  # Of the block embedder alone.
+  params_fingerprint: str  # Both embedders.
+  embedder_fingerprint: str  # Only the block embedder.
   block_tokens: int
   title_tokens: int
   embed_dtype: str

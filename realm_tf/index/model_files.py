@@ -42,9 +42,9 @@ class OpenModel:
   path: str
   config: config_lib.ExperimentConfig
   params: versions.Version  # The newest.
-  newest_index: Optional[versions.Version]  # In the model directory.
+  newest_index: Optional[versions.Version]  # From the model directory.
   tokenizer: Any  # Wordpieces, or SentencePieces for an imported T5.
-  parts: list[str] = dataclasses.field(default_factory=list)  # Of `model`.
+  parts: list[str] = dataclasses.field(default_factory=list)
   model: realm_model.RealmModel = _NOT_OPENED  # None if no part was requested.
   table: block_table.BlockTable = _NOT_OPENED  # Corpus; None if not given.
   index: storage.Index = _NOT_OPENED  # None without `with_index`.

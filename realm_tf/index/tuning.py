@@ -15,7 +15,7 @@ import numpy as np
 from realm_tf import config as config_lib
 from realm_tf.index import searcher as searcher_lib
 
-_LEAVES_RATIO = 1.25  # Of successive numbers of leaves to try.
+_LEAVES_RATIO = 1.25  # Between numbers of leaves to try.
 # Multiples of k to rescore, up to max(_MOST_RESCORED, _MOST_MULTIPLE * k)
 # blocks. Larger numbers would take minutes to try, and large k need fewer.
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)

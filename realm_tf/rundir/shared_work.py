@@ -78,7 +78,7 @@ class SharedWork:
       if f'{task}.claim' in names and self._is_being_done(task):
         continue
       json_files.write(self._path(f'{task}.claim'), self._worker._asdict())
-      if self._claimant(task) == self._worker:  # Else another took it.
+      if self._claimant(task) == self._worker:  # The last claim wins.
         return task
     return None
 
@@ -130,7 +130,7 @@ class SharedWork:
       thread.join()
 
   def _release(self, task: str) -> None:
-    if self._claimant(task) == self._worker:  # Else another took it over.
+    if self._claimant(task) == self._worker:  # Not taken over.
       tf.io.gfile.remove(self._path(f'{task}.claim'))
 
   def _is_being_done(self, task: str) -> bool:

@@ -19,7 +19,7 @@ from tests import tiny
 
 TOKENIZER = fakes.tokenizer('a b c d e f g h i j k l m n o')  # 20 words.
 SPECIAL_IDS = TOKENIZER.special_ids
-FINGERPRINT = 'f' * 64  # Of the corpus that `complete` indexes.
+FINGERPRINT = 'f' * 64  # The corpus that `complete` indexes.
 _BERT = tiny.bert(
   vocab_size=TOKENIZER.vocab_size,
   intermediate_size=16,

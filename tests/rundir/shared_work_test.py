@@ -50,7 +50,7 @@ class SharedWorkTest(absltest.TestCase):
     self.assertEqual(self._take(first, _TASKS), 'a')
     self.assertEqual(self._take(second, _TASKS), 'b')
     first.finish('a', {})
-    self.assertEqual(self._take(second, ['a', 'b']), 'b')  # Its own again.
+    self.assertEqual(self._take(second, ['a', 'b']), 'b')  # 'y' gets 'b' again.
     self.assertEqual(self._take(first, _TASKS), 'c')
     self.assertIsNone(self._take(self._work('z'), _TASKS))
 
