@@ -69,10 +69,9 @@ def compare(old: Articles, new: Articles) -> tuple[np.ndarray, np.ndarray]:
 
 
 class CorpusWatch:
-  """Makes a server's corpus equal to the newest corpus in a directory.
+  """Makes a server's corpus equal to the newest one in `watched_dir`, if any.
 
   Posted documents stay, unless the watched corpus changes the same article.
-  `watched_dir` may be missing at first; `corpus_dir` is the server's corpus.
   """
 
   def __init__(

@@ -2,12 +2,14 @@
 
 A change is acknowledged after its line (`log_lines`) is flushed to the disk.
 A start reads all changes again. A half line is cut off before the next write.
-One rename replaces a long log by a log of the documents in force.
+One rename replaces a long log by a log of the documents in force. A lock on the
+file itself, which ends with the process, keeps other servers out.
 """
 
 from collections.abc import Iterable, Sequence
 import contextlib
 import errno
+import fcntl
 import os
 import stat
 from typing import Any
@@ -15,8 +17,8 @@ from typing import Any
 from absl import logging
 
 from realm_tf import errors
+from realm_tf import input_files
 from realm_tf.live import changes as changes_lib
-from realm_tf.live import locked_file
 from realm_tf.live import log_lines
 
 _MIN_BYTES = 1 << 20  # Shorter logs are not shortened.
@@ -38,7 +40,7 @@ class DocumentLog:
     self._long_bytes = _MIN_BYTES
     self._is_settled = False
     try:
-      self._file = locked_file.open_file(self._path)
+      self._file = _open_locked(self._path)
       try:
         self.changes = self._read(corpus_fingerprint)
       except BaseException:
@@ -109,7 +111,7 @@ class DocumentLog:
   def _check_place(self) -> None:
     """Raises OSError if another process cut, moved or replaced the file."""
     is_cut = os.fstat(self._file).st_size < self._num_bytes
-    if is_cut or not locked_file.is_at(self._file, self._path):
+    if is_cut or not _is_at(self._file, self._path):
       raise OSError(errno.ESTALE, f'{self._path} was changed by somebody else')
 
   def _settle(self) -> None:
@@ -137,7 +139,7 @@ class DocumentLog:
     new = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
       os.fchmod(new, stat.S_IMODE(os.fstat(self._file).st_mode))
-      locked_file.lock(new, aside)
+      _lock(new, aside)
       lines, chain = log_lines.chained(contents, self._origin)
       data = b''.join([self._header, log_lines.kept(chain.number), *lines])
       _write(new, data, 0)
@@ -151,6 +153,52 @@ class DocumentLog:
     self._file, self._chain, self._num_bytes = new, chain, len(data)
     self._long_bytes = max(_MIN_BYTES, 2 * len(data))
     self._is_settled = False  # The directory is not flushed yet.
+
+
+def _open_locked(path: str) -> int:
+  """Opens or creates a file and locks it; returns its descriptor.
+
+  Raises UserError if another server uses the file or `path` is not a file.
+  """
+  if kind := input_files.kind(path):
+    raise errors.UserError(
+      f'--documents_log must be a file. Found {kind} ({path}). Name another '
+      'file.'
+    )
+  while True:
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+      _lock(file, path)
+      # The file may have been replaced between `open` and `lock`.
+      if _is_at(file, path):
+        return file
+    except BaseException:
+      os.close(file)
+      raise
+    os.close(file)
+
+
+def _is_at(file: int, path: str) -> bool:
+  try:
+    return os.path.samestat(os.fstat(file), os.stat(path))
+  except FileNotFoundError:
+    return False
+
+
+def _lock(file: int, path: str) -> None:
+  """Locks a file until it is closed or the process ends or is killed."""
+  try:
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+  except BlockingIOError as error:
+    raise errors.UserError(
+      '--documents_log must be a file that no other server uses. Found a lock '
+      f'on {path}. Stop the other server, or name another file.'
+    ) from error
+  except OSError as error:  # Some network file systems have no locks.
+    logging.warning(
+      'Cannot lock %s: %s. Make sure that no other server uses this file.',
+      *(path, error.strerror),
+    )
 
 
 def _write(file: int, data: bytes, start: int) -> None:

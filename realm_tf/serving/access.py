@@ -53,11 +53,8 @@ def check_writer(headers: Mapping[str, str], token: Optional[str]) -> None:
 
   Browsers send JSON to another site only after a preflight request, which this
   server refuses. DNS rebinding avoids the preflight: a site's name then points
-  to this server, and the Host header has that name.
-
-  Args:
-    headers: Headers of the request, by names in lower case.
-    token: The server's token, already checked: no other site knows it.
+  to this server, and the Host header has that name. No other site knows a token
+  that is already checked. `headers` have names in lower case.
   """
   kind = headers.get('content-type', '').partition(';')[0].strip().lower()
   if kind != 'application/json':

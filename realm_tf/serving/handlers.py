@@ -154,10 +154,7 @@ class Api:
 
 
 async def results_of(futures: Sequence[concurrent.futures.Future]) -> list[Any]:
-  """Returns the results of all futures, or raises the first error.
-
-  If the caller is cancelled, waiting futures are cancelled too.
-  """
+  """Returns all results, or raises the first error; cancels waiting futures."""
   try:
     return [await asyncio.wrap_future(future) for future in futures]
   finally:

@@ -40,15 +40,10 @@ async def read(
   at_most: int,
   timeout_secs: float,
 ) -> bytes:
-  """Returns the whole body.
+  """Returns the whole body of at most `at_most` bytes.
 
-  Args:
-    parts: The body's parts, as they arrive.
-    declared: The Content-Length header, if any.
-    at_most: Largest size in bytes.
-
-  Raises:
-    RequestError: 413, the body is too large; 408, it is not complete in time.
+  `declared` is the Content-Length header, if any. Raises RequestError: 413 for
+  a larger body, 408 for a late one.
   """
   body, size = [], 0
   too_large = errors.RequestError(

@@ -50,9 +50,8 @@ class KeptBm25:
 def newest(model_dir: str, index_dir: Optional[str] = None) -> Versions:
   """Returns the newest versions.
 
-  Args:
-    index_dir: A fixed index version, or a directory of versions; by default
-      the model directory's own.
+  `index_dir` is a fixed index version, or a directory of versions; by default
+  the model directory's own.
   """
   params = versions.newest(layout.params_root(model_dir))
   index = None
@@ -70,17 +69,12 @@ def load(
   is_live: bool = False,
   build_sparse: loading.SparseBuilder = bm25.over_table,
 ) -> ServedModel:
-  """Opens a model and warms it.
+  """Opens a model and warms it; UserError if it is incomplete or damaged.
 
   Args:
     allow_edits: Whether the page may change texts.
     is_live: Whether documents may be added and removed.
-    build_sparse: Makes BM25 over the corpus; it may return the same object for
-      the next model.
-
-  Raises:
-    UserError: The model has no reader, or a part is missing, damaged or of
-      another model.
+    build_sparse: Makes BM25 over the corpus, or returns a kept one.
   """
   if is_live and choices.sparse_weight:
     raise errors.UserError(

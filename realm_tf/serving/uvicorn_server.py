@@ -1,7 +1,6 @@
 """Runs the application with uvicorn until SIGTERM or Ctrl-C.
 
-The server then answers running requests and refuses new connections. A second
-signal ends it at once.
+Running requests are still answered; a second signal ends the server at once.
 """
 
 import asyncio

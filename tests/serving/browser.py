@@ -3,7 +3,6 @@
 Messages are JSON followed by a zero byte, so no package is needed.
 """
 
-import base64
 import json
 import os
 import select
@@ -136,14 +135,6 @@ class Browser:
       about['text'] = '\r'
     self.send('Input.dispatchKeyEvent', type='keyDown', **about)
     self.send('Input.dispatchKeyEvent', type='keyUp', **about)
-
-  def screenshot(self, path: str) -> None:
-    """Writes the whole page as a PNG."""
-    data = self.send(
-      'Page.captureScreenshot', format='png', captureBeyondViewport=True
-    )['data']
-    with open(path, 'wb') as file:
-      file.write(base64.b64decode(data))
 
   def close(self) -> None:
     self._session = None

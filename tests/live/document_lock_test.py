@@ -1,4 +1,4 @@
-"""Tests for realm_tf.live.locked_file, as a documents log uses it."""
+"""Tests for realm_tf.live.document_log: one server for each log."""
 
 import errno
 import os
@@ -9,12 +9,11 @@ from absl.testing import absltest
 from realm_tf import errors
 from realm_tf.live import changes
 from realm_tf.live import document_log
-from realm_tf.live import locked_file
 
 _CHANGE = changes.Change([], ['a'])
 
 
-class LockedFileTest(absltest.TestCase):
+class DocumentLockTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = self.create_tempdir().full_path
@@ -45,7 +44,7 @@ class LockedFileTest(absltest.TestCase):
     self.assertEqual(again.changes, [_CHANGE])
 
   def test_a_file_that_is_replaced_during_open_is_opened_again(self):
-    lock, rounds = locked_file.lock, []
+    lock, rounds = document_log._lock, []
 
     def replaced_before(file, path):
       if not rounds:
@@ -53,8 +52,8 @@ class LockedFileTest(absltest.TestCase):
       rounds.append(file)
       lock(file, path)
 
-    with mock.patch.object(locked_file, 'lock', replaced_before):
-      file = locked_file.open_file(self.path)
+    with mock.patch.object(document_log, '_lock', replaced_before):
+      file = document_log._open_locked(self.path)
     self.assertLen(rounds, 2)
     self.assertTrue(os.path.samestat(os.fstat(file), os.stat(self.path)))
     os.close(file)
@@ -62,7 +61,7 @@ class LockedFileTest(absltest.TestCase):
   def test_a_file_system_without_locks_gives_a_warning(self):
     no_locks = OSError(errno.ENOLCK, 'No locks available')
     self.enter_context(
-      mock.patch.object(locked_file.fcntl, 'flock', side_effect=no_locks)
+      mock.patch.object(document_log.fcntl, 'flock', side_effect=no_locks)
     )
     with self.assertLogs(level='WARNING') as logs:
       document_log.DocumentLog(self.path, 'corpus').close()
