@@ -68,7 +68,7 @@ class DocumentLog:
 
   @property
   def is_long(self) -> bool:
-    """Whether the file has doubled since it was shortened."""
+    """Whether the file has 1 MiB and has doubled since it was shortened."""
     return self._num_bytes >= self._long_bytes
 
   def append(self, changes: Sequence[changes_lib.Change]) -> None:
@@ -135,7 +135,7 @@ class DocumentLog:
     """Replaces the file, and its lock, by a new file with these changes."""
     aside = self._path + '.new'
     with contextlib.suppress(FileNotFoundError):
-      os.unlink(aside)  # A crash left it.
+      os.unlink(aside)  # After a crash.
     new = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
       os.fchmod(new, stat.S_IMODE(os.fstat(self._file).st_mode))

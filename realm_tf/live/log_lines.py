@@ -168,7 +168,8 @@ def _check_end(
 
 
 def _line(content: dict[str, Any], number: int) -> tuple[bytes, Chain]:
-  checksum = _checksum(content)
+  ordered = json.dumps(content, sort_keys=True)
+  checksum = hashlib.sha256(ordered.encode('utf-8')).hexdigest()[:16]
   text = json.dumps({**content, _CHECKSUM: checksum})
   return text.encode('utf-8') + b'\n', Chain(number, checksum)
 
@@ -181,8 +182,3 @@ def _parse(line: bytes) -> Optional[dict[str, Any]]:
     return None
   rest = {name: content[name] for name in content if name != _CHECKSUM}
   return content if _line(rest, 0)[0] == line + b'\n' else None
-
-
-def _checksum(content: dict[str, Any]) -> str:
-  text = json.dumps(content, sort_keys=True)
-  return hashlib.sha256(text.encode('utf-8')).hexdigest()[:16]

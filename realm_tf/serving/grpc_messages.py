@@ -45,7 +45,8 @@ def _decoded(value: bytes) -> str:
 
 def fill_tensor(tensor: Any, name: str, values: list) -> None:
   """Copies the output `name` of a response into its protocol buffer."""
-  dtype = _dtype(tf_serving_api.OUTPUTS[name])
+  kind = tf_serving_api.OUTPUTS[name]  # Such as 'DT_STRING'.
+  dtype = tf.dtypes.as_dtype(types_pb2.DataType.Value(kind))
   if dtype == tf.string:
     flat = np.array(values, object)
     encoded = [text.encode('utf-8', 'replace') for text in flat.flat]
@@ -53,11 +54,6 @@ def fill_tensor(tensor: Any, name: str, values: list) -> None:
   else:
     array = np.array(values, dtype.as_numpy_dtype)
   tensor.CopyFrom(tf.make_tensor_proto(array, dtype))
-
-
-def _dtype(name: str) -> tf.DType:
-  """Returns the dtype of a protocol buffer's name, such as 'DT_STRING'."""
-  return tf.dtypes.as_dtype(types_pb2.DataType.Value(name))
 
 
 def output_names(output_filter: Sequence[str]) -> list[str]:

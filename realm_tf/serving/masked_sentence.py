@@ -28,7 +28,7 @@ from realm_tf.rundir import layout
 from realm_tf.text import wordpiece
 
 _NUM_SHOWN = 5  # Likeliest words per mask.
-_WIDTH = 32  # Lengths of bodies are multiples: few shapes to compile.
+_WIDTH = 32  # Bodies are cut to a multiple: few shapes to compile.
 
 
 class Completer:

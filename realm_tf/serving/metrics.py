@@ -17,7 +17,7 @@ class Metrics:
   """Counters of the server, and the resources of its process."""
 
   def __init__(self) -> None:
-    # An own registry allows several servers in one process.
+    # The global registry could hold the metrics of one server only.
     self._registry = prometheus_client.CollectorRegistry()
     self.requests = prometheus_client.Counter(
       'realm_requests',

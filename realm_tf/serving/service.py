@@ -76,20 +76,10 @@ class Service:
       batch_size or live.current.answerer.finetuning.eval_batch_size,
       queue_size=max(queue_size, self.limits.questions),
     )
-    for name, about, read in (
-      ('queue_length', 'Questions that wait.', lambda: len(self._batcher)),
-      (
-        'params_step',
-        'Training step of the model in use.',
-        lambda: self.versions.params_step,
-      ),
-      (
-        'index_step',
-        'Training step of the index in use.',
-        lambda: self.versions.index_step,
-      ),
-    ):
-      self.metrics.add_gauge(name, about, read)
+    gauge, about = self.metrics.add_gauge, 'Training step in use.'
+    gauge('queue_length', 'Waiting questions.', lambda: len(self._batcher))
+    gauge('params_step', about, lambda: self.versions.params_step)
+    gauge('index_step', about, lambda: self.versions.index_step)
 
   @property
   def is_ready(self) -> bool:
