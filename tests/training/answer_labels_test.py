@@ -40,12 +40,12 @@ class AnswerLabelsTest(absltest.TestCase):
     found = labels.has_answer(0, np.array([3, -1, 2, 0, 1]))
     self.assertEqual(found.tolist(), [True, False, False, True, True])
 
-  def test_looks_at_a_block_once_for_each_question(self):
+  def test_reads_a_block_once_for_each_question(self):
     labels = _labels(
       questions_lib.Question('?', ('f',)), questions_lib.Question('?', ('a',))
     )
     has = [False, True, False, True], [True, True, False, False]
-    # In another order each time, and each time with another block.
+    # Each search has another order and one more block.
     for ids, num_gathered in (([2, 0], 2), ([3, 0], 3), ([0, 1, 3, 2], 4)):
       expected = [has[0][i] for i in ids]
       self.assertEqual(labels.has_answer(0, np.array(ids)).tolist(), expected)
@@ -59,7 +59,7 @@ class AnswerLabelsTest(absltest.TestCase):
       found = labels.has_answer(0, np.array(ids))
       self.assertEqual(found.tolist(), [i == 3 for i in ids])
 
-  def test_forgets_if_there_are_too_many(self):
+  def test_forgets_labels_above_the_limit(self):
     labels = _labels(
       questions_lib.Question('?', ('f',)), questions_lib.Question('?', ('a',))
     )
@@ -68,7 +68,7 @@ class AnswerLabelsTest(absltest.TestCase):
         labels.has_answer(row, np.array([0, 1]))
         self.assertEqual(labels.table.num_gathered, num_gathered)
 
-  def test_gold_blocks_are_those_of_the_article_with_the_answer(self):
+  def test_gold_blocks_are_the_articles_blocks_with_the_answer(self):
     labels = _labels(
       questions_lib.Question('?', ('d',), gold_id='article 0'),
       questions_lib.Question('?', ('f',), gold_id='article 0'),
@@ -93,8 +93,8 @@ class AnswerLabelsTest(absltest.TestCase):
     ids = np.array([3, 2, 0, 1, -1])
     for row, expected in (
       (0, [True, False, True, True, True]),  # Block 2 has a d, 0 is gold.
-      (1, [True] * 5),  # Here both teach.
-      (2, [True] * 5),  # Nothing but the gold block matches.
+      (1, [True] * 5),  # Without a gold block both are positives.
+      (2, [True] * 5),  # Only the gold block matches.
     ):
       self.assertEqual(labels.is_compared(row, ids).tolist(), expected)
 
@@ -118,7 +118,7 @@ class CheckTest(parameterized.TestCase):
     questions = answer_labels.tokenize(given, tiny.TOKENIZER, 6)
     answer_labels.check(questions, self._table, length=20, **more)
 
-  def test_one_answer_in_the_corpus_will_do(self):
+  def test_one_answer_in_the_corpus_suffices(self):
     text = self._table.texts([self._table.num_blocks - 1])[0]
     first, last = text.split()[0], text.split()[-2]
     for answer in (first, last, text):
@@ -128,15 +128,15 @@ class CheckTest(parameterized.TestCase):
       )
 
   @parameterized.parameters(1, 3, 20)
-  def test_without_any_it_is_a_user_error(self, width):
+  def test_no_answer_in_the_corpus_is_a_user_error(self, width):
     answer = ' '.join(['a'] * width) + ' ' + ' '.join(['b b'] * width)
     with self.assertRaisesRegex(errors.UserError, r"none of 1 .*'Who\?'"):
       self._check(questions_lib.Question('Who?', (answer + ' a a',)))
 
-  def test_regular_expressions_may_stand_anywhere(self):
+  def test_a_regular_expression_is_not_searched(self):
     self._check(questions_lib.Question('?', ('zzz.*',), regex=True))
 
-  def test_articles_that_the_corpus_lacks_are_told_or_refused(self):
+  def test_articles_that_the_corpus_lacks_give_a_warning_or_an_error(self):
     text, known = self._table.texts([0])[0], self._table.article_ids([0])[0]
     own = questions_lib.Question('?', (text,), gold_id=known)
     other = questions_lib.Question('?', (text,), gold_id='elsewhere')

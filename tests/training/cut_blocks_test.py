@@ -1,4 +1,4 @@
-"""Tests that no training job reads blocks that it would cut."""
+"""Tests that training jobs refuse blocks that are too long to be read whole."""
 
 import os
 
@@ -47,7 +47,7 @@ class CutBlocksTest(parameterized.TestCase):
     return tiny.write_queries(self.directory, [tiny.query(ids, [[0, 1]])])
 
   @parameterized.parameters(*_TOO_SHORT)
-  def test_is_refused_and_leaves_no_run_behind(
+  def test_is_refused_and_leaves_no_run_directory(
     self, job, lengths, finetuning, message
   ):
     config = tiny.config(lengths=lengths, finetuning=finetuning)
@@ -56,7 +56,7 @@ class CutBlocksTest(parameterized.TestCase):
       self._run(job, inputs)
     self.assertFalse(os.path.exists(self.run_dir))
 
-  def test_if_asked_for_it_is_cut_with_a_warning(self):
+  def test_cut_blocks_allows_it_with_a_warning(self):
     config = tiny.config(lengths={'block_tokens': 9, 'cut_blocks': True})
     inputs = runs.open_inputs(config, self.corpus_dir)
     with self.assertLogs('absl', 'WARNING') as logs:

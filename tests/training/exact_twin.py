@@ -1,4 +1,4 @@
-"""What a compiled step must be equal to: the step of the exact encoders."""
+"""Compares a compiled step with the same step of the exact encoders."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -18,10 +18,8 @@ def assert_same_step(
   """Compares loss and gradients.
 
   Args:
-    test: That asserts.
-    make_trainer: Takes jit_compile; of the same model each time.
-    batch: Batch of a step.
-    layers: Of the model, those that train with a `lean` encoder.
+    make_trainer: jit_compile -> trainer, always of the same model.
+    layers: The model's layers with a `lean` encoder.
   """
   batch = {name: tf.constant(value) for name, value in batch.items()}
   loss, _, gradients = make_trainer(True).compute(batch)
@@ -32,7 +30,7 @@ def assert_same_step(
   exact_loss, _, exact = trainer.compute(batch)
   test.assertAllClose(loss, exact_loss, rtol=1e-5)
   for one, other in zip(gradients, exact, strict=True):
-    # The pooler of a reader has no gradient, in either.
+    # A reader's pooler has no gradient.
     test.assertEqual(one is None, other is None)
     if one is not None:
       test.assertAllClose(one, other, rtol=1e-5, atol=1e-6)

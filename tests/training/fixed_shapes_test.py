@@ -1,6 +1,6 @@
-"""Tests that a job of fixed shapes has one shape, and compiles one step.
+"""Tests that a job with fixed shapes has one shape, and compiles one step.
 
-A TPU's compiler takes minutes for each. Elsewhere batches are trimmed.
+A TPU's compiler takes minutes for each shape. Other devices trim batches.
 """
 
 import itertools
@@ -36,7 +36,7 @@ _OPTIMIZER = config_lib.OptimizerConfig(1e-3, 10)
 
 
 def _config():
-  """Returns one whose lengths are above several trimmed widths."""
+  """Returns a config with lengths above several trimmed widths."""
   return tiny.changed(
     small.CONFIG,
     model={'max_span_width': 2},
@@ -106,7 +106,6 @@ class FixedShapesTest(parameterized.TestCase):
     for row, words in zip(ids, _words(_QUERY_LENGTHS), strict=True):
       row[: len(words)] = words
     answers = [[words[:1]] for words in _words(_QUERY_LENGTHS)]
-
     given = [questions_lib.Question('?', ('!',))] * len(ids)
     labels = answer_labels.AnswerLabels(
       answer_labels.Questions(given, ids, answers),

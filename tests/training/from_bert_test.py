@@ -1,4 +1,4 @@
-"""Tests the paper's chain: BERT for all networks, then ICT for two of them."""
+"""Tests the paper's chain: BERT starts all networks, then ICT trains two."""
 
 import json
 import os
@@ -20,8 +20,7 @@ from realm_tf.training.inverse_cloze import inverse_cloze_run
 from tests import tiny
 from tests.importing import numpy_bert
 
-# Of the sizes of `tiny.config`.
-_CONFIG = {
+_CONFIG = {  # The sizes of `tiny.config`.
   'architectures': ['BertForPreTraining'],
   'model_type': 'bert',
   'hidden_act': 'gelu',
@@ -111,33 +110,33 @@ class FromBertTest(absltest.TestCase):
     for tower in ('query', 'block'):
       np.testing.assert_array_equal(arrays[f'{tower}_bert/{_WORDS}'], words)
 
-  def test_a_warm_start_tunes_the_embedders_and_hands_on_the_rest(self):
+  def test_a_warm_start_trains_the_embedders_and_publishes_the_rest(self):
     run_dir = self._warm_start('ict', self._import())
     arrays = self._pretraining_model(run_dir)
     self._assert_reader_is_bert(arrays)
     words = self.bert['bert.embeddings.word_embeddings.weight']
     for tower in ('query', 'block'):
       moved = arrays[f'{tower}_bert/{_WORDS}'] - words
-      # Normalized means of a BERT without training hardly differ, so its
-      # gradients are small.
+      # Normalized means of an untrained BERT hardly differ, so the gradients
+      # are small.
       self.assertGreater(np.abs(moved).max(), 1e-4)
-    # And the next warm start, on questions for example, likewise.
+    # The next warm start, for example on questions, publishes the rest too.
     again = self._warm_start('again', run_dir)
     self._assert_reader_is_bert(self._pretraining_model(again))
 
-  def test_a_resumed_warm_start_hands_on_the_same(self):
+  def test_a_resumed_warm_start_publishes_the_same(self):
     run_dir = self._warm_start('ict', self._import())
     os.remove(layout.done_file(run_dir))
     root = layout.params_root(run_dir)
     before = weights.read(layout.params_file(versions.newest(root).path))
-    os.rename(root, self._path('published'))  # As if it had been killed before.
-    self._warm_start('ict', resume=True)  # The flags of then are not needed.
+    os.rename(root, self._path('published'))  # Like a kill before publication.
+    self._warm_start('ict', resume=True)  # A resumed run needs no init_from.
     after = weights.read(layout.params_file(versions.newest(root).path))
     self.assertEqual(before.keys(), after.keys())
     self._assert_reader_is_bert(after)
 
   def test_without_a_model_only_embedders_are_published(self):
-    # Also where a run from one ended before it had published anything.
+    # An earlier run with a model ended before its first publication.
     run_dir = self._warm_start('ict', self._import())
     for name in ('params', 'checkpoints'):
       shutil.rmtree(os.path.join(run_dir, name))

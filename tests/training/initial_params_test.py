@@ -32,7 +32,7 @@ class InitialParamsTest(tf.test.TestCase):
     """Makes a model directory; returns its path and its weights."""
     inputs = inputs or self.inputs
     model = realm_model.RealmModel(inputs.config.model, parts)
-    for variable in model.variables:  # No two directories have equal ones.
+    for variable in model.variables:  # All directories have other weights.
       variable.assign(tf.random.normal(variable.shape))
     path = os.path.join(self.directory, name)
     job_lib.Job(path).begin(inputs.config, inputs.vocab_file)
@@ -64,13 +64,13 @@ class InitialParamsTest(tf.test.TestCase):
       sorted(n for n in arrays if n.startswith(realm_model.READER_PREFIXES)),
     )
 
-  def test_nothing_is_loaded_of_nothing(self):
+  def test_without_a_directory_nothing_is_loaded(self):
     model = self._model(realm_model.EMBEDDER)
     before = weights.values(model.variables)
     self.assertEmpty(self._load(model))
     self._assert_from(model, '', before)
 
-  def test_init_from_wants_parameters_and_the_same_vocabulary(self):
+  def test_init_from_must_have_parameters_and_the_same_vocabulary(self):
     model = self._model(realm_model.EMBEDDER)
     path, _ = self._publish('good', realm_model.EMBEDDER)
     reader, _ = self._publish('reader', realm_model.MASKED_LM)
@@ -93,17 +93,17 @@ class InitialParamsTest(tf.test.TestCase):
       self._assert_from(model, realm_model.EMBEDDER_PREFIXES, of_towers)
       self._assert_from(model, realm_model.READER_PREFIXES, of_reader)
 
-  def test_a_head_of_init_from_stays_apart_from_another_reader(self):
+  def test_a_head_of_init_from_is_not_joined_with_another_reader(self):
     towers, of_towers = self._publish('towers', *_PARTS)
     reader, of_reader = self._publish('reader', realm_model.SPAN)
     model = self._model(realm_model.EMBEDDER, realm_model.MASKED_LM)
     before = weights.values(model.variables)
     self._load(model, towers, reader)
     self._assert_from(model, 'reader_', of_reader)
-    self._assert_from(model, 'masked_lm/', before)  # It starts anew.
+    self._assert_from(model, 'masked_lm/', before)  # The first weights.
     self._assert_from(model, realm_model.EMBEDDER_PREFIXES, of_towers)
 
-  def test_reader_init_from_wants_a_whole_reader(self):
+  def test_reader_init_from_must_have_a_whole_reader(self):
     model = self._model(realm_model.MASKED_LM)
     towers, _ = self._publish('towers', realm_model.EMBEDDER)
     with self.assertRaisesRegex(

@@ -19,11 +19,7 @@ from tests import tiny
 
 
 class _Trainer(step_trainer.StepTrainer):
-  """Adds x to its weight at every step.
-
-  Args:
-    make: Step -> x.
-  """
+  """Adds `make(step)` to its weight at every step."""
 
   def __init__(self, make=lambda step: 1.0):
     model = tf.Module()
@@ -62,7 +58,7 @@ class LoopTest(absltest.TestCase):
   def _rows(self):
     return tiny.read_rows(layout.metrics_file(self.run_dir))
 
-  def test_logs_a_json_line_every_so_many_steps(self):
+  def test_logs_a_json_line_every_log_every_steps(self):
     self._train(_Trainer(), 4, log_every=2, checkpoint_every=4)
     rows = self._rows()
     self.assertEqual([row['step'] for row in rows], [2, 4])
@@ -77,9 +73,9 @@ class LoopTest(absltest.TestCase):
     self.assertTrue(os.path.exists(layout.done_file(self.run_dir)))
     self.assertEqual(self._loop(_Trainer(), resume=True).step, 4)
 
-  def test_goes_on_from_the_last_checkpoint_as_if_never_interrupted(self):
+  def test_a_resumed_run_equals_an_uninterrupted_run(self):
     make = lambda step: 10.0**step
-    self._train(_Trainer(make), 3)  # A checkpoint at 2, then it is killed.
+    self._train(_Trainer(make), 3)  # The last checkpoint is at step 2.
     with open(layout.metrics_file(self.run_dir), 'a') as file:
       file.write('{"step": 4, "lo')
     trainer = _Trainer(make)
@@ -90,15 +86,14 @@ class LoopTest(absltest.TestCase):
     self.assertEqual(float(trainer.model.weight), 1111.0)
     self.assertEqual([row['step'] for row in self._rows()], [1, 2, 3, 4])
 
-  def test_sigterm_saves_after_the_step_and_says_how_to_go_on(self):
+  def test_sigterm_saves_after_the_step_and_says_how_to_resume(self):
     def make(step):
       if step == 2:
         os.kill(os.getpid(), signal.SIGTERM)
       return 1.0
 
     trainer = _Trainer(make)
-    # In the middle of step 2, or rather in the wait for its batch, which is no
-    # part of it.
+    # The signal comes during the wait for the batch of step 2.
     with self.assertRaisesRegex(errors.Stopped, 'step 2 .*--resume'):
       self._train(trainer, 4, checkpoint_every=100, log_every=100)
     resumed = _Trainer()
@@ -114,7 +109,7 @@ class LoopTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.Stopped, 'step 2 '):
       self._train(trainer, 4)
 
-  def test_steps_that_are_not_finite_are_left_out_and_counted(self):
+  def test_steps_that_are_not_finite_are_skipped_and_counted(self):
     make = lambda step: float('nan') if step == 1 else 1.0
     trainer = _Trainer(make)
     self._train(trainer, 4, log_every=4, checkpoint_every=4)
@@ -154,7 +149,7 @@ class LoopTest(absltest.TestCase):
     self._train(resumed, 4, resume=True)
     self.assertEqual(float(resumed.model.weight), 4.0)
 
-  def test_profiles_the_steps_that_were_asked_for(self):
+  def test_profiles_the_requested_steps(self):
     trainer = _Trainer()
     self._train(trainer, 4, log_every=4, profile_steps=(1, 2))
     folder = os.path.join(layout.summary_dir(self.run_dir), 'plugins/profile')

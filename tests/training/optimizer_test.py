@@ -8,6 +8,15 @@ from realm_tf.training import optimizer as optimizer_lib
 from tests import tiny
 
 
+def _two_steps(pairs, rate=1.0, **options):
+  """Applies gradients twice: a warm-up of one step has rate 0, then `rate`."""
+  optimizer = optimizer_lib.create(
+    config_lib.OptimizerConfig(rate, num_steps=100, warmup_steps=1, **options)
+  )
+  for _ in range(2):
+    optimizer.apply_gradients(pairs)
+
+
 class OptimizerTest(tf.test.TestCase):
   def test_learning_rate_rises_linearly_then_falls_to_zero(self):
     schedule = optimizer_lib.create(
@@ -25,17 +34,13 @@ class OptimizerTest(tf.test.TestCase):
     variables = model.trainable_variables
     for variable in variables:
       variable.assign(tf.ones_like(variable))
-    optimizer = optimizer_lib.create(
-      config_lib.OptimizerConfig(1.0, num_steps=100, warmup_steps=1)
-    )
-    for _ in range(2):  # The first step of the warm-up has rate 0.
-      optimizer.apply_gradients([(tf.zeros_like(v), v) for v in variables])
+    _two_steps([(tf.zeros_like(v), v) for v in variables])
     kinds = set()
     for variable in variables:
       kind = variable.name.split('/')[-1].split(':')[0]
       is_spared = kind in ('gamma', 'beta') or 'bias' in kind
       kinds.add(is_spared)
-      # The second step has rate 1 - 1 / 100 and takes 1 % of it.
+      # The second step has rate 1 - 1 / 100, and a decay of 1 % of the rate.
       expected = 1.0 if is_spared else 1.0 - 0.99 * 0.01
       self.assertAllClose(
         variable, expected * tf.ones_like(variable), msg=variable.name
@@ -52,50 +57,39 @@ class OptimizerTest(tf.test.TestCase):
 
   def test_corrects_the_bias_of_the_moments(self):
     x = tf.Variable([0.0], name='bias')
-    optimizer = optimizer_lib.create(
-      config_lib.OptimizerConfig(1.0, num_steps=100, warmup_steps=1)
-    )
-    for _ in range(2):
-      optimizer.apply_gradients([([0.5], x)])
-    # Corrected, the moments of a constant gradient g are g and g^2: a step is
-    # as long as its rate, 0 and then 0.99. Uncorrected, this one would be
-    # 0.99 * 0.19 / sqrt(0.001999) = 4.2 times that rate.
+    _two_steps([([0.5], x)])
+    # Corrected, the moments of a constant gradient g are g and g^2, so a step
+    # equals its rate, 0 and then 0.99. Uncorrected, the second step would be
+    # 0.19 / sqrt(0.001999) = 4.2 times its rate.
     self.assertAllClose(x, [-0.99], rtol=1e-3)
 
-  def test_scalars_learn_at_the_rate_of_their_size_and_do_not_decay(self):
-    config = config_lib.OptimizerConfig(
-      1e-3, 100, 1, weight_decay_rate=0.5, embedder_rate_scale=0.1
-    )
-    optimizer = optimizer_lib.create(config)
+  def test_scalars_have_their_own_rates_and_no_decay(self):
     temperature, bias = (
       tf.Variable(1.0, name=name)
       for name in (realm_model.LOG_TEMPERATURE, realm_model.NULL_BIAS)
     )
-    for _ in range(2):  # The first step of the warm-up has rate 0.
-      optimizer.apply_gradients([(0.5, temperature), (0.5, bias)])
-    # 10 and 100 times 1e-3 * 0.99, whatever the embedders' rate is.
+    _two_steps(
+      [(0.5, temperature), (0.5, bias)],
+      1e-3,
+      weight_decay_rate=0.5,
+      embedder_rate_scale=0.1,
+    )
+    # 10 and 100 times 1e-3 * 0.99, without the embedders' scale.
     self.assertAllClose([temperature, bias], [1 - 0.0099, 1 - 0.099], atol=1e-5)
 
-  def test_the_embedders_learn_at_a_rate_of_their_own(self):
-    variables = [
+  def test_the_embedders_have_their_own_rate(self):
+    names = 'query_bert/kernel', 'block_bert/kernel', 'shared_embedder/x'
+    *variables, reader = (
       tf.Variable([[1.0], [1.0]], name=name)
-      for name in (
-        'query_bert/kernel',
-        'block_bert/kernel',
-        'shared_embedder/x',
-      )
-    ]
-    reader = tf.Variable([[1.0], [1.0]], name='reader_bert/kernel')
-    optimizer = optimizer_lib.create(
-      config_lib.OptimizerConfig(
-        1e-2, 100, 1, weight_decay_rate=0.1, embedder_rate_scale=0.25
-      )
+      for name in (*names, 'reader_bert/kernel')
     )
-    for _ in range(2):  # The first step of the warm-up has rate 0.
-      optimizer.apply_gradients(
-        [([[0.5], [0.0]], variable) for variable in (*variables, reader)]
-      )
-    rate = 1e-2 * 0.99  # With a gradient's own direction 1, and a decay of 0.1.
+    _two_steps(
+      [([[0.5], [0.0]], variable) for variable in (*variables, reader)],
+      1e-2,
+      weight_decay_rate=0.1,
+      embedder_rate_scale=0.25,
+    )
+    rate = 1e-2 * 0.99  # Times 1 for a gradient, and 0.1 for the decay.
     self.assertAllClose(reader, [[1 - rate * 1.1], [1 - rate * 0.1]], atol=1e-6)
     for variable in variables:
       self.assertAllClose(

@@ -35,7 +35,7 @@ class PrefetchTest(absltest.TestCase):
     self.assertEqual(next(ahead), 'in use')
     self.assertTrue(prepared.wait(timeout=10))
 
-  def test_prepares_no_more_than_depth_ahead(self):
+  def test_prepares_two_items_ahead(self):
     made = []
 
     def items():
@@ -46,7 +46,7 @@ class PrefetchTest(absltest.TestCase):
     ahead = prefetch.prefetch(items())
     self.assertEqual([next(ahead) for _ in range(3)], [0, 1, 2])
     ahead.close()
-    # 3 taken, 2 in the queue, 1 waiting for room.
+    # 3 items are taken, 2 are in the queue, and 1 waits for room.
     self.assertLessEqual(len(made), 6)
 
 

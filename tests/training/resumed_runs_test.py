@@ -1,8 +1,8 @@
-"""Tests that a run which is killed again and again is the run that never was.
+"""Tests that a run that is killed several times equals an uninterrupted run.
 
 Trainer and refresher are processes; SIGKILL comes at random moments. With
-pinned indexes the losses agree step for step, and the last parameters bit by
-bit. REALM_NUM_KILLS=10 kills it ten times, for which a test suite has no time.
+pinned indexes the losses of all steps and the last parameters are equal.
+REALM_NUM_KILLS=10 kills the run ten times, too slow for the test suite.
 """
 
 import os
@@ -33,7 +33,7 @@ class ResumedRunsTest(absltest.TestCase):
     self.runs.finish(trainer, self.runs.start_refresher(name))
 
   def _kill_at(self, name, step):
-    """Trains on; kills when that step is done, or soon after."""
+    """Trains on, and kills both processes soon after the step."""
     refresher = self.runs.start_refresher(name)
     trainer = self.runs.start_trainer(name, '--resume')
     while max(self.runs.losses(name), default=0) < step:
@@ -44,7 +44,7 @@ class ResumedRunsTest(absltest.TestCase):
     self.runs.server.kill(trainer)
     self.runs.server.kill(refresher)
 
-  def test_killed_again_and_again_and_yet_the_same(self):
+  def test_a_run_killed_several_times_equals_an_uninterrupted_run(self):
     self._train('whole')
     expected = self.runs.losses('whole')
     self.assertEqual(sorted(expected), list(range(1, _NUM_STEPS + 1)))

@@ -1,13 +1,11 @@
 """Tests for realm_tf.training.runs."""
 
-import dataclasses
 import os
 
 import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.config import config_files
-from realm_tf.modeling import realm_model
 from realm_tf.rundir import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
@@ -24,10 +22,9 @@ class RunsTest(tf.test.TestCase):
       tiny.config(), tiny.write_corpus(self.directory)
     )
 
-  def _model(self):
-    return realm_model.RealmModel(
-      self.inputs.config.model, [realm_model.EMBEDDER]
-    )
+  def _begin(self, config=None, resume=False):
+    job = job_lib.Job(self.run_dir, resume=resume)
+    job.begin(config or self.inputs.config, self.inputs.vocab_file)
 
   def test_inputs_fit_the_config_to_the_vocabulary(self):
     model = self.inputs.config.model
@@ -39,31 +36,23 @@ class RunsTest(tf.test.TestCase):
     self.assertEqual(self.inputs.table.num_blocks, 4)
 
   def test_a_run_directory_is_new_unless_resumed(self):
-    job_lib.Job(self.run_dir).begin(self.inputs.config, self.inputs.vocab_file)
+    self._begin()
     self.assertEqual(config_files.read(self.run_dir), self.inputs.config)
-    params_export.publish(self.run_dir, 0, self._model())
-    with open(layout.done_file(self.run_dir), 'w') as file:
+    params_export.publish(self.run_dir, 0, tf.Module())
+    done = layout.done_file(self.run_dir)
+    with open(done, 'w') as file:
       file.write('')
     with self.assertRaisesRegex(errors.UserError, 'must be new'):
-      job_lib.Job(self.run_dir).begin(
-        self.inputs.config, self.inputs.vocab_file
-      )
-    self.assertTrue(os.path.exists(layout.done_file(self.run_dir)))
-    job_lib.Job(self.run_dir, resume=True).begin(
-      self.inputs.config, self.inputs.vocab_file
-    )
-    # The refresher must not end while the resumed run goes on.
-    self.assertFalse(os.path.exists(layout.done_file(self.run_dir)))
+      self._begin()
+    self.assertTrue(os.path.exists(done))
+    self._begin(resume=True)
+    # With the marker, the refresher would end during the resumed run.
+    self.assertFalse(os.path.exists(done))
 
   def test_a_resumed_run_says_what_changed_in_the_config(self):
-    job_lib.Job(self.run_dir).begin(self.inputs.config, self.inputs.vocab_file)
-    inputs = self.inputs._replace(
-      config=dataclasses.replace(self.inputs.config, seed=7)
-    )
+    self._begin()
     with self.assertLogs(level='WARNING') as logs:
-      job_lib.Job(self.run_dir, resume=True).begin(
-        inputs.config, inputs.vocab_file
-      )
+      self._begin(tiny.changed(self.inputs.config, seed=7), resume=True)
     self.assertIn('seed is 7, was 0', logs.output[0])
 
 

@@ -8,12 +8,13 @@ from realm_tf.training import step_logs
 
 
 class StepLogsTest(tf.test.TestCase):
-  def _add(self, logs, is_good, **values):
-    logs.add(logs.as_vector({**values, **self.skipped.count(is_good)}))
-
   def setUp(self):
     super().setUp()
     self.skipped = step_logs.SkippedSteps()
+
+  def _add(self, logs, is_good, **values):
+    counts = self.skipped.count(tf.constant(is_good))
+    logs.add(logs.as_vector({**values, **counts}))
 
   def test_counts_skipped_steps_in_all_and_in_a_row(self):
     counts = [
@@ -34,10 +35,10 @@ class StepLogsTest(tf.test.TestCase):
 
   def test_a_loop_has_the_means_of_its_good_steps(self):
     logs = step_logs.StepLogs()
-    self._add(logs, tf.constant(True), loss=tf.constant(100.0))
+    self._add(logs, True, loss=100.0)
     logs.reset()
     for is_good, loss in ((True, 1.0), (False, float('nan')), (True, 5.0)):
-      self._add(logs, tf.constant(is_good), loss=tf.constant(loss))
+      self._add(logs, is_good, loss=loss)
     row = logs.means()
     self.assertAllClose(row['loss'], 3.0)
     self.assertEqual((row['skipped_steps'], row['skipped_in_a_row']), (1, 0))
@@ -45,23 +46,23 @@ class StepLogsTest(tf.test.TestCase):
   def test_a_loop_without_good_steps_only_counts(self):
     logs = step_logs.StepLogs()
     for _ in range(2):
-      self._add(logs, tf.constant(False), loss=tf.constant(float('inf')))
+      self._add(logs, False, loss=float('inf'))
     row = logs.means()
     self.assertNotIn('loss', row)
     self.assertEqual((row['skipped_steps'], row['skipped_in_a_row']), (2, 2))
 
-  def test_knows_the_last_step_but_one(self):
+  def test_returns_the_second_to_last_step(self):
     logs = step_logs.StepLogs()
     for value in (0.0, 1.0, 2.0):
       self.assertEqual(logs.before_last('stop'), 0.0)
-      self._add(logs, tf.constant(True), stop=tf.constant(value), a=value)
+      self._add(logs, True, stop=value, a=value)
     self.assertEqual(logs.before_last('stop'), 1.0)
 
-  def test_rates_are_of_the_time_since_the_loop_began(self):
+  def test_rates_count_the_time_since_the_loop_began(self):
     clock = mock.Mock(side_effect=[10.0, 20.0, 28.0])
     with mock.patch.object(step_logs.time, 'monotonic', clock):
       logs = step_logs.StepLogs()
-      logs.waited(9.0, 900)  # Of no loop.
+      logs.waited(9.0, 900)  # Before the loop.
       logs.reset()
       logs.waited(1.5, 30)
       logs.waited(0.5, 10)

@@ -1,6 +1,6 @@
-"""Tests that all strategies train alike: one process, two devices, two hosts.
+"""Tests that each step has the same loss under all strategies.
 
-Each step has the same examples and the same loss under all strategies.
+One process, two devices, two hosts.
 """
 
 import re
@@ -72,7 +72,7 @@ class StrategyRunsTest(absltest.TestCase):
       np.testing.assert_allclose(
         list(losses.values()), list(expected.values()), rtol=1e-4
       )
-    # Only the chief writes them, but both workers tell what they have.
+    # Only the chief writes the parameters, but both workers log a fingerprint.
     ended = re.findall(
       f'Done with step {_NUM_STEPS} of {self.runs.run_dir("several")}, '
       'parameters ([0-9a-f]+)',

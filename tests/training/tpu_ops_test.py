@@ -1,9 +1,8 @@
-"""Tests that each trainer's step is one that a TPU can run.
+"""Tests that a TPU can run each trainer's step, without a TPU.
 
-Compiled by XLA it gives the losses and updates of the plain one, it has no op
-outside a TPU's list (tests/xla_graphs.py says which that is), and every tensor
-in it has one size. What is compiled for a TPU is just this step, by
-`Strategy.run`; a TPU itself these tests do not see.
+Compiled by XLA, the step gives the losses and updates of the plain step, has no
+op outside a TPU's list (tests/xla_graphs.py), and only static shapes. On a TPU
+`Strategy.run` compiles the same step.
 """
 
 import itertools
@@ -30,7 +29,7 @@ _SEED = 7
 
 
 def _ids(*shape):
-  """Returns wordpieces with zeros after them, the same at each call."""
+  """Returns zero-padded wordpieces, the same at each call."""
   rng = np.random.default_rng(shape)
   ids = rng.integers(5, tiny.TOKENIZER.vocab_size, shape)
   lengths = rng.integers(1, shape[-1] + 1, [*shape[:-1], 1])
@@ -38,7 +37,7 @@ def _ids(*shape):
 
 
 def _config(embedder=None, **pretraining):
-  """Returns a config with all the dropout there is."""
+  """Returns a config with every kind of dropout."""
   bert = {
     'dropout_rate': 0.1,
     'attention_dropout_rate': 0.1,
@@ -157,7 +156,7 @@ _CASES = {
   'inverse_cloze_mean_normalized': lambda: _inverse_cloze(
     _config({'head': 'mean', 'normalize': True})
   ),
-  # Has all that is in it with a frozen tower.
+  # This step includes all ops of a step with a frozen tower.
   'finetuning': lambda: _finetuning(_config(), freeze_block_tower=False),
   'finetuning_fixed_scores': lambda: _finetuning(_config(), is_fixed=True),
   'tagger': lambda: _tagger(_config()),
@@ -167,7 +166,7 @@ _CASES = {
 def _train(make):
   """Returns (losses, variables before, after) of a few steps, and the trainer.
 
-  Two calls differ only in how the step is compiled.
+  Two calls differ only in the compilation of the step.
   """
   tf_keras.utils.set_random_seed(_SEED)
   trainer, batch = make()
@@ -181,13 +180,13 @@ def _train(make):
 
 class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.named_parameters(*_CASES.items())
-  def test_step_is_one_for_a_tpu(self, make):
+  def test_a_tpu_can_run_the_step(self, make):
     with xla_graphs.recorded(jit_compile=False):
       expected = _train(make)
     with xla_graphs.recorded() as functions:
       actual = _train(make)
 
-    # The same numbers: each step has dropout of its own, so the losses differ.
+    # The same numbers. Each step has its own dropout, so its losses differ.
     self.assertAllClose(actual[0], expected[0], atol=1e-4, rtol=1e-4)
     self.assertLen(set(expected[0]), _NUM_STEPS)
     for values, expected_values in zip(actual[2], expected[2], strict=True):
@@ -198,7 +197,7 @@ class TpuOpsTest(tf.test.TestCase, parameterized.TestCase):
     ]
     self.assertTrue(any(moved))
 
-    # One program, of a TPU's ops, and no size in it is left open.
+    # One program with a TPU's ops and static shapes.
     trainer = actual[3]
     self.assertEqual(trainer.num_traces, 1)
     graphs = [graph for each in functions for graph in each.graphs()]

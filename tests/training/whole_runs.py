@@ -1,4 +1,4 @@
-"""Whole pre-training runs, trainer and refresher, as processes of a test."""
+"""Whole pre-training runs for tests: trainer and refresher as processes."""
 
 import dataclasses
 import json
@@ -19,12 +19,11 @@ _NUM_QUERIES = 40
 
 
 class Runs:
-  """Starts them in one directory.
+  """Starts processes of runs in one new directory.
 
   Args:
-    directory: New.
     num_steps: Steps of each run.
-    *settings: Fields of the config, as for --set.
+    *settings: Fields of the config, in the form of --set.
   """
 
   def __init__(self, directory: str, num_steps: int, *settings: str):
@@ -75,7 +74,7 @@ class Runs:
     )
 
   def finish(self, *pids: int) -> None:
-    """Waits for processes, which must end well; if one does not, all end."""
+    """Waits for processes; after an exit code that is not 0, all end."""
     running, code = list(pids), 0
     while running and not code:
       for pid in running:
@@ -93,16 +92,16 @@ class Runs:
     return os.path.join(self.directory, name)
 
   def rows(self, name: str) -> list[dict[str, float]]:
-    """Returns the rows of a run's metrics; none before the first."""
+    """Returns the rows of a run's metrics so far."""
     path = layout.metrics_file(self.run_dir(name))
     if not os.path.exists(path):
       return []
     with open(path) as file:
-      # The last may be half written.
+      # The last line may be half written.
       return [json.loads(line) for line in file if line.endswith('\n')]
 
   def losses(self, name: str) -> dict[int, float]:
-    """Returns the loss of each step."""
+    """Returns the losses by step."""
     return {row['step']: row['loss'] for row in self.rows(name)}
 
   def fingerprint(self, name: str) -> str:

@@ -14,11 +14,11 @@ from realm_tf.training.finetuning import cloze_questions
 from tests import fakes
 from tests import tiny
 
-_BLOCKS = [0, 2, 1]  # Found for every query, best first; 'f' is in 1 alone.
+_BLOCKS = [0, 2, 1]  # Hits of every query, best first; only block 1 has 'f'.
 _QUERIES = [
-  ('A b.', [[0, 1]], 0),  # Reads 2 and 1: the second has 'a'.
-  ('F a.', [[0, 1]], 1),  # Reads 0 and 2: neither has 'f'.
-  ('B d.', [[1, 2]], 2),  # Reads 0 and 1: the first has 'd'.
+  ('A b.', [[0, 1]], 0),  # Blocks 2 and 1: the second has 'a'.
+  ('F a.', [[0, 1]], 1),  # Blocks 0 and 2: neither has 'f'.
+  ('B d.', [[1, 2]], 2),  # Blocks 0 and 1: the first has 'd'.
 ]
 
 
@@ -39,7 +39,7 @@ class ClozeQuestionsTest(absltest.TestCase):
       fakes.FakeRetriever(_BLOCKS, [0.0] * 3),
     )
 
-  def test_a_name_is_left_out_that_another_block_has(self):
+  def test_a_blank_replaces_a_name_that_another_block_has(self):
     found = self._ask(_QUERIES)
     gold = self.table.article_ids([1, 0])
     self.assertCountEqual(
@@ -54,7 +54,7 @@ class ClozeQuestionsTest(absltest.TestCase):
     share = 0.5
     found = self._ask(_QUERIES, share)
     kept = ~held_out.blocks(self.table, share)[[0, 2]]
-    self.assertNotIn(kept.sum(), (0, 2))  # Or the test shows nothing.
+    self.assertNotIn(kept.sum(), (0, 2))  # Both kinds must occur.
     self.assertEqual(
       {question.question_id for question in found},
       set(np.array(['cloze-0', 'cloze-2'])[kept]),

@@ -34,7 +34,6 @@ class FinetuningBatchesTest(absltest.TestCase):
   def _take(self, number, questions, found, embeddings=_EMBEDDINGS, **changes):
     """Takes batches; `found` are the ids and scores of every search."""
     config = tiny.config(finetuning=changes)
-
     labels = answer_labels.AnswerLabels(
       questions, self.table, tiny.TOKENIZER, config=config.finetuning
     )
@@ -47,13 +46,13 @@ class FinetuningBatchesTest(absltest.TestCase):
     found = [1, 2, 0], [3.0, 2.0, 1.0]
     (batch,) = self._take(1, _questions(('f ?', 'a b')), found)
     self.assertEqual(batch['has_answer'].tolist(), [[True, False, True]])
-    # Two blocks are read; 'a b' is the second wordpiece of 'e a b f', and two
-    # wordpieces wide.
+    # Two blocks are read. In 'e a b f', 'a b' begins at wordpiece 1 and has a
+    # width of two.
     self.assertEqual(np.argwhere(batch['is_answer']).tolist(), [[0, 0, 1, 1]])
     self.assertEqual(batch['body_ids'].shape[:2], (1, 2))
     self.assertEqual(batch['is_answer'].shape[:3], batch['body_ids'].shape)
 
-  def test_a_block_with_the_answer_is_read_if_told(self):
+  def test_read_answer_block_reads_a_block_with_the_answer(self):
     found = [2, 1, 0], [3.0, 2.0, 1.0]
     questions = _questions(('b ?', 'c d'))  # Only block 0, the third, has it.
     (batch,) = self._take(1, questions, found)
@@ -72,12 +71,12 @@ class FinetuningBatchesTest(absltest.TestCase):
       (batch,) = self._take(1, questions, found, read_answer_block=True)
       self.assertEqual(batch['read_rows'].tolist(), [[0, 1]])
 
-  def test_a_block_of_the_own_article_teaches_alone(self):
+  def test_only_blocks_of_the_own_article_are_positives(self):
     found = [1, 0, 2], [3.0, 2.0, 1.0]
     questions = _questions(('b ?', 'a b', 'article 0'))  # Block 1 has it, too.
     (batch,) = self._take(1, questions, found, supervision='gold', num_read=1)
     self.assertEqual(batch['has_answer'].tolist(), [[False, True, False]])
-    # Neither right nor wrong: the other block with the answer's text.
+    # The other block with the answer's text is neither right nor wrong.
     self.assertEqual(batch['is_compared'].tolist(), [[False, True, True]])
     self.assertEqual(batch['read_rows'].tolist(), [[1]])
     self.assertEqual(np.argwhere(batch['is_answer']).tolist(), [[0, 0, 0, 1]])
@@ -102,12 +101,12 @@ class FinetuningBatchesTest(absltest.TestCase):
         # Block 1 has the answer's text, too.
         self.assertEqual(batch['is_compared'].tolist(), [[False, True]])
         self.assertEqual(batch['read_rows'].tolist(), [[1]])
-        if embeddings is None:  # Not above those that were found.
+        if embeddings is None:  # Not above the scores of found blocks.
           self.assertLessEqual(*batch['fixed_scores'][0, ::-1])
         else:
           self.assertEqual(batch['block_embeddings'][0, 1], _EMBEDDINGS[0])
 
-  def test_without_an_article_or_an_answer_in_it_all_blocks_teach(self):
+  def test_without_a_gold_block_all_blocks_with_the_answer_are_positives(self):
     found = [1, 0, 2], [3.0, 2.0, 1.0]
     for gold in ('', 'no such article', 'article 2'):
       questions = _questions(('b ?', 'a b', gold))
@@ -115,19 +114,15 @@ class FinetuningBatchesTest(absltest.TestCase):
       self.assertEqual(batch['has_answer'].tolist(), [[True, True, False]])
       self.assertTrue(batch['is_compared'].all())
 
-  def test_takes_the_blocks_embeddings(self):
+  def test_takes_the_blocks_embeddings_or_else_the_searchs_scores(self):
     found = [2, 0, 1], [3.0, 2.0, 1.0]
-    (batch,) = self._take(1, _questions(('f', 'a')), found)
-    self.assertEqual(
-      batch['block_embeddings'].tolist(), [[[2.0], [0.0], [1.0]]]
-    )
-    self.assertNotIn('fixed_scores', batch)
-
-  def test_without_embeddings_the_search_has_the_last_word(self):
-    found = [2, 0, 1], [3.0, 2.0, 1.0]
-    (batch,) = self._take(1, _questions(('f', 'a')), found, embeddings=None)
-    self.assertNotIn('block_embeddings', batch)
-    self.assertEqual(batch['fixed_scores'].tolist(), [[3.0, 2.0, 1.0]])
+    for embeddings, name, other, expected in (
+      (_EMBEDDINGS, 'block_embeddings', 'fixed_scores', [[2.0], [0.0], [1.0]]),
+      (None, 'fixed_scores', 'block_embeddings', [3.0, 2.0, 1.0]),
+    ):
+      (batch,) = self._take(1, _questions(('f', 'a')), found, embeddings)
+      self.assertEqual(batch[name].tolist(), [expected])
+      self.assertNotIn(other, batch)
 
   def test_a_missing_block_is_marked_and_finite(self):
     found = [0, -1, -1], [1.0, -np.inf, -np.inf]

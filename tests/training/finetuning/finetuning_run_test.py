@@ -42,7 +42,7 @@ class FinetuningRunTest(absltest.TestCase):
   def _rows(self, run_dir):
     return tiny.read_rows(layout.metrics_file(run_dir))
 
-  def test_learns_the_answers_it_is_shown(self):
+  def test_learns_the_answers_of_its_questions(self):
     for objective in ('marginal', 'hard_em'):
       for supervision in ('answer', 'gold'):
         name = f'{objective}_{supervision}'
@@ -83,7 +83,7 @@ class FinetuningRunTest(absltest.TestCase):
     self.assertLen(judged, 2)
     self.assertEqual(versions.newest(layout.params_root(run_dir)).step, 2)
     self.assertTrue(os.path.exists(layout.done_file(run_dir)))
-    # Refused, were the index of other parameters than those.
+    # Loading refuses an index of other parameters.
     answerer = loading.load_answerer(run_dir, self.corpus_dir)
     self.assertLen(answerer.answer(['a b ?']), 1)
 

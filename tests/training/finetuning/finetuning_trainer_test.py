@@ -16,12 +16,7 @@ from tests.training import exact_twin
 
 
 class _FakeModel:
-  """The query's embedding and the span scores are weights of one question.
-
-  Args:
-    query: [D].
-    spans: [K, Lz, W].
-  """
+  """A query's embedding [D] and span scores [K, Lz, W] as weights."""
 
   log_temperature = None
 
@@ -59,7 +54,7 @@ def _divided_query(model, tokens, training):
 
 
 def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
-  """Two searched blocks, of which the first is read; two spans of width 1."""
+  """Two searched blocks, the first of them to read; two spans of width 1."""
   return {
     'question_ids': np.array([[6]], np.int32),
     'block_embeddings': np.array([[[1.0], [0.0]]], np.float32),
@@ -70,6 +65,21 @@ def _batch(has_answer=(True, False), is_answer=(True, False), **changes):
     'body_ids': np.array([[[7, 8]]], np.int32),
     'is_answer': np.array(is_answer).reshape([1, -1, 2, 1]),
     **changes,
+  }
+
+
+def _real_model(config):
+  return realm_model.RealmModel(
+    realm_model.with_vocab_size(config, tiny.TOKENIZER.vocab_size),
+    [realm_model.SPAN, realm_model.EMBEDDER],
+  )
+
+
+def _real_batch():
+  embeddings = np.random.default_rng(0).normal(size=[1, 2, 4])
+  return {
+    **_batch(block_embeddings=embeddings.astype(np.float32)),
+    'is_answer': np.array([[[[True, False], [True, False]]]]),
   }
 
 
@@ -90,16 +100,14 @@ def _train(model, batch, **changes):
 
 
 class FinetuningTrainerTest(tf.test.TestCase):
-  def test_the_compiled_step_is_that_of_the_exact_encoders(self):
-    model = realm_model.RealmModel(
-      realm_model.with_vocab_size(
-        tiny.config().model, tiny.TOKENIZER.vocab_size
-      ),
-      [realm_model.SPAN, realm_model.EMBEDDER],
-    )
-    embeddings = np.random.default_rng(0).normal(size=[1, 2, 4])
-    batch = _batch(block_embeddings=embeddings.astype(np.float32))
-    batch['is_answer'] = np.array([[[[True, False], [True, False]]]])
+  def setUp(self):
+    super().setUp()
+    # f = [log 3, 0], so p(z|x) = [3/4, 1/4]; both spans are equally good.
+    self.model = _FakeModel([math.log(3)], [[[0.0], [0.0]]])
+
+  def test_the_compiled_step_equals_the_step_of_exact_encoders(self):
+    model = _real_model(tiny.config().model)
+    batch = _real_batch()
     exact_twin.assert_same_step(
       self,
       lambda jit: _trainer(
@@ -109,18 +117,13 @@ class FinetuningTrainerTest(tf.test.TestCase):
       [model.span_reader, model.query_embedder, model.block_embedder],
     )
 
-  def setUp(self):
-    super().setUp()
-    # f = [log 3, 0], so p(z|x) = [3/4, 1/4]; both spans are equally good.
-    self.model = _FakeModel([math.log(3)], [[[0.0], [0.0]]])
-
   def test_rewards_blocks_and_spans_with_the_answer(self):
     logs = _train(self.model, _batch())
     self.assertAllClose(logs['early_update_log_likelihood'], math.log(3 / 4))
     self.assertAllClose(logs['span_log_likelihood'], math.log(1 / 2))
     self.assertAllClose(logs['loss'], -math.log(3 / 8))
-    # d/df log p = 1 - 3/4 through the first block, whose embedding is 1; the
-    # reading term adds f to both spans alike.
+    # d/df log p = 1 - 3/4 through the first block, with the embedding 1; the
+    # reading term adds the same f to both spans.
     self.assertAllClose(self.model.query, [math.log(3) + 1 / 4])
     self.assertAllClose(self.model.spans, [[[0.5], [-0.5]]])
 
@@ -130,20 +133,20 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllClose(self.model.query, [math.log(3)])
     self.assertAllClose(self.model.spans, [[[0.0], [0.0]]])
 
-  def test_the_other_term_goes_on(self):
+  def test_the_other_term_still_learns(self):
     logs = _train(self.model, _batch(is_answer=(False, False)))
     self.assertAllClose(logs['loss'], -math.log(3 / 4))
     self.assertAllClose(self.model.spans, [[[0.0], [0.0]]])
 
-  def test_a_block_that_was_not_found_counts_nothing(self):
+  def test_padding_does_not_count(self):
     found = np.array([[True, False]])
     logs = _train(self.model, _batch(is_compared=found))
     self.assertAllClose(logs['early_update_log_likelihood'], 0.0)
 
-  def test_a_block_that_may_answer_too_is_in_no_sum(self):
-    # Three blocks, f = [log 3, 0, log 5]; the last is out. So p(z|x) is 3/4
-    # and 1/4; all blocks are read, with spans [log 2, 0] of the first, 0 of
-    # the others: 6 / (6 + 3 + 1 + 1) of what counts is right.
+  def test_a_block_with_an_unknown_label_is_in_no_sum(self):
+    # Three blocks, f = [log 3, 0, log 5]; the last block is left out. So p(z|x)
+    # is 3/4 and 1/4. All blocks are read; span scores are [log 2, 0] in the
+    # first block and 0 in the others: p(y|x) = 6 / (6 + 3 + 1 + 1).
     spans = [[[math.log(2)], [0.0]], [[0.0], [0.0]], [[0.0], [0.0]]]
     embeddings = [[[1.0], [0.0], [math.log(5) / math.log(3)]]]
     batch = _batch(
@@ -160,7 +163,7 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllClose(logs['early_update_log_likelihood'], math.log(3 / 4))
     self.assertAllClose(logs['span_log_likelihood'], math.log(6 / 11))
     # d/df of both terms: [1 - 3/4, -1/4, 0] and [1 - 9/11, -2/11, 0], times
-    # embeddings of which the second is 0.
+    # the embeddings; the second embedding is 0.
     self.assertAllClose(model.query, [math.log(3) + 1 / 4 + 2 / 11])
     self.assertAllClose(
       model.spans - spans,
@@ -169,8 +172,8 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllEqual(model.spans[2], spans[2])
 
   def test_a_read_block_has_its_own_retrieval_score(self):
-    # Reading is beside f = [log 3, 0] of the blocks in the order of reading:
-    # of four spans the two of the second block read have 3/8 each.
+    # The reader reads the block with f = 0, then the block with f = log 3: its
+    # two spans have p = 3/8 each.
     spans = [[[0.0], [0.0]], [[0.0], [0.0]]]
     batch = _batch(
       is_answer=(False, False, True, False),
@@ -181,13 +184,13 @@ class FinetuningTrainerTest(tf.test.TestCase):
     self.assertAllClose(logs['span_log_likelihood'], math.log(3 / 8))
 
   def test_fixed_scores_take_the_place_of_embeddings(self):
-    # exp of them is [1/3, 1], and the first block has the answer: 1/4.
+    # exp(scores) = [1/3, 1], and the first block has the answer: 1/4.
     batch = _batch(fixed_scores=np.array([[-math.log(3), 0.0]], np.float32))
     del batch['block_embeddings']
     logs = _train(self.model, batch)
     self.assertAllClose(logs['early_update_log_likelihood'], math.log(1 / 4))
 
-  def test_a_frozen_tower_stays(self):
+  def test_a_frozen_tower_does_not_change(self):
     _train(self.model, _batch(), freeze_query_tower=True)
     self.assertAllClose(self.model.query, [math.log(3)])
     self.assertAllClose(self.model.block, [1.0])
@@ -199,18 +202,13 @@ class FinetuningTrainerTest(tf.test.TestCase):
       model.log_temperature = tf.Variable(0.0)
       model.embed_queries = functools.partial(_divided_query, model)
       _train(model, _batch(), freeze_query_tower=is_frozen)
-      # d/df log p = 1/4 of f = log 3 / t, of which d/d log t is -f.
+      # d/df log p = 1/4; f = log 3 / t, so d/d log t of f is -f.
       expected = 0.0 if is_frozen else -math.log(3) / 4
       self.assertAllClose(model.log_temperature, expected)
 
   def test_a_frozen_tower_has_no_dropout(self):
-    config = tiny.with_dropout(tiny.config().model, 0.5)
-    model = realm_model.RealmModel(
-      config, [realm_model.SPAN, realm_model.EMBEDDER]
-    )
-    embeddings = np.random.default_rng(0).normal(size=[1, 2, 4])
-    batch = _batch(block_embeddings=embeddings.astype(np.float32))
-    batch['is_answer'] = np.array([[[[True, False], [True, False]]]])
+    model = _real_model(tiny.with_dropout(tiny.config().model, 0.5))
+    batch = _real_batch()
     queries = model.embed_queries(
       joining.pack_longest(tf.constant([[6]]), None, *tiny.SPECIAL_IDS)
     )
@@ -228,8 +226,8 @@ class FinetuningTrainerTest(tf.test.TestCase):
         is_exact = abs(logs['early_update_log_likelihood'] - expected) < 1e-5
         self.assertEqual(is_exact, is_frozen)
 
-  def test_a_block_that_is_read_teaches_its_tower(self):
-    # The index has an older embedding, 0, of the block that is read; now it is
+  def test_a_read_block_trains_its_tower(self):
+    # The index has an older embedding, 0, for the read block; the tower gives
     # 1. So f = [log 3, 0] again, and d/df log p = 1/4, times the query.
     batch = _batch(block_embeddings=np.zeros([1, 2, 1], np.float32))
     logs = _train(self.model, batch, freeze_block_tower=False)

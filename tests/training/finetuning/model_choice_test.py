@@ -26,7 +26,7 @@ class _Model(tf.Module):
 
 
 class _Loop:
-  """Its weight is the step."""
+  """A loop with a weight that equals the step."""
 
   def __init__(self, run_dir, step=0):
     self.model, self.run_dir, self.step = _Model(), run_dir, step
@@ -46,7 +46,7 @@ class ModelChoiceTest(absltest.TestCase):
     self.judged = []
 
   def _run(self, scores, step=0, killed_after=None, **changes):
-    """Runs to the end or a stop; `scores` are by step."""
+    """Runs to the end or to a stop, with scores by step."""
     config = tiny.changed(
       tiny.config().finetuning,
       optimizer=config_lib.OptimizerConfig(1e-2, 10),
@@ -75,7 +75,7 @@ class ModelChoiceTest(absltest.TestCase):
   def test_the_newest_parameters_are_the_best(self):
     run_loop, choice = self._run({2: 5.0, 4: 7.0, 6: 6.0, 8: 7.0, 10: 1.0})
     self.assertEqual(self.judged, [2, 4, 6, 8, 10])
-    self.assertEqual(choice.best_step, 4)  # The first of two equal ones.
+    self.assertEqual(choice.best_step, 4)  # The first of two equal scores.
     self.assertEqual(run_loop.step, 10)
     root = layout.params_root(self.run_dir)
     self.assertEqual(
@@ -91,12 +91,12 @@ class ModelChoiceTest(absltest.TestCase):
     choice.restore_best(run_loop.model)
     self.assertEqual(run_loop.model.weight.numpy(), 10.0)
 
-  def test_stops_when_it_has_not_been_better_for_so_many_times(self):
+  def test_stops_after_patience_measurements_without_improvement(self):
     scores = {2: 5.0, 4: 7.0, 6: 6.0, 8: 7.0, 10: 9.0}
     run_loop, choice = self._run(scores, patience=2)
     self.assertEqual((run_loop.step, choice.best_step), (8, 4))
 
-  def test_a_resumed_run_remembers_and_judges_no_step_twice(self):
+  def test_a_resumed_run_measures_no_step_twice(self):
     scores = {2: 5.0, 4: 7.0, 6: 6.0, 8: 3.0, 10: 1.0}
     self._run(scores, killed_after=6)
     with open(layout.dev_metrics_file(self.run_dir), 'a') as file:
@@ -108,7 +108,7 @@ class ModelChoiceTest(absltest.TestCase):
     choice.restore_best(run_loop.model)
     np.testing.assert_equal(run_loop.model.weight.numpy(), 4.0)
 
-  def test_what_lies_beyond_the_checkpoint_is_judged_again(self):
+  def test_measurements_after_the_checkpoint_are_repeated(self):
     scores = {2: 5.0, 4: 7.0, 6: 8.0, 8: 3.0, 10: 1.0}
     self._run(scores, killed_after=6)
     run_loop, choice = self._run(scores, step=4)

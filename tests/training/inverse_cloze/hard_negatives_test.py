@@ -49,8 +49,8 @@ class HardNegativesTest(absltest.TestCase):
       ).tolist()
 
   def test_neither_near_the_own_block_nor_with_the_answer(self):
-    # 95 % of 10 are 9.5; block 1 has the first question's answer, block 5 the
-    # second's. Of -10 they are -10.5.
+    # The limits are 9.5 = 95 % of 10, and -10.5 for -10. Block 1 has the first
+    # question's answer, block 5 the second's.
     found = self._mine(
       [[2, 0, 3, 1, 4], [2, 4, 3, 5, 1]],
       [[10.5, 10, 9.4, 9, 1], [-9, -10, -10.4, -11, -12]],
@@ -65,7 +65,7 @@ class HardNegativesTest(absltest.TestCase):
     )
     self.assertEqual(found, [[-1, -1], [2, 3]])
 
-  def test_draws_among_what_there_is(self):
+  def test_draws_one_of_the_negatives(self):
     negatives = np.array([[7, -1, -1], [3, 4, -1], [-1, -1, -1]])
     drawn = np.array([hard_negatives.draw(negatives, 0, i) for i in range(40)])
     self.assertEqual([set(column) for column in drawn.T], [{7}, {3, 4}, {-1}])
@@ -75,7 +75,7 @@ class HardNegativesTest(absltest.TestCase):
 
 
 class BatchesTest(absltest.TestCase):
-  def test_a_batch_has_one_of_each_question_beside_the_blocks(self):
+  def test_a_batch_has_one_negative_of_each_question(self):
     labels, config = _labels(), tiny.config()
     negatives = np.array([[5, 5], [null_block.ID] * 2])
     batch = next(
@@ -83,11 +83,11 @@ class BatchesTest(absltest.TestCase):
         question_pairs.find(labels), labels, config, negatives=negatives
       )
     )
-    # Rows and columns in the order that the questions were dealt in.
+    # Rows and columns come in the random order of the questions.
     is_first = tiny.TOKENIZER.detokenize(batch['body_ids'][0][:2]) == 'a b'
     order = [0, 1] if is_first else [1, 0]
-    # The first question is compared with block 5, the second is not: it holds
-    # an f. What is missing is compared with none.
+    # Block 5 holds an f, the second question's answer, so only the first
+    # question is compared with it. A missing negative is compared with none.
     compared = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], bool)
     np.testing.assert_array_equal(
       batch['is_compared'], compared[order][:, order + [2 + i for i in order]]

@@ -1,7 +1,4 @@
-"""Tests for realm_tf.training.inverse_cloze.held_out_cloze.
-
-Words as embeddings, by hand.
-"""
+"""Tests for realm_tf.training.inverse_cloze.held_out_cloze."""
 
 import types
 from unittest import mock
@@ -19,7 +16,7 @@ _FULL_STOP = tiny.TOKENIZER.tokenize('.').ids[0]
 
 
 def _embed(batch, training):
-  """Counts the words of a text: the most common ones make the score."""
+  """Counts the words of a text: common words of two texts give the score."""
   assert not training
   counted = (
     tf.reduce_sum(tf.gather(_WORDS, batch[name]), axis=1)
@@ -30,7 +27,7 @@ def _embed(batch, training):
 
 
 class HeldOutClozeTest(absltest.TestCase):
-  def test_words_find_the_block_that_the_sentence_was_left_in(self):
+  def test_words_find_the_block_with_the_sentence_left_in(self):
     inputs = mock.Mock(
       spec=runs.Inputs,
       config=tiny.config(),
@@ -40,8 +37,8 @@ class HeldOutClozeTest(absltest.TestCase):
     found = held_out_cloze.measure(
       inputs, types.SimpleNamespace(embed=_embed), np.array([0, 1])
     )
-    # 'a b. c d.' and 'e f. a c.': with the sentence left in, its block has two
-    # of its words; without, the one has none and the other at most one.
+    # 'a b. c d.' and 'e f. a c.': a block with its sentence left in has both
+    # words. With the sentence cut out, it has none, and the other at most one.
     self.assertEqual(found['held_out_accuracy_left_in'], 1.0)
     self.assertLess(found['held_out_accuracy'], 1.0)
 

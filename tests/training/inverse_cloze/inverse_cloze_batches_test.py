@@ -48,7 +48,7 @@ class InverseClozeBatchesTest(parameterized.TestCase):
       self.assertEqual(sentence in _words(body), stays)
       self.assertLen(_words(body).split(), 6 if stays else 3)
 
-  def test_what_is_left_of_a_block_moves_together(self):
+  def test_the_rest_of_a_block_closes_the_gap(self):
     (batch,) = self._take(1, _config(remove_rate=1.0, batch_size=4))
     bodies = {_words(body) for body in batch['body_ids']}
     sentences = ['a b', 'c d', 'e f', 'a c', 'b d', 'c e', 'd f', 'e a .']
@@ -82,11 +82,11 @@ class InverseClozeBatchesTest(parameterized.TestCase):
     self.assertEqual((part['query_ids'] > 0).sum(axis=1).tolist(), [1, 1])
 
   @parameterized.parameters(
-    # [CLS], a title of one wordpiece and two [SEP] leave 3, 5 and 2 for the
-    # body, of which each sentence has 3.
-    (7, 3, 3),  # The first sentence, which is all there is, so it stays.
-    (9, 3, 2),  # The first one; of the second two wordpieces are left.
-    (6, 2, 2),  # None fits: what there is of the first.
+    # [CLS], a title of one wordpiece and two [SEP] leave 3, 5 and 2 wordpieces
+    # for the body. Each sentence has 3.
+    (7, 3, 3),  # Only the first sentence fits, so it stays.
+    (9, 3, 2),  # Only the first fits; two wordpieces of the second stay.
+    (6, 2, 2),  # None fits: the query is the start of the first.
   )
   def test_only_sentences_that_are_embedded_whole_are_queries(
     self, block_tokens, query_length, body_length

@@ -5,17 +5,19 @@ import tensorflow as tf
 
 from realm_tf.training.inverse_cloze import inverse_cloze_chunks
 
-# Four examples: a number and a row of the table each. Row 2 is there twice in
-# the first chunk of two and once in the second.
-_BATCH = {'x': tf.constant([[1.0], [2.0], [3.0], [4.0]]), 'row': [2, 2, 0, 2]}
-_BATCH['row'] = tf.constant(_BATCH['row'])
+# Four examples with a number and a row of the table. The first chunk of two has
+# row 2 twice, the second once.
+_BATCH = {
+  'x': tf.constant([[1.0], [2.0], [3.0], [4.0]]),
+  'row': tf.constant([2, 2, 0, 2]),
+}
 # dL/de of the queries and of the blocks.
 _OF_QUERIES = tf.constant([[1.0], [10.0], [100.0], [1000.0]])
 _OF_BLOCKS = tf.constant([[1.0], [2.0], [4.0], [8.0]])
 
 
 class _Towers:
-  """A query's embedding is w x, a block's its row, times 1 + its chunk."""
+  """Embeds a query as w x, a block as its row times 1 + the chunk's number."""
 
   def __init__(self):
     self.w, self.unused = tf.Variable(5.0), tf.Variable(7.0)
@@ -52,7 +54,7 @@ class InverseClozeChunksTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(queries, [[5.0], [10.0], [15.0], [20.0]])
     self.assertAllClose(blocks, [[0.7], [0.7], [2 * 0.5], [2 * 0.7]])
     self.assertAllClose(of_w, 1.0 + 10 * 2 + 100 * 3 + 1000 * 4)
-    # A step must tell what has no gradient from what has a gradient of 0.
+    # None, not 0: the optimizer must skip the variable.
     self.assertIsNone(of_unused)
     self.assertAllClose(of_table, [[2 * 4.0], [0.0], [1.0 + 2.0 + 2 * 8.0]])
 
@@ -60,7 +62,7 @@ class InverseClozeChunksTest(tf.test.TestCase, parameterized.TestCase):
     run = _compiled(_Towers())
 
     def size(number):
-      # The cached gradients have four rows, whose shape is not looked at.
+      # The cached gradients keep four rows; tracing does not compare shapes.
       batch = {
         'x': tf.TensorSpec([number, 1], tf.float32),
         'row': tf.TensorSpec([number], tf.int32),

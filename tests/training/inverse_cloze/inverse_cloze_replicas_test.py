@@ -1,4 +1,4 @@
-"""Tests that ICT on two replicas is ICT on the whole batch."""
+"""Tests that ICT on two replicas equals ICT on the whole batch."""
 
 import os
 import subprocess
@@ -6,25 +6,23 @@ import sys
 import tempfile
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 
 from tests import source_tree
 from tests.training.inverse_cloze import small_inverse_cloze
 
+_TWO_REPLICAS = 'tests.training.inverse_cloze.two_replicas'
 
-class InverseClozeReplicasTest(absltest.TestCase):
+
+class InverseClozeReplicasTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     with tempfile.TemporaryDirectory() as directory:
       path = os.path.join(directory, 'results.npz')
       subprocess.run(
-        [
-          sys.executable,
-          '-m',
-          'tests.training.inverse_cloze.two_replicas',
-          path,
-        ],
+        [sys.executable, '-m', _TWO_REPLICAS, path],
         cwd=source_tree.ROOT,
         check=True,
       )
@@ -34,17 +32,15 @@ class InverseClozeReplicasTest(absltest.TestCase):
           case, _, name = key.partition('|')
           cls.results.setdefault(case, {})[name] = value
 
-  def _assert_same(self, case, expected):
+  @parameterized.parameters(
+    ('two replicas', 'one replica'),
+    ('chunks', 'one replica'),
+    ('chunks, dropout', 'dropout'),  # The same dropout both times.
+  )
+  def test_cases_are_equal(self, case, expected):
     small_inverse_cloze.assert_close(self.results[case], self.results[expected])
 
-  def test_two_replicas_compute_what_one_does(self):
-    self._assert_same('two replicas', 'one replica')
-
-  def test_and_so_they_do_in_chunks(self):
-    self._assert_same('chunks', 'one replica')
-
-  def test_chunks_have_the_same_dropout_both_times(self):
-    self._assert_same('chunks, dropout', 'dropout')
+  def test_dropout_changes_the_loss(self):
     self.assertNotAlmostEqual(
       float(self.results['dropout']['loss']),
       float(self.results['one replica']['loss']),

@@ -26,7 +26,7 @@ def _plain():
 
 
 class _FakeModel:
-  """Blocks are embedded as unit vectors, so scores are the query weights."""
+  """Embeds blocks as unit vectors, so scores are the query weights."""
 
   def __init__(self):
     self.queries = tf.Variable(tf.zeros([2, 2]))
@@ -42,7 +42,7 @@ class _FakeModel:
 
 
 def _train_a_step(batch):
-  """Returns the queries after a step of SGD at rate 1, the logs, the model."""
+  """Returns the queries after a step of SGD with rate 1, logs and model."""
   model = _FakeModel()
   trainer = _TRAINER(
     tf_keras.optimizers.legacy.SGD(1.0),
@@ -63,16 +63,16 @@ class InverseClozeTrainerTest(tf.test.TestCase, parameterized.TestCase):
     # the own block and -p / 2 for the other.
     self.assertAllClose(queries, [[0.25, -0.25], [-0.25, 0.25]])
     self.assertAllClose(logs['log_likelihood'], math.log(0.5))
-    # [CLS] title [SEP] body [SEP], of title and body of 2 and 3 wordpieces.
+    # [CLS] title [SEP] body [SEP]: the title has 2 wordpieces, the body 3.
     self.assertEqual(model.block_tokens, [2, 3 + 2 + 3])
 
-  def test_and_off_hard_negatives_that_are_compared(self):
+  def test_a_query_moves_off_hard_negatives_that_are_compared(self):
     hard = {f'hard_{name}': _BATCH[name] for name in ('title_ids', 'body_ids')}
     compared = np.array([[1, 1, 0, 1], [1, 1, 1, 0]], bool)
     queries, logs, _ = _train_a_step(
       {**_BATCH, **hard, 'is_compared': compared}
     )
-    # p = 1/3; each query has its own vector once and the other one twice.
+    # p = 1/3: each query sees its own vector once and the other vector twice.
     self.assertAllClose(queries, [[1 / 3, -1 / 3], [-1 / 3, 1 / 3]])
     self.assertAllClose(logs['log_likelihood'], math.log(1 / 3))
 

@@ -14,7 +14,7 @@ from realm_tf.training.inverse_cloze import question_pairs
 from tests import fakes
 from tests import tiny
 
-# Twelve blocks of three titles; article i is block i.
+# Twelve blocks with three titles; article i is block i.
 _TITLES = ['a'] * 5 + ['b'] * 4 + ['c'] * 3
 _TEXTS = [['a b', 'c d', 'e f'][i % 3] + ' .' * (i % 2) for i in range(12)]
 _NAMES = 'query_ids', 'title_ids', 'body_ids'
@@ -35,13 +35,13 @@ def _labels(questions):
   )
 
 
-def _on_every_block():
-  """Returns labels of two questions on each block."""
+def _on_every_block(*words):
+  """Returns labels of questions on each block, by default two."""
   return _labels(
     [
       questions_lib.Question(f'{word} f', (answer,), gold_id=f'article {i}')
       for i, answer in enumerate(_ANSWERS)
-      for word in ('a', 'b')
+      for word in words or ('a', 'b')
     ]
   )
 
@@ -57,7 +57,7 @@ def _words(row):
 
 
 class FindTest(absltest.TestCase):
-  def test_the_block_of_a_question_is_its_articles(self):
+  def test_a_question_gets_a_block_of_its_article(self):
     labels = _labels(
       [
         questions_lib.Question('?', ('e',), gold_id='article 5'),
@@ -69,7 +69,7 @@ class FindTest(absltest.TestCase):
     self.assertEqual(pairs.rows.tolist(), [0, 2])  # The second has no answer.
     self.assertEqual(pairs.block_ids.tolist(), [5, 3])
 
-  def test_others_take_the_best_found_that_has_an_answer(self):
+  def test_other_questions_get_the_first_found_block_with_an_answer(self):
     labels = _labels(
       [
         questions_lib.Question('?', ('c',)),
@@ -91,7 +91,7 @@ class FindTest(absltest.TestCase):
 
 class BatchesTest(parameterized.TestCase):
   def test_an_epoch_deals_each_question_once(self):
-    # 24 questions are 6 batches; 10, 8 and 6 of a title are whole groups of 2.
+    # 24 questions give 6 batches; the titles' 10, 8 and 6 are groups of 2.
     batches = _take(6, _on_every_block(), _config())
     dealt = [
       tuple(_words(batch[name][i]) for name in _NAMES)
@@ -111,8 +111,8 @@ class BatchesTest(parameterized.TestCase):
         titles = [_words(batch['title_ids'][first + i]) for i in range(2)]
         self.assertEqual(titles[0], titles[1])
 
-  def test_the_same_block_once_more_is_no_negative(self):
-    # One batch of all: each block is in it twice, once of another question.
+  def test_a_copy_of_the_own_block_is_no_negative(self):
+    # One batch of all questions: each block occurs for two of them.
     (batch,) = _take(1, _on_every_block(), _config(batch_size=24))
     compared = batch['is_compared']
     self.assertTrue(np.diagonal(compared).all())
@@ -123,14 +123,8 @@ class BatchesTest(parameterized.TestCase):
     self.assertEqual(compared[0, is_same].tolist(), [True, False])
 
   def test_another_block_with_the_answer_is_no_negative(self):
-    # A third of the blocks have an a, a third a c, and a third an e.
-    labels = _labels(
-      [
-        questions_lib.Question('?', (answer,), gold_id=f'article {i}')
-        for i, answer in enumerate(_ANSWERS)
-      ]
-    )
-    (batch,) = _take(1, labels, _config(batch_size=12))
+    # A third of the blocks has an a, a third a c, and a third an e.
+    (batch,) = _take(1, _on_every_block('a'), _config(batch_size=12))
     words = [_words(row)[0] for row in batch['body_ids']]
     expected = [
       [i == j or words[i] != words[j] for j in range(12)] for i in range(12)
@@ -139,14 +133,8 @@ class BatchesTest(parameterized.TestCase):
     self.assertEqual(batch['is_compared'].sum(axis=1).tolist(), [9] * 12)
 
   def test_left_over_questions_are_dealt_in_groups_of_several_titles(self):
-    # Of 5, 4 and 3 questions 1 + 0 + 3 are left over by groups of 4.
-    labels = _labels(
-      [
-        questions_lib.Question('?', (answer,), gold_id=f'article {i}')
-        for i, answer in enumerate(_ANSWERS)
-      ]
-    )
-    batches = _take(3, labels, _config(questions_of_title=4))
+    # Groups of 4 leave over 1 + 0 + 3 of the titles' 5, 4 and 3 questions.
+    batches = _take(3, _on_every_block('a'), _config(questions_of_title=4))
     titles = [sorted(map(_words, batch['title_ids'])) for batch in batches]
     self.assertCountEqual(titles, [['a'] * 4, ['b'] * 4, ['a', 'c', 'c', 'c']])
 

@@ -1,4 +1,4 @@
-"""ICT steps of a small model, and what they must be equal to."""
+"""ICT steps of a small model, and their reference under one tape."""
 
 import dataclasses
 
@@ -19,7 +19,7 @@ _SEED = 3
 
 
 class OneTape(inverse_cloze_trainer.InverseClozeTrainer):
-  """Embeds the same chunks with the same dropout, all under one tape."""
+  """Embeds all chunks under one tape, with the same dropout."""
 
   def __init__(self, *args, num_chunks: int, **options):
     super().__init__(*args, **options)
@@ -46,7 +46,7 @@ def compute(
 ) -> dict[str, np.ndarray]:
   """Returns loss, logs and gradients of a batch, by name.
 
-  Computed under the strategy whose scope this is; always the same weights.
+  Uses the current strategy, and the same weights in each call.
   """
   trainer = kind(
     tf_keras.optimizers.legacy.SGD(1.0),
@@ -59,7 +59,7 @@ def compute(
     **options,
   )
   trainer.seed_dropout(_SEED)
-  trainer.train_loop_begin()  # The first look at the step makes its variable.
+  trainer.train_loop_begin()  # The first read makes the step's variable.
   strategy = tf.distribute.get_strategy()
   means = step_logs.StepLogs().mean_over_replicas
 
@@ -87,8 +87,8 @@ def assert_close(
 ) -> None:
   """Fails unless both agree to 1e-5 of the largest number of each array."""
   np.testing.assert_equal(sorted(actual), sorted(expected))
-  # What moves all scores alike, as a key's bias, has a gradient of 0 but for
-  # rounding.
+  # A key's bias adds the same number to all scores, so its gradient is 0 except
+  # for rounding.
   floor = 1e-2 * max(np.abs(each).max() for each in expected.values())
   for name, value in expected.items():
     scale = max(np.abs(value).max(), floor)
@@ -128,9 +128,9 @@ def _model(dropout_rate):
   )
   rng = np.random.default_rng(1)
   for variable in model.variables:
-    if variable.shape.rank > 1:  # Scores far from 0, and all else as it was.
+    if variable.shape.rank > 1:  # For scores far from 0.
       variable.assign(rng.normal(0, 0.3, variable.shape))
   for module in model.submodules:
     if isinstance(module, tf_keras.layers.Dropout):
-      module.rate = dropout_rate  # Of the embedding, which has its own.
+      module.rate = dropout_rate  # The embedding's own rate, too.
   return model

@@ -23,7 +23,7 @@ def _sampler(of_title, batch_size=4, block_ids=None, seed=0):
 
 
 class TitleGroupsTest(absltest.TestCase):
-  def test_blocks_of_a_group_differ_where_there_are_others(self):
+  def test_blocks_of_a_group_differ_if_the_title_has_others(self):
     block_ids = np.arange(12) // 2
     deal = _sampler(3, 3, block_ids)
     for step in range(3):
@@ -32,7 +32,7 @@ class TitleGroupsTest(absltest.TestCase):
         self.assertLen({*block_ids[group]}, 3)
 
   def test_a_size_that_does_not_divide_the_batch_is_lowered(self):
-    deal = _sampler(6, 4)  # Their largest common divisor is 2.
+    deal = _sampler(6, 4)  # The greatest common divisor is 2.
     for half in deal(0).reshape(2, 2):
       self.assertLen({_TITLES[i] for i in half}, 1)
 

@@ -2,7 +2,7 @@
 
   python -m tests.training.inverse_cloze.two_replicas FILE.npz
 
-A process of its own, for the CPU is split only before TensorFlow starts.
+It needs its own process: only before TensorFlow starts can the CPU be split.
 """
 
 import sys

@@ -20,7 +20,7 @@ def _id(piece):
 
 
 def _trainer(candidate_ids):
-  """Returns a trainer that has seen 'a [MASK]'; the mask hides 'b'."""
+  """Returns a trainer with the last batch 'a [MASK]'; the mask hides 'b'."""
   return types.SimpleNamespace(
     global_step=tf.Variable(7),
     last_batch={
@@ -52,7 +52,7 @@ class CandidateReportTest(tf.test.TestCase, parameterized.TestCase):
     return example
 
   def test_writes_the_candidates_best_first(self):
-    # The third only fills the row.
+    # The third candidate is padding.
     example = self._example(_trainer([-1, 1, -1]))
     self.assertEqual((example.step, example.query), (7, 'a b'))
     self.assertEqual(example.pieces(), [('a ', False), ('b', True)])
@@ -75,7 +75,7 @@ class CandidateReportTest(tf.test.TestCase, parameterized.TestCase):
     ('begins_within_a_word', ['##e', 'a'], [0], '[e] a'),
     ('nothing', ['a', 'b'], [], 'a b'),
   )
-  def test_marks_what_was_masked(self, pieces, masked, expected):
+  def test_marks_the_masked_pieces(self, pieces, masked, expected):
     trainer = _trainer([-1, 1, -1])
     ids = np.array([_id(piece) for piece in pieces], np.int32)
     shown = ids.copy()

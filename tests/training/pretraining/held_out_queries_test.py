@@ -1,4 +1,4 @@
-"""Tests for realm_tf.training.pretraining.held_out_queries, by hand."""
+"""Tests for realm_tf.training.pretraining.held_out_queries."""
 
 import types
 from unittest import mock
@@ -13,11 +13,11 @@ from realm_tf.training.pretraining import held_out_queries
 from tests import fakes
 from tests import tiny
 
-_BLOCKS = [0, 2, 1]  # Found for every query, best first; 'f' is in 1 alone.
+_BLOCKS = [0, 2, 1]  # Hits of every query, best first; only block 1 has 'f'.
 
 
 def _score(batch):
-  """p(z|x) is 1/4, 1/4, 1/2 of K = 3, and p(y|z,x) .1, .2, .4."""
+  """Scores K = 3 blocks: p(z|x) = 1/4, 1/4, 1/2 and p(y|z,x) = .1, .2, .4."""
   size = len(batch['query_ids'])
   scores = tf.math.log([[1.0, 1.0, 2.0]])
   log_p = tf.math.log([[[0.1, 1.0], [0.2, 1.0], [0.4, 1.0]]])
@@ -31,9 +31,9 @@ class HeldOutQueriesTest(absltest.TestCase):
     queries = tiny.open_queries(
       directory,
       [
-        ('a b .', [[0, 1]], 0),  # Of 2, 1: the second has 'a'.
-        ('f a .', [[0, 1]], 1),  # Of 0, 2: none has 'f'.
-        ('b d .', [[0, 1]], 2),  # Of 0, 1: the first has 'b'.
+        ('a b .', [[0, 1]], 0),  # Blocks 2 and 1: the second has 'a'.
+        ('f a .', [[0, 1]], 1),  # Blocks 0 and 2: neither has 'f'.
+        ('b d .', [[0, 1]], 2),  # Blocks 0 and 1: the first has 'b'.
       ],
     )
     inputs = mock.Mock(
@@ -50,7 +50,7 @@ class HeldOutQueriesTest(absltest.TestCase):
         np.arange(3),
         trainer=types.SimpleNamespace(model=None, score=_score),
       )
-    # A batch has 2, so the last one is filled up with a query seen before.
+    # A batch has 2 queries, so the first query fills the last batch up.
     return held_out.measure(fakes.FakeRetriever(_BLOCKS, [0.0] * 3))
 
   def test_means_leave_out_own_blocks(self):
@@ -68,9 +68,9 @@ class HeldOutQueriesTest(absltest.TestCase):
     for name, value in expected.items():
       self.assertAlmostEqual(found[name], value, 5, name)
 
-  def test_a_readers_warm_up_is_measured_beside_blocks_with_the_span(self):
+  def test_a_readers_warm_up_is_measured_with_blocks_that_have_the_span(self):
     def score(batch):
-      """Log p(y|z,x) is the number of the block."""
+      """Returns the block's number as log p(y|z,x)."""
       chosen = tf.cast(batch['candidate_ids'], tf.float32)  # [B, 1]
       return tf.zeros_like(chosen), tf.stack([chosen] * 2, axis=2)
 
@@ -80,7 +80,7 @@ class HeldOutQueriesTest(absltest.TestCase):
           pretraining={'candidates': 'recurring_span', 'num_candidates': 1}
         )
       )
-    # Of 2, 1 the second has 'a'; of 0, 2 none 'f'; of 0, 1 the first 'b'.
+    # The read blocks are 1 (it has 'a'), 0 (none has 'f') and 0 (it has 'b').
     self.assertAlmostEqual(found['held_out_log_likelihood'], 1 / 3, 5)
     self.assertNotIn('held_out_p_null', found)
 

@@ -1,7 +1,4 @@
-"""Tests for realm_tf.training.pretraining.held_out_versions.
-
-How long a run waits.
-"""
+"""Tests of the waiting of realm_tf.training.pretraining.held_out_versions."""
 
 import types
 from unittest import mock
@@ -20,11 +17,11 @@ _STEP = 10
 
 
 class _Clock:
-  """Time that passes only in sleep, in which something may happen."""
+  """Time that passes only in `sleep`, which runs the events."""
 
   def __init__(self):
     self.now = 0.0
-    self.events = {}  # Seconds -> what happens then.
+    self.events = {}  # Seconds -> function.
 
   def monotonic(self):
     return self.now
@@ -59,7 +56,7 @@ class HeldOutVersionsTest(absltest.TestCase):
     path = layout.held_out_file(self.run_dir)
     return metrics_log.values(path, _METRIC)
 
-  def test_a_run_whose_refresher_is_gone_ends(self):
+  def test_a_run_with_a_dead_refresher_ends(self):
     with self.assertLogs(level='WARNING') as logs:
       self.versions.wait_for(_STEP)
     self.assertBetween(self.clock.now, 30, 31)

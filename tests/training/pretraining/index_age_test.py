@@ -50,8 +50,8 @@ class IndexAgeTest(absltest.TestCase):
     self.assertEqual(self.age.logs()['index_age_seconds'], 15.0)
 
   def test_is_never_negative(self):
-    # A machine whose clock is ahead wrote the files, and a trainer that resumed
-    # from step 300 uses them.
+    # The clock of the machine that wrote the files is ahead, and a trainer that
+    # resumed from step 300 uses them.
     self._write(layout.params_root, 500, 2060.0)
     self.age.see(500, 300)
     self.assertEqual(set(self.age.logs().values()), {0.0})

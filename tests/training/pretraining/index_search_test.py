@@ -1,7 +1,4 @@
-"""Tests for realm_tf.training.pretraining.index_search.
-
-Real files, no threads.
-"""
+"""Tests for realm_tf.training.pretraining.index_search, without threads."""
 
 import concurrent.futures
 import os
@@ -33,11 +30,12 @@ _MODEL_OF_STEP = {0: 0, 500: 1, 1000: 0}
 _QUERIES = np.array([[5, 9, 17, 0], [8, 8, 0, 0], [19, 6, 7, 11]], np.int32)
 
 
-def _submit(function, *arguments):  # Runs in the foreground, at once.
+def _submit(function, *arguments):
+  """Runs the function at once, in the foreground."""
   future = concurrent.futures.Future()
   try:
     future.set_result(function(*arguments))
-  except Exception as error:  # As an executor does.
+  except Exception as error:  # An executor does the same.
     future.set_exception(error)
   return future
 
@@ -95,6 +93,13 @@ class IndexSearchTest(absltest.TestCase):
       share=sampling.Share(first_step=first_step),
     )
 
+  def _searching(self):
+    """Publishes and searches index 0; returns the search and its directory."""
+    path = self._publish(0)
+    search = self._index_search()
+    self._assert_like(search, 0)
+    return search, path
+
   def _pinned(self, first_step):
     return self._index_search(
       first_step,
@@ -104,13 +109,13 @@ class IndexSearchTest(absltest.TestCase):
     )
 
   def _publish(self, step):
-    """Publishes the index of a step, of the model of _MODEL_OF_STEP."""
+    """Publishes the index of a step, from the model of _MODEL_OF_STEP."""
     path = versions.version_path(layout.index_root(self.run_dir), step)
     made = versions.version_path(os.path.join(self.directory, 'made'), step)
     return shutil.copytree(made, path)
 
   def _exact(self, model):
-    """Returns the best blocks by queries and blocks of one model."""
+    """Returns the best blocks of one model's embeddings."""
     return np.argsort(-self.scores[model], axis=1)[:, :_K]
 
   def _assert_like(self, search, model):
@@ -121,11 +126,9 @@ class IndexSearchTest(absltest.TestCase):
     self.assertLen(rankings, 3)
 
   def test_each_index_is_searched_with_its_own_parameters(self):
-    self._publish(0)
-    search = self._index_search()
-    self._assert_like(search, 0)
+    search, _ = self._searching()
     self._publish(500)
-    _find(search)  # Loads it.
+    self._assert_like(search, 0)  # Loads index 500 and still searches index 0.
     self.assertEqual(search.step, 0)
     self._assert_like(search, 1)
     self.assertEqual(search.step, 500)
@@ -136,8 +139,8 @@ class IndexSearchTest(absltest.TestCase):
 
   def test_a_pinned_index_follows_from_the_step(self):
     for step in (0, 500, 1000):
-      self._publish(step)  # Newer ones are there all the time.
-    # Those of the period before: 0 for steps up to 999, and then 500.
+      self._publish(step)  # Newer versions exist all the time.
+    # Index 0 for the steps up to 999, then the previous period's index.
     for step, expected in ((499, 0), (999, 0), (1000, 500), (1500, 1000)):
       search = self._pinned(step)
       self._assert_like(search, _MODEL_OF_STEP[expected])
@@ -159,17 +162,8 @@ class IndexSearchTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, 'the index of step 500'):
       _find(search)
 
-  def test_loading_changes_nothing_before_the_swap(self):
-    self._publish(0)
-    search = self._index_search()
-    self._assert_like(search, 0)
-    self._publish(500)
-    self._assert_like(search, 0)
-
   def test_a_damaged_version_is_refused_by_the_name_of_its_file(self):
-    self._publish(0)
-    search = self._index_search()
-    _find(search)
+    search, _ = self._searching()
     damaged = layout.params_file(self._publish(500))
     with open(damaged, 'r+b') as file:
       file.seek(-1, os.SEEK_END)
@@ -182,25 +176,21 @@ class IndexSearchTest(absltest.TestCase):
     self._assert_like(search, 0)
     self.assertEqual(search.step, 0)
 
-  def test_goes_on_when_the_version_in_use_is_deleted(self):
-    path = self._publish(0)
-    search = self._index_search()
-    _find(search)
+  def test_a_deleted_version_stays_in_use(self):
+    search, path = self._searching()
     shutil.rmtree(path)
     self._assert_like(search, 0)
     self._publish(500)
     _find(search)
     self._assert_like(search, 1)
 
-  def test_a_version_that_vanishes_while_it_is_loaded_is_refused(self):
-    self._publish(0)
-    search = self._index_search()
-    _find(search)
+  def test_a_version_that_is_removed_while_it_loads_is_refused(self):
+    search, _ = self._searching()
     vanishing = self._publish(500)
 
     def load(path, *_, **unused):
       shutil.rmtree(path)
-      raise RuntimeError('as a searcher does that finds no file')
+      raise RuntimeError('no such file')
 
     with (
       mock.patch.object(storage, 'load', load),
@@ -210,7 +200,7 @@ class IndexSearchTest(absltest.TestCase):
     self.assertIn(vanishing, logs.output[0])
     self._assert_like(search, 0)
 
-  def test_what_fails_on_an_intact_version_is_not_swallowed(self):
+  def test_an_error_on_an_intact_version_is_raised(self):
     self._publish(0)
     error = RuntimeError('a mistake in the program')
     with (
@@ -220,9 +210,7 @@ class IndexSearchTest(absltest.TestCase):
       _find(self._index_search())
 
   def test_declares_what_it_uses(self):
-    self._publish(0)
-    search = self._index_search()
-    _find(search)
+    search, _ = self._searching()
     self._publish(500)
     _find(search)
     self.assertEqual(versions.read_in_use(self.run_dir), [0, 500])
@@ -230,7 +218,7 @@ class IndexSearchTest(absltest.TestCase):
     self.assertEqual(versions.read_in_use(self.run_dir), [500])
 
   def _reranked(self, depth):
-    """Returns a search whose hits the model in training ranks, number 2."""
+    """Returns a search with hits that model 2, in training, ranks again."""
     self._publish(0)
     return reranking.Reranked(
       self._index_search(),
@@ -240,7 +228,7 @@ class IndexSearchTest(absltest.TestCase):
       special_ids=small.SPECIAL_IDS,
     )
 
-  def test_over_retrieval_of_all_blocks_is_exact_search_of_now(self):
+  def test_over_retrieval_of_all_blocks_equals_exact_search(self):
     self._assert_like(self._reranked(len(_LENGTHS)), 2)
 
   def test_over_retrieval_ranks_only_what_the_index_found(self):

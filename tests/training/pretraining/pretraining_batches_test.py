@@ -34,12 +34,11 @@ class PretrainingBatchesTest(absltest.TestCase):
       directory, [(text, [span], own) for text, span, own in _QUERIES]
     )
     self.searched = []
-
     self.index = types.SimpleNamespace(step=-1)
 
   def _search(self, query_ids, k):
     self.searched.append(query_ids)
-    self.index.step = 500 * (len(self.searched) > 2)  # Swapped in batch 3.
+    self.index.step = 500 * (len(self.searched) > 2)  # A swap in batch 3.
     return np.tile(np.arange(k) % self.table.num_blocks, [len(query_ids), 1])
 
   def _take(self, number, config, first_step=0):
@@ -69,7 +68,7 @@ class PretrainingBatchesTest(absltest.TestCase):
     for batch in self._take(5, _config(batch_size=2, num_candidates=4)):
       for i, ids in enumerate(batch['candidate_ids']):
         own = self._own_block(batch['query_ids'][i], batch['gold_ids'][i])
-        # The null block, then the best hits without the own one.
+        # The null block, then the best hits without the own block.
         expected = [b for b in range(self.table.num_blocks) if b != own][:3]
         self.assertEqual(ids.tolist(), [-1, *expected])
 
@@ -89,10 +88,7 @@ class PretrainingBatchesTest(absltest.TestCase):
     self.assertTrue(batch['is_real'].all())
     block = int(batch['candidate_ids'][0, 1])
     self.assertEqual(
-      tiny.TOKENIZER.detokenize(first[first > 0]),
-      tiny.TOKENIZER.detokenize(
-        tiny.TOKENIZER.tokenize(self.table.texts([block])[0]).ids
-      ),
+      tiny.TOKENIZER.detokenize(first[first > 0]), self._words(block)
     )
 
   def test_batches_follow_from_seed_and_step_alone(self):
@@ -134,7 +130,7 @@ class PretrainingBatchesTest(absltest.TestCase):
       self.assertLen(seen, 6)
       self.assertLen(used, 2)
       self.assertEqual(sum(used), min(2, sum(recurs[-1])))
-    # Taking the first two would have done otherwise.
+    # The first two queries would have been a different choice.
     self.assertTrue(any(not all(row[:2]) and sum(row) >= 2 for row in recurs))
 
   def test_oversampling_prefers_queries_whose_candidates_have_the_span(self):
@@ -148,7 +144,7 @@ class PretrainingBatchesTest(absltest.TestCase):
       self.assertEqual(sum(used), min(2, sum(helped[-1])))
     self.assertTrue(any(not all(row[:2]) and sum(row) >= 2 for row in helped))
 
-  def test_says_which_index_each_batch_was_searched_in(self):
+  def test_each_batch_has_the_step_of_its_index(self):
     steps = [batch['index_step'] for batch in self._take(3, _config())]
     self.assertEqual(steps, [0, 0, 500])
 

@@ -1,7 +1,4 @@
-"""Tests for realm_tf.training.pretraining.pretraining_run.
-
-What is published when.
-"""
+"""Tests for realm_tf.training.pretraining.pretraining_run."""
 
 import os
 import shutil
@@ -68,7 +65,7 @@ class PretrainingRunTest(absltest.TestCase):
     )
 
   def _model_dir(self, name, value, parts):
-    """Makes a model directory whose weights are all `value`."""
+    """Makes a model directory with all weights equal to `value`."""
     inputs = runs.open_inputs(tiny.config(), self.corpus_dir)
     model = realm_model.RealmModel(inputs.config.model, parts)
     for variable in model.variables:
@@ -81,7 +78,7 @@ class PretrainingRunTest(absltest.TestCase):
   def _published(self):
     return versions.steps(layout.params_root(self.run_dir))
 
-  def test_publishes_the_first_the_last_and_every_so_many_steps(self):
+  def test_publishes_the_first_the_last_and_every_refresh(self):
     self._run(refresh_every_steps=3)
     self.assertEqual(self._published(), [0, 3, _NUM_STEPS])
 
@@ -92,14 +89,13 @@ class PretrainingRunTest(absltest.TestCase):
       self._model_dir('reader', 3.0, [realm_model.MASKED_LM]),
     )
     self._run(init_from=init_from)
-    first = versions.version_path(layout.params_root(self.run_dir), 0)
-    arrays = weights.read(layout.params_file(first))
+    arrays = self._weights(0)
     for name, value in arrays.items():
       is_tower = name.startswith(realm_model.EMBEDDER_PREFIXES)
       np.testing.assert_array_equal(value, 2.0 if is_tower else 3.0, name)
     self.assertIn('masked_lm/output_bias/bias', arrays)
 
-  def test_a_retriever_that_does_not_learn_stays_the_same(self):
+  def test_a_retriever_that_does_not_learn_does_not_change(self):
     self._run(
       optimizer=config_lib.OptimizerConfig(1e-2, embedder_rate_scale=0.0)
     )
@@ -110,15 +106,8 @@ class PretrainingRunTest(absltest.TestCase):
     self._assert_only_the_reader_learned()
 
   def _assert_only_the_reader_learned(self):
-    first, last = (
-      weights.read(layout.params_file(version))
-      for version in (
-        versions.version_path(layout.params_root(self.run_dir), step)
-        for step in (0, _NUM_STEPS)
-      )
-    )
+    first, last = map(self._weights, (0, _NUM_STEPS))
     for name, value in first.items():
-      # Nor does it decay; the reader learns.
       if name.startswith(realm_model.EMBEDDER_PREFIXES):
         np.testing.assert_array_equal(last[name], value, name)
     name = 'reader_bert/word_embeddings/embeddings'
@@ -126,7 +115,7 @@ class PretrainingRunTest(absltest.TestCase):
 
   def test_a_resumed_run_makes_the_index_no_fresher(self):
     self._run(refresh_every_steps=4)
-    # As after a crash at step 5, of which there is a checkpoint.
+    # Like a crash after the checkpoint of step 5, before its publication.
     shutil.rmtree(
       versions.version_path(layout.params_root(self.run_dir), _NUM_STEPS)
     )
@@ -138,10 +127,7 @@ class PretrainingRunTest(absltest.TestCase):
     self.assertEqual(steps, list(range(1, 10)))
 
   def _held_out(self):
-    return self._rows(layout.held_out_file(self.run_dir))
-
-  def _rows(self, path):
-    return tiny.read_rows(path)
+    return tiny.read_rows(layout.held_out_file(self.run_dir))
 
   def _weights(self, step):
     root = layout.params_root(self.run_dir)
@@ -152,12 +138,12 @@ class PretrainingRunTest(absltest.TestCase):
     rows = self._held_out()
     self.assertEqual([row['step'] for row in rows], [0, 2, 4, _NUM_STEPS])
     for row in rows:
-      # Blocks 0 to 3 are found; the first has the masked 'a'.
+      # Blocks 0 to 3 are found; block 0 has the masked 'a'.
       self.assertEqual(row['held_out_recall@1'], 1.0)
       self.assertLess(row['held_out_log_likelihood'], 0.0)
       self.assertBetween(row['held_out_p_null'], 0.0, 1.0)
 
-  def test_measuring_leaves_training_as_it_is(self):
+  def test_measuring_does_not_change_training(self):
     self._run(refresh_every_steps=2, share=0.5)
     measured = self._weights(_NUM_STEPS)
     self.run_dir += '_unmeasured'
@@ -201,10 +187,10 @@ class PretrainingRunTest(absltest.TestCase):
     for name, value in self._weights(0).items():
       np.testing.assert_array_equal(value, best[name])
 
-  def test_a_longer_run_trains_as_if_no_best_had_been_kept(self):
+  def test_keeping_a_best_version_does_not_change_training(self):
     self._run_measured([1.0, 9.0, 2.0, 3.0, 4.0, 5.0])
-    first = self._weights(1)  # No longer the best, it is pruned below.
-    # Of step 6 = 5 + 1 are its own parameters, and it is the new best.
+    first = self._weights(1)  # The second run prunes this version.
+    # Step 6 = 5 + 1 is the new best, with its own parameters.
     self._run_measured([10.0, 0.0], num_steps=7, resume=True)
     self.assertEqual(self._best().step, 6)
     kept = weights.read(layout.params_file(self._best().path))

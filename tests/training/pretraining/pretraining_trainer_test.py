@@ -18,12 +18,7 @@ from tests.training import exact_twin
 
 
 class _FakeModel:
-  """f(x,z) are weights, and p(y_j|z,x) constants, of one query.
-
-  Args:
-    scores: f(x,z), [K].
-    token_probs: p(y_j|z,x), [K, M].
-  """
+  """One query with f(x,z) [K] as weights and p(y_j|z,x) [K, M] as constants."""
 
   def __init__(self, scores, token_probs):
     self.scores = tf.Variable(scores, dtype=tf.float32)
@@ -45,7 +40,7 @@ class _FakeModel:
     return self._token_log_probs[:, self._which('read', tokens)]
 
   def _which(self, what, tokens):
-    """Returns which of the K are meant: they come in order, in parts."""
+    """Returns the next of the K blocks: they come in order, in parts."""
     start = self._next[what] % self.scores.shape[0]
     self._next[what] = start + tokens['input_word_ids'].shape[1]
     return slice(start, self._next[what])
@@ -99,7 +94,7 @@ class PretrainingTrainerTest(tf.test.TestCase):
       model.scores - [2.0, 1.0, 0.0], [0.1338, -0.0978, -0.0360], atol=2e-4
     )
 
-  def test_a_reader_that_learns_alone_sees_the_retriever_without_dropout(self):
+  def test_a_retriever_that_does_not_learn_has_no_dropout(self):
     config = tiny.with_dropout(tiny.config().model, 0.5)
     model = _real_model(dataclasses.replace(config, recompute_activations=True))
     batch = _batch(3, 1)
@@ -125,15 +120,15 @@ class PretrainingTrainerTest(tf.test.TestCase):
     # Appendix B: grad log p(z*|x) = [1, 0] - [1/2, 1/2].
     self.assertAllClose(model.scores, [0.5, -0.5])
 
-  def test_objectives_differ_as_paper_and_release_do(self):
+  def test_objectives_of_paper_and_release(self):
     for objective, p in (('per_query', 5 / 32), ('per_token', 3 / 8)):
       model = _FakeModel([0.0, 0.0], [[0.5, 0.5], [0.25, 0.25]])
       trainer = _trainer(model, _batch(2, 2), objective=objective)
       logs = trainer.train(tf.constant(1))
-      # The release's mean over tokens: (3/8)^2 = 9/64 for both together.
+      # The release takes the mean over tokens, p = 3/8 each.
       self.assertAllClose(logs['loss'], -math.log(p), msg=objective)
 
-  def test_a_candidate_that_only_fills_its_row_counts_nothing(self):
+  def test_padding_does_not_count(self):
     batch = _batch(3, 1)
     batch['is_real'][0, 2] = False
     model = _FakeModel([0.0, 0.0, 9.0], [[0.2], [0.6], [0.9]])
@@ -144,13 +139,13 @@ class PretrainingTrainerTest(tf.test.TestCase):
   def test_logs_both_retrieval_utilities(self):
     model = _FakeModel([0.0, 0.0], [[0.1], [0.5]])
     logs = _trainer(model, _batch(2, 1)).train(tf.constant(1))
-    # p(y|x) = 0.3. Of blocks: 0 for the null block, log 5 for the other.
+    # p(y|x) = 0.3. Block utilities: 0 for the null block, log 5 for the other.
     self.assertAllClose(logs['marginal_retrieval_utility'], math.log(3))
     self.assertAllClose(logs['block_retrieval_utility'], math.log(5) / 2)
     self.assertAllClose(logs['p_null'], 0.5)
     self.assertAllClose(logs['entropy'], math.log(2))
 
-  def test_reads_the_masked_positions_behind_cls(self):
+  def test_reads_the_masked_positions_after_cls(self):
     model = _FakeModel([0.0, 0.0], [[1.0], [1.0]])
     _trainer(model, _batch(2, 1)).score(
       {name: tf.constant(value) for name, value in _batch(2, 1).items()}
@@ -206,8 +201,8 @@ class PretrainingTrainerTest(tf.test.TestCase):
     self.assertAllClose(scores - before, [[2.0, 0.0, 0.0]])
     p_z = tf.nn.softmax(scores[0]).numpy()
     p_y = np.exp(token_log_probs[0, :, 0])
-    # r(z) = (p(y|z,x) / p(y|x) - 1) p(z|x), and f = 5 cos / t: of -log t it is
-    # the sum of r(z) f(x,z), where f has no bias.
+    # r(z) = (p(y|z,x) / p(y|x) - 1) p(z|x). As f = 5 cos / t without the bias,
+    # the gradient for -log t is the sum of r(z) f(x,z).
     r = (p_y / np.sum(p_z * p_y) - 1) * p_z
     self.assertGreater(abs(r[0]), 1e-4)
     logs = trainer.train(tf.constant(1))
@@ -217,7 +212,7 @@ class PretrainingTrainerTest(tf.test.TestCase):
       model.log_temperature, -np.sum(r * before[0]), atol=1e-6
     )
 
-  def test_sentences_of_candidates_are_a_weighted_loss_beside(self):
+  def test_sentences_of_candidates_add_a_weighted_loss(self):
     model, batch = _real_model(), _batch(3, 1)
     batch['candidate_ids'] = np.array([[-1, 4, 5]], np.int32)
     batch['body_ids'][0, 2] = 7
@@ -240,7 +235,7 @@ class PretrainingTrainerTest(tf.test.TestCase):
     self.assertAllClose(logs['cloze_loss'], expected, atol=1e-5)
     self.assertAllClose(both - alone, 0.5 * tf.reduce_mean(expected), atol=1e-5)
 
-  def test_the_compiled_step_is_that_of_the_exact_encoders(self):
+  def test_the_compiled_step_equals_the_step_of_exact_encoders(self):
     model = _real_model()
     batch = _batch(3, 2)
     exact_twin.assert_same_step(
@@ -264,7 +259,7 @@ class PretrainingTrainerTest(tf.test.TestCase):
       [{**_batch(1, 1), 'index_step': step} for step in steps]
     )
     logs = trainer.train(tf.constant(3))
-    # Steps 0, 1 and 2 of indexes 0, 0 and 1: ages 0, 1 and 1.
+    # Steps 0, 1 and 2 with indexes 0, 0 and 1 have ages 0, 1 and 1.
     self.assertAllClose(logs['index_age_steps'], 2 / 3)
     self.assertEqual(logs['index_age_steps_max'], 1.0)
     self.assertEqual(logs['index_age_seconds'], 0.0)

@@ -63,14 +63,19 @@ class WriteTest(tf.test.TestCase):
     self.inputs = runs.open_inputs(
       tiny.config(), tiny.write_corpus(self.directory)
     )
-    self.after = self._publish('after', 5, realm_model.MASKED_LM)
-    self.before = self._publish('before', 0)
+    self.after = self._publish(
+      'after', 5, realm_model.EMBEDDER, realm_model.MASKED_LM
+    )
+    self.before = self._publish('before', 0, realm_model.EMBEDDER)
     self.output = os.path.join(self.directory, 'average')
 
-  def _publish(self, name, step, *more):
-    model = realm_model.RealmModel(
-      self.inputs.config.model, [realm_model.EMBEDDER, *more]
+  def _write(self, after=None, before=None):
+    return weight_average.write(
+      after or self.after, before or self.before, 0.5, output_dir=self.output
     )
+
+  def _publish(self, name, step, *parts):
+    model = realm_model.RealmModel(self.inputs.config.model, parts)
     for variable in model.variables:
       variable.assign(tf.random.normal(variable.shape))
     path = os.path.join(self.directory, name)
@@ -79,10 +84,7 @@ class WriteTest(tf.test.TestCase):
     return path
 
   def test_a_model_directory_of_the_same_step(self):
-    version = weight_average.write(
-      self.after, self.before, 0.5, output_dir=self.output
-    )
-    self.assertEqual(version.step, 5)
+    self.assertEqual(self._write().step, 5)
     found, after, before = (
       model_files.open_model(path).read_params()
       for path in (self.output, self.after, self.before)
@@ -98,26 +100,21 @@ class WriteTest(tf.test.TestCase):
     )
 
   def test_nothing_is_replaced(self):
-    weight_average.write(self.after, self.before, 0.5, output_dir=self.output)
+    self._write()
     with self.assertRaisesRegex(errors.UserError, 'new directory'):
-      weight_average.write(self.after, self.before, 0.5, output_dir=self.output)
+      self._write()
 
   def test_a_model_without_embedders_is_refused(self):
-    model = realm_model.RealmModel(
-      self.inputs.config.model, [realm_model.MASKED_LM]
-    )
-    path = os.path.join(self.directory, 'reader')
-    job_lib.Job(path).begin(self.inputs.config, self.inputs.vocab_file)
-    params_export.publish(path, 0, model)
+    path = self._publish('reader', 0, realm_model.MASKED_LM)
     with self.assertRaisesRegex(errors.UserError, 'must have embedders'):
-      weight_average.write(path, path, 0.5, output_dir=self.output)
+      self._write(path, path)
     self.assertFalse(os.path.exists(self.output))
 
   def test_another_vocabulary_is_refused(self):
     with open(layout.vocab_file(self.before), 'a') as file:
       file.write('g\n')
     with self.assertRaisesRegex(errors.UserError, 'one vocabulary'):
-      weight_average.write(self.after, self.before, 0.5, output_dir=self.output)
+      self._write()
 
 
 if __name__ == '__main__':

@@ -1,7 +1,6 @@
 """Tests for realm_tf.training.rivals.path_run, batches and trainer."""
 
 import os
-from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -25,8 +24,9 @@ from realm_tf.training.rivals import path_run
 from realm_tf.training.rivals import path_trainer
 from tests import fakes
 from tests import tiny
+from tests.training import killed
 
-# The question's words stand in the first article, its answer behind a link.
+# A question's words stand in one article, its answer in the linked article.
 _ARTICLES = (
   sources.Article('a', 'A b c.', 'first', links=('e',)),
   sources.Article('b', 'D c c.', 'second', links=('f',)),
@@ -38,10 +38,6 @@ _QUESTIONS = [
   questions_lib.Question('d c', ('d b',), gold_id='fourth'),
   questions_lib.Question('f d', ('e f d',), gold_id='third'),
 ]
-
-
-class _KilledError(Exception):
-  """Ends a process in the middle of a run."""
 
 
 class PathRunTest(absltest.TestCase):
@@ -60,7 +56,7 @@ class PathRunTest(absltest.TestCase):
       max_block_wordpieces=size,
       links=links,
     )
-    # Other heads make all embeddings of so small a network the same.
+    # With other heads all embeddings of this small network are equal.
     embedder = config_lib.EmbedderConfig(head='mean')
     self.config = tiny.config(
       model={'embedder': embedder},
@@ -128,16 +124,9 @@ class PathRunTest(absltest.TestCase):
     )
     np.testing.assert_array_equal(found, expected)
 
-  def test_a_run_that_was_killed_goes_on_as_if_it_had_not_been(self):
+  def test_a_resumed_run_equals_an_uninterrupted_run(self):
     whole = self._train('whole')
-
-    def die(_, batch, step):
-      if step == 40:
-        raise _KilledError
-      return batch
-
-    killed = mock.patch.object(path_trainer.PathTrainer, 'before_step', die)
-    with killed, self.assertRaises(_KilledError):
+    with killed.at_step(self, path_trainer.PathTrainer, 40):
       self._train('killed')
     resumed = self._train('killed', resume=True)
     losses, expected = (

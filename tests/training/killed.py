@@ -1,0 +1,31 @@
+"""Ends a run in the middle, for tests of --resume."""
+
+from collections.abc import Iterator
+import contextlib
+from unittest import mock
+
+from absl.testing import absltest
+
+from realm_tf.training import step_trainer
+
+
+class _KilledError(Exception):
+  pass
+
+
+@contextlib.contextmanager
+def at_step(
+  test: absltest.TestCase, trainer: type[step_trainer.StepTrainer], step: int
+) -> Iterator[None]:
+  """Ends a run before `step`; fails if the run ends earlier."""
+
+  def before_step(_, batch, number):
+    if number == step:
+      raise _KilledError
+    return batch
+
+  with (
+    mock.patch.object(trainer, 'before_step', before_step),
+    test.assertRaises(_KilledError),
+  ):
+    yield
