@@ -31,7 +31,7 @@ _ANSWER_BY = flags.DEFINE_enum(
 READER_DIR = flags.DEFINE_string(
   'reader_dir',
   None,
-  'Model directory of the reader; by default --model_dir, which retrieves.',
+  'Model directory of another reader, for the blocks of --model_dir.',
 )
 launcher.check_flags(
   lambda model_dir, reader_dir: model_dir or not reader_dir,

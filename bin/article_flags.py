@@ -43,7 +43,7 @@ _KEYS = [
   for name in ('id', 'title', 'text')
 ]
 NUM_WORKERS = flags.DEFINE_integer(
-  'num_workers', os.cpu_count(), 'Processes; any number gives one result.', 1
+  'num_workers', os.cpu_count(), 'Processes; the output is always the same.', 1
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New directory to write.', required=True

@@ -18,7 +18,7 @@ _RUNNER = flags.DEFINE_enum(
   'runner',
   'local',
   ['local', *_RUNNERS],
-  'Local processes, or a runner of Apache Beam, to do the work.',
+  'Local processes, or a runner of Apache Beam for many machines.',
 )
 _BEAM_OPTION = flags.DEFINE_multi_string(
   'beam_option', [], 'Flag of Apache Beam, as --beam_option=--project=P'

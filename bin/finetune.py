@@ -34,7 +34,7 @@ _RETRIEVER = corpus_flags.define_retriever(
   *retrievers.BY_LINKS, *retrievers.BY_WORDS
 )
 _DEV_QUESTIONS = flags.DEFINE_string(
-  'dev_questions', None, 'Questions to choose the best parameters by.'
+  'dev_questions', None, 'Questions for choosing the best parameters.'
 )
 _NUM_JUDGED = 1000  # Most questions of --dev_questions that are answered.
 _READER_INIT_FROM = training_flags.define_reader_init_from()

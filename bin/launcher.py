@@ -30,7 +30,7 @@ _SET = flags.DEFINE_multi_string(
   'set', [], 'Config field to change, as pretraining.batch_size=8'
 )
 _MODEL_OF = flags.DEFINE_string(
-  'model_of', None, 'Model directory to take model.* from, before --set.'
+  'model_of', None, "Model directory with the config's model.*, before --set."
 )
 _SEED = flags.DEFINE_integer('seed', 0, 'Random seed.')
 

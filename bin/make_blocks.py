@@ -32,7 +32,7 @@ from realm_tf.world import inputs
 
 article_flags.define_format()
 _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
-  'max_block_wordpieces', 288, 'Longest block: title + body + 3.', 8
+  'max_block_wordpieces', 288, 'Most wordpieces per block: title + body + 3.', 8
 )
 _VOCAB_FILE = flags.DEFINE_string(
   'vocab_file',
@@ -46,7 +46,7 @@ _VOCAB_TEXT = flags.DEFINE_multi_string(
   'vocab_text', [], 'JSONL file; the vocabulary is also learned from its "text"'
 )
 _APPEND = flags.DEFINE_string(
-  'append', None, 'Corpus directory with the first blocks of the new corpus.'
+  'append', None, 'Corpus directory to extend, as a new one in --output_dir.'
 )
 _REMOVE = flags.DEFINE_multi_string(
   'remove', [], 'Comma-separated ids of articles in --append to leave out'

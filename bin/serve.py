@@ -52,7 +52,7 @@ _POLL_SECS = flags.DEFINE_float(
   'poll_secs', 10.0, 'Seconds between checks for newer versions.', 0.1
 )
 _PRETRAINED_DIR = flags.DEFINE_string(
-  'pretrained_dir', None, 'Pre-trained model to complete masked sentences.'
+  'pretrained_dir', None, 'Run directory of bin.pretrain, for masked sentences.'
 )
 _ALLOW_EDITS = flags.DEFINE_bool(
   'allow_edits', False, 'Let the page change blocks, in memory only.'

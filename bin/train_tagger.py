@@ -27,7 +27,7 @@ _VOCAB_FILE = flags.DEFINE_string(
 )
 launcher.check_flags(
   lambda init_from, vocab_file: bool(init_from) != bool(vocab_file),
-  'One of --init_from and --vocab_file must be given: it has the vocabulary.',
+  'One of --init_from and --vocab_file must be given, for the vocabulary.',
 )
 
 

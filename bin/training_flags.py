@@ -37,7 +37,7 @@ def define_reader_init_from() -> flags.FlagHolder:
   return flags.DEFINE_string(
     'reader_init_from',
     None,
-    "Model directory to take the reader and its heads from, not --init_from's.",
+    'Model directory of the reader and its heads; by default --init_from.',
   )
 
 

@@ -29,7 +29,7 @@ _RUN_DIR = flags.DEFINE_string(
 _NEGATIVES_FROM = flags.DEFINE_string(
   'negatives_from',
   None,
-  'Model directory with an index, to find hard negatives of --questions with.',
+  'Model directory with an index, to search for hard negatives.',
 )
 launcher.check_flags(
   lambda negatives_from, questions: questions or not negatives_from,
