@@ -5,6 +5,7 @@ A change that needs a higher limit says in its message what it brings.
 
 import ast
 from collections.abc import Iterator
+import functools
 import io
 import re
 import tokenize
@@ -92,6 +93,12 @@ def _files() -> list[str]:
   return [name for name in names if name != 'tests/style_test.py']
 
 
+@functools.cache
+def _texts() -> list[tuple[str, str]]:
+  """Returns (file, text) of all strings, comments and documents."""
+  return [(name, text) for name in _files() for text in _words_of(name)]
+
+
 def _package(name: str) -> str:
   """Returns 'realm_tf/PACKAGE' for its files, else the top folder."""
   parts = name.split('/')
@@ -122,8 +129,7 @@ class StyleTest(parameterized.TestCase):
     pattern, limit = _PHRASES[phrase]
     found = [
       f'{name}: {match.group()}'
-      for name in _files()
-      for text in _words_of(name)
+      for name, text in _texts()
       for match in re.finditer(pattern, text)
     ]
     self.assertLessEqual(len(found), limit, '\n'.join(found))
