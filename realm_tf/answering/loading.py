@@ -84,31 +84,33 @@ def answerer_of(
   choices: Choices = DEFAULT_CHOICES,
   build_sparse: SparseBuilder = bm25.over_table,
 ) -> answerer_lib.Answerer:
-  """Returns the answerer of a model that `load` opened.
-
-  Calls `build_sparse` if `choices` give BM25 a weight.
-  """
+  """Returns an answerer; calls `build_sparse` if `choices` weight BM25."""
   model, finetuning = choose_reader(loaded, choices)
-  special_ids = loaded.tokenizer.special_ids
-  retriever = retrievers.open(choices.retriever, loaded.table, loaded)
+  retriever: retriever_lib.Retriever = retriever_lib.InBatches(
+    retrievers.open(choices.retriever, loaded.table, loaded),
+    finetuning.eval_batch_size,
+    filled=choices.retriever not in retrievers.BY_WORDS,
+  )
   if choices.sparse_weight:
-    retriever = hybrid_lib.Hybrid(
+    hybrid = hybrid_lib.Hybrid(
       retriever,
       build_sparse(loaded.table),
       weight=choices.sparse_weight,
       depth=max(finetuning.num_read, config_lib.NUM_COMPARED),
     )
+    size = finetuning.eval_batch_size  # Bounds the memory of the sums.
+    retriever = retriever_lib.InBatches(hybrid, size, filled=False)
   return answerer_lib.Answerer(
     loaded.tokenizer,
     loaded.table,
-    retriever_lib.InBatches(retriever, finetuning.eval_batch_size),
+    retriever,
     model
     and reading.PairReader(
       reading.fastest_score(
         model, choices.read_dtype, loaded.config.index.embed_backend
       ),
       model.config.max_span_width,
-      special_ids,
+      loaded.tokenizer.special_ids,
       finetuning,
     ),
     loaded.config.lengths,

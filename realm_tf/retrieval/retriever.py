@@ -71,21 +71,23 @@ class Nothing:
 
 
 class InBatches:
-  """Retrieves in batches of `size` queries; the last has a power of two.
+  """Retrieves in batches of `size` queries.
 
-  Few sizes save compilations, and one question costs less than a whole batch.
-  Copies of the last query fill a batch up.
+  Args:
+    filled: Whether copies of the last query fill the last batch up to a power
+      of two. Few sizes save compilations; a search by words needs none.
   """
 
-  def __init__(self, retriever: Retriever, size: int):
-    self._retriever, self._size = retriever, size
+  def __init__(self, retriever: Retriever, size: int, *, filled: bool = True):
+    self._retriever, self._size, self._filled = retriever, size, filled
 
   def retrieve(self, queries: Queries, k: int) -> searcher.Neighbors:
     found = [searcher.nothing(0, k)]
     for start in range(0, len(queries), self._size):
       number = min(self._size, len(queries) - start)
-      filled = min(self._size, 1 << (number - 1).bit_length())
-      rows = start + np.minimum(np.arange(filled), number - 1)
+      power = min(self._size, 1 << (number - 1).bit_length())
+      rows = np.arange(power if self._filled else number)
+      rows = start + np.minimum(rows, number - 1)
       batch = self._retriever.retrieve(queries.take(rows), k)
       found.append(searcher.Neighbors(*(array[:number] for array in batch)))
     return searcher.Neighbors(*map(np.concatenate, zip(*found)))

@@ -59,6 +59,12 @@ class RetrieversTest(absltest.TestCase):
       calls = [call.args[0].ids.shape for call in spy.call_args_list]
       self.assertEqual(calls, shapes)
 
+  def test_a_search_by_words_gets_no_copies(self):
+    inner = _Lengths()
+    batches = retriever.InBatches(inner, 4, filled=False)
+    batches.retrieve(retriever.of_texts(list('abcdefg')), 1)
+    self.assertEqual(inner.calls, [(list('abcd'), 1), (list('efg'), 1)])
+
   def test_no_query_gets_an_empty_result(self):
     found = retriever.InBatches(_Lengths(), 4).retrieve(
       retriever.of_texts([]), 3
