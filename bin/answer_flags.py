@@ -15,13 +15,13 @@ MODEL_DIR = flags.DEFINE_string(
 INDEX_DIR = flags.DEFINE_string(
   'index_dir', None, "Index version to search; by default the model's newest."
 )
-_NUM_READ = flags.DEFINE_integer(
+flags.DEFINE_integer(
   'num_read',
   None,
   "Blocks read per question; by default the config's number.",
   1,
 )
-_ANSWER_BY = flags.DEFINE_enum(
+flags.DEFINE_enum(
   'answer_by',
   None,
   ['span', 'text'],

@@ -7,8 +7,7 @@ from typing import Any, Optional
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf import input_files
-from realm_tf import json_text
+from realm_tf.rundir import json_files
 from realm_tf.rundir import json_shapes
 
 SIZE = json_shapes.count(1)
@@ -22,10 +21,7 @@ def read(directory: str, name: str, fields: Fields) -> Optional[dict[str, Any]]:
   path = os.path.join(directory, name)
   if not tf.io.gfile.exists(path):
     return None
-  values = json_text.parse_object(
-    input_files.read(path), path, 'Copy it again.'
-  )
-  return check(values, fields, path)
+  return check(json_files.read_object(path, 'Copy it again.'), fields, path)
 
 
 def require(directory: str, name: str, fields: Fields) -> dict[str, Any]:

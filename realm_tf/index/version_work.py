@@ -106,15 +106,11 @@ class VersionWork:
         raise
     return True
 
-  @contextlib.contextmanager
-  def _claim(self) -> Iterator[Optional[str]]:
-    """Claims a shard, or the last task once all shards are done."""
+  def _claim(self) -> contextlib.AbstractContextManager[Optional[str]]:
+    """Returns a claim of a shard, or of the last task once all are done."""
     is_embedded = self._tasks.num_done(self._names) == len(self._names)
     order = _order(len(self._names), self._job.number, self._job.num_workers)
-    with self._tasks.claim(
-      [_COMPLETE] if is_embedded else map(_name, order)
-    ) as task:
-      yield task
+    return self._tasks.claim([_COMPLETE] if is_embedded else map(_name, order))
 
   def _is_overtaken(self) -> bool:
     version = self._version

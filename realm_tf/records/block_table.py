@@ -23,9 +23,8 @@ from realm_tf.rundir import manifests
 
 FOLDER = 'table'
 SCHEMA_VERSION = 2
-_MOST_BLOCKS = 2**31 - 1  # Rows are int32.
 COLUMNS = encoded_blocks.ARTICLE_COLUMNS | encoded_blocks.BLOCK_COLUMNS
-_BLOCKS = json_shapes.count(1, _MOST_BLOCKS)
+_BLOCKS = json_shapes.count(1, npy_files.INT32_MAX)
 KIND = manifests.Kind(
   'a corpus directory',
   'bin.make_blocks',
@@ -34,7 +33,7 @@ KIND = manifests.Kind(
     'schema_version': json_shapes.one_of(SCHEMA_VERSION),
     'vocabulary_sha256': json_shapes.TEXT,
     'corpus_fingerprint': json_shapes.TEXT,
-    'max_block_wordpieces': json_shapes.count(1, _MOST_BLOCKS),
+    'max_block_wordpieces': json_shapes.count(1, npy_files.INT32_MAX),
     'source': json_shapes.OBJECT,
     'links': json_shapes.optional(
       json_shapes.object_of(
@@ -87,7 +86,9 @@ class BlockTable:
     self._texts = column('texts', self.num_blocks)
     self._title_ids = column('title_ids', num_articles, self.vocab_size)
     self._body_ids = column('body_ids', self.num_blocks, self.vocab_size)
-    self._sentence_ends = column('sentence_ends', self.num_blocks, _MOST_BLOCKS)
+    self._sentence_ends = column(
+      'sentence_ends', self.num_blocks, npy_files.INT32_MAX
+    )
 
   @classmethod
   def open(cls, corpus_dir: str, verify: bool = False) -> 'BlockTable':

@@ -5,13 +5,13 @@ send to the main process.
 """
 
 from collections.abc import Sequence
-import hashlib
 from typing import NamedTuple
 
 import numpy as np
 
 from realm_tf.corpus import blocks as blocks_lib
 from realm_tf.records import rows as rows_lib
+from realm_tf.records import text_hashes
 
 # Columns of a corpus -> type of their values.
 ARTICLE_COLUMNS = {
@@ -79,7 +79,10 @@ def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
     article_rows[i] = len(articles) - 1
   of_texts, of_ids = rows_lib.Rows.of_texts, rows_lib.Rows.of_ids
   return EncodedBlocks(
-    np.array([_content_hash(block) for block in blocks], np.uint64),
+    np.array(
+      [text_hashes.of(f'{block.title}\n{block.text}') for block in blocks],
+      np.uint64,
+    ),
     article_rows,
     of_texts([block.article_id for block in articles]),
     of_texts([block.title for block in articles]),
@@ -92,8 +95,3 @@ def encode(blocks: Sequence[blocks_lib.Block]) -> EncodedBlocks:
 
 def _article(block: blocks_lib.Block) -> tuple[str, str]:
   return block.article_id, block.title
-
-
-def _content_hash(block: blocks_lib.Block) -> int:
-  content = f'{block.title}\n{block.text}'.encode('utf-8', 'replace')
-  return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), 'big')

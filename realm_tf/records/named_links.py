@@ -6,7 +6,6 @@ articles that are added later.
 
 import array
 from collections.abc import Iterable, Iterator
-import hashlib
 import os
 
 import numpy as np
@@ -16,6 +15,7 @@ from realm_tf.corpus import sources
 from realm_tf.records import block_table
 from realm_tf.records import link_graph
 from realm_tf.records import npy_files
+from realm_tf.records import text_hashes
 
 _FILES = ('named', 'redirects')
 _NONE = np.zeros([0, 2], np.uint64)
@@ -48,7 +48,7 @@ class NamedLinks:
       key = _key(article.article_id, article.title)
       new = self._new['named']
       for title in dict.fromkeys(sources.linked_titles(article)):
-        new.extend((key, _hash(title)))
+        new.extend((key, text_hashes.of(title)))
       yield article
 
   def add_redirect(self, title: str, goal: str) -> None:
@@ -128,13 +128,8 @@ def _keys(table: block_table.BlockTable) -> np.ndarray:
 
 
 def _key(article_id: str, title: str) -> int:
-  return _hash(f'{article_id}\n{title}')
+  return text_hashes.of(f'{article_id}\n{title}')
 
 
 def _title_hash(title: str) -> int:
-  return _hash(mediawiki.normal_title(title))
-
-
-def _hash(text: str) -> int:
-  data = text.encode('utf-8', 'replace')
-  return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), 'big')
+  return text_hashes.of(mediawiki.normal_title(title))

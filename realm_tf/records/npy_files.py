@@ -10,6 +10,7 @@ import tensorflow as tf
 from realm_tf import errors
 from realm_tf import input_files
 
+INT32_MAX = 2**31 - 1  # Of rows, ids and lengths.
 _MAX_HEADER_BYTES = 10_000
 # Values to check: all of a short array, some pieces of a long one.
 _CHECKED_VALUES = 4 << 20

@@ -23,7 +23,6 @@ from realm_tf.rundir import json_shapes
 from realm_tf.rundir import manifests
 
 SCHEMA_VERSION = 1
-_MOST_BLOCKS = 2**31 - 1
 # Column -> type of its values.
 COLUMNS = {'ids': np.int32, 'spans': np.int32, 'texts': np.uint8}
 KIND = manifests.Kind(
@@ -107,7 +106,7 @@ class QueryTable:
     own_blocks = self._open('own_blocks.npy', np.int64)
     npy_files.check_values(
       own_blocks,
-      npy_files.within(null_block.ID, _MOST_BLOCKS),
+      npy_files.within(null_block.ID, npy_files.INT32_MAX),
       f'have ids of blocks, or {null_block.ID}',
     )
     self.own_blocks = np.asarray(own_blocks)
@@ -117,7 +116,7 @@ class QueryTable:
         name,
         dtype,
         self.num_queries,
-        None if dtype is np.uint8 else _MOST_BLOCKS,
+        None if dtype is np.uint8 else npy_files.INT32_MAX,
       )
       for name, dtype in COLUMNS.items()
     )
