@@ -19,7 +19,7 @@ _SCRIPTS = sorted(path.name for path in source_tree.ROOT.glob('launch/*.sh'))
 _MODULES = sorted(
   path.name
   for path in source_tree.ROOT.glob('launch/*.py')
-  if path.name != '__init__.py'
+  if '\nCONFIG = ' in path.read_text()
 )
 _READINGS = (whole_blocks.of_pretraining, whole_blocks.of_finetuning)
 _TPU_DIRS = ('gs://bucket/run', 'gs://bucket/corpus', 'gs://bucket/queries')

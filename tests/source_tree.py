@@ -103,16 +103,16 @@ def parse(name: str) -> ast.Module:
 def imports(name: str) -> Iterator[tuple[int, str]]:
   """Yields (line, dotted module) of every import in the file `name`.
 
-  `from . import launcher` in bin/ gives 'bin.launcher'; relative imports of
-  other packages, which are forbidden, keep their dots.
+  `from . import launcher` in bin/ gives 'bin.launcher', and so in launch/;
+  relative imports of other packages, which are forbidden, keep their dots.
   """
   for node in ast.walk(parse(name)):
     if isinstance(node, ast.Import):
       yield from ((node.lineno, alias.name) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
       module = '.' * node.level + (node.module or '')
-      if module == '.' and name.startswith('bin/'):
-        module = 'bin'
+      if module == '.' and name.startswith(('bin/', 'launch/')):
+        module = name.partition('/')[0]
       yield from ((node.lineno, f'{module}.{a.name}') for a in node.names)
 
 

@@ -83,7 +83,34 @@ def override(
     for part in sections:
       section = section.setdefault(part, {})
     section[name] = parsed
-  return _merge(config, tree, '')
+  return merge(config, tree)
+
+
+def merge(config: Any, tree: Any, prefix: str = '') -> Any:
+  """Returns a section, `config`, with the values of nested dicts, `tree`.
+
+  `prefix` is the section's dotted key with a dot at the end. Unknown fields and
+  wrong values raise UserError.
+  """
+  if not isinstance(tree, dict):
+    raise errors.UserError(
+      f'`{prefix[:-1] or "the config"}` must be an object. Found '
+      f'{reprlib.repr(tree)}.'
+    )
+  values = {}
+  for name, value in tree.items():
+    if name not in vars(config):
+      raise _unknown(prefix + name)
+    old = getattr(config, name)
+    if dataclasses.is_dataclass(old):
+      values[name] = merge(old, value, f'{prefix}{name}.')
+    else:
+      values[name] = _checked(prefix + name, value, type(old))
+  try:
+    return dataclasses.replace(config, **values)
+  except (ValueError, ArithmeticError) as e:
+    where = f'In `{prefix[:-1]}`: ' if prefix else ''
+    raise errors.UserError(f'{where}{e}') from e
 
 
 def from_json(tree: Any) -> experiment.ExperimentConfig:
@@ -92,7 +119,7 @@ def from_json(tree: Any) -> experiment.ExperimentConfig:
   Missing fields get their defaults. Unknown fields and wrong values raise
   UserError.
   """
-  return _merge(experiment.ExperimentConfig(), tree, '')
+  return merge(experiment.ExperimentConfig(), tree)
 
 
 def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,32 +193,6 @@ def _parse(key: str, text: str) -> Any:
     raise errors.UserError(
       f'`{key}` must be of type {kind.__name__}. Found {text!r}.'
     ) from None
-
-
-def _merge(config: Any, tree: Any, prefix: str) -> Any:
-  """Returns a section, `config`, with the values of `tree`.
-
-  `prefix` is the section's dotted key with a dot at the end.
-  """
-  if not isinstance(tree, dict):
-    raise errors.UserError(
-      f'`{prefix[:-1] or "the config"}` must be an object. Found '
-      f'{reprlib.repr(tree)}.'
-    )
-  values = {}
-  for name, value in tree.items():
-    if name not in vars(config):
-      raise _unknown(prefix + name)
-    old = getattr(config, name)
-    if dataclasses.is_dataclass(old):
-      values[name] = _merge(old, value, f'{prefix}{name}.')
-    else:
-      values[name] = _checked(prefix + name, value, type(old))
-  try:
-    return dataclasses.replace(config, **values)
-  except (ValueError, ArithmeticError) as e:
-    where = f'In `{prefix[:-1]}`: ' if prefix else ''
-    raise errors.UserError(f'{where}{e}') from e
 
 
 def _checked(key: str, value: Any, expected: Any) -> Any:
