@@ -25,8 +25,8 @@ def reader_warm_up(
 ) -> config_lib.ExperimentConfig:
   """Returns pre-training of a reader alone, from text, for bin.pretrain.
 
-  The reader fills in a masked sentence from a block with the masked words, which
-  BM25 finds.
+  The reader fills in a masked sentence from a block with the masked words,
+  which BM25 finds.
   """
   warm_up = {
     'optimizer': {'learning_rate': learning_rate, 'num_steps': num_steps},
