@@ -7,10 +7,12 @@ import gc
 import inspect
 import logging as py_logging
 import os
-import re
 import runpy
 import sys
+import traceback
 from typing import Any
+
+from . import help_texts
 
 from absl import app
 from absl import flags
@@ -24,7 +26,7 @@ from realm_tf.config import config_files
 _CONFIG = flags.DEFINE_string(
   'config',
   None,
-  "Launch module, a file or a module name; by default the paper's values.",
+  "Launch module, its name, or a JSON file; by default the paper's values.",
 )
 _SET = flags.DEFINE_multi_string(
   'set', [], 'Config field to change, as pretraining.batch_size=8'
@@ -41,12 +43,32 @@ def console():
   runpy.run_module(f'{__package__}.{name}', run_name='__main__', alter_sys=True)
 
 
+def call(binary: str, argv: list[str]) -> int:
+  """Runs bin.BINARY with the flags `argv`; returns its exit code.
+
+  Its flags are defined in this process, so it must be a new fork.
+  """
+  try:
+    sys.argv = [binary, *argv]
+    module = f'{__package__}.{binary}'
+    runpy.run_module(module, run_name='__main__', alter_sys=True)
+    return 0
+  except SystemExit as end:
+    return int(end.code or 0)
+  except BaseException:
+    traceback.print_exc()
+    return 1
+  finally:
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
 def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
   """Runs `main`; a user's mistake exits with code 2."""
   # Imported modules hold 400,000 objects. Visiting them in each collection
   # takes a seventh of evaluating 2,000 questions.
   gc.freeze()
-  _complete_help()
+  help_texts.complete()
   logging.set_verbosity(verbosity)
   logging.use_absl_handler()
   logging.get_absl_handler().python_handler.stream = sys.stdout
@@ -91,28 +113,6 @@ def progress(items: Iterable, what: str, unit: str) -> Iterable:
   return tqdm.tqdm(items, what, unit=f' {unit}', mininterval=1, file=sys.stdout)
 
 
-def _complete_help():
-  """Adds the shared modules' flags to the binary's --help."""
-  main = sys.modules['__main__']
-  main.__doc__ = _as_installed(main.__doc__)
-  for module, defined in flags.FLAGS.flags_by_module_dict().items():
-    if module == sys.argv[0] or module.rpartition('.')[0] == __package__:
-      for flag in defined:
-        flag.help = _as_installed(flag.help)
-        flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
-
-
-def _as_installed(text: str) -> str:
-  """Writes bin.answer as realm-answer, unless run from a checkout."""
-  if __package__ == 'bin':
-    return text
-  return re.sub(
-    r'(?:python -m )?(?<![\w/.-])bin\.(\w+)',
-    lambda match: f'realm-{match[1].replace("_", "-")}',
-    text,
-  )
-
-
 def _parse_flags(argv: list[str]) -> list[str]:
   try:
     rest = flags.FLAGS(argv)
@@ -134,5 +134,8 @@ def _run_main(main, argv):
 
 
 def _exit(message: str):
-  print(f'ERROR: {_as_installed(" ".join(message.split()))}', file=sys.stderr)
+  print(
+    f'ERROR: {help_texts.as_installed(" ".join(message.split()))}',
+    file=sys.stderr,
+  )
   sys.exit(2)

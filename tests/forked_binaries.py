@@ -5,7 +5,6 @@ As a program, it reads [[name, flags], ...] as JSON and prints the results.
 
 import json
 import os
-import runpy
 import subprocess
 import sys
 import tempfile
@@ -39,16 +38,10 @@ def run_all(cases: list[tuple[str, list[str]]]) -> list[Result]:
 
 def preload():
   """Imports the modules of the binaries; starts no thread, as forks lose it."""
-  # bin/ comes first, because it quiets the modules after it.
-  from bin import launcher  # noqa: F401
-  from realm_tf.answering import loading  # noqa: F401
-  from realm_tf.evaluation import open_qa  # noqa: F401
-  from realm_tf.index import index_builder  # noqa: F401
+  from bin import modules
+
+  modules.preload(source_tree.binaries())
   from realm_tf.modeling import precision
-  from realm_tf.reporting import page  # noqa: F401
-  from realm_tf.training.finetuning import finetuning_run  # noqa: F401
-  from realm_tf.training.pretraining import pretraining_run  # noqa: F401
-  from realm_tf.world import inputs  # noqa: F401
 
   # 'auto' means float32, as in tests/conftest.py.
   precision.multiplies_bfloat16 = lambda: False
@@ -69,19 +62,9 @@ def _run(name, flags):
 
 def become(name, flags):
   """Runs a binary in this process, then ends the process."""
-  sys.argv = [f'bin/{name}.py', *flags]
-  code = 1
-  try:
-    runpy.run_module(f'bin.{name}', run_name='__main__', alter_sys=True)
-    code = 0
-  except SystemExit as end:
-    code = end.code or 0
-  except BaseException:  # Like the interpreter.
-    sys.excepthook(*sys.exc_info())
-  finally:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+  from bin import launcher
+
+  os._exit(launcher.call(name, flags))
 
 
 def main():

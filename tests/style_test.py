@@ -38,10 +38,10 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3740,
-  'bin': 2250,
+  'bin': 2300,
   'realm_tf': 180,
   'realm_tf/answering': 920,
-  'realm_tf/config': 890,
+  'realm_tf/config': 910,
   'realm_tf/corpus': 2750,
   'realm_tf/evaluation': 1460,
   'realm_tf/export': 1240,

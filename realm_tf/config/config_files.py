@@ -12,6 +12,8 @@ import json
 import math
 import os
 import reprlib
+import sys
+import types
 from typing import Any
 
 import tensorflow as tf
@@ -30,22 +32,24 @@ _SWITCHES |= {'false': False, 'no': False, '0': False}
 def load(
   path: str, overrides: Sequence[str] = ()
 ) -> experiment.ExperimentConfig:
-  """Returns the `CONFIG` of a launch module, with `overrides` applied.
+  """Returns a file's config, with `overrides` applied.
 
   Args:
-    path: A file such as 'launch/quickstart.py' (any path that tf.io.gfile
-      reads), or an importable module such as 'realm_tf.launch.quickstart'.
+    path: A launch module, which defines CONFIG: a file such as
+      'launch/quickstart.py' or an importable module such as
+      'realm_tf.launch.quickstart'. Or the JSON of a config; missing fields get
+      their defaults. Files may be URLs that tf.io.gfile reads.
 
   Raises:
     UserError: The module fails, lacks `CONFIG`, or an override is wrong.
   """
+  if path.endswith('.json'):
+    return override(_read(path)[0], overrides)
   try:
     if path.endswith('.py'):
-      source = input_files.read(path)
-      module = {'__name__': os.path.basename(path)[:-3], '__file__': path}
-      exec(compile(source, path, 'exec'), module)
+      module = _run(path)
     else:
-      module = vars(importlib.import_module(path))
+      module = importlib.import_module(path)
   except errors.UserError:
     raise
   except Exception as e:  # Any error in the module is the user's.
@@ -53,7 +57,7 @@ def load(
       f'--config={path} must be a Python file or an importable module that '
       f'runs. Found {type(e).__name__}: {e}'
     ) from e
-  config = module.get('CONFIG')
+  config = getattr(module, 'CONFIG', None)
   if not isinstance(config, experiment.ExperimentConfig):
     raise errors.UserError(
       f'{path} must define CONFIG, a realm_tf.config.ExperimentConfig. Found '
@@ -160,11 +164,7 @@ def read(directory: str) -> experiment.ExperimentConfig:
   No field of the model may be missing: other defaults make another model.
   """
   path = os.path.join(directory, CONFIG_FILE)
-  tree = json_text.parse(input_files.read(path), path)
-  try:
-    config = from_json(tree)
-  except errors.UserError as e:
-    raise errors.UserError(f'{path}: {e}') from e
+  config, tree = _read(path)
   found = flatten(tree)
   for key in _DEFAULTS:
     if key.startswith('model.') and key not in found:
@@ -173,6 +173,29 @@ def read(directory: str) -> experiment.ExperimentConfig:
         'the directory again.'
       )
   return config
+
+
+def _read(path: str) -> tuple[experiment.ExperimentConfig, dict[str, Any]]:
+  """Returns the config of a JSON file, and the fields that it has."""
+  tree = json_text.parse(input_files.read(path), path)
+  try:
+    return from_json(tree), tree
+  except errors.UserError as e:
+    raise errors.UserError(f'{path}: {e}') from e
+
+
+def _run(path: str) -> types.ModuleType:
+  """Runs a Python file, which may import others of its folder relatively."""
+  folder, name = os.path.split(path)
+  package = types.ModuleType(os.path.abspath(folder).replace('.', '_'))
+  package.__path__ = [os.path.abspath(folder)]
+  module = types.ModuleType(f'{package.__name__}.{name[:-3]}')
+  module.__file__ = path
+  module.__package__ = package.__name__
+  sys.modules[package.__name__] = package
+  sys.modules[module.__name__] = module  # Dataclasses look there.
+  exec(compile(input_files.read(path), path, 'exec'), vars(module))
+  return module
 
 
 def _parse(key: str, text: str) -> Any:

@@ -20,6 +20,18 @@ from bin import launcher
 sys.argv = ['/usr/bin/realm-make-blocks', '--help']
 launcher.console()
 """
+# Calls two binaries in a fork each: one with a mistake, one that raises.
+_CALLS = """import os
+from bin import launcher
+from realm_tf.corpus import questions
+def broken(*_):
+  raise ValueError('A fault.')
+questions.read_questions = broken
+flags = ['--questions=x', '--predictions=x', '--output_dir=x']
+for more in ['--set=no_such=1'], []:
+  if not os.fork():
+    os._exit(launcher.call('change_fact', flags + more))
+  print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)"""
 _FREEZES = """import gc
 from bin import launcher
 launcher.run(lambda _: print(gc.get_freeze_count() > 100_000))"""
@@ -97,6 +109,12 @@ class LauncherTest(absltest.TestCase):
     # The old corpus is unchanged.
     with open(f'{directory.full_path}/corpus/manifest.json') as file:
       self.assertEqual(json.load(file)['num_blocks'], 1)
+
+  def test_a_call_returns_the_exit_code(self):
+    result = _python(_CALLS)
+    self.assertEqual(result.stdout, '2\n1\n')
+    self.assertRegex(result.stderr, '^ERROR: .*no_such.*\nTraceback')
+    self.assertEndsWith(result.stderr, 'ValueError: A fault.\n')
 
   def test_imported_modules_are_not_collected(self):
     self.assertEqual(_python(_FREEZES).stdout, 'True\n')

@@ -64,6 +64,19 @@ class ConfigIoTest(parameterized.TestCase):
     self.assertEqual(config.pretraining.batch_size, 16)
     self.assertEqual(config.pretraining.num_candidates, 8)  # The default.
 
+  def test_a_launch_file_imports_files_of_its_own_folder(self):
+    path = self._write('recipe.py', 'from . import sizes\n' + _LAUNCH)
+    self._write('sizes.py', '')
+    self.assertEqual(config_files.load(path).seed, 3)
+
+  def test_loads_the_json_of_a_config(self):
+    path = self._write('given.json', '{"pretraining": {"batch_size": 16}}')
+    config = config_files.load(path, ['seed=7'])
+    self.assertEqual((config.pretraining.batch_size, config.seed), (16, 7))
+    self._write('given.json', '{"pretraining": {"batch": 16}}')
+    with self.assertRaisesRegex(errors.UserError, 'given.json: .*ing.batch`'):
+      config_files.load(path)
+
   @parameterized.named_parameters(
     ('int', 'pretraining.batch_size=1_024', 'pretraining.batch_size', 1024),
     ('top_level_int', 'seed=7', 'seed', 7),
