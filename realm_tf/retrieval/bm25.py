@@ -8,12 +8,12 @@ import numpy as np
 import Stemmer
 
 from realm_tf import errors
+from realm_tf.index import largest
 from realm_tf.index import searcher
 from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
 
 _K1, _B = 0.9, 0.4  # Anserini's values, usual for paragraphs.
-_NUM_THREADS = 2
 
 
 class Bm25Retriever:
@@ -37,13 +37,12 @@ class Bm25Retriever:
     self._index.index(tokens, show_progress=False)
 
   def retrieve(self, queries: retriever.Queries, k: int) -> searcher.Neighbors:
-    found = self._index.retrieve(
-      self._tokenize(queries.texts),
-      k=min(k, self._num_blocks),
-      show_progress=False,
-      n_threads=_NUM_THREADS,
-    )
-    return searcher.fill(searcher.mark_missing(*found), k)
+    found = [searcher.nothing(0, min(k, self._num_blocks))]
+    for words in self._tokenize(queries.texts, return_ids=False):
+      scores = self._scores(words)[None]
+      found.append(searcher.mark_missing(*largest.of_rows(scores, k)))
+    joined = searcher.Neighbors(*map(np.concatenate, zip(*found)))
+    return searcher.fill(joined, k)
 
   def score(
     self, questions: Sequence[str], rows: np.ndarray, block_ids: np.ndarray
@@ -56,11 +55,16 @@ class Bm25Retriever:
     ends = np.searchsorted(rows, np.arange(len(questions) + 1))
     tokens = self._tokenize(questions, return_ids=False)
     for words, start, stop in zip(tokens, ends, ends[1:]):
-      known = self._index.get_tokens_ids(words)
-      if known and stop > start:
-        found = self._index.get_scores_from_ids(known)  # [N]
-        scores[start:stop] = found[block_ids[start:stop]]
+      if stop > start:
+        scores[start:stop] = self._scores(words)[block_ids[start:stop]]
     return scores
+
+  def _scores(self, words: Sequence[str]) -> np.ndarray:
+    """Returns the scores of all blocks, float32 [N]."""
+    known = self._index.get_tokens_ids(words)
+    if not known:
+      return np.zeros(self._num_blocks, np.float32)
+    return self._index.get_scores_from_ids(known)
 
   def _tokenize(self, texts: Sequence[str], return_ids: bool = True) -> Any:
     return bm25s.tokenize(

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse
 
+from realm_tf.index import largest
 from realm_tf.index import searcher
 from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
@@ -57,11 +58,7 @@ class TfidfRetriever:
     weights = self._weighted(self._hashing.transform(questions))
     scores = (weights @ self._columns).toarray()
     scores[scores == 0] = -np.inf
-    number = min(k, scores.shape[1])
-    some = np.argpartition(-scores, number - 1, axis=1)[:, :number]
-    of_some = np.take_along_axis(scores, some, axis=1)
-    order = np.argsort(-of_some, axis=1, kind='stable')
-    best = [np.take_along_axis(each, order, axis=1) for each in (some, of_some)]
+    best = largest.of_rows(scores, k)
     return searcher.fill(searcher.mark_missing(*best), k)
 
   def _weighted(

@@ -43,6 +43,11 @@ class Bm25RetrieverTest(absltest.TestCase):
       alone = retriever.retrieve(retriever_lib.of_texts([question]), k=2)
       np.testing.assert_array_equal(alone.block_ids[0], together.block_ids[row])
 
+  def test_equal_scores_are_in_the_order_of_blocks(self):
+    retriever = bm25.Bm25Retriever([''] * 200, ['red', 'green'] * 100)
+    found = retriever.retrieve(retriever_lib.of_texts(['green', 'x']), k=3)
+    np.testing.assert_array_equal(found.block_ids, [[1, 3, 5], [0, 1, 2]])
+
   def test_missing_blocks_are_minus_one(self):
     retriever = bm25.Bm25Retriever([''], ['red'])
     found = retriever.retrieve(retriever_lib.of_texts(['red']), k=3)
