@@ -26,9 +26,10 @@ setuptools.setup(
     'Programming Language :: Python :: 3.10',
     'Programming Language :: Python :: 3.11',
     'Programming Language :: Python :: 3.12',
+    'Programming Language :: Python :: 3.13',
     'Topic :: Scientific/Engineering :: Artificial Intelligence',
   ],
-  python_requires='>=3.10,<3.13',
+  python_requires='>=3.10,<3.14',
   package_data={
     'realm_tf': ['py.typed'],
     'realm_tf.serving': ['static/*'],

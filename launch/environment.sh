@@ -5,26 +5,33 @@
 #   bash launch/environment.sh        # only makes it
 #
 # The environment is .venv, or $REALM_VENV. Its Python is $REALM_PYTHON or the
-# first of python3.12, 3.11, 3.10 and python3 that works and is in range. Its
+# first of python3.13 to python3.10 and python3 that works and is in range. Its
 # packages have the exact versions of constraints.txt. A stamp holds the hash of
 # setup.py, pyproject.toml and constraints.txt: while the hash stays the same, a
 # second run installs nothing.
 
+# A version manager's shim may exist for a version that is not installed.
+realm_fits() {  # PYTHON
+  "$1" -c 'import sys, venv, ensurepip
+sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))' 2>/dev/null
+}
+
 realm_find_python() {
-  local candidate
-  for candidate in "${REALM_PYTHON:-}" python3.12 python3.11 python3.10 python3
-  do
-    [ -n "$candidate" ] || continue
-    # A version manager's shim may exist for a version that is not installed.
-    if "$candidate" -c 'import sys, venv, ensurepip
-sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; then
+  local candidate found=
+  local candidates=(python3.13 python3.12 python3.11 python3.10 python3)
+  if [ -n "${REALM_PYTHON:-}" ]; then
+    candidates=("$REALM_PYTHON")
+  fi
+  for candidate in "${candidates[@]}"; do
+    if realm_fits "$candidate"; then
       command -v "$candidate"
       return 0
     fi
+    found=${found:-$("$candidate" --version 2>/dev/null)}
   done
-  echo 'Python 3.10, 3.11 or 3.12 (with its venv module) must be installed.' \
-    'None of python3.12, python3.11, python3.10 and python3 is one. Install' \
-    'it, or name it: REALM_PYTHON=/path/to/python3.11' >&2
+  echo 'Python 3.10, 3.11, 3.12 or 3.13 must be installed, with its module' \
+    "venv: TensorFlow 2.20 supports no other. Found ${found:-no Python 3}." \
+    'Install one, or name it: REALM_PYTHON=/path/to/python3.13' >&2
   return 2
 }
 
