@@ -5,12 +5,13 @@ that is another stage's output makes that stage a need; `OUTPUT` is the stage's
 own output. So a recipe says once what flows where.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import os
 from typing import Any, NamedTuple, Optional
 
+import tqdm
+
 from realm_tf import config as config_lib
-from realm_tf import errors
 from realm_tf.config import config_files
 
 
@@ -45,7 +46,7 @@ class Stage(NamedTuple):
     flags: Name -> value; paths are complete.
     companion: Binary that runs at the same time, and its flags.
     needs: Names of stages.
-    cost: Seconds on one core, roughly.
+    cost: Seconds on one core, at first; later the last run's seconds count.
   """
 
   name: str
@@ -56,6 +57,11 @@ class Stage(NamedTuple):
   companion: Optional[tuple[str, dict[str, Any]]]
   needs: frozenset[str]
   cost: float
+
+  @property
+  def argv(self) -> list[str]:
+    """Flags of the binary, without --config."""
+    return list(arguments(self.flags))
 
 
 class Show(NamedTuple):
@@ -70,14 +76,32 @@ class Recipe:
   """Stages in the order of their needs; a recipe's function fills it.
 
   Args:
-    overrides: 'a.b=value' for every config.
+    overrides: 'a.b=value', for `config`.
+    finish: Runs the stages of a recipe.
   """
 
-  def __init__(self, run_dir: str, overrides: Iterable[str] = ()):
+  def __init__(
+    self,
+    run_dir: str,
+    overrides: Sequence[str] = (),
+    finish: Callable[['Recipe'], None] = lambda recipe: None,
+  ):
     self.run_dir = run_dir
     self.stages: dict[str, Stage] = {}
     self.shows: list[Show] = []
-    self._overrides = tuple(overrides)
+    self._overrides = overrides
+    self._finish = finish
+
+  @property
+  def cores(self) -> int:
+    """Cores that stages may use."""
+    return len(os.sched_getaffinity(0))
+
+  def config(
+    self, config: config_lib.ExperimentConfig
+  ) -> config_lib.ExperimentConfig:
+    """Returns `config` with --seed and --set."""
+    return config_files.override(config, self._overrides)
 
   def stage(
     self,
@@ -91,28 +115,38 @@ class Recipe:
     cost: float = 10.0,
     **flags: Any,
   ) -> Output:
-    """Adds a stage and returns its output.
+    """Adds a stage, unless it is there already, and returns its output.
+
+    Its needs are the stages whose outputs it names, or that lie in these.
 
     Args:
-      config: Written as a file for --config.
+      config: Becomes a file for --config.
       at: Path of the output in the run directory, or in another output; by
         default `name`.
       needs: Outputs that the stage reads without a flag.
     """
-    if name in self.stages:
-      raise ValueError(f'Stages must have distinct names. Found two {name!r}.')
-    output = Output(os.path.join(self.run_dir, at or name), name)
-    if config is not None:
-      config = config_files.override(config, self._overrides)
+    path = (
+      at if isinstance(at, Output) else os.path.join(self.run_dir, at or name)
+    )
+    output = Output(path, name)
     flags = _resolved(flags, output)
-    read = [at, *needs, *_values(flags)]
+    read = [at, *needs, *values(flags)]
     if companion:
       companion = companion[0], _resolved(companion[1], output)
-      read += _values(companion[1])
-    needed = {v.stage for v in read if isinstance(v, Output)} - {name}
-    self.stages[name] = Stage(
-      name, action, flags, output, config, companion, frozenset(needed), cost
+      read += values(companion[1])
+    read = [value for value in read if isinstance(value, Output)]
+    found = {value.stage for value in read} - {name}
+    found |= {
+      other.name
+      for other in self.stages.values()
+      if other.output.startswith(tuple(f'{value}/' for value in read))
+    } - {name}
+    stage = Stage(
+      name, action, flags, output, config, companion, frozenset(found), cost
     )
+    known = self.stages.setdefault(name, stage)
+    if known._replace(needs=stage.needs) != stage:
+      raise ValueError(f'Stages must have distinct names. Found two {name!r}.')
     return output
 
   def show(
@@ -121,6 +155,14 @@ class Recipe:
     """Prints `text(run_dir)` as soon as the outputs `after` are there."""
     needs = frozenset(output.stage for output in after)
     self.shows.append(Show(title, needs, text))
+
+  def say(self, text: str) -> None:
+    """Prints above the display."""
+    tqdm.tqdm.write(text)
+
+  def finish(self) -> None:
+    """Runs the stages so far; later ones may depend on their results."""
+    self._finish(self)
 
 
 def arguments(flags: dict[str, Any]) -> Iterator[str]:
@@ -131,15 +173,6 @@ def arguments(flags: dict[str, Any]) -> Iterator[str]:
         yield f'--{name}' if item else f'--no{name}'
       elif item not in (None, ''):
         yield f'--{name}={item}'
-
-
-def check_new(stage: Stage) -> None:
-  """Refuses to replace a file that no stage wrote."""
-  if os.path.exists(stage.output):
-    raise errors.UserError(
-      f'RUN_DIR must be new, or of an earlier run. Found {stage.output}, which '
-      'no run wrote. Give another RUN_DIR, or move it away.'
-    )
 
 
 def _resolved(flags: dict[str, Any], output: Output) -> dict[str, Any]:
@@ -155,6 +188,7 @@ def _resolved(flags: dict[str, Any], output: Output) -> dict[str, Any]:
   return {name: resolve(value) for name, value in flags.items()}
 
 
-def _values(flags: dict[str, Any]) -> Iterator[Any]:
+def values(flags: dict[str, Any]) -> Iterator[Any]:
+  """Yields the values of flags, and the items of lists."""
   for value in flags.values():
     yield from value if isinstance(value, list) else [value]

@@ -1,18 +1,33 @@
-"""Runs a recipe: its command line, then its stages."""
+"""Runs a recipe: its command line, then its stages.
+
+`doit` does not serve for the stages. Its workers live on from task to task, so
+TensorFlow keeps the first task's threads; it waits forever for a worker that is
+killed; whether a task runs is known only when it is reached; and it keeps no
+older result, nor goes on inside a task.
+"""
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+import contextlib
 import inspect
 import sys
 from typing import Any, Optional
 
 from . import schedule
+from . import stage_records
 from .recipe import OUTPUT as OUTPUT
 from .recipe import Input as Input
 from .recipe import Output as Output
 from .recipe import Recipe as Recipe
+from .recipe import Stage as Stage
 
+from realm_tf import config
 from realm_tf import errors
+from realm_tf.config import config_files
+
+
+class _Unfinished(Exception):  # noqa: N818, no error.
+  """Stages must run before a recipe can list the rest."""
 
 
 def run(
@@ -20,7 +35,7 @@ def run(
   run_dir: str,
   *positional: Any,
   seed: int = 0,
-  overrides: Iterable[str] = (),
+  overrides: Sequence[str] = (),
   dry_run: bool = False,
   **flags: Any,
 ) -> Recipe:
@@ -33,13 +48,33 @@ def run(
   """
   if seed:
     overrides = [f'seed={seed}', *overrides]
-  recipe = Recipe(run_dir, overrides)
-  stages(recipe, *positional, **flags)
+  config_files.override(config.ExperimentConfig(), overrides)  # Checks them.
   if dry_run:
-    print('\n'.join(schedule.plan(recipe)))
-  else:
-    schedule.run(recipe)
+    recipe = Recipe(run_dir, overrides, _require_done)
+    with contextlib.suppress(_Unfinished):
+      stages(recipe, *positional, **flags)
+    print('\n'.join(schedule.reasons(recipe)))
+    return recipe
+  recipe = Recipe(run_dir, overrides, schedule.run)
+  with stage_records.locked(run_dir):
+    stages(recipe, *positional, **flags)
+    recipe.finish()
   return recipe
+
+
+def plan(
+  stages: Callable[..., None], run_dir: str, *positional: Any, **flags: Any
+) -> list[Stage]:
+  """Returns the stages that a recipe lists; runs none."""
+  recipe = Recipe(run_dir, finish=_require_done)
+  with contextlib.suppress(_Unfinished):
+    stages(recipe, *positional, **flags)
+  return list(recipe.stages.values())
+
+
+def _require_done(recipe: Recipe) -> None:
+  if any(each.reason for each in stage_records.plans(recipe).values()):
+    raise _Unfinished
 
 
 def main(

@@ -1,0 +1,214 @@
+"""Tests for launch.runner: which stages run, again, or go on."""
+
+import contextlib
+import io
+import os
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from launch import runner
+from launch import stage_keys
+from realm_tf import config as config_lib
+from realm_tf import errors
+from tests.launch import jobs
+
+
+def _two_copies(recipe, source: str, *, times: int = 1, where: str = 'b'):
+  a = recipe.stage(
+    'a', jobs.copy, input=runner.Input(source), output=runner.OUTPUT
+  )
+  recipe.stage(
+    'b', jobs.copy, at=where, input=a, times=times, output=runner.OUTPUT
+  )
+
+
+class RunnerTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.source = self.folder / 'source'
+    self.source.write_text('x')
+    self.run_dir = self.folder / 'run'
+    self.enter_context(
+      absltest.mock.patch.dict(
+        os.environ, XDG_CACHE_HOME=str(self.folder / 'cache')
+      )
+    )
+
+  def _run(self, stages, *positional, **flags):
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+      runner.run(stages, str(self.run_dir), *positional, **flags)
+    return printed.getvalue().splitlines()
+
+  def _copies(self, **flags):
+    return self._run(_two_copies, str(self.source), **flags)
+
+  def _main(self, *argv):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+      try:
+        runner.main('doc', _two_copies, lambda run_dir: 'the end', argv=argv)
+        code = 0
+      except SystemExit as end:
+        code = end.code
+    return code, out.getvalue(), err.getvalue()
+
+  def test_outputs_flow_from_stage_to_stage(self):
+    self._copies(times=3)
+    self.assertEqual((self.run_dir / 'b').read_text(), 'xxx')
+
+  def test_a_second_run_does_nothing(self):
+    self._copies()
+    self.assertEmpty(self._copies())
+    self.assertEqual(self._copies(dry_run=True), ['a: done', 'b: done'])
+
+  def test_a_changed_flag_runs_its_stage_only(self):
+    self._copies()
+    self.assertEqual(
+      self._copies(times=2, dry_run=True),
+      ['a: done', 'b: would run: --times is 2, was 1'],
+    )
+    self.assertIn('[b] runs again: --times is 2, was 1', self._copies(times=2))
+    self.assertEqual((self.run_dir / 'b').read_text(), 'xx')
+
+  def test_a_changed_file_runs_all_that_depends_on_it(self):
+    self._copies()
+    self.source.write_text('other')
+    a, b = self._copies(dry_run=True)
+    self.assertStartsWith(a, "a: would run: --input is 'content ")
+    self.assertEqual(b, 'b: would run: stage a changed')
+    self._copies()
+    self.assertEqual((self.run_dir / 'b').read_text(), 'other')
+
+  def test_a_moved_file_is_the_same(self):
+    self._copies()
+    self.source = self.source.rename(self.folder / 'elsewhere')
+    self.assertEmpty(self._copies())
+
+  def test_a_lost_output_is_made_again(self):
+    self._copies()
+    (self.run_dir / 'b').unlink()
+    self._copies()
+    self.assertTrue((self.run_dir / 'b').exists())
+
+  def test_an_older_output_is_kept_until_the_new_one_is_there(self):
+    self._copies(times=2)
+    with self.assertRaisesRegex(errors.UserError, 'at least 0'):
+      self._copies(times=-1)
+    self.assertEqual((self.run_dir / '.old' / 'b').read_text(), 'xx')
+    self._copies(times=3)
+    self.assertFalse((self.run_dir / '.old' / 'b').exists())
+
+  def test_a_file_that_no_stage_wrote_is_never_replaced(self):
+    self.run_dir.mkdir()
+    (self.run_dir / 'b').write_text("the user's")
+    with self.assertRaisesRegex(errors.UserError, 'RUN_DIR must be new'):
+      self._copies()
+    self.assertEqual((self.run_dir / 'b').read_text(), "the user's")
+    self.assertFalse((self.run_dir / 'a').exists())
+
+  def test_a_stage_needs_the_outputs_inside_the_ones_it_names(self):
+    def stages(recipe):
+      a = recipe.stage('a', 'x', output=runner.OUTPUT)
+      recipe.stage('inside', 'x', at=a / 'index', output=runner.OUTPUT / 'y')
+      recipe.stage('b', 'x', input=[a], output=runner.OUTPUT)
+
+    _, inside, b = runner.plan(stages, 'run')
+    self.assertEqual(inside.argv, ['--output=run/a/index/y'])
+    self.assertEqual(inside.needs, {'a'})
+    self.assertEqual(b.needs, {'a', 'inside'})
+    self.assertEqual(b.argv, ['--input=run/a', '--output=run/b'])
+
+  def test_a_stage_that_is_listed_twice_must_be_the_same(self):
+    recipe = runner.Recipe('run')
+    recipe.stage('a', 'x', number=1)
+    recipe.stage('a', 'x', number=1)
+    with self.assertRaisesRegex(ValueError, "two 'a'"):
+      recipe.stage('a', 'x', number=2)
+
+  def test_flags_of_every_kind(self):
+    recipe = runner.Recipe('run')
+    recipe.stage('a', 'x', no='', none=None, yes=True, off=False, l=[1, 'b'])
+    self.assertEqual(
+      recipe.stages['a'].argv, ['--yes', '--nooff', '--l=1', '--l=b']
+    )
+
+  def test_a_key_sees_only_the_fields_that_its_binary_reads(self):
+    def stages(recipe):
+      config = recipe.config(config_lib.ExperimentConfig())
+      recipe.stage('world', 'make_world', config, output_dir=runner.OUTPUT)
+      recipe.stage('ict', 'warm_start', config, run_dir=runner.OUTPUT)
+      recipe.stage('qa', 'finetune', config, run_dir=runner.OUTPUT)
+
+    def changed(*overrides):
+      old, new = runner.Recipe('run'), runner.Recipe('run', overrides)
+      stages(old)
+      stages(new)
+      made = [
+        stage_keys.made_from(each, 'run', {})
+        for recipe in (old, new)
+        for each in recipe.stages.values()
+      ]
+      return [old != new for old, new in zip(made[:3], made[3:])]
+
+    field = 'finetuning.optimizer.num_steps=3'
+    self.assertEqual(changed(), [False, False, False])
+    self.assertEqual(changed(field), [False, False, True])
+    self.assertEqual(changed('seed=1'), [False, True, True])
+    self.assertEqual(changed('world.num_cities=9'), [True, False, False])
+
+  def test_only_one_run_works_in_a_directory(self):
+    def stages(recipe):
+      del recipe
+      self._copies()
+
+    with self.assertRaisesRegex(errors.UserError, 'Found another'):
+      self._run(stages)
+
+  def test_a_recipe_may_go_on_from_results(self):
+    def stages(recipe):
+      a = recipe.stage(
+        'a',
+        jobs.copy,
+        input=runner.Input(str(self.source)),
+        output=runner.OUTPUT,
+      )
+      recipe.finish()
+      times = len(pathlib.Path(a).read_text()) + 1
+      recipe.stage('b', jobs.copy, input=a, times=times, output=runner.OUTPUT)
+
+    self.assertEqual(self._run(stages, dry_run=True), ['a: would run: new'])
+    self._run(stages)
+    self.assertEqual((self.run_dir / 'b').read_text(), 'xx')
+    self.assertEqual(self._run(stages, dry_run=True), ['a: done', 'b: done'])
+
+  def test_a_text_is_shown_when_its_stages_are_done(self):
+    def stages(recipe):
+      _two_copies(recipe, str(self.source))
+      recipe.show('Half.', [recipe.stages['a'].output], os.path.basename)
+
+    printed = self._run(stages)
+    self.assertLess(printed.index('Half.'), printed.index('[b] 0 s'))
+    self.assertEqual(printed[printed.index('Half.') + 1], 'run')
+
+  def test_the_command_line_is_the_recipes_signature(self):
+    run_dir = str(self.run_dir)
+    code, out, err = self._main(str(self.source), run_dir, '--times=2')
+    self.assertEqual((code, err), (0, ''))
+    self.assertEndsWith(out, 'the end\n')
+    self.assertEqual((self.run_dir / 'b').read_text(), 'xx')
+
+  @parameterized.parameters(
+    ([], 'the following arguments are required: source, run_dir'),
+    (['missing', 'run'], 'The input missing must exist'),
+    (['x', 'run', '--time=3'], 'unrecognized arguments: --time=3'),
+    (['x', 'run', '--times=y'], "argument --times: invalid int value: 'y'"),
+    (['x', 'run', '--set=sed=1'], 'Unknown config key `sed`'),
+  )
+  def test_a_mistake_is_one_line(self, argv, message):
+    argv = [str(self.run_dir) if each == 'run' else each for each in argv]
+    code, out, err = self._main(*argv)
+    self.assertEqual((code, out), (2, ''))
+    self.assertRegex(err, f'\\AERROR: {message}.*\\n\\Z')
