@@ -26,7 +26,7 @@ class Display:
   def update(
     self, logs: Mapping[str, str], num_waiting: int, remaining_secs: float
   ) -> None:
-    """Moves the line; `logs` are those of the running stages, by name."""
+    """Moves the line; `logs` are the running stages' logs, by name."""
     if self._line is None:
       return
     running = ', '.join(f'{name}{_percent(log)}' for name, log in logs.items())

@@ -87,7 +87,7 @@ def key(made: dict[str, Any]) -> str:
 
 
 def changes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
-  """Yields what makes the difference of two keys."""
+  """Yields the differences of two keys' sources."""
   for name in sorted({*old, *new}):
     now, before = new.get(name), old.get(name)
     if name.startswith('stage '):

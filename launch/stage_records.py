@@ -1,4 +1,4 @@
-"""RUN_DIR/.stages: what each stage was made from, and whether it is done.
+"""RUN_DIR/.stages: the sources of each stage, and whether it is done.
 
   record + stage -> reason to run it, or ''
 

@@ -62,8 +62,8 @@ _LINES = {
   'realm_tf/training': 4930,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1010,
-  'tests': 34350,
-  'docs': 3130,
+  'tests': 34650,
+  'docs': 3140,
 }
 _MEAN_LINE = 37.6  # Characters of a line of code.
 
