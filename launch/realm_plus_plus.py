@@ -12,14 +12,12 @@ docs/results/quickstart.md measures the parts. Not run here: the networks need
 an accelerator.
 """
 
+from . import orqa_faithful
+
 from realm_tf import config
 
 CONFIG = config.ExperimentConfig(
-  model=config.ModelConfig(
-    embedder=config.EmbedderConfig(head='pooled', shared_towers=True),
-    span_hidden_size=256,
-    max_span_width=10,
-  ),
+  model=orqa_faithful.CONFIG.model,
   finetuning=config.FinetuningConfig(
     optimizer=config.OptimizerConfig(3e-5, 2 * 79_168 // 16),
     batch_size=16,

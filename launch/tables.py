@@ -1,15 +1,29 @@
-"""Settings of all rows of the paper's Tables 1 and 2, at a small size.
+r"""Small versions of the paper's Tables 1 and 2: the gain of each part.
 
-  bash launch/tables.sh RUN_DIR MODEL SQUAD_OPEN [ARTICLES] [FLAGS...]
+  python -m launch.tables MODEL SQUAD_OPEN RUN_DIR [--rows=realm,ict] \
+      [--tuned=realm] [--keep_head] [--articles=FILE]
 
-The sizes are the imported encoder's (--model_of). The projection of [CLS] is
-new, except in the two rows that start from a trained retriever.
+MODEL is a Hugging Face BERT directory; SQUAD_OPEN holds {train,val}_{corpus,
+qa}.jsonl.gz, as for launch/open_squad.py. Z is all paragraphs. X is their
+sentences; in row realm_other_text, the sentences of --articles. No row sees a
+question before fine-tuning. --rows makes only these rows; all are compared with
+the first. --tuned fine-tunes only these; `--tuned=` none. --keep_head keeps
+MODEL's pooling: after few layers [CLS] is nearly the same for all texts. --set
+changes no setting that defines a row or its reader.
 """
 
-from realm_tf import config
+from typing import Any
 
+from . import common
+from . import runner
+from . import variants
+
+from realm_tf import config
+from realm_tf.config import config_files
+
+# The sizes of the encoders are the imported model's (--model_of).
 CONFIG = config.ExperimentConfig(
-  # The T5 of launch/table1.sh has MiniLM's width and number of layers.
+  # The T5 of launch/table1.py has MiniLM's width and number of layers.
   model=config.ModelConfig(
     seq2seq=config.Seq2SeqConfig(
       hidden_size=384,
@@ -65,3 +79,207 @@ CONFIG = config.ExperimentConfig(
     input_tokens=64,
   ),
 )
+
+
+# Embedders -> their changes of the config; ICT starts from the encoder, REALM
+# from ICT.
+_EMBEDDERS = {
+  'realm': [],
+  'ict': [],
+  'ict_longer': ['inverse_cloze.optimizer.num_steps=900'],
+  'realm_random_spans': ['pretraining.masking=random_span'],
+  'realm_random_tokens': ['pretraining.masking=random_token'],
+  'realm_stale': ['pretraining.refresh_every_steps=2250'],
+  'realm_hybrid': ['pretraining.candidates=hybrid'],
+  'realm_best': [  # All options that help.
+    'pretraining.candidates=hybrid',
+    'pretraining.inverse_cloze_weight=1',
+    'inverse_cloze.query_drop_rate=0.6',
+  ],
+  'realm_of_encoder': [],  # From the encoder.
+  'realm_other_text': [],  # On the sentences of --articles.
+}
+# Row -> its embedders, the reader that fine-tuning starts from, and retriever.
+# Masked words make a reader forget how to read, the more, the higher the
+# learning rate, so the reader of questions starts from the encoder itself.
+_ROWS = {name: (name, 'start', 'model') for name in _EMBEDDERS} | {
+  'realm': ('realm', 'realm', 'model'),
+  'realm_retriever': ('realm', 'start', 'model'),
+  'realm_reader': ('ict', 'realm', 'model'),
+  'bm25': ('ict', 'start', 'bm25'),
+  'encoder': ('start', 'start', 'model'),
+}
+# These start from a trained retriever and keep its head. The others get a new
+# projection of [CLS].
+_OLD_HEAD = ('realm_of_encoder', 'qa_encoder', 'qa_realm_of_encoder')
+_NEW_HEAD = [
+  'model.embedder.head=cls',
+  'model.embedder.embedding_size=128',
+  'model.embedder.normalize=false',
+  'model.embedder.score_scale=1',
+]
+
+
+class _Tables:
+  """Adds the stages of rows; an equal stage of several rows is one.
+
+  Args:
+    articles: Text of row realm_other_text, or ''.
+    head: --set of a new head.
+  """
+
+  def __init__(
+    self,
+    recipe: runner.Recipe,
+    model: str,
+    squad: str,
+    *,
+    articles: str,
+    head: list[str],
+  ):
+    self._recipe, self._squad, self._head = recipe, squad, head
+    self._config = recipe.config(CONFIG)
+    texts = [self.file('train_corpus'), self.file('val_corpus')]
+    self._start = common.imported(recipe, 'start', model)
+    self._corpus = recipe.stage(
+      'corpus',
+      'make_blocks',
+      input=texts,
+      vocab_file=self._start / 'vocab.txt',
+      max_block_wordpieces=100,
+      links='titles',
+      output_dir=runner.OUTPUT,
+    )
+    self._queries = common.sentences(recipe, 'queries', texts, self._corpus)
+    self._other_queries = articles and common.sentences(
+      recipe, 'other_queries', [runner.Input(articles)], self._corpus
+    )
+
+  def file(self, name: str) -> runner.Input:
+    return runner.Input(f'{self._squad}/{name}.jsonl.gz')
+
+  def embedders(self, name: str) -> runner.Output:
+    """Adds the pre-training of embedders, and of their reader."""
+    if name == 'start':
+      return self._start
+    changed = config_files.override(self._config, _EMBEDDERS[name])
+    if name.startswith('ict'):
+      return self._train(name, 'warm_start', changed, init_from=self._start)
+    is_other = name == 'realm_other_text'
+    reader = self._train(
+      'reader',
+      'pretrain',
+      variants.reader_warm_up(
+        self._config, learning_rate=1.5e-4, num_steps=700, batch_size=32
+      ),
+      queries_dir=self._queries,
+      init_from=self._start,
+    )
+    return self._train(
+      name,
+      'pretrain',
+      changed,
+      companion=common.refresher(self._corpus),
+      queries_dir=self._other_queries if is_other else self._queries,
+      init_from=self.embedders('start' if name in _OLD_HEAD else 'ict'),
+      reader_init_from=reader,
+    )
+
+  def fine_tuning(self, row: str) -> runner.Output:
+    """Adds a row's training on questions."""
+    embedders, reader, retriever = _ROWS[row]
+    return self._train(
+      f'qa_{row}',
+      'finetune',
+      self._config,
+      questions=self.file('train_qa'),
+      retriever=retriever,
+      init_from=self.embedders(embedders),
+      reader_init_from=self.embedders(reader),
+    )
+
+  def before_questions(self, row: str) -> runner.Output:
+    """Adds a row's evaluation on held-out sentences."""
+    embedders, _, retriever = _ROWS[row]
+    model = self.embedders(embedders)
+    if retriever == 'model':
+      common.index(self._recipe, model, self._corpus)
+    share = self._config.held_out.share
+    flags = {'queries_dir': self._queries, 'held_out_share': share}
+    return self.evaluate(f'{row}_before', model, retriever, **flags)
+
+  def after_questions(self, row: str) -> runner.Output:
+    """Adds a row's evaluation with the reader."""
+    model, retriever = self.fine_tuning(row), _ROWS[row][2]
+    return self.evaluate(row, model, retriever, num_read=5)
+
+  def evaluate(
+    self, name: str, model: runner.Output, retriever: str, **flags: Any
+  ) -> runner.Output:
+    return common.evaluate(
+      self._recipe,
+      name,
+      model_dir=model,
+      retriever=retriever,
+      corpus_dir=self._corpus,
+      recall_at='1,5,20',
+      questions=self.file('val_qa'),
+      **flags,
+    )
+
+  def _train(
+    self, name: str, binary: str, changed: config.ExperimentConfig, **flags: Any
+  ) -> runner.Output:
+    head = [] if name in _OLD_HEAD else self._head
+    return self._recipe.stage(
+      name,
+      binary,
+      changed,
+      model_of=self._start,
+      set=[*variants.NO_DROPOUT, *head],
+      corpus_dir=self._corpus,
+      run_dir=runner.OUTPUT,
+      cost=500,
+      **flags,
+    )
+
+
+def stages(
+  recipe: runner.Recipe,
+  model: str,
+  squad_open: str,
+  *,
+  rows: str = 'all',
+  tuned: str = 'all',
+  keep_head: bool = False,
+  articles: str = '',
+) -> None:
+  """Adds the stages of --rows, a table of each kind of evaluation, a report."""
+  known = [row for row in _ROWS if articles or row != 'realm_other_text']
+  chosen = common.names_of('rows', rows, known)
+  to_tune = common.names_of('tuned', tuned, chosen)
+  tables = _Tables(
+    recipe,
+    model,
+    squad_open,
+    articles=articles if 'realm_other_text' in chosen else '',
+    head=[] if keep_head else _NEW_HEAD,
+  )
+  for row in chosen:  # First, because they need not wait for ICT's index.
+    tables.embedders(_ROWS[row][0])
+  before = [tables.before_questions(row) for row in chosen]
+  after = [tables.after_questions(row) for row in to_tune]
+  results = common.results(
+    recipe, 'results.json', [before, after], questions=tables.file('val_qa')
+  )
+  if to_tune:
+    models = [tables.fine_tuning(row) for row in to_tune]
+    common.report(recipe, 'tables.html', models, [results])
+
+
+def main():
+  runner.main(__doc__, stages, common.printed_tables)
+
+
+if __name__ == '__main__':
+  main()

@@ -62,7 +62,7 @@ _LINES = {
   'realm_tf/training': 4930,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1010,
-  'tests': 34650,
+  'tests': 34700,
   'docs': 3180,
 }
 _MEAN_LINE = 37.6  # Characters of a line of code.

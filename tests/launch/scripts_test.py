@@ -4,24 +4,13 @@ import os
 import pathlib
 import re
 import subprocess
-import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import numpy as np
 
-from realm_tf import config as config_lib
-from realm_tf.config import config_files
-from realm_tf.records import whole_blocks
 from tests import source_tree
 
 _SCRIPTS = sorted(path.name for path in source_tree.ROOT.glob('launch/*.sh'))
-_MODULES = sorted(
-  path.name
-  for path in source_tree.ROOT.glob('launch/*.py')
-  if '\nCONFIG = ' in path.read_text()
-)
-_READINGS = (whole_blocks.of_pretraining, whole_blocks.of_finetuning)
 _TPU_DIRS = ('gs://bucket/run', 'gs://bucket/corpus', 'gs://bucket/queries')
 # A fake cloud: a VM is a folder of $CLOUD/vms, and gs:// is $CLOUD.
 _GCLOUD = r"""#!/usr/bin/env bash
@@ -77,48 +66,12 @@ def _run(script, *arguments, **variables):
   )
 
 
-def _check_lengths(config, max_block_wordpieces, *readings):
-  """Raises UserError unless blocks of that length are read whole."""
-  table = types.SimpleNamespace(
-    manifest={'max_block_wordpieces': max_block_wordpieces},
-    lengths=lambda: (np.array([0]), np.array([max_block_wordpieces - 3])),
-  )
-  for reading in readings:
-    whole_blocks.check(table, config.lengths, reading(config))
-
-
 class LaunchTest(parameterized.TestCase):
   @parameterized.parameters(*_SCRIPTS)
   def test_bash_accepts_the_script(self, script):
     subprocess.run(
       ['bash', '-n', source_tree.ROOT / 'launch' / script]
     ).check_returncode()
-
-  @parameterized.parameters(*_MODULES)
-  def test_a_config_reads_every_block_that_it_embeds_whole(self, module):
-    config = config_files.load(f'launch/{module}')
-    _check_lengths(config, config.lengths.block_tokens, *_READINGS)
-
-  @parameterized.parameters(
-    ('adapt.sh', 100, 1, whole_blocks.of_pretraining),
-    ('quickstart.sh', 32, 2, *_READINGS),
-    ('wikipedia_sample.sh', 96, 1, *_READINGS),
-    ('open_squad.sh', 288, 2, whole_blocks.of_finetuning),
-  )
-  def test_a_script_cuts_blocks_that_its_config_reads_whole(
-    self, script, length, number, *readings
-  ):
-    text = (source_tree.ROOT / 'launch' / script).read_text()
-    self.assertLen(re.findall('-m bin.make_blocks ', text), number)
-    self.assertEqual(
-      re.findall(r'--max_block_wordpieces=(\d+)', text), [str(length)] * number
-    )
-    config = config_files.load(
-      re.search(r'launch/\w+\.py', text)[0],
-      re.findall(r'--set=((?:lengths|finetuning)\.\w+_tokens=\d+)', text),
-    )
-    self.assertEqual(config.lengths.block_tokens, length)
-    _check_lengths(config, length, *readings)
 
   @parameterized.parameters(
     (('checkpoints',), '--resume', True),
@@ -143,16 +96,9 @@ class LaunchTest(parameterized.TestCase):
     self.assertEqual(done.stdout.strip(), printed)
     self.assertEqual(os.path.exists(f'{run.full_path}/job'), is_kept)
 
-  def test_the_papers_config_reads_its_blocks_whole(self):
-    _check_lengths(config_lib.ExperimentConfig(), 288, *_READINGS)
-
   @parameterized.parameters(
     ('adapt.sh', 'Three'),
-    ('imported_encoder.sh', 'Three'),
-    ('open_squad.sh', 'Three'),
     ('pretrain.sh', 'Four'),
-    ('table1.sh', 'Four'),
-    ('tables.sh', 'Three'),
     ('tpu_vm.sh', 'Three'),
     ('wikipedia_sample.sh', 'Three'),
   )
@@ -164,22 +110,6 @@ class LaunchTest(parameterized.TestCase):
       rf'\A{number} arguments must be given: .* Found 1\. '
       rf'See launch/{script}\.\n\Z',
     )
-
-  @parameterized.parameters(
-    ('tables.sh', 3, {'ROWS': 'realm,realm_bset'}, 'ROWS', 'realm_bset'),
-    ('tables.sh', 3, {'ROWS': 'ict', 'TUNED': 'realm'}, 'TUNED', 'realm'),
-    ('table1.sh', 4, {'ROWS': 'drqa'}, 'ROWS', 'drqa'),
-  )
-  def test_an_unknown_row_is_a_mistake_before_any_work(
-    self, script, number, variables, name, found
-  ):
-    run = pathlib.Path(self.create_tempdir().full_path) / 'run'
-    done = _run(script, str(run), *['x'] * (number - 1), **variables)
-    self.assertEqual((done.returncode, done.stdout), (2, ''))
-    self.assertRegex(
-      done.stderr, rf'\A{name} must be some of \w+.* Found {found}\. .*\n\Z'
-    )
-    self.assertFalse(run.exists())
 
 
 class TpuVmTest(absltest.TestCase):

@@ -1,0 +1,195 @@
+"""Tests for the recipes of launch/."""
+
+import os
+import types
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from launch import open_squad
+from launch import recipe as recipe_lib
+from launch import runner
+from launch import table1
+from launch import tables
+from realm_tf import config as config_lib
+from realm_tf import errors
+from realm_tf.config import config_files
+from realm_tf.records import whole_blocks
+from tests import forked_binaries
+from tests import source_tree
+
+_CONFIGS = sorted(
+  path.name
+  for path in source_tree.ROOT.glob('launch/*.py')
+  if '\nCONFIG = ' in path.read_text()
+)
+_READINGS = {
+  'pretrain': whole_blocks.of_pretraining,
+  'finetune': whole_blocks.of_finetuning,
+}
+_TABLE1 = ('launch/quickstart.py', '/train.jsonl', '/a/test.jsonl,/b.jsonl')
+
+
+def _stages(recipe, *arguments, overrides=(), run_dir='/run', **flags):
+  """Returns name -> stage of a recipe."""
+  listed = runner.Recipe(run_dir, overrides)
+  recipe.stages(listed, *arguments, **flags)
+  return listed.stages
+
+
+def _tables(**flags):
+  return _stages(tables, '/model', '/squad', **flags)
+
+
+def _check_lengths(config, max_block_wordpieces, *readings):
+  """Raises UserError unless blocks of that length are read whole."""
+  table = types.SimpleNamespace(
+    manifest={'max_block_wordpieces': max_block_wordpieces},
+    lengths=lambda: (np.array([0]), np.array([max_block_wordpieces - 3])),
+  )
+  for reading in readings:
+    whole_blocks.check(table, config.lengths, reading(config))
+
+
+class RecipesTest(parameterized.TestCase):
+  def _finished_run(self):
+    run_dir = self.create_tempdir().full_path
+    for name in ('corpus', 'queries', 'start', 'realm', 'ict'):
+      os.mkdir(os.path.join(run_dir, name))
+    return run_dir
+
+  def _all_stages(self):
+    return [
+      *_tables(articles='/articles').values(),
+      *_stages(open_squad, '/model', '/squad').values(),
+      *_stages(table1, *_TABLE1, run_dir=self._finished_run()).values(),
+    ]
+
+  def test_the_binaries_accept_all_flags(self):
+    cases = {}
+    for stage in self._all_stages():
+      runs = [(stage.action, stage.flags), stage.companion]
+      for binary, flags in filter(None, runs):
+        given = list(recipe_lib.arguments(flags | {'model_of': None}))
+        # A wrong key is reported after the flags are checked.
+        cases[binary, frozenset(flags)] = binary, [*given, '--set=no.key=1']
+    self.assertGreater(len(cases), 15)
+    for result in forked_binaries.run_all(list(cases.values())):
+      self.assertEqual(result.code, 2)
+      self.assertStartsWith(result.stderr, 'ERROR: Unknown config key `no.key`')
+
+  @parameterized.parameters(*_CONFIGS)
+  def test_a_config_reads_every_block_that_it_embeds_whole(self, name):
+    config = config_files.load(f'launch/{name}')
+    _check_lengths(config, config.lengths.block_tokens, *_READINGS.values())
+
+  def test_the_papers_config_reads_its_blocks_whole(self):
+    _check_lengths(config_lib.ExperimentConfig(), 288, *_READINGS.values())
+
+  def test_blocks_are_cut_to_lengths_that_are_read_whole(self):
+    corpora, num_read = {}, 0
+    for stage in self._all_stages():
+      if stage.action == 'make_blocks':
+        corpora[stage.output] = stage.flags['max_block_wordpieces']
+      elif stage.action in _READINGS and stage.flags['corpus_dir'] in corpora:
+        length = corpora[stage.flags['corpus_dir']]
+        self.assertEqual(stage.config.lengths.block_tokens, length)
+        _check_lengths(stage.config, length, _READINGS[stage.action])
+        num_read += 1
+    self.assertGreater(num_read, 20)
+
+  def test_rows_share_stages(self):
+    stages = _tables(rows='realm,realm_retriever,bm25')
+    trainings = [s.name for s in stages.values() if s.config is not None]
+    self.assertCountEqual(
+      trainings,
+      ['ict', 'reader', 'realm', 'qa_realm', 'qa_realm_retriever', 'qa_bm25'],
+    )
+    self.assertIn('index_realm', stages['evaluate_realm_before'].needs)
+    self.assertNotIn('index_ict', stages)  # BM25 needs none.
+
+  def test_rows_train_no_more_than_they_need(self):
+    stages = _tables(rows='encoder', tuned='')
+    self.assertEmpty([s for s in stages.values() if s.config is not None])
+    self.assertNotIn('tables.html', stages)
+
+  def test_a_row_keeps_its_settings_and_takes_the_others_from_set(self):
+    stages = _tables(
+      rows='realm,ict_longer,realm_stale',
+      overrides=[
+        'pretraining.optimizer.num_steps=60',
+        'pretraining.refresh_every_steps=20',
+        'inverse_cloze.optimizer.num_steps=70',
+        'seed=3',
+      ],
+    )
+    configs = {name: stage.config for name, stage in stages.items()}
+    self.assertEqual(configs['realm'].pretraining.optimizer.num_steps, 60)
+    self.assertEqual(configs['realm'].pretraining.refresh_every_steps, 20)
+    self.assertEqual(configs['reader'].pretraining.optimizer.num_steps, 700)
+    stale = configs['realm_stale'].pretraining
+    self.assertEqual(stale.refresh_every_steps, 2250)
+    self.assertEqual(configs['ict'].inverse_cloze.optimizer.num_steps, 70)
+    longer = configs['ict_longer'].inverse_cloze
+    self.assertEqual(longer.optimizer.num_steps, 900)
+    self.assertEqual({c.seed for c in configs.values() if c}, {3})
+
+  def test_only_embedders_of_trained_retrievers_keep_their_head(self):
+    new = 'model.embedder.head=cls'
+    for keep_head, expected in (
+      (False, {'ict', 'reader', 'realm', 'qa_realm'}),
+      (True, set()),
+    ):
+      stages = _tables(
+        rows='realm,encoder,realm_of_encoder', keep_head=keep_head
+      )
+      found = {n for n, s in stages.items() if new in s.flags.get('set', [])}
+      self.assertEqual(found, expected)
+
+  def test_the_second_part_of_squad_has_another_order(self):
+    stages = _stages(open_squad, '/model', '/squad', overrides=['seed=4'])
+    self.assertEqual(stages['gold'].config.seed, 4)
+    self.assertEqual(stages['qa'].config.seed, 5)
+    self.assertTrue(stages['qa'].config.finetuning.freeze_query_tower)
+
+  def test_table1_makes_a_table_of_each_test(self):
+    run_dir = self._finished_run()
+    stages = _stages(
+      table1, *_TABLE1, run_dir=run_dir, rows='path,hard_em,t5', name='hops'
+    )
+    self.assertEqual(
+      stages['hops_all_test.json'].flags['rows'],
+      ['hops_path_test,hops_hard_em_test,hops_t5_test'],
+    )
+    self.assertIn('hops_all_b.json', stages)
+    self.assertEqual(
+      stages['hops_path'].flags['init_from'], stages['hops_paths'].output
+    )
+    objectives = {
+      n: s.config.finetuning.objective for n, s in stages.items() if s.config
+    }
+    self.assertEqual(objectives['hops_hard_em'], 'hard_em')
+    self.assertEqual(objectives['hops_path'], 'marginal')
+
+  def test_table1_needs_a_finished_run(self):
+    with self.assertRaisesRegex(errors.UserError, 'Found no /run/corpus'):
+      _stages(table1, *_TABLE1)
+
+  @parameterized.parameters(
+    (tables, ('/model', '/squad'), {'rows': 'realm,realm_bset'}),
+    (tables, ('/model', '/squad'), {'rows': 'ict', 'tuned': 'realm'}),
+    (tables, ('/model', '/squad'), {'rows': 'realm_other_text'}),
+    (table1, _TABLE1, {'rows': 'drqa'}),
+  )
+  def test_an_unknown_row_is_a_mistake(self, recipe, arguments, flags):
+    flag, given = list(flags.items())[-1]
+    with self.assertRaisesRegex(
+      errors.UserError,
+      rf'--{flag} must be some of \w+.* Found {given.split(",")[-1]}\. ',
+    ):
+      _stages(recipe, *arguments, **flags)
+
+
+if __name__ == '__main__':
+  absltest.main()
