@@ -9,8 +9,12 @@ import setuptools
 
 _ROOT = pathlib.Path(__file__).parent
 _COMMANDS = [
-  f'realm-{path.stem.replace("_", "-")} = realm_tf.bin.launcher:console'
-  for path in sorted(_ROOT.glob('bin/*.py'))
+  f'realm-{path.stem.replace("_", "-")} = {function.format(path.stem)}'
+  for folder, function in (
+    ('bin', 'realm_tf.bin.launcher:console'),
+    ('launch', 'realm_tf.launch.{}:main'),
+  )
+  for path in sorted(_ROOT.glob(f'{folder}/*.py'))
   if "__name__ == '__main__'" in path.read_text()
 ]
 

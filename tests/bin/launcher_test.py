@@ -59,7 +59,7 @@ def _python(program):
 
 
 class ConsoleTest(absltest.TestCase):
-  def test_every_binary_has_a_command(self):
+  def test_every_binary_and_recipe_has_a_command(self):
     with mock.patch.object(setuptools, 'setup') as setup:
       runpy.run_path(str(source_tree.ROOT / 'setup.py'))
     arguments = setup.call_args.kwargs
@@ -68,6 +68,12 @@ class ConsoleTest(absltest.TestCase):
       [
         f'realm-{name.replace("_", "-")} = realm_tf.bin.launcher:console'
         for name in source_tree.binaries()
+      ]
+      + [
+        f'realm-{path.stem.replace("_", "-")} = '
+        f'realm_tf.launch.{path.stem}:main'
+        for path in source_tree.ROOT.glob('launch/*.py')
+        if 'def main():' in path.read_text()
       ],
     )
     for package in arguments['packages']:
