@@ -1,4 +1,4 @@
-"""Stages and a flag that several recipes have."""
+"""Stages, a flag and the last text of several recipes."""
 
 from collections.abc import Iterable, Sequence
 import glob
@@ -11,43 +11,20 @@ from . import runner
 from realm_tf import errors
 
 
-def imported(recipe: runner.Recipe, name: str, model: str) -> runner.Output:
-  """Adds the import of a Hugging Face directory."""
-  return recipe.stage(
-    name,
-    'import_checkpoint',
-    source=runner.Input(f'hf:{model}'),
-    output_dir=runner.OUTPUT,
-  )
-
-
-def sentences(
-  recipe: runner.Recipe, name: str, texts: Sequence[str], corpus: str
-) -> runner.Output:
-  """Adds the sentences of articles, with salient spans."""
-  return recipe.stage(
-    name,
-    'make_queries',
-    input=texts,
-    tagger='rules',
-    corpus_dir=corpus,
-    output_dir=runner.OUTPUT,
-  )
-
-
-def refresher(corpus: str) -> tuple[str, dict[str, Any]]:
-  """Returns the companion of bin.pretrain that rebuilds its index."""
-  return 'refresh_index', {'run_dir': runner.OUTPUT, 'corpus_dir': corpus}
+def squad_files(folder: str) -> dict[str, runner.Input]:
+  """Returns name -> corpus or questions of SQuAD's train and val."""
+  names = ('train_corpus', 'val_corpus', 'train_qa', 'val_qa')
+  return {name: runner.Input(f'{folder}/{name}.jsonl.gz') for name in names}
 
 
 def index(
-  recipe: runner.Recipe, model: runner.Output, corpus: str, **flags: Any
+  recipe: runner.Recipe, at: str, model: str, corpus: str, **flags: Any
 ) -> runner.Output:
-  """Adds a model's index, in its directory."""
+  """Adds a model's index."""
   return recipe.stage(
     f'index_{os.path.basename(model)}',
     'build_index',
-    at=model / 'index',
+    at=at,
     model_dir=model,
     corpus_dir=corpus,
     output_dir=runner.OUTPUT,
@@ -82,18 +59,6 @@ def results(
     rows=[','.join(map(os.path.basename, table)) for table in tables],
     output=runner.OUTPUT,
     **flags,
-  )
-
-
-def report(
-  recipe: runner.Recipe,
-  name: str,
-  models: Sequence[runner.Output],
-  tables: Sequence[runner.Output],
-) -> runner.Output:
-  """Adds the page `name`, with curves of models and tables."""
-  return recipe.stage(
-    name, 'report', run_dir=models, results=tables, output=runner.OUTPUT
   )
 
 

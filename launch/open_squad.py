@@ -65,12 +65,14 @@ def stages(
   recipe: runner.Recipe, model: str, squad_open: str, *, untrained: bool = False
 ) -> None:
   """Adds the untrained encoder, three trainings and four evaluations."""
-  files = {
-    name: runner.Input(f'{squad_open}/{name}.jsonl.gz')
-    for name in ('train_corpus', 'val_corpus', 'train_qa', 'val_qa')
-  }
+  files = common.squad_files(squad_open)
   given: dict[str, Any] = {'questions': files['val_qa'], 'recall_at': '1,5,20'}
-  start = common.imported(recipe, 'model', model)
+  start = recipe.stage(
+    'model',
+    'import_checkpoint',
+    source=runner.Input(f'hf:{model}'),
+    output_dir=runner.OUTPUT,
+  )
   blocks: dict[str, Any] = {
     'vocab_file': start / 'vocab.txt',
     'max_block_wordpieces': 288,
@@ -80,7 +82,8 @@ def stages(
   corpus = recipe.stage('corpus', 'make_blocks', input=texts, **blocks)
   given['corpus_dir'] = corpus
   # MiniLM's own limit is 256 wordpieces, but it has positions for more.
-  common.index(recipe, start, corpus, set='lengths.block_tokens=288')
+  longer = 'lengths.block_tokens=288'
+  common.index(recipe, start / 'index', start, corpus, set=longer)
   # BM25 has no model here: the encoder cannot read.
   evaluations = [
     common.evaluate(recipe, 'untrained', model_dir=start, **given),
@@ -98,13 +101,7 @@ def stages(
     given['corpus_dir'] = recipe.stage(
       'val_corpus', 'make_blocks', input=files['val_corpus'], **blocks
     )
-    index = recipe.stage(
-      'val_index',
-      'build_index',
-      model_dir=qa,
-      corpus_dir=given['corpus_dir'],
-      output_dir=runner.OUTPUT,
-    )
+    index = common.index(recipe, 'val_index', qa, given['corpus_dir'])
     evaluations.append(common.evaluate(recipe, 'val', index_dir=index, **given))
   common.results(
     recipe, 'results.json', [evaluations], questions=files['val_qa']

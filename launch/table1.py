@@ -15,6 +15,7 @@ from typing import Any
 from . import common
 from . import runner
 
+from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
 
@@ -32,76 +33,61 @@ _ROWS = {
 }
 
 
-class _Table:
-  """Adds the trainings of rows, from the models of a finished run.
-
-  Args:
-    questions: Training questions.
-  """
-
-  def __init__(
-    self, recipe: runner.Recipe, launch_file: str, questions: str, *, name: str
-  ):
-    self._recipe, self._name = recipe, name
-    self._config = recipe.config(config_files.load(launch_file))
-    self._questions = runner.Input(questions)
-    self.corpus = self._finished('corpus')
-    # The quickstart has a reader that learned spans; else it is the encoder.
-    has_spans = os.path.exists(os.path.join(recipe.run_dir, 'span_reader'))
-    self._reader = self._finished('span_reader' if has_spans else 'start')
-    self._queries = 'reader_queries' if has_spans else 'queries'
-
-  def model(self, row: str) -> runner.Output:
-    """Adds a row's training on questions."""
-    embedders, retriever = _ROWS[row]
-    if row == 't5':
-      queries = self._finished(self._queries)
-      words = self._train('t5', 'train_closed_book', queries_dir=queries)
-      return self._tune('t5', 'train_closed_book', init_from=words)
-    realm = self._finished('realm')
-    if row == 'path':
-      init_from = self._tune(
-        'paths', 'train_path', init_from=realm, model_of=realm
-      )
-    else:
-      init_from = self._finished(embedders)
-    return self._tune(
-      row,
-      'finetune',
-      retriever=retriever,
-      model_of=realm,
-      init_from=init_from,
-      reader_init_from=self._reader,
+def _model(
+  recipe: runner.Recipe,
+  config: config_lib.ExperimentConfig,
+  row: str,
+  *,
+  questions: runner.Input,
+  name: str,
+) -> runner.Output:
+  """Adds the trainings of a row, from models of the finished run."""
+  # The quickstart has a reader that learned spans; else it is the encoder.
+  has_spans = os.path.exists(os.path.join(recipe.run_dir, 'span_reader'))
+  sentences: dict[str, Any] = {
+    'corpus_dir': _finished(recipe, 'corpus'),
+    'run_dir': runner.OUTPUT,
+    'cost': 500,
+  }
+  tuning = sentences | {'questions': questions}
+  if row == 't5':
+    queries = _finished(recipe, 'reader_queries' if has_spans else 'queries')
+    words = recipe.stage(
+      't5', 'train_closed_book', config, queries_dir=queries, **sentences
     )
-
-  def _finished(self, name: str) -> runner.Input:
-    """Returns an output of the finished run."""
-    path = os.path.join(self._recipe.run_dir, name)
-    if not os.path.exists(path):
-      raise errors.UserError(
-        'RUN_DIR must be a finished run of launch.quickstart or launch.tables. '
-        f'Found no {path}. Run one of them first.'
-      )
-    return runner.Input(path)
-
-  def _tune(self, name: str, binary: str, **flags: Any) -> runner.Output:
-    return self._train(
-      f'{self._name}_{name}', binary, questions=self._questions, **flags
+    return recipe.stage(
+      f'{name}_t5', 'train_closed_book', config, init_from=words, **tuning
     )
-
-  def _train(self, name: str, binary: str, **flags: Any) -> runner.Output:
-    changes = []
-    if name.endswith('hard_em'):
-      changes = ['finetuning.objective=hard_em']
-    return self._recipe.stage(
-      name,
-      binary,
-      config_files.override(self._config, changes),
-      corpus_dir=self.corpus,
-      run_dir=runner.OUTPUT,
-      cost=500,
-      **flags,
+  embedders, retriever = _ROWS[row]
+  tuning['model_of'] = realm = _finished(recipe, 'realm')
+  if row == 'path':
+    init_from = recipe.stage(
+      f'{name}_paths', 'train_path', config, init_from=realm, **tuning
     )
+  else:
+    init_from = _finished(recipe, embedders)
+  if row == 'hard_em':
+    config = config_files.override(config, ['finetuning.objective=hard_em'])
+  return recipe.stage(
+    f'{name}_{row}',
+    'finetune',
+    config,
+    retriever=retriever,
+    init_from=init_from,
+    reader_init_from=_finished(recipe, 'span_reader' if has_spans else 'start'),
+    **tuning,
+  )
+
+
+def _finished(recipe: runner.Recipe, name: str) -> runner.Input:
+  """Returns an output of the finished run."""
+  path = os.path.join(recipe.run_dir, name)
+  if not os.path.exists(path):
+    raise errors.UserError(
+      'RUN_DIR must be a finished run of launch.quickstart or launch.tables. '
+      f'Found no {path}. Run one of them first.'
+    )
+  return runner.Input(path)
 
 
 def stages(
@@ -113,30 +99,45 @@ def stages(
   rows: str = 'all',
   name: str = 'table1',
 ) -> None:
-  """Adds the trainings of --rows, a table of each TEST, and a report."""
+  """Adds the trainings of --rows, a table of each TEST, and a page."""
   chosen = common.names_of('rows', rows, _ROWS)
-  table = _Table(recipe, launch_file, train, name=name)
-  models = {row: table.model(row) for row in chosen}
+  config = recipe.config(config_files.load(launch_file))
+  questions = runner.Input(train)
+  models = {
+    row: _model(recipe, config, row, questions=questions, name=name)
+    for row in chosen
+  }
   tables = []
-  for path in test.split(','):
-    end = os.path.basename(path).partition('.jsonl')[0]
+  for test_file in map(runner.Input, test.split(',')):
+    end = os.path.basename(test_file).partition('.jsonl')[0]
     evaluations = [
       common.evaluate(
         recipe,
         f'{name}_{row}_{end}',
         model_dir=model,
         retriever=_ROWS[row][1],
-        corpus_dir=table.corpus,
-        questions=runner.Input(path),
+        corpus_dir=_finished(recipe, 'corpus'),
+        questions=test_file,
         num_read=5,
       )
       for row, model in models.items()
     ]
-    flags = {'questions': runner.Input(path), 'costs': True}
     tables.append(
-      common.results(recipe, f'{name}_all_{end}.json', [evaluations], **flags)
+      common.results(
+        recipe,
+        f'{name}_all_{end}.json',
+        [evaluations],
+        questions=test_file,
+        costs=True,
+      )
     )
-  common.report(recipe, f'{name}.html', list(models.values()), tables)
+  recipe.stage(
+    f'{name}.html',
+    'report',
+    run_dir=list(models.values()),
+    results=tables,
+    output=runner.OUTPUT,
+  )
 
 
 def main():

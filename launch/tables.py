@@ -12,6 +12,7 @@ MODEL's pooling: after few layers [CLS] is nearly the same for all texts. --set
 changes no setting that defines a row or its reader.
 """
 
+import os
 from typing import Any
 
 from . import common
@@ -81,7 +82,7 @@ CONFIG = config.ExperimentConfig(
 )
 
 
-# Embedders -> their changes of the config; ICT starts from the encoder, REALM
+# Embedders -> their changes of the config. ICT starts from the encoder, REALM
 # from ICT.
 _EMBEDDERS = {
   'realm': [],
@@ -124,107 +125,100 @@ class _Tables:
   """Adds the stages of rows; an equal stage of several rows is one.
 
   Args:
-    articles: Text of row realm_other_text, or ''.
+    files: Inputs by name; 'articles' is the text of row realm_other_text.
     head: --set of a new head.
   """
 
   def __init__(
-    self,
-    recipe: runner.Recipe,
-    model: str,
-    squad: str,
-    *,
-    articles: str,
-    head: list[str],
+    self, recipe: runner.Recipe, files: dict[str, runner.Input], head: list[str]
   ):
-    self._recipe, self._squad, self._head = recipe, squad, head
+    self._recipe, self._files, self._head = recipe, files, head
     self._config = recipe.config(CONFIG)
-    texts = [self.file('train_corpus'), self.file('val_corpus')]
-    self._start = common.imported(recipe, 'start', model)
+    self._texts = [files['train_corpus'], files['val_corpus']]
+    self._start = recipe.stage(
+      'start',
+      'import_checkpoint',
+      source=files['model'],
+      output_dir=runner.OUTPUT,
+    )
     self._corpus = recipe.stage(
       'corpus',
       'make_blocks',
-      input=texts,
+      input=self._texts,
       vocab_file=self._start / 'vocab.txt',
       max_block_wordpieces=100,
       links='titles',
       output_dir=runner.OUTPUT,
     )
-    self._queries = common.sentences(recipe, 'queries', texts, self._corpus)
-    self._other_queries = articles and common.sentences(
-      recipe, 'other_queries', [runner.Input(articles)], self._corpus
-    )
-
-  def file(self, name: str) -> runner.Input:
-    return runner.Input(f'{self._squad}/{name}.jsonl.gz')
+    self._given: dict[str, Any] = {
+      'corpus_dir': self._corpus,
+      'recall_at': '1,5,20',
+      'questions': files['val_qa'],
+    }
 
   def embedders(self, name: str) -> runner.Output:
-    """Adds the pre-training of embedders, and of their reader."""
+    """Adds pre-training, and of all that it starts from."""
     if name == 'start':
       return self._start
     changed = config_files.override(self._config, _EMBEDDERS[name])
     if name.startswith('ict'):
       return self._train(name, 'warm_start', changed, init_from=self._start)
-    is_other = name == 'realm_other_text'
+    warm_up = variants.reader_warm_up(
+      self._config, learning_rate=1.5e-4, num_steps=700, batch_size=32
+    )
     reader = self._train(
       'reader',
       'pretrain',
-      variants.reader_warm_up(
-        self._config, learning_rate=1.5e-4, num_steps=700, batch_size=32
-      ),
-      queries_dir=self._queries,
+      warm_up,
       init_from=self._start,
+      queries_dir=self._queries(),
     )
+    refresher = {'run_dir': runner.OUTPUT, 'corpus_dir': self._corpus}
     return self._train(
       name,
       'pretrain',
       changed,
-      companion=common.refresher(self._corpus),
-      queries_dir=self._other_queries if is_other else self._queries,
+      companion=('refresh_index', refresher),
       init_from=self.embedders('start' if name in _OLD_HEAD else 'ict'),
       reader_init_from=reader,
+      queries_dir=self._queries(name),
     )
 
-  def fine_tuning(self, row: str) -> runner.Output:
-    """Adds a row's training on questions."""
-    embedders, reader, retriever = _ROWS[row]
-    return self._train(
-      f'qa_{row}',
-      'finetune',
-      self._config,
-      questions=self.file('train_qa'),
-      retriever=retriever,
-      init_from=self.embedders(embedders),
-      reader_init_from=self.embedders(reader),
-    )
-
-  def before_questions(self, row: str) -> runner.Output:
-    """Adds a row's evaluation on held-out sentences."""
+  def evaluate_before(self, row: str) -> runner.Output:
+    """Adds a row's evaluation before any question."""
     embedders, _, retriever = _ROWS[row]
     model = self.embedders(embedders)
     if retriever == 'model':
-      common.index(self._recipe, model, self._corpus)
-    share = self._config.held_out.share
-    flags = {'queries_dir': self._queries, 'held_out_share': share}
-    return self.evaluate(f'{row}_before', model, retriever, **flags)
-
-  def after_questions(self, row: str) -> runner.Output:
-    """Adds a row's evaluation with the reader."""
-    model, retriever = self.fine_tuning(row), _ROWS[row][2]
-    return self.evaluate(row, model, retriever, num_read=5)
-
-  def evaluate(
-    self, name: str, model: runner.Output, retriever: str, **flags: Any
-  ) -> runner.Output:
+      common.index(self._recipe, model / 'index', model, self._corpus)
     return common.evaluate(
       self._recipe,
-      name,
+      f'{row}_before',
       model_dir=model,
       retriever=retriever,
-      corpus_dir=self._corpus,
-      recall_at='1,5,20',
-      questions=self.file('val_qa'),
-      **flags,
+      queries_dir=self._queries(),
+      held_out_share=self._config.held_out.share,
+      **self._given,
+    )
+
+  def evaluate_tuned(self, row: str) -> runner.Output:
+    """Adds a row's training on questions, and its evaluation."""
+    embedders, reader, retriever = _ROWS[row]
+    model = self._train(
+      f'qa_{row}',
+      'finetune',
+      self._config,
+      retriever=retriever,
+      init_from=self.embedders(embedders),
+      reader_init_from=self.embedders(reader),
+      questions=self._files['train_qa'],
+    )
+    return common.evaluate(
+      self._recipe,
+      row,
+      model_dir=model,
+      retriever=retriever,
+      num_read=5,
+      **self._given,
     )
 
   def _train(
@@ -236,11 +230,23 @@ class _Tables:
       binary,
       changed,
       model_of=self._start,
-      set=[*variants.NO_DROPOUT, *head],
+      set=variants.NO_DROPOUT + head,
       corpus_dir=self._corpus,
       run_dir=runner.OUTPUT,
       cost=500,
       **flags,
+    )
+
+  def _queries(self, name: str = '') -> runner.Output:
+    """Adds the sentences that the embedders `name` learn from."""
+    is_other = name == 'realm_other_text'
+    return self._recipe.stage(
+      'other_queries' if is_other else 'queries',
+      'make_queries',
+      input=self._files['articles'] if is_other else self._texts,
+      tagger='rules',
+      corpus_dir=self._corpus,
+      output_dir=runner.OUTPUT,
     )
 
 
@@ -254,27 +260,30 @@ def stages(
   keep_head: bool = False,
   articles: str = '',
 ) -> None:
-  """Adds the stages of --rows, a table of each kind of evaluation, a report."""
+  """Adds the stages of --rows, a table of each kind of evaluation, a page."""
   known = [row for row in _ROWS if articles or row != 'realm_other_text']
   chosen = common.names_of('rows', rows, known)
   to_tune = common.names_of('tuned', tuned, chosen)
-  tables = _Tables(
-    recipe,
-    model,
-    squad_open,
-    articles=articles if 'realm_other_text' in chosen else '',
-    head=[] if keep_head else _NEW_HEAD,
-  )
+  files = common.squad_files(squad_open) | {
+    'model': runner.Input(f'hf:{model}'),
+    'articles': runner.Input(articles),
+  }
+  tables = _Tables(recipe, files, [] if keep_head else _NEW_HEAD)
   for row in chosen:  # First, because they need not wait for ICT's index.
     tables.embedders(_ROWS[row][0])
-  before = [tables.before_questions(row) for row in chosen]
-  after = [tables.after_questions(row) for row in to_tune]
+  before = [tables.evaluate_before(row) for row in chosen]
+  after = [tables.evaluate_tuned(row) for row in to_tune]
   results = common.results(
-    recipe, 'results.json', [before, after], questions=tables.file('val_qa')
+    recipe, 'results.json', [before, after], questions=files['val_qa']
   )
   if to_tune:
-    models = [tables.fine_tuning(row) for row in to_tune]
-    common.report(recipe, 'tables.html', models, [results])
+    recipe.stage(
+      'tables.html',
+      'report',
+      run_dir=[os.path.join(recipe.run_dir, f'qa_{row}') for row in to_tune],
+      results=results,
+      output=runner.OUTPUT,
+    )
 
 
 def main():
