@@ -1,6 +1,5 @@
 """Settings of REALM and QA at MiniLM's size, for real text on 2 CPU cores.
 
-  bash launch/wikipedia_sample.sh RUN_DIR ARTICLES MINILM
   bash launch/open_squad.sh RUN_DIR INIT_FROM SQUAD_OPEN
 
 The first script uses 400 articles in blocks of at most 96 wordpieces: embedding

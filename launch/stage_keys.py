@@ -49,6 +49,7 @@ TRAINERS = tuple(_OF_TRAINERS)
 # Binary -> prefixes of fields; a binary that is missing here reads all.
 FIELDS_READ = {
   **{name: _OF_MODELS + own for name, own in _OF_TRAINERS.items()},
+  'survey': ('model', 'lengths.block_tokens'),
   'make_world': ('world',),
   'make_blocks': ('world',),
   'make_queries': ('world',),

@@ -20,7 +20,7 @@ _IDS = 'id', '_id', 'qid', 'question_id', 'query_id', 'questionid'
 # Keys of an answer that is an object.
 _TEXTS = 'text', 'answer', 'value', 'aliases'
 _GROUPS = 'data', 'paragraphs', 'qas'  # Lists of groups of questions.
-_GOLD, _REGEX = 'gold_id', 'regex'
+_GOLD, _REGEX, _TITLE = 'gold_id', 'regex', 'title'
 NAMES = {*_QUESTIONS, *_ANSWERS, *_GROUPS, *_IDS, _GOLD, _REGEX}
 _LIST = re.compile(r"""\s*\[(\s*['"].*)?\]\s*""", re.DOTALL)
 _MAX_DEPTH = 3
@@ -34,6 +34,7 @@ class Question(NamedTuple):
     answers: Empty for BEIR.
     regex: Whether `answers` are regular expressions (CuratedTREC).
     gold_id: Id of the article that the question was written from, or ''.
+    title: Title of the question's record or group, as in SQuAD, or ''.
   """
 
   question: str
@@ -41,6 +42,7 @@ class Question(NamedTuple):
   regex: bool = False
   question_id: str = ''
   gold_id: str = ''
+  title: str = ''
 
 
 def parse(
@@ -59,8 +61,10 @@ def parse(
       isinstance(part, dict) for part in parts
     ):
       raise _error(where, f"'{group}', a list of objects", repr(parts)[:40])
+    named = {_TITLE: fields[_TITLE]} if fields.get(_TITLE) else {}
     for number, part in enumerate(parts, 1):
-      yield from parse(f'{where}, {group} {number}', part, needs_answers)
+      place = f'{where}, {group} {number}'
+      yield from parse(place, {**named, **part}, needs_answers)
     return
   question = record_fields.find(fields, _QUESTIONS)
   if not isinstance(question, str) or not question.strip():
@@ -80,6 +84,7 @@ def parse(
     regex,
     record_fields.as_id(where, record_fields.find(fields, _IDS)),
     record_fields.as_id(where, fields.get(_GOLD)),
+    title if isinstance(title := fields.get(_TITLE), str) else '',
   )
 
 

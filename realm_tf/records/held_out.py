@@ -4,6 +4,7 @@ A hash of an article's title, or of its id if it has no title, decides; so all
 jobs agree, on any corpus.
 """
 
+from collections.abc import Collection
 import hashlib
 
 import numpy as np
@@ -15,12 +16,27 @@ from realm_tf.records import query_table
 from realm_tf.records import sampling
 
 _BYTES = 8
+_FEWEST = 3  # Articles of a small text; a third at most.
 
 
 def is_held_out(name: str, share: float) -> bool:
   """Returns whether an article is held out; a larger share adds articles."""
+  return _place(name) < share * 256**_BYTES
+
+
+def share_of(names: Collection[str], part: float = 0.1) -> float:
+  """Returns the share that holds out `part` of `names`; 0 for two names."""
+  number = min(max(_FEWEST, round(part * len(names))), len(names) // 3)
+  if not number:
+    return 0.0
+  last, following = sorted(map(_place, names))[number - 1 : number + 1]
+  return (last + following) / 2 / 256**_BYTES
+
+
+def _place(name: str) -> int:
+  """Returns the hash of a name; those below the share are held out."""
   digest = hashlib.sha256(name.encode()).digest()[:_BYTES]
-  return int.from_bytes(digest, 'big') < share * 256**_BYTES
+  return int.from_bytes(digest, 'big')
 
 
 def blocks(table: block_table.BlockTable, share: float) -> np.ndarray:

@@ -43,7 +43,14 @@ _WHO = {'id': 'a', 'question': 'Who?'}
 
 class ParseTest(parameterized.TestCase):
   @parameterized.named_parameters(
-    ('squad', _SQUAD, [_BOTH, Question('Nobody?', (), question_id='b')]),
+    (
+      'squad',
+      _SQUAD,
+      [
+        _BOTH._replace(title='T'),
+        Question('Nobody?', (), question_id='b', title='T'),
+      ],
+    ),
     ('trivia_qa', _TRIVIA, [_BOTH]),
     ('kilt', _KILT, [_BOTH]),
     ('flash_rag', {**_WHO, 'golden_answers': ['A', 'B']}, [_BOTH]),

@@ -97,10 +97,8 @@ class LaunchTest(parameterized.TestCase):
     self.assertEqual(os.path.exists(f'{run.full_path}/job'), is_kept)
 
   @parameterized.parameters(
-    ('adapt.sh', 'Three'),
     ('pretrain.sh', 'Four'),
     ('tpu_vm.sh', 'Three'),
-    ('wikipedia_sample.sh', 'Three'),
   )
   def test_missing_arguments_are_a_mistake_of_one_line(self, script, number):
     done = _run(script, 'gs://only/one')

@@ -54,6 +54,18 @@ class HeldOutTest(absltest.TestCase):
     share = np.mean([held_out.is_held_out(name, 0.1) for name in names])
     self.assertBetween(share, 0.085, 0.115)
 
+  def test_a_part_of_the_names_gives_the_share_that_holds_it_out(self):
+    for number, part, expected in (
+      (200, 0.1, 20),
+      (20, 0.1, 3),  # At least three,
+      (6, 0.1, 2),  # but at most a third.
+      (2, 0.1, 0),
+    ):
+      names = [f'article {i}' for i in range(number)]
+      share = held_out.share_of(names, part)
+      found = sum(held_out.is_held_out(name, share) for name in names)
+      self.assertEqual(found, expected)
+
   def test_queries_follow_their_own_block_or_their_text(self):
     found = held_out.queries(self.queries, self.table, _SHARE).tolist()
     self.assertEqual(found[:4], _HELD_OUT)

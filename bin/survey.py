@@ -1,0 +1,79 @@
+r"""Looks at articles and questions before anything is made of them.
+
+  python -m bin.survey --input=articles.jsonl --questions=questions.jsonl \
+      --output_dir=runs/survey
+
+Writes survey.json: counts of articles, words, and sentences with a name or a
+date, and the speed of this machine. Questions are divided by article into
+train_questions.jsonl and held_out_questions.jsonl, a tenth.
+"""
+
+import json
+import os
+
+from . import article_flags
+from . import launcher
+from . import question_flags
+
+from absl import flags
+import tensorflow as tf
+
+from realm_tf.corpus import rules_tagger
+from realm_tf.modeling import realm_model
+from realm_tf.modeling import speed
+from realm_tf.records import surveying
+from realm_tf.rundir import json_files
+from realm_tf.world import gazetteer
+
+flags.mark_flag_as_required('input')
+article_flags.define_format()
+_VOCABULARY = 8000  # Wordpieces of a model without a size.
+
+
+def _write_questions(path, questions):
+  rows = [
+    {
+      'question': each.question,
+      'answers': list(each.answers),
+      'regex': each.regex,
+      'id': each.question_id,
+      'gold_id': each.gold_id,
+    }
+    for each in questions
+  ]
+  json_files.write_lines(path, rows)
+
+
+def _train_secs() -> float:
+  """Returns seconds of one core to train the config's encoder on a token."""
+  config = launcher.config()
+  model = config.model
+  if not model.embedder_bert.vocab_size:
+    model = realm_model.with_vocab_size(model, _VOCABULARY)
+  return speed.train_secs(model, config.lengths.block_tokens)
+
+
+def main(_):
+  output_dir = article_flags.new_output_dir()
+  questions = question_flags.read() if question_flags.QUESTIONS.value else []
+  tagger = rules_tagger.RulesTagger(gazetteer.country_names())
+  counts = article_flags.new_counts()
+  articles = article_flags.read('Looking', counts, plain=False)
+  ids = {question.gold_id for question in questions}
+  survey, names = surveying.look(articles, tagger, ids)
+  tf.io.gfile.makedirs(output_dir)
+  trained, held_out = surveying.split(questions, names)
+  result = {
+    **survey._asdict(),
+    'num_train_questions': len(trained),
+    'num_held_out_questions': len(held_out),
+    'train_secs': _train_secs(),
+  }
+  for name, side in (('train', trained), ('held_out', held_out)):
+    _write_questions(os.path.join(output_dir, f'{name}_questions.jsonl'), side)
+  json_files.write(os.path.join(output_dir, 'survey.json'), result)
+  print(f'{json.dumps(result)}{counts.summary()}')
+
+
+if __name__ == '__main__':
+  launcher.run(main)
