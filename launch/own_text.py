@@ -3,9 +3,12 @@
   realm-own-text ARTICLES RUN_DIR [--questions=FILE] [--encoder=hf:DIR]
   python -m launch.own_text ...              # the same in a checkout
 
-ARTICLES is an --input of bin.make_blocks: 20 articles or 100,000. A tenth of
-them, or of the questions' articles, measures and never trains. A second run
-goes on where the first one ended. docs/own_text.md has output, sizes and times.
+ARTICLES is an --input of bin.make_blocks, with its --format, --text_key and
+--title_key: a file, folder or glob of 20 articles or 100,000. --encoder is
+hf:DIR, a Hugging Face BERT, or a model directory. A tenth of the --questions,
+and of the articles, measures and never trains; --test_questions only measure.
+A second run goes on where the first one ended. docs/own_text.md has the output,
+sizes and times.
 """
 
 import dataclasses
@@ -22,8 +25,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
 
-# Settings for an imported encoder. Those that depend on the text follow from
-# `own_text_plan`.
+# Settings for an imported encoder; `own_text_plan` fits them to the text.
 CONFIG = config_lib.ExperimentConfig(
   lengths=config_lib.LengthConfig(
     query_tokens=64,
@@ -116,16 +118,7 @@ def stages(
   text_key: str = '',
   title_key: str = '',
 ) -> None:
-  """Lists the stages; the text decides on them, so it is looked at first.
-
-  Args:
-    articles: Files, a folder, a glob, 'beir:DIR', 'tfds:NAME' or 'hf_disk:DIR'.
-    questions: Questions with answers; a tenth measures, the others train.
-    test_questions: Questions that only measure.
-    encoder: 'hf:DIR', a Hugging Face BERT, or a model directory.
-    format: As in bin.make_blocks, e.g. text: each file is an article.
-    text_key: Key of an article's text; title_key, of its title.
-  """
+  """Surveys the text, then lists the stages that fit it."""
   start = _start(recipe, encoder)
   reading: dict[str, Any] = {
     'input': runner.Input(articles),
@@ -149,10 +142,6 @@ def stages(
   found = own_text_plan.Found.read(looked)
   plan = own_text_plan.make(found, is_imported=bool(start))
   recipe.say(own_text_summary.beginning(found, plan, recipe.cores, encoder))
-  test = test_questions and runner.Input(test_questions)
-  held_out = ''
-  if found.num_held_out_questions:
-    held_out = looked / 'held_out_questions.jsonl'
   work = own_text_stages.Work(
     recipe,
     plan,
@@ -161,16 +150,12 @@ def stages(
     rates=_RATES[bool(start)],
     sizes=sizes,
     reading=reading,
-    asks=bool(test or held_out),
   )
-  work.learn_text()
-  if 'towers' in plan.steps:
-    work.learn_questions(looked / 'train_questions.jsonl')
-  work.measure('eval', held_out or test)
-  if held_out and test:
-    work.measure('test', test)
-  recipe.finish()
-  work.open_page()
+  held_out = ''
+  if found.num_held_out_questions:
+    held_out = looked / 'held_out_questions.jsonl'
+  test = test_questions and runner.Input(test_questions)
+  work.run_all(looked / 'train_questions.jsonl', held_out, test)
 
 
 def summary(run_dir: str) -> str:
@@ -178,7 +163,7 @@ def summary(run_dir: str) -> str:
 
 
 def run(articles: str, run_dir: str, **flags: Any) -> None:
-  """Runs the recipe from Python; `flags` are those of the command."""
+  """Runs the recipe from Python; `flags` as in the command."""
   recipe = runner.run(stages, run_dir, articles, **flags)
   print(summary(recipe.run_dir))
 

@@ -5,8 +5,6 @@ import math
 import os
 from typing import Any, NamedTuple
 
-from realm_tf.corpus import survey as survey_lib
-
 _PIECES_OF_WORD = 1.35
 _BLOCK_TOKENS = 48, 100  # Shortest and longest blocks.
 _QUESTION_TOKENS, _TITLE_TOKENS = 40, 16
@@ -37,7 +35,7 @@ class Amount(NamedTuple):
     return min(max(steps, self.fewest), self.most)
 
 
-# Stage -> its amount. An imported encoder forgets what it knows in many steps.
+# Stage -> its amount. An imported encoder forgets in many steps.
 _IMPORTED = {
   'embedders': Amount(2, 64, 30, 300),
   'reader': Amount(2, 32, 50, 500),
@@ -59,9 +57,22 @@ _RANDOM = {
 
 
 class Found(NamedTuple):
-  """Contents of survey.json, from bin.survey."""
+  """The fields of survey.json, from bin.survey, that a plan needs.
 
-  text: survey_lib.Survey
+  Attributes:
+    long_article: Words that nine tenths of the articles do not exceed.
+    num_sentences: Sentences with a name or a date.
+    num_recurring: Sentences with a name or a date that recurs elsewhere.
+    held_out_share: `held_out.share` that holds out a tenth of the titles.
+    train_secs: Seconds of one core to train the encoder on a wordpiece.
+  """
+
+  num_articles: int
+  num_words: int
+  long_article: int
+  num_sentences: int
+  num_recurring: int
+  held_out_share: float
   num_train_questions: int
   num_held_out_questions: int
   train_secs: float
@@ -71,12 +82,11 @@ class Found(NamedTuple):
     """Reads the --output_dir of bin.survey."""
     with open(os.path.join(directory, 'survey.json'), encoding='utf-8') as file:
       fields = json.load(file)
-    own = {name: fields.pop(name) for name in cls._fields[1:]}
-    return cls(survey_lib.Survey(**fields), **own)
+    return cls(**{name: fields[name] for name in cls._fields})
 
 
 class Plan(NamedTuple):
-  """What `own_text` does with a text.
+  """Sizes and stages of `own_text` for a text.
 
   Attributes:
     changes: Fields of the config that depend on the text, by section.
@@ -111,16 +121,16 @@ class Plan(NamedTuple):
 
 def make(found: Found, is_imported: bool) -> Plan:
   """Plans for a text and an imported encoder, or random weights."""
-  text, num_questions = found.text, found.num_train_questions
-  block_tokens = _block_tokens(text)
-  num_blocks = _num_blocks(text, block_tokens)
+  num_questions = found.num_train_questions
+  block_tokens = _block_tokens(found)
+  num_blocks = _num_blocks(found, block_tokens)
   part = min(1.0, _PRACTICE_BLOCKS / num_blocks)
-  recurring = part * text.num_recurring
-  held_out = part * text.held_out_share * text.num_sentences
+  recurring = part * found.num_recurring
+  held_out = part * found.held_out_share * found.num_sentences
   numbers = {'embedders': part * num_blocks}
   notes = []
   if recurring >= _FEWEST_SENTENCES:
-    sentences = part * text.num_sentences
+    sentences = part * found.num_sentences
     numbers |= {'reader': sentences, 'realm': sentences}
     numbers |= {'span_reader': recurring}
   else:
@@ -143,11 +153,11 @@ def make(found: Found, is_imported: bool) -> Plan:
   return Plan(
     _changes(block_tokens, num_blocks, steps, num_questions),
     steps,
-    round(part * text.num_articles) if part < 1 else 0,
+    round(part * found.num_articles) if part < 1 else 0,
     num_blocks,
-    text.held_out_share,
+    found.held_out_share,
     measures_sentences,
-    is_imported or text.num_words < _MANY_WORDS,
+    is_imported or found.num_words < _MANY_WORDS,
     notes,
   )
 
@@ -183,16 +193,18 @@ def seconds(plan: Plan, train_secs: float) -> dict[str, float]:
   return result
 
 
-def _block_tokens(text: survey_lib.Survey) -> int:
+def _block_tokens(found: Found) -> int:
   """Returns wordpieces of a block that holds most articles whole, if short."""
   shortest, longest = _BLOCK_TOKENS
-  needed = _PIECES_OF_WORD * text.long_article + _TITLE_TOKENS
+  needed = _PIECES_OF_WORD * found.long_article + _TITLE_TOKENS
   return min(max(math.ceil(needed / 16) * 16, shortest), longest)
 
 
-def _num_blocks(text: survey_lib.Survey, block_tokens: int) -> int:
+def _num_blocks(found: Found, block_tokens: int) -> int:
   body = _FILLED * (block_tokens - _TITLE_TOKENS / 2)
-  return max(text.num_articles, round(_PIECES_OF_WORD * text.num_words / body))
+  return max(
+    found.num_articles, round(_PIECES_OF_WORD * found.num_words / body)
+  )
 
 
 def _changes(

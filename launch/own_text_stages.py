@@ -37,7 +37,6 @@ class Work:
     start: Model directory of the encoder, or ''.
     sizes: Flags of training that give the encoder's sizes.
     reading: Flags of binaries that read articles.
-    asks: Whether questions measure.
   """
 
   def __init__(
@@ -50,7 +49,6 @@ class Work:
     rates: Rates,
     sizes: dict[str, Any],
     reading: dict[str, Any],
-    asks: bool,
   ):
     self._recipe, self._plan, self._start = recipe, plan, start
     self._sizes, self._reading = sizes, reading
@@ -62,10 +60,27 @@ class Work:
       self._practice = self._make_blocks(
         'practice', vocab_file, max_articles=plan.practice_articles
       )
-    self._measured = self._corpus if asks else self._practice
+    self._measured = self._practice
     self._queries = self._reader = self._realm = ''
     # Row of the results -> flags of its model.
     self._rows: dict[str, dict[str, Any]] = {}
+
+  def run_all(self, questions: str, held_out: str, test: str) -> None:
+    """Learns from the text and the questions, measures, and opens the page.
+
+    Args:
+      held_out: Questions that measure, or ''; `test` are others.
+    """
+    if held_out or test:
+      self._measured = self._corpus
+    self.learn_text()
+    if 'towers' in self._plan.steps:
+      self.learn_questions(questions)
+    self.measure('eval', held_out or test)
+    if held_out and test:
+      self.measure('test', test)
+    self._recipe.finish()
+    self.open_page()
 
   def learn_text(self) -> None:
     """Trains embedders and, if the text has enough names, two readers."""
@@ -107,7 +122,7 @@ class Work:
     reader = self._train(
       'reader', 'pretrain', warm_up, init_from=first, **learning
     )
-    # A sentence encoder reads better as it is than after masked words.
+    # A sentence encoder learns to read better than one that fills in words.
     spans = {'optimizer': {'num_steps': steps['span_reader']}}
     self._reader = self._train(
       'span_reader',

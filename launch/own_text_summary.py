@@ -1,4 +1,4 @@
-"""What `own_text` prints before and after its work, and its choice."""
+"""The texts of `own_text` before and after its work, and its choice."""
 
 from collections.abc import Sequence
 import json
@@ -66,7 +66,7 @@ def choose(measures: Sequence[Measure], rows: Sequence[str]) -> Choice:
   So a model that learned and became worse is never handed over.
 
   Args:
-    rows: Models, the start first, as they are in the run.
+    rows: Models, the start first.
   """
   reads_qa = 'qa' in rows and _exact(measures, 'qa') >= _exact(
     measures, 'after'
@@ -108,16 +108,16 @@ def read(run_dir: str, folder: str = 'eval') -> list[Measure]:
 def beginning(
   found: own_text_plan.Found, plan: own_text_plan.Plan, cores: int, encoder: str
 ) -> str:
-  """Returns what will be done, and how long that takes here."""
-  text, seconds = found.text, own_text_plan.seconds(plan, found.train_secs)
+  """Returns the sizes, the stages and their time on this machine."""
+  seconds = own_text_plan.seconds(plan, found.train_secs)
   parts = ', '.join(
     f'{name} {_minutes(seconds[name])}'
     for name in sorted(seconds, key=seconds.__getitem__, reverse=True)
   )
   lines = [
-    f'{text.num_articles:,} articles, about {text.num_words:,} words; '
-    f'{text.num_sentences:,} sentences have a name or a date, '
-    f'{text.num_recurring:,} one that recurs.',
+    f'{found.num_articles:,} articles, about {found.num_words:,} words; '
+    f'{found.num_sentences:,} sentences have a name or a date, '
+    f'{found.num_recurring:,} one that recurs.',
     f'About {plan.num_blocks:,} blocks of at most {plan.block_tokens} '
     'wordpieces.',
     f'Encoder: {encoder}.' if encoder else _GET_ENCODER,
@@ -205,8 +205,7 @@ def _meaning(page: dict[str, Any], measures: Sequence[Measure]) -> str:
   """Returns a sentence about the page's search."""
   if page['retriever'] == 'bm25':
     return (
-      'BM25 measured best, so the page searches by words; the trained models '
-      'are kept, not used.'
+      'No model finds more than BM25 here, so the page searches by words alone.'
     )
   with_words = ' together with BM25' if page['sparse_weight'] else ''
   return f'The page searches with {_LABELS[page["row"]]}{with_words}' + (

@@ -38,20 +38,20 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3740,
-  'bin': 2300,
+  'bin': 2380,
   'realm_tf': 180,
   'realm_tf/answering': 920,
   'realm_tf/config': 910,
-  'realm_tf/corpus': 2750,
+  'realm_tf/corpus': 2760,
   'realm_tf/evaluation': 1460,
   'realm_tf/export': 1240,
   'realm_tf/importing': 2440,
   'realm_tf/index': 3320,
   'realm_tf/live': 1390,
-  'realm_tf/modeling': 2540,
+  'realm_tf/modeling': 2580,
   'realm_tf/objectives': 220,
   'realm_tf/pipelines': 390,
-  'realm_tf/records': 2880,
+  'realm_tf/records': 3030,
   'realm_tf/refresh': 210,
   'realm_tf/reporting': 1350,
   'realm_tf/retrieval': 1100,
@@ -62,8 +62,8 @@ _LINES = {
   'realm_tf/training': 4930,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1010,
-  'tests': 34700,
-  'docs': 3180,
+  'tests': 35120,
+  'docs': 3300,
 }
 _MEAN_LINE = 37.6  # Characters of a line of code.
 

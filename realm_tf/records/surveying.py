@@ -4,11 +4,11 @@ import collections
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import random
 import re
+from typing import NamedTuple
 
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
-from realm_tf.corpus import survey
 from realm_tf.records import held_out
 from realm_tf.text import sentences as sentences_lib
 
@@ -18,11 +18,32 @@ _MIN_WORDS = 5
 _ENDS_LIKE_A_SENTENCE = re.compile(r'[.!?]["”’\')\]]*$')
 
 
+class Survey(NamedTuple):
+  """Counts of a text; words and sentences are estimates from a sample.
+
+  Attributes:
+    num_names: Different titles; an article without one counts by its id.
+    long_article: Words that nine tenths of the articles do not exceed.
+    num_sentences: Sentences with a name or a date.
+    num_recurring: Sentences with a name or a date that another part of the
+      sample has, too.
+    held_out_share: `held_out.share` that holds out a tenth of the names.
+  """
+
+  num_articles: int
+  num_names: int
+  num_words: int
+  long_article: int
+  num_sentences: int
+  num_recurring: int
+  held_out_share: float
+
+
 def look(
   articles: Iterable[sources.Article],
   tagger: salient_spans.Tagger,
   ids: Collection[str] = (),
-) -> tuple[survey.Survey, dict[str, str]]:
+) -> tuple[Survey, dict[str, str]]:
   """Returns the survey, and the names of the articles of `ids`."""
   rng = random.Random(0)
   sample: list[sources.Article] = []
@@ -71,7 +92,7 @@ def _count(
   num_articles: int,
   names: set[str],
   tagger: salient_spans.Tagger,
-) -> survey.Survey:
+) -> Survey:
   texts = [sources.plain(article).text for article in sample]
   lengths = sorted(len(text.split()) for text in texts)
   parts_of = collections.defaultdict(set)  # Name or date -> parts with it.
@@ -83,7 +104,7 @@ def _count(
         parts_of[span].add((number, part))
   recurring = [any(len(parts_of[s]) > 1 for s in spans) for spans in found]
   factor = num_articles / max(len(sample), 1)
-  return survey.Survey(
+  return Survey(
     num_articles,
     len(names),
     round(factor * sum(lengths)),

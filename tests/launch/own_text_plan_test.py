@@ -8,42 +8,48 @@ from absl.testing import parameterized
 from launch import own_text
 from launch import own_text_plan
 from realm_tf.config import config_files
-from realm_tf.corpus import survey
 
 # 20 articles of 27 words: 20 * 27 = 540 words.
-_SMALL = survey.Survey(
+_SMALL = own_text_plan.Found(
   num_articles=20,
-  num_names=20,
   num_words=540,
   long_article=27,
   num_sentences=60,
   num_recurring=40,
   held_out_share=0.13,
+  num_train_questions=0,
+  num_held_out_questions=0,
+  train_secs=1e-4,
 )
 # SQuAD's validation paragraphs.
-_MIDDLE = survey.Survey(
+_MIDDLE = own_text_plan.Found(
   num_articles=2067,
-  num_names=48,
   num_words=255_000,
   long_article=200,
   num_sentences=9000,
   num_recurring=8000,
   held_out_share=0.1,
+  num_train_questions=0,
+  num_held_out_questions=0,
+  train_secs=1e-4,
 )
-_LARGE = survey.Survey(
+_LARGE = own_text_plan.Found(
   num_articles=100_000,
-  num_names=100_000,
   num_words=50_000_000,
   long_article=1200,
   num_sentences=2_000_000,
   num_recurring=1_500_000,
   held_out_share=0.1,
+  num_train_questions=0,
+  num_held_out_questions=0,
+  train_secs=1e-4,
 )
 
 
 def _plan(text, num_questions=0, is_imported=True):
-  found = own_text_plan.Found(text, num_questions, num_questions // 10, 1e-4)
-  return own_text_plan.make(found, is_imported)
+  return own_text_plan.make(
+    text._replace(num_train_questions=num_questions), is_imported
+  )
 
 
 class OwnTextPlanTest(parameterized.TestCase):
@@ -124,19 +130,10 @@ class OwnTextPlanTest(parameterized.TestCase):
     )
 
   def test_a_survey_is_read_as_it_was_written(self):
-    path = self.create_tempdir().create_file(
-      'survey.json',
-      content=json.dumps(
-        {
-          **_SMALL._asdict(),
-          'num_train_questions': 68,
-          'num_held_out_questions': 12,
-          'train_secs': 0.5,
-        }
-      ),
-    )
-    found = own_text_plan.Found.read(path.full_path.rpartition('/')[0])
-    self.assertEqual(found, own_text_plan.Found(_SMALL, 68, 12, 0.5))
+    directory = self.create_tempdir()
+    fields = {**_SMALL._asdict(), 'num_names': 20}
+    directory.create_file('survey.json', content=json.dumps(fields))
+    self.assertEqual(own_text_plan.Found.read(directory.full_path), _SMALL)
 
 
 if __name__ == '__main__':

@@ -8,7 +8,6 @@ from absl.testing import parameterized
 
 from launch import own_text_plan
 from launch import own_text_summary
-from realm_tf.corpus import survey
 
 _ROWS = ['before', 'after']
 
@@ -140,8 +139,7 @@ class TextsTest(absltest.TestCase):
       )
 
   def test_the_beginning_names_sizes_and_time(self):
-    text = survey.Survey(20, 20, 540, 27, 60, 40, 0.13)
-    found = own_text_plan.Found(text, 68, 12, 1e-4)
+    found = own_text_plan.Found(20, 540, 27, 60, 40, 0.13, 68, 12, 1e-4)
     plan = own_text_plan.make(found, is_imported=False)
     shown = own_text_summary.beginning(found, plan, 2, '')
     self.assertIn('20 articles, about 540 words; 60 sentences', shown)

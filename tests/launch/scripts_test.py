@@ -96,10 +96,7 @@ class LaunchTest(parameterized.TestCase):
     self.assertEqual(done.stdout.strip(), printed)
     self.assertEqual(os.path.exists(f'{run.full_path}/job'), is_kept)
 
-  @parameterized.parameters(
-    ('pretrain.sh', 'Four'),
-    ('tpu_vm.sh', 'Three'),
-  )
+  @parameterized.parameters(('pretrain.sh', 'Four'), ('tpu_vm.sh', 'Three'))
   def test_missing_arguments_are_a_mistake_of_one_line(self, script, number):
     done = _run(script, 'gs://only/one')
     self.assertEqual((done.returncode, done.stdout), (2, ''))
