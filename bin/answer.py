@@ -33,7 +33,7 @@ flags.mark_flag_as_required('model_dir')
 
 
 def main(_):
-  answerer = answer_flags.load()
+  (answerer,) = answer_flags.load([flags.FLAGS.sparse_weight])
   loading.require_reader(answerer.reader, answer_flags.MODEL_DIR.value)
   # One by one: a user may be typing.
   for question in _QUESTION.value or files.typed_lines(sys.stdin.buffer):

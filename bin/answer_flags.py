@@ -1,5 +1,8 @@
 """Flags of binaries that answer questions with a model and its index."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from . import launcher
 
 from absl import flags
@@ -39,9 +42,13 @@ launcher.check_flags(
 )
 
 
-def define_search() -> None:
-  """Defines the flags of binaries that search and read themselves."""
-  flags.DEFINE_float(
+def define_search(define: Callable[..., Any] = flags.DEFINE_float) -> None:
+  """Defines the flags of binaries that search and read themselves.
+
+  Args:
+    define: `flags.DEFINE_multi_float` for several weights.
+  """
+  define(
     'sparse_weight',
     0.0,
     "Weight of BM25's scores in a sum with the embeddings' scores: BM25 finds "
@@ -65,16 +72,15 @@ def check_retriever() -> None:
   )
   launcher.check_flags(
     lambda retriever, sparse_weight: (
-      retriever == retrievers.MODEL or not sparse_weight
+      retriever == retrievers.MODEL or not any(sparse_weight)
     ),
     '--sparse_weight must go with --retriever=model, which it adds BM25 to.',
   )
   launcher.check_flags(
-    lambda queries_dir, retriever, sparse_weight: (
-      not queries_dir or (retriever != retrievers.NOTHING and not sparse_weight)
+    lambda queries_dir, retriever: (
+      not queries_dir or retriever != retrievers.NOTHING
     ),
-    '--queries_dir measures a model or BM25, not their sum: leave out '
-    '--sparse_weight and --retriever=none.',
+    '--queries_dir measures a search: leave out --retriever=none.',
   )
 
 
@@ -84,11 +90,12 @@ def choices() -> loading.Choices:
   return loading.Choices(**{name: flags.FLAGS[name].value for name in names})
 
 
-def load() -> answerer.Answerer | closed_book.ClosedBook:
-  """Returns the answerer that the flags describe."""
+def load(
+  sparse_weights: Sequence[float],
+) -> list[answerer.Answerer] | list[closed_book.ClosedBook]:
+  """Returns the answerers of the flags and of each weight of BM25."""
   model_dir, corpus_dir = MODEL_DIR.value, flags.FLAGS.corpus_dir
   if choices().retriever == retrievers.NOTHING:
-    return closed_book.load(model_dir, corpus_dir)
-  return loading.load_answerer(
-    model_dir, corpus_dir, INDEX_DIR.value, choices()
-  )
+    return [closed_book.load(model_dir, corpus_dir)]
+  loaded = loading.load(model_dir, corpus_dir, INDEX_DIR.value)
+  return loading.answerers_of(loaded, choices(), sparse_weights)

@@ -7,24 +7,25 @@ Writes metrics.json (percent) and predictions.jsonl; a model without a reader
 gets only recall. With --retriever=bm25 the model reads BM25's blocks, with
 their scores. --retriever=none: closed book, for a model of
 bin.train_closed_book. --compare also writes the questions that only one of two
-runs answers.
+runs answers. Several --questions are measured in one pass, each in a folder
+with its file's name, as OUTPUT_DIR/test; several --sparse_weight share search
+and reading, each in a folder such as OUTPUT_DIR/sparse_0.5.
 """
 
-import dataclasses
 import json
+import os
 
 from . import answer_flags
 from . import corpus_flags
 from . import launcher
 from . import question_flags
+from . import sentence_flags
 
 from absl import flags
 
-from realm_tf.corpus import beir
 from realm_tf.evaluation import categories
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import field_judge
-from realm_tf.evaluation import masked_sentences
 from realm_tf.evaluation import open_qa
 from realm_tf.evaluation import system_size
 from realm_tf.records import article_lookup
@@ -52,27 +53,15 @@ _FIELD_FILES = [
     ('kilt', "File for answers and their articles, in KILT's format."),
   )
 ]
-_QUERIES_DIR = flags.DEFINE_string(
-  'queries_dir',
-  None,
-  'Queries, from bin.make_queries: measures how often the first blocks contain '
-  "the sentence's masked span. The sentence's own block does not count.",
-)
-_HELD_OUT_SHARE = flags.DEFINE_float(
-  'held_out_share',
-  0.0,
-  "Share of articles with measured sentences: training's held_out.share. "
-  '0 measures all sentences.',
-  0.0,
-  1.0,
-)
-answer_flags.define_search()
+answer_flags.define_search(flags.DEFINE_multi_float)
 answer_flags.check_retriever()
 launcher.check_flags(
-  lambda questions, qrels, trec_run, dpr_json, kilt: (
-    questions or not (qrels or trec_run or dpr_json or kilt)
+  lambda questions, sparse_weight, compare, qrels, trec_run, dpr_json, kilt: (
+    len(questions or []) == len(sparse_weight) == 1
+    or not (compare or qrels or trec_run or dpr_json or kilt)
   ),
-  '--qrels, --trec_run, --dpr_json and --kilt need --questions.',
+  '--compare, --qrels, --trec_run, --dpr_json and --kilt need one --questions '
+  'and one --sparse_weight.',
 )
 launcher.check_flags(
   lambda questions, queries_dir: questions or queries_dir,
@@ -86,27 +75,9 @@ launcher.check_flags(
 )
 
 
-def _on_questions(system, table, recall_at, paths):
-  retriever = _RETRIEVER.value
-  is_beir = question_flags.QUESTIONS.value.startswith(beir.PREFIX)
-  questions = question_flags.read(may_lack_answers=paths.qrels or is_beir)
-  if retriever != retrievers.NOTHING:
-    gold = (question.gold_id for question in questions)
-    article_lookup.check(gold, table, "Questions' gold_id")
+def _measure_questions(system, questions, recall_at, judge, output_dir):
   other = _COMPARE.value and comparison.Other(_COMPARE.value, questions)
-  judge = None
-  if any(paths):
-    judge = field_judge.FieldJudge(
-      paths, questions, table, recall_at=recall_at, seed=flags.FLAGS.seed
-    )
-  metrics = system.run(questions, recall_at, _OUTPUT_DIR.value, other, judge)
-  metrics |= system_size.measure(
-    retriever,
-    corpus_flags.CORPUS_DIR.value,
-    model_dir=answer_flags.MODEL_DIR.value,
-    reader_dir=answer_flags.READER_DIR.value,
-    index_dir=answer_flags.INDEX_DIR.value,
-  )
+  metrics = system.run(questions, recall_at, output_dir, other, judge)
   print(categories.table(metrics['categories']))
   if other:
     print(comparison.as_text(metrics['comparison']))
@@ -118,29 +89,49 @@ def main(_):
   paths = field_judge.Paths(*(flag.value for flag in _FIELD_FILES))
   for path in paths.outputs():
     outputs.check_file(path)
-  answerer = answer_flags.load() if answer_flags.MODEL_DIR.value else None
-  table = answerer.table if answerer else corpus_flags.open_table()
-  retriever, seed = _RETRIEVER.value, flags.FLAGS.seed
-  system = open_qa.system(retriever, table, answerer, seed)
-  recall_at, metrics = [int(k) for k in _RECALL_AT.value], {}
-  if _QUERIES_DIR.value:
-    config = launcher.config()
-    if retriever not in retrievers.BY_WORDS:
-      config = dataclasses.replace(config, lengths=answerer.lengths)
-    metrics = masked_sentences.measure_directory(
-      _QUERIES_DIR.value,
-      table,
-      corpus_flags.tokenizer(),
-      retriever=system.retriever,
-      config=config,
-      share=_HELD_OUT_SHARE.value,
-      recall_at=recall_at,
-      seed=seed,
+  weights, seed = flags.FLAGS.sparse_weight, flags.FLAGS.seed
+  answerers = answer_flags.load(weights) if answer_flags.MODEL_DIR.value else []
+  table = answerers[0].table if answerers else corpus_flags.open_table()
+  asked = question_flags.read_each(may_lack_answers=bool(paths.qrels))
+  if _RETRIEVER.value != retrievers.NOTHING:
+    gold = [each.gold_id for group in asked.values() for each in group]
+    article_lookup.check(gold, table, "Questions' gold_id")
+  recall_at, judge = [int(k) for k in _RECALL_AT.value], None
+  if any(paths):
+    (questions,) = asked.values()
+    judge = field_judge.FieldJudge(
+      paths, questions, table, recall_at=recall_at, seed=seed
     )
-  if question_flags.QUESTIONS.value:
-    metrics |= _on_questions(system, table, recall_at, paths)
-  open_qa.write_metrics(metrics, _OUTPUT_DIR.value)
-  print(json.dumps(metrics))
+  systems = open_qa.systems(_RETRIEVER.value, table, answerers, seed)
+  size = asked and system_size.measure(
+    _RETRIEVER.value,
+    corpus_flags.CORPUS_DIR.value,
+    model_dir=answer_flags.MODEL_DIR.value,
+    reader_dir=answer_flags.READER_DIR.value,
+    index_dir=answer_flags.INDEX_DIR.value,
+  )
+  by_words = _RETRIEVER.value in retrievers.BY_WORDS
+  for system, weight in zip(systems, weights, strict=True):
+    sentences = {}
+    if sentence_flags.QUERIES_DIR.value:
+      sentences = sentence_flags.measure(
+        system.retriever,
+        table,
+        lengths=None if by_words else answerers[0].lengths,
+        recall_at=recall_at,
+      )
+    for name, questions in (asked or {'': []}).items():
+      folders = [f'sparse_{weight:g}'] if len(weights) > 1 else []
+      folders += [name] if len(asked) > 1 else []
+      output_dir = os.path.join(_OUTPUT_DIR.value, *folders)
+      metrics = dict(sentences)
+      if questions:
+        metrics |= _measure_questions(
+          system, questions, recall_at, judge, output_dir
+        )
+        metrics |= size
+      open_qa.write_metrics(metrics, output_dir)
+      print(json.dumps(metrics))
 
 
 if __name__ == '__main__':

@@ -5,12 +5,11 @@ python -m bin.results_table --run_dir=runs/quickstart \
     --questions=runs/quickstart/world/test_questions.jsonl
 
 Each --rows is a table; its rows are directories RUN_DIR/eval/ROW of
-bin.evaluate. Exact match (recall@5 without a reader) has a 95 % interval
-(bootstrap over questions) and, with --questions, the p-value of McNemar's exact
-test against the first row.
+bin.evaluate, or LABEL=ROW. Exact match (recall@5 without a reader) has a 95 %
+interval (bootstrap over questions) and, with --questions, the p-value of
+McNemar's exact test against the first row.
 """
 
-import collections
 import json
 import os
 
@@ -36,30 +35,21 @@ _WITH_COSTS = flags.DEFINE_bool(
 )
 
 
-def _seconds() -> dict[str, int]:
-  """Returns the seconds of each stage, summed over restarts."""
-  result: collections.Counter[str] = collections.Counter()
-  with tf.io.gfile.GFile(os.path.join(_RUN_DIR.value, 'seconds.txt')) as file:
-    for line in file.read().splitlines():
-      stage, secs = line.split()
-      result[stage] += int(secs)
-  return result
-
-
 def main(_):
   questions = question_flags.read() if question_flags.QUESTIONS.value else []
   root = os.path.join(_RUN_DIR.value, 'eval')
   tables = []
   for names in _ROWS.value:
-    eval_dirs = [os.path.join(root, name) for name in names.split(',')]
+    eval_dirs = {}
+    for name in names.split(','):
+      label, _, path = name.rpartition('=')
+      eval_dirs[label or path] = os.path.join(root, path)
     rows = systems_table.rows(eval_dirs, questions, _WITH_COSTS.value)
     tables.append(rows)
     print(f'{systems_table.as_text(rows)}\n')
-  seconds = _seconds()
-  print(f'Seconds: {json.dumps(seconds)}')
   path = _OUTPUT.value or os.path.join(_RUN_DIR.value, 'results.json')
   with tf.io.gfile.GFile(path, 'w') as file:
-    file.write(json.dumps({'tables': tables, 'seconds': seconds}, indent=1))
+    file.write(json.dumps({'tables': tables}, indent=1))
 
 
 if __name__ == '__main__':

@@ -23,6 +23,8 @@ from tests import processes
 _CONFIG = '--config=tests/testdata/end_to_end_launch.py'
 _NUM_STEPS = 60  # As in the config.
 _TIMEOUT_SECS = 300.0  # A step takes about 10 on two free cores.
+# A folder for each weight, and for each file of questions.
+_EVALUATION = 'test/sparse_0/test_questions'
 _QUESTION = 'What is the capital of Peru?'
 
 
@@ -158,7 +160,10 @@ class _Pipeline:
       'evaluate',
       self._corpus_flag(),
       f'--model_dir={self.qa_dir}',
+      f'--questions={self.path("world", "dev_questions.jsonl")}',
       f'--questions={self.path("world", "test_questions.jsonl")}',
+      '--sparse_weight=0',
+      '--sparse_weight=1',
       f'--output_dir={self.path("test")}',
       '--recall_at=1,5',
     )
@@ -225,7 +230,7 @@ class EndToEndTest(absltest.TestCase):
       self.assertBetween(row['index_age_steps'], 0, row['step'])
 
   def test_evaluation_counts_all_questions(self):
-    with open(self.pipeline.path('test', 'metrics.json')) as file:
+    with open(self.pipeline.path(_EVALUATION, 'metrics.json')) as file:
       metrics = json.load(file)
     questions = _json_lines(self.pipeline.path('world', 'test_questions.jsonl'))
     self.assertEqual(metrics['num_questions'], len(questions))
@@ -234,7 +239,7 @@ class EndToEndTest(absltest.TestCase):
     self.assertLessEqual(metrics['recall@1'], metrics['recall@5'])
 
   def test_predictions_are_in_order_and_cut_from_the_evidence(self):
-    rows = _json_lines(self.pipeline.path('test', 'predictions.jsonl'))
+    rows = _json_lines(self.pipeline.path(_EVALUATION, 'predictions.jsonl'))
     questions = _json_lines(self.pipeline.path('world', 'test_questions.jsonl'))
     self.assertEqual(
       [row['question'] for row in rows], [q['question'] for q in questions]

@@ -38,12 +38,12 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3740,
-  'bin': 2380,
+  'bin': 2445,
   'realm_tf': 180,
-  'realm_tf/answering': 920,
+  'realm_tf/answering': 990,
   'realm_tf/config': 910,
   'realm_tf/corpus': 2760,
-  'realm_tf/evaluation': 1460,
+  'realm_tf/evaluation': 1475,
   'realm_tf/export': 1240,
   'realm_tf/importing': 2440,
   'realm_tf/index': 3320,
@@ -62,7 +62,7 @@ _LINES = {
   'realm_tf/training': 4930,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1010,
-  'tests': 35120,
+  'tests': 35170,
   'docs': 3300,
 }
 _MEAN_LINE = 37.6  # Characters of a line of code.

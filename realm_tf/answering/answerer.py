@@ -142,7 +142,7 @@ class Answerer:
   ) -> list[answer_lib.Answer]:
     """Chooses the answers and their evidence."""
     starts, ends, texts = self._cut(found.block_ids, spans)
-    keys = [answer_choice.key(text) for text in texts.flat]
+    keys = [answer_choice.key(text) for text in texts.ravel().tolist()]
     keys = np.unique(keys, return_inverse=True)[1].reshape(texts.shape)
     by = self.finetuning.answer_by
     choice = answer_choice.choose(spans.scores, keys, by)

@@ -1,6 +1,6 @@
 """A model directory, an index and a corpus -> an answerer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import dataclasses
 from typing import NamedTuple, Optional, TypeVar
 
@@ -85,37 +85,69 @@ def answerer_of(
   build_sparse: SparseBuilder = bm25.over_table,
 ) -> answerer_lib.Answerer:
   """Returns an answerer; calls `build_sparse` if `choices` weight BM25."""
+  weights = [choices.sparse_weight]
+  return answerers_of(loaded, choices, weights, build_sparse)[0]
+
+
+def answerers_of(
+  loaded: model_files.OpenModel,
+  choices: Choices,
+  sparse_weights: Sequence[float],
+  build_sparse: SparseBuilder = bm25.over_table,
+) -> list[answerer_lib.Answerer]:
+  """Returns an answerer for each weight of BM25, the others in `choices` alike.
+
+  Several answerers share search and reading.
+  """
   model, finetuning = choose_reader(loaded, choices)
+  shares = len(sparse_weights) > 1
   retriever: retriever_lib.Retriever = retriever_lib.InBatches(
     retrievers.open(choices.retriever, loaded.table, loaded),
     finetuning.eval_batch_size,
     filled=choices.retriever not in retrievers.BY_WORDS,
   )
-  if choices.sparse_weight:
-    hybrid = hybrid_lib.Hybrid(
-      retriever,
-      build_sparse(loaded.table),
-      weight=choices.sparse_weight,
-      depth=max(finetuning.num_read, config_lib.NUM_COMPARED),
+  if shares:
+    retriever = retriever_lib.Kept(retriever)
+  reader = None
+  if model:
+    score = reading.fastest_score(
+      model, choices.read_dtype, loaded.config.index.embed_backend
     )
-    size = finetuning.eval_batch_size  # Bounds the memory of the sums.
-    retriever = retriever_lib.InBatches(hybrid, size, filled=False)
-  return answerer_lib.Answerer(
-    loaded.tokenizer,
-    loaded.table,
-    retriever,
-    model
-    and reading.PairReader(
-      reading.fastest_score(
-        model, choices.read_dtype, loaded.config.index.embed_backend
-      ),
+    reader = reading.PairReader(
+      reading.KeptScore(score) if shares else score,
       model.config.max_span_width,
       loaded.tokenizer.special_ids,
       finetuning,
-    ),
+    )
+  answerer = answerer_lib.Answerer(
+    loaded.tokenizer,
+    loaded.table,
+    retriever,
+    reader,
     loaded.config.lengths,
     finetuning,
   )
+  sparse = build_sparse(loaded.table) if any(sparse_weights) else None
+  return [
+    _with_sparse(answerer, sparse, weight) if sparse and weight else answerer
+    for weight in sparse_weights
+  ]
+
+
+def _with_sparse(
+  answerer: answerer_lib.Answerer,
+  sparse: retriever_lib.Retriever,
+  weight: float,
+) -> answerer_lib.Answerer:
+  hybrid = hybrid_lib.Hybrid(
+    answerer.retriever,
+    sparse,
+    weight=weight,
+    depth=max(answerer.num_read, config_lib.NUM_COMPARED),
+  )
+  size = answerer.finetuning.eval_batch_size  # Bounds the memory of the sums.
+  retriever = retriever_lib.InBatches(hybrid, size, filled=False)
+  return dataclasses.replace(answerer, retriever=retriever)
 
 
 def choose_reader(

@@ -137,33 +137,47 @@ class OpenQa:
     )
 
 
-def system(
+def systems(
   retriever: str,
   table: block_table.BlockTable,
-  answerer: Optional[answerer_lib.Answerer | closed_book.ClosedBook],
+  answerers: Sequence[answerer_lib.Answerer | closed_book.ClosedBook],
   seed: int,
-) -> OpenQa:
-  """Returns the system of `evaluate --retriever`.
+) -> list[OpenQa]:
+  """Returns a system of `evaluate --retriever` for each answerer.
 
-  The answerer, if any, retrieves, and reads if it has a reader.
+  An answerer retrieves, and reads if it has a reader. Without any, the only
+  system searches.
   """
   matcher = answers_lib.AnswerMatcher(table.texts)
+  search = OpenQa(
+    matcher,
+    retriever_lib.Nothing(),
+    read_article_ids=table.article_ids,
+    seed=seed,
+  )
+  if not answerers:
+    found = retrievers.open(retriever, table)
+    return [dataclasses.replace(search, retriever=found)]
+  return [_with_answerer(search, answerer) for answerer in answerers]
+
+
+def _with_answerer(
+  search: OpenQa, answerer: answerer_lib.Answerer | closed_book.ClosedBook
+) -> OpenQa:
   if isinstance(answerer, closed_book.ClosedBook):
-    return OpenQa(
-      matcher,
-      retrievers.open(retriever, table),
-      read=lambda queries, _: answerer.answer(queries.texts),
-      seed=seed,
+    book = answerer
+    return dataclasses.replace(
+      search,
+      read_article_ids=None,
+      read=lambda queries, _: book.answer(queries.texts),
     )
-  found = answerer.retriever if answerer else retrievers.open(retriever, table)
-  qa = OpenQa(matcher, found, read_article_ids=table.article_ids, seed=seed)
-  if answerer:
-    qa = dataclasses.replace(qa, queries=answerer.queries)
-  if answerer and answerer.reader:
-    qa = dataclasses.replace(
-      qa, read=answerer.read, num_retrieved=answerer.num_compared
-    )
-  return qa
+  return dataclasses.replace(
+    search,
+    retriever=answerer.retriever,
+    queries=answerer.queries,
+    read=answerer.read if answerer.reader else None,
+    num_retrieved=answerer.num_compared if answerer.reader else 0,
+  )
 
 
 def write_metrics(metrics: Mapping[str, Any], output_dir: str) -> None:

@@ -27,21 +27,21 @@ _INTERVALS = {
 
 
 def rows(
-  eval_dirs: Sequence[str],
+  eval_dirs: Mapping[str, str],
   questions: Sequence[questions_lib.Question],
   with_costs: bool = False,
 ) -> list[dict[str, Any]]:
   """Returns each system's cells by the name of the column.
 
   Args:
-    eval_dirs: The --output_dir of bin.evaluate for each system.
+    eval_dirs: The --output_dir of bin.evaluate for each system's name.
     questions: Questions of all evaluations, for the p of McNemar's exact test
       against the first system; [] leaves p out.
     with_costs: Whether to add milliseconds, parameters and megabytes.
   """
   result = []
   first: dict[str, Any] = {}
-  for path in eval_dirs:
+  for name, path in eval_dirs.items():
     metrics = _read_metrics(path)
     kinds = _RECALLS + _READING
     cells = {kind: metrics[kind] for kind in kinds if kind in metrics}
@@ -54,7 +54,7 @@ def rows(
         break
     if with_costs:
       cells |= {kind: metrics[kind] for kind in _COSTS}
-    result.append({'system': os.path.basename(path), **cells})
+    result.append({'system': name, **cells})
   return result
 
 

@@ -78,6 +78,7 @@ def openvino_embedding(
       joining.pack(titles, bodies, *special_ids, length)
     ),
     input_signature=[ids, ids, tf.TensorSpec([], tf.int32)],
+    autograph=False,
   )
 
   def embed_some(tokens: dict[str, np.ndarray]) -> tf.Tensor:
@@ -119,6 +120,7 @@ def query_embedding(
       joining.pack_longest(ids, None, *special_ids, query_tokens)
     ),
     input_signature=[ids],
+    autograph=False,
   )
   head = tf.function(
     lambda mask, sequence, pooled: (
@@ -132,6 +134,7 @@ def query_embedding(
       tf.TensorSpec([None, None, size]),
       tf.TensorSpec([None, size]),
     ],
+    autograph=False,
   )
 
   def embed(query_ids: np.ndarray) -> np.ndarray:

@@ -27,6 +27,7 @@ _DROPPED = ('a', 'an', 'the')
 _DELETE_PUNCTUATION = str.maketrans('', '', string.punctuation)
 
 
+@functools.lru_cache(maxsize=100_000)
 def normalize_answer(text: str) -> str:
   """Decomposes (NFD), lower-cases, drops ASCII punctuation, a, an and the."""
   text = normal_forms.normalize('NFD', text).lower()
@@ -61,7 +62,7 @@ def contains_answer(
   Without `regex` an answer's words must occur in a row; punctuation and a, an
   or the may be between them.
   """
-  return _contains(_searchable(text, regex), answers, regex)
+  return _finder(answers, regex)(_searchable(text, regex))
 
 
 def find_matches(text: str, patterns: Sequence[str]) -> list[tuple[int, int]]:
@@ -102,7 +103,8 @@ class AnswerMatcher:
     for row, (ids, regex) in enumerate(zip(block_ids, regexes, strict=True)):
       columns = np.flatnonzero(ids >= 0)
       texts = self._searchable_texts(ids[columns].tolist(), regex)
-      found[row, columns] = [_contains(t, answers[row], regex) for t in texts]
+      is_in = _finder(answers[row], regex)
+      found[row, columns] = [is_in(text) for text in texts]
     return found
 
   def _searchable_texts(self, ids: Sequence[int], regex: bool) -> list[str]:
@@ -120,14 +122,14 @@ def _searchable(text: str, regex: bool) -> str:
   return text if regex else _spaced_words(text)
 
 
-def _contains(searchable: str, answers: Sequence[str], regex: bool) -> bool:
+def _finder(answers: Sequence[str], regex: bool) -> Callable[[str], bool]:
+  """Returns whether a searchable text has an answer, as a function."""
   if regex:
-    return any(_compile(a).occurs(searchable) for a in answers)
-  return any(
-    words in searchable
-    for words in map(_spaced_answer, answers)
-    if words.strip()
-  )
+    return lambda text: any(_compile(a).occurs(text) for a in answers)
+  spaced = [words for words in map(_spaced_answer, answers) if words.strip()]
+  if len(spaced) == 1:
+    return lambda text: spaced[0] in text
+  return lambda text: any(words in text for words in spaced)
 
 
 def _spaced_words(text: str) -> str:

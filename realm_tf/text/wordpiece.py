@@ -1,6 +1,7 @@
 """Tokenizes text into wordpieces, with character offsets into the original."""
 
 from collections.abc import Iterable, Sequence
+import functools
 import hashlib
 from typing import NamedTuple, Optional
 
@@ -114,7 +115,8 @@ class WordpieceTokenizer:
   @classmethod
   def from_file(cls, path: str) -> 'WordpieceTokenizer':
     """Reads vocab.txt or tokenizer.json, and the rules next to it."""
-    return cls(*tokenizer_files.read(path))
+    vocabulary, rules = tokenizer_files.read(path)
+    return _of(tuple(vocabulary), rules)
 
   @property
   def vocab_size(self) -> int:
@@ -178,6 +180,9 @@ class WordpieceTokenizer:
     """Joins pieces to words, for logs only: 'u.s.' becomes 'u . s .'."""
     text = ' '.join(self.vocabulary[i] for i in ids if i != self.pad_id)
     return text.replace(' ' + _CONTINUATION, '')
+
+
+_of = functools.lru_cache(maxsize=2)(WordpieceTokenizer)
 
 
 def _can_match(

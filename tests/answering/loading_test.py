@@ -12,6 +12,7 @@ from realm_tf.rundir import layout
 from realm_tf.training import job as job_lib
 from realm_tf.training import params_export
 from realm_tf.training import runs
+from tests import fakes
 from tests import model_index
 from tests import tiny
 
@@ -68,6 +69,25 @@ class LoadAnswererTest(absltest.TestCase):
         self.assertLen(answer.evidence, 3)
         self.assertBetween(answer.probability, 0.01, 0.99)
         self.assertBetween(answer.null_probability, 0.01, 0.99)
+
+  def test_systems_that_share_a_search_answer_as_each_alone(self):
+    loaded = loading.load(self.models[0], self.corpus)
+    weights = [0.0, 1.0, 0.0]
+    sparse = lambda table: fakes.FakeRetriever([3, 0], [9.0, 5.0])
+    answerers = loading.answerers_of(
+      loaded, loading.DEFAULT_CHOICES, weights, sparse
+    )
+    for answerer, weight in zip(answerers, weights, strict=True):
+      alone = loading.answerer_of(
+        loaded, loading.Choices(sparse_weight=weight), sparse
+      )
+      for found, expected in zip(
+        answerer.answer(_QUESTIONS), alone.answer(_QUESTIONS), strict=True
+      ):
+        self.assertEqual(found.prediction, expected.prediction)
+        self.assertAlmostEqual(found.score, expected.score, 5)
+        ids = [item.block_id for item in found.evidence]
+        self.assertEqual(ids, [item.block_id for item in expected.evidence])
 
   def test_a_text_is_never_less_likely_than_the_best_span(self):
     by_span, by_text = (

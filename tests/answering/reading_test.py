@@ -150,6 +150,29 @@ class PairReaderTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(sum(rows for rows, _ in sizes), 8)
     self.assertBetween(computed, lengths, 1.2 * lengths)
 
+  def test_pairs_that_were_read_are_not_computed_again(self):
+    score = reading.tensorflow_score(self.model, 'float32')
+    computed = []
+
+    def counted(tokens, body_length):
+      computed.append(len(tokens['input_mask']))
+      return score(tokens, body_length)
+
+    once, kept = (
+      reading.PairReader(
+        each, self.model.config.max_span_width, small.SPECIAL_IDS, self.config
+      )
+      for each in (score, reading.KeptScore(counted))
+    )
+    first = [array[:2] for array in (*self.arrays, self.scores)]
+    for arrays in first, (*self.arrays, self.scores), first:
+      self.assertAllClose(kept(*arrays), once(*arrays), 1e-5, 1e-5)
+    # 2 and 3 blocks of the first two questions, then 3 of the last.
+    self.assertEqual(sum(computed), 8)
+    with mock.patch.object(reading, '_MOST_KEPT_BYTES', 0):
+      kept(*first)
+    self.assertEqual(sum(computed), 13)
+
   def test_without_a_block_there_is_no_span(self):
     question_ids, title_ids, body_ids = self.arrays
     actual = self._reader()(

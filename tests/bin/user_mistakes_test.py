@@ -46,8 +46,8 @@ def _cases(files):
   yield 'change_fact', mixed, 'in order'
   yield 'results_table', {}, missing
   yield 'evaluate', {'queries_dir': missing}, missing
-  both = {'queries_dir': files.queries, 'sparse_weight': '1'}
-  yield 'evaluate', both, 'not their sum'
+  sentences = {'queries_dir': files.queries, 'retriever': 'none'}
+  yield 'evaluate', sentences, '--retriever=none'
   yield 'warm_start', {'model_of': missing}, missing
   yield from _report_cases(files)
   yield from _serve_cases(files)
@@ -116,7 +116,7 @@ def _cases(files):
   for k, said in (('9', 'k of at least 10'), ('10', f'{broken}:2')):
     yield 'evaluate', {'qrels': broken, 'recall_at': k}, said
   unasked = {'queries_dir': files.queries, 'questions': '', 'kilt': files.new}
-  yield 'evaluate', unasked, '--kilt need --questions'
+  yield 'evaluate', unasked, '--kilt need one --questions'
   yield 'evaluate', {'compare': files.other_run}, 'same questions'
   unlinked = {'retriever': 'bm25_graph', 'model_dir': ''}
   yield 'evaluate', unlinked, '--links=markup'

@@ -25,7 +25,7 @@ class SystemsTableTest(absltest.TestCase):
     directory = self.create_tempdir()
     for name, values in metrics.items():
       directory.create_file(f'{name}/metrics.json', json.dumps(values))
-    paths = [os.path.join(directory.full_path, name) for name in metrics]
+    paths = {name: os.path.join(directory.full_path, name) for name in metrics}
     return systems_table.rows(paths, [])
 
   def test_without_questions_rows_have_intervals_and_no_p(self):
@@ -48,7 +48,7 @@ class SystemsTableTest(absltest.TestCase):
 
   def test_a_missing_evaluation_is_a_user_error(self):
     with self.assertRaisesRegex(errors.UserError, 'Found no missing/metrics'):
-      systems_table.rows(['missing'], [])
+      systems_table.rows({'a': 'missing'}, [])
 
 
 if __name__ == '__main__':

@@ -109,7 +109,7 @@ class ClosedBookRunTest(absltest.TestCase):
   def test_it_is_evaluated_without_recall(self):
     run_dir, _ = self._train('run', _QUESTIONS)
     book = closed_book.load(run_dir, self.corpus_dir)
-    system = open_qa.system('none', book.table, book, 0)
+    (system,) = open_qa.systems('none', book.table, [book], 0)
     metrics = system.run(_QUESTIONS, [1, 5], f'{self.directory}/evaluation')
     self.assertEqual(metrics['exact_match'], 100.0)
     self.assertFalse([name for name in metrics if 'recall' in name])

@@ -1,0 +1,52 @@
+"""Flags of masked sentences that are measured in place of questions."""
+
+import dataclasses
+from typing import Any, Optional
+
+from . import corpus_flags
+from . import launcher
+
+from absl import flags
+
+from realm_tf import config as config_lib
+from realm_tf.evaluation import masked_sentences
+from realm_tf.records import block_table
+from realm_tf.retrieval import retriever as retriever_lib
+
+QUERIES_DIR = flags.DEFINE_string(
+  'queries_dir',
+  None,
+  'Queries, from bin.make_queries: measures how often the first blocks contain '
+  "the sentence's masked span. The sentence's own block does not count.",
+)
+_HELD_OUT_SHARE = flags.DEFINE_float(
+  'held_out_share',
+  0.0,
+  "Share of articles with measured sentences: training's held_out.share. "
+  '0 measures all sentences.',
+  0.0,
+  1.0,
+)
+
+
+def measure(
+  retriever: retriever_lib.Retriever,
+  table: block_table.BlockTable,
+  *,
+  lengths: Optional[config_lib.LengthConfig],
+  recall_at: list[int],
+) -> dict[str, Any]:
+  """Returns the span recall of --queries_dir; `lengths` are a model's own."""
+  config = launcher.config()
+  if lengths:
+    config = dataclasses.replace(config, lengths=lengths)
+  return masked_sentences.measure_directory(
+    QUERIES_DIR.value,
+    table,
+    corpus_flags.tokenizer(),
+    retriever=retriever,
+    config=config,
+    share=_HELD_OUT_SHARE.value,
+    recall_at=recall_at,
+    seed=flags.FLAGS.seed,
+  )
