@@ -1,6 +1,6 @@
-"""Settings of the main job on the embedded world of countries and cities.
+"""The main job on the embedded world, from text to answers with evidence.
 
-  bash launch/quickstart.sh
+  bash launch/quickstart.sh [RUN_DIR] [--seed=1] [--set=a.b=c] [--dry_run]
 
 All stages take 11 to 34 minutes on 2 CPU cores without AMX. After 1,000
 questions REALM's exact match is 79 to 80, 5 to 12 points above ICT's and 8 to
@@ -10,7 +10,15 @@ with BM25 has 59 to 68, BM25 49 to 62 and ICT 24 to 35
 (docs/results/quickstart.md).
 """
 
+from typing import Any
+
+from . import embedded_world
+from . import quickstart_summary
+from . import runner
+from . import variants
+
 from realm_tf import config
+from realm_tf.config import config_files
 
 _BERT = config.BertConfig(
   hidden_size=128,
@@ -81,3 +89,167 @@ CONFIG = config.ExperimentConfig(
     answer_tokens=8,
   ),
 )
+
+# Training questions -> steps.
+_STEPS: dict[int | str, int] = {1000: 200, 'all': 700}
+_SYSTEMS = {  # Name -> its evaluation after N questions.
+  'REALM': 'realm_{}/sparse_0',
+  'REALM with BM25': 'realm_{}/sparse_1',
+  'ICT': 'ict_{}',
+  'BM25': 'bm25_{}',
+}
+
+
+def stages(recipe: runner.Recipe) -> None:
+  world = embedded_world.World(recipe, CONFIG)
+  texts = world.queries('reader_queries', 'sentences', 'statements')
+  ict = world.train('ict', 'warm_start', CONFIG, cost=50)
+  warm_up = variants.reader_warm_up(
+    CONFIG, learning_rate=3e-3, num_steps=2000, batch_size=64
+  )
+  reader = world.train(
+    'reader', 'pretrain', warm_up, queries_dir=texts, init_from=ict, cost=190
+  )
+  world.index('ict_index', ict)
+  realm, model = _realm(world, ict, reader)
+  shown = [
+    world.evaluate('retrieval_bm25', retriever='bm25', cost=5),
+    world.evaluate('retrieval_ict', model_dir=ict, cost=5),
+    world.evaluate('retrieval_realm', model_dir=model, sparse_weight=[0, 1]),
+  ]
+  recipe.show('What retrieval brought', shown, quickstart_summary.first_table)
+  # The reader's second half, still from text alone: a sentence with a blank for
+  # a name is a question, and a block found by BM25 has the answer.
+  spans = world.train(
+    'span_reader',
+    'finetune',
+    _finetuning(num_read=1, optimizer={'num_steps': 1500}),
+    queries_dir=texts,
+    retriever='bm25',
+    init_from=reader,
+    cost=350,
+  )
+  sums = {'sparse_weight': [0, 1]}
+  _row(world, 'realm', [model, realm], spans, {'retriever': 'model'}, **sums)
+  _row(world, 'ict', [ict, ict], spans, {'retriever': 'model'})
+  _row(world, 'bm25', [ict, ict], spans, {'retriever': 'bm25'})
+  qa = recipe.stages['qa_realm_all'].output
+  best = recipe.stages['evaluate_realm_all'].output / 'sparse_0/test_questions'
+  recipe.stage(
+    'report',
+    'report',
+    at='report.html',
+    run_dir=[realm, qa],
+    eval_dir=best,
+    results=[_results(world, ''), _results(world, 'reworded_')],
+    output=runner.OUTPUT,
+  )
+  world.change_fact(qa, best / 'predictions.jsonl')
+  recipe.stage(
+    'realm.json',
+    runner.write_paths,
+    model_dir=qa,
+    corpus_dir=world.corpus,
+    pretrained_dir=realm,
+    output=runner.OUTPUT,
+  )
+
+
+def _finetuning(**changes: Any) -> config.ExperimentConfig:
+  return config_files.merge(CONFIG, {'finetuning': changes})
+
+
+def _realm(
+  world: embedded_world.World, ict: runner.Output, reader: runner.Output
+) -> tuple[runner.Output, runner.Output]:
+  """Returns REALM, and its average with ICT.
+
+  REALM learns the words of the sentences, and forgets some words of the
+  articles that ICT taught. The average of both weights knows both, so it is the
+  retriever until questions teach the articles' words again.
+  """
+  refresher = {'run_dir': runner.OUTPUT, 'corpus_dir': world.corpus}
+  realm = world.train(
+    'realm',
+    'pretrain',
+    CONFIG,
+    companion=('refresh_index', refresher),
+    queries_dir=world.queries('queries', 'sentences'),
+    init_from=ict,
+    reader_init_from=reader,
+    cost=390,
+  )
+  model = world.recipe.stage(
+    'model',
+    'average_models',
+    model_dir=realm,
+    before_dir=ict,
+    weight=0.7,
+    output_dir=runner.OUTPUT,
+  )
+  world.index('model_index', model)
+  return realm, model
+
+
+def _row(
+  world: embedded_world.World,
+  name: str,
+  embedders: list[runner.Output],
+  spans: runner.Output,
+  retriever: dict[str, str],
+  **evaluation: Any,
+) -> None:
+  """Adds a retriever with a reader, before and after training on questions.
+
+  Args:
+    embedders: Those before questions, and those that questions train.
+    spans: The reader that all rows start from.
+    evaluation: Flags of evaluations.
+  """
+  before, trained = embedders
+  flags = {'num_read': 5, **retriever, **evaluation}
+  world.evaluate(f'{name}_0', model_dir=before, reader_dir=spans, **flags)
+  for number, steps in _STEPS.items():
+    qa = world.train(
+      f'qa_{name}_{number}',
+      'finetune',
+      _finetuning(optimizer={'num_steps': steps}),
+      questions=world.train_questions(number),
+      init_from=trained,
+      reader_init_from=spans,
+      cost=steps / 4,
+      **retriever,
+    )
+    world.evaluate(f'{name}_{number}', model_dir=qa, **flags)
+
+
+def _results(world: embedded_world.World, words: str) -> runner.Output:
+  """Returns a table's file; `words` is the test's wording."""
+  stages = world.recipe.stages
+  test = f'{words}test_questions'
+  return world.recipe.stage(
+    f'{words}results',
+    'results_table',
+    at=f'{words}results.json',
+    run_dir=world.recipe.run_dir,
+    rows=[
+      ','.join(
+        f'{system} after {number} questions={row.format(number)}/{test}'
+        for system, row in _SYSTEMS.items()
+      )
+      for number in (0, *_STEPS)
+    ],
+    questions=world.folder / f'{test}.jsonl',
+    output=runner.OUTPUT,
+    needs=[stages[n].output for n in stages if n.startswith('evaluate_')],
+  )
+
+
+def main():
+  runner.main(
+    __doc__, stages, quickstart_summary.summary, run_dir='runs/quickstart'
+  )
+
+
+if __name__ == '__main__':
+  main()

@@ -10,6 +10,8 @@ import argparse
 from collections.abc import Callable, Sequence
 import contextlib
 import inspect
+import json
+import os
 import sys
 from typing import Any, Optional
 
@@ -21,9 +23,7 @@ from .recipe import Output as Output
 from .recipe import Recipe as Recipe
 from .recipe import Stage as Stage
 
-from realm_tf import config
 from realm_tf import errors
-from realm_tf.config import config_files
 
 
 class _Unfinished(Exception):  # noqa: N818, no error.
@@ -48,7 +48,6 @@ def run(
   """
   if seed:
     overrides = [f'seed={seed}', *overrides]
-  config_files.override(config.ExperimentConfig(), overrides)  # Checks them.
   if dry_run:
     recipe = Recipe(run_dir, overrides, _require_done)
     with contextlib.suppress(_Unfinished):
@@ -70,6 +69,14 @@ def plan(
   with contextlib.suppress(_Unfinished):
     stages(recipe, *positional, **flags)
   return list(recipe.stages.values())
+
+
+def write_paths(output: str, **paths: str) -> None:
+  """Names the parts of a run for realm_tf.load; an action of a stage."""
+  folder = os.path.dirname(output)
+  parts = {name: os.path.relpath(path, folder) for name, path in paths.items()}
+  with open(output, 'w') as file:
+    json.dump(parts, file)
 
 
 def _require_done(recipe: Recipe) -> None:

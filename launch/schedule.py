@@ -8,6 +8,7 @@ import time
 
 from . import display
 from . import recipe as recipe_lib
+from . import stage_keys
 from . import stage_order
 from . import stage_records
 from . import user_cache
@@ -89,7 +90,8 @@ class _Run:
     self._order = stage_order.Order(recipe, seconds, peaks)
     self._display = display.Display(len(plans))
     actions = [recipe.stages[name].action for name in self._left]
-    workers_lib.preload(each for each in actions if isinstance(each, str))
+    if binaries := [each for each in actions if isinstance(each, str)]:
+      workers_lib.preload([*binaries, *stage_keys.FIELDS_READ, 'evaluate'])
 
   def work(self) -> None:
     num_done = len(self._plans) - len(self._left)

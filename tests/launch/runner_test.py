@@ -15,13 +15,12 @@ from realm_tf import errors
 from tests.launch import jobs
 
 
-def _two_copies(recipe, source: str, *, times: int = 1, where: str = 'b'):
+def _two_copies(recipe, source: str, *, times: int = 1):
+  recipe.config(config_lib.ExperimentConfig())
   a = recipe.stage(
     'a', jobs.copy, input=runner.Input(source), output=runner.OUTPUT
   )
-  recipe.stage(
-    'b', jobs.copy, at=where, input=a, times=times, output=runner.OUTPUT
-  )
+  recipe.stage('b', jobs.copy, input=a, times=times, output=runner.OUTPUT)
 
 
 class RunnerTest(parameterized.TestCase):
