@@ -11,5 +11,5 @@ from . import workers
 
 with contextlib.suppress(Exception):  # The stage that needs it reports it.
   importlib.import_module(f'{workers.BIN}.modules').preload(
-    os.environ[workers.PRELOAD].split(',')
+    os.environ[workers.PRELOAD].split()
   )

@@ -133,26 +133,7 @@ def stages(recipe: runner.Recipe) -> None:
   _row(world, 'realm', [model, realm], spans, {'retriever': 'model'}, **sums)
   _row(world, 'ict', [ict, ict], spans, {'retriever': 'model'})
   _row(world, 'bm25', [ict, ict], spans, {'retriever': 'bm25'})
-  qa = recipe.stages['qa_realm_all'].output
-  best = recipe.stages['evaluate_realm_all'].output / 'sparse_0/test_questions'
-  recipe.stage(
-    'report',
-    'report',
-    at='report.html',
-    run_dir=[realm, qa],
-    eval_dir=best,
-    results=[_results(world, ''), _results(world, 'reworded_')],
-    output=runner.OUTPUT,
-  )
-  world.change_fact(qa, best / 'predictions.jsonl')
-  recipe.stage(
-    'realm.json',
-    runner.write_paths,
-    model_dir=qa,
-    corpus_dir=world.corpus,
-    pretrained_dir=realm,
-    output=runner.OUTPUT,
-  )
+  _results(world, realm)
 
 
 def _finetuning(**changes: Any) -> config.ExperimentConfig:
@@ -223,7 +204,32 @@ def _row(
     world.evaluate(f'{name}_{number}', model_dir=qa, **flags)
 
 
-def _results(world: embedded_world.World, words: str) -> runner.Output:
+def _results(world: embedded_world.World, realm: runner.Output) -> None:
+  """Adds tables, a report, one changed fact, and the parts of the run."""
+  recipe = world.recipe
+  qa = recipe.stages['qa_realm_all'].output
+  best = recipe.stages['evaluate_realm_all'].output / 'sparse_0/test_questions'
+  recipe.stage(
+    'report',
+    'report',
+    at='report.html',
+    run_dir=[realm, qa],
+    eval_dir=best,
+    results=[_table(world, ''), _table(world, 'reworded_')],
+    output=runner.OUTPUT,
+  )
+  world.change_fact(qa, best / 'predictions.jsonl')
+  recipe.stage(
+    'realm.json',
+    runner.write_paths,
+    model_dir=qa,
+    corpus_dir=world.corpus,
+    pretrained_dir=realm,
+    output=runner.OUTPUT,
+  )
+
+
+def _table(world: embedded_world.World, words: str) -> runner.Output:
   """Returns a table's file; `words` is the test's wording."""
   stages = world.recipe.stages
   test = f'{words}test_questions'

@@ -90,8 +90,10 @@ class _Run:
     self._order = stage_order.Order(recipe, seconds, peaks)
     self._display = display.Display(len(plans))
     actions = [recipe.stages[name].action for name in self._left]
-    if binaries := [each for each in actions if isinstance(each, str)]:
-      workers_lib.preload([*binaries, *stage_keys.FIELDS_READ, 'evaluate'])
+    binaries = [each for each in actions if isinstance(each, str)]
+    if binaries:  # Later stages that a recipe lists may run others.
+      binaries += [*stage_keys.FIELDS_READ, 'evaluate']
+    workers_lib.preload(binaries)
 
   def work(self) -> None:
     num_done = len(self._plans) - len(self._left)

@@ -86,7 +86,7 @@ class Worker:
 
 def preload(binaries: Iterable[str]) -> None:
   """Names the binaries whose modules are imported before the first fork."""
-  os.environ[PRELOAD] = ','.join(sorted(set(binaries)))
+  os.environ[PRELOAD] = ' '.join(sorted(set(binaries)))
   _CONTEXT.set_forkserver_preload([f'{__package__}.preloaded'])
 
 
