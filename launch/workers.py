@@ -87,6 +87,9 @@ class Worker:
 def preload(binaries: Iterable[str]) -> None:
   """Names the binaries whose modules are imported before the first fork."""
   os.environ[PRELOAD] = ' '.join(sorted(set(binaries)))
+  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  # NumPy reads it when it is imported; a second thread would only spin.
+  os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
   _CONTEXT.set_forkserver_preload([f'{__package__}.preloaded'])
 
 
