@@ -39,7 +39,8 @@ _OF_MODELS = (
 )
 _OF_TRAINERS = {
   'warm_start': ('inverse_cloze',),
-  'pretrain': ('pretraining',),
+  # `inverse_cloze` changes the sentences of `inverse_cloze_weight`.
+  'pretrain': ('pretraining', 'inverse_cloze'),
   'finetune': ('finetuning',),
   'train_path': ('path', 'finetuning'),
   'train_closed_book': ('closed_book',),

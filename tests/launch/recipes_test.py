@@ -10,6 +10,7 @@ import numpy as np
 from launch import open_squad
 from launch import recipe as recipe_lib
 from launch import runner
+from launch import stage_keys
 from launch import table1
 from launch import tables
 from realm_tf import config as config_lib
@@ -134,6 +135,15 @@ class RecipesTest(parameterized.TestCase):
     longer = configs['ict_longer'].inverse_cloze
     self.assertEqual(longer.optimizer.num_steps, 900)
     self.assertEqual({c.seed for c in configs.values() if c}, {3})
+
+  def test_pretraining_depends_on_how_its_inverse_cloze_changes_sentences(self):
+    made = []
+    for rate in (0.1, 0.2):
+      overrides = [f'inverse_cloze.query_noise_rate={rate}']
+      stage = _tables(rows='realm_best', overrides=overrides)['realm_best']
+      keys = dict.fromkeys(stage.needs, '')
+      made.append(stage_keys.made_from(stage, '/run', keys))
+    self.assertNotEqual(*made)
 
   def test_only_embedders_of_trained_retrievers_keep_their_head(self):
     new = 'model.embedder.head=cls'
