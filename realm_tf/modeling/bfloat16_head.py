@@ -9,13 +9,18 @@ import tf_keras
 
 from realm_tf.modeling import islands
 
+_PAD_ID = 0
+_ROWS = 64  # Rows are filled up to multiples: each number is compiled.
+
 
 class Bfloat16Head:
   """Computes log probabilities with a head's current variables, float32 [N, M].
 
   Call arguments:
     states: The encoder's states at masked positions, float32 [N, M, H].
-    gold_ids: Original tokens at these positions, int32 [N, M].
+    gold_ids: Original tokens at these positions, int32 [N, M]; 0 is padding
+      and gets the log probability 0. Names have one or two wordpieces of up to
+      M, so the product takes a third of the time without padding.
   """
 
   def __init__(self, head: tf_keras.layers.Layer):
@@ -23,13 +28,18 @@ class Bfloat16Head:
 
   def __call__(self, states: tf.Tensor, gold_ids: tf.Tensor) -> tf.Tensor:
     head = self._head
-    flat = tf.reshape(states, [-1, states.shape[-1]])
+    ids = tf.reshape(gold_ids, [-1])
+    real = tf.cast(tf.where(ids != _PAD_ID), tf.int32)  # [R, 1]
+    number = tf.shape(real)[0]
+    rows = tf.pad(real[:, 0], [[0, _ROWS - number % _ROWS]])
+    flat = tf.gather(tf.reshape(states, [-1, states.shape[-1]]), rows)
     log_probs = _log_probs(
       tf.cast(head.layer_norm(head.dense(flat)), tf.bfloat16),
       tf.cast(head.embedding_table, tf.bfloat16),
       tf.convert_to_tensor(head.bias),
-      tf.reshape(gold_ids, [-1]),
+      tf.gather(ids, rows),
     )
+    log_probs = tf.scatter_nd(real, log_probs[:number], tf.shape(ids))
     return tf.reshape(log_probs, tf.shape(gold_ids))
 
 

@@ -10,7 +10,7 @@ from tests import tiny
 _CONFIG = tiny.bert(
   vocab_size=20, intermediate_size=16, max_positions=12, initializer_range=0.5
 )
-_GOLD = tf.constant([[3, 19, 3], [0, 7, 4]])
+_GOLD = tf.constant([[3, 19, 3], [0, 7, 4]])  # 0 is padding.
 
 
 class Bfloat16HeadTest(tf.test.TestCase):
@@ -25,7 +25,8 @@ class Bfloat16HeadTest(tf.test.TestCase):
 
   def _exact(self):
     logits = self.head(self.states, tf.constant([[0, 1, 2]] * 2))
-    return -tf.nn.sparse_softmax_cross_entropy_with_logits(_GOLD, logits)
+    log_probs = -tf.nn.sparse_softmax_cross_entropy_with_logits(_GOLD, logits)
+    return tf.where(_GOLD > 0, log_probs, 0.0)
 
   def test_log_probs_and_gradients_are_near_the_float32_head(self):
     variables = [*self.head.trainable_variables, self.head.embedding_table]
@@ -46,7 +47,12 @@ class Bfloat16HeadTest(tf.test.TestCase):
     self.head.bias.assign(tf.one_hot(5, 20) * 1000.0)
     log_probs = self.lean(self.states, _GOLD)
     # All tokens but 5 have a probability near e^-1000.
-    self.assertAllClose(log_probs, tf.fill([2, 3], -1000.0), atol=20)
+    expected = tf.where(_GOLD > 0, -1000.0, 0.0)
+    self.assertAllClose(log_probs, expected, atol=20)
+
+  def test_a_batch_of_padding_is_computed(self):
+    log_probs = self.lean(self.states, tf.zeros_like(_GOLD))
+    self.assertAllEqual(log_probs, tf.zeros([2, 3]))
 
 
 if __name__ == '__main__':
