@@ -1,6 +1,7 @@
 """Small stand-ins without files: tokenizer, corpus, retrievers, reader."""
 
 from collections.abc import Callable, Sequence
+from typing import Optional
 
 import numpy as np
 
@@ -40,7 +41,10 @@ class FakeTable:
   def article_ids(self, ids: Sequence[int]) -> list[str]:
     return [f'article {i}' for i in ids]
 
-  def lengths(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+  def lengths(
+    self, ids: Optional[np.ndarray] = None
+  ) -> tuple[np.ndarray, np.ndarray]:
+    ids = np.arange(self.num_blocks) if ids is None else ids
     return tuple(
       np.array([len(each[i]) for i in ids])
       for each in (self._title_ids, self._body_ids)

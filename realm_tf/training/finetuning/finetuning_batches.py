@@ -50,6 +50,7 @@ def batches(
   config = experiment.finetuning
   questions = labels.questions
   sampler = _sampler(labels, config, experiment.seed)
+  longest = int(labels.table.lengths()[1].max(initial=1))
   step = share.first_step
   while True:
     rows = sampler.rows(step)[share.rows(config.batch_size)]
@@ -62,7 +63,9 @@ def batches(
     yield {
       'question_ids': question_ids,
       **_scoring(found, embeddings),
-      **_labels(labels, rows, found.block_ids, experiment, share),
+      **_labels(
+        labels, rows, found.block_ids, experiment, share, longest=longest
+      ),
     }
     step += 1
 
@@ -121,8 +124,13 @@ def _labels(
   block_ids: np.ndarray,
   experiment: config_lib.ExperimentConfig,
   share: sampling.Share,
+  *,
+  longest: int,
 ) -> Batch:
-  """Returns the fields of labels, and of the blocks to read."""
+  """Returns the fields of labels, and of the blocks to read.
+
+  `longest` is the number of wordpieces of the corpus's longest block.
+  """
   config, max_width = experiment.finetuning, experiment.model.max_span_width
   num_read = config.num_read
   has_answer, is_compared = (
@@ -137,7 +145,7 @@ def _labels(
         read_rows[i, -1] = np.argmax(answer) or num_read - 1
   read_ids = np.take_along_axis(block_ids, read_rows, axis=1)
   titles, bodies = labels.table.gather(
-    read_ids, experiment.lengths.title_tokens, config.joint_tokens
+    read_ids, experiment.lengths.title_tokens, min(longest, config.joint_tokens)
   )
   bodies = share.trim(bodies, _BODY_WIDTH)  # [B, K, Lz]
   is_answer = np.stack(

@@ -23,12 +23,15 @@ _QUERIES = [
 
 
 class ClozeQuestionsTest(absltest.TestCase):
-  def _ask(self, queries, held_out_share=0.0):
+  def _ask(self, queries, held_out_share=0.0, num_steps=1):
     directory = self.create_tempdir().full_path
     self.table = tiny.open_corpus(directory)
     config = dataclasses.replace(
       config_lib.ExperimentConfig(),
       held_out=config_lib.HeldOutConfig(share=held_out_share),
+      finetuning=config_lib.FinetuningConfig(
+        optimizer=config_lib.OptimizerConfig(1e-3, num_steps), batch_size=1
+      ),
     )
     inputs = runs.Inputs(
       config, directory, self.table, tiny.TOKENIZER, (0, 0), np.zeros(0)
@@ -40,7 +43,7 @@ class ClozeQuestionsTest(absltest.TestCase):
     )
 
   def test_a_blank_replaces_a_name_that_another_block_has(self):
-    found = self._ask(_QUERIES)
+    found = self._ask(_QUERIES, num_steps=3)
     gold = self.table.article_ids([1, 0])
     self.assertCountEqual(
       found,
@@ -59,6 +62,11 @@ class ClozeQuestionsTest(absltest.TestCase):
       {question.question_id for question in found},
       set(np.array(['cloze-0', 'cloze-2'])[kept]),
     )
+
+  def test_sentences_beyond_the_last_step_are_not_searched(self):
+    queries = [('A b.', [[0, 1]], 0)] * 1200
+    self.assertLen(self._ask(queries, num_steps=600), 1024)  # Two chunks.
+    self.assertLen(self._ask(queries, num_steps=2000), 1200)
 
   def test_no_question_at_all_is_an_error(self):
     with self.assertRaisesRegex(errors.UserError, 'none for 1 sentences'):
