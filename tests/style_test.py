@@ -48,7 +48,7 @@ _LINES = {
   'realm_tf/importing': 2440,
   'realm_tf/index': 3320,
   'realm_tf/live': 1390,
-  'realm_tf/modeling': 2580,
+  'realm_tf/modeling': 2590,
   'realm_tf/objectives': 220,
   'realm_tf/pipelines': 390,
   'realm_tf/records': 3030,
@@ -59,10 +59,10 @@ _LINES = {
   'realm_tf/serving': 2140,
   'realm_tf/tagging': 190,
   'realm_tf/text': 1640,
-  'realm_tf/training': 4930,
+  'realm_tf/training': 4945,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1010,
-  'tests': 35420,
+  'tests': 35440,
   'docs': 3300,
 }
 _MEAN_LINE = 37.6  # Characters of a line of code.
