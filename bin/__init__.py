@@ -4,6 +4,8 @@ import contextlib
 import ctypes
 import os
 
+from . import modules
+
 
 def _keep_freed_memory():
   """Makes glibc keep large freed blocks, in one arena for all threads.
@@ -22,3 +24,4 @@ def _keep_freed_memory():
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
 _keep_freed_memory()
+modules.be_lazy()

@@ -17,8 +17,8 @@ from absl import flags
 from absl import logging
 
 from realm_tf.answering import loading
+from realm_tf.config import names
 from realm_tf.corpus import files
-from realm_tf.retrieval import retrievers
 
 _QUESTION = flags.DEFINE_multi_string(
   'question', None, 'Question; by default each line of standard input'
@@ -28,7 +28,7 @@ _JSON = flags.DEFINE_bool(
   'json', False, 'Print JSON lines in the format of predictions.jsonl.'
 )
 answer_flags.define_search()
-corpus_flags.define_retriever(*retrievers.BY_LINKS)
+corpus_flags.define_retriever(*names.BY_LINKS)
 flags.mark_flag_as_required('model_dir')
 
 

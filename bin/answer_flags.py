@@ -1,8 +1,11 @@
 """Flags of binaries that answer questions with a model and its index."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from . import input_flags
 from . import launcher
 
 from absl import flags
@@ -10,13 +13,13 @@ from absl import flags
 from realm_tf.answering import answerer
 from realm_tf.answering import closed_book
 from realm_tf.answering import loading
-from realm_tf.retrieval import retrievers
+from realm_tf.config import names
 
-MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'Model directory, or any run directory.'
+MODEL_DIR = input_flags.define(
+  'model_dir', 'Model directory, or any run directory.'
 )
-INDEX_DIR = flags.DEFINE_string(
-  'index_dir', None, "Index version to search; by default the model's newest."
+INDEX_DIR = input_flags.define(
+  'index_dir', "Index version to search; by default the model's newest."
 )
 flags.DEFINE_integer(
   'num_read',
@@ -31,9 +34,8 @@ flags.DEFINE_enum(
   "'span' answers with the best span, 'text' with the text of the largest "
   "summed probability over its spans. By default the config's choice.",
 )
-READER_DIR = flags.DEFINE_string(
+READER_DIR = input_flags.define(
   'reader_dir',
-  None,
   'Model directory of another reader, for the blocks of --model_dir.',
 )
 launcher.check_flags(
@@ -67,18 +69,18 @@ def define_search(define: Callable[..., Any] = flags.DEFINE_float) -> None:
 def check_retriever() -> None:
   """Checks --retriever of bin.evaluate against the other flags."""
   launcher.check_flags(
-    lambda model_dir, retriever: model_dir or retriever in retrievers.BY_WORDS,
+    lambda model_dir, retriever: model_dir or retriever in names.BY_WORDS,
     '--model_dir must be given, unless --retriever is a search by words.',
   )
   launcher.check_flags(
     lambda retriever, sparse_weight: (
-      retriever == retrievers.MODEL or not any(sparse_weight)
+      retriever == names.MODEL or not any(sparse_weight)
     ),
     '--sparse_weight must go with --retriever=model, which it adds BM25 to.',
   )
   launcher.check_flags(
     lambda queries_dir, retriever: (
-      not queries_dir or retriever != retrievers.NOTHING
+      not queries_dir or retriever != names.NOTHING
     ),
     '--queries_dir measures a search: leave out --retriever=none.',
   )
@@ -95,7 +97,7 @@ def load(
 ) -> list[answerer.Answerer] | list[closed_book.ClosedBook]:
   """Returns the answerers of the flags and of each weight of BM25."""
   model_dir, corpus_dir = MODEL_DIR.value, flags.FLAGS.corpus_dir
-  if choices().retriever == retrievers.NOTHING:
+  if choices().retriever == names.NOTHING:
     return [closed_book.load(model_dir, corpus_dir)]
   loaded = loading.load(model_dir, corpus_dir, INDEX_DIR.value)
   return loading.answerers_of(loaded, choices(), sparse_weights)

@@ -1,5 +1,7 @@
 """Flags of binaries that turn articles into a directory with a manifest."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 import itertools
 import os
@@ -7,6 +9,7 @@ from typing import Any, Optional
 import uuid
 
 from . import beam_flags
+from . import input_flags
 from . import launcher
 
 from absl import flags
@@ -18,11 +21,11 @@ from realm_tf.records import corpus_update
 from realm_tf.rundir import outputs
 from realm_tf.world import inputs
 
-INPUT = flags.DEFINE_multi_string(
+INPUT = input_flags.define(
   'input',
-  None,
   "Articles: files, directories, globs, 'beir:DIR', 'tfds:NAME', 'hf_disk:DIR' "
   "or 'world'",
+  many=True,
 )
 _MAX_ARTICLES = flags.DEFINE_integer(
   'max_articles', None, 'Most articles to read; by default all.', 1

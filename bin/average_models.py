@@ -7,17 +7,18 @@ An encoder trained on questions and then on masked sentences forgets some kinds
 of questions; the average does not. The other weights are --model_dir's.
 """
 
+from . import input_flags
 from . import launcher
 
 from absl import flags
 
 from realm_tf.training.pretraining import weight_average
 
-_MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'Model directory after training.', required=True
+_MODEL_DIR = input_flags.define(
+  'model_dir', 'Model directory after training.', required=True
 )
-_BEFORE_DIR = flags.DEFINE_string(
-  'before_dir', None, 'Model directory before training.', required=True
+_BEFORE_DIR = input_flags.define(
+  'before_dir', 'Model directory before training.', required=True
 )
 _WEIGHT = flags.DEFINE_float(
   'weight', 0.5, 'Weight of --model_dir in the average.', 0.0, 1.0

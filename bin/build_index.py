@@ -9,6 +9,7 @@ only the new blocks. --runner embeds on many machines with Apache Beam.
 
 from . import beam_flags
 from . import corpus_flags
+from . import input_flags
 from . import launcher
 from . import strategy_flags
 
@@ -19,14 +20,14 @@ from realm_tf.index import model_files
 from realm_tf.index import version_work
 from realm_tf.refresh import progress
 
-_MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'Model directory to embed with.', required=True
+_MODEL_DIR = input_flags.define(
+  'model_dir', 'Model directory to embed with.', required=True
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory of index versions.', required=True
 )
-_BASE = flags.DEFINE_string(
-  'base', None, 'Index version to take the embeddings of equal blocks from.'
+_BASE = input_flags.define(
+  'base', 'Index version to take the embeddings of equal blocks from.'
 )
 _RECALL_TARGET = flags.DEFINE_float(
   'recall_target', None, 'Share of the exact top blocks to find.', 0.0, 1.0

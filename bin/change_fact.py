@@ -11,22 +11,23 @@ its old and its new answer). No training is needed (Appendix C).
 import json
 import os
 
+from . import input_flags
 from . import launcher
 
 from absl import flags
-import tensorflow as tf
 
 from realm_tf import errors
 from realm_tf.corpus import json_records
 from realm_tf.corpus import questions as questions_lib
+from realm_tf.rundir import outputs
 from realm_tf.text import answers
 from realm_tf.world import generation
 
-_QUESTIONS = flags.DEFINE_string(
-  'questions', None, 'Questions, from bin.make_world.', required=True
+_QUESTIONS = input_flags.define(
+  'questions', 'Questions, from bin.make_world.', required=True
 )
-_PREDICTIONS = flags.DEFINE_string(
-  'predictions', None, 'predictions.jsonl of bin.evaluate.', required=True
+_PREDICTIONS = input_flags.define(
+  'predictions', 'predictions.jsonl of bin.evaluate.', required=True
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'Directory to write.', required=True
@@ -56,16 +57,15 @@ def main(_):
   question = _first_right()
   world = generation.generate(launcher.config().world)
   changed = generation.change_asked_fact(world, question.question_id)
-  tf.io.gfile.makedirs(_OUTPUT_DIR.value)
   generation.write_articles(
     changed.articles, os.path.join(_OUTPUT_DIR.value, 'articles.jsonl')
   )
-  with tf.io.gfile.GFile(
-    os.path.join(_OUTPUT_DIR.value, 'changed.json'), 'w'
-  ) as file:
-    row = {'question': question.question, 'old_answer': changed.old_answer}
-    row['new_answer'] = changed.new_answer
-    file.write(json.dumps(row, ensure_ascii=False) + '\n')
+  row = {'question': question.question, 'old_answer': changed.old_answer}
+  row['new_answer'] = changed.new_answer
+  outputs.write_text(
+    os.path.join(_OUTPUT_DIR.value, 'changed.json'),
+    json.dumps(row, ensure_ascii=False) + '\n',
+  )
 
 
 if __name__ == '__main__':

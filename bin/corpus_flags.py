@@ -1,14 +1,18 @@
 """Flags of a corpus and its retriever."""
 
+from __future__ import annotations
+
+from . import input_flags
+
 from absl import flags
 
+from realm_tf.config import names
 from realm_tf.records import block_table
-from realm_tf.retrieval import retrievers
 from realm_tf.rundir import layout
 from realm_tf.text import wordpiece
 
-CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus directory, from bin.make_blocks.', required=True
+CORPUS_DIR = input_flags.define(
+  'corpus_dir', 'Corpus directory, from bin.make_blocks.', required=True
 )
 
 
@@ -16,8 +20,8 @@ def define_retriever(*others: str) -> flags.FlagHolder[str]:
   """Defines --retriever: 'model' or one of `others`."""
   return flags.DEFINE_enum(
     'retriever',
-    retrievers.MODEL,
-    [retrievers.MODEL, *others],
+    names.MODEL,
+    [names.MODEL, *others],
     'Search method; graph, path and bm25_graph also follow links.',
   )
 

@@ -17,19 +17,20 @@ import os
 
 from . import answer_flags
 from . import corpus_flags
+from . import input_flags
 from . import launcher
 from . import question_flags
 from . import sentence_flags
 
 from absl import flags
 
+from realm_tf.config import names
 from realm_tf.evaluation import categories
 from realm_tf.evaluation import comparison
 from realm_tf.evaluation import field_judge
 from realm_tf.evaluation import open_qa
 from realm_tf.evaluation import system_size
 from realm_tf.records import article_lookup
-from realm_tf.retrieval import retrievers
 from realm_tf.rundir import outputs
 
 _OUTPUT_DIR = flags.DEFINE_string(
@@ -39,15 +40,17 @@ _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Values of k for recall@k, in blocks.'
 )
 _RETRIEVER = corpus_flags.define_retriever(
-  *retrievers.BY_LINKS, *retrievers.BY_WORDS, retrievers.NOTHING
+  *names.BY_LINKS, *names.BY_WORDS, names.NOTHING
 )
-_COMPARE = flags.DEFINE_string(
-  'compare', None, '--output_dir of another run on the same questions.'
+_COMPARE = input_flags.define(
+  'compare', '--output_dir of another run on the same questions.'
+)
+_QRELS = input_flags.define(
+  'qrels', 'TREC or BEIR judgements of articles: R@k, MRR@10 and nDCG@10.'
 )
 _FIELD_FILES = [
   flags.DEFINE_string(name, None, text)
   for name, text in (
-    ('qrels', 'TREC or BEIR judgements of articles: R@k, MRR@10 and nDCG@10.'),
     ('trec_run', 'File for ranked articles, in the format of trec_eval.'),
     ('dpr_json', 'File for retrieved blocks, in the format of DPR and FiD.'),
     ('kilt', "File for answers and their articles, in KILT's format."),
@@ -86,14 +89,14 @@ def _measure_questions(system, questions, recall_at, judge, output_dir):
 
 def main(_):
   outputs.check_directory(_OUTPUT_DIR.value)
-  paths = field_judge.Paths(*(flag.value for flag in _FIELD_FILES))
+  paths = field_judge.Paths(_QRELS.value, *(f.value for f in _FIELD_FILES))
   for path in paths.outputs():
     outputs.check_file(path)
   weights, seed = flags.FLAGS.sparse_weight, flags.FLAGS.seed
   answerers = answer_flags.load(weights) if answer_flags.MODEL_DIR.value else []
   table = answerers[0].table if answerers else corpus_flags.open_table()
   asked = question_flags.read_each(may_lack_answers=bool(paths.qrels))
-  if _RETRIEVER.value != retrievers.NOTHING:
+  if _RETRIEVER.value != names.NOTHING:
     gold = [each.gold_id for group in asked.values() for each in group]
     article_lookup.check(gold, table, "Questions' gold_id")
   recall_at, judge = [int(k) for k in _RECALL_AT.value], None
@@ -110,7 +113,7 @@ def main(_):
     reader_dir=answer_flags.READER_DIR.value,
     index_dir=answer_flags.INDEX_DIR.value,
   )
-  by_words = _RETRIEVER.value in retrievers.BY_WORDS
+  by_words = _RETRIEVER.value in names.BY_WORDS
   for system, weight in zip(systems, weights, strict=True):
     sentences = {}
     if sentence_flags.QUERIES_DIR.value:

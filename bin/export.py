@@ -12,12 +12,14 @@ saved_model writes model, index and corpus as one SavedModel (docs/export.md).
 """
 
 from . import answer_flags
+from . import input_flags
 from . import launcher
 
 from absl import flags
 from absl import logging
 
 from realm_tf.answering import loading
+from realm_tf.config import names
 from realm_tf.export import hub_export
 from realm_tf.export import hugging_face_export
 from realm_tf.export import saved_model
@@ -33,18 +35,15 @@ _FORMAT = flags.DEFINE_enum(
   required=True,
 )
 _TOWER = flags.DEFINE_enum(
-  'tower',
-  'query',
-  hugging_face_export.TOWERS,
-  'Encoder that --format=hugging_face writes.',
+  'tower', 'query', names.TOWERS, 'Encoder that --format=hugging_face writes.'
 )
-_CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir', None, 'Corpus directory that --format=saved_model answers from.'
+_CORPUS_DIR = input_flags.define(
+  'corpus_dir', 'Corpus directory that --format=saved_model answers from.'
 )
 _SEARCHER = flags.DEFINE_enum(
   'searcher',
   'exact',
-  saved_model.SEARCHERS,
+  names.SAVED_SEARCHERS,
   'Searcher of --format=saved_model; loading scann needs its package.',
 )
 flags.mark_flag_as_required('model_dir')

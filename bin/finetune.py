@@ -12,6 +12,7 @@ the run publishes the parameters with the best exact match, and may end early
 """
 
 from . import corpus_flags
+from . import input_flags
 from . import launcher
 from . import question_flags
 from . import training_flags
@@ -19,6 +20,7 @@ from . import training_flags
 from absl import flags
 
 from realm_tf.answering import loading
+from realm_tf.config import names
 from realm_tf.evaluation import validation
 from realm_tf.records import query_table
 from realm_tf.retrieval import bm25
@@ -30,19 +32,15 @@ from realm_tf.training.finetuning import finetuning_run
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
-_RETRIEVER = corpus_flags.define_retriever(
-  *retrievers.BY_LINKS, *retrievers.BY_WORDS
-)
-_DEV_QUESTIONS = flags.DEFINE_string(
-  'dev_questions', None, 'Questions for choosing the best parameters.'
+_RETRIEVER = corpus_flags.define_retriever(*names.BY_LINKS, *names.BY_WORDS)
+_DEV_QUESTIONS = input_flags.define(
+  'dev_questions', 'Questions for choosing the best parameters.'
 )
 _NUM_JUDGED = 1000  # Most questions of --dev_questions that are answered.
 _READER_INIT_FROM = training_flags.define_reader_init_from()
 _QUERIES_DIR = question_flags.define_queries_dir()
 launcher.check_flags(
-  lambda retriever, init_from: (
-    retriever not in retrievers.BY_LINKS or init_from
-  ),
+  lambda retriever, init_from: retriever not in names.BY_LINKS or init_from,
   '--retriever=graph and --retriever=path need --init_from, their model.',
 )
 
@@ -74,9 +72,9 @@ def _validator(inputs, retriever):
 def _retriever(inputs):
   """Returns the retriever of --retriever; None for the trained model."""
   kind = _RETRIEVER.value
-  if kind == retrievers.MODEL:
+  if kind == names.MODEL:
     return None
-  if kind in retrievers.BY_WORDS:
+  if kind in names.BY_WORDS:
     return retrievers.open(kind, inputs.table)
   return loading.load_answerer(
     training_flags.INIT_FROM.value,

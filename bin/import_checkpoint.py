@@ -14,6 +14,7 @@ Prints the used and the unused weights.
 
 import os
 
+from . import input_flags
 from . import launcher
 
 from absl import flags
@@ -24,8 +25,8 @@ from realm_tf.importing import imported as imported_lib
 from realm_tf.importing import model_writing
 from realm_tf.importing import tf1_checkpoint
 
-_SOURCE = flags.DEFINE_string(
-  'source', None, 'Weights: hf:DIR[,DIR] or tf1:PREFIX[,PREFIX].', required=True
+_SOURCE = input_flags.define(
+  'source', 'Weights: hf:DIR[,DIR] or tf1:PREFIX[,PREFIX].', required=True
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New model directory to write.', required=True
@@ -36,11 +37,11 @@ _CORPUS_DIR = flags.DEFINE_string(
   "Corpus directory of the source's blocks, written unless it exists; by "
   'default OUTPUT_DIR/corpus.',
 )
-_VOCAB_FILE = flags.DEFINE_string(
-  'vocab_file', None, "Wordpieces, one per line; by default the source's."
+_VOCAB_FILE = input_flags.define(
+  'vocab_file', "Wordpieces, one per line; by default the source's."
 )
-_BLOCKS = flags.DEFINE_string(
-  'blocks', None, "blocks.tfr or block_records.npy; by default the source's."
+_BLOCKS = input_flags.define(
+  'blocks', "blocks.tfr or block_records.npy; by default the source's."
 )
 _NUM_HEADS = flags.DEFINE_integer(
   'num_heads', None, 'Heads of a tf1: source; by default hidden size / 64.', 1
@@ -49,19 +50,18 @@ _NUM_WORKERS = flags.DEFINE_integer(
   'num_workers', os.cpu_count(), 'Processes that tokenize blocks.', 1
 )
 
-_IMPORTERS = {'hf': hugging_face_model.load, 'tf1': tf1_checkpoint.load}
-
 
 def _load():
+  importers = {'hf': hugging_face_model.load, 'tf1': tf1_checkpoint.load}
   kind, _, path = _SOURCE.value.partition(':')
-  if kind not in _IMPORTERS or not path:
+  if kind not in importers or not path:
     raise errors.UserError(
       f'--source must be hf:DIR or tf1:PREFIX. Found {_SOURCE.value!r}. Give a '
       'directory with config.json, model.safetensors and vocab.txt, or the '
       'prefix of a checkpoint.'
     )
   given = imported_lib.Given(_VOCAB_FILE.value, _BLOCKS.value, _NUM_HEADS.value)
-  return _IMPORTERS[kind](path, given)
+  return importers[kind](path, given)
 
 
 def main(_):

@@ -8,26 +8,29 @@ Prints counts, skipped articles by reason, lengths, and random examples, with
 salient spans marked.
 """
 
+from __future__ import annotations
+
 import sys
 
 from . import corpus_flags
+from . import input_flags
 from . import launcher
 
 from absl import flags
-import tensorflow as tf
 
 from realm_tf.index import model_files
 from realm_tf.records import inspection
 from realm_tf.records import query_table
 from realm_tf.reporting import inspection_page
 from realm_tf.rundir import layout
+from realm_tf.rundir import outputs
 from realm_tf.rundir import versions
 
-_QUERIES_DIR = flags.DEFINE_string(
-  'queries_dir', None, 'Queries to show in place of the corpus.'
+_QUERIES_DIR = input_flags.define(
+  'queries_dir', 'Queries to show in place of the corpus.'
 )
-_MODEL_DIR = flags.DEFINE_string(
-  'model_dir', None, 'Model directory that --verify checks, too.'
+_MODEL_DIR = input_flags.define(
+  'model_dir', 'Model directory that --verify checks, too.'
 )
 _NUM_EXAMPLES = flags.DEFINE_integer(
   'num_examples', 10, 'Random blocks or queries to show.', 0
@@ -69,8 +72,7 @@ def main(_):
   if not _HTML.value:
     print(inspection.as_text(report, colored=sys.stdout.isatty()), end='')
     return
-  with tf.io.gfile.GFile(_HTML.value, 'w') as file:
-    file.write(inspection_page.build(*report))
+  outputs.write_text(_HTML.value, inspection_page.build(*report))
   print(f'Wrote {_HTML.value}.')
 
 

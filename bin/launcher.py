@@ -13,6 +13,8 @@ import traceback
 from typing import Any
 
 from . import help_texts
+from . import input_flags
+from . import modules
 
 from absl import app
 from absl import flags
@@ -40,18 +42,18 @@ _SEED = flags.DEFINE_integer('seed', 0, 'Random seed.')
 def console():
   """Runs the binary of a console command: bin.answer for realm-answer."""
   name = os.path.basename(sys.argv[0]).removeprefix('realm-').replace('-', '_')
-  runpy.run_module(f'{__package__}.{name}', run_name='__main__', alter_sys=True)
+  sys.exit(call(name, sys.argv[1:]))
 
 
 def call(binary: str, argv: list[str]) -> int:
   """Runs bin.BINARY with the flags `argv`; returns its exit code.
 
-  Its flags are defined in this process, so it must be a new fork.
+  Its flags are defined in this process, so it must be new, or a new fork.
   """
+  name = f'{__package__}.{binary}'
+  sys.argv = [name, *argv]
   try:
-    sys.argv = [binary, *argv]
-    module = f'{__package__}.{binary}'
-    runpy.run_module(module, run_name='__main__', alter_sys=True)
+    runpy.run_module(name, run_name='__main__', alter_sys=True)
     return 0
   except SystemExit as end:
     return int(end.code or 0)
@@ -65,9 +67,6 @@ def call(binary: str, argv: list[str]) -> int:
 
 def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
   """Runs `main`; a user's mistake exits with code 2."""
-  # Imported modules hold 400,000 objects. Visiting them in each collection
-  # takes a seventh of evaluating 2,000 questions.
-  gc.freeze()
   help_texts.complete()
   logging.set_verbosity(verbosity)
   logging.use_absl_handler()
@@ -126,6 +125,11 @@ def _parse_flags(argv: list[str]) -> list[str]:
 def _run_main(main, argv):
   try:
     config()  # Reports a wrong key even if the binary reads no config.
+    input_flags.check()
+    modules.load()
+    # Imported modules hold 400,000 objects. Visiting them in each collection
+    # takes a seventh of evaluating 2,000 questions.
+    gc.freeze()
     main(argv)
   except errors.Stopped as stopped:
     print(stopped)

@@ -11,16 +11,20 @@ the words of the queries' text. --runner cuts the same blocks on many machines,
 with Apache Beam.
 """
 
+from __future__ import annotations
+
 import itertools
 from typing import Any
 
 from . import article_flags
 from . import beam_flags
+from . import input_flags
 from . import launcher
 
 from absl import flags
 
 from realm_tf import errors
+from realm_tf.config import names
 from realm_tf.corpus import json_records
 from realm_tf.records import corpus_building
 from realm_tf.records import corpus_files
@@ -34,19 +38,21 @@ article_flags.define_format()
 _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
   'max_block_wordpieces', 288, 'Most wordpieces per block: title + body + 3.', 8
 )
-_VOCAB_FILE = flags.DEFINE_string(
+_VOCAB_FILE = input_flags.define(
   'vocab_file',
-  None,
   'vocab.txt or tokenizer.json; by default a vocabulary is learned.',
 )
 _VOCAB_SIZE = flags.DEFINE_integer(
   'vocab_size', 8000, 'Most wordpieces to learn.', 100
 )
-_VOCAB_TEXT = flags.DEFINE_multi_string(
-  'vocab_text', [], 'JSONL file; the vocabulary is also learned from its "text"'
+_VOCAB_TEXT = input_flags.define(
+  'vocab_text',
+  'JSONL file; the vocabulary is also learned from its "text"',
+  default=[],
+  many=True,
 )
-_APPEND = flags.DEFINE_string(
-  'append', None, 'Corpus directory to extend, as a new one in --output_dir.'
+_APPEND = input_flags.define(
+  'append', 'Corpus directory to extend, as a new one in --output_dir.'
 )
 _REMOVE = flags.DEFINE_multi_string(
   'remove', [], 'Comma-separated ids of articles in --append to leave out'
@@ -54,10 +60,9 @@ _REMOVE = flags.DEFINE_multi_string(
 _LINKS = flags.DEFINE_enum(
   'links',
   'none',
-  ['none', corpus_links.MARKUP, corpus_links.TITLES],
+  ['none', *names.LINKS],
   "Links to store: none, the source's markup, or article titles in texts.",
 )
-
 launcher.check_flags(
   lambda input, append, remove: input or (append and remove),
   '--input must be given, or --append with articles to --remove.',
@@ -92,7 +97,7 @@ def _cut(tokenizer, length, counts, links, update=None):
   if not article_flags.INPUT.value:
     return iter([])
   if not beam_flags.is_local():
-    if links and links.kind == corpus_links.MARKUP:
+    if links and links.kind == names.MARKUP:
       raise errors.UserError(
         'Links of the source must be read in one process. Found --runner. '
         'Leave out --runner, or use a corpus with --links=titles.'

@@ -10,6 +10,7 @@ same queries on many machines, with Apache Beam.
 from . import article_flags
 from . import beam_flags
 from . import corpus_flags
+from . import input_flags
 from . import launcher
 
 from absl import flags
@@ -25,8 +26,10 @@ article_flags.define_format(
   [inputs.TAGGED],
   "Format of --input; 'tagged' is JSONL with text, spans and id.",
 )
-_TAGGER = flags.DEFINE_string(
-  'tagger', 'rules', "Salient spans by 'rules', 'spacy:NAME' or 'bert:DIR'."
+_TAGGER = input_flags.define(
+  'tagger',
+  "Salient spans by 'rules', 'spacy:NAME' or 'bert:DIR', of bin.train_tagger.",
+  default='rules',
 )
 _MASKING = flags.DEFINE_enum(
   'masking',

@@ -14,7 +14,6 @@ import os
 from . import launcher
 
 from absl import flags
-import tensorflow as tf
 
 from realm_tf.world import asking
 from realm_tf.world import generation
@@ -38,7 +37,6 @@ def main(_):
     world.config.seed,
   )
   world.questions.update(two_hops.ask_splits(world), **reworded)
-  tf.io.gfile.makedirs(_OUTPUT_DIR.value)
   generation.write_articles(world.articles, _path('articles'))
   generation.write_sentences(world.statements, _path('statements'))
   generation.write_sentences(world.sentences, _path('sentences'))

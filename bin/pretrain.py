@@ -6,19 +6,20 @@ python -m bin.pretrain --config=launch/quickstart.py \
 """
 
 from . import corpus_flags
+from . import input_flags
 from . import launcher
 from . import training_flags
 
 from absl import flags
 
+from realm_tf.config import names
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
 from realm_tf.training import runs
-from realm_tf.training.pretraining import held_out_queries
 from realm_tf.training.pretraining import pretraining_run
 
-_QUERIES_DIR = flags.DEFINE_string(
-  'queries_dir', None, 'Queries, from bin.make_queries.', required=True
+_QUERIES_DIR = input_flags.define(
+  'queries_dir', 'Queries, from bin.make_queries.', required=True
 )
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'Directory shared with bin.refresh_index.', required=True
@@ -26,7 +27,7 @@ _RUN_DIR = flags.DEFINE_string(
 _KEEP_BEST = flags.DEFINE_enum(
   'keep_best',
   None,
-  held_out_queries.METRICS,
+  names.HELD_OUT_METRICS,
   'Metric of held-out queries; its best version is copied to RUN_DIR/best.',
 )
 _READER_INIT_FROM = training_flags.define_reader_init_from()

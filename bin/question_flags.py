@@ -1,8 +1,11 @@
 """Flags of questions, and of sentences in place of questions."""
 
+from __future__ import annotations
+
 import os
 from typing import Optional
 
+from . import input_flags
 from . import launcher
 
 from absl import flags
@@ -11,12 +14,12 @@ from realm_tf import errors
 from realm_tf.corpus import beir
 from realm_tf.corpus import questions
 
-QUESTIONS = flags.DEFINE_multi_string(
+QUESTIONS = input_flags.define(
   'questions',
-  None,
   'Questions: JSON, CSV or Parquet of SQuAD, DPR, KILT and others, a glob, '
   "'beir:DIR', 'tfds:NAME@SPLIT' or 'hf_disk:DIR'. It may be given several "
   'times.',
+  many=True,
 )
 _MAX_ANSWER_TOKENS = flags.DEFINE_integer(
   'max_answer_tokens',
@@ -28,9 +31,8 @@ _MAX_ANSWER_TOKENS = flags.DEFINE_integer(
 
 def define_queries_dir() -> flags.FlagHolder[Optional[str]]:
   """Defines --queries_dir, in place of --questions."""
-  holder = flags.DEFINE_string(
+  holder = input_flags.define(
     'queries_dir',
-    None,
     'Sentences with salient spans, from bin.make_queries, in place of '
     '--questions.',
   )

@@ -12,23 +12,29 @@ The runs may be unfinished.
 
 import os
 
+from . import input_flags
 from . import launcher
 
 from absl import flags
-import tensorflow as tf
 
-from realm_tf import errors
 from realm_tf.reporting import page
 from realm_tf.reporting import run_reader
+from realm_tf.rundir import outputs
 
-_RUN_DIR = flags.DEFINE_multi_string(
-  'run_dir', None, 'Run directory of a trainer', required=True
+_RUN_DIR = input_flags.define(
+  'run_dir', 'Run directory of a trainer', required=True, many=True
 )
-_EVAL_DIR = flags.DEFINE_multi_string(
-  'eval_dir', [], '--output_dir of bin.evaluate outside --run_dir'
+_EVAL_DIR = input_flags.define(
+  'eval_dir',
+  '--output_dir of bin.evaluate outside --run_dir',
+  default=[],
+  many=True,
 )
-_RESULTS = flags.DEFINE_multi_string(
-  'results', [], 'Table of systems: --output of bin.results_table'
+_RESULTS = input_flags.define(
+  'results',
+  'Table of systems: --output of bin.results_table',
+  default=[],
+  many=True,
 )
 _OUTPUT = flags.DEFINE_string(
   'output', None, 'File to write; by default report.html of the first run.'
@@ -38,19 +44,9 @@ _OUTPUT = flags.DEFINE_string(
 def main(_):
   runs = run_reader.read(_RUN_DIR.value)
   evaluations = run_reader.evaluations(runs, _EVAL_DIR.value)
-  # JSON may hold lone surrogates, which UTF-8 cannot encode.
-  data = page.build(
-    runs, evaluations, run_reader.results(_RESULTS.value)
-  ).encode('utf-8', 'replace')
+  html = page.build(runs, evaluations, run_reader.results(_RESULTS.value))
   path = _OUTPUT.value or os.path.join(_RUN_DIR.value[0], 'report.html')
-  try:
-    with tf.io.gfile.GFile(path, 'wb') as file:
-      file.write(data)
-  except tf.errors.OpError as error:
-    raise errors.UserError(
-      f'--output must be a file that can be written. Found for {path}: '
-      f'{error.message}. Give another.'
-    ) from error
+  outputs.write_text(path, html)
   print(f'Wrote {path}.')
 
 

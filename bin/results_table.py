@@ -13,16 +13,17 @@ McNemar's exact test against the first row.
 import json
 import os
 
+from . import input_flags
 from . import launcher
 from . import question_flags
 
 from absl import flags
-import tensorflow as tf
 
 from realm_tf.evaluation import systems_table
+from realm_tf.rundir import outputs
 
-_RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'Directory of a launch script.', required=True
+_RUN_DIR = input_flags.define(
+  'run_dir', 'Directory of a launch script.', required=True
 )
 _ROWS = flags.DEFINE_multi_string(
   'rows', None, 'Systems of a table, as a,b,c', required=True
@@ -48,8 +49,7 @@ def main(_):
     tables.append(rows)
     print(f'{systems_table.as_text(rows)}\n')
   path = _OUTPUT.value or os.path.join(_RUN_DIR.value, 'results.json')
-  with tf.io.gfile.GFile(path, 'w') as file:
-    file.write(json.dumps({'tables': tables}, indent=1))
+  outputs.write_text(path, json.dumps({'tables': tables}, indent=1))
 
 
 if __name__ == '__main__':

@@ -1,9 +1,12 @@
 """Flags of masked sentences that are measured in place of questions."""
 
+from __future__ import annotations
+
 import dataclasses
 from typing import Any, Optional
 
 from . import corpus_flags
+from . import input_flags
 from . import launcher
 
 from absl import flags
@@ -13,9 +16,8 @@ from realm_tf.evaluation import masked_sentences
 from realm_tf.records import block_table
 from realm_tf.retrieval import retriever as retriever_lib
 
-QUERIES_DIR = flags.DEFINE_string(
+QUERIES_DIR = input_flags.define(
   'queries_dir',
-  None,
   'Queries, from bin.make_queries: measures how often the first blocks contain '
   "the sentence's masked span. The sentence's own block does not count.",
 )

@@ -9,6 +9,7 @@ Newer parameters or indexes in --model_dir are loaded while it runs.
 
 from . import answer_flags
 from . import corpus_flags
+from . import input_flags
 from . import launcher
 
 from absl import flags
@@ -33,8 +34,8 @@ _PORT = flags.DEFINE_integer(
 _GRPC_PORT = flags.DEFINE_integer(
   'grpc_port', None, 'Port of gRPC; 0 for any. By default no gRPC.', 0, 65535
 )
-_TOKEN_FILE = flags.DEFINE_string(
-  'token_file', None, 'File with the bearer token that requests must send.'
+_TOKEN_FILE = input_flags.define(
+  'token_file', 'File with the bearer token that requests must send.'
 )
 _TOP_K = flags.DEFINE_integer(
   'top_k', None, 'Most blocks shown per answer; by default all read.', 1
@@ -51,8 +52,8 @@ _TIMEOUT_SECS = flags.DEFINE_float(
 _POLL_SECS = flags.DEFINE_float(
   'poll_secs', 10.0, 'Seconds between checks for newer versions.', 0.1
 )
-_PRETRAINED_DIR = flags.DEFINE_string(
-  'pretrained_dir', None, 'Run directory of bin.pretrain, for masked sentences.'
+_PRETRAINED_DIR = input_flags.define(
+  'pretrained_dir', 'Run directory of bin.pretrain, for masked sentences.'
 )
 _ALLOW_EDITS = flags.DEFINE_bool(
   'allow_edits', False, 'Let the page change blocks, in memory only.'
@@ -60,9 +61,8 @@ _ALLOW_EDITS = flags.DEFINE_bool(
 _DOCUMENTS_LOG = flags.DEFINE_string(
   'documents_log', None, 'Local file to store posted documents in.'
 )
-_WATCH_CORPUS = flags.DEFINE_string(
+_WATCH_CORPUS = input_flags.define(
   'watch_corpus',
-  None,
   'Growing corpus directory; articles that --corpus_dir lacks are added.',
 )
 answer_flags.define_search()

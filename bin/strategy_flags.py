@@ -1,13 +1,20 @@
 """Flags of devices -> the strategy of tf.distribute."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from absl import flags
-import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.config import names
 from realm_tf.modeling import strategies
 
+if TYPE_CHECKING:
+  import tensorflow as tf  # Takes seconds.
+
 _STRATEGY = flags.DEFINE_enum(
-  'distribution_strategy', 'off', strategies.NAMES, 'Strategy of tf.distribute.'
+  'distribution_strategy', 'off', names.STRATEGIES, 'Strategy of tf.distribute.'
 )
 _TPU = flags.DEFINE_string('tpu', '', "TPU address; '' is a local TPU.")
 _LOGICAL_CPUS = flags.DEFINE_integer(

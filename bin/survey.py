@@ -16,7 +16,6 @@ from . import launcher
 from . import question_flags
 
 from absl import flags
-import tensorflow as tf
 
 from realm_tf.corpus import rules_tagger
 from realm_tf.modeling import realm_model
@@ -61,7 +60,6 @@ def main(_):
   articles = article_flags.read('Looking', counts, plain=False)
   ids = {question.gold_id for question in questions}
   survey, names = surveying.look(articles, tagger, ids)
-  tf.io.gfile.makedirs(output_dir)
   trained, held_out = surveying.split(questions, names)
   result = {
     **survey._asdict(),

@@ -7,6 +7,7 @@ r"""Trains a BERT to find named entities, for pre-training to mask.
 Files have CoNLL-2003's columns: first a word, last its IOB1 or IOB2 label.
 """
 
+from . import input_flags
 from . import launcher
 from . import training_flags
 
@@ -15,15 +16,17 @@ from absl import flags
 from realm_tf.corpus import conll
 from realm_tf.training.tagger import tagger_run
 
-_TRAIN = flags.DEFINE_multi_string(
-  'train', None, 'CoNLL files to train on.', required=True
+_TRAIN = input_flags.define(
+  'train', 'CoNLL files to train on.', required=True, many=True
 )
-_DEV = flags.DEFINE_multi_string('dev', [], 'CoNLL files to evaluate on.')
+_DEV = input_flags.define(
+  'dev', 'CoNLL files to evaluate on.', default=[], many=True
+)
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'New directory of the tagger.', required=True
 )
-_VOCAB_FILE = flags.DEFINE_string(
-  'vocab_file', None, 'vocab.txt or tokenizer.json, in place of --init_from.'
+_VOCAB_FILE = input_flags.define(
+  'vocab_file', 'vocab.txt or tokenizer.json, in place of --init_from.'
 )
 launcher.check_flags(
   lambda init_from, vocab_file: bool(init_from) != bool(vocab_file),

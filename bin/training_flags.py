@@ -1,7 +1,10 @@
 """Flags of all trainers: initial weights, devices, --resume, profiling."""
 
+from __future__ import annotations
+
 from typing import Optional
 
+from . import input_flags
 from . import launcher
 from . import strategy_flags
 
@@ -10,10 +13,8 @@ from absl import flags
 from realm_tf.training import initial_params
 from realm_tf.training import job as job_lib
 
-INIT_FROM = flags.DEFINE_string(
-  'init_from',
-  None,
-  'Model directory to start from; missing parts start at random.',
+INIT_FROM = input_flags.define(
+  'init_from', 'Model directory to start from; missing parts start at random.'
 )
 _RESUME = flags.DEFINE_bool(
   'resume', False, "Continue from the run's last checkpoint."
@@ -34,9 +35,8 @@ launcher.check_flags(
 
 def define_reader_init_from() -> flags.FlagHolder:
   """Defines --reader_init_from, for trainers that can join two models."""
-  return flags.DEFINE_string(
+  return input_flags.define(
     'reader_init_from',
-    None,
     'Model directory of the reader and its heads; by default --init_from.',
   )
 

@@ -11,6 +11,7 @@ answer that scores at most 95 % of the positive. The config's section is
 """
 
 from . import corpus_flags
+from . import input_flags
 from . import launcher
 from . import question_flags
 from . import training_flags
@@ -26,9 +27,8 @@ from realm_tf.training.inverse_cloze import inverse_cloze_run
 _RUN_DIR = flags.DEFINE_string(
   'run_dir', None, 'New model directory to write.', required=True
 )
-_NEGATIVES_FROM = flags.DEFINE_string(
+_NEGATIVES_FROM = input_flags.define(
   'negatives_from',
-  None,
   'Model directory with an index, to search for hard negatives.',
 )
 launcher.check_flags(

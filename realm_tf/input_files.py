@@ -4,10 +4,10 @@ Opening a FIFO, or reading a device, might never end. Code that opens files
 itself calls `check` or `kind` first.
 """
 
+import glob
 import os
+import re
 import stat
-
-import tensorflow as tf
 
 from realm_tf import errors
 
@@ -16,6 +16,25 @@ _KINDS = {
   stat.S_IFIFO: 'a FIFO',
   stat.S_IFSOCK: 'a socket',
 }
+
+_PREFIX = re.compile('(?:beir|bert|hf|hf_disk|tf1):')
+# A URL or a name, such as gs://bucket/run, tfds:wikipedia, world and rules.
+_NO_PATH = re.compile(r'\w+:|world$|rules$')
+
+
+def exist(item: str) -> bool:
+  """Returns whether a file, a directory, a glob or e.g. 'hf:DIR' has files.
+
+  Files that are not local count as existing.
+  """
+  path = _PREFIX.sub('', item, count=1)
+  return bool(
+    _NO_PATH.match(path)
+    or os.path.exists(path)
+    or os.path.exists(path.partition('@')[0])  # beir:DIR@SPLIT
+    or os.path.exists(f'{path}.index')  # The prefix of a checkpoint's files.
+    or glob.glob(path)
+  )
 
 
 def kind(path: str) -> str:
@@ -45,12 +64,26 @@ def read(path: str) -> bytes:
   """Returns the content of a file; UserError if it cannot be read."""
   check(path)
   try:
-    with tf.io.gfile.GFile(path, 'rb') as file:
+    if '://' in path:
+      return _read_url(path)
+    with open(path, 'rb') as file:
       return file.read()
-  except (tf.errors.OpError, OSError, ValueError) as error:
+  except (OSError, ValueError) as error:
     reason = 'no such file'
-    if not isinstance(error, tf.errors.NotFoundError):
-      reason = getattr(error, 'message', '') or str(error)
+    if not isinstance(error, FileNotFoundError):
+      reason = getattr(error, 'strerror', '') or str(error)
     raise errors.UserError(
       f'{path} must be a readable file. Found: {reason}.'
     ) from error
+
+
+def _read_url(path: str) -> bytes:
+  import tensorflow as tf  # Takes seconds, so not for local files.
+
+  try:
+    with tf.io.gfile.GFile(path, 'rb') as file:
+      return file.read()
+  except tf.errors.NotFoundError as error:
+    raise FileNotFoundError from error
+  except tf.errors.OpError as error:
+    raise OSError(error.message) from error

@@ -33,6 +33,17 @@ class InputFilesTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, message):
       input_files.read(self.path)
 
+  def test_a_path_a_glob_or_a_prefix_of_files_exists(self):
+    os.mkdir(self.path)
+    pathlib.Path(self.path, 'model.index').touch()
+    for item in ('', '/m*', '@test'):
+      self.assertTrue(input_files.exist(f'beir:{self.path}{item}'), item)
+    self.assertTrue(input_files.exist(f'tf1:{self.path}/model'))
+    self.assertFalse(input_files.exist(f'hf:{self.path}/mod'))
+    self.assertFalse(input_files.exist(f'{self.path}/n*'))
+    for item in ('gs://bucket/run', 'tfds:wikipedia', 'world'):
+      self.assertTrue(input_files.exist(item))
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -38,10 +38,10 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3740,
-  'bin': 2445,
-  'realm_tf': 180,
+  'bin': 2560,
+  'realm_tf': 210,
   'realm_tf/answering': 990,
-  'realm_tf/config': 910,
+  'realm_tf/config': 940,
   'realm_tf/corpus': 2760,
   'realm_tf/evaluation': 1475,
   'realm_tf/export': 1240,
@@ -55,7 +55,7 @@ _LINES = {
   'realm_tf/refresh': 210,
   'realm_tf/reporting': 1350,
   'realm_tf/retrieval': 1100,
-  'realm_tf/rundir': 1470,
+  'realm_tf/rundir': 1480,
   'realm_tf/serving': 2140,
   'realm_tf/tagging': 190,
   'realm_tf/text': 1640,

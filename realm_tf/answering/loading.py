@@ -8,6 +8,7 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import reading
+from realm_tf.config import names
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.modeling import precision
@@ -43,7 +44,7 @@ class Choices(NamedTuple):
   reader_dir: Optional[str] = None
   sparse_weight: float = 0.0
   read_dtype: str = 'auto'
-  retriever: str = retrievers.MODEL
+  retriever: str = names.MODEL
 
 
 DEFAULT_CHOICES = Choices()
@@ -104,7 +105,7 @@ def answerers_of(
   retriever: retriever_lib.Retriever = retriever_lib.InBatches(
     retrievers.open(choices.retriever, loaded.table, loaded),
     finetuning.eval_batch_size,
-    filled=choices.retriever not in retrievers.BY_WORDS,
+    filled=choices.retriever not in names.BY_WORDS,
   )
   if shares:
     retriever = retriever_lib.Kept(retriever)

@@ -16,8 +16,6 @@ import sys
 import types
 from typing import Any
 
-import tensorflow as tf
-
 from realm_tf import errors
 from realm_tf import input_files
 from realm_tf import json_text
@@ -153,6 +151,8 @@ def differences(
 
 def write(config: experiment.ExperimentConfig, directory: str) -> None:
   """Writes `directory`/config.json."""
+  import tensorflow as tf  # Takes seconds, and reading needs none.
+
   tf.io.gfile.makedirs(directory)
   with tf.io.gfile.GFile(os.path.join(directory, CONFIG_FILE), 'w') as f:
     f.write(json.dumps(dataclasses.asdict(config), indent=2) + '\n')

@@ -6,10 +6,10 @@ from typing import Optional
 import numpy as np
 import tensorflow as tf
 
+from realm_tf.config import names
 from realm_tf.index import model_files
 from realm_tf.modeling import path_scorer
 from realm_tf.modeling import seq2seq
-from realm_tf.retrieval import retrievers
 
 _QUERY_TOWER = ('shared_', 'query_')
 _PATH = (path_scorer.PREFIX,)
@@ -28,11 +28,11 @@ def measure(
   Embed_doc and the head for masked words do not count: no question uses them.
   For BM25 and TF-IDF only the corpus counts: their index is never on disk.
   """
-  searches = retriever in (retrievers.MODEL, *retrievers.BY_LINKS)
+  searches = retriever in (names.MODEL, *names.BY_LINKS)
   used = _used(retriever, model_dir, reader_dir) if model_dir else {}
   arrays = [array for each in used.items() for array in _arrays(*each)]
   num_bytes = sum(array.nbytes for array in arrays)
-  if retriever != retrievers.NOTHING:
+  if retriever != names.NOTHING:
     num_bytes += _num_bytes(corpus_dir)
   if searches and model_dir:
     newest = model_files.open_model(model_dir).newest_index
@@ -47,12 +47,12 @@ def _used(
   retriever: str, model_dir: str, reader_dir: Optional[str]
 ) -> dict[str, tuple[str, ...]]:
   """Returns model directory -> prefixes of its weights that are used."""
-  if retriever == retrievers.NOTHING:
+  if retriever == names.NOTHING:
     return {model_dir: seq2seq.PREFIXES}
   used: dict[str, tuple[str, ...]] = {reader_dir or model_dir: _READER}
-  if retriever in (retrievers.MODEL, *retrievers.BY_LINKS):
+  if retriever in (names.MODEL, *names.BY_LINKS):
     used[model_dir] = (*used.get(model_dir, ()), *_QUERY_TOWER)
-  if retriever == retrievers.PATH:
+  if retriever == names.PATH:
     used[model_dir] = (*used.get(model_dir, ()), *_PATH)
   return used
 

@@ -23,7 +23,6 @@ from realm_tf.modeling import weights
 from realm_tf.rundir import layout
 from realm_tf.text import tokenizer_files
 
-TOWERS = ('query', 'block', 'reader')
 _ACTIVATIONS = {'gelu_tanh': 'gelu_new', 'gelu': 'gelu', 'relu': 'relu'}
 _HEADS = {
   'query': ('query_embedder/', 'shared_embedder/'),
@@ -33,7 +32,7 @@ _HEADS = {
 
 
 def export(model_dir: str, tower: str, output_dir: str) -> list[str]:
-  """Writes one of `TOWERS`; returns the names of omitted weights."""
+  """Writes one of `names.TOWERS`; returns the names of omitted weights."""
   opened = model_files.open_model(model_dir)
   config, tokenizer = opened.config, opened.tokenizer
   arrays = opened.read_params()

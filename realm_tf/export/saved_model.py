@@ -18,7 +18,6 @@ from realm_tf.index import searchers
 from realm_tf.rundir import layout
 
 SIGNATURE = 'serving_default'
-SEARCHERS = ('exact', 'scann')
 
 
 def export(
@@ -31,7 +30,7 @@ def export(
 
   Args:
     choices: Without BM25, which has no ops; the graph computes in float32.
-    searcher: One of `SEARCHERS`; loading a model with 'scann' needs scann.
+    searcher: One of `names.SAVED_SEARCHERS`; loading 'scann' needs scann.
   """
   found, finetuning = loading.choose_reader(loaded, choices)
   reader = loading.require_reader(found, loaded.path)

@@ -27,7 +27,7 @@ def compile_embedding(
   """
   signature = [tf.TensorSpec([None, None], tf.int32)] if any_size else None
 
-  @tf.function(input_signature=signature)
+  @tf.function(input_signature=signature, autograph=False)
   def embed(query_ids: tf.Tensor) -> tf.Tensor:
     return model.embed_queries(
       joining.pack_longest(query_ids, None, *special_ids, query_tokens)

@@ -13,12 +13,9 @@ import tensorflow as tf  # noqa: E402
 
 from realm_tf import errors  # noqa: E402
 
-# Model Garden's names.
-NAMES = ('off', 'one_device', 'mirrored', 'multi_worker_mirrored', 'tpu')
-
 
 def create(name: str, tpu: str = '') -> tf.distribute.Strategy:
-  """Returns a strategy of `NAMES`; UserError if there are no devices for it.
+  """Returns one of `names.STRATEGIES`; UserError if it has no devices.
 
   'off' lets TensorFlow choose one device. Without GPUs, 'mirrored' uses all
   logical CPU devices. The TPU address '' or 'local' is this machine's TPU.

@@ -3,20 +3,19 @@
 from collections.abc import Iterable
 from typing import Any, Optional
 
+from realm_tf.config import names
 from realm_tf.corpus import sources
 from realm_tf.records import block_table
 from realm_tf.records import link_graph
 from realm_tf.records import named_links
 from realm_tf.records import title_links
 
-MARKUP, TITLES = 'markup', 'titles'
-
 
 class CorpusLinks:
   """Finds the links of a corpus and writes them.
 
   Args:
-    kind: MARKUP: links of the source. TITLES: titles that occur in texts.
+    kind: One of `names.LINKS`.
     named: Links of the old articles of a corpus that grows.
   """
 
@@ -32,19 +31,23 @@ class CorpusLinks:
     if not manifest.get('links'):
       return None
     kind = manifest['links']['kind']
-    named = named_links.NamedLinks.open(corpus_dir) if kind == MARKUP else None
+    named = (
+      named_links.NamedLinks.open(corpus_dir) if kind == names.MARKUP else None
+    )
     return cls(kind, named)
 
   def noting(
     self, articles: Iterable[sources.Article]
   ) -> Iterable[sources.Article]:
     """Returns the new articles, and notes the links of each that is read."""
-    return self.named.noting(articles) if self.kind == MARKUP else articles
+    return (
+      self.named.noting(articles) if self.kind == names.MARKUP else articles
+    )
 
   def write(self, corpus_dir: str) -> dict[str, Any]:
     """Writes the links of a local corpus; returns their manifest entry."""
     table = block_table.BlockTable(corpus_dir, {})
-    if self.kind == MARKUP:
+    if self.kind == names.MARKUP:
       self.named.save(corpus_dir, table)
       edges = self.named.edges(table)
     else:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Optional
 
 from realm_tf import errors
+from realm_tf.config import names
 from realm_tf.index import model_files
 from realm_tf.index import searcher as searcher_lib
 from realm_tf.records import block_table
@@ -20,9 +21,6 @@ _BY_WORDS = {
   'tfidf': tfidf.over_table,
   'bm25_graph': linked_blocks.LinkedBm25.over_table,
 }
-MODEL, NOTHING = 'model', 'none'
-GRAPH, PATH = BY_LINKS = 'graph', 'path'  # Both need a model's embeddings.
-BY_WORDS = tuple(_BY_WORDS)
 
 
 def open(
@@ -32,18 +30,18 @@ def open(
 ) -> retriever.Retriever:
   """Opens the retriever that --retriever names.
 
-  MODEL and `BY_LINKS` need a model with an index of the corpus.
+  `names.MODEL` and `names.BY_LINKS` need a model with an index of the corpus.
 
   Raises:
     UserError: The corpus has no links, or the model does not score paths.
   """
-  if kind == NOTHING:
+  if kind == names.NOTHING:
     return retriever.Nothing()
-  if kind in BY_WORDS:
+  if kind in _BY_WORDS:
     return _BY_WORDS[kind](table)
   if opened is None:
     raise ValueError(f'A model must be given to search with. Found {kind!r}.')
-  if kind == MODEL:
+  if kind == names.MODEL:
     return retrieval_layer.over_index(opened)
   searcher = _along_links(kind, table, opened)
   return retrieval_layer.over_index(opened, searcher)
@@ -54,7 +52,7 @@ def _along_links(
 ) -> searcher_lib.Searcher:
   linked = linked_blocks.LinkedBlocks.over_table(table)
   index, scorer = opened.index, opened.model.path_scorer
-  if kind == GRAPH:
+  if kind == names.GRAPH:
     return linked_blocks.LinkedSearcher(
       linked, index.searcher, index.embeddings
     )

@@ -44,6 +44,19 @@ def check_new(output_dir: str, overwrite: bool = False) -> None:
   _published(output_dir)
 
 
+def write_text(path: str, text: str) -> None:
+  """Writes a file; UserError if it cannot be written."""
+  try:
+    with tf.io.gfile.GFile(path, 'wb') as file:
+      # JSON may hold lone surrogates, which UTF-8 cannot encode.
+      file.write(text.encode('utf-8', 'replace'))
+  except tf.errors.OpError as error:
+    raise errors.UserError(
+      f'{path} must be a file that can be written. Found: {error.message}. '
+      'Give another.'
+    ) from error
+
+
 @contextlib.contextmanager
 def publishing(output_dir: str) -> Iterator[tuple[str, dict[str, Any]]]:
   """Yields (staging directory, metadata) to fill, then publishes both.

@@ -7,6 +7,7 @@ The world is a function of `WorldConfig` and takes a few seconds.
 
 from collections.abc import Iterable, Mapping
 import json
+import os
 import random
 from typing import Any, NamedTuple
 
@@ -143,6 +144,7 @@ def write_questions(
 
 
 def _write_rows(rows: Iterable[Mapping[str, Any]], path: str) -> None:
+  tf.io.gfile.makedirs(os.path.dirname(path))
   with tf.io.gfile.GFile(path, 'w') as file:
     for row in rows:
       file.write(json.dumps(row, ensure_ascii=False) + '\n')

@@ -1,5 +1,7 @@
 """Opens the --input of binaries: files, or the generated world."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 import functools
 from typing import Any, Optional

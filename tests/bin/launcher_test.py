@@ -27,12 +27,12 @@ from realm_tf.corpus import questions
 def broken(*_):
   raise ValueError('A fault.')
 questions.read_questions = broken
-flags = ['--questions=x', '--predictions=x', '--output_dir=x']
+flags = ['--questions=BUILD', '--predictions=BUILD', '--output_dir=x']
 for more in ['--set=no_such=1'], []:
   if not os.fork():
     os._exit(launcher.call('change_fact', flags + more))
   print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)"""
-_FREEZES = """import gc
+_FREEZES = """import gc, tensorflow
 from bin import launcher
 launcher.run(lambda _: print(gc.get_freeze_count() > 100_000))"""
 

@@ -40,11 +40,11 @@ def _cases(files):
   yield 'train_tagger', {'train': missing}, missing
   yield 'train_tagger', {'init_from': files.model}, '--init_from'
   yield 'make_queries', {'tagger': 'bert:' + missing}, 'bin.train_tagger'
-  yield 'change_fact', {}, missing
-  yield 'change_fact', {'questions': files.questions}, missing
-  mixed = {'questions': files.questions, 'predictions': files.other_predictions}
-  yield 'change_fact', mixed, 'in order'
-  yield 'results_table', {}, missing
+  yield 'change_fact', {'questions': missing}, missing
+  yield 'change_fact', {'predictions': missing}, missing
+  yield 'change_fact', {}, 'in order'
+  yield 'results_table', {'run_dir': missing}, missing
+  yield 'results_table', {}, files.other_run
   yield 'evaluate', {'queries_dir': missing}, missing
   sentences = {'queries_dir': files.queries, 'retriever': 'none'}
   yield 'evaluate', sentences, '--retriever=none'
@@ -64,10 +64,9 @@ def _cases(files):
     yield 'finetune', {'retriever': name}, '--init_from'
   yield 'warm_start', {'negatives_from': files.model}, '--questions must be'
   yield 'warm_start', {'set': 'model.embedder_bert.num_heads=0'}, 'num_heads'
-  yield 'pretrain', {}, missing
+  yield 'pretrain', {'queries_dir': missing}, missing
   yield 'pretrain', {'queries_dir': files.corpus}, files.corpus
-  elsewhere = {'queries_dir': files.queries, 'corpus_dir': other}
-  yield 'pretrain', elsewhere, 'corpus_fingerprint'
+  yield 'pretrain', {'corpus_dir': other}, 'corpus_fingerprint'
   yield 'pretrain', {'corpus_dir': files.queries}, files.queries
   for name in ('pretrain', 'warm_start', 'finetune'):
     yield name, {'profile_steps': '9,x'}, '--profile_steps'

@@ -12,6 +12,7 @@ import tensorflow as tf
 import tf_keras
 
 from realm_tf.answering import loading
+from realm_tf.config import names
 from realm_tf.corpus import questions
 from realm_tf.importing import hugging_face_model
 from realm_tf.importing import model_writing
@@ -42,7 +43,7 @@ class OpenQaTest(peer_outputs.PeerTestCase):
     self.config = self.loaded.config
     self.special_ids = self.loaded.tokenizer.special_ids
     self.retriever = retrievers.open(
-      retrievers.MODEL, self.loaded.table, self.loaded
+      names.MODEL, self.loaded.table, self.loaded
     )
     self.questions = answer_labels.tokenize(
       [questions.Question(realm_weights.QUESTION, realm_weights.ANSWERS)],

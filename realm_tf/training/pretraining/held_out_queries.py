@@ -6,6 +6,7 @@ from absl import logging
 import numpy as np
 import tensorflow as tf
 
+from realm_tf.config import names
 from realm_tf.index import query_embeddings
 from realm_tf.index import storage
 from realm_tf.objectives import marginal_likelihood
@@ -21,7 +22,6 @@ from realm_tf.training import runs
 from realm_tf.training.pretraining import pretraining_batches
 from realm_tf.training.pretraining import pretraining_trainer
 
-_RANKS = (1, 5, 20)
 # One shape for every batch, to trace once.
 _FIXED = sampling.Share(has_fixed_shapes=True)
 
@@ -80,13 +80,13 @@ class HeldOutQueries:
   ) -> dict[str, np.ndarray]:
     """Returns each metric for the queries of a batch, [B]."""
     table, config = self._inputs.table, self._inputs.config
-    number = max(config.pretraining.num_candidates, _RANKS[-1])
+    number = max(config.pretraining.num_candidates, names.HELD_OUT_RANKS[-1])
     hits = retriever.retrieve(
       retriever_lib.masked(batch['query_ids'], self._inputs.tokenizer),
       number + span_recall.SPARE_HITS,
     ).block_ids
     _, has_span = span_recall.find(
-      hits, batch, table, _RANKS[-1], config.lengths.block_tokens
+      hits, batch, table, names.HELD_OUT_RANKS[-1], config.lengths.block_tokens
     )
     chosen = pretraining_batches.choose(hits, batch, table, experiment=config)
     blocks = pretraining_batches.with_blocks(
@@ -96,7 +96,7 @@ class HeldOutQueries:
       **self._read({**batch, **blocks}),
       **{
         f'held_out_recall@{rank}': has_span[:, :rank].any(axis=1)
-        for rank in _RANKS
+        for rank in names.HELD_OUT_RANKS
       },
     }
 
@@ -119,13 +119,6 @@ class HeldOutQueries:
       'held_out_utility': utility.numpy(),
       'held_out_p_null': p_null.numpy(),
     }
-
-
-METRICS = (
-  'held_out_log_likelihood',
-  'held_out_utility',
-  *(f'held_out_recall@{rank}' for rank in _RANKS),
-)  # Higher is better.
 
 
 def choose(queries: query_table.QueryTable, inputs: runs.Inputs) -> np.ndarray:

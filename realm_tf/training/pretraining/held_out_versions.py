@@ -11,6 +11,7 @@ from absl import logging
 import tensorflow as tf
 
 from realm_tf import errors
+from realm_tf.config import names
 from realm_tf.index import model_files
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
@@ -66,7 +67,7 @@ class HeldOutVersions:
 
   def measure_new(self) -> None:
     """Measures the versions whose index was published since the last call."""
-    measured = metrics_log.values(self._path, held_out_queries.METRICS[0])
+    measured = metrics_log.values(self._path, names.HELD_OUT_METRICS[0])
     last = max(measured, default=-1)
     for step in versions.steps(self._params_root):
       # In order, because the report needs steps that increase.

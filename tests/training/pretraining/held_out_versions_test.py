@@ -5,14 +5,14 @@ from unittest import mock
 
 from absl.testing import absltest
 
+from realm_tf.config import names
 from realm_tf.index import model_files
 from realm_tf.rundir import layout
 from realm_tf.rundir import metrics_log
 from realm_tf.rundir import versions
-from realm_tf.training.pretraining import held_out_queries
 from realm_tf.training.pretraining import held_out_versions
 
-_METRIC = held_out_queries.METRICS[0]
+_METRIC = names.HELD_OUT_METRICS[0]
 _STEP = 10
 
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.config import names
 from realm_tf.modeling import realm_model
 from realm_tf.modeling import weights
 from realm_tf.rundir import layout
@@ -159,7 +160,7 @@ class PretrainingRunTest(absltest.TestCase):
     with mock.patch.object(
       held_out_queries.HeldOutQueries,
       'measure',
-      lambda *_: dict.fromkeys(held_out_queries.METRICS, next(values)),
+      lambda *_: dict.fromkeys(names.HELD_OUT_METRICS, next(values)),
     ):
       self._run(
         refresh_every_steps=1,

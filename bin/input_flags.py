@@ -1,0 +1,38 @@
+"""Flags of files and directories that must exist."""
+
+from typing import Any
+
+from absl import flags
+
+from realm_tf import errors
+from realm_tf import input_files
+
+_DEFINED: list[flags.FlagHolder[Any]] = []
+
+
+def define(
+  name: str,
+  text: str,
+  *,
+  default: Any = None,
+  required: bool = False,
+  many: bool = False,
+) -> flags.FlagHolder[Any]:
+  """Defines a flag; without its files, the binary ends before any work."""
+  kind = flags.DEFINE_multi_string if many else flags.DEFINE_string
+  _DEFINED.append(kind(name, default, text, required=required))
+  return _DEFINED[-1]
+
+
+def check() -> None:
+  """Raises UserError if a file of a flag is missing."""
+  for flag in _DEFINED:
+    given = [flag.value] if isinstance(flag.value, str) else flag.value or []
+    for item in given:
+      parts = [item] if input_files.exist(item) else item.split(',')
+      for path in filter(None, parts):
+        if not input_files.exist(path):
+          raise errors.UserError(
+            f'--{flag.name} must name files that exist. Found nothing at '
+            f'{path}. It takes: {flags.FLAGS[flag.name].help}'
+          )

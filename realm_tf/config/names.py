@@ -1,0 +1,24 @@
+"""Names that flags accept; no TensorFlow, so that flags are checked at once."""
+
+# Retrievers (`retrieval/retrievers.py`).
+MODEL, NOTHING = 'model', 'none'
+GRAPH, PATH = BY_LINKS = 'graph', 'path'  # Both need a model's embeddings.
+BY_WORDS = 'bm25', 'tfidf', 'bm25_graph'
+
+# Links of a corpus: the source's, or titles in texts.
+MARKUP, TITLES = LINKS = 'markup', 'titles'
+
+# Model Garden's strategies of tf.distribute.
+STRATEGIES = 'off', 'one_device', 'mirrored', 'multi_worker_mirrored', 'tpu'
+
+# Exported encoders, and searchers of a SavedModel.
+TOWERS = 'query', 'block', 'reader'
+SAVED_SEARCHERS = 'exact', 'scann'
+
+# Metrics of held-out queries; higher is better.
+HELD_OUT_RANKS = 1, 5, 20
+HELD_OUT_METRICS = (
+  'held_out_log_likelihood',
+  'held_out_utility',
+  *(f'held_out_recall@{rank}' for rank in HELD_OUT_RANKS),
+)
