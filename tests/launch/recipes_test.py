@@ -8,6 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from launch import open_squad
+from launch import quickstart
 from launch import recipe as recipe_lib
 from launch import runner
 from launch import stage_keys
@@ -62,6 +63,7 @@ class RecipesTest(parameterized.TestCase):
 
   def _all_stages(self):
     return [
+      *_stages(quickstart).values(),
       *_tables(articles='/articles').values(),
       *_stages(open_squad, '/model', '/squad').values(),
       *_stages(table1, *_TABLE1, run_dir=self._finished_run()).values(),
@@ -72,6 +74,8 @@ class RecipesTest(parameterized.TestCase):
     for stage in self._all_stages():
       runs = [(stage.action, stage.flags), stage.companion]
       for binary, flags in filter(None, runs):
+        if not isinstance(binary, str):
+          continue
         given = list(recipe_lib.arguments(flags | {'model_of': None}))
         # A wrong key is reported after the flags are checked.
         cases[binary, frozenset(flags)] = binary, [*given, '--set=no.key=1']

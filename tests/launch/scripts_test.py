@@ -73,37 +73,13 @@ class LaunchTest(parameterized.TestCase):
       ['bash', '-n', source_tree.ROOT / 'launch' / script]
     ).check_returncode()
 
-  @parameterized.parameters(
-    (('checkpoints',), '--resume', True),
-    (('DONE',), '', True),
-    (('checkpoints', 'DONE'), '--resume', True),
-    (('params',), '', False),
-  )
-  def test_begin_removes_only_a_job_that_cannot_be_resumed(
-    self, files, printed, is_kept
-  ):
-    run = self.create_tempdir()
-    for name in files:
-      run.create_file(f'job/{name}')
-    done = subprocess.run(
-      ['bash', '-c', 'run=$1; source launch/stages.sh; begin "$run/job"', '-']
-      + [run.full_path],
-      cwd=source_tree.ROOT,
-      capture_output=True,
-      text=True,
-      check=True,
-    )
-    self.assertEqual(done.stdout.strip(), printed)
-    self.assertEqual(os.path.exists(f'{run.full_path}/job'), is_kept)
-
-  @parameterized.parameters(('pretrain.sh', 'Four'), ('tpu_vm.sh', 'Three'))
-  def test_missing_arguments_are_a_mistake_of_one_line(self, script, number):
-    done = _run(script, 'gs://only/one')
+  def test_missing_arguments_are_a_mistake_of_one_line(self):
+    done = _run('tpu_vm.sh', 'gs://only/one')
     self.assertEqual((done.returncode, done.stdout), (2, ''))
     self.assertRegex(
       done.stderr,
-      rf'\A{number} arguments must be given: .* Found 1\. '
-      rf'See launch/{script}\.\n\Z',
+      r'\AThree arguments must be given: .* Found 1\. '
+      r'See launch/tpu_vm.sh\.\n\Z',
     )
 
 

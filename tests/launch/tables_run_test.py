@@ -1,0 +1,102 @@
+"""Runs a row of launch/tables.py, from a BERT and SQuAD's files to its page."""
+
+import gzip
+import json
+import pathlib
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from launch import common
+from launch import runner
+from launch import tables
+from realm_tf.modeling import weights
+from tests.importing import numpy_bert
+
+_CITIES = {'Peru': 'Lima', 'France': 'Paris', 'Italy': 'Rome', 'Egypt': 'Cairo'}
+_WORDS = '. ? the capital of is what city in lies'.split()
+_VOCABULARY = [
+  *('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', *_WORDS),
+  *(word.lower() for pair in _CITIES.items() for word in pair),
+]
+_BERT = {
+  'architectures': ['BertModel'],
+  'model_type': 'bert',
+  'hidden_act': 'gelu',
+  'hidden_size': 16,
+  'num_hidden_layers': 2,
+  'num_attention_heads': 2,
+  'intermediate_size': 16,
+  'vocab_size': len(_VOCABULARY),
+  'max_position_embeddings': 200,
+  'layer_norm_eps': 1e-12,
+}
+_SETTINGS = (
+  'held_out.share=0.5',
+  'finetuning.optimizer.num_steps=2',
+  'finetuning.optimizer.warmup_steps=1',
+  'finetuning.batch_size=2',
+  'finetuning.num_searched=5',
+)
+
+
+def _write_bert(directory):
+  directory.mkdir()
+  (directory / 'config.json').write_text(json.dumps(_BERT))
+  (directory / 'vocab.txt').write_text('\n'.join(_VOCABULARY))
+  arrays = numpy_bert.random_weights(_BERT, np.random.default_rng(0))
+  weights.write(
+    [tf.Variable(value / 10, name=name) for name, value in arrays.items()],
+    str(directory / 'model.safetensors'),
+  )
+
+
+def _write_squad(directory):
+  directory.mkdir()
+  for part, countries in (
+    ('train', ['Peru', 'France', 'Italy']),
+    ('val', ['Egypt']),
+  ):
+    articles, questions = [], []
+    for name in countries:
+      city = _CITIES[name]
+      text = (
+        f'The capital of {name} is {city}. The city of {city} is in {name}.'
+      )
+      articles.append({'id': name, 'title': name, 'text': text})
+      question = f'What is the capital of {name}?'
+      questions.append(
+        {'question': question, 'answers': [city], 'gold_id': name}
+      )
+    for kind, rows in (('corpus', articles), ('qa', questions)):
+      with gzip.open(directory / f'{part}_{kind}.jsonl.gz', 'wt') as file:
+        file.writelines(json.dumps(row) + '\n' for row in rows)
+
+
+class TablesRunTest(absltest.TestCase):
+  def test_makes_a_table_and_a_page_of_a_row(self):
+    directory = pathlib.Path(self.create_tempdir().full_path)
+    _write_bert(directory / 'bert')
+    _write_squad(directory / 'squad')
+    run_dir = directory / 'run'
+    runner.run(
+      tables.stages,
+      str(run_dir),
+      str(directory / 'bert'),
+      str(directory / 'squad'),
+      rows='encoder',
+      overrides=_SETTINGS,
+    )
+    before, after = json.loads((run_dir / 'results.json').read_text())['tables']
+    self.assertEqual(before[0]['system'], 'encoder_before')
+    self.assertIn('span_recall@5', before[0])
+    self.assertIn('exact_match', after[0])
+    self.assertIn('encoder', (run_dir / 'tables.html').read_text())
+    printed = common.printed_tables(str(run_dir)).splitlines()
+    self.assertRegex(printed[0], r' *system +span_recall@1 ')
+    self.assertRegex(printed[1], r'encoder_before +\d')
+
+
+if __name__ == '__main__':
+  absltest.main()
