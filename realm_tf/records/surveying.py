@@ -6,6 +6,7 @@ import random
 import re
 from typing import NamedTuple
 
+from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import salient_spans
 from realm_tf.corpus import sources
@@ -44,7 +45,11 @@ def look(
   tagger: salient_spans.Tagger,
   ids: Collection[str] = (),
 ) -> tuple[Survey, dict[str, str]]:
-  """Returns the survey, and the names of the articles of `ids`."""
+  """Returns the survey, and the names of the articles of `ids`.
+
+  Raises:
+    UserError: There is no article.
+  """
   rng = random.Random(0)
   sample: list[sources.Article] = []
   names: set[str] = set()
@@ -60,6 +65,11 @@ def look(
       sample.append(article)
     elif (place := rng.randrange(number)) < _SAMPLE:
       sample[place] = article
+  if not sample:
+    raise errors.UserError(
+      'The input must have an article with text. Found none. Give other files, '
+      'or --format or --text_key.'
+    )
   return _count(sample, number, names, tagger), of_ids
 
 
@@ -103,12 +113,12 @@ def _count(
       for span in spans:
         parts_of[span].add((number, part))
   recurring = [any(len(parts_of[s]) > 1 for s in spans) for spans in found]
-  factor = num_articles / max(len(sample), 1)
+  factor = num_articles / len(sample)
   return Survey(
     num_articles,
     len(names),
     round(factor * sum(lengths)),
-    lengths[int(0.9 * len(lengths))] if lengths else 0,
+    lengths[int(0.9 * len(lengths))],
     round(factor * len(found)),
     round(factor * sum(recurring)),
     held_out.share_of(names),

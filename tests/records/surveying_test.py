@@ -2,6 +2,7 @@
 
 from absl.testing import absltest
 
+from realm_tf import errors
 from realm_tf.corpus import questions as questions_lib
 from realm_tf.corpus import rules_tagger
 from realm_tf.corpus import sources
@@ -49,6 +50,10 @@ class LookTest(absltest.TestCase):
     found, names = surveying.look(articles, _TAGGER, ids={'3'})
     self.assertEqual((found.num_articles, found.num_names), (9, 1))
     self.assertEqual(names, {'3': 'Same'})
+
+  def test_no_article_is_a_mistake(self):
+    with self.assertRaisesRegex(errors.UserError, 'Found none'):
+      surveying.look([], _TAGGER)
 
   def test_a_sample_stands_for_all_articles(self):
     articles = (_article(i, 'one two three') for i in range(4000))

@@ -1,0 +1,135 @@
+"""Tests for launch.own_text: its stages, and their flags."""
+
+import json
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from launch import own_text
+from launch import own_text_plan
+from launch import recipe as recipe_lib
+from realm_tf import errors
+from tests import forked_binaries
+from tests.launch import own_text_plan_test
+
+_SMALL, _LARGE = own_text_plan_test.SMALL, own_text_plan_test.LARGE
+_WITH_QUESTIONS = {'num_train_questions': 900, 'num_held_out_questions': 100}
+
+
+class OwnTextTest(parameterized.TestCase):
+  def _recipe(self, found: own_text_plan.Found, **flags):
+    """Lists all stages; the survey is there, and no evaluation."""
+    run_dir = self.create_tempdir()
+    run_dir.create_file('survey/survey.json', json.dumps(found._asdict()))
+    recipe = recipe_lib.Recipe(run_dir.full_path)
+    own_text.stages(recipe, '/articles.jsonl', **flags)
+    return recipe
+
+  def _page(self, recipe):
+    with open(os.path.join(recipe.run_dir, 'realm.json')) as file:
+      return json.load(file)
+
+  def _encoder(self):
+    """Returns a model directory, as far as a recipe looks into it."""
+    directory = self.create_tempdir()
+    directory.mkdir('params')
+    return directory.full_path
+
+  def test_without_questions_a_page_has_a_reader_of_sentences(self):
+    recipe = self._recipe(own_text_plan_test.MIDDLE)
+    self.assertContainsSubset(
+      ['embedders', 'reader', 'realm', 'span_reader', 'model', 'eval_after'],
+      recipe.stages,
+    )
+    self.assertNotIn('towers', recipe.stages)
+    self.assertEqual(
+      self._page(recipe),
+      {
+        'row': 'after',
+        'model_dir': 'model',
+        'corpus_dir': 'corpus',
+        'index_dir': 'index_after',
+        'reader_dir': 'span_reader',
+        'pretrained_dir': 'realm',
+        'sparse_weight': 0.0,
+        'retriever': 'bm25',
+        'best_effort': True,
+      },
+    )
+
+  def test_with_questions_the_trained_reader_reads(self):
+    recipe = self._recipe(
+      own_text_plan_test.MIDDLE._replace(**_WITH_QUESTIONS),
+      questions='/questions.jsonl',
+    )
+    flags = recipe.stages['qa'].flags
+    survey = os.path.join(recipe.run_dir, 'survey')
+    self.assertEqual(flags['questions'], f'{survey}/train_questions.jsonl')
+    self.assertEqual(
+      recipe.stages['eval_qa'].flags['questions'],
+      f'{survey}/held_out_questions.jsonl',
+    )
+    page = self._page(recipe)
+    self.assertEqual((page['reader_dir'], page['best_effort']), ('qa', False))
+
+  def test_questions_of_a_test_never_train(self):
+    recipe = self._recipe(
+      own_text_plan_test.MIDDLE, test_questions='/test.jsonl'
+    )
+    readers = [
+      stage.action
+      for stage in recipe.stages.values()
+      if stage.flags.get('questions') == '/test.jsonl'
+    ]
+    self.assertEqual({*readers}, {'evaluate'})
+
+  def test_an_encoder_is_the_start_that_is_kept(self):
+    encoder = self._encoder()
+    recipe = self._recipe(_SMALL, encoder=encoder)
+    page = self._page(recipe)
+    self.assertEqual((page['row'], page['model_dir']), ('before', encoder))
+    self.assertEqual(page['sparse_weight'], 1.0)
+    # There are too few sentences to measure, so the best version is unknown.
+    self.assertIsNone(recipe.stages['realm'].flags['keep_best'])
+
+  def test_a_large_text_is_indexed_once_for_the_page(self):
+    recipe = self._recipe(_LARGE, encoder=self._encoder())
+    practice, corpus = (
+      recipe.stages[name].output for name in ('practice', 'corpus')
+    )
+    for name, stage in recipe.stages.items():
+      if 'corpus_dir' in stage.flags:
+        expected = corpus if name == 'page_index' else practice
+        self.assertEqual(stage.flags['corpus_dir'], expected)
+    self.assertEqual(self._page(recipe)['index_dir'], 'page_index')
+
+  def test_a_wrong_encoder_is_a_mistake(self):
+    for wrong in ('hf:/nowhere', 'tf1:/tmp', '/nowhere'):
+      with self.assertRaisesRegex(errors.UserError, '--encoder must be'):
+        self._recipe(_SMALL, encoder=wrong)
+
+  def test_the_binaries_accept_all_flags(self):
+    cases = {}
+    for found in (own_text_plan_test.MIDDLE, _LARGE):
+      recipe = self._recipe(
+        found._replace(**_WITH_QUESTIONS),
+        questions='/questions.jsonl',
+        test_questions='/test.jsonl',
+        encoder=self._encoder(),
+      )
+      for stage in recipe.stages.values():
+        for binary, flags in filter(
+          None, [(stage.action, stage.flags), stage.companion]
+        ):
+          given = recipe_lib.arguments({**flags, 'model_of': None})
+          case = binary, [*given, '--set=no.key=1']
+          cases[binary, frozenset(flags)] = case
+    self.assertGreater(len(cases), 10)
+    for result in forked_binaries.run_all(list(cases.values())):
+      self.assertEqual(result.code, 2)
+      self.assertStartsWith(result.stderr, 'ERROR: Unknown config key `no.key`')
+
+
+if __name__ == '__main__':
+  absltest.main()
