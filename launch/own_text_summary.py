@@ -9,7 +9,7 @@ from . import own_text_plan
 
 _LABELS = {
   'bm25': 'BM25',
-  'before': 'the encoder as given',
+  'before': 'before any training',
   'after': 'after learning from the text',
   'qa': 'after learning from questions',
 }
@@ -151,12 +151,9 @@ def ending(run_dir: str) -> str:
   for title, found in (('Held out', measures), ('--test_questions', tests)):
     if found:
       lines += [*_table(title, found), '']
-  if not measures:
-    lines.append('Too little text is held out to measure a search.')
   lines.append(_meaning(page, measures))
-  if page['best_effort']:
-    lines.append(_NO_QUESTIONS)
   if page.get('reader_dir') or not page['best_effort']:
+    lines += [_NO_QUESTIONS] if page['best_effort'] else []
     lines.append(f'The page:  realm-serve --model_dir={run_dir}')
   else:
     lines.append('No reader was trained, so there is no page, but a search.')
@@ -203,13 +200,20 @@ def _cell(measure: Measure, metric: str) -> str:
 
 def _meaning(page: dict[str, Any], measures: Sequence[Measure]) -> str:
   """Returns a sentence about the page's search."""
+  if not measures:
+    start = 'the encoder and BM25' if page['sparse_weight'] else 'BM25'
+    return (
+      'Too little text is held out to measure a search, so the search is the '
+      f'start: {start}.'
+    )
   if page['retriever'] == 'bm25':
     return (
       'No model finds more than BM25 here, so the page searches by words alone.'
     )
   with_words = ' together with BM25' if page['sparse_weight'] else ''
-  return f'The page searches with {_LABELS[page["row"]]}{with_words}' + (
-    ': the best of these.' if measures else '.'
+  return (
+    f'The page searches with the model {_LABELS[page["row"]]}{with_words}: the '
+    'best of these.'
   )
 
 

@@ -51,7 +51,7 @@ _LINES = {
   'realm_tf/modeling': 2590,
   'realm_tf/objectives': 220,
   'realm_tf/pipelines': 390,
-  'realm_tf/records': 3030,
+  'realm_tf/records': 3040,
   'realm_tf/refresh': 210,
   'realm_tf/reporting': 1350,
   'realm_tf/retrieval': 1100,

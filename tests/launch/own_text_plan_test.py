@@ -8,42 +8,9 @@ from absl.testing import parameterized
 from launch import own_text
 from launch import own_text_plan
 from realm_tf.config import config_files
+from tests.launch import surveys
 
-# 20 articles of 27 words: 20 * 27 = 540 words.
-SMALL = own_text_plan.Found(
-  num_articles=20,
-  num_words=540,
-  long_article=27,
-  num_sentences=60,
-  num_recurring=40,
-  held_out_share=0.13,
-  num_train_questions=0,
-  num_held_out_questions=0,
-  train_secs=1e-4,
-)
-# SQuAD's validation paragraphs.
-MIDDLE = own_text_plan.Found(
-  num_articles=2067,
-  num_words=255_000,
-  long_article=200,
-  num_sentences=9000,
-  num_recurring=8000,
-  held_out_share=0.1,
-  num_train_questions=0,
-  num_held_out_questions=0,
-  train_secs=1e-4,
-)
-LARGE = own_text_plan.Found(
-  num_articles=100_000,
-  num_words=50_000_000,
-  long_article=1200,
-  num_sentences=2_000_000,
-  num_recurring=1_500_000,
-  held_out_share=0.1,
-  num_train_questions=0,
-  num_held_out_questions=0,
-  train_secs=1e-4,
-)
+_SMALL, _MIDDLE, _LARGE = surveys.SMALL, surveys.MIDDLE, surveys.LARGE
 
 
 def _plan(text, num_questions=0, is_imported=True):
@@ -55,11 +22,11 @@ def _plan(text, num_questions=0, is_imported=True):
 class OwnTextPlanTest(parameterized.TestCase):
   def test_a_short_article_is_one_block(self):
     # 1.35 * 27 + 16 = 52.5 wordpieces, rounded up to a multiple of 16.
-    self.assertEqual(_plan(SMALL).block_tokens, 64)
-    self.assertEqual(_plan(SMALL).num_blocks, 20)
+    self.assertEqual(_plan(_SMALL).block_tokens, 64)
+    self.assertEqual(_plan(_SMALL).num_blocks, 20)
 
   def test_long_articles_are_cut(self):
-    plan = _plan(MIDDLE)
+    plan = _plan(_MIDDLE)
     self.assertEqual(plan.block_tokens, 100)
     # 1.35 * 255,000 wordpieces, 0.8 * (100 - 8) = 73.6 in a block.
     self.assertEqual(plan.num_blocks, 4677)
@@ -67,46 +34,46 @@ class OwnTextPlanTest(parameterized.TestCase):
   def test_the_steps_of_a_few_thousand_paragraphs(self):
     # 2 * 4677 / 64 = 146; 2 * 9000 / 32 and 9000 / 16 are above the limits.
     self.assertEqual(
-      _plan(MIDDLE).steps,
+      _plan(_MIDDLE).steps,
       {'embedders': 146, 'reader': 500, 'realm': 300, 'span_reader': 560},
     )
 
   def test_questions_add_stages_whose_steps_follow_from_their_number(self):
-    steps = _plan(MIDDLE, num_questions=3200).steps
+    steps = _plan(_MIDDLE, num_questions=3200).steps
     # 3 * 3200 / 32, 3 * 3200 / 16 and 3200 / 16.
     self.assertEqual(
       [steps[name] for name in ('towers', 'gold', 'qa')], [300, 600, 200]
     )
 
   def test_a_few_questions_only_measure(self):
-    plan = _plan(MIDDLE, num_questions=9)
+    plan = _plan(_MIDDLE, num_questions=9)
     self.assertNotIn('towers', plan.steps)
     self.assertIn('9 questions are too few to train on.', plan.notes)
 
   def test_a_large_text_is_practised_on_a_part(self):
-    plan = _plan(LARGE)
+    plan = _plan(_LARGE)
     # 1.35 * 50,000,000 / 73.6 = 917,120 blocks, 30,000 of them for training.
     self.assertEqual(plan.num_blocks, 917_120)
     self.assertEqual(plan.practice_articles, 3271)
-    self.assertEqual(_plan(MIDDLE).practice_articles, 0)
+    self.assertEqual(_plan(_MIDDLE).practice_articles, 0)
 
   def test_random_weights_grow_with_the_text(self):
-    self.assertTrue(_plan(SMALL, is_imported=False).is_small)
-    self.assertFalse(_plan(LARGE, is_imported=False).is_small)
+    self.assertTrue(_plan(_SMALL, is_imported=False).is_small)
+    self.assertFalse(_plan(_LARGE, is_imported=False).is_small)
 
   def test_a_small_text_measures_no_sentence_and_says_so(self):
     # 0.13 * 60 = 8 sentences.
-    plan = _plan(SMALL)
+    plan = _plan(_SMALL)
     self.assertFalse(plan.measures_sentences)
     self.assertLen(plan.notes, 1)
     self.assertIn('About 8 sentences', plan.notes[0])
 
   def test_a_text_without_names_trains_no_reader(self):
-    plan = _plan(SMALL._replace(num_recurring=2))
+    plan = _plan(_SMALL._replace(num_recurring=2))
     self.assertEqual([*plan.steps], ['embedders'])
 
   @parameterized.product(
-    text=(SMALL, MIDDLE, LARGE), questions=(0, 5000), imported=(True, False)
+    text=(_SMALL, _MIDDLE, _LARGE), questions=(0, 5000), imported=(True, False)
   )
   def test_every_config_reads_its_blocks_whole(self, text, questions, imported):
     plan = _plan(text, questions, imported)
@@ -121,7 +88,7 @@ class OwnTextPlanTest(parameterized.TestCase):
     )
 
   def test_time_follows_from_the_speed_and_the_steps(self):
-    plan = _plan(MIDDLE)
+    plan = _plan(_MIDDLE)
     slow = own_text_plan.seconds(plan, 2e-3)
     fast = own_text_plan.seconds(plan, 1e-3)
     # 146 steps of 64 pairs of 164 wordpieces, 80 % filled.
@@ -131,9 +98,9 @@ class OwnTextPlanTest(parameterized.TestCase):
 
   def test_a_survey_is_read_as_it_was_written(self):
     directory = self.create_tempdir()
-    fields = {**SMALL._asdict(), 'num_names': 20}
+    fields = {**_SMALL._asdict(), 'num_names': 20}
     directory.create_file('survey.json', content=json.dumps(fields))
-    self.assertEqual(own_text_plan.Found.read(directory.full_path), SMALL)
+    self.assertEqual(own_text_plan.Found.read(directory.full_path), _SMALL)
 
 
 if __name__ == '__main__':

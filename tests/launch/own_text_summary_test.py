@@ -110,7 +110,7 @@ class TextsTest(absltest.TestCase):
     )
     text = own_text_summary.ending(run_dir)
     self.assertIn('50 masked sentences', text)
-    self.assertRegex(text, r'as given +43\.0 \(39\.0 to 47\.0\)\n')
+    self.assertRegex(text, r'any training +43\.0 \(39\.0 to 47\.0\)\n')
     self.assertRegex(text, r'text +48\.0 \(.*\) +with BM25 52\.0 \(48\.0')
     self.assertIn('from the text together with BM25: the best of these.', text)
     self.assertIn('Take them as hints', text)

@@ -11,9 +11,9 @@ from launch import own_text_plan
 from launch import recipe as recipe_lib
 from realm_tf import errors
 from tests import forked_binaries
-from tests.launch import own_text_plan_test
+from tests.launch import surveys
 
-_SMALL, _LARGE = own_text_plan_test.SMALL, own_text_plan_test.LARGE
+_SMALL, _LARGE = surveys.SMALL, surveys.LARGE
 _WITH_QUESTIONS = {'num_train_questions': 900, 'num_held_out_questions': 100}
 
 
@@ -37,7 +37,7 @@ class OwnTextTest(parameterized.TestCase):
     return directory.full_path
 
   def test_without_questions_a_page_has_a_reader_of_sentences(self):
-    recipe = self._recipe(own_text_plan_test.MIDDLE)
+    recipe = self._recipe(surveys.MIDDLE)
     self.assertContainsSubset(
       ['embedders', 'reader', 'realm', 'span_reader', 'model', 'eval_after'],
       recipe.stages,
@@ -60,8 +60,7 @@ class OwnTextTest(parameterized.TestCase):
 
   def test_with_questions_the_trained_reader_reads(self):
     recipe = self._recipe(
-      own_text_plan_test.MIDDLE._replace(**_WITH_QUESTIONS),
-      questions='/questions.jsonl',
+      surveys.MIDDLE._replace(**_WITH_QUESTIONS), questions='/questions.jsonl'
     )
     flags = recipe.stages['qa'].flags
     survey = os.path.join(recipe.run_dir, 'survey')
@@ -74,9 +73,7 @@ class OwnTextTest(parameterized.TestCase):
     self.assertEqual((page['reader_dir'], page['best_effort']), ('qa', False))
 
   def test_questions_of_a_test_never_train(self):
-    recipe = self._recipe(
-      own_text_plan_test.MIDDLE, test_questions='/test.jsonl'
-    )
+    recipe = self._recipe(surveys.MIDDLE, test_questions='/test.jsonl')
     readers = [
       stage.action
       for stage in recipe.stages.values()
@@ -111,7 +108,7 @@ class OwnTextTest(parameterized.TestCase):
 
   def test_the_binaries_accept_all_flags(self):
     cases = {}
-    for found in (own_text_plan_test.MIDDLE, _LARGE):
+    for found in (surveys.MIDDLE, _LARGE):
       recipe = self._recipe(
         found._replace(**_WITH_QUESTIONS),
         questions='/questions.jsonl',
