@@ -44,7 +44,7 @@ class Stage(NamedTuple):
 
   Attributes:
     flags: Name -> value; paths are complete.
-    companion: Binary that runs at the same time, and its flags.
+    companion: Action that runs at the same time, and its flags.
     needs: Names of stages.
     cost: Seconds on one core, at first; later the last run's seconds count.
   """
@@ -54,7 +54,7 @@ class Stage(NamedTuple):
   flags: dict[str, Any]
   output: Output
   config: Optional[config_lib.ExperimentConfig]
-  companion: Optional[tuple[str, dict[str, Any]]]
+  companion: Optional[tuple[Action, dict[str, Any]]]
   needs: frozenset[str]
   cost: float
 
@@ -110,7 +110,7 @@ class Recipe:
     config: Optional[config_lib.ExperimentConfig] = None,
     *,
     at: str = '',
-    companion: Optional[tuple[str, dict[str, Any]]] = None,
+    companion: Optional[tuple[Action, dict[str, Any]]] = None,
     needs: Iterable[Output] = (),
     cost: float = 10.0,
     **flags: Any,

@@ -12,6 +12,7 @@ import contextlib
 import inspect
 import json
 import os
+import signal
 import sys
 from typing import Any, Optional
 
@@ -106,6 +107,7 @@ def main(
   positional = [
     given.pop(p.name) for p in names if p.kind is not p.KEYWORD_ONLY
   ]
+  signal.signal(signal.SIGTERM, signal.default_int_handler)
   try:
     recipe = run(stages, given.pop('run_dir'), *positional, **given)
     if summary and not given['dry_run']:

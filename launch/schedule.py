@@ -130,8 +130,9 @@ class _Run:
       display.say(f'[{name}] {how}: {plan.reason}')
     actions = [(stage.action, flags, name, threads)]
     if stage.companion:
-      binary, given = stage.companion
-      actions.append((binary, given, f'{name}.{binary}', 1))
+      action, given = stage.companion
+      label = f'{name}.{getattr(action, "__name__", action)}'
+      actions.append((action, given, label, 1))
     process = self._running[name] = _Process([])
     for action, given, label, number in actions:
       log = self._log(label, appends=goes_on)

@@ -71,10 +71,10 @@ def made_from(
     f'--{name}': _flag(value, run_dir) for name, value in stage.flags.items()
   }
   if stage.companion:
-    binary, flags = stage.companion
-    made['companion'] = binary
+    action, flags = stage.companion
+    made['companion'] = _action(action)
     made |= {
-      f'--{name} of {binary}': _flag(value, run_dir)
+      f'companion --{name}': _flag(value, run_dir)
       for name, value in flags.items()
     }
   if stage.config is not None:

@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import multiprocessing
 from multiprocessing import connection
+from multiprocessing import forkserver
 import os
 import resource
 import shlex
@@ -91,6 +92,9 @@ def preload(binaries: Iterable[str]) -> None:
   # NumPy reads it when it is imported; a second thread would only spin.
   os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
   _CONTEXT.set_forkserver_preload([f'{__package__}.preloaded'])
+  handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ours to handle.
+  forkserver.ensure_running()
+  signal.signal(signal.SIGINT, handler)
 
 
 def stop(workers: Iterable[Worker]) -> None:

@@ -1,0 +1,177 @@
+"""Tests of processes that are killed: stages, companions and the runner."""
+
+import contextlib
+import io
+import os
+import pathlib
+import select
+import signal
+import subprocess
+import sys
+
+from absl.testing import absltest
+
+from launch import runner
+from launch import stage_records
+from realm_tf import errors
+from tests import source_tree
+from tests.launch import jobs
+
+_TIMEOUT_SECS = 120
+
+
+class _Waiting:
+  """A run of two stages, each with a child; all wait for a signal."""
+
+  def __init__(self, folder: pathlib.Path):
+    self._fifos = []
+    for name in ('first', 'second'):
+      os.mkfifo(folder / name)
+      # Nonblocking, so that a runner that fails cannot hang the test.
+      self._fifos.append(os.open(folder / name, os.O_RDONLY | os.O_NONBLOCK))
+    self.run_dir = folder / 'run'
+    command = [sys.executable, '-m', 'tests.launch.jobs']
+    self.process = subprocess.Popen(
+      [*command, str(folder), str(self.run_dir)],
+      cwd=source_tree.ROOT,
+      env={**os.environ, 'XDG_CACHE_HOME': str(folder / 'cache')},
+      stdout=subprocess.PIPE,
+      stderr=subprocess.PIPE,
+      text=True,
+    )
+    lines = [self._read(fifo) for fifo in self._fifos]
+    self.pids = [[int(pid) for pid in line.split()] for line in lines]
+
+  def all_ended(self) -> bool:
+    """Waits until no stage, nor its child, holds its FIFO."""
+    return not any(self._read(fifo) for fifo in self._fifos)
+
+  def outcome(self):
+    out, err = self.process.communicate(timeout=_TIMEOUT_SECS)
+    return self.process.returncode, out, err
+
+  def clean_up(self):
+    self.process.kill()
+    self.process.communicate()
+    for fifo in self._fifos:
+      os.close(fifo)
+
+  def _read(self, fifo) -> str:
+    poll = select.poll()
+    poll.register(fifo, select.POLLIN | select.POLLHUP)
+    if not poll.poll(_TIMEOUT_SECS * 1000):
+      raise TimeoutError('Nothing was written, and nobody ended.')
+    return os.read(fifo, 1000).decode()
+
+
+class KilledStagesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _start(self):
+    waiting = _Waiting(self.folder)
+    self.addCleanup(waiting.clean_up)
+    return waiting
+
+  def _states(self):
+    run_dir = str(self.folder / 'run')
+    return [
+      stage_records.read(run_dir, name).get('state')
+      for name in ('first', 'second')
+    ]
+
+  def test_stages_and_their_children_end_with_a_killed_runner(self):
+    waiting = self._start()
+    waiting.process.kill()
+    self.assertTrue(waiting.all_ended())
+    self.assertEqual(self._states(), ['begun', 'begun'])
+
+  def test_ctrl_c_ends_all_and_says_how_to_go_on(self):
+    waiting = self._start()
+    waiting.process.send_signal(signal.SIGINT)
+    code, out, err = waiting.outcome()
+    self.assertEqual((code, err), (130, ''))
+    self.assertEndsWith(out, 'Stopped. The same command goes on.\n')
+    self.assertTrue(waiting.all_ended())
+
+  def test_a_killed_stage_ends_all_with_one_line(self):
+    waiting = self._start()
+    os.kill(waiting.pids[0][0], signal.SIGKILL)
+    code, _, err = waiting.outcome()
+    self.assertEqual(code, 2)
+    self.assertRegex(
+      err, r'\AERROR: Stage first must .* was killed by signal 9: .*\n\Z'
+    )
+    self.assertTrue(waiting.all_ended())
+
+  def _run(self, stages):
+    with (
+      absltest.mock.patch.dict(os.environ, XDG_CACHE_HOME=str(self.folder)),
+      contextlib.redirect_stdout(io.StringIO()),
+    ):
+      runner.run(stages, str(self.folder / 'run'))
+
+  def test_a_fault_ends_the_run_with_its_last_line(self):
+    def stages(recipe):
+      recipe.stage('a', jobs.fault, output=runner.OUTPUT)
+
+    with self.assertRaisesRegex(
+      errors.UserError,
+      r"Stage a must .* code 1: KeyError: '.*/run/a' See .*log",
+    ):
+      self._run(stages)
+
+  def test_a_failing_companion_ends_its_stage(self):
+    os.mkfifo(self.folder / 'fifo')
+    fifo = os.open(self.folder / 'fifo', os.O_RDONLY | os.O_NONBLOCK)
+    self.addCleanup(os.close, fifo)
+
+    def stages(recipe):
+      recipe.stage(
+        'a',
+        jobs.wait,
+        companion=(jobs.fault, {'output': runner.OUTPUT}),
+        fifo=str(self.folder / 'fifo'),
+        output=runner.OUTPUT,
+      )
+
+    with self.assertRaisesRegex(errors.UserError, 'KeyError'):
+      self._run(stages)
+
+
+class UnfinishedTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.run_dir = pathlib.Path(self.create_tempdir().full_path)
+    self.recipe = runner.Recipe(str(self.run_dir))
+
+  def _begin(self, action, plan):
+    self.recipe.stages.clear()
+    self.recipe.stage('a', action, run_dir=runner.OUTPUT)
+    return stage_records.begin(self.recipe, 'a', plan)
+
+  def test_a_trainer_goes_on_from_its_checkpoint(self):
+    plan, other = (stage_records.Plan(key, {}, 'new') for key in 'xy')
+    checkpoints = self.run_dir / 'a' / 'checkpoints'
+    self.assertFalse(self._begin('finetune', plan))
+    checkpoints.mkdir(parents=True)
+    self.assertFalse(self._begin('finetune', plan))  # It has none yet.
+    checkpoints.mkdir(parents=True)
+    (checkpoints / 'checkpoint').touch()
+    self.assertTrue(self._begin('finetune', plan))
+    self.assertTrue((checkpoints / 'checkpoint').exists())
+    self.assertFalse(self._begin('finetune', other))  # Other settings.
+    self.assertFalse(checkpoints.exists())
+
+  def test_another_binary_begins_with_no_output(self):
+    plan = stage_records.Plan('x', {}, 'new')
+    self._begin('evaluate', plan)
+    (self.run_dir / 'a' / 'checkpoints').mkdir(parents=True)
+    (self.run_dir / 'a' / 'checkpoints' / 'checkpoint').touch()
+    self.assertFalse(self._begin('evaluate', plan))
+    self.assertFalse((self.run_dir / 'a').exists())
+
+
+if __name__ == '__main__':
+  absltest.main()
