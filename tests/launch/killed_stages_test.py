@@ -60,7 +60,7 @@ class _Waiting:
     poll = select.poll()
     poll.register(fifo, select.POLLIN | select.POLLHUP)
     if not poll.poll(_TIMEOUT_SECS * 1000):
-      raise TimeoutError('Nothing was written, and nobody ended.')
+      raise TimeoutError('Nothing was written, and no process ended.')
     return os.read(fifo, 1000).decode()
 
 
