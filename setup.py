@@ -20,7 +20,7 @@ _COMMANDS = [
 
 setuptools.setup(
   name='realm_tf',
-  version='0.4.0',
+  version='0.5.0',
   description='Retrieval-augmented language model pre-training in TensorFlow',
   long_description=(_ROOT / 'README.md').read_text(),
   long_description_content_type='text/markdown',

@@ -63,7 +63,7 @@ _LINES = {
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1010,
   'tests': 35700,
-  'docs': 3300,
+  'docs': 3350,
 }
 _MEAN_LINE = 37.6  # Characters of a line of code.
 
