@@ -14,10 +14,25 @@ from realm_tf.answering import answerer
 from realm_tf.answering import closed_book
 from realm_tf.answering import loading
 from realm_tf.config import names
+from realm_tf.rundir import recipe_result
 
 MODEL_DIR = input_flags.define(
-  'model_dir', 'Model directory, or any run directory.'
+  'model_dir', 'Model directory, any run directory, or RUN_DIR of a recipe.'
 )
+
+
+def _use_recipe_result(model_dir: str | None) -> bool:
+  """Takes flags that are not given from realm.json, if MODEL_DIR has one."""
+  for name, value in recipe_result.read(model_dir or '').items():
+    if name not in flags.FLAGS:
+      continue
+    flag = flags.FLAGS[name]
+    if name == MODEL_DIR.name or not flag.present:
+      flag.value = [value] if isinstance(flag.value, list) else value
+  return True
+
+
+flags.register_validator(MODEL_DIR.name, _use_recipe_result)
 INDEX_DIR = input_flags.define(
   'index_dir', "Index version to search; by default the model's newest."
 )

@@ -117,6 +117,8 @@ def _parse_flags(argv: list[str]) -> list[str]:
     rest = flags.FLAGS(argv)
   except flags.Error as error:
     _exit(f'{str(error).rstrip(".")}. See --help.')
+  except errors.UserError as error:
+    _exit(str(error))
   if len(rest) > 1:
     _exit(f'Flags must begin with --. Found {rest[1]!r}. See --help.')
   return rest

@@ -14,13 +14,13 @@ from . import launcher
 
 from absl import flags
 
+from realm_tf.answering import masked_sentence
 from realm_tf.live import corpus_watch
 from realm_tf.live import document_log
 from realm_tf.records import block_table
 from realm_tf.serving import access
 from realm_tf.serving import handlers
 from realm_tf.serving import http_server
-from realm_tf.serving import masked_sentence
 from realm_tf.serving import metrics as metrics_lib
 from realm_tf.serving import quiet_log
 from realm_tf.serving import served_model

@@ -1,0 +1,18 @@
+"""REALM: retrieval-augmented language model pre-training.
+
+import realm_tf
+realm = realm_tf.load('runs/quickstart')
+realm.ask('who wrote the opera Fidelio')
+realm.search('Fidelio')
+realm.complete('Fidelio is an opera by [MASK] .')
+"""
+
+import importlib
+from typing import Any
+
+
+def load(directory: str, *args: Any, **kwargs: Any) -> Any:
+  """Opens a trained model: `answering.bundle.load`."""
+  # TensorFlow takes seconds to import, `import realm_tf` none.
+  bundle = importlib.import_module('realm_tf.answering.bundle')
+  return bundle.load(directory, *args, **kwargs)

@@ -38,9 +38,9 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3740,
-  'bin': 2560,
-  'realm_tf': 210,
-  'realm_tf/answering': 990,
+  'bin': 2570,
+  'realm_tf': 230,
+  'realm_tf/answering': 1310,
   'realm_tf/config': 940,
   'realm_tf/corpus': 2760,
   'realm_tf/evaluation': 1475,
@@ -55,14 +55,14 @@ _LINES = {
   'realm_tf/refresh': 210,
   'realm_tf/reporting': 1350,
   'realm_tf/retrieval': 1100,
-  'realm_tf/rundir': 1480,
+  'realm_tf/rundir': 1530,
   'realm_tf/serving': 2140,
   'realm_tf/tagging': 190,
   'realm_tf/text': 1640,
   'realm_tf/training': 4945,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1010,
-  'tests': 35700,
+  'tests': 35840,
   'docs': 3350,
 }
 _MEAN_LINE = 37.6  # Characters of a line of code.

@@ -16,12 +16,12 @@ from absl import logging
 
 from realm_tf.answering import answer as answer_lib
 from realm_tf.answering import answerer as answerer_lib
+from realm_tf.answering import masked_sentence
 from realm_tf.live import batching
 from realm_tf.live import document_log
 from realm_tf.live import watcher
 from realm_tf.live import writer as writer_lib
 from realm_tf.retrieval import hot_swap
-from realm_tf.serving import masked_sentence
 from realm_tf.serving import metrics as metrics_lib
 from realm_tf.serving import request_body
 from realm_tf.serving import served_model

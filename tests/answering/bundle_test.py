@@ -1,12 +1,13 @@
 """Tests for realm_tf.answering.bundle and the HTML of answers."""
 
+import json
 import os
 
 from absl.testing import absltest
 
+import realm_tf
 from realm_tf import errors
 from realm_tf.answering import answer as answer_lib
-from realm_tf.answering import bundle
 from realm_tf.modeling import realm_model
 from tests.serving import models
 
@@ -16,20 +17,42 @@ class BundleTest(absltest.TestCase):
     directory = self.create_tempdir().full_path
     corpus = models.write_corpus(directory)
     path = os.path.join(directory, 'model')
-    return models.write_model(path, corpus, models.config(), parts), corpus
+    return models.write_model(path, corpus, models.config(), parts)
 
-  def test_answers_one_question(self):
-    paths = self._model(realm_model.EMBEDDER, realm_model.SPAN)
-    realm = bundle.load(*paths, num_read=3)
+  def test_answers_from_the_corpus_next_to_the_model(self):
+    realm = realm_tf.load(
+      self._model(realm_model.EMBEDDER, realm_model.SPAN), num_read=3
+    )
     answer = realm.ask(models.QUESTIONS[0])
     self.assertEqual([answer], realm.answer(models.QUESTIONS[:1]))
     self.assertLen(answer.evidence, 3)
     self.assertIn(answer.evidence[0].title, answer._repr_html_())
 
-  def test_a_model_without_a_reader_is_a_user_error(self):
-    paths = self._model(realm_model.EMBEDDER)
+  def test_opens_what_realm_json_names(self):
+    path = self._model(realm_model.EMBEDDER, realm_model.MASKED_LM)
+    names = {'model_dir': 'model', 'corpus_dir': 'corpus', 'sparse_weight': 1e6}
+    run_dir = os.path.dirname(path)
+    with open(os.path.join(run_dir, 'realm.json'), 'w') as file:
+      json.dump(names, file)
+    realm = realm_tf.load(run_dir)
+    # BM25's scores decide, and only one block has the word.
+    found = realm.search('日本', k=2)
+    self.assertEqual(found[0].title, '日本')
+    self.assertLen(found, 2)
+    self.assertGreater(found[0].score, found[1].score)
+    self.assertLen(realm.complete('a [MASK]')['with_retrieval'], 1)
     with self.assertRaisesRegex(errors.UserError, 'that reads answers'):
-      bundle.load(*paths)
+      realm.ask('a')
+
+  def test_names_what_is_wrong_in_realm_json(self):
+    run_dir = self.create_tempdir()
+    run_dir.create_file('realm.json', '{"model_dir": 3}')
+    with self.assertRaisesRegex(errors.UserError, 'realm.json .*"model_dir"'):
+      realm_tf.load(run_dir.full_path)
+
+  def test_a_model_without_a_corpus_is_a_user_error(self):
+    with self.assertRaisesRegex(errors.UserError, 'Give corpus_dir'):
+      realm_tf.load(self.create_tempdir().full_path)
 
 
 class NotebookTest(absltest.TestCase):

@@ -1,4 +1,4 @@
-"""Tests for realm_tf.serving.masked_sentence."""
+"""Tests for realm_tf.answering.masked_sentence."""
 
 import math
 import os
@@ -10,7 +10,7 @@ from absl.testing import parameterized
 import tensorflow as tf
 
 from realm_tf import errors
-from realm_tf.serving import masked_sentence
+from realm_tf.answering import masked_sentence
 from tests import tiny
 from tests.serving import small_models
 
