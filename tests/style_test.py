@@ -56,7 +56,7 @@ _LINES = {
   'realm_tf/reporting': 1350,
   'realm_tf/retrieval': 1100,
   'realm_tf/rundir': 1530,
-  'realm_tf/serving': 2140,
+  'realm_tf/serving': 1930,
   'realm_tf/tagging': 190,
   'realm_tf/text': 1640,
   'realm_tf/training': 4945,
