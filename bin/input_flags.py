@@ -7,7 +7,7 @@ from absl import flags
 from realm_tf import errors
 from realm_tf import input_files
 
-_DEFINED: list[flags.FlagHolder[Any]] = []
+_DEFINED: list[tuple[flags.FlagHolder[Any], str]] = []
 
 
 def define(
@@ -20,13 +20,14 @@ def define(
 ) -> flags.FlagHolder[Any]:
   """Defines a flag; without its files, the binary ends before any work."""
   kind = flags.DEFINE_multi_string if many else flags.DEFINE_string
-  _DEFINED.append(kind(name, default, text, required=required))
-  return _DEFINED[-1]
+  holder = kind(name, default, text, required=required)
+  _DEFINED.append((holder, text))
+  return holder
 
 
 def check() -> None:
   """Raises UserError if a file of a flag is missing."""
-  for flag in _DEFINED:
+  for flag, text in _DEFINED:
     given = [flag.value] if isinstance(flag.value, str) else flag.value or []
     for item in given:
       parts = [item] if input_files.exist(item) else item.split(',')
@@ -34,5 +35,5 @@ def check() -> None:
         if not input_files.exist(path):
           raise errors.UserError(
             f'--{flag.name} must name files that exist. Found nothing at '
-            f'{path}. It takes: {flags.FLAGS[flag.name].help}'
+            f'{path}. It takes: {text.rstrip(".")}.'
           )
