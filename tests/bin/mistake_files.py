@@ -121,6 +121,7 @@ class Files:
         'rows': 'a',
       },
       'serve': {**corpus, 'model_dir': self.model, 'port': '0'},
+      'survey': {**out, 'input': self.broken},
       'train_closed_book': {
         **corpus,
         'questions': self.questions,

@@ -35,6 +35,7 @@ def _cases(files):
   for wrong in ({'format': 'tagged'}, {'max_articles': '9'}):
     yield 'make_queries', {'runner': 'direct', **wrong}, 'whole files'
   yield 'make_queries', {'output_dir': files.corpus}, 'must be new'
+  yield 'survey', {}, f'{broken}:2'
   yield 'make_queries', {'tagger': 'spacy:no_such_pipeline'}, 'no_such_pipeline'
   yield 'train_tagger', {}, f'{broken}:2'
   yield 'train_tagger', {'train': missing}, missing
