@@ -93,8 +93,7 @@ class Plan(NamedTuple):
     steps: Steps of each training stage; stages that are left out are missing.
     practice_articles: Articles that training without questions reads; 0 is all.
     num_blocks: Blocks of the whole text, an estimate.
-    held_out_share: Share of articles whose sentences only measure.
-    measures_sentences: Whether enough held-out sentences measure.
+    held_out_share: Share of articles whose sentences only measure, or 0.
     is_small: False for random weights of the large size.
     notes: Sentences about parts that the text is too small for.
   """
@@ -104,7 +103,6 @@ class Plan(NamedTuple):
   practice_articles: int
   num_blocks: int
   held_out_share: float
-  measures_sentences: bool
   is_small: bool
   notes: list[str]
 
@@ -142,21 +140,22 @@ def make(found: Found, is_imported: bool) -> Plan:
     numbers |= dict.fromkeys(('towers', 'gold', 'qa'), num_questions)
   elif num_questions:
     notes.append(f'{num_questions} questions are too few to train on.')
-  measures_sentences = held_out >= _FEWEST_MEASURED and 'realm' in numbers
-  if not measures_sentences:
+  share = found.held_out_share
+  if held_out < _FEWEST_MEASURED or 'realm' not in numbers:
+    share = 0.0
     notes.append(
-      f'About {held_out:.0f} sentences of held-out articles have a name or a '
-      f'date: too few to measure a search. {_FEWEST_MEASURED} must be there.'
+      f'A tenth of the articles has about {held_out:.0f} sentences with a name '
+      f'or a date, and {_FEWEST_MEASURED} would measure a search: none is held '
+      'out.'
     )
   amounts = _IMPORTED if is_imported else _RANDOM
   steps = {name: amounts[name].steps(n) for name, n in numbers.items()}
   return Plan(
-    _changes(block_tokens, num_blocks, steps, num_questions),
+    _changes(block_tokens, num_blocks, steps, share),
     steps,
     round(part * found.num_articles) if part < 1 else 0,
     num_blocks,
-    found.held_out_share,
-    measures_sentences,
+    share,
     is_imported or found.num_words < _MANY_WORDS,
     notes,
   )
@@ -208,7 +207,7 @@ def _num_blocks(found: Found, block_tokens: int) -> int:
 
 
 def _changes(
-  block: int, num_blocks: int, steps: dict[str, int], num_questions: int
+  block: int, num_blocks: int, steps: dict[str, int], share: float
 ) -> dict[str, Any]:
   """Returns the fields of a config, by section, for a text."""
   query = min(block, 64)
@@ -221,6 +220,7 @@ def _changes(
       'question_tokens': _QUESTION_TOKENS,
       'title_tokens': _TITLE_TOKENS,
     },
+    'held_out': {'share': share},
     'inverse_cloze': {
       'optimizer': {'num_steps': steps['embedders']},
       'batch_size': min(64, max(2, few)),

@@ -138,11 +138,11 @@ class Work:
       'pretrain',
       init_from=embedders,
       reader_init_from=reader,
-      keep_best='held_out_recall@5' if self._plan.measures_sentences else None,
+      keep_best='held_out_recall@5' if self._plan.held_out_share else None,
       companion=('refresh_index', refresh),
       **learning,
     )
-    best = realm / 'best' if self._plan.measures_sentences else realm
+    best = realm / 'best' if self._plan.held_out_share else realm
     return self._average(best, first)
 
   def _average(self, after: str, before: str) -> runner.Output:
@@ -200,7 +200,7 @@ class Work:
     Questions decide if there are any, else the sentences of held-out articles.
     """
     flags: dict[str, Any] = {'questions': questions, 'recall_at': '1,5,20'}
-    if self._plan.measures_sentences and self._measured is self._practice:
+    if self._plan.held_out_share and self._measured is self._practice:
       flags['queries_dir'] = self._queries
       flags['held_out_share'] = self._plan.held_out_share
     elif not questions:

@@ -64,9 +64,9 @@ class OwnTextPlanTest(parameterized.TestCase):
   def test_a_small_text_measures_no_sentence_and_says_so(self):
     # 0.13 * 60 = 8 sentences.
     plan = _plan(_SMALL)
-    self.assertFalse(plan.measures_sentences)
+    self.assertEqual(plan.held_out_share, 0)
     self.assertLen(plan.notes, 1)
-    self.assertIn('About 8 sentences', plan.notes[0])
+    self.assertIn('about 8 sentences', plan.notes[0])
 
   def test_a_text_without_names_trains_no_reader(self):
     plan = _plan(_SMALL._replace(num_recurring=2))

@@ -58,6 +58,16 @@ class OwnTextTest(parameterized.TestCase):
       },
     )
 
+  def test_the_articles_that_measure_never_train(self):
+    stages = self._recipe(surveys.MIDDLE).stages
+    trained = {
+      stage.config.held_out.share
+      for name, stage in stages.items()
+      if name in ('embedders', 'reader', 'realm', 'span_reader')
+    }
+    measured = {stages['eval_after'].flags['held_out_share']}
+    self.assertEqual((trained, measured), ({0.1}, {0.1}))
+
   def test_with_questions_the_trained_reader_reads(self):
     recipe = self._recipe(
       surveys.MIDDLE._replace(**_WITH_QUESTIONS), questions='/questions.jsonl'
