@@ -28,7 +28,7 @@ _JSON = flags.DEFINE_bool(
   'json', False, 'Print JSON lines in the format of predictions.jsonl.'
 )
 answer_flags.define_search()
-corpus_flags.define_retriever(*names.BY_LINKS)
+corpus_flags.define_retriever(*names.BY_LINKS, *names.BY_WORDS)
 flags.mark_flag_as_required('model_dir')
 
 

@@ -15,6 +15,7 @@ from . import launcher
 from absl import flags
 
 from realm_tf.answering import masked_sentence
+from realm_tf.config import names
 from realm_tf.live import corpus_watch
 from realm_tf.live import document_log
 from realm_tf.records import block_table
@@ -66,6 +67,7 @@ _WATCH_CORPUS = input_flags.define(
   'Growing corpus directory; articles that --corpus_dir lacks are added.',
 )
 answer_flags.define_search()
+corpus_flags.define_retriever(*names.BY_LINKS, *names.BY_WORDS)
 flags.mark_flag_as_required('model_dir')
 launcher.check_flags(
   lambda watch_corpus, documents_log: documents_log or not watch_corpus,

@@ -38,7 +38,7 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3740,
-  'bin': 2570,
+  'bin': 2580,
   'realm_tf': 230,
   'realm_tf/answering': 1310,
   'realm_tf/config': 940,

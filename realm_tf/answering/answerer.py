@@ -50,12 +50,6 @@ class Answerer:
       max(self.num_read, config_lib.NUM_COMPARED), self.table.num_blocks
     )
 
-  def ask(
-    self, question: str, top_k: Optional[int] = None
-  ) -> answer_lib.Answer:
-    """Answers one question; for many questions, `answer` is faster."""
-    return self.answer([question], top_k)[0]
-
   def answer(
     self, questions: Sequence[str], top_k: Optional[int] = None
   ) -> list[answer_lib.Answer]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Optional
 from realm_tf import errors
 from realm_tf.answering import answerer as answerer_lib
 from realm_tf.answering import loading
+from realm_tf.config import names
 from realm_tf.live import edited_corpus
 from realm_tf.records import block_table
 from realm_tf.retrieval import bm25
@@ -76,10 +77,11 @@ def load(
     is_live: Whether documents may be added and removed.
     build_sparse: Makes BM25 over the corpus, or returns a kept one.
   """
-  if is_live and choices.sparse_weight:
+  if is_live and (choices.sparse_weight or choices.retriever != names.MODEL):
     raise errors.UserError(
-      '--documents_log must be without --sparse_weight, because BM25 does not '
-      f'find added documents. Found {choices.sparse_weight:g}. Remove one flag.'
+      '--documents_log must be without --sparse_weight and --retriever: only a '
+      f"model's index finds added documents. Found {choices.sparse_weight:g} "
+      f'and {choices.retriever}. Remove --documents_log or the others.'
     )
   loaded = loading.load(model_dir, corpus_dir, index_dir)
   edits = None

@@ -142,6 +142,8 @@ def _serve_cases(files):
   yield 'serve', {'token_file': files.broken}, '--token_file'
   yield 'serve', {'token_file': files.corpus}, '--token_file'
   yield 'serve', {'watch_corpus': files.corpus}, '--documents_log'
+  words = {'retriever': 'bm25', 'documents_log': files.new}
+  yield 'serve', words, 'index finds added documents'
   for path in (files.corpus, files.broken, os.path.join(files.missing, 'log')):
     yield 'serve', {'documents_log': path}, path
   yield 'serve', {'pretrained_dir': files.missing}, files.missing

@@ -145,7 +145,7 @@ class OpenQaTest(peer_outputs.PeerTestCase):
     answerer = loading.answerer_of(
       self.loaded, loading.Choices(read_dtype='float32')
     )
-    answer = answerer.ask(realm_weights.QUESTION)
+    (answer,) = answerer.answer([realm_weights.QUESTION])
     (ids,) = self.loaded.tokenizer.token_ids_batch([answer.prediction])
     self.assertAllEqual(ids, self.expected['open_qa.answer_ids'])
     scores = {item.block_id: item.score for item in answer.evidence}
