@@ -221,10 +221,11 @@ def _results(world: embedded_world.World, realm: runner.Output) -> None:
   world.change_fact(qa, best / 'predictions.jsonl')
   recipe.stage(
     'realm.json',
-    runner.write_paths,
+    runner.write_parts,
     model_dir=qa,
     corpus_dir=world.corpus,
     pretrained_dir=realm,
+    sparse_weight=1.0,  # Better in both wordings.
     output=runner.OUTPUT,
   )
 

@@ -72,10 +72,12 @@ def plan(
   return list(recipe.stages.values())
 
 
-def write_paths(output: str, **paths: str) -> None:
+def write_parts(output: str, **parts: str | float) -> None:
   """Names the parts of a run for realm_tf.load; an action of a stage."""
   folder = os.path.dirname(output)
-  parts = {name: os.path.relpath(path, folder) for name, path in paths.items()}
+  for name, part in parts.items():
+    if isinstance(part, str):
+      parts[name] = os.path.relpath(part, folder)
   with open(output, 'w') as file:
     json.dump(parts, file)
 
@@ -107,7 +109,8 @@ def main(
   positional = [
     given.pop(p.name) for p in names if p.kind is not p.KEYWORD_ONLY
   ]
-  signal.signal(signal.SIGTERM, signal.default_int_handler)
+  for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, _interrupt)
   try:
     recipe = run(stages, given.pop('run_dir'), *positional, **given)
     if summary and not given['dry_run']:
@@ -117,6 +120,13 @@ def main(
   except errors.Stopped as stopped:
     print(stopped)
     sys.exit(130)
+
+
+def _interrupt(*_):
+  """Stops the run; a second signal must not stop the stopping."""
+  for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN)
+  raise KeyboardInterrupt
 
 
 class _Parser(argparse.ArgumentParser):
