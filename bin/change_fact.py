@@ -4,8 +4,9 @@ r"""Changes one fact of the demonstration corpus: knowledge is modular.
       --predictions=runs/qa/eval/predictions.jsonl --output_dir=runs/changed
 
 Takes the first correctly answered question, gives its fact another entity's
-value, and writes articles.jsonl with the change and changed.json (the question,
-its old and its new answer). No training is needed (Appendix C).
+value, and writes articles.jsonl with the change, question.jsonl with the new
+answer, and changed.json (the question, its old and its new answer). No training
+is needed (Appendix C).
 """
 
 import json
@@ -57,13 +58,16 @@ def main(_):
   question = _first_right()
   world = generation.generate(launcher.config().world)
   changed = generation.change_asked_fact(world, question.question_id)
+  folder = _OUTPUT_DIR.value
   generation.write_articles(
-    changed.articles, os.path.join(_OUTPUT_DIR.value, 'articles.jsonl')
+    changed.articles, os.path.join(folder, 'articles.jsonl')
   )
+  asked = question._replace(answers=(changed.new_answer,))
+  generation.write_questions([asked], os.path.join(folder, 'question.jsonl'))
   row = {'question': question.question, 'old_answer': changed.old_answer}
   row['new_answer'] = changed.new_answer
   outputs.write_text(
-    os.path.join(_OUTPUT_DIR.value, 'changed.json'),
+    os.path.join(folder, 'changed.json'),
     json.dumps(row, ensure_ascii=False) + '\n',
   )
 

@@ -1,0 +1,138 @@
+"""Tests for launch.quickstart_summary, on made-up figures."""
+
+import json
+import os
+import subprocess
+import sys
+
+from absl.testing import absltest
+
+from launch import quickstart_summary
+from tests import source_tree
+
+_SYSTEMS = 'REALM', 'REALM with BM25', 'ICT', 'BM25'
+
+
+def _table(number, values, ps):
+  return [
+    {
+      'system': f'{name} after {number} questions',
+      'exact_match': value,
+      'interval': [value - 2.0, value + 1.0],
+      'p': p,
+    }
+    for name, value, p in zip(_SYSTEMS, values, ps, strict=True)
+  ]
+
+
+def _prediction(question, answer, is_right, titles=()):
+  return {
+    'question': question,
+    'prediction': answer,
+    'exact_match': is_right,
+    'evidence': [{'title': title} for title in titles],
+  }
+
+
+class QuickstartSummaryTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir()
+    for name, number in (
+      ('articles', 3),
+      ('sentences', 1234),
+      ('train_questions', 7),
+      ('test_questions', 2),
+    ):
+      self.folder.create_file(f'world/{name}.jsonl', '{}\n' * number)
+    self._write_results('', [90.0, 92.0, 80.0, 70.0], [1, 0.01, 0.01, 0.01])
+    self._write_results(
+      'reworded_', [50.0, 40.0, 70.0, 51.0], [1, 0.01, 0.01, 0.6]
+    )
+    self._write_lines(
+      'eval/realm_all/sparse_0/test_questions',
+      _prediction('Who?', 'Ann', True, ['Ann', 'Bo']),
+      _prediction('Where?', '', False),
+      _prediction('When?', '1900', False, ['Rome']),
+    )
+    self._write_lines(
+      'changed/answer', _prediction('Who?', 'Bo', True, ['Ann'])
+    )
+    change = {'question': 'Who?', 'old_answer': 'Ann', 'new_answer': 'Bo'}
+    self.folder.create_file('changed/changed.json', json.dumps(change))
+
+  def _write_results(self, words, values, ps):
+    tables = [
+      _table('0', [10.0] * 4, [1] * 4),
+      _table('1000', [30.0] * 4, [1] * 4),
+      _table('all', values, ps),
+    ]
+    path = f'{words}results.json'
+    self.folder.create_file(path, json.dumps({'tables': tables}))
+
+  def _write_lines(self, folder, *rows):
+    text = ''.join(json.dumps(row) + '\n' for row in rows)
+    self.folder.create_file(f'{folder}/predictions.jsonl', text)
+
+  def _summary(self):
+    return quickstart_summary.summary(self.folder.full_path).splitlines()
+
+  def test_the_figures_are_in_one_table(self):
+    lines = self._summary()
+    self.assertIn('3 articles from 1,234 sentences', lines[0])
+    self.assertIn('REALM            10.0 ±1.5  30.0 ±1.5  90.0 ±1.5  10.0 ±1.5'
+                  '  30.0 ±1.5  50.0 ±1.5', lines)  # fmt: skip
+    self.assertLess(max(map(len, lines[:9])), 82)
+
+  def test_the_figures_choose_the_sentence(self):
+    lines = self._summary()
+    self.assertIn(
+      "In the articles' words, REALM is 10.0 above ICT and 20.0 above BM25; "
+      'best is REALM with BM25.',
+      lines,
+    )
+    self.assertIn(
+      'In other words, REALM is 20.0 below ICT and not clearly better or worse '
+      'than BM25; best is ICT.',
+      lines,
+    )
+
+  def test_answers_have_their_source(self):
+    lines = self._summary()
+    for line in (
+      'Who? Ann (from "Ann", right)',
+      'Where? - (wrong)',
+      'When? 1900 (from "Rome", wrong)',
+      'Who? Bo (from "Ann", right)',
+    ):
+      self.assertIn(f'  {line}', lines)
+
+  def test_the_first_table_has_both_wordings(self):
+    for name, value in (
+      ('realm/sparse_0', 1.0),
+      ('realm/sparse_1', 2.0),
+      ('ict', 3.0),
+      ('bm25', 4.0),
+    ):
+      for words, more in (('', 0.0), ('reworded_', 0.5)):
+        recall = {f'recall@{k}': value + more for k in (1, 5, 20)}
+        path = f'eval/retrieval_{name}/{words}test_questions/metrics.json'
+        self.folder.create_file(path, json.dumps(recall))
+    table = quickstart_summary.first_table(self.folder.full_path)
+    rows = [line.split() for line in table.splitlines()[2:]]
+    self.assertEqual(rows[2], ['ICT', *['3.0'] * 3, *['3.5'] * 3])
+    self.assertEqual(rows[1][-1], '2.5')
+
+  def test_it_imports_no_tensorflow(self):
+    code = (
+      'import sys; from launch import quickstart_summary; '
+      "sys.exit('tensorflow' in sys.modules)"
+    )
+    environment = {**os.environ, 'PYTHONPATH': str(source_tree.ROOT)}
+    subprocess.run(
+      [sys.executable, '-c', code], check=True, env=environment, timeout=60
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
