@@ -18,7 +18,6 @@ _SEARCHES = {
   'BM25': 'retrieval_bm25',
 }
 _LEVEL = 0.05  # A difference with a larger p may be chance.
-_MODEL = 'qa_realm_all'
 
 
 def first_table(run_dir: str) -> str:
@@ -139,20 +138,17 @@ def _answer(row: Mapping[str, Any]) -> str:
 
 
 def _next_steps(run_dir: str) -> Iterator[str]:
-  flags = (
-    f'--model_dir={_join(run_dir, _MODEL)} '
-    f'--corpus_dir={_join(run_dir, "corpus")}'
-  )
   yield f'All figures and curves: {_join(run_dir, "report.html")}'
-  yield f'Ask in a browser:   {_command("serve")} {flags}'
-  yield f'Ask in a terminal:  {_command("answer")} {flags}'
-  yield 'Your own articles:  docs/own_text.md'
+  yield f'Ask in a browser:   {_command("bin.serve")} --model_dir={run_dir}'
+  yield f'Ask in a terminal:  {_command("bin.answer")} --model_dir={run_dir}'
+  yield f'Your own articles:  {_command("launch.own_text")} ARTICLES RUN_DIR'
 
 
-def _command(name: str) -> str:
+def _command(module: str) -> str:
+  """Returns the command of a module, as installed or in a checkout."""
   if __package__ == 'launch':
-    return f'{os.path.relpath(sys.executable)} -m bin.{name}'
-  return f'realm-{name}'
+    return f'{os.path.relpath(sys.executable)} -m {module}'
+  return f'realm-{module.partition(".")[2].replace("_", "-")}'
 
 
 def _split(row: Mapping[str, Any]) -> tuple[str, str]:
