@@ -142,7 +142,7 @@ def _serve_cases(files):
   yield 'serve', {'token_file': files.broken}, '--token_file'
   yield 'serve', {'token_file': files.corpus}, '--token_file'
   yield 'serve', {'watch_corpus': files.corpus}, '--documents_log'
-  words = {'retriever': 'bm25', 'documents_log': files.new}
+  words = {'retriever': 'bm25', 'documents_log': files.new + '.log'}
   yield 'serve', words, 'index finds added documents'
   for path in (files.corpus, files.broken, os.path.join(files.missing, 'log')):
     yield 'serve', {'documents_log': path}, path
@@ -166,7 +166,7 @@ def _report_cases(files):
 
 
 def _as_flags(values):
-  return [f'--{name}={value}' for name, value in values.items()]
+  return [f'--{name}={value}' for name, value in values.items() if value]
 
 
 class UserMistakesTest(absltest.TestCase):
