@@ -4,10 +4,14 @@ Ranges are here; exact versions in constraints.txt.
 """
 
 import pathlib
+import re
 
 import setuptools
 
 _ROOT = pathlib.Path(__file__).parent
+_VERSION = re.search(
+  r"__version__ = '(.*)'", (_ROOT / 'realm_tf/__init__.py').read_text()
+)[1]
 _COMMANDS = [
   f'realm-{path.stem.replace("_", "-")} = {function.format(path.stem)}'
   for folder, function in (
@@ -20,7 +24,7 @@ _COMMANDS = [
 
 setuptools.setup(
   name='realm_tf',
-  version='0.5.0',
+  version=_VERSION,
   description='Retrieval-augmented language model pre-training in TensorFlow',
   long_description=(_ROOT / 'README.md').read_text(),
   long_description_content_type='text/markdown',

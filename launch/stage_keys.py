@@ -6,9 +6,7 @@ contents of the user's files and the keys of the needed stages.
 
 from collections.abc import Iterator
 import dataclasses
-import functools
 import hashlib
-from importlib import metadata
 import inspect
 import json
 import os
@@ -18,6 +16,7 @@ from typing import Any
 from . import fingerprints
 from . import recipe as recipe_lib
 
+import realm_tf
 from realm_tf.config import config_files
 
 # Fields that jobs of any model directory read in its config.json.
@@ -66,7 +65,7 @@ def made_from(
   Args:
     keys: Those of the stages that `stage` needs.
   """
-  made = {'release': _release(), 'runs': _action(stage.action)}
+  made = {'release': realm_tf.__version__, 'runs': _action(stage.action)}
   made |= {
     f'--{name}': _flag(value, run_dir) for name, value in stage.flags.items()
   }
@@ -121,11 +120,3 @@ def _flag(value: Any, run_dir: str) -> Any:
   if isinstance(value, recipe_lib.Input):
     return f'content {fingerprints.of_input(value)}' if value else ''
   return value
-
-
-@functools.cache
-def _release() -> str:
-  try:
-    return metadata.version('realm_tf')
-  except metadata.PackageNotFoundError:  # A checkout.
-    return ''

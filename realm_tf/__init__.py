@@ -10,6 +10,8 @@ realm.complete('Fidelio is an opera by [MASK] .')
 import importlib
 from typing import Any
 
+__version__ = '0.5.0'
+
 
 def load(directory: str, *args: Any, **kwargs: Any) -> Any:
   """Opens a trained model: `answering.bundle.load`."""
