@@ -186,9 +186,12 @@ def seconds(plan: Plan, train_secs: float) -> dict[str, float]:
   index = block * piece * _EMBEDDING
   refreshes = 2 + plan.steps.get('realm', 0) / _REFRESHES
   result['indexes'] = index * plan.practice_blocks * refreshes
-  if plan.practice_articles or 'towers' in plan.steps:
-    result['indexes'] += index * plan.num_blocks * 2
-  result['blocks and measures'] = 10 * _STAGE_SECS + plan.num_blocks / 1000
+  if 'towers' in plan.steps:
+    number = 3 if plan.practice_articles else 1
+    result['indexes'] += index * plan.num_blocks * number
+  elif plan.practice_articles:
+    result['indexes'] += index * plan.num_blocks
+  result['blocks and measures'] = 3 * _STAGE_SECS + plan.num_blocks / 1000
   return result
 
 

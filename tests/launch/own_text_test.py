@@ -9,6 +9,7 @@ from absl.testing import parameterized
 from launch import own_text
 from launch import own_text_plan
 from launch import recipe as recipe_lib
+import realm_tf
 from realm_tf import errors
 from tests import forked_binaries
 from tests.launch import surveys
@@ -115,6 +116,23 @@ class OwnTextTest(parameterized.TestCase):
     for wrong in ('hf:/nowhere', 'tf1:/tmp', '/nowhere'):
       with self.assertRaisesRegex(errors.UserError, '--encoder must be'):
         self._recipe(_SMALL, encoder=wrong)
+
+  def test_a_text_without_names_ends_with_a_search(self):
+    plants = 'fern moss rose lily oak pine elm ivy mint sage'.split()
+    lines = [
+      json.dumps({'title': name, 'text': f'the {name} is green. keep it dry.'})
+      for name in plants
+    ]
+    articles = self.create_tempfile('articles.jsonl', '\n'.join(lines))
+    run_dir = os.path.join(self.create_tempdir().full_path, 'run')
+    own_text.run(
+      articles.full_path,
+      run_dir,
+      overrides=['inverse_cloze.optimizer.num_steps=2'],
+    )
+    found = realm_tf.load(run_dir).search('a green lily', 1)
+    self.assertEqual(found[0].title, 'lily')
+    self.assertIn('no page, but a search', own_text.summary(run_dir))
 
   def test_the_binaries_accept_all_flags(self):
     cases = {}
