@@ -63,7 +63,7 @@ _LINES = {
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1010,
   'tests': 36200,
-  'docs': 3370,
+  'docs': 3380,
 }
 _MEAN_LINE = 37.6  # Characters of a line of code.
 
