@@ -111,8 +111,10 @@ class RecipesTest(parameterized.TestCase):
       trainings,
       ['ict', 'reader', 'realm', 'qa_realm', 'qa_realm_retriever', 'qa_bm25'],
     )
-    self.assertIn('index_realm', stages['evaluate_realm_before'].needs)
-    self.assertNotIn('index_ict', stages)  # BM25 needs none.
+    # BM25 needs no index, and REALM has the refresher's.
+    self.assertNoCommonElements(stages, ['index_ict', 'index_realm'])
+    stages = _tables(rows='realm,ict')
+    self.assertIn('index_ict', stages['evaluate_ict_before'].needs)
 
   def test_rows_train_no_more_than_they_need(self):
     stages = _tables(rows='encoder', tuned='')
