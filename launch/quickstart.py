@@ -60,7 +60,7 @@ CONFIG = config.ExperimentConfig(
   ),
   pretraining=config.PretrainingConfig(
     optimizer=config.OptimizerConfig(
-      1e-3, 500, warmup_steps=30, embedder_rate_scale=0.5
+      1e-3, 600, warmup_steps=30, embedder_rate_scale=0.5
     ),
     batch_size=32,
     num_candidates=7,
@@ -163,7 +163,7 @@ def _realm(
     queries_dir=world.queries('queries', 'sentences'),
     init_from=ict,
     reader_init_from=reader,
-    cost=230,
+    cost=250,
   )
   model = world.recipe.stage(
     'model',
