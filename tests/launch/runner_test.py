@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import pathlib
 
@@ -213,3 +214,18 @@ class RunnerTest(parameterized.TestCase):
     code, out, err = self._main(*argv)
     self.assertEqual((code, out), (2, ''))
     self.assertRegex(err, f'\\AERROR: {message}.*\\n\\Z')
+
+
+class PartsTest(absltest.TestCase):
+  def test_parts_are_relative_to_the_run(self):
+    folder = self.create_tempdir().full_path
+    path = os.path.join(folder, 'realm.json')
+    runner.write_parts(path, model_dir=f'{folder}/qa', sparse_weight=0.5)
+    self.assertEqual(
+      json.loads(pathlib.Path(path).read_text()),
+      {'model_dir': 'qa', 'sparse_weight': 0.5},
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
