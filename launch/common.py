@@ -8,39 +8,63 @@ from typing import Any
 
 from . import runner
 
+from realm_tf import config as config_lib
 from realm_tf import errors
 
 
-def squad_files(folder: str) -> dict[str, runner.Input]:
-  """Returns name -> corpus or questions of SQuAD's train and val."""
-  names = ('train_corpus', 'val_corpus', 'train_qa', 'val_qa')
-  return {name: runner.Input(f'{folder}/{name}.jsonl.gz') for name in names}
+class Jobs:
+  """Adds stages that read one corpus.
 
+  Args:
+    learning: Flags of trainings.
+    measuring: Flags of evaluations.
+  """
 
-def index(
-  recipe: runner.Recipe, at: str, model: str, corpus: str, **flags: Any
-) -> runner.Output:
-  """Adds a model's index."""
-  return recipe.stage(
-    f'index_{os.path.basename(model)}',
-    'build_index',
-    at=at,
-    model_dir=model,
-    corpus_dir=corpus,
-    output_dir=runner.OUTPUT,
-    **flags,
-  )
+  def __init__(
+    self,
+    recipe: runner.Recipe,
+    corpus: str,
+    *,
+    learning: dict[str, Any],
+    measuring: dict[str, Any],
+  ):
+    self.recipe, self.corpus = recipe, corpus
+    self._learning = {'corpus_dir': corpus, **learning}
+    self._measuring = {'corpus_dir': corpus, **measuring}
 
+  def queries(
+    self, name: str, texts: Sequence[str], **flags: Any
+  ) -> runner.Output:
+    """Adds sentences with spans to mask."""
+    flags = {'input': list(texts), 'corpus_dir': self.corpus, **flags}
+    return self.recipe.stage(
+      name, 'make_queries', output_dir=runner.OUTPUT, **flags
+    )
 
-def evaluate(recipe: runner.Recipe, name: str, **flags: Any) -> runner.Output:
-  """Adds an evaluation, with the output eval/`name`."""
-  return recipe.stage(
-    f'evaluate_{name}',
-    'evaluate',
-    at=f'eval/{name}',
-    output_dir=runner.OUTPUT,
-    **flags,
-  )
+  def train(
+    self, name: str, binary: str, config: config_lib.ExperimentConfig, **flags
+  ) -> runner.Output:
+    """Adds a training job."""
+    flags = {**self._learning, **flags}
+    return self.recipe.stage(
+      name, binary, config, run_dir=runner.OUTPUT, **flags
+    )
+
+  def index(
+    self, name: str, model: runner.Output, **flags: Any
+  ) -> runner.Output:
+    """Adds a model's index, by default in the model's directory."""
+    flags = {'at': model / 'index', 'corpus_dir': self.corpus, **flags}
+    return self.recipe.stage(
+      name, 'build_index', model_dir=model, output_dir=runner.OUTPUT, **flags
+    )
+
+  def evaluate(self, name: str, **flags: Any) -> runner.Output:
+    """Adds an evaluation, with the output eval/`name`."""
+    flags = {'at': f'eval/{name}', **self._measuring, **flags}
+    return self.recipe.stage(
+      f'evaluate_{name}', 'evaluate', output_dir=runner.OUTPUT, **flags
+    )
 
 
 def results(

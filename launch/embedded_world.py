@@ -3,44 +3,51 @@
 import itertools
 from typing import Any
 
+from . import common
 from . import runner
 
 from realm_tf import config as config_lib
 
 
-class World:
+class World(common.Jobs):
   """Articles, sentences and questions, and the corpus of the articles.
+
+  Both tests ask for the same facts: one has the articles' words, the other has
+  words that only the sentences for pre-training use.
 
   Args:
     config: Has the world's sizes, and the length of blocks.
   """
 
+  corpus: runner.Output
+
   def __init__(
     self, recipe: runner.Recipe, config: config_lib.ExperimentConfig
   ):
-    self.recipe = recipe
-    self._config = config
-    self.folder = recipe.stage(
-      'world', 'make_world', recipe.config(config), output_dir=runner.OUTPUT
+    self._config = recipe.config(config)
+    self.folder = folder = recipe.stage(
+      'world', 'make_world', self._config, output_dir=runner.OUTPUT
     )
-    self.corpus = self._blocks(
+    self._blocks: dict[str, Any] = {
+      'max_block_wordpieces': self._config.lengths.block_tokens,
+      'output_dir': runner.OUTPUT,
+    }
+    corpus = recipe.stage(
       'corpus',
-      input=self.folder / 'articles.jsonl',
-      vocab_text=self.folder / 'sentences.jsonl',
+      'make_blocks',
+      input=folder / 'articles.jsonl',
+      vocab_text=folder / 'sentences.jsonl',
       links='titles',
+      **self._blocks,
     )
+    tests = ('test_questions.jsonl', 'reworded_test_questions.jsonl')
+    measuring = {'questions': [folder / test for test in tests]}
+    super().__init__(recipe, corpus, learning={}, measuring=measuring)
 
-  def queries(self, name: str, *texts: str) -> runner.Output:
-    """Adds sentences with spans to mask."""
-    return self.recipe.stage(
-      name,
-      'make_queries',
-      input=[self.folder / f'{text}.jsonl' for text in texts],
-      format='tagged',
-      corpus_dir=self.corpus,
-      output_dir=runner.OUTPUT,
-      cost=5,
-    )
+  def tagged(self, name: str, *texts: str) -> runner.Output:
+    """Adds the queries of files of the world, which name their spans."""
+    paths = [self.folder / f'{text}.jsonl' for text in texts]
+    return self.queries(name, paths, format='tagged', cost=5)
 
   def train_questions(self, number: int | str) -> runner.Output:
     """Returns the file of the first `number` questions, or of 'all'."""
@@ -57,95 +64,35 @@ class World:
       cost=0,
     )
 
-  def train(
-    self,
-    name: str,
-    binary: str,
-    config: config_lib.ExperimentConfig,
-    **flags: Any,
-  ) -> runner.Output:
-    """Adds a training job."""
-    return self.recipe.stage(
-      name,
-      binary,
-      self.recipe.config(config),
-      corpus_dir=self.corpus,
-      run_dir=runner.OUTPUT,
-      **flags,
-    )
-
-  def index(self, name: str, model: runner.Output) -> None:
-    """Adds a model's index, in its directory."""
-    self.recipe.stage(
-      name,
-      'build_index',
-      at=model / 'index',
-      model_dir=model,
-      corpus_dir=self.corpus,
-      output_dir=runner.OUTPUT,
-      cost=5,
-    )
-
-  def evaluate(self, name: str, **flags: Any) -> runner.Output:
-    """Adds an evaluation on two tests that ask for the same facts.
-
-    One has the articles' words, the other has words that only the sentences
-    for pre-training use.
-    """
-    return self.recipe.stage(
-      f'evaluate_{name}',
-      'evaluate',
-      at=f'eval/{name}',
-      corpus_dir=self.corpus,
-      questions=[
-        self.folder / 'test_questions.jsonl',
-        self.folder / 'reworded_test_questions.jsonl',
-      ],
-      output_dir=runner.OUTPUT,
-      **flags,
-    )
-
   def change_fact(self, model: runner.Output, predictions: str) -> None:
     """Changes one fact in one article, and indexes only the corpus again."""
     changed = self.recipe.stage(
       'changed',
       'change_fact',
-      self.recipe.config(self._config),
+      self._config,
       questions=self.folder / 'test_questions.jsonl',
       predictions=predictions,
       output_dir=runner.OUTPUT,
     )
-    corpus = self._blocks(
+    corpus = self.recipe.stage(
       'changed_corpus',
+      'make_blocks',
       at=changed / 'corpus',
       input=changed / 'articles.jsonl',
       vocab_file=self.corpus / 'vocab.txt',
+      **self._blocks,
     )
-    flags: dict[str, Any] = {'model_dir': model, 'corpus_dir': corpus}
-    index = self.recipe.stage(
-      'changed_index',
-      'build_index',
-      at=changed / 'index',
-      output_dir=runner.OUTPUT,
-      **flags,
-    )
+    at = changed / 'index'
+    index = self.index('changed_index', model, at=at, corpus_dir=corpus)
     self.recipe.stage(
       'changed_answer',
       'evaluate',
       at=changed / 'answer',
+      model_dir=model,
+      corpus_dir=corpus,
       index_dir=index,
       questions=changed / 'question.jsonl',
       output_dir=runner.OUTPUT,
-      **flags,
-    )
-
-  def _blocks(self, name: str, **flags: Any) -> runner.Output:
-    return self.recipe.stage(
-      name,
-      'make_blocks',
-      max_block_wordpieces=self._config.lengths.block_tokens,
-      output_dir=runner.OUTPUT,
-      **flags,
     )
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from . import common
 from . import runner
+from . import squad_stages
 from . import variants
 
 from realm_tf import config
@@ -66,74 +67,52 @@ def stages(
   recipe: runner.Recipe, model: str, squad_open: str, *, untrained: bool = False
 ) -> None:
   """Adds the untrained encoder, three trainings and four evaluations."""
-  files = common.squad_files(squad_open)
-  given: dict[str, Any] = {'questions': files['val_qa'], 'recall_at': '1,5,20'}
-  start = recipe.stage(
-    'model',
-    'import_checkpoint',
-    source=runner.Input(f'hf:{model}'),
-    output_dir=runner.OUTPUT,
+  squad = squad_stages.SquadOpen(
+    recipe, model, squad_open, config=CONFIG, name='model'
   )
-  blocks: dict[str, Any] = {
-    'vocab_file': start / 'vocab.txt',
-    'max_block_wordpieces': 288,
-    'output_dir': runner.OUTPUT,
-  }
-  texts = [files['train_corpus'], files['val_corpus']]
-  corpus = recipe.stage('corpus', 'make_blocks', input=texts, **blocks)
-  given['corpus_dir'] = corpus
   # MiniLM's own limit is 256 wordpieces; after training it reads all 288.
   cut = 'lengths.cut_blocks=true'
-  common.index(recipe, start / 'index', start, corpus, set=cut)
+  squad.index('index_model', squad.start, set=cut)
   # BM25 has no model here: the encoder cannot read.
   evaluations = [
-    common.evaluate(recipe, 'untrained', model_dir=start, **given),
-    common.evaluate(recipe, 'untrained_bm25', retriever='bm25', **given),
+    squad.evaluate('untrained', model_dir=squad.start),
+    squad.evaluate('untrained_bm25', retriever='bm25'),
   ]
   if not untrained:
-    qa = _train(recipe, start, corpus, files['train_qa'])
-    given |= {'model_dir': qa, 'num_read': 5}
+    qa = _train(squad)
+    tuned: dict[str, Any] = {'model_dir': qa, 'num_read': 5}
     evaluations += [
-      common.evaluate(recipe, 'model', **given),
-      common.evaluate(recipe, 'hybrid', sparse_weight=0.5, **given),
-      common.evaluate(recipe, 'bm25', retriever='bm25', **given),
+      squad.evaluate('model', **tuned),
+      squad.evaluate('hybrid', sparse_weight=0.5, **tuned),
+      squad.evaluate('bm25', retriever='bm25', **tuned),
     ]
     # A smaller corpus: only the paragraphs of the evaluated articles.
-    given['corpus_dir'] = recipe.stage(
-      'val_corpus', 'make_blocks', input=files['val_corpus'], **blocks
+    corpus = recipe.stage(
+      'val_corpus', 'make_blocks', input=squad.texts[1], **squad.blocks
     )
-    index = common.index(recipe, 'val_index', qa, given['corpus_dir'])
-    evaluations.append(common.evaluate(recipe, 'val', index_dir=index, **given))
-  common.results(
-    recipe, 'results.json', [evaluations], questions=files['val_qa']
-  )
+    index = squad.index('index_qa', qa, at='val_index', corpus_dir=corpus)
+    tuned |= {'corpus_dir': corpus, 'index_dir': index}
+    evaluations.append(squad.evaluate('val', **tuned))
+  common.results(recipe, 'results.json', [evaluations], questions=squad.val_qa)
 
 
-def _train(
-  recipe: runner.Recipe, start: runner.Output, corpus: str, questions: str
-) -> runner.Output:
+def _train(squad: squad_stages.SquadOpen) -> runner.Output:
   """Adds the trainings of the towers, and twice of the reader."""
-  towers = recipe.config(CONFIG)
-  flags: dict[str, Any] = {
-    'model_of': start,
-    'set': variants.NO_DROPOUT,
-    'corpus_dir': corpus,
-    'questions': questions,
-    'run_dir': runner.OUTPUT,
-  }
-  retriever = recipe.stage(
-    'retriever', 'warm_start', towers, init_from=start, cost=1500, **flags
+  config = squad.config
+  flags = {'set': variants.NO_DROPOUT, 'questions': squad.train_qa}
+  towers = squad.train(
+    'retriever', 'warm_start', config, init_from=squad.start, cost=1500, **flags
   )
-  gold = recipe.stage(
-    'gold', 'finetune', towers, init_from=retriever, cost=2300, **flags
+  gold = squad.train(
+    'gold', 'finetune', config, init_from=towers, cost=2300, **flags
   )
   optimizer = {'learning_rate': 1e-4, 'num_steps': 560, 'warmup_steps': 30}
   both = {'num_read': 2, 'optimizer': optimizer}
   # Another seed gives another order of the questions.
   second = config_files.merge(
-    towers, {'seed': towers.seed + 1, 'finetuning': both}
+    config, {'seed': config.seed + 1, 'finetuning': both}
   )
-  return recipe.stage(
+  return squad.train(
     'qa', 'finetune', second, init_from=gold, cost=1700, **flags
   )
 

@@ -102,8 +102,8 @@ _SYSTEMS = {  # Name -> its evaluation after N questions.
 
 def stages(recipe: runner.Recipe) -> None:
   world = embedded_world.World(recipe, CONFIG)
-  texts = world.queries('reader_queries', 'sentences', 'statements')
-  ict = world.train('ict', 'warm_start', CONFIG, cost=45)
+  texts = world.tagged('reader_queries', 'sentences', 'statements')
+  ict = world.train('ict', 'warm_start', recipe.config(CONFIG), cost=45)
   # From random weights, at the same time as ICT: ICT's weights are no better
   # start. Its parameters are published once, as no index follows them.
   warm_up = variants.reader_warm_up(
@@ -113,9 +113,9 @@ def stages(recipe: runner.Recipe) -> None:
     batch_size=64,
   )
   reader = world.train(
-    'reader', 'pretrain', warm_up, queries_dir=texts, cost=90
+    'reader', 'pretrain', recipe.config(warm_up), queries_dir=texts, cost=90
   )
-  world.index('ict_index', ict)
+  world.index('ict_index', ict, cost=5)
   realm, model = _realm(world, ict, reader)
   shown = [
     world.evaluate('retrieval_bm25', retriever='bm25', cost=5),
@@ -128,21 +128,22 @@ def stages(recipe: runner.Recipe) -> None:
   spans = world.train(
     'span_reader',
     'finetune',
-    _finetuning(num_read=1, optimizer={'num_steps': 1000}),
+    _finetuning(recipe, num_read=1, optimizer={'num_steps': 1000}),
     queries_dir=texts,
     retriever='bm25',
     init_from=reader,
     cost=85,
   )
-  sums = {'sparse_weight': [0, 1]}
-  _row(world, 'realm', [model, realm], spans, {'retriever': 'model'}, **sums)
-  _row(world, 'ict', [ict, ict], spans, {'retriever': 'model'})
-  _row(world, 'bm25', [ict, ict], spans, {'retriever': 'bm25'})
+  _row(world, 'realm', [model, realm], spans=spans, sparse_weight=[0, 1])
+  _row(world, 'ict', [ict, ict], spans=spans)
+  _row(world, 'bm25', [ict, ict], spans=spans, retriever='bm25')
   _results(world, realm)
 
 
-def _finetuning(**changes: Any) -> config.ExperimentConfig:
-  return config_files.merge(CONFIG, {'finetuning': changes})
+def _finetuning(
+  recipe: runner.Recipe, **changes: Any
+) -> config.ExperimentConfig:
+  return recipe.config(config_files.merge(CONFIG, {'finetuning': changes}))
 
 
 def _realm(
@@ -154,18 +155,19 @@ def _realm(
   articles that ICT taught. The average of both weights knows both, so it is the
   retriever until questions teach the articles' words again.
   """
+  recipe = world.recipe
   refresher = {'run_dir': runner.OUTPUT, 'corpus_dir': world.corpus}
   realm = world.train(
     'realm',
     'pretrain',
-    CONFIG,
+    recipe.config(CONFIG),
     companion=('refresh_index', refresher),
-    queries_dir=world.queries('queries', 'sentences'),
+    queries_dir=world.tagged('queries', 'sentences'),
     init_from=ict,
     reader_init_from=reader,
     cost=250,
   )
-  model = world.recipe.stage(
+  model = recipe.stage(
     'model',
     'average_models',
     model_dir=realm,
@@ -173,7 +175,7 @@ def _realm(
     weight=0.7,
     output_dir=runner.OUTPUT,
   )
-  world.index('model_index', model)
+  world.index('model_index', model, cost=5)
   return realm, model
 
 
@@ -181,32 +183,33 @@ def _row(
   world: embedded_world.World,
   name: str,
   embedders: list[runner.Output],
+  *,
   spans: runner.Output,
-  retriever: dict[str, str],
+  retriever: str = 'model',
   **evaluation: Any,
 ) -> None:
   """Adds a retriever with a reader, before and after training on questions.
 
   Args:
-    embedders: Those before questions, and those that questions train.
+    embedders: The ones before questions, and the ones that questions train.
     spans: The reader that all rows start from.
     evaluation: Flags of evaluations.
   """
   before, trained = embedders
-  flags = {'num_read': 5, **retriever, **evaluation}
-  world.evaluate(f'{name}_0', model_dir=before, reader_dir=spans, **flags)
+  evaluation |= {'num_read': 5, 'retriever': retriever}
+  world.evaluate(f'{name}_0', model_dir=before, reader_dir=spans, **evaluation)
   for number, steps in _STEPS.items():
     qa = world.train(
       f'qa_{name}_{number}',
       'finetune',
-      _finetuning(optimizer={'num_steps': steps}),
+      _finetuning(world.recipe, optimizer={'num_steps': steps}),
       questions=world.train_questions(number),
+      retriever=retriever,
       init_from=trained,
       reader_init_from=spans,
       cost=steps / 4,
-      **retriever,
     )
-    world.evaluate(f'{name}_{number}', model_dir=qa, **flags)
+    world.evaluate(f'{name}_{number}', model_dir=qa, **evaluation)
 
 
 def _results(world: embedded_world.World, realm: runner.Output) -> None:

@@ -1,12 +1,10 @@
-"""The texts of the quickstart for a person, from the files of its run.
+"""The texts of the quickstart for a person, from the files of its run."""
 
-`first_table` needs the evaluations without a reader; `summary` needs all.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 import itertools
 import json
 import os
+import pathlib
 import sys
 from typing import Any
 
@@ -27,121 +25,101 @@ def first_table(run_dir: str) -> str:
     ' ' * 16 + ''.join(f'{words:>26}' for words in _WORDS.values()),
   ]
   for name, folder in _SEARCHES.items():
-    cells = [
-      f'{metrics[f"recall@{k}"]:{9 if k > 1 else 8}.1f}'
-      for words in _WORDS
-      for metrics in [
-        _read(run_dir, 'eval', folder, f'{words}test_questions', 'metrics.json')
-      ]
-      for k in (1, 5, 20)
-    ]
-    lines.append(f'{name:<16}{"".join(cells)}')
+    line = f'{name:<16}'
+    for words in _WORDS:
+      test = f'eval/{folder}/{words}test_questions'
+      metrics = json.loads(_text(run_dir, f'{test}/metrics.json'))
+      first, five, twenty = (metrics[f'recall@{k}'] for k in (1, 5, 20))
+      line += f'{first:8.1f}{five:9.1f}{twenty:9.1f}'
+    lines.append(line)
   return '\n'.join(lines)
 
 
 def summary(run_dir: str) -> str:
   """Returns about twenty lines: figures, their meaning, and next steps."""
+  # Wording -> a table for each number of training questions.
   tables = {
-    words: _read(run_dir, f'{words}results.json')['tables'] for words in _WORDS
+    words: json.loads(_text(run_dir, f'{words}results.json'))['tables']
+    for words in _WORDS
   }
-  return '\n'.join(
-    [
-      *_beginning(run_dir),
-      *_comparison(tables),
-      *(_verdict(words, table[-1]) for words, table in tables.items()),
-      '',
-      *_examples(run_dir),
-      '',
-      *_next_steps(run_dir),
-    ]
-  )
+  lines = [
+    *_beginning(run_dir),
+    *_comparison([*tables[''], *tables['reworded_']]),
+    *(_verdict(words, table[-1]) for words, table in tables.items()),
+    '',
+    *_examples(run_dir),
+    '',
+    f'All figures and curves: {os.path.join(run_dir, "report.html")}',
+    f'Ask in a browser:   {_command("bin.serve")} --model_dir={run_dir}',
+    f'Ask in a terminal:  {_command("bin.answer")} --model_dir={run_dir}',
+    f'Your own articles:  {_command("launch.own_text")} ARTICLES RUN_DIR',
+  ]
+  return '\n'.join(lines)
 
 
-def _beginning(run_dir: str) -> Iterator[str]:
+def _beginning(run_dir: str) -> list[str]:
   articles, sentences, train, test = (
-    _num_lines(run_dir, 'world', f'{name}.jsonl')
+    _text(run_dir, f'world/{name}.jsonl').count('\n')
     for name in ('articles', 'sentences', 'train_questions', 'test_questions')
   )
-  yield (
+  return [
     f'REALM learned to search {articles:,} articles from {sentences:,} '
-    'sentences without labels;'
-  )
-  yield (
+    'sentences without labels;',
     f'then 0, 1,000 or all {train:,} questions trained search and reader. '
-    'Exact match'
-  )
-  yield (
-    f'in % on {test:,} questions about other entities, with 95 % intervals:'
-  )
+    'Exact match',
+    f'in % on {test:,} questions about other entities, with 95 % intervals:',
+  ]
 
 
-def _comparison(
-  tables: Mapping[str, Sequence[Sequence[Mapping[str, Any]]]],
-) -> Iterator[str]:
+def _comparison(tables: list[list[dict[str, Any]]]) -> Iterator[str]:
   """Yields a table: systems by number of questions, for both wordings."""
-  yield (
-    ' ' * 15 + ''.join(f'{words:^33}' for words in _WORDS.values()).rstrip()
-  )
-  numbers = [_split(table[0])[1] for table in tables['']]
-  yield f'{"questions":<15}' + 2 * ''.join(f'{n:>11}' for n in numbers)
-  for rows in zip(*itertools.chain(*tables.values()), strict=True):
-    cells = [
-      f'{row["exact_match"]:6.1f} ±{(high - low) / 2:.1f}'
-      for row in rows
-      for low, high in [row['interval']]
-    ]
-    yield f'{_split(rows[0])[0]:<15}' + ''.join(f'{c:>11}' for c in cells)
+  yield f'{"":15}' + ''.join(f'{w:^33}' for w in _WORDS.values()).rstrip()
+  numbers = [table[0]['system'].split()[-2] for table in tables]
+  yield f'{"questions":<15}' + ''.join(f'{number:>11}' for number in numbers)
+  for system in zip(*tables, strict=True):
+    line = f'{_name(system[0]):<15}'
+    for row in system:
+      low, high = row['interval']
+      line += f'{row["exact_match"]:6.1f} ±{(high - low) / 2:.1f}'.rjust(11)
+    yield line
 
 
-def _verdict(words: str, rows: Sequence[Mapping[str, Any]]) -> str:
-  """Returns a sentence on the last table: REALM's place, and the best."""
-  by_name = {_split(row)[0]: row for row in rows}
-  value = {name: row['exact_match'] for name, row in by_name.items()}
+def _verdict(words: str, table: list[dict[str, Any]]) -> str:
+  """Returns a sentence on a table: REALM's place, and the best."""
+  rows = {_name(row): row for row in table}
   parts = []
   for name in ('ICT', 'BM25'):
-    points = value['REALM'] - value[name]
-    if by_name[name]['p'] >= _LEVEL:
-      parts.append(f'not clearly better or worse than {name}')
-    else:
-      side = 'above' if points > 0 else 'below'
-      parts.append(f'{abs(points):.1f} {side} {name}')
-  best = max(value, key=value.__getitem__)
+    points = rows['REALM']['exact_match'] - rows[name]['exact_match']
+    place = f'{abs(points):.1f} {"above" if points > 0 else "below"}'
+    if rows[name]['p'] >= _LEVEL:
+      place = 'not clearly better or worse than'
+    parts.append(f'{place} {name}')
+  best = max(rows, key=lambda name: rows[name]['exact_match'])
   where = _WORDS[words].capitalize()
   return f'{where}, REALM is {" and ".join(parts)}; best is {best}.'
 
 
 def _examples(run_dir: str) -> Iterator[str]:
   """Yields three answers, and the answer after a change of one article."""
-  path = _join(
-    run_dir, 'eval/realm_all/sparse_0/test_questions/predictions.jsonl'
-  )
+  answers = 'eval/realm_all/sparse_0/test_questions/predictions.jsonl'
   yield 'Three answers:'
-  with open(path, encoding='utf-8') as file:
-    for line in itertools.islice(file, 3):
-      yield f'  {_answer(json.loads(line))}'
-  change = _read(run_dir, 'changed/changed.json')
-  with open(_join(run_dir, 'changed/answer/predictions.jsonl')) as file:
-    row = json.loads(file.readline())
+  yield from itertools.islice(_answers(run_dir, answers), 3)
+  change = json.loads(_text(run_dir, 'changed/changed.json'))
   yield (
     f'With {change["new_answer"]} in place of {change["old_answer"]} in the '
     'article, and no training:'
   )
-  yield f'  {_answer(row)}'
+  yield from _answers(run_dir, 'changed/answer/predictions.jsonl')
 
 
-def _answer(row: Mapping[str, Any]) -> str:
-  """Returns a line: question, answer, and the evidence's title."""
-  titles = [item['title'] for item in row['evidence'][:1]]
-  source = f'from "{titles[0]}", ' if titles else ''
-  right = 'right' if row['exact_match'] else 'wrong'
-  return f'{row["question"]} {row["prediction"] or "-"} ({source}{right})'
-
-
-def _next_steps(run_dir: str) -> Iterator[str]:
-  yield f'All figures and curves: {_join(run_dir, "report.html")}'
-  yield f'Ask in a browser:   {_command("bin.serve")} --model_dir={run_dir}'
-  yield f'Ask in a terminal:  {_command("bin.answer")} --model_dir={run_dir}'
-  yield f'Your own articles:  {_command("launch.own_text")} ARTICLES RUN_DIR'
+def _answers(run_dir: str, name: str) -> Iterator[str]:
+  """Yields lines: question, answer, and the evidence's title."""
+  for line in _text(run_dir, name).strip().split('\n'):
+    row = json.loads(line)
+    source = ''.join(f'from "{e["title"]}", ' for e in row['evidence'][:1])
+    right = 'right' if row['exact_match'] else 'wrong'
+    answer = row['prediction'] or '-'
+    yield f'  {row["question"]} {answer} ({source}{right})'
 
 
 def _command(module: str) -> str:
@@ -151,21 +129,10 @@ def _command(module: str) -> str:
   return f'realm-{module.partition(".")[2].replace("_", "-")}'
 
 
-def _split(row: Mapping[str, Any]) -> tuple[str, str]:
-  """Returns system and number of questions of 'SYSTEM after N questions'."""
-  name, _, rest = row['system'].partition(' after ')
-  return name, rest.removesuffix(' questions')
+def _name(row: dict[str, Any]) -> str:
+  """Returns the system of 'SYSTEM after N questions'."""
+  return row['system'].partition(' after ')[0]
 
 
-def _join(run_dir: str, *names: str) -> str:
-  return os.path.join(run_dir, *names)
-
-
-def _read(run_dir: str, *names: str) -> dict[str, Any]:
-  with open(_join(run_dir, *names), encoding='utf-8') as file:
-    return json.load(file)
-
-
-def _num_lines(run_dir: str, *names: str) -> int:
-  with open(_join(run_dir, *names), 'rb') as file:
-    return sum(1 for _ in file)
+def _text(run_dir: str, name: str) -> str:
+  return pathlib.Path(run_dir, name).read_text(encoding='utf-8')

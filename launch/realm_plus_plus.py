@@ -14,17 +14,13 @@ an accelerator.
 
 from . import orqa_faithful
 
-from realm_tf import config
+from realm_tf.config import config_files
 
-CONFIG = config.ExperimentConfig(
-  model=orqa_faithful.CONFIG.model,
-  finetuning=config.FinetuningConfig(
-    optimizer=config.OptimizerConfig(3e-5, 2 * 79_168 // 16),
-    batch_size=16,
-    num_searched=5000,
-    num_read=10,
-    supervision='gold',
-    read_answer_block=True,
-    joint_tokens=320,
-  ),
-)
+_CHANGES = {
+  'optimizer': {'learning_rate': 3e-5, 'num_steps': 2 * 79_168 // 16},
+  'batch_size': 16,
+  'num_read': 10,
+  'supervision': 'gold',
+  'read_answer_block': True,
+}
+CONFIG = config_files.merge(orqa_faithful.CONFIG, {'finetuning': _CHANGES})

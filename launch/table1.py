@@ -19,22 +19,22 @@ from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
 
-# Row -> the embedders that fine-tuning starts from, and the retriever.
+# Row -> retriever.
 _ROWS = {
-  'realm': ('realm', 'model'),
-  'orqa': ('ict', 'model'),
-  'bm25': ('ict', 'bm25'),
-  'tfidf': ('ict', 'tfidf'),
-  'hard_em': ('ict', 'bm25'),
-  't5': ('t5', 'none'),
+  'realm': 'model',
+  'orqa': 'model',
+  'bm25': 'bm25',
+  'tfidf': 'tfidf',
+  'hard_em': 'bm25',
+  't5': 'none',
   # The next two rows need a corpus of make_blocks --links.
-  'graph': ('ict', 'bm25_graph'),
-  'path': ('paths', 'path'),
+  'graph': 'bm25_graph',
+  'path': 'path',
 }
 
 
 def _model(
-  recipe: runner.Recipe,
+  jobs: common.Jobs,
   config: config_lib.ExperimentConfig,
   row: str,
   *,
@@ -42,40 +42,32 @@ def _model(
   name: str,
 ) -> runner.Output:
   """Adds the trainings of a row, from models of the finished run."""
-  # The quickstart has a reader that learned spans; else it is the encoder.
-  has_spans = os.path.exists(os.path.join(recipe.run_dir, 'span_reader'))
-  sentences: dict[str, Any] = {
-    'corpus_dir': _finished(recipe, 'corpus'),
-    'run_dir': runner.OUTPUT,
-    'cost': 500,
-  }
-  tuning = sentences | {'questions': questions}
-  if row == 't5':
-    queries = _finished(recipe, 'reader_queries' if has_spans else 'queries')
-    words = recipe.stage(
-      't5', 'train_closed_book', config, queries_dir=queries, **sentences
-    )
-    return recipe.stage(
-      f'{name}_t5', 'train_closed_book', config, init_from=words, **tuning
-    )
-  embedders, retriever = _ROWS[row]
-  tuning['model_of'] = realm = _finished(recipe, 'realm')
-  if row == 'path':
-    init_from = recipe.stage(
-      f'{name}_paths', 'train_path', config, init_from=realm, **tuning
-    )
-  else:
-    init_from = _finished(recipe, embedders)
+  recipe = jobs.recipe
   if row == 'hard_em':
     config = config_files.override(config, ['finetuning.objective=hard_em'])
-  return recipe.stage(
+  # The quickstart has a reader that learned spans; else it is the encoder.
+  has_spans = os.path.exists(os.path.join(recipe.run_dir, 'span_reader'))
+  flags: dict[str, Any] = {'questions': questions}
+  if row == 't5':
+    queries = _finished(recipe, 'reader_queries' if has_spans else 'queries')
+    words = jobs.train('t5', 'train_closed_book', config, queries_dir=queries)
+    return jobs.train(
+      f'{name}_t5', 'train_closed_book', config, init_from=words, **flags
+    )
+  flags['model_of'] = realm = _finished(recipe, 'realm')
+  embedders = realm if row == 'realm' else _finished(recipe, 'ict')
+  if row == 'path':
+    embedders = jobs.train(
+      f'{name}_paths', 'train_path', config, init_from=realm, **flags
+    )
+  return jobs.train(
     f'{name}_{row}',
     'finetune',
     config,
-    retriever=retriever,
-    init_from=init_from,
+    retriever=_ROWS[row],
+    init_from=embedders,
     reader_init_from=_finished(recipe, 'span_reader' if has_spans else 'start'),
-    **tuning,
+    **flags,
   )
 
 
@@ -102,33 +94,34 @@ def stages(
   """Adds the trainings of --rows, a table of each TEST, and a page."""
   chosen = common.names_of('rows', rows, _ROWS)
   config = recipe.config(config_files.load(launch_file))
+  jobs = common.Jobs(
+    recipe,
+    _finished(recipe, 'corpus'),
+    learning={'cost': 500},
+    measuring={'num_read': 5},
+  )
   questions = runner.Input(train)
   models = {
-    row: _model(recipe, config, row, questions=questions, name=name)
+    row: _model(jobs, config, row, questions=questions, name=name)
     for row in chosen
   }
   tables = []
-  for test_file in map(runner.Input, test.split(',')):
+  for test_file in test.split(','):
+    questions = runner.Input(test_file)
     end = os.path.basename(test_file).partition('.jsonl')[0]
     evaluations = [
-      common.evaluate(
-        recipe,
+      jobs.evaluate(
         f'{name}_{row}_{end}',
         model_dir=model,
-        retriever=_ROWS[row][1],
-        corpus_dir=_finished(recipe, 'corpus'),
-        questions=test_file,
-        num_read=5,
+        retriever=_ROWS[row],
+        questions=questions,
       )
       for row, model in models.items()
     ]
+    table = f'{name}_all_{end}.json'
     tables.append(
       common.results(
-        recipe,
-        f'{name}_all_{end}.json',
-        [evaluations],
-        questions=test_file,
-        costs=True,
+        recipe, table, [evaluations], questions=questions, costs=True
       )
     )
   recipe.stage(

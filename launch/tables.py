@@ -12,11 +12,11 @@ MODEL's pooling: after few layers [CLS] is nearly the same for all texts. --set
 changes no setting that defines a row or its reader.
 """
 
-import os
 from typing import Any
 
 from . import common
 from . import runner
+from . import squad_stages
 from . import variants
 
 from realm_tf import config
@@ -91,7 +91,6 @@ _EMBEDDERS = {
   'realm_random_spans': ['pretraining.masking=random_span'],
   'realm_random_tokens': ['pretraining.masking=random_token'],
   'realm_stale': ['pretraining.refresh_every_steps=2250'],
-  'realm_hybrid': ['pretraining.candidates=hybrid'],
   'realm_best': [  # All options that help.
     'pretraining.candidates=hybrid',
     'pretraining.inverse_cloze_weight=1',
@@ -100,19 +99,12 @@ _EMBEDDERS = {
   'realm_of_encoder': [],  # From the encoder.
   'realm_other_text': [],  # On the sentences of --articles.
 }
-# Row -> its embedders, the reader that fine-tuning starts from, and retriever.
-# Masked words make a reader forget how to read, the more, the higher the
-# learning rate, so the reader of questions starts from the encoder itself.
-_ROWS = {name: (name, 'start', 'model') for name in _EMBEDDERS} | {
-  'realm': ('realm', 'realm', 'model'),
-  'realm_retriever': ('realm', 'start', 'model'),
-  'realm_reader': ('ict', 'realm', 'model'),
-  'bm25': ('ict', 'start', 'bm25'),
-  'encoder': ('start', 'start', 'model'),
+# Row -> its embedders, and retriever.
+_ROWS = {name: (name, 'model') for name in _EMBEDDERS} | {
+  'bm25': ('ict', 'bm25'),
+  'encoder': ('start', 'model'),
 }
-# These start from a trained retriever and keep its head. The others get a new
-# projection of [CLS].
-_OLD_HEAD = ('realm_of_encoder', 'qa_encoder', 'qa_realm_of_encoder')
+# --set of a new projection of [CLS].
 _NEW_HEAD = [
   'model.embedder.head=cls',
   'model.embedder.embedding_size=128',
@@ -121,134 +113,96 @@ _NEW_HEAD = [
 ]
 
 
-class _Tables:
+class _Tables(squad_stages.SquadOpen):
   """Adds the stages of rows; an equal stage of several rows is one.
 
   Args:
-    files: Inputs by name; 'articles' is the text of row realm_other_text.
-    head: --set of a new head.
+    articles: Text of row realm_other_text.
+    head: --set of embedders that are not yet trained.
   """
 
   def __init__(
-    self, recipe: runner.Recipe, files: dict[str, runner.Input], head: list[str]
+    self,
+    recipe: runner.Recipe,
+    model: str,
+    folder: str,
+    *,
+    articles: str,
+    head: list[str],
   ):
-    self._recipe, self._files, self._head = recipe, files, head
-    self._config = recipe.config(CONFIG)
-    self._texts = [files['train_corpus'], files['val_corpus']]
-    self._start = recipe.stage(
-      'start',
-      'import_checkpoint',
-      source=files['model'],
-      output_dir=runner.OUTPUT,
+    super().__init__(
+      recipe, model, folder, config=CONFIG, name='start', links='titles'
     )
-    self._corpus = recipe.stage(
-      'corpus',
-      'make_blocks',
-      input=self._texts,
-      vocab_file=self._start / 'vocab.txt',
-      max_block_wordpieces=100,
-      links='titles',
-      output_dir=runner.OUTPUT,
-    )
-    self._given: dict[str, Any] = {
-      'corpus_dir': self._corpus,
-      'recall_at': '1,5,20',
-      'questions': files['val_qa'],
-    }
+    self._articles, self._head = articles, head
+    self._queries = self.queries('queries', self.texts, tagger='rules')
 
   def embedders(self, name: str) -> runner.Output:
-    """Adds pre-training, and of all that it starts from."""
+    """Adds pre-training, and all that it starts from."""
+    start = self.start
     if name == 'start':
-      return self._start
-    changed = config_files.override(self._config, _EMBEDDERS[name])
+      return start
+    config = config_files.override(self.config, _EMBEDDERS[name])
     if name.startswith('ict'):
-      return self._train(name, 'warm_start', changed, init_from=self._start)
+      return self.train(name, 'warm_start', config, init_from=start)
     warm_up = variants.reader_warm_up(
-      self._config, learning_rate=1.5e-4, num_steps=700, batch_size=32
+      self.config, learning_rate=1.5e-4, num_steps=700, batch_size=32
     )
-    reader = self._train(
-      'reader',
-      'pretrain',
-      warm_up,
-      init_from=self._start,
-      queries_dir=self._queries(),
+    queries = self._queries
+    reader = self.train(
+      'reader', 'pretrain', warm_up, init_from=start, queries_dir=queries
     )
-    refresher = {'run_dir': runner.OUTPUT, 'corpus_dir': self._corpus}
-    return self._train(
+    if name == 'realm_other_text':
+      texts = [runner.Input(self._articles)]
+      queries = self.queries('other_queries', texts, tagger='rules')
+    refresher = {'run_dir': runner.OUTPUT, 'corpus_dir': self.corpus}
+    return self.train(
       name,
       'pretrain',
-      changed,
+      config,
       companion=('refresh_index', refresher),
-      init_from=self.embedders('start' if name in _OLD_HEAD else 'ict'),
+      init_from=start if 'encoder' in name else self.embedders('ict'),
       reader_init_from=reader,
-      queries_dir=self._queries(name),
+      queries_dir=queries,
     )
 
   def evaluate_before(self, row: str) -> runner.Output:
     """Adds a row's evaluation before any question."""
-    embedders, _, retriever = _ROWS[row]
-    model = self.embedders(embedders)
-    # REALM has the refresher's.
-    if retriever == 'model' and not embedders.startswith('realm'):
-      common.index(self._recipe, model / 'index', model, self._corpus)
-    return common.evaluate(
-      self._recipe,
+    name, retriever = _ROWS[row]
+    model = self.embedders(name)
+    # REALM has the refresher's index.
+    if retriever == 'model' and not name.startswith('realm'):
+      self.index(f'index_{name}', model)
+    return self.evaluate(
       f'{row}_before',
       model_dir=model,
       retriever=retriever,
-      queries_dir=self._queries(),
-      held_out_share=self._config.held_out.share,
-      **self._given,
+      queries_dir=self._queries,
+      held_out_share=self.config.held_out.share,
     )
 
   def evaluate_tuned(self, row: str) -> runner.Output:
     """Adds a row's training on questions, and its evaluation."""
-    embedders, reader, retriever = _ROWS[row]
-    model = self._train(
+    name, retriever = _ROWS[row]
+    embedders = self.embedders(name)
+    # Masked words make a reader forget how to read, the more, the higher the
+    # learning rate, so other rows read with the encoder itself.
+    reader = embedders if row == 'realm' else self.start
+    model = self.train(
       f'qa_{row}',
       'finetune',
-      self._config,
+      self.config,
       retriever=retriever,
-      init_from=self.embedders(embedders),
-      reader_init_from=self.embedders(reader),
-      questions=self._files['train_qa'],
+      init_from=embedders,
+      reader_init_from=reader,
+      questions=self.train_qa,
     )
-    return common.evaluate(
-      self._recipe,
-      row,
-      model_dir=model,
-      retriever=retriever,
-      num_read=5,
-      **self._given,
-    )
+    return self.evaluate(row, model_dir=model, retriever=retriever, num_read=5)
 
-  def _train(
-    self, name: str, binary: str, changed: config.ExperimentConfig, **flags: Any
-  ) -> runner.Output:
-    head = [] if name in _OLD_HEAD else self._head
-    return self._recipe.stage(
-      name,
-      binary,
-      changed,
-      model_of=self._start,
-      set=variants.NO_DROPOUT + head,
-      corpus_dir=self._corpus,
-      run_dir=runner.OUTPUT,
-      cost=500,
-      **flags,
-    )
-
-  def _queries(self, name: str = '') -> runner.Output:
-    """Adds the sentences that the embedders `name` learn from."""
-    is_other = name == 'realm_other_text'
-    return self._recipe.stage(
-      'other_queries' if is_other else 'queries',
-      'make_queries',
-      input=self._files['articles'] if is_other else self._texts,
-      tagger='rules',
-      corpus_dir=self._corpus,
-      output_dir=runner.OUTPUT,
-    )
+  def train(self, name: str, *arguments: Any, **flags: Any) -> runner.Output:
+    # Trained embedders, the encoder's, keep their head.
+    head = [] if 'encoder' in name else self._head
+    flags |= {'set': variants.NO_DROPOUT + head, 'cost': 500}
+    return super().train(name, *arguments, **flags)
 
 
 def stages(
@@ -265,23 +219,20 @@ def stages(
   known = [row for row in _ROWS if articles or row != 'realm_other_text']
   chosen = common.names_of('rows', rows, known)
   to_tune = common.names_of('tuned', tuned, chosen)
-  files = common.squad_files(squad_open) | {
-    'model': runner.Input(f'hf:{model}'),
-    'articles': runner.Input(articles),
-  }
-  tables = _Tables(recipe, files, [] if keep_head else _NEW_HEAD)
+  head = [] if keep_head else _NEW_HEAD
+  tables = _Tables(recipe, model, squad_open, articles=articles, head=head)
   for row in chosen:  # First, because they need not wait for ICT's index.
     tables.embedders(_ROWS[row][0])
   before = [tables.evaluate_before(row) for row in chosen]
   after = [tables.evaluate_tuned(row) for row in to_tune]
   results = common.results(
-    recipe, 'results.json', [before, after], questions=files['val_qa']
+    recipe, 'results.json', [before, after], questions=tables.val_qa
   )
   if to_tune:
     recipe.stage(
       'tables.html',
       'report',
-      run_dir=[os.path.join(recipe.run_dir, f'qa_{row}') for row in to_tune],
+      run_dir=[recipe.stages[f'qa_{row}'].output for row in to_tune],
       results=results,
       output=runner.OUTPUT,
     )

@@ -14,7 +14,6 @@ from launch import runner
 from launch import stage_keys
 from launch import table1
 from launch import tables
-from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
 from realm_tf.records import whole_blocks
@@ -89,9 +88,6 @@ class RecipesTest(parameterized.TestCase):
     config = config_files.load(f'launch/{name}')
     _check_lengths(config, config.lengths.block_tokens, *_READINGS.values())
 
-  def test_the_papers_config_reads_its_blocks_whole(self):
-    _check_lengths(config_lib.ExperimentConfig(), 288, *_READINGS.values())
-
   def test_blocks_are_cut_to_lengths_that_are_read_whole(self):
     corpora, num_read = {}, 0
     for stage in self._all_stages():
@@ -105,15 +101,14 @@ class RecipesTest(parameterized.TestCase):
     self.assertGreater(num_read, 20)
 
   def test_rows_share_stages(self):
-    stages = _tables(rows='realm,realm_retriever,bm25')
+    stages = _tables(rows='realm,ict,bm25')
     trainings = [s.name for s in stages.values() if s.config is not None]
     self.assertCountEqual(
-      trainings,
-      ['ict', 'reader', 'realm', 'qa_realm', 'qa_realm_retriever', 'qa_bm25'],
+      trainings, ['ict', 'reader', 'realm', 'qa_realm', 'qa_ict', 'qa_bm25']
     )
     # BM25 needs no index, and REALM has the refresher's.
-    self.assertNoCommonElements(stages, ['index_ict', 'index_realm'])
-    stages = _tables(rows='realm,ict')
+    indexes = [n for n, s in stages.items() if s.action == 'build_index']
+    self.assertEqual(indexes, ['index_ict'])
     self.assertIn('index_ict', stages['evaluate_ict_before'].needs)
 
   def test_rows_train_no_more_than_they_need(self):

@@ -1,0 +1,51 @@
+"""SQuAD's paragraphs as one corpus, its questions, and an imported encoder."""
+
+from typing import Any
+
+from . import common
+from . import runner
+
+from realm_tf import config as config_lib
+
+
+class SquadOpen(common.Jobs):
+  """Stages that recipes on SQuAD have in common.
+
+  Args:
+    folder: Holds {train,val}_{corpus,qa}.jsonl.gz.
+    name: Stage that imports `model`, a Hugging Face BERT directory.
+    blocks: Flags of bin.make_blocks.
+  """
+
+  def __init__(
+    self,
+    recipe: runner.Recipe,
+    model: str,
+    folder: str,
+    *,
+    config: config_lib.ExperimentConfig,
+    name: str,
+    **blocks: Any,
+  ):
+    texts = [
+      runner.Input(f'{folder}/{part}.jsonl.gz')
+      for part in ('train_corpus', 'val_corpus', 'train_qa', 'val_qa')
+    ]
+    self.texts, (self.train_qa, self.val_qa) = texts[:2], texts[2:]
+    self.config = recipe.config(config)
+    source = runner.Input(f'hf:{model}')
+    self.start = recipe.stage(
+      name, 'import_checkpoint', source=source, output_dir=runner.OUTPUT
+    )
+    self.blocks: dict[str, Any] = {
+      'vocab_file': self.start / 'vocab.txt',
+      'max_block_wordpieces': self.config.lengths.block_tokens,
+      'output_dir': runner.OUTPUT,
+      **blocks,
+    }
+    super().__init__(
+      recipe,
+      recipe.stage('corpus', 'make_blocks', input=self.texts, **self.blocks),
+      learning={'model_of': self.start},
+      measuring={'questions': self.val_qa, 'recall_at': '1,5,20'},
+    )
