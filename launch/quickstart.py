@@ -134,9 +134,9 @@ def stages(recipe: runner.Recipe) -> None:
     init_from=reader,
     cost=85,
   )
-  _row(world, 'realm', [model, realm], spans=spans, sparse_weight=[0, 1])
-  _row(world, 'ict', [ict, ict], spans=spans)
-  _row(world, 'bm25', [ict, ict], spans=spans, retriever='bm25')
+  _row(world, 'realm', model, realm, spans=spans, sparse_weight=[0, 1])
+  _row(world, 'ict', ict, ict, spans=spans)
+  _row(world, 'bm25', ict, ict, spans=spans, retriever='bm25')
   _results(world, realm)
 
 
@@ -182,7 +182,8 @@ def _realm(
 def _row(
   world: embedded_world.World,
   name: str,
-  embedders: list[runner.Output],
+  before: runner.Output,
+  trained: runner.Output,
   *,
   spans: runner.Output,
   retriever: str = 'model',
@@ -191,11 +192,9 @@ def _row(
   """Adds a retriever with a reader, before and after training on questions.
 
   Args:
-    embedders: The ones before questions, and the ones that questions train.
+    before: Embedders without questions; questions train `trained`.
     spans: The reader that all rows start from.
-    evaluation: Flags of evaluations.
   """
-  before, trained = embedders
   evaluation |= {'num_read': 5, 'retriever': retriever}
   world.evaluate(f'{name}_0', model_dir=before, reader_dir=spans, **evaluation)
   for number, steps in _STEPS.items():

@@ -4,6 +4,7 @@ from typing import Any
 
 from . import common
 from . import runner
+from . import variants
 
 from realm_tf import config as config_lib
 
@@ -46,6 +47,6 @@ class SquadOpen(common.Jobs):
     super().__init__(
       recipe,
       recipe.stage('corpus', 'make_blocks', input=self.texts, **self.blocks),
-      learning={'model_of': self.start},
+      learning={'model_of': self.start, 'set': variants.NO_DROPOUT},
       measuring={'questions': self.val_qa, 'recall_at': '1,5,20'},
     )
