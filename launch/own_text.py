@@ -141,7 +141,7 @@ def stages(
   recipe.finish()
   found = own_text_plan.Found.read(looked)
   plan = own_text_plan.make(found, is_imported=bool(start))
-  recipe.say(own_text_summary.beginning(found, plan, recipe.cores, encoder))
+  print(own_text_summary.beginning(found, plan, recipe.cores, encoder))
   work = own_text_stages.Work(
     recipe,
     plan,

@@ -1,15 +1,16 @@
-"""Imports all that the binaries in $REALM_PRELOAD import.
+"""Imports all that the binaries of recipes import.
 
 Only the process from which stages are forked imports this.
 """
 
 import contextlib
 import importlib
-import os
 
+from . import stage_keys
 from . import workers
 
+_BINARIES = (*stage_keys.FIELDS_READ, 'make_blocks', 'build_index', 'evaluate')
+
 with contextlib.suppress(Exception):  # The stage that needs it reports it.
-  importlib.import_module(f'{workers.BIN}.modules').preload(
-    os.environ[workers.PRELOAD].split()
-  )
+  modules = importlib.import_module(f'{workers.BIN}.modules')
+  modules.preload(_BINARIES)

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import os
 from typing import Any, NamedTuple, Optional
 
-import tqdm
-
 from realm_tf import config as config_lib
+from realm_tf import errors
 from realm_tf.config import config_files
 
 
@@ -37,31 +36,34 @@ class Input(str):
 
 
 Action = str | Callable[..., None]  # A binary's name, or a function.
+Run = tuple[Action, dict[str, Any]]  # With its flags; paths are complete.
 
 
 class Stage(NamedTuple):
   """One process, or two if it has a companion.
 
   Attributes:
-    flags: Name -> value; paths are complete.
-    companion: Action that runs at the same time, and its flags.
+    runs: The stage's own run, and its companion's.
     needs: Names of stages.
-    cost: Seconds on one core, at first; later the last run's seconds count.
+    cost: Seconds on one core, until a run is measured.
   """
 
   name: str
-  action: Action
-  flags: dict[str, Any]
+  runs: list[Run]
   output: Output
   config: Optional[config_lib.ExperimentConfig]
-  companion: Optional[tuple[Action, dict[str, Any]]]
   needs: frozenset[str]
   cost: float
 
   @property
-  def argv(self) -> list[str]:
-    """Flags of the binary, without --config."""
-    return list(arguments(self.flags))
+  def action(self) -> Action:
+    """Binary or function."""
+    return self.runs[0][0]
+
+  @property
+  def flags(self) -> dict[str, Any]:
+    """Flags of `action`."""
+    return self.runs[0][1]
 
 
 class Show(NamedTuple):
@@ -86,21 +88,25 @@ class Recipe:
     overrides: Sequence[str] = (),
     finish: Callable[['Recipe'], None] = lambda recipe: None,
   ):
-    self.run_dir = run_dir
+    self.run_dir = os.path.normpath(run_dir)
     self.stages: dict[str, Stage] = {}
     self.shows: list[Show] = []
     self._overrides = overrides
+    self._has_config = False
     self._finish = finish
 
   @property
   def cores(self) -> int:
     """Cores that stages may use."""
-    return len(os.sched_getaffinity(0))
+    if hasattr(os, 'sched_getaffinity'):
+      return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS.
 
   def config(
     self, config: config_lib.ExperimentConfig
   ) -> config_lib.ExperimentConfig:
     """Returns `config` with --seed and --set."""
+    self._has_config = True
     return config_files.override(config, self._overrides)
 
   def stage(
@@ -110,7 +116,7 @@ class Recipe:
     config: Optional[config_lib.ExperimentConfig] = None,
     *,
     at: str = '',
-    companion: Optional[tuple[Action, dict[str, Any]]] = None,
+    companion: Optional[Run] = None,
     needs: Iterable[Output] = (),
     cost: float = 10.0,
     **flags: Any,
@@ -123,31 +129,35 @@ class Recipe:
       config: Becomes a file for --config.
       at: Path of the output in the run directory, or in another output; by
         default `name`.
+      companion: Runs at the same time.
       needs: Outputs that the stage reads without a flag.
     """
-    path = (
-      at if isinstance(at, Output) else os.path.join(self.run_dir, at or name)
-    )
-    output = Output(path, name)
-    flags = _resolved(flags, output)
-    read = [at, *needs, *values(flags)]
-    if companion:
-      companion = companion[0], _resolved(companion[1], output)
-      read += values(companion[1])
-    read = [value for value in read if isinstance(value, Output)]
-    found = {value.stage for value in read} - {name}
-    found |= {
-      other.name
-      for other in self.stages.values()
-      if other.output.startswith(tuple(f'{value}/' for value in read))
-    } - {name}
-    stage = Stage(
-      name, action, flags, output, config, companion, frozenset(found), cost
-    )
+    is_inside = isinstance(at, Output)
+    path = at if is_inside else os.path.join(self.run_dir, at or name)
+    output = Output(os.path.normpath(path), name)
+    runs = [
+      (each, {flag: _resolved(value, output) for flag, value in given.items()})
+      for each, given in filter(None, [(action, flags), companion])
+    ]
+    values = [value for _, given in runs for value in given.values()]
+    needed = self._needs([at, *needs, *values]) - {name}
+    stage = Stage(name, runs, output, config, needed, cost)
     known = self.stages.setdefault(name, stage)
-    if known._replace(needs=stage.needs) != stage:
+    if known._replace(needs=needed) != stage:
       raise ValueError(f'Stages must have distinct names. Found two {name!r}.')
     return output
+
+  def _needs(self, read: Iterable[Any]) -> frozenset[str]:
+    """Returns the stages that write one of `read`, or a file in it."""
+    outputs = [
+      item
+      for value in read
+      for item in (value if isinstance(value, list) else [value])
+      if isinstance(item, Output)
+    ]
+    folders = tuple(f'{output}/' for output in outputs)
+    inside = [n for n, s in self.stages.items() if s.output.startswith(folders)]
+    return frozenset([*inside, *(output.stage for output in outputs)])
 
   def show(
     self, title: str, after: Iterable[Output], text: Callable[[str], str]
@@ -156,12 +166,13 @@ class Recipe:
     needs = frozenset(output.stage for output in after)
     self.shows.append(Show(title, needs, text))
 
-  def say(self, text: str) -> None:
-    """Prints above the display."""
-    tqdm.tqdm.write(text)
-
   def finish(self) -> None:
     """Runs the stages so far; later ones may depend on their results."""
+    if self._overrides and not self._has_config:
+      raise errors.UserError(
+        '--seed and --set must change a config. Found none in this recipe, '
+        'with these flags. Leave them out.'
+      )
     self._finish(self)
 
 
@@ -175,20 +186,10 @@ def arguments(flags: dict[str, Any]) -> Iterator[str]:
         yield f'--{name}={item}'
 
 
-def _resolved(flags: dict[str, Any], output: Output) -> dict[str, Any]:
-  """Returns `flags` with the path of `output` in the place of OUTPUT."""
-
-  def resolve(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-      return [resolve(item) for item in value]
-    if isinstance(value, Output) and not value.stage:
-      return Output(os.path.normpath(os.path.join(output, value)), output.stage)
-    return value
-
-  return {name: resolve(value) for name, value in flags.items()}
-
-
-def values(flags: dict[str, Any]) -> Iterator[Any]:
-  """Yields the values of flags, and the items of lists."""
-  for value in flags.values():
-    yield from value if isinstance(value, list) else [value]
+def _resolved(value: Any, output: Output) -> Any:
+  """Returns a flag's value, with `output` in the place of OUTPUT."""
+  if isinstance(value, list):
+    return [_resolved(item, output) for item in value]
+  if isinstance(value, Output) and not value.stage:
+    return Output(os.path.normpath(output / value), output.stage)
+  return value

@@ -22,7 +22,6 @@ from .recipe import OUTPUT as OUTPUT
 from .recipe import Input as Input
 from .recipe import Output as Output
 from .recipe import Recipe as Recipe
-from .recipe import Stage as Stage
 
 from realm_tf import errors
 
@@ -49,27 +48,22 @@ def run(
   """
   if seed:
     overrides = [f'seed={seed}', *overrides]
-  if dry_run:
-    recipe = Recipe(run_dir, overrides, _require_done)
-    with contextlib.suppress(_Unfinished):
-      stages(recipe, *positional, **flags)
-    print('\n'.join(schedule.reasons(recipe)))
-    return recipe
-  recipe = Recipe(run_dir, overrides, schedule.run)
-  with stage_records.locked(run_dir):
+  recipe = Recipe(
+    run_dir, overrides, _require_done if dry_run else schedule.run
+  )
+  with contextlib.suppress(_Unfinished):
     stages(recipe, *positional, **flags)
     recipe.finish()
+  if dry_run:
+    for name, plan in stage_records.plans(recipe).items():
+      why = f'would run: {plan.reason}' if plan.reason else 'done'
+      print(f'{name}: {why}')
   return recipe
 
 
-def plan(
-  stages: Callable[..., None], run_dir: str, *positional: Any, **flags: Any
-) -> list[Stage]:
-  """Returns the stages that a recipe lists; runs none."""
-  recipe = Recipe(run_dir, finish=_require_done)
-  with contextlib.suppress(_Unfinished):
-    stages(recipe, *positional, **flags)
-  return list(recipe.stages.values())
+def _require_done(recipe: Recipe) -> None:
+  if not stage_records.is_done(recipe):
+    raise _Unfinished
 
 
 def write_parts(output: str, **parts: str | float) -> None:
@@ -82,18 +76,12 @@ def write_parts(output: str, **parts: str | float) -> None:
     json.dump(parts, file)
 
 
-def _require_done(recipe: Recipe) -> None:
-  if any(each.reason for each in stage_records.plans(recipe).values()):
-    raise _Unfinished
-
-
 def main(
   doc: str,
   stages: Callable[..., None],
   summary: Optional[Callable[[str], str]] = None,
   *,
   run_dir: str = '',
-  argv: Optional[Sequence[str]] = None,
 ) -> None:
   """Runs a recipe from the command line, and ends the process.
 
@@ -104,15 +92,11 @@ def main(
     summary: Run directory -> the text to end with.
     run_dir: Default of RUN_DIR, the last argument.
   """
-  given = vars(_parser(doc, stages, run_dir).parse_args(argv))
-  names = list(inspect.signature(stages).parameters.values())[1:]
-  positional = [
-    given.pop(p.name) for p in names if p.kind is not p.KEYWORD_ONLY
-  ]
+  given = vars(_parser(doc, stages, run_dir).parse_args())
   for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, _interrupt)
   try:
-    recipe = run(stages, given.pop('run_dir'), *positional, **given)
+    recipe = run(stages, **given)
     if summary and not given['dry_run']:
       print(summary(recipe.run_dir))
   except errors.UserError as error:
@@ -136,24 +120,23 @@ class _Parser(argparse.ArgumentParser):
     sys.exit(_error(f'{message.rstrip(".")}. See --help.'))
 
 
-def _parser(doc, stages, run_dir) -> _Parser:
+def _parser(doc: str, stages: Callable[..., None], run_dir: str) -> _Parser:
   parser = _Parser(
     description=doc,
     formatter_class=argparse.RawDescriptionHelpFormatter,
     allow_abbrev=False,
   )
+  add = parser.add_argument
   for p in list(inspect.signature(stages).parameters.values())[1:]:
     if p.kind is not p.KEYWORD_ONLY:
-      parser.add_argument(p.name, type=p.annotation)
+      add(p.name)
     elif p.annotation is bool:
-      parser.add_argument(f'--{p.name}', action=argparse.BooleanOptionalAction)
+      add(f'--{p.name}', action='store_true')
     else:
-      parser.add_argument(f'--{p.name}', type=p.annotation, default=p.default)
-  parser.add_argument(
-    'run_dir', nargs='?' if run_dir else None, default=run_dir
-  )
-  parser.add_argument('--seed', type=int, default=0, help='Seed of training.')
-  parser.add_argument(
+      add(f'--{p.name}', type=p.annotation, default=p.default)
+  add('run_dir', nargs='?' if run_dir else None, default=run_dir)
+  add('--seed', type=int, default=0, help='Seed of training.')
+  add(
     '--set',
     dest='overrides',
     action='append',
@@ -161,9 +144,7 @@ def _parser(doc, stages, run_dir) -> _Parser:
     metavar='A.B=C',
     help='Config field to change, as pretraining.batch_size=8.',
   )
-  parser.add_argument(
-    '--dry_run', action='store_true', help='Print what would run, and why.'
-  )
+  add('--dry_run', action='store_true', help='Print what would run, and why.')
   return parser
 
 

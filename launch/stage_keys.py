@@ -6,19 +6,23 @@ contents of the user's files and the keys of the needed stages.
 
 from collections.abc import Iterator
 import dataclasses
+import glob
 import hashlib
 import inspect
 import json
 import os
+import pathlib
 import reprlib
 from typing import Any
 
-from . import fingerprints
 from . import recipe as recipe_lib
+from . import user_cache
 
 import realm_tf
+from realm_tf import errors
 from realm_tf.config import config_files
 
+_READ_BYTES = 1 << 22
 # Fields that jobs of any model directory read in its config.json.
 _OF_MODELS = (
   'seed',
@@ -36,25 +40,21 @@ _OF_MODELS = (
   'finetuning.answer_by',
   'finetuning.eval_batch_size',
 )
-_OF_TRAINERS = {
-  'warm_start': ('inverse_cloze',),
-  # `inverse_cloze` changes the sentences of `inverse_cloze_weight`.
-  'pretrain': ('pretraining', 'inverse_cloze'),
-  'finetune': ('finetuning',),
-  'train_path': ('path', 'finetuning'),
-  'train_closed_book': ('closed_book',),
-  'train_tagger': ('tagger',),
-}
-TRAINERS = tuple(_OF_TRAINERS)
 # Binary -> prefixes of fields; a binary that is missing here reads all.
-FIELDS_READ = {
-  **{name: _OF_MODELS + own for name, own in _OF_TRAINERS.items()},
+FIELDS_READ: dict[recipe_lib.Action, tuple[str, ...]] = {
+  'warm_start': (*_OF_MODELS, 'inverse_cloze'),
+  # `inverse_cloze` changes the sentences of `inverse_cloze_weight`.
+  'pretrain': (*_OF_MODELS, 'pretraining', 'inverse_cloze'),
+  'finetune': (*_OF_MODELS, 'finetuning'),
+  'train_path': (*_OF_MODELS, 'path', 'finetuning'),
+  'train_closed_book': (*_OF_MODELS, 'closed_book'),
+  'train_tagger': (*_OF_MODELS, 'tagger'),
   'survey': ('model', 'lengths.block_tokens'),
   'make_world': ('world',),
-  'make_blocks': ('world',),
-  'make_queries': ('world',),
   'change_fact': ('world',),
 }
+# Binaries with --resume.
+TRAINERS = [name for name in FIELDS_READ if 'seed' in FIELDS_READ[name]]
 
 
 def made_from(
@@ -63,60 +63,97 @@ def made_from(
   """Returns name -> value of all that the stage is made from.
 
   Args:
-    keys: Those of the stages that `stage` needs.
+    keys: Keys of the stages that `stage` needs.
   """
-  made = {'release': realm_tf.__version__, 'runs': _action(stage.action)}
-  made |= {
-    f'--{name}': _flag(value, run_dir) for name, value in stage.flags.items()
-  }
-  if stage.companion:
-    action, flags = stage.companion
-    made['companion'] = _action(action)
-    made |= {
-      f'companion --{name}': _flag(value, run_dir)
-      for name, value in flags.items()
-    }
+  made: dict[str, Any] = {'release': realm_tf.__version__}
+  for who, (action, flags) in zip(('', 'companion '), stage.runs):
+    made[f'{who}runs'] = _action(action)
+    for name, value in flags.items():
+      made[f'{who}--{name}'] = _flag(value, run_dir)
   if stage.config is not None:
     fields = config_files.flatten(dataclasses.asdict(stage.config))
-    made |= {n: v for n, v in fields.items() if _is_read(n, stage.action)}
+    read = FIELDS_READ.get(stage.action, fields)
+    prefixes = tuple(f'{name}.' for name in read)
+    made |= {n: v for n, v in fields.items() if f'{n}.'.startswith(prefixes)}
   return made | {f'stage {name}': keys[name] for name in sorted(stage.needs)}
 
 
 def key(made: dict[str, Any]) -> str:
-  text = json.dumps(made, sort_keys=True)
-  return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+  return _hash(json.dumps(made, sort_keys=True))
 
 
-def changes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
-  """Yields the differences of two keys' sources."""
-  for name in sorted({*old, *new}):
-    now, before = new.get(name), old.get(name)
-    if name.startswith('stage '):
-      if now != before:
-        yield f'{name} changed'
-    elif now != before:
-      yield f'{name} is {reprlib.repr(now)}, was {reprlib.repr(before)}'
-
-
-def _is_read(field: str, action: recipe_lib.Action) -> bool:
-  prefixes = FIELDS_READ.get(action) if isinstance(action, str) else None
-  return prefixes is None or f'{field}.'.startswith(
-    tuple(f'{prefix}.' for prefix in prefixes)
-  )
+def changes(old: dict[str, Any], new: dict[str, Any]) -> str:
+  """Returns the differences of two keys' sources."""
+  names = [n for n in sorted({*old, *new}) if old.get(n) != new.get(n)]
+  if 'release' in names:  # Another one may have other fields.
+    names = ['release']
+  texts = []
+  for name in names:
+    now, before = reprlib.repr(new.get(name)), reprlib.repr(old.get(name))
+    is_stage = name.startswith('stage ')
+    change = ' changed' if is_stage else f' is {now}, was {before}'
+    texts.append(name + change)
+  return '; '.join(texts)
 
 
 def _action(action: recipe_lib.Action) -> str:
   if isinstance(action, str):
     return action
-  source = hashlib.blake2b(inspect.getsource(action).encode(), digest_size=8)
-  return f'{action.__name__} {source.hexdigest()}'
+  return f'{action.__name__} {_hash(inspect.getsource(action))}'
 
 
 def _flag(value: Any, run_dir: str) -> Any:
+  """Returns a flag's value, the same if RUN_DIR or a user's file is moved."""
   if isinstance(value, list):
     return [_flag(item, run_dir) for item in value]
-  if isinstance(value, recipe_lib.Output):
-    return os.path.relpath(value, run_dir)
   if isinstance(value, recipe_lib.Input):
-    return f'content {fingerprints.of_input(value)}' if value else ''
+    return value and f'content {_of_input(value)}'
+  if isinstance(value, str) and f'{value}/'.startswith(f'{run_dir}/'):
+    return os.path.relpath(value, run_dir)
   return value
+
+
+def _of_input(text: str) -> str:
+  """Returns a hash of a user's files, or the name of no local file.
+
+  The cache remembers it by the files' sizes and times of change, so 100 GB are
+  read once.
+  """
+  if text == 'world' or '://' in text or text.startswith('tfds:'):
+    return text
+  path = text if os.path.exists(text) else text.partition(':')[2] or text
+  files = sorted(_files(path))
+  if not files:
+    raise errors.UserError(
+      f'The input {text} must exist. Found no file {path}. Correct the path.'
+    )
+  states = [(file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+  now = _hash(repr([*zip(files, states)]))
+  known = user_cache.load()
+  if now not in known:
+    known[now] = _of_contents(files)
+    user_cache.add(now, known[now])
+  return known[now]
+
+
+def _files(path: str) -> Iterator[pathlib.Path]:
+  for found in glob.glob(path) or [path]:
+    for file in (pathlib.Path(found), *pathlib.Path(found).rglob('*')):
+      if file.is_file():
+        yield file.absolute()
+
+
+def _of_contents(files: list[pathlib.Path]) -> str:
+  root = os.path.commonpath(files)
+  digest = hashlib.blake2b(digest_size=16)
+  for file in files:
+    name = os.path.relpath(file, root)
+    digest.update(repr((name, file.stat().st_size)).encode())
+    with open(file, 'rb') as content:
+      while part := content.read(_READ_BYTES):
+        digest.update(part)
+  return digest.hexdigest()
+
+
+def _hash(text: str) -> str:
+  return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -9,7 +9,6 @@ there.
 from collections.abc import Iterator
 import contextlib
 import fcntl
-import json
 import os
 import shutil
 from typing import Any, NamedTuple
@@ -51,83 +50,81 @@ def plans(recipe: recipe_lib.Recipe) -> dict[str, Plan]:
   for name, stage in recipe.stages.items():
     made = stage_keys.made_from(stage, recipe.run_dir, keys)
     keys[name] = stage_keys.key(made)
-    reason = _reason(stage, read(recipe.run_dir, name), keys[name], made)
+    record = read(recipe.run_dir, name)
+    reason = _reason(record, keys[name], made, stage.output)
     found[name] = Plan(keys[name], made, reason)
   return found
 
 
+def is_done(recipe: recipe_lib.Recipe) -> bool:
+  return not any(plan.reason for plan in plans(recipe).values())
+
+
 def read(run_dir: str, name: str) -> dict[str, Any]:
   """Returns a stage's record; an empty one if it never ran."""
-  try:
-    with open(path(run_dir, name)) as file:
-      return json.load(file)
-  except FileNotFoundError:
-    return {}
+  return user_cache.read_json(_path(run_dir, name))
 
 
-def path(run_dir: str, name: str, suffix: str = 'json') -> str:
-  return os.path.join(run_dir, '.stages', f'{name}.{suffix}')
-
-
-def begin(recipe: recipe_lib.Recipe, name: str, plan: Plan) -> bool:
+def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
   """Makes place for a stage's output; returns whether the stage goes on."""
-  record, output = read(recipe.run_dir, name), recipe.stages[name].output
+  record = read(run_dir, stage.name)
+  checkpoints = os.path.join(stage.output, 'checkpoints')
   goes_on = (
     record.get('key') == plan.key
-    and recipe.stages[name].action in stage_keys.TRAINERS
-    and bool(_entries(os.path.join(output, 'checkpoints')))
+    and stage.action in stage_keys.TRAINERS
+    and os.path.isdir(checkpoints)
+    and bool(os.listdir(checkpoints))
   )
-  if os.path.lexists(output) and not goes_on:
-    if record['state'] == 'done':
-      _remove(_old(recipe.run_dir, name))
-      os.makedirs(os.path.dirname(_old(recipe.run_dir, name)), exist_ok=True)
-      os.rename(output, _old(recipe.run_dir, name))
-    else:
-      _remove(output)
-  os.makedirs(os.path.dirname(output), exist_ok=True)
-  _write(recipe.run_dir, name, plan, {'state': 'begun'})
+  if record and not goes_on:
+    if record['state'] == 'done' and os.path.lexists(stage.output):
+      old = _old(run_dir, stage.name)
+      _remove(old)
+      os.makedirs(os.path.dirname(old), exist_ok=True)
+      os.rename(stage.output, old)
+    _remove(stage.output)
+  os.makedirs(os.path.dirname(stage.output), exist_ok=True)
+  _write(run_dir, stage.name, plan, state='begun')
   return goes_on
 
 
-def finish(
-  run_dir: str, name: str, plan: Plan, measured: dict[str, float]
-) -> None:
+def finish(run_dir: str, name: str, plan: Plan, **measured: float) -> None:
   """Notes that a stage is done, and removes its older output."""
-  _write(run_dir, name, plan, {'state': 'done', **measured})
+  _write(run_dir, name, plan, state='done', **measured)
   _remove(_old(run_dir, name))
 
 
-def _reason(stage, record, key, made) -> str:
+def _reason(
+  record: dict[str, Any], key: str, made: dict[str, Any], output: str
+) -> str:
+  if not record and os.path.lexists(output):
+    raise errors.UserError(
+      f'RUN_DIR must be new, or of an earlier run. Found {output}, which no '
+      'run wrote. Give another RUN_DIR, or move it away.'
+    )
   if not record:
-    if os.path.lexists(stage.output):
-      raise errors.UserError(
-        'RUN_DIR must be new, or of an earlier run. Found '
-        f'{stage.output}, which no run wrote. Give another RUN_DIR, or move '
-        'it away.'
-      )
     return 'new'
   if record['key'] != key:
-    return '; '.join(stage_keys.changes(record['made_from'], made))
+    return stage_keys.changes(record['made_from'], made)
   if record['state'] != 'done':
     return 'unfinished'
-  return '' if os.path.lexists(stage.output) else f'{stage.output} is gone'
+  return '' if os.path.lexists(output) else f'{output} is gone'
 
 
-def _write(run_dir, name, plan, more) -> None:
-  made = {'key': plan.key, 'made_from': plan.made_from}
-  user_cache.write_json(path(run_dir, name), {**made, **more})
+def _write(run_dir: str, name: str, plan: Plan, **more: Any) -> None:
+  record = {'key': plan.key, 'made_from': plan.made_from, **more}
+  user_cache.write_json(_path(run_dir, name), record)
+
+
+def _path(run_dir: str, name: str) -> str:
+  return os.path.join(run_dir, '.stages', f'{name}.json')
 
 
 def _old(run_dir: str, name: str) -> str:
   return os.path.join(run_dir, '.old', name)
 
 
-def _entries(folder: str) -> list[str]:
-  return os.listdir(folder) if os.path.isdir(folder) else []
-
-
-def _remove(name: str) -> None:
-  if os.path.isdir(name) and not os.path.islink(name):
-    shutil.rmtree(name)
-  elif os.path.lexists(name):
-    os.remove(name)
+def _remove(output: str) -> None:
+  if os.path.isdir(output) and not os.path.islink(output):
+    shutil.rmtree(output)
+  elif os.path.lexists(output):
+    os.remove(output)

@@ -1,4 +1,7 @@
-"""Small tables that outlive a run directory, in the user's cache folder."""
+"""JSON files; one in the user's cache folder outlives run directories.
+
+It has the seconds of stages by key, and the hashes of inputs.
+"""
 
 import contextlib
 import json
@@ -8,22 +11,24 @@ from typing import Any
 _MAX_ROWS = 5000
 
 
-def load(name: str) -> dict[str, Any]:
-  try:
-    with open(_path(name)) as file:
-      return json.load(file)
-  except (OSError, ValueError):  # None yet, or half of one.
-    return {}
+def load() -> dict[str, Any]:
+  return read_json(_path())
 
 
-def add(name: str, rows: dict[str, Any]) -> None:
-  """Adds rows; the oldest go. Without a cache folder, nothing happens."""
-  table = load(name)
-  for key in rows:
-    table.pop(key, None)
-  table = dict(list((table | rows).items())[-_MAX_ROWS:])
+def add(key: str, row: Any) -> None:
+  """Adds a row; the oldest go. Without a cache folder, nothing happens."""
+  rows = [*load().items(), (key, row)]
   with contextlib.suppress(OSError):
-    write_json(_path(name), table)
+    write_json(_path(), dict(rows[-_MAX_ROWS:]))
+
+
+def read_json(path: str) -> dict[str, Any]:
+  """Returns a file's object; an empty one without a whole file."""
+  try:
+    with open(path) as file:
+      return json.load(file)
+  except (OSError, ValueError):
+    return {}
 
 
 def write_json(path: str, value: Any) -> None:
@@ -35,6 +40,6 @@ def write_json(path: str, value: Any) -> None:
   os.replace(part, path)
 
 
-def _path(name: str) -> str:
+def _path() -> str:
   cache = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
-  return os.path.join(cache, 'realm_tf', f'{name}.json')
+  return os.path.join(cache, 'realm_tf', 'recipes.json')

@@ -4,7 +4,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import sys
 
 from launch import runner
 from realm_tf import errors
@@ -41,4 +40,4 @@ def stages(recipe: runner.Recipe, folder: str):
 if __name__ == '__main__':
   # Two cores, wherever the test runs.
   runner.Recipe.cores = property(lambda recipe: 2)
-  runner.main('doc', stages, argv=sys.argv[1:])
+  runner.main('doc', stages)

@@ -101,7 +101,7 @@ class KilledStagesTest(absltest.TestCase):
     code, _, err = waiting.outcome()
     self.assertEqual(code, 2)
     self.assertRegex(
-      err, r'\AERROR: Stage first must .* was killed by signal 9: .*\n\Z'
+      err, r'\AERROR: Stage first was killed by signal 9: .*\n\Z'
     )
     self.assertTrue(waiting.all_ended())
 
@@ -117,8 +117,7 @@ class KilledStagesTest(absltest.TestCase):
       recipe.stage('a', jobs.fault, output=runner.OUTPUT)
 
     with self.assertRaisesRegex(
-      errors.UserError,
-      r"Stage a must .* code 1: KeyError: '.*/run/a' See .*log",
+      errors.UserError, r"Stage a failed: KeyError: '.*/run/a' See .*log"
     ):
       self._run(stages)
 
@@ -144,12 +143,11 @@ class UnfinishedTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.run_dir = pathlib.Path(self.create_tempdir().full_path)
-    self.recipe = runner.Recipe(str(self.run_dir))
 
   def _begin(self, action, plan):
-    self.recipe.stages.clear()
-    self.recipe.stage('a', action, run_dir=runner.OUTPUT)
-    return stage_records.begin(self.recipe, 'a', plan)
+    recipe = runner.Recipe(str(self.run_dir))
+    recipe.stage('a', action, run_dir=runner.OUTPUT)
+    return stage_records.begin(str(self.run_dir), recipe.stages['a'], plan)
 
   def test_a_trainer_goes_on_from_its_checkpoint(self):
     plan, other = (stage_records.Plan(key, {}, 'new') for key in 'xy')

@@ -144,9 +144,7 @@ class OwnTextTest(parameterized.TestCase):
         encoder=self._encoder(),
       )
       for stage in recipe.stages.values():
-        for binary, flags in filter(
-          None, [(stage.action, stage.flags), stage.companion]
-        ):
+        for binary, flags in stage.runs:
           given = recipe_lib.arguments({**flags, 'model_of': None})
           case = binary, [*given, '--set=no.key=1']
           cases[binary, frozenset(flags)] = case

@@ -71,8 +71,7 @@ class RecipesTest(parameterized.TestCase):
   def test_the_binaries_accept_all_flags(self):
     cases = {}
     for stage in self._all_stages():
-      runs = [(stage.action, stage.flags), stage.companion]
-      for binary, flags in filter(None, runs):
+      for binary, flags in stage.runs:
         if not isinstance(binary, str):
           continue
         given = list(recipe_lib.arguments(flags | {'model_of': None}))

@@ -5,12 +5,15 @@ import io
 import json
 import os
 import pathlib
+import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from launch import recipe as recipe_lib
 from launch import runner
-from launch import stage_keys
+from launch import stage_records
+import realm_tf
 from realm_tf import config as config_lib
 from realm_tf import errors
 from tests.launch import jobs
@@ -45,53 +48,55 @@ class RunnerTest(parameterized.TestCase):
   def _copies(self, **flags):
     return self._run(_two_copies, str(self.source), **flags)
 
+  def _change(self, what):
+    if what == 'file':
+      self.source.write_text('other')
+    elif what == 'moved file':
+      self.source = self.source.rename(self.folder / 'elsewhere')
+    elif what == 'moved run':
+      self.run_dir = self.run_dir.rename(self.folder / 'elsewhere')
+    elif what == 'lost output':
+      (self.run_dir / 'b').unlink()
+    elif what == 'release':
+      self.enter_context(
+        absltest.mock.patch.object(realm_tf, '__version__', '99.0')
+      )
+
   def _main(self, *argv):
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+      contextlib.redirect_stdout(out),
+      contextlib.redirect_stderr(err),
+      absltest.mock.patch.object(sys, 'argv', ['recipe', *argv]),
+    ):
       try:
-        runner.main('doc', _two_copies, lambda run_dir: 'the end', argv=argv)
+        runner.main('doc', _two_copies, lambda run_dir: 'the end')
         code = 0
       except SystemExit as end:
         code = end.code
     return code, out.getvalue(), err.getvalue()
 
-  def test_outputs_flow_from_stage_to_stage(self):
-    self._copies(times=3)
-    self.assertEqual((self.run_dir / 'b').read_text(), 'xxx')
-
-  def test_a_second_run_does_nothing(self):
+  @parameterized.parameters(
+    ('nothing', 1, 'done', 'done'),
+    ('nothing', 2, 'done', '--times is 2, was 1'),
+    ('file', 1, "--input is 'content .*", 'stage a changed'),
+    ('moved file', 1, 'done', 'done'),
+    ('moved run', 1, 'done', 'done'),
+    ('lost output', 1, 'done', '.*b is gone'),
+    ('release', 2, *["release is '99.0', was '[^']*'"] * 2),
+  )
+  def test_a_change_runs_all_that_depends_on_it(self, what, times, *reasons):
     self._copies()
-    self.assertEmpty(self._copies())
-    self.assertEqual(self._copies(dry_run=True), ['a: done', 'b: done'])
-
-  def test_a_changed_flag_runs_its_stage_only(self):
-    self._copies()
-    self.assertEqual(
-      self._copies(times=2, dry_run=True),
-      ['a: done', 'b: would run: --times is 2, was 1'],
-    )
-    self.assertIn('[b] runs again: --times is 2, was 1', self._copies(times=2))
-    self.assertEqual((self.run_dir / 'b').read_text(), 'xx')
-
-  def test_a_changed_file_runs_all_that_depends_on_it(self):
-    self._copies()
-    self.source.write_text('other')
-    a, b = self._copies(dry_run=True)
-    self.assertStartsWith(a, "a: would run: --input is 'content ")
-    self.assertEqual(b, 'b: would run: stage a changed')
-    self._copies()
-    self.assertEqual((self.run_dir / 'b').read_text(), 'other')
-
-  def test_a_moved_file_is_the_same(self):
-    self._copies()
-    self.source = self.source.rename(self.folder / 'elsewhere')
-    self.assertEmpty(self._copies())
-
-  def test_a_lost_output_is_made_again(self):
-    self._copies()
-    (self.run_dir / 'b').unlink()
-    self._copies()
-    self.assertTrue((self.run_dir / 'b').exists())
+    self._change(what)
+    lines = self._copies(times=times, dry_run=True)
+    printed = '\n'.join(self._copies(times=times))
+    for name, line, reason in zip('ab', lines, reasons):
+      runs = '' if reason == 'done' else 'would run: '
+      self.assertRegex(line, f'^{name}: {runs}{reason}$')
+      self.assertEqual(f'[{name}] runs again: ' in printed, bool(runs))
+    copied = (self.run_dir / 'b').read_text()
+    self.assertEqual(copied, self.source.read_text() * times)
+    self.assertEmpty(self._copies(times=times))
 
   def test_an_older_output_is_kept_until_the_new_one_is_there(self):
     self._copies(times=2)
@@ -109,17 +114,27 @@ class RunnerTest(parameterized.TestCase):
     self.assertEqual((self.run_dir / 'b').read_text(), "the user's")
     self.assertFalse((self.run_dir / 'a').exists())
 
+  def test_set_must_change_a_config(self):
+    def stages(recipe):
+      recipe.stage('a', jobs.fault, output=runner.OUTPUT)
+
+    with self.assertRaisesRegex(errors.UserError, '--set must change a config'):
+      self._run(stages, overrides=['finetuning.num_read=3'])
+    self.assertFalse(self.run_dir.exists())
+
   def test_a_stage_needs_the_outputs_inside_the_ones_it_names(self):
     def stages(recipe):
       a = recipe.stage('a', 'x', output=runner.OUTPUT)
       recipe.stage('inside', 'x', at=a / 'index', output=runner.OUTPUT / 'y')
       recipe.stage('b', 'x', input=[a], output=runner.OUTPUT)
 
-    _, inside, b = runner.plan(stages, 'run')
-    self.assertEqual(inside.argv, ['--output=run/a/index/y'])
+    recipe = runner.Recipe('run')
+    stages(recipe)
+    _, inside, b = recipe.stages.values()
+    self.assertEqual(inside.flags, {'output': 'run/a/index/y'})
     self.assertEqual(inside.needs, {'a'})
+    self.assertEqual(b.flags, {'input': ['run/a'], 'output': 'run/b'})
     self.assertEqual(b.needs, {'a', 'inside'})
-    self.assertEqual(b.argv, ['--input=run/a', '--output=run/b'])
 
   def test_a_stage_that_is_listed_twice_must_be_the_same(self):
     recipe = runner.Recipe('run')
@@ -129,43 +144,17 @@ class RunnerTest(parameterized.TestCase):
       recipe.stage('a', 'x', number=2)
 
   def test_flags_of_every_kind(self):
-    recipe = runner.Recipe('run')
-    recipe.stage('a', 'x', no='', none=None, yes=True, off=False, l=[1, 'b'])
+    flags = {'no': '', 'none': None, 'yes': True, 'off': False, 'l': [1, 'b']}
     self.assertEqual(
-      recipe.stages['a'].argv, ['--yes', '--nooff', '--l=1', '--l=b']
+      list(recipe_lib.arguments(flags)), ['--yes', '--nooff', '--l=1', '--l=b']
     )
 
-  def test_a_key_sees_only_the_fields_that_its_binary_reads(self):
-    def stages(recipe):
-      config = recipe.config(config_lib.ExperimentConfig())
-      recipe.stage('world', 'make_world', config, output_dir=runner.OUTPUT)
-      recipe.stage('ict', 'warm_start', config, run_dir=runner.OUTPUT)
-      recipe.stage('qa', 'finetune', config, run_dir=runner.OUTPUT)
-
-    def changed(*overrides):
-      old, new = runner.Recipe('run'), runner.Recipe('run', overrides)
-      stages(old)
-      stages(new)
-      made = [
-        stage_keys.made_from(each, 'run', {})
-        for recipe in (old, new)
-        for each in recipe.stages.values()
-      ]
-      return [old != new for old, new in zip(made[:3], made[3:])]
-
-    field = 'finetuning.optimizer.num_steps=3'
-    self.assertEqual(changed(), [False, False, False])
-    self.assertEqual(changed(field), [False, False, True])
-    self.assertEqual(changed('seed=1'), [False, True, True])
-    self.assertEqual(changed('world.num_cities=9'), [True, False, False])
-
   def test_only_one_run_works_in_a_directory(self):
-    def stages(recipe):
-      del recipe
+    with (
+      stage_records.locked(str(self.run_dir)),
+      self.assertRaisesRegex(errors.UserError, 'Found another'),
+    ):
       self._copies()
-
-    with self.assertRaisesRegex(errors.UserError, 'Found another'):
-      self._run(stages)
 
   def test_a_recipe_may_go_on_from_results(self):
     def stages(recipe):
@@ -214,6 +203,7 @@ class RunnerTest(parameterized.TestCase):
     code, out, err = self._main(*argv)
     self.assertEqual((code, out), (2, ''))
     self.assertRegex(err, f'\\AERROR: {message}.*\\n\\Z')
+    self.assertFalse(self.run_dir.exists())
 
 
 class PartsTest(absltest.TestCase):
