@@ -101,8 +101,8 @@ def main(
       print(summary(recipe.run_dir))
   except errors.UserError as error:
     sys.exit(_error(str(error)))
-  except errors.Stopped as stopped:
-    print(stopped)
+  except KeyboardInterrupt:
+    print('Stopped. The same command goes on.')
     sys.exit(130)
 
 

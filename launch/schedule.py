@@ -1,6 +1,7 @@
 """Runs the stages of a recipe that are not done, several at the same time."""
 
 from collections.abc import Iterator
+import contextlib
 import dataclasses
 from multiprocessing import connection
 import os
@@ -26,22 +27,14 @@ _WIDTH_OF_OTHERS = 30  # Columns of the line without {desc}.
 
 
 def run(recipe: recipe_lib.Recipe) -> None:
-  """Runs all stages that are not done.
-
-  Raises:
-    UserError: A stage failed; the message has its last one.
-    Stopped: Ctrl-C.
-  """
+  """Runs all stages that are not done; UserError if one fails."""
   if stage_records.is_done(recipe):  # It finds mistakes before RUN_DIR is made.
     return
-  with stage_records.locked(recipe.run_dir):
-    schedule = _Schedule(recipe)
-    try:
-      schedule.work()
-    except KeyboardInterrupt as stop:
-      raise errors.Stopped('Stopped. The same command goes on.') from stop
-    finally:
-      schedule.close()
+  with (
+    stage_records.locked(recipe.run_dir),
+    contextlib.closing(_Schedule(recipe)) as schedule,
+  ):
+    schedule.work()
 
 
 class _Running(NamedTuple):

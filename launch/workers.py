@@ -19,6 +19,8 @@ import time
 
 from . import recipe as recipe_lib
 
+import tqdm
+
 from realm_tf import errors
 
 # bin/ has this name in a checkout, the other one when installed.
@@ -105,6 +107,8 @@ def _work(run, log, threads, secs) -> None:
   sys.stdout = os.fdopen(1, 'w', buffering=1, closefd=False)
   sys.stderr = os.fdopen(2, 'w', buffering=1, closefd=False)
   os.environ.update(dict.fromkeys(_THREADS, str(threads)))
+  # Its own lock is a semaphore, which a killed process would leave.
+  tqdm.tqdm.set_lock(threading.RLock())
   try:
     _call(*run)
   finally:
