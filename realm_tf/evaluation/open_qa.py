@@ -30,6 +30,7 @@ PREDICTIONS = comparison.PREDICTIONS
 RANKS = comparison.RANKS
 METRICS = 'metrics.json'
 COMPARISON = 'comparison.jsonl'
+SPAN_RANKS = 'span_ranks.jsonl'
 
 # (queries, blocks of each query) -> answers.
 Reading = Callable[
@@ -180,11 +181,18 @@ def _with_answerer(
   )
 
 
-def write_metrics(metrics: Mapping[str, Any], output_dir: str) -> None:
-  """Writes metrics.json, and makes the directory if it is missing."""
+def write_metrics(
+  metrics: Mapping[str, Any], output_dir: str
+) -> dict[str, Any]:
+  """Writes and returns metrics.json; `span_ranks` get a file of their own."""
   tf.io.gfile.makedirs(output_dir)
+  metrics = dict(metrics)
+  if ranks := metrics.pop('span_ranks', None):
+    rows = [{'span_rank': rank or None} for rank in ranks]
+    _write_lines(os.path.join(output_dir, SPAN_RANKS), rows)
   with tf.io.gfile.GFile(os.path.join(output_dir, METRICS), 'w') as file:
     file.write(json.dumps(metrics, indent=2) + '\n')
+  return metrics
 
 
 def _write_lines(path: str, rows: Iterable[dict[str, Any]]) -> None:

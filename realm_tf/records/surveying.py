@@ -23,16 +23,15 @@ class Survey(NamedTuple):
   """Counts of a text; words and sentences are estimates from a sample.
 
   Attributes:
-    num_names: Different titles; an article without one counts by its id.
     long_article: Words that nine tenths of the articles do not exceed.
     num_sentences: Sentences with a name or a date.
     num_recurring: Sentences with a name or a date that another part of the
       sample has, too.
-    held_out_share: `held_out.share` that holds out a tenth of the names.
+    held_out_share: `held_out.share` that holds out a tenth of the titles; an
+      article without one counts by its id.
   """
 
   num_articles: int
-  num_names: int
   num_words: int
   long_article: int
   num_sentences: int
@@ -116,7 +115,6 @@ def _count(
   factor = num_articles / len(sample)
   return Survey(
     num_articles,
-    len(names),
     round(factor * sum(lengths)),
     lengths[int(0.9 * len(lengths))],
     round(factor * len(found)),

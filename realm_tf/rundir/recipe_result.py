@@ -21,6 +21,8 @@ _KINDS: dict[str, type] = {
   'pretrained_dir': str,
   'retriever': str,
   'sparse_weight': float,
+  'num_read': int,
+  'best_effort': bool,
 }
 
 

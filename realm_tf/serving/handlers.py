@@ -31,6 +31,7 @@ class Settings(NamedTuple):
   body_timeout_secs: float = 10.0
   body_bytes: int = 512 << 10
   token: Optional[str] = None
+  best_effort: bool = False  # The reader has learned from no question.
 
 
 class Call(NamedTuple):
@@ -44,8 +45,8 @@ class Call(NamedTuple):
 class Api:
   """The handlers of all routes; each returns the content of its JSON reply."""
 
-  def __init__(self, service: service_lib.Service, token: Optional[str]):
-    self._service, self._token = service, token
+  def __init__(self, service: service_lib.Service, settings: Settings):
+    self._service, self._settings = service, settings
 
   async def status(self, call: Call) -> dict[str, Any]:
     return tf_serving_api.status(self._version(call))
@@ -71,6 +72,8 @@ class Api:
       'num_read': service.top_k,
       'params_step': service.versions.params_step,
       'index_step': service.versions.index_step,
+      'can_answer': service.can_answer,
+      'best_effort': service.can_answer and self._settings.best_effort,
       'can_complete': service.completer is not None,
       'can_edit': service.can_edit,
     }
@@ -116,7 +119,7 @@ class Api:
       raise errors.RequestError(
         'Start the server with --allow_edits.', status=403
       )
-    access.check_writer(call.headers, self._token)
+    access.check_writer(call.headers, self._settings.token)
     fields = _fields(call, 'block_id', 'text')
     block_id, text = fields['block_id'], fields['text']
     if type(block_id) is not int:  # isinstance would accept True.
@@ -132,7 +135,7 @@ class Api:
       raise errors.RequestError(
         'Start the server with --documents_log.', status=403
       )
-    access.check_writer(call.headers, self._token)
+    access.check_writer(call.headers, self._settings.token)
     change = document_request.parse(_fields(call, 'add', 'remove'))
     await results_of([writer.submit(change)])
     return {

@@ -62,7 +62,7 @@ def make_app(
   service: service_lib.Service, settings: handlers.Settings
 ) -> applications.Starlette:
   """Returns the ASGI application."""
-  api = handlers.Api(service, settings.token)
+  api = handlers.Api(service, settings)
 
   def route(path: str, handler: Handler, method: str = 'GET') -> routing.Route:
     endpoint = _endpoint(path, handler, service, settings)

@@ -27,7 +27,7 @@ class Versions(NamedTuple):
 
 
 class ServedModel(NamedTuple):
-  """A model with a reader; `edits` is None if nothing may be changed."""
+  """A model; `edits` is None if nothing may be changed."""
 
   answerer: answerer_lib.Answerer
   edits: Optional[edited_corpus.EditedCorpus]
@@ -89,7 +89,6 @@ def load(
     edits = edited_corpus.EditedCorpus(loaded)
     loaded = edits.opened
   answerer = loading.answerer_of(loaded, choices, build_sparse)
-  loading.require_reader(answerer.reader, model_dir)
   _warm(answerer)
   if edits is not None:
     edits.warm()

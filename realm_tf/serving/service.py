@@ -97,6 +97,11 @@ class Service:
     return min(self._top_k or num_read, num_read)
 
   @property
+  def can_answer(self) -> bool:
+    """Whether a reader answers; without one the blocks are the result."""
+    return self._live.current.answerer.reader is not None
+
+  @property
   def can_edit(self) -> bool:
     return self._live.current.can_edit and self.writer is not None
 

@@ -43,6 +43,7 @@ class MaskedSentencesTest(absltest.TestCase):
     self.assertEqual(metrics['num_sentences'], 3)
     self.assertAlmostEqual(metrics['span_recall@1'], 100 / 3)
     self.assertAlmostEqual(metrics['span_recall@2'], 200 / 3)
+    self.assertEqual(sorted(metrics['span_ranks']), [0, 1, 2])
     low, high = metrics['span_intervals']['span_recall@2']
     self.assertLess(low, 200 / 3)
     self.assertGreater(high, 200 / 3)

