@@ -17,7 +17,6 @@ from absl import flags
 from absl import logging
 
 from realm_tf.answering import loading
-from realm_tf.config import names
 from realm_tf.corpus import files
 
 _QUESTION = flags.DEFINE_multi_string(
@@ -28,7 +27,7 @@ _JSON = flags.DEFINE_bool(
   'json', False, 'Print JSON lines in the format of predictions.jsonl.'
 )
 answer_flags.define_search()
-corpus_flags.define_retriever(*names.BY_LINKS, *names.BY_WORDS)
+corpus_flags.define_retriever()
 flags.mark_flag_as_required('model_dir')
 
 

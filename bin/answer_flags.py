@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
 
@@ -16,42 +16,38 @@ from realm_tf.answering import loading
 from realm_tf.config import names
 from realm_tf.rundir import recipe_result
 
-MODEL_DIR = input_flags.define(
+MODEL_DIR = path_flags.existing(
   'model_dir', 'Model directory, any run directory, or RUN_DIR of a recipe.'
 )
 
 
 def _use_recipe_result(model_dir: str | None) -> bool:
   """Takes flags that are not given from realm.json, if MODEL_DIR has one."""
-  for name, value in recipe_result.read(model_dir or '').items():
-    if name not in flags.FLAGS:
-      continue
-    flag = flags.FLAGS[name]
-    if name == MODEL_DIR.name or not flag.present:
+  given = {name for name in flags.FLAGS if flags.FLAGS[name].present}
+  given.discard(MODEL_DIR.name)
+  for name, value in recipe_result.read(model_dir or '', given).items():
+    if name in flags.FLAGS:
+      flag = flags.FLAGS[name]
       flag.value = [value] if isinstance(flag.value, list) else value
   return True
 
 
 flags.register_validator(MODEL_DIR.name, _use_recipe_result)
-INDEX_DIR = input_flags.define(
+INDEX_DIR = path_flags.existing(
   'index_dir', "Index version to search; by default the model's newest."
 )
 flags.DEFINE_integer(
-  'num_read',
-  None,
-  "Blocks read per question; by default the config's number.",
-  1,
+  'num_read', None, "Blocks to read; by default the config's number.", 1
 )
 flags.DEFINE_enum(
   'answer_by',
   None,
   ['span', 'text'],
-  "'span' answers with the best span, 'text' with the text of the largest "
-  "summed probability over its spans. By default the config's choice.",
+  "The best span, or the text with the largest sum of its spans' "
+  "probabilities; by default the config's choice.",
 )
-READER_DIR = input_flags.define(
-  'reader_dir',
-  'Model directory of another reader, for the blocks of --model_dir.',
+READER_DIR = path_flags.existing(
+  'reader_dir', 'Model directory that reads the blocks of --model_dir.'
 )
 launcher.check_flags(
   lambda model_dir, reader_dir: model_dir or not reader_dir,
@@ -68,16 +64,14 @@ def define_search(define: Callable[..., Any] = flags.DEFINE_float) -> None:
   define(
     'sparse_weight',
     0.0,
-    "Weight of BM25's scores in a sum with the embeddings' scores: BM25 finds "
-    'names and numbers unseen in training. Try 0.5; 0 is embeddings only.',
+    "Weight of BM25's scores, added to the embeddings' scores. Try 0.5.",
     0.0,
   )
   flags.DEFINE_enum(
     'read_dtype',
     'auto',
     ['auto', 'float32', 'bfloat16'],
-    "Dtype of the reader's matrix products; 'auto' is bfloat16 where the "
-    'hardware multiplies bfloat16 (in half the time), else float32.',
+    "Dtype of the reader's matrix products; by default the faster one.",
   )
 
 
@@ -91,7 +85,7 @@ def check_retriever() -> None:
     lambda retriever, sparse_weight: (
       retriever == names.MODEL or not any(sparse_weight)
     ),
-    '--sparse_weight must go with --retriever=model, which it adds BM25 to.',
+    '--sparse_weight must go with --retriever=model.',
   )
   launcher.check_flags(
     lambda queries_dir, retriever: (
@@ -103,8 +97,8 @@ def check_retriever() -> None:
 
 def choices() -> loading.Choices:
   """Returns the flags that are named like a field of Choices."""
-  names = [name for name in loading.Choices._fields if name in flags.FLAGS]
-  return loading.Choices(**{name: flags.FLAGS[name].value for name in names})
+  given = {flag for flag in loading.Choices._fields if flag in flags.FLAGS}
+  return loading.Choices(**{flag: flags.FLAGS[flag].value for flag in given})
 
 
 def load(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 import itertools
 import os
+import sys
 from typing import Any, Optional
 import uuid
 
 from . import beam_flags
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
+import tqdm
 
 from realm_tf.corpus import article_records
 from realm_tf.corpus import counts as counts_lib
@@ -21,10 +23,9 @@ from realm_tf.records import corpus_update
 from realm_tf.rundir import outputs
 from realm_tf.world import inputs
 
-INPUT = input_flags.define(
+INPUT = path_flags.existing(
   'input',
-  "Articles: files, directories, globs, 'beir:DIR', 'tfds:NAME', 'hf_disk:DIR' "
-  "or 'world'",
+  'Articles: file, directory, glob, beir:DIR, tfds:NAME, hf_disk:DIR or world',
   many=True,
 )
 _MAX_ARTICLES = flags.DEFINE_integer(
@@ -34,10 +35,7 @@ _DROP_LISTS = flags.DEFINE_boolean(
   'drop_lists', True, 'Skip lists, indices, outlines and disambiguations.'
 )
 _ON_ERROR = flags.DEFINE_enum(
-  'on_error',
-  'stop',
-  ['stop', 'skip'],
-  'Treatment of an unreadable record: stop, or skip and count it.',
+  'on_error', 'stop', ['stop', 'skip'], 'Stop at a broken record, or skip it.'
 )
 _KEYS = [
   flags.DEFINE_string(
@@ -48,20 +46,17 @@ _KEYS = [
 NUM_WORKERS = flags.DEFINE_integer(
   'num_workers', os.cpu_count(), 'Processes; the output is always the same.', 1
 )
-_OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'New directory to write.', required=True
-)
+_OUTPUT_DIR = path_flags.new('output_dir', 'New directory to write.')
 _OVERWRITE = flags.DEFINE_boolean(
   'overwrite', False, 'Replace an existing --output_dir.'
 )
 
 
-def define_format(
-  more: Sequence[str] = (), text: str = 'Format of --input.'
-) -> None:
+def define_format(*more: str) -> None:
   """Defines --format: the formats of articles, and `more`."""
+  formats = [*inputs.FORMATS, *more]
+  flags.DEFINE_enum('format', 'auto', formats, 'Format of --input.')
   made_up = {inputs.WORLD, inputs.TAGGED}
-  flags.DEFINE_enum('format', 'auto', [*inputs.FORMATS, *more], text)
   launcher.check_flags(
     lambda runner, input, format, max_articles: (
       runner == 'local'
@@ -107,7 +102,12 @@ def read(
   if plain:
     articles = map(sources.plain, articles)
   articles = itertools.islice(articles, _MAX_ARTICLES.value)
-  return launcher.progress(articles, what, 'articles')
+  return progress(articles, what, 'articles')
+
+
+def progress(items: Iterable, what: str, unit: str) -> Iterable:
+  """Returns `items` with a progress bar on stdout; stderr is for errors."""
+  return tqdm.tqdm(items, what, unit=f' {unit}', mininterval=1, file=sys.stdout)
 
 
 def build_on_beam(

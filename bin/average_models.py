@@ -7,35 +7,31 @@ An encoder trained on questions and then on masked sentences forgets some kinds
 of questions; the average does not. The other weights are --model_dir's.
 """
 
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
 
 from realm_tf.training.pretraining import weight_average
 
-_MODEL_DIR = input_flags.define(
+_MODEL_DIR = path_flags.existing(
   'model_dir', 'Model directory after training.', required=True
 )
-_BEFORE_DIR = input_flags.define(
+_BEFORE_DIR = path_flags.existing(
   'before_dir', 'Model directory before training.', required=True
 )
 _WEIGHT = flags.DEFINE_float(
   'weight', 0.5, 'Weight of --model_dir in the average.', 0.0, 1.0
 )
-_OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'New model directory to write.', required=True
-)
+_OUTPUT_DIR = path_flags.new('output_dir', 'New model directory to write.')
 
 
 def main(_):
-  version = weight_average.write(
-    _MODEL_DIR.value,
-    _BEFORE_DIR.value,
-    _WEIGHT.value,
-    output_dir=_OUTPUT_DIR.value,
+  after, before, output_dir = (
+    flag.value for flag in (_MODEL_DIR, _BEFORE_DIR, _OUTPUT_DIR)
   )
-  print(f'Wrote {version.path}.')
+  weight_average.write(after, before, _WEIGHT.value, output_dir=output_dir)
+  print(f'Wrote {output_dir}.')
 
 
 if __name__ == '__main__':

@@ -15,10 +15,7 @@ _RUNNERS = {
   'spark': 'SparkRunner',
 }
 _RUNNER = flags.DEFINE_enum(
-  'runner',
-  'local',
-  ['local', *_RUNNERS],
-  'Local processes, or a runner of Apache Beam for many machines.',
+  'runner', 'local', ['local', *_RUNNERS], 'Local processes, or Apache Beam.'
 )
 _BEAM_OPTION = flags.DEFINE_multi_string(
   'beam_option', [], 'Flag of Apache Beam, as --beam_option=--project=P'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import input_flags
+from . import path_flags
 
 from absl import flags
 
@@ -11,18 +11,16 @@ from realm_tf.records import block_table
 from realm_tf.rundir import layout
 from realm_tf.text import wordpiece
 
-CORPUS_DIR = input_flags.define(
+CORPUS_DIR = path_flags.existing(
   'corpus_dir', 'Corpus directory, from bin.make_blocks.', required=True
 )
 
 
 def define_retriever(*others: str) -> flags.FlagHolder[str]:
-  """Defines --retriever: 'model' or one of `others`."""
+  """Defines --retriever, the way to search; `others` are further values."""
+  searches = [names.MODEL, *names.BY_LINKS, *names.BY_WORDS, *others]
   return flags.DEFINE_enum(
-    'retriever',
-    names.MODEL,
-    [names.MODEL, *others],
-    'Search method; graph, path and bm25_graph also follow links.',
+    'retriever', names.MODEL, searches, 'Search; graph and path follow links.'
   )
 
 

@@ -4,12 +4,10 @@ r"""Measures a model or BM25 on questions, masked sentences, or both.
       --questions=test.jsonl --output_dir=runs/qa/test
 
 Writes metrics.json (percent) and predictions.jsonl; a model without a reader
-gets only recall. With --retriever=bm25 the model reads BM25's blocks, with
-their scores. --retriever=none: closed book, for a model of
-bin.train_closed_book. --compare also writes the questions that only one of two
-runs answers. Several --questions are measured in one pass, each in a folder
-with its file's name, as OUTPUT_DIR/test; several --sparse_weight share search
-and reading, each in a folder such as OUTPUT_DIR/sparse_0.5.
+gets only recall. With --retriever=bm25 the model reads BM25's blocks; with
+--retriever=none a model of bin.train_closed_book reads none. --compare also
+writes the questions that only one of two runs answers. Several --questions and
+--sparse_weight each get a folder, as OUTPUT_DIR/sparse_0.5/test.
 """
 
 import json
@@ -17,8 +15,8 @@ import os
 
 from . import answer_flags
 from . import corpus_flags
-from . import input_flags
 from . import launcher
+from . import path_flags
 from . import question_flags
 from . import sentence_flags
 
@@ -33,19 +31,15 @@ from realm_tf.evaluation import system_size
 from realm_tf.records import article_lookup
 from realm_tf.rundir import outputs
 
-_OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'Directory to write.', required=True
-)
+_OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
 _RECALL_AT = flags.DEFINE_list(
   'recall_at', ['1', '5', '20', '100'], 'Values of k for recall@k, in blocks.'
 )
-_RETRIEVER = corpus_flags.define_retriever(
-  *names.BY_LINKS, *names.BY_WORDS, names.NOTHING
-)
-_COMPARE = input_flags.define(
+_RETRIEVER = corpus_flags.define_retriever(names.NOTHING)
+_COMPARE = path_flags.existing(
   'compare', '--output_dir of another run on the same questions.'
 )
-_QRELS = input_flags.define(
+_QRELS = path_flags.existing(
   'qrels', 'TREC or BEIR judgements of articles: R@k, MRR@10 and nDCG@10.'
 )
 _FIELD_FILES = [

@@ -6,14 +6,13 @@ r"""Exports a model into a format that runs without this code.
   python -m bin.export --format=saved_model --model_dir=runs/qa \
       --corpus_dir=data/corpus --output_dir=/tmp/realm/1
 
-hugging_face writes one encoder as a BERT directory: config.json,
-model.safetensors and vocab.txt. hub writes each encoder as a TF Hub module.
-saved_model writes model, index and corpus as one SavedModel (docs/export.md).
+hugging_face writes one encoder as a BERT directory, hub each encoder as a TF
+Hub module, saved_model the model, index and corpus (docs/export.md).
 """
 
 from . import answer_flags
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
 from absl import logging
@@ -24,27 +23,19 @@ from realm_tf.export import hub_export
 from realm_tf.export import hugging_face_export
 from realm_tf.export import saved_model
 
-_OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'New directory to write.', required=True
-)
+_OUTPUT_DIR = path_flags.new('output_dir', 'New directory to write.')
+_FORMATS = ['hub', 'hugging_face', 'saved_model']
 _FORMAT = flags.DEFINE_enum(
-  'format',
-  None,
-  ['hub', 'hugging_face', 'saved_model'],
-  'Format to write.',
-  required=True,
+  'format', None, _FORMATS, 'Format to write.', required=True
 )
 _TOWER = flags.DEFINE_enum(
   'tower', 'query', names.TOWERS, 'Encoder that --format=hugging_face writes.'
 )
-_CORPUS_DIR = input_flags.define(
+_CORPUS_DIR = path_flags.existing(
   'corpus_dir', 'Corpus directory that --format=saved_model answers from.'
 )
 _SEARCHER = flags.DEFINE_enum(
-  'searcher',
-  'exact',
-  names.SAVED_SEARCHERS,
-  'Searcher of --format=saved_model; loading scann needs its package.',
+  'searcher', 'exact', names.SAVED_SEARCHERS, 'Searcher of the SavedModel.'
 )
 flags.mark_flag_as_required('model_dir')
 launcher.check_flags(

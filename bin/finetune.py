@@ -12,12 +12,10 @@ the run publishes the parameters with the best exact match, and may end early
 """
 
 from . import corpus_flags
-from . import input_flags
 from . import launcher
+from . import path_flags
 from . import question_flags
 from . import training_flags
-
-from absl import flags
 
 from realm_tf.answering import loading
 from realm_tf.config import names
@@ -29,11 +27,9 @@ from realm_tf.training import runs
 from realm_tf.training.finetuning import cloze_questions
 from realm_tf.training.finetuning import finetuning_run
 
-_RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'New model directory to write.', required=True
-)
-_RETRIEVER = corpus_flags.define_retriever(*names.BY_LINKS, *names.BY_WORDS)
-_DEV_QUESTIONS = input_flags.define(
+_RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
+_RETRIEVER = corpus_flags.define_retriever()
+_DEV_QUESTIONS = path_flags.existing(
   'dev_questions', 'Questions for choosing the best parameters.'
 )
 _NUM_JUDGED = 1000  # Most questions of --dev_questions that are answered.

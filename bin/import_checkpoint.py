@@ -7,15 +7,14 @@ r"""Makes a model directory from weights of another project.
 
 hf: takes Hugging Face directories (BERT, REALM or T5); tf1: takes checkpoints
 of the authors' release, or their directories, separated by commas. Block
-embeddings become an index, block texts a corpus directory. Parts that the
-source lacks (such as a span reader) start from random weights in training.
-Prints the used and the unused weights.
+embeddings become an index, block texts a corpus. Prints the weights that are
+used, and not used.
 """
 
 import os
 
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
 
@@ -25,22 +24,17 @@ from realm_tf.importing import imported as imported_lib
 from realm_tf.importing import model_writing
 from realm_tf.importing import tf1_checkpoint
 
-_SOURCE = input_flags.define(
+_SOURCE = path_flags.existing(
   'source', 'Weights: hf:DIR[,DIR] or tf1:PREFIX[,PREFIX].', required=True
 )
-_OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'New model directory to write.', required=True
-)
+_OUTPUT_DIR = path_flags.new('output_dir', 'New model directory to write.')
 _CORPUS_DIR = flags.DEFINE_string(
-  'corpus_dir',
-  None,
-  "Corpus directory of the source's blocks, written unless it exists; by "
-  'default OUTPUT_DIR/corpus.',
+  'corpus_dir', None, "The source's blocks; by default OUTPUT_DIR/corpus."
 )
-_VOCAB_FILE = input_flags.define(
+_VOCAB_FILE = path_flags.existing(
   'vocab_file', "Wordpieces, one per line; by default the source's."
 )
-_BLOCKS = input_flags.define(
+_BLOCKS = path_flags.existing(
   'blocks', "blocks.tfr or block_records.npy; by default the source's."
 )
 _NUM_HEADS = flags.DEFINE_integer(

@@ -13,8 +13,8 @@ from __future__ import annotations
 import sys
 
 from . import corpus_flags
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
 
@@ -26,10 +26,10 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import outputs
 from realm_tf.rundir import versions
 
-_QUERIES_DIR = input_flags.define(
+_QUERIES_DIR = path_flags.existing(
   'queries_dir', 'Queries to show in place of the corpus.'
 )
-_MODEL_DIR = input_flags.define(
+_MODEL_DIR = path_flags.existing(
   'model_dir', 'Model directory that --verify checks, too.'
 )
 _NUM_EXAMPLES = flags.DEFINE_integer(

@@ -1,6 +1,6 @@
 """Runs a binary with its config; mistakes end with one line and code 2."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 import dataclasses
 import functools
 import gc
@@ -13,22 +13,18 @@ import traceback
 from typing import Any
 
 from . import help_texts
-from . import input_flags
 from . import modules
 
 from absl import app
 from absl import flags
 from absl import logging
-import tqdm
 
 from realm_tf import config as config_lib
 from realm_tf import errors
 from realm_tf.config import config_files
 
 _CONFIG = flags.DEFINE_string(
-  'config',
-  None,
-  "Launch module, its name, or a JSON file; by default the paper's values.",
+  'config', None, "Launch module or JSON file; by default the paper's values."
 )
 _SET = flags.DEFINE_multi_string(
   'set', [], 'Config field to change, as pretraining.batch_size=8'
@@ -72,7 +68,13 @@ def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
   logging.use_absl_handler()
   logging.get_absl_handler().python_handler.stream = sys.stdout
   py_logging.getLogger('tensorflow').setLevel('ERROR')
-  app.run(lambda argv: _run_main(main, argv), flags_parser=_parse_flags)
+  try:
+    app.run(lambda argv: _load_and_run(main, argv), flags_parser=_parse_flags)
+  except errors.Stopped as stopped:
+    print(stopped)
+  except errors.UserError as error:
+    print(f'ERROR: {help_texts.as_installed(str(error))}', file=sys.stderr)
+    sys.exit(2)
 
 
 @functools.cache
@@ -107,41 +109,23 @@ def check_flags(rule: Callable[..., Any], message: str) -> None:
   )
 
 
-def progress(items: Iterable, what: str, unit: str) -> Iterable:
-  """Returns `items` with a progress bar on stdout; stderr is for errors."""
-  return tqdm.tqdm(items, what, unit=f' {unit}', mininterval=1, file=sys.stdout)
-
-
 def _parse_flags(argv: list[str]) -> list[str]:
   try:
     rest = flags.FLAGS(argv)
   except flags.Error as error:
-    _exit(f'{str(error).rstrip(".")}. See --help.')
-  except errors.UserError as error:
-    _exit(str(error))
+    message = f'{str(error).rstrip(".")}. See --help.'
+    raise errors.UserError(message) from error
   if len(rest) > 1:
-    _exit(f'Flags must begin with --. Found {rest[1]!r}. See --help.')
+    raise errors.UserError(
+      f'Flags must begin with --. Found {rest[1]!r}. See --help.'
+    )
   return rest
 
 
-def _run_main(main, argv):
-  try:
-    config()  # Reports a wrong key even if the binary reads no config.
-    input_flags.check()
-    modules.load()
-    # Imported modules hold 400,000 objects. Visiting them in each collection
-    # takes a seventh of evaluating 2,000 questions.
-    gc.freeze()
-    main(argv)
-  except errors.Stopped as stopped:
-    print(stopped)
-  except errors.UserError as error:
-    _exit(str(error))
-
-
-def _exit(message: str):
-  print(
-    f'ERROR: {help_texts.as_installed(" ".join(message.split()))}',
-    file=sys.stderr,
-  )
-  sys.exit(2)
+def _load_and_run(main, argv):
+  config()  # Reports a wrong key even if the binary reads no config.
+  modules.load()
+  # Imported modules hold 400,000 objects. Visiting them in each collection
+  # takes a seventh of evaluating 2,000 questions.
+  gc.freeze()
+  main(argv)

@@ -5,10 +5,9 @@ r"""Cuts articles into blocks and writes a corpus directory.
   python -m bin.make_blocks --append=/tmp/corpus --input=new.jsonl \
       --remove=17,old-article --output_dir=/tmp/newer_corpus
 
---input=world writes the demonstration corpus. Without --vocab_file, a
-vocabulary is learned from the articles, which are read twice; --vocab_text adds
-the words of the queries' text. --runner cuts the same blocks on many machines,
-with Apache Beam.
+--input=world is the demonstration corpus. A vocabulary is learned from all
+articles, which are then read twice. --runner cuts the same blocks on many
+machines, with Apache Beam.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from typing import Any
 
 from . import article_flags
 from . import beam_flags
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
 
@@ -38,30 +37,23 @@ article_flags.define_format()
 _MAX_BLOCK_WORDPIECES = flags.DEFINE_integer(
   'max_block_wordpieces', 288, 'Most wordpieces per block: title + body + 3.', 8
 )
-_VOCAB_FILE = input_flags.define(
-  'vocab_file',
-  'vocab.txt or tokenizer.json; by default a vocabulary is learned.',
+_VOCAB_FILE = path_flags.existing(
+  'vocab_file', 'vocab.txt or tokenizer.json; by default one is learned.'
 )
 _VOCAB_SIZE = flags.DEFINE_integer(
   'vocab_size', 8000, 'Most wordpieces to learn.', 100
 )
-_VOCAB_TEXT = input_flags.define(
-  'vocab_text',
-  'JSONL file; the vocabulary is also learned from its "text"',
-  default=[],
-  many=True,
+_VOCAB_TEXT = path_flags.existing(
+  'vocab_text', 'JSONL file; its "text" has words to learn, too', many=True
 )
-_APPEND = input_flags.define(
+_APPEND = path_flags.existing(
   'append', 'Corpus directory to extend, as a new one in --output_dir.'
 )
 _REMOVE = flags.DEFINE_multi_string(
   'remove', [], 'Comma-separated ids of articles in --append to leave out'
 )
 _LINKS = flags.DEFINE_enum(
-  'links',
-  'none',
-  ['none', *names.LINKS],
-  "Links to store: none, the source's markup, or article titles in texts.",
+  'links', 'none', ['none', *names.LINKS], 'Links between articles to store.'
 )
 launcher.check_flags(
   lambda input, append, remove: input or (append and remove),
@@ -86,7 +78,7 @@ def _tokenizer() -> wordpiece.WordpieceTokenizer:
   articles = article_flags.read('Learning wordpieces')
   texts = itertools.chain(
     (text for a in articles for text in (a.title, a.text)),
-    json_records.read_texts(inputs.split(_VOCAB_TEXT.value)),
+    json_records.read_texts(inputs.split(_VOCAB_TEXT.value or [])),
   )
   return wordpiece.WordpieceTokenizer(
     vocabulary_learning.learn_vocabulary(texts, _VOCAB_SIZE.value)

@@ -10,8 +10,8 @@ same queries on many machines, with Apache Beam.
 from . import article_flags
 from . import beam_flags
 from . import corpus_flags
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
 
@@ -22,20 +22,15 @@ from realm_tf.world import gazetteer
 from realm_tf.world import inputs
 
 flags.mark_flag_as_required('input')
-article_flags.define_format(
-  [inputs.TAGGED],
-  "Format of --input; 'tagged' is JSONL with text, spans and id.",
-)
-_TAGGER = input_flags.define(
+article_flags.define_format(inputs.TAGGED)
+_TAGGER = path_flags.existing(
   'tagger',
   "Salient spans by 'rules', 'spacy:NAME' or 'bert:DIR', of bin.train_tagger.",
   default='rules',
 )
+_MASKINGS = ['salient', 'random_span', 'random_token']
 _MASKING = flags.DEFINE_enum(
-  'masking',
-  'salient',
-  ['salient', 'random_span', 'random_token'],
-  'Tokens to mask in training; only salient uses --tagger.',
+  'masking', 'salient', _MASKINGS, 'Tokens to mask; only salient uses --tagger.'
 )
 
 
@@ -55,7 +50,9 @@ def _queries(tokenizer, table, counts):
   )
   if sentences is not None:
     return query_building.queries_from_sentences(
-      launcher.progress(sentences, 'Tokenizing', 'sentences'), tokenizer, table
+      article_flags.progress(sentences, 'Tokenizing', 'sentences'),
+      tokenizer,
+      table,
     )
   if tagger:
     tagger = taggers.make(

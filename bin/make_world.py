@@ -1,26 +1,37 @@
 r"""Writes the demonstration corpus as JSONL files.
 
   python -m bin.make_world --output_dir=/tmp/world
+  python -m bin.make_world --output_dir=/tmp/changed \
+      --predictions=runs/qa/eval/predictions.jsonl
 
 Files: articles, statements (the articles' sentences), sentences (pre-training
 text with maskable character spans), {train,dev,test}_questions,
 reworded_{dev,test}_questions (the same facts in words that no article uses) and
 two_hop_{train,dev,test}_questions (the question does not name the answer's
 article). --set=world.num_cities=500 makes a smaller world.
+
+With --predictions, the fact of the first correctly answered question gets
+another entity's value. Files: articles with the change, question (with its new
+answer), and changed.json (the question, its old and its new answer). No
+training is needed to answer it (Appendix C).
 """
 
+import itertools
 import os
 
 from . import launcher
+from . import path_flags
 
-from absl import flags
-
+from realm_tf import errors
+from realm_tf.corpus import json_records
+from realm_tf.rundir import json_files
 from realm_tf.world import asking
 from realm_tf.world import generation
 from realm_tf.world import two_hops
 
-_OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'Directory to write.', required=True
+_OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
+_PREDICTIONS = path_flags.existing(
+  'predictions', 'predictions.jsonl of bin.evaluate, to change a fact.'
 )
 
 
@@ -28,8 +39,40 @@ def _path(name):
   return os.path.join(_OUTPUT_DIR.value, f'{name}.jsonl')
 
 
+def _first_right(world):
+  """Returns the first question that --predictions answers."""
+  known = {
+    question.question_id: question
+    for question in itertools.chain(*world.questions.values())
+  }
+  for _, row in json_records.read_lines(_PREDICTIONS.value):
+    if row.get('exact_match') and row.get('id') in known:
+      return known[row['id']]
+  raise errors.UserError(
+    "--predictions must hold a right answer to one of the world's questions. "
+    f'Found none in {_PREDICTIONS.value}. Train longer.'
+  )
+
+
+def _write_change(world):
+  question = _first_right(world)
+  changed = generation.change_asked_fact(world, question.question_id)
+  generation.write_articles(changed.articles, _path('articles'))
+  asked = question._replace(answers=(changed.new_answer,))
+  generation.write_questions([asked], _path('question'))
+  row = {
+    'question': question.question,
+    'old_answer': changed.old_answer,
+    'new_answer': changed.new_answer,
+  }
+  json_files.write(os.path.join(_OUTPUT_DIR.value, 'changed.json'), row)
+
+
 def main(_):
   world = generation.generate(launcher.config().world)
+  if _PREDICTIONS.value:
+    _write_change(world)
+    return
   # Training questions use only the articles' words.
   reworded = asking.reword_splits(
     {split: world.questions[split] for split in ('dev', 'test')},

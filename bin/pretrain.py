@@ -6,8 +6,8 @@ python -m bin.pretrain --config=launch/quickstart.py \
 """
 
 from . import corpus_flags
-from . import input_flags
 from . import launcher
+from . import path_flags
 from . import training_flags
 
 from absl import flags
@@ -18,17 +18,12 @@ from realm_tf.retrieval import retriever
 from realm_tf.training import runs
 from realm_tf.training.pretraining import pretraining_run
 
-_QUERIES_DIR = input_flags.define(
+_QUERIES_DIR = path_flags.existing(
   'queries_dir', 'Queries, from bin.make_queries.', required=True
 )
-_RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'Directory shared with bin.refresh_index.', required=True
-)
+_RUN_DIR = path_flags.new('run_dir', 'Directory shared with bin.refresh_index.')
 _KEEP_BEST = flags.DEFINE_enum(
-  'keep_best',
-  None,
-  names.HELD_OUT_METRICS,
-  'Metric of held-out queries; its best version is copied to RUN_DIR/best.',
+  'keep_best', None, names.HELD_OUT_METRICS, 'Metric that chooses RUN_DIR/best.'
 )
 _READER_INIT_FROM = training_flags.define_reader_init_from()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Optional
 
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
 
@@ -14,27 +14,18 @@ from realm_tf import errors
 from realm_tf.corpus import beir
 from realm_tf.corpus import questions
 
-QUESTIONS = input_flags.define(
+QUESTIONS = path_flags.existing(
   'questions',
   'Questions: JSON, CSV or Parquet of SQuAD, DPR, KILT and others, a glob, '
-  "'beir:DIR', 'tfds:NAME@SPLIT' or 'hf_disk:DIR'. It may be given several "
-  'times.',
+  'beir:DIR, tfds:NAME@SPLIT or hf_disk:DIR',
   many=True,
-)
-_MAX_ANSWER_TOKENS = flags.DEFINE_integer(
-  'max_answer_tokens',
-  None,
-  'Tokens of the longest answer to keep (NQ-open: 5).',
-  1,
 )
 
 
 def define_queries_dir() -> flags.FlagHolder[Optional[str]]:
   """Defines --queries_dir, in place of --questions."""
-  holder = input_flags.define(
-    'queries_dir',
-    'Sentences with salient spans, from bin.make_queries, in place of '
-    '--questions.',
+  holder = path_flags.existing(
+    'queries_dir', 'Output of bin.make_queries, in place of --questions.'
   )
   launcher.check_flags(
     lambda queries_dir, questions: bool(queries_dir) != bool(questions),
@@ -47,12 +38,11 @@ def read(
   path: Optional[str] = None, may_lack_answers: bool = False
 ) -> list[questions.Question]:
   """Returns the questions of `path`, by default of every --questions."""
+  paths = [path] if path else QUESTIONS.value or []
   return [
     question
-    for each in ([path] if path else QUESTIONS.value)
-    for question in questions.read_questions(
-      each, _MAX_ANSWER_TOKENS.value, may_lack_answers
-    )
+    for each in paths
+    for question in questions.read_questions(each, may_lack_answers)
   ]
 
 

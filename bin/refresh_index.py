@@ -11,6 +11,7 @@ import time
 
 from . import corpus_flags
 from . import launcher
+from . import path_flags
 from . import strategy_flags
 
 from absl import flags
@@ -24,9 +25,7 @@ from realm_tf.refresh import refresher
 from realm_tf.rundir import layout
 from realm_tf.rundir import versions
 
-_RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'Run directory, shared with bin.pretrain.', required=True
-)
+_RUN_DIR = path_flags.new('run_dir', 'Run directory, shared with bin.pretrain.')
 _POLL_SECS = flags.DEFINE_float(
   'poll_secs', 1.0, 'Seconds between checks for new parameters.', 0.001
 )

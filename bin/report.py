@@ -12,8 +12,8 @@ The runs may be unfinished.
 
 import os
 
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
 
@@ -21,20 +21,14 @@ from realm_tf.reporting import page
 from realm_tf.reporting import run_reader
 from realm_tf.rundir import outputs
 
-_RUN_DIR = input_flags.define(
+_RUN_DIR = path_flags.existing(
   'run_dir', 'Run directory of a trainer', required=True, many=True
 )
-_EVAL_DIR = input_flags.define(
-  'eval_dir',
-  '--output_dir of bin.evaluate outside --run_dir',
-  default=[],
-  many=True,
+_EVAL_DIR = path_flags.existing(
+  'eval_dir', '--output_dir of bin.evaluate outside --run_dir', many=True
 )
-_RESULTS = input_flags.define(
-  'results',
-  'Table of systems: --output of bin.results_table',
-  default=[],
-  many=True,
+_RESULTS = path_flags.existing(
+  'results', 'Table of systems: --output of bin.results_table', many=True
 )
 _OUTPUT = flags.DEFINE_string(
   'output', None, 'File to write; by default report.html of the first run.'
@@ -43,10 +37,10 @@ _OUTPUT = flags.DEFINE_string(
 
 def main(_):
   runs = run_reader.read(_RUN_DIR.value)
-  evaluations = run_reader.evaluations(runs, _EVAL_DIR.value)
-  html = page.build(runs, evaluations, run_reader.results(_RESULTS.value))
+  evaluations = run_reader.evaluations(runs, _EVAL_DIR.value or [])
+  results = run_reader.results(_RESULTS.value or [])
   path = _OUTPUT.value or os.path.join(_RUN_DIR.value[0], 'report.html')
-  outputs.write_text(path, html)
+  outputs.write_text(path, page.build(runs, evaluations, results))
   print(f'Wrote {path}.')
 
 

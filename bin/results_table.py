@@ -13,8 +13,8 @@ McNemar's exact test against the first row.
 import json
 import os
 
-from . import input_flags
 from . import launcher
+from . import path_flags
 from . import question_flags
 
 from absl import flags
@@ -22,7 +22,7 @@ from absl import flags
 from realm_tf.evaluation import systems_table
 from realm_tf.rundir import outputs
 
-_RUN_DIR = input_flags.define(
+_RUN_DIR = path_flags.existing(
   'run_dir', 'Directory of a launch script.', required=True
 )
 _ROWS = flags.DEFINE_multi_string(
@@ -37,14 +37,13 @@ _WITH_COSTS = flags.DEFINE_bool(
 
 
 def main(_):
-  questions = question_flags.read() if question_flags.QUESTIONS.value else []
-  root = os.path.join(_RUN_DIR.value, 'eval')
+  questions = question_flags.read()
   tables = []
   for names in _ROWS.value:
     eval_dirs = {}
     for name in names.split(','):
       label, _, path = name.rpartition('=')
-      eval_dirs[label or path] = os.path.join(root, path)
+      eval_dirs[label or path] = os.path.join(_RUN_DIR.value, 'eval', path)
     rows = systems_table.rows(eval_dirs, questions, _WITH_COSTS.value)
     tables.append(rows)
     print(f'{systems_table.as_text(rows)}\n')

@@ -6,8 +6,8 @@ import dataclasses
 from typing import Any, Optional
 
 from . import corpus_flags
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
 
@@ -16,16 +16,15 @@ from realm_tf.evaluation import masked_sentences
 from realm_tf.records import block_table
 from realm_tf.retrieval import retriever as retriever_lib
 
-QUERIES_DIR = input_flags.define(
+QUERIES_DIR = path_flags.existing(
   'queries_dir',
-  'Queries, from bin.make_queries: measures how often the first blocks contain '
-  "the sentence's masked span. The sentence's own block does not count.",
+  'Queries of bin.make_queries: how often the first blocks have the masked '
+  "span; a sentence's own block does not count.",
 )
 _HELD_OUT_SHARE = flags.DEFINE_float(
   'held_out_share',
   0.0,
-  "Share of articles with measured sentences: training's held_out.share. "
-  '0 measures all sentences.',
+  "Share of articles to measure, training's held_out.share; 0 is all.",
   0.0,
   1.0,
 )

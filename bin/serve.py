@@ -9,13 +9,12 @@ Newer parameters or indexes in --model_dir are loaded while it runs.
 
 from . import answer_flags
 from . import corpus_flags
-from . import input_flags
 from . import launcher
+from . import path_flags
 
 from absl import flags
 
 from realm_tf.answering import masked_sentence
-from realm_tf.config import names
 from realm_tf.live import corpus_watch
 from realm_tf.live import document_log
 from realm_tf.records import block_table
@@ -35,7 +34,7 @@ _PORT = flags.DEFINE_integer(
 _GRPC_PORT = flags.DEFINE_integer(
   'grpc_port', None, 'Port of gRPC; 0 for any. By default no gRPC.', 0, 65535
 )
-_TOKEN_FILE = input_flags.define(
+_TOKEN_FILE = path_flags.existing(
   'token_file', 'File with the bearer token that requests must send.'
 )
 _TOP_K = flags.DEFINE_integer(
@@ -53,7 +52,7 @@ _TIMEOUT_SECS = flags.DEFINE_float(
 _POLL_SECS = flags.DEFINE_float(
   'poll_secs', 10.0, 'Seconds between checks for newer versions.', 0.1
 )
-_PRETRAINED_DIR = input_flags.define(
+_PRETRAINED_DIR = path_flags.existing(
   'pretrained_dir', 'Run directory of bin.pretrain, for masked sentences.'
 )
 _ALLOW_EDITS = flags.DEFINE_bool(
@@ -62,13 +61,13 @@ _ALLOW_EDITS = flags.DEFINE_bool(
 _DOCUMENTS_LOG = flags.DEFINE_string(
   'documents_log', None, 'Local file to store posted documents in.'
 )
-_WATCH_CORPUS = input_flags.define(
+_WATCH_CORPUS = path_flags.existing(
   'watch_corpus',
-  'Growing corpus directory; articles that --corpus_dir lacks are added.',
+  'Corpus directory; articles that --corpus_dir lacks are added.',
 )
 _BEST_EFFORT = flags.DEFINE_bool('best_effort', False, 'Call answers hints.')
 answer_flags.define_search()
-corpus_flags.define_retriever(*names.BY_LINKS, *names.BY_WORDS)
+corpus_flags.define_retriever()
 flags.mark_flag_as_required('model_dir')
 launcher.check_flags(
   lambda watch_corpus, documents_log: documents_log or not watch_corpus,

@@ -23,24 +23,11 @@ from realm_tf.modeling import speed
 from realm_tf.records import surveying
 from realm_tf.rundir import json_files
 from realm_tf.world import gazetteer
+from realm_tf.world import generation
 
 flags.mark_flag_as_required('input')
 article_flags.define_format()
 _VOCABULARY = 8000  # Wordpieces of a model without a size.
-
-
-def _write_questions(path, questions):
-  rows = [
-    {
-      'question': each.question,
-      'answers': list(each.answers),
-      'regex': each.regex,
-      'id': each.question_id,
-      'gold_id': each.gold_id,
-    }
-    for each in questions
-  ]
-  json_files.write_lines(path, rows)
 
 
 def _train_secs() -> float:
@@ -54,7 +41,7 @@ def _train_secs() -> float:
 
 def main(_):
   output_dir = article_flags.new_output_dir()
-  questions = question_flags.read() if question_flags.QUESTIONS.value else []
+  questions = question_flags.read()
   tagger = rules_tagger.RulesTagger(gazetteer.country_names())
   counts = article_flags.new_counts()
   articles = article_flags.read('Looking', counts, plain=False)
@@ -68,7 +55,8 @@ def main(_):
     'train_secs': _train_secs(),
   }
   for name, side in (('train', trained), ('held_out', held_out)):
-    _write_questions(os.path.join(output_dir, f'{name}_questions.jsonl'), side)
+    path = os.path.join(output_dir, f'{name}_questions.jsonl')
+    generation.write_questions(side, path)
   json_files.write(os.path.join(output_dir, 'survey.json'), result)
   print(f'{json.dumps(result)}{counts.summary()}')
 

@@ -14,18 +14,15 @@ sections are `closed_book` and `model.seq2seq`.
 
 from . import corpus_flags
 from . import launcher
+from . import path_flags
 from . import question_flags
 from . import training_flags
-
-from absl import flags
 
 from realm_tf.records import query_table
 from realm_tf.training import runs
 from realm_tf.training.rivals import closed_book_run
 
-_RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'New model directory to write.', required=True
-)
+_RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 _QUERIES_DIR = question_flags.define_queries_dir()
 
 

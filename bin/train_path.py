@@ -13,6 +13,7 @@ answer. The config's section is `path`.
 
 from . import corpus_flags
 from . import launcher
+from . import path_flags
 from . import question_flags
 from . import training_flags
 
@@ -23,9 +24,7 @@ from realm_tf.retrieval import linked_blocks
 from realm_tf.training import runs
 from realm_tf.training.rivals import path_run
 
-_RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'New model directory to write.', required=True
-)
+_RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
 flags.mark_flags_as_required(['questions', 'init_from'])
 
 

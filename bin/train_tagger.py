@@ -7,25 +7,19 @@ r"""Trains a BERT to find named entities, for pre-training to mask.
 Files have CoNLL-2003's columns: first a word, last its IOB1 or IOB2 label.
 """
 
-from . import input_flags
 from . import launcher
+from . import path_flags
 from . import training_flags
-
-from absl import flags
 
 from realm_tf.corpus import conll
 from realm_tf.training.tagger import tagger_run
 
-_TRAIN = input_flags.define(
+_TRAIN = path_flags.existing(
   'train', 'CoNLL files to train on.', required=True, many=True
 )
-_DEV = input_flags.define(
-  'dev', 'CoNLL files to evaluate on.', default=[], many=True
-)
-_OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', None, 'New directory of the tagger.', required=True
-)
-_VOCAB_FILE = input_flags.define(
+_DEV = path_flags.existing('dev', 'CoNLL files to evaluate on.', many=True)
+_OUTPUT_DIR = path_flags.new('output_dir', 'New directory of the tagger.')
+_VOCAB_FILE = path_flags.existing(
   'vocab_file', 'vocab.txt or tokenizer.json, in place of --init_from.'
 )
 launcher.check_flags(

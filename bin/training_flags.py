@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from . import input_flags
 from . import launcher
+from . import path_flags
 from . import strategy_flags
 
 from absl import flags
@@ -13,7 +13,7 @@ from absl import flags
 from realm_tf.training import initial_params
 from realm_tf.training import job as job_lib
 
-INIT_FROM = input_flags.define(
+INIT_FROM = path_flags.existing(
   'init_from', 'Model directory to start from; missing parts start at random.'
 )
 _RESUME = flags.DEFINE_bool(
@@ -35,9 +35,8 @@ launcher.check_flags(
 
 def define_reader_init_from() -> flags.FlagHolder:
   """Defines --reader_init_from, for trainers that can join two models."""
-  return input_flags.define(
-    'reader_init_from',
-    'Model directory of the reader and its heads; by default --init_from.',
+  return path_flags.existing(
+    'reader_init_from', 'Model directory of the reader; default: --init_from.'
   )
 
 

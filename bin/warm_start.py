@@ -3,20 +3,16 @@ r"""Trains both embedders on the Inverse Cloze Task or on questions.
 python -m bin.warm_start --config=launch/quickstart.py \
     --corpus_dir=runs/corpus --run_dir=runs/ict [--questions=train.jsonl]
 
-A question's positive is a block with the answer: in its article (`gold_id`), or
-without a gold_id BM25's best. The negatives are the other blocks of the batch.
---negatives_from adds one per question from a model's index: a block without the
-answer that scores at most 95 % of the positive. The config's section is
-`inverse_cloze`. The reader of --init_from is published unchanged.
+The negatives are the other blocks of the batch; --negatives_from adds one per
+question from a model's index. The config's section is `inverse_cloze`. The
+reader of --init_from is published unchanged.
 """
 
 from . import corpus_flags
-from . import input_flags
 from . import launcher
+from . import path_flags
 from . import question_flags
 from . import training_flags
-
-from absl import flags
 
 from realm_tf.answering import loading
 from realm_tf.retrieval import bm25
@@ -24,12 +20,9 @@ from realm_tf.retrieval import retrieval_layer
 from realm_tf.training import runs
 from realm_tf.training.inverse_cloze import inverse_cloze_run
 
-_RUN_DIR = flags.DEFINE_string(
-  'run_dir', None, 'New model directory to write.', required=True
-)
-_NEGATIVES_FROM = input_flags.define(
-  'negatives_from',
-  'Model directory with an index, to search for hard negatives.',
+_RUN_DIR = path_flags.new('run_dir', 'New model directory to write.')
+_NEGATIVES_FROM = path_flags.existing(
+  'negatives_from', 'Model directory that searches for hard negatives.'
 )
 launcher.check_flags(
   lambda negatives_from, questions: questions or not negatives_from,
@@ -55,7 +48,7 @@ def _words(inputs, questions):
 
 def main(_):
   job = training_flags.job(_RUN_DIR.value)
-  questions = question_flags.read() if question_flags.QUESTIONS.value else []
+  questions = question_flags.read()
   inputs = runs.open_inputs(launcher.config(), corpus_flags.CORPUS_DIR.value)
   inverse_cloze_run.run(
     inputs,

@@ -68,9 +68,8 @@ class World(common.Jobs):
     """Changes one fact in one article, and indexes only the corpus again."""
     changed = self.recipe.stage(
       'changed',
-      'change_fact',
+      'make_world',
       self._config,
-      questions=self.folder / 'test_questions.jsonl',
       predictions=predictions,
       output_dir=runner.OUTPUT,
     )

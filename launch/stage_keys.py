@@ -51,7 +51,6 @@ FIELDS_READ: dict[recipe_lib.Action, tuple[str, ...]] = {
   'train_tagger': (*_OF_MODELS, 'tagger'),
   'survey': ('model', 'lengths.block_tokens'),
   'make_world': ('world',),
-  'change_fact': ('world',),
 }
 # Binaries with --resume.
 TRAINERS = [name for name in FIELDS_READ if 'seed' in FIELDS_READ[name]]

@@ -92,14 +92,14 @@ def load(
   Raises:
     UserError: A part is missing, or parts do not belong together.
   """
-  given = {
+  parts = {
     'corpus_dir': corpus_dir,
     'index_dir': index_dir,
     'pretrained_dir': pretrained_dir,
     **choices,
   }
-  found = recipe_result.read(directory)
-  found |= {name: value for name, value in given.items() if value is not None}
+  given = {name: value for name, value in parts.items() if value is not None}
+  found = recipe_result.read(directory, given) | given
   model_dir = found.pop('model_dir', directory)
   corpus_dir = found.pop('corpus_dir', None) or _corpus_of(model_dir)
   index_dir = found.pop('index_dir', None)

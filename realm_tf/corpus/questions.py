@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 import os
-from typing import Any, Optional
+from typing import Any
 
 from absl import logging
 
@@ -18,11 +18,7 @@ from realm_tf.corpus import record_files
 Question = question_records.Question
 
 
-def read_questions(
-  path: str,
-  max_answer_tokens: Optional[int] = None,
-  may_lack_answers: bool = False,
-) -> list[Question]:
+def read_questions(path: str, may_lack_answers: bool = False) -> list[Question]:
   """Reads questions from a file, a glob, a BEIR folder or a dataset.
 
   A record is {"question": str, "answers": [str], "regex": optional bool, "id":
@@ -33,18 +29,13 @@ def read_questions(
 
   Args:
     path: File or glob, 'beir:DIR', 'tfds:NAME' or 'hf_disk:DIR'.
-    max_answer_tokens: Leaves out longer answers, and questions with no other.
-      NaturalQuestions-open uses 5 (Lee et al. 2019).
     may_lack_answers: Whether to keep questions without answers, as in BEIR.
   """
   counts = counts_lib.Counts()
   questions = []
   for question in _read(path, may_lack_answers):
-    short = _short(question, max_answer_tokens)
-    if question.answers and not short.answers:
-      counts.drop('question with long answers only')
-    elif short.answers or may_lack_answers:
-      questions.append(short)
+    if question.answers or may_lack_answers:
+      questions.append(question)
     else:
       counts.drop('question without an answer')
   if not questions:
@@ -120,10 +111,3 @@ def _check_columns(where: str, row: list[str], number: int, names: str) -> None:
       f'{len(row)}: {" ".join(row)!r:.60}. Correct it, add a header, or give '
       'JSON.'
     )
-
-
-def _short(question: Question, max_tokens: Optional[int]) -> Question:
-  if question.regex or not max_tokens:
-    return question
-  short = [a for a in question.answers if len(a.split()) <= max_tokens]
-  return question._replace(answers=tuple(short))

@@ -5,6 +5,7 @@
 Paths are relative to RUN_DIR.
 """
 
+from collections.abc import Collection
 import os
 from typing import Any
 
@@ -24,18 +25,23 @@ _KINDS: dict[str, type] = {
   'num_read': int,
   'best_effort': bool,
 }
+_SEARCH = {'retriever', 'sparse_weight'}
 
 
-def read(directory: str) -> dict[str, Any]:
-  """Returns the values by the names of flags; {} if there is no realm.json."""
+def read(directory: str, given: Collection[str] = ()) -> dict[str, Any]:
+  """Returns the values by the names of flags; {} if there is no realm.json.
+
+  Values of `given` are left out; a given search replaces the whole search.
+  """
   path = os.path.join(directory, NAME)
   if not os.path.exists(path):
     return {}
-  given = json_text.parse_object(input_files.read(path), path)
+  values = json_text.parse_object(input_files.read(path), path)
+  replaced = {*given} if _SEARCH.isdisjoint(given) else {*given, *_SEARCH}
   found = {}
   for name, kind in _KINDS.items():
-    value: Any = given.get(name)
-    if value is None:
+    value: Any = values.get(name)
+    if value is None or name in replaced:
       continue
     if kind is float and type(value) is int:
       value = float(value)

@@ -136,6 +136,7 @@ def write_questions(
         'answers': question.answers,
         'id': question.question_id,
         'gold_id': question.gold_id,
+        **({'regex': True} if question.regex else {}),
       }
       for question in questions
     ),

@@ -41,6 +41,9 @@ class BundleTest(absltest.TestCase):
     self.assertLen(found, 2)
     self.assertGreater(found[0].score, found[1].score)
     self.assertLen(realm.complete('a [MASK]')['with_retrieval'], 1)
+    # A given search replaces the sum with BM25.
+    given = realm_tf.load(run_dir, retriever='bm25').search('日本', k=2)
+    self.assertLess(given[0].score, 100)
     with self.assertRaisesRegex(errors.UserError, 'that reads answers'):
       realm.ask('a')
 

@@ -17,7 +17,6 @@ _BINARIES = {
   ),
   'average_models': ('model_dir before_dir output_dir', 'model_dir before_dir'),
   'build_index': ('model_dir corpus_dir output_dir', 'model_dir base'),
-  'change_fact': ('questions predictions output_dir', 'questions predictions'),
   'evaluate': (
     'model_dir corpus_dir questions output_dir',
     'questions queries_dir compare qrels',
@@ -31,7 +30,7 @@ _BINARIES = {
   'inspect_data': ('corpus_dir', 'queries_dir model_dir'),
   'make_blocks': ('input output_dir', 'input vocab_file vocab_text'),
   'make_queries': ('input corpus_dir output_dir', 'tagger'),
-  'make_world': ('output_dir', ''),
+  'make_world': ('output_dir', 'predictions'),
   'pretrain': ('corpus_dir queries_dir run_dir', 'queries_dir'),
   'refresh_index': ('run_dir corpus_dir', 'corpus_dir'),
   'report': ('run_dir', 'run_dir eval_dir results'),
@@ -96,6 +95,8 @@ class LightStartTest(absltest.TestCase):
         code, stderr, loaded = json.loads(line)
         self.assertEqual(code, expected, stderr)
         self.assertIn(said, stderr)
+        if code:
+          self.assertRegex(stderr, r'\A(ERROR: [^\n]+\n)?\Z')
         self.assertEmpty(loaded)
 
 

@@ -99,11 +99,6 @@ class Files:
         'before_dir': self.retriever_only,
       },
       'build_index': {**corpus, **out, 'model_dir': self.model},
-      'change_fact': {
-        **out,
-        'questions': self.questions,
-        'predictions': self.other_predictions,
-      },
       'evaluate': {**corpus, **out, **asked},
       'export': {**out, 'model_dir': self.model, 'format': 'hugging_face'},
       'finetune': {**corpus, 'questions': self.questions, 'run_dir': self.new},

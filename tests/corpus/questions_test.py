@@ -73,20 +73,6 @@ class ReadQuestionsTest(input_case.InputCase):
       [questions.Question('When?', (r'19\d\d|then',), True, 'trec1')],
     )
 
-  def test_may_leave_out_long_answers(self):
-    path = self.file(
-      name='q.jsonl',
-      content=b"""
-{"question": "Who?", "answers": ["a b c", "a  b"]}
-{"question": "What?", "answers": ["a b c"]}
-{"question": "When?", "answers": ["a b c"], "regex": true}
-""",
-    )
-    self.assertLen(questions.read_questions(path), 3)
-    kept = questions.read_questions(path, max_answer_tokens=2)
-    self.assertEqual([q.question for q in kept], ['Who?', 'When?'])
-    self.assertEqual(kept[0].answers, ('a  b',))
-
   @parameterized.parameters(
     (b'1\tdate\tWhen?\n', ':1 must have 4 columns.*Found 3'),
     (b'1\tdate\tWhen?\t\n', ':1 must have 4 columns'),

@@ -1,0 +1,41 @@
+"""Flags of paths: files that must exist, and directories to write."""
+
+from typing import Any
+
+from absl import flags
+
+from realm_tf import errors
+from realm_tf import input_files
+
+
+def existing(
+  name: str,
+  text: str,
+  *,
+  default: Any = None,
+  required: bool = False,
+  many: bool = False,
+) -> flags.FlagHolder[Any]:
+  """Defines a flag; without its files, the binary ends before any work."""
+  kind = flags.DEFINE_multi_string if many else flags.DEFINE_string
+  holder = kind(name, default, text, required=required)
+  flags.register_validator(name, lambda value: _exist(name, value, text))
+  return holder
+
+
+def new(name: str, text: str) -> flags.FlagHolder[str]:
+  """Defines a flag that must be given: a directory to write."""
+  return flags.DEFINE_string(name, None, text, required=True)
+
+
+def _exist(name: str, value: Any, text: str) -> bool:
+  """Returns true; UserError if a file is missing."""
+  for item in [value] if isinstance(value, str) else value or []:
+    parts = [item] if input_files.exist(item) else item.split(',')
+    for path in filter(None, parts):
+      if not input_files.exist(path):
+        raise errors.UserError(
+          f'--{name} must name files that exist. Found nothing at {path}. It '
+          f'takes: {text.rstrip(".")}.'
+        )
+  return True
