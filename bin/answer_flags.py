@@ -97,8 +97,8 @@ def check_retriever() -> None:
 
 def choices() -> loading.Choices:
   """Returns the flags that are named like a field of Choices."""
-  given = {flag for flag in loading.Choices._fields if flag in flags.FLAGS}
-  return loading.Choices(**{flag: flags.FLAGS[flag].value for flag in given})
+  fields = [name for name in loading.Choices._fields if name in flags.FLAGS]
+  return loading.Choices(**{name: flags.FLAGS[name].value for name in fields})
 
 
 def load(

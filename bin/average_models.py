@@ -27,11 +27,13 @@ _OUTPUT_DIR = path_flags.new('output_dir', 'New model directory to write.')
 
 
 def main(_):
-  after, before, output_dir = (
-    flag.value for flag in (_MODEL_DIR, _BEFORE_DIR, _OUTPUT_DIR)
+  version = weight_average.write(
+    _MODEL_DIR.value,
+    _BEFORE_DIR.value,
+    _WEIGHT.value,
+    output_dir=_OUTPUT_DIR.value,
   )
-  weight_average.write(after, before, _WEIGHT.value, output_dir=output_dir)
-  print(f'Wrote {output_dir}.')
+  print(f'Wrote {version.path}.')
 
 
 if __name__ == '__main__':

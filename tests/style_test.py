@@ -38,11 +38,11 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3740,
-  'bin': 2580,
+  'bin': 2410,
   'realm_tf': 230,
   'realm_tf/answering': 1323,
   'realm_tf/config': 940,
-  'realm_tf/corpus': 2760,
+  'realm_tf/corpus': 2740,
   'realm_tf/evaluation': 1488,
   'realm_tf/export': 1240,
   'realm_tf/importing': 2440,

@@ -11,6 +11,7 @@ from realm_tf.training import params_export
 from realm_tf.training import runs
 from tests import model_index
 from tests import tiny
+from tests.bin import good_flags
 
 
 class Files:
@@ -88,46 +89,23 @@ class Files:
 
   def good_flags(self, name):
     """Returns correct flags for a binary."""
-    corpus, out = {'corpus_dir': self.corpus}, {'output_dir': self.new}
-    asked = {'model_dir': self.model, 'questions': self.questions}
-    tagged = {'train': self.broken, 'vocab_file': self.vocabulary}
-    return {
-      'answer': {**corpus, 'model_dir': self.model, 'question': 'a'},
-      'average_models': {
-        **out,
-        'model_dir': self.model,
-        'before_dir': self.retriever_only,
-      },
-      'build_index': {**corpus, **out, 'model_dir': self.model},
-      'evaluate': {**corpus, **out, **asked},
-      'export': {**out, 'model_dir': self.model, 'format': 'hugging_face'},
-      'finetune': {**corpus, 'questions': self.questions, 'run_dir': self.new},
-      'import_checkpoint': {**out, 'source': f'hf:{self.model}'},
-      'inspect_data': corpus,
-      'make_blocks': {**out, 'input': self.broken},
-      'make_queries': {**corpus, **out, 'input': self.broken},
-      'make_world': out,
-      'pretrain': {**corpus, 'queries_dir': self.queries, 'run_dir': self.new},
-      'refresh_index': {**corpus, 'run_dir': self.model, 'once': 'true'},
-      'report': {'run_dir': self.log['good'], 'output': self.new},
-      'results_table': {
-        'run_dir': self.other_run,
-        'questions': self.questions,
-        'rows': 'a',
-      },
-      'serve': {**corpus, 'model_dir': self.model, 'port': '0'},
-      'survey': {**out, 'input': self.broken},
-      'train_closed_book': {
-        **corpus,
-        'questions': self.questions,
-        'run_dir': self.new,
-      },
-      'train_path': {
-        **corpus,
-        'questions': self.questions,
-        'init_from': self.model,
-        'run_dir': self.new,
-      },
-      'train_tagger': {**out, **tagged},
-      'warm_start': {**corpus, 'run_dir': self.new},
-    }[name]
+    values = {
+      'corpus_dir': self.corpus,
+      'vocab_file': self.vocabulary,
+      'questions': self.questions,
+      'queries_dir': self.queries,
+      'before_dir': self.retriever_only,
+      'source': f'hf:{self.model}',
+      **dict.fromkeys(['model_dir', 'init_from'], self.model),
+      **dict.fromkeys(['input', 'train'], self.broken),
+      **dict.fromkeys(['output_dir', 'run_dir', 'output'], self.new),
+    }
+    run_dirs = {
+      'refresh_index': self.model,
+      'report': self.log['good'],
+      'results_table': self.other_run,
+    }
+    if name in run_dirs:
+      values['run_dir'] = run_dirs[name]
+    parts = (flag.partition('=') for flag in good_flags.ALL[name][0].split())
+    return {flag: value or values[flag] for flag, _, value in parts}
