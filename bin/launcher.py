@@ -14,6 +14,7 @@ from typing import Any
 
 from . import help_texts
 from . import modules
+from . import path_flags
 
 from absl import app
 from absl import flags
@@ -124,6 +125,7 @@ def _parse_flags(argv: list[str]) -> list[str]:
 
 def _load_and_run(main, argv):
   config()  # Reports a wrong key even if the binary reads no config.
+  path_flags.check()
   modules.load()
   # Imported modules hold 400,000 objects. Visiting them in each collection
   # takes a seventh of evaluating 2,000 questions.

@@ -7,6 +7,8 @@ from absl import flags
 from realm_tf import errors
 from realm_tf import input_files
 
+_EXISTING: list[tuple[flags.FlagHolder[Any], str]] = []
+
 
 def existing(
   name: str,
@@ -19,7 +21,7 @@ def existing(
   """Defines a flag; without its files, the binary ends before any work."""
   kind = flags.DEFINE_multi_string if many else flags.DEFINE_string
   holder = kind(name, default, text, required=required)
-  flags.register_validator(name, lambda value: _exist(name, value, text))
+  _EXISTING.append((holder, text))
   return holder
 
 
@@ -28,14 +30,15 @@ def new(name: str, text: str) -> flags.FlagHolder[str]:
   return flags.DEFINE_string(name, None, text, required=True)
 
 
-def _exist(name: str, value: Any, text: str) -> bool:
-  """Returns true; UserError if a file is missing."""
-  for item in [value] if isinstance(value, str) else value or []:
-    parts = [item] if input_files.exist(item) else item.split(',')
-    for path in filter(None, parts):
-      if not input_files.exist(path):
-        raise errors.UserError(
-          f'--{name} must name files that exist. Found nothing at {path}. It '
-          f'takes: {text.rstrip(".")}.'
-        )
-  return True
+def check() -> None:
+  """Raises UserError if a file of a flag is missing."""
+  for flag, text in _EXISTING:
+    given = [flag.value] if isinstance(flag.value, str) else flag.value or []
+    for item in given:
+      parts = [item] if input_files.exist(item) else item.split(',')
+      for path in filter(None, parts):
+        if not input_files.exist(path):
+          raise errors.UserError(
+            f'--{flag.name} must name files that exist. Found nothing at '
+            f'{path}. It takes: {text.rstrip(".")}.'
+          )

@@ -30,13 +30,10 @@ ALL = {
   'refresh_index': ('run_dir corpus_dir once=true', 'corpus_dir'),
   'report': ('run_dir output', 'run_dir eval_dir results'),
   'results_table': ('run_dir questions rows=a', 'run_dir'),
-  'serve': (
-    'model_dir corpus_dir port=0',
-    'token_file pretrained_dir watch_corpus',
-  ),
+  'serve': ('model_dir corpus_dir port=0', 'token_file pretrained_dir'),
   'survey': ('input output_dir', 'questions'),
-  'train_closed_book': ('corpus_dir questions run_dir', 'queries_dir'),
+  'train_closed_book': ('corpus_dir queries_dir run_dir', 'queries_dir'),
   'train_path': ('corpus_dir questions init_from run_dir', 'init_from'),
   'train_tagger': ('train output_dir vocab_file', 'train dev vocab_file'),
-  'warm_start': ('corpus_dir run_dir', 'negatives_from'),
+  'warm_start': ('corpus_dir questions run_dir', 'negatives_from'),
 }

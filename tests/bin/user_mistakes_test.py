@@ -37,15 +37,15 @@ def _cases(files):
   yield from _report_cases(files)
   yield from _serve_cases(files)
   yield 'make_world', {'set': 'world.num_cities=many'}, 'many'
-  yield 'warm_start', {'run_dir': files.model}, 'must be new'
+  yield 'warm_start', {'run_dir': files.model, 'questions': ''}, 'must be new'
   yield 'train_closed_book', {'run_dir': files.model}, 'must be new'
-  for name in ('finetune', 'train_closed_book'):
-    yield name, {'questions': ''}, '--queries_dir and --questions'
+  yield 'finetune', {'questions': ''}, '--queries_dir and --questions'
   yield 'evaluate', {'retriever': 'none'}, 'bin.train_closed_book'
   yield 'train_path', {'run_dir': files.model}, '--links=markup'
   for name in ('graph', 'path'):
     yield 'finetune', {'retriever': name}, '--init_from'
-  yield 'warm_start', {'negatives_from': files.model}, '--questions must be'
+  alone = {'negatives_from': files.model, 'questions': ''}
+  yield 'warm_start', alone, '--questions must be'
   yield 'warm_start', {'set': 'model.embedder_bert.num_heads=0'}, 'num_heads'
   yield 'pretrain', {'queries_dir': files.corpus}, files.corpus
   yield 'pretrain', {'corpus_dir': other}, 'corpus_fingerprint'
@@ -56,7 +56,7 @@ def _cases(files):
   several['distribution_strategy'] = 'multi_worker_mirrored'
   yield 'warm_start', several, '--task_index'
   uneven = {'distribution_strategy': 'mirrored', 'logical_cpus': '3'}
-  uneven['set'] = 'inverse_cloze.batch_size=4'
+  uneven |= {'set': 'inverse_cloze.batch_size=4', 'questions': ''}
   yield 'warm_start', uneven, '4 and 3 replicas'
   yield 'refresh_index', {'run_dir': missing}, missing
   yield 'refresh_index', {'worker': '1'}, '--num_workers'
@@ -71,14 +71,7 @@ def _cases(files):
   yield 'import_checkpoint', {'source': files.model}, 'hf:DIR or tf1:PREFIX'
   yield 'export', {'format': 'x'}, 'hugging_face'
   yield 'export', {'format': 'saved_model'}, '--corpus_dir'
-  asked = (
-    'finetune',
-    'evaluate',
-    'warm_start',
-    'train_closed_book',
-    'train_path',
-  )
-  for name in asked:
+  for name in ('finetune', 'evaluate', 'warm_start', 'train_path'):
     yield name, {'questions': broken}, f'{broken}:2'
   yield 'evaluate', {'recall_at': '0'}, 'recall_at'
   yield 'evaluate', {'model_dir': ''}, 'model_dir'
