@@ -38,7 +38,7 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3740,
-  'bin': 2412,
+  'bin': 2414,
   'realm_tf': 230,
   'realm_tf/answering': 1323,
   'realm_tf/config': 940,
@@ -55,7 +55,7 @@ _LINES = {
   'realm_tf/refresh': 210,
   'realm_tf/reporting': 1350,
   'realm_tf/retrieval': 1100,
-  'realm_tf/rundir': 1528,
+  'realm_tf/rundir': 1534,
   'realm_tf/serving': 1930,
   'realm_tf/tagging': 190,
   'realm_tf/text': 1640,
