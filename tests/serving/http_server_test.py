@@ -105,6 +105,11 @@ class ServerTest(running_server.FakeServerTestCase):
     statuses = [wait().status for wait in (first, bad, good)]
     self.assertEqual(statuses, [200, 500, 200])
 
+  def test_best_effort_is_said(self):
+    for said in (True, False):
+      about = self._run(best_effort=said).get('/api/about').json
+      self.assertEqual(about['best_effort'], said)
+
   def test_token(self):
     client = self._run(token=_TOKEN)
     for path in ('/v1/models/realm', '/api/about', '/metrics'):
