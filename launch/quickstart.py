@@ -107,13 +107,13 @@ def stages(recipe: runner.Recipe) -> None:
   # From random weights, at the same time as ICT: ICT's weights are no better
   # start. Its parameters are published once, as no index follows them.
   warm_up = variants.reader_warm_up(
-    config_files.merge(CONFIG, {'pretraining': {'refresh_every_steps': 1300}}),
+    config_files.merge(CONFIG, {'pretraining': {'refresh_every_steps': 2000}}),
     learning_rate=3e-3,
-    num_steps=1300,
+    num_steps=2000,
     batch_size=64,
   )
   reader = world.train(
-    'reader', 'pretrain', recipe.config(warm_up), queries_dir=texts, cost=90
+    'reader', 'pretrain', recipe.config(warm_up), queries_dir=texts, cost=150
   )
   world.index('ict_index', ict, cost=5)
   realm, model = _realm(world, ict, reader)
@@ -128,11 +128,11 @@ def stages(recipe: runner.Recipe) -> None:
   spans = world.train(
     'span_reader',
     'finetune',
-    _finetuning(recipe, num_read=1, optimizer={'num_steps': 1000}),
+    _finetuning(recipe, num_read=1, optimizer={'num_steps': 1500}),
     queries_dir=texts,
     retriever='bm25',
     init_from=reader,
-    cost=85,
+    cost=140,
   )
   _row(world, 'realm', model, realm, spans=spans, sparse_weight=[0, 1])
   _row(world, 'ict', ict, ict, spans=spans)

@@ -28,18 +28,24 @@ class Order:
     """Returns a stage that may begin now, and its threads, or None.
 
     The ready stages share the free cores: small matrices use them better in
-    several one-thread processes.
+    several one-thread processes. Until a text can be shown, only the stages
+    that it needs begin.
 
     Args:
       running: Name -> threads.
     """
     undone = {*left, *running}
-    ready = [name for name in left if not self._stages[name].needs & undone]
+    ways = self._ways()
+    awaited = {name for name in undone if ways[name][0]} or undone
+    ready = [
+      name
+      for name in left
+      if name in awaited and not self._stages[name].needs & undone
+    ]
     cores = self._cores - sum(running.values())
     number = min(len(ready), cores, self._max_stages - len(running))
     if number < 1:
       return None
-    ways = self._ways()
     return max(ready, key=lambda name: ways[name]), cores // number
 
   def end(self, name: str, seconds: float) -> None:

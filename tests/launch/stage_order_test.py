@@ -30,10 +30,12 @@ class StageOrderTest(absltest.TestCase):
     self.assertEqual(order.next('ac', {'b': 1}), ('a', 1))
     self.assertIsNone(order.next('c', {'a': 1, 'b': 1}))
 
-  def test_a_shown_text_comes_before_a_longer_path(self):
+  def test_a_text_to_show_has_all_cores_before_a_longer_path(self):
     needs = {'a': '', 'b': '', 'c': 'a'}
     order = _order(needs, {'a': 1, 'b': 9, 'c': 2}, shown='c')
-    self.assertEqual(order.next('abc', {}), ('a', 1))
+    self.assertEqual(order.next('abc', {}), ('a', 2))
+    self.assertEqual(order.next('bc', {}), ('c', 2))
+    self.assertEqual(order.next('b', {}), ('b', 2))
 
   def test_ready_stages_share_the_free_cores(self):
     needs = {'a': '', 'b': '', 'c': 'ab'}
