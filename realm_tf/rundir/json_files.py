@@ -43,7 +43,6 @@ def read_object(path: str, advice: str = 'Correct it.') -> dict[str, Any]:
 def _replace(path: str, text: str) -> None:
   folder, name = os.path.split(path)
   staging = os.path.join(folder, f'.{name}.{uuid.uuid4().hex}')
-  tf.io.gfile.makedirs(folder or '.')
   with tf.io.gfile.GFile(staging, 'w') as file:
     file.write(text)
   tf.io.gfile.rename(staging, path, overwrite=True)
