@@ -48,13 +48,14 @@ class Protocol(httptools_impl.HttpToolsProtocol):
   """
 
   config: 'Config'
+  # The current request; after its answer, the last one. uvicorn lists a
+  # connection before `connection_made` ends, and other threads read the list.
+  _running: Optional[httptools_impl.RequestResponseCycle] = None
 
   def connection_made(self, transport: Any) -> None:
     super().connection_made(transport)
     self._waiting = bytearray()  # Bytes that are not parsed yet.
     self.flow = _Flow(transport, self._waiting)
-    # The current request; after its answer, the last one.
-    self._running: Optional[httptools_impl.RequestResponseCycle] = None
     self._num_bytes = 0  # Bytes of the incoming request so far.
     self._in_headers = True
     self._since = time.monotonic()
