@@ -48,8 +48,8 @@ class Protocol(httptools_impl.HttpToolsProtocol):
   """
 
   config: 'Config'
-  # The current request; after its answer, the last one. uvicorn lists a
-  # connection before `connection_made` ends, and other threads read the list.
+  # The current request; after its answer, the last one. Other threads read it,
+  # from uvicorn's list, before `connection_made` ends.
   _running: Optional[httptools_impl.RequestResponseCycle] = None
 
   def connection_made(self, transport: Any) -> None:
