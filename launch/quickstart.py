@@ -2,12 +2,8 @@
 
   bash launch/quickstart.sh [RUN_DIR] [--seed=1] [--set=a.b=c] [--dry_run]
 
-All stages take 11 to 34 minutes on 2 CPU cores without AMX. After 1,000
-questions REALM's exact match is 79 to 80, 5 to 12 points above ICT's and 8 to
-12 above BM25's; after all it is 90 to 91, 2 to 3 and 8 to 10 points above. On
-reworded questions, in words that only the pre-training sentences use, REALM
-with BM25 has 59 to 68, BM25 49 to 62 and ICT 24 to 35
-(docs/results/quickstart.md).
+All stages take 11 minutes on 2 CPU cores without AMX, the first table five and
+a half. docs/results/quickstart.md has the figures.
 """
 
 from typing import Any
