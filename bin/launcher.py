@@ -71,6 +71,9 @@ def run(main: Callable[[list[str]], None], verbosity: int = logging.INFO):
   py_logging.getLogger('tensorflow').setLevel('ERROR')
   try:
     app.run(lambda argv: _load_and_run(main, argv), flags_parser=_parse_flags)
+  except BrokenPipeError:  # As with `| head`; Python's last flush would fail.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
   except errors.Stopped as stopped:
     print(stopped)
   except errors.UserError as error:

@@ -38,7 +38,7 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3740,
-  'bin': 2414,
+  'bin': 2417,
   'realm_tf': 230,
   'realm_tf/answering': 1323,
   'realm_tf/config': 940,

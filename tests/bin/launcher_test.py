@@ -34,6 +34,13 @@ for more in ['--set=no_such=1'], []:
 _FREEZES = """import gc, tensorflow
 from bin import launcher
 launcher.run(lambda _: print(gc.get_freeze_count() > 100_000))"""
+# Prints into a pipe without a reader, as `| head` leaves one.
+_UNREAD = """import os
+from bin import launcher
+reader, writer = os.pipe()
+os.dup2(writer, 1)
+os.close(reader)
+launcher.run(lambda _: print('an answer', flush=True))"""
 
 # Prints the C library's list of arenas after several threads have allocated.
 _ARENAS = """import ctypes, threading
@@ -58,6 +65,10 @@ def _python(program):
 
 
 class ConsoleTest(absltest.TestCase):
+  def test_a_reader_that_has_enough_is_no_traceback(self):
+    done = _python(_UNREAD)
+    self.assertEqual((done.returncode, done.stderr), (1, ''))
+
   def test_every_binary_and_recipe_has_a_command(self):
     with mock.patch.object(setuptools, 'setup') as setup:
       runpy.run_path(str(source_tree.ROOT / 'setup.py'))
