@@ -120,23 +120,29 @@ def _of_input(text: str) -> str:
   """
   if text == 'world' or '://' in text or text.startswith('tfds:'):
     return text
-  path = text if os.path.exists(text) else text.partition(':')[2] or text
-  files = sorted(_files(path))
-  if not files:
-    raise errors.UserError(
-      f'The input {text} must exist. Found no file {path}. Correct the path.'
-    )
-  states = [(file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-  now = _hash(repr([*zip(files, states)]))
+  found: set[pathlib.Path] = set()
+  for part in [text] if os.path.exists(text) else text.split(','):
+    files = set(_files(part))
+    if not files:
+      raise errors.UserError(
+        f'The input {text} must exist. Found no file {part}. Correct the path.'
+      )
+    found |= files
+  ordered = sorted(found)
+  states = [(file.stat().st_size, file.stat().st_mtime_ns) for file in ordered]
+  now = _hash(repr([*zip(ordered, states)]))
   known = user_cache.load()
   if now not in known:
-    known[now] = _of_contents(files)
+    known[now] = _of_contents(ordered)
     user_cache.add(now, known[now])
   return known[now]
 
 
-def _files(path: str) -> Iterator[pathlib.Path]:
-  for found in glob.glob(path) or [path]:
+def _files(item: str) -> Iterator[pathlib.Path]:
+  """Yields the files of a path, a glob, 'hf:DIR' or e.g. 'beir:DIR@SPLIT'."""
+  path = item if os.path.exists(item) else item.partition(':')[2] or item
+  paths = glob.glob(path) or glob.glob(path.partition('@')[0]) or [path]
+  for found in paths:
     for file in (pathlib.Path(found), *pathlib.Path(found).rglob('*')):
       if file.is_file():
         yield file.absolute()

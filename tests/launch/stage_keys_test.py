@@ -1,13 +1,16 @@
 """Tests that a key has all fields of the config that its binary reads."""
 
 import dataclasses
+import pathlib
 import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from launch import runner
 from launch import stage_keys
 from realm_tf import config as config_lib
+from realm_tf import errors
 from tests import source_tree
 
 _SECTIONS = 'inverse_cloze pretraining finetuning tagger closed_book held_out'
@@ -42,7 +45,33 @@ def _imported(name):
   return found
 
 
+def _made_from(text, run_dir):
+  recipe = runner.Recipe(run_dir)
+  recipe.stage('a', 'make_blocks', input=runner.Input(text))
+  return stage_keys.made_from(recipe.stages['a'], run_dir, {})['--input']
+
+
 class StageKeysTest(parameterized.TestCase):
+  def test_inputs_are_what_the_binaries_read(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    for name in 'xy':
+      (folder / name).mkdir()
+      (folder / name / 'corpus').write_text(name)
+    (folder / 'empty').mkdir()
+
+    def key(text):
+      return _made_from(text, str(folder / 'run'))
+
+    self.assertEqual(key(f'beir:{folder}/x@dev'), key(f'{folder}/x'))
+    self.assertNotEqual(key(f'{folder}/x'), key(f'{folder}/y'))
+    both = key(f'{folder}/x/corpus,{folder}/y/corpus')
+    self.assertEqual(both, key(f'{folder}/?/corpus'))
+    for text in 'world', 'tfds:wikipedia', 'gs://bucket/articles':
+      self.assertEqual(key(text), f'content {text}')
+    for name in 'empty', 'none':
+      with self.assertRaisesRegex(errors.UserError, f'no file .*{name}'):
+        key(f'{folder}/{name}')
+
   @parameterized.parameters(*stage_keys.TRAINERS)
   def test_a_trainers_key_has_the_sections_that_its_code_reads(self, binary):
     known = stage_keys.FIELDS_READ[binary]
