@@ -50,11 +50,11 @@ class Jobs:
       name, binary, config, run_dir=runner.OUTPUT, **flags
     )
 
-  def index(
-    self, name: str, model: runner.Output, **flags: Any
-  ) -> runner.Output:
-    """Adds a model's index, by default in the model's directory."""
-    flags = {'at': model / 'index', 'corpus_dir': self.corpus, **flags}
+  def index(self, name: str, model: str, **flags: Any) -> runner.Output:
+    """Adds a model's index, by default in the directory of a stage's model."""
+    if 'at' not in flags and isinstance(model, runner.Output):
+      flags['at'] = model / 'index'
+    flags = {'corpus_dir': self.corpus, **flags}
     return self.recipe.stage(
       name, 'build_index', model_dir=model, output_dir=runner.OUTPUT, **flags
     )

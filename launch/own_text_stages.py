@@ -84,7 +84,10 @@ class Work:
       self.models['before'] = {'model_dir': self.start}
     self.models['after'] = {'model_dir': after, 'reader_dir': self.reader}
     for name, model in self.models.items():
-      model['index_dir'] = self._index(f'index_{name}', model, self.measured)
+      index = f'index_{name}'
+      model['index_dir'] = self.jobs.index(
+        index, model['model_dir'], at=index, corpus_dir=self.measured
+      )
 
   def _pretrain(self, embedders: runner.Output) -> runner.Output:
     """Lists REALM and its reader; returns the averaged model."""
@@ -199,7 +202,12 @@ class Work:
       choice = json.load(file)
     parts = self.models[choice['model']]
     if self.measured is not self.corpus:
-      index = self._index('page_index', parts, self.corpus)
+      index = self.jobs.index(
+        'page_index',
+        parts['model_dir'],
+        at='page_index',
+        corpus_dir=self.corpus,
+      )
       parts = {**parts, 'index_dir': index}
     qa = self.models['qa']['model_dir'] if choice['reads_qa'] else ''
     reader = qa or self.reader
@@ -240,11 +248,3 @@ class Work:
       )
       for name, search in searches.items()
     ]
-
-  def _index(
-    self, name: str, model: dict[str, Any], corpus: str
-  ) -> runner.Output:
-    given = {'model_dir': model['model_dir'], 'corpus_dir': corpus}
-    return self.recipe.stage(
-      name, 'build_index', output_dir=runner.OUTPUT, **given
-    )
