@@ -93,10 +93,9 @@ def main(
     run_dir: Default of RUN_DIR, the last argument.
   """
   given = vars(_parser(doc, stages, run_dir).parse_args())
-  for number in (signal.SIGINT, signal.SIGTERM):
-    signal.signal(number, _interrupt)
   try:
-    recipe = run(stages, **given)
+    with _interruptible():
+      recipe = run(stages, **given)
     if summary and not given['dry_run']:
       print(summary(recipe.run_dir))
   except errors.UserError as error:
@@ -104,6 +103,18 @@ def main(
   except KeyboardInterrupt:
     print('Stopped. The same command goes on.')
     sys.exit(130)
+
+
+@contextlib.contextmanager
+def _interruptible():
+  """Makes SIGTERM end the run as Ctrl-C does."""
+  numbers = (signal.SIGINT, signal.SIGTERM)
+  handlers = [signal.signal(number, _interrupt) for number in numbers]
+  try:
+    yield
+  finally:
+    for number, handler in zip(numbers, handlers, strict=True):
+      signal.signal(number, handler)
 
 
 def _interrupt(*_):

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import signal
 import sys
 
 from absl.testing import absltest
@@ -74,6 +75,8 @@ class RunnerTest(parameterized.TestCase):
         code = 0
       except SystemExit as end:
         code = end.code
+    # A notebook goes on after a recipe.
+    self.assertIs(signal.getsignal(signal.SIGTERM), signal.SIG_DFL)
     return code, out.getvalue(), err.getvalue()
 
   @parameterized.parameters(
