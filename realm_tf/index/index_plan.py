@@ -119,11 +119,15 @@ def find_unfinished(
 
 
 def embedder_variables(model: realm_model.RealmModel) -> list[tf.Variable]:
-  """Returns the variables of both towers; a shared tower counts once."""
+  """Returns the variables of f(x,z); a shared tower counts once."""
   towers = {
     id(tower): tower for tower in (model.query_embedder, model.block_embedder)
   }
-  return [variable for tower in towers.values() for variable in tower.variables]
+  scalars = (model.log_temperature, model.null_bias)
+  return [
+    *(variable for tower in towers.values() for variable in tower.variables),
+    *(scalar for scalar in scalars if scalar is not None),
+  ]
 
 
 def embedder_fingerprint(model: realm_model.RealmModel) -> str:

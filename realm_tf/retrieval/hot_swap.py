@@ -54,6 +54,7 @@ class HotSwap(Generic[Version, Loaded]):
     self._replaced: Optional[Loaded] = None  # The background frees it.
     self.version: Optional[Version] = None  # In use.
     self.refused: Optional[Version] = None  # The last damaged one.
+    self._refusal = ''
 
   @property
   def current(self) -> Loaded:
@@ -82,7 +83,7 @@ class HotSwap(Generic[Version, Loaded]):
       return version, self._load(version)
     except _DAMAGE as error:
       logging.error('Refused %s, kept %s: %s', version, self.version, error)
-      self.refused = version
+      self.refused, self._refusal = version, str(error)
       return None
 
   def swap(self, newer: tuple[Version, Loaded]) -> None:
@@ -116,10 +117,19 @@ class HotSwap(Generic[Version, Loaded]):
       self._pending = self._submit(self.find_newer)
     return newer is not None
 
-  def wait_for_first(self, wait: Callable[[], None]) -> None:
-    """Polls until a version is loaded; calls `wait` between two polls."""
-    while self.version is None and not self.poll():
-      wait()
+  def wait_for(
+    self, is_there: Callable[[], bool], wait: Callable[[], None]
+  ) -> None:
+    """Polls until `is_there()`; calls `wait` between two polls.
+
+    Raises:
+      UserError: The newest version was refused, so no other may come.
+    """
+    while not is_there():
+      if not self.poll():
+        if self.refused is not None and self._newest() == self.refused:
+          raise errors.UserError(self._refusal)
+        wait()
 
   def _say(self, versions: list[Version]) -> None:
     if versions != self._declared:

@@ -212,10 +212,19 @@ class HotSwapTest(parameterized.TestCase):
         self.published.append(500)
       self.background.finish()
 
-    self.swap.wait_for_first(wait)
+    self.swap.wait_for(lambda: self.swap.version is not None, wait)
     # First look: no version. Second look: 500 is loaded.
     self.assertEqual(waits, [0, 0])
     self._assert_uses(500)
+
+  def test_does_not_wait_forever_for_a_refused_version(self):
+    self.damaged[500] = errors.UserError('Its parameters lack one.')
+    self.published.append(500)
+    with (
+      self.assertLogs(level='ERROR'),
+      self.assertRaisesRegex(errors.UserError, 'lack one'),
+    ):
+      self.swap.wait_for(lambda: False, self.background.finish)
 
 
 class InOneThreadTest(absltest.TestCase):

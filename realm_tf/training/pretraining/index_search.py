@@ -107,10 +107,12 @@ class IndexSearch:
   def _seek(self, step: int) -> None:
     """Waits until the pinned index of `step` is loaded."""
     self._wanted = pinned_step(step, self._every)
-    while self.step != self._wanted:
-      if not self._swap.poll():
-        self._check_not_removed(step)
-        self._wait()
+
+    def wait():
+      self._check_not_removed(step)
+      self._wait()
+
+    self._swap.wait_for(lambda: self.step == self._wanted, wait)
 
   def retrieve(self, queries: retriever.Queries, k: int) -> searcher.Neighbors:
     self._shapes[queries.ids.shape] = k
@@ -118,7 +120,7 @@ class IndexSearch:
       self._seek(self._next_step)
       self._next_step += 1
     elif self._swap.version is None:
-      self._swap.wait_for_first(self._wait)
+      self._swap.wait_for(lambda: self.step >= 0, self._wait)
     else:
       self._swap.poll()
     return self._swap.current.layer.retrieve(queries, k)

@@ -14,6 +14,7 @@ from realm_tf.index import block_embeddings
 from realm_tf.index import index_builder
 from realm_tf.index import query_embeddings
 from realm_tf.index import storage
+from realm_tf.modeling import realm_model
 from realm_tf.records import sampling
 from realm_tf.retrieval import reranking
 from realm_tf.retrieval import retriever
@@ -80,8 +81,8 @@ class IndexSearchTest(absltest.TestCase):
     super().setUp()
     self.run_dir = self.create_tempdir().full_path
 
-  def _index_search(self, first_step=0, **changes):
-    config = tiny.changed(small.CONFIG, pretraining=changes)
+  def _index_search(self, first_step=0, config=small.CONFIG, **changes):
+    config = tiny.changed(config, pretraining=changes)
     inputs = runs.Inputs(
       config, '', self.table, small.TOKENIZER, small.SPECIAL_IDS, None
     )
@@ -136,6 +137,19 @@ class IndexSearchTest(absltest.TestCase):
     _find(search)
     self._assert_like(search, 0)
     self.assertEqual(search.step, 1000)
+
+  def test_normalized_embeddings_have_the_temperature_of_the_index(self):
+    config = tiny.changed(small.CONFIG, model={'embedder': {'normalize': True}})
+    model = realm_model.RealmModel(config.model, [realm_model.EMBEDDER])
+    model.log_temperature.assign(-1.0)
+    index_builder.IndexBuilder(
+      self.table, config, small.SPECIAL_IDS, small.TOKENIZER.mask_id, model
+    ).build(0, layout.index_root(self.run_dir))
+    search = self._index_search(config=config)
+    found = search.retrieve(retriever.Queries(_QUERIES, list), _K)
+    _, scores = self._exact_scores(model)
+    expected = -np.sort(-scores, axis=1)[:, :_K]
+    np.testing.assert_allclose(found.scores, expected, rtol=0.02)
 
   def test_a_pinned_index_follows_from_the_step(self):
     for step in (0, 500, 1000):
