@@ -131,7 +131,10 @@ def stages(
   )
   recipe.finish()
   found = json.loads(pathlib.Path(survey, 'survey.json').read_text())
-  plan = own_text_plan.make(found, config, is_imported=bool(start))
+  has_questions = bool(found['num_held_out_questions'] or test_questions)
+  plan = own_text_plan.make(
+    found, config, is_imported=bool(start), has_questions=has_questions
+  )
   print(own_text_plan.beginning(found, plan, recipe.cores, encoder))
   work = own_text_stages.Work(
     recipe,
@@ -139,7 +142,7 @@ def stages(
     recipe.config(plan.config),
     start=start,
     reading=reading,
-    has_questions=bool(questions or test_questions),
+    has_questions=has_questions,
   )
   work.learn_text()
   if 'towers' in plan.steps:

@@ -67,12 +67,17 @@ class Plan(NamedTuple):
 
 
 def make(
-  survey: dict[str, Any], config: config_lib.ExperimentConfig, is_imported: bool
+  survey: dict[str, Any],
+  config: config_lib.ExperimentConfig,
+  *,
+  is_imported: bool,
+  has_questions: bool,
 ) -> Plan:
   """Returns the plan for the fields of survey.json.
 
   Args:
     config: For an imported encoder, or for small random weights.
+    has_questions: Whether questions measure.
   """
   lengths = config.lengths
   needed = _PIECES_OF_WORD * survey['long_article'] + lengths.title_tokens
@@ -86,10 +91,12 @@ def make(
   steps = _steps(survey, part, num_blocks, is_imported)
   held_out = part * survey['held_out_share'] * survey['num_sentences']
   measures = held_out >= _FEWEST_MEASURED and 'realm' in steps
-  if [*steps] == ['embedders'] and not survey['num_held_out_questions']:
-    # Without a reader and a measure the page searches by words. One step makes
-    # the model directory that it needs.
-    steps['embedders'] = 1
+  if not measures and not has_questions:
+    # The page searches with the start: a better search would go unnoticed.
+    # Random weights need one step, to have a model directory.
+    steps = {name: n for name, n in steps.items() if name.endswith('reader')}
+    if not is_imported:
+      steps['embedders'] = 1
   is_large = not is_imported and survey['num_words'] >= _MANY_WORDS
   changes = _changes(config, block, num_blocks, steps)
   changes['held_out'] = {'share': survey['held_out_share'] * measures}
@@ -171,7 +178,7 @@ def _changes(
       'joint_tokens': block + query,
     },
     'inverse_cloze': {
-      'optimizer': {'num_steps': steps['embedders']},
+      'optimizer': {'num_steps': steps.get('embedders', 1)},
       'batch_size': min(config.inverse_cloze.batch_size, max(2, few)),
     },
     'pretraining': {
@@ -203,7 +210,7 @@ def _notes(
       f'Training without questions reads {practice:,} articles; the page '
       'searches all.'
     )
-  if 'realm' not in steps:
+  if 'reader' not in steps:
     yield (
       'Too few sentences have a name or a date that recurs: no reader learns '
       'from the text, and no masked sentence is completed.'
@@ -211,7 +218,8 @@ def _notes(
   elif held_out:
     yield (
       f'A tenth of the articles has about {held_out:.0f} sentences with a name '
-      f'or a date; at least {_FEWEST_MEASURED} measure a search.'
+      f'or a date; at least {_FEWEST_MEASURED} measure a search, so without '
+      'questions none is trained.'
     )
 
 

@@ -57,7 +57,7 @@ class Work:
     # Without an encoder, weights are random.
     rates = (1.5e-4, 4e-5, 0.5) if start else (3e-3, 5e-4, 0.7)
     self.warm_up_rate, self.towers_rate, self.average_weight = rates
-    self.queries = self.reader = self.realm = ''
+    self.queries = self.reader = self.pretrained = ''
     # Model -> flags that name it, the least trained first.
     self.models: dict[str, dict[str, Any]] = {}
 
@@ -74,24 +74,29 @@ class Work:
     )
 
   def learn_text(self) -> None:
-    """Trains embedders and, if the text has enough names, two readers."""
-    after = self.jobs.train(
-      'embedders', 'warm_start', self.config, init_from=self.start
-    )
-    if 'realm' in self.steps:
-      after = self._pretrain(after)
+    """Lists a reader and better embedders, as the text has examples for."""
+    after: str = self.start
+    if 'embedders' in self.steps:
+      after = self.jobs.train(
+        'embedders', 'warm_start', self.config, init_from=self.start
+      )
+    if 'reader' in self.steps:
+      reader = self._learn_to_read(self.start or after)
+      if 'realm' in self.steps:
+        after = self._pretrain(after, reader)
     if self.start:
       self.models['before'] = {'model_dir': self.start}
-    self.models['after'] = {'model_dir': after, 'reader_dir': self.reader}
+    if after != self.start:
+      self.models['after'] = {'model_dir': after, 'reader_dir': self.reader}
     for name, model in self.models.items():
       index = f'index_{name}'
       model['index_dir'] = self.jobs.index(
         index, model['model_dir'], at=index, corpus_dir=self.measured
       )
 
-  def _pretrain(self, embedders: runner.Output) -> runner.Output:
-    """Lists REALM and its reader; returns the averaged model."""
-    jobs, first = self.jobs, self.start or embedders
+  def _learn_to_read(self, first: str) -> runner.Output:
+    """Lists both readers of sentences; returns the one of masked names."""
+    jobs = self.jobs
     self.queries = self.recipe.stage(
       'queries',
       'make_queries',
@@ -118,9 +123,19 @@ class Work:
       init_from=self.start or reader,
       **texts,
     )
+    if 'realm' not in self.steps:
+      jobs.index('reader_index', reader)
+      self.pretrained = reader
+    return reader
+
+  def _pretrain(
+    self, embedders: runner.Output, reader: runner.Output
+  ) -> runner.Output:
+    """Lists REALM; returns its average with the embedders before it."""
+    jobs = self.jobs
     measures = self.config.held_out.share > 0
     refresh = {'run_dir': runner.OUTPUT, 'corpus_dir': jobs.corpus}
-    realm = jobs.train(
+    self.pretrained = realm = jobs.train(
       'realm',
       'pretrain',
       self.config,
@@ -128,14 +143,13 @@ class Work:
       reader_init_from=reader,
       keep_best='held_out_recall@5' if measures else None,
       companion=('refresh_index', refresh),
-      **texts,
+      queries_dir=self.queries,
     )
-    self.realm = realm
     return self.recipe.stage(
       'model',
       'average_models',
       model_dir=realm / 'best' if measures else realm,
-      before_dir=first,
+      before_dir=self.start or embedders,
       weight=self.average_weight,
       output_dir=runner.OUTPUT,
     )
@@ -216,7 +230,7 @@ class Work:
       runner.write_parts,
       **{**parts, 'reader_dir': reader if reader != parts['model_dir'] else ''},
       corpus_dir=self.corpus,
-      pretrained_dir=self.realm,
+      pretrained_dir=self.pretrained,
       sparse_weight=choice['sparse_weight'],
       retriever=choice['retriever'],
       num_read=None if reader else 5,

@@ -1,6 +1,7 @@
 """BM25, the baseline of learned retrievers: a search by words."""
 
 from collections.abc import Sequence
+import logging
 from typing import Any
 
 import bm25s
@@ -14,6 +15,7 @@ from realm_tf.records import block_table
 from realm_tf.retrieval import retriever
 
 _K1, _B = 0.9, 0.4  # Anserini's values, usual for paragraphs.
+logging.getLogger('bm25s').setLevel(logging.WARNING)  # It sets DEBUG.
 
 
 class Bm25Retriever:

@@ -81,7 +81,7 @@ def load(
     raise errors.UserError(
       '--documents_log must be without --sparse_weight and --retriever: only a '
       f"model's index finds added documents. Found {choices.sparse_weight:g} "
-      f'and {choices.retriever}. Remove --documents_log or the others.'
+      f'and {choices.retriever}. Give --sparse_weight=0 --retriever=model.'
     )
   loaded = loading.load(model_dir, corpus_dir, index_dir)
   edits = None

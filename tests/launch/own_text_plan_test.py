@@ -13,7 +13,12 @@ _SMALL, _MIDDLE, _LARGE = surveys.SMALL, surveys.MIDDLE, surveys.LARGE
 def _plan(text, num_questions=0, is_imported=True):
   text = text | {'num_train_questions': num_questions}
   config = own_text.CONFIG if is_imported else own_text.FROM_RANDOM
-  return own_text_plan.make(text, config, is_imported)
+  return own_text_plan.make(
+    text,
+    config,
+    is_imported=is_imported,
+    has_questions=text['num_held_out_questions'] > 0,
+  )
 
 
 class OwnTextPlanTest(parameterized.TestCase):
@@ -44,7 +49,8 @@ class OwnTextPlanTest(parameterized.TestCase):
     }  # fmt: skip
     of_questions = {'towers': 300, 'gold': 600, 'qa': 200}
     self.assertEqual(_plan(_MIDDLE).steps, of_text)
-    self.assertEqual(_plan(_MIDDLE, 3200).steps, of_text | of_questions)
+    asked = _MIDDLE | {'num_held_out_questions': 320}
+    self.assertEqual(_plan(asked, 3200).steps, of_text | of_questions)
 
   def test_a_few_questions_only_measure(self):
     plan = _plan(_MIDDLE, num_questions=9)
@@ -65,13 +71,19 @@ class OwnTextPlanTest(parameterized.TestCase):
     self.assertLen(plan.notes, 1)
     self.assertIn('about 8 sentences', plan.notes[0])
 
-  @parameterized.parameters((0, 0, 1), (0, 5, 30), (40, 4, 30))
+  @parameterized.parameters((0, 0, None), (0, 5, 30), (40, 4, 30))
   def test_without_names_only_questions_train(self, trained, held_out, steps):
-    # Nothing else measures embedders: without questions, they need not learn.
     text = _SMALL | {'num_recurring': 2, 'num_held_out_questions': held_out}
     plan = _plan(text, trained)
     self.assertNotIn('realm', plan.steps)
-    self.assertEqual(plan.steps['embedders'], steps)
+    self.assertEqual(plan.steps.get('embedders'), steps)
+
+  @parameterized.parameters(True, False)
+  def test_without_a_measure_only_the_readers_train(self, is_imported):
+    steps = _plan(_SMALL, is_imported=is_imported).steps
+    if not is_imported:  # One step makes a model directory of random weights.
+      self.assertEqual(steps.pop('embedders'), 1)
+    self.assertEqual({*steps}, {'reader', 'span_reader'})
 
   @parameterized.product(
     text=(_SMALL, _MIDDLE, _LARGE), questions=(0, 5000), imported=(True, False)

@@ -125,9 +125,10 @@ class OwnTextTest(parameterized.TestCase):
     recipe = self._recipe(_SMALL, {'model': 'before'}, encoder=encoder)
     model_dir = os.path.join(recipe.run_dir, self._page(recipe)['model_dir'])
     self.assertEqual(os.path.normpath(model_dir), encoder)
-    # There are too few sentences to measure, so the best version is unknown.
-    self.assertIsNone(recipe.stages['realm'].flags['keep_best'])
+    # There are too few sentences to measure: a better search is unknown.
     self.assertEmpty(recipe.stages['choice.json'].flags['evaluations'])
+    self.assertNotIn('realm', recipe.stages)
+    self.assertEqual(self._page(recipe)['pretrained_dir'], 'reader')
 
   def test_a_large_text_is_indexed_once_for_the_page(self):
     recipe = self._recipe(_LARGE, encoder=self._encoder())
