@@ -47,7 +47,7 @@ CONFIG = config_lib.ExperimentConfig(
     checkpoint_every_steps=50,
   ),
   pretraining=config_lib.PretrainingConfig(
-    optimizer=config_lib.OptimizerConfig(1e-4, 300, embedder_rate_scale=0.2),
+    optimizer=config_lib.OptimizerConfig(1e-4, 150, embedder_rate_scale=0.2),
     candidates='hybrid',
     batch_size=16,
     num_candidates=6,

@@ -45,7 +45,7 @@ class OwnTextPlanTest(parameterized.TestCase):
     # 2 * 4677 / 64 = 146; 2 * 9000 / 32 and 9000 / 16 are above the limits.
     # 3 * 3200 / 32, 3 * 3200 / 16 and 3200 / 16.
     of_text = {
-      'embedders': 146, 'reader': 500, 'realm': 300, 'span_reader': 560
+      'embedders': 146, 'reader': 500, 'realm': 150, 'span_reader': 560
     }  # fmt: skip
     of_questions = {'towers': 300, 'gold': 600, 'qa': 200}
     self.assertEqual(_plan(_MIDDLE).steps, of_text)
