@@ -57,6 +57,7 @@ class Plan(NamedTuple):
     num_blocks: Blocks of the whole text, an estimate.
     notes: Sentences for the user.
     seconds: Seconds of one core for each part of the work.
+    index_secs: Seconds of one core to embed the whole text once.
   """
 
   config: config_lib.ExperimentConfig
@@ -65,6 +66,7 @@ class Plan(NamedTuple):
   num_blocks: int
   notes: list[str]
   seconds: dict[str, float]
+  index_secs: float
 
 
 def make(
@@ -104,13 +106,15 @@ def make(
   if is_large:
     changes['model'] = {'embedder_bert': _LARGE, 'reader_bert': _LARGE}
   secs = survey['train_secs'] * (_LARGE_WORK if is_large else 1)
+  block_secs = _FILLED * block * secs
   return Plan(
     config_files.merge(config, changes),
     steps,
     practice,
     num_blocks,
     [*_notes(survey, steps, practice, 0 if measures else held_out)],
-    _seconds(steps, num_blocks, _FILLED * block * secs),
+    _seconds(steps, num_blocks, block_secs),
+    _EMBEDDING * block_secs * num_blocks,
   )
 
 

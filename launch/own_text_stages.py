@@ -39,7 +39,7 @@ class Work:
     has_questions: bool,
   ):
     self.recipe, self.config, self.start = recipe, config, start
-    self.steps = plan.steps
+    self.plan, self.steps = plan, plan.steps
     # The encoder is there, since the survey has measured it.
     vocab_file: str = runner.Input(start and f'{start}/vocab.txt')
     self.corpus = practice = self._blocks('corpus', reading, vocab_file)
@@ -73,11 +73,20 @@ class Work:
       output_dir=runner.OUTPUT,
     )
 
+  def _train(self, name: str, *arguments: Any, **flags: Any) -> runner.Output:
+    cost = self.plan.seconds[name]
+    return self.jobs.train(name, *arguments, cost=cost, **flags)
+
+  def _index(self, name: str, model: str, corpus: str) -> runner.Output:
+    return self.jobs.index(
+      name, model, at=name, corpus_dir=corpus, cost=self.plan.index_secs
+    )
+
   def learn_text(self) -> None:
     """Lists a reader and better embedders, as the text has examples for."""
     after: str = self.start
     if 'embedders' in self.steps:
-      after = self.jobs.train(
+      after = self._train(
         'embedders', 'warm_start', self.config, init_from=self.start
       )
     if 'reader' in self.steps:
@@ -89,20 +98,18 @@ class Work:
     if after != self.start:
       self.models['after'] = {'model_dir': after, 'reader_dir': self.reader}
     for name, model in self.models.items():
-      index = f'index_{name}'
-      model['index_dir'] = self.jobs.index(
-        index, model['model_dir'], at=index, corpus_dir=self.measured
+      model['index_dir'] = self._index(
+        f'index_{name}', model['model_dir'], self.measured
       )
 
   def _learn_to_read(self, first: str) -> runner.Output:
     """Lists both readers of sentences; returns the one of masked names."""
-    jobs = self.jobs
     self.queries = self.recipe.stage(
       'queries',
       'make_queries',
       **self.reading,
       tagger='rules',
-      corpus_dir=jobs.corpus,
+      corpus_dir=self.jobs.corpus,
       output_dir=runner.OUTPUT,
     )
     warm_up = variants.reader_warm_up(
@@ -112,10 +119,12 @@ class Work:
       batch_size=32,
     )
     texts: dict[str, Any] = {'queries_dir': self.queries}
-    reader = jobs.train('reader', 'pretrain', warm_up, init_from=first, **texts)
+    reader = self._train(
+      'reader', 'pretrain', warm_up, init_from=first, **texts
+    )
     spans = {'optimizer': {'num_steps': self.steps['span_reader']}}
     # A sentence encoder learns to read better than one that fills in words.
-    self.reader = jobs.train(
+    self.reader = self._train(
       'span_reader',
       'finetune',
       config_files.merge(self.config, {'finetuning': spans}),
@@ -124,18 +133,15 @@ class Work:
       **texts,
     )
     if 'realm' not in self.steps:
-      jobs.index('reader_index', reader)
+      self.jobs.index('reader_index', reader)
       self.pretrained = reader
     return reader
 
-  def _pretrain(
-    self, embedders: runner.Output, reader: runner.Output
-  ) -> runner.Output:
+  def _pretrain(self, embedders: str, reader: str) -> runner.Output:
     """Lists REALM; returns its average with the embedders before it."""
-    jobs = self.jobs
     measures = self.config.held_out.share > 0
-    refresh = {'run_dir': runner.OUTPUT, 'corpus_dir': jobs.corpus}
-    self.pretrained = realm = jobs.train(
+    refresh = {'run_dir': runner.OUTPUT, 'corpus_dir': self.jobs.corpus}
+    self.pretrained = realm = self._train(
       'realm',
       'pretrain',
       self.config,
@@ -159,7 +165,7 @@ class Work:
     texts: dict[str, Any] = {
       'corpus_dir': self.corpus, 'questions': questions
     }  # fmt: skip
-    jobs, steps, config = self.jobs, self.steps, self.config
+    steps, config = self.steps, self.config
     optimizer = {
       'learning_rate': self.towers_rate,
       'num_steps': steps['towers'],
@@ -170,7 +176,7 @@ class Work:
       'batch_size': batch_size,
       'questions_of_title': 16,
     }
-    model = jobs.train(
+    model = self._train(
       'towers',
       'warm_start',
       config_files.merge(config, {'inverse_cloze': towers}),
@@ -185,7 +191,7 @@ class Work:
       num_read = min(num_read, config.finetuning.num_searched)
       reading = {'optimizer': optimizer, 'num_read': num_read}
       changes = {'finetuning': reading, 'seed': config.seed + seed}
-      model = jobs.train(
+      model = self._train(
         name,
         'finetune',
         config_files.merge(config, changes),
@@ -216,12 +222,7 @@ class Work:
       choice = json.load(file)
     parts = self.models[choice['model']]
     if self.measured is not self.corpus:
-      index = self.jobs.index(
-        'page_index',
-        parts['model_dir'],
-        at='page_index',
-        corpus_dir=self.corpus,
-      )
+      index = self._index('page_index', parts['model_dir'], self.corpus)
       parts = {**parts, 'index_dir': index}
     qa = self.models['qa']['model_dir'] if choice['reads_qa'] else ''
     reader = qa or self.reader
