@@ -116,8 +116,17 @@ def irregular(rules: CharacterRules) -> dict[int, str]:
 
   Characters that are only dropped or only split as Chinese may be missing.
   """
-  pairs = ((code, rules.spell(chr(code))) for code in codes(_CHANGING))
-  return {code: spelled for code, spelled in pairs if spelled != chr(code)}
+  characters = [*map(chr, codes(_CHANGING))]
+  # Three of four change in no way; to spell them would take most of the time.
+  decomposed = unicodedata.normalize('NFD', '\ue000'.join(characters))
+  folded = decomposed.lower().split('\ue000')
+  special = _PUNCTUATION | _MARKS | _SPACES | _NEW_LOWER.keys()
+  pairs = (
+    (character, rules.spell(character))
+    for character, other in zip(characters, folded, strict=True)
+    if other != character or character in special
+  )
+  return {ord(c): spelled for c, spelled in pairs if spelled != c}
 
 
 def _apart(character: str) -> str:
