@@ -129,9 +129,7 @@ def _parse_flags(argv: list[str]) -> list[str]:
 def _load_and_run(main, argv):
   config()  # Reports a wrong key even if the binary reads no config.
   path_flags.check()
-  # Imported modules hold 400,000 objects. Visiting them in each collection
-  # takes half a second of importing, and a seventh of evaluating 2,000 questions.
-  gc.disable()
+  gc.disable()  # To visit the modules' 400,000 objects takes 0.6 s.
   modules.load()
   gc.freeze()
   gc.enable()

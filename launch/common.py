@@ -10,6 +10,7 @@ from . import runner
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf.config import config_files
 
 
 class Jobs:
@@ -49,6 +50,36 @@ class Jobs:
     return self.recipe.stage(
       name, binary, config, run_dir=runner.OUTPUT, **flags
     )
+
+  def train_on_questions(
+    self,
+    config: config_lib.ExperimentConfig,
+    second: dict[str, Any],
+    *,
+    init_from: str,
+    reader_init_from: str = '',
+    **texts: Any,
+  ) -> runner.Output:
+    """Adds the trainings of the towers, then of the reader with 1 and 2 blocks.
+
+    Args:
+      second: Fields of `finetuning` for the reader's second part.
+    """
+    towers = self.train(
+      'towers', 'warm_start', config, init_from=init_from, **texts
+    )
+    gold = self.train(
+      'gold',
+      'finetune',
+      config,
+      init_from=towers,
+      reader_init_from=reader_init_from,
+      **texts,
+    )
+    # Another seed gives another order of the questions.
+    changes = {'seed': config.seed + 1, 'finetuning': {'num_read': 2, **second}}
+    both = config_files.merge(config, changes)
+    return self.train('qa', 'finetune', both, init_from=gold, **texts)
 
   def index(self, name: str, model: str, **flags: Any) -> runner.Output:
     """Adds a model's index, by default in the directory of a stage's model."""

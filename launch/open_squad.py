@@ -20,7 +20,6 @@ from . import runner
 from . import squad_stages
 
 from realm_tf import config
-from realm_tf.config import config_files
 
 # The sizes of the networks are the imported model's (--model_of).
 CONFIG = config.ExperimentConfig(
@@ -75,7 +74,13 @@ def stages(
     squad.evaluate('untrained_bm25', retriever='bm25'),
   ]
   if not untrained:
-    qa = _train(squad)
+    optimizer = {'learning_rate': 1e-4, 'num_steps': 560, 'warmup_steps': 30}
+    qa = squad.train_on_questions(
+      squad.config,
+      {'optimizer': optimizer},
+      init_from=squad.start,
+      questions=squad.train_qa,
+    )
     tuned: dict[str, Any] = {'model_dir': qa, 'num_read': 5}
     evaluations += [
       squad.evaluate('model', **tuned),
@@ -90,26 +95,6 @@ def stages(
     tuned |= {'corpus_dir': corpus, 'index_dir': index}
     evaluations.append(squad.evaluate('val', **tuned))
   common.results(recipe, 'results.json', [evaluations], questions=squad.val_qa)
-
-
-def _train(squad: squad_stages.SquadOpen) -> runner.Output:
-  """Adds the trainings of the towers, and twice of the reader."""
-  config, flags = squad.config, {'questions': squad.train_qa}
-  towers = squad.train(
-    'retriever', 'warm_start', config, init_from=squad.start, cost=1500, **flags
-  )
-  gold = squad.train(
-    'gold', 'finetune', config, init_from=towers, cost=2300, **flags
-  )
-  optimizer = {'learning_rate': 1e-4, 'num_steps': 560, 'warmup_steps': 30}
-  both = {'num_read': 2, 'optimizer': optimizer}
-  # Another seed gives another order of the questions.
-  second = config_files.merge(
-    config, {'seed': config.seed + 1, 'finetuning': both}
-  )
-  return squad.train(
-    'qa', 'finetune', second, init_from=gold, cost=1700, **flags
-  )
 
 
 def main():

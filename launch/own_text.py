@@ -131,9 +131,9 @@ def stages(
   )
   recipe.finish()
   found = json.loads(pathlib.Path(survey, 'survey.json').read_text())
-  has_questions = bool(found['num_held_out_questions'] or test_questions)
+  asked = bool(found['num_held_out_questions'] or test_questions)
   plan = own_text_plan.make(
-    found, config, is_imported=bool(start), has_questions=has_questions
+    found, config, is_imported=bool(start), has_questions=asked
   )
   print(own_text_plan.beginning(found, plan, recipe.cores, encoder))
   work = own_text_stages.Work(
@@ -142,15 +142,14 @@ def stages(
     recipe.config(plan.config),
     start=start,
     reading=reading,
-    has_questions=has_questions,
+    has_questions=asked,
   )
   work.learn_text()
   if 'towers' in plan.steps:
     work.learn_questions(survey / 'train_questions.jsonl')
-  held_out = ''
-  if found['num_held_out_questions']:
-    held_out = survey / 'held_out_questions.jsonl'
-  work.open_page(held_out, runner.Input(test_questions))
+  held_out = survey / 'held_out_questions.jsonl'
+  has_any = found['num_held_out_questions']
+  work.open_page(held_out if has_any else '', runner.Input(test_questions))
 
 
 def summary(run_dir: str) -> str:

@@ -18,6 +18,15 @@ def sizes_of(start: str) -> dict[str, Any]:
   return {'model_of': start, 'set': variants.NO_DROPOUT} if start else {}
 
 
+class _Jobs(common.Jobs):
+  """Adds trainings, each with its seconds of one core."""
+
+  seconds: dict[str, float]
+
+  def train(self, name: str, *arguments: Any, **flags: Any) -> runner.Output:
+    return super().train(name, *arguments, cost=self.seconds[name], **flags)
+
+
 class Work:
   """Lists the stages of a plan.
 
@@ -48,12 +57,13 @@ class Work:
       vocab_file = self.corpus / 'vocab.txt'
       practice = self._blocks('practice', self.reading, vocab_file)
     self.measured = self.corpus if has_questions else practice
-    self.jobs = common.Jobs(
+    self.jobs = _Jobs(
       recipe,
       practice,
       learning=sizes_of(start),
       measuring={'corpus_dir': self.measured, 'recall_at': '1,5,20'},
     )
+    self.jobs.seconds = plan.seconds
     # Without an encoder, weights are random.
     rates = (1.5e-4, 4e-5, 0.5) if start else (3e-3, 5e-4, 0.7)
     self.warm_up_rate, self.towers_rate, self.average_weight = rates
@@ -73,10 +83,6 @@ class Work:
       output_dir=runner.OUTPUT,
     )
 
-  def _train(self, name: str, *arguments: Any, **flags: Any) -> runner.Output:
-    cost = self.plan.seconds[name]
-    return self.jobs.train(name, *arguments, cost=cost, **flags)
-
   def _index(self, name: str, model: str, corpus: str) -> runner.Output:
     return self.jobs.index(
       name, model, at=name, corpus_dir=corpus, cost=self.plan.index_secs
@@ -86,7 +92,7 @@ class Work:
     """Lists a reader and better embedders, as the text has examples for."""
     after: str = self.start
     if 'embedders' in self.steps:
-      after = self._train(
+      after = self.jobs.train(
         'embedders', 'warm_start', self.config, init_from=self.start
       )
     if 'reader' in self.steps:
@@ -103,7 +109,7 @@ class Work:
       )
 
   def _learn_to_read(self, first: str) -> runner.Output:
-    """Lists both readers of sentences; returns the one of masked names."""
+    """Lists both readers of sentences; returns the first."""
     self.queries = self.recipe.stage(
       'queries',
       'make_queries',
@@ -119,12 +125,12 @@ class Work:
       batch_size=32,
     )
     texts: dict[str, Any] = {'queries_dir': self.queries}
-    reader = self._train(
+    reader = self.jobs.train(
       'reader', 'pretrain', warm_up, init_from=first, **texts
     )
     spans = {'optimizer': {'num_steps': self.steps['span_reader']}}
     # A sentence encoder learns to read better than one that fills in words.
-    self.reader = self._train(
+    self.reader = self.jobs.train(
       'span_reader',
       'finetune',
       config_files.merge(self.config, {'finetuning': spans}),
@@ -141,7 +147,7 @@ class Work:
     """Lists REALM; returns its average with the embedders before it."""
     measures = self.config.held_out.share > 0
     refresh = {'run_dir': runner.OUTPUT, 'corpus_dir': self.jobs.corpus}
-    self.pretrained = realm = self._train(
+    self.pretrained = realm = self.jobs.train(
       'realm',
       'pretrain',
       self.config,
@@ -162,44 +168,30 @@ class Work:
 
   def learn_questions(self, questions: str) -> None:
     """Trains both towers, then the reader with one block and with two."""
-    texts: dict[str, Any] = {
-      'corpus_dir': self.corpus, 'questions': questions
-    }  # fmt: skip
     steps, config = self.steps, self.config
-    optimizer = {
-      'learning_rate': self.towers_rate,
-      'num_steps': steps['towers'],
-    }
+    towers = {'learning_rate': self.towers_rate, 'num_steps': steps['towers']}
     batch_size = min(32, config.inverse_cloze.batch_size)
-    towers = {
-      'optimizer': optimizer,
-      'batch_size': batch_size,
-      'questions_of_title': 16,
+    changes = {
+      'inverse_cloze': {
+        'optimizer': towers,
+        'batch_size': batch_size,
+        'questions_of_title': 16,
+      },
+      'finetuning': {'optimizer': {'num_steps': steps['gold']}},
     }
-    model = self._train(
-      'towers',
-      'warm_start',
-      config_files.merge(config, {'inverse_cloze': towers}),
+    rate = config.finetuning.optimizer.learning_rate / 2
+    second = {
+      'optimizer': {'learning_rate': rate, 'num_steps': steps['qa']},
+      'num_read': min(2, config.finetuning.num_searched),
+    }
+    model = self.jobs.train_on_questions(
+      config_files.merge(config, changes),
+      second,
       init_from=self.models['after']['model_dir'],
-      **texts,
+      reader_init_from=self.reader or self.start,
+      corpus_dir=self.corpus,
+      questions=questions,
     )
-    reader = self.reader or self.start
-    # Another seed gives another order of the questions.
-    for name, share, num_read, seed in (('gold', 1, 1, 0), ('qa', 0.5, 2, 1)):
-      rate = share * config.finetuning.optimizer.learning_rate
-      optimizer = {'learning_rate': rate, 'num_steps': steps[name]}
-      num_read = min(num_read, config.finetuning.num_searched)
-      reading = {'optimizer': optimizer, 'num_read': num_read}
-      changes = {'finetuning': reading, 'seed': config.seed + seed}
-      model = self._train(
-        name,
-        'finetune',
-        config_files.merge(config, changes),
-        init_from=model,
-        reader_init_from=reader,
-        **texts,
-      )
-      reader = ''  # The second part goes on with the first one's.
     self.models['qa'] = {'model_dir': model}
 
   def open_page(self, held_out: str, test: str) -> None:

@@ -120,14 +120,8 @@ def find_unfinished(
 
 def embedder_variables(model: realm_model.RealmModel) -> list[tf.Variable]:
   """Returns the variables of f(x,z); a shared tower counts once."""
-  towers = {
-    id(tower): tower for tower in (model.query_embedder, model.block_embedder)
-  }
-  scalars = (model.log_temperature, model.null_bias)
-  return [
-    *(variable for tower in towers.values() for variable in tower.variables),
-    *(scalar for scalar in scalars if scalar is not None),
-  ]
+  prefixes = realm_model.EMBEDDER_PREFIXES
+  return [v for v in model.variables if v.name.startswith(prefixes)]
 
 
 def embedder_fingerprint(model: realm_model.RealmModel) -> str:

@@ -117,15 +117,12 @@ def irregular(rules: CharacterRules) -> dict[int, str]:
   Characters that are only dropped or only split as Chinese may be missing.
   """
   characters = [*map(chr, codes(_CHANGING))]
-  # Three of four change in no way; to spell them would take most of the time.
+  # Three of four do not change; to spell them would take most of the time.
   decomposed = unicodedata.normalize('NFD', '\ue000'.join(characters))
-  folded = decomposed.lower().split('\ue000')
+  others = decomposed.lower().split('\ue000')
   special = _PUNCTUATION | _MARKS | _SPACES | _NEW_LOWER.keys()
-  pairs = (
-    (character, rules.spell(character))
-    for character, other in zip(characters, folded, strict=True)
-    if other != character or character in special
-  )
+  changed = (c for c, o in zip(characters, others) if c != o or c in special)
+  pairs = ((character, rules.spell(character)) for character in changed)
   return {ord(c): spelled for c, spelled in pairs if spelled != c}
 
 

@@ -95,7 +95,7 @@ class IndexPlanTest(parameterized.TestCase):
 
   def test_variables_of_a_shared_tower_count_once(self):
     towers = (self.model.query_embedder, self.model.block_embedder)
-    self.assertEqual(
+    self.assertCountEqual(
       [v.name for v in index_plan.embedder_variables(self.model)],
       [v.name for tower in towers for v in tower.variables],
     )
