@@ -56,7 +56,7 @@ CONFIG = config.ExperimentConfig(
   ),
   pretraining=config.PretrainingConfig(
     optimizer=config.OptimizerConfig(
-      1e-3, 500, warmup_steps=30, embedder_rate_scale=0.5
+      1e-3, 600, warmup_steps=30, embedder_rate_scale=0.5
     ),
     batch_size=32,
     num_candidates=7,
@@ -105,7 +105,7 @@ def stages(recipe: runner.Recipe) -> None:
   warm_up = variants.reader_warm_up(
     config_files.merge(CONFIG, {'pretraining': {'refresh_every_steps': 2000}}),
     learning_rate=3e-3,
-    num_steps=1800,
+    num_steps=1500,
     batch_size=64,
   )
   reader = world.train(
@@ -124,7 +124,7 @@ def stages(recipe: runner.Recipe) -> None:
   spans = world.train(
     'span_reader',
     'finetune',
-    _finetuning(recipe, num_read=1, optimizer={'num_steps': 1700}),
+    _finetuning(recipe, num_read=1, optimizer={'num_steps': 2000}),
     queries_dir=texts,
     retriever='bm25',
     init_from=reader,
