@@ -4,6 +4,8 @@ from collections.abc import Iterator
 import math
 from typing import Any, NamedTuple
 
+from . import stage_order
+
 from realm_tf import config as config_lib
 from realm_tf.config import config_files
 
@@ -123,8 +125,10 @@ def beginning(
 ) -> str:
   """Returns the sizes, the stages and their time on this machine."""
   seconds = sorted(plan.seconds.items(), key=lambda item: -item[1])
-  parts = ', '.join(f'{name} {_minutes(secs)}' for name, secs in seconds)
-  total = _minutes(sum(plan.seconds.values()) / cores)
+  parts = ', '.join(
+    f'{name} {stage_order.in_words(secs)}' for name, secs in seconds
+  )
+  total = stage_order.in_words(sum(plan.seconds.values()) / cores)
   lines = [
     f'{survey["num_articles"]:,} articles, about {survey["num_words"]:,} '
     f'words; {survey["num_sentences"]:,} sentences have a name or a date, '
@@ -138,14 +142,6 @@ def beginning(
     'one ends.',
   ]
   return '\n'.join(lines)
-
-
-def _minutes(seconds: float) -> str:
-  if seconds < 90:
-    return f'{seconds:.0f} s'
-  if seconds < 5400:
-    return f'{seconds / 60:.0f} min'
-  return f'{seconds / 3600:.1f} h'
 
 
 def _steps(

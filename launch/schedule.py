@@ -146,7 +146,7 @@ class _Schedule:
   def _remaining(self) -> str:
     running = {name: each.secs() for name, each in self._running.items()}
     secs = self._order.remaining_secs(self._left, running)
-    return tqdm.tqdm.format_interval(secs)
+    return stage_order.in_words(secs)
 
   def _end(self, name: str, ended: _Running) -> None:
     del self._running[name]

@@ -90,6 +90,15 @@ class Order:
     return ways
 
 
+def in_words(seconds: float) -> str:
+  """Returns e.g. '5 min'."""
+  if seconds < 90:
+    return f'{seconds:.0f} s'
+  if seconds < 5400:
+    return f'{seconds / 60:.0f} min'
+  return f'{seconds / 3600:.1f} h'
+
+
 def free_bytes() -> float:
   """Returns the memory that new processes may use; all of it without Linux."""
   try:
