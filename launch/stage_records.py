@@ -9,6 +9,7 @@ there.
 from collections.abc import Iterator
 import contextlib
 import fcntl
+import glob
 import os
 import shutil
 from typing import Any, NamedTuple
@@ -81,7 +82,9 @@ def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
       _remove(old)
       os.makedirs(os.path.dirname(old), exist_ok=True)
       os.rename(stage.output, old)
-    _remove(stage.output)
+    # A binary that was killed may leave what it had staged.
+    for path in (stage.output, *glob.glob(f'{glob.escape(stage.output)}.*.tmp')):
+      _remove(path)
   os.makedirs(os.path.dirname(stage.output), exist_ok=True)
   _write(run_dir, stage.name, plan, state='begun')
   return goes_on
