@@ -83,7 +83,8 @@ def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
       os.makedirs(os.path.dirname(old), exist_ok=True)
       os.rename(stage.output, old)
     # A binary that was killed may leave what it had staged.
-    for path in (stage.output, *glob.glob(f'{glob.escape(stage.output)}.*.tmp')):
+    staged = glob.glob(f'{glob.escape(stage.output)}.*.tmp')
+    for path in (stage.output, *staged):
       _remove(path)
   os.makedirs(os.path.dirname(stage.output), exist_ok=True)
   _write(run_dir, stage.name, plan, state='begun')
