@@ -82,7 +82,7 @@ def begin(run_dir: str, stage: recipe_lib.Stage, plan: Plan) -> bool:
       _remove(old)
       os.makedirs(os.path.dirname(old), exist_ok=True)
       os.rename(stage.output, old)
-    # A binary that was killed may leave what it had staged.
+    # A binary that was killed may leave a staged output.
     staged = glob.glob(f'{glob.escape(stage.output)}.*.tmp')
     for path in (stage.output, *staged):
       _remove(path)
