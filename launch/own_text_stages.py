@@ -223,7 +223,8 @@ class Work:
       runner.write_parts,
       **{**parts, 'reader_dir': reader if reader != parts['model_dir'] else ''},
       corpus_dir=self.corpus,
-      pretrained_dir=self.pretrained,
+      # Masked sentences need its index to be of the page's corpus.
+      pretrained_dir=self.pretrained if self.jobs.corpus == self.corpus else '',
       sparse_weight=choice['sparse_weight'],
       retriever=choice['retriever'],
       num_read=None if reader else 5,

@@ -62,7 +62,7 @@ _LINES = {
   'realm_tf/training': 4945,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1010,
-  'tests': 36189,
+  'tests': 36191,
   'docs': 3380,
 }
 _MEAN_LINE = 37.6  # Characters of a line of code.

@@ -140,7 +140,9 @@ class OwnTextTest(parameterized.TestCase):
         is_page = name in ('page_index', 'realm.json')
         expected = corpus if is_page else practice
         self.assertEqual(stage.flags['corpus_dir'], expected)
-    self.assertEqual(self._page(recipe)['index_dir'], 'page_index')
+    page = self._page(recipe)
+    self.assertEqual(page['index_dir'], 'page_index')
+    self.assertNotIn('pretrained_dir', page)
 
   def test_a_wrong_encoder_is_a_mistake(self):
     for wrong in ('hf:/nowhere', 'tf1:/tmp', '/nowhere'):
