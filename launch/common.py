@@ -1,9 +1,10 @@
 """Stages, a flag and the last text of several recipes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import glob
 import os
 import re
+import types
 from typing import Any
 
 from . import runner
@@ -19,6 +20,7 @@ class Jobs:
   Args:
     learning: Flags of trainings.
     measuring: Flags of evaluations.
+    costs: Training -> its seconds on one core, where known.
   """
 
   def __init__(
@@ -28,8 +30,9 @@ class Jobs:
     *,
     learning: dict[str, Any],
     measuring: dict[str, Any],
+    costs: Mapping[str, float] = types.MappingProxyType({}),
   ):
-    self.recipe, self.corpus = recipe, corpus
+    self.recipe, self.corpus, self._costs = recipe, corpus, costs
     self._learning = {'corpus_dir': corpus, **learning}
     self._measuring = {'corpus_dir': corpus, **measuring}
 
@@ -46,6 +49,8 @@ class Jobs:
     self, name: str, binary: str, config: config_lib.ExperimentConfig, **flags
   ) -> runner.Output:
     """Adds a training job."""
+    if name in self._costs:
+      flags['cost'] = self._costs[name]
     flags = {**self._learning, **flags}
     return self.recipe.stage(
       name, binary, config, run_dir=runner.OUTPUT, **flags

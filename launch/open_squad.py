@@ -63,7 +63,12 @@ def stages(
 ) -> None:
   """Adds the untrained encoder, three trainings and four evaluations."""
   squad = squad_stages.SquadOpen(
-    recipe, model, squad_open, config=CONFIG, name='model'
+    recipe,
+    model,
+    squad_open,
+    config=CONFIG,
+    name='model',
+    costs={'towers': 1500, 'gold': 2300, 'qa': 1700},
   )
   # MiniLM's own limit is 256 wordpieces; after training it reads all 288.
   cut = 'lengths.cut_blocks=true'

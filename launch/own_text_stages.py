@@ -18,15 +18,6 @@ def sizes_of(start: str) -> dict[str, Any]:
   return {'model_of': start, 'set': variants.NO_DROPOUT} if start else {}
 
 
-class _Jobs(common.Jobs):
-  """Adds trainings, each with its seconds of one core."""
-
-  seconds: dict[str, float]
-
-  def train(self, name: str, *arguments: Any, **flags: Any) -> runner.Output:
-    return super().train(name, *arguments, cost=self.seconds[name], **flags)
-
-
 class Work:
   """Lists the stages of a plan.
 
@@ -48,7 +39,7 @@ class Work:
     has_questions: bool,
   ):
     self.recipe, self.config, self.start = recipe, config, start
-    self.plan, self.steps = plan, plan.steps
+    self.steps, self.index_secs = plan.steps, plan.index_secs
     # The encoder is there, since the survey has measured it.
     vocab_file: str = runner.Input(start and f'{start}/vocab.txt')
     self.corpus = practice = self._blocks('corpus', reading, vocab_file)
@@ -57,13 +48,13 @@ class Work:
       vocab_file = self.corpus / 'vocab.txt'
       practice = self._blocks('practice', self.reading, vocab_file)
     self.measured = self.corpus if has_questions else practice
-    self.jobs = _Jobs(
+    self.jobs = common.Jobs(
       recipe,
       practice,
       learning=sizes_of(start),
       measuring={'corpus_dir': self.measured, 'recall_at': '1,5,20'},
+      costs=plan.seconds,
     )
-    self.jobs.seconds = plan.seconds
     # Without an encoder, weights are random.
     rates = (1.5e-4, 4e-5, 0.5) if start else (3e-3, 5e-4, 0.7)
     self.warm_up_rate, self.towers_rate, self.average_weight = rates
@@ -85,7 +76,7 @@ class Work:
 
   def _index(self, name: str, model: str, corpus: str) -> runner.Output:
     return self.jobs.index(
-      name, model, at=name, corpus_dir=corpus, cost=self.plan.index_secs
+      name, model, at=name, corpus_dir=corpus, cost=self.index_secs
     )
 
   def learn_text(self) -> None:

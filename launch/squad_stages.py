@@ -1,5 +1,7 @@
 """SQuAD's paragraphs as one corpus, its questions, and an imported encoder."""
 
+from collections.abc import Mapping
+import types
 from typing import Any
 
 from . import common
@@ -26,6 +28,7 @@ class SquadOpen(common.Jobs):
     *,
     config: config_lib.ExperimentConfig,
     name: str,
+    costs: Mapping[str, float] = types.MappingProxyType({}),
     **blocks: Any,
   ):
     texts = [
@@ -49,4 +52,5 @@ class SquadOpen(common.Jobs):
       recipe.stage('corpus', 'make_blocks', input=self.texts, **self.blocks),
       learning={'model_of': self.start, 'set': variants.NO_DROPOUT},
       measuring={'questions': self.val_qa, 'recall_at': '1,5,20'},
+      costs=costs,
     )
