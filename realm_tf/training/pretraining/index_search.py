@@ -108,7 +108,7 @@ class IndexSearch:
     """Waits until the pinned index of `step` is loaded."""
     self._wanted = pinned_step(step, self._every)
 
-    def wait():
+    def wait() -> None:
       self._check_not_removed(step)
       self._wait()
 
