@@ -36,7 +36,7 @@ class OpenvinoReader:
     self._encode = openvino_encoder.OpenvinoEncoder(
       reader.encoder, config, dtype
     )
-    self._max_width = reader.max_span_width
+    self._max_width, self._is_inner = reader.max_span_width, reader.is_inner
     self._head = openvino_encoder.compile_graph(_head(reader), 'float32')
 
   def __call__(
@@ -46,15 +46,19 @@ class OpenvinoReader:
     # Spans from the last positions end after the body.
     places = np.arange(body_length + self._max_width - 1, dtype=np.int32)
     places = types.argmax(axis=1).astype(np.int32)[:, None] + places
-    (scores,) = self._head(
-      [
-        self._encode(tokens)['sequence_output'],
-        np.minimum(places, types.shape[1] - 1),
-      ]
-    )
+    places = np.minimum(places, types.shape[1] - 1)
+    states = self._encode(tokens)['sequence_output']
+    (scores,) = self._head([states, places])
     num_body = types.sum(axis=1) - 1  # Without [SEP].
     ends = np.add.outer(np.arange(body_length), np.arange(self._max_width))
     is_inside = ends < num_body[:, None, None]
+    if self._is_inner is not None:
+      is_inner = self._is_inner[tokens['input_word_ids']]
+      after = np.minimum(places + 1, types.shape[1] - 1)
+      cut = np.take_along_axis(is_inner, after, axis=1)[:, ends]
+      begin = places[:, :body_length]
+      cut |= np.take_along_axis(is_inner, begin, axis=1)[..., None]
+      is_inside &= ~cut
     return np.where(is_inside, scores, np.float32(exclusion.NO_SCORE))
 
 

@@ -12,6 +12,7 @@ The knowledge encoder and the span reader share one BERT, as in the paper.
 
 from collections.abc import Iterable, Sequence
 import dataclasses
+from typing import Optional
 
 import numpy as np
 import tensorflow as tf
@@ -57,6 +58,7 @@ class RealmModel(tf.Module):
   Args:
     config: Sizes of the networks; `vocab_size` must be set.
     parts: Parts to build: EMBEDDER, MASKED_LM, SPAN, PATH, SEQ2SEQ.
+    is_inner: As `SpanReader.is_inner`.
 
   Attributes:
     query_embedder: Maps join(x) with a prompt to [B, D], before `score_scale`.
@@ -71,7 +73,12 @@ class RealmModel(tf.Module):
     null_bias: Learned addition to the null block's f(x,z), float32 [].
   """
 
-  def __init__(self, config: config_lib.ModelConfig, parts: Sequence[str]):
+  def __init__(
+    self,
+    config: config_lib.ModelConfig,
+    parts: Sequence[str],
+    is_inner: Optional[np.ndarray] = None,
+  ):
     super().__init__(name='realm')
     self.config = config
     self._dtype = precision.choose(config.train_dtype)
@@ -106,6 +113,7 @@ class RealmModel(tf.Module):
         config.span_hidden_size,
         config.max_span_width,
         self._lean(reader_bert, config.reader_bert),
+        is_inner,
         name='span_reader',
       )
       self.span_reader(bert.example_tokens((1, 1, 4)), body_length=1)

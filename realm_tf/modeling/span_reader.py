@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Optional
 
+import numpy as np
 import tensorflow as tf
 import tf_keras
 
@@ -21,6 +22,8 @@ class SpanReader(tf_keras.layers.Layer):
     hidden_size: Width of a half; 256 in ORQA.
     max_span_width: W, in wordpieces; 10 in ORQA.
     lean: `LeanEncoder` to use in training.
+    is_inner: Whether a wordpiece is inside a word, bool [V]. A span neither
+      begins with such a wordpiece nor ends before one. None allows all spans.
 
   Call arguments:
     tokens: The encoder's input dict of join(x, z), int32 [B, K, L]; spans lie
@@ -29,7 +32,8 @@ class SpanReader(tf_keras.layers.Layer):
       Lz and L may be unknown when the graph is built, as in a SavedModel.
 
   A call returns scores, float32 [B, K, Lz, W]. Entry (s, w) scores the w + 1
-  wordpieces from the block's wordpiece s, NO_SCORE if they leave the block.
+  wordpieces from the block's wordpiece s, NO_SCORE if they leave the block or
+  cut a word.
   """
 
   def __init__(
@@ -38,6 +42,7 @@ class SpanReader(tf_keras.layers.Layer):
     hidden_size: int = 256,
     max_span_width: int = 10,
     lean: Optional[Callable[..., dict[str, tf.Tensor]]] = None,
+    is_inner: Optional[np.ndarray] = None,
     **kwargs,
   ):
     super().__init__(**kwargs)
@@ -45,6 +50,7 @@ class SpanReader(tf_keras.layers.Layer):
     self.hidden_size = hidden_size
     self.max_span_width = max_span_width
     self.lean = lean
+    self.is_inner = is_inner
     self.projection = _dense(2 * hidden_size, 'projection')
     self.layer_norm = tf_keras.layers.LayerNormalization(
       epsilon=1e-3, name='layer_norm', dtype='float32'
@@ -67,39 +73,54 @@ class SpanReader(tf_keras.layers.Layer):
       encode = self.lean if training and self.lean else self.encoder
     states = encode(flat, training=training)['sequence_output']
     states = tf.cast(states, tf.float32)
-    states, allowed = _body(states, flat['input_type_ids'], body_length)
+    places, in_body = _body(flat['input_type_ids'], body_length)
+    can_begin, can_end = self._borders(flat['input_word_ids'], places)
+    states = tf.gather(states, places, batch_dims=1)
     start, end = tf.split(self.projection(states), 2, axis=-1)
+    borders = in_body & can_begin, in_body & can_end
     scores = [
-      self._width_scores(start, end, allowed, width)
+      self._width_scores(start, end, borders, width)
       for width in range(self.max_span_width)
     ]
     scores = tf.stack(scores, axis=-1)  # [B * K, Lz, W]
     return tf.reshape(scores, [-1, num_read, body_length, self.max_span_width])
 
-  def _width_scores(self, start, end, allowed, width):
+  def _borders(self, ids, places):
+    """Returns where a word begins and where one ends, bool [B, Lz] each."""
+    if self.is_inner is None:
+      return True, True
+    last = bert.size(ids, 1) - 1
+    is_inner = tf.gather(tf.constant(self.is_inner), ids)  # [B, L]
+    here, after = (
+      tf.gather(is_inner, tf.minimum(places + shift, last), batch_dims=1)
+      for shift in (0, 1)
+    )
+    return ~here, ~after
+
+  def _width_scores(self, start, end, borders, width):
     """Returns the scores of all spans of `width` + 1 wordpieces, [B, Lz]."""
     length = bert.size(end, 1)
     smaller = min if isinstance(length, int) else tf.minimum
     width = smaller(width, length)
     ends = tf.pad(end[:, width:, :], [[0, 0], [0, width], [0, 0]])
     # The body is contiguous: a span with both ends in the body lies in it.
-    inside = allowed & tf.pad(allowed[:, width:], [[0, 0], [0, width]])
+    begins, stops = borders
+    inside = begins & tf.pad(stops[:, width:], [[0, 0], [0, width]])
     hidden = self.layer_norm(tf.nn.relu(start + ends))
     score = tf.squeeze(self.score(hidden), axis=-1)
     return tf.where(inside, score, exclusion.NO_SCORE)
 
 
-def _body(states, type_ids, body_length):
-  """Moves the second segment's states to the front, [B, Lz, H].
+def _body(type_ids, body_length):
+  """Returns the places of the second segment's wordpieces, int32 [B, Lz].
 
-  Also returns the mask of wordpieces without [SEP] and padding, bool [B, Lz].
+  Also returns the mask of places without [SEP] and padding, bool [B, Lz].
   """
   first = tf.argmax(type_ids, axis=-1, output_type=tf.int32)  # [B]
   index = first[:, None] + tf.range(body_length)  # [B, Lz]
   num_body = tf.reduce_sum(type_ids, axis=-1) - 1  # Without [SEP].
-  allowed = tf.range(body_length) < num_body[:, None]
-  index = tf.minimum(index, bert.size(states, 1) - 1)
-  return tf.gather(states, index, batch_dims=1), allowed
+  in_body = tf.range(body_length) < num_body[:, None]
+  return tf.minimum(index, bert.size(type_ids, 1) - 1), in_body
 
 
 def _dense(units, name):

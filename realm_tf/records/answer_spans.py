@@ -1,15 +1,21 @@
 """Finds answers in blocks by exact match of wordpieces, for training.
 
 Evaluation compares words; `text.answers` says how often the results differ.
+`is_inner`, bool [V], marks wordpieces inside words (`WordpieceTokenizer`): an
+answer neither begins with one nor ends before one.
 """
 
 from collections.abc import Sequence
+from typing import Optional
 
 import numpy as np
 
 
 def find(
-  body_ids: np.ndarray, answers: Sequence[np.ndarray], max_width: int
+  body_ids: np.ndarray,
+  answers: Sequence[np.ndarray],
+  max_width: int,
+  is_inner: Optional[np.ndarray] = None,
 ) -> tuple[np.ndarray, np.ndarray]:
   """Marks S(z,y) of Section 3.2 of Guu et al. 2020, matched as in ORQA.
 
@@ -25,23 +31,27 @@ def find(
   is_answer = np.zeros([*body_ids.shape, max_width], bool)
   has_answer = np.zeros([len(body_ids)], bool)
   for answer in answers:
-    blocks, starts = _occurrences(body_ids, answer)
+    blocks, starts = _occurrences(body_ids, answer, is_inner)
     has_answer[blocks] = True
     if len(answer) <= max_width:
       is_answer[blocks, starts, len(answer) - 1] = True
   return has_answer, is_answer
 
 
-def contain(body_ids: np.ndarray, answers: Sequence[np.ndarray]) -> np.ndarray:
+def contain(
+  body_ids: np.ndarray,
+  answers: Sequence[np.ndarray],
+  is_inner: Optional[np.ndarray] = None,
+) -> np.ndarray:
   """Returns whether each block of `body_ids` has an answer, bool [N]."""
   has_answer = np.zeros([len(body_ids)], bool)
   for answer in answers:
-    has_answer[_occurrences(body_ids, answer)[0]] = True
+    has_answer[_occurrences(body_ids, answer, is_inner)[0]] = True
   return has_answer
 
 
 def _occurrences(
-  body_ids: np.ndarray, answer: np.ndarray
+  body_ids: np.ndarray, answer: np.ndarray, is_inner: Optional[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
   width, length = len(answer), body_ids.shape[1]
   if not 0 < width <= length:
@@ -51,4 +61,9 @@ def _occurrences(
   for offset in range(1, width):
     same = body_ids[blocks, starts + offset] == answer[offset]
     blocks, starts = blocks[same], starts[same]
+  if is_inner is not None:
+    after = starts + width
+    goes_on = is_inner[body_ids[blocks, np.minimum(after, length - 1)]]
+    whole = ~(goes_on & (after < length) | is_inner[answer[0]])
+    blocks, starts = blocks[whole], starts[whole]
   return blocks, starts

@@ -20,6 +20,8 @@ class SentencepieceTokenizer:
   output's start (<pad>) and end (</s>).
   """
 
+  is_inner = None  # No answer is a span of these pieces.
+
   def __init__(self, model: bytes):
     self._pieces = tf_text.SentencepieceTokenizer(model, tf.int32)
     self.vocab_size = int(self._pieces.vocab_size())

@@ -1,6 +1,7 @@
 """Reads and checks a BERT's vocabulary, vocab.txt."""
 
 from collections.abc import Sequence
+import re
 from typing import Any
 
 import tensorflow as tf
@@ -11,6 +12,11 @@ from realm_tf import json_text
 
 SPECIALS = ('[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]')
 CONTINUATION = '##'
+# Thai, Lao, Burmese, Khmer and Japanese have no spaces between words; Korean
+# joins particles to names.
+_UNSPACED = re.compile(
+  '[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3040-\u30ff\uac00-\ud7af]'
+)
 _MAX_SHOWN = 40  # Characters of a line in an error.
 _ADVICE = 'Use a BERT vocabulary (vocab.txt or tokenizer.json).'
 
@@ -21,6 +27,12 @@ def refusal(path: str, must: str, found: Any) -> errors.UserError:
     f'{path} must have {must}. Found {found!r:.80}. Use the tokenizer of a '
     'BERT.'
   )
+
+
+def is_inner(piece: str) -> bool:
+  """Returns whether a word goes on with this piece, in scripts with spaces."""
+  body = piece.removeprefix(CONTINUATION)
+  return body != piece and not _UNSPACED.match(body)
 
 
 def read(path: str) -> list[str]:

@@ -59,6 +59,8 @@ class WordpieceTokenizer:
     vocabulary: V pieces in the order of their ids, '[PAD]' first.
     vocabulary_sha256: Fingerprint of pieces and rules.
     special_ids: Ids of [CLS] and [SEP].
+    is_inner: Whether each piece is inside a word, bool [V]: no answer begins
+      with it, or ends before it.
     table: Normalizes texts for `wordpieces`, an op of tensorflow_text.
   """
 
@@ -81,6 +83,7 @@ class WordpieceTokenizer:
     self._continues = np.array(
       [piece.startswith(_CONTINUATION) for piece in self.vocabulary]
     )  # [V]
+    self.is_inner = np.array([*map(vocabulary_lib.is_inner, self.vocabulary)])
     bodies = [piece.removeprefix(_CONTINUATION) for piece in self.vocabulary]
     self.table = character_table.CharacterTable(rules, bodies)
     self.wordpieces = self._op(bodies)

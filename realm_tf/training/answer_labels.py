@@ -166,7 +166,8 @@ class AnswerLabels:
     question = self.questions.given[row]
     if not question.regex:
       answers = self.questions.answers[row]
-      return answer_spans.find(bodies, answers, max_width)[1]
+      is_inner = self._tokenizer.is_inner
+      return answer_spans.find(bodies, answers, max_width, is_inner)[1]
     is_answer = np.zeros([*bodies.shape, max_width], bool)
     places = np.flatnonzero(block_ids >= 0)
     texts = self.table.texts(block_ids[places].tolist())
@@ -205,7 +206,9 @@ class AnswerLabels:
   ) -> np.ndarray:
     question = self.questions.given[row]
     if not question.regex:
-      return answer_spans.contain(bodies, self.questions.answers[row])
+      return answer_spans.contain(
+        bodies, self.questions.answers[row], self._tokenizer.is_inner
+      )
     texts = self.table.texts(block_ids.tolist())
     return np.array(
       [answers_lib.contains_answer(t, question.answers, True) for t in texts]

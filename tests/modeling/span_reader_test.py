@@ -147,6 +147,34 @@ class SpanReaderTest(tf.test.TestCase, parameterized.TestCase):
       ],
     )
 
+  @parameterized.parameters(5, 7)
+  def test_no_span_cuts_a_word(self, body_length):
+    # Wordpieces 7 and 10 are inside words: 6 7 | 8 | 9 10; 14 | 15 ...
+    words = span_reader.SpanReader(
+      self.encoder, 4, 3, is_inner=np.isin(np.arange(20), [7, 10])
+    )
+    tokens = _pairs(self.questions, self.bodies)
+    words(tokens, body_length=body_length)
+    words.set_weights(self.layer.get_weights())
+    scores = words(tokens, body_length=body_length)[0, 0]
+    self.assertEqual(
+      np.argwhere(exclusion.exists(scores)).tolist(),
+      [[0, 1], [0, 2], [2, 0], [2, 2], [3, 1]],
+    )
+    exists = exclusion.exists(scores)
+    self.assertAllEqual(
+      scores[exists], self.layer(tokens, body_length=body_length)[0, 0][exists]
+    )
+
+  def test_word_may_end_with_a_cut_body(self):
+    # The body is cut after 8, so 9 is not seen to go on.
+    words = span_reader.SpanReader(
+      self.encoder, 4, 3, is_inner=np.arange(20) == 9
+    )
+    scores = words(_pairs([[3, 4]], [[[6, 7, 8, 9]]], at_most=8), body_length=4)
+    exists = exclusion.exists(scores)[0, 0]
+    self.assertEqual(np.sum(exists), 3 + 2 + 1)
+
 
 if __name__ == '__main__':
   tf.test.main()

@@ -69,13 +69,25 @@ class FindTest(parameterized.TestCase):
       set(np.flatnonzero(has_answer).tolist()), {n for n, _, _ in expected}
     )
 
+  def test_answer_is_whole_words(self):
+    # 9 is inside a word: [7] ends before it at 0, but not at 2; [9] begins.
+    body, is_inner = [7, 9, 7], np.arange(10) == 9
+    _, is_answer = answer_spans.find(
+      np.array([body]),
+      [np.array([7]), np.array([7, 9]), np.array([9])],
+      2,
+      is_inner,
+    )
+    self.assertEqual(_spans(is_answer), {(0, 0, 2), (0, 2, 1)})
+
 
 class ContainTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('both', 'a new york king', 'New York', True, True),
     ('articles_count', 'king of a hill', 'king of hill', False, True),
     ('punctuation_counts', 'king-hill', 'king hill', False, True),
-    ('longer_word', 'new yorkers', 'New York', True, False),
+    ('longer_word', 'new yorkers', 'New York', False, False),
+    ('end', 'a new york', 'New York', True, True),
     ('neither', 'york', 'New York', False, False),
   )
   def test_rule_differs_from_evaluation(
@@ -83,7 +95,7 @@ class ContainTest(parameterized.TestCase):
   ):
     tokenizer = fakes.tokenizer('a new york ##ers king of hill -')
     body, answer_ids = tokenizer.token_ids_batch([text, answer])
-    found = answer_spans.contain(body[None], [answer_ids])
+    found = answer_spans.contain(body[None], [answer_ids], tokenizer.is_inner)
     self.assertEqual(found.tolist(), [by_wordpieces])
     self.assertEqual(answers_lib.contains_answer(text, [answer]), by_words)
 

@@ -8,6 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from realm_tf import errors
+from realm_tf.text import vocabulary
 from realm_tf.text import wordpiece
 
 _VOCABULARY = (
@@ -79,6 +80,14 @@ class WordpieceTokenizerTest(parameterized.TestCase):
       _TOKENIZER.continuation(ids).tolist(), [False, True, False, False]
     )
     self.assertEqual(_TOKENIZER.detokenize(ids), 'lait .')
+
+  def test_pieces_inside_words_of_scripts_with_spaces(self):
+    # Latin, Arabic; the end of a Thai phrase, Katakana, a Korean particle.
+    pieces = 'la ##it ##ات ##ไทย ##ンド ##에서'.split()
+    tokenizer = wordpiece.WordpieceTokenizer([*vocabulary.SPECIALS, *pieces])
+    self.assertEqual(
+      tokenizer.is_inner[5:].tolist(), [False, True, True, False, False, False]
+    )
 
   def test_from_file_reads_one_piece_per_line(self):
     path = os.path.join(self.create_tempdir(), 'vocab.txt')
