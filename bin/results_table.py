@@ -34,6 +34,9 @@ _OUTPUT = flags.DEFINE_string(
 _WITH_COSTS = flags.DEFINE_bool(
   'costs', False, 'Add milliseconds per question, parameters and megabytes.'
 )
+_TITLE = flags.DEFINE_string(
+  'title', None, 'Title of the tables in a report; by default the file name.'
+)
 
 
 def main(_):
@@ -48,7 +51,9 @@ def main(_):
     tables.append(rows)
     print(f'{systems_table.as_text(rows)}\n')
   path = _OUTPUT.value or os.path.join(_RUN_DIR.value, 'results.json')
-  outputs.write_text(path, json.dumps({'tables': tables}, indent=1))
+  title = {'title': _TITLE.value} if _TITLE.value else {}
+  text = json.dumps({**title, 'tables': tables}, indent=1)
+  outputs.write_text(path, text)
 
 
 if __name__ == '__main__':

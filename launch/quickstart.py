@@ -242,6 +242,7 @@ def _table(world: embedded_world.World, words: str) -> runner.Output:
     'results_table',
     at=f'{words}results.json',
     run_dir=world.recipe.run_dir,
+    title=quickstart_summary.WORDS[words].capitalize(),
     rows=[
       ','.join(
         f'{system} after {number} questions={row.format(number)}/{test}'

@@ -8,7 +8,7 @@ import pathlib
 import sys
 from typing import Any
 
-_WORDS = {'': "in the articles' words", 'reworded_': 'in other words'}
+WORDS = {'': "in the articles' words", 'reworded_': 'in other words'}
 _SEARCHES = {
   'REALM': 'retrieval_realm/sparse_0',
   'REALM with BM25': 'retrieval_realm/sparse_1',
@@ -22,11 +22,11 @@ def first_table(run_dir: str) -> str:
   """Returns the recall of each search before any question was seen."""
   lines = [
     'Questions with the answer in the first 1, 5 and 20 blocks, in %:',
-    ' ' * 16 + ''.join(f'{words:>26}' for words in _WORDS.values()),
+    ' ' * 16 + ''.join(f'{words:>26}' for words in WORDS.values()),
   ]
   for name, folder in _SEARCHES.items():
     line = f'{name:<16}'
-    for words in _WORDS:
+    for words in WORDS:
       test = f'eval/{folder}/{words}test_questions'
       metrics = json.loads(_text(run_dir, f'{test}/metrics.json'))
       first, five, twenty = (metrics[f'recall@{k}'] for k in (1, 5, 20))
@@ -40,7 +40,7 @@ def summary(run_dir: str) -> str:
   # Wording -> a table for each number of training questions.
   tables = {
     words: json.loads(_text(run_dir, f'{words}results.json'))['tables']
-    for words in _WORDS
+    for words in WORDS
   }
   lines = [
     *_beginning(run_dir),
@@ -73,7 +73,7 @@ def _beginning(run_dir: str) -> list[str]:
 
 def _comparison(tables: list[list[dict[str, Any]]]) -> Iterator[str]:
   """Yields a table: systems by number of questions, for both wordings."""
-  yield f'{"":15}' + ''.join(f'{w:^33}' for w in _WORDS.values()).rstrip()
+  yield f'{"":15}' + ''.join(f'{w:^33}' for w in WORDS.values()).rstrip()
   numbers = [table[0]['system'].split()[-2] for table in tables]
   yield f'{"questions":<15}' + ''.join(f'{number:>11}' for number in numbers)
   for system in zip(*tables, strict=True):
@@ -95,7 +95,7 @@ def _verdict(words: str, table: list[dict[str, Any]]) -> str:
       place = 'not clearly better or worse than'
     parts.append(f'{place} {name}')
   best = max(rows, key=lambda name: rows[name]['exact_match'])
-  where = _WORDS[words].capitalize()
+  where = WORDS[words].capitalize()
   return f'{where}, REALM is {" and ".join(parts)}; best is {best}.'
 
 

@@ -38,7 +38,7 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3740,
-  'bin': 2417,
+  'bin': 2430,
   'realm_tf': 230,
   'realm_tf/answering': 1323,
   'realm_tf/config': 940,
@@ -53,7 +53,7 @@ _LINES = {
   'realm_tf/pipelines': 390,
   'realm_tf/records': 3052,
   'realm_tf/refresh': 210,
-  'realm_tf/reporting': 1350,
+  'realm_tf/reporting': 961,
   'realm_tf/retrieval': 1106,
   'realm_tf/rundir': 1534,
   'realm_tf/serving': 1930,
@@ -62,10 +62,10 @@ _LINES = {
   'realm_tf/training': 4945,
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1010,
-  'tests': 36250,
+  'tests': 36320,
   'docs': 3390,
 }
-_MEAN_LINE = 37.6  # Characters of a line of code.
+_MEAN_LINE = 37.7  # Characters of a line of code.
 
 
 def _words_of(name: str) -> Iterator[str]:

@@ -3,36 +3,28 @@
 The page has no date: equal inputs give equal pages.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from realm_tf.reporting import config_section
-from realm_tf.reporting import curve_section
-from realm_tf.reporting import elements
-from realm_tf.reporting import examples_section
-from realm_tf.reporting import figures_section
-from realm_tf.reporting import page_style
+from realm_tf.reporting import comparison
+from realm_tf.reporting import confidence
+from realm_tf.reporting import curves
+from realm_tf.reporting import excerpts
+from realm_tf.reporting import panels
 from realm_tf.reporting import run_reader
+from realm_tf.reporting import tables
+from realm_tf.reporting import templates
 
-element = elements.element
+# Groups of panels that show what retrieval learns.
+_OF_RETRIEVAL = 'Retrieval', 'Held-out articles'
+# Metrics for large type, where no systems are compared.
+_HEADLINES = {
+  'exact_match': 'Exact match, %',
+  'recall@5': 'Answer in 5 blocks, %',
+  'accuracy': 'Accuracy',
+  'loss': 'Loss',
+}
 
-# Forbids scripts and loading, for any text in the page.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_VIEWPORT = 'width=device-width, initial-scale=1'
-_ABOUT_CURVES = (
-  'A point of a curve is a row of metrics.jsonl. In a long run, a point is the '
-  'mean of several rows, with a band from the lowest to the highest value.'
-)
-_ABOUT_SYSTEMS = (
-  'From bin.results_table: recall, exact match and F1 in %; the 95 % interval '
-  'of exact match (of recall@5 without a reader), and the p-value of '
-  "McNemar's exact test against the first row."
-)
-_ABOUT_EXAMPLES = (
-  'Sentences of a training batch, scored with the parameters of the given '
-  'step. The masked words y are marked, in the candidates too. '
-  'Candidates z are sorted by p(z|x). Utility is log p(y|z,x) − '
-  'log p(y|null,x): above 0, the block helps to predict y.'
-)
+_Jobs = Mapping[str, Sequence[run_reader.Run]]
 
 
 def build(
@@ -41,82 +33,72 @@ def build(
   results: Sequence[run_reader.Results] = (),
 ) -> str:
   """Returns the page of one run, or of several runs."""
-  title = f'Report: {", ".join(run.name for run in runs)}'
-  sections = list(_sections(runs, evaluations, results))
-  links = [
-    element('li', element('a', section.findtext('h2'), href=f'#{section_id}'))
-    for section in sections
-    if (section_id := section.get('id'))
-  ]
-  body = element(
-    'body',
-    element('header', element('h1', title)),
-    element('nav', element('ul', *links), aria_label='Contents'),
-    element('main', *sections),
-  )
-  return elements.to_page(element('html', head(title), body, lang='en'))
-
-
-def head(title: str) -> elements.Element:
-  """Returns the <head> of a page: style, and a policy against scripts."""
-  policy = element('meta', content=_POLICY)
-  policy.set('http-equiv', 'Content-Security-Policy')
-  return element(
-    'head',
-    element('meta', charset='utf-8'),
-    policy,
-    element('meta', name='viewport', content=_VIEWPORT),
-    element('meta', name='color-scheme', content='light dark'),
-    element('title', title),
-    element('style', page_style.STYLE),
-  )
-
-
-def _sections(runs, evaluations, results) -> Iterator[elements.Element]:
-  yield _section(
-    'Overview',
-    *(figures_section.headlines(run) for run in runs if len(runs) == 1),
-    figures_section.runs_table(runs),
-    element('p', _ABOUT_CURVES),
-  )
-  if results:
-    yield _section('Systems', element('p', _ABOUT_SYSTEMS), *_systems(results))
-  if evaluations:
-    yield _section(
-      'Evaluation',
-      element('p', 'From bin.evaluate and bin.train_tagger: in %, or counts.'),
-      figures_section.evaluations(evaluations),
-    )
-  yield from curve_section.build(runs)
-  examples = list(_examples(runs))
-  if examples:
-    yield _section('Examples', element('p', _ABOUT_EXAMPLES), *examples)
-  yield _section('Final figures', figures_section.final_figures(runs))
-  if any(run.config for run in runs):
-    defaults = run_reader.default_config()
-    yield _section('Config', *config_section.build(runs, defaults))
-
-
-def _section(title: str, *content: elements.Element) -> elements.Element:
-  return element(
-    'section',
-    element('h2', title),
-    *content,
-    id=curve_section.section_id(title),
-  )
-
-
-def _systems(results) -> Iterator[elements.Element]:
-  """Yields the name and the tables of each file."""
-  for name, tables in results:
-    yield element('h3', name)
-    yield from map(figures_section.systems, tables)
-
-
-def _examples(runs) -> Iterator[elements.Element]:
-  """Yields the name and the examples of each run."""
+  compared = comparison.read(results)
+  risks = {each.name: each.risk for each in evaluations if each.risk}
+  jobs: dict[str, list[run_reader.Run]] = {}
   for run in runs:
-    if run.examples:
-      step = elements.number(run.examples[0].step)
-      yield element('h3', f'{run.name}, step {step}')
-      yield from examples_section.build(run.examples)
+    jobs.setdefault(run.job, []).append(run)
+  return templates.fill(
+    'report.html',
+    title=f'Report: {", ".join(jobs).lower()}',
+    runs=runs,
+    headlines=list(_headlines(runs, evaluations, compared)),
+    compared=compared,
+    systems=comparison.systems(compared),
+    picture=comparison.picture(compared) if compared else '',
+    results=list(map(tables.of_systems, results)),
+    confidence=confidence.picture(risks) if risks else '',
+    learned=list(_pictures(jobs, of_retrieval=True)),
+    training=list(_pictures(jobs, of_retrieval=False)),
+    examples=[
+      (run, [excerpts.of_example(example) for example in run.examples])
+      for run in runs
+      if run.examples
+    ],
+    figures=[
+      *([tables.of_evaluations(evaluations)] if evaluations else []),
+      *(tables.of_logs(*job) for job in jobs.items()),
+    ],
+    config=list(tables.of_configs(runs, run_reader.default_config()))
+    if any(run.config for run in runs)
+    else [],
+  )
+
+
+def _headlines(runs, evaluations, compared) -> Iterator[tuple[str, str, str]]:
+  """Yields (name, value, whose) of a few figures, the most important ones."""
+  for each in compared:
+    best = each.best()
+    value = f'{each.systems[best][0, -1]:.1f} %'
+    yield f'{each.title}: {each.metric}, best', value, best
+  if not compared:
+    sources = [(each.name, each.metrics) for each in evaluations]
+    for name, row in sources or [(run.name, run.rows[-1]) for run in runs]:
+      for metric in [m for m in _HEADLINES if m in row][:1]:
+        yield _HEADLINES[metric], templates.number(row[metric]), name
+
+
+def _pictures(
+  jobs: _Jobs, of_retrieval: bool
+) -> Iterator[tuple[str, panels.Panel, str]]:
+  """Yields (job, panel, its picture).
+
+  A panel shows related metrics of one run, or one metric of several runs.
+  """
+  for job, runs in jobs.items():
+    names = dict.fromkeys(name for run in runs for name in run.series)
+    last_step = max(run.last_step for run in runs)
+    for group, found in panels.arrange(names, len(runs) > 1).items():
+      if (group in _OF_RETRIEVAL) == of_retrieval:
+        for panel in found:
+          lines = list(_lines(panel, runs))
+          yield job, panel, curves.picture(panel, lines, job, last_step)
+
+
+def _lines(panel: panels.Panel, runs) -> Iterator[curves.Line]:
+  """Yields the lines of a panel; a run has the same color in all panels."""
+  for i, run in enumerate(runs):
+    for j, (name, text) in enumerate(panel.metrics.items()):
+      if name in run.series:
+        label = run.name if len(runs) > 1 else text or 'at the end'
+        yield curves.Line(label, i + j, run.series[name])

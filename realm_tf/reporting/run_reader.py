@@ -20,8 +20,26 @@ from realm_tf.rundir import layout
 from realm_tf.rundir import metrics_log
 
 _EVALUATION_FILE = 'metrics.json'
+_RISK_FILE = 'risk_coverage.jsonl'
+_ROW = json_shapes.object_of(
+  {
+    'system': json_shapes.TEXT,
+    'exact_match': json_shapes.optional(json_shapes.NUMBER),
+    'recall@5': json_shapes.optional(json_shapes.NUMBER),
+    'interval': json_shapes.optional(
+      json_shapes.row_of(json_shapes.NUMBER, json_shapes.NUMBER)
+    ),
+  }
+)
 _RESULTS = {
-  'tables': json_shapes.list_of(json_shapes.list_of(json_shapes.OBJECT))
+  'title': json_shapes.optional(json_shapes.TEXT),
+  'tables': json_shapes.list_of(json_shapes.list_of(_ROW)),
+}
+# Metrics of a job -> its name.
+_JOBS = {
+  'marginal_retrieval_utility': 'Pre-training',
+  'span_log_likelihood': 'Training on questions',
+  'accuracy': 'Warm start',
 }
 
 
@@ -44,18 +62,29 @@ class Run(NamedTuple):
   config: Mapping[str, Any]
   examples: Sequence[examples_lib.Example]
 
+  @property
+  def job(self) -> str:
+    """Name of the kind of training, by its metrics."""
+    return next((_JOBS[m] for m in _JOBS if m in self.series), 'Training')
+
+  @property
+  def last_step(self) -> int:
+    """Training step of the last row."""
+    return int(self.rows[-1][metrics_log.STEP])
+
 
 class Evaluation(NamedTuple):
-  """A metrics.json: a name, and 'a.b' -> value."""
+  """A metrics.json: a name, and 'a.b' -> value; (coverage, risk), if any."""
 
   name: str
   metrics: Mapping[str, Any]
+  risk: Sequence[tuple[float, float]] = ()
 
 
 class Results(NamedTuple):
-  """A file of bin.results_table: a name, and tables as rows of cells."""
+  """A file of bin.results_table: a title, and tables as rows of cells."""
 
-  name: str
+  title: str
   tables: Sequence[Sequence[Mapping[str, Any]]]
 
 
@@ -101,7 +130,7 @@ def results(paths: Sequence[str]) -> list[Results]:
     advice = 'Give the --output of bin.results_table as --results.'
     content = json_files.read_object(path, advice)
     json_shapes.check(content, _RESULTS, path, advice)
-    found.append(Results(name, content['tables']))
+    found.append(Results(content.get('title', name), content['tables']))
   return found
 
 
@@ -127,9 +156,8 @@ def _read(name: str, path: str) -> Run:
 def _held_out(path: str) -> dict[str, metrics_log.Series]:
   """Returns the series of held-out metrics, if any."""
   file_name = layout.held_out_file(path)
-  if (
-    not tf.io.gfile.exists(file_name) or not tf.io.gfile.stat(file_name).length
-  ):
+  exists = tf.io.gfile.exists(file_name)
+  if not exists or not tf.io.gfile.stat(file_name).length:
     return {}
   return metrics_log.by_metric(metrics_log.read(file_name))
 

@@ -12,7 +12,7 @@ from tests.bin import good_flags
 _MISSING = {'source': 'hf:no/such', 'tagger': 'bert:no/such'}
 _HEAVY = (
   'tensorflow tf_keras keras official scipy sklearn pandas pyarrow spacy'
-  ' matplotlib uvicorn'
+  ' jinja2 matplotlib uvicorn'
 ).split()
 # Calls binaries in a fork each; prints code, stderr and heavy modules of each.
 _PROGRAM = """import io, json, os, sys

@@ -67,11 +67,6 @@ class PanelsTest(absltest.TestCase):
     shown = [n for g in groups.values() for panel in g for n in panel.metrics]
     self.assertCountEqual(shown, names)
 
-  def test_label(self):
-    self.assertEqual(panels.label('p_null'), 'p(null|x)')
-    self.assertEqual(panels.label('gradient_norm/a'), 'Gradient norm: a')
-    self.assertEqual(panels.label('my_own'), 'my own')
-
 
 if __name__ == '__main__':
   absltest.main()

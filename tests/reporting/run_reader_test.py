@@ -1,5 +1,6 @@
 """Tests for realm_tf.reporting.run_reader."""
 
+import json
 import os
 import pathlib
 
@@ -69,6 +70,32 @@ class RunReaderTest(parameterized.TestCase):
         ('other', {'f1': 3}),
       ],
     )
+
+  @parameterized.parameters(
+    ('marginal_retrieval_utility', 'Pre-training'),
+    ('span_log_likelihood', 'Training on questions'),
+    ('my_own', 'Training'),
+  )
+  def test_metrics_tell_the_job(self, metric, job):
+    path = small_run.write(self._path('run'), rows=[{'step': 3, metric: 1.0}])
+    [run] = run_reader.read([path])
+    self.assertEqual((run.job, run.last_step), (job, 3))
+
+  def test_a_results_file_may_have_a_title(self):
+    rows = [[{'system': 'realm'}]]
+    for i, content in enumerate(
+      ({'title': 'Test', 'tables': rows}, {'tables': rows})
+    ):
+      pathlib.Path(self.folder, f'{i}.json').write_text(json.dumps(content))
+    self.assertEqual(
+      run_reader.results([self._path('0.json'), self._path('1.json')]),
+      [('Test', rows), ('1.json', rows)],
+    )
+    for cells in ({'system': 1}, {}, {'system': 'a', 'interval': [1]}):
+      path = self._path('wrong.json')
+      pathlib.Path(path).write_text(json.dumps({'tables': [[cells]]}))
+      with self.assertRaisesRegex(errors.UserError, "'tables' in .*wrong"):
+        run_reader.results([path])
 
   def test_mistakes(self):
     with self.assertRaisesRegex(errors.UserError, '--run_dir must be the dir'):
