@@ -14,7 +14,7 @@ from absl.testing import parameterized
 
 from tests import source_tree
 
-# Heavy package -> how the paths begin of the files that may import it. All other
+# Heavy package -> the beginnings of paths that may import it. All other
 # files can be read and tested without the package.
 _ADAPTERS = {
   'Stemmer': ['realm_tf/retrieval/bm25.py'],

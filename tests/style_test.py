@@ -63,7 +63,7 @@ _LINES = {
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1010,
   'tests': 36320,
-  'docs': 3390,
+  'docs': 3395,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 
