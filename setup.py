@@ -44,7 +44,7 @@ setuptools.setup(
     'realm_tf.serving': ['static/*'],
     'realm_tf.text': ['characters.json', 'english.json'],
     'realm_tf.wiki': ['names.json'],
-    'realm_tf.world': ['countries.json', 'wordings.txt'],
+    'realm_tf.world': ['*.json', '*.txt'],
   },
   packages=[
     *setuptools.find_packages(include=['realm_tf', 'realm_tf.*']),

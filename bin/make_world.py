@@ -5,8 +5,10 @@ r"""Writes the demonstration corpus as JSONL files.
       --predictions=runs/qa/eval/predictions.jsonl
 
 Files: articles, statements (the articles' sentences), sentences (pre-training
-text with maskable character spans), {train,dev,test}_questions,
-reworded_{dev,test}_questions (the same facts in words that no article uses) and
+text with maskable character spans), train_texts (the training questions, for
+make_blocks --vocab_text), {train,dev,test}_questions,
+unseen_{dev,test}_questions (the same facts in forms without training
+questions), reworded_{dev,test}_questions (in words that no article uses) and
 two_hop_{train,dev,test}_questions (the question does not name the answer's
 article). --set=world.num_cities=500 makes a smaller world.
 
@@ -73,16 +75,12 @@ def main(_):
   if _PREDICTIONS.value:
     _write_change(world)
     return
-  # Training questions use only the articles' words.
-  reworded = asking.reword_splits(
-    {split: world.questions[split] for split in ('dev', 'test')},
-    world.entities,
-    world.config.seed,
-  )
-  world.questions.update(two_hops.ask_splits(world), **reworded)
+  again = asking.ask_again(world.questions, world.entities, world.config.seed)
+  world.questions.update(two_hops.ask_splits(world), **again)
   generation.write_articles(world.articles, _path('articles'))
   generation.write_sentences(world.statements, _path('statements'))
   generation.write_sentences(world.sentences, _path('sentences'))
+  generation.write_train_texts(world.questions, _path('train_texts'))
   for split, questions in world.questions.items():
     generation.write_questions(questions, _path(f'{split}_questions'))
   print(

@@ -36,7 +36,8 @@ class World(common.Jobs):
       'corpus',
       'make_blocks',
       input=folder / 'articles.jsonl',
-      vocab_text=folder / 'sentences.jsonl',
+      # Words of a question that are no wordpieces fill its few tokens.
+      vocab_text=[folder / 'sentences.jsonl', folder / 'train_texts.jsonl'],
       links='titles',
       **self._blocks,
     )

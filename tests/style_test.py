@@ -61,8 +61,8 @@ _LINES = {
   'realm_tf/text': 1663,
   'realm_tf/training': 4945,
   'realm_tf/wiki': 1440,
-  'realm_tf/world': 1010,
-  'tests': 36320,
+  'realm_tf/world': 1295,
+  'tests': 36470,
   'docs': 3395,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.

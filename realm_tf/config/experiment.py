@@ -104,7 +104,8 @@ class WorldConfig(fields.Config):
   seed: int = 0  # For the articles and the questions.
   num_cities: int = 2500  # The largest ones; each has an article.
   max_cities_per_country: int = 60
-  facts_per_article: int = 6  # An article states some of a dozen known facts.
+  # An article states common facts, such as a capital, and a sample of others.
+  num_sampled_facts: int = 3
   # At most; test questions are about entities that no other split has.
   num_train_questions: int = 12_000
   num_dev_questions: int = 500

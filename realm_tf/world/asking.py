@@ -5,17 +5,22 @@ up a fact, not the facts of the test.
 """
 
 import collections
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 import random
 from typing import TypeVar
 
 from realm_tf import config as config_lib
 from realm_tf.corpus import questions
 from realm_tf.corpus import sources
+from realm_tf.world import forms
 from realm_tf.world import gazetteer
 from realm_tf.world import templates
 
-REWORDED = 'reworded_'
+REWORDED, UNSEEN = 'reworded_', 'unseen_'
+# Countries are few, but most asked about. Each counts as this many askers; in
+# training, all but two of them ask only for common facts, each in another form.
+_COUNTRY_ASKERS = 8
+_Asker = TypeVar('_Asker')
 _Choice = TypeVar('_Choice')
 _TEST_SHARE, _DEV_SHARE = 0.15, 0.08  # Shares of the entities of each kind.
 
@@ -25,24 +30,39 @@ def ask_splits(
   articles: Sequence[sources.Article],
   config: config_lib.WorldConfig,
 ) -> dict[str, list[questions.Question]]:
-  """Returns the questions of 'train', 'dev' and 'test'."""
+  """Returns questions of 'train', 'dev' and 'test', in forms of training."""
   texts = {article.article_id: article.text for article in articles}
   splits = split_entities(entities, config.seed)
   return {
     split: [
-      ask(entity, fact, texts[entity.article_id], config.seed)
-      for entity, fact in sample(
-        {
-          entity: [fact for fact in entity.facts if is_asked(entity, fact)]
-          for entity in splits[split]
-        },
-        lambda fact: fact.relation,
+      ask(entity, fact, texts[entity.article_id], config.seed, time)
+      for (entity, time), fact in sample(
+        dict(_askers(splits[split], split)),
+        lambda asker, fact: (asker[0].kind, fact.relation),
         limit,
         f'{config.seed}/ask/{split}',
       )
     ]
     for split, limit in question_limits(config).items()
   }
+
+
+def _askers(
+  entities: Sequence[gazetteer.Entity], split: str
+) -> Iterator[tuple[tuple[gazetteer.Entity, int], list[gazetteer.Fact]]]:
+  """Yields (entity, number of the asker) and the facts to ask for.
+
+  Only training asks for a fact more than once.
+  """
+  for entity in entities:
+    facts = [fact for fact in entity.facts if is_asked(entity, fact)]
+    common = [fact for fact in facts if fact.relation in gazetteer.COMMON]
+    askers = _COUNTRY_ASKERS if entity.kind == 'country' else 1
+    for time in range(askers):
+      if split == 'train':
+        yield (entity, time), common if time < askers - 2 else facts
+      else:
+        yield (entity, time), facts[time::askers]
 
 
 def question_limits(config: config_lib.WorldConfig) -> dict[str, int]:
@@ -71,54 +91,68 @@ def split_entities(
 
 
 def ask(
-  entity: gazetteer.Entity, fact: gazetteer.Fact, text: str, seed: int
+  entity: gazetteer.Entity,
+  fact: gazetteer.Fact,
+  text: str,
+  seed: int,
+  time: int = 0,
 ) -> questions.Question:
-  """Returns a question about a fact, with id ARTICLE_ID/RELATION."""
+  """Returns a question about a fact, with id ARTICLE_ID/RELATION.
+
+  Questions about one fact have different forms: `time` counts them.
+  """
   question_id = f'{entity.article_id}/{fact.relation}'
-  wordings = templates.wordings(entity, fact).questions
-  wording = random.Random(f'{seed}/question/{question_id}').choice(wordings)
+  rng = random.Random(f'{seed}/question/{question_id}/{time}')
+  form = forms.choose(entity.kind, fact.relation, 'train', rng)
   return questions.Question(
-    templates.fill(wording, entity.name).text,
+    forms.write(form, entity, rng),
     answers(fact, text),
     question_id=question_id,
     gold_id=entity.article_id,
   )
 
 
-def reword_splits(
+def ask_again(
   splits: Mapping[str, Sequence[questions.Question]],
   entities: Sequence[gazetteer.Entity],
   seed: int,
 ) -> dict[str, list[questions.Question]]:
-  """Returns the questions of `ask_splits` in the words of X.
+  """Returns the questions of 'dev' and 'test' in two other ways.
 
-  Articles and training questions do not use these words. Ids and answers stay,
-  so each fact is comparable in both wordings.
+  REWORDED has the words of X, which articles and training questions do not use;
+  UNSEEN has forms without training questions. Ids and answers stay, so each
+  fact is comparable in all ways.
   """
   asked_about = {entity.article_id: entity for entity in entities}
-
-  def reword(question: questions.Question) -> questions.Question:
-    article_id, relation = question.question_id.rsplit('/', 1)
-    entity = asked_about[article_id]
-    wordings = templates.all_wordings()[entity.kind, relation].rewordings
-    rng = random.Random(f'{seed}/{REWORDED}{question.question_id}')
-    text = templates.fill(rng.choice(wordings), entity.name).text
-    return question._replace(question=text)
-
-  return {
-    REWORDED + split: [reword(question) for question in asked]
-    for split, asked in splits.items()
-  }
+  result = {}
+  for prefix in (REWORDED, UNSEEN):
+    for split in ('dev', 'test'):
+      result[prefix + split] = again = []
+      for question in splits[split]:
+        article_id, relation = question.question_id.rsplit('/', 1)
+        entity = asked_about[article_id]
+        rng = random.Random(f'{seed}/{prefix}{question.question_id}')
+        if prefix == UNSEEN:
+          form = forms.choose(entity.kind, relation, split, rng, unseen=True)
+          text = forms.write(form, entity, rng)
+        else:
+          wordings = templates.all_wordings()[entity.kind, relation]
+          wording = rng.choice(wordings.rewordings)
+          text = templates.fill(wording, entity.name).text
+        again.append(question._replace(question=text))
+  return result
 
 
 def is_asked(entity: gazetteer.Entity, fact: gazetteer.Fact) -> bool:
   """Returns whether the fact's relation has questions."""
-  return bool(templates.wordings(entity, fact).questions)
+  return bool(templates.wordings(entity, fact).nouns)
 
 
 def answers(fact: gazetteer.Fact, text: str) -> tuple[str, ...]:
   """Returns the values, and equivalent variants that occur in the text."""
   variants = [f'{value} {unit}' for value in fact.values for unit in fact.units]
+  if len(fact.values) > 1:  # The list, if it has no "the".
+    variants.append(', '.join(fact.values[:-1]) + f' and {fact.values[-1]}')
   if fact.relation == 'latitude':
     variants.append(fact.values[0].split()[0])
   elif fact.relation in ('phone_code', 'domain'):
@@ -127,30 +161,32 @@ def answers(fact: gazetteer.Fact, text: str) -> tuple[str, ...]:
 
 
 def sample(
-  choices: Mapping[gazetteer.Entity, Sequence[_Choice]],
-  relation: Callable[[_Choice], Hashable],
+  choices: Mapping[_Asker, Sequence[_Choice]],
+  relation: Callable[[_Asker, _Choice], Hashable],
   limit: int,
   seed: str,
-) -> list[tuple[gazetteer.Entity, _Choice]]:
-  """Picks at most `limit` pairs, evenly over entities and relations.
+) -> list[tuple[_Asker, _Choice]]:
+  """Picks at most `limit` pairs, evenly over askers and relations.
 
-  In each round, every entity gives the remaining choice with the rarest
-  relation so far.
+  In each round, every asker gives the remaining choice with the rarest relation
+  so far.
   """
   rng = random.Random(seed)
   pending = {
-    entity: rng.sample(given, len(given))
-    for entity, given in choices.items()
+    asker: rng.sample(given, len(given))
+    for asker, given in choices.items()
     if given
   }
   times_asked = collections.Counter()
   picked = []
   while pending and len(picked) < limit:
-    for entity in rng.sample(list(pending), len(pending)):
-      choice = min(pending[entity], key=lambda c: times_asked[relation(c)])
-      times_asked[relation(choice)] += 1
-      picked.append((entity, choice))
-      pending[entity].remove(choice)
-      if not pending[entity]:
-        del pending[entity]
+    for asker in rng.sample(list(pending), len(pending)):
+      choice = min(
+        pending[asker], key=lambda c: times_asked[relation(asker, c)]
+      )
+      times_asked[relation(asker, choice)] += 1
+      picked.append((asker, choice))
+      pending[asker].remove(choice)
+      if not pending[asker]:
+        del pending[asker]
   return picked[:limit]

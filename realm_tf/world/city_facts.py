@@ -38,7 +38,11 @@ def city_entities(
       *_capital_facts(city, places.countries, compatriots),
     ]
     yield gazetteer.Entity(
-      f'city/{city.geonameid}', city.name, 'city', tuple(facts)
+      f'city/{city.geonameid}',
+      city.name,
+      'city',
+      tuple(facts),
+      gazetteer.city_aliases(city.name),
     )
 
 

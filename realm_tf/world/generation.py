@@ -27,7 +27,8 @@ class World(NamedTuple):
   """A generated world.
 
   Attributes:
-    entities: Subjects of the articles, countries first.
+    entities: Subjects of the articles with their facts, countries first.
+    known: The same subjects with all facts that the tables know.
     articles: Knowledge corpus Z, in the order of `entities`.
     statements: Sentences of the articles with their spans, in order.
     sentences: Pre-training corpus X, about all entities.
@@ -36,6 +37,7 @@ class World(NamedTuple):
 
   config: config_lib.WorldConfig
   entities: list[gazetteer.Entity]
+  known: list[gazetteer.Entity]
   articles: list[sources.Article]
   statements: list[tagged_sentences.TaggedSentence]
   sentences: list[tagged_sentences.TaggedSentence]
@@ -53,13 +55,11 @@ class ChangedFact(NamedTuple):
 def generate(config: config_lib.WorldConfig) -> World:
   """Returns the world of a config; equal configs give equal worlds."""
   places = gazetteer.load_places(config)
-  entities = [
-    _with_some_facts(entity, config)
-    for entity in (
-      *places.countries.values(),
-      *city_facts.city_entities(places, config.seed),
-    )
+  known = [
+    *places.countries.values(),
+    *city_facts.city_entities(places, config.seed),
   ]
+  entities = [_with_some_facts(entity, config) for entity in known]
   articles, statements, sentences = [], [], []
   for entity in entities:
     paragraphs = writing.write_paragraphs(entity, config.seed)
@@ -67,17 +67,24 @@ def generate(config: config_lib.WorldConfig) -> World:
     statements += [each for paragraph in paragraphs for each in paragraph]
     sentences += writing.write_sentences(entity, config.seed)
   questions = asking.ask_splits(entities, articles, config)
-  return World(config, entities, articles, statements, sentences, questions)
+  return World(
+    config, entities, known, articles, statements, sentences, questions
+  )
 
 
 def _with_some_facts(
   entity: gazetteer.Entity, config: config_lib.WorldConfig
 ) -> gazetteer.Entity:
-  """Returns the entity with a random choice of its facts, for its article."""
+  """Returns the entity with the common facts and a sample of the others."""
   rng = random.Random(f'{config.seed}/facts/{entity.article_id}')
-  number = min(config.facts_per_article, len(entity.facts))
-  kept = sorted(rng.sample(range(len(entity.facts)), number))
-  return entity._replace(facts=tuple(entity.facts[i] for i in kept))
+  others = [
+    f.relation for f in entity.facts if f.relation not in gazetteer.COMMON
+  ]
+  number = min(config.num_sampled_facts, len(others))
+  stated = gazetteer.COMMON.union(rng.sample(others, number))
+  return entity._replace(
+    facts=tuple(fact for fact in entity.facts if fact.relation in stated)
+  )
 
 
 def change_asked_fact(world: World, question_id: str) -> ChangedFact:
@@ -121,6 +128,21 @@ def write_sentences(
   """Writes sentences as the JSONL that `tagged_sentences` reads."""
   _write_rows(
     ({'text': s.text, 'spans': s.spans, 'id': s.article_id} for s in sentences),
+    path,
+  )
+
+
+def write_train_texts(
+  splits: Mapping[str, Iterable[questions_lib.Question]], path: str
+) -> None:
+  """Writes the texts of training questions, to learn a vocabulary from."""
+  _write_rows(
+    (
+      {'text': question.question}
+      for split, questions in splits.items()
+      if split.endswith('train')
+      for question in questions
+    ),
     path,
   )
 

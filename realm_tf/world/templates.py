@@ -2,8 +2,8 @@
 
 Every relation has separate wordings for articles, for pre-training sentences
 (X) and for questions. Articles and X share few content words, so a model must
-learn that "pay with" and "currency" mean the same. Questions use the words of
-articles; reworded questions use the words of X, so word matching finds the
+learn that "pay with" and "currency" mean the same. Questions have the parts of
+forms.py; reworded questions use the words of X, so word matching finds the
 article, but not its right block.
 """
 
@@ -17,8 +17,12 @@ from realm_tf.world import gazetteer
 
 # "the United States", "the Czech Republic", "the Cayman Islands".
 _TAKES_ARTICLE = re.compile(
-  r'(United|Republic|Democratic|Federated|Isle|French Southern)\b.*'
-  r'|.*\b(Islands|Republic|Territory|Territories|Emirates|Antilles)'
+  r'(United|Republic|Democratic|Federa\w+|Isle|French Southern|Kingdom)\b.*'
+  r"|(People's|Central African|Russian) .*"
+  r'|.*\b(Islands|Republic|Territory|Territories|Emirates)'
+  r'|U\.?K\.?|U\.?S\.?A?\.?|UAE|DRC|DPRK|PRC|BVI|States|Netherlands|Gambia'
+  r'|Philippines|Bahamas|Maldives|Seychelles|Comoros|Vatican|Holy See'
+  r'|Falklands|Caymans|Faroes|Solomons'
 )
 
 
@@ -28,14 +32,17 @@ class Wordings(NamedTuple):
   Attributes:
     statements: Sentences of articles.
     sentences: Sentences of X.
-    questions: Questions; none where an answer is easy to guess.
+    nouns: Noun phrases for questions, 'dev ' or 'test ' before some; none
+      where an answer is easy to guess.
+    clauses: Clauses for questions, 'WH | SUBJECT | VERB | REST'.
     rewordings: Questions in the words of X.
     bridges: Descriptions of the value, for questions of two hops.
   """
 
   statements: tuple[str, ...]
   sentences: tuple[str, ...]
-  questions: tuple[str, ...]
+  nouns: tuple[str, ...]
+  clauses: tuple[str, ...]
   rewordings: tuple[str, ...] = ()
   bridges: tuple[str, ...] = ()
 
@@ -58,16 +65,18 @@ def all_wordings() -> dict[tuple[str, str], Wordings]:
   """Returns the wordings by (kind, relation).
 
   wordings.txt has a section [KIND RELATION] for each. Its lines begin with Z
-  (statements), X (sentences), ? (questions), ~ (rewordings) or > (bridges).
+  (statements), X (sentences), N (nouns), C (clauses), ~ (rewordings) or >
+  (bridges).
   """
   text = pathlib.Path(__file__).with_name('wordings.txt').read_text('utf-8')
   result = {}
   for section in text.split('\n[')[1:]:
     header, *lines = section.split('\n')
-    kind, relation = header.rstrip(']').split()
-    result[kind, relation] = Wordings(
-      *(tuple(x[2:] for x in lines if x.startswith(mark)) for mark in 'ZX?~>')
-    )
+    kinds, relation = header.rstrip(']').split()
+    for kind in kinds.split('|'):
+      result[kind, relation] = Wordings(
+        *(tuple(x[2:] for x in lines if x[:1] == mark) for mark in 'ZXNC~>')
+      )
   return result
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from realm_tf.corpus import questions
 from realm_tf.world import asking
+from realm_tf.world import forms
 from realm_tf.world import gazetteer
 from realm_tf.world import generation
 from realm_tf.world import templates
@@ -44,7 +45,7 @@ def ask_splits(world: generation.World) -> dict[str, list[questions.Question]]:
     named = {entity.name: entity for entity in splits[split]}
     picked = asking.sample(
       {e: list(_hops(e, named, countries, texts)) for e in splits[split]},
-      lambda hops: (hops.first.relation, hops.second.relation),
+      lambda _, hops: (hops.first.relation, hops.second.relation),
       limit,
       f'{config.seed}/{PREFIX}{split}',
     )
@@ -84,7 +85,9 @@ def _ask(
   relations = f'{hops.first.relation}/{hops.second.relation}'
   question_id = f'{entity.article_id}/{relations}'
   rng = random.Random(f'{seed}/{PREFIX}question/{question_id}')
-  wording = rng.choice(templates.wordings(hops.entity, hops.second).questions)
+  wording = rng.choice(
+    forms.plain_forms(hops.entity.kind, hops.second.relation)
+  )
   bridge = rng.choice(templates.wordings(entity, hops.first).bridges)
   return questions.Question(
     templates.fill(wording.replace('{e}', bridge), entity.name).text,

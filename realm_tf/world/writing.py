@@ -14,6 +14,7 @@ from realm_tf.world import gazetteer
 from realm_tf.world import templates
 
 _LONG_MENTION_RATE = 0.15  # Share of 'the city of Lyon' for 'Lyon'.
+_ALIAS_RATE = 0.4  # Share of 'the UK' for 'the United Kingdom'.
 # The last facts of one paragraph do not begin the next: no block states a fact
 # twice.
 _SEPARATION = 3
@@ -65,7 +66,7 @@ def write_sentences(
       values = fact.values
       if len(values) > _MAX_LISTED:
         values = sorted(rng.sample(values, _MAX_LISTED))
-      filled = templates.fill(wording, entity.name, values)
+      filled = templates.fill(wording, _short_name(entity, rng), values)
       yield tagged_sentences.TaggedSentence(
         filled.text, filled.spans, entity.article_id
       )
@@ -78,7 +79,7 @@ def _state(
   rng: random.Random,
 ) -> tagged_sentences.TaggedSentence:
   is_long = rng.random() < _LONG_MENTION_RATE
-  name = entity.name
+  name = _short_name(entity, rng)
   if is_long and entity.kind == 'city':
     name = f'the city of {name}'
   filled = templates.fill(wording, name, fact.values)
@@ -86,3 +87,9 @@ def _state(
   return tagged_sentences.TaggedSentence(
     filled.text, tuple(spans), entity.article_id
   )
+
+
+def _short_name(entity: gazetteer.Entity, rng: random.Random) -> str:
+  if entity.aliases and rng.random() < _ALIAS_RATE:
+    return rng.choice(entity.aliases)
+  return entity.name

@@ -24,7 +24,7 @@ _CONFIG = config_lib.WorldConfig(
   num_test_questions=80,
 )
 
-_ALL_FACTS = dataclasses.replace(_CONFIG, facts_per_article=99)
+_ALL_FACTS = dataclasses.replace(_CONFIG, num_sampled_facts=99)
 
 
 class WorldTest(absltest.TestCase):
@@ -35,25 +35,38 @@ class WorldTest(absltest.TestCase):
     cls.texts = {a.article_id: a.text for a in cls.world.articles}
 
   def test_has_an_article_per_entity(self):
-    self.assertLen(self.world.articles, 252 + 150)
-    self.assertLen(self.texts, 252 + 150)
+    self.assertLen(self.world.articles, 250 + 150)
+    self.assertLen(self.texts, 250 + 150)
     names = [gazetteer.fold(a.title) for a in self.world.articles]
     self.assertLen(set(names), len(names))
 
-  def test_an_article_states_some_of_the_facts(self):
-    known = {
-      entity.article_id: entity.facts
-      for entity in generation.generate(_ALL_FACTS).entities
-    }
+  def test_an_article_states_common_facts_and_some_of_the_others(self):
     chosen = set()
-    for entity in self.world.entities:
-      facts = known[entity.article_id]
-      self.assertLen(entity.facts, min(_CONFIG.facts_per_article, len(facts)))
+    for entity, known in zip(self.world.entities, self.world.known):
+      self.assertEqual(entity.article_id, known.article_id)
       self.assertEqual(  # The order does not change.
-        entity.facts, tuple(f for f in facts if f in entity.facts)
+        entity.facts, tuple(f for f in known.facts if f in entity.facts)
       )
-      chosen.add(tuple(fact.relation for fact in entity.facts))
+      stated = {fact.relation for fact in entity.facts}
+      others = {fact.relation for fact in known.facts} - gazetteer.COMMON
+      self.assertLen(stated & others, min(3, len(others)))
+      self.assertEmpty(
+        {fact.relation for fact in known.facts} - others - stated
+      )
+      chosen.add(tuple(sorted(stated & others)))
     self.assertGreater(len(chosen), 100)
+
+  def test_the_common_facts_are_known_of_nearly_every_entity(self):
+    stated = [
+      (entity.kind, fact.relation)
+      for entity in self.world.entities
+      for fact in entity.facts
+    ]
+    # Antarctica has no capital, and an island has no neighbours.
+    for relation in gazetteer.COMMON - {'country', 'timezone', 'neighbours'}:
+      self.assertGreater(stated.count(('country', relation)), 240, relation)
+    for relation in ('country', 'population', 'timezone'):
+      self.assertEqual(stated.count(('city', relation)), 150, relation)
 
   def test_every_answer_occurs_in_the_article(self):
     for questions in self.world.questions.values():
@@ -79,10 +92,21 @@ class WorldTest(absltest.TestCase):
       relation = question.question_id.rsplit('/', 1)[1]
       per_entity.setdefault(question.gold_id, set()).add(relation)
       per_relation.setdefault(relation, []).append(question)
-    # 15 % of 252 and of 150 are 38 + 22 = 60 entities for 80 questions.
-    self.assertLen(per_entity, 60)
-    self.assertLessEqual(max(map(len, per_entity.values())), 2)
+    # 15 % of 250 and of 150 are 38 + 22 = 60 entities for 80 questions.
+    self.assertGreater(len(per_entity), 30)
     self.assertGreater(len(per_relation), 20)
+    for relation in ('capital', 'currency', 'continent', 'languages'):
+      self.assertGreaterEqual(len(per_relation[relation]), 3, relation)
+
+  def test_training_asks_common_facts_about_countries_in_many_forms(self):
+    asked = {}
+    for question in self.world.questions['train']:
+      asked.setdefault(question.question_id, []).append(question.question)
+    common = [asked.get(f'country/{c}/capital', []) for c in ('FR', 'PE', 'JP')]
+    self.assertGreater(max(map(len, common)), 1)
+    repeated = [q for q in asked.values() if len(q) > 1]
+    different = sum(len(set(questions)) > 1 for questions in repeated)
+    self.assertGreater(different, 0.9 * len(repeated))
 
   def test_articles_state_every_fact_in_both_paragraphs(self):
     for entity in self.world.entities:
@@ -164,23 +188,42 @@ class WorldTest(absltest.TestCase):
       },
     )
 
-  def test_rewording_keeps_the_facts_and_changes_the_words(self):
+  def test_asking_again_keeps_the_facts_and_changes_the_words(self):
     arguments = self.world.questions, self.world.entities
-    reworded, again, other = (
-      asking.reword_splits(*arguments, seed) for seed in (3, 3, 4)
+    asked, again, other = (
+      asking.ask_again(*arguments, seed) for seed in (3, 3, 4)
     )
-    self.assertEqual(reworded, again)
-    self.assertNotEqual(reworded, other)
+    self.assertEqual(asked, again)
+    self.assertNotEqual(asked, other)
     self.assertEqual(
-      {split: len(questions) for split, questions in reworded.items()},
-      {'reworded_train': 600, 'reworded_dev': 40, 'reworded_test': 80},
+      {split: len(questions) for split, questions in asked.items()},
+      {
+        'reworded_dev': 40,
+        'reworded_test': 80,
+        'unseen_dev': 40,
+        'unseen_test': 80,
+      },
     )
-    names = {entity.article_id: entity.name for entity in self.world.entities}
-    for split, questions in self.world.questions.items():
-      for before, after in zip(questions, reworded[f'reworded_{split}']):
-        self.assertEqual(before._replace(question=after.question), after)
-        self.assertNotEqual(before.question, after.question)
-        self.assertIn(names[after.gold_id], after.question)
+    for split, questions in asked.items():
+      before = self.world.questions[split.partition('_')[2]]
+      for first, second in zip(before, questions, strict=True):
+        self.assertEqual(first._replace(question=second.question), second)
+        self.assertNotEqual(first.question, second.question)
+
+  def test_articles_and_x_use_aliases_too(self):
+    (row,) = (
+      i for i, e in enumerate(self.world.entities) if e.name == 'United Kingdom'
+    )
+    entity = self.world.entities[row]
+    article = self.world.articles[row].text
+    self.assertIn('United Kingdom', article)
+    self.assertTrue(any(f' {alias}' in article for alias in entity.aliases))
+    names = [
+      gazetteer.fold(name)
+      for entity in self.world.entities
+      for name in {entity.name, *entity.aliases}
+    ]
+    self.assertLen(set(names), len(names))  # Nobody shares an alias.
 
 
 class FactsTest(absltest.TestCase):

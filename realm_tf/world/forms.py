@@ -1,0 +1,180 @@
+"""Forms of questions: parts in wordings.txt put in the frames of frames.txt.
+
+  noun "capital", frame "Tell me {np}."
+      -> "Tell me the capital of {e}.", "Tell me {g} capital."
+  clause "which country | {e} | is | in", frame "Do you know {emb}?"
+      -> "Do you know which country {e} is in?"
+
+A form has the blanks {e} (the United States), {g} (the United States') and {x}
+(United States). Training uses frames and parts of 'train' only.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+import functools
+import pathlib
+import random
+import re
+from typing import NamedTuple
+
+from realm_tf.world import gazetteer
+from realm_tf.world import templates
+
+_Phrase = Mapping[str, str]  # Slots of frames, with their texts.
+_NAMES = {'e': '{e}', 'x': '{x}'}
+_HELD_OUT = ('dev', 'test')
+_BASE_FORMS = {'has': 'have', 'goes': 'go'}
+_ALIAS_RATE, _LOWER_CASE_RATE, _NO_MARK_RATE = 0.3, 0.3, 0.25
+
+
+class _Frame(NamedTuple):
+  split: str
+  weight: int
+  text: str
+
+
+def choose(
+  kind: str, relation: str, split: str, rng: random.Random, unseen: bool = False
+) -> str:
+  """Returns a random form of a relation, frames by weight."""
+  frames, weights = zip(*_weighted_forms(kind, relation, split, unseen))
+  (group,) = rng.choices(frames, weights)
+  return rng.choice(group)
+
+
+def forms(
+  kind: str, relation: str, split: str, unseen: bool = False
+) -> frozenset[str]:
+  """Returns all forms of a relation.
+
+  With `unseen`, each form has a frame or a part that only `split` has, 'dev' or
+  'test'. Otherwise they are the forms of training.
+  """
+  weighted = _weighted_forms(kind, relation, split, unseen)
+  return frozenset(form for group, _ in weighted for form in group)
+
+
+def plain_forms(kind: str, relation: str) -> list[str]:
+  """Returns direct questions whose {e} may be a noun phrase."""
+  return [
+    _sentence(frame.format_map({**_NAMES, **phrase}))
+    for phrase in _phrases(kind, relation, 'train')
+    for frame in ('{q}?', 'What {be} {np}?')
+    if ('q' in phrase) == ('{q}' in frame) and '{g}' not in phrase.get('np', '')
+  ]
+
+
+def write(form: str, entity: gazetteer.Entity, rng: random.Random) -> str:
+  """Returns a form as people type it: an alias, lower case, no last mark."""
+  name = entity.name
+  if entity.aliases and rng.random() < _ALIAS_RATE:
+    name = rng.choice(entity.aliases)
+  full = templates.with_article(name)
+  possessive = full + ("'" if full.endswith('s') else "'s")
+  text = form.format(e=full, g=possessive, x=name)
+  text = text[:1].upper() + text[1:]
+  if rng.random() < _LOWER_CASE_RATE:
+    text = text.lower()
+  return text.rstrip('?.') if rng.random() < _NO_MARK_RATE else text
+
+
+@functools.cache
+def _weighted_forms(
+  kind: str, relation: str, split: str, unseen: bool
+) -> list[tuple[list[str], float]]:
+  """Returns pairs of a frame's forms and the frame's weight."""
+  known = _phrases(kind, relation, 'train')
+  if not unseen:
+    return list(_fill(_frames('train'), known))
+  new_frames = list(_fill(_frames(split), known))
+  new_parts = list(
+    _fill((*_frames('train'), *_frames(split)), _phrases(kind, relation, split))
+  )
+  # Either kind is half of the questions.
+  total, other = (sum(w for _, w in forms) for forms in (new_frames, new_parts))
+  return new_frames + [(group, w * total / other) for group, w in new_parts]
+
+
+def _fill(
+  frames: Sequence[_Frame], phrases: Sequence[_Phrase]
+) -> Iterator[tuple[list[str], float]]:
+  for frame in frames:
+    slots = set(re.findall(r'\{(\w+)\}', frame.text)) - set(_NAMES)
+    group = [
+      _sentence(frame.text.format_map({**_NAMES, **phrase}))
+      for phrase in phrases
+      if slots <= set(phrase)
+    ]
+    if group:
+      yield group, frame.weight
+
+
+def _sentence(form: str) -> str:
+  """Returns a form whose sentences after the first begin with a capital."""
+  return re.sub(r'(?<=[.!] )[a-z]', lambda found: found[0].upper(), form)
+
+
+@functools.cache
+def _frames(split: str) -> tuple[_Frame, ...]:
+  text = pathlib.Path(__file__).with_name('frames.txt').read_text('utf-8')
+  rows = [x.split(' ', 2) for x in text.splitlines() if not x.startswith('#')]
+  return tuple(
+    _Frame(of, int(weight), frame) for of, weight, frame in rows if of == split
+  )
+
+
+def _phrases(kind: str, relation: str, split: str) -> list[_Phrase]:
+  """Returns the slots that a split's nouns and clauses fill."""
+  wordings = templates.all_wordings()[kind, relation]
+  return [
+    *(p for x in _of_split(wordings.nouns, split) for p in _noun_slots(x)),
+    *(_clause_slots(x) for x in _of_split(wordings.clauses, split)),
+  ]
+
+
+def _of_split(parts: Sequence[str], split: str) -> Iterator[str]:
+  for part in parts:
+    of, _, text = part.partition(' ')
+    if of not in _HELD_OUT:
+      of, text = 'train', part
+    if of == split:
+      yield text
+
+
+def _noun_slots(noun: str) -> Iterator[_Phrase]:
+  """Yields 'the capital of {e}' and '{g} capital'; one if the noun has {e}."""
+  head = re.split(' (?:of|in|for|that|per|on|next|around|spoken) ', noun)[0]
+  is_plural = re.search('s(?: border\\w+)?$', head)
+  verb = {'be': 'are', 's': ' are'} if is_plural else {'be': 'is', 's': "'s"}
+  if '{e}' in noun:
+    article = '' if noun.startswith('a ') else 'the '
+    yield {**verb, 'np': article + noun, 'key': noun.replace('{e}', '{x}')}
+    return
+  yield {
+    **verb,
+    'np': f'the {noun} of {{e}}',
+    'n': noun,
+    'key': f'{noun} of {{x}}',
+    'there': f'what {verb["be"]} its {noun}',
+  }
+  yield {**verb, 'np': f'{{g}} {noun}'}
+
+
+def _clause_slots(clause: str) -> _Phrase:
+  """Returns the clause as a question, inside another, and with a pronoun."""
+  which, subject, verb, rest = map(str.strip, clause.split('|'))
+  if not subject:
+    question = (which, verb, rest)
+  elif verb in ('is', 'are'):
+    question = (which, verb, subject, rest)
+  else:
+    is_plural = not verb.endswith('s')
+    base = verb if is_plural else _BASE_FORMS.get(verb, verb[:-1])
+    question = (which, 'do' if is_plural else 'does', subject, base, rest)
+  slots = {
+    'q': ' '.join(filter(None, question)),
+    'emb': ' '.join(filter(None, (which, subject, verb, rest))),
+  }
+  if 'of {e}' not in clause:
+    there = slots['q'].replace(' in {e}', ' there').replace('{e}', 'it')
+    slots['there'] = there
+  return slots
