@@ -34,6 +34,7 @@ def build(
 ) -> str:
   """Returns the page of one run, or of several runs."""
   compared = comparison.read(results)
+  evaluations = [each._replace(name=_title(each)) for each in evaluations]
   risks = {each.name: each.risk for each in evaluations if each.risk}
   jobs: dict[str, list[run_reader.Run]] = {}
   for run in runs:
@@ -48,6 +49,7 @@ def build(
     picture=comparison.picture(compared) if compared else '',
     results=list(map(tables.of_systems, results)),
     confidence=confidence.picture(risks) if risks else '',
+    refusing=tables.of_refusing(evaluations),
     learned=list(_pictures(jobs, of_retrieval=True)),
     training=list(_pictures(jobs, of_retrieval=False)),
     examples=[
@@ -55,14 +57,17 @@ def build(
       for run in runs
       if run.examples
     ],
-    figures=[
-      *([tables.of_evaluations(evaluations)] if evaluations else []),
-      *(tables.of_logs(*job) for job in jobs.items()),
-    ],
+    figures=[tables.of_evaluations(evaluations)] if evaluations else [],
     config=list(tables.of_configs(runs, run_reader.default_config()))
     if any(run.config for run in runs)
     else [],
   )
+
+
+def _title(evaluation: run_reader.Evaluation) -> str:
+  """Returns the name for a person."""
+  name = evaluation.name.replace('_', ' ')
+  return f'{name}, all together' if evaluation.sets else name
 
 
 def _headlines(runs, evaluations, compared) -> Iterator[tuple[str, str, str]]:
@@ -71,6 +76,10 @@ def _headlines(runs, evaluations, compared) -> Iterator[tuple[str, str, str]]:
     best = each.best()
     value = f'{each.systems[best][0, -1]:.1f} %'
     yield f'{each.title}: {each.metric}, best', value, best
+  for each in evaluations:
+    if each.sets and 'coverage@90' in each.metrics:
+      value = f'{each.metrics["coverage@90"]:.1f} %'
+      yield 'Answered, 9 of 10 right', value, each.name
   if not compared:
     sources = [(each.name, each.metrics) for each in evaluations]
     for name, row in sources or [(run.name, run.rows[-1]) for run in runs]:

@@ -12,6 +12,8 @@ import tensorflow as tf
 
 from realm_tf import config as config_lib
 from realm_tf import errors
+from realm_tf import input_files
+from realm_tf import json_text
 from realm_tf.config import config_files
 from realm_tf.rundir import examples as examples_lib
 from realm_tf.rundir import json_files
@@ -21,6 +23,8 @@ from realm_tf.rundir import metrics_log
 
 _EVALUATION_FILE = 'metrics.json'
 _RISK_FILE = 'risk_coverage.jsonl'
+_RISK = {'coverage': json_shapes.NUMBER, 'risk': json_shapes.NUMBER}
+_SETS = {'sets': json_shapes.optional(json_shapes.map_of(json_shapes.OBJECT))}
 _ROW = json_shapes.object_of(
   {
     'system': json_shapes.TEXT,
@@ -31,6 +35,7 @@ _ROW = json_shapes.object_of(
     ),
   }
 )
+_EVALUATE = 'Run bin.evaluate again.'
 _RESULTS = {
   'title': json_shapes.optional(json_shapes.TEXT),
   'tables': json_shapes.list_of(json_shapes.list_of(_ROW)),
@@ -74,10 +79,17 @@ class Run(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-  """A metrics.json: a name, and 'a.b' -> value; (coverage, risk), if any."""
+  """An --output_dir of bin.evaluate.
+
+  Attributes:
+    metrics: 'a.b' -> value.
+    sets: Parts of the questions -> their metrics.
+    risk: (coverage, risk) of each point of the curve, as shares.
+  """
 
   name: str
   metrics: Mapping[str, Any]
+  sets: Mapping[str, Mapping[str, Any]] = {}
   risk: Sequence[tuple[float, float]] = ()
 
 
@@ -117,10 +129,7 @@ def evaluations(
         f'{os.path.join(path, _EVALUATION_FILE)}. Evaluate, or check the path.'
       )
     found.setdefault(_absolute(path), (name, path))
-  return [
-    Evaluation(name, _read_tree(os.path.join(folder, _EVALUATION_FILE)))
-    for name, folder in found.values()
-  ]
+  return [_evaluation(name, folder) for name, folder in found.values()]
 
 
 def results(paths: Sequence[str]) -> list[Results]:
@@ -151,6 +160,20 @@ def _read(name: str, path: str) -> Run:
     _read_tree(config_file) if tf.io.gfile.exists(config_file) else {},
     examples_lib.read(path),
   )
+
+
+def _evaluation(name: str, folder: str) -> Evaluation:
+  path = os.path.join(folder, _EVALUATION_FILE)
+  metrics = json_files.read_object(path)
+  json_shapes.check(metrics, _SETS, path, _EVALUATE)
+  sets = metrics.pop('sets', {})
+  path, risk = os.path.join(folder, _RISK_FILE), []
+  if tf.io.gfile.exists(path):
+    for i, line in enumerate(input_files.read(path).splitlines(), 1):
+      row = json_text.parse_object(line, f'{path}:{i}', _EVALUATE)
+      json_shapes.check(row, _RISK, f'{path}:{i}', _EVALUATE)
+      risk.append((row['coverage'], row['risk']))
+  return Evaluation(name, config_files.flatten(metrics), sets, risk)
 
 
 def _held_out(path: str) -> dict[str, metrics_log.Series]:

@@ -8,6 +8,17 @@ import markupsafe
 from realm_tf.reporting import run_reader
 
 _MISSING = '–'
+_REFUSING = {
+  'num_questions': 'number of questions',
+  'answered': 'answered',
+  'exact_match_answered': 'right if answered',
+  'refused_answerable': 'refused with an answer in the corpus',
+  'refused_impossible': 'refused without',
+  'auroc': 'AUROC',
+  'coverage@80': 'coverage, 80 % right',
+  'coverage@90': 'coverage, 90 % right',
+  'expected_calibration_error': 'calibration error',
+}
 
 
 class Table(NamedTuple):
@@ -43,20 +54,15 @@ def of_evaluations(found: Sequence[run_reader.Evaluation]) -> Table:
   )
 
 
-def of_logs(job: str, runs: Sequence[run_reader.Run]) -> Table:
-  """Returns each metric's last value, and the first one of a single run."""
-  names = dict.fromkeys(name for run in runs for name in run.series)
-  columns = {run.name: run.rows[-1] for run in runs}
-  if len(runs) == 1:
-    columns = {'first row': runs[0].rows[0], 'last row': runs[0].rows[-1]}
-  return Table(
-    f'{job}: metrics.jsonl',
-    ['metric', *columns],
-    [
-      [name, *(row.get(name, _MISSING) for row in columns.values())]
-      for name in names
-    ],
-  )
+def of_refusing(found: Sequence[run_reader.Evaluation]) -> Table:
+  """Returns how each evaluation, and each of its sets, refuses to answer."""
+  rows = []
+  for each in found:
+    for name, metrics in {each.name: each.metrics, **each.sets}.items():
+      if 'answered' in metrics:
+        cells = [metrics.get(metric, _MISSING) for metric in _REFUSING]
+        rows.append([name.replace('_', ' '), *cells])
+  return Table('', ['in %', *_REFUSING.values()], rows)
 
 
 def of_configs(

@@ -92,10 +92,18 @@ class PageTest(absltest.TestCase):
 
   def test_risk_by_coverage_has_a_picture(self):
     runs = run_reader.read([small_run.write(os.path.join(self.folder, 'run'))])
-    found = run_reader.Evaluation('test', {}, [(0.5, 0.0), (1.0, 0.125)])
+    found = run_reader.Evaluation(
+      'my_test',
+      {'coverage@90': 62.5},
+      {'a_set': {'answered': 7.25}},
+      [(0.5, 0.0), (1.0, 0.125)],
+    )
     text = page.build(runs, [found])
     self.assertIn('Confidence', self._headings(text))
-    self.assertIn('in %: test 12.5', text)
+    self.assertIn('in %: my test, all together 12.5', text)
+    self.assertIn('<dd>62.5 % ', text)
+    self.assertIn('<th scope="row">a set</th>', text)
+    self.assertIn('7.25', text)
 
   def test_the_important_figures_are_large(self):
     for content, expected in (
@@ -108,9 +116,7 @@ class PageTest(absltest.TestCase):
       self.assertIn(expected, self._build(f'run{len(content)}', **content))
 
   def test_a_run_with_only_a_log_has_no_empty_section(self):
-    self.assertEqual(
-      self._headings(self._build('run')), ['Result', 'Training', 'All figures']
-    )
+    self.assertEqual(self._headings(self._build('run')), ['Result', 'Training'])
 
   def test_contents_link_to_each_section(self):
     reader = _Reader(self._build('run', config={}))

@@ -97,6 +97,27 @@ class RunReaderTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.UserError, "'tables' in .*wrong"):
         run_reader.results([path])
 
+  def test_an_evaluation_may_have_sets_and_a_curve(self):
+    metrics = {'f1': 1, 'sets': {'dev': {'f1': 2}}}
+    path = small_run.write(self._path('run'), metrics={'.': metrics})
+    curve = pathlib.Path(path, 'risk_coverage.jsonl')
+    curve.write_text(
+      '{"coverage": 0.5, "risk": 0}\n{"coverage": 1, "risk": 0.25}\n'
+    )
+    runs = run_reader.read([path])
+    self.assertEqual(
+      run_reader.evaluations(runs, []),
+      [('run', {'f1': 1}, {'dev': {'f1': 2}}, [(0.5, 0), (1, 0.25)])],
+    )
+    curve.write_text('{"coverage": 0.5}\n')
+    with self.assertRaisesRegex(
+      errors.UserError, f"{curve}:1 must have 'risk'"
+    ):
+      run_reader.evaluations(runs, [])
+    pathlib.Path(path, 'metrics.json').write_text('{"sets": [1]}')
+    with self.assertRaisesRegex(errors.UserError, "'sets' in .* must be"):
+      run_reader.evaluations(runs, [])
+
   def test_mistakes(self):
     with self.assertRaisesRegex(errors.UserError, '--run_dir must be the dir'):
       run_reader.read([self._path('missing')])

@@ -16,19 +16,6 @@ class TablesTest(absltest.TestCase):
       [small_run.write(f'{folder}/{n}', **c) for n, c in contents.items()]
     )
 
-  def test_one_run_shows_the_first_and_the_last_row(self):
-    table = tables.of_logs('Training', self._runs(a={}))
-    self.assertEqual(table.headings, ['metric', 'first row', 'last row'])
-    self.assertEqual(table.rows, [['loss', 4.0, 2.5]])
-
-  def test_several_runs_show_their_last_rows(self):
-    runs = self._runs(a={}, b={'rows': [{'step': 3, 'exact_match': 55.0}]})
-    table = tables.of_logs('Training', runs)
-    self.assertEqual(table.headings, ['metric', 'a', 'b'])
-    self.assertEqual(
-      table.rows, [['loss', 2.5, '–'], ['exact_match', '–', 55.0]]
-    )
-
   def test_all_systems_of_a_file_have_all_columns(self):
     first = {'system': 'realm', 'exact_match': 83.2, 'interval': [80.8, 85.5]}
     other = {'system': 'bm25', 'recall@5': 99.8}
@@ -55,6 +42,19 @@ class TablesTest(absltest.TestCase):
       table.rows,
       [['num questions', 1000, '–'], ['intervals.f1', '–', [48.5, 52.0]]],
     )
+
+  def test_each_set_of_an_evaluation_has_a_row_on_refusing(self):
+    found = run_reader.Evaluation(
+      'all',
+      {'answered': 60.0, 'auroc': 95.0},
+      {'missing_test': {'answered': 10.0, 'coverage@90': 5.0}, 'x': {}},
+    )
+    table = tables.of_refusing([found, run_reader.Evaluation('old', {})])
+    rows = [dict(zip(table.headings, row)) for row in table.rows]
+    self.assertEqual([row['in %'] for row in rows], ['all', 'missing test'])
+    self.assertEqual([row['answered'] for row in rows], [60.0, 10.0])
+    self.assertEqual([row['AUROC'] for row in rows], [95.0, '–'])
+    self.assertEqual(rows[1]['coverage, 90 % right'], 5.0)
 
   def test_changed_fields_come_first_and_others_are_folded(self):
     config = {
