@@ -8,12 +8,22 @@ import pathlib
 import sys
 from typing import Any
 
-WORDS = {'': "in the articles' words", 'reworded_': 'in other words'}
+# Beginning of a test's file name -> its wording.
+WORDS = {
+  '': "in the articles' words",
+  'reworded_': 'in other words',
+  'unseen_': 'in forms never seen in training',
+}
 _SEARCHES = {
   'REALM': 'retrieval_realm/sparse_0',
   'REALM with BM25': 'retrieval_realm/sparse_1',
   'ICT': 'retrieval_ict',
   'BM25': 'retrieval_bm25',
+}
+_SEARCHED = '', 'reworded_'  # Tests of the searches.
+_IMPOSSIBLE = {
+  'missing_test_questions': 'about facts that an article leaves out',
+  'foreign_test_questions': 'about other subjects',
 }
 _LEVEL = 0.05  # A difference with a larger p may be chance.
 
@@ -22,11 +32,11 @@ def first_table(run_dir: str) -> str:
   """Returns the recall of each search before any question was seen."""
   lines = [
     'Questions with the answer in the first 1, 5 and 20 blocks, in %:',
-    ' ' * 16 + ''.join(f'{words:>26}' for words in WORDS.values()),
+    ' ' * 16 + ''.join(f'{WORDS[words]:>26}' for words in _SEARCHED),
   ]
   for name, folder in _SEARCHES.items():
     line = f'{name:<16}'
-    for words in WORDS:
+    for words in _SEARCHED:
       test = f'eval/{folder}/{words}test_questions'
       metrics = json.loads(_text(run_dir, f'{test}/metrics.json'))
       first, five, twenty = (metrics[f'recall@{k}'] for k in (1, 5, 20))
@@ -36,23 +46,26 @@ def first_table(run_dir: str) -> str:
 
 
 def summary(run_dir: str) -> str:
-  """Returns about twenty lines: figures, their meaning, and next steps."""
+  """Returns about thirty lines: figures, their meaning, and next steps."""
   # Wording -> a table for each number of training questions.
   tables = {
     words: json.loads(_text(run_dir, f'{words}results.json'))['tables']
     for words in WORDS
+    if os.path.exists(os.path.join(run_dir, f'{words}results.json'))
   }
   lines = [
     *_beginning(run_dir),
-    *_comparison([*tables[''], *tables['reworded_']]),
+    *_comparison(tables),
+    '',
     *(_verdict(words, table[-1]) for words, table in tables.items()),
+    *_refusals(run_dir),
     '',
     *_examples(run_dir),
     '',
-    f'All figures and curves: {os.path.join(run_dir, "report.html")}',
-    f'Ask in a browser:   {_command("bin.serve")} --model_dir={run_dir}',
-    f'Ask in a terminal:  {_command("bin.answer")} --model_dir={run_dir}',
-    f'Your own articles:  {_command("launch.own_text")} ARTICLES RUN_DIR',
+    f'The result in pictures: {os.path.join(run_dir, "report.html")}',
+    f'Ask in a browser:       {_command("bin.serve")} --model_dir={run_dir}',
+    f'Ask in a terminal:      {_command("bin.answer")} --model_dir={run_dir}',
+    f'Your own articles:      {_command("launch.own_text")} ARTICLES RUN_DIR',
   ]
   return '\n'.join(lines)
 
@@ -71,17 +84,36 @@ def _beginning(run_dir: str) -> list[str]:
   ]
 
 
-def _comparison(tables: list[list[dict[str, Any]]]) -> Iterator[str]:
-  """Yields a table: systems by number of questions, for both wordings."""
-  yield f'{"":15}' + ''.join(f'{w:^33}' for w in WORDS.values()).rstrip()
-  numbers = [table[0]['system'].split()[-2] for table in tables]
-  yield f'{"questions":<15}' + ''.join(f'{number:>11}' for number in numbers)
-  for system in zip(*tables, strict=True):
-    line = f'{_name(system[0]):<15}'
-    for row in system:
-      low, high = row['interval']
-      line += f'{row["exact_match"]:6.1f} ±{(high - low) / 2:.1f}'.rjust(11)
-    yield line
+def _comparison(tables: dict[str, list[list[dict[str, Any]]]]) -> Iterator[str]:
+  """Yields a table of systems by number of questions for each wording."""
+  numbers = [table[0]['system'].split()[-2] for table in tables['']]
+  yield f'{"training questions":<20}' + ''.join(f'{n:>12}' for n in numbers)
+  for words, by_number in tables.items():
+    yield WORDS[words].capitalize()
+    for system in zip(*by_number, strict=True):
+      line = f'  {_name(system[0]):<18}'
+      for row in system:
+        low, high = row['interval']
+        line += f'{row["exact_match"]:7.1f} ±{(high - low) / 2:.1f}'.rjust(12)
+      yield line
+
+
+def _refusals(run_dir: str) -> Iterator[str]:
+  """Yields how the best model refuses, if it was measured."""
+  path = 'eval/realm_all/sparse_1/metrics.json'
+  if os.path.exists(os.path.join(run_dir, path)):
+    sets = json.loads(_text(run_dir, path))['sets']
+    yield (
+      f'"The corpus does not seem to say." REALM with BM25 says so for '
+      f'{sets["test_questions"]["refused_answerable"]:.1f} % of the questions '
+      'whose'
+    )
+    parts = [
+      f'{sets[name]["refused_impossible"]:.1f} % of those {kind}'
+      for name, kind in _IMPOSSIBLE.items()
+      if name in sets
+    ]
+    yield f'answer stands in the articles, {", ".join(parts)}.'
 
 
 def _verdict(words: str, table: list[dict[str, Any]]) -> str:
@@ -119,6 +151,8 @@ def _answers(run_dir: str, name: str) -> Iterator[str]:
     source = ''.join(f'from "{e["title"]}", ' for e in row['evidence'][:1])
     right = 'right' if row['exact_match'] else 'wrong'
     answer = row['prediction'] or '-'
+    if row.get('is_refused'):
+      answer = f'The corpus does not seem to say. Best guess: {answer}'
     yield f'  {row["question"]} {answer} ({source}{right})'
 
 

@@ -76,9 +76,37 @@ class QuickstartSummaryTest(absltest.TestCase):
   def test_the_figures_are_in_one_table(self):
     lines = self._summary()
     self.assertIn('3 articles from 1,234 sentences', lines[0])
-    self.assertIn('REALM            10.0 ±1.5  30.0 ±1.5  90.0 ±1.5  10.0 ±1.5'
-                  '  30.0 ±1.5  50.0 ±1.5', lines)  # fmt: skip
-    self.assertLess(max(map(len, lines[:9])), 82)
+    self.assertEqual(
+      [line.split() for line in lines[3:9]],
+      [
+        ['training', 'questions', '0', '1000', 'all'],
+        ['In', 'the', "articles'", 'words'],
+        ['REALM', '10.0', '±1.5', '30.0', '±1.5', '90.0', '±1.5'],
+        ['REALM', 'with', 'BM25', *'10.0 ±1.5 30.0 ±1.5 92.0 ±1.5'.split()],
+        ['ICT', '10.0', '±1.5', '30.0', '±1.5', '80.0', '±1.5'],
+        ['BM25', '10.0', '±1.5', '30.0', '±1.5', '70.0', '±1.5'],
+      ],
+    )
+    self.assertEqual(lines[9], 'In other words')
+    self.assertLess(max(map(len, lines[:14])), 82)
+    self.assertNotIn('does not seem', '\n'.join(lines))
+
+  def test_unseen_forms_and_refusals_have_lines(self):
+    self._write_results('unseen_', [60.0, 59.0, 58.0, 57.0], [1, 1, 0.01, 0.01])
+    sets = {
+      'test_questions': {'refused_answerable': 4.25},
+      'missing_test_questions': {'refused_impossible': 88.0},
+    }
+    self.folder.create_file(
+      'eval/realm_all/sparse_1/metrics.json', json.dumps({'sets': sets})
+    )
+    lines = self._summary()
+    self.assertIn('In forms never seen in training', lines)
+    said = '\n'.join(lines)
+    self.assertIn('4.2 % of the questions whose', said)
+    self.assertIn(
+      '88.0 % of those about facts that an article leaves out.', said
+    )
 
   def test_the_figures_choose_the_sentence(self):
     lines = self._summary()
