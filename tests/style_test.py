@@ -63,7 +63,7 @@ _LINES = {
   'realm_tf/wiki': 1440,
   'realm_tf/world': 1295,
   'tests': 36470,
-  'docs': 3395,
+  'docs': 3442,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.
 
