@@ -53,7 +53,7 @@ _LINES = {
   'realm_tf/pipelines': 390,
   'realm_tf/records': 3052,
   'realm_tf/refresh': 210,
-  'realm_tf/reporting': 999,
+  'realm_tf/reporting': 996,
   'realm_tf/retrieval': 1106,
   'realm_tf/rundir': 1534,
   'realm_tf/serving': 1930,

@@ -53,41 +53,37 @@ class Comparison(NamedTuple):
 
 
 def read(results: Sequence[run_reader.Results]) -> list[Comparison]:
-  """Returns the comparisons in files; rows without intervals are in none."""
-  found = []
-  for title, tables in results:
-    columns: dict[tuple[str, ...], list[tuple[str, dict[str, Any]]]] = {}
-    for i, table in enumerate(tables):
-      for metric in _METRICS:
-        rows = {
-          row['system']: [row[metric], *row['interval']]
-          for row in table
-          if {metric, 'interval'} <= row.keys()
-        }
-        if rows:
-          number, rows = _without_number(rows)
-          # Tables of the same systems after N questions are one comparison.
-          key = metric, '' if number else str(i), *rows
-          columns.setdefault(key, []).append((number, rows))
-          break
-    for (metric, *_), parts in columns.items():
-      systems = {
-        n: np.array([rows[n] for _, rows in parts]).T for n in parts[0][1]
-      }
-      numbers = [number for number, _ in parts]
-      found.append(Comparison(title, _METRICS[metric], numbers, systems))
-  return found
+  """Returns the comparisons in files; rows without intervals are in none.
+
+  Tables of the same systems after N questions are one comparison.
+  """
+  found: dict[Any, Comparison] = {}
+  for i, (title, tables) in enumerate(results):
+    for j, table in enumerate(tables):
+      metric = next((m for m in _METRICS if any(m in row for row in table)), '')
+      rows = [row for row in table if {metric, 'interval'} <= row.keys()]
+      number, names = _without_number([row['system'] for row in rows])
+      values = [[row[metric], *row['interval']] for row in rows]
+      if rows:
+        key = i, metric, '' if number else j, *names
+        old = found.get(key)
+        numbers = [*(old.numbers if old else []), number]
+        systems = dict(zip(names, np.array(values)[:, :, np.newaxis]))
+        if old:
+          systems = {n: np.hstack([old.systems[n], systems[n]]) for n in names}
+        found[key] = Comparison(title, _METRICS[metric], numbers, systems)
+  return list(found.values())
 
 
-def _without_number(rows: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-  """Returns N, and the rows by SYSTEM, of 'SYSTEM after N questions'."""
-  parts = [_AFTER.fullmatch(name) for name in rows]
+def _without_number(names: Sequence[str]) -> tuple[str, list[str]]:
+  """Returns N, and each SYSTEM of 'SYSTEM after N questions'."""
+  parts = [_AFTER.fullmatch(name) for name in names]
   numbers = {part[2] if part else '' for part in parts}
-  if numbers == {''} or len(numbers) > 1:
-    return '', rows
+  if len(numbers) != 1 or not all(parts):
+    return '', [name.replace('_', ' ') for name in names]
   [number] = numbers
-  by_system = {part[1]: row for part, row in zip(parts, rows.values()) if part}
-  return f'{int(number):,}' if number.isdigit() else number, by_system
+  names = [part[1] for part in parts if part]
+  return f'{int(number):,}' if number.isdigit() else number, names
 
 
 def systems(comparisons: Sequence[Comparison]) -> list[str]:

@@ -139,7 +139,8 @@ def results(paths: Sequence[str]) -> list[Results]:
     advice = 'Give the --output of bin.results_table as --results.'
     content = json_files.read_object(path, advice)
     json_shapes.check(content, _RESULTS, path, advice)
-    found.append(Results(content.get('title', name), content['tables']))
+    title = content.get('title') or name.removesuffix('.json')
+    found.append(Results(title.replace('_', ' '), content['tables']))
   return found
 
 

@@ -83,13 +83,12 @@ class RunReaderTest(parameterized.TestCase):
 
   def test_a_results_file_may_have_a_title(self):
     rows = [[{'system': 'realm'}]]
-    for i, content in enumerate(
-      ({'title': 'Test', 'tables': rows}, {'tables': rows})
-    ):
-      pathlib.Path(self.folder, f'{i}.json').write_text(json.dumps(content))
+    for name, title in (('0', {'title': 'Test'}), ('a_1', {})):
+      text = json.dumps({**title, 'tables': rows})
+      pathlib.Path(self.folder, f'{name}.json').write_text(text)
     self.assertEqual(
-      run_reader.results([self._path('0.json'), self._path('1.json')]),
-      [('Test', rows), ('1.json', rows)],
+      run_reader.results([self._path('0.json'), self._path('a_1.json')]),
+      [('Test', rows), ('a 1', rows)],
     )
     for cells in ({'system': 1}, {}, {'system': 'a', 'interval': [1]}):
       path = self._path('wrong.json')
