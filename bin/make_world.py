@@ -5,12 +5,12 @@ r"""Writes the demonstration corpus as JSONL files.
       --predictions=runs/qa/eval/predictions.jsonl
 
 Files: articles, statements (the articles' sentences), sentences (pre-training
-text with maskable character spans), train_texts (the training questions, for
-make_blocks --vocab_text), {train,dev,test}_questions,
-unseen_{dev,test}_questions (the same facts in forms without training
-questions), reworded_{dev,test}_questions (in words that no article uses) and
-two_hop_{train,dev,test}_questions (the question does not name the answer's
-article). --set=world.num_cities=500 makes a smaller world.
+text with maskable character spans), train_texts (words of training questions)
+and, for train, dev and test, questions, two_hop_questions (the answer's article
+is not named), missing_questions and foreign_questions (facts, and subjects or
+places, that no article has). Dev and test repeat their questions' facts in
+reworded_questions (words of no article) and unseen_questions (forms of no
+training question). --set=world.num_cities=500 makes a smaller world.
 
 With --predictions, the fact of the first correctly answered question gets
 another entity's value. Files: articles with the change, question (with its new
@@ -28,7 +28,9 @@ from realm_tf import errors
 from realm_tf.corpus import json_records
 from realm_tf.rundir import json_files
 from realm_tf.world import asking
+from realm_tf.world import foreign
 from realm_tf.world import generation
+from realm_tf.world import missing
 from realm_tf.world import two_hops
 
 _OUTPUT_DIR = path_flags.new('output_dir', 'Directory to write.')
@@ -76,7 +78,9 @@ def main(_):
     _write_change(world)
     return
   again = asking.ask_again(world.questions, world.entities, world.config.seed)
-  world.questions.update(two_hops.ask_splits(world), **again)
+  world.questions.update(again)
+  for kind in (two_hops, missing, foreign):
+    world.questions.update(kind.ask_splits(world))
   generation.write_articles(world.articles, _path('articles'))
   generation.write_sentences(world.statements, _path('statements'))
   generation.write_sentences(world.sentences, _path('sentences'))

@@ -38,7 +38,7 @@ _PHRASES = {
 # Package -> its lines at most; the files of `tests` and of `docs` together.
 _LINES = {
   'benchmarks': 3740,
-  'bin': 2430,
+  'bin': 2432,
   'realm_tf': 230,
   'realm_tf/answering': 1323,
   'realm_tf/config': 940,
@@ -61,8 +61,8 @@ _LINES = {
   'realm_tf/text': 1663,
   'realm_tf/training': 4945,
   'realm_tf/wiki': 1440,
-  'realm_tf/world': 1295,
-  'tests': 36470,
+  'realm_tf/world': 1645,
+  'tests': 36665,
   'docs': 3442,
 }
 _MEAN_LINE = 37.7  # Characters of a line of code.

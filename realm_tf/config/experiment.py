@@ -110,6 +110,10 @@ class WorldConfig(fields.Config):
   num_train_questions: int = 12_000
   num_dev_questions: int = 500
   num_test_questions: int = 2000
+  # About facts that the corpus lacks, and as many about other subjects.
+  num_train_impossible: int = 1500
+  num_dev_impossible: int = 300
+  num_test_impossible: int = 500
 
 
 @dataclasses.dataclass(frozen=True)

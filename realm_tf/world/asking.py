@@ -103,7 +103,7 @@ def ask(
   """
   question_id = f'{entity.article_id}/{fact.relation}'
   rng = random.Random(f'{seed}/question/{question_id}/{time}')
-  form = forms.choose(entity.kind, fact.relation, 'train', rng)
+  form = forms.choose(templates.wordings(entity, fact), 'train', rng)
   return questions.Question(
     forms.write(form, entity, rng),
     answers(fact, text),
@@ -132,11 +132,11 @@ def ask_again(
         article_id, relation = question.question_id.rsplit('/', 1)
         entity = asked_about[article_id]
         rng = random.Random(f'{seed}/{prefix}{question.question_id}')
+        wordings = templates.all_wordings()[entity.kind, relation]
         if prefix == UNSEEN:
-          form = forms.choose(entity.kind, relation, split, rng, unseen=True)
+          form = forms.choose(wordings, split, rng, unseen=True)
           text = forms.write(form, entity, rng)
         else:
-          wordings = templates.all_wordings()[entity.kind, relation]
           wording = rng.choice(wordings.rewordings)
           text = templates.fill(wording, entity.name).text
         again.append(question._replace(question=text))

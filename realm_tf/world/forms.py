@@ -33,34 +33,47 @@ class _Frame(NamedTuple):
 
 
 def choose(
-  kind: str, relation: str, split: str, rng: random.Random, unseen: bool = False
+  wordings: templates.Wordings,
+  split: str,
+  rng: random.Random,
+  unseen: bool = False,
 ) -> str:
   """Returns a random form of a relation, frames by weight."""
-  frames, weights = zip(*_weighted_forms(kind, relation, split, unseen))
+  frames, weights = zip(*_weighted_forms(wordings, split, unseen))
   (group,) = rng.choices(frames, weights)
   return rng.choice(group)
 
 
 def forms(
-  kind: str, relation: str, split: str, unseen: bool = False
+  wordings: templates.Wordings, split: str, unseen: bool = False
 ) -> frozenset[str]:
   """Returns all forms of a relation.
 
   With `unseen`, each form has a frame or a part that only `split` has, 'dev' or
   'test'. Otherwise they are the forms of training.
   """
-  weighted = _weighted_forms(kind, relation, split, unseen)
+  weighted = _weighted_forms(wordings, split, unseen)
   return frozenset(form for group, _ in weighted for form in group)
 
 
-def plain_forms(kind: str, relation: str) -> list[str]:
+def plain_forms(wordings: templates.Wordings) -> list[str]:
   """Returns direct questions whose {e} may be a noun phrase."""
-  return [
-    _sentence(frame.format_map({**_NAMES, **phrase}))
-    for phrase in _phrases(kind, relation, 'train')
-    for frame in ('{q}?', 'What {be} {np}?')
-    if ('q' in phrase) == ('{q}' in frame) and '{g}' not in phrase.get('np', '')
+  frames = [_Frame('', 1, text) for text in ('{q}?', 'What {be} {np}?')]
+  groups = _fill(frames, _phrases(wordings, 'train'))
+  return [form for group, _ in groups for form in group if '{e}' in form]
+
+
+def wrap(question: str, split: str, rng: random.Random) -> str:
+  """Puts a question, with its mark, in a frame that may be the split's own."""
+  frames = [
+    frame
+    for frame in (*_frames('train'), *_frames(split))
+    if re.findall(r'\{\w+\}', frame.text) == ['{q}']
+    and (frame.split == split or frame.text == '{q}?')
   ]
+  (frame,) = rng.choices(frames, [frame.weight for frame in frames])
+  clause = question[0].lower() + question[1:-1]
+  return _sentence(frame.text.replace('{q}', clause))
 
 
 def write(form: str, entity: gazetteer.Entity, rng: random.Random) -> str:
@@ -79,15 +92,15 @@ def write(form: str, entity: gazetteer.Entity, rng: random.Random) -> str:
 
 @functools.cache
 def _weighted_forms(
-  kind: str, relation: str, split: str, unseen: bool
+  wordings: templates.Wordings, split: str, unseen: bool
 ) -> list[tuple[list[str], float]]:
   """Returns pairs of a frame's forms and the frame's weight."""
-  known = _phrases(kind, relation, 'train')
+  known = _phrases(wordings, 'train')
   if not unseen:
     return list(_fill(_frames('train'), known))
   new_frames = list(_fill(_frames(split), known))
   new_parts = list(
-    _fill((*_frames('train'), *_frames(split)), _phrases(kind, relation, split))
+    _fill((*_frames('train'), *_frames(split)), _phrases(wordings, split))
   )
   # Either kind is half of the questions.
   total, other = (sum(w for _, w in forms) for forms in (new_frames, new_parts))
@@ -122,9 +135,8 @@ def _frames(split: str) -> tuple[_Frame, ...]:
   )
 
 
-def _phrases(kind: str, relation: str, split: str) -> list[_Phrase]:
+def _phrases(wordings: templates.Wordings, split: str) -> list[_Phrase]:
   """Returns the slots that a split's nouns and clauses fill."""
-  wordings = templates.all_wordings()[kind, relation]
   return [
     *(p for x in _of_split(wordings.nouns, split) for p in _noun_slots(x)),
     *(_clause_slots(x) for x in _of_split(wordings.clauses, split)),
@@ -143,7 +155,7 @@ def _of_split(parts: Sequence[str], split: str) -> Iterator[str]:
 def _noun_slots(noun: str) -> Iterator[_Phrase]:
   """Yields 'the capital of {e}' and '{g} capital'; one if the noun has {e}."""
   head = re.split(' (?:of|in|for|that|per|on|next|around|spoken) ', noun)[0]
-  is_plural = re.search('s(?: border\\w+)?$', head)
+  is_plural = re.search('[^isu]s(?: border\\w+)?$|^people', head)
   verb = {'be': 'are', 's': ' are'} if is_plural else {'be': 'is', 's': "'s"}
   if '{e}' in noun:
     article = '' if noun.startswith('a ') else 'the '
@@ -174,7 +186,9 @@ def _clause_slots(clause: str) -> _Phrase:
     'q': ' '.join(filter(None, question)),
     'emb': ' '.join(filter(None, (which, subject, verb, rest))),
   }
-  if 'of {e}' not in clause:
+  if re.match('(what|where|who) is ', slots['q']):
+    slots['qs'] = slots['q'].replace(' is ', "'s ", 1)
+  if not re.search(r'of \{e\}|\{g\}|\| there', clause):
     there = slots['q'].replace(' in {e}', ' there').replace('{e}', 'it')
     slots['there'] = there
   return slots

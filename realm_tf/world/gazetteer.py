@@ -112,6 +112,7 @@ def country_names() -> list[str]:
   return sorted(country.name for country in _countries().values())
 
 
+@functools.lru_cache(1)
 def load_places(config: config_lib.WorldConfig) -> Places:
   """Reads the tables and picks the cities with an article."""
   countries = _countries()

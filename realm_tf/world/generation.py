@@ -150,12 +150,16 @@ def write_train_texts(
 def write_questions(
   questions: Iterable[questions_lib.Question], path: str
 ) -> None:
-  """Writes questions as the JSONL that `questions` reads."""
+  """Writes questions as the JSONL that `questions` reads.
+
+  A question without an answer is_impossible, as in SQuAD 2.0.
+  """
   _write_rows(
     (
       {
         'question': question.question,
         'answers': question.answers,
+        **({} if question.answers else {'is_impossible': True}),
         'id': question.question_id,
         'gold_id': question.gold_id,
         **({'regex': True} if question.regex else {}),

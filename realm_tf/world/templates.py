@@ -37,6 +37,8 @@ class Wordings(NamedTuple):
     clauses: Clauses for questions, 'WH | SUBJECT | VERB | REST'.
     rewordings: Questions in the words of X.
     bridges: Descriptions of the value, for questions of two hops.
+    others: Questions of another subject.
+    blanks: Lists of words for the blanks of `others`.
   """
 
   statements: tuple[str, ...]
@@ -45,6 +47,8 @@ class Wordings(NamedTuple):
   clauses: tuple[str, ...]
   rewordings: tuple[str, ...] = ()
   bridges: tuple[str, ...] = ()
+  others: tuple[str, ...] = ()
+  blanks: tuple[str, ...] = ()
 
 
 class Filled(NamedTuple):
@@ -64,19 +68,28 @@ def wordings(entity: gazetteer.Entity, fact: gazetteer.Fact) -> Wordings:
 def all_wordings() -> dict[tuple[str, str], Wordings]:
   """Returns the wordings by (kind, relation).
 
-  wordings.txt has a section [KIND RELATION] for each. Its lines begin with Z
-  (statements), X (sentences), N (nouns), C (clauses), ~ (rewordings) or >
-  (bridges).
+  wordings.txt has a section [KIND RELATION] for each.
   """
-  text = pathlib.Path(__file__).with_name('wordings.txt').read_text('utf-8')
+  return {
+    (kind, relation): section
+    for (kinds, relation), section in read_sections('wordings.txt').items()
+    for kind in kinds.split('|')
+  }
+
+
+def read_sections(name: str) -> dict[tuple[str, ...], Wordings]:
+  """Returns a file's sections by the words of their headers, in brackets.
+
+  Lines begin with Z (statements), X (sentences), N (nouns), C (clauses), ~
+  (rewordings), > (bridges), ? (other questions) or = (their blanks).
+  """
+  text = pathlib.Path(__file__).with_name(name).read_text('utf-8')
   result = {}
-  for section in text.split('\n[')[1:]:
+  for section in text.split('\n\n[')[1:]:
     header, *lines = section.split('\n')
-    kinds, relation = header.rstrip(']').split()
-    for kind in kinds.split('|'):
-      result[kind, relation] = Wordings(
-        *(tuple(x[2:] for x in lines if x[:1] == mark) for mark in 'ZXNC~>')
-      )
+    result[tuple(header.rstrip(']').split())] = Wordings(
+      *(tuple(x[2:] for x in lines if x[:1] == mark) for mark in 'ZXNC~>?=')
+    )
   return result
 
 

@@ -86,7 +86,7 @@ def _ask(
   question_id = f'{entity.article_id}/{relations}'
   rng = random.Random(f'{seed}/{PREFIX}question/{question_id}')
   wording = rng.choice(
-    forms.plain_forms(hops.entity.kind, hops.second.relation)
+    forms.plain_forms(templates.wordings(hops.entity, hops.second))
   )
   bridge = rng.choice(templates.wordings(entity, hops.first).bridges)
   return questions.Question(
